@@ -1,0 +1,61 @@
+package pickup
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// PositionKey returns the key of an element that has no usable id of its own:
+// n is its place in the array when it was loaded. No URL reaches it, and no id
+// equals it.
+func PositionKey(n int) string { return "\x00" + strconv.Itoa(n) }
+
+// IsPositionKey reports whether key was made by PositionKey.
+func IsPositionKey(key string) bool { return strings.HasPrefix(key, "\x00") }
+
+// ID returns the id of an element as text: the value of its top-level member
+// called name. Usable are a number, as it is spelled, and a string that is not
+// empty and does not begin with NUL. The value must be valid JSON.
+func ID(value jsontext.Value, name string) (id string, ok bool) {
+	v, ok := member(value, name)
+	if !ok {
+		return "", false
+	}
+	switch v.Kind() {
+	case '0':
+		return string(v), true
+	case '"':
+		s := text(v)
+		return s, s != "" && !IsPositionKey(s)
+	}
+	return "", false
+}
+
+// Keys gives elements their keys in the order of the array. The zero value is
+// not usable; begin a new one for each array.
+type Keys struct {
+	name string
+	n    int
+	seen map[string]struct{}
+}
+
+// NewKeys returns the Keys for an array whose elements carry their id in the
+// member called name.
+func NewKeys(name string) *Keys {
+	return &Keys{name: name, seen: make(map[string]struct{})}
+}
+
+// Next returns the key of the array's next element.
+func (k *Keys) Next(value jsontext.Value) string {
+	n := k.n
+	k.n++
+	if id, ok := ID(value, k.name); ok {
+		if _, taken := k.seen[id]; !taken {
+			k.seen[id] = struct{}{}
+			return id
+		}
+	}
+	return PositionKey(n)
+}

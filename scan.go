@@ -1,0 +1,143 @@
+package pickup
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The functions of this file read JSON that is known to be valid, so they look
+// for the ends of values and check nothing else.
+
+// skipSpace returns the first index from i on that holds no white space.
+func skipSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
+		i++
+	}
+	return i
+}
+
+// skipString returns the index behind the string that begins at i.
+func skipString(b []byte, i int) int {
+	for i++; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(b)
+}
+
+// skipValue returns the index behind the value that begins at i.
+func skipValue(b []byte, i int) int {
+	if i >= len(b) {
+		return i
+	}
+	switch b[i] {
+	case '"':
+		return skipString(b, i)
+	case '{', '[':
+		depth := 0
+		for i < len(b) {
+			switch b[i] {
+			case '"':
+				i = skipString(b, i)
+				continue
+			case '{', '[':
+				depth++
+			case '}', ']':
+				depth--
+				if depth == 0 {
+					return i + 1
+				}
+			}
+			i++
+		}
+		return i
+	}
+	for i < len(b) {
+		switch b[i] {
+		case ',', '}', ']', ':', ' ', '\n', '\r', '\t':
+			return i
+		}
+		i++
+	}
+	return i
+}
+
+// members calls yield with each member of the object v in order, name still
+// quoted, until yield returns false. A value that is no object has none.
+func members(v []byte, yield func(name, value jsontext.Value) bool) {
+	i := skipSpace(v, 0)
+	if i >= len(v) || v[i] != '{' {
+		return
+	}
+	for i = skipSpace(v, i+1); i < len(v) && v[i] == '"'; {
+		end := skipString(v, i)
+		name := v[i:end]
+		i = skipSpace(v, end) // the colon
+		i = skipSpace(v, i+1) // the value
+		end = skipValue(v, i) //
+		if !yield(jsontext.Value(name), jsontext.Value(v[i:end])) {
+			return
+		}
+		i = skipSpace(v, end)
+		if i < len(v) && v[i] == ',' {
+			i = skipSpace(v, i+1)
+		}
+	}
+}
+
+// elements calls yield with each element of the array v in order until yield
+// returns false. A value that is no array has none.
+func elements(v []byte, yield func(value jsontext.Value) bool) {
+	i := skipSpace(v, 0)
+	if i >= len(v) || v[i] != '[' {
+		return
+	}
+	for i = skipSpace(v, i+1); i < len(v) && v[i] != ']'; {
+		end := skipValue(v, i)
+		if !yield(jsontext.Value(v[i:end])) {
+			return
+		}
+		i = skipSpace(v, end)
+		if i < len(v) && v[i] == ',' {
+			i = skipSpace(v, i+1)
+		}
+	}
+}
+
+// member returns the value of v's member called name.
+func member(v []byte, name string) (value jsontext.Value, ok bool) {
+	members(v, func(n, val jsontext.Value) bool {
+		if nameIs(n, name) {
+			value, ok = val, true
+		}
+		return !ok
+	})
+	return value, ok
+}
+
+// nameIs reports whether the quoted name spells s.
+func nameIs(quoted []byte, s string) bool {
+	if len(quoted)-2 == len(s) && string(quoted[1:len(quoted)-1]) == s {
+		return true
+	}
+	for _, c := range quoted {
+		if c == '\\' {
+			return text(quoted) == s
+		}
+	}
+	return false
+}
+
+// text returns what the quoted string spells.
+func text(quoted []byte) string {
+	for _, c := range quoted {
+		if c == '\\' {
+			b, _ := jsontext.AppendUnquote(nil, quoted)
+			return string(b)
+		}
+	}
+	return string(quoted[1 : len(quoted)-1])
+}
