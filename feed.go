@@ -1,0 +1,104 @@
+package pickup
+
+import (
+	"context"
+	"iter"
+	"sync"
+)
+
+// A Feed keeps the latest batches of a database and wakes those who follow
+// them. It never waits for a follower: one that falls too far behind is told
+// to begin again from the whole contents.
+//
+// The methods may be called from several goroutines at once.
+type Feed struct {
+	mu   sync.Mutex
+	ring []Batch       // guarded by mu; oldest first; ring[i+1] follows ring[i]
+	from Rev           // guarded by mu; the state that ring[0] starts from
+	last Rev           // guarded by mu; the state behind the newest batch
+	size int           // how many batches are kept
+	more chan struct{} // guarded by mu; closed at the next Publish
+}
+
+// NewFeed returns a Feed of a database that is at rev. It keeps size batches.
+func NewFeed(rev Rev, size int) *Feed {
+	return &Feed{from: rev, last: rev, size: size, more: make(chan struct{})}
+}
+
+// Publish adds the batch that leads to b.Rev. Of a batch with Reset set only
+// the revision is kept: whoever follows across it begins again. A batch that
+// is not newer than the last one wakes the followers and adds nothing.
+func (f *Feed) Publish(b Batch) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	close(f.more)
+	f.more = make(chan struct{})
+	if b.Rev <= f.last {
+		return
+	}
+	if b.Reset {
+		f.ring, f.from = nil, b.Rev
+	} else {
+		f.ring = append(f.ring, b)
+		if len(f.ring) > f.size {
+			f.from = f.ring[0].Rev
+			f.ring[0] = Batch{} // the array lives on behind the slice
+			f.ring = f.ring[1:]
+		}
+	}
+	f.last = b.Rev
+}
+
+// Since returns the batches after rev, oldest first, and a channel that is
+// closed when there may be more. It reports false where the feed does not go
+// back to rev: the caller then begins again from the whole contents.
+func (f *Feed) Since(rev Rev) (batches []Batch, ok bool, more <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if rev >= f.last {
+		return nil, true, f.more
+	}
+	if rev < f.from {
+		return nil, false, f.more
+	}
+	i := len(f.ring)
+	for i > 0 && f.ring[i-1].Rev > rev {
+		i--
+	}
+	return append(batches, f.ring[i:]...), true, f.more
+}
+
+// Follow yields every batch after rev until ctx is done. Where the feed does
+// not go back far enough it yields what reset returns, a batch with Reset set.
+func (f *Feed) Follow(ctx context.Context, after Rev, reset func() (Batch, error)) iter.Seq2[Batch, error] {
+	return func(yield func(Batch, error) bool) {
+		for ctx.Err() == nil {
+			batches, ok, more := f.Since(after)
+			if !ok {
+				b, err := reset()
+				if err == nil {
+					after = b.Rev
+				}
+				if !yield(b, err) {
+					return
+				}
+				if err == nil {
+					continue
+				}
+			}
+			for _, b := range batches {
+				after = b.Rev
+				if ctx.Err() != nil || !yield(b, nil) {
+					return
+				}
+			}
+			if len(batches) > 0 {
+				continue
+			}
+			select {
+			case <-more:
+			case <-ctx.Done():
+			}
+		}
+	}
+}
