@@ -17,10 +17,14 @@ type Feed struct {
 	from Rev           // guarded by mu; the state that ring[0] starts from
 	last Rev           // guarded by mu; the state behind the newest batch
 	size int           // how many batches are kept
+	held int           // guarded by mu; bytes of the values in ring
 	more chan struct{} // guarded by mu; closed at the next Publish
 }
 
-// NewFeed returns a Feed of a database that is at rev. It keeps size batches.
+const maxHeld = 16 << 20
+
+// NewFeed returns a Feed of a database that is at rev. It keeps size batches,
+// fewer where their values are large.
 func NewFeed(rev Rev, size int) *Feed {
 	return &Feed{from: rev, last: rev, size: size, more: make(chan struct{})}
 }
@@ -37,16 +41,25 @@ func (f *Feed) Publish(b Batch) {
 		return
 	}
 	if b.Reset {
-		f.ring, f.from = nil, b.Rev
+		f.ring, f.from, f.held = nil, b.Rev, 0
 	} else {
 		f.ring = append(f.ring, b)
-		if len(f.ring) > f.size {
+		f.held += weight(b)
+		for len(f.ring) > f.size || f.held > maxHeld {
 			f.from = f.ring[0].Rev
+			f.held -= weight(f.ring[0])
 			f.ring[0] = Batch{} // the array lives on behind the slice
 			f.ring = f.ring[1:]
 		}
 	}
 	f.last = b.Rev
+}
+
+func weight(b Batch) (n int) {
+	for _, ch := range b.Changes {
+		n += len(ch.Value)
+	}
+	return n
 }
 
 // Since returns the batches after rev, oldest first, and a channel that is

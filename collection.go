@@ -1,0 +1,250 @@
+package pickup
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/tidwall/btree"
+)
+
+// A collection is a top-level member of a snapshot. It is changed only between
+// clone and the moment its snapshot is handed out, by the one goroutine that
+// writes.
+type collection struct {
+	name  string
+	kind  Kind
+	rev   Rev            // of its last change; 0: not yet durable
+	value jsontext.Value // of an Object or Other, compact
+
+	// Of an Array. The trees are copied on write: a clone costs nothing, a
+	// change copies the few nodes above it.
+	order   *btree.Map[uint64, *Record] // by place
+	byID    *btree.Map[string, *Record] // by key, position keys among them
+	ids     census
+	indexes *indexes
+}
+
+func newArray(name string, rev Rev) *collection {
+	return &collection{
+		name: name, kind: Array, rev: rev,
+		order:   new(btree.Map[uint64, *Record]),
+		byID:    new(btree.Map[string, *Record]),
+		indexes: new(indexes),
+	}
+}
+
+// newCollection returns what a store has loaded, compact and with the names
+// that the schema gives its members.
+func newCollection(in Collection, rev Rev, schema *Schema) *collection {
+	if in.Kind != Array {
+		return &collection{name: in.Name, kind: in.Kind, rev: rev, value: compact(in.Value)}
+	}
+	c := newArray(in.Name, rev)
+	records := make([]*Record, len(in.Elements))
+	for i, e := range in.Elements {
+		v, _, _ := schema.canonical(in.Name, compact(e.Value))
+		r := &Record{ID: e.Key, Value: v, seq: uint64(i)}
+		records[i] = r
+		c.order.Load(r.seq, r)
+		c.ids.add(r)
+	}
+	slices.SortFunc(records, func(a, b *Record) int { return cmpString(a.ID, b.ID) })
+	for _, r := range records {
+		c.byID.Load(r.ID, r)
+	}
+	return c
+}
+
+// whole returns the collection that a Change with an empty ID sets.
+func whole(name string, value jsontext.Value, schema *Schema) *collection {
+	in := Collection{Name: name, Value: value}
+	switch value.Kind() {
+	case '[':
+		keys := NewKeys(idMember)
+		elements(value, func(v jsontext.Value) bool {
+			in.Elements = append(in.Elements, Element{Key: keys.Next(v), Value: v})
+			return true
+		})
+	case '{':
+		in.Kind = Object
+	default:
+		in.Kind = Other
+	}
+	return newCollection(in, 0, schema)
+}
+
+// clone returns a copy that may be changed.
+func (c *collection) clone() *collection {
+	n := *c
+	n.rev = 0
+	if c.kind == Array {
+		n.order = c.order.Copy()
+		n.byID = c.byID.Copy()
+		n.indexes = c.indexes.clone()
+	}
+	return &n
+}
+
+// get returns the record with that id. Position keys are not ids.
+func (c *collection) get(id string) (*Record, error) {
+	if r, ok := c.byID.Get(id); ok && !IsPositionKey(id) {
+		return r, nil
+	}
+	return nil, fmt.Errorf("%q has no record with the id %q: %w", c.name, id, ErrNotFound)
+}
+
+// set puts a value, which must be compact, in the place of the element with
+// that key, or behind the last one.
+func (c *collection) set(key string, value jsontext.Value) *Record {
+	r := &Record{ID: key, Value: value}
+	if old, ok := c.byID.Get(key); ok {
+		r.seq = old.seq
+		c.ids.remove(old)
+		c.indexes.remove(old)
+	} else if last, _, ok := c.order.Max(); ok {
+		r.seq = last + 1
+	}
+	c.order.Set(r.seq, r)
+	c.byID.Set(key, r)
+	c.ids.add(r)
+	c.indexes.add(r)
+	return r
+}
+
+// remove takes out the element with that key, if there is one.
+func (c *collection) remove(key string) {
+	if r, ok := c.byID.Delete(key); ok {
+		c.order.Delete(r.seq)
+		c.ids.remove(r)
+		c.indexes.remove(r)
+	}
+}
+
+func (c *collection) appendJSON(dst []byte) []byte {
+	if c.kind != Array {
+		return append(dst, c.value...)
+	}
+	dst = append(dst, '[')
+	first := true
+	c.order.Scan(func(_ uint64, r *Record) bool {
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = append(dst, r.Value...)
+		return true
+	})
+	return append(dst, ']')
+}
+
+func (c *collection) contents() Collection {
+	out := Collection{Name: c.name, Kind: c.kind, Value: c.value}
+	if c.kind == Array {
+		out.Elements = make([]Element, 0, c.order.Len())
+		c.order.Scan(func(_ uint64, r *Record) bool {
+			out.Elements = append(out.Elements, Element{Key: r.ID, Value: r.Value})
+			return true
+		})
+	}
+	return out
+}
+
+// same reports whether c and n hold the same values under the same keys in the
+// same order.
+func (c *collection) same(n *collection) bool {
+	if c.kind != n.kind || !bytes.Equal(c.value, n.value) {
+		return false
+	}
+	if c.kind != Array {
+		return true
+	}
+	if c.order.Len() != n.order.Len() {
+		return false
+	}
+	a, b := c.order.Iter(), n.order.Iter()
+	for ok := a.First() && b.First(); ok; ok = a.Next() && b.Next() {
+		if a.Value().ID != b.Value().ID || !bytes.Equal(a.Value().Value, b.Value().Value) {
+			return false
+		}
+	}
+	return true
+}
+
+// diff appends to changes those that lead from c to n. It reports false where
+// elements that stay have another order, or a new one is not behind them.
+func (c *collection) diff(n *collection, changes []Change) ([]Change, bool) {
+	if c == n {
+		return changes, true
+	}
+	if c.kind != n.kind {
+		return append(changes, Change{Collection: n.name, Value: n.appendJSON(nil)}), true
+	}
+	if c.kind != Array {
+		if !bytes.Equal(c.value, n.value) {
+			changes = append(changes, Change{Collection: n.name, Value: n.value})
+		}
+		return changes, true
+	}
+	c.order.Scan(func(_ uint64, r *Record) bool {
+		if _, ok := n.byID.Get(r.ID); !ok {
+			changes = append(changes, Change{Collection: c.name, ID: r.ID})
+		}
+		return true
+	})
+	ordered, fresh, place := true, false, uint64(0)
+	n.order.Scan(func(_ uint64, r *Record) bool {
+		old, ok := c.byID.Get(r.ID)
+		if ok {
+			ordered = ordered && !fresh && old.seq >= place
+			place = old.seq
+		} else {
+			fresh = true
+		}
+		if !ok || !bytes.Equal(old.Value, r.Value) {
+			changes = append(changes, Change{Collection: n.name, ID: r.ID, Value: r.Value})
+		}
+		return ordered
+	})
+	return changes, ordered
+}
+
+// compact returns v without white space between tokens, spelled as before, in
+// memory of its own.
+func compact(v jsontext.Value) jsontext.Value {
+	out := make([]byte, 0, len(v))
+	for i := 0; i < len(v); {
+		switch c := v[i]; c {
+		case ' ', '\t', '\n', '\r':
+			i++
+		case '"':
+			end := skipString(v, i)
+			out = append(out, v[i:end]...)
+			i = end
+		default:
+			out = append(out, c)
+			i++
+		}
+	}
+	return slices.Clip(out)
+}
+
+// appendName appends s as a JSON string.
+func appendName(dst []byte, s string) []byte {
+	b, err := jsontext.AppendQuote(dst, s)
+	if err != nil { // invalid UTF-8, which no parsed file holds
+		return append(dst, `""`...)
+	}
+	return b
+}
+
+func cmpString(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,69 @@
+package pickup_test
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What each package may import: first of ours, then of others. A package
+// that is not listed here may not exist, and "alone" is not enforced by the
+// compiler but by this table: gin is the server's, fsnotify the filestore's.
+var allowed = map[string]string{
+	"pickup": `
+		github.com/tidwall/btree
+		github.com/go-json-experiment/json/jsontext
+		github.com/santhosh-tekuri/jsonschema/v6
+		github.com/santhosh-tekuri/jsonschema/v6/kind
+		github.com/google/uuid
+		golang.org/x/text/language
+		golang.org/x/text/message`, // jsonschema's own messages are given a language
+	"pickup/filestore": `
+		pickup
+		github.com/tidwall/btree
+		github.com/go-json-experiment/json/jsontext
+		github.com/fsnotify/fsnotify
+		golang.org/x/sys/unix
+		golang.org/x/sys/windows`,
+	"pickup/filestore/storetest": `
+		pickup
+		github.com/go-json-experiment/json/jsontext`,
+	"pickup/server": `
+		pickup
+		github.com/go-json-experiment/json/jsontext
+		github.com/gin-gonic/gin
+		golang.org/x/crypto/bcrypt
+		golang.org/x/net/netutil`,
+	"pickup/cmd/pickup": `
+		pickup
+		pickup/filestore
+		pickup/server
+		github.com/alecthomas/kong
+		golang.org/x/term`,
+}
+
+// TestImports holds the packages to the table.
+func TestImports(t *testing.T) {
+	out, err := exec.Command("go", "list", "-tags", "nomsgpack", "-f", `{{.ImportPath}}{{range .Imports}} {{.}}{{end}}`, "pickup/...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		pkg, imports := fields[0], fields[1:]
+		list, ok := allowed[pkg]
+		if strings.HasPrefix(pkg, "pickup/examples/") {
+			list, ok = "pickup pickup/filestore pickup/server", true
+		}
+		if !ok {
+			t.Errorf("package %s is not in the table: a new package needs a second user", pkg)
+		}
+		for _, imp := range imports {
+			standard := !strings.Contains(strings.Split(imp, "/")[0], ".") && imp != "pickup" && !strings.HasPrefix(imp, "pickup/")
+			if !standard && !slices.Contains(strings.Fields(list), imp) {
+				t.Errorf("%s may not import %s", pkg, imp)
+			}
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package pickup
+
+import (
+	"context"
+	"iter"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A MemStore is a Store that forgets: what it holds is gone with it.
+type MemStore struct {
+	mu   sync.Mutex
+	now  *Snapshot // guarded by mu
+	feed *Feed
+}
+
+// NewMemStore returns a MemStore that holds the members of database, which is
+// a valid JSON object.
+func NewMemStore(database jsontext.Value) *MemStore {
+	b := Batch{Rev: 1, Reset: true}
+	members(database, func(name, v jsontext.Value) bool {
+		b.Contents = append(b.Contents, whole(text(name), v, nil).contents())
+		return true
+	})
+	return &MemStore{now: load(b, nil, nil), feed: NewFeed(1, feedBatches)}
+}
+
+// Load is Store's.
+func (m *MemStore) Load(context.Context) (Batch, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.now.Contents(), nil
+}
+
+// Commit is Store's.
+func (m *MemStore) Commit(_ context.Context, base Rev, changes []Change) (Rev, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if base != m.now.rev {
+		return 0, ErrConflict
+	}
+	b := Batch{Rev: base + 1, Changes: changes}
+	next, err := m.now.next(b)
+	if err != nil {
+		return 0, err
+	}
+	m.now = next
+	m.feed.Publish(b)
+	return b.Rev, nil
+}
+
+// Watch is Store's.
+func (m *MemStore) Watch(ctx context.Context, after Rev) iter.Seq2[Batch, error] {
+	return m.feed.Follow(ctx, after, func() (Batch, error) { return m.Load(ctx) })
+}

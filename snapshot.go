@@ -1,0 +1,294 @@
+package pickup
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/maphash"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A Snapshot is the whole database at one revision. It never changes, so any
+// number of goroutines read it without a lock, for as long as they like.
+type Snapshot struct {
+	rev    Rev
+	schema *Schema
+	origin uint64 // a hash of the contents that were loaded, see Tag
+	list   []*collection
+	byName map[string]*collection
+	gone   map[string]census // of collections that are no longer there
+}
+
+// A Record is one element of a collection. It never changes.
+type Record struct {
+	ID    string         // as text; a position key where IsPositionKey(ID)
+	Value jsontext.Value // compact
+	seq   uint64         // its place: records are ordered by it
+}
+
+// Rev returns the revision of the store that s shows.
+func (s *Snapshot) Rev() Rev { return s.rev }
+
+// Names returns the names of all top-level members in the order of the file.
+func (s *Snapshot) Names() []string {
+	names := make([]string, len(s.list))
+	for i, c := range s.list {
+		names[i] = c.name
+	}
+	return names
+}
+
+// Kind returns what the top-level member called name is, and whether there is
+// one.
+func (s *Snapshot) Kind(name string) (Kind, bool) {
+	c, ok := s.byName[name]
+	if !ok {
+		return Other, false
+	}
+	return c.kind, true
+}
+
+// Len returns the number of elements of a collection, 0 where there is none.
+func (s *Snapshot) Len(collection string) int {
+	if c := s.byName[collection]; c != nil && c.kind == Array {
+		return c.order.Len()
+	}
+	return 0
+}
+
+// Get returns the record with that id. The error wraps ErrNotFound.
+func (s *Snapshot) Get(collection, id string) (*Record, error) {
+	c, err := s.array(collection)
+	if err != nil {
+		return nil, err
+	}
+	return c.get(id)
+}
+
+// Value returns a top-level member that is no collection. The error wraps
+// ErrNotFound.
+func (s *Snapshot) Value(name string) (jsontext.Value, error) {
+	c := s.byName[name]
+	if c == nil || c.kind == Array {
+		return nil, fmt.Errorf("%q: %w", name, ErrNotFound)
+	}
+	return c.value, nil
+}
+
+// All yields the records of a collection in their order, those without an id
+// of their own among them. A collection that is not there has none.
+func (s *Snapshot) All(collection string) iter.Seq[*Record] {
+	return func(yield func(*Record) bool) {
+		if c := s.byName[collection]; c != nil && c.kind == Array {
+			c.order.Scan(func(_ uint64, r *Record) bool { return yield(r) })
+		}
+	}
+}
+
+// Occurs reports whether some record of the collection has a top-level member
+// called name. It reads records until it finds one.
+func (s *Snapshot) Occurs(collection, name string) bool {
+	for r := range s.All(collection) {
+		if _, ok := member(r.Value, name); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// CollectionRev returns the revision in which the top-level member called name
+// last changed, as far as this process has seen.
+func (s *Snapshot) CollectionRev(name string) Rev {
+	if c := s.byName[name]; c != nil {
+		return c.rev
+	}
+	return 0
+}
+
+// AppendJSON appends the whole database as one compact JSON object.
+func (s *Snapshot) AppendJSON(dst []byte) []byte {
+	dst = append(dst, '{')
+	for i, c := range s.list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendName(dst, c.name)
+		dst = append(dst, ':')
+		dst = c.appendJSON(dst)
+	}
+	return append(dst, '}')
+}
+
+// Contents returns the whole database as a batch that a Store could have
+// loaded.
+func (s *Snapshot) Contents() Batch {
+	b := Batch{Rev: s.rev, Reset: true}
+	for _, c := range s.list {
+		b.Contents = append(b.Contents, c.contents())
+	}
+	return b
+}
+
+// array returns the collection called name.
+func (s *Snapshot) array(name string) (*collection, error) {
+	c := s.byName[name]
+	if c == nil || c.kind != Array {
+		return nil, fmt.Errorf("collection %q: %w", name, ErrNotFound)
+	}
+	return c, nil
+}
+
+// fork returns a snapshot that may be changed until it is handed out, with
+// with and without.
+func (s *Snapshot) fork() *Snapshot {
+	n := *s
+	n.list = slices.Clone(s.list)
+	n.byName = maps.Clone(s.byName)
+	return &n
+}
+
+// with puts c in the place of the collection of its name, or at the end.
+func (s *Snapshot) with(c *collection) {
+	if old := s.byName[c.name]; old != nil {
+		s.list[slices.Index(s.list, old)] = c
+	} else {
+		s.list = append(s.list, c)
+	}
+	s.byName[c.name] = c
+}
+
+// without removes a collection and remembers which numbers it gave out.
+func (s *Snapshot) without(name string) {
+	c := s.byName[name]
+	if c == nil {
+		return
+	}
+	s.list = slices.DeleteFunc(s.list, func(o *collection) bool { return o == c })
+	delete(s.byName, name)
+	s.gone = maps.Clone(s.gone)
+	if s.gone == nil {
+		s.gone = make(map[string]census)
+	}
+	s.gone[name] = c.ids
+}
+
+// arrive gives s, and what changed in it, the revision under which it became
+// durable.
+func (s *Snapshot) arrive(rev Rev) {
+	s.rev = rev
+	for _, c := range s.list {
+		if c.rev == 0 {
+			c.rev = rev
+		}
+	}
+}
+
+// load returns the snapshot of a batch with Reset set. What is as it was in
+// prev, which may be nil, is taken over: its revision, and its indexes.
+func load(b Batch, prev *Snapshot, schema *Schema) *Snapshot {
+	s := &Snapshot{rev: b.Rev, schema: schema, byName: make(map[string]*collection, len(b.Contents))}
+	if prev != nil {
+		s.origin, s.gone = prev.origin, maps.Clone(prev.gone)
+	}
+	for _, in := range b.Contents {
+		var old *collection
+		var ids census
+		if prev != nil {
+			if old = prev.byName[in.Name]; old != nil {
+				ids = old.ids
+			} else {
+				ids = prev.gone[in.Name]
+			}
+		}
+		c := newCollection(in, b.Rev, schema)
+		if old != nil && old.same(c) {
+			c = old
+		} else {
+			c.ids.high = later(c.ids.high, ids.high)
+		}
+		s.list = append(s.list, c)
+		s.byName[c.name] = c
+	}
+	if prev == nil {
+		s.origin = s.hash()
+		return s
+	}
+	for _, c := range prev.list {
+		if s.byName[c.name] == nil {
+			if s.gone == nil {
+				s.gone = make(map[string]census)
+			}
+			s.gone[c.name] = c.ids
+		}
+	}
+	return s
+}
+
+// diff returns the changes that lead from s to n. It reports false where a
+// Change cannot say it: where the members of the database, or elements that
+// stay, have another order than before.
+func (s *Snapshot) diff(n *Snapshot) (changes []Change, ok bool) {
+	for _, c := range s.list {
+		if n.byName[c.name] == nil {
+			changes = append(changes, Change{Collection: c.name})
+		}
+	}
+	place := 0
+	for _, c := range n.list {
+		old := s.byName[c.name]
+		if old == nil {
+			place = len(s.list)
+			changes = append(changes, Change{Collection: c.name, Value: c.appendJSON(nil)})
+			continue
+		}
+		at := slices.Index(s.list, old)
+		if at < place {
+			return nil, false
+		}
+		place = at
+		if changes, ok = old.diff(c, changes); !ok {
+			return nil, false
+		}
+	}
+	return changes, true
+}
+
+var originSeed = maphash.MakeSeed()
+
+// hash returns a hash of the whole contents. Its seed is the process's own, so
+// that equal contents in two processes have different hashes: see Tag.
+func (s *Snapshot) hash() uint64 {
+	var h maphash.Hash
+	h.SetSeed(originSeed)
+	for _, c := range s.list {
+		h.WriteString(c.name)
+		h.WriteByte(0)
+		h.Write(c.value)
+		if c.kind == Array {
+			c.order.Scan(func(_ uint64, r *Record) bool {
+				h.Write(r.Value)
+				h.WriteByte(0)
+				return true
+			})
+		}
+	}
+	return h.Sum64()
+}
+
+// Tag returns what an entity tag (RFC 9110, section 8.8.3) may be made of: for
+// a top-level member the revision of its last change, for "" that of the whole
+// database, qualified by what was loaded, so that no tag ever means two
+// things.
+func (s *Snapshot) Tag(name string) [16]byte {
+	rev := s.rev
+	if name != "" {
+		rev = s.CollectionRev(name)
+	}
+	var tag [16]byte
+	binary.BigEndian.PutUint64(tag[:8], s.origin)
+	binary.BigEndian.PutUint64(tag[8:], uint64(rev))
+	return tag
+}

@@ -1,0 +1,357 @@
+package pickup
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A Tx is a change to the database that is being prepared. It sees its own
+// writes; nobody else sees them before they are durable. It is good only
+// within the function that Update was given.
+//
+// Bodies are valid JSON without duplicate names, spelled as the client sent
+// them: the pointers of a FaultError lead into the body. Records come back as
+// they are stored.
+type Tx struct {
+	snap    *Snapshot // ours alone; its collections are shared unless in mine
+	mine    map[string]bool
+	changes []Change
+}
+
+func newTx(base *Snapshot) *Tx {
+	return &Tx{snap: base.fork(), mine: make(map[string]bool)}
+}
+
+// Snapshot returns the database as this Tx would leave it. It is good until
+// the next write of this Tx.
+func (tx *Tx) Snapshot() *Snapshot { return tx.snap }
+
+// array returns the collection for writing.
+func (tx *Tx) array(name string) (*collection, error) {
+	c, err := tx.snap.array(name)
+	if err != nil || tx.mine[name] {
+		return c, err
+	}
+	for _, unique := range tx.snap.schema.unique(name) {
+		c.indexes.get(unique, c.order) // made here, it stays even if this Tx fails
+	}
+	c = c.clone()
+	tx.mine[name] = true
+	tx.snap.with(c)
+	return c, nil
+}
+
+func (tx *Tx) set(c *collection, id string, value jsontext.Value) *Record {
+	r := c.set(id, value)
+	tx.changes = append(tx.changes, Change{Collection: c.name, ID: id, Value: value})
+	return r
+}
+
+// Create appends a record. The id is made here, unless the body carries one
+// and the collection's ids are not readOnly. The error wraps ErrNotFound where
+// there is no such collection, ErrShape where the body is no object, else it
+// is a *FaultError.
+func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
+	if _, err := tx.snap.array(collection); err != nil {
+		return nil, err
+	}
+	value, sent, faults, err := tx.read(collection, body)
+	if err != nil {
+		return nil, err
+	}
+	c, err := tx.array(collection)
+	if err != nil {
+		return nil, err
+	}
+	given, has := member(value, idMember)
+	if has && (tx.snap.schema.readOnlyID(collection) || given.Kind() == 'n' || string(given) == `""`) {
+		has = false
+	}
+	var id, idText string
+	var taken []Fault
+	if has {
+		var ok bool
+		if id, ok = ID(value, idMember); !ok {
+			faults = append(faults, Fault{"/" + idMember, "an id is a number or a string of at least one character"})
+		} else if _, found := c.byID.Get(id); found {
+			taken = append(taken, Fault{"/" + idMember, fmt.Sprintf("the id %s is taken", cut(given))})
+		}
+	} else {
+		idText = c.ids.next()
+		value = withMember(value, idMember, idText)
+		id, _ = ID(value, idMember)
+	}
+	faults = append(faults, tx.snap.schema.checkCreate(collection, value)...)
+	taken = append(taken, tx.taken(c, value, id, nil)...)
+	if err := verdict(faults, taken, sent); err != nil {
+		return nil, err
+	}
+	return tx.set(c, id, value), nil
+}
+
+// Replace puts the body in the place of a record, whose id stays as it is
+// spelled. The error wraps ErrNotFound, or ErrShape where the body is no
+// object or carries another id, else it is a *FaultError.
+func (tx *Tx) Replace(collection, id string, body jsontext.Value) (*Record, error) {
+	old, err := tx.snap.Get(collection, id)
+	if err != nil {
+		return nil, err
+	}
+	value, sent, faults, err := tx.read(collection, body)
+	if err != nil {
+		return nil, err
+	}
+	if value, err = keepID(old, value); err != nil {
+		return nil, err
+	}
+	c, err := tx.array(collection)
+	if err != nil {
+		return nil, err
+	}
+	faults = append(faults, tx.snap.schema.checkReplace(collection, value)...)
+	if err := verdict(faults, tx.taken(c, value, id, nil), sent); err != nil {
+		return nil, err
+	}
+	return tx.set(c, id, value), nil
+}
+
+// Merge replaces the members of a record that the body has, null among them,
+// and keeps the others. It is judged by what is sent. Errors are as Replace's.
+func (tx *Tx) Merge(collection, id string, body jsontext.Value) (*Record, error) {
+	old, err := tx.snap.Get(collection, id)
+	if err != nil {
+		return nil, err
+	}
+	value, sent, faults, err := tx.read(collection, body)
+	if err != nil {
+		return nil, err
+	}
+	if _, has := member(value, idMember); has {
+		if value, err = keepID(old, value); err != nil {
+			return nil, err
+		}
+	}
+	c, err := tx.array(collection)
+	if err != nil {
+		return nil, err
+	}
+	names := memberNames(value)
+	merged := merge(old.Value, value)
+	faults = append(faults, tx.snap.schema.checkMerge(collection, old.Value, merged, names)...)
+	if err := verdict(faults, tx.taken(c, merged, id, names), sent); err != nil {
+		return nil, err
+	}
+	return tx.set(c, id, merged), nil
+}
+
+// Delete takes a record out and returns it. The error wraps ErrNotFound.
+func (tx *Tx) Delete(collection, id string) (*Record, error) {
+	old, err := tx.snap.Get(collection, id)
+	if err != nil {
+		return nil, err
+	}
+	c, err := tx.array(collection)
+	if err != nil {
+		return nil, err
+	}
+	c.remove(id)
+	tx.changes = append(tx.changes, Change{Collection: collection, ID: id})
+	return old, nil
+}
+
+// ReplaceObject puts the body in the place of a singular resource. Errors are
+// as Replace's.
+func (tx *Tx) ReplaceObject(name string, body jsontext.Value) (jsontext.Value, error) {
+	return tx.setObject(name, body, func(_, v jsontext.Value) jsontext.Value { return v }, nil)
+}
+
+// MergeObject replaces the members of a singular resource that the body has,
+// and keeps the others. Errors are as Replace's.
+func (tx *Tx) MergeObject(name string, body jsontext.Value) (jsontext.Value, error) {
+	return tx.setObject(name, body, merge, memberNames(body))
+}
+
+func (tx *Tx) setObject(name string, body jsontext.Value, merge func(old, v jsontext.Value) jsontext.Value, names []string) (jsontext.Value, error) {
+	c := tx.snap.byName[name]
+	if c == nil || c.kind != Object {
+		return nil, fmt.Errorf("resource %q: %w", name, ErrNotFound)
+	}
+	value, sent, faults, err := tx.read(name, body)
+	if err != nil {
+		return nil, err
+	}
+	value = merge(c.value, value)
+	faults = append(faults, tx.snap.schema.checkObject(name, c.value, value, names)...)
+	if err := verdict(faults, nil, sent); err != nil {
+		return nil, err
+	}
+	c = c.clone()
+	c.value = value
+	tx.mine[name] = true
+	tx.snap.with(c)
+	tx.changes = append(tx.changes, Change{Collection: name, Value: value})
+	return value, nil
+}
+
+// read returns the body compact, with the names that the schema gives its
+// members, and which of them were sent under another name.
+func (tx *Tx) read(collection string, body jsontext.Value) (value jsontext.Value, sent map[string]string, faults []Fault, err error) {
+	if body.Kind() != '{' {
+		return nil, nil, nil, fmt.Errorf("a record is a JSON object, not %s: %w", kindName(body), ErrShape)
+	}
+	value, sent, faults = tx.snap.schema.canonical(collection, compact(body))
+	return value, sent, faults, nil
+}
+
+// keepID returns value with the id of old, spelled as in old.
+func keepID(old *Record, value jsontext.Value) (jsontext.Value, error) {
+	stored, _ := member(old.Value, idMember)
+	if v, has := member(value, idMember); has {
+		if id, _ := ID(value, idMember); id != old.ID {
+			return nil, fmt.Errorf("the body's id is %s, but the request is for %q: an id does not change: %w", cut(v), old.ID, ErrShape)
+		}
+	}
+	return withMember(value, idMember, string(stored)), nil
+}
+
+// taken returns a fault for each unique member of value that another record
+// has. Where names is not nil only these members are looked at.
+func (tx *Tx) taken(c *collection, value jsontext.Value, id string, names []string) []Fault {
+	var faults []Fault
+	for _, name := range tx.snap.schema.unique(c.name) {
+		v, ok := member(value, name)
+		if !ok || names != nil && !slices.Contains(names, name) {
+			continue
+		}
+		if r := c.holder(name, v, id); r != nil {
+			faults = append(faults, Fault{pointer(name), fmt.Sprintf("%s is taken by %s", cut(v), describe(c.name, r))})
+		}
+	}
+	return faults
+}
+
+func describe(collection string, r *Record) string {
+	if IsPositionKey(r.ID) {
+		return "a record of " + collection + " without an id of its own"
+	}
+	return "/" + collection + "/" + r.ID
+}
+
+// verdict returns the error for what was found. Where rules are broken and
+// values taken, the rules come first. Pointers are led back to the names that
+// were sent.
+func verdict(faults, taken []Fault, sent map[string]string) error {
+	kind := ErrInvalid
+	if len(faults) == 0 {
+		kind, faults = ErrExists, taken
+	} else {
+		faults = append(faults, taken...)
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	for i, f := range faults {
+		for canonical, spelled := range sent {
+			if p := pointer(canonical); f.Pointer == p || strings.HasPrefix(f.Pointer, p+"/") {
+				faults[i].Pointer = pointer(spelled) + f.Pointer[len(p):]
+			}
+		}
+	}
+	return &FaultError{Kind: kind, Faults: faults}
+}
+
+// pointer returns the JSON Pointer (RFC 6901) of a top-level member.
+func pointer(name string) string {
+	return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}
+
+// cut returns a value's text, shortened to what a message can hold.
+func cut(v jsontext.Value) string {
+	const most = 100
+	if len(v) <= most {
+		return string(v)
+	}
+	return strings.ToValidUTF8(string(v[:most]), "") + "…"
+}
+
+func kindName(v jsontext.Value) string {
+	switch v.Kind() {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case '0':
+		return "a number"
+	case 'n':
+		return "null"
+	}
+	return "true or false"
+}
+
+// memberNames returns the names of an object's members.
+func memberNames(v jsontext.Value) []string {
+	names := []string{}
+	members(v, func(n, _ jsontext.Value) bool {
+		names = append(names, text(n))
+		return true
+	})
+	return names
+}
+
+// withMember returns the compact object v with the member called name set to
+// value: in its place where it has one, else as the first.
+func withMember(v jsontext.Value, name, value string) jsontext.Value {
+	if old, ok := member(v, name); ok {
+		at := cap(v) - cap(old) // old is a slice of v, so this is where it begins
+		return slices.Concat(v[:at], []byte(value), v[at+len(old):])
+	}
+	out := append(appendName([]byte("{"), name), ':')
+	out = append(out, value...)
+	if !bytes.Equal(v, []byte("{}")) {
+		out = append(out, ',')
+	}
+	return append(out, v[1:]...)
+}
+
+// merge returns the compact object old with the members of v, which is compact
+// too, set: in their places where they have one, else at the end.
+func merge(old, v jsontext.Value) jsontext.Value {
+	set := make(map[string]jsontext.Value)
+	members(v, func(n, val jsontext.Value) bool {
+		set[text(n)] = val
+		return true
+	})
+	out := make([]byte, 0, len(old)+len(v))
+	add := func(name, value jsontext.Value) bool {
+		if len(out) == 0 {
+			out = append(out, '{')
+		} else {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, name...), ':'), value...)
+		return true
+	}
+	members(old, func(n, val jsontext.Value) bool {
+		if s := text(n); set[s] != nil {
+			val = set[s]
+			delete(set, s)
+		}
+		return add(n, val)
+	})
+	members(v, func(n, val jsontext.Value) bool {
+		if _, left := set[text(n)]; left {
+			add(n, val)
+		}
+		return true
+	})
+	if len(out) == 0 {
+		return jsontext.Value("{}")
+	}
+	return append(out, '}')
+}
