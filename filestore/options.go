@@ -1,0 +1,57 @@
+package filestore
+
+import (
+	"log/slog"
+	"time"
+)
+
+// Options says how a Store treats its file. The zero value is useful.
+type Options struct {
+	// IDMember returns the name of the member that carries the id of the
+	// elements of collection. nil: always "id".
+	IDMember func(collection string) string
+
+	// Initial is what a file begins with that is missing, or has 0 bytes when
+	// the store is opened. nil: {}.
+	Initial []byte
+
+	// ReadOnly makes Commit fail with pickup.ErrReadOnly. Nothing is created,
+	// locked or mended on the disk.
+	ReadOnly bool
+
+	// Ephemeral keeps commits in memory. The file is read and watched, and an
+	// edit of it replaces what memory holds; it is never written.
+	Ephemeral bool
+
+	// JournalDir is the folder for the redo record of a file that has to be
+	// written in place. "": the record goes into the file itself.
+	JournalDir string
+
+	// Log takes what people should know: edits that were loaded, broken and
+	// repaired files, copies kept beside the file. nil: discarded.
+	Log *slog.Logger
+
+	sys calls                 // the zero value: the real file system
+	now func() time.Time      // nil: time.Now
+	nap func(d time.Duration) // nil: time.Sleep
+}
+
+// How long the store waits. A save by hand is several system calls, so a file
+// that is absent, empty or cut off is first of all a save in progress.
+const (
+	retryAfter  = 20 * time.Millisecond  // between two looks at a file that cannot be read
+	quietAfter  = 30 * time.Millisecond  // from the last event to the look at the file
+	quietAtMost = 250 * time.Millisecond // from the first event to the look at the file
+	pollEvery   = time.Second            // events get lost: mounts, overflow, other machines
+	pollOnly    = 250 * time.Millisecond // the same where there are no events at all
+	graceRead   = time.Second            // until a file that cannot be read is reported
+	graceWrite  = 2 * time.Second        // until a write that waits for it is refused
+	graceStart  = 10 * time.Second       // until Open gives up on a file that keeps changing
+)
+
+func (o Options) idMember(collection string) string {
+	if o.IDMember == nil {
+		return "id"
+	}
+	return o.IDMember(collection)
+}

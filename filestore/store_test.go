@@ -1,0 +1,290 @@
+package filestore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup"
+)
+
+const sample = `{
+  "schedules": [
+    {"id": "1", "title": "Vet visit"},
+    {"id": "2", "title": "School run"}
+  ]
+}
+`
+
+// home makes a folder with db.json in it.
+func home(t *testing.T, text string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "db.json")
+	put(t, path, text)
+	return path
+}
+
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// swapIn saves text as careful editors do: a new file that is renamed.
+func swapIn(t *testing.T, path, text string) {
+	t.Helper()
+	put(t, path+".new", text)
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func text(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// start opens a store that the test's end closes; then no dot file may be
+// left.
+func start(t *testing.T, path string, o Options) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if left := dots(path); len(left) > 0 && !o.ReadOnly && !t.Failed() {
+			t.Errorf("left beside the file: %v", left)
+		}
+	})
+	return s
+}
+
+// dots lists the files that a store keeps beside path.
+func dots(path string) (names []string) {
+	all, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".*"))
+	for _, p := range all {
+		names = append(names, filepath.Base(p))
+	}
+	return names
+}
+
+func set(id, title string) pickup.Change {
+	return pickup.Change{Collection: "schedules", ID: id,
+		Value: jsontext.Value(`{"id":"` + id + `","title":"` + title + `"}`)}
+}
+
+func load(t *testing.T, s *Store) pickup.Batch {
+	t.Helper()
+	b, err := s.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// commit makes changes on what the store holds.
+func commit(s *Store, changes ...pickup.Change) error {
+	b, err := s.Load(context.Background())
+	if err == nil {
+		_, err = s.Commit(context.Background(), b.Rev, changes)
+	}
+	return err
+}
+
+// titles lists what the schedules of b are called.
+func titles(b pickup.Batch) string {
+	var s []string
+	for _, c := range b.Contents {
+		for _, e := range c.Elements {
+			_, rest, _ := strings.Cut(string(e.Value), `"title"`)
+			s = append(s, strings.Trim(rest, `": }`))
+		}
+	}
+	return strings.Join(s, ", ")
+}
+
+func TestCommit(t *testing.T) {
+	path := home(t, sample)
+	s := start(t, path, Options{})
+	b := load(t, s)
+	if got := titles(b); got != "Vet visit, School run" {
+		t.Fatal(got)
+	}
+	rev, err := s.Commit(t.Context(), b.Rev, []pickup.Change{set("2", "Ballet"), set("3", "Piano")})
+	if err != nil || rev <= b.Rev {
+		t.Fatal(rev, err)
+	}
+	if got := titles(load(t, s)); got != "Vet visit, Ballet, Piano" {
+		t.Error(got)
+	}
+	if _, err := s.Commit(t.Context(), b.Rev, []pickup.Change{set("2", "Late")}); !errors.Is(err, pickup.ErrConflict) {
+		t.Error("a commit on an old revision:", err)
+	}
+	again := start(t, filepath.Join(filepath.Dir(path), "db.json"), Options{ReadOnly: true})
+	if got := titles(load(t, again)); got != "Vet visit, Ballet, Piano" {
+		t.Error("read by another store:", got)
+	}
+	if _, err := again.Commit(t.Context(), 1, []pickup.Change{set("2", "Late")}); !errors.Is(err, pickup.ErrReadOnly) {
+		t.Error("a read-only store:", err)
+	}
+}
+
+func TestForeignEditIsConflict(t *testing.T) {
+	for name, save := range map[string]func(*testing.T, string, string){"in place": put, "renamed": swapIn} {
+		t.Run(name, func(t *testing.T) {
+			path := home(t, sample)
+			s := start(t, path, Options{})
+			b := load(t, s)
+			edited := strings.Replace(sample, "Vet visit", "Dentist", 1)
+			save(t, path, edited)
+			if _, err := s.Commit(t.Context(), b.Rev, []pickup.Change{set("2", "Ballet")}); !errors.Is(err, pickup.ErrConflict) {
+				t.Fatal(err)
+			}
+			if got := text(t, path); got != edited {
+				t.Error("the edit was touched:", got)
+			}
+			if err := commit(s, set("2", "Ballet")); err != nil {
+				t.Fatal(err)
+			}
+			if got := titles(load(t, s)); got != "Dentist, Ballet" {
+				t.Error(got)
+			}
+		})
+	}
+}
+
+func TestBrokenEditIsNeverTouched(t *testing.T) {
+	path := home(t, sample)
+	s := start(t, path, Options{})
+	before := load(t, s)
+	broken := strings.Replace(sample, `"Vet visit"`, `"Vet visit`, 1)
+	put(t, path, broken)
+	var where *pickup.BrokenError
+	if err := commit(s, set("2", "Ballet")); !errors.As(err, &where) || where.Line != 3 || where.File != path {
+		t.Fatal(err)
+	}
+	if got := text(t, path); got != broken {
+		t.Error("the broken file was touched:", got)
+	}
+	if b := load(t, s); b.Rev != before.Rev || titles(b) != titles(before) {
+		t.Error("the last good state is gone:", titles(b))
+	}
+	begin := time.Now()
+	if err := commit(s, set("2", "Ballet")); !errors.Is(err, pickup.ErrBroken) || time.Since(begin) > time.Second {
+		t.Error("known to be broken, yet it waited:", time.Since(begin), err)
+	}
+	put(t, path, strings.Replace(sample, "Vet visit", "Dentist", 1))
+	if err := commit(s, set("2", "Ballet")); err != nil {
+		t.Fatal(err)
+	}
+	if got := titles(load(t, s)); got != "Dentist, Ballet" {
+		t.Error(got)
+	}
+}
+
+func TestBeginning(t *testing.T) {
+	for name, make := range map[string]func(path string){
+		"missing": func(string) {},
+		"empty":   func(path string) { os.WriteFile(path, nil, 0o640) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "db.json")
+			make(path)
+			s := start(t, path, Options{Initial: []byte("{\n  \"schedules\": []\n}\n")})
+			if got := text(t, path); got != "{\n  \"schedules\": []\n}\n" {
+				t.Errorf("%q", got)
+			}
+			if err := commit(s, set("1", "First")); err != nil {
+				t.Fatal(err)
+			}
+			if info, _ := os.Stat(path); name == "empty" && info.Mode() != 0o640 {
+				t.Error(info.Mode())
+			}
+		})
+	}
+}
+
+func TestCannotBegin(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "db.json")
+	os.Mkdir(folder, 0o755)
+	if _, err := Open(t.Context(), folder, Options{}); !errors.Is(err, pickup.ErrShape) || !strings.Contains(err.Error(), "Docker") {
+		t.Error(err)
+	}
+	path := home(t, "{\n\t\"a\": [1,,]\n}")
+	var where *pickup.BrokenError
+	if _, err := Open(t.Context(), path, Options{}); !errors.As(err, &where) || where.Line != 2 {
+		t.Error(err)
+	}
+	if got := dots(path); len(got) > 0 {
+		t.Error("left behind:", got)
+	}
+	path = home(t, sample)
+	start(t, path, Options{})
+	if _, err := Open(t.Context(), path, Options{}); !errors.Is(err, pickup.ErrInUse) || !strings.Contains(err.Error(), "process ") {
+		t.Error(err)
+	}
+	if s, err := Open(t.Context(), path, Options{ReadOnly: true}); err != nil {
+		t.Error("read-only beside another server:", err)
+	} else {
+		s.Close()
+	}
+}
+
+func TestModeSurvives(t *testing.T) {
+	path := home(t, sample)
+	os.Chmod(path, 0o604)
+	if err := commit(start(t, path, Options{}), set("1", "New")); err != nil {
+		t.Fatal(err)
+	}
+	if info, _ := os.Stat(path); info.Mode() != 0o604 {
+		t.Error(info.Mode())
+	}
+}
+
+func TestSymlinkStays(t *testing.T) {
+	path := home(t, sample)
+	link := filepath.Join(t.TempDir(), "link.json")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := commit(start(t, link, Options{}), set("1", "New")); err != nil {
+		t.Fatal(err)
+	}
+	if to, err := os.Readlink(link); err != nil || to != path || !strings.Contains(text(t, path), "New") {
+		t.Error(to, err, text(t, path))
+	}
+}
+
+func TestEphemeral(t *testing.T) {
+	path := home(t, sample)
+	s := start(t, path, Options{Ephemeral: true})
+	if err := commit(s, set("1", "Memory")); err != nil {
+		t.Fatal(err)
+	}
+	if got := titles(load(t, s)); got != "Memory, School run" || text(t, path) != sample {
+		t.Error(got, text(t, path))
+	}
+	var log bytes.Buffer
+	s.o.Log = slog.New(slog.NewTextHandler(&log, nil))
+	swapIn(t, path, strings.Replace(sample, "School run", "Edited", 1))
+	if got := titles(load(t, s)); got != "Vet visit, Edited" || log.Len() == 0 {
+		t.Error(got, log.String())
+	}
+}

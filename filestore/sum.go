@@ -1,0 +1,50 @@
+package filestore
+
+import (
+	"fmt"
+	"hash/crc32"
+)
+
+// A sum is 64 bits that stand for the content of a file: in the names of the
+// dot files, so that a start after a crash can tell them apart, and in memory,
+// so that a touched file is not loaded again.
+//
+// It is two CRCs side by side, CRC-32C and CRC-32, which together are a CRC of
+// 64 bits (their polynomials have no common factor). The processor computes
+// both, and 100 MB take about 10 ms where SHA-256 takes 60; that matters, for
+// each commit sums the whole file. It is the same in each process, which
+// hash/maphash is not. It guards against accidents, not against forgery: who
+// may write into the folder may write the file.
+type sum uint64
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// A summer computes the sum of what is written to it.
+type summer struct{ c, ieee uint32 }
+
+func (s *summer) Write(b []byte) (int, error) {
+	const block = 64 << 10 // small enough to be in the cache at the second pass
+	for p := b; len(p) > 0; {
+		n := min(len(p), block)
+		s.c = crc32.Update(s.c, castagnoli, p[:n])
+		s.ieee = crc32.Update(s.ieee, crc32.IEEETable, p[:n])
+		p = p[n:]
+	}
+	return len(b), nil
+}
+
+func (s *summer) sum() sum { return sum(s.c)<<32 | sum(s.ieee) }
+
+func (s sum) String() string { return fmt.Sprintf("%016x", uint64(s)) }
+
+func sumOf(b []byte) sum {
+	var s summer
+	s.Write(b)
+	return s.sum()
+}
+
+func (d *document) sum() sum {
+	var s summer
+	d.writeTo(&s) // a summer takes everything
+	return s.sum()
+}
