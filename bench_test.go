@@ -1,0 +1,93 @@
+package pickup_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup"
+)
+
+// database returns one collection of n records of about 270 bytes.
+func database(n int) jsontext.Value {
+	var b strings.Builder
+	b.WriteString(`{"c":[`)
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"id":"%d","n":%d,"email":"p%d@example.org","text":"%s"}`, i+1, i%100, i, strings.Repeat("x", 200))
+	}
+	b.WriteString(`]}`)
+	return jsontext.Value(b.String())
+}
+
+// BenchmarkUpdate is the engine's own work for a change of one record: the
+// store costs next to nothing. It grows with the logarithm of the records.
+func BenchmarkUpdate(b *testing.B) {
+	for _, n := range []int{1_000, 1_000_000} {
+		db, err := pickup.Open(b.Context(), nowhere{pickup.NewMemStore(database(n))}, pickup.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(fmt.Sprint("records=", n), func(b *testing.B) {
+			i := 0
+			for b.Loop() {
+				i++
+				id := fmt.Sprint(1 + i*7919%n)
+				if _, err := db.Update(b.Context(), func(tx *pickup.Tx) error {
+					_, err := tx.Merge("c", id, jsontext.Value(`{"n":1}`))
+					return err
+				}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// A nowhere keeps nothing of what it is given.
+type nowhere struct{ pickup.Store }
+
+func (nowhere) Commit(_ context.Context, base pickup.Rev, _ []pickup.Change) (pickup.Rev, error) {
+	return base + 1, nil
+}
+
+// BenchmarkFind looks 1,000 of 100,000 records up by the value of a member.
+func BenchmarkFind(b *testing.B) {
+	db, err := pickup.Open(b.Context(), pickup.NewMemStore(database(100_000)), pickup.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := db.Snapshot()
+	for b.Loop() {
+		q, err := s.ParseQuery("c", "n=7")
+		if err != nil {
+			b.Fatal(err)
+		}
+		found, _ := s.Find("c", q)
+		n := 0
+		for range found {
+			n++
+		}
+		if n != 1000 {
+			b.Fatal(n)
+		}
+	}
+}
+
+// BenchmarkGet reads one of 100,000 records.
+func BenchmarkGet(b *testing.B) {
+	db, err := pickup.Open(b.Context(), pickup.NewMemStore(database(100_000)), pickup.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := db.Snapshot().Get("c", "77777"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,365 @@
+package pickup_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup"
+)
+
+func open(t *testing.T, s pickup.Store) *pickup.DB {
+	t.Helper()
+	db, err := pickup.Open(t.Context(), s, pickup.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func openMem(t *testing.T, database string) *pickup.DB {
+	return open(t, pickup.NewMemStore(jsontext.Value(database)))
+}
+
+// create adds a record and returns it.
+func create(t *testing.T, db *pickup.DB, collection, body string) *pickup.Record {
+	t.Helper()
+	var r *pickup.Record
+	_, err := db.Update(t.Context(), func(tx *pickup.Tx) (err error) {
+		r, err = tx.Create(collection, jsontext.Value(body))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func whole(s *pickup.Snapshot) string { return string(s.AppendJSON(nil)) }
+
+// TestIDs creates records in collections of every kind of id, and gives no
+// number out twice.
+func TestIDs(t *testing.T) {
+	db := openMem(t, `{
+		"empty": [], "numbers": [{"id": 7}, {"id": 12}, {"no": "id"}], "strings": [{"id": "7"}, {"id": "99"}],
+		"mixed": [{"id": 7}, {"id": "8"}], "words": [{"id": "a"}], "zeros": [{"id": "01"}],
+		"long": [{"id": 99999999999999999999}], "negative": [{"id": -3}]}`)
+	for _, test := range []struct{ collection, want string }{
+		{"empty", `"1"`}, {"empty", `"2"`}, {"numbers", `13`}, {"numbers", `14`}, {"strings", `"100"`},
+		{"long", `100000000000000000000`}, {"negative", `1`},
+	} {
+		r := create(t, db, test.collection, `{"x":1}`)
+		if want := `{"id":` + test.want + `,"x":1}`; string(r.Value) != want {
+			t.Errorf("%s: %s, want %s", test.collection, r.Value, want)
+		}
+	}
+	for _, collection := range []string{"mixed", "words", "zeros"} {
+		if r := create(t, db, collection, `{}`); len(r.ID) != 36 || r.ID[14] != '7' {
+			t.Errorf("%s: the new id is %s, want a UUID of version 7", collection, r.ID)
+		}
+	}
+	for _, id := range []string{"14", "13", "12", "7"} {
+		remove(t, db, "numbers", id)
+	}
+	if r := create(t, db, "numbers", `{}`); r.ID != "15" || string(r.Value) != `{"id":15}` {
+		t.Errorf("after all were deleted the next one is %s, want the number 15", r.Value)
+	}
+	for body, want := range map[string]string{
+		`{"id":null,"a":1}`: `{"id":101,"a":1}`, `{"a":1,"id":""}`: `{"a":1,"id":101}`, `{"id":200}`: `{"id":200}`,
+	} {
+		db := openMem(t, `{"c":[{"id":100}]}`)
+		if r := create(t, db, "c", body); string(r.Value) != want {
+			t.Errorf("%s became %s, want %s", body, r.Value, want)
+		}
+	}
+}
+
+func remove(t *testing.T, db *pickup.DB, collection, id string) {
+	t.Helper()
+	if _, err := db.Update(t.Context(), func(tx *pickup.Tx) error {
+		_, err := tx.Delete(collection, id)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWrites goes through each way to change a record, and each way to fail.
+func TestWrites(t *testing.T) {
+	const database = `{"c":[{"id":1,"a":1.10,"b":[1]},{"id":"2","a":2}],"one":{"x":1,"y":{"z":2}},"s":5}`
+	type step = func(*pickup.Tx) (any, error)
+	record := func(r *pickup.Record, err error) (any, error) {
+		if err != nil {
+			return nil, err
+		}
+		return string(r.Value), nil
+	}
+	value := func(v jsontext.Value, err error) (any, error) { return string(v), err }
+	for _, test := range []struct {
+		name string
+		run  step
+		want string // the answer, or a part of the error
+		kind error
+		left string // the database; "": as before
+	}{
+		{"replace keeps the id's spelling and place", func(tx *pickup.Tx) (any, error) {
+			return record(tx.Replace("c", "1", jsontext.Value(`{ "n": 1, "id": "1" }`)))
+		},
+			`{"n":1,"id":1}`, nil, `{"c":[{"n":1,"id":1},{"id":"2","a":2}],"one":{"x":1,"y":{"z":2}},"s":5}`},
+		{"replace adds the id", func(tx *pickup.Tx) (any, error) { return record(tx.Replace("c", "2", jsontext.Value(`{}`))) },
+			`{"id":"2"}`, nil, `{"c":[{"id":1,"a":1.10,"b":[1]},{"id":"2"}],"one":{"x":1,"y":{"z":2}},"s":5}`},
+		{"merge", func(tx *pickup.Tx) (any, error) {
+			return record(tx.Merge("c", "1", jsontext.Value(`{"b":null,"new":{"a":1},"id":1}`)))
+		},
+			`{"id":1,"a":1.10,"b":null,"new":{"a":1}}`, nil, `{"c":[{"id":1,"a":1.10,"b":null,"new":{"a":1}},{"id":"2","a":2}],"one":{"x":1,"y":{"z":2}},"s":5}`},
+		{"delete", func(tx *pickup.Tx) (any, error) { return record(tx.Delete("c", "1")) },
+			`{"id":1,"a":1.10,"b":[1]}`, nil, `{"c":[{"id":"2","a":2}],"one":{"x":1,"y":{"z":2}},"s":5}`},
+		{"replace an object", func(tx *pickup.Tx) (any, error) { return value(tx.ReplaceObject("one", jsontext.Value(`{"q": 1}`))) },
+			`{"q":1}`, nil, `{"c":[{"id":1,"a":1.10,"b":[1]},{"id":"2","a":2}],"one":{"q":1},"s":5}`},
+		{"merge an object", func(tx *pickup.Tx) (any, error) { return value(tx.MergeObject("one", jsontext.Value(`{"x": 2}`))) },
+			`{"x":2,"y":{"z":2}}`, nil, `{"c":[{"id":1,"a":1.10,"b":[1]},{"id":"2","a":2}],"one":{"x":2,"y":{"z":2}},"s":5}`},
+		{"no record", func(tx *pickup.Tx) (any, error) { return record(tx.Replace("c", "9", jsontext.Value(`{}`))) }, `"9"`, pickup.ErrNotFound, ""},
+		{"no collection", func(tx *pickup.Tx) (any, error) { return record(tx.Create("d", jsontext.Value(`{}`))) }, `"d"`, pickup.ErrNotFound, ""},
+		{"not a collection", func(tx *pickup.Tx) (any, error) { return record(tx.Create("one", jsontext.Value(`{}`))) }, `"one"`, pickup.ErrNotFound, ""},
+		{"not an object", func(tx *pickup.Tx) (any, error) { return value(tx.MergeObject("s", jsontext.Value(`{}`))) }, `"s"`, pickup.ErrNotFound, ""},
+		{"another id", func(tx *pickup.Tx) (any, error) { return record(tx.Merge("c", "1", jsontext.Value(`{"id":3}`))) }, `id is 3`, pickup.ErrShape, ""},
+		{"id null", func(tx *pickup.Tx) (any, error) { return record(tx.Replace("c", "1", jsontext.Value(`{"id":null}`))) }, `id is null`, pickup.ErrShape, ""},
+		{"an array", func(tx *pickup.Tx) (any, error) { return record(tx.Create("c", jsontext.Value(`[]`))) }, `an array`, pickup.ErrShape, ""},
+		{"a string", func(tx *pickup.Tx) (any, error) { return value(tx.ReplaceObject("one", jsontext.Value(`"x"`))) }, `a string`, pickup.ErrShape, ""},
+		{"a taken id", func(tx *pickup.Tx) (any, error) { return record(tx.Create("c", jsontext.Value(`{"id":2}`))) }, `/id: the id 2 is taken`, pickup.ErrExists, ""},
+		{"an id that is none", func(tx *pickup.Tx) (any, error) { return record(tx.Create("c", jsontext.Value(`{"id":true}`))) }, `/id`, pickup.ErrInvalid, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			db := openMem(t, database)
+			var got any
+			before := db.Snapshot()
+			after, err := db.Update(t.Context(), func(tx *pickup.Tx) (err error) {
+				got, err = test.run(tx)
+				return err
+			})
+			left := test.left
+			if test.kind != nil {
+				if !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("error %v, want %v with %q", err, test.kind, test.want)
+				}
+				after, left = db.Snapshot(), database
+			} else if err != nil || got != test.want {
+				t.Errorf("%v, %v, want %s", got, err, test.want)
+			}
+			if whole(after) != left || after != db.Snapshot() {
+				t.Errorf("left is\n%s, want\n%s", whole(after), left)
+			}
+			if whole(before) != database {
+				t.Errorf("the snapshot from before has changed: %s", whole(before))
+			}
+		})
+	}
+}
+
+// A hookStore lets a test stand in the way of a commit.
+type hookStore struct {
+	pickup.Store
+	commit func(pickup.Rev, []pickup.Change) error
+}
+
+func (s *hookStore) Commit(ctx context.Context, base pickup.Rev, changes []pickup.Change) (pickup.Rev, error) {
+	if err := s.commit(base, changes); err != nil {
+		return 0, err
+	}
+	return s.Store.Commit(ctx, base, changes)
+}
+
+// TestGroupCommit holds one commit up and finds that all that came meanwhile
+// goes in the next, where each has its own outcome.
+func TestGroupCommit(t *testing.T) {
+	const waiting = 64
+	gate, entered := make(chan struct{}), make(chan int)
+	s := &hookStore{Store: pickup.NewMemStore(jsontext.Value(`{"c":[]}`))}
+	s.commit = func(_ pickup.Rev, changes []pickup.Change) error {
+		entered <- len(changes)
+		<-gate
+		return nil
+	}
+	db := open(t, s)
+	var wg sync.WaitGroup
+	write := func(n int) {
+		_, err := db.Update(context.Background(), func(tx *pickup.Tx) error {
+			if n%8 == 7 {
+				tx.Create("c", jsontext.Value(`{"trace":true}`))
+				return fmt.Errorf("no %d", n)
+			}
+			_, err := tx.Create("c", jsontext.Value(fmt.Sprintf(`{"n":%d}`, n)))
+			return err
+		})
+		if (err != nil) != (n%8 == 7) || err != nil && err.Error() != fmt.Sprintf("no %d", n) {
+			t.Errorf("writer %d got %v", n, err)
+		}
+	}
+	wg.Go(func() { write(0) })
+	if n := <-entered; n != 1 {
+		t.Errorf("the first commit has %d changes, want 1", n)
+	}
+	for i := range waiting {
+		wg.Go(func() { write(i) })
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	wg.Go(func() {
+		if _, err := db.Update(cancelled, func(tx *pickup.Tx) error {
+			_, err := tx.Create("c", jsontext.Value(`{"cancelled":true}`))
+			return err
+		}); !errors.Is(err, context.Canceled) {
+			t.Errorf("the one who went away got %v", err)
+		}
+	})
+	time.Sleep(50 * time.Millisecond) // for all to be in the queue
+	cancel()
+	time.Sleep(10 * time.Millisecond)
+	gate <- struct{}{}
+	if n := <-entered; n != waiting-waiting/8 {
+		t.Errorf("the second commit has %d changes, want %d", n, waiting-waiting/8)
+	}
+	if n := db.Snapshot().Len("c"); n != 1 {
+		t.Errorf("%d records are visible before the second commit is durable, want 1", n)
+	}
+	gate <- struct{}{}
+	wg.Wait()
+	got := whole(db.Snapshot())
+	if n := db.Snapshot().Len("c"); n != 1+waiting-waiting/8 || strings.Contains(got, "trace") || strings.Contains(got, "cancelled") {
+		t.Errorf("%d records: %s", n, got)
+	}
+}
+
+// TestCommitFails finds memory as it was after a commit that failed, and the
+// next one works.
+func TestCommitFails(t *testing.T) {
+	var fail error
+	s := &hookStore{Store: pickup.NewMemStore(jsontext.Value(`{"c":[]}`))}
+	s.commit = func(pickup.Rev, []pickup.Change) error { return fail }
+	db := open(t, s)
+	before := db.Snapshot()
+	add := func() error {
+		_, err := db.Update(t.Context(), func(tx *pickup.Tx) error {
+			_, err := tx.Create("c", jsontext.Value(`{}`))
+			return err
+		})
+		return err
+	}
+	for _, fail = range []error{pickup.ErrFull, &pickup.BrokenError{File: "db.json", Line: 3, Column: 4, Reason: "x"}} {
+		if err := add(); !errors.Is(err, fail) {
+			t.Errorf("%v, want %v", err, fail)
+		}
+		if db.Snapshot() != before {
+			t.Error("memory runs ahead of the store")
+		}
+		if broken := errors.Is(fail, pickup.ErrBroken); broken != (db.Err() != nil) {
+			t.Errorf("Err is %v after %v", db.Err(), fail)
+		}
+	}
+	fail = nil
+	if err := add(); err != nil || db.Err() != nil || whole(db.Snapshot()) != `{"c":[{"id":"1"}]}` {
+		t.Errorf("%v, %v, %s", err, db.Err(), whole(db.Snapshot()))
+	}
+}
+
+// TestConflict lets somebody else write between a change and its commit: the
+// change is made again on what they wrote.
+func TestConflict(t *testing.T) {
+	mem := pickup.NewMemStore(jsontext.Value(`{"c":[{"id":1,"a":1,"b":1}]}`))
+	s := &hookStore{Store: mem}
+	foreign := []pickup.Change{{Collection: "c", ID: "1", Value: jsontext.Value(`{"id":1,"a":2,"b":1}`)}}
+	s.commit = func(base pickup.Rev, _ []pickup.Change) (err error) {
+		if foreign != nil {
+			_, err = mem.Commit(t.Context(), base, foreign)
+			foreign = nil
+		}
+		return err
+	}
+	db := open(t, s)
+	var runs atomic.Int32
+	_, err := db.Update(t.Context(), func(tx *pickup.Tx) error {
+		runs.Add(1)
+		_, err := tx.Merge("c", "1", jsontext.Value(`{"b":3}`))
+		return err
+	})
+	if want := `{"c":[{"id":1,"a":2,"b":3}]}`; err != nil || whole(db.Snapshot()) != want || runs.Load() != 2 {
+		t.Errorf("%v, %d runs, %s, want %s", err, runs.Load(), whole(db.Snapshot()), want)
+	}
+	foreign = []pickup.Change{{Collection: "c", ID: "1"}}
+	_, err = db.Update(t.Context(), func(tx *pickup.Tx) error {
+		_, err := tx.Replace("c", "1", jsontext.Value(`{}`))
+		return err
+	})
+	if !errors.Is(err, pickup.ErrNotFound) {
+		t.Errorf("replacing a record that somebody deleted meanwhile: %v, want ErrNotFound", err)
+	}
+}
+
+// TestPanic meets a panic in the goroutine of the one who caused it, and
+// nobody else is the worse for it.
+func TestPanic(t *testing.T) {
+	db := openMem(t, `{"c":[]}`)
+	func() {
+		defer func() {
+			if p := recover(); p != "ouch" {
+				t.Errorf("recovered %v", p)
+			}
+		}()
+		db.Update(t.Context(), func(tx *pickup.Tx) error {
+			tx.Create("c", jsontext.Value(`{}`))
+			panic("ouch")
+		})
+	}()
+	create(t, db, "c", `{}`)
+	if n := db.Snapshot().Len("c"); n != 1 {
+		t.Errorf("%d records, want 1", n)
+	}
+	s := &hookStore{Store: pickup.NewMemStore(jsontext.Value(`{"c":[]}`))}
+	s.commit = func(pickup.Rev, []pickup.Change) error { panic("store") }
+	db = open(t, s)
+	if _, err := db.Update(t.Context(), func(tx *pickup.Tx) error {
+		_, err := tx.Create("c", jsontext.Value(`{}`))
+		return err
+	}); !errors.Is(err, pickup.ErrUnsure) {
+		t.Errorf("a store that panics: %v, want ErrUnsure", err)
+	}
+	s.commit = func(pickup.Rev, []pickup.Change) error { return nil }
+	create(t, db, "c", `{}`)
+}
+
+// TestManyWriters has 64 writers at once; what was acknowledged is there.
+func TestManyWriters(t *testing.T) {
+	const writers, each = 64, 50
+	db := openMem(t, `{"c":[]}`)
+	var acknowledged sync.Map
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for i := range each {
+				r := create(t, db, "c", fmt.Sprintf(`{"w":%d,"i":%d}`, w, i))
+				if _, twice := acknowledged.LoadOrStore(r.ID, string(r.Value)); twice {
+					t.Errorf("the id %s was given out twice", r.ID)
+				}
+				if got, err := db.Snapshot().Get("c", r.ID); err != nil || string(got.Value) != string(r.Value) {
+					t.Errorf("a writer does not see its own write: %v, %v", got, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := db.Snapshot().Len("c"); n != writers*each {
+		t.Errorf("%d records, want %d", n, writers*each)
+	}
+	acknowledged.Range(func(id, value any) bool {
+		if r, err := db.Snapshot().Get("c", id.(string)); err != nil || string(r.Value) != value {
+			t.Errorf("acknowledged record %v: %v, %v", id, r, err)
+		}
+		return true
+	})
+}

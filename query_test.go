@@ -1,0 +1,89 @@
+package pickup_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"pickup"
+)
+
+const queryData = `{"c":[
+	{"id":1,"s":"x","n":100,"o":{"p":"q","n":{"k":1}},"tags":["a","b",3],"b":true,"z":null,"a.b":"dot","first_gte":"g","_lead":"l","e":""},
+	{"id":"2","s":"X","n":100.0,"o":{"p":7},"tags":[],"b":false,"z":"null"},
+	{"id":3,"s":"ü &=","n":1e2,"o":[{"p":"in"}],"tags":{"0":"a"},"b":"true"},
+	{"id":4,"s":"100","n":"100","big":12345678901234567890},
+	{"id":5,"n":-0,"big":12345678901234567891},
+	"text", 7, [1]
+]}`
+
+func TestQuery(t *testing.T) {
+	s := openMem(t, queryData).Snapshot()
+	for _, test := range []struct{ query, want string }{
+		{"", "1 2 3 4 5 # # #"}, {"s=x", "1"}, {"s=X", "2"}, {"s=nobody", ""}, {"nobody=1", ""},
+		{"n=100", "1 2 3 4"}, {"n=100.00", "1 2 3"}, {"n=1e2", "1 2 3"}, {"n=10E1", "1 2 3"}, {"n=0", "5"}, {"n=0100", ""}, {"n=+100", ""}, {"n=%20100", ""},
+		{"s=x&s=X", "1 2"}, {"s=X&s=x&n=100&id=2", "2"}, {"id=2", "2"}, {"id=1&id=3&id=1", "1 3"},
+		{"o.p=q", "1"}, {"o.p=7", "2"}, {"o.n.k=1", "1"}, {"o[0].p=in", "3"}, {"o.0.p=in", "3"}, {"o.p.x=1", ""}, {"o=q", ""},
+		{"tags=a", "1"}, {"tags=3", "1"}, {"tags[0]=a", "1 3"}, {"tags[1]=b", "1"}, {"tags.1=b", "1"}, {"tags[9]=b", ""},
+		{"b=true", "1 3"}, {"z=null", "1 2"}, {"e=", "1"}, {"s=", ""},
+		{"a.b=dot", "1"}, {"first_gte=g", "1"}, {"_lead=l", "1"}, {"_=123", "1 2 3 4 5 # # #"}, {"&&s=x&", "1"},
+		{"s=%C3%BC+%26%3D", "3"}, {"s=%c3%bc%20%26=", "3"},
+		{"big=12345678901234567890", "4"}, {"big=12345678901234567891.0", "5"}, {"big=12345678901234567892", ""},
+		{"N=100", ""},
+	} {
+		q, err := s.ParseQuery("c", test.query)
+		if err != nil {
+			t.Errorf("%s: %v", test.query, err)
+			continue
+		}
+		found, err := s.Find("c", q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for r := range found {
+			if pickup.IsPositionKey(r.ID) {
+				r = &pickup.Record{ID: "#"}
+			}
+			got = append(got, r.ID)
+		}
+		if strings.Join(got, " ") != test.want {
+			t.Errorf("%s: %v, want %s", test.query, got, test.want)
+		}
+		var matched []string // the same without an index
+		for r := range s.All("c") {
+			if q.Match(r) {
+				matched = append(matched, r.ID)
+			}
+		}
+		if len(matched) != len(got) {
+			t.Errorf("%s: Find gives %v, Match %v", test.query, got, matched)
+		}
+	}
+	for query, parameter := range map[string]string{
+		"_sort=s": "_sort", "n:gt=5": "n:gt", "n_gte=5": "n_gte", "s=%zz": "s", "%zz=1": "%zz",
+		strings.Repeat("s=1&", 1001): "s", manyTerms(33): "t32",
+	} {
+		var qe *pickup.QueryError
+		if _, err := s.ParseQuery("c", query); !errors.As(err, &qe) || qe.Parameter != parameter {
+			t.Errorf("%.20s: %v, want an error that names %s", query, err, parameter)
+		}
+	}
+	if _, err := s.ParseQuery("c", manyTerms(32)); err != nil {
+		t.Errorf("32 terms: %v", err)
+	}
+	if _, err := s.Find("nobody", new(pickup.Query)); !errors.Is(err, pickup.ErrNotFound) {
+		t.Errorf("a query on no collection: %v", err)
+	}
+}
+
+func manyTerms(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString("&t")
+		b.WriteByte(byte('0' + i/10))
+		b.WriteByte(byte('0' + i%10))
+		b.WriteString("=1")
+	}
+	return b.String()
+}

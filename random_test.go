@@ -1,0 +1,145 @@
+package pickup_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup"
+)
+
+// TestRandom makes random changes through DB and to a plain model: ids in
+// order and a map. After each step the snapshot, the store and the model are
+// the same, and what the followers were told leads to the same state. Readers
+// look on.
+func TestRandom(t *testing.T) {
+	steps := 400
+	if os.Getenv("PICKUP_LONG") != "" {
+		steps = 10_000
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	store := pickup.NewMemStore(jsontext.Value(`{"c":[]}`))
+	db := open(t, store)
+	replica := openMem(t, whole(db.Snapshot())) // built from the changes alone
+	rev := db.Snapshot().Rev()
+	var ids []string
+	values := make(map[string]string)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	var readers sync.WaitGroup
+	for range 2 {
+		readers.Go(func() {
+			for ctx.Err() == nil {
+				s := db.Snapshot()
+				q, _ := s.ParseQuery("c", "n=1&n=2&n=3")
+				found, _ := s.Find("c", q)
+				for r := range found {
+					if got, err := s.Get("c", r.ID); err != nil || got != r {
+						t.Errorf("found %s, got %v, %v", r.ID, got, err)
+					}
+				}
+			}
+		})
+	}
+	defer readers.Wait()
+	defer cancel()
+
+	for range steps {
+		refuse := rnd.IntN(5) == 0
+		newIDs, newValues := slices.Clone(ids), make(map[string]string)
+		_, err := db.Update(ctx, func(tx *pickup.Tx) error {
+			for range 1 + rnd.IntN(5) {
+				body := jsontext.Value(fmt.Sprintf(`{ "n": %d, "t": "x" }`, rnd.IntN(10)))
+				if len(newIDs) == 0 || rnd.IntN(3) == 0 {
+					r, err := tx.Create("c", body)
+					if err != nil {
+						return err
+					}
+					newIDs, newValues[r.ID] = append(newIDs, r.ID), string(r.Value)
+					continue
+				}
+				i := rnd.IntN(len(newIDs))
+				id := newIDs[i]
+				switch rnd.IntN(3) {
+				case 0:
+					if _, err := tx.Delete("c", id); err != nil {
+						return err
+					}
+					newIDs = slices.Delete(newIDs, i, i+1)
+				case 1:
+					r, err := tx.Replace("c", id, body)
+					if err != nil {
+						return err
+					}
+					newValues[id] = string(r.Value)
+				case 2:
+					r, err := tx.Merge("c", id, jsontext.Value(fmt.Sprintf(`{"m":%d}`, rnd.IntN(9))))
+					if err != nil {
+						return err
+					}
+					newValues[id] = string(r.Value)
+				}
+			}
+			if refuse {
+				return errRefused
+			}
+			return nil
+		})
+		if refuse != errors.Is(err, errRefused) || !refuse && err != nil {
+			t.Fatal(err)
+		}
+		if !refuse {
+			ids = newIDs
+			for id, v := range newValues {
+				values[id] = v
+			}
+		}
+		var want []string
+		for _, id := range ids {
+			want = append(want, values[id])
+		}
+		model := `{"c":[` + strings.Join(want, ",") + `]}`
+		if got := whole(db.Snapshot()); got != model {
+			t.Fatalf("the snapshot is\n%s, the model\n%s", got, model)
+		}
+		b, err := store.Load(ctx)
+		if err != nil || b.Rev != db.Snapshot().Rev() {
+			t.Fatalf("the store is at %d, the snapshot at %d: %v", b.Rev, db.Snapshot().Rev(), err)
+		}
+		if got := whole(open(t, store).Snapshot()); got != model {
+			t.Fatalf("the store has\n%s, the model\n%s", got, model)
+		}
+		if !refuse {
+			for b := range db.Changes(ctx, rev) {
+				rev = b.Rev
+				replica = replay(t, replica, b)
+				break
+			}
+			if got := whole(replica.Snapshot()); got != model {
+				t.Fatalf("the changes lead to\n%s, the model is\n%s", got, model)
+			}
+		}
+	}
+}
+
+var errRefused = errors.New("refused")
+
+// replay returns a database after a batch.
+func replay(t *testing.T, db *pickup.DB, b pickup.Batch) *pickup.DB {
+	t.Helper()
+	s := pickup.NewMemStore(jsontext.Value(whole(db.Snapshot())))
+	if _, err := s.Commit(t.Context(), 1, b.Changes); err != nil {
+		t.Fatal(err)
+	}
+	return open(t, s)
+}
