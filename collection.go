@@ -95,6 +95,20 @@ func (c *collection) get(id string) (*Record, error) {
 	return nil, fmt.Errorf("%q has no record with the id %q: %w", c.name, id, ErrNotFound)
 }
 
+// has reports whether an element carries that id, be it one that the id does
+// not reach because an earlier one has it: in the file the two are equals.
+func (c *collection) has(id string) bool {
+	_, found := c.byID.Get(id)
+	c.byID.Ascend("\x00", func(key string, r *Record) bool {
+		if !found && IsPositionKey(key) {
+			other, ok := ID(r.Value, idMember)
+			found = ok && other == id
+		}
+		return !found && IsPositionKey(key)
+	})
+	return found
+}
+
 // set puts a value, which must be compact, in the place of the element with
 // that key, or behind the last one.
 func (c *collection) set(key string, value jsontext.Value) *Record {

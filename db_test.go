@@ -163,6 +163,21 @@ func TestWrites(t *testing.T) {
 	}
 }
 
+// TestShadowedID deletes the first of two records with one id: a new one cannot
+// take it, for at the next start the second would be the one that has it.
+func TestShadowedID(t *testing.T) {
+	db := openMem(t, `{"c":[{"id":"a"},{"id":"a"},{}]}`)
+	remove(t, db, "c", "a")
+	_, err := db.Update(t.Context(), func(tx *pickup.Tx) error {
+		_, err := tx.Create("c", jsontext.Value(`{"id":"a"}`))
+		return err
+	})
+	if !errors.Is(err, pickup.ErrExists) {
+		t.Errorf("%v, want ErrExists", err)
+	}
+	create(t, db, "c", `{"id":"b"}`)
+}
+
 // A hookStore lets a test stand in the way of a commit.
 type hookStore struct {
 	pickup.Store

@@ -77,7 +77,7 @@ func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
 		var ok bool
 		if id, ok = ID(value, idMember); !ok {
 			faults = append(faults, Fault{"/" + idMember, "an id is a number or a string of at least one character"})
-		} else if _, found := c.byID.Get(id); found {
+		} else if c.has(id) {
 			taken = append(taken, Fault{"/" + idMember, fmt.Sprintf("the id %s is taken", cut(given))})
 		}
 	} else {
