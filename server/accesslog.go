@@ -1,0 +1,32 @@
+package server
+
+import (
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+// logAccess writes one record for each request when it has been answered.
+// Neither the query nor a header is in it: both may hold what is nobody's
+// business.
+func (s *server) logAccess(c *gin.Context) {
+	start := time.Now()
+	// Deferred, so that an aborted answer is logged as well.
+	defer func() {
+		client, _, err := net.SplitHostPort(c.Request.RemoteAddr)
+		if err != nil {
+			client = c.Request.RemoteAddr
+		}
+		s.AccessLog.LogAttrs(c, slog.LevelInfo, "request",
+			slog.String("id", requestIDOf(c)),
+			slog.String("client", client),
+			slog.String("method", c.Request.Method),
+			slog.String("path", c.Request.URL.EscapedPath()),
+			slog.Int("status", c.Writer.Status()),
+			slog.Int("bytes", max(c.Writer.Size(), 0)),
+			slog.Duration("took", time.Since(start)))
+	}()
+	c.Next()
+}

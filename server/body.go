@@ -1,0 +1,149 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Limits of a body, beside its size.
+const (
+	maxDepth  = 256       // of nested arrays and objects
+	maxValues = 1_000_000 // objects, arrays and scalars: each costs memory of its own
+	maxName   = 1 << 10   // bytes of a member's name
+	maxNumber = 1_000     // characters of a number
+)
+
+// A body is what a write has sent: one object, or an array of objects.
+type body struct {
+	array   bool
+	objects []jsontext.Value // slices of what was sent
+}
+
+// body reads and checks the request's body. The error is a problem.
+func (k *call) body() (*body, error) {
+	if err := checkMedia(k.Request); err != nil {
+		return nil, err
+	}
+	if k.Request.ContentLength > k.MaxBody {
+		k.Header("Connection", "close") // so that nobody waits for the rest
+		return nil, tooLarge(k.MaxBody)
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(k.Writer, k.Request.Body, k.MaxBody))
+	if err != nil {
+		var over *http.MaxBytesError
+		switch {
+		case errors.As(err, &over):
+			return nil, tooLarge(k.MaxBody)
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return nil, tooSlow()
+		}
+		return nil, cutShort()
+	}
+	return parseBody(text)
+}
+
+// single is body for what is addressed as one record or object.
+func (k *call) single() (*body, error) {
+	b, err := k.body()
+	if err == nil && len(b.objects) > 1 {
+		return nil, wrongShape("the request is for one record, but the array has more: send an object, or an array of one")
+	}
+	return b, err
+}
+
+// parseBody reads a body of strict JSON (RFC 8259): UTF-8, no member twice in
+// one object, nothing behind the value.
+func parseBody(text []byte) (*body, error) {
+	if len(bytes.Trim(text, " \t\r\n")) == 0 {
+		return nil, invalidJSON(1, 1, "the body is empty")
+	}
+	b := new(body)
+	dec := jsontext.NewDecoder(bytes.NewBuffer(text)) // a *bytes.Buffer is read in place
+	begin := int64(0)                                 // of the object that is being read
+	other := ""                                       // the pointer of an element that is no object
+	for values := 0; ; {
+		before, done := dec.InputOffset(), values > 0 && dec.StackDepth() == 0
+		token, err := dec.ReadToken()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, syntaxError(text, dec, err)
+		}
+		if done { // the decoder would read one value after the other
+			return nil, invalidAt(text, before+space(text[before:]), "there is something behind the end of the value")
+		}
+		after, depth := dec.InputOffset(), dec.StackDepth()
+		container, n := dec.StackIndex(depth)
+		name := container == '{' && n%2 == 1 && token.Kind() == '"'
+		size := after - before // and the comma or colon before it
+		switch kind := token.Kind(); {
+		case kind == '}' || kind == ']':
+			if kind == '}' && (depth == 0 && !b.array || depth == 1 && b.array) {
+				b.objects = append(b.objects, jsontext.Value(text[begin:after]))
+			}
+			continue
+		case depth > maxDepth:
+			return nil, invalidAt(text, after-1, "it is nested deeper than 256 levels")
+		case name && size > maxName && len(token.String()) > maxName:
+			return nil, wrongShape("a member's name is longer than 1024 bytes")
+		case name:
+			continue
+		case kind == '0' && size > maxNumber && len(token.String()) > maxNumber:
+			return nil, wrongShape("a number has more than 1000 digits")
+		case kind == '{' && (depth == 1 || depth == 2 && b.array):
+			begin = after - 1
+		case kind == '[' && depth == 1:
+			b.array = true
+		case b.array && other == "" && (depth == 1 || kind == '[' && depth == 2):
+			other = string(dec.StackPointer())
+		}
+		if values++; values > maxValues {
+			return nil, tooManyValues(maxValues)
+		}
+	}
+	switch {
+	case other != "":
+		return nil, wrongShapeAt(other, "a record is a JSON object, as in {\"title\": \"Vet\"}")
+	case !b.array && len(b.objects) == 0:
+		return nil, wrongShape("the body has to be a JSON object, or an array of objects")
+	case len(b.objects) == 0:
+		return nil, wrongShape("the array is empty: it has to hold an object")
+	}
+	return b, nil
+}
+
+// space returns the length of the white space that text begins with.
+func space(text []byte) int64 {
+	return int64(len(text) - len(bytes.TrimLeft(text, " \t\r\n")))
+}
+
+// syntaxError returns the problem for what the decoder refused.
+func syntaxError(text []byte, dec *jsontext.Decoder, err error) error {
+	at, reason := dec.InputOffset(), err.Error()
+	var syntax *jsontext.SyntacticError
+	if errors.As(err, &syntax) {
+		at, reason = syntax.ByteOffset, syntax.Err.Error()
+	}
+	switch {
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		reason = "the member " + clip(string(appendString(nil, syntax.JSONPointer.LastToken()))) + " stands twice in one object"
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		at, reason = int64(len(text)), "it ends before it is complete"
+	}
+	return invalidAt(text, at, clip(strings.TrimPrefix(reason, "jsontext: ")))
+}
+
+// invalidAt returns the problem for invalid JSON at an offset of text.
+func invalidAt(text []byte, at int64, reason string) error {
+	head := text[:min(at, int64(len(text)))]
+	line := bytes.LastIndexByte(head, '\n') + 1
+	return invalidJSON(1+bytes.Count(head, []byte("\n")), 1+utf8.RuneCount(head[line:]), reason)
+}

@@ -1,0 +1,167 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"pickup"
+)
+
+// This file is the only one that knows which error has which status.
+
+// retryAfter is how many seconds a client does well to wait while the file is
+// broken or the disk refuses.
+const retryAfter = "5"
+
+// problemOf returns what the client is told about an error. An error that is
+// not one of ours, or one that the store has caused, is also returned as cause.
+func problemOf(err error) (p *problem, cause error) {
+	if errors.As(err, &p) {
+		return p, nil
+	}
+	var (
+		faults *pickup.FaultError
+		query  *pickup.QueryError
+		broken *pickup.BrokenError
+	)
+	switch {
+	case errors.As(err, &faults):
+		return faultsFound(faults), nil
+	case errors.As(err, &query):
+		return badParameter(query.Parameter, query.Detail), nil
+	case errors.Is(err, pickup.ErrShape):
+		return wrongShape(strings.TrimSuffix(err.Error(), ": "+pickup.ErrShape.Error())), nil
+	case errors.As(err, &broken):
+		return retry(http.StatusServiceUnavailable, fmt.Sprintf(
+			"The file does not parse since it was last edited: %s:%d:%d: %s. Reads go on from its last good state; writes wait until it is repaired.",
+			filepath.Base(broken.File), broken.Line, broken.Column, broken.Reason)), nil
+	case errors.Is(err, pickup.ErrBroken):
+		return retry(http.StatusServiceUnavailable, "The file cannot be read at present. Reads go on from its last good state; writes wait until it is repaired."), err
+	case errors.Is(err, pickup.ErrNotFound): // gone since the path was looked up
+		return &problem{status: http.StatusNotFound, detail: "It is no longer there."}, nil
+	case errors.Is(err, pickup.ErrTooLarge):
+		return &problem{status: http.StatusRequestEntityTooLarge, detail: "The database would become too large. Nothing was changed."}, err
+	case errors.Is(err, pickup.ErrFull):
+		return retry(http.StatusInsufficientStorage, "The disk is full. Nothing was changed."), err
+	case errors.Is(err, pickup.ErrUnsure):
+		return &problem{status: http.StatusInternalServerError, detail: "Stored, durability unknown: the disk did not confirm the change. Read it back before you repeat it."}, err
+	case errors.Is(err, pickup.ErrReadOnly):
+		return retry(http.StatusServiceUnavailable, "The file cannot be written at present. Nothing was changed."), err
+	case errors.Is(err, pickup.ErrBusy), errors.Is(err, pickup.ErrConflict):
+		return retry(http.StatusServiceUnavailable, "The file is being saved, or too many writes wait. Nothing was changed; try again."), err
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return retry(http.StatusServiceUnavailable, "The request was given up before its turn came. Nothing was changed."), nil
+	}
+	return &problem{status: http.StatusInternalServerError, detail: "Something went wrong on this side. The log has the cause, under the id in X-Request-Id."}, err
+}
+
+func faultsFound(e *pickup.FaultError) *problem {
+	p := &problem{status: http.StatusUnprocessableEntity, detail: "The body breaks a rule of the schema. Nothing was stored."}
+	if errors.Is(e, pickup.ErrExists) {
+		p.status, p.detail = http.StatusConflict, "A value that has to be the only one of its kind is taken. Nothing was stored."
+	}
+	for _, f := range e.Faults {
+		p.errors = append(p.errors, fault{"pointer", f.Pointer, f.Detail})
+	}
+	return p
+}
+
+func retry(status int, detail string) *problem {
+	return (&problem{status: status, detail: detail}).with("Retry-After", retryAfter)
+}
+
+// invalidJSON has the status and the title that the interface gives it.
+func invalidJSON(line, column int, reason string) *problem {
+	return &problem{
+		status: http.StatusInternalServerError, title: "Internal server Error",
+		detail: fmt.Sprintf("The body is not valid JSON: line %d, column %d: %s.", line, column, reason),
+		line:   line, column: column,
+	}
+}
+
+func wrongShape(detail string) *problem {
+	return &problem{status: http.StatusBadRequest, detail: sentence(detail)}
+}
+
+func wrongShapeAt(pointer, detail string) *problem {
+	p := wrongShape("the body has the wrong shape")
+	p.errors = []fault{{"pointer", pointer, detail}}
+	return p
+}
+
+func badParameter(name, detail string) *problem {
+	p := &problem{status: http.StatusBadRequest, detail: "A parameter of the URL cannot be used."}
+	p.errors = []fault{{"parameter", name, detail}}
+	return p
+}
+
+func cutShort() *problem {
+	return &problem{status: http.StatusBadRequest, detail: "The body ended before its announced end."}
+}
+
+func tooSlow() *problem {
+	return &problem{status: http.StatusRequestTimeout, detail: "The body took too long to arrive."}
+}
+
+func noCredentials(detail string) *problem {
+	return (&problem{status: http.StatusUnauthorized, detail: detail}).with("WWW-Authenticate", `Basic realm="pickup", charset="UTF-8"`)
+}
+
+func crossOrigin(detail string) *problem {
+	return &problem{status: http.StatusForbidden, detail: detail}
+}
+
+func wrongHost(host string) *problem {
+	return &problem{status: http.StatusMisdirectedRequest, detail: fmt.Sprintf(
+		"This server answers to localhost and to IP addresses, not to %q. --allow-host adds a name.", host)}
+}
+
+func noResource(s *pickup.Snapshot, path string) *problem {
+	return notFound(s, fmt.Sprintf("There is nothing at %q.", clip(path)))
+}
+
+func noCollection(s *pickup.Snapshot, name string) *problem {
+	names := servable(s)
+	if len(names) == 0 {
+		return notFound(s, fmt.Sprintf("There is no collection %q. The database has none yet.", clip(name)))
+	}
+	return notFound(s, fmt.Sprintf("There is no collection %q. There are: %s.", clip(name), strings.Join(names, ", ")))
+}
+
+func noRecord(s *pickup.Snapshot, collection, id string) *problem {
+	return notFound(s, fmt.Sprintf("%s has no record with the id %q.", collection, clip(id)))
+}
+
+func notFound(s *pickup.Snapshot, detail string) *problem {
+	return &problem{status: http.StatusNotFound, detail: detail, collections: servable(s)}
+}
+
+func methodNotAllowed(method, allow string) *problem {
+	return (&problem{status: http.StatusMethodNotAllowed, detail: fmt.Sprintf(
+		"%s is not possible here. What is: %s.", clip(method), allow)}).with("Allow", allow)
+}
+
+func readOnly(allow string) *problem {
+	return (&problem{status: http.StatusMethodNotAllowed, detail: "The server was started to refuse writes (--read-only)."}).with("Allow", allow)
+}
+
+func tooLarge(most int64) *problem {
+	return &problem{status: http.StatusRequestEntityTooLarge, detail: "The body is larger than " + strconv.FormatInt(most, 10) + " bytes."}
+}
+
+func tooManyValues(most int) *problem {
+	return &problem{status: http.StatusRequestEntityTooLarge, detail: "The body has more than " + strconv.Itoa(most) + " values."}
+}
+
+func uriTooLong(most int) *problem {
+	return &problem{status: http.StatusRequestURITooLong, detail: "The URL is longer than " + strconv.Itoa(most) + " bytes."}
+}
+
+func unsupportedMedia(header, value, detail string) *problem {
+	return (&problem{status: http.StatusUnsupportedMediaType, detail: detail}).with(header, value)
+}

@@ -1,0 +1,56 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+
+	"pickup"
+)
+
+// A faultList collects what is wrong with the objects of one body. Where rules
+// are broken and values taken, the rules decide the status.
+type faultList struct{ found *pickup.FaultError }
+
+// add notes the faults of the i-th object, with pointers into the body as it
+// was sent. An err that is of another sort is returned.
+func (l *faultList) add(b *body, i int, err error) error {
+	var faults *pickup.FaultError
+	if !errors.As(err, &faults) {
+		return err
+	}
+	if l.found == nil {
+		l.found = &pickup.FaultError{Kind: pickup.ErrExists}
+	}
+	if !errors.Is(faults, pickup.ErrExists) {
+		l.found.Kind = faults.Kind
+	}
+	for _, f := range faults.Faults {
+		l.found.Faults = append(l.found.Faults, pickup.Fault{Pointer: b.pointer(i, f.Pointer), Detail: f.Detail})
+	}
+	return nil
+}
+
+func (l *faultList) err() error {
+	if l.found == nil {
+		return nil // not a nil pointer in an interface
+	}
+	return l.found
+}
+
+// faults returns err with the pointers of its faults leading into a body of one
+// object as it was sent.
+func (b *body) faults(err error) error {
+	var l faultList
+	if err := l.add(b, 0, err); err != nil {
+		return err
+	}
+	return l.err()
+}
+
+// pointer leads p, a pointer into the i-th object, into the body as it was sent.
+func (b *body) pointer(i int, p string) string {
+	if b.array {
+		return fmt.Sprintf("/%d%s", i, p)
+	}
+	return p
+}

@@ -1,0 +1,46 @@
+package server
+
+import (
+	"net/url"
+
+	"pickup"
+)
+
+// index answers GET /: what there is and where. Members in the order of the
+// file; count is the number of records.
+func (k *call) index() error {
+	b := appendString([]byte(`{"name":"pickup","version":`), k.Version)
+	b = append(b, `,"collections":[`...)
+	b = k.appendLinks(b, pickup.Array)
+	b = append(b, `],"objects":[`...)
+	b = k.appendLinks(b, pickup.Object)
+	b = append(b, `],"service":[`...)
+	if kind, ok := k.snap.Kind("db"); !ok || kind == pickup.Other {
+		b = append(b, `{"name":"db","href":"/db"},`...)
+	}
+	b = append(b, `{"name":"livez","href":"`+livezPath+`"},{"name":"readyz","href":"`+readyzPath+`"}]}`...)
+	return k.show(b)
+}
+
+func (k *call) appendLinks(b []byte, kind pickup.Kind) []byte {
+	n := len(b)
+	for _, name := range servable(k.snap) {
+		if what, _ := k.snap.Kind(name); what != kind {
+			continue
+		}
+		if len(b) > n {
+			b = append(b, ',')
+		}
+		b = appendString(append(b, `{"name":`...), name)
+		if kind == pickup.Array {
+			b = appendInt(append(b, `,"count":`...), k.snap.Len(name))
+		}
+		b = appendString(append(b, `,"href":`...), "/"+url.PathEscape(name))
+		b = append(b, '}')
+	}
+	return b
+}
+
+// database answers GET /db: all top-level members, "$schema" and scalars among
+// them.
+func (k *call) database() error { return k.show(k.snap.AppendJSON(nil)) }

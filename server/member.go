@@ -1,0 +1,53 @@
+package server
+
+import (
+	"bytes"
+	"iter"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// members yields the names, decoded, and the values, as they are written, of
+// the object v in their order. A value that is no valid object has none.
+func members(v jsontext.Value) iter.Seq2[string, jsontext.Value] {
+	return func(yield func(string, jsontext.Value) bool) {
+		if v.Kind() != '{' {
+			return
+		}
+		// The buffer is read in place, so the values are parts of v.
+		dec := jsontext.NewDecoder(bytes.NewBuffer(v))
+		if _, err := dec.ReadToken(); err != nil {
+			return
+		}
+		for dec.PeekKind() == '"' {
+			token, err := dec.ReadToken()
+			if err != nil {
+				return
+			}
+			name := token.String() // before the next read takes the token back
+			value, err := dec.ReadValue()
+			if err != nil || !yield(name, value) {
+				return
+			}
+		}
+	}
+}
+
+// member returns the value of v's member called name, nil where there is none.
+func member(v jsontext.Value, name string) jsontext.Value {
+	for n, value := range members(v) {
+		if n == name {
+			return value
+		}
+	}
+	return nil
+}
+
+// appendMember appends a member to an object of which dst ends with the part
+// before.
+func appendMember(dst []byte, name string, value jsontext.Value) []byte {
+	if dst[len(dst)-1] != '{' {
+		dst = append(dst, ',')
+	}
+	return append(append(appendString(dst, name), ':'), value...)
+}

@@ -1,0 +1,149 @@
+package server
+
+import (
+	"log/slog"
+	"net/http"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup"
+)
+
+// A problem is what a client is told when its request fails: a problem
+// document (RFC 9457), and headers that go with it. It is an error, so that
+// handlers can return it.
+//
+// Its type is always "about:blank": the status says what a program has to
+// know, and the members below say the rest to a person.
+type problem struct {
+	status int
+	title  string // "": the status's own phrase
+	detail string
+	errors []fault
+	header http.Header
+
+	// Extension members (RFC 9457 section 3.2), where they apply.
+	line, column int      // of invalid JSON, from 1; the column counts characters
+	collections  []string // what there is, where something is not found
+}
+
+// A fault is one of the things that are wrong.
+type fault struct {
+	where  string // "pointer" (RFC 6901, into the body) or "parameter" (of the URL)
+	what   string
+	detail string
+}
+
+func (p *problem) Error() string { return p.detail }
+
+func (p *problem) with(header, value string) *problem {
+	if p.header == nil {
+		p.header = make(http.Header)
+	}
+	p.header.Set(header, value)
+	return p
+}
+
+// json returns the problem as a JSON object with a final newline.
+func (p *problem) json() []byte {
+	title := p.title
+	if title == "" {
+		title = http.StatusText(p.status)
+	}
+	b := appendString([]byte(`{"type":"about:blank","title":`), title)
+	b = appendInt(append(b, `,"status":`...), p.status)
+	b = appendString(append(b, `,"detail":`...), p.detail)
+	if p.line > 0 {
+		b = appendInt(append(b, `,"line":`...), p.line)
+		b = appendInt(append(b, `,"column":`...), p.column)
+	}
+	for i, f := range p.errors {
+		if i == 0 {
+			b = append(b, `,"errors":[{`...)
+		} else {
+			b = append(b, `,{`...)
+		}
+		b = appendString(append(appendString(b, f.where), ':'), f.what)
+		b = appendString(append(b, `,"detail":`...), f.detail)
+		b = append(b, '}')
+	}
+	if p.errors != nil {
+		b = append(b, ']')
+	}
+	for i, name := range p.collections {
+		if i == 0 {
+			b = append(b, `,"collections":[`...)
+		} else {
+			b = append(b, ',')
+		}
+		b = appendString(b, name)
+	}
+	if p.collections != nil {
+		b = append(b, ']')
+	}
+	return append(b, '}', '\n')
+}
+
+// fail answers with the problem that err is, and logs what the client is not
+// told.
+func (s *server) fail(c *gin.Context, err error) {
+	p, cause := problemOf(err)
+	if cause != nil {
+		s.Log.LogAttrs(c, slog.LevelError, "request failed",
+			slog.String("id", requestIDOf(c)), slog.String("method", c.Request.Method),
+			slog.String("path", c.Request.URL.Path), slog.Any("error", cause))
+	}
+	h := c.Writer.Header()
+	for name, values := range p.header {
+		h[name] = values
+	}
+	h.Set("Cache-Control", "no-store")
+	send(c, p.status, "application/problem+json", p.json())
+	c.Abort()
+}
+
+// servable returns the names of the members that have a path.
+func servable(s *pickup.Snapshot) []string {
+	names := []string{}
+	for _, name := range s.Names() {
+		if kind, _ := s.Kind(name); kind != pickup.Other && hasPath(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// hasPath reports whether a member of that name can be reached: the empty name
+// is the index, and _ belongs to the service itself.
+func hasPath(name string) bool { return name != "" && name != "_" }
+
+// appendString appends s as a JSON string.
+func appendString(b []byte, s string) []byte {
+	b, err := jsontext.AppendQuote(b, s)
+	if err != nil { // invalid UTF-8: the replacement character stands for it
+		b, _ = jsontext.AppendQuote(b, strings.ToValidUTF8(s, "\uFFFD"))
+	}
+	return b
+}
+
+// clip shortens what a client has sent to what a message can hold.
+func clip(s string) string {
+	const most = 200
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// sentence returns s as a sentence: a capital first, a full stop last.
+func sentence(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	if s == "" || strings.HasSuffix(s, ".") {
+		return s
+	}
+	return string(unicode.ToUpper(r)) + s[n:] + "."
+}

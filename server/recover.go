@@ -1,0 +1,31 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"runtime/debug"
+
+	"github.com/gin-gonic/gin"
+)
+
+// recover turns a panic into a 500 whose stack is in the log alone. Where a
+// part of the answer has been sent already the connection is cut, so that the
+// client cannot take the part for the whole.
+func (s *server) recover(c *gin.Context) {
+	defer func() {
+		v := recover()
+		if v == nil {
+			return
+		}
+		if v == http.ErrAbortHandler {
+			panic(v)
+		}
+		err := fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+		if c.Writer.Written() {
+			s.Log.Error("answer cut short", "id", requestIDOf(c), "error", err)
+			panic(http.ErrAbortHandler)
+		}
+		s.fail(c, err)
+	}()
+	c.Next()
+}

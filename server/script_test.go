@@ -1,0 +1,348 @@
+package server_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"pickup"
+	"pickup/server"
+)
+
+var update = flag.Bool("update", false, "write the answers that differ into testdata/*.txtar")
+
+// TestScripts runs the conversations of testdata; its README.md has the format.
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			runScript(t, file)
+		})
+	}
+}
+
+func runScript(t *testing.T, file string) {
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newScript(t, archive)
+	var answer *answer
+	for i, section := range archive.Files {
+		name, arg, _ := strings.Cut(section.Name, ": ")
+		data := section.Data
+		switch {
+		case i < s.begin:
+		case name == "store":
+			s.store.fail(t, arg)
+		case name == "edit":
+			s.edit(t, arg, data)
+		case section.Name == "db.json afterwards":
+			got := string(s.db.Snapshot().AppendJSON(nil))
+			if !matches(got, string(data)) {
+				t.Errorf("%s: the database is\n%s\nand not\n%s", file, got, data)
+				archive.Files[i].Data = []byte(got + "\n")
+			}
+		case answer != nil && isStatus(section.Name):
+			if diff := answer.diff(section.Name, data); diff != "" {
+				t.Errorf("%s: %s: %s\nthe answer was\n%s", file, archive.Files[i-1].Name, diff, answer.format(data))
+				archive.Files[i] = txtar.File{Name: answer.status, Data: answer.format(data)}
+			}
+			answer = nil
+		case answer == nil && !isStatus(section.Name):
+			answer = s.send(t, section.Name, data)
+		default:
+			t.Fatalf("%s: section %q: requests and answers take turns", file, section.Name)
+		}
+	}
+	if answer != nil {
+		t.Fatalf("%s: the last request has no answer", file)
+	}
+	if *update && t.Failed() {
+		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A script is a server with the database that the file's first sections
+// describe.
+type script struct {
+	begin int // the index of the section behind these
+	store *store
+	db    *pickup.DB
+	addr  string
+}
+
+func newScript(t *testing.T, archive *txtar.Archive) *script {
+	s := new(script)
+	contents, schema := read(t, "../db.json"), []byte(nil)
+	options := server.Options{Version: "test"}
+header:
+	for _, section := range archive.Files {
+		switch section.Name {
+		case "db.json":
+			contents = section.Data
+		case "db.schema.json":
+			schema = section.Data
+		case "options":
+			for line := range strings.Lines(string(section.Data)) {
+				name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+				setOption(t, &options, name, value)
+			}
+		default:
+			break header
+		}
+		s.begin++
+	}
+	if schema == nil && bytes.Contains(contents, []byte(`"./db.schema.json"`)) {
+		schema = read(t, "../db.schema.json")
+	}
+	o := pickup.Options{}
+	if schema != nil {
+		var err error
+		if o.Schema, err = pickup.CompileSchema("db.schema.json", schema); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !jsontext.Value(contents).IsValid() {
+		t.Fatal("db.json is no JSON")
+	}
+	s.store = &store{MemStore: pickup.NewMemStore(contents)}
+	var err error
+	if s.db, err = pickup.Open(t.Context(), s.store, o); err != nil {
+		t.Fatal(err)
+	}
+	go s.db.Follow(t.Context())
+	web := httptest.NewServer(server.Handler(s.db, options))
+	t.Cleanup(web.Close)
+	s.addr = web.Listener.Addr().String()
+	return s
+}
+
+func setOption(t *testing.T, o *server.Options, name, value string) {
+	switch name {
+	case "user":
+		user, password, _ := strings.Cut(value, ":")
+		o.Auth = server.Single(user, password)
+	case "loopback":
+		o.Loopback = true
+	case "allow-host":
+		o.AllowedHosts = append(o.AllowedHosts, value)
+	case "cors-origin":
+		o.CORSOrigins = append(o.CORSOrigins, value)
+	case "read-only":
+		o.ReadOnly = true
+	case "max-body":
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.MaxBody = n
+	default:
+		t.Fatalf("there is no option %q", name)
+	}
+}
+
+// send sends a request as it stands, over a connection of its own, so that
+// nothing between the file and the server is polite.
+func (s *script) send(t *testing.T, name string, data []byte) *answer {
+	head, body, _ := strings.Cut(string(data), "\n\n")
+	lines := strings.Split(strings.TrimSpace(head), "\n")
+	body = strings.TrimSuffix(body, "\n")
+	headers := strings.Join(lines[1:], "\r\n")
+	if headers != "" {
+		headers += "\r\n"
+	}
+	if !hasHeader(lines, "Host") {
+		headers += "Host: localhost\r\n"
+	}
+	switch {
+	case hasHeader(lines, "Transfer-Encoding"):
+		body = fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body)
+	case body != "" && !hasHeader(lines, "Content-Length"):
+		headers += fmt.Sprintf("Content-Length: %d\r\n", len(body))
+	}
+	conn, err := net.Dial("tcp", s.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	method, _, _ := strings.Cut(lines[0], " ")
+	if _, err := fmt.Fprintf(conn, "%s HTTP/1.1\r\n%sConnection: close\r\n\r\n%s", lines[0], headers, body); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return &answer{strconv.Itoa(response.StatusCode), response.Header, string(text)}
+}
+
+func hasHeader(lines []string, name string) bool {
+	for _, l := range lines[1:] {
+		if n, _, _ := strings.Cut(l, ":"); strings.EqualFold(n, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// edit changes a top-level member as a hand edit does: behind the server's
+// back. Without data the member is removed.
+func (s *script) edit(t *testing.T, name string, data []byte) {
+	b, err := s.store.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var value jsontext.Value
+	if len(bytes.TrimSpace(data)) > 0 {
+		value = data
+	}
+	rev, err := s.store.MemStore.Commit(t.Context(), b.Rev, []pickup.Change{{Collection: name, Value: value}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for start := time.Now(); s.db.Snapshot().Rev() < rev; time.Sleep(time.Millisecond) {
+		if time.Since(start) > 10*time.Second {
+			t.Fatal("the edit does not arrive")
+		}
+	}
+}
+
+// A store is a MemStore that refuses to commit when it is told to.
+type store struct {
+	*pickup.MemStore
+	err atomic.Pointer[error]
+}
+
+func (s *store) fail(t *testing.T, how string) {
+	errs := map[string]error{
+		"good":   nil,
+		"broken": &pickup.BrokenError{File: "/home/somebody/family/db.json", Line: 4, Column: 17, Reason: "there is a comma missing"},
+		"full":   fmt.Errorf("write /home/somebody/db.json: %w", pickup.ErrFull),
+		"locked": fmt.Errorf("open /home/somebody/db.json: %w", pickup.ErrReadOnly),
+		"busy":   fmt.Errorf("db.json is empty: %w", pickup.ErrBusy),
+		"unsure": fmt.Errorf("sync /home/somebody: %w", pickup.ErrUnsure),
+		"huge":   fmt.Errorf("db.json: %w", pickup.ErrTooLarge),
+		"odd":    fmt.Errorf("a fault of /home/somebody"),
+	}
+	err, ok := errs[how]
+	if !ok {
+		t.Fatalf("a store cannot be %q", how)
+	}
+	s.err.Store(&err)
+}
+
+func (s *store) Commit(ctx context.Context, base pickup.Rev, changes []pickup.Change) (pickup.Rev, error) {
+	if err := s.err.Load(); err != nil && *err != nil {
+		return 0, *err
+	}
+	return s.MemStore.Commit(ctx, base, changes)
+}
+
+// An answer is what came back.
+type answer struct {
+	status string
+	header http.Header
+	body   string
+}
+
+// diff says how the answer differs from a section of the script.
+func (a *answer) diff(status string, data []byte) string {
+	if a.status != status {
+		return "the status is " + a.status + " and not " + status
+	}
+	head, body := splitAnswer(data)
+	for line := range strings.Lines(head) {
+		name, want, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if got := strings.Join(a.header.Values(name), ", "); !matches(got, strings.TrimSpace(want)) {
+			return fmt.Sprintf("the header is %s: %s", name, got)
+		}
+	}
+	if !matches(a.body, body) {
+		return "the body differs"
+	}
+	return ""
+}
+
+// format returns the answer with those headers that data has.
+func (a *answer) format(data []byte) []byte {
+	var out strings.Builder
+	head, _ := splitAnswer(data)
+	for line := range strings.Lines(head) {
+		name, _, _ := strings.Cut(strings.TrimSpace(line), ":")
+		fmt.Fprintf(&out, "%s: %s\n", name, strings.Join(a.header.Values(name), ", "))
+	}
+	fmt.Fprintf(&out, "\n%s", a.body)
+	return []byte(out.String())
+}
+
+// splitAnswer separates the headers of an answer from its body.
+func splitAnswer(data []byte) (head, body string) {
+	if bytes.HasPrefix(data, []byte("\n")) {
+		return "", string(data[1:])
+	}
+	head, body, _ = strings.Cut(string(data), "\n\n")
+	return head, body
+}
+
+func isStatus(name string) bool {
+	n, err := strconv.Atoi(name)
+	return err == nil && 100 <= n && n <= 599
+}
+
+// matches compares JSON token by token, other text as it is; <any> in want
+// stands for any text within one string.
+func matches(got, want string) bool {
+	got, want = tidy(got), tidy(want)
+	if !strings.Contains(want, "<any>") {
+		return got == want
+	}
+	pattern := strings.ReplaceAll(regexp.QuoteMeta(want), "<any>", `[^"]*`)
+	return regexp.MustCompile("^" + pattern + "$").MatchString(got)
+}
+
+func tidy(s string) string {
+	if v := jsontext.Value(s); v.Compact() == nil {
+		return string(v)
+	}
+	return strings.TrimSpace(s)
+}
+
+func read(t *testing.T, file string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

@@ -1,0 +1,76 @@
+package server
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup"
+)
+
+// wrote answers a write in the shape of its body, an object or an array, and
+// with the names that the body has used.
+func (k *call) wrote(status int, collection string, b *body, values ...jsontext.Value) error {
+	var out []byte
+	if b.array {
+		out = append(out, '[')
+	}
+	for i, v := range values {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		var sent jsontext.Value
+		if i < len(b.objects) {
+			sent = b.objects[i]
+		}
+		out = k.appendSpelled(out, collection, v, sent)
+	}
+	if b.array {
+		out = append(out, ']')
+	}
+	send(k.Context, status, jsonType, append(out, '\n'))
+	return nil
+}
+
+// appendSpelled appends the record v with the names of sent: where the schema
+// has several spellings of a member, the answer has that of the request.
+func (k *call) appendSpelled(dst []byte, collection string, v, sent jsontext.Value) []byte {
+	spelled := make(map[string]string) // by the schema's own name
+	for name := range members(sent) {
+		if canonical, ok := k.db.Schema().Alias(collection, name); ok && canonical != name {
+			spelled[canonical] = name
+		}
+	}
+	if len(spelled) == 0 {
+		return append(dst, v...)
+	}
+	dst = append(dst, '{')
+	for name, value := range members(v) {
+		if s, ok := spelled[name]; ok {
+			name = s
+		}
+		dst = appendMember(dst, name, value)
+	}
+	return append(dst, '}')
+}
+
+// refer returns object with the member that refers to parent, driverId, set to
+// the parent's id as that is written. It reports false where the object refers
+// to another one, by the name that is returned; null and "" refer to none.
+func (k *call) refer(object jsontext.Value, parent *pickup.Record) (filled jsontext.Value, spelled string, ok bool) {
+	key := singularOf(k.name) + "Id"
+	id := member(parent.Value, "id")
+	filled = append(filled, '{')
+	found := false
+	for name, value := range members(object) {
+		if canonical, isAlias := k.db.Schema().Alias(k.child, name); name == key || isAlias && canonical == key {
+			if text, _ := pickup.ID(object, name); text != parent.ID && value.Kind() != 'n' && string(value) != `""` {
+				return nil, name, false
+			}
+			value, found = id, true
+		}
+		filled = appendMember(filled, name, value)
+	}
+	if !found {
+		filled = appendMember(filled, key, id)
+	}
+	return append(filled, '}'), "", true
+}

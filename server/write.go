@@ -1,0 +1,141 @@
+package server
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup"
+)
+
+// create answers POST /schedules: one record, or an array of them of which all
+// are stored or none.
+func (k *call) create() error {
+	if err := k.noParameters(); err != nil {
+		return err
+	}
+	b, err := k.body()
+	if err != nil {
+		return err
+	}
+	return k.store(k.name, b)
+}
+
+// createChild answers POST /drivers/2/schedules: create with driverId filled in.
+func (k *call) createChild() error {
+	if err := k.noParameters(); err != nil {
+		return err
+	}
+	parent, err := k.snap.Get(k.name, k.id)
+	if err != nil {
+		return noRecord(k.snap, k.name, k.id)
+	}
+	b, err := k.body()
+	if err != nil {
+		return err
+	}
+	for i, object := range b.objects {
+		filled, spelled, ok := k.refer(object, parent)
+		if !ok {
+			return wrongShapeAt(b.pointer(i, "/"+spelled), "it differs from the id in the path, "+strconv.Quote(clip(k.id)))
+		}
+		b.objects[i] = filled
+	}
+	return k.store(k.child, b)
+}
+
+// store creates the body's objects. Every fault of every object is told.
+func (k *call) store(collection string, b *body) error {
+	created := make([]*pickup.Record, len(b.objects))
+	err := k.update(func(tx *pickup.Tx) error {
+		var faults faultList
+		for i, object := range b.objects {
+			r, err := tx.Create(collection, object)
+			if err := faults.add(b, i, err); err != nil {
+				return err
+			}
+			created[i] = r
+		}
+		return faults.err()
+	})
+	if err != nil {
+		return err
+	}
+	if len(created) == 1 {
+		k.Header("Location", "/"+url.PathEscape(collection)+"/"+url.PathEscape(created[0].ID))
+	}
+	values := make([]jsontext.Value, len(created))
+	for i, r := range created {
+		values[i] = r.Value
+	}
+	return k.wrote(http.StatusCreated, collection, b, values...)
+}
+
+// replace answers PUT /schedules/4 and PUT /schedules?Id=4.
+func (k *call) replace() error { return k.change((*pickup.Tx).Replace) }
+
+// merge answers PATCH /schedules/4 and PATCH /schedules?Id=4.
+func (k *call) merge() error { return k.change((*pickup.Tx).Merge) }
+
+func (k *call) change(do func(tx *pickup.Tx, collection, id string, body jsontext.Value) (*pickup.Record, error)) error {
+	if err := k.address(); err != nil {
+		return err
+	}
+	b, err := k.single()
+	if err != nil {
+		return err
+	}
+	var changed *pickup.Record
+	err = k.update(func(tx *pickup.Tx) (err error) {
+		changed, err = do(tx, k.name, k.id, b.objects[0])
+		return b.faults(err)
+	})
+	if err != nil {
+		return err
+	}
+	return k.wrote(http.StatusOK, k.name, b, changed.Value)
+}
+
+// remove answers DELETE /schedules/4 and DELETE /schedules?Id=4 with what was
+// deleted.
+func (k *call) remove() error {
+	if err := k.address(); err != nil {
+		return err
+	}
+	var deleted *pickup.Record
+	err := k.update(func(tx *pickup.Tx) (err error) {
+		deleted, err = tx.Delete(k.name, k.id)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return k.wrote(http.StatusOK, k.name, new(body), deleted.Value)
+}
+
+// replaceObject answers PUT on a singular resource.
+func (k *call) replaceObject() error { return k.changeObject((*pickup.Tx).ReplaceObject) }
+
+// mergeObject answers PATCH on a singular resource.
+func (k *call) mergeObject() error { return k.changeObject((*pickup.Tx).MergeObject) }
+
+func (k *call) changeObject(do func(tx *pickup.Tx, name string, body jsontext.Value) (jsontext.Value, error)) error {
+	if err := k.noParameters(); err != nil {
+		return err
+	}
+	b, err := k.single()
+	if err != nil {
+		return err
+	}
+	var changed jsontext.Value
+	err = k.update(func(tx *pickup.Tx) (err error) {
+		changed, err = do(tx, k.name, b.objects[0])
+		return b.faults(err)
+	})
+	if err != nil {
+		return err
+	}
+	return k.wrote(http.StatusOK, k.name, b, changed)
+}
