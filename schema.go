@@ -1,0 +1,179 @@
+package pickup
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// A Schema is the rules of a database: a JSON Schema (draft 2020-12) whose
+// root describes the whole of db.json, so that properties.schedules.items
+// describes one schedule. It is compiled once and never changes; any number of
+// goroutines may use it. A nil *Schema is valid and has no rules.
+//
+// The file that an editor reads is the one that is enforced. What JSON Schema
+// cannot say is said with members of our own:
+//
+//	member                 stands on            says
+//	x-unique               a record's member    true: no two records of the collection have an equal value;
+//	                                            null and an absent member equal nothing
+//	x-alias                a record's member    the other names that are accepted for it, a list of strings
+//	x-ref                  a record's member    the collection of whose ids the value is one, or a list of some;
+//	                                            that it leads nowhere refuses no write, and Check tells it
+//	x-required-on-create   a record             the members that a new record must have, beside those in
+//	                                            "required"; a list of strings
+//	x-id                   a record             reserved
+//
+// Of an "id" that is readOnly the service takes care: what a body says of it is
+// judged by no rule. "required" may name it, although bodies come without.
+//
+// Formats are asserted: those of JSON Schema, and iso-date-time, which is
+// YYYY-MM-DDTHH:MM:SS of a real calendar date with an optional Z or offset. A
+// format that is not known says nothing.
+//
+// Writes are judged by the rules for one record or one singular resource. Rules
+// for a list as a whole (minItems, uniqueItems, contains, …) or for the root
+// (required, propertyNames, …) are judged by Check alone.
+type Schema struct {
+	root  *jsonschema.Schema
+	names []string          // the root's properties, in the order of the file
+	rules map[string]*rules // of these, by name
+	at    locations
+	shape *shape // of the root
+}
+
+// rules are what a Schema says of one top-level member.
+type rules struct {
+	array    bool                 // a collection
+	whole    *jsonschema.Schema   // describes the member
+	record   []*jsonschema.Schema // all of these describe an element, or the object
+	shape    *shape               // of the record; nil: nothing is known
+	plain    bool                 // nothing is said of the member but what its elements are
+	alias    map[string]string    // accepted spelling to name
+	unique   []string             // names of members, sorted
+	refs     []reference          // sorted by member
+	onCreate []string
+	readOnly bool // the id
+}
+
+// A reference says that a member carries ids of another collection.
+type reference struct{ member, collection string }
+
+// Collections returns the names of the collections that the schema describes,
+// in the order of its file.
+func (s *Schema) Collections() []string {
+	if s == nil {
+		return nil
+	}
+	var names []string
+	for _, name := range s.names {
+		if s.rules[name].array {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// of returns the rules for a top-level member, nil where there are none.
+func (s *Schema) of(name string) *rules {
+	if s == nil {
+		return nil
+	}
+	return s.rules[name]
+}
+
+// Alias returns the name of the member that is called name in requests and in
+// hand-edited files: "driverId" for "driverID". It reports false where name is
+// no x-alias.
+func (s *Schema) Alias(collection, name string) (canonical string, ok bool) {
+	if r := s.of(collection); r != nil {
+		canonical, ok = r.alias[name]
+	}
+	return canonical, ok
+}
+
+// readOnlyID reports whether the ids of a collection are the service's own.
+func (s *Schema) readOnlyID(collection string) bool {
+	r := s.of(collection)
+	return r != nil && r.readOnly
+}
+
+// unique returns the names of the members of which no two records of the
+// collection may have an equal value.
+func (s *Schema) unique(collection string) []string {
+	if r := s.of(collection); r != nil {
+		return r.unique
+	}
+	return nil
+}
+
+// canonical returns value, which must be compact, with the names that the
+// schema gives its members, each in its place, and as sent the spelling under
+// which a member came where it is another one. Where a member stands there
+// under two names, one is dropped if the values are equal; else that is a
+// fault and both stay.
+func (s *Schema) canonical(collection string, value jsontext.Value) (_ jsontext.Value, sent map[string]string, faults []Fault) {
+	r := s.of(collection)
+	if r == nil || !r.spelledOtherwise(value) {
+		return value, nil, nil
+	}
+	out := make([]byte, 0, len(value))
+	out = append(out, '{')
+	add := func(name, v jsontext.Value) {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, name...), ':'), v...)
+	}
+	sent = make(map[string]string)
+	members(value, func(quoted, v jsontext.Value) bool {
+		spelled := text(quoted)
+		name, ok := r.alias[spelled]
+		if !ok {
+			add(quoted, v)
+			return true
+		}
+		other, found := member(value, name)
+		if first, ok := sent[name]; ok && !found {
+			other, _ = member(value, first)
+			found = true
+		}
+		switch {
+		case !found:
+			sent[name] = spelled
+			add(appendName(nil, name), v)
+		case !sameValue(v, other):
+			faults = append(faults, Fault{pointer(spelled), "this is another spelling of " + name + ", which is there too and differs; send one of them"})
+			add(quoted, v)
+		}
+		return true
+	})
+	return append(out, '}'), sent, faults
+}
+
+// spelledOtherwise reports whether value has a member under one of its other
+// names.
+func (r *rules) spelledOtherwise(value jsontext.Value) (found bool) {
+	if len(r.alias) == 0 {
+		return false
+	}
+	members(value, func(quoted, _ jsontext.Value) bool {
+		_, found = r.alias[text(quoted)]
+		return !found
+	})
+	return found
+}
+
+// sameValue reports whether two compact values are equal: numbers and strings
+// however they are spelled, objects and arrays by their text.
+func sameValue(a, b jsontext.Value) bool {
+	if a.Kind() != b.Kind() {
+		return false
+	}
+	switch a.Kind() {
+	case '0':
+		return number(string(a)) == number(string(b))
+	case '"':
+		return text(a) == text(b)
+	}
+	return string(a) == string(b)
+}

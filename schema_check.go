@@ -1,0 +1,249 @@
+package pickup
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// The functions of this file judge one record or object. Values are compact
+// and have canonical names; so have the pointers of the faults, which are
+// sorted.
+
+// checkCreate judges a new record.
+func (s *Schema) checkCreate(collection string, value jsontext.Value) []Fault {
+	r := s.of(collection)
+	if r == nil {
+		return nil
+	}
+	faults := r.judge(s.at, value)
+	for _, name := range r.onCreate {
+		p := pointer(name)
+		if _, ok := member(value, name); !ok && !slices.ContainsFunc(faults, func(f Fault) bool { return f.Pointer == p }) {
+			faults = append(faults, Fault{p, name + " is missing but required of a new record" + example(r.shape.members[name].example())})
+		}
+	}
+	return tidy(r.withoutID(faults))
+}
+
+// checkReplace judges a record as a whole.
+func (s *Schema) checkReplace(collection string, value jsontext.Value) []Fault {
+	r := s.of(collection)
+	if r == nil {
+		return nil
+	}
+	return r.withoutID(r.judge(s.at, value))
+}
+
+// checkMerge judges a record by what was sent of it: the members of after
+// called sent, and what is wrong with after that was not wrong with before.
+func (s *Schema) checkMerge(collection string, before, after jsontext.Value, sent []string) []Fault {
+	r := s.of(collection)
+	if r == nil {
+		return nil
+	}
+	return r.withoutID(r.judgeSent(s.at, before, after, sent))
+}
+
+// checkObject judges a singular resource as checkMerge does a record, or as a
+// whole where sent is nil.
+func (s *Schema) checkObject(name string, before, after jsontext.Value, sent []string) []Fault {
+	r := s.of(name)
+	switch {
+	case r == nil:
+		return nil
+	case sent == nil:
+		return r.judge(s.at, after)
+	}
+	return r.judgeSent(s.at, before, after, sent)
+}
+
+// judge returns everything that is wrong with a record.
+func (r *rules) judge(at locations, value jsontext.Value) []Fault {
+	var faults []Fault
+	for _, sch := range r.record {
+		faults = append(faults, at.judge(sch, value)...)
+	}
+	return tidy(r.shape.slips(value, "", faults))
+}
+
+func (r *rules) judgeSent(at locations, before, after jsontext.Value, sent []string) []Fault {
+	var of, other []Fault // what was sent; what was not
+	for _, f := range r.judge(at, after) {
+		if t := tokens(f.Pointer); len(t) > 0 && slices.Contains(sent, t[0]) {
+			of = append(of, f)
+		} else {
+			other = append(other, f)
+		}
+	}
+	if len(other) > 0 {
+		old := r.judge(at, before)
+		for _, f := range other {
+			if !slices.Contains(old, f) {
+				of = append(of, f)
+			}
+		}
+	}
+	return tidy(of)
+}
+
+// withoutID drops what is said of an id that the service takes care of.
+func (r *rules) withoutID(faults []Fault) []Fault {
+	if !r.readOnly {
+		return faults
+	}
+	return slices.DeleteFunc(faults, func(f Fault) bool {
+		t := tokens(f.Pointer)
+		return len(t) > 0 && t[0] == idMember
+	})
+}
+
+// example returns a schema of s with an example, or nil.
+func (s *shape) example() *jsonschema.Schema {
+	for _, part := range s.parts {
+		if len(part.Examples) > 0 {
+			return part
+		}
+	}
+	return nil
+}
+
+// Check returns everything in a database that breaks a rule: what hand edits
+// put there. Pointers lead into db.json and use the names that the schema gives
+// the members. References that lead nowhere are among the faults, and of equal
+// values that are to be unique all but the first.
+func (s *Schema) Check(snap *Snapshot) []Fault {
+	if s == nil {
+		return nil
+	}
+	var faults []Fault
+	for _, part := range gather([]*jsonschema.Schema{s.root}, false) {
+		for _, name := range part.Required {
+			if _, ok := snap.Kind(name); !ok {
+				faults = append(faults, Fault{pointer(name), name + " is missing but required"})
+			}
+		}
+	}
+	plain := true
+	for _, part := range s.shape.parts {
+		plain = plain && extrasOf(part).bare
+	}
+	if !plain {
+		// The root says something of all its members at once: only the whole
+		// can be judged, in memory.
+		faults = append(faults, s.at.judge(s.root, snap.AppendJSON(nil))...)
+	}
+	for _, name := range snap.Names() {
+		if r := s.of(name); r != nil {
+			faults = append(faults, under(pointer(name), s.checkMember(snap, name, r, !plain))...)
+		} else if near := nearName(name, s.names); near != "" && !s.shape.free {
+			faults = append(faults, Fault{pointer(name), fmt.Sprintf("%s is not known; did you mean %s?", shorten(name), near)})
+		}
+	}
+	return faults
+}
+
+// checkMember judges one top-level member. With judged the validator has seen
+// it, so only our own rules are left.
+func (s *Schema) checkMember(snap *Snapshot, name string, r *rules, judged bool) []Fault {
+	var faults []Fault
+	kind, _ := snap.Kind(name)
+	if array := kind == Array; !judged && (!array || !r.array || !r.plain) {
+		v := jsontext.Value("[]") // the wrong type, whatever is in it
+		if !array {
+			v, _ = snap.Value(name)
+		} else if r.array {
+			v = snap.byName[name].appendJSON(nil)
+		}
+		faults, judged = s.at.judge(r.whole, v), true
+	}
+	switch {
+	case kind == Array != r.array:
+		return faults
+	case kind == Object:
+		v, _ := snap.Value(name)
+		return tidy(r.shape.slips(v, "", faults))
+	}
+	held := make(map[string]string)
+	i := 0
+	for record := range snap.All(name) {
+		faults = append(faults, under(fmt.Sprintf("/%d", i), s.checkRecord(snap, name, r, record.Value, judged))...)
+		faults = append(faults, r.doubles(i, record.Value, held)...)
+		i++
+	}
+	return faults
+}
+
+// checkRecord judges an element of a collection, but for what is to be unique.
+func (s *Schema) checkRecord(snap *Snapshot, name string, r *rules, value jsontext.Value, judged bool) []Fault {
+	_, _, faults := s.canonical(name, value)
+	if !judged {
+		faults = append(faults, r.judge(s.at, value)...)
+	} else {
+		faults = r.shape.slips(value, "", faults)
+	}
+	return append(faults, r.dangling(snap, value)...)
+}
+
+// dangling returns the references of a record that lead nowhere.
+func (r *rules) dangling(snap *Snapshot, value jsontext.Value) []Fault {
+	var faults []Fault
+	for _, ref := range r.refs {
+		follow := func(at string, v jsontext.Value) {
+			id := string(v)
+			switch v.Kind() {
+			case '"':
+				id = text(v)
+			case '0':
+			default:
+				return
+			}
+			if _, err := snap.Get(ref.collection, id); err != nil {
+				faults = append(faults, Fault{at, fmt.Sprintf("%s is the id of no record in %s", shown(v), ref.collection)})
+			}
+		}
+		v, _ := member(value, ref.member)
+		follow(pointer(ref.member), v)
+		i := 0
+		elements(v, func(e jsontext.Value) bool {
+			follow(fmt.Sprintf("%s/%d", pointer(ref.member), i), e)
+			i++
+			return true
+		})
+	}
+	return faults
+}
+
+// doubles returns a fault for each member of element i whose value is to be
+// unique and which an earlier element has. held remembers where values stand,
+// by member and equality key.
+func (r *rules) doubles(i int, value jsontext.Value, held map[string]string) []Fault {
+	var faults []Fault
+	for _, name := range r.unique {
+		v, _ := member(value, name)
+		if v.Kind() == 'n' {
+			continue
+		}
+		at := fmt.Sprintf("/%d%s", i, pointer(name))
+		for _, key := range equalityKeys(v) {
+			first, taken := held[name+"\x00"+key]
+			if !taken {
+				held[name+"\x00"+key] = at
+			} else if first != at {
+				faults = append(faults, Fault{at, fmt.Sprintf("%s is to be unique, but element %s has it too", shown(v), tokens(first)[0])})
+				break
+			}
+		}
+	}
+	return faults
+}
+
+// under leads pointers into a value to where it stands.
+func under(at string, faults []Fault) []Fault {
+	for i := range faults {
+		faults[i].Pointer = at + faults[i].Pointer
+	}
+	return faults
+}

@@ -1,0 +1,180 @@
+package pickup
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// CompileSchema compiles the rules in data. The error is a *BrokenError that
+// names file and leads to the line and column where data is no JSON, or to the
+// keyword that makes it no schema. References lead into data itself: nothing
+// else is read, and nothing is fetched.
+func CompileSchema(file string, data []byte) (*Schema, error) {
+	c := &compilation{file: file, data: data, base: "file:///" + url.PathEscape(filepath.Base(file))}
+	if err := c.parse(); err != nil {
+		return nil, err
+	}
+	// The first pass holds the schema against its whole meta-schema. A compiler
+	// with a vocabulary, as the second has for our own members, leaves out the
+	// part of it that describes annotations such as readOnly and examples.
+	if _, err := c.compile(nil); err != nil {
+		return nil, err
+	}
+	s := &Schema{at: make(locations)}
+	root, err := c.compile(s.at)
+	if err != nil {
+		return nil, err
+	}
+	s.root = root
+	if err := s.describe(data); err != nil {
+		return nil, c.broken(err.pointer, "%s", err.reason)
+	}
+	return s, nil
+}
+
+// A compilation leads from a file to a schema, or to its first mistake.
+type compilation struct {
+	file string
+	data []byte
+	base string // the URL of the file: references to its name lead to itself
+}
+
+// parse checks that the file is one JSON object (or true or false).
+func (c *compilation) parse() error {
+	c.data = withoutBOM(c.data)
+	switch v := jsontext.Value(c.data); v.Kind() {
+	case '{', 't', 'f':
+	default:
+		if len(strings.TrimSpace(string(c.data))) == 0 {
+			return c.brokenAt(0, "the file is empty; a schema is a JSON object")
+		}
+		if v.IsValid() {
+			return c.brokenAt(0, "a schema is a JSON object, not %s", kindName(v))
+		}
+	}
+	dec := jsontext.NewDecoder(strings.NewReader(string(c.data)))
+	err := dec.SkipValue()
+	if err == nil {
+		if end := skipSpace(c.data, int(dec.InputOffset())); end < len(c.data) {
+			return c.brokenAt(end, "there is more behind the end of the schema")
+		}
+		return nil
+	}
+	var syntax *jsontext.SyntacticError
+	if !errors.As(err, &syntax) {
+		return c.brokenAt(len(c.data), "the file ends too early")
+	}
+	return c.brokenAt(int(syntax.ByteOffset), "%s", syntax.Err)
+}
+
+// compile runs the compiler. With at it collects what our own members say and
+// where each schema stands.
+func (c *compilation) compile(at locations) (root *jsonschema.Schema, err error) {
+	compiler := jsonschema.NewCompiler()
+	compiler.DefaultDraft(jsonschema.Draft2020)
+	compiler.AssertFormat()
+	compiler.RegisterFormat(isoDateTime)
+	compiler.UseLoader(noLoader{})
+	if at != nil {
+		compiler.RegisterVocabulary(at.vocabulary())
+		compiler.AssertVocabs()
+	}
+	if err := compiler.AddResource(c.base, plain(c.data)); err != nil {
+		return nil, c.explain(err)
+	}
+	if root, err = compiler.Compile(c.base); err != nil {
+		return nil, c.explain(err)
+	}
+	return root, nil
+}
+
+// noLoader refuses to read what a schema refers to.
+type noLoader struct{}
+
+func (noLoader) Load(string) (any, error) { return nil, errors.New("not this file") }
+
+// explain turns what the compiler says into a position and a sentence.
+func (c *compilation) explain(err error) error {
+	var (
+		mistake  *schemaMistake
+		against  *jsonschema.SchemaValidationError
+		pattern  *jsonschema.InvalidRegexError
+		foreign  *jsonschema.LoadURLError
+		nowhere  *jsonschema.JSONPointerNotFoundError
+		noAnchor *jsonschema.AnchorNotFoundError
+		twice    *jsonschema.DuplicateIDError
+		anchors  *jsonschema.DuplicateAnchorError
+		dialect  *jsonschema.UnsupportedDraftError
+	)
+	switch {
+	case errors.As(err, &mistake):
+		return c.broken(mistake.pointer, "%s", mistake.reason)
+	case errors.As(err, &against):
+		return c.explainMeta(against)
+	case errors.As(err, &pattern):
+		return c.broken(fragment(pattern.URL), "%q is no regular expression as RE2 reads them: %v", shorten(pattern.Regex), pattern.Err)
+	case errors.As(err, &foreign):
+		at, ref := c.reference(func(ref string) bool { return strings.HasSuffix(foreign.URL, withoutFragment(ref)) })
+		return c.brokenAt(at, "%q leads out of this file; only references such as #/$defs/name work", ref)
+	case errors.As(err, &nowhere):
+		at, ref := c.reference(func(ref string) bool { return fragment(ref) == fragment(nowhere.URL) })
+		return c.brokenAt(at, "%q leads nowhere: the file has no such place", ref)
+	case errors.As(err, &noAnchor):
+		at, ref := c.reference(func(ref string) bool { return fragment(ref) == fragment(noAnchor.Reference) })
+		return c.brokenAt(at, "%q leads nowhere: the file has no such anchor", ref)
+	case errors.As(err, &twice):
+		return c.broken(twice.Ptr1+"/$id", "%q is the $id of another part too", twice.ID)
+	case errors.As(err, &anchors):
+		return c.broken(anchors.Ptr1+"/$anchor", "another part has the same $anchor")
+	case errors.As(err, &dialect):
+		return c.broken("/$schema", "this draft of JSON Schema is not known; use https://json-schema.org/draft/2020-12/schema")
+	}
+	return c.brokenAt(0, "this is no JSON Schema: %s", shorten(strings.ReplaceAll(err.Error(), c.base, "")))
+}
+
+// explainMeta tells the first thing that is wrong by the meta-schema.
+func (c *compilation) explainMeta(err *jsonschema.SchemaValidationError) error {
+	within := fragment(err.URL)
+	invalid, ok := err.Err.(*jsonschema.ValidationError)
+	if !ok {
+		return c.broken(within, "this is no JSON Schema")
+	}
+	r := report{doc: valueAt(c.data, within)}
+	r.add(invalid)
+	first, at := Fault{Detail: "this is no JSON Schema"}, len(c.data)
+	for _, f := range r.faults {
+		if pos := offset(c.data, within+f.Pointer); pos < at {
+			first, at = f, pos
+		}
+	}
+	return c.brokenAt(at, "%s", first.Detail)
+}
+
+// reference finds the first reference in the file that match accepts.
+func (c *compilation) reference(match func(ref string) bool) (at int, ref string) {
+	eachToken(c.data, func(pointer string, tok jsontext.Token, start int) bool {
+		switch pointer[strings.LastIndexByte(pointer, '/')+1:] {
+		case "$ref", "$dynamicRef", "$recursiveRef", "$schema":
+			if tok.Kind() == '"' && match(tok.String()) {
+				at, ref = start, tok.String()
+			}
+		}
+		return ref == ""
+	})
+	return at, ref
+}
+
+func (c *compilation) broken(pointer, format string, args ...any) error {
+	return c.brokenAt(offset(c.data, pointer), format, args...)
+}
+
+func (c *compilation) brokenAt(offset int, format string, args ...any) error {
+	line, column := position(c.data, offset)
+	return &BrokenError{File: c.file, Line: line, Column: column, Reason: fmt.Sprintf(format, args...)}
+}

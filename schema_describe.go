@@ -1,0 +1,97 @@
+package pickup
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// describe reads from the compiled root what the rest of the engine asks for.
+func (s *Schema) describe(data jsontext.Value) *schemaMistake {
+	shapes := make(shaper)
+	s.shape = shapes.of(s.root)
+	s.rules = make(map[string]*rules)
+	understood := make(map[*extras]bool)
+	for _, part := range s.shape.parts {
+		names := valueAt(data, fragment(part.Location)+"/properties")
+		members(names, func(quoted, _ jsontext.Value) bool {
+			name := text(quoted)
+			if s.rules[name] == nil && name != "$schema" {
+				s.names = append(s.names, name)
+				s.rules[name] = newRules(part.Properties[name], s.shape.members[name])
+			}
+			return true
+		})
+	}
+	for _, name := range s.names {
+		if m := s.rules[name].describe(understood); m != nil {
+			return m
+		}
+	}
+	for _, location := range slices.Sorted(maps.Keys(s.at)) {
+		if x := extrasOf(s.at[location]); x.any() && !understood[x] {
+			return &schemaMistake{x.pointer, "what begins with x- works on a record or on its own members, not here"}
+		}
+	}
+	return nil
+}
+
+// newRules returns the rules for a top-level member: whole describes it.
+func newRules(whole *jsonschema.Schema, shape *shape) *rules {
+	r := &rules{whole: whole, shape: shape, plain: true}
+	for _, part := range shape.parts {
+		r.array = r.array || len(itemsOf(part)) > 0 || part.Types != nil && slices.Equal(part.Types.ToStrings(), []string{"array"})
+		r.plain = r.plain && extrasOf(part).bare
+	}
+	if !r.array {
+		r.record = []*jsonschema.Schema{whole}
+		return r
+	}
+	r.shape = shape.items
+	for _, part := range gather([]*jsonschema.Schema{whole}, false) {
+		r.record = append(r.record, itemsOf(part)...)
+	}
+	return r
+}
+
+// describe reads what is said with our own members of a record and of its
+// members, and enters into understood which they are.
+func (r *rules) describe(understood map[*extras]bool) *schemaMistake {
+	if r.shape == nil {
+		return nil
+	}
+	r.alias = make(map[string]string)
+	for _, part := range r.shape.parts {
+		x := extrasOf(part)
+		understood[x] = true
+		for _, name := range x.onCreate {
+			if r.shape.members[name] == nil {
+				return &schemaMistake{x.pointer + "/x-required-on-create", fmt.Sprintf("%s is none of the properties", name)}
+			}
+			r.onCreate = append(r.onCreate, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.shape.members)) {
+		for _, part := range r.shape.members[name].parts {
+			x := extrasOf(part)
+			understood[x] = true
+			for _, spelling := range x.alias {
+				if other := r.alias[spelling]; r.shape.members[spelling] != nil || other != "" && other != name {
+					return &schemaMistake{x.pointer + "/x-alias", fmt.Sprintf("%s means another member already", spelling)}
+				}
+				r.alias[spelling] = name
+			}
+			if x.unique && !slices.Contains(r.unique, name) {
+				r.unique = append(r.unique, name)
+			}
+			if x.ref != "" {
+				r.refs = append(r.refs, reference{name, x.ref})
+			}
+			r.readOnly = r.readOnly || name == idMember && part.ReadOnly
+		}
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package pickup
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// ownMembers are the members of a schema that are ours.
+var ownMembers = []string{"x-alias", "x-id", "x-ref", "x-required-on-create", "x-unique"}
+
+// extras is what one part of a schema says with our own members. The compiler
+// keeps it with that part.
+type extras struct {
+	pointer  string // of the part, in the file
+	alias    []string
+	onCreate []string
+	ref      string
+	unique   bool
+	bare     bool // there are no keywords beside annotations, type, items, required and references
+}
+
+func (x *extras) any() bool {
+	return x.unique || x.ref != "" || x.alias != nil || x.onCreate != nil
+}
+
+// Validate does nothing: what our own members mean depends on the request.
+func (*extras) Validate(*jsonschema.ValidatorContext, any) {}
+
+// extrasOf returns what a compiled part says with our own members.
+func extrasOf(sch *jsonschema.Schema) *extras {
+	for _, ext := range sch.Extensions {
+		if x, ok := ext.(*extras); ok {
+			return x
+		}
+	}
+	return &extras{bare: true}
+}
+
+// A schemaMistake says what is wrong with a schema, and where in its file.
+type schemaMistake struct{ pointer, reason string }
+
+func (m *schemaMistake) Error() string { return m.pointer + ": " + m.reason }
+
+// locations leads from a schema's Location, which faults carry, to the schema.
+type locations map[string]*jsonschema.Schema
+
+// vocabulary makes the compiler read our own members and enter each part of
+// the schema into l.
+func (l locations) vocabulary() *jsonschema.Vocabulary {
+	return &jsonschema.Vocabulary{
+		URL: "urn:pickup:members",
+		Compile: func(ctx *jsonschema.CompilerContext, obj map[string]any) (jsonschema.SchemaExt, error) {
+			sch := ctx.Enqueue(nil) // the part that is being compiled
+			l[sch.Location] = sch
+			x, err := readExtras(fragment(sch.Location), obj)
+			if err != nil {
+				return nil, err
+			}
+			return x, nil
+		},
+	}
+}
+
+// readExtras reads our own members of the part of a schema at pointer.
+func readExtras(pointer string, obj map[string]any) (*extras, error) {
+	x := &extras{pointer: pointer, bare: true}
+	names := make([]string, 0, len(obj))
+	for name := range obj {
+		names = append(names, name)
+	}
+	slices.Sort(names) // so that of two mistakes it is always the same one that is told
+	for _, name := range names {
+		ok, want := true, ""
+		switch v := obj[name]; name {
+		case "x-unique":
+			x.unique, ok = v.(bool)
+			want = "true or false"
+		case "x-ref":
+			x.ref, ok = v.(string)
+			want = `the name of a collection, such as "drivers"`
+		case "x-alias":
+			x.alias, ok = stringList(v)
+			want = `a list of names, such as ["driverID"]`
+		case "x-required-on-create":
+			x.onCreate, ok = stringList(v)
+			want = `a list of members' names, such as ["title"]`
+		case "type", "properties", "items", "required", "$ref", "allOf", "title", "description", "examples", "default",
+			"$schema", "$id", "$anchor", "$comment", "$defs", "definitions", "readOnly", "writeOnly", "deprecated":
+		default:
+			x.bare = x.bare && strings.HasPrefix(name, "x-")
+			if near := nearName(name, ownMembers); near != "" {
+				return nil, &schemaMistake{pointer + "/" + name, fmt.Sprintf("%s is no member of a schema; did you mean %s?", name, near)}
+			}
+		}
+		if !ok {
+			return nil, &schemaMistake{pointer + "/" + name, fmt.Sprintf("%s is %s", name, want)}
+		}
+	}
+	return x, nil
+}
+
+func stringList(v any) (list []string, ok bool) {
+	values, ok := v.([]any)
+	for _, v := range values {
+		s, is := v.(string)
+		list, ok = append(list, s), ok && is
+	}
+	return list, ok
+}

@@ -1,0 +1,102 @@
+package pickup
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// nearName returns the one among known that name was probably meant to be: it
+// differs only by case, or by one letter more, less or other where the known
+// name has five characters at least. A digit is no letter: line2 is not
+// a slip of line1, nor address2 one of address. It returns "" where there is
+// none.
+func nearName(name string, known []string) string {
+	for _, k := range known {
+		if k != name && strings.EqualFold(k, name) {
+			return k
+		}
+	}
+	for _, k := range known {
+		if utf8.RuneCountInString(k) >= 5 && oneLetterApart([]rune(name), []rune(k)) {
+			return k
+		}
+	}
+	return ""
+}
+
+// oneLetterApart reports whether one letter put in, taken out or replaced
+// leads from a to b.
+func oneLetterApart(a, b []rune) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if len(b)-len(a) > 1 {
+		return false
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	if i == len(b) {
+		return false // equal
+	}
+	if len(a) < len(b) {
+		return unicode.IsLetter(b[i]) && slices.Equal(a[i:], b[i+1:])
+	}
+	return (unicode.IsLetter(a[i]) || unicode.IsLetter(b[i])) && slices.Equal(a[i+1:], b[i+1:])
+}
+
+// nearValue returns the one among the allowed words that word was probably
+// meant to be: the one with the fewest slips if these are few for its length.
+// Where two are equally near, as Scheduled and Rescheduled to Unscheduled, a
+// guess might say the opposite of what was meant, so there is none.
+func nearValue(word string, allowed []string) string {
+	best, near, alone := "", 3, false
+	for _, a := range allowed {
+		d := slips([]rune(strings.ToLower(word)), []rune(strings.ToLower(a)))
+		if d > utf8.RuneCountInString(a)/4 {
+			continue
+		}
+		switch {
+		case d < near:
+			best, near, alone = a, d, true
+		case d == near:
+			alone = false
+		}
+	}
+	if !alone {
+		return ""
+	}
+	return best
+}
+
+// slips counts the letters put in, taken out, replaced, or swapped with their
+// neighbour (the distance of Damerau and Levenshtein, of optimal alignments)
+// on the way from a to b. Words of more than 50 letters are not compared.
+func slips(a, b []rune) int {
+	if len(a) > 50 || len(b) > 50 {
+		return 50
+	}
+	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row := make([]int, len(b)+1)
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(b)]
+}

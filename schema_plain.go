@@ -1,0 +1,92 @@
+package pickup
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// plain returns a valid JSON value as the validator takes it: objects as maps,
+// numbers as their text.
+func plain(v jsontext.Value) any {
+	at := skipSpace(v, 0)
+	if at >= len(v) {
+		return nil
+	}
+	switch v[at] {
+	case '{':
+		obj := make(map[string]any)
+		members(v, func(quoted, e jsontext.Value) bool {
+			obj[text(quoted)] = plain(e)
+			return true
+		})
+		return obj
+	case '[':
+		list := []any{}
+		elements(v, func(e jsontext.Value) bool {
+			list = append(list, plain(e))
+			return true
+		})
+		return list
+	case '"':
+		return text(v[at:skipString(v, at)])
+	case 't':
+		return true
+	case 'f':
+		return false
+	case 'n':
+		return nil
+	}
+	return judgeable(string(v[at:skipValue(v, at)]))
+}
+
+// judgeable returns a number that the validator can afford to look at. It
+// computes with fractions of whole numbers, exactly, so that 1e1000000 would
+// cost it a number of a million digits. Digits behind the thousandth and
+// exponents beyond a thousand are cut, which no rule can tell apart.
+func judgeable(s string) json.Number {
+	const most = 1000
+	if len(s) <= 20 && strings.IndexAny(s, "eE") < 0 {
+		return json.Number(s)
+	}
+	digits, exp, ok := strings.Cut(number(s), "e")
+	if !ok {
+		return "0"
+	}
+	e, err := strconv.Atoi(exp)
+	if err != nil { // more digits than an int has
+		e = 2 * most
+		if strings.HasPrefix(exp, "-") {
+			e = -2 * most
+		}
+	}
+	if len(digits) > most {
+		e += len(digits) - most
+		digits = digits[:most]
+	}
+	return json.Number(fmt.Sprintf("%se%d", digits, max(-2*most, min(2*most, e))))
+}
+
+// literal returns a value of a schema as a message shows it: a word without
+// quotes where nobody could misread it.
+func literal(v any) string {
+	s, ok := v.(string)
+	if ok && s != "" && strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || strings.ContainsRune(`",;:`, r) }) < 0 {
+		return shorten(s)
+	}
+	return jsonText(v)
+}
+
+// jsonText returns a value of a schema as JSON, shortened.
+func jsonText(v any) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return "…" // never: the value came from JSON
+	}
+	return shorten(strings.TrimSuffix(b.String(), "\n"))
+}

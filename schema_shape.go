@@ -1,0 +1,138 @@
+package pickup
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// A shape is which members a value may be expected to have, at every depth,
+// whichever branch of the schema says so.
+type shape struct {
+	parts   []*jsonschema.Schema
+	members map[string]*shape
+	names   []string // of members and what else they may be called, sorted
+	free    bool     // names are the user's own: nothing is a slip of another one
+	items   *shape
+}
+
+// shaper makes shapes. Schemas may be recursive, so shapes may be too.
+type shaper map[string]*shape
+
+// of returns the shape of a value that all the given schemas describe.
+func (m shaper) of(schemas ...*jsonschema.Schema) *shape {
+	parts := gather(schemas, true)
+	var key strings.Builder
+	for _, p := range parts {
+		key.WriteString(p.Location + "\n")
+	}
+	if s := m[key.String()]; s != nil {
+		return s
+	}
+	s := &shape{parts: parts, members: make(map[string]*shape)}
+	m[key.String()] = s
+
+	inside := make(map[string][]*jsonschema.Schema)
+	var items []*jsonschema.Schema
+	for _, p := range parts {
+		for name, sch := range p.Properties {
+			inside[name] = append(inside[name], sch)
+		}
+		// Where only some names are told and a rule covers all others, the
+		// object is a table whose keys are data. Where no other is allowed the
+		// schema itself says what is wrong.
+		_, rule := p.AdditionalProperties.(*jsonschema.Schema)
+		s.free = s.free || rule || p.AdditionalProperties == false || p.UnevaluatedProperties != nil || len(p.PatternProperties) > 0
+		items = append(items, itemsOf(p)...)
+	}
+	for name, list := range inside {
+		s.members[name] = m.of(list...)
+		s.names = append(s.names, name)
+		for _, p := range s.members[name].parts {
+			s.names = append(s.names, extrasOf(p).alias...)
+		}
+	}
+	slices.Sort(s.names)
+	if len(items) > 0 {
+		s.items = m.of(items...)
+	}
+	return s
+}
+
+// gather returns the schemas and the parts of theirs that speak of the same
+// value, each once, in an order that is always the same: those that always
+// hold, and with branches also those that may.
+func gather(schemas []*jsonschema.Schema, branches bool) []*jsonschema.Schema {
+	seen := make(map[*jsonschema.Schema]bool)
+	var parts []*jsonschema.Schema
+	var add func(list ...*jsonschema.Schema)
+	add = func(list ...*jsonschema.Schema) {
+		for _, s := range list {
+			if s == nil || seen[s] {
+				continue
+			}
+			seen[s] = true
+			parts = append(parts, s)
+			add(s.Ref, s.RecursiveRef)
+			add(s.AllOf...)
+			if s.DynamicRef != nil {
+				add(s.DynamicRef.Ref)
+			}
+			if branches {
+				add(s.AnyOf...)
+				add(s.OneOf...)
+				add(s.Then, s.Else)
+				add(slices.Collect(maps.Values(s.DependentSchemas))...)
+			}
+		}
+	}
+	add(schemas...)
+	slices.SortFunc(parts, func(a, b *jsonschema.Schema) int { return cmp.Compare(a.Location, b.Location) })
+	return parts
+}
+
+// itemsOf returns what an array's elements are, in any draft's way to say it.
+func itemsOf(s *jsonschema.Schema) []*jsonschema.Schema {
+	if s.Items2020 != nil {
+		return []*jsonschema.Schema{s.Items2020}
+	}
+	if one, ok := s.Items.(*jsonschema.Schema); ok {
+		return []*jsonschema.Schema{one}
+	}
+	return nil
+}
+
+// slips returns a fault for each member of v, at any depth, whose name is
+// probably a slip of one that the schema knows. at leads to v.
+func (s *shape) slips(v jsontext.Value, at string, faults []Fault) []Fault {
+	if s == nil {
+		return faults
+	}
+	i := 0
+	elements(v, func(e jsontext.Value) bool {
+		faults = s.items.slips(e, fmt.Sprintf("%s/%d", at, i), faults)
+		i++
+		return s.items != nil
+	})
+	members(v, func(quoted, e jsontext.Value) bool {
+		name := text(quoted)
+		inside, known := s.members[name]
+		switch {
+		case known:
+			faults = inside.slips(e, at+pointer(name), faults)
+		case s.free:
+		case slices.Contains(s.names, name): // an x-alias
+		default:
+			if near := nearName(name, s.names); near != "" {
+				faults = append(faults, Fault{at + pointer(name), fmt.Sprintf("%s is not a known member; did you mean %s?", shorten(name), near)})
+			}
+		}
+		return true
+	})
+	return faults
+}
