@@ -1,0 +1,219 @@
+package filestore
+
+import (
+	"bytes"
+	"io"
+	"slices"
+
+	"github.com/tidwall/btree"
+
+	"pickup"
+)
+
+// A document is a db.json as it lies on disk: every byte of it, cut where its
+// members and the elements of its arrays begin and end. It never changes;
+// apply returns the next one, which shares the bytes that stayed.
+//
+// All byte slices are pieces of the text that was parsed or of texts that
+// edits made. Nobody writes into them.
+type document struct {
+	file     string
+	idMember func(collection string) string
+
+	head    []byte    // up to the opening brace: a byte order mark, white space, comments
+	members []*member // in the order of the file
+	tail    []byte    // what stands between the last member and the closing brace
+	foot    []byte    // the closing brace and the rest
+	length  int64     // of the whole text, in bytes
+	style   style     // of the top level, when it was parsed
+}
+
+// A member is a top-level member of a document.
+type member struct {
+	gap   []byte // what stands before its name: a comma, white space, comments
+	label []byte // its name as it is spelled, the colon, and what is around that
+	name  string
+	value []byte // where it is no array
+	array *array // else
+}
+
+// An array is the value of a top-level member. Its elements have places,
+// numbers that grow in the order of the file and are never used twice.
+type array struct {
+	head   []byte                  // the opening bracket
+	elems  btree.Map[int, element] // by place
+	places btree.Map[string, int]  // by key
+	next   int                     // the place of the next new element
+	tail   []byte                  // what stands between the last element and the bracket
+	foot   []byte                  // the closing bracket
+}
+
+// An element of an array, with the gap before it.
+type element struct {
+	text []byte // gap and value
+	gap  int    // how much of text is the gap
+}
+
+func (e element) before() []byte { return e.text[:e.gap:e.gap] }
+func (e element) value() []byte  { return e.text[e.gap:len(e.text):len(e.text)] }
+
+// clone returns a copy that can be changed without changing a.
+func (a *array) clone() *array {
+	b := *a
+	b.elems = *a.elems.Copy()
+	b.places = *a.places.Copy()
+	return &b
+}
+
+// kind says how the engine sees the member.
+func (m *member) kind() pickup.Kind {
+	switch {
+	case m.name == "$schema":
+		return pickup.Other
+	case m.array != nil:
+		return pickup.Array
+	case m.value[0] == '{':
+		return pickup.Object
+	}
+	return pickup.Other
+}
+
+// contents returns what the document says, as plain JSON without comments.
+func (d *document) contents() []pickup.Collection {
+	cs := make([]pickup.Collection, len(d.members))
+	for i, m := range d.members {
+		cs[i] = pickup.Collection{Name: m.name, Kind: m.kind()}
+		if m.array != nil && cs[i].Kind == pickup.Array {
+			cs[i].Elements = m.array.contents()
+		} else {
+			cs[i].Value = plain(m.text())
+		}
+	}
+	return cs
+}
+
+func (a *array) contents() []pickup.Element {
+	es := make([]pickup.Element, 0, a.elems.Len())
+	places := make([]int, 0, a.elems.Len())
+	a.elems.Scan(func(place int, e element) bool {
+		es = append(es, pickup.Element{Value: plain(e.value())})
+		places = append(places, place)
+		return true
+	})
+	a.places.Scan(func(key string, place int) bool {
+		i, _ := slices.BinarySearch(places, place)
+		es[i].Key = key
+		return true
+	})
+	return es
+}
+
+// text returns the bytes of the member's value.
+func (m *member) text() []byte {
+	if m.array == nil {
+		return m.value
+	}
+	var b bytes.Buffer
+	write(&b, m.array.pieces)
+	return b.Bytes()
+}
+
+// size returns the length of the document in bytes.
+func (d *document) size() int64 { return d.length }
+
+// bytes returns the document in one slice, which may be that of its parse.
+func (d *document) bytes() []byte {
+	var b bytes.Buffer
+	b.Grow(int(d.length))
+	d.writeTo(&b)
+	return b.Bytes()
+}
+
+// writeTo writes the document to w in few, large pieces.
+func (d *document) writeTo(w io.Writer) (int64, error) { return write(w, d.pieces) }
+
+// pieces yields the document's text from begin to end.
+func (d *document) pieces(yield func([]byte) bool) {
+	if !yield(d.head) {
+		return
+	}
+	for _, m := range d.members {
+		if !yield(m.gap) || !yield(m.label) {
+			return
+		}
+		if m.array == nil {
+			if !yield(m.value) {
+				return
+			}
+			continue
+		}
+		more := true
+		m.array.pieces(func(b []byte) bool {
+			more = yield(b)
+			return more
+		})
+		if !more {
+			return
+		}
+	}
+	_ = yield(d.tail) && yield(d.foot)
+}
+
+func (a *array) pieces(yield func([]byte) bool) {
+	more := yield(a.head)
+	a.elems.Scan(func(_ int, e element) bool {
+		more = more && yield(e.text)
+		return more
+	})
+	_ = more && yield(a.tail) && yield(a.foot)
+}
+
+// smallRun is up to where writing a run of bytes costs less through a buffer
+// than with a call of its own.
+const smallRun = 32 << 10
+
+// write writes pieces to w. Neighbours that are also neighbours in memory go
+// out as one, so a document that nobody changed is a single call.
+func write(w io.Writer, pieces func(yield func([]byte) bool)) (n int64, err error) {
+	var run []byte // a piece, and those that follow it in memory
+	var buf []byte // small runs on their way out
+	put := func(b []byte) {
+		if len(b) > 0 && err == nil {
+			var k int
+			k, err = w.Write(b)
+			n += int64(k)
+		}
+	}
+	flush := func() {
+		if len(run) < smallRun && len(buf)+len(run) <= 2*smallRun {
+			buf = append(buf, run...)
+			return
+		}
+		put(buf)
+		buf = buf[:0]
+		if len(run) < smallRun {
+			buf = append(buf, run...)
+			return
+		}
+		put(run)
+	}
+	pieces(func(b []byte) bool {
+		switch {
+		case len(b) == 0:
+		case follows(run, b):
+			run = run[: len(run)+len(b) : cap(run)]
+		default:
+			flush()
+			run = b
+		}
+		return err == nil
+	})
+	flush()
+	put(buf)
+	return n, err
+}
+
+// follows reports whether b begins in memory where a ends.
+func follows(a, b []byte) bool {
+	return len(a) > 0 && cap(a)-len(a) >= len(b) && &a[:len(a)+1][len(a)] == &b[0]
+}

@@ -1,0 +1,254 @@
+package filestore
+
+import "bytes"
+
+// A gap is what stands between two items of an object or array, or between an
+// item and a bracket: white space, comments and at most one comma. Every edit
+// of a file comes down to two operations: a new item splits a gap in two, and
+// a removed one leaves two gaps to be joined.
+
+const spaces = " \t\r"
+const white = " \t\r\n"
+
+// A gapScan says where the parts of a gap are.
+type gapScan struct {
+	comma    int  // index, -1 without one
+	breaks   int  // number of line breaks outside of block comments
+	first    int  // index where the first line break begins; len(gap) without one
+	last     int  // index where the last line break begins; 0 without one
+	line     int  // index where the last line begins; 0 without a line break
+	comments int  // number of comments
+	open     bool // a line comment stands before the first line break
+	closed   bool // a line comment stands right before the last line break and white space
+}
+
+func scanGap(gap []byte) gapScan {
+	s := gapScan{comma: -1, first: len(gap)}
+	for i := 0; i < len(gap); {
+		switch gap[i] {
+		case ',':
+			s.comma = i
+			s.closed = false
+			i++
+		case '\n':
+			begin := i
+			if i > 0 && gap[i-1] == '\r' {
+				begin--
+			}
+			if s.breaks == 0 {
+				s.first = begin
+			}
+			s.breaks++
+			s.last, s.line = begin, i+1
+			i++
+		case '/':
+			end := commentEnd(gap, i)
+			if end < 0 {
+				end = len(gap)
+			}
+			s.comments++
+			s.closed = gap[i+1] == '/'
+			if s.closed && s.breaks == 0 {
+				s.open = true
+			}
+			i = end
+		default:
+			i++
+		}
+	}
+	return s
+}
+
+func isBlank(b []byte) bool { return len(bytes.Trim(b, spaces)) == 0 }
+
+// joinGaps returns what is left of the gaps before and after an item that is
+// removed. first and last say whether it was the first or the last item. The
+// item's comma goes, and its line where nothing else is left on it; comments
+// stay.
+func joinGaps(before, after []byte, first, last bool) []byte {
+	a, b := scanGap(before), scanGap(after)
+	switch {
+	case first:
+		after = withoutComma(after, b)
+	case last && b.comma < 0, commaFirst(before, a):
+		before = withoutComma(before, a)
+	default:
+		after = withoutComma(after, b)
+	}
+	a, b = scanGap(before), scanGap(after)
+	if first && last && a.comments+b.comments == 0 {
+		return nil
+	}
+	left, right := before[a.line:], after[:b.first]
+	begins := a.breaks > 0 && isBlank(left) // the item began its line
+	ends := b.breaks > 0 && isBlank(right)  // the item ended its line
+	switch {
+	case begins && ends:
+		return joinLines(before, after[b.first:], first, last)
+	case begins && last && b.breaks+b.comments == 0 && !a.closed:
+		// The bracket follows on the line: it moves up behind the item before.
+		return concat(bytes.TrimRight(before, white), right)
+	case begins:
+		return concat(before, bytes.TrimLeft(after, spaces))
+	case ends && first && !last && a.breaks+a.comments+b.comments == 0:
+		// The next item moves up to the bracket.
+		return before
+	case ends:
+		return concat(bytes.TrimRight(before, spaces), after[b.first:])
+	case last:
+		return concat(bytes.TrimRight(before, spaces), after)
+	}
+	return concat(before, bytes.TrimLeft(after, spaces))
+}
+
+// joinLines joins gaps around an item that had its lines for itself: before
+// ends with a line break and an indentation, after begins with a line break.
+// Of the blank lines on both sides the greater number stays, but none next to
+// a bracket.
+func joinLines(before, after []byte, first, last bool) []byte {
+	top := bytes.TrimRight(before, white)
+	bottom := bytes.TrimLeft(after, white)
+	above := before[len(top):]
+	below := after[:len(after)-len(bottom)]
+	switch {
+	case first && len(top) == 0 && len(bottom) == 0 && !last:
+		return before // the next item takes the very place of the removed one
+	case first && len(top) == 0, breaks(above) > breaks(below) && !(last && len(bottom) == 0):
+		above = above[:bytes.LastIndexByte(above, '\n')+1]
+		below = below[bytes.LastIndexByte(below, '\n')+1:]
+		return concat(top, above, below, bottom)
+	}
+	return concat(top, below, bottom)
+}
+
+func breaks(b []byte) int { return bytes.Count(b, []byte("\n")) }
+
+// commaFirst reports whether the gap's comma begins the line of the next item.
+func commaFirst(gap []byte, s gapScan) bool {
+	return s.comma >= s.line && s.breaks > 0 && isBlank(gap[s.line:s.comma])
+}
+
+func withoutComma(gap []byte, s gapScan) []byte {
+	if s.comma < 0 {
+		return gap
+	}
+	return concat(gap[:s.comma], gap[s.comma+1:])
+}
+
+// splitGap makes room for a new item in the gap behind an item: it returns the
+// gaps before and after the new one. sep is the separator to use: white space
+// and one comma.
+func splitGap(gap, sep []byte) (before, after []byte) {
+	s, p := scanGap(gap), scanGap(sep)
+	line, rest := gap[:s.first], gap[s.first:] // what belongs to the item before, and the rest
+	noComma := withoutComma(sep, p)
+	inLine := s.comma >= 0 && s.comma < s.first
+	switch {
+	case p.breaks == 0 && s.open, p.breaks == 0 && s.breaks == 0 && s.comma >= 0:
+		// What follows on the line stays behind the new item.
+		return sep, gap
+	case s.breaks == 0:
+		// The bracket follows on the line.
+		line = bytes.TrimRight(gap, spaces)
+		rest = gap[len(line):]
+		if inLine {
+			return concat(line, noComma), concat([]byte(","), rest)
+		}
+		return concat(line, sep), rest
+	case inLine:
+		return concat(bytes.TrimRight(line, spaces), noComma), concat([]byte(","), rest)
+	case commaFirst(sep, p), p.breaks == 0:
+		return concat(bytes.TrimRight(line, spaces), sep), rest
+	}
+	return concat([]byte(","), bytes.TrimRight(line, spaces), noComma), rest
+}
+
+// separator returns the gap that a person would put before the next item,
+// given the gaps before the last items so far. whole says that they are all,
+// so that the first of them stands behind the bracket; space is what to put
+// behind a comma where no gap tells.
+func separator(gaps [][]byte, whole bool, space string) []byte {
+	// Of the separators with and without a line break, the nearest tell; of
+	// those with one, the least: a blank line may begin a group.
+	var broken, joined []byte
+	var rows []int // how many items stand on each line
+	for i, g := range gaps {
+		g = withoutComments(g)
+		n := breaks(g)
+		if i == 0 || n > 0 {
+			rows = append(rows, 0)
+		}
+		rows[len(rows)-1]++
+		switch {
+		case whole && i == 0:
+		case n == 0:
+			joined = g
+		case broken == nil || n <= breaks(broken):
+			broken = g
+		}
+	}
+	switch {
+	case joined == nil && broken == nil:
+		if first := withoutComments(gaps[0]); breaks(first) > 0 {
+			return concat([]byte(","), lastBreak(first))
+		}
+		return []byte("," + space)
+	case broken == nil:
+		return joined
+	case joined == nil:
+		return broken
+	}
+	// Several items share a line: fill the last one up to the one before.
+	if n := len(rows); n > 1 && rows[n-1] < rows[n-2] {
+		return joined
+	}
+	return broken
+}
+
+// lastBreak returns the last line break of a gap and the indentation after it.
+func lastBreak(gap []byte) []byte { return gap[scanGap(gap).last:] }
+
+// withoutComments returns a gap without its comments, without the lines that
+// held nothing else, and without spaces at the end of lines.
+func withoutComments(gap []byte) []byte {
+	out := make([]byte, 0, len(gap))
+	line := 0 // where the current line begins in out
+	dropped := false
+	for i := 0; i < len(gap); {
+		switch c := gap[i]; {
+		case c == '/':
+			end := commentEnd(gap, i)
+			if end < 0 {
+				end = len(gap)
+			}
+			dropped = true
+			i = end
+			if isBlank(out[line:]) { // the comment's indentation serves what follows it
+				i = len(gap) - len(bytes.TrimLeft(gap[i:], spaces))
+				if i < len(gap) && gap[i] == '\n' && i > end && gap[i-1] == '\r' {
+					i--
+				}
+			}
+		case c == '\n' || c == '\r' && i+1 < len(gap) && gap[i+1] == '\n':
+			n := 1
+			if c == '\r' {
+				n = 2
+			}
+			out = append(out[:line], bytes.TrimRight(out[line:], spaces)...)
+			if dropped && len(out) == line && line > 0 {
+				out = bytes.TrimSuffix(out, []byte("\n"))
+				out = bytes.TrimSuffix(out, []byte("\r"))
+			}
+			dropped = false
+			out = append(out, gap[i:i+n]...)
+			line = len(out)
+			i += n
+		default:
+			out = append(out, c)
+			i++
+		}
+	}
+	return out
+}
+
+func concat(parts ...[]byte) []byte { return bytes.Join(parts, nil) }

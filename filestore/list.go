@@ -1,0 +1,184 @@
+package filestore
+
+import "bytes"
+
+// A list is an object or array, cut into its items. It is what edits inside of
+// a record work on.
+type list struct {
+	open, close byte
+	items       []item
+	tail        []byte         // the gap before the closing bracket
+	names       map[string]int // made by index
+}
+
+// An item of a list with the gap before it.
+type item struct {
+	gap   []byte
+	label []byte // of a member: its name as it is spelled, the colon, and what is around that
+	name  string // of a member
+	value []byte
+}
+
+// cutList cuts an object or array, which may have comments. It returns an
+// empty list where v is neither.
+func cutList(v []byte) *list {
+	l := &list{}
+	if len(v) == 0 || v[0] != '{' && v[0] != '[' {
+		return l
+	}
+	l.open, l.close = v[0], v[0]+2 // as ASCII has them
+	for i := 1; ; {
+		start := i
+		i = gapEnd(v, i)
+		gap := v[start:i]
+		if i >= len(v) || v[i] == l.close {
+			l.tail = gap
+			return l
+		}
+		it := item{gap: gap}
+		if l.open == '{' {
+			start = i
+			i = stringEnd(v, i)
+			it.name = unquoted(v[start:i])
+			i = gapEnd(v, i)   // the colon
+			i = gapEnd(v, i+1) // the value
+			it.label = v[start:i]
+		}
+		start = i
+		i = valueEnd(v, i)
+		it.value = v[start:i:i]
+		l.items = append(l.items, it)
+	}
+}
+
+// text puts the list together again.
+func (l *list) text() []byte {
+	var b bytes.Buffer
+	b.WriteByte(l.open)
+	for _, it := range l.items {
+		b.Write(it.gap)
+		b.Write(it.label)
+		b.Write(it.value)
+	}
+	b.Write(l.tail)
+	b.WriteByte(l.close)
+	return b.Bytes()
+}
+
+// index returns the place of the member called name, or -1. The list must not
+// change between two calls.
+func (l *list) index(name string) int {
+	if l.names == nil {
+		l.names = make(map[string]int, len(l.items))
+		for i := range l.items {
+			l.names[l.items[i].name] = i
+		}
+	}
+	if i, ok := l.names[name]; ok {
+		return i
+	}
+	return -1
+}
+
+// evidence is how many neighbours are asked how to lay out a new item.
+const evidence = 16
+
+// lastGaps returns the gaps before the last items, and whether these are all.
+func (l *list) lastGaps() (gaps [][]byte, whole bool) {
+	from := max(0, len(l.items)-evidence)
+	for _, it := range l.items[from:] {
+		gaps = append(gaps, it.gap)
+	}
+	return gaps, from == 0
+}
+
+// oneLine reports whether all items stand on the line of the brackets.
+func (l *list) oneLine() bool {
+	for _, it := range l.items {
+		if breaks(it.gap) > 0 {
+			return false
+		}
+	}
+	return breaks(l.tail) == 0
+}
+
+// push appends an item and returns it; s says how to lay out the first one.
+func (l *list) push(it item, s style) *item {
+	if len(l.items) == 0 {
+		first, end := s.brackets(l.open)
+		it.gap, l.tail = s.fill(l.tail, first, end)
+	} else {
+		gaps, whole := l.lastGaps()
+		it.gap, l.tail = splitGap(l.tail, separator(gaps, whole, s.space))
+	}
+	l.items = append(l.items, it)
+	return &l.items[len(l.items)-1]
+}
+
+// remove removes the items for which gone returns true; i is where they were.
+func (l *list) remove(gone func(i int) bool) {
+	n := len(l.items)
+	kept := make([]item, 0, n)
+	for i, it := range l.items {
+		if !gone(i) {
+			kept = append(kept, it)
+			continue
+		}
+		after := &l.tail
+		if i < n-1 {
+			after = &l.items[i+1].gap
+		}
+		*after = joinGaps(it.gap, *after, len(kept) == 0, i == n-1)
+	}
+	l.items = kept
+}
+
+// gapEnd returns the index behind the white space, comments and commas from i.
+func gapEnd(b []byte, i int) int {
+	for i < len(b) {
+		switch b[i] {
+		case ' ', '\t', '\r', '\n', ',':
+			i++
+		case '/':
+			end := commentEnd(b, i)
+			if end < 0 {
+				return len(b)
+			}
+			i = end
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// valueEnd returns the index behind the value that begins at i.
+func valueEnd(b []byte, i int) int {
+	for depth := 0; i < len(b); {
+		switch b[i] {
+		case '"':
+			i = stringEnd(b, i)
+		case '{', '[':
+			depth++
+			i++
+		case '}', ']':
+			depth--
+			i++
+		case '/', ' ', '\t', '\r', '\n', ',', ':':
+			if b[i] == ':' {
+				i++
+			} else {
+				i = gapEnd(b, i)
+			}
+			continue
+		default: // a number or a name such as true
+			for i < len(b) && bytes.IndexByte([]byte(",:]}/ \t\r\n"), b[i]) < 0 {
+				i++
+			}
+		}
+		if depth == 0 {
+			return i
+		}
+	}
+	return i
+}

@@ -1,0 +1,116 @@
+package filestore
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"pickup"
+)
+
+// An Oddity is something in a file that is served as it is but is probably not
+// meant: an element that no URL reaches.
+type Oddity struct {
+	Line, Column int    // of the element, from 1; the column counts code points
+	Pointer      string // RFC 6901, from the top of the file
+	Detail       string // what is odd and what it means, one sentence
+}
+
+func (o Oddity) String() string { return fmt.Sprintf("%d:%d: %s", o.Line, o.Column, o.Detail) }
+
+// Check reads a file as the store does and returns what is odd in it. file and
+// idMember are as the store has them; a nil idMember stands for "id". The
+// error is a *pickup.BrokenError.
+func Check(file string, data []byte, idMember func(collection string) string) ([]Oddity, error) {
+	d, err := parseDocument(file, data, idMember)
+	if err != nil {
+		return nil, err
+	}
+	return d.oddities(), nil
+}
+
+// oddities returns what is odd in the document, in its order.
+func (d *document) oddities() []Oddity {
+	if !d.odd() {
+		return nil
+	}
+	var found []Oddity
+	at := cursor{line: 1, column: 1}
+	at.skip(bytes.TrimPrefix(d.head, byteOrderMark))
+	for _, m := range d.members {
+		at.skip(m.gap)
+		at.skip(m.label)
+		if m.array == nil || m.kind() != pickup.Array {
+			at.skip(m.text())
+			continue
+		}
+		id := d.idMember(m.name)
+		at.skip(m.array.head)
+		keys := pickup.NewKeys(id)
+		lines := make(map[string]int) // of the elements by id
+		n := 0
+		m.array.elems.Scan(func(_ int, e element) bool {
+			at.skip(e.before())
+			v := plain(e.value())
+			key := keys.Next(v)
+			if pickup.IsPositionKey(key) {
+				found = append(found, Oddity{
+					Line: at.line, Column: at.column,
+					Pointer: "/" + escapePointer.Replace(m.name) + "/" + strconv.Itoa(n),
+					Detail:  why(m.name, id, v, lines),
+				})
+			} else {
+				lines[key] = at.line
+			}
+			at.skip(e.value())
+			n++
+			return true
+		})
+		at.skip(m.array.tail)
+		at.skip(m.array.foot)
+	}
+	return found
+}
+
+var escapePointer = strings.NewReplacer("~", "~0", "/", "~1")
+
+// odd reports whether there may be oddities: position keys sort first.
+func (d *document) odd() bool {
+	for _, m := range d.members {
+		if m.array != nil {
+			if key, _, ok := m.array.places.Min(); ok && pickup.IsPositionKey(key) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// why says why no URL reaches the element v of a collection whose elements
+// carry their id in the member called name.
+func why(collection, name string, v []byte, lines map[string]int) string {
+	if v[0] != '{' {
+		return fmt.Sprintf("this element of %s is no object; it is listed as it is, and no address reaches it", collection)
+	}
+	id, ok := pickup.ID(v, name)
+	if ok {
+		return fmt.Sprintf("the %s %s is taken by the element in line %d; this one is listed, and no address reaches it",
+			name, short(id), lines[id])
+	}
+	return fmt.Sprintf("this element of %s has no %s that is a number or a text; it is listed, and no address reaches it",
+		collection, name)
+}
+
+// A cursor knows the line and column behind the text that it has skipped.
+type cursor struct{ line, column int }
+
+func (c *cursor) skip(b []byte) {
+	if n := breaks(b); n > 0 {
+		c.line += n
+		c.column = 1
+		b = b[bytes.LastIndexByte(b, '\n')+1:]
+	}
+	c.column += utf8.RuneCount(b)
+}
