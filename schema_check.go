@@ -15,14 +15,13 @@ import (
 // checkCreate judges a new record.
 func (s *Schema) checkCreate(collection string, value jsontext.Value) []Fault {
 	r := s.of(collection)
-	if r == nil {
+	if r == nil || !r.array {
 		return nil
 	}
 	faults := r.judge(s.at, value)
 	for _, name := range r.onCreate {
-		p := pointer(name)
-		if _, ok := member(value, name); !ok && !slices.ContainsFunc(faults, func(f Fault) bool { return f.Pointer == p }) {
-			faults = append(faults, Fault{p, name + " is missing but required of a new record" + example(r.shape.members[name].example())})
+		if _, ok := member(value, name); !ok && !slices.ContainsFunc(faults, func(f Fault) bool { return f.Pointer == pointer(name) }) {
+			faults = append(faults, Fault{pointer(name), name + " is missing but required of a new record" + example(r.shape.members[name].parts[0])})
 		}
 	}
 	return tidy(r.withoutID(faults))
@@ -31,7 +30,7 @@ func (s *Schema) checkCreate(collection string, value jsontext.Value) []Fault {
 // checkReplace judges a record as a whole.
 func (s *Schema) checkReplace(collection string, value jsontext.Value) []Fault {
 	r := s.of(collection)
-	if r == nil {
+	if r == nil || !r.array {
 		return nil
 	}
 	return r.withoutID(r.judge(s.at, value))
@@ -41,7 +40,7 @@ func (s *Schema) checkReplace(collection string, value jsontext.Value) []Fault {
 // called sent, and what is wrong with after that was not wrong with before.
 func (s *Schema) checkMerge(collection string, before, after jsontext.Value, sent []string) []Fault {
 	r := s.of(collection)
-	if r == nil {
+	if r == nil || !r.array {
 		return nil
 	}
 	return r.withoutID(r.judgeSent(s.at, before, after, sent))
@@ -52,7 +51,7 @@ func (s *Schema) checkMerge(collection string, before, after jsontext.Value, sen
 func (s *Schema) checkObject(name string, before, after jsontext.Value, sent []string) []Fault {
 	r := s.of(name)
 	switch {
-	case r == nil:
+	case r == nil || r.array:
 		return nil
 	case sent == nil:
 		return r.judge(s.at, after)
@@ -70,18 +69,28 @@ func (r *rules) judge(at locations, value jsontext.Value) []Fault {
 }
 
 func (r *rules) judgeSent(at locations, before, after jsontext.Value, sent []string) []Fault {
+	names := make(map[string]bool)
+	for _, name := range sent {
+		if canonical, ok := r.alias[name]; ok {
+			name = canonical
+		}
+		names[name] = true
+	}
 	var of, other []Fault // what was sent; what was not
 	for _, f := range r.judge(at, after) {
-		if t := tokens(f.Pointer); len(t) > 0 && slices.Contains(sent, t[0]) {
+		if t := tokens(f.Pointer); len(t) > 0 && names[t[0]] {
 			of = append(of, f)
 		} else {
 			other = append(other, f)
 		}
 	}
 	if len(other) > 0 {
-		old := r.judge(at, before)
+		old := make(map[Fault]bool)
+		for _, f := range r.judge(at, before) {
+			old[f] = true
+		}
 		for _, f := range other {
-			if !slices.Contains(old, f) {
+			if !old[f] {
 				of = append(of, f)
 			}
 		}
@@ -98,16 +107,6 @@ func (r *rules) withoutID(faults []Fault) []Fault {
 		t := tokens(f.Pointer)
 		return len(t) > 0 && t[0] == idMember
 	})
-}
-
-// example returns a schema of s with an example, or nil.
-func (s *shape) example() *jsonschema.Schema {
-	for _, part := range s.parts {
-		if len(part.Examples) > 0 {
-			return part
-		}
-	}
-	return nil
 }
 
 // Check returns everything in a database that breaks a rule: what hand edits
@@ -164,7 +163,7 @@ func (s *Schema) checkMember(snap *Snapshot, name string, r *rules, judged bool)
 		return faults
 	case kind == Object:
 		v, _ := snap.Value(name)
-		return tidy(r.shape.slips(v, "", faults))
+		return append(tidy(r.shape.slips(v, "", faults)), r.dangling(snap, v)...)
 	}
 	held := make(map[string]string)
 	i := 0

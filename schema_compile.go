@@ -3,6 +3,7 @@ package pickup
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -70,6 +71,9 @@ func (c *compilation) parse() error {
 	if !errors.As(err, &syntax) {
 		return c.brokenAt(len(c.data), "the file ends too early")
 	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return c.brokenAt(len(c.data), "the file ends too early: something is not closed")
+	}
 	return c.brokenAt(int(syntax.ByteOffset), "%s", syntax.Err)
 }
 
@@ -80,6 +84,7 @@ func (c *compilation) compile(at locations) (root *jsonschema.Schema, err error)
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	compiler.AssertFormat()
 	compiler.RegisterFormat(isoDateTime)
+	compiler.RegisterFormat(email)
 	compiler.UseLoader(noLoader{})
 	if at != nil {
 		compiler.RegisterVocabulary(at.vocabulary())
@@ -110,7 +115,7 @@ func (c *compilation) explain(err error) error {
 		noAnchor *jsonschema.AnchorNotFoundError
 		twice    *jsonschema.DuplicateIDError
 		anchors  *jsonschema.DuplicateAnchorError
-		dialect  *jsonschema.UnsupportedDraftError
+		badID    *jsonschema.ParseIDError
 	)
 	switch {
 	case errors.As(err, &mistake):
@@ -120,20 +125,26 @@ func (c *compilation) explain(err error) error {
 	case errors.As(err, &pattern):
 		return c.broken(fragment(pattern.URL), "%q is no regular expression as RE2 reads them: %v", shorten(pattern.Regex), pattern.Err)
 	case errors.As(err, &foreign):
-		at, ref := c.reference(func(ref string) bool { return strings.HasSuffix(foreign.URL, withoutFragment(ref)) })
-		return c.brokenAt(at, "%q leads out of this file; only references such as #/$defs/name work", ref)
+		at, ref := c.reference(func(ref string) bool {
+			u := withoutFragment(ref)
+			return u != "" && strings.HasSuffix(withoutFragment(foreign.URL), u)
+		})
+		if strings.HasSuffix(at, "/$schema") {
+			return c.broken(at, "%q is no draft of JSON Schema that is known here; use %s", shorten(ref), jsonschema.Draft2020)
+		}
+		return c.broken(at, "%q leads out of this file; only references such as #/$defs/name work", shorten(ref))
 	case errors.As(err, &nowhere):
 		at, ref := c.reference(func(ref string) bool { return fragment(ref) == fragment(nowhere.URL) })
-		return c.brokenAt(at, "%q leads nowhere: the file has no such place", ref)
+		return c.broken(at, "%q leads nowhere: the file has no such place", shorten(ref))
 	case errors.As(err, &noAnchor):
 		at, ref := c.reference(func(ref string) bool { return fragment(ref) == fragment(noAnchor.Reference) })
-		return c.brokenAt(at, "%q leads nowhere: the file has no such anchor", ref)
+		return c.broken(at, "%q leads nowhere: the file has no such anchor", shorten(ref))
 	case errors.As(err, &twice):
 		return c.broken(twice.Ptr1+"/$id", "%q is the $id of another part too", twice.ID)
+	case errors.As(err, &badID):
+		return c.broken(fragment(badID.URL)+"/$id", "this is no URL")
 	case errors.As(err, &anchors):
 		return c.broken(anchors.Ptr1+"/$anchor", "another part has the same $anchor")
-	case errors.As(err, &dialect):
-		return c.broken("/$schema", "this draft of JSON Schema is not known; use https://json-schema.org/draft/2020-12/schema")
 	}
 	return c.brokenAt(0, "this is no JSON Schema: %s", shorten(strings.ReplaceAll(err.Error(), c.base, "")))
 }
@@ -157,15 +168,15 @@ func (c *compilation) explainMeta(err *jsonschema.SchemaValidationError) error {
 }
 
 // reference finds the first reference in the file that match accepts.
-func (c *compilation) reference(match func(ref string) bool) (at int, ref string) {
-	eachToken(c.data, func(pointer string, tok jsontext.Token, start int) bool {
+func (c *compilation) reference(match func(ref string) bool) (at, ref string) {
+	eachToken(c.data, func(pointer string, tok jsontext.Token, _ int) bool {
 		switch pointer[strings.LastIndexByte(pointer, '/')+1:] {
 		case "$ref", "$dynamicRef", "$recursiveRef", "$schema":
 			if tok.Kind() == '"' && match(tok.String()) {
-				at, ref = start, tok.String()
+				at, ref = pointer, tok.String()
 			}
 		}
-		return ref == ""
+		return at == ""
 	})
 	return at, ref
 }

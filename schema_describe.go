@@ -14,7 +14,7 @@ func (s *Schema) describe(data jsontext.Value) *schemaMistake {
 	shapes := make(shaper)
 	s.shape = shapes.of(s.root)
 	s.rules = make(map[string]*rules)
-	understood := make(map[*extras]bool)
+	understood := make(map[place]bool)
 	for _, part := range s.shape.parts {
 		names := valueAt(data, fragment(part.Location)+"/properties")
 		members(names, func(quoted, _ jsontext.Value) bool {
@@ -32,11 +32,26 @@ func (s *Schema) describe(data jsontext.Value) *schemaMistake {
 		}
 	}
 	for _, location := range slices.Sorted(maps.Keys(s.at)) {
-		if x := extrasOf(s.at[location]); x.any() && !understood[x] {
-			return &schemaMistake{x.pointer, "what begins with x- works on a record or on its own members, not here"}
+		x := extrasOf(s.at[location])
+		switch {
+		case x.onCreate != nil && !understood[place{x, true}]:
+			return &schemaMistake{x.pointer + "/x-required-on-create", "this works on the records of a collection, not here"}
+		case x.unique && !understood[place{x, false}]:
+			return &schemaMistake{x.pointer + "/x-unique", "this works on a member of a collection's records, not here"}
+		case x.alias != nil && !understood[place{x, false}]:
+			return &schemaMistake{x.pointer + "/x-alias", "this works on a member of a record, not here"}
+		case x.ref != "" && !understood[place{x, false}]:
+			return &schemaMistake{x.pointer + "/x-ref", "this works on a member of a record, not here"}
 		}
 	}
 	return nil
+}
+
+// A place is where our own members were understood: as those of a record, or
+// of a record's member.
+type place struct {
+	extras   *extras
+	onRecord bool
 }
 
 // newRules returns the rules for a top-level member: whole describes it.
@@ -59,14 +74,14 @@ func newRules(whole *jsonschema.Schema, shape *shape) *rules {
 
 // describe reads what is said with our own members of a record and of its
 // members, and enters into understood which they are.
-func (r *rules) describe(understood map[*extras]bool) *schemaMistake {
+func (r *rules) describe(understood map[place]bool) *schemaMistake {
 	if r.shape == nil {
 		return nil
 	}
 	r.alias = make(map[string]string)
 	for _, part := range r.shape.parts {
 		x := extrasOf(part)
-		understood[x] = true
+		understood[place{x, true}] = r.array
 		for _, name := range x.onCreate {
 			if r.shape.members[name] == nil {
 				return &schemaMistake{x.pointer + "/x-required-on-create", fmt.Sprintf("%s is none of the properties", name)}
@@ -77,7 +92,7 @@ func (r *rules) describe(understood map[*extras]bool) *schemaMistake {
 	for _, name := range slices.Sorted(maps.Keys(r.shape.members)) {
 		for _, part := range r.shape.members[name].parts {
 			x := extrasOf(part)
-			understood[x] = true
+			understood[place{x, false}] = r.array || !x.unique
 			for _, spelling := range x.alias {
 				if other := r.alias[spelling]; r.shape.members[spelling] != nil || other != "" && other != name {
 					return &schemaMistake{x.pointer + "/x-alias", fmt.Sprintf("%s means another member already", spelling)}

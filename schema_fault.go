@@ -84,7 +84,8 @@ func (r *report) add(e *jsonschema.ValidationError) {
 	case *kind.FalseSchema:
 		r.fault(at, "this is not allowed here")
 	case *kind.PropertyNames:
-		for _, why := range r.causes(e) {
+		name := report{at: r.at, doc: appendName(nil, k.Property)}
+		for _, why := range name.causes(e) {
 			r.fault(inside(k.Property), "this name is not allowed: %s", why)
 		}
 	case *kind.AnyOf:
@@ -95,6 +96,8 @@ func (r *report) add(e *jsonschema.ValidationError) {
 			return
 		}
 		r.choice(e)
+	case *kind.Enum:
+		r.fault(at, "%s %s", r.found(at), enumSentence(k))
 	default:
 		r.fault(at, "%s %s%s", r.found(at), sentence(e.ErrorKind, sch), example(sch))
 	}
@@ -105,8 +108,6 @@ func sentence(k jsonschema.ErrorKind, sch *jsonschema.Schema) string {
 	switch k := k.(type) {
 	case *kind.Type:
 		return "is not " + typeNames(k.Want)
-	case *kind.Enum:
-		return enumSentence(k)
 	case *kind.Const:
 		return "is not " + literal(k.Want) + ", the only value allowed"
 	case *kind.Format:
@@ -187,7 +188,7 @@ func formatSentence(k *kind.Format) string {
 		name = "of the format " + k.Want
 	}
 	switch k.Want {
-	case isoDateTime.Name, "email":
+	case isoDateTime.Name, email.Name, "regex":
 		return fmt.Sprintf("is not %s: %s", name, shorten(k.Err.Error()))
 	}
 	return "is not " + name
@@ -279,10 +280,15 @@ func shorten(s string) string {
 // example says what would be right, behind what is wrong, where the schema
 // gives an example.
 func example(sch *jsonschema.Schema) string {
-	if sch == nil || len(sch.Examples) == 0 || sch.Enum != nil {
+	if sch == nil {
 		return ""
 	}
-	return "; right would be, for example, " + jsonText(sch.Examples[0])
+	for _, part := range append([]*jsonschema.Schema{sch}, gather([]*jsonschema.Schema{sch}, true)...) {
+		if len(part.Examples) > 0 {
+			return "; right would be, for example, " + jsonText(part.Examples[0])
+		}
+	}
+	return ""
 }
 
 // meant asks for the member that name was probably meant to be.

@@ -20,10 +20,10 @@ var isoDateTime = &jsonschema.Format{Name: "iso-date-time", Validate: func(v any
 
 // formatNames says what a value of a format is, for people.
 var formatNames = map[string]string{
-	"iso-date-time": "a date and time of the form YYYY-MM-DDTHH:MM:SS, with or without Z or an offset such as +02:00",
-	"date-time":     "a date and time of the form YYYY-MM-DDTHH:MM:SSZ, with Z or an offset such as +02:00",
+	"iso-date-time": "a date and time of the form YYYY-MM-DDTHH:MM:SS (Z or an offset may follow)",
+	"date-time":     "a date and time of the form YYYY-MM-DDTHH:MM:SSZ (Z or an offset such as +02:00)",
 	"date":          "a calendar date of the form YYYY-MM-DD",
-	"time":          "a time of the form HH:MM:SSZ, with Z or an offset such as +02:00",
+	"time":          "a time of the form HH:MM:SSZ (Z or an offset such as +02:00)",
 	"duration":      "a duration such as PT1H30M",
 	"email":         "an e-mail address",
 	"hostname":      "a host name",

@@ -94,7 +94,7 @@ func tokens(pointer string) []string {
 	}
 	list := strings.Split(pointer[1:], "/")
 	for i, t := range list {
-		list[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(t)
+		list[i] = strings.ReplaceAll(strings.ReplaceAll(t, "~1", "/"), "~0", "~")
 	}
 	return list
 }

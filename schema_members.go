@@ -22,10 +22,6 @@ type extras struct {
 	bare     bool // there are no keywords beside annotations, type, items, required and references
 }
 
-func (x *extras) any() bool {
-	return x.unique || x.ref != "" || x.alias != nil || x.onCreate != nil
-}
-
 // Validate does nothing: what our own members mean depends on the request.
 func (*extras) Validate(*jsonschema.ValidatorContext, any) {}
 

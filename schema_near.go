@@ -19,6 +19,9 @@ func nearName(name string, known []string) string {
 		}
 	}
 	for _, k := range known {
+		if len(name) > len(k)+utf8.UTFMax { // not worth a look, however long
+			continue
+		}
 		if utf8.RuneCountInString(k) >= 5 && oneLetterApart([]rune(name), []rune(k)) {
 			return k
 		}

@@ -16,7 +16,7 @@ import (
 type shape struct {
 	parts   []*jsonschema.Schema
 	members map[string]*shape
-	names   []string // of members and what else they may be called, sorted
+	names   []string // of members, sorted, then what else they may be called
 	free    bool     // names are the user's own: nothing is a slip of another one
 	items   *shape
 }
@@ -50,14 +50,15 @@ func (m shaper) of(schemas ...*jsonschema.Schema) *shape {
 		s.free = s.free || rule || p.AdditionalProperties == false || p.UnevaluatedProperties != nil || len(p.PatternProperties) > 0
 		items = append(items, itemsOf(p)...)
 	}
-	for name, list := range inside {
-		s.members[name] = m.of(list...)
+	var other []string
+	for _, name := range slices.Sorted(maps.Keys(inside)) {
+		s.members[name] = m.of(inside[name]...)
 		s.names = append(s.names, name)
 		for _, p := range s.members[name].parts {
-			s.names = append(s.names, extrasOf(p).alias...)
+			other = append(other, extrasOf(p).alias...)
 		}
 	}
-	slices.Sort(s.names)
+	s.names = append(s.names, other...)
 	if len(items) > 0 {
 		s.items = m.of(items...)
 	}
@@ -124,7 +125,9 @@ func (s *shape) slips(v jsontext.Value, at string, faults []Fault) []Fault {
 		inside, known := s.members[name]
 		switch {
 		case known:
-			faults = inside.slips(e, at+pointer(name), faults)
+			if k := e.Kind(); k == '{' || k == '[' {
+				faults = inside.slips(e, at+pointer(name), faults)
+			}
 		case s.free:
 		case slices.Contains(s.names, name): // an x-alias
 		default:

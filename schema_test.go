@@ -1,11 +1,14 @@
 package pickup
 
 import (
+	"bytes"
 	"context"
 	"os"
+	"sync"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // sampleSchema compiles the rules that ship with the sample.
@@ -15,14 +18,19 @@ func sampleSchema(t testing.TB) *Schema {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := CompileSchema("db.schema.json", data)
+	return compiled(t, string(data))
+}
+
+func compiled(t testing.TB, data string) *Schema {
+	t.Helper()
+	s, err := CompileSchema("db.schema.json", []byte(data))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-// snapshotOf loads a database as its store would.
+// snapshotOf loads a database that has the rules s.
 func snapshotOf(t testing.TB, s *Schema, data string) *Snapshot {
 	t.Helper()
 	db, err := Open(context.Background(), NewMemStore(jsontext.Value(data)), Options{Schema: s})
@@ -30,6 +38,21 @@ func snapshotOf(t testing.TB, s *Schema, data string) *Snapshot {
 		t.Fatal(err)
 	}
 	return db.Snapshot()
+}
+
+// wantFaults compares faults, as text and in order.
+func wantFaults(t testing.TB, got []Fault, want ...string) {
+	t.Helper()
+	for i := range max(len(got), len(want)) {
+		switch {
+		case i >= len(want):
+			t.Errorf("not expected: %s", got[i])
+		case i >= len(got):
+			t.Errorf("missing: %s", want[i])
+		case got[i].String() != want[i]:
+			t.Errorf("got  %s\nwant %s", got[i], want[i])
+		}
+	}
 }
 
 func TestTheSampleBreaksOneRule(t *testing.T) {
@@ -42,16 +65,137 @@ func TestTheSampleBreaksOneRule(t *testing.T) {
 		`/schedules/5/status: "Unscheduled" is not one of Scheduled, Canceled, Rescheduled`)
 }
 
-func wantFaults(t testing.TB, got []Fault, want ...string) {
-	t.Helper()
-	for i := range max(len(got), len(want)) {
-		switch {
-		case i >= len(want):
-			t.Errorf("not expected: %s", got[i])
-		case i >= len(got):
-			t.Errorf("missing: %s", want[i])
-		case got[i].String() != want[i]:
-			t.Errorf("got  %s\nwant %s", got[i], want[i])
+// A validator that knows nothing of ours must understand the file, and come to
+// the same result: so editors do.
+func TestStockValidatorsAgreeOnTheSample(t *testing.T) {
+	c := jsonschema.NewCompiler()
+	read := func(name string) any {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return doc
+	}
+	rules, sample := read("db.schema.json").(map[string]any), read("db.json").(map[string]any)
+	if got := rules["$schema"]; got != jsonschema.Draft2020.String() {
+		t.Errorf("$schema is %q", got)
+	}
+	if got := sample["$schema"]; got != "./db.schema.json" {
+		t.Errorf("the sample names %q as its rules", got)
+	}
+	if err := c.AddResource("file:///db.schema.json", rules); err != nil {
+		t.Fatal(err)
+	}
+	stock, err := c.Compile("file:///db.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stock.Validate(sample); err == nil {
+		t.Error("the historic status is accepted")
+	}
+	sample["schedules"].([]any)[5].(map[string]any)["status"] = "Scheduled"
+	if err := stock.Validate(sample); err != nil {
+		t.Error(err)
+	}
+	for _, wrong := range []string{"2026-09-14", "2026-09-14T07:40:00.000Z", "14.9.2026"} {
+		sample["schedules"].([]any)[0].(map[string]any)["pickupTime"] = wrong
+		if err := stock.Validate(sample); err == nil {
+			t.Errorf("pickupTime %s is accepted", wrong)
+		}
+	}
+}
+
+// Whoever edits by hand gets a description and an example of every member.
+func TestEveryMemberIsDescribed(t *testing.T) {
+	s := sampleSchema(t)
+	want := map[string]int{"schedules": 9, "drivers": 5}
+	for _, name := range s.Collections() {
+		r := s.rules[name]
+		if got := len(r.shape.members); got != want[name] {
+			t.Errorf("%s have %d members, want %d", name, got, want[name])
+		}
+		for member := range r.shape.members {
+			sch := r.record[0].Ref.Properties[member]
+			if sch.Description == "" || len(sch.Examples) == 0 {
+				t.Errorf("%s.%s lacks a description or an example", name, member)
+			}
+			if sch.Format == nil {
+				for _, e := range sch.Examples {
+					if err := sch.Validate(e); err != nil {
+						t.Errorf("%s.%s: the example breaks the rules: %v", name, member, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestSchemaOfNothing(t *testing.T) {
+	var none *Schema
+	record := jsontext.Value(`{"Id":1}`)
+	if none.Collections() != nil || none.unique("a") != nil || none.readOnlyID("a") {
+		t.Error("a nil schema has rules")
+	}
+	if _, ok := none.Alias("a", "b"); ok {
+		t.Error("a nil schema has an alias")
+	}
+	v, sent, faults := none.canonical("a", record)
+	if !bytes.Equal(v, record) || sent != nil || faults != nil {
+		t.Error("a nil schema changes a record")
+	}
+	faults = append(faults, none.checkCreate("a", record)...)
+	faults = append(faults, none.checkReplace("a", record)...)
+	faults = append(faults, none.checkMerge("a", record, record, nil)...)
+	faults = append(faults, none.checkObject("a", record, record, nil)...)
+	faults = append(faults, none.Check(snapshotOf(t, nil, `{"a":[{"Id":1}]}`))...)
+	wantFaults(t, faults)
+}
+
+// What no rule speaks of is free.
+func TestUnknownCollectionsAreFree(t *testing.T) {
+	s := sampleSchema(t)
+	record := jsontext.Value(`{"id":1,"Email":2,"driverID":3}`)
+	wantFaults(t, s.checkCreate("pets", record))
+	wantFaults(t, s.checkMerge("pets", record, record, []string{"Email"}))
+	wantFaults(t, s.checkObject("settings", record, record, nil))
+	if v, sent, _ := s.canonical("pets", record); !bytes.Equal(v, record) || sent != nil {
+		t.Errorf("the record became %s", v)
+	}
+}
+
+func TestSchemaIsSafeForConcurrentUse(t *testing.T) {
+	s := sampleSchema(t)
+	bad := jsontext.Value(`{"driverId":null,"Title":"x","pickupTime":"2026-02-30T08:00:00","status":"Scheduld"}`)
+	want := s.checkCreate("schedules", bad)
+	snap := snapshotOf(t, s, `{"schedules":[`+string(bad)+`]}`)
+	checked := s.Check(snap)
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			for range 50 {
+				v, _, _ := s.canonical("schedules", jsontext.Value(`{"driverID":null,"Title":"x","pickupTime":"2026-02-30T08:00:00","status":"Scheduld"}`))
+				got := s.checkCreate("schedules", v)
+				if len(got) != len(want) || got[0] != want[0] || len(s.Check(snap)) != len(checked) {
+					t.Errorf("got %v", got)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func BenchmarkCheckRecord(b *testing.B) {
+	s := sampleSchema(b)
+	good := jsontext.Value(`{"id":"1","driverId":"1","title":"School run","passenger":"Ivy and Jonah","pickupLocation":"Home, 14 Alder Lane","dropoffLocation":"Fairview School","pickupTime":"2026-09-14T07:40:00Z","dropoffTime":"2026-09-14T08:05:00Z","status":"Scheduled"}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if f := s.checkCreate("schedules", good); f != nil {
+			b.Fatal(f)
 		}
 	}
 }

@@ -1,0 +1,266 @@
+package pickup
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+const (
+	goodSchedule = `{"id":"1","driverId":"1","title":"School run","passenger":"Ivy","pickupLocation":"Home","dropoffLocation":"School","pickupTime":"2026-09-14T07:40:00Z","dropoffTime":"2026-09-14T08:05:00Z","status":"Scheduled"}`
+	goodDriver   = `{"id":"1","driverName":"Ruth Ellery","driverIdentity":"Grandmother","cellPhone":"(603) 555-0163","email":"ruth@example.com"}`
+)
+
+// with returns a record with a member set, or without it where value is "".
+func with(record, name, value string) jsontext.Value {
+	if value != "" {
+		return withMember(jsontext.Value(record), name, value)
+	}
+	var kept []string
+	members([]byte(record), func(n, v jsontext.Value) bool {
+		if text(n) != name {
+			kept = append(kept, string(n)+":"+string(v))
+		}
+		return true
+	})
+	return jsontext.Value("{" + strings.Join(kept, ",") + "}")
+}
+
+// Every rule for the members of schedules and drivers, from both sides.
+func TestMemberRules(t *testing.T) {
+	const (
+		notString = " is not a string; right would be, for example, "
+		notID     = " is not a number or a string; right would be, for example, "
+		notTime   = " is not a date and time of the form YYYY-MM-DDTHH:MM:SS (Z or an offset may follow): "
+		aTime     = `; right would be, for example, "2026-09-14T07:40:00Z"`
+		statuses  = " is not one of Scheduled, Canceled, Rescheduled"
+		notPhone  = ` does not fit the description "A US telephone number of 10 digits, the first three of which are the area code"; right would be, for example, "(603) 555-0142"`
+		notMail   = " is not an e-mail address: "
+		aMail     = `; right would be, for example, "ruth.ellery@example.com"`
+	)
+	tests := []struct {
+		member, value string
+		want          string // what is wrong; "": nothing
+	}{
+		{"driverId", `"2"`, ""},
+		{"driverId", `2`, ""},
+		{"driverId", `"x7"`, ""},
+		{"driverId", `12345678901234567890`, ""},
+		{"driverId", `1e1000000000`, ""},
+		{"driverId", `"no such driver"`, ""},
+		{"driverId", `null`, `null` + notID + `"2"`},
+		{"driverId", `true`, `true` + notID + `"2"`},
+		{"driverId", `["2"]`, `["2"]` + notID + `"2"`},
+		{"driverId", `{"id":2}`, `{"id":2}` + notID + `"2"`},
+
+		{"title", `""`, ""},
+		{"title", `"Zahnärztin 🦷"`, ""},
+		{"title", `7`, `7` + notString + `"Vet visit"`},
+		{"title", `null`, `null` + notString + `"Vet visit"`},
+		{"title", `["Vet"]`, `["Vet"]` + notString + `"Vet visit"`},
+
+		{"passenger", `"Ivy, Jonah and Amara"`, ""},
+		{"passenger", `["Ivy","Jonah"]`, `["Ivy","Jonah"]` + notString + `"Ivy and Jonah"`},
+		{"passenger", `null`, `null` + notString + `"Ivy and Jonah"`},
+		{"pickupLocation", `"Home"`, ""},
+		{"pickupLocation", `{"lat":43.0}`, `{"lat":43.0}` + notString + `"Home, 14 Alder Lane"`},
+		{"dropoffLocation", `"School"`, ""},
+		{"dropoffLocation", `false`, `false` + notString + `"Fairview School"`},
+
+		{"pickupTime", `"2026-09-14T07:40:00"`, ""},
+		{"pickupTime", `"2026-09-14T07:40:00Z"`, ""},
+		{"pickupTime", `"2026-09-14T07:40:00+02:00"`, ""},
+		{"pickupTime", `"2026-09-14T07:40:00-11:30"`, ""},
+		{"pickupTime", `"2028-02-29T23:59:59Z"`, ""},
+		{"pickupTime", `"2000-02-29T00:00:00Z"`, ""},
+		{"pickupTime", `"2026-02-30T07:40:00Z"`, `"2026-02-30T07:40:00Z"` + notTime + "February 2026 has no day 30" + aTime},
+		{"pickupTime", `"2026-02-29T07:40:00Z"`, `"2026-02-29T07:40:00Z"` + notTime + "February 2026 has no day 29" + aTime},
+		{"pickupTime", `"2100-02-29T07:40:00Z"`, `"2100-02-29T07:40:00Z"` + notTime + "February 2100 has no day 29" + aTime},
+		{"pickupTime", `"2026-04-31T07:40:00Z"`, `"2026-04-31T07:40:00Z"` + notTime + "April 2026 has no day 31" + aTime},
+		{"pickupTime", `"2026-13-01T07:40:00Z"`, `"2026-13-01T07:40:00Z"` + notTime + "there is no month 13" + aTime},
+		{"pickupTime", `"2026-00-01T07:40:00Z"`, `"2026-00-01T07:40:00Z"` + notTime + "there is no month 00" + aTime},
+		{"pickupTime", `"2026-01-00T07:40:00Z"`, `"2026-01-00T07:40:00Z"` + notTime + "January 2026 has no day 00" + aTime},
+		{"pickupTime", `"2026-09-14T24:00:00Z"`, `"2026-09-14T24:00:00Z"` + notTime + "there is no hour 24" + aTime},
+		{"pickupTime", `"2026-09-14T07:60:00Z"`, `"2026-09-14T07:60:00Z"` + notTime + "there is no minute 60" + aTime},
+		{"pickupTime", `"2026-09-14T07:40:60Z"`, `"2026-09-14T07:40:60Z"` + notTime + "there is no second 60" + aTime},
+		{"pickupTime", `"2026-09-14T07:40:00.000Z"`, `"2026-09-14T07:40:00.000Z"` + notTime + "fractions of a second are not taken" + aTime},
+		{"pickupTime", `"2026-09-14 07:40:00"`, `"2026-09-14 07:40:00"` + notTime + "character 11 should be 'T'" + aTime},
+		{"pickupTime", `"2026-09-14T07:40"`, `"2026-09-14T07:40"` + notTime + "it is too short" + aTime},
+		{"pickupTime", `"2026-09-14"`, `"2026-09-14"` + notTime + "it is too short" + aTime},
+		{"pickupTime", `"2O26-09-14T07:40:00Z"`, `"2O26-09-14T07:40:00Z"` + notTime + "character 2 should be a digit" + aTime},
+		{"pickupTime", `"2026-09-14T07:40:00z"`, `"2026-09-14T07:40:00z"` + notTime + "behind the seconds may stand Z, an offset such as +02:00, or nothing" + aTime},
+		{"pickupTime", `"2026-09-14T07:40:00+24:00"`, `"2026-09-14T07:40:00+24:00"` + notTime + "behind the seconds may stand Z, an offset such as +02:00, or nothing" + aTime},
+		{"pickupTime", `"2026-09-14T07:40:00+0200"`, `"2026-09-14T07:40:00+0200"` + notTime + "behind the seconds may stand Z, an offset such as +02:00, or nothing" + aTime},
+		{"pickupTime", `""`, `""` + notTime + "it is too short" + aTime},
+		{"pickupTime", `1789371600`, `1789371600` + notString + `"2026-09-14T07:40:00Z"`},
+		{"pickupTime", `null`, `null` + notString + `"2026-09-14T07:40:00Z"`},
+		{"dropoffTime", `"2026-09-14T07:40:00Z"`, ""},
+		{"dropoffTime", `"2026-02-30T07:40:00Z"`, `"2026-02-30T07:40:00Z"` + notTime + "February 2026 has no day 30" + aTime},
+
+		{"status", `"Scheduled"`, ""},
+		{"status", `"Canceled"`, ""},
+		{"status", `"Rescheduled"`, ""},
+		{"status", `"\u0053cheduled"`, ""},
+		{"status", `"Unscheduled"`, `"Unscheduled"` + statuses},
+		{"status", `"Scheduld"`, `"Scheduld"` + statuses + `; did you mean "Scheduled"?`},
+		{"status", `"Cancelled"`, `"Cancelled"` + statuses + `; did you mean "Canceled"?`},
+		{"status", `"scheduled"`, `"scheduled"` + statuses + `; did you mean "Scheduled"?`},
+		{"status", `"Done"`, `"Done"` + statuses},
+		{"status", `null`, `null is not a string; right would be, for example, "Scheduled"`},
+		{"status", `["Scheduled"]`, `["Scheduled"] is not a string; right would be, for example, "Scheduled"`},
+
+		{"driverName", `"Ruth"`, ""},
+		{"driverName", `1`, `1` + notString + `"Ruth Ellery"`},
+		{"driverIdentity", `"Neighbor"`, ""},
+		{"driverIdentity", ``, ""},
+		{"driverIdentity", `null`, `null` + notString + `"Mother"`},
+
+		{"cellPhone", `"6035550142"`, ""},
+		{"cellPhone", `"(603) 555-0142"`, ""},
+		{"cellPhone", `"(603)555-0142"`, ""},
+		{"cellPhone", `"(603)555.0142"`, ""},
+		{"cellPhone", `"(603) 5550142"`, ""},
+		{"cellPhone", `"603-555-0142"`, ""},
+		{"cellPhone", `"603.555.0142"`, ""},
+		{"cellPhone", `"603 555 0142"`, ""},
+		{"cellPhone", `6035550142`, `6035550142` + notString + `"(603) 555-0142"`},
+		{"cellPhone", `"555-0142"`, `"555-0142"` + notPhone},
+		{"cellPhone", `"603555014"`, `"603555014"` + notPhone},
+		{"cellPhone", `"60355501422"`, `"60355501422"` + notPhone},
+		{"cellPhone", `"+1 603 555 0142"`, `"+1 603 555 0142"` + notPhone},
+		{"cellPhone", `"(603  555-0142"`, `"(603  555-0142"` + notPhone},
+		{"cellPhone", `"603-555-0142\n"`, `"603-555-0142\n"` + notPhone},
+		{"cellPhone", `"٦٠٣٥٥٥٠١٤٢"`, `"٦٠٣٥٥٥٠١٤٢"` + notPhone},
+		{"cellPhone", `""`, `""` + notPhone},
+
+		{"email", `"a@example.com"`, ""},
+		{"email", `"o'neil+kids@mail.example.co.uk"`, ""},
+		{"email", `"ruth.example.com"`, `"ruth.example.com"` + notMail + "there is no @" + aMail},
+		{"email", `"ruth ellery@example.com"`, `"ruth ellery@example.com"` + notMail + "' ' may not stand before the @" + aMail},
+		{"email", `"@example.com"`, `"@example.com"` + notMail + "nothing stands before the @" + aMail},
+		{"email", `"ruth@"`, `"ruth@"` + notMail + "nothing stands behind the @" + aMail},
+		{"email", `"ruth@exa mple.com"`, `"ruth@exa mple.com"` + notMail + "' ' may not stand behind the @" + aMail},
+		{"email", `["ruth@example.com"]`, `["ruth@example.com"]` + notString + `"ruth.ellery@example.com"`},
+	}
+	s := sampleSchema(t)
+	for _, tt := range tests {
+		collection, record := "schedules", goodSchedule
+		if _, ok := member([]byte(goodDriver), tt.member); ok {
+			collection, record = "drivers", goodDriver
+		}
+		after := with(record, tt.member, tt.value)
+		var want []string
+		if tt.want != "" {
+			want = []string{"/" + tt.member + ": " + tt.want}
+		}
+		t.Run(tt.member+"="+tt.value, func(t *testing.T) {
+			wantFaults(t, s.checkCreate(collection, after), want...)
+			wantFaults(t, s.checkReplace(collection, after), want...)
+			wantFaults(t, s.checkMerge(collection, jsontext.Value(record), after, []string{tt.member}), want...)
+			// What was not sent is not judged.
+			wantFaults(t, s.checkMerge(collection, after, after, []string{"id"}))
+		})
+	}
+}
+
+func TestRequiredMembers(t *testing.T) {
+	s := sampleSchema(t)
+	example := func(member, e string) []string {
+		return []string{"/" + member + ": " + member + " is missing but required; right would be, for example, " + e}
+	}
+	title := []string{`/title: title is missing but required of a new record; right would be, for example, "Vet visit"`}
+	tests := []struct {
+		collection, record, member string
+		create, replace            []string
+	}{
+		{"schedules", goodSchedule, "id", nil, nil},
+		{"schedules", goodSchedule, "title", title, nil},
+		{"schedules", goodSchedule, "driverId", example("driverId", `"2"`), example("driverId", `"2"`)},
+		{"schedules", goodSchedule, "passenger", example("passenger", `"Ivy and Jonah"`), example("passenger", `"Ivy and Jonah"`)},
+		{"schedules", goodSchedule, "pickupLocation", example("pickupLocation", `"Home, 14 Alder Lane"`), example("pickupLocation", `"Home, 14 Alder Lane"`)},
+		{"schedules", goodSchedule, "dropoffLocation", example("dropoffLocation", `"Fairview School"`), example("dropoffLocation", `"Fairview School"`)},
+		{"schedules", goodSchedule, "pickupTime", example("pickupTime", `"2026-09-14T07:40:00Z"`), example("pickupTime", `"2026-09-14T07:40:00Z"`)},
+		{"schedules", goodSchedule, "dropoffTime", example("dropoffTime", `"2026-09-14T08:05:00Z"`), example("dropoffTime", `"2026-09-14T08:05:00Z"`)},
+		{"schedules", goodSchedule, "status", example("status", `"Scheduled"`), example("status", `"Scheduled"`)},
+		{"drivers", goodDriver, "id", nil, nil},
+		{"drivers", goodDriver, "driverIdentity", nil, nil},
+		{"drivers", goodDriver, "driverName", example("driverName", `"Ruth Ellery"`), example("driverName", `"Ruth Ellery"`)},
+		{"drivers", goodDriver, "cellPhone", example("cellPhone", `"(603) 555-0142"`), example("cellPhone", `"(603) 555-0142"`)},
+		{"drivers", goodDriver, "email", example("email", `"ruth.ellery@example.com"`), example("email", `"ruth.ellery@example.com"`)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.collection+"."+tt.member, func(t *testing.T) {
+			whole, without := jsontext.Value(tt.record), with(tt.record, tt.member, "")
+			wantFaults(t, s.checkCreate(tt.collection, whole))
+			wantFaults(t, s.checkReplace(tt.collection, whole))
+			wantFaults(t, s.checkCreate(tt.collection, without), tt.create...)
+			wantFaults(t, s.checkReplace(tt.collection, without), tt.replace...)
+			// One that was taken away is missed; one that was missing is not.
+			wantFaults(t, s.checkMerge(tt.collection, whole, without, nil), tt.replace...)
+			wantFaults(t, s.checkMerge(tt.collection, without, without, nil))
+		})
+	}
+}
+
+// All that is wrong is listed, in the same order every time.
+func TestEveryFaultIsListed(t *testing.T) {
+	s := sampleSchema(t)
+	body := jsontext.Value(`{"driverId":null,"Passenger":"Ivy","pickupTime":"soon","status":"Scheduld","pickupLocation":"Home","dropoffLocation":"School","dropoffTime":"2026-09-14T08:05:00Z"}`)
+	for range 20 {
+		wantFaults(t, s.checkCreate("schedules", body),
+			`/Passenger: Passenger is not a known member; did you mean passenger?`,
+			`/driverId: null is not a number or a string; right would be, for example, "2"`,
+			`/passenger: passenger is missing but required; right would be, for example, "Ivy and Jonah"`,
+			`/pickupTime: "soon" is not a date and time of the form YYYY-MM-DDTHH:MM:SS (Z or an offset may follow): it is too short; right would be, for example, "2026-09-14T07:40:00Z"`,
+			`/status: "Scheduld" is not one of Scheduled, Canceled, Rescheduled; did you mean "Scheduled"?`,
+			`/title: title is missing but required of a new record; right would be, for example, "Vet visit"`)
+	}
+}
+
+// A PATCH is judged by what it sends: a stored slip of long ago refuses
+// nothing, and is refused when it is sent.
+func TestHistoricValuesRefuseNothing(t *testing.T) {
+	s := sampleSchema(t)
+	old := with(goodSchedule, "status", `"Unscheduled"`)
+	retitled := withMember(old, "title", `"Eye clinic"`)
+	wantFaults(t, s.checkMerge("schedules", old, retitled, []string{"title"}))
+	wantFaults(t, s.checkMerge("schedules", old, old, []string{"status"}),
+		`/status: "Unscheduled" is not one of Scheduled, Canceled, Rescheduled`)
+}
+
+func TestUnknownMembers(t *testing.T) {
+	s := sampleSchema(t)
+	tests := []struct{ name, meant string }{
+		{"notes", ""}, {"color", ""}, {"", ""}, {"a/b~c", ""}, {"driver", ""}, {"titel", ""}, {"statuses", ""},
+		{"Title", "title"}, {"STATUS", "status"}, {"ID", "id"}, {"driverid", "driverId"}, {"DriverID", "driverId"}, {"driverIDs", "driverID"},
+		{"titl", "title"}, {"tittle", "title"}, {"tiitle", "title"}, {"titla", "title"}, {"statu", "status"}, {"pickupTimes", "pickupTime"},
+		{"title2", ""}, {"pickupTime2", ""}, {"passengers", "passenger"}, {"passanger", "passenger"}, {"ids", ""}, {"i", ""},
+	}
+	for _, tt := range tests {
+		var want []string
+		if tt.meant != "" {
+			want = []string{"/" + tt.name + ": " + tt.name + " is not a known member; did you mean " + tt.meant + "?"}
+		}
+		t.Run(tt.name, func(t *testing.T) {
+			after := with(goodSchedule, tt.name, `1`)
+			wantFaults(t, s.checkCreate("schedules", after), want...)
+			wantFaults(t, s.checkReplace("schedules", after), want...)
+			wantFaults(t, s.checkMerge("schedules", jsontext.Value(goodSchedule), after, []string{tt.name}), want...)
+			wantFaults(t, s.checkMerge("schedules", after, after, []string{"title"}))
+		})
+	}
+}
+
+func TestLongValuesAreCut(t *testing.T) {
+	s := sampleSchema(t)
+	long := strings.Repeat("ü", 1000)
+	for _, f := range s.checkCreate("drivers", with(goodDriver, "cellPhone", `"`+long+`"`)) {
+		if n := len([]rune(f.Detail)); n > 300 || !strings.HasPrefix(f.Detail, `"`+long[:198]+`…" does not fit`) {
+			t.Errorf("%d characters: %s", n, f.Detail)
+		}
+	}
+	for _, f := range s.checkCreate("drivers", with(goodDriver, strings.Repeat("x", 1<<20), `1`)) {
+		t.Errorf("a long name is near to something: %.100s", f)
+	}
+}
