@@ -1,0 +1,67 @@
+# The tasks of pickup. Two are all that a newcomer needs: `make run` and
+# `make test`. Everything works on a machine that has Go, make and Debian's
+# packages to install from.
+
+GO      ?= go
+# msgpack, which gin brings, would cost 6 MB of binary and is not used.
+TAGS    := nomsgpack
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+FUZZTIME ?= 30s
+
+.PHONY: run test test-long lint bench fuzz build setup clean
+
+## run: serve ./db.json
+run:
+	$(GO) run -tags $(TAGS) ./cmd/pickup $(ARGS)
+
+## test: every test, with the race detector, in a few minutes
+test: setup
+	$(GO) test -race -tags $(TAGS) -timeout 15m ./...
+
+## test-long: the same with the full counts of kills, edits, faults and states
+test-long: setup
+	PICKUP_LONG=1 $(GO) test -race -tags $(TAGS) -timeout 120m -v ./...
+
+## lint: what has to be clean before a commit
+lint:
+	@files=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
+	if [ -n "$$files" ]; then echo "gofmt would change:"; echo "$$files"; exit 1; fi
+	$(GO) vet -tags $(TAGS) ./...
+	GOOS=darwin $(GO) vet -tags $(TAGS) ./filestore ./cmd/pickup
+	GOOS=windows $(GO) vet -tags $(TAGS) ./filestore ./cmd/pickup
+	$(GO) run $(STATICCHECK) -tags $(TAGS) ./...
+	$(GO) mod tidy -diff
+
+## bench: the benchmarks; those of filestore depend on the disk
+bench:
+	$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchmem ./...
+
+## fuzz: every fuzzer for FUZZTIME (30s)
+fuzz:
+	@for pkg in $$($(GO) list -tags $(TAGS) ./...); do \
+		for target in $$($(GO) test -tags $(TAGS) -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+			echo "$$pkg $$target"; \
+			$(GO) test -tags $(TAGS) -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+		done; \
+	done
+
+## build: one static binary, bin/pickup
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/pickup ./cmd/pickup
+
+# What the tests run beside Go, as command:package. The race detector needs a
+# C compiler, the walk-throughs curl, the file's tests real editors and mounts.
+TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git unshare:util-linux mount:mount ps:procps sed:sed vim:vim nano:nano
+
+setup:
+	@missing=$$(for t in $(TOOLS); do command -v $${t%%:*} >/dev/null || echo $${t##*:}; done); \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	echo "the tests need:" $$missing; \
+	if ! command -v apt-get >/dev/null; then echo "install them with the system's package manager" >&2; exit 1; fi; \
+	sudo=; if [ "$$(id -u)" != 0 ]; then sudo=sudo; fi; \
+	$$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends $$missing
+
+clean:
+	rm -rf bin

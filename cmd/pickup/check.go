@@ -1,0 +1,127 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"pickup"
+	"pickup/filestore"
+)
+
+// A checkCommand names everything that is wrong with a file: where it is no
+// JSON, what stands oddly in it, what breaks a rule of its schema. It changes
+// nothing and may run beside a server.
+type checkCommand struct {
+	fileArgument
+}
+
+// A finding is one fault and where it stands.
+type finding struct {
+	file         string
+	line, column int
+	text         string
+}
+
+func (f finding) String() string {
+	return fmt.Sprintf("%s:%d:%d: %s", f.file, f.line, f.column, f.text)
+}
+
+func (c *checkCommand) run(ctx context.Context, e *environment) error {
+	path := c.path(e)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return usageError{err}
+	}
+	found, note, err := check(ctx, path, text)
+	if err != nil {
+		return err
+	}
+	for _, f := range found {
+		fmt.Fprintln(e.stdout, f)
+	}
+	if note != "" {
+		fmt.Fprintf(e.stdout, "%s: no rules were checked: %s\n", path, note)
+	}
+	if len(found) > 0 {
+		fmt.Fprintf(e.stdout, "%s: %s\n", path, count(len(found), "fault"))
+		return errReported
+	}
+	fmt.Fprintf(e.stdout, "%s: no faults\n", path)
+	return nil
+}
+
+// check returns the findings in the database at path, in the order of their
+// places, and a note where there are rules that could not be had. text is what
+// the file holds.
+func check(ctx context.Context, path string, text []byte) (found []finding, note string, err error) {
+	oddities, err := filestore.Check(path, text, nil)
+	if f, ok := broken(err); ok {
+		return []finding{f}, "", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	for _, o := range oddities {
+		found = append(found, finding{path, o.Line, o.Column, o.Detail})
+	}
+	more, note, err := checkRules(ctx, path, text)
+	found = append(found, more...)
+	slices.SortStableFunc(found, func(a, b finding) int {
+		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line), cmp.Compare(a.column, b.column))
+	})
+	return found, note, err
+}
+
+// checkRules returns what breaks a rule of the database's schema, and what is
+// wrong with the schema.
+func checkRules(ctx context.Context, path string, text []byte) (found []finding, note string, err error) {
+	store, err := filestore.Open(ctx, path, filestore.Options{ReadOnly: true})
+	if err != nil {
+		return nil, "", openError(path, err)
+	}
+	defer store.Close() // it was read only: nothing is left to be saved
+	batch, err := store.Load(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	r, err := loadRules(path, namedSchema(batch.Contents))
+	if f, ok := broken(err); ok {
+		return []finding{f}, "", nil
+	}
+	if err != nil {
+		return []finding{at(path, text, "/$schema", err.Error())}, "", nil
+	}
+	db, err := pickup.Open(ctx, store, pickup.Options{Schema: r.schema})
+	if err != nil {
+		return nil, "", err
+	}
+	for _, fault := range r.schema.Check(db.Snapshot()) {
+		found = append(found, at(path, text, fault.Pointer, fault.String()))
+	}
+	return found, r.note, nil
+}
+
+// at returns the finding about the value at pointer, or about what holds it
+// where the value is missing.
+func at(path string, text []byte, pointer, message string) finding {
+	line, column, ok := filestore.Locate(text, pointer)
+	for !ok && pointer != "" {
+		pointer = pointer[:strings.LastIndexByte(pointer, '/')]
+		line, column, ok = filestore.Locate(text, pointer)
+	}
+	return finding{path, max(line, 1), max(column, 1), message}
+}
+
+// broken returns the finding that err is where err is about a file's text.
+func broken(err error) (finding, bool) {
+	var b *pickup.BrokenError
+	if !errors.As(err, &b) {
+		return finding{}, false
+	}
+	return finding{b.File, b.Line, b.Column, b.Reason}, true
+}

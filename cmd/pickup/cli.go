@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/alecthomas/kong"
+)
+
+// A grammar is the command line. A flag's variable gives its value where the
+// flag is not set; an empty variable counts as unset.
+type grammar struct {
+	Serve   serveCommand   `cmd:"" default:"withargs" help:"Serve a JSON file as a REST API. This is what pickup does when no command is named."`
+	Check   checkCommand   `cmd:"" help:"Name every fault of a file as FILE:LINE:COLUMN: message."`
+	Health  healthCommand  `cmd:"" help:"Ask a running server whether it is ready."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+}
+
+// A fileArgument is the FILE of serve and check.
+type fileArgument struct {
+	File string `arg:"" optional:"" help:"The database ($PICKUP_DB; db.json)."`
+}
+
+// path returns the file that is meant.
+func (f fileArgument) path(e *environment) string {
+	if f.File != "" {
+		return f.File
+	}
+	if v := e.getenv("PICKUP_DB"); v != "" {
+		return v
+	}
+	return "db.json"
+}
+
+// An address is where a server listens: serve takes it, health asks there.
+type address struct {
+	Host string `default:"127.0.0.1" variable:"PICKUP_HOST" placeholder:"ADDRESS" help:"The address to listen on ($PICKUP_HOST; ${default})."`
+	Port uint16 `short:"p" default:"3000" variable:"PICKUP_PORT" placeholder:"PORT" help:"The port; 0 picks a free one ($PICKUP_PORT; ${default})."`
+}
+
+// parse returns the command that args ask for. It is nil where the help was
+// asked for and has been printed.
+func parse(args []string, e *environment) (func(context.Context, *environment) error, error) {
+	var g grammar
+	helped := false
+	variables := kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+		name := flag.Tag.Get("variable")
+		if name == "" {
+			return nil, nil
+		}
+		if v := e.getenv(name); v != "" {
+			return v, nil
+		}
+		return nil, nil
+	})
+	k, err := kong.New(&g,
+		kong.Name("pickup"),
+		kong.Description("pickup serves a JSON file as a REST API and keeps it the user's own file."),
+		kong.Writers(e.stdout, e.stderr),
+		kong.Exit(func(int) { helped = true }),
+		kong.Help(help),
+		kong.Resolvers(variables),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("the command line's own grammar: %w", err)
+	}
+	parsed, err := k.Parse(args)
+	if helped {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, usagef("%w (pickup --help lists what there is)", err)
+	}
+	switch parsed.Selected().Name {
+	case "check":
+		return g.Check.run, nil
+	case "health":
+		return g.Health.run, nil
+	case "version":
+		return g.Version.run, nil
+	}
+	return g.Serve.run, nil
+}

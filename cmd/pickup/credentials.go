@@ -1,0 +1,101 @@
+package main
+
+import (
+	"crypto/rand"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/alecthomas/kong"
+)
+
+// noAuth says whether clients need credentials.
+type noAuth string
+
+const (
+	authNeeded   noAuth = ""         // they do
+	noAuthLocal  noAuth = "loopback" // they do not, on a loopback address
+	noAuthPublic noAuth = "public"   // they do not, on any address
+)
+
+// Decode reads --no-auth, which stands alone or as --no-auth=public, and the
+// variable, which also takes what people write for yes and no.
+func (n *noAuth) Decode(ctx *kong.DecodeContext) error {
+	if ctx.Scan.Peek().Type != kong.FlagValueToken {
+		*n = noAuthLocal
+		return nil
+	}
+	switch v := ctx.Scan.Pop().String(); strings.ToLower(v) {
+	case "public":
+		*n = noAuthPublic
+	case "1", "true", "yes", "on", "loopback":
+		*n = noAuthLocal
+	case "0", "false", "no", "off":
+		*n = authNeeded
+	default:
+		return fmt.Errorf("%q is neither empty nor public", v)
+	}
+	return nil
+}
+
+// IsBool tells the parser that no argument of its own follows the flag.
+func (*noAuth) IsBool() bool { return true }
+
+// Credentials are those of the one user that the variables name.
+type credentials struct {
+	user, password string
+	generated      bool // password was made for this start, nobody knows it yet
+}
+
+// readCredentials returns what PICKUP_USER, PICKUP_PASSWORD and
+// PICKUP_PASSWORD_FILE say. Without a password it makes one.
+func readCredentials(getenv func(string) string) (credentials, error) {
+	c := credentials{user: getenv("PICKUP_USER"), password: getenv("PICKUP_PASSWORD")}
+	if c.user == "" {
+		c.user = "pickup"
+	}
+	// RFC 7617, section 2: the first colon ends the user's name, and neither
+	// part holds control characters.
+	if strings.Contains(c.user, ":") || !printable(c.user) {
+		return c, usagef("PICKUP_USER must have no colon and no control characters")
+	}
+	file := getenv("PICKUP_PASSWORD_FILE")
+	switch {
+	case file != "" && c.password != "":
+		return c, usagef("PICKUP_PASSWORD and PICKUP_PASSWORD_FILE are both set: keep one")
+	case file != "":
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return c, usagef("PICKUP_PASSWORD_FILE: %w", err)
+		}
+		line, rest, _ := strings.Cut(string(text), "\n")
+		c.password = strings.TrimSuffix(line, "\r")
+		if c.password == "" || strings.TrimSpace(rest) != "" {
+			return c, usagef("PICKUP_PASSWORD_FILE: %s must hold the password, alone, on its first line", file)
+		}
+	case c.password == "":
+		c.password, c.generated = rand.Text(), true
+	}
+	if !printable(c.password) {
+		return c, usagef("the password must be UTF-8 text without control characters")
+	}
+	return c, nil
+}
+
+// printable reports whether s is valid UTF-8 without control characters.
+func printable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// onlyLoopback reports whether a server that listens on host can be reached
+// from this machine alone.
+func onlyLoopback(host string) (bool, error) {
+	addr, err := net.ResolveIPAddr("ip", host)
+	if err != nil {
+		return false, usagef("--host: %w", err)
+	}
+	return addr.IP.IsLoopback(), nil
+}

@@ -1,0 +1,15 @@
+// Pickup serves a JSON file as a REST API and keeps it the user's own file.
+//
+//	pickup [serve] [FILE]    serve FILE ($PICKUP_DB, then db.json)
+//	pickup check [FILE]      name every fault of FILE as FILE:LINE:COLUMN
+//	pickup health            ask a running server whether it is ready
+//	pickup version
+//
+// Exit codes: 0 stopped as asked, 1 faults found or another failure, 2 wrong
+// usage or not a file, 3 the file is in use by another server, 4 the file does
+// not parse.
+//
+// The package reads flags and variables, wires a filestore, a database and the
+// HTTP handler together and owns every goroutine of the program: serve.go
+// lists them.
+package main

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// TestKill kills the real binary in the middle of writes, again and again on
+// the same file. Nothing that was acknowledged may be missing or stale,
+// nothing that was never asked for may be there, and whoever reads the file at
+// any moment finds JSON.
+func TestKill(t *testing.T) {
+	rounds, writers := 10, 8
+	if os.Getenv("PICKUP_LONG") != "" {
+		rounds, writers = 60, 32
+	}
+	binary := filepath.Join(t.TempDir(), "pickup")
+	build := exec.Command("go", "build", "-trimpath", "-tags", "nomsgpack", "-o", binary, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+
+	dir := t.TempDir()
+	file := filepath.Join(dir, "db.json")
+	stop, reads := watchFile(t, file)
+	ledgers := make([]*ledger, writers)
+	for i := range ledgers {
+		ledgers[i] = &ledger{name: fmt.Sprintf("w%d", i), seen: map[string]*entry{}}
+	}
+	acknowledged := 0
+	for round := range rounds {
+		p, err := launch(binary, dir, []string{"PICKUP_NO_AUTH=1"}, "--access-log", "off")
+		if err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+		compare(t, fmt.Sprintf("round %d, as served", round), served(t, p.url), ledgers)
+		var writing sync.WaitGroup
+		for _, l := range ledgers {
+			writing.Go(func() { l.write(p.url) })
+		}
+		time.Sleep(time.Duration(20+rand.IntN(200)) * time.Millisecond)
+		p.kill()
+		writing.Wait()
+		compare(t, fmt.Sprintf("round %d, the file after the kill", round), stored(t, file), ledgers)
+		for _, l := range ledgers {
+			acknowledged += l.acknowledged
+			l.acknowledged = 0
+			if l.fault != nil {
+				t.Fatalf("round %d: %v\n%s", round, l.fault, p.text())
+			}
+		}
+		if t.Failed() {
+			return
+		}
+	}
+	stop()
+	if acknowledged < rounds*writers {
+		t.Errorf("only %d writes were acknowledged: the kills came too early to show anything", acknowledged)
+	}
+	t.Logf("%d kills, %d acknowledged writes of %d writers, %d reads of the file", rounds, acknowledged, writers, reads.Load())
+}
+
+// A ledger is what one writer knows of its records. It writes one change at a
+// time, so at most one is open when the server dies.
+type ledger struct {
+	name         string
+	made         int
+	acknowledged int
+	fault        error // an answer that should never be
+	seen         map[string]*entry
+}
+
+// An entry is what is known of one record.
+type entry struct {
+	id   string // "" while its create is not acknowledged
+	n    int    // the last value that was acknowledged
+	next int    // the value of a change that is open; n where none is
+	here bool   // its create was acknowledged, its delete was not
+	open bool   // a create or a delete is open
+}
+
+// write changes records until the server is gone.
+func (l *ledger) write(url string) {
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	for {
+		var live []string
+		for key, e := range l.seen {
+			if e.here && !e.open && e.id != "" {
+				live = append(live, key)
+			}
+		}
+		var err error
+		switch pick := rand.IntN(4); {
+		case len(live) == 0 || pick == 0 && len(live) < 50:
+			err = l.create(client, url)
+		case pick == 1:
+			err = l.remove(client, url, live[rand.IntN(len(live))])
+		default:
+			err = l.patch(client, url, live[rand.IntN(len(live))])
+		}
+		if err != nil {
+			return
+		}
+		l.acknowledged++
+	}
+}
+
+func (l *ledger) create(client *http.Client, url string) error {
+	l.made++
+	key := fmt.Sprintf("%s-%d", l.name, l.made)
+	e := &entry{open: true}
+	l.seen[key] = e
+	r, err := l.send(client, http.MethodPost, url+"/drivers", fmt.Sprintf(`{"key":%q,"n":0}`, key), http.StatusCreated)
+	if err != nil {
+		return err
+	}
+	e.id, e.here, e.open = r.ID, true, false
+	return nil
+}
+
+func (l *ledger) patch(client *http.Client, url, key string) error {
+	e := l.seen[key]
+	e.next = e.n + 1
+	_, err := l.send(client, http.MethodPatch, url+"/drivers/"+e.id, fmt.Sprintf(`{"n":%d}`, e.next), http.StatusOK)
+	if err == nil {
+		e.n = e.next
+	}
+	return err
+}
+
+func (l *ledger) remove(client *http.Client, url, key string) error {
+	e := l.seen[key]
+	e.open = true
+	_, err := l.send(client, http.MethodDelete, url+"/drivers/"+e.id, "", http.StatusOK)
+	if err == nil {
+		e.here, e.open = false, false
+	}
+	return err
+}
+
+// A row is a record as the file and the service have it.
+type row struct {
+	ID  string `json:"id"`
+	Key string `json:"key"`
+	N   int    `json:"n"`
+}
+
+// send returns the record that the service answered. Every error ends the
+// writing; that of a server which answered wrongly is the ledger's fault.
+func (l *ledger) send(client *http.Client, method, url, body string, want int) (r row, err error) {
+	req, err := http.NewRequest(method, url, bytes.NewBufferString(body))
+	if err != nil {
+		l.fault = err
+		return r, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return r, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return r, err
+	}
+	if resp.StatusCode != want {
+		l.fault = fmt.Errorf("%s %s: %s: %s", method, url, resp.Status, text)
+		return r, l.fault
+	}
+	return r, json.Unmarshal(text, &r)
+}
+
+// compare holds the records against the ledgers, and takes over into them how
+// the changes that were open have ended.
+func compare(t *testing.T, when string, rows []row, ledgers []*ledger) {
+	t.Helper()
+	found := map[string]row{}
+	for _, r := range rows {
+		if _, twice := found[r.Key]; twice {
+			t.Errorf("%s: %s is there twice", when, r.Key)
+		}
+		found[r.Key] = r
+	}
+	for _, l := range ledgers {
+		for key, e := range l.seen {
+			r, here := found[key]
+			delete(found, key)
+			switch {
+			case here != e.here && !e.open:
+				t.Errorf("%s: %s is there: %v, acknowledged: %v", when, key, here, e.here)
+			case here && r.N != e.n && r.N != e.next:
+				t.Errorf("%s: %s is %d, acknowledged %d, open %d", when, key, r.N, e.n, e.next)
+			case here && e.id != "" && r.ID != e.id:
+				t.Errorf("%s: %s has id %s, acknowledged %s", when, key, r.ID, e.id)
+			}
+			if !here {
+				delete(l.seen, key)
+				continue
+			}
+			*e = entry{id: r.ID, n: r.N, next: r.N, here: true}
+		}
+	}
+	for key := range found {
+		t.Errorf("%s: nobody asked for %q", when, key)
+	}
+}
+
+// stored returns the records in the file.
+func stored(t *testing.T, file string) []row {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var db struct{ Drivers []row }
+	if err := json.Unmarshal(text, &db); err != nil {
+		t.Fatalf("the file: %v\n%s", err, text)
+	}
+	return db.Drivers
+}
+
+// served returns the records that the service lists.
+func served(t *testing.T, url string) []row {
+	t.Helper()
+	resp, err := http.Get(url + "/drivers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var rows []row
+	if err := json.NewDecoder(resp.Body).Decode(&rows); err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// watchFile reads the file over and over until stop is called, as an editor or
+// a script might, and fails where it is no JSON.
+func watchFile(t *testing.T, file string) (stop func(), reads *atomic.Int64) {
+	done, reads := make(chan struct{}), new(atomic.Int64)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(time.Millisecond):
+			}
+			text, err := os.ReadFile(file)
+			if err == nil && !json.Valid(text) {
+				t.Errorf("a reader found a file that does not parse:\n%s", text)
+				return
+			}
+			if err == nil {
+				reads.Add(1)
+			} else if !os.IsNotExist(err) || reads.Load() > 0 {
+				t.Errorf("a reader found no file: %v", err)
+				return
+			}
+		}
+	})
+	stop = sync.OnceFunc(func() { close(done); watching.Wait() })
+	t.Cleanup(stop)
+	return stop, reads
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"syscall"
+	"time"
+)
+
+// A process is a server that runs for a test.
+type process struct {
+	url  string // without a slash at the end
+	cmd  *exec.Cmd
+	log  string        // the file that has what it printed
+	done chan struct{} // closed when it has ended
+	err  error         // how it ended; to be read when done is closed
+}
+
+var urlLine = regexp.MustCompile(`(?m)^pickup \S+ serves .* at (http://\S+)$`)
+
+// launch starts "binary serve --port 0 args..." in dir and returns when it
+// serves. What it prints is in dir's server.log.
+func launch(binary, dir string, env []string, args ...string) (*process, error) {
+	path, err := exec.LookPath(binary)
+	if err != nil {
+		return nil, err
+	}
+	p := &process{log: filepath.Join(dir, "server.log"), done: make(chan struct{})}
+	log, err := os.Create(p.log)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	p.cmd = exec.Command(path, append([]string{"serve", "--port", "0"}, args...)...)
+	p.cmd.Dir, p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = dir, env, log, log
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.done)
+	}()
+	eventually(func() bool {
+		if m := urlLine.FindStringSubmatch(p.text()); m != nil {
+			p.url = m[1]
+		}
+		return p.url != "" || p.ended()
+	})
+	if p.url == "" {
+		p.kill()
+		return nil, fmt.Errorf("the server did not start (%v):\n%s", p.err, p.text())
+	}
+	return p, nil
+}
+
+// text returns what the server has printed.
+func (p *process) text() string {
+	text, err := os.ReadFile(p.log)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+func (p *process) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// kill ends the server without a word, as kill -9 does.
+func (p *process) kill() {
+	p.cmd.Process.Kill() // fails where it has ended, which is what is wanted
+	<-p.done
+}
+
+// stop asks the server to end and reports how it did: nil is exit code 0.
+func (p *process) stop(s syscall.Signal) error {
+	if err := p.cmd.Process.Signal(s); err != nil {
+		return err
+	}
+	select {
+	case <-p.done:
+	case <-time.After(patience):
+		return fmt.Errorf("the server does not stop:\n%s", p.text())
+	}
+	if p.err != nil {
+		return fmt.Errorf("the server stopped with %w:\n%s", p.err, p.text())
+	}
+	return nil
+}
+
+// patience is how long a test waits for what takes milliseconds, on a machine
+// that has other work.
+const patience = 20 * time.Second
+
+// eventually reports whether f becomes true within the patience of a test.
+func eventually(f func() bool) bool {
+	pause := 2 * time.Millisecond
+	for end := time.Now().Add(patience); !f(); pause = min(2*pause, time.Second) {
+		if time.Now().After(end) {
+			return false
+		}
+		time.Sleep(pause)
+	}
+	return true
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// The test binary is the program where it is called pickup: so do the scripts
+// and all tests that start it.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"pickup": main})
+}
+
+// TestScript runs testdata/script/*.txtar: the command's specification. Its
+// README lists the commands that they have beside testscript's own.
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			for _, name := range []string{"db.json", "db.schema.json"} {
+				text, err := os.ReadFile("../../" + name)
+				if err != nil {
+					return err
+				}
+				if err := os.WriteFile(e.Getenv("WORK")+"/sample."+name, text, 0o644); err != nil {
+					return err
+				}
+			}
+			e.Values[serverKey{}] = new(*process)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"serve": scriptServe,
+			"stop":  scriptStop,
+			"http":  scriptHTTP,
+			"await": scriptAwait,
+			"exits": scriptExits,
+		},
+	})
+}
+
+// passed are the variables that a server in a script gets.
+var passed = []string{
+	"PATH", "HOME", "TMPDIR", "PICKUP_DB", "PICKUP_HOST", "PICKUP_PORT", "PICKUP_NO_AUTH",
+	"PICKUP_USER", "PICKUP_PASSWORD", "PICKUP_PASSWORD_FILE",
+}
+
+type serverKey struct{}
+
+// serverOf returns where a script keeps its server; nil in it where none runs.
+func serverOf(ts *testscript.TestScript) **process { return ts.Value(serverKey{}).(**process) }
+
+func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
+	at := serverOf(ts)
+	if neg || *at != nil {
+		ts.Fatalf("usage: serve ARGS..., with no server running (exits tests one that does not start)")
+	}
+	var env []string
+	for _, name := range passed {
+		if v := ts.Getenv(name); v != "" {
+			env = append(env, name+"="+v)
+		}
+	}
+	p, err := launch("pickup", ts.MkAbs("."), env, args...)
+	if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	*at = p
+	ts.Defer(p.kill)
+	ts.Setenv("URL", p.url)
+	if m := curlLine.FindStringSubmatch(p.text()); m != nil {
+		ts.Setenv("CURL", m[1])
+		ts.Setenv("PASSWORD", m[2])
+	}
+}
+
+var curlLine = regexp.MustCompile(`(?m)^  (curl -u \S+:(\S+) http\S+)$`)
+
+func scriptStop(ts *testscript.TestScript, neg bool, args []string) {
+	at := serverOf(ts)
+	if *at == nil || neg || len(args) > 1 {
+		ts.Fatalf("usage: stop [TERM|INT|KILL], with a server running")
+	}
+	p := *at
+	*at = nil
+	switch strings.Join(args, "") {
+	case "", "TERM":
+		ts.Check(p.stop(syscall.SIGTERM))
+	case "INT":
+		ts.Check(p.stop(syscall.SIGINT))
+	case "KILL":
+		p.kill()
+	default:
+		ts.Fatalf("no signal %s", args[0])
+	}
+}
+
+// request performs METHOD PATH [BODY] and returns "STATUS BODY".
+func request(ts *testscript.TestScript, args []string) string {
+	user, password, credentials := "", "", false
+	if len(args) > 1 && args[0] == "-u" {
+		user, password, credentials = strings.Cut(args[1], ":")
+		args = args[2:]
+	}
+	if len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: http [-u USER:PASSWORD] METHOD PATH [BODY]")
+	}
+	var body io.Reader
+	if len(args) == 3 {
+		body = strings.NewReader(args[2])
+	}
+	req, err := http.NewRequest(args[0], ts.Getenv("URL")+args[1], body)
+	ts.Check(err)
+	if credentials {
+		req.SetBasicAuth(user, password)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	ts.Check(err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	ts.Check(err)
+	return fmt.Sprintf("%d %s\n", resp.StatusCode, text)
+}
+
+func scriptHTTP(ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		ts.Fatalf("http cannot be negated: ask stdout for the status")
+	}
+	io.WriteString(ts.Stdout(), request(ts, args))
+}
+
+// requestLine matches what makes a log long.
+var requestLine = regexp.MustCompile(`(?m)^.*"msg":"request".*\n`)
+
+func scriptAwait(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: await PATTERN [-u USER:PASSWORD] METHOD PATH [BODY], or await PATTERN FILE")
+	}
+	pattern := regexp.MustCompile(args[0])
+	last := ""
+	if !eventually(func() bool {
+		if len(args) == 2 {
+			last = ts.ReadFile(args[1])
+		} else {
+			last = request(ts, args[1:])
+		}
+		return pattern.MatchString(last)
+	}) {
+		ts.Fatalf("%s is not seen; the last was:\n%s\nserver:\n%s", pattern, last, requestLine.ReplaceAllString(ts.ReadFile("server.log"), ""))
+	}
+}
+
+func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND [ARGS...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	err = ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		got = exit.ExitCode()
+	case err != nil:
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
