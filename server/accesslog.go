@@ -19,7 +19,7 @@ func (s *server) logAccess(c *gin.Context) {
 		if err != nil {
 			client = c.Request.RemoteAddr
 		}
-		s.AccessLog.LogAttrs(c, slog.LevelInfo, "request",
+		s.AccessLog.LogAttrs(c.Request.Context(), slog.LevelInfo, "request",
 			slog.String("id", requestIDOf(c)),
 			slog.String("client", client),
 			slog.String("method", c.Request.Method),

@@ -6,8 +6,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -78,7 +76,7 @@ func parseBody(text []byte) (*body, error) {
 			return nil, syntaxError(text, dec, err)
 		}
 		if done { // the decoder would read one value after the other
-			return nil, invalidAt(text, before+space(text[before:]), "there is something behind the end of the value")
+			return nil, behindEnd(text, before)
 		}
 		after, depth := dec.InputOffset(), dec.StackDepth()
 		container, n := dec.StackIndex(depth)
@@ -118,32 +116,4 @@ func parseBody(text []byte) (*body, error) {
 		return nil, wrongShape("the array is empty: it has to hold an object")
 	}
 	return b, nil
-}
-
-// space returns the length of the white space that text begins with.
-func space(text []byte) int64 {
-	return int64(len(text) - len(bytes.TrimLeft(text, " \t\r\n")))
-}
-
-// syntaxError returns the problem for what the decoder refused.
-func syntaxError(text []byte, dec *jsontext.Decoder, err error) error {
-	at, reason := dec.InputOffset(), err.Error()
-	var syntax *jsontext.SyntacticError
-	if errors.As(err, &syntax) {
-		at, reason = syntax.ByteOffset, syntax.Err.Error()
-	}
-	switch {
-	case errors.Is(err, jsontext.ErrDuplicateName):
-		reason = "the member " + clip(string(appendString(nil, syntax.JSONPointer.LastToken()))) + " stands twice in one object"
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		at, reason = int64(len(text)), "it ends before it is complete"
-	}
-	return invalidAt(text, at, clip(strings.TrimPrefix(reason, "jsontext: ")))
-}
-
-// invalidAt returns the problem for invalid JSON at an offset of text.
-func invalidAt(text []byte, at int64, reason string) error {
-	head := text[:min(at, int64(len(text)))]
-	line := bytes.LastIndexByte(head, '\n') + 1
-	return invalidJSON(1+bytes.Count(head, []byte("\n")), 1+utf8.RuneCount(head[line:]), reason)
 }

@@ -35,7 +35,7 @@ func problemOf(err error) (p *problem, cause error) {
 	case errors.As(err, &query):
 		return badParameter(query.Parameter, query.Detail), nil
 	case errors.Is(err, pickup.ErrShape):
-		return wrongShape(strings.TrimSuffix(err.Error(), ": "+pickup.ErrShape.Error())), nil
+		return wrongShape(reasonOf(err, pickup.ErrShape)), nil
 	case errors.As(err, &broken):
 		return retry(http.StatusServiceUnavailable, fmt.Sprintf(
 			"The file does not parse since it was last edited: %s:%d:%d: %s. Reads go on from its last good state; writes wait until it is repaired.",
@@ -60,8 +60,14 @@ func problemOf(err error) (p *problem, cause error) {
 	return &problem{status: http.StatusInternalServerError, detail: "Something went wrong on this side. The log has the cause, under the id in X-Request-Id."}, err
 }
 
+// reasonOf returns what an error says of itself, without the sentinel at its
+// end.
+func reasonOf(err, sentinel error) string {
+	return strings.TrimSuffix(err.Error(), ": "+sentinel.Error())
+}
+
 func faultsFound(e *pickup.FaultError) *problem {
-	p := &problem{status: http.StatusUnprocessableEntity, detail: "The body breaks a rule of the schema. Nothing was stored."}
+	p := &problem{status: http.StatusUnprocessableEntity, detail: "The body breaks a rule. Nothing was stored."}
 	if errors.Is(e, pickup.ErrExists) {
 		p.status, p.detail = http.StatusConflict, "A value that has to be the only one of its kind is taken. Nothing was stored."
 	}
@@ -89,13 +95,13 @@ func wrongShape(detail string) *problem {
 }
 
 func wrongShapeAt(pointer, detail string) *problem {
-	p := wrongShape("the body has the wrong shape")
+	p := wrongShape(detail)
 	p.errors = []fault{{"pointer", pointer, detail}}
 	return p
 }
 
 func badParameter(name, detail string) *problem {
-	p := &problem{status: http.StatusBadRequest, detail: "A parameter of the URL cannot be used."}
+	p := &problem{status: http.StatusBadRequest, detail: sentence(fmt.Sprintf("parameter %q: %s", clip(name), detail))}
 	p.errors = []fault{{"parameter", name, detail}}
 	return p
 }

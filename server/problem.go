@@ -52,7 +52,7 @@ func (p *problem) with(header, value string) *problem {
 func (p *problem) json() []byte {
 	title := p.title
 	if title == "" {
-		title = http.StatusText(p.status)
+		title = phrase(p.status)
 	}
 	b := appendString([]byte(`{"type":"about:blank","title":`), title)
 	b = appendInt(append(b, `,"status":`...), p.status)
@@ -88,12 +88,26 @@ func (p *problem) json() []byte {
 	return append(b, '}', '\n')
 }
 
+// phrase returns a status's reason phrase as RFC 9110 section 15 has it;
+// net/http keeps the older names of three.
+func phrase(status int) string {
+	switch status {
+	case http.StatusRequestEntityTooLarge:
+		return "Content Too Large"
+	case http.StatusRequestURITooLong:
+		return "URI Too Long"
+	case http.StatusUnprocessableEntity:
+		return "Unprocessable Content"
+	}
+	return http.StatusText(status)
+}
+
 // fail answers with the problem that err is, and logs what the client is not
 // told.
 func (s *server) fail(c *gin.Context, err error) {
 	p, cause := problemOf(err)
 	if cause != nil {
-		s.Log.LogAttrs(c, slog.LevelError, "request failed",
+		s.Log.LogAttrs(c.Request.Context(), slog.LevelError, "request failed",
 			slog.String("id", requestIDOf(c)), slog.String("method", c.Request.Method),
 			slog.String("path", c.Request.URL.Path), slog.Any("error", cause))
 	}

@@ -62,7 +62,7 @@ func runScript(t *testing.T, file string) {
 			got := string(s.db.Snapshot().AppendJSON(nil))
 			if !matches(got, string(data)) {
 				t.Errorf("%s: the database is\n%s\nand not\n%s", file, got, data)
-				archive.Files[i].Data = []byte(got + "\n")
+				archive.Files[i].Data = []byte(layOut(got + "\n"))
 			}
 		case answer != nil && isStatus(section.Name):
 			if diff := answer.diff(section.Name, data); diff != "" {
@@ -299,11 +299,57 @@ func (a *answer) format(data []byte) []byte {
 	var out strings.Builder
 	head, _ := splitAnswer(data)
 	for line := range strings.Lines(head) {
-		name, _, _ := strings.Cut(strings.TrimSpace(line), ":")
-		fmt.Fprintf(&out, "%s: %s\n", name, strings.Join(a.header.Values(name), ", "))
+		name, want, _ := strings.Cut(strings.TrimSpace(line), ":")
+		got := strings.Join(a.header.Values(name), ", ")
+		if matches(got, strings.TrimSpace(want)) {
+			got = strings.TrimSpace(want) // with its <any>
+		}
+		fmt.Fprintf(&out, "%s\n", strings.TrimSpace(name+": "+got))
 	}
-	fmt.Fprintf(&out, "\n%s", a.body)
+	fmt.Fprintf(&out, "\n%s", layOut(a.body))
 	return []byte(out.String())
+}
+
+// layOut puts the members of a long object, and the elements of the arrays in
+// it or of a long array, on lines of their own.
+func layOut(body string) string {
+	if v := jsontext.Value(body); len(body) < 100 || v.Compact() != nil {
+		return body
+	}
+	var out strings.Builder
+	var stack string
+	inString := false
+	for i, c := range body {
+		lines := len(stack) == 1 || stack == "{["
+		if (c == ']' || c == '}') && !inString {
+			if lines {
+				out.WriteString("\n" + strings.Repeat("  ", len(stack)-1))
+			}
+			stack = stack[:len(stack)-1]
+		}
+		out.WriteRune(c)
+		if c == '"' && (i == 0 || body[i-1] != '\\') {
+			inString = !inString
+		}
+		if inString {
+			continue
+		}
+		if c == '[' || c == '{' {
+			if c == '[' && stack != "" && body[i+1] != '{' {
+				stack += "(" // of scalars
+			} else {
+				stack += string(c)
+			}
+			lines = len(stack) == 1 || stack == "{["
+		}
+		switch {
+		case c == ':', c == ',' && !lines:
+			out.WriteString(" ")
+		case strings.ContainsRune(",[{", c) && lines:
+			out.WriteString("\n" + strings.Repeat("  ", len(stack)))
+		}
+	}
+	return out.String()
 }
 
 // splitAnswer separates the headers of an answer from its body.
@@ -327,7 +373,7 @@ func matches(got, want string) bool {
 	if !strings.Contains(want, "<any>") {
 		return got == want
 	}
-	pattern := strings.ReplaceAll(regexp.QuoteMeta(want), "<any>", `[^"]*`)
+	pattern := strings.ReplaceAll(regexp.QuoteMeta(want), "<any>", `(?:[^"\\]|\\.)*`)
 	return regexp.MustCompile("^" + pattern + "$").MatchString(got)
 }
 
