@@ -120,7 +120,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
 		Log:        log,
 	})
 	if err != nil {
-		return openError(path, err)
+		return openError(err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 
