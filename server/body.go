@@ -66,6 +66,7 @@ func parseBody(text []byte) (*body, error) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(text)) // a *bytes.Buffer is read in place
 	begin := int64(0)                                 // of the object that is being read
 	other := ""                                       // the pointer of an element that is no object
+	limit := ""                                       // what is beyond one; told if the rest is valid
 	for values := 0; ; {
 		before, done := dec.InputOffset(), values > 0 && dec.StackDepth() == 0
 		token, err := dec.ReadToken()
@@ -91,11 +92,11 @@ func parseBody(text []byte) (*body, error) {
 		case depth > maxDepth:
 			return nil, invalidAt(text, after-1, "it is nested deeper than 256 levels")
 		case name && size > maxName && len(token.String()) > maxName:
-			return nil, wrongShape("a member's name is longer than 1024 bytes")
+			limit = "a member's name is longer than 1024 bytes"
 		case name:
 			continue
 		case kind == '0' && size > maxNumber && len(token.String()) > maxNumber:
-			return nil, wrongShape("a number has more than 1000 digits")
+			limit = "a number has more than 1000 digits"
 		case kind == '{' && (depth == 1 || depth == 2 && b.array):
 			begin = after - 1
 		case kind == '[' && depth == 1:
@@ -108,6 +109,8 @@ func parseBody(text []byte) (*body, error) {
 		}
 	}
 	switch {
+	case limit != "":
+		return nil, wrongShape(limit)
 	case other != "":
 		return nil, wrongShapeAt(other, "a record is a JSON object, as in {\"title\": \"Vet\"}")
 	case !b.array && len(b.objects) == 0:
