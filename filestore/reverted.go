@@ -50,11 +50,11 @@ func (e *edits) values(d *document) map[[2]string][]byte {
 	values := make(map[[2]string][]byte, len(e.written))
 	for _, c := range d.contents() {
 		if key := [2]string{c.Name, ""}; e.written[key] {
-			values[key] = compact(wholeValue(c))
+			values[key] = squeeze(wholeValue(c))
 		}
 		for _, el := range c.Elements {
 			if key := [2]string{c.Name, el.Key}; e.written[key] {
-				values[key] = compact(el.Value)
+				values[key] = squeeze(el.Value)
 			}
 		}
 	}

@@ -1,6 +1,8 @@
 package filestore
 
 import (
+	"bytes"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup"
@@ -105,5 +107,15 @@ func equalValues(a, b jsontext.Value) bool {
 	if (a == nil) != (b == nil) {
 		return false
 	}
-	return sameValue(a, b)
+	return bytes.Equal(a, b) || bytes.Equal(squeeze(a), squeeze(b))
+}
+
+// squeeze returns v, which is valid, without white space.
+func squeeze(v jsontext.Value) jsontext.Value {
+	if v == nil {
+		return nil
+	}
+	c := v.Clone()
+	c.Compact()
+	return c
 }
