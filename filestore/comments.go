@@ -1,6 +1,9 @@
 package filestore
 
-import "bytes"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // byteOrderMark is what some editors put before UTF-8 text.
 var byteOrderMark = []byte("\ufeff")
@@ -36,7 +39,7 @@ func blanked(data []byte) []byte {
 			i++
 		case '/':
 			end := commentEnd(data, i)
-			if end < 0 {
+			if end < 0 || !utf8.Valid(data[i:end]) {
 				return out
 			}
 			blank(i, end)

@@ -230,8 +230,8 @@ func (e *edit) replaceMember(i int, v jsontext.Value) error {
 	m := e.members[i]
 	old := m.text()
 	text := e.styleIn(m).merge(old, v, e.looksOf(m, bytes.Trim(v, white)[0]))
-	if sameBytes(text, old) {
-		return nil
+	if sameBytes(text, old) && !m.unaddressed() {
+		return nil // else its elements are counted anew, as the engine does
 	}
 	m = e.ownMember(i)
 	e.wrote(len(text), len(old))

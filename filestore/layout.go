@@ -2,8 +2,10 @@ package filestore
 
 import (
 	"bytes"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"cmp"
+	"slices"
+	"sync"
+	"unicode/utf8"
 )
 
 // A style is how a file is laid out where no neighbour tells.
@@ -28,6 +30,9 @@ func styleOf(d *document) style {
 		}
 	}
 	if len(d.members) == 0 {
+		if scan := scanGap(d.tail); scan.comments > 0 && scan.breaks > 0 {
+			s.unit = cmp.Or(indentation(d.tail[:scan.end]), s.unit)
+		}
 		return s
 	}
 	s.flat = breaks(d.tail) == 0
@@ -94,7 +99,7 @@ func (s style) fill(gap, first, end []byte) (before, after []byte) {
 	if breaks(gap) > 0 {
 		end = concat(end[:scanGap(end).first], lastBreak(gap))
 	}
-	head := bytes.TrimRight(gap, white)
+	head := gap[:scanGap(gap).end]
 	if len(head) == 0 {
 		if breaks(first) == 0 && len(gap) > 0 {
 			return gap, gap
@@ -113,8 +118,12 @@ func (s style) fill(gap, first, end []byte) (before, after []byte) {
 }
 
 // looks yields the texts of values that play the same role as one that is to
-// be laid out, the nearest first.
+// be laid out, the nearest first, and not more than maxLooks.
 type looks func() [][]byte
+
+const maxLooks = 8
+
+func nothing() [][]byte { return nil }
 
 // member returns the looks of the members called name.
 func (look looks) member(name string) looks {
@@ -129,19 +138,21 @@ func (look looks) member(name string) looks {
 	}
 }
 
-// element returns the looks of the element at i of l: its neighbours, and the
-// elements of the looks of l.
-func (look looks) element(l *list, i int) looks {
+// elements returns the looks of an array's elements: those of l before the
+// index before and from the index after on, and those of the looks of l.
+func (look looks) elements(l *list, before, after int) looks {
 	return func() (values [][]byte) {
-		for j := i - 1; j >= max(0, i-4); j-- {
-			values = append(values, l.items[j].value)
+		for i := before - 1; i >= max(0, before-maxLooks/2); i-- {
+			values = append(values, l.items[i].value)
 		}
-		for j := i + 1; j < min(len(l.items), i+4); j++ {
-			values = append(values, l.items[j].value)
+		for i := after; i < len(l.items) && len(values) < maxLooks; i++ {
+			values = append(values, l.items[i].value)
 		}
 		for _, v := range look() {
-			items := cutList(v).items
-			for _, it := range items[max(0, len(items)-4):] {
+			for _, it := range slices.Backward(cutList(v).items) {
+				if len(values) >= maxLooks {
+					return values
+				}
 				values = append(values, it.value)
 			}
 		}
@@ -161,6 +172,7 @@ func (s style) lay(v []byte, look looks) []byte {
 	if len(l.items) == 0 {
 		return []byte{l.open, l.close}
 	}
+	look = sync.OnceValue(look)
 	var models []*list
 	for _, like := range look() {
 		if m := cutList(like); m.open == l.open && len(m.items) > 0 {
@@ -172,6 +184,9 @@ func (s style) lay(v []byte, look looks) []byte {
 	}
 	m := models[0]
 	s.flat = m.oneLine()
+	if s.flat && l.open == '{' {
+		s.pad = string(withoutComments(m.items[0].gap))
+	}
 	gaps, whole := m.lastGaps()
 	sep := separator(gaps, whole, s.space)
 	for i := range l.items {
@@ -191,6 +206,10 @@ func (s style) lay(v []byte, look looks) []byte {
 					mark = m.items[j].label
 					if i > 0 && j > 0 && m.oneLine() == s.flat {
 						it.gap = withoutComments(m.items[j].gap)
+						if bytes.HasPrefix(it.gap, []byte(",  ")) { // columns
+							n := width(m.items[:j]) + utf8.RuneCount(it.gap) - width(l.items[:i])
+							it.gap = append([]byte(","), bytes.Repeat([]byte(" "), max(1, n-1))...)
+						}
 					}
 					break
 				}
@@ -199,7 +218,7 @@ func (s style) lay(v []byte, look looks) []byte {
 		}
 		in := look.member(it.name)
 		if l.open == '[' {
-			in = look.element(l, 0)
+			in = look.elements(&list{}, 0, 0)
 		}
 		it.value = s.at(it.gap, s.flat).lay(it.value, in)
 	}
@@ -207,7 +226,13 @@ func (s style) lay(v []byte, look looks) []byte {
 	return l.text()
 }
 
-func nothing() [][]byte { return nil }
+// width returns how many code points items take on a line.
+func width(items []item) (n int) {
+	for _, it := range items {
+		n += utf8.RuneCount(it.gap) + utf8.RuneCount(it.label) + utf8.RuneCount(it.value)
+	}
+	return n
+}
 
 // shortArray is up to how many bytes an array of scalars stands on one line.
 const shortArray = 72
@@ -247,16 +272,3 @@ func (s style) layPlain(l *list) []byte {
 // colon returns what stands between a member's name and its value, without
 // comments.
 func colon(label []byte) []byte { return withoutComments(label[stringEnd(label, 0):]) }
-
-// sameValue reports whether a value of the file and a new one have the same compact
-// text.
-func sameValue(old, v []byte) bool { return bytes.Equal(compact(old), compact(v)) }
-
-// compact returns a value without white space and comments; spellings stay.
-func compact(v []byte) []byte {
-	c := jsontext.Value(bytes.Clone(plain(v)))
-	if err := c.Compact(); err != nil {
-		return v
-	}
-	return c
-}

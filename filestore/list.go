@@ -154,31 +154,51 @@ func gapEnd(b []byte, i int) int {
 
 // valueEnd returns the index behind the value that begins at i.
 func valueEnd(b []byte, i int) int {
-	for depth := 0; i < len(b); {
+	for depth := 0; i < len(b); i = gapEnd(b, i) {
 		switch b[i] {
-		case '"':
-			i = stringEnd(b, i)
 		case '{', '[':
 			depth++
-			i++
 		case '}', ']':
 			depth--
-			i++
-		case '/', ' ', '\t', '\r', '\n', ',', ':':
-			if b[i] == ':' {
-				i++
-			} else {
-				i = gapEnd(b, i)
-			}
-			continue
-		default: // a number or a name such as true
-			for i < len(b) && bytes.IndexByte([]byte(",:]}/ \t\r\n"), b[i]) < 0 {
-				i++
-			}
 		}
-		if depth == 0 {
+		i = tokenEnd(b, i)
+		if depth <= 0 {
 			return i
 		}
+	}
+	return i
+}
+
+// sameValue reports whether two values have the same compact text: the same
+// members in the same order, and the same spelling of numbers and strings.
+func sameValue(a, b []byte) bool {
+	for i, j := 0, 0; ; {
+		i, j = gapEnd(a, i), gapEnd(b, j) // commas tell nothing that brackets and values do not
+		if i == len(a) || j == len(b) {
+			return i == len(a) && j == len(b)
+		}
+		m, n := tokenEnd(a, i), tokenEnd(b, j)
+		if !bytes.Equal(a[i:m], b[j:n]) {
+			return false
+		}
+		i, j = m, n
+	}
+}
+
+// tokenEnd returns the index behind the token that begins at i.
+func tokenEnd(b []byte, i int) int {
+	switch b[i] {
+	case '"':
+		return stringEnd(b, i)
+	case '{', '}', '[', ']', ':':
+		return i + 1
+	}
+	for i < len(b) {
+		switch b[i] {
+		case ',', ':', ']', '}', '/', ' ', '\t', '\r', '\n':
+			return i
+		}
+		i++
 	}
 	return i
 }

@@ -448,6 +448,9 @@ func (x *explainer) number() bool {
 		for end < len(x.b) && bytes.IndexByte([]byte(",:]}/\" \t\r\n"), x.b[end]) < 0 {
 			end++
 		}
+		if !x.utf8(start, end) {
+			return false
+		}
 		return x.fail(start, "%s is no number; text stands in double quotes", short(string(x.b[start:end])))
 	}
 	return true
