@@ -61,29 +61,21 @@ func (p *problem) json() []byte {
 		b = appendInt(append(b, `,"line":`...), p.line)
 		b = appendInt(append(b, `,"column":`...), p.column)
 	}
-	for i, f := range p.errors {
-		if i == 0 {
-			b = append(b, `,"errors":[{`...)
-		} else {
-			b = append(b, `,{`...)
+	if len(p.errors) > 0 {
+		b = append(b, `,"errors":[`...)
+		for _, f := range p.errors {
+			b = appendString(append(appendString(append(b, '{'), f.where), ':'), f.what)
+			b = appendString(append(b, `,"detail":`...), f.detail)
+			b = append(b, '}', ',')
 		}
-		b = appendString(append(appendString(b, f.where), ':'), f.what)
-		b = appendString(append(b, `,"detail":`...), f.detail)
-		b = append(b, '}')
+		b[len(b)-1] = ']' // in place of the last comma
 	}
-	if p.errors != nil {
-		b = append(b, ']')
-	}
-	for i, name := range p.collections {
-		if i == 0 {
-			b = append(b, `,"collections":[`...)
-		} else {
-			b = append(b, ',')
+	if len(p.collections) > 0 {
+		b = append(b, `,"collections":[`...)
+		for _, name := range p.collections {
+			b = append(appendString(b, name), ',')
 		}
-		b = appendString(b, name)
-	}
-	if p.collections != nil {
-		b = append(b, ']')
+		b[len(b)-1] = ']'
 	}
 	return append(b, '}', '\n')
 }

@@ -97,7 +97,7 @@ type script struct {
 
 func newScript(t *testing.T, archive *txtar.Archive) *script {
 	s := new(script)
-	contents, schema := read(t, "../db.json"), []byte(nil)
+	var contents, schema []byte
 	options := server.Options{Version: "test"}
 header:
 	for _, section := range archive.Files {
@@ -117,7 +117,7 @@ header:
 		s.begin++
 	}
 	if schema == nil && bytes.Contains(contents, []byte(`"./db.schema.json"`)) {
-		schema = read(t, "../db.schema.json")
+		schema = readFile(t, "../db.schema.json")
 	}
 	o := pickup.Options{}
 	if schema != nil {
@@ -291,6 +291,9 @@ func (a *answer) diff(status string, data []byte) string {
 	if !matches(a.body, body) {
 		return "the body differs"
 	}
+	if strings.Contains(a.header.Get("Content-Type"), "json") && a.body != "" && !jsontext.Value(a.body).IsValid() {
+		return "the body is no JSON"
+	}
 	return ""
 }
 
@@ -384,7 +387,7 @@ func tidy(s string) string {
 	return strings.TrimSpace(s)
 }
 
-func read(t *testing.T, file string) []byte {
+func readFile(t testing.TB, file string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(file)
 	if err != nil {
