@@ -127,12 +127,10 @@ func servable(s *pickup.Snapshot) []string {
 // is the index, and _ belongs to the service itself.
 func hasPath(name string) bool { return name != "" && name != "_" }
 
-// appendString appends s as a JSON string.
+// appendString appends s as a JSON string, with the replacement character for
+// what is no UTF-8.
 func appendString(b []byte, s string) []byte {
-	b, err := jsontext.AppendQuote(b, s)
-	if err != nil { // invalid UTF-8: the replacement character stands for it
-		b, _ = jsontext.AppendQuote(b, strings.ToValidUTF8(s, "\uFFFD"))
-	}
+	b, _ = jsontext.AppendQuote(b, s) // the error only tells of the replacement
 	return b
 }
 

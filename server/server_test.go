@@ -1,15 +1,18 @@
 package server_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -220,3 +223,67 @@ func TestOneSnapshot(t *testing.T) {
 		}
 	}
 }
+
+// TestSlowBody: a body that does not arrive in time is answered as such.
+func TestSlowBody(t *testing.T) {
+	_, h := open(t, `{"posts":[]}`, server.Options{})
+	web := httptest.NewUnstartedServer(h)
+	web.Config.ReadTimeout = 50 * time.Millisecond
+	web.Start()
+	defer web.Close()
+	conn, err := net.Dial("tcp", web.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "POST /posts HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{"); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != http.StatusRequestTimeout {
+		t.Errorf("answered %s", resp.Status)
+	}
+}
+
+// TestGoneMeanwhile: what a hand edit takes away between the look at the path
+// and the write is not there for the write.
+func TestGoneMeanwhile(t *testing.T) {
+	for _, c := range []struct{ remove, method, path, detail string }{
+		{"posts", "POST", "/posts", `no collection \"posts\"`},
+		{"posts", "PATCH", "/posts/1", `no collection \"posts\"`},
+		{"comments", "POST", "/posts/1/comments", `no collection \"comments\"`},
+		{"profile", "PUT", "/profile", `no collection \"profile\"`},
+		{"", "PUT", "/posts/1", `no record with the id \"1\"`},
+	} {
+		mem := pickup.NewMemStore(jsontext.Value(`{"posts":[{"id":1}],"comments":[],"profile":{}}`))
+		db, err := pickup.Open(t.Context(), mem, pickup.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := server.Handler(db, server.Options{})
+		// The edit comes while the body is read, when the path has been looked
+		// up; the write finds it as a conflict and runs again.
+		edit := readerFunc(func([]byte) (int, error) {
+			change := pickup.Change{Collection: c.remove}
+			if c.remove == "" {
+				change = pickup.Change{Collection: "posts", ID: "1"}
+			}
+			if _, err := mem.Commit(t.Context(), 1, []pickup.Change{change}); err != nil {
+				t.Fatal(err)
+			}
+			return 0, io.EOF
+		})
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(c.method, c.path, io.MultiReader(strings.NewReader(`{"a":1}`), edit)))
+		if w.Code != 404 || !strings.Contains(w.Body.String(), c.detail) {
+			t.Errorf("%s %s: %d %s", c.method, c.path, w.Code, w.Body)
+		}
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
