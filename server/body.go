@@ -30,7 +30,6 @@ func (k *call) body() (*body, error) {
 		return nil, err
 	}
 	if k.Request.ContentLength > k.MaxBody {
-		k.Header("Connection", "close") // so that nobody waits for the rest
 		return nil, tooLarge(k.MaxBody)
 	}
 	text, err := io.ReadAll(http.MaxBytesReader(k.Writer, k.Request.Body, k.MaxBody))

@@ -157,7 +157,8 @@ func readOnly(allow string) *problem {
 }
 
 func tooLarge(most int64) *problem {
-	return &problem{status: http.StatusRequestEntityTooLarge, detail: "The body is larger than " + strconv.FormatInt(most, 10) + " bytes."}
+	p := &problem{status: http.StatusRequestEntityTooLarge, detail: "The body is larger than " + strconv.FormatInt(most, 10) + " bytes."}
+	return p.with("Connection", "close") // so that nobody waits for the rest to pass
 }
 
 func tooManyValues(most int) *problem {

@@ -256,6 +256,7 @@ func TestGoneMeanwhile(t *testing.T) {
 		{"posts", "PATCH", "/posts/1", `no collection \"posts\"`},
 		{"comments", "POST", "/posts/1/comments", `no collection \"comments\"`},
 		{"profile", "PUT", "/profile", `no collection \"profile\"`},
+		{"posts to object", "POST", "/posts", "posts is no longer what it was"},
 		{"", "PUT", "/posts/1", `no record with the id \"1\"`},
 	} {
 		mem := pickup.NewMemStore(jsontext.Value(`{"posts":[{"id":1}],"comments":[],"profile":{}}`))
@@ -268,8 +269,11 @@ func TestGoneMeanwhile(t *testing.T) {
 		// up; the write finds it as a conflict and runs again.
 		edit := readerFunc(func([]byte) (int, error) {
 			change := pickup.Change{Collection: c.remove}
-			if c.remove == "" {
+			switch c.remove {
+			case "":
 				change = pickup.Change{Collection: "posts", ID: "1"}
+			case "posts to object":
+				change = pickup.Change{Collection: "posts", Value: jsontext.Value("{}")}
 			}
 			if _, err := mem.Commit(t.Context(), 1, []pickup.Change{change}); err != nil {
 				t.Fatal(err)
@@ -287,3 +291,18 @@ func TestGoneMeanwhile(t *testing.T) {
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
+
+// TestTooLarge: the rest of a body that is given up is not waited for, whether
+// its length was announced or not.
+func TestTooLarge(t *testing.T) {
+	_, h := open(t, `{"posts":[]}`, server.Options{MaxBody: 10})
+	for _, length := range []int64{11, -1} {
+		r := httptest.NewRequest("POST", "/posts", strings.NewReader(`{"a":12345}`))
+		r.ContentLength = length
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != 413 || w.Header().Get("Connection") != "close" {
+			t.Errorf("length %d: %d %v", length, w.Code, w.Header())
+		}
+	}
+}
