@@ -12,6 +12,18 @@ import (
 // and have canonical names; so have the pointers of the faults, which are
 // sorted.
 
+// maxFaults is how many faults of one body are told, so that a body of a few
+// megabytes is not answered with some hundred.
+const maxFaults = 100
+
+// most returns the faults that are told.
+func most(faults []Fault) []Fault {
+	if len(faults) <= maxFaults {
+		return faults
+	}
+	return append(faults[:maxFaults:maxFaults], Fault{Detail: fmt.Sprintf("%d more faults are not listed", len(faults)-maxFaults)})
+}
+
 // checkCreate judges a new record.
 func (s *Schema) checkCreate(collection string, value jsontext.Value) []Fault {
 	r := s.of(collection)
@@ -25,7 +37,7 @@ func (s *Schema) checkCreate(collection string, value jsontext.Value) []Fault {
 			found = append(found, finding{Fault{pointer(name), name + " is missing but required of a new record" + example(r.shape.members[name].parts[0])}, ""})
 		}
 	}
-	return r.withoutID(tidy(found))
+	return most(r.withoutID(tidy(found)))
 }
 
 // checkReplace judges a record as a whole.
@@ -34,7 +46,7 @@ func (s *Schema) checkReplace(collection string, value jsontext.Value) []Fault {
 	if r == nil || !r.array {
 		return nil
 	}
-	return r.withoutID(r.judge(s.at, value))
+	return most(r.withoutID(r.judge(s.at, value)))
 }
 
 // checkMerge judges a record by what was sent of it: the members of after
@@ -44,7 +56,7 @@ func (s *Schema) checkMerge(collection string, before, after jsontext.Value, sen
 	if r == nil || !r.array {
 		return nil
 	}
-	return r.withoutID(r.judgeSent(s.at, before, after, sent))
+	return most(r.withoutID(r.judgeSent(s.at, before, after, sent)))
 }
 
 // checkObject judges a singular resource as checkMerge does a record, or as a
@@ -55,9 +67,9 @@ func (s *Schema) checkObject(name string, before, after jsontext.Value, sent []s
 	case r == nil || r.array:
 		return nil
 	case sent == nil:
-		return r.judge(s.at, after)
+		return most(r.judge(s.at, after))
 	}
-	return r.judgeSent(s.at, before, after, sent)
+	return most(r.judgeSent(s.at, before, after, sent))
 }
 
 // find returns everything that is wrong with a record.

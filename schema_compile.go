@@ -160,7 +160,7 @@ func (c *compilation) explainMeta(err *jsonschema.SchemaValidationError) error {
 	if !ok {
 		return c.broken(within, "this is no JSON Schema")
 	}
-	r := report{doc: valueAt(c.data, within)}
+	r := newReport(nil, valueAt(c.data, within))
 	r.add(invalid)
 	first, at := Fault{Detail: "this is no JSON Schema"}, len(c.data)
 	for _, f := range r.found {

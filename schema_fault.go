@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -24,7 +25,7 @@ func (l locations) find(sch *jsonschema.Schema, v jsontext.Value) []finding {
 	if err := sch.Validate(plain(v)); !errors.As(err, &invalid) {
 		return nil
 	}
-	r := report{at: l, doc: v}
+	r := newReport(l, v)
 	r.add(invalid)
 	return r.found
 }
@@ -36,13 +37,24 @@ func (l locations) judge(sch *jsonschema.Schema, v jsontext.Value) []Fault {
 
 // tidy returns the faults of findings sorted by pointer, each once.
 func tidy(found []finding) []Fault {
-	var faults []Fault
-	for _, f := range found {
-		faults = append(faults, f.Fault)
+	if len(found) == 0 {
+		return nil
 	}
-	slices.SortStableFunc(faults, func(a, b Fault) int {
-		return cmp.Or(slices.CompareFunc(tokens(a.Pointer), tokens(b.Pointer), compareTokens), cmp.Compare(a.Detail, b.Detail))
+	type placed struct {
+		at []string
+		Fault
+	}
+	list := make([]placed, len(found))
+	for i, f := range found {
+		list[i] = placed{tokens(f.Pointer), f.Fault}
+	}
+	slices.SortFunc(list, func(a, b placed) int {
+		return cmp.Or(slices.CompareFunc(a.at, b.at, compareTokens), cmp.Compare(a.Detail, b.Detail))
 	})
+	faults := make([]Fault, len(list))
+	for i, f := range list {
+		faults[i] = f.Fault
+	}
 	return slices.Compact(faults)
 }
 
@@ -58,8 +70,13 @@ func compareTokens(a, b string) int {
 type report struct {
 	at    locations
 	doc   jsontext.Value
-	rule  string // which add is at
+	rule  string                               // which add is at
+	seen  map[string]map[string]jsontext.Value // see inside
 	found []finding
+}
+
+func newReport(at locations, doc jsontext.Value) *report {
+	return &report{at: at, doc: doc, seen: make(map[string]map[string]jsontext.Value)}
 }
 
 func (r *report) fault(at []string, format string, args ...any) {
@@ -101,7 +118,7 @@ func (r *report) add(e *jsonschema.ValidationError) {
 	case *kind.RefCycle:
 		r.fault(at, "%s cannot be judged: the schema refers to itself without end", r.value(at))
 	case *kind.PropertyNames:
-		name := report{at: r.at, doc: appendName(nil, k.Property)}
+		name := newReport(r.at, appendName(nil, k.Property))
 		for _, why := range name.causes(e) {
 			r.fault(inside(k.Property), "this name is not allowed: %s", why)
 		}
@@ -160,7 +177,7 @@ func ofOtherType(e *jsonschema.ValidationError, depth int) bool {
 func (r *report) causes(e *jsonschema.ValidationError) []string {
 	var all []string
 	for _, cause := range e.Causes {
-		inner := report{at: r.at, doc: r.doc}
+		inner := report{at: r.at, doc: r.doc, seen: r.seen}
 		inner.add(cause)
 		var s []string
 		for _, f := range tidy(inner.found) {
@@ -178,8 +195,27 @@ func (r *report) causes(e *jsonschema.ValidationError) []string {
 // value returns the text of the value at a place of the document.
 func (r *report) value(at []string) string {
 	v := r.doc
-	for _, t := range at {
-		v = child(v, t)
+	for depth, t := range at {
+		v = r.inside(joined(at[:depth]), v)[t]
 	}
 	return shown(v)
+}
+
+// inside returns the members or elements of v, which stands at pointer. It
+// looks through v once, however many of them are wrong.
+func (r *report) inside(pointer string, v jsontext.Value) map[string]jsontext.Value {
+	if known, ok := r.seen[pointer]; ok {
+		return known
+	}
+	all := make(map[string]jsontext.Value)
+	members(v, func(quoted, e jsontext.Value) bool {
+		all[text(quoted)] = e
+		return true
+	})
+	elements(v, func(e jsontext.Value) bool {
+		all[strconv.Itoa(len(all))] = e
+		return true
+	})
+	r.seen[pointer] = all
+	return all
 }

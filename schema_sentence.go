@@ -5,7 +5,6 @@ import (
 	"math/big"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -115,11 +114,14 @@ func shown(v jsontext.Value) string {
 
 // shorten cuts s where it has more than 100 characters.
 func shorten(s string) string {
-	const most = 100
-	if utf8.RuneCountInString(s) <= most {
-		return s
+	n := 0
+	for i := range s {
+		if n == 100 {
+			return s[:i] + "…"
+		}
+		n++
 	}
-	return string([]rune(s)[:most]) + "…"
+	return s
 }
 
 // example says what would be right, behind what is wrong, where the schema
