@@ -75,7 +75,7 @@ func TestAccessLog(t *testing.T) {
 			t.Errorf("%s is %v and not %v", name, got[0][name], want)
 		}
 	}
-	if got[0]["bytes"].(float64) < 50 || got[0]["took"] == nil {
+	if got[0]["bytes"].(float64) < 50 || got[0]["ms"] == nil {
 		t.Errorf("no size or no duration: %v", got[0])
 	}
 	if got[1]["status"] != 401.0 || got[1]["id"] == "" {
