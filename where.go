@@ -1,0 +1,212 @@
+package pickup
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Limits of a condition beside those of the query: how deep and how many.
+const (
+	maxWhereDepth = 32
+	maxWhereParts = 256
+)
+
+// A whereReader reads the JSON of a condition.
+type whereReader struct {
+	*parser
+	parts int
+}
+
+// where adds a condition to the query: an object whose members all hold.
+//
+//	"and": […], "or": […]       conditions that all hold, or one of which does
+//	"not": {…}                  a condition that does not
+//	"f": {"op": value, …}       operators on a member or a path, which all hold
+//	"f": value                  equal
+//	"f": {"g": {…}}             a condition on what is within f
+//
+// Values are scalars, in "in" also lists of them. They are read as if they
+// stood in a URL: 2 and "2" are the same. Null is a condition that always
+// holds.
+func (p *parser) where(v jsontext.Value) error {
+	const mistake = "a condition is JSON like {\"or\":[{\"views\":{\"gt\":10}},{\"title\":{\"contains\":\"x\"}}]}"
+	if !v.IsValid() { // invalid UTF-8 and names that stand twice among it
+		return &QueryError{Parameter: "_where", Detail: "this is not valid JSON; " + mistake}
+	}
+	v = compact(v)
+	switch v.Kind() {
+	case 'n':
+		return nil
+	case '{':
+	default:
+		return &QueryError{Parameter: "_where", Detail: "this is " + kindName(v) + "; " + mistake}
+	}
+	w := whereReader{parser: p}
+	f, err := w.condition(v, nil, "", 0)
+	if err != nil {
+		return err
+	}
+	p.q.filter.parts = append(p.q.filter.parts, f.parts...)
+	return nil
+}
+
+func refuse(at, format string, args ...any) error {
+	return &QueryError{Parameter: "_where", Pointer: at, Detail: fmt.Sprintf(format, args...)}
+}
+
+// condition reads an object of which each member is a condition on what is at
+// the path within. Pointers to it begin with at.
+func (w *whereReader) condition(v jsontext.Value, within path, at string, depth int) (*filter, error) {
+	f := new(filter)
+	if w.parts++; w.parts > maxWhereParts {
+		return nil, refuse(at, "there are at most %d conditions within each other", maxWhereParts)
+	}
+	if depth > maxWhereDepth {
+		return nil, refuse(at, "conditions stand at most %d levels deep", maxWhereDepth)
+	}
+	var err error
+	members(v, func(quoted, value jsontext.Value) bool {
+		name := text(quoted)
+		at := at + pointer(name)
+		var part *filter
+		switch name {
+		case "and", "or":
+			part, err = w.list(name == "or", value, within, at, depth)
+		case "not":
+			if value.Kind() != '{' {
+				err = refuse(at, "behind not stands a condition, an object")
+				break
+			}
+			if part, err = w.condition(value, within, at, depth+1); err == nil {
+				part.not = true
+			}
+		default:
+			part, err = w.field(name, value, within, at, depth)
+		}
+		if err != nil {
+			return false
+		}
+		if !part.any && !part.not && part.term == nil {
+			f.parts = append(f.parts, part.parts...)
+		} else {
+			f.parts = append(f.parts, part)
+		}
+		return true
+	})
+	return f, err
+}
+
+// list reads what stands behind and, or behind or.
+func (w *whereReader) list(any bool, v jsontext.Value, within path, at string, depth int) (*filter, error) {
+	f := &filter{any: any}
+	if v.Kind() != '[' {
+		return nil, refuse(at, "behind and, and behind or, stands a list of conditions")
+	}
+	var err error
+	i := 0
+	elements(v, func(e jsontext.Value) bool {
+		at := fmt.Sprintf("%s/%d", at, i)
+		i++
+		if e.Kind() != '{' {
+			err = refuse(at, "a condition is an object, not %s", kindName(e))
+			return false
+		}
+		var part *filter
+		part, err = w.condition(e, within, at, depth+1)
+		f.parts = append(f.parts, part)
+		return err == nil
+	})
+	return f, err
+}
+
+// field reads what is asked of a member.
+func (w *whereReader) field(name string, v jsontext.Value, within path, at string, depth int) (*filter, error) {
+	var to path
+	if len(within) == 0 {
+		to = w.path("_where", name)
+	} else if to = slices.Clone(within); strings.ContainsAny(name, ".[") {
+		to = append(to, parsePath(name)...)
+	} else {
+		to = append(to, step{name, -1})
+	}
+	switch v.Kind() {
+	case '[':
+		return nil, refuse(at, "a list stands behind in: {%q:{\"in\":%s}}", shorten(name), cut(v))
+	case '{':
+	default:
+		return w.test(to, opEq, v, at)
+	}
+	names := memberNames(v)
+	if !slices.ContainsFunc(names, func(n string) bool { _, ok := operatorCalled(n); return ok }) {
+		// Nothing but what is within the member. A scalar there was meant for
+		// an operator.
+		if err := w.noScalars(v, at); err != nil {
+			return nil, err
+		}
+		return w.condition(v, to, at, depth+1)
+	}
+	f := new(filter)
+	var err error
+	members(v, func(quoted, value jsontext.Value) bool {
+		n := text(quoted)
+		op, ok := operatorCalled(n)
+		if !ok {
+			err = unknownOperator(n, at+pointer(n))
+			return false
+		}
+		var part *filter
+		part, err = w.test(to, op, value, at+pointer(n))
+		f.parts = append(f.parts, part)
+		return err == nil
+	})
+	return f, err
+}
+
+func (w *whereReader) noScalars(v jsontext.Value, at string) (err error) {
+	members(v, func(quoted, value jsontext.Value) bool {
+		n := text(quoted)
+		if logical := n == "and" || n == "or" || n == "not"; !logical && value.Kind() != '{' {
+			err = unknownOperator(n, at+pointer(n))
+		}
+		return err == nil
+	})
+	return err
+}
+
+func unknownOperator(name, at string) error {
+	return refuse(at, "there is no operator %q%s", shorten(name), didYouMean(name, "the operators", operators))
+}
+
+// test reads the value behind an operator.
+func (w *whereReader) test(to path, op operator, v jsontext.Value, at string) (*filter, error) {
+	t, err := w.term(&term{name: "_where", path: to, op: op})
+	if err != nil {
+		return nil, err
+	}
+	add := func(v jsontext.Value) {
+		switch {
+		case v.Kind() == '{' || v.Kind() == '[':
+			err = refuse(at, "%s compares with a string, a number, true, false or null, not with %s", operators[op], kindName(v))
+		case v.Kind() == 'n' && op != opEq && op != opNe && op != opIn:
+			err = refuse(at, "nothing is %s null; whether there is a value, exists tells", operators[op])
+		case len(t.values) == maxValues:
+			err = refuse(at, "a filter has at most %d values", maxValues)
+		case v.Kind() == '"':
+			err = t.add(text(v))
+		default:
+			err = t.add(string(v))
+		}
+	}
+	if op == opIn && v.Kind() == '[' {
+		elements(v, func(e jsontext.Value) bool {
+			add(e)
+			return err == nil
+		})
+	} else {
+		add(v)
+	}
+	return &filter{term: t}, err
+}
