@@ -78,6 +78,7 @@ func (s *Snapshot) pathOf(collection, name string) path {
 		return path{{name, -1}}
 	}
 	p := parsePath(name)
+	p[0].index = -1 // a record has members
 	if canonical, ok := s.schema.Alias(collection, p[0].name); ok {
 		p[0].name = canonical
 	}

@@ -81,10 +81,9 @@ func (q *Query) appendRecord(dst []byte, b *embedder, r *Record) ([]byte, error)
 		}
 		v = full
 	}
-	mark := len(dst)
-	dst, ok := q.fields.append(dst, v)
-	if !ok { // an element that is no object is shown as it is
-		dst = append(dst[:mark], v...)
+	if v.Kind() != '{' { // an element that is no record is shown as it is
+		return append(dst, v...), nil
 	}
+	dst, _ = q.fields.append(dst, v)
 	return dst, nil
 }

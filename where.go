@@ -27,6 +27,7 @@ type whereReader struct {
 //	"f": {"op": value, …}       operators on a member or a path, which all hold
 //	"f": value                  equal
 //	"f": {"g": {…}}             a condition on what is within f
+//	"f": {"or": [{"op": …}]}    operators on f joined otherwise
 //
 // Values are scalars, in "in" also lists of them. They are read as if they
 // stood in a URL: 2 and "2" are the same. Null is a condition that always
@@ -57,8 +58,8 @@ func refuse(at, format string, args ...any) error {
 	return &QueryError{Parameter: "_where", Pointer: at, Detail: fmt.Sprintf(format, args...)}
 }
 
-// condition reads an object of which each member is a condition on what is at
-// the path within. Pointers to it begin with at.
+// condition reads an object of which each member is a condition: on what is at
+// the path within, where that is not empty. Pointers to it begin with at.
 func (w *whereReader) condition(v jsontext.Value, within path, at string, depth int) (*filter, error) {
 	f := new(filter)
 	if w.parts++; w.parts > maxWhereParts {
@@ -69,27 +70,12 @@ func (w *whereReader) condition(v jsontext.Value, within path, at string, depth 
 	}
 	var err error
 	members(v, func(quoted, value jsontext.Value) bool {
-		name := text(quoted)
-		at := at + pointer(name)
 		var part *filter
-		switch name {
-		case "and", "or":
-			part, err = w.list(name == "or", value, within, at, depth)
-		case "not":
-			if value.Kind() != '{' {
-				err = refuse(at, "behind not stands a condition, an object")
-				break
-			}
-			if part, err = w.condition(value, within, at, depth+1); err == nil {
-				part.not = true
-			}
-		default:
-			part, err = w.field(name, value, within, at, depth)
-		}
-		if err != nil {
+		name := text(quoted)
+		if part, err = w.member(name, value, within, at+pointer(name), depth); err != nil {
 			return false
 		}
-		if !part.any && !part.not && part.term == nil {
+		if part.term == nil && !part.any && !part.not {
 			f.parts = append(f.parts, part.parts...)
 		} else {
 			f.parts = append(f.parts, part)
@@ -97,6 +83,49 @@ func (w *whereReader) condition(v jsontext.Value, within path, at string, depth 
 		return true
 	})
 	return f, err
+}
+
+// member reads one member of a condition.
+func (w *whereReader) member(name string, v jsontext.Value, within path, at string, depth int) (*filter, error) {
+	switch name {
+	case "and", "or":
+		return w.list(name == "or", v, within, at, depth)
+	case "not":
+		if v.Kind() != '{' {
+			return nil, refuse(at, "behind not stands a condition, an object")
+		}
+		f, err := w.condition(v, within, at, depth+1)
+		if err == nil {
+			f.not = true
+		}
+		return f, err
+	}
+	if len(within) > 0 {
+		if op, ok := operatorCalled(name); ok {
+			return w.test(within, op, v, at)
+		}
+		if v.Kind() != '{' { // a scalar was meant for an operator
+			return nil, refuse(at, "there is no operator %q%s", shorten(name), didYouMean(name, "the operators", operators))
+		}
+	}
+	switch v.Kind() {
+	case '{':
+		return w.condition(v, w.to(within, name), at, depth+1)
+	case '[':
+		return nil, refuse(at, "a list stands behind in: {%q:{\"in\":%s}}", shorten(name), cut(v))
+	}
+	return w.test(w.to(within, name), opEq, v, at)
+}
+
+// to returns the path of what is called name within what is at a path.
+func (w *whereReader) to(within path, name string) path {
+	switch {
+	case len(within) == 0:
+		return w.path("_where", name)
+	case strings.ContainsAny(name, ".["):
+		return append(slices.Clip(within), parsePath(name)...)
+	}
+	return append(slices.Clip(within), step{name, -1})
 }
 
 // list reads what stands behind and, or behind or.
@@ -120,64 +149,6 @@ func (w *whereReader) list(any bool, v jsontext.Value, within path, at string, d
 		return err == nil
 	})
 	return f, err
-}
-
-// field reads what is asked of a member.
-func (w *whereReader) field(name string, v jsontext.Value, within path, at string, depth int) (*filter, error) {
-	var to path
-	if len(within) == 0 {
-		to = w.path("_where", name)
-	} else if to = slices.Clone(within); strings.ContainsAny(name, ".[") {
-		to = append(to, parsePath(name)...)
-	} else {
-		to = append(to, step{name, -1})
-	}
-	switch v.Kind() {
-	case '[':
-		return nil, refuse(at, "a list stands behind in: {%q:{\"in\":%s}}", shorten(name), cut(v))
-	case '{':
-	default:
-		return w.test(to, opEq, v, at)
-	}
-	names := memberNames(v)
-	if !slices.ContainsFunc(names, func(n string) bool { _, ok := operatorCalled(n); return ok }) {
-		// Nothing but what is within the member. A scalar there was meant for
-		// an operator.
-		if err := w.noScalars(v, at); err != nil {
-			return nil, err
-		}
-		return w.condition(v, to, at, depth+1)
-	}
-	f := new(filter)
-	var err error
-	members(v, func(quoted, value jsontext.Value) bool {
-		n := text(quoted)
-		op, ok := operatorCalled(n)
-		if !ok {
-			err = unknownOperator(n, at+pointer(n))
-			return false
-		}
-		var part *filter
-		part, err = w.test(to, op, value, at+pointer(n))
-		f.parts = append(f.parts, part)
-		return err == nil
-	})
-	return f, err
-}
-
-func (w *whereReader) noScalars(v jsontext.Value, at string) (err error) {
-	members(v, func(quoted, value jsontext.Value) bool {
-		n := text(quoted)
-		if logical := n == "and" || n == "or" || n == "not"; !logical && value.Kind() != '{' {
-			err = unknownOperator(n, at+pointer(n))
-		}
-		return err == nil
-	})
-	return err
-}
-
-func unknownOperator(name, at string) error {
-	return refuse(at, "there is no operator %q%s", shorten(name), didYouMean(name, "the operators", operators))
 }
 
 // test reads the value behind an operator.
