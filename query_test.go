@@ -61,7 +61,7 @@ func TestQuery(t *testing.T) {
 		}
 	}
 	for query, parameter := range map[string]string{
-		"_sort=s": "_sort", "n:gt=5": "n:gt", "n_gte=5": "n_gte", "s=%zz": "s", "%zz=1": "%zz",
+		"_srot=s": "_srot", "n:gtx=5": "n:gtx", "_gte=5": "_gte", "s=%zz": "s", "%zz=1": "%zz",
 		strings.Repeat("s=1&", 1001): "s", manyTerms(33): "t32",
 	} {
 		var qe *pickup.QueryError

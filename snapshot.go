@@ -89,14 +89,10 @@ func (s *Snapshot) All(collection string) iter.Seq[*Record] {
 }
 
 // Occurs reports whether some record of the collection has a top-level member
-// called name. It reads records until it finds one.
+// called name.
 func (s *Snapshot) Occurs(collection, name string) bool {
-	for r := range s.All(collection) {
-		if _, ok := member(r.Value, name); ok {
-			return true
-		}
-	}
-	return false
+	c, err := s.array(collection)
+	return err == nil && c.indexes.occurs(name, c.order)
 }
 
 // CollectionRev returns the revision in which the top-level member called name
