@@ -14,6 +14,7 @@ var (
 	ErrExists   = errors.New("already taken")          // an id or a unique value; see FaultError
 	ErrInvalid  = errors.New("not valid")              // breaks a rule of the schema; see FaultError
 	ErrShape    = errors.New("wrong shape")            // valid JSON, but not what is needed here
+	ErrRefers   = errors.New("referred to")            // a record that refers to it forbids the delete; see FaultError
 	ErrMismatch = errors.New("does not apply")         // a patch supposes what is not so; see FaultError
 	ErrBroken   = errors.New("the file is broken")     // a hand edit that does not parse; see BrokenError
 	ErrTooLarge = errors.New("too large")

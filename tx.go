@@ -148,21 +148,6 @@ func (tx *Tx) judge(collection string, old *Record, value jsontext.Value, names 
 	return tx.set(c, old.ID, value), nil
 }
 
-// Delete takes a record out and returns it. The error wraps ErrNotFound.
-func (tx *Tx) Delete(collection, id string) (*Record, error) {
-	old, err := tx.snap.Get(collection, id)
-	if err != nil {
-		return nil, err
-	}
-	c, err := tx.array(collection)
-	if err != nil {
-		return nil, err
-	}
-	c.remove(id)
-	tx.changes = append(tx.changes, Change{Collection: collection, ID: id})
-	return old, nil
-}
-
 // ReplaceObject puts the body in the place of a singular resource. Errors are
 // as Replace's.
 func (tx *Tx) ReplaceObject(name string, body jsontext.Value) (jsontext.Value, error) {
