@@ -95,6 +95,10 @@ func (s *Schema) Alias(collection, name string) (canonical string, ok bool) {
 	return canonical, ok
 }
 
+// ReadOnlyID reports whether the ids of a collection are made by the service
+// alone.
+func (s *Schema) ReadOnlyID(collection string) bool { return s.readOnlyID(collection) }
+
 // readOnlyID reports whether the ids of a collection are the service's own.
 func (s *Schema) readOnlyID(collection string) bool {
 	r := s.of(collection)

@@ -93,6 +93,24 @@ func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
 	return tx.set(c, id, value), nil
 }
 
+// CreateAs is Create under an id that the client has chosen. A body without one
+// gets it as a number where the ids of the collection are numbers, else as a
+// string. The error wraps ErrShape where the body carries another id.
+func (tx *Tx) CreateAs(collection, id string, body jsontext.Value) (*Record, error) {
+	c, err := tx.snap.array(collection)
+	if err != nil {
+		return nil, err
+	}
+	if body.Kind() == '{' {
+		if v, has := member(body, idMember); !has {
+			body = withMember(compact(body), idMember, c.ids.spell(id))
+		} else if sent, _ := ID(body, idMember); sent != id {
+			return nil, fmt.Errorf("the body's id is %s, but the request is for %q: %w", shown(v), shorten(id), ErrShape)
+		}
+	}
+	return tx.Create(collection, body)
+}
+
 // Replace puts the body in the place of a record, whose id stays as it is
 // spelled. The error wraps ErrNotFound, or ErrShape where the body is no
 // object or carries another id, else it is a *FaultError.
