@@ -42,7 +42,8 @@ type relation struct {
 // both, expand decides. It reports false where it is neither.
 func (s *Snapshot) relation(collection, name string, expand bool) (relation, bool) {
 	var children relation
-	if kind, ok := s.Kind(name); ok && kind == Array {
+	// Nothing refers to a singular resource: it has no id.
+	if kind, ok := s.Kind(name); ok && kind == Array && s.byName[collection].isArray() {
 		children = relation{true, s.ForeignKey(name, collection), []string{name}}
 	}
 	parent := relation{key: name + "Id"}
