@@ -170,6 +170,9 @@ func (w *whereReader) test(to path, op operator, v jsontext.Value, at string) (*
 		default:
 			err = t.add(string(v))
 		}
+		if e, ok := err.(*QueryError); ok {
+			e.Pointer = at
+		}
 	}
 	if op == opIn && v.Kind() == '[' {
 		elements(v, func(e jsontext.Value) bool {
