@@ -14,8 +14,9 @@ import (
 // not concern keeps its bytes. Where they say what the document says already,
 // it returns d itself. Errors wrap pickup.ErrNotFound (an element of a
 // collection that does not exist), pickup.ErrShape (an element of what is no
-// collection) or pickup.ErrInvalid (a value that is no JSON); then nothing is
-// changed.
+// collection), pickup.ErrInvalid (a value that is no JSON) or
+// pickup.ErrTooLarge (one that is nested too deep to be read again); then
+// nothing is changed.
 func (d *document) apply(changes []pickup.Change) (*document, error) {
 	e := &edit{document: *d, fresh: make(map[*member]bool)}
 	e.members = slices.Clone(d.members)
@@ -41,6 +42,10 @@ type edit struct {
 func (e *edit) change(c pickup.Change) error {
 	if c.Value != nil && !c.Value.IsValid() {
 		return fmt.Errorf("the new value for %q in %q is no JSON: %w", c.ID, c.Collection, pickup.ErrInvalid)
+	}
+	if depth(c.Value) > deepest-2 {
+		return fmt.Errorf("the new value for %q in %q is nested deeper than %d brackets: %w",
+			c.ID, c.Collection, deepest-2, pickup.ErrTooLarge)
 	}
 	i := slices.IndexFunc(e.members, func(m *member) bool { return m.name == c.Collection })
 	if c.ID == "" {

@@ -202,3 +202,19 @@ func tokenEnd(b []byte, i int) int {
 	}
 	return i
 }
+
+// depth returns how many brackets are open at once within a value.
+func depth(v []byte) (deep int) {
+	open := 0
+	for i := gapEnd(v, 0); i < len(v); i = gapEnd(v, i) {
+		switch v[i] {
+		case '{', '[':
+			open++
+			deep = max(deep, open)
+		case '}', ']':
+			open--
+		}
+		i = tokenEnd(v, i)
+	}
+	return deep
+}
