@@ -136,4 +136,3 @@ func (x *explainer) number() bool {
 	}
 	return true
 }
-
