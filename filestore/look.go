@@ -19,7 +19,10 @@ var (
 )
 
 // errDetached says that the file that a mount shows has no name any more.
-var errDetached = fmt.Errorf("%w: the mounted file was replaced on the host, and the new one cannot be seen from here: mount its folder instead of the file, or restart", pickup.ErrReadOnly)
+var errDetached error = &pickup.AdviceError{
+	Err:    pickup.ErrReadOnly,
+	Advice: "the mounted file was replaced on the host, and the new one cannot be seen from here: mount its folder instead of the file, or restart",
+}
 
 // mayPass reports whether err is a state that a save by hand goes through.
 func mayPass(err error) bool {
