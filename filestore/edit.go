@@ -123,7 +123,7 @@ func (e *edit) put(p *[]byte, text []byte) {
 func (e *edit) replaceElement(i, place int, v jsontext.Value) {
 	m := e.members[i]
 	old, _ := m.array.elems.Get(place)
-	s := e.styleIn(m).at(old.before(), false)
+	s := e.styleIn(m).at(old.before(), breaks(old.text) == 0)
 	value := s.merge(old.value(), v, m.array.near(place))
 	if !sameBytes(value, old.value()) {
 		e.set(e.own(i), place, old.before(), value)
@@ -136,19 +136,28 @@ func (e *edit) addElement(i int, a *array, v jsontext.Value) {
 	look := a.near(a.next)
 	var gap, tail []byte
 	if a.elems.Len() > 0 {
-		s.flat = false
 		gaps, whole := a.lastGaps()
+		if other := e.sibling(m, 2); other != nil && len(gaps) == 1 {
+			// One element says nothing of what stands between two.
+			more, all := other.lastGaps()
+			if (breaks(gaps[0]) > 0) == (breaks(more[len(more)-1]) > 0) {
+				gaps, whole = more, all
+			}
+		}
 		gap, tail = splitGap(a.tail, separator(gaps, whole, s.space))
 	} else {
 		first, end := s.brackets('[')
-		if other := e.sibling(m); other != nil {
-			_, e, _ := other.array.elems.Min()
-			first, end = withoutComments(e.before()), withoutComments(other.array.tail)
-			look = other.array.near(other.array.next)
+		l := cutList(a.before)
+		if other := e.sibling(m, 1); other != nil && len(l.items) == 0 {
+			l = cutList(other.sample())
+		}
+		if len(l.items) > 0 {
+			first, end = withoutComments(l.items[0].gap), withoutComments(l.tail)
+			look = looks(nothing).elements(l, len(l.items), len(l.items))
 		}
 		gap, tail = s.fill(a.tail, first, end)
 	}
-	s = s.at(gap, s.flat)
+	s = s.at(gap, breaks(gap) == 0)
 	e.set(a, a.next, gap, s.lay(v, look))
 	e.put(&a.tail, tail)
 }
@@ -163,6 +172,9 @@ func (e *edit) removeElement(a *array, place int) {
 		e.set(a, p, joinGaps(old.before(), after.before(), isFirst, false), after.value())
 		return false
 	})
+	if isFirst && isLast {
+		a.before = concat([]byte("["), old.text, a.tail, []byte("]"))
+	}
 	if isLast {
 		e.put(&a.tail, joinGaps(old.before(), a.tail, isFirst, true))
 	}
@@ -195,25 +207,18 @@ func (a *array) lastGaps() (gaps [][]byte, whole bool) {
 	return gaps, len(gaps) == a.elems.Len()
 }
 
-// sibling returns the collection with elements that is nearest to m.
-func (d *document) sibling(m *member) (other *member) {
+// sibling returns the collection nearest to m that has at least n elements.
+func (d *document) sibling(m *member, n int) (found *array) {
 	seen := false
 	for _, o := range d.members {
-		if o == m {
+		switch {
+		case o == m:
 			seen = true
-			if other != nil {
-				return other
-			}
-			continue
-		}
-		if o.array != nil && o.array.elems.Len() > 0 {
-			other = o
-			if seen {
-				return o
-			}
+		case o.array != nil && o.array.elems.Len() >= n && (!seen || found == nil):
+			found = o.array
 		}
 	}
-	return other
+	return found
 }
 
 // styleIn returns the style of what stands in m's value.
@@ -248,7 +253,7 @@ func (e *edit) addMember(name string, v jsontext.Value) error {
 	if err != nil {
 		return fmt.Errorf("the name %q: %w", name, pickup.ErrInvalid)
 	}
-	mark := []byte(":" + e.style.space)
+	mark := []byte(e.style.colon)
 	if k := len(e.members); k > 0 {
 		mark = colon(e.members[k-1].label)
 	}
@@ -270,17 +275,23 @@ func (e *edit) addMember(name string, v jsontext.Value) error {
 }
 
 // looksOf returns the looks of a top-level value that opens with the byte
-// given: the other members of the kind, and of arrays only the end.
+// given: the other members of the kind, and of arrays only the end. Last comes
+// an object with a record in it: it tells how objects inside of a singular
+// resource look where no other does.
 func (d *document) looksOf(m *member, open byte) looks {
 	return func() (values [][]byte) {
 		for _, o := range slices.Backward(d.members) {
 			switch {
-			case o.name == m.name:
+			case o.name == m.name || len(values) == maxLooks:
 			case o.array == nil && o.value[0] == open:
 				values = append(values, o.value)
 			case o.array != nil && open == '[' && o.array.elems.Len() > 0:
 				values = append(values, o.array.sample())
 			}
+		}
+		if a := d.sibling(m, 1); a != nil && open == '{' {
+			_, e, _ := a.elems.Max()
+			values = append(values, concat([]byte(`{"":`), e.value(), []byte("}")))
 		}
 		return values
 	}

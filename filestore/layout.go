@@ -12,15 +12,17 @@ import (
 type style struct {
 	nl     string // a line break
 	unit   string // the indentation of one level
-	space  string // what stands behind a colon, and behind a comma on one line
+	colon  string // what stands between a name and its value
+	space  string // what stands behind a comma on a line
 	pad    string // what stands inside of an object's braces on one line
+	last   string // a comma, if one stands behind the last item of a list over lines
 	indent string // the indentation of the line where a list opens
 	flat   bool   // a list stands on one line
 }
 
 // styleOf returns the style of a document's top level.
 func styleOf(d *document) style {
-	s := style{nl: "\n", unit: "  ", space: " "}
+	s := style{nl: "\n", unit: "  ", colon: ": ", space: " "}
 	for b := range d.pieces {
 		if i := bytes.IndexByte(b, '\n'); i >= 0 {
 			if i > 0 && b[i-1] == '\r' {
@@ -29,35 +31,80 @@ func styleOf(d *document) style {
 			break
 		}
 	}
-	if len(d.members) == 0 {
-		if scan := scanGap(d.tail); scan.comments > 0 && scan.breaks > 0 {
-			s.unit = cmp.Or(indentation(d.tail[:scan.end]), s.unit)
+	top := &list{open: '{', tail: d.tail}
+	for _, m := range d.members {
+		top.items = append(top.items, item{gap: m.gap, label: m.label})
+	}
+	s = s.in(top)
+	s.unit = cmp.Or(unitOf(d), s.unit)
+	if s.pad == "" {
+		s.pad = padOf(d)
+	}
+	return s
+}
+
+// padOf returns what stands inside of the braces of a document's first record
+// that is on one line.
+func padOf(d *document) string {
+	for _, m := range d.members {
+		if m.array == nil || m.array.elems.Len() == 0 {
+			continue
 		}
-		return s
+		_, e, _ := m.array.elems.Min()
+		if l := cutList(e.value()); l.open == '{' && len(l.items) > 0 && l.oneLine() {
+			return string(withoutComments(l.items[0].gap))
+		}
 	}
-	s.flat = breaks(d.tail) == 0
-	for _, m := range d.members {
-		s.flat = s.flat && breaks(m.gap) == 0
-	}
-	first := withoutComments(d.members[0].gap)
-	if s.flat {
-		s.pad = string(first)
-	}
-	if label := colon(d.members[0].label); label[len(label)-1] == ':' {
-		s.space = ""
-	}
-	if in := indentation(first); breaks(first) > 0 && in != "" {
-		s.unit = in
-		return s
+	return ""
+}
+
+// unitOf returns the indentation of a document's first member, or else of the
+// first record or comment that has one.
+func unitOf(d *document) (unit string) {
+	if scan := scanGap(d.tail); len(d.members) == 0 && scan.comments > 0 && scan.breaks > 0 {
+		return indentation(d.tail[:scan.end])
 	}
 	for _, m := range d.members {
-		if m.array != nil && m.array.elems.Len() > 0 {
+		if gap := withoutComments(m.gap); unit == "" && breaks(gap) > 0 {
+			unit = indentation(gap)
+		}
+	}
+	for _, m := range d.members {
+		if unit == "" && m.array != nil && m.array.elems.Len() > 0 {
 			_, e, _ := m.array.elems.Min()
-			if in := indentation(withoutComments(e.before())); breaks(e.before()) > 0 && in != "" {
-				s.unit = in
-				break
-			}
+			unit = indentation(withoutComments(e.before()))
 		}
+	}
+	return unit
+}
+
+// in returns the style of what stands in l, whose items tell.
+func (s style) in(l *list) style {
+	if len(l.items) == 0 {
+		return s
+	}
+	s.flat = l.oneLine()
+	if !s.flat {
+		s.last = ""
+		if scanGap(l.tail).comma >= 0 {
+			s.last = ","
+		}
+	}
+	if l.open == '[' {
+		return s
+	}
+	if s.flat {
+		s.pad = string(withoutComments(l.items[0].gap))
+	}
+	mark := colon(l.items[0].label)
+	for _, it := range l.items {
+		if !bytes.Equal(colon(it.label), mark) {
+			return s // colons are aligned, or follow no rule
+		}
+	}
+	if breaks(mark) == 0 {
+		s.colon = string(mark)
+		s.space = string(mark[bytes.IndexByte(mark, ':')+1:])
 	}
 	return s
 }
@@ -82,7 +129,7 @@ func indentation(gap []byte) string {
 func (s style) brackets(open byte) (first, end []byte) {
 	switch {
 	case !s.flat:
-		return []byte(s.nl + s.indent + s.unit), []byte(s.nl + s.indent)
+		return []byte(s.nl + s.indent + s.unit), []byte(s.last + s.nl + s.indent)
 	case open == '{':
 		return []byte(s.pad), []byte(s.pad)
 	}
@@ -125,16 +172,22 @@ const maxLooks = 8
 
 func nothing() [][]byte { return nil }
 
-// member returns the looks of the members called name.
+// member returns the looks of the member called name: first its namesakes,
+// then other members that are lists.
 func (look looks) member(name string) looks {
 	return func() (values [][]byte) {
+		var others [][]byte
 		for _, v := range look() {
-			l := cutList(v)
-			if i := l.index(name); i >= 0 {
-				values = append(values, l.items[i].value)
+			for _, it := range cutList(v).items {
+				switch c := it.value[0]; {
+				case it.name == name:
+					values = append(values, it.value)
+				case (c == '{' || c == '[') && len(others) < maxLooks:
+					others = append(others, it.value)
+				}
 			}
 		}
-		return values
+		return append(values, others...)
 	}
 }
 
@@ -160,8 +213,8 @@ func (look looks) elements(l *list, before, after int) looks {
 	}
 }
 
-// lay returns v, which is plain JSON, laid out like the first look that is a
-// list of the same kind; its items are laid out like their namesakes in all of
+// lay returns v, which is plain JSON, laid out like the first look that is
+// like it; its items are laid out like their namesakes in all of
 // them. Scalars are kept as they are spelled.
 func (s style) lay(v []byte, look looks) []byte {
 	v = bytes.Trim(v, white)
@@ -175,18 +228,18 @@ func (s style) lay(v []byte, look looks) []byte {
 	look = sync.OnceValue(look)
 	var models []*list
 	for _, like := range look() {
-		if m := cutList(like); m.open == l.open && len(m.items) > 0 {
+		if m := cutList(like); len(m.items) > 0 && m.likeness(l) {
 			models = append(models, m)
 		}
 	}
 	if len(models) == 0 {
+		if len(v) <= shortLine {
+			s = s.habit(look())
+		}
 		return s.layPlain(l)
 	}
 	m := models[0]
-	s.flat = m.oneLine()
-	if s.flat && l.open == '{' {
-		s.pad = string(withoutComments(m.items[0].gap))
-	}
+	s = s.in(m)
 	gaps, whole := m.lastGaps()
 	sep := separator(gaps, whole, s.space)
 	for i := range l.items {
@@ -226,6 +279,25 @@ func (s style) lay(v []byte, look looks) []byte {
 	return l.text()
 }
 
+// habit returns the style for a list that is like none of values: they tell
+// only whether lists stand on one line, and how.
+func (s style) habit(values [][]byte) style {
+	known := false
+	for _, v := range values {
+		m := cutList(v)
+		if len(m.items) == 0 || m.open == '[' && !m.nests() {
+			continue
+		}
+		if !known {
+			known, s.flat = true, m.oneLine()
+		}
+		if s.flat && m.open == '{' && m.oneLine() {
+			return s.in(m)
+		}
+	}
+	return s
+}
+
 // width returns how many code points items take on a line.
 func width(items []item) (n int) {
 	for _, it := range items {
@@ -234,8 +306,9 @@ func width(items []item) (n int) {
 	return n
 }
 
-// shortArray is up to how many bytes an array of scalars stands on one line.
-const shortArray = 72
+// shortLine is up to how many bytes a list may stand on one line where no
+// neighbour of its kind does.
+const shortLine = 72
 
 // layPlain lays a list out in the file's style.
 func (s style) layPlain(l *list) []byte {
@@ -244,7 +317,7 @@ func (s style) layPlain(l *list) []byte {
 		n := 0
 		for _, it := range l.items {
 			n += len(it.value) + 2
-			if it.value[0] == '{' || it.value[0] == '[' || n > shortArray {
+			if it.value[0] == '{' || it.value[0] == '[' || n > shortLine {
 				s.flat = false
 			}
 		}
@@ -261,7 +334,7 @@ func (s style) layPlain(l *list) []byte {
 			it.gap = concat([]byte(","), first)
 		}
 		if l.open == '{' {
-			it.label = concat(it.label[:stringEnd(it.label, 0)], []byte(":"+s.space))
+			it.label = concat(it.label[:stringEnd(it.label, 0)], []byte(s.colon))
 		}
 		it.value = s.at(it.gap, s.flat).lay(it.value, nothing)
 	}

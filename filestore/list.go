@@ -1,6 +1,9 @@
 package filestore
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // A list is an object or array, cut into its items. It is what edits inside of
 // a record work on.
@@ -100,6 +103,26 @@ func (l *list) oneLine() bool {
 		}
 	}
 	return breaks(l.tail) == 0
+}
+
+// likeness reports whether two lists with items are of the same kind: objects,
+// arrays of scalars, or arrays of lists. People lay these out differently.
+func (l *list) likeness(o *list) bool {
+	return l.open == o.open && (l.open == '{' || l.nests() == o.nests())
+}
+
+// nests reports whether any item is a list itself.
+func (l *list) nests() bool {
+	return slices.ContainsFunc(l.items, func(it item) bool { return it.value[0] == '{' || it.value[0] == '[' })
+}
+
+// comments counts the comments around the items.
+func (l *list) comments() int {
+	n := scanGap(l.tail).comments
+	for _, it := range l.items {
+		n += scanGap(it.gap).comments
+	}
+	return n
 }
 
 // push appends an item and returns it; s says how to lay out the first one.
