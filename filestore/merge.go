@@ -12,12 +12,14 @@ import (
 // JSON, and the spelling of its numbers and strings is kept.
 func (s style) merge(old, v []byte, look looks) []byte {
 	v = bytes.Trim(v, white)
-	if bytes.Equal(old, v) {
+	if bytes.Equal(old, v) || s.level > deepLevel && sameValue(old, v) {
 		return old
 	}
 	o, n := cutList(old), cutList(v)
 	changed := false
 	switch {
+	case s.level > deepLevel:
+		return s.lay(v, look)
 	case o.open == 0 || o.open != n.open:
 		s.flat = s.flat || (o.open == '{' || o.nests()) && len(o.items) > 0 && o.oneLine()
 		return s.lay(v, look)
