@@ -19,10 +19,7 @@ var (
 )
 
 // errDetached says that the file that a mount shows has no name any more.
-var errDetached error = &pickup.AdviceError{
-	Err:    pickup.ErrReadOnly,
-	Advice: "the mounted file was replaced on the host, and the new one cannot be seen from here: mount its folder instead of the file, or restart",
-}
+var errDetached = fmt.Errorf("%w: the mounted file was replaced on the host, and the new one cannot be seen from here: mount its folder instead of the file, or restart", pickup.ErrReadOnly)
 
 // mayPass reports whether err is a state that a save by hand goes through.
 func mayPass(err error) bool {
@@ -35,7 +32,7 @@ func mayPass(err error) bool {
 // store serves then stays as it is.
 func (s *Store) lookLocked() error {
 	if s.torn {
-		if err := s.redoLocked(); err != nil {
+		if _, err := s.redoLocked(); err != nil {
 			return s.unreadableLocked(content{}, err)
 		}
 	}
@@ -63,7 +60,7 @@ func (s *Store) lookLocked() error {
 		return nil
 	}
 	doc, err := parseDocument(s.path, data, s.o.idMember)
-	if err != nil && s.doc == nil && !s.o.touches() {
+	if err != nil && s.doc == nil && !s.writesLocked() {
 		if mended, ok := mend(data); ok { // another server's, or not ours to mend
 			doc, err = parseDocument(s.path, mended, s.o.idMember)
 		}
