@@ -16,9 +16,7 @@ var allowed = map[string]string{
 		github.com/go-json-experiment/json/jsontext
 		github.com/santhosh-tekuri/jsonschema/v6
 		github.com/santhosh-tekuri/jsonschema/v6/kind
-		github.com/google/uuid
-		golang.org/x/text/language
-		golang.org/x/text/message`, // jsonschema's own messages are given a language
+		github.com/google/uuid`,
 	"pickup/filestore": `
 		pickup
 		github.com/tidwall/btree
@@ -32,15 +30,14 @@ var allowed = map[string]string{
 	"pickup/server": `
 		pickup
 		github.com/go-json-experiment/json/jsontext
-		github.com/gin-gonic/gin
-		golang.org/x/crypto/bcrypt
-		golang.org/x/net/netutil`,
+		github.com/gin-gonic/gin`,
 	"pickup/cmd/pickup": `
 		pickup
 		pickup/filestore
 		pickup/server
 		github.com/alecthomas/kong
-		golang.org/x/term`,
+		github.com/go-json-experiment/json/jsontext
+		golang.org/x/term`, // jsontext reads "$schema" and writes a new file
 }
 
 // TestImports holds the packages to the table.

@@ -12,19 +12,32 @@ import (
 // and have canonical names; so have the pointers of the faults, which are
 // sorted.
 
+// maxFaults is how many faults of one body are told, so that a body of a few
+// megabytes is not answered with some hundred.
+const maxFaults = 100
+
+// most returns the faults that are told.
+func most(faults []Fault) []Fault {
+	if len(faults) <= maxFaults {
+		return faults
+	}
+	return append(faults[:maxFaults:maxFaults], Fault{Detail: fmt.Sprintf("%d more faults are not listed", len(faults)-maxFaults)})
+}
+
 // checkCreate judges a new record.
 func (s *Schema) checkCreate(collection string, value jsontext.Value) []Fault {
 	r := s.of(collection)
 	if r == nil || !r.array {
 		return nil
 	}
-	faults := r.judge(s.at, value)
+	found := r.find(s.at, value)
 	for _, name := range r.onCreate {
-		if _, ok := member(value, name); !ok && !slices.ContainsFunc(faults, func(f Fault) bool { return f.Pointer == pointer(name) }) {
-			faults = append(faults, Fault{pointer(name), name + " is missing but required of a new record" + example(r.shape.members[name].parts[0])})
+		missing := func(f finding) bool { return f.Pointer == pointer(name) }
+		if _, ok := member(value, name); !ok && !slices.ContainsFunc(found, missing) {
+			found = append(found, finding{Fault{pointer(name), name + " is missing but required of a new record" + example(r.shape.members[name].parts[0])}, ""})
 		}
 	}
-	return tidy(r.withoutID(faults))
+	return most(r.withoutID(tidy(found)))
 }
 
 // checkReplace judges a record as a whole.
@@ -33,7 +46,7 @@ func (s *Schema) checkReplace(collection string, value jsontext.Value) []Fault {
 	if r == nil || !r.array {
 		return nil
 	}
-	return r.withoutID(r.judge(s.at, value))
+	return most(r.withoutID(r.judge(s.at, value)))
 }
 
 // checkMerge judges a record by what was sent of it: the members of after
@@ -43,7 +56,7 @@ func (s *Schema) checkMerge(collection string, before, after jsontext.Value, sen
 	if r == nil || !r.array {
 		return nil
 	}
-	return r.withoutID(r.judgeSent(s.at, before, after, sent))
+	return most(r.withoutID(r.judgeSent(s.at, before, after, sent)))
 }
 
 // checkObject judges a singular resource as checkMerge does a record, or as a
@@ -54,20 +67,28 @@ func (s *Schema) checkObject(name string, before, after jsontext.Value, sent []s
 	case r == nil || r.array:
 		return nil
 	case sent == nil:
-		return r.judge(s.at, after)
+		return most(r.judge(s.at, after))
 	}
-	return r.judgeSent(s.at, before, after, sent)
+	return most(r.judgeSent(s.at, before, after, sent))
 }
 
-// judge returns everything that is wrong with a record.
-func (r *rules) judge(at locations, value jsontext.Value) []Fault {
-	var faults []Fault
+// find returns everything that is wrong with a record.
+func (r *rules) find(at locations, value jsontext.Value) []finding {
+	var found []finding
 	for _, sch := range r.record {
-		faults = append(faults, at.judge(sch, value)...)
+		found = append(found, at.find(sch, value)...)
 	}
-	return tidy(r.shape.slips(value, "", faults))
+	return r.shape.slips(value, "", found)
 }
 
+// judge returns the faults that find finds, tidy.
+func (r *rules) judge(at locations, value jsontext.Value) []Fault {
+	return tidy(r.find(at, value))
+}
+
+// judgeSent returns what is wrong with the members of after that were sent,
+// and of the rest what was not wrong with before: a rule over several members
+// may be broken by one of them.
 func (r *rules) judgeSent(at locations, before, after jsontext.Value, sent []string) []Fault {
 	names := make(map[string]bool)
 	for _, name := range sent {
@@ -76,26 +97,27 @@ func (r *rules) judgeSent(at locations, before, after jsontext.Value, sent []str
 		}
 		names[name] = true
 	}
-	var of, other []Fault // what was sent; what was not
-	for _, f := range r.judge(at, after) {
+	var found, rest []finding
+	for _, f := range r.find(at, after) {
 		if t := tokens(f.Pointer); len(t) > 0 && names[t[0]] {
-			of = append(of, f)
+			found = append(found, f)
 		} else {
-			other = append(other, f)
+			rest = append(rest, f)
 		}
 	}
-	if len(other) > 0 {
-		old := make(map[Fault]bool)
-		for _, f := range r.judge(at, before) {
-			old[f] = true
+	if len(rest) > 0 {
+		type broken struct{ pointer, rule string }
+		old := make(map[broken]bool)
+		for _, f := range r.find(at, before) {
+			old[broken{f.Pointer, f.rule}] = true
 		}
-		for _, f := range other {
-			if !old[f] {
-				of = append(of, f)
+		for _, f := range rest {
+			if !old[broken{f.Pointer, f.rule}] {
+				found = append(found, f)
 			}
 		}
 	}
-	return tidy(of)
+	return tidy(found)
 }
 
 // withoutID drops what is said of an id that the service takes care of.
@@ -147,7 +169,7 @@ func (s *Schema) Check(snap *Snapshot) []Fault {
 // checkMember judges one top-level member. With judged the validator has seen
 // it, so only our own rules are left.
 func (s *Schema) checkMember(snap *Snapshot, name string, r *rules, judged bool) []Fault {
-	var faults []Fault
+	var found []finding
 	kind, _ := snap.Kind(name)
 	if array := kind == Array; !judged && (!array || !r.array || !r.plain) {
 		v := jsontext.Value("[]") // the wrong type, whatever is in it
@@ -156,15 +178,16 @@ func (s *Schema) checkMember(snap *Snapshot, name string, r *rules, judged bool)
 		} else if r.array {
 			v = snap.byName[name].appendJSON(nil)
 		}
-		faults, judged = s.at.judge(r.whole, v), true
+		found, judged = s.at.find(r.whole, v), true
 	}
 	switch {
 	case kind == Array != r.array:
-		return faults
+		return tidy(found)
 	case kind == Object:
 		v, _ := snap.Value(name)
-		return append(tidy(r.shape.slips(v, "", faults)), r.dangling(snap, v)...)
+		return append(tidy(r.shape.slips(v, "", found)), r.dangling(snap, v)...)
 	}
+	faults := tidy(found)
 	held := make(map[string]string)
 	i := 0
 	for record := range snap.All(name) {
@@ -181,7 +204,7 @@ func (s *Schema) checkRecord(snap *Snapshot, name string, r *rules, value jsonte
 	if !judged {
 		faults = append(faults, r.judge(s.at, value)...)
 	} else {
-		faults = r.shape.slips(value, "", faults)
+		faults = append(faults, tidy(r.shape.slips(value, "", nil))...)
 	}
 	return append(faults, r.dangling(snap, value)...)
 }

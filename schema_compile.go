@@ -116,6 +116,7 @@ func (c *compilation) explain(err error) error {
 		twice    *jsonschema.DuplicateIDError
 		anchors  *jsonschema.DuplicateAnchorError
 		badID    *jsonschema.ParseIDError
+		noPath   *jsonschema.InvalidJsonPointerError
 	)
 	switch {
 	case errors.As(err, &mistake):
@@ -141,6 +142,9 @@ func (c *compilation) explain(err error) error {
 		return c.broken(at, "%q leads nowhere: the file has no such anchor", shorten(ref))
 	case errors.As(err, &twice):
 		return c.broken(twice.Ptr1+"/$id", "%q is the $id of another part too", twice.ID)
+	case errors.As(err, &noPath):
+		at, ref := c.reference(func(ref string) bool { return fragment(ref) == fragment(noPath.URL) })
+		return c.broken(at, "%q is no JSON Pointer: behind ~ stands 0 or 1", shorten(ref))
 	case errors.As(err, &badID):
 		return c.broken(fragment(badID.URL)+"/$id", "this is no URL")
 	case errors.As(err, &anchors):
@@ -156,12 +160,12 @@ func (c *compilation) explainMeta(err *jsonschema.SchemaValidationError) error {
 	if !ok {
 		return c.broken(within, "this is no JSON Schema")
 	}
-	r := report{doc: valueAt(c.data, within)}
+	r := newReport(nil, valueAt(c.data, within))
 	r.add(invalid)
 	first, at := Fault{Detail: "this is no JSON Schema"}, len(c.data)
-	for _, f := range r.faults {
+	for _, f := range r.found {
 		if pos := offset(c.data, within+f.Pointer); pos < at {
-			first, at = f, pos
+			first, at = f.Fault, pos
 		}
 	}
 	return c.brokenAt(at, "%s", first.Detail)

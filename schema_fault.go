@@ -4,32 +4,57 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math/big"
 	"slices"
+	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// judge returns what breaks the rules of one schema, sorted by pointer.
-func (l locations) judge(sch *jsonschema.Schema, v jsontext.Value) []Fault {
+// A finding is a fault, and which keyword of the schema it breaks.
+type finding struct {
+	Fault
+	rule string
+}
+
+// find returns what breaks the rules of one schema.
+func (l locations) find(sch *jsonschema.Schema, v jsontext.Value) []finding {
 	var invalid *jsonschema.ValidationError
 	if err := sch.Validate(plain(v)); !errors.As(err, &invalid) {
 		return nil
 	}
-	r := report{at: l, doc: v}
+	r := newReport(l, v)
 	r.add(invalid)
-	return tidy(r.faults)
+	return r.found
 }
 
-// tidy sorts faults by pointer and drops those that stand there twice.
-func tidy(faults []Fault) []Fault {
-	slices.SortStableFunc(faults, func(a, b Fault) int {
-		return cmp.Or(slices.CompareFunc(tokens(a.Pointer), tokens(b.Pointer), compareTokens), cmp.Compare(a.Detail, b.Detail))
+// judge returns the faults that find finds, tidy.
+func (l locations) judge(sch *jsonschema.Schema, v jsontext.Value) []Fault {
+	return tidy(l.find(sch, v))
+}
+
+// tidy returns the faults of findings sorted by pointer, each once.
+func tidy(found []finding) []Fault {
+	if len(found) == 0 {
+		return nil
+	}
+	type placed struct {
+		at []string
+		Fault
+	}
+	list := make([]placed, len(found))
+	for i, f := range found {
+		list[i] = placed{tokens(f.Pointer), f.Fault}
+	}
+	slices.SortFunc(list, func(a, b placed) int {
+		return cmp.Or(slices.CompareFunc(a.at, b.at, compareTokens), cmp.Compare(a.Detail, b.Detail))
 	})
+	faults := make([]Fault, len(list))
+	for i, f := range list {
+		faults[i] = f.Fault
+	}
 	return slices.Compact(faults)
 }
 
@@ -43,13 +68,19 @@ func compareTokens(a, b string) int {
 
 // A report says in sentences what the validator found.
 type report struct {
-	at     locations
-	doc    jsontext.Value
-	faults []Fault
+	at    locations
+	doc   jsontext.Value
+	rule  string                               // which add is at
+	seen  map[string]map[string]jsontext.Value // see inside
+	found []finding
+}
+
+func newReport(at locations, doc jsontext.Value) *report {
+	return &report{at: at, doc: doc, seen: make(map[string]map[string]jsontext.Value)}
 }
 
 func (r *report) fault(at []string, format string, args ...any) {
-	r.faults = append(r.faults, Fault{joined(at), fmt.Sprintf(format, args...)})
+	r.found = append(r.found, finding{Fault{joined(at), fmt.Sprintf(format, args...)}, r.rule})
 }
 
 // add enters what e says, or what its causes say where it only holds them
@@ -59,6 +90,7 @@ func (r *report) add(e *jsonschema.ValidationError) {
 	if sch == nil {
 		sch = &jsonschema.Schema{} // of the meta-schema, which needs no examples
 	}
+	r.rule = e.SchemaURL + joined(e.ErrorKind.KeywordPath())
 	inside := func(name string) []string { return append(slices.Clone(at), name) }
 	switch k := e.ErrorKind.(type) {
 	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
@@ -83,8 +115,10 @@ func (r *report) add(e *jsonschema.ValidationError) {
 		}
 	case *kind.FalseSchema:
 		r.fault(at, "this is not allowed here")
+	case *kind.RefCycle:
+		r.fault(at, "%s cannot be judged: the schema refers to itself without end", r.value(at))
 	case *kind.PropertyNames:
-		name := report{at: r.at, doc: appendName(nil, k.Property)}
+		name := newReport(r.at, appendName(nil, k.Property))
 		for _, why := range name.causes(e) {
 			r.fault(inside(k.Property), "this name is not allowed: %s", why)
 		}
@@ -92,106 +126,15 @@ func (r *report) add(e *jsonschema.ValidationError) {
 		r.choice(e)
 	case *kind.OneOf:
 		if len(k.Subschemas) > 0 {
-			r.fault(at, "%s fits %s and %s of the alternatives, of which exactly one may fit", r.found(at), ordinal(k.Subschemas[0]), ordinal(k.Subschemas[1]))
+			r.fault(at, "%s fits %s and %s of the alternatives, of which exactly one may fit", r.value(at), ordinal(k.Subschemas[0]), ordinal(k.Subschemas[1]))
 			return
 		}
 		r.choice(e)
 	case *kind.Enum:
-		r.fault(at, "%s %s", r.found(at), enumSentence(k))
+		r.fault(at, "%s %s", r.value(at), enumSentence(k))
 	default:
-		r.fault(at, "%s %s%s", r.found(at), sentence(e.ErrorKind, sch), example(sch))
+		r.fault(at, "%s %s%s", r.value(at), sentence(e.ErrorKind, sch), example(sch))
 	}
-}
-
-// sentence says why a value does not do, behind the value.
-func sentence(k jsonschema.ErrorKind, sch *jsonschema.Schema) string {
-	switch k := k.(type) {
-	case *kind.Type:
-		return "is not " + typeNames(k.Want)
-	case *kind.Const:
-		return "is not " + literal(k.Want) + ", the only value allowed"
-	case *kind.Format:
-		return formatSentence(k)
-	case *kind.Pattern:
-		if sch.Description != "" {
-			return fmt.Sprintf("does not fit the description %q", strings.TrimSuffix(sch.Description, "."))
-		}
-		return "does not match the pattern " + shorten(k.Want)
-	case *kind.MinLength:
-		return fmt.Sprintf("has %s; at least %d are needed", plural(k.Got, "character"), k.Want)
-	case *kind.MaxLength:
-		return fmt.Sprintf("has %s; %d are allowed", plural(k.Got, "character"), k.Want)
-	case *kind.Minimum:
-		return "is less than " + ratText(k.Want)
-	case *kind.Maximum:
-		return "is greater than " + ratText(k.Want)
-	case *kind.ExclusiveMinimum:
-		return "is not greater than " + ratText(k.Want)
-	case *kind.ExclusiveMaximum:
-		return "is not less than " + ratText(k.Want)
-	case *kind.MultipleOf:
-		return "is no multiple of " + ratText(k.Want)
-	case *kind.MinItems:
-		return fmt.Sprintf("has %s; at least %d are needed", plural(k.Got, "element"), k.Want)
-	case *kind.MaxItems:
-		return fmt.Sprintf("has %s; %d are allowed", plural(k.Got, "element"), k.Want)
-	case *kind.AdditionalItems:
-		return fmt.Sprintf("has %s too many", plural(k.Count, "element"))
-	case *kind.UniqueItems:
-		return fmt.Sprintf("has equal elements, at %d and %d", k.Duplicates[0], k.Duplicates[1])
-	case *kind.Contains:
-		return "has no element of the kind that is needed"
-	case *kind.MinContains:
-		return fmt.Sprintf("has %s of the kind that is needed; at least %d are", plural(len(k.Got), "element"), k.Want)
-	case *kind.MaxContains:
-		return fmt.Sprintf("has %s of a kind of which %d are allowed", plural(len(k.Got), "element"), k.Want)
-	case *kind.MinProperties:
-		return fmt.Sprintf("has %s; at least %d are needed", plural(k.Got, "member"), k.Want)
-	case *kind.MaxProperties:
-		return fmt.Sprintf("has %s; %d are allowed", plural(k.Got, "member"), k.Want)
-	}
-	if sch.Description != "" {
-		return fmt.Sprintf("does not fit the description %q", strings.TrimSuffix(sch.Description, "."))
-	}
-	return "is not allowed here"
-}
-
-func enumSentence(k *kind.Enum) string {
-	const most = 12
-	var words, known []string
-	for i, w := range k.Want {
-		if s, ok := w.(string); ok {
-			known = append(known, s)
-		}
-		switch {
-		case i < most:
-			words = append(words, literal(w))
-		case i == most:
-			words = append(words, fmt.Sprintf("and %d more", len(k.Want)-most))
-		}
-	}
-	s := "is not one of " + strings.Join(words, ", ")
-	if len(words) == 1 {
-		s = "is not " + words[0] + ", the only value allowed"
-	}
-	if got, ok := k.Got.(string); ok {
-		if near := nearValue(got, known); near != "" {
-			s += fmt.Sprintf("; did you mean %q?", near)
-		}
-	}
-	return s
-}
-
-func formatSentence(k *kind.Format) string {
-	name := formatNames[k.Want]
-	if name == "" {
-		name = "of the format " + k.Want
-	}
-	switch k.Want {
-	case isoDateTime.Name, email.Name, "regex":
-		return fmt.Sprintf("is not %s: %s", name, shorten(k.Err.Error()))
-	}
-	return "is not " + name
 }
 
 // choice tells why none of several alternatives fits. Where all but one are
@@ -234,10 +177,10 @@ func ofOtherType(e *jsonschema.ValidationError, depth int) bool {
 func (r *report) causes(e *jsonschema.ValidationError) []string {
 	var all []string
 	for _, cause := range e.Causes {
-		inner := report{at: r.at, doc: r.doc}
+		inner := report{at: r.at, doc: r.doc, seen: r.seen}
 		inner.add(cause)
 		var s []string
-		for _, f := range tidy(inner.faults) {
+		for _, f := range tidy(inner.found) {
 			f.Pointer = strings.TrimPrefix(f.Pointer, joined(e.InstanceLocation))
 			s = append(s, f.String())
 		}
@@ -249,97 +192,30 @@ func (r *report) causes(e *jsonschema.ValidationError) []string {
 	return slices.Compact(all)
 }
 
-// found returns the text of the value at a place of the document.
-func (r *report) found(at []string) string {
+// value returns the text of the value at a place of the document.
+func (r *report) value(at []string) string {
 	v := r.doc
-	for _, t := range at {
-		v = child(v, t)
+	for depth, t := range at {
+		v = r.inside(joined(at[:depth]), v)[t]
 	}
 	return shown(v)
 }
 
-// shown returns a value as a message can hold it: of a long one the first 100
-// characters.
-func shown(v jsontext.Value) string {
-	s := shorten(string(v))
-	if v.Kind() == '"' && s != string(v) {
-		return s + `"`
+// inside returns the members or elements of v, which stands at pointer. It
+// looks through v once, however many of them are wrong.
+func (r *report) inside(pointer string, v jsontext.Value) map[string]jsontext.Value {
+	if known, ok := r.seen[pointer]; ok {
+		return known
 	}
-	return s
-}
-
-// shorten cuts s where it has more than 100 characters.
-func shorten(s string) string {
-	const most = 100
-	if utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	return string([]rune(s)[:most]) + "…"
-}
-
-// example says what would be right, behind what is wrong, where the schema
-// gives an example.
-func example(sch *jsonschema.Schema) string {
-	if sch == nil {
-		return ""
-	}
-	for _, part := range append([]*jsonschema.Schema{sch}, gather([]*jsonschema.Schema{sch}, true)...) {
-		if len(part.Examples) > 0 {
-			return "; right would be, for example, " + jsonText(part.Examples[0])
-		}
-	}
-	return ""
-}
-
-// meant asks for the member that name was probably meant to be.
-func meant(name string, sch *jsonschema.Schema) string {
-	var known []string
-	for k := range sch.Properties {
-		known = append(known, k)
-	}
-	slices.Sort(known)
-	if near := nearName(name, known); near != "" {
-		return fmt.Sprintf("; did you mean %s?", near)
-	}
-	return ""
-}
-
-// ratText returns a number of a schema as people write it.
-func ratText(r *big.Rat) string {
-	if r.IsInt() {
-		return shorten(r.Num().String())
-	}
-	if n, exact := r.FloatPrec(); exact {
-		return shorten(r.FloatString(n))
-	}
-	return shorten(r.RatString())
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-func ordinal(i int) string { return fmt.Sprintf("number %d", i+1) }
-
-func typeNames(types []string) string {
-	named := make([]string, len(types))
-	for i, t := range types {
-		switch t {
-		case "null":
-			named[i] = t
-		case "array", "integer", "object":
-			named[i] = "an " + t
-		case "boolean":
-			named[i] = "true or false"
-		default:
-			named[i] = "a " + t
-		}
-	}
-	if n := len(named); n > 2 {
-		return strings.Join(named[:n-1], ", ") + " or " + named[n-1]
-	}
-	return strings.Join(named, " or ")
+	all := make(map[string]jsontext.Value)
+	members(v, func(quoted, e jsontext.Value) bool {
+		all[text(quoted)] = e
+		return true
+	})
+	elements(v, func(e jsontext.Value) bool {
+		all[strconv.Itoa(len(all))] = e
+		return true
+	})
+	r.seen[pointer] = all
+	return all
 }

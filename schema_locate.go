@@ -103,7 +103,8 @@ func tokens(pointer string) []string {
 func joined(tokens []string) string {
 	var b strings.Builder
 	for _, t := range tokens {
-		b.WriteString(pointer(t))
+		b.WriteByte('/')
+		b.WriteString(strings.ReplaceAll(strings.ReplaceAll(t, "~", "~0"), "/", "~1"))
 	}
 	return b.String()
 }

@@ -85,9 +85,15 @@ func readExtras(pointer string, obj map[string]any) (*extras, error) {
 			want = `a list of members' names, such as ["title"]`
 		case "type", "properties", "items", "required", "$ref", "allOf", "title", "description", "examples", "default",
 			"$schema", "$id", "$anchor", "$comment", "$defs", "definitions", "readOnly", "writeOnly", "deprecated":
+		case "x-id":
 		default:
-			x.bare = x.bare && strings.HasPrefix(name, "x-")
-			if near := nearName(name, ownMembers); near != "" {
+			near := nearName(name, ownMembers)
+			if strings.HasPrefix(name, "x-") {
+				near = nearValue(name, ownMembers) // a rule that is not read would be no rule
+			} else {
+				x.bare = false
+			}
+			if near != "" {
 				return nil, &schemaMistake{pointer + "/" + name, fmt.Sprintf("%s is no member of a schema; did you mean %s?", name, near)}
 			}
 		}

@@ -45,11 +45,12 @@ func plain(v jsontext.Value) any {
 
 // judgeable returns a number that the validator can afford to look at. It
 // computes with fractions of whole numbers, exactly, so that 1e1000000 would
-// cost it a number of a million digits. Digits behind the thousandth and
-// exponents beyond a thousand are cut, which no rule can tell apart.
+// cost it a number of a million digits. What lies outside of 10 to the ±400th,
+// where no rule is (a double ends at the 308th), is moved there, and digits
+// behind the thousandth are dropped.
 func judgeable(s string) json.Number {
-	const most = 1000
-	if len(s) <= 20 && strings.IndexAny(s, "eE") < 0 {
+	const most, far = 1000, 400
+	if len(s) <= 20 && !strings.ContainsAny(s, "eE") {
 		return json.Number(s)
 	}
 	digits, exp, ok := strings.Cut(number(s), "e")
@@ -58,16 +59,16 @@ func judgeable(s string) json.Number {
 	}
 	e, err := strconv.Atoi(exp)
 	if err != nil { // more digits than an int has
-		e = 2 * most
+		e = far
 		if strings.HasPrefix(exp, "-") {
-			e = -2 * most
+			e = -most - far
 		}
 	}
 	if len(digits) > most {
 		e += len(digits) - most
 		digits = digits[:most]
 	}
-	return json.Number(fmt.Sprintf("%se%d", digits, max(-2*most, min(2*most, e))))
+	return json.Number(fmt.Sprintf("%se%d", digits, min(far, max(-far-len(digits), e))))
 }
 
 // literal returns a value of a schema as a message shows it: a word without

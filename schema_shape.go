@@ -108,15 +108,15 @@ func itemsOf(s *jsonschema.Schema) []*jsonschema.Schema {
 	return nil
 }
 
-// slips returns a fault for each member of v, at any depth, whose name is
-// probably a slip of one that the schema knows. at leads to v.
-func (s *shape) slips(v jsontext.Value, at string, faults []Fault) []Fault {
+// slips appends to found a finding for each member of v, at any depth, whose
+// name is probably a slip of one that the schema knows. at leads to v.
+func (s *shape) slips(v jsontext.Value, at string, found []finding) []finding {
 	if s == nil {
-		return faults
+		return found
 	}
 	i := 0
 	elements(v, func(e jsontext.Value) bool {
-		faults = s.items.slips(e, fmt.Sprintf("%s/%d", at, i), faults)
+		found = s.items.slips(e, fmt.Sprintf("%s/%d", at, i), found)
 		i++
 		return s.items != nil
 	})
@@ -126,16 +126,16 @@ func (s *shape) slips(v jsontext.Value, at string, faults []Fault) []Fault {
 		switch {
 		case known:
 			if k := e.Kind(); k == '{' || k == '[' {
-				faults = inside.slips(e, at+pointer(name), faults)
+				found = inside.slips(e, at+pointer(name), found)
 			}
 		case s.free:
 		case slices.Contains(s.names, name): // an x-alias
 		default:
 			if near := nearName(name, s.names); near != "" {
-				faults = append(faults, Fault{at + pointer(name), fmt.Sprintf("%s is not a known member; did you mean %s?", shorten(name), near)})
+				found = append(found, finding{Fault{at + pointer(name), fmt.Sprintf("%s is not a known member; did you mean %s?", shorten(name), near)}, "slip"})
 			}
 		}
 		return true
 	})
-	return faults
+	return found
 }

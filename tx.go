@@ -78,7 +78,7 @@ func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
 		if id, ok = ID(value, idMember); !ok {
 			faults = append(faults, Fault{"/" + idMember, "an id is a number or a string of at least one character"})
 		} else if c.has(id) {
-			taken = append(taken, Fault{"/" + idMember, fmt.Sprintf("the id %s is taken", cut(given))})
+			taken = append(taken, Fault{"/" + idMember, fmt.Sprintf("the id %s is taken", shown(given))})
 		}
 	} else {
 		idText = c.ids.next()
@@ -212,7 +212,7 @@ func keepID(old *Record, value jsontext.Value) (jsontext.Value, error) {
 	stored, _ := member(old.Value, idMember)
 	if v, has := member(value, idMember); has {
 		if id, _ := ID(value, idMember); id != old.ID {
-			return nil, fmt.Errorf("the body's id is %s, but the request is for %q: an id does not change: %w", cut(v), old.ID, ErrShape)
+			return nil, fmt.Errorf("the body's id is %s, but the request is for %q: an id does not change: %w", shown(v), shorten(old.ID), ErrShape)
 		}
 	}
 	return withMember(value, idMember, string(stored)), nil
@@ -228,7 +228,7 @@ func (tx *Tx) taken(c *collection, value jsontext.Value, id string, names []stri
 			continue
 		}
 		if r := c.holder(name, v, id); r != nil {
-			faults = append(faults, Fault{pointer(name), fmt.Sprintf("%s is taken by %s", cut(v), describe(c.name, r))})
+			faults = append(faults, Fault{pointer(name), fmt.Sprintf("%s is taken by %s", shown(v), describe(c.name, r))})
 		}
 	}
 	return faults
@@ -266,16 +266,7 @@ func verdict(faults, taken []Fault, sent map[string]string) error {
 
 // pointer returns the JSON Pointer (RFC 6901) of a top-level member.
 func pointer(name string) string {
-	return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
-}
-
-// cut returns a value's text, shortened to what a message can hold.
-func cut(v jsontext.Value) string {
-	const most = 100
-	if len(v) <= most {
-		return string(v)
-	}
-	return strings.ToValidUTF8(string(v[:most]), "") + "…"
+	return "/" + strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }
 
 func kindName(v jsontext.Value) string {

@@ -1,6 +1,9 @@
 package filestore
 
-import "bytes"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // byteOrderMark is what some editors put before UTF-8 text.
 var byteOrderMark = []byte("\ufeff")
@@ -36,7 +39,7 @@ func blanked(data []byte) []byte {
 			i++
 		case '/':
 			end := commentEnd(data, i)
-			if end < 0 {
+			if end < 0 || !utf8.Valid(data[i:end]) {
 				return out
 			}
 			blank(i, end)
@@ -97,10 +100,16 @@ func commentEnd(b []byte, i int) int {
 // stringEnd returns the index behind the string that begins at i.
 func stringEnd(b []byte, i int) int {
 	for i++; i < len(b); i++ {
-		switch b[i] {
-		case '\\':
-			i++
-		case '"':
+		n := bytes.IndexByte(b[i:], '"')
+		if n < 0 {
+			break
+		}
+		i += n
+		slashes := 0
+		for b[i-1-slashes] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 {
 			return i + 1
 		}
 	}

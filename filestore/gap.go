@@ -1,14 +1,18 @@
 package filestore
 
-import "bytes"
+import (
+	"bytes"
+)
 
 // A gap is what stands between two items of an object or array, or between an
 // item and a bracket: white space, comments and at most one comma. Every edit
 // of a file comes down to two operations: a new item splits a gap in two, and
 // a removed one leaves two gaps to be joined.
 
-const spaces = " \t\r"
-const white = " \t\r\n"
+const (
+	spaces = " \t"     // what indents and separates on a line
+	white  = " \t\r\n" // what JSON takes for white space
+)
 
 // A gapScan says where the parts of a gap are.
 type gapScan struct {
@@ -18,6 +22,8 @@ type gapScan struct {
 	last     int  // index where the last line break begins; 0 without one
 	line     int  // index where the last line begins; 0 without a line break
 	comments int  // number of comments
+	head     int  // index behind the last comment or comma before the first line break
+	end      int  // index behind the last comment or comma
 	open     bool // a line comment stands before the first line break
 	closed   bool // a line comment stands right before the last line break and white space
 }
@@ -30,6 +36,7 @@ func scanGap(gap []byte) gapScan {
 			s.comma = i
 			s.closed = false
 			i++
+			s.token(i)
 		case '\n':
 			begin := i
 			if i > 0 && gap[i-1] == '\r' {
@@ -52,11 +59,20 @@ func scanGap(gap []byte) gapScan {
 				s.open = true
 			}
 			i = end
+			s.token(i)
 		default:
 			i++
 		}
 	}
 	return s
+}
+
+// token notes that a comment or comma ends at i.
+func (s *gapScan) token(i int) {
+	s.end = i
+	if s.breaks == 0 {
+		s.head = i
+	}
 }
 
 func isBlank(b []byte) bool { return len(bytes.Trim(b, spaces)) == 0 }
@@ -87,7 +103,7 @@ func joinGaps(before, after []byte, first, last bool) []byte {
 		return joinLines(before, after[b.first:], first, last)
 	case begins && last && b.breaks+b.comments == 0 && !a.closed:
 		// The bracket follows on the line: it moves up behind the item before.
-		return concat(bytes.TrimRight(before, white), right)
+		return concat(before[:a.end], right)
 	case begins:
 		return concat(before, bytes.TrimLeft(after, spaces))
 	case ends && first && !last && a.breaks+a.comments+b.comments == 0:
@@ -106,7 +122,7 @@ func joinGaps(before, after []byte, first, last bool) []byte {
 // Of the blank lines on both sides the greater number stays, but none next to
 // a bracket.
 func joinLines(before, after []byte, first, last bool) []byte {
-	top := bytes.TrimRight(before, white)
+	top := before[:scanGap(before).end]
 	bottom := bytes.TrimLeft(after, white)
 	above := before[len(top):]
 	below := after[:len(after)-len(bottom)]
@@ -132,7 +148,18 @@ func withoutComma(gap []byte, s gapScan) []byte {
 	if s.comma < 0 {
 		return gap
 	}
-	return concat(gap[:s.comma], gap[s.comma+1:])
+	rest := gap[s.comma+1:]
+	if commaFirst(gap, s) {
+		return concat(gap[:s.comma], []byte(" "), rest) // the next item keeps its column
+	}
+	if bytes.HasPrefix(rest, []byte("  ")) && bytes.HasPrefix(bytes.TrimLeft(rest, spaces), []byte("//")) {
+		return concat(gap[:s.comma], []byte(" "), rest) // the comment keeps its column
+	}
+	head := gap[:s.comma]
+	if i := scanGap(rest).first; i < len(rest) && isBlank(rest[:i]) {
+		head = bytes.TrimRight(head, spaces) // no spaces at the end of the line
+	}
+	return concat(head, rest)
 }
 
 // splitGap makes room for a new item in the gap behind an item: it returns the
@@ -140,115 +167,33 @@ func withoutComma(gap []byte, s gapScan) []byte {
 // and one comma.
 func splitGap(gap, sep []byte) (before, after []byte) {
 	s, p := scanGap(gap), scanGap(sep)
-	line, rest := gap[:s.first], gap[s.first:] // what belongs to the item before, and the rest
+	line, rest := gap[:s.head], gap[s.first:] // what belongs to the item before, and the rest
 	noComma := withoutComma(sep, p)
+	if p.breaks > 0 {
+		noComma = bytes.TrimLeft(noComma, spaces)
+	}
 	inLine := s.comma >= 0 && s.comma < s.first
 	switch {
 	case p.breaks == 0 && s.open, p.breaks == 0 && s.breaks == 0 && s.comma >= 0:
 		// What follows on the line stays behind the new item.
 		return sep, gap
+	case s.breaks == 0 && inLine:
+		return concat(line, noComma), concat([]byte(","), gap[s.head:])
 	case s.breaks == 0:
-		// The bracket follows on the line.
-		line = bytes.TrimRight(gap, spaces)
-		rest = gap[len(line):]
-		if inLine {
-			return concat(line, noComma), concat([]byte(","), rest)
-		}
-		return concat(line, sep), rest
+		return concat(line, sep), gap[s.head:]
 	case inLine:
-		return concat(bytes.TrimRight(line, spaces), noComma), concat([]byte(","), rest)
+		return concat(line, noComma), concat([]byte(","), rest)
 	case commaFirst(sep, p), p.breaks == 0:
-		return concat(bytes.TrimRight(line, spaces), sep), rest
+		return concat(line, sep), rest
 	}
-	return concat([]byte(","), bytes.TrimRight(line, spaces), noComma), rest
+	if bytes.HasPrefix(line, []byte("  ")) {
+		line = line[1:] // a comment keeps its column
+	}
+	return concat([]byte(","), line, noComma), rest
 }
 
-// separator returns the gap that a person would put before the next item,
-// given the gaps before the last items so far. whole says that they are all,
-// so that the first of them stands behind the bracket; space is what to put
-// behind a comma where no gap tells.
-func separator(gaps [][]byte, whole bool, space string) []byte {
-	// Of the separators with and without a line break, the nearest tell; of
-	// those with one, the least: a blank line may begin a group.
-	var broken, joined []byte
-	var rows []int // how many items stand on each line
-	for i, g := range gaps {
-		g = withoutComments(g)
-		n := breaks(g)
-		if i == 0 || n > 0 {
-			rows = append(rows, 0)
-		}
-		rows[len(rows)-1]++
-		switch {
-		case whole && i == 0:
-		case n == 0:
-			joined = g
-		case broken == nil || n <= breaks(broken):
-			broken = g
-		}
-	}
-	switch {
-	case joined == nil && broken == nil:
-		if first := withoutComments(gaps[0]); breaks(first) > 0 {
-			return concat([]byte(","), lastBreak(first))
-		}
-		return []byte("," + space)
-	case broken == nil:
-		return joined
-	case joined == nil:
-		return broken
-	}
-	// Several items share a line: fill the last one up to the one before.
-	if n := len(rows); n > 1 && rows[n-1] < rows[n-2] {
-		return joined
-	}
-	return broken
-}
-
-// lastBreak returns the last line break of a gap and the indentation after it.
-func lastBreak(gap []byte) []byte { return gap[scanGap(gap).last:] }
-
-// withoutComments returns a gap without its comments, without the lines that
-// held nothing else, and without spaces at the end of lines.
-func withoutComments(gap []byte) []byte {
-	out := make([]byte, 0, len(gap))
-	line := 0 // where the current line begins in out
-	dropped := false
-	for i := 0; i < len(gap); {
-		switch c := gap[i]; {
-		case c == '/':
-			end := commentEnd(gap, i)
-			if end < 0 {
-				end = len(gap)
-			}
-			dropped = true
-			i = end
-			if isBlank(out[line:]) { // the comment's indentation serves what follows it
-				i = len(gap) - len(bytes.TrimLeft(gap[i:], spaces))
-				if i < len(gap) && gap[i] == '\n' && i > end && gap[i-1] == '\r' {
-					i--
-				}
-			}
-		case c == '\n' || c == '\r' && i+1 < len(gap) && gap[i+1] == '\n':
-			n := 1
-			if c == '\r' {
-				n = 2
-			}
-			out = append(out[:line], bytes.TrimRight(out[line:], spaces)...)
-			if dropped && len(out) == line && line > 0 {
-				out = bytes.TrimSuffix(out, []byte("\n"))
-				out = bytes.TrimSuffix(out, []byte("\r"))
-			}
-			dropped = false
-			out = append(out, gap[i:i+n]...)
-			line = len(out)
-			i += n
-		default:
-			out = append(out, c)
-			i++
-		}
-	}
-	return out
+func endsBlank(b []byte) bool {
+	return len(b) > 0 && bytes.IndexByte([]byte(spaces), b[len(b)-1]) >= 0
 }
 
 func concat(parts ...[]byte) []byte { return bytes.Join(parts, nil) }

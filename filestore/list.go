@@ -1,6 +1,9 @@
 package filestore
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // A list is an object or array, cut into its items. It is what edits inside of
 // a record work on.
@@ -102,6 +105,26 @@ func (l *list) oneLine() bool {
 	return breaks(l.tail) == 0
 }
 
+// likeness reports whether two lists with items are of the same kind: objects,
+// arrays of scalars, or arrays of lists. People lay these out differently.
+func (l *list) likeness(o *list) bool {
+	return l.open == o.open && (l.open == '{' || l.nests() == o.nests())
+}
+
+// nests reports whether any item is a list itself.
+func (l *list) nests() bool {
+	return slices.ContainsFunc(l.items, func(it item) bool { return it.value[0] == '{' || it.value[0] == '[' })
+}
+
+// comments counts the comments around the items.
+func (l *list) comments() int {
+	n := scanGap(l.tail).comments
+	for _, it := range l.items {
+		n += scanGap(it.gap).comments
+	}
+	return n
+}
+
 // push appends an item and returns it; s says how to lay out the first one.
 func (l *list) push(it item, s style) *item {
 	if len(l.items) == 0 {
@@ -131,54 +154,4 @@ func (l *list) remove(gone func(i int) bool) {
 		*after = joinGaps(it.gap, *after, len(kept) == 0, i == n-1)
 	}
 	l.items = kept
-}
-
-// gapEnd returns the index behind the white space, comments and commas from i.
-func gapEnd(b []byte, i int) int {
-	for i < len(b) {
-		switch b[i] {
-		case ' ', '\t', '\r', '\n', ',':
-			i++
-		case '/':
-			end := commentEnd(b, i)
-			if end < 0 {
-				return len(b)
-			}
-			i = end
-		default:
-			return i
-		}
-	}
-	return i
-}
-
-// valueEnd returns the index behind the value that begins at i.
-func valueEnd(b []byte, i int) int {
-	for depth := 0; i < len(b); {
-		switch b[i] {
-		case '"':
-			i = stringEnd(b, i)
-		case '{', '[':
-			depth++
-			i++
-		case '}', ']':
-			depth--
-			i++
-		case '/', ' ', '\t', '\r', '\n', ',', ':':
-			if b[i] == ':' {
-				i++
-			} else {
-				i = gapEnd(b, i)
-			}
-			continue
-		default: // a number or a name such as true
-			for i < len(b) && bytes.IndexByte([]byte(",:]}/ \t\r\n"), b[i]) < 0 {
-				i++
-			}
-		}
-		if depth == 0 {
-			return i
-		}
-	}
-	return i
 }

@@ -3,62 +3,134 @@ package filestore
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
 	"pickup"
 )
 
-// claim is what keeps a second server from the file: a lock file in its
-// folder. The lock is the kernel's, so it ends with the process however that
-// ends; the text in it tells people who holds it.
+// claim is what keeps a second server from the file: a lock on a file in its
+// folder, and one on the file itself for servers that see it in another folder,
+// through a mount. The locks are the kernel's, so they end with the process
+// however that ends; the text in the lock file tells people who holds it.
 type claim struct {
-	file *os.File // nil: none
+	file    *os.File // L; nil: none
+	journal *os.File // the same for the folder of the redo record
+	inode   *os.File // the file itself; nil: it is absent, or there are no locks here
+	writes  bool     // inode is open for writing
 }
 
-// claimLocked takes the file for us, or fails with pickup.ErrInUse.
-func (s *Store) claimLocked() error {
+// claimLocked is S1: it takes the file for us, or fails with pickup.ErrInUse.
+func (s *Store) claimLocked() (err error) {
+	s.claim.file, err = s.lockFileLocked(s.beside(".lock"))
+	if err == nil && s.o.JournalDir != "" {
+		s.claim.journal, err = s.lockFileLocked(s.journal(".lock"))
+	}
+	if err != nil {
+		return err
+	}
+	if s.claimInodeLocked() == errTaken {
+		return fmt.Errorf("%w: another server, which sees it under another path, holds %s", pickup.ErrInUse, s.path)
+	}
+	return nil
+}
+
+// lockFileLocked makes and locks a lock file. It returns nil where the folder
+// allows none.
+func (s *Store) lockFileLocked(path string) (*os.File, error) {
+	sys := &s.o.sys
 	for {
-		f, err := os.OpenFile(s.beside(".lock"), os.O_RDWR|os.O_CREATE, 0o600)
+		f, err := sys.open(path, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
-			s.notice("no lock on %s: %v", s.path, cause(err))
-			return nil
+			return nil, nil // a folder that we may not write: S2 says so
 		}
-		if err := lockFile(f); err != nil {
-			defer f.Close()
-			if !errors.Is(err, errLocked) {
-				s.notice("no lock on %s: %v", s.path, err)
-				return nil
+		if err := sys.lock(f); err != nil {
+			defer sys.close(f)
+			if err != errTaken {
+				s.notice("no other server can be kept from %s: %v", s.path, err)
+				sys.remove(path)
+				return nil, nil
 			}
-			b := make([]byte, 200)
-			n, _ := f.Read(b)
-			holder := strings.TrimSpace(string(b[:n]))
-			if holder == "" {
-				holder = "another server"
-			}
-			return fmt.Errorf("%w: %s holds %s", pickup.ErrInUse, holder, s.path)
+			holder, _ := io.ReadAll(io.LimitReader(f, 200))
+			return nil, fmt.Errorf("%w: %s is held by %s", pickup.ErrInUse, s.path, orElse(strings.TrimSpace(string(holder)), "another server"))
 		}
 		// The last holder may have removed the file between our open and our
 		// lock; then the lock is on a file that nobody else will find.
-		mine, err1 := f.Stat()
-		named, err2 := os.Stat(f.Name())
+		mine, err1 := sys.fstat(f)
+		named, err2 := sys.stat(path)
 		if err1 != nil || err2 != nil || !os.SameFile(mine, named) {
-			f.Close()
+			sys.close(f)
 			continue
 		}
 		host, _ := os.Hostname()
-		f.Truncate(0)
-		fmt.Fprintf(f, "process %d on %s\n", os.Getpid(), host)
-		s.claim.file = f
-		return nil
+		sys.truncate(f, 0)
+		sys.writeAt(f, fmt.Appendf(nil, "process %d on %s\n", os.Getpid(), host), 0)
+		return f, nil
 	}
 }
 
-// release gives the file free.
-func (c *claim) release() error {
-	if c.file == nil {
+func orElse(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// claimInodeLocked locks the file that is in place now. It returns errTaken
+// where another server has it.
+func (s *Store) claimInodeLocked() error {
+	if !s.o.touches() || s.holdsInodeLocked() {
 		return nil
 	}
-	err := os.Remove(c.file.Name()) // while it is locked, so that it is ours
-	return errors.Join(err, c.file.Close())
+	sys := &s.o.sys
+	flag := os.O_RDONLY // our own descriptor must not look like a writer
+	if s.mode == inPlace {
+		flag = os.O_RDWR // it is the one that writes
+	}
+	s.claim.replaceInode(sys, nil)
+	f, err := sys.open(s.real, flag, 0)
+	if err != nil {
+		return err
+	}
+	if err := sys.lock(f); err == errTaken {
+		sys.close(f)
+		return err
+	}
+	s.claim.replaceInode(sys, f)
+	s.claim.writes = flag == os.O_RDWR
+	return nil
+}
+
+// holdsInodeLocked reports whether the file that is in place is locked by us,
+// with a descriptor of the right kind.
+func (s *Store) holdsInodeLocked() bool {
+	if s.claim.inode == nil || s.claim.writes != (s.mode == inPlace) {
+		return false
+	}
+	held, err1 := s.o.sys.fstat(s.claim.inode)
+	info, err2 := s.o.sys.stat(s.real)
+	return err1 == nil && err2 == nil && os.SameFile(held, info)
+}
+
+// replaceInode gives the lock on the old inode free.
+func (c *claim) replaceInode(sys *calls, f *os.File) {
+	if c.inode != nil {
+		sys.close(c.inode)
+	}
+	c.inode, c.writes = f, false
+}
+
+// releaseLocked gives the file free.
+func (s *Store) releaseLocked() error {
+	sys := &s.o.sys
+	s.claim.replaceInode(sys, nil)
+	var errs []error
+	for _, f := range []*os.File{s.claim.file, s.claim.journal} {
+		if f != nil { // removed while it is locked, so that it is ours
+			errs = append(errs, sys.remove(f.Name()), sys.close(f))
+		}
+	}
+	s.claim = claim{}
+	return errors.Join(errs...)
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"time"
 
 	"pickup"
 )
@@ -19,70 +18,118 @@ var (
 	errMoving = errors.New("the file is being written")
 )
 
+// errDetached says that the file that a mount shows has no name any more.
+var errDetached = fmt.Errorf("%w: the mounted file was replaced on the host, and the new one cannot be seen from here: mount its folder instead of the file, or restart", pickup.ErrReadOnly)
+
+// mayPass reports whether err is a state that a save by hand goes through.
+func mayPass(err error) bool {
+	return errors.Is(err, errEmpty) || errors.Is(err, errMoving) ||
+		errors.Is(err, fs.ErrNotExist) || errors.Is(err, pickup.ErrBroken)
+}
+
 // lookLocked compares the file with what the store knows of it and takes over
 // what it finds there. An error says why the file cannot be read now; what the
 // store serves then stays as it is.
 func (s *Store) lookLocked() error {
+	if s.torn {
+		if _, err := s.redoLocked(); err != nil {
+			return s.unreadableLocked(content{}, err)
+		}
+	}
 	info, err := s.o.sys.stat(s.path)
-	if err == nil && same(info, s.disk.info) && s.doc != nil {
+	if err != nil {
+		return s.unreadableLocked(content{}, cause(err))
+	}
+	if s.doc != nil && links(info) == 0 {
+		return s.unreadableLocked(content{info: info}, errDetached)
+	}
+	if s.doc != nil && s.disk.is(info) {
 		s.readableLocked()
 		return nil
 	}
-	if err == nil && s.unread.err != nil && same(info, s.unread.info) {
-		return s.unreadableLocked(info, s.unread.err) // known, and as bad as before
+	if s.unread.err != nil && s.unread.state.is(info) {
+		return s.unreadableLocked(s.unread.state, s.unread.err) // as bad as before
 	}
+	data, c, err := s.readFile(s.path)
 	if err != nil {
-		return s.unreadableLocked(nil, cause(err))
+		return s.unreadableLocked(c, err)
 	}
-	data, info, err := s.readLocked(info)
-	if err != nil {
-		return s.unreadableLocked(info, err)
-	}
-	h := sumOf(data)
-	if s.doc != nil && s.disk.info != nil && h == s.disk.sum {
-		s.disk.info = info
+	if s.doc != nil && s.disk.info != nil && c.sum == s.disk.sum {
+		s.disk = c
 		s.readableLocked()
 		return nil
 	}
 	doc, err := parseDocument(s.path, data, s.o.idMember)
-	if err != nil {
-		return s.unreadableLocked(info, err)
+	if err != nil && s.doc == nil && !s.writesLocked() {
+		if mended, ok := mend(data); ok { // another server's, or not ours to mend
+			doc, err = parseDocument(s.path, mended, s.o.idMember)
+		}
 	}
-	s.takeOverLocked(doc, content{info, h})
+	if err != nil {
+		return s.unreadableLocked(c, err)
+	}
+	if s.doc != nil && !s.finishedLocked(c) {
+		return s.unreadableLocked(content{}, errMoving)
+	}
+	s.takeOverLocked(doc, c)
 	return nil
 }
 
-// readLocked returns the bytes of the file, all from one state of it.
-func (s *Store) readLocked(info os.FileInfo) ([]byte, os.FileInfo, error) {
+// finishedLocked reports whether whoever wrote c, which parses, is done. A
+// writer who does not cut the file off first passes through states that parse
+// and mix the old text with the new.
+func (s *Store) finishedLocked(c content) bool {
+	if s.mode != inPlace && s.whoWrites(s.real) == nobody {
+		return true
+	}
+	now := s.o.now()
+	return now.Sub(c.info.ModTime()) >= quietAfter ||
+		s.unread.err != nil && now.Sub(s.unread.since) >= quietAtMost // a clock that is not ours
+}
+
+// readFile returns the bytes of a file, all from one state of it. With an error
+// it returns the state that the error is about, which is none where the next
+// try may have another outcome in the same state.
+func (s *Store) readFile(path string) ([]byte, content, error) {
+	info, err := s.o.sys.stat(path)
+	if err != nil {
+		return nil, content{}, cause(err)
+	}
 	switch {
 	case info.IsDir():
-		return nil, info, fmt.Errorf("%w: %s is a folder, not a file (Docker makes one where a file to mount does not exist: remove it and create the file first)", pickup.ErrShape, s.path)
+		return nil, content{}, fmt.Errorf("%w: %s is a folder, not a file (Docker makes a folder where a file to mount does not exist: remove it and create the file first)", pickup.ErrShape, s.path)
 	case !info.Mode().IsRegular():
-		return nil, info, fmt.Errorf("%w: %s is no regular file", pickup.ErrShape, s.path)
+		return nil, content{}, fmt.Errorf("%w: %s is no regular file", pickup.ErrShape, s.path)
 	case info.Size() == 0:
-		return nil, info, errEmpty
+		return nil, content{info: info, sum: sumOf(nil), sure: sureAt(info, s.o.now())}, errEmpty
 	}
-	f, err := s.o.sys.open(s.path, os.O_RDONLY, 0)
+	f, err := s.o.sys.open(path, os.O_RDONLY, 0)
 	if err != nil {
-		return nil, info, cause(err)
+		return nil, content{}, cause(err)
 	}
 	defer s.o.sys.close(f)
-	before, err := f.Stat()
+	return s.readOpen(f)
+}
+
+// readOpen is readFile of an open file.
+func (s *Store) readOpen(f *os.File) ([]byte, content, error) {
+	before, err := s.o.sys.fstat(f)
 	if err != nil {
-		return nil, info, cause(err)
+		return nil, content{}, cause(err)
 	}
 	data, err := s.readAll(f, before.Size())
 	if err != nil {
-		return nil, nil, cause(err)
+		return nil, content{}, cause(err)
 	}
-	after, err := f.Stat()
+	now := s.o.now() // before the stat: a write between the two is no later than now
+	after, err := s.o.sys.fstat(f)
 	if err != nil {
-		return nil, nil, cause(err)
+		return nil, content{}, cause(err)
 	}
 	if !same(before, after) || int64(len(data)) != after.Size() {
-		return nil, nil, errMoving
+		return nil, content{}, errMoving
 	}
-	return data, after, nil
+	return data, content{after, sumOf(data), sureAt(after, now)}, nil
 }
 
 func (s *Store) readAll(f *os.File, size int64) ([]byte, error) {
@@ -91,7 +138,7 @@ func (s *Store) readAll(f *os.File, size int64) ([]byte, error) {
 		if len(data) == cap(data) {
 			data = append(data, 0)[:len(data)]
 		}
-		n, err := s.o.sys.read(f, data[len(data):cap(data)])
+		n, err := s.o.sys.readAt(f, data[len(data):cap(data)], int64(len(data)))
 		data = data[:len(data)+n]
 		if err == io.EOF {
 			return data, nil
@@ -102,19 +149,31 @@ func (s *Store) readAll(f *os.File, size int64) ([]byte, error) {
 	}
 }
 
-// takeOverLocked makes doc, which somebody else wrote, what the store serves.
+// takeOverLocked makes doc, which an edit made, what the store serves.
 func (s *Store) takeOverLocked(doc *document, c content) {
-	first := s.doc == nil
-	s.doc, s.disk = doc, c
-	if !first {
-		s.rev++
-		s.o.Log.Info("loaded an edit of " + s.path)
-		s.feed.Publish(pickup.Batch{Rev: s.rev, Reset: true})
-	}
+	before := s.doc
+	s.doc, s.disk, s.doubt, s.like = doc, c, nil, c.info
 	s.readableLocked()
+	if before == nil {
+		s.since.begin(doc)
+		return
+	}
+	if real, err := s.o.sys.resolve(s.path); err == nil {
+		s.real = real // a symlink on the way may point elsewhere now
+	}
+	s.claimInodeLocked()
+	s.rev++
+	s.merged = s.rev
+	s.feed.Publish(pickup.Batch{Rev: s.rev, Reset: true})
+	s.o.Log.Info("loaded an edit of " + s.path)
+	if undone := s.since.undone(before, doc); len(undone) > 0 {
+		s.o.Log.Warn("the edit of "+s.path+" undoes changes that were made through the server since the file was last loaded",
+			"records", len(undone), "ids", firstOf(undone, 20))
+	}
+	s.since.begin(doc)
 }
 
-// readableLocked ends the time in which the file could not be read.
+// readableLocked ends a time in which the file could not be read.
 func (s *Store) readableLocked() {
 	s.unread = unread{}
 	if s.trouble != nil {
@@ -124,17 +183,17 @@ func (s *Store) readableLocked() {
 	}
 }
 
-// unreadableLocked notes that the state info of the file cannot be served, and
-// tells the watchers once it has lasted.
-func (s *Store) unreadableLocked(info os.FileInfo, err error) error {
+// unreadableLocked notes that a state of the file cannot be served, and tells
+// the watchers once that has lasted.
+func (s *Store) unreadableLocked(c content, err error) error {
 	if s.unread.err == nil {
 		s.unread.since = s.o.now()
 	}
-	s.unread.err, s.unread.info = err, info
-	if s.doc == nil || s.o.now().Sub(s.unread.since) < graceRead {
+	s.unread.err, s.unread.state = err, c
+	if s.doc == nil || mayPass(err) && s.o.now().Sub(s.unread.since) < graceRead {
 		return err
 	}
-	told := s.refusalLocked(err)
+	told := s.refusal(err)
 	if s.trouble == nil || s.trouble.Error() != told.Error() {
 		s.trouble = told
 		s.o.Log.Error(told.Error())
@@ -146,35 +205,37 @@ func (s *Store) unreadableLocked(info os.FileInfo, err error) error {
 // wakeLocked makes the watchers look at trouble.
 func (s *Store) wakeLocked() { s.feed.Publish(pickup.Batch{Rev: s.rev}) }
 
-// refusalLocked says to people and callers why the file cannot be used.
-func (s *Store) refusalLocked(err error) error {
-	var broken *pickup.BrokenError
+// refusal says to people and callers why the file cannot be used.
+func (s *Store) refusal(err error) error {
 	switch {
-	case errors.As(err, &broken):
+	case errors.Is(err, pickup.ErrBroken), errors.Is(err, pickup.ErrReadOnly), errors.Is(err, pickup.ErrShape):
 		return err
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w: %s is not there; it may be in the middle of being saved", pickup.ErrBusy, s.path)
+		return fmt.Errorf("%w: %s is not there: it may be in the middle of being saved", pickup.ErrBusy, s.path)
 	case errors.Is(err, errEmpty), errors.Is(err, errMoving):
-		return fmt.Errorf("%w: %s: %w; it may be in the middle of being saved", pickup.ErrBusy, s.path, err)
+		return fmt.Errorf("%w: %s: %w: it may be in the middle of being saved", pickup.ErrBusy, s.path, err)
 	}
 	return fmt.Errorf("%w: %s cannot be read: %w", pickup.ErrBusy, s.path, err)
 }
 
-// settleLocked looks at the file until it can be read. It gives a save that is
-// under way as long as grace, counted from when it was first seen.
-func (s *Store) settleLocked(ctx context.Context, grace time.Duration) error {
+// settleLocked is R1: it looks at the file until the store is at what it
+// holds. A save that is under way gets 2 s from when it was first seen; a file
+// that is still absent then is made again.
+func (s *Store) settleLocked(ctx context.Context) error {
 	for {
 		err := s.lookLocked()
 		if err == nil {
-			return nil
+			return s.resolveDoubtLocked()
 		}
-		if s.o.now().Sub(s.unread.since) >= grace {
-			if errors.Is(err, fs.ErrNotExist) && s.o.now().Sub(s.unread.since) >= graceWrite {
-				s.o.Log.Warn(s.path + " was removed; this write makes it again")
-				s.disk = content{}
-				return nil
+		if !mayPass(err) {
+			return s.refusal(err)
+		}
+		if s.o.now().Sub(s.unread.since) >= graceWrite {
+			if !errors.Is(err, fs.ErrNotExist) {
+				return s.refusal(err)
 			}
-			return s.refusalLocked(err)
+			s.disk = content{sum: sumOf(nil)}
+			return nil
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -183,20 +244,17 @@ func (s *Store) settleLocked(ctx context.Context, grace time.Duration) error {
 	}
 }
 
-// cause returns the part of err that says what happened, without the path: it
-// may reach clients, whom our folders are no concern of.
-func cause(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
+// resolveDoubtLocked ends the doubt that a failed sync left: what the file
+// holds is written once more, as a whole, and if that works it is what the
+// store serves.
+func (s *Store) resolveDoubtLocked() error {
+	if s.doubt == nil {
+		return nil
 	}
-	var link *os.LinkError
-	if errors.As(err, &link) {
-		return link.Err
+	doc := s.doubt
+	if err := s.writeLocked(doc); err != nil {
+		return err
 	}
-	var sys *os.SyscallError
-	if errors.As(err, &sys) {
-		return sys.Err
-	}
-	return err
+	s.takeOverLocked(doc, s.disk)
+	return nil
 }

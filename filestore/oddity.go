@@ -3,6 +3,7 @@ package filestore
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -76,16 +77,18 @@ func (d *document) oddities() []Oddity {
 
 var escapePointer = strings.NewReplacer("~", "~0", "/", "~1")
 
-// odd reports whether there may be oddities: position keys sort first.
+// odd reports whether there may be oddities.
 func (d *document) odd() bool {
-	for _, m := range d.members {
-		if m.array != nil {
-			if key, _, ok := m.array.places.Min(); ok && pickup.IsPositionKey(key) {
-				return true
-			}
-		}
+	return slices.ContainsFunc(d.members, (*member).unaddressed)
+}
+
+// unaddressed reports whether the member has elements that no address reaches.
+func (m *member) unaddressed() bool {
+	if m.array == nil {
+		return false
 	}
-	return false
+	key, _, ok := m.array.places.Min() // position keys sort first
+	return ok && pickup.IsPositionKey(key)
 }
 
 // why says why no URL reaches the element v of a collection whose elements

@@ -24,7 +24,9 @@ type Options struct {
 	Ephemeral bool
 
 	// JournalDir is the folder for the redo record of a file that has to be
-	// written in place. "": the record goes into the file itself.
+	// written in place. It should outlive what the file outlives: in a
+	// container, be a volume. "": the record goes into the file itself, for
+	// the moment of the write.
 	JournalDir string
 
 	// Log takes what people should know: edits that were loaded, broken and
@@ -48,6 +50,9 @@ const (
 	graceWrite  = 2 * time.Second        // until a write that waits for it is refused
 	graceStart  = 10 * time.Second       // until Open gives up on a file that keeps changing
 )
+
+// touches reports whether the store may change anything on the disk.
+func (o Options) touches() bool { return !o.ReadOnly && !o.Ephemeral }
 
 func (o Options) idMember(collection string) string {
 	if o.IDMember == nil {

@@ -1,27 +1,43 @@
 package filestore
 
 import (
+	"errors"
 	"os"
-	"syscall"
+	"runtime"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
 func exchange(a, b string) error {
-	err := unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
-	return linkError("exchange", a, b, err)
+	return renameat2("exchange", a, b, unix.RENAME_EXCHANGE)
 }
 
 func renameNew(from, to string) error {
-	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
-	return linkError("rename", from, to, err)
+	err := renameat2("rename", from, to, unix.RENAME_NOREPLACE)
+	if unsupported(err) {
+		return renameSlowly(from, to)
+	}
+	return err
 }
 
-func linkError(op, from, to string, err error) error {
-	if err == nil {
-		return nil
+func renameat2(op, from, to string, flags uint) error {
+	for {
+		err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, flags)
+		switch err {
+		case nil:
+			return nil
+		case unix.EINTR: // a signal on a network file system
+			continue
+		}
+		return &os.LinkError{Op: op, Old: from, New: to, Err: err}
 	}
-	return &os.LinkError{Op: op, Old: from, New: to, Err: err}
+}
+
+// unsupported reports whether err says that the kernel or the file system does
+// not have the call, rather than that the call failed.
+func unsupported(err error) bool {
+	return errors.Is(err, unix.EINVAL) || errors.Is(err, errors.ErrUnsupported) // ENOSYS, ENOTSUP and the like
 }
 
 func syncDir(dir string) error {
@@ -30,11 +46,72 @@ func syncDir(dir string) error {
 		return err
 	}
 	defer d.Close()
-	return d.Sync()
+	if err := d.Sync(); err != nil && !unsupported(err) { // some FUSE file systems have none
+		return err
+	}
+	return nil
 }
 
-func dress(f *os.File, like os.FileInfo, path string) {
-	if st, ok := like.Sys().(*syscall.Stat_t); ok {
-		f.Chown(int(st.Uid), int(st.Gid))
+func reserve(f *os.File, size int64) error {
+	err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, size)
+	if unsupported(err) {
+		return nil
 	}
+	return err
+}
+
+// copyAttributes gives f the extended attributes of like: ACLs, labels, tags.
+func copyAttributes(f *os.File, like string) {
+	names := make([]byte, 64<<10) // the most that Linux has
+	n, err := unix.Listxattr(like, names)
+	if err != nil {
+		return
+	}
+	value := make([]byte, 64<<10)
+	for name := range strings.SplitSeq(string(names[:n]), "\x00") {
+		if name == "" {
+			continue
+		}
+		if n, err := unix.Getxattr(like, name, value); err == nil {
+			unix.Fsetxattr(int(f.Fd()), name, value[:n], 0)
+		}
+	}
+}
+
+// lease takes a lease of kind on f. The kernel grants one to the file's owner
+// and to who has CAP_LEASE, which root in a container lacks; it may become the
+// owner for the moment, for the file system's eyes only.
+func lease(f *os.File, kind leaseKind) error {
+	arg := map[leaseKind]int{noLease: unix.F_UNLCK, readLease: unix.F_RDLCK, writeLease: unix.F_WRLCK}[kind]
+	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, arg)
+	if err == unix.EACCES {
+		err = leaseAsOwner(f, arg)
+	}
+	if err == unix.EAGAIN {
+		return errTaken
+	}
+	return err
+}
+
+func leaseAsOwner(f *os.File, arg int) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	uid, _, _ := owner(info)
+	runtime.LockOSThread() // the identity is the thread's
+	defer runtime.UnlockOSThread()
+	old, err := unix.SetfsuidRetUid(uid)
+	if err != nil {
+		return err
+	}
+	defer unix.Setfsuid(old)
+	_, err = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, arg)
+	return err
+}
+
+func isMount(path string) bool {
+	var st unix.Statx_t
+	err := unix.Statx(unix.AT_FDCWD, path, 0, 0, &st)
+	return err == nil && st.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT != 0 && st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0
 }

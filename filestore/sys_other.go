@@ -4,21 +4,16 @@ package filestore
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"runtime"
 )
 
+// This system swaps no two names in one step: commits link and rename.
 func exchange(a, b string) error { return errors.ErrUnsupported }
 
-// renameNew leaves a moment between the look and the rename, which the systems
-// that have no such call cannot close.
-func renameNew(from, to string) error {
-	if _, err := os.Lstat(to); err == nil {
-		return &os.LinkError{Op: "rename", Old: from, New: to, Err: fs.ErrExist}
-	}
-	return os.Rename(from, to)
-}
+func renameNew(from, to string) error { return renameSlowly(from, to) }
+
+func unsupported(err error) bool { return errors.Is(err, errors.ErrUnsupported) }
 
 // syncDir makes the names in dir durable. Windows does that by itself and has
 // no call for it.
@@ -34,4 +29,10 @@ func syncDir(dir string) error {
 	return d.Sync()
 }
 
-func dress(f *os.File, like os.FileInfo, path string) {}
+func reserve(f *os.File, size int64) error { return nil }
+
+func copyAttributes(f *os.File, like string) {}
+
+func lease(f *os.File, kind leaseKind) error { return errors.ErrUnsupported }
+
+func isMount(path string) bool { return false }

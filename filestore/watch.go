@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -24,17 +25,14 @@ func (s *Store) Watch(ctx context.Context, after pickup.Rev) iter.Seq2[pickup.Ba
 		defer w.close()
 		var told error
 		for ctx.Err() == nil {
-			w.follow(s.places())
-			s.look(w)
-			batches, ok, more := s.feed.Since(after)
-			trouble, closed := s.state()
-			if closed {
-				return
+			if now := time.Now(); !now.Before(w.due) {
+				w.follow(s.places())
+				if !s.look(w) {
+					return
+				}
+				w.due, w.first = now.Add(w.poll), time.Time{}
 			}
-			if !ok {
-				b := s.batch()
-				batches = []pickup.Batch{b}
-			}
+			batches, more, trouble := s.after(after)
 			if trouble == nil && told != nil && len(batches) == 0 {
 				batches = []pickup.Batch{{Rev: after}}
 			}
@@ -55,25 +53,46 @@ func (s *Store) Watch(ctx context.Context, after pickup.Rev) iter.Seq2[pickup.Ba
 	}
 }
 
-func (s *Store) look(w *watcher) {
+// after returns what a watcher at rev has to be told, and a channel that is
+// closed when there may be more.
+func (s *Store) after(rev pickup.Rev) (batches []pickup.Batch, more <-chan struct{}, trouble error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	batches, ok, more := s.feed.Since(rev)
+	switch {
+	case s.closed:
+		return nil, more, s.trouble
+	case !ok:
+		batches = []pickup.Batch{s.batchLocked()}
+	}
+	return batches, more, s.trouble
+}
+
+// look does what is to be done while nobody commits, and tells w how soon to
+// come back. It reports false when the store is closed.
+func (s *Store) look(w *watcher) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return
+		return false
 	}
-	w.hurry = s.lookLocked() != nil && s.o.now().Sub(s.unread.since) < graceRead
-}
-
-func (s *Store) batch() pickup.Batch {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.batchLocked()
-}
-
-func (s *Store) state() (trouble error, closed bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.trouble, s.closed
+	s.tendLocked()
+	err := s.lookLocked()
+	s.dropLocked(false)
+	if s.doubt != nil {
+		s.resolveDoubtLocked() // the next try is the next poll
+	}
+	s.syncJournalLocked()
+	w.poll = pollEvery
+	switch {
+	case err != nil && s.trouble == nil:
+		w.poll = retryAfter
+	case len(s.displaced) > 1 || len(s.displaced) == 1 && s.displaced[0].open:
+		w.poll = pollOnly
+	case w.events == nil:
+		w.poll = pollOnly
+	}
+	return true
 }
 
 // places returns the folder of the path as it was given, the real folder, and
@@ -88,20 +107,23 @@ func (s *Store) places() []string {
 type watcher struct {
 	events *fsnotify.Watcher // nil: there are none to be had
 	names  map[string]bool   // base names that concern us
-	hurry  bool              // the file was seen in the middle of a save
+	prev   string            // how the names of displaced files begin
+	poll   time.Duration     // from one look to the next, without an event
+	due    time.Time         // when to look
+	first  time.Time         // the first event since the last look
 }
 
 func (s *Store) newWatcher() *watcher {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := &watcher{names: map[string]bool{
+	w := &watcher{prev: filepath.Base(s.beside(".prev-")), names: map[string]bool{
 		filepath.Base(s.path): true,
 		filepath.Base(s.real): true,
 		"..data":              true, // how Kubernetes swaps the files of a ConfigMap
 	}}
 	events, err := fsnotify.NewWatcher()
 	if err != nil {
-		s.o.Log.Warn("no file events to be had, looking four times a second instead", "cause", err)
+		s.o.Log.Warn("no file events to be had, looking at "+s.path+" four times a second instead", "cause", err)
 		return w
 	}
 	w.events = events
@@ -126,44 +148,43 @@ func (w *watcher) follow(places []string) {
 }
 
 // wait returns when it is time to look: the file was touched and is quiet
-// again, a poll is due, more is closed, or ctx is done.
+// again, or a poll is due. It returns earlier when more is closed or ctx is
+// done.
 func (w *watcher) wait(ctx context.Context, more <-chan struct{}) {
-	poll := pollEvery
 	var events chan fsnotify.Event
 	var errs chan error
 	if w.events != nil {
 		events, errs = w.events.Events, w.events.Errors
-	} else {
-		poll = pollOnly
 	}
-	if w.hurry {
-		poll = retryAfter
-	}
-	due := time.NewTimer(poll)
-	defer due.Stop()
-	var quiet <-chan time.Time
-	var latest time.Time // when to look although it is not quiet
 	for {
+		timer := time.NewTimer(time.Until(w.due))
 		select {
 		case <-ctx.Done():
 			return
 		case <-more:
 			return
-		case <-due.C:
-			return
-		case <-quiet:
+		case <-timer.C:
 			return
 		case <-errs: // events were lost
+			w.due = time.Time{}
 			return
 		case e := <-events:
-			if !w.names[filepath.Base(e.Name)] {
-				continue
-			}
-			now := time.Now()
-			if latest.IsZero() {
-				latest = now.Add(quietAtMost)
-			}
-			quiet = time.After(min(quietAfter, latest.Sub(now)))
+			w.touched(filepath.Base(e.Name), time.Now())
 		}
+	}
+}
+
+// touched puts the look off until the file called name is quiet, or brings it
+// forward to then.
+func (w *watcher) touched(name string, now time.Time) {
+	if !w.names[name] && !strings.HasPrefix(name, w.prev) {
+		return
+	}
+	if w.first.IsZero() {
+		w.first = now
+	}
+	w.due = now.Add(quietAfter)
+	if latest := w.first.Add(quietAtMost); latest.Before(w.due) {
+		w.due = latest
 	}
 }

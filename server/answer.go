@@ -3,6 +3,7 @@ package server
 import (
 	"net/http"
 	"strconv"
+	"sync"
 
 	"github.com/gin-gonic/gin"
 )
@@ -24,13 +25,24 @@ func send(c *gin.Context, status int, contentType string, body []byte) {
 	_, _ = c.Writer.Write(body)
 }
 
-// show answers a GET. A cache may keep the answer, for this client alone, and
-// asks before it uses it again.
-func (k *call) show(body []byte) error {
+// buffers holds *[]byte for bodies, so that a list does not grow one each time.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+const maxPooled = 4 << 20 // bytes; a greater buffer is left to the collector
+
+// show answers a GET with what body appends. A cache may keep the answer, for
+// this client alone, and asks before it uses it again.
+func (k *call) show(body func(b []byte) []byte) error {
 	h := k.Writer.Header()
 	h["Cache-Control"] = []string{"private, no-cache"}
 	h["Vary"] = []string{"Authorization, Origin, Accept"}
-	send(k.Context, http.StatusOK, jsonType, append(body, '\n'))
+	buffer := buffers.Get().(*[]byte)
+	b := append(body((*buffer)[:0]), '\n')
+	send(k.Context, http.StatusOK, jsonType, b)
+	if cap(b) <= maxPooled {
+		*buffer = b
+		buffers.Put(buffer)
+	}
 	return nil
 }
 

@@ -6,8 +6,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -32,7 +30,6 @@ func (k *call) body() (*body, error) {
 		return nil, err
 	}
 	if k.Request.ContentLength > k.MaxBody {
-		k.Header("Connection", "close") // so that nobody waits for the rest
 		return nil, tooLarge(k.MaxBody)
 	}
 	text, err := io.ReadAll(http.MaxBytesReader(k.Writer, k.Request.Body, k.MaxBody))
@@ -68,6 +65,7 @@ func parseBody(text []byte) (*body, error) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(text)) // a *bytes.Buffer is read in place
 	begin := int64(0)                                 // of the object that is being read
 	other := ""                                       // the pointer of an element that is no object
+	limit := ""                                       // what is beyond one; told if the rest is valid
 	for values := 0; ; {
 		before, done := dec.InputOffset(), values > 0 && dec.StackDepth() == 0
 		token, err := dec.ReadToken()
@@ -78,7 +76,7 @@ func parseBody(text []byte) (*body, error) {
 			return nil, syntaxError(text, dec, err)
 		}
 		if done { // the decoder would read one value after the other
-			return nil, invalidAt(text, before+space(text[before:]), "there is something behind the end of the value")
+			return nil, behindEnd(text, before)
 		}
 		after, depth := dec.InputOffset(), dec.StackDepth()
 		container, n := dec.StackIndex(depth)
@@ -93,11 +91,11 @@ func parseBody(text []byte) (*body, error) {
 		case depth > maxDepth:
 			return nil, invalidAt(text, after-1, "it is nested deeper than 256 levels")
 		case name && size > maxName && len(token.String()) > maxName:
-			return nil, wrongShape("a member's name is longer than 1024 bytes")
+			limit = "a member's name is longer than 1024 bytes"
 		case name:
 			continue
 		case kind == '0' && size > maxNumber && len(token.String()) > maxNumber:
-			return nil, wrongShape("a number has more than 1000 digits")
+			limit = "a number has more than 1000 digits"
 		case kind == '{' && (depth == 1 || depth == 2 && b.array):
 			begin = after - 1
 		case kind == '[' && depth == 1:
@@ -110,6 +108,8 @@ func parseBody(text []byte) (*body, error) {
 		}
 	}
 	switch {
+	case limit != "":
+		return nil, wrongShape(limit)
 	case other != "":
 		return nil, wrongShapeAt(other, "a record is a JSON object, as in {\"title\": \"Vet\"}")
 	case !b.array && len(b.objects) == 0:
@@ -118,32 +118,4 @@ func parseBody(text []byte) (*body, error) {
 		return nil, wrongShape("the array is empty: it has to hold an object")
 	}
 	return b, nil
-}
-
-// space returns the length of the white space that text begins with.
-func space(text []byte) int64 {
-	return int64(len(text) - len(bytes.TrimLeft(text, " \t\r\n")))
-}
-
-// syntaxError returns the problem for what the decoder refused.
-func syntaxError(text []byte, dec *jsontext.Decoder, err error) error {
-	at, reason := dec.InputOffset(), err.Error()
-	var syntax *jsontext.SyntacticError
-	if errors.As(err, &syntax) {
-		at, reason = syntax.ByteOffset, syntax.Err.Error()
-	}
-	switch {
-	case errors.Is(err, jsontext.ErrDuplicateName):
-		reason = "the member " + clip(string(appendString(nil, syntax.JSONPointer.LastToken()))) + " stands twice in one object"
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		at, reason = int64(len(text)), "it ends before it is complete"
-	}
-	return invalidAt(text, at, clip(strings.TrimPrefix(reason, "jsontext: ")))
-}
-
-// invalidAt returns the problem for invalid JSON at an offset of text.
-func invalidAt(text []byte, at int64, reason string) error {
-	head := text[:min(at, int64(len(text)))]
-	line := bytes.LastIndexByte(head, '\n') + 1
-	return invalidJSON(1+bytes.Count(head, []byte("\n")), 1+utf8.RuneCount(head[line:]), reason)
 }

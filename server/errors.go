@@ -35,7 +35,7 @@ func problemOf(err error) (p *problem, cause error) {
 	case errors.As(err, &query):
 		return badParameter(query.Parameter, query.Detail), nil
 	case errors.Is(err, pickup.ErrShape):
-		return wrongShape(strings.TrimSuffix(err.Error(), ": "+pickup.ErrShape.Error())), nil
+		return wrongShape(reasonOf(err, pickup.ErrShape)), nil
 	case errors.As(err, &broken):
 		return retry(http.StatusServiceUnavailable, fmt.Sprintf(
 			"The file does not parse since it was last edited: %s:%d:%d: %s. Reads go on from its last good state; writes wait until it is repaired.",
@@ -51,7 +51,7 @@ func problemOf(err error) (p *problem, cause error) {
 	case errors.Is(err, pickup.ErrUnsure):
 		return &problem{status: http.StatusInternalServerError, detail: "Stored, durability unknown: the disk did not confirm the change. Read it back before you repeat it."}, err
 	case errors.Is(err, pickup.ErrReadOnly):
-		return retry(http.StatusServiceUnavailable, "The file cannot be written at present. Nothing was changed."), err
+		return retry(http.StatusServiceUnavailable, "The file cannot be written at present. Nothing was changed."+adviceOf(err)), err
 	case errors.Is(err, pickup.ErrBusy), errors.Is(err, pickup.ErrConflict):
 		return retry(http.StatusServiceUnavailable, "The file is being saved, or too many writes wait. Nothing was changed; try again."), err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -60,8 +60,24 @@ func problemOf(err error) (p *problem, cause error) {
 	return &problem{status: http.StatusInternalServerError, detail: "Something went wrong on this side. The log has the cause, under the id in X-Request-Id."}, err
 }
 
+// reasonOf returns what an error says of itself, without the sentinel at its
+// end.
+func reasonOf(err, sentinel error) string {
+	return strings.TrimSuffix(err.Error(), ": "+sentinel.Error())
+}
+
+// adviceOf returns what the operator can do about an error, to follow a
+// sentence.
+func adviceOf(err error) string {
+	var advice *pickup.AdviceError
+	if errors.As(err, &advice) {
+		return " " + sentence(advice.Advice)
+	}
+	return ""
+}
+
 func faultsFound(e *pickup.FaultError) *problem {
-	p := &problem{status: http.StatusUnprocessableEntity, detail: "The body breaks a rule of the schema. Nothing was stored."}
+	p := &problem{status: http.StatusUnprocessableEntity, detail: "The body breaks a rule. Nothing was stored."}
 	if errors.Is(e, pickup.ErrExists) {
 		p.status, p.detail = http.StatusConflict, "A value that has to be the only one of its kind is taken. Nothing was stored."
 	}
@@ -89,13 +105,13 @@ func wrongShape(detail string) *problem {
 }
 
 func wrongShapeAt(pointer, detail string) *problem {
-	p := wrongShape("the body has the wrong shape")
+	p := wrongShape(detail)
 	p.errors = []fault{{"pointer", pointer, detail}}
 	return p
 }
 
 func badParameter(name, detail string) *problem {
-	p := &problem{status: http.StatusBadRequest, detail: "A parameter of the URL cannot be used."}
+	p := &problem{status: http.StatusBadRequest, detail: sentence(fmt.Sprintf("parameter %q: %s", clip(name), detail))}
 	p.errors = []fault{{"parameter", name, detail}}
 	return p
 }
@@ -151,7 +167,8 @@ func readOnly(allow string) *problem {
 }
 
 func tooLarge(most int64) *problem {
-	return &problem{status: http.StatusRequestEntityTooLarge, detail: "The body is larger than " + strconv.FormatInt(most, 10) + " bytes."}
+	p := &problem{status: http.StatusRequestEntityTooLarge, detail: "The body is larger than " + strconv.FormatInt(most, 10) + " bytes."}
+	return p.with("Connection", "close") // so that nobody waits for the rest to pass
 }
 
 func tooManyValues(most int) *problem {

@@ -38,8 +38,12 @@ func (l *faultList) err() error {
 }
 
 // faults returns err with the pointers of its faults leading into a body of one
-// object as it was sent.
+// object as it was sent. That the body is an object is known by now, so its
+// shape can be wrong in the id alone.
 func (b *body) faults(err error) error {
+	if errors.Is(err, pickup.ErrShape) {
+		return wrongShapeAt(b.pointer(0, "/id"), reasonOf(err, pickup.ErrShape))
+	}
 	var l faultList
 	if err := l.add(b, 0, err); err != nil {
 		return err

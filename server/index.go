@@ -9,7 +9,11 @@ import (
 // index answers GET /: what there is and where. Members in the order of the
 // file; count is the number of records.
 func (k *call) index() error {
-	b := appendString([]byte(`{"name":"pickup","version":`), k.Version)
+	return k.show(k.appendIndex)
+}
+
+func (k *call) appendIndex(b []byte) []byte {
+	b = appendString(append(b, `{"name":"pickup","version":`...), k.Version)
 	b = append(b, `,"collections":[`...)
 	b = k.appendLinks(b, pickup.Array)
 	b = append(b, `],"objects":[`...)
@@ -18,8 +22,7 @@ func (k *call) index() error {
 	if kind, ok := k.snap.Kind("db"); !ok || kind == pickup.Other {
 		b = append(b, `{"name":"db","href":"/db"},`...)
 	}
-	b = append(b, `{"name":"livez","href":"`+livezPath+`"},{"name":"readyz","href":"`+readyzPath+`"}]}`...)
-	return k.show(b)
+	return append(b, `{"name":"livez","href":"`+livezPath+`"},{"name":"readyz","href":"`+readyzPath+`"}]}`...)
 }
 
 func (k *call) appendLinks(b []byte, kind pickup.Kind) []byte {
@@ -43,4 +46,4 @@ func (k *call) appendLinks(b []byte, kind pickup.Kind) []byte {
 
 // database answers GET /db: all top-level members, "$schema" and scalars among
 // them.
-func (k *call) database() error { return k.show(k.snap.AppendJSON(nil)) }
+func (k *call) database() error { return k.show(k.snap.AppendJSON) }

@@ -52,7 +52,7 @@ func (p *problem) with(header, value string) *problem {
 func (p *problem) json() []byte {
 	title := p.title
 	if title == "" {
-		title = http.StatusText(p.status)
+		title = phrase(p.status)
 	}
 	b := appendString([]byte(`{"type":"about:blank","title":`), title)
 	b = appendInt(append(b, `,"status":`...), p.status)
@@ -61,31 +61,37 @@ func (p *problem) json() []byte {
 		b = appendInt(append(b, `,"line":`...), p.line)
 		b = appendInt(append(b, `,"column":`...), p.column)
 	}
-	for i, f := range p.errors {
-		if i == 0 {
-			b = append(b, `,"errors":[{`...)
-		} else {
-			b = append(b, `,{`...)
+	if len(p.errors) > 0 {
+		b = append(b, `,"errors":[`...)
+		for _, f := range p.errors {
+			b = appendString(append(appendString(append(b, '{'), f.where), ':'), f.what)
+			b = appendString(append(b, `,"detail":`...), f.detail)
+			b = append(b, '}', ',')
 		}
-		b = appendString(append(appendString(b, f.where), ':'), f.what)
-		b = appendString(append(b, `,"detail":`...), f.detail)
-		b = append(b, '}')
+		b[len(b)-1] = ']' // in place of the last comma
 	}
-	if p.errors != nil {
-		b = append(b, ']')
-	}
-	for i, name := range p.collections {
-		if i == 0 {
-			b = append(b, `,"collections":[`...)
-		} else {
-			b = append(b, ',')
+	if len(p.collections) > 0 {
+		b = append(b, `,"collections":[`...)
+		for _, name := range p.collections {
+			b = append(appendString(b, name), ',')
 		}
-		b = appendString(b, name)
-	}
-	if p.collections != nil {
-		b = append(b, ']')
+		b[len(b)-1] = ']'
 	}
 	return append(b, '}', '\n')
+}
+
+// phrase returns a status's reason phrase as RFC 9110 section 15 has it;
+// net/http keeps the older names of three.
+func phrase(status int) string {
+	switch status {
+	case http.StatusRequestEntityTooLarge:
+		return "Content Too Large"
+	case http.StatusRequestURITooLong:
+		return "URI Too Long"
+	case http.StatusUnprocessableEntity:
+		return "Unprocessable Content"
+	}
+	return http.StatusText(status)
 }
 
 // fail answers with the problem that err is, and logs what the client is not
@@ -93,7 +99,7 @@ func (p *problem) json() []byte {
 func (s *server) fail(c *gin.Context, err error) {
 	p, cause := problemOf(err)
 	if cause != nil {
-		s.Log.LogAttrs(c, slog.LevelError, "request failed",
+		s.Log.LogAttrs(c.Request.Context(), slog.LevelError, "request failed",
 			slog.String("id", requestIDOf(c)), slog.String("method", c.Request.Method),
 			slog.String("path", c.Request.URL.Path), slog.Any("error", cause))
 	}
@@ -121,12 +127,10 @@ func servable(s *pickup.Snapshot) []string {
 // is the index, and _ belongs to the service itself.
 func hasPath(name string) bool { return name != "" && name != "_" }
 
-// appendString appends s as a JSON string.
+// appendString appends s as a JSON string, with the replacement character for
+// what is no UTF-8.
 func appendString(b []byte, s string) []byte {
-	b, err := jsontext.AppendQuote(b, s)
-	if err != nil { // invalid UTF-8: the replacement character stands for it
-		b, _ = jsontext.AppendQuote(b, strings.ToValidUTF8(s, "\uFFFD"))
-	}
+	b, _ = jsontext.AppendQuote(b, s) // the error only tells of the replacement
 	return b
 }
 

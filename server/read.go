@@ -17,7 +17,7 @@ func (k *call) list() error {
 	if err != nil {
 		return err
 	}
-	return k.show(appendRecords(nil, records))
+	return k.show(func(b []byte) []byte { return appendRecords(b, records) })
 }
 
 // read answers GET /schedules/4. It takes the parameters of a list; those that
@@ -30,7 +30,7 @@ func (k *call) read() error {
 	if err != nil {
 		return noRecord(k.snap, k.name, k.id)
 	}
-	return k.show(append([]byte(nil), r.Value...))
+	return k.show(func(b []byte) []byte { return append(b, r.Value...) })
 }
 
 // readObject answers GET on a singular resource.
@@ -39,7 +39,7 @@ func (k *call) readObject() error {
 	if err != nil {
 		return err
 	}
-	return k.show(append([]byte(nil), v...))
+	return k.show(func(b []byte) []byte { return append(b, v...) })
 }
 
 // listChildren answers GET /drivers/2/schedules: those whose driverId is the
@@ -61,7 +61,7 @@ func (k *call) listChildren() error {
 	if err != nil {
 		return err
 	}
-	return k.show(appendRecords(nil, func(yield func(*pickup.Record) bool) {
+	children := func(yield func(*pickup.Record) bool) {
 		for r := range records {
 			// A query compares numbers by value, so that 1.0 finds 1; an id is
 			// the same only where it is spelled the same.
@@ -69,7 +69,8 @@ func (k *call) listChildren() error {
 				return
 			}
 		}
-	}))
+	}
+	return k.show(func(b []byte) []byte { return appendRecords(b, children) })
 }
 
 // appendRecords appends a JSON array of records.

@@ -83,47 +83,54 @@ func (k *call) serve() error {
 // route finds the resource at a path, which is still percent-encoded, and
 // fills in the call's name, id and child.
 func (k *call) route(path string) (*kind, error) {
-	segments := make([]string, 0, 4)
-	for s := range strings.SplitSeq(strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/"), "/") {
+	if path == "/" {
+		return index, nil
+	}
+	segments := strings.SplitN(strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/"), "/", 4)
+	for i, s := range segments {
 		s, err := url.PathUnescape(s)
-		if err != nil || len(segments) == cap(segments) {
+		if err != nil || s == "" {
 			return nil, noResource(k.snap, path)
 		}
-		segments = append(segments, s)
+		segments[i] = s
 	}
-	if segments[0] == "_" {
-		switch path = strings.TrimSuffix(path, "/"); path {
-		case livezPath:
-			return livez, nil
-		case readyzPath:
-			return readyz, nil
+	name := segments[0]
+	if name == "_" {
+		return k.own(path)
+	}
+	what, ok := k.snap.Kind(name)
+	if !ok || what == pickup.Other {
+		if name == "db" && len(segments) == 1 {
+			return database, nil
 		}
+		return nil, noCollection(k.snap, name)
+	}
+	k.name = name
+	switch {
+	case len(segments) == 1 && what == pickup.Object:
+		return singular, nil
+	case len(segments) == 1:
+		return collection, nil
+	case len(segments) > 3 || what == pickup.Object:
 		return nil, noResource(k.snap, path)
 	}
-	what, known := k.snap.Kind(segments[0])
-	if known && what != pickup.Other {
-		k.name = segments[0]
-	}
-	switch n := len(segments); {
-	case path == "/":
-		return index, nil
-	case k.name == "" && n == 1 && segments[0] == "db":
-		return database, nil
-	case k.name == "":
-		return nil, noCollection(k.snap, segments[0])
-	case n == 1 && what == pickup.Array:
-		return collection, nil
-	case n == 1:
-		return singular, nil
-	case n == 2 && what == pickup.Array && segments[1] != "":
-		k.id = segments[1]
+	if k.id = segments[1]; len(segments) == 2 {
 		return record, nil
-	case n == 3 && what == pickup.Array && segments[1] != "":
-		k.id, k.child = segments[1], segments[2]
-		if what, ok := k.snap.Kind(k.child); !ok || what != pickup.Array {
-			return nil, noCollection(k.snap, k.child)
-		}
-		return children, nil
+	}
+	k.child = segments[2]
+	if what, ok := k.snap.Kind(k.child); !ok || what != pickup.Array {
+		return nil, noCollection(k.snap, k.child)
+	}
+	return children, nil
+}
+
+// own finds the service's own resources.
+func (k *call) own(path string) (*kind, error) {
+	switch strings.TrimSuffix(path, "/") {
+	case livezPath:
+		return livez, nil
+	case readyzPath:
+		return readyz, nil
 	}
 	return nil, noResource(k.snap, path)
 }

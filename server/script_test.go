@@ -62,7 +62,7 @@ func runScript(t *testing.T, file string) {
 			got := string(s.db.Snapshot().AppendJSON(nil))
 			if !matches(got, string(data)) {
 				t.Errorf("%s: the database is\n%s\nand not\n%s", file, got, data)
-				archive.Files[i].Data = []byte(got + "\n")
+				archive.Files[i].Data = []byte(layOut(got + "\n"))
 			}
 		case answer != nil && isStatus(section.Name):
 			if diff := answer.diff(section.Name, data); diff != "" {
@@ -97,7 +97,7 @@ type script struct {
 
 func newScript(t *testing.T, archive *txtar.Archive) *script {
 	s := new(script)
-	contents, schema := read(t, "../db.json"), []byte(nil)
+	var contents, schema []byte
 	options := server.Options{Version: "test"}
 header:
 	for _, section := range archive.Files {
@@ -117,7 +117,7 @@ header:
 		s.begin++
 	}
 	if schema == nil && bytes.Contains(contents, []byte(`"./db.schema.json"`)) {
-		schema = read(t, "../db.schema.json")
+		schema = readFile(t, "../db.schema.json")
 	}
 	o := pickup.Options{}
 	if schema != nil {
@@ -250,6 +250,8 @@ func (s *store) fail(t *testing.T, how string) {
 		"broken": &pickup.BrokenError{File: "/home/somebody/family/db.json", Line: 4, Column: 17, Reason: "there is a comma missing"},
 		"full":   fmt.Errorf("write /home/somebody/db.json: %w", pickup.ErrFull),
 		"locked": fmt.Errorf("open /home/somebody/db.json: %w", pickup.ErrReadOnly),
+		"foreign": fmt.Errorf("commit: %w", &pickup.AdviceError{
+			Err: fmt.Errorf("%w: open /home/somebody/db.json", pickup.ErrReadOnly), Advice: "run it with docker run --user 1000:1000"}),
 		"busy":   fmt.Errorf("db.json is empty: %w", pickup.ErrBusy),
 		"unsure": fmt.Errorf("sync /home/somebody: %w", pickup.ErrUnsure),
 		"huge":   fmt.Errorf("db.json: %w", pickup.ErrTooLarge),
@@ -291,6 +293,9 @@ func (a *answer) diff(status string, data []byte) string {
 	if !matches(a.body, body) {
 		return "the body differs"
 	}
+	if strings.Contains(a.header.Get("Content-Type"), "json") && a.body != "" && !jsontext.Value(a.body).IsValid() {
+		return "the body is no JSON"
+	}
 	return ""
 }
 
@@ -299,11 +304,57 @@ func (a *answer) format(data []byte) []byte {
 	var out strings.Builder
 	head, _ := splitAnswer(data)
 	for line := range strings.Lines(head) {
-		name, _, _ := strings.Cut(strings.TrimSpace(line), ":")
-		fmt.Fprintf(&out, "%s: %s\n", name, strings.Join(a.header.Values(name), ", "))
+		name, want, _ := strings.Cut(strings.TrimSpace(line), ":")
+		got := strings.Join(a.header.Values(name), ", ")
+		if matches(got, strings.TrimSpace(want)) {
+			got = strings.TrimSpace(want) // with its <any>
+		}
+		fmt.Fprintf(&out, "%s\n", strings.TrimSpace(name+": "+got))
 	}
-	fmt.Fprintf(&out, "\n%s", a.body)
+	fmt.Fprintf(&out, "\n%s", layOut(a.body))
 	return []byte(out.String())
+}
+
+// layOut puts the members of a long object, and the elements of the arrays in
+// it or of a long array, on lines of their own.
+func layOut(body string) string {
+	if v := jsontext.Value(body); len(body) < 100 || v.Compact() != nil {
+		return body
+	}
+	var out strings.Builder
+	var stack string
+	inString := false
+	for i, c := range body {
+		lines := len(stack) == 1 || stack == "{["
+		if (c == ']' || c == '}') && !inString {
+			if lines {
+				out.WriteString("\n" + strings.Repeat("  ", len(stack)-1))
+			}
+			stack = stack[:len(stack)-1]
+		}
+		out.WriteRune(c)
+		if c == '"' && (i == 0 || body[i-1] != '\\') {
+			inString = !inString
+		}
+		if inString {
+			continue
+		}
+		if c == '[' || c == '{' {
+			if c == '[' && stack != "" && body[i+1] != '{' {
+				stack += "(" // of scalars
+			} else {
+				stack += string(c)
+			}
+			lines = len(stack) == 1 || stack == "{["
+		}
+		switch {
+		case c == ':', c == ',' && !lines:
+			out.WriteString(" ")
+		case strings.ContainsRune(",[{", c) && lines:
+			out.WriteString("\n" + strings.Repeat("  ", len(stack)))
+		}
+	}
+	return out.String()
 }
 
 // splitAnswer separates the headers of an answer from its body.
@@ -327,7 +378,7 @@ func matches(got, want string) bool {
 	if !strings.Contains(want, "<any>") {
 		return got == want
 	}
-	pattern := strings.ReplaceAll(regexp.QuoteMeta(want), "<any>", `[^"]*`)
+	pattern := strings.ReplaceAll(regexp.QuoteMeta(want), "<any>", `(?:[^"\\]|\\.)*`)
 	return regexp.MustCompile("^" + pattern + "$").MatchString(got)
 }
 
@@ -338,7 +389,7 @@ func tidy(s string) string {
 	return strings.TrimSpace(s)
 }
 
-func read(t *testing.T, file string) []byte {
+func readFile(t testing.TB, file string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(file)
 	if err != nil {

@@ -34,9 +34,12 @@ func (k *call) wrote(status int, collection string, b *body, values ...jsontext.
 // has several spellings of a member, the answer has that of the request.
 func (k *call) appendSpelled(dst []byte, collection string, v, sent jsontext.Value) []byte {
 	spelled := make(map[string]string) // by the schema's own name
+	own := make(map[string]bool)       // names that are no second spelling
 	for name := range members(sent) {
-		if canonical, ok := k.db.Schema().Alias(collection, name); ok && canonical != name {
+		if canonical, ok := k.db.Schema().Alias(collection, name); ok {
 			spelled[canonical] = name
+		} else {
+			own[name] = true
 		}
 	}
 	if len(spelled) == 0 {
@@ -44,7 +47,7 @@ func (k *call) appendSpelled(dst []byte, collection string, v, sent jsontext.Val
 	}
 	dst = append(dst, '{')
 	for name, value := range members(v) {
-		if s, ok := spelled[name]; ok {
+		if s, ok := spelled[name]; ok && !own[name] {
 			name = s
 		}
 		dst = appendMember(dst, name, value)

@@ -3,7 +3,6 @@ package server
 import (
 	"errors"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -25,6 +24,9 @@ func (k *call) gone(snap *pickup.Snapshot) error {
 		if _, ok := snap.Kind(name); !ok && name != "" {
 			return noCollection(snap, name)
 		}
+	}
+	if k.id == "" {
+		return notFound(snap, k.name+" is no longer what it was.")
 	}
 	return noRecord(snap, k.name, k.id)
 }
@@ -57,7 +59,7 @@ func (k *call) address() error {
 	}
 	if k.id == "" {
 		return badParameter("Id", "a "+k.Request.Method+" needs the id of the record: "+
-			"/"+k.name+"?Id=4 or /"+k.name+"/4; "+strings.Join(slices.Compact([]string{"id", own}), " and ")+" are names for it too")
+			"/"+k.name+"?Id=4 or /"+k.name+"/4; id and "+own+" are names for it too")
 	}
 	return nil
 }

@@ -18,6 +18,8 @@ type announcement struct {
 	notices []string // what is worth knowing, one sentence each
 	who     credentials
 	noAuth  noAuth
+	private bool // only this machine reaches the address
+	anyPage bool // pages of any origin may use the service
 }
 
 // String returns the announcement as text of several lines.
@@ -51,6 +53,12 @@ func (a announcement) String() string {
 		b.WriteString("To keep one of your own, set PICKUP_PASSWORD (and PICKUP_USER).\n")
 	default:
 		fmt.Fprintf(&b, "Clients need the password of the user %s.\n", printed(a.who.user))
+	}
+	if a.noAuth != authNeeded && a.anyPage {
+		b.WriteString("WARNING: every page that a browser here shows can read and change the file: --cors-origin=* lets it, and nobody is asked for credentials.\n")
+	}
+	if a.noAuth == authNeeded && !a.private {
+		b.WriteString("Note: passwords cross the network unencrypted, unless a proxy in front speaks TLS.\n")
 	}
 	return b.String()
 }

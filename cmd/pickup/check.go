@@ -82,7 +82,7 @@ func check(ctx context.Context, path string, text []byte) (found []finding, note
 func checkRules(ctx context.Context, path string, text []byte) (found []finding, note string, err error) {
 	store, err := filestore.Open(ctx, path, filestore.Options{ReadOnly: true})
 	if err != nil {
-		return nil, "", openError(path, err)
+		return nil, "", openError(err)
 	}
 	defer store.Close() // it was read only: nothing is left to be saved
 	batch, err := store.Load(ctx)

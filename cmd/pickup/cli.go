@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/alecthomas/kong"
 )
@@ -43,23 +46,13 @@ type address struct {
 func parse(args []string, e *environment) (func(context.Context, *environment) error, error) {
 	var g grammar
 	helped := false
-	variables := kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-		name := flag.Tag.Get("variable")
-		if name == "" {
-			return nil, nil
-		}
-		if v := e.getenv(name); v != "" {
-			return v, nil
-		}
-		return nil, nil
-	})
 	k, err := kong.New(&g,
 		kong.Name("pickup"),
 		kong.Description("pickup serves a JSON file as a REST API and keeps it the user's own file."),
 		kong.Writers(e.stdout, e.stderr),
 		kong.Exit(func(int) { helped = true }),
 		kong.Help(help),
-		kong.Resolvers(variables),
+		kong.Resolvers(variables(e.getenv)),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("the command line's own grammar: %w", err)
@@ -80,4 +73,22 @@ func parse(args []string, e *environment) (func(context.Context, *environment) e
 		return g.Version.run, nil
 	}
 	return g.Serve.run, nil
+}
+
+// variables gives flags the values of their variables.
+func variables(getenv func(string) string) kong.Resolver {
+	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+		name := flag.Tag.Get("variable")
+		if name == "" || getenv(name) == "" {
+			return nil, nil
+		}
+		// It is read once for nothing, so that an error names the variable and
+		// not a flag that nobody has typed.
+		scratch := reflect.New(flag.Target.Type()).Elem()
+		scan := kong.ScanFromTokens(kong.Token{Type: kong.FlagValueToken, Value: getenv(name)})
+		if err := flag.Parse(scan, scratch); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, cmp.Or(errors.Unwrap(err), err))
+		}
+		return getenv(name), nil
+	})
 }

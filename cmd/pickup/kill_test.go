@@ -21,6 +21,7 @@ import (
 // nothing that was never asked for may be there, and whoever reads the file at
 // any moment finds JSON.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	rounds, writers := 10, 8
 	if os.Getenv("PICKUP_LONG") != "" {
 		rounds, writers = 60, 32

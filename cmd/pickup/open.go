@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 
 	"pickup"
 	"pickup/filestore"
@@ -38,11 +37,8 @@ func open(ctx context.Context, store *filestore.Store, path string, log *slog.Lo
 
 // openError returns the error of a file that cannot be opened: what was named
 // and is no file is wrong usage.
-func openError(path string, err error) error {
-	info, statErr := os.Stat(path)
-	switch {
-	case statErr == nil && !info.Mode().IsRegular(),
-		errors.Is(err, fs.ErrNotExist):
+func openError(err error) error {
+	if errors.Is(err, pickup.ErrShape) || errors.Is(err, fs.ErrNotExist) {
 		return usageError{err}
 	}
 	return err

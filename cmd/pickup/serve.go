@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -50,6 +51,7 @@ const (
 // service.run.
 type service struct {
 	db       *pickup.DB
+	report   *reporter
 	http     *http.Server
 	listener net.Listener
 	access   *buffered
@@ -62,6 +64,7 @@ type service struct {
 //
 //   - Serve accepts connections, and net/http serves each in its own;
 //   - Follow applies what others write to the file;
+//   - report tells in the log what stands oddly in it;
 //   - flush writes out the access log once a second.
 func (s *service) run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -70,6 +73,7 @@ func (s *service) run(ctx context.Context) error {
 	var running sync.WaitGroup
 	running.Go(func() { failed <- s.http.Serve(s.listener) })
 	running.Go(func() { failed <- s.db.Follow(work) })
+	running.Go(func() { s.report.run(work) })
 	running.Go(func() { s.flush(work) })
 
 	var err error
@@ -120,7 +124,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
 		Log:        log,
 	})
 	if err != nil {
-		return openError(path, err)
+		return openError(err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 
@@ -132,7 +136,13 @@ func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
 	if err != nil {
 		return fmt.Errorf("cannot listen: %w", err)
 	}
-	s := &service{db: db, listener: listener, access: newBuffered(e.stderr), log: log}
+	s := &service{
+		db:       db,
+		report:   &reporter{path: path, store: store, db: db, log: log},
+		listener: listener,
+		access:   newBuffered(e.stderr),
+		log:      log,
+	}
 	s.http = c.server(db, who, loopback, log, newLog(s.access, terminal))
 	fmt.Fprint(e.stderr, announcement{
 		file:    path,
@@ -141,6 +151,8 @@ func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
 		notices: append(store.Notices(), notes...),
 		who:     who,
 		noAuth:  c.NoAuth,
+		private: loopback,
+		anyPage: slices.Contains(c.CORSOrigin, "*"),
 	})
 	return s.run(ctx)
 }

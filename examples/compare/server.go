@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// A server is a way to serve a JSON file. PORT and FILE stand in its arguments
+// for what a run gives it.
+type server struct {
+	name string
+	args []string
+}
+
+// A process is a server that runs.
+type process struct {
+	cmd *exec.Cmd
+	url string
+}
+
+// start runs the server on file and waits until it answers. Where wrap is not
+// empty it is a shell script that runs the server as "$@".
+func (s server) start(file, wrap string) (*process, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	var args []string
+	if wrap != "" {
+		args = []string{"unshare", "-m", "sh", "-ec", wrap, "sh"}
+	}
+	for _, a := range s.args {
+		switch a {
+		case "PORT":
+			a = strconv.Itoa(port)
+		case "FILE":
+			a = file
+		}
+		args = append(args, a)
+	}
+	var output bytes.Buffer
+	p := &process{cmd: exec.Command(args[0], args[1:]...), url: fmt.Sprintf("http://localhost:%d", port)}
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that stop reaches children
+	p.cmd.Stdout, p.cmd.Stderr = &output, &output
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	for begin := time.Now(); time.Since(begin) < 20*time.Second; time.Sleep(20 * time.Millisecond) {
+		if resp, err := http.Get(p.url + "/posts"); err == nil {
+			resp.Body.Close()
+			return p, nil
+		}
+	}
+	p.kill()
+	return nil, fmt.Errorf("%s did not answer: %s", s.name, output.String())
+}
+
+// kill is kill -9.
+func (p *process) kill() {
+	syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+	p.cmd.Wait() // it was killed, there is nothing to learn
+}
+
+// post creates a record and returns the status, 0 where there was no answer.
+func (p *process) post(title string) int {
+	client := http.Client{Timeout: 5 * time.Second}
+	resp, err := client.Post(p.url+"/posts", "application/json", bytes.NewBufferString(fmt.Sprintf("{\"title\":%q}", title)))
+	if err != nil {
+		return 0
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		return 0
+	}
+	return resp.StatusCode
+}
+
+// save writes a file as editors do that replace it.
+func save(file, text string) error {
+	if err := os.WriteFile(file+".new", []byte(text), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(file+".new", file)
+}

@@ -1,0 +1,57 @@
+package filestore
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"pickup"
+	"pickup/filestore/storetest"
+)
+
+func TestContract(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, database string) pickup.Store {
+		return start(t, home(t, database), Options{})
+	})
+}
+
+func TestContractInPlace(t *testing.T) {
+	for name, journal := range map[string]bool{"record in the file": false, "record in a folder": true} {
+		t.Run(name, func(t *testing.T) {
+			storetest.Run(t, func(t *testing.T, database string) pickup.Store {
+				return start(t, home(t, database), inPlaceOnly(t, journal))
+			})
+		})
+	}
+}
+
+func TestContractLink(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, database string) pickup.Store {
+		return start(t, home(t, database), Options{sys: withoutExchange()})
+	})
+}
+
+func TestContractEphemeral(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, database string) pickup.Store {
+		return start(t, home(t, database), Options{Ephemeral: true})
+	})
+}
+
+// withoutExchange is a system like macOS, or NFS on Linux.
+func withoutExchange() calls {
+	sys := realCalls()
+	sys.exchange = func(a, b string) error {
+		return &os.LinkError{Op: "exchange", Old: a, New: b, Err: errors.ErrUnsupported}
+	}
+	return sys
+}
+
+// inPlaceOnly is a system where the file is a mount point.
+func inPlaceOnly(t *testing.T, journal bool) Options {
+	o := Options{sys: realCalls()}
+	o.sys.isMount = func(string) bool { return true }
+	if journal {
+		o.JournalDir = t.TempDir()
+	}
+	return o
+}

@@ -1,0 +1,183 @@
+package filestore
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"pickup"
+)
+
+// inPlaceLocked is mode F: the file cannot be replaced, so its bytes are. A
+// redo record that is durable before makes that safe across a crash, and a
+// lease holds back everybody else on this machine until it is done.
+func (s *Store) inPlaceLocked(next *document) (err error) {
+	sys := &s.o.sys
+	// F0: the file, and no other.
+	if err := s.claimInodeLocked(); err != nil {
+		if err == errTaken {
+			return fmt.Errorf("%w: another server holds %s", pickup.ErrInUse, s.path)
+		}
+		return err
+	}
+	f := s.claim.inode
+	if info, err := sys.fstat(f); err != nil {
+		return err
+	} else if links(info) == 0 {
+		return errDetached
+	}
+	// F1: alone.
+	if err := s.leaseLocked(); err != nil {
+		return err
+	}
+	defer func() {
+		if sys.lease(f, noLease) != nil {
+			s.claim.replaceInode(sys, nil) // closing ends it too, and nobody must be held back for long
+		}
+	}()
+	// F2: as we know it.
+	if ok, err := s.isKnown(f); !ok {
+		return errors.Join(err, errMovedOn)
+	}
+	// F3: room for everything, so that nothing below runs out of it.
+	old, newSum := s.onDisk(), next.sum()
+	from := max(old.size(), next.size())
+	room := from
+	if s.o.JournalDir == "" {
+		room += redoSize(filepath.Base(s.real), old, next)
+	}
+	if err := sys.reserve(f, room); err != nil {
+		sys.truncate(f, old.size()) // gives back what was reserved
+		return err
+	}
+	// F4: the record.
+	if s.o.JournalDir != "" {
+		err = s.writeJournalLocked(old, next, newSum)
+	} else if err = s.appendRedo(f, from, old, next, newSum); err != nil {
+		err = errors.Join(err, sys.truncate(f, old.size()))
+	}
+	if err != nil {
+		return err
+	}
+	// F5: the file.
+	if err := s.overwrite(f, next); err != nil {
+		return s.undoLocked(f, old, err)
+	}
+	// F6
+	s.dropJournalLocked()
+	c := content{sum: newSum}
+	if c.info, c.sure, err = sys.identify(f, s.real); err != nil {
+		c = content{info: s.disk.info} // compared at the next look
+	}
+	s.disk, s.like, s.doubt = c, c.info, nil
+	return nil
+}
+
+// isKnown reports whether f is in the state that the store knows.
+func (s *Store) isKnown(f *os.File) (bool, error) {
+	info, err := s.o.sys.fstat(f)
+	if err != nil || s.disk.is(info) {
+		return err == nil, err
+	}
+	_, c, err := s.readOpen(f)
+	return err == nil && c.sum == s.disk.sum, err
+}
+
+// leaseLocked is F1: it keeps everybody else from the file, or finds out that
+// this cannot be had here. Who has it open gets 2 s to close it.
+func (s *Store) leaseLocked() error {
+	sys := &s.o.sys
+	for begin := s.o.now(); ; s.o.nap(time.Millisecond) {
+		err := sys.lease(s.claim.inode, writeLease)
+		if err != errTaken {
+			if err == nil {
+				s.impatient = false
+			}
+			return nil // no leases here: as far as it goes
+		}
+		if waited := s.o.now().Sub(begin); waited > graceWrite || s.impatient && waited > retryAfter {
+			break
+		}
+	}
+	// Readers may see the file half-written, which is all that is lost. A
+	// writer would mix his bytes with ours.
+	who, err := s.askWhoWritesLocked()
+	if err != nil {
+		return err
+	}
+	if who == somebody {
+		return fmt.Errorf("%w: %s is open for writing in another program", pickup.ErrBusy, s.path)
+	}
+	if !s.impatient {
+		s.o.Log.Warn("another program keeps " + s.path + " open: it may see half a write")
+	}
+	s.impatient = true // from now on it is not waited for
+	return nil
+}
+
+// askWhoWritesLocked is whoWrites for a file that we have open for writing
+// ourselves: our descriptor is given up for the moment.
+func (s *Store) askWhoWritesLocked() (presence, error) {
+	s.claim.replaceInode(&s.o.sys, nil)
+	who := s.whoWrites(s.real)
+	err := s.claimInodeLocked()
+	if err == errTaken {
+		err = fmt.Errorf("%w: another server has taken %s", pickup.ErrInUse, s.path)
+	}
+	return who, err
+}
+
+// appendRedo puts the record behind the old and the new document in f.
+func (s *Store) appendRedo(f *os.File, from int64, old, next *document, newSum sum) error {
+	sys := &s.o.sys
+	out := &output{sys: sys, f: f, off: old.size()}
+	for gap := from - old.size(); gap > 0; gap = from - out.off {
+		if _, err := out.Write(make([]byte, min(gap, 1<<20))); err != nil {
+			return err
+		}
+	}
+	if err := writeRedo(out, filepath.Base(s.real), old, next, newSum); err != nil {
+		return err
+	}
+	return sys.sync(f)
+}
+
+// overwrite is F5: it makes doc the content of f, which a record protects. If
+// that lies in f, doc must be durable before the end with the record in it is
+// cut off.
+func (s *Store) overwrite(f *os.File, doc *document) error {
+	sys := &s.o.sys
+	if _, err := doc.writeTo(&output{sys: sys, f: f}); err != nil {
+		return err
+	}
+	if s.o.JournalDir == "" {
+		if err := sys.sync(f); err != nil {
+			return err
+		}
+	}
+	if err := sys.truncate(f, doc.size()); err != nil {
+		return err
+	}
+	return sys.sync(f)
+}
+
+// undoLocked puts the old document back after a write failed with why. Where
+// that fails too, the record stays and is redone at the next occasion.
+func (s *Store) undoLocked(f *os.File, old *document, why error) error {
+	err := s.overwrite(f, old)
+	if err == nil {
+		s.dropJournalLocked()
+		err = s.syncJournalLocked() // or a crash would redo what we are about to refuse
+	}
+	if err != nil {
+		s.torn = true
+		s.o.Log.Error("the disk failed while "+s.path+" was written, and again while that was undone; its redo record is complete", "cause", cause(why), "undo", cause(err))
+		return fmt.Errorf("%w: %s: the disk failed: %w", pickup.ErrUnsure, s.path, cause(why))
+	}
+	if info, sure, err := s.o.sys.identify(f, s.real); err == nil {
+		s.disk.info, s.disk.sure = info, sure
+	}
+	return why
+}

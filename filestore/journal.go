@@ -1,0 +1,150 @@
+package filestore
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// journal returns the path of a file in the folder of redo records. It names
+// the database by its path, for several may share the folder.
+func (s *Store) journal(suffix string) string {
+	path, err := filepath.Abs(s.real)
+	if err != nil {
+		path = s.real
+	}
+	return filepath.Join(s.o.JournalDir, "."+filepath.Base(s.real)+"-"+sumOf([]byte(path)).String()+suffix)
+}
+
+// writeJournalLocked makes the redo record durable in a file of its own.
+func (s *Store) writeJournalLocked(old, next *document, newSum sum) error {
+	sys := &s.o.sys
+	temp := s.journal(".redo.tmp")
+	f, err := sys.open(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	err = writeRedo(&output{sys: sys, f: f}, filepath.Base(s.real), old, next, newSum)
+	if err == nil {
+		err = sys.sync(f)
+	}
+	if err = errors.Join(err, sys.close(f)); err == nil {
+		err = sys.rename(temp, s.journal(".redo"))
+	}
+	if err == nil {
+		err = sys.syncDir(s.o.JournalDir)
+	}
+	if err != nil {
+		sys.remove(temp)
+		s.dropJournalLocked()
+	}
+	return err
+}
+
+// dropJournalLocked removes the record. It need not be durable before a write
+// is acknowledged, for redoing it changes nothing.
+func (s *Store) dropJournalLocked() {
+	if s.o.JournalDir != "" {
+		s.o.sys.remove(s.journal(".redo"))
+		s.stale = true
+	}
+}
+
+// syncJournalLocked makes the removal durable, before an edit of the file makes
+// the record one of the past.
+func (s *Store) syncJournalLocked() error {
+	if !s.stale {
+		return nil
+	}
+	err := s.o.sys.syncDir(s.o.JournalDir)
+	s.stale = err != nil
+	return err
+}
+
+// redoLocked completes a write in place that was cut off, by the record that
+// it left. It reports whether there was anything to do.
+func (s *Store) redoLocked() (mended bool, err error) {
+	sys := &s.o.sys
+	f, err := sys.open(s.real, os.O_RDWR, 0)
+	if err != nil {
+		return false, cause(err)
+	}
+	defer sys.close(f)
+	info, err := sys.fstat(f)
+	if err != nil {
+		return false, cause(err)
+	}
+	data, err := s.readAll(f, info.Size())
+	if err != nil {
+		return false, cause(err)
+	}
+	record, err := s.readRecord()
+	if err != nil {
+		return false, cause(err)
+	}
+	v, ok := judge(data, record, func(b []byte) bool {
+		_, err := parseDocument(s.path, b, s.o.idMember)
+		return err == nil
+	})
+	if ok {
+		if err := s.applyVerdict(f, v); err != nil {
+			return false, cause(err)
+		}
+		s.notice("%s: a write that was interrupted has been completed", s.path)
+	}
+	s.torn = false
+	if record != nil {
+		s.dropJournalLocked()
+		return ok, s.syncJournalLocked()
+	}
+	return ok, nil
+}
+
+func (s *Store) applyVerdict(f *os.File, v verdict) error {
+	if v.keep != nil && !s.keepCopyLocked(v.keep, v.why) {
+		return errors.New("what it left cannot be copied")
+	}
+	doc, err := parseDocument(s.path, v.text, s.o.idMember)
+	if err != nil {
+		return err
+	}
+	return s.overwrite(f, doc)
+}
+
+// readRecord returns what the record file holds, nil if there is none.
+func (s *Store) readRecord() ([]byte, error) {
+	if s.o.JournalDir == "" {
+		return nil, nil
+	}
+	f, err := s.o.sys.open(s.journal(".redo"), os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer s.o.sys.close(f)
+	return s.readAll(f, 0)
+}
+
+// keepCopyLocked writes data to a file beside the database, durably.
+func (s *Store) keepCopyLocked(data []byte, what string) bool {
+	sys := &s.o.sys
+	temp := s.beside(".copy")
+	sys.remove(temp)
+	f, err := sys.open(temp, createNew, 0o600)
+	if err == nil {
+		_, err = (&output{sys: sys, f: f}).Write(data)
+		if err == nil {
+			err = sys.sync(f)
+		}
+		err = errors.Join(err, sys.close(f))
+	}
+	if err != nil {
+		sys.remove(temp)
+		s.o.Log.Error("no copy can be made beside "+s.path, "cause", cause(err))
+		return false
+	}
+	return s.keepLocked(temp, what)
+}

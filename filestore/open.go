@@ -1,0 +1,122 @@
+package filestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"time"
+
+	"pickup"
+)
+
+// Open reads the file at path and gets ready to write it. A file that is
+// missing or has 0 bytes is made from o.Initial, at the first Commit if the
+// folder refuses. What a crash left behind is put right. Errors wrap:
+//
+//   - pickup.ErrBroken (a *pickup.BrokenError): the file does not parse
+//   - pickup.ErrInUse: another server holds the file
+//   - pickup.ErrShape: path is a folder, or no regular file
+//   - fs.ErrPermission: we may not read it
+//   - fs.ErrNotExist: there is no folder to put it in
+func Open(ctx context.Context, path string, o Options) (*Store, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Initial == nil {
+		o.Initial = []byte("{}\n")
+	}
+	if o.now == nil {
+		o.now = time.Now
+	}
+	if o.nap == nil {
+		o.nap = time.Sleep
+	}
+	if o.sys.stat == nil {
+		o.sys = realCalls()
+	}
+	s := &Store{o: o, path: path, rev: 1, feed: pickup.NewFeed(1, keepBatches)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.startLocked(ctx); err != nil {
+		s.releaseLocked()
+		return nil, err
+	}
+	s.opened = true
+	return s, nil
+}
+
+func (s *Store) startLocked(ctx context.Context) error {
+	// S0: where the file really is. That one is replaced, and never a link.
+	real, err := s.o.sys.resolve(s.path)
+	if err != nil {
+		return fmt.Errorf("%s cannot be opened: %w", s.path, cause(err))
+	}
+	s.real = real
+	if s.o.touches() {
+		// S1: ours alone.
+		if err := s.claimLocked(); err != nil {
+			return err
+		}
+		// S2: what can be done with it.
+		s.probeLocked()
+		// S3: as the last server left it.
+		if err := s.recoverLocked(); err != nil {
+			return err
+		}
+	}
+	return s.firstLoadLocked(ctx)
+}
+
+// firstLoadLocked loads the file. One that cannot be read may be in the middle
+// of being saved: as long as it keeps changing we wait.
+func (s *Store) firstLoadLocked(ctx context.Context) error {
+	start := s.o.now()
+	for {
+		err := s.lookLocked()
+		if err == nil {
+			return nil
+		}
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errEmpty) {
+			return s.beginLocked()
+		}
+		if errors.Is(err, pickup.ErrBroken) && s.writesLocked() {
+			// A write in place that was cut off leaves its record in the file.
+			if mended, err := s.redoLocked(); mended || err != nil {
+				if err != nil {
+					return fmt.Errorf("%w: %s: an interrupted write cannot be completed: %w", pickup.ErrReadOnly, s.path, err)
+				}
+				continue
+			}
+		}
+		now := s.o.now()
+		quiet := s.unread.state.info != nil && now.Sub(s.unread.state.info.ModTime()) > quietAtMost
+		if !mayPass(err) || quiet || now.Sub(start) > graceStart || ctx.Err() != nil {
+			return err
+		}
+		s.o.nap(retryAfter)
+	}
+}
+
+// writesLocked reports whether the store may write, and can.
+func (s *Store) writesLocked() bool { return s.o.touches() && s.mode != refusing }
+
+// beginLocked makes a new database where there is none.
+func (s *Store) beginLocked() error {
+	doc, err := parseDocument(s.path, s.o.Initial, s.o.idMember)
+	if err != nil {
+		return err
+	}
+	s.doc = doc
+	s.disk = s.unread.state // no file, or an empty one
+	s.disk.sum, s.like = sumOf(nil), s.disk.info
+	s.unread = unread{}
+	if !s.o.touches() {
+		return nil
+	}
+	if err := s.writeLocked(doc); err != nil {
+		s.notice("%s does not exist yet and cannot be made: %v", s.path, err)
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package filestore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+
+	"pickup"
+)
+
+// A mode is how a new document takes the place of the old one.
+type mode uint8
+
+const (
+	byExchange mode = iota // R: the two files swap names
+	byLink                 // L: the old file gets a second name, then the new one is renamed over it
+	byRename               // the same on a file system without hard links
+	inPlace                // F: the file cannot be replaced, so it is written, with a redo record
+	refusing               // it cannot be written at all
+)
+
+func (m mode) String() string {
+	return [...]string{"exchange", "link and rename", "rename", "in place", "read-only"}[m]
+}
+
+// probeLocked is S2: it finds out by trying what the folder and the file allow.
+func (s *Store) probeLocked() {
+	s.cannot = nil
+	begin := s.o.now()
+	leases, err := s.probeFolderLocked()
+	switch {
+	case err != nil:
+		s.probeFileLocked(err)
+	case s.o.sys.isMount(s.real):
+		s.probeFileLocked(errors.New("it is a mount point"))
+	}
+	info, err := s.o.sys.stat(s.real)
+	if err == nil && links(info) > 1 && s.mode < inPlace {
+		s.notice("%s has %d names (hard links): the first write leaves the others with the old content", s.path, links(info))
+	}
+	if err == nil && links(info) == 0 {
+		s.notice("%v", errDetached)
+	}
+	s.o.Log.Info("probed "+s.path, "writes", s.mode.String(), "leases", leases, "took", s.o.now().Sub(begin).Round(10*time.Microsecond).String())
+}
+
+// probeFolderLocked tries what replacing the file needs on two scratch files.
+func (s *Store) probeFolderLocked() (leases string, err error) {
+	a, b := s.beside(".probe-a"), s.beside(".probe-b")
+	for _, p := range []string{a, b} {
+		s.o.sys.remove(p) // of a start that was killed
+		f, err := s.o.sys.open(p, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return "no", err
+		}
+		defer s.o.sys.remove(p)
+		defer s.o.sys.close(f)
+		leases = "yes"
+		if err := s.o.sys.lease(f, readLease); err != nil {
+			leases = "no"
+		}
+	}
+	s.mode = byExchange
+	if err := s.o.sys.exchange(a, b); err != nil {
+		s.mode = byLink
+		c := s.beside(".probe-c")
+		s.o.sys.remove(c)
+		if err := s.o.sys.link(a, c); err != nil {
+			s.mode = byRename
+		}
+		s.o.sys.remove(c)
+		s.o.Log.Warn(s.path+" lies on a file system that cannot swap two files: an edit that is saved in the microseconds of a write can be lost", "cause", cause(err))
+	}
+	return leases, nil
+}
+
+// probeFileLocked finds out whether a file that cannot be replaced can be
+// written. why says what is in the way of replacing it.
+func (s *Store) probeFileLocked(why error) {
+	f, err := s.o.sys.open(s.real, os.O_RDWR, 0)
+	if err == nil {
+		s.o.sys.close(f)
+		s.mode = inPlace
+		s.notice("%s is written in place, for it cannot be replaced: %v", s.path, cause(why))
+		return
+	}
+	s.mode = refusing
+	if errors.Is(err, fs.ErrNotExist) {
+		err = why
+	}
+	s.cannot = s.refuse(err)
+	s.notice("%v", s.cannot)
+}
+
+// refuse says what a failed call means to the caller of Commit. The change was
+// not made.
+func (s *Store) refuse(err error) error {
+	if err == nil || errors.Is(err, errMovedOn) || isOurs(err) {
+		return err
+	}
+	err = cause(err)
+	var errno syscall.Errno
+	errors.As(err, &errno)
+	kind := pickup.ErrReadOnly
+	switch errno {
+	case syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG:
+		kind = pickup.ErrFull
+	case syscall.ENOENT:
+		kind = pickup.ErrBusy // the folder is being replaced
+	case syscall.EACCES, syscall.EPERM:
+		return fmt.Errorf("%w: %s cannot be written: %w%s", kind, s.path, err, s.whoMay())
+	}
+	return fmt.Errorf("%w: %s cannot be written: %w", kind, s.path, err)
+}
+
+// isOurs reports whether err has said already what it means.
+func isOurs(err error) bool {
+	for _, kind := range []error{pickup.ErrReadOnly, pickup.ErrFull, pickup.ErrBusy, pickup.ErrUnsure, pickup.ErrInUse, pickup.ErrBroken, pickup.ErrShape, pickup.ErrConflict} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// whoMay says as whom the server has to run to be allowed to write.
+func (s *Store) whoMay() string {
+	info, err := s.o.sys.stat(s.real)
+	if err != nil {
+		if info, err = s.o.sys.stat(s.dir()); err != nil {
+			return ""
+		}
+	}
+	uid, gid, ok := owner(info)
+	if !ok || uid == os.Geteuid() {
+		return ""
+	}
+	return fmt.Sprintf(" (it belongs to %d:%d and this server runs as %d:%d: run it as the owner, with docker run --user %d:%d)",
+		uid, gid, os.Geteuid(), os.Getegid(), uid, gid)
+}

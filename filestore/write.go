@@ -1,0 +1,215 @@
+package filestore
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"pickup"
+)
+
+// errMovedOn says that the file was saved by somebody else, whose content has
+// not been looked at yet.
+var errMovedOn = errors.New("the file was saved by somebody else")
+
+// errNoExchange says that the file cannot swap names with another.
+var errNoExchange = errors.New("no exchange of names")
+
+// writeLocked makes next durable as the content of the file, which is known to
+// hold s.disk. It fails with errMovedOn where it does not any more; with an
+// error that wraps pickup.ErrUnsure where next is in the file and may not be
+// durable; and with others that change nothing.
+func (s *Store) writeLocked(next *document) error {
+	if s.mode == refusing {
+		if s.probeLocked(); s.mode == refusing {
+			return s.cannot
+		}
+	}
+	err := s.writeOnceLocked(next)
+	if errors.Is(err, syscall.EIO) && !isOurs(err) {
+		// A failed sync leaves pages that count as written and are not: the
+		// file is given up, and a new one gets one chance.
+		s.o.Log.Error("the disk failed while "+s.path+" was written, trying once more", "cause", cause(err))
+		err = s.writeOnceLocked(next)
+	}
+	return s.refuse(err)
+}
+
+func (s *Store) writeOnceLocked(next *document) error {
+	if s.mode == inPlace {
+		return s.inPlaceLocked(next)
+	}
+	err := s.replaceLocked(next)
+	switch {
+	case errors.Is(err, errNoExchange): // unlike the scratch files that were probed
+		s.mode = byLink
+		return s.writeOnceLocked(next)
+	case s.disk.info != nil && isAny(err, syscall.EBUSY, syscall.EXDEV, syscall.EPERM, syscall.EACCES):
+		// The file, or its folder, does not let it be replaced. It may let
+		// itself be written.
+		was := s.mode
+		s.mode = inPlace
+		if again := s.inPlaceLocked(next); !isAny(again, syscall.EBUSY, syscall.EPERM, syscall.EACCES, syscall.EROFS) {
+			s.o.Log.Warn(s.path+" cannot be replaced and is written in place from now on", "cause", cause(err))
+			return again
+		}
+		s.mode = was
+	}
+	return err
+}
+
+func isAny(err error, targets ...error) bool {
+	for _, t := range targets {
+		if errors.Is(err, t) {
+			return true
+		}
+	}
+	return false
+}
+
+// replaceLocked puts a new file in the place of the old one.
+func (s *Store) replaceLocked(next *document) error {
+	t, err := s.draftLocked(next)
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.disk.info == nil:
+		err = s.placeLocked(t)
+	case s.mode == byExchange:
+		err = s.exchangeLocked(t)
+	default:
+		err = s.linkLocked(t)
+	}
+	if err != nil && !errors.Is(err, pickup.ErrUnsure) {
+		t.discard(&s.o.sys)
+	}
+	return err
+}
+
+// A draft is a complete new file that waits for its place: T.
+type draft struct {
+	content
+	doc  *document
+	path string
+	lock *os.File // holds the lock of the inode; nil: there are no locks here
+}
+
+func (t *draft) discard(sys *calls) {
+	if t.lock != nil {
+		sys.close(t.lock)
+	}
+	if t.path != "" {
+		sys.remove(t.path)
+	}
+}
+
+// draftLocked is R2: next, complete and on the disk, under a name that tells a
+// start after a crash what it was to replace.
+func (s *Store) draftLocked(next *document) (*draft, error) {
+	sys := &s.o.sys
+	sum := next.sum()
+	t := &draft{doc: next, path: s.beside(fmt.Sprintf(".tmp-%v-%v", s.disk.sum, sum))}
+	perm := os.FileMode(0o600) // until it has its owner
+	if s.like == nil {
+		perm = 0o666 // as any new file of this user
+	}
+	f, err := sys.open(t.path, createNew, perm)
+	if errors.Is(err, os.ErrExist) { // a removal failed before
+		sys.remove(t.path)
+		f, err = sys.open(t.path, createNew, perm)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err = s.fillLocked(f, next); err == nil {
+		t.sum = sum
+		t.info, t.sure, err = sys.identify(f, t.path)
+	}
+	// Closed before the swap: some shares of other machines refuse to rename
+	// an open file, and our own descriptor would look like a writer.
+	if err = errors.Join(err, sys.close(f)); err != nil {
+		t.discard(sys)
+		return nil, err
+	}
+	// Locked before the swap: there is no moment in which another server finds
+	// the file without a lock.
+	if t.lock, err = sys.open(t.path, os.O_RDONLY, 0); err == nil {
+		if err = sys.lock(t.lock); err != nil {
+			sys.close(t.lock)
+			t.lock = nil
+		}
+	}
+	return t, nil
+}
+
+// createNew makes a file that must not be there. (With O_EXCL, a symlink in
+// its place is one that is there.)
+const createNew = os.O_WRONLY | os.O_CREATE | os.O_EXCL
+
+func (s *Store) fillLocked(f *os.File, next *document) error {
+	sys := &s.o.sys
+	if s.like != nil {
+		sys.dress(f, s.real)
+		if err := sys.chmod(f, s.like.Mode()); err != nil {
+			return err
+		}
+	}
+	if _, err := next.writeTo(&output{sys: sys, f: f}); err != nil {
+		return err
+	}
+	return sys.sync(f)
+}
+
+// An output writes to a file through the calls, from off on.
+type output struct {
+	sys *calls
+	f   *os.File
+	off int64
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	n, err := o.sys.writeAt(o.f, b, o.off)
+	o.off += int64(n)
+	if err == nil && n < len(b) {
+		err = fmt.Errorf("only %d of %d bytes were taken: %w", n, len(b), syscall.ENOSPC)
+	}
+	return n, err
+}
+
+// placeLocked is R3 where the file is absent: t gets its name, unless somebody
+// makes one now.
+func (s *Store) placeLocked(t *draft) error {
+	err := s.o.sys.renameNew(t.path, s.real)
+	if err != nil && !s.isInPlace(t) {
+		if errors.Is(err, os.ErrExist) {
+			return errMovedOn
+		}
+		return err
+	}
+	if s.doc != t.doc {
+		s.o.Log.Warn(s.path + " was gone and has been made again")
+	}
+	return s.arrivedLocked(t)
+}
+
+// isInPlace reports whether t has the file's name, whatever a call said.
+func (s *Store) isInPlace(t *draft) bool {
+	info, err := s.o.sys.stat(s.real)
+	return err == nil && same(info, t.info)
+}
+
+// arrivedLocked is R6: t has the file's name, and the folder is synced so that
+// it stays that way.
+func (s *Store) arrivedLocked(t *draft) error {
+	s.claim.replaceInode(&s.o.sys, t.lock)
+	s.disk, s.like = t.content, t.info
+	if err := s.o.sys.syncDir(s.dir()); err != nil {
+		s.doubt = t.doc
+		s.o.Log.Error("the disk failed after "+s.path+" was replaced", "cause", cause(err))
+		return fmt.Errorf("%w: %s is replaced, and the disk failed to confirm it: %w", pickup.ErrUnsure, s.path, cause(err))
+	}
+	s.doubt = nil
+	return nil
+}

@@ -1,0 +1,94 @@
+package pickup
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestNearName(t *testing.T) {
+	known := []string{"id", "line1", "note", "title", "überall"}
+	tests := []struct{ name, want string }{
+		{"ID", "id"}, {"TITLE", "title"}, {"Note", "note"}, {"ÜBERALL", "überall"},
+		{"titl", "title"}, {"itle", "title"}, {"titlee", "title"}, {"atitle", "title"}, {"tixle", "title"}, {"tit1e", "title"},
+		{"uberall", "überall"},
+		{"notes", ""}, {"not", ""}, {"nota", ""}, {"i", ""}, {"", ""}, // short names have too many neighbours
+		{"tilte", ""}, {"titlees", ""}, {"tit", ""}, {"Titl", ""}, // two slips
+		{"line2", ""}, {"line", ""}, {"line12", ""}, {"title2", ""}, // a digit is no letter
+		{"title", ""}, {"something else", ""},
+	}
+	for _, tt := range tests {
+		if got := nearName(tt.name, known); got != tt.want {
+			t.Errorf("%q: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Every word that is one letter away is found, and no other.
+func TestOneLetterApart(t *testing.T) {
+	const alphabet = "abc"
+	var words []string
+	for a := range 3 * 3 * 3 * 3 {
+		w := ""
+		for n := a; n > 0; n /= 3 {
+			w += alphabet[n%3 : n%3+1]
+		}
+		words = append(words, w, w+"c")
+	}
+	one := func(w string) (near []string) {
+		for i := range len(w) + 1 {
+			for _, c := range alphabet {
+				near = append(near, w[:i]+string(c)+w[i:])
+				if i < len(w) && w[i] != byte(c) {
+					near = append(near, w[:i]+string(c)+w[i+1:])
+				}
+			}
+			if i < len(w) {
+				near = append(near, w[:i]+w[i+1:])
+			}
+		}
+		return near
+	}
+	for _, a := range words {
+		near := one(a)
+		for _, b := range words {
+			if got, want := oneLetterApart([]rune(a), []rune(b)), slices.Contains(near, b); got != want {
+				t.Fatalf("%q and %q: got %v", a, b, got)
+			}
+			if got, want := slips([]rune(a), []rune(b)) == 1, slices.Contains(near, b) || swapped(a, b); got != want {
+				t.Fatalf("%q and %q: %d slips", a, b, slips([]rune(a), []rune(b)))
+			}
+		}
+	}
+}
+
+// swapped reports whether two neighbours changed places between a and b.
+func swapped(a, b string) bool {
+	for i := range max(0, len(a)-1) {
+		if a != b && a[:i]+a[i+1:i+2]+a[i:i+1]+a[i+2:] == b {
+			return true
+		}
+	}
+	return false
+}
+
+func TestNearValue(t *testing.T) {
+	statuses := []string{"Scheduled", "Canceled", "Rescheduled"}
+	tests := []struct {
+		word    string
+		allowed []string
+		want    string
+	}{
+		{"Scheduld", statuses, "Scheduled"}, {"scheduled", statuses, "Scheduled"}, {"SCHEDULED", statuses, "Scheduled"},
+		{"Shceduled", statuses, "Scheduled"}, {"Cancelled", statuses, "Canceled"}, {"cancel", statuses, "Canceled"},
+		{"Re-scheduled", statuses, "Rescheduled"}, {"Rescheduling", statuses, ""}, {"Cancellation", statuses, ""},
+		{"Unscheduled", statuses, ""}, // as near to Scheduled as to Rescheduled
+		{"Done", statuses, ""}, {"", statuses, ""},
+		{"on", []string{"off", "no"}, ""}, // too short to tell
+		{"x", nil, ""},
+	}
+	for _, tt := range tests {
+		if got := nearValue(tt.word, tt.allowed); got != tt.want {
+			t.Errorf("%q: got %q, want %q", tt.word, got, tt.want)
+		}
+	}
+}

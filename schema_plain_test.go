@@ -1,0 +1,109 @@
+package pickup
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+func TestPlain(t *testing.T) {
+	in := ` { "a" : [ 1 , "x\n\u00fc" , true , false , null , { } , [ ] ] , "\u0062" : -1.50 } `
+	want, err := jsonschema.UnmarshalJSON(strings.NewReader(in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := plain([]byte(in)); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// A number keeps its value, exactly, where a rule may lie; beyond, its sign, and
+// that it is huge, tiny or whole.
+func TestJudgeable(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	digits := func(n int) string {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = byte('0' + r.IntN(10))
+		}
+		b[0] = byte('1' + r.IntN(9))
+		return string(b)
+	}
+	for range 2000 {
+		s := digits(1 + r.IntN(40))
+		if r.IntN(2) == 0 {
+			s = "-" + s
+		}
+		if r.IntN(2) == 0 {
+			s += "." + digits(1+r.IntN(40))
+		}
+		if r.IntN(2) == 0 {
+			s += []string{"e", "E", "e+", "e-", "E+", "E-"}[r.IntN(6)] + strconv.Itoa(r.IntN(320))
+		}
+		got, _ := new(big.Rat).SetString(string(judgeable(s)))
+		want, _ := new(big.Rat).SetString(s)
+		if got == nil || got.Cmp(want) != 0 {
+			t.Fatalf("%s became %s", s, judgeable(s))
+		}
+	}
+	long := strings.Repeat("7", 2000)
+	for s, want := range map[string]json.Number{
+		"1e1000000000000000000000":   "1e400",
+		"-1e1000000000000000000000":  "-1e400",
+		"1e-1000000000000000000000":  "1e-401",
+		"0e1000000000000000000000":   "0",
+		"-0.000e-100000000000000000": "0",
+		"25e100000":                  "25e400",
+		long:                         json.Number(long[:1000] + "e400"),
+		"0." + long:                  json.Number(long[:1000] + "e-1000"),
+	} {
+		if got := judgeable(s); got != want {
+			t.Errorf("%.40s: got %.40s", s, got)
+		}
+	}
+}
+
+// A body full of faults costs no more than one without.
+func TestManyFaultsAreCheap(t *testing.T) {
+	s := compiled(t, `{"properties":{"a":{"items":{"properties":{
+		"n":{"items":{"anyOf":[{"type":"string","maxLength":1},{"type":"string","minLength":3}]}}},
+		"additionalProperties":{"type":"null"}}}}}`)
+	record := []byte(`{"n":["xx"` + strings.Repeat(`,"xx"`, 3e4) + `]`)
+	for i := range int(3e4) {
+		record = fmt.Appendf(record, `,"m%d":0`, i)
+	}
+	record = append(record, '}')
+	start := time.Now()
+	faults := s.checkReplace("a", record)
+	if len(faults) != maxFaults+1 {
+		t.Fatalf("%d faults", len(faults))
+	}
+	wantFaults(t, append(faults[:1:1], faults[maxFaults:]...),
+		"/m0: 0 is not null",
+		"59901 more faults are not listed")
+	if d := time.Since(start); d > 10*time.Second {
+		t.Errorf("took %v", d)
+	}
+}
+
+// The costliest number that a body may hold is judged in no time.
+func TestNumbersAreCheap(t *testing.T) {
+	s := compiled(t, `{"properties":{"a":{"items":{"properties":{"n":{"items":{"type":"integer","multipleOf":7,"maximum":1e308,"enum":[1,2]}}}}}}}`)
+	start := time.Now()
+	for _, n := range []string{"1e999999", "1e-999999", "9e99999999999999999999", strings.Repeat("9", 1<<20), "0." + strings.Repeat("1", 1<<20)} {
+		if f := s.checkReplace("a", []byte(`{"n":[`+n+strings.Repeat(","+n[:min(len(n), 30)], 100)+`]}`)); len(f) != maxFaults+1 {
+			t.Errorf("%.20s: %d faults", n, len(f))
+		}
+	}
+	if d := time.Since(start); d > 10*time.Second {
+		t.Errorf("took %v", d)
+	}
+}

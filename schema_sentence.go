@@ -1,0 +1,192 @@
+package pickup
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+// sentence says why a value does not do, behind the value.
+func sentence(k jsonschema.ErrorKind, sch *jsonschema.Schema) string {
+	switch k := k.(type) {
+	case *kind.Type:
+		return "is not " + typeNames(k.Want)
+	case *kind.Const:
+		return "is not " + literal(k.Want) + ", the only value allowed"
+	case *kind.Format:
+		return formatSentence(k)
+	case *kind.Pattern:
+		if sch.Description != "" {
+			return fmt.Sprintf("does not fit the description %q", strings.TrimSuffix(sch.Description, "."))
+		}
+		return "does not match the pattern " + shorten(k.Want)
+	case *kind.MinLength:
+		return fmt.Sprintf("has %s, at least %d needed", plural(k.Got, "character"), k.Want)
+	case *kind.MaxLength:
+		return fmt.Sprintf("has %s, at most %d allowed", plural(k.Got, "character"), k.Want)
+	case *kind.Minimum:
+		return "is less than " + ratText(k.Want)
+	case *kind.Maximum:
+		return "is greater than " + ratText(k.Want)
+	case *kind.ExclusiveMinimum:
+		return "is not greater than " + ratText(k.Want)
+	case *kind.ExclusiveMaximum:
+		return "is not less than " + ratText(k.Want)
+	case *kind.MultipleOf:
+		return "is no multiple of " + ratText(k.Want)
+	case *kind.MinItems:
+		return fmt.Sprintf("has %s, at least %d needed", plural(k.Got, "element"), k.Want)
+	case *kind.MaxItems:
+		return fmt.Sprintf("has %s, at most %d allowed", plural(k.Got, "element"), k.Want)
+	case *kind.AdditionalItems:
+		return fmt.Sprintf("has %s too many", plural(k.Count, "element"))
+	case *kind.UniqueItems:
+		return fmt.Sprintf("has equal elements, at %d and %d", k.Duplicates[0], k.Duplicates[1])
+	case *kind.Contains:
+		return "has no element of the kind that is needed"
+	case *kind.MinContains:
+		return fmt.Sprintf("has %s of the kind that is needed, at least %d needed", plural(len(k.Got), "element"), k.Want)
+	case *kind.MaxContains:
+		return fmt.Sprintf("has %s of a kind of which at most %d may be there", plural(len(k.Got), "element"), k.Want)
+	case *kind.MinProperties:
+		return fmt.Sprintf("has %s, at least %d needed", plural(k.Got, "member"), k.Want)
+	case *kind.MaxProperties:
+		return fmt.Sprintf("has %s, at most %d allowed", plural(k.Got, "member"), k.Want)
+	}
+	if sch.Description != "" {
+		return fmt.Sprintf("does not fit the description %q", strings.TrimSuffix(sch.Description, "."))
+	}
+	return "is not allowed here"
+}
+
+func enumSentence(k *kind.Enum) string {
+	const most = 12
+	var words, known []string
+	for i, w := range k.Want {
+		if s, ok := w.(string); ok {
+			known = append(known, s)
+		}
+		switch {
+		case i < most:
+			words = append(words, literal(w))
+		case i == most:
+			words = append(words, fmt.Sprintf("and %d more", len(k.Want)-most))
+		}
+	}
+	s := "is not one of " + strings.Join(words, ", ")
+	if len(words) == 1 {
+		s = "is not " + words[0] + ", the only value allowed"
+	}
+	if got, ok := k.Got.(string); ok {
+		if near := nearValue(got, known); near != "" {
+			s += fmt.Sprintf("; did you mean %q?", near)
+		}
+	}
+	return s
+}
+
+func formatSentence(k *kind.Format) string {
+	name := formatNames[k.Want]
+	if name == "" {
+		name = "of the format " + k.Want
+	}
+	switch k.Want {
+	case isoDateTime.Name, email.Name, "regex":
+		return fmt.Sprintf("is not %s: %s", name, shorten(k.Err.Error()))
+	}
+	return "is not " + name
+}
+
+// shown returns a value as a message can hold it: of a long one the first 100
+// characters.
+func shown(v jsontext.Value) string {
+	s := shorten(string(v))
+	if v.Kind() == '"' && s != string(v) {
+		return s + `"`
+	}
+	return s
+}
+
+// shorten cuts s where it has more than 100 characters.
+func shorten(s string) string {
+	n := 0
+	for i := range s {
+		if n == 100 {
+			return s[:i] + "…"
+		}
+		n++
+	}
+	return s
+}
+
+// example says what would be right, behind what is wrong, where the schema
+// gives an example.
+func example(sch *jsonschema.Schema) string {
+	if sch == nil {
+		return ""
+	}
+	for _, part := range append([]*jsonschema.Schema{sch}, gather([]*jsonschema.Schema{sch}, true)...) {
+		if len(part.Examples) > 0 {
+			return "; right would be, for example, " + jsonText(part.Examples[0])
+		}
+	}
+	return ""
+}
+
+// meant asks for the member that name was probably meant to be.
+func meant(name string, sch *jsonschema.Schema) string {
+	var known []string
+	for k := range sch.Properties {
+		known = append(known, k)
+	}
+	slices.Sort(known)
+	if near := nearName(name, known); near != "" {
+		return fmt.Sprintf("; did you mean %s?", near)
+	}
+	return ""
+}
+
+// ratText returns a number of a schema as people write it.
+func ratText(r *big.Rat) string {
+	if r.IsInt() {
+		return shorten(r.Num().String())
+	}
+	if n, exact := r.FloatPrec(); exact {
+		return shorten(r.FloatString(n))
+	}
+	return shorten(r.RatString())
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func ordinal(i int) string { return fmt.Sprintf("number %d", i+1) }
+
+func typeNames(types []string) string {
+	named := make([]string, len(types))
+	for i, t := range types {
+		switch t {
+		case "null":
+			named[i] = t
+		case "array", "integer", "object":
+			named[i] = "an " + t
+		case "boolean":
+			named[i] = "true or false"
+		default:
+			named[i] = "a " + t
+		}
+	}
+	if n := len(named); n > 2 {
+		return strings.Join(named[:n-1], ", ") + " or " + named[n-1]
+	}
+	return strings.Join(named, " or ")
+}

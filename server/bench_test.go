@@ -1,0 +1,60 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"pickup/server"
+)
+
+// records returns a database of n records of about 270 bytes.
+func records(n int) string {
+	var b strings.Builder
+	b.WriteString(`{"schedules":[`)
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"id":"%d","driverId":"%d","title":"School run","passenger":"Emma and Max","pickupLocation":"12 Oak Street, by the gate","dropoffLocation":"Lincoln School","pickupTime":"2026-03-02T07:30:00Z","dropoffTime":"2026-03-02T07:50:00Z","status":"Scheduled","note":"%d"}`, i, i%100, i)
+	}
+	b.WriteString(`]}`)
+	return b.String()
+}
+
+// A sink is a client that looks at nothing.
+type sink struct{ header http.Header }
+
+func (s *sink) Header() http.Header         { return s.header }
+func (s *sink) Write(b []byte) (int, error) { return len(b), nil }
+func (s *sink) WriteHeader(int)             {}
+
+// BenchmarkGet measures a handler without net/http around it.
+func BenchmarkGet(b *testing.B) {
+	_, h := open(b, records(1000), server.Options{Auth: server.Single("ruth", "secret")})
+	for name, path := range map[string]string{
+		"one":    "/schedules/500",
+		"list":   "/schedules",
+		"filter": "/schedules?driverId=7",
+	} {
+		b.Run(name, func(b *testing.B) {
+			r := httptest.NewRequest("GET", path, nil)
+			r.SetBasicAuth("ruth", "secret")
+			b.ReportAllocs()
+			for b.Loop() {
+				h.ServeHTTP(&sink{make(http.Header)}, r)
+			}
+		})
+	}
+}
+
+// BenchmarkPatch measures a PATCH on a store that costs nothing.
+func BenchmarkPatch(b *testing.B) {
+	_, h := open(b, records(1000), server.Options{})
+	b.ReportAllocs()
+	for b.Loop() {
+		h.ServeHTTP(&sink{make(http.Header)}, httptest.NewRequest("PATCH", "/schedules/500", strings.NewReader(`{"status":"Canceled"}`)))
+	}
+}

@@ -1,0 +1,76 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/gin-gonic/gin"
+
+	"pickup"
+)
+
+// TestStatuses: which error has which status, and that no path of this machine
+// reaches the client.
+func TestStatuses(t *testing.T) {
+	faults := func(kind error) error {
+		return &pickup.FaultError{Kind: kind, Faults: []pickup.Fault{{Pointer: "/a", Detail: "no"}}}
+	}
+	for _, c := range []struct {
+		err    error
+		status int
+		logged bool
+	}{
+		{pickup.ErrNotFound, 404, false},
+		{pickup.ErrShape, 400, false},
+		{faults(pickup.ErrInvalid), 422, false},
+		{faults(pickup.ErrExists), 409, false},
+		{&pickup.QueryError{Parameter: "_x", Detail: "no"}, 400, false},
+		{&pickup.BrokenError{File: "/home/ruth/db.json", Line: 1, Column: 2, Reason: "no"}, 503, false},
+		{pickup.ErrBroken, 503, true},
+		{pickup.ErrBusy, 503, true},
+		{pickup.ErrConflict, 503, true},
+		{pickup.ErrReadOnly, 503, true},
+		{pickup.ErrFull, 507, true},
+		{pickup.ErrTooLarge, 413, true},
+		{pickup.ErrUnsure, 500, true},
+		{context.Canceled, 503, false},
+		{context.DeadlineExceeded, 503, false},
+		{errors.New("open /home/ruth/db.json: odd"), 500, true},
+		{noCredentials("no"), 401, false},
+		{tooSlow(), 408, false},
+	} {
+		for _, err := range []error{c.err, fmt.Errorf("/home/ruth: %w", c.err)} {
+			p, cause := problemOf(err)
+			if p.status != c.status || (cause != nil) != c.logged {
+				t.Errorf("%v: %d, to be logged: %v", err, p.status, cause)
+			}
+			if c.err != pickup.ErrShape && strings.Contains(string(p.json()), "/home") {
+				t.Errorf("%v: the client learns %s", err, p.json())
+			}
+		}
+	}
+}
+
+// TestCutAnswer: a panic behind the first byte cuts the connection.
+func TestCutAnswer(t *testing.T) {
+	s := &server{Options: Options{Log: slog.New(slog.DiscardHandler)}}
+	r := gin.New()
+	r.Use(s.recover)
+	r.NoRoute(func(c *gin.Context) {
+		_, _ = c.Writer.WriteString("half")
+		panic("no")
+	})
+	web := httptest.NewServer(r)
+	defer web.Close()
+	resp, err := http.Get(web.URL)
+	if err == nil {
+		_ = resp.Body.Close()
+		t.Errorf("the client takes half an answer for a whole one: %v", resp.Status)
+	}
+}

@@ -1,0 +1,308 @@
+package server_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup"
+	"pickup/server"
+)
+
+// open returns a handler for a database of its own.
+func open(t testing.TB, contents string, o server.Options) (*pickup.DB, http.Handler) {
+	t.Helper()
+	db, err := pickup.Open(t.Context(), pickup.NewMemStore(jsontext.Value(contents)), pickup.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db, server.Handler(db, o)
+}
+
+// lines reads what a JSON logger has written.
+func lines(t *testing.T, log *bytes.Buffer) []map[string]any {
+	t.Helper()
+	var all []map[string]any
+	for dec := json.NewDecoder(log); ; {
+		var m map[string]any
+		if err := dec.Decode(&m); err == io.EOF {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, m)
+	}
+}
+
+func TestAccessLog(t *testing.T) {
+	var log bytes.Buffer
+	_, h := open(t, `{"posts":[{"id":1}]}`, server.Options{
+		Auth:      server.Single("ruth", "secret"),
+		AccessLog: slog.New(slog.NewJSONHandler(&log, nil)),
+	})
+	r := httptest.NewRequest("GET", "/posts/%0Ax?token=hidden", nil)
+	r.Header.Set("X-Request-Id", "abc")
+	r.SetBasicAuth("ruth", "secret")
+	r.RemoteAddr = "[2001:db8::1]:4711"
+	r.Header.Set("X-Forwarded-For", "6.6.6.6")
+	h.ServeHTTP(httptest.NewRecorder(), r)
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "/posts", strings.NewReader(`{}`)))
+
+	for _, secret := range []string{"hidden", "secret", "cnV0aDpzZWNyZXQ", "6.6.6.6"} {
+		if strings.Contains(log.String(), secret) {
+			t.Errorf("the log holds %q: %s", secret, log.String())
+		}
+	}
+	got := lines(t, &log)
+	if len(got) != 2 {
+		t.Fatalf("%d lines for two requests", len(got))
+	}
+	for name, want := range map[string]any{
+		"id": "abc", "client": "2001:db8::1", "method": "GET", "path": "/posts/%0Ax", "status": 404.0,
+	} {
+		if got[0][name] != want {
+			t.Errorf("%s is %v and not %v", name, got[0][name], want)
+		}
+	}
+	if got[0]["bytes"].(float64) < 50 || got[0]["ms"] == nil {
+		t.Errorf("no size or no duration: %v", got[0])
+	}
+	if got[1]["status"] != 401.0 || got[1]["id"] == "" {
+		t.Errorf("the second line is %v", got[1])
+	}
+}
+
+// TestPanic lets the credentials check panic: the client learns nothing of it,
+// the log everything.
+func TestPanic(t *testing.T) {
+	var log, access bytes.Buffer
+	_, h := open(t, `{"posts":[]}`, server.Options{
+		Auth:      func(user, password string) bool { panic("a line\nand another in /home/ruth") },
+		Log:       slog.New(slog.NewJSONHandler(&log, nil)),
+		AccessLog: slog.New(slog.NewJSONHandler(&access, nil)),
+	})
+	r := httptest.NewRequest("GET", "/posts", nil)
+	r.SetBasicAuth("a", "b")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+
+	if w.Code != 500 || w.Header().Get("Content-Type") != "application/problem+json" || w.Header().Get("Cache-Control") != "no-store" {
+		t.Errorf("answered %d %v", w.Code, w.Header())
+	}
+	if body := w.Body.String(); strings.Contains(body, "ruth") || strings.Contains(body, ".go") {
+		t.Errorf("the client learns: %s", body)
+	}
+	got := lines(t, &log)
+	if len(got) != 1 || got[0]["id"] != w.Header().Get("X-Request-Id") {
+		t.Fatalf("the log has %v, the answer %v", got, w.Header())
+	}
+	if text := got[0]["error"].(string); !strings.Contains(text, "/home/ruth") || !strings.Contains(text, "server_test.go") {
+		t.Errorf("the log has no cause or no stack: %s", text)
+	}
+	if got := lines(t, &access); len(got) != 1 || got[0]["status"] != 500.0 {
+		t.Errorf("the access log has %v", got)
+	}
+}
+
+// TestAbort: net/http's own panic goes through.
+func TestAbort(t *testing.T) {
+	_, h := open(t, `{}`, server.Options{Auth: func(string, string) bool { panic(http.ErrAbortHandler) }})
+	defer func() {
+		if p := recover(); p != http.ErrAbortHandler {
+			t.Errorf("recovered %v", p)
+		}
+	}()
+	r := httptest.NewRequest("GET", "/", nil)
+	r.SetBasicAuth("a", "b")
+	h.ServeHTTP(httptest.NewRecorder(), r)
+}
+
+// TestUnreadBody: without credentials not a byte of the body is read.
+func TestUnreadBody(t *testing.T) {
+	_, h := open(t, `{"posts":[]}`, server.Options{Auth: server.Single("a", "b")})
+	body := &countingReader{}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("POST", "/posts", body))
+	if w.Code != 401 || body.n != 0 {
+		t.Errorf("answered %d after %d reads", w.Code, body.n)
+	}
+}
+
+type countingReader struct{ n int }
+
+func (r *countingReader) Read([]byte) (int, error) { r.n++; return 0, errors.New("cut") }
+
+// TestCutBody: a body that breaks off is the client's fault, and nothing is
+// stored of it.
+func TestCutBody(t *testing.T) {
+	db, h := open(t, `{"posts":[]}`, server.Options{})
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("POST", "/posts", io.MultiReader(strings.NewReader(`{"a":1}`), &countingReader{})))
+	if w.Code != 400 || db.Snapshot().Len("posts") != 0 {
+		t.Errorf("answered %d: %s", w.Code, w.Body)
+	}
+}
+
+func TestSingle(t *testing.T) {
+	for _, c := range []struct {
+		user, password string
+		good           bool
+	}{
+		{"ruth", "söme:thing", true},
+		{"ruth", "söme:thin", false},
+		{"ruth", "", false},
+		{"rut", "söme:thing", false},
+		{"Ruth", "söme:thing", false},
+		{"", "", false},
+		{"ruth:söme", "thing", false},
+	} {
+		if server.Single("ruth", "söme:thing")(c.user, c.password) != c.good {
+			t.Errorf("%q with %q is not %v", c.user, c.password, c.good)
+		}
+	}
+}
+
+// TestLongURL: a URL has a limit of its own below that of net/http.
+func TestLongURL(t *testing.T) {
+	_, h := open(t, `{"posts":[]}`, server.Options{})
+	for size, want := range map[int]int{32 << 10: 200, 32<<10 + 1: 414} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", "/posts?a="+strings.Repeat("x", size-len("/posts?a=")), nil))
+		if w.Code != want {
+			t.Errorf("%d bytes: %d", size, w.Code)
+		}
+	}
+}
+
+// TestOneSnapshot: what a list shows is one state, whoever writes meanwhile.
+func TestOneSnapshot(t *testing.T) {
+	db, h := open(t, `{"pairs":[{"id":1,"n":0},{"id":2,"n":0}]}`, server.Options{})
+	done := make(chan error)
+	go func() {
+		for n := range 300 {
+			_, err := db.Update(t.Context(), func(tx *pickup.Tx) error {
+				body := jsontext.Value(`{"n":` + string(rune('0'+n%10)) + `}`)
+				if _, err := tx.Merge("pairs", "1", body); err != nil {
+					return err
+				}
+				_, err := tx.Merge("pairs", "2", body)
+				return err
+			})
+			if err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	for {
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Fatal(err)
+			}
+			return
+		default:
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", "/pairs", nil))
+		var pairs []struct{ N int }
+		if err := json.Unmarshal(w.Body.Bytes(), &pairs); err != nil || len(pairs) != 2 || pairs[0].N != pairs[1].N {
+			t.Fatalf("%s: %v", w.Body, err)
+		}
+	}
+}
+
+// TestSlowBody: a body that does not arrive in time is answered as such.
+func TestSlowBody(t *testing.T) {
+	_, h := open(t, `{"posts":[]}`, server.Options{})
+	web := httptest.NewUnstartedServer(h)
+	web.Config.ReadTimeout = 50 * time.Millisecond
+	web.Start()
+	defer web.Close()
+	conn, err := net.Dial("tcp", web.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "POST /posts HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{"); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != http.StatusRequestTimeout {
+		t.Errorf("answered %s", resp.Status)
+	}
+}
+
+// TestGoneMeanwhile: what a hand edit takes away between the look at the path
+// and the write is not there for the write.
+func TestGoneMeanwhile(t *testing.T) {
+	for _, c := range []struct{ remove, method, path, detail string }{
+		{"posts", "POST", "/posts", `no collection \"posts\"`},
+		{"posts", "PATCH", "/posts/1", `no collection \"posts\"`},
+		{"comments", "POST", "/posts/1/comments", `no collection \"comments\"`},
+		{"profile", "PUT", "/profile", `no collection \"profile\"`},
+		{"posts to object", "POST", "/posts", "posts is no longer what it was"},
+		{"", "PUT", "/posts/1", `no record with the id \"1\"`},
+	} {
+		mem := pickup.NewMemStore(jsontext.Value(`{"posts":[{"id":1}],"comments":[],"profile":{}}`))
+		db, err := pickup.Open(t.Context(), mem, pickup.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := server.Handler(db, server.Options{})
+		// The edit comes while the body is read, when the path has been looked
+		// up; the write finds it as a conflict and runs again.
+		edit := readerFunc(func([]byte) (int, error) {
+			change := pickup.Change{Collection: c.remove}
+			switch c.remove {
+			case "":
+				change = pickup.Change{Collection: "posts", ID: "1"}
+			case "posts to object":
+				change = pickup.Change{Collection: "posts", Value: jsontext.Value("{}")}
+			}
+			if _, err := mem.Commit(t.Context(), 1, []pickup.Change{change}); err != nil {
+				t.Fatal(err)
+			}
+			return 0, io.EOF
+		})
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(c.method, c.path, io.MultiReader(strings.NewReader(`{"a":1}`), edit)))
+		if w.Code != 404 || !strings.Contains(w.Body.String(), c.detail) {
+			t.Errorf("%s %s: %d %s", c.method, c.path, w.Code, w.Body)
+		}
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
+
+// TestTooLarge: the rest of a body that is given up is not waited for, whether
+// its length was announced or not.
+func TestTooLarge(t *testing.T) {
+	_, h := open(t, `{"posts":[]}`, server.Options{MaxBody: 10})
+	for _, length := range []int64{11, -1} {
+		r := httptest.NewRequest("POST", "/posts", strings.NewReader(`{"a":12345}`))
+		r.ContentLength = length
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != 413 || w.Header().Get("Connection") != "close" {
+			t.Errorf("length %d: %d %v", length, w.Code, w.Header())
+		}
+	}
+}
