@@ -112,7 +112,7 @@ func (w *whereReader) member(name string, v jsontext.Value, within path, at stri
 	case '{':
 		return w.condition(v, w.to(within, name), at, depth+1)
 	case '[':
-		return nil, refuse(at, "a list stands behind in: {%q:{\"in\":%s}}", shorten(name), cut(v))
+		return nil, refuse(at, "a list stands behind in: {%q:{\"in\":%s}}", shorten(name), shown(v))
 	}
 	return w.test(w.to(within, name), opEq, v, at)
 }
