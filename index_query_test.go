@@ -16,9 +16,9 @@ import (
 // TestQueryIndexes asks a collection that is large enough for every kind of
 // index, over and over while it changes, and compares with the naive evaluator.
 func TestQueryIndexes(t *testing.T) {
-	rounds := 12
+	rounds := 5
 	if testing.Short() {
-		rounds = 3
+		rounds = 2
 	}
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -101,10 +101,9 @@ func TestQueryCost(t *testing.T) {
 		{"one", "t_like=" + url.QueryEscape("^(a|a)*$"), 0},
 		{"one", "t_like=" + url.QueryEscape("(a?){80}b"), -1},
 		{"one", "t_like=aab", 0},
-		{"many", "t_like=" + url.QueryEscape("(x|y)z"), 0},
-		{"many", "t_like=" + url.QueryEscape("(.*o){20}x"), -1},
-		{"many", "id=7&t_like=" + url.QueryEscape("(.*o){20}x"), 0},
-		{"many", strings.Repeat("t:contains=nowhere&", 900), 0},
+		{"many", "t_like=" + url.QueryEscape("^(x|y)z"), 0},
+		{"many", "t_like=" + url.QueryEscape("^(x|y){60}z"), -1},
+		{"many", "id=7&t_like=" + url.QueryEscape("^(x|y){60}z"), 0},
 		{"many", strings.Repeat("t:contains=nowhere&", 1000), -1},
 		{"many", "q=nowhere&q=nor+here", 0},
 	} {
@@ -119,7 +118,7 @@ func TestQueryCost(t *testing.T) {
 		case test.total >= 0 && r.Total != test.total:
 			t.Errorf("%.40s: %d", test.query, r.Total)
 		}
-		if took := time.Since(began); took > 10*time.Second {
+		if took := time.Since(began); took > 20*time.Second {
 			t.Errorf("%.40s took %v", test.query, took)
 		} else {
 			t.Logf("%.40s took %v", test.query, took)
