@@ -217,7 +217,8 @@ func (p *parser) sorting() error {
 // page reads what the parameters for paging say.
 func (p *parser) page() error {
 	n := make(map[string]int)
-	for name, value := range p.paging {
+	for _, name := range []string{"_page", "_per_page", "_limit", "_start", "_end"} {
+		value := p.paging[name]
 		if value == "" {
 			continue
 		}

@@ -173,7 +173,7 @@ func TestQueryRules(t *testing.T) {
 	}
 	for query, fine := range map[string]bool{
 		"driverID=1": true, "pickupTime=x": true, "title=A&_sort=id": true, "substitute=1": true, "_embed=driver": true, "status:exists=false": true,
-		"titel=A": false, "_sort=-tite": false, "_fields=title,nope": false, "title.x=1": false, "_embed=nope": false, "_embed=driver.nope": false, "_embed=driver.schedules": true, `_where={"or":[{"titl":"A"}]}`: false,
+		"titel=A": false, "_sort=-tite": false, "_fields=title,nope": false, "title.x=1": false, "_embed=nope": false, "_embed=driver.nope": false, "_embed=driver.schedules": true, `_where={"or":[{"titl":"A"}]}`: false, `_where={"title":{"x":{"eq":1}}}`: false,
 	} {
 		q, err := s.ParseQuery("schedules", query)
 		if err != nil {

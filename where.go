@@ -119,13 +119,17 @@ func (w *whereReader) member(name string, v jsontext.Value, within path, at stri
 
 // to returns the path of what is called name within what is at a path.
 func (w *whereReader) to(within path, name string) path {
-	switch {
-	case len(within) == 0:
+	if len(within) == 0 {
 		return w.path("_where", name)
-	case strings.ContainsAny(name, ".["):
-		return append(slices.Clip(within), parsePath(name)...)
 	}
-	return append(slices.Clip(within), step{name, -1})
+	to := slices.Clip(within)
+	if strings.ContainsAny(name, ".[") {
+		to = append(to, parsePath(name)...)
+	} else {
+		to = append(to, step{name, -1})
+	}
+	w.q.named = append(w.q.named, named{"_where", name, to})
+	return to
 }
 
 // list reads what stands behind and, or behind or.
