@@ -45,6 +45,8 @@ func TestQueryRefused(t *testing.T) {
 		{"_sort=n&_order=down", "_order", `"down" is no order; it is asc or desc`},
 		{"_sort=a,b,c,d,e,f,g,h,i", "_sort", "at most 8"},
 		{"_embed=a.b.c.d.e.f.g.h.i", "_embed", "at most 8 levels"},
+		{"_embed=" + strings.Repeat("a,", 33), "_embed", "at most 32 relations"},
+		{strings.Repeat(`_where={"not":{"or":[]}}&`, 200), "_where", "at most 256 conditions"},
 		{"s_like=[", "s_like", "RE2"},
 		{"s_like=(%3F%3C%3Da)b", "s_like", "RE2"},
 		{"s_like=" + strings.Repeat("a", 257), "s_like", "at most 256 bytes"},
