@@ -19,6 +19,7 @@ type embed struct {
 // Limits of what is embedded. Levels multiply, so it is the size of the whole
 // that is limited.
 const (
+	maxEmbeds      = 32
 	maxEmbedLevels = 8
 	maxEmbedded    = 128 << 20 // bytes in one answer
 )

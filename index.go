@@ -15,9 +15,11 @@ import (
 // The indexes of a collection, by top-level member. One is made when a query
 // first asks for it and then carried from snapshot to snapshot.
 type indexes struct {
-	mu     sync.Mutex
-	byName map[string]*index       // guarded by mu
-	names  *btree.Map[string, int] // how many records have a member of that name; guarded by mu, nil: not yet counted
+	mu      sync.Mutex
+	byName  map[string]*index       // of equality; guarded by mu
+	inOrder map[string]*index       // see order.go; guarded by mu
+	asked   map[string]bool         // for what inOrder does not have yet; guarded by mu
+	names   *btree.Map[string, int] // how many records have a member of that name; guarded by mu, nil: not yet counted
 }
 
 // An index leads from an equality key (see value.go) to the records that have
@@ -27,7 +29,7 @@ type index = btree.Map[string, *Record]
 
 // maxIndexes is how many indexes the queries of clients may bring into being
 // for one collection: each costs memory, and time at every write.
-const maxIndexes = 32
+const maxIndexes = 16
 
 // longKey is from where on a key is shortened, so that an index of long texts
 // does not hold them a second time. What is found by a short key is looked at
@@ -51,9 +53,12 @@ func indexKey(key string, seq uint64) string {
 func (x *indexes) clone() *indexes {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	n := &indexes{byName: maps.Clone(x.byName)}
+	n := &indexes{byName: maps.Clone(x.byName), inOrder: maps.Clone(x.inOrder), asked: maps.Clone(x.asked)}
 	for name, tree := range n.byName {
 		n.byName[name] = tree.Copy()
+	}
+	for name, tree := range n.inOrder {
+		n.inOrder[name] = tree.Copy()
 	}
 	if x.names != nil {
 		n.names = x.names.Copy()
@@ -65,7 +70,7 @@ func (x *indexes) clone() *indexes {
 func (x *indexes) room(name string) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.byName[name] != nil || len(x.byName) < maxIndexes
+	return x.byName[name] != nil || len(x.byName)+len(x.inOrder) < maxIndexes
 }
 
 // get returns the index over the member called name of the records in order.
@@ -75,13 +80,24 @@ func (x *indexes) get(name string, order *btree.Map[uint64, *Record]) *index {
 	if tree := x.byName[name]; tree != nil {
 		return tree
 	}
+	tree := build(order, func(r *Record, yield func(string)) { eachKey(r, name, yield) })
+	if x.byName == nil {
+		x.byName = make(map[string]*index)
+	}
+	x.byName[name] = tree
+	return tree
+}
+
+// build returns an index over the records in order, each under the keys that it
+// is given for it.
+func build(order *btree.Map[uint64, *Record], keys func(r *Record, yield func(key string))) *index {
 	type entry struct {
 		key string
 		r   *Record
 	}
-	var entries []entry
+	entries := make([]entry, 0, order.Len())
 	order.Scan(func(_ uint64, r *Record) bool {
-		eachKey(r, name, func(key string) { entries = append(entries, entry{key, r}) })
+		keys(r, func(key string) { entries = append(entries, entry{key, r}) })
 		return true
 	})
 	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.key, b.key) })
@@ -89,10 +105,6 @@ func (x *indexes) get(name string, order *btree.Map[uint64, *Record]) *index {
 	for _, e := range entries {
 		tree.Load(e.key, e.r)
 	}
-	if x.byName == nil {
-		x.byName = make(map[string]*index)
-	}
-	x.byName[name] = tree
 	return tree
 }
 
@@ -153,6 +165,9 @@ func (x *indexes) add(r *Record) {
 	for name, tree := range x.byName {
 		eachKey(r, name, func(key string) { tree.Set(key, r) })
 	}
+	for name, tree := range x.inOrder {
+		tree.Set(placeKey(r, name), r)
+	}
 	if x.names != nil {
 		x.count(r, 1)
 	}
@@ -161,6 +176,9 @@ func (x *indexes) add(r *Record) {
 func (x *indexes) remove(r *Record) {
 	for name, tree := range x.byName {
 		eachKey(r, name, func(key string) { tree.Delete(key) })
+	}
+	for name, tree := range x.inOrder {
+		tree.Delete(placeKey(r, name))
 	}
 	if x.names != nil {
 		x.count(r, -1)

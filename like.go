@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
+	"unicode"
 )
 
 // Limits of a pattern. Matching takes time in proportion to the length of the
@@ -36,7 +38,7 @@ func compilePattern(name, s string) (*pattern, error) {
 		return nil, &QueryError{Parameter: name, Detail: detail}
 	}
 	parsed = parsed.Simplify()
-	if parsed.Op == syntax.OpLiteral || parsed.Op == syntax.OpEmptyMatch {
+	if parsed.Op == syntax.OpEmptyMatch || parsed.Op == syntax.OpLiteral && ignoresCase(parsed) {
 		return &pattern{literal: appendFolded([]byte{}, []byte(string(parsed.Rune)))}, nil
 	}
 	program, err := syntax.Compile(parsed)
@@ -48,4 +50,11 @@ func compilePattern(name, s string) (*pattern, error) {
 		return nil, &QueryError{Parameter: name, Detail: "this is no regular expression in RE2's syntax"}
 	}
 	return &pattern{re: re, program: len(program.Inst)}, nil
+}
+
+// ignoresCase reports whether a literal is equal to all texts that differ from
+// it only by case: (?-i) may have said otherwise.
+func ignoresCase(literal *syntax.Regexp) bool {
+	return literal.Flags&syntax.FoldCase != 0 ||
+		!slices.ContainsFunc(literal.Rune, func(r rune) bool { return unicode.SimpleFold(r) != r })
 }

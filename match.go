@@ -23,7 +23,6 @@ type matcher struct {
 	err      error          // the query costs too much
 	full     jsontext.Value // the record at hand with what is embedded, made when it is needed
 	folded   []byte         // scratch
-	folds    []byte         // scratch of search
 }
 
 // match reports whether the query wants the record.
@@ -148,40 +147,35 @@ func (m *matcher) like(t *term, v jsontext.Value) bool {
 // search reports whether each of the texts of t is in some value at any depth
 // of v. The names of members are not searched.
 func (m *matcher) search(t *term, v jsontext.Value) bool {
-	// Most records are told apart by their text as a whole. Where a string is
-	// written with escapes that text says nothing.
-	m.folded = appendFolded(m.folded[:0], v)
-	plain := bytes.IndexByte(v, '\\') < 0
-	for _, s := range t.folded {
-		if !m.spend(t, len(v)) || plain && !bytes.Contains(m.folded, s) || !m.within(v, s) {
+	m.folded = appendValues(m.folded[:0], v)
+	for _, text := range t.folded {
+		if !m.spend(t, len(v)) || !bytes.Contains(m.folded, text) {
 			return false
 		}
 	}
 	return true
 }
 
-// within reports whether a scalar within v contains the folded text s. Null is
-// no value.
-func (m *matcher) within(v jsontext.Value, s []byte) bool {
-	found := false
+// appendValues appends all strings, numbers and booleans within v, folded, each
+// with a byte behind it that is in no text.
+func appendValues(dst []byte, v jsontext.Value) []byte {
 	switch v.Kind() {
 	case 'n':
+		return dst
 	case '{':
 		members(v, func(_, e jsontext.Value) bool {
-			found = m.within(e, s)
-			return !found
+			dst = appendValues(dst, e)
+			return true
 		})
+		return dst
 	case '[':
 		elements(v, func(e jsontext.Value) bool {
-			found = m.within(e, s)
-			return !found
+			dst = appendValues(dst, e)
+			return true
 		})
+		return dst
 	case '"':
-		m.folds = appendFolded(m.folds[:0], unquoted(v))
-		found = bytes.Contains(m.folds, s)
-	default:
-		m.folds = appendFolded(m.folds[:0], v)
-		found = bytes.Contains(m.folds, s)
+		v = unquoted(v)
 	}
-	return found
+	return append(appendFolded(dst, v), 0xff)
 }

@@ -17,6 +17,8 @@ type parser struct {
 	sort   []string          // as in _sort
 	order  []string          // as in _order
 	paging map[string]string // the values of the parameters for paging
+	embeds int               // how many were asked for
+	parts  int               // of conditions, at every depth
 }
 
 // parser returns a parser that adds to q.
@@ -159,6 +161,9 @@ func (p *parser) embed(parameter, value string) error {
 		if len(levels) > maxEmbedLevels {
 			return &QueryError{Parameter: parameter, Detail: fmt.Sprintf("records are embedded at most %d levels deep", maxEmbedLevels)}
 		}
+		if p.embeds++; p.embeds > maxEmbeds {
+			return &QueryError{Parameter: parameter, Detail: fmt.Sprintf("at most %d relations are embedded", maxEmbeds)}
+		}
 		p.q.embeds = addEmbed(p.q.embeds, parameter, levels)
 	}
 	return nil
@@ -217,7 +222,8 @@ func (p *parser) sorting() error {
 // page reads what the parameters for paging say.
 func (p *parser) page() error {
 	n := make(map[string]int)
-	for name, value := range p.paging {
+	for _, name := range []string{"_page", "_per_page", "_limit", "_start", "_end"} {
+		value := p.paging[name]
 		if value == "" {
 			continue
 		}

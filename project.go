@@ -8,8 +8,9 @@ import (
 
 // fields are the parts of a value that _fields asks for.
 type fields struct {
-	whole bool // all of it
-	parts map[string]*fields
+	whole   bool // all of it
+	parts   map[string]*fields
+	byIndex bool // some part is an element of an array
 }
 
 // add enters a path.
@@ -21,6 +22,7 @@ func (f *fields) add(p path) {
 	if f.parts == nil {
 		f.parts = make(map[string]*fields)
 	}
+	f.byIndex = f.byIndex || p[0].index >= 0
 	part := f.parts[p[0].name]
 	if part == nil {
 		part = new(fields)
@@ -58,10 +60,10 @@ func (f *fields) append(dst []byte, v jsontext.Value) ([]byte, bool) {
 	case '[':
 		dst = append(dst, '[')
 		start := len(dst)
-		byIndex, i := f.byIndex(), 0
+		i := 0
 		elements(v, func(e jsontext.Value) bool {
 			part := f
-			if byIndex {
+			if f.byIndex {
 				part = f.parts[strconv.Itoa(i)]
 			}
 			i++
@@ -80,14 +82,4 @@ func (f *fields) append(dst []byte, v jsontext.Value) ([]byte, bool) {
 		return append(dst, ']'), true
 	}
 	return dst, false
-}
-
-// byIndex reports whether some part is asked for as the element of an array.
-func (f *fields) byIndex() bool {
-	for name := range f.parts {
-		if digits(name) {
-			return true
-		}
-	}
-	return false
 }

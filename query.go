@@ -66,11 +66,18 @@ func (s *Snapshot) Run(q *Query) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(q.filter.parts) == 0 && len(q.sort) == 0 {
+	if len(q.filter.parts) == 0 {
 		r := q.paging.result(c.order.Len())
-		r.Records = c.slice(r.Offset, r.end)
 		r.snap, r.query = s, q
-		return r, nil
+		found := true
+		if len(q.sort) == 0 {
+			r.Records = c.slice(r.Offset, r.end)
+		} else {
+			r.Records, found, err = s.page(c, q, r.Offset, r.end)
+		}
+		if found {
+			return r, err
+		}
 	}
 	records, err := s.wanted(c, q)
 	if err != nil {
@@ -129,6 +136,17 @@ func (c *collection) candidates(q *Query) (best []*Record, found bool) {
 		}
 		if list, ok := c.lookup(t.path[0].name, keys, most); ok {
 			best, found = list, true
+		}
+	}
+	for name, span := range q.spans() {
+		most := c.order.Len() / 4 // with more it is as quick to go through all
+		if found {
+			most = min(most, len(best))
+		}
+		if tree := c.ordered(name); tree != nil {
+			if list, ok := between(tree, span, most); ok {
+				best, found = list, true
+			}
 		}
 	}
 	return best, found

@@ -121,9 +121,9 @@ func FuzzQuery(f *testing.F) {
 
 // TestQueryRandom asks queries made at random from the words of the grammar.
 func TestQueryRandom(t *testing.T) {
-	steps := 20_000
+	steps := 5_000
 	if testing.Short() {
-		steps = 2_000
+		steps = 500
 	}
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -15,10 +15,7 @@ const (
 )
 
 // A whereReader reads the JSON of a condition.
-type whereReader struct {
-	*parser
-	parts int
-}
+type whereReader struct{ *parser }
 
 // where adds a condition to the query: an object whose members all hold.
 //
@@ -45,7 +42,7 @@ func (p *parser) where(v jsontext.Value) error {
 	default:
 		return &QueryError{Parameter: "_where", Detail: "this is " + kindName(v) + "; " + mistake}
 	}
-	w := whereReader{parser: p}
+	w := whereReader{p}
 	f, err := w.condition(v, nil, "", 0)
 	if err != nil {
 		return err
@@ -60,10 +57,10 @@ func refuse(at, format string, args ...any) error {
 
 // condition reads an object of which each member is a condition: on what is at
 // the path within, where that is not empty. Pointers to it begin with at.
-func (w *whereReader) condition(v jsontext.Value, within path, at string, depth int) (*filter, error) {
+func (w whereReader) condition(v jsontext.Value, within path, at string, depth int) (*filter, error) {
 	f := new(filter)
 	if w.parts++; w.parts > maxWhereParts {
-		return nil, refuse(at, "there are at most %d conditions within each other", maxWhereParts)
+		return nil, refuse(at, "a query has at most %d conditions", maxWhereParts)
 	}
 	if depth > maxWhereDepth {
 		return nil, refuse(at, "conditions stand at most %d levels deep", maxWhereDepth)
@@ -86,7 +83,7 @@ func (w *whereReader) condition(v jsontext.Value, within path, at string, depth 
 }
 
 // member reads one member of a condition.
-func (w *whereReader) member(name string, v jsontext.Value, within path, at string, depth int) (*filter, error) {
+func (w whereReader) member(name string, v jsontext.Value, within path, at string, depth int) (*filter, error) {
 	switch name {
 	case "and", "or":
 		return w.list(name == "or", v, within, at, depth)
@@ -118,18 +115,22 @@ func (w *whereReader) member(name string, v jsontext.Value, within path, at stri
 }
 
 // to returns the path of what is called name within what is at a path.
-func (w *whereReader) to(within path, name string) path {
-	switch {
-	case len(within) == 0:
+func (w whereReader) to(within path, name string) path {
+	if len(within) == 0 {
 		return w.path("_where", name)
-	case strings.ContainsAny(name, ".["):
-		return append(slices.Clip(within), parsePath(name)...)
 	}
-	return append(slices.Clip(within), step{name, -1})
+	to := slices.Clip(within)
+	if strings.ContainsAny(name, ".[") {
+		to = append(to, parsePath(name)...)
+	} else {
+		to = append(to, step{name, -1})
+	}
+	w.q.named = append(w.q.named, named{"_where", name, to})
+	return to
 }
 
 // list reads what stands behind and, or behind or.
-func (w *whereReader) list(any bool, v jsontext.Value, within path, at string, depth int) (*filter, error) {
+func (w whereReader) list(any bool, v jsontext.Value, within path, at string, depth int) (*filter, error) {
 	f := &filter{any: any}
 	if v.Kind() != '[' {
 		return nil, refuse(at, "behind and, and behind or, stands a list of conditions")
@@ -152,7 +153,7 @@ func (w *whereReader) list(any bool, v jsontext.Value, within path, at string, d
 }
 
 // test reads the value behind an operator.
-func (w *whereReader) test(to path, op operator, v jsontext.Value, at string) (*filter, error) {
+func (w whereReader) test(to path, op operator, v jsontext.Value, at string) (*filter, error) {
 	t, err := w.term(&term{name: "_where", path: to, op: op})
 	if err != nil {
 		return nil, err
@@ -169,6 +170,9 @@ func (w *whereReader) test(to path, op operator, v jsontext.Value, at string) (*
 			err = t.add(text(v))
 		default:
 			err = t.add(string(v))
+		}
+		if e, ok := err.(*QueryError); ok {
+			e.Pointer = at
 		}
 	}
 	if op == opIn && v.Kind() == '[' {

@@ -100,10 +100,16 @@ func commentEnd(b []byte, i int) int {
 // stringEnd returns the index behind the string that begins at i.
 func stringEnd(b []byte, i int) int {
 	for i++; i < len(b); i++ {
-		switch b[i] {
-		case '\\':
-			i++
-		case '"':
+		n := bytes.IndexByte(b[i:], '"')
+		if n < 0 {
+			break
+		}
+		i += n
+		slashes := 0
+		for b[i-1-slashes] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 {
 			return i + 1
 		}
 	}

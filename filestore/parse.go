@@ -2,10 +2,12 @@ package filestore
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/tidwall/btree"
 
 	"pickup"
 )
@@ -23,15 +25,11 @@ func parseDocument(file string, data []byte, idMember func(collection string) st
 		idMember = func(string) string { return "id" }
 	}
 	d := &document{file: file, idMember: idMember, length: int64(len(data))}
-	// Most files are plain JSON, and the parser finds the first comment of the
-	// others for less than a look at every byte would cost.
-	err := d.cut(data, data)
-	if err != nil {
-		if blank := blanked(data); blank != nil {
-			err = d.cut(data, blank)
-		}
+	text := blanked(data)
+	if text == nil {
+		text, d.strict = data, true
 	}
-	if err != nil {
+	if err := d.cut(data, text); err != nil {
 		return nil, broken(file, data, err)
 	}
 	d.style = styleOf(d)
@@ -115,10 +113,19 @@ func (a *array) cut(dec *jsontext.Decoder, data []byte, keys *pickup.Keys) error
 	if _, err := dec.ReadToken(); err != nil {
 		return err
 	}
+	tighten(&a.elems)
+	tighten(&a.places)
 	close := int(dec.InputOffset()) - 1
 	a.tail = data[end:close]
 	a.foot = data[close : close+1]
 	return nil
+}
+
+// tighten frees what a tree that was filled in order holds in vain: it copies
+// each node, and a copy has no room to spare.
+func tighten[K cmp.Ordered, V any](m *btree.Map[K, V]) {
+	*m = *m.Copy()
+	m.ScanMut(func(K, V) bool { return true })
 }
 
 // parse cuts the text of an array, which is known to be valid.

@@ -1,0 +1,125 @@
+package filestore
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"pickup"
+)
+
+// bigFile returns a file with n records of about size bytes each; comment
+// stands in the middle.
+func bigFile(n, size int, comment string) []byte {
+	var b bytes.Buffer
+	b.WriteString("{\n  \"schedules\": [\n")
+	for i := range n {
+		if i == n/2 {
+			b.WriteString(comment)
+		}
+		start := b.Len()
+		fmt.Fprintf(&b, `    {"id": "%d", "driverId": "%d", "title": "School run %d", "status": "Scheduled", "pickupTime": "2026-05-04T07:30:00Z", "notes": "`,
+			i, i%100, i)
+		b.WriteString(strings.Repeat("so it goes ", max(0, size-(b.Len()-start))/11))
+		b.WriteString(`"}`)
+		if i < n-1 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("  ]\n}\n")
+	return b.Bytes()
+}
+
+func BenchmarkParse(b *testing.B) {
+	for _, bench := range []struct{ name, comment string }{
+		{"plain", ""},
+		{"comment", "    // the other half\n"},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			data := bigFile(370_000, 270, bench.comment)
+			b.SetBytes(int64(len(data)))
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			var d *document
+			for b.Loop() {
+				var err error
+				if d, err = parseDocument("db.json", data, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/370_000, "heap-B/record")
+			runtime.KeepAlive(d)
+		})
+	}
+}
+
+// One change costs what its record and the depth of the tree cost.
+func BenchmarkApply(b *testing.B) {
+	for _, n := range []int{1_000, 1_000_000} {
+		d, err := parseDocument("db.json", bigFile(n, 150, ""), nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		key := fmt.Sprint(n / 3)
+		value := fmt.Appendf(nil, `{"id": "%s", "driverId": "7", "title": "Piano", "status": "Canceled"}`, key)
+		for _, bench := range []struct {
+			name   string
+			change pickup.Change
+		}{
+			{"patch", pickup.Change{Collection: "schedules", ID: key, Value: value}},
+			{"insert", pickup.Change{Collection: "schedules", ID: "new", Value: []byte(`{"id":"new","title":"Piano","status":"Canceled"}`)}},
+			{"delete", pickup.Change{Collection: "schedules", ID: key}},
+		} {
+			b.Run(fmt.Sprintf("%s/%d", bench.name, n), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := d.apply([]pickup.Change{bench.change}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+func BenchmarkContents(b *testing.B) {
+	data := bigFile(370_000, 270, "")
+	d, err := parseDocument("db.json", data, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		d.contents()
+	}
+}
+
+func BenchmarkWrite(b *testing.B) {
+	data := bigFile(370_000, 270, "")
+	d, err := parseDocument("db.json", data, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	// Half of the file is as it was, in the other half every tenth record is new.
+	var changes []pickup.Change
+	for i := 0; i < 185_000; i += 10 {
+		key := fmt.Sprint(i)
+		changes = append(changes, pickup.Change{Collection: "schedules", ID: key, Value: fmt.Appendf(nil, `{"id":"%s"}`, key)})
+	}
+	if d, err = d.apply(changes); err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(d.size())
+	for b.Loop() {
+		if _, err := d.writeTo(io.Discard); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package filestore
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"pickup"
+)
+
+func TestCheck(t *testing.T) {
+	const text = `{
+  "schedules": [
+    {"id": "1"}, {"id": 1, "x": 2},
+    // no schedule
+    {"title": "x"},
+    {"id": "2"}, null, {"id": ""}, {"id": true},
+    {"id": "1"}
+  ],
+  "a/b": [[]],
+  "日程": {"id": null}, "drivers": [{"key": "a"}, {"key": "a"}, {"id": "a"}]
+}
+`
+	id := func(collection string) string {
+		if collection == "drivers" {
+			return "key"
+		}
+		return "id"
+	}
+	odd, err := Check("db.json", []byte(text), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, o := range odd {
+		got = append(got, o.Pointer+" "+o.String())
+		line, column, ok := Locate([]byte(text), o.Pointer)
+		if !ok || line != o.Line || column != o.Column {
+			t.Errorf("%v is at %d:%d", o, line, column)
+		}
+	}
+	want := []string{
+		`/schedules/1 3:18: the id 1 is taken by the element in line 3; this one is listed, and no address reaches it`,
+		`/schedules/2 5:5: this element of schedules has no id that is a number or a text; it is listed, and no address reaches it`,
+		`/schedules/4 6:18: this element of schedules is no object; it is listed as it is, and no address reaches it`,
+		`/schedules/5 6:24: this element of schedules has no id that is a number or a text; it is listed, and no address reaches it`,
+		`/schedules/6 6:36: this element of schedules has no id that is a number or a text; it is listed, and no address reaches it`,
+		`/schedules/7 7:5: the id 1 is taken by the element in line 3; this one is listed, and no address reaches it`,
+		`/a~1b/0 9:11: this element of a/b is no object; it is listed as it is, and no address reaches it`,
+		`/drivers/1 10:49: the key a is taken by the element in line 10; this one is listed, and no address reaches it`,
+		`/drivers/2 10:63: this element of drivers has no key that is a number or a text; it is listed, and no address reaches it`,
+	}
+	if !slices.Equal(got, want) {
+		for i := range max(len(got), len(want)) {
+			g, w := "", ""
+			if i < len(got) {
+				g = got[i]
+			}
+			if i < len(want) {
+				w = want[i]
+			}
+			if g != w {
+				t.Errorf("got  %s\nwant %s", g, w)
+			}
+		}
+	}
+}
+
+func TestCheckFinds(t *testing.T) {
+	if odd, err := Check("db.json", []byte(`{"a": [{"id": 1}], "b": {"id": null}, "c": 1}`), nil); len(odd) != 0 || err != nil {
+		t.Error(odd, err)
+	}
+	var broken *pickup.BrokenError
+	if _, err := Check("my.json", []byte("{\n\"a\" 1}"), nil); !errors.As(err, &broken) || broken.File != "my.json" || broken.Line != 2 {
+		t.Error(err)
+	}
+}
