@@ -191,6 +191,17 @@ func (d *databasePatch) records(c *collection, n *node, dropped []Change) ([]Cha
 	if !inOrder {
 		// The order of records, and those without an id of their own, can only
 		// be told by the whole.
+		for _, kid := range n.kids {
+			r, t, v := kid.record, d.touched[kid], kid.value()
+			if r == nil || t == nil || IsPositionKey(r.ID) || v.Kind() != '{' {
+				continue
+			}
+			v, err := keepID(r, v)
+			if err != nil {
+				return dropped, t.lead(idChanged())
+			}
+			kid.text = v
+		}
 		return dropped, d.touched[n].lead(tx.setWhole(c.name, n.value()))
 	}
 	for _, gone := range dropped {

@@ -71,9 +71,13 @@ func (tx *Tx) amend(collection string, old *Record, value jsontext.Value, names 
 		return nil, err
 	}
 	if value, err = keepID(old, value); err != nil {
-		return nil, &FaultError{Kind: ErrShape, Faults: []Fault{{"/" + idMember, "an id does not change"}}}
+		return nil, idChanged()
 	}
 	return tx.judge(collection, old, value, names, sent, faults)
+}
+
+func idChanged() error {
+	return &FaultError{Kind: ErrShape, Faults: []Fault{{"/" + idMember, "an id does not change"}}}
 }
 
 // amendObject is amend for a singular resource.
