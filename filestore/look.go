@@ -155,7 +155,6 @@ func (s *Store) takeOverLocked(doc *document, c content) {
 	s.doc, s.disk, s.doubt, s.like = doc, c, nil, c.info
 	s.readableLocked()
 	if before == nil {
-		s.since.begin(doc)
 		return
 	}
 	if real, err := s.o.sys.resolve(s.path); err == nil {
@@ -170,7 +169,7 @@ func (s *Store) takeOverLocked(doc *document, c content) {
 		s.o.Log.Warn("the edit of "+s.path+" undoes changes that were made through the server since the file was last loaded",
 			"records", len(undone), "ids", firstOf(undone, 20))
 	}
-	s.since.begin(doc)
+	s.since = edits{}
 }
 
 // readableLocked ends a time in which the file could not be read.
