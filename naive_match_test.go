@@ -99,7 +99,7 @@ func naiveText(v any) (string, bool) {
 	return "", false
 }
 
-var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?$`)
+var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?0*[0-9]{1,4})?$`)
 
 func naiveNumber(s string) (*big.Rat, bool) {
 	if !jsonNumber.MatchString(s) {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -92,6 +93,8 @@ func checkQuery(t *testing.T, s *pickup.Snapshot, n naive, collection, query str
 	}
 }
 
+var largeExponent = regexp.MustCompile(`[eE][+-]?0*[1-9][0-9]{4}`)
+
 // FuzzQuery asks anything: never a panic, never another answer than the naive
 // evaluator's.
 func FuzzQuery(f *testing.F) {
@@ -110,10 +113,12 @@ func FuzzQuery(f *testing.F) {
 	s := db.Snapshot()
 	n := newNaive(queryWorld)
 	f.Fuzz(func(t *testing.T, query string) {
-		if strings.Contains(query, "_embed") || strings.Contains(query, "_expand") {
-			if q, err := url.QueryUnescape(query); err != nil || strings.Contains(q, "mbed=") && strings.Contains(q, ".") || strings.Contains(q, "xpand=") && strings.Contains(q, ".") {
-				return // levels are tested elsewhere
-			}
+		q, _ := url.QueryUnescape(query)
+		if strings.Contains(q, "mbed=") && strings.Contains(q, ".") || strings.Contains(q, "xpand=") && strings.Contains(q, ".") {
+			return // levels are tested elsewhere
+		}
+		if largeExponent.MatchString(q) {
+			return // fractions would take forever
 		}
 		checkQuery(t, s, n, "c", query)
 	})

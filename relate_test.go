@@ -216,3 +216,53 @@ func TestSingular(t *testing.T) {
 		}
 	}
 }
+
+// TestWhere narrows a query by a body, as QUERY does, and leaves it as it was.
+func TestWhere(t *testing.T) {
+	s := openMem(t, relations).Snapshot()
+	q, err := s.ParseQuery("comments", "_embed=post&_sort=-id&_limit=2&_fields=id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ where, want string }{
+		{`{"postId":1}`, `[{"id":"c"},{"id":"b"}]`},
+		{` {"post": {"authorId": {"eq": "2"}}} `, `[{"id":"d"}]`},
+		{`null`, `[{"id":"e"},{"id":"d"}]`},
+	} {
+		narrow, err := s.Where(q, jsontext.Value(test.where))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.Run(narrow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err := r.AppendJSON(nil); err != nil || string(b) != test.want {
+			t.Errorf("%s: %s, %v", test.where, b, err)
+		}
+		if r, err := s.Run(q); err != nil || r.Total != 5 {
+			t.Errorf("%s has changed the query: %v, %v", test.where, r, err)
+		}
+	}
+	alone, err := s.ParseWhere("comments", jsontext.Value(`{"or":[{"id":"a"},{"postId":{"exists":false}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := s.Run(alone); err != nil || ids(r.Records) != "a e" {
+		t.Errorf("%v, %v", r, err)
+	}
+	var qe *pickup.QueryError
+	if _, err := s.ParseWhere("comments", jsontext.Value(`{"or":[{"id":{"is":1}}]}`)); !errors.As(err, &qe) || qe.Pointer != "/or/0/id/is" {
+		t.Errorf("%v", err)
+	}
+	if _, err := s.Where(q, jsontext.Value(`[]`)); !errors.As(err, &qe) {
+		t.Errorf("%v", err)
+	}
+	// A record that came through a feed is judged without a snapshot.
+	if r, _ := s.Get("comments", "e"); !alone.Match(r) {
+		t.Error("e does not match")
+	}
+	if r, _ := s.Get("comments", "b"); alone.Match(r) {
+		t.Error("b matches")
+	}
+}

@@ -161,7 +161,7 @@ func (s *Store) takeOverLocked(doc *document, c content) {
 	if real, err := s.o.sys.resolve(s.path); err == nil {
 		s.real = real // a symlink on the way may point elsewhere now
 	}
-	s.claimInodeLocked()
+	s.reclaimLocked()
 	s.rev++
 	s.merged = s.rev
 	s.feed.Publish(pickup.Batch{Rev: s.rev, Reset: true})
@@ -186,11 +186,22 @@ func (s *Store) readableLocked() {
 // unreadableLocked notes that a state of the file cannot be served, and tells
 // the watchers once that has lasted.
 func (s *Store) unreadableLocked(c content, err error) error {
+	now := s.o.now()
 	if s.unread.err == nil {
-		s.unread.since = s.o.now()
+		s.unread.since = now
+	}
+	if s.unread.err == nil || s.unread.err.Error() != err.Error() {
+		s.unread.changed = now
 	}
 	s.unread.err, s.unread.state = err, c
-	if s.doc == nil || mayPass(err) && s.o.now().Sub(s.unread.since) < graceRead {
+	if s.doc == nil {
+		return err
+	}
+	begin := s.unread.since
+	if s.trouble != nil {
+		begin = s.unread.changed // a repair, too, is saved in steps
+	}
+	if mayPass(err) && now.Sub(begin) < graceRead {
 		return err
 	}
 	told := s.refusal(err)

@@ -50,9 +50,10 @@ type Store struct {
 // unread is a state of the file that cannot be served: it is absent, empty,
 // cut off or broken.
 type unread struct {
-	err   error     // nil: all is well
-	since time.Time // when that began, with this state or one before it
-	state content   // what err speaks of; no info: nothing that a stat shows
+	err     error     // nil: all is well
+	since   time.Time // when that began, with this state or one before it
+	changed time.Time // when err became what it is
+	state   content   // what err speaks of; no info: nothing that a stat shows
 }
 
 // Load returns the contents. If the file can be read it is looked at first, so

@@ -99,11 +99,16 @@ func load(t *testing.T, s *Store) pickup.Batch {
 	return b
 }
 
-// commit makes changes on what the store holds.
-func commit(s *Store, changes ...pickup.Change) error {
-	b, err := s.Load(context.Background())
-	if err == nil {
-		_, err = s.Commit(context.Background(), b.Rev, changes)
+// commit makes changes on what the store holds, again where an edit came first.
+func commit(s *Store, changes ...pickup.Change) (err error) {
+	for range 10 {
+		b, err := s.Load(context.Background())
+		if err == nil {
+			_, err = s.Commit(context.Background(), b.Rev, changes)
+		}
+		if !errors.Is(err, pickup.ErrConflict) {
+			return err
+		}
 	}
 	return err
 }

@@ -42,6 +42,7 @@ func newTap(sys calls, before func(op, file string) error) *tap {
 		resolve: sys.resolve,
 		list:    sys.list,
 		isMount: sys.isMount,
+		events:  sys.events,
 		stat: func(p string) (os.FileInfo, error) {
 			if err := path("stat", p); err != nil {
 				return nil, err

@@ -121,7 +121,7 @@ func (s *Store) newWatcher() *watcher {
 		filepath.Base(s.real): true,
 		"..data":              true, // how Kubernetes swaps the files of a ConfigMap
 	}}
-	events, err := fsnotify.NewWatcher()
+	events, err := s.o.sys.events()
 	if err != nil {
 		s.o.Log.Warn("no file events to be had, looking at "+s.path+" four times a second instead", "cause", err)
 		return w
@@ -165,10 +165,18 @@ func (w *watcher) wait(ctx context.Context, more <-chan struct{}) {
 			return
 		case <-timer.C:
 			return
-		case <-errs: // events were lost
+		case _, ok := <-errs: // events were lost
+			if !ok {
+				w.events, w.due = nil, time.Time{}
+				return
+			}
 			w.due = time.Time{}
 			return
-		case e := <-events:
+		case e, ok := <-events:
+			if !ok { // no more to come
+				w.events, w.due = nil, time.Time{}
+				return
+			}
 			w.touched(filepath.Base(e.Name), time.Now())
 		}
 	}
