@@ -19,7 +19,10 @@ var (
 )
 
 // errDetached says that the file that a mount shows has no name any more.
-var errDetached = fmt.Errorf("%w: the mounted file was replaced on the host, and the new one cannot be seen from here: mount its folder instead of the file, or restart", pickup.ErrReadOnly)
+var errDetached error = &pickup.AdviceError{
+	Err:    pickup.ErrReadOnly,
+	Advice: "the mounted file was replaced on the host, and the new one cannot be seen from here: mount its folder instead of the file, or restart",
+}
 
 // mayPass reports whether err is a state that a save by hand goes through.
 func mayPass(err error) bool {
@@ -155,7 +158,6 @@ func (s *Store) takeOverLocked(doc *document, c content) {
 	s.doc, s.disk, s.doubt, s.like = doc, c, nil, c.info
 	s.readableLocked()
 	if before == nil {
-		s.since.begin(doc)
 		return
 	}
 	if real, err := s.o.sys.resolve(s.path); err == nil {
@@ -170,7 +172,7 @@ func (s *Store) takeOverLocked(doc *document, c content) {
 		s.o.Log.Warn("the edit of "+s.path+" undoes changes that were made through the server since the file was last loaded",
 			"records", len(undone), "ids", firstOf(undone, 20))
 	}
-	s.since.begin(doc)
+	s.since = edits{}
 }
 
 // readableLocked ends a time in which the file could not be read.
