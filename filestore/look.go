@@ -40,6 +40,10 @@ func (s *Store) lookLocked() error {
 		}
 	}
 	info, err := s.o.sys.stat(s.path)
+	if s.doc != nil && s.like == nil && errors.Is(err, fs.ErrNotExist) {
+		s.readableLocked() // there never was a file, and it cannot be made or is not to be
+		return nil
+	}
 	if err != nil {
 		return s.unreadableLocked(content{}, cause(err))
 	}
@@ -221,8 +225,10 @@ func (s *Store) wakeLocked() { s.feed.Publish(pickup.Batch{Rev: s.rev}) }
 // refusal says to people and callers why the file cannot be used.
 func (s *Store) refusal(err error) error {
 	switch {
-	case errors.Is(err, pickup.ErrBroken), errors.Is(err, pickup.ErrReadOnly), errors.Is(err, pickup.ErrShape):
+	case errors.Is(err, pickup.ErrBroken), errors.Is(err, pickup.ErrReadOnly):
 		return err
+	case errors.Is(err, pickup.ErrShape): // of the file, and no fault of the caller's
+		return fmt.Errorf("%w: %v", pickup.ErrBusy, err)
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: %s is not there: it may be in the middle of being saved", pickup.ErrBusy, s.path)
 	case errors.Is(err, errEmpty), errors.Is(err, errMoving):
