@@ -60,14 +60,16 @@ func newCollection(in Collection, rev Rev, schema *Schema) *collection {
 // whole returns the collection that a Change with an empty ID sets.
 func whole(name string, value jsontext.Value, schema *Schema) *collection {
 	in := Collection{Name: name, Value: value}
-	switch value.Kind() {
-	case '[':
+	switch {
+	case name == "$schema":
+		in.Kind = Other
+	case value.Kind() == '[':
 		keys := NewKeys(idMember)
 		elements(value, func(v jsontext.Value) bool {
 			in.Elements = append(in.Elements, Element{Key: keys.Next(v), Value: v})
 			return true
 		})
-	case '{':
+	case value.Kind() == '{':
 		in.Kind = Object
 	default:
 		in.Kind = Other

@@ -39,7 +39,7 @@ type Store struct {
 	torn      bool        // a write in place failed half way, its record is complete
 	displaced []displaced // what commits took out of the file's place, oldest first
 	merged    pickup.Rev  // the latest revision that an edit made
-	since     edits       // what was written through us since an edit was loaded
+	since     edits       // what was written through us since an edit was taken over
 	unread    unread      // why path cannot be read at present
 	trouble   error       // what watchers are told of it; nil while there is hope
 	impatient bool        // somebody keeps the file open, and is not waited for
@@ -99,9 +99,9 @@ func (s *Store) Commit(ctx context.Context, base pickup.Rev, changes []pickup.Ch
 		return 0, err
 	}
 	// R7: durable, so it may be seen.
+	s.since.add(s.doc, changes)
 	s.doc = next
 	s.rev++
-	s.since.add(changes)
 	s.feed.Publish(pickup.Batch{Rev: s.rev, Changes: changes})
 	s.dropLocked(false)
 	return s.rev, nil
