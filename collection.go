@@ -77,6 +77,8 @@ func whole(name string, value jsontext.Value, schema *Schema) *collection {
 	return newCollection(in, 0, schema)
 }
 
+func (c *collection) isArray() bool { return c != nil && c.kind == Array }
+
 // clone returns a copy that may be changed.
 func (c *collection) clone() *collection {
 	n := *c

@@ -55,6 +55,14 @@ func (c *census) next() string {
 	return `"` + uuid.Must(uuid.NewV7()).String() + `"`
 }
 
+// spell returns an id that a client has chosen as JSON text.
+func (c *census) spell(id string) string {
+	if integer(id) && c.others == 0 && c.strings == 0 && (c.numbers > 0 || c.number) {
+		return id
+	}
+	return string(appendName(nil, id))
+}
+
 // digits reports whether s is a natural number without leading zeros.
 func digits(s string) bool {
 	if s == "" || s[0] == '0' && len(s) > 1 {

@@ -50,6 +50,9 @@ func (k *call) createChild() error {
 func (k *call) store(collection string, b *body) error {
 	created := make([]*pickup.Record, len(b.objects))
 	err := k.update(func(tx *pickup.Tx) error {
+		if err := k.supposesList(tx, collection); err != nil {
+			return err
+		}
 		var faults faultList
 		for i, object := range b.objects {
 			r, err := tx.Create(collection, object)
@@ -76,12 +79,16 @@ func (k *call) store(collection string, b *body) error {
 // replace answers PUT /schedules/4 and PUT /schedules?Id=4.
 func (k *call) replace() error { return k.change((*pickup.Tx).Replace) }
 
-// merge answers PATCH /schedules/4 and PATCH /schedules?Id=4.
-func (k *call) merge() error { return k.change((*pickup.Tx).Merge) }
-
 func (k *call) change(do func(tx *pickup.Tx, collection, id string, body jsontext.Value) (*pickup.Record, error)) error {
 	if err := k.address(); err != nil {
 		return err
+	}
+	status := http.StatusOK
+	if k.createsOnly() {
+		if k.db.Schema().ReadOnlyID(k.name) {
+			return madeHere(k.name, "GET, HEAD, PATCH, DELETE, OPTIONS")
+		}
+		do, status = (*pickup.Tx).CreateAs, http.StatusCreated
 	}
 	b, err := k.single()
 	if err != nil {
@@ -89,13 +96,16 @@ func (k *call) change(do func(tx *pickup.Tx, collection, id string, body jsontex
 	}
 	var changed *pickup.Record
 	err = k.update(func(tx *pickup.Tx) (err error) {
+		if err = k.supposesRecord(tx); err != nil {
+			return err
+		}
 		changed, err = do(tx, k.name, k.id, b.objects[0])
 		return b.faults(err)
 	})
 	if err != nil {
 		return err
 	}
-	return k.wrote(http.StatusOK, k.name, b, changed.Value)
+	return k.wrote(status, k.name, b, changed.Value)
 }
 
 // remove answers DELETE /schedules/4 and DELETE /schedules?Id=4 with what was
@@ -106,6 +116,17 @@ func (k *call) remove() error {
 	}
 	var deleted *pickup.Record
 	err := k.update(func(tx *pickup.Tx) (err error) {
+		if _, err := tx.Snapshot().Get(k.name, k.id); err != nil {
+			return err
+		}
+		if err := k.supposesRecord(tx); err != nil {
+			return err
+		}
+		for _, child := range k.dependent {
+			if _, err := tx.DeleteChildren(child, k.name, k.id); err != nil {
+				return err
+			}
+		}
 		deleted, err = tx.Delete(k.name, k.id)
 		return err
 	})
@@ -118,9 +139,6 @@ func (k *call) remove() error {
 // replaceObject answers PUT on a singular resource.
 func (k *call) replaceObject() error { return k.changeObject((*pickup.Tx).ReplaceObject) }
 
-// mergeObject answers PATCH on a singular resource.
-func (k *call) mergeObject() error { return k.changeObject((*pickup.Tx).MergeObject) }
-
 func (k *call) changeObject(do func(tx *pickup.Tx, name string, body jsontext.Value) (jsontext.Value, error)) error {
 	if err := k.noParameters(); err != nil {
 		return err
@@ -131,6 +149,9 @@ func (k *call) changeObject(do func(tx *pickup.Tx, name string, body jsontext.Va
 	}
 	var changed jsontext.Value
 	err = k.update(func(tx *pickup.Tx) (err error) {
+		if err = k.supposesObject(tx); err != nil {
+			return err
+		}
 		changed, err = do(tx, k.name, b.objects[0])
 		return b.faults(err)
 	})
