@@ -6,13 +6,14 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Limits of a body, beside its size.
 const (
-	maxDepth  = 256       // of nested arrays and objects
+	maxDepth  = 256       // of nested arrays and objects, unless Options say less
 	maxValues = 1_000_000 // objects, arrays and scalars: each costs memory of its own
 	maxName   = 1 << 10   // bytes of a member's name
 	maxNumber = 1_000     // characters of a number
@@ -32,7 +33,7 @@ func (k *call) body() (*body, error) {
 	if k.Request.ContentLength > k.MaxBody {
 		return nil, tooLarge(k.MaxBody)
 	}
-	text, err := io.ReadAll(http.MaxBytesReader(k.Writer, k.Request.Body, k.MaxBody))
+	text, err := io.ReadAll(k.budgeted(http.MaxBytesReader(k.Writer, k.Request.Body, k.MaxBody)))
 	if err != nil {
 		var over *http.MaxBytesError
 		switch {
@@ -40,10 +41,12 @@ func (k *call) body() (*body, error) {
 			return nil, tooLarge(k.MaxBody)
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			return nil, tooSlow()
+		case errors.Is(err, errNoMemory):
+			return nil, noMemory()
 		}
 		return nil, cutShort()
 	}
-	return parseBody(text)
+	return parseBody(text, k.MaxDepth)
 }
 
 // single is body for what is addressed as one record or object.
@@ -57,7 +60,7 @@ func (k *call) single() (*body, error) {
 
 // parseBody reads a body of strict JSON (RFC 8259): UTF-8, no member twice in
 // one object, nothing behind the value.
-func parseBody(text []byte) (*body, error) {
+func parseBody(text []byte, maxDepth int) (*body, error) {
 	if len(bytes.Trim(text, " \t\r\n")) == 0 {
 		return nil, invalidJSON(1, 1, "the body is empty")
 	}
@@ -89,7 +92,7 @@ func parseBody(text []byte) (*body, error) {
 			}
 			continue
 		case depth > maxDepth:
-			return nil, invalidAt(text, after-1, "it is nested deeper than 256 levels")
+			return nil, invalidAt(text, after-1, "it is nested deeper than "+strconv.Itoa(maxDepth)+" levels")
 		case name && size > maxName && len(token.String()) > maxName:
 			limit = "a member's name is longer than 1024 bytes"
 		case name:
