@@ -65,3 +65,14 @@ func (e *BrokenError) Unwrap() error { return ErrBroken }
 func (e *BrokenError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Reason)
 }
+
+// An AdviceError is an error that the operator can end, with how. The advice
+// holds nothing that a client must not see.
+type AdviceError struct {
+	Err    error
+	Advice string // a sentence
+}
+
+func (e *AdviceError) Unwrap() error { return e.Err }
+
+func (e *AdviceError) Error() string { return e.Err.Error() + ": " + e.Advice }

@@ -46,6 +46,7 @@ type array struct {
 	next   int                     // the place of the next new element
 	tail   []byte                  // what stands between the last element and the bracket
 	foot   []byte                  // the closing bracket
+	before []byte                  // where it has no elements: the array with the last that it had
 }
 
 // An element of an array, with the gap before it.

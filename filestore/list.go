@@ -1,6 +1,9 @@
 package filestore
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // A list is an object or array, cut into its items. It is what edits inside of
 // a record work on.
@@ -102,6 +105,26 @@ func (l *list) oneLine() bool {
 	return breaks(l.tail) == 0
 }
 
+// likeness reports whether two lists with items are of the same kind: objects,
+// arrays of scalars, or arrays of lists. People lay these out differently.
+func (l *list) likeness(o *list) bool {
+	return l.open == o.open && (l.open == '{' || l.nests() == o.nests())
+}
+
+// nests reports whether any item is a list itself.
+func (l *list) nests() bool {
+	return slices.ContainsFunc(l.items, func(it item) bool { return it.value[0] == '{' || it.value[0] == '[' })
+}
+
+// comments counts the comments around the items.
+func (l *list) comments() int {
+	n := scanGap(l.tail).comments
+	for _, it := range l.items {
+		n += scanGap(it.gap).comments
+	}
+	return n
+}
+
 // push appends an item and returns it; s says how to lay out the first one.
 func (l *list) push(it item, s style) *item {
 	if len(l.items) == 0 {
@@ -131,90 +154,4 @@ func (l *list) remove(gone func(i int) bool) {
 		*after = joinGaps(it.gap, *after, len(kept) == 0, i == n-1)
 	}
 	l.items = kept
-}
-
-// gapEnd returns the index behind the white space, comments and commas from i.
-func gapEnd(b []byte, i int) int {
-	for i < len(b) {
-		switch b[i] {
-		case ' ', '\t', '\r', '\n', ',':
-			i++
-		case '/':
-			end := commentEnd(b, i)
-			if end < 0 {
-				return len(b)
-			}
-			i = end
-		default:
-			return i
-		}
-	}
-	return i
-}
-
-// valueEnd returns the index behind the value that begins at i.
-func valueEnd(b []byte, i int) int {
-	for depth := 0; i < len(b); i = gapEnd(b, i) {
-		switch b[i] {
-		case '{', '[':
-			depth++
-		case '}', ']':
-			depth--
-		}
-		i = tokenEnd(b, i)
-		if depth <= 0 {
-			return i
-		}
-	}
-	return i
-}
-
-// sameValue reports whether two values have the same compact text: the same
-// members in the same order, and the same spelling of numbers and strings.
-func sameValue(a, b []byte) bool {
-	for i, j := 0, 0; ; {
-		i, j = gapEnd(a, i), gapEnd(b, j) // commas tell nothing that brackets and values do not
-		if i == len(a) || j == len(b) {
-			return i == len(a) && j == len(b)
-		}
-		m, n := tokenEnd(a, i), tokenEnd(b, j)
-		if !bytes.Equal(a[i:m], b[j:n]) {
-			return false
-		}
-		i, j = m, n
-	}
-}
-
-// tokenEnd returns the index behind the token that begins at i.
-func tokenEnd(b []byte, i int) int {
-	switch b[i] {
-	case '"':
-		return stringEnd(b, i)
-	case '{', '}', '[', ']', ':':
-		return i + 1
-	}
-	for i < len(b) {
-		switch b[i] {
-		case ',', ':', ']', '}', '/', ' ', '\t', '\r', '\n':
-			return i
-		}
-		i++
-	}
-	return i
-}
-
-// depth returns how many brackets are open at once within a value.
-func depth(v []byte) (deep int) {
-	open := 0
-	for i := gapEnd(v, 0); i < len(v); i = gapEnd(v, i) {
-		switch v[i] {
-		case '{', '[':
-			open++
-			deep = max(deep, open)
-		case '}', ']':
-			open--
-		}
-		i = tokenEnd(v, i)
-	}
-	return deep
 }

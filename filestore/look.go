@@ -32,7 +32,7 @@ func mayPass(err error) bool {
 // store serves then stays as it is.
 func (s *Store) lookLocked() error {
 	if s.torn {
-		if err := s.redoLocked(); err != nil {
+		if _, err := s.redoLocked(); err != nil {
 			return s.unreadableLocked(content{}, err)
 		}
 	}
@@ -60,7 +60,7 @@ func (s *Store) lookLocked() error {
 		return nil
 	}
 	doc, err := parseDocument(s.path, data, s.o.idMember)
-	if err != nil && s.doc == nil && !s.o.touches() {
+	if err != nil && s.doc == nil && !s.writesLocked() {
 		if mended, ok := mend(data); ok { // another server's, or not ours to mend
 			doc, err = parseDocument(s.path, mended, s.o.idMember)
 		}
@@ -87,24 +87,25 @@ func (s *Store) finishedLocked(c content) bool {
 		s.unread.err != nil && now.Sub(s.unread.since) >= quietAtMost // a clock that is not ours
 }
 
-// readFile returns the bytes of a file, all from one state of it.
+// readFile returns the bytes of a file, all from one state of it. With an error
+// it returns the state that the error is about, which is none where the next
+// try may have another outcome in the same state.
 func (s *Store) readFile(path string) ([]byte, content, error) {
 	info, err := s.o.sys.stat(path)
 	if err != nil {
 		return nil, content{}, cause(err)
 	}
-	c := content{info: info, sum: sumOf(nil), sure: sureAt(info, s.o.now())}
 	switch {
 	case info.IsDir():
-		return nil, c, fmt.Errorf("%w: %s is a folder, not a file (Docker makes a folder where a file to mount does not exist: remove it and create the file first)", pickup.ErrShape, s.path)
+		return nil, content{}, fmt.Errorf("%w: %s is a folder, not a file (Docker makes a folder where a file to mount does not exist: remove it and create the file first)", pickup.ErrShape, s.path)
 	case !info.Mode().IsRegular():
-		return nil, c, fmt.Errorf("%w: %s is no regular file", pickup.ErrShape, s.path)
+		return nil, content{}, fmt.Errorf("%w: %s is no regular file", pickup.ErrShape, s.path)
 	case info.Size() == 0:
-		return nil, c, errEmpty
+		return nil, content{info: info, sum: sumOf(nil), sure: sureAt(info, s.o.now())}, errEmpty
 	}
 	f, err := s.o.sys.open(path, os.O_RDONLY, 0)
 	if err != nil {
-		return nil, c, cause(err)
+		return nil, content{}, cause(err)
 	}
 	defer s.o.sys.close(f)
 	return s.readOpen(f)

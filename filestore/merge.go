@@ -12,20 +12,22 @@ import (
 // JSON, and the spelling of its numbers and strings is kept.
 func (s style) merge(old, v []byte, look looks) []byte {
 	v = bytes.Trim(v, white)
-	if bytes.Equal(old, v) {
+	if bytes.Equal(old, v) || s.level > deepLevel && sameValue(old, v) {
 		return old
 	}
 	o, n := cutList(old), cutList(v)
 	changed := false
 	switch {
+	case s.level > deepLevel:
+		return s.lay(v, look)
 	case o.open == 0 || o.open != n.open:
-		s.flat = s.flat || len(o.items) > 0 && o.oneLine()
+		s.flat = s.flat || (o.open == '{' || o.nests()) && len(o.items) > 0 && o.oneLine()
 		return s.lay(v, look)
 	case len(o.items) == 0 && len(n.items) == 0:
-	case len(o.items) == 0 && scanGap(o.tail).comments == 0:
+	case (len(o.items) == 0 || len(n.items) > 0 && !o.likeness(n)) && o.comments() == 0:
 		return s.lay(v, look)
 	case o.open == '{':
-		changed = s.mergeMembers(o, n, look)
+		changed = s.mergeMembers(o, n, func() [][]byte { return append([][]byte{old}, look()...) })
 	default:
 		changed = s.mergeElements(o, n, look)
 	}
@@ -39,9 +41,7 @@ func (s style) merge(old, v []byte, look looks) []byte {
 // both have are merged, new members are appended, others removed. It reports
 // whether there was anything to do.
 func (s style) mergeMembers(o, n *list, look looks) (changed bool) {
-	if len(o.items) > 0 {
-		s.flat = o.oneLine()
-	}
+	s = s.in(o)
 	look = sync.OnceValue(look)
 	have := make(map[string]bool, len(o.items))
 	for i := range o.items {
@@ -58,7 +58,7 @@ func (s style) mergeMembers(o, n *list, look looks) (changed bool) {
 		if have[it.name] {
 			continue
 		}
-		mark := []byte(":" + s.space)
+		mark := []byte(s.colon)
 		if k := len(o.items); k > 0 {
 			mark = colon(o.items[k-1].label)
 		}
@@ -78,9 +78,7 @@ func (s style) mergeMembers(o, n *list, look looks) (changed bool) {
 // much or too little is removed or added behind them. It reports whether there
 // was anything to do.
 func (s style) mergeElements(o, n *list, look looks) (changed bool) {
-	if len(o.items) > 0 {
-		s.flat = o.oneLine()
-	}
+	s = s.in(o)
 	both := min(len(o.items), len(n.items))
 	head, foot := 0, 0
 	for head < both && sameValue(o.items[head].value, n.items[head].value) {

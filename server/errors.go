@@ -52,7 +52,7 @@ func problemOf(err error) (p *problem, cause error) {
 	case errors.Is(err, pickup.ErrUnsure):
 		return &problem{status: http.StatusInternalServerError, detail: "Stored, durability unknown: the disk did not confirm the change. Read it back before you repeat it."}, err
 	case errors.Is(err, pickup.ErrReadOnly):
-		return retry(http.StatusServiceUnavailable, "The file cannot be written at present. Nothing was changed."), err
+		return retry(http.StatusServiceUnavailable, "The file cannot be written at present. Nothing was changed."+adviceOf(err)), err
 	case errors.Is(err, pickup.ErrBusy), errors.Is(err, pickup.ErrConflict):
 		return retry(http.StatusServiceUnavailable, "The file is being saved, or too many writes wait. Nothing was changed; try again."), err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -65,6 +65,16 @@ func problemOf(err error) (p *problem, cause error) {
 // end.
 func reasonOf(err, sentinel error) string {
 	return strings.TrimSuffix(err.Error(), ": "+sentinel.Error())
+}
+
+// adviceOf returns what the operator can do about an error, to follow a
+// sentence.
+func adviceOf(err error) string {
+	var advice *pickup.AdviceError
+	if errors.As(err, &advice) {
+		return " " + sentence(advice.Advice)
+	}
+	return ""
 }
 
 func faultsFound(e *pickup.FaultError) *problem {

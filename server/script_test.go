@@ -250,6 +250,8 @@ func (s *store) fail(t *testing.T, how string) {
 		"broken": &pickup.BrokenError{File: "/home/somebody/family/db.json", Line: 4, Column: 17, Reason: "there is a comma missing"},
 		"full":   fmt.Errorf("write /home/somebody/db.json: %w", pickup.ErrFull),
 		"locked": fmt.Errorf("open /home/somebody/db.json: %w", pickup.ErrReadOnly),
+		"foreign": fmt.Errorf("commit: %w", &pickup.AdviceError{
+			Err: fmt.Errorf("%w: open /home/somebody/db.json", pickup.ErrReadOnly), Advice: "run it with docker run --user 1000:1000"}),
 		"busy":   fmt.Errorf("db.json is empty: %w", pickup.ErrBusy),
 		"unsure": fmt.Errorf("sync /home/somebody: %w", pickup.ErrUnsure),
 		"huge":   fmt.Errorf("db.json: %w", pickup.ErrTooLarge),
