@@ -39,6 +39,23 @@ type calls struct {
 	isMount func(path string) bool // path is itself a mount point
 }
 
+// timed returns c with its syncs timed.
+func timed(c calls, synced func(time.Duration)) calls {
+	if synced == nil {
+		return c
+	}
+	file, dir := c.sync, c.syncDir
+	c.sync = func(f *os.File) error {
+		defer func(start time.Time) { synced(time.Since(start)) }(time.Now())
+		return file(f)
+	}
+	c.syncDir = func(path string) error {
+		defer func(start time.Time) { synced(time.Since(start)) }(time.Now())
+		return dir(path)
+	}
+	return c
+}
+
 // realCalls returns the calls of this operating system.
 func realCalls() calls {
 	return calls{

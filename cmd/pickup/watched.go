@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"sync/atomic"
 	"time"
 )
 
@@ -12,15 +13,15 @@ import (
 // them changes: the credentials, the certificate and its key. What cannot be
 // used is told in the log, and what was read last stays in force.
 //
-// It is used by one goroutine.
+// It is used by one goroutine; ok may be asked by others.
 type watched struct {
 	what  string   // "the users"
 	names []string // of the files
 	load  func() error
 
-	seen []stamp // of what was loaded, or refused
-	next []stamp // of a change that may not be finished yet
-	err  error   // why the files are not in force as they are
+	seen []stamp     // of what was loaded, or refused
+	next []stamp     // of a change that may not be finished yet
+	bad  atomic.Bool // the files are not in force as they are
 }
 
 // A stamp is what a stat tells of a file's content.
@@ -65,12 +66,17 @@ func (w *watched) look(now bool, log *slog.Logger) {
 		return
 	}
 	w.seen, w.next = stamps, nil
-	if w.err = w.load(); w.err != nil {
-		log.Error(fmt.Sprintf("%s cannot be used: the last good state stays in force", w.what), "error", w.err)
+	err := w.load()
+	w.bad.Store(err != nil)
+	if err != nil {
+		log.Error(fmt.Sprintf("%s cannot be used: what was read last stays in force", w.what), "error", err)
 		return
 	}
 	log.Info(w.what + " were read again")
 }
+
+// ok reports whether the files are in force as they are.
+func (w *watched) ok() bool { return !w.bad.Load() }
 
 func same(a, b []stamp) bool {
 	for i := range a {
