@@ -141,6 +141,9 @@ func variables(getenv func(string) string, config *configFile) kong.Resolver {
 		if err := flag.Parse(scan, scratch); err != nil {
 			return nil, fmt.Errorf("%s: %w", source, cmp.Or(errors.Unwrap(err), err))
 		}
+		if flag.IsBool() && scratch.IsZero() {
+			return nil, nil // no is what it is anyway, and contradicts nothing
+		}
 		return value, nil
 	})
 }
