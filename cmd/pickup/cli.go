@@ -141,6 +141,7 @@ func variables(getenv func(string) string, config *configFile) kong.Resolver {
 		if err := flag.Parse(scan, scratch); err != nil {
 			return nil, fmt.Errorf("%s: %w", source, cmp.Or(errors.Unwrap(err), err))
 		}
+		flag.Set = false // the reading for nothing has said otherwise
 		if flag.IsBool() && scratch.IsZero() {
 			return nil, nil // no is what it is anyway, and contradicts nothing
 		}
