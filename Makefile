@@ -8,7 +8,7 @@ TAGS    := nomsgpack
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS := -s -w -buildid= -X main.version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
-GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@latest
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 FUZZTIME ?= 30s
 
 .PHONY: run test test-long lint bench fuzz build setup clean

@@ -211,7 +211,7 @@ func TestRemember(t *testing.T) {
 // 200 clients begin at once with one password: it is hashed once and nobody is
 // sent away. 200 that guess are not all looked at.
 func TestAtOnce(t *testing.T) {
-	h, err := server.HashBcrypt("anna", "x")
+	h, err := server.HashArgon2id("anna", "x")
 	if err != nil {
 		t.Fatal(err)
 	}

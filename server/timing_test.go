@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/base64"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/crypto/argon2"
 	"golang.org/x/crypto/bcrypt"
 )
 
@@ -18,13 +20,24 @@ import (
 // Verbauwhede 2017): both kinds in random order, the slow tail cut off, Welch's
 // t; beyond 4.5 they can be told apart.
 func TestTiming(t *testing.T) {
-	users, err := ParseUsers([]byte(cheapLine(t, "anna") + cheapLine(t, "bert")))
+	for _, c := range []struct {
+		name string
+		line func(t *testing.T, user string) string
+		n    int // checks of each kind
+	}{{"argon2id", argonLine, 3000}, {"bcrypt", bcryptLine, 100}} {
+		t.Run(c.name, func(t *testing.T) {
+			if os.Getenv("PICKUP_LONG") != "" {
+				c.n *= 10
+			}
+			testTiming(t, c.line(t, "anna")+c.line(t, "bert"), c.n)
+		})
+	}
+}
+
+func testTiming(t *testing.T, text string, n int) {
+	users, err := ParseUsers([]byte(text))
 	if err != nil {
 		t.Fatal(err)
-	}
-	n := 3000
-	if os.Getenv("PICKUP_LONG") != "" {
-		n = 30_000
 	}
 	tell := func(verify func(user, password string) bool) float64 {
 		var known, unknown []float64
@@ -63,7 +76,13 @@ func TestTiming(t *testing.T) {
 	}
 }
 
-func cheapLine(t *testing.T, user string) string {
+func argonLine(t *testing.T, user string) string {
+	key := argon2.IDKey([]byte(user), []byte("saltsalt"), 1, 64, 1, 32)
+	b64 := base64.RawStdEncoding.EncodeToString
+	return user + ":$argon2id$v=19$m=64,t=1,p=1$" + b64([]byte("saltsalt")) + "$" + b64(key) + "\n"
+}
+
+func bcryptLine(t *testing.T, user string) string {
 	h, err := bcrypt.GenerateFromPassword([]byte(strings.Repeat(user, 3)), bcrypt.MinCost)
 	if err != nil {
 		t.Fatal(err)

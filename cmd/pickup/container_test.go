@@ -27,6 +27,7 @@ type image struct {
 // TestContainer builds the Dockerfile and runs what comes of it: with a Docker
 // engine where one answers, otherwise by its steps in namespaces.
 func TestContainer(t *testing.T) {
+	t.Parallel() // most of it is a build that waits for a disk
 	if exec.Command("docker", "info").Run() == nil {
 		t.Run("engine", func(t *testing.T) { testImage(t, buildImage(t)) })
 	}
