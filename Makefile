@@ -11,7 +11,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 FUZZTIME ?= 30s
 
-.PHONY: run test test-long lint bench fuzz build setup clean
+.PHONY: run test test-long lint bench fuzz build setup packages clean
 
 ## run: serve ./db.json
 run:
@@ -57,9 +57,15 @@ build:
 # What the tests run beside Go, as command:package. The race detector needs a
 # C compiler, the walk-throughs curl, the file's tests real editors and mounts,
 # the rules for pages a real browser, a container's base image a shell.
-TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git unshare:util-linux mount:mount ps:procps sed:sed vim:vim nano:nano chromium:chromium busybox:busybox-static
+TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git unshare:util-linux mount:mount ps:procps sed:sed vim:vim nano:nano chromium:chromium busybox:busybox-static node:nodejs npm:npm
 
-setup:
+setup: packages
+	@for d in $(CLIENTS); do (cd $$d && { [ node_modules -nt package-lock.json ] || { npm ci --ignore-scripts --no-audit --no-fund && touch node_modules; }; }) || exit 1; done
+
+# Clients that tests run against the server, as npm has them.
+CLIENTS := server/testdata/clients-json-server
+
+packages:
 	@missing=$$(for t in $(TOOLS); do command -v $${t%%:*} >/dev/null || echo $${t##*:}; done); \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	echo "the tests need:" $$missing; \

@@ -103,7 +103,7 @@ func (r *rules) describe(understood map[place]bool) *schemaMistake {
 				r.unique = append(r.unique, name)
 			}
 			if x.ref != "" {
-				r.refs = append(r.refs, reference{name, x.ref})
+				r.refs = append(r.refs, reference{name, x.ref, x.onDelete})
 			}
 			r.readOnly = r.readOnly || name == idMember && part.ReadOnly
 		}

@@ -51,7 +51,7 @@ func (e *edit) addMember(name string, v jsontext.Value) error {
 		top.items = append(top.items, item{gap: m.gap})
 	}
 	m := &member{name: name, label: append(label, mark...)}
-	m.gap = top.push(item{}, e.style).gap
+	m.gap = top.push(item{}, e.style, nil).gap
 	text := e.styleIn(m).lay(v, e.looksOf(m, bytes.Trim(v, white)[0]))
 	if err := m.parse(text, e.idMember); err != nil {
 		return err

@@ -95,6 +95,14 @@ func (l *list) lastGaps() (gaps [][]byte, whole bool) {
 	return gaps, from == 0
 }
 
+// gap returns the gap before the item at i, or that before the bracket.
+func (l *list) gap(i int) []byte {
+	if i < len(l.items) {
+		return l.items[i].gap
+	}
+	return l.tail
+}
+
 // oneLine reports whether all items stand on the line of the brackets.
 func (l *list) oneLine() bool {
 	for _, it := range l.items {
@@ -125,17 +133,29 @@ func (l *list) comments() int {
 	return n
 }
 
-// push appends an item and returns it; s says how to lay out the first one.
-func (l *list) push(it item, s style) *item {
-	if len(l.items) == 0 {
+// push appends an item, whose gap is still to be made, and returns it. sep is
+// the separator to use in front of items that are appended later; nil says that
+// there are none. s says how to lay out the first item of all.
+func (l *list) push(it item, s style, sep []byte) *item {
+	switch {
+	case len(l.items) == 0 && sep == nil:
 		first, end := s.brackets(l.open)
 		it.gap, l.tail = s.fill(l.tail, first, end)
-	} else {
-		gaps, whole := l.lastGaps()
-		it.gap, l.tail = splitGap(l.tail, separator(gaps, whole, s.space))
+	case len(l.items) == 0:
+		it.gap, l.tail = l.tail, sep
+	case sep == nil:
+		it.gap, l.tail = splitGap(l.tail, l.separator(s))
+	default:
+		it.gap, l.tail = splitGap(l.tail, sep)
 	}
 	l.items = append(l.items, it)
 	return &l.items[len(l.items)-1]
+}
+
+// separator returns the gap to put before the next item.
+func (l *list) separator(s style) []byte {
+	gaps, whole := l.lastGaps()
+	return separator(gaps, whole, s.space)
 }
 
 // remove removes the items for which gone returns true; i is where they were.

@@ -19,7 +19,10 @@ var (
 )
 
 // errDetached says that the file that a mount shows has no name any more.
-var errDetached = fmt.Errorf("%w: the mounted file was replaced on the host, and the new one cannot be seen from here: mount its folder instead of the file, or restart", pickup.ErrReadOnly)
+var errDetached error = &pickup.AdviceError{
+	Err:    pickup.ErrReadOnly,
+	Advice: "the mounted file was replaced on the host, and the new one cannot be seen from here: mount its folder instead of the file, or restart",
+}
 
 // mayPass reports whether err is a state that a save by hand goes through.
 func mayPass(err error) bool {
@@ -37,6 +40,10 @@ func (s *Store) lookLocked() error {
 		}
 	}
 	info, err := s.o.sys.stat(s.path)
+	if s.doc != nil && s.like == nil && errors.Is(err, fs.ErrNotExist) {
+		s.readableLocked() // there never was a file, and it cannot be made or is not to be
+		return nil
+	}
 	if err != nil {
 		return s.unreadableLocked(content{}, cause(err))
 	}
@@ -51,6 +58,11 @@ func (s *Store) lookLocked() error {
 		return s.unreadableLocked(s.unread.state, s.unread.err) // as bad as before
 	}
 	data, c, err := s.readFile(s.path)
+	if errors.Is(err, errEmpty) && s.doc != nil && s.disk.info != nil && s.disk.info.Size() == 0 {
+		s.disk = c // as it was at start, touched perhaps
+		s.readableLocked()
+		return nil
+	}
 	if err != nil {
 		return s.unreadableLocked(c, err)
 	}
@@ -155,13 +167,12 @@ func (s *Store) takeOverLocked(doc *document, c content) {
 	s.doc, s.disk, s.doubt, s.like = doc, c, nil, c.info
 	s.readableLocked()
 	if before == nil {
-		s.since.begin(doc)
 		return
 	}
 	if real, err := s.o.sys.resolve(s.path); err == nil {
 		s.real = real // a symlink on the way may point elsewhere now
 	}
-	s.claimInodeLocked()
+	s.reclaimLocked()
 	s.rev++
 	s.merged = s.rev
 	s.feed.Publish(pickup.Batch{Rev: s.rev, Reset: true})
@@ -170,7 +181,7 @@ func (s *Store) takeOverLocked(doc *document, c content) {
 		s.o.Log.Warn("the edit of "+s.path+" undoes changes that were made through the server since the file was last loaded",
 			"records", len(undone), "ids", firstOf(undone, 20))
 	}
-	s.since.begin(doc)
+	s.since = edits{}
 }
 
 // readableLocked ends a time in which the file could not be read.
@@ -186,11 +197,22 @@ func (s *Store) readableLocked() {
 // unreadableLocked notes that a state of the file cannot be served, and tells
 // the watchers once that has lasted.
 func (s *Store) unreadableLocked(c content, err error) error {
+	now := s.o.now()
 	if s.unread.err == nil {
-		s.unread.since = s.o.now()
+		s.unread.since = now
+	}
+	if s.unread.err == nil || s.unread.err.Error() != err.Error() {
+		s.unread.changed = now
 	}
 	s.unread.err, s.unread.state = err, c
-	if s.doc == nil || mayPass(err) && s.o.now().Sub(s.unread.since) < graceRead {
+	if s.doc == nil {
+		return err
+	}
+	begin := s.unread.since
+	if s.trouble != nil {
+		begin = s.unread.changed // a repair, too, is saved in steps
+	}
+	if mayPass(err) && now.Sub(begin) < graceRead {
 		return err
 	}
 	told := s.refusal(err)
@@ -208,8 +230,10 @@ func (s *Store) wakeLocked() { s.feed.Publish(pickup.Batch{Rev: s.rev}) }
 // refusal says to people and callers why the file cannot be used.
 func (s *Store) refusal(err error) error {
 	switch {
-	case errors.Is(err, pickup.ErrBroken), errors.Is(err, pickup.ErrReadOnly), errors.Is(err, pickup.ErrShape):
+	case errors.Is(err, pickup.ErrBroken), errors.Is(err, pickup.ErrReadOnly):
 		return err
+	case errors.Is(err, pickup.ErrShape): // of the file, and no fault of the caller's
+		return fmt.Errorf("%w: %v", pickup.ErrBusy, err)
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: %s is not there: it may be in the middle of being saved", pickup.ErrBusy, s.path)
 	case errors.Is(err, errEmpty), errors.Is(err, errMoving):

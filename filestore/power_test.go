@@ -222,6 +222,9 @@ func (a *afterlife) place(t *testing.T) {
 	}
 }
 
+// longSample is longer than a sector, so that it can be torn.
+var longSample = strings.Replace(sample, "Vet visit", strings.Repeat("Vet visit ", 120), 1)
+
 // A powerRun is a number of commits on a disk, and what may be found of them.
 type powerRun struct {
 	disk
@@ -235,10 +238,9 @@ type powerRun struct {
 func (p *powerRun) run(t *testing.T, w way, commits int, alter func(recorded *calls)) {
 	p.home, p.journal = t.TempDir(), t.TempDir()
 	path := filepath.Join(p.home, "db.json")
-	text0 := strings.Replace(sample, "Vet visit", strings.Repeat("Vet visit ", 120), 1)
-	put(t, path, text0)
-	p.holds(path, text0)
-	p.texts, p.begun, p.acked = []string{text0}, []int{0}, []int{0}
+	put(t, path, longSample)
+	p.holds(path, longSample)
+	p.texts, p.begun, p.acked = []string{longSample}, []int{0}, []int{0}
 	o := w.options(p.journal)
 	if o.JournalDir != "" {
 		o.JournalDir = p.journal

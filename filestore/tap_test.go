@@ -19,6 +19,10 @@ type tap struct {
 // disk does that is full.
 type errShort struct{ error }
 
+// errCut makes a write take the sectors of the first half, as it does when the
+// process is killed in it.
+type errCut struct{ error }
+
 func newTap(sys calls, before func(op, file string) error) *tap {
 	t := &tap{before: before, files: make(map[*os.File]bool)}
 	path := func(op, p string) error {
@@ -38,6 +42,7 @@ func newTap(sys calls, before func(op, file string) error) *tap {
 		resolve: sys.resolve,
 		list:    sys.list,
 		isMount: sys.isMount,
+		events:  sys.events,
 		stat: func(p string) (os.FileInfo, error) {
 			if err := path("stat", p); err != nil {
 				return nil, err
@@ -82,6 +87,12 @@ func newTap(sys calls, before func(op, file string) error) *tap {
 		},
 		writeAt: func(f *os.File, b []byte, off int64) (int, error) {
 			err := before("write", filepath.Base(f.Name()))
+			if cut, ok := err.(errCut); ok {
+				if n := (off+int64(len(b))/2)/512*512 - off; n > 0 {
+					sys.writeAt(f, b[:n], off)
+				}
+				return 0, cut.error
+			}
 			if short, ok := err.(errShort); ok {
 				n, _ := sys.writeAt(f, b[:len(b)/2], off)
 				return n, &os.PathError{Op: "write", Path: f.Name(), Err: short.error}

@@ -192,7 +192,8 @@ func (u uniform) value(r *rand.Rand) string {
 		`[[1,2],[3]]`}[r.IntN(10)]
 }
 
-// edited returns an object with some members changed, added and removed.
+// edited returns an object with some members changed, added anywhere and
+// removed.
 func (u uniform) edited(r *rand.Rand, v []byte) []byte {
 	l, old := cutList(v), cutList(v)
 	kept := l.items[:0]
@@ -209,7 +210,7 @@ func (u uniform) edited(r *rand.Rand, v []byte) []byte {
 	l.items = kept
 	for _, name := range []string{"s", "t", "u", "v"} {
 		if r.IntN(4) == 0 && old.index(name) < 0 {
-			l.items = append(l.items, item{name: name, value: []byte(u.value(r))})
+			l.items = slices.Insert(l.items, r.IntN(len(l.items)+1), item{name: name, value: []byte(u.value(r))})
 		}
 	}
 	return packed(l)

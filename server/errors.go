@@ -79,13 +79,33 @@ func adviceOf(err error) string {
 
 func faultsFound(e *pickup.FaultError) *problem {
 	p := &problem{status: http.StatusUnprocessableEntity, detail: "The body breaks a rule. Nothing was stored."}
-	if errors.Is(e, pickup.ErrExists) {
+	switch e.Kind {
+	case pickup.ErrExists:
 		p.status, p.detail = http.StatusConflict, "A value that has to be the only one of its kind is taken. Nothing was stored."
+	case pickup.ErrMismatch:
+		p.status, p.detail = http.StatusConflict, "The patch does not fit what is stored. Nothing was changed."
+	case pickup.ErrRefers:
+		p.status, p.detail = http.StatusConflict, "Another record refers to it. Nothing was deleted."
+	case pickup.ErrShape:
+		p.status, p.detail = http.StatusBadRequest, "The patch is none that can be done. Nothing was changed."
 	}
 	for _, f := range e.Faults {
 		p.errors = append(p.errors, fault{"pointer", f.Pointer, f.Detail})
 	}
 	return p
+}
+
+// changedMeanwhile tells the tag that the resource has now.
+func changedMeanwhile(tag string) *problem {
+	return (&problem{status: http.StatusPreconditionFailed, detail: "It is not, or no longer, what If-Match says. Read it again, and try again with its new tag."}).with("ETag", tag)
+}
+
+func isThere() *problem {
+	return &problem{status: http.StatusPreconditionFailed, detail: "It is there, which If-None-Match rules out."}
+}
+
+func madeHere(collection, allow string) *problem {
+	return (&problem{status: http.StatusMethodNotAllowed, detail: "The ids of " + collection + " are made by the service, so PUT cannot create a record: POST does."}).with("Allow", allow)
 }
 
 func retry(status int, detail string) *problem {

@@ -87,7 +87,7 @@ func (m *Metrics) measure(c *gin.Context) {
 }
 
 // known are the methods that are labels: a client must not make more of them.
-var known = map[string]bool{"GET": true, "HEAD": true, "POST": true, "PUT": true, "PATCH": true, "DELETE": true, "OPTIONS": true}
+var known = map[string]bool{"GET": true, "HEAD": true, "POST": true, "PUT": true, "PATCH": true, "DELETE": true, "OPTIONS": true, "QUERY": true}
 
 // metrics answers GET /_/metrics.
 func (k *call) metrics() error {

@@ -1,0 +1,34 @@
+package server_test
+
+import (
+	"net/http/httptest"
+	"os/exec"
+	"testing"
+
+	"pickup"
+	"pickup/server"
+)
+
+// TestClients runs the data providers that react-admin and refine have for
+// json-server, as npm has them, against a real server. What they do, and what
+// they expect, stands in testdata/clients-json-server; `npm ci` there, which
+// `make test` runs, fetches them.
+func TestClients(t *testing.T) {
+	const folder = "testdata/clients-json-server"
+	for _, script := range []string{"react-admin.mjs", "refine.mjs"} {
+		t.Run(script, func(t *testing.T) {
+			db, err := pickup.Open(t.Context(), pickup.NewMemStore(readFile(t, folder+"/db.json")), pickup.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			web := httptest.NewServer(server.Handler(db, server.Options{}))
+			defer web.Close()
+			node := exec.CommandContext(t.Context(), "node", script, web.URL)
+			node.Dir = folder
+			out, err := node.CombinedOutput()
+			if err != nil || string(out) != "done\n" {
+				t.Fatalf("%v (make setup fetches what it needs)\n%s", err, out)
+			}
+		})
+	}
+}
