@@ -36,6 +36,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.sys.stat == nil {
 		o.sys = realCalls()
 	}
+	o.sys = timed(o.sys, o.Synced)
 	s := &Store{o: o, path: path, rev: 1, feed: pickup.NewFeed(1, keepBatches)}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,6 +21,7 @@ const (
 // An environment is what a command sees of the world around the program.
 type environment struct {
 	getenv func(string) string // the variables; "" is unset
+	config *configFile         // never nil where a command runs
 	stdin  io.Reader
 	stdout io.Writer // results
 	stderr io.Writer // the start's text, logs and errors
