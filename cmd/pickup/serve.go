@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -113,9 +112,21 @@ func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := checkPlaces(c.CORSOrigin, c.JournalDir); err != nil {
+		return err
+	}
 	terminal := isTerminal(e.stderr)
 	log := newLog(e.stderr, terminal)
 	path := c.path(e)
+	// A start that fails must not leave a new file behind. Of a file that is
+	// there it is more to know that another server has it.
+	listener, err := listen(c.Host, int(c.Port))
+	if err == nil {
+		defer listener.Close() // closed already where it was served
+	} else if isNew(path) {
+		return err
+	}
+	taken := err
 	store, err := filestore.Open(ctx, path, filestore.Options{
 		Initial:    initial(path),
 		ReadOnly:   c.ReadOnly,
@@ -127,14 +138,13 @@ func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
 		return openError(err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
+	if taken != nil {
+		return taken
+	}
 
 	db, notes, err := open(ctx, store, path, log)
 	if err != nil {
 		return err
-	}
-	listener, err := net.Listen("tcp", net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port))))
-	if err != nil {
-		return fmt.Errorf("cannot listen: %w", err)
 	}
 	s := &service{
 		db:       db,
@@ -148,7 +158,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
 		file:    path,
 		url:     baseURL(c.Host, listener.Addr()),
 		snap:    db.Snapshot(),
-		notices: append(store.Notices(), notes...),
+		notices: slices.Concat(store.Notices(), notes, c.writing()),
 		who:     who,
 		noAuth:  c.NoAuth,
 		private: loopback,
@@ -172,6 +182,17 @@ func (c *serveCommand) access(e *environment) (who credentials, loopback bool, e
 	}
 	who, err = readCredentials(e.getenv)
 	return who, loopback, err
+}
+
+// writing says what becomes of writes where that is not the usual.
+func (c *serveCommand) writing() []string {
+	switch {
+	case c.ReadOnly:
+		return []string{"writes are refused (--read-only)."}
+	case c.Ephemeral:
+		return []string{"writes stay in memory (--ephemeral)."}
+	}
+	return nil
 }
 
 // server returns the HTTP server of db.
