@@ -7,7 +7,7 @@
 //
 // Exit codes: 0 stopped as asked, 1 faults found or another failure, 2 wrong
 // usage or not a file, 3 the file is in use by another server, 4 the file does
-// not parse.
+// not parse (for check that is a fault, 1).
 //
 // The package reads flags and variables, wires a filestore, a database and the
 // HTTP handler together and owns every goroutine of the program: serve.go
