@@ -29,6 +29,7 @@ func problemOf(err error) (p *problem, cause error) {
 		faults *pickup.FaultError
 		query  *pickup.QueryError
 		broken *pickup.BrokenError
+		advice *pickup.AdviceError
 	)
 	switch {
 	case errors.As(err, &faults):
@@ -53,6 +54,8 @@ func problemOf(err error) (p *problem, cause error) {
 		return &problem{status: http.StatusInternalServerError, detail: "Stored, durability unknown: the disk did not confirm the change. Read it back before you repeat it."}, err
 	case errors.Is(err, pickup.ErrReadOnly):
 		return retry(http.StatusServiceUnavailable, "The file cannot be written at present. Nothing was changed."+adviceOf(err)), err
+	case errors.Is(err, pickup.ErrBusy) && errors.As(err, &advice):
+		return retry(http.StatusServiceUnavailable, "At present "+advice.Advice+". Reads go on from its last good state; nothing was changed."), err
 	case errors.Is(err, pickup.ErrBusy), errors.Is(err, pickup.ErrConflict):
 		return retry(http.StatusServiceUnavailable, "The file is being saved, or too many writes wait. Nothing was changed; try again."), err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

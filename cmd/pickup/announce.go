@@ -32,12 +32,12 @@ func (a announcement) String() string {
 	for _, name := range a.snap.Names() {
 		switch kind, _ := a.snap.Kind(name); kind {
 		case pickup.Array:
-			fmt.Fprintf(t, "  %s\t%s\n", printed(name), count(a.snap.Len(name), "record"))
-			if first == "" && plainName.MatchString(name) {
+			fmt.Fprintf(t, "  %s\t%s%s\n", printed(name), count(a.snap.Len(name), "record"), unreached(name))
+			if first == "" && name != "_" && plainName.MatchString(name) {
 				first = name
 			}
 		case pickup.Object:
-			fmt.Fprintf(t, "  %s\tone object\n", printed(name))
+			fmt.Fprintf(t, "  %s\tone object%s\n", printed(name), unreached(name))
 		}
 	}
 	t.Flush() // into a strings.Builder, which takes everything
@@ -71,6 +71,18 @@ func (a announcement) String() string {
 		b.WriteString("Note: passwords cross the network unencrypted, unless a proxy in front speaks TLS.\n")
 	}
 	return b.String()
+}
+
+// unreached says of a top-level member that no address reaches it, where that
+// is so.
+func unreached(name string) string {
+	switch name {
+	case "":
+		return ", without an address: / is the index"
+	case "_":
+		return ", without an address: /_/ is the service's own"
+	}
+	return ""
 }
 
 // plainName matches what stands in a URL and on a command line as it is.

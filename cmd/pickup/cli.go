@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/alecthomas/kong"
 )
@@ -43,7 +44,7 @@ func (f fileArgument) path(e *environment) string {
 // An address is where a server listens: serve takes it, health asks there.
 type address struct {
 	Host string `default:"127.0.0.1" variable:"PICKUP_HOST" placeholder:"ADDRESS" help:"The address to listen on ($PICKUP_HOST; ${default})."`
-	Port uint16 `short:"p" default:"3000" variable:"PICKUP_PORT" placeholder:"PORT" help:"The port; 0 picks a free one ($PICKUP_PORT; ${default})."`
+	Port port   `short:"p" default:"3000" variable:"PICKUP_PORT" placeholder:"PORT" help:"The port; 0 picks a free one ($PICKUP_PORT; ${default})."`
 }
 
 // parse returns the command that args ask for. It is nil where the help was
@@ -67,6 +68,7 @@ func parse(args []string, e *environment) (func(context.Context, *environment) e
 	if err != nil {
 		return nil, fmt.Errorf("the command line's own grammar: %w", err)
 	}
+	args = spelled(args)
 	parsed, err := k.Parse(args)
 	if helped {
 		return nil, nil
@@ -98,6 +100,11 @@ func parse(args []string, e *environment) (func(context.Context, *environment) e
 		return g.Config.run, nil
 	case "health":
 		return g.Health.run, nil
+	}
+	if !slices.Contains(args, "serve") {
+		if err := noCommand(g.Serve.File, k.Model.Leaves(true)); err != nil {
+			return nil, err
+		}
 	}
 	return g.Serve.run, nil
 }

@@ -10,7 +10,7 @@
 //
 // Exit codes: 0 stopped as asked, 1 faults found or another failure, 2 wrong
 // usage or not a file, 3 the file is in use by another server, 4 the file does
-// not parse.
+// not parse (for check that is a fault, 1).
 //
 // The package reads flags, variables and the configuration file, wires a filestore, a database and the
 // HTTP handler together and owns every goroutine of the program: serve.go

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -163,6 +162,15 @@ func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
 	log := newLog(e.stderr, terminal, &c.settings)
 	metrics := server.NewMetrics()
 	path := c.path(e)
+	// A start that fails must not leave a new file behind. Of a file that is
+	// there it is more to know that another server has it.
+	listener, err := listen(c.Host, int(c.Port))
+	if err == nil {
+		defer listener.Close() // closed already where it was served
+	} else if isNew(path) {
+		return err
+	}
+	taken := err
 	store, err := filestore.Open(ctx, path, filestore.Options{
 		Initial:    initial(path),
 		ReadOnly:   c.ReadOnly,
@@ -175,14 +183,13 @@ func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
 		return openError(err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
+	if taken != nil {
+		return taken
+	}
 
 	db, notes, err := open(ctx, store, metrics.Store(store), path, log)
 	if err != nil {
 		return err
-	}
-	listener, err := net.Listen("tcp", net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port))))
-	if err != nil {
-		return fmt.Errorf("cannot listen: %w", err)
 	}
 	s := &service{
 		db:       db,
@@ -229,7 +236,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
 		file:    path,
 		url:     baseURL(c.scheme(), c.Host, listener.Addr()),
 		snap:    db.Snapshot(),
-		notices: append(store.Notices(), notes...),
+		notices: slices.Concat(store.Notices(), notes, c.writing()),
 		who:     who,
 		noAuth:  c.NoAuth,
 		private: loopback,
@@ -265,6 +272,17 @@ func (c *serveCommand) access(e *environment) (who credentials, loopback bool, e
 	}
 	who, err = readCredentials(e.getenv, c.Htpasswd)
 	return who, loopback, err
+}
+
+// writing says what becomes of writes where that is not the usual.
+func (c *serveCommand) writing() []string {
+	switch {
+	case c.ReadOnly:
+		return []string{"writes are refused (--read-only)."}
+	case c.Ephemeral:
+		return []string{"writes stay in memory (--ephemeral)."}
+	}
+	return nil
 }
 
 // server returns the HTTP server of db.

@@ -26,6 +26,9 @@ type settings struct {
 
 // check returns an error where settings contradict each other.
 func (s *settings) check() error {
+	if err := checkPlaces(s.CORSOrigin, s.JournalDir); err != nil {
+		return err
+	}
 	if err := s.limits.check(); err != nil {
 		return err
 	}
