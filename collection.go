@@ -26,9 +26,9 @@ type collection struct {
 	indexes *indexes
 }
 
-func newArray(name string, rev Rev) *collection {
+func newArray(name string, rev Rev, ids census) *collection {
 	return &collection{
-		name: name, kind: Array, rev: rev,
+		name: name, kind: Array, rev: rev, ids: ids,
 		order:   new(btree.Map[uint64, *Record]),
 		byID:    new(btree.Map[string, *Record]),
 		indexes: new(indexes),
@@ -37,14 +37,14 @@ func newArray(name string, rev Rev) *collection {
 
 // newCollection returns what a store has loaded, compact and with the names
 // that the schema gives its members.
-func newCollection(in Collection, rev Rev, schema *Schema) *collection {
+func newCollection(in Collection, rev Rev, o conventions) *collection {
 	if in.Kind != Array {
 		return &collection{name: in.Name, kind: in.Kind, rev: rev, value: compact(in.Value)}
 	}
-	c := newArray(in.Name, rev)
+	c := newArray(in.Name, rev, census{member: o.idMember(in.Name)})
 	records := make([]*Record, len(in.Elements))
 	for i, e := range in.Elements {
-		v, _, _ := schema.canonical(in.Name, compact(e.Value))
+		v, _, _ := o.schema.canonical(in.Name, compact(e.Value))
 		r := &Record{ID: e.Key, Value: v, seq: uint64(i)}
 		records[i] = r
 		c.order.Load(r.seq, r)
@@ -58,11 +58,11 @@ func newCollection(in Collection, rev Rev, schema *Schema) *collection {
 }
 
 // whole returns the collection that a Change with an empty ID sets.
-func whole(name string, value jsontext.Value, schema *Schema) *collection {
+func whole(name string, value jsontext.Value, o conventions) *collection {
 	in := Collection{Name: name, Value: value}
 	switch value.Kind() {
 	case '[':
-		keys := NewKeys(idMember)
+		keys := NewKeys(o.idMember(name))
 		elements(value, func(v jsontext.Value) bool {
 			in.Elements = append(in.Elements, Element{Key: keys.Next(v), Value: v})
 			return true
@@ -72,7 +72,7 @@ func whole(name string, value jsontext.Value, schema *Schema) *collection {
 	default:
 		in.Kind = Other
 	}
-	return newCollection(in, 0, schema)
+	return newCollection(in, 0, o)
 }
 
 // clone returns a copy that may be changed.
@@ -101,7 +101,7 @@ func (c *collection) has(id string) bool {
 	_, found := c.byID.Get(id)
 	c.byID.Ascend("\x00", func(key string, r *Record) bool {
 		if !found && IsPositionKey(key) {
-			other, ok := ID(r.Value, idMember)
+			other, ok := ID(r.Value, c.ids.member)
 			found = ok && other == id
 		}
 		return !found && IsPositionKey(key)

@@ -48,7 +48,7 @@ func (k *call) listChildren() error {
 	if _, err := k.snap.Get(k.name, k.id); err != nil {
 		return noRecord(k.snap, k.name, k.id)
 	}
-	key := singularOf(k.name) + "Id"
+	key := pickup.Singular(k.name) + "Id"
 	byParent, err := k.snap.ParseQuery(k.child, url.QueryEscape(key)+"="+url.QueryEscape(k.id))
 	if err != nil {
 		return err

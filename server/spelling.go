@@ -59,8 +59,8 @@ func (k *call) appendSpelled(dst []byte, collection string, v, sent jsontext.Val
 // the parent's id as that is written. It reports false where the object refers
 // to another one, by the name that is returned; null and "" refer to none.
 func (k *call) refer(object jsontext.Value, parent *pickup.Record) (filled jsontext.Value, spelled string, ok bool) {
-	key := singularOf(k.name) + "Id"
-	id := member(parent.Value, "id")
+	key := pickup.Singular(k.name) + "Id"
+	id := member(parent.Value, k.snap.IDMember(k.name))
 	filled = append(filled, '{')
 	found := false
 	for name, value := range members(object) {

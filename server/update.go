@@ -36,7 +36,7 @@ func (k *call) gone(snap *pickup.Snapshot) error {
 // stand in the query of a write: a filter that is overlooked there would change
 // a record that it was meant to spare.
 func (k *call) address() error {
-	own := singularOf(k.name) + "Id"
+	own := pickup.Singular(k.name) + "Id"
 	parameters, err := k.parameters()
 	if err != nil {
 		return err

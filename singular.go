@@ -1,21 +1,21 @@
-package server
+package pickup
 
 import "strings"
 
-// irregular plurals and those that the rules of singularOf get wrong. A name
+// irregular plurals and those that the rules of Singular get wrong. A name
 // that ends in one, as lineItemStatuses does, follows it.
 var irregular = []struct{ plural, singular string }{
 	{"people", "person"}, {"children", "child"},
 	{"movies", "movie"}, {"cookies", "cookie"}, {"series", "series"}, {"news", "news"},
 	{"statuses", "status"}, {"buses", "bus"}, {"viruses", "virus"}, {"campuses", "campus"},
-	{"caches", "cache"}, {"quizzes", "quiz"}, {"leaves", "leaf"}, {"shelves", "shelf"},
+	{"caches", "cache"}, {"leaves", "leaf"}, {"shelves", "shelf"},
 }
 
-// singularOf returns the name of one record of a collection, by the rules of
+// Singular returns the name of one record of a collection, by the rules of
 // English spelling: driver of drivers, category of categories, address of
 // addresses. Its Id is the member by which other records refer to it, driverId
 // and so on. A name that is no plural is its own singular.
-func singularOf(plural string) string {
+func Singular(plural string) string {
 	for _, i := range irregular {
 		if head, ok := strings.CutSuffix(plural, i.plural); ok {
 			return head + i.singular
@@ -28,7 +28,7 @@ func singularOf(plural string) string {
 	if head, ok := strings.CutSuffix(plural, "ies"); ok && len(head) > 1 {
 		return head + "y"
 	}
-	for _, es := range []string{"sses", "shes", "ches", "xes"} {
+	for _, es := range []string{"sses", "shes", "ches", "xes", "zzes"} {
 		if strings.HasSuffix(plural, es) {
 			return strings.TrimSuffix(plural, "es")
 		}

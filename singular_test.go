@@ -1,8 +1,8 @@
-package server
+package pickup
 
 import "testing"
 
-func TestSingularOf(t *testing.T) {
+func TestSingular(t *testing.T) {
 	for plural, want := range map[string]string{
 		"drivers": "driver", "schedules": "schedule", "posts": "post",
 		"categories": "category", "companies": "company", "Cities": "City", "ties": "tie",
@@ -12,7 +12,7 @@ func TestSingularOf(t *testing.T) {
 		"lineItems": "lineItem", "line_items": "line_item", "orderStatuses": "orderStatus",
 		"staff": "staff", "address": "address", "s": "s", "": "",
 	} {
-		if got := singularOf(plural); got != want {
+		if got := Singular(plural); got != want {
 			t.Errorf("%s: %s and not %s", plural, got, want)
 		}
 	}
