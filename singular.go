@@ -8,7 +8,7 @@ var irregular = []struct{ plural, singular string }{
 	{"people", "person"}, {"children", "child"},
 	{"movies", "movie"}, {"cookies", "cookie"}, {"series", "series"}, {"news", "news"},
 	{"statuses", "status"}, {"buses", "bus"}, {"viruses", "virus"}, {"campuses", "campus"},
-	{"caches", "cache"}, {"leaves", "leaf"}, {"shelves", "shelf"},
+	{"caches", "cache"}, {"quizzes", "quiz"}, {"leaves", "leaf"}, {"shelves", "shelf"},
 }
 
 // Singular returns the name of one record of a collection, by the rules of
@@ -28,7 +28,7 @@ func Singular(plural string) string {
 	if head, ok := strings.CutSuffix(plural, "ies"); ok && len(head) > 1 {
 		return head + "y"
 	}
-	for _, es := range []string{"sses", "shes", "ches", "xes", "zzes"} {
+	for _, es := range []string{"sses", "shes", "ches", "xes"} {
 		if strings.HasSuffix(plural, es) {
 			return strings.TrimSuffix(plural, "es")
 		}
