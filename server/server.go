@@ -40,6 +40,11 @@ type Options struct {
 	// Log gets what went wrong on this side. nil: it is discarded.
 	Log *slog.Logger
 
+	// Findings returns what a person should look at in the database, for
+	// readyz?verbose. It is called by many goroutines at once. nil: nothing is
+	// looked for.
+	Findings func() []Finding
+
 	// Version is shown by the index.
 	Version string
 }

@@ -90,7 +90,7 @@ func (k *call) change(do func(tx *pickup.Tx, collection, id string, body jsontex
 	var changed *pickup.Record
 	err = k.update(func(tx *pickup.Tx) (err error) {
 		changed, err = do(tx, k.name, k.id, b.objects[0])
-		return b.faults(err)
+		return b.faults(err, k.snap.IDMember(k.name))
 	})
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func (k *call) changeObject(do func(tx *pickup.Tx, name string, body jsontext.Va
 	var changed jsontext.Value
 	err = k.update(func(tx *pickup.Tx) (err error) {
 		changed, err = do(tx, k.name, b.objects[0])
-		return b.faults(err)
+		return b.faults(err, "")
 	})
 	if err != nil {
 		return err

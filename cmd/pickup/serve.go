@@ -21,6 +21,7 @@ import (
 type serveCommand struct {
 	fileArgument
 	address
+	idConvention
 	NoAuth     noAuth   `variable:"PICKUP_NO_AUTH" help:"Ask nobody for credentials: on a loopback address only, unless it says --no-auth=public ($PICKUP_NO_AUTH)."`
 	ReadOnly   bool     `xor:"writes" help:"Refuse writes."`
 	Ephemeral  bool     `xor:"writes" help:"Keep writes in memory and leave the file alone."`
@@ -52,6 +53,7 @@ const (
 type service struct {
 	db       *pickup.DB
 	report   *reporter
+	rules    *keeper
 	http     *http.Server
 	listener net.Listener
 	access   *buffered
@@ -64,7 +66,8 @@ type service struct {
 //
 //   - Serve accepts connections, and net/http serves each in its own;
 //   - Follow applies what others write to the file;
-//   - report tells in the log what stands oddly in it;
+//   - rules takes over what others write to the schema;
+//   - report tells in the log what stands oddly in the file;
 //   - flush writes out the access log once a second.
 func (s *service) run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -73,6 +76,7 @@ func (s *service) run(ctx context.Context) error {
 	var running sync.WaitGroup
 	running.Go(func() { failed <- s.http.Serve(s.listener) })
 	running.Go(func() { failed <- s.db.Follow(work) })
+	running.Go(func() { s.rules.run(work) })
 	running.Go(func() { s.report.run(work) })
 	running.Go(func() { s.flush(work) })
 
@@ -128,7 +132,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 
-	db, notes, err := open(ctx, store, path, log)
+	db, rules, notes, err := open(ctx, store, path, c.idConvention, log)
 	if err != nil {
 		return err
 	}
@@ -138,12 +142,13 @@ func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
 	}
 	s := &service{
 		db:       db,
-		report:   &reporter{path: path, store: store, db: db, log: log},
+		report:   &reporter{path: path, store: store, db: db, rules: rules, log: log},
+		rules:    rules,
 		listener: listener,
 		access:   newBuffered(e.stderr),
 		log:      log,
 	}
-	s.http = c.server(db, who, loopback, log, newLog(s.access, terminal))
+	s.http = c.server(db, s.report, who, loopback, log, newLog(s.access, terminal))
 	fmt.Fprint(e.stderr, announcement{
 		file:    path,
 		url:     baseURL(c.Host, listener.Addr()),
@@ -175,12 +180,13 @@ func (c *serveCommand) access(e *environment) (who credentials, loopback bool, e
 }
 
 // server returns the HTTP server of db.
-func (c *serveCommand) server(db *pickup.DB, who credentials, loopback bool, log, access *slog.Logger) *http.Server {
+func (c *serveCommand) server(db *pickup.DB, report *reporter, who credentials, loopback bool, log, access *slog.Logger) *http.Server {
 	o := server.Options{
 		CORSOrigins:  c.CORSOrigin,
 		AllowedHosts: append([]string{c.Host}, c.AllowHost...),
 		Loopback:     loopback,
 		ReadOnly:     c.ReadOnly,
+		Findings:     report.findings,
 		Log:          log,
 		Version:      versionText(),
 	}
