@@ -15,11 +15,12 @@ import (
 type grammar struct {
 	Serve   serveCommand   `cmd:"" default:"withargs" help:"Serve a JSON file as a REST API. This is what pickup does when no command is named."`
 	Check   checkCommand   `cmd:"" help:"Name every fault of a file as FILE:LINE:COLUMN: message."`
+	Schema  schemaCommand  `cmd:"" help:"Infer a schema from what a file holds and write it beside it."`
 	Health  healthCommand  `cmd:"" help:"Ask a running server whether it is ready."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 
-// A fileArgument is the FILE of serve and check.
+// A fileArgument is the FILE of serve, check and schema.
 type fileArgument struct {
 	File string `arg:"" optional:"" help:"The database ($PICKUP_DB; db.json)."`
 }
@@ -67,6 +68,8 @@ func parse(args []string, e *environment) (func(context.Context, *environment) e
 	switch parsed.Selected().Name {
 	case "check":
 		return g.Check.run, nil
+	case "schema":
+		return g.Schema.run, nil
 	case "health":
 		return g.Health.run, nil
 	case "version":
