@@ -68,7 +68,7 @@ func FuzzInfer(f *testing.F) {
 	f.Add([]byte(`{"a":[1,"x",null,{"id":1,"b":[[]]},{"id":"2","b":{}}],"a~/%":[{"n":1e400}],"":[],"s":3,"o":{"":""}}`))
 	f.Add([]byte(`{"buses":[],"bus":[],"bus_":[{"busId":[1,"x"],"busIds":{"a":1}}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if v := jsontext.Value(text); v.Kind() == '{' && v.IsValid() && len(text) < 1<<16 {
+		if v := jsontext.Value(text); v.Kind() == '{' && v.IsValid() && strings.Count(string(text), "[")+strings.Count(string(text), "{") < 1000 {
 			inferred(t, v)
 		}
 	})

@@ -38,6 +38,7 @@ import (
 // for a list as a whole (minItems, uniqueItems, contains, …) or for the root
 // (required, propertyNames, …) are judged by Check alone.
 type Schema struct {
+	data  jsontext.Value // the file
 	root  *jsonschema.Schema
 	names []string          // the root's properties, in the order of the file
 	rules map[string]*rules // of these, by name

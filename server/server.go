@@ -51,9 +51,11 @@ type Options struct {
 
 const defaultMaxBody = 10 << 20
 
-// A server is what all requests share. It does not change.
+// A server is what all requests share. But for what it remembers it does not
+// change.
 type server struct {
 	Options
+	descriptionCache
 	db *pickup.DB
 }
 
