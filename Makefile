@@ -10,7 +10,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 
-.PHONY: run test test-long lint bench fuzz build setup clean
+.PHONY: run test test-long lint bench fuzz build setup packages clean
 
 ## run: serve ./db.json
 run:
@@ -53,9 +53,18 @@ build:
 
 # What the tests run beside Go, as command:package. The race detector needs a
 # C compiler, the walk-throughs curl, the file's tests real editors and mounts.
-TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git unshare:util-linux mount:mount ps:procps sed:sed vim:vim nano:nano
+TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git unshare:util-linux mount:mount ps:procps node:nodejs npm:npm sed:sed vim:vim nano:nano
 
-setup:
+# Programs of others that read the OpenAPI document, in the versions that the
+# lock file beside them pins.
+CLIENTS := server/testdata/clients/openapi
+
+setup: packages $(CLIENTS)/node_modules/.package-lock.json
+
+$(CLIENTS)/node_modules/.package-lock.json: $(CLIENTS)/package-lock.json | packages
+	cd $(CLIENTS) && npm ci --no-audit --no-fund --ignore-scripts
+
+packages:
 	@missing=$$(for t in $(TOOLS); do command -v $${t%%:*} >/dev/null || echo $${t##*:}; done); \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	echo "the tests need:" $$missing; \

@@ -30,7 +30,8 @@ var allowed = map[string]string{
 	"pickup/server": `
 		pickup
 		github.com/go-json-experiment/json/jsontext
-		github.com/gin-gonic/gin`,
+		github.com/gin-gonic/gin
+		github.com/goccy/go-yaml`, // writes openapi.yaml; gin links it anyway
 	"pickup/cmd/pickup": `
 		pickup
 		pickup/filestore

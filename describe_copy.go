@@ -52,15 +52,12 @@ func (d *describer) target(ref jsontext.Value) (pointer string, ok bool) {
 }
 
 // reference returns a schema that refers to the definition of what stands at
-// pointer. Where it has none yet it gets one.
+// pointer. Where it has none yet it gets one: no reference leads into another
+// definition, because few tools could follow it.
 func (d *describer) reference(pointer string) []byte {
-	for at := pointer; ; at = at[:strings.LastIndexByte(at, '/')] {
-		if name := d.at[at]; name != "" && (at != "" || at == pointer) {
-			return d.refTo(name + pointer[len(at):])
-		}
-		if at == "" {
-			break
-		}
+	pointer = d.follow(pointer)
+	if name := d.at[pointer]; name != "" {
+		return d.refTo(name)
 	}
 	words := "Database"
 	if t := tokens(pointer); len(t) > 0 {

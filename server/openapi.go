@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"net/url"
 	"strings"
 
@@ -22,12 +23,11 @@ var reservedSchemas = []string{"Problem", "Filter", "Index", "Database", "Health
 // An apiDocument is what is being made of one snapshot.
 type apiDocument struct {
 	*server
-	snap     *pickup.Snapshot
-	about    *pickup.Description
-	snapshot object
-	ids      map[string]bool // operationIds that are taken
-	tags     list
-	paths    object
+	snap  *pickup.Snapshot
+	about *pickup.Description
+	ids   map[string]bool // operationIds that are taken
+	tags  list
+	paths object
 }
 
 // openAPI returns the document of a snapshot as compact JSON.
@@ -75,8 +75,49 @@ func (s *server) openAPI(snap *pickup.Snapshot) []byte {
 		entry{"security", security},
 		entry{"tags", d.tags},
 		entry{"paths", d.paths},
-		entry{"components", d.components()})
+		entry{"components", used(d.components(), d.paths)})
 	return appendDocument(nil, doc)
+}
+
+// used returns the components without those schemas and responses that nothing
+// in the paths leads to: tools take them for mistakes.
+func used(components, paths object) object {
+	texts := make(map[string][]byte) // by reference
+	for _, sort := range components {
+		for _, e := range sort.value.(object) {
+			texts["#/components/"+sort.name+"/"+e.name] = appendDocument(nil, e.value)
+		}
+	}
+	reached := make(map[string]bool)
+	queue := [][]byte{appendDocument(nil, paths)}
+	for len(queue) > 0 {
+		text := queue[0]
+		queue = queue[1:]
+		for {
+			_, after, found := bytes.Cut(text, []byte(`"#/components/`))
+			if !found {
+				break
+			}
+			text = after
+			to, _, _ := bytes.Cut(after, []byte(`"`))
+			steps := strings.SplitN(string(to), "/", 3) // what is behind them lies within
+			if name := "#/components/" + strings.Join(steps[:min(2, len(steps))], "/"); !reached[name] {
+				reached[name] = true
+				queue = append(queue, texts[name])
+			}
+		}
+	}
+	out := object{}
+	for _, sort := range components {
+		kept := object{}
+		for _, e := range sort.value.(object) {
+			if sort.name == "securitySchemes" || reached["#/components/"+sort.name+"/"+e.name] {
+				kept = append(kept, e)
+			}
+		}
+		out = append(out, entry{sort.name, kept})
+	}
+	return out
 }
 
 const apiIntroduction = `Every collection of the file is a resource: list, read, create, replace, change, delete.

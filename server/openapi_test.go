@@ -98,7 +98,7 @@ func randomRequest(random *rand.Rand, snap *pickup.Snapshot) string {
 	names := append(append(snap.Names(), snap.Names()...), "nothing", "db")
 	path := "/" + urlEscape(pick(names...))
 	ids := []string{"1", "2", "6", "x", "1.50", "none"}
-	switch random.IntN(7) {
+	switch random.IntN(10) {
 	case 0, 1, 2:
 		path += "/" + pick(ids...)
 	case 3:
@@ -204,10 +204,11 @@ func urlEscape(s string) string {
 // documents are the servers whose documents the tests below read.
 func documents(t *testing.T) map[string]*script {
 	rules := string(readFile(t, "../db.schema.json"))
+	named := strings.Replace(oddDatabase, "}~%", "}~", 1) // openapi-typescript decodes a path one time too many
 	return map[string]*script{
 		"sample":   openScript(t, string(readFile(t, "../db.json")), rules),
-		"odd":      openScript(t, oddDatabase, rules),
-		"free":     openScript(t, oddDatabase, ""),
+		"odd":      openScript(t, named, rules),
+		"free":     openScript(t, named, ""),
 		"empty":    openScript(t, `{"schedules":[],"drivers":[]}`, rules),
 		"nothing":  openScript(t, `{}`, ""),
 		"composed": openScript(t, `{"a":[{"id":1,"kind":"x","n":1}],"o":{}}`, composedSchema),

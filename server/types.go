@@ -215,24 +215,11 @@ func (w *typeWriter) objectType(schema jsontext.Value, indent string) string {
 
 // referredType returns the type that a reference leads to.
 func referredType(uri string) string {
-	path, ok := strings.CutPrefix(uri, typeReference)
+	name, ok := strings.CutPrefix(uri, typeReference)
 	if !ok {
 		return "unknown"
 	}
-	steps := strings.Split(path, "/")
-	t := steps[0]
-	for i := 1; i < len(steps); i++ {
-		switch {
-		case steps[i] == "properties" && i+1 < len(steps):
-			i++
-			t = "NonNullable<" + t + "[" + string(appendString(nil, steps[i])) + "]>"
-		case steps[i] == "items":
-			t += "[number]"
-		default:
-			return "unknown"
-		}
-	}
-	return t
+	return name
 }
 
 // literalType returns the type of one value alone.
