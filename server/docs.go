@@ -147,11 +147,19 @@ func (k *call) schema() error {
 		if dialect == "" {
 			dialect = "https://json-schema.org/draft/2020-12/schema"
 		}
+		doc := object{{"$schema", dialect}, {"$ref", "#/$defs/" + r.Record}}
+		texts := make(map[string][]byte)
+		for _, d := range about.Definitions {
+			texts[d.Name] = d.Schema
+		}
+		reached := reachable("#/$defs/", texts, appendDocument(nil, doc))
 		defs := object{}
 		for _, d := range about.Definitions {
-			defs = append(defs, entry{d.Name, d.Schema})
+			if reached[d.Name] {
+				defs = append(defs, entry{d.Name, d.Schema})
+			}
 		}
-		doc := object{{"$schema", dialect}, {"$ref", "#/$defs/" + r.Record}, {"$defs", defs}}
+		doc = append(doc, entry{"$defs", defs})
 		return k.describe(schemaType, append(appendDocument(nil, doc), '\n'))
 	}
 	return noCollection(k.snap, name)

@@ -82,42 +82,40 @@ func (s *server) openAPI(snap *pickup.Snapshot) []byte {
 // used returns the components without those schemas and responses that nothing
 // in the paths leads to: tools take them for mistakes.
 func used(components, paths object) object {
-	texts := make(map[string][]byte) // by reference
+	texts := make(map[string][]byte)
 	for _, sort := range components {
 		for _, e := range sort.value.(object) {
-			texts["#/components/"+sort.name+"/"+e.name] = appendDocument(nil, e.value)
+			texts[sort.name+"/"+e.name] = appendDocument(nil, e.value)
 		}
 	}
-	reached := make(map[string]bool)
-	queue := [][]byte{appendDocument(nil, paths)}
-	for len(queue) > 0 {
-		text := queue[0]
-		queue = queue[1:]
-		for {
-			_, after, found := bytes.Cut(text, []byte(`"#/components/`))
-			if !found {
-				break
-			}
-			text = after
-			to, _, _ := bytes.Cut(after, []byte(`"`))
-			steps := strings.SplitN(string(to), "/", 3) // what is behind them lies within
-			if name := "#/components/" + strings.Join(steps[:min(2, len(steps))], "/"); !reached[name] {
-				reached[name] = true
-				queue = append(queue, texts[name])
-			}
-		}
-	}
+	reached := reachable("#/components/", texts, appendDocument(nil, paths))
 	out := object{}
 	for _, sort := range components {
 		kept := object{}
 		for _, e := range sort.value.(object) {
-			if sort.name == "securitySchemes" || reached["#/components/"+sort.name+"/"+e.name] {
+			if sort.name == "securitySchemes" || reached[sort.name+"/"+e.name] {
 				kept = append(kept, e)
 			}
 		}
 		out = append(out, entry{sort.name, kept})
 	}
 	return out
+}
+
+// reachable returns which of the texts the references in start lead to, and
+// those in what they lead to. A reference is prefix and the name of a text.
+func reachable(prefix string, texts map[string][]byte, start []byte) map[string]bool {
+	reached := make(map[string]bool)
+	for queue := [][]byte{start}; len(queue) > 0; queue = queue[1:] {
+		for _, behind := range bytes.Split(queue[0], []byte(`"`+prefix))[1:] {
+			name, _, _ := bytes.Cut(behind, []byte(`"`))
+			if !reached[string(name)] {
+				reached[string(name)] = true
+				queue = append(queue, texts[string(name)])
+			}
+		}
+	}
+	return reached
 }
 
 const apiIntroduction = `Every collection of the file is a resource: list, read, create, replace, change, delete.
