@@ -53,7 +53,7 @@ build:
 
 # What the tests run beside Go, as command:package. The race detector needs a
 # C compiler, the walk-throughs curl, the file's tests real editors and mounts.
-TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git unshare:util-linux mount:mount ps:procps node:nodejs npm:npm sed:sed vim:vim nano:nano
+TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git unshare:util-linux mount:mount ps:procps node:nodejs npm:npm chromium:chromium sed:sed vim:vim nano:nano
 
 # Programs of others that read the OpenAPI document, in the versions that the
 # lock file beside them pins.
