@@ -53,16 +53,14 @@ build:
 
 # What the tests run beside Go, as command:package. The race detector needs a
 # C compiler, the walk-throughs curl, the file's tests real editors and mounts.
-TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git unshare:util-linux mount:mount ps:procps node:nodejs npm:npm chromium:chromium sed:sed vim:vim nano:nano
+TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git unshare:util-linux mount:mount ps:procps sed:sed vim:vim nano:nano node:nodejs npm:npm chromium:chromium
 
-# Programs of others that read the OpenAPI document, in the versions that the
-# lock file beside them pins.
-CLIENTS := server/testdata/clients/openapi
+setup: packages
+	@for d in $(CLIENTS); do (cd $$d && { [ node_modules -nt package-lock.json ] || { npm ci --ignore-scripts --no-audit --no-fund && touch node_modules; }; }) || exit 1; done
 
-setup: packages $(CLIENTS)/node_modules/.package-lock.json
-
-$(CLIENTS)/node_modules/.package-lock.json: $(CLIENTS)/package-lock.json | packages
-	cd $(CLIENTS) && npm ci --no-audit --no-fund --ignore-scripts
+# Clients that tests run against the server, and programs that read its OpenAPI
+# document, as npm has them.
+CLIENTS := server/testdata/clients-json-server server/testdata/clients/openapi
 
 packages:
 	@missing=$$(for t in $(TOOLS); do command -v $${t%%:*} >/dev/null || echo $${t##*:}; done); \

@@ -39,7 +39,7 @@ type DB struct {
 	log   *slog.Logger
 	feed  *Feed
 	now   atomic.Pointer[Snapshot]
-	fault atomic.Pointer[error] // why the store cannot be used at present
+	fault atomic.Pointer[error] // why the store cannot be read at present; Follow's
 
 	mu      sync.Mutex
 	queue   []*update // guarded by mu; who waits
@@ -86,8 +86,9 @@ func (db *DB) Snapshot() *Snapshot { return db.now.Load() }
 // Schema returns the rules, nil where there are none.
 func (db *DB) Schema() *Schema { return db.Snapshot().Schema() }
 
-// Err returns why the store cannot be read or written at present, nil where it
-// can. While it is not nil, Snapshot returns the last good state.
+// Err returns why the store cannot be read at present, nil where it can, as
+// Follow has seen it. While it is not nil, Snapshot returns the last good
+// state.
 func (db *DB) Err() error {
 	if err := db.fault.Load(); err != nil {
 		return *err
@@ -161,10 +162,14 @@ func (db *DB) lead(ctx context.Context) {
 	db.queue = nil
 	db.mu.Unlock()
 
+	ran := false
 	defer func() {
-		if p := recover(); p != nil { // of the store: whoever waits must not wait for ever
+		p := recover()
+		if p != nil {
 			db.log.Error("a commit panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			finish(group, nil, fmt.Errorf("panic in a commit: %w", ErrUnsure))
+		}
+		if !ran { // this goroutine ends, but whoever waits must not wait for ever
+			finish(group, nil, fmt.Errorf("the commit was not finished: %w", ErrUnsure))
 		}
 		db.mu.Lock()
 		if len(db.queue) > 0 {
@@ -178,6 +183,7 @@ func (db *DB) lead(ctx context.Context) {
 		}
 	}()
 	db.run(ctx, group)
+	ran = true
 }
 
 // run brings a group's changes to the store, then to the readers, then to the
@@ -201,13 +207,9 @@ func (db *DB) run(ctx context.Context, group []*update) {
 			}
 		}
 		if err != nil {
-			if errors.Is(err, ErrBroken) {
-				db.fault.Store(&err)
-			}
 			finish(group, nil, err)
 			return
 		}
-		db.fault.Store(nil)
 		next.arrive(rev)
 		db.now.Store(next)
 		db.feed.Publish(Batch{Rev: rev, Changes: changes})
@@ -286,7 +288,8 @@ func (db *DB) apply(b Batch) error {
 
 // Follow takes over what others write to the store until ctx is done. It is
 // for one goroutine of the program; without it the database sees foreign
-// changes only when it writes itself.
+// changes only when it writes itself. It returns ctx's error, or another where
+// the store ends before.
 func (db *DB) Follow(ctx context.Context) error {
 	for b, err := range db.store.Watch(ctx, db.Snapshot().rev) {
 		if err == nil {
@@ -296,7 +299,10 @@ func (db *DB) Follow(ctx context.Context) error {
 			db.fault.Store(&err)
 		}
 	}
-	return ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return errors.New("the store tells no more changes")
 }
 
 // follow takes over one batch. One that does not fit what is current, as after

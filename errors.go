@@ -14,6 +14,8 @@ var (
 	ErrExists   = errors.New("already taken")          // an id or a unique value; see FaultError
 	ErrInvalid  = errors.New("not valid")              // breaks a rule of the schema; see FaultError
 	ErrShape    = errors.New("wrong shape")            // valid JSON, but not what is needed here
+	ErrRefers   = errors.New("referred to")            // a record that refers to it forbids the delete; see FaultError
+	ErrMismatch = errors.New("does not apply")         // a patch supposes what is not so; see FaultError
 	ErrBroken   = errors.New("the file is broken")     // a hand edit that does not parse; see BrokenError
 	ErrTooLarge = errors.New("too large")
 	ErrReadOnly = errors.New("read-only")    // by configuration, or by the disk
@@ -38,6 +40,8 @@ func (f Fault) String() string {
 
 // A FaultError lists everything that is wrong with a value. It wraps
 // ErrInvalid, or ErrExists where all that is wrong is a value that is taken.
+// Of a JSON Patch, whose pointers lead into the patch, it tells the first
+// operation that is none (ErrShape) or cannot be done (ErrMismatch).
 type FaultError struct {
 	Kind   error
 	Faults []Fault
@@ -65,3 +69,14 @@ func (e *BrokenError) Unwrap() error { return ErrBroken }
 func (e *BrokenError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Reason)
 }
+
+// An AdviceError is an error that the operator can end, with how. The advice
+// holds nothing that a client must not see.
+type AdviceError struct {
+	Err    error
+	Advice string // a sentence
+}
+
+func (e *AdviceError) Unwrap() error { return e.Err }
+
+func (e *AdviceError) Error() string { return e.Err.Error() + ": " + e.Advice }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,9 +16,7 @@ import (
 // An editStore is a store into which a test writes by hand.
 type editStore struct {
 	*pickup.MemStore
-	mu     sync.Mutex
 	rev    pickup.Rev
-	whole  pickup.Batch
 	events chan any // a Batch or an error
 }
 

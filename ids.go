@@ -68,6 +68,15 @@ func (c *census) add(r *Record) {
 	}
 }
 
+// inherit takes over what is known of ids that were there before: the greatest
+// number, and in a collection without any what kind they were.
+func (c *census) inherit(old census) {
+	c.high = later(c.high, old.high)
+	if c.numbers+c.strings+c.others == 0 {
+		c.number = old.number
+	}
+}
+
 func (c *census) remove(r *Record) { *c.kind(r)-- }
 
 // kind returns the counter for r's id. An element without a usable id says
@@ -121,6 +130,14 @@ func shortID() string {
 		b[0] = letters[b[0]-'0'] // rather less even than slower
 	}
 	return string(b)
+}
+
+// spell returns an id that a client has chosen as JSON text.
+func (c *census) spell(id string) string {
+	if integer(id) && c.others == 0 && c.strings == 0 && (c.numbers > 0 || c.number) {
+		return id
+	}
+	return string(appendName(nil, id))
 }
 
 // digits reports whether s is a natural number without leading zeros.

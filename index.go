@@ -1,8 +1,11 @@
 package pickup
 
 import (
+	"cmp"
 	"encoding/binary"
+	"hash/maphash"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -12,27 +15,62 @@ import (
 // The indexes of a collection, by top-level member. One is made when a query
 // first asks for it and then carried from snapshot to snapshot.
 type indexes struct {
-	mu     sync.Mutex
-	byName map[string]*index // guarded by mu
+	mu      sync.Mutex
+	byName  map[string]*index       // of equality; guarded by mu
+	inOrder map[string]*index       // see order.go; guarded by mu
+	asked   map[string]bool         // for what inOrder does not have yet; guarded by mu
+	names   *btree.Map[string, int] // how many records have a member of that name; guarded by mu, nil: not yet counted
 }
 
-// An index leads from an equality key (see keys in value.go) to the records
-// that have it, in their order. Its keys are that key, a NUL and the record's
-// place.
+// An index leads from an equality key (see value.go) to the records that have
+// it, in their order. Its keys are that key, shortened where it is long, a NUL
+// and the record's place.
 type index = btree.Map[string, *Record]
 
+// maxIndexes is how many indexes the queries of clients may bring into being
+// for one collection: each costs memory, and time at every write.
+const maxIndexes = 16
+
+// longKey is from where on a key is shortened, so that an index of long texts
+// does not hold them a second time. What is found by a short key is looked at
+// again.
+const longKey = 64
+
+var keySeed = maphash.MakeSeed()
+
+// shortKey returns what stands for an equality key in an index.
+func shortKey(key string) string {
+	if len(key) <= longKey {
+		return key
+	}
+	return string(binary.BigEndian.AppendUint64([]byte(key[:longKey]), maphash.String(keySeed, key)))
+}
+
 func indexKey(key string, seq uint64) string {
-	return string(binary.BigEndian.AppendUint64(append([]byte(key), 0), seq))
+	return string(binary.BigEndian.AppendUint64(append([]byte(shortKey(key)), 0), seq))
 }
 
 func (x *indexes) clone() *indexes {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	n := &indexes{byName: maps.Clone(x.byName)}
+	n := &indexes{byName: maps.Clone(x.byName), inOrder: maps.Clone(x.inOrder), asked: maps.Clone(x.asked)}
 	for name, tree := range n.byName {
 		n.byName[name] = tree.Copy()
 	}
+	for name, tree := range n.inOrder {
+		n.inOrder[name] = tree.Copy()
+	}
+	if x.names != nil {
+		n.names = x.names.Copy()
+	}
 	return n
+}
+
+// room reports whether a query may have an index over the member called name.
+func (x *indexes) room(name string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.byName[name] != nil || len(x.byName)+len(x.inOrder) < maxIndexes
 }
 
 // get returns the index over the member called name of the records in order.
@@ -42,11 +80,7 @@ func (x *indexes) get(name string, order *btree.Map[uint64, *Record]) *index {
 	if tree := x.byName[name]; tree != nil {
 		return tree
 	}
-	tree := new(index)
-	order.Scan(func(_ uint64, r *Record) bool {
-		addTo(tree, name, r)
-		return true
-	})
+	tree := build(order, func(r *Record, yield func(string)) { eachKey(r, name, yield) })
 	if x.byName == nil {
 		x.byName = make(map[string]*index)
 	}
@@ -54,57 +88,160 @@ func (x *indexes) get(name string, order *btree.Map[uint64, *Record]) *index {
 	return tree
 }
 
-func addTo(tree *index, name string, r *Record) {
+// build returns an index over the records in order, each under the keys that it
+// is given for it.
+func build(order *btree.Map[uint64, *Record], keys func(r *Record, yield func(key string))) *index {
+	type entry struct {
+		key string
+		r   *Record
+	}
+	entries := make([]entry, 0, order.Len())
+	order.Scan(func(_ uint64, r *Record) bool {
+		keys(r, func(key string) { entries = append(entries, entry{key, r}) })
+		return true
+	})
+	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.key, b.key) })
+	tree := new(index)
+	for _, e := range entries {
+		tree.Load(e.key, e.r)
+	}
+	return tree
+}
+
+// eachKey calls yield with each key under which an index over the member
+// called name has the record.
+func eachKey(r *Record, name string, yield func(key string)) {
 	if v, ok := member(r.Value, name); ok {
 		for _, k := range equalityKeys(v) {
-			tree.Set(indexKey(k, r.seq), r)
+			yield(indexKey(k, r.seq))
+		}
+		if v.Kind() == '[' || v.Kind() == '{' {
+			yield(indexKey(identityKey(v), r.seq)) // for holder
 		}
 	}
+}
+
+// occurs reports whether a record of those in order has a top-level member
+// called name.
+func (x *indexes) occurs(name string, order *btree.Map[uint64, *Record]) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.names == nil {
+		x.names = new(btree.Map[string, int])
+		order.Scan(func(_ uint64, r *Record) bool {
+			x.count(r, 1)
+			return true
+		})
+	}
+	n, _ := x.names.Get(name)
+	return n > 0
+}
+
+// memberNames returns the names of the members that records have, after
+// occurs has counted them.
+func (x *indexes) memberNames() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.names == nil {
+		return nil
+	}
+	return x.names.Keys()
+}
+
+// count enters the names of a record's members, or takes them out.
+func (x *indexes) count(r *Record, by int) {
+	members(r.Value, func(quoted, _ jsontext.Value) bool {
+		name := text(quoted)
+		n, _ := x.names.Get(name)
+		if n += by; n > 0 {
+			x.names.Set(name, n)
+		} else {
+			x.names.Delete(name)
+		}
+		return true
+	})
 }
 
 // add enters a record into every index that there is. Like remove it is for
 // the goroutine that writes, on a clone that nobody else has.
 func (x *indexes) add(r *Record) {
 	for name, tree := range x.byName {
-		addTo(tree, name, r)
+		eachKey(r, name, func(key string) { tree.Set(key, r) })
+	}
+	for name, tree := range x.inOrder {
+		tree.Set(placeKey(r, name), r)
+	}
+	if x.names != nil {
+		x.count(r, 1)
 	}
 }
 
 func (x *indexes) remove(r *Record) {
 	for name, tree := range x.byName {
-		if v, ok := member(r.Value, name); ok {
-			for _, k := range equalityKeys(v) {
-				tree.Delete(indexKey(k, r.seq))
-			}
-		}
+		eachKey(r, name, func(key string) { tree.Delete(key) })
+	}
+	for name, tree := range x.inOrder {
+		tree.Delete(placeKey(r, name))
+	}
+	if x.names != nil {
+		x.count(r, -1)
 	}
 }
 
-// lookup yields the records whose member called name equals one of the values
-// with these keys, each once.
-func (c *collection) lookup(name string, keys []string) []*Record {
-	tree := c.indexes.get(name, c.order)
-	found := new(btree.Map[uint64, *Record])
-	for _, k := range keys {
-		tree.Ascend(k+"\x00", func(at string, r *Record) bool {
-			if len(at) != len(k)+9 || at[:len(k)+1] != k+"\x00" {
-				return at[:min(len(at), len(k)+1)] == k+"\x00"
-			}
-			found.Set(r.seq, r)
-			return true
-		})
+// lookup returns the records whose member called name may equal one of the
+// values with these keys, each once and in their order: those that do, and
+// such as begin with the same long text. It reports false where there are more
+// than most, or may be no more indexes.
+func (c *collection) lookup(name string, keys []string, most int) ([]*Record, bool) {
+	if !c.indexes.occurs(name, c.order) {
+		return nil, true
 	}
-	return found.Values()
+	if !c.indexes.room(name) {
+		return nil, false
+	}
+	return find(c.indexes.get(name, c.order), keys, most)
+}
+
+// find is lookup in an index.
+func find(tree *index, keys []string, most int) ([]*Record, bool) {
+	var found []*Record
+	for _, k := range keys {
+		k = shortKey(k) + "\x00"
+		tree.Ascend(k, func(at string, r *Record) bool {
+			if len(at) < len(k) || at[:len(k)] != k {
+				return false
+			}
+			if len(at) == len(k)+8 { // else a longer key, of which k is the beginning
+				found = append(found, r)
+			}
+			return len(found) <= most
+		})
+		if len(found) > most {
+			return nil, false
+		}
+	}
+	if len(keys) > 1 {
+		slices.SortFunc(found, func(a, b *Record) int { return cmp.Compare(a.seq, b.seq) })
+		found = slices.Compact(found)
+	}
+	return found, true
 }
 
 // holder returns the record other than the one with the key except whose
-// member called name equals value, or nil.
+// member called name has the same value, or nil. Null is no value.
 func (c *collection) holder(name string, value jsontext.Value, except string) *Record {
-	if value.Kind() == 'n' {
+	var keys []string
+	switch value.Kind() {
+	case 'n':
 		return nil
+	case '[', '{':
+		keys = []string{identityKey(value)}
+	default:
+		keys = equalityKeys(value)
 	}
-	for _, r := range c.lookup(name, equalityKeys(value)) {
-		if r.ID != except {
+	found, _ := find(c.indexes.get(name, c.order), keys, c.order.Len())
+	for _, r := range found {
+		if v, _ := member(r.Value, name); r.ID != except && identityKey(v) == identityKey(value) {
 			return r
 		}
 	}

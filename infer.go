@@ -266,7 +266,7 @@ func (in *inference) appendMembers(out []byte, f inferring) []byte {
 		var schema []byte
 		ref := ""
 		if f.collection != "" && f.rules {
-			ref = refersTo(f.snap, name)
+			ref = parentOf(f.snap, name)
 		}
 		switch {
 		case f.collection != "" && name == f.id, ref != "":
@@ -294,10 +294,10 @@ func (in *inference) appendMembers(out []byte, f inferring) []byte {
 	return out
 }
 
-// refersTo returns the collection whose ids a member of that name holds, by
+// parentOf returns the collection whose ids a member of that name holds, by
 // its name alone: driverId, driverID and driver_id, and driverIds of a list.
 // "" is none.
-func refersTo(snap *Snapshot, member string) string {
+func parentOf(snap *Snapshot, member string) string {
 	for _, ending := range []string{"Id", "ID", "_id", "Ids", "IDs", "_ids"} {
 		head, ok := strings.CutSuffix(member, ending)
 		if !ok || head == "" {

@@ -7,92 +7,190 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Query says which records of a collection are wanted. It is made by
-// Snapshot.ParseQuery and holds for every snapshot.
+// A Query says which records of a collection are wanted, in which order, which
+// part of the list, and what is shown of each. It is made by ParseQuery or
+// ParseWhere, never changes, and holds for every snapshot.
 type Query struct {
-	terms []term
+	collection string
+	filter     filter // its parts all hold
+	terms      int    // how many there are, at every depth
+	sort       []sortKey
+	paging     paging
+	embeds     []*embed
+	fields     *fields // nil: all
+	named      []named
 }
 
-// A term asks that the value at a path equals one of several.
-type term struct {
-	path []step
-	keys []string // equality keys, any of which the value may have
+// A named is a path that the client has named, for Strict.
+type named struct {
+	parameter, name string
+	path            path
 }
 
-// A step goes into an object by name, or into an array by index where index is
-// not negative.
-type step struct {
-	name  string
-	index int
-}
+// Embeds reports whether q puts records of other collections into those that
+// are asked for.
+func (q *Query) Embeds() bool { return len(q.embeds) > 0 }
 
-// Match reports whether q wants the record.
+// Match reports whether q wants the record. A filter on what _embed puts into
+// a record sees only what is stored.
 func (q *Query) Match(r *Record) bool {
-	for _, t := range q.terms {
-		if !t.match(r.Value) {
-			return false
-		}
-	}
-	return true
+	m := matcher{q: q}
+	return m.match(r) && m.err == nil
 }
 
-func (t term) match(v jsontext.Value) bool {
-	v, ok := walk(v, t.path)
-	if !ok {
-		return false
-	}
-	for _, k := range equalityKeys(v) {
-		if slices.Contains(t.keys, k) {
-			return true
-		}
-	}
-	return false
-}
-
-// walk returns the value at path within v.
-func walk(v jsontext.Value, path []step) (jsontext.Value, bool) {
-	for _, s := range path {
-		next, ok := member(v, s.name)
-		if !ok && s.index >= 0 {
-			n := 0
-			elements(v, func(e jsontext.Value) bool {
-				next, ok = e, n == s.index
-				n++
-				return !ok
-			})
-		}
-		if !ok {
-			return nil, false
-		}
-		v = next
-	}
-	return v, true
-}
-
-// Find returns the records of a collection that q wants, in their order. The
-// error wraps ErrNotFound.
+// Find returns the records of a collection that q's filters want, in the
+// order of the collection, whatever else q says. The error wraps ErrNotFound,
+// or is a *QueryError where the filters would take too long.
 func (s *Snapshot) Find(collection string, q *Query) (iter.Seq[*Record], error) {
 	c, err := s.array(collection)
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range q.terms {
-		if len(t.path) != 1 {
-			continue
-		}
-		return func(yield func(*Record) bool) {
-			for _, r := range c.lookup(t.path[0].name, t.keys) {
-				if q.Match(r) && !yield(r) {
-					return
-				}
-			}
-		}, nil
+	records, err := s.wanted(c, q)
+	if err != nil {
+		return nil, err
 	}
 	return func(yield func(*Record) bool) {
-		for r := range s.All(collection) {
-			if q.Match(r) && !yield(r) {
+		for _, r := range records {
+			if !yield(r) {
 				return
 			}
 		}
 	}, nil
+}
+
+// Run returns what q asks for. The error wraps ErrNotFound where the collection
+// is not there, or is a *QueryError where the query would take too long.
+func (s *Snapshot) Run(q *Query) (*Result, error) {
+	c, err := s.array(q.collection)
+	if err != nil {
+		return nil, err
+	}
+	if len(q.filter.parts) == 0 {
+		r := q.paging.result(c.order.Len())
+		r.snap, r.query = s, q
+		found := true
+		if len(q.sort) == 0 {
+			r.Records = c.slice(r.Offset, r.end)
+		} else {
+			r.Records, found, err = s.page(c, q, r.Offset, r.end)
+		}
+		if found {
+			return r, err
+		}
+	}
+	records, err := s.wanted(c, q)
+	if err != nil {
+		return nil, err
+	}
+	r := q.paging.result(len(records))
+	if len(q.sort) > 0 {
+		if records, err = s.sorted(q, records, r.end); err != nil {
+			return nil, err
+		}
+	}
+	r.Records = records[r.Offset:r.end]
+	r.snap, r.query = s, q
+	return r, nil
+}
+
+// wanted returns the records that q's filters want in the order of the
+// collection.
+func (s *Snapshot) wanted(c *collection, q *Query) ([]*Record, error) {
+	m := &matcher{q: q, embedder: embedder{snap: s}}
+	candidates, found := c.candidates(q)
+	if found {
+		wanted := make([]*Record, 0, len(candidates))
+		for _, r := range candidates {
+			if m.match(r) {
+				wanted = append(wanted, r)
+			}
+		}
+		return wanted, m.err
+	}
+	var wanted []*Record
+	c.order.Scan(func(_ uint64, r *Record) bool {
+		if m.match(r) {
+			wanted = append(wanted, r)
+		}
+		return m.err == nil
+	})
+	return wanted, m.err
+}
+
+// candidates returns the records among which all that q wants are, in their
+// order, if an index gives them: the one of the term with the fewest.
+func (c *collection) candidates(q *Query) (best []*Record, found bool) {
+	for _, f := range q.filter.parts {
+		t := f.term
+		if t == nil || f.not || t.embedded || len(t.path) != 1 || t.op != opEq && t.op != opIn && t.op != opRefers {
+			continue
+		}
+		var keys []string
+		for _, o := range t.values {
+			keys = append(keys, o.keys()...)
+		}
+		most := c.order.Len()
+		if found {
+			most = len(best)
+		}
+		if list, ok := c.lookup(t.path[0].name, keys, most); ok {
+			best, found = list, true
+		}
+	}
+	for name, span := range q.spans() {
+		most := c.order.Len() / 4 // with more it is as quick to go through all
+		if found {
+			most = min(most, len(best))
+		}
+		if tree := c.ordered(name); tree != nil {
+			if list, ok := between(tree, span, most); ok {
+				best, found = list, true
+			}
+		}
+	}
+	return best, found
+}
+
+// slice returns the records from the one at index from to before the one at
+// index to.
+func (c *collection) slice(from, to int) []*Record {
+	if from >= to {
+		return nil
+	}
+	records := make([]*Record, 0, to-from)
+	first, _, _ := c.order.GetAt(from)
+	c.order.Ascend(first, func(_ uint64, r *Record) bool {
+		records = append(records, r)
+		return len(records) < to-from
+	})
+	return records
+}
+
+// Where returns q narrowed by a condition in the form of _where. The error is
+// a *QueryError.
+func (s *Snapshot) Where(q *Query, where jsontext.Value) (*Query, error) {
+	p := s.parser(q)
+	if err := p.where(where); err != nil {
+		return nil, err
+	}
+	return p.query()
+}
+
+// ParseWhere returns the query of a condition in the form of _where, as the
+// body of a QUERY request carries it: {"or":[{"views":{"gt":10}},…]}. The error
+// is a *QueryError.
+func (s *Snapshot) ParseWhere(collection string, where jsontext.Value) (*Query, error) {
+	return s.Where(&Query{collection: collection}, where)
+}
+
+// Under returns q narrowed to the records that refer to the one of parent with
+// that id, by their ForeignKey.
+func (s *Snapshot) Under(q *Query, parent, id string) *Query {
+	n := *q
+	n.filter.parts = slices.Clone(q.filter.parts)
+	key := s.ForeignKey(q.collection, parent)
+	t := &term{name: key, path: path{{key, -1}}, op: opRefers, values: []operand{newOperand(id)}}
+	n.filter.parts = slices.Insert(n.filter.parts, 0, &filter{term: t})
+	return &n
 }

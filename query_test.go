@@ -30,6 +30,22 @@ func TestQuery(t *testing.T) {
 		{"s=%C3%BC+%26%3D", "3"}, {"s=%c3%bc%20%26=", "3"},
 		{"big=12345678901234567890", "4"}, {"big=12345678901234567891.0", "5"}, {"big=12345678901234567892", ""},
 		{"N=100", ""},
+
+		// Operators, in both spellings. A value that is an array is asked for
+		// its elements.
+		{"n:ne=100", "5"}, {"n_ne=100", "5"}, {"n:ne=1", "1 2 3 4 5"}, {"s:ne=x&s:ne=X", "3 4"}, {"z:ne=null", ""}, {"tags:ne=a", "2 3"}, {"z:ne=1", "2"},
+		{"n:gt=99", "1 2 3"}, {"n:gte=100.0&n:lte=1e2", "1 2 3"}, {"n:lt=100", "5"}, {"n:gt=abc", ""}, {"n:lt=2", "4 5"}, {"big:gt=12345678901234567890", "5"}, {"big:lt=1e400", "4 5"}, {"big:gt=-1e400", "4 5"},
+		{"s:gt=1&s:lt=x", "2 4"}, {"b:gt=false", "3"}, {"tags:gte=b", "1"}, {"o:gt=0", ""}, {"z:lte=null", "2"},
+		{"s:in=x,X", "1 2"}, {"s_in=x,%20X", "1"}, {"s:in=x&s_in=X", "1 2"}, {"n:in=1,1e2", "1 2 3"}, {"e:in=", "1"}, {"z:in=null,1", "1 2"},
+		{"s:contains=X", "1 2"}, {"s_contains=%C3%9C", "3"}, {"s:contains=1&s:contains=x", "1 2 4"}, {"n:contains=1", "4"}, {"tags:contains=3", "1"}, {"tags:contains=A", "1"}, {"o:contains=q", ""},
+		{"s:startsWith=%C3%9C+", "3"}, {"s:endsWith=%3D", "3"}, {"s:startsWith=1&s:startsWith=10", "4"}, {"s:startsWith=1&s:startsWith=0", ""}, {"s:startsWith=", "1 2 3 4"},
+		{"s_like=%5Ex$", "1 2"}, {"n_like=0$", "1 2 4 5"}, {"n:like=^1", "1 2 3 4"}, {"b:like=rue", "1 3"}, {"z:like=.*", "2"}, {"s:like=x&s:like=00", "1 2 4"}, {"s:like=(%3F-i)x", "1"}, {"s:like=(%3F-i)X", "2"}, {"tags:like=B", "1"}, {"s:like=", "1 2 3 4"},
+		{"z:exists=true", "2"}, {"z_exists=false", "1 3 4 5 # # #"}, {"o.n:exists=true", "1"}, {"tags:exists=true", "1 2 3"}, {"z:exists=true&z:exists=false", ""}, {"tags[1]:exists=true", "1"},
+		{"a.b:eq=dot", "1"}, {"first_gte:gte=g", "1"}, {"first_gte_gte=h", ""}, {"_lead:ne=x", "1"}, {"first_gt=1", ""}, {"e_eq=", "1"},
+		{"q=Q", "1"}, {"q=TEXT", "#"}, {"q=7", "2 4 5 #"}, {"q=true", "1 3"}, {"q=100&q=x", "1 2"}, {"q=", "1 2 3 4 5 # # #"}, {"q=tags", ""}, {"q=dot&s=x", "1"}, {"q=null", "2"},
+		{`_where={"n":100}`, "1 2 3 4"}, {`_where={"n":"1e2","s":{"ne":"x"}}`, "2 3"}, {`_where={"z":null}`, "1 2"}, {`_where={"or":[{"s":"x"},{"o":{"p":{"gt":6}}}]}`, "1 2"},
+		{`_where={"not":{"n":{"exists":true}}}`, "# # #"}, {`_where={"and":[{"n":{"gte":100}},{"not":{"tags":{"contains":"a"}}}]}&id:ne=2`, "3 4"}, {`_where={"s":{"or":[{"eq":"x"},{"gt":"a"}]}}`, "1 3"},
+		{`_where={}`, "1 2 3 4 5 # # #"}, {"_where=null", "1 2 3 4 5 # # #"}, {`_where={"or":[]}`, ""}, {`_where={"and":[]}&id=1`, "1"}, {`_where={"o.p":{"in":[7,"q"]}}`, "1 2"}, {`_where={"a.b":"dot"}`, "1"}, {`_where={"not":{"or":[{"id":1},{"id":"2"}]},"n":{"like":"."}}`, "3 4 5"},
 	} {
 		q, err := s.ParseQuery("c", test.query)
 		if err != nil {
@@ -61,7 +77,7 @@ func TestQuery(t *testing.T) {
 		}
 	}
 	for query, parameter := range map[string]string{
-		"_sort=s": "_sort", "n:gt=5": "n:gt", "n_gte=5": "n_gte", "s=%zz": "s", "%zz=1": "%zz",
+		"_srot=s": "_srot", "n:gtx=5": "n:gtx", "_gte=5": "_gte", "s=%zz": "s", "%zz=1": "%zz",
 		strings.Repeat("s=1&", 1001): "s", manyTerms(33): "t32",
 	} {
 		var qe *pickup.QueryError

@@ -41,12 +41,24 @@ func TestRandom(t *testing.T) {
 		readers.Go(func() {
 			for ctx.Err() == nil {
 				s := db.Snapshot()
-				q, _ := s.ParseQuery("c", "n=1&n=2&n=3")
-				found, _ := s.Find("c", q)
-				for r := range found {
-					if got, err := s.Get("c", r.ID); err != nil || got != r {
-						t.Errorf("found %s, got %v, %v", r.ID, got, err)
+				q, err := s.ParseQuery("c", "n=1&n=2&n=3")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				found, err := s.Find("c", q) // by an index
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				var scanned []*pickup.Record
+				for r := range s.All("c") {
+					if q.Match(r) {
+						scanned = append(scanned, r)
 					}
+				}
+				if got := slices.Collect(found); !slices.Equal(got, scanned) {
+					t.Errorf("found are %d records, a scan has %d", len(got), len(scanned))
 				}
 			}
 		})

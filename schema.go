@@ -21,7 +21,11 @@ import (
 //	                                            null and an absent member equal nothing
 //	x-alias                a record's member    the other names that are accepted for it, a list of strings
 //	x-ref                  a record's member    the collection of whose ids the value is one, or a list of some;
-//	                                            that it leads nowhere refuses no write, and Check tells it
+//	                                            that it leads nowhere refuses no write, and Check tells it;
+//	                                            {"collection":"drivers","on-delete":"cascade"} says too what
+//	                                            becomes of the record when the other is deleted: restrict
+//	                                            refuses that, cascade deletes this one too, set-null makes
+//	                                            the value null; without it nothing happens
 //	x-required-on-create   a record             the members that a new record must have, beside those in
 //	                                            "required"; a list of strings
 //	x-id                   a record             how new ids are made: auto, number, uuid or short (IDKind)
@@ -63,7 +67,7 @@ type rules struct {
 }
 
 // A reference says that a member carries ids of another collection.
-type reference struct{ member, collection string }
+type reference struct{ member, collection, onDelete string }
 
 // Collections returns the names of the collections that the schema describes,
 // in the order of its file.
@@ -97,6 +101,10 @@ func (s *Schema) Alias(collection, name string) (canonical string, ok bool) {
 	}
 	return canonical, ok
 }
+
+// ReadOnlyID reports whether the ids of a collection are made by the service
+// alone.
+func (s *Schema) ReadOnlyID(collection string) bool { return s.readOnlyID(collection) }
 
 // readOnlyID reports whether the ids of a collection are the service's own.
 func (s *Schema) readOnlyID(collection string) bool {

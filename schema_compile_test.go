@@ -51,7 +51,7 @@ func TestBrokenSchemas(t *testing.T) {
 		{`{"properties":{"a":{"items":{"properties":{"b":{"x-unique":"yes"}}}}}}`, `1:49: x-unique is true or false`},
 		{`{"properties":{"a":{"items":{"properties":{"b":{"x-alias":"B"}}}}}}`, `1:49: x-alias is a list of names, such as ["driverID"]`},
 		{`{"properties":{"a":{"items":{"properties":{"b":{"x-alias":[1]}}}}}}`, `1:49: x-alias is a list of names, such as ["driverID"]`},
-		{`{"properties":{"a":{"items":{"properties":{"b":{"x-ref":true}}}}}}`, `1:49: x-ref is the name of a collection, such as "drivers"`},
+		{`{"properties":{"a":{"items":{"properties":{"b":{"x-ref":true}}}}}}`, `1:49: x-ref is the name of a collection, such as "drivers", or {"collection":"drivers","on-delete":"restrict"}, where cascade and set-null are possible too`},
 		{`{"properties":{"a":{"items":{"x-required-on-create":"b"}}}}`, `1:30: x-required-on-create is a list of members' names, such as ["title"]`},
 		{`{"properties":{"a":{"items":{"x-required-on-create":["b"]}}}}`, `1:30: b is none of the properties`},
 		{`{"properties":{"a":{"items":{"x-requird-on-create":["b"]}}}}`, `1:30: x-requird-on-create is no member of a schema; did you mean x-required-on-create?`},

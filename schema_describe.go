@@ -113,7 +113,7 @@ func (r *rules) describe(understood map[place]bool) *schemaMistake {
 				r.unique = append(r.unique, name)
 			}
 			if x.ref != "" {
-				r.refs = append(r.refs, reference{name, x.ref})
+				r.refs = append(r.refs, reference{name, x.ref, x.onDelete})
 			}
 			if part.ReadOnly {
 				r.readOnly = append(r.readOnly, name)

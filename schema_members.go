@@ -18,6 +18,7 @@ type extras struct {
 	alias    []string
 	onCreate []string
 	ref      string
+	onDelete string
 	unique   bool
 	idKind   string
 	idMember string
@@ -77,8 +78,8 @@ func readExtras(pointer string, obj map[string]any) (*extras, error) {
 			x.unique, ok = v.(bool)
 			want = "true or false"
 		case "x-ref":
-			x.ref, ok = v.(string)
-			want = `the name of a collection, such as "drivers"`
+			ok = x.reference(v)
+			want = `the name of a collection, such as "drivers", or {"collection":"drivers","on-delete":"restrict"}, where cascade and set-null are possible too`
 		case "x-alias":
 			x.alias, ok = stringList(v)
 			want = `a list of names, such as ["driverID"]`
@@ -111,6 +112,27 @@ func readExtras(pointer string, obj map[string]any) (*extras, error) {
 		}
 	}
 	return x, nil
+}
+
+// reference reads the value of x-ref.
+func (x *extras) reference(v any) (ok bool) {
+	if x.ref, ok = v.(string); ok {
+		return true
+	}
+	obj, _ := v.(map[string]any)
+	x.ref, ok = obj["collection"].(string)
+	for name, v := range obj {
+		switch name {
+		case "collection":
+		case "on-delete":
+			var known bool
+			x.onDelete, known = v.(string)
+			ok = ok && known && slices.Contains(onDeletes, x.onDelete)
+		default:
+			return false
+		}
+	}
+	return ok
 }
 
 func stringList(v any) (list []string, ok bool) {

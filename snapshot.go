@@ -20,6 +20,7 @@ type Snapshot struct {
 	list   []*collection
 	byName map[string]*collection
 	gone   map[string]census // of collections that are no longer there
+	staged bool              // something in it is not yet durable
 }
 
 // A Record is one element of a collection. It never changes.
@@ -96,14 +97,10 @@ func (s *Snapshot) All(collection string) iter.Seq[*Record] {
 }
 
 // Occurs reports whether some record of the collection has a top-level member
-// called name. It reads records until it finds one.
+// called name.
 func (s *Snapshot) Occurs(collection, name string) bool {
-	for r := range s.All(collection) {
-		if _, ok := member(r.Value, name); ok {
-			return true
-		}
-	}
-	return false
+	c, err := s.array(collection)
+	return err == nil && c.indexes.occurs(name, c.order)
 }
 
 // CollectionRev returns the revision in which the top-level member called name
@@ -159,6 +156,7 @@ func (s *Snapshot) fork() *Snapshot {
 
 // with puts c in the place of the collection of its name, or at the end.
 func (s *Snapshot) with(c *collection) {
+	s.staged = true
 	if old := s.byName[c.name]; old != nil {
 		s.list[slices.Index(s.list, old)] = c
 	} else {
@@ -173,6 +171,7 @@ func (s *Snapshot) without(name string) {
 	if c == nil {
 		return
 	}
+	s.staged = true
 	s.list = slices.DeleteFunc(s.list, func(o *collection) bool { return o == c })
 	delete(s.byName, name)
 	s.gone = maps.Clone(s.gone)
@@ -185,7 +184,7 @@ func (s *Snapshot) without(name string) {
 // arrive gives s, and what changed in it, the revision under which it became
 // durable.
 func (s *Snapshot) arrive(rev Rev) {
-	s.rev = rev
+	s.rev, s.staged = rev, false
 	for _, c := range s.list {
 		if c.rev == 0 {
 			c.rev = rev
@@ -214,7 +213,7 @@ func load(b Batch, prev *Snapshot, conv conventions) *Snapshot {
 		if old != nil && old.ids.member == c.ids.member && old.same(c) {
 			c = old
 		} else {
-			c.ids.high = later(c.ids.high, ids.high)
+			c.ids.inherit(ids)
 		}
 		s.list = append(s.list, c)
 		s.byName[c.name] = c
@@ -288,11 +287,15 @@ func (s *Snapshot) hash() uint64 {
 // Tag returns what an entity tag (RFC 9110, section 8.8.3) may be made of: for
 // a top-level member the revision of its last change, for "" that of the whole
 // database, qualified by what was loaded, so that no tag ever means two
-// things.
+// things. In a Tx it is the tag of nothing where an earlier change of the same
+// group is not yet durable.
 func (s *Snapshot) Tag(name string) [16]byte {
 	rev := s.rev
 	if name != "" {
 		rev = s.CollectionRev(name)
+	}
+	if s.staged && (name == "" || rev == 0) {
+		rev = ^Rev(0)
 	}
 	var tag [16]byte
 	binary.BigEndian.PutUint64(tag[:8], s.origin)

@@ -94,6 +94,25 @@ func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
 	return tx.set(c, id, value), nil
 }
 
+// CreateAs is Create under an id that the client has chosen. A body without one
+// gets it as a number where the ids of the collection are numbers, else as a
+// string. The error wraps ErrShape where the body carries another id.
+func (tx *Tx) CreateAs(collection, id string, body jsontext.Value) (*Record, error) {
+	c, err := tx.snap.array(collection)
+	if err != nil {
+		return nil, err
+	}
+	idMember := c.ids.member
+	if body.Kind() == '{' {
+		if v, has := member(body, idMember); !has {
+			body = withMember(compact(body), idMember, c.ids.spell(id))
+		} else if sent, _ := ID(body, idMember); sent != id {
+			return nil, fmt.Errorf("the body's id is %s, but the request is for %q: %w", shown(v), shorten(id), ErrShape)
+		}
+	}
+	return tx.Create(collection, body)
+}
+
 // Replace puts the body in the place of a record, whose id stays as it is
 // spelled. The error wraps ErrNotFound, or ErrShape where the body is no
 // object or carries another id, else it is a *FaultError.
@@ -109,15 +128,7 @@ func (tx *Tx) Replace(collection, id string, body jsontext.Value) (*Record, erro
 	if value, err = keepID(old, value, tx.snap.idMember(collection)); err != nil {
 		return nil, err
 	}
-	c, err := tx.array(collection)
-	if err != nil {
-		return nil, err
-	}
-	faults = append(faults, tx.snap.schema.checkReplace(collection, value)...)
-	if err := verdict(faults, tx.taken(c, value, id, nil), sent); err != nil {
-		return nil, err
-	}
-	return tx.set(c, id, value), nil
+	return tx.judge(collection, old, value, nil, sent, faults)
 }
 
 // Merge replaces the members of a record that the body has, null among them,
@@ -136,32 +147,25 @@ func (tx *Tx) Merge(collection, id string, body jsontext.Value) (*Record, error)
 			return nil, err
 		}
 	}
-	c, err := tx.array(collection)
-	if err != nil {
-		return nil, err
-	}
-	names := memberNames(value)
-	merged := merge(old.Value, value)
-	faults = append(faults, tx.snap.schema.checkMerge(collection, old.Value, merged, names)...)
-	if err := verdict(faults, tx.taken(c, merged, id, names), sent); err != nil {
-		return nil, err
-	}
-	return tx.set(c, id, merged), nil
+	return tx.judge(collection, old, merge(old.Value, value), memberNames(value), sent, faults)
 }
 
-// Delete takes a record out and returns it. The error wraps ErrNotFound.
-func (tx *Tx) Delete(collection, id string) (*Record, error) {
-	old, err := tx.snap.Get(collection, id)
-	if err != nil {
-		return nil, err
-	}
+// judge puts value in the place of old if it breaks no rule: of the members
+// called names, or of the record as a whole where names is nil.
+func (tx *Tx) judge(collection string, old *Record, value jsontext.Value, names []string, sent map[string]string, faults []Fault) (*Record, error) {
 	c, err := tx.array(collection)
 	if err != nil {
 		return nil, err
 	}
-	c.remove(id)
-	tx.changes = append(tx.changes, Change{Collection: collection, ID: id})
-	return old, nil
+	if names == nil {
+		faults = append(faults, tx.snap.schema.checkReplace(collection, value)...)
+	} else {
+		faults = append(faults, tx.snap.schema.checkMerge(collection, old.Value, value, names)...)
+	}
+	if err := verdict(faults, tx.taken(c, value, old.ID, names), sent); err != nil {
+		return nil, err
+	}
+	return tx.set(c, old.ID, value), nil
 }
 
 // ReplaceObject puts the body in the place of a singular resource. Errors are
@@ -177,25 +181,46 @@ func (tx *Tx) MergeObject(name string, body jsontext.Value) (jsontext.Value, err
 }
 
 func (tx *Tx) setObject(name string, body jsontext.Value, merge func(old, v jsontext.Value) jsontext.Value, names []string) (jsontext.Value, error) {
-	c := tx.snap.byName[name]
-	if c == nil || c.kind != Object {
-		return nil, fmt.Errorf("resource %q: %w", name, ErrNotFound)
+	old, err := tx.object(name)
+	if err != nil {
+		return nil, err
 	}
 	value, sent, faults, err := tx.read(name, body)
 	if err != nil {
 		return nil, err
 	}
-	value = merge(c.value, value)
+	return tx.judgeObject(name, merge(old, value), names, sent, faults)
+}
+
+// judgeObject is judge for a singular resource.
+func (tx *Tx) judgeObject(name string, value jsontext.Value, names []string, sent map[string]string, faults []Fault) (jsontext.Value, error) {
+	c := tx.snap.byName[name]
 	faults = append(faults, tx.snap.schema.checkObject(name, c.value, value, names)...)
 	if err := verdict(faults, nil, sent); err != nil {
 		return nil, err
 	}
 	c = c.clone()
 	c.value = value
-	tx.mine[name] = true
-	tx.snap.with(c)
-	tx.changes = append(tx.changes, Change{Collection: name, Value: value})
+	tx.put(c, value)
 	return value, nil
+}
+
+// put puts a top-level member, whose value is given too, in its place or
+// behind the last.
+func (tx *Tx) put(c *collection, value jsontext.Value) {
+	tx.mine[c.name] = true
+	tx.snap.with(c)
+	tx.changes = append(tx.changes, Change{Collection: c.name, Value: value})
+}
+
+// object returns the value of a singular resource. The error wraps
+// ErrNotFound.
+func (tx *Tx) object(name string) (jsontext.Value, error) {
+	c := tx.snap.byName[name]
+	if c == nil || c.kind != Object {
+		return nil, fmt.Errorf("resource %q: %w", name, ErrNotFound)
+	}
+	return c.value, nil
 }
 
 // read returns the body compact, with the names that the schema gives its

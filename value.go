@@ -1,7 +1,7 @@
 package pickup
 
 import (
-	"strconv"
+	"bytes"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -34,33 +34,107 @@ func equalityKeys(v jsontext.Value) []string {
 	return nil
 }
 
-// queryKeys returns the keys of what a client wrote into a URL.
-func queryKeys(s string) []string {
-	keys := []string{"s" + s}
+// identityKey returns what a value has in common with those that are the same
+// for a rule that allows it once: numbers of equal value, else the same text of
+// the same kind, arrays and objects as a whole.
+func identityKey(v jsontext.Value) string {
+	switch v.Kind() {
+	case '0':
+		return "n" + number(string(v))
+	case '"':
+		return "s" + text(v)
+	}
+	return "v" + string(v)
+}
+
+// An operand is what a client compares stored values with. In a URL nothing
+// has a type, so it is a text and, where it is spelled like one, a number too.
+type operand struct {
+	text    []byte
+	numeric bool
+	number  decimal // where numeric
+}
+
+func newOperand(s string) operand {
+	o := operand{text: []byte(s)}
 	if v := jsontext.Value(s); v.IsValid() && v.Kind() == '0' && strings.Trim(s, " \t\r\n") == s {
-		keys = append(keys, "n"+number(s))
+		o.numeric, o.number = true, parseDecimal(o.text)
+	}
+	return o
+}
+
+// keys returns the equality keys of the values that o equals.
+func (o operand) keys() []string {
+	keys := []string{"s" + string(o.text)}
+	if o.numeric {
+		keys = append(keys, "n"+number(string(o.text)))
 	}
 	return keys
 }
 
-// number returns a JSON number's value in the one spelling that its equals
-// share: digits without leading or trailing zeros, "e" and an exponent.
-func number(s string) string {
-	mantissa, exp, _ := strings.Cut(strings.ToLower(s), "e")
-	mantissa, negative := strings.CutPrefix(mantissa, "-")
-	whole, fraction, _ := strings.Cut(mantissa, ".")
-	all := strings.TrimLeft(whole+fraction, "0")
-	d := strings.TrimRight(all, "0")
-	if d == "" {
-		return "0"
+// equals reports whether the scalar v equals o.
+func (o operand) equals(v jsontext.Value) bool {
+	switch v.Kind() {
+	case '0':
+		return o.numeric && (bytes.Equal(v, o.text) || parseDecimal(v).compare(o.number) == 0)
+	case '"':
+		return bytes.Equal(unquoted(v), o.text)
+	case 't', 'f', 'n':
+		return bytes.Equal(v, o.text)
 	}
-	if negative {
-		d = "-" + d
+	return false
+}
+
+// order compares the stored scalar v with o: numbers as numbers, strings as
+// compareText does. It reports false for what has no order: other kinds, and
+// a number with an operand that is none.
+func (o operand) order(v jsontext.Value) (c int, ok bool) {
+	switch v.Kind() {
+	case '0':
+		if o.numeric {
+			return parseDecimal(v).compare(o.number), true
+		}
+	case '"':
+		return compareText(unquoted(v), o.text), true
 	}
-	if len(exp) > 18 { // nobody's number; its own spelling is good enough
-		return d + "e" + exp + "-" + strconv.Itoa(len(fraction))
+	return 0, false
+}
+
+// compareText orders texts in UTF-8 by their UTF-16 code units, as JavaScript
+// does. It differs from the order of the bytes in one point: what needs four
+// bytes, and two code units, comes before U+E000 to U+FFFF.
+func compareText(a, b []byte) int {
+	n := min(len(a), len(b))
+	i := 0
+	for i < n && a[i] == b[i] {
+		i++
 	}
-	e, _ := strconv.ParseInt(strings.TrimPrefix(exp, "+"), 10, 64)
-	e += int64(len(all) - len(strings.TrimRight(all, "0")) - len(fraction))
-	return d + "e" + strconv.FormatInt(e, 10)
+	if i < n && a[i] >= 0xee && b[i] >= 0xee && (a[i] >= 0xf0) != (b[i] >= 0xf0) {
+		return bytes.Compare(b[i:], a[i:])
+	}
+	return bytes.Compare(a[i:], b[i:])
+}
+
+// unquoted returns what the quoted string spells, without copying where it can.
+func unquoted(quoted []byte) []byte {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return quoted[1 : len(quoted)-1]
+	}
+	b, _ := jsontext.AppendUnquote(nil, quoted)
+	return b
+}
+
+// scalars calls yield with v if it is a scalar, with its scalar elements if it
+// is an array, until yield returns false.
+func scalars(v jsontext.Value, yield func(jsontext.Value) bool) {
+	switch v.Kind() {
+	case '{':
+	case '[':
+		elements(v, func(e jsontext.Value) bool {
+			k := e.Kind()
+			return k == '[' || k == '{' || yield(e)
+		})
+	default:
+		yield(v)
+	}
 }

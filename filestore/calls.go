@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/fsnotify/fsnotify"
 )
 
 // calls is every call by which a Store touches the file system, one function
@@ -36,7 +38,8 @@ type calls struct {
 	lock  func(f *os.File) error                 // alone, without waiting, until f is closed; errTaken
 	lease func(f *os.File, kind leaseKind) error // until f is closed or noLease; errTaken
 
-	isMount func(path string) bool // path is itself a mount point
+	isMount func(path string) bool            // path is itself a mount point
+	events  func() (*fsnotify.Watcher, error) // news of files
 }
 
 // realCalls returns the calls of this operating system.
@@ -65,6 +68,7 @@ func realCalls() calls {
 		lock:      lockFile,
 		lease:     lease,
 		isMount:   isMount,
+		events:    fsnotify.NewWatcher,
 	}
 }
 

@@ -26,6 +26,7 @@ type document struct {
 	foot    []byte    // the closing brace and the rest
 	length  int64     // of the whole text, in bytes
 	style   style     // of the top level, when it was parsed
+	strict  bool      // the text is plain JSON, and so are all of its parts
 }
 
 // A member is a top-level member of a document.
@@ -46,6 +47,7 @@ type array struct {
 	next   int                     // the place of the next new element
 	tail   []byte                  // what stands between the last element and the bracket
 	foot   []byte                  // the closing bracket
+	before []byte                  // where it has no elements: the array with the last that it had
 }
 
 // An element of an array, with the gap before it.
@@ -84,7 +86,7 @@ func (d *document) contents() []pickup.Collection {
 	for i, m := range d.members {
 		cs[i] = pickup.Collection{Name: m.name, Kind: m.kind()}
 		if m.array != nil && cs[i].Kind == pickup.Array {
-			cs[i].Elements = m.array.contents()
+			cs[i].Elements = m.array.contents(d.strict)
 		} else {
 			cs[i].Value = plain(m.text())
 		}
@@ -92,11 +94,15 @@ func (d *document) contents() []pickup.Collection {
 	return cs
 }
 
-func (a *array) contents() []pickup.Element {
+func (a *array) contents(strict bool) []pickup.Element {
 	es := make([]pickup.Element, 0, a.elems.Len())
 	places := make([]int, 0, a.elems.Len())
 	a.elems.Scan(func(place int, e element) bool {
-		es = append(es, pickup.Element{Value: plain(e.value())})
+		v := e.value()
+		if !strict {
+			v = plain(v)
+		}
+		es = append(es, pickup.Element{Value: v})
 		places = append(places, place)
 		return true
 	})

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"pickup"
 )
 
@@ -17,6 +15,9 @@ import (
 // collection), pickup.ErrInvalid (a value that is no JSON) or
 // pickup.ErrTooLarge (one that is nested too deep to be read again); then
 // nothing is changed.
+//
+// Reading a document while another goroutine applies changes to it is safe;
+// two goroutines must not apply changes to one document at once.
 func (d *document) apply(changes []pickup.Change) (*document, error) {
 	e := &edit{document: *d, fresh: make(map[*member]bool)}
 	e.members = slices.Clone(d.members)
@@ -39,6 +40,7 @@ type edit struct {
 	changed bool
 }
 
+// change makes one change.
 func (e *edit) change(c pickup.Change) error {
 	if c.Value != nil && !c.Value.IsValid() {
 		return fmt.Errorf("the new value for %q in %q is no JSON: %w", c.ID, c.Collection, pickup.ErrInvalid)
@@ -120,191 +122,8 @@ func (e *edit) put(p *[]byte, text []byte) {
 	*p = text[:len(text):len(text)]
 }
 
-func (e *edit) replaceElement(i, place int, v jsontext.Value) {
-	m := e.members[i]
-	old, _ := m.array.elems.Get(place)
-	s := e.styleIn(m).at(old.before(), false)
-	value := s.merge(old.value(), v, m.array.near(place))
-	if !sameBytes(value, old.value()) {
-		e.set(e.own(i), place, old.before(), value)
-	}
-}
-
-func (e *edit) addElement(i int, a *array, v jsontext.Value) {
-	m := e.members[i]
-	s := e.styleIn(m)
-	look := a.near(a.next)
-	var gap, tail []byte
-	if a.elems.Len() > 0 {
-		s.flat = false
-		gaps, whole := a.lastGaps()
-		gap, tail = splitGap(a.tail, separator(gaps, whole, s.space))
-	} else {
-		first, end := s.brackets('[')
-		if other := e.sibling(m); other != nil {
-			_, e, _ := other.array.elems.Min()
-			first, end = withoutComments(e.before()), withoutComments(other.array.tail)
-			look = other.array.near(other.array.next)
-		}
-		gap, tail = s.fill(a.tail, first, end)
-	}
-	s = s.at(gap, s.flat)
-	e.set(a, a.next, gap, s.lay(v, look))
-	e.put(&a.tail, tail)
-}
-
-func (e *edit) removeElement(a *array, place int) {
-	old, _ := a.elems.Delete(place)
-	e.wrote(0, len(old.text))
-	first, _, some := a.elems.Min()
-	isFirst, isLast := !some || first > place, true
-	a.elems.Ascend(place, func(p int, after element) bool {
-		isLast = false
-		e.set(a, p, joinGaps(old.before(), after.before(), isFirst, false), after.value())
-		return false
-	})
-	if isLast {
-		e.put(&a.tail, joinGaps(old.before(), a.tail, isFirst, true))
-	}
-}
-
-// near returns the looks of the elements around a place, the nearest first.
-func (a *array) near(place int) looks {
-	const most = 4
-	return func() (values [][]byte) {
-		a.elems.Descend(place-1, func(_ int, e element) bool {
-			values = append(values, e.value())
-			return len(values) < most
-		})
-		a.elems.Ascend(place+1, func(_ int, e element) bool {
-			values = append(values, e.value())
-			return len(values) < 2*most
-		})
-		return values
-	}
-}
-
-// lastGaps returns the gaps before the last elements, and whether these are
-// all.
-func (a *array) lastGaps() (gaps [][]byte, whole bool) {
-	a.elems.Reverse(func(_ int, e element) bool {
-		gaps = append(gaps, e.before())
-		return len(gaps) < evidence
-	})
-	slices.Reverse(gaps)
-	return gaps, len(gaps) == a.elems.Len()
-}
-
-// sibling returns the collection with elements that is nearest to m.
-func (d *document) sibling(m *member) (other *member) {
-	seen := false
-	for _, o := range d.members {
-		if o == m {
-			seen = true
-			if other != nil {
-				return other
-			}
-			continue
-		}
-		if o.array != nil && o.array.elems.Len() > 0 {
-			other = o
-			if seen {
-				return o
-			}
-		}
-	}
-	return other
-}
-
 // styleIn returns the style of what stands in m's value.
 func (d *document) styleIn(m *member) style { return d.style.at(m.gap, d.style.flat) }
-
-func (e *edit) removeMember(i int) {
-	m := e.members[i]
-	e.wrote(0, len(m.gap)+len(m.label)+len(m.text()))
-	e.members = slices.Delete(e.members, i, i+1)
-	if i < len(e.members) {
-		next := e.ownMember(i)
-		e.put(&next.gap, joinGaps(m.gap, next.gap, i == 0, false))
-		return
-	}
-	e.put(&e.tail, joinGaps(m.gap, e.tail, i == 0, true))
-}
-
-func (e *edit) replaceMember(i int, v jsontext.Value) error {
-	m := e.members[i]
-	old := m.text()
-	text := e.styleIn(m).merge(old, v, e.looksOf(m, bytes.Trim(v, white)[0]))
-	if sameBytes(text, old) && !m.unaddressed() {
-		return nil // else its elements are counted anew, as the engine does
-	}
-	m = e.ownMember(i)
-	e.wrote(len(text), len(old))
-	return m.parse(text, e.idMember)
-}
-
-func (e *edit) addMember(name string, v jsontext.Value) error {
-	label, err := jsontext.AppendQuote(nil, name)
-	if err != nil {
-		return fmt.Errorf("the name %q: %w", name, pickup.ErrInvalid)
-	}
-	mark := []byte(":" + e.style.space)
-	if k := len(e.members); k > 0 {
-		mark = colon(e.members[k-1].label)
-	}
-	top := &list{open: '{', tail: e.tail}
-	for _, m := range e.members {
-		top.items = append(top.items, item{gap: m.gap})
-	}
-	m := &member{name: name, label: append(label, mark...)}
-	m.gap = top.push(item{}, e.style).gap
-	text := e.styleIn(m).lay(v, e.looksOf(m, bytes.Trim(v, white)[0]))
-	if err := m.parse(text, e.idMember); err != nil {
-		return err
-	}
-	e.wrote(len(m.gap)+len(m.label)+len(text), 0)
-	e.put(&e.tail, top.tail)
-	e.members = append(e.members, m)
-	e.fresh[m] = true
-	return nil
-}
-
-// looksOf returns the looks of a top-level value that opens with the byte
-// given: the other members of the kind, and of arrays only the end.
-func (d *document) looksOf(m *member, open byte) looks {
-	return func() (values [][]byte) {
-		for _, o := range slices.Backward(d.members) {
-			switch {
-			case o.name == m.name:
-			case o.array == nil && o.value[0] == open:
-				values = append(values, o.value)
-			case o.array != nil && open == '[' && o.array.elems.Len() > 0:
-				values = append(values, o.array.sample())
-			}
-		}
-		return values
-	}
-}
-
-// sample returns a short array that is laid out like a.
-func (a *array) sample() []byte {
-	const most = 4
-	_, first, _ := a.elems.Min()
-	var last []element
-	a.elems.Reverse(func(_ int, e element) bool {
-		last = append(last, e)
-		return len(last) < most
-	})
-	b := concat(a.head, first.before())
-	for i, e := range slices.Backward(last) {
-		if i == len(last)-1 {
-			b = append(b, e.value()...)
-		} else {
-			b = append(b, e.text...)
-		}
-	}
-	return append(append(b, a.tail...), a.foot...)
-}
 
 // parse makes text the value of m.
 func (m *member) parse(text []byte, idMember func(string) string) error {

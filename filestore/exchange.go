@@ -70,7 +70,7 @@ func (s *Store) putBackLocked(t *draft) error {
 	case err != nil:
 		s.keepLocked(t.path, "an edit of %s that was saved during a write")
 	default:
-		if info, err := sys.stat(t.path); err == nil && same(info, t.info) {
+		if info, err := sys.stat(t.path); err != nil || same(info, t.info) {
 			// Ours again. Somebody may have opened it in between, and may
 			// still write into it.
 			s.displaceLocked(t.path, t.content, t.doc)

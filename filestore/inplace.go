@@ -32,7 +32,11 @@ func (s *Store) inPlaceLocked(next *document) (err error) {
 	if err := s.leaseLocked(); err != nil {
 		return err
 	}
-	defer sys.lease(f, noLease)
+	defer func() {
+		if sys.lease(f, noLease) != nil {
+			s.claim.replaceInode(sys, nil) // closing ends it too, and nobody must be held back for long
+		}
+	}()
 	// F2: as we know it.
 	if ok, err := s.isKnown(f); !ok {
 		return errors.Join(err, errMovedOn)

@@ -63,56 +63,60 @@ func (s *Store) syncJournalLocked() error {
 }
 
 // redoLocked completes a write in place that was cut off, by the record that
-// it left.
-func (s *Store) redoLocked() error {
+// it left. It reports whether there was anything to do.
+func (s *Store) redoLocked() (mended bool, err error) {
 	sys := &s.o.sys
 	f, err := sys.open(s.real, os.O_RDWR, 0)
 	if err != nil {
-		return cause(err)
+		return false, cause(err)
 	}
 	defer sys.close(f)
 	info, err := sys.fstat(f)
 	if err != nil {
-		return cause(err)
+		return false, cause(err)
 	}
 	data, err := s.readAll(f, info.Size())
 	if err != nil {
-		return cause(err)
+		return false, cause(err)
 	}
-	var record []byte
-	if s.o.JournalDir != "" {
-		record, err = s.readRecord()
-		if err != nil {
-			return cause(err)
-		}
+	record, err := s.readRecord()
+	if err != nil {
+		return false, cause(err)
 	}
 	v, ok := judge(data, record, func(b []byte) bool {
 		_, err := parseDocument(s.path, b, s.o.idMember)
 		return err == nil
 	})
 	if ok {
-		if v.keep != nil && !s.keepCopyLocked(v.keep, v.why) {
-			return errors.New("what an interrupted write left cannot be copied")
+		if err := s.applyVerdict(f, v); err != nil {
+			return false, cause(err)
 		}
-		doc, err := parseDocument(s.path, v.text, s.o.idMember)
-		if err != nil {
-			return err
-		}
-		if err := s.overwrite(f, doc); err != nil {
-			return cause(err)
-		}
-		s.notice("%s: a write that was interrupted is completed", s.path)
+		s.notice("%s: a write that was interrupted has been completed", s.path)
 	}
 	s.torn = false
 	if record != nil {
 		s.dropJournalLocked()
-		return s.syncJournalLocked()
+		return ok, s.syncJournalLocked()
 	}
-	return nil
+	return ok, nil
+}
+
+func (s *Store) applyVerdict(f *os.File, v verdict) error {
+	if v.keep != nil && !s.keepCopyLocked(v.keep, v.why) {
+		return errors.New("what it left cannot be copied")
+	}
+	doc, err := parseDocument(s.path, v.text, s.o.idMember)
+	if err != nil {
+		return err
+	}
+	return s.overwrite(f, doc)
 }
 
 // readRecord returns what the record file holds, nil if there is none.
 func (s *Store) readRecord() ([]byte, error) {
+	if s.o.JournalDir == "" {
+		return nil, nil
+	}
 	f, err := s.o.sys.open(s.journal(".redo"), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

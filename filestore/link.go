@@ -21,8 +21,14 @@ func (s *Store) linkLocked(t *draft) error {
 			prev = "" // fewer promises, as on a system without links
 		}
 	}
-	expected := s.wasExpected(s.real) && (prev == "" || s.wasExpected(prev))
-	if info, err := sys.stat(s.real); !expected || err != nil || prev != "" && !s.isSame(info, prev) {
+	old := s.real
+	if prev != "" {
+		old = prev
+	}
+	expected := s.wasExpected(old)
+	known, err1 := sys.stat(old)
+	now, err2 := sys.stat(s.real) // the last look
+	if !expected || err1 != nil || err2 != nil || !same(now, known) {
 		if prev != "" {
 			sys.remove(prev)
 		}
@@ -41,9 +47,4 @@ func (s *Store) linkLocked(t *draft) error {
 	}
 	// R6, R7
 	return s.arrivedLocked(t)
-}
-
-func (s *Store) isSame(info fs.FileInfo, path string) bool {
-	other, err := s.o.sys.stat(path)
-	return err == nil && same(info, other)
 }

@@ -1,6 +1,9 @@
 package filestore
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // A list is an object or array, cut into its items. It is what edits inside of
 // a record work on.
@@ -92,6 +95,14 @@ func (l *list) lastGaps() (gaps [][]byte, whole bool) {
 	return gaps, from == 0
 }
 
+// gap returns the gap before the item at i, or that before the bracket.
+func (l *list) gap(i int) []byte {
+	if i < len(l.items) {
+		return l.items[i].gap
+	}
+	return l.tail
+}
+
 // oneLine reports whether all items stand on the line of the brackets.
 func (l *list) oneLine() bool {
 	for _, it := range l.items {
@@ -102,17 +113,49 @@ func (l *list) oneLine() bool {
 	return breaks(l.tail) == 0
 }
 
-// push appends an item and returns it; s says how to lay out the first one.
-func (l *list) push(it item, s style) *item {
-	if len(l.items) == 0 {
+// likeness reports whether two lists with items are of the same kind: objects,
+// arrays of scalars, or arrays of lists. People lay these out differently.
+func (l *list) likeness(o *list) bool {
+	return l.open == o.open && (l.open == '{' || l.nests() == o.nests())
+}
+
+// nests reports whether any item is a list itself.
+func (l *list) nests() bool {
+	return slices.ContainsFunc(l.items, func(it item) bool { return it.value[0] == '{' || it.value[0] == '[' })
+}
+
+// comments counts the comments around the items.
+func (l *list) comments() int {
+	n := scanGap(l.tail).comments
+	for _, it := range l.items {
+		n += scanGap(it.gap).comments
+	}
+	return n
+}
+
+// push appends an item, whose gap is still to be made, and returns it. sep is
+// the separator to use in front of items that are appended later; nil says that
+// there are none. s says how to lay out the first item of all.
+func (l *list) push(it item, s style, sep []byte) *item {
+	switch {
+	case len(l.items) == 0 && sep == nil:
 		first, end := s.brackets(l.open)
 		it.gap, l.tail = s.fill(l.tail, first, end)
-	} else {
-		gaps, whole := l.lastGaps()
-		it.gap, l.tail = splitGap(l.tail, separator(gaps, whole, s.space))
+	case len(l.items) == 0:
+		it.gap, l.tail = l.tail, sep
+	case sep == nil:
+		it.gap, l.tail = splitGap(l.tail, l.separator(s))
+	default:
+		it.gap, l.tail = splitGap(l.tail, sep)
 	}
 	l.items = append(l.items, it)
 	return &l.items[len(l.items)-1]
+}
+
+// separator returns the gap to put before the next item.
+func (l *list) separator(s style) []byte {
+	gaps, whole := l.lastGaps()
+	return separator(gaps, whole, s.space)
 }
 
 // remove removes the items for which gone returns true; i is where they were.
@@ -131,90 +174,4 @@ func (l *list) remove(gone func(i int) bool) {
 		*after = joinGaps(it.gap, *after, len(kept) == 0, i == n-1)
 	}
 	l.items = kept
-}
-
-// gapEnd returns the index behind the white space, comments and commas from i.
-func gapEnd(b []byte, i int) int {
-	for i < len(b) {
-		switch b[i] {
-		case ' ', '\t', '\r', '\n', ',':
-			i++
-		case '/':
-			end := commentEnd(b, i)
-			if end < 0 {
-				return len(b)
-			}
-			i = end
-		default:
-			return i
-		}
-	}
-	return i
-}
-
-// valueEnd returns the index behind the value that begins at i.
-func valueEnd(b []byte, i int) int {
-	for depth := 0; i < len(b); i = gapEnd(b, i) {
-		switch b[i] {
-		case '{', '[':
-			depth++
-		case '}', ']':
-			depth--
-		}
-		i = tokenEnd(b, i)
-		if depth <= 0 {
-			return i
-		}
-	}
-	return i
-}
-
-// sameValue reports whether two values have the same compact text: the same
-// members in the same order, and the same spelling of numbers and strings.
-func sameValue(a, b []byte) bool {
-	for i, j := 0, 0; ; {
-		i, j = gapEnd(a, i), gapEnd(b, j) // commas tell nothing that brackets and values do not
-		if i == len(a) || j == len(b) {
-			return i == len(a) && j == len(b)
-		}
-		m, n := tokenEnd(a, i), tokenEnd(b, j)
-		if !bytes.Equal(a[i:m], b[j:n]) {
-			return false
-		}
-		i, j = m, n
-	}
-}
-
-// tokenEnd returns the index behind the token that begins at i.
-func tokenEnd(b []byte, i int) int {
-	switch b[i] {
-	case '"':
-		return stringEnd(b, i)
-	case '{', '}', '[', ']', ':':
-		return i + 1
-	}
-	for i < len(b) {
-		switch b[i] {
-		case ',', ':', ']', '}', '/', ' ', '\t', '\r', '\n':
-			return i
-		}
-		i++
-	}
-	return i
-}
-
-// depth returns how many brackets are open at once within a value.
-func depth(v []byte) (deep int) {
-	open := 0
-	for i := gapEnd(v, 0); i < len(v); i = gapEnd(v, i) {
-		switch v[i] {
-		case '{', '[':
-			open++
-			deep = max(deep, open)
-		case '}', ']':
-			open--
-		}
-		i = tokenEnd(v, i)
-	}
-	return deep
 }

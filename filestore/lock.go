@@ -40,7 +40,7 @@ func (s *Store) claimLocked() (err error) {
 // allows none.
 func (s *Store) lockFileLocked(path string) (*os.File, error) {
 	sys := &s.o.sys
-	for {
+	for range 100 {
 		f, err := sys.open(path, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
 			return nil, nil // a folder that we may not write: S2 says so
@@ -57,9 +57,7 @@ func (s *Store) lockFileLocked(path string) (*os.File, error) {
 		}
 		// The last holder may have removed the file between our open and our
 		// lock; then the lock is on a file that nobody else will find.
-		mine, err1 := sys.fstat(f)
-		named, err2 := sys.stat(path)
-		if err1 != nil || err2 != nil || !os.SameFile(mine, named) {
+		if !s.isNamed(f, path) {
 			sys.close(f)
 			continue
 		}
@@ -68,6 +66,7 @@ func (s *Store) lockFileLocked(path string) (*os.File, error) {
 		sys.writeAt(f, fmt.Appendf(nil, "process %d on %s\n", os.Getpid(), host), 0)
 		return f, nil
 	}
+	return nil, fmt.Errorf("%w: others keep locking %s and giving it up", pickup.ErrInUse, s.path)
 }
 
 func orElse(s, otherwise string) string {
@@ -108,9 +107,7 @@ func (s *Store) holdsInodeLocked() bool {
 	if s.claim.inode == nil || s.claim.writes != (s.mode == inPlace) {
 		return false
 	}
-	held, err1 := s.o.sys.fstat(s.claim.inode)
-	info, err2 := s.o.sys.stat(s.real)
-	return err1 == nil && err2 == nil && os.SameFile(held, info)
+	return s.isNamed(s.claim.inode, s.real)
 }
 
 // replaceInode gives the lock on the old inode free.
@@ -121,15 +118,44 @@ func (c *claim) replaceInode(sys *calls, f *os.File) {
 	c.inode, c.writes = f, false
 }
 
+// reclaimLocked follows the file to where it is now: it may have another inode,
+// and another folder.
+func (s *Store) reclaimLocked() {
+	if !s.o.touches() {
+		return
+	}
+	if s.claim.file != nil && !s.isNamed(s.claim.file, s.beside(".lock")) {
+		s.o.sys.close(s.claim.file)
+		var err error
+		if s.claim.file, err = s.lockFileLocked(s.beside(".lock")); err != nil {
+			s.o.Log.Error(s.path+" has moved to where another server has it", "cause", err)
+		}
+	}
+	if s.claimInodeLocked() == errTaken {
+		s.o.Log.Error(s.path + " is now a file that another server has")
+	}
+}
+
+// isNamed reports whether f is the file at path.
+func (s *Store) isNamed(f *os.File, path string) bool {
+	a, err1 := s.o.sys.fstat(f)
+	b, err2 := s.o.sys.stat(path)
+	return err1 == nil && err2 == nil && os.SameFile(a, b)
+}
+
 // releaseLocked gives the file free.
 func (s *Store) releaseLocked() error {
 	sys := &s.o.sys
 	s.claim.replaceInode(sys, nil)
 	var errs []error
 	for _, f := range []*os.File{s.claim.file, s.claim.journal} {
-		if f != nil { // removed while it is locked, so that it is ours
-			errs = append(errs, sys.remove(f.Name()), sys.close(f))
+		if f == nil {
+			continue
 		}
+		if s.isNamed(f, f.Name()) { // removed while it is locked, so that it is ours
+			errs = append(errs, sys.remove(f.Name()))
+		}
+		errs = append(errs, sys.close(f))
 	}
 	s.claim = claim{}
 	return errors.Join(errs...)

@@ -19,7 +19,10 @@ var (
 )
 
 // errDetached says that the file that a mount shows has no name any more.
-var errDetached = fmt.Errorf("%w: the mounted file was replaced on the host, and the new one cannot be seen from here: mount its folder instead of the file, or restart", pickup.ErrReadOnly)
+var errDetached error = &pickup.AdviceError{
+	Err:    pickup.ErrReadOnly,
+	Advice: "the mounted file was replaced on the host, and the new one cannot be seen from here: mount its folder instead of the file, or restart",
+}
 
 // mayPass reports whether err is a state that a save by hand goes through.
 func mayPass(err error) bool {
@@ -32,11 +35,15 @@ func mayPass(err error) bool {
 // store serves then stays as it is.
 func (s *Store) lookLocked() error {
 	if s.torn {
-		if err := s.redoLocked(); err != nil {
+		if _, err := s.redoLocked(); err != nil {
 			return s.unreadableLocked(content{}, err)
 		}
 	}
 	info, err := s.o.sys.stat(s.path)
+	if s.doc != nil && s.like == nil && errors.Is(err, fs.ErrNotExist) {
+		s.readableLocked() // there never was a file, and it cannot be made or is not to be
+		return nil
+	}
 	if err != nil {
 		return s.unreadableLocked(content{}, cause(err))
 	}
@@ -51,6 +58,11 @@ func (s *Store) lookLocked() error {
 		return s.unreadableLocked(s.unread.state, s.unread.err) // as bad as before
 	}
 	data, c, err := s.readFile(s.path)
+	if errors.Is(err, errEmpty) && s.doc != nil && s.disk.info != nil && s.disk.info.Size() == 0 {
+		s.disk = c // as it was at start, touched perhaps
+		s.readableLocked()
+		return nil
+	}
 	if err != nil {
 		return s.unreadableLocked(c, err)
 	}
@@ -60,7 +72,7 @@ func (s *Store) lookLocked() error {
 		return nil
 	}
 	doc, err := parseDocument(s.path, data, s.o.idMember)
-	if err != nil && s.doc == nil && !s.o.touches() {
+	if err != nil && s.doc == nil && !s.writesLocked() {
 		if mended, ok := mend(data); ok { // another server's, or not ours to mend
 			doc, err = parseDocument(s.path, mended, s.o.idMember)
 		}
@@ -87,24 +99,25 @@ func (s *Store) finishedLocked(c content) bool {
 		s.unread.err != nil && now.Sub(s.unread.since) >= quietAtMost // a clock that is not ours
 }
 
-// readFile returns the bytes of a file, all from one state of it.
+// readFile returns the bytes of a file, all from one state of it. With an error
+// it returns the state that the error is about, which is none where the next
+// try may have another outcome in the same state.
 func (s *Store) readFile(path string) ([]byte, content, error) {
 	info, err := s.o.sys.stat(path)
 	if err != nil {
 		return nil, content{}, cause(err)
 	}
-	c := content{info: info, sum: sumOf(nil), sure: sureAt(info, s.o.now())}
 	switch {
 	case info.IsDir():
-		return nil, c, fmt.Errorf("%w: %s is a folder, not a file (Docker makes a folder where a file to mount does not exist: remove it and create the file first)", pickup.ErrShape, s.path)
+		return nil, content{}, fmt.Errorf("%w: %s is a folder, not a file (Docker makes a folder where a file to mount does not exist: remove it and create the file first)", pickup.ErrShape, s.path)
 	case !info.Mode().IsRegular():
-		return nil, c, fmt.Errorf("%w: %s is no regular file", pickup.ErrShape, s.path)
+		return nil, content{}, fmt.Errorf("%w: %s is no regular file", pickup.ErrShape, s.path)
 	case info.Size() == 0:
-		return nil, c, errEmpty
+		return nil, content{info: info, sum: sumOf(nil), sure: sureAt(info, s.o.now())}, errEmpty
 	}
 	f, err := s.o.sys.open(path, os.O_RDONLY, 0)
 	if err != nil {
-		return nil, c, cause(err)
+		return nil, content{}, cause(err)
 	}
 	defer s.o.sys.close(f)
 	return s.readOpen(f)
@@ -154,13 +167,12 @@ func (s *Store) takeOverLocked(doc *document, c content) {
 	s.doc, s.disk, s.doubt, s.like = doc, c, nil, c.info
 	s.readableLocked()
 	if before == nil {
-		s.since.begin(doc)
 		return
 	}
 	if real, err := s.o.sys.resolve(s.path); err == nil {
 		s.real = real // a symlink on the way may point elsewhere now
 	}
-	s.claimInodeLocked()
+	s.reclaimLocked()
 	s.rev++
 	s.merged = s.rev
 	s.feed.Publish(pickup.Batch{Rev: s.rev, Reset: true})
@@ -169,7 +181,7 @@ func (s *Store) takeOverLocked(doc *document, c content) {
 		s.o.Log.Warn("the edit of "+s.path+" undoes changes that were made through the server since the file was last loaded",
 			"records", len(undone), "ids", firstOf(undone, 20))
 	}
-	s.since.begin(doc)
+	s.since = edits{}
 }
 
 // readableLocked ends a time in which the file could not be read.
@@ -185,11 +197,22 @@ func (s *Store) readableLocked() {
 // unreadableLocked notes that a state of the file cannot be served, and tells
 // the watchers once that has lasted.
 func (s *Store) unreadableLocked(c content, err error) error {
+	now := s.o.now()
 	if s.unread.err == nil {
-		s.unread.since = s.o.now()
+		s.unread.since = now
+	}
+	if s.unread.err == nil || s.unread.err.Error() != err.Error() {
+		s.unread.changed = now
 	}
 	s.unread.err, s.unread.state = err, c
-	if s.doc == nil || mayPass(err) && s.o.now().Sub(s.unread.since) < graceRead {
+	if s.doc == nil {
+		return err
+	}
+	begin := s.unread.since
+	if s.trouble != nil {
+		begin = s.unread.changed // a repair, too, is saved in steps
+	}
+	if mayPass(err) && now.Sub(begin) < graceRead {
 		return err
 	}
 	told := s.refusal(err)
@@ -207,8 +230,10 @@ func (s *Store) wakeLocked() { s.feed.Publish(pickup.Batch{Rev: s.rev}) }
 // refusal says to people and callers why the file cannot be used.
 func (s *Store) refusal(err error) error {
 	switch {
-	case errors.Is(err, pickup.ErrBroken), errors.Is(err, pickup.ErrReadOnly), errors.Is(err, pickup.ErrShape):
+	case errors.Is(err, pickup.ErrBroken), errors.Is(err, pickup.ErrReadOnly):
 		return err
+	case errors.Is(err, pickup.ErrShape): // of the file, and no fault of the caller's
+		return fmt.Errorf("%w: %v", pickup.ErrBusy, err)
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: %s is not there: it may be in the middle of being saved", pickup.ErrBusy, s.path)
 	case errors.Is(err, errEmpty), errors.Is(err, errMoving):

@@ -1,54 +1,54 @@
 package filestore
 
 import (
-	"context"
-	"iter"
-	"path/filepath"
-	"time"
-
-	"github.com/fsnotify/fsnotify"
+	"slices"
 )
 
-// Looks yields whenever it is time to look at a file that is only read, such
-// as a schema: at once, 30 ms after its last event, and once a second, until
-// ctx is done. path is asked each time, because which file it is may change;
-// the one that it named is what is yielded. "" is no file.
-//
-// That it is time says nothing: the file may be what it was, gone, or in the
-// middle of being saved.
-func Looks(ctx context.Context, path func() string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		w := &watcher{prev: "\x00"} // nothing is displaced here
-		if events, err := fsnotify.NewWatcher(); err == nil {
-			w.events = events
-		}
-		defer w.close()
-		for ctx.Err() == nil {
-			now := time.Now()
-			if !now.Before(w.due) {
-				name := path()
-				w.concern(name)
-				if !yield(name) {
-					return
+// looks yields the texts of values that play the same role as one that is to
+// be laid out, the nearest first, and not more than maxLooks.
+type looks func() [][]byte
+
+const maxLooks = 8
+
+func nothing() [][]byte { return nil }
+
+// member returns the looks of the member called name: first its namesakes,
+// then other members that are lists.
+func (look looks) member(name string) looks {
+	return func() (values [][]byte) {
+		var others [][]byte
+		for _, v := range look() {
+			for _, it := range cutList(v).items {
+				switch c := it.value[0]; {
+				case it.name == name:
+					values = append(values, it.value)
+				case (c == '{' || c == '[') && len(others) < maxLooks:
+					others = append(others, it.value)
 				}
-				w.due, w.first = now.Add(pollEvery), time.Time{}
 			}
-			w.wait(ctx, nil)
 		}
+		return append(values, others...)
 	}
 }
 
-// concern makes the file at path the one that is watched.
-func (w *watcher) concern(path string) {
-	w.names = map[string]bool{"..data": true}
-	if path == "" {
-		return
+// elements returns the looks of an array's elements: those of l before the
+// index before and from the index after on, and those of the looks of l.
+func (look looks) elements(l *list, before, after int) looks {
+	return func() (values [][]byte) {
+		for i := before - 1; i >= max(0, before-maxLooks/2); i-- {
+			values = append(values, l.items[i].value)
+		}
+		for i := after; i < len(l.items) && len(values) < maxLooks; i++ {
+			values = append(values, l.items[i].value)
+		}
+		for _, v := range look() {
+			for _, it := range slices.Backward(cutList(v).items) {
+				if len(values) >= maxLooks {
+					return values
+				}
+				values = append(values, it.value)
+			}
+		}
+		return values
 	}
-	places := []string{filepath.Dir(path), path}
-	w.names[filepath.Base(path)] = true
-	if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
-		places = append(places, filepath.Dir(real), real)
-		w.names[filepath.Base(real)] = true
-	}
-	w.follow(places)
 }

@@ -12,20 +12,22 @@ import (
 // JSON, and the spelling of its numbers and strings is kept.
 func (s style) merge(old, v []byte, look looks) []byte {
 	v = bytes.Trim(v, white)
-	if bytes.Equal(old, v) {
+	if bytes.Equal(old, v) || s.level > deepLevel && sameValue(old, v) {
 		return old
 	}
 	o, n := cutList(old), cutList(v)
 	changed := false
 	switch {
+	case s.level > deepLevel:
+		return s.lay(v, look)
 	case o.open == 0 || o.open != n.open:
-		s.flat = s.flat || len(o.items) > 0 && o.oneLine()
+		s.flat = s.flat || (o.open == '{' || o.nests()) && len(o.items) > 0 && o.oneLine()
 		return s.lay(v, look)
 	case len(o.items) == 0 && len(n.items) == 0:
-	case len(o.items) == 0 && scanGap(o.tail).comments == 0:
+	case (len(o.items) == 0 || len(n.items) > 0 && !o.likeness(n)) && o.comments() == 0:
 		return s.lay(v, look)
 	case o.open == '{':
-		changed = s.mergeMembers(o, n, look)
+		changed = s.mergeMembers(o, n, func() [][]byte { return append([][]byte{old}, look()...) })
 	default:
 		changed = s.mergeElements(o, n, look)
 	}
@@ -35,41 +37,62 @@ func (s style) merge(old, v []byte, look looks) []byte {
 	return o.text()
 }
 
-// mergeMembers makes the object o say what n says: the values of members that
-// both have are merged, new members are appended, others removed. It reports
-// whether there was anything to do.
+// mergeMembers makes the object o say what n says: members that both have stay
+// where they are in o, and their values are merged; new ones come behind the
+// member that they follow in n, others are removed. It reports whether there
+// was anything to do.
 func (s style) mergeMembers(o, n *list, look looks) (changed bool) {
-	if len(o.items) > 0 {
-		s.flat = o.oneLine()
-	}
+	s = s.in(o)
 	look = sync.OnceValue(look)
-	have := make(map[string]bool, len(o.items))
-	for i := range o.items {
-		it := &o.items[i]
-		have[it.name] = true
+	at := make(map[string]int, len(o.items)) // where o's members are, from 1
+	for i, it := range o.items {
+		at[it.name] = i + 1
+	}
+	added := make(map[int][]item) // new members by the member of o that they follow
+	last := 0
+	for _, it := range n.items {
+		if i := at[it.name]; i > 0 {
+			last = i
+			continue
+		}
+		added[last] = append(added[last], it)
+	}
+	changed = len(added) > 0
+	var sep []byte
+	if changed && len(o.items) > 0 {
+		sep = o.separator(s)
+	}
+	grown := &list{open: o.open, close: o.close, tail: o.gap(0)}
+	for i := 0; ; i++ {
+		if i == len(o.items) {
+			sep = nil
+		}
+		for _, it := range added[i] {
+			mark := []byte(s.colon)
+			if len(o.items) > 0 {
+				mark = colon(o.items[len(o.items)-1].label)
+			}
+			it.label = concat(it.label[:stringEnd(it.label, 0)], mark)
+			p := grown.push(it, s, sep)
+			p.value = s.at(p.gap, s.flat).lay(it.value, look.member(it.name))
+		}
+		if i == len(o.items) {
+			break
+		}
+		it := o.items[i]
+		it.gap, grown.tail = grown.tail, o.gap(i+1)
 		if j := n.index(it.name); j >= 0 {
 			was := it.value
 			it.value = s.at(it.gap, s.flat).merge(was, n.items[j].value, look.member(it.name))
 			changed = changed || !sameBytes(it.value, was)
 		}
+		grown.items = append(grown.items, it)
 	}
-	before := len(o.items)
-	for _, it := range n.items {
-		if have[it.name] {
-			continue
-		}
-		mark := []byte(":" + s.space)
-		if k := len(o.items); k > 0 {
-			mark = colon(o.items[k-1].label)
-		}
-		it.label = concat(it.label[:stringEnd(it.label, 0)], mark)
-		p := o.push(it, s)
-		p.value = s.at(p.gap, s.flat).lay(it.value, look.member(it.name))
-	}
-	if len(o.items) > before || len(o.items) > len(n.items) {
+	if len(grown.items) > len(n.items) {
 		changed = true
+		grown.remove(func(i int) bool { return n.index(grown.items[i].name) < 0 })
 	}
-	o.remove(func(i int) bool { return n.index(o.items[i].name) < 0 })
+	*o = *grown
 	return changed
 }
 
@@ -78,9 +101,7 @@ func (s style) mergeMembers(o, n *list, look looks) (changed bool) {
 // much or too little is removed or added behind them. It reports whether there
 // was anything to do.
 func (s style) mergeElements(o, n *list, look looks) (changed bool) {
-	if len(o.items) > 0 {
-		s.flat = o.oneLine()
-	}
+	s = s.in(o)
 	both := min(len(o.items), len(n.items))
 	head, foot := 0, 0
 	for head < both && sameValue(o.items[head].value, n.items[head].value) {
@@ -102,24 +123,20 @@ func (s style) mergeElements(o, n *list, look looks) (changed bool) {
 		o.remove(func(j int) bool { return i <= j && j < oldEnd })
 		return true
 	}
+	grown := &list{open: o.open, close: o.close, items: slices.Clip(o.items[:i]), tail: o.gap(i)}
 	rest := slices.Clone(o.items[i:])
-	gap := &o.tail
+	var sep []byte
 	if len(rest) > 0 {
-		gap = &rest[0].gap
+		sep = o.separator(s)
 	}
-	part := &list{open: o.open, items: slices.Clip(o.items[:i]), tail: *gap}
 	for _, it := range n.items[i:newEnd] {
-		if len(part.items) == 0 && len(rest) > 0 {
-			gaps, whole := (&list{items: rest}).lastGaps()
-			it.gap, part.tail = part.tail, separator(gaps, whole, s.space)
-			part.items = append(part.items, it)
-		} else {
-			part.push(it, s)
-		}
-		p := &part.items[len(part.items)-1]
+		p := grown.push(it, s, sep)
 		p.value = s.at(p.gap, s.flat).lay(it.value, look.elements(o, i, i))
 	}
-	*gap = part.tail
-	o.items = append(part.items, rest...)
+	if len(rest) > 0 {
+		rest[0].gap, grown.tail = grown.tail, o.tail
+	}
+	grown.items = append(grown.items, rest...)
+	*o = *grown
 	return true
 }

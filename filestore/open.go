@@ -81,6 +81,15 @@ func (s *Store) firstLoadLocked(ctx context.Context) error {
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errEmpty) {
 			return s.beginLocked()
 		}
+		if errors.Is(err, pickup.ErrBroken) && s.writesLocked() {
+			// A write in place that was cut off leaves its record in the file.
+			if mended, err := s.redoLocked(); mended || err != nil {
+				if err != nil {
+					return fmt.Errorf("%w: %s: an interrupted write cannot be completed: %w", pickup.ErrReadOnly, s.path, err)
+				}
+				continue
+			}
+		}
 		now := s.o.now()
 		quiet := s.unread.state.info != nil && now.Sub(s.unread.state.info.ModTime()) > quietAtMost
 		if !mayPass(err) || quiet || now.Sub(start) > graceStart || ctx.Err() != nil {
@@ -89,6 +98,9 @@ func (s *Store) firstLoadLocked(ctx context.Context) error {
 		s.o.nap(retryAfter)
 	}
 }
+
+// writesLocked reports whether the store may write, and can.
+func (s *Store) writesLocked() bool { return s.o.touches() && s.mode != refusing }
 
 // beginLocked makes a new database where there is none.
 func (s *Store) beginLocked() error {

@@ -25,7 +25,11 @@ func parseDocument(file string, data []byte, idMember func(collection string) st
 		idMember = func(string) string { return "id" }
 	}
 	d := &document{file: file, idMember: idMember, length: int64(len(data))}
-	if err := d.cut(data, plain(data)); err != nil {
+	text := blanked(data)
+	if text == nil {
+		text, d.strict = data, true
+	}
+	if err := d.cut(data, text); err != nil {
 		return nil, broken(file, data, err)
 	}
 	d.style = styleOf(d)

@@ -111,7 +111,11 @@ func (s *Store) refuse(err error) error {
 	case syscall.ENOENT:
 		kind = pickup.ErrBusy // the folder is being replaced
 	case syscall.EACCES, syscall.EPERM:
-		return fmt.Errorf("%w: %s cannot be written: %w%s", kind, s.path, err, s.whoMay())
+		err = fmt.Errorf("%w: %s cannot be written: %w", kind, s.path, err)
+		if advice := s.whoMay(); advice != "" {
+			return &pickup.AdviceError{Err: err, Advice: advice}
+		}
+		return err
 	}
 	return fmt.Errorf("%w: %s cannot be written: %w", kind, s.path, err)
 }
@@ -126,7 +130,8 @@ func isOurs(err error) bool {
 	return false
 }
 
-// whoMay says as whom the server has to run to be allowed to write.
+// whoMay says as whom the server has to run to be allowed to write, "" where
+// that is not what is wrong.
 func (s *Store) whoMay() string {
 	info, err := s.o.sys.stat(s.real)
 	if err != nil {
@@ -138,6 +143,6 @@ func (s *Store) whoMay() string {
 	if !ok || uid == os.Geteuid() {
 		return ""
 	}
-	return fmt.Sprintf(" (it belongs to %d:%d and this server runs as %d:%d: run it as the owner, with docker run --user %d:%d)",
+	return fmt.Sprintf("the file belongs to %d:%d and this server runs as %d:%d: run it as the owner, with docker run --user %d:%d",
 		uid, gid, os.Geteuid(), os.Getegid(), uid, gid)
 }

@@ -20,8 +20,8 @@ func (s *Store) recoverLocked() error {
 		os.MkdirAll(s.o.JournalDir, 0o700)
 		s.o.sys.remove(s.journal(".redo.tmp"))
 		if _, err := s.o.sys.stat(s.journal(".redo")); err == nil {
-			if err := s.redoLocked(); err != nil {
-				return fmt.Errorf("%w: %s: an interrupted write cannot be completed: %w", pickup.ErrBroken, s.path, err)
+			if _, err := s.redoLocked(); err != nil {
+				return fmt.Errorf("%w: %s: an interrupted write cannot be completed: %w", pickup.ErrReadOnly, s.path, err)
 			}
 		}
 	}

@@ -88,6 +88,9 @@ func (r *redo) explains(b []byte) bool {
 	}
 	for at := 0; at < len(b); at += redoBlock {
 		block := b[at:min(at+redoBlock, len(b))]
+		if int64(len(b)) == r.newLen && len(block) < redoBlock && r.oldLen > r.newLen {
+			continue // the old block was cut off, which no CRC of it as a whole can tell
+		}
 		if !isZero(block) && !r.isNew(block, at) && !r.isOld(block, at) {
 			return false
 		}
@@ -173,9 +176,9 @@ func judge(data, record []byte, parses func([]byte) bool) (v verdict, ok bool) {
 			}
 		}
 	}
-	document, tail := data, []byte(nil)
+	document, cut := data, false
 	if nul := bytes.IndexByte(data, 0); nul >= 0 {
-		document, tail = data[:nul], data[nul:]
+		document, cut = data[:nul], true
 	}
 	switch {
 	case ok && r.explains(data):
@@ -184,12 +187,10 @@ func judge(data, record []byte, parses func([]byte) bool) (v verdict, ok bool) {
 		return verdict{text: document, keep: r.text, why: "a write to %s that was not acknowledged, and would undo an edit,"}, true
 	case ok:
 		return verdict{text: r.text, keep: data, why: "an edit of %s that does not parse"}, true
-	case tail == nil || !parses(document):
-		return verdict{}, false
-	case isZero(tail) || bytes.HasPrefix(bytes.TrimLeft(tail, "\x00"), []byte(redoBegin[1:])):
-		return verdict{text: document}, true // the record was never complete
+	case cut && parses(document): // the record was never complete, so nothing was written over
+		return verdict{text: document}, true
 	}
-	return verdict{text: document, keep: data, why: "what %s held after an interrupted write"}, true
+	return verdict{}, false
 }
 
 // mend returns the document in data for who only reads it.

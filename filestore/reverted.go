@@ -5,39 +5,43 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"pickup"
 )
 
-// edits remembers what was written through the store since it last loaded the
-// file, so that a save of an older text can be told from other edits: it is as
-// valid as any, but people want to know.
+// edits remembers what was written through the store since it last took over
+// an edit, so that a save of an older text can be told from other edits: it is
+// as valid as any, but people want to know. The zero value remembers nothing.
 type edits struct {
-	loaded  *document // what the file held then
-	written map[[2]string]bool
+	before map[[2]string]jsontext.Value // by collection and id: what it was, nil: not there
 }
 
-func (e *edits) begin(doc *document) { *e = edits{loaded: doc} }
+// mostEdits is how many records are remembered: enough to notice, and to name
+// some of them.
+const mostEdits = 1000
 
-func (e *edits) add(changes []pickup.Change) {
-	if e.written == nil {
-		e.written = make(map[[2]string]bool)
+// add remembers what changes make of d.
+func (e *edits) add(d *document, changes []pickup.Change) {
+	if e.before == nil {
+		e.before = make(map[[2]string]jsontext.Value)
 	}
 	for _, c := range changes {
-		e.written[[2]string{c.Collection, c.ID}] = true
+		key := [2]string{c.Collection, c.ID}
+		if _, known := e.before[key]; !known && len(e.before) < mostEdits {
+			e.before[key] = squeeze(d.value(c.Collection, c.ID))
+		}
 	}
 }
 
 // undone lists the records, as collection/id, that were written through the
-// store and are in after what they were when the file was last loaded, or gone,
-// though not in before.
+// store, and that after has as they were when that began, or not at all,
+// though before had them otherwise.
 func (e *edits) undone(before, after *document) []string {
-	if len(e.written) == 0 {
-		return nil
-	}
-	old, was, is := e.values(e.loaded), e.values(before), e.values(after)
 	var undone []string
-	for key := range e.written {
-		if !bytes.Equal(is[key], was[key]) && (is[key] == nil || bytes.Equal(is[key], old[key])) {
+	for key, old := range e.before {
+		was, is := before.value(key[0], key[1]), after.value(key[0], key[1])
+		if !equalValues(is, was) && (is == nil || old != nil && equalValues(is, old)) {
 			undone = append(undone, strings.TrimSuffix(key[0]+"/"+key[1], "/"))
 		}
 	}
@@ -45,20 +49,26 @@ func (e *edits) undone(before, after *document) []string {
 	return undone
 }
 
-// values returns what d has for each key that was written, compact.
-func (e *edits) values(d *document) map[[2]string][]byte {
-	values := make(map[[2]string][]byte, len(e.written))
-	for _, c := range d.contents() {
-		if key := [2]string{c.Name, ""}; e.written[key] {
-			values[key] = squeeze(wholeValue(c))
-		}
-		for _, el := range c.Elements {
-			if key := [2]string{c.Name, el.Key}; e.written[key] {
-				values[key] = squeeze(el.Value)
-			}
-		}
+// value returns what d has for a Change's collection and id, nil for nothing.
+// It is a copy.
+func (d *document) value(collection, id string) jsontext.Value {
+	i := slices.IndexFunc(d.members, func(m *member) bool { return m.name == collection })
+	if i < 0 {
+		return nil
 	}
-	return values
+	m := d.members[i]
+	if id == "" {
+		return bytes.Clone(plain(m.text()))
+	}
+	if m.array == nil {
+		return nil
+	}
+	place, ok := m.array.places.Get(id)
+	if !ok {
+		return nil
+	}
+	e, _ := m.array.elems.Get(place)
+	return bytes.Clone(plain(e.value()))
 }
 
 func firstOf(s []string, n int) []string { return s[:min(n, len(s))] }

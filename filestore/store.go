@@ -40,7 +40,7 @@ type Store struct {
 	torn      bool        // a write in place failed half way, its record is complete
 	displaced []displaced // what commits took out of the file's place, oldest first
 	merged    pickup.Rev  // the latest revision that an edit made
-	since     edits       // what was written through us since an edit was loaded
+	since     edits       // what was written through us since an edit was taken over
 	unread    unread      // why path cannot be read at present
 	trouble   error       // what watchers are told of it; nil while there is hope
 	impatient bool        // somebody keeps the file open, and is not waited for
@@ -51,9 +51,10 @@ type Store struct {
 // unread is a state of the file that cannot be served: it is absent, empty,
 // cut off or broken.
 type unread struct {
-	err   error     // nil: all is well
-	since time.Time // when that began, with this state or one before it
-	state content   // what err speaks of; no info: nothing that a stat shows
+	err     error     // nil: all is well
+	since   time.Time // when that began, with this state or one before it
+	changed time.Time // when err became what it is
+	state   content   // what err speaks of; no info: nothing that a stat shows
 }
 
 // Load returns the contents. If the file can be read it is looked at first, so
@@ -90,7 +91,7 @@ func (s *Store) KeyBy(idMember func(collection string) string) {
 			return // never: the document is one that has been parsed
 		}
 		doc = *again
-		s.since.begin(again) // what was written is known by keys that are no longer used
+		s.since = edits{} // what was written is known by keys that are no longer used
 	}
 	s.doc = &doc
 	s.rev++
@@ -124,9 +125,9 @@ func (s *Store) Commit(ctx context.Context, base pickup.Rev, changes []pickup.Ch
 		return 0, err
 	}
 	// R7: durable, so it may be seen.
+	s.since.add(s.doc, changes)
 	s.doc = next
 	s.rev++
-	s.since.add(changes)
 	s.feed.Publish(pickup.Batch{Rev: s.rev, Changes: changes})
 	s.dropLocked(false)
 	return s.rev, nil

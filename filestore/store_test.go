@@ -85,6 +85,15 @@ func dots(path string) (names []string) {
 	return names
 }
 
+// logOf makes s write its log where the test can read it.
+func logOf(s *Store) *bytes.Buffer {
+	var b bytes.Buffer
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.o.Log = slog.New(slog.NewTextHandler(&b, nil))
+	return &b
+}
+
 func set(id, title string) pickup.Change {
 	return pickup.Change{Collection: "schedules", ID: id,
 		Value: jsontext.Value(`{"id":"` + id + `","title":"` + title + `"}`)}
@@ -99,11 +108,16 @@ func load(t *testing.T, s *Store) pickup.Batch {
 	return b
 }
 
-// commit makes changes on what the store holds.
-func commit(s *Store, changes ...pickup.Change) error {
-	b, err := s.Load(context.Background())
-	if err == nil {
-		_, err = s.Commit(context.Background(), b.Rev, changes)
+// commit makes changes on what the store holds, again where an edit came first.
+func commit(s *Store, changes ...pickup.Change) (err error) {
+	for range 10 {
+		b, err := s.Load(context.Background())
+		if err == nil {
+			_, err = s.Commit(context.Background(), b.Rev, changes)
+		}
+		if !errors.Is(err, pickup.ErrConflict) {
+			return err
+		}
 	}
 	return err
 }
@@ -281,8 +295,7 @@ func TestEphemeral(t *testing.T) {
 	if got := titles(load(t, s)); got != "Memory, School run" || text(t, path) != sample {
 		t.Error(got, text(t, path))
 	}
-	var log bytes.Buffer
-	s.o.Log = slog.New(slog.NewTextHandler(&log, nil))
+	log := logOf(s)
 	swapIn(t, path, strings.Replace(sample, "School run", "Edited", 1))
 	if got := titles(load(t, s)); got != "Vet visit, Edited" || log.Len() == 0 {
 		t.Error(got, log.String())

@@ -95,12 +95,18 @@ func (s *Store) look(w *watcher) bool {
 	return true
 }
 
-// places returns the folder of the path as it was given, the real folder, and
-// the file: what has to be watched to see each way of saving.
+// places returns what has to be watched to see each way of saving: the folder
+// of the path as it was given and the real folder, and the file itself where
+// it may be a mount point, for a folder tells nothing of a file that is mounted
+// into it.
 func (s *Store) places() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return []string{filepath.Dir(s.path), s.dir(), s.real}
+	places := []string{filepath.Dir(s.path), s.dir()}
+	if !s.o.touches() || s.mode == inPlace || s.mode == refusing {
+		places = append(places, s.real)
+	}
+	return places
 }
 
 // A watcher waits for the moments at which to look at the file.
@@ -121,7 +127,7 @@ func (s *Store) newWatcher() *watcher {
 		filepath.Base(s.real): true,
 		"..data":              true, // how Kubernetes swaps the files of a ConfigMap
 	}}
-	events, err := fsnotify.NewWatcher()
+	events, err := s.o.sys.events()
 	if err != nil {
 		s.o.Log.Warn("no file events to be had, looking at "+s.path+" four times a second instead", "cause", err)
 		return w
@@ -132,7 +138,7 @@ func (s *Store) newWatcher() *watcher {
 
 func (w *watcher) close() {
 	if w.events != nil {
-		w.events.Close()
+		w.attend(func() { w.events.Close() })
 	}
 }
 
@@ -142,8 +148,40 @@ func (w *watcher) follow(places []string) {
 	if w.events == nil {
 		return
 	}
-	for _, p := range places {
-		w.events.Add(p) // what cannot be watched is polled
+	w.attend(func() {
+		for _, p := range places {
+			w.events.Add(p) // what cannot be watched is polled
+		}
+	})
+}
+
+// attend receives what the watcher has to tell while do, which changes it, is
+// under way. The watcher tells of an error with the lock held that do needs:
+// alone, the two would wait for each other.
+func (w *watcher) attend(do func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do()
+	}()
+	events, errs := w.events.Events, w.events.Errors
+	for {
+		select {
+		case <-done:
+			return
+		case e, ok := <-events:
+			if !ok {
+				events = nil
+				continue
+			}
+			w.touched(filepath.Base(e.Name), time.Now())
+		case _, ok := <-errs:
+			if !ok {
+				errs = nil
+				continue
+			}
+			w.due = time.Time{}
+		}
 	}
 }
 
@@ -165,10 +203,18 @@ func (w *watcher) wait(ctx context.Context, more <-chan struct{}) {
 			return
 		case <-timer.C:
 			return
-		case <-errs: // events were lost
+		case _, ok := <-errs: // events were lost
+			if !ok {
+				w.events, w.due = nil, time.Time{}
+				return
+			}
 			w.due = time.Time{}
 			return
-		case e := <-events:
+		case e, ok := <-events:
+			if !ok { // no more to come
+				w.events, w.due = nil, time.Time{}
+				return
+			}
 			w.touched(filepath.Base(e.Name), time.Now())
 		}
 	}

@@ -32,6 +32,7 @@ func follow(t *testing.T, s *Store) <-chan step {
 		}
 	}()
 	t.Cleanup(func() { cancel(); <-done })
+	time.Sleep(50 * time.Millisecond) // it has looked once
 	return steps
 }
 

@@ -30,20 +30,40 @@ var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 const maxPooled = 4 << 20 // bytes; a greater buffer is left to the collector
 
-// show answers a GET with what body appends. A cache may keep the answer, for
-// this client alone, and asks before it uses it again.
-func (k *call) show(body func(b []byte) []byte) error {
-	h := k.Writer.Header()
-	h["Cache-Control"] = []string{"private, no-cache"}
-	h["Vary"] = []string{"Authorization, Origin, Accept"}
+// show answers a GET with what body appends. Without a tag the body's own hash
+// is one.
+func (k *call) show(media, tag string, body func(b []byte) ([]byte, error)) error {
 	buffer := buffers.Get().(*[]byte)
-	b := append(body((*buffer)[:0]), '\n')
-	send(k.Context, http.StatusOK, jsonType, b)
+	b, err := body((*buffer)[:0])
+	if err != nil {
+		return err
+	}
+	if tag == "" {
+		tag = tagOf(b)
+	}
+	if k.unchanged(tag) {
+		err = k.notModified(tag)
+	} else {
+		if media == jsonType {
+			b = append(b, '\n')
+		}
+		k.cacheable(tag)
+		send(k.Context, http.StatusOK, media, b)
+	}
 	if cap(b) <= maxPooled {
 		*buffer = b
 		buffers.Put(buffer)
 	}
-	return nil
+	return err
+}
+
+// cacheable says that a cache may keep the answer, for this client alone, and
+// asks before it uses it again.
+func (k *call) cacheable(tag string) {
+	h := k.Writer.Header()
+	h["Cache-Control"] = []string{"private, no-cache"}
+	h["Vary"] = []string{"Authorization, Origin, Accept"}
+	k.setTag(tag)
 }
 
 func appendInt(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }

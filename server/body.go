@@ -22,11 +22,21 @@ const (
 type body struct {
 	array   bool
 	objects []jsontext.Value // slices of what was sent
+	other   string           // the pointer of the array's first element that is no object
 }
 
 // body reads and checks the request's body. The error is a problem.
 func (k *call) body() (*body, error) {
-	if err := checkMedia(k.Request); err != nil {
+	text, err := k.text()
+	if err != nil {
+		return nil, err
+	}
+	return parseBody(text)
+}
+
+// text reads the request's body, whose type and size it checks.
+func (k *call) text() ([]byte, error) {
+	if err := checkMedia(k.Request, k.name == ""); err != nil {
 		return nil, err
 	}
 	if k.Request.ContentLength > k.MaxBody {
@@ -43,7 +53,7 @@ func (k *call) body() (*body, error) {
 		}
 		return nil, cutShort()
 	}
-	return parseBody(text)
+	return text, nil
 }
 
 // single is body for what is addressed as one record or object.
@@ -55,16 +65,31 @@ func (k *call) single() (*body, error) {
 	return b, err
 }
 
-// parseBody reads a body of strict JSON (RFC 8259): UTF-8, no member twice in
-// one object, nothing behind the value.
+// parseBody reads a body that is one object, or an array of objects.
 func parseBody(text []byte) (*body, error) {
+	b, err := readBody(text)
+	switch {
+	case err != nil:
+		return nil, err
+	case b.other != "":
+		return nil, wrongShapeAt(b.other, "a record is a JSON object, as in {\"title\": \"Vet\"}")
+	case !b.array && len(b.objects) == 0:
+		return nil, wrongShape("the body has to be a JSON object, or an array of objects")
+	case len(b.objects) == 0:
+		return nil, wrongShape("the array is empty: it has to hold an object")
+	}
+	return b, nil
+}
+
+// readBody reads a body of strict JSON (RFC 8259): UTF-8, no member twice in
+// one object, nothing behind the value.
+func readBody(text []byte) (*body, error) {
 	if len(bytes.Trim(text, " \t\r\n")) == 0 {
 		return nil, invalidJSON(1, 1, "the body is empty")
 	}
 	b := new(body)
 	dec := jsontext.NewDecoder(bytes.NewBuffer(text)) // a *bytes.Buffer is read in place
 	begin := int64(0)                                 // of the object that is being read
-	other := ""                                       // the pointer of an element that is no object
 	limit := ""                                       // what is beyond one; told if the rest is valid
 	for values := 0; ; {
 		before, done := dec.InputOffset(), values > 0 && dec.StackDepth() == 0
@@ -100,22 +125,15 @@ func parseBody(text []byte) (*body, error) {
 			begin = after - 1
 		case kind == '[' && depth == 1:
 			b.array = true
-		case b.array && other == "" && (depth == 1 || kind == '[' && depth == 2):
-			other = string(dec.StackPointer())
+		case b.array && b.other == "" && (depth == 1 || kind == '[' && depth == 2):
+			b.other = string(dec.StackPointer())
 		}
 		if values++; values > maxValues {
 			return nil, tooManyValues(maxValues)
 		}
 	}
-	switch {
-	case limit != "":
+	if limit != "" {
 		return nil, wrongShape(limit)
-	case other != "":
-		return nil, wrongShapeAt(other, "a record is a JSON object, as in {\"title\": \"Vet\"}")
-	case !b.array && len(b.objects) == 0:
-		return nil, wrongShape("the body has to be a JSON object, or an array of objects")
-	case len(b.objects) == 0:
-		return nil, wrongShape("the array is empty: it has to hold an object")
 	}
 	return b, nil
 }

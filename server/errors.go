@@ -51,7 +51,7 @@ func problemOf(err error) (p *problem, cause error) {
 	case errors.Is(err, pickup.ErrUnsure):
 		return &problem{status: http.StatusInternalServerError, detail: "Stored, durability unknown: the disk did not confirm the change. Read it back before you repeat it."}, err
 	case errors.Is(err, pickup.ErrReadOnly):
-		return retry(http.StatusServiceUnavailable, "The file cannot be written at present. Nothing was changed."), err
+		return retry(http.StatusServiceUnavailable, "The file cannot be written at present. Nothing was changed."+adviceOf(err)), err
 	case errors.Is(err, pickup.ErrBusy), errors.Is(err, pickup.ErrConflict):
 		return retry(http.StatusServiceUnavailable, "The file is being saved, or too many writes wait. Nothing was changed; try again."), err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -66,15 +66,45 @@ func reasonOf(err, sentinel error) string {
 	return strings.TrimSuffix(err.Error(), ": "+sentinel.Error())
 }
 
+// adviceOf returns what the operator can do about an error, to follow a
+// sentence.
+func adviceOf(err error) string {
+	var advice *pickup.AdviceError
+	if errors.As(err, &advice) {
+		return " " + sentence(advice.Advice)
+	}
+	return ""
+}
+
 func faultsFound(e *pickup.FaultError) *problem {
 	p := &problem{status: http.StatusUnprocessableEntity, detail: "The body breaks a rule. Nothing was stored."}
-	if errors.Is(e, pickup.ErrExists) {
+	switch e.Kind {
+	case pickup.ErrExists:
 		p.status, p.detail = http.StatusConflict, "A value that has to be the only one of its kind is taken. Nothing was stored."
+	case pickup.ErrMismatch:
+		p.status, p.detail = http.StatusConflict, "The patch does not fit what is stored. Nothing was changed."
+	case pickup.ErrRefers:
+		p.status, p.detail = http.StatusConflict, "Another record refers to it. Nothing was deleted."
+	case pickup.ErrShape:
+		p.status, p.detail = http.StatusBadRequest, "The patch is none that can be done. Nothing was changed."
 	}
 	for _, f := range e.Faults {
 		p.errors = append(p.errors, fault{"pointer", f.Pointer, f.Detail})
 	}
 	return p
+}
+
+// changedMeanwhile tells the tag that the resource has now.
+func changedMeanwhile(tag string) *problem {
+	return (&problem{status: http.StatusPreconditionFailed, detail: "It is not, or no longer, what If-Match says. Read it again, and try again with its new tag."}).with("ETag", tag)
+}
+
+func isThere() *problem {
+	return &problem{status: http.StatusPreconditionFailed, detail: "It is there, which If-None-Match rules out."}
+}
+
+func madeHere(collection, allow string) *problem {
+	return (&problem{status: http.StatusMethodNotAllowed, detail: "The ids of " + collection + " are made by the service, so PUT cannot create a record: POST does."}).with("Allow", allow)
 }
 
 func retry(status int, detail string) *problem {

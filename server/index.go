@@ -9,7 +9,7 @@ import (
 // index answers GET /: what there is and where. Members in the order of the
 // file; count is the number of records.
 func (k *call) index() error {
-	return k.show(k.appendIndex)
+	return k.show(jsonType, "", func(b []byte) ([]byte, error) { return k.appendIndex(b), nil })
 }
 
 func (k *call) appendIndex(b []byte) []byte {
@@ -47,4 +47,10 @@ func (k *call) appendLinks(b []byte, kind pickup.Kind) []byte {
 
 // database answers GET /db: all top-level members, "$schema" and scalars among
 // them.
-func (k *call) database() error { return k.show(k.snap.AppendJSON) }
+func (k *call) database() error {
+	tag := k.tagOf(k.snap, "", "", jsonType, nil)
+	if k.unchanged(tag) {
+		return k.notModified(tag)
+	}
+	return k.show(jsonType, tag, func(b []byte) ([]byte, error) { return k.snap.AppendJSON(b), nil })
+}

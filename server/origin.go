@@ -14,9 +14,9 @@ import (
 // Access-Control-Allow-Credentials is never sent: a page has to know the
 // credentials, those that the browser remembers are not for it.
 const (
-	allowMethods  = "GET, HEAD, POST, PUT, PATCH, DELETE"
+	allowMethods  = "GET, HEAD, QUERY, POST, PUT, PATCH, DELETE"
 	allowHeaders  = "Authorization, Content-Type, If-Match, If-None-Match, Prefer, X-Request-Id"
-	exposeHeaders = "ETag, Link, Location, X-Total-Count, Content-Range, X-Request-Id"
+	exposeHeaders = "ETag, Link, Location, X-Total-Count, Content-Range, Preference-Applied, Accept-Patch, Accept-Query, X-Request-Id"
 	preflightAge  = "600" // seconds
 )
 

@@ -146,8 +146,12 @@ func clip(s string) string {
 // sentence returns s as a sentence: a capital first, a full stop last.
 func sentence(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
-	if s == "" || strings.HasSuffix(s, ".") {
+	if s == "" {
 		return s
 	}
-	return string(unicode.ToUpper(r)) + s[n:] + "."
+	s = string(unicode.ToUpper(r)) + s[n:]
+	if strings.HasSuffix(s, ".") || strings.HasSuffix(s, "?") {
+		return s
+	}
+	return s + "."
 }

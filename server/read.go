@@ -1,36 +1,96 @@
 package server
 
 import (
-	"iter"
-	"net/url"
+	"net/http"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup"
 )
 
-// list answers GET /schedules.
+// list answers GET and QUERY /schedules.
 func (k *call) list() error {
-	q, err := k.snap.ParseQuery(k.name, k.Request.URL.RawQuery)
+	q, condition, err := k.query(k.name)
 	if err != nil {
 		return err
 	}
-	records, err := k.snap.Find(k.name, q)
+	return k.answer(k.name, q, condition)
+}
+
+// listChildren answers GET and QUERY /drivers/2/schedules: those whose driverId
+// is the parent's id, as text.
+func (k *call) listChildren() error {
+	if _, err := k.snap.Get(k.name, k.id); err != nil {
+		return noRecord(k.snap, k.name, k.id)
+	}
+	q, condition, err := k.query(k.child)
 	if err != nil {
 		return err
 	}
-	return k.show(func(b []byte) []byte { return appendRecords(b, records) })
+	return k.answer(k.child, k.snap.Under(q, k.name, k.id), condition)
+}
+
+// query reads what the URL asks of a collection, and with QUERY (RFC 10008)
+// the condition in the body, which is returned too.
+func (k *call) query(collection string) (q *pickup.Query, condition []byte, err error) {
+	if q, err = k.snap.ParseQuery(collection, k.Request.URL.RawQuery); err != nil {
+		return nil, nil, err
+	}
+	if k.Request.Method == methodQuery {
+		if condition, err = k.condition(); err != nil {
+			return nil, nil, err
+		}
+		if q, err = k.snap.Where(q, condition); err != nil {
+			return nil, nil, inBody(err)
+		}
+	}
+	if prefers(k.Context, preferStrict) {
+		err = k.snap.Strict(q)
+	}
+	return q, condition, err
+}
+
+// answer answers with a list.
+func (k *call) answer(collection string, q *pickup.Query, condition []byte) error {
+	media := k.media()
+	source := collection
+	if q.Embeds() {
+		source = ""
+	}
+	tag := k.tagOf(k.snap, source, k.Request.URL.RawQuery, media, condition)
+	if k.unchanged(tag) {
+		return k.notModified(tag)
+	}
+	result, err := k.snap.Run(q)
+	if err != nil {
+		return err
+	}
+	k.paged(collection, result)
+	return k.show(media, tag, func(b []byte) ([]byte, error) {
+		if media == jsonType {
+			return result.AppendJSON(b)
+		}
+		rows := make([]jsontext.Value, len(result.Records))
+		var cells []byte
+		for i, r := range result.Records {
+			n := len(cells)
+			if cells, err = k.snap.AppendRecord(cells, q, r); err != nil {
+				return nil, err
+			}
+			rows[i] = cells[n:]
+		}
+		return appendCSV(b, rows), nil
+	})
 }
 
 // read answers GET /schedules/4. It takes the parameters of a list; those that
 // choose records have nothing to choose from.
 func (k *call) read() error {
-	if _, err := k.snap.ParseQuery(k.name, k.Request.URL.RawQuery); err != nil {
-		return err
-	}
 	r, err := k.snap.Get(k.name, k.id)
 	if err != nil {
 		return noRecord(k.snap, k.name, k.id)
 	}
-	return k.show(func(b []byte) []byte { return append(b, r.Value...) })
+	return k.one(r)
 }
 
 // readObject answers GET on a singular resource.
@@ -39,49 +99,42 @@ func (k *call) readObject() error {
 	if err != nil {
 		return err
 	}
-	return k.show(func(b []byte) []byte { return append(b, v...) })
+	return k.one(&pickup.Record{Value: v})
 }
 
-// listChildren answers GET /drivers/2/schedules: those whose driverId is the
-// parent's id, as text.
-func (k *call) listChildren() error {
-	if _, err := k.snap.Get(k.name, k.id); err != nil {
-		return noRecord(k.snap, k.name, k.id)
-	}
-	key := pickup.Singular(k.name) + "Id"
-	byParent, err := k.snap.ParseQuery(k.child, url.QueryEscape(key)+"="+url.QueryEscape(k.id))
+// one answers with one record, as the query shows it.
+func (k *call) one(r *pickup.Record) error {
+	q, _, err := k.query(k.name)
 	if err != nil {
 		return err
 	}
-	asked, err := k.snap.ParseQuery(k.child, k.Request.URL.RawQuery)
-	if err != nil {
-		return err
-	}
-	records, err := k.snap.Find(k.child, byParent)
-	if err != nil {
-		return err
-	}
-	children := func(yield func(*pickup.Record) bool) {
-		for r := range records {
-			// A query compares numbers by value, so that 1.0 finds 1; an id is
-			// the same only where it is spelled the same.
-			if id, _ := pickup.ID(r.Value, key); id == k.id && asked.Match(r) && !yield(r) {
-				return
-			}
+	media, tag := k.media(), ""
+	if q.Embeds() {
+		tag = k.tagOf(k.snap, "", k.Request.URL.RawQuery, media, nil)
+		if k.unchanged(tag) {
+			return k.notModified(tag)
 		}
 	}
-	return k.show(func(b []byte) []byte { return appendRecords(b, children) })
+	return k.show(media, tag, func(b []byte) ([]byte, error) {
+		b, err := k.snap.AppendRecord(b, q, r)
+		if media != jsonType && err == nil {
+			return appendCSV(nil, []jsontext.Value{b}), nil
+		}
+		return b, err
+	})
 }
 
-// appendRecords appends a JSON array of records.
-func appendRecords(b []byte, records iter.Seq[*pickup.Record]) []byte {
-	b = append(b, '[')
-	n := len(b)
-	for r := range records {
-		if len(b) > n {
-			b = append(b, ',')
-		}
-		b = append(b, r.Value...)
+// media returns the media type of an answer with records.
+func (k *call) media() string {
+	if k.wantsCSV() {
+		return csvType
 	}
-	return append(b, ']')
+	return jsonType
+}
+
+// notModified answers that the client has what it asks for.
+func (k *call) notModified(tag string) error {
+	k.cacheable(tag)
+	k.Status(http.StatusNotModified)
+	return nil
 }

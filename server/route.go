@@ -18,21 +18,25 @@ type call struct {
 	name  string // of the top-level member
 	id    string // of the record, or of the parent
 	child string // the collection whose records refer to the parent
+
+	dependent []string // the collections of which a DELETE takes the children with it
 }
 
 // A kind is a sort of resource, with what it does for each method. HEAD and
 // OPTIONS follow from these.
 type kind struct {
 	get, post, put, patch, delete func(*call) error
+	query                         func(*call) error // as get, with a condition in the body
+	acceptPatch                   string
 }
 
 var (
 	index      = &kind{get: (*call).index}
-	database   = &kind{get: (*call).database}
-	collection = &kind{get: (*call).list, post: (*call).create, put: (*call).replace, patch: (*call).merge, delete: (*call).remove}
-	record     = &kind{get: (*call).read, put: (*call).replace, patch: (*call).merge, delete: (*call).remove}
-	children   = &kind{get: (*call).listChildren, post: (*call).createChild}
-	singular   = &kind{get: (*call).readObject, put: (*call).replaceObject, patch: (*call).mergeObject}
+	database   = &kind{get: (*call).database, patch: (*call).patchDatabase, acceptPatch: acceptDatabasePatch}
+	collection = &kind{get: (*call).list, query: (*call).list, post: (*call).create, put: (*call).replace, patch: (*call).patch, delete: (*call).remove, acceptPatch: acceptPatch}
+	record     = &kind{get: (*call).read, put: (*call).replace, patch: (*call).patch, delete: (*call).remove, acceptPatch: acceptPatch}
+	children   = &kind{get: (*call).listChildren, query: (*call).listChildren, post: (*call).createChild}
+	singular   = &kind{get: (*call).readObject, put: (*call).replaceObject, patch: (*call).patchObject, acceptPatch: acceptPatch}
 	livez      = &kind{get: (*call).livez}
 	readyz     = &kind{get: (*call).readyz}
 )
@@ -60,6 +64,8 @@ func (k *call) serve() error {
 	switch k.Request.Method {
 	case http.MethodGet, http.MethodHead:
 		do = kind.get
+	case methodQuery:
+		do = kind.query
 	case http.MethodPost:
 		do = kind.post
 	case http.MethodPut:
@@ -141,6 +147,9 @@ func (k *call) own(path string) (*kind, error) {
 // allow returns the value of the Allow header.
 func (kind *kind) allow(readOnly bool) string {
 	allow := "GET, HEAD"
+	if kind.query != nil {
+		allow += ", QUERY"
+	}
 	for _, m := range []struct {
 		do   func(*call) error
 		name string
@@ -156,7 +165,10 @@ func (kind *kind) allow(readOnly bool) string {
 func (k *call) options(kind *kind) error {
 	k.Header("Allow", kind.allow(k.ReadOnly))
 	if kind.patch != nil && !k.ReadOnly {
-		k.Header("Accept-Patch", acceptPatch)
+		k.Header("Accept-Patch", kind.acceptPatch)
+	}
+	if kind.query != nil {
+		k.Header("Accept-Query", acceptQuery)
 	}
 	k.Status(http.StatusNoContent)
 	return nil
@@ -166,7 +178,7 @@ func (k *call) options(kind *kind) error {
 // 9.2.1).
 func safe(method string) bool {
 	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, methodQuery:
 		return true
 	}
 	return false

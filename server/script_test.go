@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -55,7 +57,7 @@ func runScript(t *testing.T, file string) {
 		switch {
 		case i < s.begin:
 		case name == "store":
-			s.store.fail(t, arg)
+			s.store.fail(t, s.db, arg)
 		case name == "edit":
 			s.edit(t, arg, data)
 		case section.Name == "db.json afterwards":
@@ -248,18 +250,21 @@ func (s *script) edit(t *testing.T, name string, data []byte) {
 	}
 }
 
-// A store is a MemStore that refuses to commit when it is told to.
+// A store is a MemStore that refuses to commit when it is told to, and tells
+// those who watch it that it is broken.
 type store struct {
 	*pickup.MemStore
 	err atomic.Pointer[error]
 }
 
-func (s *store) fail(t *testing.T, how string) {
+func (s *store) fail(t *testing.T, db *pickup.DB, how string) {
 	errs := map[string]error{
 		"good":   nil,
 		"broken": &pickup.BrokenError{File: "/home/somebody/family/db.json", Line: 4, Column: 17, Reason: "there is a comma missing"},
 		"full":   fmt.Errorf("write /home/somebody/db.json: %w", pickup.ErrFull),
 		"locked": fmt.Errorf("open /home/somebody/db.json: %w", pickup.ErrReadOnly),
+		"foreign": fmt.Errorf("commit: %w", &pickup.AdviceError{
+			Err: fmt.Errorf("%w: open /home/somebody/db.json", pickup.ErrReadOnly), Advice: "run it with docker run --user 1000:1000"}),
 		"busy":   fmt.Errorf("db.json is empty: %w", pickup.ErrBusy),
 		"unsure": fmt.Errorf("sync /home/somebody: %w", pickup.ErrUnsure),
 		"huge":   fmt.Errorf("db.json: %w", pickup.ErrTooLarge),
@@ -270,6 +275,38 @@ func (s *store) fail(t *testing.T, how string) {
 		t.Fatalf("a store cannot be %q", how)
 	}
 	s.err.Store(&err)
+	for start := time.Now(); errors.Is(err, pickup.ErrBroken) != (db.Err() != nil); time.Sleep(time.Millisecond) {
+		if time.Since(start) > 10*time.Second {
+			t.Fatal("nobody is told that the store is broken, or that it works again")
+		}
+	}
+}
+
+func (s *store) Watch(ctx context.Context, after pickup.Rev) iter.Seq2[pickup.Batch, error] {
+	return func(yield func(pickup.Batch, error) bool) {
+		var told error
+		for ctx.Err() == nil {
+			soon, cancel := context.WithTimeout(ctx, time.Millisecond)
+			for b, err := range s.MemStore.Watch(soon, after) {
+				after = b.Rev
+				if !yield(b, err) {
+					cancel()
+					return
+				}
+			}
+			cancel()
+			var broken error
+			if err := s.err.Load(); err != nil && errors.Is(*err, pickup.ErrBroken) {
+				broken = *err
+			}
+			if broken != told {
+				told = broken
+				if !yield(pickup.Batch{Rev: after}, broken) {
+					return
+				}
+			}
+		}
+	}
 }
 
 func (s *store) Commit(ctx context.Context, base pickup.Rev, changes []pickup.Change) (pickup.Rev, error) {

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"net/http"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup"
@@ -8,7 +10,20 @@ import (
 
 // wrote answers a write in the shape of its body, an object or an array, and
 // with the names that the body has used.
+//
+// Who prefers return=minimal gets none of it. The answer for one record has the
+// tag of what is stored.
 func (k *call) wrote(status int, collection string, b *body, values ...jsontext.Value) error {
+	if len(values) == 1 && len(b.objects) == 1 {
+		k.tagWritten(values[0], b.objects[0])
+	}
+	if prefers(k.Context, preferMinimal) {
+		if status != http.StatusCreated {
+			status = http.StatusNoContent
+		}
+		k.Status(status)
+		return nil
+	}
 	var out []byte
 	if b.array {
 		out = append(out, '[')
@@ -59,7 +74,7 @@ func (k *call) appendSpelled(dst []byte, collection string, v, sent jsontext.Val
 // the parent's id as that is written. It reports false where the object refers
 // to another one, by the name that is returned; null and "" refer to none.
 func (k *call) refer(object jsontext.Value, parent *pickup.Record) (filled jsontext.Value, spelled string, ok bool) {
-	key := pickup.Singular(k.name) + "Id"
+	key := k.snap.ForeignKey(k.child, k.name)
 	id := member(parent.Value, k.snap.IDMember(k.name))
 	filled = append(filled, '{')
 	found := false

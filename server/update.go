@@ -43,6 +43,12 @@ func (k *call) address() error {
 	}
 	inPath := k.id != ""
 	for _, p := range parameters {
+		if p.name == "_dependent" && k.Request.Method == "DELETE" {
+			if err := k.dependents(p.value); err != nil {
+				return err
+			}
+			continue
+		}
 		if p.name != "Id" && p.name != "id" && p.name != own {
 			return badParameter(p.name, "a "+k.Request.Method+" is for one record, which is named by Id, id or "+own)
 		}
@@ -60,6 +66,17 @@ func (k *call) address() error {
 	if k.id == "" {
 		return badParameter("Id", "a "+k.Request.Method+" needs the id of the record: "+
 			"/"+k.name+"?Id=4 or /"+k.name+"/4; id and "+own+" are names for it too")
+	}
+	return nil
+}
+
+// dependents reads a value of _dependent: the names of collections.
+func (k *call) dependents(names string) error {
+	for name := range strings.SplitSeq(names, ",") {
+		if kind, ok := k.snap.Kind(name); !ok || kind != pickup.Array {
+			return badParameter("_dependent", strconv.Quote(clip(name))+" is no collection")
+		}
+		k.dependent = append(k.dependent, name)
 	}
 	return nil
 }

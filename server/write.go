@@ -20,7 +20,7 @@ func (k *call) create() error {
 	if err != nil {
 		return err
 	}
-	return k.store(k.name, b)
+	return k.store(k.name, b, func(*pickup.Tx) error { return nil })
 }
 
 // createChild answers POST /drivers/2/schedules: create with driverId filled in.
@@ -28,33 +28,51 @@ func (k *call) createChild() error {
 	if err := k.noParameters(); err != nil {
 		return err
 	}
-	parent, err := k.snap.Get(k.name, k.id)
-	if err != nil {
+	if _, err := k.snap.Get(k.name, k.id); err != nil {
 		return noRecord(k.snap, k.name, k.id)
 	}
 	b, err := k.body()
 	if err != nil {
 		return err
 	}
-	for i, object := range b.objects {
-		filled, spelled, ok := k.refer(object, parent)
-		if !ok {
-			return wrongShapeAt(b.pointer(i, "/"+spelled), "it differs from the id in the path, "+strconv.Quote(clip(k.id)))
+	sent := b.objects
+	return k.store(k.child, b, func(tx *pickup.Tx) error {
+		parent, err := tx.Snapshot().Get(k.name, k.id) // still there?
+		if err != nil {
+			return err
 		}
-		b.objects[i] = filled
-	}
-	return k.store(k.child, b)
+		b.objects = make([]jsontext.Value, len(sent))
+		for i, object := range sent {
+			filled, spelled, ok := k.refer(object, parent)
+			if !ok {
+				return wrongShapeAt(b.pointer(i, "/"+spelled), "it differs from the id in the path, "+strconv.Quote(clip(k.id)))
+			}
+			b.objects[i] = filled
+		}
+		return nil
+	})
 }
 
-// store creates the body's objects. Every fault of every object is told.
-func (k *call) store(collection string, b *body) error {
+// store creates the body's objects, as prepare leaves them. The faults of all
+// objects are told together.
+func (k *call) store(collection string, b *body, prepare func(*pickup.Tx) error) error {
 	created := make([]*pickup.Record, len(b.objects))
 	err := k.update(func(tx *pickup.Tx) error {
+		if err := k.supposesList(tx, collection); err != nil {
+			return err
+		}
+		if err := prepare(tx); err != nil {
+			return err
+		}
 		var faults faultList
 		for i, object := range b.objects {
 			r, err := tx.Create(collection, object)
 			if err := faults.add(b, i, err); err != nil {
 				return err
+			}
+			if faults.full() && i+1 < len(b.objects) {
+				faults.more(b, i)
+				break
 			}
 			created[i] = r
 		}
@@ -76,12 +94,16 @@ func (k *call) store(collection string, b *body) error {
 // replace answers PUT /schedules/4 and PUT /schedules?Id=4.
 func (k *call) replace() error { return k.change((*pickup.Tx).Replace) }
 
-// merge answers PATCH /schedules/4 and PATCH /schedules?Id=4.
-func (k *call) merge() error { return k.change((*pickup.Tx).Merge) }
-
 func (k *call) change(do func(tx *pickup.Tx, collection, id string, body jsontext.Value) (*pickup.Record, error)) error {
 	if err := k.address(); err != nil {
 		return err
+	}
+	status := http.StatusOK
+	if k.createsOnly() {
+		if k.db.Schema().ReadOnlyID(k.name) {
+			return madeHere(k.name, "GET, HEAD, PATCH, DELETE, OPTIONS")
+		}
+		do, status = (*pickup.Tx).CreateAs, http.StatusCreated
 	}
 	b, err := k.single()
 	if err != nil {
@@ -89,13 +111,16 @@ func (k *call) change(do func(tx *pickup.Tx, collection, id string, body jsontex
 	}
 	var changed *pickup.Record
 	err = k.update(func(tx *pickup.Tx) (err error) {
+		if err = k.supposesRecord(tx); err != nil {
+			return err
+		}
 		changed, err = do(tx, k.name, k.id, b.objects[0])
 		return b.faults(err, k.snap.IDMember(k.name))
 	})
 	if err != nil {
 		return err
 	}
-	return k.wrote(http.StatusOK, k.name, b, changed.Value)
+	return k.wrote(status, k.name, b, changed.Value)
 }
 
 // remove answers DELETE /schedules/4 and DELETE /schedules?Id=4 with what was
@@ -106,6 +131,17 @@ func (k *call) remove() error {
 	}
 	var deleted *pickup.Record
 	err := k.update(func(tx *pickup.Tx) (err error) {
+		if _, err := tx.Snapshot().Get(k.name, k.id); err != nil {
+			return err
+		}
+		if err := k.supposesRecord(tx); err != nil {
+			return err
+		}
+		for _, child := range k.dependent {
+			if _, err := tx.DeleteChildren(child, k.name, k.id); err != nil {
+				return err
+			}
+		}
 		deleted, err = tx.Delete(k.name, k.id)
 		return err
 	})
@@ -118,9 +154,6 @@ func (k *call) remove() error {
 // replaceObject answers PUT on a singular resource.
 func (k *call) replaceObject() error { return k.changeObject((*pickup.Tx).ReplaceObject) }
 
-// mergeObject answers PATCH on a singular resource.
-func (k *call) mergeObject() error { return k.changeObject((*pickup.Tx).MergeObject) }
-
 func (k *call) changeObject(do func(tx *pickup.Tx, name string, body jsontext.Value) (jsontext.Value, error)) error {
 	if err := k.noParameters(); err != nil {
 		return err
@@ -131,6 +164,9 @@ func (k *call) changeObject(do func(tx *pickup.Tx, name string, body jsontext.Va
 	}
 	var changed jsontext.Value
 	err = k.update(func(tx *pickup.Tx) (err error) {
+		if err = k.supposesObject(tx); err != nil {
+			return err
+		}
 		changed, err = do(tx, k.name, b.objects[0])
 		return b.faults(err, "")
 	})

@@ -60,6 +60,9 @@ func problemText(status string, body []byte) string {
 // reachable returns the address under which a server that listens on host is
 // found from this machine.
 func reachable(host string) string {
+	if host == "" {
+		return "127.0.0.1"
+	}
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		if ip.To4() == nil {
 			return "::1"

@@ -40,6 +40,12 @@ func newBuffered(w io.Writer) *buffered {
 func (b *buffered) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	// Lines go out whole: the other log writes to the same place in between.
+	if len(p) > b.w.Available() {
+		if err := b.w.Flush(); err != nil {
+			return 0, err
+		}
+	}
 	return b.w.Write(p)
 }
 

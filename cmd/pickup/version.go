@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -30,7 +29,7 @@ func versionText() string {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		return v
 	}
-	return "devel" + cmp.Or(revision, "")
+	return "devel" + revision
 }
 
 type versionCommand struct{}

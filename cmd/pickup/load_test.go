@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestEditAfterLoad writes from many clients at once, each write a new file
+// under the watcher's eyes; then an edit by hand has to be seen as if nothing
+// had happened, in place as well as by rename, and the server has to stop when
+// it is told to. A watcher that lost its way in the crowd fails both.
+func TestEditAfterLoad(t *testing.T) {
+	t.Parallel()
+	rounds, writers := 3, 8
+	if os.Getenv("PICKUP_LONG") != "" {
+		rounds = 40
+	}
+	written := 0
+	for round := range rounds {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "db.json")
+		if round%2 == 0 { // else the server makes the file
+			if err := os.WriteFile(file, []byte("{\n  \"drivers\": []\n}\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p, err := launch("pickup", dir, []string{"PICKUP_NO_AUTH=1"}, "--access-log", "off")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.kill)
+		n := load(t, p.url, writers, time.Second)
+		written += n
+
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(string(text), `"load"`); got != n {
+			t.Errorf("round %d: the file has %d records of %d that were acknowledged", round, got, n)
+		}
+		edit(t, p, "a", func(edited string) error { return os.WriteFile(file, []byte(edited), 0o644) }, string(text))
+		edit(t, p, "b", func(edited string) error {
+			beside := filepath.Join(dir, "db.json.new")
+			if err := os.WriteFile(beside, []byte(edited), 0o644); err != nil {
+				return err
+			}
+			return os.Rename(beside, file)
+		}, string(text))
+		if err := p.stop(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d rounds, %d acknowledged writes of %d clients, %d edits", rounds, written, writers, 2*rounds)
+}
+
+// load creates records for some time and returns how many were acknowledged.
+func load(t *testing.T, url string, writers int, howLong time.Duration) int {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: writers}}
+	defer client.CloseIdleConnections()
+	var (
+		writing sync.WaitGroup
+		mu      sync.Mutex
+		n       int // guarded by mu
+	)
+	end := time.Now().Add(howLong)
+	for range writers {
+		writing.Go(func() {
+			for time.Now().Before(end) {
+				resp, err := client.Post(url+"/drivers", "application/json", strings.NewReader(`{"load":1}`))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				resp.Body.Close()
+				if resp.StatusCode != http.StatusCreated {
+					t.Errorf("POST /drivers: %s", resp.Status)
+					return
+				}
+				mu.Lock()
+				n++
+				mu.Unlock()
+			}
+		})
+	}
+	writing.Wait()
+	return n
+}
+
+// edit saves text with one more collection, and waits until the service has
+// it.
+func edit(t *testing.T, p *process, name string, save func(edited string) error, text string) {
+	t.Helper()
+	edited := strings.Replace(text, "{", fmt.Sprintf("{\n  %q: [],", name), 1)
+	if err := save(edited); err != nil {
+		t.Fatal(err)
+	}
+	if !eventually(func() bool {
+		resp, err := http.Get(p.url + "/" + name)
+		if err != nil {
+			return false
+		}
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	}) {
+		p.cmd.Process.Signal(syscall.SIGQUIT) // it tells where everybody waits
+		<-p.done
+		t.Fatalf("the edit that adds %q is not seen:\n%s", name, p.text())
+	}
+}

@@ -1,0 +1,82 @@
+package filestore
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup"
+)
+
+// TestNeverAFile serves a file that is not there, or empty, and is not to be
+// made: that is no trouble, however long it lasts, and when somebody makes it it is read.
+func TestNeverAFile(t *testing.T) {
+	for name, o := range map[string]Options{
+		"read-only": {ReadOnly: true}, "ephemeral": {Ephemeral: true},
+		"read-only, empty": {ReadOnly: true}, "ephemeral, empty": {Ephemeral: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "db.json")
+			empty := strings.HasSuffix(name, "empty")
+			if empty {
+				if err := os.WriteFile(path, nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			o.Initial = []byte(`{"c":[]}`)
+			s, err := Open(t.Context(), path, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			rev := pickup.Rev(1)
+			if o.Ephemeral {
+				if rev, err = s.Commit(t.Context(), rev, []pickup.Change{{Collection: "c", ID: "1", Value: jsontext.Value(`{"id":"1"}`)}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), graceRead+2*time.Second)
+			defer cancel()
+			for b, err := range s.Watch(ctx, rev) {
+				t.Errorf("the watch tells %v, %v", b, err)
+			}
+			if info, err := os.Stat(path); (err == nil) != empty || empty && info.Size() != 0 {
+				t.Error("the file was made")
+			}
+			if err := os.WriteFile(path, []byte(`{"d":[]}`), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			b, err := s.Load(t.Context())
+			if err != nil || b.Contents[0].Name != "d" {
+				t.Errorf("after it was made: %v, %v", b, err)
+			}
+		})
+	}
+}
+
+// TestBecomesAFolder puts a folder in the place of the file while it is
+// served: writes are refused for a reason of the server's, not of the caller's.
+func TestBecomesAFolder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "db.json")
+	s, err := Open(t.Context(), path, Options{Initial: []byte(`{"c":[]}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Commit(t.Context(), 1, []pickup.Change{{Collection: "c", ID: "1", Value: jsontext.Value(`{"id":"1"}`)}})
+	if !errors.Is(err, pickup.ErrBusy) || errors.Is(err, pickup.ErrShape) {
+		t.Errorf("a commit: %v, want ErrBusy and not ErrShape", err)
+	}
+}

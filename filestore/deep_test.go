@@ -1,0 +1,102 @@
+package filestore
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pickup"
+)
+
+// A value may be nested as deep as it can be read again, and no deeper; and a
+// deep and large one takes no longer than its size lets expect.
+func TestDeepValues(t *testing.T) {
+	d, err := parseDocument("db.json", []byte(`{"a": [{"id": 1}]}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nested := func(n int, leaf string) []byte {
+		return []byte(`{"id":1,"x":` + strings.Repeat(`[`, n) + leaf + strings.Repeat(`]`, n) + `}`)
+	}
+	for n := range 100 {
+		c := pickup.Change{Collection: "a", ID: "1", Value: nested(n, fmt.Sprintf(`{"y": [%d, 2], "s": " "}`, n))}
+		next, err := d.apply([]pickup.Change{c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkDocument(t, next)
+		checkChange(t, d, next, c)
+		if m := modelOf(next.contents()); m.elems["a"]["1"] != canonical(c.Value) {
+			t.Fatalf("%d deep: %s", n, next.bytes())
+		}
+		d = next
+	}
+	for _, test := range []struct {
+		deep int
+		want error
+	}{{deepest - 3, nil}, {deepest - 2, pickup.ErrTooLarge}} {
+		next, err := d.apply([]pickup.Change{{Collection: "a", ID: "1", Value: nested(test.deep, "")}})
+		if !errors.Is(err, test.want) {
+			t.Fatal(test.deep, err)
+		}
+		if err == nil {
+			checkDocument(t, next)
+		}
+	}
+	// 4 MB, 250 levels deep, changed at the bottom, with neighbours like it.
+	leaf := `"` + strings.Repeat("x", 1<<20) + `"`
+	var changes []pickup.Change
+	for _, id := range []string{"1", "2", "3", "4"} {
+		v := strings.Replace(string(nested(250, leaf)), `"id":1`, `"id":`+id, 1)
+		changes = append(changes, pickup.Change{Collection: "a", ID: id, Value: []byte(v)})
+	}
+	begin := time.Now()
+	for _, c := range append(changes, pickup.Change{Collection: "a", ID: "2", Value: nested(250, leaf+",1")}) {
+		if d, err = d.apply([]pickup.Change{c}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("five changes took %v", took)
+	}
+	checkDocument(t, d)
+}
+
+func TestApplyRefuses(t *testing.T) {
+	d, err := parseDocument("db.json", []byte(`{"a": [{"id": 1}], "b": {}, "c": 1}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		c    pickup.Change
+		want error
+	}{
+		{pickup.Change{Collection: "x", ID: "1", Value: []byte("{}")}, pickup.ErrNotFound},
+		{pickup.Change{Collection: "b", ID: "1", Value: []byte("{}")}, pickup.ErrShape},
+		{pickup.Change{Collection: "c", ID: "1"}, pickup.ErrShape},
+		{pickup.Change{Collection: "a", ID: "1", Value: []byte("{")}, pickup.ErrInvalid},
+		{pickup.Change{Collection: "a", ID: "1", Value: []byte("{} // x")}, pickup.ErrInvalid},
+		{pickup.Change{Collection: "a", ID: "1", Value: []byte(`{"a":1,"a":2}`)}, pickup.ErrInvalid},
+		{pickup.Change{Collection: "a", ID: "1", Value: []byte("")}, pickup.ErrInvalid},
+		{pickup.Change{Collection: "b", Value: []byte("\"\xff\"")}, pickup.ErrInvalid},
+		{pickup.Change{Collection: "\xff", Value: []byte("1")}, pickup.ErrInvalid},
+	} {
+		good := pickup.Change{Collection: "a", ID: "2", Value: []byte(`{"id":2}`)}
+		if next, err := d.apply([]pickup.Change{good, test.c}); next != nil || !errors.Is(err, test.want) {
+			t.Errorf("%+v: %v, want %v", test.c, err, test.want)
+		}
+	}
+	for _, c := range []pickup.Change{
+		{Collection: "a", ID: "7"}, {Collection: "x"}, {Collection: "c", Value: []byte(" 1 ")},
+		{Collection: "b", Value: []byte("{ }")}, {Collection: "a", ID: "1", Value: []byte("{\"id\":1}")},
+	} {
+		if next, err := d.apply([]pickup.Change{c}); next != d || err != nil {
+			t.Errorf("%+v: %v, and the document is another", c, err)
+		}
+	}
+	if string(d.bytes()) != `{"a": [{"id": 1}], "b": {}, "c": 1}` {
+		t.Errorf("the document was changed: %s", d.bytes())
+	}
+}

@@ -1,0 +1,116 @@
+package filestore
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"pickup"
+)
+
+// Documents that were read stay as they are, whatever is made of them, also
+// while others read them.
+func TestDocumentsShareAndStay(t *testing.T) {
+	d, err := parseDocument("db.json", bigFile(3_000, 100, "// half\n"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	m := modelOf(d.contents())
+	var docs []*document
+	var texts [][]byte
+	var readers sync.WaitGroup
+	for range 60 {
+		docs, texts = append(docs, d), append(texts, d.bytes())
+		old, text := d, d.bytes()
+		readers.Go(func() {
+			said := modelOf(old.contents())
+			if !bytes.Equal(old.bytes(), text) || said.diff(modelOf(old.contents()), true) != "" {
+				t.Error("a document changed while it was read")
+			}
+		})
+		c := randomChange(r, m)
+		if d, err = d.apply([]pickup.Change{c}); err != nil {
+			t.Fatal(err)
+		}
+		m.apply(c)
+	}
+	readers.Wait()
+	for i := range docs {
+		if !bytes.Equal(docs[i].bytes(), texts[i]) {
+			t.Errorf("document %d of %d changed", i, len(docs))
+		}
+	}
+}
+
+// What is handed out cannot be written through: it has no room behind it.
+func TestContentsAreClipped(t *testing.T) {
+	const text = `{"a": [{"id": 1}, {"id": 2}], "b": {"x": 1}}`
+	d, err := parseDocument("db.json", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range d.contents() {
+		_ = append(c.Value, "garbage"...)
+		for _, e := range c.Elements {
+			_ = append(e.Value, "garbage"...)
+		}
+	}
+	if got := string(d.bytes()); got != text {
+		t.Error(got)
+	}
+}
+
+// sink counts what is written, and fails when it has had enough.
+type sink struct {
+	n, bytes, most int
+}
+
+var errEnough = errors.New("enough")
+
+func (c *sink) Write(b []byte) (int, error) {
+	c.n++
+	if c.most > 0 && c.bytes+len(b) > c.most {
+		k := c.most - c.bytes
+		c.bytes = c.most
+		return k, errEnough
+	}
+	c.bytes += len(b)
+	return len(b), nil
+}
+
+func TestWriteTo(t *testing.T) {
+	d, err := parseDocument("db.json", bigFile(20_000, 200, ""), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ changes, writes int }{{0, 1}, {1, 3}, {200, 200}, {20_000, 200}} {
+		var changes []pickup.Change
+		for i := range test.changes {
+			id := fmt.Sprint(i * (20_000 / test.changes))
+			changes = append(changes, pickup.Change{Collection: "schedules", ID: id, Value: []byte(`{"id":"` + id + `"}`)})
+		}
+		next, err := d.apply(changes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var c sink
+		n, err := next.writeTo(&c)
+		if err != nil || n != next.size() || int64(c.bytes) != n || c.n > test.writes {
+			t.Errorf("%d changes: %d of %d bytes in %d writes, want %d: %v", test.changes, n, next.size(), c.n, test.writes, err)
+		}
+		for _, most := range []int{1, 1000, 100_000, int(next.size()) - 1} {
+			c := sink{most: most}
+			if n, err := next.writeTo(&c); n != int64(most) || !errors.Is(err, errEnough) {
+				t.Errorf("a writer that takes %d: %d, %v", most, n, err)
+			}
+		}
+	}
+	if n, err := d.writeTo(io.Discard); n != d.size() || err != nil {
+		t.Error(n, err)
+	}
+}

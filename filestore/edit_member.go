@@ -1,0 +1,107 @@
+package filestore
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup"
+)
+
+// removeMember removes the member at i.
+func (e *edit) removeMember(i int) {
+	m := e.members[i]
+	e.wrote(0, len(m.gap)+len(m.label)+len(m.text()))
+	e.members = slices.Delete(e.members, i, i+1)
+	if i < len(e.members) {
+		next := e.ownMember(i)
+		e.put(&next.gap, joinGaps(m.gap, next.gap, i == 0, false))
+		return
+	}
+	e.put(&e.tail, joinGaps(m.gap, e.tail, i == 0, true))
+}
+
+// replaceMember makes the member at i say v.
+func (e *edit) replaceMember(i int, v jsontext.Value) error {
+	m := e.members[i]
+	old := m.text()
+	text := e.styleIn(m).merge(old, v, e.looksOf(m, bytes.Trim(v, white)[0]))
+	if sameBytes(text, old) && !m.unaddressed() {
+		return nil // else its elements are counted anew, as the engine does
+	}
+	m = e.ownMember(i)
+	e.wrote(len(text), len(old))
+	return m.parse(text, e.idMember)
+}
+
+// addMember puts a member behind the others.
+func (e *edit) addMember(name string, v jsontext.Value) error {
+	label, err := jsontext.AppendQuote(nil, name)
+	if err != nil {
+		return fmt.Errorf("the name %q: %w", name, pickup.ErrInvalid)
+	}
+	mark := []byte(e.style.colon)
+	if k := len(e.members); k > 0 {
+		mark = colon(e.members[k-1].label)
+	}
+	top := &list{open: '{', tail: e.tail}
+	for _, m := range e.members {
+		top.items = append(top.items, item{gap: m.gap})
+	}
+	m := &member{name: name, label: append(label, mark...)}
+	m.gap = top.push(item{}, e.style, nil).gap
+	text := e.styleIn(m).lay(v, e.looksOf(m, bytes.Trim(v, white)[0]))
+	if err := m.parse(text, e.idMember); err != nil {
+		return err
+	}
+	e.wrote(len(m.gap)+len(m.label)+len(text), 0)
+	e.put(&e.tail, top.tail)
+	e.members = append(e.members, m)
+	e.fresh[m] = true
+	return nil
+}
+
+// looksOf returns the looks of a top-level value that opens with the byte
+// given: the other members of the kind, and of arrays only the end. Last comes
+// an object with a record in it: it tells how objects inside of a singular
+// resource look where no other does.
+func (d *document) looksOf(m *member, open byte) looks {
+	return func() (values [][]byte) {
+		for _, o := range slices.Backward(d.members) {
+			switch {
+			case o.name == m.name || len(values) == maxLooks:
+			case o.array == nil && o.value[0] == open:
+				values = append(values, o.value)
+			case o.array != nil && open == '[' && o.array.elems.Len() > 0:
+				values = append(values, o.array.sample())
+			}
+		}
+		if a := d.sibling(m, 1); a != nil && open == '{' {
+			_, e, _ := a.elems.Max()
+			values = append(values, concat([]byte(`{"":`), e.value(), []byte("}")))
+		}
+		return values
+	}
+}
+
+// sample returns a short array that is laid out like a.
+func (a *array) sample() []byte {
+	const most = 4
+	_, first, _ := a.elems.Min()
+	var last []element
+	a.elems.Reverse(func(_ int, e element) bool {
+		last = append(last, e)
+		return len(last) < most
+	})
+	b := concat(a.head, first.before())
+	for i, e := range slices.Backward(last) {
+		if i == len(last)-1 {
+			b = append(b, e.value()...)
+		} else {
+			b = append(b, e.text...)
+		}
+	}
+	return append(append(b, a.tail...), a.foot...)
+}

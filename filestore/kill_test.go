@@ -1,0 +1,356 @@
+package filestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"pickup"
+)
+
+// errDead is what calls return that a killed process does not make any more.
+var errDead = errors.New("killed")
+
+// A mortal is a server process that can be killed before any of its calls. A
+// write that it dies in is done in part.
+type mortal struct {
+	*tap
+	calls  int // made so far
+	dieAt  int // the call before which it is killed; -1: never
+	dead   bool
+	before func(call int) // what others do before each call; nil: nothing
+	waited time.Duration
+}
+
+// run lets the process work with options like o until it is done or dead.
+func (m *mortal) run(o Options, path string, work func(s *Store)) error {
+	m.tap = newTap(quick(o.sys), func(op, file string) error {
+		if m.dead {
+			return errDead
+		}
+		if m.before != nil {
+			m.before(m.calls)
+		}
+		if m.calls++; m.calls-1 == m.dieAt {
+			m.dead = true
+			if op == "write" {
+				return errCut{errDead}
+			}
+			return errDead
+		}
+		return nil
+	})
+	o.sys = m.tap.calls
+	o.now = func() time.Time { return time.Now().Add(m.waited) }
+	o.nap = func(d time.Duration) {
+		m.waited += d
+		if m.before != nil && !m.dead {
+			m.before(-1)
+		}
+	}
+	s, err := Open(context.Background(), path, o)
+	if err == nil {
+		work(s)
+	}
+	m.die()
+	return err
+}
+
+// TestKill kills the server before each of its calls, and the recovery before
+// each of its own. What was acknowledged is there, and what is there is a
+// document as some commit left it.
+func TestKill(t *testing.T) {
+	for _, w := range ways {
+		t.Run(w.name, func(t *testing.T) {
+			commits, every := 1, 5
+			if long() {
+				commits, every = 4, 1
+			}
+			kills, again := 0, 0
+			for at := 0; ; at++ {
+				path := home(t, longSample)
+				o := w.options(t.TempDir())
+				texts, acked := []string{longSample}, 0
+				m := mortal{dieAt: at}
+				err := m.run(o, path, func(s *Store) { texts, acked = commitMany(s, path, commits) })
+				if err != nil && !m.dead {
+					t.Fatal(err)
+				}
+				if !m.dead {
+					break
+				}
+				kills++
+				for step := at % every; ; step += every {
+					r := mortal{dieAt: step}
+					if err := r.run(o, path, func(s *Store) { s.Close() }); err != nil && !r.dead {
+						t.Fatalf("killed at call %d, recovery at %d: %v", at, step, err)
+					}
+					if !r.dead {
+						break
+					}
+					again++
+				}
+				got, err := recovered(w, filepath.Dir(path), o.JournalDir)
+				if err != nil {
+					t.Fatalf("killed at call %d: %v", at, err)
+				}
+				if !oneOf(got, texts[acked:]) {
+					t.Fatalf("killed at call %d: after %d acknowledged commits the file holds %q", at, acked, got)
+				}
+				os.RemoveAll(filepath.Dir(path))
+			}
+			t.Logf("%d kills, %d kills of the recovery: nothing lost, nothing torn", kills, again)
+		})
+	}
+}
+
+// commitMany makes commits until one fails. It returns what the file holds
+// after each, the one that failed included, and how many were acknowledged.
+func commitMany(s *Store, path string, commits int) (texts []string, acked int) {
+	texts = []string{string(s.doc.bytes())}
+	rev := s.rev
+	for i := range commits {
+		change := set("2", strings.Repeat(fmt.Sprint("change ", i, " "), 1+(i*7)%11))
+		next, err := s.doc.apply([]pickup.Change{change})
+		if err != nil {
+			panic(err)
+		}
+		texts = append(texts, string(next.bytes()))
+		if rev, err = s.Commit(context.Background(), rev, []pickup.Change{change}); err != nil {
+			return texts, acked
+		}
+		acked++
+	}
+	s.Close()
+	return texts, acked
+}
+
+func oneOf(s string, all []string) bool {
+	for _, a := range all {
+		if a == s {
+			return true
+		}
+	}
+	return false
+}
+
+// An editor saves the file in two steps, between which others may come.
+type editor struct {
+	name string
+	// begin starts to save text at path and returns what ends it. It fails
+	// with EAGAIN while a lease keeps it out.
+	begin func(path, text string) (end func(), err error)
+}
+
+// openNow opens without waiting for a lease to end, as an editor would do.
+func openNow(path string, flag int) (*os.File, error) {
+	fd, err := syscall.Open(path, flag|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+func readNow(path string) (string, error) {
+	f, err := openNow(path, os.O_RDONLY)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(f)
+	return string(b), err
+}
+
+var editors = []editor{
+	{"a new file, renamed", func(path, text string) (func(), error) {
+		return func() {}, errors.Join(os.WriteFile(path+"~", []byte(text), 0o644), os.Rename(path+"~", path))
+	}},
+	{"the old file moved aside, a new one written", func(path, text string) (func(), error) {
+		if err := os.Rename(path, path+"~"); err != nil {
+			return nil, err
+		}
+		return func() {
+			os.WriteFile(path, []byte(text), 0o644)
+			os.Remove(path + "~")
+		}, nil
+	}},
+	{"cut off, then written", func(path, text string) (func(), error) {
+		f, err := openNow(path, os.O_WRONLY|os.O_TRUNC)
+		return func() { f.WriteString(text); f.Close() }, err
+	}},
+	{"opened, then written over and cut", func(path, text string) (func(), error) {
+		f, err := openNow(path, os.O_WRONLY)
+		return func() {
+			f.WriteString(text)
+			f.Truncate(int64(len(text)))
+			f.Close()
+		}, err
+	}},
+	{"half, then the rest", func(path, text string) (func(), error) {
+		f, err := openNow(path, os.O_WRONLY|os.O_TRUNC)
+		if err != nil {
+			return nil, err
+		}
+		f.WriteString(text[:len(text)/2])
+		return func() { f.WriteString(text[len(text)/2:]); f.Close() }, nil
+	}},
+}
+
+// TestEditAndKill lets an editor begin to save before each call of a commit,
+// end after a few more, and kills the server at some call between and after.
+// Neither the edit nor what was acknowledged is lost.
+func TestEditAndKill(t *testing.T) {
+	for _, w := range ways {
+		t.Run(w.name, func(t *testing.T) {
+			var sum counts
+			for i, e := range editors {
+				if i < 2 && (w.name == "journal" || w.name == "self") {
+					continue // a mount point cannot be renamed
+				}
+				n := editsAndKills(t, w, e, w.name == "link" && i < 2)
+				sum.total, sum.kept, sum.lost = sum.total+n.total, sum.kept+n.kept, sum.lost+n.lost
+			}
+			t.Logf("%d pairs of an edit and a kill: %d lost, %d edits kept beside the file", sum.total, sum.lost, sum.kept)
+		})
+	}
+}
+
+type counts struct{ total, kept, lost, gaps int }
+
+// editsAndKills tries the pairs for one editor. gap says that there is a moment
+// between the last look at the file and the rename, in which an editor that
+// renames can lose its edit, or save an old text over the new one. What is lost
+// is counted, and must be so before that one call only.
+func editsAndKills(t *testing.T, w way, e editor, gap bool) (n counts) {
+	strideEdit, strideKill := 9, 23
+	if long() {
+		strideEdit, strideKill = 1, 2
+	}
+	for from := 0; ; from += strideEdit {
+		reached, lost := false, false
+		for _, last := range []int{1, 4, 15} { // calls that the save takes
+			for dieAt := from; ; dieAt += strideKill {
+				r := editAndKill(t, w, e, from, last, dieAt)
+				n.total++
+				n.kept += r.kept
+				if gap && (r.problem == editLost || r.problem == ackLost) {
+					lost = true
+					n.lost++
+				} else if r.problem != "" {
+					t.Fatalf("%s: from call %d, for %d calls, killed at %d: %s\n%s", e.name, from, last, dieAt, r.problem, r.details)
+				}
+				reached = reached || r.edited
+				if !r.killed {
+					break
+				}
+			}
+		}
+		if lost {
+			n.gaps++
+		}
+		if n.gaps > 1 {
+			t.Fatalf("%s: more is lost than in the moment before the rename", e.name)
+		}
+		if !reached {
+			return n
+		}
+	}
+}
+
+const (
+	editLost = "the edit is lost"
+	ackLost  = "the acknowledged change is lost"
+)
+
+type outcome struct {
+	killed, edited bool
+	kept           int // copies beside the file
+	problem        string
+	details        string
+}
+
+func editAndKill(t *testing.T, w way, e editor, from, last, dieAt int) (r outcome) {
+	path := home(t, sample)
+	defer os.RemoveAll(filepath.Dir(path))
+	o := w.options(t.TempDir())
+	var end func()
+	ended, acked, naps, begun, base := false, false, 0, 0, 0
+	finish := func() {
+		if end != nil && !ended {
+			ended = true
+			end()
+		}
+	}
+	m := mortal{dieAt: -1}
+	m.before = func(call int) {
+		if call < 0 {
+			naps++
+			if naps > 5 {
+				finish()
+			}
+			return
+		}
+		if call -= base; base == 0 || call < from {
+			return
+		}
+		if end == nil {
+			now, err := readNow(path)
+			if err != nil || !strings.Contains(now, "Vet visit") {
+				return // nothing to edit at this moment
+			}
+			begun = call
+			if end, err = e.begin(path, strings.Replace(now, "Vet visit", "Edited", 1)); err != nil {
+				end = nil // kept out: at the next call
+			}
+		} else if call >= begun+last {
+			finish()
+		}
+	}
+	err := m.run(o, path, func(s *Store) {
+		base = m.calls
+		m.dieAt = base + dieAt
+		acked = commit(s, set("2", "Ballet")) == nil
+		if !m.dead {
+			finish()
+			s.Close()
+		}
+	})
+	if err != nil {
+		return outcome{problem: err.Error()}
+	}
+	finish()
+	r.killed, r.edited = m.dead, end != nil
+	again := mortal{dieAt: -1}
+	var log strings.Builder
+	if err := again.run(o, path, func(s *Store) {
+		log.WriteString(strings.Join(s.Notices(), "\n"))
+		s.Close()
+	}); err != nil {
+		r.problem = err.Error()
+		return r
+	}
+	now := text(t, path)
+	copies, _ := filepath.Glob(path + ".conflict-*")
+	r.kept = len(copies)
+	all := now
+	for _, c := range copies {
+		all += text(t, c)
+	}
+	switch left := dots(path); {
+	case r.edited && !strings.Contains(all, "Edited"):
+		r.problem = editLost
+	case acked && !strings.Contains(now, "Ballet"):
+		r.problem = ackLost
+	case len(left) > 0:
+		r.problem = fmt.Sprint("left: ", left)
+	}
+	r.details = fmt.Sprintf("file: %s\ncopies: %v\nnotices: %s", now, copies, log.String())
+	return r
+}

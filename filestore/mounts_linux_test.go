@@ -1,0 +1,448 @@
+package filestore
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"pickup"
+)
+
+// TestMounts runs the tests below in a process that may mount what it likes
+// without anybody seeing it: in a mount namespace of its own and, where we are
+// not root, as the root of a user namespace.
+func TestMounts(t *testing.T) {
+	if os.Getenv("PICKUP_TEST_MOUNTS") == "" {
+		attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+		if os.Geteuid() != 0 {
+			attr.Cloneflags |= syscall.CLONE_NEWUSER
+			attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+			attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+		}
+		if out, err := again(t, attr, "PICKUP_TEST_MOUNTS=1"); errors.Is(err, syscall.EPERM) && !long() {
+			t.Skip("this system lets us mount nothing, not even for ourselves:", err)
+		} else if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		} else {
+			t.Logf("%s", out)
+		}
+		return
+	}
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("full tmpfs", testFullDisk)
+	t.Run("single file", testSingleFile)
+	t.Run("single file, found out late", testBusy)
+	t.Run("replaced on the host", testReplacedOnHost)
+	t.Run("two mounts of one file", testTwoMounts)
+	t.Run("read-only mount", testReadOnlyMount)
+	t.Run("overlay", testOverlay)
+	t.Run("file size limit", testFileSizeLimit)
+}
+
+// again runs the test that calls it in another process.
+func again(t *testing.T, attr *syscall.SysProcAttr, env ...string) ([]byte, error) {
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), env...)
+	cmd.SysProcAttr = attr
+	return cmd.CombinedOutput()
+}
+
+func mount(t *testing.T, source, target, kind string, flags uintptr, data string) {
+	t.Helper()
+	if err := unix.Mount(source, target, kind, flags, data); err != nil {
+		t.Fatalf("mounting %s at %s: %v", source, target, err)
+	}
+	t.Cleanup(func() { unix.Unmount(target, unix.MNT_DETACH) })
+}
+
+// bound makes host/db.json appear as data/db.json, as docker run -v does.
+func bound(t *testing.T, text string) (host, path string) {
+	host = home(t, text)
+	path = home(t, "")
+	mount(t, host, path, "", unix.MS_BIND, "")
+	return host, path
+}
+
+func testFullDisk(t *testing.T) {
+	for _, place := range []bool{false, true} {
+		dir := t.TempDir()
+		mount(t, "none", dir, "tmpfs", 0, "size=64k")
+		path := filepath.Join(dir, "db.json")
+		put(t, path, sample)
+		o := Options{sys: realCalls()}
+		o.sys.isMount = func(string) bool { return place }
+		s := start(t, path, o)
+		before := sample
+		err := error(nil)
+		for size := 4_000; err == nil; size += 4_000 {
+			if err = commit(s, set("2", strings.Repeat("x", size))); err == nil {
+				before = text(t, path)
+			}
+		}
+		if !errors.Is(err, pickup.ErrFull) || !strings.Contains(err.Error(), "no space") {
+			t.Error(err)
+		}
+		if got := text(t, path); got != before || got != string(s.doc.bytes()) {
+			t.Errorf("the file changed: %d bytes, %d before", len(got), len(before))
+		}
+		if err := commit(s, set("2", "small")); err != nil {
+			t.Error("the next write:", err)
+		}
+	}
+}
+
+func testSingleFile(t *testing.T) {
+	for _, journal := range []string{"", t.TempDir()} {
+		host, path := bound(t, sample)
+		os.Chmod(host, 0o640)
+		s := start(t, path, Options{JournalDir: journal})
+		if s.mode != inPlace || len(s.Notices()) != 1 || !strings.Contains(s.Notices()[0], "mount point") {
+			t.Fatal(s.mode, s.Notices())
+		}
+		steps := follow(t, s)
+		for i := range 30 {
+			title := strings.Repeat(fmt.Sprint("n", i), 1+i*37%200)
+			if err := commit(s, set("2", title)); err != nil {
+				t.Fatal(err)
+			}
+			if got := text(t, host); !strings.Contains(got, `"`+title+`"`) || got != string(s.doc.bytes()) {
+				t.Fatalf("the host sees %q", got)
+			}
+		}
+		put(t, host, edited("Dentist"))
+		seen(t, steps, "Dentist", 2*time.Second)
+		if err := commit(s, set("2", "Ballet")); err != nil {
+			t.Fatal(err)
+		}
+		if got := text(t, host); got != strings.Replace(edited("Dentist"), "School run", "Ballet", 1) {
+			t.Error(got)
+		}
+		if info, _ := os.Stat(host); info.Mode() != 0o640 {
+			t.Error(info.Mode())
+		}
+		if left, _ := os.ReadDir(filepath.Dir(host)); len(left) != 1 {
+			t.Error("left on the host:", left)
+		}
+	}
+}
+
+// testBusy has a kernel that does not tell mount points: the exchange fails.
+func testBusy(t *testing.T) {
+	for _, sys := range []calls{realCalls(), withoutExchange()} {
+		host, path := bound(t, sample)
+		sys.isMount = func(string) bool { return false }
+		s := start(t, path, Options{sys: sys})
+		if err := commit(s, set("2", "Ballet")); err != nil {
+			t.Fatal(err)
+		}
+		if s.mode != inPlace || !strings.Contains(text(t, host), "Ballet") {
+			t.Error(s.mode, text(t, host))
+		}
+	}
+}
+
+func testReplacedOnHost(t *testing.T) {
+	host, path := bound(t, sample)
+	s := start(t, path, Options{})
+	steps := follow(t, s)
+	swapIn(t, host, edited("Dentist"))
+	err := commit(s, set("2", "Ballet"))
+	if !errors.Is(err, pickup.ErrReadOnly) || !strings.Contains(err.Error(), "mount its folder") {
+		t.Error(err)
+	}
+	if got := next(t, steps, 3*time.Second); got.err == nil || !strings.Contains(got.err.Error(), "mount its folder") {
+		t.Errorf("%+v", got)
+	}
+	if got := text(t, host); got != edited("Dentist") {
+		t.Error("the host's file:", got)
+	}
+	if got := titles(load(t, s)); got != "Vet visit, School run" {
+		t.Error("reads go on:", got)
+	}
+}
+
+func testTwoMounts(t *testing.T) {
+	host, path := bound(t, sample)
+	other := home(t, "")
+	mount(t, host, other, "", unix.MS_BIND, "")
+	for _, p := range []string{path, host} {
+		first := start(t, p, Options{})
+		if s, err := Open(t.Context(), other, Options{}); !errors.Is(err, pickup.ErrInUse) {
+			t.Errorf("a second server on the file that %s is: %v, %v", p, s, err)
+		}
+		if err := commit(first, set("2", "Ballet")); err != nil {
+			t.Error(err)
+		}
+		first.Close()
+	}
+}
+
+func testReadOnlyMount(t *testing.T) {
+	dir, mounted := filepath.Dir(home(t, sample)), t.TempDir()
+	mount(t, dir, mounted, "", unix.MS_BIND, "")
+	mount(t, "", mounted, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, "")
+	path := filepath.Join(mounted, "db.json")
+	s := start(t, path, Options{})
+	if n := s.Notices(); len(n) != 1 || !strings.Contains(n[0], "read-only file system") {
+		t.Error(n)
+	}
+	if err := commit(s, set("2", "Ballet")); !errors.Is(err, pickup.ErrReadOnly) {
+		t.Error(err)
+	}
+	steps := follow(t, s)
+	put(t, filepath.Join(dir, "db.json"), edited("Dentist"))
+	seen(t, steps, "Dentist", 2*time.Second)
+	if _, err := Open(t.Context(), filepath.Join(mounted, "none.json"), Options{}); err != nil {
+		t.Error("a missing file in a folder that takes none:", err)
+	}
+	if err := os.Remove(path); !errors.Is(err, syscall.EROFS) {
+		t.Fatal("this test mounts nothing read-only:", err)
+	}
+}
+
+func testOverlay(t *testing.T) {
+	layers := t.TempDir()
+	mount(t, "none", layers, "tmpfs", 0, "")
+	for _, d := range []string{"lower", "upper", "work", "all"} {
+		os.Mkdir(filepath.Join(layers, d), 0o755)
+	}
+	put(t, filepath.Join(layers, "lower", "db.json"), sample)
+	all := filepath.Join(layers, "all")
+	mount(t, "overlay", all, "overlay", 0, fmt.Sprintf("lowerdir=%[1]s/lower,upperdir=%[1]s/upper,workdir=%[1]s/work", layers))
+	path := filepath.Join(all, "db.json")
+	s := start(t, path, Options{})
+	steps := follow(t, s)
+	if err := commit(s, set("2", "Ballet")); err != nil {
+		t.Fatal(err)
+	}
+	if got := text(t, filepath.Join(layers, "lower", "db.json")); got != sample {
+		t.Error("the layer below was written:", got)
+	}
+	swapIn(t, path, edited("Dentist"))
+	seen(t, steps, "Dentist", 2*time.Second)
+	put(t, path, edited("Optician"))
+	seen(t, steps, "Optician", 2*time.Second)
+	if err := commit(s, set("2", "Ballet")); err != nil {
+		t.Fatal(err)
+	}
+	if got := text(t, path); got != strings.Replace(edited("Optician"), "School run", "Ballet", 1) {
+		t.Error(s.mode, got)
+	}
+}
+
+func testFileSizeLimit(t *testing.T) {
+	var old syscall.Rlimit
+	syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old)
+	defer syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old)
+	path := home(t, sample)
+	s := start(t, path, Options{})
+	syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 8000, Max: old.Max})
+	if err := commit(s, set("2", strings.Repeat("x", 20_000))); !errors.Is(err, pickup.ErrFull) {
+		t.Error(err)
+	}
+	if got := text(t, path); got != sample {
+		t.Error(got)
+	}
+	if err := commit(s, set("2", "small")); err != nil {
+		t.Error("the next write:", err)
+	}
+}
+
+// TestPermissions runs as somebody who is not root.
+func TestPermissions(t *testing.T) {
+	if os.Geteuid() == 0 {
+		dir, err := os.MkdirTemp("", "pickup")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		os.Chmod(dir, 0o755)
+		put(t, filepath.Join(dir, "db.json"), sample) // root's
+		os.Mkdir(filepath.Join(dir, "tmp"), 0o755)
+		os.Chown(filepath.Join(dir, "tmp"), 65534, 65534)
+		program := filepath.Join(dir, "test")
+		if b, err := os.ReadFile(os.Args[0]); err != nil || os.WriteFile(program, b, 0o755) != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(program, "-test.run=^TestPermissions$", "-test.v")
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(dir, "tmp"), "PICKUP_TEST_ROOTS="+filepath.Join(dir, "db.json"))
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		t.Logf("%s", out)
+		return
+	}
+
+	t.Run("a file of root's", func(t *testing.T) {
+		path := os.Getenv("PICKUP_TEST_ROOTS")
+		if path == "" {
+			path = "/etc/passwd" // root's and no database, which is found out later
+			if _, err := Open(t.Context(), path, Options{}); !errors.Is(err, pickup.ErrBroken) {
+				t.Error(err)
+			}
+			return
+		}
+		s := start(t, path, Options{})
+		err := commit(s, set("2", "Ballet"))
+		if !errors.Is(err, pickup.ErrReadOnly) || !strings.Contains(err.Error(), "--user 0:0") {
+			t.Error(err)
+		}
+		if n := s.Notices(); len(n) != 1 || !strings.Contains(n[0], "--user 0:0") {
+			t.Error(n)
+		}
+		if got := titles(load(t, s)); got != "Vet visit, School run" {
+			t.Error(got)
+		}
+	})
+	t.Run("a folder that takes no files", func(t *testing.T) {
+		path := home(t, sample)
+		os.Chmod(filepath.Dir(path), 0o555)
+		defer os.Chmod(filepath.Dir(path), 0o755)
+		s := start(t, path, Options{})
+		if err := commit(s, set("2", "Ballet")); err != nil || s.mode != inPlace {
+			t.Error(s.mode, err)
+		}
+		if got := text(t, path); !strings.Contains(got, "Ballet") {
+			t.Error(got)
+		}
+	})
+	t.Run("a folder that stops taking files", func(t *testing.T) {
+		path := home(t, sample)
+		s, err := Open(t.Context(), path, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		os.Chmod(filepath.Dir(path), 0o555)
+		if err := commit(s, set("2", "Ballet")); err != nil {
+			t.Error(err)
+		}
+		os.Chmod(filepath.Dir(path), 0o755)
+		if err := commit(s, set("2", "Swimming")); err != nil {
+			t.Error(err)
+		}
+		if got := titles(load(t, s)); got != "Vet visit, Swimming" || !strings.Contains(text(t, path), "Swimming") {
+			t.Error(got)
+		}
+	})
+	t.Run("a file that may not be read", func(t *testing.T) {
+		path := home(t, sample)
+		os.Chmod(path, 0)
+		if _, err := Open(t.Context(), path, Options{}); !errors.Is(err, os.ErrPermission) {
+			t.Error(err)
+		}
+		if left := dots(path); len(left) > 0 {
+			t.Error(left)
+		}
+	})
+}
+
+// TestAttributesSurvive replaces a file that has all that a file can have.
+func TestAttributesSurvive(t *testing.T) {
+	path := home(t, sample)
+	tags := map[string]string{"user.comment": "the family's", "user.empty": ""}
+	for name, value := range tags {
+		if err := unix.Setxattr(path, name, []byte(value), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	uid, gid := os.Getuid(), os.Getgid()
+	if uid == 0 {
+		uid, gid = 1234, 4321
+		os.Chown(path, uid, gid)
+	}
+	os.Chmod(path, 0o751)
+	s := start(t, path, Options{})
+	if err := commit(s, set("2", "Ballet")); err != nil {
+		t.Fatal(err)
+	}
+	if s.mode != byExchange {
+		t.Fatal(s.mode)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u, g, _ := owner(info); u != uid || g != gid {
+		t.Error("owner:", u, g)
+	}
+	if info.Mode() != 0o751 {
+		t.Error("mode:", info.Mode())
+	}
+	for name, value := range tags {
+		b := make([]byte, 100)
+		if n, err := unix.Getxattr(path, name, b); err != nil || string(b[:n]) != value {
+			t.Errorf("%s: %q, %v", name, b[:max(n, 0)], err)
+		}
+	}
+}
+
+func TestHardLinkIsNoticed(t *testing.T) {
+	path := home(t, sample)
+	other := filepath.Join(filepath.Dir(path), "other.json")
+	if err := os.Link(path, other); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, path, Options{})
+	if !slices.ContainsFunc(s.Notices(), func(n string) bool { return strings.Contains(n, "2 names") }) {
+		t.Error(s.Notices())
+	}
+	if err := commit(s, set("2", "Ballet")); err != nil {
+		t.Fatal(err)
+	}
+	if text(t, other) != sample || !strings.Contains(text(t, path), "Ballet") {
+		t.Error(text(t, other), text(t, path))
+	}
+}
+
+// TestLockEndsWithItsHolder opens the file while another process, which is
+// killed then, has it.
+func TestLockEndsWithItsHolder(t *testing.T) {
+	if path := os.Getenv("PICKUP_TEST_HOLD"); path != "" {
+		if _, err := Open(t.Context(), path, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		os.Stdout.WriteString("\nholding\n")
+		select {}
+	}
+	path := home(t, sample)
+	cmd := exec.Command(os.Args[0], "-test.run=^TestLockEndsWithItsHolder$")
+	cmd.Env = append(os.Environ(), "PICKUP_TEST_HOLD="+path)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 100)
+	for !strings.Contains(string(b), "holding") {
+		if _, err := out.Read(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = Open(t.Context(), path, Options{})
+	if host, _ := os.Hostname(); !errors.Is(err, pickup.ErrInUse) ||
+		!strings.Contains(err.Error(), fmt.Sprintf("process %d on %s", cmd.Process.Pid, host)) {
+		t.Error(err)
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	if err := commit(start(t, path, Options{}), set("2", "Ballet")); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,403 @@
+package filestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pickup"
+)
+
+// A disk is what a power cut can be tried on: it records the calls that a
+// store makes, and tells what a real disk may hold if the power fails between
+// two of them.
+//
+// What is written into a file reaches the disk at the next sync of that file;
+// before, any piece of it may have, in any order, and the file may have its new
+// length with zeros in it. What happens to the names in a folder reaches the
+// disk in order, at the latest with the folder's sync.
+type disk struct {
+	events []event
+	inodes map[string]int   // by path, as the kernel sees them now
+	open   map[*os.File]int // the same by descriptor
+	count  int
+}
+
+// An event is something that a disk has to remember.
+type event struct {
+	kind  string // write, truncate, sync; name, syncDir; ack
+	inode int
+	off   int64
+	data  []byte
+	size  int64
+	dir   string
+	names map[string]int // what the folder holds from here on
+}
+
+// record returns calls that do what sys does and are remembered.
+func (d *disk) record(sys calls) calls {
+	d.open = make(map[*os.File]int)
+	names := func(dir string) {
+		now := make(map[string]int)
+		for p, inode := range d.inodes {
+			if filepath.Dir(p) == dir {
+				now[filepath.Base(p)] = inode
+			}
+		}
+		d.events = append(d.events, event{kind: "name", dir: dir, names: now})
+	}
+	move := func(call func(a, b string) error, change func(a, b string)) func(a, b string) error {
+		return func(a, b string) error {
+			err := call(a, b)
+			if err == nil {
+				change(a, b)
+				names(filepath.Dir(b))
+			}
+			return err
+		}
+	}
+	r := sys
+	r.open = func(p string, flag int, perm os.FileMode) (*os.File, error) {
+		f, err := sys.open(p, flag, perm)
+		if err != nil {
+			return nil, err
+		}
+		if _, known := d.inodes[p]; !known {
+			d.count++
+			d.inodes[p] = d.count
+			names(filepath.Dir(p))
+		}
+		d.open[f] = d.inodes[p]
+		if flag&os.O_TRUNC != 0 {
+			d.events = append(d.events, event{kind: "truncate", inode: d.open[f]})
+		}
+		return f, nil
+	}
+	r.writeAt = func(f *os.File, b []byte, off int64) (int, error) {
+		d.events = append(d.events, event{kind: "write", inode: d.open[f], off: off, data: slices.Clone(b)})
+		return sys.writeAt(f, b, off)
+	}
+	r.truncate = func(f *os.File, size int64) error {
+		d.events = append(d.events, event{kind: "truncate", inode: d.open[f], size: size})
+		return sys.truncate(f, size)
+	}
+	r.sync = func(f *os.File) error {
+		d.events = append(d.events, event{kind: "sync", inode: d.open[f]})
+		return nil
+	}
+	r.syncDir = func(dir string) error {
+		d.events = append(d.events, event{kind: "syncDir", dir: dir})
+		return nil
+	}
+	r.rename = move(sys.rename, func(a, b string) { d.inodes[b] = d.inodes[a]; delete(d.inodes, a) })
+	r.renameNew = move(sys.renameNew, func(a, b string) { d.inodes[b] = d.inodes[a]; delete(d.inodes, a) })
+	r.exchange = move(sys.exchange, func(a, b string) { d.inodes[a], d.inodes[b] = d.inodes[b], d.inodes[a] })
+	r.link = move(sys.link, func(a, b string) { d.inodes[b] = d.inodes[a] })
+	r.remove = func(p string) error {
+		err := sys.remove(p)
+		if err == nil {
+			delete(d.inodes, p)
+			names(filepath.Dir(p))
+		}
+		return err
+	}
+	return r
+}
+
+// holds puts a file on the disk that has been there for long.
+func (d *disk) holds(path, text string) {
+	d.count++
+	d.inodes = map[string]int{path: d.count}
+	d.events = []event{
+		{kind: "write", inode: d.count, data: []byte(text)},
+		{kind: "sync", inode: d.count},
+		{kind: "name", dir: filepath.Dir(path), names: map[string]int{filepath.Base(path): d.count}},
+		{kind: "syncDir", dir: filepath.Dir(path)},
+	}
+}
+
+// An afterlife is what a disk holds after a power cut.
+type afterlife struct {
+	files map[int][]byte
+	names map[string]map[string]int // by folder
+}
+
+// cut returns a state that the disk may be in if the power fails before
+// events[at]. how chooses among them: 0 none of what was not synced, 1 all of
+// it, else by chance.
+func (d *disk) cut(at, how int, r *rand.Rand) afterlife {
+	a := afterlife{make(map[int][]byte), make(map[string]map[string]int)}
+	synced := make(map[int]int) // by inode: events before this one are on the disk
+	syncedDir := make(map[string]int)
+	for i, e := range d.events[:at] {
+		switch e.kind {
+		case "sync":
+			synced[e.inode] = i
+		case "syncDir":
+			syncedDir[e.dir] = i
+		}
+	}
+	lucky := func() bool { return how == 1 || how > 1 && r.IntN(2) == 0 }
+	stopped := make(map[string]bool)
+	for i, e := range d.events[:at] {
+		sure := i < synced[e.inode]
+		switch e.kind {
+		case "name":
+			if i > syncedDir[e.dir] && !stopped[e.dir] && !lucky() {
+				stopped[e.dir] = true // what comes after did not happen either
+			}
+			if !stopped[e.dir] {
+				a.names[e.dir] = e.names
+			}
+		case "truncate":
+			if sure || lucky() {
+				a.files[e.inode] = resized(a.files[e.inode], e.size)
+			}
+		case "write":
+			if sure {
+				a.files[e.inode] = written(a.files[e.inode], e.off, e.data)
+				continue
+			}
+			if how > 1 && r.IntN(4) == 0 { // the length is metadata and may come alone
+				a.files[e.inode] = resized(a.files[e.inode], max(int64(len(a.files[e.inode])), e.off+int64(len(e.data))))
+			}
+			for off := e.off; off < e.off+int64(len(e.data)); {
+				n := min((off/512+1)*512-off, e.off+int64(len(e.data))-off) // sectors are whole or not at all
+				if lucky() {
+					a.files[e.inode] = written(a.files[e.inode], off, e.data[off-e.off:off-e.off+n])
+				}
+				off += n
+			}
+		}
+	}
+	return a
+}
+
+func resized(b []byte, size int64) []byte {
+	if size <= int64(len(b)) {
+		return slices.Clone(b[:size])
+	}
+	return append(slices.Clone(b), make([]byte, size-int64(len(b)))...)
+}
+
+func written(b []byte, off int64, data []byte) []byte {
+	b = resized(b, max(int64(len(b)), off+int64(len(data))))
+	copy(b[off:], data)
+	return b
+}
+
+// place makes the folders hold what the state says, and nothing else.
+func (a *afterlife) place(t *testing.T) {
+	t.Helper()
+	for dir, names := range a.names {
+		old, err := filepath.Glob(filepath.Join(dir, "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range old {
+			os.Remove(p)
+		}
+		first := make(map[int]string)
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			path, inode := filepath.Join(dir, name), names[name]
+			if other, ok := first[inode]; ok {
+				err = os.Link(other, path)
+			} else {
+				err = os.WriteFile(path, a.files[inode], 0o600)
+				first[inode] = path
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// longSample is longer than a sector, so that it can be torn.
+var longSample = strings.Replace(sample, "Vet visit", strings.Repeat("Vet visit ", 120), 1)
+
+// A powerRun is a number of commits on a disk, and what may be found of them.
+type powerRun struct {
+	disk
+	home, journal string
+	texts         []string // what the file held after each commit, [0] before
+	begun, acked  []int    // the events before which each began and was acknowledged
+}
+
+// run makes commits that let the file grow and shrink. alter changes the calls
+// before they are recorded: a control leaves out what a protocol needs.
+func (p *powerRun) run(t *testing.T, w way, commits int, alter func(recorded *calls)) {
+	p.home, p.journal = t.TempDir(), t.TempDir()
+	path := filepath.Join(p.home, "db.json")
+	put(t, path, longSample)
+	p.holds(path, longSample)
+	p.texts, p.begun, p.acked = []string{longSample}, []int{0}, []int{0}
+	o := w.options(p.journal)
+	if o.JournalDir != "" {
+		o.JournalDir = p.journal
+	}
+	o.sys = p.record(quick(o.sys))
+	alter(&o.sys)
+	s, err := Open(t.Context(), path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rev := s.rev
+	for i := range commits {
+		p.begun = append(p.begun, len(p.events))
+		changes := []pickup.Change{set("2", strings.Repeat(fmt.Sprint("change ", i, " "), 1+i*53%150)), set(fmt.Sprint(3+i%2), fmt.Sprint("n", i))}
+		if rev, err = s.Commit(t.Context(), rev, changes); err != nil {
+			t.Fatal(err)
+		}
+		p.acked = append(p.acked, len(p.events))
+		p.texts = append(p.texts, text(t, path))
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// check cuts the power before each event in each of states ways, and recovers.
+// It returns how many states there were and what was wrong with which.
+func (p *powerRun) check(t *testing.T, w way, states int, r *rand.Rand) (total int, lost, torn []string) {
+	for at := 4; at <= len(p.events); at++ {
+		seen := make(map[string]bool)
+		for how := range states {
+			a := p.cut(at, how, r)
+			if key := fmt.Sprint(a); seen[key] {
+				continue // as with another choice
+			} else {
+				seen[key] = true
+			}
+			total++
+			a.place(t)
+			got, err := recovered(w, p.home, p.journal)
+			where := fmt.Sprintf("cut before event %d of %d, choice %d: ", at, len(p.events), how)
+			switch i := slices.Index(p.texts, got); {
+			case err != nil:
+				torn = append(torn, where+err.Error())
+			case i < 0:
+				torn = append(torn, where+fmt.Sprintf("%.100q", got))
+			case i+1 < len(p.acked) && at >= p.acked[i+1]: // the next one was acknowledged
+				lost = append(lost, where+fmt.Sprintf("commit %d, which was acknowledged before", i+1))
+			case at < p.begun[i]:
+				t.Fatal(where + "a commit is found that had not begun")
+			}
+		}
+	}
+	return total, lost, torn
+}
+
+// recovered opens what a crash left and returns what the file holds then.
+func recovered(w way, home, journal string) (string, error) {
+	path := filepath.Join(home, "db.json")
+	o := w.options(journal)
+	o.sys = quick(o.sys)
+	waited := time.Duration(0)
+	o.now = func() time.Time { return time.Now().Add(waited) }
+	o.nap = func(d time.Duration) { waited += d }
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return "", errors.New("no file")
+	}
+	s, err := Open(context.Background(), path, o)
+	if err != nil {
+		return "", err
+	}
+	held := string(s.doc.bytes())
+	if err := s.Close(); err != nil {
+		return "", err
+	}
+	got, err := os.ReadFile(path)
+	if err == nil && held != string(got) {
+		err = fmt.Errorf("memory holds %.100q", held)
+	}
+	if left, _ := filepath.Glob(filepath.Join(home, "*db.json?*")); err == nil && len(left) > 0 {
+		err = fmt.Errorf("left: %v", left)
+	}
+	if left := dots(path); err == nil && len(left) > 0 {
+		err = fmt.Errorf("left: %v", left)
+	}
+	if left, _ := filepath.Glob(filepath.Join(journal, ".*json*")); err == nil && len(left) > 0 {
+		err = fmt.Errorf("left with the records: %v", left)
+	}
+	return string(got), err
+}
+
+func powerCounts() (commits, states int) {
+	if long() {
+		return 30, 40
+	}
+	return 3, 5
+}
+
+// TestPower cuts the power at each point of each protocol.
+func TestPower(t *testing.T) {
+	for _, w := range ways {
+		t.Run(w.name, func(t *testing.T) {
+			seed := rand.Uint64()
+			commits, states := powerCounts()
+			var p powerRun
+			p.run(t, w, commits, func(*calls) {})
+			total, lost, torn := p.check(t, w, states, rand.New(rand.NewPCG(seed, 0)))
+			t.Logf("%d states of a disk without power after %d commits: %d lost, %d torn", total, commits, len(lost), len(torn))
+			for _, s := range append(lost, torn...) {
+				t.Errorf("seed %d: %s", seed, s)
+			}
+		})
+	}
+}
+
+// TestPowerControls leaves out what the protocols need, one thing at a time.
+// The same checker must catch each, or its silence proves nothing.
+func TestPowerControls(t *testing.T) {
+	noSync := func(c *calls) { c.sync = func(*os.File) error { return nil } }
+	noSyncDir := func(c *calls) { c.syncDir = func(string) error { return nil } }
+	for _, c := range []struct {
+		name  string
+		way   int
+		alter func(*calls)
+	}{
+		{"exchange without sync", 0, noSync},
+		{"exchange without sync of the folder", 0, noSyncDir},
+		{"link without sync", 1, noSync},
+		{"link without sync of the folder", 1, noSyncDir},
+		{"journal without sync", 2, noSync},
+		{"journal without sync of the folder", 2, noSyncDir},
+		{"self without sync", 3, noSync},
+		{"truncate and write", 3, truncateAndWrite},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var p powerRun
+			p.run(t, ways[c.way], 3, c.alter)
+			total, lost, torn := p.check(t, ways[c.way], 8, rand.New(rand.NewPCG(1, 2)))
+			t.Logf("%d states: %d lost, %d torn", total, len(lost), len(torn))
+			if len(lost)+len(torn) == 0 {
+				t.Error("not caught")
+			}
+		})
+	}
+}
+
+// truncateAndWrite makes a store that writes in place one that does it as most
+// programs do: no record, and the old content goes first.
+func truncateAndWrite(c *calls) {
+	write, truncate := c.writeAt, c.truncate
+	c.writeAt = func(f *os.File, b []byte, off int64) (int, error) {
+		switch {
+		case off > 0 && filepath.Base(f.Name()) == "db.json":
+			return len(b), nil // the record
+		case off == 0:
+			truncate(f, 0)
+		}
+		return write(f, b, off)
+	}
+}

@@ -1,0 +1,226 @@
+package filestore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pickup"
+)
+
+func document0(t testing.TB, text string) *document {
+	t.Helper()
+	d, err := parseDocument("db.json", []byte(text), Options{}.idMember)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// recordOf returns the redo record that leads from old to next.
+func recordOf(t testing.TB, old, next string) []byte {
+	var b bytes.Buffer
+	d := document0(t, next)
+	if err := writeRedo(&b, "db.json", document0(t, old), d, d.sum()); err != nil {
+		t.Fatal(err)
+	}
+	if most := redoSize("db.json", document0(t, old), d); int64(b.Len()) > most {
+		t.Fatalf("a record of %d bytes, and %d were reserved", b.Len(), most)
+	}
+	return b.Bytes()
+}
+
+func TestRedoRecord(t *testing.T) {
+	next := edited("Dentist")
+	b := recordOf(t, longSample, next)
+	r, ok := readRedo(b)
+	if !ok || string(r.text) != next || r.oldLen != int64(len(longSample)) || r.oldSum != sumOf([]byte(longSample)) {
+		t.Fatalf("%+v", r)
+	}
+	head, _, _ := bytes.Cut(b[2:], []byte("\n"))
+	if !strings.Contains(string(head), "start pickup on this file") {
+		t.Errorf("the first line should help who finds it: %s", head)
+	}
+	for i := range b { // no damaged record is taken for a whole one
+		for bit := range 8 {
+			b[i] ^= 1 << bit
+			if r, ok := readRedo(b); ok {
+				t.Fatalf("bit %d of byte %d does not matter: %+v", bit, i, r)
+			}
+			b[i] ^= 1 << bit
+		}
+		if _, ok := readRedo(b[:i]); ok {
+			t.Fatalf("cut off at byte %d, it is read", i)
+		}
+	}
+}
+
+func FuzzRedo(f *testing.F) {
+	old, next := longSample, edited("Dentist")
+	record := recordOf(f, old, next)
+	f.Add([]byte(old), record)
+	f.Add(append([]byte(old), record...), []byte(nil))
+	f.Add(append([]byte(old), record[:100]...), []byte(nil))
+	f.Add([]byte(sample), recordOf(f, sample, longSample))
+	f.Add([]byte(sample+"\x00\x00"), []byte("\x00\n// An interrupted save of  pickup-redo-1 old=-1:0 new=9:0 crcs=0 head=0\n"))
+	parses := func(b []byte) bool {
+		_, err := parseDocument("db.json", b, Options{}.idMember)
+		return err == nil
+	}
+	f.Fuzz(func(t *testing.T, data, record []byte) {
+		v, ok := judge(data, record, parses)
+		if !ok {
+			return
+		}
+		if !parses(v.text) {
+			// A record is made of documents, so this took a forged one.
+			if r, whole := readRedo(record); !whole || !bytes.Equal(r.text, v.text) {
+				if at := bytes.LastIndex(data, []byte(redoBegin)); at < 0 {
+					t.Fatalf("the verdict on %q does not parse: %q", data, v.text)
+				}
+			}
+		}
+		if parses(data) && !bytes.Equal(v.text, data) && v.keep == nil {
+			if r, _ := readRedo(record); !r.explains(data) {
+				t.Fatalf("a document is thrown away: %q", data)
+			}
+		}
+	})
+}
+
+// TestEditAfterCrash has people at work on a file that a crash left with a redo
+// record, before the server is started again.
+func TestEditAfterCrash(t *testing.T) {
+	old, next := longSample, strings.Replace(longSample, "School run", "Ballet", 1)
+	record := string(recordOf(t, old, next))
+	torn := next[:512] + old[512:]
+	for _, test := range []struct {
+		name       string
+		file       string
+		journal    string // of a folder; "": none
+		want, kept string
+	}{
+		{"old, nothing written", old, record, next, ""},
+		{"torn", torn, record, next, ""},
+		{"new", next, record, next, ""},
+		{"an edit", edited("Dentist"), record, edited("Dentist"), next},
+		{"a broken edit", edited("Dentist") + "}", record, next, edited("Dentist") + "}"},
+		{"emptied", "", record, next, ""},
+		{"a cut record", old, record[:200], old, ""},
+		{"torn, record behind", torn + record, "", next, ""},
+		{"old, cut record behind", old + record[:len(record)-1], "", old, ""},
+		{"old, zeros behind", old + "\x00\x00\x00", "", old, ""},
+		{"an edit, record behind", edited("Dentist") + record, "", edited("Dentist"), next},
+		{"no record", old, "", old, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			path := home(t, test.file)
+			o := inPlaceOnly(t, test.journal != "")
+			if test.journal != "" {
+				s := &Store{o: o, real: path}
+				put(t, s.journal(".redo"), test.journal)
+			}
+			reader, err := Open(t.Context(), path, Options{ReadOnly: true})
+			if test.journal == "" && err != nil {
+				t.Fatal("read-only:", err)
+			} else if err == nil {
+				if test.journal == "" && string(reader.doc.bytes()) != test.want {
+					t.Errorf("read-only: %.200q", reader.doc.bytes())
+				}
+				reader.Close()
+			}
+			if got := text(t, path); got != test.file {
+				t.Fatalf("read-only wrote %.200q", got)
+			}
+			s := start(t, path, o)
+			if got := text(t, path); got != test.want || got != string(s.doc.bytes()) {
+				t.Errorf("got %.300q", got)
+			}
+			copies, _ := filepath.Glob(path + ".conflict-*")
+			switch {
+			case test.kept == "" && len(copies) > 0:
+				t.Error("kept:", copies)
+			case test.kept != "" && (len(copies) != 1 || text(t, copies[0]) != test.kept):
+				t.Error("not kept:", copies)
+			}
+			if left, _ := filepath.Glob(filepath.Join(o.JournalDir, ".*redo*")); o.JournalDir != "" && len(left) > 0 {
+				t.Error("left:", left)
+			}
+			if err := commit(s, set("2", "Piano")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestDoubt lets the folder's sync fail after the file was replaced. Nobody may
+// see the change before it is durable, and it must not get lost either.
+func TestDoubt(t *testing.T) {
+	for _, w := range ways[:2] {
+		t.Run(w.name, func(t *testing.T) {
+			path := home(t, sample)
+			o := w.options("")
+			failing := false
+			sync := o.sys.syncDir
+			o.sys.syncDir = func(dir string) error {
+				if failing {
+					return &os.PathError{Op: "sync", Path: dir, Err: os.ErrDeadlineExceeded}
+				}
+				return sync(dir)
+			}
+			s := start(t, path, o)
+			failing = true
+			if err := commit(s, set("1", "Dentist")); !errors.Is(err, pickup.ErrUnsure) {
+				t.Fatal(err)
+			}
+			if got := titles(load(t, s)); got != "Vet visit, School run" {
+				t.Error("seen before it is durable:", got)
+			}
+			if err := commit(s, set("2", "Ballet")); !errors.Is(err, pickup.ErrUnsure) && !errors.Is(err, pickup.ErrReadOnly) {
+				t.Error(err)
+			}
+			failing = false
+			_, err := s.Commit(context.Background(), s.rev, []pickup.Change{set("2", "Ballet")})
+			if !errors.Is(err, pickup.ErrConflict) {
+				t.Error("what was in doubt is the new base:", err)
+			}
+			if err := commit(s, set("2", "Ballet")); err != nil {
+				t.Fatal(err)
+			}
+			if got := titles(load(t, s)); got != "Dentist, Ballet" {
+				t.Error(got)
+			}
+		})
+	}
+}
+
+// TestUndoneIsSaid saves an old text over what was written through the store.
+func TestUndoneIsSaid(t *testing.T) {
+	path := home(t, sample)
+	s := start(t, path, Options{})
+	log := logOf(s)
+	if err := commit(s, set("2", "Ballet"), set("3", "Piano")); err != nil {
+		t.Fatal(err)
+	}
+	if err := commit(s, set("1", "Dentist")); err != nil {
+		t.Fatal(err)
+	}
+	swapIn(t, path, strings.Replace(sample, "Vet visit", "Grandma", 1))
+	if got := titles(load(t, s)); got != "Grandma, School run" {
+		t.Fatal("the save wins:", got)
+	}
+	if got := log.String(); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "records=2") ||
+		!strings.Contains(got, "schedules/2 schedules/3") {
+		t.Error(got)
+	}
+	log.Reset()
+	swapIn(t, path, sample)
+	load(t, s)
+	if strings.Contains(log.String(), "WARN") {
+		t.Error("an edit of an edit:", log)
+	}
+}

@@ -1,0 +1,110 @@
+package filestore
+
+import (
+	"bytes"
+)
+
+// gapEnd returns the index behind the white space, comments and commas from i.
+func gapEnd(b []byte, i int) int {
+	for i < len(b) {
+		switch b[i] {
+		case ' ', '\t', '\r', '\n', ',':
+			i++
+		case '/':
+			end := commentEnd(b, i)
+			if end < 0 {
+				return len(b)
+			}
+			i = end
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// valueEnd returns the index behind the value that begins at i.
+func valueEnd(b []byte, i int) int {
+	for depth := 0; i < len(b); i = gapEnd(b, i) {
+		switch b[i] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		i = tokenEnd(b, i)
+		if depth <= 0 {
+			return i
+		}
+	}
+	return i
+}
+
+// sameValue reports whether two values have the same compact text: the same
+// members in the same order, and the same spelling of numbers and strings.
+func sameValue(a, b []byte) bool {
+	for i, j := 0, 0; ; {
+		i, j = gapEnd(a, i), gapEnd(b, j) // commas tell nothing that brackets and values do not
+		if i == len(a) || j == len(b) {
+			return i == len(a) && j == len(b)
+		}
+		m, n := tokenEnd(a, i), tokenEnd(b, j)
+		if !bytes.Equal(a[i:m], b[j:n]) {
+			return false
+		}
+		i, j = m, n
+	}
+}
+
+// tokenEnd returns the index behind the token that begins at i.
+func tokenEnd(b []byte, i int) int {
+	switch b[i] {
+	case '"':
+		return stringEnd(b, i)
+	case '{', '}', '[', ']', ':':
+		return i + 1
+	}
+	for i < len(b) {
+		switch b[i] {
+		case ',', ':', ']', '}', '/', ' ', '\t', '\r', '\n':
+			return i
+		}
+		i++
+	}
+	return i
+}
+
+// depth returns how many brackets are open at once within a value.
+func depth(v []byte) (deep int) {
+	open := 0
+	for i := gapEnd(v, 0); i < len(v); i = gapEnd(v, i) {
+		switch v[i] {
+		case '{', '[':
+			open++
+			deep = max(deep, open)
+		case '}', ']':
+			open--
+		}
+		i = tokenEnd(v, i)
+	}
+	return deep
+}
+
+// compact returns a plain value without white space.
+func compact(v []byte) []byte {
+	c := make([]byte, 0, len(v))
+	for i := 0; i < len(v); {
+		switch v[i] {
+		case ' ', '\t', '\r', '\n':
+			i++
+		case ',':
+			c = append(c, ',')
+			i++
+		default:
+			end := tokenEnd(v, i)
+			c = append(c, v[i:end]...)
+			i = end
+		}
+	}
+	return c
+}

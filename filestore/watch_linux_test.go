@@ -1,0 +1,273 @@
+package filestore
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"golang.org/x/sys/unix"
+
+	"pickup"
+)
+
+// edited is the sample after an edit by hand.
+func edited(title string) string { return strings.Replace(sample, "Vet visit", title, 1) }
+
+// seen waits until the watcher tells of the edit.
+func seen(t *testing.T, steps <-chan step, title string, within time.Duration) {
+	t.Helper()
+	deadline := time.After(within)
+	for {
+		select {
+		case got := <-steps:
+			if got.err == nil && strings.HasPrefix(titles(got.Batch), title) {
+				return
+			}
+		case <-deadline:
+			t.Fatalf("%q is not seen within %v", title, within)
+		}
+	}
+}
+
+func TestWatchWithoutEvents(t *testing.T) {
+	for name, events := range map[string]func() (*fsnotify.Watcher, error){
+		"no more instances": func() (*fsnotify.Watcher, error) { return nil, syscall.EMFILE },
+		"events that end": func() (*fsnotify.Watcher, error) {
+			w, err := fsnotify.NewWatcher()
+			return w, errors.Join(err, w.Close())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := home(t, sample)
+			o := Options{sys: realCalls()}
+			o.sys.events = events
+			steps := follow(t, start(t, path, o))
+			put(t, path, edited("Dentist"))
+			seen(t, steps, "Dentist", time.Second)
+			swapIn(t, path, edited("Optician"))
+			seen(t, steps, "Optician", time.Second)
+		})
+	}
+}
+
+func TestWatchOverflow(t *testing.T) {
+	path := home(t, sample)
+	s := start(t, path, Options{})
+	held := make(chan bool)
+	done := make(chan bool)
+	ctx := t.Context()
+	steps := make(chan step, 1000)
+	go func() {
+		defer close(done)
+		first := true
+		for b, err := range s.Watch(ctx, 1) {
+			steps <- step{b, err}
+			if first { // nobody reads events now
+				first = false
+				<-held
+			}
+			if strings.HasPrefix(titles(b), "Optician") {
+				return
+			}
+		}
+	}()
+	put(t, path, edited("Dentist"))
+	seen(t, steps, "Dentist", 2*time.Second)
+	others := []string{filepath.Join(filepath.Dir(path), "a"), filepath.Join(filepath.Dir(path), "b")}
+	for _, p := range others {
+		put(t, p, "")
+	}
+	for i := range 40_000 { // more than the kernel keeps
+		os.Chmod(others[i%2], 0o600)
+	}
+	put(t, path, edited("Optician"))
+	close(held)
+	seen(t, steps, "Optician", 2*time.Second)
+	<-done
+}
+
+// TestWatchSilentEdit makes an edit that the kernel tells nobody of: memory
+// that is mapped from the file.
+func TestWatchSilentEdit(t *testing.T) {
+	path := home(t, sample)
+	steps := follow(t, start(t, path, Options{}))
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	b, err := unix.Mmap(int(f.Fd()), 0, len(sample), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(b[strings.Index(sample, "Vet visit"):], "Dentist 2")
+	if err := errors.Join(unix.Msync(b, unix.MS_SYNC), unix.Munmap(b)); err != nil {
+		t.Fatal(err)
+	}
+	seen(t, steps, "Dentist 2", 2*time.Second)
+}
+
+func TestWatchFolderReplaced(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	os.Mkdir(dir, 0o755)
+	path := filepath.Join(dir, "db.json")
+	put(t, path, sample)
+	s := start(t, path, Options{})
+	steps := follow(t, s)
+	if err := os.Rename(dir, dir+".old"); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(100 * time.Millisecond)
+	os.Mkdir(dir, 0o755)
+	put(t, path, edited("Dentist"))
+	seen(t, steps, "Dentist", 2*time.Second)
+	put(t, path, edited("Optician")) // the new folder is watched
+	seen(t, steps, "Optician", 900*time.Millisecond)
+	if err := commit(s, set("2", "Ballet")); err != nil {
+		t.Fatal(err)
+	}
+	if got := text(t, path); !strings.Contains(got, "Ballet") {
+		t.Error(got)
+	}
+}
+
+// TestWatchConfigMap swaps the folder behind two symlinks, as Kubernetes does.
+func TestWatchConfigMap(t *testing.T) {
+	dir := t.TempDir()
+	version := func(name, text string) {
+		os.Mkdir(filepath.Join(dir, name), 0o755)
+		put(t, filepath.Join(dir, name, "db.json"), text)
+		os.Symlink(name, filepath.Join(dir, "..data_tmp"))
+		if err := os.Rename(filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	version("..2026_1", sample)
+	path := filepath.Join(dir, "db.json")
+	if err := os.Symlink("..data/db.json", path); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, path, Options{})
+	steps := follow(t, s)
+	version("..2026_2", edited("Dentist"))
+	seen(t, steps, "Dentist", 900*time.Millisecond)
+	os.RemoveAll(filepath.Join(dir, "..2026_1"))
+	if err := commit(s, set("2", "Ballet")); err != nil {
+		t.Fatal(err)
+	}
+	if got := text(t, filepath.Join(dir, "..2026_2", "db.json")); !strings.Contains(got, "Ballet") {
+		t.Error(got)
+	}
+	if to, err := os.Readlink(path); err != nil || to != "..data/db.json" {
+		t.Error("the link is gone:", to, err)
+	}
+}
+
+func TestWatchBehindSymlink(t *testing.T) {
+	real := home(t, sample)
+	path := filepath.Join(t.TempDir(), "link.json")
+	os.Symlink(real, path)
+	steps := follow(t, start(t, path, Options{}))
+	time.Sleep(50 * time.Millisecond)
+	swapIn(t, real, edited("Dentist"))
+	seen(t, steps, "Dentist", 900*time.Millisecond)
+	put(t, real, edited("Optician"))
+	seen(t, steps, "Optician", 900*time.Millisecond)
+	// The link itself is pointed elsewhere.
+	other := home(t, edited("Grandma"))
+	os.Symlink(other, path+".new")
+	os.Rename(path+".new", path)
+	seen(t, steps, "Grandma", 900*time.Millisecond)
+}
+
+// TestLateEditIsWatched finishes a save in a file that a commit has displaced
+// in the meantime, with nobody committing afterwards.
+func TestLateEditIsWatched(t *testing.T) {
+	path := home(t, sample)
+	s := start(t, path, Options{})
+	steps := follow(t, s)
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := commit(s, set("2", "Ballet")); err != nil {
+		t.Fatal(err)
+	}
+	text0 := edited("Dentist of the late afternoon")
+	f.WriteString(text0)
+	f.Close()
+	seen(t, steps, "Dentist of the late afternoon, Ballet", 2*time.Second)
+	if got := text(t, path); !strings.Contains(got, "Dentist of") || !strings.Contains(got, "Ballet") {
+		t.Error(got)
+	}
+}
+
+// TestBothChangedTheSame lets a late edit and a commit change one record: the
+// commit was acknowledged, so it stays, and the edit is kept beside the file.
+func TestBothChangedTheSame(t *testing.T) {
+	path := home(t, sample)
+	s := start(t, path, Options{})
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := commit(s, set("1", "Ballet")); err != nil {
+		t.Fatal(err)
+	}
+	f.WriteString(edited("Dentist of the late afternoon"))
+	f.Close()
+	if err := commit(s, set("2", "Piano")); err != nil {
+		t.Fatal(err)
+	}
+	if got := titles(load(t, s)); got != "Ballet, Piano" {
+		t.Error(got)
+	}
+	copies, _ := filepath.Glob(path + ".conflict-*")
+	if len(copies) != 1 || !strings.Contains(text(t, copies[0]), "Dentist of") {
+		t.Error("copies:", copies)
+	}
+}
+
+// TestWriterNeverEnds has a program that keeps the file open for writing: what
+// it displaced stays, commits go on, and Close leaves it for the next start.
+func TestWriterNeverEnds(t *testing.T) {
+	path := home(t, sample)
+	o := Options{sys: realCalls()}
+	waited := time.Duration(0)
+	o.now = func() time.Time { return time.Now().Add(waited) }
+	o.nap = func(d time.Duration) { waited += d }
+	s, err := Open(t.Context(), path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, title := range []string{"a", "b", "c", "d"} {
+		if err := commit(s, set("2", title)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if left := dots(path); len(left) != 1 || !strings.Contains(left[0], ".prev-") {
+		t.Fatal("left:", left)
+	}
+	f.WriteString(edited("Dentist of the late afternoon"))
+	f.Close()
+	s = start(t, path, Options{})
+	copies, _ := filepath.Glob(path + ".conflict-*")
+	if len(copies) != 1 || !strings.Contains(text(t, copies[0]), "Dentist of") || len(s.Notices()) != 1 {
+		t.Error("copies:", copies, s.Notices())
+	}
+	if _, err := s.Load(t.Context()); errors.Is(err, pickup.ErrBroken) {
+		t.Error(err)
+	}
+}

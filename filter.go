@@ -1,0 +1,130 @@
+package pickup
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A filter is a condition on a record: a term, or parts that all hold.
+type filter struct {
+	term  *term
+	parts []*filter
+	any   bool // one of the parts is enough
+	not   bool // the contrary is asked for
+}
+
+// A term asks something of the value at one path of a record.
+type term struct {
+	name string // of the parameter, for errors
+	path path
+	op   operator
+
+	values   []operand
+	keys     map[string]bool // the equality keys of values, where these are many
+	folded   [][]byte        // the values, of an op that ignores case
+	patterns []*pattern      // of opLike
+	present  bool            // opExists with true
+	absent   bool            // opExists with false
+	embedded bool            // the path begins in what _embed puts into the record
+}
+
+// manyValues is from where on values are looked up and not gone through.
+const manyValues = 8
+
+// add enters one more value. An error is a *QueryError.
+func (t *term) add(value string) error {
+	switch t.op {
+	case opContains, opStartsWith, opEndsWith, opSearch:
+		t.folded = append(t.folded, appendFolded(nil, []byte(value)))
+	case opLike:
+		p, err := compilePattern(t.name, value)
+		if err != nil {
+			return err
+		}
+		t.patterns = append(t.patterns, p)
+	case opExists:
+		switch value {
+		case "true":
+			t.present = true
+		case "false":
+			t.absent = true
+		default:
+			return &QueryError{Parameter: t.name, Detail: "it asks whether there is a value: true or false"}
+		}
+	}
+	t.values = append(t.values, newOperand(value))
+	return nil
+}
+
+// finish is called when all values are there.
+func (t *term) finish() {
+	if len(t.values) > manyValues && (t.op == opEq || t.op == opIn || t.op == opNe) {
+		t.keys = make(map[string]bool, len(t.values))
+		for _, o := range t.values {
+			for _, k := range o.keys() {
+				t.keys[k] = true
+			}
+		}
+	}
+}
+
+// equalTo reports whether the scalar v equals one of the values.
+func (t *term) equalTo(v jsontext.Value) bool {
+	if t.keys != nil {
+		for _, k := range equalityKeys(v) {
+			if t.keys[k] {
+				return true
+			}
+		}
+		return false
+	}
+	for _, o := range t.values {
+		if o.equals(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// orderedBy reports whether the scalar v is less, or more, than all of the
+// values, as the op asks.
+func (t *term) orderedBy(v jsontext.Value) bool {
+	for _, o := range t.values {
+		c, ok := o.order(v)
+		switch t.op {
+		case opLt:
+			ok = ok && c < 0
+		case opLte:
+			ok = ok && c <= 0
+		case opGt:
+			ok = ok && c > 0
+		case opGte:
+			ok = ok && c >= 0
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// cost says how long it takes to decide f, as compared to others.
+func (f *filter) cost() int {
+	if f.term == nil {
+		most := 2
+		for _, p := range f.parts {
+			most = max(most, p.cost())
+		}
+		return most
+	}
+	switch f.term.op {
+	case opEq, opIn, opRefers:
+		return 0
+	case opContains, opStartsWith, opEndsWith:
+		return 2
+	case opSearch:
+		return 3
+	case opLike:
+		return 4
+	}
+	return 1
+}

@@ -1,0 +1,60 @@
+package pickup
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"unicode"
+)
+
+// Limits of a pattern. Matching takes time in proportion to the length of the
+// text and of the compiled program, and cannot be interrupted.
+const (
+	maxPattern = 256 // bytes
+	maxProgram = 500 // instructions
+)
+
+// A pattern is the operand of like: a regular expression in RE2's syntax that
+// ignores case and may match anywhere in a text.
+type pattern struct {
+	literal []byte // folded: there is nothing but text to look for
+	re      *regexp.Regexp
+	program int // instructions
+}
+
+// compilePattern reads the value of the parameter called name. An error is
+// a *QueryError.
+func compilePattern(name, s string) (*pattern, error) {
+	if len(s) > maxPattern {
+		return nil, &QueryError{Parameter: name, Detail: fmt.Sprintf("a pattern has at most %d bytes", maxPattern)}
+	}
+	parsed, err := syntax.Parse(s, syntax.Perl|syntax.FoldCase)
+	if err != nil {
+		detail := "this is no regular expression in RE2's syntax"
+		if e, ok := err.(*syntax.Error); ok {
+			detail += fmt.Sprintf(": %s, %q", e.Code, e.Expr)
+		}
+		return nil, &QueryError{Parameter: name, Detail: detail}
+	}
+	parsed = parsed.Simplify()
+	if parsed.Op == syntax.OpEmptyMatch || parsed.Op == syntax.OpLiteral && ignoresCase(parsed) {
+		return &pattern{literal: appendFolded([]byte{}, []byte(string(parsed.Rune)))}, nil
+	}
+	program, err := syntax.Compile(parsed)
+	if err != nil || len(program.Inst) > maxProgram {
+		return nil, &QueryError{Parameter: name, Detail: "this pattern is too costly: take out repetitions like {500}"}
+	}
+	re, err := regexp.Compile("(?i)" + s)
+	if err != nil {
+		return nil, &QueryError{Parameter: name, Detail: "this is no regular expression in RE2's syntax"}
+	}
+	return &pattern{re: re, program: len(program.Inst)}, nil
+}
+
+// ignoresCase reports whether a literal is equal to all texts that differ from
+// it only by case: (?-i) may have said otherwise.
+func ignoresCase(literal *syntax.Regexp) bool {
+	return literal.Flags&syntax.FoldCase != 0 ||
+		!slices.ContainsFunc(literal.Rune, func(r rune) bool { return unicode.SimpleFold(r) != r })
+}

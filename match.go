@@ -1,0 +1,181 @@
+package pickup
+
+import (
+	"bytes"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A query may look at so much text: workLimit counts a byte once for each
+// value that is looked for in it, and patternCost times for each instruction
+// of a pattern's program, which makes 2·10⁸ bytes × instructions. Either takes
+// a second or two.
+const (
+	workLimit   = 10_000_000_000
+	patternCost = 50
+)
+
+// A matcher decides which records a query wants. It is for one run.
+type matcher struct {
+	q        *Query
+	embedder // without a snapshot nothing is embedded
+	work     int
+	err      error          // the query costs too much
+	full     jsontext.Value // the record at hand with what is embedded, made when it is needed
+	folded   []byte         // scratch
+}
+
+// match reports whether the query wants the record.
+func (m *matcher) match(r *Record) bool {
+	m.full = nil
+	return m.holds(&m.q.filter, r)
+}
+
+// holds reports whether f holds for r.
+func (m *matcher) holds(f *filter, r *Record) bool {
+	if f.term != nil {
+		return m.term(f.term, r) != f.not
+	}
+	for _, p := range f.parts {
+		if m.holds(p, r) == f.any || m.err != nil {
+			return f.any != f.not
+		}
+	}
+	return f.any == f.not
+}
+
+// term reports whether t holds for r.
+func (m *matcher) term(t *term, r *Record) bool {
+	v := r.Value
+	switch t.op {
+	case opSearch:
+		return m.search(t, v)
+	case opRefers:
+		id, ok := ID(v, t.path[0].name)
+		return ok && id == string(t.values[0].text)
+	}
+	if t.embedded && m.snap != nil {
+		v = m.embedded(r)
+	}
+	v, found := t.path.walk(v)
+	found = found && v.Kind() != 'n'
+	switch {
+	case t.op == opExists:
+		return !(t.present && !found) && !(t.absent && found)
+	case t.op == opNe:
+		return found && !anyScalar(v, t.equalTo)
+	case v == nil:
+		return false
+	}
+	return anyScalar(v, func(e jsontext.Value) bool {
+		switch t.op {
+		case opEq, opIn:
+			return t.equalTo(e)
+		case opContains, opStartsWith, opEndsWith:
+			return e.Kind() == '"' && m.text(t, e) ||
+				t.op == opContains && v.Kind() == '[' && t.equalTo(e)
+		case opLike:
+			return m.like(t, e)
+		}
+		return t.orderedBy(e)
+	})
+}
+
+func anyScalar(v jsontext.Value, answers func(jsontext.Value) bool) bool {
+	found := false
+	scalars(v, func(e jsontext.Value) bool {
+		found = answers(e)
+		return !found
+	})
+	return found
+}
+
+// spend counts work and reports whether there is still enough for it.
+func (m *matcher) spend(t *term, work int) bool {
+	if m.work += work; m.work > workLimit && m.err == nil {
+		m.err = &QueryError{Parameter: t.name, Detail: "this would take too long on so much text: look for less, or narrow the list with other filters"}
+	}
+	return m.err == nil
+}
+
+// text reports whether the string v answers t without regard to case.
+func (m *matcher) text(t *term, v jsontext.Value) bool {
+	m.folded = appendFolded(m.folded[:0], unquoted(v))
+	all := t.op != opContains // of the values, or one of them
+	for _, value := range t.folded {
+		if !m.spend(t, len(m.folded)) {
+			return false
+		}
+		var ok bool
+		switch t.op {
+		case opStartsWith:
+			ok = bytes.HasPrefix(m.folded, value)
+		case opEndsWith:
+			ok = bytes.HasSuffix(m.folded, value)
+		default:
+			ok = bytes.Contains(m.folded, value)
+		}
+		if ok != all {
+			return ok
+		}
+	}
+	return all
+}
+
+// like reports whether a pattern of t matches the scalar v.
+func (m *matcher) like(t *term, v jsontext.Value) bool {
+	s := []byte(v)
+	switch v.Kind() {
+	case 'n':
+		return false
+	case '"':
+		s = unquoted(v)
+	}
+	for _, p := range t.patterns {
+		if p.re == nil {
+			m.folded = appendFolded(m.folded[:0], s)
+			if m.spend(t, len(s)) && bytes.Contains(m.folded, p.literal) {
+				return true
+			}
+		} else if m.spend(t, len(s)*p.program*patternCost) && p.re.Match(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// search reports whether each of the texts of t is in some value at any depth
+// of v. The names of members are not searched.
+func (m *matcher) search(t *term, v jsontext.Value) bool {
+	m.folded = appendValues(m.folded[:0], v)
+	for _, text := range t.folded {
+		if !m.spend(t, len(v)) || !bytes.Contains(m.folded, text) {
+			return false
+		}
+	}
+	return true
+}
+
+// appendValues appends all strings, numbers and booleans within v, folded, each
+// with a byte behind it that is in no text.
+func appendValues(dst []byte, v jsontext.Value) []byte {
+	switch v.Kind() {
+	case 'n':
+		return dst
+	case '{':
+		members(v, func(_, e jsontext.Value) bool {
+			dst = appendValues(dst, e)
+			return true
+		})
+		return dst
+	case '[':
+		elements(v, func(e jsontext.Value) bool {
+			dst = appendValues(dst, e)
+			return true
+		})
+		return dst
+	case '"':
+		v = unquoted(v)
+	}
+	return append(appendFolded(dst, v), 0xff)
+}

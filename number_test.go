@@ -1,0 +1,77 @@
+package pickup
+
+import (
+	"bytes"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// TestNumbers holds everything that compares numbers to exact fractions.
+func TestNumbers(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(rand.Uint64(), 0))
+	spell := func() string {
+		var b strings.Builder
+		if rnd.IntN(2) == 0 {
+			b.WriteByte('-')
+		}
+		digits := func(n int) {
+			for range n {
+				b.WriteByte("0012999"[rnd.IntN(7)])
+			}
+		}
+		if rnd.IntN(3) == 0 {
+			b.WriteByte('0')
+		} else {
+			b.WriteByte("19"[rnd.IntN(2)])
+			digits(rnd.IntN(18))
+		}
+		if rnd.IntN(2) == 0 {
+			b.WriteByte('.')
+			digits(1 + rnd.IntN(4))
+		}
+		if rnd.IntN(3) == 0 {
+			fmt.Fprintf(&b, "%c%s%d", "eE"[rnd.IntN(2)], []string{"", "+", "-", "-0"}[rnd.IntN(4)], rnd.IntN(20))
+		}
+		return b.String()
+	}
+	sort := func(s string) *sortValue {
+		n, quick := quickNumber([]byte(s))
+		return &sortValue{rankNumber, quick, n, []byte(s)}
+	}
+	for range 100_000 {
+		a, b := spell(), spell()
+		x, _ := new(big.Rat).SetString(a)
+		y, _ := new(big.Rat).SetString(b)
+		want := x.Cmp(y)
+		if got := parseDecimal([]byte(a)).compare(parseDecimal([]byte(b))); got != want {
+			t.Fatalf("%s and %s compare as %d, not %d", a, b, got, want)
+		}
+		if got := sort(a).compare(sort(b)); got != want {
+			t.Fatalf("%s and %s sort as %d, not %d", a, b, got, want)
+		}
+		if got := bytes.Compare(orderKey(jsontext.Value(a)), orderKey(jsontext.Value(b))); got != want {
+			t.Fatalf("%s and %s have keys in the order %d, not %d", a, b, got, want)
+		}
+		if got := number(a) == number(b); got != (want == 0) {
+			t.Fatalf("%s and %s are %s and %s", a, b, number(a), number(b))
+		}
+		if z, ok := new(big.Rat).SetString(number(a)); !ok || z.Cmp(x) != 0 {
+			t.Fatalf("%s is not %s", number(a), a)
+		}
+	}
+	// Exponents have no end; comparing does.
+	far, farther := "1e"+strings.Repeat("9", 30), "-1e-"+strings.Repeat("9", 30)
+	for _, test := range []struct {
+		a, b string
+		want int
+	}{{far, "1e400", 1}, {"-" + far, "-1e400", -1}, {farther, "0", -1}, {farther, "-1e-400", 1}, {far, far, 0}, {"0e" + strings.Repeat("9", 30), "-0", 0}, {"1e000000000000000000000001", "10", 0}} {
+		if got := parseDecimal([]byte(test.a)).compare(parseDecimal([]byte(test.b))); got != test.want {
+			t.Errorf("%s and %s compare as %d", test.a, test.b, got)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package pickup_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup"
+)
+
+func add(ctx context.Context, db *pickup.DB) error {
+	_, err := db.Update(ctx, func(tx *pickup.Tx) error {
+		_, err := tx.Create("c", jsontext.Value(`{}`))
+		return err
+	})
+	return err
+}
+
+// TestOrder looks at the moments of a commit: durable, then visible, then
+// told, then answered.
+func TestOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var durable bool
+		s := &hookStore{Store: pickup.NewMemStore(jsontext.Value(`{"c":[]}`))}
+		db := open(t, s)
+		before := db.Snapshot()
+		s.commit = func(pickup.Rev, []pickup.Change) error {
+			synctest.Wait() // whoever could have been told too early has run
+			if db.Snapshot() != before {
+				t.Error("visible before it is durable")
+			}
+			durable = true
+			return nil
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			for b := range db.Changes(ctx, before.Rev()) {
+				if !durable || db.Snapshot().Rev() < b.Rev {
+					t.Errorf("told of %d before it is visible: the snapshot is at %d", b.Rev, db.Snapshot().Rev())
+				}
+			}
+		}()
+		synctest.Wait()
+		if err := add(ctx, db); err != nil {
+			t.Error(err)
+		}
+		if db.Snapshot() == before {
+			t.Error("answered before it is visible")
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
+// TestLeaderLeaves has the one who leads a group go away while the group is on
+// its way to the store: it is finished all the same.
+func TestLeaderLeaves(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &ctxStore{Store: pickup.NewMemStore(jsontext.Value(`{"c":[]}`)), cancel: cancel}
+	db := open(t, s)
+	if err := add(ctx, db); err != nil || db.Snapshot().Len("c") != 1 {
+		t.Errorf("%v, %d records", err, db.Snapshot().Len("c"))
+	}
+}
+
+// A ctxStore ends the caller's context in the middle of a commit.
+type ctxStore struct {
+	pickup.Store
+	cancel func()
+}
+
+func (s *ctxStore) Commit(ctx context.Context, base pickup.Rev, changes []pickup.Change) (pickup.Rev, error) {
+	s.cancel()
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	return s.Store.Commit(ctx, base, changes)
+}
+
+// TestNextLeaderLeaves cancels callers at any moment, those who are just told
+// to lead among them: the others' writes go on.
+func TestNextLeaderLeaves(t *testing.T) {
+	s := &hookStore{Store: pickup.NewMemStore(jsontext.Value(`{"c":[]}`))}
+	s.commit = func(pickup.Rev, []pickup.Change) error { runtime.Gosched(); return nil }
+	db := open(t, s)
+	for range 300 {
+		var wg sync.WaitGroup
+		for i := range 8 {
+			ctx, cancel := context.WithCancel(t.Context())
+			wg.Go(func() {
+				if err := add(ctx, db); err != nil && !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+				cancel()
+			})
+			if i%2 == 0 {
+				wg.Go(cancel)
+			}
+		}
+		wg.Wait()
+	}
+	if err := add(t.Context(), db); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestQueueIsFull lets more callers wait than there is room for.
+func TestQueueIsFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		s := &hookStore{Store: pickup.NewMemStore(jsontext.Value(`{"c":[]}`))}
+		s.commit = func(pickup.Rev, []pickup.Change) error { <-gate; return nil }
+		db := open(t, s)
+		go add(t.Context(), db)
+		synctest.Wait()
+		var busy, done int
+		var mu sync.Mutex
+		for range 1024 + 7 {
+			go func() {
+				err := add(context.Background(), db)
+				mu.Lock()
+				defer mu.Unlock()
+				if errors.Is(err, pickup.ErrBusy) {
+					busy++
+				} else if err == nil {
+					done++
+				}
+			}()
+		}
+		synctest.Wait()
+		close(gate)
+		synctest.Wait()
+		if busy != 7 || done != 1024 {
+			t.Errorf("%d were sent away and %d served, want 7 and 1024", busy, done)
+		}
+	})
+}
+
+// TestGoexit ends the goroutine that leads in the middle of its function: who
+// waits with it is not told that all is well.
+func TestGoexit(t *testing.T) {
+	db := openMem(t, `{"c":[]}`)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		db.Update(t.Context(), func(*pickup.Tx) error { runtime.Goexit(); return nil })
+	}()
+	<-done
+	if err := add(t.Context(), db); err != nil || db.Snapshot().Len("c") != 1 {
+		t.Errorf("after that: %v, %d records", err, db.Snapshot().Len("c"))
+	}
+}

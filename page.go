@@ -1,0 +1,145 @@
+package pickup
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// A Dialect is a way to ask for part of a list, and to answer it.
+type Dialect uint8
+
+const (
+	Whole    Dialect = iota // all of it
+	Range                   // _start, _end, _limit: an array, the total in a header
+	ByPage                  // _page alone or with _limit: an array, the total in a header, links
+	Envelope                // _page and _per_page: an object with the array and the numbers of pages
+)
+
+// defaultSize is the size of a page where none is given.
+const defaultSize = 10
+
+// paging is the part of a list that is asked for.
+type paging struct {
+	dialect    Dialect
+	page, size int
+	start, end int // of Range; negative: counted from the end of the list
+	hasEnd     bool
+	hasLimit   bool
+}
+
+// result returns the part of a list of that many records.
+func (p *paging) result(total int) *Result {
+	r := &Result{Total: total, Dialect: p.dialect, Size: p.size, end: total}
+	switch p.dialect {
+	case Range:
+		r.Offset = fromStart(p.start, total)
+		if p.hasEnd {
+			r.end = max(r.Offset, fromStart(p.end, total))
+		} else if p.hasLimit {
+			r.end = min(total, r.Offset+p.size)
+		}
+	case ByPage, Envelope:
+		r.Page, r.Pages = p.page, (total+p.size-1)/p.size
+		if p.dialect == Envelope { // whose pages are never none, and whose last one follows itself
+			r.Pages = max(1, r.Pages)
+			r.Page = min(r.Page, r.Pages)
+		}
+		r.Offset = min(total, (r.Page-1)*p.size)
+		r.end = min(total, r.Offset+p.size)
+	}
+	return r
+}
+
+// fromStart returns an index into a list of that length: a negative one is
+// counted from its end.
+func fromStart(i, total int) int {
+	if i < 0 {
+		i += total
+	}
+	return max(0, min(i, total))
+}
+
+// A Link leads to another part of a list (RFC 8288).
+type Link struct {
+	Rel   string // first, prev, next or last
+	Query string // the query of its URL
+}
+
+// Links returns the links of a paged list, none where the list is whole or has
+// no other part. The rawQuery is the one that was asked.
+func (r *Result) Links(rawQuery string) []Link {
+	var links []Link
+	switch {
+	case r.Dialect == Range && r.Size > 0 && (r.Offset > 0 || r.end < r.Total):
+		add := func(rel string, start int) {
+			query := withParameter(rawQuery, "_start", start)
+			if hasParameter(query, "_end") {
+				query = withParameter(query, "_end", start+r.Size)
+			}
+			links = append(links, Link{rel, query})
+		}
+		add("first", 0)
+		if r.Offset > 0 {
+			add("prev", max(0, r.Offset-r.Size))
+		}
+		if r.end < r.Total {
+			add("next", r.end)
+		}
+		add("last", max(0, r.Total-1)/r.Size*r.Size)
+	case r.Pages > 1:
+		add := func(rel string, page int) {
+			links = append(links, Link{rel, withParameter(rawQuery, "_page", page)})
+		}
+		add("first", 1)
+		if r.Page > 1 {
+			add("prev", min(r.Page-1, r.Pages))
+		}
+		if r.Page < r.Pages {
+			add("next", r.Page+1)
+		}
+		add("last", r.Pages)
+	}
+	return links
+}
+
+// withParameter returns a query in which the parameter of that name, which
+// stands for itself when it is percent-encoded, has the value once.
+func withParameter(rawQuery, name string, value int) string {
+	var out []string
+	done := false
+	for part := range strings.SplitSeq(rawQuery, "&") {
+		if parameterName(part) == name {
+			if done {
+				continue
+			}
+			part, done = name+"="+strconv.Itoa(value), true
+		}
+		if part != "" {
+			out = append(out, part)
+		}
+	}
+	if !done {
+		out = append(out, name+"="+strconv.Itoa(value))
+	}
+	return strings.Join(out, "&")
+}
+
+func hasParameter(rawQuery, name string) bool {
+	for part := range strings.SplitSeq(rawQuery, "&") {
+		if parameterName(part) == name {
+			return true
+		}
+	}
+	return false
+}
+
+// parameterName returns the name of one part of a query.
+func parameterName(part string) string {
+	raw, _, _ := strings.Cut(part, "=")
+	name, err := url.QueryUnescape(raw)
+	if err != nil {
+		return raw
+	}
+	return name
+}

@@ -1,0 +1,273 @@
+package pickup
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A parser makes a Query.
+type parser struct {
+	snap   *Snapshot
+	q      Query
+	byName map[string]*term  // of this URL, by the name of the parameter
+	byKey  map[string]*term  // by operator and path
+	added  []*term           // all of this parser
+	sort   []string          // as in _sort
+	order  []string          // as in _order
+	paging map[string]string // the values of the parameters for paging
+	embeds int               // how many were asked for
+	parts  int               // of conditions, at every depth
+}
+
+// parser returns a parser that adds to q.
+func (s *Snapshot) parser(q *Query) *parser {
+	p := &parser{
+		snap: s, q: *q,
+		byName: make(map[string]*term), byKey: make(map[string]*term), paging: make(map[string]string),
+	}
+	p.q.filter.parts = slices.Clone(q.filter.parts)
+	p.q.named = slices.Clone(q.named)
+	return p
+}
+
+// parameter reads one parameter of a URL.
+func (p *parser) parameter(name, value string) error {
+	switch name {
+	case "_":
+		return nil
+	case "_where":
+		if value == "" {
+			return nil
+		}
+		return p.where([]byte(value))
+	case "_sort":
+		p.sort = append(p.sort, strings.Split(value, ",")...)
+		return nil
+	case "_order":
+		p.order = append(p.order, strings.Split(value, ",")...)
+		return nil
+	case "_page", "_per_page", "_limit", "_start", "_end":
+		if p.paging[name] == "" {
+			p.paging[name] = value
+		}
+		return nil
+	case "_embed", "_expand":
+		return p.embed(name, value)
+	case "_fields":
+		for field := range strings.SplitSeq(value, ",") {
+			if field == "" {
+				continue
+			}
+			if p.q.fields == nil {
+				p.q.fields = new(fields)
+			}
+			p.q.fields.add(p.path(name, field))
+		}
+		return nil
+	}
+	return p.filter(name, value)
+}
+
+// path returns the path that a parameter calls by that name.
+func (p *parser) path(parameter, name string) path {
+	to := p.snap.pathOf(p.q.collection, name)
+	p.q.named = append(p.q.named, named{parameter, name, to})
+	return to
+}
+
+// filter reads a parameter that is a filter.
+func (p *parser) filter(name, value string) error {
+	t := p.byName[name]
+	if t == nil {
+		op, to, err := p.asked(name)
+		if err != nil {
+			return err
+		}
+		key := strconv.Itoa(int(op)) + to.String()
+		if t = p.byKey[key]; t == nil {
+			if op == opSearch && value == "" {
+				return nil
+			}
+			if t, err = p.term(&term{name: name, path: to, op: op}); err != nil {
+				return err
+			}
+			p.q.filter.parts = append(p.q.filter.parts, &filter{term: t})
+			p.byKey[key] = t
+		}
+		p.byName[name] = t
+	}
+	values := []string{value}
+	if t.op == opIn {
+		values = strings.Split(value, ",")
+	}
+	for _, v := range values {
+		if len(t.values) == maxValues {
+			return &QueryError{Parameter: name, Detail: fmt.Sprintf("a filter has at most %d values", maxValues)}
+		}
+		if err := t.add(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// term counts a term in.
+func (p *parser) term(t *term) (*term, error) {
+	if p.q.terms++; p.q.terms > maxTerms {
+		return nil, &QueryError{Parameter: t.name, Detail: fmt.Sprintf("a query has at most %d different filters", maxTerms)}
+	}
+	p.added = append(p.added, t)
+	return t, nil
+}
+
+// asked returns the operator and the path of a filter.
+func (p *parser) asked(name string) (operator, path, error) {
+	if name == "q" {
+		return opSearch, nil, nil
+	}
+	occurs := func() bool { return p.snap.Occurs(p.q.collection, name) }
+	if i := strings.LastIndexByte(name, ':'); i >= 0 {
+		if op, ok := operatorCalled(name[i+1:]); ok {
+			return op, p.path(name, name[:i]), nil
+		}
+		if !occurs() {
+			return 0, nil, &QueryError{Parameter: name, Detail: fmt.Sprintf("there is no operator %q%s",
+				shorten(name[i+1:]), didYouMean(name[i+1:], "the operators", operators))}
+		}
+	}
+	if i := strings.LastIndexByte(name, '_'); i >= 0 && !occurs() {
+		if i > 0 {
+			if op, ok := operatorCalled(name[i+1:]); ok {
+				return op, p.path(name, name[:i]), nil
+			}
+		}
+		if name[0] == '_' {
+			return 0, nil, &QueryError{Parameter: name, Detail: "there is no such parameter, and no record has a member of this name" +
+				didYouMean(name, "the parameters", functions)}
+		}
+	}
+	return opEq, p.path(name, name), nil
+}
+
+// embed reads the value of _embed or _expand.
+func (p *parser) embed(parameter, value string) error {
+	for names := range strings.SplitSeq(value, ",") {
+		if names == "" {
+			continue
+		}
+		levels := strings.Split(names, ".")
+		if len(levels) > maxEmbedLevels {
+			return &QueryError{Parameter: parameter, Detail: fmt.Sprintf("records are embedded at most %d levels deep", maxEmbedLevels)}
+		}
+		if p.embeds++; p.embeds > maxEmbeds {
+			return &QueryError{Parameter: parameter, Detail: fmt.Sprintf("at most %d relations are embedded", maxEmbeds)}
+		}
+		p.q.embeds = addEmbed(p.q.embeds, parameter, levels)
+	}
+	return nil
+}
+
+// query returns what was read.
+func (p *parser) query() (*Query, error) {
+	if err := p.sorting(); err != nil {
+		return nil, err
+	}
+	if err := p.page(); err != nil {
+		return nil, err
+	}
+	for _, t := range p.added {
+		t.finish()
+		t.embedded = p.q.puts(t.path)
+	}
+	// What is quickly decided comes first, and spares the rest the work.
+	slices.SortStableFunc(p.q.filter.parts, func(a, b *filter) int { return a.cost() - b.cost() })
+	return &p.q, nil
+}
+
+// puts reports whether a path begins in what q embeds.
+func (q *Query) puts(p path) bool {
+	return len(p) > 0 && slices.ContainsFunc(q.embeds, func(e *embed) bool { return e.name == p[0].name })
+}
+
+// sorting reads what _sort and _order say.
+func (p *parser) sorting() error {
+	for i, name := range p.sort {
+		if name == "" {
+			continue
+		}
+		if len(p.q.sort) == maxSort {
+			return &QueryError{Parameter: "_sort", Detail: fmt.Sprintf("a list is sorted by at most %d members", maxSort)}
+		}
+		var k sortKey
+		if rest, ok := strings.CutPrefix(name, "-"); ok && !p.snap.Occurs(p.q.collection, name) {
+			name, k.descending = rest, true
+		}
+		if i < len(p.order) && strings.EqualFold(p.order[i], "desc") {
+			k.descending = true
+		}
+		k.path = p.path("_sort", name)
+		k.embedded = p.q.puts(k.path)
+		p.q.sort = append(p.q.sort, k)
+	}
+	for _, o := range p.order {
+		if o != "" && !strings.EqualFold(o, "asc") && !strings.EqualFold(o, "desc") {
+			return &QueryError{Parameter: "_order", Detail: fmt.Sprintf("%q is no order; it is asc or desc, one for each member of _sort, with commas between them", shorten(o))}
+		}
+	}
+	return nil
+}
+
+// page reads what the parameters for paging say.
+func (p *parser) page() error {
+	n := make(map[string]int)
+	for _, name := range []string{"_page", "_per_page", "_limit", "_start", "_end"} {
+		value := p.paging[name]
+		if value == "" {
+			continue
+		}
+		i, ok := truncated(value)
+		switch {
+		case name == "_page" && (!ok || i < 1):
+			i = 1
+		case !ok:
+			return &QueryError{Parameter: name, Detail: fmt.Sprintf("%q is no number", shorten(value))}
+		case name == "_per_page" && i < 1, name == "_limit" && i < 1 && p.paging["_page"] != "":
+			return &QueryError{Parameter: name, Detail: "a page has at least 1 record"}
+		case name == "_limit" && i < 0:
+			return &QueryError{Parameter: name, Detail: "a number of records is not negative"}
+		}
+		n[name] = i
+	}
+	has := func(name string) bool { _, ok := n[name]; return ok }
+	g := &p.q.paging
+	switch {
+	case has("_page"):
+		*g = paging{dialect: ByPage, page: n["_page"], size: defaultSize}
+		if has("_limit") {
+			g.size = n["_limit"]
+		} else if has("_per_page") {
+			g.dialect, g.size = Envelope, n["_per_page"]
+		}
+	case has("_end"):
+		*g = paging{dialect: Range, start: n["_start"], end: n["_end"], hasEnd: true}
+		if g.start >= 0 {
+			g.size = max(0, g.end-g.start)
+		}
+	case has("_start"), has("_limit"):
+		*g = paging{dialect: Range, start: n["_start"], size: n["_limit"], hasLimit: has("_limit")}
+	}
+	return nil
+}
+
+// truncated reads a number of any size and leaves out what is behind the point,
+// as both originals do.
+func truncated(s string) (int, bool) {
+	if !newOperand(s).numeric {
+		return 0, false
+	}
+	f, _ := strconv.ParseFloat(s, 64) // infinite where it is out of range
+	const most = 1<<31 - 1
+	return int(max(-most, min(most, f))), true
+}

@@ -1,0 +1,100 @@
+package pickup_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup"
+)
+
+// TestPatchDatabase holds patches of the whole database against what they
+// leave, or against the error and its pointers.
+func TestPatchDatabase(t *testing.T) {
+	const (
+		schema = `{"properties":{
+			"drivers":{"items":{"properties":{"id":{"readOnly":true},"name":{"type":"string","x-alias":["Name"]},"email":{"x-unique":true}},"required":["name"]}},
+			"trips":{"items":{"properties":{"id":{},"driverId":{"x-ref":{"collection":"drivers","on-delete":"restrict"}}}}},
+			"notes":{"items":{"properties":{"about":{"type":["null","string","array"],"x-ref":{"collection":"trips","on-delete":"set-null"}}}}},
+			"stops":{"items":{"properties":{"tripId":{"x-ref":{"collection":"trips","on-delete":"cascade"}}}}},
+			"settings":{"properties":{"theme":{"enum":["light","dark"]}}}}}`
+		db = `{"$schema":"./db.schema.json",` +
+			`"drivers":[{"id":"1","name":"Ann","email":"a@x"},{"id":"2","name":"Bob","email":"b@x"}],` +
+			`"trips":[{"id":1,"driverId":"1","km":1.10},{"id":2,"driverId":"2"},{"id":3}],` +
+			`"notes":[{"id":"n","about":"1"},{"id":"m","about":["1","2"]}],` +
+			`"stops":[{"id":1,"tripId":2},{"id":2,"tripId":"2"},{"id":3,"tripId":3}],` +
+			`"settings":{"theme":"light","size":2},"odd":[{"a":1},{"id":"x"}],"version":3}`
+	)
+	for _, c := range []struct{ patch, want, wrong string }{
+		{`[]`, "", ""},
+		{`[{"op":"test","path":"/version","value":3.0},{"op":"replace","path":"/version","value":4}]`, `"version":3 -> "version":4`, ""},
+		{`[{"op":"replace","path":"/drivers/0/Name","value":"Eve"},{"op":"add","path":"/settings/theme","value":"dark"}]`,
+			`"name":"Ann" -> "name":"Eve" & "theme":"light" -> "theme":"dark"`, ""},
+		{`[{"op":"add","path":"/drivers/-","value":{"name":"Cy","id":"77"}},{"op":"add","path":"/trips/-","value":{"id":9,"driverId":"1"}}]`,
+			`"b@x"} -> "b@x"},{"name":"Cy","id":"3"} & {"id":3} -> {"id":3},{"id":9,"driverId":"1"}`, ""},
+		{`[{"op":"add","path":"/trips/0","value":{"id":9}}]`, `"trips":[ -> "trips":[{"id":9},`, ""},
+		{`[{"op":"move","from":"/trips/2","path":"/trips/0"}]`, `"trips":[ -> "trips":[{"id":3}, & ,{"id":3}] -> ]`, ""},
+		{`[{"op":"move","from":"/trips/1/driverId","path":"/trips/2/driverId"}]`, `{"id":2,"driverId":"2"},{"id":3} -> {"id":2},{"id":3,"driverId":"2"}`, ""},
+		{`[{"op":"replace","path":"/trips/2","value":{"km":7}}]`, `{"id":3} -> {"id":3,"km":7}`, ""},
+		{`[{"op":"remove","path":"/trips/1"}]`, `{"id":2,"driverId":"2"}, ->  & ["1","2"] -> ["1"] & {"id":1,"tripId":2},{"id":2,"tripId":"2"}, -> `, ""},
+		{`[{"op":"remove","path":"/trips/0"}]`, `{"id":1,"driverId":"1","km":1.10}, ->  & "about":"1" -> "about":null & ["1","2"] -> ["2"]`, ""},
+		{`[{"op":"remove","path":"/drivers/0"},{"op":"remove","path":"/trips/0/driverId"}]`, `{"id":"1","name":"Ann","email":"a@x"}, ->  & "driverId":"1", -> `, ""},
+		{`[{"op":"add","path":"/cars","value":[{"id":4},{"plate":"X"}]}]`, `"version":3 -> "version":3,"cars":[{"id":4},{"id":5,"plate":"X"}]`, ""},
+		{`[{"op":"remove","path":"/odd"},{"op":"copy","from":"/settings","path":"/more"}]`, `"odd":[{"a":1},{"id":"x"}], ->  & "version":3 -> "version":3,"more":{"theme":"light","size":2}`, ""},
+		{`[{"op":"replace","path":"/odd/1/id","value":"y"}]`, "", "wrong shape /0/value"},
+		{`[{"op":"replace","path":"/odd/1","value":{"b":1}}]`, `{"id":"x"} -> {"id":"x","b":1}`, ""},
+		{`[{"op":"remove","path":"/odd/0"}]`, `{"a":1}, -> `, ""},
+
+		{`[{"op":"remove","path":"/drivers/0"}]`, "", "referred to "},
+		{`[{"op":"test","path":"/trips/0/id","value":1},{"op":"test","path":"/trips/1/id","value":1}]`, "", "does not apply /1/value"},
+		{`[{"op":"replace","path":"/trips/0/km","value":2},{"op":"replace","path":"/trips/7/km","value":2}]`, "", "does not apply /1/path"},
+		{`[{"op":"replace","path":"/trips/0/km","value":2},{"op":"replace","path":"/settings/theme","value":"blue"}]`, "", "not valid /1/value"},
+		{`[{"op":"add","path":"/drivers/-","value":{"id":"9"}}]`, "", "not valid /0/value/name"},
+		{`[{"op":"add","path":"/drivers/-","value":{"Name":3}}]`, "", "not valid /0/value/Name"},
+		{`[{"op":"remove","path":"/drivers/1/name"}]`, "", "not valid /0"},
+		{`[{"op":"replace","path":"/drivers/1/email","value":"a@x"}]`, "", "already taken /0/value"},
+		{`[{"op":"add","path":"/trips/-","value":{"id":"2"}}]`, "", "already taken /0/value/id"},
+		{`[{"op":"add","path":"/trips/-","value":7}]`, "", "wrong shape /0/value"},
+		{`[{"op":"replace","path":"/drivers","value":[{"name":"A"},{"name":7}]}]`, "", "not valid /0/value/1/name"},
+		{`[{"op":"replace","path":"/drivers","value":[{"id":5,"name":"A"},{"id":"5","name":"B"}]}]`, "", "already taken /0/value/1/id"},
+		{`[{"op":"replace","path":"/$schema","value":"./other.json"}]`, "", "wrong shape /0/path"},
+		{`[{"op":"replace","path":"","value":{}}]`, "", "wrong shape /0/path"},
+		{`[{"op":"jump","path":"/a"}]`, "", "wrong shape /0/op"},
+		{`{"op":"add"}`, "", "wrong shape "},
+	} {
+		d := openSchema(t, db, schema)
+		_, err := d.Update(t.Context(), func(tx *pickup.Tx) error { return tx.PatchDatabase(jsontext.Value(c.patch)) })
+		got := string(d.Snapshot().AppendJSON(nil))
+		want := db
+		for edit := range strings.SplitSeq(c.want, " & ") {
+			if from, to, ok := strings.Cut(edit, " -> "); ok {
+				want = strings.Replace(want, from, to, 1)
+			}
+		}
+		var faults *pickup.FaultError
+		wrong := ""
+		if errors.As(err, &faults) {
+			wrong = faults.Kind.Error() + " " + faults.Faults[0].Pointer
+		} else if err != nil {
+			t.Errorf("%s: %v", c.patch, err)
+		}
+		if wrong != c.wrong || got != want {
+			t.Errorf("%s: %s: %v\n got %s\nwant %s", c.patch, wrong, err, got, want)
+		}
+	}
+}
+
+func openSchema(t *testing.T, db, schema string) *pickup.DB {
+	t.Helper()
+	rules, err := pickup.CompileSchema("db.schema.json", []byte(schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := pickup.Open(t.Context(), pickup.NewMemStore([]byte(db)), pickup.Options{Schema: rules})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}

@@ -1,0 +1,168 @@
+package pickup
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Patch changes a record by a JSON Patch (RFC 6902): all of its operations are
+// done, or none. The result is judged by the members that the patch touches.
+// The error wraps ErrNotFound or is a *FaultError with pointers into the patch:
+// of ErrShape where that is no JSON Patch, or leaves no object or another id;
+// of ErrMismatch where a test fails or an operation leads nowhere; else as
+// Replace's.
+func (tx *Tx) Patch(collection, id string, patch jsontext.Value) (*Record, error) {
+	old, err := tx.snap.Get(collection, id)
+	if err != nil {
+		return nil, err
+	}
+	value, t, err := tx.patched(collection, old.Value, patch)
+	if err != nil {
+		return nil, err
+	}
+	r, err := tx.amend(collection, old, value, t.names())
+	return r, t.lead(err)
+}
+
+// PatchObject changes a singular resource by a JSON Patch. Errors are as
+// Patch's.
+func (tx *Tx) PatchObject(name string, patch jsontext.Value) (jsontext.Value, error) {
+	old, err := tx.object(name)
+	if err != nil {
+		return nil, err
+	}
+	value, t, err := tx.patched(name, old, patch)
+	if err != nil {
+		return nil, err
+	}
+	v, err := tx.amendObject(name, value, t.names())
+	return v, t.lead(err)
+}
+
+// patched returns what a patch makes of a record or object, and which places
+// it touches.
+func (tx *Tx) patched(name string, old, patch jsontext.Value) (jsontext.Value, touches, error) {
+	ops, err := parsePatch(patch)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, op := range ops {
+		tx.snap.schema.canonicalPath(name, op.path)
+		tx.snap.schema.canonicalPath(name, op.from)
+	}
+	var t touches
+	p := &patcher{root: &node{text: old}, note: func(i int, op *operation, path []string) { t.add(i, op, path) }}
+	if err := p.apply(ops); err != nil {
+		return nil, nil, err
+	}
+	return p.root.value(), t, nil
+}
+
+// amend puts what a patch has made of a record in its place.
+func (tx *Tx) amend(collection string, old *Record, value jsontext.Value, names []string) (*Record, error) {
+	if bytes.Equal(old.Value, value) {
+		return old, nil
+	}
+	value, sent, faults, err := tx.amended(collection, value)
+	if err != nil {
+		return nil, err
+	}
+	idMember := tx.snap.idMember(collection)
+	if value, err = keepID(old, value, idMember); err != nil {
+		return nil, idChanged(idMember)
+	}
+	return tx.judge(collection, old, value, names, sent, faults)
+}
+
+func idChanged(idMember string) error {
+	return &FaultError{Kind: ErrShape, Faults: []Fault{{pointer(idMember), "an id does not change"}}}
+}
+
+// amendObject is amend for a singular resource.
+func (tx *Tx) amendObject(name string, value jsontext.Value, names []string) (jsontext.Value, error) {
+	value, sent, faults, err := tx.amended(name, value)
+	if err != nil {
+		return nil, err
+	}
+	return tx.judgeObject(name, value, names, sent, faults)
+}
+
+// amended is read for what a patch has made.
+func (tx *Tx) amended(name string, value jsontext.Value) (_ jsontext.Value, sent map[string]string, faults []Fault, err error) {
+	switch {
+	case value.Kind() != '{':
+		return nil, nil, nil, refusePatch("", "a record is a JSON object; this would leave "+kindName(value))
+	case depth(value) > maxDepth:
+		return nil, nil, nil, refusePatch("", fmt.Sprintf("this would leave a record that is nested deeper than %d levels", maxDepth))
+	}
+	value, sent, faults = tx.snap.schema.canonical(name, value)
+	return value, sent, faults, nil
+}
+
+// canonicalPath gives the first token of a path the name that the schema has
+// for it.
+func (s *Schema) canonicalPath(name string, path []string) {
+	if len(path) > 0 {
+		if canonical, ok := s.Alias(name, path[0]); ok {
+			path[0] = canonical
+		}
+	}
+}
+
+// touches are the places of a record that the operations of a patch change, in
+// their order.
+type touches []touch
+
+type touch struct {
+	op      int
+	pointer string // from the record
+	value   bool   // what stands there is the operation's own value
+}
+
+func (t *touches) add(i int, op *operation, path []string) {
+	*t = append(*t, touch{i, joined(path), op.op == "add" || op.op == "replace"})
+}
+
+// names returns the members that are touched; nil where the record was
+// replaced as a whole.
+func (t touches) names() []string {
+	names := []string{}
+	for _, touch := range t {
+		path := tokens(touch.pointer)
+		if len(path) == 0 {
+			return nil
+		}
+		names = append(names, path[0])
+	}
+	return names
+}
+
+// lead leads the faults of a *FaultError from the record into the patch: to
+// the last operation that touched the place.
+func (t touches) lead(err error) error {
+	faults, ok := err.(*FaultError)
+	if !ok {
+		return err
+	}
+	led := &FaultError{Kind: faults.Kind}
+	for _, f := range faults.Faults {
+		led.Faults = append(led.Faults, Fault{t.pointer(f.Pointer), f.Detail})
+	}
+	return led
+}
+
+func (t touches) pointer(at string) string {
+	for i := len(t) - 1; i >= 0; i-- {
+		below, ok := strings.CutPrefix(at, t[i].pointer)
+		switch {
+		case ok && t[i].value && (below == "" || below[0] == '/'):
+			return fmt.Sprintf("/%d/value%s", t[i].op, below)
+		case ok && (below == "" || below[0] == '/'), strings.HasPrefix(t[i].pointer, at+"/"):
+			return fmt.Sprintf("/%d", t[i].op)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,118 @@
+package pickup
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// TestPatchSuite runs the cases that implementations of RFC 6902 share, those
+// that are marked as disabled among them.
+func TestPatchSuite(t *testing.T) {
+	ran := 0
+	for _, file := range []string{"spec_tests.json", "tests.json"} {
+		data, err := os.ReadFile("testdata/json-patch-tests/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var cases []struct {
+			Comment, Error       string
+			Doc, Patch, Expected jsontext.Value
+		}
+		if err := json.Unmarshal(data, &cases); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cases {
+			if c.Patch == nil {
+				continue // a comment
+			}
+			ran++
+			got, err := applyPatch(c.Doc, c.Patch)
+			switch {
+			case c.Error == "" && err != nil:
+				t.Errorf("%s: %s on %s: %v", c.Comment, c.Patch, c.Doc, err)
+			case c.Error != "" && err == nil:
+				t.Errorf("%s: %s on %s gives %s, not the error %q", c.Comment, c.Patch, c.Doc, got, c.Error)
+			case c.Expected != nil && !(&node{text: got}).equal(compact(c.Expected)):
+				t.Errorf("%s: %s on %s gives %s, not %s", c.Comment, c.Patch, c.Doc, got, c.Expected)
+			}
+		}
+	}
+	if ran < 100 {
+		t.Errorf("only %d cases", ran)
+	}
+}
+
+// applyPatch is for a body that has been read as the server does it: with no
+// name twice.
+func applyPatch(doc, patch jsontext.Value) (jsontext.Value, error) {
+	if !patch.IsValid() {
+		return nil, ErrShape
+	}
+	ops, err := parsePatch(patch)
+	if err != nil {
+		return nil, err
+	}
+	p := &patcher{root: &node{text: compact(doc)}}
+	if err := p.apply(ops); err != nil {
+		return nil, err
+	}
+	return p.root.value(), nil
+}
+
+// TestPatchKeepsText checks that what no operation touches keeps its spelling
+// and its place.
+func TestPatchKeepsText(t *testing.T) {
+	doc := jsontext.Value(`{"z":1.10,"big":12345678901234567890,"a":{"n":1E+2,"\u0061":"\u00e9"},"l":[0.0,[1.0],3]}`)
+	for _, c := range []struct{ patch, want string }{
+		{`[]`, `{"z":1.10,"big":12345678901234567890,"a":{"n":1E+2,"\u0061":"\u00e9"},"l":[0.0,[1.0],3]}`},
+		{`[{"op":"add","path":"/l/1/-","value":2.00}]`, `{"z":1.10,"big":12345678901234567890,"a":{"n":1E+2,"\u0061":"\u00e9"},"l":[0.0,[1.0,2.00],3]}`},
+		{`[{"op":"test","path":"/a/a","value":"é"},{"op":"remove","path":"/a/a"}]`, `{"z":1.10,"big":12345678901234567890,"a":{"n":1E+2},"l":[0.0,[1.0],3]}`},
+		{`[{"op":"test","path":"/a/n","value":100},{"op":"move","from":"/z","path":"/l/0"}]`, `{"big":12345678901234567890,"a":{"n":1E+2,"\u0061":"\u00e9"},"l":[1.10,0.0,[1.0],3]}`},
+		{`[{"op":"copy","from":"/l","path":"/m"},{"op":"replace","path":"/l/1/0","value":5}]`, `{"z":1.10,"big":12345678901234567890,"a":{"n":1E+2,"\u0061":"\u00e9"},"l":[0.0,[5],3],"m":[0.0,[1.0],3]}`},
+	} {
+		got, err := applyPatch(doc, jsontext.Value(c.patch))
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s gives %s, %v", c.patch, got, err)
+		}
+	}
+}
+
+// TestPatchLimits checks that copies of copies do not grow without bound.
+func TestPatchLimits(t *testing.T) {
+	patch := `[{"op":"add","path":"/a","value":["0123456789"]}`
+	for range 60 {
+		patch += `,{"op":"copy","from":"/a","path":"/a/-"}`
+	}
+	if got, err := applyPatch(jsontext.Value(`{}`), jsontext.Value(patch+`]`)); err == nil {
+		t.Errorf("%d bytes", len(got))
+	}
+}
+
+// TestMergePatch runs the table of RFC 7396 appendix A.
+func TestMergePatch(t *testing.T) {
+	for _, c := range []struct{ target, patch, want string }{
+		{`{"a":"b"}`, `{"a":"c"}`, `{"a":"c"}`},
+		{`{"a":"b"}`, `{"b":"c"}`, `{"a":"b","b":"c"}`},
+		{`{"a":"b"}`, `{"a":null}`, `{}`},
+		{`{"a":"b","b":"c"}`, `{"a":null}`, `{"b":"c"}`},
+		{`{"a":["b"]}`, `{"a":"c"}`, `{"a":"c"}`},
+		{`{"a":"c"}`, `{"a":["b"]}`, `{"a":["b"]}`},
+		{`{"a":{"b":"c"}}`, `{"a":{"b":"d","c":null}}`, `{"a":{"b":"d"}}`},
+		{`{"a":[{"b":"c"}]}`, `{"a":[1]}`, `{"a":[1]}`},
+		{`["a","b"]`, `["c","d"]`, `["c","d"]`},
+		{`{"a":"b"}`, `["c"]`, `["c"]`},
+		{`{"a":"foo"}`, `null`, `null`},
+		{`{"a":"foo"}`, `"bar"`, `"bar"`},
+		{`{"e":null}`, `{"a":1}`, `{"e":null,"a":1}`},
+		{`[1,2]`, `{"a":"b","c":null}`, `{"a":"b"}`},
+		{`{}`, `{"a":{"bb":{"ccc":null}}}`, `{"a":{"bb":{}}}`},
+		{`{"z":1.10,"a":{"y":1,"x":2}}`, `{"a":{"x":3.0,"w":null,"v":{"u":null}},"b":[null]}`, `{"z":1.10,"a":{"y":1,"x":3.0,"v":{}},"b":[null]}`},
+	} {
+		if got := mergePatch(jsontext.Value(c.target), jsontext.Value(c.patch)); string(got) != c.want {
+			t.Errorf("%s with %s gives %s, not %s", c.target, c.patch, got, c.want)
+		}
+	}
+}

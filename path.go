@@ -1,0 +1,86 @@
+package pickup
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A path leads from a record to a value within it.
+type path []step
+
+// A step goes into an object by name, or into an array by index where index is
+// not negative.
+type step struct {
+	name  string
+	index int
+}
+
+// walk returns the value at p within v.
+func (p path) walk(v jsontext.Value) (jsontext.Value, bool) {
+	for _, s := range p {
+		next, ok := member(v, s.name)
+		if !ok && s.index >= 0 {
+			n := 0
+			elements(v, func(e jsontext.Value) bool {
+				next, ok = e, n == s.index
+				n++
+				return !ok
+			})
+		}
+		if !ok {
+			return nil, false
+		}
+		v = next
+	}
+	return v, true
+}
+
+// String tells paths apart that lead to different places.
+func (p path) String() string {
+	var b strings.Builder
+	for _, s := range p {
+		b.WriteByte(0)
+		b.WriteString(s.name)
+	}
+	return b.String()
+}
+
+// parsePath reads a.b, tags[0] and tags.0.
+func parsePath(name string) path {
+	var p path
+	for part := range strings.SplitSeq(name, ".") {
+		first := true
+		for piece := range strings.SplitSeq(part, "[") {
+			if !first {
+				piece = strings.TrimSuffix(piece, "]")
+			}
+			index := -1
+			if n, err := strconv.Atoi(piece); err == nil && digits(piece) {
+				index = n
+			}
+			p = append(p, step{piece, index})
+			first = false
+		}
+	}
+	return p
+}
+
+// pathOf returns the path that a client calls name. A name that occurs in the
+// collection as it stands is that member, whatever it looks like, and another
+// spelling of a member stands for it.
+func (s *Snapshot) pathOf(collection, name string) path {
+	if canonical, ok := s.schema.Alias(collection, name); ok {
+		name = canonical
+	}
+	if !strings.ContainsAny(name, ".[") || s.Occurs(collection, name) {
+		return path{{name, -1}}
+	}
+	p := parsePath(name)
+	p[0].index = -1 // a record has members
+	if canonical, ok := s.schema.Alias(collection, p[0].name); ok {
+		p[0].name = canonical
+	}
+	return p
+}

@@ -1,0 +1,74 @@
+package pickup
+
+// Records refer to each other by members that carry an id: a schedule's
+// driverId is the id of one of the drivers. Ids are compared as text, so that
+// 2 and "2" are the same.
+
+// ForeignKey returns the member by which the records of child refer to those
+// of parent. It is the parent's Singular with Id behind it; but where the
+// schema has an x-ref to parent on other members only, it is the first of
+// these by name.
+func (s *Snapshot) ForeignKey(child, parent string) string {
+	key := Singular(parent) + "Id"
+	rules := s.schema.of(child)
+	if rules == nil {
+		return key
+	}
+	other := ""
+	for _, ref := range rules.refs {
+		switch {
+		case ref.member == key:
+			return key
+		case ref.collection == parent && other == "":
+			other = ref.member
+		}
+	}
+	if other != "" {
+		return other
+	}
+	return key
+}
+
+// A relation says what stands behind a name in _embed or _expand for the
+// records of one collection.
+type relation struct {
+	children bool     // those that refer to the record, else the one that it refers to
+	key      string   // the member with the id: of the children, or of the record
+	in       []string // the collections to look in
+	id       string   // the member of the record that its children refer to
+}
+
+// relation returns what name is to the records of a collection: a collection
+// of children, or what one of their members refers to. Where it could be
+// both, expand decides. It reports false where it is neither.
+func (s *Snapshot) relation(collection, name string, expand bool) (relation, bool) {
+	var children relation
+	// Nothing refers to a singular resource: it has no id.
+	if kind, ok := s.Kind(name); ok && kind == Array && s.byName[collection].isArray() {
+		children = relation{true, s.ForeignKey(name, collection), []string{name}, s.idMember(collection)}
+	}
+	parent := relation{key: name + "Id"}
+	if rules := s.schema.of(collection); rules != nil {
+		for _, ref := range rules.refs {
+			if ref.member == parent.key {
+				parent.in = append(parent.in, ref.collection)
+			}
+		}
+	}
+	if parent.in == nil {
+		for _, c := range s.list {
+			if c.kind == Array && Singular(c.name) == name {
+				parent.in = append(parent.in, c.name)
+			}
+		}
+	}
+	switch {
+	case children.in == nil:
+		return parent, parent.in != nil
+	case parent.in == nil:
+		return children, true
+	case expand:
+		return parent, true
+	}
+	return children, true
+}

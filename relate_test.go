@@ -1,0 +1,268 @@
+package pickup_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup"
+)
+
+// openRules opens a database with the rules of a schema.
+func openRules(t *testing.T, schema, database string) *pickup.DB {
+	t.Helper()
+	rules, err := pickup.CompileSchema("db.schema.json", []byte(schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := pickup.Open(t.Context(), pickup.NewMemStore(jsontext.Value(database)), pickup.Options{Schema: rules})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+// listed returns the answer to a query, or its error.
+func listed(s *pickup.Snapshot, collection, query string) string {
+	r, err := ask(s, collection, query)
+	if err != nil {
+		return err.Error()
+	}
+	body, err := r.AppendJSON(nil)
+	if err != nil {
+		return err.Error()
+	}
+	return string(body)
+}
+
+const relations = `{
+"authors":[{"id":1,"name":"Ann"},{"id":"2","name":"Bob"}],
+"posts":[{"id":"1","authorId":1,"comments":7},{"id":"2","authorId":"2"},{"id":"3","authorId":"9"},{"id":"4","authorId":null},{"id":"5"},{"id":"6","authorId":[1]},"text"],
+"comments":[{"id":"a","postId":1},{"id":"b","postId":"1"},{"id":"c","postId":1.0},{"id":"d","postId":"2"},{"id":"e"}],
+"people":[{"id":"p","personId":"q"},{"id":"q"}],
+"news":[{"id":1,"newsId":2},{"id":2}],
+"profile":{"authorId":1}
+}`
+
+// TestEmbed puts children and parents into records.
+func TestEmbed(t *testing.T) {
+	s := openMem(t, relations).Snapshot()
+	for _, test := range []struct{ collection, query, want string }{
+		{"posts", "id=2&_embed=author", `[{"id":"2","authorId":"2","author":{"id":"2","name":"Bob"}}]`},
+		{"posts", "id=1&_expand=author&_fields=author.name", `[{"author":{"name":"Ann"}}]`},
+		{"posts", "id=3&id=4&id=5&id=6&_expand=author", `[{"id":"3","authorId":"9"},{"id":"4","authorId":null},{"id":"5"},{"id":"6","authorId":[1]}]`},
+		// Ids are compared as text, so 1.0 is another one than 1. What is
+		// stored under the name makes way, in its place.
+		{"posts", "id=1&_embed=comments", `[{"id":"1","authorId":1,"comments":[{"id":"a","postId":1},{"id":"b","postId":"1"}]}]`},
+		{"posts", "id=3&_embed=comments", `[{"id":"3","authorId":"9","comments":[]}]`},
+		{"posts", "_embed=comments&_start=6", `["text"]`},
+		{"comments", "id=b&_embed=post.author", `[{"id":"b","postId":"1","post":{"id":"1","authorId":1,"comments":7,"author":{"id":1,"name":"Ann"}}}]`},
+		{"authors", "id=2&_embed=posts.comments,posts.author", `[{"id":"2","name":"Bob","posts":[{"id":"2","authorId":"2","comments":[{"id":"d","postId":"2"}],"author":{"id":"2","name":"Bob"}}]}]`},
+		{"authors", "id=2&_embed=posts&_embed=nothing&_expand=profile&_embed=", `[{"id":"2","name":"Bob","posts":[{"id":"2","authorId":"2"}]}]`},
+		{"people", "_embed=person", `[{"id":"p","personId":"q","person":{"id":"q"}},{"id":"q"}]`},
+		{"news", "id=1&_embed=news", `[{"id":1,"newsId":2,"news":[]}]`},
+		{"news", "id=1&_expand=news", `[{"id":1,"newsId":2,"news":{"id":2}}]`},
+		// Filters and sorting see what is embedded; comments has it twice.
+		{"posts", "_embed=author&author.name=Bob&_fields=id", `[{"id":"2"}]`},
+		{"posts", "_embed=author&_sort=-author.name&author.name:exists=true&_fields=id", `[{"id":"2"},{"id":"1"}]`},
+		{"posts", "_embed=comments&comments[1].id=b&_fields=id", `[{"id":"1"}]`},
+		{"posts", `_embed=author&_where={"not":{"author.name":{"exists":true}}}&_fields=id&id:exists=true`, `[{"id":"3"},{"id":"4"},{"id":"5"},{"id":"6"}]`},
+		{"posts", "author.name=Bob", `[]`},
+	} {
+		if got := listed(s, test.collection, test.query); got != test.want {
+			t.Errorf("%s?%s\n got %s\nwant %s", test.collection, test.query, got, test.want)
+		}
+	}
+	q, _ := s.ParseQuery("posts", "_embed=author&q=x&_fields=author")
+	r, _ := s.Get("posts", "1")
+	if b, err := s.AppendRecord([]byte("x"), q, r); err != nil || string(b) != `x{"author":{"id":1,"name":"Ann"}}` || !q.Embeds() {
+		t.Errorf("one record: %s, %v", b, err)
+	}
+	profile, _ := s.Value("profile")
+	q, _ = s.ParseQuery("profile", "_expand=author&_fields=author.id")
+	if b, err := s.AppendRecord(nil, q, &pickup.Record{Value: profile}); err != nil || string(b) != `{"author":{"id":1}}` {
+		t.Errorf("a singular resource: %s, %v", b, err)
+	}
+	if _, err := s.Run(q); !errors.Is(err, pickup.ErrNotFound) {
+		t.Errorf("a list of a singular resource: %v", err)
+	}
+}
+
+// TestEmbedFollowsWrites asks for children while they come and go, so that an
+// index is carried on.
+func TestEmbedFollowsWrites(t *testing.T) {
+	db := openMem(t, relations)
+	ask := func() string { return listed(db.Snapshot(), "posts", "id=2&_embed=comments&_fields=comments.id") }
+	if got := ask(); got != `[{"comments":[{"id":"d"}]}]` {
+		t.Error(got)
+	}
+	if _, err := db.Update(t.Context(), func(tx *pickup.Tx) error {
+		if _, err := tx.Delete("comments", "d"); err != nil {
+			return err
+		}
+		if _, err := tx.Merge("comments", "e", jsontext.Value(`{"postId":2}`)); err != nil {
+			return err
+		}
+		_, err := tx.Create("comments", jsontext.Value(`{"id":"f","postId":"2"}`))
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(); got != `[{"comments":[{"id":"e"},{"id":"f"}]}]` {
+		t.Error(got)
+	}
+}
+
+// TestUnder lists the records of a parent.
+func TestUnder(t *testing.T) {
+	s := openMem(t, relations).Snapshot()
+	for _, test := range []struct{ child, parent, id, query, want string }{
+		{"comments", "posts", "1", "", "a b"}, {"comments", "posts", "1.0", "", "c"}, {"comments", "posts", "1", "_sort=-id&_limit=1", "b"},
+		{"comments", "posts", "1", "id=b&id=d", "b"}, {"comments", "posts", "9", "", ""}, {"posts", "authors", "1", "", "1"}, {"news", "posts", "1", "", ""},
+	} {
+		q, err := s.ParseQuery(test.child, test.query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.Run(s.Under(q, test.parent, test.id))
+		if err != nil || ids(r.Records) != test.want {
+			t.Errorf("%v: %s, %v", test, ids(r.Records), err)
+		}
+		if all, err := s.Run(q); err != nil || test.query == "" && all.Total != s.Len(test.child) {
+			t.Errorf("%v: the query itself has changed", test)
+		}
+	}
+}
+
+func ids(records []*pickup.Record) string {
+	var list []string
+	for _, r := range records {
+		if pickup.IsPositionKey(r.ID) {
+			list = append(list, "#")
+		} else {
+			list = append(list, r.ID)
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+const family = `{
+"drivers":[{"id":"1","driverName":"Ann"},{"id":"2","driverName":"Bob"}],
+"schedules":[{"id":"1","driverID":2,"substitute":"1","title":"A"},{"id":"2","driverId":"1","title":"B"},{"id":"3","driverId":"2","title":"C"}],
+"tasks":[{"id":"1","ownerId":"2","helper":"1"}]}`
+
+// TestQueryRules has a schema: other spellings of a member, and references
+// that are not called as their collection.
+func TestQueryRules(t *testing.T) {
+	data, err := os.ReadFile("db.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := openRules(t, string(data), family).Snapshot()
+	for _, query := range []string{"driverID=2", "driverId=2", "driverID:in=2,9", "driverID_ne=1", `_where={"driverID":{"eq":"2"}}`, "_sort=-driverID&_limit=2", "_fields=driverID&driverID:gt=1"} {
+		r, err := ask(s, "schedules", query)
+		if err != nil || query[:5] != "_sort" && ids(r.Records) != "1 3" || query[:5] == "_sort" && ids(r.Records) != "3 2" {
+			t.Errorf("%s: %s, %v", query, ids(r.Records), err)
+		}
+	}
+	if got := listed(s, "schedules", "id=1&_fields=driverID"); got != `[{"driverId":2}]` {
+		t.Error(got)
+	}
+	for query, fine := range map[string]bool{
+		"driverID=1": true, "pickupTime=x": true, "title=A&_sort=id": true, "substitute=1": true, "_embed=driver": true, "status:exists=false": true,
+		"titel=A": false, "_sort=-tite": false, "_fields=title,nope": false, "title.x=1": false, "_embed=nope": false, "_embed=driver.nope": false, "_embed=driver.schedules": true, `_where={"or":[{"titl":"A"}]}`: false, `_where={"title":{"x":{"eq":1}}}`: false,
+	} {
+		q, err := s.ParseQuery("schedules", query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = s.Strict(q)
+		var qe *pickup.QueryError
+		if fine != (err == nil) || !fine && !errors.As(err, &qe) {
+			t.Errorf("%s: %v", query, err)
+		}
+		if query == "titel=A" && (err == nil || !strings.Contains(err.Error(), "titel: no record of schedules has titel; did you mean title?")) {
+			t.Errorf("%s: %v", query, err)
+		}
+	}
+
+	s = openRules(t, `{"properties":{
+		"tasks":{"items":{"properties":{"ownerId":{"x-ref":"drivers"},"helper":{"x-ref":"drivers"}}}},
+		"schedules":{"items":{"properties":{"driverId":{"x-ref":"drivers"},"substitute":{"x-ref":"drivers"}}}}}}`, family).Snapshot()
+	for _, test := range []struct{ child, parent, want string }{
+		{"schedules", "drivers", "driverId"}, {"tasks", "drivers", "helper"}, {"tasks", "schedules", "scheduleId"}, {"drivers", "tasks", "taskId"},
+	} {
+		if got := s.ForeignKey(test.child, test.parent); got != test.want {
+			t.Errorf("%s of %s refer by %s, want %s", test.child, test.parent, got, test.want)
+		}
+	}
+	if got := listed(s, "tasks", "_expand=owner&_fields=owner.driverName"); got != `[{"owner":{"driverName":"Bob"}}]` {
+		t.Error(got)
+	}
+}
+
+// TestSingular has the names of collections that people use.
+func TestSingular(t *testing.T) {
+	for plural, want := range map[string]string{
+		"drivers": "driver", "schedules": "schedule", "posts": "post", "categories": "category", "addresses": "address", "boxes": "box", "branches": "branch",
+		"statuses": "status", "people": "person", "lineStatuses": "lineStatus", "news": "news", "series": "series", "class": "class", "s": "s", "ies": "ie", "": "",
+		"houses": "house", "sizes": "size", "my-items": "my-item", "children": "child", "élans": "élan",
+	} {
+		if got := pickup.Singular(plural); got != want {
+			t.Errorf("%q is one %q, want %q", plural, got, want)
+		}
+	}
+}
+
+// TestWhere narrows a query by a body, as QUERY does, and leaves it as it was.
+func TestWhere(t *testing.T) {
+	s := openMem(t, relations).Snapshot()
+	q, err := s.ParseQuery("comments", "_embed=post&_sort=-id&_limit=2&_fields=id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ where, want string }{
+		{`{"postId":1}`, `[{"id":"c"},{"id":"b"}]`},
+		{` {"post": {"authorId": {"eq": "2"}}} `, `[{"id":"d"}]`},
+		{`null`, `[{"id":"e"},{"id":"d"}]`},
+	} {
+		narrow, err := s.Where(q, jsontext.Value(test.where))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.Run(narrow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err := r.AppendJSON(nil); err != nil || string(b) != test.want {
+			t.Errorf("%s: %s, %v", test.where, b, err)
+		}
+		if r, err := s.Run(q); err != nil || r.Total != 5 {
+			t.Errorf("%s has changed the query: %v, %v", test.where, r, err)
+		}
+	}
+	alone, err := s.ParseWhere("comments", jsontext.Value(`{"or":[{"id":"a"},{"postId":{"exists":false}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := s.Run(alone); err != nil || ids(r.Records) != "a e" {
+		t.Errorf("%v, %v", r, err)
+	}
+	var qe *pickup.QueryError
+	if _, err := s.ParseWhere("comments", jsontext.Value(`{"or":[{"id":{"is":1}}]}`)); !errors.As(err, &qe) || qe.Pointer != "/or/0/id/is" {
+		t.Errorf("%v", err)
+	}
+	if _, err := s.Where(q, jsontext.Value(`[]`)); !errors.As(err, &qe) {
+		t.Errorf("%v", err)
+	}
+	// A record that came through a feed is judged without a snapshot.
+	if r, _ := s.Get("comments", "e"); !alone.Match(r) {
+		t.Error("e does not match")
+	}
+	if r, _ := s.Get("comments", "b"); alone.Match(r) {
+		t.Error("b matches")
+	}
+}

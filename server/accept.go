@@ -1,0 +1,51 @@
+package server
+
+import (
+	"mime"
+	"strconv"
+	"strings"
+)
+
+// wantsCSV reports whether the Accept header (RFC 9110 section 12.5.1) prefers
+// text/csv to JSON: by its weight, or where weights are equal by naming it and
+// JSON only through a wildcard. What cannot be read says nothing.
+func (k *call) wantsCSV() bool {
+	accept := strings.Join(k.Request.Header.Values("Accept"), ",")
+	if !strings.Contains(strings.ToLower(accept), "csv") {
+		return false
+	}
+	csv, json := -1.0, -1.0 // the weights
+	csvNamed, jsonNamed := false, false
+	applications, anything := -1.0, -1.0
+	for part := range strings.SplitSeq(accept, ",") {
+		media, parameters, err := mime.ParseMediaType(part)
+		if err != nil {
+			continue
+		}
+		q := 1.0
+		if s, ok := parameters["q"]; ok {
+			if q, err = strconv.ParseFloat(s, 64); err != nil || q < 0 || q > 1 {
+				continue
+			}
+		}
+		switch media {
+		case "text/csv":
+			csv, csvNamed = max(csv, q), true
+		case "application/json":
+			json, jsonNamed = max(json, q), true
+		case "application/*":
+			applications = max(applications, q)
+		case "*/*":
+			anything = max(anything, q)
+		}
+	}
+	if !csvNamed {
+		return false
+	}
+	if !jsonNamed {
+		if json = applications; json < 0 {
+			json = anything
+		}
+	}
+	return csv > 0 && (csv > json || csv == json && !jsonNamed)
+}

@@ -1,0 +1,97 @@
+package server
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// csvType is that of RFC 4180: records end in CRLF, the first one has the
+// names.
+const csvType = "text/csv; charset=utf-8; header=present"
+
+// appendCSV appends records as a table with one column for each of their
+// top-level members, in the order in which they first occur. Strings stand as
+// they are, numbers and booleans as in JSON, objects and arrays as JSON; null
+// and what a record does not have are empty. An element that is no object is in
+// the table's first column.
+//
+// The table is for looking at in a spreadsheet, which takes a text that begins
+// with =, +, -, @, a tab or a line break for a formula and runs it. So such a
+// text gets an apostrophe before it, here and in no other answer; numbers are
+// left alone. Who needs the exact text asks for JSON.
+func appendCSV(dst []byte, records []jsontext.Value) []byte {
+	column := make(map[string]int)
+	var names []string
+	for _, r := range records {
+		for name := range members(r) {
+			if _, ok := column[name]; !ok {
+				column[name] = len(names)
+				names = append(names, name)
+			}
+		}
+	}
+	if len(names) == 0 && len(records) > 0 {
+		names = append(names, "value")
+	}
+	cells := make([]jsontext.Value, len(names))
+	for i, name := range names {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendCell(dst, harmless(name))
+	}
+	if len(names) > 0 {
+		dst = append(dst, '\r', '\n')
+	}
+	for _, r := range records {
+		clear(cells)
+		for name, v := range members(r) {
+			cells[column[name]] = v
+		}
+		if r.Kind() != '{' {
+			cells[0] = r
+		}
+		for i, v := range cells {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendCell(dst, cellText(v))
+		}
+		if len(cells) == 1 && cells[0] == nil {
+			dst = append(dst, `""`...) // an empty line would be no record
+		}
+		dst = append(dst, '\r', '\n')
+	}
+	return dst
+}
+
+func cellText(v jsontext.Value) string {
+	switch {
+	case v == nil || v.Kind() == 'n':
+		return ""
+	case v.Kind() == '"':
+		b, _ := jsontext.AppendUnquote(nil, v)
+		return harmless(string(b))
+	}
+	return string(v)
+}
+
+// harmless returns a text that no spreadsheet takes for a formula.
+func harmless(s string) string {
+	if s != "" && strings.IndexByte("=+-@\t\r\n", s[0]) >= 0 {
+		return "'" + s
+	}
+	return s
+}
+
+// appendCell appends a field of RFC 4180, in quotes where it needs them.
+func appendCell(dst []byte, s string) []byte {
+	if !strings.ContainsAny(s, ",\"\r\n") && strings.TrimSpace(s) == s {
+		return append(dst, s...)
+	}
+	dst = append(dst, '"')
+	dst = append(dst, bytes.ReplaceAll([]byte(s), []byte(`"`), []byte(`""`))...)
+	return append(dst, '"')
+}

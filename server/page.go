@@ -1,0 +1,66 @@
+package server
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+
+	"pickup"
+)
+
+// maxLinked is the length of a query, in bytes, that links still repeat: a
+// client reads no header of any size.
+const maxLinked = 2 << 10
+
+// paged says in headers which part of a list the answer is: X-Total-Count and
+// Link as json-server 0.17 has them, and Content-Range.
+func (k *call) paged(collection string, r *pickup.Result) {
+	if r.Dialect == pickup.Whole {
+		return
+	}
+	h := k.Writer.Header()
+	total := strconv.Itoa(r.Total)
+	h.Set("X-Total-Count", total)
+	part := "*"
+	if n := len(r.Records); n > 0 {
+		part = strconv.Itoa(r.Offset) + "-" + strconv.Itoa(r.Offset+n-1)
+	}
+	// A range unit is a token, which an escaped name always is.
+	h.Set("Content-Range", url.QueryEscape(collection)+" "+part+"/"+total)
+	if len(k.Request.URL.RawQuery) > maxLinked {
+		return
+	}
+	var links []string
+	for _, l := range r.Links(k.Request.URL.RawQuery) {
+		links = append(links, "<"+k.here()+"?"+uriText(l.Query)+`>; rel="`+l.Rel+`"`)
+	}
+	if links != nil {
+		h.Set("Link", strings.Join(links, ", "))
+	}
+}
+
+// here returns the URL of the request without its query, as the client has
+// spelled its host. It is absolute because a page elsewhere follows it as it
+// stands. A proxy that ends TLS says so in X-Forwarded-Proto; who sends that
+// header untruly misleads himself alone.
+func (k *call) here() string {
+	scheme := "http://"
+	if k.Request.TLS != nil || strings.EqualFold(k.Request.Header.Get("X-Forwarded-Proto"), "https") {
+		scheme = "https://"
+	}
+	return scheme + uriText(k.Request.Host) + uriText(k.Request.URL.EscapedPath())
+}
+
+// uriText percent-encodes what may not stand in a URL between < and >, which
+// net/http lets pass.
+func uriText(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if c := s[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`<>"\^{|}`+"`", c) >= 0 {
+			b.WriteString("%" + strings.ToUpper(strconv.FormatUint(uint64(c)+0x100, 16)[1:]))
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,159 @@
+package server
+
+import (
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup"
+)
+
+// The media types of a PATCH's body, which say what it means.
+const (
+	mergeType = "application/merge-patch+json" // RFC 7396
+	patchType = "application/json-patch+json"  // RFC 6902
+)
+
+// What PATCH takes, as Accept-Patch (RFC 5789 section 3.1) says it.
+const (
+	acceptPatch         = jsonType + ", " + mergeType + ", " + patchType
+	acceptDatabasePatch = patchType
+)
+
+// patchMedia returns the media type of the body.
+func patchMedia(r *http.Request) string {
+	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return media
+}
+
+// patch answers PATCH /schedules/4 and PATCH /schedules?Id=4.
+func (k *call) patch() error {
+	switch patchMedia(k.Request) {
+	case mergeType:
+		return k.change((*pickup.Tx).MergePatch)
+	case patchType:
+		return k.applyPatch()
+	}
+	return k.change((*pickup.Tx).Merge)
+}
+
+// patchObject answers PATCH on a singular resource.
+func (k *call) patchObject() error {
+	switch patchMedia(k.Request) {
+	case mergeType:
+		return k.changeObject((*pickup.Tx).MergePatchObject)
+	case patchType:
+		return k.applyObjectPatch()
+	}
+	return k.changeObject((*pickup.Tx).MergeObject)
+}
+
+// applyPatch changes a record by a JSON Patch.
+func (k *call) applyPatch() error {
+	if err := k.address(); err != nil {
+		return err
+	}
+	patch, err := k.patchBody()
+	if err != nil {
+		return err
+	}
+	var changed *pickup.Record
+	err = k.update(func(tx *pickup.Tx) (err error) {
+		if err = k.supposesRecord(tx); err == nil {
+			changed, err = tx.Patch(k.name, k.id, patch)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return k.wrote(http.StatusOK, k.name, &body{objects: []jsontext.Value{spelledIn(patch)}}, changed.Value)
+}
+
+// applyObjectPatch changes a singular resource by a JSON Patch.
+func (k *call) applyObjectPatch() error {
+	if err := k.noParameters(); err != nil {
+		return err
+	}
+	patch, err := k.patchBody()
+	if err != nil {
+		return err
+	}
+	var changed jsontext.Value
+	err = k.update(func(tx *pickup.Tx) (err error) {
+		if err = k.supposesObject(tx); err == nil {
+			changed, err = tx.PatchObject(k.name, patch)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return k.wrote(http.StatusOK, k.name, &body{objects: []jsontext.Value{spelledIn(patch)}}, changed)
+}
+
+// patchDatabase answers PATCH /db: one transaction over any number of records
+// and collections. The answer is the database as the transaction left it.
+func (k *call) patchDatabase() error {
+	if err := k.noParameters(); err != nil {
+		return err
+	}
+	patch, err := k.patchBody()
+	if err != nil {
+		return err
+	}
+	var after *pickup.Snapshot
+	err = k.update(func(tx *pickup.Tx) error {
+		if err := k.supposesList(tx, ""); err != nil {
+			return err
+		}
+		err := tx.PatchDatabase(patch)
+		after = tx.Snapshot()
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case prefers(k.Context, preferMinimal):
+		k.Status(http.StatusNoContent)
+		return nil
+	}
+	send(k.Context, http.StatusOK, jsonType, append(after.AppendJSON(nil), '\n'))
+	return nil
+}
+
+// patchBody reads the body as JSON. What is no JSON Patch the engine knows.
+func (k *call) patchBody() (jsontext.Value, error) {
+	text, err := k.text()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := readBody(text); err != nil {
+		return nil, err
+	}
+	return text, nil
+}
+
+// spelledIn returns an object with the members that the paths of a patch name,
+// as they are spelled there.
+func spelledIn(patch jsontext.Value) jsontext.Value {
+	object := []byte("{")
+	seen := make(map[string]bool)
+	b, err := readBody(patch)
+	if err != nil {
+		return nil
+	}
+	for _, op := range b.objects {
+		path, _ := pickup.ID(op, "path") // a string, as it is spelled
+		name, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+		if name = pointerEscapes.Replace(name); !seen[name] {
+			seen[name] = true
+			object = appendMember(object, name, jsontext.Value("null"))
+		}
+	}
+	return append(object, '}')
+}
+
+var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~") // RFC 6901 section 4

@@ -1,0 +1,39 @@
+package pickup
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// Texts are searched without regard to case by folding both sides: each
+// character becomes the first of those that differ from it only by case
+// (Unicode's simple folding, which is also that of regular expressions).
+
+// appendFolded appends s folded.
+func appendFolded(dst, s []byte) []byte {
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			if 'a' <= c && c <= 'z' {
+				c -= 'a' - 'A'
+			}
+			dst = append(dst, c)
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRune(s[i:])
+		dst = utf8.AppendRune(dst, foldRune(r))
+		i += n
+	}
+	return dst
+}
+
+func foldRune(r rune) rune {
+	for {
+		next := unicode.SimpleFold(r)
+		if next <= r { // around the circle, back at its first
+			return next
+		}
+		r = next
+	}
+}

@@ -1,0 +1,187 @@
+package pickup
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Limits of a condition beside those of the query: how deep and how many.
+const (
+	maxWhereDepth = 32
+	maxWhereParts = 256
+)
+
+// A whereReader reads the JSON of a condition.
+type whereReader struct{ *parser }
+
+// where adds a condition to the query: an object whose members all hold.
+//
+//	"and": […], "or": […]       conditions that all hold, or one of which does
+//	"not": {…}                  a condition that does not
+//	"f": {"op": value, …}       operators on a member or a path, which all hold
+//	"f": value                  equal
+//	"f": {"g": {…}}             a condition on what is within f
+//	"f": {"or": [{"op": …}]}    operators on f joined otherwise
+//
+// Values are scalars, in "in" also lists of them. They are read as if they
+// stood in a URL: 2 and "2" are the same. Null is a condition that always
+// holds.
+func (p *parser) where(v jsontext.Value) error {
+	const mistake = "a condition is JSON like {\"or\":[{\"views\":{\"gt\":10}},{\"title\":{\"contains\":\"x\"}}]}"
+	if !v.IsValid() { // invalid UTF-8 and names that stand twice among it
+		return &QueryError{Parameter: "_where", Detail: "this is not valid JSON; " + mistake}
+	}
+	v = compact(v)
+	switch v.Kind() {
+	case 'n':
+		return nil
+	case '{':
+	default:
+		return &QueryError{Parameter: "_where", Detail: "this is " + kindName(v) + "; " + mistake}
+	}
+	w := whereReader{p}
+	f, err := w.condition(v, nil, "", 0)
+	if err != nil {
+		return err
+	}
+	p.q.filter.parts = append(p.q.filter.parts, f.parts...)
+	return nil
+}
+
+func refuse(at, format string, args ...any) error {
+	return &QueryError{Parameter: "_where", Pointer: at, Detail: fmt.Sprintf(format, args...)}
+}
+
+// condition reads an object of which each member is a condition: on what is at
+// the path within, where that is not empty. Pointers to it begin with at.
+func (w whereReader) condition(v jsontext.Value, within path, at string, depth int) (*filter, error) {
+	f := new(filter)
+	if w.parts++; w.parts > maxWhereParts {
+		return nil, refuse(at, "a query has at most %d conditions", maxWhereParts)
+	}
+	if depth > maxWhereDepth {
+		return nil, refuse(at, "conditions stand at most %d levels deep", maxWhereDepth)
+	}
+	var err error
+	members(v, func(quoted, value jsontext.Value) bool {
+		var part *filter
+		name := text(quoted)
+		if part, err = w.member(name, value, within, at+pointer(name), depth); err != nil {
+			return false
+		}
+		if part.term == nil && !part.any && !part.not {
+			f.parts = append(f.parts, part.parts...)
+		} else {
+			f.parts = append(f.parts, part)
+		}
+		return true
+	})
+	return f, err
+}
+
+// member reads one member of a condition.
+func (w whereReader) member(name string, v jsontext.Value, within path, at string, depth int) (*filter, error) {
+	switch name {
+	case "and", "or":
+		return w.list(name == "or", v, within, at, depth)
+	case "not":
+		if v.Kind() != '{' {
+			return nil, refuse(at, "behind not stands a condition, an object")
+		}
+		f, err := w.condition(v, within, at, depth+1)
+		if err == nil {
+			f.not = true
+		}
+		return f, err
+	}
+	if len(within) > 0 {
+		if op, ok := operatorCalled(name); ok {
+			return w.test(within, op, v, at)
+		}
+		if v.Kind() != '{' { // a scalar was meant for an operator
+			return nil, refuse(at, "there is no operator %q%s", shorten(name), didYouMean(name, "the operators", operators))
+		}
+	}
+	switch v.Kind() {
+	case '{':
+		return w.condition(v, w.to(within, name), at, depth+1)
+	case '[':
+		return nil, refuse(at, "a list stands behind in: {%q:{\"in\":%s}}", shorten(name), shown(v))
+	}
+	return w.test(w.to(within, name), opEq, v, at)
+}
+
+// to returns the path of what is called name within what is at a path.
+func (w whereReader) to(within path, name string) path {
+	if len(within) == 0 {
+		return w.path("_where", name)
+	}
+	to := slices.Clip(within)
+	if strings.ContainsAny(name, ".[") {
+		to = append(to, parsePath(name)...)
+	} else {
+		to = append(to, step{name, -1})
+	}
+	w.q.named = append(w.q.named, named{"_where", name, to})
+	return to
+}
+
+// list reads what stands behind and, or behind or.
+func (w whereReader) list(any bool, v jsontext.Value, within path, at string, depth int) (*filter, error) {
+	f := &filter{any: any}
+	if v.Kind() != '[' {
+		return nil, refuse(at, "behind and, and behind or, stands a list of conditions")
+	}
+	var err error
+	i := 0
+	elements(v, func(e jsontext.Value) bool {
+		at := fmt.Sprintf("%s/%d", at, i)
+		i++
+		if e.Kind() != '{' {
+			err = refuse(at, "a condition is an object, not %s", kindName(e))
+			return false
+		}
+		var part *filter
+		part, err = w.condition(e, within, at, depth+1)
+		f.parts = append(f.parts, part)
+		return err == nil
+	})
+	return f, err
+}
+
+// test reads the value behind an operator.
+func (w whereReader) test(to path, op operator, v jsontext.Value, at string) (*filter, error) {
+	t, err := w.term(&term{name: "_where", path: to, op: op})
+	if err != nil {
+		return nil, err
+	}
+	add := func(v jsontext.Value) {
+		switch {
+		case v.Kind() == '{' || v.Kind() == '[':
+			err = refuse(at, "%s compares with a string, a number, true, false or null, not with %s", operators[op], kindName(v))
+		case v.Kind() == 'n' && op != opEq && op != opNe && op != opIn:
+			err = refuse(at, "nothing is %s null; whether there is a value, exists tells", operators[op])
+		case len(t.values) == maxValues:
+			err = refuse(at, "a filter has at most %d values", maxValues)
+		case v.Kind() == '"':
+			err = t.add(text(v))
+		default:
+			err = t.add(string(v))
+		}
+		if e, ok := err.(*QueryError); ok {
+			e.Pointer = at
+		}
+	}
+	if op == opIn && v.Kind() == '[' {
+		elements(v, func(e jsontext.Value) bool {
+			add(e)
+			return err == nil
+		})
+	} else {
+		add(v)
+	}
+	return &filter{term: t}, err
+}
