@@ -62,8 +62,9 @@ TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git unshare:util-linux mount:mount 
 setup: packages
 	@for d in $(CLIENTS); do (cd $$d && { [ node_modules -nt package-lock.json ] || { npm ci --ignore-scripts --no-audit --no-fund && touch node_modules; }; }) || exit 1; done
 
-# Clients that tests run against the server, as npm has them.
-CLIENTS := server/testdata/clients-json-server
+# Clients that tests run against the server, and programs that read its OpenAPI
+# document, as npm has them.
+CLIENTS := server/testdata/clients-json-server server/testdata/clients/openapi
 
 packages:
 	@missing=$$(for t in $(TOOLS); do command -v $${t%%:*} >/dev/null || echo $${t##*:}; done); \

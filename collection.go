@@ -28,9 +28,9 @@ type collection struct {
 	indexes *indexes
 }
 
-func newArray(name string, rev Rev) *collection {
+func newArray(name string, rev Rev, ids census) *collection {
 	return &collection{
-		name: name, kind: Array, rev: rev,
+		name: name, kind: Array, rev: rev, ids: ids,
 		order:   new(btree.Map[uint64, *Record]),
 		byID:    new(btree.Map[string, *Record]),
 		indexes: new(indexes),
@@ -39,19 +39,19 @@ func newArray(name string, rev Rev) *collection {
 
 // newCollection returns what a store has loaded, compact and with the names
 // that the schema gives its members.
-func newCollection(in Collection, rev Rev, schema *Schema) *collection {
+func newCollection(in Collection, rev Rev, o conventions) *collection {
 	if in.Kind != Array {
 		return &collection{name: in.Name, kind: in.Kind, rev: rev, value: compact(in.Value)}
 	}
-	c := newArray(in.Name, rev)
+	c := newArray(in.Name, rev, census{member: o.idMember(in.Name)})
 	records := make([]*Record, len(in.Elements))
 	for i, e := range in.Elements {
-		v, _, _ := schema.canonical(in.Name, compact(e.Value))
+		v, _, _ := o.schema.canonical(in.Name, compact(e.Value))
 		r := &Record{ID: e.Key, Value: v, seq: uint64(i)}
 		records[i] = r
 		c.order.Load(r.seq, r)
 		c.ids.add(r)
-		if id, ok := ID(v, idMember); ok && IsPositionKey(r.ID) {
+		if id, ok := ID(v, c.ids.member); ok && IsPositionKey(r.ID) {
 			if c.hidden == nil {
 				c.hidden = make(map[string]int)
 			}
@@ -66,13 +66,13 @@ func newCollection(in Collection, rev Rev, schema *Schema) *collection {
 }
 
 // whole returns the collection that a Change with an empty ID sets.
-func whole(name string, value jsontext.Value, schema *Schema) *collection {
+func whole(name string, value jsontext.Value, o conventions) *collection {
 	in := Collection{Name: name, Value: value}
 	switch {
 	case name == "$schema":
 		in.Kind = Other
 	case value.Kind() == '[':
-		keys := NewKeys(idMember)
+		keys := NewKeys(o.idMember(name))
 		elements(value, func(v jsontext.Value) bool {
 			in.Elements = append(in.Elements, Element{Key: keys.Next(v), Value: v})
 			return true
@@ -82,7 +82,7 @@ func whole(name string, value jsontext.Value, schema *Schema) *collection {
 	default:
 		in.Kind = Other
 	}
-	return newCollection(in, 0, schema)
+	return newCollection(in, 0, o)
 }
 
 func (c *collection) isArray() bool { return c != nil && c.kind == Array }
@@ -119,7 +119,7 @@ func (c *collection) hide(r *Record, n int) {
 	if !IsPositionKey(r.ID) {
 		return
 	}
-	if id, ok := ID(r.Value, idMember); ok {
+	if id, ok := ID(r.Value, c.ids.member); ok {
 		c.hidden = maps.Clone(c.hidden)
 		if c.hidden == nil {
 			c.hidden = make(map[string]int)

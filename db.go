@@ -16,6 +16,13 @@ import (
 type Options struct {
 	Schema *Schema      // the rules; nil: none, any JSON goes
 	Log    *slog.Logger // nil: nothing is logged
+
+	// IDMember is the member that carries a record's id where the schema has no
+	// x-id-field. "": "id". Another one needs a KeyedStore.
+	IDMember string
+
+	// IDs says how new ids are made where the schema has no x-id. "": AutoIDs.
+	IDs IDKind
 }
 
 const (
@@ -28,12 +35,11 @@ const (
 // A DB is a database: the current snapshot of a Store, and the way to the next
 // one. Its methods may be called from several goroutines at once.
 type DB struct {
-	store  Store
-	schema *Schema
-	log    *slog.Logger
-	feed   *Feed
-	now    atomic.Pointer[Snapshot]
-	fault  atomic.Pointer[error] // why the store cannot be read at present; Follow's
+	store Store
+	log   *slog.Logger
+	feed  *Feed
+	now   atomic.Pointer[Snapshot]
+	fault atomic.Pointer[error] // why the store cannot be read at present; Follow's
 
 	mu      sync.Mutex
 	queue   []*update // guarded by mu; who waits
@@ -54,16 +60,23 @@ type update struct {
 // Open loads a database. Its contents are as the store has them; that they
 // break a rule of the schema is no error.
 func Open(ctx context.Context, s Store, o Options) (*DB, error) {
-	db := &DB{store: s, schema: o.Schema, log: o.Log}
+	db := &DB{store: s, log: o.Log}
 	if db.log == nil {
 		db.log = slog.New(slog.DiscardHandler)
+	}
+	conv := conventions{ids: o.IDs, member: o.IDMember}
+	conv.schema = o.Schema.withIDMember(o.IDMember)
+	if conv.member != "" || conv.schema.movesIDs() { // else it is as every store begins
+		if err := keyBy(s, conv); err != nil {
+			return nil, err
+		}
 	}
 	b, err := s.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
 	db.feed = NewFeed(b.Rev, feedBatches)
-	db.now.Store(load(b, nil, o.Schema))
+	db.now.Store(load(b, nil, conv))
 	return db, nil
 }
 
@@ -71,7 +84,7 @@ func Open(ctx context.Context, s Store, o Options) (*DB, error) {
 func (db *DB) Snapshot() *Snapshot { return db.now.Load() }
 
 // Schema returns the rules, nil where there are none.
-func (db *DB) Schema() *Schema { return db.schema }
+func (db *DB) Schema() *Schema { return db.Snapshot().Schema() }
 
 // Err returns why the store cannot be read at present, nil where it can, as
 // Follow has seen it. While it is not nil, Snapshot returns the last good
@@ -259,7 +272,7 @@ func (db *DB) apply(b Batch) error {
 	}
 	var next *Snapshot
 	if b.Reset {
-		next = load(b, base, db.schema)
+		next = load(b, base, base.conventions)
 		changes, ok := base.diff(next)
 		b = Batch{Rev: b.Rev, Reset: !ok || len(changes) > maxDiff, Changes: changes}
 	} else {

@@ -124,7 +124,7 @@ func (b *embedder) related(dst []byte, rel relation, v jsontext.Value, e *embed)
 		return dst, false, nil
 	}
 	dst = append(dst, '[')
-	if id, ok := ID(v, idMember); ok {
+	if id, ok := ID(v, rel.id); ok {
 		n := len(dst)
 		for _, r := range b.snap.referring(rel.in[0], rel.key, id) {
 			if len(dst) > n {

@@ -1,17 +1,60 @@
 package pickup
 
 import (
+	"cmp"
+	"crypto/rand"
 	"strings"
 
 	"github.com/google/uuid"
 )
 
+// An IDKind says how the ids of new records are made.
+type IDKind string
+
+const (
+	AutoIDs   IDKind = "auto"   // as the collection's other ids are; "" means it too
+	NumberIDs IDKind = "number" // the next integer, as a number
+	UUIDs     IDKind = "uuid"   // a UUID of version 7 (RFC 9562), whose order is that of time
+	ShortIDs  IDKind = "short"  // a letter and five letters or digits, such as k3v9xq
+)
+
+// idKinds are the IDKinds by name.
+var idKinds = []string{string(AutoIDs), string(NumberIDs), string(UUIDs), string(ShortIDs)}
+
+// conventions are what the records of a database have in common.
+type conventions struct {
+	schema *Schema
+	member string                         // Options.IDMember
+	ids    IDKind                         // Options.IDs
+	fixed  func(collection string) string // of a MemStore's: goes before all
+}
+
+// idMember returns the member that carries the ids of a collection's records.
+func (o conventions) idMember(collection string) string {
+	if o.fixed != nil {
+		return o.fixed(collection)
+	}
+	if r := o.schema.of(collection); r != nil && r.idMember != "" {
+		return r.idMember
+	}
+	return cmp.Or(o.member, defaultIDMember)
+}
+
+// idKind returns how the ids of a collection's new records are made.
+func (o conventions) idKind(collection string) IDKind {
+	if r := o.schema.of(collection); r != nil && r.idKind != "" {
+		return r.idKind
+	}
+	return o.ids
+}
+
 // A census counts the kinds of ids that a collection holds and remembers the
 // greatest number among all that it ever held.
 type census struct {
-	numbers int // integers
-	strings int // strings that spell an integer
-	others  int
+	member  string // that carries the id
+	numbers int    // integers
+	strings int    // strings that spell an integer
+	others  int    //
 	number  bool   // whether the id that came last is a number
 	high    string // the greatest integer, in decimal digits; "": none yet
 }
@@ -45,23 +88,48 @@ func (c *census) kind(r *Record) *int {
 	case !integer(r.ID):
 		return &c.others
 	}
-	if v, _ := member(r.Value, idMember); v.Kind() == '"' {
+	if v, _ := member(r.Value, c.member); v.Kind() == '"' {
 		return &c.strings
 	}
 	return &c.numbers
 }
 
-// next returns a new id as JSON text. Where all ids are integers, or all are
-// strings that spell one, it is the next of these; in a collection that never
-// held any it is "1", a string; else it is a UUID of version 7 (RFC 9562).
-func (c *census) next() string {
+// next returns a new id as JSON text. With AutoIDs, where all ids are integers,
+// or all are strings that spell one, it is the next of these; in a collection
+// that never held any it is "1", a string; else it is a UUID. taken reports
+// whether an id, as text, is some record's already.
+func (c *census) next(kind IDKind, taken func(id string) bool) string {
 	switch {
+	case kind == NumberIDs:
+		return increment(c.high)
+	case kind == ShortIDs:
+		id := shortID()
+		for taken(id) {
+			id = shortID()
+		}
+		return `"` + id + `"`
+	case kind == UUIDs:
 	case c.others == 0 && c.strings == 0 && (c.numbers > 0 || c.number):
 		return increment(c.high)
 	case c.others == 0 && c.numbers == 0:
 		return `"` + increment(c.high) + `"`
 	}
 	return `"` + uuid.Must(uuid.NewV7()).String() + `"`
+}
+
+// shortID returns a random id without letters that are read as digits. Its
+// first character is a letter, so that it is never taken for a number.
+func shortID() string {
+	const letters, all = "abcdefghjkmnpqrstvwxyz", "abcdefghjkmnpqrstvwxyz0123456789"
+	b := make([]byte, 6)
+	rand.Read(b) // never fails (crypto/rand)
+	for i := range b {
+		b[i] = all[b[i]%32]
+	}
+	if digits(string(b[:1])) {
+		b[0] = letters[b[0]-'0'] // rather less even than slower
+	}
+	return string(b)
 }
 
 // spell returns an id that a client has chosen as JSON text.

@@ -7,8 +7,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// idMember is the member that carries a record's id.
-const idMember = "id"
+// defaultIDMember is the member that carries a record's id where nothing else
+// is said.
+const defaultIDMember = "id"
 
 // PositionKey returns the key of an element that has no usable id of its own:
 // n is its place in the array when it was loaded. No URL reaches it, and no id

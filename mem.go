@@ -20,10 +20,10 @@ type MemStore struct {
 func NewMemStore(database jsontext.Value) *MemStore {
 	b := Batch{Rev: 1, Reset: true}
 	members(database, func(name, v jsontext.Value) bool {
-		b.Contents = append(b.Contents, whole(text(name), v, nil).contents())
+		b.Contents = append(b.Contents, whole(text(name), v, conventions{}).contents())
 		return true
 	})
-	return &MemStore{now: load(b, nil, nil), feed: NewFeed(1, feedBatches)}
+	return &MemStore{now: load(b, nil, conventions{}), feed: NewFeed(1, feedBatches)}
 }
 
 // Load is Store's.
@@ -31,6 +31,21 @@ func (m *MemStore) Load(context.Context) (Batch, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.now.Contents(), nil
+}
+
+// KeyBy is KeyedStore's.
+func (m *MemStore) KeyBy(member func(collection string) string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b := Batch{Rev: m.now.rev + 1, Reset: true}
+	for _, c := range m.now.list {
+		if c.kind == Array {
+			c = whole(c.name, c.appendJSON(nil), conventions{fixed: member})
+		}
+		b.Contents = append(b.Contents, c.contents())
+	}
+	m.now = load(b, nil, conventions{fixed: member})
+	m.feed.Publish(Batch{Rev: b.Rev, Reset: true})
 }
 
 // Commit is Store's.

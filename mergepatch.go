@@ -16,8 +16,9 @@ func (tx *Tx) MergePatch(collection, id string, patch jsontext.Value) (*Record, 
 	if err != nil {
 		return nil, err
 	}
+	idMember := tx.snap.idMember(collection)
 	if _, has := member(value, idMember); has {
-		if value, err = keepID(old, value); err != nil {
+		if value, err = keepID(old, value, idMember); err != nil {
 			return nil, err
 		}
 	}

@@ -21,7 +21,7 @@ func (tx *Tx) apply(ch Change) error {
 		delete(tx.mine, ch.Collection)
 		return nil
 	case ch.ID == "":
-		c := whole(ch.Collection, ch.Value, tx.snap.schema)
+		c := whole(ch.Collection, ch.Value, tx.snap.conventions)
 		if old := tx.snap.byName[ch.Collection]; old != nil {
 			c.ids.inherit(old.ids)
 		} else {

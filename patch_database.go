@@ -203,9 +203,9 @@ func (d *databasePatch) records(c *collection, n *node, dropped []Change) ([]Cha
 			if r == nil || t == nil || IsPositionKey(r.ID) || v.Kind() != '{' {
 				continue
 			}
-			v, err := keepID(r, v)
+			v, err := keepID(r, v, c.ids.member)
 			if err != nil {
-				return dropped, t.lead(idChanged())
+				return dropped, t.lead(idChanged(c.ids.member))
 			}
 			kid.text = v
 		}
@@ -263,7 +263,8 @@ func (tx *Tx) setWhole(name string, value jsontext.Value) error {
 
 func (tx *Tx) setArray(name string, value jsontext.Value) error {
 	old := tx.snap.byName[name]
-	c := newArray(name, 0)
+	idMember := tx.snap.idMember(name)
+	c := newArray(name, 0, census{member: idMember})
 	before := tx.snap.gone[name]
 	if old != nil {
 		before = old.ids
@@ -285,10 +286,10 @@ func (tx *Tx) setArray(name string, value jsontext.Value) error {
 		var taken []Fault
 		id, ok := ID(v, idMember)
 		if !ok {
-			v = withMember(v, idMember, c.ids.next())
+			v = withMember(v, idMember, c.ids.next(tx.snap.idKind(name), c.has))
 			id, _ = ID(v, idMember)
 		} else if c.has(id) {
-			taken = append(taken, Fault{"/" + idMember, fmt.Sprintf("the id %s is taken", shorten(id))})
+			taken = append(taken, Fault{pointer(idMember), fmt.Sprintf("the id %s is taken", shorten(id))})
 		}
 		if !holds(old, id, v) {
 			faults = append(faults, tx.snap.schema.checkReplace(name, v)...)

@@ -70,14 +70,15 @@ func (tx *Tx) amend(collection string, old *Record, value jsontext.Value, names 
 	if err != nil {
 		return nil, err
 	}
-	if value, err = keepID(old, value); err != nil {
-		return nil, idChanged()
+	idMember := tx.snap.idMember(collection)
+	if value, err = keepID(old, value, idMember); err != nil {
+		return nil, idChanged(idMember)
 	}
 	return tx.judge(collection, old, value, names, sent, faults)
 }
 
-func idChanged() error {
-	return &FaultError{Kind: ErrShape, Faults: []Fault{{"/" + idMember, "an id does not change"}}}
+func idChanged(idMember string) error {
+	return &FaultError{Kind: ErrShape, Faults: []Fault{{pointer(idMember), "an id does not change"}}}
 }
 
 // amendObject is amend for a singular resource.

@@ -35,6 +35,7 @@ type relation struct {
 	children bool     // those that refer to the record, else the one that it refers to
 	key      string   // the member with the id: of the children, or of the record
 	in       []string // the collections to look in
+	id       string   // the member of the record that its children refer to
 }
 
 // relation returns what name is to the records of a collection: a collection
@@ -44,7 +45,7 @@ func (s *Snapshot) relation(collection, name string, expand bool) (relation, boo
 	var children relation
 	// Nothing refers to a singular resource: it has no id.
 	if kind, ok := s.Kind(name); ok && kind == Array && s.byName[collection].isArray() {
-		children = relation{true, s.ForeignKey(name, collection), []string{name}}
+		children = relation{true, s.ForeignKey(name, collection), []string{name}, s.idMember(collection)}
 	}
 	parent := relation{key: name + "Id"}
 	if rules := s.schema.of(collection); rules != nil {

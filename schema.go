@@ -1,6 +1,9 @@
 package pickup
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -25,9 +28,10 @@ import (
 //	                                            the value null; without it nothing happens
 //	x-required-on-create   a record             the members that a new record must have, beside those in
 //	                                            "required"; a list of strings
-//	x-id                   a record             reserved
+//	x-id                   a record             how new ids are made: auto, number, uuid or short (IDKind)
+//	x-id-field             a record             the member that carries the id, where it is not "id"
 //
-// Of an "id" that is readOnly the service takes care: what a body says of it is
+// Of an id that is readOnly the service takes care: what a body says of it is
 // judged by no rule. "required" may name it, although bodies come without.
 //
 // Formats are asserted: those of JSON Schema, and iso-date-time, which is
@@ -38,6 +42,7 @@ import (
 // for a list as a whole (minItems, uniqueItems, contains, …) or for the root
 // (required, propertyNames, …) are judged by Check alone.
 type Schema struct {
+	data  jsontext.Value // the file
 	root  *jsonschema.Schema
 	names []string          // the root's properties, in the order of the file
 	rules map[string]*rules // of these, by name
@@ -56,7 +61,9 @@ type rules struct {
 	unique   []string             // names of members, sorted
 	refs     []reference          // sorted by member
 	onCreate []string
-	readOnly bool // the id
+	readOnly []string // names of members
+	idMember string   // "": what Options say
+	idKind   IDKind   // the same
 }
 
 // A reference says that a member carries ids of another collection.
@@ -102,7 +109,34 @@ func (s *Schema) ReadOnlyID(collection string) bool { return s.readOnlyID(collec
 // readOnlyID reports whether the ids of a collection are the service's own.
 func (s *Schema) readOnlyID(collection string) bool {
 	r := s.of(collection)
-	return r != nil && r.readOnly
+	return r != nil && r.readOnlyID()
+}
+
+// readOnlyID is readOnlyID for one collection.
+func (r *rules) readOnlyID() bool {
+	return slices.Contains(r.readOnly, cmp.Or(r.idMember, defaultIDMember))
+}
+
+// movesIDs reports whether the ids of some collection are in another member
+// than "id".
+func (s *Schema) movesIDs() bool {
+	return s != nil && slices.ContainsFunc(s.names, func(name string) bool { return s.rules[name].idMember != "" })
+}
+
+// withIDMember returns the rules of a database whose records carry their ids
+// in that member, "" for "id", where no x-id-field says otherwise.
+func (s *Schema) withIDMember(name string) *Schema {
+	if s == nil || name == "" || name == defaultIDMember {
+		return s
+	}
+	out := *s
+	out.rules = make(map[string]*rules, len(s.rules))
+	for collection, r := range s.rules {
+		copied := *r
+		copied.idMember = cmp.Or(r.idMember, name)
+		out.rules[collection] = &copied
+	}
+	return &out
 }
 
 // unique returns the names of the members of which no two records of the

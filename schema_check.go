@@ -1,6 +1,7 @@
 package pickup
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -122,12 +123,12 @@ func (r *rules) judgeSent(at locations, before, after jsontext.Value, sent []str
 
 // withoutID drops what is said of an id that the service takes care of.
 func (r *rules) withoutID(faults []Fault) []Fault {
-	if !r.readOnly {
+	if !r.readOnlyID() {
 		return faults
 	}
 	return slices.DeleteFunc(faults, func(f Fault) bool {
 		t := tokens(f.Pointer)
-		return len(t) > 0 && t[0] == idMember
+		return len(t) > 0 && t[0] == cmp.Or(r.idMember, defaultIDMember)
 	})
 }
 

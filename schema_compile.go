@@ -27,7 +27,7 @@ func CompileSchema(file string, data []byte) (*Schema, error) {
 	if _, err := c.compile(nil); err != nil {
 		return nil, err
 	}
-	s := &Schema{at: make(locations)}
+	s := &Schema{data: c.data, at: make(locations)}
 	root, err := c.compile(s.at)
 	if err != nil {
 		return nil, err

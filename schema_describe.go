@@ -36,6 +36,10 @@ func (s *Schema) describe(data jsontext.Value) *schemaMistake {
 		switch {
 		case x.onCreate != nil && !understood[place{x, true}]:
 			return &schemaMistake{x.pointer + "/x-required-on-create", "this works on the records of a collection, not here"}
+		case x.idKind != "" && !understood[place{x, true}]:
+			return &schemaMistake{x.pointer + "/x-id", "this works on the records of a collection, not here"}
+		case x.idMember != "" && !understood[place{x, true}]:
+			return &schemaMistake{x.pointer + "/x-id-field", "this works on the records of a collection, not here"}
 		case x.unique && !understood[place{x, false}]:
 			return &schemaMistake{x.pointer + "/x-unique", "this works on a member of a collection's records, not here"}
 		case x.alias != nil && !understood[place{x, false}]:
@@ -82,6 +86,12 @@ func (r *rules) describe(understood map[place]bool) *schemaMistake {
 	for _, part := range r.shape.parts {
 		x := extrasOf(part)
 		understood[place{x, true}] = r.array
+		if x.idKind != "" {
+			r.idKind = IDKind(x.idKind)
+		}
+		if x.idMember != "" {
+			r.idMember = x.idMember
+		}
 		for _, name := range x.onCreate {
 			if r.shape.members[name] == nil {
 				return &schemaMistake{x.pointer + "/x-required-on-create", fmt.Sprintf("%s is none of the properties", name)}
@@ -105,7 +115,9 @@ func (r *rules) describe(understood map[place]bool) *schemaMistake {
 			if x.ref != "" {
 				r.refs = append(r.refs, reference{name, x.ref, x.onDelete})
 			}
-			r.readOnly = r.readOnly || name == idMember && part.ReadOnly
+			if part.ReadOnly {
+				r.readOnly = append(r.readOnly, name)
+			}
 		}
 	}
 	return nil

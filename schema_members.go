@@ -9,7 +9,7 @@ import (
 )
 
 // ownMembers are the members of a schema that are ours.
-var ownMembers = []string{"x-alias", "x-id", "x-ref", "x-required-on-create", "x-unique"}
+var ownMembers = []string{"x-alias", "x-id", "x-id-field", "x-ref", "x-required-on-create", "x-unique"}
 
 // extras is what one part of a schema says with our own members. The compiler
 // keeps it with that part.
@@ -20,6 +20,8 @@ type extras struct {
 	ref      string
 	onDelete string
 	unique   bool
+	idKind   string
+	idMember string
 	bare     bool // there are no keywords beside annotations, type, items, required and references
 }
 
@@ -87,6 +89,13 @@ func readExtras(pointer string, obj map[string]any) (*extras, error) {
 		case "type", "properties", "items", "required", "$ref", "allOf", "title", "description", "examples", "default",
 			"$schema", "$id", "$anchor", "$comment", "$defs", "definitions", "readOnly", "writeOnly", "deprecated":
 		case "x-id":
+			x.idKind, ok = v.(string)
+			ok = ok && slices.Contains(idKinds, x.idKind)
+			want = "one of " + strings.Join(idKinds, ", ")
+		case "x-id-field":
+			x.idMember, ok = v.(string)
+			ok = ok && x.idMember != ""
+			want = `the name of a member, such as "_id"`
 		default:
 			near := nearName(name, ownMembers)
 			if strings.HasPrefix(name, "x-") {

@@ -14,8 +14,8 @@ import (
 // A Snapshot is the whole database at one revision. It never changes, so any
 // number of goroutines read it without a lock, for as long as they like.
 type Snapshot struct {
+	conventions
 	rev    Rev
-	schema *Schema
 	origin uint64 // a hash of the contents that were loaded, see Tag
 	list   []*collection
 	byName map[string]*collection
@@ -51,6 +51,13 @@ func (s *Snapshot) Kind(name string) (Kind, bool) {
 	}
 	return c.kind, true
 }
+
+// Schema returns the rules that s keeps, nil where there are none.
+func (s *Snapshot) Schema() *Schema { return s.schema }
+
+// IDMember returns the name of the member that carries the ids of a
+// collection's records.
+func (s *Snapshot) IDMember(collection string) string { return s.idMember(collection) }
 
 // Len returns the number of elements of a collection, 0 where there is none.
 func (s *Snapshot) Len(collection string) int {
@@ -187,8 +194,8 @@ func (s *Snapshot) arrive(rev Rev) {
 
 // load returns the snapshot of a batch with Reset set. What is as it was in
 // prev, which may be nil, is taken over: its revision, and its indexes.
-func load(b Batch, prev *Snapshot, schema *Schema) *Snapshot {
-	s := &Snapshot{rev: b.Rev, schema: schema, byName: make(map[string]*collection, len(b.Contents))}
+func load(b Batch, prev *Snapshot, conv conventions) *Snapshot {
+	s := &Snapshot{rev: b.Rev, conventions: conv, byName: make(map[string]*collection, len(b.Contents))}
 	if prev != nil {
 		s.origin, s.gone = prev.origin, maps.Clone(prev.gone)
 	}
@@ -202,8 +209,8 @@ func load(b Batch, prev *Snapshot, schema *Schema) *Snapshot {
 				ids = prev.gone[in.Name]
 			}
 		}
-		c := newCollection(in, b.Rev, schema)
-		if old != nil && old.same(c) {
+		c := newCollection(in, b.Rev, conv)
+		if old != nil && old.ids.member == c.ids.member && old.same(c) {
 			c = old
 		} else {
 			c.ids.inherit(ids)

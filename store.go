@@ -38,6 +38,17 @@ type Store interface {
 	Watch(ctx context.Context, after Rev) iter.Seq2[Batch, error]
 }
 
+// A KeyedStore is a Store that can be told which member of an element is its
+// id. Without a word, and with a Store that is none, that is "id".
+type KeyedStore interface {
+	Store
+
+	// KeyBy says which member carries the ids of a collection's elements. The
+	// elements get their keys again, in a new revision. member may be called
+	// until the next KeyBy and always answers the same.
+	KeyBy(member func(collection string) string)
+}
+
 // A Batch is one step of a database from one state to the next.
 type Batch struct {
 	Rev Rev

@@ -67,6 +67,7 @@ func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
+	idMember := c.ids.member
 	given, has := member(value, idMember)
 	if has && (tx.snap.schema.readOnlyID(collection) || given.Kind() == 'n' || string(given) == `""`) {
 		has = false
@@ -76,12 +77,12 @@ func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
 	if has {
 		var ok bool
 		if id, ok = ID(value, idMember); !ok {
-			faults = append(faults, Fault{"/" + idMember, "an id is a number or a string of at least one character"})
+			faults = append(faults, Fault{pointer(idMember), "an id is a number or a string of at least one character"})
 		} else if c.has(id) {
-			taken = append(taken, Fault{"/" + idMember, fmt.Sprintf("the id %s is taken", shown(given))})
+			taken = append(taken, Fault{pointer(idMember), fmt.Sprintf("the id %s is taken", shown(given))})
 		}
 	} else {
-		idText = c.ids.next()
+		idText = c.ids.next(tx.snap.idKind(collection), c.has)
 		value = withMember(value, idMember, idText)
 		id, _ = ID(value, idMember)
 	}
@@ -101,6 +102,7 @@ func (tx *Tx) CreateAs(collection, id string, body jsontext.Value) (*Record, err
 	if err != nil {
 		return nil, err
 	}
+	idMember := c.ids.member
 	if body.Kind() == '{' {
 		if v, has := member(body, idMember); !has {
 			body = withMember(compact(body), idMember, c.ids.spell(id))
@@ -123,7 +125,7 @@ func (tx *Tx) Replace(collection, id string, body jsontext.Value) (*Record, erro
 	if err != nil {
 		return nil, err
 	}
-	if value, err = keepID(old, value); err != nil {
+	if value, err = keepID(old, value, tx.snap.idMember(collection)); err != nil {
 		return nil, err
 	}
 	return tx.judge(collection, old, value, nil, sent, faults)
@@ -140,8 +142,8 @@ func (tx *Tx) Merge(collection, id string, body jsontext.Value) (*Record, error)
 	if err != nil {
 		return nil, err
 	}
-	if _, has := member(value, idMember); has {
-		if value, err = keepID(old, value); err != nil {
+	if _, has := member(value, tx.snap.idMember(collection)); has {
+		if value, err = keepID(old, value, tx.snap.idMember(collection)); err != nil {
 			return nil, err
 		}
 	}
@@ -232,11 +234,11 @@ func (tx *Tx) read(collection string, body jsontext.Value) (value jsontext.Value
 }
 
 // keepID returns value with the id of old, spelled as in old.
-func keepID(old *Record, value jsontext.Value) (jsontext.Value, error) {
+func keepID(old *Record, value jsontext.Value, idMember string) (jsontext.Value, error) {
 	stored, _ := member(old.Value, idMember)
 	if v, has := member(value, idMember); has {
 		if id, _ := ID(value, idMember); id != old.ID {
-			return nil, fmt.Errorf("the body's id is %s, but the request is for %q: an id does not change: %w", shown(v), shorten(old.ID), ErrShape)
+			return nil, fmt.Errorf("the body's %s is %s, but the request is for %q: an id does not change: %w", idMember, shown(v), shorten(old.ID), ErrShape)
 		}
 	}
 	return withMember(value, idMember, string(stored)), nil

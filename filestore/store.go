@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -70,6 +71,31 @@ func (s *Store) Load(ctx context.Context) (pickup.Batch, error) {
 	}
 	s.lookLocked() // what is wrong with the file is the watchers' business
 	return s.batchLocked(), nil
+}
+
+// KeyBy is pickup.KeyedStore's. It puts another function in the place of
+// Options.IDMember.
+func (s *Store) KeyBy(idMember func(collection string) string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.o.IDMember = idMember
+	if s.closed {
+		return
+	}
+	same := func(m *member) bool { return m.array == nil || s.doc.idMember(m.name) == idMember(m.name) }
+	doc := *s.doc
+	doc.idMember = idMember
+	if slices.ContainsFunc(doc.members, func(m *member) bool { return !same(m) }) {
+		again, err := parseDocument(s.path, s.doc.bytes(), idMember)
+		if err != nil {
+			return // never: the document is one that has been parsed
+		}
+		doc = *again
+		s.since = edits{} // what was written is known by keys that are no longer used
+	}
+	s.doc = &doc
+	s.rev++
+	s.feed.Publish(pickup.Batch{Rev: s.rev, Reset: true})
 }
 
 func (s *Store) batchLocked() pickup.Batch {

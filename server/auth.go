@@ -145,10 +145,11 @@ func (a *Auth) fly(ctx context.Context, users *Users, memory *memory, key mark, 
 }
 
 // authenticate asks for credentials (RFC 7617) before anything else is read.
-// Preflights have been answered by now; livez and readyz need none.
+// Preflights have been answered by now; livez and readyz need
+// none, but what readyz tells at length is about the contents.
 func (s *server) authenticate(c *gin.Context) {
 	switch path := strings.TrimSuffix(c.Request.URL.EscapedPath(), "/"); {
-	case s.Auth == nil, path == livezPath, path == readyzPath:
+	case s.Auth == nil, path == livezPath, path == readyzPath && !verbose(c.Request):
 		return
 	}
 	values := c.Request.Header["Authorization"]

@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"pickup"
 )
@@ -52,15 +53,20 @@ func (l *faultList) err() error {
 // faults returns err with the pointers of its faults leading into a body of one
 // object as it was sent. That the body is an object is known by now, so its
 // shape can be wrong in the id alone.
-func (b *body) faults(err error) error {
+func (b *body) faults(err error, idMember string) error {
 	if errors.Is(err, pickup.ErrShape) {
-		return wrongShapeAt(b.pointer(0, "/id"), reasonOf(err, pickup.ErrShape))
+		return wrongShapeAt(b.pointer(0, pointerTo(idMember)), reasonOf(err, pickup.ErrShape))
 	}
 	var l faultList
 	if err := l.add(b, 0, err); err != nil {
 		return err
 	}
 	return l.err()
+}
+
+// pointerTo returns the JSON Pointer (RFC 6901) of a top-level member.
+func pointerTo(name string) string {
+	return "/" + strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }
 
 // pointer leads p, a pointer into the i-th object, into the body as it was sent.

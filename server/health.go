@@ -1,6 +1,6 @@
 package server
 
-import "net/url"
+import "net/http"
 
 // The two resources that are answered without credentials.
 const (
@@ -15,40 +15,65 @@ type Check struct {
 	OK   func() bool
 }
 
+// A Finding is something in the database, or in its rules, that a person
+// should look at: a record that breaks a rule since it was edited by hand, a
+// second record of one id.
+type Finding struct {
+	File         string // its name without folders
+	Line, Column int    // from 1; 0 where nobody has looked them up
+	Pointer      string // RFC 6901, into the file; "" where it is no JSON
+	Detail       string // one sentence
+}
+
+// maxFindings is how many findings one answer lists.
+const maxFindings = 1000
+
 // livez says that the process answers.
 func (k *call) livez() error {
 	k.Header("Cache-Control", "no-store")
-	send(k.Context, 200, jsonType, []byte(`{"status":"alive"}`+"\n"))
+	send(k.Context, http.StatusOK, jsonType, []byte(`{"status":"alive"}`+"\n"))
 	return nil
 }
 
 // readyz says that reads and writes are possible; 503 while the file is broken.
-// With ?verbose it names what it has looked at. Nobody has shown credentials
-// here, so it tells no more than that.
+// With the parameter verbose it names what it has looked at and lists what
+// Options.Findings finds, which is for those with credentials: see
+// authenticate.
 func (k *call) readyz() error {
 	broken := k.db.Err()
-	values, _ := url.ParseQuery(k.Request.URL.RawQuery)
-	if _, verbose := values["verbose"]; !verbose {
+	if !verbose(k.Request) {
 		if broken != nil {
 			return broken
 		}
 		k.Header("Cache-Control", "no-store")
-		send(k.Context, 200, jsonType, []byte(`{"status":"ready"}`+"\n"))
+		send(k.Context, http.StatusOK, jsonType, []byte(`{"status":"ready"}`+"\n"))
 		return nil
 	}
-	status, b := 200, []byte(`{"status":"ready"`)
+	status, b, file := http.StatusOK, []byte(`{"status":"ready"`), "ok"
 	if broken != nil {
-		status, b = 503, []byte(`{"status":"not ready"`)
+		status, b = http.StatusServiceUnavailable, []byte(`{"status":"not ready"`)
 		k.Header("Retry-After", retryAfter)
-	}
-	file := "ok"
-	if broken != nil {
 		p, cause := problemOf(broken)
 		if file = p.detail; cause != nil {
-			s := k.server
-			s.Log.Warn("not ready", "id", requestIDOf(k.Context), "error", cause)
+			k.server.Log.Warn("not ready", "id", requestIDOf(k.Context), "error", cause)
 		}
 	}
+	b = k.appendChecks(b, file)
+	if k.Findings != nil {
+		b = appendFindings(b, k.Findings())
+	}
+	k.Header("Cache-Control", "no-store")
+	send(k.Context, status, jsonType, append(b, "}\n"...))
+	return nil
+}
+
+// verbose reports whether the query has the parameter verbose, be it with a
+// value or without.
+func verbose(r *http.Request) bool { return r.URL.Query().Has("verbose") }
+
+// appendChecks appends the member checks: the file, whether it is written, and
+// Options.Checks.
+func (k *call) appendChecks(b []byte, file string) []byte {
 	b = appendString(append(b, `,"checks":[{"name":"file","status":`...), file)
 	writes := "ok"
 	if k.ReadOnly {
@@ -63,7 +88,27 @@ func (k *call) readyz() error {
 		b = appendString(append(b, `},{"name":`...), c.Name)
 		b = appendString(append(b, `,"status":`...), state)
 	}
-	k.Header("Cache-Control", "no-store")
-	send(k.Context, status, jsonType, append(b, "}]}\n"...))
-	return nil
+	return append(b, "}]"...)
+}
+
+// appendFindings appends two members: count, of all findings, and findings,
+// the first of them.
+func appendFindings(b []byte, all []Finding) []byte {
+	b = appendInt(append(b, `,"count":`...), len(all))
+	b = append(b, `,"findings":[`...)
+	for i, f := range all[:min(len(all), maxFindings)] {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(append(b, `{"file":`...), f.File)
+		if f.Line > 0 {
+			b = appendInt(append(b, `,"line":`...), f.Line)
+			b = appendInt(append(b, `,"column":`...), f.Column)
+		}
+		if f.Pointer != "" {
+			b = appendString(append(b, `,"pointer":`...), f.Pointer)
+		}
+		b = append(appendString(append(b, `,"detail":`...), f.Detail), '}')
+	}
+	return append(b, ']')
 }

@@ -22,7 +22,8 @@ func (k *call) appendIndex(b []byte) []byte {
 	if kind, ok := k.snap.Kind("db"); !ok || kind == pickup.Other {
 		b = append(b, `{"name":"db","href":"/db"},`...)
 	}
-	return append(b, `{"name":"livez","href":"`+livezPath+`"},{"name":"readyz","href":"`+readyzPath+`"}]}`...)
+	return append(b, `{"name":"livez","href":"`+livezPath+`"},{"name":"readyz","href":"`+readyzPath+`"},`+
+		`{"name":"openapi","href":"`+openAPIPath+`.json"},{"name":"docs","href":"`+docsPath+`"},{"name":"types","href":"`+typesPath+`"}]}`...)
 }
 
 func (k *call) appendLinks(b []byte, kind pickup.Kind) []byte {

@@ -33,6 +33,26 @@ func members(v jsontext.Value) iter.Seq2[string, jsontext.Value] {
 	}
 }
 
+// elementsOf yields the elements of the array v. A value that is no valid array
+// has none.
+func elementsOf(v jsontext.Value) iter.Seq[jsontext.Value] {
+	return func(yield func(jsontext.Value) bool) {
+		if v.Kind() != '[' {
+			return
+		}
+		dec := jsontext.NewDecoder(bytes.NewBuffer(v))
+		if _, err := dec.ReadToken(); err != nil {
+			return
+		}
+		for dec.PeekKind() != ']' {
+			value, err := dec.ReadValue()
+			if err != nil || !yield(value) {
+				return
+			}
+		}
+	}
+}
+
 // member returns the value of v's member called name, nil where there is none.
 func member(v jsontext.Value, name string) jsontext.Value {
 	for n, value := range members(v) {

@@ -146,6 +146,9 @@ func (k *call) own(path string) (*kind, error) {
 			return metrics, nil
 		}
 	}
+	if kind := k.descriptions(strings.TrimSuffix(k.Request.URL.Path, "/")); kind != nil {
+		return kind, nil
+	}
 	return nil, noResource(k.snap, path)
 }
 

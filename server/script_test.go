@@ -73,7 +73,11 @@ func runScript(t *testing.T, file string) {
 			}
 			answer = nil
 		case answer == nil && !isStatus(section.Name):
+			before := s.contract(t)
 			answer = s.send(t, section.Name, data)
+			if err := conform(data, answer, before, s.contract(t)); err != nil {
+				t.Errorf("%s: %s: against the OpenAPI document: %v", file, section.Name, err)
+			}
 		default:
 			t.Fatalf("%s: section %q: requests and answers take turns", file, section.Name)
 		}
@@ -95,6 +99,8 @@ type script struct {
 	store *store
 	db    *pickup.DB
 	addr  string
+	web   http.Handler
+	user  string // and password, where they are asked for
 }
 
 func newScript(t *testing.T, archive *txtar.Archive) *script {
@@ -112,6 +118,9 @@ header:
 			for line := range strings.Lines(string(section.Data)) {
 				name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 				setOption(t, &options, name, value)
+				if name == "user" {
+					s.user = value
+				}
 			}
 		default:
 			break header
@@ -137,7 +146,8 @@ header:
 		t.Fatal(err)
 	}
 	go s.db.Follow(t.Context())
-	web := httptest.NewServer(server.Handler(s.db, options))
+	s.web = server.Handler(s.db, options)
+	web := httptest.NewServer(s.web)
 	t.Cleanup(web.Close)
 	s.addr = web.Listener.Addr().String()
 	return s

@@ -54,6 +54,11 @@ type Options struct {
 	// Log gets what went wrong on this side. nil: it is discarded.
 	Log *slog.Logger
 
+	// Findings returns what a person should look at in the database, for
+	// readyz?verbose. It is called by many goroutines at once. nil: nothing is
+	// looked for.
+	Findings func() []Finding
+
 	// Version is shown by the index.
 	Version string
 }
@@ -63,9 +68,11 @@ const (
 	defaultMaxURL  = 32 << 10
 )
 
-// A server is what all requests share. It does not change.
+// A server is what all requests share. But for what it remembers it does not
+// change.
 type server struct {
 	Options
+	descriptionCache
 	db     *pickup.DB
 	budget budget
 }

@@ -75,7 +75,7 @@ func (k *call) appendSpelled(dst []byte, collection string, v, sent jsontext.Val
 // to another one, by the name that is returned; null and "" refer to none.
 func (k *call) refer(object jsontext.Value, parent *pickup.Record) (filled jsontext.Value, spelled string, ok bool) {
 	key := k.snap.ForeignKey(k.child, k.name)
-	id := member(parent.Value, "id")
+	id := member(parent.Value, k.snap.IDMember(k.name))
 	filled = append(filled, '{')
 	found := false
 	for name, value := range members(object) {

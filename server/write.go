@@ -115,7 +115,7 @@ func (k *call) change(do func(tx *pickup.Tx, collection, id string, body jsontex
 			return err
 		}
 		changed, err = do(tx, k.name, k.id, b.objects[0])
-		return b.faults(err)
+		return b.faults(err, k.snap.IDMember(k.name))
 	})
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func (k *call) changeObject(do func(tx *pickup.Tx, name string, body jsontext.Va
 			return err
 		}
 		changed, err = do(tx, k.name, b.objects[0])
-		return b.faults(err)
+		return b.faults(err, "")
 	})
 	if err != nil {
 		return err

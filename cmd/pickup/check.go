@@ -18,6 +18,7 @@ import (
 // nothing and may run beside a server.
 type checkCommand struct {
 	fileArgument
+	idConvention
 }
 
 // A finding is one fault and where it stands.
@@ -37,7 +38,7 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 	if err != nil {
 		return usageError{err}
 	}
-	found, note, err := check(ctx, path, text)
+	found, note, err := check(ctx, path, text, c.idConvention)
 	if err != nil {
 		return err
 	}
@@ -72,28 +73,23 @@ func readDatabase(ctx context.Context, path string) ([]byte, error) {
 // check returns the findings in the database at path, in the order of their
 // places, and a note where there are rules that could not be had. text is what
 // the file holds.
-func check(ctx context.Context, path string, text []byte) (found []finding, note string, err error) {
-	oddities, err := filestore.Check(path, text, nil)
-	if f, ok := broken(err); ok {
-		return []finding{f}, "", nil
-	}
-	if err != nil {
+func check(ctx context.Context, path string, text []byte, ids idConvention) (found []finding, note string, err error) {
+	if _, err := filestore.Check(path, text, nil); err != nil {
+		if f, ok := broken(err); ok {
+			return []finding{f}, "", nil
+		}
 		return nil, "", err
 	}
-	for _, o := range oddities {
-		found = append(found, finding{path, o.Line, o.Column, o.Detail})
-	}
-	more, note, err := checkRules(ctx, path, text)
-	found = append(found, more...)
+	found, note, err = checkRules(ctx, path, text, ids)
 	slices.SortStableFunc(found, func(a, b finding) int {
 		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line), cmp.Compare(a.column, b.column))
 	})
 	return found, note, err
 }
 
-// checkRules returns what breaks a rule of the database's schema, and what is
-// wrong with the schema.
-func checkRules(ctx context.Context, path string, text []byte) (found []finding, note string, err error) {
+// checkRules returns what stands oddly in the database, what breaks a rule of
+// its schema, and what is wrong with the schema.
+func checkRules(ctx context.Context, path string, text []byte, ids idConvention) (found []finding, note string, err error) {
 	store, err := filestore.Open(ctx, path, filestore.Options{ReadOnly: true})
 	if err != nil {
 		return nil, "", openError(err)
@@ -105,14 +101,16 @@ func checkRules(ctx context.Context, path string, text []byte) (found []finding,
 	}
 	r, err := loadRules(path, namedSchema(batch.Contents))
 	if f, ok := broken(err); ok {
-		return []finding{f}, "the schema has a fault of its own", nil
+		found, r.note = append(found, f), "the schema has a fault of its own"
+	} else if err != nil {
+		found, r.note = append(found, at(path, text, "/$schema", err.Error())), "there is no schema to go by"
 	}
-	if err != nil {
-		return []finding{at(path, text, "/$schema", err.Error())}, "there is no schema to go by", nil
-	}
-	db, err := pickup.Open(ctx, store, pickup.Options{Schema: r.schema})
+	db, err := pickup.Open(ctx, store, ids.options(r.schema))
 	if err != nil {
 		return nil, "", err
+	}
+	for _, o := range store.Oddities() {
+		found = append(found, finding{path, o.Line, o.Column, o.Detail})
 	}
 	records := recordsOf(db.Snapshot())
 	for _, fault := range r.schema.Check(records.snap) {

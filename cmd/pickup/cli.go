@@ -16,6 +16,7 @@ import (
 type grammar struct {
 	Serve      serveCommand      `cmd:"" default:"withargs" help:"Serve a JSON file as a REST API. This is what pickup does when no command is named."`
 	Check      checkCommand      `cmd:"" help:"Name every fault of a file as FILE:LINE:COLUMN: message."`
+	Schema     schemaCommand     `cmd:"" help:"Infer a schema from what a file holds and write it beside it."`
 	Health     healthCommand     `cmd:"" help:"Ask a running server whether it is ready."`
 	Passwd     passwdCommand     `cmd:"" help:"Print a line for --htpasswd: a user and the hash of a password, which is asked for or read from standard input."`
 	Config     configCommand     `cmd:"" help:"Print the settings that are in force, and where each comes from."`
@@ -25,7 +26,7 @@ type grammar struct {
 	ConfigFile string `name:"config" placeholder:"FILE" help:"A file with settings, TOML or JSON ($PICKUP_CONFIG; pickup.toml or pickup.json)."`
 }
 
-// A fileArgument is the FILE of serve and check.
+// A fileArgument is the FILE of serve, check and schema.
 type fileArgument struct {
 	File string `arg:"" optional:"" help:"The database ($PICKUP_DB; db.json)."`
 }
@@ -95,6 +96,8 @@ func parse(args []string, e *environment) (func(context.Context, *environment) e
 	switch parsed.Selected().Name {
 	case "check":
 		return g.Check.run, nil
+	case "schema":
+		return g.Schema.run, nil
 	case "config":
 		g.Config.parsed = parsed
 		return g.Config.run, nil

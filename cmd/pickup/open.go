@@ -12,16 +12,22 @@ import (
 )
 
 // open opens the database in store, which observed wraps, under the rules that
-// it names. A schema
+// it names, and returns who keeps these what their file says. A schema
 // that cannot be used is warned about, and the file is served free-form.
-func open(ctx context.Context, store *filestore.Store, observed pickup.Store, path string, log *slog.Logger) (*pickup.DB, []string, error) {
+func open(ctx context.Context, store *filestore.Store, observed pickup.Store, path string, ids idConvention, log *slog.Logger) (*pickup.DB, *keeper, []string, error) {
 	batch, err := store.Load(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	r, err := loadRules(path, namedSchema(batch.Contents))
 	if err != nil {
 		log.Warn("the schema is not used: every write is taken as it is", "schema", r.file, "error", err)
+	}
+	k := &keeper{path: path, log: log, file: r.file, text: r.text}
+	if f, ok := broken(err); ok {
+		k.fault = &f
+	} else if err != nil {
+		k.fault = &finding{r.file, 1, 1, err.Error()}
 	}
 	var notes []string
 	switch {
@@ -32,8 +38,10 @@ func open(ctx context.Context, store *filestore.Store, observed pickup.Store, pa
 	case r.schema != nil:
 		notes = append(notes, fmt.Sprintf("writes are checked against %s.", r.file))
 	}
-	db, err := pickup.Open(ctx, observed, pickup.Options{Schema: r.schema, Log: log})
-	return db, notes, err
+	o := ids.options(r.schema)
+	o.Log = log
+	k.db, err = pickup.Open(ctx, observed, o)
+	return k.db, k, notes, err
 }
 
 // openError returns the error of a file that cannot be opened: what was named

@@ -18,6 +18,7 @@ import (
 type rules struct {
 	schema *pickup.Schema // nil: free-form
 	file   string         // the schema's file; "" where there is none
+	text   []byte         // what it holds; nil where it cannot be read
 	note   string         // why a schema that the database names is not used; "" where none is
 }
 
@@ -29,17 +30,11 @@ type rules struct {
 // An error says that there should be a schema and that it cannot be used; it
 // is a *pickup.BrokenError where the file's text is at fault.
 func loadRules(path, named string) (rules, error) {
-	r := rules{file: besideSchema(path)}
-	if named != "" {
-		file, err := schemaFile(named)
-		if err != nil {
-			return rules{note: err.Error()}, nil
-		}
-		if !filepath.IsAbs(file) {
-			file = filepath.Join(filepath.Dir(path), file)
-		}
-		r.file = file
+	file, note, ok := schemaPath(path, named)
+	if !ok {
+		return rules{note: note}, nil
 	}
+	r := rules{file: file}
 	text, err := os.ReadFile(r.file)
 	if errors.Is(err, fs.ErrNotExist) && named == "" {
 		return rules{}, nil
@@ -47,11 +42,26 @@ func loadRules(path, named string) (rules, error) {
 	if err != nil {
 		return rules{file: r.file}, fmt.Errorf("the schema cannot be read: %w", err)
 	}
+	r.text = text
 	r.schema, err = pickup.CompileSchema(r.file, text)
-	if err != nil {
-		return rules{file: r.file}, err
+	return r, err
+}
+
+// schemaPath returns the file in which the schema of the database in path is
+// to be found; named is as for loadRules. It reports false, and why, where the
+// database names what is no file.
+func schemaPath(path, named string) (file, note string, ok bool) {
+	if named == "" {
+		return besideSchema(path), "", true
 	}
-	return r, nil
+	file, err := schemaFile(named)
+	if err != nil {
+		return "", err.Error(), false
+	}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(filepath.Dir(path), file)
+	}
+	return file, "", true
 }
 
 // besideSchema returns the name that the schema of path has by convention:
@@ -77,13 +87,27 @@ func schemaFile(reference string) (string, error) {
 // none.
 func namedSchema(contents []pickup.Collection) string {
 	for _, c := range contents {
-		if c.Name != "$schema" || c.Kind != pickup.Other || c.Value.Kind() != '"' {
-			continue
-		}
-		text, err := jsontext.AppendUnquote(nil, c.Value)
-		if err == nil {
-			return string(text)
+		if c.Name == "$schema" && c.Kind == pickup.Other {
+			return named(c.Value)
 		}
 	}
 	return ""
+}
+
+// namedIn is namedSchema of a database that is open.
+func namedIn(snap *pickup.Snapshot) string {
+	if kind, _ := snap.Kind("$schema"); kind != pickup.Other {
+		return ""
+	}
+	v, _ := snap.Value("$schema") // nil where there is none, which names nothing
+	return named(v)
+}
+
+// named returns what the value of "$schema" spells, "" where it is no string.
+func named(v jsontext.Value) string {
+	if v.Kind() != '"' {
+		return ""
+	}
+	text, _ := jsontext.AppendUnquote(nil, v) // the value is valid
+	return string(text)
 }

@@ -23,6 +23,7 @@ import (
 type serveCommand struct {
 	fileArgument
 	settings
+	idConvention
 }
 
 const (
@@ -39,6 +40,7 @@ const (
 type service struct {
 	db       *pickup.DB
 	report   *reporter
+	rules    *keeper
 	http     *http.Server
 	listener net.Listener
 	pprof    func() error // serves profiles; nil: it does not
@@ -56,7 +58,8 @@ type service struct {
 //
 //   - Serve accepts connections, and net/http serves each in its own;
 //   - Follow applies what others write to the file;
-//   - report tells in the log what stands oddly in it;
+//   - rules takes over what others write to the schema;
+//   - report tells in the log what stands oddly in the file;
 //   - flush writes out the access log once a second;
 //   - reload reads users and certificates again when they change or at SIGHUP;
 //   - pprof, where it was asked for, serves profiles on a port of its own.
@@ -73,6 +76,7 @@ func (s *service) run(ctx context.Context) error {
 		failed <- s.http.Serve(s.listener)
 	})
 	running.Go(func() { failed <- s.db.Follow(work) })
+	running.Go(func() { s.rules.run(work) })
 	running.Go(func() { s.report.run(work) })
 	running.Go(func() { s.flush(work) })
 	running.Go(func() { s.reload(work) })
@@ -187,13 +191,14 @@ func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
 		return taken
 	}
 
-	db, notes, err := open(ctx, store, metrics.Store(store), path, log)
+	db, rules, notes, err := open(ctx, store, metrics.Store(store), path, c.idConvention, log)
 	if err != nil {
 		return err
 	}
 	s := &service{
 		db:       db,
-		report:   &reporter{path: path, store: store, db: db, log: log},
+		report:   &reporter{path: path, store: store, db: db, rules: rules, log: log},
+		rules:    rules,
 		listener: listener,
 		hangup:   make(chan os.Signal, 1),
 		getenv:   e.getenv,
@@ -227,6 +232,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
 		ReadOnly:     c.ReadOnly,
 		Metrics:      metrics,
 		Checks:       checks(who.watch, certificate),
+		Findings:     s.report.findings,
 		Log:          log,
 		Version:      versionText(),
 	}, db, newLog(s.access, terminal, &c.settings))

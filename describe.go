@@ -1,0 +1,362 @@
+package pickup
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A Description says in JSON Schema what a database holds and what it takes:
+// from its rules where there are some, else from the data. It is true of the
+// snapshot that it was made from. What hand edits have put there against the
+// rules is described too, because it is served.
+type Description struct {
+	// Dialect is the "$schema" that the rules name, "" where they name none.
+	Dialect string
+
+	// Definitions are schemas by name. Their references lead from one to
+	// another, with the prefix that Describe was given.
+	Definitions []Definition
+
+	// Resources are what is served, in the order of the file.
+	Resources []Resource
+}
+
+// A Definition is a schema that has a name: a letter, then letters and digits.
+type Definition struct {
+	Name   string
+	Schema jsontext.Value // compact
+}
+
+// A Resource is a collection or a singular resource. The schemas of its
+// records, or of itself, are named; where two are the same they have one name.
+type Resource struct {
+	Name     string
+	About    string // what the rules say that it is, "" where they do not
+	Kind     Kind
+	Members  []string // of a record, that are known
+	IDMember string   // of a collection
+	Parents  []Parent // what a record refers to
+
+	Record  string // what is stored, and served
+	Answer  string // what a write is answered with, in the spelling of its body
+	Create  string // what POST takes; "" of a singular resource
+	Replace string // what PUT takes
+	Merge   string // what PATCH takes
+}
+
+// A Parent is a collection that the records of another refer to by its Id.
+type Parent struct {
+	Collection string
+	Member     string // that carries the parent's id, such as driverId
+	Create     string // the schema of what POST takes below a parent: it fills the member in
+}
+
+// Describe returns the Description of a snapshot. References in it begin with
+// prefix ("#/$defs/"), and no definition has one of the reserved names.
+func (s *Snapshot) Describe(prefix string, reserved ...string) *Description {
+	d := &describer{snap: s, prefix: prefix, at: make(map[string]string), taken: make(map[string]bool)}
+	for _, name := range reserved {
+		d.taken[name] = true
+	}
+	if s.schema != nil {
+		d.data = s.schema.data
+		v, _ := member(d.data, "$schema")
+		if v.Kind() == '"' {
+			d.out.Dialect = text(v)
+		}
+	}
+	for _, c := range s.list {
+		if c.kind != Other {
+			d.resource(c)
+		}
+	}
+	for len(d.queue) > 0 {
+		pointer := d.queue[0]
+		d.queue = d.queue[1:]
+		d.define(d.at[pointer], d.copied(valueAt(d.data, pointer)))
+	}
+	return &d.out
+}
+
+// A describer makes a Description.
+type describer struct {
+	snap   *Snapshot
+	data   jsontext.Value // the schema's text; nil where there is none
+	prefix string
+	at     map[string]string // names of definitions, by their place in data
+	taken  map[string]bool   // names
+	queue  []string          // places that have a name and are not yet defined
+	out    Description
+}
+
+func (d *describer) define(name string, schema []byte) {
+	d.out.Definitions = append(d.out.Definitions, Definition{name, schema})
+}
+
+// name returns a name that is not taken, made of words.
+func (d *describer) name(words string) string {
+	var b strings.Builder
+	begin := true
+	for _, r := range words {
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r) || r > unicode.MaxASCII:
+			begin = true
+			continue
+		case b.Len() == 0 && unicode.IsDigit(r):
+			b.WriteString("N")
+		case begin:
+			r = unicode.ToUpper(r)
+		}
+		begin = false
+		b.WriteRune(r)
+	}
+	if b.Len() == 0 {
+		b.WriteString("Unnamed")
+	}
+	name := b.String()
+	for i := 2; d.taken[name]; i++ {
+		name = b.String() + strconv.Itoa(i)
+	}
+	d.taken[name] = true
+	return name
+}
+
+func (d *describer) refTo(name string) []byte {
+	return append(appendMember([]byte("{"), "$ref", appendName(nil, d.prefix+name)), '}')
+}
+
+// resource describes one collection or singular resource.
+func (d *describer) resource(c *collection) {
+	r := d.snap.schema.of(c.name)
+	if r != nil && r.array != (c.kind == Array) {
+		r = nil // the rules are about something else than what is there
+	}
+	out := Resource{Name: c.name, Kind: c.kind}
+	what := c.name
+	if c.kind == Array {
+		what = Singular(c.name)
+		out.IDMember = c.ids.member
+	}
+	out.Record = d.name(what)
+	var pointers []string
+	if r != nil {
+		for _, sch := range r.record {
+			pointers = append(pointers, d.follow(fragment(sch.Location)))
+		}
+	}
+	if len(pointers) == 0 {
+		d.free(c, &out)
+	} else {
+		d.ruled(c, r, pointers, &out)
+	}
+	if r != nil {
+		about, _ := member(valueAt(d.data, fragment(r.whole.Location)), "description")
+		if about.Kind() == '"' {
+			out.About = text(about)
+		}
+	}
+	d.out.Resources = append(d.out.Resources, out)
+}
+
+// free describes what no rule is about: what is there, and that anything goes.
+func (d *describer) free(c *collection, out *Resource) {
+	var found []byte
+	if c.kind == Array {
+		found = inferRecords(d.snap, c.name, false)
+	} else {
+		in := new(inference)
+		in.add(c.value)
+		found = in.schema(inferring{snap: d.snap})
+	}
+	d.define(out.Record, found)
+	properties, _ := member(found, "properties")
+	out.Members = memberNames(properties)
+	out.Answer = out.Record
+	out.Replace = d.name(out.Record + "Body")
+	out.Merge = out.Replace
+	body := []byte(`{"description":"Any object: no rules are kept here. The members that are known are those of the data.","type":"object"`)
+	var hints []byte
+	members(properties, func(quoted, v jsontext.Value) bool {
+		if text(quoted) != out.IDMember {
+			hints = appendMember(hints, text(quoted), []byte("{}"))
+		}
+		return true
+	})
+	if hints != nil {
+		body = append(append(append(body, `,"properties":{`...), hints...), '}')
+	}
+	d.define(out.Replace, append(body, '}'))
+	if c.kind == Array {
+		out.Create = out.Replace
+		d.parents(c, out, func(Parent) string { return out.Create })
+	}
+}
+
+// parents fills in what the records of c refer to. create returns the name of
+// what POST takes below a parent.
+func (d *describer) parents(c *collection, out *Resource, create func(Parent) string) {
+	for _, parent := range d.snap.list {
+		p := Parent{Collection: parent.name, Member: d.snap.ForeignKey(c.name, parent.name)}
+		if parent.kind == Array && (slices.Contains(out.Members, p.Member) || d.snap.Occurs(c.name, p.Member)) {
+			p.Create = create(p)
+			out.Parents = append(out.Parents, p)
+		}
+	}
+}
+
+// ruled describes what the rules r are about; pointers are their places.
+func (d *describer) ruled(c *collection, r *rules, pointers []string, out *Resource) {
+	for _, p := range pointers {
+		properties := valueAt(d.data, p+"/properties")
+		members(properties, func(quoted, _ jsontext.Value) bool {
+			out.Members = append(out.Members, text(quoted))
+			return true
+		})
+	}
+	if r.shape != nil {
+		for _, name := range r.shape.names[:len(r.shape.members)] {
+			if !slices.Contains(out.Members, name) {
+				out.Members = append(out.Members, name)
+			}
+		}
+	}
+	rulesName := out.Record
+	odd := d.against(c, r, false)
+	if odd != nil {
+		rulesName = d.name(out.Record + "ByRules")
+		byHand := d.name(out.Record + "ByHand")
+		d.define(out.Record, d.oneOf(rulesName, byHand))
+		d.define(byHand, odd)
+	}
+	if len(pointers) == 1 && d.at[pointers[0]] == "" {
+		d.at[pointers[0]] = rulesName
+		d.queue = append(d.queue, pointers[0])
+	} else {
+		all := []byte("[")
+		for _, p := range pointers {
+			all = append(append(all, d.reference(p)...), ',')
+		}
+		all[len(all)-1] = ']'
+		d.define(rulesName, append(appendMember([]byte("{"), "allOf", all), '}'))
+	}
+
+	body := func(suffix string, b bodyRules) string {
+		name := d.name(out.Record + suffix)
+		var parts [][]byte
+		for _, p := range pointers {
+			parts = append(parts, d.body(valueAt(d.data, p), b, nil))
+		}
+		d.define(name, allOf(parts))
+		return name
+	}
+	id := out.IDMember
+	if c.kind == Array {
+		b := bodyRules{optional: []string{id}, required: r.onCreate}
+		if r.readOnlyID() {
+			b.without = id
+		}
+		out.Create = body("Create", b)
+		d.parents(c, out, func(p Parent) string {
+			under := b
+			under.optional = []string{id, p.Member}
+			under.required = slices.DeleteFunc(slices.Clone(b.required), func(name string) bool { return name == p.Member })
+			return body("CreateUnder "+Singular(p.Collection), under)
+		})
+	}
+	out.Replace = body("Replace", bodyRules{optional: []string{id}})
+	out.Merge = body("Merge", bodyRules{nothingRequired: true})
+	out.Answer = out.Record
+	if len(r.alias) > 0 {
+		var spelled []string
+		for _, name := range r.alias {
+			spelled = append(spelled, name)
+		}
+		asSent := body("AsSent", bodyRules{optional: spelled, alias: r.alias})
+		out.Answer = d.name(out.Record + "Answer")
+		names := []string{out.Record, asSent}
+		if odd != nil {
+			byHand := d.name(out.Record + "ByHandAsSent")
+			d.define(byHand, d.against(c, r, true))
+			names = append(names, byHand)
+		}
+		d.define(out.Answer, d.oneOf(names...))
+	}
+}
+
+// oneOf returns the schema of what one at least of the definitions describes.
+func (d *describer) oneOf(names ...string) []byte {
+	list := []byte("[")
+	for _, name := range names {
+		list = append(append(list, d.refTo(name)...), ',')
+	}
+	list[len(list)-1] = ']'
+	return append(appendMember([]byte("{"), "anyOf", list), '}')
+}
+
+// against returns a schema of those values of a collection or object that
+// break its rules, nil where there are none; with asSent of these and of the
+// same under all the names that a request may have used.
+func (d *describer) against(c *collection, r *rules, asSent bool) []byte {
+	in := new(inference)
+	judge := func(v jsontext.Value) {
+		for _, sch := range r.record {
+			if sch.Validate(plain(v)) != nil {
+				in.add(v)
+				for spelled, name := range r.alias {
+					if e, ok := member(v, name); ok && asSent {
+						in.add(append(appendMember([]byte("{"), spelled, e), '}')) // none of the others is required then
+					}
+				}
+				return
+			}
+		}
+	}
+	if c.kind == Array {
+		c.order.Scan(func(_ uint64, record *Record) bool {
+			judge(record.Value)
+			return true
+		})
+	} else {
+		judge(c.value)
+	}
+	if in.n == 0 {
+		return nil
+	}
+	out := in.schema(inferring{snap: d.snap})
+	return append(appendMember(out[:len(out)-1], "description", appendName(nil, "What hand edits have put there against the rules. It is served as it is.")), '}')
+}
+
+// allOf returns the schema of what all the schemas describe.
+func allOf(schemas [][]byte) []byte {
+	if len(schemas) == 1 {
+		return schemas[0]
+	}
+	all := []byte("[")
+	for _, s := range schemas {
+		all = append(append(all, s...), ',')
+	}
+	all[len(all)-1] = ']'
+	return append(appendMember([]byte("{"), "allOf", all), '}')
+}
+
+// Title returns the title of the rules, "" where they have none.
+func (s *Schema) Title() string {
+	if s == nil {
+		return ""
+	}
+	return s.root.Title
+}
+
+// Faults returns what is wrong with a record of a collection, or with a
+// singular resource, which must be compact. nil is nothing.
+func (s *Schema) Faults(name string, value jsontext.Value) []Fault {
+	r := s.of(name)
+	if r == nil {
+		return nil
+	}
+	return r.judge(s.at, value)
+}

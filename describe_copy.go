@@ -1,0 +1,235 @@
+package pickup
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The functions of this file copy parts of a schema's text to where they are
+// definitions of their own: references that lead through the file are changed
+// to lead from one definition to another.
+
+// follow returns the place that a schema at pointer means: where it is nothing
+// but a reference, what that leads to.
+func (d *describer) follow(pointer string) string {
+	for range 100 { // a reference may lead to itself
+		v := valueAt(d.data, pointer)
+		ref, ok := member(v, "$ref")
+		next, local := d.target(ref)
+		if !ok || !local || len(memberNames(v)) > 1 {
+			break
+		}
+		pointer = next
+	}
+	return pointer
+}
+
+// target returns the place in the file that a "$ref" leads to. It reports
+// false where that is no place in it.
+func (d *describer) target(ref jsontext.Value) (pointer string, ok bool) {
+	if ref.Kind() != '"' {
+		return "", false
+	}
+	uri := text(ref)
+	to := fragment(uri)
+	switch {
+	case strings.Contains(uri, "://"), strings.HasPrefix(uri, "urn:"):
+		return "", false
+	case to == "" || to[0] == '/':
+		return to, d.data != nil
+	}
+	eachToken(d.data, func(at string, tok jsontext.Token, _ int) bool {
+		for _, anchor := range []string{"/$anchor", "/$dynamicAnchor"} {
+			if strings.HasSuffix(at, anchor) && tok.Kind() == '"' && tok.String() == to {
+				pointer, ok = strings.TrimSuffix(at, anchor), true
+			}
+		}
+		return !ok
+	})
+	return pointer, ok
+}
+
+// reference returns a schema that refers to the definition of what stands at
+// pointer. Where it has none yet it gets one: no reference leads into another
+// definition, because few tools could follow it.
+func (d *describer) reference(pointer string) []byte {
+	pointer = d.follow(pointer)
+	if name := d.at[pointer]; name != "" {
+		return d.refTo(name)
+	}
+	words := "Database"
+	if t := tokens(pointer); len(t) > 0 {
+		words = t[len(t)-1]
+		if n := len(t); n > 1 && digits(words) || words == "items" && n > 1 {
+			words = t[n-2] + " " + words
+		}
+	}
+	name := d.name(words)
+	d.at[pointer] = name
+	d.queue = append(d.queue, pointer)
+	return d.refTo(name)
+}
+
+// literals are keywords whose values are data, not schemas.
+var literals = []string{"enum", "const", "examples", "example", "default", "required", "dependentRequired", "x-alias", "x-required-on-create"}
+
+// tables are keywords whose values have a schema under each name.
+var tables = []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
+
+// copied returns the compact text of a schema with its references changed.
+func (d *describer) copied(v jsontext.Value) []byte {
+	switch v.Kind() {
+	case '[':
+		out := []byte("[")
+		elements(v, func(e jsontext.Value) bool {
+			if len(out) > 1 {
+				out = append(out, ',')
+			}
+			out = append(out, d.copied(e)...)
+			return true
+		})
+		return append(out, ']')
+	case '{':
+	case 0:
+		return []byte("{}") // there is no such place: never, of a schema that compiles
+	default:
+		return compact(v)
+	}
+	out := []byte("{")
+	members(v, func(quoted, e jsontext.Value) bool {
+		out = d.appendKeyword(out, text(quoted), e)
+		return true
+	})
+	return append(out, '}')
+}
+
+// appendKeyword appends one keyword of a schema.
+func (d *describer) appendKeyword(out []byte, keyword string, v jsontext.Value) []byte {
+	switch {
+	case keyword == "$ref" || keyword == "$dynamicRef":
+		if pointer, ok := d.target(v); ok {
+			ref, _ := member(d.reference(pointer), "$ref")
+			return appendMember(out, "$ref", ref)
+		}
+	case keyword == "$id" || keyword == "$schema" || keyword == "$anchor" || keyword == "$dynamicAnchor":
+		return out // they would move or double what the references lead to
+	case slices.Contains(literals, keyword):
+	case slices.Contains(tables, keyword):
+		table := []byte("{")
+		members(v, func(quoted, e jsontext.Value) bool {
+			table = appendMember(table, text(quoted), d.copied(e))
+			return true
+		})
+		return appendMember(out, keyword, append(table, '}'))
+	case v.Kind() == '{' || v.Kind() == '[':
+		return appendMember(out, keyword, d.copied(v))
+	}
+	return appendMember(out, keyword, compact(v))
+}
+
+// bodyRules say how a body differs from what is stored.
+type bodyRules struct {
+	optional        []string          // members that a body need not have
+	required        []string          // members that it needs beside
+	without         string            // the member that it has not; "" is none
+	nothingRequired bool              // it has what is to be changed alone
+	alias           map[string]string // other names of members, which it may have
+}
+
+// body returns the compact text of the schema v as that of a body. What it
+// refers to about the same value is put in its place, because that may say
+// what is required too; seen are the places that it was put from.
+func (d *describer) body(v jsontext.Value, b bodyRules, seen []string) []byte {
+	if v.Kind() != '{' {
+		return d.copied(v)
+	}
+	out := []byte("{")
+	var inlined [][]byte
+	required := slices.Clone(b.required)
+	inner := b
+	inner.required = nil // it is said once, here
+	members(v, func(quoted, e jsontext.Value) bool {
+		switch keyword := text(quoted); keyword {
+		case "$ref", "$dynamicRef":
+			if pointer, ok := d.target(e); ok && !slices.Contains(seen, pointer) {
+				inlined = append(inlined, d.body(valueAt(d.data, pointer), inner, append(seen, pointer)))
+				return true
+			}
+			out = d.appendKeyword(out, keyword, e)
+		case "allOf", "anyOf", "oneOf":
+			list := []byte("[")
+			elements(e, func(branch jsontext.Value) bool {
+				list = append(append(list, d.body(branch, inner, seen)...), ',')
+				return true
+			})
+			list[len(list)-1] = ']'
+			out = appendMember(out, keyword, list)
+		case "then", "else":
+			out = appendMember(out, keyword, d.body(e, inner, seen))
+		case "required":
+			elements(e, func(name jsontext.Value) bool {
+				if s := text(name); !slices.Contains(b.optional, s) && !slices.Contains(required, s) {
+					required = append(required, s)
+				}
+				return true
+			})
+		case "dependentRequired", "minProperties":
+			if !b.nothingRequired {
+				out = d.appendKeyword(out, keyword, e)
+			}
+		case "x-required-on-create", "x-id", "x-id-field": // they speak of records
+		case "properties":
+			out = appendMember(out, keyword, d.bodyProperties(e, b))
+		default:
+			out = d.appendKeyword(out, keyword, e)
+		}
+		return true
+	})
+	if len(required) > 0 && !b.nothingRequired {
+		list := []byte("[")
+		for _, name := range required {
+			list = append(appendName(list, name), ',')
+		}
+		list[len(list)-1] = ']'
+		out = appendMember(out, "required", list)
+	}
+	out = append(out, '}')
+	if len(inlined) == 0 {
+		return out
+	}
+	if len(out) > 2 {
+		inlined = append(inlined, out)
+	}
+	return allOf(inlined)
+}
+
+// bodyProperties returns the compact text of "properties" for a body.
+func (d *describer) bodyProperties(v jsontext.Value, b bodyRules) []byte {
+	out := []byte("{")
+	members(v, func(quoted, e jsontext.Value) bool {
+		name := text(quoted)
+		if name == b.without {
+			return true
+		}
+		schema := d.copied(e)
+		out = appendMember(out, name, schema)
+		for _, spelled := range aliasesOf(name, b.alias) {
+			out = appendMember(out, spelled, schema)
+		}
+		return true
+	})
+	return append(out, '}')
+}
+
+// aliasesOf returns the other names of a member, sorted.
+func aliasesOf(name string, alias map[string]string) (spelled []string) {
+	for other, canonical := range alias {
+		if canonical == name {
+			spelled = append(spelled, other)
+		}
+	}
+	slices.Sort(spelled)
+	return spelled
+}

@@ -1,0 +1,285 @@
+package pickup_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup"
+	"pickup/filestore"
+)
+
+// createID appends a record and returns its id as JSON text.
+func createID(t *testing.T, db *pickup.DB, collection, body string) (id string) {
+	t.Helper()
+	_, err := db.Update(t.Context(), func(tx *pickup.Tx) error {
+		r, err := tx.Create(collection, jsontext.Value(body))
+		if err != nil {
+			return err
+		}
+		id = memberText(r.Value, tx.Snapshot().IDMember(collection))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// memberText returns the text of a member of a compact object of scalars.
+func memberText(object jsontext.Value, name string) string {
+	found := regexp.MustCompile(`[{,]"` + regexp.QuoteMeta(name) + `":("[^"]*"|[^,}]*)`).FindStringSubmatch(string(object))
+	if found == nil {
+		return ""
+	}
+	return found[1]
+}
+
+// TestIDKinds makes ids of each kind in collections that hold various ones.
+func TestIDKinds(t *testing.T) {
+	const uuid = `"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"`
+	const short = `"[a-hjkmnp-tv-z][a-hjkmnp-tv-z0-9]{5}"`
+	tests := []struct {
+		kind     pickup.IDKind
+		contents string
+		want     string
+	}{
+		{"", `[]`, `"1"`},
+		{pickup.AutoIDs, `[]`, `"1"`},
+		{pickup.AutoIDs, `[{"id":7}]`, `8`},
+		{pickup.AutoIDs, `[{"id":"7"}]`, `"8"`},
+		{pickup.AutoIDs, `[{"id":"a"}]`, uuid},
+		{pickup.AutoIDs, `[{"id":"7"},{"id":3}]`, uuid},
+		{pickup.NumberIDs, `[]`, `1`},
+		{pickup.NumberIDs, `[{"id":"7"}]`, `8`},
+		{pickup.NumberIDs, `[{"id":"a"},{"id":99999999999999999999}]`, `100000000000000000000`},
+		{pickup.UUIDs, `[]`, uuid},
+		{pickup.UUIDs, `[{"id":7}]`, uuid},
+		{pickup.ShortIDs, `[]`, short},
+		{pickup.ShortIDs, `[{"id":7}]`, short},
+	}
+	for _, tt := range tests {
+		t.Run(string(tt.kind)+tt.contents, func(t *testing.T) {
+			// As an option, and as a rule of the schema that goes before it.
+			schema, err := pickup.CompileSchema("s.json", []byte(`{"properties":{"c":{"type":"array","items":{"x-id":"`+string(cmpOr(tt.kind, "auto"))+`"}}}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, o := range []pickup.Options{{IDs: tt.kind}, {Schema: schema, IDs: pickup.UUIDs}} {
+				db, err := pickup.Open(t.Context(), pickup.NewMemStore(jsontext.Value(`{"c":`+tt.contents+`}`)), o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := createID(t, db, "c", `{"n":1}`); !regexp.MustCompile(`^` + tt.want + `$`).MatchString(got) {
+					t.Errorf("%+v: the id is %s, want %s", o.IDs, got, tt.want)
+				}
+			}
+		})
+	}
+}
+
+func cmpOr(a, b pickup.IDKind) pickup.IDKind {
+	if a == "" {
+		return b
+	}
+	return a
+}
+
+// TestNumbersNeverAgain deletes what was created, and takes the collection
+// away and back: a number that was given out stays taken.
+func TestNumbersNeverAgain(t *testing.T) {
+	store := pickup.NewMemStore(jsontext.Value(`{"c":[{"id":5}]}`))
+	db, err := pickup.Open(t.Context(), store, pickup.Options{IDs: pickup.NumberIDs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want := 6; want < 10; want++ {
+		if got := createID(t, db, "c", `{}`); got != fmt.Sprint(want) {
+			t.Fatalf("the id is %s, want %d", got, want)
+		}
+		if _, err := db.Update(t.Context(), func(tx *pickup.Tx) error {
+			_, err := tx.Delete("c", fmt.Sprint(want))
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.SetSchema(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := createID(t, db, "c", `{}`); got != "10" {
+		t.Errorf("after other rules the id is %s, want 10", got)
+	}
+}
+
+// TestShortIDs would meet a taken id if one could be given out twice.
+func TestShortIDs(t *testing.T) {
+	db, err := pickup.Open(t.Context(), pickup.NewMemStore(jsontext.Value(`{"c":[]}`)), pickup.Options{IDs: pickup.ShortIDs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := make(map[string]bool)
+	if _, err := db.Update(t.Context(), func(tx *pickup.Tx) error {
+		for range 5000 {
+			r, err := tx.Create("c", jsontext.Value(`{}`))
+			if err != nil {
+				return err
+			}
+			if seen[r.ID] || strings.Trim(r.ID[:1], "0123456789") == "" {
+				return fmt.Errorf("%s is given out again, or looks like a number", r.ID)
+			}
+			seen[r.ID] = true
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+const keyedDatabase = `{
+  "books": [
+    {"isbn": "a", "id": 1, "title": "A"},
+    {"isbn": "b", "id": 1, "title": "B"}
+  ],
+  "pens": [{"_id": 4}]
+}
+`
+
+const keyedSchema = `{"properties": {"books": {"type": "array", "items": {"x-id-field": "isbn", "x-id": "short"}}}}`
+
+// TestIDMember addresses records by other members than id, in memory and in a
+// file.
+func TestIDMember(t *testing.T) {
+	schema, err := pickup.CompileSchema("s.json", []byte(keyedSchema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, store := range keyedStores(t) {
+		t.Run(name, func(t *testing.T) {
+			db, err := pickup.Open(t.Context(), store, pickup.Options{Schema: schema, IDMember: "_id"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			snap := db.Snapshot()
+			for _, want := range [][2]string{{"books", "a"}, {"books", "b"}, {"pens", "4"}} {
+				if _, err := snap.Get(want[0], want[1]); err != nil {
+					t.Error(err)
+				}
+			}
+			if _, err := snap.Get("books", "1"); !errors.Is(err, pickup.ErrNotFound) {
+				t.Errorf("the record is found by a member that is not its id: %v", err)
+			}
+			if id := createID(t, db, "pens", `{"id":"kept"}`); id != "5" {
+				t.Errorf("the new pen is %s, want 5", id)
+			}
+			if id := createID(t, db, "books", `{"isbn":"c"}`); id != `"c"` {
+				t.Errorf("the new book is %s", id)
+			}
+			_, err = db.Update(t.Context(), func(tx *pickup.Tx) error {
+				_, err := tx.Create("books", jsontext.Value(`{"isbn":"a"}`))
+				return err
+			})
+			if !errors.Is(err, pickup.ErrExists) || !strings.HasPrefix(err.Error(), "/isbn: ") {
+				t.Errorf("a taken isbn: %v", err)
+			}
+			_, err = db.Update(t.Context(), func(tx *pickup.Tx) error {
+				_, err := tx.Merge("books", "b", jsontext.Value(`{"isbn":"x"}`))
+				return err
+			})
+			if !errors.Is(err, pickup.ErrShape) || !strings.Contains(err.Error(), "isbn") {
+				t.Errorf("another isbn: %v", err)
+			}
+			if _, err = db.Update(t.Context(), func(tx *pickup.Tx) error {
+				_, err := tx.Replace("books", "b", jsontext.Value(`{"title":"C","id":3}`))
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			r, err := db.Snapshot().Get("books", "b")
+			if err != nil || string(r.Value) != `{"isbn":"b","title":"C","id":3}` {
+				t.Errorf("%v, %s", err, r.Value)
+			}
+		})
+	}
+}
+
+func keyedStores(t *testing.T) map[string]pickup.Store {
+	path := filepath.Join(t.TempDir(), "db.json")
+	file, err := filestore.Open(t.Context(), path, filestore.Options{Initial: []byte(keyedDatabase)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	return map[string]pickup.Store{"memory": pickup.NewMemStore(jsontext.Value(keyedDatabase)), "file": file}
+}
+
+// plainStore is a Store that is no KeyedStore.
+type plainStore struct{ pickup.Store }
+
+// TestSetSchema changes the rules of a database that is open: names, ids and
+// checks follow, and so do the followers.
+func TestSetSchema(t *testing.T) {
+	schema, err := pickup.CompileSchema("s.json", []byte(`{"properties": {"books": {"type": "array", "items": {
+		"x-id-field": "isbn", "properties": {"title": {"type": "string", "x-alias": ["Title"]}}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, store := range keyedStores(t) {
+		t.Run(name, func(t *testing.T) {
+			db, err := pickup.Open(t.Context(), store, pickup.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			createID(t, db, "books", `{"id":"n","isbn":"n","Title":"N"}`)
+			before := db.Snapshot()
+			tag := before.Tag("books")
+			if err := db.SetSchema(t.Context(), schema); err != nil {
+				t.Fatal(err)
+			}
+			after := db.Snapshot()
+			if r, err := after.Get("books", "n"); err != nil || string(r.Value) != `{"id":"n","isbn":"n","title":"N"}` {
+				t.Errorf("%v: %s", err, after.AppendJSON(nil))
+			}
+			if _, err := before.Get("books", "n"); err != nil {
+				t.Errorf("the snapshot from before has changed: %v", err)
+			}
+			if after.Tag("books") == tag {
+				t.Error("another answer has the same tag")
+			}
+			_, err = db.Update(t.Context(), func(tx *pickup.Tx) error {
+				_, err := tx.Merge("books", "n", jsontext.Value(`{"title":7}`))
+				return err
+			})
+			if !errors.Is(err, pickup.ErrInvalid) {
+				t.Errorf("the new rule is not kept: %v", err)
+			}
+			createID(t, db, "books", `{"isbn":"m"}`)
+			followed, stop := context.WithCancel(t.Context())
+			for b, err := range db.Changes(followed, before.Rev()) {
+				if err != nil || b.Rev > db.Snapshot().Rev() {
+					t.Errorf("%v at %d", err, b.Rev)
+				}
+				if b.Rev == db.Snapshot().Rev() {
+					stop()
+				}
+			}
+			stop()
+			if err := db.SetSchema(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := db.Snapshot().Get("books", "1"); err != nil || db.Schema() != nil {
+				t.Errorf("without rules the id is id again: %v", err)
+			}
+		})
+	}
+	_, err = pickup.Open(t.Context(), plainStore{pickup.NewMemStore(jsontext.Value(keyedDatabase))}, pickup.Options{Schema: schema})
+	if !errors.Is(err, pickup.ErrShape) {
+		t.Errorf("a store that knows no other ids: %v", err)
+	}
+}

@@ -1,0 +1,334 @@
+package pickup
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Infer returns a schema of what a database holds, as the text of a file that
+// a person goes on with: types, the members that every record has, formats and
+// a few values that come again and again, and the members whose names say that
+// they hold another collection's ids (driverId of drivers). Everything that
+// the database holds keeps the rules in it, but for references that lead
+// nowhere.
+func Infer(snap *Snapshot) []byte {
+	var properties, definitions []byte
+	for _, name := range snap.Names() {
+		kind, _ := snap.Kind(name)
+		switch {
+		case name == "$schema":
+		case kind != Array:
+			v, _ := snap.Value(name)
+			in := new(inference)
+			in.add(v)
+			properties = appendMember(properties, name, in.schema(inferring{snap: snap, rules: true}))
+		default:
+			record := definitionName(Singular(name), definitions)
+			properties = appendMember(properties, name,
+				[]byte(`{"type":"array","items":{"$ref":"#/$defs/`+escapeFragment(record)+`"}}`))
+			definitions = appendMember(definitions, record, inferRecords(snap, name, true))
+		}
+	}
+	out := []byte(`{"$schema":"https://json-schema.org/draft/2020-12/schema",` +
+		`"description":"The rules of this database, inferred from what it held. Editors complete and underline from them, pickup checks every write with them; change them as you like.",` +
+		`"type":"object","properties":{"$schema":{"type":"string"}`)
+	if properties != nil {
+		out = append(append(out, ','), properties...)
+	}
+	out = append(out, '}')
+	if definitions != nil {
+		out = append(append(append(out, `,"$defs":{`...), definitions...), '}')
+	}
+	return append(layOut(nil, append(out, '}'), 0), '\n')
+}
+
+// inferRecords returns a schema of the elements of a collection, compact. With
+// rules it says what new records should keep too; without, what there is.
+func inferRecords(snap *Snapshot, collection string, rules bool) []byte {
+	in := new(inference)
+	for r := range snap.All(collection) {
+		in.add(r.Value)
+	}
+	if in.n == 0 {
+		in.kinds['{'] = 1 // nobody knows, but records are objects
+	}
+	return in.schema(inferring{snap: snap, rules: rules, collection: collection, id: snap.IDMember(collection)})
+}
+
+// An inference is what is known of the values that stand at one place.
+type inference struct {
+	n        int
+	kinds    [256]int // by the kind of a value, 'f' for true and false
+	integers int
+	first    jsontext.Value // the first string or number
+	words    map[string]int // strings by what they spell; nil after too many
+	order    []string       // the keys of words as they came
+	formats  []string       // that all strings have
+	members  map[string]*inference
+	names    []string // of members, as they came
+	items    *inference
+}
+
+const (
+	maxLevels = 32 // of nesting; nothing is said of what lies deeper
+	maxWords  = 64 // different strings that are counted
+	mostWords = 10 // of an enum
+)
+
+func (in *inference) add(v jsontext.Value) { in.addAt(v, 0) }
+
+// addAt takes in a value that stands so many levels deep.
+func (in *inference) addAt(v jsontext.Value, level int) {
+	kind := v.Kind()
+	if kind == 't' {
+		kind = 'f'
+	}
+	in.n++
+	in.kinds[kind]++
+	switch kind {
+	case '0':
+		if in.first == nil {
+			in.first = v
+		}
+		if !strings.ContainsAny(string(v), ".eE") {
+			in.integers++
+		}
+	case '"':
+		in.addString(v)
+	case '{':
+		if level == maxLevels {
+			return
+		}
+		if in.members == nil {
+			in.members = make(map[string]*inference)
+		}
+		members(v, func(quoted, e jsontext.Value) bool {
+			name := text(quoted)
+			m := in.members[name]
+			if m == nil {
+				m = new(inference)
+				in.members[name] = m
+				in.names = append(in.names, name)
+			}
+			m.addAt(e, level+1)
+			return true
+		})
+	case '[':
+		if level == maxLevels {
+			return
+		}
+		if in.items == nil {
+			in.items = new(inference)
+		}
+		elements(v, func(e jsontext.Value) bool {
+			in.items.addAt(e, level+1)
+			return true
+		})
+	}
+}
+
+func (in *inference) addString(v jsontext.Value) {
+	s := text(v)
+	if in.kinds['"'] == 1 {
+		in.formats = inferableFormats
+		in.words = make(map[string]int)
+		if in.first == nil {
+			in.first = v
+		}
+	}
+	if len(in.formats) > 0 {
+		in.formats = formatsOf(s, in.formats)
+	}
+	if in.words == nil {
+		return
+	}
+	if in.words[s]++; in.words[s] == 1 {
+		in.order = append(in.order, s)
+	}
+	if len(in.order) > maxWords {
+		in.words = nil
+	}
+}
+
+// inferring is what a schema is inferred for.
+type inferring struct {
+	snap       *Snapshot
+	rules      bool   // the schema of a file; else a description of what there is
+	collection string // "" but for its records
+	id         string // the member that carries their ids
+}
+
+// schema returns the inferred schema, compact.
+func (in *inference) schema(f inferring) []byte {
+	out := []byte(`{`)
+	if types := in.types(f.rules); types != nil {
+		out = appendMember(out, "type", types)
+	}
+	if f.collection != "" && f.rules {
+		if f.id != defaultIDMember {
+			out = appendMember(out, "x-id-field", appendName(nil, f.id))
+		}
+		if kind := f.snap.idKind(f.collection); kind != "" && kind != AutoIDs {
+			out = appendMember(out, "x-id", appendName(nil, string(kind)))
+		}
+	}
+	if in.kinds['"'] > 0 && in.kinds['"']+in.kinds['n'] == in.n && f.rules {
+		out = in.appendStringRules(out)
+	}
+	if in.kinds['{'] > 0 {
+		out = in.appendMembers(out, f)
+	}
+	if in.items != nil && in.items.n > 0 {
+		f.collection = ""
+		out = appendMember(out, "items", in.items.schema(f))
+	}
+	return append(out, '}')
+}
+
+// types returns the value of "type", nil where there is nothing to go by.
+func (in *inference) types(rules bool) []byte {
+	var names []string
+	add := func(n int, name string) {
+		if n > 0 {
+			names = append(names, `"`+name+`"`)
+		}
+	}
+	add(in.kinds['{'], "object")
+	add(in.kinds['['], "array")
+	add(in.kinds['"'], "string")
+	if in.integers == in.kinds['0'] {
+		add(in.kinds['0'], "integer")
+	} else {
+		add(in.kinds['0'], "number")
+	}
+	add(in.kinds['f'], "boolean")
+	add(in.kinds['n'], "null")
+	switch len(names) {
+	case 0:
+		return nil
+	case 1:
+		if in.kinds['n'] > 0 && rules {
+			return nil // what is not known yet may become anything
+		}
+		return []byte(names[0])
+	}
+	return []byte("[" + strings.Join(names, ",") + "]")
+}
+
+// appendStringRules appends the format that all strings have, or the few
+// values that come again and again; else one of them as an example.
+func (in *inference) appendStringRules(out []byte) []byte {
+	if len(in.formats) > 0 {
+		out = appendMember(out, "format", appendName(nil, in.formats[0]))
+	} else if in.few() {
+		list := []byte("[")
+		for _, w := range in.order {
+			list = append(appendName(list, w), ',')
+		}
+		if in.kinds['n'] > 0 {
+			list = append(list, "null,"...)
+		}
+		list[len(list)-1] = ']'
+		return appendMember(out, "enum", list)
+	}
+	if len(in.first) <= 80 {
+		out = appendMember(out, "examples", append(append([]byte("["), in.first...), ']'))
+	}
+	return out
+}
+
+// few reports whether the strings are probably a choice: single words, few,
+// and each on average twice.
+func (in *inference) few() bool {
+	n := in.kinds['"']
+	if in.words == nil || n < 5 || len(in.order) > mostWords || 2*len(in.order) > n+1 {
+		return false
+	}
+	for _, w := range in.order {
+		if w == "" || len(w) > 40 || strings.ContainsAny(w, " \t\n@/") {
+			return false
+		}
+	}
+	return true
+}
+
+// appendMembers appends "required" and "properties".
+func (in *inference) appendMembers(out []byte, f inferring) []byte {
+	var required, properties []byte
+	for _, name := range in.names {
+		m := in.members[name]
+		if m.n == in.kinds['{'] {
+			required = append(appendName(required, name), ',')
+		}
+		inner := f
+		inner.collection = ""
+		var schema []byte
+		ref := ""
+		if f.collection != "" && f.rules {
+			ref = parentOf(f.snap, name)
+		}
+		switch {
+		case f.collection != "" && name == f.id, ref != "":
+			inner.rules = false // neither ids nor what refers to them are a choice
+			schema = m.schema(inner)
+			if kind := f.snap.idKind(f.collection); name == f.id && f.rules && kind != "" && kind != AutoIDs {
+				schema = []byte(`{"type":["string","number"]}`) // new ones may be of another type
+			}
+			if ref != "" {
+				schema = appendMember(schema[:len(schema)-1], "x-ref", appendName(nil, ref))
+				schema = append(schema, '}')
+			}
+		default:
+			schema = m.schema(inner)
+		}
+		properties = appendMember(properties, name, schema)
+	}
+	if required != nil {
+		required[len(required)-1] = ']'
+		out = appendMember(out, "required", append([]byte("["), required...))
+	}
+	if properties != nil {
+		out = appendMember(out, "properties", append(append([]byte("{"), properties...), '}'))
+	}
+	return out
+}
+
+// parentOf returns the collection whose ids a member of that name holds, by
+// its name alone: driverId, driverID and driver_id, and driverIds of a list.
+// "" is none.
+func parentOf(snap *Snapshot, member string) string {
+	for _, ending := range []string{"Id", "ID", "_id", "Ids", "IDs", "_ids"} {
+		head, ok := strings.CutSuffix(member, ending)
+		if !ok || head == "" {
+			continue
+		}
+		for _, name := range snap.Names() {
+			if kind, _ := snap.Kind(name); kind == Array && Singular(name) == head {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// definitionName returns name, or one like it that the members of definitions
+// do not have yet.
+func definitionName(name string, definitions []byte) string {
+	object := append(append([]byte("{"), definitions...), '}')
+	for {
+		if _, taken := member(object, name); !taken {
+			return name
+		}
+		name += "_"
+	}
+}
+
+// appendMember appends a member to the members, or to the object, that dst
+// ends with.
+func appendMember(dst []byte, name string, value []byte) []byte {
+	if len(dst) > 0 && dst[len(dst)-1] != '{' {
+		dst = append(dst, ',')
+	}
+	return append(append(appendName(dst, name), ':'), value...)
+}

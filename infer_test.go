@@ -1,0 +1,75 @@
+package pickup_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"pickup"
+)
+
+// TestInfer infers schemas from the databases of testdata/infer.txtar, whose
+// sections are the database, the schema, and so on.
+func TestInfer(t *testing.T) {
+	archive, err := txtar.ParseFile("testdata/infer.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(archive.Files); i += 2 {
+		in, out := archive.Files[i], &archive.Files[i+1]
+		t.Run(in.Name, func(t *testing.T) {
+			got := inferred(t, jsontext.Value(in.Data))
+			if got != string(out.Data) {
+				t.Errorf("the schema is\n%s", got)
+				out.Data = []byte(got)
+			}
+		})
+	}
+	if t.Failed() && os.Getenv("PICKUP_UPDATE") != "" {
+		if err := os.WriteFile("testdata/infer.txtar", txtar.Format(archive), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// inferred returns the schema of a database, which compiles, and whose rules
+// the database keeps.
+func inferred(t *testing.T, database jsontext.Value) string {
+	t.Helper()
+	db, err := pickup.Open(t.Context(), pickup.NewMemStore(database), pickup.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := pickup.Infer(db.Snapshot())
+	schema, err := pickup.CompileSchema("inferred", text)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	for _, f := range schema.Check(db.Snapshot()) {
+		if !strings.Contains(f.Detail, "is the id of no record") {
+			t.Errorf("the data breaks an inferred rule: %s\n%s", f, text)
+		}
+	}
+	return string(text)
+}
+
+// FuzzInfer infers from any database: what comes out compiles and is kept.
+func FuzzInfer(f *testing.F) {
+	for _, name := range []string{"db.json", "testdata/infer.txtar"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Add([]byte(`{"a":[1,"x",null,{"id":1,"b":[[]]},{"id":"2","b":{}}],"a~/%":[{"n":1e400}],"":[],"s":3,"o":{"":""}}`))
+	f.Add([]byte(`{"buses":[],"bus":[],"bus_":[{"busId":[1,"x"],"busIds":{"a":1}}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if v := jsontext.Value(text); v.Kind() == '{' && v.IsValid() && strings.Count(string(text), "[")+strings.Count(string(text), "{") < 1000 {
+			inferred(t, v)
+		}
+	})
+}

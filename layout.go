@@ -1,0 +1,66 @@
+package pickup
+
+import (
+	"bytes"
+	"net/url"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// layOut appends the compact value v as a person would lay it out: two spaces
+// a level, and on one line what fits there and holds no objects of objects.
+func layOut(dst []byte, v jsontext.Value, depth int) []byte {
+	const most = 80
+	if len(v) == 0 || v[0] != '{' && v[0] != '[' {
+		return append(dst, v...)
+	}
+	if len(v)+2*depth <= most && bytes.Count(v, []byte("{")) <= 1 || len(v) == 2 {
+		return appendSpaced(dst, v)
+	}
+	indent := "\n" + strings.Repeat("  ", depth+1)
+	first := true
+	open := func() {
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = append(dst, indent...)
+	}
+	dst = append(dst, v[0])
+	members(v, func(name, e jsontext.Value) bool {
+		open()
+		dst = layOut(append(append(dst, name...), ": "...), e, depth+1)
+		return true
+	})
+	elements(v, func(e jsontext.Value) bool {
+		open()
+		dst = layOut(dst, e, depth+1)
+		return true
+	})
+	return append(append(dst, indent[:len(indent)-2]...), v[0]+2)
+}
+
+// appendSpaced appends a compact value with a space behind commas and colons.
+func appendSpaced(dst []byte, v jsontext.Value) []byte {
+	for i := 0; i < len(v); {
+		if v[i] == '"' {
+			end := skipString(v, i)
+			dst = append(dst, v[i:end]...)
+			i = end
+			continue
+		}
+		dst = append(dst, v[i])
+		if v[i] == ',' || v[i] == ':' {
+			dst = append(dst, ' ')
+		}
+		i++
+	}
+	return dst
+}
+
+// escapeFragment returns a token as it stands in a JSON Pointer that is the
+// fragment of a URI (RFC 6901, section 6).
+func escapeFragment(token string) string {
+	return strings.ReplaceAll(url.PathEscape(strings.ReplaceAll(strings.ReplaceAll(token, "~", "~0"), "/", "~1")), "%7E", "~")
+}

@@ -1,0 +1,62 @@
+package pickup_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup"
+)
+
+// TestNumbersAreExact judges numbers that floating point would confuse.
+func TestNumbersAreExact(t *testing.T) {
+	schema, err := pickup.CompileSchema("s.json", []byte(`{"properties": {"c": {"type": "array", "items": {"properties": {
+		"serial": {"x-unique": true},
+		"price": {"multipleOf": 0.01, "minimum": -12345678901234567890.12, "exclusiveMaximum": 12345678901234567890.12},
+		"choice": {"enum": [9007199254740993, 1e2]},
+		"whole": {"type": "integer"}
+	}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := pickup.Open(t.Context(), pickup.NewMemStore(jsontext.Value(`{"c":[{"id":1,"serial":9007199254740993}]}`)), pickup.Options{Schema: schema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		body string
+		want error
+	}{
+		{`{"serial":9007199254740992}`, nil},
+		{`{"serial":9007199254740993.0}`, pickup.ErrExists},
+		{`{"serial":9007199254740993e0}`, pickup.ErrExists},
+		{`{"serial":900719925474099.3e1}`, pickup.ErrExists},
+		{`{"serial":"9007199254740993"}`, nil}, // a string is no number
+		{`{"serial":12345678901234567890123456789012345678901234567890}`, nil},
+		{`{"serial":12345678901234567890123456789012345678901234567891}`, nil},
+		{`{"serial":1234567890123456789012345678901234567890123456789.1e1}`, pickup.ErrExists},
+		{`{"price":12345678901234567890.11}`, nil},
+		{`{"price":12345678901234567890.111}`, pickup.ErrInvalid},
+		{`{"price":12345678901234567890.12}`, pickup.ErrInvalid},
+		{`{"price":-12345678901234567890.12}`, nil},
+		{`{"price":-12345678901234567890.13}`, pickup.ErrInvalid},
+		{`{"price":0.1}`, nil},
+		{`{"price":0.29}`, nil}, // 29 hundredths, which no double is
+		{`{"choice":9007199254740993.0}`, nil},
+		{`{"choice":9007199254740992}`, pickup.ErrInvalid},
+		{`{"choice":100}`, nil},
+		{`{"whole":1.0}`, nil},
+		{`{"whole":100000000000000000000000000000.0}`, nil},
+		{`{"whole":100000000000000000000000000000.1}`, pickup.ErrInvalid},
+	}
+	for _, tt := range tests {
+		_, err := db.Update(t.Context(), func(tx *pickup.Tx) error {
+			_, err := tx.Create("c", jsontext.Value(tt.body))
+			return err
+		})
+		if !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.body, err, tt.want)
+		}
+	}
+}

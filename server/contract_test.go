@@ -1,0 +1,198 @@
+package server_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// A contract is an OpenAPI document as a client has it: what the server says
+// of its answers. Every answer of the conversations in testdata, and of the
+// random requests of TestContract, is held against the server's own.
+type contract struct {
+	doc      map[string]any
+	compiler *jsonschema.Compiler
+}
+
+func newContract(document []byte) (*contract, error) {
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
+	if err != nil {
+		return nil, err
+	}
+	c := &contract{doc: v.(map[string]any), compiler: jsonschema.NewCompiler()}
+	return c, c.compiler.AddResource("doc.json", v)
+}
+
+var contracts = make(map[string]*contract) // by document; the scripts take turns at it
+var contractsOpen = make(chan bool, 1)
+
+// contract returns the document of a script's server as it is now.
+func (s *script) contract(t *testing.T) *contract {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, "http://localhost/_/openapi.json", nil)
+	if user, password, ok := strings.Cut(s.user, ":"); ok {
+		r.SetBasicAuth(user, password)
+	}
+	w := httptest.NewRecorder()
+	s.web.ServeHTTP(w, r)
+	if w.Code != http.StatusOK {
+		t.Fatalf("the OpenAPI document: %d %s", w.Code, w.Body)
+	}
+	contractsOpen <- true
+	defer func() { <-contractsOpen }()
+	if c := contracts[w.Body.String()]; c != nil {
+		return c
+	}
+	c, err := newContract(w.Body.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	contracts[w.Body.String()] = c
+	return c
+}
+
+// conform returns what is wrong with the answer to a request by the documents
+// from before and after it, of which one has to allow it: an answer may show
+// what it has just deleted, or what it has just made known.
+func conform(request []byte, a *answer, before, after *contract) error {
+	line, _, _ := strings.Cut(string(request), "\n")
+	method, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	target, _, _ := strings.Cut(rest, " ")
+	err := before.allows(method, target, a)
+	if err != nil && after != before {
+		if err2 := after.allows(method, target, a); err2 == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// allows holds one answer against the document.
+func (c *contract) allows(method, target string, a *answer) error {
+	contractsOpen <- true // a compiler is for one at a time
+	defer func() { <-contractsOpen }()
+	pointer, responses := c.operation(method, target)
+	if responses == nil {
+		// Nothing that is documented: then it is an error, or OPTIONS, or the
+		// records that refer to one of another collection, of which none does.
+		if a.status == "200" && (method == http.MethodHead || a.body == "[]\n") && strings.Count(strings.Trim(target, "/"), "/") == 2 {
+			return nil
+		}
+		if a.status < "400" && a.status != "204" {
+			return fmt.Errorf("%s %s is not documented, but answered with %s", method, target, a.status)
+		}
+		if a.status < "400" || method == http.MethodHead {
+			return nil
+		}
+		return c.validate("#/components/schemas/Problem", a.body)
+	}
+	response, ok := responses[a.status].(map[string]any)
+	if !ok {
+		return fmt.Errorf("the status %s is not documented", a.status)
+	}
+	pointer += "/responses/" + a.status
+	if to, ok := response["$ref"].(string); ok {
+		pointer = to
+		response = c.at(to).(map[string]any)
+	}
+	for name := range mapOf(response["headers"]) {
+		if name != "Location" && a.header.Get(name) == "" && !(name == "Accept-Patch" && method != http.MethodPatch) {
+			return fmt.Errorf("the header %s is documented, but not there", name)
+		}
+	}
+	media, _, err := mime.ParseMediaType(a.header.Get("Content-Type"))
+	if err != nil {
+		return err
+	}
+	content := mapOf(response["content"])
+	name := media
+	if content[name] == nil {
+		name = a.header.Get("Content-Type") // with its charset
+	}
+	if content[name] == nil {
+		return fmt.Errorf("the media type %s is not documented", media)
+	}
+	if method == http.MethodHead || !strings.HasSuffix(media, "json") {
+		return nil
+	}
+	return c.validate(pointer+"/content/"+escaped(name)+"/schema", a.body)
+}
+
+// operation returns where the operation stands and its responses, nil where
+// there is none.
+func (c *contract) operation(method, target string) (pointer string, responses map[string]any) {
+	path, _, _ := strings.Cut(target, "?")
+	if path != "/" {
+		path = strings.TrimSuffix(path, "/")
+	}
+	method = strings.ToLower(method)
+	if method == "head" {
+		method = "get"
+	}
+	best := ""
+	for template := range mapOf(c.doc["paths"]) {
+		if fits(template, path) && (best == "" || strings.Count(template, "{") < strings.Count(best, "{")) {
+			best = template
+		}
+	}
+	op := mapOf(mapOf(mapOf(c.doc["paths"])[best])[method])
+	return "#/paths/" + escaped(best) + "/" + method, mapOf(op["responses"])
+}
+
+// fits reports whether a path is one of those that a template means.
+func fits(template, path string) bool {
+	want, got := strings.Split(template, "/"), strings.Split(path, "/")
+	if len(want) != len(got) {
+		return false
+	}
+	for i := range want {
+		w, err := url.PathUnescape(want[i])
+		g, err2 := url.PathUnescape(got[i])
+		if err != nil || err2 != nil || want[i] != "{id}" && w != g || want[i] == "{id}" && g == "" {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *contract) validate(pointer, body string) error {
+	schema, err := c.compiler.Compile("doc.json" + pointer)
+	if err != nil {
+		return err
+	}
+	v, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
+	if err != nil {
+		return errors.New("the body is no JSON: " + body)
+	}
+	if err := schema.Validate(v); err != nil {
+		return fmt.Errorf("%w\n%s", err, body)
+	}
+	return nil
+}
+
+// at returns what a pointer of the form #/a/b leads to.
+func (c *contract) at(pointer string) any {
+	var v any = c.doc
+	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "#/"), "/") {
+		v = mapOf(v)[strings.NewReplacer("~1", "/", "~0", "~").Replace(token)]
+	}
+	return v
+}
+
+func mapOf(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
+}
+
+// escaped returns a token of a JSON Pointer as it stands in a URL's fragment.
+func escaped(token string) string {
+	return url.PathEscape(strings.NewReplacer("~", "~0", "/", "~1").Replace(token))
+}

@@ -1,0 +1,72 @@
+package server
+
+import (
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// An object is a JSON object that is being written: its members keep their
+// order, so that documents read as they were meant. Values are objects, lists,
+// strings, bools, ints, and jsontext.Value for what is JSON already.
+type object []entry
+
+type entry struct {
+	name  string
+	value any
+}
+
+type list []any
+
+// with returns o with one more member, unless the value is nothing to tell.
+func (o object) with(name string, value any) object {
+	switch v := value.(type) {
+	case string:
+		if v == "" {
+			return o
+		}
+	case object:
+		if v == nil {
+			return o
+		}
+	case list:
+		if len(v) == 0 {
+			return o
+		}
+	}
+	return append(o, entry{name, value})
+}
+
+// appendDocument appends a value as compact JSON.
+func appendDocument(b []byte, v any) []byte {
+	switch v := v.(type) {
+	case object:
+		b = append(b, '{')
+		for i, e := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(appendString(b, e.name), ':')
+			b = appendDocument(b, e.value)
+		}
+		return append(b, '}')
+	case list:
+		b = append(b, '[')
+		for i, e := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendDocument(b, e)
+		}
+		return append(b, ']')
+	case string:
+		return appendString(b, v)
+	case bool:
+		return strconv.AppendBool(b, v)
+	case int:
+		return appendInt(b, v)
+	case jsontext.Value:
+		return append(b, v...)
+	}
+	panic("a document has no values of this type") // of our own making
+}

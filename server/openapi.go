@@ -1,0 +1,255 @@
+package server
+
+import (
+	"bytes"
+	"net/url"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup"
+)
+
+// This file and its neighbours make the OpenAPI document (3.1.1) from what the
+// database holds and what its rules say. The tables in openapi_tables.go have
+// the parameters, headers and errors; what a request to a collection is, is in
+// openapi_paths.go.
+
+const componentPrefix = "#/components/schemas/"
+
+// reservedSchemas are the schemas of the document that are no collection's.
+var reservedSchemas = []string{"Problem", "Filter", "Index", "Database", "Health", "Link"}
+
+// An apiDocument is what is being made of one snapshot.
+type apiDocument struct {
+	*server
+	snap  *pickup.Snapshot
+	about *pickup.Description
+	ids   map[string]bool // operationIds that are taken
+	tags  list
+	paths object
+}
+
+// openAPI returns the document of a snapshot as compact JSON.
+func (s *server) openAPI(snap *pickup.Snapshot) []byte {
+	d := &apiDocument{server: s, snap: snap, about: snap.Describe(componentPrefix, reservedSchemas...), ids: make(map[string]bool)}
+	for _, r := range d.about.Resources {
+		if !hasPath(r.Name) {
+			continue
+		}
+		about := r.About
+		if about == "" {
+			about = "What is in " + r.Name + "."
+		}
+		d.tag(r.Name, about)
+		if r.Kind == pickup.Array {
+			d.collection(r)
+		} else {
+			d.singular(r)
+		}
+	}
+	d.own()
+
+	version := s.Version
+	if version == "" {
+		version = "unknown"
+	}
+	doc := object{
+		{"openapi", "3.1.1"},
+		{"info", object{
+			{"title", d.title()},
+			{"summary", "The JSON file that pickup serves, as a REST API."},
+			{"description", apiIntroduction},
+			{"version", version},
+		}},
+	}
+	if d.about.Dialect != "" && !strings.Contains(d.about.Dialect, "2020-12") {
+		doc = append(doc, entry{"jsonSchemaDialect", d.about.Dialect})
+	}
+	doc = append(doc, entry{"servers", list{object{{"url", "/"}, {"description", "This server."}}}})
+	security := list{}
+	if s.Auth != nil {
+		security = list{object{{"basic", list{}}}}
+	}
+	doc = append(doc,
+		entry{"security", security},
+		entry{"tags", d.tags},
+		entry{"paths", d.paths},
+		entry{"components", used(d.components(), d.paths)})
+	return appendDocument(nil, doc)
+}
+
+// used returns the components without those schemas and responses that nothing
+// in the paths leads to: tools take them for mistakes.
+func used(components, paths object) object {
+	texts := make(map[string][]byte)
+	for _, sort := range components {
+		for _, e := range sort.value.(object) {
+			texts[sort.name+"/"+e.name] = appendDocument(nil, e.value)
+		}
+	}
+	reached := reachable("#/components/", texts, appendDocument(nil, paths))
+	out := object{}
+	for _, sort := range components {
+		kept := object{}
+		for _, e := range sort.value.(object) {
+			if sort.name == "securitySchemes" || reached[sort.name+"/"+e.name] {
+				kept = append(kept, e)
+			}
+		}
+		out = append(out, entry{sort.name, kept})
+	}
+	return out
+}
+
+// reachable returns which of the texts the references in start lead to, and
+// those in what they lead to. A reference is prefix and the name of a text.
+func reachable(prefix string, texts map[string][]byte, start []byte) map[string]bool {
+	reached := make(map[string]bool)
+	for queue := [][]byte{start}; len(queue) > 0; queue = queue[1:] {
+		for _, behind := range bytes.Split(queue[0], []byte(`"`+prefix))[1:] {
+			name, _, _ := bytes.Cut(behind, []byte(`"`))
+			if !reached[string(name)] {
+				reached[string(name)] = true
+				queue = append(queue, texts[string(name)])
+			}
+		}
+	}
+	return reached
+}
+
+const apiIntroduction = `Every collection of the file is a resource: list, read, create, replace, change, delete.
+
+- A body is an object, or an array that holds one (POST: any number). The answer has the shape of its request.
+- A path with a slash at the end is the same resource. HEAD answers what GET answers, without a body; OPTIONS lists the methods.
+- Errors are problem documents (RFC 9457). Each fault of a body is listed with its JSON Pointer (RFC 6901).
+- The document is live: it describes the data and the rules as they are now.`
+
+// title returns the schema's own title, or a plain one.
+func (d *apiDocument) title() string {
+	if t := d.snap.Schema().Title(); t != "" {
+		return t
+	}
+	return "pickup"
+}
+
+func (d *apiDocument) tag(name, description string) {
+	d.tags = append(d.tags, object{{"name", name}, {"description", description}})
+}
+
+// operationID returns verb+Name, unless it is taken.
+func (d *apiDocument) operationID(id string) string {
+	for d.ids[id] {
+		id += "_"
+	}
+	d.ids[id] = true
+	return id
+}
+
+// own describes the resources of the service itself.
+func (d *apiDocument) own() {
+	d.tag("service", "The service itself.")
+	get := func(path, id, summary, description, media string, schema any, errors []int, open bool) {
+		op := object{{"operationId", d.operationID(id)}, {"tags", list{"service"}}, {"summary", summary}}
+		op = op.with("description", description)
+		if open && d.Auth != nil {
+			op = append(op, entry{"security", list{object{}, object{{"basic", list{}}}}})
+		}
+		if path == readyzPath {
+			op = append(op, entry{"parameters", list{object{
+				{"name", "verbose"}, {"in", "query"}, {"description", "Also list what a person should look at; needs credentials."},
+				{"schema", object{{"type", "string"}}}, {"allowEmptyValue", true},
+			}}})
+		}
+		responses := object{{"200", d.answer("What was asked for.", media, schema, nil)}}
+		d.paths = append(d.paths, entry{path, object{{"get", append(op, entry{"responses", d.withErrors(responses, errors)})}}})
+	}
+	read := []int{400, 401, 404, 414}
+	get("/", "getIndex", "The index: what there is and where.", "", jsonType, ref("Index"), read, false)
+	if kind, ok := d.snap.Kind("db"); !ok || kind == pickup.Other {
+		get("/db", "getDatabase", "The whole database as one object.", "", jsonType, ref("Database"), read, false)
+	}
+	get(livezPath, "getLivez", "Whether the process answers.", "It needs no credentials.", jsonType, ref("Health"), []int{400, 414}, true)
+	get(readyzPath, "getReadyz", "Whether reads and writes are possible.", "It needs no credentials, but with verbose.", jsonType, ref("Health"), []int{400, 401, 414, 503}, true)
+	get(openAPIPath+".json", "getOpenAPI", "This document.", "", jsonType, object{{"type", "object"}}, read, false)
+	get(openAPIPath+".yaml", "getOpenAPIAsYAML", "This document as YAML.", "", yamlType, object{{"type", "string"}}, read, false)
+	get(typesPath, "getTypes", "TypeScript types of what is stored, taken and answered.", "", typesType, object{{"type", "string"}}, read, false)
+	get(docsPath, "getDocs", "This document as a page to read and to try.", "", htmlType, object{{"type", "string"}}, read, false)
+	for _, r := range d.about.Resources {
+		if hasPath(r.Name) {
+			get(schemasPath+url.PathEscape(r.Name), "get"+r.Record+"Schema", "The JSON Schema of "+aRecordOf(r)+".", "", schemaType, object{{"type", "object"}}, read, false)
+		}
+	}
+}
+
+// aRecordOf names what a schema is about.
+func aRecordOf(r pickup.Resource) string {
+	if r.Kind == pickup.Array {
+		return "a record of " + r.Name
+	}
+	return r.Name
+}
+
+// components returns the schemas, errors and the way to authenticate.
+func (d *apiDocument) components() object {
+	schemas := object{}
+	for _, def := range d.about.Definitions {
+		schemas = append(schemas, entry{def.Name, def.Schema})
+	}
+	properties := object{}
+	for _, r := range d.about.Resources {
+		schema := any(ref(r.Record))
+		if r.Kind == pickup.Array {
+			schema = object{{"type", "array"}, {"items", schema}}
+		}
+		properties = append(properties, entry{r.Name, schema})
+	}
+	schemas = append(schemas, entry{"Database", object{
+		{"description", "The whole database. Members that are neither collections nor objects may be there too."},
+		{"type", "object"}, {"properties", properties},
+	}})
+	schemas = append(schemas, ownSchemas...)
+	responses := object{}
+	for _, e := range apiErrors {
+		responses = append(responses, entry{e.name, e.response()})
+	}
+	return object{
+		{"schemas", schemas},
+		{"responses", responses},
+		{"securitySchemes", object{{"basic", object{
+			{"type", "http"}, {"scheme", "basic"}, {"description", "HTTP Basic (RFC 7617), UTF-8."},
+		}}}},
+	}
+}
+
+func ref(name string) object { return object{{"$ref", componentPrefix + name}} }
+
+// answer returns a response with a body of one media type.
+func (d *apiDocument) answer(description, media string, schema any, example jsontext.Value) object {
+	content := object{{"schema", schema}}
+	if example != nil {
+		content = append(content, entry{"example", example})
+	}
+	return object{
+		{"description", description},
+		{"headers", answerHeaders},
+		{"content", object{{media, content}}},
+	}
+}
+
+// withErrors appends the errors with these statuses to responses.
+func (d *apiDocument) withErrors(responses object, statuses []int) object {
+	for _, e := range apiErrors {
+		for _, status := range statuses {
+			if e.status != status && !(e.always && status == statuses[0]) {
+				continue
+			}
+			if e.status == 401 && d.Auth == nil || e.status == 421 && !d.Loopback {
+				continue
+			}
+			responses = append(responses, entry{statusText(e.status), object{{"$ref", "#/components/responses/" + e.name}}})
+			break
+		}
+	}
+	return responses
+}

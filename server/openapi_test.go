@@ -1,0 +1,294 @@
+package server_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/goccy/go-yaml"
+	"github.com/pb33f/libopenapi"
+
+	"pickup"
+	"pickup/server"
+)
+
+// oddDatabase breaks its rules in every way that the description has to know.
+const oddDatabase = `{
+  "$schema": "./db.schema.json",
+  "schedules": [
+    {"id": "1", "driverId": 1, "title": 7, "passenger": "Ivy", "pickupLocation": "a", "dropoffLocation": "b", "pickupTime": "2026-09-14T07:40:00Z", "dropoffTime": "soon", "status": "Unscheduled"},
+    "no object", 4, null, [{"id": 1}], {"driverID": "x", "extra": {"deep": [1, "2", null]}},
+    {"id": "1"}
+  ],
+  "drivers": {"driverName": "an object where a list should be"},
+  "a b/{c}~%": [{"id": 1.50, "a/b": 12345678901234567890, "n": null}, {"id": "x", "a/b": "t", "list": []}],
+  "Ünïcode": [],
+  "settings": {"zone": "UTC", "drivers": []},
+  "people": [{"id": 1, "personId": 1, "_": 1}],
+  "scalar": 3
+}`
+
+// TestContract sends random requests, good and bad ones, to databases with and
+// without rules: whatever is answered, the server's own document allows it.
+func TestContract(t *testing.T) {
+	rules := string(readFile(t, "../db.schema.json"))
+	databases := []struct{ name, contents, schema string }{
+		{"sample", string(readFile(t, "../db.json")), rules},
+		{"odd", oddDatabase, rules},
+		{"free", strings.Replace(oddDatabase, "$schema", "schema", 1), ""},
+		{"composed", `{"a":[{"id":1,"kind":"x","n":1},{"id":2,"kind":"y"}],"o":{"n":1}}`, composedSchema},
+	}
+	n := 400
+	if testing.Short() {
+		n = 50
+	}
+	for _, db := range databases {
+		t.Run(db.name, func(t *testing.T) {
+			t.Parallel()
+			s := openScript(t, db.contents, db.schema)
+			random := rand.New(rand.NewPCG(1, 2))
+			statuses := make(map[string]int)
+			for range n {
+				request := randomRequest(random, s.db.Snapshot())
+				before := s.contract(t)
+				a := s.roundTrip(t, request)
+				statuses[a.status]++
+				if err := conform([]byte(request), a, before, s.contract(t)); err != nil {
+					t.Fatalf("%s\nis answered with %s, and the document says: %v", request, a.status, err)
+				}
+			}
+			t.Log(statuses)
+			if statuses["200"] == 0 || statuses["201"] == 0 || statuses["400"] == 0 || statuses["404"] == 0 {
+				t.Errorf("the requests reach too little: %v", statuses)
+			}
+		})
+	}
+}
+
+// composedSchema says things in roundabout ways.
+const composedSchema = `{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "https://example.com/db.schema.json",
+  "properties": {
+    "a": {"type": "array", "items": {"allOf": [{"$ref": "#/$defs/base"}, {"$ref": "#kinds"}], "x-required-on-create": ["n"]}},
+    "o": {"$ref": "#/properties/a/items/allOf/0", "description": "An object."}
+  },
+  "$defs": {
+    "base": {"type": "object", "required": ["id"], "properties": {"id": {"type": ["integer", "string"], "readOnly": true}, "n": {"$ref": "#/$defs/n"}, "more": {"$ref": "#/$defs/base"}}},
+    "n": {"type": "number", "x-alias": ["N"], "default": 1},
+    "kind": {"$anchor": "kinds", "oneOf": [
+      {"properties": {"kind": {"const": "x"}}, "required": ["kind", "n"]},
+      {"properties": {"kind": {"const": "y"}}, "required": ["kind"]}
+    ]}
+  }
+}`
+
+// randomRequest returns the head and body of a request to something in snap.
+func randomRequest(random *rand.Rand, snap *pickup.Snapshot) string {
+	pick := func(list ...string) string { return list[random.IntN(len(list))] }
+	names := append(append(snap.Names(), snap.Names()...), "nothing", "db")
+	path := "/" + urlEscape(pick(names...))
+	ids := []string{"1", "2", "6", "x", "1.50", "none"}
+	switch random.IntN(10) {
+	case 0, 1, 2:
+		path += "/" + pick(ids...)
+	case 3:
+		path += "/" + pick(ids...) + "/" + urlEscape(pick(names...))
+	case 4:
+		path = pick("/", "/db", "/_/livez", "/_/readyz", "/_/openapi.json", "/_/openapi.yaml", "/_/types.d.ts", "/_/docs", "/_/schemas/schedules", "/_/schemas/none", "/_/nothing")
+	}
+	path += pick("", "", "", "/")
+	query := pick("", "", "", "?Id="+pick(ids...), "?id="+pick(ids...), "?status=Scheduled&status=Canceled", "?_limit=x&bogus", "?verbose", "?driverId=1&a.b=c")
+	method := pick("GET", "GET", "HEAD", "POST", "POST", "PUT", "PATCH", "PATCH", "DELETE", "OPTIONS", "TRACE")
+	head := method + " " + path + query + "\n"
+	if method != "POST" && method != "PUT" && method != "PATCH" {
+		return head + "\n"
+	}
+	head += "Content-Type: " + pick("application/json", "application/json", "application/json", "application/json", "text/plain") + "\n"
+	body := randomBody(random)
+	switch random.IntN(8) {
+	case 0:
+		body = "[" + body + "]"
+	case 1:
+		body = "[" + body + "," + randomBody(random) + "]"
+	case 2:
+		body = pick("", "{", "[]", "7", `{"a":1,"a":2}`, "null")
+	}
+	return head + "\n" + body
+}
+
+// randomBody returns an object that keeps the rules, or nearly.
+func randomBody(random *rand.Rand) string {
+	pick := func(list ...string) string { return list[random.IntN(len(list))] }
+	members := []string{
+		`"title":"t"`, `"passenger":"p"`, `"pickupLocation":"a"`, `"dropoffLocation":"b"`,
+		`"pickupTime":"2026-09-14T07:40:00"`, `"dropoffTime":"2026-09-14T07:40:00Z"`,
+		`"status":` + pick(`"Scheduled"`, `"Scheduled"`, `"Canceled"`, `"Scheduld"`), `"` + pick("driverId", "driverID", "driverid") + `":` + pick(`"1"`, `2`, `null`),
+		`"driverName":"n"`, `"cellPhone":"6035550142"`, fmt.Sprintf(`"email":"e%d@example.com"`, random.IntN(40)),
+		`"kind":` + pick(`"x"`, `"y"`), `"` + pick("n", "N") + `":` + pick("1", "12345678901234567890.5", `"x"`),
+	}
+	if random.IntN(3) == 0 {
+		at := random.IntN(len(members))
+		members = slices.Delete(members, at, at+1)
+	}
+	if random.IntN(3) == 0 {
+		members = members[random.IntN(len(members)):]
+	}
+	if random.IntN(4) == 0 {
+		members = append(members, `"id":`+pick(`"1"`, "1", `"new"`, "null", "7"))
+	}
+	return "{" + strings.Join(members, ",") + "}"
+}
+
+// openScript opens a server as a script does.
+func openScript(t *testing.T, contents, schema string) *script {
+	t.Helper()
+	o := pickup.Options{}
+	if schema != "" {
+		var err error
+		if o.Schema, err = pickup.CompileSchema("db.schema.json", []byte(schema)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db, err := pickup.Open(t.Context(), pickup.NewMemStore(jsontext.Value(contents)), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &script{db: db, web: server.Handler(db, server.Options{
+		Version:  "test",
+		Findings: func() []server.Finding { return []server.Finding{{File: "db.json", Line: 1, Column: 2, Detail: "odd"}} },
+	})}
+}
+
+// roundTrip sends a request of one text without a network.
+func (s *script) roundTrip(t *testing.T, request string) *answer {
+	t.Helper()
+	head, body, _ := strings.Cut(request, "\n\n")
+	line, headers, _ := strings.Cut(head, "\n")
+	text := line + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n"
+	if headers != "" {
+		text += headers + "\r\n"
+	}
+	r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(text + "\r\n" + body)))
+	if err != nil {
+		return &answer{status: "400", header: http.Header{"Content-Type": {"text/plain"}}} // net/http answers for itself
+	}
+	w := httptest.NewRecorder()
+	s.web.ServeHTTP(w, r)
+	result := w.Result()
+	b, _ := io.ReadAll(result.Body)
+	return &answer{strconv.Itoa(result.StatusCode), result.Header, string(b)}
+}
+
+func urlEscape(s string) string {
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// documents are the servers whose documents the tests below read.
+func documents(t *testing.T) map[string]*script {
+	rules := string(readFile(t, "../db.schema.json"))
+	named := strings.Replace(oddDatabase, "}~%", "}~", 1) // openapi-typescript decodes a path one time too many
+	return map[string]*script{
+		"sample":   openScript(t, string(readFile(t, "../db.json")), rules),
+		"odd":      openScript(t, named, rules),
+		"free":     openScript(t, named, ""),
+		"empty":    openScript(t, `{"schedules":[],"drivers":[]}`, rules),
+		"nothing":  openScript(t, `{}`, ""),
+		"composed": openScript(t, `{"a":[{"id":1,"kind":"x","n":1}],"o":{}}`, composedSchema),
+	}
+}
+
+// TestOpenAPIModel reads the documents with another implementation of OpenAPI,
+// which resolves every reference, and compares YAML with JSON.
+func TestOpenAPIModel(t *testing.T) {
+	for name, s := range documents(t) {
+		t.Run(name, func(t *testing.T) {
+			text := s.roundTrip(t, "GET /_/openapi.json\n\n").body
+			doc, err := libopenapi.NewDocument([]byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			model, err := doc.BuildV3Model()
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen := make(map[string]bool)
+			operations := 0
+			for path, item := range model.Model.Paths.PathItems.FromOldest() {
+				for method, op := range item.GetOperations().FromOldest() {
+					operations++
+					if op.OperationId == "" || seen[op.OperationId] {
+						t.Errorf("%s %s has no operationId of its own: %q", method, path, op.OperationId)
+					}
+					seen[op.OperationId] = true
+				}
+			}
+			if want := 8; operations < want {
+				t.Errorf("%d operations, at least %d are the service's own", operations, want)
+			}
+			y := s.roundTrip(t, "GET /_/openapi.yaml\n\n").body
+			again, err := yaml.YAMLToJSON([]byte(y))
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, b := canonical(t, text), canonical(t, string(again))
+			if !bytes.Equal(a, b) {
+				t.Errorf("YAML and JSON differ:\n%s\n%s", a, b)
+			}
+		})
+	}
+}
+
+func canonical(t *testing.T, text string) []byte {
+	t.Helper()
+	v := jsontext.Value(strings.Clone(text))
+	if err := v.Canonicalize(); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestSampleDescribed names what the interface demands of the document.
+func TestSampleDescribed(t *testing.T) {
+	s := documents(t)["sample"]
+	c := s.contract(t)
+	for _, op := range []string{
+		"GET /schedules", "POST /schedules", "PUT /schedules", "PATCH /schedules", "DELETE /schedules",
+		"GET /schedules/4", "PUT /schedules/4", "PATCH /schedules/4", "DELETE /schedules/4",
+		"PUT /drivers", "PUT /drivers/2", "GET /drivers/2/schedules", "POST /drivers/2/schedules",
+		"GET /", "GET /db", "GET /_/livez", "GET /_/readyz",
+	} {
+		method, path, _ := strings.Cut(op, " ")
+		if _, responses := c.operation(method, path); responses == nil {
+			t.Errorf("%s is not described", op)
+		}
+	}
+	schemas := mapOf(mapOf(c.doc["components"])["schemas"])
+	create := mapOf(schemas["ScheduleCreate"])
+	if got := fmt.Sprint(create["required"]); got != "[title driverId passenger pickupLocation dropoffLocation pickupTime dropoffTime status]" {
+		t.Errorf("a new schedule needs %s", got)
+	}
+	if mapOf(create["properties"])["id"] != nil {
+		t.Error("a new schedule has an id, which the service makes")
+	}
+	if mapOf(schemas["ScheduleMerge"])["required"] != nil {
+		t.Error("a PATCH needs a member")
+	}
+}

@@ -1,0 +1,135 @@
+package server_test
+
+import (
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pickup"
+	"pickup/server"
+)
+
+// tools is a folder with programs from npm, which make test puts there, and a
+// client that is made with them.
+const tools = "testdata/clients/openapi"
+
+// node runs one of the programs in dir and fails the test unless it ends well.
+func node(t *testing.T, dir, program string, args ...string) string {
+	t.Helper()
+	bin, err := filepath.Abs(filepath.Join(tools, "node_modules", ".bin", program))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(bin); err != nil {
+		t.Fatalf("%s is not there: make setup (or npm ci in server/%s) gets it", program, tools)
+	}
+	return run(t, dir, bin, args...)
+}
+
+func run(t *testing.T, dir, program string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(program, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true", "NO_COLOR=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", filepath.Base(program), strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// workshop returns a folder in which programs find what npm has installed.
+func workshop(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	modules, err := filepath.Abs(filepath.Join(tools, "node_modules"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"package.json", "tsconfig.json", "redocly.yaml"} {
+		writeFile(t, filepath.Join(dir, name), string(readFile(t, filepath.Join(tools, name))))
+	}
+	return dir
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOpenAPITools lints the documents, makes types from them, and compiles
+// these and the server's own with tsc --strict.
+func TestOpenAPITools(t *testing.T) {
+	dir := workshop(t)
+	lint := []string{"lint", "--config", "redocly.yaml"}
+	var uses strings.Builder
+	for name, s := range documents(t) {
+		writeFile(t, filepath.Join(dir, name+".json"), s.roundTrip(t, "GET /_/openapi.json\n\n").body)
+		writeFile(t, filepath.Join(dir, name+".yaml"), s.roundTrip(t, "GET /_/openapi.yaml\n\n").body)
+		writeFile(t, filepath.Join(dir, name+".types.d.ts"), s.roundTrip(t, "GET /_/types.d.ts\n\n").body)
+		lint = append(lint, name+".json", name+".yaml")
+		if name == "odd" || name == "composed" { // each takes seconds; the sample's are made by TestGeneratedClient
+			node(t, dir, "openapi-typescript", name+".json", "-o", name+".api.d.ts")
+			uses.WriteString(`export type * as ` + name + ` from "./` + name + `.api.js";` + "\n")
+		}
+		uses.WriteString(`export type * as ` + name + `Own from "./` + name + `.types.js";` + "\n")
+	}
+	writeFile(t, filepath.Join(dir, "uses.ts"), uses.String())
+	node(t, dir, "tsc", "--project", ".", "--noEmit")
+	t.Log(node(t, dir, "redocly", lint...))
+
+	// The tools see mistakes, or their silence would say nothing.
+	s := documents(t)["sample"].roundTrip(t, "GET /_/openapi.json\n\n").body
+	writeFile(t, filepath.Join(dir, "bad.json"), strings.Replace(s, `"operationId":"listSchedules"`, `"operationId":"listDrivers"`, 1))
+	cmd := exec.Command(filepath.Join("node_modules", ".bin", "redocly"), "lint", "--config", "redocly.yaml", "bad.json")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err == nil {
+		t.Errorf("an operationId that is there twice is no fault:\n%s", out)
+	}
+}
+
+// TestGeneratedClient compiles a client against types made from the document
+// and lets it create, read, change and delete on a real server.
+func TestGeneratedClient(t *testing.T) {
+	schema, err := pickup.CompileSchema("db.schema.json", readFile(t, "../db.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := pickup.Open(t.Context(), pickup.NewMemStore(readFile(t, "../db.json")), pickup.Options{Schema: schema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &script{db: db, user: "u:p", web: server.Handler(db, server.Options{Auth: server.Single("u", "p")})}
+	web := httptest.NewServer(s.web)
+	defer web.Close()
+	get := func(path string) string {
+		r := httptest.NewRequest("GET", "http://localhost"+path, nil)
+		r.SetBasicAuth("u", "p")
+		w := httptest.NewRecorder()
+		s.web.ServeHTTP(w, r)
+		return w.Body.String()
+	}
+
+	dir := workshop(t)
+	writeFile(t, filepath.Join(dir, "client.ts"), string(readFile(t, filepath.Join(tools, "client.ts"))))
+	writeFile(t, filepath.Join(dir, "openapi.json"), get("/_/openapi.json"))
+	writeFile(t, filepath.Join(dir, "types.d.ts"), get("/_/types.d.ts"))
+	node(t, dir, "openapi-typescript", "openapi.json", "-o", "api.d.ts")
+	node(t, dir, "tsc", "--project", ".")
+	t.Setenv("PICKUP_URL", web.URL)
+	t.Setenv("PICKUP_CREDENTIALS", "u:p")
+	if out := run(t, dir, "node", "client.js"); !strings.Contains(out, "all is well") {
+		t.Errorf("the client says %s", out)
+	}
+	if n := db.Snapshot().Len("schedules"); n != 8 {
+		t.Errorf("%d schedules are left, want the 7 of the sample and the one of a driver", n)
+	}
+}

@@ -1,0 +1,93 @@
+// A client that was made from the OpenAPI document creates, reads, changes and
+// deletes. It is compiled with tsc --strict, so a type that is wrong fails too.
+import createClient from "openapi-fetch";
+import type { components, paths } from "./api.js";
+import type { Database, Driver, ScheduleCreate } from "./types.js";
+
+declare const process: { env: Record<string, string | undefined> };
+
+const api = createClient<paths>({
+  baseUrl: process.env.PICKUP_URL ?? "",
+  headers: { Authorization: "Basic " + btoa(process.env.PICKUP_CREDENTIALS ?? "") },
+});
+
+function must<T>(what: string, value: T | undefined, error?: unknown): T {
+  if (value === undefined) throw new Error(`${what}: ${JSON.stringify(error)}`);
+  return value;
+}
+
+function equal(what: string, got: unknown, want: unknown): void {
+  if (got !== want) throw new Error(`${what}: ${JSON.stringify(got)} and not ${JSON.stringify(want)}`);
+}
+
+// One in, one out.
+function one<T>(answer: T | T[]): T {
+  return Array.isArray(answer) ? must("an array of one", answer[0]) : answer;
+}
+
+const schedule: components["schemas"]["ScheduleCreate"] = {
+  driverId: "1",
+  title: "A visit by types",
+  passenger: "Biscuit",
+  pickupLocation: "Home",
+  dropoffLocation: "Clinic",
+  pickupTime: "2026-09-14T07:40:00Z",
+  dropoffTime: "2026-09-14T08:05:00Z",
+  status: "Scheduled",
+};
+const sameByTypes: ScheduleCreate = schedule; // both describe one thing
+
+const created = await api.POST("/schedules", { body: sameByTypes });
+equal("created", created.response.status, 201);
+const id = String(one(must("created", created.data, created.error)).id);
+
+const read = await api.GET("/schedules/{id}", { params: { path: { id } } });
+equal("read", must("read", read.data, read.error).title, "A visit by types");
+
+const listed = await api.GET("/schedules", { params: { query: { status: ["Scheduled", "Canceled"], title: "A visit by types" } } });
+equal("listed", must("listed", listed.data, listed.error).length, 1);
+
+const changed = await api.PATCH("/schedules", { params: { query: { Id: id } }, body: { status: "Canceled" } });
+equal("changed", one(must("changed", changed.data, changed.error)).status, "Canceled");
+
+const replaced = await api.PUT("/schedules/{id}", { params: { path: { id } }, body: { ...schedule, title: undefined } });
+equal("replaced", one(must("replaced", replaced.data, replaced.error)).title, undefined);
+
+const under = await api.POST("/drivers/{id}/schedules", {
+  params: { path: { id: "2" } },
+  body: { ...schedule, driverId: undefined },
+});
+equal("under a driver", one(must("under a driver", under.data, under.error)).driverId, "2");
+
+const children = await api.GET("/drivers/{id}/schedules", { params: { path: { id: "2" } } });
+if (must("children", children.data, children.error).length < 1) throw new Error("no children");
+
+// A mistake that the types cannot see is told with its place.
+const wrong = await api.PATCH("/schedules/{id}", { params: { path: { id } }, body: { pickupTime: "2026-02-30T00:00:00" } });
+equal("wrong", wrong.response.status, 422);
+equal("wrong", wrong.error?.errors?.[0]?.pointer, "/pickupTime");
+
+// Mistakes that the types see.
+// @ts-expect-error: the title is missing
+const withoutTitle: ScheduleCreate = { ...schedule, title: undefined };
+// @ts-expect-error: no such status
+const noStatus: ScheduleCreate = { ...schedule, status: "Scheduld" };
+// @ts-expect-error: an email is needed
+const noEmail: Driver = { id: 1, driverName: "n", cellPhone: "6035550142" };
+void [withoutTitle, noStatus, noEmail];
+
+// A slip in a name is seen by the server.
+const slip = await api.PATCH("/drivers/{id}", { params: { path: { id: "1" } }, body: { emaill: "a@example.com" } as object });
+equal("slip", slip.error?.errors?.[0]?.pointer, "/emaill");
+
+const deleted = await api.DELETE("/schedules/{id}", { params: { path: { id } } });
+equal("deleted", must("deleted", deleted.data, deleted.error).id, id);
+const gone = await api.GET("/schedules/{id}", { params: { path: { id } } });
+equal("gone", gone.response.status, 404);
+equal("gone", gone.error?.collections?.includes("drivers"), true);
+
+const all = await api.GET("/db");
+const database: Database = must("db", all.data, all.error) as Database;
+equal("drivers", database.drivers[0]?.email, "dana.marlow@example.com");
+
+console.log("all is well");

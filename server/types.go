@@ -1,0 +1,241 @@
+package server
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup"
+)
+
+// types answers GET /_/types.d.ts: TypeScript types of what is stored, of what
+// requests take, and of the whole database.
+func (k *call) types() error {
+	return k.describe(typesType, typesOf(k.snap))
+}
+
+const typesHead = `// What pickup stores, takes and answers, from the data and the rules as they
+// are now. The names are those of the OpenAPI document, /_/openapi.json.
+
+`
+
+// typesOf returns the TypeScript declarations for a snapshot.
+func typesOf(snap *pickup.Snapshot) []byte {
+	about := snap.Describe(typeReference, "Database", "Problem")
+	w := new(typeWriter)
+	w.WriteString(typesHead)
+	for _, d := range about.Definitions {
+		w.comment(d.Schema, "")
+		w.WriteString("export type " + d.Name + " = " + w.typeOf(d.Schema, "") + ";\n\n")
+	}
+	w.WriteString("/** The whole database. */\nexport type Database = {\n")
+	for _, r := range about.Resources {
+		t := r.Record
+		if r.Kind == pickup.Array {
+			t += "[]"
+		}
+		w.WriteString("  " + string(appendString(nil, r.Name)) + ": " + t + ";\n")
+	}
+	w.WriteString("  [name: string]: unknown;\n};\n\n")
+	w.WriteString(problemTypes)
+	return w.Bytes()
+}
+
+const problemTypes = `/** What went wrong (RFC 9457). */
+export type Problem = {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  /** Of invalid JSON, from 1. */
+  line?: number;
+  column?: number;
+  errors?: { pointer?: string; parameter?: string; detail: string }[];
+  /** The collections that there are, where something is not found. */
+  collections?: string[];
+};
+`
+
+const typeReference = "#/"
+
+// A typeWriter writes JSON Schemas as TypeScript types.
+type typeWriter struct{ bytes.Buffer }
+
+// comment writes what a schema says of itself as a doc comment.
+func (w *typeWriter) comment(schema jsontext.Value, indent string) {
+	if s := stringOf(member(schema, "description")); s != "" {
+		s = strings.ReplaceAll(strings.Join(strings.Fields(s), " "), "*/", "*\u200b/") // the end of the comment otherwise
+		w.WriteString(indent + "/** " + s + " */\n")
+	}
+}
+
+// typeOf returns the type of the values that a schema describes.
+func (w *typeWriter) typeOf(schema jsontext.Value, indent string) string {
+	switch schema.Kind() {
+	case 'f':
+		return "never"
+	case '{':
+	default:
+		return "unknown"
+	}
+	var all []string // of which a value is each
+	for keyword, v := range members(schema) {
+		switch keyword {
+		case "$ref":
+			all = append(all, referredType(stringOf(v)))
+		case "enum":
+			all = append(all, w.union(v, func(e jsontext.Value) string { return literalType(e) }))
+		case "const":
+			all = append(all, literalType(v))
+		case "anyOf", "oneOf":
+			all = append(all, w.union(v, func(e jsontext.Value) string { return w.typeOf(e, indent) }))
+		case "allOf":
+			for e := range elementsOf(v) {
+				all = append(all, w.typeOf(e, indent))
+			}
+		}
+	}
+	own := w.ownType(schema, indent)
+	if own != "" && member(schema, "enum") == nil && member(schema, "const") == nil {
+		all = append(all, own)
+	}
+	all = slices.DeleteFunc(all, func(t string) bool { return t == "unknown" })
+	switch len(all) {
+	case 0:
+		return "unknown"
+	case 1:
+		return all[0]
+	}
+	for i, t := range all {
+		all[i] = grouped(t)
+	}
+	return strings.Join(all, " & ")
+}
+
+// grouped puts a union into parentheses, so that what stands beside it is not
+// a part of it.
+func grouped(t string) string {
+	if strings.Contains(t, " | ") || strings.Contains(t, " & ") {
+		return "(" + t + ")"
+	}
+	return t
+}
+
+func (w *typeWriter) union(branches jsontext.Value, typeOf func(jsontext.Value) string) string {
+	var types []string
+	for e := range elementsOf(branches) {
+		if t := typeOf(e); !slices.Contains(types, t) {
+			types = append(types, t)
+		}
+	}
+	if slices.Contains(types, "unknown") {
+		return "unknown" // "unknown | T" is unknown
+	}
+	return strings.Join(types, " | ")
+}
+
+// ownType returns the type by "type", "properties" and "items"; "" is none.
+func (w *typeWriter) ownType(schema jsontext.Value, indent string) string {
+	var types []string
+	switch v := member(schema, "type"); v.Kind() {
+	case '"':
+		types = []string{stringOf(v)}
+	case '[':
+		for e := range elementsOf(v) {
+			types = append(types, stringOf(e))
+		}
+	default:
+		switch {
+		case member(schema, "properties") != nil || member(schema, "required") != nil:
+			types = []string{"object"}
+		case member(schema, "items") != nil:
+			types = []string{"array"}
+		}
+	}
+	var union []string
+	for _, t := range types {
+		switch t {
+		case "integer":
+			t = "number"
+		case "array":
+			t = w.arrayType(schema, indent)
+		case "object":
+			t = w.objectType(schema, indent)
+		}
+		if !slices.Contains(union, t) {
+			union = append(union, t)
+		}
+	}
+	return strings.Join(union, " | ")
+}
+
+func (w *typeWriter) arrayType(schema jsontext.Value, indent string) string {
+	items := member(schema, "items")
+	if items == nil || items.Kind() == '[' || member(schema, "prefixItems") != nil {
+		return "unknown[]"
+	}
+	return grouped(w.typeOf(items, indent)) + "[]"
+}
+
+// objectType returns an object's type. It may have members that the schema
+// does not name, unless that says otherwise.
+func (w *typeWriter) objectType(schema jsontext.Value, indent string) string {
+	var required []string
+	for e := range elementsOf(member(schema, "required")) {
+		required = append(required, stringOf(e))
+	}
+	inner := new(typeWriter)
+	inner.WriteString("{\n")
+	known := 0
+	for name, s := range members(member(schema, "properties")) {
+		known++
+		inner.comment(s, indent+"  ")
+		mark := "?"
+		if i := slices.Index(required, name); i >= 0 {
+			mark, required = "", slices.Delete(required, i, i+1)
+		}
+		inner.WriteString(indent + "  " + string(appendString(nil, name)) + mark + ": " + inner.typeOf(s, indent+"  ") + ";\n")
+	}
+	for _, name := range required {
+		inner.WriteString(indent + "  " + string(appendString(nil, name)) + ": unknown;\n")
+	}
+	switch rest := member(schema, "additionalProperties"); {
+	case rest.Kind() == '{' && known+len(required) == 0:
+		return "Record<string, " + w.typeOf(rest, indent) + ">"
+	case rest.Kind() == 'f' && known+len(required) == 0:
+		return "Record<string, never>"
+	case known+len(required) == 0:
+		return "Record<string, unknown>"
+	}
+	inner.WriteString(indent + "}")
+	return inner.String()
+}
+
+// referredType returns the type that a reference leads to.
+func referredType(uri string) string {
+	name, ok := strings.CutPrefix(uri, typeReference)
+	if !ok {
+		return "unknown"
+	}
+	return name
+}
+
+// literalType returns the type of one value alone.
+func literalType(v jsontext.Value) string {
+	switch v.Kind() {
+	case '{', '[':
+		return "unknown"
+	}
+	return string(v)
+}
+
+// stringOf returns what a JSON string spells, "" for anything else.
+func stringOf(v jsontext.Value) string {
+	if v.Kind() != '"' {
+		return ""
+	}
+	s, _ := jsontext.AppendUnquote(nil, v) // what comes from a schema is valid
+	return string(s)
+}
