@@ -42,6 +42,7 @@ type Resource struct {
 	Parents  []Parent // what a record refers to
 
 	Record  string // what is stored, and served
+	Part    string // what is shown of it with _fields, _embed and _expand; it has nothing required
 	Answer  string // what a write is answered with, in the spelling of its body
 	Create  string // what POST takes; "" of a singular resource
 	Replace string // what PUT takes
@@ -58,7 +59,7 @@ type Parent struct {
 // Describe returns the Description of a snapshot. References in it begin with
 // prefix ("#/$defs/"), and no definition has one of the reserved names.
 func (s *Snapshot) Describe(prefix string, reserved ...string) *Description {
-	d := &describer{snap: s, prefix: prefix, at: make(map[string]string), taken: make(map[string]bool)}
+	d := &describer{snap: s, prefix: prefix, at: make(map[string]string), taken: make(map[string]bool), found: make(map[string]*inference)}
 	for _, name := range reserved {
 		d.taken[name] = true
 	}
@@ -74,6 +75,13 @@ func (s *Snapshot) Describe(prefix string, reserved ...string) *Description {
 			d.resource(c)
 		}
 	}
+	for i := range d.out.Resources {
+		r := &d.out.Resources[i]
+		r.Part = d.name(r.Record + " Part")
+	}
+	for i := range d.out.Resources {
+		d.part(&d.out.Resources[i])
+	}
 	for len(d.queue) > 0 {
 		pointer := d.queue[0]
 		d.queue = d.queue[1:]
@@ -87,9 +95,10 @@ type describer struct {
 	snap   *Snapshot
 	data   jsontext.Value // the schema's text; nil where there is none
 	prefix string
-	at     map[string]string // names of definitions, by their place in data
-	taken  map[string]bool   // names
-	queue  []string          // places that have a name and are not yet defined
+	at     map[string]string     // names of definitions, by their place in data
+	taken  map[string]bool       // names
+	queue  []string              // places that have a name and are not yet defined
+	found  map[string]*inference // of resources that no rule is about, or of what breaks their rules
 	out    Description
 }
 
@@ -164,14 +173,14 @@ func (d *describer) resource(c *collection) {
 
 // free describes what no rule is about: what is there, and that anything goes.
 func (d *describer) free(c *collection, out *Resource) {
-	var found []byte
+	in, of := new(inference), inferring{snap: d.snap}
 	if c.kind == Array {
-		found = inferRecords(d.snap, c.name, false)
+		in, of.collection, of.id = inferenceOf(d.snap, c.name), c.name, out.IDMember
 	} else {
-		in := new(inference)
 		in.add(c.value)
-		found = in.schema(inferring{snap: d.snap})
 	}
+	d.found[c.name] = in
+	found := in.schema(of)
 	d.define(out.Record, found)
 	properties, _ := member(found, "properties")
 	out.Members = memberNames(properties)
@@ -225,8 +234,10 @@ func (d *describer) ruled(c *collection, r *rules, pointers []string, out *Resou
 		}
 	}
 	rulesName := out.Record
-	odd := d.against(c, r, false)
+	broken := d.broken(c, r, false)
+	odd := d.byHand(broken)
 	if odd != nil {
+		d.found[c.name] = broken
 		rulesName = d.name(out.Record + "ByRules")
 		byHand := d.name(out.Record + "ByHand")
 		d.define(out.Record, d.oneOf(rulesName, byHand))
@@ -280,7 +291,7 @@ func (d *describer) ruled(c *collection, r *rules, pointers []string, out *Resou
 		names := []string{out.Record, asSent}
 		if odd != nil {
 			byHand := d.name(out.Record + "ByHandAsSent")
-			d.define(byHand, d.against(c, r, true))
+			d.define(byHand, d.byHand(d.broken(c, r, true)))
 			names = append(names, byHand)
 		}
 		d.define(out.Answer, d.oneOf(names...))
@@ -297,10 +308,20 @@ func (d *describer) oneOf(names ...string) []byte {
 	return append(appendMember([]byte("{"), "anyOf", list), '}')
 }
 
-// against returns a schema of those values of a collection or object that
-// break its rules, nil where there are none; with asSent of these and of the
-// same under all the names that a request may have used.
-func (d *describer) against(c *collection, r *rules, asSent bool) []byte {
+// byHand returns a schema of values that break their rules, nil where there
+// are none.
+func (d *describer) byHand(in *inference) []byte {
+	if in.n == 0 {
+		return nil
+	}
+	out := in.schema(inferring{snap: d.snap})
+	return append(appendMember(out[:len(out)-1], "description", appendName(nil, "What hand edits have put there against the rules. It is served as it is.")), '}')
+}
+
+// broken returns what is known of those values of a collection or object that
+// break its rules; with asSent of these and of the same under all the names
+// that a request may have used.
+func (d *describer) broken(c *collection, r *rules, asSent bool) *inference {
 	in := new(inference)
 	judge := func(v jsontext.Value) {
 		for _, sch := range r.record {
@@ -323,11 +344,7 @@ func (d *describer) against(c *collection, r *rules, asSent bool) []byte {
 	} else {
 		judge(c.value)
 	}
-	if in.n == 0 {
-		return nil
-	}
-	out := in.schema(inferring{snap: d.snap})
-	return append(appendMember(out[:len(out)-1], "description", appendName(nil, "What hand edits have put there against the rules. It is served as it is.")), '}')
+	return in
 }
 
 // allOf returns the schema of what all the schemas describe.

@@ -46,6 +46,11 @@ func Infer(snap *Snapshot) []byte {
 // inferRecords returns a schema of the elements of a collection, compact. With
 // rules it says what new records should keep too; without, what there is.
 func inferRecords(snap *Snapshot, collection string, rules bool) []byte {
+	return inferenceOf(snap, collection).schema(inferring{snap: snap, rules: rules, collection: collection, id: snap.IDMember(collection)})
+}
+
+// inferenceOf returns what is known of the elements of a collection.
+func inferenceOf(snap *Snapshot, collection string) *inference {
 	in := new(inference)
 	for r := range snap.All(collection) {
 		in.add(r.Value)
@@ -53,7 +58,7 @@ func inferRecords(snap *Snapshot, collection string, rules bool) []byte {
 	if in.n == 0 {
 		in.kinds['{'] = 1 // nobody knows, but records are objects
 	}
-	return in.schema(inferring{snap: snap, rules: rules, collection: collection, id: snap.IDMember(collection)})
+	return in
 }
 
 // An inference is what is known of the values that stand at one place.

@@ -107,7 +107,7 @@ func (tx *Tx) CreateAs(collection, id string, body jsontext.Value) (*Record, err
 		if v, has := member(body, idMember); !has {
 			body = withMember(compact(body), idMember, c.ids.spell(id))
 		} else if sent, _ := ID(body, idMember); sent != id {
-			return nil, fmt.Errorf("the body's id is %s, but the request is for %q: %w", shown(v), shorten(id), ErrShape)
+			return nil, fmt.Errorf("the body's %s is %s, but the request is for %q: %w", idMember, shown(v), shorten(id), ErrShape)
 		}
 	}
 	return tx.Create(collection, body)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,17 +80,20 @@ func conform(request []byte, a *answer, before, after *contract) error {
 func (c *contract) allows(method, target string, a *answer) error {
 	contractsOpen <- true // a compiler is for one at a time
 	defer func() { <-contractsOpen }()
-	pointer, responses := c.operation(method, target)
+	pointer, op := c.operation(method, target)
+	responses := mapOf(op["responses"])
 	if responses == nil {
 		// Nothing that is documented: then it is an error, or OPTIONS, or the
 		// records that refer to one of another collection, of which none does.
-		if a.status == "200" && (method == http.MethodHead || a.body == "[]\n") && strings.Count(strings.Trim(target, "/"), "/") == 2 {
+		path, _, _ := strings.Cut(target, "?")
+		below := strings.Count(strings.Trim(path, "/"), "/") == 2
+		if below && (a.status == "204" && method == http.MethodOptions || a.status == "304" || a.status == "200" && (method == http.MethodHead || isEmptyList(a.body))) {
 			return nil
 		}
-		if a.status < "400" && a.status != "204" {
+		if a.status < "400" {
 			return fmt.Errorf("%s %s is not documented, but answered with %s", method, target, a.status)
 		}
-		if a.status < "400" || method == http.MethodHead {
+		if method == http.MethodHead {
 			return nil
 		}
 		return c.validate("#/components/schemas/Problem", a.body)
@@ -100,19 +104,28 @@ func (c *contract) allows(method, target string, a *answer) error {
 	}
 	pointer += "/responses/" + a.status
 	if to, ok := response["$ref"].(string); ok {
-		pointer = to
-		response = c.at(to).(map[string]any)
+		pointer, response = to, mapOf(c.at(to))
 	}
-	for name := range mapOf(response["headers"]) {
-		if name != "Location" && a.header.Get(name) == "" && !(name == "Accept-Patch" && method != http.MethodPatch) {
-			return fmt.Errorf("the header %s is documented, but not there", name)
+	if err := c.headers(mapOf(response["headers"]), a); err != nil {
+		return err
+	}
+	if a.status < "400" && method != http.MethodOptions && fmt.Sprint(op["tags"]) != "[service]" {
+		if err := c.parameters(method, op, target); err != nil {
+			return err
 		}
+	}
+	content := mapOf(response["content"])
+	preferred := mapOf(response["headers"])["Preference-Applied"] != nil && strings.Contains(strings.Join(a.header["Preference-Applied"], ","), "return=minimal")
+	if content == nil || preferred && a.status == "201" {
+		if a.body != "" || a.header.Get("Content-Type") != "" {
+			return fmt.Errorf("no body is documented, but there is one of type %q: %s", a.header.Get("Content-Type"), a.body)
+		}
+		return nil
 	}
 	media, _, err := mime.ParseMediaType(a.header.Get("Content-Type"))
 	if err != nil {
 		return err
 	}
-	content := mapOf(response["content"])
 	name := media
 	if content[name] == nil {
 		name = a.header.Get("Content-Type") // with its charset
@@ -126,16 +139,97 @@ func (c *contract) allows(method, target string, a *answer) error {
 	return c.validate(pointer+"/content/"+escaped(name)+"/schema", a.body)
 }
 
-// operation returns where the operation stands and its responses, nil where
-// there is none.
-func (c *contract) operation(method, target string) (pointer string, responses map[string]any) {
+// isEmptyList reports whether a body is a list without records, in one of its
+// forms.
+func isEmptyList(body string) bool {
+	return body == "[]\n" || body == "" || strings.HasSuffix(body, `,"items":0,"data":[]}`+"\n")
+}
+
+// meaningful are the headers that say something of one answer: where they are
+// sent they are documented.
+var meaningful = []string{
+	"X-Request-Id", "ETag", "Location", "Link", "X-Total-Count", "Content-Range", "Preference-Applied",
+	"Allow", "Accept", "Accept-Encoding", "Accept-Patch", "Accept-Query", "Retry-After", "WWW-Authenticate",
+}
+
+// headers holds the headers of an answer against those of a response.
+func (c *contract) headers(documented map[string]any, a *answer) error {
+	has := func(name string) bool {
+		for n := range a.header {
+			if strings.EqualFold(n, name) {
+				return true
+			}
+		}
+		return false
+	}
+	for name, v := range documented {
+		h := mapOf(v)
+		if to, ok := h["$ref"].(string); ok {
+			h = mapOf(c.at(to))
+		}
+		if h["schema"] == nil {
+			return fmt.Errorf("the header %s is not described", name)
+		}
+		if h["required"] == true && !has(name) {
+			return fmt.Errorf("the header %s is documented as always there, but is not", name)
+		}
+	}
+	for _, name := range meaningful {
+		if documented[name] == nil && has(name) {
+			return fmt.Errorf("the header %s is not documented", name)
+		}
+	}
+	return nil
+}
+
+// showing are the parameters that mean something of one record too.
+var showing = []string{"_embed", "_expand", "_fields", "_"}
+
+// parameters looks for a parameter that was honoured and is not documented.
+func (c *contract) parameters(method string, op map[string]any, target string) error {
+	_, query, _ := strings.Cut(target, "?")
+	sent, err := url.ParseQuery(query)
+	if err != nil {
+		return err
+	}
+	list, _ := op["parameters"].([]any)
+	documented := make(map[string]bool)
+	free := false
+	for _, v := range list {
+		p := mapOf(v)
+		if to, ok := p["$ref"].(string); ok {
+			p = mapOf(c.at(to))
+		}
+		if p["in"] == "query" {
+			documented[p["name"].(string)] = true
+			free = free || mapOf(p["schema"])["type"] == "object" // each filter by its name
+		}
+	}
+	for name := range sent {
+		switch {
+		case documented[name], free && !strings.HasPrefix(name, "_"):
+		case !free && (method == http.MethodGet || method == http.MethodHead) && !slices.Contains(showing, name):
+			// One record has nothing to choose from.
+		default:
+			return fmt.Errorf("the parameter %s is not documented", name)
+		}
+	}
+	return nil
+}
+
+// operation returns where the operation stands and what it is, nil where there
+// is none.
+func (c *contract) operation(method, target string) (pointer string, op map[string]any) {
 	path, _, _ := strings.Cut(target, "?")
 	if path != "/" {
 		path = strings.TrimSuffix(path, "/")
 	}
 	method = strings.ToLower(method)
-	if method == "head" {
+	switch method {
+	case "head":
 		method = "get"
+	case "query": // for which OpenAPI 3.1 has no place
+		method = "x-query"
 	}
 	best := ""
 	for template := range mapOf(c.doc["paths"]) {
@@ -143,8 +237,7 @@ func (c *contract) operation(method, target string) (pointer string, responses m
 			best = template
 		}
 	}
-	op := mapOf(mapOf(mapOf(c.doc["paths"])[best])[method])
-	return "#/paths/" + escaped(best) + "/" + method, mapOf(op["responses"])
+	return "#/paths/" + escaped(best) + "/" + method, mapOf(mapOf(mapOf(c.doc["paths"])[best])[method])
 }
 
 // fits reports whether a path is one of those that a template means.

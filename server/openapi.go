@@ -18,7 +18,7 @@ import (
 const componentPrefix = "#/components/schemas/"
 
 // reservedSchemas are the schemas of the document that are no collection's.
-var reservedSchemas = []string{"Problem", "Filter", "Index", "Database", "Health", "Link"}
+var reservedSchemas = []string{"Problem", "Filter", "Index", "Database", "Health", "Link", "JSONPatch", "MergePatch"}
 
 // An apiDocument is what is being made of one snapshot.
 type apiDocument struct {
@@ -122,6 +122,7 @@ const apiIntroduction = `Every collection of the file is a resource: list, read,
 
 - A body is an object, or an array that holds one (POST: any number). The answer has the shape of its request.
 - A path with a slash at the end is the same resource. HEAD answers what GET answers, without a body; OPTIONS lists the methods.
+- QUERY (RFC 10008) is a GET with a condition in its body. This version of OpenAPI has no place for it: it is described in x-query.
 - Errors are problem documents (RFC 9457). Each fault of a body is listed with its JSON Pointer (RFC 6901).
 - The document is live: it describes the data and the rules as they are now.`
 
@@ -149,37 +150,64 @@ func (d *apiDocument) operationID(id string) string {
 // own describes the resources of the service itself.
 func (d *apiDocument) own() {
 	d.tag("service", "The service itself.")
-	get := func(path, id, summary, description, media string, schema any, errors []int, open bool) {
+	about := func(path, id, summary, media string, schema any, headers list) {
 		op := object{{"operationId", d.operationID(id)}, {"tags", list{"service"}}, {"summary", summary}}
-		op = op.with("description", description)
-		if open && d.Auth != nil {
-			op = append(op, entry{"security", list{object{}, object{{"basic", list{}}}}})
+		responses := object{{"200", d.answer("What was asked for.", media, schema, headers, nil)}}
+		if len(headers) > 0 { // it has a tag
+			op = append(op, entry{"parameters", parametersOf(ofGets)})
+			responses = append(responses, entry{"304", notModified})
 		}
-		if path == readyzPath {
-			op = append(op, entry{"parameters", list{object{
-				{"name", "verbose"}, {"in", "query"}, {"description", "Also list what a person should look at; needs credentials."},
-				{"schema", object{{"type", "string"}}}, {"allowEmptyValue", true},
-			}}})
+		item := object{{"get", append(op, entry{"responses", d.withErrors(responses, readErrors)})}}
+		if path == "/db" && !d.ReadOnly {
+			item = append(item, entry{"patch", d.patchDatabase()})
 		}
-		responses := object{{"200", d.answer("What was asked for.", media, schema, nil)}}
-		d.paths = append(d.paths, entry{path, object{{"get", append(op, entry{"responses", d.withErrors(responses, errors)})}}})
+		d.path(pickup.Resource{}, path, nil, item)
 	}
-	read := []int{400, 401, 404, 414}
-	get("/", "getIndex", "The index: what there is and where.", "", jsonType, ref("Index"), read, false)
+	tagged := list{"ETag"}
+	about("/", "getIndex", "The index: what there is and where.", jsonType, ref("Index"), tagged)
 	if kind, ok := d.snap.Kind("db"); !ok || kind == pickup.Other {
-		get("/db", "getDatabase", "The whole database as one object.", "", jsonType, ref("Database"), read, false)
+		about("/db", "getDatabase", "The whole database as one object.", jsonType, ref("Database"), tagged)
 	}
-	get(livezPath, "getLivez", "Whether the process answers.", "It needs no credentials.", jsonType, ref("Health"), []int{400, 414}, true)
-	get(readyzPath, "getReadyz", "Whether reads and writes are possible.", "It needs no credentials, but with verbose.", jsonType, ref("Health"), []int{400, 401, 414, 503}, true)
-	get(openAPIPath+".json", "getOpenAPI", "This document.", "", jsonType, object{{"type", "object"}}, read, false)
-	get(openAPIPath+".yaml", "getOpenAPIAsYAML", "This document as YAML.", "", yamlType, object{{"type", "string"}}, read, false)
-	get(typesPath, "getTypes", "TypeScript types of what is stored, taken and answered.", "", typesType, object{{"type", "string"}}, read, false)
-	get(docsPath, "getDocs", "This document as a page to read and to try.", "", htmlType, object{{"type", "string"}}, read, false)
+	d.health()
+	about(openAPIPath+".json", "getOpenAPI", "This document.", jsonType, object{{"type", "object"}}, nil)
+	about(openAPIPath+".yaml", "getOpenAPIAsYAML", "This document as YAML.", yamlType, textSchema, nil)
+	about(typesPath, "getTypes", "TypeScript types of what is stored, taken and answered.", typesType, textSchema, nil)
+	about(docsPath, "getDocs", "This document as a page to read and to try.", htmlType, textSchema, tagged)
+	if d.Metrics != nil {
+		about(metricsPath, "getMetrics", "What was counted, for Prometheus.", "text/plain", textSchema, nil)
+	}
 	for _, r := range d.about.Resources {
 		if hasPath(r.Name) {
-			get(schemasPath+url.PathEscape(r.Name), "get"+r.Record+"Schema", "The JSON Schema of "+aRecordOf(r)+".", "", schemaType, object{{"type", "object"}}, read, false)
+			about(schemasPath+url.PathEscape(r.Name), "get"+r.Record+"Schema", "The JSON Schema of "+aRecordOf(r)+".", schemaType, object{{"type", "object"}}, nil)
 		}
 	}
+}
+
+// health describes the two resources that need no credentials.
+func (d *apiDocument) health() {
+	open := func(id, summary, description string) object {
+		op := object{{"operationId", d.operationID(id)}, {"tags", list{"service"}}, {"summary", summary}, {"description", description}}
+		if d.Auth != nil {
+			op = append(op, entry{"security", list{object{}, object{{"basic", list{}}}}})
+		}
+		return op
+	}
+	good := func() object { return d.answer("What was asked for.", jsonType, ref("Health"), nil, nil) }
+	get := open("getLivez", "Whether the process answers.", "It needs no credentials.")
+	d.path(pickup.Resource{}, livezPath, nil, object{{"get", append(get, entry{"responses", d.withErrors(object{{"200", good()}}, []int{400, 414})})}})
+
+	get = open("getReadyz", "Whether reads and writes are possible.", "It needs no credentials, but with verbose.")
+	get = append(get, entry{"parameters", list{object{
+		{"name", "verbose"}, {"in", "query"}, {"description", "Also list what was looked at, and what a person should look at; needs credentials."},
+		{"schema", textSchema}, {"allowEmptyValue", true},
+	}}})
+	broken := object{
+		{"description", "The file cannot be used at present. With verbose it is told as a readiness, without as a problem."},
+		{"headers", headersOf(list{"X-Request-Id", "Retry-After"})},
+		{"content", object{{problemType, object{{"schema", ref("Problem")}}}, {jsonType, object{{"schema", ref("Health")}}}}},
+	}
+	responses := d.withErrors(object{{"200", good()}}, []int{400, 401, 414, 429})
+	d.path(pickup.Resource{}, readyzPath, nil, object{{"get", append(get, entry{"responses", append(responses, entry{"503", broken})})}})
 }
 
 // aRecordOf names what a schema is about.
@@ -190,7 +218,7 @@ func aRecordOf(r pickup.Resource) string {
 	return r.Name
 }
 
-// components returns the schemas, errors and the way to authenticate.
+// components returns the schemas, parameters, headers, errors and the way to authenticate.
 func (d *apiDocument) components() object {
 	schemas := object{}
 	for _, def := range d.about.Definitions {
@@ -213,8 +241,17 @@ func (d *apiDocument) components() object {
 	for _, e := range apiErrors {
 		responses = append(responses, entry{e.name, e.response()})
 	}
+	parameters, headers := object{}, object{}
+	for _, p := range apiParameters {
+		parameters = append(parameters, entry{p.component(), p.object()})
+	}
+	for _, h := range apiHeaders {
+		headers = append(headers, entry{h.name, h.object()})
+	}
 	return object{
 		{"schemas", schemas},
+		{"parameters", parameters},
+		{"headers", headers},
 		{"responses", responses},
 		{"securitySchemes", object{{"basic", object{
 			{"type", "http"}, {"scheme", "basic"}, {"description", "HTTP Basic (RFC 7617), UTF-8."},
@@ -225,14 +262,14 @@ func (d *apiDocument) components() object {
 func ref(name string) object { return object{{"$ref", componentPrefix + name}} }
 
 // answer returns a response with a body of one media type.
-func (d *apiDocument) answer(description, media string, schema any, example jsontext.Value) object {
+func (d *apiDocument) answer(description, media string, schema any, headers list, example jsontext.Value) object {
 	content := object{{"schema", schema}}
 	if example != nil {
 		content = append(content, entry{"example", example})
 	}
 	return object{
 		{"description", description},
-		{"headers", answerHeaders},
+		{"headers", headersOf(append(list{"X-Request-Id"}, headers...))},
 		{"content", object{{media, content}}},
 	}
 }
@@ -244,7 +281,7 @@ func (d *apiDocument) withErrors(responses object, statuses []int) object {
 			if e.status != status && !(e.always && status == statuses[0]) {
 				continue
 			}
-			if e.status == 401 && d.Auth == nil || e.status == 421 && !d.Loopback {
+			if (e.status == 401 || e.status == 429) && d.Auth == nil || e.status == 421 && !d.Loopback {
 				continue
 			}
 			responses = append(responses, entry{statusText(e.status), object{{"$ref", "#/components/responses/" + e.name}}})

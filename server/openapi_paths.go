@@ -15,32 +15,22 @@ import (
 func (d *apiDocument) collection(r pickup.Resource) {
 	path := "/" + url.PathEscape(r.Name)
 	one := pickup.Singular(r.Name)
-	own := one + "Id"
 	example, body := d.examples(r)
 
-	list200 := object{{"200", d.answer("The records in the order of the file.", jsonType, arrayOf(ref(r.Record)), arrayExample(example))}}
-	get := d.operation(r, "list"+plural(r), "List "+r.Name+".",
-		"All records, or those whose members equal the parameters. A member inside another is reached by a path such as a.b.",
-		d.readParameters(r, true))
-	item := object{{"get", append(get, entry{"responses", d.withErrors(list200, readErrors)})}}
+	item := d.list(r, "", "All records, or those that the filters want.", example)
 	if !d.ReadOnly {
 		item = append(item, entry{"post", d.create(r, "create"+r.Record, "Create a record, or several.",
 			"An array creates all of its records or none. The id is made here where the body has none.", r.Create, example, body)})
-		item = append(item, d.changes(r, "ByQuery", idParameters(own), example, body)...)
+		item = append(item, d.changes(r, "ByQuery", idParameters(one+"Id", "The id of the record. It is needed under one of the names Id, id and "+one+"Id."), example, body)...)
 	}
-	d.paths = append(d.paths, entry{path, item})
+	d.path(r, path, nil, item)
 
-	id := object{
-		{"name", "id"}, {"in", "path"}, {"required", true}, {"description", "The id of the " + one + ", as text."},
-		{"schema", object{{"type", "string"}}},
-	}
-	single := object{{"200", d.answer("The record.", jsonType, ref(r.Record), example)}}
-	get = d.operation(r, "get"+r.Record, "Read one record.", "", d.readParameters(r, false))
-	item = object{{"parameters", list{id}}, {"get", append(get, entry{"responses", d.withErrors(single, readErrors)})}}
+	get := d.operation(r, "get"+r.Record, "Read one record.", "", parametersOf(ofRecords|ofGets))
+	item = object{{"get", append(get, entry{"responses", d.shown(recordHeaders, "The record.", d.part(r), example)})}}
 	if !d.ReadOnly {
-		item = append(item, d.changes(r, "", nil, example, body)...)
+		item = append(item, d.changes(r, "", idParameters(one+"Id", "The id once more: if it is there, it is that of the path."), example, body)...)
 	}
-	d.paths = append(d.paths, entry{path + "/{id}", item})
+	d.path(r, path+"/{id}", idOf(one), item)
 
 	for _, parent := range r.Parents {
 		if hasPath(parent.Collection) {
@@ -52,18 +42,12 @@ func (d *apiDocument) collection(r pickup.Resource) {
 // children describes /drivers/{id}/schedules.
 func (d *apiDocument) children(r pickup.Resource, parent pickup.Parent, example, body jsontext.Value) {
 	one := pickup.Singular(parent.Collection)
-	id := object{
-		{"name", "id"}, {"in", "path"}, {"required", true}, {"description", "The id of the " + one + ", as text."},
-		{"schema", object{{"type", "string"}}},
-	}
 	of := "Of" + capital(one)
-	get := d.operation(r, "list"+plural(r)+of, "List the "+r.Name+" of one of "+parent.Collection+".", "Those whose "+parent.Member+" is the id.", d.readParameters(r, true))
-	responses := object{{"200", d.answer("The records in the order of the file.", jsonType, arrayOf(ref(r.Record)), arrayExample(example))}}
-	item := object{{"parameters", list{id}}, {"get", append(get, entry{"responses", d.withErrors(responses, readErrors)})}}
+	item := d.list(r, of, "Those of one of "+parent.Collection+", whose "+parent.Member+" is its id.", example)
 	if !d.ReadOnly {
 		item = append(item, entry{"post", d.create(r, "create"+r.Record+of, "Create a record that refers to this one.", "The body need not have "+parent.Member+": it is filled in.", parent.Create, example, body)})
 	}
-	d.paths = append(d.paths, entry{"/" + url.PathEscape(parent.Collection) + "/{id}/" + url.PathEscape(r.Name), item})
+	d.path(r, "/"+url.PathEscape(parent.Collection)+"/{id}/"+url.PathEscape(r.Name), idOf(one), item)
 }
 
 // singular describes a singular resource.
@@ -72,70 +56,195 @@ func (d *apiDocument) singular(r pickup.Resource) {
 	if err != nil {
 		return // never: it is one of the snapshot's own
 	}
-	get := d.operation(r, "get"+r.Record, "Read "+r.Name+".", "", nil)
-	item := object{{"get", append(get, entry{"responses", d.withErrors(object{{"200", d.answer("The object.", jsonType, ref(r.Record), v)}}, readErrors)})}}
+	get := d.operation(r, "get"+r.Record, "Read "+r.Name+".", "", parametersOf(ofRecords|ofGets))
+	item := object{{"get", append(get, entry{"responses", d.shown(recordHeaders, "The object.", d.part(r), v)})}}
 	if !d.ReadOnly {
 		item = append(item, d.writes(r, "", nil, v, nil)...)
 	}
-	d.paths = append(d.paths, entry{"/" + url.PathEscape(r.Name), item})
+	d.path(r, "/"+url.PathEscape(r.Name), nil, item)
+}
+
+// idOf returns the parameter of a path, the id of one of a collection.
+func idOf(one string) list {
+	return list{object{
+		{"name", "id"}, {"in", "path"}, {"required", true}, {"description", "The id of the " + one + ", as text."},
+		{"schema", textSchema},
+	}}
+}
+
+// path enters a path with its parameters, what can be done there, and OPTIONS.
+func (d *apiDocument) path(r pickup.Resource, path string, parameters list, item object) {
+	id := "options"
+	for _, e := range item {
+		if op, ok := e.value.(object); ok && e.name == "get" {
+			id += capital(op[0].value.(string)) // its operationId
+		}
+	}
+	headers := list{"X-Request-Id"}
+	for _, e := range item {
+		switch e.name {
+		case "patch":
+			headers = append(headers, "Accept-Patch")
+		case queryKey:
+			headers = append(headers, "Accept-Query")
+		}
+	}
+	// A preflight of a browser is answered without it, whatever the path.
+	allow := object{{"description", "The methods that the resource knows."}, {"schema", textSchema}}
+	options := object{{"operationId", d.operationID(id)}}
+	tag := "service"
+	if r.Name != "" {
+		tag = r.Name
+	}
+	options = append(options, entry{"tags", list{tag}}, entry{"summary", "Ask for the methods."},
+		entry{"responses", d.withErrors(object{{"204", object{{"description", "The methods, and what they take."}, {"headers", append(headersOf(headers), entry{"Allow", allow})}}}}, []int{400, 401, 404, 414, 429})})
+	whole := object{}.with("parameters", parameters)
+	d.paths = append(d.paths, entry{path, append(append(whole, item...), entry{"options", options})})
+}
+
+// queryKey is where the QUERY of a path stands: OpenAPI has no place for this
+// method before 3.2, where it is called query.
+const queryKey = "x-query"
+
+// list describes GET and QUERY of a list. of tells its operations from those of
+// another path.
+func (d *apiDocument) list(r pickup.Resource, of, description string, example jsontext.Value) object {
+	name := plural(r) + of
+	get := d.operation(r, "list"+name, "List "+r.Name+".", description, listParameters(r))
+	query := d.operation(r, "query"+name, "List "+r.Name+" by a condition.", "As GET; the body is a condition, in the form of the parameter _where.", listParameters(r))
+	query = append(query, entry{"requestBody", object{{"required", true}, {"content", object{{jsonType, object{{"schema", object{
+		{"description", "A condition, as in {\"or\": [{\"views\": {\"gt\": 10}}, {\"title\": {\"contains\": \"x\"}}]}."},
+		{"type", "object"},
+	}}}}}}}})
+	records := d.listed(r)
+	return object{
+		{"get", append(get, entry{"responses", d.shown(listHeaders, "The records, in the order of the file or of _sort. With _page and _per_page they stand in an object.", records, arrayExample(example))})},
+		{queryKey, append(query, entry{"responses", d.withErrors(d.reads(listHeaders, "The records, as of a GET.", records, arrayExample(example)), queryErrors)})},
+	}
+}
+
+// part returns the schema of a record, or of that part of it that _fields names.
+func (d *apiDocument) part(r pickup.Resource) object {
+	return object{{"anyOf", list{ref(r.Record), ref(r.Part)}}}
+}
+
+// listed returns the schema of a list, as it is or as a page.
+func (d *apiDocument) listed(r pickup.Resource) object {
+	number := func(description string) object { return object{{"description", description}, numberSchema[0]} }
+	other := func(description string) object {
+		return object{{"description", description}, {"type", list{"integer", "null"}}}
+	}
+	records := arrayOf(d.part(r))
+	return object{{"oneOf", list{records, object{
+		{"title", "A page of " + r.Name},
+		{"type", "object"},
+		{"required", list{"first", "prev", "next", "last", "pages", "items", "data"}},
+		{"properties", object{
+			{"first", number("The number of the first page: 1.")},
+			{"prev", other("The number of the page before, null if there is none.")},
+			{"next", other("The number of the page behind, null if there is none.")},
+			{"last", number("The number of the last page.")},
+			{"pages", number("How many pages there are.")},
+			{"items", number("How many records there are on all pages.")},
+			{"data", records},
+		}},
+	}}}}
+}
+
+// shown returns the responses to a GET of records.
+func (d *apiDocument) shown(headers list, description string, schema object, example jsontext.Value) object {
+	return d.withErrors(d.reads(headers, description, schema, example), readErrors)
+}
+
+// reads returns the good responses to a read: JSON or a table, or nothing where
+// the client has it already.
+func (d *apiDocument) reads(headers list, description string, schema any, example jsontext.Value) object {
+	good := d.answer(description, jsonType, schema, headers, example)
+	good[2].value = append(good[2].value.(object), entry{"text/csv", object{{"schema", object{
+		{"description", "The records as a table (RFC 4180), where Accept prefers it: a column for each member."}, {"type", "string"},
+	}}}})
+	return object{{"200", good}, {"304", notModified}}
+}
+
+var notModified = object{
+	{"description", "The client has it: its tag is one of those in If-None-Match."},
+	{"headers", headersOf(list{"X-Request-Id", "ETag", "Preference-Applied"})},
+}
+
+var noContent = object{
+	{"description", "It is done. Prefer: return=minimal wants no more."},
+	{"headers", headersOf(append(list{"X-Request-Id"}, recordHeaders...))},
 }
 
 // operation begins an operation on a resource.
 func (d *apiDocument) operation(r pickup.Resource, id, summary, description string, parameters list) object {
-	op := object{{"operationId", d.operationID(id)}, {"tags", list{r.Name}}, {"summary", summary}}
+	tag := r.Name
+	if tag == "" {
+		tag = "service"
+	}
+	op := object{{"operationId", d.operationID(id)}, {"tags", list{tag}}, {"summary", summary}}
 	return op.with("description", description).with("parameters", parameters)
-}
-
-// readParameters returns the parameters of a list, or of a single record.
-func (d *apiDocument) readParameters(r pickup.Resource, lists bool) list {
-	var parameters list
-	if lists {
-		for _, name := range r.Members {
-			parameters = append(parameters, object{{"name", name}, {"in", "query"}, {"schema", ref("Filter")}})
-		}
-	}
-	for _, p := range apiParameters {
-		if (lists && p.lists || !lists && p.records) && !slices.Contains(r.Members, p.name) {
-			parameters = append(parameters, p.object())
-		}
-	}
-	return parameters
 }
 
 // create describes a POST of what the schema called name describes.
 func (d *apiDocument) create(r pickup.Resource, id, summary, description, name string, example, body jsontext.Value) object {
 	schema := ref(name)
-	op := d.operation(r, id, summary, description, nil)
+	op := d.operation(r, id, summary, description, parametersOf(ofWrites))
 	op = append(op, entry{"requestBody", requestBody(list{schema, arrayOf(schema)}, body)})
-	created := d.answer("What was created, in the shape of the body.", jsonType, object{{"oneOf", list{ref(r.Answer), arrayOf(ref(r.Answer))}}}, example)
-	created[1].value = append(append(object{}, answerHeaders...), header("Location", "Where the record is, if it is one."))
-	return append(op, entry{"responses", d.withErrors(object{{"201", created}}, writeErrors)})
+	return append(op, entry{"responses", d.withErrors(object{{"201", d.created(r, example)}}, writeErrors)})
+}
+
+// created returns the response to what has created something.
+func (d *apiDocument) created(r pickup.Resource, example jsontext.Value) object {
+	return d.answer("What was created, in the shape of the body. With Prefer: return=minimal nothing.", jsonType,
+		object{{"oneOf", list{ref(r.Answer), arrayOf(ref(r.Answer))}}}, createdHeaders, example)
 }
 
 // changes describes PUT, PATCH and DELETE of a record. suffix tells the
 // operations apart from those of another path.
 func (d *apiDocument) changes(r pickup.Resource, suffix string, parameters list, example, body jsontext.Value) object {
 	ops := d.writes(r, suffix, parameters, example, body)
-	op := d.operation(r, "delete"+r.Record+suffix, "Delete a record.", "The answer is what was deleted.", parameters)
-	responses := object{{"200", d.answer("The record that was deleted.", jsonType, ref(r.Record), example)}}
+	op := d.operation(r, "delete"+r.Record+suffix, "Delete a record.", "The answer is what was deleted. What becomes of the records that refer to it, the rules say (x-ref with on-delete), and _dependent.",
+		slices.Concat(parameters, parametersOf(ofWrites|ofDeletes)))
+	responses := object{{"200", d.answer("The record that was deleted.", jsonType, ref(r.Record), list{"Preference-Applied"}, example)}, {"204", noContent}}
 	return append(ops, entry{"delete", append(op, entry{"responses", d.withErrors(responses, writeErrors)})})
 }
 
 // writes describes PUT and PATCH.
 func (d *apiDocument) writes(r pickup.Resource, suffix string, parameters list, example, body jsontext.Value) object {
-	var ops object
-	for _, w := range []struct{ method, id, summary, description, schema string }{
-		{"put", "replace", "Replace as a whole.", "The id and the place in the file stay.", r.Replace},
-		{"patch", "update", "Change single members.", "The members that are sent replace the stored ones; the others are kept. Only what is sent is judged.", r.Merge},
-	} {
-		op := d.operation(r, w.id+r.Record+suffix, w.summary, w.description, parameters)
-		one := object{{"type", "array"}, {"minItems", 1}, {"maxItems", 1}, {"items", ref(w.schema)}}
-		op = append(op, entry{"requestBody", requestBody(list{ref(w.schema), one}, body)})
-		responses := object{{"200", d.answer("What is stored now, in the shape of the body.", jsonType,
-			object{{"oneOf", list{ref(r.Answer), arrayOf(ref(r.Answer))}}}, example)}}
-		ops = append(ops, entry{w.method, append(op, entry{"responses", d.withErrors(responses, writeErrors)})})
+	parameters = slices.Concat(parameters, parametersOf(ofWrites))
+	stored := object{{"200", d.answer("What is stored now, in the shape of the body.", jsonType,
+		object{{"oneOf", list{ref(r.Answer), arrayOf(ref(r.Answer))}}}, recordHeaders, example)}}
+	one := func(name string) list {
+		return list{ref(name), object{{"type", "array"}, {"minItems", 1}, {"maxItems", 1}, {"items", ref(name)}}}
 	}
-	return ops
+
+	put := d.operation(r, "replace"+r.Record+suffix, "Replace as a whole.", "The id and the place in the file stay.", parameters)
+	replaced := stored
+	if r.Kind == pickup.Array && !d.snap.Schema().ReadOnlyID(r.Name) {
+		put = d.operation(r, "replace"+r.Record+suffix, "Replace as a whole, or create.", "The id and the place in the file stay. With If-None-Match: * it creates a record of that id.", parameters)
+		replaced = append(slices.Clone(stored), entry{"201", d.created(r, example)})
+	}
+	put = append(put, entry{"requestBody", requestBody(one(r.Replace), body)},
+		entry{"responses", d.withErrors(append(slices.Clone(replaced), entry{"204", noContent}), writeErrors)})
+
+	patch := d.operation(r, "update"+r.Record+suffix, "Change single members.",
+		"As application/json the members that are sent replace the stored ones and the others are kept. A merge patch (RFC 7396) also removes and merges; a JSON Patch (RFC 6902) names each change. Only what is touched is judged.", parameters)
+	sent := requestBody(one(r.Merge), body)
+	sent[1].value = append(sent[1].value.(object),
+		entry{mergeType, object{{"schema", object{{"oneOf", one("MergePatch")}}}}},
+		entry{patchType, object{{"schema", ref("JSONPatch")}}})
+	patch = append(patch, entry{"requestBody", sent},
+		entry{"responses", d.withErrors(append(slices.Clone(stored), entry{"204", noContent}), writeErrors)})
+	return object{{"put", put}, {"patch", patch}}
+}
+
+// patchDatabase describes PATCH /db.
+func (d *apiDocument) patchDatabase() object {
+	op := d.operation(pickup.Resource{}, "patchDatabase", "Change any number of records and collections, all or none.", "The answer is the database as the change has left it.", parametersOf(ofWrites))
+	op = append(op, entry{"requestBody", object{{"required", true}, {"content", object{{patchType, object{{"schema", ref("JSONPatch")}}}}}}})
+	responses := object{{"200", d.answer("The database as it is now.", jsonType, ref("Database"), list{"Preference-Applied"}, nil)}, {"204", noContent}}
+	return append(op, entry{"responses", d.withErrors(responses, writeErrors)})
 }
 
 func requestBody(oneOf list, example jsontext.Value) object {

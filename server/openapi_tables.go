@@ -4,46 +4,11 @@ import (
 	"strconv"
 )
 
-// An apiParameter is a parameter of a URL's query that many operations take.
-type apiParameter struct {
-	name        string
-	description string
-	schema      object
-	lists       bool // lists take it
-	records     bool // single records take it
-}
-
-// apiParameters are the parameters of reads, beside the names of members. One
-// that the query language gets is one more line.
-var apiParameters = []apiParameter{
-	{"_", "Ignored: it keeps caches from answering.", object{{"type", "string"}}, true, true},
-}
-
-func (p apiParameter) object() object {
-	return object{{"name", p.name}, {"in", "query"}, {"description", p.description}, {"schema", p.schema}}
-}
-
 // filterSchema is the value of a filter: what occurs several times means "or".
 var filterSchema = object{
-	{"description", "Equal to the value; several values mean any of them. Numbers compare by value."},
+	{"description", "What a member is compared with. Numbers compare by value."},
 	{"type", list{"string", "number", "boolean", "array"}},
 	{"items", object{{"type", list{"string", "number", "boolean"}}}},
-}
-
-// idParameters are the names of a record's id in the query of a write.
-func idParameters(own string) list {
-	parameter := func(name string) object {
-		return object{
-			{"name", name}, {"in", "query"}, {"description", "The id of the record. It is needed under one of the names Id, id and " + own + "."},
-			{"schema", object{{"type", list{"string", "number"}}}},
-		}
-	}
-	return list{parameter("Id"), parameter("id"), parameter(own)}
-}
-
-// answerHeaders are the headers of every answer that is no error.
-var answerHeaders = object{
-	{"X-Request-Id", object{{"description", "The name of this request in the log."}, {"schema", object{{"type", "string"}}}}},
 }
 
 // An apiError is an error that operations have in common.
@@ -51,42 +16,50 @@ type apiError struct {
 	status      int
 	name        string // of the component
 	description string
-	headers     object
+	headers     list // by name; see apiHeaders
 	always      bool // every operation has it
 }
 
 // apiErrors are the errors by status.
 var apiErrors = []apiError{
-	{400, "BadRequest", "A parameter cannot be read, or the body is JSON of the wrong shape.", nil, false},
-	{401, "Unauthorized", "Credentials are missing or wrong.", object{header("WWW-Authenticate", "How to authenticate.")}, false},
+	{400, "BadRequest", "A parameter cannot be read, or the body is JSON of the wrong shape. As plain text: the request's head cannot be read.", list{"Accept-Query", "Preference-Applied"}, false},
+	{401, "Unauthorized", "Credentials are missing or wrong.", list{"WWW-Authenticate"}, false},
 	{403, "CrossOrigin", "The request comes from a page of an origin that is not allowed.", nil, true},
 	{404, "NotFound", "There is no such record or collection. The collections that there are, are listed.", nil, false},
-	{405, "MethodNotAllowed", "The resource does not know the method.", object{header("Allow", "The methods that it knows.")}, false},
+	{405, "MethodNotAllowed", "The resource does not know the method; or PUT was to create a record in a collection whose ids the service makes.", list{"Allow"}, false},
 	{408, "TooSlow", "The body took too long to arrive.", nil, false},
-	{409, "Conflict", "A value that has to be the only one of its kind is taken. Nothing was stored.", nil, false},
-	{413, "TooLarge", "The body is too large.", nil, false},
+	{409, "Conflict", "A value that has to be the only one of its kind is taken, the patch does not fit what is stored, or another record refers to what was to be deleted. Nothing was changed.", nil, false},
+	{412, "PreconditionFailed", "It is not what If-Match says, or it is there, which If-None-Match rules out. Nothing was changed.", list{"ETag"}, false},
+	{413, "TooLarge", "The body is too large, or the database would become so.", nil, false},
 	{414, "URITooLong", "The URL is too long.", nil, false},
-	{415, "UnsupportedMediaType", "The body is no JSON by its Content-Type.", object{header("Accept-Patch", "What PATCH takes.")}, false},
+	{415, "UnsupportedMediaType", "The body is not what is taken here, by its Content-Type or its Content-Encoding. A header says what is.", list{"Accept", "Accept-Encoding", "Accept-Patch", "Accept-Query"}, false},
 	{421, "Misdirected", "The server does not answer to the name in Host.", nil, true},
 	{422, "Invalid", "The body breaks a rule; every fault is listed with its JSON Pointer. Nothing was stored.", nil, false},
+	{429, "TooManyFailures", "Too many wrong credentials came from this address. Right ones are not looked at either before the time is over.", list{"Retry-After"}, false},
+	{431, "HeadersTooLarge", "The headers are too large.", nil, true},
 	{500, "InvalidJSON", "The body is not valid JSON (title \"Internal server Error\", with line and column), or something went wrong on this side.", nil, true},
-	{503, "Unavailable", "The file cannot be used at present: it was left broken by an edit, is being saved, or the disk refuses. Nothing was changed.", object{header("Retry-After", "Seconds to wait.")}, false},
-	{507, "Full", "The disk is full. Nothing was changed.", object{header("Retry-After", "Seconds to wait.")}, false},
-}
-
-func header(name, description string) entry {
-	return entry{name, object{{"description", description}, {"schema", object{{"type", "string"}}}}}
+	{503, "Unavailable", "Not at present: the file was left broken by an edit, is being saved, or the disk refuses; or too many large requests are on their way. Nothing was changed.", list{"Retry-After"}, false},
+	{507, "Full", "The disk is full. Nothing was changed.", list{"Retry-After"}, false},
 }
 
 func (e apiError) response() object {
-	headers := append(append(object{}, answerHeaders...), e.headers...)
+	problem := object{{problemType, object{
+		{"schema", ref("Problem")},
+		{"example", object{{"type", "about:blank"}, {"title", e.title()}, {"status", e.status}, {"detail", e.description}}},
+	}}}
+	// What the server cannot make out as a request it answers before there is
+	// anything to name.
+	text := entry{"text/plain", object{{"schema", object{{"type", "string"}}}}}
+	switch e.status {
+	case 400:
+		problem = append(problem, text)
+	case 431:
+		return object{{"description", e.description}, {"content", object{text}}}
+	}
 	return object{
 		{"description", e.description},
-		{"headers", headers},
-		{"content", object{{problemType, object{
-			{"schema", ref("Problem")},
-			{"example", object{{"type", "about:blank"}, {"title", e.title()}, {"status", e.status}, {"detail", e.description}}},
-		}}}},
+		{"headers", headersOf(append(list{"X-Request-Id"}, e.headers...))},
+		{"content", problem},
 	}
 }
 
@@ -99,8 +72,9 @@ func (e apiError) title() string {
 
 // What reads and writes may be refused with.
 var (
-	readErrors  = []int{400, 401, 404, 414}
-	writeErrors = []int{400, 401, 404, 405, 408, 409, 413, 414, 415, 422, 503, 507}
+	readErrors  = []int{400, 401, 404, 414, 429, 503}
+	queryErrors = []int{400, 401, 404, 408, 413, 414, 415, 429, 503}
+	writeErrors = []int{400, 401, 404, 405, 408, 409, 412, 413, 414, 415, 422, 429, 503, 507}
 )
 
 // ownSchemas are the schemas of the service's own answers.
@@ -129,6 +103,11 @@ var ownSchemas = object{
 		}},
 	}},
 	{"Filter", filterSchema},
+	{"JSONPatch", patchSchema},
+	{"MergePatch", object{
+		{"description", "A JSON Merge Patch (RFC 7396): members that are null are removed, objects are merged, anything else is replaced."},
+		{"type", "object"},
+	}},
 	{"Link", object{
 		{"type", "object"},
 		{"required", list{"name", "href"}},
@@ -153,7 +132,13 @@ var ownSchemas = object{
 		{"type", "object"},
 		{"required", list{"status"}},
 		{"properties", object{
-			{"status", object{{"type", "string"}, {"enum", list{"alive", "ready"}}}},
+			{"status", object{{"type", "string"}, {"enum", list{"alive", "ready", "not ready"}}}},
+			{"checks", object{{"type", "array"}, {"items", object{
+				{"description", "What was looked at. Its status is ok, or a sentence."},
+				{"type", "object"},
+				{"required", list{"name", "status"}},
+				{"properties", object{{"name", object{{"type", "string"}}}, {"status", object{{"type", "string"}}}}},
+			}}}},
 			{"count", object{{"description", "How many findings there are."}, {"type", "integer"}}},
 			{"findings", object{{"type", "array"}, {"items", object{
 				{"description", "Something in the file, or in its rules, that a person should look at."},

@@ -107,14 +107,22 @@ func randomRequest(random *rand.Rand, snap *pickup.Snapshot) string {
 		path = pick("/", "/db", "/_/livez", "/_/readyz", "/_/openapi.json", "/_/openapi.yaml", "/_/types.d.ts", "/_/docs", "/_/schemas/schedules", "/_/schemas/none", "/_/nothing")
 	}
 	path += pick("", "", "", "/")
-	query := pick("", "", "", "?Id="+pick(ids...), "?id="+pick(ids...), "?status=Scheduled&status=Canceled", "?_limit=x&bogus", "?verbose", "?driverId=1&a.b=c")
-	method := pick("GET", "GET", "HEAD", "POST", "POST", "PUT", "PATCH", "PATCH", "DELETE", "OPTIONS", "TRACE")
+	query := pick("", "", "", "?_fields=id,title,extra.deep&_sort=-id", "?_embed=schedules,driver&_expand=driver", "?_embed=schedules.driver&_fields=schedules.title,id",
+		"?_page=1&_per_page=2", "?_page=2&_limit=1&_fields=id", "?_start=1&_limit=1", "?id:gte=2&title_like=.*", "?q=e&_=1", `?_where={"id":{"gt":1}}`, "?_dependent=schedules", "?Id="+pick(ids...), "?id="+pick(ids...), "?status=Scheduled&status=Canceled", "?_limit=x&bogus", "?verbose", "?driverId=1&a.b=c")
+	method := pick("GET", "GET", "HEAD", "POST", "POST", "PUT", "PATCH", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY")
 	head := method + " " + path + query + "\n"
+	head += pick("", "", "", "", "If-None-Match: *\n", "If-Match: \"x\"\n", "Prefer: return=minimal\n", "Prefer: handling=strict\n", "Accept: text/csv\n")
+	if method == "QUERY" {
+		return head + pick("Content-Type: application/json\n", "") + "\n" + pick("{}", `{"id":{"gt":1}}`, `{"or":7}`, "[]", "{")
+	}
 	if method != "POST" && method != "PUT" && method != "PATCH" {
 		return head + "\n"
 	}
-	head += "Content-Type: " + pick("application/json", "application/json", "application/json", "application/json", "text/plain") + "\n"
+	head += "Content-Type: " + pick("application/json", "application/json", "application/json", "application/json", "text/plain", "application/merge-patch+json", "application/json-patch+json") + "\n"
 	body := randomBody(random)
+	if random.IntN(12) == 0 {
+		body = pick(`[{"op":"replace","path":"/title","value":"t"}]`, `[{"op":"add","path":"/people/-","value":{"n":1}}]`, `[{"op":"test","path":"/id","value":"none"}]`, `[{"op":"remove","path":"/nothing"}]`)
+	}
 	switch random.IntN(8) {
 	case 0:
 		body = "[" + body + "]"
@@ -273,10 +281,10 @@ func TestSampleDescribed(t *testing.T) {
 		"GET /schedules", "POST /schedules", "PUT /schedules", "PATCH /schedules", "DELETE /schedules",
 		"GET /schedules/4", "PUT /schedules/4", "PATCH /schedules/4", "DELETE /schedules/4",
 		"PUT /drivers", "PUT /drivers/2", "GET /drivers/2/schedules", "POST /drivers/2/schedules",
-		"GET /", "GET /db", "GET /_/livez", "GET /_/readyz",
+		"GET /", "GET /db", "PATCH /db", "GET /_/livez", "GET /_/readyz", "QUERY /schedules", "QUERY /drivers/2/schedules", "OPTIONS /schedules",
 	} {
 		method, path, _ := strings.Cut(op, " ")
-		if _, responses := c.operation(method, path); responses == nil {
+		if _, op := c.operation(method, path); op == nil {
 			t.Errorf("%s is not described", op)
 		}
 	}

@@ -1,0 +1,154 @@
+package pickup
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// part defines what is shown of a resource with _fields, _embed and _expand:
+// any of its members, and of those that are objects or arrays any part, beside
+// what is put into it. What is whole is described by it too.
+func (d *describer) part(out *Resource) {
+	c := d.snap.byName[out.Name]
+	related := d.related(c, out)
+	var parts [][]byte
+	if r := d.snap.schema.of(c.name); r != nil && r.array == (c.kind == Array) && len(r.record) > 0 {
+		parts = append(parts, d.ruledPart(r, related))
+	}
+	if in := d.found[c.name]; in != nil {
+		parts = append(parts, in.part(related))
+	}
+	about := "Parts of a record (_fields), with the related records that were asked for (_embed, _expand)."
+	if c.kind != Array {
+		about = "Parts of the object (_fields), with the related records that were asked for (_embed, _expand)."
+	}
+	schema := parts[0]
+	if len(parts) > 1 {
+		schema = append(appendMember([]byte("{"), "anyOf", slices.Concat([]byte("["), parts[0], []byte(","), parts[1], []byte("]"))), '}')
+	}
+	d.define(out.Part, append(appendMember(schema[:len(schema)-1], "description", appendName(nil, about)), '}'))
+}
+
+// related returns the schemas of what _embed and _expand put into a record.
+// Nothing is said of what meets a member of the same name.
+func (d *describer) related(c *collection, out *Resource) *memberSchemas {
+	var list memberSchemas
+	add := func(name string, children bool) {
+		one, ok := d.snap.relation(c.name, name, true)
+		other, _ := d.snap.relation(c.name, name, false)
+		switch {
+		case !ok || one.children != children || list.has(name):
+			return
+		case other.children != children, slices.Contains(out.Members, name), d.found[c.name] != nil && d.found[c.name].members[name] != nil:
+			list.add(name, []byte("{}"))
+			return
+		}
+		var names []string
+		for _, r := range d.out.Resources {
+			if r.Kind == Array && slices.Contains(one.in, r.Name) {
+				names = append(names, r.Part)
+			}
+		}
+		if len(names) == 0 {
+			return
+		}
+		schema := d.refTo(names[0])
+		if len(names) > 1 {
+			schema = d.oneOf(names...)
+		}
+		if children {
+			schema = append(appendMember([]byte(`{"type":"array"`), "items", schema), '}')
+		}
+		list.add(name, schema)
+	}
+	for _, r := range d.out.Resources {
+		if c.kind == Array && slices.ContainsFunc(r.Parents, func(p Parent) bool { return p.Collection == c.name }) {
+			add(r.Name, true)
+		}
+	}
+	for _, name := range out.Members {
+		if parent, ok := strings.CutSuffix(name, "Id"); ok && parent != "" {
+			add(parent, false)
+		}
+	}
+	return &list
+}
+
+// ruledPart returns the schema of a part of what the rules describe. A member
+// that is neither object nor array is whole or not there.
+func (d *describer) ruledPart(r *rules, related *memberSchemas) []byte {
+	out := []byte("{")
+	list := memberSchemas{names: slices.Clone(related.names), text: slices.Clone(related.text)}
+	always := gather(r.record, false)
+	if slices.ContainsFunc(always, func(s *jsonschema.Schema) bool { return typesOnly(s, "object") }) {
+		out = appendMember(out, "type", []byte(`"object"`))
+	}
+	for _, part := range always {
+		members(valueAt(d.data, fragment(part.Location)+"/properties"), func(quoted, v jsontext.Value) bool {
+			name := text(quoted)
+			if list.has(name) {
+				return true
+			}
+			schema := []byte("{}")
+			if slices.ContainsFunc(gather([]*jsonschema.Schema{part.Properties[name]}, false), isScalar) {
+				schema = d.copied(v)
+			}
+			list.add(name, schema)
+			return true
+		})
+	}
+	return list.object(out)
+}
+
+// part returns the schema of a part of the values.
+func (in *inference) part(related *memberSchemas) []byte {
+	out := []byte("{")
+	if types := in.types(false); types != nil {
+		out = appendMember(out, "type", types)
+	}
+	list := memberSchemas{names: slices.Clone(related.names), text: slices.Clone(related.text)}
+	for _, name := range in.names {
+		if list.has(name) {
+			continue
+		}
+		schema := []byte("{")
+		if types := in.members[name].types(false); types != nil {
+			schema = appendMember(schema, "type", types)
+		}
+		list.add(name, append(schema, '}'))
+	}
+	return list.object(out)
+}
+
+// isScalar reports whether a schema allows neither objects nor arrays.
+func isScalar(s *jsonschema.Schema) bool {
+	return s.Types != nil && !slices.Contains(s.Types.ToStrings(), "object") && !slices.Contains(s.Types.ToStrings(), "array")
+}
+
+func typesOnly(s *jsonschema.Schema, name string) bool {
+	return s.Types != nil && slices.Equal(s.Types.ToStrings(), []string{name})
+}
+
+// memberSchemas are the value of "properties" as it is being written.
+type memberSchemas struct {
+	names []string
+	text  []byte // of the members, without the braces
+}
+
+func (l *memberSchemas) has(name string) bool { return slices.Contains(l.names, name) }
+
+func (l *memberSchemas) add(name string, schema []byte) {
+	l.names = append(l.names, name)
+	l.text = appendMember(l.text, name, schema)
+}
+
+// object returns the schema that out is the beginning of.
+func (l *memberSchemas) object(out []byte) []byte {
+	if l.text != nil {
+		out = appendMember(out, "properties", append(append([]byte("{"), l.text...), '}'))
+	}
+	return append(out, '}')
+}
