@@ -3,6 +3,7 @@ package pickup
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -23,6 +24,7 @@ type collection struct {
 	order   *btree.Map[uint64, *Record] // by place
 	byID    *btree.Map[string, *Record] // by key, position keys among them
 	ids     census
+	hidden  map[string]int // how many elements with a position key carry this id; copied on write
 	indexes *indexes
 }
 
@@ -49,6 +51,12 @@ func newCollection(in Collection, rev Rev, schema *Schema) *collection {
 		records[i] = r
 		c.order.Load(r.seq, r)
 		c.ids.add(r)
+		if id, ok := ID(v, idMember); ok && IsPositionKey(r.ID) {
+			if c.hidden == nil {
+				c.hidden = make(map[string]int)
+			}
+			c.hidden[id]++
+		}
 	}
 	slices.SortFunc(records, func(a, b *Record) int { return cmpString(a.ID, b.ID) })
 	for _, r := range records {
@@ -103,14 +111,21 @@ func (c *collection) get(id string) (*Record, error) {
 // not reach because an earlier one has it: in the file the two are equals.
 func (c *collection) has(id string) bool {
 	_, found := c.byID.Get(id)
-	c.byID.Ascend("\x00", func(key string, r *Record) bool {
-		if !found && IsPositionKey(key) {
-			other, ok := ID(r.Value, idMember)
-			found = ok && other == id
+	return found || c.hidden[id] > 0
+}
+
+// hide counts the id of an element that it does not reach.
+func (c *collection) hide(r *Record, n int) {
+	if !IsPositionKey(r.ID) {
+		return
+	}
+	if id, ok := ID(r.Value, idMember); ok {
+		c.hidden = maps.Clone(c.hidden)
+		if c.hidden == nil {
+			c.hidden = make(map[string]int)
 		}
-		return !found && IsPositionKey(key)
-	})
-	return found
+		c.hidden[id] += n
+	}
 }
 
 // set puts a value, which must be compact, in the place of the element with
@@ -120,6 +135,7 @@ func (c *collection) set(key string, value jsontext.Value) *Record {
 	if old, ok := c.byID.Get(key); ok {
 		r.seq = old.seq
 		c.ids.remove(old)
+		c.hide(old, -1)
 		c.indexes.remove(old)
 	} else if last, _, ok := c.order.Max(); ok {
 		r.seq = last + 1
@@ -127,6 +143,7 @@ func (c *collection) set(key string, value jsontext.Value) *Record {
 	c.order.Set(r.seq, r)
 	c.byID.Set(key, r)
 	c.ids.add(r)
+	c.hide(r, 1)
 	c.indexes.add(r)
 	return r
 }
@@ -136,6 +153,7 @@ func (c *collection) remove(key string) {
 	if r, ok := c.byID.Delete(key); ok {
 		c.order.Delete(r.seq)
 		c.ids.remove(r)
+		c.hide(r, -1)
 		c.indexes.remove(r)
 	}
 }

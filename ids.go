@@ -25,6 +25,15 @@ func (c *census) add(r *Record) {
 	}
 }
 
+// inherit takes over what is known of ids that were there before: the greatest
+// number, and in a collection without any what kind they were.
+func (c *census) inherit(old census) {
+	c.high = later(c.high, old.high)
+	if c.numbers+c.strings+c.others == 0 {
+		c.number = old.number
+	}
+}
+
 func (c *census) remove(r *Record) { *c.kind(r)-- }
 
 // kind returns the counter for r's id. An element without a usable id says

@@ -115,6 +115,9 @@ func eachKey(r *Record, name string, yield func(key string)) {
 		for _, k := range equalityKeys(v) {
 			yield(indexKey(k, r.seq))
 		}
+		if v.Kind() == '[' || v.Kind() == '{' {
+			yield(indexKey(identityKey(v), r.seq)) // for holder
+		}
 	}
 }
 
@@ -225,22 +228,21 @@ func find(tree *index, keys []string, most int) ([]*Record, bool) {
 }
 
 // holder returns the record other than the one with the key except whose
-// member called name equals value, or nil.
+// member called name has the same value, or nil. Null is no value.
 func (c *collection) holder(name string, value jsontext.Value, except string) *Record {
-	if value.Kind() == 'n' {
+	var keys []string
+	switch value.Kind() {
+	case 'n':
 		return nil
+	case '[', '{':
+		keys = []string{identityKey(value)}
+	default:
+		keys = equalityKeys(value)
 	}
-	keys := equalityKeys(value)
-	found, _ := find(c.indexes.get(name, c.order), keys, c.order.Len()*len(keys))
+	found, _ := find(c.indexes.get(name, c.order), keys, c.order.Len())
 	for _, r := range found {
-		if r.ID == except {
-			continue
-		}
-		v, _ := member(r.Value, name)
-		for _, k := range equalityKeys(v) {
-			if slices.Contains(keys, k) {
-				return r
-			}
+		if v, _ := member(r.Value, name); r.ID != except && identityKey(v) == identityKey(value) {
+			return r
 		}
 	}
 	return nil

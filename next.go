@@ -23,9 +23,9 @@ func (tx *Tx) apply(ch Change) error {
 	case ch.ID == "":
 		c := whole(ch.Collection, ch.Value, tx.snap.schema)
 		if old := tx.snap.byName[ch.Collection]; old != nil {
-			c.ids.high = later(c.ids.high, old.ids.high)
+			c.ids.inherit(old.ids)
 		} else {
-			c.ids.high = later(c.ids.high, tx.snap.gone[ch.Collection].high)
+			c.ids.inherit(tx.snap.gone[ch.Collection])
 		}
 		tx.mine[ch.Collection] = true
 		tx.snap.with(c)

@@ -17,7 +17,7 @@ type node struct {
 	kids  []*node
 
 	// Of a node of the whole database.
-	origin *collection // the top-level member that the node was when the patch began
+	origin *collection // the top-level member that the node was, or was in, when the patch began
 	record *Record     // the element that it was
 }
 

@@ -14,6 +14,7 @@ const (
 	maxOperations = 10_000
 	maxCopied     = 16 << 20 // bytes that copy operations add
 	maxDepth      = 256      // of what a patch leaves, as of a body
+	maxToken      = 1 << 10  // bytes of a name in a pointer, as in a body
 )
 
 // An operation is one step of a JSON Patch (RFC 6902).
@@ -92,7 +93,11 @@ func pointerMember(at string, v jsontext.Value, name string) ([]string, error) {
 	if unescaped := strings.NewReplacer("~0", "", "~1", "").Replace(s); strings.Contains(unescaped, "~") {
 		return nil, refusePatch(at+"/"+name, "behind ~ in a JSON Pointer stands 0 or 1")
 	}
-	return tokens(s), nil
+	path := tokens(s)
+	if slices.ContainsFunc(path, func(token string) bool { return len(token) > maxToken }) {
+		return nil, refusePatch(at+"/"+name, fmt.Sprintf("a member's name has at most %d bytes", maxToken))
+	}
+	return path, nil
 }
 
 func refusePatch(at, detail string) error {

@@ -80,9 +80,11 @@ func (d *databasePatch) enter(c *collection, ops []operation) {
 	if c.kind == Array {
 		n.text, n.kind = nil, '['
 		if named {
+			elements := make([]node, 0, c.order.Len()) // at once, for there may be many
 			n.kids = make([]*node, 0, c.order.Len())
 			c.order.Scan(func(_ uint64, r *Record) bool {
-				n.kids = append(n.kids, &node{text: r.Value, record: r})
+				elements = append(elements, node{text: r.Value, origin: c, record: r})
+				n.kids = append(n.kids, &elements[len(elements)-1])
 				return true
 			})
 		}
@@ -169,11 +171,10 @@ func (d *databasePatch) finish() error {
 // records makes of a patched collection changes of its records.
 func (d *databasePatch) records(c *collection, n *node, dropped []Change) ([]Change, error) {
 	tx := d.tx
-	kept := make(map[*Record]bool)
-	inOrder, last, fresh := true, uint64(0), false
+	kept, inOrder, last, fresh := 0, true, uint64(0), false
 	for _, kid := range n.kids {
-		if r := kid.record; r != nil && d.of(c, r) && !kept[r] {
-			kept[r] = true
+		if r := kid.record; r != nil && kid.origin == c {
+			kept++
 			inOrder = inOrder && !fresh && r.seq >= last
 			last = r.seq
 			inOrder = inOrder && (!IsPositionKey(r.ID) || bytes.Equal(kid.value(), r.Value))
@@ -181,13 +182,19 @@ func (d *databasePatch) records(c *collection, n *node, dropped []Change) ([]Cha
 			kid.record, fresh = nil, true
 		}
 	}
-	c.order.Scan(func(_ uint64, r *Record) bool {
-		if !kept[r] {
-			inOrder = inOrder && !IsPositionKey(r.ID)
-			dropped = append(dropped, Change{Collection: c.name, ID: r.ID})
+	if kept < c.order.Len() {
+		left := make(map[*Record]bool, kept)
+		for _, kid := range n.kids {
+			left[kid.record] = true
 		}
-		return true
-	})
+		c.order.Scan(func(_ uint64, r *Record) bool {
+			if !left[r] {
+				inOrder = inOrder && !IsPositionKey(r.ID)
+				dropped = append(dropped, Change{Collection: c.name, ID: r.ID})
+			}
+			return true
+		})
+	}
 	if !inOrder {
 		// The order of records, and those without an id of their own, can only
 		// be told by the whole.
@@ -229,12 +236,6 @@ func (d *databasePatch) records(c *collection, n *node, dropped []Change) ([]Cha
 		}
 	}
 	return dropped, nil
-}
-
-// of reports whether a record is one of a collection's.
-func (d *databasePatch) of(c *collection, r *Record) bool {
-	old, ok := c.order.Get(r.seq)
-	return ok && old == r
 }
 
 // setWhole puts a value in the place of a top-level member, or behind the last

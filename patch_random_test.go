@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -14,16 +16,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup"
+	"pickup/filestore"
 )
 
 // TestRandomTransactions makes patches of the whole database at random and
 // holds what they leave against a plain model, which decodes everything: all
-// of a patch is done, or nothing. What the changes say, and what a second
-// database makes of them, is the same.
+// of a patch is done, or nothing. The store has what is shown: one in memory,
+// and once a file.
 func TestRandomTransactions(t *testing.T) {
 	for seed := range uint64(8) {
 		g := &patchMaker{rng: rand.New(rand.NewPCG(seed, 7)), next: 100}
-		store := pickup.NewMemStore([]byte(`{"a":[{"id":1,"n":0},{"id":2,"l":[1,2]},{"id":"x","o":{"p":1}}],"b":[],"o":{"k":[0]},"s":1}`))
+		contents := []byte(`{"a":[{"id":1,"n":0},{"id":2,"l":[1,2]},{"id":"x","o":{"p":1}}],"b":[],"o":{"k":[0]},"s":1}`)
+		var store pickup.Store = pickup.NewMemStore(contents)
+		if seed == 0 {
+			store = fileStore(t, contents)
+		}
 		db, err := pickup.Open(t.Context(), store, pickup.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -71,6 +78,19 @@ func TestRandomTransactions(t *testing.T) {
 			t.Errorf("seed %d: %d done, %d refused", seed, done, refused)
 		}
 	}
+}
+
+func fileStore(t *testing.T, contents []byte) pickup.Store {
+	path := filepath.Join(t.TempDir(), "db.json")
+	if err := os.WriteFile(path, contents, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store, err := filestore.Open(t.Context(), path, filestore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	return store
 }
 
 func decode(s string) map[string]any {

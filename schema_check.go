@@ -240,23 +240,20 @@ func (r *rules) dangling(snap *Snapshot, value jsontext.Value) []Fault {
 
 // doubles returns a fault for each member of element i whose value is to be
 // unique and which an earlier element has. held remembers where values stand,
-// by member and equality key.
+// by member and identity key.
 func (r *rules) doubles(i int, value jsontext.Value, held map[string]string) []Fault {
 	var faults []Fault
 	for _, name := range r.unique {
-		v, _ := member(value, name)
-		if v.Kind() == 'n' {
+		v, ok := member(value, name)
+		if !ok || v.Kind() == 'n' {
 			continue
 		}
 		at := fmt.Sprintf("/%d%s", i, pointer(name))
-		for _, key := range equalityKeys(v) {
-			first, taken := held[name+"\x00"+key]
-			if !taken {
-				held[name+"\x00"+key] = at
-			} else if first != at {
-				faults = append(faults, Fault{at, fmt.Sprintf("%s is to be unique, but element %s has it too", shown(v), tokens(first)[0])})
-				break
-			}
+		key := name + "\x00" + identityKey(v)
+		if first, taken := held[key]; taken {
+			faults = append(faults, Fault{at, fmt.Sprintf("%s is to be unique, but element %s has it too", shown(v), tokens(first)[0])})
+		} else {
+			held[key] = at
 		}
 	}
 	return faults

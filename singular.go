@@ -8,7 +8,13 @@ var irregular = []struct{ plural, singular string }{
 	{"people", "person"}, {"children", "child"},
 	{"movies", "movie"}, {"cookies", "cookie"}, {"series", "series"}, {"news", "news"},
 	{"statuses", "status"}, {"buses", "bus"}, {"viruses", "virus"}, {"campuses", "campus"},
-	{"caches", "cache"}, {"quizzes", "quiz"}, {"leaves", "leaf"}, {"shelves", "shelf"},
+	{"caches", "cache"}, {"headaches", "headache"}, {"quizzes", "quiz"},
+	{"leaves", "leaf"}, {"shelves", "shelf"}, {"wolves", "wolf"}, {"halves", "half"},
+	{"knives", "knife"}, {"wives", "wife"}, {"women", "woman"},
+	{"mice", "mouse"}, {"feet", "foot"}, {"teeth", "tooth"},
+	{"indices", "index"}, {"vertices", "vertex"}, {"matrices", "matrix"}, {"shoes", "shoe"},
+	{"status", "status"}, {"bus", "bus"}, {"campus", "campus"}, {"virus", "virus"},
+	{"bonus", "bonus"}, {"corpus", "corpus"},
 }
 
 // Singular returns the name of one record of a collection, by the rules of
@@ -32,6 +38,9 @@ func Singular(plural string) string {
 		if strings.HasSuffix(plural, es) {
 			return strings.TrimSuffix(plural, "es")
 		}
+	}
+	if head, ok := strings.CutSuffix(plural, "oes"); ok && len(head) > 1 {
+		return head + "o"
 	}
 	if head, ok := strings.CutSuffix(plural, "s"); ok && len(head) > 1 && !strings.HasSuffix(head, "s") {
 		return head

@@ -8,6 +8,8 @@ func TestSingular(t *testing.T) {
 		"categories": "category", "companies": "company", "Cities": "City", "ties": "tie",
 		"addresses": "address", "classes": "class", "boxes": "box", "branches": "branch", "dishes": "dish", "quizzes": "quiz",
 		"menus": "menu", "houses": "house", "courses": "course", "images": "image", "shoes": "shoe", "databases": "database",
+		"heroes": "hero", "potatoes": "potato", "olives": "olive", "knives": "knife",
+		"status": "status", "bus": "bus", "headaches": "headache", "sagas": "saga", "indices": "index",
 		"people": "person", "children": "child", "movies": "movie", "statuses": "status", "series": "series", "news": "news",
 		"lineItems": "lineItem", "line_items": "line_item", "orderStatuses": "orderStatus",
 		"staff": "staff", "address": "address", "s": "s", "": "",

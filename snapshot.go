@@ -206,7 +206,7 @@ func load(b Batch, prev *Snapshot, schema *Schema) *Snapshot {
 		if old != nil && old.same(c) {
 			c = old
 		} else {
-			c.ids.high = later(c.ids.high, ids.high)
+			c.ids.inherit(ids)
 		}
 		s.list = append(s.list, c)
 		s.byName[c.name] = c

@@ -34,6 +34,19 @@ func equalityKeys(v jsontext.Value) []string {
 	return nil
 }
 
+// identityKey returns what a value has in common with those that are the same
+// for a rule that allows it once: numbers of equal value, else the same text of
+// the same kind, arrays and objects as a whole.
+func identityKey(v jsontext.Value) string {
+	switch v.Kind() {
+	case '0':
+		return "n" + number(string(v))
+	case '"':
+		return "s" + text(v)
+	}
+	return "v" + string(v)
+}
+
 // An operand is what a client compares stored values with. In a URL nothing
 // has a type, so it is a text and, where it is spelled like one, a number too.
 type operand struct {

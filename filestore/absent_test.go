@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,12 +14,21 @@ import (
 	"pickup"
 )
 
-// TestNeverAFile serves a file that is not there and is not to be made: that
-// is no trouble, however long it lasts, and when somebody makes it it is read.
+// TestNeverAFile serves a file that is not there, or empty, and is not to be
+// made: that is no trouble, however long it lasts, and when somebody makes it it is read.
 func TestNeverAFile(t *testing.T) {
-	for name, o := range map[string]Options{"read-only": {ReadOnly: true}, "ephemeral": {Ephemeral: true}} {
+	for name, o := range map[string]Options{
+		"read-only": {ReadOnly: true}, "ephemeral": {Ephemeral: true},
+		"read-only, empty": {ReadOnly: true}, "ephemeral, empty": {Ephemeral: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "db.json")
+			empty := strings.HasSuffix(name, "empty")
+			if empty {
+				if err := os.WriteFile(path, nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
 			o.Initial = []byte(`{"c":[]}`)
 			s, err := Open(t.Context(), path, o)
 			if err != nil {
@@ -36,7 +46,7 @@ func TestNeverAFile(t *testing.T) {
 			for b, err := range s.Watch(ctx, rev) {
 				t.Errorf("the watch tells %v, %v", b, err)
 			}
-			if _, err := os.Stat(path); err == nil {
+			if info, err := os.Stat(path); (err == nil) != empty || empty && info.Size() != 0 {
 				t.Error("the file was made")
 			}
 			if err := os.WriteFile(path, []byte(`{"d":[]}`), 0o600); err != nil {

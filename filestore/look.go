@@ -58,6 +58,11 @@ func (s *Store) lookLocked() error {
 		return s.unreadableLocked(s.unread.state, s.unread.err) // as bad as before
 	}
 	data, c, err := s.readFile(s.path)
+	if errors.Is(err, errEmpty) && s.doc != nil && s.disk.info != nil && s.disk.info.Size() == 0 {
+		s.disk = c // as it was at start, touched perhaps
+		s.readableLocked()
+		return nil
+	}
 	if err != nil {
 		return s.unreadableLocked(c, err)
 	}

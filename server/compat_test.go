@@ -3,6 +3,7 @@ package server_test
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math/big"
 	"net/http"
@@ -102,6 +103,10 @@ func TestCompat(t *testing.T) {
 	t.Logf("%d headers of version 0.17 compared", headers)
 	if 4*reads.same < 3*(reads.same+reads.different+reads.failing) {
 		t.Errorf("less than three quarters of all lists and records are the same")
+	}
+	figures := fmt.Sprintf("Of %d lists and records %d are the same", reads.same+reads.different+reads.failing, reads.same)
+	if !strings.Contains(string(readFile(t, "../README.md")), figures) {
+		t.Errorf("the README does not say: %s", figures)
 	}
 	if headers < 25 {
 		t.Errorf("only %d headers compared", headers)

@@ -7,15 +7,20 @@
 // resource's kind says which methods it has.
 //
 //	/                             an index of what there is
-//	/db                           the whole database, unless a member is called db
-//	/{collection}                 list, create; replace, merge and delete with the id in the query
-//	/{collection}/{id}            read, replace, merge, delete
+//	/db                           the whole database, unless a member is called db; a transaction
+//	/{collection}                 list, create; replace, patch and delete with the id in the query
+//	/{collection}/{id}            read, replace, patch, delete
 //	/{parents}/{id}/{collection}  the records that refer to that parent
-//	/{object}                     read, replace, merge
+//	/{object}                     read, replace, patch
 //	/_/livez, /_/readyz           the service's own; a member called _ has no path
 //
 // A trailing slash makes no difference. A segment may hold any character when
 // it is percent-encoded, a slash among them.
+//
+// The engine reads the query of a URL and makes the answer; what it means in
+// HTTP (tags, links, pages in headers, tables) is said here. A GET reads one
+// snapshot. A write is one transaction, in which its preconditions are looked
+// at too.
 //
 // A request passes, in this order: its id, the access log, recovery from
 // panics, the Host check, cross-origin rules, credentials; then the resource.

@@ -11,6 +11,18 @@ import (
 // are broken and values taken, the rules decide the status.
 type faultList struct{ found *pickup.FaultError }
 
+// maxFaults is about how many faults of one body are told. Nobody reads more,
+// and while they are looked for all other writes wait.
+const maxFaults = 100
+
+// full reports whether enough is wrong.
+func (l *faultList) full() bool { return l.found != nil && len(l.found.Faults) >= maxFaults }
+
+// more says that what comes after the i-th object was not looked at.
+func (l *faultList) more(b *body, i int) {
+	l.found.Faults = append(l.found.Faults, pickup.Fault{Pointer: b.pointer(i+1, ""), Detail: "from here on nothing was looked at, so much is wrong before"})
+}
+
 // add notes the faults of the i-th object, with pointers into the body as it
 // was sent. An err that is of another sort is returned.
 func (l *faultList) add(b *body, i int, err error) error {

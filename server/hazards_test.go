@@ -1,12 +1,15 @@
 package server_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -140,5 +143,98 @@ func TestTags(t *testing.T) {
 	response, _ := ask(t, "GET", other+"/posts", "", "If-None-Match", after["/posts"])
 	if response.StatusCode != 200 {
 		t.Error("two databases have the same tag")
+	}
+}
+
+// TestLostUpdates counts from many clients at once, each of which reads, adds
+// one and writes with If-Match: no count is lost, and who came late is told.
+func TestLostUpdates(t *testing.T) {
+	at := serve(t, `{"counters":[{"id":1,"n":0}]}`)
+	const clients, each = 8, 15
+	var late atomic.Int32
+	var wait sync.WaitGroup
+	for range clients {
+		wait.Go(func() {
+			for done := 0; done < each; {
+				response, body := ask(t, "GET", at+"/counters/1", "")
+				var counter struct{ N int }
+				if err := json.Unmarshal([]byte(body), &counter); err != nil {
+					t.Error(err)
+					return
+				}
+				response, body = ask(t, "PATCH", at+"/counters/1", fmt.Sprintf(`{"n":%d}`, counter.N+1), "If-Match", response.Header.Get("ETag"))
+				switch response.StatusCode {
+				case http.StatusOK:
+					done++
+				case http.StatusPreconditionFailed:
+					late.Add(1)
+				default:
+					t.Errorf("%s %s", response.Status, body)
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if _, body := ask(t, "GET", at+"/counters/1", ""); body != fmt.Sprintf(`{"id":1,"n":%d}`, clients*each) {
+		t.Errorf("%s after %d counts", body, clients*each)
+	}
+	if late.Load() == 0 {
+		t.Error("nobody came late: nothing was tested")
+	}
+}
+
+// TestCreateOnce creates one record from many clients at once: one of them
+// does.
+func TestCreateOnce(t *testing.T) {
+	at := serve(t, `{"posts":[]}`)
+	var created, refused atomic.Int32
+	var wait sync.WaitGroup
+	for range 16 {
+		wait.Go(func() {
+			response, _ := ask(t, "PUT", at+"/posts/a", `{"title":"x"}`, "If-None-Match", "*")
+			switch response.StatusCode {
+			case http.StatusCreated:
+				created.Add(1)
+			case http.StatusPreconditionFailed:
+				refused.Add(1)
+			}
+		})
+	}
+	wait.Wait()
+	if created.Load() != 1 || refused.Load() != 15 {
+		t.Errorf("%d created, %d refused", created.Load(), refused.Load())
+	}
+}
+
+// TestListPrecondition creates a record only if the list is as it was read,
+// from many clients at once: a group of writes is no way around it.
+func TestListPrecondition(t *testing.T) {
+	at := serve(t, `{"posts":[]}`)
+	for _, path := range []string{"/posts", "/db"} {
+		response, _ := ask(t, "GET", at+path, "")
+		tag := response.Header.Get("ETag")
+		var done atomic.Int32
+		var wait sync.WaitGroup
+		for range 16 {
+			wait.Go(func() {
+				method, media, body := "POST", "application/json", `{}`
+				if path == "/db" {
+					method, media, body = "PATCH", "application/json-patch+json", `[{"op":"add","path":"/posts/-","value":{}}]`
+				}
+				response, text := ask(t, method, at+path, body, "If-Match", tag, "Content-Type", media)
+				switch response.StatusCode {
+				case http.StatusCreated, http.StatusOK:
+					done.Add(1)
+				case http.StatusPreconditionFailed:
+				default:
+					t.Errorf("%s %s", response.Status, text)
+				}
+			})
+		}
+		wait.Wait()
+		if done.Load() != 1 {
+			t.Errorf("%s: %d writes with one tag", path, done.Load())
+		}
 	}
 }

@@ -257,6 +257,7 @@ func TestGoneMeanwhile(t *testing.T) {
 		{"comments", "POST", "/posts/1/comments", `no collection \"comments\"`},
 		{"profile", "PUT", "/profile", `no collection \"profile\"`},
 		{"posts to object", "POST", "/posts", "posts is no longer what it was"},
+		{"", "POST", "/posts/1/comments", `no record with the id \"1\"`},
 		{"", "PUT", "/posts/1", `no record with the id \"1\"`},
 	} {
 		mem := pickup.NewMemStore(jsontext.Value(`{"posts":[{"id":1}],"comments":[],"profile":{}}`))
@@ -304,5 +305,24 @@ func TestTooLarge(t *testing.T) {
 		if w.Code != 413 || w.Header().Get("Connection") != "close" {
 			t.Errorf("length %d: %d %v", length, w.Code, w.Header())
 		}
+	}
+}
+
+// TestManyFaults sends an array in which everything is wrong: what is told of
+// it has an end, and so has the time for which it holds up others.
+func TestManyFaults(t *testing.T) {
+	schema, err := pickup.CompileSchema("s.json", []byte(`{"properties":{"c":{"type":"array","items":{"required":["a","b","c","d"]}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := pickup.Open(t.Context(), pickup.NewMemStore(jsontext.Value(`{"c":[]}`)), pickup.Options{Schema: schema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := server.Handler(db, server.Options{})
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("POST", "/c", strings.NewReader("["+strings.Repeat("{},", 99_999)+"{}]")))
+	if w.Code != 422 || w.Body.Len() > 100_000 || !strings.Contains(w.Body.String(), "nothing was looked at") {
+		t.Errorf("%d with %d bytes", w.Code, w.Body.Len())
 	}
 }

@@ -20,7 +20,7 @@ func (k *call) create() error {
 	if err != nil {
 		return err
 	}
-	return k.store(k.name, b)
+	return k.store(k.name, b, func(*pickup.Tx) error { return nil })
 }
 
 // createChild answers POST /drivers/2/schedules: create with driverId filled in.
@@ -28,29 +28,40 @@ func (k *call) createChild() error {
 	if err := k.noParameters(); err != nil {
 		return err
 	}
-	parent, err := k.snap.Get(k.name, k.id)
-	if err != nil {
+	if _, err := k.snap.Get(k.name, k.id); err != nil {
 		return noRecord(k.snap, k.name, k.id)
 	}
 	b, err := k.body()
 	if err != nil {
 		return err
 	}
-	for i, object := range b.objects {
-		filled, spelled, ok := k.refer(object, parent)
-		if !ok {
-			return wrongShapeAt(b.pointer(i, "/"+spelled), "it differs from the id in the path, "+strconv.Quote(clip(k.id)))
+	sent := b.objects
+	return k.store(k.child, b, func(tx *pickup.Tx) error {
+		parent, err := tx.Snapshot().Get(k.name, k.id) // still there?
+		if err != nil {
+			return err
 		}
-		b.objects[i] = filled
-	}
-	return k.store(k.child, b)
+		b.objects = make([]jsontext.Value, len(sent))
+		for i, object := range sent {
+			filled, spelled, ok := k.refer(object, parent)
+			if !ok {
+				return wrongShapeAt(b.pointer(i, "/"+spelled), "it differs from the id in the path, "+strconv.Quote(clip(k.id)))
+			}
+			b.objects[i] = filled
+		}
+		return nil
+	})
 }
 
-// store creates the body's objects. Every fault of every object is told.
-func (k *call) store(collection string, b *body) error {
+// store creates the body's objects, as prepare leaves them. The faults of all
+// objects are told together.
+func (k *call) store(collection string, b *body, prepare func(*pickup.Tx) error) error {
 	created := make([]*pickup.Record, len(b.objects))
 	err := k.update(func(tx *pickup.Tx) error {
 		if err := k.supposesList(tx, collection); err != nil {
+			return err
+		}
+		if err := prepare(tx); err != nil {
 			return err
 		}
 		var faults faultList
@@ -58,6 +69,10 @@ func (k *call) store(collection string, b *body) error {
 			r, err := tx.Create(collection, object)
 			if err := faults.add(b, i, err); err != nil {
 				return err
+			}
+			if faults.full() && i+1 < len(b.objects) {
+				faults.more(b, i)
+				break
 			}
 			created[i] = r
 		}

@@ -1,0 +1,70 @@
+package pickup_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup"
+)
+
+// TestUniqueValues takes values of each kind: two are the same only where kind
+// and value are, arrays and objects as a whole. A write and Check agree.
+func TestUniqueValues(t *testing.T) {
+	schema, err := pickup.CompileSchema("s.json", []byte(`{"properties":{"c":{"type":"array","items":{"properties":{"u":{"x-unique":true}}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		a, b string
+		same bool
+	}{
+		{`null`, `null`, false}, {`null`, `"null"`, false}, {`true`, `"true"`, false}, {`true`, `true`, true},
+		{`"a"`, `"a"`, true}, {`"a"`, `"A"`, false}, {`"\u0061"`, `"a"`, true}, {`1`, `"1"`, false}, {`1`, `1.0`, true}, {`10`, `1e1`, true},
+		{`["a","b"]`, `["b","c"]`, false}, {`["a"]`, `"a"`, false}, {`["a"]`, `[ "a" ]`, true}, {`[]`, `[]`, true}, {`[[1]]`, `[[1]]`, true},
+		{`{"a":1}`, `{ "a": 1 }`, true}, {`{"a":1}`, `{"a":2}`, false},
+	} {
+		both := `{"c":[{"id":1,"u":` + test.a + `},{"id":2,"u":` + test.b + `}]}`
+		db, err := pickup.Open(t.Context(), pickup.NewMemStore(jsontext.Value(both)), pickup.Options{Schema: schema})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if faults := schema.Check(db.Snapshot()); (len(faults) > 0) != test.same {
+			t.Errorf("%s and %s: Check says %v", test.a, test.b, faults)
+		}
+		db, err = pickup.Open(t.Context(), pickup.NewMemStore(jsontext.Value(`{"c":[{"id":1,"u":`+test.a+`}]}`)), pickup.Options{Schema: schema})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = db.Update(t.Context(), func(tx *pickup.Tx) error {
+			_, err := tx.Create("c", jsontext.Value(`{"u":`+test.b+`}`))
+			return err
+		})
+		if errors.Is(err, pickup.ErrExists) != test.same || err != nil && !test.same {
+			t.Errorf("%s and %s: a write says %v", test.a, test.b, err)
+		}
+	}
+}
+
+// TestEmptiedByHand empties a collection of numbers by a hand edit: the next
+// id is a number all the same.
+func TestEmptiedByHand(t *testing.T) {
+	s := newEditStore(`{"c":[{"id":4}]}`)
+	db := open(t, s)
+	go db.Follow(t.Context())
+	s.edit(`{"c":[]}`)
+	s.edit(`{}`)
+	s.edit(`{"c":[]}`)
+	s.edit(`{"c":[],"arrived":1}`)
+	for db.Snapshot().Len("c") != 0 || len(db.Snapshot().Names()) != 2 {
+	}
+	var r *pickup.Record
+	db.Update(t.Context(), func(tx *pickup.Tx) (err error) {
+		r, err = tx.Create("c", jsontext.Value(`{}`))
+		return errors.Join(err, errRefused)
+	})
+	if r == nil || string(r.Value) != `{"id":5}` {
+		t.Errorf("the next record is %v", r)
+	}
+}
