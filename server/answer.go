@@ -10,15 +10,27 @@ import (
 
 const jsonType = "application/json"
 
+// Values of headers that many answers have: they share them, so nobody writes
+// into them. (Add copies what is full.)
+var (
+	noSniff      = []string{"nosniff"}
+	jsonTypes    = []string{jsonType}
+	cacheControl = []string{"private, no-cache"}
+	vary         = []string{"Authorization, Origin, Accept"}
+	varyOrigin   = []string{"Origin"}
+)
+
 // headers sets what every answer has.
 func headers(c *gin.Context) {
-	c.Header("X-Content-Type-Options", "nosniff")
+	c.Writer.Header()["X-Content-Type-Options"] = noSniff
 }
 
 // send writes a whole answer. net/http leaves the body out for HEAD.
 func send(c *gin.Context, status int, contentType string, body []byte) {
 	h := c.Writer.Header()
-	h["Content-Type"] = []string{contentType}
+	if h["Content-Type"] = jsonTypes; contentType != jsonType {
+		h["Content-Type"] = []string{contentType}
+	}
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	c.Status(status)
 	// An error means that the client has gone; there is nobody to tell.
@@ -61,8 +73,8 @@ func (k *call) show(media, tag string, body func(b []byte) ([]byte, error)) erro
 // asks before it uses it again.
 func (k *call) cacheable(tag string) {
 	h := k.Writer.Header()
-	h["Cache-Control"] = []string{"private, no-cache"}
-	h["Vary"] = []string{"Authorization, Origin, Accept"}
+	h["Cache-Control"] = cacheControl
+	h["Vary"] = vary
 	k.setTag(tag)
 }
 
