@@ -59,6 +59,9 @@ func (k *call) show(media, tag string, body func(b []byte) ([]byte, error)) erro
 		if media == jsonType {
 			b = append(b, '\n')
 		}
+		if k.keep {
+			k.answers.offer(tag, b)
+		}
 		k.cacheable(tag)
 		send(k.Context, http.StatusOK, media, b)
 	}

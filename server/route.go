@@ -19,6 +19,7 @@ type call struct {
 	id    string // of the record, or of the parent
 	child string // the collection whose records refer to the parent
 
+	keep      bool     // the answer is all in its tag and body, and may be kept
 	dependent []string // the collections of which a DELETE takes the children with it
 }
 

@@ -46,10 +46,11 @@ type Options struct {
 
 const defaultMaxBody = 10 << 20
 
-// A server is what all requests share. It does not change.
+// A server is what all requests share.
 type server struct {
 	Options
-	db *pickup.DB
+	db      *pickup.DB
+	answers shelf
 }
 
 func init() { gin.SetMode(gin.ReleaseMode) }
