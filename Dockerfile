@@ -5,7 +5,7 @@ RUN go mod download
 COPY . .
 ARG VERSION=
 # /out/data is made here because scratch has no command that could make it.
-RUN CGO_ENABLED=0 go build -trimpath -tags nomsgpack -ldflags "-s -w -X main.version=${VERSION}" -o /out/pickup ./cmd/pickup \
+RUN CGO_ENABLED=0 go build -trimpath -tags nomsgpack -buildvcs=false -ldflags "-s -w -buildid= -X main.version=${VERSION}" -o /out/pickup ./cmd/pickup \
  && mkdir /out/data
 
 FROM scratch

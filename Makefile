@@ -6,8 +6,9 @@ GO      ?= go
 # msgpack, which gin brings, would cost 6 MB of binary and is not used.
 TAGS    := nomsgpack
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
-LDFLAGS := -s -w -X main.version=$(VERSION)
+LDFLAGS := -s -w -buildid= -X main.version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 FUZZTIME ?= 30s
 
 .PHONY: run test test-long lint bench benchmarks fuzz build setup packages clean
@@ -29,10 +30,12 @@ lint:
 	@files=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
 	if [ -n "$$files" ]; then echo "gofmt would change:"; echo "$$files"; exit 1; fi
 	$(GO) vet -tags $(TAGS) ./...
-	GOOS=darwin $(GO) vet -tags $(TAGS) ./filestore ./cmd/pickup
-	GOOS=windows $(GO) vet -tags $(TAGS) ./filestore ./cmd/pickup
+	GOOS=darwin $(GO) vet -tags $(TAGS) ./filestore ./server ./cmd/pickup
+	GOOS=windows $(GO) vet -tags $(TAGS) ./filestore ./server ./cmd/pickup
 	$(GO) run $(STATICCHECK) -tags $(TAGS) ./...
 	$(GO) mod tidy -diff
+	$(GO) mod verify
+	GO=$(GO) GOVULNCHECK=$(GOVULNCHECK) TAGS=$(TAGS) .ci/vulnerabilities
 
 ## bench: pickup beside its floors and the json-servers, into bench/RESULTS.md,
 ## in about an hour; BENCH=-quick for a minute's look
@@ -55,13 +58,14 @@ fuzz:
 		done; \
 	done
 
-## build: one static binary, bin/pickup
+## build: one static binary, bin/pickup; two builds of one commit are the same
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/pickup ./cmd/pickup
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/pickup ./cmd/pickup
 
 # What the tests run beside Go, as command:package. The race detector needs a
-# C compiler, the walk-throughs curl, the file's tests real editors and mounts.
-TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git unshare:util-linux mount:mount ps:procps sed:sed vim:vim nano:nano node:nodejs npm:npm
+# C compiler, the walk-throughs curl, the file's tests real editors and mounts,
+# the rules for pages a real browser, a container's base image a shell.
+TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git unshare:util-linux mount:mount ps:procps sed:sed vim:vim nano:nano chromium:chromium busybox:busybox-static node:nodejs npm:npm
 
 setup: packages
 	@for d in $(CLIENTS); do (cd $$d && { [ node_modules -nt package-lock.json ] || { npm ci --ignore-scripts --no-audit --no-fund && touch node_modules; }; }) || exit 1; done

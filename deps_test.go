@@ -30,12 +30,19 @@ var allowed = map[string]string{
 	"pickup/server": `
 		pickup
 		github.com/go-json-experiment/json/jsontext
-		github.com/gin-gonic/gin`,
+		github.com/gin-gonic/gin
+		github.com/prometheus/client_golang/prometheus
+		github.com/prometheus/client_golang/prometheus/collectors
+		github.com/prometheus/client_golang/prometheus/promhttp
+		golang.org/x/crypto/argon2
+		golang.org/x/crypto/bcrypt
+		golang.org/x/text/unicode/norm`,
 	"pickup/cmd/pickup": `
 		pickup
 		pickup/filestore
 		pickup/server
 		github.com/alecthomas/kong
+		github.com/pelletier/go-toml/v2
 		github.com/go-json-experiment/json/jsontext
 		golang.org/x/term`, // jsontext reads "$schema" and writes a new file
 

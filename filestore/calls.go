@@ -42,6 +42,23 @@ type calls struct {
 	events  func() (*fsnotify.Watcher, error) // news of files
 }
 
+// timed returns c with its syncs timed.
+func timed(c calls, synced func(time.Duration)) calls {
+	if synced == nil {
+		return c
+	}
+	file, dir := c.sync, c.syncDir
+	c.sync = func(f *os.File) error {
+		defer func(start time.Time) { synced(time.Since(start)) }(time.Now())
+		return file(f)
+	}
+	c.syncDir = func(path string) error {
+		defer func(start time.Time) { synced(time.Since(start)) }(time.Now())
+		return dir(path)
+	}
+	return c
+}
+
 // realCalls returns the calls of this operating system.
 func realCalls() calls {
 	return calls{

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"pickup"
 )
@@ -107,12 +108,10 @@ func (s *Store) readFile(path string) ([]byte, content, error) {
 	if err != nil {
 		return nil, content{}, cause(err)
 	}
-	switch {
-	case info.IsDir():
-		return nil, content{}, fmt.Errorf("%w: %s is a folder, not a file (Docker makes a folder where a file to mount does not exist: remove it and create the file first)", pickup.ErrShape, s.path)
-	case !info.Mode().IsRegular():
-		return nil, content{}, fmt.Errorf("%w: %s is no regular file", pickup.ErrShape, s.path)
-	case info.Size() == 0:
+	if err := s.noFile(info); err != nil {
+		return nil, content{}, err
+	}
+	if info.Size() == 0 {
 		return nil, content{info: info, sum: sumOf(nil), sure: sureAt(info, s.o.now())}, errEmpty
 	}
 	f, err := s.o.sys.open(path, os.O_RDONLY, 0)
@@ -121,6 +120,17 @@ func (s *Store) readFile(path string) ([]byte, content, error) {
 	}
 	defer s.o.sys.close(f)
 	return s.readOpen(f)
+}
+
+// noFile says what lies at the path where that is no file.
+func (s *Store) noFile(info os.FileInfo) error {
+	switch {
+	case info.IsDir():
+		return fmt.Errorf("%w: %s is a folder, not a file (Docker makes a folder where a file to mount does not exist: remove it and create the file first)", pickup.ErrShape, s.path)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%w: %s is no regular file", pickup.ErrShape, s.path)
+	}
+	return nil
 }
 
 // readOpen is readFile of an open file.
@@ -234,12 +244,25 @@ func (s *Store) refusal(err error) error {
 		return err
 	case errors.Is(err, pickup.ErrShape): // of the file, and no fault of the caller's
 		return fmt.Errorf("%w: %v", pickup.ErrBusy, err)
+	case errors.Is(err, fs.ErrNotExist) && s.o.touches():
+		return s.busy("%s is not there; the next write makes it again")
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w: %s is not there: it may be in the middle of being saved", pickup.ErrBusy, s.path)
-	case errors.Is(err, errEmpty), errors.Is(err, errMoving):
+		return s.busy("%s is not there; what it held last is served")
+	case errors.Is(err, errEmpty):
+		return s.busy("%s is empty; put its text back, or restart the server to begin anew")
+	case errors.Is(err, errMoving):
 		return fmt.Errorf("%w: %s: %w: it may be in the middle of being saved", pickup.ErrBusy, s.path, err)
 	}
 	return fmt.Errorf("%w: %s cannot be read: %w", pickup.ErrBusy, s.path, err)
+}
+
+// busy returns a pickup.ErrBusy that somebody can end. advice gets the name of
+// the file, without its folder.
+func (s *Store) busy(advice string) error {
+	return &pickup.AdviceError{
+		Err:    fmt.Errorf("%w: %s", pickup.ErrBusy, s.path),
+		Advice: fmt.Sprintf(advice, filepath.Base(s.path)),
+	}
 }
 
 // settleLocked is R1: it looks at the file until the store is at what it

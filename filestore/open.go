@@ -36,6 +36,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.sys.stat == nil {
 		o.sys = realCalls()
 	}
+	o.sys = timed(o.sys, o.Synced)
 	s := &Store{o: o, path: path, rev: 1, feed: pickup.NewFeed(1, keepBatches)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,6 +55,11 @@ func (s *Store) startLocked(ctx context.Context) error {
 		return fmt.Errorf("%s cannot be opened: %w", s.path, cause(err))
 	}
 	s.real = real
+	if info, err := s.o.sys.stat(real); err == nil {
+		if err := s.noFile(info); err != nil {
+			return err
+		}
+	}
 	if s.o.touches() {
 		// S1: ours alone.
 		if err := s.claimLocked(); err != nil {
@@ -112,11 +118,22 @@ func (s *Store) beginLocked() error {
 	s.disk = s.unread.state // no file, or an empty one
 	s.disk.sum, s.like = sumOf(nil), s.disk.info
 	s.unread = unread{}
-	if !s.o.touches() {
-		return nil
+	absent := s.disk.info == nil
+	if s.o.touches() {
+		if err := s.writeLocked(doc); err != nil {
+			s.notice("%s does not exist yet and cannot be made: %v", s.path, err)
+			return nil
+		}
 	}
-	if err := s.writeLocked(doc); err != nil {
-		s.notice("%s does not exist yet and cannot be made: %v", s.path, err)
+	switch {
+	case absent && s.o.touches():
+		s.note("created %s: it was not there", s.path)
+	case absent:
+		s.note("%s is not there, and is not made", s.path)
+	case s.o.touches():
+		s.note("%s was empty: it begins anew", s.path)
+	default:
+		s.note("%s is empty, and is left so", s.path)
 	}
 	return nil
 }

@@ -29,6 +29,10 @@ type Options struct {
 	// the moment of the write.
 	JournalDir string
 
+	// Synced is told how long each sync of a file or a folder took. It is
+	// called with the store locked and returns at once. nil: nobody is told.
+	Synced func(time.Duration)
+
 	// Log takes what people should know: edits that were loaded, broken and
 	// repaired files, copies kept beside the file. nil: discarded.
 	Log *slog.Logger

@@ -44,7 +44,7 @@ func (s *Store) probeLocked() {
 	if err == nil && links(info) == 0 {
 		s.notice("%v", errDetached)
 	}
-	s.o.Log.Info("probed "+s.path, "writes", s.mode.String(), "leases", leases, "took", s.o.now().Sub(begin).Round(10*time.Microsecond).String())
+	s.o.Log.Debug("probed "+s.path, "writes", s.mode.String(), "leases", leases, "took", s.o.now().Sub(begin).Round(10*time.Microsecond).String())
 }
 
 // probeFolderLocked tries what replacing the file needs on two scratch files.

@@ -183,11 +183,17 @@ func (s *Store) Close() error {
 // notice tells people something about the file, in the log and, while it is
 // being opened, in Notices.
 func (s *Store) notice(format string, args ...any) {
+	s.o.Log.Warn(s.note(format, args...))
+}
+
+// note is notice of what nobody has to mind, and which is therefore not
+// logged. It returns the text.
+func (s *Store) note(format string, args ...any) string {
 	text := fmt.Sprintf(format, args...)
 	if !s.opened {
 		s.notices = append(s.notices, text)
 	}
-	s.o.Log.Warn(text)
+	return text
 }
 
 // dir returns the folder of the file.

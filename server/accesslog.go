@@ -10,7 +10,7 @@ import (
 
 // logAccess writes one record for each request when it has been answered:
 // its id, the client's address, method, path, status, the bytes of the body and
-// the milliseconds that it took.
+// the milliseconds that it took, and the trace that it is part of.
 // Neither the query nor a header is in it: both may hold what is nobody's
 // business.
 func (s *server) logAccess(c *gin.Context) {
@@ -21,14 +21,14 @@ func (s *server) logAccess(c *gin.Context) {
 		if err != nil {
 			client = c.Request.RemoteAddr
 		}
-		s.AccessLog.LogAttrs(c.Request.Context(), slog.LevelInfo, "request",
+		s.AccessLog.LogAttrs(c.Request.Context(), slog.LevelInfo, "request", append([]slog.Attr{
 			slog.String("id", requestIDOf(c)),
 			slog.String("client", client),
 			slog.String("method", c.Request.Method),
 			slog.String("path", c.Request.URL.EscapedPath()),
 			slog.Int("status", c.Writer.Status()),
 			slog.Int("bytes", max(c.Writer.Size(), 0)),
-			slog.Float64("ms", float64(time.Since(start).Microseconds())/1000))
+			slog.Float64("ms", float64(time.Since(start).Microseconds())/1000)}, traced(c.Request)...)...)
 	}()
 	c.Next()
 }

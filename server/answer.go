@@ -14,6 +14,9 @@ const jsonType = "application/json"
 // into them. (Add copies what is full.)
 var (
 	noSniff      = []string{"nosniff"}
+	sameOrigin   = []string{"same-origin"}
+	policies     = []string{policy}
+	noReferrer   = []string{"no-referrer"}
 	jsonTypes    = []string{jsonType}
 	cacheControl = []string{"private, no-cache"}
 	vary         = []string{"Authorization, Origin, Accept"}
@@ -22,8 +25,18 @@ var (
 
 // headers sets what every answer has.
 func headers(c *gin.Context) {
-	c.Writer.Header()["X-Content-Type-Options"] = noSniff
+	h := c.Writer.Header()
+	h["X-Content-Type-Options"] = noSniff
+	// What is no page of ours is shown in none and loaded by none: a page that
+	// is allowed fetches it with CORS, which this does not concern.
+	h["Cross-Origin-Resource-Policy"] = sameOrigin
+	h["Content-Security-Policy"] = policies
+	h["Referrer-Policy"] = noReferrer
 }
+
+// policy lets a document of ours load and send to this server alone, and be
+// shown in no frame. A page that needs more replaces it.
+const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
 // send writes a whole answer. net/http leaves the body out for HEAD.
 func send(c *gin.Context, status int, contentType string, body []byte) {
@@ -46,9 +59,13 @@ const maxPooled = 4 << 20 // bytes; a greater buffer is left to the collector
 // is one.
 func (k *call) show(media, tag string, body func(b []byte) ([]byte, error)) error {
 	buffer := buffers.Get().(*[]byte)
-	b, err := body((*buffer)[:0])
+	b, err := k.build((*buffer)[:0], body)
 	if err != nil {
 		return err
+	}
+	// Sending waits for the client: those that take their time share a budget.
+	if !k.take(int64(len(b))) {
+		return noMemory()
 	}
 	if tag == "" {
 		tag = tagOf(b)
@@ -79,6 +96,14 @@ func (k *call) cacheable(tag string) {
 	h["Cache-Control"] = cacheControl
 	h["Vary"] = vary
 	k.setTag(tag)
+}
+
+// build appends a body to b. It keeps a processor busy and waits for nothing,
+// so more at a time would need memory and save no time.
+func (k *call) build(b []byte, body func(b []byte) ([]byte, error)) ([]byte, error) {
+	k.budget.builders <- struct{}{}
+	defer func() { <-k.budget.builders }()
+	return body(b)
 }
 
 func appendInt(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }

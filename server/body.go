@@ -6,13 +6,14 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Limits of a body, beside its size.
 const (
-	maxDepth  = 256       // of nested arrays and objects
+	maxDepth  = 256       // of nested arrays and objects, unless Options say less
 	maxValues = 1_000_000 // objects, arrays and scalars: each costs memory of its own
 	maxName   = 1 << 10   // bytes of a member's name
 	maxNumber = 1_000     // characters of a number
@@ -31,7 +32,7 @@ func (k *call) body() (*body, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseBody(text)
+	return parseBody(text, k.MaxDepth)
 }
 
 // text reads the request's body, whose type and size it checks.
@@ -42,7 +43,7 @@ func (k *call) text() ([]byte, error) {
 	if k.Request.ContentLength > k.MaxBody {
 		return nil, tooLarge(k.MaxBody)
 	}
-	text, err := io.ReadAll(http.MaxBytesReader(k.Writer, k.Request.Body, k.MaxBody))
+	text, err := io.ReadAll(k.budgeted(http.MaxBytesReader(k.Writer, k.Request.Body, k.MaxBody)))
 	if err != nil {
 		var over *http.MaxBytesError
 		switch {
@@ -50,6 +51,8 @@ func (k *call) text() ([]byte, error) {
 			return nil, tooLarge(k.MaxBody)
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			return nil, tooSlow()
+		case errors.Is(err, errNoMemory):
+			return nil, noMemory()
 		}
 		return nil, cutShort()
 	}
@@ -66,8 +69,8 @@ func (k *call) single() (*body, error) {
 }
 
 // parseBody reads a body that is one object, or an array of objects.
-func parseBody(text []byte) (*body, error) {
-	b, err := readBody(text)
+func parseBody(text []byte, maxDepth int) (*body, error) {
+	b, err := readBody(text, maxDepth)
 	switch {
 	case err != nil:
 		return nil, err
@@ -83,7 +86,7 @@ func parseBody(text []byte) (*body, error) {
 
 // readBody reads a body of strict JSON (RFC 8259): UTF-8, no member twice in
 // one object, nothing behind the value.
-func readBody(text []byte) (*body, error) {
+func readBody(text []byte, maxDepth int) (*body, error) {
 	if len(bytes.Trim(text, " \t\r\n")) == 0 {
 		return nil, invalidJSON(1, 1, "the body is empty")
 	}
@@ -114,7 +117,7 @@ func readBody(text []byte) (*body, error) {
 			}
 			continue
 		case depth > maxDepth:
-			return nil, invalidAt(text, after-1, "it is nested deeper than 256 levels")
+			return nil, invalidAt(text, after-1, "it is nested deeper than "+strconv.Itoa(maxDepth)+" levels")
 		case name && size > maxName && len(token.String()) > maxName:
 			limit = "a member's name is longer than 1024 bytes"
 		case name:

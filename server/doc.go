@@ -12,7 +12,8 @@
 //	/{collection}/{id}            read, replace, patch, delete
 //	/{parents}/{id}/{collection}  the records that refer to that parent
 //	/{object}                     read, replace, patch
-//	/_/livez, /_/readyz           the service's own; a member called _ has no path
+//	/_/livez, /_/readyz, /_/metrics
+//	                              the service's own; a member called _ has no path
 //
 // A trailing slash makes no difference. A segment may hold any character when
 // it is percent-encoded, a slash among them.
@@ -22,7 +23,7 @@
 // snapshot. A write is one transaction, in which its preconditions are looked
 // at too.
 //
-// A request passes, in this order: its id, the access log, recovery from
+// A request passes, in this order: its id, the metrics, the access log, recovery from
 // panics, the Host check, cross-origin rules, credentials; then the resource.
 // Each of these is one small file. Handlers return errors; errors.go alone
 // turns them into statuses, and every error is a problem document (RFC 9457).

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"pickup"
 )
@@ -28,6 +29,7 @@ func problemOf(err error) (p *problem, cause error) {
 		faults *pickup.FaultError
 		query  *pickup.QueryError
 		broken *pickup.BrokenError
+		advice *pickup.AdviceError
 	)
 	switch {
 	case errors.As(err, &faults):
@@ -52,6 +54,8 @@ func problemOf(err error) (p *problem, cause error) {
 		return &problem{status: http.StatusInternalServerError, detail: "Stored, durability unknown: the disk did not confirm the change. Read it back before you repeat it."}, err
 	case errors.Is(err, pickup.ErrReadOnly):
 		return retry(http.StatusServiceUnavailable, "The file cannot be written at present. Nothing was changed."+adviceOf(err)), err
+	case errors.Is(err, pickup.ErrBusy) && errors.As(err, &advice):
+		return retry(http.StatusServiceUnavailable, "At present "+advice.Advice+". Reads go on from its last good state; nothing was changed."), err
 	case errors.Is(err, pickup.ErrBusy), errors.Is(err, pickup.ErrConflict):
 		return retry(http.StatusServiceUnavailable, "The file is being saved, or too many writes wait. Nothing was changed; try again."), err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -148,6 +152,13 @@ func noCredentials(detail string) *problem {
 	return (&problem{status: http.StatusUnauthorized, detail: detail}).with("WWW-Authenticate", `Basic realm="pickup", charset="UTF-8"`)
 }
 
+// tooManyFailures is told to a source whether its credentials are right or not.
+func tooManyFailures(pause time.Duration) *problem {
+	seconds := int((pause + time.Second - 1) / time.Second)
+	return (&problem{status: http.StatusTooManyRequests, detail: fmt.Sprintf(
+		"Too many attempts to log in. The next one is looked at in %d s.", seconds)}).with("Retry-After", strconv.Itoa(seconds))
+}
+
 func crossOrigin(detail string) *problem {
 	return &problem{status: http.StatusForbidden, detail: detail}
 }
@@ -189,6 +200,11 @@ func readOnly(allow string) *problem {
 func tooLarge(most int64) *problem {
 	p := &problem{status: http.StatusRequestEntityTooLarge, detail: "The body is larger than " + strconv.FormatInt(most, 10) + " bytes."}
 	return p.with("Connection", "close") // so that nobody waits for the rest to pass
+}
+
+// noMemory is for this moment: small bodies are taken all the same.
+func noMemory() *problem {
+	return retry(http.StatusServiceUnavailable, "Too many large requests and answers are on their way. Try again.").with("Connection", "close")
 }
 
 func tooManyValues(most int) *problem {

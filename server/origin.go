@@ -75,7 +75,7 @@ func (s *server) allows(origin string) bool {
 		return true
 	}
 	u, err := url.Parse(origin)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Scheme+"://"+u.Host != origin {
 		return false
 	}
 	name := strings.ToLower(u.Hostname())

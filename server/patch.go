@@ -130,7 +130,7 @@ func (k *call) patchBody() (jsontext.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := readBody(text); err != nil {
+	if _, err := readBody(text, k.MaxDepth); err != nil {
 		return nil, err
 	}
 	return text, nil
@@ -141,7 +141,7 @@ func (k *call) patchBody() (jsontext.Value, error) {
 func spelledIn(patch jsontext.Value) jsontext.Value {
 	object := []byte("{")
 	seen := make(map[string]bool)
-	b, err := readBody(patch)
+	b, err := readBody(patch, maxDepth)
 	if err != nil {
 		return nil
 	}

@@ -63,6 +63,9 @@ func (k *call) answer(collection string, q *pickup.Query, condition []byte) erro
 	}
 	if k.keep = !q.Paged(); k.keep {
 		if body := k.answers.get(tag); body != nil {
+			if !k.take(int64(len(body))) { // it is held while it is sent, kept or not
+				return noMemory()
+			}
 			k.cacheable(tag)
 			send(k.Context, http.StatusOK, media, body)
 			return nil

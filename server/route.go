@@ -18,6 +18,7 @@ type call struct {
 	name  string // of the top-level member
 	id    string // of the record, or of the parent
 	child string // the collection whose records refer to the parent
+	taken int64  // bytes of the server's budget
 
 	keep      bool     // the answer is all in its tag and body, and may be kept
 	dependent []string // the collections of which a DELETE takes the children with it
@@ -40,25 +41,28 @@ var (
 	singular   = &kind{get: (*call).readObject, put: (*call).replaceObject, patch: (*call).patchObject, acceptPatch: acceptPatch}
 	livez      = &kind{get: (*call).livez}
 	readyz     = &kind{get: (*call).readyz}
+	metrics    = &kind{get: (*call).metrics}
 )
-
-// maxURL is the greatest length of a request target in bytes.
-const maxURL = 32 << 10
 
 // serve answers a request that has passed the middleware.
 func (s *server) serve(c *gin.Context) {
 	k := &call{server: s, Context: c, snap: s.db.Snapshot()}
+	defer k.release()
 	if err := k.serve(); err != nil {
 		s.fail(c, err)
 	}
 }
 
 func (k *call) serve() error {
-	if len(k.Request.RequestURI) > maxURL {
-		return uriTooLong(maxURL)
+	if len(k.Request.RequestURI) > k.MaxURL {
+		return uriTooLong(k.MaxURL)
 	}
 	kind, err := k.route(k.Request.URL.EscapedPath())
+	k.Set(routeKey, routeOf(kind, k.Request.URL.Path))
 	if err != nil {
+		return err
+	}
+	if err := k.checkQuery(); err != nil {
 		return err
 	}
 	var do func(*call) error
@@ -138,6 +142,10 @@ func (k *call) own(path string) (*kind, error) {
 		return livez, nil
 	case readyzPath:
 		return readyz, nil
+	case metricsPath:
+		if k.Metrics != nil {
+			return metrics, nil
+		}
 	}
 	return nil, noResource(k.snap, path)
 }

@@ -255,7 +255,9 @@ func (s *store) fail(t *testing.T, db *pickup.DB, how string) {
 		"locked": fmt.Errorf("open /home/somebody/db.json: %w", pickup.ErrReadOnly),
 		"foreign": fmt.Errorf("commit: %w", &pickup.AdviceError{
 			Err: fmt.Errorf("%w: open /home/somebody/db.json", pickup.ErrReadOnly), Advice: "run it with docker run --user 1000:1000"}),
-		"busy":   fmt.Errorf("db.json is empty: %w", pickup.ErrBusy),
+		"busy": fmt.Errorf("db.json is empty: %w", pickup.ErrBusy),
+		"emptied": &pickup.AdviceError{
+			Err: fmt.Errorf("%w: /home/somebody/db.json", pickup.ErrBusy), Advice: "db.json is empty; put its text back"},
 		"unsure": fmt.Errorf("sync /home/somebody: %w", pickup.ErrUnsure),
 		"huge":   fmt.Errorf("db.json: %w", pickup.ErrTooLarge),
 		"odd":    fmt.Errorf("a fault of /home/somebody"),

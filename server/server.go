@@ -12,9 +12,8 @@ import (
 // Options say how a Handler meets its clients. The zero value is open to
 // whoever reaches it: no credentials, no log, bodies of up to 10 MiB.
 type Options struct {
-	// Auth reports whether the credentials are good. It is called for each
-	// request, by many goroutines at once. nil: none are asked for.
-	Auth func(user, password string) bool
+	// Auth says who may use the service. nil: no credentials are asked for.
+	Auth *Auth
 
 	// CORSOrigins are origins whose pages may use the service, beside those of
 	// loopback addresses: "https://app.example", or "*" for all.
@@ -33,6 +32,21 @@ type Options struct {
 	// MaxBody is the greatest size of a request body in bytes. 0: 10 MiB.
 	MaxBody int64
 
+	// MaxURL is the greatest length of a request's target in bytes, MaxDepth
+	// that of nested arrays and objects in a body, 256 at most. 0: 32 KiB; 256.
+	MaxURL, MaxDepth int
+
+	// MaxTerms is how many different parameters a query may have, 32 at most,
+	// and MaxPage how many records a page may be asked to have. 0: 32; any
+	// number. A list that asks for no page is whole.
+	MaxTerms, MaxPage int
+
+	// Metrics count what happens and answer at /_/metrics. nil: there are none.
+	Metrics *Metrics
+
+	// Checks are named by readyz?verbose beside its own.
+	Checks []Check
+
 	// AccessLog gets one record for each request, without its query and its
 	// credentials. nil: none.
 	AccessLog *slog.Logger
@@ -44,12 +58,16 @@ type Options struct {
 	Version string
 }
 
-const defaultMaxBody = 10 << 20
+const (
+	defaultMaxBody = 10 << 20
+	defaultMaxURL  = 32 << 10
+)
 
 // A server is what all requests share.
 type server struct {
 	Options
 	db      *pickup.DB
+	budget  budget
 	answers shelf
 }
 
@@ -61,10 +79,16 @@ func Handler(db *pickup.DB, o Options) http.Handler {
 	if o.MaxBody <= 0 {
 		o.MaxBody = defaultMaxBody
 	}
+	if o.MaxURL <= 0 {
+		o.MaxURL = defaultMaxURL
+	}
+	if o.MaxDepth <= 0 || o.MaxDepth > maxDepth {
+		o.MaxDepth = maxDepth
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &server{Options: o, db: db}
+	s := &server{Options: o, db: db, budget: newBudget(o.MaxBody)}
 	r := gin.New()
 	r.RedirectTrailingSlash = false
 	r.HandleMethodNotAllowed = false // the resource knows its methods, gin does not
@@ -73,6 +97,10 @@ func Handler(db *pickup.DB, o Options) http.Handler {
 		panic(err) // only a malformed address could be refused
 	}
 	r.Use(requestID)
+	if o.Metrics != nil {
+		o.Metrics.of(db)
+		r.Use(o.Metrics.measure)
+	}
 	if o.AccessLog != nil {
 		r.Use(s.logAccess)
 	}

@@ -83,17 +83,20 @@ func TestAccessLog(t *testing.T) {
 	}
 }
 
-// TestPanic lets the credentials check panic: the client learns nothing of it,
-// the log everything.
+// A bomb is a body that panics where it is read.
+type bomb struct{ with any }
+
+func (b bomb) Read([]byte) (int, error) { panic(b.with) }
+
+// TestPanic lets a handler panic: the client learns nothing of it, the log
+// everything.
 func TestPanic(t *testing.T) {
 	var log, access bytes.Buffer
 	_, h := open(t, `{"posts":[]}`, server.Options{
-		Auth:      func(user, password string) bool { panic("a line\nand another in /home/ruth") },
 		Log:       slog.New(slog.NewJSONHandler(&log, nil)),
 		AccessLog: slog.New(slog.NewJSONHandler(&access, nil)),
 	})
-	r := httptest.NewRequest("GET", "/posts", nil)
-	r.SetBasicAuth("a", "b")
+	r := httptest.NewRequest("POST", "/posts", bomb{"a line\nand another in /home/ruth"})
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 
@@ -117,15 +120,13 @@ func TestPanic(t *testing.T) {
 
 // TestAbort: net/http's own panic goes through.
 func TestAbort(t *testing.T) {
-	_, h := open(t, `{}`, server.Options{Auth: func(string, string) bool { panic(http.ErrAbortHandler) }})
+	_, h := open(t, `{"posts":[]}`, server.Options{})
 	defer func() {
 		if p := recover(); p != http.ErrAbortHandler {
 			t.Errorf("recovered %v", p)
 		}
 	}()
-	r := httptest.NewRequest("GET", "/", nil)
-	r.SetBasicAuth("a", "b")
-	h.ServeHTTP(httptest.NewRecorder(), r)
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "/posts", bomb{http.ErrAbortHandler}))
 }
 
 // TestUnreadBody: without credentials not a byte of the body is read.
@@ -167,7 +168,8 @@ func TestSingle(t *testing.T) {
 		{"", "", false},
 		{"ruth:söme", "thing", false},
 	} {
-		if server.Single("ruth", "söme:thing")(c.user, c.password) != c.good {
+		ok, pause := server.Single("ruth", "söme:thing").Check(t.Context(), "192.0.2.1:1", c.user, c.password)
+		if ok != c.good || pause != 0 {
 			t.Errorf("%q with %q is not %v", c.user, c.password, c.good)
 		}
 	}

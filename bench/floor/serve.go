@@ -127,6 +127,9 @@ func requestID(c *gin.Context) {
 	h := c.Writer.Header()
 	h.Set("X-Request-Id", rand.Text())
 	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Content-Security-Policy", "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'")
+	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Vary", "Authorization, Origin, Accept")
 }
 

@@ -19,6 +19,7 @@ type announcement struct {
 	who     credentials
 	noAuth  noAuth
 	private bool // only this machine reaches the address
+	tls     transport
 	anyPage bool // pages of any origin may use the service
 }
 
@@ -31,12 +32,12 @@ func (a announcement) String() string {
 	for _, name := range a.snap.Names() {
 		switch kind, _ := a.snap.Kind(name); kind {
 		case pickup.Array:
-			fmt.Fprintf(t, "  %s\t%s\n", printed(name), count(a.snap.Len(name), "record"))
-			if first == "" && plainName.MatchString(name) {
+			fmt.Fprintf(t, "  %s\t%s%s\n", printed(name), count(a.snap.Len(name), "record"), unreached(name))
+			if first == "" && name != "_" && plainName.MatchString(name) {
 				first = name
 			}
 		case pickup.Object:
-			fmt.Fprintf(t, "  %s\tone object\n", printed(name))
+			fmt.Fprintf(t, "  %s\tone object%s\n", printed(name), unreached(name))
 		}
 	}
 	t.Flush() // into a strings.Builder, which takes everything
@@ -49,18 +50,39 @@ func (a announcement) String() string {
 	case a.noAuth == noAuthLocal:
 		b.WriteString("Nobody is asked for credentials (--no-auth); only this machine reaches the address.\n")
 	case a.who.generated:
-		fmt.Fprintf(&b, "No password is set, so this start made one. Try:\n  curl -u %s:%s %s/%s\n", shellWord(a.who.user), a.who.password, a.url, first)
+		insecure := ""
+		if a.tls.TLSSelfSigned {
+			insecure = " --insecure"
+		}
+		fmt.Fprintf(&b, "No password is set, so this start made one. Try:\n  curl -u %s:%s%s %s/%s\n", shellWord(a.who.user), a.who.password, insecure, a.url, first)
 		b.WriteString("To keep one of your own, set PICKUP_PASSWORD (and PICKUP_USER).\n")
+	case a.who.file != "":
+		fmt.Fprintf(&b, "Clients need the password of one of the users in %s.\n", a.who.file)
+		if exposed(a.who.file) {
+			fmt.Fprintf(&b, "Note: everybody on this machine can read the hashes in %s: chmod o-r keeps them from it.\n", a.who.file)
+		}
 	default:
 		fmt.Fprintf(&b, "Clients need the password of the user %s.\n", printed(a.who.user))
 	}
 	if a.noAuth != authNeeded && a.anyPage {
 		b.WriteString("WARNING: every page that a browser here shows can read and change the file: --cors-origin=* lets it, and nobody is asked for credentials.\n")
 	}
-	if a.noAuth == authNeeded && !a.private {
+	if a.noAuth == authNeeded && !a.private && !a.tls.secure() {
 		b.WriteString("Note: passwords cross the network unencrypted, unless a proxy in front speaks TLS.\n")
 	}
 	return b.String()
+}
+
+// unreached says of a top-level member that no address reaches it, where that
+// is so.
+func unreached(name string) string {
+	switch name {
+	case "":
+		return ", without an address: / is the index"
+	case "_":
+		return ", without an address: /_/ is the service's own"
+	}
+	return ""
 }
 
 // plainName matches what stands in a URL and on a command line as it is.
@@ -93,10 +115,10 @@ func count(n int, noun string) string {
 
 // baseURL returns the URL under which a server at addr, asked to listen on
 // host, is found from this machine.
-func baseURL(host string, addr net.Addr) string {
+func baseURL(scheme, host string, addr net.Addr) string {
 	_, port, err := net.SplitHostPort(addr.String())
 	if err != nil {
-		return "http://" + addr.String()
+		return scheme + "://" + addr.String()
 	}
-	return "http://" + net.JoinHostPort(reachable(host), port)
+	return scheme + "://" + net.JoinHostPort(reachable(host), port)
 }

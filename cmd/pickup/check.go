@@ -33,7 +33,7 @@ func (f finding) String() string {
 
 func (c *checkCommand) run(ctx context.Context, e *environment) error {
 	path := c.path(e)
-	text, err := os.ReadFile(path)
+	text, err := readDatabase(ctx, path)
 	if err != nil {
 		return usageError{err}
 	}
@@ -53,6 +53,20 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 	}
 	fmt.Fprintf(e.stdout, "%s: no faults\n", path)
 	return nil
+}
+
+// readDatabase returns what the file at path holds. Of a path that leads to no
+// file it says what serve says.
+func readDatabase(ctx context.Context, path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		store, err := filestore.Open(ctx, path, filestore.Options{ReadOnly: true})
+		if err != nil {
+			return nil, err
+		}
+		store.Close() // it has become a file since
+	}
+	return os.ReadFile(path)
 }
 
 // check returns the findings in the database at path, in the order of their
@@ -91,17 +105,18 @@ func checkRules(ctx context.Context, path string, text []byte) (found []finding,
 	}
 	r, err := loadRules(path, namedSchema(batch.Contents))
 	if f, ok := broken(err); ok {
-		return []finding{f}, "", nil
+		return []finding{f}, "the schema has a fault of its own", nil
 	}
 	if err != nil {
-		return []finding{at(path, text, "/$schema", err.Error())}, "", nil
+		return []finding{at(path, text, "/$schema", err.Error())}, "there is no schema to go by", nil
 	}
 	db, err := pickup.Open(ctx, store, pickup.Options{Schema: r.schema})
 	if err != nil {
 		return nil, "", err
 	}
-	for _, fault := range r.schema.Check(db.Snapshot()) {
-		found = append(found, at(path, text, fault.Pointer, fault.String()))
+	records := recordsOf(db.Snapshot())
+	for _, fault := range r.schema.Check(records.snap) {
+		found = append(found, at(path, text, fault.Pointer, records.text(fault)))
 	}
 	return found, r.note, nil
 }

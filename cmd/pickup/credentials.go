@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/rand"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"strings"
@@ -10,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
+
+	"pickup/server"
 )
 
 // noAuth says whether clients need credentials.
@@ -44,15 +47,24 @@ func (n *noAuth) Decode(ctx *kong.DecodeContext) error {
 // IsBool tells the parser that no argument of its own follows the flag.
 func (*noAuth) IsBool() bool { return true }
 
-// Credentials are those of the one user that the variables name.
+// Credentials are those of the users of an htpasswd file, or of the one user
+// that the variables name.
 type credentials struct {
 	user, password string
 	generated      bool // password was made for this start, nobody knows it yet
+
+	file  string // the htpasswd file, "" where there is none
+	auth  *server.Auth
+	watch *watched // reads the file again
 }
 
-// readCredentials returns what PICKUP_USER, PICKUP_PASSWORD and
-// PICKUP_PASSWORD_FILE say. Without a password it makes one.
-func readCredentials(getenv func(string) string) (credentials, error) {
+// readCredentials returns who may use the service: the users of the file, or
+// what PICKUP_USER, PICKUP_PASSWORD and PICKUP_PASSWORD_FILE say. Without a
+// password it makes one.
+func readCredentials(getenv func(string) string, htpasswd string) (credentials, error) {
+	if htpasswd != "" {
+		return readUsers(getenv, htpasswd)
+	}
 	c := credentials{user: getenv("PICKUP_USER"), password: getenv("PICKUP_PASSWORD")}
 	if c.user == "" {
 		c.user = "pickup"
@@ -82,7 +94,60 @@ func readCredentials(getenv func(string) string) (credentials, error) {
 	if !printable(c.password) {
 		return c, usagef("the password must be UTF-8 text without control characters")
 	}
+	users, err := server.One(c.user, c.password)
+	if err != nil {
+		return c, usagef("PICKUP_USER, PICKUP_PASSWORD: %w", err)
+	}
+	c.auth = server.NewAuth(users)
 	return c, nil
+}
+
+// maxHtpasswd bounds what is read of an htpasswd file, in bytes.
+const maxHtpasswd = 4 << 20
+
+// readUsers reads an htpasswd file.
+func readUsers(getenv func(string) string, file string) (credentials, error) {
+	c := credentials{file: file}
+	for _, name := range []string{"PICKUP_USER", "PICKUP_PASSWORD", "PICKUP_PASSWORD_FILE"} {
+		if getenv(name) != "" {
+			return c, usagef("--htpasswd names the users, and %s is set: keep one", name)
+		}
+	}
+	var err error
+	c.watch, err = watch("the users", func() error {
+		f, err := os.Open(file)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		text, err := io.ReadAll(io.LimitReader(f, maxHtpasswd+1))
+		if err == nil && len(text) > maxHtpasswd {
+			err = fmt.Errorf("%s is larger than %d bytes", file, maxHtpasswd)
+		}
+		if err != nil {
+			return err
+		}
+		users, err := server.ParseUsers(text)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", file, err)
+		case c.auth == nil:
+			c.auth = server.NewAuth(users)
+		default:
+			c.auth.SetUsers(users)
+		}
+		return nil
+	}, file)
+	if err != nil {
+		return c, usagef("--htpasswd: %w", err)
+	}
+	return c, nil
+}
+
+// exposed reports whether every user of the machine may read a file.
+func exposed(file string) bool {
+	info, err := os.Stat(file)
+	return err == nil && info.Mode().Perm()&0o004 != 0 && os.PathSeparator == '/'
 }
 
 // printable reports whether s is valid UTF-8 without control characters.

@@ -37,5 +37,5 @@ Exit codes:
   1  faults found, or another failure
   2  wrong usage, or not a file
   3  the file is in use by another server
-  4  the file does not parse
+  4  the file does not parse (for check that is a fault)
 `

@@ -11,12 +11,17 @@ import (
 )
 
 // newLog returns the log of the service: text where a person reads it, JSON
-// elsewhere.
-func newLog(w io.Writer, terminal bool) *slog.Logger {
-	if terminal {
-		return slog.New(slog.NewTextHandler(w, nil))
+// elsewhere, unless the settings say which.
+func newLog(w io.Writer, terminal bool, s *settings) *slog.Logger {
+	var level slog.Level
+	if level.UnmarshalText([]byte(s.LogLevel)) != nil {
+		level = slog.LevelInfo // the parser lets no other pass
 	}
-	return slog.New(slog.NewJSONHandler(w, nil))
+	o := &slog.HandlerOptions{Level: level}
+	if s.LogFormat == "text" || s.LogFormat == "auto" && terminal {
+		return slog.New(slog.NewTextHandler(w, o))
+	}
+	return slog.New(slog.NewJSONHandler(w, o))
 }
 
 // isTerminal reports whether a person reads what is written to w.

@@ -12,7 +12,7 @@ import (
 func TestLogsDoNotMix(t *testing.T) {
 	var out bytes.Buffer
 	b := newBuffered(&out)
-	access, log := newLog(b, false), newLog(&out, false)
+	access, log := newLog(b, false, new(settings)), newLog(&out, false, new(settings))
 	for range 2000 {
 		access.Info("request", "path", "/schedules/4", "status", 200)
 	}

@@ -11,9 +11,10 @@ import (
 	"pickup/filestore"
 )
 
-// open opens the database in store, under the rules that it names. A schema
+// open opens the database in store, which observed wraps, under the rules that
+// it names. A schema
 // that cannot be used is warned about, and the file is served free-form.
-func open(ctx context.Context, store *filestore.Store, path string, log *slog.Logger) (*pickup.DB, []string, error) {
+func open(ctx context.Context, store *filestore.Store, observed pickup.Store, path string, log *slog.Logger) (*pickup.DB, []string, error) {
 	batch, err := store.Load(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -31,7 +32,7 @@ func open(ctx context.Context, store *filestore.Store, path string, log *slog.Lo
 	case r.schema != nil:
 		notes = append(notes, fmt.Sprintf("writes are checked against %s.", r.file))
 	}
-	db, err := pickup.Open(ctx, store, pickup.Options{Schema: r.schema, Log: log})
+	db, err := pickup.Open(ctx, observed, pickup.Options{Schema: r.schema, Log: log})
 	return db, notes, err
 }
 

@@ -47,8 +47,9 @@ func (r *reporter) run(ctx context.Context) {
 // report logs the findings that the last report did not have.
 func (r *reporter) report() {
 	found := r.store.Oddities()
-	for _, f := range r.db.Schema().Check(r.db.Snapshot()) {
-		found = append(found, filestore.Oddity{Pointer: f.Pointer, Detail: f.String()})
+	records := recordsOf(r.db.Snapshot())
+	for _, f := range r.db.Schema().Check(records.snap) {
+		found = append(found, filestore.Oddity{Pointer: f.Pointer, Detail: records.text(f)})
 	}
 	var text []byte // of the file; read when it is needed
 	now, n := make(map[string]bool, len(found)), 0

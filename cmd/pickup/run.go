@@ -15,12 +15,13 @@ const (
 	exitFaults  = 1 // check found faults, health found no ready server, or another failure
 	exitUsage   = 2 // wrong usage, or what was named is not a file
 	exitInUse   = 3 // another server holds the file
-	exitBroken  = 4 // the file does not parse
+	exitBroken  = 4 // the file does not parse and is not served; check finds a fault in it
 )
 
 // An environment is what a command sees of the world around the program.
 type environment struct {
 	getenv func(string) string // the variables; "" is unset
+	config *configFile         // never nil where a command runs
 	stdin  io.Reader
 	stdout io.Writer // results
 	stderr io.Writer // the start's text, logs and errors

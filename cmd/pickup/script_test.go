@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -46,6 +47,7 @@ func TestScript(t *testing.T) {
 			"http":  scriptHTTP,
 			"await": scriptAwait,
 			"exits": scriptExits,
+			"hup":   scriptHangup,
 		},
 	})
 }
@@ -53,7 +55,8 @@ func TestScript(t *testing.T) {
 // passed are the variables that a server in a script gets.
 var passed = []string{
 	"PATH", "HOME", "TMPDIR", "PICKUP_DB", "PICKUP_HOST", "PICKUP_PORT", "PICKUP_NO_AUTH",
-	"PICKUP_USER", "PICKUP_PASSWORD", "PICKUP_PASSWORD_FILE",
+	"PICKUP_USER", "PICKUP_PASSWORD", "PICKUP_PASSWORD_FILE", "PICKUP_HTPASSWD", "PICKUP_CONFIG",
+	"PICKUP_TLS_SELF_SIGNED", "PICKUP_CORS_ORIGIN", "PICKUP_LOG_LEVEL",
 }
 
 type serverKey struct{}
@@ -85,7 +88,7 @@ func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-var curlLine = regexp.MustCompile(`(?m)^  (curl -u \S+:(\S+) http\S+)$`)
+var curlLine = regexp.MustCompile(`(?m)^  (curl -u \S+:(\S+) (?:--insecure )?http\S+)$`)
 
 func scriptStop(ts *testscript.TestScript, neg bool, args []string) {
 	at := serverOf(ts)
@@ -106,6 +109,21 @@ func scriptStop(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+func scriptHangup(ts *testscript.TestScript, neg bool, args []string) {
+	p := *serverOf(ts)
+	if p == nil || neg || len(args) > 0 {
+		ts.Fatalf("usage: hup, with a server running")
+	}
+	ts.Check(p.cmd.Process.Signal(syscall.SIGHUP))
+}
+
+// scriptClient takes the certificates that servers make for themselves.
+var scriptClient = &http.Client{Transport: &http.Transport{
+	TLSClientConfig:   &tls.Config{InsecureSkipVerify: true},
+	ForceAttemptHTTP2: true,
+	DisableKeepAlives: true,
+}}
+
 // request performs METHOD PATH [BODY] and returns "STATUS BODY".
 func request(ts *testscript.TestScript, args []string) string {
 	user, password, credentials := "", "", false
@@ -125,7 +143,7 @@ func request(ts *testscript.TestScript, args []string) string {
 	if credentials {
 		req.SetBasicAuth(user, password)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := scriptClient.Do(req)
 	ts.Check(err)
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)

@@ -7,9 +7,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"os/signal"
 	"slices"
-	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"pickup"
@@ -20,31 +22,16 @@ import (
 // A serveCommand serves a file until it is told to stop.
 type serveCommand struct {
 	fileArgument
-	address
-	NoAuth     noAuth   `variable:"PICKUP_NO_AUTH" help:"Ask nobody for credentials: on a loopback address only, unless it says --no-auth=public ($PICKUP_NO_AUTH)."`
-	ReadOnly   bool     `xor:"writes" help:"Refuse writes."`
-	Ephemeral  bool     `xor:"writes" help:"Keep writes in memory and leave the file alone."`
-	CORSOrigin []string `name:"cors-origin" sep:"none" placeholder:"ORIGIN" help:"Let pages of one more origin than the loopback ones use the service; * for any. Repeatable."`
-	AllowHost  []string `sep:"none" placeholder:"NAME" help:"Answer to one more Host name than localhost and the bound one. Repeatable."`
-	JournalDir string   `placeholder:"DIR" help:"Where the redo record of a mounted single file lives."`
-	AccessLog  string   `enum:"on,off" default:"on" placeholder:"on|off" help:"Log one line for each request (${default})."`
-	Watch      bool     `short:"w" help:"Accepted for json-server's users: watching is always on."`
+	settings
 }
 
-// Timeouts of a connection: one that stalls must not stay for ever. A URL may
-// have 32 KiB, the rest of the headers gets 16.
 const (
-	readHeaderTimeout = 5 * time.Second
-	readTimeout       = 30 * time.Second
-	writeTimeout      = 60 * time.Second
-	idleTimeout       = 120 * time.Second
-	maxHeaderBytes    = 48 << 10
-
 	// drainTime is what requests under way get when the service stops. It is
 	// shorter than the ten seconds after which Docker kills.
 	drainTime = 8 * time.Second
 
 	flushEach = time.Second // how often the access log is written out
+	lookEach  = time.Second // how often users and certificates are looked at
 )
 
 // A service is everything that runs: wired by serveCommand.run, run by
@@ -54,6 +41,11 @@ type service struct {
 	report   *reporter
 	http     *http.Server
 	listener net.Listener
+	pprof    func() error // serves profiles; nil: it does not
+	noPprof  func() error // ends that
+	watched  []*watched
+	hangup   chan os.Signal
+	getenv   func(string) string
 	access   *buffered
 	log      *slog.Logger
 }
@@ -65,16 +57,29 @@ type service struct {
 //   - Serve accepts connections, and net/http serves each in its own;
 //   - Follow applies what others write to the file;
 //   - report tells in the log what stands oddly in it;
-//   - flush writes out the access log once a second.
+//   - flush writes out the access log once a second;
+//   - reload reads users and certificates again when they change or at SIGHUP;
+//   - pprof, where it was asked for, serves profiles on a port of its own.
 func (s *service) run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	failed := make(chan error, 2)
+	failed := make(chan error, 3)
 	var running sync.WaitGroup
-	running.Go(func() { failed <- s.http.Serve(s.listener) })
+	running.Go(func() {
+		if s.http.TLSConfig != nil {
+			failed <- s.http.ServeTLS(s.listener, "", "")
+			return
+		}
+		failed <- s.http.Serve(s.listener)
+	})
 	running.Go(func() { failed <- s.db.Follow(work) })
 	running.Go(func() { s.report.run(work) })
 	running.Go(func() { s.flush(work) })
+	running.Go(func() { s.reload(work) })
+	if s.pprof != nil {
+		running.Go(func() { failed <- s.pprof() })
+	}
+	s.tell("READY=1")
 
 	var err error
 	select {
@@ -82,11 +87,15 @@ func (s *service) run(ctx context.Context) error {
 		s.log.Info("stopping: requests under way are finished first")
 	case err = <-failed:
 	}
+	s.tell("STOPPING=1")
 	drain, cancel := context.WithTimeout(work, drainTime)
 	defer cancel()
 	if s.http.Shutdown(drain) != nil {
 		s.log.Warn("stopping: not every request could be finished", "waited", drainTime)
 		s.http.Close() // its error would be one of closing connections that are given up
+	}
+	if s.pprof != nil {
+		s.noPprof() // nobody's data is lost
 	}
 	stop()
 	running.Wait()
@@ -108,53 +117,144 @@ func (s *service) flush(ctx context.Context) {
 	}
 }
 
+// reload reads users and certificates again when they change, and all of them
+// when the process gets a SIGHUP, until ctx ends.
+func (s *service) reload(ctx context.Context) {
+	tick := time.NewTicker(lookEach)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			for _, w := range s.watched {
+				w.look(false, s.log)
+			}
+		case <-s.hangup:
+			s.log.Info("SIGHUP: users and certificates are read again; the database always is")
+			for _, w := range s.watched {
+				w.look(true, s.log)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// tell tells the service manager how the service is.
+func (s *service) tell(state string) {
+	if err := notify(s.getenv, state); err != nil {
+		s.log.Warn("the service manager cannot be told", "state", state, "error", err)
+	}
+}
+
 func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
+	if err := c.settings.check(); err != nil {
+		return err
+	}
 	who, loopback, err := c.access(e)
 	if err != nil {
 		return err
 	}
+	secure, certificate, err := c.transport.config()
+	if err != nil {
+		return err
+	}
 	terminal := isTerminal(e.stderr)
-	log := newLog(e.stderr, terminal)
+	log := newLog(e.stderr, terminal, &c.settings)
+	metrics := server.NewMetrics()
 	path := c.path(e)
+	// A start that fails must not leave a new file behind. Of a file that is
+	// there it is more to know that another server has it.
+	listener, err := listen(c.Host, int(c.Port))
+	if err == nil {
+		defer listener.Close() // closed already where it was served
+	} else if isNew(path) {
+		return err
+	}
+	taken := err
 	store, err := filestore.Open(ctx, path, filestore.Options{
 		Initial:    initial(path),
 		ReadOnly:   c.ReadOnly,
 		Ephemeral:  c.Ephemeral,
 		JournalDir: c.JournalDir,
+		Synced:     metrics.Synced,
 		Log:        log,
 	})
 	if err != nil {
 		return openError(err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
+	if taken != nil {
+		return taken
+	}
 
-	db, notes, err := open(ctx, store, path, log)
+	db, notes, err := open(ctx, store, metrics.Store(store), path, log)
 	if err != nil {
 		return err
-	}
-	listener, err := net.Listen("tcp", net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port))))
-	if err != nil {
-		return fmt.Errorf("cannot listen: %w", err)
 	}
 	s := &service{
 		db:       db,
 		report:   &reporter{path: path, store: store, db: db, log: log},
 		listener: listener,
+		hangup:   make(chan os.Signal, 1),
+		getenv:   e.getenv,
 		access:   newBuffered(e.stderr),
 		log:      log,
 	}
-	s.http = c.server(db, who, loopback, log, newLog(s.access, terminal))
+	if c.Pprof != "" {
+		web, at, err := profiles(c.Pprof)
+		if err != nil {
+			return errors.Join(err, listener.Close())
+		}
+		s.pprof, s.noPprof = func() error { return web.Serve(at) }, web.Close
+		notes = append(notes, fmt.Sprintf("profiles are at http://%s/debug/pprof/.", at.Addr()))
+	}
+	for _, w := range []*watched{who.watch, certificate} {
+		if w != nil {
+			s.watched = append(s.watched, w)
+		}
+	}
+	most := connectionsWithin(c.MaxConnections)
+	if most < c.MaxConnections {
+		notes = append(notes, fmt.Sprintf("at most %d connections are held open, because the system allows no more files (ulimit -n).", most))
+	}
+	signal.Notify(s.hangup, syscall.SIGHUP)
+	defer signal.Stop(s.hangup)
+	s.http = c.server(server.Options{
+		Auth:         who.auth,
+		CORSOrigins:  c.CORSOrigin,
+		AllowedHosts: append([]string{c.Host}, c.AllowHost...),
+		Loopback:     loopback,
+		ReadOnly:     c.ReadOnly,
+		Metrics:      metrics,
+		Checks:       checks(who.watch, certificate),
+		Log:          log,
+		Version:      versionText(),
+	}, db, newLog(s.access, terminal, &c.settings))
+	s.http.TLSConfig = secure
+	s.http.ConnState = newConnections(most).state
 	fmt.Fprint(e.stderr, announcement{
 		file:    path,
-		url:     baseURL(c.Host, listener.Addr()),
+		url:     baseURL(c.scheme(), c.Host, listener.Addr()),
 		snap:    db.Snapshot(),
-		notices: append(store.Notices(), notes...),
+		notices: slices.Concat(store.Notices(), notes, c.writing()),
 		who:     who,
 		noAuth:  c.NoAuth,
 		private: loopback,
+		tls:     c.transport,
 		anyPage: slices.Contains(c.CORSOrigin, "*"),
 	})
 	return s.run(ctx)
+}
+
+// checks returns what readyz?verbose tells of the files that are re-read.
+func checks(users, certificate *watched) (all []server.Check) {
+	if users != nil {
+		all = append(all, server.Check{Name: "users", OK: users.ok})
+	}
+	if certificate != nil {
+		all = append(all, server.Check{Name: "certificate", OK: certificate.ok})
+	}
+	return all
 }
 
 // access returns who may use the service and whether it listens on a loopback
@@ -170,33 +270,31 @@ func (c *serveCommand) access(e *environment) (who credentials, loopback bool, e
 	case c.NoAuth != authNeeded:
 		return who, loopback, nil
 	}
-	who, err = readCredentials(e.getenv)
+	who, err = readCredentials(e.getenv, c.Htpasswd)
 	return who, loopback, err
 }
 
+// writing says what becomes of writes where that is not the usual.
+func (c *serveCommand) writing() []string {
+	switch {
+	case c.ReadOnly:
+		return []string{"writes are refused (--read-only)."}
+	case c.Ephemeral:
+		return []string{"writes stay in memory (--ephemeral)."}
+	}
+	return nil
+}
+
 // server returns the HTTP server of db.
-func (c *serveCommand) server(db *pickup.DB, who credentials, loopback bool, log, access *slog.Logger) *http.Server {
-	o := server.Options{
-		CORSOrigins:  c.CORSOrigin,
-		AllowedHosts: append([]string{c.Host}, c.AllowHost...),
-		Loopback:     loopback,
-		ReadOnly:     c.ReadOnly,
-		Log:          log,
-		Version:      versionText(),
-	}
-	if c.NoAuth == authNeeded {
-		o.Auth = server.Single(who.user, who.password)
-	}
+func (c *serveCommand) server(o server.Options, db *pickup.DB, access *slog.Logger) *http.Server {
+	c.limits.options(&o)
 	if c.AccessLog == "on" {
 		o.AccessLog = access
 	}
-	return &http.Server{
-		Handler:           server.Handler(db, o),
-		ReadHeaderTimeout: readHeaderTimeout,
-		ReadTimeout:       readTimeout,
-		WriteTimeout:      writeTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	s := &http.Server{
+		Handler:  server.Handler(db, o),
+		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn),
 	}
+	c.limits.server(s)
+	return s
 }

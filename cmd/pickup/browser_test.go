@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// TestBrowser shows pages of several origins in a real Chromium: one on another
+// loopback port works as a front end does, one of another origin can neither
+// read nor write, and one whose name was given our address gets nothing.
+func TestBrowser(t *testing.T) {
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Fatal("chromium is missing: make setup installs it")
+	}
+	// One server knows its users, for the front end. The other asks nobody, so
+	// that what keeps a page out there is not a password.
+	dir, openDir := sampleDir(t), sampleDir(t)
+	closed, err := launch("pickup", dir, []string{"PICKUP_PASSWORD=söme:secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(closed.kill)
+	open, err := launch("pickup", openDir, []string{"PICKUP_NO_AUTH=1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(open.kill)
+	pages := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<!DOCTYPE html><title>page</title><body>")
+	}))
+	t.Cleanup(pages.Close)
+	port := pages.URL[strings.LastIndex(pages.URL, ":"):]
+
+	named, err := launch("pickup", sampleDir(t), []string{"PICKUP_NO_AUTH=1"}, "--cors-origin", "http://friend.example"+port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(named.kill)
+
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("no-first-run", true), chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.Flag("host-resolver-rules", "MAP *.example 127.0.0.1"))
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	ctx, cancel = context.WithTimeout(ctx, 90*time.Second)
+	t.Cleanup(cancel)
+	// evaluate shows a page, runs the body of an async function in it and
+	// returns what that returns.
+	evaluate := func(page, script string) map[string]any {
+		t.Helper()
+		if err := chromedp.Do(ctx, chromedp.Navigate(page)); err != nil {
+			t.Fatalf("%s: %v", page, err)
+		}
+		text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("(async () => { const result = {}; "+script+"; return JSON.stringify(result) })()", chromedp.EvalAwaitPromise))
+		if err != nil {
+			t.Fatalf("%s: %v", page, err)
+		}
+		result := map[string]any{}
+		if err := json.Unmarshal([]byte(text), &result); err != nil {
+			t.Fatal(err)
+		}
+		return result
+	}
+	want := func(result map[string]any, expected map[string]any) {
+		t.Helper()
+		for name, value := range expected {
+			if fmt.Sprint(result[name]) != fmt.Sprint(value) {
+				t.Errorf("%s is %v and not %v", name, result[name], value)
+			}
+		}
+		if t.Failed() {
+			t.Logf("%v", result)
+		}
+	}
+
+	// A front end on another port of localhost.
+	front := `
+		const base = '` + closed.url + `';
+		const user = 'Basic ' + btoa(String.fromCharCode(...new TextEncoder().encode('pickup:söme:secret')));
+		const send = (method, path, body) => fetch(base + path, {method, body: body && JSON.stringify(body),
+			headers: {Authorization: user, 'Content-Type': 'application/json', Prefer: 'return=representation'}});
+		result.wrong = (await fetch(base + '/schedules', {headers: {Authorization: 'Basic eDp5'}})).status;
+		let r = await send('GET', '/schedules');
+		result.list = (await r.json()).length;
+		result.id = (r.headers.get('X-Request-Id') || '').length > 0;
+		r = await send('POST', '/drivers', {driverName: 'Ruth', cellPhone: '6035550123', email: 'ruth@example.org'});
+		result.created = r.status;
+		result.location = r.headers.get('Location');
+		const driver = await r.json();
+		result.patched = (await send('PATCH', '/drivers/' + driver.id, {driverName: 'Rita'})).status;
+		result.replaced = (await send('PUT', '/drivers?driverId=' + driver.id, {driverName: 'Rosa', cellPhone: '6035550124', email: 'rosa@example.org'})).status;
+		result.refused = (await send('PATCH', '/drivers/' + driver.id, {email: 1})).status;
+		result.deleted = (await send('DELETE', '/drivers/' + driver.id)).status;`
+	for _, page := range []string{"http://localhost" + port, "http://127.0.0.1" + port, "http://app.localhost" + port} {
+		want(evaluate(page, front), map[string]any{"wrong": 401, "list": 7, "id": true, "created": 201, "patched": 200, "replaced": 200, "refused": 422, "deleted": 200})
+	}
+	if location := evaluate("http://localhost"+port, front)["location"]; !strings.HasPrefix(fmt.Sprint(location), "/drivers/") {
+		t.Errorf("the page sees the Location %v", location)
+	}
+	want(evaluate("http://friend.example"+port, `
+		result.patched = (await fetch('`+named.url+`/drivers/1', {method: 'PATCH', body: '{"driverName":"Rita"}', headers: {'Content-Type': 'application/json'}})).status;`),
+		map[string]any{"patched": 200})
+
+	// A page elsewhere tries what browsers let it try.
+	before, openBefore := read(t, dir+"/db.json"), read(t, openDir+"/db.json")
+	attack := func(base string) string {
+		return `
+		const base = '` + base + `';
+		const attempt = async (name, url, options) => {
+			try {
+				const r = await fetch(base + url, options);
+				result[name] = r.type == 'opaque' ? 'opaque' : 'read ' + (await r.text()).length;
+			} catch (e) { result[name] = 'failed' }
+		};
+		const json = {'Content-Type': 'application/json'};
+		await attempt('read', '/schedules', {});
+		await attempt('readWithCredentials', '/schedules', {credentials: 'include'});
+		await attempt('blindRead', '/schedules', {mode: 'no-cors', credentials: 'include'});
+		await attempt('post', '/drivers', {method: 'POST', body: '{"driverName":"Eve"}', headers: json});
+		await attempt('blindPost', '/drivers', {method: 'POST', body: '{"driverName":"Eve","cellPhone":"6035550199","email":"eve@example.org"}', mode: 'no-cors', credentials: 'include'});
+		await attempt('blindBlob', '/drivers', {method: 'POST', body: new Blob(['{"driverName":"Eve"}']), mode: 'no-cors', credentials: 'include'});
+		await attempt('patch', '/schedules/1', {method: 'PATCH', body: '{"title":"Eve"}', headers: json});
+		await attempt('put', '/schedules/1', {method: 'PUT', body: '{"title":"Eve"}', headers: json, credentials: 'include'});
+		await attempt('delete', '/schedules/1', {method: 'DELETE'});
+		result.beacon = navigator.sendBeacon(base + '/drivers', '{"driverName":"Eve","cellPhone":"6035550199","email":"eve@example.org"}');
+		result.script = await new Promise(done => {
+			const s = document.createElement('script');
+			s.src = base + '/schedules'; s.onload = () => done('ran'); s.onerror = () => done('failed');
+			document.body.append(s);
+		});
+		for (const enctype of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']) {
+			const frame = document.createElement('iframe'), form = document.createElement('form'), field = document.createElement('input');
+			frame.name = enctype; form.target = enctype; form.method = 'POST'; form.action = base + '/drivers'; form.enctype = enctype;
+			field.name = '{"driverName":"Eve","x":"'; field.value = '"}';
+			form.append(field); document.body.append(frame, form);
+			const loaded = new Promise(done => { frame.onload = done; setTimeout(done, 3000) });
+			form.submit();
+			await loaded;
+		}
+		const frame = document.createElement('iframe');
+		frame.src = base + '/schedules';
+		const loaded = new Promise(done => { frame.onload = done; setTimeout(done, 3000) });
+		document.body.append(frame);
+		await loaded;
+		try { result.frame = frame.contentDocument === null ? 'closed' : 'read' } catch (e) { result.frame = 'closed' }`
+	}
+	outcome := map[string]any{"read": "failed", "readWithCredentials": "failed", "post": "failed", "patch": "failed", "put": "failed", "delete": "failed", "script": "failed", "frame": "closed"}
+	// The browser remembers the credentials of the one that asks.
+	if err := chromedp.Do(ctx, chromedp.Navigate(strings.Replace(closed.url, "//", "//pickup:s%C3%B6me%3Asecret@", 1)+"/schedules")); err != nil {
+		t.Fatal(err)
+	}
+	for _, base := range []string{closed.url, open.url} {
+		result := evaluate("http://hostile.example"+port, attack(base))
+		want(result, outcome)
+		for name, value := range result {
+			if strings.HasPrefix(fmt.Sprint(value), "read") {
+				t.Errorf("%s: the hostile page has read: %v", name, value)
+			}
+		}
+	}
+	if !bytes.Equal(before, read(t, dir+"/db.json")) || !bytes.Equal(openBefore, read(t, openDir+"/db.json")) {
+		t.Error("the hostile page has written")
+	}
+	// The attack did arrive: it is refused, not just unsent.
+	for _, refused := range []string{`"method":"POST","path":"/drivers","status":403`, `"method":"OPTIONS","path":"/schedules/1","status":403`} {
+		if !eventually(func() bool { return strings.Contains(open.text(), refused) }) {
+			t.Errorf("the log has no %s", refused)
+		}
+	}
+
+	// A page whose name was given our address is of our own origin, for the
+	// browser; for us its name is not ours.
+	rebound := strings.Replace(open.url, "127.0.0.1", "rebound.example", 1)
+	want(evaluate(rebound+"/", `
+		const r = await fetch('/schedules'); result.status = r.status;
+		result.patch = (await fetch('/schedules/1', {method: 'PATCH', body: '{"title":"Eve"}', headers: {'Content-Type': 'application/json'}})).status;`),
+		map[string]any{"status": 421, "patch": 421})
+	if !bytes.Equal(openBefore, read(t, openDir+"/db.json")) {
+		t.Error("the rebound page has written")
+	}
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// A completionCommand prints a script that completes commands and flags in a
+// shell.
+type completionCommand struct {
+	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
+	app   *kong.Application
+}
+
+func (c *completionCommand) run(_ context.Context, e *environment) error {
+	text := ""
+	switch c.Shell {
+	case "bash":
+		text = c.bash()
+	case "zsh":
+		// zsh understands bash's completions, file names among them.
+		text = "#compdef pickup\nautoload -U +X bashcompinit && bashcompinit\n" + c.bash()
+	case "fish":
+		text = c.fish()
+	}
+	_, err := fmt.Fprint(e.stdout, text)
+	return err
+}
+
+// flagsOf returns the flags of a command, its parents' among them.
+func flagsOf(node *kong.Node) []*kong.Flag {
+	var all []*kong.Flag
+	for _, group := range node.AllFlags(true) {
+		all = append(all, group...)
+	}
+	return all
+}
+
+func longFlags(node *kong.Node) string {
+	var names []string
+	for _, f := range flagsOf(node) {
+		names = append(names, "--"+f.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// bash returns a script for bash 4 and later.
+func (c *completionCommand) bash() string {
+	var commands []string
+	var cases strings.Builder
+	for _, n := range c.app.Children {
+		commands = append(commands, n.Name)
+		words := longFlags(n)
+		if n.Name == "completion" {
+			words += " bash zsh fish"
+		}
+		fmt.Fprintf(&cases, "    %s) words=%q ;;\n", n.Name, words)
+	}
+	var serve string
+	var values strings.Builder
+	for _, n := range c.app.Children {
+		if n.Name == "serve" {
+			serve = longFlags(n)
+		}
+		for _, f := range flagsOf(n) {
+			if f.Enum != "" && n.Name == "serve" {
+				fmt.Fprintf(&values, "    --%s) COMPREPLY=($(compgen -W %q -- \"$cur\")); return ;;\n", f.Name, strings.ReplaceAll(f.Enum, ",", " "))
+			}
+		}
+	}
+	return fmt.Sprintf(`# completion of pickup for bash: source <(pickup completion bash)
+_pickup() {
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=%q
+  case $prev in
+%s  esac
+  case ${COMP_WORDS[1]} in
+%s  esac
+  if [[ $COMP_CWORD -eq 1 && $cur != -* ]]; then words=%q; fi
+  COMPREPLY=($(compgen -W "$words" -- "$cur") $(compgen -f -- "$cur"))
+}
+complete -o filenames -F _pickup pickup
+`, serve, values.String(), cases.String(), strings.Join(commands, " "))
+}
+
+// fish returns a script for fish.
+func (c *completionCommand) fish() string {
+	var b strings.Builder
+	b.WriteString("# completion of pickup for fish: pickup completion fish | source\n")
+	for _, n := range c.app.Children {
+		fmt.Fprintf(&b, "complete -c pickup -n __fish_use_subcommand -a %s -d '%s'\n", n.Name, fishQuoted(n.Help))
+		condition := "__fish_seen_subcommand_from " + n.Name
+		if n.Name == "serve" {
+			condition = "__fish_use_subcommand; or " + condition
+		}
+		for _, f := range flagsOf(n) {
+			fmt.Fprintf(&b, "complete -c pickup -n '%s' -l %s", condition, f.Name)
+			if f.Short != 0 {
+				fmt.Fprintf(&b, " -s %c", f.Short)
+			}
+			if !f.IsBool() {
+				b.WriteString(" -r")
+			}
+			if f.Enum != "" {
+				fmt.Fprintf(&b, " -f -a '%s'", strings.ReplaceAll(f.Enum, ",", " "))
+			}
+			help, _, _ := strings.Cut(f.Help, " ($")
+			fmt.Fprintf(&b, " -d '%s'\n", fishQuoted(help))
+		}
+	}
+	b.WriteString("complete -c pickup -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n")
+	return b.String()
+}
+
+func fishQuoted(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s)
+}

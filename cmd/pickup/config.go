@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+// A configCommand prints the settings that are in force, as a pickup.toml that
+// says the same, and where each comes from. Nothing secret is among them.
+type configCommand struct {
+	fileArgument
+	settings
+	parsed *kong.Context
+}
+
+func (c *configCommand) run(_ context.Context, e *environment) error {
+	if err := c.settings.check(); err != nil {
+		return err
+	}
+	typed := make(map[string]bool)
+	for _, p := range c.parsed.Path {
+		if p.Flag != nil && !p.Resolved {
+			typed[p.Flag.Name] = true
+		}
+	}
+	var b strings.Builder
+	switch {
+	case c.File != "":
+		fmt.Fprintf(&b, "%-40s # argument\n", "db = "+strconv.Quote(c.File))
+	case e.getenv("PICKUP_DB") != "":
+		fmt.Fprintf(&b, "%-40s # PICKUP_DB\n", "db = "+strconv.Quote(c.path(e)))
+	case e.config.db() != "":
+		fmt.Fprintf(&b, "%-40s # %s\n", "db = "+strconv.Quote(c.path(e)), e.config.name)
+	default:
+		fmt.Fprintf(&b, "%-40s # default\n", "db = "+strconv.Quote(c.path(e)))
+	}
+	for _, flag := range c.parsed.Flags() {
+		variable := flag.Tag.Get("variable")
+		if variable == "" {
+			continue
+		}
+		source := "default"
+		_, configured := e.config.values[flag.Name]
+		switch {
+		case typed[flag.Name]:
+			source = "flag"
+		case e.getenv(variable) != "":
+			source = variable
+		case configured:
+			source = e.config.name
+		}
+		line := flag.Name + " = " + tomlValue(reflect.ValueOf(c.parsed.FlagValue(flag)))
+		if flag.Name == "no-auth" && c.NoAuth == authNeeded {
+			line = "no-auth = false"
+		}
+		fmt.Fprintf(&b, "%-40s # %s\n", line, source)
+	}
+	for _, name := range []string{"PICKUP_USER", "PICKUP_PASSWORD", "PICKUP_PASSWORD_FILE"} {
+		state := "not set"
+		if e.getenv(name) != "" {
+			state = "set"
+		}
+		fmt.Fprintf(&b, "# %s is %s\n", name, state)
+	}
+	_, err := fmt.Fprint(e.stdout, b.String())
+	return err
+}
+
+// tomlValue returns a setting's value as TOML has it.
+func tomlValue(v reflect.Value) string {
+	switch x := v.Interface().(type) {
+	case time.Duration:
+		return strconv.Quote(x.String())
+	case fmt.Stringer:
+		return strconv.Quote(x.String())
+	}
+	switch v.Kind() {
+	case reflect.Bool, reflect.Int, reflect.Uint16:
+		return fmt.Sprint(v.Interface())
+	case reflect.Slice:
+		var all []string
+		for i := range v.Len() {
+			all = append(all, strconv.Quote(v.Index(i).String()))
+		}
+		return "[" + strings.Join(all, ", ") + "]"
+	}
+	return strconv.Quote(v.String())
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"github.com/pelletier/go-toml/v2"
+)
+
+// The configuration files that are looked for in the working folder.
+var configNames = []string{"pickup.toml", "pickup.json"}
+
+// A configFile has settings under the names of their flags, and the database
+// under "db". Passwords have no place in it.
+type configFile struct {
+	name   string // "": there is none
+	values map[string]any
+}
+
+// readConfig reads the configuration file that args or PICKUP_CONFIG name, else
+// the one in the working folder, where there is one.
+func readConfig(args []string, getenv func(string) string) (*configFile, error) {
+	name := configNamed(args)
+	if name == "" {
+		name = getenv("PICKUP_CONFIG")
+	}
+	if name == "" {
+		var found []string
+		for _, n := range configNames {
+			if _, err := os.Stat(n); err == nil {
+				found = append(found, n)
+			}
+		}
+		switch len(found) {
+		case 0:
+			return &configFile{}, nil
+		case 2:
+			return nil, usagef("%s are both there: keep one, or name one with --config", strings.Join(found, " and "))
+		}
+		name = found[0]
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, usagef("--config: there is no file %s", name)
+		}
+		return nil, usagef("--config: %w", err)
+	}
+	c := &configFile{name: name}
+	if filepath.Ext(name) == ".json" {
+		err = json.Unmarshal(text, &c.values)
+	} else {
+		err = toml.Unmarshal(text, &c.values)
+	}
+	if err != nil {
+		return nil, usagef("%s%s: %w", name, configPlace(text, err), err)
+	}
+	return c, nil
+}
+
+// configPlace returns ":LINE:COLUMN" of what a parser refused, "" if it does
+// not say.
+func configPlace(text []byte, err error) string {
+	var inTOML *toml.DecodeError
+	var inJSON *json.SyntaxError
+	switch {
+	case errors.As(err, &inTOML):
+		line, column := inTOML.Position()
+		return fmt.Sprintf(":%d:%d", line, column)
+	case errors.As(err, &inJSON):
+		head := string(text[:max(0, min(int(inJSON.Offset)-1, len(text)))])
+		return fmt.Sprintf(":%d:%d", 1+strings.Count(head, "\n"), len(head)-strings.LastIndex(head, "\n"))
+	}
+	return ""
+}
+
+// configNamed returns what --config says. It is looked for before the flags
+// are parsed, because the file is a part of how they are.
+func configNamed(args []string) string {
+	for i, arg := range args {
+		if name, ok := strings.CutPrefix(arg, "--config="); ok {
+			return name
+		}
+		if arg == "--config" && i+1 < len(args) {
+			return args[i+1]
+		}
+		if arg == "--" {
+			break
+		}
+	}
+	return ""
+}
+
+// db returns the database that the file names, "" if it names none.
+func (c *configFile) db() string {
+	name, _ := c.values["db"].(string)
+	return name
+}
+
+// value returns the setting of a flag as the parser takes it, nil where the
+// file has none.
+func (c *configFile) value(flag *kong.Flag) (any, error) {
+	v, ok := c.values[flag.Name]
+	if !ok {
+		return nil, nil
+	}
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			if _, ok := e.(string); !ok {
+				return nil, fmt.Errorf("%s: %s has to be a list of strings", c.name, flag.Name)
+			}
+		}
+		if flag.IsSlice() {
+			return v, nil
+		}
+		return nil, fmt.Errorf("%s: %s has to be one value", c.name, flag.Name)
+	case string:
+		if flag.IsSlice() {
+			return []any{v}, nil
+		}
+		return v, nil
+	case float64:
+		return fmt.Sprintf("%v", v), nil
+	case int64, bool:
+		return fmt.Sprint(v), nil
+	}
+	return nil, fmt.Errorf("%s: %s has to be a string, a number, true or false", c.name, flag.Name)
+}
+
+// check returns an error where the file has a name that is no setting.
+func (c *configFile) check(names []string) error {
+	var unknown []string
+	for name := range c.values {
+		if name != "db" && !slices.Contains(names, name) {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	slices.Sort(unknown)
+	hint := "pickup config prints those that there are"
+	if slices.Contains(unknown, "password") || slices.Contains(unknown, "user") {
+		hint = "a password stands in PICKUP_PASSWORD_FILE or, hashed, in the file of htpasswd"
+	}
+	return usagef("%s: there is no setting %q: %s", c.name, unknown[0], hint)
+}

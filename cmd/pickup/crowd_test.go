@@ -1,0 +1,278 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// TestCrowd keeps 10,000 connections idle and 1,000 busy with being slow: heads
+// and bodies that trickle, heads that do not end, answers that nobody takes.
+// A client is served meanwhile, and the memory is bounded.
+func TestCrowd(t *testing.T) {
+	idle, slow, during := 10_000, 1_000, 5*time.Second
+	if os.Getenv("PICKUP_LONG") != "" {
+		during = time.Minute
+	}
+	if most := connectionsWithin(1 << 20); most < idle+slow+100 {
+		t.Logf("the system allows %d open files", most)
+		idle, slow = most*8/10, most/10
+	}
+	dir := sampleDir(t)
+	// A list that no socket's buffer holds.
+	var big bytes.Buffer
+	for i := range 20_000 {
+		fmt.Fprintf(&big, "%s\n    {\"id\": %d, \"text\": %q}", map[bool]string{false: ",", true: ""}[i == 0], i+1, strings.Repeat("x", 100))
+	}
+	text := bytes.Replace(read(t, dir+"/db.json"), []byte("{"), []byte("{\n  \"big\": ["+big.String()+"\n  ],"), 1)
+	if err := os.WriteFile(dir+"/db.json", text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p, err := launch("pickup", dir, []string{"PICKUP_NO_AUTH=1"}, "--access-log", "off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	before := status(t, p, "VmRSS")
+	address := strings.TrimPrefix(p.url, "http://")
+
+	var mu sync.Mutex
+	var idlers, slowpokes []net.Conn
+	defer func() {
+		for _, c := range append(idlers, slowpokes...) {
+			c.Close()
+		}
+	}()
+	open := func(n int, into *[]net.Conn, first func(i int) string) {
+		var wg sync.WaitGroup
+		for w := range 50 {
+			wg.Go(func() {
+				for i := w; i < n; i += 50 {
+					conn, err := net.Dial("tcp", address)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					io.WriteString(conn, first(i)) // a server that refuses it is seen below
+					mu.Lock()
+					*into = append(*into, conn)
+					mu.Unlock()
+				}
+			})
+		}
+		wg.Wait()
+	}
+	const head = " HTTP/1.1\r\nHost: localhost\r\n"
+	open(idle, &idlers, func(int) string { return "GET /_/livez" + head + "\r\n" })
+	stop := make(chan struct{})
+	open(slow, &slowpokes, func(i int) string {
+		switch i % 4 {
+		case 0:
+			return "GET /schedules" + head + "X-Slow: "
+		case 1:
+			return "POST /schedules" + head + "Content-Length: 1000000\r\n\r\n{\"title\":\""
+		case 2:
+			return "GET /schedules" + head + strings.Repeat("X-More: and more\r\n", 100)
+		}
+		return "GET /big" + head + "\r\n"
+	})
+	// The slow ones go on, a byte a second.
+	var trickling sync.WaitGroup
+	trickling.Go(func() {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+			}
+			for i, c := range slowpokes {
+				more := "x"
+				if i%4 == 2 {
+					more = "X-More: and more\r\n"
+				}
+				if i%4 != 3 {
+					io.WriteString(c, more) // fails where the server has had enough
+				}
+			}
+		}
+	})
+
+	var took []time.Duration
+	client := &http.Client{Timeout: patience}
+	for begin := time.Now(); time.Since(begin) < during; {
+		start := time.Now()
+		req, err := http.NewRequest("PATCH", p.url+"/schedules/1", strings.NewReader(fmt.Sprintf(`{"title":"Drive %d"}`, len(took))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatalf("after %d requests: %v", len(took), err)
+		}
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != 200 {
+			t.Fatalf("%s", resp.Status)
+		}
+		took = append(took, time.Since(start))
+	}
+	close(stop)
+	trickling.Wait()
+	slices.Sort(took)
+	open1 := openFiles(t, p)
+	after := status(t, p, "VmHWM")
+	t.Logf("%d idle and %d slow connections, %d open at the end: %d writes served, median %v, 99th percentile %v; memory %d MiB, %d MiB before",
+		idle, slow, open1, len(took), took[len(took)/2], took[len(took)*99/100], after>>10, before>>10)
+	if open1 < idle {
+		t.Errorf("only %d of %d idle connections are left", open1, idle)
+	}
+	if took[len(took)*99/100] > 5*time.Second {
+		t.Error("clients wait too long")
+	}
+	if after > 2<<20 {
+		t.Errorf("the server took %d KiB", after)
+	}
+	if err := p.stop(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+}
+
+func openFiles(t *testing.T, p *process) int {
+	t.Helper()
+	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(files)
+}
+
+// TestConnectionLimit opens four times as many connections as may be: those
+// that wait for longest have to go, and a new client is served.
+func TestConnectionLimit(t *testing.T) {
+	t.Parallel()
+	p, err := launch("pickup", sampleDir(t), []string{"PICKUP_NO_AUTH=1"}, "--max-connections", "50", "--tls-self-signed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	insecure := &tls.Config{InsecureSkipVerify: true}
+	for i := range 200 {
+		conn, err := tls.Dial("tcp", strings.TrimPrefix(p.url, "https://"), insecure)
+		if err != nil {
+			t.Fatalf("connection %d: %v", i, err)
+		}
+		defer conn.Close()
+		fmt.Fprint(conn, "GET /_/livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || resp.StatusCode != 200 {
+			t.Fatalf("connection %d: %v, %v", i, resp, err)
+		}
+	}
+	if n := openFiles(t, p); n > 50+30 {
+		t.Errorf("%d files are open", n)
+	}
+}
+
+// TestRapidReset opens streams and takes them back at once, as CVE-2023-44487
+// does, while another client works.
+func TestRapidReset(t *testing.T) {
+	t.Parallel()
+	p, err := launch("pickup", sampleDir(t), []string{"PICKUP_NO_AUTH=1"}, "--tls-self-signed", "--access-log", "off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	insecure := &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}
+	var attack sync.WaitGroup
+	resets := make(chan int, 4)
+	for range 4 {
+		attack.Go(func() { resets <- rapidReset(strings.TrimPrefix(p.url, "https://"), insecure) })
+	}
+	client := &http.Client{Timeout: patience, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}}
+	done := make(chan struct{})
+	go func() { attack.Wait(); close(done) }()
+	var slowest time.Duration
+	served := 0
+	for attacked := false; !attacked || served < 100; served++ {
+		start := time.Now()
+		resp, err := client.Get(p.url + "/schedules")
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != 200 || resp.ProtoMajor != 2 {
+			t.Fatalf("%s %s", resp.Proto, resp.Status)
+		}
+		slowest = max(slowest, time.Since(start))
+		select {
+		case <-done:
+			attacked = true
+		default:
+		}
+	}
+	total := 0
+	for range 4 {
+		total += <-resets
+	}
+	memory := status(t, p, "VmHWM")
+	t.Logf("%d streams opened and reset; %d requests served meanwhile, the slowest in %v; at most %d MiB", total, served, slowest, memory>>10)
+	if total < 1000 || slowest > 5*time.Second || memory > 1<<20 {
+		t.Error("the attack did not work, or it did harm")
+	}
+}
+
+// rapidReset returns how many streams it could open before the server closed
+// the connection, 20,000 at most.
+func rapidReset(address string, config *tls.Config) (n int) {
+	conn, err := tls.Dial("tcp", address, config)
+	if err != nil {
+		return 0
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(patience))
+	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
+		return 0
+	}
+	w := bufio.NewWriterSize(conn, 1<<16)
+	framer := http2.NewFramer(w, conn)
+	if framer.WriteSettings() != nil {
+		return 0
+	}
+	go io.Copy(io.Discard, conn)
+	var head bytes.Buffer
+	e := hpack.NewEncoder(&head)
+	for ; n < 20_000; n++ {
+		head.Reset()
+		for _, f := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "localhost"}, {":path", "/schedules"}} {
+			e.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
+		}
+		id := uint32(2*n + 1)
+		err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: head.Bytes(), EndStream: true, EndHeaders: true})
+		if err == nil {
+			err = framer.WriteRSTStream(id, http2.ErrCodeCancel)
+		}
+		if err == nil && n%50 == 0 {
+			err = w.Flush()
+		}
+		if err != nil {
+			break
+		}
+	}
+	return n
+}

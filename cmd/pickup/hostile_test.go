@@ -1,0 +1,234 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestHostile sends thousands of inputs of which none may do anything, half of
+// them written down by rules (hostileInputs), half of them made by damaging
+// those at random. Each gets an answer below 500, or the 500 that stands for
+// invalid JSON; the memory is bounded and the file is not touched.
+func TestHostile(t *testing.T) {
+	random := 3000
+	if os.Getenv("PICKUP_LONG") != "" {
+		random = 100_000
+	}
+	dir := sampleDir(t)
+	before := read(t, dir+"/db.json")
+	p, err := launch("pickup", dir, []string{"PICKUP_PASSWORD=right"}, "--read-header-timeout", "1s", "--read-timeout", "2s", "--access-log", "off", "db.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+
+	inputs := hostileInputs()
+	written := len(inputs)
+	seed := uint64(time.Now().UnixNano())
+	r := rand.New(rand.NewPCG(seed, 0))
+	for len(inputs) < written+random {
+		inputs = append(inputs, damage(r, inputs[r.IntN(written)]))
+	}
+	start := time.Now()
+	statuses := sendAll(t, p, inputs)
+	for status, n := range statuses {
+		t.Logf("%3d: %d", status, n)
+	}
+	memory := status(t, p, "VmHWM")
+	t.Logf("%d inputs by rules and %d at random (seed %d) in %v; at most %d MiB of memory", written, random, seed, time.Since(start).Round(time.Second), memory>>10)
+	if written < 2500 {
+		t.Errorf("only %d inputs", written)
+	}
+	if memory > 1<<20 {
+		t.Errorf("the server took %d KiB", memory)
+	}
+	if after := read(t, dir+"/db.json"); !bytes.Equal(before, after) {
+		t.Error("the file has changed")
+	}
+	if log := p.text(); strings.Contains(log, "panic") || strings.Contains(log, "request failed") {
+		t.Errorf("the log has:\n%s", log)
+	}
+	if err := p.stop(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+}
+
+// sendAll sends the inputs, several at a time, and returns how often each
+// status was answered; 0 is a connection that was closed without an answer.
+func sendAll(t *testing.T, p *process, inputs [][]byte) map[int]int {
+	statuses := make(map[int]int)
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	next := make(chan []byte)
+	for range 32 {
+		wg.Go(func() {
+			for input := range next {
+				code, text, err := hostile(p, input)
+				mu.Lock()
+				statuses[code]++
+				mu.Unlock()
+				if err == nil {
+					err = harmless(input, code, text)
+				}
+				if err != nil {
+					t.Errorf("%.300q: %v", input, err)
+				}
+			}
+		})
+	}
+	for _, input := range inputs {
+		if p.ended() {
+			break
+		}
+		next <- input
+	}
+	close(next)
+	wg.Wait()
+	return statuses
+}
+
+// harmless returns an error where an answer is not one that a bad input may
+// get.
+func harmless(input []byte, code int, text []byte) error {
+	method, _, _ := bytes.Cut(input, []byte(" "))
+	switch {
+	case code == 500:
+		var problem struct{ Title, Detail string }
+		if json.Unmarshal(text, &problem) != nil || problem.Title != "Internal server Error" || !strings.Contains(problem.Detail, "not valid JSON") {
+			return fmt.Errorf("500 for something else than invalid JSON: %.300s", text)
+		}
+	case code == 501, code == 505: // net/http's: a transfer coding or a version of HTTP that is none
+	case code > 500:
+		return fmt.Errorf("%d: %.300s", code, text)
+	case code < 300 && code > 0:
+		switch string(method) {
+		case "POST", "PUT", "PATCH", "DELETE":
+			return fmt.Errorf("%d: %.300s", code, text)
+		}
+	}
+	if bytes.Contains(text, []byte(".go:")) || bytes.Contains(text, []byte("goroutine ")) {
+		return fmt.Errorf("a stack in the answer: %.300s", text)
+	}
+	if len(text) > 1<<20 {
+		return fmt.Errorf("an answer of %d bytes", len(text))
+	}
+	return nil
+}
+
+// hostile sends one input over a connection of its own.
+func hostile(p *process, input []byte) (code int, text []byte, err error) {
+	conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+	if err != nil {
+		return 0, nil, err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		return 0, nil, err
+	}
+	go conn.Write(input) // the server may answer and close before it has read all
+	r := bufio.NewReader(conn)
+	method, _, _ := strings.Cut(string(input[:min(len(input), 10)]), " ")
+	for {
+		resp, err := http.ReadResponse(r, &http.Request{Method: method})
+		if err != nil {
+			if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
+				return 0, nil, fmt.Errorf("no answer in %v", patience)
+			}
+			return 0, nil, nil // closed or reset
+		}
+		if resp.StatusCode == 100 {
+			continue
+		}
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 2<<20)) // what there is of it
+		return resp.StatusCode, text, nil
+	}
+}
+
+var right = "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("pickup:right")) + "\r\n"
+
+// raw returns a request with credentials and a body of the right length.
+func raw(method, target, headers, body string) []byte {
+	if body != "" || method == "POST" {
+		headers += "Content-Length: " + strconv.Itoa(len(body)) + "\r\n"
+	}
+	return []byte(method + " " + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + right + headers + "\r\n" + body)
+}
+
+// damage returns a copy of input with a few bytes changed at random.
+func damage(r *rand.Rand, input []byte) []byte {
+	b := bytes.Clone(input[:min(len(input), 4<<10)])
+	tokens := []string{"\x00", "\r\n", "\n", " ", "\"", "{", "[", "}", ",", ":", "\\u0000", "\\ud800", "\xff", "\xc0\x80", "%00", "%2e%2e%2f",
+		"1e999", "-", "null", "é", "\u202e", "Content-Length: 5\r\n", "Transfer-Encoding: chunked\r\n", "Expect: 100-continue\r\n"}
+	for range 1 + r.IntN(6) {
+		at := r.IntN(len(b))
+		switch r.IntN(5) {
+		case 0:
+			b[at] = byte(r.IntN(256))
+		case 1:
+			b[at] ^= 1 << r.IntN(8)
+		case 2:
+			end := min(len(b), at+1+r.IntN(20))
+			if len(b)-(end-at) > 10 {
+				b = append(b[:at], b[end:]...)
+			}
+		case 3:
+			b = append(b[:at], append([]byte(tokens[r.IntN(len(tokens))]), b[at:]...)...)
+		case 4:
+			end := min(len(b), at+1+r.IntN(40))
+			b = append(b[:at], append(bytes.Clone(b[at:end]), b[at:]...)...)
+		}
+	}
+	return b
+}
+
+func read(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// sampleDir returns a new folder with the sample and its rules.
+func sampleDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"db.json", "db.schema.json"} {
+		if err := os.WriteFile(filepath.Join(dir, name), read(t, "../../"+name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// status returns a figure that Linux keeps of a process; VmHWM, VmRSS: KiB.
+func status(t *testing.T, p *process, name string) int {
+	t.Helper()
+	for line := range strings.Lines(string(read(t, fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid)))) {
+		if rest, ok := strings.CutPrefix(line, name+":"); ok {
+			n, err := strconv.Atoi(strings.Fields(rest)[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+	}
+	t.Fatalf("no %s", name)
+	return 0
+}

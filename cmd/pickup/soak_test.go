@@ -1,0 +1,273 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestSoak reads, writes and edits by hand for 20 s, ten minutes in the long
+// run. Nothing that was acknowledged is missing, and neither memory nor
+// goroutines nor open files grow.
+func TestSoak(t *testing.T) {
+	during := 20 * time.Second
+	if os.Getenv("PICKUP_LONG") != "" {
+		during = 10 * time.Minute
+	}
+	dir := sampleDir(t)
+	p, err := launch("pickup", dir, []string{"PICKUP_NO_AUTH=1"}, "--access-log", "off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+
+	end := make(chan struct{})
+	var wg sync.WaitGroup
+	var requests, edits atomic.Int64
+	names := make([]map[string]string, 6) // of each writer: the drivers that have to be there, by id
+	for w := range names {
+		names[w] = map[string]string{}
+		wg.Go(func() { soakWriter(t, p, w, names[w], &requests, end) })
+	}
+	for range 4 {
+		wg.Go(func() { soakReader(t, p, &requests, end) })
+	}
+	// A person with a script: the title of one record, over and over, by
+	// replacing the file. What comes between the read and the replacement is
+	// the script's own loss, so it edits only while it finds what it has read.
+	wg.Go(func() { soakEditor(t, p, &edits, end) })
+
+	samples := []vitals{}
+	begin := time.Now()
+	for time.Since(begin) < during && !t.Failed() {
+		time.Sleep(during / 20)
+		samples = append(samples, takeVitals(t, p))
+	}
+	close(end)
+	wg.Wait()
+
+	var drivers []struct{ ID, DriverName string }
+	resp, err := http.Get(p.url + "/drivers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&drivers); err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	there := map[string]string{}
+	for _, d := range drivers {
+		there[d.ID] = d.DriverName
+	}
+	lost := 0
+	for _, mine := range names {
+		for id, name := range mine {
+			if there[id] != name {
+				lost++
+				t.Errorf("driver %s is %q and not %q", id, there[id], name)
+			}
+		}
+	}
+	// The first quarter is for warming up.
+	early, late := average(samples[len(samples)/4:len(samples)/2]), average(samples[len(samples)*3/4:])
+	t.Logf("%v: %d requests, %d hand edits, %d records lost; then and now: memory %d and %d MiB, goroutines %d and %d, open files %d and %d",
+		during, requests.Load(), edits.Load(), lost, early.memory>>20, late.memory>>20, early.goroutines, late.goroutines, early.files, late.files)
+	if edits.Load() == 0 || requests.Load() < 1000 {
+		t.Error("next to nothing has happened")
+	}
+	if late.memory > early.memory*3/2+32<<20 || late.goroutines > early.goroutines+20 || late.files > early.files+20 {
+		t.Error("something grows")
+	}
+	if err := p.stop(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	if log := p.text(); strings.Contains(log, "panic") || strings.Contains(log, "DATA RACE") {
+		t.Errorf("the log has:\n%s", log)
+	}
+}
+
+// soakWriter creates, changes and deletes drivers, some forty at a time.
+func soakWriter(t *testing.T, p *process, w int, mine map[string]string, requests *atomic.Int64, end chan struct{}) {
+	client := &http.Client{Timeout: patience, Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	send := func(method, path, body string, want int) map[string]string {
+		req, err := http.NewRequest(method, p.url+path, strings.NewReader(body))
+		if err != nil {
+			t.Error(err)
+			return nil
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Error(err)
+			return nil
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		requests.Add(1)
+		if err != nil || resp.StatusCode != want {
+			t.Errorf("%s %s: %s %s %v", method, path, resp.Status, text, err)
+			return nil
+		}
+		var record map[string]string
+		if err := json.Unmarshal(text, &record); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		return record
+	}
+	for n := 0; ; n++ {
+		select {
+		case <-end:
+			return
+		default:
+		}
+		name := fmt.Sprintf("Writer %d-%d", w, n)
+		id := ""
+		for id = range mine { // any
+			break
+		}
+		switch {
+		case len(mine) < 20 || len(mine) < 40 && n%2 == 0:
+			r := send("POST", "/drivers", fmt.Sprintf(`{"driverName":%q,"cellPhone":"6035550%03d","email":"w%d-%d@example.com"}`, name, n%1000, w, n), 201)
+			if r == nil {
+				return
+			}
+			mine[r["id"]] = name
+		case n%3 == 0:
+			if send("DELETE", "/drivers/"+id, "", 200) == nil {
+				return
+			}
+			delete(mine, id)
+		default:
+			if send("PATCH", "/drivers/"+id, fmt.Sprintf(`{"driverName":%q}`, name), 200) == nil {
+				return
+			}
+			mine[id] = name
+		}
+	}
+}
+
+// soakReader reads, sends what is refused, and leaves connections behind.
+func soakReader(t *testing.T, p *process, requests *atomic.Int64, end chan struct{}) {
+	client := &http.Client{Timeout: patience, Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	paths := []string{"/schedules", "/drivers?driverName=Writer+1-1", "/db", "/", "/drivers/1/schedules", "/nothing", "/schedules?status=Scheduled", "/_/readyz?verbose", "/schedules/1"}
+	for {
+		select {
+		case <-end:
+			return
+		case <-time.After(time.Millisecond):
+		}
+		resp, err := client.Get(p.url + paths[rand.IntN(len(paths))])
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if rand.IntN(10) > 0 { // else the connection is given up
+			io.Copy(io.Discard, resp.Body)
+		}
+		resp.Body.Close()
+		requests.Add(1)
+		if resp.StatusCode >= 500 {
+			t.Errorf("%s", resp.Status)
+			return
+		}
+	}
+}
+
+var soakTitle = regexp.MustCompile(`"title": "School run[^"]*"`)
+
+// soakEditor edits the file in place, where it changes only bytes that no
+// writer does: the title of the first schedule, always of one length.
+func soakEditor(t *testing.T, p *process, edits *atomic.Int64, end chan struct{}) {
+	file := strings.TrimSuffix(p.log, "server.log") + "db.json"
+	for n := 0; ; n++ {
+		select {
+		case <-end:
+			return
+		case <-time.After(200 * time.Millisecond):
+		}
+		f, err := os.OpenFile(file, os.O_RDWR, 0)
+		if err != nil {
+			continue // it is being replaced
+		}
+		text, err := io.ReadAll(f)
+		if err != nil {
+			f.Close()
+			continue
+		}
+		// The inode that was read is the one that is written: if the service has
+		// put another in its place meanwhile, it merges this one.
+		edited := soakTitle.ReplaceAll(text, fmt.Appendf(nil, `"title": "School run %06d"`, n))
+		if !bytes.Equal(text, edited) && len(text) == len(edited) {
+			_, err = f.WriteAt(edited, 0)
+			edits.Add(1)
+		} else if len(text) != len(edited) {
+			// The first edit makes the title as long as all that follow.
+			if _, err = f.WriteAt(edited, 0); err == nil {
+				err = f.Truncate(int64(len(edited)))
+			}
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		f.Close()
+	}
+}
+
+// vitals are figures of a process.
+type vitals struct{ memory, goroutines, files int }
+
+var metric = regexp.MustCompile(`(?m)^(process_resident_memory_bytes|go_goroutines|process_open_fds) (\S+)$`)
+
+func takeVitals(t *testing.T, p *process) (v vitals) {
+	resp, err := http.Get(p.url + "/_/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range metric.FindAllSubmatch(text, -1) {
+		n, err := strconv.ParseFloat(string(m[2]), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch string(m[1]) {
+		case "go_goroutines":
+			v.goroutines = int(n)
+		case "process_open_fds":
+			v.files = int(n)
+		default:
+			v.memory = int(n)
+		}
+	}
+	if v.memory == 0 || v.goroutines == 0 || v.files == 0 {
+		t.Fatalf("the metrics have no vitals:\n%s", text)
+	}
+	return v
+}
+
+func average(all []vitals) (a vitals) {
+	for _, v := range all {
+		a.memory += v.memory / len(all)
+		a.goroutines += v.goroutines
+		a.files += v.files
+	}
+	a.goroutines /= len(all)
+	a.files /= len(all)
+	return a
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"math/big"
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+// A transport says how the service is reached. health needs it too, to find
+// the server.
+type transport struct {
+	TLSCert       string `name:"tls-cert" variable:"PICKUP_TLS_CERT" placeholder:"FILE" help:"Serve HTTPS with this certificate and those that sign it, as PEM; re-read when it changes ($PICKUP_TLS_CERT)."`
+	TLSKey        string `name:"tls-key" variable:"PICKUP_TLS_KEY" placeholder:"FILE" help:"The certificate's private key, as PEM ($PICKUP_TLS_KEY)."`
+	TLSSelfSigned bool   `name:"tls-self-signed" variable:"PICKUP_TLS_SELF_SIGNED" help:"Serve HTTPS with a certificate for localhost that this start makes ($PICKUP_TLS_SELF_SIGNED)."`
+}
+
+// secure reports whether it is HTTPS.
+func (t transport) secure() bool { return t.TLSCert != "" || t.TLSSelfSigned }
+
+// scheme returns that of the service's URLs.
+func (t transport) scheme() string {
+	if t.secure() {
+		return "https"
+	}
+	return "http"
+}
+
+// check returns an error where the flags contradict each other.
+func (t transport) check() error {
+	switch {
+	case (t.TLSCert == "") != (t.TLSKey == ""):
+		return usagef("--tls-cert and --tls-key go together")
+	case t.TLSCert != "" && t.TLSSelfSigned:
+		return usagef("--tls-self-signed makes a certificate, and --tls-cert names one: keep one")
+	}
+	return nil
+}
+
+// config returns the TLS configuration and, where there are files behind it,
+// what re-reads them. Both are nil without TLS.
+func (t transport) config() (*tls.Config, *watched, error) {
+	if err := t.check(); err != nil || !t.secure() {
+		return nil, nil, err
+	}
+	var current atomic.Pointer[tls.Certificate]
+	config := &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			return current.Load(), nil
+		},
+	}
+	if t.TLSSelfSigned {
+		cert, err := selfSigned(time.Now())
+		if err != nil {
+			return nil, nil, fmt.Errorf("--tls-self-signed: %w", err)
+		}
+		current.Store(cert)
+		return config, nil, nil
+	}
+	files, err := watch("the certificate and its key", func() error {
+		cert, err := tls.LoadX509KeyPair(t.TLSCert, t.TLSKey)
+		if err == nil {
+			current.Store(&cert)
+		}
+		return err
+	}, t.TLSCert, t.TLSKey)
+	if err != nil {
+		return nil, nil, usagef("--tls-cert, --tls-key: %w", err)
+	}
+	return config, files, nil
+}
+
+// selfSigned returns a certificate for this machine's own names. Its key is
+// never on a disk.
+func selfSigned(now time.Time) (*tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber:          serial,
+		Subject:               pkix.Name{CommonName: "pickup on localhost"},
+		NotBefore:             now.Add(-time.Hour), // for clocks that are behind
+		NotAfter:              now.AddDate(1, 0, 0),
+		KeyUsage:              x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		BasicConstraintsValid: true,
+		DNSNames:              []string{"localhost", "*.localhost"},
+		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
+}

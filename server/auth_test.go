@@ -1,0 +1,278 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/crypto/bcrypt"
+
+	"pickup/server"
+)
+
+// line returns an htpasswd line whose hash costs next to nothing.
+func line(tb testing.TB, user, password string) string {
+	tb.Helper()
+	h, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return user + ":" + string(h) + "\n"
+}
+
+func usersOf(tb testing.TB, text string) *server.Users {
+	tb.Helper()
+	users, err := server.ParseUsers([]byte(text))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return users
+}
+
+const here = "192.0.2.1:4711"
+
+// What pickup passwd prints, htpasswd -B made elsewhere, and the vector of the
+// argon2 reference program are all read.
+func TestUsers(t *testing.T) {
+	made, err := server.HashArgon2id("dora", strings.Repeat("lang ", 40))
+	if err != nil {
+		t.Fatal(err)
+	}
+	madeToo, err := server.HashBcrypt("emil", "ü: colon")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := server.NewAuth(usersOf(t, "\uFEFF# the family\n\n"+line(t, "anna", "a b")+
+		strings.Replace(line(t, "bert", "x"), "$2a$", "$2y$", 1)+
+		"carl:$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc\r\n"+made+"\n"+madeToo))
+	for _, c := range []struct {
+		user, password string
+		ok             bool
+	}{
+		{"anna", "a b", true}, {"anna", "a  b", false}, {"Anna", "a b", false},
+		{"bert", "x", true}, {"bert", "a b", false},
+		{"carl", "password", true}, {"carl", "Password", false},
+		{"dora", strings.Repeat("lang ", 40), true}, {"dora", strings.Repeat("lang ", 39), false},
+		{"emil", "ü: colon", true},
+		{"emil", "u\u0308: colon", true}, // the same letter, composed of two
+		{"emil", "ü", false}, {"fritz", "a b", false}, {"", "", false},
+	} {
+		ok, pause := a.Check(t.Context(), here, c.user, c.password)
+		if ok != c.ok || pause != 0 {
+			t.Errorf("%q %q: %v, %v", c.user, c.password, ok, pause)
+		}
+	}
+}
+
+// bcrypt overlooks what is behind 72 bytes: a longer password that begins like
+// the right one must not do.
+func TestBcryptLength(t *testing.T) {
+	long := strings.Repeat("7", 72)
+	a := server.NewAuth(usersOf(t, line(t, "anna", long)))
+	for password, want := range map[string]bool{long: true, long + "8": false, long[:71]: false} {
+		if ok, _ := a.Check(t.Context(), here, "anna", password); ok != want {
+			t.Errorf("%d bytes: %v", len(password), ok)
+		}
+	}
+	if _, err := server.HashBcrypt("anna", long+"8"); err == nil {
+		t.Error("a password of 73 bytes is hashed")
+	}
+}
+
+func TestBadUsers(t *testing.T) {
+	good := line(t, "anna", "x")
+	salt, key := "c29tZXNhbHQ", "CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"
+	for text, want := range map[string]string{
+		"":                           "no user",
+		"# nobody\n":                 "no user",
+		good + "bert":                "line 2: it has to be",
+		good + "bert:secret":         "line 2: a password in plain text",
+		"b:$apr1$x$y":                "line 1: Apache's MD5",
+		"b:{SHA}x":                   "line 1: SHA-1",
+		"b:$6$x$y":                   "line 1: SHA-512 crypt",
+		"b:$2x$" + good[9:]:          "line 1: the faulty bcrypt",
+		"b:$2a$31$" + good[12:]:      "line 1: bcrypt's cost is 31",
+		strings.TrimSpace(good)[:50]: "line 1: the bcrypt hash is cut off",
+		good + good:                  "line 2: the user stands in an earlier line",
+		":" + good:                   "line 1: a user's name",
+		"a\x01b" + good[4:]:          "line 1: a user's name",
+		"b:$argon2i$v=19$m=64,t=1,p=1$" + salt + "$" + key:        "line 1: argon2i is refused",
+		"b:$argon2id$v=16$m=64,t=1,p=1$" + salt + "$" + key:       "v=19",
+		"b:$argon2id$v=19$m=99999999,t=1,p=1$" + salt + "$" + key: "m is at most",
+		"b:$argon2id$v=19$m=64,t=9999,p=1$" + salt + "$" + key:    "m is at most",
+		"b:$argon2id$v=19$m=64,t=1,p=0$" + salt + "$" + key:       "p at least 1",
+		"b:$argon2id$v=19$m=64,t=1,p=1$" + salt + "$!":            "Base64",
+		"b:$argon2id$v=19$m=64,t=1":                               "an argon2id hash is",
+	} {
+		_, err := server.ParseUsers([]byte(text))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+		if err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: the error tells the password: %v", text, err)
+		}
+	}
+}
+
+func FuzzUsers(f *testing.F) {
+	f.Add([]byte(line(f, "anna", "x")))
+	f.Add([]byte("b:$argon2id$v=19$m=64,t=1,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if users, err := server.ParseUsers(text); (err == nil) != (users != nil && users.Len() > 0) {
+			t.Errorf("%v, %v", users, err)
+		}
+	})
+}
+
+// Ten failures are free. After them the source waits, whatever it sends, for a
+// minute at most; what was verified passes, and so does everybody else.
+func TestThrottle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := server.NewAuth(usersOf(t, line(t, "anna", "x")+line(t, "bert", "y")))
+		check := func(remote, user, password string) (bool, time.Duration) {
+			return a.Check(t.Context(), remote, user, password)
+		}
+		want := func(remote, user, password string, ok bool, pause time.Duration) {
+			t.Helper()
+			if o, p := check(remote, user, password); o != ok || p != pause {
+				t.Errorf("%s %s: %v after %v, want %v after %v", remote, user, o, p, ok, pause)
+			}
+		}
+		want(here, "bert", "y", true, 0)
+		for range 11 {
+			want(here, "anna", "wrong", false, 0)
+		}
+		for _, pause := range []int{1, 2, 4, 8, 16, 32, 60, 60, 60} {
+			p := time.Duration(pause) * time.Second
+			want(here, "anna", "wrong", false, p)
+			want(here, "anna", "x", false, p)
+			want("192.0.2.1:99", "anna", "x", false, p)
+			want(here, "bert", "y", true, 0)
+			want("192.0.2.2:4711", "anna", "nearly", false, 0)
+			want("192.0.2.2:4711", "anna", "x", true, 0) // and a new beginning there
+			a.SetUsers(usersOf(t, line(t, "anna", "x")+line(t, "bert", "y")))
+			time.Sleep(p)
+			want(here, "anna", "wrong", false, 0)
+			want("192.0.2.3:1", "bert", "y", true, 0) // remembered again, from elsewhere
+		}
+		time.Sleep(time.Minute)
+		want(here, "anna", "x", true, 0)
+		want(here, "anna", "wrong", false, 0)
+
+		// One customer has a whole /64 of IPv6.
+		for i := range 11 {
+			want(fmt.Sprintf("[2001:db8::%x]:1", i), "anna", "wrong", false, 0)
+		}
+		want("[2001:db8::ffff]:1", "anna", "wrong", false, time.Second)
+		want("[2001:db8:0:1::1]:1", "anna", "wrong", false, 0)
+		want("[::ffff:192.0.2.1]:5", "anna", "x", true, 0)
+	})
+}
+
+// What was verified is remembered for five minutes, and not across a change of
+// the users.
+func TestRemember(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := server.NewAuth(usersOf(t, line(t, "anna", "x")))
+		throttled := func() {
+			for range 20 {
+				a.Check(t.Context(), here, "anna", "wrong")
+			}
+		}
+		if ok, _ := a.Check(t.Context(), here, "anna", "x"); !ok {
+			t.Fatal("the right password is refused")
+		}
+		time.Sleep(5*time.Minute - time.Second)
+		throttled() // what passes now is remembered
+		if ok, _ := a.Check(t.Context(), here, "anna", "x"); !ok {
+			t.Error("forgotten too early")
+		}
+		time.Sleep(time.Second)
+		throttled()
+		if ok, pause := a.Check(t.Context(), here, "anna", "x"); ok || pause == 0 {
+			t.Error("remembered for too long")
+		}
+		a.SetUsers(usersOf(t, line(t, "anna", "new")))
+		time.Sleep(time.Minute)
+		if ok, _ := a.Check(t.Context(), here, "anna", "x"); ok {
+			t.Error("the former password passes")
+		}
+		time.Sleep(time.Minute)
+		if ok, _ := a.Check(t.Context(), here, "anna", "new"); !ok {
+			t.Error("the new password is refused")
+		}
+	})
+}
+
+// 200 clients begin at once with one password: it is hashed once and nobody is
+// sent away. 200 that guess are not all looked at.
+func TestAtOnce(t *testing.T) {
+	h, err := server.HashArgon2id("anna", "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := server.NewAuth(usersOf(t, h))
+	all := func(password func(i int) string) (right, wrong, paused int) {
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		for i := range 200 {
+			wg.Go(func() {
+				ok, pause := a.Check(t.Context(), fmt.Sprintf("10.0.%d.1:1", i), "anna", password(i))
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case ok:
+					right++
+				case pause > 0:
+					paused++
+				default:
+					wrong++
+				}
+			})
+		}
+		wg.Wait()
+		return
+	}
+	if right, wrong, paused := all(func(int) string { return "x" }); right != 200 {
+		t.Errorf("the right password: %d right, %d wrong, %d paused", right, wrong, paused)
+	}
+	right, wrong, paused := all(func(i int) string { return fmt.Sprint(i) })
+	if right > 0 || paused < 100 || wrong == 0 {
+		t.Errorf("guesses: %d right, %d wrong, %d paused", right, wrong, paused)
+	}
+}
+
+// Over HTTP a pause is 429 with Retry-After, a request without credentials is
+// no failure.
+func TestThrottleHTTP(t *testing.T) {
+	_, h := open(t, `{"posts":[]}`, server.Options{Auth: server.Single("anna", "x")})
+	send := func(user, password string) *httptest.ResponseRecorder {
+		r, w := httptest.NewRequest("GET", "/posts", nil), httptest.NewRecorder()
+		if user != "" {
+			r.SetBasicAuth(user, password)
+		}
+		h.ServeHTTP(w, r)
+		return w
+	}
+	for range 50 {
+		if w := send("", ""); w.Code != 401 {
+			t.Fatal(w.Code)
+		}
+	}
+	for range 11 {
+		if w := send("anna", "y"); w.Code != 401 {
+			t.Fatal(w.Code)
+		}
+	}
+	w := send("anna", "x")
+	if w.Code != 429 || w.Header().Get("Retry-After") != "1" || !strings.Contains(w.Body.String(), "Too many attempts") {
+		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
+	}
+	if w := send("", ""); w.Code != 401 {
+		t.Error(w.Code)
+	}
+}

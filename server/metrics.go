@@ -1,0 +1,154 @@
+package server
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"pickup"
+)
+
+const metricsPath = "/_/metrics"
+
+// Metrics count what happens in a service, for Prometheus. They belong to one
+// Handler. Their methods may be called from several goroutines at once.
+type Metrics struct {
+	registry  *prometheus.Registry
+	handler   http.Handler
+	requests  *prometheus.CounterVec
+	durations *prometheus.HistogramVec
+	commits   *prometheus.HistogramVec
+	changes   prometheus.Histogram
+	syncs     prometheus.Histogram
+	reloads   prometheus.Histogram
+	followers prometheus.Gauge
+}
+
+// Bounds of histograms: seconds, from a sync of the fastest disk to a timeout;
+// changes that went to the disk together.
+var (
+	seconds = []float64{.0002, .0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30}
+	sizes   = prometheus.ExponentialBuckets(1, 2, 11)
+)
+
+// NewMetrics returns Metrics that have counted nothing yet.
+func NewMetrics() *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pickup_http_requests_total",
+			Help: "Requests that were answered."}, []string{"route", "method", "code"}),
+		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "pickup_http_request_duration_seconds",
+			Help: "From a request's head to the end of its answer.", Buckets: seconds}, []string{"route", "method", "code"}),
+		commits: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "pickup_commit_duration_seconds",
+			Help: "How long the store took for a batch; result is ok, conflict (the file was edited meanwhile) or error.", Buckets: seconds}, []string{"result"}),
+		changes: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "pickup_commit_changes",
+			Help: "Changes that became durable together.", Buckets: sizes}),
+		syncs: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "pickup_sync_duration_seconds",
+			Help: "How long the disk took to sync a file or a folder.", Buckets: seconds}),
+		reloads: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "pickup_reload_duration_seconds",
+			Help: "How long it took to take over what others wrote to the file.", Buckets: seconds}),
+		followers: prometheus.NewGauge(prometheus.GaugeOpts{Name: "pickup_followers",
+			Help: "Who follows what others write to the file."}),
+	}
+	m.registry.MustRegister(m.requests, m.durations, m.commits, m.changes, m.syncs, m.reloads, m.followers,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.handler = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{DisableCompression: true})
+	return m
+}
+
+// Synced notes how long a sync of the disk took.
+func (m *Metrics) Synced(d time.Duration) { m.syncs.Observe(d.Seconds()) }
+
+// of adds what is known of the database.
+func (m *Metrics) of(db *pickup.DB) { m.registry.MustRegister(&contents{db}) }
+
+// measure counts a request when it has been answered.
+func (m *Metrics) measure(c *gin.Context) {
+	start := time.Now()
+	defer func() {
+		route, code := c.GetString(routeKey), strconv.Itoa(c.Writer.Status())
+		if route == "" {
+			route = "refused" // before anybody asked what it is for
+		}
+		method := c.Request.Method
+		if !known[method] {
+			method = "other"
+		}
+		m.requests.WithLabelValues(route, method, code).Inc()
+		m.durations.WithLabelValues(route, method, code).Observe(time.Since(start).Seconds())
+	}()
+	c.Next()
+}
+
+// known are the methods that are labels: a client must not make more of them.
+var known = map[string]bool{"GET": true, "HEAD": true, "POST": true, "PUT": true, "PATCH": true, "DELETE": true, "OPTIONS": true, "QUERY": true}
+
+// metrics answers GET /_/metrics.
+func (k *call) metrics() error {
+	k.Header("Cache-Control", "no-store")
+	k.Metrics.handler.ServeHTTP(k.Writer, k.Request)
+	return nil
+}
+
+const routeKey = "route"
+
+// routeOf returns the template of a resource's path. Names and ids are not in
+// it, so that there are few of them.
+func routeOf(kind *kind, path string) string {
+	switch kind {
+	case nil:
+		return "none"
+	case index:
+		return "/"
+	case database:
+		return "/db"
+	case collection:
+		return "/{collection}"
+	case record:
+		return "/{collection}/{id}"
+	case children:
+		return "/{collection}/{id}/{collection}"
+	case singular:
+		return "/{object}"
+	}
+	// The service's own: /_/ and one name, and what may stand behind it.
+	name, _, more := strings.Cut(strings.Trim(strings.TrimPrefix(path, "/_/"), "/"), "/")
+	if more {
+		return "/_/" + name + "/{name}"
+	}
+	return "/_/" + name
+}
+
+// contents tells of a database when it is asked.
+type contents struct{ db *pickup.DB }
+
+var (
+	revision = prometheus.NewDesc("pickup_revision", "Batches since the start, one for each commit and each edit of the file.", nil, nil)
+	records  = prometheus.NewDesc("pickup_records", "Elements of a collection.", []string{"collection"}, nil)
+	broken   = prometheus.NewDesc("pickup_file_broken", "1 while the file cannot be read, written or parsed.", nil, nil)
+)
+
+// Describe is prometheus.Collector's.
+func (c *contents) Describe(ch chan<- *prometheus.Desc) { ch <- revision; ch <- records; ch <- broken }
+
+// Collect is prometheus.Collector's.
+func (c *contents) Collect(ch chan<- prometheus.Metric) {
+	snap := c.db.Snapshot()
+	ch <- prometheus.MustNewConstMetric(revision, prometheus.CounterValue, float64(snap.Rev()))
+	for _, name := range snap.Names() {
+		if kind, _ := snap.Kind(name); kind == pickup.Array {
+			ch <- prometheus.MustNewConstMetric(records, prometheus.GaugeValue, float64(snap.Len(name)), strings.ToValidUTF8(name, "\uFFFD"))
+		}
+	}
+	state := 0.0
+	if c.db.Err() != nil {
+		state = 1
+	}
+	ch <- prometheus.MustNewConstMetric(broken, prometheus.GaugeValue, state)
+}

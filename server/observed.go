@@ -1,0 +1,55 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"pickup"
+)
+
+// Store returns s with its commits and reloads counted. It is what the database
+// is opened on.
+func (m *Metrics) Store(s pickup.Store) pickup.Store { return observed{s, m} }
+
+// observed is a Store that is looked at.
+type observed struct {
+	pickup.Store
+	metrics *Metrics
+}
+
+// Commit is pickup.Store's.
+func (o observed) Commit(ctx context.Context, base pickup.Rev, changes []pickup.Change) (pickup.Rev, error) {
+	start := time.Now()
+	rev, err := o.Store.Commit(ctx, base, changes)
+	result := "ok"
+	switch {
+	case errors.Is(err, pickup.ErrConflict):
+		result = "conflict"
+	case err != nil:
+		result = "error"
+	default:
+		o.metrics.changes.Observe(float64(len(changes)))
+	}
+	o.metrics.commits.WithLabelValues(result).Observe(time.Since(start).Seconds())
+	return rev, err
+}
+
+// Watch is pickup.Store's.
+func (o observed) Watch(ctx context.Context, after pickup.Rev) iter.Seq2[pickup.Batch, error] {
+	return func(yield func(pickup.Batch, error) bool) {
+		o.metrics.followers.Inc()
+		defer o.metrics.followers.Dec()
+		for b, err := range o.Store.Watch(ctx, after) {
+			start := time.Now()
+			more := yield(b, err)
+			if b.Reset && err == nil { // what we write ourselves comes as changes
+				o.metrics.reloads.Observe(time.Since(start).Seconds())
+			}
+			if !more {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package server
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"sync"
+	"time"
+)
+
+// Bounds of what is remembered of credentials that were right.
+const (
+	verifiedFor = 5 * time.Minute
+	maxVerified = 1024
+)
+
+// A mark stands for credentials: their HMAC under a key that only this process
+// has. Neither a password nor a hash that could be tried out is kept.
+type mark [sha256.Size]byte
+
+// A memory remembers marks of credentials that were right, so that the price
+// of a hash is paid once and not per request. Wrong ones are not remembered.
+type memory struct {
+	key [32]byte
+
+	mu    sync.RWMutex
+	until map[mark]time.Time // guarded by mu
+}
+
+func newMemory() *memory {
+	m := &memory{until: make(map[mark]time.Time)}
+	rand.Read(m.key[:]) // never fails
+	return m
+}
+
+// mark returns that of a user, which has no colon, and a password.
+func (m *memory) mark(user, password string) (k mark) {
+	mac := hmac.New(sha256.New, m.key[:])
+	mac.Write([]byte(user + ":" + password))
+	return mark(mac.Sum(k[:0]))
+}
+
+// knows reports whether the mark was remembered less than five minutes ago.
+func (m *memory) knows(k mark) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return time.Now().Before(m.until[k])
+}
+
+func (m *memory) remember(k mark) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.until) >= maxVerified {
+		m.makeRoomLocked()
+	}
+	m.until[k] = time.Now().Add(verifiedFor)
+}
+
+// makeRoomLocked forgets what is over, and if nothing is the oldest.
+func (m *memory) makeRoomLocked() {
+	now, first, oldest := time.Now(), mark{}, time.Time{}
+	for k, t := range m.until {
+		switch {
+		case !now.Before(t):
+			delete(m.until, k)
+		case oldest.IsZero() || t.Before(oldest):
+			first, oldest = k, t
+		}
+	}
+	if len(m.until) >= maxVerified {
+		delete(m.until, first)
+	}
+}
