@@ -230,6 +230,6 @@ func (b *bench) describe() (string, error) {
 	if b.peers {
 		fmt.Fprintf(&s, "- the json-servers run on Node %s\n", output(b.node, "--version"))
 	}
-	fmt.Fprintf(&s, "- %d rounds of %v for each figure; reads by wrk with %d connections\n", b.rounds, b.duration, readers)
+	fmt.Fprintf(&s, "- %d rounds of %v for each figure; reads by wrk with %d connections (json-servers %d where an answer takes them a second)\n", b.rounds, b.duration, readers, fewReaders)
 	return s.String(), nil
 }
