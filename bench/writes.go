@@ -26,6 +26,10 @@ type write struct {
 // body is a record of about 270 bytes, as those of the files.
 const body = `{"driverId":"7","title":"School run","passenger":"Emma and Max","pickupLocation":"12 Oak Street, by the gate","dropoffLocation":"Lincoln School","pickupTime":"2026-03-02T07:30:00Z","dropoffTime":"2026-03-02T07:50:00Z","status":"Scheduled","note":"%s"}`
 
+// peerRest is how long a json-server gets to bring what it has acknowledged to
+// the file; pickup gets none.
+const peerRest = 2 * time.Second
+
 // mark is what a client writes, another text at each turn.
 func mark(w, i int) string { return fmt.Sprintf("w%04d-%08d", w, i) }
 
@@ -145,6 +149,9 @@ func (b *bench) writeOnce(row *row, who string, kind write, size, clients int) e
 	}
 	row.add(who, sample{value: float64(load.ops) / load.took.Seconds(), cpu: used / time.Duration(load.ops), slow: load.slow})
 	if kind.name == "POST" {
+		if peer {
+			time.Sleep(peerRest)
+		}
 		lost, err := missing(file, load.turns)
 		if err != nil {
 			return err
