@@ -38,7 +38,8 @@ func fleet(n int) string {
 }
 
 // many is a database of n records of about 100 bytes, a line each, of which
-// every hundredth has the same driver, and one in a thousand a word to search
+// every hundredth has the same driver (no number, which v1 would not find as the
+// string that it is), and one in a thousand a word to search
 // for.
 func many(n int) string {
 	var s strings.Builder
@@ -49,7 +50,7 @@ func many(n int) string {
 		if i%1000 == 500 {
 			title = "Dentist's chair"
 		}
-		fmt.Fprintf(&s, `    {"id":"%d","driverId":"%d","title":"%s","rank":%d,"status":"Scheduled"}`, i, i%100, title, i*7919%n)
+		fmt.Fprintf(&s, `    {"id":"%d","driverId":"d%d","title":"%s","rank":%d,"status":"Scheduled"}`, i, i%100, title, i*7919%n)
 	}
 	s.WriteString("\n  ]\n}\n")
 	return s.String()
