@@ -11,7 +11,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 FUZZTIME ?= 30s
 
-.PHONY: run test test-long lint bench fuzz build setup packages clean
+.PHONY: run test test-long lint bench benchmarks fuzz build setup packages clean
 
 ## run: serve ./db.json
 run:
@@ -37,9 +37,17 @@ lint:
 	$(GO) mod verify
 	GO=$(GO) GOVULNCHECK=$(GOVULNCHECK) TAGS=$(TAGS) .ci/vulnerabilities
 
-## bench: the benchmarks; those of filestore depend on the disk
+## bench: pickup beside its floors and the json-servers, into bench/RESULTS.md,
+## in about an hour; BENCH=-quick for a minute's look
+BENCH ?= -out bench/RESULTS.md
 bench:
-	$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchmem ./...
+	@$(MAKE) --no-print-directory packages TOOLS='wrk:wrk npm:npm'
+	$(GO) run ./bench $(BENCH)
+
+## benchmarks: those beside the code, for benchstat; filestore's depend on the disk
+COUNT ?= 1
+benchmarks:
+	$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchmem -count $(COUNT) ./...
 
 ## fuzz: every fuzzer for FUZZTIME (30s)
 fuzz:

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -89,5 +91,45 @@ func BenchmarkGet(b *testing.B) {
 		if _, err := db.Snapshot().Get("c", "77777"); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkFollowers writes while so many follow, each write when all have
+// been told of the one before.
+func BenchmarkFollowers(b *testing.B) {
+	for _, n := range []int{1, 1_000, 10_000} {
+		b.Run(fmt.Sprint("followers=", n), func(b *testing.B) {
+			db, err := pickup.Open(b.Context(), nowhere{pickup.NewMemStore(database(1000))}, pickup.Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(b.Context())
+			var following sync.WaitGroup
+			var told atomic.Int64
+			all := make(chan struct{})
+			begin := db.Snapshot().Rev()
+			for range n {
+				following.Go(func() {
+					for range db.Changes(ctx, begin) {
+						if told.Add(1) == int64(n) {
+							all <- struct{}{}
+						}
+					}
+				})
+			}
+			for b.Loop() {
+				told.Store(0)
+				if _, err := db.Update(b.Context(), func(tx *pickup.Tx) error {
+					_, err := tx.Merge("c", "7", jsontext.Value(`{"n":1}`))
+					return err
+				}); err != nil {
+					b.Fatal(err)
+				}
+				<-all
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/follower")
+			stop()
+			following.Wait()
+		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tidwall/btree"
@@ -58,7 +59,7 @@ func newCollection(in Collection, rev Rev, o conventions) *collection {
 			c.hidden[id]++
 		}
 	}
-	slices.SortFunc(records, func(a, b *Record) int { return cmpString(a.ID, b.ID) })
+	slices.SortFunc(records, func(a, b *Record) int { return strings.Compare(a.ID, b.ID) })
 	for _, r := range records {
 		c.byID.Load(r.ID, r)
 	}
@@ -273,14 +274,4 @@ func appendName(dst []byte, s string) []byte {
 		return append(dst, `""`...)
 	}
 	return b
-}
-
-func cmpString(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }

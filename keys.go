@@ -1,6 +1,8 @@
 package pickup
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,26 +42,46 @@ func ID(value jsontext.Value, name string) (id string, ok bool) {
 // Keys gives elements their keys in the order of the array. The zero value is
 // not usable; begin a new one for each array.
 type Keys struct {
-	name string
-	n    int
-	seen map[string]struct{}
+	name   string
+	n      int
+	rising []string            // ids that have come, each behind the one before in compareIDs' order
+	others map[string]struct{} // those that came out of that order
 }
 
 // NewKeys returns the Keys for an array whose elements carry their id in the
 // member called name.
 func NewKeys(name string) *Keys {
-	return &Keys{name: name, seen: make(map[string]struct{})}
+	return &Keys{name: name, others: make(map[string]struct{})}
 }
 
 // Next returns the key of the array's next element.
 func (k *Keys) Next(value jsontext.Value) string {
 	n := k.n
 	k.n++
-	if id, ok := ID(value, k.name); ok {
-		if _, taken := k.seen[id]; !taken {
-			k.seen[id] = struct{}{}
-			return id
-		}
+	if id, ok := ID(value, k.name); ok && k.take(id) {
+		return id
 	}
 	return PositionKey(n)
+}
+
+// take reports whether id has not come before. Most ids are counted up, or are
+// UUIDs that carry their time; those are compared with the last one only.
+func (k *Keys) take(id string) bool {
+	if n := len(k.rising); n == 0 || compareIDs(k.rising[n-1], id) < 0 {
+		k.rising = append(k.rising, id)
+		return true
+	}
+	if _, taken := slices.BinarySearchFunc(k.rising, id, compareIDs); taken {
+		return false
+	}
+	if _, taken := k.others[id]; taken {
+		return false
+	}
+	k.others[id] = struct{}{}
+	return true
+}
+
+// compareIDs orders natural numbers as such, and all else somehow.
+func compareIDs(a, b string) int {
+	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }

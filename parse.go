@@ -52,6 +52,9 @@ func (e *QueryError) Error() string {
 // paging the first is taken, and an empty one is none. The error is
 // a *QueryError.
 func (s *Snapshot) ParseQuery(collection, rawQuery string) (*Query, error) {
+	if rawQuery == "" {
+		return &Query{collection: collection}, nil // most requests, which need no parser
+	}
 	p := s.parser(&Query{collection: collection})
 	for part := range strings.SplitSeq(rawQuery, "&") {
 		if part == "" {

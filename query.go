@@ -27,6 +27,10 @@ type named struct {
 	path            path
 }
 
+// Paged reports whether q asks for a part of the list, so that an answer says
+// which.
+func (q *Query) Paged() bool { return q.paging.dialect != Whole }
+
 // Embeds reports whether q puts records of other collections into those that
 // are asked for.
 func (q *Query) Embeds() bool { return len(q.embeds) > 0 }

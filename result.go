@@ -1,6 +1,7 @@
 package pickup
 
 import (
+	"slices"
 	"strconv"
 )
 
@@ -23,7 +24,7 @@ type Result struct {
 // AppendJSON appends the body of the answer: an array of records, or in the
 // Envelope dialect an object with the array in "data". The error is
 // a *QueryError, where the answer would hold too much.
-func (r *Result) AppendJSON(dst []byte) ([]byte, error) {
+func (r *Result) AppendJSON(dst []byte) (_ []byte, err error) {
 	if r.Dialect == Envelope {
 		dst = append(dst, `{"first":1,"prev":`...)
 		dst = appendPage(dst, r.Page-1, r.Page > 1)
@@ -38,6 +39,36 @@ func (r *Result) AppendJSON(dst []byte) ([]byte, error) {
 		dst = append(dst, `,"data":`...)
 	}
 	dst = append(dst, '[')
+	if len(r.query.embeds) == 0 && r.query.fields == nil {
+		dst = appendWhole(dst, r.Records)
+	} else if dst, err = r.appendShown(dst); err != nil {
+		return dst, err
+	}
+	dst = append(dst, ']')
+	if r.Dialect == Envelope {
+		dst = append(dst, '}')
+	}
+	return dst, nil
+}
+
+// appendWhole appends records as they are, with commas between them.
+func appendWhole(dst []byte, records []*Record) []byte {
+	size := 0
+	for _, r := range records {
+		size += len(r.Value) + 1
+	}
+	dst = slices.Grow(dst, size+2) // once, and not each time that it is full
+	for i, r := range records {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, r.Value...)
+	}
+	return dst
+}
+
+// appendShown appends records as the query shows them.
+func (r *Result) appendShown(dst []byte) ([]byte, error) {
 	b := embedder{snap: r.snap}
 	for i, rec := range r.Records {
 		if i > 0 {
@@ -47,10 +78,6 @@ func (r *Result) AppendJSON(dst []byte) ([]byte, error) {
 		if dst, err = r.query.appendRecord(dst, &b, rec); err != nil {
 			return dst, err
 		}
-	}
-	dst = append(dst, ']')
-	if r.Dialect == Envelope {
-		dst = append(dst, '}')
 	}
 	return dst, nil
 }

@@ -1,6 +1,8 @@
 package pickup
 
 import (
+	"bytes"
+
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -17,12 +19,18 @@ func skipSpace(b []byte, i int) int {
 
 // skipString returns the index behind the string that begins at i.
 func skipString(b []byte, i int) int {
-	for i++; i < len(b); i++ {
-		switch b[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
+	for i++; i < len(b); {
+		n := bytes.IndexByte(b[i:], '"')
+		if n < 0 {
+			return len(b)
+		}
+		i += n + 1
+		slashes := 0 // before the quote; the string's own quote ends them
+		for b[i-2-slashes] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return i
 		}
 	}
 	return len(b)

@@ -120,7 +120,9 @@ func (m *member) text() []byte {
 		return m.value
 	}
 	var b bytes.Buffer
-	write(&b, m.array.pieces)
+	var r runs
+	r.addArray(m.array)
+	r.writeTo(&b)
 	return b.Bytes()
 }
 
@@ -136,90 +138,4 @@ func (d *document) bytes() []byte {
 }
 
 // writeTo writes the document to w in few, large pieces.
-func (d *document) writeTo(w io.Writer) (int64, error) { return write(w, d.pieces) }
-
-// pieces yields the document's text from begin to end.
-func (d *document) pieces(yield func([]byte) bool) {
-	if !yield(d.head) {
-		return
-	}
-	for _, m := range d.members {
-		if !yield(m.gap) || !yield(m.label) {
-			return
-		}
-		if m.array == nil {
-			if !yield(m.value) {
-				return
-			}
-			continue
-		}
-		more := true
-		m.array.pieces(func(b []byte) bool {
-			more = yield(b)
-			return more
-		})
-		if !more {
-			return
-		}
-	}
-	_ = yield(d.tail) && yield(d.foot)
-}
-
-func (a *array) pieces(yield func([]byte) bool) {
-	more := yield(a.head)
-	a.elems.Scan(func(_ int, e element) bool {
-		more = more && yield(e.text)
-		return more
-	})
-	_ = more && yield(a.tail) && yield(a.foot)
-}
-
-// smallRun is up to where writing a run of bytes costs less through a buffer
-// than with a call of its own.
-const smallRun = 32 << 10
-
-// write writes pieces to w. Neighbours that are also neighbours in memory go
-// out as one, so a document that nobody changed is a single call.
-func write(w io.Writer, pieces func(yield func([]byte) bool)) (n int64, err error) {
-	var run []byte // a piece, and those that follow it in memory
-	var buf []byte // small runs on their way out
-	put := func(b []byte) {
-		if len(b) > 0 && err == nil {
-			var k int
-			k, err = w.Write(b)
-			n += int64(k)
-		}
-	}
-	flush := func() {
-		if len(run) < smallRun && len(buf)+len(run) <= 2*smallRun {
-			buf = append(buf, run...)
-			return
-		}
-		put(buf)
-		buf = buf[:0]
-		if len(run) < smallRun {
-			buf = append(buf, run...)
-			return
-		}
-		put(run)
-	}
-	pieces(func(b []byte) bool {
-		switch {
-		case len(b) == 0:
-		case follows(run, b):
-			run = run[: len(run)+len(b) : cap(run)]
-		default:
-			flush()
-			run = b
-		}
-		return err == nil
-	})
-	flush()
-	put(buf)
-	return n, err
-}
-
-// follows reports whether b begins in memory where a ends.
-func follows(a, b []byte) bool {
-	return len(a) > 0 && cap(a)-len(a) >= len(b) && &a[:len(a)+1][len(a)] == &b[0]
-}
+func (d *document) writeTo(w io.Writer) (int64, error) { return d.runs().writeTo(w) }

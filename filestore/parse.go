@@ -25,11 +25,17 @@ func parseDocument(file string, data []byte, idMember func(collection string) st
 		idMember = func(string) string { return "id" }
 	}
 	d := &document{file: file, idMember: idMember, length: int64(len(data))}
-	text := blanked(data)
-	if text == nil {
-		text, d.strict = data, true
+	// Most files are plain JSON. One that is cut without an error has nothing
+	// that blanked would find.
+	err := d.cut(data, data)
+	if d.strict = err == nil; err != nil {
+		if text := blanked(data); text != nil {
+			err = d.cut(data, text)
+		} else {
+			d.strict = true
+		}
 	}
-	if err := d.cut(data, text); err != nil {
+	if err != nil {
 		return nil, broken(file, data, err)
 	}
 	d.style = styleOf(d)

@@ -24,6 +24,9 @@ const sample = `{
 }
 `
 
+// edited is the sample after an edit by hand.
+func edited(title string) string { return strings.Replace(sample, "Vet visit", title, 1) }
+
 // home makes a folder with db.json in it.
 func home(t *testing.T, text string) (path string) {
 	t.Helper()

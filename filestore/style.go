@@ -26,7 +26,7 @@ const deepLevel = 32
 // styleOf returns the style of a document's top level.
 func styleOf(d *document) style {
 	s := style{nl: "\n", unit: "  ", colon: ": ", space: " "}
-	for b := range d.pieces {
+	for _, b := range d.runs() {
 		if i := bytes.IndexByte(b, '\n'); i >= 0 {
 			if i > 0 && b[i-1] == '\r' {
 				s.nl = "\r\n"

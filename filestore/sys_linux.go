@@ -62,6 +62,9 @@ func reserve(f *os.File, size int64) error {
 
 // copyAttributes gives f the extended attributes of like: ACLs, labels, tags.
 func copyAttributes(f *os.File, like string) {
+	if n, err := unix.Listxattr(like, nil); n == 0 || err != nil {
+		return // as most files have none
+	}
 	names := make([]byte, 64<<10) // the most that Linux has
 	n, err := unix.Listxattr(like, names)
 	if err != nil {

@@ -15,9 +15,6 @@ import (
 	"pickup"
 )
 
-// edited is the sample after an edit by hand.
-func edited(title string) string { return strings.Replace(sample, "Vet visit", title, 1) }
-
 // seen waits until the watcher tells of the edit.
 func seen(t *testing.T, steps <-chan step, title string, within time.Duration) {
 	t.Helper()

@@ -109,7 +109,8 @@ func (t *draft) discard(sys *calls) {
 // start after a crash what it was to replace.
 func (s *Store) draftLocked(next *document) (*draft, error) {
 	sys := &s.o.sys
-	sum := next.sum()
+	text := next.runs()
+	sum := text.sum()
 	t := &draft{doc: next, path: s.beside(fmt.Sprintf(".tmp-%v-%v", s.disk.sum, sum))}
 	perm := os.FileMode(0o600) // until it has its owner
 	if s.like == nil {
@@ -123,7 +124,7 @@ func (s *Store) draftLocked(next *document) (*draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = s.fillLocked(f, next); err == nil {
+	if err = s.fillLocked(f, text); err == nil {
 		t.sum = sum
 		t.info, t.sure, err = sys.identify(f, t.path)
 	}
@@ -148,7 +149,7 @@ func (s *Store) draftLocked(next *document) (*draft, error) {
 // its place is one that is there.)
 const createNew = os.O_WRONLY | os.O_CREATE | os.O_EXCL
 
-func (s *Store) fillLocked(f *os.File, next *document) error {
+func (s *Store) fillLocked(f *os.File, text runs) error {
 	sys := &s.o.sys
 	if s.like != nil {
 		sys.dress(f, s.real)
@@ -156,7 +157,7 @@ func (s *Store) fillLocked(f *os.File, next *document) error {
 			return err
 		}
 	}
-	if _, err := next.writeTo(&output{sys: sys, f: f}); err != nil {
+	if _, err := text.writeTo(&output{sys: sys, f: f}); err != nil {
 		return err
 	}
 	return sys.sync(f)

@@ -10,14 +10,28 @@ import (
 
 const jsonType = "application/json"
 
+// Values of headers that many answers have: they share them, so nobody writes
+// into them. (Add copies what is full.)
+var (
+	noSniff      = []string{"nosniff"}
+	sameOrigin   = []string{"same-origin"}
+	policies     = []string{policy}
+	noReferrer   = []string{"no-referrer"}
+	jsonTypes    = []string{jsonType}
+	cacheControl = []string{"private, no-cache"}
+	vary         = []string{"Authorization, Origin, Accept"}
+	varyOrigin   = []string{"Origin"}
+)
+
 // headers sets what every answer has.
 func headers(c *gin.Context) {
-	c.Header("X-Content-Type-Options", "nosniff")
+	h := c.Writer.Header()
+	h["X-Content-Type-Options"] = noSniff
 	// What is no page of ours is shown in none and loaded by none: a page that
 	// is allowed fetches it with CORS, which this does not concern.
-	c.Header("Cross-Origin-Resource-Policy", "same-origin")
-	c.Header("Content-Security-Policy", policy)
-	c.Header("Referrer-Policy", "no-referrer")
+	h["Cross-Origin-Resource-Policy"] = sameOrigin
+	h["Content-Security-Policy"] = policies
+	h["Referrer-Policy"] = noReferrer
 }
 
 // policy lets a document of ours load and send to this server alone, and be
@@ -27,7 +41,9 @@ const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-a
 // send writes a whole answer. net/http leaves the body out for HEAD.
 func send(c *gin.Context, status int, contentType string, body []byte) {
 	h := c.Writer.Header()
-	h["Content-Type"] = []string{contentType}
+	if h["Content-Type"] = jsonTypes; contentType != jsonType {
+		h["Content-Type"] = []string{contentType}
+	}
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	c.Status(status)
 	// An error means that the client has gone; there is nobody to tell.
@@ -60,6 +76,9 @@ func (k *call) show(media, tag string, body func(b []byte) ([]byte, error)) erro
 		if media == jsonType {
 			b = append(b, '\n')
 		}
+		if k.keep {
+			k.answers.offer(tag, b)
+		}
 		k.cacheable(tag)
 		send(k.Context, http.StatusOK, media, b)
 	}
@@ -74,8 +93,8 @@ func (k *call) show(media, tag string, body func(b []byte) ([]byte, error)) erro
 // asks before it uses it again.
 func (k *call) cacheable(tag string) {
 	h := k.Writer.Header()
-	h["Cache-Control"] = []string{"private, no-cache"}
-	h["Vary"] = []string{"Authorization, Origin, Accept"}
+	h["Cache-Control"] = cacheControl
+	h["Vary"] = vary
 	k.setTag(tag)
 }
 

@@ -27,7 +27,7 @@ func (s *server) crossOrigin() gin.HandlerFunc {
 	protection := http.NewCrossOriginProtection()
 	return func(c *gin.Context) {
 		h := c.Writer.Header()
-		h["Vary"] = []string{"Origin"}
+		h["Vary"] = varyOrigin
 		origin := c.Request.Header.Get("Origin")
 		allowed := origin != "" && s.allows(origin)
 		if allowed {

@@ -15,7 +15,7 @@ func requestID(c *gin.Context) {
 	if !sane(id) {
 		id = rand.Text()
 	}
-	c.Header(requestIDHeader, id)
+	c.Writer.Header()[requestIDHeader] = []string{id}
 }
 
 func requestIDOf(c *gin.Context) string { return c.Writer.Header().Get(requestIDHeader) }

@@ -20,6 +20,7 @@ type call struct {
 	child string // the collection whose records refer to the parent
 	taken int64  // bytes of the server's budget
 
+	keep      bool     // the answer is all in its tag and body, and may be kept
 	dependent []string // the collections of which a DELETE takes the children with it
 }
 

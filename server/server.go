@@ -73,8 +73,9 @@ const (
 type server struct {
 	Options
 	descriptionCache
-	db     *pickup.DB
-	budget budget
+	db      *pickup.DB
+	budget  budget
+	answers shelf
 }
 
 func init() { gin.SetMode(gin.ReleaseMode) }

@@ -17,32 +17,84 @@ import (
 )
 
 // TestKill kills the real binary in the middle of writes, again and again on
-// the same file. Nothing that was acknowledged may be missing or stale,
-// nothing that was never asked for may be there, and whoever reads the file at
-// any moment finds JSON.
+// the same file. Nothing that was acknowledged may be missing or stale, and
+// nothing that was never asked for may be there. Whoever reads a file that can
+// be replaced finds JSON at any moment; one that is mounted alone, and so is
+// written in place, is whole again when the server has started.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	rounds, writers := 10, 8
-	if os.Getenv("PICKUP_LONG") != "" {
-		rounds, writers = 60, 32
-	}
 	binary := filepath.Join(t.TempDir(), "pickup")
 	build := exec.Command("go", "build", "-trimpath", "-tags", "nomsgpack", "-o", binary, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
+	for _, way := range []killed{
+		{name: "folder", rounds: 10},
+		{name: "mounted", rounds: 5, mounted: true},
+		{name: "mounted, with a journal", rounds: 5, mounted: true, journal: true},
+	} {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			writers := 8
+			if os.Getenv("PICKUP_LONG") != "" {
+				way.rounds, writers = 200, 32
+			}
+			way.run(t, binary, writers)
+		})
+	}
+}
 
+// killed is a way to serve a file, and how often its server is killed.
+type killed struct {
+	name             string
+	rounds           int
+	mounted, journal bool
+}
+
+// launch starts the server on file. Where that is to be mounted the server
+// has a mount namespace of its own, in which another file stands for it.
+func (k killed) launch(binary, dir, file string) (*process, error) {
+	env, args := []string{"PICKUP_NO_AUTH=1"}, []string{"--access-log", "off"}
+	if k.journal {
+		args = append(args, "--journal-dir", dir)
+	}
+	if !k.mounted {
+		return launch(binary, dir, env, args...)
+	}
+	target := filepath.Join(dir, "mounted", "db.json")
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+		return nil, err
+	}
+	for _, f := range []string{file, target} {
+		empty, err := os.OpenFile(f, os.O_CREATE, 0o644)
+		if err != nil {
+			return nil, err
+		}
+		empty.Close()
+	}
+	inside := []string{"-m", "sh", "-ec", `mount --bind "$1" "$2"; shift 2; exec "$@"`, "sh", file, target, binary}
+	if os.Getuid() != 0 {
+		inside = append([]string{"-r"}, inside...)
+	}
+	return launchUnder("unshare", inside, dir, env, append(args, target)...)
+}
+
+func (k killed) run(t *testing.T, binary string, writers int) {
+	rounds := k.rounds
 	dir := t.TempDir()
 	file := filepath.Join(dir, "db.json")
-	stop, reads := watchFile(t, file)
+	stop, reads := func() {}, new(atomic.Int64)
+	if !k.mounted {
+		stop, reads = watchFile(t, file)
+	}
 	ledgers := make([]*ledger, writers)
 	for i := range ledgers {
 		ledgers[i] = &ledger{name: fmt.Sprintf("w%d", i), seen: map[string]*entry{}}
 	}
 	acknowledged := 0
 	for round := range rounds {
-		p, err := launch(binary, dir, []string{"PICKUP_NO_AUTH=1"}, "--access-log", "off")
+		p, err := k.launch(binary, dir, file)
 		if err != nil {
 			t.Fatalf("round %d: %v", round, err)
 		}
@@ -54,7 +106,9 @@ func TestKill(t *testing.T) {
 		time.Sleep(time.Duration(20+rand.IntN(200)) * time.Millisecond)
 		p.kill()
 		writing.Wait()
-		compare(t, fmt.Sprintf("round %d, the file after the kill", round), stored(t, file), ledgers)
+		if !k.mounted {
+			compare(t, fmt.Sprintf("round %d, the file after the kill", round), stored(t, file), ledgers)
+		}
 		for _, l := range ledgers {
 			acknowledged += l.acknowledged
 			l.acknowledged = 0

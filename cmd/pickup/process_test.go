@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -24,6 +25,12 @@ var urlLine = regexp.MustCompile(`(?m)^pickup \S+ serves .* at (https?://\S+)$`)
 // launch starts "binary serve --port 0 args..." in dir and returns when it
 // serves. What it prints is in dir's server.log.
 func launch(binary, dir string, env []string, args ...string) (*process, error) {
+	return launchUnder(binary, nil, dir, env, args...)
+}
+
+// launchUnder is launch by a program that becomes the server: before are its
+// arguments, up to the server's binary.
+func launchUnder(binary string, before []string, dir string, env []string, args ...string) (*process, error) {
 	path, err := exec.LookPath(binary)
 	if err != nil {
 		return nil, err
@@ -34,7 +41,7 @@ func launch(binary, dir string, env []string, args ...string) (*process, error) 
 		return nil, err
 	}
 	defer log.Close()
-	p.cmd = exec.Command(path, append([]string{"serve", "--port", "0"}, args...)...)
+	p.cmd = exec.Command(path, slices.Concat(before, []string{"serve", "--port", "0"}, args)...)
 	p.cmd.Dir, p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = dir, env, log, log
 	if err := p.cmd.Start(); err != nil {
 		return nil, err

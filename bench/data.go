@@ -1,0 +1,85 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// fleet is a database of n schedules of about 270 bytes and a tenth as many
+// drivers, indented as json-servers and most editors indent.
+func fleet(n int) string {
+	var s strings.Builder
+	s.WriteString("{\n  \"schedules\": [\n")
+	for i := 1; i <= n; i++ {
+		comma(&s, i == 1)
+		fmt.Fprintf(&s, `    {
+      "id": "%d",
+      "driverId": "%d",
+      "title": "School run",
+      "passenger": "Emma and Max",
+      "pickupLocation": "12 Oak Street, by the gate",
+      "dropoffLocation": "Lincoln School",
+      "pickupTime": "2026-03-02T07:30:00Z",
+      "dropoffTime": "2026-03-02T07:50:00Z",
+      "status": "Scheduled",
+      "note": "%010d"
+    }`, i, i%(n/10)+1, i)
+	}
+	s.WriteString("\n  ],\n  \"drivers\": [\n")
+	for i := 1; i <= n/10; i++ {
+		comma(&s, i == 1)
+		fmt.Fprintf(&s, `    { "id": "%d", "driverName": "Ruth %d", "cellPhone": "(555) 123-4567", "email": "ruth%d@example.com" }`, i, i, i)
+	}
+	s.WriteString("\n  ]\n}\n")
+	return s.String()
+}
+
+// many is a database of n records of about 100 bytes, a line each, of which
+// every hundredth has the same driver (no number, which v1 would not find as the
+// string that it is), and one in a thousand a word to search
+// for.
+func many(n int) string {
+	var s strings.Builder
+	s.WriteString("{\n  \"schedules\": [\n")
+	for i := 1; i <= n; i++ {
+		comma(&s, i == 1)
+		title := "School run"
+		if i%1000 == 500 {
+			title = "Dentist's chair"
+		}
+		fmt.Fprintf(&s, `    {"id":"%d","driverId":"d%d","title":"%s","rank":%d,"status":"Scheduled"}`, i, i%100, title, i*7919%n)
+	}
+	s.WriteString("\n  ]\n}\n")
+	return s.String()
+}
+
+// sized is a database of about so many bytes, a record a line, and how many
+// records it has.
+func sized(bytes int) (text string, records int) {
+	var s strings.Builder
+	s.WriteString("{\n  \"schedules\": [\n")
+	for s.Len() < bytes-20 || records == 0 {
+		records++
+		comma(&s, records == 1)
+		fmt.Fprintf(&s, `    {"id":"%d","driverId":"%d","title":"School run","passenger":"Emma and Max","pickupLocation":"12 Oak Street, by the gate","dropoffLocation":"Lincoln School","pickupTime":"2026-03-02T07:30:00Z","dropoffTime":"2026-03-02T07:50:00Z","status":"Scheduled","note":"%010d"}`, records, records%100, records)
+	}
+	s.WriteString("\n  ]\n}\n")
+	return s.String(), records
+}
+
+func comma(s *strings.Builder, first bool) {
+	if !first {
+		s.WriteString(",\n")
+	}
+}
+
+// save writes a file as editors do that replace it.
+func save(file, text string) error {
+	if err := os.WriteFile(file+"~", []byte(text), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(file+"~", file)
+}

@@ -1,0 +1,136 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A disk rewrites one file as pickup does: a new file beside it, synced,
+// exchanged with the old one, the folder synced. Whoever comes while it writes
+// waits and goes with the next round.
+type disk struct {
+	path string
+
+	mu      sync.Mutex
+	waiting []*change // guarded by mu
+	busy    bool      // guarded by mu
+
+	text []byte // the leader's
+}
+
+// A change is a record to be appended, or with none a rewrite of what is there.
+type change struct {
+	record []byte
+	turn   chan bool // true: lead; false: done
+	err    error
+}
+
+// commit returns when the change is durable.
+func (d *disk) commit(record []byte) error {
+	c := &change{record: record, turn: make(chan bool, 1)}
+	d.mu.Lock()
+	d.waiting = append(d.waiting, c)
+	if !d.busy {
+		d.busy = true
+		c.turn <- true
+	}
+	d.mu.Unlock()
+	if !<-c.turn {
+		return c.err
+	}
+	d.mu.Lock()
+	group := d.waiting
+	d.waiting = nil
+	d.mu.Unlock()
+	err := d.write(group)
+	d.mu.Lock()
+	if len(d.waiting) > 0 {
+		d.waiting[0].turn <- true
+	} else {
+		d.busy = false
+	}
+	d.mu.Unlock()
+	for _, o := range group {
+		o.err = err
+		if o != c {
+			o.turn <- false
+		}
+	}
+	return err
+}
+
+func (d *disk) write(group []*change) error {
+	end := bytes.LastIndexByte(d.text, ']')
+	foot := string(d.text[end:])
+	d.text = d.text[:end]
+	for _, c := range group {
+		if c.record != nil {
+			d.text = append(append(d.text, ",\n    "...), c.record...)
+		}
+	}
+	d.text = append(d.text, foot...)
+
+	next := filepath.Join(filepath.Dir(d.path), "."+filepath.Base(d.path)+".next")
+	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err = f.Write(d.text); err == nil {
+		err = f.Sync()
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return err
+	}
+	if err := unix.Renameat2(unix.AT_FDCWD, next, unix.AT_FDCWD, d.path, unix.RENAME_EXCHANGE); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(d.path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := dir.Sync(); err != nil {
+		return err
+	}
+	return os.Remove(next)
+}
+
+// measure writes from so many goroutines at once and prints the changes a
+// second.
+func (d *disk) measure(writers int, duration time.Duration) error {
+	var (
+		running sync.WaitGroup
+		n       atomic.Int64
+		failed  atomic.Pointer[error]
+	)
+	begin := time.Now()
+	for range writers {
+		running.Go(func() {
+			for time.Since(begin) < duration {
+				if err := d.commit(nil); err != nil {
+					failed.Store(&err)
+					return
+				}
+				n.Add(1)
+			}
+		})
+	}
+	running.Wait()
+	if err := failed.Load(); err != nil {
+		return *err
+	}
+	fmt.Printf("%.3f\n", float64(n.Load())/time.Since(begin).Seconds())
+	return nil
+}

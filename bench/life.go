@@ -1,0 +1,235 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// disk measures what the file protocol costs where nothing else is done, not
+// even HTTP.
+func (b *bench) disk() error {
+	for _, size := range b.sizes {
+		for _, writers := range b.clients {
+			name := fmt.Sprintf("the file protocol alone, %d writers, %s", writers, sizeName(size))
+			if !b.wanted(name) {
+				continue
+			}
+			row := b.row(name, "/s")
+			for range b.rounds {
+				text, _ := sized(size)
+				file := filepath.Join(b.work, "disk.json")
+				if err := save(file, text); err != nil {
+					return err
+				}
+				out, err := exec.Command(b.floor, "-file", file, "-writers", strconv.Itoa(writers), "-duration", b.duration.String()).Output()
+				if err != nil {
+					return fmt.Errorf("floor: %w", err)
+				}
+				n, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+				if err != nil {
+					return err
+				}
+				row.add(floor, sample{value: n})
+			}
+		}
+	}
+	return nil
+}
+
+// life measures how long a start takes, and what memory a file takes once it
+// is loaded and at most while it is written.
+func (b *bench) life() error {
+	for _, size := range b.sizes {
+		var starts, loaded, peak *row
+		if name := "start, " + sizeName(size); b.wanted(name) {
+			starts = b.row(name, "ms", startTargets(size)...)
+		}
+		if name := "memory once loaded, " + sizeName(size); b.wanted(name) {
+			loaded = b.row(name, "MB")
+		}
+		if name := "most memory while it is patched, " + sizeName(size); b.wanted(name) {
+			peak = b.row(name, "MB")
+			if size == 100_000_000 {
+				peak.targets = []target{{most: 3.5 * 100}}
+			}
+		}
+		if starts == nil && loaded == nil && peak == nil {
+			continue
+		}
+		for range b.rounds {
+			for _, who := range b.writers(size, 1) {
+				if who == floor {
+					continue
+				}
+				if err := b.liveOnce(who, size, starts, loaded, peak); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func startTargets(size int) []target {
+	if size < 100_000_000 { // where the start of a process counts for little
+		return nil
+	}
+	return []target{{most: float64(size) / 200e6 * 1000}}
+}
+
+func (b *bench) liveOnce(who string, size int, starts, loaded, peak *row) error {
+	text, records := sized(size)
+	file := filepath.Join(b.work, "life.json")
+	if err := save(file, text); err != nil {
+		return err
+	}
+	p, err := b.launch(who, file, "")
+	if err != nil {
+		return err
+	}
+	defer p.stop()
+	starts.add(who, sample{value: float64(p.start.Microseconds()) / 1000})
+	loaded.add(who, sample{value: p.memory("VmRSS") / 1e6})
+	if peak == nil {
+		return nil
+	}
+	_, err = p.load(1, max(b.duration, 2*time.Second), 1<<30, func(c *client, w, i int) (int, error) { return writeKinds[1].turn(c, w, i, records) })
+	peak.add(who, sample{value: p.memory("VmHWM") / 1e6})
+	if who != ours && err != nil {
+		peak.note(who, "fails under it")
+		return nil
+	}
+	return err
+}
+
+// edits measures the time from the end of a save by hand to the first answer
+// that shows it, and how long a reader waited at most meanwhile.
+func (b *bench) edits() error {
+	for _, size := range b.sizes {
+		name := "hand edit to visible, " + sizeName(size)
+		if !b.wanted(name) {
+			continue
+		}
+		seen := b.row(name, "ms")
+		slowest := b.row("slowest GET while "+sizeName(size)+" are loaded again", "ms")
+		switch size {
+		case 1_000_000:
+			seen.targets = []target{{most: 150}}
+		case 100_000_000:
+			seen.targets = []target{{most: float64(size) / 200e6 * 1000}}
+		}
+		text, _ := sized(size)
+		file := filepath.Join(b.work, "edit.json")
+		if err := save(file, text); err != nil {
+			return err
+		}
+		p, err := b.launch(ours, file, "")
+		if err != nil {
+			return err
+		}
+		for i := range b.rounds {
+			if err := b.editOnce(p, file, text, mark(9999, i), seen, slowest); err != nil {
+				p.stop()
+				return err
+			}
+		}
+		p.stop()
+	}
+	return nil
+}
+
+func (b *bench) editOnce(p *process, file, text, note string, seen, slowest *row) error {
+	c, err := p.connect()
+	if err != nil {
+		return err
+	}
+	defer c.conn.Close()
+	const old = `"note":"0000000007"`
+	if err := save(file, strings.Replace(text, old, `"note":"`+note+`"`, 1)); err != nil {
+		return err
+	}
+	begin, slow := time.Now(), time.Duration(0)
+	for time.Since(begin) < 30*time.Second {
+		at := time.Now()
+		status, answer, err := c.do("GET", "/schedules/7", "")
+		if err := answered("GET", status, answer, err, http.StatusOK, "Emma"); err != nil {
+			return err
+		}
+		slow = max(slow, time.Since(at))
+		if strings.Contains(string(answer), note) {
+			seen.add(ours, sample{value: float64(time.Since(begin).Microseconds()) / 1000})
+			slowest.add(ours, sample{value: float64(slow.Microseconds()) / 1000})
+			return nil
+		}
+		time.Sleep(500 * time.Microsecond)
+	}
+	return fmt.Errorf("an edit of %s was not seen", filepath.Base(file))
+}
+
+// idle measures the processor time of a server that nobody asks anything.
+func (b *bench) idle() error {
+	const name = "idle, 10 MB, processor time a second"
+	if !b.wanted(name) {
+		return nil
+	}
+	row := b.row(name, "ms", target{most: 1})
+	text, _ := sized(10_000_000)
+	file := filepath.Join(b.work, "idle.json")
+	if err := save(file, text); err != nil {
+		return err
+	}
+	p, err := b.launch(ours, file, "")
+	if err != nil {
+		return err
+	}
+	defer p.stop()
+	time.Sleep(2 * time.Second)
+	for range b.rounds {
+		before, begin := p.cpu(), time.Now()
+		time.Sleep(2 * b.duration)
+		row.add(ours, sample{value: (p.cpu() - before).Seconds() * 1000 / time.Since(begin).Seconds()})
+	}
+	return nil
+}
+
+// describe says what the measurements are made on.
+func (b *bench) describe() (string, error) {
+	var s strings.Builder
+	first := func(file, key string) string {
+		text, _ := os.ReadFile(file)
+		for line := range strings.Lines(string(text)) {
+			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == key {
+				return strings.TrimSpace(value)
+			}
+		}
+		return "unknown"
+	}
+	output := func(name string, args ...string) string {
+		out, err := exec.Command(name, args...).Output()
+		if err != nil {
+			return "unknown"
+		}
+		return strings.TrimSpace(string(out))
+	}
+	cpus := strings.Count(output("cat", "/proc/cpuinfo"), "processor\t")
+	fmt.Fprintf(&s, "- %d processors (%s), memory %s, Linux %s\n", cpus, first("/proc/cpuinfo", "model name"), first("/proc/meminfo", "MemTotal"), output("uname", "-r"))
+	fmt.Fprintf(&s, "- %s; file system %s; others had it busy to %s before (load average)\n", output("go", "version"), output("stat", "-f", "-c", "%T", b.work), strings.Join(strings.Fields(output("cat", "/proc/loadavg"))[:3], " "))
+	syncs, err := syncTime(b.work)
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprintf(&s, "- a write of 4 KB and its fsync take %v in the median of 50\n", syncs)
+	if b.peers {
+		fmt.Fprintf(&s, "- the json-servers run on Node %s\n", output(b.node, "--version"))
+	}
+	fmt.Fprintf(&s, "- %d rounds of %v for each figure; reads by wrk with %d connections (json-servers %d where an answer takes them a second)\n", b.rounds, b.duration, readers, fewReaders)
+	return s.String(), nil
+}

@@ -1,0 +1,105 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+// A bench is one run: what it has built, and what it has found.
+type bench struct {
+	config
+	work    string // a folder on the disk that is measured
+	machine string // what it is, when the run began
+	pickup  string // the programs
+	floor   string
+	node    string
+	peer0   string
+	peer1   string
+	rows    []*row
+}
+
+// The contestants. A floor stands in the table beside the one that has its
+// duties.
+const (
+	ours      = "pickup"
+	oursLog   = "pickup with its access log"
+	floor     = "floor"
+	floorLog  = "floor with an access log"
+	peer0     = "json-server 0.17.4"
+	peer1     = "json-server 1.0.0-beta.15"
+	peerBytes = 12_000_000 // the largest file that peers are tried with
+	peerMost  = 64         // clients
+)
+
+func (b *bench) arguments(name string, port int, file, answers string) []string {
+	p := strconv.Itoa(port)
+	switch name {
+	case ours:
+		return []string{b.pickup, "--access-log", "off", "-p", p, file}
+	case oursLog:
+		return []string{b.pickup, "--access-log", "on", "-p", p, file}
+	case floor:
+		return []string{b.floor, "-p", p, "-answers", answers, "-file", file}
+	case floorLog:
+		return []string{b.floor, "-access-log", "-p", p, "-answers", answers, "-file", file}
+	case peer0:
+		return []string{b.node, b.peer0, "--quiet", "--host", "127.0.0.1", "-p", p, file}
+	}
+	return []string{b.node, b.peer1, "-p", p, file}
+}
+
+// prepare builds and installs everything that is compared.
+func prepare(c config) (*bench, error) {
+	_, source, _, _ := runtime.Caller(0)
+	root := filepath.Dir(filepath.Dir(source))
+	work, err := os.MkdirTemp(root, ".bench-") // not /tmp, which may be memory
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{config: c, work: work}
+	b.pickup, b.floor = filepath.Join(work, "pickup"), filepath.Join(work, "floor")
+	commands := [][]string{
+		{"wrk", "-v"},
+		{"go", "build", "-trimpath", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", b.pickup, "./cmd/pickup"},
+		{"go", "build", "-trimpath", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", b.floor, "./bench/floor"},
+	}
+	if c.peers {
+		modules := filepath.Join(root, "examples", "compare")
+		commands = append(commands, []string{"npm", "ci", "--no-audit", "--no-fund", "--prefix", modules})
+		b.node = filepath.Join(modules, "node_modules", ".bin", "node")
+		b.peer0 = filepath.Join(modules, "node_modules", "json-server-0", "lib", "cli", "bin.js")
+		b.peer1 = filepath.Join(modules, "node_modules", "json-server-1", "lib", "bin.js")
+	}
+	for _, args := range commands {
+		cmd := exec.Command(args[0], args[1:]...)
+		cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+		out, err := cmd.CombinedOutput()
+		if err != nil && args[0] != "wrk" || cmd.ProcessState == nil { // wrk -v exits with 1
+			os.RemoveAll(work)
+			return nil, fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+	b.machine, err = b.describe()
+	return b, err
+}
+
+// wanted reports whether a row is to be measured.
+func (b *bench) wanted(name string) bool { return b.only.MatchString(name) }
+
+// freePort returns a port that nobody listens on at present.
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}

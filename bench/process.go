@@ -1,0 +1,138 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// The credentials that every request carries; json-servers ignore them.
+const (
+	user          = "ruth"
+	password      = "a long enough secret"
+	authorization = "Basic cnV0aDphIGxvbmcgZW5vdWdoIHNlY3JldA=="
+)
+
+// A process is a server that runs.
+type process struct {
+	name  string
+	cmd   *exec.Cmd
+	url   string
+	start time.Duration // from its start to its first answer
+}
+
+// launch starts a contestant on a file and waits until it answers.
+func (b *bench) launch(name, file, answers string) (*process, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	args := b.arguments(name, port, file, answers)
+	log, err := os.Create(filepath.Join(b.work, "log"))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	p := &process{name: name, cmd: exec.Command(args[0], args[1:]...), url: fmt.Sprintf("http://127.0.0.1:%d", port)}
+	if name == peer1 {
+		p.url = fmt.Sprintf("http://localhost:%d", port) // it listens where that leads to
+	}
+	p.cmd.Dir = b.work
+	p.cmd.Env = append(os.Environ(), "PICKUP_USER="+user, "PICKUP_PASSWORD="+password)
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	begin := time.Now()
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	for time.Since(begin) < time.Minute {
+		if _, _, err := p.get("/"); err == nil {
+			p.start = time.Since(begin)
+			return p, nil
+		}
+		time.Sleep(time.Millisecond)
+	}
+	p.stop()
+	text, _ := os.ReadFile(log.Name())
+	return nil, fmt.Errorf("%s did not answer: %s", name, text)
+}
+
+// stop ends the process, and waits for that.
+func (p *process) stop() {
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	ended := make(chan struct{})
+	go func() { p.cmd.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(15 * time.Second):
+		syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+		<-ended
+	}
+}
+
+// get asks once, as any client does.
+func (p *process) get(target string) (status int, body []byte, err error) {
+	req, err := http.NewRequest("GET", p.url+target, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	req.Header.Set("Authorization", authorization)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer resp.Body.Close()
+	body, err = io.ReadAll(resp.Body)
+	return resp.StatusCode, body, err
+}
+
+// tag returns the entity tag of a resource.
+func (p *process) tag(target string) string {
+	req, err := http.NewRequest("GET", p.url+target, nil)
+	if err != nil {
+		return ""
+	}
+	req.Header.Set("Authorization", authorization)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return ""
+	}
+	resp.Body.Close()
+	return resp.Header.Get("ETag")
+}
+
+// cpu returns the processor time that the process has had, in all its threads.
+func (p *process) cpu() time.Duration {
+	var total time.Duration
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.cmd.Process.Pid))
+	for _, t := range threads {
+		text, err := os.ReadFile(t)
+		if fields := strings.Fields(string(text)); err == nil && len(fields) > 0 {
+			n, _ := strconv.ParseInt(fields[0], 10, 64)
+			total += time.Duration(n)
+		}
+	}
+	return total
+}
+
+// memory returns the memory that the process holds now (VmRSS) or held at most
+// (VmHWM), in bytes.
+func (p *process) memory(field string) float64 {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, field+":"); ok {
+			n, _ := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+			return n * 1024
+		}
+	}
+	return 0
+}

@@ -1,0 +1,225 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// readers is how many connections read at once, fewReaders how many of
+// a json-server where one answer takes it a second: it would go on with those
+// that wait long after it is measured.
+const (
+	readers    = 64
+	fewReaders = 4
+)
+
+// A read is a GET that is asked again and again.
+type read struct {
+	name      string
+	target    string // as pickup and json-server 0.17 are asked
+	target1   string // as v1 is; "": it cannot be asked
+	want      any
+	unchanged bool // ask with the tag, so that the answer is a 304
+	slow      bool // for json-servers
+	log       bool // compare with access logs, and without peers
+	targets   []target
+}
+
+// reads measures what reads.
+func (b *bench) reads() error {
+	small, large := fleet(1000), many(100_000)
+	list, huge := records(small, "schedules"), records(large, "schedules")
+	driver := records(small, "drivers")[6].(object)
+	driver["schedules"] = where(list, "driverId", "7")
+	floorRatio := func(r float64) target { return target{of: floor, least: r} }
+	if err := b.readAll("fleet.json", small, []read{
+		{name: "GET one", target: "/schedules/500", target1: "/schedules/500", want: list[499], targets: []target{floorRatio(0.85), {of: peer1, least: 20}}},
+		{name: "GET one, access log", target: "/schedules/500", want: list[499], log: true, targets: []target{{of: floorLog, least: 0.85}}},
+		{name: "GET list of 1,000", target: "/schedules", target1: "/schedules", want: list, targets: []target{floorRatio(0.85), {of: peer1, least: 20}}},
+		{name: "GET list of 1,000, access log", target: "/schedules", want: list, log: true, targets: []target{{of: floorLog, least: 0.85}}},
+		{name: "GET list, unchanged (304)", target: "/schedules", target1: "/schedules", want: list, unchanged: true, targets: []target{floorRatio(0.85)}},
+		{name: "GET one, unchanged (304)", target: "/schedules/500", target1: "/schedules/500", want: list[499], unchanged: true, targets: []target{floorRatio(0.85)}},
+		{name: "GET one with its 10 children (_embed)", target: "/drivers/7?_embed=schedules", target1: "/drivers/7?_embed=schedules", want: any(driver)},
+	}); err != nil {
+		return err
+	}
+	return b.readAll("many.json", large, []read{
+		{name: "filter, 1,000 of 100,000", slow: true, target: "/schedules?driverId=d7", target1: "/schedules?driverId=d7", want: where(huge, "driverId", "d7"), targets: []target{floorRatio(0.6), {of: peer1, least: 20}}},
+		{name: "sort and page of 100,000", slow: true, target: "/schedules?_sort=rank&_order=desc&_page=3&_limit=10", target1: "/schedules?_sort=-rank&_page=3&_per_page=10", want: ranked(huge)[20:30], targets: []target{{of: peer0, least: 30}}},
+		{name: "q over 100,000", slow: true, target: "/schedules?q=dentist", want: search(huge, "dentist")},
+	})
+}
+
+// readAll measures reads of one database.
+func (b *bench) readAll(name, text string, reads []read) error {
+	any := false
+	for _, r := range reads {
+		any = any || b.wanted(r.name)
+	}
+	if !any {
+		return nil
+	}
+	servers := make(map[string]*process)
+	defer func() {
+		for _, p := range servers {
+			p.stop()
+		}
+	}()
+	names := []string{ours, oursLog, floor, floorLog}
+	if b.peers {
+		names = append(names, peer0, peer1)
+	}
+	answers := filepath.Join(b.work, name+".answers")
+	for i, who := range names {
+		dir := filepath.Join(b.work, fmt.Sprint(name, i))
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+		file := filepath.Join(dir, name)
+		if err := save(file, text); err != nil {
+			return err
+		}
+		p, err := b.launch(who, file, answers)
+		if err != nil {
+			return err
+		}
+		servers[who] = p
+		if who == ours {
+			if err := p.keep(answers, reads); err != nil {
+				return err
+			}
+		}
+	}
+	for _, r := range reads {
+		if !b.wanted(r.name) {
+			continue
+		}
+		row := b.row(r.name, "/s", r.targets...)
+		for range b.rounds {
+			for _, who := range names {
+				if err := b.readOnce(row, servers[who], r); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// keep stores what is answered, for the floor to answer the same bytes.
+func (p *process) keep(dir string, reads []read) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	files := make(map[string]string)
+	for i, r := range reads {
+		status, body, err := p.get(r.target)
+		if err != nil || status != http.StatusOK {
+			return fmt.Errorf("GET %s: %d %v: %.200s", r.target, status, err, body)
+		}
+		files[r.target] = strconv.Itoa(i)
+		if err := os.WriteFile(filepath.Join(dir, strconv.Itoa(i)), body, 0o644); err != nil {
+			return err
+		}
+	}
+	list, err := json.Marshal(files)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "answers.json"), list, 0o644)
+}
+
+// readOnce measures one contestant for one turn.
+func (b *bench) readOnce(row *row, p *process, r read) error {
+	target, peer := r.target, p.name == peer0 || p.name == peer1
+	if p.name == peer1 {
+		target = r.target1
+	}
+	logs := p.name == oursLog || p.name == floorLog
+	if r.log && !logs || !r.log && logs || target == "" {
+		return nil
+	}
+	var headers []string
+	if r.unchanged {
+		tag := p.tag(target)
+		if tag == "" {
+			return nil
+		}
+		headers = append(headers, "If-None-Match: "+tag)
+	}
+	right := func() error {
+		status, body, err := p.get(target)
+		if err == nil && status != http.StatusOK {
+			err = fmt.Errorf("status %d", status)
+		}
+		if err == nil {
+			err = check(body, r.want)
+		}
+		if err != nil {
+			return fmt.Errorf("%s, GET %s: %w", p.name, target, err)
+		}
+		return nil
+	}
+	err := right()
+	if err == nil {
+		var s sample
+		connections, duration := readers, b.duration
+		if peer && r.slow {
+			connections, duration = fewReaders, 3*b.duration
+		}
+		if s, err = p.wrk(target, connections, duration, r.unchanged, headers); err == nil {
+			row.add(p.name, s)
+			err = right()
+		}
+	}
+	if err != nil && peer {
+		row.note(p.name, "a wrong answer")
+		return nil
+	}
+	return err
+}
+
+// wrk lets wrk ask a server for some time.
+func (p *process) wrk(target string, connections int, duration time.Duration, unchanged bool, headers []string) (sample, error) {
+	args := []string{"-t2", "-c" + strconv.Itoa(connections), "-d" + strconv.Itoa(max(1, int(duration.Seconds()))) + "s", "--timeout", "60s", "--latency", "-H", "Authorization: " + authorization}
+	for _, h := range headers {
+		args = append(args, "-H", h)
+	}
+	before := p.cpu()
+	out, err := exec.Command("wrk", append(args, p.url+target)...).CombinedOutput()
+	if err != nil {
+		return sample{}, fmt.Errorf("wrk: %w\n%s", err, out)
+	}
+	used := p.cpu() - before
+	var s sample
+	n := 0.0
+	for line := range strings.Lines(string(out)) {
+		f := strings.Fields(line)
+		switch {
+		case strings.HasPrefix(line, "Requests/sec:"):
+			s.value, err = strconv.ParseFloat(f[1], 64)
+		case len(f) > 2 && f[1] == "requests" && f[2] == "in":
+			n, err = strconv.ParseFloat(f[0], 64)
+		case len(f) == 2 && f[0] == "99%":
+			s.slow, err = time.ParseDuration(f[1])
+		case strings.Contains(line, "Socket errors"), strings.Contains(line, "Non-2xx") && !unchanged:
+			err = fmt.Errorf("GET %s: %s", target, strings.TrimSpace(line))
+		}
+		if err != nil {
+			return sample{}, err
+		}
+	}
+	if n > 0 {
+		s.cpu = time.Duration(float64(used) / n)
+	}
+	return s, nil
+}

@@ -1,0 +1,292 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A write is one kind of change: what client w does at its i-th turn to a
+// database of n records.
+type write struct {
+	name string
+	most int // operations of one measurement, so that a file stays as it is called
+	turn func(c *client, w, i, n int) (ops int, err error)
+}
+
+// body is a record of about 270 bytes, as those of the files.
+const body = `{"driverId":"7","title":"School run","passenger":"Emma and Max","pickupLocation":"12 Oak Street, by the gate","dropoffLocation":"Lincoln School","pickupTime":"2026-03-02T07:30:00Z","dropoffTime":"2026-03-02T07:50:00Z","status":"Scheduled","note":"%s"}`
+
+// peerRest is how long a json-server gets to bring what it has acknowledged to
+// the file; pickup gets none.
+const peerRest = 2 * time.Second
+
+// mark is what a client writes, another text at each turn.
+func mark(w, i int) string { return fmt.Sprintf("w%04d-%08d", w, i) }
+
+var writeKinds = []write{
+	{"POST", 20_000, func(c *client, w, i, n int) (int, error) {
+		_, err := c.post(w, i)
+		return 1, err
+	}},
+	{"PATCH", 1 << 30, func(c *client, w, i, n int) (int, error) {
+		note := mark(w, i)
+		status, answer, err := c.do("PATCH", fmt.Sprintf("/schedules/%d", (w*7919+i*104729)%n+1), `{"note":"`+note+`"}`)
+		return 1, answered("PATCH", status, answer, err, http.StatusOK, note)
+	}},
+	{"DELETE (each after a POST)", 1 << 30, func(c *client, w, i, n int) (int, error) {
+		id, err := c.post(w, i)
+		if err != nil {
+			return 0, err
+		}
+		status, answer, err := c.do("DELETE", "/schedules/"+id, "")
+		return 2, answered("DELETE", status, answer, err, http.StatusOK, "")
+	}},
+}
+
+// post creates a record and returns its id.
+func (c *client) post(w, i int) (id string, err error) {
+	note := mark(w, i)
+	status, answer, err := c.do("POST", "/schedules", fmt.Sprintf(body, note))
+	if err = answered("POST", status, answer, err, http.StatusCreated, note); err != nil {
+		return "", err
+	}
+	_, rest, _ := bytes.Cut(answer, []byte(`"id"`))
+	rest = bytes.TrimLeft(rest, `: "`)
+	end := bytes.IndexAny(rest, `",}`)
+	if end < 0 {
+		return "", fmt.Errorf("POST: no id in %s", answer)
+	}
+	return string(rest[:end]), nil
+}
+
+// answered holds an answer to a write against what is right.
+func answered(method string, status int, answer []byte, err error, want int, note string) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	if status != want || !bytes.Contains(answer, []byte(note)) {
+		return fmt.Errorf("%s: a wrong answer: %d %.200s", method, status, answer)
+	}
+	return nil
+}
+
+// writes measures writes of every kind to files of every size.
+func (b *bench) writes() error {
+	for _, kind := range writeKinds {
+		for _, size := range b.sizes {
+			for _, clients := range b.clients {
+				name := fmt.Sprintf("%s, %d clients, %s", kind.name, clients, sizeName(size))
+				if !b.wanted(name) {
+					continue
+				}
+				row := b.row(name, "/s", writeTargets(kind.name, clients, size)...)
+				for range b.rounds {
+					for _, who := range b.writers(size, clients) {
+						if err := b.writeOnce(row, who, kind, size, clients); err != nil {
+							return err
+						}
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func writeTargets(kind string, clients, size int) []target {
+	switch {
+	case kind == "POST" && clients == 64 && size == 1_000_000:
+		return []target{{of: floor, least: 0.6}, {of: peer1, least: 20}}
+	case kind == "PATCH" && clients == 1 && size == 100_000_000:
+		return []target{{of: floor, least: 1 / 1.3}}
+	}
+	return nil
+}
+
+// writers returns who can be asked to do this.
+func (b *bench) writers(size, clients int) []string {
+	names := []string{ours, floor}
+	if b.peers && size <= peerBytes && clients <= peerMost {
+		names = append(names, peer0, peer1)
+	}
+	return names
+}
+
+// writeOnce measures one contestant on a file of its own.
+func (b *bench) writeOnce(row *row, who string, kind write, size, clients int) error {
+	text, records := sized(size)
+	file := filepath.Join(b.work, "write.json")
+	if err := save(file, text); err != nil {
+		return err
+	}
+	p, err := b.launch(who, file, "")
+	if err != nil {
+		return err
+	}
+	defer p.stop()
+	before := p.cpu()
+	load, err := p.load(clients, b.duration, kind.most, func(c *client, w, i int) (int, error) { return kind.turn(c, w, i, records) })
+	used := p.cpu() - before
+	peer := who == peer0 || who == peer1
+	if err != nil && !peer {
+		return fmt.Errorf("%s, %s: %w", who, row.name, err)
+	}
+	if err != nil {
+		row.note(who, "fails under it")
+	}
+	if load.ops == 0 {
+		return nil
+	}
+	row.add(who, sample{value: float64(load.ops) / load.took.Seconds(), cpu: used / time.Duration(load.ops), slow: load.slow})
+	if kind.name == "POST" {
+		if peer {
+			time.Sleep(peerRest)
+		}
+		lost, err := missing(file, load.turns)
+		if err != nil {
+			return err
+		}
+		if lost > 0 && !peer {
+			return fmt.Errorf("%s, %s: %d acknowledged records are not in the file", who, row.name, lost)
+		}
+		if lost > 0 {
+			row.note(who, "loses acknowledged records")
+		}
+	}
+	if who == ours && size <= peerBytes {
+		return p.agrees(file)
+	}
+	return nil
+}
+
+// A load is what clients did.
+type load struct {
+	ops   int
+	turns []int // of each client
+	took  time.Duration
+	slow  time.Duration // the 99th percentile of a turn
+}
+
+// load lets so many clients take turns for some time.
+func (p *process) load(clients int, duration time.Duration, most int, turn func(c *client, w, i int) (int, error)) (load, error) {
+	all := load{turns: make([]int, clients)}
+	var (
+		running sync.WaitGroup
+		mu      sync.Mutex
+		failed  error           // guarded by mu
+		times   []time.Duration // guarded by mu
+	)
+	begin := time.Now()
+	end := begin.Add(max(duration, time.Millisecond))
+	for w := range clients {
+		running.Go(func() {
+			c, err := p.connect()
+			if err == nil {
+				defer c.conn.Close()
+			}
+			ops := 0
+			var mine []time.Duration
+			for i := 0; err == nil && (i == 0 || time.Now().Before(end)) && ops < most/clients+1; i++ {
+				at, n := time.Now(), 0
+				if n, err = turn(c, w, i); err == nil {
+					mine = append(mine, time.Since(at))
+					ops += n
+					all.turns[w] = i + 1
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			all.ops += ops
+			times = append(times, mine...)
+			if err != nil {
+				failed = err
+			}
+		})
+	}
+	running.Wait()
+	all.took = time.Since(begin)
+	if len(times) > 0 {
+		slices.Sort(times)
+		all.slow = times[len(times)*99/100]
+	}
+	return all, failed
+}
+
+// missing counts the records that were acknowledged and are not in the file.
+func missing(file string, turns []int) (int, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, err
+	}
+	there := make(map[string]bool)
+	for part := range strings.SplitSeq(string(text), `"w`) {
+		if end := strings.IndexByte(part, '"'); end > 0 {
+			there["w"+part[:end]] = true
+		}
+	}
+	lost := 0
+	for w, n := range turns {
+		for i := range n {
+			if !there[mark(w, i)] {
+				lost++
+			}
+		}
+	}
+	return lost, nil
+}
+
+// agrees reports an error unless the file says what the server says.
+func (p *process) agrees(file string) error {
+	status, served, err := p.get("/db")
+	if err != nil || status != http.StatusOK {
+		return fmt.Errorf("GET /db: %d %v", status, err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	a, errA := decode(served)
+	b, errB := decode(text)
+	if errA != nil || errB != nil || !reflect.DeepEqual(a, b) {
+		return fmt.Errorf("the file differs from what is served (%v, %v)", errA, errB)
+	}
+	return nil
+}
+
+// mixed measures 64 clients that read one record nineteen times and then
+// change one.
+func (b *bench) mixed() error {
+	const name = "mixed, 95 GET to 5 PATCH, 64 clients, 1 MB"
+	if !b.wanted(name) {
+		return nil
+	}
+	row := b.row(name, "/s")
+	mixed := write{"mixed", 1 << 30, func(c *client, w, i, n int) (int, error) {
+		if i%20 == w%20 {
+			return writeKinds[1].turn(c, w, i, n)
+		}
+		status, answer, err := c.do("GET", "/schedules/7", "")
+		return 1, answered("GET", status, answer, err, http.StatusOK, "Emma")
+	}}
+	for range b.rounds {
+		for _, who := range b.writers(1_000_000, 64) {
+			if who == floor {
+				continue // it does not see what it has written
+			}
+			if err := b.writeOnce(row, who, mixed, 1_000_000, 64); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package filestore
+
+import "io"
+
+// Runs are a text from begin to end, cut only where neighbours in the text are
+// no neighbours in memory. A document that nobody changed is one run.
+type runs [][]byte
+
+// runs returns the document's text. To find it all elements are gone through,
+// so who needs it twice asks once.
+func (d *document) runs() runs {
+	var r runs
+	r.add(d.head)
+	for _, m := range d.members {
+		r.add(m.gap)
+		r.add(m.label)
+		if m.array == nil {
+			r.add(m.value)
+		} else {
+			r.addArray(m.array)
+		}
+	}
+	r.add(d.tail)
+	r.add(d.foot)
+	return r
+}
+
+func (r *runs) addArray(a *array) {
+	r.add(a.head)
+	a.elems.Scan(func(_ int, e element) bool {
+		r.add(e.text)
+		return true
+	})
+	r.add(a.tail)
+	r.add(a.foot)
+}
+
+func (r *runs) add(b []byte) {
+	if len(b) == 0 {
+		return
+	}
+	if n := len(*r); n > 0 {
+		if last := &(*r)[n-1]; follows(*last, b) {
+			*last = (*last)[: len(*last)+len(b) : cap(*last)]
+			return
+		}
+	}
+	*r = append(*r, b)
+}
+
+// follows reports whether b begins in memory where a ends.
+func follows(a, b []byte) bool {
+	return len(a) > 0 && cap(a)-len(a) >= len(b) && &a[:len(a)+1][len(a)] == &b[0]
+}
+
+// smallRun is up to where writing a run of bytes costs less through a buffer
+// than with a call of its own.
+const smallRun = 32 << 10
+
+// writeTo writes the text to w in few, large pieces.
+func (r runs) writeTo(w io.Writer) (n int64, err error) {
+	var buf []byte // small runs on their way out
+	put := func(b []byte) {
+		if len(b) > 0 && err == nil {
+			var k int
+			k, err = w.Write(b)
+			n += int64(k)
+		}
+	}
+	for _, run := range r {
+		if len(run) < smallRun && len(buf)+len(run) <= 2*smallRun {
+			buf = append(buf, run...)
+			continue
+		}
+		put(buf)
+		buf = buf[:0]
+		if len(run) < smallRun {
+			buf = append(buf, run...)
+			continue
+		}
+		put(run)
+	}
+	put(buf)
+	return n, err
+}
+
+func (r runs) sum() sum {
+	var s summer
+	for _, run := range r {
+		s.Write(run)
+	}
+	return s.sum()
+}

@@ -1,0 +1,47 @@
+package pickup_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup"
+)
+
+// TestKeysModel gives ids in orders of every sort and holds the keys against a
+// map of what has come.
+func TestKeysModel(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for round := range 500 {
+		keys, seen := pickup.NewKeys("id"), make(map[string]bool)
+		id := r.IntN(20)
+		for i := range 60 {
+			switch r.IntN(1 + round%5) {
+			case 0:
+				id++
+			case 1:
+				id = r.IntN(40)
+			case 2: // the same again
+			case 3:
+				id += 100
+			default:
+				id = -r.IntN(5)
+			}
+			text, value := strconv.Itoa(id), fmt.Sprintf(`{"id":%d}`, id)
+			if r.IntN(3) == 0 {
+				value = fmt.Sprintf(`{"id":"%d"}`, id)
+			}
+			want := text
+			if seen[text] {
+				want = pickup.PositionKey(i)
+			}
+			seen[text] = true
+			if got := keys.Next(jsontext.Value(value)); got != want {
+				t.Fatalf("round %d, element %d, %s: %q, not %q", round, i, value, got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package server
+
+import (
+	"slices"
+	"sync"
+)
+
+// A shelf keeps bodies that were asked for more than once under their entity
+// tags. Equal tags are equal bytes, so nothing on it is ever out of date: after
+// a write the tag is another, and what nobody asks for any more makes room.
+// Its zero value is empty. It may be used by several goroutines at once.
+type shelf struct {
+	mu    sync.Mutex
+	young map[string][]byte // guarded by mu; nil: asked for once
+	old   map[string][]byte // guarded by mu; was young until that was full
+	size  int               // guarded by mu; of young, in bytes
+}
+
+const (
+	shelfSize = 4 << 20 // bytes of young, and at most as many of old
+	maxShelf  = 1 << 20 // bytes; the sending of more costs more than its making
+	shelfMark = 128     // bytes that an entry costs beside its body
+)
+
+// get returns the body that has the tag, nil where it is not kept.
+func (s *shelf) get(tag string) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b := s.young[tag]; b != nil {
+		return b
+	}
+	b := s.old[tag]
+	if b != nil {
+		s.putLocked(tag, b)
+	}
+	return b
+}
+
+// offer keeps a copy of a body at the second time.
+func (s *shelf) offer(tag string, body []byte) {
+	if len(body) > maxShelf {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, young := s.young[tag]
+	_, old := s.old[tag]
+	if !young && !old {
+		s.putLocked(tag, nil)
+	} else if s.young[tag] == nil {
+		s.putLocked(tag, slices.Clone(body))
+	}
+}
+
+func (s *shelf) putLocked(tag string, body []byte) {
+	if s.size += shelfMark + len(body); s.young == nil || s.size > shelfSize {
+		s.old, s.young = s.young, make(map[string][]byte)
+		s.size = shelfMark + len(body)
+	}
+	s.young[tag] = body
+}
