@@ -116,6 +116,9 @@ func (c *contract) allows(method, target string, a *answer) error {
 	}
 	content := mapOf(response["content"])
 	preferred := mapOf(response["headers"])["Preference-Applied"] != nil && strings.Contains(strings.Join(a.header["Preference-Applied"], ","), "return=minimal")
+	if a.status == "431" {
+		return nil // net/http's own line of text, which the description names
+	}
 	if content == nil || preferred && a.status == "201" {
 		if a.body != "" || a.header.Get("Content-Type") != "" {
 			return fmt.Errorf("no body is documented, but there is one of type %q: %s", a.header.Get("Content-Type"), a.body)

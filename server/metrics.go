@@ -92,6 +92,7 @@ var known = map[string]bool{"GET": true, "HEAD": true, "POST": true, "PUT": true
 // metrics answers GET /_/metrics.
 func (k *call) metrics() error {
 	k.Header("Cache-Control", "no-store")
+	k.Status(http.StatusOK) // the handler sets none, and gin's own is 404 where it has no route
 	k.Metrics.handler.ServeHTTP(k.Writer, k.Request)
 	return nil
 }

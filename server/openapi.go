@@ -11,8 +11,8 @@ import (
 )
 
 // This file and its neighbours make the OpenAPI document (3.1.1) from what the
-// database holds and what its rules say. The tables in openapi_tables.go have
-// the parameters, headers and errors; what a request to a collection is, is in
+// database holds and what its rules say. The tables in openapi_parameters.go,
+// openapi_headers.go and openapi_tables.go have the parameters, headers and errors; what a request to a collection is, is in
 // openapi_paths.go.
 
 const componentPrefix = "#/components/schemas/"

@@ -36,7 +36,7 @@ var apiErrors = []apiError{
 	{421, "Misdirected", "The server does not answer to the name in Host.", nil, true},
 	{422, "Invalid", "The body breaks a rule; every fault is listed with its JSON Pointer. Nothing was stored.", nil, false},
 	{429, "TooManyFailures", "Too many wrong credentials came from this address. Right ones are not looked at either before the time is over.", list{"Retry-After"}, false},
-	{431, "HeadersTooLarge", "The headers are too large.", nil, true},
+	{431, "HeadersTooLarge", "The headers are too large. The answer is a line of plain text.", nil, true},
 	{500, "InvalidJSON", "The body is not valid JSON (title \"Internal server Error\", with line and column), or something went wrong on this side.", nil, true},
 	{503, "Unavailable", "Not at present: the file was left broken by an edit, is being saved, or the disk refuses; or too many large requests are on their way. Nothing was changed.", list{"Retry-After"}, false},
 	{507, "Full", "The disk is full. Nothing was changed.", list{"Retry-After"}, false},
@@ -49,12 +49,13 @@ func (e apiError) response() object {
 	}}}
 	// What the server cannot make out as a request it answers before there is
 	// anything to name.
-	text := entry{"text/plain", object{{"schema", object{{"type", "string"}}}}}
 	switch e.status {
 	case 400:
-		problem = append(problem, text)
+		problem = append(problem, entry{"text/plain", object{{"schema", textSchema}}})
 	case 431:
-		return object{{"description", e.description}, {"content", object{text}}}
+		// Clients that are made from the document take every error for a
+		// problem as long as no other type is all that one has.
+		return object{{"description", e.description}}
 	}
 	return object{
 		{"description", e.description},
