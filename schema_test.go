@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 
@@ -56,16 +55,14 @@ func wantFaults(t testing.TB, got []Fault, want ...string) {
 	}
 }
 
-func TestTheSampleKeepsItsRules(t *testing.T) {
+func TestTheSampleBreaksOneRule(t *testing.T) {
 	data, err := os.ReadFile("db.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := sampleSchema(t)
-	wantFaults(t, s.Check(snapshotOf(t, s, string(data))))
-	historic := strings.Replace(string(data), `"Canceled"`, `"Unscheduled"`, 1)
-	wantFaults(t, s.Check(snapshotOf(t, s, historic)),
-		`/schedules/4/status: "Unscheduled" is not one of Scheduled, Canceled, Rescheduled`)
+	wantFaults(t, s.Check(snapshotOf(t, s, string(data))),
+		`/schedules/5/status: "Unscheduled" is not one of Scheduled, Canceled, Rescheduled`)
 }
 
 // A validator that knows nothing of ours must understand the file, and come to
@@ -97,15 +94,13 @@ func TestStockValidatorsAgreeOnTheSample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := stock.Validate(sample); err != nil {
-		t.Error(err)
-	}
-	status := sample["schedules"].([]any)[5].(map[string]any)
-	status["status"] = "Unscheduled"
 	if err := stock.Validate(sample); err == nil {
 		t.Error("the historic status is accepted")
 	}
-	status["status"] = "Scheduled"
+	sample["schedules"].([]any)[5].(map[string]any)["status"] = "Scheduled"
+	if err := stock.Validate(sample); err != nil {
+		t.Error(err)
+	}
 	for _, wrong := range []string{"2026-09-14", "2026-09-14T07:40:00.000Z", "14.9.2026"} {
 		sample["schedules"].([]any)[0].(map[string]any)["pickupTime"] = wrong
 		if err := stock.Validate(sample); err == nil {
