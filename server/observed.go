@@ -11,7 +11,22 @@ import (
 
 // Store returns s with its commits and reloads counted. It is what the database
 // is opened on.
-func (m *Metrics) Store(s pickup.Store) pickup.Store { return observed{s, m} }
+func (m *Metrics) Store(s pickup.Store) pickup.Store {
+	o := observed{s, m}
+	if k, ok := s.(pickup.KeyedStore); ok {
+		return keyed{o, k}
+	}
+	return o
+}
+
+// keyed is an observed store that takes its ids from the member it is told.
+type keyed struct {
+	observed
+	store pickup.KeyedStore
+}
+
+// KeyBy is pickup.KeyedStore's.
+func (k keyed) KeyBy(idMember func(collection string) string) { k.store.KeyBy(idMember) }
 
 // observed is a Store that is looked at.
 type observed struct {
