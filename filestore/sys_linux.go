@@ -60,6 +60,11 @@ func reserve(f *os.File, size int64) error {
 	return err
 }
 
+func begin(f *os.File, off, n int64) {
+	// Without flags that wait, it leaves errors of the disk to fsync.
+	unix.SyncFileRange(int(f.Fd()), off, n, unix.SYNC_FILE_RANGE_WRITE)
+}
+
 // copyAttributes gives f the extended attributes of like: ACLs, labels, tags.
 func copyAttributes(f *os.File, like string) {
 	if n, err := unix.Listxattr(like, nil); n == 0 || err != nil {
