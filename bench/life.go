@@ -23,7 +23,7 @@ func (b *bench) disk() error {
 				continue
 			}
 			row := b.row(name, "/s")
-			for range b.rounds {
+			for range b.times(row) {
 				text, _ := sized(size)
 				file := filepath.Join(b.work, "disk.json")
 				if err := save(file, text); err != nil {
@@ -64,7 +64,7 @@ func (b *bench) life() error {
 		if starts == nil && loaded == nil && peak == nil {
 			continue
 		}
-		for range b.rounds {
+		for range b.times(starts, loaded, peak) {
 			for _, who := range b.writers(size, 1) {
 				if who == floor {
 					continue
@@ -125,6 +125,7 @@ func (b *bench) edits() error {
 			seen.targets = []target{{most: 150}}
 		case 100_000_000:
 			seen.targets = []target{{most: float64(size) / 200e6 * 1000}}
+			slowest.targets = []target{{most: 100}} // one that is blocked waits for all of them
 		}
 		text, _ := sized(size)
 		file := filepath.Join(b.work, "edit.json")
@@ -135,7 +136,7 @@ func (b *bench) edits() error {
 		if err != nil {
 			return err
 		}
-		for i := range b.rounds {
+		for i := range b.times(seen) {
 			if err := b.editOnce(p, file, text, mark(9999, i), seen, slowest); err != nil {
 				p.stop()
 				return err
@@ -192,7 +193,7 @@ func (b *bench) idle() error {
 	}
 	defer p.stop()
 	time.Sleep(2 * time.Second)
-	for range b.rounds {
+	for range b.times(row) {
 		before, begin := p.cpu(), time.Now()
 		time.Sleep(2 * b.duration)
 		row.add(ours, sample{value: (p.cpu() - before).Seconds() * 1000 / time.Since(begin).Seconds()})
