@@ -100,7 +100,7 @@ func (tx *Tx) let(child string, ref reference, r *Record, id string) error {
 	}
 	switch {
 	case ref.onDelete == onDeleteRestrict, IsPositionKey(r.ID):
-		return refuse(fmt.Sprintf("%s still refers to it by its %s", addressOf(child, r), ref.member))
+		return refuse(fmt.Sprintf("%s still refers to it by its %s", describe(child, r), ref.member))
 	case ref.onDelete == onDeleteCascade:
 		if _, err := tx.snap.Get(child, r.ID); err != nil {
 			return nil // gone with another one
@@ -114,7 +114,7 @@ func (tx *Tx) let(child string, ref reference, r *Record, id string) error {
 	}
 	value := without(now.Value, ref.member, id)
 	if faults := tx.snap.schema.checkMerge(child, now.Value, value, []string{ref.member}); len(faults) > 0 {
-		return refuse(fmt.Sprintf("the %s of %s cannot become null: %s", ref.member, addressOf(child, r), faults[0].Detail))
+		return refuse(fmt.Sprintf("the %s of %s cannot become null: %s", ref.member, describe(child, r), faults[0].Detail))
 	}
 	c, err := tx.array(child)
 	if err != nil {

@@ -261,14 +261,13 @@ func (tx *Tx) taken(c *collection, value jsontext.Value, id string, names []stri
 			continue
 		}
 		if r := c.holder(name, v, id); r != nil {
-			faults = append(faults, Fault{pointer(name), fmt.Sprintf("%s is taken by %s", shown(v), addressOf(c.name, r))})
+			faults = append(faults, Fault{pointer(name), fmt.Sprintf("%s is taken by %s", shown(v), describe(c.name, r))})
 		}
 	}
 	return faults
 }
 
-// addressOf names a record for people.
-func addressOf(collection string, r *Record) string {
+func describe(collection string, r *Record) string {
 	if IsPositionKey(r.ID) {
 		return "a record of " + collection + " without an id of its own"
 	}
