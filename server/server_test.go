@@ -164,7 +164,8 @@ func TestCutBody(t *testing.T) {
 	}
 }
 
-func TestSingle(t *testing.T) {
+// TestOneUser: the one user is let in by exactly that name and password.
+func TestOneUser(t *testing.T) {
 	for _, c := range []struct {
 		user, password string
 		good           bool
