@@ -198,6 +198,39 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
+// TestDoubtAndBrokenEdit has an edit that does not parse over a change whose
+// folder was not synced: nobody writes anything until it is mended.
+func TestDoubtAndBrokenEdit(t *testing.T) {
+	for _, w := range ways[:2] {
+		path := home(t, sample)
+		o := w.options("")
+		failing, written := false, 0
+		syncDir, sync := o.sys.syncDir, o.sys.sync
+		o.sys.syncDir = func(dir string) error {
+			if failing {
+				return &os.PathError{Op: "sync", Path: dir, Err: os.ErrDeadlineExceeded}
+			}
+			return syncDir(dir)
+		}
+		o.sys.sync = func(f *os.File) error { written++; return sync(f) }
+		s := start(t, path, o)
+		failing = true
+		if err := commit(s, set("1", "Dentist")); !errors.Is(err, pickup.ErrUnsure) {
+			t.Fatal(err)
+		}
+		failing, written = false, 0
+		put(t, path, "{ broken")
+		s.look(&watcher{})
+		if got := text(t, path); written > 0 || got != "{ broken" {
+			t.Errorf("%s: %d writes, the file holds %q", w.name, written, got)
+		}
+		put(t, path, edited("Optician"))
+		if got := titles(load(t, s)); got != "Optician, School run" {
+			t.Error(got)
+		}
+	}
+}
+
 // TestUndoneIsSaid saves an old text over what was written through the store.
 func TestUndoneIsSaid(t *testing.T) {
 	path := home(t, sample)

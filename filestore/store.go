@@ -95,7 +95,6 @@ func (s *Store) KeyBy(idMember func(collection string) string) {
 	}
 	s.doc = &doc
 	s.rev++
-	s.merged = s.rev // an edit of what is keyed otherwise cannot be merged
 	s.feed.Publish(pickup.Batch{Rev: s.rev, Reset: true})
 }
 

@@ -1,11 +1,14 @@
 package filestore
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"pickup"
 )
 
 // TestModeIsTheUsers changes the file's mode while it is served.
@@ -152,5 +155,21 @@ func TestLockFileIsNoLink(t *testing.T) {
 	}
 	if got := text(t, other); got != "precious" {
 		t.Errorf("the other file holds %q", got)
+	}
+}
+
+// TestLockFollowsTheFile replaces the file by another with the same content. A
+// server that sees it in another folder must not take that one.
+func TestLockFollowsTheFile(t *testing.T) {
+	path := home(t, sample)
+	s := start(t, path, Options{})
+	swapIn(t, path, sample)
+	load(t, s)
+	other := filepath.Join(t.TempDir(), "db.json")
+	if err := os.Link(path, other); err != nil {
+		t.Fatal(err)
+	}
+	if second, err := Open(t.Context(), other, Options{}); !errors.Is(err, pickup.ErrInUse) {
+		t.Error(second, err)
 	}
 }
