@@ -105,7 +105,7 @@ func (r *reporter) report() {
 func (r *reporter) findings() []server.Finding {
 	var schema []server.Finding
 	if f := r.rules.told(); f != nil {
-		schema = []server.Finding{{File: filepath.Base(f.file), Line: f.line, Column: f.column, Detail: f.text}}
+		schema = []server.Finding{{File: filepath.Base(f.file), Line: f.line, Column: f.column, Detail: f.text + ": " + r.rules.kept()}}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
