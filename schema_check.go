@@ -176,6 +176,33 @@ func (s *Schema) Check(snap *Snapshot) []Fault {
 	return faults
 }
 
+// Respelled returns the pointers into a hand-edited file that lead to the same
+// place as pointer, one of Check's, under the other names that the record's
+// member may have there.
+func (s *Schema) Respelled(pointer string) []string {
+	t := tokens(pointer)
+	if len(t) == 0 {
+		return nil
+	}
+	r, member := s.of(t[0]), 1
+	if r == nil {
+		return nil
+	}
+	if r.array {
+		member = 2
+	}
+	if len(t) <= member {
+		return nil
+	}
+	var all []string
+	for _, name := range aliasesOf(t[member], r.alias) {
+		other := slices.Clone(t)
+		other[member] = name
+		all = append(all, joined(other))
+	}
+	return all
+}
+
 // checkMember judges one top-level member. With judged the validator has seen
 // it, so only our own rules are left.
 func (s *Schema) checkMember(snap *Snapshot, name string, r *rules, judged bool) []Fault {

@@ -271,9 +271,9 @@ func TestHistoric(t *testing.T) {
 func TestUnknownMembers(t *testing.T) {
 	s := sampleSchema(t)
 	tests := []struct{ name, meant string }{
-		{"notes", ""}, {"color", ""}, {"", ""}, {"a/b~c", ""}, {"driver", ""}, {"titel", ""}, {"statuses", ""},
+		{"notes", ""}, {"color", ""}, {"", ""}, {"a/b~c", ""}, {"driver", ""}, {"statuses", ""}, {"tlite", ""}, {"eltit", ""}, {"tielt", ""},
 		{"Title", "title"}, {"STATUS", "status"}, {"ID", "id"}, {"driverid", "driverId"}, {"DriverID", "driverId"}, {"driverIDs", "driverID"},
-		{"titl", "title"}, {"tittle", "title"}, {"tiitle", "title"}, {"titla", "title"}, {"statu", "status"}, {"pickupTimes", "pickupTime"},
+		{"titl", "title"}, {"titel", "title"}, {"tilte", "title"}, {"ittle", "title"}, {"tittle", "title"}, {"tiitle", "title"}, {"titla", "title"}, {"statu", "status"}, {"pickupTimes", "pickupTime"},
 		{"title2", ""}, {"pickupTime2", ""}, {"passengers", "passenger"}, {"passanger", "passenger"}, {"ids", ""}, {"i", ""},
 	}
 	for _, tt := range tests {

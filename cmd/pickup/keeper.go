@@ -99,7 +99,7 @@ func (k *keeper) look(ctx context.Context, file string) {
 func (k *keeper) unread(file string, err error) finding {
 	if _, note, ok := schemaPath(k.path, namedIn(k.db.Snapshot())); !ok {
 		text, _ := os.ReadFile(k.path) // unreadable, it has no line 1 either
-		return at(k.path, text, "/$schema", note)
+		return at(k.path, text, nil, "/$schema", note)
 	}
 	var in *fs.PathError
 	if errors.As(err, &in) {

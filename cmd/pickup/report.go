@@ -75,7 +75,7 @@ func (r *reporter) placed(o filestore.Oddity, text *[]byte) finding {
 	if *text == nil {
 		*text, _ = os.ReadFile(r.path) // unreadable, it has no line 1 either
 	}
-	return at(r.path, *text, o.Pointer, o.Detail)
+	return at(r.path, *text, r.db.Schema(), o.Pointer, o.Detail)
 }
 
 // report logs the findings that the last report did not have.
