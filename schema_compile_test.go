@@ -114,7 +114,7 @@ func TestReferences(t *testing.T) {
 		{"recursion", `{"properties":{"a":{"items":{"$ref":"#/$defs/tree"}}},"$defs":{"tree":{"type":"object","properties":{"left":{"$ref":"#/$defs/tree"},"right":{"$ref":"#/$defs/tree"}}}}}`,
 			`{"left":{"right":{"right":7}}}`, `/left/right/right: 7 is not an object`},
 		{"slip in recursion", `{"properties":{"a":{"items":{"$ref":"#/$defs/tree"}}},"$defs":{"tree":{"type":"object","properties":{"left":{"$ref":"#/$defs/tree"},"right":{"$ref":"#/$defs/tree"}}}}}`,
-			`{"left":{"right":{"rigth":7,"Left":{}}}}`, `/left/right/Left: Left is not a known member; did you mean left?`},
+			`{"left":{"right":{"thgir":7,"Left":{}}}}`, `/left/right/Left: Left is not a known member; did you mean left?`},
 		{"parts", `{"properties":{"a":{"items":{"allOf":[{"$ref":"#/$defs/n"},{"properties":{"m":{"type":"string"}}}]}}},"$defs":{"n":{"properties":{"number":{"type":"number"}}}}}`,
 			`{"numbr":1}`, `/numbr: numbr is not a known member; did you mean number?`},
 		{"draft-07", `{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"a":{"items":{"$ref":"#/definitions/x"}}},"definitions":{"x":{"properties":{"n":{"type":"number","x-unique":true}}}}}`,
