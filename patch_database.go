@@ -436,7 +436,7 @@ func (a *arrangement) add(v jsontext.Value, old *Record, names []string, judge f
 	given, ok := member(v, idMember)
 	made := !ok || given.Kind() == 'n' || string(given) == `""` || old == nil && !a.whole && tx.snap.schema.readOnlyID(name)
 	if made {
-		v = withMember(v, idMember, a.c.ids.next(tx.snap.idKind(name), has))
+		v = withMember(v, idMember, a.c.ids.next(tx.snap.newIDs(name), has))
 	}
 	id, ok := ID(v, idMember)
 	switch {

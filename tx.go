@@ -85,7 +85,7 @@ func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
 			taken = append(taken, idTaken(idMember, given))
 		}
 	} else {
-		idText = c.ids.next(tx.snap.idKind(collection), c.has)
+		idText = c.ids.next(tx.snap.newIDs(collection), c.has)
 		value = withMember(value, idMember, idText)
 		id, _ = ID(value, idMember)
 	}
@@ -116,7 +116,7 @@ func (tx *Tx) CreateAs(collection, id string, body jsontext.Value) (*Record, err
 	idMember := c.ids.member
 	if body.Kind() == '{' {
 		if v, has := member(body, idMember); !has {
-			body = withMember(compact(body), idMember, c.ids.spell(id))
+			body = withMember(compact(body), idMember, c.ids.spell(tx.snap.newIDs(collection), id))
 		} else if sent, _ := ID(body, idMember); sent != id {
 			return nil, fmt.Errorf("the body's %s is %s, but the request is for %q: %w", idMember, shown(v), shorten(id), ErrShape)
 		}
