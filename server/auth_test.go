@@ -246,6 +246,59 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
+// A source that has failed too often has one attempt at the end of each pause,
+// however many it sends at once; a user who is right is not sent away for
+// coming from there several times at once.
+func TestThrottleAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, users := range map[string]*server.Users{"bcrypt": usersOf(t, line(t, "anna", "x")), "one": one(t, "anna", "x")} {
+			a := server.NewAuth(users)
+			all := func(password func(i int) string) (right, wrong, paused int) {
+				var mu sync.Mutex
+				var wg sync.WaitGroup
+				for i := range 50 {
+					wg.Go(func() {
+						ok, pause := a.Check(t.Context(), here, "anna", password(i))
+						mu.Lock()
+						defer mu.Unlock()
+						switch {
+						case ok:
+							right++
+						case pause > 0:
+							paused++
+						default:
+							wrong++
+						}
+					})
+				}
+				wg.Wait()
+				return
+			}
+			for range 20 {
+				a.Check(t.Context(), here, "anna", "wrong")
+				time.Sleep(time.Minute)
+			}
+			for range 5 {
+				if _, wrong, _ := all(func(i int) string { return fmt.Sprint(i) }); wrong != 1 {
+					t.Errorf("%s: %d guesses at once are looked at", name, wrong)
+				}
+				time.Sleep(time.Minute)
+			}
+			if right, wrong, paused := all(func(int) string { return "x" }); right != 50 {
+				t.Errorf("%s: the right password: %d right, %d wrong, %d paused", name, right, wrong, paused)
+			}
+		}
+	})
+}
+
+func one(t *testing.T, user, password string) *server.Users {
+	u, err := server.One(user, password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
 // Over HTTP a pause is 429 with Retry-After, a request without credentials is
 // no failure.
 func TestThrottleHTTP(t *testing.T) {
