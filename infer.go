@@ -245,11 +245,11 @@ func (in *inference) appendStringRules(out []byte) []byte {
 	return out
 }
 
-// few reports whether the strings are probably a choice: single words, few,
-// and each on average twice.
+// few reports whether the strings are probably a choice: single words, few but
+// not only one, and each on average twice.
 func (in *inference) few() bool {
 	n := in.kinds['"']
-	if in.words == nil || n < 5 || len(in.order) > mostWords || 2*len(in.order) > n+1 {
+	if in.words == nil || n < 5 || len(in.order) < 2 || len(in.order) > mostWords || 2*len(in.order) > n+1 {
 		return false
 	}
 	for _, w := range in.order {

@@ -26,6 +26,8 @@ import (
 //	                                            becomes of the record when the other is deleted: restrict
 //	                                            refuses that, cascade deletes this one too, set-null makes
 //	                                            the value null; without it nothing happens
+//	x-historic             an enum             those of its values that stored records keep and that no
+//	                                            request may send any more
 //	x-required-on-create   a record             the members that a new record must have, beside those in
 //	                                            "required"; a list of strings
 //	x-id                   a record             how new ids are made: auto, number, uuid or short (IDKind)
@@ -57,6 +59,7 @@ type rules struct {
 	record   []*jsonschema.Schema // all of these describe an element, or the object
 	shape    *shape               // of the record; nil: nothing is known
 	plain    bool                 // nothing is said of the member but what its elements are
+	historic bool                 // some values are kept but no longer taken
 	alias    map[string]string    // accepted spelling to name
 	unique   []string             // names of members, sorted
 	refs     []reference          // sorted by member

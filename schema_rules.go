@@ -31,9 +31,20 @@ func (s *Schema) readRules(data jsontext.Value) *schemaMistake {
 			return m
 		}
 	}
+	historic := make(map[*extras]bool) // where it is understood
+	for _, shape := range shapes {
+		for _, part := range shape.parts {
+			historic[extrasOf(part)] = true
+		}
+	}
 	for _, location := range slices.Sorted(maps.Keys(s.at)) {
 		x := extrasOf(s.at[location])
+		for _, r := range s.rules {
+			r.historic = r.historic || x.historic != nil
+		}
 		switch {
+		case x.historic != nil && !historic[x]:
+			return &schemaMistake{x.pointer + "/x-historic", "this works on what properties and items lead to, not here"}
 		case x.onCreate != nil && !understood[place{x, true}]:
 			return &schemaMistake{x.pointer + "/x-required-on-create", "this works on the records of a collection, not here"}
 		case x.idKind != "" && !understood[place{x, true}]:

@@ -20,6 +20,9 @@ type Tx struct {
 	snap    *Snapshot // ours alone; its collections are shared unless in mine
 	mine    map[string]bool
 	changes []Change
+
+	// claim, if any, takes over what taken is asked for.
+	claim func(collection, id string, names []string, sent map[string]string)
 }
 
 func newTx(base *Snapshot) *Tx {
@@ -77,21 +80,29 @@ func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
 	if has {
 		var ok bool
 		if id, ok = ID(value, idMember); !ok {
-			faults = append(faults, Fault{pointer(idMember), "an id is a number or a string of at least one character"})
+			faults = append(faults, noID(idMember))
 		} else if c.has(id) {
-			taken = append(taken, Fault{pointer(idMember), fmt.Sprintf("the id %s is taken", shown(given))})
+			taken = append(taken, idTaken(idMember, given))
 		}
 	} else {
-		idText = c.ids.next(tx.snap.idKind(collection), c.has)
+		idText = c.ids.next(tx.snap.newIDs(collection), c.has)
 		value = withMember(value, idMember, idText)
 		id, _ = ID(value, idMember)
 	}
 	faults = append(faults, tx.snap.schema.checkCreate(collection, value)...)
-	taken = append(taken, tx.taken(c, value, id, nil)...)
+	taken = append(taken, tx.taken(c, value, id, nil, sent)...)
 	if err := verdict(faults, taken, sent); err != nil {
 		return nil, err
 	}
 	return tx.set(c, id, value), nil
+}
+
+func noID(idMember string) Fault {
+	return Fault{pointer(idMember), "an id is a number or a string of at least one character"}
+}
+
+func idTaken(idMember string, id jsontext.Value) Fault {
+	return Fault{pointer(idMember), fmt.Sprintf("the id %s is taken", shown(id))}
 }
 
 // CreateAs is Create under an id that the client has chosen. A body without one
@@ -105,7 +116,7 @@ func (tx *Tx) CreateAs(collection, id string, body jsontext.Value) (*Record, err
 	idMember := c.ids.member
 	if body.Kind() == '{' {
 		if v, has := member(body, idMember); !has {
-			body = withMember(compact(body), idMember, c.ids.spell(id))
+			body = withMember(compact(body), idMember, c.ids.spell(tx.snap.newIDs(collection), id))
 		} else if sent, _ := ID(body, idMember); sent != id {
 			return nil, fmt.Errorf("the body's %s is %s, but the request is for %q: %w", idMember, shown(v), shorten(id), ErrShape)
 		}
@@ -169,7 +180,7 @@ func (tx *Tx) judge(collection string, old *Record, value jsontext.Value, names 
 	} else {
 		faults = append(faults, tx.snap.schema.checkMerge(collection, old.Value, value, names)...)
 	}
-	if err := verdict(faults, tx.taken(c, value, old.ID, names), sent); err != nil {
+	if err := verdict(faults, tx.taken(c, value, old.ID, names, sent), sent); err != nil {
 		return nil, err
 	}
 	return tx.set(c, old.ID, value), nil
@@ -252,8 +263,18 @@ func keepID(old *Record, value jsontext.Value, idMember string) (jsontext.Value,
 }
 
 // taken returns a fault for each unique member of value that another record
-// has. Where names is not nil only these members are looked at.
-func (tx *Tx) taken(c *collection, value jsontext.Value, id string, names []string) []Fault {
+// has. Where names is not nil only these members are looked at. sent are their
+// names as verdict takes them.
+func (tx *Tx) taken(c *collection, value jsontext.Value, id string, names []string, sent map[string]string) []Fault {
+	if tx.claim != nil {
+		tx.claim(c.name, id, names, sent)
+		return nil
+	}
+	return tx.holders(c, value, id, names)
+}
+
+// holders is taken as the database is now.
+func (tx *Tx) holders(c *collection, value jsontext.Value, id string, names []string) []Fault {
 	var faults []Fault
 	for _, name := range tx.snap.schema.unique(c.name) {
 		v, ok := member(value, name)

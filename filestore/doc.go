@@ -7,8 +7,10 @@
 //   - A Commit that returns no error is on stable storage.
 //   - The file is at every moment the complete old or the complete new
 //     document, also after kill -9 or a power cut. Where the file cannot be
-//     replaced and has to be written in place (it is a mount point, or its
-//     folder is closed to us) this holds after the next start.
+//     replaced and has to be written in place (it is a mount point, its folder
+//     is closed to us, or a new file could not keep its owner) this holds after
+//     the next start. So it does where the system cannot swap two names: there
+//     the old file moves aside, and for microseconds there is none.
 //   - A finished hand edit is never thrown away: it is loaded, merged with the
 //     changes made at the same moment, or kept beside the file as
 //     db.json.conflict-TIME.
