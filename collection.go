@@ -42,12 +42,16 @@ func newArray(name string, rev Rev, ids census) *collection {
 
 // newCollection returns what a store has loaded, compact and with the names
 // that the schema gives its members.
-func newCollection(in Collection, rev Rev, o conventions) *collection {
+//
+// With share its records are the store's own bytes where these are compact. They
+// keep the whole text in memory that they were cut from, which is no loss while
+// the store keeps it as well.
+func newCollection(in Collection, rev Rev, o conventions, share bool) *collection {
 	if in.Kind != Array {
 		return &collection{name: in.Name, kind: in.Kind, rev: rev, value: compact(in.Value)}
 	}
 	c := newArray(in.Name, rev, census{member: o.idMember(in.Name)})
-	var p press
+	p := press{share: share}
 	for _, e := range in.Elements {
 		p.left += len(e.Value)
 	}
@@ -111,7 +115,7 @@ func whole(name string, value jsontext.Value, o conventions) *collection {
 	default:
 		in.Kind = Other
 	}
-	return newCollection(in, 0, o)
+	return newCollection(in, 0, o, false)
 }
 
 func (c *collection) isArray() bool { return c != nil && c.kind == Array }
@@ -298,17 +302,36 @@ func appendCompact(dst []byte, v jsontext.Value) []byte {
 	return append(dst, v[start:]...)
 }
 
+// isCompact reports whether there is no white space between v's tokens.
+func isCompact(v jsontext.Value) bool {
+	for i := 0; i < len(v); {
+		switch v[i] {
+		case ' ', '\t', '\n', '\r':
+			return false
+		case '"':
+			i = skipString(v, i)
+		default:
+			i++
+		}
+	}
+	return true
+}
+
 // A press makes values compact, many in one piece of memory: a piece for each
 // would cost more than the values. What becomes of a few of them leaves the
 // others in memory, so it is for values that came together.
 type press struct {
-	left int // bytes of all values that are to come
-	room []byte
+	share bool // take values as they are where nothing is to be left out
+	left  int  // bytes of all values that are to come
+	room  []byte
 }
 
 const pressRoom = 256 << 10
 
 func (p *press) compact(v jsontext.Value) jsontext.Value {
+	if p.share && isCompact(v) {
+		return slices.Clip(v)
+	}
 	if cap(p.room)-len(p.room) < len(v) {
 		p.room = make([]byte, 0, max(len(v), min(p.left, pressRoom)))
 	}

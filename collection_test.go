@@ -42,6 +42,17 @@ func TestPress(t *testing.T) {
 	if p.left != 0 {
 		t.Errorf("%d bytes are left", p.left)
 	}
+	shared := press{share: true}
+	for i, v := range values {
+		got := shared.compact(v)
+		_ = append(got, "garbage"...)
+		if string(got) != string(made[i]) {
+			t.Fatalf("shared, %.100q became %.100q", v, got)
+		}
+		if same := &got[0] == &v[0]; same != (len(got) == len(v)) {
+			t.Errorf("%.100q is shared: %v", v, same)
+		}
+	}
 	small := press{left: 9}
 	if small.compact(jsontext.Value(`{"id":1}`)); cap(small.room) > 16 {
 		t.Errorf("a value of 9 bytes takes %d", cap(small.room))

@@ -209,7 +209,9 @@ func load(b Batch, prev *Snapshot, conv conventions) *Snapshot {
 				ids = prev.gone[in.Name]
 			}
 		}
-		c := newCollection(in, b.Rev, conv)
+		// Later texts are not shared: a collection that an edit leaves as it
+		// is stays, and each of them would keep another text in memory.
+		c := newCollection(in, b.Rev, conv, prev == nil)
 		if old != nil && old.ids.member == c.ids.member && old.same(c) {
 			c = old
 		} else {
