@@ -137,12 +137,7 @@ func (k *call) remove() error {
 		if err := k.supposesRecord(tx); err != nil {
 			return err
 		}
-		for _, child := range k.dependent {
-			if _, err := tx.DeleteChildren(child, k.name, k.id); err != nil {
-				return err
-			}
-		}
-		deleted, err = tx.Delete(k.name, k.id)
+		deleted, err = tx.Delete(k.name, k.id, k.dependent...)
 		return err
 	})
 	if err != nil {
