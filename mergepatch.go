@@ -22,7 +22,7 @@ func (tx *Tx) MergePatch(collection, id string, patch jsontext.Value) (*Record, 
 			return nil, err
 		}
 	}
-	return tx.judge(collection, old, mergePatch(old.Value, value), memberNames(value), sent, faults)
+	return tx.judge(collection, old, mergePatch(old.Value, value), memberNames(value), sent, faults, true)
 }
 
 // MergePatchObject changes a singular resource by a JSON Merge Patch. Errors

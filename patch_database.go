@@ -114,6 +114,9 @@ func (d *databasePatch) touch(n *node, i int, op *operation, below []string) {
 		d.touched[n] = new(touches)
 	}
 	d.touched[n].add(i, op, below)
+	if t := *d.touched[n]; len(below) == 0 {
+		t[len(t)-1].moved = op.op == "move"
+	}
 }
 
 // finish makes of the patched document changes of the database.
@@ -129,6 +132,7 @@ func (d *databasePatch) finish() error {
 	var dropped []Change
 	for _, c := range slices.Clone(tx.snap.list) {
 		if there[c.name] == nil {
+			dropped = append(dropped, c.drops()...)
 			tx.snap.without(c.name)
 			delete(tx.mine, c.name)
 			tx.changes = append(tx.changes, Change{Collection: c.name})
@@ -144,6 +148,9 @@ func (d *databasePatch) finish() error {
 		var err error
 		switch {
 		case c == nil || n.origin != c || t.names() == nil:
+			if c != nil {
+				dropped = append(dropped, c.drops()...)
+			}
 			err = t.lead(tx.setWhole(name, n.value()))
 		case c.kind == Array:
 			dropped, err = d.records(c, n, dropped)
@@ -157,85 +164,112 @@ func (d *databasePatch) finish() error {
 			return err
 		}
 	}
-	for _, gone := range dropped {
-		if _, err := tx.snap.Get(gone.Collection, gone.ID); err == nil {
-			continue // it was moved, or put back
-		}
-		if err := tx.release(gone.Collection, gone.ID); err != nil {
-			return err
-		}
-	}
-	return nil
+	return tx.release(slices.DeleteFunc(dropped, func(gone Change) bool {
+		_, err := tx.snap.Get(gone.Collection, gone.ID)
+		return err == nil // it was moved, or put back
+	}))
 }
 
-// records makes of a patched collection changes of its records.
+// drops returns the changes that take all records out of a collection.
+func (c *collection) drops() []Change {
+	if c.kind != Array {
+		return nil
+	}
+	drops := make([]Change, 0, c.order.Len())
+	c.order.Scan(func(_ uint64, r *Record) bool {
+		drops = append(drops, Change{Collection: c.name, ID: r.ID})
+		return true
+	})
+	return drops
+}
+
+// records makes of a patched collection changes of its records, and adds those
+// that are gone to dropped.
 func (d *databasePatch) records(c *collection, n *node, dropped []Change) ([]Change, error) {
 	tx := d.tx
+	mark := len(tx.changes)
 	kept, inOrder, last, fresh := 0, true, uint64(0), false
 	for _, kid := range n.kids {
-		if r := kid.record; r != nil && kid.origin == c {
-			kept++
-			inOrder = inOrder && !fresh && r.seq >= last
-			last = r.seq
-			inOrder = inOrder && (!IsPositionKey(r.ID) || bytes.Equal(kid.value(), r.Value))
-		} else {
+		r := kid.record
+		// An element without an id of its own becomes a record when it changes.
+		if r == nil || kid.origin != c || IsPositionKey(r.ID) && !bytes.Equal(kid.value(), r.Value) {
 			kid.record, fresh = nil, true
+			continue
 		}
+		inOrder = inOrder && !fresh && r.seq >= last
+		last = r.seq
+		kept++
 	}
 	if kept < c.order.Len() {
 		left := make(map[*Record]bool, kept)
 		for _, kid := range n.kids {
 			left[kid.record] = true
 		}
-		c.order.Scan(func(_ uint64, r *Record) bool {
-			if !left[r] {
-				inOrder = inOrder && !IsPositionKey(r.ID)
-				dropped = append(dropped, Change{Collection: c.name, ID: r.ID})
-			}
-			return true
-		})
-	}
-	if !inOrder {
-		// The order of records, and those without an id of their own, can only
-		// be told by the whole.
-		for _, kid := range n.kids {
-			r, t, v := kid.record, d.touched[kid], kid.value()
-			if r == nil || t == nil || IsPositionKey(r.ID) || v.Kind() != '{' {
+		for _, gone := range c.drops() {
+			if r, _ := c.byID.Get(gone.ID); left[r] {
 				continue
 			}
-			v, err := keepID(r, v, c.ids.member)
-			if err != nil {
-				return dropped, t.lead(idChanged(c.ids.member))
+			if IsPositionKey(gone.ID) {
+				inOrder = false
+				continue
 			}
-			kid.text = v
-		}
-		return dropped, d.touched[n].lead(tx.setWhole(c.name, n.value()))
-	}
-	for _, gone := range dropped {
-		if gone.Collection == c.name {
 			if _, err := tx.drop(c.name, gone.ID); err != nil {
 				return dropped, err
 			}
+			dropped = append(dropped, gone)
 		}
 	}
+	if err := d.amend(c.name, n); err != nil {
+		return dropped, err
+	}
 	for _, kid := range n.kids {
-		t := d.touched[kid]
-		if t == nil {
+		if kid.record != nil {
 			continue
 		}
-		var err error
-		if kid.record != nil {
-			_, err = tx.amend(c.name, kid.record, kid.value(), t.names())
-		} else if v := kid.value(); v.Kind() != '{' {
-			err = refusePatch("", "a record is a JSON object, not "+kindName(v))
-		} else {
-			_, err = tx.Create(c.name, v)
+		t, v := d.touched[kid], kid.value()
+		if v.Kind() != '{' {
+			return dropped, t.lead(refusePatch("", "a record is a JSON object, not "+kindName(v)))
 		}
+		r, err := tx.Create(c.name, v)
 		if err != nil {
 			return dropped, t.lead(err)
 		}
+		*kid = node{text: r.Value}
 	}
-	return dropped, nil
+	if inOrder {
+		return dropped, nil
+	}
+	// The order of records, and those without an id of their own, can only be
+	// told by the whole.
+	whole := Change{Collection: c.name, Value: n.value()}
+	tx.changes = append(tx.changes[:mark], whole)
+	return dropped, tx.apply(whole)
+}
+
+// amend puts what the patch has made of records in their places. Whether values
+// that have to be unique are so is asked when all are there.
+func (d *databasePatch) amend(collection string, n *node) error {
+	tx := d.tx
+	for _, kid := range n.kids {
+		t := d.touched[kid]
+		if t == nil || kid.record == nil {
+			continue
+		}
+		r, err := tx.amend(collection, kid.record, kid.value(), t.names(), false)
+		if err != nil {
+			return t.lead(err)
+		}
+		*kid = node{text: r.Value, record: r}
+	}
+	c := tx.snap.byName[collection]
+	for _, kid := range n.kids {
+		if t := d.touched[kid]; t != nil && kid.record != nil {
+			if err := verdict(nil, tx.taken(c, kid.text, kid.record.ID, t.names()), nil); err != nil {
+				return t.lead(err)
+			}
+		}
+	}
+	return nil
 }
 
 // setWhole puts a value in the place of a top-level member, or behind the last
@@ -277,6 +311,7 @@ func (tx *Tx) setArray(name string, value jsontext.Value) error {
 			c.ids.high = later(c.ids.high, id)
 		}
 	}
+	var unique []func() error // asked when all elements are there
 	for i, kid := range n.kids {
 		at := fmt.Sprintf("/%d", i)
 		if kid.text.Kind() != '{' {
@@ -291,15 +326,26 @@ func (tx *Tx) setArray(name string, value jsontext.Value) error {
 		} else if c.has(id) {
 			taken = append(taken, Fault{pointer(idMember), fmt.Sprintf("the id %s is taken", shorten(id))})
 		}
+		judge := func(faults, taken []Fault) error {
+			err := verdict(faults, taken, sent)
+			if f, ok := err.(*FaultError); ok {
+				f.Faults = under(at, f.Faults)
+			}
+			return err
+		}
 		if !holds(old, id, v) {
 			faults = append(faults, tx.snap.schema.checkReplace(name, v)...)
-			taken = append(taken, tx.taken(c, v, id, nil)...)
+			unique = append(unique, func() error { return judge(nil, tx.taken(c, v, id, nil)) })
 		}
-		if err := verdict(faults, taken, sent); err != nil {
-			f := err.(*FaultError)
-			return &FaultError{Kind: f.Kind, Faults: under(at, f.Faults)}
+		if err := judge(faults, taken); err != nil {
+			return err
 		}
 		c.set(id, v)
+	}
+	for _, ask := range unique {
+		if err := ask(); err != nil {
+			return err
+		}
 	}
 	tx.put(c, c.appendJSON(nil))
 	return nil

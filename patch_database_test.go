@@ -19,13 +19,14 @@ func TestPatchDatabase(t *testing.T) {
 			"trips":{"items":{"properties":{"id":{},"driverId":{"x-ref":{"collection":"drivers","on-delete":"restrict"}}}}},
 			"notes":{"items":{"properties":{"about":{"type":["null","string","array"],"x-ref":{"collection":"trips","on-delete":"set-null"}}}}},
 			"stops":{"items":{"properties":{"tripId":{"x-ref":{"collection":"trips","on-delete":"cascade"}}}}},
+			"old":{"items":{"properties":{"a":{"type":"string"},"b":{"type":"string"}}}},
 			"settings":{"properties":{"theme":{"enum":["light","dark"]}}}}}`
 		db = `{"$schema":"./db.schema.json",` +
 			`"drivers":[{"id":"1","name":"Ann","email":"a@x"},{"id":"2","name":"Bob","email":"b@x"}],` +
 			`"trips":[{"id":1,"driverId":"1","km":1.10},{"id":2,"driverId":"2"},{"id":3}],` +
 			`"notes":[{"id":"n","about":"1"},{"id":"m","about":["1","2"]}],` +
 			`"stops":[{"id":1,"tripId":2},{"id":2,"tripId":"2"},{"id":3,"tripId":3}],` +
-			`"settings":{"theme":"light","size":2},"odd":[{"a":1},{"id":"x"}],"version":3}`
+			`"old":[{"id":1},{"id":2,"a":5}],"settings":{"theme":"light","size":2},"odd":[{"a":1},{"id":"x"}],"version":3}`
 	)
 	for _, c := range []struct{ patch, want, wrong string }{
 		{`[]`, "", ""},
@@ -47,7 +48,21 @@ func TestPatchDatabase(t *testing.T) {
 		{`[{"op":"replace","path":"/odd/1","value":{"b":1}}]`, `{"id":"x"} -> {"id":"x","b":1}`, ""},
 		{`[{"op":"remove","path":"/odd/0"}]`, `{"a":1}, -> `, ""},
 
+		{`[{"op":"add","path":"/drivers/0","value":{"name":"Cy","id":"77"}}]`, `"drivers":[ -> "drivers":[{"name":"Cy","id":"3"},`, ""},
+		{`[{"op":"replace","path":"/drivers/0/email","value":"b@x"},{"op":"replace","path":"/drivers/1/email","value":"a@x"}]`, `a@x -> c@x & b@x -> a@x & c@x -> b@x`, ""},
+		{`[{"op":"add","path":"/old/1/b","value":2},{"op":"move","from":"/old/1","path":"/old/0"}]`, "", "not valid /0/value"},
+		{`[{"op":"add","path":"/old/1/b","value":"c"},{"op":"move","from":"/old/1","path":"/old/0"}]`, `{"id":1},{"id":2,"a":5} -> {"id":2,"a":5,"b":"c"},{"id":1}`, ""},
+		{`[{"op":"add","path":"/odd/0","value":{"id":"y"}}]`, `"odd":[ -> "odd":[{"id":"y"},`, ""},
+		{`[{"op":"replace","path":"/stops","value":[]},{"op":"replace","path":"/trips","value":[{"id":1}]}]`, `{"id":1,"driverId":"1","km":1.10},{"id":2,"driverId":"2"},{"id":3}] -> {"id":1}] & ["1","2"] -> ["1"] & "stops":[{"id":1,"tripId":2},{"id":2,"tripId":"2"},{"id":3,"tripId":3}] -> "stops":[]`, ""},
+		{`[{"op":"remove","path":"/trips"}]`, `"trips":[{"id":1,"driverId":"1","km":1.10},{"id":2,"driverId":"2"},{"id":3}], ->  & "about":"1" -> "about":null & ["1","2"] -> [] & {"id":1,"tripId":2},{"id":2,"tripId":"2"},{"id":3,"tripId":3} -> `, ""},
+
 		{`[{"op":"remove","path":"/drivers/0"}]`, "", "referred to "},
+		{`[{"op":"remove","path":"/drivers"}]`, "", "referred to "},
+		{`[{"op":"replace","path":"/drivers","value":[]}]`, "", "referred to "},
+		{`[{"op":"move","from":"/drivers","path":"/people"}]`, "", "referred to "},
+		{`[{"op":"add","path":"/drivers/0","value":{"name":"Cy","email":"b@x"}}]`, "", "already taken /0/value/email"},
+		{`[{"op":"add","path":"/drivers/0","value":{"email":"c@x"}}]`, "", "not valid /0/value/name"},
+		{`[{"op":"replace","path":"/drivers","value":[{"id":"9","name":"Cy","email":"a@x"},{"id":"1","name":"Ann","email":"a@x"},{"id":"2","name":"Bob"}]}]`, "", "already taken /0/value/0/email"},
 		{`[{"op":"test","path":"/trips/0/id","value":1},{"op":"test","path":"/trips/1/id","value":1}]`, "", "does not apply /1/value"},
 		{`[{"op":"replace","path":"/trips/0/km","value":2},{"op":"replace","path":"/trips/7/km","value":2}]`, "", "does not apply /1/path"},
 		{`[{"op":"replace","path":"/trips/0/km","value":2},{"op":"replace","path":"/settings/theme","value":"blue"}]`, "", "not valid /1/value"},

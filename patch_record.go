@@ -23,7 +23,7 @@ func (tx *Tx) Patch(collection, id string, patch jsontext.Value) (*Record, error
 	if err != nil {
 		return nil, err
 	}
-	r, err := tx.amend(collection, old, value, t.names())
+	r, err := tx.amend(collection, old, value, t.names(), true)
 	return r, t.lead(err)
 }
 
@@ -61,8 +61,9 @@ func (tx *Tx) patched(name string, old, patch jsontext.Value) (jsontext.Value, t
 	return p.root.value(), t, nil
 }
 
-// amend puts what a patch has made of a record in its place.
-func (tx *Tx) amend(collection string, old *Record, value jsontext.Value, names []string) (*Record, error) {
+// amend puts what a patch has made of a record in its place. With unique it
+// asks whether values that have to be unique are so.
+func (tx *Tx) amend(collection string, old *Record, value jsontext.Value, names []string, unique bool) (*Record, error) {
 	if bytes.Equal(old.Value, value) {
 		return old, nil
 	}
@@ -74,7 +75,7 @@ func (tx *Tx) amend(collection string, old *Record, value jsontext.Value, names 
 	if value, err = keepID(old, value, idMember); err != nil {
 		return nil, idChanged(idMember)
 	}
-	return tx.judge(collection, old, value, names, sent, faults)
+	return tx.judge(collection, old, value, names, sent, faults, unique)
 }
 
 func idChanged(idMember string) error {
@@ -120,10 +121,11 @@ type touch struct {
 	op      int
 	pointer string // from the record
 	value   bool   // what stands there is the operation's own value
+	moved   bool   // it is the record itself, which is another's place now but the same
 }
 
 func (t *touches) add(i int, op *operation, path []string) {
-	*t = append(*t, touch{i, joined(path), op.op == "add" || op.op == "replace"})
+	*t = append(*t, touch{op: i, pointer: joined(path), value: op.op == "add" || op.op == "replace"})
 }
 
 // names returns the members that are touched; nil where the record was
@@ -132,10 +134,12 @@ func (t touches) names() []string {
 	names := []string{}
 	for _, touch := range t {
 		path := tokens(touch.pointer)
-		if len(path) == 0 {
+		switch {
+		case len(path) > 0:
+			names = append(names, path[0])
+		case !touch.moved:
 			return nil
 		}
-		names = append(names, path[0])
 	}
 	return names
 }
@@ -155,14 +159,17 @@ func (t touches) lead(err error) error {
 }
 
 func (t touches) pointer(at string) string {
+	moved := ""
 	for i := len(t) - 1; i >= 0; i-- {
 		below, ok := strings.CutPrefix(at, t[i].pointer)
 		switch {
+		case t[i].moved:
+			moved = fmt.Sprintf("/%d", t[i].op)
 		case ok && t[i].value && (below == "" || below[0] == '/'):
 			return fmt.Sprintf("/%d/value%s", t[i].op, below)
 		case ok && (below == "" || below[0] == '/'), strings.HasPrefix(t[i].pointer, at+"/"):
 			return fmt.Sprintf("/%d", t[i].op)
 		}
 	}
-	return ""
+	return moved
 }

@@ -128,7 +128,7 @@ func (tx *Tx) Replace(collection, id string, body jsontext.Value) (*Record, erro
 	if value, err = keepID(old, value, tx.snap.idMember(collection)); err != nil {
 		return nil, err
 	}
-	return tx.judge(collection, old, value, nil, sent, faults)
+	return tx.judge(collection, old, value, nil, sent, faults, true)
 }
 
 // Merge replaces the members of a record that the body has, null among them,
@@ -147,12 +147,13 @@ func (tx *Tx) Merge(collection, id string, body jsontext.Value) (*Record, error)
 			return nil, err
 		}
 	}
-	return tx.judge(collection, old, merge(old.Value, value), memberNames(value), sent, faults)
+	return tx.judge(collection, old, merge(old.Value, value), memberNames(value), sent, faults, true)
 }
 
 // judge puts value in the place of old if it breaks no rule: of the members
-// called names, or of the record as a whole where names is nil.
-func (tx *Tx) judge(collection string, old *Record, value jsontext.Value, names []string, sent map[string]string, faults []Fault) (*Record, error) {
+// called names, or of the record as a whole where names is nil. Without unique
+// it may have a value that another record has.
+func (tx *Tx) judge(collection string, old *Record, value jsontext.Value, names []string, sent map[string]string, faults []Fault, unique bool) (*Record, error) {
 	c, err := tx.array(collection)
 	if err != nil {
 		return nil, err
@@ -162,7 +163,11 @@ func (tx *Tx) judge(collection string, old *Record, value jsontext.Value, names 
 	} else {
 		faults = append(faults, tx.snap.schema.checkMerge(collection, old.Value, value, names)...)
 	}
-	if err := verdict(faults, tx.taken(c, value, old.ID, names), sent); err != nil {
+	var taken []Fault
+	if unique {
+		taken = tx.taken(c, value, old.ID, names)
+	}
+	if err := verdict(faults, taken, sent); err != nil {
 		return nil, err
 	}
 	return tx.set(c, old.ID, value), nil
