@@ -8,11 +8,14 @@ import (
 
 // A query may look at so much text: workLimit counts a byte once for each
 // value that is looked for in it, and patternCost times for each instruction
-// of a pattern's program, which makes 2·10⁸ bytes × instructions. Either takes
-// a second or two.
+// of a pattern's program, which makes 2·10⁸ bytes × instructions. To begin
+// costs something too, even where there is no text: as much as lookBytes, or
+// matchBytes of a pattern. Either takes a second or two.
 const (
 	workLimit   = 10_000_000_000
 	patternCost = 50
+	lookBytes   = 16
+	matchBytes  = 4
 )
 
 // A matcher decides which records a query wants. It is for one run.
@@ -92,7 +95,7 @@ func anyScalar(v jsontext.Value, answers func(jsontext.Value) bool) bool {
 
 // spend counts work and reports whether there is still enough for it.
 func (m *matcher) spend(t *term, work int) bool {
-	if m.work += work; m.work > workLimit && m.err == nil {
+	if m.work += lookBytes + work; m.work > workLimit && m.err == nil {
 		m.err = &QueryError{Parameter: t.name, Detail: "this would take too long on so much text: look for less, or narrow the list with other filters"}
 	}
 	return m.err == nil
@@ -137,7 +140,7 @@ func (m *matcher) like(t *term, v jsontext.Value) bool {
 			if m.spend(t, len(s)) && bytes.Contains(m.folded, p.literal) {
 				return true
 			}
-		} else if m.spend(t, len(s)*p.program*patternCost) && p.re.Match(s) {
+		} else if m.spend(t, (len(s)+matchBytes)*p.program*patternCost) && p.re.Match(s) {
 			return true
 		}
 	}

@@ -92,7 +92,11 @@ func TestQueryCost(t *testing.T) {
 	long := strings.Repeat("a", 1<<20)
 	var many strings.Builder
 	for i := range 45_000 {
-		fmt.Fprintf(&many, `,{"id":"%d","t":"%s"}`, i, strings.Repeat("lorem ", 40))
+		fmt.Fprintf(&many, `,{"id":"%d","t":"%s","n":%d.%s1}`, i, strings.Repeat("lorem ", 40), i, strings.Repeat("0", 100))
+	}
+	between := ""
+	for i := range 1000 {
+		between += fmt.Sprintf("n_gt=-%d&n_gte=-%d&n_lt=1%05d&n_lte=1%05d&", i, i, i, i)
 	}
 	s := openMem(t, `{"one":[{"id":1,"t":"`+long+`!"}],"many":[`+many.String()[1:]+`]}`).Snapshot()
 	for _, test := range []struct {
@@ -108,6 +112,8 @@ func TestQueryCost(t *testing.T) {
 		{"many", "id=7&t_like=" + url.QueryEscape("^(x|y){60}z"), 0},
 		{"many", strings.Repeat("t:contains=nowhere&", 1000), -1},
 		{"many", "q=nowhere&q=nor+here", 0},
+		{"many", between, 45_000},
+		{"many", strings.Repeat("none:like=^x&", 1000) + strings.Repeat("n:contains=7&", 1000), 0},
 	} {
 		began := time.Now()
 		r, err := ask(s, test.collection, test.query)
@@ -138,7 +144,7 @@ func TestQueryManyValues(t *testing.T) {
 	}
 	list := strings.Join(values, ",")
 	for query, want := range map[string]int{
-		"n:in=" + list: 3, "n=" + strings.Join(values, "&n="): 3, "n:ne=" + strings.Join(values, "&n:ne="): 0,
+		"n:in=" + list: 3, "n:contains=" + strings.Join(values, "&n:contains="): 2, "n_lt=9&n_lt=80": 2, "n_gt=6&n_gt=8&n_gt=": 1, "n_gt=6&n_gt=8": 2, "n_lte=8&n_lte=x": 1, "n=" + strings.Join(values, "&n="): 3, "n:ne=" + strings.Join(values, "&n:ne="): 0,
 		`_where={"n":{"in":[` + list + `]}}`: 3, `_where={"not":{"n":{"in":[` + list + `,null]}}}`: 1,
 	} {
 		if r, err := ask(s, "c", query); err != nil || r.Total != want {
