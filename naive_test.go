@@ -117,7 +117,8 @@ func (n naive) answer(collection, rawQuery string) (body any, total int, ok bool
 		case "_fields":
 			fields = append(fields, strings.Split(value, ",")...)
 			continue
-		case "_embed", "_expand":
+		case "_embed", "_expand", "_embed[]", "_expand[]":
+			name = strings.TrimSuffix(name, "[]")
 			for e := range strings.SplitSeq(value, ",") {
 				if strings.Contains(e, ".") {
 					panic("the naive evaluator embeds one level")
@@ -133,6 +134,15 @@ func (n naive) answer(collection, rawQuery string) (body any, total int, ok bool
 			}
 			continue
 		default:
+			if list, ok := strings.CutSuffix(name, "[]"); ok && !occurs(name) {
+				name = list
+			}
+			if name == "q" && value == "" {
+				continue
+			} else if name == "q" {
+				t.op = "q"
+				break
+			}
 			t.path = pathOf(name)
 			base, op, colon := cutLast(name, ":")
 			switch {

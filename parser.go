@@ -53,8 +53,8 @@ func (p *parser) parameter(name, value string) error {
 			p.paging[name] = value
 		}
 		return nil
-	case "_embed", "_expand":
-		return p.embed(name, value)
+	case "_embed", "_expand", "_embed[]", "_expand[]":
+		return p.embed(strings.TrimSuffix(name, "[]"), value)
 	case "_fields":
 		for field := range strings.SplitSeq(value, ",") {
 			if field == "" {
@@ -81,7 +81,11 @@ func (p *parser) path(parameter, name string) path {
 func (p *parser) filter(name, value string) error {
 	t := p.byName[name]
 	if t == nil {
-		op, to, err := p.asked(name)
+		of := name
+		if list, ok := strings.CutSuffix(name, "[]"); ok && !p.snap.Occurs(p.q.collection, name) {
+			of = list // id[]=1&id[]=2 is how axios spells id=1&id=2
+		}
+		op, to, err := p.asked(of)
 		if err != nil {
 			return err
 		}

@@ -37,12 +37,12 @@ func (p path) walk(v jsontext.Value) (jsontext.Value, bool) {
 	return v, true
 }
 
-// String tells paths apart that lead to different places.
+// String tells paths apart that lead to different places, whatever names have
+// in them.
 func (p path) String() string {
 	var b strings.Builder
 	for _, s := range p {
-		b.WriteByte(0)
-		b.WriteString(s.name)
+		b.WriteString(strconv.Quote(s.name))
 	}
 	return b.String()
 }

@@ -29,7 +29,7 @@ const queryWorld = `{
 	{"n":-0,"s":"a\u0000b","o":{"p":[5,6]},"and":1},
 	{"id":"","n":-1.50,"s":"null","or":"1"},
 	"text", 7, null, [1,{"id":1}], {},
-	{"id":"x y","n":0.1,"s":"A.*","q":"inner","_limit":5,"-s":1,"t":[true,"null"]},
+	{"id":"x y","n":0.1,"s":"A.*","q":"inner","_limit":5,"-s":1,"k[]":1,"o\u0000p":1,"t":[true,"null"]},
 	{"id":"12345678901234567890","n":12345678901234567891,"s":"straße","d":"2026-02-01T23:59:59"},
 	{"id":-7,"n":-1.5e0,"s":"Σίσυφος","d":5,"dId":"1"}
 ],
@@ -100,9 +100,10 @@ var largeExponent = regexp.MustCompile(`[eE][+-]?0*[1-9][0-9]{4}`)
 func FuzzQuery(f *testing.F) {
 	for _, seed := range []string{
 		"", "n=100", "n=9007199254740993", "t:contains=GO&t[0]=go", "o.q.r=x&o.p=1", "s:like=^(a%2B)%2B$&q=x", "a.b=dotted", "first_gte=g", "n_gte=1&n_lt=1e400",
-		"_where=%7B%22or%22:[%7B%22n%22:%7B%22gt%22:10%7D%7D,%7B%22not%22:%7B%22o%22:%7B%22p%22:%7B%22in%22:[1,5]%7D%7D%7D%7D]%7D",
+		"q[]=x", "_where=%7B%22or%22:[%7B%22n%22:%7B%22gt%22:10%7D%7D,%7B%22not%22:%7B%22o%22:%7B%22p%22:%7B%22in%22:[1,5]%7D%7D%7D%7D]%7D",
 		"_sort=-n,s&_order=asc,desc&_page=2&_per_page=3", "_start=-3&_end=9&_limit=2", "_embed=d&_fields=id,d.name,t[1]", "d:exists=false&b:ne=true",
 		"id=5&id=1&id:in=2,3", "x:lang=de&x:lan=1", "_foo=1", "_=1", "%zz=1", "s:startsWith=STR&s:endsWith=e&_expand=d", "_sort=-s,-s,b",
+		"id[]=1&id[]=2&n_ne[]=100&t[][]=go&_expand[]=d", "a.b=dotted&a%00b=nested&k[]=1", "o.p=1&o%00p=2",
 	} {
 		f.Add(seed)
 	}
@@ -146,7 +147,7 @@ func pick(rnd *rand.Rand, words ...string) string { return words[rnd.IntN(len(wo
 
 func randomName(rnd *rand.Rand) string {
 	return pick(rnd, "id", "n", "s", "t", "o", "b", "z", "d", "a.b", "a", "o.p", "o.q.r", "o[0].p", "o.0.p", "t[0]", "t.2", "t[1]", "o.p[1]",
-		"first_gte", "first", "_lead", "x:lang", "and", "or", "nobody", "no.body", "-s", "_limit", "q", "dId", "d.name", "d.id", "")
+		"first_gte", "first", "_lead", "x:lang", "and", "or", "nobody", "no.body", "-s", "_limit", "q", "k", "k[]", "o\x00p", "dId", "d.name", "d.id", "")
 }
 
 func randomValue(rnd *rand.Rand) string {
@@ -166,9 +167,12 @@ func randomQuery(rnd *rand.Rand) string {
 		case 1:
 			name += "_" + pick(rnd, naiveOps...)
 		}
+		if rnd.IntN(8) == 0 {
+			name += "[]"
+		}
 		for range 1 + rnd.IntN(2) {
 			v := randomValue(rnd)
-			if strings.HasSuffix(name, "exists") && rnd.IntN(8) > 0 {
+			if strings.Contains(name, "exists") && rnd.IntN(8) > 0 {
 				v = pick(rnd, "true", "false")
 			}
 			if strings.HasSuffix(name, "in") && rnd.IntN(2) > 0 {
