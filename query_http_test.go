@@ -140,9 +140,7 @@ func (l webList) check(t *testing.T, path, query, condition string, wanted func(
 		return
 	}
 	l.checkPaged(t, request, rows(got), total, h)
-	if method == "GET" {
-		l.checkLinks(t, request, path, query, h.Get("Link"), wanted)
-	}
+	l.checkLinks(t, request, asked, h.Get("Link"), wanted)
 }
 
 // checkPaged looks at what the headers say of a page.
@@ -160,9 +158,9 @@ func (l webList) checkPaged(t *testing.T, request string, page []any, total int,
 
 var linkTo = regexp.MustCompile(`<http://localhost([^>]*)>; rel="(\w+)"`)
 
-// checkLinks follows the links from the first page on: all pages together are
-// the list.
-func (l webList) checkLinks(t *testing.T, request, path, query, links string, wanted func(any) bool) {
+// checkLinks follows the links from the first page on, with GET: all pages
+// together are the list.
+func (l webList) checkLinks(t *testing.T, request, query, links string, wanted func(any) bool) {
 	t.Helper()
 	to := func(links string) map[string]string {
 		byRel := make(map[string]string)

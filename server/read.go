@@ -75,7 +75,7 @@ func (k *call) answer(collection string, q *pickup.Query, condition []byte) erro
 	if err != nil {
 		return err
 	}
-	k.paged(collection, result)
+	k.paged(collection, result, condition)
 	return k.show(media, tag, func(b []byte) ([]byte, error) {
 		if media == jsonType {
 			return result.AppendJSON(b)
