@@ -167,6 +167,9 @@ func (n naive) answerOf(collection, rawQuery string, wanted func(record any) boo
 		values := []string{value}
 		if t.op == "in" {
 			values = strings.Split(value, ",")
+			for i, v := range values {
+				values[i] = strings.TrimSpace(v)
+			}
 		}
 		i := slices.IndexFunc(tests, func(o *naiveTest) bool { return o.op == t.op && slices.Equal(o.path, t.path) })
 		if i < 0 {

@@ -105,6 +105,9 @@ func (p *parser) filter(name, value string) error {
 	values := []string{value}
 	if t.op == opIn {
 		values = strings.Split(value, ",")
+		for i, v := range values { // "1, 2" is a list of two for json-server v1
+			values[i] = strings.TrimSpace(v)
+		}
 	}
 	for _, v := range values {
 		if len(t.values) == maxValues {

@@ -102,7 +102,7 @@ func FuzzQuery(f *testing.F) {
 		"", "n=100", "n=9007199254740993", "t:contains=GO&t[0]=go", "o.q.r=x&o.p=1", "s:like=^(a%2B)%2B$&q=x", "a.b=dotted", "first_gte=g", "n_gte=1&n_lt=1e400",
 		"q[]=x", "_where=%7B%22or%22:[%7B%22n%22:%7B%22gt%22:10%7D%7D,%7B%22not%22:%7B%22o%22:%7B%22p%22:%7B%22in%22:[1,5]%7D%7D%7D%7D]%7D",
 		"_sort=-n,s&_order=asc,desc&_page=2&_per_page=3", "_start=-3&_end=9&_limit=2", "_embed=dog&_fields=id,dog.name,t[1]", "d:exists=false&b:ne=true",
-		"id=5&id=1&id:in=2,3", "x:lang=de&x:lan=1", "_foo=1", "_=1", "%zz=1", "s:startsWith=STR&s:endsWith=e&_expand=dog", "_sort=-s,-s,b",
+		"id=5&id=1&id:in=2,3", "id:in=1,+5", "x:lang=de&x:lan=1", "_foo=1", "_=1", "%zz=1", "s:startsWith=STR&s:endsWith=e&_expand=dog", "_sort=-s,-s,b",
 		"id[]=1&id[]=2&n_ne[]=100&t[][]=go&_expand[]=dog", "a.b=dotted&a%00b=nested&k[]=1", "o.p=1&o%00p=2",
 	} {
 		f.Add(seed)
@@ -176,7 +176,7 @@ func randomQuery(rnd *rand.Rand) string {
 				v = pick(rnd, "true", "false")
 			}
 			if strings.HasSuffix(name, "in") && rnd.IntN(2) > 0 {
-				v += "," + randomValue(rnd)
+				v += pick(rnd, ",", ", ", " ,") + randomValue(rnd)
 			}
 			add(name, v)
 		}
