@@ -24,7 +24,7 @@ func (tx *Tx) Patch(collection, id string, patch jsontext.Value) (*Record, error
 	if err != nil {
 		return nil, err
 	}
-	r, err := tx.amend(collection, old, value, t.names(), true)
+	r, err := tx.amend(collection, old, value, t.names())
 	return r, t.lead(err)
 }
 
@@ -62,9 +62,8 @@ func (tx *Tx) patched(name string, old, patch jsontext.Value) (jsontext.Value, t
 	return p.root.value(), t, nil
 }
 
-// amend puts what a patch has made of a record in its place. With unique it
-// asks whether values that have to be unique are so.
-func (tx *Tx) amend(collection string, old *Record, value jsontext.Value, names []string, unique bool) (*Record, error) {
+// amend puts what a patch has made of a record in its place.
+func (tx *Tx) amend(collection string, old *Record, value jsontext.Value, names []string) (*Record, error) {
 	if bytes.Equal(old.Value, value) {
 		return old, nil
 	}
@@ -79,7 +78,7 @@ func (tx *Tx) amend(collection string, old *Record, value jsontext.Value, names 
 	if value, err = keepID(old, value, idMember); err != nil {
 		return nil, idChanged(idMember)
 	}
-	return tx.judge(collection, old, value, names, sent, faults, unique)
+	return tx.judge(collection, old, value, names, sent, faults)
 }
 
 func idChanged(idMember string) error {
@@ -125,11 +124,10 @@ type touch struct {
 	op      int
 	pointer string // from the record
 	value   bool   // what stands there is the operation's own value
-	moved   bool   // it is the record itself, which is another's place now but the same
 }
 
 func (t *touches) add(i int, op *operation, path []string) {
-	*t = append(*t, touch{op: i, pointer: joined(path), value: op.op == "add" || op.op == "replace"})
+	*t = append(*t, touch{i, joined(path), op.op == "add" || op.op == "replace"})
 }
 
 // names returns the members that are touched; nil where the record was
@@ -138,14 +136,18 @@ func (t touches) names() []string {
 	names := []string{}
 	for _, touch := range t {
 		path := tokens(touch.pointer)
-		switch {
-		case len(path) > 0:
-			names = append(names, path[0])
-		case !touch.moved:
+		if len(path) == 0 {
 			return nil
 		}
+		names = append(names, path[0])
 	}
 	return names
+}
+
+// within is names for an element of a collection, which a patch may also move
+// as it is.
+func (t touches) within() []string {
+	return slices.DeleteFunc(slices.Clone(t), func(t touch) bool { return t.pointer == "" && !t.value }).names()
 }
 
 // lead leads the faults of a *FaultError from the record into the patch: to
@@ -163,17 +165,14 @@ func (t touches) lead(err error) error {
 }
 
 func (t touches) pointer(at string) string {
-	moved := ""
 	for i := len(t) - 1; i >= 0; i-- {
 		below, ok := strings.CutPrefix(at, t[i].pointer)
 		switch {
-		case t[i].moved:
-			moved = fmt.Sprintf("/%d", t[i].op)
 		case ok && t[i].value && (below == "" || below[0] == '/'):
 			return fmt.Sprintf("/%d/value%s", t[i].op, below)
 		case ok && (below == "" || below[0] == '/'), strings.HasPrefix(t[i].pointer, at+"/"):
 			return fmt.Sprintf("/%d", t[i].op)
 		}
 	}
-	return moved
+	return ""
 }

@@ -52,16 +52,6 @@ func NewAuth(users *Users) *Auth {
 	return a
 }
 
-// Single returns an Auth for one user. It panics where Basic authentication
-// cannot carry the name or the password; One returns an error there.
-func Single(user, password string) *Auth {
-	users, err := One(user, password)
-	if err != nil {
-		panic(err)
-	}
-	return NewAuth(users)
-}
-
 // SetUsers replaces the users. What was remembered of the former ones is
 // forgotten.
 func (a *Auth) SetUsers(users *Users) {
