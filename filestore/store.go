@@ -35,6 +35,7 @@ type Store struct {
 	rev       pickup.Rev  // of doc
 	doc       *document   // what the store serves
 	disk      content     // what the store knows to lie at path
+	tally     tally       // of what was written last
 	like      os.FileInfo // the mode that a new file gets; nil: that of any new file
 	doubt     *document   // that, where a failed sync left open whether it is durable
 	torn      bool        // a write in place failed half way, its record is complete

@@ -44,3 +44,34 @@ func sumOf(b []byte) sum {
 }
 
 func (d *document) sum() sum { return d.runs().sum() }
+
+// A tally sums one text after the other, each as a rule the one before with a
+// change somewhere: what they share in memory from the beginning on it does not
+// sum again. Its zero value has summed nothing yet.
+type tally struct {
+	pieces [][]byte // of the last text
+	behind []summer // what had been summed behind each of them
+}
+
+// tallyPiece is how much is summed again at most where a run is cut.
+const tallyPiece = 1 << 20
+
+func (t *tally) sum(text runs) sum {
+	var s summer
+	n, shared := 0, true
+	for _, run := range text {
+		for len(run) > 0 {
+			p := run[:min(len(run), tallyPiece)]
+			run = run[len(p):]
+			if shared = shared && n < len(t.pieces) && len(p) == len(t.pieces[n]) && &p[0] == &t.pieces[n][0]; shared {
+				s = t.behind[n]
+			} else {
+				s.Write(p)
+				t.pieces, t.behind = append(t.pieces[:n], p), append(t.behind[:n], s)
+			}
+			n++
+		}
+	}
+	t.pieces, t.behind = t.pieces[:n], t.behind[:n]
+	return s.sum()
+}

@@ -102,8 +102,8 @@ func (s *server) fail(c *gin.Context, err error) {
 	p, cause := problemOf(err)
 	if cause != nil {
 		s.Log.LogAttrs(c.Request.Context(), slog.LevelError, "request failed", append([]slog.Attr{
-			slog.String("id", requestIDOf(c)), slog.String("method", c.Request.Method),
-			slog.String("path", c.Request.URL.Path), slog.Any("error", cause)}, traced(c.Request)...)...)
+			slog.String("id", requestIDOf(c)), slog.String("method", clip(c.Request.Method)),
+			slog.String("path", clip(c.Request.URL.Path)), slog.Any("error", cause)}, traced(c.Request)...)...)
 	}
 	h := c.Writer.Header()
 	for name, values := range p.header {

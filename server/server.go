@@ -112,7 +112,7 @@ func Handler(db *pickup.DB, o Options) http.Handler {
 	if o.AccessLog != nil {
 		r.Use(s.logAccess)
 	}
-	r.Use(s.recover, headers, s.checkHost, s.crossOrigin(), s.authenticate)
+	r.Use(s.recover, headers, strangers, s.checkHost, s.crossOrigin(), s.authenticate)
 	r.NoRoute(s.serve) // there are no routes: route decides
 	return r
 }

@@ -67,6 +67,11 @@ func TestAccessLog(t *testing.T) {
 	r.Header.Set("X-Forwarded-For", "6.6.6.6")
 	h.ServeHTTP(httptest.NewRecorder(), r)
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "/posts", strings.NewReader(`{}`)))
+	long := strings.Repeat("X", 20_000)
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(long, "/"+long, nil))
+	if log.Len() > 2000 {
+		t.Errorf("three requests fill %d bytes of the log", log.Len())
+	}
 
 	for _, secret := range []string{"hidden", "secret", "cnV0aDpzZWNyZXQ", "6.6.6.6"} {
 		if strings.Contains(log.String(), secret) {
@@ -74,8 +79,8 @@ func TestAccessLog(t *testing.T) {
 		}
 	}
 	got := lines(t, &log)
-	if len(got) != 2 {
-		t.Fatalf("%d lines for two requests", len(got))
+	if len(got) != 3 {
+		t.Fatalf("%d lines for three requests", len(got))
 	}
 	for name, want := range map[string]any{
 		"id": "abc", "client": "2001:db8::1", "method": "GET", "path": "/posts/%0Ax", "status": 404.0,

@@ -42,7 +42,7 @@ func (s *settings) check() error {
 func checkPlaces(origins []string, journal string) error {
 	for _, o := range origins {
 		if !isOrigin(o) {
-			return usagef("--cors-origin: %q is no origin: that is scheme://host or scheme://host:port, such as https://app.example, or * for any", o)
+			return usagef("--cors-origin: %q is no origin as browsers send it: that is scheme://host, and :port where it is not the scheme's own, such as https://app.example, or * for any", o)
 		}
 	}
 	if journal == "" {
@@ -59,13 +59,17 @@ func checkPlaces(origins []string, journal string) error {
 }
 
 // isOrigin reports whether s names the origin of pages (RFC 6454, section 6.2),
-// with or without a slash behind it, or all of them.
+// with or without a slash behind it, or all of them. A pattern or a default
+// port would pass for one and equal no Origin header.
 func isOrigin(s string) bool {
 	if s == "*" {
 		return true
 	}
 	u, err := url.Parse(s)
-	if err != nil || u.Hostname() == "" || u.Path != "" && u.Path != "/" {
+	if err != nil || u.Hostname() == "" || strings.Contains(u.Host, "*") || u.Path != "" && u.Path != "/" {
+		return false
+	}
+	if u.Scheme == "http" && u.Port() == "80" || u.Scheme == "https" && u.Port() == "443" {
 		return false
 	}
 	bare := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
