@@ -253,17 +253,20 @@ func (p *parser) page() error {
 	case has("_page"):
 		*g = paging{dialect: ByPage, page: n["_page"], size: defaultSize}
 		if has("_limit") {
-			g.size = n["_limit"]
+			g.size, g.asked = n["_limit"], "_limit"
 		} else if has("_per_page") {
-			g.dialect, g.size = Envelope, n["_per_page"]
+			g.dialect, g.size, g.asked = Envelope, n["_per_page"], "_per_page"
 		}
 	case has("_end"):
-		*g = paging{dialect: Range, start: n["_start"], end: n["_end"], hasEnd: true}
+		*g = paging{dialect: Range, start: n["_start"], end: n["_end"], hasEnd: true, asked: "_end"}
 		if g.start >= 0 {
 			g.size = max(0, g.end-g.start)
 		}
 	case has("_start"), has("_limit"):
 		*g = paging{dialect: Range, start: n["_start"], size: n["_limit"], hasLimit: has("_limit")}
+		if g.hasLimit {
+			g.asked = "_limit"
+		}
 	}
 	return nil
 }

@@ -44,6 +44,9 @@ func (k *call) query(collection string) (q *pickup.Query, condition []byte, err 
 			return nil, nil, inBody(err)
 		}
 	}
+	if err := k.checkPage(q, nil); err != nil {
+		return nil, nil, err
+	}
 	if prefers(k.Context, preferStrict) {
 		err = k.snap.Strict(q)
 	}
@@ -73,6 +76,9 @@ func (k *call) answer(collection string, q *pickup.Query, condition []byte) erro
 	}
 	result, err := k.snap.Run(q)
 	if err != nil {
+		return err
+	}
+	if err := k.checkPage(q, result); err != nil {
 		return err
 	}
 	k.paged(collection, result, condition)
