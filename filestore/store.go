@@ -74,12 +74,11 @@ func (s *Store) Load(ctx context.Context) (pickup.Batch, error) {
 	return s.batchLocked(), nil
 }
 
-// KeyBy is pickup.KeyedStore's. It puts another function in the place of
-// Options.IDMember.
+// KeyBy is pickup.KeyedStore's. Until it is called the ids are in "id".
 func (s *Store) KeyBy(idMember func(collection string) string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.o.IDMember = idMember
+	s.o.ids = idMember
 	if s.closed {
 		return
 	}
