@@ -43,6 +43,9 @@ func (l webList) send(method, target, body string, headers ...string) *httptest.
 	}
 	w := httptest.NewRecorder()
 	l.handler.ServeHTTP(w, r)
+	for name, values := range w.Header() { // as a client reads them
+		w.Header()[http.CanonicalHeaderKey(name)] = values
+	}
 	return w
 }
 
@@ -57,9 +60,6 @@ func decoded(t *testing.T, text string) any {
 	}
 	return v
 }
-
-// tagIn returns the ETag, whose capitals are those of RFC 9110 and not Go's.
-func tagIn(h http.Header) string { return strings.Join(h["ETag"], ", ") }
 
 // rows returns the records of an answer.
 func rows(body any) []any {
@@ -116,21 +116,21 @@ func (l webList) check(t *testing.T, path, query, condition string, wanted func(
 		t.Fatalf("%s\n got %s\nwant %s", request, w.Body, b)
 	}
 	h := w.Header()
-	tag := tagIn(h)
-	if same := l.send(method, path+"?"+query, condition, "If-None-Match: "+tag); same.Code != 304 || same.Body.Len() > 0 || tagIn(same.Header()) != tag {
+	tag := h.Get("ETag")
+	if same := l.send(method, path+"?"+query, condition, "If-None-Match: "+tag); same.Code != 304 || same.Body.Len() > 0 || same.Header().Get("ETag") != tag {
 		t.Fatalf("%s: with its own tag %d %s", request, same.Code, same.Body)
 	}
 	if method == "GET" {
 		head := l.send("HEAD", path+"?"+query, "")
 		for _, name := range []string{"Content-Type", "Content-Length", "X-Total-Count", "Content-Range", "Link", "Vary", "Cache-Control"} {
-			if head.Code != 200 || head.Header().Get(name) != h.Get(name) || tagIn(head.Header()) != tag {
+			if head.Code != 200 || head.Header().Get(name) != h.Get(name) || head.Header().Get("ETag") != tag {
 				t.Fatalf("%s: HEAD has %s %q, GET %q", request, name, head.Header().Get(name), h.Get(name))
 			}
 		}
 	}
 	table := l.send(method, path+"?"+query, condition, "Accept: text/csv")
 	lines, err := csv.NewReader(table.Body).ReadAll()
-	if n := len(rows(got)); table.Code != 200 || err != nil || len(lines) != min(n, 1)+n || tagIn(table.Header()) == tag {
+	if n := len(rows(got)); table.Code != 200 || err != nil || len(lines) != min(n, 1)+n || table.Header().Get("ETag") == tag {
 		t.Fatalf("%s: a table of %d lines for %d records, %v", request, len(lines), n, err)
 	}
 	if !isPaged(query) {
@@ -270,7 +270,7 @@ func TestListRandom(t *testing.T) {
 		}
 		target := pick(rnd, "/c?", "/c/2?", "/dogs?", "/dogs/1?", "/dogs/1/c?", "/db?") + pick(rnd, "", "_embed=dog", "_embed=c", "_expand=dog&_sort=n", "_fields=id,n", "n_gt=1", "_page=1&_limit=3")
 		if w := l.send("GET", target, ""); w.Code == 200 {
-			before = append(before, answered{target, tagIn(w.Header()), w.Body.String()})
+			before = append(before, answered{target, w.Header().Get("ETag"), w.Body.String()})
 		}
 		if step%5 > 0 {
 			continue
@@ -295,7 +295,7 @@ func TestListRandom(t *testing.T) {
 			if then.Code == 304 && string(body) != a.body {
 				t.Fatalf("%s is another after %s was written and answered with 304:\n%s\n%s", a.target, write, a.body, body)
 			}
-			if tag := tagIn(now.Header()); tag == a.tag && string(body) != a.body {
+			if tag := now.Header().Get("ETag"); tag == a.tag && string(body) != a.body {
 				t.Fatalf("%s has the tag of another answer", a.target)
 			}
 		}
