@@ -203,11 +203,11 @@ func (w *typeWriter) objectType(schema jsontext.Value, indent string) string {
 	}
 	switch rest := member(schema, "additionalProperties"); {
 	case rest.Kind() == '{' && known+len(required) == 0:
-		return "Record<string, " + w.typeOf(rest, indent) + ">"
+		return "{ [name: string]: " + w.typeOf(rest, indent) + " }"
 	case rest.Kind() == 'f' && known+len(required) == 0:
-		return "Record<string, never>"
+		return "{ [name: string]: never }"
 	case known+len(required) == 0:
-		return "Record<string, unknown>"
+		return "{ [name: string]: unknown }" // a Record, but that may be a collection's
 	}
 	inner.WriteString(indent + "}")
 	return inner.String()
