@@ -1,6 +1,7 @@
 package pickup
 
 import (
+	"net/url"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -25,8 +26,9 @@ func Infer(snap *Snapshot) []byte {
 			properties = appendMember(properties, name, in.schema(inferring{snap: snap, rules: true}))
 		default:
 			record := definitionName(Singular(name), definitions)
+			token := url.PathEscape(pointer(record)[1:]) // RFC 6901, section 6
 			properties = appendMember(properties, name,
-				[]byte(`{"type":"array","items":{"$ref":"#/$defs/`+escapeFragment(record)+`"}}`))
+				[]byte(`{"type":"array","items":{"$ref":"#/$defs/`+token+`"}}`))
 			definitions = appendMember(definitions, record, inferRecords(snap, name, true))
 		}
 	}

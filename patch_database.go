@@ -434,7 +434,7 @@ func (a *arrangement) add(v jsontext.Value, old *Record, names []string, judge f
 	var taken []Fault
 	has := func(id string) bool { return a.c.has(id) || a.taken[id] }
 	given, ok := member(v, idMember)
-	made := !ok || given.Kind() == 'n' || string(given) == `""` || old == nil && !a.whole && tx.snap.schema.readOnlyID(name)
+	made := !ok || given.Kind() == 'n' || string(given) == `""` || old == nil && !a.whole && tx.snap.schema.ReadOnlyID(name)
 	if made {
 		v = withMember(v, idMember, a.c.ids.next(tx.snap.newIDs(name), has))
 	}

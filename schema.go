@@ -107,15 +107,12 @@ func (s *Schema) Alias(collection, name string) (canonical string, ok bool) {
 
 // ReadOnlyID reports whether the ids of a collection are made by the service
 // alone.
-func (s *Schema) ReadOnlyID(collection string) bool { return s.readOnlyID(collection) }
-
-// readOnlyID reports whether the ids of a collection are the service's own.
-func (s *Schema) readOnlyID(collection string) bool {
+func (s *Schema) ReadOnlyID(collection string) bool {
 	r := s.of(collection)
 	return r != nil && r.readOnlyID()
 }
 
-// readOnlyID is readOnlyID for one collection.
+// readOnlyID is ReadOnlyID for one collection.
 func (r *rules) readOnlyID() bool {
 	return slices.Contains(r.readOnly, cmp.Or(r.idMember, defaultIDMember))
 }

@@ -154,7 +154,7 @@ func TestReadOnlyIDs(t *testing.T) {
 	s := compiled(t, `{"properties":{
 		"a":{"items":{"required":["id"],"properties":{"id":{"type":"integer","readOnly":true}}}},
 		"b":{"items":{"required":["id"],"properties":{"id":{"type":"integer"}}}}}}`)
-	if !s.readOnlyID("a") || s.readOnlyID("b") || s.readOnlyID("c") {
+	if !s.ReadOnlyID("a") || s.ReadOnlyID("b") || s.ReadOnlyID("c") {
 		t.Error("the wrong ids are readOnly")
 	}
 	// The service makes the id of a: whatever is there is not the client's fault.

@@ -147,7 +147,7 @@ func TestEveryMemberIsDescribed(t *testing.T) {
 func TestSchemaOfNothing(t *testing.T) {
 	var none *Schema
 	record := jsontext.Value(`{"Id":1}`)
-	if none.Collections() != nil || none.unique("a") != nil || none.readOnlyID("a") {
+	if none.Collections() != nil || none.unique("a") != nil || none.ReadOnlyID("a") {
 		t.Error("a nil schema has rules")
 	}
 	if _, ok := none.Alias("a", "b"); ok {

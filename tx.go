@@ -72,7 +72,7 @@ func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
 	}
 	idMember := c.ids.member
 	given, has := member(value, idMember)
-	if has && (tx.snap.schema.readOnlyID(collection) || given.Kind() == 'n' || string(given) == `""`) {
+	if has && (tx.snap.schema.ReadOnlyID(collection) || given.Kind() == 'n' || string(given) == `""`) {
 		has = false
 	}
 	var id, idText string
@@ -145,6 +145,12 @@ func (tx *Tx) Replace(collection, id string, body jsontext.Value) (*Record, erro
 // Merge replaces the members of a record that the body has, null among them,
 // and keeps the others. It is judged by what is sent. Errors are as Replace's.
 func (tx *Tx) Merge(collection, id string, body jsontext.Value) (*Record, error) {
+	return tx.mergeRecord(collection, id, body, merge)
+}
+
+// mergeRecord puts what merge makes of a record and a body in the record's
+// place. It is judged by the members of the body.
+func (tx *Tx) mergeRecord(collection, id string, body jsontext.Value, merge func(old, v jsontext.Value) jsontext.Value) (*Record, error) {
 	old, err := tx.snap.Get(collection, id)
 	if err != nil {
 		return nil, err
@@ -153,8 +159,9 @@ func (tx *Tx) Merge(collection, id string, body jsontext.Value) (*Record, error)
 	if err != nil {
 		return nil, err
 	}
-	if _, has := member(value, tx.snap.idMember(collection)); has {
-		if value, err = keepID(old, value, tx.snap.idMember(collection)); err != nil {
+	idMember := tx.snap.idMember(collection)
+	if _, has := member(value, idMember); has {
+		if value, err = keepID(old, value, idMember); err != nil {
 			return nil, err
 		}
 	}

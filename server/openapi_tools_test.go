@@ -124,7 +124,7 @@ func TestGeneratedClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &script{db: db, user: "u:p", web: server.Handler(db, server.Options{Auth: server.Single("u", "p")})}
+	s := &script{db: db, user: "u:p", web: server.Handler(db, server.Options{Auth: single("u", "p")})}
 	web := httptest.NewServer(s.web)
 	defer web.Close()
 	get := func(path string) string {
