@@ -80,6 +80,9 @@ func (w *typeWriter) typeOf(schema jsontext.Value, indent string) string {
 	default:
 		return "unknown"
 	}
+	if string(member(schema, "not")) == "{}" {
+		return "never"
+	}
 	var all []string // of which a value is each
 	for keyword, v := range members(schema) {
 		switch keyword {
