@@ -33,6 +33,12 @@ type Options struct {
 	// called with the store locked and returns at once. nil: nobody is told.
 	Synced func(time.Duration)
 
+	// Kept is told the name, without its folder, of each file that is put beside
+	// the database because what somebody saved could not be merged. It is called
+	// with the store locked and returns at once. nil: nobody is told; the log
+	// names it in any case.
+	Kept func(name string)
+
 	// Log takes what people should know: edits that were loaded, broken and
 	// repaired files, copies kept beside the file. nil: discarded.
 	Log *slog.Logger
