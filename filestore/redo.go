@@ -157,6 +157,7 @@ type verdict struct {
 	text []byte // what the file is to hold
 	keep []byte // what is to be kept beside it; nil: nothing
 	why  string // what keep is, with a %s for the file
+	must bool   // keep is somebody's work, and lost where it is not kept
 }
 
 // judge finds out what is to be done with a file that holds data, where record
@@ -189,7 +190,7 @@ func judge(data, record []byte, parses func([]byte) bool) (v verdict, ok bool) {
 	case ok && parses(document):
 		return verdict{text: document, keep: r.text, why: "a write to %s that was not acknowledged, and would undo an edit,"}, true
 	case ok:
-		return verdict{text: r.text, keep: data, why: "an edit of %s that does not parse"}, true
+		return verdict{text: r.text, keep: data, why: "an edit of %s that does not parse", must: true}, true
 	case cut && begun(data, len(document)) && parses(document): // the record was never complete, so nothing was written over
 		return verdict{text: document}, true
 	}
