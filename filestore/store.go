@@ -167,9 +167,6 @@ func (s *Store) usableLocked() error {
 	return nil
 }
 
-// Path returns the path of the file as it was given to Open.
-func (s *Store) Path() string { return s.path }
-
 // Notices returns what Open noticed about the file and its place, a sentence
 // each.
 func (s *Store) Notices() []string {

@@ -21,6 +21,7 @@ var (
 	cacheControl = []string{"private, no-cache"}
 	vary         = []string{"Authorization, Origin, Accept"}
 	varyOrigin   = []string{"Origin"}
+	closing      = []string{"close"}
 )
 
 // headers sets what every answer has.

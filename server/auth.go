@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/base64"
+	"net/netip"
 	"runtime"
 	"strings"
 	"sync"
@@ -34,7 +35,7 @@ type Auth struct {
 	users   *Users           // guarded by mu
 	memory  *memory          // guarded by mu; of users
 	running map[mark]*flight // guarded by mu
-	waiting int              // guarded by mu; checks that have no slot yet
+	waiting int              // guarded by mu; checks that have not ended
 }
 
 // A flight is a check that runs. Who comes with the same credentials meanwhile
@@ -42,7 +43,6 @@ type Auth struct {
 type flight struct {
 	done chan struct{}
 	ok   bool // to be read when done is closed
-	busy bool // it did not run, there were too many
 }
 
 // NewAuth returns an Auth that lets users in.
@@ -50,16 +50,6 @@ func NewAuth(users *Users) *Auth {
 	a := &Auth{slots: make(chan struct{}, runtime.GOMAXPROCS(0)), running: make(map[mark]*flight)}
 	a.SetUsers(users)
 	return a
-}
-
-// Single returns an Auth for one user. It panics where Basic authentication
-// cannot carry the name or the password; One returns an error there.
-func Single(user, password string) *Auth {
-	users, err := One(user, password)
-	if err != nil {
-		panic(err)
-	}
-	return NewAuth(users)
 }
 
 // SetUsers replaces the users. What was remembered of the former ones is
@@ -82,66 +72,73 @@ func (a *Auth) Check(ctx context.Context, remote, user, password string) (ok boo
 	if memory.knows(key) {
 		return true, 0
 	}
-	if pause := a.throttle.wait(from); pause > 0 {
+	f, first, pause := a.flight(users, memory, key, from)
+	if pause > 0 {
 		return false, pause
 	}
-	if users.cheap {
-		ok = users.verify(user, password)
-	} else {
-		f := a.fly(ctx, users, memory, key, user, password)
-		if f == nil || f.busy {
-			return false, busyPause
+	if first {
+		// The check is made whatever becomes of ctx: others may wait for it.
+		a.slots <- struct{}{}
+		f.ok = users.verify(user, password)
+		<-a.slots
+		if f.ok {
+			a.throttle.succeeded(from)
+			memory.remember(key)
+		} else {
+			a.throttle.failed(from)
 		}
-		ok = f.ok
+		a.land(f, key)
 	}
-	if !ok {
-		a.throttle.failed(from)
-		return false, 0
+	select {
+	case <-f.done:
+		return f.ok, 0
+	case <-ctx.Done():
+		return false, busyPause
 	}
-	a.throttle.succeeded(from)
-	memory.remember(key)
-	return true, 0
 }
 
-// fly returns the outcome of a check, its own or that of one which runs for the
-// same credentials; nil where ctx has ended first.
-func (a *Auth) fly(ctx context.Context, users *Users, memory *memory, key mark, user, password string) *flight {
+// flight returns the check that runs for these credentials. Where it is the
+// first of them the caller makes the check and lets it land; a pause says that
+// none is made.
+func (a *Auth) flight(users *Users, memory *memory, key mark, from netip.Prefix) (f *flight, first bool, pause time.Duration) {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	if f := a.running[key]; f != nil {
-		a.mu.Unlock()
-		select {
-		case <-f.done:
-			return f
-		case <-ctx.Done():
-			return nil
-		}
+		return f, false, 0
 	}
-	f := &flight{done: make(chan struct{})}
-	defer close(f.done)
-	if a.waiting >= maxWaiting+cap(a.slots) {
-		a.mu.Unlock()
-		f.busy = true
-		return f
+	if a.waiting >= maxWaiting+cap(a.slots) && !users.cheap {
+		return nil, false, busyPause
 	}
+	if pause := a.throttle.begin(from); pause > 0 {
+		return nil, false, pause
+	}
+	f = &flight{done: make(chan struct{})}
 	a.waiting++
-	current := a.memory == memory // else a key of former users would stay
-	if current {
+	if a.memory == memory { // else a key of former users would stay
 		a.running[key] = f
 	}
-	a.mu.Unlock()
+	return f, true, 0
+}
 
-	// The check is made whatever becomes of ctx: others may wait for it.
-	a.slots <- struct{}{}
-	f.ok = users.verify(user, password)
-	<-a.slots
-
+// land tells the outcome of a check to those who wait for it.
+func (a *Auth) land(f *flight, key mark) {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.waiting--
 	if a.running[key] == f {
 		delete(a.running, key)
 	}
-	a.mu.Unlock()
-	return f
+	close(f.done)
+}
+
+// strangers closes the connection after the answer where a body is on its way
+// and nobody knows whose. net/http would else wait for the body before it sends
+// the answer, and whoever sends it slowly would hold a connection that is not
+// idle. authenticate lets go of those whose it is.
+func strangers(c *gin.Context) {
+	if c.Request.ContentLength != 0 && c.Request.ProtoMajor == 1 {
+		c.Writer.Header()["Connection"] = closing
+	}
 }
 
 // authenticate asks for credentials (RFC 7617) before anything else is read.
@@ -149,7 +146,10 @@ func (a *Auth) fly(ctx context.Context, users *Users, memory *memory, key mark, 
 // none, but what readyz tells at length is about the contents.
 func (s *server) authenticate(c *gin.Context) {
 	switch path := strings.TrimSuffix(c.Request.URL.EscapedPath(), "/"); {
-	case s.Auth == nil, path == livezPath, path == readyzPath && !verbose(c.Request):
+	case path == livezPath, path == readyzPath && !verbose(c.Request):
+		return
+	case s.Auth == nil:
+		delete(c.Writer.Header(), "Connection")
 		return
 	}
 	values := c.Request.Header["Authorization"]
@@ -167,6 +167,8 @@ func (s *server) authenticate(c *gin.Context) {
 		s.fail(c, tooManyFailures(pause))
 	case !ok:
 		s.fail(c, noCredentials("The user or the password is wrong."))
+	default:
+		delete(c.Writer.Header(), "Connection")
 	}
 }
 

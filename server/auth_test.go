@@ -1,7 +1,11 @@
 package server_test
 
 import (
+	"bufio"
+	"encoding/base64"
 	"fmt"
+	"net"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -97,16 +101,19 @@ func TestBadUsers(t *testing.T) {
 		"b:$2x$" + good[9:]:          "line 1: the faulty bcrypt",
 		"b:$2a$31$" + good[12:]:      "line 1: bcrypt's cost is 31",
 		strings.TrimSpace(good)[:50]: "line 1: the bcrypt hash is cut off",
+		good[:20] + "!" + good[21:]:  "line 1: the bcrypt hash is cut off or has a character",
+		good[:64] + "=" + good[65:]:  "line 1: the bcrypt hash is cut off or has a character",
 		good + good:                  "line 2: the user stands in an earlier line",
 		":" + good:                   "line 1: a user's name",
 		"a\x01b" + good[4:]:          "line 1: a user's name",
-		"b:$argon2i$v=19$m=64,t=1,p=1$" + salt + "$" + key:        "line 1: argon2i is refused",
-		"b:$argon2id$v=16$m=64,t=1,p=1$" + salt + "$" + key:       "v=19",
-		"b:$argon2id$v=19$m=99999999,t=1,p=1$" + salt + "$" + key: "m is at most",
-		"b:$argon2id$v=19$m=64,t=9999,p=1$" + salt + "$" + key:    "m is at most",
-		"b:$argon2id$v=19$m=64,t=1,p=0$" + salt + "$" + key:       "p at least 1",
-		"b:$argon2id$v=19$m=64,t=1,p=1$" + salt + "$!":            "Base64",
-		"b:$argon2id$v=19$m=64,t=1":                               "an argon2id hash is",
+		"b:$argon2i$v=19$m=64,t=1,p=1$" + salt + "$" + key:          "line 1: argon2i is refused",
+		"b:$argon2id$v=16$m=64,t=1,p=1$" + salt + "$" + key:         "v=19",
+		"b:$argon2id$v=19$m=99999999,t=1,p=1$" + salt + "$" + key:   "m is at most",
+		"b:$argon2id$v=19$m=64,t=9999,p=1$" + salt + "$" + key:      "m is at most",
+		"b:$argon2id$v=19$m=64,t=1,p=0$" + salt + "$" + key:         "p at least 1",
+		"b:$argon2id$v=19$m=64,t=1,p=1$" + salt + "$!":              "Base64",
+		"b:$argon2id$v=19$m=64,t=1":                                 "an argon2id hash is",
+		"b:$argon2id$v=19$m=64,t=1,p=1,data=eA$" + salt + "$" + key: "v=19 and then m=",
 	} {
 		_, err := server.ParseUsers([]byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -122,7 +129,7 @@ func FuzzUsers(f *testing.F) {
 	f.Add([]byte(line(f, "anna", "x")))
 	f.Add([]byte("b:$argon2id$v=19$m=64,t=1,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if users, err := server.ParseUsers(text); (err == nil) != (users != nil && users.Len() > 0) {
+		if users, err := server.ParseUsers(text); (err == nil) != (users != nil) {
 			t.Errorf("%v, %v", users, err)
 		}
 	})
@@ -246,10 +253,63 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
+// A source that has failed too often has one attempt at the end of each pause,
+// however many it sends at once; a user who is right is not sent away for
+// coming from there several times at once.
+func TestThrottleAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, users := range map[string]*server.Users{"bcrypt": usersOf(t, line(t, "anna", "x")), "one": one(t, "anna", "x")} {
+			a := server.NewAuth(users)
+			all := func(password func(i int) string) (right, wrong, paused int) {
+				var mu sync.Mutex
+				var wg sync.WaitGroup
+				for i := range 50 {
+					wg.Go(func() {
+						ok, pause := a.Check(t.Context(), here, "anna", password(i))
+						mu.Lock()
+						defer mu.Unlock()
+						switch {
+						case ok:
+							right++
+						case pause > 0:
+							paused++
+						default:
+							wrong++
+						}
+					})
+				}
+				wg.Wait()
+				return
+			}
+			for range 20 {
+				a.Check(t.Context(), here, "anna", "wrong")
+				time.Sleep(time.Minute)
+			}
+			for range 5 {
+				if _, wrong, _ := all(func(i int) string { return fmt.Sprint(i) }); wrong != 1 {
+					t.Errorf("%s: %d guesses at once are looked at", name, wrong)
+				}
+				time.Sleep(time.Minute)
+			}
+			if right, wrong, paused := all(func(int) string { return "x" }); right != 50 {
+				t.Errorf("%s: the right password: %d right, %d wrong, %d paused", name, right, wrong, paused)
+			}
+		}
+	})
+}
+
+func one(t *testing.T, user, password string) *server.Users {
+	u, err := server.One(user, password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
 // Over HTTP a pause is 429 with Retry-After, a request without credentials is
 // no failure.
 func TestThrottleHTTP(t *testing.T) {
-	_, h := open(t, `{"posts":[]}`, server.Options{Auth: server.Single("anna", "x")})
+	_, h := open(t, `{"posts":[]}`, server.Options{Auth: single("anna", "x")})
 	send := func(user, password string) *httptest.ResponseRecorder {
 		r, w := httptest.NewRequest("GET", "/posts", nil), httptest.NewRecorder()
 		if user != "" {
@@ -274,5 +334,45 @@ func TestThrottleHTTP(t *testing.T) {
 	}
 	if w := send("", ""); w.Code != 401 {
 		t.Error(w.Code)
+	}
+}
+
+// Who has not said who he is gets his answer before his body has come, and no
+// connection to keep.
+func TestStrangers(t *testing.T) {
+	_, h := open(t, `{"posts":[]}`, server.Options{Auth: single("anna", "x")})
+	s := httptest.NewServer(h)
+	defer s.Close()
+	right := "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("anna:x")) + "\r\n"
+	for _, c := range []struct {
+		head, body string
+		status     int
+		closed     bool
+	}{
+		{"POST /posts HTTP/1.1\r\nContent-Length: 2\r\n", "", 401, true},
+		{"POST /posts HTTP/1.1\r\nTransfer-Encoding: chunked\r\n", "", 401, true},
+		{"POST /posts HTTP/1.1\r\nContent-Length: 2\r\nAuthorization: Basic eDp5\r\n", "", 401, true},
+		{"POST /posts HTTP/1.1\r\nContent-Length: 2\r\nOrigin: https://evil.example\r\n" + right, "", 403, true},
+		{"GET /_/livez HTTP/1.1\r\nContent-Length: 2\r\n", "", 200, true},
+		{"GET /_/livez HTTP/1.1\r\n", "", 200, false},
+		{"POST /posts HTTP/1.1\r\nContent-Length: 2\r\n" + right, "{}", 201, false},
+	} {
+		conn, err := net.Dial("tcp", s.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conn.SetDeadline(time.Now().Add(10 * time.Second))
+		if _, err := fmt.Fprintf(conn, "%sHost: localhost\r\n\r\n%s", c.head, c.body); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Errorf("%q: %v", c.head, err)
+			continue
+		}
+		if resp.StatusCode != c.status || resp.Close != c.closed {
+			t.Errorf("%q: %s, close %v", c.head, resp.Status, resp.Close)
+		}
 	}
 }

@@ -33,7 +33,7 @@ func (s *sink) WriteHeader(int)             {}
 
 // BenchmarkGet measures a handler without net/http around it.
 func BenchmarkGet(b *testing.B) {
-	_, h := open(b, records(1000), server.Options{Auth: server.Single("ruth", "secret")})
+	_, h := open(b, records(1000), server.Options{Auth: single("ruth", "secret")})
 	for name, path := range map[string]string{
 		"one":    "/schedules/500",
 		"list":   "/schedules",

@@ -50,7 +50,7 @@ func parseHash(text string) (hash, error) {
 	case strings.HasPrefix(text, "$2a$"), strings.HasPrefix(text, "$2b$"), strings.HasPrefix(text, "$2y$"):
 		cost, err := bcrypt.Cost([]byte(text))
 		switch {
-		case err != nil || len(text) != 60:
+		case err != nil || len(text) != 60 || strings.Trim(text[len("$2a$10$"):], bcryptDigits) != "":
 			return nil, errors.New("the bcrypt hash is cut off or has a character that cannot be in it")
 		case cost > maxBcryptCost:
 			return nil, fmt.Errorf("bcrypt's cost is %d, and %d is the most that is taken", cost, maxBcryptCost)
@@ -72,6 +72,10 @@ func scheme(text string) string {
 	}
 	return "a password in plain text, or a hash of another kind,"
 }
+
+// bcryptDigits are those of bcrypt's own Base64. A salt that has another
+// character would match no password, and say so sooner than others do.
+const bcryptDigits = "./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 type bcryptHash string
 
@@ -100,7 +104,8 @@ func parseArgon(text string) (hash, error) {
 	if len(parts) != 6 {
 		return nil, errors.New("an argon2id hash is $argon2id$v=19$m=…,t=…,p=…$salt$hash")
 	}
-	if n, err := fmt.Sscanf(parts[2]+" "+parts[3], "v=%d m=%d,t=%d,p=%d", &version, &h.memory, &h.time, &h.threads); n != 4 || err != nil || version != argon2.Version {
+	if n, err := fmt.Sscanf(parts[2]+" "+parts[3], "v=%d m=%d,t=%d,p=%d", &version, &h.memory, &h.time, &h.threads); n != 4 || err != nil || version != argon2.Version ||
+		parts[3] != fmt.Sprintf("m=%d,t=%d,p=%d", h.memory, h.time, h.threads) {
 		return nil, errors.New("an argon2id hash has v=19 and then m=…,t=…,p=…")
 	}
 	if h.threads < 1 || h.time < 1 || h.memory < 8*uint32(h.threads) || h.memory > maxArgonKiB || h.time > maxArgonTime {

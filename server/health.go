@@ -1,6 +1,11 @@
 package server
 
-import "net/http"
+import (
+	"errors"
+	"net/http"
+
+	"pickup"
+)
 
 // The two resources that are answered without credentials.
 const (
@@ -43,7 +48,7 @@ func (k *call) readyz() error {
 	broken := k.db.Err()
 	if !verbose(k.Request) {
 		if broken != nil {
-			return broken
+			return k.discreet(broken)
 		}
 		k.Header("Cache-Control", "no-store")
 		send(k.Context, http.StatusOK, jsonType, []byte(`{"status":"ready"}`+"\n"))
@@ -65,6 +70,18 @@ func (k *call) readyz() error {
 	k.Header("Cache-Control", "no-store")
 	send(k.Context, status, jsonType, append(b, "}\n"...))
 	return nil
+}
+
+// discreet returns an error as it is told to whoever asks: where the file does
+// not parse, but not why, for a reason may quote what stands there.
+func (k *call) discreet(err error) error {
+	var broken *pickup.BrokenError
+	if k.Auth == nil || !errors.As(err, &broken) {
+		return err
+	}
+	place := *broken
+	place.Reason = "the log says why, and so does readyz?verbose to those with credentials"
+	return &place
 }
 
 // verbose reports whether the query has the parameter verbose, be it with a

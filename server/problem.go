@@ -13,6 +13,8 @@ import (
 	"pickup"
 )
 
+const problemType = "application/problem+json"
+
 // A problem is what a client is told when its request fails: a problem
 // document (RFC 9457), and headers that go with it. It is an error, so that
 // handlers can return it.
@@ -100,15 +102,15 @@ func (s *server) fail(c *gin.Context, err error) {
 	p, cause := problemOf(err)
 	if cause != nil {
 		s.Log.LogAttrs(c.Request.Context(), slog.LevelError, "request failed", append([]slog.Attr{
-			slog.String("id", requestIDOf(c)), slog.String("method", c.Request.Method),
-			slog.String("path", c.Request.URL.Path), slog.Any("error", cause)}, traced(c.Request)...)...)
+			slog.String("id", requestIDOf(c)), slog.String("method", clip(c.Request.Method)),
+			slog.String("path", clip(c.Request.URL.Path)), slog.Any("error", cause)}, traced(c.Request)...)...)
 	}
 	h := c.Writer.Header()
 	for name, values := range p.header {
 		h[name] = values
 	}
 	h.Set("Cache-Control", "no-store")
-	send(c, p.status, "application/problem+json", p.json())
+	send(c, p.status, problemType, p.json())
 	c.Abort()
 }
 

@@ -3,6 +3,7 @@ package server
 import (
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/gin-gonic/gin"
 
@@ -76,10 +77,10 @@ const (
 // change.
 type server struct {
 	Options
-	descriptionCache
-	db      *pickup.DB
-	budget  budget
-	answers shelf
+	db        *pickup.DB
+	budget    budget
+	answers   shelf
+	described atomic.Pointer[described]
 }
 
 func init() { gin.SetMode(gin.ReleaseMode) }
@@ -115,7 +116,7 @@ func Handler(db *pickup.DB, o Options) http.Handler {
 	if o.AccessLog != nil {
 		r.Use(s.logAccess)
 	}
-	r.Use(s.recover, headers, s.checkHost, s.crossOrigin(), s.authenticate)
+	r.Use(s.recover, headers, strangers, s.checkHost, s.crossOrigin(), s.authenticate)
 	r.NoRoute(s.serve) // there are no routes: route decides
 	return r
 }

@@ -30,14 +30,33 @@ type source struct {
 	until    time.Time // when the source may try again
 }
 
-// wait returns for how long the source has to wait, 0 if it need not.
-func (t *throttle) wait(from netip.Prefix) time.Duration {
+// begin returns for how long the source has to wait, 0 if credentials of it are
+// to be looked at now. Past the free failures that is one attempt at a time:
+// the next pause begins before the outcome is known, or all that a source sends
+// at the end of a pause would be looked at.
+func (t *throttle) begin(from netip.Prefix) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if s := t.sources[from]; s != nil {
-		return max(0, time.Until(s.until))
+	s, now := t.sources[from], time.Now()
+	if s == nil || now.Sub(s.last) > forgetAfter {
+		return 0
+	}
+	if pause := s.until.Sub(now); pause > 0 {
+		return pause
+	}
+	if s.failures >= freeFailures {
+		s.until = now.Add(pauseAfter(s.failures + 1))
 	}
 	return 0
+}
+
+// pauseAfter returns how long a source waits that has failed so often.
+func pauseAfter(failures int) time.Duration {
+	over := failures - freeFailures
+	if over <= 0 {
+		return 0
+	}
+	return min(longestPause, firstPause<<min(over-1, 10))
 }
 
 // failed notes that the source has sent wrong credentials.
@@ -60,9 +79,7 @@ func (t *throttle) failed(from netip.Prefix) {
 		s.failures = 0
 	}
 	s.failures, s.last = s.failures+1, now
-	if over := s.failures - freeFailures; over > 0 {
-		s.until = now.Add(min(longestPause, firstPause<<min(over-1, 10)))
-	}
+	s.until = now.Add(pauseAfter(s.failures))
 }
 
 // succeeded notes that the source knows good credentials.

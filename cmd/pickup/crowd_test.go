@@ -238,6 +238,56 @@ func TestRapidReset(t *testing.T) {
 	}
 }
 
+// TestNobodyReads asks for more over HTTP/2 than a socket holds and takes none
+// of it. The connection ends after --write-timeout, and with it the requests.
+func TestNobodyReads(t *testing.T) {
+	t.Parallel()
+	dir := sampleDir(t)
+	big := strings.Repeat(`{"text":"`+strings.Repeat("x", 1000)+`"},`, 1000)
+	if err := os.WriteFile(dir+"/db.json", []byte(`{"big":[`+strings.TrimSuffix(big, ",")+`]}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p, err := launch("pickup", dir, []string{"PICKUP_NO_AUTH=1"}, "--tls-self-signed", "--write-timeout", "500ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	before := openFiles(t, p)
+	conn, err := tls.Dial("tcp", strings.TrimPrefix(p.url, "https://"), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	const window = 1 << 30
+	var ask bytes.Buffer
+	ask.WriteString(http2.ClientPreface)
+	framer := http2.NewFramer(&ask, nil)
+	framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: window})
+	framer.WriteWindowUpdate(0, window)
+	for i := range 50 {
+		framer.WriteHeaders(http2.HeadersFrameParam{StreamID: uint32(2*i + 1), BlockFragment: getHead("/big"), EndStream: true, EndHeaders: true})
+	}
+	if _, err := conn.Write(ask.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	if !eventually(func() bool { return openFiles(t, p) > before }) {
+		t.Fatal("the connection is not there")
+	}
+	if !eventually(func() bool { return openFiles(t, p) <= before }) {
+		t.Error("the connection is still open")
+	}
+}
+
+// getHead returns the header block of a GET, as HPACK has it.
+func getHead(path string) []byte {
+	var head bytes.Buffer
+	e := hpack.NewEncoder(&head)
+	for _, f := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "localhost"}, {":path", path}} {
+		e.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
+	}
+	return head.Bytes()
+}
+
 // rapidReset returns how many streams it could open before the server closed
 // the connection, 20,000 at most.
 func rapidReset(address string, config *tls.Config) (n int) {
@@ -256,15 +306,10 @@ func rapidReset(address string, config *tls.Config) (n int) {
 		return 0
 	}
 	go io.Copy(io.Discard, conn)
-	var head bytes.Buffer
-	e := hpack.NewEncoder(&head)
+	head := getHead("/schedules")
 	for ; n < 20_000; n++ {
-		head.Reset()
-		for _, f := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "localhost"}, {":path", "/schedules"}} {
-			e.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
-		}
 		id := uint32(2*n + 1)
-		err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: head.Bytes(), EndStream: true, EndHeaders: true})
+		err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: head, EndStream: true, EndHeaders: true})
 		if err == nil {
 			err = framer.WriteRSTStream(id, http2.ErrCodeCancel)
 		}

@@ -74,7 +74,10 @@ func (l limits) server(s *http.Server) {
 	s.ReadHeaderTimeout, s.ReadTimeout = l.ReadHeaderTimeout, l.ReadTimeout
 	s.WriteTimeout, s.IdleTimeout = l.WriteTimeout, l.IdleTimeout
 	s.MaxHeaderBytes = int(l.MaxHeader)
-	s.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: maxStreams}
+	// Without a limit of its own a connection that nobody reads from would keep
+	// its requests, and their answers in memory, for good: the end of
+	// WriteTimeout only adds to what waits to be written.
+	s.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: l.WriteTimeout}
 }
 
 // A size is a number of bytes: 4096, 64KiB, 10MiB, 1GiB; K, M and G, with a B or
