@@ -25,8 +25,9 @@ type Options struct {
 
 	// JournalDir is the folder for the redo record of a file that has to be
 	// written in place. It should outlive what the file outlives: in a
-	// container, be a volume. "": the record goes into the file itself, for
-	// the moment of the write.
+	// container, be a volume, and one that no container with another file at
+	// the same path has. "": the record goes into the file itself, for the
+	// moment of the write.
 	JournalDir string
 
 	// Synced is told how long each sync of a file or a folder took. It is
