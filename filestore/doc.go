@@ -50,8 +50,9 @@
 //	R7  the document is durable, and may be seen
 //	R8  remove displaced files that nobody can write into any more
 //
-// Mode L, where names cannot be swapped (link.go), is the same with R3': the
-// file gets a second name, and the draft is renamed over the first.
+// Mode L, where names cannot be swapped (aside.go), has another R3 and R4: the
+// file moves aside and is looked at there, then the draft takes its name. A
+// crash between the two is put right by S3.
 //
 // A write into the file, mode F, where it cannot be replaced (inplace.go):
 //
@@ -67,6 +68,7 @@
 //
 //	T  .db.json.tmp-OLD-NEW      a draft, named for the sums of both documents
 //	P  .db.json.prev-SUM-N       a displaced file
+//	A  .db.json.aside-SUM-N      in mode L: the file between R3 and R5
 //	L  .db.json.lock
 //	C  db.json.conflict-TIME     an edit that could be neither loaded nor merged; the user's
 package filestore

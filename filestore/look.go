@@ -200,6 +200,7 @@ func (s *Store) readAll(f *os.File, size int64) ([]byte, error) {
 func (s *Store) takeOverLocked(doc *document, c content) {
 	before := s.doc
 	s.doc, s.disk, s.doubt, s.like = doc, c, nil, c.info
+	s.tally = tally{} // it would keep the old text in memory
 	s.readableLocked()
 	if before == nil {
 		return

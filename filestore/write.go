@@ -110,7 +110,7 @@ func (t *draft) discard(sys *calls) {
 func (s *Store) draftLocked(next *document) (*draft, error) {
 	sys := &s.o.sys
 	text := next.runs()
-	sum := text.sum()
+	sum := s.tally.sum(text)
 	t := &draft{doc: next, path: s.beside(fmt.Sprintf(".tmp-%v-%v", s.disk.sum, sum))}
 	perm := os.FileMode(0o600) // until it has its owner
 	if s.like == nil {
