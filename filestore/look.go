@@ -50,6 +50,12 @@ func (s *Store) lookLocked() error {
 		return s.unreadableLocked(content{}, cause(err))
 	}
 	if s.doc != nil && links(info) == 0 {
+		// Either a mount shows a file that has no name any more, or an editor
+		// replaced it between the two steps of that call.
+		again, err := s.o.sys.stat(s.path)
+		if err != nil || !os.SameFile(info, again) {
+			return s.unreadableLocked(content{}, errMoving)
+		}
 		return s.unreadableLocked(content{info: info}, errDetached)
 	}
 	if s.doc != nil && s.disk.untouched(info) {

@@ -154,3 +154,35 @@ func TestUnreadableForAMoment(t *testing.T) {
 		t.Error(log)
 	}
 }
+
+// TestReplacedWhileLookedAt has an editor replace the file between the kernel's
+// finding it and looking at it: the look is at a file without a name, as if a
+// mount showed one.
+func TestReplacedWhileLookedAt(t *testing.T) {
+	path := home(t, sample)
+	o := Options{sys: realCalls()}
+	stat, race := o.sys.stat, false
+	o.sys.stat = func(p string) (os.FileInfo, error) {
+		if p != path || !race {
+			return stat(p)
+		}
+		race = false
+		f, err := os.Open(p)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		swapIn(t, path, edited("Dentist"))
+		return f.Stat()
+	}
+	s := start(t, path, o)
+	log := logOf(s)
+	b := load(t, s)
+	race = true
+	if _, err := s.Commit(t.Context(), b.Rev, []pickup.Change{set("2", "Ballet")}); !errors.Is(err, pickup.ErrConflict) {
+		t.Error(err)
+	}
+	if got := titles(load(t, s)); got != "Dentist, School run" || strings.Contains(log.String(), "level=ERROR") {
+		t.Error(got, log)
+	}
+}

@@ -202,8 +202,10 @@ func judge(data, record []byte, parses func([]byte) bool) (v verdict, ok bool) {
 // zeros, and behind them nothing, the record's beginning, or whole blocks.
 func begun(data []byte, nul int) bool {
 	rest := bytes.TrimLeft(data[nul:], "\x00")
+	into := (len(data) - len(rest)) % redoBlock
+	block := rest[:min(len(rest), redoBlock-into)] // the next one may not have been written
 	mark := []byte(redoBegin[1:])
-	return (len(data)-len(rest))%redoBlock == 0 || bytes.HasPrefix(rest, mark) || bytes.HasPrefix(mark, rest)
+	return into == 0 || bytes.HasPrefix(block, mark) || bytes.HasPrefix(mark, block)
 }
 
 // mend returns the document in data for who only reads it.
