@@ -199,13 +199,15 @@ func judge(data, record []byte, parses func([]byte) bool) (v verdict, ok bool) {
 
 // begun reports whether what follows the document in data, from its first NUL
 // on, is what the kernel or a disk may leave of a record that was being written:
-// zeros, and behind them nothing, the record's beginning, or whole blocks.
+// zeros, and behind them nothing, the record's beginning, or, where that is lost
+// and so there are many zeros, a part of it.
 func begun(data []byte, nul int) bool {
 	rest := bytes.TrimLeft(data[nul:], "\x00")
-	into := (len(data) - len(rest)) % redoBlock
+	end := len(data) - len(rest) // of the zeros
+	into := end % redoBlock
 	block := rest[:min(len(rest), redoBlock-into)] // the next one may not have been written
 	mark := []byte(redoBegin[1:])
-	return into == 0 || bytes.HasPrefix(block, mark) || bytes.HasPrefix(mark, block)
+	return into == 0 || end-nul >= 64 || bytes.HasPrefix(block, mark) || bytes.HasPrefix(mark, block)
 }
 
 // mend returns the document in data for who only reads it.

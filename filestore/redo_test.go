@@ -258,18 +258,20 @@ func TestUndoneIsSaid(t *testing.T) {
 	}
 }
 
-// TestTornRecord leaves any of the first sectors of a record unwritten, with
-// the record at any distance from the end of a sector.
+// TestTornRecord leaves any of the first sectors of a record unwritten, or all
+// of it but the text, which is a write of its own, with the record at any
+// distance from the end of a sector.
 func TestTornRecord(t *testing.T) {
 	parses := func(b []byte) bool { _, err := parseDocument("db.json", b, nil); return err == nil }
 	for pad := range redoBlock {
 		old := strings.Replace(longSample, "School run", strings.Repeat("x", pad), 1)
 		record := recordOf(t, old, edited("Dentist"))
-		for lost := range 8 {
+		text := len(record) - len(edited("Dentist"))
+		for lost := range 9 {
 			data := append([]byte(old), record...)
 			for i := range data[len(old):] {
 				sector := (len(old)+i)/redoBlock - len(old)/redoBlock
-				if sector < 3 && lost>>sector&1 == 1 {
+				if lost < 8 && sector < 3 && lost>>sector&1 == 1 || lost == 8 && i < text {
 					data[len(old)+i] = 0
 				}
 			}
