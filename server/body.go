@@ -32,6 +32,9 @@ func (k *call) body() (*body, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(text) <= freeOfBudget { // it does not wait for those that are large
+		return parseBody(text, k.MaxDepth)
+	}
 	var b *body
 	k.amongFew(func() {
 		// A body of 3 MB can be a million records, which are a gigabyte.
