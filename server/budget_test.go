@@ -27,6 +27,17 @@ func TestBudget(t *testing.T) {
 	if _, err := second.body(); err == nil {
 		t.Error("two bodies of 300,000 records are taken at once")
 	}
+	thousands := 0 // bodies of 60 KB, which are not counted themselves
+	for range 100 {
+		k := post("[" + strings.Repeat("{},", 19_999) + "{}]")
+		defer k.release()
+		if _, err := k.body(); err == nil {
+			thousands++
+		}
+	}
+	if thousands > 0 {
+		t.Errorf("%d bodies of 20,000 records are taken beside them", thousands)
+	}
 	if _, err := small.body(); err != nil {
 		t.Errorf("a small one beside them: %v", err)
 	}

@@ -136,8 +136,12 @@ func (k *call) patchBody() (jsontext.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := readBody(text, k.MaxDepth); err != nil {
+	b, err := readBody(text, k.MaxDepth)
+	if err != nil {
 		return nil, err
+	}
+	if !k.take(int64(len(b.objects)) * recordCost) { // each may create one
+		return nil, noMemory()
 	}
 	return text, nil
 }
