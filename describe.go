@@ -59,7 +59,7 @@ type Parent struct {
 // Describe returns the Description of a snapshot. References in it begin with
 // prefix ("#/$defs/"), and no definition has one of the reserved names.
 func (s *Snapshot) Describe(prefix string, reserved ...string) *Description {
-	d := &describer{snap: s, prefix: prefix, at: make(map[string]string), taken: make(map[string]bool), found: make(map[string]*inference)}
+	d := &describer{snap: s, prefix: prefix, at: make(map[passage]string), taken: make(map[string]bool), found: make(map[string]*inference)}
 	for _, name := range reserved {
 		d.taken[name] = true
 	}
@@ -83,9 +83,10 @@ func (s *Snapshot) Describe(prefix string, reserved ...string) *Description {
 		d.part(&d.out.Resources[i])
 	}
 	for len(d.queue) > 0 {
-		pointer := d.queue[0]
+		p := d.queue[0]
 		d.queue = d.queue[1:]
-		d.define(d.at[pointer], d.copied(valueAt(d.data, pointer)))
+		d.sent = p.sent
+		d.define(d.at[p], d.copied(valueAt(d.data, p.pointer)))
 	}
 	return &d.out
 }
@@ -95,11 +96,19 @@ type describer struct {
 	snap   *Snapshot
 	data   jsontext.Value // the schema's text; nil where there is none
 	prefix string
-	at     map[string]string     // names of definitions, by their place in data
+	at     map[passage]string    // names of definitions, by what they define
 	taken  map[string]bool       // names
-	queue  []string              // places that have a name and are not yet defined
+	queue  []passage             // what has a name and is not yet defined
+	sent   bool                  // what is copied is about bodies, which have no historic values
 	found  map[string]*inference // of resources that no rule is about, or of what breaks their rules
 	out    Description
+}
+
+// A passage is a place in a schema's text, as it is about what is stored or,
+// where that is another, about what is sent.
+type passage struct {
+	pointer string
+	sent    bool
 }
 
 func (d *describer) define(name string, schema []byte) {
@@ -243,9 +252,9 @@ func (d *describer) ruled(c *collection, r *rules, pointers []string, out *Resou
 		d.define(out.Record, d.oneOf(rulesName, byHand))
 		d.define(byHand, odd)
 	}
-	if len(pointers) == 1 && d.at[pointers[0]] == "" {
-		d.at[pointers[0]] = rulesName
-		d.queue = append(d.queue, pointers[0])
+	if stored := (passage{pointers[0], false}); len(pointers) == 1 && d.at[stored] == "" {
+		d.at[stored] = rulesName
+		d.queue = append(d.queue, stored)
 	} else {
 		all := []byte("[")
 		for _, p := range pointers {
@@ -257,6 +266,8 @@ func (d *describer) ruled(c *collection, r *rules, pointers []string, out *Resou
 
 	body := func(suffix string, b bodyRules) string {
 		name := d.name(out.Record + suffix)
+		d.sent = b.alias == nil // else it is about an answer
+		defer func() { d.sent = false }()
 		var parts [][]byte
 		for _, p := range pointers {
 			parts = append(parts, d.body(valueAt(d.data, p), b, nil))
@@ -369,11 +380,11 @@ func (s *Schema) Title() string {
 }
 
 // Faults returns what is wrong with a record of a collection, or with a
-// singular resource, which must be compact. nil is nothing.
+// singular resource, if it is sent. It must be compact. nil is nothing.
 func (s *Schema) Faults(name string, value jsontext.Value) []Fault {
 	r := s.of(name)
 	if r == nil {
 		return nil
 	}
-	return r.judge(s.at, value)
+	return tidy(r.findSent(s.at, value))
 }

@@ -56,7 +56,8 @@ func (d *describer) target(ref jsontext.Value) (pointer string, ok bool) {
 // definition, because few tools could follow it.
 func (d *describer) reference(pointer string) []byte {
 	pointer = d.follow(pointer)
-	if name := d.at[pointer]; name != "" {
+	p := passage{pointer, d.sent && d.historic(pointer, make(map[string]bool))}
+	if name := d.at[p]; name != "" {
 		return d.refTo(name)
 	}
 	words := "Database"
@@ -66,14 +67,39 @@ func (d *describer) reference(pointer string) []byte {
 			words = t[n-2] + " " + words
 		}
 	}
+	if p.sent {
+		words += " Sent"
+	}
 	name := d.name(words)
-	d.at[pointer] = name
-	d.queue = append(d.queue, pointer)
+	d.at[p] = name
+	d.queue = append(d.queue, p)
 	return d.refTo(name)
 }
 
+// historic reports whether x-historic stands in what is at pointer, or in what
+// that refers to; seen are the places that were looked at.
+func (d *describer) historic(pointer string, seen map[string]bool) (found bool) {
+	if seen[pointer] {
+		return false
+	}
+	seen[pointer] = true
+	v := valueAt(d.data, pointer)
+	eachToken(v, func(at string, tok jsontext.Token, _ int) bool {
+		switch at[strings.LastIndexByte(at, '/')+1:] {
+		case "x-historic":
+			found = true
+		case "$ref", "$dynamicRef":
+			if to, ok := d.target(valueAt(v, at)); ok {
+				found = d.historic(to, seen)
+			}
+		}
+		return !found
+	})
+	return found
+}
+
 // literals are keywords whose values are data, not schemas.
-var literals = []string{"enum", "const", "examples", "example", "default", "required", "dependentRequired", "x-alias", "x-required-on-create"}
+var literals = []string{"enum", "const", "examples", "example", "default", "required", "dependentRequired", "x-alias", "x-historic", "x-required-on-create"}
 
 // tables are keywords whose values have a schema under each name.
 var tables = []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
@@ -97,12 +123,39 @@ func (d *describer) copied(v jsontext.Value) []byte {
 	default:
 		return compact(v)
 	}
+	past, _ := member(v, "x-historic")
 	out := []byte("{")
 	members(v, func(quoted, e jsontext.Value) bool {
-		out = d.appendKeyword(out, text(quoted), e)
+		switch keyword := text(quoted); {
+		case keyword == "enum" && d.sent && past != nil:
+			out = appendMember(out, keyword, except(e, past))
+		case keyword != "x-historic" || !d.sent:
+			out = d.appendKeyword(out, keyword, e)
+		}
 		return true
 	})
 	return append(out, '}')
+}
+
+// except returns the compact text of the values of one array that another has
+// not.
+func except(values, others jsontext.Value) []byte {
+	out := []byte("[")
+	elements(values, func(v jsontext.Value) bool {
+		has := false
+		elements(others, func(o jsontext.Value) bool {
+			has = has || identityKey(compact(o)) == identityKey(compact(v))
+			return !has
+		})
+		if !has {
+			if len(out) > 1 {
+				out = append(out, ',')
+			}
+			out = append(out, compact(v)...)
+		}
+		return true
+	})
+	return append(out, ']')
 }
 
 // appendKeyword appends one keyword of a schema.

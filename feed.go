@@ -21,6 +21,7 @@ type Feed struct {
 	more chan struct{} // guarded by mu; closed at the next Publish
 }
 
+// maxHeld is how many bytes of values a Feed keeps at the most.
 const maxHeld = 16 << 20
 
 // NewFeed returns a Feed of a database that is at rev. It keeps size batches,

@@ -3,20 +3,25 @@ package pickup
 import (
 	"cmp"
 	"crypto/rand"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // An IDKind says how the ids of new records are made.
 type IDKind string
 
 const (
-	AutoIDs   IDKind = "auto"   // as the collection's other ids are; "" means it too
+	AutoIDs   IDKind = "auto"   // as the collection's other ids are, of a type that the schema allows; "" means it too
 	NumberIDs IDKind = "number" // the next integer, as a number
 	UUIDs     IDKind = "uuid"   // a UUID of version 7 (RFC 9562), whose order is that of time
 	ShortIDs  IDKind = "short"  // a letter and five letters or digits, such as k3v9xq
 )
+
+// textIDs are AutoIDs that are no numbers: the next integer is a string.
+const textIDs IDKind = "text"
 
 // idKinds are the IDKinds by name.
 var idKinds = []string{string(AutoIDs), string(NumberIDs), string(UUIDs), string(ShortIDs)}
@@ -46,6 +51,44 @@ func (o conventions) idKind(collection string) IDKind {
 		return r.idKind
 	}
 	return o.ids
+}
+
+// newIDs returns how the ids of a collection's new records are made. Where they
+// are to be as the others are, the type that the schema gives them comes first:
+// there may be no others, and they may be what it forbids.
+func (o conventions) newIDs(collection string) IDKind {
+	kind := o.idKind(collection)
+	if r := o.schema.of(collection); r != nil && (kind == AutoIDs || kind == "") {
+		return r.typedIDs(o.idMember(collection))
+	}
+	return kind
+}
+
+// typedIDs returns the kind that goes with what is said of the member with the
+// id, AutoIDs where that leaves it open.
+func (r *rules) typedIDs(member string) IDKind {
+	texts, numbers := true, true
+	var named []*jsonschema.Schema
+	for _, part := range gather(r.record, false) {
+		named = append(named, part.Properties[member])
+	}
+	for _, part := range gather(named, false) {
+		if part.Format != nil && part.Format.Name == "uuid" {
+			return UUIDs
+		}
+		if part.Types != nil {
+			types := part.Types.ToStrings()
+			texts = texts && slices.Contains(types, "string")
+			numbers = numbers && (slices.Contains(types, "number") || slices.Contains(types, "integer"))
+		}
+	}
+	switch {
+	case numbers && !texts:
+		return NumberIDs
+	case texts && !numbers:
+		return textIDs
+	}
+	return AutoIDs
 }
 
 // A census counts the kinds of ids that a collection holds and remembers the
@@ -109,9 +152,9 @@ func (c *census) next(kind IDKind, taken func(id string) bool) string {
 		}
 		return `"` + id + `"`
 	case kind == UUIDs:
-	case c.others == 0 && c.strings == 0 && (c.numbers > 0 || c.number):
+	case kind != textIDs && c.others == 0 && c.strings == 0 && (c.numbers > 0 || c.number):
 		return increment(c.high)
-	case c.others == 0 && c.numbers == 0:
+	case c.others == 0 && (c.numbers == 0 || kind == textIDs):
 		return `"` + increment(c.high) + `"`
 	}
 	return `"` + uuid.Must(uuid.NewV7()).String() + `"`
@@ -132,9 +175,10 @@ func shortID() string {
 	return string(b)
 }
 
-// spell returns an id that a client has chosen as JSON text.
-func (c *census) spell(id string) string {
-	if integer(id) && c.others == 0 && c.strings == 0 && (c.numbers > 0 || c.number) {
+// spell returns an id that a client has chosen as JSON text: a number where
+// next makes numbers.
+func (c *census) spell(kind IDKind, id string) string {
+	if integer(id) && (kind == NumberIDs || kind != textIDs && c.others == 0 && c.strings == 0 && (c.numbers > 0 || c.number)) {
 		return id
 	}
 	return string(appendName(nil, id))

@@ -91,6 +91,43 @@ func cmpOr(a, b pickup.IDKind) pickup.IDKind {
 	return a
 }
 
+// TestTypedIDs makes ids where the schema says what they may be, and nothing or
+// something else is there.
+func TestTypedIDs(t *testing.T) {
+	const uuid = `"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"`
+	for _, tt := range []struct{ rules, contents, want, chosen string }{
+		{`"properties":{"id":{"type":"integer"}}`, `[]`, `1`, `77`},
+		{`"properties":{"id":{"type":"integer","readOnly":true}}`, `[]`, `1`, ``},
+		{`"properties":{"id":{"type":["number","null"]}}`, `[{"id":"a"},{"id":"7"}]`, `8`, `77`},
+		{`"allOf":[{"$ref":"#/$defs/record"}]`, `[]`, `1`, `77`},
+		{`"properties":{"id":{"type":"string"}}`, `[{"id":7}]`, `"8"`, `"77"`},
+		{`"properties":{"id":{"type":"string"}}`, `[{"id":"a"}]`, uuid, `"77"`},
+		{`"properties":{"id":{"type":"string","format":"uuid"}}`, `[]`, uuid, ``},
+		{`"properties":{"id":{"type":["string","number"]}}`, `[]`, `"1"`, `"77"`},
+		{`"properties":{"id":{"type":["string","number"]}}`, `[{"id":7}]`, `8`, `77`},
+		{`"x-id":"uuid","properties":{"id":{"type":"string"}}`, `[]`, uuid, `"77"`},
+		{`"x-id":"number","properties":{"id":{}}`, `[]`, `1`, `77`},
+		{`"x-id-field":"no","properties":{"id":{"type":"string"},"no":{"type":"integer"}}`, `[]`, `1`, `77`},
+	} {
+		db := openSchema(t, `{"a":`+tt.contents+`}`, `{"properties":{"a":{"items":{`+tt.rules+`}}},"$defs":{"record":{"properties":{"id":{"type":"integer"}}}}}`)
+		if got := createID(t, db, "a", `{}`); !regexp.MustCompile("^" + tt.want + "$").MatchString(got) {
+			t.Errorf("%s with %s: %s", tt.rules, tt.contents, got)
+		}
+		if tt.chosen == "" {
+			continue
+		}
+		db.Update(t.Context(), func(tx *pickup.Tx) error {
+			r, err := tx.CreateAs("a", "77", jsontext.Value(`{}`))
+			if err != nil {
+				t.Errorf("%s with %s: %v", tt.rules, tt.contents, err)
+			} else if got := memberText(r.Value, tx.Snapshot().IDMember("a")); got != tt.chosen {
+				t.Errorf("%s with %s: the id chosen is %s", tt.rules, tt.contents, got)
+			}
+			return nil
+		})
+	}
+}
+
 // TestNumbersNeverAgain deletes what was created, and takes the collection
 // away and back: a number that was given out stays taken.
 func TestNumbersNeverAgain(t *testing.T) {

@@ -1,6 +1,7 @@
 package pickup
 
 import (
+	"net/url"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -25,8 +26,9 @@ func Infer(snap *Snapshot) []byte {
 			properties = appendMember(properties, name, in.schema(inferring{snap: snap, rules: true}))
 		default:
 			record := definitionName(Singular(name), definitions)
+			token := url.PathEscape(pointer(record)[1:]) // RFC 6901, section 6
 			properties = appendMember(properties, name,
-				[]byte(`{"type":"array","items":{"$ref":"#/$defs/`+escapeFragment(record)+`"}}`))
+				[]byte(`{"type":"array","items":{"$ref":"#/$defs/`+token+`"}}`))
 			definitions = appendMember(definitions, record, inferRecords(snap, name, true))
 		}
 	}
@@ -243,11 +245,11 @@ func (in *inference) appendStringRules(out []byte) []byte {
 	return out
 }
 
-// few reports whether the strings are probably a choice: single words, few,
-// and each on average twice.
+// few reports whether the strings are probably a choice: single words, few but
+// not only one, and each on average twice.
 func (in *inference) few() bool {
 	n := in.kinds['"']
-	if in.words == nil || n < 5 || len(in.order) > mostWords || 2*len(in.order) > n+1 {
+	if in.words == nil || n < 5 || len(in.order) < 2 || len(in.order) > mostWords || 2*len(in.order) > n+1 {
 		return false
 	}
 	for _, w := range in.order {

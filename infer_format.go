@@ -2,6 +2,7 @@ package pickup
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -29,6 +30,7 @@ var formatCheckers = sync.OnceValue(func() map[string]*jsonschema.Schema {
 // formatsOf returns those of the formats that s has.
 func formatsOf(s string, formats []string) []string {
 	return slices.DeleteFunc(slices.Clone(formats), func(name string) bool {
-		return formatCheckers()[name].Validate(s) != nil
+		// "room:12" is a URI too, but nobody means it as one.
+		return formatCheckers()[name].Validate(s) != nil || name == "uri" && !strings.Contains(s, "://")
 	})
 }

@@ -1,6 +1,7 @@
 package pickup_test
 
 import (
+	"flag"
 	"os"
 	"strings"
 	"testing"
@@ -10,6 +11,8 @@ import (
 
 	"pickup"
 )
+
+var update = flag.Bool("update", false, "write the schemas that differ into testdata/infer.txtar")
 
 // TestInfer infers schemas from the databases of testdata/infer.txtar, whose
 // sections are the database, the schema, and so on.
@@ -28,7 +31,7 @@ func TestInfer(t *testing.T) {
 			}
 		})
 	}
-	if t.Failed() && os.Getenv("PICKUP_UPDATE") != "" {
+	if t.Failed() && *update {
 		if err := os.WriteFile("testdata/infer.txtar", txtar.Format(archive), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -8,21 +8,7 @@ import (
 // merged at every depth, and null removes a member. It is judged by the members
 // that are sent. Errors are as Replace's.
 func (tx *Tx) MergePatch(collection, id string, patch jsontext.Value) (*Record, error) {
-	old, err := tx.snap.Get(collection, id)
-	if err != nil {
-		return nil, err
-	}
-	value, sent, faults, err := tx.read(collection, patch)
-	if err != nil {
-		return nil, err
-	}
-	idMember := tx.snap.idMember(collection)
-	if _, has := member(value, idMember); has {
-		if value, err = keepID(old, value, idMember); err != nil {
-			return nil, err
-		}
-	}
-	return tx.judge(collection, old, mergePatch(old.Value, value), memberNames(value), sent, faults)
+	return tx.mergeRecord(collection, id, patch, mergePatch)
 }
 
 // MergePatchObject changes a singular resource by a JSON Merge Patch. Errors

@@ -46,7 +46,17 @@ func (tx *Tx) PatchDatabase(patch jsontext.Value) error {
 	if err := p.apply(ops); err != nil {
 		return err
 	}
-	return d.finish()
+	tx.claim, d.lead = d.claim, func(err error) error { return err }
+	defer func() { tx.claim = nil }()
+	if err := d.finish(); err != nil {
+		return err
+	}
+	for _, check := range d.claims {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // A databasePatch is a patch of the whole database.
@@ -55,6 +65,25 @@ type databasePatch struct {
 	patcher *patcher
 	root    *node
 	touched map[*node]*touches // of a top-level member, or of an element of a collection
+	lead    func(error) error  // leads the faults of the record at hand into the patch
+	claims  []func() error
+}
+
+// claim remembers to look whether values are taken when all is done: two
+// records may change theirs for each other's.
+func (d *databasePatch) claim(collection, id string, names []string, sent map[string]string) {
+	lead := d.lead
+	d.claims = append(d.claims, func() error {
+		c := d.tx.snap.byName[collection]
+		r := held(c, id)
+		if r == nil {
+			return nil // gone with another one
+		}
+		if err := verdict(nil, d.tx.holders(c, r.Value, id, names), sent); err != nil {
+			return lead(err)
+		}
+		return nil
+	})
 }
 
 // canonical gives the members of records and objects that a path names the
@@ -144,7 +173,7 @@ func (d *databasePatch) finish() error {
 		var err error
 		switch {
 		case c == nil || n.origin != c || t.names() == nil:
-			err = t.lead(tx.setWhole(name, n.value()))
+			err = t.lead(d.setWhole(name, n.value(), t))
 		case c.kind == Array:
 			dropped, err = d.records(c, n, dropped)
 		case c.kind == Object:
@@ -198,18 +227,7 @@ func (d *databasePatch) records(c *collection, n *node, dropped []Change) ([]Cha
 	if !inOrder {
 		// The order of records, and those without an id of their own, can only
 		// be told by the whole.
-		for _, kid := range n.kids {
-			r, t, v := kid.record, d.touched[kid], kid.value()
-			if r == nil || t == nil || IsPositionKey(r.ID) || v.Kind() != '{' {
-				continue
-			}
-			v, err := keepID(r, v, c.ids.member)
-			if err != nil {
-				return dropped, t.lead(idChanged(c.ids.member))
-			}
-			kid.text = v
-		}
-		return dropped, d.touched[n].lead(tx.setWhole(c.name, n.value()))
+		return dropped, d.rearrange(c, n.kids)
 	}
 	for _, gone := range dropped {
 		if gone.Collection == c.name {
@@ -223,9 +241,10 @@ func (d *databasePatch) records(c *collection, n *node, dropped []Change) ([]Cha
 		if t == nil {
 			continue
 		}
+		d.lead = t.lead
 		var err error
 		if kid.record != nil {
-			_, err = tx.amend(c.name, kid.record, kid.value(), t.names())
+			_, err = tx.amend(c.name, kid.record, kid.value(), t.within())
 		} else if v := kid.value(); v.Kind() != '{' {
 			err = refusePatch("", "a record is a JSON object, not "+kindName(v))
 		} else {
@@ -240,14 +259,28 @@ func (d *databasePatch) records(c *collection, n *node, dropped []Change) ([]Cha
 
 // setWhole puts a value in the place of a top-level member, or behind the last
 // one. Of an array every element that was not there before is judged as a
-// whole, and those without an id get one. Pointers lead into the value.
-func (tx *Tx) setWhole(name string, value jsontext.Value) error {
+// whole, and those without an id get one. Pointers lead into the value, which t
+// has put there.
+func (d *databasePatch) setWhole(name string, value jsontext.Value, t *touches) error {
+	tx := d.tx
 	if depth(value) > maxDepth+1 {
 		return refusePatch("", fmt.Sprintf("this would leave records that are nested deeper than %d levels", maxDepth))
 	}
-	switch value.Kind() {
+	kind := value.Kind()
+	if r := tx.snap.schema.of(name); r != nil && (r.array != (kind == '[') || kind != '[' && kind != '{') {
+		v := value
+		if kind == '[' {
+			v = jsontext.Value("[]") // the wrong type, whatever is in it
+		}
+		if err := verdict(most(tx.snap.schema.at.judge(r.whole, v)), nil, nil); err != nil {
+			return err
+		}
+	}
+	switch kind {
 	case '[':
-		return tx.setArray(name, value)
+		n := &node{text: value}
+		n.open()
+		return d.setArray(name, n.kids, t)
 	case '{':
 		value, sent, faults := tx.snap.schema.canonical(name, value)
 		faults = append(faults, tx.snap.schema.checkObject(name, nil, value, nil)...)
@@ -261,55 +294,164 @@ func (tx *Tx) setWhole(name string, value jsontext.Value) error {
 	return nil
 }
 
-func (tx *Tx) setArray(name string, value jsontext.Value) error {
-	old := tx.snap.byName[name]
-	idMember := tx.snap.idMember(name)
-	c := newArray(name, 0, census{member: idMember})
-	before := tx.snap.gone[name]
-	if old != nil {
-		before = old.ids
-	}
-	c.ids.high, c.ids.number = before.high, before.number
-	n := &node{text: value}
-	n.open()
-	for _, kid := range n.kids { // so that no id is made that one of them has
-		if id, ok := ID(kid.text, idMember); ok && digits(id) {
-			c.ids.high = later(c.ids.high, id)
-		}
-	}
-	for i, kid := range n.kids {
+// setArray makes an array of elements that come with their ids.
+func (d *databasePatch) setArray(name string, kids []*node, t *touches) error {
+	snap := d.tx.snap
+	old := snap.byName[name]
+	a := d.arrange(name, kids)
+	a.whole = true
+	for i, kid := range kids {
 		at := fmt.Sprintf("/%d", i)
-		if kid.text.Kind() != '{' {
-			return refusePatch(at, "a record is a JSON object, not "+kindName(kid.text))
-		}
-		v, sent, faults := tx.snap.schema.canonical(name, kid.text)
-		var taken []Fault
-		id, ok := ID(v, idMember)
-		if !ok {
-			v = withMember(v, idMember, c.ids.next(tx.snap.idKind(name), c.has))
-			id, _ = ID(v, idMember)
-		} else if c.has(id) {
-			taken = append(taken, Fault{pointer(idMember), fmt.Sprintf("the id %s is taken", shorten(id))})
-		}
-		if !holds(old, id, v) {
-			faults = append(faults, tx.snap.schema.checkReplace(name, v)...)
-			taken = append(taken, tx.taken(c, v, id, nil)...)
-		}
-		if err := verdict(faults, taken, sent); err != nil {
-			f := err.(*FaultError)
+		below := func(err error) error {
+			f, ok := err.(*FaultError)
+			if !ok {
+				return err
+			}
 			return &FaultError{Kind: f.Kind, Faults: under(at, f.Faults)}
 		}
-		c.set(id, v)
+		d.lead = func(err error) error { return t.lead(below(err)) }
+		err := a.add(kid.text, nil, nil, func(id string, v jsontext.Value) (faults []Fault, judged bool) {
+			switch r := held(old, id); {
+			case r == nil:
+				return snap.schema.checkCreate(name, v), true
+			case !bytes.Equal(r.Value, v):
+				return snap.schema.checkReplace(name, v), true
+			}
+			return nil, false
+		})
+		if err != nil {
+			return below(err)
+		}
 	}
-	tx.put(c, c.appendJSON(nil))
+	d.tx.put(a.c, a.c.appendJSON(nil))
 	return nil
 }
 
-// holds reports whether a collection has that value under that id.
-func holds(c *collection, id string, value jsontext.Value) bool {
+// held returns the record of a collection that has that id, nil where there is
+// none.
+func held(c *collection, id string) *Record {
 	if c == nil || c.kind != Array {
-		return false
+		return nil
 	}
-	r, ok := c.byID.Get(id)
-	return ok && bytes.Equal(r.Value, value)
+	r, err := c.get(id)
+	if err != nil {
+		return nil
+	}
+	return r
+}
+
+// rearrange makes an array of the elements that a patch has left of c, and of
+// those that it has put between them.
+func (d *databasePatch) rearrange(c *collection, kids []*node) error {
+	schema := d.tx.snap.schema
+	a := d.arrange(c.name, kids)
+	kept := func(kid *node) bool {
+		return kid.record != nil && (d.touched[kid] == nil || bytes.Equal(kid.value(), kid.record.Value))
+	}
+	for _, kid := range kids {
+		if r := kid.record; r != nil && !IsPositionKey(r.ID) {
+			a.taken[r.ID] = true
+		} else if id, ok := ID(kid.value(), c.ids.member); ok && kept(kid) {
+			a.taken[id] = true
+		}
+	}
+	for _, kid := range kids {
+		r, t, v := kid.record, d.touched[kid], kid.value()
+		if kept(kid) {
+			a.keep(v)
+			continue
+		}
+		d.lead = t.lead
+		var names []string
+		if r != nil {
+			names = t.within()
+		}
+		err := a.add(v, r, names, func(_ string, v jsontext.Value) ([]Fault, bool) {
+			switch {
+			case r == nil:
+				return schema.checkCreate(c.name, v), true
+			case names == nil:
+				return schema.checkReplace(c.name, v), true
+			}
+			return schema.checkMerge(c.name, r.Value, v, names), true
+		})
+		if err != nil {
+			return t.lead(err)
+		}
+	}
+	d.tx.put(a.c, a.c.appendJSON(nil))
+	return nil
+}
+
+// An arrangement is a collection that is being made anew.
+type arrangement struct {
+	d     *databasePatch
+	c     *collection
+	keys  *Keys
+	taken map[string]bool // the ids of records that it keeps
+	whole bool            // the elements come with their ids
+}
+
+// arrange begins the arrangement of these elements.
+func (d *databasePatch) arrange(name string, kids []*node) *arrangement {
+	snap := d.tx.snap
+	idMember := snap.idMember(name)
+	a := &arrangement{d: d, c: newArray(name, 0, census{member: idMember}), keys: NewKeys(idMember), taken: make(map[string]bool)}
+	before := snap.gone[name]
+	if old := snap.byName[name]; old != nil {
+		before = old.ids
+	}
+	a.c.ids.high, a.c.ids.number = before.high, before.number
+	for _, kid := range kids { // so that no id is made that one of them has
+		if id, ok := ID(kid.value(), idMember); ok && digits(id) {
+			a.c.ids.high = later(a.c.ids.high, id)
+		}
+	}
+	return a
+}
+
+// keep puts an element behind the others as it is.
+func (a *arrangement) keep(v jsontext.Value) { a.c.set(a.keys.Next(v), v) }
+
+// add puts a record behind the others if judge finds nothing wrong with it,
+// and reports that it has looked. The record was old, of which the members
+// called names were sent, or all where names is nil; where old is nil it is
+// new. It keeps its id, and gets one if it has none, or if it is put between
+// others where the service alone makes them.
+func (a *arrangement) add(v jsontext.Value, old *Record, names []string, judge func(id string, v jsontext.Value) ([]Fault, bool)) error {
+	tx, name := a.d.tx, a.c.name
+	v, sent, faults, err := tx.amended(name, v)
+	if err != nil {
+		return err
+	}
+	idMember := a.c.ids.member
+	addressed := old != nil && !IsPositionKey(old.ID)
+	if addressed {
+		if v, err = keepID(old, v, idMember); err != nil {
+			return idChanged(idMember)
+		}
+	}
+	var taken []Fault
+	has := func(id string) bool { return a.c.has(id) || a.taken[id] }
+	given, ok := member(v, idMember)
+	made := !ok || given.Kind() == 'n' || string(given) == `""` || old == nil && !a.whole && tx.snap.schema.ReadOnlyID(name)
+	if made {
+		v = withMember(v, idMember, a.c.ids.next(tx.snap.newIDs(name), has))
+	}
+	id, ok := ID(v, idMember)
+	switch {
+	case !ok:
+		faults = append(faults, noID(idMember))
+	case !addressed && has(id):
+		taken = append(taken, idTaken(idMember, given))
+	}
+	found, judged := judge(id, v)
+	if judged {
+		taken = append(taken, tx.taken(a.c, v, id, names, sent)...)
+	}
+	if err := verdict(append(faults, found...), taken, sent); err != nil {
+		return err
+	}
+	a.keep(v)
+	return nil
 }

@@ -19,13 +19,15 @@ func TestPatchDatabase(t *testing.T) {
 			"trips":{"items":{"properties":{"id":{},"driverId":{"x-ref":{"collection":"drivers","on-delete":"restrict"}}}}},
 			"notes":{"items":{"properties":{"about":{"type":["null","string","array"],"x-ref":{"collection":"trips","on-delete":"set-null"}}}}},
 			"stops":{"items":{"properties":{"tripId":{"x-ref":{"collection":"trips","on-delete":"cascade"}}}}},
-			"settings":{"properties":{"theme":{"enum":["light","dark"]}}}}}`
+			"pets":{"items":{"x-required-on-create":["name"],"properties":{"id":{"readOnly":true},"name":{},"tag":{"x-unique":true,"x-alias":["Tag"]},"kind":{"enum":["cat","dodo"],"x-historic":["dodo"]}}}},
+			"settings":{"properties":{"theme":{"enum":["light","dark"]}}},"release":{"type":"number"}}}`
 		db = `{"$schema":"./db.schema.json",` +
 			`"drivers":[{"id":"1","name":"Ann","email":"a@x"},{"id":"2","name":"Bob","email":"b@x"}],` +
 			`"trips":[{"id":1,"driverId":"1","km":1.10},{"id":2,"driverId":"2"},{"id":3}],` +
 			`"notes":[{"id":"n","about":"1"},{"id":"m","about":["1","2"]}],` +
 			`"stops":[{"id":1,"tripId":2},{"id":2,"tripId":"2"},{"id":3,"tripId":3}],` +
-			`"settings":{"theme":"light","size":2},"odd":[{"a":1},{"id":"x"}],"version":3}`
+			`"settings":{"theme":"light","size":2},` +
+			`"pets":[{"id":1,"name":"A","tag":1,"kind":"dodo"},{"no":"id"},{"id":1,"name":"twice"},"none",{"id":5,"name":"B","tag":2}],"odd":[{"a":1},{"id":"x"}],"version":3}`
 	)
 	for _, c := range []struct{ patch, want, wrong string }{
 		{`[]`, "", ""},
@@ -46,6 +48,42 @@ func TestPatchDatabase(t *testing.T) {
 		{`[{"op":"replace","path":"/odd/1/id","value":"y"}]`, "", "wrong shape /0/value"},
 		{`[{"op":"replace","path":"/odd/1","value":{"b":1}}]`, `{"id":"x"} -> {"id":"x","b":1}`, ""},
 		{`[{"op":"remove","path":"/odd/0"}]`, `{"a":1}, -> `, ""},
+
+		// What is put between others is new, what is moved stays what it was.
+		{`[{"op":"add","path":"/pets/0","value":{"tag":3}}]`, "", "not valid /0/value/name"},
+		{`[{"op":"add","path":"/pets/0","value":{"id":5,"name":"C"}}]`, `"pets":[ -> "pets":[{"id":6,"name":"C"},`, ""},
+		{`[{"op":"add","path":"/pets/0","value":{"id":[],"name":"C"}}]`, `"pets":[ -> "pets":[{"id":6,"name":"C"},`, ""},
+		{`[{"op":"add","path":"/trips/0","value":{"id":"1"}}]`, "", "already taken /0/value/id"},
+		{`[{"op":"add","path":"/trips/0","value":{"id":{}}}]`, "", "not valid /0/value/id"},
+		{`[{"op":"add","path":"/trips/0","value":{"id":""}}]`, `"trips":[ -> "trips":[{"id":4},`, ""},
+		{`[{"op":"add","path":"/pets/0","value":{"name":"C","Tag":2.0}}]`, "", "already taken /0/value/Tag"},
+		{`[{"op":"move","from":"/pets/4","path":"/pets/0"},{"op":"replace","path":"/pets/1/name","value":"Z"},{"op":"replace","path":"/pets/0/name","value":"Y"}]`,
+			`"pets":[ -> "pets":[{"id":5,"name":"Y","tag":2}, & "name":"A" -> "name":"Z" & ,{"id":5,"name":"B","tag":2}] -> ]`, ""},
+		{`[{"op":"move","from":"/pets/0","path":"/pets/4"},{"op":"replace","path":"/pets/4/name","value":"Z"}]`,
+			`{"id":1,"name":"A","tag":1,"kind":"dodo"}, ->  & "tag":2} -> "tag":2},{"id":1,"name":"Z","tag":1,"kind":"dodo"}`, ""},
+		{`[{"op":"move","from":"/pets/4","path":"/pets/0"},{"op":"add","path":"/pets/0/kind","value":"dodo"}]`, "", "not valid /1/value"},
+		{`[{"op":"move","from":"/pets/4","path":"/pets/0"},{"op":"replace","path":"/pets/0","value":{"id":6}}]`, "", "wrong shape /1/value/id"},
+		{`[{"op":"move","from":"/pets/4","path":"/pets/0"},{"op":"replace","path":"/pets/0/tag","value":1}]`, "", "already taken /1/value"},
+		{`[{"op":"add","path":"/pets/1/name","value":"D"}]`, `{"no":"id"} -> {"id":6,"no":"id","name":"D"}`, ""},
+		{`[{"op":"replace","path":"/pets/3","value":{"name":"D"}}]`, `"none" -> {"id":6,"name":"D"}`, ""},
+		{`[{"op":"replace","path":"/pets/3","value":"D"}]`, "", "wrong shape /0/value"},
+		{`[{"op":"remove","path":"/pets/3"}]`, `"none", -> `, ""},
+		{`[{"op":"replace","path":"/pets","value":[{"id":1,"name":"A","tag":1,"kind":"dodo"},{"id":5,"tag":3}]}]`,
+			`,{"no":"id"},{"id":1,"name":"twice"},"none",{"id":5,"name":"B","tag":2} -> ,{"id":5,"tag":3}`, ""},
+		{`[{"op":"replace","path":"/pets","value":[{"id":7,"tag":3}]}]`, "", "not valid /0/value/0/name"},
+		{`[{"op":"replace","path":"/pets","value":[{"name":"A","tag":3},{"name":"B","tag":3}]}]`, "", "already taken /0/value/0/tag"},
+		{`[{"op":"replace","path":"/pets","value":[{"name":"A","id":[]}]}]`, "", "not valid /0/value/0/id"},
+
+		// What is the only one of its kind is so in the end.
+		{`[{"op":"replace","path":"/drivers/0/email","value":"b@x"},{"op":"replace","path":"/drivers/1/email","value":"a@x"}]`,
+			`a@x -> c@x & b@x -> a@x & c@x -> b@x`, ""},
+		{`[{"op":"add","path":"/drivers/-","value":{"name":"Cy","email":"c@x"}},{"op":"add","path":"/drivers/-","value":{"name":"Di","email":"c@x"}}]`, "", "already taken /0/value/email"},
+
+		// Nothing becomes of another kind than the rules say.
+		{`[{"op":"replace","path":"/pets","value":{}}]`, `"pets":[{"id":1,"name":"A","tag":1,"kind":"dodo"},{"no":"id"},{"id":1,"name":"twice"},"none",{"id":5,"name":"B","tag":2}] -> "pets":{}`, ""},
+		{`[{"op":"add","path":"/release","value":[]}]`, "", "not valid /0/value"},
+		{`[{"op":"add","path":"/release","value":"1"}]`, "", "not valid /0/value"},
+		{`[{"op":"add","path":"/release","value":1}]`, `"version":3 -> "version":3,"release":1`, ""},
 
 		{`[{"op":"remove","path":"/drivers/0"}]`, "", "referred to "},
 		{`[{"op":"test","path":"/trips/0/id","value":1},{"op":"test","path":"/trips/1/id","value":1}]`, "", "does not apply /1/value"},

@@ -3,6 +3,7 @@ package pickup
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -138,6 +139,12 @@ func (t touches) names() []string {
 		names = append(names, path[0])
 	}
 	return names
+}
+
+// within is names for an element of a collection, which a patch may also move
+// as it is.
+func (t touches) within() []string {
+	return slices.DeleteFunc(slices.Clone(t), func(t touch) bool { return t.pointer == "" && !t.value }).names()
 }
 
 // lead leads the faults of a *FaultError from the record into the patch: to

@@ -205,18 +205,6 @@ func TestQueryRules(t *testing.T) {
 }
 
 // TestSingular has the names of collections that people use.
-func TestSingular(t *testing.T) {
-	for plural, want := range map[string]string{
-		"drivers": "driver", "schedules": "schedule", "posts": "post", "categories": "category", "addresses": "address", "boxes": "box", "branches": "branch",
-		"statuses": "status", "people": "person", "lineStatuses": "lineStatus", "news": "news", "series": "series", "class": "class", "s": "s", "ies": "ie", "": "",
-		"houses": "house", "sizes": "size", "my-items": "my-item", "children": "child", "élans": "élan",
-	} {
-		if got := pickup.Singular(plural); got != want {
-			t.Errorf("%q is one %q, want %q", plural, got, want)
-		}
-	}
-}
-
 // TestWhere narrows a query by a body, as QUERY does, and leaves it as it was.
 func TestWhere(t *testing.T) {
 	s := openMem(t, relations).Snapshot()

@@ -85,7 +85,7 @@ func members(v []byte, yield func(name, value jsontext.Value) bool) {
 		name := v[i:end]
 		i = skipSpace(v, end) // the colon
 		i = skipSpace(v, i+1) // the value
-		end = skipValue(v, i) //
+		end = skipValue(v, i)
 		if !yield(jsontext.Value(name), jsontext.Value(v[i:end])) {
 			return
 		}

@@ -26,6 +26,8 @@ import (
 //	                                            becomes of the record when the other is deleted: restrict
 //	                                            refuses that, cascade deletes this one too, set-null makes
 //	                                            the value null; without it nothing happens
+//	x-historic             an enum             those of its values that stored records keep and that no
+//	                                            request may send any more
 //	x-required-on-create   a record             the members that a new record must have, beside those in
 //	                                            "required"; a list of strings
 //	x-id                   a record             how new ids are made: auto, number, uuid or short (IDKind)
@@ -57,6 +59,7 @@ type rules struct {
 	record   []*jsonschema.Schema // all of these describe an element, or the object
 	shape    *shape               // of the record; nil: nothing is known
 	plain    bool                 // nothing is said of the member but what its elements are
+	historic bool                 // some values are kept but no longer taken
 	alias    map[string]string    // accepted spelling to name
 	unique   []string             // names of members, sorted
 	refs     []reference          // sorted by member
@@ -104,15 +107,12 @@ func (s *Schema) Alias(collection, name string) (canonical string, ok bool) {
 
 // ReadOnlyID reports whether the ids of a collection are made by the service
 // alone.
-func (s *Schema) ReadOnlyID(collection string) bool { return s.readOnlyID(collection) }
-
-// readOnlyID reports whether the ids of a collection are the service's own.
-func (s *Schema) readOnlyID(collection string) bool {
+func (s *Schema) ReadOnlyID(collection string) bool {
 	r := s.of(collection)
 	return r != nil && r.readOnlyID()
 }
 
-// readOnlyID is readOnlyID for one collection.
+// readOnlyID is ReadOnlyID for one collection.
 func (r *rules) readOnlyID() bool {
 	return slices.Contains(r.readOnly, cmp.Or(r.idMember, defaultIDMember))
 }

@@ -31,7 +31,7 @@ func (s *Schema) checkCreate(collection string, value jsontext.Value) []Fault {
 	if r == nil || !r.array {
 		return nil
 	}
-	found := r.find(s.at, value)
+	found := r.findSent(s.at, value)
 	for _, name := range r.onCreate {
 		missing := func(f finding) bool { return f.Pointer == pointer(name) }
 		if _, ok := member(value, name); !ok && !slices.ContainsFunc(found, missing) {
@@ -47,7 +47,7 @@ func (s *Schema) checkReplace(collection string, value jsontext.Value) []Fault {
 	if r == nil || !r.array {
 		return nil
 	}
-	return most(r.withoutID(r.judge(s.at, value)))
+	return most(r.withoutID(tidy(r.findSent(s.at, value))))
 }
 
 // checkMerge judges a record by what was sent of it: the members of after
@@ -68,18 +68,27 @@ func (s *Schema) checkObject(name string, before, after jsontext.Value, sent []s
 	case r == nil || r.array:
 		return nil
 	case sent == nil:
-		return most(r.judge(s.at, after))
+		return most(tidy(r.findSent(s.at, after)))
 	}
 	return most(r.judgeSent(s.at, before, after, sent))
 }
 
-// find returns everything that is wrong with a record.
+// find returns everything that is wrong with a record that is stored.
 func (r *rules) find(at locations, value jsontext.Value) []finding {
 	var found []finding
 	for _, sch := range r.record {
 		found = append(found, at.find(sch, value)...)
 	}
 	return r.shape.slips(value, "", found)
+}
+
+// findSent returns everything that is wrong with a record that is sent.
+func (r *rules) findSent(at locations, value jsontext.Value) []finding {
+	found := r.find(at, value)
+	if r.historic {
+		found = r.shape.historic(value, "", found)
+	}
+	return found
 }
 
 // judge returns the faults that find finds, tidy.
@@ -99,7 +108,7 @@ func (r *rules) judgeSent(at locations, before, after jsontext.Value, sent []str
 		names[name] = true
 	}
 	var found, rest []finding
-	for _, f := range r.find(at, after) {
+	for _, f := range r.findSent(at, after) {
 		if t := tokens(f.Pointer); len(t) > 0 && names[t[0]] {
 			found = append(found, f)
 		} else {
@@ -109,7 +118,7 @@ func (r *rules) judgeSent(at locations, before, after jsontext.Value, sent []str
 	if len(rest) > 0 {
 		type broken struct{ pointer, rule string }
 		old := make(map[broken]bool)
-		for _, f := range r.find(at, before) {
+		for _, f := range r.findSent(at, before) {
 			old[broken{f.Pointer, f.rule}] = true
 		}
 		for _, f := range rest {
@@ -165,6 +174,33 @@ func (s *Schema) Check(snap *Snapshot) []Fault {
 		}
 	}
 	return faults
+}
+
+// Respelled returns the pointers into a hand-edited file that lead to the same
+// place as pointer, one of Check's, under the other names that the record's
+// member may have there.
+func (s *Schema) Respelled(pointer string) []string {
+	t := tokens(pointer)
+	if len(t) == 0 {
+		return nil
+	}
+	r, member := s.of(t[0]), 1
+	if r == nil {
+		return nil
+	}
+	if r.array {
+		member = 2
+	}
+	if len(t) <= member {
+		return nil
+	}
+	var all []string
+	for _, name := range aliasesOf(t[member], r.alias) {
+		other := slices.Clone(t)
+		other[member] = name
+		all = append(all, joined(other))
+	}
+	return all
 }
 
 // checkMember judges one top-level member. With judged the validator has seen

@@ -84,8 +84,8 @@ func TestCheckOfTheWhole(t *testing.T) {
 			`/b: b is not a known member, and no others are allowed`}},
 		{"pattern of names", `{"patternProperties":{"^x":{"type":"array"}},"properties":{"a":{}}}`, `{"a":[],"x1":5}`, []string{
 			`/x1: 5 is not an array`}},
-		{"list", `{"properties":{"a":{"type":"array","minItems":2,"uniqueItems":true,"items":{"properties":{"email":{"type":"string"}}}}}}`, `{"a":[{"email":1,"emial":2,"mail":3,"emails":4}]}`, []string{
-			`/a: [{"email":1,"emial":2,"mail":3,"emails":4}] has 1 element, at least 2 needed`,
+		{"list", `{"properties":{"a":{"type":"array","minItems":2,"uniqueItems":true,"items":{"properties":{"email":{"type":"string"}}}}}}`, `{"a":[{"email":1,"eamli":2,"mail":3,"emails":4}]}`, []string{
+			`/a: [{"email":1,"eamli":2,"mail":3,"emails":4}] has 1 element, at least 2 needed`,
 			`/a/0/email: 1 is not a string`,
 			`/a/0/emails: emails is not a known member; did you mean email?`,
 			`/a/0/mail: mail is not a known member; did you mean email?`}},

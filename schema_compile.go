@@ -33,7 +33,7 @@ func CompileSchema(file string, data []byte) (*Schema, error) {
 		return nil, err
 	}
 	s.root = root
-	if err := s.describe(data); err != nil {
+	if err := s.readRules(data); err != nil {
 		return nil, c.broken(err.pointer, "%s", err.reason)
 	}
 	return s, nil

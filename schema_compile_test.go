@@ -59,6 +59,13 @@ func TestBrokenSchemas(t *testing.T) {
 		{`{"properties":{"a":{"items":{"properties":{"b":{"X-Unique":true}}}}}}`, `1:49: X-Unique is no member of a schema; did you mean x-unique?`},
 		{`{"properties":{"a":{"items":{"properties":{"b":{"x-alias":["c"]},"c":{}}}}}}`, `1:49: c means another member already`},
 		{`{"properties":{"a":{"items":{"properties":{"b":{"x-alias":["d"]},"c":{"x-alias":["d"]}}}}}}`, `1:71: d means another member already`},
+		{`{"properties":{"a":{"items":{"properties":{"b":{"enum":["c"],"x-historic":"c"}}}}}}`, `1:62: x-historic is a list of some of the texts, numbers and other scalars in the "enum" beside it, such as ["Unscheduled"]`},
+		{`{"properties":{"a":{"items":{"properties":{"b":{"enum":["c","d"],"x-historic":["e"]}}}}}}`, `1:66: x-historic is a list of some of the texts, numbers and other scalars in the "enum" beside it, such as ["Unscheduled"]`},
+		{`{"properties":{"a":{"items":{"properties":{"b":{"enum":["c","d"],"x-historic":["c","d"]}}}}}}`, `1:66: x-historic is a list of some of the texts, numbers and other scalars in the "enum" beside it, such as ["Unscheduled"]`},
+		{`{"properties":{"a":{"items":{"properties":{"b":{"enum":[{},1],"x-historic":[{}]}}}}}}`, `1:63: x-historic is a list of some of the texts, numbers and other scalars in the "enum" beside it, such as ["Unscheduled"]`},
+		{`{"properties":{"a":{"items":{"properties":{"b":{"x-historic":["c"]}}}}}}`, `1:49: x-historic is a list of some of the texts, numbers and other scalars in the "enum" beside it, such as ["Unscheduled"]`},
+		{`{"properties":{"a":{"items":{"properties":{"b":{"enum":["c","d"],"x-historc":["c"]}}}}}}`, `1:66: x-historc is no member of a schema; did you mean x-historic?`},
+		{`{"properties":{"a":{"items":{"additionalProperties":{"enum":["c","d"],"x-historic":["c"]}}}}}`, `1:71: this works on what properties and items lead to, not here`},
 		{`{"properties":{"a":{"items":{"x-id":"UUID"}}}}`, `1:30: x-id is one of auto, number, uuid, short`},
 		{`{"properties":{"a":{"items":{"x-id-field":""}}}}`, `1:30: x-id-field is the name of a member, such as "_id"`},
 		{`{"x-id":"uuid"}`, `1:2: this works on the records of a collection, not here`},
@@ -107,7 +114,7 @@ func TestReferences(t *testing.T) {
 		{"recursion", `{"properties":{"a":{"items":{"$ref":"#/$defs/tree"}}},"$defs":{"tree":{"type":"object","properties":{"left":{"$ref":"#/$defs/tree"},"right":{"$ref":"#/$defs/tree"}}}}}`,
 			`{"left":{"right":{"right":7}}}`, `/left/right/right: 7 is not an object`},
 		{"slip in recursion", `{"properties":{"a":{"items":{"$ref":"#/$defs/tree"}}},"$defs":{"tree":{"type":"object","properties":{"left":{"$ref":"#/$defs/tree"},"right":{"$ref":"#/$defs/tree"}}}}}`,
-			`{"left":{"right":{"rigth":7,"Left":{}}}}`, `/left/right/Left: Left is not a known member; did you mean left?`},
+			`{"left":{"right":{"thgir":7,"Left":{}}}}`, `/left/right/Left: Left is not a known member; did you mean left?`},
 		{"parts", `{"properties":{"a":{"items":{"allOf":[{"$ref":"#/$defs/n"},{"properties":{"m":{"type":"string"}}}]}}},"$defs":{"n":{"properties":{"number":{"type":"number"}}}}}`,
 			`{"numbr":1}`, `/numbr: numbr is not a known member; did you mean number?`},
 		{"draft-07", `{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"a":{"items":{"$ref":"#/definitions/x"}}},"definitions":{"x":{"properties":{"n":{"type":"number","x-unique":true}}}}}`,
@@ -147,7 +154,7 @@ func TestReadOnlyIDs(t *testing.T) {
 	s := compiled(t, `{"properties":{
 		"a":{"items":{"required":["id"],"properties":{"id":{"type":"integer","readOnly":true}}}},
 		"b":{"items":{"required":["id"],"properties":{"id":{"type":"integer"}}}}}}`)
-	if !s.readOnlyID("a") || s.readOnlyID("b") || s.readOnlyID("c") {
+	if !s.ReadOnlyID("a") || s.ReadOnlyID("b") || s.ReadOnlyID("c") {
 		t.Error("the wrong ids are readOnly")
 	}
 	// The service makes the id of a: whatever is there is not the client's fault.

@@ -131,7 +131,7 @@ func (r *report) add(e *jsonschema.ValidationError) {
 		}
 		r.choice(e)
 	case *kind.Enum:
-		r.fault(at, "%s %s", r.value(at), enumSentence(k))
+		r.fault(at, "%s %s", r.value(at), enumSentence(k.Got, extrasOf(sch).current(k.Want)))
 	default:
 		r.fault(at, "%s %s%s", r.value(at), sentence(e.ErrorKind, sch), example(sch))
 	}

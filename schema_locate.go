@@ -103,8 +103,7 @@ func tokens(pointer string) []string {
 func joined(tokens []string) string {
 	var b strings.Builder
 	for _, t := range tokens {
-		b.WriteByte('/')
-		b.WriteString(strings.ReplaceAll(strings.ReplaceAll(t, "~", "~0"), "/", "~1"))
+		b.WriteString(pointer(t))
 	}
 	return b.String()
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // ownMembers are the members of a schema that are ours.
-var ownMembers = []string{"x-alias", "x-id", "x-id-field", "x-ref", "x-required-on-create", "x-unique"}
+var ownMembers = []string{"x-alias", "x-historic", "x-id", "x-id-field", "x-ref", "x-required-on-create", "x-unique"}
 
 // extras is what one part of a schema says with our own members. The compiler
 // keeps it with that part.
@@ -19,6 +19,7 @@ type extras struct {
 	onCreate []string
 	ref      string
 	onDelete string
+	historic map[string]bool // identity keys
 	unique   bool
 	idKind   string
 	idMember string
@@ -83,6 +84,9 @@ func readExtras(pointer string, obj map[string]any) (*extras, error) {
 		case "x-alias":
 			x.alias, ok = stringList(v)
 			want = `a list of names, such as ["driverID"]`
+		case "x-historic":
+			ok = x.readHistoric(v, obj["enum"])
+			want = `a list of some of the texts, numbers and other scalars in the "enum" beside it, such as ["Unscheduled"]`
 		case "x-required-on-create":
 			x.onCreate, ok = stringList(v)
 			want = `a list of members' names, such as ["title"]`
@@ -133,6 +137,35 @@ func (x *extras) reference(v any) (ok bool) {
 		}
 	}
 	return ok
+}
+
+// readHistoric reads the value of x-historic, which stands beside enum. Some
+// value has to be left that a request may send.
+func (x *extras) readHistoric(v, enum any) bool {
+	values, _ := v.([]any)
+	allowed, _ := enum.([]any)
+	known := make(map[string]bool)
+	for _, e := range allowed {
+		known[plainKey(e)] = true
+	}
+	x.historic = make(map[string]bool)
+	for _, e := range values {
+		switch key := plainKey(e); e.(type) {
+		case []any, map[string]any:
+			return false
+		default:
+			if !known[key] {
+				return false
+			}
+			x.historic[key] = true
+		}
+	}
+	return len(x.historic) > 0 && len(x.historic) < len(known)
+}
+
+// current returns the values of an enum but those that are historic.
+func (x *extras) current(enum []any) []any {
+	return slices.DeleteFunc(slices.Clone(enum), func(v any) bool { return x.historic[plainKey(v)] })
 }
 
 func stringList(v any) (list []string, ok bool) {

@@ -8,10 +8,10 @@ import (
 )
 
 // nearName returns the one among known that name was probably meant to be: it
-// differs only by case, or by one letter more, less or other where the known
-// name has five characters at least. A digit is no letter: line2 is not
-// a slip of line1, nor address2 one of address. It returns "" where there is
-// none.
+// differs only by case, or where the known name has five characters at least by
+// one letter more, less or other, or by two neighbours that are swapped. A digit
+// is no letter: line2 is not a slip of line1, nor address2 one of address. It
+// returns "" where there is none.
 func nearName(name string, known []string) string {
 	for _, k := range known {
 		if k != name && strings.EqualFold(k, name) {
@@ -22,16 +22,16 @@ func nearName(name string, known []string) string {
 		if len(name) > len(k)+utf8.UTFMax { // not worth a look, however long
 			continue
 		}
-		if utf8.RuneCountInString(k) >= 5 && oneLetterApart([]rune(name), []rune(k)) {
+		if utf8.RuneCountInString(k) >= 5 && oneSlipApart([]rune(name), []rune(k)) {
 			return k
 		}
 	}
 	return ""
 }
 
-// oneLetterApart reports whether one letter put in, taken out or replaced
-// leads from a to b.
-func oneLetterApart(a, b []rune) bool {
+// oneSlipApart reports whether one letter put in, taken out, replaced or
+// swapped with its neighbour leads from a to b.
+func oneSlipApart(a, b []rune) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
@@ -47,6 +47,9 @@ func oneLetterApart(a, b []rune) bool {
 	}
 	if len(a) < len(b) {
 		return unicode.IsLetter(b[i]) && slices.Equal(a[i:], b[i+1:])
+	}
+	if swapped := i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i]; swapped && unicode.IsLetter(a[i]) && unicode.IsLetter(b[i]) {
+		return slices.Equal(a[i+2:], b[i+2:])
 	}
 	return (unicode.IsLetter(a[i]) || unicode.IsLetter(b[i])) && slices.Equal(a[i+1:], b[i+1:])
 }

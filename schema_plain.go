@@ -71,6 +71,15 @@ func judgeable(s string) json.Number {
 	return json.Number(fmt.Sprintf("%se%d", digits, min(far, max(-far-len(digits), e))))
 }
 
+// plainKey returns the identityKey of a value of a schema.
+func plainKey(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "" // never: the value came from JSON
+	}
+	return identityKey(text)
+}
+
 // literal returns a value of a schema as a message shows it: a word without
 // quotes where nobody could misread it.
 func literal(v any) string {

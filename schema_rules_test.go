@@ -218,8 +218,8 @@ func TestEveryFaultIsListed(t *testing.T) {
 	}
 }
 
-// A PATCH is judged by what it sends: a stored slip of long ago refuses
-// nothing, and is refused when it is sent.
+// A PATCH is judged by what it sends: a value of long ago refuses nothing while
+// it is stored, and is refused when it is sent.
 func TestHistoricValuesRefuseNothing(t *testing.T) {
 	s := sampleSchema(t)
 	old := with(goodSchedule, "status", `"Unscheduled"`)
@@ -227,14 +227,53 @@ func TestHistoricValuesRefuseNothing(t *testing.T) {
 	wantFaults(t, s.checkMerge("schedules", old, retitled, []string{"title"}))
 	wantFaults(t, s.checkMerge("schedules", old, old, []string{"status"}),
 		`/status: "Unscheduled" is not one of Scheduled, Canceled, Rescheduled`)
+	wantFaults(t, s.checkReplace("schedules", old), `/status: "Unscheduled" is not one of Scheduled, Canceled, Rescheduled`)
+	wantFaults(t, s.checkCreate("schedules", old), `/status: "Unscheduled" is not one of Scheduled, Canceled, Rescheduled`)
+	wantFaults(t, s.Check(snapshotOf(t, s, `{"schedules":[`+string(old)+`],"drivers":[`+goodDriver+`]}`)))
+	slip := with(goodSchedule, "status", `"Unschedule"`) // is not told to become what is refused
+	wantFaults(t, s.checkCreate("schedules", slip), `/status: "Unschedule" is not one of Scheduled, Canceled, Rescheduled`)
+	wantFaults(t, s.Check(snapshotOf(t, s, `{"schedules":[`+string(slip)+`],"drivers":[`+goodDriver+`]}`)),
+		`/schedules/0/status: "Unschedule" is not one of Scheduled, Canceled, Rescheduled`)
+}
+
+// x-historic works at every depth, by the value, and in every branch.
+func TestHistoric(t *testing.T) {
+	s := compiled(t, `{"properties":{
+		"jobs":{"type":"array","items":{"properties":{
+			"id":{},
+			"steps":{"type":"array","items":{"properties":{"state":{"$ref":"#/$defs/state"}}}},
+			"level":{"anyOf":[{"type":"null"},{"enum":[1,2,1.50,true,null],"x-historic":[1.5,true,null]}]}}}},
+		"settings":{"type":"object","properties":{"state":{"$ref":"#/$defs/state"}}}},
+		"$defs":{"state":{"enum":["on","off","<b>\u00fc"],"x-historic":["<b>\u00fc"]}}}`)
+	for _, tt := range []struct{ body, want string }{
+		{`{"id":1,"steps":[{"state":"on"},{"state":"off"}],"level":1.0}`, ``},
+		{`{"id":1,"steps":[{"state":"on"},{"state":"<b>ü"}]}`, `/steps/1/state: "<b>ü" is not one of on, off`},
+		{`{"id":1,"steps":[{"state":"<b>\u00FC"}]}`, `/steps/0/state: "<b>\u00FC" is not one of on, off`},
+		{`{"id":1,"level":15e-1}`, `/level: 15e-1 is not one of 1, 2`},
+		{`{"id":1,"level":true}`, `/level: true is not one of 1, 2`},
+		{`{"id":1,"level":"1.5"}`, `/level: "1.5" is not one of 1, 2`},
+	} {
+		var want []string
+		if tt.want != "" {
+			want = []string{tt.want}
+		}
+		body := jsontext.Value(tt.body)
+		wantFaults(t, s.checkCreate("jobs", body), want...)
+		wantFaults(t, s.checkReplace("jobs", body), want...)
+		wantFaults(t, s.checkMerge("jobs", jsontext.Value(`{"id":1}`), body, []string{"id", "steps", "level"}), want...)
+	}
+	wantFaults(t, s.Check(snapshotOf(t, s, `{"jobs":[{"id":1,"steps":[{"state":"<b>ü"}],"level":1.5}],"settings":{"state":"<b>ü"}}`)))
+	old := jsontext.Value(`{"state":"<b>ü","more":1}`)
+	wantFaults(t, s.checkObject("settings", nil, old, nil), `/state: "<b>ü" is not one of on, off`)
+	wantFaults(t, s.checkObject("settings", old, old, []string{"more"}))
 }
 
 func TestUnknownMembers(t *testing.T) {
 	s := sampleSchema(t)
 	tests := []struct{ name, meant string }{
-		{"notes", ""}, {"color", ""}, {"", ""}, {"a/b~c", ""}, {"driver", ""}, {"titel", ""}, {"statuses", ""},
+		{"notes", ""}, {"color", ""}, {"", ""}, {"a/b~c", ""}, {"driver", ""}, {"statuses", ""}, {"tlite", ""}, {"eltit", ""}, {"tielt", ""},
 		{"Title", "title"}, {"STATUS", "status"}, {"ID", "id"}, {"driverid", "driverId"}, {"DriverID", "driverId"}, {"driverIDs", "driverID"},
-		{"titl", "title"}, {"tittle", "title"}, {"tiitle", "title"}, {"titla", "title"}, {"statu", "status"}, {"pickupTimes", "pickupTime"},
+		{"titl", "title"}, {"titel", "title"}, {"tilte", "title"}, {"ittle", "title"}, {"tittle", "title"}, {"tiitle", "title"}, {"titla", "title"}, {"statu", "status"}, {"pickupTimes", "pickupTime"},
 		{"title2", ""}, {"pickupTime2", ""}, {"passengers", "passenger"}, {"passanger", "passenger"}, {"ids", ""}, {"i", ""},
 	}
 	for _, tt := range tests {

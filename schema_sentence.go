@@ -64,10 +64,11 @@ func sentence(k jsonschema.ErrorKind, sch *jsonschema.Schema) string {
 	return "is not allowed here"
 }
 
-func enumSentence(k *kind.Enum) string {
+// enumSentence says why got is none of the values that are allowed.
+func enumSentence(got any, allowed []any) string {
 	const most = 12
 	var words, known []string
-	for i, w := range k.Want {
+	for i, w := range allowed {
 		if s, ok := w.(string); ok {
 			known = append(known, s)
 		}
@@ -75,14 +76,14 @@ func enumSentence(k *kind.Enum) string {
 		case i < most:
 			words = append(words, literal(w))
 		case i == most:
-			words = append(words, fmt.Sprintf("and %d more", len(k.Want)-most))
+			words = append(words, fmt.Sprintf("and %d more", len(allowed)-most))
 		}
 	}
 	s := "is not one of " + strings.Join(words, ", ")
 	if len(words) == 1 {
 		s = "is not " + words[0] + ", the only value allowed"
 	}
-	if got, ok := k.Got.(string); ok {
+	if got, ok := got.(string); ok {
 		if near := nearValue(got, known); near != "" {
 			s += fmt.Sprintf("; did you mean %q?", near)
 		}

@@ -108,6 +108,31 @@ func itemsOf(s *jsonschema.Schema) []*jsonschema.Schema {
 	return nil
 }
 
+// historic appends to found a finding for each value of v, at any depth, that
+// records keep but that no request may send. at leads to v, which is compact.
+func (s *shape) historic(v jsontext.Value, at string, found []finding) []finding {
+	if s == nil {
+		return found
+	}
+	for _, part := range s.parts {
+		if x := extrasOf(part); len(x.historic) > 0 && x.historic[identityKey(v)] {
+			found = append(found, finding{Fault{at, shown(v) + " " + enumSentence(plain(v), x.current(part.Enum.Values))}, "historic"})
+		}
+	}
+	i := 0
+	elements(v, func(e jsontext.Value) bool {
+		found = s.items.historic(e, fmt.Sprintf("%s/%d", at, i), found)
+		i++
+		return s.items != nil
+	})
+	members(v, func(quoted, e jsontext.Value) bool {
+		name := text(quoted)
+		found = s.members[name].historic(e, at+pointer(name), found)
+		return true
+	})
+	return found
+}
+
 // slips appends to found a finding for each member of v, at any depth, whose
 // name is probably a slip of one that the schema knows. at leads to v.
 func (s *shape) slips(v jsontext.Value, at string, found []finding) []finding {

@@ -20,6 +20,9 @@ type Tx struct {
 	snap    *Snapshot // ours alone; its collections are shared unless in mine
 	mine    map[string]bool
 	changes []Change
+
+	// claim, if any, takes over what taken is asked for.
+	claim func(collection, id string, names []string, sent map[string]string)
 }
 
 func newTx(base *Snapshot) *Tx {
@@ -69,7 +72,7 @@ func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
 	}
 	idMember := c.ids.member
 	given, has := member(value, idMember)
-	if has && (tx.snap.schema.readOnlyID(collection) || given.Kind() == 'n' || string(given) == `""`) {
+	if has && (tx.snap.schema.ReadOnlyID(collection) || given.Kind() == 'n' || string(given) == `""`) {
 		has = false
 	}
 	var id, idText string
@@ -77,21 +80,29 @@ func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
 	if has {
 		var ok bool
 		if id, ok = ID(value, idMember); !ok {
-			faults = append(faults, Fault{pointer(idMember), "an id is a number or a string of at least one character"})
+			faults = append(faults, noID(idMember))
 		} else if c.has(id) {
-			taken = append(taken, Fault{pointer(idMember), fmt.Sprintf("the id %s is taken", shown(given))})
+			taken = append(taken, idTaken(idMember, given))
 		}
 	} else {
-		idText = c.ids.next(tx.snap.idKind(collection), c.has)
+		idText = c.ids.next(tx.snap.newIDs(collection), c.has)
 		value = withMember(value, idMember, idText)
 		id, _ = ID(value, idMember)
 	}
 	faults = append(faults, tx.snap.schema.checkCreate(collection, value)...)
-	taken = append(taken, tx.taken(c, value, id, nil)...)
+	taken = append(taken, tx.taken(c, value, id, nil, sent)...)
 	if err := verdict(faults, taken, sent); err != nil {
 		return nil, err
 	}
 	return tx.set(c, id, value), nil
+}
+
+func noID(idMember string) Fault {
+	return Fault{pointer(idMember), "an id is a number or a string of at least one character"}
+}
+
+func idTaken(idMember string, id jsontext.Value) Fault {
+	return Fault{pointer(idMember), fmt.Sprintf("the id %s is taken", shown(id))}
 }
 
 // CreateAs is Create under an id that the client has chosen. A body without one
@@ -105,7 +116,7 @@ func (tx *Tx) CreateAs(collection, id string, body jsontext.Value) (*Record, err
 	idMember := c.ids.member
 	if body.Kind() == '{' {
 		if v, has := member(body, idMember); !has {
-			body = withMember(compact(body), idMember, c.ids.spell(id))
+			body = withMember(compact(body), idMember, c.ids.spell(tx.snap.newIDs(collection), id))
 		} else if sent, _ := ID(body, idMember); sent != id {
 			return nil, fmt.Errorf("the body's %s is %s, but the request is for %q: %w", idMember, shown(v), shorten(id), ErrShape)
 		}
@@ -134,6 +145,12 @@ func (tx *Tx) Replace(collection, id string, body jsontext.Value) (*Record, erro
 // Merge replaces the members of a record that the body has, null among them,
 // and keeps the others. It is judged by what is sent. Errors are as Replace's.
 func (tx *Tx) Merge(collection, id string, body jsontext.Value) (*Record, error) {
+	return tx.mergeRecord(collection, id, body, merge)
+}
+
+// mergeRecord puts what merge makes of a record and a body in the record's
+// place. It is judged by the members of the body.
+func (tx *Tx) mergeRecord(collection, id string, body jsontext.Value, merge func(old, v jsontext.Value) jsontext.Value) (*Record, error) {
 	old, err := tx.snap.Get(collection, id)
 	if err != nil {
 		return nil, err
@@ -142,8 +159,9 @@ func (tx *Tx) Merge(collection, id string, body jsontext.Value) (*Record, error)
 	if err != nil {
 		return nil, err
 	}
-	if _, has := member(value, tx.snap.idMember(collection)); has {
-		if value, err = keepID(old, value, tx.snap.idMember(collection)); err != nil {
+	idMember := tx.snap.idMember(collection)
+	if _, has := member(value, idMember); has {
+		if value, err = keepID(old, value, idMember); err != nil {
 			return nil, err
 		}
 	}
@@ -162,7 +180,7 @@ func (tx *Tx) judge(collection string, old *Record, value jsontext.Value, names 
 	} else {
 		faults = append(faults, tx.snap.schema.checkMerge(collection, old.Value, value, names)...)
 	}
-	if err := verdict(faults, tx.taken(c, value, old.ID, names), sent); err != nil {
+	if err := verdict(faults, tx.taken(c, value, old.ID, names, sent), sent); err != nil {
 		return nil, err
 	}
 	return tx.set(c, old.ID, value), nil
@@ -245,8 +263,18 @@ func keepID(old *Record, value jsontext.Value, idMember string) (jsontext.Value,
 }
 
 // taken returns a fault for each unique member of value that another record
-// has. Where names is not nil only these members are looked at.
-func (tx *Tx) taken(c *collection, value jsontext.Value, id string, names []string) []Fault {
+// has. Where names is not nil only these members are looked at. sent are their
+// names as verdict takes them.
+func (tx *Tx) taken(c *collection, value jsontext.Value, id string, names []string, sent map[string]string) []Fault {
+	if tx.claim != nil {
+		tx.claim(c.name, id, names, sent)
+		return nil
+	}
+	return tx.holders(c, value, id, names)
+}
+
+// holders is taken as the database is now.
+func (tx *Tx) holders(c *collection, value jsontext.Value, id string, names []string) []Fault {
 	var faults []Fault
 	for _, name := range tx.snap.schema.unique(c.name) {
 		v, ok := member(value, name)

@@ -5,44 +5,10 @@ package main
 import (
 	"fmt"
 	"net/http"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 )
-
-// disk measures what the file protocol costs where nothing else is done, not
-// even HTTP.
-func (b *bench) disk() error {
-	for _, size := range b.sizes {
-		for _, writers := range b.clients {
-			name := fmt.Sprintf("the file protocol alone, %d writers, %s", writers, sizeName(size))
-			if !b.wanted(name) {
-				continue
-			}
-			row := b.row(name, "/s")
-			for range b.rounds {
-				text, _ := sized(size)
-				file := filepath.Join(b.work, "disk.json")
-				if err := save(file, text); err != nil {
-					return err
-				}
-				out, err := exec.Command(b.floor, "-file", file, "-writers", strconv.Itoa(writers), "-duration", b.duration.String()).Output()
-				if err != nil {
-					return fmt.Errorf("floor: %w", err)
-				}
-				n, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
-				if err != nil {
-					return err
-				}
-				row.add(floor, sample{value: n})
-			}
-		}
-	}
-	return nil
-}
 
 // life measures how long a start takes, and what memory a file takes once it
 // is loaded and at most while it is written.
@@ -86,12 +52,7 @@ func startTargets(size int) []target {
 }
 
 func (b *bench) liveOnce(who string, size int, starts, loaded, peak *row) error {
-	text, records := sized(size)
-	file := filepath.Join(b.work, "life.json")
-	if err := save(file, text); err != nil {
-		return err
-	}
-	p, err := b.launch(who, file, "")
+	p, _, records, err := b.launchOn(who, "life.json", size)
 	if err != nil {
 		return err
 	}
@@ -101,7 +62,7 @@ func (b *bench) liveOnce(who string, size int, starts, loaded, peak *row) error 
 	if peak == nil {
 		return nil
 	}
-	_, err = p.load(1, max(b.duration, 2*time.Second), 1<<30, func(c *client, w, i int) (int, error) { return writeKinds[1].turn(c, w, i, records) })
+	_, err = p.load(1, max(b.duration, 2*time.Second), 1<<30, func(c *client, w, i int) (int, error) { return patch(c, w, i, records) })
 	peak.add(who, sample{value: p.memory("VmHWM") / 1e6})
 	if who != ours && err != nil {
 		peak.note(who, "fails under it")
@@ -126,15 +87,11 @@ func (b *bench) edits() error {
 		case 100_000_000:
 			seen.targets = []target{{most: float64(size) / 200e6 * 1000}}
 		}
-		text, _ := sized(size)
-		file := filepath.Join(b.work, "edit.json")
-		if err := save(file, text); err != nil {
-			return err
-		}
-		p, err := b.launch(ours, file, "")
+		p, file, _, err := b.launchOn(ours, "edit.json", size)
 		if err != nil {
 			return err
 		}
+		text, _ := sized(size)
 		for i := range b.rounds {
 			if err := b.editOnce(p, file, text, mark(9999, i), seen, slowest); err != nil {
 				p.stop()
@@ -181,12 +138,7 @@ func (b *bench) idle() error {
 		return nil
 	}
 	row := b.row(name, "ms", target{most: 1})
-	text, _ := sized(10_000_000)
-	file := filepath.Join(b.work, "idle.json")
-	if err := save(file, text); err != nil {
-		return err
-	}
-	p, err := b.launch(ours, file, "")
+	p, _, _, err := b.launchOn(ours, "idle.json", 10_000_000)
 	if err != nil {
 		return err
 	}
@@ -198,38 +150,4 @@ func (b *bench) idle() error {
 		row.add(ours, sample{value: (p.cpu() - before).Seconds() * 1000 / time.Since(begin).Seconds()})
 	}
 	return nil
-}
-
-// describe says what the measurements are made on.
-func (b *bench) describe() (string, error) {
-	var s strings.Builder
-	first := func(file, key string) string {
-		text, _ := os.ReadFile(file)
-		for line := range strings.Lines(string(text)) {
-			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == key {
-				return strings.TrimSpace(value)
-			}
-		}
-		return "unknown"
-	}
-	output := func(name string, args ...string) string {
-		out, err := exec.Command(name, args...).Output()
-		if err != nil {
-			return "unknown"
-		}
-		return strings.TrimSpace(string(out))
-	}
-	cpus := strings.Count(output("cat", "/proc/cpuinfo"), "processor\t")
-	fmt.Fprintf(&s, "- %d processors (%s), memory %s, Linux %s\n", cpus, first("/proc/cpuinfo", "model name"), first("/proc/meminfo", "MemTotal"), output("uname", "-r"))
-	fmt.Fprintf(&s, "- %s; file system %s; others had it busy to %s before (load average)\n", output("go", "version"), output("stat", "-f", "-c", "%T", b.work), strings.Join(strings.Fields(output("cat", "/proc/loadavg"))[:3], " "))
-	syncs, err := syncTime(b.work)
-	if err != nil {
-		return "", err
-	}
-	fmt.Fprintf(&s, "- a write of 4 KB and its fsync take %v in the median of 50\n", syncs)
-	if b.peers {
-		fmt.Fprintf(&s, "- the json-servers run on Node %s\n", output(b.node, "--version"))
-	}
-	fmt.Fprintf(&s, "- %d rounds of %v for each figure; reads by wrk with %d connections (json-servers %d where an answer takes them a second)\n", b.rounds, b.duration, readers, fewReaders)
-	return s.String(), nil
 }

@@ -48,8 +48,11 @@ func main() {
 	flag.StringVar(&c.out, "out", "", "the file that gets the table, beside standard output")
 	flag.Parse()
 	if *quick {
-		c.rounds, c.duration = 1, time.Second
-		*sizes, *clients = "10K,1M", "1,64"
+		short := map[string]string{"rounds": "1", "duration": "1s", "sizes": "10K,1M", "clients": "1,64"}
+		flag.Visit(func(f *flag.Flag) { delete(short, f.Name) }) // what was said holds
+		for name, value := range short {
+			flag.Set(name, value) // as good as typed
+		}
 	}
 	err := c.parse(*sizes, *clients, *only)
 	if err == nil {

@@ -66,6 +66,18 @@ func (b *bench) launch(name, file, answers string) (*process, error) {
 	return nil, fmt.Errorf("%s did not answer: %s", name, text)
 }
 
+// launchOn starts a contestant on a new file called name, of about so many
+// bytes.
+func (b *bench) launchOn(who, name string, size int) (p *process, file string, records int, err error) {
+	text, records := sized(size)
+	file = filepath.Join(b.work, name)
+	if err := save(file, text); err != nil {
+		return nil, "", 0, err
+	}
+	p, err = b.launch(who, file, "")
+	return p, file, records, err
+}
+
 // stop ends the process, and waits for that.
 func (p *process) stop() {
 	p.cmd.Process.Signal(syscall.SIGTERM)
@@ -81,33 +93,34 @@ func (p *process) stop() {
 
 // get asks once, as any client does.
 func (p *process) get(target string) (status int, body []byte, err error) {
-	req, err := http.NewRequest("GET", p.url+target, nil)
+	resp, body, err := p.ask(target)
 	if err != nil {
 		return 0, nil, err
 	}
-	req.Header.Set("Authorization", authorization)
-	resp, err := http.DefaultClient.Do(req)
+	return resp.StatusCode, body, nil
+}
+
+// tag returns the entity tag of a resource, "" where it has none.
+func (p *process) tag(target string) string {
+	resp, _, err := p.ask(target)
 	if err != nil {
-		return 0, nil, err
+		return ""
+	}
+	return resp.Header.Get("ETag")
+}
+
+func (p *process) ask(target string) (resp *http.Response, body []byte, err error) {
+	req, err := http.NewRequest("GET", p.url+target, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	req.Header.Set("Authorization", authorization)
+	if resp, err = http.DefaultClient.Do(req); err != nil {
+		return nil, nil, err
 	}
 	defer resp.Body.Close()
 	body, err = io.ReadAll(resp.Body)
-	return resp.StatusCode, body, err
-}
-
-// tag returns the entity tag of a resource.
-func (p *process) tag(target string) string {
-	req, err := http.NewRequest("GET", p.url+target, nil)
-	if err != nil {
-		return ""
-	}
-	req.Header.Set("Authorization", authorization)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return ""
-	}
-	resp.Body.Close()
-	return resp.Header.Get("ETag")
+	return resp, body, err
 }
 
 // cpu returns the processor time that the process has had, in all its threads.

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -171,26 +170,4 @@ func short(d time.Duration) string {
 		return d.Round(10 * time.Microsecond).String()
 	}
 	return d.Round(100 * time.Nanosecond).String()
-}
-
-// syncTime returns what a small write and its fsync take here.
-func syncTime(dir string) (time.Duration, error) {
-	f, err := os.Create(filepath.Join(dir, "sync"))
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	var times []time.Duration
-	for range 50 {
-		begin := time.Now()
-		if _, err := f.WriteAt(make([]byte, 4096), 0); err != nil {
-			return 0, err
-		}
-		if err := f.Sync(); err != nil {
-			return 0, err
-		}
-		times = append(times, time.Since(begin))
-	}
-	slices.Sort(times)
-	return times[len(times)/2].Round(time.Microsecond), nil
 }

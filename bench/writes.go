@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -33,16 +35,19 @@ const peerRest = 2 * time.Second
 // mark is what a client writes, another text at each turn.
 func mark(w, i int) string { return fmt.Sprintf("w%04d-%08d", w, i) }
 
+// patch changes one member of one record.
+func patch(c *client, w, i, n int) (int, error) {
+	note := mark(w, i)
+	status, answer, err := c.do("PATCH", fmt.Sprintf("/schedules/%d", (w*7919+i*104729)%n+1), `{"note":"`+note+`"}`)
+	return 1, answered("PATCH", status, answer, err, http.StatusOK, note)
+}
+
 var writeKinds = []write{
 	{"POST", 20_000, func(c *client, w, i, n int) (int, error) {
 		_, err := c.post(w, i)
 		return 1, err
 	}},
-	{"PATCH", 1 << 30, func(c *client, w, i, n int) (int, error) {
-		note := mark(w, i)
-		status, answer, err := c.do("PATCH", fmt.Sprintf("/schedules/%d", (w*7919+i*104729)%n+1), `{"note":"`+note+`"}`)
-		return 1, answered("PATCH", status, answer, err, http.StatusOK, note)
-	}},
+	{"PATCH", 1 << 30, patch},
 	{"DELETE (each after a POST)", 1 << 30, func(c *client, w, i, n int) (int, error) {
 		id, err := c.post(w, i)
 		if err != nil {
@@ -124,12 +129,7 @@ func (b *bench) writers(size, clients int) []string {
 
 // writeOnce measures one contestant on a file of its own.
 func (b *bench) writeOnce(row *row, who string, kind write, size, clients int) error {
-	text, records := sized(size)
-	file := filepath.Join(b.work, "write.json")
-	if err := save(file, text); err != nil {
-		return err
-	}
-	p, err := b.launch(who, file, "")
+	p, file, records, err := b.launchOn(who, "write.json", size)
 	if err != nil {
 		return err
 	}
@@ -273,7 +273,7 @@ func (b *bench) mixed() error {
 	row := b.row(name, "/s")
 	mixed := write{"mixed", 1 << 30, func(c *client, w, i, n int) (int, error) {
 		if i%20 == w%20 {
-			return writeKinds[1].turn(c, w, i, n)
+			return patch(c, w, i, n)
 		}
 		status, answer, err := c.do("GET", "/schedules/7", "")
 		return 1, answered("GET", status, answer, err, http.StatusOK, "Emma")
@@ -285,6 +285,37 @@ func (b *bench) mixed() error {
 			}
 			if err := b.writeOnce(row, who, mixed, 1_000_000, 64); err != nil {
 				return err
+			}
+		}
+	}
+	return nil
+}
+
+// disk measures what the file protocol costs where nothing else is done, not
+// even HTTP.
+func (b *bench) disk() error {
+	for _, size := range b.sizes {
+		for _, writers := range b.clients {
+			name := fmt.Sprintf("the file protocol alone, %d writers, %s", writers, sizeName(size))
+			if !b.wanted(name) {
+				continue
+			}
+			row := b.row(name, "/s")
+			for range b.rounds {
+				text, _ := sized(size)
+				file := filepath.Join(b.work, "disk.json")
+				if err := save(file, text); err != nil {
+					return err
+				}
+				out, err := exec.Command(b.floor, "-file", file, "-writers", strconv.Itoa(writers), "-duration", b.duration.String()).Output()
+				if err != nil {
+					return fmt.Errorf("floor: %w", err)
+				}
+				n, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+				if err != nil {
+					return err
+				}
+				row.add(floor, sample{value: n})
 			}
 		}
 	}

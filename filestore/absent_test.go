@@ -80,3 +80,22 @@ func TestBecomesAFolder(t *testing.T) {
 		t.Errorf("a commit: %v, want ErrBusy and not ErrShape", err)
 	}
 }
+
+// TestBecomesHuge makes the file longer than any memory, which costs a user
+// one command and no disk. It is not read.
+func TestBecomesHuge(t *testing.T) {
+	path := home(t, sample)
+	s := start(t, path, Options{})
+	if err := os.Truncate(path, 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	if err := commit(s, set("2", "Ballet")); !errors.Is(err, pickup.ErrBusy) || !strings.Contains(err.Error(), "1099511627776 bytes") {
+		t.Error(err)
+	}
+	if err := os.Truncate(path, int64(len(sample))); err != nil {
+		t.Fatal(err)
+	}
+	if err := commit(s, set("2", "Ballet")); err != nil {
+		t.Error(err)
+	}
+}

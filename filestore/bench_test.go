@@ -11,14 +11,14 @@ import (
 // BenchmarkCommit is one write of one record, alone, in each mode.
 func BenchmarkCommit(b *testing.B) {
 	for _, size := range []int{10 << 10, 1 << 20, 10 << 20} {
-		for _, m := range []string{"exchange", "link", "in place", "in place, folder"} {
+		for _, m := range []string{"exchange", "rename", "in place", "in place, folder"} {
 			b.Run(fmt.Sprintf("%dKB/%s", size>>10, m), func(b *testing.B) {
 				t := &testing.T{}
 				path := b.TempDir() + "/db.json"
 				put(t, path, ofSize(size))
 				o := Options{sys: realCalls()}
 				switch m {
-				case "link":
+				case "rename":
 					o.sys = withoutExchange()
 				case "in place, folder":
 					o.JournalDir = b.TempDir()

@@ -31,7 +31,6 @@ type calls struct {
 	rename    func(from, to string) error // replaces to
 	renameNew func(from, to string) error // fails with fs.ErrExist where there is a to
 	exchange  func(a, b string) error     // swaps two names
-	link      func(from, to string) error // gives the file another name
 	remove    func(path string) error
 	syncDir   func(dir string) error // makes the names in dir durable
 
@@ -79,7 +78,6 @@ func realCalls() calls {
 		rename:    os.Rename,
 		renameNew: renameNew,
 		exchange:  exchange,
-		link:      os.Link,
 		remove:    os.Remove,
 		syncDir:   syncDir,
 		lock:      lockFile,
@@ -121,6 +119,12 @@ func same(a, b os.FileInfo) bool {
 
 // is reports whether info shows the file as c knows it.
 func (c content) is(info os.FileInfo) bool { return c.sure && same(info, c.info) }
+
+// untouched is a stricter is, for a file that has kept its name: nothing was
+// done to it since, not even by who sets the time of the last write back.
+func (c content) untouched(info os.FileInfo) bool {
+	return c.is(info) && changed(info) == changed(c.info)
+}
 
 // sureAt reports whether an identity that was taken at now tells a later write
 // from the one it speaks of. The kernel's clock for files steps coarsely (1 to

@@ -37,12 +37,13 @@ func TestContractEphemeral(t *testing.T) {
 	})
 }
 
-// withoutExchange is a system like macOS, or NFS on Linux.
+// withoutExchange is a system like Windows, or NFS on Linux.
 func withoutExchange() calls {
 	sys := realCalls()
 	sys.exchange = func(a, b string) error {
 		return &os.LinkError{Op: "exchange", Old: a, New: b, Err: errors.ErrUnsupported}
 	}
+	sys.renameNew = renameSlowly
 	return sys
 }
 

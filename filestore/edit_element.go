@@ -46,7 +46,7 @@ func (e *edit) addElement(i int, a *array, v jsontext.Value) {
 		gap, tail = s.fill(a.tail, first, end)
 	}
 	s = s.at(gap, breaks(gap) == 0)
-	e.set(a, a.next, gap, s.lay(v, look))
+	e.add(a, gap, s.lay(v, look))
 	e.put(&a.tail, tail)
 }
 

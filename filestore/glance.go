@@ -9,14 +9,14 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Looks yields whenever it is time to look at a file that is only read, such
+// Glances yields whenever it is time to look at a file that is only read, such
 // as a schema: at once, 30 ms after its last event, and once a second, until
 // ctx is done. path is asked each time, because which file it is may change;
 // the one that it named is what is yielded. "" is no file.
 //
 // That it is time says nothing: the file may be what it was, gone, or in the
 // middle of being saved.
-func Looks(ctx context.Context, path func() string) iter.Seq[string] {
+func Glances(ctx context.Context, path func() string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		w := &watcher{prev: "\x00"} // nothing is displaced here
 		if events, err := fsnotify.NewWatcher(); err == nil {

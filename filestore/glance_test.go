@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestLooks saves a file as editors do, and moves on to another one: each
+// TestGlances saves a file as editors do, and moves on to another one: each
 // state is looked at.
-func TestLooks(t *testing.T) {
+func TestGlances(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a.json"), filepath.Join(dir, "b.json")
 	write := func(path, text string) {
@@ -43,7 +43,7 @@ func TestLooks(t *testing.T) {
 		{"4", nil},
 	}
 	begin := time.Now()
-	for path := range Looks(t.Context(), func() string { return current }) {
+	for path := range Glances(t.Context(), func() string { return current }) {
 		text, _ := os.ReadFile(path) // absent, it is empty
 		if string(text) == steps[0].want {
 			if steps[0].next == nil {

@@ -15,16 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "write what the golden tests get into their files, to be read by a person")
 
-// The files of testdata/golden hold a db.json in some style and what becomes
-// of it. Lines of the form
-//
-//	name: collection id value
-//
-// before the first file are changes: of an element, or with - for the id of
-// the whole member; without a value it is deleted. The changes of one name are
-// made together, and the file of that name is what they must lead to. The line
-// "as:" names what a text file cannot show: crlf, bom, or open for no line
-// break at the end.
+// TestGolden holds every write of testdata/golden, whose README has the format,
+// to what it may change.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/golden/*.txtar")
 	if err != nil || len(files) < 40 {

@@ -22,21 +22,21 @@ func (s *Store) inPlaceLocked(next *document) (err error) {
 		}
 		return err
 	}
-	f := s.claim.inode
-	if info, err := sys.fstat(f); err != nil {
-		return err
-	} else if links(info) == 0 {
-		return errDetached
-	}
 	// F1: alone.
 	if err := s.leaseLocked(); err != nil {
 		return err
 	}
+	f := s.claim.inode // another descriptor than before, where somebody has it open
 	defer func() {
 		if sys.lease(f, noLease) != nil {
 			s.claim.replaceInode(sys, nil) // closing ends it too, and nobody must be held back for long
 		}
 	}()
+	if info, err := sys.fstat(f); err != nil {
+		return err
+	} else if links(info) == 0 {
+		return errDetached
+	}
 	// F2: as we know it.
 	if ok, err := s.isKnown(f); !ok {
 		return errors.Join(err, errMovedOn)
@@ -78,7 +78,7 @@ func (s *Store) inPlaceLocked(next *document) (err error) {
 // isKnown reports whether f is in the state that the store knows.
 func (s *Store) isKnown(f *os.File) (bool, error) {
 	info, err := s.o.sys.fstat(f)
-	if err != nil || s.disk.is(info) {
+	if err != nil || s.disk.untouched(info) {
 		return err == nil, err
 	}
 	_, c, err := s.readOpen(f)

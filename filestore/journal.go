@@ -21,7 +21,8 @@ func (s *Store) journal(suffix string) string {
 func (s *Store) writeJournalLocked(old, next *document, newSum sum) error {
 	sys := &s.o.sys
 	temp := s.journal(".redo.tmp")
-	f, err := sys.open(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	sys.remove(temp) // where one was left
+	f, err := sys.open(temp, createNew, 0o600)
 	if err != nil {
 		return err
 	}

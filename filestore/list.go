@@ -30,6 +30,7 @@ func cutList(v []byte) *list {
 		return l
 	}
 	l.open, l.close = v[0], v[0]+2 // as ASCII has them
+	l.items = make([]item, 0, 12)  // as most records have fewer
 	for i := 1; ; {
 		start := i
 		i = gapEnd(v, i)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 
 	"pickup"
 )
@@ -41,9 +42,13 @@ func (s *Store) claimLocked() (err error) {
 func (s *Store) lockFileLocked(path string) (*os.File, error) {
 	sys := &s.o.sys
 	for range 100 {
-		f, err := sys.open(path, os.O_RDWR|os.O_CREATE, 0o600)
-		if err != nil {
+		f, err := sys.open(path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
+		if isAny(err, syscall.EACCES, syscall.EROFS, syscall.EPERM) {
 			return nil, nil // a folder that we may not write: S2 says so
+		}
+		if err != nil {
+			s.notice("no other server can be kept from %s: its lock file cannot be made: %v", s.path, cause(err))
+			return nil, nil
 		}
 		if err := sys.lock(f); err != nil {
 			defer sys.close(f)

@@ -7,6 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+const noFollow = 0
+
 // lockFile locks a byte far behind the text, which stays readable.
 func lockFile(f *os.File) error {
 	behind := windows.Overlapped{OffsetHigh: 1 << 20}

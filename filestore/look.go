@@ -51,7 +51,7 @@ func (s *Store) lookLocked() error {
 	if s.doc != nil && links(info) == 0 {
 		return s.unreadableLocked(content{info: info}, errDetached)
 	}
-	if s.doc != nil && s.disk.is(info) {
+	if s.doc != nil && s.disk.untouched(info) {
 		s.readableLocked()
 		return nil
 	}
@@ -60,16 +60,14 @@ func (s *Store) lookLocked() error {
 	}
 	data, c, err := s.readFile(s.path)
 	if errors.Is(err, errEmpty) && s.doc != nil && s.disk.info != nil && s.disk.info.Size() == 0 {
-		s.disk = c // as it was at start, touched perhaps
-		s.readableLocked()
+		s.touchedLocked(c) // as it was at start
 		return nil
 	}
 	if err != nil {
 		return s.unreadableLocked(c, err)
 	}
 	if s.doc != nil && s.disk.info != nil && c.sum == s.disk.sum {
-		s.disk = c
-		s.readableLocked()
+		s.touchedLocked(c)
 		return nil
 	}
 	doc, err := parseDocument(s.path, data, s.o.idMember)
@@ -86,6 +84,26 @@ func (s *Store) lookLocked() error {
 	}
 	s.takeOverLocked(doc, c)
 	return nil
+}
+
+// touchedLocked takes note of a file that holds what the store knows and is not
+// what it was: it may have another mode, be another file with the same content,
+// or lie elsewhere since a symlink on the way points there.
+func (s *Store) touchedLocked(c content) {
+	was := s.disk.info
+	s.disk, s.like = c, c.info
+	if !os.SameFile(was, c.info) {
+		s.moveLocked()
+	}
+	s.readableLocked()
+}
+
+// moveLocked follows the path to where it leads now.
+func (s *Store) moveLocked() {
+	if real, err := s.o.sys.resolve(s.path); err == nil {
+		s.real = real
+	}
+	s.reclaimLocked()
 }
 
 // finishedLocked reports whether whoever wrote c, which parses, is done. A
@@ -122,13 +140,19 @@ func (s *Store) readFile(path string) ([]byte, content, error) {
 	return s.readOpen(f)
 }
 
-// noFile says what lies at the path where that is no file.
+// largest is how big a file may be, for memory has to hold it. A sparse one
+// says any size at no cost.
+const largest = 4 << 30
+
+// noFile says what lies at the path where that is no file that can be served.
 func (s *Store) noFile(info os.FileInfo) error {
 	switch {
 	case info.IsDir():
 		return fmt.Errorf("%w: %s is a folder, not a file (Docker makes a folder where a file to mount does not exist: remove it and create the file first)", pickup.ErrShape, s.path)
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%w: %s is no regular file", pickup.ErrShape, s.path)
+	case info.Size() > largest:
+		return fmt.Errorf("%w: %s has %d bytes, and no more than %d are served", pickup.ErrShape, s.path, info.Size(), int64(largest))
 	}
 	return nil
 }
@@ -175,14 +199,12 @@ func (s *Store) readAll(f *os.File, size int64) ([]byte, error) {
 func (s *Store) takeOverLocked(doc *document, c content) {
 	before := s.doc
 	s.doc, s.disk, s.doubt, s.like = doc, c, nil, c.info
+	s.tally = tally{} // it would keep the old text in memory
 	s.readableLocked()
 	if before == nil {
 		return
 	}
-	if real, err := s.o.sys.resolve(s.path); err == nil {
-		s.real = real // a symlink on the way may point elsewhere now
-	}
-	s.reclaimLocked()
+	s.moveLocked()
 	s.rev++
 	s.merged = s.rev
 	s.feed.Publish(pickup.Batch{Rev: s.rev, Reset: true})
@@ -282,6 +304,7 @@ func (s *Store) settleLocked(ctx context.Context) error {
 				return s.refusal(err)
 			}
 			s.disk = content{sum: sumOf(nil)}
+			s.moveLocked()
 			return nil
 		}
 		if ctx.Err() != nil {

@@ -271,13 +271,19 @@ func TestPermissions(t *testing.T) {
 		put(t, filepath.Join(dir, "db.json"), sample) // root's
 		os.Mkdir(filepath.Join(dir, "tmp"), 0o755)
 		os.Chown(filepath.Join(dir, "tmp"), 65534, 65534)
+		shared := filepath.Join(dir, "shared", "db.json")
+		os.Mkdir(filepath.Dir(shared), 0o755)
+		os.Chmod(filepath.Dir(shared), 0o777)
+		put(t, shared, sample)
+		put(t, shared+".open", sample)
+		os.Chmod(shared+".open", 0o666)
 		program := filepath.Join(dir, "test")
 		if b, err := os.ReadFile(os.Args[0]); err != nil || os.WriteFile(program, b, 0o755) != nil {
 			t.Fatal(err)
 		}
 		cmd := exec.Command(program, "-test.run=^TestPermissions$", "-test.v")
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(dir, "tmp"), "PICKUP_TEST_ROOTS="+filepath.Join(dir, "db.json"))
+		cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(dir, "tmp"), "PICKUP_TEST_ROOTS="+filepath.Join(dir, "db.json"), "PICKUP_TEST_SHARED="+shared)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		out, err := cmd.CombinedOutput()
 		if err != nil {
@@ -306,6 +312,28 @@ func TestPermissions(t *testing.T) {
 		}
 		if got := titles(load(t, s)); got != "Vet visit, School run" {
 			t.Error(got)
+		}
+	})
+	t.Run("a file of root's in a folder of everybody's", func(t *testing.T) {
+		path := os.Getenv("PICKUP_TEST_SHARED")
+		if path == "" {
+			return // to make it takes root
+		}
+		s := start(t, path, Options{})
+		if err := commit(s, set("2", "Ballet")); !errors.Is(err, pickup.ErrReadOnly) || !strings.Contains(err.Error(), "--user 0:0") {
+			t.Error(err)
+		}
+		if info, _ := os.Stat(path); text(t, path) != sample || uidOf(info) != 0 {
+			t.Error("it was replaced:", uidOf(info), text(t, path))
+		}
+		// One that everybody may write keeps its owner, too.
+		path += ".open"
+		s = start(t, path, Options{})
+		if err := commit(s, set("2", "Ballet")); err != nil || s.mode != inPlace {
+			t.Error(s.mode, err)
+		}
+		if info, _ := os.Stat(path); !strings.Contains(text(t, path), "Ballet") || uidOf(info) != 0 {
+			t.Error(uidOf(info), text(t, path))
 		}
 	})
 	t.Run("a folder that takes no files", func(t *testing.T) {
@@ -351,6 +379,11 @@ func TestPermissions(t *testing.T) {
 	})
 }
 
+func uidOf(info os.FileInfo) int {
+	uid, _, _ := owner(info)
+	return uid
+}
+
 // TestAttributesSurvive replaces a file that has all that a file can have.
 func TestAttributesSurvive(t *testing.T) {
 	path := home(t, sample)
@@ -388,6 +421,30 @@ func TestAttributesSurvive(t *testing.T) {
 		if n, err := unix.Getxattr(path, name, b); err != nil || string(b[:n]) != value {
 			t.Errorf("%s: %q, %v", name, b[:max(n, 0)], err)
 		}
+	}
+}
+
+// TestFolderWithACL replaces a file in a folder that gives new files an access
+// list. The file has none, and gets none.
+func TestFolderWithACL(t *testing.T) {
+	path := home(t, sample)
+	acl := "\x02\x00\x00\x00" + // user::rw- user:4242:rw- group::r-- mask::rw- other::r--
+		"\x01\x00\x06\x00\xff\xff\xff\xff" + "\x02\x00\x06\x00\x92\x10\x00\x00" + "\x04\x00\x04\x00\xff\xff\xff\xff" +
+		"\x10\x00\x06\x00\xff\xff\xff\xff" + "\x20\x00\x04\x00\xff\xff\xff\xff"
+	if err := unix.Setxattr(filepath.Dir(path), "system.posix_acl_default", []byte(acl), 0); errors.Is(err, unix.ENOTSUP) {
+		t.Skip("this file system has no access lists")
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, path, Options{})
+	if err := commit(s, set("2", "Ballet")); err != nil || s.mode != byExchange {
+		t.Fatal(s.mode, err)
+	}
+	if n, err := unix.Getxattr(path, "system.posix_acl_access", nil); err != unix.ENODATA {
+		t.Errorf("the file has an access list of %d bytes, %v", n, err)
+	}
+	if info, _ := os.Stat(path); info.Mode() != 0o644 {
+		t.Error(info.Mode())
 	}
 }
 

@@ -19,8 +19,6 @@ type Oddity struct {
 	Detail       string // what is odd and what it means, one sentence
 }
 
-func (o Oddity) String() string { return fmt.Sprintf("%d:%d: %s", o.Line, o.Column, o.Detail) }
-
 // Check reads a file as the store does and returns what is odd in it. file and
 // idMember are as the store has them; a nil idMember stands for "id". The
 // error is a *pickup.BrokenError.

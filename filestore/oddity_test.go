@@ -2,6 +2,7 @@ package filestore
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -33,7 +34,7 @@ func TestCheck(t *testing.T) {
 	}
 	var got []string
 	for _, o := range odd {
-		got = append(got, o.Pointer+" "+o.String())
+		got = append(got, fmt.Sprintf("%s %d:%d: %s", o.Pointer, o.Line, o.Column, o.Detail))
 		line, column, ok := Locate([]byte(text), o.Pointer)
 		if !ok || line != o.Line || column != o.Column {
 			t.Errorf("%v is at %d:%d", o, line, column)

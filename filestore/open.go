@@ -71,6 +71,9 @@ func (s *Store) startLocked(ctx context.Context) error {
 		if err := s.recoverLocked(); err != nil {
 			return err
 		}
+		if s.claimInodeLocked() == errTaken { // which was absent, or another
+			return fmt.Errorf("%w: another server, which sees it under another path, holds %s", pickup.ErrInUse, s.path)
+		}
 	}
 	return s.firstLoadLocked(ctx)
 }

@@ -7,10 +7,6 @@ import (
 
 // Options says how a Store treats its file. The zero value is useful.
 type Options struct {
-	// IDMember returns the name of the member that carries the id of the
-	// elements of collection. nil: always "id".
-	IDMember func(collection string) string
-
 	// Initial is what a file begins with that is missing, or has 0 bytes when
 	// the store is opened. nil: {}.
 	Initial []byte
@@ -37,6 +33,8 @@ type Options struct {
 	// repaired files, copies kept beside the file. nil: discarded.
 	Log *slog.Logger
 
+	ids func(collection string) string // the member that carries the ids, as KeyBy says; nil: always "id"
+
 	sys calls                 // the zero value: the real file system
 	now func() time.Time      // nil: time.Now
 	nap func(d time.Duration) // nil: time.Sleep
@@ -59,8 +57,8 @@ const (
 func (o Options) touches() bool { return !o.ReadOnly && !o.Ephemeral }
 
 func (o Options) idMember(collection string) string {
-	if o.IDMember == nil {
+	if o.ids == nil {
 		return "id"
 	}
-	return o.IDMember(collection)
+	return o.ids(collection)
 }

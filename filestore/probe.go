@@ -16,14 +16,13 @@ type mode uint8
 
 const (
 	byExchange mode = iota // R: the two files swap names
-	byLink                 // L: the old file gets a second name, then the new one is renamed over it
-	byRename               // the same on a file system without hard links
+	byRename               // L: the old file moves aside, and the new one takes its name
 	inPlace                // F: the file cannot be replaced, so it is written, with a redo record
 	refusing               // it cannot be written at all
 )
 
 func (m mode) String() string {
-	return [...]string{"exchange", "link and rename", "rename", "in place", "read-only"}[m]
+	return [...]string{"exchange", "rename", "in place", "read-only"}[m]
 }
 
 // probeLocked is S2: it finds out by trying what the folder and the file allow.
@@ -58,6 +57,9 @@ func (s *Store) probeFolderLocked() (leases string, err error) {
 		}
 		defer s.o.sys.remove(p)
 		defer s.o.sys.close(f)
+		if err := s.dressLocked(f); err != nil {
+			return "no", errors.New("its owner cannot be kept")
+		}
 		leases = "yes"
 		if err := s.o.sys.lease(f, readLease); err != nil {
 			leases = "no"
@@ -65,14 +67,8 @@ func (s *Store) probeFolderLocked() (leases string, err error) {
 	}
 	s.mode = byExchange
 	if err := s.o.sys.exchange(a, b); err != nil {
-		s.mode = byLink
-		c := s.beside(".probe-c")
-		s.o.sys.remove(c)
-		if err := s.o.sys.link(a, c); err != nil {
-			s.mode = byRename
-		}
-		s.o.sys.remove(c)
-		s.o.Log.Warn(s.path+" lies on a file system that cannot swap two files: an edit that is saved in the microseconds of a write can be lost", "cause", cause(err))
+		s.mode = byRename
+		s.o.Log.Warn(s.path+" lies on a file system that cannot swap two files: for the microseconds of a write there is none", "cause", cause(err))
 	}
 	return leases, nil
 }

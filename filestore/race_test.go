@@ -101,7 +101,7 @@ func TestRace(t *testing.T) {
 	if long() {
 		edits = 400
 	}
-	for _, w := range []way{ways[0], ways[3]} {
+	for _, w := range []way{ways[0], ways[1], ways[3]} {
 		for _, sv := range savers {
 			if sv.replace && w.name == "self" {
 				continue

@@ -39,6 +39,10 @@ func (s *Store) recoverLocked() error {
 		path := filepath.Join(s.dir(), name)
 		kind, sums := parseName(rest)
 		switch {
+		case kind == "aside" && len(sums) == 1: // sorts before the others, which are held against the file
+			if err := s.recoverAsideLocked(path, sums[0]); err != nil {
+				return err
+			}
 		case kind == "tmp" && len(sums) == 2:
 			s.recoverDraftLocked(path, sums[0], sums[1])
 		case kind == "prev" && len(sums) == 1:
@@ -58,7 +62,7 @@ func (s *Store) recoverLocked() error {
 }
 
 // parseName takes apart what follows ".db.json." in the name of a file of ours:
-// "tmp-OLD-NEW" or "prev-SUM-N".
+// "tmp-OLD-NEW", "prev-SUM-N" or "aside-SUM-N".
 func parseName(name string) (kind string, sums []sum) {
 	kind, rest, _ := strings.Cut(name, "-")
 	for part := range strings.SplitSeq(rest, "-") {
@@ -72,6 +76,10 @@ func parseName(name string) (kind string, sums []sum) {
 // recoverDraftLocked decides about T at path, which was to lead from a file
 // with the sum was to one with the sum is.
 func (s *Store) recoverDraftLocked(path string, was, is sum) {
+	if s.whoWrites(path) == somebody { // an editor, so it is what the swap displaced
+		s.recoverDisplacedLocked(path, was)
+		return
+	}
 	_, t, err := s.readFile(path)
 	if errors.Is(err, errEmpty) || err == nil && t.sum == is {
 		s.o.sys.remove(path) // never acknowledged

@@ -168,6 +168,9 @@ type verdict struct {
 // explain is newer than the record: it was saved after it.
 func judge(data, record []byte, parses func([]byte) bool) (v verdict, ok bool) {
 	r, ok := readRedo(record)
+	if ok && int64(len(data)) == r.oldLen && sumOf(data) == r.oldSum {
+		return verdict{}, false // not begun, or what a user has put back since
+	}
 	if !ok {
 		at := bytes.LastIndex(data, []byte(redoBegin))
 		if at >= 0 {
@@ -187,10 +190,19 @@ func judge(data, record []byte, parses func([]byte) bool) (v verdict, ok bool) {
 		return verdict{text: document, keep: r.text, why: "a write to %s that was not acknowledged, and would undo an edit,"}, true
 	case ok:
 		return verdict{text: r.text, keep: data, why: "an edit of %s that does not parse"}, true
-	case cut && parses(document): // the record was never complete, so nothing was written over
+	case cut && begun(data, len(document)) && parses(document): // the record was never complete, so nothing was written over
 		return verdict{text: document}, true
 	}
 	return verdict{}, false
+}
+
+// begun reports whether what follows the document in data, from its first NUL
+// on, is what the kernel or a disk may leave of a record that was being written:
+// zeros, and behind them nothing, the record's beginning, or whole blocks.
+func begun(data []byte, nul int) bool {
+	rest := bytes.TrimLeft(data[nul:], "\x00")
+	mark := []byte(redoBegin[1:])
+	return (len(data)-len(rest))%redoBlock == 0 || bytes.HasPrefix(rest, mark) || bytes.HasPrefix(mark, rest)
 }
 
 // mend returns the document in data for who only reads it.

@@ -95,16 +95,16 @@ func FuzzRedo(f *testing.F) {
 // TestEditAfterCrash has people at work on a file that a crash left with a redo
 // record, before the server is started again.
 func TestEditAfterCrash(t *testing.T) {
-	old, next := longSample, strings.Replace(longSample, "School run", "Ballet", 1)
+	old, next := longSample, strings.NewReplacer("School run", "Ballet", `"Vet`, `"Pet`).Replace(longSample)
 	record := string(recordOf(t, old, next))
-	torn := next[:512] + old[512:]
+	torn := next[:512] + old[512:] // neither of the two
 	for _, test := range []struct {
 		name       string
 		file       string
 		journal    string // of a folder; "": none
 		want, kept string
 	}{
-		{"old, nothing written", old, record, next, ""},
+		{"old, nothing written, or put back by hand", old, record, old, ""},
 		{"torn", torn, record, next, ""},
 		{"new", next, record, next, ""},
 		{"an edit", edited("Dentist"), record, edited("Dentist"), next},
@@ -195,6 +195,39 @@ func TestDoubt(t *testing.T) {
 				t.Error(got)
 			}
 		})
+	}
+}
+
+// TestDoubtAndBrokenEdit has an edit that does not parse over a change whose
+// folder was not synced: nobody writes anything until it is mended.
+func TestDoubtAndBrokenEdit(t *testing.T) {
+	for _, w := range ways[:2] {
+		path := home(t, sample)
+		o := w.options("")
+		failing, written := false, 0
+		syncDir, sync := o.sys.syncDir, o.sys.sync
+		o.sys.syncDir = func(dir string) error {
+			if failing {
+				return &os.PathError{Op: "sync", Path: dir, Err: os.ErrDeadlineExceeded}
+			}
+			return syncDir(dir)
+		}
+		o.sys.sync = func(f *os.File) error { written++; return sync(f) }
+		s := start(t, path, o)
+		failing = true
+		if err := commit(s, set("1", "Dentist")); !errors.Is(err, pickup.ErrUnsure) {
+			t.Fatal(err)
+		}
+		failing, written = false, 0
+		put(t, path, "{ broken")
+		s.look(&watcher{})
+		if got := text(t, path); written > 0 || got != "{ broken" {
+			t.Errorf("%s: %d writes, the file holds %q", w.name, written, got)
+		}
+		put(t, path, edited("Optician"))
+		if got := titles(load(t, s)); got != "Optician, School run" {
+			t.Error(got)
+		}
 	}
 }
 

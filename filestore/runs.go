@@ -59,7 +59,7 @@ const smallRun = 32 << 10
 
 // writeTo writes the text to w in few, large pieces.
 func (r runs) writeTo(w io.Writer) (n int64, err error) {
-	var buf []byte // small runs on their way out
+	buf := make([]byte, 0, min(2*smallRun, r.size())) // small runs on their way out
 	put := func(b []byte) {
 		if len(b) > 0 && err == nil {
 			var k int
@@ -82,6 +82,13 @@ func (r runs) writeTo(w io.Writer) (n int64, err error) {
 	}
 	put(buf)
 	return n, err
+}
+
+func (r runs) size() (n int) {
+	for _, run := range r {
+		n += len(run)
+	}
+	return n
 }
 
 func (r runs) sum() sum {

@@ -35,6 +35,7 @@ type Store struct {
 	rev       pickup.Rev  // of doc
 	doc       *document   // what the store serves
 	disk      content     // what the store knows to lie at path
+	tally     tally       // of what was written last
 	like      os.FileInfo // the mode that a new file gets; nil: that of any new file
 	doubt     *document   // that, where a failed sync left open whether it is durable
 	torn      bool        // a write in place failed half way, its record is complete
@@ -73,12 +74,11 @@ func (s *Store) Load(ctx context.Context) (pickup.Batch, error) {
 	return s.batchLocked(), nil
 }
 
-// KeyBy is pickup.KeyedStore's. It puts another function in the place of
-// Options.IDMember.
+// KeyBy is pickup.KeyedStore's. Until it is called the ids are in "id".
 func (s *Store) KeyBy(idMember func(collection string) string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.o.IDMember = idMember
+	s.o.ids = idMember
 	if s.closed {
 		return
 	}
@@ -166,9 +166,6 @@ func (s *Store) usableLocked() error {
 	}
 	return nil
 }
-
-// Path returns the path of the file as it was given to Open.
-func (s *Store) Path() string { return s.path }
 
 // Notices returns what Open noticed about the file and its place, a sentence
 // each.

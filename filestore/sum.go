@@ -12,8 +12,8 @@ import (
 // It is two CRCs side by side, CRC-32C and CRC-32, which together are a CRC of
 // 64 bits (their polynomials have no common factor). The processor computes
 // both, and 100 MB take about 10 ms where SHA-256 takes 60; that matters, for
-// each commit sums the whole file. It is the same in each process, which
-// hash/maphash is not. It guards against accidents, not against forgery: who
+// each load sums the whole file, and a commit all that stands behind the first
+// change. It is the same in each process, which hash/maphash is not. It guards against accidents, not against forgery: who
 // may write into the folder may write the file.
 type sum uint64
 
@@ -44,3 +44,34 @@ func sumOf(b []byte) sum {
 }
 
 func (d *document) sum() sum { return d.runs().sum() }
+
+// A tally sums one text after the other, each as a rule the one before with a
+// change somewhere: what they share in memory from the beginning on it does not
+// sum again. Its zero value has summed nothing yet.
+type tally struct {
+	pieces [][]byte // of the last text
+	behind []summer // what had been summed behind each of them
+}
+
+// tallyPiece is how much is summed again at most where a run is cut.
+const tallyPiece = 1 << 20
+
+func (t *tally) sum(text runs) sum {
+	var s summer
+	n, shared := 0, true
+	for _, run := range text {
+		for len(run) > 0 {
+			p := run[:min(len(run), tallyPiece)]
+			run = run[len(p):]
+			if shared = shared && n < len(t.pieces) && len(p) == len(t.pieces[n]) && &p[0] == &t.pieces[n][0]; shared {
+				s = t.behind[n]
+			} else {
+				s.Write(p)
+				t.pieces, t.behind = append(t.pieces[:n], p), append(t.behind[:n], s)
+			}
+			n++
+		}
+	}
+	t.pieces, t.behind = t.pieces[:n], t.behind[:n]
+	return s.sum()
+}

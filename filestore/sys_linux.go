@@ -4,7 +4,9 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -34,6 +36,14 @@ func renameat2(op, from, to string, flags uint) error {
 	}
 }
 
+// changed returns when the inode was changed last, a time that nobody can set.
+func changed(info os.FileInfo) syscall.Timespec {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Ctim
+	}
+	return syscall.Timespec{}
+}
+
 // unsupported reports whether err says that the kernel or the file system does
 // not have the call, rather than that the call failed.
 func unsupported(err error) bool {
@@ -53,32 +63,48 @@ func syncDir(dir string) error {
 }
 
 func reserve(f *os.File, size int64) error {
-	err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, size)
+	err := error(unix.EINTR)
+	for err == unix.EINTR { // the runtime's own signals, on tmpfs
+		err = unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, size)
+	}
 	if unsupported(err) {
 		return nil
 	}
 	return err
 }
 
-// copyAttributes gives f the extended attributes of like: ACLs, labels, tags.
+// copyAttributes gives f the extended attributes of like, and no others: ACLs,
+// labels, tags. (A new file has an ACL of its own where its folder has one for
+// new files.)
 func copyAttributes(f *os.File, like string) {
-	if n, err := unix.Listxattr(like, nil); n == 0 || err != nil {
-		return // as most files have none
+	names := attributes(func(b []byte) (int, error) { return unix.Listxattr(like, b) })
+	for _, name := range attributes(func(b []byte) (int, error) { return unix.Flistxattr(int(f.Fd()), b) }) {
+		if !slices.Contains(names, name) {
+			unix.Fremovexattr(int(f.Fd()), name)
+		}
 	}
-	names := make([]byte, 64<<10) // the most that Linux has
-	n, err := unix.Listxattr(like, names)
-	if err != nil {
+	if len(names) == 0 {
 		return
 	}
-	value := make([]byte, 64<<10)
-	for name := range strings.SplitSeq(string(names[:n]), "\x00") {
-		if name == "" {
-			continue
-		}
+	value := make([]byte, 64<<10) // the most that Linux has
+	for _, name := range names {
 		if n, err := unix.Getxattr(like, name, value); err == nil {
 			unix.Fsetxattr(int(f.Fd()), name, value[:n], 0)
 		}
 	}
+}
+
+// attributes returns the names that list lists.
+func attributes(list func([]byte) (int, error)) []string {
+	if n, err := list(nil); n == 0 || err != nil {
+		return nil // as most files have none
+	}
+	b := make([]byte, 64<<10) // the most that Linux has
+	n, err := list(b)
+	if err != nil {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(b[:n]), "\x00"), "\x00")
 }
 
 // lease takes a lease of kind on f. The kernel grants one to the file's owner

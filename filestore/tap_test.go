@@ -155,12 +155,6 @@ func newTap(sys calls, before func(op, file string) error) *tap {
 			}
 			return sys.exchange(a, b)
 		},
-		link: func(a, b string) error {
-			if err := link("link", a, b); err != nil {
-				return err
-			}
-			return sys.link(a, b)
-		},
 		remove: func(p string) error {
 			if err := path("remove", p); err != nil {
 				return err
@@ -213,7 +207,7 @@ type way struct {
 // ways lists them all.
 var ways = []way{
 	{"exchange", func(string) Options { return Options{sys: realCalls()} }},
-	{"link", func(string) Options { return Options{sys: withoutExchange()} }},
+	{"rename", func(string) Options { return Options{sys: withoutExchange()} }},
 	{"journal", func(dir string) Options {
 		o := Options{sys: realCalls(), JournalDir: dir}
 		o.sys.isMount = func(string) bool { return true }

@@ -85,9 +85,6 @@ func TestTools(t *testing.T) {
 			if long() {
 				edits = 400
 			}
-			if long() && tl.keys != nil {
-				edits = 40 // a person in a hurry takes 1.5 s
-			}
 			path := home(t, "{\n  \"hand\": {\"said\": \"edit 0\"},\n  \"api\": {\"said\": \"write 0\"}\n}\n")
 			s := start(t, path, Options{})
 			steps := follow(t, s)

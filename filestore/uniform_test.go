@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -97,7 +96,7 @@ func (u uniform) list(l *list, deep int, flat bool) string {
 // would have written.
 func TestUniformStyles(t *testing.T) {
 	seeds := uint64(20)
-	if os.Getenv("PICKUP_LONG") != "" {
+	if long() {
 		seeds = 600
 	}
 	for _, u := range uniforms {

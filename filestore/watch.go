@@ -79,7 +79,7 @@ func (s *Store) look(w *watcher) bool {
 	s.tendLocked()
 	err := s.lookLocked()
 	s.dropLocked(false)
-	if s.doubt != nil {
+	if err == nil && s.doubt != nil {
 		s.resolveDoubtLocked() // the next try is the next poll
 	}
 	s.syncJournalLocked()

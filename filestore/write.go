@@ -43,7 +43,7 @@ func (s *Store) writeOnceLocked(next *document) error {
 	err := s.replaceLocked(next)
 	switch {
 	case errors.Is(err, errNoExchange): // unlike the scratch files that were probed
-		s.mode = byLink
+		s.mode = byRename
 		return s.writeOnceLocked(next)
 	case s.disk.info != nil && isAny(err, syscall.EBUSY, syscall.EXDEV, syscall.EPERM, syscall.EACCES):
 		// The file, or its folder, does not let it be replaced. It may let
@@ -80,7 +80,7 @@ func (s *Store) replaceLocked(next *document) error {
 	case s.mode == byExchange:
 		err = s.exchangeLocked(t)
 	default:
-		err = s.linkLocked(t)
+		err = s.asideLocked(t)
 	}
 	if err != nil && !errors.Is(err, pickup.ErrUnsure) {
 		t.discard(&s.o.sys)
@@ -110,7 +110,7 @@ func (t *draft) discard(sys *calls) {
 func (s *Store) draftLocked(next *document) (*draft, error) {
 	sys := &s.o.sys
 	text := next.runs()
-	sum := text.sum()
+	sum := s.tally.sum(text)
 	t := &draft{doc: next, path: s.beside(fmt.Sprintf(".tmp-%v-%v", s.disk.sum, sum))}
 	perm := os.FileMode(0o600) // until it has its owner
 	if s.like == nil {
@@ -152,7 +152,9 @@ const createNew = os.O_WRONLY | os.O_CREATE | os.O_EXCL
 func (s *Store) fillLocked(f *os.File, text runs) error {
 	sys := &s.o.sys
 	if s.like != nil {
-		sys.dress(f, s.real)
+		if err := s.dressLocked(f); err != nil {
+			return err
+		}
 		if err := sys.chmod(f, s.like.Mode()); err != nil {
 			return err
 		}
@@ -161,6 +163,24 @@ func (s *Store) fillLocked(f *os.File, text runs) error {
 		return err
 	}
 	return sys.sync(f)
+}
+
+// dressLocked makes f look like the file, but for its mode. It fails with EPERM
+// where the owner cannot be kept: a new file would be ours, and its user locked
+// out of it.
+func (s *Store) dressLocked(f *os.File) error {
+	sys := &s.o.sys
+	sys.dress(f, s.real)
+	old, err1 := sys.stat(s.real)
+	now, err2 := sys.fstat(f)
+	if err1 != nil || err2 != nil {
+		return nil // an editor has the file aside, which the swap finds out
+	}
+	uid, gid, _ := owner(old)
+	if u, g, _ := owner(now); u != uid || g != gid {
+		return &os.PathError{Op: "chown", Path: f.Name(), Err: syscall.EPERM}
+	}
+	return nil
 }
 
 // An output writes to a file through the calls, from off on.
@@ -205,6 +225,9 @@ func (s *Store) isInPlace(t *draft) bool {
 // it stays that way.
 func (s *Store) arrivedLocked(t *draft) error {
 	s.claim.replaceInode(&s.o.sys, t.lock)
+	if info, err := s.o.sys.stat(s.real); err == nil && same(info, t.info) {
+		t.info = info // the move has changed the inode
+	}
 	s.disk, s.like = t.content, t.info
 	if err := s.o.sys.syncDir(s.dir()); err != nil {
 		s.doubt = t.doc

@@ -52,16 +52,6 @@ func NewAuth(users *Users) *Auth {
 	return a
 }
 
-// Single returns an Auth for one user. It panics where Basic authentication
-// cannot carry the name or the password; One returns an error there.
-func Single(user, password string) *Auth {
-	users, err := One(user, password)
-	if err != nil {
-		panic(err)
-	}
-	return NewAuth(users)
-}
-
 // SetUsers replaces the users. What was remembered of the former ones is
 // forgotten.
 func (a *Auth) SetUsers(users *Users) {
@@ -78,10 +68,11 @@ func (a *Auth) Check(ctx context.Context, remote, user, password string) (ok boo
 	a.mu.Lock()
 	users, memory := a.users, a.memory
 	a.mu.Unlock()
-	key, from := memory.mark(user, password), sourceOf(remote)
+	key := memory.mark(user, password)
 	if memory.knows(key) {
 		return true, 0
 	}
+	from := sourceOf(remote)
 	f, first, pause := a.flight(users, memory, key, from)
 	if pause > 0 {
 		return false, pause
@@ -193,9 +184,10 @@ func basic(values []string) (user, password string, ok bool) {
 	if !strings.EqualFold(scheme, "Basic") {
 		return "", "", false
 	}
-	text, err := base64.StdEncoding.DecodeString(strings.Trim(rest, " "))
-	if err != nil || strings.ContainsFunc(string(text), unicode.IsControl) {
+	decoded, err := base64.StdEncoding.DecodeString(strings.Trim(rest, " "))
+	text := string(decoded)
+	if err != nil || strings.ContainsFunc(text, unicode.IsControl) {
 		return "", "", false
 	}
-	return strings.Cut(string(text), ":")
+	return strings.Cut(text, ":")
 }

@@ -2,6 +2,8 @@ package server_test
 
 import (
 	"fmt"
+	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -31,22 +33,41 @@ func (s *sink) Header() http.Header         { return s.header }
 func (s *sink) Write(b []byte) (int, error) { return len(b), nil }
 func (s *sink) WriteHeader(int)             {}
 
-// BenchmarkGet measures a handler without net/http around it.
+// BenchmarkGet measures a handler without net/http around it, with all that the
+// command gives it to do.
 func BenchmarkGet(b *testing.B) {
-	_, h := open(b, records(1000), server.Options{Auth: server.Single("ruth", "secret")})
-	for name, path := range map[string]string{
-		"one":    "/schedules/500",
-		"list":   "/schedules",
-		"filter": "/schedules?driverId=7",
-	} {
-		b.Run(name, func(b *testing.B) {
-			r := httptest.NewRequest("GET", path, nil)
-			r.SetBasicAuth("ruth", "secret")
-			b.ReportAllocs()
-			for b.Loop() {
-				h.ServeHTTP(&sink{make(http.Header)}, r)
-			}
-		})
+	for _, log := range []bool{false, true} {
+		o := server.Options{Auth: single("ruth", "secret"), Loopback: true, Metrics: server.NewMetrics()}
+		suffix := ""
+		if log {
+			o.AccessLog, suffix = slog.New(slog.NewJSONHandler(io.Discard, nil)), ",log"
+		}
+		_, h := open(b, records(1000), o)
+		for _, t := range []struct {
+			name, path string
+			unchanged  bool
+		}{
+			{"one", "/schedules/500", false},
+			{"one,304", "/schedules/500", true},
+			{"list", "/schedules", false},
+			{"list,304", "/schedules", true},
+			{"filter", "/schedules?driverId=7", false},
+		} {
+			b.Run(t.name+suffix, func(b *testing.B) {
+				r := httptest.NewRequest("GET", "http://localhost"+t.path, nil)
+				r.SetBasicAuth("ruth", "secret")
+				if t.unchanged {
+					w := &sink{make(http.Header)}
+					h.ServeHTTP(w, r)
+					//lint:ignore SA1008 the server spells it as RFC 9110 does
+					r.Header.Set("If-None-Match", w.header["ETag"][0])
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					h.ServeHTTP(&sink{make(http.Header)}, r)
+				}
+			})
+		}
 	}
 }
 

@@ -115,7 +115,7 @@ func TestCompat(t *testing.T) {
 
 // compatCases returns the cases by their id, and the ids in order.
 func compatCases(t *testing.T) (cases map[string][]compatCase, order []string) {
-	f, err := os.Open("../testdata/compat/cases.jsonl")
+	f, err := os.Open("testdata/compat/cases.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func speaks(c compatCase) string {
 
 // replay sends a request to a server with a fresh copy of the case's database.
 func replay(t *testing.T, c compatCase) *compatAnswer {
-	db, err := pickup.Open(t.Context(), pickup.NewMemStore(readFile(t, "../testdata/compat/dbs/"+c.DB+".json")), pickup.Options{})
+	db, err := pickup.Open(t.Context(), pickup.NewMemStore(readFile(t, "testdata/compat/dbs/"+c.DB+".json")), pickup.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

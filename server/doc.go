@@ -13,7 +13,11 @@
 //	/{parents}/{id}/{collection}  the records that refer to that parent
 //	/{object}                     read, replace, patch
 //	/_/livez, /_/readyz, /_/metrics
-//	                              the service's own; a member called _ has no path
+//	                              how the service is
+//	/_/openapi.json, .yaml, /_/docs, /_/schemas/{collection}, /_/types.d.ts
+//	                              what it answers, from the data and the rules
+//
+// What is under /_/ is the service's own, and a member called _ has no path.
 //
 // A trailing slash makes no difference. A segment may hold any character when
 // it is percent-encoded, a slash among them.
@@ -23,8 +27,9 @@
 // snapshot. A write is one transaction, in which its preconditions are looked
 // at too.
 //
-// A request passes, in this order: its id, the metrics, the access log, recovery from
-// panics, the Host check, cross-origin rules, credentials; then the resource.
-// Each of these is one small file. Handlers return errors; errors.go alone
-// turns them into statuses, and every error is a problem document (RFC 9457).
+// A request passes, in this order: its id, the metrics, the access log,
+// recovery from panics, the headers that every answer has, the Host check,
+// cross-origin rules, credentials; then the resource. Each of these is one
+// small file. Handlers return errors; errors.go alone turns them into statuses,
+// and every error is a problem document (RFC 9457).
 package server

@@ -6,7 +6,6 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/goccy/go-yaml"
@@ -21,11 +20,10 @@ const (
 	docsPath    = "/_/docs"
 	schemasPath = "/_/schemas/"
 
-	problemType = "application/problem+json"
-	yamlType    = "application/yaml" // RFC 9512
-	typesType   = "text/plain; charset=utf-8"
-	htmlType    = "text/html; charset=utf-8"
-	schemaType  = "application/schema+json"
+	yamlType   = "application/yaml" // RFC 9512
+	typesType  = "text/plain; charset=utf-8"
+	htmlType   = "text/html; charset=utf-8"
+	schemaType = "application/schema+json"
 )
 
 // viewer is the page that shows the document: swagger-ui-dist as it comes from
@@ -39,8 +37,8 @@ var viewer embed.FS
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// described remembers the document that was made last: it is the same until
-// the database or its rules change.
+// described is the document that was made last: it is the same until the
+// database or its rules change.
 type described struct {
 	snap     *pickup.Snapshot
 	document []byte
@@ -91,8 +89,8 @@ func (k *call) openAPIYAML() error {
 // describe sends a description of what the database is at present.
 func (k *call) describe(contentType string, text []byte) error {
 	h := k.Writer.Header()
-	h["Cache-Control"] = []string{"private, no-cache"}
-	h["Vary"] = []string{"Authorization, Origin, Accept"}
+	h["Cache-Control"] = cacheControl
+	h["Vary"] = vary
 	send(k.Context, http.StatusOK, contentType, text)
 	return nil
 }
@@ -183,8 +181,7 @@ func (k *call) docs() error {
 	}
 	h := k.Writer.Header()
 	h.Set("Content-Security-Policy", docsPolicy)
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "private, no-cache")
+	h["Cache-Control"] = cacheControl
 	// The files are those of this program: its version tells them apart.
 	tag := strconv.Quote(k.Version + "-" + strconv.Itoa(len(text)))
 	h.Set("ETag", tag)
@@ -195,6 +192,3 @@ func (k *call) docs() error {
 	send(k.Context, http.StatusOK, contentType, text)
 	return nil
 }
-
-// descriptionCache is what the server keeps of documents.
-type descriptionCache struct{ described atomic.Pointer[described] }

@@ -26,10 +26,13 @@ func (s *server) ours(host string) bool {
 	if name == "" {
 		return host == ""
 	}
+	if isLocalhost(name) {
+		return true
+	}
 	if _, err := netip.ParseAddr(name); err == nil {
 		return true
 	}
-	return isLocalhost(name) || slices.ContainsFunc(s.AllowedHosts, func(allowed string) bool {
+	return slices.ContainsFunc(s.AllowedHosts, func(allowed string) bool {
 		return strings.EqualFold(strings.TrimSuffix(allowed, "."), name)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -28,6 +29,9 @@ type Metrics struct {
 	syncs     prometheus.Histogram
 	reloads   prometheus.Histogram
 	followers prometheus.Gauge
+
+	mu   sync.RWMutex
+	seen map[requestKind]series // guarded by mu
 }
 
 // Bounds of histograms: seconds, from a sync of the fastest disk to a timeout;
@@ -40,6 +44,7 @@ var (
 // NewMetrics returns Metrics that have counted nothing yet.
 func NewMetrics() *Metrics {
 	m := &Metrics{
+		seen:     make(map[requestKind]series),
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pickup_http_requests_total",
 			Help: "Requests that were answered."}, []string{"route", "method", "code"}),
@@ -72,7 +77,7 @@ func (m *Metrics) of(db *pickup.DB) { m.registry.MustRegister(&contents{db}) }
 func (m *Metrics) measure(c *gin.Context) {
 	start := time.Now()
 	defer func() {
-		route, code := c.GetString(routeKey), strconv.Itoa(c.Writer.Status())
+		route := c.Param(routeKey)
 		if route == "" {
 			route = "refused" // before anybody asked what it is for
 		}
@@ -80,10 +85,40 @@ func (m *Metrics) measure(c *gin.Context) {
 		if !known[method] {
 			method = "other"
 		}
-		m.requests.WithLabelValues(route, method, code).Inc()
-		m.durations.WithLabelValues(route, method, code).Observe(time.Since(start).Seconds())
+		s := m.series(route, method, c.Writer.Status())
+		s.requests.Inc()
+		s.durations.Observe(time.Since(start).Seconds())
 	}()
 	c.Next()
+}
+
+// series are what is counted of the requests of one kind.
+type series struct {
+	requests  prometheus.Counter
+	durations prometheus.Observer
+}
+
+// A requestKind is what the series of requests are labelled with.
+type requestKind struct {
+	route, method string
+	status        int
+}
+
+// series finds those of a kind. It remembers them, for a vector finds its own
+// anew for each request, which was as much work as all else here.
+func (m *Metrics) series(route, method string, status int) series {
+	kind := requestKind{route, method, status}
+	m.mu.RLock()
+	s, ok := m.seen[kind]
+	m.mu.RUnlock()
+	if !ok {
+		code := strconv.Itoa(status)
+		s = series{m.requests.WithLabelValues(route, method, code), m.durations.WithLabelValues(route, method, code)}
+		m.mu.Lock()
+		m.seen[kind] = s
+		m.mu.Unlock()
+	}
+	return s
 }
 
 // known are the methods that are labels: a client must not make more of them.

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -12,8 +13,8 @@ import (
 
 // This file and its neighbours make the OpenAPI document (3.1.1) from what the
 // database holds and what its rules say. The tables in openapi_parameters.go,
-// openapi_headers.go and openapi_tables.go have the parameters, headers and errors; what a request to a collection is, is in
-// openapi_paths.go.
+// openapi_headers.go and openapi_tables.go have the parameters, headers and
+// errors; what a request to a collection is, is in openapi_paths.go.
 
 const componentPrefix = "#/components/schemas/"
 
@@ -284,7 +285,7 @@ func (d *apiDocument) withErrors(responses object, statuses []int) object {
 			if (e.status == 401 || e.status == 429) && d.Auth == nil || e.status == 421 && !d.Loopback {
 				continue
 			}
-			responses = append(responses, entry{statusText(e.status), object{{"$ref", "#/components/responses/" + e.name}}})
+			responses = append(responses, entry{strconv.Itoa(e.status), object{{"$ref", "#/components/responses/" + e.name}}})
 			break
 		}
 	}

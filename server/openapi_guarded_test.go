@@ -19,7 +19,7 @@ func TestGuardedDescribed(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &script{db: db, user: "u:p", web: server.Handler(db, server.Options{
-		Auth: server.Single("u", "p"), Metrics: server.NewMetrics(), MaxBody: 100, MaxURL: 200,
+		Auth: single("u", "p"), Metrics: server.NewMetrics(), MaxBody: 100, MaxURL: 200,
 	})}
 	c := s.contract(t)
 	good := "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("u:p")) + "\n"

@@ -1,9 +1,5 @@
 package server
 
-import (
-	"strconv"
-)
-
 // filterSchema is the value of a filter: what occurs several times means "or".
 var filterSchema = object{
 	{"description", "What a member is compared with. Numbers compare by value."},
@@ -156,5 +152,3 @@ var ownSchemas = object{
 		}},
 	}},
 }
-
-func statusText(status int) string { return strconv.Itoa(status) }

@@ -45,7 +45,7 @@ func TestContract(t *testing.T) {
 		{"sample", string(readFile(t, "../db.json")), rules},
 		{"odd", oddDatabase, rules},
 		{"free", strings.Replace(oddDatabase, "$schema", "schema", 1), ""},
-		{"composed", `{"a":[{"id":1,"kind":"x","n":1},{"id":2,"kind":"y"}],"o":{"n":1}}`, composedSchema},
+		{"composed", `{"a":[{"id":1,"kind":"x","n":1,"state":"old"},{"id":2,"kind":"y"}],"o":{"n":1,"more":{"state":"old"}}}`, composedSchema},
 	}
 	n := 1500
 	if testing.Short() {
@@ -83,7 +83,8 @@ const composedSchema = `{
     "o": {"$ref": "#/properties/a/items/allOf/0", "description": "An object."}
   },
   "$defs": {
-    "base": {"type": "object", "required": ["id"], "properties": {"id": {"type": ["integer", "string"], "readOnly": true}, "n": {"$ref": "#/$defs/n"}, "more": {"$ref": "#/$defs/base"}}},
+    "base": {"type": "object", "required": ["id"], "properties": {"id": {"type": ["integer", "string"], "readOnly": true}, "n": {"$ref": "#/$defs/n"}, "more": {"$ref": "#/$defs/base"}, "state": {"$ref": "#/$defs/state"}}},
+    "state": {"enum": ["on", "off", "old"], "x-historic": ["old"]},
     "n": {"type": "number", "x-alias": ["N"], "default": 1},
     "kind": {"$anchor": "kinds", "oneOf": [
       {"properties": {"kind": {"const": "x"}}, "required": ["kind", "n"]},
@@ -143,9 +144,9 @@ func randomBody(random *rand.Rand) string {
 	members := []string{
 		`"title":"t"`, `"passenger":"p"`, `"pickupLocation":"a"`, `"dropoffLocation":"b"`,
 		`"pickupTime":"2026-09-14T07:40:00"`, `"dropoffTime":"2026-09-14T07:40:00Z"`,
-		`"status":` + pick(`"Scheduled"`, `"Scheduled"`, `"Canceled"`, `"Scheduld"`), `"` + pick("driverId", "driverID", "driverid") + `":` + pick(`"1"`, `2`, `null`),
+		`"status":` + pick(`"Scheduled"`, `"Scheduled"`, `"Canceled"`, `"Unscheduled"`), `"` + pick("driverId", "driverID", "driverid") + `":` + pick(`"1"`, `2`, `null`),
 		`"driverName":"n"`, `"cellPhone":"6035550142"`, fmt.Sprintf(`"email":"e%d@example.com"`, random.IntN(40)),
-		`"kind":` + pick(`"x"`, `"y"`), `"` + pick("n", "N") + `":` + pick("1", "12345678901234567890.5", `"x"`),
+		`"kind":` + pick(`"x"`, `"y"`), `"state":` + pick(`"on"`, `"on"`, `"off"`, `"old"`), `"` + pick("n", "N") + `":` + pick("1", "12345678901234567890.5", `"x"`),
 	}
 	if random.IntN(3) == 0 {
 		at := random.IntN(len(members))
@@ -298,6 +299,14 @@ func TestSampleDescribed(t *testing.T) {
 	}
 	if mapOf(create["properties"])["id"] != nil {
 		t.Error("a new schedule has an id, which the service makes")
+	}
+	for name, want := range map[string]string{
+		"Schedule": "[Scheduled Canceled Rescheduled Unscheduled]", "ScheduleAsSent": "[Scheduled Canceled Rescheduled Unscheduled]",
+		"ScheduleCreate": "[Scheduled Canceled Rescheduled]", "ScheduleReplace": "[Scheduled Canceled Rescheduled]", "ScheduleMerge": "[Scheduled Canceled Rescheduled]",
+	} {
+		if got := fmt.Sprint(mapOf(mapOf(mapOf(schemas[name])["properties"])["status"])["enum"]); got != want {
+			t.Errorf("the status of a %s is one of %s", name, got)
+		}
 	}
 	if mapOf(schemas["ScheduleMerge"])["required"] != nil {
 		t.Error("a PATCH needs a member")

@@ -96,6 +96,23 @@ func TestOpenAPITools(t *testing.T) {
 	}
 }
 
+// A validator of another language, with the meta-schema that it brings along,
+// takes the sample and its rules as they are.
+func TestSampleForAjv(t *testing.T) {
+	dir := workshop(t)
+	for _, name := range []string{"db.json", "db.schema.json"} {
+		writeFile(t, filepath.Join(dir, name), string(readFile(t, filepath.Join("..", name))))
+	}
+	writeFile(t, filepath.Join(dir, "validate.mjs"), string(readFile(t, filepath.Join(tools, "validate.mjs"))))
+	if out := run(t, dir, "node", "validate.mjs", "db.schema.json", "db.json"); !strings.Contains(out, "all is well") {
+		t.Errorf("of the sample it says %s", out)
+	}
+	writeFile(t, filepath.Join(dir, "db.json"), strings.Replace(string(readFile(t, "../db.json")), "Unscheduled", "Scheduld", 1))
+	if out := run(t, dir, "node", "validate.mjs", "db.schema.json", "db.json"); !strings.Contains(out, "/schedules/5/status") {
+		t.Errorf("of a status that is none it says %s", out)
+	}
+}
+
 // TestGeneratedClient compiles a client against types made from the document
 // and lets it create, read, change and delete on a real server.
 func TestGeneratedClient(t *testing.T) {
@@ -107,7 +124,7 @@ func TestGeneratedClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &script{db: db, user: "u:p", web: server.Handler(db, server.Options{Auth: server.Single("u", "p")})}
+	s := &script{db: db, user: "u:p", web: server.Handler(db, server.Options{Auth: single("u", "p")})}
 	web := httptest.NewServer(s.web)
 	defer web.Close()
 	get := func(path string) string {

@@ -13,6 +13,8 @@ import (
 	"pickup"
 )
 
+const problemType = "application/problem+json"
+
 // A problem is what a client is told when its request fails: a problem
 // document (RFC 9457), and headers that go with it. It is an error, so that
 // handlers can return it.
@@ -108,7 +110,7 @@ func (s *server) fail(c *gin.Context, err error) {
 		h[name] = values
 	}
 	h.Set("Cache-Control", "no-store")
-	send(c, p.status, "application/problem+json", p.json())
+	send(c, p.status, problemType, p.json())
 	c.Abort()
 }
 

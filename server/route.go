@@ -59,7 +59,7 @@ func (k *call) serve() error {
 		return uriTooLong(k.MaxURL)
 	}
 	kind, err := k.route(k.Request.URL.EscapedPath())
-	k.Set(routeKey, routeOf(kind, k.Request.URL.Path))
+	k.AddParam(routeKey, routeOf(kind, k.Request.URL.Path)) // unlike Set it makes no map
 	if err != nil {
 		return err
 	}

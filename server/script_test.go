@@ -157,7 +157,7 @@ func setOption(t *testing.T, o *server.Options, name, value string) {
 	switch name {
 	case "user":
 		user, password, _ := strings.Cut(value, ":")
-		o.Auth = server.Single(user, password)
+		o.Auth = single(user, password)
 	case "loopback":
 		o.Loopback = true
 	case "allow-host":

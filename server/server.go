@@ -3,6 +3,7 @@ package server
 import (
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/gin-gonic/gin"
 
@@ -72,10 +73,10 @@ const (
 // change.
 type server struct {
 	Options
-	descriptionCache
-	db      *pickup.DB
-	budget  budget
-	answers shelf
+	db        *pickup.DB
+	budget    budget
+	answers   shelf
+	described atomic.Pointer[described]
 }
 
 func init() { gin.SetMode(gin.ReleaseMode) }

@@ -30,6 +30,15 @@ func open(t testing.TB, contents string, o server.Options) (*pickup.DB, http.Han
 	return db, server.Handler(db, o)
 }
 
+// single returns an Auth for one user.
+func single(user, password string) *server.Auth {
+	users, err := server.One(user, password)
+	if err != nil {
+		panic(err) // of this test's own making
+	}
+	return server.NewAuth(users)
+}
+
 // lines reads what a JSON logger has written.
 func lines(t *testing.T, log *bytes.Buffer) []map[string]any {
 	t.Helper()
@@ -48,7 +57,7 @@ func lines(t *testing.T, log *bytes.Buffer) []map[string]any {
 func TestAccessLog(t *testing.T) {
 	var log bytes.Buffer
 	_, h := open(t, `{"posts":[{"id":1}]}`, server.Options{
-		Auth:      server.Single("ruth", "secret"),
+		Auth:      single("ruth", "secret"),
 		AccessLog: slog.New(slog.NewJSONHandler(&log, nil)),
 	})
 	r := httptest.NewRequest("GET", "/posts/%0Ax?token=hidden", nil)
@@ -136,7 +145,7 @@ func TestAbort(t *testing.T) {
 
 // TestUnreadBody: without credentials not a byte of the body is read.
 func TestUnreadBody(t *testing.T) {
-	_, h := open(t, `{"posts":[]}`, server.Options{Auth: server.Single("a", "b")})
+	_, h := open(t, `{"posts":[]}`, server.Options{Auth: single("a", "b")})
 	body := &countingReader{}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("POST", "/posts", body))
@@ -160,7 +169,8 @@ func TestCutBody(t *testing.T) {
 	}
 }
 
-func TestSingle(t *testing.T) {
+// TestOneUser: the one user is let in by exactly that name and password.
+func TestOneUser(t *testing.T) {
 	for _, c := range []struct {
 		user, password string
 		good           bool
@@ -173,7 +183,7 @@ func TestSingle(t *testing.T) {
 		{"", "", false},
 		{"ruth:söme", "thing", false},
 	} {
-		ok, pause := server.Single("ruth", "söme:thing").Check(t.Context(), "192.0.2.1:1", c.user, c.password)
+		ok, pause := single("ruth", "söme:thing").Check(t.Context(), "192.0.2.1:1", c.user, c.password)
 		if ok != c.good || pause != 0 {
 			t.Errorf("%q with %q is not %v", c.user, c.password, c.good)
 		}

@@ -36,7 +36,10 @@ func (k *call) tagOf(snap *pickup.Snapshot, name, query, media string, body []by
 }
 
 func quoteTag(sum [sha256.Size]byte) string {
-	return `"` + base64.RawURLEncoding.EncodeToString(sum[:15]) + `"`
+	var tag [22]byte
+	tag[0], tag[21] = '"', '"'
+	base64.RawURLEncoding.Encode(tag[1:21], sum[:15])
+	return string(tag[:])
 }
 
 // matches reports whether a list of entity tags, the value of If-Match or

@@ -76,9 +76,6 @@ func newUsers(names []string, hashes map[string]hash, cheap bool) *Users {
 	return u
 }
 
-// Len returns how many users there are.
-func (u *Users) Len() int { return len(u.names) }
-
 // verify reports whether the credentials are good. A user that does not exist
 // is compared as well, with the hash of one that does, and always of the same
 // one: hashes of several costs in one file give unknown names several times, as

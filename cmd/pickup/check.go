@@ -103,7 +103,7 @@ func checkRules(ctx context.Context, path string, text []byte, ids idConvention)
 	if f, ok := broken(err); ok {
 		found, r.note = append(found, f), "the schema has a fault of its own"
 	} else if err != nil {
-		found, r.note = append(found, at(path, text, "/$schema", err.Error())), "there is no schema to go by"
+		found, r.note = append(found, at(path, text, nil, "/$schema", err.Error())), "there is no schema to go by"
 	}
 	db, err := pickup.Open(ctx, store, ids.options(r.schema))
 	if err != nil {
@@ -114,15 +114,21 @@ func checkRules(ctx context.Context, path string, text []byte, ids idConvention)
 	}
 	records := recordsOf(db.Snapshot())
 	for _, fault := range r.schema.Check(records.snap) {
-		found = append(found, at(path, text, fault.Pointer, records.text(fault)))
+		found = append(found, at(path, text, r.schema, fault.Pointer, records.text(fault)))
 	}
 	return found, r.note, nil
 }
 
 // at returns the finding about the value at pointer, or about what holds it
-// where the value is missing.
-func at(path string, text []byte, pointer, message string) finding {
+// where the value is missing. The schema knows what else a member may be called
+// in text.
+func at(path string, text []byte, schema *pickup.Schema, pointer, message string) finding {
 	line, column, ok := filestore.Locate(text, pointer)
+	for _, other := range schema.Respelled(pointer) {
+		if !ok {
+			line, column, ok = filestore.Locate(text, other)
+		}
+	}
 	for !ok && pointer != "" {
 		pointer = pointer[:strings.LastIndexByte(pointer, '/')]
 		line, column, ok = filestore.Locate(text, pointer)

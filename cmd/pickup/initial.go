@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -26,6 +29,12 @@ func initial(path string) []byte {
 		return []byte("{}\n")
 	}
 	return []byte("{\n" + strings.Join(lines, ",\n") + "\n}\n")
+}
+
+// isNew reports whether serving path would begin a new database.
+func isNew(path string) bool {
+	info, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0
 }
 
 func member(name, value string) string { return "  " + quote(name) + ": " + value }

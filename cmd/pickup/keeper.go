@@ -36,7 +36,7 @@ const goneAfter = 2 * time.Second
 // run looks at the schema whenever its file, or the name that the database
 // gives it, may have changed, until ctx ends.
 func (k *keeper) run(ctx context.Context) {
-	for file := range filestore.Looks(ctx, k.where) {
+	for file := range filestore.Glances(ctx, k.where) {
 		k.look(ctx, file)
 	}
 }
@@ -72,12 +72,11 @@ func (k *keeper) look(ctx context.Context, file string) {
 		return
 	}
 	if err != nil {
-		if k.told() == nil {
-			k.refuse(finding{file, 1, 1, fmt.Sprintf("the schema cannot be read: %v", err)})
-		}
+		k.text = nil // so that it counts again when it is back
+		k.refuse(k.unread(file, err))
 		return
 	}
-	if file == k.file && bytes.Equal(text, k.text) {
+	if file == k.file && k.text != nil && bytes.Equal(text, k.text) {
 		return
 	}
 	if len(bytes.TrimSpace(text)) == 0 && time.Since(changed(file)) < goneAfter {
@@ -94,6 +93,19 @@ func (k *keeper) look(ctx context.Context, file string) {
 		return
 	}
 	k.put(ctx, schema, "the rules have changed: writes are checked against "+file)
+}
+
+// unread returns the finding about a schema that cannot be read.
+func (k *keeper) unread(file string, err error) finding {
+	if _, note, ok := schemaPath(k.path, namedIn(k.db.Snapshot())); !ok {
+		text, _ := os.ReadFile(k.path) // unreadable, it has no line 1 either
+		return at(k.path, text, nil, "/$schema", note)
+	}
+	var in *fs.PathError
+	if errors.As(err, &in) {
+		err = in.Err // the path is nothing for a client
+	}
+	return finding{file, 1, 1, fmt.Sprintf("the schema cannot be read: %v", err)}
 }
 
 // changed returns when the file was last written, the zero time where it cannot
@@ -117,14 +129,22 @@ func (k *keeper) put(ctx context.Context, schema *pickup.Schema, message string)
 	k.log.Info(message)
 }
 
-// refuse says what is wrong with the file, of which nothing is taken over.
+// refuse says, once, what is wrong with the file, of which nothing is taken
+// over.
 func (k *keeper) refuse(f finding) {
-	k.tell(&f)
-	kept := "the last good rules stay in force"
-	if k.db.Schema() == nil {
-		kept = "there are no rules, every write is taken as it is"
+	if last := k.told(); last != nil && *last == f {
+		return
 	}
-	k.log.Warn(f.String() + ": " + kept)
+	k.tell(&f)
+	k.log.Warn(f.String() + ": " + k.kept())
+}
+
+// kept says which rules are in force while the file cannot be used.
+func (k *keeper) kept() string {
+	if k.db.Schema() == nil {
+		return "there are no rules, every write is taken as it is"
+	}
+	return "the last good rules stay in force"
 }
 
 func (k *keeper) tell(f *finding) {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,8 +20,9 @@ import (
 // TestKill kills the real binary in the middle of writes, again and again on
 // the same file. Nothing that was acknowledged may be missing or stale, and
 // nothing that was never asked for may be there. Whoever reads a file that can
-// be replaced finds JSON at any moment; one that is mounted alone, and so is
-// written in place, is whole again when the server has started.
+// be replaced finds JSON at any moment, or, where two files swap no names, none
+// for microseconds; one that is mounted alone, and so is written in place, is
+// whole again when the server has started.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	binary := filepath.Join(t.TempDir(), "pickup")
@@ -31,6 +33,7 @@ func TestKill(t *testing.T) {
 	}
 	for _, way := range []killed{
 		{name: "folder", rounds: 10},
+		{name: "folder, on a file system that swaps no names", rounds: 5, noExchange: true},
 		{name: "mounted", rounds: 5, mounted: true},
 		{name: "mounted, with a journal", rounds: 5, mounted: true, journal: true},
 	} {
@@ -50,7 +53,12 @@ type killed struct {
 	name             string
 	rounds           int
 	mounted, journal bool
+	noExchange       bool // the kernel denies it
 }
+
+// always reports whether the file is there, and whole, at any moment, and not
+// only after the next start.
+func (k killed) always() bool { return !k.mounted && !k.noExchange }
 
 // launch starts the server on file. Where that is to be mounted the server
 // has a mount namespace of its own, in which another file stands for it.
@@ -58,6 +66,14 @@ func (k killed) launch(binary, dir, file string) (*process, error) {
 	env, args := []string{"PICKUP_NO_AUTH=1"}, []string{"--access-log", "off"}
 	if k.journal {
 		args = append(args, "--journal-dir", dir)
+	}
+	if k.noExchange {
+		p, err := launchUnder("without-exchange", []string{binary}, dir, env, args...)
+		if err == nil && !strings.Contains(p.text(), "cannot swap two files") {
+			p.kill()
+			err = fmt.Errorf("the server swaps names:\n%s", p.text())
+		}
+		return p, err
 	}
 	if !k.mounted {
 		return launch(binary, dir, env, args...)
@@ -86,7 +102,7 @@ func (k killed) run(t *testing.T, binary string, writers int) {
 	file := filepath.Join(dir, "db.json")
 	stop, reads := func() {}, new(atomic.Int64)
 	if !k.mounted {
-		stop, reads = watchFile(t, file)
+		stop, reads = watchFile(t, file, k.always())
 	}
 	ledgers := make([]*ledger, writers)
 	for i := range ledgers {
@@ -106,7 +122,7 @@ func (k killed) run(t *testing.T, binary string, writers int) {
 		time.Sleep(time.Duration(20+rand.IntN(200)) * time.Millisecond)
 		p.kill()
 		writing.Wait()
-		if !k.mounted {
+		if k.always() {
 			compare(t, fmt.Sprintf("round %d, the file after the kill", round), stored(t, file), ledgers)
 		}
 		for _, l := range ledgers {
@@ -302,8 +318,9 @@ func served(t *testing.T, url string) []row {
 }
 
 // watchFile reads the file over and over until stop is called, as an editor or
-// a script might, and fails where it is no JSON.
-func watchFile(t *testing.T, file string) (stop func(), reads *atomic.Int64) {
+// a script might, and fails where it is no JSON or, if it always has to be
+// there, where it is not.
+func watchFile(t *testing.T, file string, always bool) (stop func(), reads *atomic.Int64) {
 	done, reads := make(chan struct{}), new(atomic.Int64)
 	var watching sync.WaitGroup
 	watching.Go(func() {
@@ -320,7 +337,7 @@ func watchFile(t *testing.T, file string) (stop func(), reads *atomic.Int64) {
 			}
 			if err == nil {
 				reads.Add(1)
-			} else if !os.IsNotExist(err) || reads.Load() > 0 {
+			} else if !os.IsNotExist(err) || always && reads.Load() > 0 {
 				t.Errorf("a reader found no file: %v", err)
 				return
 			}

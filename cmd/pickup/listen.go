@@ -3,13 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
-	"net/url"
-	"os"
 	"strconv"
-	"strings"
 	"syscall"
+
+	"github.com/alecthomas/kong"
 )
 
 // listen opens the address of a server. Connections wait until it serves.
@@ -25,47 +23,19 @@ func listen(host string, port int) (net.Listener, error) {
 	return l, nil
 }
 
-// isNew reports whether serving path would begin a new database.
-func isNew(path string) bool {
-	info, err := os.Stat(path)
-	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0
-}
+// A port is one of TCP.
+type port uint16
 
-// checkPlaces looks at what --cors-origin and --journal-dir name. A slip in
-// one of them would show late, and far from its cause.
-func checkPlaces(origins []string, journal string) error {
-	for _, o := range origins {
-		if !isOrigin(o) {
-			return usagef("--cors-origin: %q is no origin as browsers send it: that is scheme://host, and :port where it is not the scheme's own, such as https://app.example, or * for any", o)
-		}
-	}
-	if journal == "" {
-		return nil
-	}
-	info, err := os.Stat(journal)
+// Decode reads a port from a command line or a variable.
+func (p *port) Decode(ctx *kong.DecodeContext) error {
+	t, err := ctx.Scan.PopValue("port")
 	if err != nil {
-		return usagef("--journal-dir: %w", err)
+		return err
 	}
-	if !info.IsDir() {
-		return usagef("--journal-dir: %s is no folder", journal)
+	n, err := strconv.ParseUint(t.String(), 10, 16)
+	if err != nil {
+		return fmt.Errorf("%q is no port: that is a number from 0 to 65535", t)
 	}
+	*p = port(n)
 	return nil
-}
-
-// isOrigin reports whether s names the origin of pages (RFC 6454, section 6.2),
-// with or without a slash behind it, or all of them. A pattern or a default
-// port would pass for one and equal no Origin header.
-func isOrigin(s string) bool {
-	if s == "*" {
-		return true
-	}
-	u, err := url.Parse(s)
-	if err != nil || u.Hostname() == "" || strings.Contains(u.Host, "*") || u.Path != "" && u.Path != "/" {
-		return false
-	}
-	if u.Scheme == "http" && u.Port() == "80" || u.Scheme == "https" && u.Port() == "443" {
-		return false
-	}
-	bare := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
-	return u.Scheme != "" && bare.String() == s
 }

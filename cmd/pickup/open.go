@@ -24,11 +24,6 @@ func open(ctx context.Context, store *filestore.Store, observed pickup.Store, pa
 		log.Warn("the schema is not used: every write is taken as it is", "schema", r.file, "error", err)
 	}
 	k := &keeper{path: path, log: log, file: r.file, text: r.text}
-	if f, ok := broken(err); ok {
-		k.fault = &f
-	} else if err != nil {
-		k.fault = &finding{r.file, 1, 1, err.Error()}
-	}
 	var notes []string
 	switch {
 	case r.note != "":
@@ -40,8 +35,18 @@ func open(ctx context.Context, store *filestore.Store, observed pickup.Store, pa
 	}
 	o := ids.options(r.schema)
 	o.Log = log
-	k.db, err = pickup.Open(ctx, observed, o)
-	return k.db, k, notes, err
+	db, failed := pickup.Open(ctx, observed, o)
+	if failed != nil {
+		return nil, nil, nil, failed
+	}
+	k.db = db
+	if f, ok := broken(err); ok {
+		k.fault = &f
+	} else if err != nil {
+		f := k.unread(r.file, err)
+		k.fault = &f
+	}
+	return db, k, notes, nil
 }
 
 // openError returns the error of a file that cannot be opened: what was named

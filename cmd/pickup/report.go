@@ -75,7 +75,7 @@ func (r *reporter) placed(o filestore.Oddity, text *[]byte) finding {
 	if *text == nil {
 		*text, _ = os.ReadFile(r.path) // unreadable, it has no line 1 either
 	}
-	return at(r.path, *text, o.Pointer, o.Detail)
+	return at(r.path, *text, r.db.Schema(), o.Pointer, o.Detail)
 }
 
 // report logs the findings that the last report did not have.
@@ -105,7 +105,7 @@ func (r *reporter) report() {
 func (r *reporter) findings() []server.Finding {
 	var schema []server.Finding
 	if f := r.rules.told(); f != nil {
-		schema = []server.Finding{{File: filepath.Base(f.file), Line: f.line, Column: f.column, Detail: f.text}}
+		schema = []server.Finding{{File: filepath.Base(f.file), Line: f.line, Column: f.column, Detail: f.text + ": " + r.rules.kept()}}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -19,8 +19,11 @@ import (
 
 // The test binary is the program where it is called pickup: so do the scripts
 // and all tests that start it.
+// programs are what tests run as commands, by their names.
+var programs = map[string]func(){"pickup": main}
+
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"pickup": main})
+	testscript.Main(m, programs)
 }
 
 // TestScript runs testdata/script/*.txtar: the command's specification. Its

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
 	"sync"
 	"syscall"
@@ -195,6 +196,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
 	if err != nil {
 		return err
 	}
+	defer runtime.KeepAlive(ballast(path))
 	s := &service{
 		db:       db,
 		report:   &reporter{path: path, store: store, db: db, rules: rules, log: log},

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"net/url"
+	"os"
 	"strings"
 )
 
@@ -33,6 +35,45 @@ func (s *settings) check() error {
 		return err
 	}
 	return s.transport.check()
+}
+
+// checkPlaces looks at what --cors-origin and --journal-dir name. A slip in
+// one of them would show late, and far from its cause.
+func checkPlaces(origins []string, journal string) error {
+	for _, o := range origins {
+		if !isOrigin(o) {
+			return usagef("--cors-origin: %q is no origin as browsers send it: that is scheme://host, and :port where it is not the scheme's own, such as https://app.example, or * for any", o)
+		}
+	}
+	if journal == "" {
+		return nil
+	}
+	info, err := os.Stat(journal)
+	if err != nil {
+		return usagef("--journal-dir: %w", err)
+	}
+	if !info.IsDir() {
+		return usagef("--journal-dir: %s is no folder", journal)
+	}
+	return nil
+}
+
+// isOrigin reports whether s names the origin of pages (RFC 6454, section 6.2),
+// with or without a slash behind it, or all of them. A pattern or a default
+// port would pass for one and equal no Origin header.
+func isOrigin(s string) bool {
+	if s == "*" {
+		return true
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Hostname() == "" || strings.Contains(u.Host, "*") || u.Path != "" && u.Path != "/" {
+		return false
+	}
+	if u.Scheme == "http" && u.Port() == "80" || u.Scheme == "https" && u.Port() == "443" {
+		return false
+	}
+	bare := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	return u.Scheme != "" && bare.String() == s
 }
 
 // words returns the values in a variable that has several, with spaces between.

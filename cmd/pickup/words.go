@@ -2,11 +2,9 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -63,21 +61,4 @@ func slips(a, b string) int {
 		}
 	}
 	return row[len(b)]
-}
-
-// A port is one of TCP.
-type port uint16
-
-// Decode reads a port from a command line or a variable.
-func (p *port) Decode(ctx *kong.DecodeContext) error {
-	t, err := ctx.Scan.PopValue("port")
-	if err != nil {
-		return err
-	}
-	n, err := strconv.ParseUint(t.String(), 10, 16)
-	if err != nil {
-		return fmt.Errorf("%q is no port: that is a number from 0 to 65535", t)
-	}
-	*p = port(n)
-	return nil
 }

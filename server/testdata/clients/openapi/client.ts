@@ -2,7 +2,7 @@
 // deletes. It is compiled with tsc --strict, so a type that is wrong fails too.
 import createClient from "openapi-fetch";
 import type { components, paths } from "./api.js";
-import type { Database, Driver, ScheduleCreate } from "./types.js";
+import type { Database, Driver, Schedule, ScheduleCreate } from "./types.js";
 
 declare const process: { env: Record<string, string | undefined> };
 
@@ -94,9 +94,12 @@ equal("wrong", wrong.error?.errors?.[0]?.pointer, "/pickupTime");
 const withoutTitle: ScheduleCreate = { ...schedule, title: undefined };
 // @ts-expect-error: no such status
 const noStatus: ScheduleCreate = { ...schedule, status: "Scheduld" };
+// @ts-expect-error: old records may have it, new ones may not
+const past: ScheduleCreate = { ...schedule, status: "Unscheduled" };
+const old: Schedule["status"] = "Unscheduled";
 // @ts-expect-error: an email is needed
 const noEmail: Driver = { id: 1, driverName: "n", cellPhone: "6035550142" };
-void [withoutTitle, noStatus, noEmail];
+void [withoutTitle, noStatus, past, old, noEmail];
 
 // A slip in a name is seen by the server.
 const slip = await api.PATCH("/drivers/{id}", { params: { path: { id: "1" } }, body: { emaill: "a@example.com" } as object });

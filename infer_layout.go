@@ -2,7 +2,6 @@ package pickup
 
 import (
 	"bytes"
-	"net/url"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -57,10 +56,4 @@ func appendSpaced(dst []byte, v jsontext.Value) []byte {
 		i++
 	}
 	return dst
-}
-
-// escapeFragment returns a token as it stands in a JSON Pointer that is the
-// fragment of a URI (RFC 6901, section 6).
-func escapeFragment(token string) string {
-	return strings.ReplaceAll(url.PathEscape(strings.ReplaceAll(strings.ReplaceAll(token, "~", "~0"), "/", "~1")), "%7E", "~")
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// describe reads from the compiled root what the rest of the engine asks for.
-func (s *Schema) describe(data jsontext.Value) *schemaMistake {
+// readRules reads from the compiled root what the rest of the engine asks for.
+func (s *Schema) readRules(data jsontext.Value) *schemaMistake {
 	shapes := make(shaper)
 	s.shape = shapes.of(s.root)
 	s.rules = make(map[string]*rules)
@@ -27,13 +27,24 @@ func (s *Schema) describe(data jsontext.Value) *schemaMistake {
 		})
 	}
 	for _, name := range s.names {
-		if m := s.rules[name].describe(understood); m != nil {
+		if m := s.rules[name].readMembers(understood); m != nil {
 			return m
+		}
+	}
+	historic := make(map[*extras]bool) // where it is understood
+	for _, shape := range shapes {
+		for _, part := range shape.parts {
+			historic[extrasOf(part)] = true
 		}
 	}
 	for _, location := range slices.Sorted(maps.Keys(s.at)) {
 		x := extrasOf(s.at[location])
+		for _, r := range s.rules {
+			r.historic = r.historic || x.historic != nil
+		}
 		switch {
+		case x.historic != nil && !historic[x]:
+			return &schemaMistake{x.pointer + "/x-historic", "this works on what properties and items lead to, not here"}
 		case x.onCreate != nil && !understood[place{x, true}]:
 			return &schemaMistake{x.pointer + "/x-required-on-create", "this works on the records of a collection, not here"}
 		case x.idKind != "" && !understood[place{x, true}]:
@@ -76,9 +87,9 @@ func newRules(whole *jsonschema.Schema, shape *shape) *rules {
 	return r
 }
 
-// describe reads what is said with our own members of a record and of its
+// readMembers reads what is said with our own members of a record and of its
 // members, and enters into understood which they are.
-func (r *rules) describe(understood map[place]bool) *schemaMistake {
+func (r *rules) readMembers(understood map[place]bool) *schemaMistake {
 	if r.shape == nil {
 		return nil
 	}

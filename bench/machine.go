@@ -1,0 +1,69 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// describe says what the measurements are made on.
+func (b *bench) describe() (string, error) {
+	var s strings.Builder
+	first := func(file, key string) string {
+		text, _ := os.ReadFile(file)
+		for line := range strings.Lines(string(text)) {
+			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == key {
+				return strings.TrimSpace(value)
+			}
+		}
+		return "unknown"
+	}
+	output := func(name string, args ...string) string {
+		out, err := exec.Command(name, args...).Output()
+		if err != nil {
+			return "unknown"
+		}
+		return strings.TrimSpace(string(out))
+	}
+	cpus := strings.Count(output("cat", "/proc/cpuinfo"), "processor\t")
+	fmt.Fprintf(&s, "- %d processors (%s), memory %s, Linux %s\n", cpus, first("/proc/cpuinfo", "model name"), first("/proc/meminfo", "MemTotal"), output("uname", "-r"))
+	fmt.Fprintf(&s, "- %s; file system %s; others had it busy to %s before (load average)\n", output("go", "version"), output("stat", "-f", "-c", "%T", b.work), strings.Join(strings.Fields(output("cat", "/proc/loadavg"))[:3], " "))
+	syncs, err := syncTime(b.work)
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprintf(&s, "- a write of 4 KB and its fsync take %v in the median of 50\n", syncs)
+	if b.peers {
+		fmt.Fprintf(&s, "- the json-servers run on Node %s\n", output(b.node, "--version"))
+	}
+	fmt.Fprintf(&s, "- %d rounds of %v for each figure; reads by wrk with %d connections (json-servers %d where an answer takes them a second)\n", b.rounds, b.duration, readers, fewReaders)
+	return s.String(), nil
+}
+
+// syncTime returns what a small write and its fsync take here.
+func syncTime(dir string) (time.Duration, error) {
+	f, err := os.Create(filepath.Join(dir, "sync"))
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	var times []time.Duration
+	for range 50 {
+		begin := time.Now()
+		if _, err := f.WriteAt(make([]byte, 4096), 0); err != nil {
+			return 0, err
+		}
+		if err := f.Sync(); err != nil {
+			return 0, err
+		}
+		times = append(times, time.Since(begin))
+	}
+	slices.Sort(times)
+	return times[len(times)/2].Round(time.Microsecond), nil
+}

@@ -1,0 +1,75 @@
+package pickup
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// described compiles a definition of d, whose references begin with #/$defs/.
+func described(t testing.TB, d *Description, name string) *jsonschema.Schema {
+	t.Helper()
+	definitions := []byte("{")
+	for _, def := range d.Definitions {
+		definitions = appendMember(definitions, def.Name, def.Schema)
+	}
+	text := append(appendMember([]byte(`{`), "$defs", append(definitions, '}')), `,"$ref":"#/$defs/`+name+`"}`...)
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("urn:description", doc); err != nil {
+		t.Fatal(err)
+	}
+	sch, err := c.Compile("urn:description")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sch
+}
+
+// What is stored, and answered, may be historic; what is sent may not, however
+// the schema leads there.
+func TestHistoricIsDescribed(t *testing.T) {
+	s := compiled(t, `{"properties":{"jobs":{"type":"array","items":{"$ref":"#/$defs/job"}},"settings":{"$ref":"#/$defs/job"}},
+		"$defs":{
+			"job":{"type":"object","properties":{
+				"id":{},"name":{"x-alias":["Name"]},
+				"level":{"enum":[1,2.50],"x-historic":[2.5]},
+				"state":{"$ref":"#/$defs/state"},
+				"after":{"$ref":"#/$defs/job"},
+				"plain":{"$ref":"#/$defs/plain"}}},
+			"plain":{"type":"string"},
+			"state":{"enum":["on","off","broken"],"x-historic":["broken"]}}}`)
+	snap := snapshotOf(t, s, `{"jobs":[{"id":1,"state":"broken","after":{"state":"broken"},"level":2.5}],"settings":{"state":"on"}}`)
+	d := snap.Describe("#/$defs/")
+	for _, r := range d.Resources {
+		for name, sent := range map[string]bool{r.Record: false, r.Answer: false, r.Part: false, r.Create: true, r.Replace: true, r.Merge: true} {
+			if name == "" {
+				continue // of a singular resource
+			}
+			sch := described(t, d, name)
+			for _, v := range []string{`{"state":"broken"}`, `{"after":{"after":{"state":"broken"}}}`, `{"after":{"level":2.5}}`, `{"level":2.5}`} {
+				if err := sch.Validate(plain([]byte(v))); (err != nil) != sent && name != r.Part {
+					t.Errorf("%s of %s: %v", name, v, err)
+				}
+			}
+			for _, v := range []string{`{"state":"off","level":1,"after":{"state":"on","plain":"x"}}`} {
+				if err := sch.Validate(plain([]byte(v))); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		}
+	}
+	n := 0
+	for _, def := range d.Definitions {
+		if bytes.Contains(def.Schema, []byte(`"type":"string"`)) && len(def.Schema) < 30 {
+			n++ // what has nothing historic is described once
+		}
+	}
+	if n != 1 {
+		t.Errorf("the plain text is described %d times", n)
+	}
+}

@@ -1,0 +1,87 @@
+package pickup_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup"
+)
+
+// A database in memory: a write, a query on what it left, and a snapshot that
+// stays what it was.
+func Example() {
+	ctx := context.Background()
+	store := pickup.NewMemStore(jsontext.Value(`{
+		"drivers":   [{"id": "1", "driverName": "Ana"}],
+		"schedules": [{"id": "1", "driverId": "1", "title": "Vet visit"}]
+	}`))
+	db, err := pickup.Open(ctx, store, pickup.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	before := db.Snapshot()
+	after, err := db.Update(ctx, func(tx *pickup.Tx) error {
+		_, err := tx.Create("schedules", jsontext.Value(`{"driverId": "1", "title": "School run"}`))
+		return err
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	query, err := after.ParseQuery("schedules", "title:contains=school&_embed=driver&_fields=title,driver.driverName")
+	if err != nil {
+		log.Fatal(err)
+	}
+	result, err := after.Run(query)
+	if err != nil {
+		log.Fatal(err)
+	}
+	body, err := result.AppendJSON(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(body))
+	fmt.Println(before.Len("schedules"), after.Len("schedules"))
+	// Output:
+	// [{"title":"School run","driver":{"driverName":"Ana"}}]
+	// 1 2
+}
+
+// Followers get what has changed since the snapshot that they have, whoever
+// changed it.
+func ExampleDB_Changes() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	db, err := pickup.Open(ctx, pickup.NewMemStore(jsontext.Value(`{"drivers":[{"id":1}]}`)), pickup.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	seen := db.Snapshot().Rev()
+	if _, err := db.Update(ctx, func(tx *pickup.Tx) error {
+		if _, err := tx.Create("drivers", jsontext.Value(`{"driverName": "Ben"}`)); err != nil {
+			return err
+		}
+		_, err := tx.Delete("drivers", "1")
+		return err
+	}); err != nil {
+		log.Fatal(err)
+	}
+	for batch, err := range db.Changes(ctx, seen) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, c := range batch.Changes {
+			if c.Value == nil {
+				fmt.Printf("%s/%s is gone\n", c.Collection, c.ID)
+				continue
+			}
+			fmt.Printf("%s/%s is %s\n", c.Collection, c.ID, c.Value)
+		}
+		break // it would wait for more
+	}
+	// Output:
+	// drivers/2 is {"id":2,"driverName":"Ben"}
+	// drivers/1 is gone
+}

@@ -1,0 +1,104 @@
+package filestore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"pickup"
+)
+
+// asideLocked is mode L, for systems that cannot swap two names: the old file
+// moves aside, and the new one takes its name. For the microseconds between
+// there is no file. That is the price of losing nothing: a rename over the file
+// would drop what somebody saved after the last look at it, and here whatever
+// was in the file's place is looked at before anything happens to it.
+func (s *Store) asideLocked(t *draft) error {
+	sys := &s.o.sys
+	// R3
+	aside := s.asideName()
+	if err := sys.rename(s.real, aside); err != nil && !s.exists(aside) {
+		if errors.Is(err, fs.ErrNotExist) {
+			return errMovedOn // an editor has moved the file aside
+		}
+		return err
+	}
+	// R4: what was it?
+	if !s.wasExpected(aside) {
+		s.restoreLocked(aside)
+		sys.syncDir(s.dir()) // before anybody is answered; a failure leaves what recovery knows
+		return errMovedOn
+	}
+	if err := sys.renameNew(t.path, s.real); err != nil && !s.isInPlace(t) {
+		if errors.Is(err, fs.ErrExist) { // an editor was faster
+			s.displaceLocked(aside, s.disk, s.onDisk())
+			return errMovedOn
+		}
+		s.restoreLocked(aside)
+		return err
+	}
+	t.path = ""
+	// R5
+	s.displaceLocked(aside, s.disk, s.onDisk())
+	// R6, R7
+	return s.arrivedLocked(t)
+}
+
+// asideName returns a name for the file while it is aside, A. Where one was left
+// by a disk that failed it stays for the next start.
+func (s *Store) asideName() string {
+	for n := 0; ; n++ {
+		path := s.beside(fmt.Sprintf(".aside-%v-%d", s.disk.sum, n))
+		if !s.exists(path) {
+			return path
+		}
+	}
+}
+
+// isOne reports whether a and b are two names of one file.
+func (s *Store) isOne(a, b string) bool {
+	i, err1 := s.o.sys.stat(a)
+	j, err2 := s.o.sys.stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(i, j)
+}
+
+func (s *Store) exists(path string) bool {
+	_, err := s.o.sys.stat(path)
+	return err == nil
+}
+
+// restoreLocked gives what is aside its name back, or, where somebody has saved
+// another file since, one that people see.
+func (s *Store) restoreLocked(aside string) {
+	sys := &s.o.sys
+	err := sys.renameNew(aside, s.real)
+	if err != nil && !errors.Is(err, fs.ErrExist) && !s.exists(s.real) {
+		err = sys.rename(aside, s.real) // which worked a moment ago
+	}
+	switch {
+	case err == nil || !s.exists(aside):
+	case errors.Is(err, fs.ErrExist):
+		s.keepLocked(aside, "an edit of %s that was saved during a write and overwritten by the next")
+	default:
+		s.o.Log.Error("the disk failed while "+s.path+" was aside, and it cannot be put back: that happens at the next start", "file", aside, "cause", cause(err))
+	}
+}
+
+// recoverAsideLocked puts back what a crash left aside, at path. If there is
+// another file in its place, it is one that was displaced, with the sum was.
+func (s *Store) recoverAsideLocked(path string, was sum) error {
+	err := s.o.sys.renameNew(path, s.real)
+	if errors.Is(err, fs.ErrExist) && s.isOne(path, s.real) {
+		return s.refuse(s.o.sys.remove(path)) // it was being put back
+	}
+	if errors.Is(err, fs.ErrExist) {
+		s.recoverDisplacedLocked(path, was)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %s is in %s since a write was interrupted, and cannot be put back: %w", pickup.ErrReadOnly, s.path, path, cause(err))
+	}
+	s.notice("%s is in its place again: a write was interrupted between two steps", s.path)
+	return s.refuse(s.o.sys.syncDir(s.dir()))
+}

@@ -1,0 +1,80 @@
+package filestore
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"pickup"
+)
+
+// A tally knows the sums of texts that share memory with the one before: of
+// each edit of a document, of one that was given up, and of another document.
+func TestTally(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	parse := func() *document {
+		d, err := parseDocument("db.json", bigFile(20_000, 200, ""), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	var sums tally
+	d := parse()
+	for i := range 300 {
+		var changes []pickup.Change
+		for range 1 + random.IntN(3) {
+			id := fmt.Sprint(random.IntN(20_300))
+			c := pickup.Change{Collection: "schedules", ID: id, Value: []byte(`{"id":"` + id + `","notes":"` + strings.Repeat("x", random.IntN(400)) + `"}`)}
+			if random.IntN(4) == 0 {
+				c.Value = nil
+			}
+			changes = append(changes, c)
+		}
+		next, err := d.apply(changes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := next.bytes()
+		if got, want := sums.sum(next.runs()), sumOf(text); got != want {
+			t.Fatalf("turn %d: %v, want %v", i, got, want)
+		}
+		switch random.IntN(20) {
+		case 0: // given up
+		case 1:
+			d = parse()
+		default:
+			d = next
+		}
+	}
+	sums.sum(d.runs())
+	sums.behind[len(sums.behind)-1] = summer{}
+	if sums.sum(d.runs()) == d.sum() {
+		t.Error("what two texts share is summed again")
+	}
+}
+
+// Elements that one edit adds are one run, with as little between them as
+// between those of a file.
+func TestAddedElementsAreOneRun(t *testing.T) {
+	d := document0(t, `{"schedules":[{"id":"1"}]}`)
+	var changes []pickup.Change
+	for i := range 40 {
+		id := fmt.Sprint(i + 2)
+		changes = append(changes, pickup.Change{Collection: "schedules", ID: id, Value: []byte(`{"id":"` + id + `"}`)})
+	}
+	next, err := d.apply(changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(next.runs()); n > 4 { // the old text, twice what is added (its ids grow), the end
+		t.Errorf("%d runs", n)
+	}
+	for _, c := range next.contents()[0].Elements {
+		_ = append(c.Value, "garbage"...)
+	}
+	if got, want := string(next.bytes()), `{"schedules":[{"id":"1"},{"id":"2"},{"id":"3"}`; !strings.HasPrefix(got, want) || strings.Contains(got, "garbage") {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,175 @@
+package filestore
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pickup"
+)
+
+// TestModeIsTheUsers changes the file's mode while it is served.
+func TestModeIsTheUsers(t *testing.T) {
+	for _, w := range ways {
+		path := home(t, sample)
+		s := start(t, path, w.options(t.TempDir()))
+		for _, mode := range []os.FileMode{0o600, 0o664} {
+			if err := os.Chmod(path, mode); err != nil {
+				t.Fatal(err)
+			}
+			if err := commit(s, set("2", mode.String())); err != nil {
+				t.Error(w.name, err)
+			}
+			if info, _ := os.Stat(path); info.Mode() != mode {
+				t.Errorf("%s: a write made %v of %v", w.name, info.Mode(), mode)
+			}
+		}
+	}
+}
+
+// TestTimeSetBack edits the file and leaves it with the inode, the size and the
+// time of the last write that it had.
+func TestTimeSetBack(t *testing.T) {
+	for _, w := range ways {
+		path := home(t, sample)
+		s := start(t, path, w.options(t.TempDir()))
+		if err := commit(s, set("2", "Ballet")); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, path, strings.Replace(text(t, path), "Vet visit", "Dentist 2", 1))
+		if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
+			t.Fatal(err)
+		}
+		if now, _ := os.Stat(path); !same(info, now) {
+			t.Fatal("the edit can be told by its looks")
+		}
+		if err := commit(s, set("2", "Swimming")); err != nil {
+			t.Fatal(err)
+		}
+		if got := text(t, path); titles(load(t, s)) != "Dentist 2, Swimming" || !strings.Contains(got, "Dentist 2") {
+			t.Errorf("%s: the edit is lost: %s", w.name, got)
+		}
+	}
+}
+
+// TestPathLeadsElsewhere makes the path lead to another file with the same
+// content, as a ConfigMap does whose other keys change. The next write goes
+// there.
+func TestPathLeadsElsewhere(t *testing.T) {
+	for _, w := range ways {
+		dir := t.TempDir()
+		in := func(name string) string { return filepath.Join(dir, name) }
+		for _, v := range []string{"v1", "v2"} {
+			os.Mkdir(in(v), 0o755)
+			put(t, filepath.Join(in(v), "db.json"), sample)
+		}
+		path := in("db.json")
+		for _, err := range []error{os.Symlink("v1", in("..data")), os.Symlink("..data/db.json", path), os.Symlink("v2", in("..data_tmp"))} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := start(t, path, w.options(t.TempDir()))
+		if err := os.Rename(in("..data_tmp"), in("..data")); err != nil {
+			t.Fatal(err)
+		}
+		if err := commit(s, set("2", "Ballet")); err != nil {
+			t.Error(w.name, err)
+		}
+		if got := text(t, path); titles(load(t, s)) != "Vet visit, Ballet" || !strings.Contains(got, "Ballet") {
+			t.Errorf("%s: the write is lost: %s", w.name, got)
+		}
+		if got := text(t, filepath.Join(in("v1"), "db.json")); got != sample {
+			t.Errorf("%s: the old file was written: %s", w.name, got)
+		}
+	}
+}
+
+// TestLinkToNothing makes the path a link to a file that is yet to be made.
+// After the wait for an editor the next write makes that one.
+func TestLinkToNothing(t *testing.T) {
+	dir := t.TempDir()
+	path, old, fresh := filepath.Join(dir, "db.json"), filepath.Join(dir, "old.json"), filepath.Join(dir, "new.json")
+	put(t, old, sample)
+	os.Symlink("old.json", path)
+	s := start(t, path, Options{})
+	os.Remove(path)
+	os.Symlink("new.json", path)
+	if err := commit(s, set("2", "Ballet")); err != nil {
+		t.Fatal(err)
+	}
+	if text(t, old) != sample || !strings.Contains(text(t, fresh), "Ballet") {
+		t.Error(text(t, old), text(t, fresh))
+	}
+}
+
+// TestReaderKeepsFileOpen writes in place while another program has the file
+// open for reading: it is waited for once, and then no more.
+func TestReaderKeepsFileOpen(t *testing.T) {
+	for _, w := range ways[2:] {
+		path := home(t, sample)
+		s := start(t, path, w.options(t.TempDir()))
+		reader, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reader.Close()
+		for i, most := range []time.Duration{2 * graceWrite, graceWrite / 2} {
+			begin := time.Now()
+			if err := commit(s, set("2", strings.Repeat("Ballet", 1+i))); err != nil {
+				t.Errorf("%s, write %d: %v", w.name, i, err)
+			}
+			if took := time.Since(begin); took > most {
+				t.Errorf("%s, write %d took %v", w.name, i, took)
+			}
+		}
+		if got := text(t, path); !strings.Contains(got, "BalletBallet") {
+			t.Error(w.name, got)
+		}
+	}
+}
+
+// TestLockFileIsNoLink has a link to another file in the place of the lock.
+func TestLockFileIsNoLink(t *testing.T) {
+	path := home(t, sample)
+	other := filepath.Join(t.TempDir(), "other")
+	put(t, other, "precious")
+	lock := filepath.Join(filepath.Dir(path), ".db.json.lock")
+	if err := os.Symlink(other, lock); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(t.Context(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if n := strings.Join(s.Notices(), "\n"); !strings.Contains(n, "no other server can be kept") {
+		t.Error(n)
+	}
+	if got := text(t, other); got != "precious" {
+		t.Errorf("the other file holds %q", got)
+	}
+}
+
+// TestLockFollowsTheFile replaces the file by another with the same content. A
+// server that sees it in another folder must not take that one.
+func TestLockFollowsTheFile(t *testing.T) {
+	path := home(t, sample)
+	s := start(t, path, Options{})
+	swapIn(t, path, sample)
+	load(t, s)
+	other := filepath.Join(t.TempDir(), "db.json")
+	if err := os.Link(path, other); err != nil {
+		t.Fatal(err)
+	}
+	if second, err := Open(t.Context(), other, Options{}); !errors.Is(err, pickup.ErrInUse) {
+		t.Error(second, err)
+	}
+}
