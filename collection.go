@@ -2,6 +2,8 @@ package pickup
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"slices"
@@ -45,11 +47,15 @@ func newCollection(in Collection, rev Rev, o conventions) *collection {
 		return &collection{name: in.Name, kind: in.Kind, rev: rev, value: compact(in.Value)}
 	}
 	c := newArray(in.Name, rev, census{member: o.idMember(in.Name)})
-	records := make([]*Record, len(in.Elements))
+	var p press
+	for _, e := range in.Elements {
+		p.left += len(e.Value)
+	}
+	all := make([]keyed, len(in.Elements))
 	for i, e := range in.Elements {
-		v, _, _ := o.schema.canonical(in.Name, compact(e.Value))
+		v, _, _ := o.schema.canonical(in.Name, p.compact(e.Value))
 		r := &Record{ID: e.Key, Value: v, seq: uint64(i)}
-		records[i] = r
+		all[i] = keyed{prefix(r.ID), r}
 		c.order.Load(r.seq, r)
 		c.ids.add(r)
 		if id, ok := ID(v, c.ids.member); ok && IsPositionKey(r.ID) {
@@ -59,11 +65,33 @@ func newCollection(in Collection, rev Rev, o conventions) *collection {
 			c.hidden[id]++
 		}
 	}
-	slices.SortFunc(records, func(a, b *Record) int { return strings.Compare(a.ID, b.ID) })
-	for _, r := range records {
-		c.byID.Load(r.ID, r)
+	slices.SortFunc(all, keyed.compare)
+	for _, k := range all {
+		c.byID.Load(k.record.ID, k.record)
 	}
 	return c
+}
+
+// A keyed is a record with the first bytes of its key, which is as a rule all
+// that a comparison has to look at.
+type keyed struct {
+	prefix uint64
+	record *Record
+}
+
+func (a keyed) compare(b keyed) int {
+	if a.prefix != b.prefix {
+		return cmp.Compare(a.prefix, b.prefix)
+	}
+	return strings.Compare(a.record.ID, b.record.ID)
+}
+
+// prefix returns the first eight bytes of s as a number that is ordered as they
+// are.
+func prefix(s string) uint64 {
+	var b [8]byte
+	copy(b[:], s)
+	return binary.BigEndian.Uint64(b[:])
 }
 
 // whole returns the collection that a Change with an empty ID sets.
@@ -250,21 +278,44 @@ func (c *collection) diff(n *collection, changes []Change) ([]Change, bool) {
 // compact returns v without white space between tokens, spelled as before, in
 // memory of its own.
 func compact(v jsontext.Value) jsontext.Value {
-	out := make([]byte, 0, len(v))
+	return slices.Clip(appendCompact(make([]byte, 0, len(v)), v))
+}
+
+func appendCompact(dst []byte, v jsontext.Value) []byte {
+	start := 0 // of what is to be copied
 	for i := 0; i < len(v); {
-		switch c := v[i]; c {
+		switch v[i] {
 		case ' ', '\t', '\n', '\r':
-			i++
+			dst = append(dst, v[start:i]...)
+			i = skipSpace(v, i)
+			start = i
 		case '"':
-			end := skipString(v, i)
-			out = append(out, v[i:end]...)
-			i = end
+			i = skipString(v, i)
 		default:
-			out = append(out, c)
 			i++
 		}
 	}
-	return slices.Clip(out)
+	return append(dst, v[start:]...)
+}
+
+// A press makes values compact, many in one piece of memory: a piece for each
+// would cost more than the values. What becomes of a few of them leaves the
+// others in memory, so it is for values that came together.
+type press struct {
+	left int // bytes of all values that are to come
+	room []byte
+}
+
+const pressRoom = 256 << 10
+
+func (p *press) compact(v jsontext.Value) jsontext.Value {
+	if cap(p.room)-len(p.room) < len(v) {
+		p.room = make([]byte, 0, max(len(v), min(p.left, pressRoom)))
+	}
+	p.left -= len(v)
+	start := len(p.room)
+	p.room = appendCompact(p.room, v)
+	return slices.Clip(p.room[start:])
 }
 
 // appendName appends s as a JSON string.

@@ -30,7 +30,7 @@ func (b *bench) life() error {
 		if starts == nil && loaded == nil && peak == nil {
 			continue
 		}
-		for range b.rounds {
+		for range b.times(starts, loaded, peak) {
 			for _, who := range b.writers(size, 1) {
 				if who == floor {
 					continue
@@ -86,13 +86,14 @@ func (b *bench) edits() error {
 			seen.targets = []target{{most: 150}}
 		case 100_000_000:
 			seen.targets = []target{{most: float64(size) / 200e6 * 1000}}
+			slowest.targets = []target{{most: 100}} // one that is blocked waits for all of them
 		}
 		p, file, _, err := b.launchOn(ours, "edit.json", size)
 		if err != nil {
 			return err
 		}
 		text, _ := sized(size)
-		for i := range b.rounds {
+		for i := range b.times(seen) {
 			if err := b.editOnce(p, file, text, mark(9999, i), seen, slowest); err != nil {
 				p.stop()
 				return err
@@ -144,7 +145,7 @@ func (b *bench) idle() error {
 	}
 	defer p.stop()
 	time.Sleep(2 * time.Second)
-	for range b.rounds {
+	for range b.times(row) {
 		before, begin := p.cpu(), time.Now()
 		time.Sleep(2 * b.duration)
 		row.add(ours, sample{value: (p.cpu() - before).Seconds() * 1000 / time.Since(begin).Seconds()})

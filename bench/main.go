@@ -5,6 +5,7 @@
 // (see bench/floor), and both json-servers.
 //
 //	make bench                        everything, in about an hour
+//	go run ./bench -others 1          what has a target in full, the rest once: 25 minutes
 //	go run ./bench -quick             one short round of the smaller sizes
 //	go run ./bench -only 'GET|filter' the rows whose names match
 //
@@ -28,6 +29,7 @@ import (
 // A config says how much is measured.
 type config struct {
 	rounds   int
+	others   int           // rounds of rows without a target
 	duration time.Duration // of one measurement
 	sizes    []int         // of files, in bytes
 	clients  []int
@@ -43,6 +45,7 @@ func main() {
 	only := flag.String("only", "", "measure only the rows that match this regular expression")
 	quick := flag.Bool("quick", false, "one round, short, of 10K and 1M with 1 and 64 clients")
 	flag.IntVar(&c.rounds, "rounds", 5, "rounds, of which the median counts")
+	flag.IntVar(&c.others, "others", -1, "rounds of the rows that have no target; 0: they are left out; -1: as many as of the others")
 	flag.DurationVar(&c.duration, "duration", 2*time.Second, "how long one measurement takes")
 	flag.BoolVar(&c.peers, "peers", true, "measure the json-servers too")
 	flag.StringVar(&c.out, "out", "", "the file that gets the table, beside standard output")
@@ -53,6 +56,9 @@ func main() {
 		for name, value := range short {
 			flag.Set(name, value) // as good as typed
 		}
+	}
+	if c.others < 0 {
+		c.others = c.rounds
 	}
 	err := c.parse(*sizes, *clients, *only)
 	if err == nil {
@@ -109,7 +115,7 @@ func run(c config) error {
 		return err
 	}
 	defer os.RemoveAll(b.work)
-	for _, part := range []func() error{b.reads, b.writes, b.mixed, b.disk, b.life, b.edits, b.idle} {
+	for _, part := range []func() error{b.reads, b.writes, b.mixed, b.engine, b.life, b.edits, b.idle, b.disk} {
 		if err := part(); err != nil {
 			return err
 		}

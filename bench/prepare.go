@@ -20,6 +20,7 @@ type bench struct {
 	machine string // what it is, when the run began
 	pickup  string // the programs
 	floor   string
+	tests   string // the engine's, with its benchmarks
 	node    string
 	peer0   string
 	peer1   string
@@ -65,11 +66,12 @@ func prepare(c config) (*bench, error) {
 		return nil, err
 	}
 	b := &bench{config: c, work: work}
-	b.pickup, b.floor = filepath.Join(work, "pickup"), filepath.Join(work, "floor")
+	b.pickup, b.floor, b.tests = filepath.Join(work, "pickup"), filepath.Join(work, "floor"), filepath.Join(work, "engine.test")
 	commands := [][]string{
 		{"wrk", "-v"},
 		{"go", "build", "-trimpath", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", b.pickup, "./cmd/pickup"},
 		{"go", "build", "-trimpath", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", b.floor, "./bench/floor"},
+		{"go", "test", "-c", "-tags", "nomsgpack", "-o", b.tests, "."},
 	}
 	if c.peers {
 		modules := filepath.Join(root, "examples", "compare")

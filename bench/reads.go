@@ -104,7 +104,7 @@ func (b *bench) readAll(name, text string, reads []read) error {
 			continue
 		}
 		row := b.row(r.name, "/s", r.targets...)
-		for range b.rounds {
+		for range b.times(row) {
 			for _, who := range names {
 				if err := b.readOnce(row, servers[who], r); err != nil {
 					return err

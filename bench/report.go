@@ -42,6 +42,19 @@ func (b *bench) row(name, unit string, targets ...target) *row {
 	return r
 }
 
+// times is how often the row is to be measured.
+func (b *bench) times(rows ...*row) (n int) {
+	for _, r := range rows {
+		if r == nil {
+			continue
+		}
+		if n = max(n, b.others); len(r.targets) > 0 {
+			return b.rounds
+		}
+	}
+	return n
+}
+
 // add notes a measurement; a nil row is one that is not wanted.
 func (r *row) add(who string, s sample) {
 	if r != nil {
@@ -76,17 +89,20 @@ func (b *bench) report() string {
 	var s strings.Builder
 	s.WriteString("# Results\n\nMade by `make bench` on " + time.Now().UTC().Format("2 January 2006") + ". Figures of one machine at one time: only the ratios say something, and each of them is of one run.\n\n")
 	s.WriteString(b.machine)
-	s.WriteString("\nA cell is the median, the processor time of the server for one operation and the 99th percentile of the time that it takes its client. The ratio beside a floor is ours to it, of the figures and of the processor time.\n\n")
+	s.WriteString("\nA cell is the median, the processor time of the server for one operation and the 99th percentile of the time that it takes its client. A ratio is ours to its neighbour, and in brackets that of what a second of the server's processor time does: the load runs on the same processors, and takes most of them where a server is fast.\n\n")
 	s.WriteString("| | pickup | floor | ours to it | json-server 0.17.4 | ours to it | 1.0.0-beta.15 | ours to it | target |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, r := range b.rows {
+		if len(r.samples) == 0 {
+			continue
+		}
 		our, low := ours, floor
 		if len(r.samples[oursLog]) > 0 {
 			our, low = oursLog, floorLog
 		}
 		mine := median(r.samples[our])
-		fmt.Fprintf(&s, "| %s | %s | %s | %s |", r.name, r.cell(our), r.cell(low), ratio(mine, median(r.samples[low]), true))
+		fmt.Fprintf(&s, "| %s | %s | %s | %s |", r.name, r.cell(our), r.cell(low), ratio(mine, median(r.samples[low])))
 		for _, p := range []string{peer0, peer1} {
-			fmt.Fprintf(&s, " %s | %s |", r.cell(p), ratio(mine, median(r.samples[p]), false))
+			fmt.Fprintf(&s, " %s | %s |", r.cell(p), ratio(mine, median(r.samples[p])))
 		}
 		fmt.Fprintf(&s, " %s |\n", r.verdict(mine))
 	}
@@ -111,15 +127,15 @@ func (r *row) cell(who string) string {
 	return strings.Join(parts, ", ")
 }
 
-// ratio tells a's figure to b's, and the same of the processor time: there 1 is
-// as much work as b's, 0.5 twice as much.
-func ratio(a, b sample, cpu bool) string {
+// ratio tells a's figure to b's, and the same of what a second of processor
+// time does: there 1 is as much as b's, 0.5 half as much.
+func ratio(a, b sample) string {
 	if a.value == 0 || b.value == 0 {
 		return ""
 	}
 	text := fmt.Sprintf("%.3g", a.value/b.value)
-	if cpu && a.cpu > 0 && b.cpu > 0 {
-		text += fmt.Sprintf(" (%.2f)", float64(b.cpu)/float64(a.cpu))
+	if a.cpu > 0 && b.cpu > 0 {
+		text += fmt.Sprintf(" (%.3g)", float64(b.cpu)/float64(a.cpu))
 	}
 	return text
 }
@@ -145,6 +161,9 @@ func (r *row) verdict(mine sample) string {
 			text += ": holds"
 		} else {
 			text += ": **missed**"
+			if low := median(r.samples[floor]); low.value > 0 && (t.of == peer0 || t.of == peer1) {
+				text += fmt.Sprintf(" (the floor is at %.3g)", low.value/median(r.samples[t.of]).value)
+			}
 		}
 		parts = append(parts, text)
 	}

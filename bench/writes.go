@@ -95,7 +95,7 @@ func (b *bench) writes() error {
 					continue
 				}
 				row := b.row(name, "/s", writeTargets(kind.name, clients, size)...)
-				for range b.rounds {
+				for range b.times(row) {
 					for _, who := range b.writers(size, clients) {
 						if err := b.writeOnce(row, who, kind, size, clients); err != nil {
 							return err
@@ -278,7 +278,7 @@ func (b *bench) mixed() error {
 		status, answer, err := c.do("GET", "/schedules/7", "")
 		return 1, answered("GET", status, answer, err, http.StatusOK, "Emma")
 	}}
-	for range b.rounds {
+	for range b.times(row) {
 		for _, who := range b.writers(1_000_000, 64) {
 			if who == floor {
 				continue // it does not see what it has written
@@ -301,7 +301,7 @@ func (b *bench) disk() error {
 				continue
 			}
 			row := b.row(name, "/s")
-			for range b.rounds {
+			for range b.times(row) {
 				text, _ := sized(size)
 				file := filepath.Join(b.work, "disk.json")
 				if err := save(file, text); err != nil {

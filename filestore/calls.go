@@ -23,6 +23,7 @@ type calls struct {
 	writeAt  func(f *os.File, b []byte, off int64) (int, error)
 	truncate func(f *os.File, size int64) error
 	reserve  func(f *os.File, size int64) error // disk space, without changing the file's size
+	begin    func(f *os.File, off, n int64)     // lets the disk write these bytes already: sync alone says that it has
 	sync     func(f *os.File) error
 	chmod    func(f *os.File, mode os.FileMode) error
 	dress    func(f *os.File, like string)        // owner and extended attributes, as far as we may
@@ -71,6 +72,7 @@ func realCalls() calls {
 		writeAt:   (*os.File).WriteAt,
 		truncate:  (*os.File).Truncate,
 		reserve:   reserve,
+		begin:     begin,
 		sync:      (*os.File).Sync,
 		chmod:     (*os.File).Chmod,
 		dress:     dress,

@@ -73,6 +73,11 @@ func reserve(f *os.File, size int64) error {
 	return err
 }
 
+func begin(f *os.File, off, n int64) {
+	// Without flags that wait, it leaves errors of the disk to fsync.
+	unix.SyncFileRange(int(f.Fd()), off, n, unix.SYNC_FILE_RANGE_WRITE)
+}
+
 // copyAttributes gives f the extended attributes of like, and no others: ACLs,
 // labels, tags. (A new file has an ACL of its own where its folder has one for
 // new files.)

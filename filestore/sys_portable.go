@@ -27,6 +27,8 @@ func syncDir(dir string) error {
 
 func reserve(f *os.File, size int64) error { return nil }
 
+func begin(f *os.File, off, n int64) {}
+
 func copyAttributes(f *os.File, like string) {}
 
 func lease(f *os.File, kind leaseKind) error { return errors.ErrUnsupported }

@@ -114,6 +114,7 @@ func newTap(sys calls, before func(op, file string) error) *tap {
 			}
 			return sys.reserve(f, size)
 		},
+		begin: sys.begin,
 		sync: func(f *os.File) error {
 			if err := file("sync", f); err != nil {
 				return err

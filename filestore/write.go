@@ -185,16 +185,30 @@ func (s *Store) dressLocked(f *os.File) error {
 
 // An output writes to a file through the calls, from off on.
 type output struct {
-	sys *calls
-	f   *os.File
-	off int64
+	sys   *calls
+	f     *os.File
+	off   int64
+	begun int64 // up to where the disk writes already
 }
 
-func (o *output) Write(b []byte) (int, error) {
-	n, err := o.sys.writeAt(o.f, b, o.off)
-	o.off += int64(n)
-	if err == nil && n < len(b) {
-		err = fmt.Errorf("only %d of %d bytes were taken: %w", n, len(b), syscall.ENOSPC)
+// outputPart is how much of a large text the disk writes already while the next
+// part is on its way to the system: the sync behind them has less to wait for.
+const outputPart = 8 << 20
+
+func (o *output) Write(b []byte) (n int, err error) {
+	for n < len(b) && err == nil {
+		part := b[n:min(n+outputPart, len(b))]
+		var k int
+		k, err = o.sys.writeAt(o.f, part, o.off)
+		n += k
+		o.off += int64(k)
+		if err == nil && k < len(part) {
+			err = fmt.Errorf("only %d of %d bytes were taken: %w", n, len(b), syscall.ENOSPC)
+		}
+		if o.off-o.begun >= outputPart {
+			o.sys.begin(o.f, o.begun, o.off-o.begun)
+			o.begun = o.off
+		}
 	}
 	return n, err
 }

@@ -65,13 +65,8 @@ func (k *call) answer(collection string, q *pickup.Query, condition []byte) erro
 		return k.notModified(tag)
 	}
 	if k.keep = !q.Paged(); k.keep {
-		if body := k.answers.get(tag); body != nil {
-			if !k.take(int64(len(body))) { // it is held while it is sent, kept or not
-				return noMemory()
-			}
-			k.cacheable(tag)
-			send(k.Context, http.StatusOK, media, body)
-			return nil
+		if done, err := k.sendKept(tag, media); done {
+			return err
 		}
 	}
 	result, err := k.snap.Run(q)
@@ -130,6 +125,10 @@ func (k *call) one(r *pickup.Record) error {
 		if k.unchanged(tag) {
 			return k.notModified(tag)
 		}
+		k.keep = true
+		if done, err := k.sendKept(tag, media); done {
+			return err
+		}
 	}
 	return k.show(media, tag, func(b []byte) ([]byte, error) {
 		b, err := k.snap.AppendRecord(b, q, r)
@@ -138,6 +137,21 @@ func (k *call) one(r *pickup.Record) error {
 		}
 		return b, err
 	})
+}
+
+// sendKept answers with the body that is kept under the tag, and reports whether
+// there is one.
+func (k *call) sendKept(tag, media string) (done bool, err error) {
+	body := k.answers.get(tag)
+	if body == nil {
+		return false, nil
+	}
+	if !k.take(int64(len(body))) { // it is held while it is sent, kept or not
+		return true, noMemory()
+	}
+	k.cacheable(tag)
+	send(k.Context, http.StatusOK, media, body)
+	return true, nil
 }
 
 // media returns the media type of an answer with records.
