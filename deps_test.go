@@ -31,13 +31,12 @@ var allowed = map[string]string{
 		pickup
 		github.com/go-json-experiment/json/jsontext
 		github.com/gin-gonic/gin
-		github.com/goccy/go-yaml
 		github.com/prometheus/client_golang/prometheus
 		github.com/prometheus/client_golang/prometheus/collectors
 		github.com/prometheus/client_golang/prometheus/promhttp
 		golang.org/x/crypto/argon2
 		golang.org/x/crypto/bcrypt
-		golang.org/x/text/unicode/norm`, // go-yaml writes openapi.yaml; gin links it anyway
+		golang.org/x/text/unicode/norm`,
 	"pickup/cmd/pickup": `
 		pickup
 		pickup/filestore

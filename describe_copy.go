@@ -102,7 +102,7 @@ func (d *describer) historic(pointer string, seen map[string]bool) (found bool) 
 var literals = []string{"enum", "const", "examples", "example", "default", "required", "dependentRequired", "x-alias", "x-historic", "x-required-on-create"}
 
 // tables are keywords whose values have a schema under each name.
-var tables = []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
+var tables = []string{"properties", "patternProperties", "dependentSchemas"}
 
 // copied returns the compact text of a schema with its references changed.
 func (d *describer) copied(v jsontext.Value) []byte {
@@ -120,6 +120,10 @@ func (d *describer) copied(v jsontext.Value) []byte {
 	case '{':
 	case 0:
 		return []byte("{}") // there is no such place: never, of a schema that compiles
+	case 't': // few tools take true and false for schemas
+		return []byte("{}")
+	case 'f':
+		return []byte(`{"not":{}}`)
 	default:
 		return compact(v)
 	}
@@ -166,6 +170,8 @@ func (d *describer) appendKeyword(out []byte, keyword string, v jsontext.Value) 
 			ref, _ := member(d.reference(pointer), "$ref")
 			return appendMember(out, "$ref", ref)
 		}
+	case keyword == "$defs" || keyword == "definitions":
+		return out // each is a definition of its own where it is needed
 	case keyword == "$id" || keyword == "$schema" || keyword == "$anchor" || keyword == "$dynamicAnchor":
 		return out // they would move or double what the references lead to
 	case slices.Contains(literals, keyword):

@@ -57,7 +57,13 @@ func (t *term) add(value string) error {
 
 // finish is called when all values are there.
 func (t *term) finish() {
-	if len(t.values) > manyValues && (t.op == opEq || t.op == opIn || t.op == opNe) {
+	switch t.op {
+	case opLt, opLte, opGt, opGte:
+		t.tighten()
+	case opEq, opIn, opNe, opContains:
+		if len(t.values) <= manyValues {
+			return
+		}
 		t.keys = make(map[string]bool, len(t.values))
 		for _, o := range t.values {
 			for _, k := range o.keys() {
@@ -65,6 +71,38 @@ func (t *term) finish() {
 			}
 		}
 	}
+}
+
+// tighten leaves of the values of lt, lte, gt or gte those that decide: of the
+// numbers and of the texts the one that leaves the least room, and one that is
+// no number, because no number is less or more than that.
+func (t *term) tighten() {
+	if len(t.values) == 1 {
+		return
+	}
+	sign := 1
+	if t.op == opLt || t.op == opLte {
+		sign = -1
+	}
+	var number, text, other *operand
+	for i := range t.values {
+		o := &t.values[i]
+		if text == nil || sign*compareText(o.text, text.text) > 0 {
+			text = o
+		}
+		if !o.numeric {
+			other = o
+		} else if number == nil || sign*o.number.compare(number.number) > 0 {
+			number = o
+		}
+	}
+	var left []operand
+	for _, o := range []*operand{number, text, other} {
+		if o != nil {
+			left = append(left, *o)
+		}
+	}
+	t.values = left
 }
 
 // equalTo reports whether the scalar v equals one of the values.

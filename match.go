@@ -8,11 +8,15 @@ import (
 
 // A query may look at so much text: workLimit counts a byte once for each
 // value that is looked for in it, and patternCost times for each instruction
-// of a pattern's program, which makes 2·10⁸ bytes × instructions. Either takes
-// a second or two.
+// of a pattern's program, which makes 2·10⁸ bytes × instructions. To begin
+// costs something too, even where there is no text: as much as lookBytes, or
+// matchBytes of a pattern. Either takes a second or two.
 const (
 	workLimit   = 10_000_000_000
 	patternCost = 50
+	lookBytes   = 16
+	matchBytes  = 4
+	strictCost  = 8 // times for a look at what stands where in a text
 )
 
 // A matcher decides which records a query wants. It is for one run.
@@ -91,9 +95,9 @@ func anyScalar(v jsontext.Value, answers func(jsontext.Value) bool) bool {
 }
 
 // spend counts work and reports whether there is still enough for it.
-func (m *matcher) spend(t *term, work int) bool {
-	if m.work += work; m.work > workLimit && m.err == nil {
-		m.err = &QueryError{Parameter: t.name, Detail: "this would take too long on so much text: look for less, or narrow the list with other filters"}
+func (m *matcher) spend(parameter string, work int) bool {
+	if m.work += lookBytes + work; m.work > workLimit && m.err == nil {
+		m.err = &QueryError{Parameter: parameter, Detail: "this would take too long on so much text: look for less, or narrow the list with other filters"}
 	}
 	return m.err == nil
 }
@@ -103,7 +107,7 @@ func (m *matcher) text(t *term, v jsontext.Value) bool {
 	m.folded = appendFolded(m.folded[:0], unquoted(v))
 	all := t.op != opContains // of the values, or one of them
 	for _, value := range t.folded {
-		if !m.spend(t, len(m.folded)) {
+		if !m.spend(t.name, len(m.folded)) {
 			return false
 		}
 		var ok bool
@@ -134,10 +138,10 @@ func (m *matcher) like(t *term, v jsontext.Value) bool {
 	for _, p := range t.patterns {
 		if p.re == nil {
 			m.folded = appendFolded(m.folded[:0], s)
-			if m.spend(t, len(s)) && bytes.Contains(m.folded, p.literal) {
+			if m.spend(t.name, len(s)) && bytes.Contains(m.folded, p.literal) {
 				return true
 			}
-		} else if m.spend(t, len(s)*p.program*patternCost) && p.re.Match(s) {
+		} else if m.spend(t.name, (len(s)+matchBytes)*p.program*patternCost) && p.re.Match(s) {
 			return true
 		}
 	}
@@ -149,7 +153,7 @@ func (m *matcher) like(t *term, v jsontext.Value) bool {
 func (m *matcher) search(t *term, v jsontext.Value) bool {
 	m.folded = appendValues(m.folded[:0], v)
 	for _, text := range t.folded {
-		if !m.spend(t, len(v)) || !bytes.Contains(m.folded, text) {
+		if !m.spend(t.name, len(v)) || !bytes.Contains(m.folded, text) {
 			return false
 		}
 	}
@@ -159,23 +163,21 @@ func (m *matcher) search(t *term, v jsontext.Value) bool {
 // appendValues appends all strings, numbers and booleans within v, folded, each
 // with a byte behind it that is in no text.
 func appendValues(dst []byte, v jsontext.Value) []byte {
-	switch v.Kind() {
-	case 'n':
-		return dst
-	case '{':
-		members(v, func(_, e jsontext.Value) bool {
-			dst = appendValues(dst, e)
-			return true
-		})
-		return dst
-	case '[':
-		elements(v, func(e jsontext.Value) bool {
-			dst = appendValues(dst, e)
-			return true
-		})
-		return dst
-	case '"':
-		v = unquoted(v)
+	for i := 0; i < len(v); {
+		at := i
+		switch v[i] {
+		case '{', '}', '[', ']', ',', ':', ' ', '\t', '\n', '\r':
+			i++
+		case '"':
+			i = skipString(v, i)
+			if next := skipSpace(v, i); next == len(v) || v[next] != ':' { // else it is a name
+				dst = append(appendFolded(dst, unquoted(v[at:i])), 0xff)
+			}
+		default:
+			if i = skipValue(v, i); v[at] != 'n' {
+				dst = append(appendFolded(dst, v[at:i]), 0xff)
+			}
+		}
 	}
-	return append(appendFolded(dst, v), 0xff)
+	return dst
 }

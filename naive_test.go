@@ -49,6 +49,11 @@ type naiveTest struct {
 // answer returns the answer to a query, decoded, and how many there are in
 // all. It reports false for a query that is to be refused.
 func (n naive) answer(collection, rawQuery string) (body any, total int, ok bool) {
+	return n.answerOf(collection, rawQuery, func(any) bool { return true })
+}
+
+// answerOf is answer for those records of the collection alone that are wanted.
+func (n naive) answerOf(collection, rawQuery string, wanted func(record any) bool) (body any, total int, ok bool) {
 	occurs := func(name string) bool {
 		for _, r := range n[collection] {
 			if m, isObject := r.(map[string]any); isObject {
@@ -117,7 +122,8 @@ func (n naive) answer(collection, rawQuery string) (body any, total int, ok bool
 		case "_fields":
 			fields = append(fields, strings.Split(value, ",")...)
 			continue
-		case "_embed", "_expand":
+		case "_embed", "_expand", "_embed[]", "_expand[]":
+			name = strings.TrimSuffix(name, "[]")
 			for e := range strings.SplitSeq(value, ",") {
 				if strings.Contains(e, ".") {
 					panic("the naive evaluator embeds one level")
@@ -133,6 +139,15 @@ func (n naive) answer(collection, rawQuery string) (body any, total int, ok bool
 			}
 			continue
 		default:
+			if list, ok := strings.CutSuffix(name, "[]"); ok && !occurs(name) {
+				name = list
+			}
+			if name == "q" && value == "" {
+				continue
+			} else if name == "q" {
+				t.op = "q"
+				break
+			}
 			t.path = pathOf(name)
 			base, op, colon := cutLast(name, ":")
 			switch {
@@ -152,6 +167,9 @@ func (n naive) answer(collection, rawQuery string) (body any, total int, ok bool
 		values := []string{value}
 		if t.op == "in" {
 			values = strings.Split(value, ",")
+			for i, v := range values {
+				values[i] = strings.TrimSpace(v)
+			}
 		}
 		i := slices.IndexFunc(tests, func(o *naiveTest) bool { return o.op == t.op && slices.Equal(o.path, t.path) })
 		if i < 0 {
@@ -172,7 +190,7 @@ func (n naive) answer(collection, rawQuery string) (body any, total int, ok bool
 	var found []any
 	for _, r := range n[collection] {
 		full := n.embed(collection, r, embeds)
-		keep := true
+		keep := wanted(r)
 		for _, t := range tests {
 			v := full
 			if t.op == "q" {
@@ -412,24 +430,14 @@ func (n naive) embed(collection string, r any, embeds []string) any {
 	for name, v := range m {
 		out[name] = v
 	}
-	idOf := func(r any, key string) (string, bool) {
-		m, _ := r.(map[string]any)
-		switch v := m[key].(type) {
-		case string:
-			return v, v != ""
-		case json.Number:
-			return v.String(), true
-		}
-		return "", false
-	}
 	for _, e := range embeds {
 		function, e, _ := strings.Cut(e, " ")
 		list, isCollection := n[e]
 		if isCollection && !(function == "_expand" && pickup.Singular(e) == e) {
 			children := []any{}
 			for _, c := range list {
-				of, ok := idOf(c, pickup.Singular(collection)+"Id")
-				if id, has := idOf(r, "id"); ok && has && id == of {
+				of, ok := naiveID(c, pickup.Singular(collection)+"Id")
+				if id, has := naiveID(r, "id"); ok && has && id == of {
 					children = append(children, c)
 				}
 			}
@@ -441,12 +449,24 @@ func (n naive) embed(collection string, r any, embeds []string) any {
 				continue
 			}
 			for _, p := range slices.Backward(list) { // the first one stays
-				id, ok := idOf(p, "id")
-				if of, has := idOf(r, e+"Id"); ok && has && id == of {
+				id, ok := naiveID(p, "id")
+				if of, has := naiveID(r, e+"Id"); ok && has && id == of {
 					out[e] = p
 				}
 			}
 		}
 	}
 	return out
+}
+
+// naiveID returns the id that a member of a record carries, as text.
+func naiveID(r any, member string) (string, bool) {
+	m, _ := r.(map[string]any)
+	switch v := m[member].(type) {
+	case string:
+		return v, v != ""
+	case json.Number:
+		return v.String(), true
+	}
+	return "", false
 }

@@ -2,6 +2,7 @@ package pickup
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -19,38 +20,32 @@ const (
 
 var onDeletes = []string{onDeleteCascade, onDeleteRestrict, onDeleteSetNull}
 
-// Delete takes a record out and returns it. With those that refer to it goes
-// what the schema says. The error wraps ErrNotFound, or is a *FaultError that
-// wraps ErrRefers where one that refers to it forbids that.
-func (tx *Tx) Delete(collection, id string) (*Record, error) {
+// Delete takes a record out and returns it. With it go those records of the
+// collections called children that refer to it by their ForeignKey, where ids
+// are compared as text; and with those that refer to any of these what the
+// schema says. The error wraps ErrNotFound, or is a *FaultError that wraps
+// ErrRefers where a record that has to stay refers to one that goes.
+func (tx *Tx) Delete(collection, id string, children ...string) (*Record, error) {
 	old, err := tx.drop(collection, id)
 	if err != nil {
 		return nil, err
 	}
-	return old, tx.release(collection, id)
-}
-
-// DeleteChildren deletes those records of child that refer to the record of
-// parent with that id, by their ForeignKey, and returns how many. Ids are
-// compared as text. Errors are as Delete's.
-func (tx *Tx) DeleteChildren(child, parent, id string) (int, error) {
-	if _, err := tx.snap.array(child); err != nil {
-		return 0, err
+	gone := []Change{{Collection: collection, ID: id}}
+	for _, child := range children {
+		if _, err := tx.snap.array(child); err != nil {
+			return nil, err
+		}
+		for _, r := range tx.snap.referring(child, tx.snap.ForeignKey(child, collection), id) {
+			if IsPositionKey(r.ID) {
+				continue // no request reaches it
+			}
+			if _, err := tx.drop(child, r.ID); err != nil {
+				return nil, err
+			}
+			gone = append(gone, Change{Collection: child, ID: r.ID})
+		}
 	}
-	n := 0
-	for _, r := range tx.snap.referring(child, tx.snap.ForeignKey(child, parent), id) {
-		if IsPositionKey(r.ID) {
-			continue // no request reaches it
-		}
-		if _, err := tx.snap.Get(child, r.ID); err != nil {
-			continue // gone with one before it
-		}
-		if _, err := tx.Delete(child, r.ID); err != nil {
-			return n, err
-		}
-		n++
-	}
-	return n, nil
+	return old, tx.release(gone)
 }
 
 // drop takes a record out and asks nobody.
@@ -68,53 +63,84 @@ func (tx *Tx) drop(collection, id string) (*Record, error) {
 	return old, nil
 }
 
-// release does what the schema says with the records that refer to one that is
-// no longer there. A circle of references ends where it began, because what is
-// deleted is out before those that refer to it are looked for.
-func (tx *Tx) release(collection, id string) error {
-	if tx.snap.schema == nil {
-		return nil
-	}
-	for _, child := range slices.Sorted(maps.Keys(tx.snap.schema.rules)) {
-		if _, err := tx.snap.array(child); err != nil {
-			continue
-		}
-		for _, ref := range tx.snap.schema.rules[child].refs {
-			if ref.collection != collection || ref.onDelete == "" {
+// release does what the schema says with the records that refer to those that
+// are gone, and with those that refer to what goes with them. Only then it asks
+// whether one that has to stay refers to something that is gone, so that the
+// order of collections decides nothing. A circle of references ends where it
+// began, because what goes is out before others are looked for. What is gone
+// stands in a list, and no function calls itself for it: a chain of references
+// may be as long as a collection.
+func (tx *Tx) release(gone []Change) error {
+	for i := 0; i < len(gone); i++ {
+		id := gone[i].ID
+		for child, ref := range tx.snap.references(gone[i].Collection) {
+			if ref.onDelete == onDeleteRestrict {
 				continue
 			}
 			for _, r := range tx.snap.holding(child, ref.member, id) {
-				if err := tx.let(child, ref, r, id); err != nil {
+				switch {
+				case IsPositionKey(r.ID):
+					return refers(child, ref, r)
+				case ref.onDelete == onDeleteSetNull:
+					if err := tx.setNull(child, ref, r, id); err != nil {
+						return err
+					}
+					continue
+				}
+				if _, err := tx.drop(child, r.ID); err != nil {
 					return err
 				}
+				gone = append(gone, Change{Collection: child, ID: r.ID})
+			}
+		}
+	}
+	for _, g := range gone {
+		for child, ref := range tx.snap.references(g.Collection) {
+			if ref.onDelete != onDeleteRestrict {
+				continue
+			}
+			for _, r := range tx.snap.holding(child, ref.member, g.ID) {
+				return refers(child, ref, r)
 			}
 		}
 	}
 	return nil
 }
 
-// let does what ref says with one record that refers to what is gone.
-func (tx *Tx) let(child string, ref reference, r *Record, id string) error {
-	refuse := func(detail string) error {
-		return &FaultError{Kind: ErrRefers, Faults: []Fault{{Detail: detail}}}
-	}
-	switch {
-	case ref.onDelete == onDeleteRestrict, IsPositionKey(r.ID):
-		return refuse(fmt.Sprintf("%s still refers to it by its %s", describe(child, r), ref.member))
-	case ref.onDelete == onDeleteCascade:
-		if _, err := tx.snap.Get(child, r.ID); err != nil {
-			return nil // gone with another one
+// references yields the members by which collections that there are refer to
+// one, where the schema says what a delete does to them.
+func (s *Snapshot) references(collection string) iter.Seq2[string, reference] {
+	return func(yield func(string, reference) bool) {
+		if s.schema == nil {
+			return
 		}
-		_, err := tx.Delete(child, r.ID)
-		return err
+		for _, child := range slices.Sorted(maps.Keys(s.schema.rules)) {
+			if !s.byName[child].isArray() {
+				continue
+			}
+			for _, ref := range s.schema.rules[child].refs {
+				if ref.collection == collection && ref.onDelete != "" && !yield(child, ref) {
+					return
+				}
+			}
+		}
 	}
-	now, err := tx.snap.Get(child, r.ID)
-	if err != nil {
-		return nil
-	}
-	value := without(now.Value, ref.member, id)
-	if faults := tx.snap.schema.checkMerge(child, now.Value, value, []string{ref.member}); len(faults) > 0 {
-		return refuse(fmt.Sprintf("the %s of %s cannot become null: %s", ref.member, describe(child, r), faults[0].Detail))
+}
+
+// refers is the error for a record that still refers to what is gone.
+func refers(child string, ref reference, r *Record) error {
+	return refused(fmt.Sprintf("%s still refers to it by its %s", describe(child, r), ref.member))
+}
+
+func refused(detail string) error {
+	return &FaultError{Kind: ErrRefers, Faults: []Fault{{Detail: detail}}}
+}
+
+// setNull takes what is gone out of the reference of one record.
+func (tx *Tx) setNull(child string, ref reference, r *Record, id string) error {
+	value := without(r.Value, ref.member, id)
+	if faults := tx.snap.schema.checkMerge(child, r.Value, value, []string{ref.member}); len(faults) > 0 {
+		return refused(fmt.Sprintf("the %s of %s cannot become null: %s", ref.member, describe(child, r), faults[0].Detail))
 	}
 	c, err := tx.array(child)
 	if err != nil {

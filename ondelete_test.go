@@ -2,6 +2,8 @@ package pickup_test
 
 import (
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -55,18 +57,74 @@ func TestOnDelete(t *testing.T) {
 	}
 }
 
-// TestDeleteChildren deletes the children of one record and no others.
+// TestDeleteChildren deletes a record with its children and no others.
 func TestDeleteChildren(t *testing.T) {
-	d := openSchema(t, `{"drivers":[{"id":1},{"id":"2"}],"schedules":[{"id":1,"driverId":1},{"id":2,"driverID":"1"},{"id":3,"driverId":1.0},{"id":4,"driverId":"2"},{"id":5,"driverId":[1]},{"id":6}]}`,
-		`{"properties":{"schedules":{"items":{"properties":{"driverId":{"x-alias":["driverID"],"x-ref":"drivers"}}}}}}`)
-	n := 0
-	_, err := d.Update(t.Context(), func(tx *pickup.Tx) (err error) {
-		n, err = tx.DeleteChildren("schedules", "drivers", "1")
+	const db = `{"drivers":[{"id":1},{"id":"2"}],` +
+		`"schedules":[{"id":1,"driverId":1},{"id":2,"driverID":"1"},{"id":3,"driverId":1.0},{"id":4,"driverId":"2"},{"id":5}],` +
+		`"nodes":[{"id":1,"nodeId":1},{"id":2,"nodeId":1},{"id":3,"nodeId":2},{"id":4,"nodeId":[1]}],"stays":[{"id":1,"scheduleId":1}]}`
+	const schema = `{"properties":{"schedules":{"items":{"properties":{"driverId":{"x-alias":["driverID"],"x-ref":{"collection":"drivers","on-delete":"restrict"}}}}},
+		"stays":{"items":{"properties":{"scheduleId":{"x-ref":{"collection":"schedules","on-delete":"RULE"}}}}}}}`
+	for _, c := range []struct{ rule, collection, id, child, want string }{
+		{"set-null", "drivers", "1", "schedules", `"schedules":[{"id":3,"driverId":1.0},{"id":4,"driverId":"2"},{"id":5}]`},
+		{"set-null", "drivers", "1", "schedules", `"stays":[{"id":1,"scheduleId":null}]`},
+		{"restrict", "drivers", "1", "schedules", "/stays/1 still refers to it by its scheduleId"},
+		{"restrict", "drivers", "1", "stays", "/schedules/1 still refers to it by its driverId"},
+		{"restrict", "nodes", "1", "nodes", `"nodes":[{"id":3,"nodeId":2},{"id":4,"nodeId":[1]}]`}, // its own child, which is one of them
+	} {
+		d := openSchema(t, db, strings.Replace(schema, "RULE", c.rule, 1))
+		before := string(d.Snapshot().AppendJSON(nil))
+		_, err := d.Update(t.Context(), func(tx *pickup.Tx) error {
+			_, err := tx.Delete(c.collection, c.id, c.child)
+			return err
+		})
+		got := string(d.Snapshot().AppendJSON(nil))
+		if err != nil {
+			if got != before {
+				t.Errorf("%v: %s", err, got)
+			}
+			got = err.Error()
+		}
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%s %s with its %s, %s: %s", c.collection, c.id, c.child, c.rule, got)
+		}
+	}
+}
+
+// TestDeleteOrder: which references hold a delete up is said by what is left
+// when all that goes is gone, whatever the collections are called.
+func TestDeleteOrder(t *testing.T) {
+	for _, names := range []string{"bc", "cb"} {
+		b, c := names[:1], names[1:]
+		d := openSchema(t, `{"a":[{"id":1}],"`+b+`":[{"id":1,"a":1}],"`+c+`":[{"id":1,"a":1,"b":1}]}`,
+			`{"properties":{"`+b+`":{"items":{"properties":{"a":{"x-ref":{"collection":"a","on-delete":"cascade"}}}}},
+			"`+c+`":{"items":{"properties":{"a":{"x-ref":{"collection":"a","on-delete":"cascade"}},"b":{"x-ref":{"collection":"`+b+`","on-delete":"restrict"}}}}}}}`)
+		_, err := d.Update(t.Context(), func(tx *pickup.Tx) error {
+			_, err := tx.Delete("a", "1")
+			return err
+		})
+		if err != nil || d.Snapshot().Len("b")+d.Snapshot().Len("c") > 0 {
+			t.Errorf("%s: %v: %s", names, err, d.Snapshot().AppendJSON(nil))
+		}
+	}
+}
+
+// TestDeleteChain deletes a chain of references as long as a hostile client
+// makes it. A function that calls itself for each would overflow the stack,
+// which ends the process.
+func TestDeleteChain(t *testing.T) {
+	n := 20_000
+	defer debug.SetMaxStack(debug.SetMaxStack(8 << 20)) // as if it had a million
+	var db strings.Builder
+	db.WriteString(`{"nodes":[{"id":0}`)
+	for i := 1; i < n; i++ {
+		fmt.Fprintf(&db, `,{"id":%d,"after":%d}`, i, i-1)
+	}
+	d := openSchema(t, db.String()+"]}", `{"properties":{"nodes":{"items":{"properties":{"after":{"x-ref":{"collection":"nodes","on-delete":"cascade"}}}}}}}`)
+	if _, err := d.Update(t.Context(), func(tx *pickup.Tx) error {
+		_, err := tx.Delete("nodes", "1")
 		return err
-	})
-	const want = `"schedules":[{"id":3,"driverId":1.0},{"id":4,"driverId":"2"},{"id":5,"driverId":[1]},{"id":6}]`
-	if got := string(d.Snapshot().AppendJSON(nil)); err != nil || n != 2 || !strings.Contains(got, want) {
-		t.Errorf("%d, %v: %s", n, err, got)
+	}); err != nil || d.Snapshot().Len("nodes") != 1 {
+		t.Errorf("%v: %d are left", err, d.Snapshot().Len("nodes"))
 	}
 }
 

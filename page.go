@@ -26,6 +26,18 @@ type paging struct {
 	start, end int // of Range; negative: counted from the end of the list
 	hasEnd     bool
 	hasLimit   bool
+	asked      string // the parameter that size comes from, "" where it is not given
+}
+
+// PageSize returns how many records a client asks to have on a page at most, and
+// by which parameter; 0 where it says nothing. From _start and _end that are
+// counted from the end of a list it follows only when the list is known, see
+// Result.
+func (q *Query) PageSize() (size int, parameter string) {
+	if q.paging.asked == "" {
+		return 0, ""
+	}
+	return q.paging.size, q.paging.asked
 }
 
 // result returns the part of a list of that many records.

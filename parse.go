@@ -46,7 +46,8 @@ func (e *QueryError) Error() string {
 // contains startsWith endsWith like exists. A name that occurs in the
 // collection as it stands is that member, whatever it looks like, unless an
 // operator stands behind a colon. Repeats of eq, in, contains and like are
-// alternatives; everything else holds together.
+// alternatives; everything else holds together. Behind the name of a filter, of
+// _embed and of _expand may stand [], with which some clients mark repeats.
 //
 // A page that is no number, or below 1, is page 1; of a repeated parameter for
 // paging the first is taken, and an empty one is none. The error is

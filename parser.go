@@ -53,8 +53,8 @@ func (p *parser) parameter(name, value string) error {
 			p.paging[name] = value
 		}
 		return nil
-	case "_embed", "_expand":
-		return p.embed(name, value)
+	case "_embed", "_expand", "_embed[]", "_expand[]":
+		return p.embed(strings.TrimSuffix(name, "[]"), value)
 	case "_fields":
 		for field := range strings.SplitSeq(value, ",") {
 			if field == "" {
@@ -81,7 +81,11 @@ func (p *parser) path(parameter, name string) path {
 func (p *parser) filter(name, value string) error {
 	t := p.byName[name]
 	if t == nil {
-		op, to, err := p.asked(name)
+		of := name
+		if list, ok := strings.CutSuffix(name, "[]"); ok && !p.snap.Occurs(p.q.collection, name) {
+			of = list // id[]=1&id[]=2 is how axios spells id=1&id=2
+		}
+		op, to, err := p.asked(of)
 		if err != nil {
 			return err
 		}
@@ -101,6 +105,9 @@ func (p *parser) filter(name, value string) error {
 	values := []string{value}
 	if t.op == opIn {
 		values = strings.Split(value, ",")
+		for i, v := range values { // "1, 2" is a list of two for json-server v1
+			values[i] = strings.TrimSpace(v)
+		}
 	}
 	for _, v := range values {
 		if len(t.values) == maxValues {
@@ -246,17 +253,20 @@ func (p *parser) page() error {
 	case has("_page"):
 		*g = paging{dialect: ByPage, page: n["_page"], size: defaultSize}
 		if has("_limit") {
-			g.size = n["_limit"]
+			g.size, g.asked = n["_limit"], "_limit"
 		} else if has("_per_page") {
-			g.dialect, g.size = Envelope, n["_per_page"]
+			g.dialect, g.size, g.asked = Envelope, n["_per_page"], "_per_page"
 		}
 	case has("_end"):
-		*g = paging{dialect: Range, start: n["_start"], end: n["_end"], hasEnd: true}
+		*g = paging{dialect: Range, start: n["_start"], end: n["_end"], hasEnd: true, asked: "_end"}
 		if g.start >= 0 {
 			g.size = max(0, g.end-g.start)
 		}
 	case has("_start"), has("_limit"):
 		*g = paging{dialect: Range, start: n["_start"], size: n["_limit"], hasLimit: has("_limit")}
+		if g.hasLimit {
+			g.asked = "_limit"
+		}
 	}
 	return nil
 }

@@ -158,6 +158,7 @@ func (d *databasePatch) finish() error {
 	var dropped []Change
 	for _, c := range slices.Clone(tx.snap.list) {
 		if there[c.name] == nil {
+			dropped = append(dropped, c.drops()...)
 			tx.snap.without(c.name)
 			delete(tx.mine, c.name)
 			tx.changes = append(tx.changes, Change{Collection: c.name})
@@ -173,6 +174,9 @@ func (d *databasePatch) finish() error {
 		var err error
 		switch {
 		case c == nil || n.origin != c || t.names() == nil:
+			if c != nil {
+				dropped = append(dropped, c.drops()...)
+			}
 			err = t.lead(d.setWhole(name, n.value(), t))
 		case c.kind == Array:
 			dropped, err = d.records(c, n, dropped)
@@ -186,15 +190,23 @@ func (d *databasePatch) finish() error {
 			return err
 		}
 	}
-	for _, gone := range dropped {
-		if _, err := tx.snap.Get(gone.Collection, gone.ID); err == nil {
-			continue // it was moved, or put back
-		}
-		if err := tx.release(gone.Collection, gone.ID); err != nil {
-			return err
-		}
+	return tx.release(slices.DeleteFunc(dropped, func(gone Change) bool {
+		_, err := tx.snap.Get(gone.Collection, gone.ID)
+		return err == nil // it was moved, or put back
+	}))
+}
+
+// drops returns the changes that take all records out of a collection.
+func (c *collection) drops() []Change {
+	if c.kind != Array {
+		return nil
 	}
-	return nil
+	drops := make([]Change, 0, c.order.Len())
+	c.order.Scan(func(_ uint64, r *Record) bool {
+		drops = append(drops, Change{Collection: c.name, ID: r.ID})
+		return true
+	})
+	return drops
 }
 
 // records makes of a patched collection changes of its records.

@@ -85,6 +85,15 @@ func TestPatchDatabase(t *testing.T) {
 		{`[{"op":"add","path":"/release","value":"1"}]`, "", "not valid /0/value"},
 		{`[{"op":"add","path":"/release","value":1}]`, `"version":3 -> "version":3,"release":1`, ""},
 
+		// What goes with a whole collection goes as by Delete.
+		{`[{"op":"replace","path":"/trips","value":[{"id":1}]}]`, `{"id":1,"driverId":"1","km":1.10},{"id":2,"driverId":"2"},{"id":3}] -> {"id":1}] & ["1","2"] -> ["1"] & {"id":1,"tripId":2},{"id":2,"tripId":"2"},{"id":3,"tripId":3} -> `, ""},
+		{`[{"op":"remove","path":"/trips"}]`, `"trips":[{"id":1,"driverId":"1","km":1.10},{"id":2,"driverId":"2"},{"id":3}], ->  & "about":"1" -> "about":null & ["1","2"] -> [] & {"id":1,"tripId":2},{"id":2,"tripId":"2"},{"id":3,"tripId":3} -> `, ""},
+		{`[{"op":"remove","path":"/drivers"}]`, "", "referred to "},
+		{`[{"op":"replace","path":"/drivers","value":[]}]`, "", "referred to "},
+		{`[{"op":"move","from":"/drivers","path":"/people"}]`, "", "referred to "},
+		{`[{"op":"remove","path":"/drivers"},{"op":"remove","path":"/trips"}]`, `"drivers":[{"id":"1","name":"Ann","email":"a@x"},{"id":"2","name":"Bob","email":"b@x"}],"trips":[{"id":1,"driverId":"1","km":1.10},{"id":2,"driverId":"2"},{"id":3}], ->  & "about":"1" -> "about":null & ["1","2"] -> [] & {"id":1,"tripId":2},{"id":2,"tripId":"2"},{"id":3,"tripId":3} -> `, ""},
+		{`[{"op":"move","from":"/trips/0/id","path":"/trips/0/km"}]`, "", "wrong shape /0"},
+
 		{`[{"op":"remove","path":"/drivers/0"}]`, "", "referred to "},
 		{`[{"op":"test","path":"/trips/0/id","value":1},{"op":"test","path":"/trips/1/id","value":1}]`, "", "does not apply /1/value"},
 		{`[{"op":"replace","path":"/trips/0/km","value":2},{"op":"replace","path":"/trips/7/km","value":2}]`, "", "does not apply /1/path"},

@@ -72,6 +72,9 @@ func (tx *Tx) amend(collection string, old *Record, value jsontext.Value, names 
 		return nil, err
 	}
 	idMember := tx.snap.idMember(collection)
+	if _, has := member(value, idMember); !has && slices.Contains(names, idMember) {
+		return nil, idChanged(idMember) // it was removed, and not left out of a new whole
+	}
 	if value, err = keepID(old, value, idMember); err != nil {
 		return nil, idChanged(idMember)
 	}

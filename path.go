@@ -19,30 +19,26 @@ type step struct {
 
 // walk returns the value at p within v.
 func (p path) walk(v jsontext.Value) (jsontext.Value, bool) {
+	i := skipSpace(v, 0)
 	for _, s := range p {
-		next, ok := member(v, s.name)
-		if !ok && s.index >= 0 {
-			n := 0
-			elements(v, func(e jsontext.Value) bool {
-				next, ok = e, n == s.index
-				n++
-				return !ok
-			})
+		next := memberAt(v, i, s.name)
+		if next < 0 && s.index >= 0 {
+			next = elementAt(v, i, s.index)
 		}
-		if !ok {
+		if next < 0 {
 			return nil, false
 		}
-		v = next
+		i = next
 	}
-	return v, true
+	return v[i:skipValue(v, i)], true
 }
 
-// String tells paths apart that lead to different places.
+// String tells paths apart that lead to different places, whatever names have
+// in them.
 func (p path) String() string {
 	var b strings.Builder
 	for _, s := range p {
-		b.WriteByte(0)
-		b.WriteString(s.name)
+		b.WriteString(strconv.Quote(s.name))
 	}
 	return b.String()
 }

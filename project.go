@@ -35,51 +35,48 @@ func (f *fields) add(p path) {
 // parts. An object keeps its members of those names; an array its elements of
 // those indexes, or where none is asked for by index the parts of each.
 func (f *fields) append(dst []byte, v jsontext.Value) ([]byte, bool) {
-	if f.whole {
-		return append(dst, v...), true
+	dst, _, ok := f.appendAt(dst, v, 0)
+	return dst, ok
+}
+
+// appendAt is append for the value that begins at i, and returns where it ends:
+// like a path it goes through a text once.
+func (f *fields) appendAt(dst, v []byte, i int) (_ []byte, end int, ok bool) {
+	switch {
+	case f.whole:
+		end = skipValue(v, i)
+		return append(dst, v[i:end]...), end, true
+	case v[i] != '{' && v[i] != '[':
+		return dst, skipValue(v, i), false
 	}
-	switch v.Kind() {
-	case '{':
-		dst = append(dst, '{')
-		start := len(dst)
-		members(v, func(quoted, e jsontext.Value) bool {
-			if part := f.parts[string(unquoted(quoted))]; part != nil {
-				mark := len(dst)
-				if mark > start {
-					dst = append(dst, ',')
-				}
-				dst = append(append(dst, quoted...), ':')
-				var ok bool
-				if dst, ok = part.append(dst, e); !ok {
-					dst = dst[:mark]
-				}
-			}
-			return true
-		})
-		return append(dst, '}'), true
-	case '[':
-		dst = append(dst, '[')
-		start := len(dst)
-		i := 0
-		elements(v, func(e jsontext.Value) bool {
-			part := f
-			if f.byIndex {
-				part = f.parts[strconv.Itoa(i)]
-			}
-			i++
-			if part != nil {
-				mark := len(dst)
-				if mark > start {
-					dst = append(dst, ',')
-				}
-				var ok bool
-				if dst, ok = part.append(dst, e); !ok {
-					dst = dst[:mark]
-				}
-			}
-			return true
-		})
-		return append(dst, ']'), true
+	open, last := v[i], v[i]+2 // '}' and ']' come two behind '{' and '['
+	dst = append(dst, open)
+	start, n := len(dst), 0
+	for i = skipSpace(v, i+1); i < len(v) && v[i] != last; n++ {
+		mark := len(dst)
+		if mark > start {
+			dst = append(dst, ',')
+		}
+		part := f
+		if open == '{' {
+			end := skipString(v, i)
+			quoted := v[i:end]
+			i = skipSpace(v, skipSpace(v, end)+1)
+			part = f.parts[string(unquoted(quoted))]
+			dst = append(append(dst, quoted...), ':')
+		} else if f.byIndex {
+			part = f.parts[strconv.Itoa(n)]
+		}
+		ok := false
+		if part != nil {
+			dst, i, ok = part.appendAt(dst, v, i)
+		} else {
+			i = skipValue(v, i)
+		}
+		if !ok {
+			dst = dst[:mark]
+		}
+		i = skipComma(v, i)
 	}
-	return dst, false
+	return append(dst, last), i + 1, true
 }

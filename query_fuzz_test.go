@@ -20,20 +20,20 @@ import (
 // that are no records, ids twice, keys that lead nowhere.
 const queryWorld = `{
 "c": [
-	{"id":1,"n":9007199254740993,"s":"Straße K","t":["go","Rest",3,null],"o":{"p":1,"q":{"r":"x"}},"b":true,"z":null,"a.b":"dotted","first_gte":"g","d":"2026-03-01T10:00:00Z","dId":"1"},
-	{"id":"2","n":9007199254740992,"s":"STRASSE k","t":[],"o":{"p":1.0,"q":null},"b":false,"d":"2026-02-01","dId":1},
-	{"id":3,"n":1e400,"s":"ſ\u212a\"\\ x","t":"go","o":[{"p":"in"},[1]],"b":"true","_lead":"l","dId":2},
-	{"id":"4","n":"100","s":"\ud83d\ude00","t":[["go"],{"go":1}],"a":{"b":"nested"},"dId":null},
-	{"id":5,"n":100,"s":"\uffee","t":[1,2,100.0],"x:lang":"de","dId":"99"},
-	{"id":5,"n":1e2,"s":"","t":{"0":"go"},"b":null,"dId":[1]},
+	{"id":1,"n":9007199254740993,"s":"Straße K","t":["go","Rest",3,null],"o":{"p":1,"q":{"r":"x"}},"b":true,"z":null,"a.b":"dotted","first_gte":"g","d":"2026-03-01T10:00:00Z","dog":"a stray","dogId":"1"},
+	{"id":"2","n":9007199254740992,"s":"STRASSE k","t":[],"o":{"p":1.0,"q":null},"b":false,"d":"2026-02-01","dogId":1},
+	{"id":3,"n":1e400,"s":"ſ\u212a\"\\ x","t":"go","o":[{"p":"in"},[1]],"b":"true","_lead":"l","dogId":2},
+	{"id":"4","n":"100","s":"\ud83d\ude00","t":[["go"],{"go":1}],"a":{"b":"nested"},"dogId":null},
+	{"id":5,"n":100,"s":"\uffee","t":[1,2,100.0],"x:lang":"de","dogId":"99"},
+	{"id":5,"n":1e2,"s":"","t":{"0":"go"},"b":null,"dogId":[1]},
 	{"n":-0,"s":"a\u0000b","o":{"p":[5,6]},"and":1},
 	{"id":"","n":-1.50,"s":"null","or":"1"},
 	"text", 7, null, [1,{"id":1}], {},
-	{"id":"x y","n":0.1,"s":"A.*","q":"inner","_limit":5,"-s":1,"t":[true,"null"]},
+	{"id":"x y","n":0.1,"s":"A.*","q":"inner","_limit":5,"-s":1,"k[]":1,"o\u0000p":1,"t":[true,"null"]},
 	{"id":"12345678901234567890","n":12345678901234567891,"s":"straße","d":"2026-02-01T23:59:59"},
-	{"id":-7,"n":-1.5e0,"s":"Σίσυφος","d":5,"dId":"1"}
+	{"id":-7,"n":-1.5e0,"s":"Σίσυφος","d":5,"dogId":"1"}
 ],
-"ds": [
+"dogs": [
 	{"id":1,"name":"one","c":"own"},
 	{"id":"2","name":"two"},
 	{"id":"1","name":"double"},
@@ -100,9 +100,10 @@ var largeExponent = regexp.MustCompile(`[eE][+-]?0*[1-9][0-9]{4}`)
 func FuzzQuery(f *testing.F) {
 	for _, seed := range []string{
 		"", "n=100", "n=9007199254740993", "t:contains=GO&t[0]=go", "o.q.r=x&o.p=1", "s:like=^(a%2B)%2B$&q=x", "a.b=dotted", "first_gte=g", "n_gte=1&n_lt=1e400",
-		"_where=%7B%22or%22:[%7B%22n%22:%7B%22gt%22:10%7D%7D,%7B%22not%22:%7B%22o%22:%7B%22p%22:%7B%22in%22:[1,5]%7D%7D%7D%7D]%7D",
-		"_sort=-n,s&_order=asc,desc&_page=2&_per_page=3", "_start=-3&_end=9&_limit=2", "_embed=d&_fields=id,d.name,t[1]", "d:exists=false&b:ne=true",
-		"id=5&id=1&id:in=2,3", "x:lang=de&x:lan=1", "_foo=1", "_=1", "%zz=1", "s:startsWith=STR&s:endsWith=e&_expand=d", "_sort=-s,-s,b",
+		"q[]=x", "_where=%7B%22or%22:[%7B%22n%22:%7B%22gt%22:10%7D%7D,%7B%22not%22:%7B%22o%22:%7B%22p%22:%7B%22in%22:[1,5]%7D%7D%7D%7D]%7D",
+		"_sort=-n,s&_order=asc,desc&_page=2&_per_page=3", "_start=-3&_end=9&_limit=2", "_embed=dog&_fields=id,dog.name,t[1]", "d:exists=false&b:ne=true",
+		"id=5&id=1&id:in=2,3", "id:in=1,+5", "x:lang=de&x:lan=1", "_foo=1", "_=1", "%zz=1", "s:startsWith=STR&s:endsWith=e&_expand=dog", "_sort=-s,-s,b",
+		"id[]=1&id[]=2&n_ne[]=100&t[][]=go&_expand[]=dog", "a.b=dotted&a%00b=nested&k[]=1", "o.p=1&o%00p=2",
 	} {
 		f.Add(seed)
 	}
@@ -138,15 +139,15 @@ func TestQueryRandom(t *testing.T) {
 	for range steps {
 		checkQuery(t, s, n, "c", randomQuery(rnd))
 	}
-	checkQuery(t, s, n, "ds", "_embed=c&c.n:exists=true") // a stored member makes way
-	checkQuery(t, s, n, "ds", "_embed=cs&_sort=-name")
+	checkQuery(t, s, n, "dogs", "_embed=c&c.n:exists=true") // a stored member makes way
+	checkQuery(t, s, n, "dogs", "_embed=cs&_sort=-name")
 }
 
 func pick(rnd *rand.Rand, words ...string) string { return words[rnd.IntN(len(words))] }
 
 func randomName(rnd *rand.Rand) string {
 	return pick(rnd, "id", "n", "s", "t", "o", "b", "z", "d", "a.b", "a", "o.p", "o.q.r", "o[0].p", "o.0.p", "t[0]", "t.2", "t[1]", "o.p[1]",
-		"first_gte", "first", "_lead", "x:lang", "and", "or", "nobody", "no.body", "-s", "_limit", "q", "dId", "d.name", "d.id", "")
+		"first_gte", "first", "_lead", "x:lang", "and", "or", "nobody", "no.body", "-s", "_limit", "q", "k", "k[]", "o\x00p", "dogId", "dog.name", "dog.id", "")
 }
 
 func randomValue(rnd *rand.Rand) string {
@@ -166,13 +167,16 @@ func randomQuery(rnd *rand.Rand) string {
 		case 1:
 			name += "_" + pick(rnd, naiveOps...)
 		}
+		if rnd.IntN(8) == 0 {
+			name += "[]"
+		}
 		for range 1 + rnd.IntN(2) {
 			v := randomValue(rnd)
-			if strings.HasSuffix(name, "exists") && rnd.IntN(8) > 0 {
+			if strings.Contains(name, "exists") && rnd.IntN(8) > 0 {
 				v = pick(rnd, "true", "false")
 			}
 			if strings.HasSuffix(name, "in") && rnd.IntN(2) > 0 {
-				v += "," + randomValue(rnd)
+				v += pick(rnd, ",", ", ", " ,") + randomValue(rnd)
 			}
 			add(name, v)
 		}
@@ -200,7 +204,7 @@ func randomQuery(rnd *rand.Rand) string {
 		}
 	}
 	if rnd.IntN(4) == 0 {
-		add(pick(rnd, "_embed", "_expand"), pick(rnd, "d", "ds", "nope", "d,other", "c"))
+		add(pick(rnd, "_embed", "_expand"), pick(rnd, "dog", "dogs", "nope", "dog,other", "c"))
 	}
 	if rnd.IntN(4) == 0 {
 		add("_fields", randomName(rnd)+","+randomName(rnd)+",id")

@@ -92,9 +92,18 @@ func TestQueryCost(t *testing.T) {
 	long := strings.Repeat("a", 1<<20)
 	var many strings.Builder
 	for i := range 45_000 {
-		fmt.Fprintf(&many, `,{"id":"%d","t":"%s"}`, i, strings.Repeat("lorem ", 40))
+		fmt.Fprintf(&many, `,{"id":"%d","t":"%s","n":%d.%s1}`, i, strings.Repeat("lorem ", 40), i, strings.Repeat("0", 100))
 	}
-	s := openMem(t, `{"one":[{"id":1,"t":"`+long+`!"}],"many":[`+many.String()[1:]+`]}`).Snapshot()
+	deep := strings.Repeat(`{"a":`, 250) + "[" + strings.Repeat("1234567,", 1_200_000) + "0]" + strings.Repeat("}", 250)
+	path := "r" + strings.Repeat(".a", 249)
+	between, below := "", ""
+	for i := range 20 {
+		below += fmt.Sprintf("%s.x%d:exists=false&", path, i)
+	}
+	for i := range 1000 {
+		between += fmt.Sprintf("n_gt=-%d&n_gte=-%d&n_lt=1%05d&n_lte=1%05d&", i, i, i, i)
+	}
+	s := openMem(t, `{"one":[{"id":1,"t":"`+long+`!"}],"many":[`+many.String()[1:]+`],"deep":[{"id":1,"r":`+deep+`}]}`).Snapshot()
 	for _, test := range []struct {
 		collection, query string
 		total             int // -1: refused
@@ -108,6 +117,10 @@ func TestQueryCost(t *testing.T) {
 		{"many", "id=7&t_like=" + url.QueryEscape("^(x|y){60}z"), 0},
 		{"many", strings.Repeat("t:contains=nowhere&", 1000), -1},
 		{"many", "q=nowhere&q=nor+here", 0},
+		{"many", between, 45_000},
+		{"deep", below + "q=nowhere", 0},
+		{"deep", below + "_sort=" + path + ",a." + path + "&_fields=" + path, 1},
+		{"many", strings.Repeat("none:like=^x&", 1000) + strings.Repeat("n:contains=7&", 1000), 0},
 	} {
 		began := time.Now()
 		r, err := ask(s, test.collection, test.query)
@@ -119,11 +132,39 @@ func TestQueryCost(t *testing.T) {
 			t.Errorf("%.40s: %v", test.query, err)
 		case test.total >= 0 && r.Total != test.total:
 			t.Errorf("%.40s: %d", test.query, r.Total)
+		case test.total >= 0:
+			if _, err := r.AppendJSON(nil); err != nil {
+				t.Errorf("%.40s: %v", test.query, err)
+			}
 		}
 		if took := time.Since(began); took > 20*time.Second {
 			t.Errorf("%.40s took %v", test.query, took)
 		} else {
 			t.Logf("%.40s took %v", test.query, took)
+		}
+	}
+}
+
+// TestStrictCost asks strictly for what only the last record has.
+func TestStrictCost(t *testing.T) {
+	var records, names strings.Builder
+	last := ""
+	for i := range 20_000 {
+		fmt.Fprintf(&records, `{"id":%d,"z":{"pad":"%s"}},`, i, strings.Repeat("x", 200))
+	}
+	for i := range 3000 {
+		fmt.Fprintf(&names, "z.n%d,", i)
+		last += fmt.Sprintf(`"n%d":1,`, i)
+	}
+	s := openMem(t, `{"c":[`+records.String()+`{"id":"x","z":{`+last+`"n":1}}]}`).Snapshot()
+	for names, refused := range map[string]bool{names.String(): true, strings.Repeat("z.n1,", 3000): false, "z.n2999,z.n,id": false} {
+		q, err := s.ParseQuery("c", "_fields="+names)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var qe *pickup.QueryError
+		if err := s.Strict(q); refused && (!errors.As(err, &qe) || qe.Parameter != "_fields" || !strings.Contains(qe.Detail, "too long")) || !refused && err != nil {
+			t.Errorf("%.30s: %v", names, err)
 		}
 	}
 }
@@ -138,7 +179,7 @@ func TestQueryManyValues(t *testing.T) {
 	}
 	list := strings.Join(values, ",")
 	for query, want := range map[string]int{
-		"n:in=" + list: 3, "n=" + strings.Join(values, "&n="): 3, "n:ne=" + strings.Join(values, "&n:ne="): 0,
+		"n:in=" + list: 3, "n:contains=" + strings.Join(values, "&n:contains="): 2, "n_lt=9&n_lt=80": 2, "n_gt=6&n_gt=8&n_gt=": 1, "n_gt=6&n_gt=8": 2, "n_lte=8&n_lte=x": 1, "n=" + strings.Join(values, "&n="): 3, "n:ne=" + strings.Join(values, "&n:ne="): 0,
 		`_where={"n":{"in":[` + list + `]}}`: 3, `_where={"not":{"n":{"in":[` + list + `,null]}}}`: 1,
 	} {
 		if r, err := ask(s, "c", query); err != nil || r.Total != want {

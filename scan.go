@@ -89,10 +89,7 @@ func members(v []byte, yield func(name, value jsontext.Value) bool) {
 		if !yield(jsontext.Value(name), jsontext.Value(v[i:end])) {
 			return
 		}
-		i = skipSpace(v, end)
-		if i < len(v) && v[i] == ',' {
-			i = skipSpace(v, i+1)
-		}
+		i = skipComma(v, end)
 	}
 }
 
@@ -108,22 +105,61 @@ func elements(v []byte, yield func(value jsontext.Value) bool) {
 		if !yield(jsontext.Value(v[i:end])) {
 			return
 		}
-		i = skipSpace(v, end)
-		if i < len(v) && v[i] == ',' {
-			i = skipSpace(v, i+1)
-		}
+		i = skipComma(v, end)
 	}
 }
 
 // member returns the value of v's member called name.
 func member(v []byte, name string) (value jsontext.Value, ok bool) {
-	members(v, func(n, val jsontext.Value) bool {
-		if nameIs(n, name) {
-			value, ok = val, true
+	i := memberAt(v, skipSpace(v, 0), name)
+	if i < 0 {
+		return nil, false
+	}
+	return jsontext.Value(v[i:skipValue(v, i)]), true
+}
+
+// memberAt returns where the value of the member called name begins, of the
+// object that begins at i: -1 where there is none, or no object. Who looks for
+// something within that value goes on from there, without a look for its end:
+// a path goes through a text once, however deep it leads.
+func memberAt(v []byte, i int, name string) int {
+	if i >= len(v) || v[i] != '{' {
+		return -1
+	}
+	for i = skipSpace(v, i+1); i < len(v) && v[i] == '"'; {
+		end := skipString(v, i)
+		quoted := v[i:end]
+		i = skipSpace(v, end) // the colon
+		i = skipSpace(v, i+1) // the value
+		if nameIs(quoted, name) {
+			return i
 		}
-		return !ok
-	})
-	return value, ok
+		i = skipComma(v, skipValue(v, i))
+	}
+	return -1
+}
+
+// elementAt returns where the element with an index begins, of the array that
+// begins at i: -1 where there is none, or no array.
+func elementAt(v []byte, i, index int) int {
+	if i >= len(v) || v[i] != '[' {
+		return -1
+	}
+	for i = skipSpace(v, i+1); i < len(v) && v[i] != ']'; index-- {
+		if index == 0 {
+			return i
+		}
+		i = skipComma(v, skipValue(v, i))
+	}
+	return -1
+}
+
+// skipComma returns where what follows a value that ends at i begins.
+func skipComma(v []byte, i int) int {
+	if i = skipSpace(v, i); i < len(v) && v[i] == ',' {
+		i = skipSpace(v, i+1)
+	}
+	return i
 }
 
 // nameIs reports whether the quoted name spells s.

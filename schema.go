@@ -205,17 +205,7 @@ func (r *rules) spelledOtherwise(value jsontext.Value) (found bool) {
 	return found
 }
 
-// sameValue reports whether two compact values are equal: numbers and strings
-// however they are spelled, objects and arrays by their text.
+// sameValue reports whether two values are equal however they are spelled.
 func sameValue(a, b jsontext.Value) bool {
-	if a.Kind() != b.Kind() {
-		return false
-	}
-	switch a.Kind() {
-	case '0':
-		return number(string(a)) == number(string(b))
-	case '"':
-		return text(a) == text(b)
-	}
-	return string(a) == string(b)
+	return a.Kind() == b.Kind() && identityKey(a) == identityKey(b)
 }

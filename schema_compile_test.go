@@ -22,10 +22,10 @@ func TestBrokenSchemas(t *testing.T) {
 		{"{\"title\":\"\xff\"}", `1:11: invalid UTF-8`},
 		{"{}\n{}", `2:1: there is more behind the end of the schema`},
 		{`{} // rules`, `1:4: there is more behind the end of the schema`},
-		{"\ufeff{\"type\":1}", `1:2: 1 is not one of array, boolean, integer, null, number, object, string`},
+		{"\ufeff{\"type\":1}", `1:2: 1 is not one of array, boolean, integer, "null", number, object, string`},
 
-		{`{"type":"strng"}`, `1:2: "strng" is not one of array, boolean, integer, null, number, object, string; did you mean "string"?`},
-		{"{\n\t\"properties\": {\n\t\t\"ü\": {\"type\": \"text\"}\n\t}\n}", `3:9: "text" is not one of array, boolean, integer, null, number, object, string`},
+		{`{"type":"strng"}`, `1:2: "strng" is not one of array, boolean, integer, "null", number, object, string; did you mean "string"?`},
+		{"{\n\t\"properties\": {\n\t\t\"ü\": {\"type\": \"text\"}\n\t}\n}", `3:9: "text" is not one of array, boolean, integer, "null", number, object, string`},
 		{`{"properties":{"a":{"required":"x"}}}`, `1:21: "x" is not an array`},
 		{`{"properties":{"a":{"readOnly":"yes"}}}`, `1:21: "yes" is not true or false`},
 		{`{"properties":{"a":{"minLength":-1}}}`, `1:21: -1 is less than 0`},
@@ -42,6 +42,8 @@ func TestBrokenSchemas(t *testing.T) {
 		{`{"properties":{"a":{"$ref":"#/properties/a~2"}}}`, `1:21: "#/properties/a~2" is no JSON Pointer: behind ~ stands 0 or 1`},
 		{`{"properties":{"a":{"$ref":"%zz"}}}`, `1:21: "%zz" is not a URI or a relative reference`},
 		{`{"properties":{"a":{"$ref":"#%zz"}}}`, `1:21: "#%zz" is not a URI or a relative reference`},
+		{`{"properties":{"a":{"items":{"$ref":"#/properties/a/items"}}}}`, `1:21: this refers to itself without end`},
+		{`{"properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"anyOf":[{"type":"null"},{"$ref":"#/properties/a"}]}}}`, `1:51: this refers to itself without end`},
 		{`{"properties":{"a":{"$ref":"#a"}}}`, `1:21: "#a" leads nowhere: the file has no such anchor`},
 		{`{"$defs":{"a":{"$anchor":"x"},"b":{"$anchor":"x"}}}`, `another part has the same $anchor`},
 		{`{"$defs":{"a":{"$id":"x"},"b":{"$id":"x"}}}`, `is the $id of another part too`},
@@ -119,8 +121,6 @@ func TestReferences(t *testing.T) {
 			`{"numbr":1}`, `/numbr: numbr is not a known member; did you mean number?`},
 		{"draft-07", `{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"a":{"items":{"$ref":"#/definitions/x"}}},"definitions":{"x":{"properties":{"n":{"type":"number","x-unique":true}}}}}`,
 			`{"n":"1"}`, `/n: "1" is not a number`},
-		{"endless", `{"properties":{"a":{"items":{"$ref":"#/$defs/x"}}},"$defs":{"x":{"$ref":"#/$defs/x"}}}`,
-			`{"n":"1"}`, `{"n":"1"} cannot be judged: the schema refers to itself without end`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

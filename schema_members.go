@@ -2,6 +2,7 @@ package pickup
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -62,6 +63,36 @@ func (l locations) vocabulary() *jsonschema.Vocabulary {
 			return x, nil
 		},
 	}
+}
+
+// endless returns a schema that holds of a value only if it holds of that value,
+// by which nothing can be judged; nil where there is none.
+func (l locations) endless() *jsonschema.Schema {
+	const open, done = 1, 2
+	state := make(map[*jsonschema.Schema]int)
+	var visit func(sch *jsonschema.Schema) *jsonschema.Schema
+	visit = func(sch *jsonschema.Schema) *jsonschema.Schema {
+		switch {
+		case sch == nil || state[sch] == done:
+			return nil
+		case state[sch] == open:
+			return sch
+		}
+		state[sch] = open
+		for _, next := range slices.Concat([]*jsonschema.Schema{sch.Ref, sch.Not, sch.If, sch.Then, sch.Else}, sch.AllOf, sch.AnyOf, sch.OneOf) {
+			if found := visit(next); found != nil {
+				return found
+			}
+		}
+		state[sch] = done
+		return nil
+	}
+	for _, location := range slices.Sorted(maps.Keys(l)) {
+		if found := visit(l[location]); found != nil {
+			return found
+		}
+	}
+	return nil
 }
 
 // readExtras reads our own members of the part of a schema at pointer.

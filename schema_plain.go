@@ -45,11 +45,11 @@ func plain(v jsontext.Value) any {
 
 // judgeable returns a number that the validator can afford to look at. It
 // computes with fractions of whole numbers, exactly, so that 1e1000000 would
-// cost it a number of a million digits. What lies outside of 10 to the ±400th,
-// where no rule is (a double ends at the 308th), is moved there, and digits
-// behind the thousandth are dropped.
+// cost it a number of a million digits. What lies outside of 10 to the ±1000th,
+// where no number is that a body writes out and no double by far, is moved
+// there, and digits behind the thousandth are dropped.
 func judgeable(s string) json.Number {
-	const most, far = 1000, 400
+	const most, far = 1000, 1000
 	if len(s) <= 20 && !strings.ContainsAny(s, "eE") {
 		return json.Number(s)
 	}
@@ -84,7 +84,7 @@ func plainKey(v any) string {
 // quotes where nobody could misread it.
 func literal(v any) string {
 	s, ok := v.(string)
-	if ok && s != "" && strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || strings.ContainsRune(`",;:`, r) }) < 0 {
+	if ok && s != "" && !jsontext.Value(s).IsValid() && strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || strings.ContainsRune(`",;:`, r) }) < 0 {
 		return shorten(s)
 	}
 	return jsonText(v)

@@ -31,6 +31,9 @@ func (s *Schema) readRules(data jsontext.Value) *schemaMistake {
 			return m
 		}
 	}
+	if endless := s.at.endless(); endless != nil {
+		return &schemaMistake{fragment(endless.Location), "this refers to itself without end"}
+	}
 	historic := make(map[*extras]bool) // where it is understood
 	for _, shape := range shapes {
 		for _, part := range shape.parts {

@@ -1,6 +1,7 @@
 package pickup
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -19,6 +20,7 @@ func TestKeywords(t *testing.T) {
 		{`{"const":"on"}`, `"on"`, `"off"`, []string{`: "off" is not on, the only value allowed`}},
 		{`{"const":{"a":[1]}}`, `{"a":[1.0]}`, `{}`, []string{`: {} is not {"a":[1]}, the only value allowed`}},
 		{`{"enum":["a, b","<c>",3,null]}`, `3.0`, `"4"`, []string{`: "4" is not one of "a, b", <c>, 3, null`}},
+		{`{"enum":["1","true","null","x"]}`, `"1"`, `1`, []string{`: 1 is not one of "1", "true", "null", x`}},
 		{`{"enum":[1]}`, `1`, `2`, []string{`: 2 is not 1, the only value allowed`}},
 		{`{"enum":[1,2,3,4,5,6,7,8,9,10,11,12,13,14]}`, `14`, `0`, []string{`: 0 is not one of 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, and 2 more`}},
 		{`{"enum":[9007199254740993]}`, `9007199254740993`, `9007199254740992`, []string{`: 9007199254740992 is not 9007199254740993, the only value allowed`}},
@@ -28,6 +30,8 @@ func TestKeywords(t *testing.T) {
 		{`{"maximum":9007199254740992}`, `9007199254740992`, `9007199254740993`, []string{`: 9007199254740993 is greater than 9007199254740992`}},
 		{`{"minimum":0}`, `1e1000000000`, `-1e1000000000`, []string{`: -1e1000000000 is less than 0`}},
 		{`{"maximum":0}`, `0e1000000000`, `1e-1000000000`, []string{`: 1e-1000000000 is greater than 0`}},
+		{`{"maximum":1e400}`, `1e400`, `1` + strings.Repeat("0", 401), []string{`: 1` + strings.Repeat("0", 99) + `… is greater than 1` + strings.Repeat("0", 99) + `…`}},
+		{`{"uniqueItems":true}`, `[1e400,1e401,1e-401]`, `[1e400,10e399]`, []string{`: [1e400,10e399] has equal elements, at 0 and 1`}},
 		{`{"exclusiveMinimum":0}`, `0.1`, `0`, []string{`: 0 is not greater than 0`}},
 		{`{"exclusiveMaximum":0}`, `-1`, `-0`, []string{`: -0 is not less than 0`}},
 		{`{"multipleOf":0.01}`, `1.23`, `1.234`, []string{`: 1.234 is no multiple of 0.01`}},

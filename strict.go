@@ -10,8 +10,19 @@ import (
 // know, or a relation that is none. ParseQuery lets such names pass, because
 // in a list without a schema the next record may have them.
 func (s *Snapshot) Strict(q *Query) error {
+	m := new(matcher)
+	asked := make(map[string]bool)
 	for _, n := range q.named {
-		if !q.puts(n.path) && !s.has(q.collection, n.path) {
+		path := n.path.String()
+		if asked[path] {
+			continue
+		}
+		asked[path] = true
+		has := q.puts(n.path) || s.has(m, q.collection, n)
+		if m.err != nil {
+			return m.err
+		}
+		if !has {
 			return &QueryError{Parameter: n.parameter, Detail: fmt.Sprintf("no record of %s has %s%s",
 				q.collection, shorten(n.name), s.didYouMeanMember(q.collection, n.path[0].name))}
 		}
@@ -25,17 +36,23 @@ func (s *Snapshot) Strict(q *Query) error {
 }
 
 // has reports whether some record has something at a path, null included, or
-// may have it by the schema.
-func (s *Snapshot) has(collection string, p path) bool {
-	if rules := s.schema.of(collection); rules != nil && rules.shape.has(p) {
+// may have it by the schema. Work is counted by m.
+func (s *Snapshot) has(m *matcher, collection string, n named) bool {
+	if rules := s.schema.of(collection); rules != nil && rules.shape.has(n.path) {
 		return true
 	}
-	if !s.Occurs(collection, p[0].name) {
+	if !s.Occurs(collection, n.path[0].name) {
 		return false
 	}
+	if len(n.path) == 1 {
+		return true
+	}
 	for r := range s.All(collection) {
-		if _, ok := p.walk(r.Value); ok {
+		if _, ok := n.path.walk(r.Value); ok {
 			return true
+		}
+		if !m.spend(n.parameter, strictCost*len(r.Value)) {
+			return false
 		}
 	}
 	return false

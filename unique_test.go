@@ -24,6 +24,8 @@ func TestUniqueValues(t *testing.T) {
 		{`"a"`, `"a"`, true}, {`"a"`, `"A"`, false}, {`"\u0061"`, `"a"`, true}, {`1`, `"1"`, false}, {`1`, `1.0`, true}, {`10`, `1e1`, true},
 		{`["a","b"]`, `["b","c"]`, false}, {`["a"]`, `"a"`, false}, {`["a"]`, `[ "a" ]`, true}, {`[]`, `[]`, true}, {`[[1]]`, `[[1]]`, true},
 		{`{"a":1}`, `{ "a": 1 }`, true}, {`{"a":1}`, `{"a":2}`, false},
+		{`[1,"\u0061"]`, `[1.0,"a"]`, true}, {`["1"]`, `[1]`, false}, {`[[1],2]`, `[[1,2]]`, false}, {`["a,b"]`, `["a","b"]`, false},
+		{`{"a":1,"b":[2]}`, `{"b":[2.0],"\u0061":1e0}`, true}, {`{"a":null}`, `{}`, false}, {`{"a":true}`, `{"a":"true"}`, false}, {`{}`, `[]`, false},
 	} {
 		both := `{"c":[{"id":1,"u":` + test.a + `},{"id":2,"u":` + test.b + `}]}`
 		db, err := pickup.Open(t.Context(), pickup.NewMemStore(jsontext.Value(both)), pickup.Options{Schema: schema})

@@ -2,6 +2,7 @@ package pickup
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -35,8 +36,9 @@ func equalityKeys(v jsontext.Value) []string {
 }
 
 // identityKey returns what a value has in common with those that are the same
-// for a rule that allows it once: numbers of equal value, else the same text of
-// the same kind, arrays and objects as a whole.
+// for a rule that allows it once, however they are spelled: numbers of equal
+// value, the same text, arrays of the same elements, objects of the same members
+// in any order.
 func identityKey(v jsontext.Value) string {
 	switch v.Kind() {
 	case '0':
@@ -44,7 +46,33 @@ func identityKey(v jsontext.Value) string {
 	case '"':
 		return "s" + text(v)
 	}
-	return "v" + string(v)
+	return string(appendIdentity([]byte("v"), v))
+}
+
+// appendIdentity appends a value in the one spelling that its equals share.
+func appendIdentity(dst []byte, v jsontext.Value) []byte {
+	switch v.Kind() {
+	case '0':
+		return append(dst, number(string(v))...)
+	case '"':
+		return appendName(dst, text(v))
+	case '[':
+		dst = append(dst, '[')
+		elements(v, func(e jsontext.Value) bool {
+			dst = append(appendIdentity(dst, e), ',')
+			return true
+		})
+		return append(dst, ']')
+	case '{':
+		var list []string
+		members(v, func(quoted, e jsontext.Value) bool {
+			list = append(list, string(appendIdentity(append(appendName(nil, text(quoted)), ':'), e)))
+			return true
+		})
+		slices.Sort(list)
+		return append(append(append(dst, '{'), strings.Join(list, ",")...), '}')
+	}
+	return append(dst, v...)
 }
 
 // An operand is what a client compares stored values with. In a URL nothing

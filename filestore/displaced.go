@@ -162,6 +162,9 @@ func (s *Store) keepLocked(path, what string) bool {
 		}
 		s.o.sys.syncDir(s.dir())
 		s.notice(what+" is kept as %s", s.path, filepath.Base(to))
+		if s.o.Kept != nil {
+			s.o.Kept(filepath.Base(to))
+		}
 		return true
 	}
 }

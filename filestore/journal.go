@@ -103,7 +103,7 @@ func (s *Store) redoLocked() (mended bool, err error) {
 }
 
 func (s *Store) applyVerdict(f *os.File, v verdict) error {
-	if v.keep != nil && !s.keepCopyLocked(v.keep, v.why) {
+	if v.keep != nil && !s.keepCopyLocked(v.keep, v.why) && v.must {
 		return errors.New("what it left cannot be copied")
 	}
 	doc, err := parseDocument(s.path, v.text, s.o.idMember)

@@ -25,10 +25,11 @@ var errDetached error = &pickup.AdviceError{
 	Advice: "the mounted file was replaced on the host, and the new one cannot be seen from here: mount its folder instead of the file, or restart",
 }
 
-// mayPass reports whether err is a state that a save by hand goes through.
+// mayPass reports whether err is a state that a save by hand goes through. (Some
+// make the new file theirs first, and give it its mode at the end.)
 func mayPass(err error) bool {
-	return errors.Is(err, errEmpty) || errors.Is(err, errMoving) ||
-		errors.Is(err, fs.ErrNotExist) || errors.Is(err, pickup.ErrBroken)
+	return errors.Is(err, errEmpty) || errors.Is(err, errMoving) || errors.Is(err, fs.ErrNotExist) ||
+		errors.Is(err, fs.ErrPermission) || errors.Is(err, pickup.ErrBroken)
 }
 
 // lookLocked compares the file with what the store knows of it and takes over
@@ -49,6 +50,12 @@ func (s *Store) lookLocked() error {
 		return s.unreadableLocked(content{}, cause(err))
 	}
 	if s.doc != nil && links(info) == 0 {
+		// Either a mount shows a file that has no name any more, or an editor
+		// replaced it between the two steps of that call.
+		again, err := s.o.sys.stat(s.path)
+		if err != nil || !os.SameFile(info, again) {
+			return s.unreadableLocked(content{}, errMoving)
+		}
 		return s.unreadableLocked(content{info: info}, errDetached)
 	}
 	if s.doc != nil && s.disk.untouched(info) {

@@ -101,7 +101,7 @@ func (s *Store) firstLoadLocked(ctx context.Context) error {
 		}
 		now := s.o.now()
 		quiet := s.unread.state.info != nil && now.Sub(s.unread.state.info.ModTime()) > quietAtMost
-		if !mayPass(err) || quiet || now.Sub(start) > graceStart || ctx.Err() != nil {
+		if !mayPass(err) || errors.Is(err, fs.ErrPermission) || quiet || now.Sub(start) > graceStart || ctx.Err() != nil {
 			return err
 		}
 		s.o.nap(retryAfter)

@@ -21,13 +21,20 @@ type Options struct {
 
 	// JournalDir is the folder for the redo record of a file that has to be
 	// written in place. It should outlive what the file outlives: in a
-	// container, be a volume. "": the record goes into the file itself, for
-	// the moment of the write.
+	// container, be a volume, and one that no container with another file at
+	// the same path has. "": the record goes into the file itself, for the
+	// moment of the write.
 	JournalDir string
 
 	// Synced is told how long each sync of a file or a folder took. It is
 	// called with the store locked and returns at once. nil: nobody is told.
 	Synced func(time.Duration)
+
+	// Kept is told the name, without its folder, of each file that is put beside
+	// the database because what somebody saved could not be merged. It is called
+	// with the store locked and returns at once. nil: nobody is told; the log
+	// names it in any case.
+	Kept func(name string)
 
 	// Log takes what people should know: edits that were loaded, broken and
 	// repaired files, copies kept beside the file. nil: discarded.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"pickup"
@@ -96,5 +97,92 @@ func TestEditorOutlivesServer(t *testing.T) {
 		if !strings.Contains(all, "Dentist") {
 			t.Errorf("%s: the edit is lost: %s", w.name, all)
 		}
+	}
+}
+
+// TestNoPlaceForACopy finds an edit beside the record of a write that was never
+// acknowledged, in a folder that takes no files: the edit is served, and a
+// broken one is not overwritten.
+func TestNoPlaceForACopy(t *testing.T) {
+	next := strings.Replace(longSample, "School run", "Ballet", 1)
+	for _, edit := range []string{edited("Dentist"), "{ broken"} {
+		path := home(t, edit)
+		o := inPlaceOnly(t, true)
+		put(t, (&Store{o: o, real: path}).journal(".redo"), string(recordOf(t, longSample, next)))
+		open := o.sys.open
+		o.sys.open = func(p string, flag int, perm os.FileMode) (*os.File, error) {
+			if flag&os.O_CREATE != 0 && filepath.Dir(p) == filepath.Dir(path) {
+				return nil, &os.PathError{Op: "open", Path: p, Err: syscall.EROFS}
+			}
+			return open(p, flag, perm)
+		}
+		s, err := Open(t.Context(), path, o)
+		if broken := edit[0:2] == "{ "; broken != (err != nil) {
+			t.Errorf("%q: %v", edit, err)
+		}
+		if err == nil {
+			s.Close()
+		}
+		if got := text(t, path); got != edit {
+			t.Errorf("the edit is gone: %q", got)
+		}
+	}
+}
+
+// TestUnreadableForAMoment has an editor that makes a file which only it may
+// read, and gives it its mode a moment later. A write waits for that.
+func TestUnreadableForAMoment(t *testing.T) {
+	path := home(t, sample)
+	o := Options{sys: realCalls()}
+	refused := 0
+	open := o.sys.open
+	o.sys.open = func(p string, flag int, perm os.FileMode) (*os.File, error) {
+		if p == path && refused > 0 {
+			refused--
+			return nil, &os.PathError{Op: "open", Path: p, Err: syscall.EACCES}
+		}
+		return open(p, flag, perm)
+	}
+	s := start(t, path, o)
+	log := logOf(s)
+	swapIn(t, path, edited("Dentist"))
+	refused = 5
+	if err := commit(s, set("2", "Ballet")); err != nil || titles(load(t, s)) != "Dentist, Ballet" {
+		t.Error(err, titles(load(t, s)))
+	}
+	if strings.Contains(log.String(), "level=ERROR") {
+		t.Error(log)
+	}
+}
+
+// TestReplacedWhileLookedAt has an editor replace the file between the kernel's
+// finding it and looking at it: the look is at a file without a name, as if a
+// mount showed one.
+func TestReplacedWhileLookedAt(t *testing.T) {
+	path := home(t, sample)
+	o := Options{sys: realCalls()}
+	stat, race := o.sys.stat, false
+	o.sys.stat = func(p string) (os.FileInfo, error) {
+		if p != path || !race {
+			return stat(p)
+		}
+		race = false
+		f, err := os.Open(p)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		swapIn(t, path, edited("Dentist"))
+		return f.Stat()
+	}
+	s := start(t, path, o)
+	log := logOf(s)
+	b := load(t, s)
+	race = true
+	if _, err := s.Commit(t.Context(), b.Rev, []pickup.Change{set("2", "Ballet")}); !errors.Is(err, pickup.ErrConflict) {
+		t.Error(err)
+	}
+	if got := titles(load(t, s)); got != "Dentist, School run" || strings.Contains(log.String(), "level=ERROR") {
+		t.Error(got, log)
 	}
 }

@@ -157,6 +157,7 @@ type verdict struct {
 	text []byte // what the file is to hold
 	keep []byte // what is to be kept beside it; nil: nothing
 	why  string // what keep is, with a %s for the file
+	must bool   // keep is somebody's work, and lost where it is not kept
 }
 
 // judge finds out what is to be done with a file that holds data, where record
@@ -189,7 +190,7 @@ func judge(data, record []byte, parses func([]byte) bool) (v verdict, ok bool) {
 	case ok && parses(document):
 		return verdict{text: document, keep: r.text, why: "a write to %s that was not acknowledged, and would undo an edit,"}, true
 	case ok:
-		return verdict{text: r.text, keep: data, why: "an edit of %s that does not parse"}, true
+		return verdict{text: r.text, keep: data, why: "an edit of %s that does not parse", must: true}, true
 	case cut && begun(data, len(document)) && parses(document): // the record was never complete, so nothing was written over
 		return verdict{text: document}, true
 	}
@@ -198,11 +199,15 @@ func judge(data, record []byte, parses func([]byte) bool) (v verdict, ok bool) {
 
 // begun reports whether what follows the document in data, from its first NUL
 // on, is what the kernel or a disk may leave of a record that was being written:
-// zeros, and behind them nothing, the record's beginning, or whole blocks.
+// zeros, and behind them nothing, the record's beginning, or, where that is lost
+// and so there are many zeros, a part of it.
 func begun(data []byte, nul int) bool {
 	rest := bytes.TrimLeft(data[nul:], "\x00")
+	end := len(data) - len(rest) // of the zeros
+	into := end % redoBlock
+	block := rest[:min(len(rest), redoBlock-into)] // the next one may not have been written
 	mark := []byte(redoBegin[1:])
-	return (len(data)-len(rest))%redoBlock == 0 || bytes.HasPrefix(rest, mark) || bytes.HasPrefix(mark, rest)
+	return into == 0 || end-nul >= 64 || bytes.HasPrefix(block, mark) || bytes.HasPrefix(mark, block)
 }
 
 // mend returns the document in data for who only reads it.

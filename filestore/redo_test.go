@@ -257,3 +257,30 @@ func TestUndoneIsSaid(t *testing.T) {
 		t.Error("an edit of an edit:", log)
 	}
 }
+
+// TestTornRecord leaves any of the first sectors of a record unwritten, or all
+// of it but the text, which is a write of its own, with the record at any
+// distance from the end of a sector.
+func TestTornRecord(t *testing.T) {
+	parses := func(b []byte) bool { _, err := parseDocument("db.json", b, nil); return err == nil }
+	for pad := range redoBlock {
+		old := strings.Replace(longSample, "School run", strings.Repeat("x", pad), 1)
+		record := recordOf(t, old, edited("Dentist"))
+		text := len(record) - len(edited("Dentist"))
+		for lost := range 9 {
+			data := append([]byte(old), record...)
+			for i := range data[len(old):] {
+				sector := (len(old)+i)/redoBlock - len(old)/redoBlock
+				if lost < 8 && sector < 3 && lost>>sector&1 == 1 || lost == 8 && i < text {
+					data[len(old)+i] = 0
+				}
+			}
+			if bytes.Equal(data[len(old):], record) {
+				continue // not torn
+			}
+			if v, ok := judge(data, nil, parses); !ok || string(v.text) != old || v.keep != nil {
+				t.Fatalf("%d bytes before, sectors lost: %03b: %v, %.100q, kept %.100q", len(old), lost, ok, v.text, v.keep)
+			}
+		}
+	}
+}

@@ -99,12 +99,18 @@ func (k *call) cacheable(tag string) {
 	k.setTag(tag)
 }
 
-// build appends a body to b. It keeps a processor busy and waits for nothing,
-// so more at a time would need memory and save no time.
-func (k *call) build(b []byte, body func(b []byte) ([]byte, error)) ([]byte, error) {
+// build appends a body to b.
+func (k *call) build(b []byte, body func(b []byte) ([]byte, error)) (built []byte, err error) {
+	k.amongFew(func() { built, err = body(b) })
+	return built, err
+}
+
+// amongFew runs what keeps a processor busy and waits for nothing: more of it at
+// a time would need memory and save no time.
+func (k *call) amongFew(do func()) {
 	k.budget.builders <- struct{}{}
 	defer func() { <-k.budget.builders }()
-	return body(b)
+	do()
 }
 
 func appendInt(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }

@@ -32,7 +32,19 @@ func (k *call) body() (*body, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseBody(text, k.MaxDepth)
+	var b *body
+	parse := func() {
+		// A body of 3 MB can be a million records, which are a gigabyte.
+		if b, err = parseBody(text, k.MaxDepth); err == nil && !k.take(int64(len(b.objects))*recordCost) {
+			err = noMemory()
+		}
+	}
+	if len(text) > freeOfBudget {
+		k.amongFew(parse)
+	} else { // what is small does not wait for what is large
+		parse()
+	}
+	return b, err
 }
 
 // text reads the request's body, whose type and size it checks.

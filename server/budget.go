@@ -5,18 +5,21 @@ import (
 	"io"
 	"runtime"
 	"sync/atomic"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A budget bounds the memory of bodies and answers that wait for slow clients.
 // What is small costs nothing, so that it is served whatever large ones do.
 type budget struct {
-	most     int64        // bytes
-	used     atomic.Int64 // of these
-	builders chan struct{}
+	most     int64         // bytes
+	used     atomic.Int64  // of these
+	builders chan struct{} // one for each of amongFew that runs
 }
 
 const (
 	freeOfBudget  = 64 << 10  // bytes of a request
+	recordCost    = 1 << 10   // bytes that a record costs while it is created, beside its text
 	defaultBudget = 256 << 20 // or four bodies, where they may be larger
 )
 
@@ -28,17 +31,34 @@ func newBudget(maxBody int64) budget {
 var errNoMemory = errors.New("the budget is used up")
 
 // take takes n bytes of the budget until the request ends. It reports false
-// where there are none left.
+// where there are none left; a request that is alone may have any number, or a
+// list that is greater than the budget would never be served.
 func (k *call) take(n int64) bool {
 	if n <= freeOfBudget {
 		return true
 	}
-	if k.budget.used.Add(n) > k.budget.most {
+	if used := k.budget.used.Add(n); used > k.budget.most && used != k.taken+n {
 		k.budget.used.Add(-n)
 		return false
 	}
 	k.taken += n
 	return true
+}
+
+// hold takes what the answer to a write needs. A transaction asks for it before
+// anything is stored, and again each time that it is run: a write that has been
+// done cannot be refused any more, and changes of many kilobytes take few bytes
+// of a body to ask for.
+func (k *call) hold(answer jsontext.Value) error {
+	more := int64(len(answer)) - k.held
+	if more <= freeOfBudget {
+		return nil
+	}
+	if !k.take(more) {
+		return noMemory()
+	}
+	k.held += more
+	return nil
 }
 
 // release gives back what the call has taken.

@@ -36,6 +36,7 @@ func appendCSV(dst []byte, records []jsontext.Value) []byte {
 		names = append(names, "value")
 	}
 	cells := make([]jsontext.Value, len(names))
+	begin := len(dst)
 	for i, name := range names {
 		if i > 0 {
 			dst = append(dst, ',')
@@ -43,7 +44,7 @@ func appendCSV(dst []byte, records []jsontext.Value) []byte {
 		dst = appendCell(dst, harmless(name))
 	}
 	if len(names) > 0 {
-		dst = append(dst, '\r', '\n')
+		dst = endRow(dst, begin)
 	}
 	for _, r := range records {
 		clear(cells)
@@ -53,18 +54,25 @@ func appendCSV(dst []byte, records []jsontext.Value) []byte {
 		if r.Kind() != '{' {
 			cells[0] = r
 		}
+		begin := len(dst)
 		for i, v := range cells {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
 			dst = appendCell(dst, cellText(v))
 		}
-		if len(cells) == 1 && cells[0] == nil {
-			dst = append(dst, `""`...) // an empty line would be no record
-		}
-		dst = append(dst, '\r', '\n')
+		dst = endRow(dst, begin)
 	}
 	return dst
+}
+
+// endRow ends the row that begins at an index of dst. One of a single empty
+// cell has quotes, because an empty line is no record.
+func endRow(dst []byte, begin int) []byte {
+	if len(dst) == begin {
+		dst = append(dst, `""`...)
+	}
+	return append(dst, '\r', '\n')
 }
 
 func cellText(v jsontext.Value) string {

@@ -7,9 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-	"github.com/goccy/go-yaml"
-
 	"pickup"
 )
 
@@ -79,11 +76,7 @@ func (k *call) openAPIJSON() error {
 
 // openAPIYAML answers GET /_/openapi.yaml: the same document in block style.
 func (k *call) openAPIYAML() error {
-	text, err := toYAML(k.document())
-	if err != nil {
-		return err
-	}
-	return k.describe(yamlType, text)
+	return k.describe(yamlType, toYAML(k.document()))
 }
 
 // describe sends a description of what the database is at present.
@@ -92,43 +85,6 @@ func (k *call) describe(contentType string, text []byte) error {
 	h["Cache-Control"] = cacheControl
 	h["Vary"] = vary
 	send(k.Context, http.StatusOK, contentType, text)
-	return nil
-}
-
-// toYAML returns a JSON document in YAML's block style. Numbers keep their
-// text, and the members of an object their order.
-func toYAML(document jsontext.Value) ([]byte, error) {
-	return yaml.MarshalWithOptions(yamlOf(document), yaml.IndentSequence(true), yaml.UseLiteralStyleIfMultiline(true))
-}
-
-// A number is marshalled as it is spelled.
-type number string
-
-// MarshalYAML is yaml.BytesMarshaler's.
-func (n number) MarshalYAML() ([]byte, error) { return []byte(n), nil }
-
-func yamlOf(v jsontext.Value) any {
-	switch v.Kind() {
-	case '{':
-		m := yaml.MapSlice{}
-		for name, e := range members(v) {
-			m = append(m, yaml.MapItem{Key: name, Value: yamlOf(e)})
-		}
-		return m
-	case '[':
-		l := []any{}
-		for e := range elementsOf(v) {
-			l = append(l, yamlOf(e))
-		}
-		return l
-	case '"':
-		s, _ := jsontext.AppendUnquote(nil, v) // the document is valid
-		return string(s)
-	case '0':
-		return number(v)
-	case 't', 'f':
-		return v.Kind() == 't'
-	}
 	return nil
 }
 

@@ -98,9 +98,14 @@ func faultsFound(e *pickup.FaultError) *problem {
 	return p
 }
 
-// changedMeanwhile tells the tag that the resource has now.
+// changedMeanwhile tells the tag that the resource has now, "" where it is not
+// there.
 func changedMeanwhile(tag string) *problem {
-	return (&problem{status: http.StatusPreconditionFailed, detail: "It is not, or no longer, what If-Match says. Read it again, and try again with its new tag."}).with("ETag", tag)
+	p := &problem{status: http.StatusPreconditionFailed, detail: "It is not, or no longer, what If-Match says. Read it again, and try again with its new tag."}
+	if tag == "" {
+		return p
+	}
+	return p.with("ETag", tag)
 }
 
 func isThere() *problem {

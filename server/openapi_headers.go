@@ -16,6 +16,7 @@ var apiHeaders = []apiHeader{
 	{"X-Total-Count", "How many records there are on all pages. Only of a list that is paged.", false},
 	{"Content-Range", "Which records these are, from 0, as in posts 0-9/42. Only of a list that is paged.", false},
 	{"Preference-Applied", "Which of the preferences in Prefer was honoured (RFC 7240).", false},
+	{"Pickup-Kept", "Beside the database: a file with what somebody saved while this was written, and what could not be merged with it. Of a write, and once for each.", false},
 	{"Allow", "The methods that the resource knows.", true},
 	{"Accept", "What the body may be.", false},
 	{"Accept-Encoding", "What content codings the body may have: identity, none.", false},
@@ -46,5 +47,7 @@ func headersOf(names list) object {
 var (
 	recordHeaders  = list{"ETag", "Preference-Applied"}
 	listHeaders    = list{"ETag", "Preference-Applied", "X-Total-Count", "Content-Range", "Link"}
-	createdHeaders = list{"ETag", "Preference-Applied", "Location"}
+	storedHeaders  = list{"ETag", "Preference-Applied", "Pickup-Kept"}
+	createdHeaders = list{"ETag", "Preference-Applied", "Pickup-Kept", "Location"}
+	restHeaders    = list{"Preference-Applied", "Pickup-Kept"}
 )

@@ -173,7 +173,7 @@ var notModified = object{
 
 var noContent = object{
 	{"description", "It is done. Prefer: return=minimal wants no more."},
-	{"headers", headersOf(append(list{"X-Request-Id"}, recordHeaders...))},
+	{"headers", headersOf(append(list{"X-Request-Id"}, storedHeaders...))},
 }
 
 // operation begins an operation on a resource.
@@ -206,7 +206,7 @@ func (d *apiDocument) changes(r pickup.Resource, suffix string, parameters list,
 	ops := d.writes(r, suffix, parameters, example, body)
 	op := d.operation(r, "delete"+r.Record+suffix, "Delete a record.", "The answer is what was deleted. What becomes of the records that refer to it, the rules say (x-ref with on-delete), and _dependent.",
 		slices.Concat(parameters, parametersOf(ofWrites|ofDeletes)))
-	responses := object{{"200", d.answer("The record that was deleted.", jsonType, ref(r.Record), list{"Preference-Applied"}, example)}, {"204", noContent}}
+	responses := object{{"200", d.answer("The record that was deleted.", jsonType, ref(r.Record), restHeaders, example)}, {"204", noContent}}
 	return append(ops, entry{"delete", append(op, entry{"responses", d.withErrors(responses, writeErrors)})})
 }
 
@@ -214,7 +214,7 @@ func (d *apiDocument) changes(r pickup.Resource, suffix string, parameters list,
 func (d *apiDocument) writes(r pickup.Resource, suffix string, parameters list, example, body jsontext.Value) object {
 	parameters = slices.Concat(parameters, parametersOf(ofWrites))
 	stored := object{{"200", d.answer("What is stored now, in the shape of the body.", jsonType,
-		object{{"oneOf", list{ref(r.Answer), arrayOf(ref(r.Answer))}}}, recordHeaders, example)}}
+		object{{"oneOf", list{ref(r.Answer), arrayOf(ref(r.Answer))}}}, storedHeaders, example)}}
 	one := func(name string) list {
 		return list{ref(name), object{{"type", "array"}, {"minItems", 1}, {"maxItems", 1}, {"items", ref(name)}}}
 	}
@@ -243,7 +243,7 @@ func (d *apiDocument) writes(r pickup.Resource, suffix string, parameters list, 
 func (d *apiDocument) patchDatabase() object {
 	op := d.operation(pickup.Resource{}, "patchDatabase", "Change any number of records and collections, all or none.", "The answer is the database as the change has left it.", parametersOf(ofWrites))
 	op = append(op, entry{"requestBody", object{{"required", true}, {"content", object{{patchType, object{{"schema", ref("JSONPatch")}}}}}}})
-	responses := object{{"200", d.answer("The database as it is now.", jsonType, ref("Database"), list{"Preference-Applied"}, nil)}, {"204", noContent}}
+	responses := object{{"200", d.answer("The database as it is now.", jsonType, ref("Database"), restHeaders, nil)}, {"204", noContent}}
 	return append(op, entry{"responses", d.withErrors(responses, writeErrors)})
 }
 

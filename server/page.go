@@ -13,8 +13,9 @@ import (
 const maxLinked = 2 << 10
 
 // paged says in headers which part of a list the answer is: X-Total-Count and
-// Link as json-server 0.17 has them, and Content-Range.
-func (k *call) paged(collection string, r *pickup.Result) {
+// Link as json-server 0.17 has them, and Content-Range. Links are followed with
+// GET, so those of a QUERY have its condition in them.
+func (k *call) paged(collection string, r *pickup.Result, condition []byte) {
 	if r.Dialect == pickup.Whole {
 		return
 	}
@@ -27,11 +28,15 @@ func (k *call) paged(collection string, r *pickup.Result) {
 	}
 	// A range unit is a token, which an escaped name always is.
 	h.Set("Content-Range", url.QueryEscape(collection)+" "+part+"/"+total)
-	if len(k.Request.URL.RawQuery) > maxLinked {
+	query := k.Request.URL.RawQuery
+	if condition != nil {
+		query += "&_where=" + url.QueryEscape(string(condition))
+	}
+	if len(query) > maxLinked {
 		return
 	}
 	var links []string
-	for _, l := range r.Links(k.Request.URL.RawQuery) {
+	for _, l := range r.Links(query) {
 		links = append(links, "<"+k.here()+"?"+uriText(l.Query)+`>; rel="`+l.Rel+`"`)
 	}
 	if links != nil {

@@ -61,10 +61,13 @@ func (k *call) applyPatch() error {
 	}
 	var changed *pickup.Record
 	err = k.update(func(tx *pickup.Tx) (err error) {
-		if err = k.supposesRecord(tx); err == nil {
-			changed, err = tx.Patch(k.name, k.id, patch)
+		if err = k.supposesRecord(tx); err != nil {
+			return err
 		}
-		return err
+		if changed, err = tx.Patch(k.name, k.id, patch); err != nil {
+			return err
+		}
+		return k.hold(changed.Value)
 	})
 	if err != nil {
 		return err
@@ -83,10 +86,13 @@ func (k *call) applyObjectPatch() error {
 	}
 	var changed jsontext.Value
 	err = k.update(func(tx *pickup.Tx) (err error) {
-		if err = k.supposesObject(tx); err == nil {
-			changed, err = tx.PatchObject(k.name, patch)
+		if err = k.supposesObject(tx); err != nil {
+			return err
 		}
-		return err
+		if changed, err = tx.PatchObject(k.name, patch); err != nil {
+			return err
+		}
+		return k.hold(changed)
 	})
 	if err != nil {
 		return err
@@ -130,8 +136,12 @@ func (k *call) patchBody() (jsontext.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := readBody(text, k.MaxDepth); err != nil {
+	b, err := readBody(text, k.MaxDepth)
+	if err != nil {
 		return nil, err
+	}
+	if !k.take(int64(len(b.objects)) * recordCost) { // each may create one
+		return nil, noMemory()
 	}
 	return text, nil
 }

@@ -2,14 +2,15 @@ package server
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
+
+	"pickup"
 )
 
-// checkQuery holds a query to the limits of the options. Those that the query
-// language has for itself, and what is wrong in another way, are its business.
+// checkQuery holds a query to the number of parameters that the options allow.
+// Those limits that the query language has for itself, and what is wrong in
+// another way, are its business.
 func (k *call) checkQuery() error {
-	if k.Request.URL.RawQuery == "" || k.MaxTerms <= 0 && k.MaxPage <= 0 {
+	if k.Request.URL.RawQuery == "" || k.MaxTerms <= 0 {
 		return nil
 	}
 	parameters, err := k.parameters()
@@ -17,30 +18,23 @@ func (k *call) checkQuery() error {
 		return err
 	}
 	names := make(map[string]bool)
-	start, end := 0, 0
 	for _, p := range parameters {
-		if names[p.name] = true; k.MaxTerms > 0 && len(names) > k.MaxTerms {
+		if names[p.name] = true; len(names) > k.MaxTerms {
 			return badParameter(p.name, fmt.Sprintf("a query has at most %d different parameters", k.MaxTerms))
 		}
-		n, err := strconv.Atoi(strings.TrimSpace(p.value))
-		if err != nil || k.MaxPage <= 0 {
-			continue
-		}
-		size := 0
-		switch p.name {
-		case "_limit", "_per_page":
-			size = n
-		case "_start":
-			start = n
-		case "_end":
-			end = n
-		}
-		if size > k.MaxPage {
-			return badParameter(p.name, fmt.Sprintf("a page has at most %d records", k.MaxPage))
-		}
 	}
-	if k.MaxPage > 0 && end-start > k.MaxPage {
-		return badParameter("_end", fmt.Sprintf("a page has at most %d records", k.MaxPage))
+	return nil
+}
+
+// checkPage holds what a query asks for to the greatest page of the options:
+// the size that it names, and with a result what it comes to.
+func (k *call) checkPage(q *pickup.Query, r *pickup.Result) error {
+	size, parameter := q.PageSize()
+	if r != nil {
+		size = len(r.Records)
+	}
+	if k.MaxPage > 0 && parameter != "" && size > k.MaxPage {
+		return badParameter(parameter, fmt.Sprintf("a page has at most %d records", k.MaxPage))
 	}
 	return nil
 }

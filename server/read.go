@@ -44,6 +44,9 @@ func (k *call) query(collection string) (q *pickup.Query, condition []byte, err 
 			return nil, nil, inBody(err)
 		}
 	}
+	if err := k.checkPage(q, nil); err != nil {
+		return nil, nil, err
+	}
 	if prefers(k.Context, preferStrict) {
 		err = k.snap.Strict(q)
 	}
@@ -70,7 +73,10 @@ func (k *call) answer(collection string, q *pickup.Query, condition []byte) erro
 	if err != nil {
 		return err
 	}
-	k.paged(collection, result)
+	if err := k.checkPage(q, result); err != nil {
+		return err
+	}
+	k.paged(collection, result, condition)
 	return k.show(media, tag, func(b []byte) ([]byte, error) {
 		if media == jsonType {
 			return result.AppendJSON(b)

@@ -19,6 +19,7 @@ type call struct {
 	id    string // of the record, or of the parent
 	child string // the collection whose records refer to the parent
 	taken int64  // bytes of the server's budget
+	held  int64  // of these, for the answer to a write
 
 	keep      bool     // the answer is all in its tag and body, and may be kept
 	dependent []string // the collections of which a DELETE takes the children with it

@@ -89,13 +89,17 @@ func (k *call) precondition(tag string) error {
 }
 
 // supposesRecord is precondition for a record. A record that is not there is
-// left to the change, which says so.
+// left to the change, which says so, or creates it: but no tag is that of
+// nothing.
 func (k *call) supposesRecord(tx *pickup.Tx) error {
 	r, err := tx.Snapshot().Get(k.name, k.id)
-	if err != nil {
-		return nil
+	switch {
+	case err == nil:
+		return k.precondition(tagOf(r.Value))
+	case k.createsOnly() && len(k.Request.Header.Values("If-Match")) > 0:
+		return changedMeanwhile("")
 	}
-	return k.precondition(tagOf(r.Value))
+	return nil
 }
 
 // supposesObject is precondition for a singular resource.

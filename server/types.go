@@ -80,6 +80,9 @@ func (w *typeWriter) typeOf(schema jsontext.Value, indent string) string {
 	default:
 		return "unknown"
 	}
+	if string(member(schema, "not")) == "{}" {
+		return "never"
+	}
 	var all []string // of which a value is each
 	for keyword, v := range members(schema) {
 		switch keyword {
@@ -203,11 +206,11 @@ func (w *typeWriter) objectType(schema jsontext.Value, indent string) string {
 	}
 	switch rest := member(schema, "additionalProperties"); {
 	case rest.Kind() == '{' && known+len(required) == 0:
-		return "Record<string, " + w.typeOf(rest, indent) + ">"
+		return "{ [name: string]: " + w.typeOf(rest, indent) + " }"
 	case rest.Kind() == 'f' && known+len(required) == 0:
-		return "Record<string, never>"
+		return "{ [name: string]: never }"
 	case known+len(required) == 0:
-		return "Record<string, unknown>"
+		return "{ [name: string]: unknown }" // a Record, but that may be a collection's
 	}
 	inner.WriteString(indent + "}")
 	return inner.String()

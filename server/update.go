@@ -11,7 +11,11 @@ import (
 
 // update runs fn as one transaction and returns when it is durable.
 func (k *call) update(fn func(*pickup.Tx) error) error {
+	before := k.Copies.made()
 	_, err := k.db.Update(k.Request.Context(), fn)
+	if names := k.Copies.since(before); len(names) > 0 {
+		k.Writer.Header()["Pickup-Kept"] = names
+	}
 	if errors.Is(err, pickup.ErrNotFound) {
 		return k.gone(k.db.Snapshot())
 	}

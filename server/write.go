@@ -114,8 +114,10 @@ func (k *call) change(do func(tx *pickup.Tx, collection, id string, body jsontex
 		if err = k.supposesRecord(tx); err != nil {
 			return err
 		}
-		changed, err = do(tx, k.name, k.id, b.objects[0])
-		return b.faults(err, k.snap.IDMember(k.name))
+		if changed, err = do(tx, k.name, k.id, b.objects[0]); err != nil {
+			return b.faults(err, k.snap.IDMember(k.name))
+		}
+		return k.hold(changed.Value)
 	})
 	if err != nil {
 		return err
@@ -137,13 +139,10 @@ func (k *call) remove() error {
 		if err := k.supposesRecord(tx); err != nil {
 			return err
 		}
-		for _, child := range k.dependent {
-			if _, err := tx.DeleteChildren(child, k.name, k.id); err != nil {
-				return err
-			}
+		if deleted, err = tx.Delete(k.name, k.id, k.dependent...); err != nil {
+			return err
 		}
-		deleted, err = tx.Delete(k.name, k.id)
-		return err
+		return k.hold(deleted.Value)
 	})
 	if err != nil {
 		return err
@@ -167,8 +166,10 @@ func (k *call) changeObject(do func(tx *pickup.Tx, name string, body jsontext.Va
 		if err = k.supposesObject(tx); err != nil {
 			return err
 		}
-		changed, err = do(tx, k.name, b.objects[0])
-		return b.faults(err, "")
+		if changed, err = do(tx, k.name, b.objects[0]); err != nil {
+			return b.faults(err, "")
+		}
+		return k.hold(changed)
 	})
 	if err != nil {
 		return err

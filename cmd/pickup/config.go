@@ -16,6 +16,7 @@ import (
 type configCommand struct {
 	fileArgument
 	settings
+	idConvention
 	parsed *kong.Context
 }
 

@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
+const nobody = "/schedules/nobody-has-this-long-id"
+
 // hostileInputs returns requests that must not do anything: what is wrong in
 // each is the only thing it has to show.
 func hostileInputs() (all [][]byte) {
 	add := func(method, target, headers, body string) { all = append(all, raw(method, target, headers, body)) }
-	const nobody = "/schedules/nobody-has-this-long-id"
 
 	// Bodies that are no JSON, that are bombs, or that no record can be.
 	bodies := []string{"", " ", "{", "}", "[", "]", "{]", "[}", `{"a"}`, `{"a":}`, `{"a":1,}`, `[1,]`, `{,}`, `{'a':1}`, `{a:1}`, "nul", "truee", "NaN",

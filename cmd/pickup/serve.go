@@ -165,7 +165,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
 	}
 	terminal := isTerminal(e.stderr)
 	log := newLog(e.stderr, terminal, &c.settings)
-	metrics := server.NewMetrics()
+	metrics, copies := server.NewMetrics(), new(server.Copies)
 	path := c.path(e)
 	// A start that fails must not leave a new file behind. Of a file that is
 	// there it is more to know that another server has it.
@@ -182,6 +182,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
 		Ephemeral:  c.Ephemeral,
 		JournalDir: c.JournalDir,
 		Synced:     metrics.Synced,
+		Kept:       copies.Add,
 		Log:        log,
 	})
 	if err != nil {
@@ -233,6 +234,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
 		Loopback:     loopback,
 		ReadOnly:     c.ReadOnly,
 		Metrics:      metrics,
+		Copies:       copies,
 		Checks:       checks(who.watch, certificate),
 		Findings:     s.report.findings,
 		Log:          log,

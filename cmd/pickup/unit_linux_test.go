@@ -1,0 +1,84 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Calls of the system that the unit in examples/systemd takes away (@privileged
+// and @resources of systemd.exec(5)) and that a program of this kind may make.
+var taken = []uint32{
+	unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_CHROOT, unix.SYS_PIVOT_ROOT, unix.SYS_SETUID, unix.SYS_SETGID, unix.SYS_SETGROUPS,
+	unix.SYS_SETREUID, unix.SYS_SETRESUID, unix.SYS_CAPSET, unix.SYS_BPF, unix.SYS_CLOCK_SETTIME, unix.SYS_SCHED_SETAFFINITY,
+	unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET, unix.SYS_MBIND, unix.SYS_SETRLIMIT,
+}
+
+// Where the variable is set, the test binary that plays the program takes the
+// calls away from itself: they fail, or end it.
+func init() {
+	action := uint32(unix.SECCOMP_RET_KILL_PROCESS)
+	switch os.Getenv("PICKUP_TEST_UNIT") {
+	case "":
+		return
+	case "EPERM":
+		action = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	}
+	filter := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}} // the call's number
+	for _, call := range taken {
+		filter = append(filter,
+			unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: call, Jf: 1},
+			unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: action})
+	}
+	filter = append(filter, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW})
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		panic(err)
+	}
+	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program))); errno != 0 {
+		panic(errno)
+	}
+}
+
+// Under the filter of the unit in examples/systemd the service starts, writes
+// and stops. Without its SystemCallErrorNumber systemd would end the process at
+// the first call that is taken away, which is that of the first write.
+func TestUnit(t *testing.T) {
+	t.Parallel()
+	unit := string(read(t, "../../examples/systemd/pickup.service"))
+	outcome := "killed"
+	for line := range strings.Lines(unit) {
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "SystemCallErrorNumber="); ok {
+			outcome = rest
+		}
+	}
+	if !strings.Contains(unit, "\nSystemCallFilter=~@privileged @resources\n") {
+		t.Error("the unit takes other calls away than this test")
+	}
+	dir := sampleDir(t)
+	p, err := launch("pickup", dir, []string{"PICKUP_NO_AUTH=1", "PICKUP_TEST_UNIT=" + outcome})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	req, err := http.NewRequest("PATCH", p.url+"/schedules/1", strings.NewReader(`{"title":"Under systemd"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != 200 || !strings.Contains(string(read(t, dir+"/db.json")), "Under systemd") {
+		t.Errorf("%s", resp.Status)
+	}
+	if err := p.stop(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+}

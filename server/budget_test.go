@@ -1,0 +1,69 @@
+package server
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// What is held for clients is bounded by what it costs, not by what it weighs
+// on its way: many small records, the answers to small changes of large ones.
+// A request that is alone is served whatever it needs.
+func TestBudget(t *testing.T) {
+	s := &server{Options: Options{MaxBody: 10 << 20, MaxDepth: 256}, budget: newBudget(10 << 20)}
+	post := func(body string) *call {
+		c, _ := gin.CreateTestContext(httptest.NewRecorder())
+		c.Request = httptest.NewRequest("POST", "/posts", strings.NewReader(body))
+		return &call{server: s, Context: c, name: "posts"}
+	}
+	many := "[" + strings.Repeat("{},", 299_999) + "{}]"
+	first, second, small := post(many), post(many), post(`{"a":1}`)
+	if _, err := first.body(); err != nil {
+		t.Errorf("a request that is alone: %v", err)
+	}
+	if _, err := second.body(); err == nil {
+		t.Error("two bodies of 300,000 records are taken at once")
+	}
+	thousands := 0 // bodies of 60 KB, which are not counted themselves
+	for range 100 {
+		k := post("[" + strings.Repeat("{},", 19_999) + "{}]")
+		defer k.release()
+		if _, err := k.body(); err == nil {
+			thousands++
+		}
+	}
+	if thousands > 0 {
+		t.Errorf("%d bodies of 20,000 records are taken beside them", thousands)
+	}
+	if _, err := small.body(); err != nil {
+		t.Errorf("a small one beside them: %v", err)
+	}
+	first.release()
+	second.release()
+
+	record := jsontext.Value(`"` + strings.Repeat("x", 9<<20) + `"`)
+	held := []*call{}
+	for range 1000 {
+		k := post("")
+		for range 3 { // a transaction may run several times
+			if k.hold(record) != nil {
+				break
+			}
+		}
+		if k.held > 0 {
+			held = append(held, k)
+		}
+	}
+	if n := len(held); n != defaultBudget/len(record) {
+		t.Errorf("%d answers of %d bytes are held", n, len(record))
+	}
+	for _, k := range held {
+		k.release()
+	}
+	if used := s.budget.used.Load(); used != 0 {
+		t.Errorf("%d bytes are never given back", used)
+	}
+}
