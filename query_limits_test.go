@@ -137,7 +137,7 @@ func TestQueryCost(t *testing.T) {
 				t.Errorf("%.40s: %v", test.query, err)
 			}
 		}
-		if took := time.Since(began); took > 20*time.Second {
+		if took := time.Since(began); took > time.Minute {
 			t.Errorf("%.40s took %v", test.query, took)
 		} else {
 			t.Logf("%.40s took %v", test.query, took)

@@ -3,6 +3,7 @@ package filestore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,23 @@ import (
 
 	"pickup"
 )
+
+// TestLeftAside starts where a write was interrupted between its two names for
+// the file. Who may not write must not take it for a new database.
+func TestLeftAside(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "db.json")
+	aside := filepath.Join(filepath.Dir(path), fmt.Sprintf(".db.json.aside-%v-0", sumOf([]byte(`{"c":[]}`))))
+	put(t, aside, `{"c":[]}`)
+	for _, o := range []Options{{ReadOnly: true}, {Ephemeral: true}} {
+		if _, err := Open(t.Context(), path, o); !errors.Is(err, pickup.ErrReadOnly) || !strings.Contains(err.Error(), filepath.Base(aside)) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	start(t, path, Options{})
+	if got := text(t, path); got != `{"c":[]}` {
+		t.Errorf("got %q", got)
+	}
+}
 
 // TestNeverAFile serves a file that is not there, or empty, and is not to be
 // made: that is no trouble, however long it lasts, and when somebody makes it it is read.

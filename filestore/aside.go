@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"pickup"
 )
@@ -83,6 +85,18 @@ func (s *Store) restoreLocked(aside string) {
 	default:
 		s.o.Log.Error("the disk failed while "+s.path+" was aside, and it cannot be put back: that happens at the next start", "file", aside, "cause", cause(err))
 	}
+}
+
+// leftAside returns the name, without its folder, that a crash left the file
+// under; "" where there is none.
+func (s *Store) leftAside() string {
+	names, _ := s.o.sys.list(s.dir())
+	for _, name := range names {
+		if strings.HasPrefix(name, filepath.Base(s.beside(".aside-"))) {
+			return name
+		}
+	}
+	return ""
 }
 
 // recoverAsideLocked puts back what a crash left aside, at path. If there is

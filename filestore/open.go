@@ -87,6 +87,11 @@ func (s *Store) firstLoadLocked(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
+		if errors.Is(err, fs.ErrNotExist) && !s.o.touches() {
+			if aside := s.leftAside(); aside != "" {
+				return fmt.Errorf("%w: %s is in %s since a write was interrupted: a start that may write gives it its name back", pickup.ErrReadOnly, s.path, aside)
+			}
+		}
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errEmpty) {
 			return s.beginLocked()
 		}

@@ -19,8 +19,8 @@ type Options struct {
 	// edit of it replaces what memory holds; it is never written.
 	Ephemeral bool
 
-	// JournalDir is the folder for the redo record of a file that has to be
-	// written in place. It should outlive what the file outlives: in a
+	// JournalDir is the folder, which has to exist, for the redo record of a file
+	// that has to be written in place. It should outlive what the file outlives: in a
 	// container, be a volume, and one that no container with another file at
 	// the same path has. "": the record goes into the file itself, for the
 	// moment of the write.

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,7 +16,6 @@ import (
 // nobody has seen is removed, what somebody saved is kept.
 func (s *Store) recoverLocked() error {
 	if s.o.JournalDir != "" {
-		os.MkdirAll(s.o.JournalDir, 0o700)
 		s.o.sys.remove(s.journal(".redo.tmp"))
 		if _, err := s.o.sys.stat(s.journal(".redo")); err == nil {
 			if _, err := s.redoLocked(); err != nil {
