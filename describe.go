@@ -47,6 +47,7 @@ type Resource struct {
 	Create  string // what POST takes; "" of a singular resource
 	Replace string // what PUT takes
 	Merge   string // what PATCH takes
+	Patch   string // what PATCH takes as a merge patch (RFC 7396)
 }
 
 // A Parent is a collection that the records of another refer to by its Id.
@@ -195,7 +196,7 @@ func (d *describer) free(c *collection, out *Resource) {
 	out.Members = memberNames(properties)
 	out.Answer = out.Record
 	out.Replace = d.name(out.Record + "Body")
-	out.Merge = out.Replace
+	out.Merge, out.Patch = out.Replace, out.Replace
 	body := []byte(`{"description":"Any object: no rules are kept here. The members that are known are those of the data.","type":"object"`)
 	var hints []byte
 	members(properties, func(quoted, v jsontext.Value) bool {
@@ -291,6 +292,8 @@ func (d *describer) ruled(c *collection, r *rules, pointers []string, out *Resou
 	}
 	out.Replace = body("Replace", bodyRules{optional: []string{id}})
 	out.Merge = body("Merge", bodyRules{nothingRequired: true})
+	out.Patch = d.name(out.Record + "MergePatch")
+	d.define(out.Patch, d.mergePatch(r))
 	out.Answer = out.Record
 	if len(r.alias) > 0 {
 		var spelled []string

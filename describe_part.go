@@ -80,8 +80,27 @@ func (d *describer) related(c *collection, out *Resource) *memberSchemas {
 // ruledPart returns the schema of a part of what the rules describe. A member
 // that is neither object nor array is whole or not there.
 func (d *describer) ruledPart(r *rules, related *memberSchemas) []byte {
+	return d.anyOfMembers(r, related, d.copied)
+}
+
+// mergePatch returns the schema of a merge patch of what the rules describe:
+// any of its members, or null, which removes it. Nothing is said of those that
+// may be objects, because a part of one is enough.
+func (d *describer) mergePatch(r *rules) []byte {
+	d.sent = true
+	defer func() { d.sent = false }()
+	out := d.anyOfMembers(r, &memberSchemas{}, func(v jsontext.Value) []byte {
+		return append(append([]byte(`{"anyOf":[`), d.copied(v)...), `,{"type":"null"}]}`...)
+	})
+	return append(appendMember(out[:len(out)-1], "description", appendName(nil, "A JSON Merge Patch (RFC 7396): members that are null are removed, objects are merged, anything else is replaced.")), '}')
+}
+
+// anyOfMembers returns the schema of an object with any of the members that
+// the rules know and of those that are given. scalar returns the schema of a
+// member that is neither object nor array.
+func (d *describer) anyOfMembers(r *rules, given *memberSchemas, scalar func(jsontext.Value) []byte) []byte {
 	out := []byte("{")
-	list := memberSchemas{names: slices.Clone(related.names), text: slices.Clone(related.text)}
+	list := memberSchemas{names: slices.Clone(given.names), text: slices.Clone(given.text)}
 	always := gather(r.record, false)
 	if slices.ContainsFunc(always, func(s *jsonschema.Schema) bool { return typesOnly(s, "object") }) {
 		out = appendMember(out, "type", []byte(`"object"`))
@@ -94,7 +113,7 @@ func (d *describer) ruledPart(r *rules, related *memberSchemas) []byte {
 			}
 			schema := []byte("{}")
 			if slices.ContainsFunc(gather([]*jsonschema.Schema{part.Properties[name]}, false), isScalar) {
-				schema = d.copied(v)
+				schema = scalar(v)
 			}
 			list.add(name, schema)
 			return true

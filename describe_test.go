@@ -73,3 +73,31 @@ func TestHistoricIsDescribed(t *testing.T) {
 		t.Errorf("the plain text is described %d times", n)
 	}
 }
+
+// A merge patch of a record has any of its members, null where one is to be
+// removed, and no value that a record could not have.
+func TestMergePatchIsDescribed(t *testing.T) {
+	s := compiled(t, `{"properties":{"jobs":{"items":{"type":"object","required":["level"],"properties":{
+		"id":{"type":"integer"},"level":{"type":"string","enum":["high","low","past"],"x-historic":["past"]},
+		"place":{"type":"object","required":["street"],"properties":{"street":{"type":"string"},"town":{"type":"string"}}}}}}}}`)
+	d := snapshotOf(t, s, `{"jobs":[],"free":[{"id":1,"a":"x"}]}`).Describe("#/$defs/")
+	sch := described(t, d, d.Resources[0].Patch)
+	for v, ok := range map[string]bool{
+		`{}`:                          true,
+		`{"level":"low"}`:             true,
+		`{"level":null}`:              true,
+		`{"place":{"town":"x"}}`:      true,
+		`{"place":{"town":null}}`:     true,
+		`{"level":"lo"}`:              false,
+		`{"level":"past"}`:            false,
+		`{"level":"low","id":"four"}`: false,
+		`[]`:                          false,
+	} {
+		if err := sch.Validate(plain([]byte(v))); (err == nil) != ok {
+			t.Errorf("%s: %v", v, err)
+		}
+	}
+	if err := described(t, d, d.Resources[1].Patch).Validate(plain([]byte(`{"a":null,"b":1}`))); err != nil {
+		t.Error(err) // there are no rules
+	}
+}

@@ -19,7 +19,7 @@ import (
 const componentPrefix = "#/components/schemas/"
 
 // reservedSchemas are the schemas of the document that are no collection's.
-var reservedSchemas = []string{"Problem", "Filter", "Index", "Database", "Health", "Link", "JSONPatch", "MergePatch"}
+var reservedSchemas = []string{"Problem", "Filter", "Index", "Database", "Health", "Link", "JSONPatch"}
 
 // An apiDocument is what is being made of one snapshot.
 type apiDocument struct {

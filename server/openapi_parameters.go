@@ -37,7 +37,7 @@ var apiParameters = []apiParameter{
 	{"query", "q", "Records that contain the text anywhere, at any depth. Several texts: all of them.",
 		object{{"type", list{"string", "array"}}, {"items", textSchema}}, ofLists},
 	{"query", "_where", "A condition as JSON, as in {\"or\": [{\"views\": {\"gt\": 10}}, {\"title\": {\"contains\": \"x\"}}]}.",
-		object{{"type", "string"}, {"contentMediaType", jsonType}}, ofLists},
+		textSchema, ofLists}, // with its media type viewers would ask for a file
 	{"query", "_sort", "Members, or paths of members, to sort by, with commas between them; a minus before one turns its order round.", textSchema, ofLists},
 	{"query", "_order", "asc or desc for each member of _sort, with commas between them.", textSchema, ofLists},
 	{"query", "_page", "The page, from 1.", numberSchema, ofLists},
@@ -94,6 +94,7 @@ func listParameters(r pickup.Resource) list {
 		{"description", "Any other filters, each a parameter of its own: a member, a path of members with dots between them, or one of these with a colon or an underscore and an operator behind it, as in views:gte or title_like. " +
 			"The operators: eq, ne, lt, lte, gt, gte, in (values with commas between them), contains, startsWith, endsWith, like (a pattern), exists (true or false). Filters hold all at once."},
 		{"schema", object{{"type", "object"}, {"additionalProperties", ref("Filter")}}},
+		{"example", object{}}, // else viewers fill in names that no record has
 	})
 	return append(parameters, parametersOf(ofLists|ofGets)...)
 }

@@ -232,7 +232,7 @@ func (d *apiDocument) writes(r pickup.Resource, suffix string, parameters list, 
 		"As application/json the members that are sent replace the stored ones and the others are kept. A merge patch (RFC 7396) also removes and merges; a JSON Patch (RFC 6902) names each change. Only what is touched is judged.", parameters)
 	sent := requestBody(one(r.Merge), body)
 	sent[1].value = append(sent[1].value.(object),
-		entry{mergeType, object{{"schema", object{{"oneOf", one("MergePatch")}}}}},
+		entry{mergeType, object{{"schema", object{{"oneOf", one(r.Patch)}}}}},
 		entry{patchType, object{{"schema", ref("JSONPatch")}}})
 	patch = append(patch, entry{"requestBody", sent},
 		entry{"responses", d.withErrors(append(slices.Clone(stored), entry{"204", noContent}), writeErrors)})

@@ -101,10 +101,6 @@ var ownSchemas = object{
 	}},
 	{"Filter", filterSchema},
 	{"JSONPatch", patchSchema},
-	{"MergePatch", object{
-		{"description", "A JSON Merge Patch (RFC 7396): members that are null are removed, objects are merged, anything else is replaced."},
-		{"type", "object"},
-	}},
 	{"Link", object{
 		{"type", "object"},
 		{"required", list{"name", "href"}},

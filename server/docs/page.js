@@ -1,7 +1,8 @@
 // Shows this server's own OpenAPI document. Nothing is loaded from elsewhere:
-// the validator, which is a service on the web, stays off.
+// the validator, which is a service on the web, stays off. The origin leaves
+// out a password that the page's own address may have: fetch takes none.
 SwaggerUIBundle({
-  url: "/_/openapi.json",
+  url: location.origin + "/_/openapi.json",
   dom_id: "#page",
   deepLinking: true,
   validatorUrl: null,

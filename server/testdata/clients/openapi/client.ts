@@ -96,10 +96,17 @@ const withoutTitle: ScheduleCreate = { ...schedule, title: undefined };
 const noStatus: ScheduleCreate = { ...schedule, status: "Scheduld" };
 // @ts-expect-error: old records may have it, new ones may not
 const past: ScheduleCreate = { ...schedule, status: "Unscheduled" };
+// @ts-expect-error: nor in a change, whose body may be a merge patch as well
+const change = () => api.PATCH("/schedules/{id}", { params: { path: { id } }, body: { status: "Scheduld" } });
+// @ts-expect-error: no such member
+const slipped = { stat: "Scheduled" } satisfies components["schemas"]["ScheduleMerge"];
+const removal: components["schemas"]["ScheduleMergePatch"] = { status: null };
+// @ts-expect-error: a change that removes has a type of its own
+const notRemoval: components["schemas"]["ScheduleMerge"] = { status: null };
 const old: Schedule["status"] = "Unscheduled";
 // @ts-expect-error: an email is needed
 const noEmail: Driver = { id: 1, driverName: "n", cellPhone: "6035550142" };
-void [withoutTitle, noStatus, past, old, noEmail];
+void [withoutTitle, noStatus, past, change, slipped, removal, notRemoval, old, noEmail];
 
 // A slip in a name is seen by the server.
 const slip = await api.PATCH("/drivers/{id}", { params: { path: { id: "1" } }, body: { emaill: "a@example.com" } as object });
