@@ -19,10 +19,6 @@ import (
 // loopback port works as a front end does, one of another origin can neither
 // read nor write, and one whose name was given our address gets nothing.
 func TestBrowser(t *testing.T) {
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Fatal("chromium is missing: make setup installs it")
-	}
 	// One server knows its users, for the front end. The other asks nobody, so
 	// that what keeps a page out there is not a password.
 	dir, openDir := sampleDir(t), sampleDir(t)
@@ -49,16 +45,7 @@ func TestBrowser(t *testing.T) {
 	}
 	t.Cleanup(named.kill)
 
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("no-first-run", true), chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
-		chromedp.Flag("host-resolver-rules", "MAP *.example 127.0.0.1"))
-	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 90*time.Second)
-	t.Cleanup(cancel)
+	ctx := browser(t)
 	// evaluate shows a page, runs the body of an async function in it and
 	// returns what that returns.
 	evaluate := func(page, script string) map[string]any {
@@ -193,4 +180,65 @@ func TestBrowser(t *testing.T) {
 	if !bytes.Equal(openBefore, read(t, openDir+"/db.json")) {
 		t.Error("the rebound page has written")
 	}
+}
+
+// TestDocsTried opens the page of the API by an address that has the password
+// in it, fills in one of the filters, which are a line each, and asks.
+func TestDocsTried(t *testing.T) {
+	p, err := launch("pickup", sampleDir(t), []string{"PICKUP_PASSWORD=secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	ctx := browser(t)
+	if err := chromedp.Do(ctx, chromedp.Navigate(strings.Replace(p.url, "//", "//pickup:secret@", 1)+"/_/docs#/schedules/listSchedules")); err != nil {
+		t.Fatal(err)
+	}
+	got, err := chromedp.Run(ctx, chromedp.Evaluate[string](`(async () => {
+		const seen = async find => {
+			for (let i = 0; i < 300; i++) {
+				const found = find();
+				if (found) return found;
+				await new Promise(done => setTimeout(done, 100));
+			}
+			return null;
+		};
+		const status = await seen(() => document.querySelector('[data-param-name=status] textarea'));
+		if (!status) return document.body.innerText;
+		for (const box of document.querySelectorAll('.parameters textarea'))
+			if (box.offsetHeight > 50) return 'a filter is ' + box.offsetHeight + ' pixels high';
+		if (document.querySelector('.parameters input[type=file]')) return 'a parameter is a file';
+		Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, 'value').set.call(status, 'Canceled');
+		status.dispatchEvent(new Event('input', {bubbles: true}));
+		document.querySelector('.execute').click();
+		const url = await seen(() => document.querySelector('.request-url pre'));
+		const body = await seen(() => document.querySelector('.live-responses-table .response-col_description pre'));
+		return url.innerText.trim().replace(location.origin, '') + ' ' + [...body.innerText.matchAll(/"id": *"(.*?)"/g)].map(m => m[1]);
+	})()`, chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "/schedules?status=Canceled 5"; got != want {
+		t.Errorf("the page shows %s and not %s", got, want)
+	}
+}
+
+// browser starts a Chromium that ends with the test.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Fatal("chromium is missing: make setup installs it")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("no-first-run", true), chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.Flag("host-resolver-rules", "MAP *.example 127.0.0.1"))
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	ctx, cancel = context.WithTimeout(ctx, 90*time.Second)
+	t.Cleanup(cancel)
+	return ctx
 }
