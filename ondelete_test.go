@@ -38,6 +38,9 @@ func TestOnDelete(t *testing.T) {
 		{schema(setNull, nothing, nothing), "2", `{"id":"3","boss":null}`},
 		{schema(restrict, nothing, nothing), "2", "/people/3 still refers to it by its boss"},
 		{`{}`, "4", `"members":[4,"4",5]`},
+		// Of a list it may be said on what is in it, with the type of an id there.
+		{`{"properties":{"teams":{"items":{"properties":{"members":{"type":"array","items":{"type":["integer","string"],"x-ref":` + setNull + `}}}}}}}`, "4", `"members":[5]`},
+		{`{"properties":{"teams":{"items":{"properties":{"members":{"$ref":"#/$defs/people"}}}}},"$defs":{"people":{"items":{"$ref":"#/$defs/person"}},"person":{"x-ref":` + restrict + `}}}`, "4", "/teams/t still refers to it by its members"},
 	} {
 		d := openSchema(t, db, c.schema)
 		_, err := d.Update(t.Context(), func(tx *pickup.Tx) error {

@@ -47,30 +47,38 @@ func (s *Schema) readRules(data jsontext.Value) *schemaMistake {
 		}
 		switch {
 		case x.historic != nil && !historic[x]:
-			return &schemaMistake{x.pointer + "/x-historic", "this works on what properties and items lead to, not here"}
-		case x.onCreate != nil && !understood[place{x, true}]:
-			return &schemaMistake{x.pointer + "/x-required-on-create", "this works on the records of a collection, not here"}
-		case x.idKind != "" && !understood[place{x, true}]:
-			return &schemaMistake{x.pointer + "/x-id", "this works on the records of a collection, not here"}
-		case x.idMember != "" && !understood[place{x, true}]:
-			return &schemaMistake{x.pointer + "/x-id-field", "this works on the records of a collection, not here"}
-		case x.unique && !understood[place{x, false}]:
-			return &schemaMistake{x.pointer + "/x-unique", "this works on a member of a collection's records, not here"}
-		case x.alias != nil && !understood[place{x, false}]:
-			return &schemaMistake{x.pointer + "/x-alias", "this works on a member of a record, not here"}
-		case x.ref != "" && !understood[place{x, false}]:
-			return &schemaMistake{x.pointer + "/x-ref", "this works on a member of a record, not here"}
+			return &schemaMistake{x.pointer + "/x-historic", "x-historic works on what properties and items lead to, not here"}
+		case x.onCreate != nil && !understood[place{x, onRecord}]:
+			return &schemaMistake{x.pointer + "/x-required-on-create", "x-required-on-create works on the records of a collection, not here"}
+		case x.idKind != "" && !understood[place{x, onRecord}]:
+			return &schemaMistake{x.pointer + "/x-id", "x-id works on the records of a collection, not here"}
+		case x.idMember != "" && !understood[place{x, onRecord}]:
+			return &schemaMistake{x.pointer + "/x-id-field", "x-id-field works on the records of a collection, not here"}
+		case x.unique && !understood[place{x, onMember}]:
+			return &schemaMistake{x.pointer + "/x-unique", "x-unique works on a member of a collection's records, not here"}
+		case x.alias != nil && !understood[place{x, onMember}]:
+			return &schemaMistake{x.pointer + "/x-alias", "x-alias works on a member of a record, not here"}
+		case x.ref != "" && !understood[place{x, onMember}] && !understood[place{x, onItems}]:
+			return &schemaMistake{x.pointer + "/x-ref", "x-ref works on a member of a record, or on the items of one, not here"}
 		}
 	}
 	return nil
 }
 
-// A place is where our own members were understood: as those of a record, or
-// of a record's member.
+// A place is where our own members were understood.
 type place struct {
-	extras   *extras
-	onRecord bool
+	extras *extras
+	role   role
 }
+
+// A role is what a schema with our own members describes.
+type role uint8
+
+const (
+	onRecord role = iota
+	onMember      // of a record
+	onItems       // of a member that is a list
+)
 
 // newRules returns the rules for a top-level member: whole describes it.
 func newRules(whole *jsonschema.Schema, shape *shape) *rules {
@@ -99,7 +107,7 @@ func (r *rules) readMembers(understood map[place]bool) *schemaMistake {
 	r.alias = make(map[string]string)
 	for _, part := range r.shape.parts {
 		x := extrasOf(part)
-		understood[place{x, true}] = r.array
+		understood[place{x, onRecord}] = r.array
 		if x.idKind != "" {
 			r.idKind = IDKind(x.idKind)
 		}
@@ -116,7 +124,7 @@ func (r *rules) readMembers(understood map[place]bool) *schemaMistake {
 	for _, name := range slices.Sorted(maps.Keys(r.shape.members)) {
 		for _, part := range r.shape.members[name].parts {
 			x := extrasOf(part)
-			understood[place{x, false}] = r.array || !x.unique
+			understood[place{x, onMember}] = r.array || !x.unique
 			for _, spelling := range x.alias {
 				if other := r.alias[spelling]; r.shape.members[spelling] != nil || other != "" && other != name {
 					return &schemaMistake{x.pointer + "/x-alias", fmt.Sprintf("%s means another member already", spelling)}
@@ -127,12 +135,29 @@ func (r *rules) readMembers(understood map[place]bool) *schemaMistake {
 				r.unique = append(r.unique, name)
 			}
 			if x.ref != "" {
-				r.refs = append(r.refs, reference{name, x.ref, x.onDelete})
+				r.refers(reference{name, x.ref, x.onDelete})
 			}
 			if part.ReadOnly {
 				r.readOnly = append(r.readOnly, name)
 			}
 		}
+		// A reference may be an id or a list of ids, so it is the same to say
+		// it of the list and of what is in it.
+		if items := r.shape.members[name].items; items != nil {
+			for _, part := range items.parts {
+				if x := extrasOf(part); x.ref != "" {
+					understood[place{x, onItems}] = true
+					r.refers(reference{name, x.ref, x.onDelete})
+				}
+			}
+		}
 	}
 	return nil
+}
+
+// refers enters a reference once, however often it is said.
+func (r *rules) refers(ref reference) {
+	if !slices.Contains(r.refs, ref) {
+		r.refs = append(r.refs, ref)
+	}
 }

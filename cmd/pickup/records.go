@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,12 +12,12 @@ import (
 // Records tell by its place in the file which record a fault is about: nobody
 // counts to the number in a pointer.
 type records struct {
-	snap *pickup.Snapshot
-	ids  map[string][]string // of each collection that was asked for
+	snap  *pickup.Snapshot
+	lists map[string][]*pickup.Record // of each collection that was asked for
 }
 
 func recordsOf(snap *pickup.Snapshot) records {
-	return records{snap, make(map[string][]string)}
+	return records{snap, make(map[string][]*pickup.Record)}
 }
 
 // text returns a fault as a sentence: its pointer, the id of its record where
@@ -29,26 +30,56 @@ func (r records) text(f pickup.Fault) string {
 	return fmt.Sprintf("%s (id %q): %s", f.Pointer, id, f.Detail)
 }
 
+// faults returns what breaks a rule, but for ids that are missing: the file's
+// oddities tell what becomes of their records, and an example of an id would be
+// one that is taken.
+func (r records) faults(rules *pickup.Schema) []pickup.Fault {
+	return slices.DeleteFunc(rules.Check(r.snap), func(f pickup.Fault) bool {
+		parts := strings.Split(f.Pointer, "/")
+		if len(parts) != 4 {
+			return false
+		}
+		name, member := unescapePointer.Replace(parts[1]), unescapePointer.Replace(parts[3])
+		if member != r.snap.IDMember(name) {
+			return false
+		}
+		record, ok := r.at(name, parts[2])
+		if !ok {
+			return false
+		}
+		_, has := pickup.ID(record.Value, member)
+		return !has
+	})
+}
+
 // id returns the id of the record that a pointer leads to or into.
 func (r records) id(pointer string) (string, bool) {
 	parts := strings.SplitN(pointer, "/", 4)
 	if len(parts) < 3 {
 		return "", false
 	}
-	name := strings.NewReplacer("~1", "/", "~0", "~").Replace(parts[1])
-	n, err := strconv.Atoi(parts[2])
-	if err != nil {
+	record, ok := r.at(unescapePointer.Replace(parts[1]), parts[2])
+	if !ok || pickup.IsPositionKey(record.ID) {
 		return "", false
 	}
-	ids, ok := r.ids[name]
-	if !ok {
-		for record := range r.snap.All(name) {
-			ids = append(ids, record.ID)
-		}
-		r.ids[name] = ids
-	}
-	if n >= len(ids) || pickup.IsPositionKey(ids[n]) {
-		return "", false
-	}
-	return ids[n], true
+	return record.ID, true
 }
+
+// at returns the element of a collection whose number is given.
+func (r records) at(collection, number string) (*pickup.Record, bool) {
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return nil, false
+	}
+	list, ok := r.lists[collection]
+	if !ok {
+		list = slices.Collect(r.snap.All(collection))
+		r.lists[collection] = list
+	}
+	if n >= len(list) {
+		return nil, false
+	}
+	return list[n], true
+}
+
+var unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")

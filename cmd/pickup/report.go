@@ -60,7 +60,7 @@ func (r *reporter) run(ctx context.Context) {
 func (r *reporter) look() []filestore.Oddity {
 	found := r.store.Oddities()
 	records := recordsOf(r.db.Snapshot())
-	for _, f := range r.db.Schema().Check(records.snap) {
+	for _, f := range records.faults(r.db.Schema()) {
 		found = append(found, filestore.Oddity{Pointer: f.Pointer, Detail: records.text(f)})
 	}
 	return found
