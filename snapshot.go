@@ -154,12 +154,16 @@ func (s *Snapshot) fork() *Snapshot {
 	return &n
 }
 
-// with puts c in the place of the collection of its name, or at the end.
+// with puts c in the place of the collection of its name, or at the end;
+// "$schema" where files have it, at the beginning.
 func (s *Snapshot) with(c *collection) {
 	s.staged = true
-	if old := s.byName[c.name]; old != nil {
+	switch old := s.byName[c.name]; {
+	case old != nil:
 		s.list[slices.Index(s.list, old)] = c
-	} else {
+	case c.name == "$schema":
+		s.list = slices.Insert(s.list, 0, c)
+	default:
 		s.list = append(s.list, c)
 	}
 	s.byName[c.name] = c

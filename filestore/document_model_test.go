@@ -69,7 +69,11 @@ func (m *model) apply(c pickup.Change) {
 			return
 		}
 		if i < 0 {
-			m.names = append(m.names, c.Collection)
+			if c.Collection == "$schema" {
+				m.names = slices.Insert(m.names, 0, c.Collection)
+			} else {
+				m.names = append(m.names, c.Collection)
+			}
 		}
 		d, err := parseDocument("", fmt.Appendf(nil, "{%s:%s}", quote(c.Collection), c.Value), nil)
 		if err != nil {
@@ -330,6 +334,10 @@ func surroundings(d *document, c pickup.Change) (from, to int) {
 		}
 		at = end
 		from = at
+	}
+	if c.Collection == "$schema" && len(d.members) > 0 { // it goes in front
+		from = len(d.head)
+		to = from + len(d.members[0].gap)
 	}
 	return from, to
 }

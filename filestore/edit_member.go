@@ -36,7 +36,8 @@ func (e *edit) replaceMember(i int, v jsontext.Value) error {
 	return m.parse(text, e.idMember)
 }
 
-// addMember puts a member behind the others.
+// addMember puts a member behind the others; "$schema", which says how to read
+// them, stands before them.
 func (e *edit) addMember(name string, v jsontext.Value) error {
 	label, err := jsontext.AppendQuote(nil, name)
 	if err != nil {
@@ -51,16 +52,44 @@ func (e *edit) addMember(name string, v jsontext.Value) error {
 		top.items = append(top.items, item{gap: m.gap})
 	}
 	m := &member{name: name, label: append(label, mark...)}
-	m.gap = top.push(item{}, e.style, nil).gap
+	first := name == "$schema" && len(e.members) > 0
+	if first {
+		m.gap = e.gapInFront(top.separator(e.style))
+	} else {
+		m.gap = top.push(item{}, e.style, nil).gap
+	}
 	text := e.styleIn(m).lay(v, e.looksOf(m, bytes.Trim(v, white)[0]))
 	if err := m.parse(text, e.idMember); err != nil {
 		return err
 	}
 	e.wrote(len(m.gap)+len(m.label)+len(text), 0)
 	e.put(&e.tail, top.tail)
-	e.members = append(e.members, m)
 	e.fresh[m] = true
+	if first {
+		e.members = slices.Insert(e.members, 0, m)
+	} else {
+		e.members = append(e.members, m)
+	}
 	return nil
+}
+
+// gapInFront returns the gap for a member in front of the first. That keeps
+// the comments above it; what stands behind the bracket on its line stays
+// there. sep is the gap to put between members.
+func (e *edit) gapInFront(sep []byte) []byte {
+	next := e.ownMember(0)
+	gap := next.gap
+	switch s := scanGap(gap); {
+	case s.comments == 0:
+		e.put(&next.gap, sep)
+		return gap
+	case s.breaks == 0:
+		e.put(&next.gap, concat(sep, bytes.TrimLeft(gap, spaces)))
+		return nil
+	default:
+		e.put(&next.gap, concat([]byte(","), gap[s.first:]))
+		return concat(gap[:s.head], lastBreak(gap))
+	}
 }
 
 // looksOf returns the looks of a top-level value that opens with the byte
