@@ -1,6 +1,7 @@
 package pickup
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -90,6 +91,10 @@ func (d *describer) mergePatch(r *rules) []byte {
 	d.sent = true
 	defer func() { d.sent = false }()
 	out := d.anyOfMembers(r, &memberSchemas{}, func(v jsontext.Value) []byte {
+		types, _ := member(v, "type")
+		if _, few := member(v, "enum"); !few && bytes.Contains(types, []byte(`"null"`)) {
+			return d.copied(v) // null is said already
+		}
 		return append(append([]byte(`{"anyOf":[`), d.copied(v)...), `,{"type":"null"}]}`...)
 	})
 	return append(appendMember(out[:len(out)-1], "description", appendName(nil, "A JSON Merge Patch (RFC 7396): members that are null are removed, objects are merged, anything else is replaced.")), '}')

@@ -179,7 +179,12 @@ func noResource(s *pickup.Snapshot, path string) *problem {
 
 func noCollection(s *pickup.Snapshot, name string) *problem {
 	names := servable(s)
-	if len(names) == 0 {
+	kind, there := s.Kind(name)
+	db, taken := s.Kind("db")
+	switch {
+	case there && kind == pickup.Other && (!taken || db == pickup.Other):
+		return notFound(s, fmt.Sprintf("%q is neither a collection nor an object. It has no address of its own: /db has it.", clip(name)))
+	case len(names) == 0:
 		return notFound(s, fmt.Sprintf("There is no collection %q. The database has none yet.", clip(name)))
 	}
 	return notFound(s, fmt.Sprintf("There is no collection %q. There are: %s.", clip(name), strings.Join(names, ", ")))

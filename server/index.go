@@ -22,8 +22,11 @@ func (k *call) appendIndex(b []byte) []byte {
 	if kind, ok := k.snap.Kind("db"); !ok || kind == pickup.Other {
 		b = append(b, `{"name":"db","href":"/db"},`...)
 	}
+	if k.Metrics != nil {
+		b = append(b, `{"name":"metrics","href":"`+metricsPath+`"},`...)
+	}
 	return append(b, `{"name":"livez","href":"`+livezPath+`"},{"name":"readyz","href":"`+readyzPath+`"},`+
-		`{"name":"openapi","href":"`+openAPIPath+`.json"},{"name":"docs","href":"`+docsPath+`"},{"name":"types","href":"`+typesPath+`"}]}`...)
+		`{"name":"openapi","href":"`+openAPIPath+`.json"},{"name":"openapi.yaml","href":"`+openAPIPath+`.yaml"},{"name":"docs","href":"`+docsPath+`"},{"name":"types","href":"`+typesPath+`"}]}`...)
 }
 
 func (k *call) appendLinks(b []byte, kind pickup.Kind) []byte {
