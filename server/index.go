@@ -22,11 +22,12 @@ func (k *call) appendIndex(b []byte) []byte {
 	if kind, ok := k.snap.Kind("db"); !ok || kind == pickup.Other {
 		b = append(b, `{"name":"db","href":"/db"},`...)
 	}
+	b = append(b, `{"name":"livez","href":"`+livezPath+`"},{"name":"readyz","href":"`+readyzPath+`"},`...)
 	if k.Metrics != nil {
 		b = append(b, `{"name":"metrics","href":"`+metricsPath+`"},`...)
 	}
-	return append(b, `{"name":"livez","href":"`+livezPath+`"},{"name":"readyz","href":"`+readyzPath+`"},`+
-		`{"name":"openapi","href":"`+openAPIPath+`.json"},{"name":"openapi.yaml","href":"`+openAPIPath+`.yaml"},{"name":"docs","href":"`+docsPath+`"},{"name":"types","href":"`+typesPath+`"}]}`...)
+	return append(b, `{"name":"openapi","href":"`+openAPIPath+`.json"},{"name":"openapi.yaml","href":"`+openAPIPath+`.yaml"},`+
+		`{"name":"docs","href":"`+docsPath+`"},{"name":"types","href":"`+typesPath+`"}]}`...)
 }
 
 func (k *call) appendLinks(b []byte, kind pickup.Kind) []byte {
