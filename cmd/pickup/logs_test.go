@@ -56,7 +56,7 @@ func TestLogsWait(t *testing.T) {
 			t.Errorf("terminal: %v; the request is written at once: %v", terminal, got)
 		}
 		l.log.Info("loaded")
-		if text := out.String(); strings.Index(text, "request") < 0 || strings.Index(text, "loaded") < strings.Index(text, "request") {
+		if text := out.String(); !strings.Contains(text, "request") || strings.Index(text, "loaded") < strings.Index(text, "request") {
 			t.Errorf("terminal: %v; got %s", terminal, text)
 		}
 	}
