@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -74,22 +75,22 @@ func testImage(t *testing.T, i *image) {
 				log, _ := stop()
 				t.Fatalf("it is not healthy: %v\n%s", health(), log)
 			}
-			req, err := http.NewRequest("PATCH", url+"/schedules/1", strings.NewReader(`{"title":"From outside"}`))
-			if err != nil {
-				t.Fatal(err)
+			if status, text := asked(t, "PATCH", url+"/schedules/1", `{"title":"From outside"}`); status != 200 {
+				t.Errorf("%d %s", status, text)
 			}
-			req.SetBasicAuth("pickup", "secret")
-			resp, err := http.DefaultClient.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			text, err := io.ReadAll(resp.Body)
-			resp.Body.Close()
-			if err != nil || resp.StatusCode != 200 {
-				t.Errorf("%s %s %v", resp.Status, text, err)
-			}
-			if !strings.Contains(string(read(t, dir+"/db.json")), "From outside") {
+			data := string(read(t, dir+"/db.json"))
+			if !strings.Contains(data, "From outside") {
 				t.Error("the file outside has no change")
+			}
+			// An edit that keeps the inode, so that a mounted file shows it.
+			if err := os.WriteFile(dir+"/db.json", []byte(strings.Replace(data, "From outside", "By hand", 1)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if !eventually(func() bool {
+				_, text := asked(t, "GET", url+"/schedules/1", "")
+				return strings.Contains(text, "By hand")
+			}) {
+				t.Error("a hand edit is not seen")
 			}
 			info, err := os.Stat(dir + "/db.json")
 			if err != nil {
@@ -106,6 +107,72 @@ func testImage(t *testing.T, i *image) {
 			}
 		})
 	}
+	t.Run("file of another user", func(t *testing.T) { testStranger(t, i) })
+}
+
+// testStranger runs an image as a user who may read the file and not write it:
+// it serves, and says in the log and to clients whom to run it as.
+func testStranger(t *testing.T, i *image) {
+	if os.Getuid() != 0 {
+		return // nobody else can be the owner
+	}
+	dir := sampleDir(t)
+	for _, name := range []string{dir, dir + "/db.json", dir + "/db.schema.json"} {
+		if err := errors.Join(os.Chown(name, 12345, 23456), os.Chmod(name, 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	port := freePort(t)
+	url := "http://127.0.0.1:" + port
+	stop, _ := i.start(t, "65532:65532", dir+"/db.json", "/data/db.json", []string{"PICKUP_PORT=" + port, "PICKUP_PASSWORD=secret"})
+	if !eventually(func() bool { return reached(url) }) {
+		log, _ := stop()
+		t.Fatal("it does not serve:", log)
+	}
+	if status, text := asked(t, "GET", url+"/schedules/1", ""); status != 200 {
+		t.Errorf("%d %s", status, text)
+	}
+	before := string(read(t, dir+"/db.json"))
+	if status, text := asked(t, "PATCH", url+"/schedules/1", `{"title":"x"}`); status != 503 || !strings.Contains(text, "--user 12345:23456") {
+		t.Errorf("%d %s", status, text)
+	}
+	if string(read(t, dir+"/db.json")) != before {
+		t.Error("the file has changed")
+	}
+	if log, _ := stop(); !strings.Contains(log, "--user 12345:23456") {
+		t.Errorf("the log does not say whom to run it as:\n%s", log)
+	}
+}
+
+func reached(url string) bool {
+	resp, err := http.Get(url + "/_/livez")
+	if err == nil {
+		resp.Body.Close()
+	}
+	return err == nil
+}
+
+// asked sends a request with the credentials of these tests.
+func asked(t *testing.T, method, url, body string) (status int, text string) {
+	t.Helper()
+	req, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	req.SetBasicAuth("pickup", "secret")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
 }
 
 func freePort(t *testing.T) string {
