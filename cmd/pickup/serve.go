@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -151,6 +152,16 @@ func (s *service) tell(state string) {
 }
 
 func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
+	logs := newLogs(e.stderr, isTerminal(e.stderr), &c.settings)
+	log := logs.log
+	if c.LogFormat == "json" {
+		defer func() {
+			if err != nil {
+				log.Error(err.Error())
+				err = fmt.Errorf("%w (%w)", err, errReported)
+			}
+		}()
+	}
 	if err := c.settings.check(); err != nil {
 		return err
 	}
@@ -162,9 +173,6 @@ func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	terminal := isTerminal(e.stderr)
-	logs := newLogs(e.stderr, terminal, &c.settings)
-	log := logs.log
 	metrics, copies := server.NewMetrics(), new(server.Copies)
 	path := c.path(e)
 	// A start that fails must not leave a new file behind. Of a file that is
