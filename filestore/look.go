@@ -155,14 +155,20 @@ const largest = 4 << 30
 func (s *Store) noFile(info os.FileInfo) error {
 	switch {
 	case info.IsDir():
-		return fmt.Errorf("%w: %s is a folder, not a file (Docker makes a folder where a file to mount does not exist: remove it and create the file first)", pickup.ErrShape, s.path)
+		return noFileError{s.path, "is a folder, not a file (Docker makes a folder where a file to mount does not exist: remove it and create the file first)"}
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%w: %s is no regular file", pickup.ErrShape, s.path)
+		return noFileError{s.path, "is no regular file"}
 	case info.Size() > largest:
-		return fmt.Errorf("%w: %s has %d bytes, and no more than %d are served", pickup.ErrShape, s.path, info.Size(), int64(largest))
+		return noFileError{s.path, fmt.Sprintf("has %d bytes, and no more than %d are served", info.Size(), int64(largest))}
 	}
 	return nil
 }
+
+// A noFileError is a pickup.ErrShape: what is at a path cannot be served.
+type noFileError struct{ path, why string }
+
+func (e noFileError) Error() string { return e.path + " " + e.why }
+func (e noFileError) Unwrap() error { return pickup.ErrShape }
 
 // readOpen is readFile of an open file.
 func (s *Store) readOpen(f *os.File) ([]byte, content, error) {
@@ -268,31 +274,48 @@ func (s *Store) wakeLocked() { s.feed.Publish(pickup.Batch{Rev: s.rev}) }
 
 // refusal says to people and callers why the file cannot be used.
 func (s *Store) refusal(err error) error {
+	var none noFileError
 	switch {
 	case errors.Is(err, pickup.ErrBroken), errors.Is(err, pickup.ErrReadOnly):
 		return err
-	case errors.Is(err, pickup.ErrShape): // of the file, and no fault of the caller's
-		return fmt.Errorf("%w: %v", pickup.ErrBusy, err)
+	case errors.As(err, &none): // no fault of the caller's
+		return s.busy(pickup.ErrBusy, none.why)
 	case errors.Is(err, fs.ErrNotExist) && s.o.touches():
-		return s.busy("%s is not there; the next write makes it again")
+		return s.busy(fmt.Errorf("%w: %w", pickup.ErrBusy, fs.ErrNotExist), "is not there; the next write makes it again")
 	case errors.Is(err, fs.ErrNotExist):
-		return s.busy("%s is not there; what it held last is served")
+		return s.busy(pickup.ErrBusy, "is not there; what it held last is served")
 	case errors.Is(err, errEmpty):
-		return s.busy("%s is empty; put its text back, or restart the server to begin anew")
+		return s.busy(pickup.ErrBusy, "is empty; put its text back, or restart the server to begin anew")
 	case errors.Is(err, errMoving):
 		return fmt.Errorf("%w: %s: %w: it may be in the middle of being saved", pickup.ErrBusy, s.path, err)
 	}
-	return fmt.Errorf("%w: %s cannot be read: %w", pickup.ErrBusy, s.path, err)
-}
-
-// busy returns a pickup.ErrBusy that somebody can end. advice gets the name of
-// the file, without its folder.
-func (s *Store) busy(advice string) error {
-	return &pickup.AdviceError{
-		Err:    fmt.Errorf("%w: %s", pickup.ErrBusy, s.path),
-		Advice: fmt.Sprintf(advice, filepath.Base(s.path)),
+	return &busyError{
+		text: fmt.Sprintf("%s cannot be read: %v", s.path, cause(err)),
+		advice: &pickup.AdviceError{
+			Err:    fmt.Errorf("%w: %w", pickup.ErrBusy, err),
+			Advice: filepath.Base(s.path) + " cannot be read",
+		},
 	}
 }
+
+// busy returns a pickup.ErrBusy, err, that somebody can end: what is behind the
+// name of the file, in its text and in its advice.
+func (s *Store) busy(err error, what string) error {
+	return &busyError{
+		text:   s.path + " " + what,
+		advice: &pickup.AdviceError{Err: err, Advice: filepath.Base(s.path) + " " + what},
+	}
+}
+
+// A busyError says of a file, whose whole path it has, what its advice says of
+// a name.
+type busyError struct {
+	text   string
+	advice *pickup.AdviceError
+}
+
+func (e *busyError) Error() string { return e.text }
+func (e *busyError) Unwrap() error { return e.advice }
 
 // settleLocked is R1: it looks at the file until the store is at what it
 // holds. A save that is under way gets 2 s from when it was first seen; a file

@@ -41,6 +41,9 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.startLocked(ctx); err != nil {
+		for _, n := range s.notices { // nobody will ask for them
+			o.Log.Warn(n)
+		}
 		s.releaseLocked()
 		return nil, err
 	}
@@ -135,13 +138,13 @@ func (s *Store) beginLocked() error {
 	}
 	switch {
 	case absent && s.o.touches():
-		s.note("created %s: it was not there", s.path)
+		s.notice("created %s: it was not there", s.path)
 	case absent:
-		s.note("%s is not there, and is not made", s.path)
+		s.notice("%s is not there, and is not made", s.path)
 	case s.o.touches():
-		s.note("%s was empty: it begins anew", s.path)
+		s.notice("%s was empty: it begins anew", s.path)
 	default:
-		s.note("%s is empty, and is left so", s.path)
+		s.notice("%s is empty, and is left so", s.path)
 	}
 	return nil
 }

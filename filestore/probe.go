@@ -105,7 +105,7 @@ func (s *Store) refuse(err error) error {
 	case syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG:
 		kind = pickup.ErrFull
 	case syscall.ENOENT:
-		kind = pickup.ErrBusy // the folder is being replaced
+		return s.busy(pickup.ErrBusy, "cannot be written: its folder is not there, or is being replaced")
 	case syscall.EACCES, syscall.EPERM:
 		err = fmt.Errorf("%w: %s cannot be written: %w", kind, s.path, err)
 		if advice := s.whoMay(); advice != "" {

@@ -168,7 +168,7 @@ func (s *Store) usableLocked() error {
 }
 
 // Notices returns what Open noticed about the file and its place, a sentence
-// each.
+// each. They are not in the log: whoever opens the store tells them.
 func (s *Store) Notices() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,20 +203,15 @@ func (s *Store) Close() error {
 	return s.releaseLocked()
 }
 
-// notice tells people something about the file, in the log and, while it is
-// being opened, in Notices.
+// notice tells people something about the file: in Notices while it is being
+// opened, in the log afterwards.
 func (s *Store) notice(format string, args ...any) {
-	s.o.Log.Warn(s.note(format, args...))
-}
-
-// note is notice of what nobody has to mind, and which is therefore not
-// logged. It returns the text.
-func (s *Store) note(format string, args ...any) string {
 	text := fmt.Sprintf(format, args...)
-	if !s.opened {
-		s.notices = append(s.notices, text)
+	if s.opened {
+		s.o.Log.Warn(text)
+		return
 	}
-	return text
+	s.notices = append(s.notices, text)
 }
 
 // dir returns the folder of the file.

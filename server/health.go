@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"io/fs"
 	"net/http"
 
 	"pickup"
@@ -63,7 +64,7 @@ func (k *call) readyz() error {
 			k.server.Log.Warn("not ready", "id", requestIDOf(k.Context), "error", cause)
 		}
 	}
-	b = k.appendChecks(b, file)
+	b = k.appendChecks(b, file, broken)
 	if k.Findings != nil {
 		b = appendFindings(b, k.Findings())
 	}
@@ -89,12 +90,16 @@ func (k *call) discreet(err error) error {
 func verbose(r *http.Request) bool { return r.URL.Query().Has("verbose") }
 
 // appendChecks appends the member checks: the file, whether it is written, and
-// Options.Checks.
-func (k *call) appendChecks(b []byte, file string) []byte {
+// Options.Checks. broken is why the file cannot be read, nil where it can: all
+// but one that is not there, which is made again, has to be put right first.
+func (k *call) appendChecks(b []byte, file string, broken error) []byte {
 	b = appendString(append(b, `,"checks":[{"name":"file","status":`...), file)
 	writes := "ok"
-	if k.ReadOnly {
+	switch {
+	case k.ReadOnly:
 		writes = "refused: the server was started with --read-only"
+	case broken != nil && !errors.Is(broken, fs.ErrNotExist):
+		writes = "refused until the file is in order"
 	}
 	b = appendString(append(b, `},{"name":"writes","status":`...), writes)
 	for _, c := range k.Checks {

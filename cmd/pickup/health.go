@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -51,6 +52,10 @@ func (c *healthCommand) run(ctx context.Context, e *environment) error {
 		return nil
 	}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	// What net/http answers to a request without TLS.
+	if !c.secure() && resp.StatusCode == http.StatusBadRequest && strings.Contains(string(body), "HTTP request to an HTTPS server") {
+		return fmt.Errorf("the server at %s speaks HTTPS: health needs to be told with its flags or variables, such as --tls-self-signed", host)
+	}
 	return fmt.Errorf("the server at %s is not ready: %s", host, problemText(resp.Status, body))
 }
 

@@ -3,32 +3,87 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"strings"
 	"testing"
 )
 
 // TestLogsDoNotMix has the access log fill its buffer while the other log
-// writes to the same place: every line stays one record.
+// writes to the same place: every line stays one record, and all stay in the
+// order in which they came.
 func TestLogsDoNotMix(t *testing.T) {
 	var out bytes.Buffer
-	b := newBuffered(&out)
-	access, log := newLog(b, false, new(settings)), newLog(&out, false, new(settings))
-	for range 2000 {
-		access.Info("request", "path", "/schedules/4", "status", 200)
+	l := newLogs(&out, false, new(settings))
+	n := 0
+	line := func(log interface{ Info(string, ...any) }, args ...any) {
+		log.Info("line", append([]any{"n", n}, args...)...)
+		n++
 	}
-	log.Error("something else")
-	access.Info("request", "path", strings.Repeat("x", 100<<10))
-	log.Error("something else")
-	if err := b.Flush(); err != nil {
+	for range 2000 {
+		line(l.access, "path", "/schedules/4")
+	}
+	line(l.log)
+	line(l.access)
+	line(l.access, "path", strings.Repeat("x", 100<<10))
+	line(l.access)
+	line(l.log, "path", strings.Repeat("x", 200<<10))
+	line(l.access)
+	if err := l.out.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	n := 0
-	for line := range bytes.Lines(out.Bytes()) {
-		if n++; !json.Valid(line) {
-			t.Errorf("line %d is no record: %.100s", n, line)
+	seen := 0
+	for text := range bytes.Lines(out.Bytes()) {
+		var record struct{ N int }
+		if err := json.Unmarshal(text, &record); err != nil || record.N != seen {
+			t.Fatalf("line %d is %.100s (%v)", seen, text, err)
+		}
+		seen++
+	}
+	if seen != n {
+		t.Errorf("%d lines, want %d", seen, n)
+	}
+}
+
+// TestLogsWait asks which lines are written at once: all, where a person reads
+// them, and elsewhere those that are not about a request.
+func TestLogsWait(t *testing.T) {
+	for _, terminal := range []bool{true, false} {
+		var out bytes.Buffer
+		l := newLogs(&out, terminal, new(settings))
+		l.access.Info("request")
+		if got := out.Len() > 0; got != terminal {
+			t.Errorf("terminal: %v; the request is written at once: %v", terminal, got)
+		}
+		l.log.Info("loaded")
+		if text := out.String(); !strings.Contains(text, "request") || strings.Index(text, "loaded") < strings.Index(text, "request") {
+			t.Errorf("terminal: %v; got %s", terminal, text)
 		}
 	}
-	if n != 2003 {
-		t.Errorf("%d lines, want 2003", n)
+}
+
+// TestLogsGoOn has a disk that is full for one write.
+func TestLogsGoOn(t *testing.T) {
+	var out bytes.Buffer
+	full := &fails{w: &out, times: 1}
+	l := newLogs(full, false, new(settings))
+	l.log.Info("lost")
+	l.access.Info("request")
+	l.log.Info("loaded")
+	if text := out.String(); !strings.Contains(text, "request") || !strings.Contains(text, "loaded") {
+		t.Errorf("after a write that failed: %q", text)
 	}
+}
+
+// A fails is a writer that fails some times.
+type fails struct {
+	w     io.Writer
+	times int
+}
+
+func (f *fails) Write(p []byte) (int, error) {
+	if f.times--; f.times >= 0 {
+		return 0, errors.New("no space left on device")
+	}
+	return f.w.Write(p)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 
@@ -14,24 +13,21 @@ import (
 // open opens the database in store, which observed wraps, under the rules that
 // it names, and returns who keeps these what their file says. A schema
 // that cannot be used is warned about, and the file is served free-form.
-func open(ctx context.Context, store *filestore.Store, observed pickup.Store, path string, ids idConvention, log *slog.Logger) (*pickup.DB, *keeper, []string, error) {
+func open(ctx context.Context, store *filestore.Store, observed pickup.Store, path string, ids idConvention, log *slog.Logger) (*pickup.DB, *keeper, []remark, error) {
 	batch, err := store.Load(ctx)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	r, err := loadRules(path, namedSchema(batch.Contents))
-	if err != nil {
-		log.Warn("the schema is not used: every write is taken as it is", "schema", r.file, "error", err)
-	}
 	k := &keeper{path: path, log: log, file: r.file, text: r.text}
-	var notes []string
+	var notes []remark
 	switch {
 	case r.note != "":
-		notes = append(notes, r.note+". Every write is taken as it is.")
+		notes = append(notes, caution("%s. Every write is taken as it is.", r.note))
 	case err != nil:
-		notes = append(notes, fmt.Sprintf("the schema is not used, every write is taken as it is: %v.", err))
+		notes = append(notes, caution("the schema is not used, every write is taken as it is: %v.", err))
 	case r.schema != nil:
-		notes = append(notes, fmt.Sprintf("writes are checked against %s.", r.file))
+		notes = append(notes, note("writes are checked against %s.", r.file))
 	}
 	o := ids.options(r.schema)
 	o.Log = log

@@ -20,7 +20,7 @@ type process struct {
 	err  error         // how it ended; to be read when done is closed
 }
 
-var urlLine = regexp.MustCompile(`(?m)^pickup \S+ serves .* at (https?://\S+)$`)
+var urlLine = regexp.MustCompile(`(?m)^(?:pickup \S+ serves .* at |.*"msg":"serving",.*"url":")(https?://[^\s"]+)`)
 
 // launch starts "binary serve --port 0 args..." in dir and returns when it
 // serves. What it prints is in dir's server.log.

@@ -152,6 +152,16 @@ func (s *service) tell(state string) {
 }
 
 func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
+	logs := newLogs(e.stderr, isTerminal(e.stderr), &c.settings)
+	log := logs.log
+	if c.LogFormat == "json" {
+		defer func() {
+			if err != nil {
+				log.Error(err.Error())
+				err = fmt.Errorf("%w (%w)", err, errReported)
+			}
+		}()
+	}
 	if err := c.settings.check(); err != nil {
 		return err
 	}
@@ -163,8 +173,6 @@ func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	terminal := isTerminal(e.stderr)
-	log := newLog(e.stderr, terminal, &c.settings)
 	metrics, copies := server.NewMetrics(), new(server.Copies)
 	path := c.path(e)
 	// A start that fails must not leave a new file behind. Of a file that is
@@ -188,15 +196,28 @@ func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
 	if err != nil {
 		return openError(err)
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
+	var notes []remark
+	for _, n := range store.Notices() {
+		notes = append(notes, caution("%s", n))
+	}
+	announced := false
+	defer func() {
+		if !announced { // the next start does not notice the same
+			for _, n := range notes {
+				log.Log(ctx, n.level, n.text)
+			}
+		}
+		err = errors.Join(err, store.Close())
+	}()
 	if taken != nil {
 		return taken
 	}
 
-	db, rules, notes, err := open(ctx, store, metrics.Store(store), path, c.idConvention, log)
+	db, rules, more, err := open(ctx, store, metrics.Store(store), path, c.idConvention, log)
 	if err != nil {
 		return err
 	}
+	notes = append(notes, more...)
 	defer runtime.KeepAlive(ballast(path))
 	s := &service{
 		db:       db,
@@ -205,7 +226,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
 		listener: listener,
 		hangup:   make(chan os.Signal, 1),
 		getenv:   e.getenv,
-		access:   newBuffered(e.stderr),
+		access:   logs.out,
 		log:      log,
 	}
 	if c.Pprof != "" {
@@ -214,7 +235,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
 			return errors.Join(err, listener.Close())
 		}
 		s.pprof, s.noPprof = func() error { return web.Serve(at) }, web.Close
-		notes = append(notes, fmt.Sprintf("profiles are at http://%s/debug/pprof/.", at.Addr()))
+		notes = append(notes, note("profiles are at http://%s/debug/pprof/.", at.Addr()))
 	}
 	for _, w := range []*watched{who.watch, certificate} {
 		if w != nil {
@@ -223,7 +244,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
 	}
 	most := connectionsWithin(c.MaxConnections)
 	if most < c.MaxConnections {
-		notes = append(notes, fmt.Sprintf("at most %d connections are held open, because the system allows no more files (ulimit -n).", most))
+		notes = append(notes, caution("at most %d connections are held open, because the system allows no more files (ulimit -n).", most))
 	}
 	signal.Notify(s.hangup, syscall.SIGHUP)
 	defer signal.Stop(s.hangup)
@@ -239,20 +260,21 @@ func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
 		Findings:     s.report.findings,
 		Log:          log,
 		Version:      versionText(),
-	}, db, newLog(s.access, terminal, &c.settings))
+	}, db, logs.access)
 	s.http.TLSConfig = secure
 	s.http.ConnState = newConnections(most).state
-	fmt.Fprint(e.stderr, announcement{
+	announced = true
+	announcement{
 		file:    path,
 		url:     baseURL(c.scheme(), c.Host, listener.Addr()),
 		snap:    db.Snapshot(),
-		notices: slices.Concat(store.Notices(), notes, c.writing()),
+		notices: append(notes, c.writing()...),
 		who:     who,
 		noAuth:  c.NoAuth,
 		private: loopback,
 		tls:     c.transport,
 		anyPage: slices.Contains(c.CORSOrigin, "*"),
-	})
+	}.tell(e.stderr, log, c.LogFormat == "json")
 	return s.run(ctx)
 }
 
@@ -285,12 +307,12 @@ func (c *serveCommand) access(e *environment) (who credentials, loopback bool, e
 }
 
 // writing says what becomes of writes where that is not the usual.
-func (c *serveCommand) writing() []string {
+func (c *serveCommand) writing() []remark {
 	switch {
 	case c.ReadOnly:
-		return []string{"writes are refused (--read-only)."}
+		return []remark{note("writes are refused (--read-only).")}
 	case c.Ephemeral:
-		return []string{"writes stay in memory (--ephemeral)."}
+		return []remark{note("writes stay in memory (--ephemeral).")}
 	}
 	return nil
 }

@@ -60,6 +60,9 @@ func TestUnit(t *testing.T) {
 	if !strings.Contains(unit, "\nSystemCallFilter=~@privileged @resources\n") {
 		t.Error("the unit takes other calls away than this test")
 	}
+	if strings.Contains(unit, "\nLoadCredential=") && strings.Contains(unit, "\nExecReload=") {
+		t.Error("the unit offers to reload what systemd does not copy anew while it runs")
+	}
 	dir := sampleDir(t)
 	p, err := launch("pickup", dir, []string{"PICKUP_NO_AUTH=1", "PICKUP_TEST_UNIT=" + outcome})
 	if err != nil {
