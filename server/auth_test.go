@@ -223,31 +223,11 @@ func TestAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := server.NewAuth(usersOf(t, h))
-	all := func(password func(i int) string) (right, wrong, paused int) {
-		var mu sync.Mutex
-		var wg sync.WaitGroup
-		for i := range 200 {
-			wg.Go(func() {
-				ok, pause := a.Check(t.Context(), fmt.Sprintf("10.0.%d.1:1", i), "anna", password(i))
-				mu.Lock()
-				defer mu.Unlock()
-				switch {
-				case ok:
-					right++
-				case pause > 0:
-					paused++
-				default:
-					wrong++
-				}
-			})
-		}
-		wg.Wait()
-		return
-	}
-	if right, wrong, paused := all(func(int) string { return "x" }); right != 200 {
+	apart := func(i int) string { return fmt.Sprintf("10.0.%d.1:1", i) }
+	if right, wrong, paused := atOnce(t, a, 200, apart, func(int) string { return "x" }); right != 200 {
 		t.Errorf("the right password: %d right, %d wrong, %d paused", right, wrong, paused)
 	}
-	right, wrong, paused := all(func(i int) string { return fmt.Sprint(i) })
+	right, wrong, paused := atOnce(t, a, 200, apart, func(i int) string { return fmt.Sprint(i) })
 	if right > 0 || paused < 100 || wrong == 0 {
 		t.Errorf("guesses: %d right, %d wrong, %d paused", right, wrong, paused)
 	}
@@ -260,42 +240,45 @@ func TestThrottleAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, users := range map[string]*server.Users{"bcrypt": usersOf(t, line(t, "anna", "x")), "one": one(t, "anna", "x")} {
 			a := server.NewAuth(users)
-			all := func(password func(i int) string) (right, wrong, paused int) {
-				var mu sync.Mutex
-				var wg sync.WaitGroup
-				for i := range 50 {
-					wg.Go(func() {
-						ok, pause := a.Check(t.Context(), here, "anna", password(i))
-						mu.Lock()
-						defer mu.Unlock()
-						switch {
-						case ok:
-							right++
-						case pause > 0:
-							paused++
-						default:
-							wrong++
-						}
-					})
-				}
-				wg.Wait()
-				return
-			}
+			together := func(int) string { return here }
 			for range 20 {
 				a.Check(t.Context(), here, "anna", "wrong")
 				time.Sleep(time.Minute)
 			}
 			for range 5 {
-				if _, wrong, _ := all(func(i int) string { return fmt.Sprint(i) }); wrong != 1 {
+				if _, wrong, _ := atOnce(t, a, 50, together, func(i int) string { return fmt.Sprint(i) }); wrong != 1 {
 					t.Errorf("%s: %d guesses at once are looked at", name, wrong)
 				}
 				time.Sleep(time.Minute)
 			}
-			if right, wrong, paused := all(func(int) string { return "x" }); right != 50 {
+			if right, wrong, paused := atOnce(t, a, 50, together, func(int) string { return "x" }); right != 50 {
 				t.Errorf("%s: the right password: %d right, %d wrong, %d paused", name, right, wrong, paused)
 			}
 		}
 	})
+}
+
+// atOnce counts how n checks of anna end that run at the same time.
+func atOnce(t *testing.T, a *server.Auth, n int, from, password func(i int) string) (right, wrong, paused int) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			ok, pause := a.Check(t.Context(), from(i), "anna", password(i))
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case ok:
+				right++
+			case pause > 0:
+				paused++
+			default:
+				wrong++
+			}
+		})
+	}
+	wg.Wait()
+	return
 }
 
 func one(t *testing.T, user, password string) *server.Users {
