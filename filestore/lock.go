@@ -20,6 +20,7 @@ type claim struct {
 	journal *os.File // the same for the folder of the redo record
 	inode   *os.File // the file itself; nil: it is absent, or there are no locks here
 	writes  bool     // inode is open for writing
+	refused error    // wraps pickup.ErrInUse where another server has the file that is in place now
 }
 
 // claimLocked is S1: it takes the file for us, or fails with pickup.ErrInUse.
@@ -124,20 +125,27 @@ func (c *claim) replaceInode(sys *calls, f *os.File) {
 }
 
 // reclaimLocked follows the file to where it is now: it may have another inode,
-// and another folder.
+// and another folder. Where another server has it, claim.refused says so, and
+// nothing is written until that one gives it up.
 func (s *Store) reclaimLocked() {
 	if !s.o.touches() {
 		return
 	}
+	before := s.claim.refused
+	lost := s.claim.file == nil && before != nil
 	if s.claim.file != nil && !s.isNamed(s.claim.file, s.beside(".lock")) {
 		s.o.sys.close(s.claim.file)
-		var err error
-		if s.claim.file, err = s.lockFileLocked(s.beside(".lock")); err != nil {
-			s.o.Log.Error(s.path+" has moved to where another server has it", "cause", err)
-		}
+		s.claim.file, lost = nil, true
 	}
-	if s.claimInodeLocked() == errTaken {
-		s.o.Log.Error(s.path + " is now a file that another server has")
+	s.claim.refused = nil
+	if lost {
+		s.claim.file, s.claim.refused = s.lockFileLocked(s.beside(".lock"))
+	}
+	if s.claim.refused == nil && s.claimInodeLocked() == errTaken {
+		s.claim.refused = fmt.Errorf("%w: another server, which sees it under another path, holds %s", pickup.ErrInUse, s.path)
+	}
+	if s.claim.refused != nil && before == nil {
+		s.o.Log.Error(s.path+" is now a file that another server has; nothing is written to it", "cause", s.claim.refused)
 	}
 }
 

@@ -108,6 +108,7 @@ func (s *Store) batchLocked() pickup.Batch {
 //   - pickup.ErrBroken (a *pickup.BrokenError): the file does not parse
 //   - pickup.ErrBusy: the file is empty or absent, somebody is saving it
 //   - pickup.ErrFull, pickup.ErrReadOnly: the disk takes nothing; nothing changed
+//   - pickup.ErrInUse: the path leads to a file that another server holds; nothing changed
 //   - pickup.ErrUnsure: the disk failed when the file was already replaced
 //
 // It waits up to 2 s for a save by hand to be finished.

@@ -158,6 +158,37 @@ func TestLockFileIsNoLink(t *testing.T) {
 	}
 }
 
+// TestFileOfAnotherServer makes the path of a server lead to a file that
+// another one holds: what it takes then is not written over that one's.
+func TestFileOfAnotherServer(t *testing.T) {
+	theirs := home(t, sample)
+	second := start(t, theirs, Options{})
+	path := filepath.Join(t.TempDir(), "db.json")
+	target := home(t, sample)
+	if err := os.Symlink(target, path); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, path, Options{})
+	if err := errors.Join(os.Symlink(theirs, path+".new"), os.Rename(path+".new", path)); err != nil {
+		t.Fatal(err)
+	}
+	load(t, s)
+	for range 2 {
+		if err := commit(s, set("2", "Ballet")); !errors.Is(err, pickup.ErrInUse) {
+			t.Fatal(err)
+		}
+	}
+	if text(t, theirs) != sample || text(t, target) != sample {
+		t.Errorf("%q %q", text(t, theirs), text(t, target))
+	}
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := commit(s, set("2", "Ballet")); err != nil || !strings.Contains(text(t, theirs), "Ballet") {
+		t.Error("when the other has gone:", err)
+	}
+}
+
 // TestLockFollowsTheFile replaces the file by another with the same content. A
 // server that sees it in another folder must not take that one.
 func TestLockFollowsTheFile(t *testing.T) {

@@ -26,6 +26,11 @@ func (s *Store) writeLocked(next *document) error {
 			return s.cannot
 		}
 	}
+	if s.claim.refused != nil {
+		if s.reclaimLocked(); s.claim.refused != nil {
+			return s.claim.refused
+		}
+	}
 	err := s.writeOnceLocked(next)
 	if errors.Is(err, syscall.EIO) && !isOurs(err) {
 		// A failed sync leaves pages that count as written and are not: the
@@ -245,7 +250,6 @@ func (s *Store) arrivedLocked(t *draft) error {
 	s.disk, s.like = t.content, t.info
 	if err := s.o.sys.syncDir(s.dir()); err != nil {
 		s.doubt = t.doc
-		s.o.Log.Error("the disk failed after "+s.path+" was replaced", "cause", cause(err))
 		return fmt.Errorf("%w: %s is replaced, and the disk failed to confirm it: %w", pickup.ErrUnsure, s.path, cause(err))
 	}
 	s.doubt = nil

@@ -54,6 +54,8 @@ func problemOf(err error) (p *problem, cause error) {
 		return &problem{status: http.StatusInternalServerError, detail: "Stored, durability unknown: the disk did not confirm the change. Read it back before you repeat it."}, err
 	case errors.Is(err, pickup.ErrReadOnly):
 		return retry(http.StatusServiceUnavailable, "The file cannot be written at present. Nothing was changed."+adviceOf(err)), err
+	case errors.Is(err, pickup.ErrInUse):
+		return retry(http.StatusServiceUnavailable, "The file is now one that another server holds. Nothing was changed."), err
 	case errors.Is(err, pickup.ErrBusy) && errors.As(err, &advice):
 		return retry(http.StatusServiceUnavailable, "At present "+advice.Advice+". Reads go on from its last good state; nothing was changed."), err
 	case errors.Is(err, pickup.ErrBusy), errors.Is(err, pickup.ErrConflict):

@@ -39,6 +39,7 @@ func TestStatuses(t *testing.T) {
 		{pickup.ErrBusy, 503, true},
 		{pickup.ErrConflict, 503, true},
 		{pickup.ErrReadOnly, 503, true},
+		{pickup.ErrInUse, 503, true},
 		{pickup.ErrFull, 507, true},
 		{pickup.ErrTooLarge, 413, true},
 		{pickup.ErrUnsure, 500, true},
