@@ -1,0 +1,189 @@
+package ordered
+
+import (
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// A model is what a Map must say: keys and values in their order.
+type model []pair
+
+type pair struct {
+	key   string
+	value int
+	place int
+}
+
+func (m model) find(key string) int {
+	return slices.IndexFunc(m, func(p pair) bool { return p.key == key })
+}
+
+// check holds everything that m tells against the model.
+func (want model) check(t *testing.T, m *Map[int]) {
+	t.Helper()
+	if m.Len() != len(want) {
+		t.Fatalf("%d values, not %d", m.Len(), len(want))
+	}
+	var forward, backward []pair
+	for place, v := range m.All() {
+		forward = append(forward, pair{value: v, place: place})
+	}
+	for place, v := range m.Backward() {
+		backward = append(backward, pair{value: v, place: place})
+	}
+	slices.Reverse(backward)
+	if !slices.Equal(forward, backward) || len(forward) != len(want) {
+		t.Fatalf("forward %v, backward %v", forward, backward)
+	}
+	for i, p := range want {
+		if p.value != forward[i].value || i > 0 && forward[i].place <= forward[i-1].place {
+			t.Fatalf("%v, not %v", forward, want)
+		}
+		if p.place != forward[i].place {
+			t.Fatalf("%s was at %d and is at %d", p.key, p.place, forward[i].place)
+		}
+		place, ok := m.Place(p.key)
+		v, has := m.At(place)
+		got, found := m.Get(p.key)
+		if !ok || !has || !found || place != p.place || v != p.value || got != p.value || m.Nth(i) != place {
+			t.Fatalf("%s: at %d %v, %d %v, %d %v; number %d is at %d, not %+v", p.key, place, ok, v, has, got, found, i, m.Nth(i), p)
+		}
+	}
+	for place := -1; place <= m.Next()+1; place++ {
+		i, found := slices.BinarySearchFunc(want, place, func(p pair, place int) int { return p.place - place })
+		if _, ok := m.At(place); ok != found {
+			t.Fatalf("a value at %d: %v", place, ok)
+		}
+		var first, last pair
+		for at, v := range m.From(place) {
+			first = pair{value: v, place: at}
+			break
+		}
+		for at, v := range m.Before(place) {
+			last = pair{value: v, place: at}
+			break
+		}
+		var wantFirst, wantLast pair
+		if i < len(want) {
+			wantFirst = pair{value: want[i].value, place: want[i].place}
+		}
+		if i > 0 {
+			wantLast = pair{value: want[i-1].value, place: want[i-1].place}
+		}
+		if first != wantFirst || last != wantLast {
+			t.Fatalf("from %d: %v, before: %v, not %v, %v", place, first, last, wantFirst, wantLast)
+		}
+	}
+}
+
+func (m model) pairs() iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		for _, p := range m {
+			if !yield(p.key, p.value) {
+				return
+			}
+		}
+	}
+}
+
+// TestMap makes random changes to copies of maps of all sizes, and looks
+// whether each says what a slice of pairs says, and whether those it was copied
+// from still say what they did.
+func TestMap(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		var now model
+		for i := range []int{0, 1, 2, 31, 32, 33, 100, 1024, 1025, 1100}[seed%10] {
+			key := fmt.Sprint(i)
+			if seed%3 == 0 {
+				key = fmt.Sprintf("%x", uint32(i)*2654435761)
+			}
+			now = append(now, pair{key, r.Int(), i})
+		}
+		m := New(len(now), now.pairs())
+		now.check(t, m)
+		type state struct {
+			m     *Map[int]
+			model model
+		}
+		var before []state
+		next := len(now)
+		for step := range 60 {
+			if r.IntN(3) == 0 {
+				before = append(before, state{m, slices.Clone(now)})
+				m = m.Copy()
+			}
+			for range 1 + r.IntN(1+int(seed%40)) {
+				key := fmt.Sprint(r.IntN(60), "k")
+				if len(now) > 0 && r.IntN(2) == 0 {
+					key = now[r.IntN(len(now))].key
+				}
+				i, v := now.find(key), r.Int()
+				switch {
+				case r.IntN(5) < 2+step/30:
+					m.Delete(key)
+					if i >= 0 {
+						now = slices.Delete(slices.Clone(now), i, i+1)
+					}
+				case i < 0:
+					if m.Next() != next {
+						t.Fatalf("the next place is %d, not %d", m.Next(), next)
+					}
+					m.Set(key, v)
+					now = append(slices.Clone(now), pair{key, v, next})
+					next++
+				default:
+					if r.IntN(2) == 0 {
+						m.Set(key, v)
+					} else {
+						m.Put(now[i].place, v)
+					}
+					now = slices.Clone(now)
+					now[i].value = v
+				}
+			}
+			now.check(t, m)
+		}
+		for m.Len() > 0 { // to the last
+			key := now[r.IntN(len(now))].key
+			m.Delete(key)
+			now = slices.DeleteFunc(slices.Clone(now), func(p pair) bool { return p.key == key })
+			if len(now) < 70 {
+				now.check(t, m)
+			}
+		}
+		for _, s := range before {
+			s.model.check(t, s.m)
+		}
+	}
+}
+
+// TestQueue adds and deletes for a long time: nothing stays of what has gone.
+func TestQueue(t *testing.T) {
+	m := New[int](0, func(func(string, int) bool) {})
+	for i := range 200_000 {
+		m.Set(fmt.Sprint(i), i)
+		if i >= 10 {
+			m.Delete(fmt.Sprint(i - 10))
+		}
+	}
+	if m.Len() != 10 || m.later.Len() != 10 {
+		t.Fatalf("%d values, %d keys", m.Len(), m.later.Len())
+	}
+	nodes := 0
+	var count func(n *node[int])
+	count = func(n *node[int]) {
+		nodes++
+		for _, kid := range n.kids {
+			if kid != nil {
+				count(kid)
+			}
+		}
+	}
+	if count(m.places.root); nodes > 8 {
+		t.Fatalf("%d nodes for 10 values", nodes)
+	}
+}

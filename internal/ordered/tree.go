@@ -1,0 +1,244 @@
+package ordered
+
+import (
+	"iter"
+	"math/bits"
+	"slices"
+)
+
+// A tree has values at places. Each node stands for 32 times as many places as
+// those below it, so that a way down is a few steps; what is empty has no node.
+type tree[V any] struct {
+	root  *node[V]
+	level int    // of the root; 0: it is a leaf
+	next  int    // behind the last place that was ever used
+	owner *owner // whose nodes are changed and not copied
+}
+
+// An owner is what the copies of a tree are told apart by. (It is not empty,
+// for then all might be one.)
+type owner struct{ _ byte }
+
+type node[V any] struct {
+	owner *owner
+	count int        // of the values below
+	kids  []*node[V] // of a node above the leaves; nil: empty
+	has   uint32     // of a leaf: which of its values are there
+	vals  []V
+}
+
+const (
+	step  = 5 // bits of a place that a level decides
+	width = 1 << step
+)
+
+// load fills an empty tree with n values, from place 0 on.
+func (t *tree[V]) load(n int, values iter.Seq[V]) {
+	t.owner, t.next = new(owner), n
+	var row []*node[V]
+	var leaf *node[V]
+	for v := range values {
+		if leaf == nil || len(leaf.vals) == width {
+			leaf = &node[V]{owner: t.owner, vals: make([]V, 0, min(n, width))}
+			n -= width
+			row = append(row, leaf)
+		}
+		leaf.has |= 1 << len(leaf.vals)
+		leaf.vals = append(leaf.vals, v)
+		leaf.count++
+	}
+	for len(row) > 1 {
+		var above []*node[V]
+		for kids := range slices.Chunk(row, width) {
+			up := &node[V]{owner: t.owner, kids: slices.Clone(kids)}
+			for _, kid := range kids {
+				up.count += kid.count
+			}
+			above = append(above, up)
+		}
+		row = above
+		t.level++
+	}
+	if len(row) > 0 {
+		t.root = row[0]
+	}
+}
+
+func (t *tree[V]) len() int {
+	if t.root == nil {
+		return 0
+	}
+	return t.root.count
+}
+
+// index returns which kid, or value, of a node of the level a place is in.
+func index(place, level int) int { return place >> (step * level) & (width - 1) }
+
+func (t *tree[V]) get(place int) (v V, ok bool) {
+	if place < 0 || place >= t.next {
+		return v, false
+	}
+	n := t.root
+	for level := t.level; level > 0 && n != nil; level-- {
+		n = n.kid(index(place, level))
+	}
+	if i := index(place, 0); n != nil && n.has&(1<<i) != 0 {
+		return n.vals[i], true
+	}
+	return v, false
+}
+
+// kid returns the node at i, nil where that is empty.
+func (n *node[V]) kid(i int) *node[V] {
+	if i >= len(n.kids) {
+		return nil
+	}
+	return n.kids[i]
+}
+
+// nth returns the place before which there are so many values, fewer than in
+// all.
+func (t *tree[V]) nth(before int) (place int) {
+	n := t.root
+	for level := t.level; level > 0; level-- {
+		i := 0
+		for ; n.kids[i] == nil || n.kids[i].count <= before; i++ {
+			if n.kids[i] != nil {
+				before -= n.kids[i].count
+			}
+		}
+		place = (place + i) << step
+		n = n.kids[i]
+	}
+	has := n.has
+	for ; before > 0; before-- {
+		has &= has - 1
+	}
+	return place + bits.TrailingZeros32(has)
+}
+
+func (t *tree[V]) set(place int, v V) {
+	if t.root == nil {
+		t.root, t.level = &node[V]{owner: t.owner}, 0
+	}
+	for place>>(step*(t.level+1)) > 0 {
+		t.root = &node[V]{owner: t.owner, kids: []*node[V]{t.root}, count: t.root.count}
+		t.level++
+	}
+	t.next = max(t.next, place+1)
+	t.root = t.root.set(t.owner, t.level, place, v)
+}
+
+// own returns the node, or a copy of it, that o may change.
+func (n *node[V]) own(o *owner) *node[V] {
+	if n.owner == o {
+		return n
+	}
+	c := *n
+	c.owner, c.kids, c.vals = o, slices.Clone(n.kids), slices.Clone(n.vals)
+	return &c
+}
+
+func (n *node[V]) set(o *owner, level, place int, v V) *node[V] {
+	n = n.own(o)
+	i := index(place, level)
+	if level == 0 {
+		if i >= len(n.vals) {
+			n.vals = append(n.vals, make([]V, i+1-len(n.vals))...)
+		}
+		n.vals[i] = v
+		n.has |= 1 << i
+		n.count = bits.OnesCount32(n.has)
+		return n
+	}
+	if i >= len(n.kids) {
+		n.kids = append(n.kids, make([]*node[V], i+1-len(n.kids))...)
+	}
+	kid := n.kids[i]
+	if kid == nil {
+		kid = &node[V]{owner: o}
+	}
+	n.count -= kid.count
+	n.kids[i] = kid.set(o, level-1, place, v)
+	n.count += n.kids[i].count
+	return n
+}
+
+func (t *tree[V]) delete(place int) {
+	if _, ok := t.get(place); ok {
+		t.root = t.root.delete(t.owner, t.level, place)
+	}
+}
+
+// delete takes out the value at a place that has one. It returns nil where no
+// other is left.
+func (n *node[V]) delete(o *owner, level, place int) *node[V] {
+	if n.count == 1 {
+		return nil
+	}
+	n = n.own(o)
+	n.count--
+	i := index(place, level)
+	if level > 0 {
+		n.kids[i] = n.kids[i].delete(o, level-1, place)
+		return n
+	}
+	var none V
+	n.vals[i] = none
+	n.has &^= 1 << i
+	return n
+}
+
+// ascend calls yield for the values from a place on until it returns false.
+func (t *tree[V]) ascend(from int, yield func(place int, v V) bool) {
+	if t.root != nil && from < t.next {
+		t.root.ascend(t.level, 0, max(from, 0), yield)
+	}
+}
+
+// ascend is tree's for a node whose places begin at start. It reports whether
+// to go on.
+func (n *node[V]) ascend(level, start, from int, yield func(place int, v V) bool) bool {
+	if level == 0 {
+		for i := max(0, from-start); i < len(n.vals); i++ {
+			if n.has&(1<<i) != 0 && !yield(start+i, n.vals[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	size := 1 << (step * level)
+	for i := max(0, from-start) / size; i < len(n.kids); i++ {
+		if kid := n.kids[i]; kid != nil && !kid.ascend(level-1, start+i*size, from, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// descend calls yield for the values from a place backward until it returns
+// false.
+func (t *tree[V]) descend(from int, yield func(place int, v V) bool) {
+	if t.root != nil && from >= 0 {
+		t.root.descend(t.level, 0, min(from, t.next-1), yield)
+	}
+}
+
+// descend is tree's for a node whose places begin at start.
+func (n *node[V]) descend(level, start, from int, yield func(place int, v V) bool) bool {
+	if level == 0 {
+		for i := min(len(n.vals)-1, from-start); i >= 0; i-- {
+			if n.has&(1<<i) != 0 && !yield(start+i, n.vals[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	size := 1 << (step * level)
+	for i := min(len(n.kids)-1, (from-start)/size); i >= 0; i-- {
+		if kid := n.kids[i]; kid != nil && !kid.descend(level-1, start+i*size, from, yield) {
+			return false
+		}
+	}
+	return true
+}
