@@ -12,6 +12,7 @@ import (
 // compiler but by this table: gin is the server's, fsnotify the filestore's.
 var allowed = map[string]string{
 	"pickup": `
+		pickup/internal/ordered
 		github.com/tidwall/btree
 		github.com/go-json-experiment/json/jsontext
 		github.com/santhosh-tekuri/jsonschema/v6
@@ -19,7 +20,7 @@ var allowed = map[string]string{
 		github.com/google/uuid`,
 	"pickup/filestore": `
 		pickup
-		github.com/tidwall/btree
+		pickup/internal/ordered
 		github.com/go-json-experiment/json/jsontext
 		github.com/fsnotify/fsnotify
 		golang.org/x/sys/unix
@@ -27,6 +28,8 @@ var allowed = map[string]string{
 	"pickup/filestore/storetest": `
 		pickup
 		github.com/go-json-experiment/json/jsontext`,
+	"pickup/internal/ordered": `
+		github.com/tidwall/btree`,
 	"pickup/server": `
 		pickup
 		github.com/go-json-experiment/json/jsontext

@@ -1,12 +1,13 @@
 package pickup
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/ordered"
 )
 
 // defaultIDMember is the member that carries a record's id where nothing else
@@ -44,7 +45,7 @@ func ID(value jsontext.Value, name string) (id string, ok bool) {
 type Keys struct {
 	name   string
 	n      int
-	rising []string            // ids that have come, each behind the one before in compareIDs' order
+	rising []string            // ids that have come, each behind the one before in the order of ordered.Compare
 	others map[string]struct{} // those that came out of that order
 }
 
@@ -56,9 +57,15 @@ func NewKeys(name string) *Keys {
 
 // Next returns the key of the array's next element.
 func (k *Keys) Next(value jsontext.Value) string {
+	id, _ := ID(value, k.name)
+	return k.Give(id)
+}
+
+// Give is Next for an element whose id is known; "" says that it has none.
+func (k *Keys) Give(id string) string {
 	n := k.n
 	k.n++
-	if id, ok := ID(value, k.name); ok && k.take(id) {
+	if id != "" && k.take(id) {
 		return id
 	}
 	return PositionKey(n)
@@ -67,11 +74,11 @@ func (k *Keys) Next(value jsontext.Value) string {
 // take reports whether id has not come before. Most ids are counted up, or are
 // UUIDs that carry their time; those are compared with the last one only.
 func (k *Keys) take(id string) bool {
-	if n := len(k.rising); n == 0 || compareIDs(k.rising[n-1], id) < 0 {
+	if n := len(k.rising); n == 0 || ordered.Compare(k.rising[n-1], id) < 0 {
 		k.rising = append(k.rising, id)
 		return true
 	}
-	if _, taken := slices.BinarySearchFunc(k.rising, id, compareIDs); taken {
+	if _, taken := slices.BinarySearchFunc(k.rising, id, ordered.Compare); taken {
 		return false
 	}
 	if _, taken := k.others[id]; taken {
@@ -79,9 +86,4 @@ func (k *Keys) take(id string) bool {
 	}
 	k.others[id] = struct{}{}
 	return true
-}
-
-// compareIDs orders natural numbers as such, and all else somehow.
-func compareIDs(a, b string) int {
-	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }

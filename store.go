@@ -84,6 +84,10 @@ type Element struct {
 	// element has no usable id or an earlier element has the same.
 	Key   string
 	Value jsontext.Value // valid JSON, white space allowed
+
+	// Compact says that there is none between the tokens of Value. It spares a
+	// look; a Store that does not know leaves it out.
+	Compact bool
 }
 
 // A Change sets or deletes one element of a collection.

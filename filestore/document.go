@@ -5,9 +5,8 @@ import (
 	"io"
 	"slices"
 
-	"github.com/tidwall/btree"
-
 	"pickup"
+	"pickup/internal/ordered"
 )
 
 // A document is a db.json as it lies on disk: every byte of it, cut where its
@@ -38,22 +37,23 @@ type member struct {
 	array *array // else
 }
 
-// An array is the value of a top-level member. Its elements have places,
-// numbers that grow in the order of the file and are never used twice.
+// An array is the value of a top-level member. Its elements have places: see
+// ordered.Map.
 type array struct {
-	head   []byte                  // the opening bracket
-	elems  btree.Map[int, element] // by place
-	places btree.Map[string, int]  // by key
-	next   int                     // the place of the next new element
-	tail   []byte                  // what stands between the last element and the bracket
-	foot   []byte                  // the closing bracket
-	before []byte                  // where it has no elements: the array with the last that it had
+	head   []byte                // the opening bracket
+	elems  *ordered.Map[element] // by key
+	odd    int                   // how many keys are position keys
+	tail   []byte                // what stands between the last element and the bracket
+	foot   []byte                // the closing bracket
+	before []byte                // where it has no elements: the array with the last that it had
 }
 
 // An element of an array, with the gap before it.
 type element struct {
-	text []byte // gap and value
-	gap  int    // how much of text is the gap
+	key   string
+	text  []byte // gap and value
+	gap   uint32 // how much of text is the gap
+	tight bool   // the value has no white space between its tokens, and no comment
 }
 
 func (e element) before() []byte { return e.text[:e.gap:e.gap] }
@@ -62,9 +62,33 @@ func (e element) value() []byte  { return e.text[e.gap:len(e.text):len(e.text)] 
 // clone returns a copy that can be changed without changing a.
 func (a *array) clone() *array {
 	b := *a
-	b.elems = *a.elems.Copy()
-	b.places = *a.places.Copy()
+	b.elems = a.elems.Copy()
 	return &b
+}
+
+// begin returns the first element of an array that has some.
+func (a *array) begin() element {
+	e, _ := a.elems.At(a.elems.Nth(0))
+	return e
+}
+
+// end returns the last elements, at most n.
+func (a *array) end(n int) []element {
+	es := make([]element, 0, min(n, a.elems.Len()))
+	for _, e := range a.elems.Backward() {
+		if es = append(es, e); len(es) == cap(es) {
+			break
+		}
+	}
+	slices.Reverse(es)
+	return es
+}
+
+// count counts a key where it is a position key.
+func (a *array) count(key string, n int) {
+	if pickup.IsPositionKey(key) {
+		a.odd += n
+	}
 }
 
 // kind says how the engine sees the member.
@@ -96,21 +120,13 @@ func (d *document) contents() []pickup.Collection {
 
 func (a *array) contents(strict bool) []pickup.Element {
 	es := make([]pickup.Element, 0, a.elems.Len())
-	places := make([]int, 0, a.elems.Len())
-	a.elems.Scan(func(place int, e element) bool {
+	for _, e := range a.elems.All() {
 		v := e.value()
 		if !strict {
 			v = plain(v)
 		}
-		es = append(es, pickup.Element{Value: v})
-		places = append(places, place)
-		return true
-	})
-	a.places.Scan(func(key string, place int) bool {
-		i, _ := slices.BinarySearch(places, place)
-		es[i].Key = key
-		return true
-	})
+		es = append(es, pickup.Element{Key: e.key, Value: v, Compact: e.tight})
+	}
 	return es
 }
 

@@ -227,11 +227,11 @@ func checkChange(t *testing.T, before, after *document, c pickup.Change) {
 		if m.name != c.Collection || m.array == nil {
 			return false
 		}
-		place, ok := m.array.places.Get(c.ID)
+		place, ok := m.array.elems.Place(c.ID)
 		if !ok {
 			return false
 		}
-		e, _ := m.array.elems.Get(place)
+		e, _ := m.array.elems.At(place)
 		return sameValue(e.value(), c.Value)
 	}) && !bytes.Equal(a, b) {
 		fail("the same value again changed bytes")
@@ -246,11 +246,9 @@ func values(d *document) map[string]string {
 			v[m.name+"\x01"] = string(m.value)
 			continue
 		}
-		m.array.places.Scan(func(key string, place int) bool {
-			e, _ := m.array.elems.Get(place)
-			v[m.name+"\x01"+key] = string(e.value())
-			return true
-		})
+		for _, e := range m.array.elems.All() {
+			v[m.name+"\x01"+e.key] = string(e.value())
+		}
 	}
 	return v
 }
@@ -270,7 +268,9 @@ func comments(d *document, c pickup.Change) (found []string) {
 	for _, m := range d.members {
 		add(m.gap)
 		if m.array != nil && !(m.name == c.Collection && c.ID == "") {
-			m.array.elems.Scan(func(_ int, e element) bool { add(e.before()); return true })
+			for _, e := range m.array.elems.All() {
+				add(e.before())
+			}
 			add(m.array.tail)
 		}
 	}
@@ -311,25 +311,22 @@ func surroundings(d *document, c pickup.Change) (from, to int) {
 				}
 				return from, to
 			}
-			place, ok := m.array.places.Get(c.ID)
+			place, ok := m.array.elems.Place(c.ID)
 			from, to = value+len(m.array.head), end-len(m.array.foot)
 			pos := from
-			m.array.elems.Scan(func(p int, e element) bool {
+			for p, e := range m.array.elems.All() {
 				switch {
 				case !ok: // appended
 					from = pos + len(e.text)
 				case p < place:
 					from = pos + len(e.text)
 				case p == place && c.Value != nil:
-					from, to = pos+e.gap, pos+len(e.text)
-					return false
+					return pos + int(e.gap), pos + len(e.text)
 				case p > place:
-					to = pos + e.gap
-					return false
+					return from, pos + int(e.gap)
 				}
 				pos += len(e.text)
-				return true
-			})
+			}
 			return from, to
 		}
 		at = end

@@ -71,19 +71,18 @@ func (e *edit) change(c pickup.Change) error {
 	if m.array == nil {
 		return fmt.Errorf("%q is no collection: %w", c.Collection, pickup.ErrShape)
 	}
-	place, ok := m.array.places.Get(c.ID)
+	place, ok := m.array.elems.Place(c.ID)
 	switch {
 	case ok && c.Value == nil:
 		a := e.own(i)
 		e.removeElement(a, place)
-		a.places.Delete(c.ID)
+		a.count(c.ID, -1)
 	case ok:
 		e.replaceElement(i, place, c.Value)
 	case c.Value != nil:
 		a := e.own(i)
-		e.addElement(i, a, c.Value)
-		a.places.Set(c.ID, a.next)
-		a.next++
+		e.addElement(i, a, c.ID, c.Value)
+		a.count(c.ID, 1)
 	}
 	return nil
 }
@@ -112,24 +111,24 @@ func (e *edit) wrote(now, before int) {
 	e.changed = true
 }
 
-// set puts text of gap and value at a place.
-func (e *edit) set(a *array, place int, gap, value []byte) {
+// set gives the element old, at a place, a text of gap and value.
+func (e *edit) set(a *array, place int, old element, gap, value []byte) {
 	text := concat(gap, value)
-	old, _ := a.elems.Set(place, element{text: text[:len(text):len(text)], gap: len(gap)})
+	a.elems.Put(place, element{key: old.key, text: text[:len(text):len(text)], gap: uint32(len(gap))})
 	e.wrote(len(text), len(old.text))
 }
 
 // add puts an element of gap and value behind those of a. Elements that are
 // added together are neighbours in memory too, so that they are one run when
 // they are written and summed.
-func (e *edit) add(a *array, gap, value []byte) {
+func (e *edit) add(a *array, key string, gap, value []byte) {
 	n := len(gap) + len(value)
 	if cap(e.room)-len(e.room) < n {
 		e.room = make([]byte, 0, n*min(e.coming, 64)) // as if the others were alike
 	}
 	start := len(e.room)
 	e.room = append(append(e.room, gap...), value...)
-	a.elems.Set(a.next, element{text: e.room[start:], gap: len(gap)})
+	a.elems.Set(key, element{key: key, text: e.room[start:], gap: uint32(len(gap))})
 	e.wrote(n, 0)
 }
 
@@ -150,7 +149,7 @@ func (m *member) parse(text []byte, idMember func(string) string) error {
 		return nil
 	}
 	m.array = &array{}
-	return m.array.parse(text, pickup.NewKeys(idMember(m.name)))
+	return m.array.parse(text, idMember(m.name))
 }
 
 func sameBytes(a, b []byte) bool {

@@ -1,27 +1,26 @@
 package filestore
 
 import (
-	"slices"
-
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // replaceElement makes the element at place of member i say v.
 func (e *edit) replaceElement(i, place int, v jsontext.Value) {
 	m := e.members[i]
-	old, _ := m.array.elems.Get(place)
+	old, _ := m.array.elems.At(place)
 	s := e.styleIn(m).at(old.before(), breaks(old.text) == 0)
 	value := s.merge(old.value(), v, m.array.near(place))
 	if !sameBytes(value, old.value()) {
-		e.set(e.own(i), place, old.before(), value)
+		e.set(e.own(i), place, old, old.before(), value)
 	}
 }
 
-// addElement puts v behind the elements of a, the array of member i.
-func (e *edit) addElement(i int, a *array, v jsontext.Value) {
+// addElement puts v, with its key, behind the elements of a, the array of
+// member i.
+func (e *edit) addElement(i int, a *array, key string, v jsontext.Value) {
 	m := e.members[i]
 	s := e.styleIn(m)
-	look := a.near(a.next)
+	look := a.near(a.elems.Next())
 	var gap, tail []byte
 	if a.elems.Len() > 0 {
 		gaps, whole := a.lastGaps()
@@ -46,18 +45,22 @@ func (e *edit) addElement(i int, a *array, v jsontext.Value) {
 		gap, tail = s.fill(a.tail, first, end)
 	}
 	s = s.at(gap, breaks(gap) == 0)
-	e.add(a, gap, s.lay(v, look))
+	e.add(a, key, gap, s.lay(v, look))
 	e.put(&a.tail, tail)
 }
 
 // removeElement removes the element at place.
 func (e *edit) removeElement(a *array, place int) {
-	old, _ := a.elems.Delete(place)
+	old, _ := a.elems.At(place)
+	a.elems.Delete(old.key)
 	e.wrote(0, len(old.text))
-	first, _, some := a.elems.Min()
-	isFirst := !some || place < first
-	if next, after, ok := a.from(place); ok {
-		e.set(a, next, joinGaps(old.before(), after.before(), isFirst, false), after.value())
+	isFirst := true
+	for range a.elems.Before(place) {
+		isFirst = false
+		break
+	}
+	for next, after := range a.elems.From(place) {
+		e.set(a, next, after, joinGaps(old.before(), after.before(), isFirst, false), after.value())
 		return
 	}
 	if isFirst {
@@ -66,27 +69,20 @@ func (e *edit) removeElement(a *array, place int) {
 	e.put(&a.tail, joinGaps(old.before(), a.tail, isFirst, true))
 }
 
-// from returns the first element at place or behind it.
-func (a *array) from(place int) (at int, e element, ok bool) {
-	a.elems.Ascend(place, func(p int, found element) bool {
-		at, e, ok = p, found, true
-		return false
-	})
-	return at, e, ok
-}
-
 // near returns the looks of the elements around a place, the nearest first.
 func (a *array) near(place int) looks {
 	const most = 4
 	return func() (values [][]byte) {
-		a.elems.Descend(place-1, func(_ int, e element) bool {
-			values = append(values, e.value())
-			return len(values) < most
-		})
-		a.elems.Ascend(place+1, func(_ int, e element) bool {
-			values = append(values, e.value())
-			return len(values) < 2*most
-		})
+		for _, e := range a.elems.Before(place) {
+			if values = append(values, e.value()); len(values) == most {
+				break
+			}
+		}
+		for _, e := range a.elems.From(place + 1) {
+			if values = append(values, e.value()); len(values) >= 2*most {
+				break
+			}
+		}
 		return values
 	}
 }
@@ -94,11 +90,9 @@ func (a *array) near(place int) looks {
 // lastGaps returns the gaps before the last elements, and whether these are
 // all.
 func (a *array) lastGaps() (gaps [][]byte, whole bool) {
-	a.elems.Reverse(func(_ int, e element) bool {
+	for _, e := range a.end(evidence) {
 		gaps = append(gaps, e.before())
-		return len(gaps) < evidence
-	})
-	slices.Reverse(gaps)
+	}
 	return gaps, len(gaps) == a.elems.Len()
 }
 

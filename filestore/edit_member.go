@@ -108,8 +108,7 @@ func (d *document) looksOf(m *member, open byte) looks {
 			}
 		}
 		if a := d.sibling(m, 1); a != nil && open == '{' {
-			_, e, _ := a.elems.Max()
-			values = append(values, concat([]byte(`{"":`), e.value(), []byte("}")))
+			values = append(values, concat([]byte(`{"":`), a.end(1)[0].value(), []byte("}")))
 		}
 		return values
 	}
@@ -118,15 +117,9 @@ func (d *document) looksOf(m *member, open byte) looks {
 // sample returns a short array that is laid out like a.
 func (a *array) sample() []byte {
 	const most = 4
-	_, first, _ := a.elems.Min()
-	var last []element
-	a.elems.Reverse(func(_ int, e element) bool {
-		last = append(last, e)
-		return len(last) < most
-	})
-	b := concat(a.head, first.before())
-	for i, e := range slices.Backward(last) {
-		if i == len(last)-1 {
+	b := concat(a.head, a.begin().before())
+	for i, e := range a.end(most) {
+		if i == 0 {
 			b = append(b, e.value()...)
 		} else {
 			b = append(b, e.text...)

@@ -8,6 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
 
 	"pickup"
 )
@@ -193,6 +196,7 @@ func (s *Store) readOpen(f *os.File) ([]byte, content, error) {
 
 func (s *Store) readAll(f *os.File, size int64) ([]byte, error) {
 	data := make([]byte, 0, size+1) // one more, to meet the end without growing
+	data = data[:s.readParts(f, data[:size])]
 	for {
 		if len(data) == cap(data) {
 			data = append(data, 0)[:len(data)]
@@ -206,6 +210,35 @@ func (s *Store) readAll(f *os.File, size int64) ([]byte, error) {
 			return nil, err
 		}
 	}
+}
+
+// readParts reads the begin of a large file on all processors, for the system
+// has to find memory for each page of it. It returns how much it has read: b or
+// nothing.
+func (s *Store) readParts(f *os.File, b []byte) int {
+	const worth = 4 << 20 // bytes, from which on another goroutine pays
+	parts := min(runtime.GOMAXPROCS(0), len(b)/worth)
+	if parts < 2 {
+		return 0
+	}
+	var short atomic.Bool // a file that is being cut off, or an error: both are met again
+	var readers sync.WaitGroup
+	for i := range parts {
+		readers.Go(func() {
+			for at, end := i*len(b)/parts, (i+1)*len(b)/parts; at < end; {
+				n, err := s.o.sys.readAt(f, b[at:end], int64(at))
+				if at += n; err != nil && at < end {
+					short.Store(true)
+					return
+				}
+			}
+		})
+	}
+	readers.Wait()
+	if short.Load() {
+		return 0
+	}
+	return len(b)
 }
 
 // takeOverLocked makes doc, which an edit made, what the store serves.

@@ -50,7 +50,7 @@ func (d *document) oddities() []Oddity {
 		keys := pickup.NewKeys(id)
 		lines := make(map[string]int) // of the elements by id
 		n := 0
-		m.array.elems.Scan(func(_ int, e element) bool {
+		for _, e := range m.array.elems.All() {
 			at.skip(e.before())
 			v := plain(e.value())
 			key := keys.Next(v)
@@ -65,8 +65,7 @@ func (d *document) oddities() []Oddity {
 			}
 			at.skip(e.value())
 			n++
-			return true
-		})
+		}
 		at.skip(m.array.tail)
 		at.skip(m.array.foot)
 	}
@@ -82,11 +81,7 @@ func (d *document) odd() bool {
 
 // unaddressed reports whether the member has elements that no address reaches.
 func (m *member) unaddressed() bool {
-	if m.array == nil {
-		return false
-	}
-	key, _, ok := m.array.places.Min() // position keys sort first
-	return ok && pickup.IsPositionKey(key)
+	return m.array != nil && m.array.odd > 0
 }
 
 // why says why no URL reaches the element v of a collection whose elements

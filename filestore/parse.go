@@ -2,14 +2,9 @@ package filestore
 
 import (
 	"bytes"
-	"cmp"
-	"errors"
 	"io"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/tidwall/btree"
-
-	"pickup"
 )
 
 // parseDocument cuts data into a document, which keeps slices of it: nobody
@@ -25,122 +20,93 @@ func parseDocument(file string, data []byte, idMember func(collection string) st
 		idMember = func(string) string { return "id" }
 	}
 	d := &document{file: file, idMember: idMember, length: int64(len(data))}
-	// Most files are plain JSON. One that is cut without an error has nothing
-	// that blanked would find.
-	err := d.cut(data, data)
-	if d.strict = err == nil; err != nil {
-		if text := blanked(data); text != nil {
-			err = d.cut(data, text)
-		} else {
-			d.strict = true
+	// Most files are plain JSON. One that can be cut has nothing that blanked
+	// would find.
+	text := data
+	if d.strict = d.cut(newCutter(data, text)); !d.strict {
+		if b := blanked(data); b != nil {
+			text = b
 		}
-	}
-	if err != nil {
-		return nil, broken(file, data, err)
+		if len(text) == 0 || &text[0] == &data[0] || !d.cut(newCutter(data, text)) {
+			return nil, broken(file, data, fault(text))
+		}
 	}
 	d.style = styleOf(d)
 	return d, nil
 }
 
-// errNoObject says that the top level is something else than an object.
-var errNoObject = errors.New("the top level is no object")
-
-// cut fills d with slices of data at the places where plain, the same text
-// with comments blanked, has its values.
-func (d *document) cut(data, plain []byte) error {
-	d.members = nil
+// fault returns what the parser has to say of a text that cannot be cut.
+func fault(plain []byte) error {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(plain))
-	pos := func() int { return int(dec.InputOffset()) }
-
-	if k := dec.PeekKind(); k != '{' && k > 0 {
-		return errNoObject
-	}
-	if _, err := dec.ReadToken(); err != nil {
+	if _, err := dec.ReadValue(); err != nil {
 		return err
 	}
-	end := pos()
-	d.head = data[:end]
-	for dec.PeekKind() != '}' {
-		name, err := dec.ReadValue()
-		if err != nil {
-			return err
-		}
-		m := &member{gap: data[end : pos()-len(name)], name: unquoted(name)}
-		start := pos() - len(name)
-		if dec.PeekKind() == '[' {
-			m.array = &array{}
-			if _, err := dec.ReadToken(); err != nil {
-				return err
+	if _, err := dec.ReadToken(); err != io.EOF {
+		return err
+	}
+	return nil // it is JSON, and no database
+}
+
+// cut fills d with slices of a text, where c finds its values. It reports false
+// where that is no JSON object.
+func (d *document) cut(c *cutter) bool {
+	defer c.abandon()
+	data := c.data
+	d.members = nil
+	if c.space(); !c.take('{') {
+		return false
+	}
+	d.head = data[:c.at]
+	names := make(map[string]bool)
+	end := c.at // of what has been cut
+	for c.space(); !c.take('}'); c.space() {
+		if len(d.members) > 0 {
+			if !c.take(',') {
+				return false
 			}
-			m.label = data[start : pos()-1]
-			if err := m.array.cut(dec, data, pickup.NewKeys(d.idMember(m.name))); err != nil {
-				return err
+			c.space()
+		}
+		m := &member{gap: data[end:c.at]}
+		start := c.at
+		var ok bool
+		if m.name, ok = c.name(); !ok || names[m.name] {
+			return false
+		}
+		names[m.name] = true
+		if c.space(); !c.take(':') {
+			return false
+		}
+		c.space()
+		m.label = data[start:c.at]
+		if c.peek() == '[' {
+			m.array = &array{}
+			if !c.array(m.array, d.idMember(m.name)) {
+				return false
 			}
 		} else {
-			v, err := dec.ReadValue()
-			if err != nil {
-				return err
+			start = c.at
+			if !c.value(deepest-1) || !c.valid(start) {
+				return false
 			}
-			m.label = data[start : pos()-len(v)]
-			m.value = data[pos()-len(v) : pos()]
+			m.value = data[start:c.at]
 		}
 		d.members = append(d.members, m)
-		end = pos()
+		end = c.at
 	}
-	if _, err := dec.ReadToken(); err != nil {
-		return err
-	}
-	d.tail = data[end : pos()-1]
-	d.foot = data[pos()-1:]
-	if _, err := dec.ReadToken(); err != io.EOF {
-		if err == nil {
-			err = errors.New("more than one value")
-		}
-		return &jsontext.SyntacticError{ByteOffset: int64(pos()), Err: err}
-	}
-	return nil
-}
-
-// cut reads the rest of an array whose bracket dec has read.
-func (a *array) cut(dec *jsontext.Decoder, data []byte, keys *pickup.Keys) error {
-	end := int(dec.InputOffset())
-	a.head = data[end-1 : end]
-	for dec.PeekKind() != ']' {
-		v, err := dec.ReadValue()
-		if err != nil {
-			return err
-		}
-		start := end
-		end = int(dec.InputOffset())
-		a.elems.Load(a.next, element{text: data[start:end], gap: end - len(v) - start})
-		a.places.Set(keys.Next(v), a.next)
-		a.next++
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return err
-	}
-	tighten(&a.elems)
-	tighten(&a.places)
-	close := int(dec.InputOffset()) - 1
-	a.tail = data[end:close]
-	a.foot = data[close : close+1]
-	return nil
-}
-
-// tighten frees what a tree that was filled in order holds in vain: it copies
-// each node, and a copy has no room to spare.
-func tighten[K cmp.Ordered, V any](m *btree.Map[K, V]) {
-	*m = *m.Copy()
-	m.ScanMut(func(K, V) bool { return true })
+	d.tail = data[end : c.at-1]
+	d.foot = data[c.at-1:]
+	c.space()
+	return c.at == len(c.plain) && c.finish()
 }
 
 // parse cuts the text of an array, which is known to be valid.
-func (a *array) parse(text []byte, keys *pickup.Keys) error {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(plain(text)))
-	if _, err := dec.ReadToken(); err != nil {
-		return err
+func (a *array) parse(text []byte, idMember string) error {
+	c := newCutter(text, plain(text))
+	defer c.abandon()
+	if !c.array(a, idMember) || !c.finish() {
+		return fault(c.plain)
 	}
-	return a.cut(dec, text, keys)
+	return nil
 }
 
 // unquoted returns what a JSON string spells.

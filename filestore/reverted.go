@@ -63,11 +63,10 @@ func (d *document) value(collection, id string) jsontext.Value {
 	if m.array == nil {
 		return nil
 	}
-	place, ok := m.array.places.Get(id)
+	e, ok := m.array.elems.Get(id)
 	if !ok {
 		return nil
 	}
-	e, _ := m.array.elems.Get(place)
 	return bytes.Clone(plain(e.value()))
 }
 

@@ -27,10 +27,9 @@ func (d *document) runs() runs {
 
 func (r *runs) addArray(a *array) {
 	r.add(a.head)
-	a.elems.Scan(func(_ int, e element) bool {
+	for _, e := range a.elems.All() {
 		r.add(e.text)
-		return true
-	})
+	}
 	r.add(a.tail)
 	r.add(a.foot)
 }

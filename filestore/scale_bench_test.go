@@ -3,6 +3,7 @@ package filestore
 import (
 	"context"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,6 +47,52 @@ func BenchmarkStart(b *testing.B) {
 				}
 				if err := s.Close(); err != nil {
 					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkReload edits a file and waits until the database above it shows the
+// edit, which is when the file has been quiet for 30 ms.
+func BenchmarkReload(b *testing.B) {
+	for _, size := range []int{1_000_000, 10_000_000, 100_000_000} {
+		b.Run(fmt.Sprintf("%dMB", size/1_000_000), func(b *testing.B) {
+			file := filepath.Join(b.TempDir(), "db.json")
+			text := lines(size)
+			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+				b.Fatal(err)
+			}
+			s, err := Open(b.Context(), file, Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.Close()
+			db, err := pickup.Open(b.Context(), s, pickup.Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(b.Context())
+			ended := make(chan struct{})
+			go func() { db.Follow(ctx); close(ended) }()
+			defer func() { stop(); <-ended }()
+			changes := db.Changes(ctx, db.Snapshot().Rev())
+			next, end := iter.Pull2(changes)
+			defer end()
+			b.SetBytes(int64(size))
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				b.StopTimer()
+				edited := strings.Replace(text, `"note":"0000000007"`, fmt.Sprintf(`"note":"%010d"`, 1000+i), 1)
+				if err := os.WriteFile(file+"~", []byte(edited), 0o644); err != nil {
+					b.Fatal(err)
+				}
+				if err := os.Rename(file+"~", file); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+				if _, err, ok := next(); err != nil || !ok {
+					b.Fatal(err, ok)
 				}
 			}
 		})

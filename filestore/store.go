@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"pickup"
 )
 
@@ -72,6 +74,20 @@ func (s *Store) Load(ctx context.Context) (pickup.Batch, error) {
 	}
 	s.lookLocked() // what is wrong with the file is the watchers' business
 	return s.batchLocked(), nil
+}
+
+// Value returns the top-level member called name, nil where there is none or
+// where it is an array. It is what Load returns, without the look at the file
+// and without all the rest.
+func (s *Store) Value(name string) jsontext.Value {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.doc.members {
+		if m.name == name && m.array == nil {
+			return plain(m.value)
+		}
+	}
+	return nil
 }
 
 // KeyBy is pickup.KeyedStore's. Until it is called the ids are in "id".

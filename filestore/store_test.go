@@ -27,6 +27,24 @@ const sample = `{
 // edited is the sample after an edit by hand.
 func edited(title string) string { return strings.Replace(sample, "Vet visit", title, 1) }
 
+// TestValue asks for top-level members of every kind.
+func TestValue(t *testing.T) {
+	path := home(t, `{"$schema": "./x.json", /* c */ "a": [1], "o": { "x": /* c */ 1 }, "n": null}`)
+	s, err := Open(t.Context(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for name, want := range map[string]string{"$schema": `"./x.json"`, "a": "", "n": "null", "x": ""} {
+		if got := string(s.Value(name)); got != want {
+			t.Errorf("%s: %s, not %s", name, got, want)
+		}
+	}
+	if v := s.Value("o"); !v.IsValid() || v.Kind() != '{' {
+		t.Errorf("o: %s", v)
+	}
+}
+
 // home makes a folder with db.json in it.
 func home(t *testing.T, text string) (path string) {
 	t.Helper()

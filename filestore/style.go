@@ -53,8 +53,7 @@ func padOf(d *document) string {
 		if m.array == nil || m.array.elems.Len() == 0 {
 			continue
 		}
-		_, e, _ := m.array.elems.Min()
-		if l := cutList(e.value()); l.open == '{' && len(l.items) > 0 && l.oneLine() {
+		if l := cutList(m.array.begin().value()); l.open == '{' && len(l.items) > 0 && l.oneLine() {
 			return string(withoutComments(l.items[0].gap))
 		}
 	}
@@ -74,8 +73,7 @@ func unitOf(d *document) (unit string) {
 	}
 	for _, m := range d.members {
 		if unit == "" && m.array != nil && m.array.elems.Len() > 0 {
-			_, e, _ := m.array.elems.Min()
-			unit = indentation(withoutComments(e.before()))
+			unit = indentation(withoutComments(m.array.begin().before()))
 		}
 	}
 	return unit

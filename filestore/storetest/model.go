@@ -96,6 +96,9 @@ func (m *model) String() string {
 		}
 		for _, e := range c.Elements {
 			fmt.Fprintf(&b, " %s=%s", strings.ReplaceAll(e.Key, "\x00", "#"), plain(e.Value))
+			if e.Compact && plain(e.Value) != string(e.Value) {
+				fmt.Fprintf(&b, " (which is not compact: %q)", e.Value)
+			}
 		}
 		b.WriteByte('\n')
 	}

@@ -1,0 +1,158 @@
+package filestore
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// cutIn is parseDocument where a stretch is full with so many bytes.
+func cutIn(data []byte, full int) *document {
+	d := &document{file: "db.json", idMember: func(string) string { return "id" }, length: int64(len(data))}
+	c := newCutter(data, plain(data))
+	c.full = full
+	if !d.cut(c) {
+		return nil
+	}
+	return d
+}
+
+// outline is all that a document's parse has found.
+func (d *document) outline() (found []any) {
+	found = append(found, string(d.head), string(d.tail), string(d.foot))
+	for _, m := range d.members {
+		found = append(found, string(m.gap), string(m.label), m.name, string(m.value))
+		if a := m.array; a != nil {
+			found = append(found, string(a.head), a.odd, string(a.tail), string(a.foot))
+			for place, e := range a.elems.All() {
+				by, _ := a.elems.Place(e.key)
+				found = append(found, place, by, e.key, string(e.text), e.gap, e.tight)
+			}
+		}
+	}
+	return found
+}
+
+// TestStretches cuts texts into stretches of every size, with helpers: valid
+// ones, and such as have a fault somewhere. What comes of it is the same.
+func TestStretches(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	r := rand.New(rand.NewPCG(3, 4))
+	pieces := []string{
+		`{"id":"%d"}`, `{"id":%d, "x": [1, {"y": "}],[{"}]}`, ` {"x":"\\"}`, `7`, `"a,b]"`, "\n    {\"id\": \"%d\"}", `[1,[2]]`, `null`, `{"id":"1"}`,
+		`{"id":"%d"} /* , ] */`, "{} // \" \n", `-1.5e3`, ` true `,
+		`{"id":"%d","id":1}`, `{"x"}`, `01`, `"`, `{]`, ``, `,`, "\"\xff\"", `"\ud800"`, `tru`, `]`, `}`, `{"a":1 "b":2}`, `1 2`, `/`,
+	}
+	valid := 0
+	for range 3000 {
+		var b strings.Builder
+		b.WriteString(`{"a":{"b":[{"id":1}]}`)
+		for i := range 1 + r.IntN(3) {
+			fmt.Fprintf(&b, `, "c%d" : [`, i)
+			n := r.IntN(30)
+			for k := range n {
+				if k > 0 {
+					b.WriteString(",")
+				}
+				piece := pieces[r.IntN(13)]
+				if r.IntN(60) == 0 {
+					piece = pieces[13+r.IntN(len(pieces)-13)]
+				}
+				b.WriteString(strings.Replace(piece, "%d", fmt.Sprint(r.IntN(50)), 1))
+			}
+			b.WriteString("]")
+		}
+		b.WriteString("}")
+		data := []byte(b.String())
+		want, _ := readable(data)
+		if want {
+			valid++
+		}
+		whole := cutIn(data, stretchSize)
+		for _, full := range []int{1, 10, 100} {
+			d := cutIn(data, full)
+			if (d != nil) != want || (whole != nil) != want {
+				t.Fatalf("in stretches of %d: %v, as a whole: %v, others: %v:\n%s", full, d != nil, whole != nil, want, data)
+			}
+			if d == nil {
+				continue
+			}
+			if !bytes.Equal(d.bytes(), data) {
+				t.Fatalf("in stretches of %d: %s\nnot %s", full, d.bytes(), data)
+			}
+			if got, want := d.outline(), whole.outline(); !reflect.DeepEqual(got, want) {
+				t.Fatalf("in stretches of %d: %q\nas a whole: %q", full, got, want)
+			}
+		}
+	}
+	if valid < 500 || valid > 2500 {
+		t.Errorf("%d of 3000 texts are valid: the others are too many or too few", valid)
+	}
+}
+
+// TestTight holds what an element says of its white space against its bytes.
+func TestTight(t *testing.T) {
+	for _, text := range []string{`{"a":1}`, `{"a": 1}`, `{"a":1 }`, `{"a":" "}`, "{\n}", `[]`, `[ ]`, `" "`, `7`, `{/**/}`, `[1,]`, `{"\"":" \\","b":[" ]"]}`, "[\t1]", `{"a":[{"b": 2}]}`} {
+		d, err := parseDocument("db.json", []byte(`{"c":[ `+text+` ]}`), nil)
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		e := d.members[0].array.begin()
+		if e.tight != bytes.Equal(compact(plain(e.value())), []byte(text)) {
+			t.Errorf("%s: %v", text, e.tight)
+		}
+	}
+}
+
+// TestReadParts reads a file that is large enough for several processors, and
+// that is cut off, or fails, while it is read.
+func TestReadParts(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
+	path := t.TempDir() + "/db.json"
+	want := []byte(lines(13_000_000))
+	if err := os.WriteFile(path, want, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	failing := errors.New("the disk fails")
+	for _, test := range []struct {
+		name string
+		size int // as the stat had it
+		fail int // the read that fails first
+		want []byte
+		err  error
+	}{
+		{name: "as it is", size: len(want), want: want},
+		{name: "it has grown", size: len(want) - 5_000_000, want: want},
+		{name: "it was cut off", size: len(want) + 9_000_000, want: want},
+		{name: "one part fails", size: len(want), fail: 2, want: want}, // and does not at the second try
+		{name: "all fail", size: len(want), fail: -1, err: failing},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := &Store{o: Options{sys: realCalls()}}
+			var reads atomic.Int32
+			s.o.sys.readAt = func(f *os.File, b []byte, off int64) (int, error) {
+				n := int(reads.Add(1))
+				if n == test.fail || test.fail < 0 {
+					return 0, failing
+				}
+				return f.ReadAt(b[:min(len(b), 1_000_000)], off)
+			}
+			got, err := s.readAll(f, int64(test.size))
+			if !errors.Is(err, test.err) || err == nil && !bytes.Equal(got, test.want) {
+				t.Fatalf("%d bytes, %v", len(got), err)
+			}
+		})
+	}
+}
