@@ -2,15 +2,15 @@ package pickup
 
 import (
 	"bytes"
-	"cmp"
-	"encoding/binary"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
-	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/tidwall/btree"
+
+	"pickup/internal/ordered"
 )
 
 // A collection is a top-level member of a snapshot. It is changed only between
@@ -22,10 +22,9 @@ type collection struct {
 	rev   Rev            // of its last change; 0: not yet durable
 	value jsontext.Value // of an Object or Other, compact
 
-	// Of an Array. The trees are copied on write: a clone costs nothing, a
-	// change copies the few nodes above it.
-	order   *btree.Map[uint64, *Record] // by place
-	byID    *btree.Map[string, *Record] // by key, position keys among them
+	// Of an Array. A clone costs nothing, a change copies the few nodes above
+	// the record.
+	records *ordered.Map[*Record] // by key, position keys among them
 	ids     census
 	hidden  map[string]int // how many elements with a position key carry this id; copied on write
 	indexes *indexes
@@ -34,8 +33,7 @@ type collection struct {
 func newArray(name string, rev Rev, ids census) *collection {
 	return &collection{
 		name: name, kind: Array, rev: rev, ids: ids,
-		order:   new(btree.Map[uint64, *Record]),
-		byID:    new(btree.Map[string, *Record]),
+		records: ordered.New(0, func(func(string, *Record) bool) {}),
 		indexes: new(indexes),
 	}
 }
@@ -45,57 +43,84 @@ func newArray(name string, rev Rev, ids census) *collection {
 //
 // With share its records are the store's own bytes where these are compact. They
 // keep the whole text in memory that they were cut from, which is no loss while
-// the store keeps it as well.
-func newCollection(in Collection, rev Rev, o conventions, share bool) *collection {
+// the store keeps it as well. Records that old, which may be nil, has too have
+// the bytes that they have there.
+func newCollection(in Collection, rev Rev, o conventions, old *collection, share bool) *collection {
 	if in.Kind != Array {
 		return &collection{name: in.Name, kind: in.Kind, rev: rev, value: compact(in.Value)}
 	}
 	c := newArray(in.Name, rev, census{member: o.idMember(in.Name)})
-	p := press{share: share}
-	for _, e := range in.Elements {
-		p.left += len(e.Value)
-	}
-	all := make([]keyed, len(in.Elements))
-	for i, e := range in.Elements {
-		v, _, _ := o.schema.canonical(in.Name, p.compact(e.Value))
-		r := &Record{ID: e.Key, Value: v, seq: uint64(i)}
-		all[i] = keyed{prefix(r.ID), r}
-		c.order.Load(r.seq, r)
-		c.ids.add(r)
-		if id, ok := ID(v, c.ids.member); ok && IsPositionKey(r.ID) {
-			if c.hidden == nil {
-				c.hidden = make(map[string]int)
-			}
-			c.hidden[id]++
+	were := old.inOrder()
+	records := make([]*Record, len(in.Elements))
+	censuses := spread(len(records), func(from, to int) census {
+		ids := census{member: c.ids.member}
+		p := press{share: share}
+		for _, e := range in.Elements[from:to] {
+			p.left += len(e.Value)
 		}
+		for i := from; i < to; i++ {
+			e := &in.Elements[i]
+			var was jsontext.Value
+			if i < len(were) && were[i].ID == e.Key {
+				was = were[i].Value
+			} else if len(were) > 0 {
+				if r, ok := old.records.Get(e.Key); ok {
+					was = r.Value
+				}
+			}
+			v, _, _ := o.schema.canonical(in.Name, p.compact(e.Value, was, e.Compact))
+			records[i] = &Record{ID: e.Key, Value: v, seq: uint64(i)}
+			ids.add(records[i])
+		}
+		return ids
+	})
+	for _, ids := range censuses {
+		c.ids.join(ids)
 	}
-	slices.SortFunc(all, keyed.compare)
-	for _, k := range all {
-		c.byID.Load(k.record.ID, k.record)
+	c.records = ordered.New(len(records), func(yield func(string, *Record) bool) {
+		for _, r := range records {
+			yield(r.ID, r)
+		}
+	})
+	for _, r := range records {
+		if IsPositionKey(r.ID) {
+			if id, ok := ID(r.Value, c.ids.member); ok {
+				if c.hidden == nil {
+					c.hidden = make(map[string]int)
+				}
+				c.hidden[id]++
+			}
+		}
 	}
 	return c
 }
 
-// A keyed is a record with the first bytes of its key, which is as a rule all
-// that a comparison has to look at.
-type keyed struct {
-	prefix uint64
-	record *Record
-}
-
-func (a keyed) compare(b keyed) int {
-	if a.prefix != b.prefix {
-		return cmp.Compare(a.prefix, b.prefix)
+// inOrder returns the records of an array in their order, none of what is no
+// array.
+func (c *collection) inOrder() []*Record {
+	if !c.isArray() {
+		return nil
 	}
-	return strings.Compare(a.record.ID, b.record.ID)
+	all := make([]*Record, 0, c.records.Len())
+	for _, r := range c.records.All() {
+		all = append(all, r)
+	}
+	return all
 }
 
-// prefix returns the first eight bytes of s as a number that is ordered as they
-// are.
-func prefix(s string) uint64 {
-	var b [8]byte
-	copy(b[:], s)
-	return binary.BigEndian.Uint64(b[:])
+// spread lets do work through the numbers below n in parts, side by side on all
+// processors, and returns what each part has given when all are done.
+func spread[T any](n int, do func(from, to int) T) []T {
+	const worth = 4096 // numbers, from which on another goroutine pays
+	parts := make([]T, max(1, min(runtime.GOMAXPROCS(0), n/worth)))
+	part := func(i int) { parts[i] = do(n*i/len(parts), n*(i+1)/len(parts)) }
+	var others sync.WaitGroup
+	for i := 1; i < len(parts); i++ {
+		others.Go(func() { part(i) })
+	}
+	part(0)
+	others.Wait()
+	return parts
 }
 
 // whole returns the collection that a Change with an empty ID sets.
@@ -115,7 +140,7 @@ func whole(name string, value jsontext.Value, o conventions) *collection {
 	default:
 		in.Kind = Other
 	}
-	return newCollection(in, 0, o, false)
+	return newCollection(in, 0, o, nil, false)
 }
 
 func (c *collection) isArray() bool { return c != nil && c.kind == Array }
@@ -125,8 +150,7 @@ func (c *collection) clone() *collection {
 	n := *c
 	n.rev = 0
 	if c.kind == Array {
-		n.order = c.order.Copy()
-		n.byID = c.byID.Copy()
+		n.records = c.records.Copy()
 		n.indexes = c.indexes.clone()
 	}
 	return &n
@@ -134,7 +158,7 @@ func (c *collection) clone() *collection {
 
 // get returns the record with that id. Position keys are not ids.
 func (c *collection) get(id string) (*Record, error) {
-	if r, ok := c.byID.Get(id); ok && !IsPositionKey(id) {
+	if r, ok := c.records.Get(id); ok && !IsPositionKey(id) {
 		return r, nil
 	}
 	return nil, fmt.Errorf("%q has no record with the id %q: %w", c.name, id, ErrNotFound)
@@ -143,7 +167,7 @@ func (c *collection) get(id string) (*Record, error) {
 // has reports whether an element carries that id, be it one that the id does
 // not reach because an earlier one has it: in the file the two are equals.
 func (c *collection) has(id string) bool {
-	_, found := c.byID.Get(id)
+	_, found := c.records.Place(id)
 	return found || c.hidden[id] > 0
 }
 
@@ -164,17 +188,14 @@ func (c *collection) hide(r *Record, n int) {
 // set puts a value, which must be compact, in the place of the element with
 // that key, or behind the last one.
 func (c *collection) set(key string, value jsontext.Value) *Record {
-	r := &Record{ID: key, Value: value}
-	if old, ok := c.byID.Get(key); ok {
+	r := &Record{ID: key, Value: value, seq: uint64(c.records.Next())}
+	if old, ok := c.records.Get(key); ok {
 		r.seq = old.seq
 		c.ids.remove(old)
 		c.hide(old, -1)
 		c.indexes.remove(old)
-	} else if last, _, ok := c.order.Max(); ok {
-		r.seq = last + 1
 	}
-	c.order.Set(r.seq, r)
-	c.byID.Set(key, r)
+	c.records.Set(key, r)
 	c.ids.add(r)
 	c.hide(r, 1)
 	c.indexes.add(r)
@@ -183,8 +204,8 @@ func (c *collection) set(key string, value jsontext.Value) *Record {
 
 // remove takes out the element with that key, if there is one.
 func (c *collection) remove(key string) {
-	if r, ok := c.byID.Delete(key); ok {
-		c.order.Delete(r.seq)
+	if r, ok := c.records.Get(key); ok {
+		c.records.Delete(key)
 		c.ids.remove(r)
 		c.hide(r, -1)
 		c.indexes.remove(r)
@@ -197,25 +218,23 @@ func (c *collection) appendJSON(dst []byte) []byte {
 	}
 	dst = append(dst, '[')
 	first := true
-	c.order.Scan(func(_ uint64, r *Record) bool {
+	for _, r := range c.records.All() {
 		if !first {
 			dst = append(dst, ',')
 		}
 		first = false
 		dst = append(dst, r.Value...)
-		return true
-	})
+	}
 	return append(dst, ']')
 }
 
 func (c *collection) contents() Collection {
 	out := Collection{Name: c.name, Kind: c.kind, Value: c.value}
 	if c.kind == Array {
-		out.Elements = make([]Element, 0, c.order.Len())
-		c.order.Scan(func(_ uint64, r *Record) bool {
-			out.Elements = append(out.Elements, Element{Key: r.ID, Value: r.Value})
-			return true
-		})
+		out.Elements = make([]Element, 0, c.records.Len())
+		for _, r := range c.records.All() {
+			out.Elements = append(out.Elements, Element{Key: r.ID, Value: r.Value, Compact: true})
+		}
 	}
 	return out
 }
@@ -229,16 +248,9 @@ func (c *collection) same(n *collection) bool {
 	if c.kind != Array {
 		return true
 	}
-	if c.order.Len() != n.order.Len() {
-		return false
-	}
-	a, b := c.order.Iter(), n.order.Iter()
-	for ok := a.First() && b.First(); ok; ok = a.Next() && b.Next() {
-		if a.Value().ID != b.Value().ID || !bytes.Equal(a.Value().Value, b.Value().Value) {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(c.inOrder(), n.inOrder(), func(a, b *Record) bool {
+		return a.ID == b.ID && bytes.Equal(a.Value, b.Value)
+	})
 }
 
 // diff appends to changes those that lead from c to n. It reports false where
@@ -256,27 +268,34 @@ func (c *collection) diff(n *collection, changes []Change) ([]Change, bool) {
 		}
 		return changes, true
 	}
-	c.order.Scan(func(_ uint64, r *Record) bool {
-		if _, ok := n.byID.Get(r.ID); !ok {
+	was, is := c.inOrder(), n.inOrder()
+	alike := 0 // as a rule all are, and none has to be looked for
+	for ; alike < min(len(was), len(is)) && was[alike].ID == is[alike].ID; alike++ {
+		if r := is[alike]; !bytes.Equal(was[alike].Value, r.Value) {
+			changes = append(changes, Change{Collection: n.name, ID: r.ID, Value: r.Value})
+		}
+	}
+	for _, r := range was[alike:] {
+		if _, ok := n.records.Place(r.ID); !ok {
 			changes = append(changes, Change{Collection: c.name, ID: r.ID})
 		}
-		return true
-	})
-	ordered, fresh, place := true, false, uint64(0)
-	n.order.Scan(func(_ uint64, r *Record) bool {
-		old, ok := c.byID.Get(r.ID)
-		if ok {
-			ordered = ordered && !fresh && old.seq >= place
-			place = old.seq
-		} else {
+	}
+	fresh, place := false, uint64(0)
+	for _, r := range is[alike:] {
+		old, ok := c.records.Get(r.ID)
+		switch {
+		case !ok:
 			fresh = true
+		case fresh || old.seq < place:
+			return changes, false
+		default:
+			place = old.seq
 		}
 		if !ok || !bytes.Equal(old.Value, r.Value) {
 			changes = append(changes, Change{Collection: n.name, ID: r.ID, Value: r.Value})
 		}
-		return ordered
-	})
-	return changes, ordered
+	}
+	return changes, true
 }
 
 // compact returns v without white space between tokens, spelled as before, in
@@ -328,8 +347,14 @@ type press struct {
 
 const pressRoom = 256 << 10
 
-func (p *press) compact(v jsontext.Value) jsontext.Value {
-	if p.share && isCompact(v) {
+// compact returns v without white space, of which there is none where tight is
+// set: was, where that says the same, else a value that lives as long as others
+// of the press.
+func (p *press) compact(v, was jsontext.Value, tight bool) jsontext.Value {
+	if bytes.Equal(v, was) {
+		return was
+	}
+	if p.share && (tight || isCompact(v)) {
 		return slices.Clip(v)
 	}
 	if cap(p.room)-len(p.room) < len(v) {
@@ -338,6 +363,10 @@ func (p *press) compact(v jsontext.Value) jsontext.Value {
 	p.left -= len(v)
 	start := len(p.room)
 	p.room = appendCompact(p.room, v)
+	if bytes.Equal(p.room[start:], was) {
+		p.room = p.room[:start]
+		return was
+	}
 	return slices.Clip(p.room[start:])
 }
 

@@ -1,7 +1,10 @@
 package pickup
 
 import (
+	"bytes"
 	"fmt"
+	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -27,7 +30,7 @@ func TestPress(t *testing.T) {
 	}
 	made := make([]jsontext.Value, len(values))
 	for i, v := range values {
-		made[i] = p.compact(v)
+		made[i] = p.compact(v, nil, false)
 		_ = append(made[i], "garbage"...)
 	}
 	for i, v := range values {
@@ -44,7 +47,7 @@ func TestPress(t *testing.T) {
 	}
 	shared := press{share: true}
 	for i, v := range values {
-		got := shared.compact(v)
+		got := shared.compact(v, nil, false)
 		_ = append(got, "garbage"...)
 		if string(got) != string(made[i]) {
 			t.Fatalf("shared, %.100q became %.100q", v, got)
@@ -54,7 +57,72 @@ func TestPress(t *testing.T) {
 		}
 	}
 	small := press{left: 9}
-	if small.compact(jsontext.Value(`{"id":1}`)); cap(small.room) > 16 {
+	if small.compact(jsontext.Value(`{"id":1}`), nil, false); cap(small.room) > 16 {
 		t.Errorf("a value of 9 bytes takes %d", cap(small.room))
+	}
+}
+
+// TestLoadInParts loads a collection on one processor and on several, from
+// nothing and after an edit: what comes of it is the same, and a record that
+// the edit has left as it was keeps its bytes.
+func TestLoadInParts(t *testing.T) {
+	const n = 20_000
+	in := Collection{Name: "c"}
+	keys := NewKeys("id")
+	for i := range n {
+		v := fmt.Sprintf(`{"id":"%d","n":%d}`, i+1, i)
+		switch {
+		case i%1000 == 3:
+			v = fmt.Sprintf(`{ "id": %d, "n": [ 1 ] }`, i+1)
+		case i%1000 == 4:
+			v = `{"id":"7"}`
+		case i%1000 == 5:
+			v = `null`
+		case i > n-10:
+			v = fmt.Sprintf(`{"id":%d}`, i+1)
+		}
+		in.Elements = append(in.Elements, Element{Key: keys.Next(jsontext.Value(v)), Value: jsontext.Value(v)})
+	}
+	at := func(processors int, in Collection, old *collection) *collection {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+		return newCollection(in, 1, conventions{}, old, old == nil)
+	}
+	same := func(a, b *collection) {
+		t.Helper()
+		if !reflect.DeepEqual(a.inOrder(), b.inOrder()) {
+			t.Error("the records differ")
+		}
+		if a.ids != b.ids || !reflect.DeepEqual(a.hidden, b.hidden) {
+			t.Errorf("%+v %v, not %+v %v", a.ids, a.hidden, b.ids, b.hidden)
+		}
+		for _, r := range a.inOrder() {
+			if place, ok := b.records.Place(r.ID); !ok || uint64(place) != r.seq {
+				t.Errorf("%q is at %d", r.ID, place)
+			}
+		}
+	}
+	one, four := at(1, in, nil), at(4, in, nil)
+	same(one, four)
+	if want := (census{member: "id", numbers: 20 + 9, strings: n - 20 - 9 - 2*20, number: true, high: fmt.Sprint(n)}); four.ids != want || four.hidden["7"] != 20 {
+		t.Errorf("%+v, not %+v; %v", four.ids, want, four.hidden)
+	}
+
+	edited := in
+	edited.Elements = slices.Clone(in.Elements)
+	edited.Elements[9].Value = jsontext.Value(`{"id":"10","n":0}`)
+	for i := range edited.Elements { // a text of its own, as a file that is read again is
+		edited.Elements[i].Value = bytes.Clone(edited.Elements[i].Value)
+	}
+	edited.Elements = slices.Delete(edited.Elements, 100, 101)
+	after := at(4, edited, four)
+	same(at(1, edited, nil), after)
+	for i, r := range after.inOrder() {
+		was, ok := four.records.Get(r.ID)
+		if !ok || (&was.Value[0] == &r.Value[0]) != (i != 9) {
+			t.Fatalf("%q: it was there: %v, and has the bytes that it had: %v", r.ID, ok, ok && &was.Value[0] == &r.Value[0])
+		}
+	}
+	if changes, ok := four.diff(after, nil); !ok || len(changes) != 2 {
+		t.Errorf("%d changes, %v", len(changes), ok)
 	}
 }

@@ -351,10 +351,9 @@ func (d *describer) broken(c *collection, r *rules, asSent bool) *inference {
 		}
 	}
 	if c.kind == Array {
-		c.order.Scan(func(_ uint64, record *Record) bool {
+		for _, record := range c.records.All() {
 			judge(record.Value)
-			return true
-		})
+		}
 	} else {
 		judge(c.value)
 	}

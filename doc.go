@@ -21,8 +21,8 @@
 //
 // A write is a function that [DB.Update] runs on a [Tx]. Whoever calls while
 // another write is on its way to the store waits, and all that wait go
-// together in one [Store.Commit]; the first of them leads, so the package
-// starts no goroutine. Then, always in this order: the store has it; the
+// together in one [Store.Commit]; the first of them leads, so that needs
+// no goroutine. Then, always in this order: the store has it; the
 // snapshot is swapped; the followers are woken; the callers get their answer.
 // A reader therefore never sees what a power cut could take back.
 //
@@ -32,6 +32,9 @@
 //
 // A hand edit arrives through [Store.Watch] as the whole new contents. It is
 // compared with what was there, and only the difference is told.
+//
+// The package starts no goroutine that outlives a call. A large load is shared
+// out among all processors.
 //
 // # Invariants
 //

@@ -143,11 +143,11 @@ func (b *embedder) related(dst []byte, rel relation, v jsontext.Value, e *embed)
 // that id, in their order.
 func (s *Snapshot) referring(collection, key, id string) []*Record {
 	c := s.byName[collection]
-	if !c.indexes.occurs(key, c.order) {
+	if !c.indexes.occurs(key, c.records) {
 		return nil
 	}
 	keys := newOperand(id).keys()
-	found, _ := find(c.indexes.get(key, c.order), keys, c.order.Len()*len(keys))
+	found, _ := find(c.indexes.get(key, c.records), keys, c.records.Len()*len(keys))
 	children := found[:0]
 	for _, r := range found {
 		if of, _ := ID(r.Value, key); of == id {

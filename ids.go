@@ -111,6 +111,15 @@ func (c *census) add(r *Record) {
 	}
 }
 
+// join adds what o has counted of later records.
+func (c *census) join(o census) {
+	c.numbers += o.numbers
+	c.strings += o.strings
+	c.others += o.others
+	c.number = o.number
+	c.high = later(c.high, o.high)
+}
+
 // inherit takes over what is known of ids that were there before: the greatest
 // number, and in a collection without any what kind they were.
 func (c *census) inherit(old census) {

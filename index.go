@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tidwall/btree"
+
+	"pickup/internal/ordered"
 )
 
 // The indexes of a collection, by top-level member. One is made when a query
@@ -73,14 +75,14 @@ func (x *indexes) room(name string) bool {
 	return x.byName[name] != nil || len(x.byName)+len(x.inOrder) < maxIndexes
 }
 
-// get returns the index over the member called name of the records in order.
-func (x *indexes) get(name string, order *btree.Map[uint64, *Record]) *index {
+// get returns the index over the member called name of records.
+func (x *indexes) get(name string, records *ordered.Map[*Record]) *index {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if tree := x.byName[name]; tree != nil {
 		return tree
 	}
-	tree := build(order, func(r *Record, yield func(string)) { eachKey(r, name, yield) })
+	tree := build(records, func(r *Record, yield func(string)) { eachKey(r, name, yield) })
 	if x.byName == nil {
 		x.byName = make(map[string]*index)
 	}
@@ -88,18 +90,17 @@ func (x *indexes) get(name string, order *btree.Map[uint64, *Record]) *index {
 	return tree
 }
 
-// build returns an index over the records in order, each under the keys that it
+// build returns an index over records, each under the keys that it
 // is given for it.
-func build(order *btree.Map[uint64, *Record], keys func(r *Record, yield func(key string))) *index {
+func build(records *ordered.Map[*Record], keys func(r *Record, yield func(key string))) *index {
 	type entry struct {
 		key string
 		r   *Record
 	}
-	entries := make([]entry, 0, order.Len())
-	order.Scan(func(_ uint64, r *Record) bool {
+	entries := make([]entry, 0, records.Len())
+	for _, r := range records.All() {
 		keys(r, func(key string) { entries = append(entries, entry{key, r}) })
-		return true
-	})
+	}
 	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.key, b.key) })
 	tree := new(index)
 	for _, e := range entries {
@@ -121,17 +122,15 @@ func eachKey(r *Record, name string, yield func(key string)) {
 	}
 }
 
-// occurs reports whether a record of those in order has a top-level member
-// called name.
-func (x *indexes) occurs(name string, order *btree.Map[uint64, *Record]) bool {
+// occurs reports whether one of records has a top-level member called name.
+func (x *indexes) occurs(name string, records *ordered.Map[*Record]) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.names == nil {
 		x.names = new(btree.Map[string, int])
-		order.Scan(func(_ uint64, r *Record) bool {
+		for _, r := range records.All() {
 			x.count(r, 1)
-			return true
-		})
+		}
 	}
 	n, _ := x.names.Get(name)
 	return n > 0
@@ -193,13 +192,13 @@ func (x *indexes) remove(r *Record) {
 // such as begin with the same long text. It reports false where there are more
 // than most, or may be no more indexes.
 func (c *collection) lookup(name string, keys []string, most int) ([]*Record, bool) {
-	if !c.indexes.occurs(name, c.order) {
+	if !c.indexes.occurs(name, c.records) {
 		return nil, true
 	}
 	if !c.indexes.room(name) {
 		return nil, false
 	}
-	return find(c.indexes.get(name, c.order), keys, most)
+	return find(c.indexes.get(name, c.records), keys, most)
 }
 
 // find is lookup in an index.
@@ -239,7 +238,7 @@ func (c *collection) holder(name string, value jsontext.Value, except string) *R
 	default:
 		keys = equalityKeys(value)
 	}
-	found, _ := find(c.indexes.get(name, c.order), keys, c.order.Len())
+	found, _ := find(c.indexes.get(name, c.records), keys, c.records.Len())
 	for _, r := range found {
 		if v, _ := member(r.Value, name); r.ID != except && identityKey(v) == identityKey(value) {
 			return r

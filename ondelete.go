@@ -168,7 +168,7 @@ func without(value jsontext.Value, name, id string) jsontext.Value {
 func (s *Snapshot) holding(collection, name, id string) []*Record {
 	c := s.byName[collection]
 	keys := newOperand(id).keys()
-	found, _ := find(c.indexes.get(name, c.order), keys, c.order.Len()*len(keys))
+	found, _ := find(c.indexes.get(name, c.records), keys, c.records.Len()*len(keys))
 	return slices.DeleteFunc(found, func(r *Record) bool {
 		v, _ := member(r.Value, name)
 		holds := refersTo(v, id)

@@ -87,7 +87,7 @@ func orderText(dst, s []byte) []byte {
 // that is sorted once costs no more than that.
 func (c *collection) ordered(name string) *index {
 	x := c.indexes
-	if c.order.Len() <= fewRecords || !x.occurs(name, c.order) {
+	if c.records.Len() <= fewRecords || !x.occurs(name, c.records) {
 		return nil
 	}
 	x.mu.Lock()
@@ -105,7 +105,7 @@ func (c *collection) ordered(name string) *index {
 		x.asked[name] = true
 		return nil
 	}
-	tree := build(c.order, func(r *Record, yield func(string)) { yield(placeKey(r, name)) })
+	tree := build(c.records, func(r *Record, yield func(string)) { yield(placeKey(r, name)) })
 	if x.inOrder == nil {
 		x.inOrder = make(map[string]*index)
 	}

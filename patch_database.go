@@ -109,13 +109,12 @@ func (d *databasePatch) enter(c *collection, ops []operation) {
 	if c.kind == Array {
 		n.text, n.kind = nil, '['
 		if named {
-			elements := make([]node, 0, c.order.Len()) // at once, for there may be many
-			n.kids = make([]*node, 0, c.order.Len())
-			c.order.Scan(func(_ uint64, r *Record) bool {
+			elements := make([]node, 0, c.records.Len()) // at once, for there may be many
+			n.kids = make([]*node, 0, c.records.Len())
+			for _, r := range c.records.All() {
 				elements = append(elements, node{text: r.Value, origin: c, record: r})
 				n.kids = append(n.kids, &elements[len(elements)-1])
-				return true
-			})
+			}
 		}
 	}
 	d.root.names = append(d.root.names, appendName(nil, c.name))
@@ -201,11 +200,10 @@ func (c *collection) drops() []Change {
 	if c.kind != Array {
 		return nil
 	}
-	drops := make([]Change, 0, c.order.Len())
-	c.order.Scan(func(_ uint64, r *Record) bool {
+	drops := make([]Change, 0, c.records.Len())
+	for _, r := range c.records.All() {
 		drops = append(drops, Change{Collection: c.name, ID: r.ID})
-		return true
-	})
+	}
 	return drops
 }
 
@@ -223,18 +221,17 @@ func (d *databasePatch) records(c *collection, n *node, dropped []Change) ([]Cha
 			kid.record, fresh = nil, true
 		}
 	}
-	if kept < c.order.Len() {
+	if kept < c.records.Len() {
 		left := make(map[*Record]bool, kept)
 		for _, kid := range n.kids {
 			left[kid.record] = true
 		}
-		c.order.Scan(func(_ uint64, r *Record) bool {
+		for _, r := range c.records.All() {
 			if !left[r] {
 				inOrder = inOrder && !IsPositionKey(r.ID)
 				dropped = append(dropped, Change{Collection: c.name, ID: r.ID})
 			}
-			return true
-		})
+		}
 	}
 	if !inOrder {
 		// The order of records, and those without an id of their own, can only

@@ -71,7 +71,7 @@ func (s *Snapshot) Run(q *Query) (*Result, error) {
 		return nil, err
 	}
 	if len(q.filter.parts) == 0 {
-		r := q.paging.result(c.order.Len())
+		r := q.paging.result(c.records.Len())
 		r.snap, r.query = s, q
 		found := true
 		if len(q.sort) == 0 {
@@ -113,12 +113,14 @@ func (s *Snapshot) wanted(c *collection, q *Query) ([]*Record, error) {
 		return wanted, m.err
 	}
 	var wanted []*Record
-	c.order.Scan(func(_ uint64, r *Record) bool {
+	for _, r := range c.records.All() {
 		if m.match(r) {
 			wanted = append(wanted, r)
 		}
-		return m.err == nil
-	})
+		if m.err != nil {
+			break
+		}
+	}
 	return wanted, m.err
 }
 
@@ -134,7 +136,7 @@ func (c *collection) candidates(q *Query) (best []*Record, found bool) {
 		for _, o := range t.values {
 			keys = append(keys, o.keys()...)
 		}
-		most := c.order.Len()
+		most := c.records.Len()
 		if found {
 			most = len(best)
 		}
@@ -143,7 +145,7 @@ func (c *collection) candidates(q *Query) (best []*Record, found bool) {
 		}
 	}
 	for name, span := range q.spans() {
-		most := c.order.Len() / 4 // with more it is as quick to go through all
+		most := c.records.Len() / 4 // with more it is as quick to go through all
 		if found {
 			most = min(most, len(best))
 		}
@@ -163,11 +165,11 @@ func (c *collection) slice(from, to int) []*Record {
 		return nil
 	}
 	records := make([]*Record, 0, to-from)
-	first, _, _ := c.order.GetAt(from)
-	c.order.Ascend(first, func(_ uint64, r *Record) bool {
-		records = append(records, r)
-		return len(records) < to-from
-	})
+	for _, r := range c.records.From(c.records.Nth(from)) {
+		if records = append(records, r); len(records) == to-from {
+			break
+		}
+	}
 	return records
 }
 

@@ -62,7 +62,7 @@ func (s *Snapshot) IDMember(collection string) string { return s.idMember(collec
 // Len returns the number of elements of a collection, 0 where there is none.
 func (s *Snapshot) Len(collection string) int {
 	if c := s.byName[collection]; c != nil && c.kind == Array {
-		return c.order.Len()
+		return c.records.Len()
 	}
 	return 0
 }
@@ -91,7 +91,11 @@ func (s *Snapshot) Value(name string) (jsontext.Value, error) {
 func (s *Snapshot) All(collection string) iter.Seq[*Record] {
 	return func(yield func(*Record) bool) {
 		if c := s.byName[collection]; c != nil && c.kind == Array {
-			c.order.Scan(func(_ uint64, r *Record) bool { return yield(r) })
+			for _, r := range c.records.All() {
+				if !yield(r) {
+					return
+				}
+			}
 		}
 	}
 }
@@ -100,7 +104,7 @@ func (s *Snapshot) All(collection string) iter.Seq[*Record] {
 // called name.
 func (s *Snapshot) Occurs(collection, name string) bool {
 	c, err := s.array(collection)
-	return err == nil && c.indexes.occurs(name, c.order)
+	return err == nil && c.indexes.occurs(name, c.records)
 }
 
 // CollectionRev returns the revision in which the top-level member called name
@@ -215,7 +219,7 @@ func load(b Batch, prev *Snapshot, conv conventions) *Snapshot {
 		}
 		// Later texts are not shared: a collection that an edit leaves as it
 		// is stays, and each of them would keep another text in memory.
-		c := newCollection(in, b.Rev, conv, prev == nil)
+		c := newCollection(in, b.Rev, conv, old, prev == nil)
 		if old != nil && old.ids.member == c.ids.member && old.same(c) {
 			c = old
 		} else {
@@ -280,11 +284,10 @@ func (s *Snapshot) hash() uint64 {
 		h.WriteByte(0)
 		h.Write(c.value)
 		if c.kind == Array {
-			c.order.Scan(func(_ uint64, r *Record) bool {
+			for _, r := range c.records.All() {
 				h.Write(r.Value)
 				h.WriteByte(0)
-				return true
-			})
+			}
 		}
 	}
 	return h.Sum64()

@@ -40,7 +40,7 @@ func (tx *Tx) array(name string) (*collection, error) {
 		return c, err
 	}
 	for _, unique := range tx.snap.schema.unique(name) {
-		c.indexes.get(unique, c.order) // made here, it stays even if this Tx fails
+		c.indexes.get(unique, c.records) // made here, it stays even if this Tx fails
 	}
 	c = c.clone()
 	tx.mine[name] = true

@@ -95,11 +95,7 @@ func checkRules(ctx context.Context, path string, text []byte, ids idConvention)
 		return nil, "", openError(err)
 	}
 	defer store.Close() // it was read only: nothing is left to be saved
-	batch, err := store.Load(ctx)
-	if err != nil {
-		return nil, "", err
-	}
-	r, err := loadRules(path, namedSchema(batch.Contents))
+	r, err := loadRules(path, named(store.Value("$schema")))
 	if f, ok := broken(err); ok {
 		found, r.note = append(found, f), "the schema has a fault of its own"
 	} else if err != nil {

@@ -14,11 +14,7 @@ import (
 // it names, and returns who keeps these what their file says. A schema
 // that cannot be used is warned about, and the file is served free-form.
 func open(ctx context.Context, store *filestore.Store, observed pickup.Store, path string, ids idConvention, log *slog.Logger) (*pickup.DB, *keeper, []remark, error) {
-	batch, err := store.Load(ctx)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	r, err := loadRules(path, namedSchema(batch.Contents))
+	r, err := loadRules(path, named(store.Value("$schema")))
 	k := &keeper{path: path, log: log, file: r.file, text: r.text}
 	var notes []remark
 	switch {

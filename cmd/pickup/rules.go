@@ -83,18 +83,7 @@ func schemaFile(reference string) (string, error) {
 	return filepath.FromSlash(u.Path), nil
 }
 
-// namedSchema returns the text of the "$schema" member, "" where there is
-// none.
-func namedSchema(contents []pickup.Collection) string {
-	for _, c := range contents {
-		if c.Name == "$schema" && c.Kind == pickup.Other {
-			return named(c.Value)
-		}
-	}
-	return ""
-}
-
-// namedIn is namedSchema of a database that is open.
+// namedIn returns the text of the "$schema" member, "" where there is none.
 func namedIn(snap *pickup.Snapshot) string {
 	if kind, _ := snap.Kind("$schema"); kind != pickup.Other {
 		return ""
