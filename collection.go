@@ -69,7 +69,11 @@ func newCollection(in Collection, rev Rev, o conventions, old *collection, share
 				}
 			}
 			v, _, _ := o.schema.canonical(in.Name, p.compact(e.Value, was, e.Compact))
-			records[i] = &Record{ID: e.Key, Value: v, seq: uint64(i)}
+			if i < len(were) && were[i].ID == e.Key && were[i].seq == uint64(i) && &were[i].Value[0] == &v[0] && len(were[i].Value) == len(v) {
+				records[i] = were[i]
+			} else {
+				records[i] = &Record{ID: e.Key, Value: v, seq: uint64(i)}
+			}
 			ids.add(records[i])
 		}
 		return ids

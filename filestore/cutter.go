@@ -1,6 +1,7 @@
 package filestore
 
 import (
+	"bytes"
 	"runtime"
 	"strings"
 	"sync"
@@ -18,12 +19,18 @@ import (
 // parser, which costs several times as much. So elements are checked in
 // stretches, on as many processors as there are, while the cutter goes on.
 //
+// Where it is known what the text was made of, elements that are as they were
+// before are neither cut nor checked again.
+//
 // Goroutines that help it end before the document is handed out.
 type cutter struct {
 	data, plain []byte // the text, and the same with comments blanked
 	full        int    // see stretchSize
 	at          int    // in both
 	loose       bool   // there was white space in the last value
+
+	before *document // what the text was made of; nil: nobody knows
+	same   int       // bytes of elements that are as they were before
 
 	arrays  []*cutArray
 	todo    chan *stretch // made when there is more than one; nil: none yet
@@ -41,6 +48,7 @@ type cutArray struct {
 // A stretch is some neighbours among an array's elements.
 type stretch struct {
 	plain    []byte // their text from the first gap on
+	at       int    // where that is in the whole
 	idMember string
 	elements []element // once they are checked, keys are their ids; "" where one has none
 }
@@ -140,8 +148,8 @@ func (c *cutter) brackets(most int) bool {
 }
 
 // array cuts the array that is next. Its elements are in it when finish has
-// been called.
-func (c *cutter) array(a *array, idMember string) bool {
+// been called. was is what it had before.
+func (c *cutter) array(a *array, idMember string, was *former) bool {
 	start := c.at
 	if !c.take('[') {
 		return false
@@ -153,27 +161,34 @@ func (c *cutter) array(a *array, idMember string) bool {
 	end := start // of the last element
 	var elements []element
 	hand := func() {
-		s := &stretch{plain: c.plain[start:end], idMember: idMember, elements: elements}
+		s := &stretch{plain: c.plain[start:end], at: start, idMember: idMember, elements: elements}
 		cut.stretches = append(cut.stretches, s)
 		c.check(s)
 		start, elements = end, make([]element, 0, len(elements)+len(elements)/8)
 	}
 	for n := 0; ; n++ {
-		if c.space(); c.take(']') {
-			break
-		}
-		if n > 0 {
-			if !c.take(',') {
+		if e, ok := was.next(c.plain[end:], n > 0); ok {
+			c.at = end + len(e.text)
+			c.same += len(e.text)
+			elements = append(elements, e)
+		} else {
+			if c.space(); c.take(']') {
+				break
+			}
+			if n > 0 {
+				if !c.take(',') {
+					return false
+				}
+				c.space()
+			}
+			gap := c.at - end
+			c.loose = false
+			if !c.value(deepest-2) || c.bad.Load() {
 				return false
 			}
-			c.space()
+			elements = append(elements, element{text: c.data[end:c.at], gap: uint32(gap), tight: !c.loose})
+			was.missed(c.plain[end+gap:c.at], idMember)
 		}
-		gap := c.at - end
-		c.loose = false
-		if !c.value(deepest-2) || c.bad.Load() {
-			return false
-		}
-		elements = append(elements, element{text: c.data[end:c.at], gap: uint32(gap), tight: !c.loose})
 		if end = c.at; end-start >= c.full {
 			hand()
 		}
@@ -217,12 +232,15 @@ func (c *cutter) checkNow(s *stretch) {
 	for i := range s.elements {
 		e := &s.elements[i]
 		v := jsontext.Value(s.plain[at+int(e.gap) : at+len(e.text)])
+		at += len(e.text)
+		if e.key != "" {
+			continue // it has been checked before
+		}
 		if !v.IsValid() {
 			c.bad.Store(true)
 			return
 		}
 		e.key, _ = pickup.ID(v, s.idMember)
-		at += len(e.text)
 	}
 }
 
@@ -234,10 +252,14 @@ func (c *cutter) finish() bool {
 		return false
 	}
 	for _, a := range c.arrays {
-		a.fill()
+		c.fill(a)
 	}
 	return true
 }
+
+// mostlyKnown reports whether most of the text is elements that are as they
+// were before.
+func (c *cutter) mostlyKnown() bool { return c.same > len(c.data)/2 }
 
 // abandon ends the helpers where nothing comes of it.
 func (c *cutter) abandon() {
@@ -255,8 +277,10 @@ func (c *cutter) stop() {
 	}
 }
 
-// fill puts the elements that have been cut into the array.
-func (a *cutArray) fill() {
+// fill puts the elements that have been cut into their array. They are pieces of
+// one text: of the one before where most of it has stayed, and what is new is
+// copied; else of this one. So the other can go.
+func (c *cutter) fill(a *cutArray) {
 	n := 0
 	for _, s := range a.stretches {
 		n += len(s.elements)
@@ -264,7 +288,16 @@ func (a *cutArray) fill() {
 	keys := pickup.NewKeys(a.idMember)
 	a.elems = ordered.New(n, func(yield func(string, element) bool) {
 		for _, s := range a.stretches {
+			at := s.at
 			for _, e := range s.elements {
+				text := c.data[at : at+len(e.text)]
+				at += len(text)
+				switch {
+				case !c.mostlyKnown():
+					e.text = text
+				case &e.text[0] == &text[0]:
+					e.text = bytes.Clone(text)
+				}
 				e.key = keys.Give(e.key)
 				a.count(e.key, 1)
 				yield(e.key, e)

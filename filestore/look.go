@@ -80,7 +80,7 @@ func (s *Store) lookLocked() error {
 		s.touchedLocked(c)
 		return nil
 	}
-	doc, err := parseDocument(s.path, data, s.o.idMember)
+	doc, err := parseEdit(s.path, data, s.o.idMember, s.doc)
 	if err != nil && s.doc == nil && !s.writesLocked() {
 		if mended, ok := mend(data); ok { // another server's, or not ours to mend
 			doc, err = parseDocument(s.path, mended, s.o.idMember)

@@ -16,6 +16,14 @@ import (
 // says which member of a collection's elements is their id; nil stands for
 // "id".
 func parseDocument(file string, data []byte, idMember func(collection string) string) (*document, error) {
+	return parseEdit(file, data, idMember, nil)
+}
+
+// parseEdit is parseDocument for a text that somebody has made of the document
+// before, as a rule by changing a little: elements that are as they were are
+// not checked again. Where they are most of the text the new document has them
+// from the old one, and data is not kept. before may be nil.
+func parseEdit(file string, data []byte, idMember func(collection string) string, before *document) (*document, error) {
 	if idMember == nil {
 		idMember = func(string) string { return "id" }
 	}
@@ -23,7 +31,9 @@ func parseDocument(file string, data []byte, idMember func(collection string) st
 	// Most files are plain JSON. One that can be cut has nothing that blanked
 	// would find.
 	text := data
-	if d.strict = d.cut(newCutter(data, text)); !d.strict {
+	c := newCutter(data, text)
+	c.before = before
+	if d.strict = d.cut(c); !d.strict {
 		if b := blanked(data); b != nil {
 			text = b
 		}
@@ -80,7 +90,7 @@ func (d *document) cut(c *cutter) bool {
 		m.label = data[start:c.at]
 		if c.peek() == '[' {
 			m.array = &array{}
-			if !c.array(m.array, d.idMember(m.name)) {
+			if !c.array(m.array, d.idMember(m.name), c.former(m.name, d.idMember(m.name))) {
 				return false
 			}
 		} else {
@@ -96,14 +106,36 @@ func (d *document) cut(c *cutter) bool {
 	d.tail = data[end : c.at-1]
 	d.foot = data[c.at-1:]
 	c.space()
-	return c.at == len(c.plain) && c.finish()
+	if c.at < len(c.plain) || !c.finish() {
+		return false
+	}
+	if c.mostlyKnown() {
+		d.detach()
+	}
+	return true
+}
+
+// detach copies what is no element out of the text that it was cut from.
+func (d *document) detach() {
+	for _, b := range []*[]byte{&d.head, &d.tail, &d.foot} {
+		*b = bytes.Clone(*b)
+	}
+	for _, m := range d.members {
+		own := []*[]byte{&m.gap, &m.label, &m.value}
+		if a := m.array; a != nil {
+			own = []*[]byte{&m.gap, &m.label, &a.head, &a.tail, &a.foot}
+		}
+		for _, b := range own {
+			*b = bytes.Clone(*b)
+		}
+	}
 }
 
 // parse cuts the text of an array, which is known to be valid.
 func (a *array) parse(text []byte, idMember string) error {
 	c := newCutter(text, plain(text))
 	defer c.abandon()
-	if !c.array(a, idMember) || !c.finish() {
+	if !c.array(a, idMember, nil) || !c.finish() {
 		return fault(c.plain)
 	}
 	return nil
