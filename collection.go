@@ -54,7 +54,7 @@ func newCollection(in Collection, rev Rev, o conventions, old *collection, share
 	records := make([]*Record, len(in.Elements))
 	censuses := spread(len(records), func(from, to int) census {
 		ids := census{member: c.ids.member}
-		p := press{share: share}
+		p := press{share: share, apart: len(were) > 0}
 		for _, e := range in.Elements[from:to] {
 			p.left += len(e.Value)
 		}
@@ -342,9 +342,10 @@ func isCompact(v jsontext.Value) bool {
 
 // A press makes values compact, many in one piece of memory: a piece for each
 // would cost more than the values. What becomes of a few of them leaves the
-// others in memory, so it is for values that came together.
+// others in memory, so that is for values that came together.
 type press struct {
 	share bool // take values as they are where nothing is to be left out
+	apart bool // give each memory of its own: it may stay where the others go
 	left  int  // bytes of all values that are to come
 	room  []byte
 }
@@ -352,8 +353,7 @@ type press struct {
 const pressRoom = 256 << 10
 
 // compact returns v without white space, of which there is none where tight is
-// set: was, where that says the same, else a value that lives as long as others
-// of the press.
+// set: was, where that says the same.
 func (p *press) compact(v, was jsontext.Value, tight bool) jsontext.Value {
 	if bytes.Equal(v, was) {
 		return was
@@ -361,16 +361,19 @@ func (p *press) compact(v, was jsontext.Value, tight bool) jsontext.Value {
 	if p.share && (tight || isCompact(v)) {
 		return slices.Clip(v)
 	}
+	if p.apart {
+		p.room = appendCompact(p.room[:0], v)
+		if bytes.Equal(p.room, was) {
+			return was
+		}
+		return slices.Clip(bytes.Clone(p.room))
+	}
 	if cap(p.room)-len(p.room) < len(v) {
 		p.room = make([]byte, 0, max(len(v), min(p.left, pressRoom)))
 	}
 	p.left -= len(v)
 	start := len(p.room)
 	p.room = appendCompact(p.room, v)
-	if bytes.Equal(p.room[start:], was) {
-		p.room = p.room[:start]
-		return was
-	}
 	return slices.Clip(p.room[start:])
 }
 

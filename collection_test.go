@@ -126,3 +126,41 @@ func TestLoadInParts(t *testing.T) {
 		t.Errorf("%d changes, %v", len(changes), ok)
 	}
 }
+
+// TestEditsKeepLittle makes one edit after another, each of another record and
+// with white space or without: what is kept of an edit is that record.
+func TestEditsKeepLittle(t *testing.T) {
+	const n, edits = 6000, 200
+	values := make([]string, n)
+	for i := range values {
+		values[i] = fmt.Sprintf(`{"id": %d,"text":"%060d"}`, i, i)
+	}
+	load := func(old *collection) *collection {
+		in := Collection{Name: "c"}
+		for i, v := range values {
+			in.Elements = append(in.Elements, Element{Key: fmt.Sprint(i), Value: jsontext.Value(v)})
+		}
+		return newCollection(in, 1, conventions{}, old, false)
+	}
+	heap := func() int {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	c := load(nil)
+	before := heap()
+	for i := range edits {
+		values[i] = fmt.Sprintf(`{"id":%d, "text":"changed"}`, i)
+		values[n-1-i] = fmt.Sprintf(`{"id":%d,"text":"changed"}`, n-1-i)
+		c = load(c)
+	}
+	if kept := heap() - before; kept > 5<<20 {
+		t.Errorf("%d edits of a collection of %d bytes keep %d", edits, n*80, kept)
+	}
+	for i, r := range c.inOrder() {
+		if want := compact(jsontext.Value(values[i])); !bytes.Equal(r.Value, want) {
+			t.Fatalf("%s, not %s", r.Value, want)
+		}
+	}
+}

@@ -260,11 +260,11 @@ func (s *Snapshot) diff(n *Snapshot) (changes []Change, ok bool) {
 			changes = append(changes, Change{Collection: c.name, Value: c.appendJSON(nil)})
 			continue
 		}
-		at := slices.Index(s.list, old)
-		if at < place {
+		at := slices.Index(s.list[place:], old) // as a rule it is the first
+		if at < 0 {
 			return nil, false
 		}
-		place = at
+		place += at
 		if changes, ok = old.diff(c, changes); !ok {
 			return nil, false
 		}

@@ -2,7 +2,7 @@ package filestore
 
 import (
 	"bytes"
-	"io"
+	"errors"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -45,16 +45,15 @@ func parseEdit(file string, data []byte, idMember func(collection string) string
 	return d, nil
 }
 
-// fault returns what the parser has to say of a text that cannot be cut.
+// fault returns what the parser has to say of a text that cannot be cut: nil
+// where what is wrong is not within an object at its top.
 func fault(plain []byte) error {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(plain))
-	if _, err := dec.ReadValue(); err != nil {
-		return err
+	if dec.PeekKind() != '{' {
+		return nil
 	}
-	if _, err := dec.ReadToken(); err != io.EOF {
-		return err
-	}
-	return nil // it is JSON, and no database
+	_, err := dec.ReadValue()
+	return err
 }
 
 // cut fills d with slices of a text, where c finds its values. It reports false
@@ -136,10 +135,12 @@ func (a *array) parse(text []byte, idMember string) error {
 	c := newCutter(text, plain(text))
 	defer c.abandon()
 	if !c.array(a, idMember, nil) || !c.finish() {
-		return fault(c.plain)
+		return errUncut
 	}
 	return nil
 }
+
+var errUncut = errors.New("the text cannot be cut as an array")
 
 // unquoted returns what a JSON string spells.
 func unquoted(s []byte) string {

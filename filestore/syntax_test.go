@@ -15,6 +15,7 @@ var syntaxErrors = []struct{ name, text, want string }{
 	{"blank", " \n\n", `3:1: the file is empty; an empty database is {}`},
 	{"only a comment", "// soon\n", `2:1: the file is empty; an empty database is {}`},
 	{"array", "\n [1]", `2:2: the file begins with an array; a database is an object of collections, such as {"schedules": [...]}`},
+	{"array with a fault", `[{"a": 1, "a": 2}]`, `1:1: the file begins with an array; a database is an object of collections, such as {"schedules": [...]}`},
 	{"scalar", `"x"`, `1:1: the file begins with a single value; a database is an object of collections, such as {"schedules": [...]}`},
 	{"true", `true`, `1:1: the file begins with a single value; a database is an object of collections, such as {"schedules": [...]}`},
 	{"yaml", "schedules:\n  - id: 1\n", `1:1: the word schedules stands where an opening { belongs`},
