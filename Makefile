@@ -38,7 +38,7 @@ lint:
 	GO=$(GO) GOVULNCHECK=$(GOVULNCHECK) TAGS=$(TAGS) .ci/vulnerabilities
 
 ## bench: pickup beside its floors and the json-servers, into bench/RESULTS.md,
-## in about an hour; BENCH=-quick for a minute's look
+## in about an hour; BENCH=-quick for a look of a few minutes
 BENCH ?= -out bench/RESULTS.md
 bench:
 	@$(MAKE) --no-print-directory packages TOOLS='wrk:wrk npm:npm'

@@ -31,11 +31,11 @@ func database(n int) jsontext.Value {
 // store costs next to nothing. It grows with the logarithm of the records.
 func BenchmarkUpdate(b *testing.B) {
 	for _, n := range []int{1_000, 1_000_000} {
-		db, err := pickup.Open(b.Context(), nowhere{pickup.NewMemStore(database(n))}, pickup.Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
 		b.Run(fmt.Sprint("records=", n), func(b *testing.B) {
+			db, err := pickup.Open(b.Context(), nowhere{pickup.NewMemStore(database(n))}, pickup.Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
 			i := 0
 			for b.Loop() {
 				i++

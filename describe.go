@@ -220,7 +220,7 @@ func (d *describer) free(c *collection, out *Resource) {
 func (d *describer) parents(c *collection, out *Resource, create func(Parent) string) {
 	for _, parent := range d.snap.list {
 		p := Parent{Collection: parent.name, Member: d.snap.ForeignKey(c.name, parent.name)}
-		if parent.kind == Array && (slices.Contains(out.Members, p.Member) || d.snap.Occurs(c.name, p.Member)) {
+		if parent.kind == Array && (slices.Contains(out.Members, p.Member) || d.snap.occurs(c.name, p.Member)) {
 			p.Create = create(p)
 			out.Parents = append(out.Parents, p)
 		}

@@ -82,7 +82,7 @@ func (p *parser) filter(name, value string) error {
 	t := p.byName[name]
 	if t == nil {
 		of := name
-		if list, ok := strings.CutSuffix(name, "[]"); ok && !p.snap.Occurs(p.q.collection, name) {
+		if list, ok := strings.CutSuffix(name, "[]"); ok && !p.snap.occurs(p.q.collection, name) {
 			of = list // id[]=1&id[]=2 is how axios spells id=1&id=2
 		}
 		op, to, err := p.asked(of)
@@ -134,7 +134,7 @@ func (p *parser) asked(name string) (operator, path, error) {
 	if name == "q" {
 		return opSearch, nil, nil
 	}
-	occurs := func() bool { return p.snap.Occurs(p.q.collection, name) }
+	occurs := func() bool { return p.snap.occurs(p.q.collection, name) }
 	if i := strings.LastIndexByte(name, ':'); i >= 0 {
 		if op, ok := operatorCalled(name[i+1:]); ok {
 			return op, p.path(name, name[:i]), nil
@@ -208,7 +208,7 @@ func (p *parser) sorting() error {
 			return &QueryError{Parameter: "_sort", Detail: fmt.Sprintf("a list is sorted by at most %d members", maxSort)}
 		}
 		var k sortKey
-		if rest, ok := strings.CutPrefix(name, "-"); ok && !p.snap.Occurs(p.q.collection, name) {
+		if rest, ok := strings.CutPrefix(name, "-"); ok && !p.snap.occurs(p.q.collection, name) {
 			name, k.descending = rest, true
 		}
 		if i < len(p.order) && strings.EqualFold(p.order[i], "desc") {

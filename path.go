@@ -70,7 +70,7 @@ func (s *Snapshot) pathOf(collection, name string) path {
 	if canonical, ok := s.schema.Alias(collection, name); ok {
 		name = canonical
 	}
-	if !strings.ContainsAny(name, ".[") || s.Occurs(collection, name) {
+	if !strings.ContainsAny(name, ".[") || s.occurs(collection, name) {
 		return path{{name, -1}}
 	}
 	p := parsePath(name)

@@ -100,20 +100,11 @@ func (s *Snapshot) All(collection string) iter.Seq[*Record] {
 	}
 }
 
-// Occurs reports whether some record of the collection has a top-level member
+// occurs reports whether some record of the collection has a top-level member
 // called name.
-func (s *Snapshot) Occurs(collection, name string) bool {
+func (s *Snapshot) occurs(collection, name string) bool {
 	c, err := s.array(collection)
 	return err == nil && c.indexes.occurs(name, c.records)
-}
-
-// CollectionRev returns the revision in which the top-level member called name
-// last changed, as far as this process has seen.
-func (s *Snapshot) CollectionRev(name string) Rev {
-	if c := s.byName[name]; c != nil {
-		return c.rev
-	}
-	return 0
 }
 
 // AppendJSON appends the whole database as one compact JSON object.
@@ -301,7 +292,10 @@ func (s *Snapshot) hash() uint64 {
 func (s *Snapshot) Tag(name string) [16]byte {
 	rev := s.rev
 	if name != "" {
-		rev = s.CollectionRev(name)
+		rev = 0
+		if c := s.byName[name]; c != nil {
+			rev = c.rev
+		}
 	}
 	if s.staged && (name == "" || rev == 0) {
 		rev = ^Rev(0)

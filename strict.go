@@ -41,7 +41,7 @@ func (s *Snapshot) has(m *matcher, collection string, n named) bool {
 	if rules := s.schema.of(collection); rules != nil && rules.shape.has(n.path) {
 		return true
 	}
-	if !s.Occurs(collection, n.path[0].name) {
+	if !s.occurs(collection, n.path[0].name) {
 		return false
 	}
 	if len(n.path) == 1 {

@@ -13,7 +13,7 @@ import (
 
 type object = map[string]any
 
-// decode reads what a test wrote or a server answered.
+// decode reads a database of this program, or what a server answered.
 func decode(text []byte) (any, error) {
 	var v any
 	err := json.Unmarshal(text, &v)

@@ -7,13 +7,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
 )
 
-// describe says what the measurements are made on.
-func (b *bench) describe() (string, error) {
+// describe says what the measurements are made on. busy is the load average
+// from before the bench.
+func (b *bench) describe(busy string) (string, error) {
 	var s strings.Builder
 	first := func(file, key string) string {
 		text, _ := os.ReadFile(file)
@@ -31,9 +33,8 @@ func (b *bench) describe() (string, error) {
 		}
 		return strings.TrimSpace(string(out))
 	}
-	cpus := strings.Count(output("cat", "/proc/cpuinfo"), "processor\t")
-	fmt.Fprintf(&s, "- %d processors (%s), memory %s, Linux %s\n", cpus, first("/proc/cpuinfo", "model name"), first("/proc/meminfo", "MemTotal"), output("uname", "-r"))
-	fmt.Fprintf(&s, "- %s; file system %s; others had it busy to %s before (load average)\n", output("go", "version"), output("stat", "-f", "-c", "%T", b.work), strings.Join(strings.Fields(output("cat", "/proc/loadavg"))[:3], " "))
+	fmt.Fprintf(&s, "- %d processors (%s), memory %s, Linux %s\n", runtime.NumCPU(), first("/proc/cpuinfo", "model name"), first("/proc/meminfo", "MemTotal"), output("uname", "-r"))
+	fmt.Fprintf(&s, "- %s; file system %s; others had it busy to %s before (load average)\n", output("go", "version"), output("stat", "-f", "-c", "%T", b.work), busy)
 	syncs, err := syncTime(b.work)
 	if err != nil {
 		return "", err
@@ -42,7 +43,11 @@ func (b *bench) describe() (string, error) {
 	if b.peers {
 		fmt.Fprintf(&s, "- the json-servers run on Node %s\n", output(b.node, "--version"))
 	}
-	fmt.Fprintf(&s, "- %d rounds of %v for each figure; reads by wrk with %d connections (json-servers %d where an answer takes them a second)\n", b.rounds, b.duration, readers, fewReaders)
+	others := ""
+	if b.others != b.rounds {
+		others = fmt.Sprintf(" (%d where there is no target)", b.others)
+	}
+	fmt.Fprintf(&s, "- %d rounds%s of %v for each figure; reads by wrk with %d connections (json-servers %d where an answer takes them a second)\n", b.rounds, others, b.duration, readers, fewReaders)
 	return s.String(), nil
 }
 

@@ -55,7 +55,7 @@ func (b *bench) launch(name, file, answers string) (*process, error) {
 		return nil, err
 	}
 	for time.Since(begin) < time.Minute {
-		if _, _, err := p.get("/"); err == nil {
+		if status, _, err := p.get("/"); err == nil && status < http.StatusInternalServerError {
 			p.start = time.Since(begin)
 			return p, nil
 		}
@@ -93,7 +93,7 @@ func (p *process) stop() {
 
 // get asks once, as any client does.
 func (p *process) get(target string) (status int, body []byte, err error) {
-	resp, body, err := p.ask(target)
+	resp, body, err := p.ask(target, "")
 	if err != nil {
 		return 0, nil, err
 	}
@@ -102,19 +102,23 @@ func (p *process) get(target string) (status int, body []byte, err error) {
 
 // tag returns the entity tag of a resource, "" where it has none.
 func (p *process) tag(target string) string {
-	resp, _, err := p.ask(target)
+	resp, _, err := p.ask(target, "")
 	if err != nil {
 		return ""
 	}
 	return resp.Header.Get("ETag")
 }
 
-func (p *process) ask(target string) (resp *http.Response, body []byte, err error) {
+// ask asks once, and with a tag only for what has another.
+func (p *process) ask(target, tag string) (resp *http.Response, body []byte, err error) {
 	req, err := http.NewRequest("GET", p.url+target, nil)
 	if err != nil {
 		return nil, nil, err
 	}
 	req.Header.Set("Authorization", authorization)
+	if tag != "" {
+		req.Header.Set("If-None-Match", tag)
+	}
 	if resp, err = http.DefaultClient.Do(req); err != nil {
 		return nil, nil, err
 	}

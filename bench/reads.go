@@ -148,37 +148,22 @@ func (b *bench) readOnce(row *row, p *process, r read) error {
 	if r.log && !logs || !r.log && logs || target == "" {
 		return nil
 	}
-	var headers []string
+	var tag string
 	if r.unchanged {
-		tag := p.tag(target)
-		if tag == "" {
+		if tag = p.tag(target); tag == "" {
 			return nil
 		}
-		headers = append(headers, "If-None-Match: "+tag)
 	}
-	right := func() error {
-		status, body, err := p.get(target)
-		if err == nil && status != http.StatusOK {
-			err = fmt.Errorf("status %d", status)
-		}
-		if err == nil {
-			err = check(body, r.want)
-		}
-		if err != nil {
-			return fmt.Errorf("%s, GET %s: %w", p.name, target, err)
-		}
-		return nil
-	}
-	err := right()
+	err := p.answers(target, tag, r.want)
 	if err == nil {
 		var s sample
 		connections, duration := readers, b.duration
 		if peer && r.slow {
 			connections, duration = fewReaders, 3*b.duration
 		}
-		if s, err = p.wrk(target, connections, duration, r.unchanged, headers); err == nil {
+		if s, err = p.wrk(target, tag, connections, duration); err == nil {
 			row.add(p.name, s)
-			err = right()
+			err = p.answers(target, tag, r.want)
 		}
 	}
 	if err != nil && peer {
@@ -188,11 +173,33 @@ func (b *bench) readOnce(row *row, p *process, r read) error {
 	return err
 }
 
-// wrk lets wrk ask a server for some time.
-func (p *process) wrk(target string, connections int, duration time.Duration, unchanged bool, headers []string) (sample, error) {
+// answers reports an error unless a GET is answered with what is wanted, and
+// one with its tag, unless that is "", with 304.
+func (p *process) answers(target, tag string, want any) error {
+	status, body, err := p.get(target)
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("status %d", status)
+	}
+	if err == nil {
+		err = check(body, want)
+	}
+	if err == nil && tag != "" {
+		var resp *http.Response
+		if resp, _, err = p.ask(target, tag); err == nil && resp.StatusCode != http.StatusNotModified {
+			err = fmt.Errorf("status %d with its own tag", resp.StatusCode)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s, GET %s: %w", p.name, target, err)
+	}
+	return nil
+}
+
+// wrk lets wrk ask a server for some time, with a tag unless it is "".
+func (p *process) wrk(target, tag string, connections int, duration time.Duration) (sample, error) {
 	args := []string{"-t2", "-c" + strconv.Itoa(connections), "-d" + strconv.Itoa(max(1, int(duration.Seconds()))) + "s", "--timeout", "60s", "--latency", "-H", "Authorization: " + authorization}
-	for _, h := range headers {
-		args = append(args, "-H", h)
+	if tag != "" {
+		args = append(args, "-H", "If-None-Match: "+tag)
 	}
 	before := p.cpu()
 	out, err := exec.Command("wrk", append(args, p.url+target)...).CombinedOutput()
@@ -211,7 +218,7 @@ func (p *process) wrk(target string, connections int, duration time.Duration, un
 			n, err = strconv.ParseFloat(f[0], 64)
 		case len(f) == 2 && f[0] == "99%":
 			s.slow, err = time.ParseDuration(f[1])
-		case strings.Contains(line, "Socket errors"), strings.Contains(line, "Non-2xx") && !unchanged:
+		case strings.Contains(line, "Socket errors"), strings.Contains(line, "Non-2xx"): // it means 400 and above
 			err = fmt.Errorf("GET %s: %s", target, strings.TrimSpace(line))
 		}
 		if err != nil {

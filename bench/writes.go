@@ -21,7 +21,7 @@ import (
 // database of n records.
 type write struct {
 	name string
-	most int // operations of one measurement, so that a file stays as it is called
+	most int // operations of one measurement: a file that is added to is soon another
 	turn func(c *client, w, i, n int) (ops int, err error)
 }
 

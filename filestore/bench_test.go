@@ -2,7 +2,7 @@ package filestore
 
 import (
 	"fmt"
-	"strings"
+	"os"
 	"testing"
 
 	"pickup"
@@ -13,9 +13,10 @@ func BenchmarkCommit(b *testing.B) {
 	for _, size := range []int{10 << 10, 1 << 20, 10 << 20} {
 		for _, m := range []string{"exchange", "rename", "in place", "in place, folder"} {
 			b.Run(fmt.Sprintf("%dKB/%s", size>>10, m), func(b *testing.B) {
-				t := &testing.T{}
 				path := b.TempDir() + "/db.json"
-				put(t, path, ofSize(size))
+				if err := os.WriteFile(path, []byte(lines(size)), 0o644); err != nil {
+					b.Fatal(err)
+				}
 				o := Options{sys: realCalls()}
 				switch m {
 				case "rename":
@@ -33,29 +34,11 @@ func BenchmarkCommit(b *testing.B) {
 				defer s.Close()
 				rev := s.rev
 				for i := range b.N {
-					if rev, err = s.Commit(b.Context(), rev, pickupChanges(i)); err != nil {
+					if rev, err = s.Commit(b.Context(), rev, []pickup.Change{set("7", fmt.Sprint("title ", i))}); err != nil {
 						b.Fatal(err)
 					}
 				}
 			})
 		}
 	}
-}
-
-// ofSize returns a database of about n bytes.
-func ofSize(n int) string {
-	var b strings.Builder
-	b.WriteString("{\n  \"schedules\": [\n")
-	for i := 1; b.Len() < n; i++ {
-		if i > 1 {
-			b.WriteString(",\n")
-		}
-		fmt.Fprintf(&b, "    {\"id\": \"%d\", \"title\": \"Swimming lesson number %d of this long year\"}", i, i)
-	}
-	b.WriteString("\n  ]\n}\n")
-	return b.String()
-}
-
-func pickupChanges(i int) []pickup.Change {
-	return []pickup.Change{set("7", fmt.Sprint("title ", i))}
 }

@@ -201,7 +201,8 @@ func (c *cutter) array(a *array, idMember string, was *former) bool {
 	return true
 }
 
-// check has a stretch checked: by a helper where there is more text to come.
+// check has a stretch checked: by a helper where it is full, for then there may
+// be more of them.
 func (c *cutter) check(s *stretch) {
 	if len(s.plain) < c.full {
 		c.checkNow(s)

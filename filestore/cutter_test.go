@@ -15,7 +15,7 @@ import (
 
 // cutIn is parseDocument where a stretch is full with so many bytes.
 func cutIn(data []byte, full int) *document {
-	d := &document{file: "db.json", idMember: func(string) string { return "id" }, length: int64(len(data))}
+	d := &document{idMember: func(string) string { return "id" }, length: int64(len(data))}
 	c := newCutter(data, plain(data))
 	c.full = full
 	if !d.cut(c) {

@@ -16,7 +16,6 @@ import (
 // All byte slices are pieces of the text that was parsed or of texts that
 // edits made. Nobody writes into them.
 type document struct {
-	file     string
 	idMember func(collection string) string
 
 	head    []byte    // up to the opening brace: a byte order mark, white space, comments
@@ -53,7 +52,7 @@ type element struct {
 	key   string
 	text  []byte // gap and value
 	gap   uint32 // how much of text is the gap
-	tight bool   // the value has no white space between its tokens, and no comment
+	tight bool   // the value is known to have no white space between its tokens, and no comment
 }
 
 func (e element) before() []byte { return e.text[:e.gap:e.gap] }
@@ -145,7 +144,7 @@ func (m *member) text() []byte {
 // size returns the length of the document in bytes.
 func (d *document) size() int64 { return d.length }
 
-// bytes returns the document in one slice, which may be that of its parse.
+// bytes returns the document in a slice of its own.
 func (d *document) bytes() []byte {
 	var b bytes.Buffer
 	b.Grow(int(d.length))

@@ -27,7 +27,7 @@ func parseEdit(file string, data []byte, idMember func(collection string) string
 	if idMember == nil {
 		idMember = func(string) string { return "id" }
 	}
-	d := &document{file: file, idMember: idMember, length: int64(len(data))}
+	d := &document{idMember: idMember, length: int64(len(data))}
 	// Most files are plain JSON. One that can be cut has nothing that blanked
 	// would find.
 	text := data

@@ -127,7 +127,7 @@ func numberIn(re *regexp.Regexp, text string) int {
 }
 
 func race(t *testing.T, w way, sv saver, edits int) {
-	filler := strings.TrimSuffix(strings.TrimPrefix(ofSize(20_000), "{\n"), "}\n")
+	filler := strings.TrimSuffix(strings.TrimPrefix(lines(20_000), "{\n"), "}\n")
 	text0 := "{\n  \"hand\": {\"said\": \"edit 0\"},\n  \"api\": {\"said\": \"write 0\"},\n" + filler + "}\n"
 	path := home(t, text0)
 	o := w.options("")

@@ -13,8 +13,9 @@ import (
 // 64 bits (their polynomials have no common factor). The processor computes
 // both, and 100 MB take about 10 ms where SHA-256 takes 60; that matters, for
 // each load sums the whole file, and a commit all that stands behind the first
-// change. It is the same in each process, which hash/maphash is not. It guards against accidents, not against forgery: who
-// may write into the folder may write the file.
+// change. It is the same in each process, which hash/maphash is not. It guards
+// against accidents, not against forgery: who may write into the folder may
+// write the file.
 type sum uint64
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -27,16 +27,22 @@ type disk struct {
 	text []byte // the leader's
 }
 
-// A change is a record to be appended, or with none a rewrite of what is there.
+// A change is a record to be appended, or the last to be taken off, or with
+// neither a rewrite of what is there.
 type change struct {
 	record []byte
+	remove bool
 	turn   chan bool // true: lead; false: done
 	err    error
 }
 
+// separator stands before each record that is appended, and before those of
+// the bench's files.
+const separator = ",\n    "
+
 // commit returns when the change is durable.
-func (d *disk) commit(record []byte) error {
-	c := &change{record: record, turn: make(chan bool, 1)}
+func (d *disk) commit(record []byte, remove bool) error {
+	c := &change{record: record, remove: remove, turn: make(chan bool, 1)}
 	d.mu.Lock()
 	d.waiting = append(d.waiting, c)
 	if !d.busy {
@@ -74,7 +80,9 @@ func (d *disk) write(group []*change) error {
 	d.text = d.text[:end]
 	for _, c := range group {
 		if c.record != nil {
-			d.text = append(append(d.text, ",\n    "...), c.record...)
+			d.text = append(append(d.text, separator...), c.record...)
+		} else if at := bytes.LastIndex(d.text, []byte(separator)); c.remove && at > 0 {
+			d.text = d.text[:at]
 		}
 	}
 	d.text = append(d.text, foot...)
@@ -119,7 +127,7 @@ func (d *disk) measure(writers int, duration time.Duration) error {
 	for range writers {
 		running.Go(func() {
 			for time.Since(begin) < duration {
-				if err := d.commit(nil); err != nil {
+				if err := d.commit(nil, false); err != nil {
 					failed.Store(&err)
 					return
 				}

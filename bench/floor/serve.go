@@ -100,7 +100,9 @@ func send(c *gin.Context, status int, body []byte) {
 var created atomic.Int64
 
 // write answers a POST with the record that it has appended to the file, and
-// every other write with what was sent, when the file is on the disk again.
+// every other write with what was sent, when the file is on the disk again. A
+// DELETE takes the last record off, whichever was meant, so that the file is as
+// long as it would be.
 func write(c *gin.Context, d *disk) {
 	body, err := io.ReadAll(c.Request.Body)
 	if err != nil || len(body) == 0 && c.Request.Method != http.MethodDelete {
@@ -116,7 +118,7 @@ func write(c *gin.Context, d *disk) {
 		body = record
 		c.Header("Location", "/schedules/"+id)
 	}
-	if err := d.commit(record); err != nil {
+	if err := d.commit(record, c.Request.Method == http.MethodDelete); err != nil {
 		c.String(http.StatusInternalServerError, "%v", err)
 		return
 	}

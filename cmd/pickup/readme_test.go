@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,8 +45,8 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// TestDocumentsLead looks for the files that documents name: a map that leads
-// nowhere is worse than none.
+// TestDocumentsLead looks for the files that documents name, and for each file
+// of ours on the map: one that leads nowhere is worse than none.
 func TestDocumentsLead(t *testing.T) {
 	exists := func(patterns ...string) bool {
 		for _, p := range patterns {
@@ -67,9 +68,30 @@ func TestDocumentsLead(t *testing.T) {
 		}
 	}
 	// The map: a path from the top, or the name of a file in one of the folders.
-	for _, p := range regexp.MustCompile("`(\\w[\\w.*-]*/[\\w./*-]*|[\\w*]+\\.go)`").FindAllStringSubmatch(document(t, "CONTRIBUTING.md"), -1) {
-		if !exists(p[1], "filestore/"+p[1], "server/"+p[1], "cmd/pickup/"+p[1]) {
+	contributing, named := document(t, "CONTRIBUTING.md"), regexp.MustCompile("`(\\w[\\w.*-]*/[\\w./*-]*|[\\w*]+\\.go)`")
+	for _, p := range named.FindAllStringSubmatch(contributing, -1) {
+		if !exists(p[1], "filestore/"+p[1], "server/"+p[1], "cmd/pickup/"+p[1], "bench/"+p[1]) {
 			t.Errorf("CONTRIBUTING.md names %s, which is not there", p[1])
+		}
+	}
+	// And each file is on it, in the table of its folder.
+	for heading, folder := range map[string]string{
+		"The engine": ".", "The file": "filestore", "HTTP": "server", "The command": "cmd/pickup", "The bench": "bench",
+	} {
+		_, table, _ := strings.Cut(contributing, "\n**"+heading+"**\n\n")
+		table, _, _ = strings.Cut(table, "\n\n")
+		files, _ := filepath.Glob(filepath.Join("../..", folder, "*.go"))
+		for _, file := range files {
+			name := filepath.Base(file)
+			if name == "doc.go" || strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			if !slices.ContainsFunc(named.FindAllStringSubmatch(table, -1), func(p []string) bool {
+				ok, _ := filepath.Match(p[1], name)
+				return ok
+			}) {
+				t.Errorf("CONTRIBUTING.md has no %s under %q", name, heading)
+			}
 		}
 	}
 }

@@ -1,0 +1,58 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// TestDisk appends and removes: in the end the file is what it was, and in
+// between it has what was appended.
+func TestDisk(t *testing.T) {
+	const text = "{\n  \"schedules\": [\n    {\"id\":\"1\"},\n    {\"id\":\"2\"}\n  ]\n}\n"
+	path := filepath.Join(t.TempDir(), "db.json")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	d := &disk{path: path, text: []byte(text)}
+	for _, test := range []struct {
+		record string
+		remove bool
+		want   string
+	}{
+		{"", false, text},
+		{`{"id":"3"}`, false, "{\n  \"schedules\": [\n    {\"id\":\"1\"},\n    {\"id\":\"2\"}\n  ,\n    {\"id\":\"3\"}]\n}\n"},
+		{"", true, text},
+	} {
+		var record []byte
+		if test.record != "" {
+			record = []byte(test.record)
+		}
+		if err := d.commit(record, test.remove); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); string(got) != test.want || err != nil {
+			t.Fatalf("%s\nnot %s, %v", got, test.want, err)
+		}
+	}
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			for range 20 {
+				if err := d.commit([]byte(`{"id":"4"}`), false); err != nil {
+					t.Error(err)
+				}
+				if err := d.commit(nil, true); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if got, err := os.ReadFile(path); string(got) != text || err != nil {
+		t.Fatalf("%s\nnot %s, %v", got, text, err)
+	}
+}
