@@ -26,3 +26,13 @@ func ballast(file string) []byte {
 	}
 	return make([]byte, max(0, leastGarbage-2*size))
 }
+
+// giveBack gives memory back to the system after a load of a large file, which
+// leaves as much garbage as the file has bytes: the collector comes when there
+// is as much as there are living bytes, so for a file that nobody edits again it
+// may not come for minutes.
+func giveBack(file string) {
+	if info, err := os.Stat(file); err == nil && info.Size() >= leastGarbage/2 {
+		debug.FreeOSMemory()
+	}
+}

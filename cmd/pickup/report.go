@@ -41,6 +41,7 @@ const (
 func (r *reporter) run(ctx context.Context) {
 	rev := r.db.Snapshot().Rev()
 	r.report()
+	giveBack(r.path)
 	for batch, err := range r.store.Watch(ctx, rev) {
 		// Our own writes keep the rules and come as changes. An error is told
 		// by whoever follows the file.
@@ -50,6 +51,7 @@ func (r *reporter) run(ctx context.Context) {
 		select {
 		case <-time.After(reportAfter):
 			r.report()
+			giveBack(r.path)
 		case <-ctx.Done():
 		}
 	}
