@@ -34,11 +34,11 @@ func where(list []any, member string, value any) []any {
 	return slices.DeleteFunc(slices.Clone(list), func(r any) bool { return r.(object)[member] != value })
 }
 
-// search returns the records of which a text contains the word.
+// search returns the records of which a value contains the word.
 func search(list []any, word string) []any {
 	return slices.DeleteFunc(slices.Clone(list), func(r any) bool {
 		for _, v := range r.(object) {
-			if s, ok := v.(string); ok && strings.Contains(strings.ToLower(s), word) {
+			if strings.Contains(strings.ToLower(fmt.Sprint(v)), word) {
 				return false
 			}
 		}

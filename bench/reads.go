@@ -9,8 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,22 +24,32 @@ const (
 	fewReaders = 4
 )
 
-// A read is a GET that is asked again and again.
+// A read is a GET that is asked again and again. pickup and the floor answer all
+// but the first from memory; where that would be all that is measured, a read
+// asks something else each time.
 type read struct {
 	name      string
 	target    string // as pickup and json-server 0.17 are asked
 	target1   string // as v1 is; "": it cannot be asked
 	want      any
-	unchanged bool // ask with the tag, so that the answer is a 304
-	slow      bool // for json-servers
-	log       bool // compare with access logs, and without peers
+	unchanged bool                 // ask with the tag, so that the answer is a 304
+	slow      bool                 // for json-servers
+	log       bool                 // compare with access logs, and without peers
+	another   func(n int) question // what to ask the nth time; nil: always the same
 	targets   []target
+}
+
+// A question is what a read asks when it is its turn.
+type question struct {
+	target, target1 string // as read has them
+	want            func() any
 }
 
 // reads measures what reads.
 func (b *bench) reads() error {
 	small, large := fleet(1000), many(100_000)
 	list, huge := records(small, "schedules"), records(large, "schedules")
+	falling := ranked(huge)
 	driver := records(small, "drivers")[6].(object)
 	driver["schedules"] = where(list, "driverId", "7")
 	floorRatio := func(r float64) target { return target{of: floor, least: r} }
@@ -54,8 +66,27 @@ func (b *bench) reads() error {
 	}
 	return b.readAll("many.json", large, []read{
 		{name: "filter, 1,000 of 100,000", slow: true, target: "/schedules?driverId=d7", target1: "/schedules?driverId=d7", want: where(huge, "driverId", "d7"), targets: []target{floorRatio(0.6), {of: peer1, least: 20}}},
-		{name: "sort and page of 100,000", slow: true, target: "/schedules?_sort=rank&_order=desc&_page=3&_limit=10", target1: "/schedules?_sort=-rank&_page=3&_per_page=10", want: ranked(huge)[20:30], targets: []target{{of: peer0, least: 30}}},
+		{name: "sort and page of 100,000", slow: true, target: "/schedules?_sort=rank&_order=desc&_page=3&_limit=10", target1: "/schedules?_sort=-rank&_page=3&_per_page=10", want: falling[20:30], targets: []target{{of: peer0, least: 30}}},
 		{name: "q over 100,000", slow: true, target: "/schedules?q=dentist", want: search(huge, "dentist")},
+		{name: "filter, another one each time", slow: true, another: func(n int) question {
+			driver := fmt.Sprint("d", n%100)
+			target := fmt.Sprintf("/schedules?driverId=%s&rank_gte=%d", driver, n)
+			return question{target, target, func() any {
+				return slices.DeleteFunc(where(huge, "driverId", driver), func(r any) bool { return r.(object)["rank"].(float64) < float64(n) })
+			}}
+		}},
+		{name: "sort and page, another page each time", slow: true, another: func(n int) question {
+			page := n * 7919 % 10_000
+			return question{
+				fmt.Sprintf("/schedules?_sort=rank&_order=desc&_page=%d&_limit=10", page+1),
+				fmt.Sprintf("/schedules?_sort=-rank&_page=%d&_per_page=10", page+1),
+				func() any { return falling[10*page : 10*page+10] },
+			}
+		}},
+		{name: "q, another word each time", slow: true, another: func(n int) question {
+			word := fmt.Sprint(10_000 + n)
+			return question{target: "/schedules?q=" + word, want: func() any { return search(huge, word) }}
+		}},
 	})
 }
 
@@ -104,9 +135,16 @@ func (b *bench) readAll(name, text string, reads []read) error {
 			continue
 		}
 		row := b.row(r.name, "/s", r.targets...)
+		asked := make(map[string]int)
 		for range b.times(row) {
 			for _, who := range names {
-				if err := b.readOnce(row, servers[who], r); err != nil {
+				var err error
+				if r.another != nil {
+					asked[who], err = b.readOthers(row, servers[who], r, asked[who])
+				} else {
+					err = b.readOnce(row, servers[who], r)
+				}
+				if err != nil {
 					return err
 				}
 			}
@@ -122,6 +160,9 @@ func (p *process) keep(dir string, reads []read) error {
 	}
 	files := make(map[string]string)
 	for i, r := range reads {
+		if r.another != nil {
+			continue
+		}
 		status, body, err := p.get(r.target)
 		if err != nil || status != http.StatusOK {
 			return fmt.Errorf("GET %s: %d %v: %.200s", r.target, status, err, body)
@@ -171,6 +212,52 @@ func (b *bench) readOnce(row *row, p *process, r read) error {
 		return nil
 	}
 	return err
+}
+
+// readOthers is readOnce for a read that asks something else each time, from
+// the nth on. It returns which is next.
+func (b *bench) readOthers(row *row, p *process, r read, n int) (next int, err error) {
+	q := r.another(n)
+	target, peer := q.target, p.name == peer0 || p.name == peer1
+	if p.name == peer1 {
+		target = q.target1
+	}
+	if p.name != ours && !peer || target == "" {
+		return n, nil
+	}
+	err = p.answers(target, "", q.want())
+	if err == nil {
+		connections, duration := readers, b.duration
+		if peer {
+			connections, duration = fewReaders, 3*b.duration
+		}
+		var asked atomic.Int64
+		asked.Store(int64(n))
+		before := p.cpu()
+		var did load
+		did, err = p.load(connections, duration, 1<<30, func(c *client, _, _ int) (int, error) {
+			q := r.another(int(asked.Add(1)))
+			target := q.target
+			if p.name == peer1 {
+				target = q.target1
+			}
+			status, _, err := c.do("GET", target, "")
+			if err == nil && status != http.StatusOK {
+				err = fmt.Errorf("%s, GET %s: status %d", p.name, target, status)
+			}
+			return 1, err
+		})
+		if err == nil {
+			n = int(asked.Load()) + 1
+			used := p.cpu() - before
+			row.add(p.name, sample{value: float64(did.ops) / did.took.Seconds(), cpu: used / time.Duration(max(1, did.ops)), slow: did.slow})
+		}
+	}
+	if err != nil && peer {
+		row.note(p.name, "a wrong answer")
+		return n, nil
+	}
+	return n, err
 }
 
 // answers reports an error unless a GET is answered with what is wanted, and
