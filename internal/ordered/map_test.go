@@ -3,6 +3,7 @@ package ordered
 import (
 	"fmt"
 	"iter"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -17,8 +18,8 @@ type pair struct {
 	place int
 }
 
-func (m model) find(key string) int {
-	return slices.IndexFunc(m, func(p pair) bool { return p.key == key })
+func (want model) find(key string) int {
+	return slices.IndexFunc(want, func(p pair) bool { return p.key == key })
 }
 
 // check holds everything that m tells against the model.
@@ -79,9 +80,9 @@ func (want model) check(t *testing.T, m *Map[int]) {
 	}
 }
 
-func (m model) pairs() iter.Seq2[string, int] {
+func (want model) pairs() iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
-		for _, p := range m {
+		for _, p := range want {
 			if !yield(p.key, p.value) {
 				return
 			}
@@ -93,13 +94,16 @@ func (m model) pairs() iter.Seq2[string, int] {
 // whether each says what a slice of pairs says, and whether those it was copied
 // from still say what they did.
 func TestMap(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		var now model
 		for i := range []int{0, 1, 2, 31, 32, 33, 100, 1024, 1025, 1100}[seed%10] {
 			key := fmt.Sprint(i)
-			if seed%3 == 0 {
+			switch seed % 3 {
+			case 0:
 				key = fmt.Sprintf("%x", uint32(i)*2654435761)
+			case 1: // which differ behind what an entry compares first
+				key = fmt.Sprintf("record-%d", uint32(i)*2654435761)
 			}
 			now = append(now, pair{key, r.Int(), i})
 		}
@@ -110,6 +114,7 @@ func TestMap(t *testing.T) {
 			model model
 		}
 		var before []state
+		gone := []string{"", "nobody"} // keys
 		next := len(now)
 		for step := range 60 {
 			if r.IntN(3) == 0 {
@@ -118,14 +123,20 @@ func TestMap(t *testing.T) {
 			}
 			for range 1 + r.IntN(1+int(seed%40)) {
 				key := fmt.Sprint(r.IntN(60), "k")
-				if len(now) > 0 && r.IntN(2) == 0 {
-					key = now[r.IntN(len(now))].key
+				switch r.IntN(4) {
+				case 0, 1:
+					if len(now) > 0 {
+						key = now[r.IntN(len(now))].key
+					}
+				case 2:
+					key = gone[r.IntN(len(gone))] // it comes back, behind the others
 				}
 				i, v := now.find(key), r.Int()
 				switch {
 				case r.IntN(5) < 2+step/30:
 					m.Delete(key)
 					if i >= 0 {
+						gone = append(gone, key)
 						now = slices.Delete(slices.Clone(now), i, i+1)
 					}
 				case i < 0:
@@ -146,6 +157,12 @@ func TestMap(t *testing.T) {
 				}
 			}
 			now.check(t, m)
+			for _, key := range gone {
+				place, ok := m.Place(key)
+				if _, has := m.Get(key); ok != has || ok != (now.find(key) >= 0) {
+					t.Fatalf("%q is gone, and is at %d %v, %v", key, place, ok, has)
+				}
+			}
 		}
 		for m.Len() > 0 { // to the last
 			key := now[r.IntN(len(now))].key
@@ -155,9 +172,34 @@ func TestMap(t *testing.T) {
 				now.check(t, m)
 			}
 		}
+		now.check(t, m)
+		for i := range 1 + int(seed%70) { // and on from nothing
+			m.Set(fmt.Sprint(i, "n"), i)
+			now = append(now, pair{fmt.Sprint(i, "n"), i, next})
+			next++
+			if i == 0 || i == int(seed%70) {
+				now.check(t, m)
+				m.places.root.check(t, m.places.level)
+			}
+		}
 		for _, s := range before {
 			s.model.check(t, s.m)
 		}
+	}
+}
+
+// check looks whether a node has as many values as it says, and at least one.
+func (n *node[V]) check(t *testing.T, level int) {
+	t.Helper()
+	count := bits.OnesCount32(n.has)
+	for _, kid := range n.kids {
+		if kid != nil {
+			kid.check(t, level-1)
+			count += kid.count
+		}
+	}
+	if count != n.count || count == 0 || level > 0 && n.has != 0 || level == 0 && n.kids != nil {
+		t.Fatalf("a node of level %d with %d values says %d", level, count, n.count)
 	}
 }
 

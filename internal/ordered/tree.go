@@ -80,20 +80,12 @@ func (t *tree[V]) get(place int) (v V, ok bool) {
 	}
 	n := t.root
 	for level := t.level; level > 0 && n != nil; level-- {
-		n = n.kid(index(place, level))
+		n = n.kids[index(place, level)] // there is one for each place below next
 	}
 	if i := index(place, 0); n != nil && n.has&(1<<i) != 0 {
 		return n.vals[i], true
 	}
 	return v, false
-}
-
-// kid returns the node at i, nil where that is empty.
-func (n *node[V]) kid(i int) *node[V] {
-	if i >= len(n.kids) {
-		return nil
-	}
-	return n.kids[i]
 }
 
 // nth returns the place before which there are so many values, fewer than in
@@ -118,12 +110,14 @@ func (t *tree[V]) nth(before int) (place int) {
 }
 
 func (t *tree[V]) set(place int, v V) {
-	if t.root == nil {
-		t.root, t.level = &node[V]{owner: t.owner}, 0
-	}
 	for place>>(step*(t.level+1)) > 0 {
-		t.root = &node[V]{owner: t.owner, kids: []*node[V]{t.root}, count: t.root.count}
+		if t.root != nil {
+			t.root = &node[V]{owner: t.owner, kids: []*node[V]{t.root}, count: t.root.count}
+		}
 		t.level++
+	}
+	if t.root == nil {
+		t.root = &node[V]{owner: t.owner}
 	}
 	t.next = max(t.next, place+1)
 	t.root = t.root.set(t.owner, t.level, place, v)
