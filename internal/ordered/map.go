@@ -17,7 +17,8 @@ import (
 // 2 and so on, and each new key the next one.
 //
 // A copy costs nothing, and a change of it the few nodes on the way to the
-// place, whatever the size: all else is shared. Any number of goroutines may
+// place, whatever the size: all else is shared. (A Delete now and then frees
+// what has gone.) Any number of goroutines may
 // read a Map; Copy, Set, Put and Delete are for one at a time.
 type Map[V any] struct {
 	places tree[V]
@@ -26,6 +27,7 @@ type Map[V any] struct {
 	// gone since is beside them. A tree of all would take twice the memory, and
 	// most of the time of New.
 	first []entry
+	stale int                     // how many of first are no longer in their places
 	later *btree.Map[string, int] // places; gone where a key of first has none any more
 }
 
@@ -140,11 +142,36 @@ func (m *Map[V]) Delete(key string) {
 		return
 	}
 	m.places.delete(place)
-	if _, ok := m.loaded(key); ok {
-		m.later.Set(key, gone)
-	} else {
+	at, ok := m.loaded(key)
+	if !ok {
 		m.later.Delete(key)
+		return
 	}
+	m.later.Set(key, gone)
+	if at == place {
+		m.stale++
+	}
+	if m.stale > len(m.first)/2 {
+		m.letGo()
+	}
+}
+
+// letGo frees the keys that have gone, which were most of the first.
+func (m *Map[V]) letGo() {
+	first := make([]entry, 0, len(m.first)-m.stale)
+	for _, e := range m.first {
+		if _, ok := m.places.get(e.place); ok { // no other key ever has it
+			first = append(first, e)
+		}
+	}
+	later := new(btree.Map[string, int])
+	m.later.Scan(func(key string, place int) bool {
+		if place != gone {
+			later.Load(key, place)
+		}
+		return true
+	})
+	m.first, m.stale, m.later = first, 0, later
 }
 
 // All yields the values in their order, with their places.

@@ -229,3 +229,33 @@ func TestQueue(t *testing.T) {
 		t.Fatalf("%d nodes for 10 values", nodes)
 	}
 }
+
+// TestLetGo deletes what was there at first, and puts some of it back: of what
+// has gone no more stays than of what is there.
+func TestLetGo(t *testing.T) {
+	const n = 10_000
+	m := New(n, func(yield func(string, int) bool) {
+		for i := range n {
+			yield(fmt.Sprint(i), i)
+		}
+	})
+	whole := m.Copy()
+	for i := range n - 10 {
+		m.Delete(fmt.Sprint(i))
+		if i%1000 == 0 {
+			m.Set(fmt.Sprint(i), -i)
+		}
+	}
+	if m.Len() != 20 || len(m.first) > 40 || m.later.Len() > 40 {
+		t.Errorf("%d values, %d + %d keys", m.Len(), len(m.first), m.later.Len())
+	}
+	for i := range n {
+		v, ok := m.Get(fmt.Sprint(i))
+		if want := i >= n-10 || i%1000 == 0; ok != want || ok && max(v, -v) != i {
+			t.Fatalf("%d: %d, %v", i, v, ok)
+		}
+		if v, ok := whole.Get(fmt.Sprint(i)); !ok || v != i {
+			t.Fatalf("before, %d: %d, %v", i, v, ok)
+		}
+	}
+}
