@@ -17,8 +17,8 @@ type pair struct {
 	place int
 }
 
-func (m model) find(key string) int {
-	return slices.IndexFunc(m, func(p pair) bool { return p.key == key })
+func (want model) find(key string) int {
+	return slices.IndexFunc(want, func(p pair) bool { return p.key == key })
 }
 
 // check holds everything that m tells against the model.
@@ -79,9 +79,9 @@ func (want model) check(t *testing.T, m *Map[int]) {
 	}
 }
 
-func (m model) pairs() iter.Seq2[string, int] {
+func (want model) pairs() iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
-		for _, p := range m {
+		for _, p := range want {
 			if !yield(p.key, p.value) {
 				return
 			}
