@@ -89,7 +89,7 @@ func (b *bench) report() string {
 	var s strings.Builder
 	s.WriteString("# Results\n\nMade by `make bench` on " + time.Now().UTC().Format("2 January 2006") + ". Figures of one machine at one time: only the ratios say something, and each of them is of one run.\n\n")
 	s.WriteString(b.machine)
-	s.WriteString("\nA cell is the median, the processor time of the server for one operation and the 99th percentile of the time that it takes its client. A ratio is ours to its neighbour, and in brackets that of what a second of the server's processor time does: the load runs on the same processors, and takes most of them where a server is fast. The size in a row's name is that of its file at the beginning; POSTs make it larger.\n\n")
+	s.WriteString("\nA cell is the median, the processor time of the server for one operation and the 99th percentile of the time that it takes its client. A ratio is ours to its neighbour, and in brackets that of what a second of the server's processor time does: the load runs on the same processors, and takes most of them where a server is fast. The size in a row's name is that of its file at the beginning; POSTs make it larger. A read is the same each time, which pickup and the floor answer from memory until something is written, unless its name says that it is another one. The floor does nothing clever: it is overtaken where pickup lets the disk begin while it still writes.\n\n")
 	s.WriteString("| | pickup | floor | ours to it | json-server 0.17.4 | ours to it | 1.0.0-beta.15 | ours to it | target |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, r := range b.rows {
 		if len(r.samples) == 0 {
