@@ -29,8 +29,9 @@ type cutter struct {
 	at          int    // in both
 	loose       bool   // there was white space in the last value
 
-	before *document // what the text was made of; nil: nobody knows
-	same   int       // bytes of elements that are as they were before
+	before *document         // what the text was made of; nil: nobody knows
+	were   map[string]*array // its arrays by the names of their members; made when one is asked for
+	same   int               // bytes of elements that are as they were before
 
 	arrays  []*cutArray
 	todo    chan *stretch // made when there is more than one; nil: none yet

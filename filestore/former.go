@@ -25,10 +25,14 @@ func (c *cutter) former(name, idMember string) *former {
 	if c.before == nil || !c.before.strict || c.before.idMember(name) != idMember {
 		return nil
 	}
-	for _, m := range c.before.members {
-		if m.name == name && m.array != nil {
-			return &former{elems: m.array.elems}
+	if c.were == nil {
+		c.were = make(map[string]*array, len(c.before.members))
+		for _, m := range c.before.members {
+			c.were[m.name] = m.array
 		}
+	}
+	if a := c.were[name]; a != nil {
+		return &former{elems: a.elems}
 	}
 	return nil
 }
