@@ -153,13 +153,16 @@ func (s *Store) Commit(ctx context.Context, base pickup.Rev, changes []pickup.Ch
 // commitLocked makes the document with changes durable and returns it.
 func (s *Store) commitLocked(ctx context.Context, base pickup.Rev, changes []pickup.Change) (*document, error) {
 	var next *document
-	for begin := s.o.now(); ; {
+	for begin, again := s.o.now(), false; ; again = true {
 		s.tendLocked() // R0: edits of what was displaced
 		if err := s.settleLocked(ctx); err != nil {
 			return nil, err // R1: an edit that does not parse
 		}
 		if base != s.rev {
 			return nil, fmt.Errorf("%w: %s was edited", pickup.ErrConflict, s.path)
+		}
+		if again && s.o.now().Sub(begin) > graceWrite {
+			return nil, fmt.Errorf("%w: %s is being written without a pause", pickup.ErrBusy, s.path)
 		}
 		if next == nil {
 			var err error
@@ -170,9 +173,6 @@ func (s *Store) commitLocked(ctx context.Context, base pickup.Rev, changes []pic
 		err := s.writeLocked(next)
 		if !errors.Is(err, errMovedOn) {
 			return next, err
-		}
-		if s.o.now().Sub(begin) > graceWrite {
-			return nil, fmt.Errorf("%w: %s is being written without a pause", pickup.ErrBusy, s.path)
 		}
 	}
 }

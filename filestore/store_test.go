@@ -27,6 +27,40 @@ const sample = `{
 // edited is the sample after an edit by hand.
 func edited(title string) string { return strings.Replace(sample, "Vet visit", title, 1) }
 
+// TestSlowDisk saves the file by hand during a write that takes long. That is an
+// edit like any other, which the writer is told of at once.
+func TestSlowDisk(t *testing.T) {
+	path := home(t, sample)
+	o := Options{sys: realCalls()}
+	waited, exchange := time.Duration(0), o.sys.exchange
+	o.now = func() time.Time { return time.Now().Add(waited) }
+	o.sys.exchange = func(a, b string) error {
+		if waited == 0 && filepath.Base(b) == "db.json" {
+			waited = 3 * graceWrite
+			put(t, path+"~", edited("Walk the dog"))
+			if err := os.Rename(path+"~", path); err != nil {
+				t.Error(err)
+			}
+		}
+		return exchange(a, b)
+	}
+	s, err := Open(t.Context(), path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	change := []pickup.Change{set("2", "Library")}
+	if _, err := s.Commit(t.Context(), s.rev, change); !errors.Is(err, pickup.ErrConflict) {
+		t.Fatalf("the write says: %v", err)
+	}
+	if _, err := s.Commit(t.Context(), s.rev, change); err != nil || waited == 0 {
+		t.Fatalf("the next one says: %v; waited %v", err, waited)
+	}
+	if text, err := os.ReadFile(path); err != nil || !bytes.Contains(text, []byte("Walk the dog")) || !bytes.Contains(text, []byte("Library")) {
+		t.Fatalf("%s %v", text, err)
+	}
+}
+
 // TestValue asks for top-level members of every kind.
 func TestValue(t *testing.T) {
 	path := home(t, `{"$schema": "./x.json", /* c */ "a": [1], "o": { "x": /* c */ 1 }, "n": null}`)
