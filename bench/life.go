@@ -92,7 +92,14 @@ func (b *bench) edits() error {
 				slowest.targets = []target{{most: 100}} // one that is blocked waits for all of them
 			}
 		}
-		if seen == nil && slowest == nil {
+		var least, most *row
+		if name := "memory a few seconds after hand edits, " + sizeName(size); b.wanted(name) {
+			least = b.row(name, "MB")
+		}
+		if name := "most memory while it is edited by hand, " + sizeName(size); b.wanted(name) {
+			most = b.row(name, "MB")
+		}
+		if seen == nil && slowest == nil && least == nil && most == nil {
 			continue
 		}
 		p, file, _, err := b.launchOn(ours, "edit.json", size)
@@ -100,12 +107,15 @@ func (b *bench) edits() error {
 			return err
 		}
 		text, _ := sized(size)
-		for i := range b.times(seen, slowest) {
+		for i := range b.times(seen, slowest, least, most) {
 			if err := b.editOnce(p, file, text, mark(9999, i), seen, slowest); err != nil {
 				p.stop()
 				return err
 			}
+			time.Sleep(3 * time.Second) // as people do, at least; and what is garbage is given back by then
 		}
+		least.add(ours, sample{value: p.memory("VmRSS") / 1e6})
+		most.add(ours, sample{value: p.memory("VmHWM") / 1e6})
 		p.stop()
 	}
 	return nil
