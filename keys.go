@@ -34,8 +34,9 @@ func ID(value jsontext.Value, name string) (id string, ok bool) {
 	case '0':
 		return string(v), true
 	case '"':
-		s := text(v)
-		return s, s != "" && !IsPositionKey(s)
+		if s := text(v); s != "" && !IsPositionKey(s) {
+			return s, true
+		}
 	}
 	return "", false
 }

@@ -45,3 +45,18 @@ func TestKeysModel(t *testing.T) {
 		}
 	}
 }
+
+// TestKeysAreNotForged has ids that look like the keys of elements without one.
+func TestKeysAreNotForged(t *testing.T) {
+	keys, seen := pickup.NewKeys("id"), make(map[string]bool)
+	for i, value := range []string{`{"id":"\u00002"}`, `{"id":"\u00000"}`, `7`, `{"id":"\u00002"}`, `{"id":""}`} {
+		if id, ok := pickup.ID(jsontext.Value(value), "id"); id != "" || ok {
+			t.Errorf("%s has the id %q", value, id)
+		}
+		key := keys.Next(jsontext.Value(value))
+		if key != pickup.PositionKey(i) || seen[key] {
+			t.Errorf("element %d, %s: %q", i, value, key)
+		}
+		seen[key] = true
+	}
+}

@@ -30,8 +30,10 @@ type cutter struct {
 	loose       bool   // there was white space in the last value
 
 	before *document         // what the text was made of; nil: nobody knows
-	were   map[string]*array // its arrays by the names of their members; made when one is asked for
+	were   map[string]*array // its arrays by name
+	room   []element         // for a former
 	same   int               // bytes of elements that are as they were before
+	missed int               // bytes of those that were looked for, and are not
 
 	arrays  []*cutArray
 	todo    chan *stretch // made when there is more than one; nil: none yet
@@ -187,8 +189,14 @@ func (c *cutter) array(a *array, idMember string, was *former) bool {
 			if !c.value(deepest-2) || c.bad.Load() {
 				return false
 			}
-			elements = append(elements, element{text: c.data[end:c.at], gap: uint32(gap), tight: !c.loose})
-			was.missed(c.plain[end+gap:c.at], idMember)
+			e := element{text: c.data[end:c.at], gap: uint32(gap), tight: !c.loose}
+			if was != nil {
+				e.key = was.missed(c.plain[end+gap:c.at], idMember)
+				if c.missed += len(e.text); c.lost() {
+					was = nil
+				}
+			}
+			elements = append(elements, e)
 		}
 		if end = c.at; end-start >= c.full {
 			hand()
@@ -258,10 +266,6 @@ func (c *cutter) finish() bool {
 	}
 	return true
 }
-
-// mostlyKnown reports whether most of the text is elements that are as they
-// were before.
-func (c *cutter) mostlyKnown() bool { return c.same > len(c.data)/2 }
 
 // abandon ends the helpers where nothing comes of it.
 func (c *cutter) abandon() {

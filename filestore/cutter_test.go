@@ -13,11 +13,12 @@ import (
 	"testing"
 )
 
-// cutIn is parseDocument where a stretch is full with so many bytes.
-func cutIn(data []byte, full int) *document {
+// cutIn is parseEdit where a stretch is full with so many bytes.
+func cutIn(data []byte, before *document, full int) *document {
 	d := &document{idMember: func(string) string { return "id" }, length: int64(len(data))}
 	c := newCutter(data, plain(data))
 	c.full = full
+	c.editOf(before)
 	if !d.cut(c) {
 		return nil
 	}
@@ -75,9 +76,9 @@ func TestStretches(t *testing.T) {
 		if want {
 			valid++
 		}
-		whole := cutIn(data, stretchSize)
+		whole := cutIn(data, nil, stretchSize)
 		for _, full := range []int{1, 10, 100} {
-			d := cutIn(data, full)
+			d := cutIn(data, nil, full)
 			if (d != nil) != want || (whole != nil) != want {
 				t.Fatalf("in stretches of %d: %v, as a whole: %v, others: %v:\n%s", full, d != nil, whole != nil, want, data)
 			}

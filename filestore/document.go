@@ -23,6 +23,7 @@ type document struct {
 	tail    []byte    // what stands between the last member and the closing brace
 	foot    []byte    // the closing brace and the rest
 	length  int64     // of the whole text, in bytes
+	most    int64     // its greatest length since no piece is older: so much may stay in memory for few of them
 	style   style     // of the top level, when it was parsed
 	strict  bool      // the text is plain JSON, and so are all of its parts
 }

@@ -31,6 +31,7 @@ func (d *document) apply(changes []pickup.Change) (*document, error) {
 		return d, nil
 	}
 	next := e.document
+	next.most = max(next.most, next.length)
 	return &next, nil
 }
 

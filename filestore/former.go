@@ -10,31 +10,35 @@ import (
 )
 
 // A former goes through the elements that an array had before an edit, beside
-// those that it has now. nil is one without any.
+// those that it has now.
 type former struct {
 	elems *ordered.Map[element]
 	ahead []element // those that come next
 	place int       // of the first behind them
+	room  []element // where ahead lies
+}
 
-	hits, misses int
+// editOf says that the text was made of a document, which may be nil.
+func (c *cutter) editOf(before *document) {
+	if before == nil || !before.strict {
+		return
+	}
+	c.before, c.were, c.room = before, make(map[string]*array, len(before.members)), make([]element, 0, 32)
+	for _, m := range before.members {
+		if m.array != nil {
+			c.were[m.name] = m.array
+		}
+	}
 }
 
 // former returns what the array of the member called name was before, nil where
 // there was none that can be gone by.
 func (c *cutter) former(name, idMember string) *former {
-	if c.before == nil || !c.before.strict || c.before.idMember(name) != idMember {
+	was := c.were[name]
+	if was == nil || was.elems.Len() == 0 || c.before.idMember(name) != idMember {
 		return nil
 	}
-	if c.were == nil {
-		c.were = make(map[string]*array, len(c.before.members))
-		for _, m := range c.before.members {
-			c.were[m.name] = m.array
-		}
-	}
-	if a := c.were[name]; a != nil {
-		return &former{elems: a.elems}
-	}
-	return nil
+	return &former{elems: was.elems, room: c.room}
 }
 
 // next returns the next element if text, which follows an element of an array
@@ -55,7 +59,6 @@ func (f *former) next(text []byte, behind bool) (e element, ok bool) {
 		return e, false
 	}
 	f.ahead = f.ahead[1:]
-	f.hits++
 	if pickup.IsPositionKey(e.key) {
 		e.key = ""
 	}
@@ -74,39 +77,44 @@ func continues(before, behind []byte) bool {
 
 // look reads some elements ahead.
 func (f *former) look() {
-	f.ahead = make([]element, 0, 64)
+	f.ahead = f.room
 	for place, e := range f.elems.From(f.place) {
 		f.ahead = append(f.ahead, e)
 		f.place = place + 1
-		if len(f.ahead) == cap(f.ahead) {
-			break
+		if len(f.ahead) == cap(f.room) {
+			return
 		}
 	}
 }
 
 // missed tells that another value stands where the next element was expected.
 // If it has the id of an element that was there, what follows is expected to be
-// what followed that one; a new one stands between the others. A text in which
-// little is found again is not searched any longer.
-func (f *former) missed(value jsontext.Value, idMember string) {
-	if f == nil {
-		return
-	}
-	if f.misses++; f.misses > 100+f.hits/4 {
-		f.ahead, f.place = nil, f.elems.Next()
-		return
-	}
+// what followed that one; a new one stands between the others. It returns the
+// id of a value that has been checked by that, and else "".
+func (f *former) missed(value jsontext.Value, idMember string) (id string) {
 	if !value.IsValid() {
-		return
+		return ""
 	}
 	id, ok := pickup.ID(value, idMember)
 	if !ok {
 		if len(f.ahead) > 0 {
 			f.ahead = f.ahead[1:]
 		}
-		return
+		return ""
 	}
 	if place, ok := f.elems.Place(id); ok {
 		f.ahead, f.place = nil, place+1
 	}
+	return id
+}
+
+// lost reports whether so little of the text is found again that it costs more
+// to look for it than it saves: what is not found is checked where it is met,
+// and not by the helpers.
+func (c *cutter) lost() bool { return c.missed > 4<<10+len(c.plain)/16+c.same/4 }
+
+// mostlyKnown reports whether most of the text is elements that are as they
+// were before, and most of what these keep in memory is.
+func (c *cutter) mostlyKnown() bool {
+	return c.same > 0 && int64(c.same) > max(int64(len(c.data)), c.before.most)/2
 }

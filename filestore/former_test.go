@@ -6,7 +6,9 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"runtime"
+	"strings"
 	"testing"
+	"time"
 
 	"pickup"
 )
@@ -37,8 +39,15 @@ func checkEdit(t *testing.T, before *document, text []byte) *document {
 	if !reflect.DeepEqual(got, all) {
 		t.Fatalf("%s\nedited to\n%s\n%q\nnot %q", before.bytes(), text, got, all)
 	}
+	if d.strict && len(text) < 10_000 {
+		for _, full := range []int{1, 40} { // in many stretches
+			if cut := cutIn(bytes.Clone(text), before, full); cut == nil || !reflect.DeepEqual(cut.outline(), d.outline()) {
+				t.Fatalf("%s\nedited to\n%s\nis another in stretches of %d", before.bytes(), text, full)
+			}
+		}
+	}
 	if known := sharedBytes(before, d); known > 0 {
-		if known <= len(text)/2 {
+		if known <= max(len(text), int(before.length))/2 {
 			t.Fatalf("%d bytes of %d are those of before, and keep them", known, len(text))
 		}
 		for i := range data { // which nothing may lie in any more
@@ -124,6 +133,7 @@ func TestEditIsFound(t *testing.T) {
 // TestEditModel edits texts at random, between changes made through the server,
 // and holds what is read against what is read of the text alone.
 func TestEditModel(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		d, err := parseDocument("db.json", []byte(`{"a": [{"id": 1}, {"id": "2", "x": [1, 2]}, 3, 33, "3", {"id": 1}, null, [4], true], "b": [], "c": {"a": [1]}, "d": [{"id": "x"},{"id": "y"},{"id":"z"}]}`), nil)
@@ -146,6 +156,116 @@ func TestEditModel(t *testing.T) {
 				d = next
 			}
 		}
+	}
+}
+
+// TestEditOfFewLeft deletes most of a text, in one edit, in several and through
+// the server: what is left does not keep the whole in memory.
+func TestEditOfFewLeft(t *testing.T) {
+	parsed := func(n int) *document {
+		d, err := parseDocument("db.json", bigFile(n, 100, ""), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	deleted := func(d *document, from, to int) *document {
+		var changes []pickup.Change
+		for i := from; i < to; i++ {
+			changes = append(changes, pickup.Change{Collection: "schedules", ID: fmt.Sprint(i)})
+		}
+		next, err := d.apply(changes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return next
+	}
+	whole := parsed(1000)
+	t.Run("in one edit", func(t *testing.T) {
+		if d := checkEdit(t, whole, bigFile(3, 100, "")); sharedBytes(whole, d) > 0 {
+			t.Error("three records keep the text of a thousand")
+		}
+	})
+	t.Run("in several", func(t *testing.T) {
+		d := whole
+		for _, n := range []int{700, 490, 343, 240} {
+			d = checkEdit(t, d, bigFile(n, 100, ""))
+			if kept := sharedBytes(whole, d) > 0; kept != (n == 700) {
+				t.Errorf("%d records keep the text of a thousand: %v", n, kept)
+			}
+		}
+	})
+	t.Run("through the server", func(t *testing.T) {
+		before := deleted(whole, 3, 1000)
+		if d := checkEdit(t, before, before.bytes()); sharedBytes(whole, d) > 0 {
+			t.Error("three records keep the text of a thousand")
+		}
+	})
+	t.Run("that came through the server", func(t *testing.T) {
+		var changes []pickup.Change
+		for _, e := range whole.members[0].array.contents(true) {
+			changes = append(changes, pickup.Change{Collection: "schedules", ID: e.Key, Value: e.Value})
+		}
+		grown, err := parsed(1).apply(changes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := deleted(grown, 3, 1000)
+		if d := checkEdit(t, before, before.bytes()); sharedBytes(grown, d) > 0 {
+			t.Error("three records keep the text of a thousand")
+		}
+	})
+}
+
+// TestEditCosts holds edits in which nothing is found again, or nothing is to
+// be looked for, against a parse of the text alone.
+func TestEditCosts(t *testing.T) {
+	var members, records, shuffled strings.Builder
+	members.WriteString(`{"a":1`)
+	records.WriteString(`{"a":[0`)
+	shuffled.WriteString(`{"a":[0`)
+	const n = 40_000
+	for i := range n {
+		fmt.Fprintf(&members, `,"k%d":[%d]`, n+i, i)
+		fmt.Fprintf(&records, `,{"id":%d}`, i)
+		fmt.Fprintf(&shuffled, `,{"id":%d}`, i*7919%n)
+	}
+	members.WriteString("}")
+	records.WriteString("]}")
+	shuffled.WriteString("]}")
+	for _, test := range []struct{ name, before, text string }{
+		{"many members", members.String(), members.String()},
+		{"another order", records.String(), shuffled.String()},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			before, err := parseDocument("db.json", []byte(test.before), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cost := func(before *document) (took time.Duration, bytes uint64) {
+				took = time.Hour
+				for range 3 {
+					var m, n runtime.MemStats
+					runtime.ReadMemStats(&m)
+					begin := time.Now()
+					if _, err := parseEdit("db.json", []byte(test.text), nil, before); err != nil {
+						t.Fatal(err)
+					}
+					took = min(took, time.Since(begin))
+					runtime.ReadMemStats(&n)
+					bytes = n.TotalAlloc - m.TotalAlloc
+				}
+				return took, bytes
+			}
+			alone, allocated := cost(nil)
+			took, more := cost(before)
+			if took > 10*alone+50*time.Millisecond {
+				t.Errorf("it takes %v, and %v alone", took, alone)
+			}
+			if more > 2*allocated {
+				t.Errorf("it takes %d bytes, and %d alone", more, allocated)
+			}
+		})
 	}
 }
 

@@ -27,12 +27,12 @@ func parseEdit(file string, data []byte, idMember func(collection string) string
 	if idMember == nil {
 		idMember = func(string) string { return "id" }
 	}
-	d := &document{idMember: idMember, length: int64(len(data))}
+	d := &document{idMember: idMember, length: int64(len(data)), most: int64(len(data))}
 	// Most files are plain JSON. One that can be cut has nothing that blanked
 	// would find.
 	text := data
 	c := newCutter(data, text)
-	c.before = before
+	c.editOf(before)
 	if d.strict = d.cut(c); !d.strict {
 		if b := blanked(data); b != nil {
 			text = b
@@ -109,6 +109,7 @@ func (d *document) cut(c *cutter) bool {
 		return false
 	}
 	if c.mostlyKnown() {
+		d.most = max(d.most, c.before.most)
 		d.detach()
 	}
 	return true
