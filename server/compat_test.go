@@ -308,7 +308,7 @@ var compatDifferences = []struct{ here, there, cases string }{
 	// What is asked
 	{"An operator that does not exist is 400, with those that do", "both ignore it and answer with the whole list", "op:.foo op:.empty op:.prefix-op"},
 	{"A `_parameter` that does not exist is 400, with the nearest that does", "both ignore it", "opt.delay op:.proto"},
-	{"A value that cannot be read is 400: a pattern, a number (but `_page`, which is 1 then, as there), an order, a `_where`", "both ignore it, find nothing, or answer 500 with a stack", "op_.like.bad-regex page.per-nan page.start-nan sort.bad-order where.invalid where.string"},
+	{"A value of ours that cannot be read is 400: a pattern, `_limit` and the other numbers (but `_page`, which is 1 then, as there), an order, a `_where`", "both ignore it, find nothing, or answer 500 with a stack", "op_.like.bad-regex page.per-nan page.start-nan sort.bad-order where.invalid where.string"},
 	{"Null and missing match only `exists=false` and `=null`", "v1 takes null for 0", "op:.lte op:.gt.null"},
 	{"`ne` excludes null and missing, as in 0.17", "v1 includes them", "op:.ne op:.ne.missing"},
 	{"A filter on a missing parent object matches nothing", "v1 lets such records pass", "op:.contains.nested op:.nested-missing rel.embed.filter"},
