@@ -42,3 +42,22 @@ func TestBallast(t *testing.T) {
 		t.Errorf("%d bytes of 64 MiB", len(b))
 	}
 }
+
+// TestGiveBack has the collector called for a large file alone.
+func TestGiveBack(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "db.json")
+	for size, want := range map[int64]uint32{0: 0, 1 << 20: 0, 16<<20 - 1: 0, 16 << 20: 1, 1 << 30: 1} {
+		if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, size)); err != nil {
+			t.Fatal(err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		giveBack(file)
+		runtime.ReadMemStats(&after)
+		if n := after.NumForcedGC - before.NumForcedGC; n != want {
+			t.Errorf("%d bytes: called %d times", size, n)
+		}
+	}
+	os.Remove(file)
+	giveBack(file) // which tells nobody
+}
