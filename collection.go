@@ -302,44 +302,6 @@ func (c *collection) diff(n *collection, changes []Change) ([]Change, bool) {
 	return changes, true
 }
 
-// compact returns v without white space between tokens, spelled as before, in
-// memory of its own.
-func compact(v jsontext.Value) jsontext.Value {
-	return slices.Clip(appendCompact(make([]byte, 0, len(v)), v))
-}
-
-func appendCompact(dst []byte, v jsontext.Value) []byte {
-	start := 0 // of what is to be copied
-	for i := 0; i < len(v); {
-		switch v[i] {
-		case ' ', '\t', '\n', '\r':
-			dst = append(dst, v[start:i]...)
-			i = skipSpace(v, i)
-			start = i
-		case '"':
-			i = skipString(v, i)
-		default:
-			i++
-		}
-	}
-	return append(dst, v[start:]...)
-}
-
-// isCompact reports whether there is no white space between v's tokens.
-func isCompact(v jsontext.Value) bool {
-	for i := 0; i < len(v); {
-		switch v[i] {
-		case ' ', '\t', '\n', '\r':
-			return false
-		case '"':
-			i = skipString(v, i)
-		default:
-			i++
-		}
-	}
-	return true
-}
-
 // A press makes values compact, many in one piece of memory: a piece for each
 // would cost more than the values. What becomes of a few of them leaves the
 // others in memory, so that is for values that came together.
@@ -375,13 +337,4 @@ func (p *press) compact(v, was jsontext.Value, tight bool) jsontext.Value {
 	start := len(p.room)
 	p.room = appendCompact(p.room, v)
 	return slices.Clip(p.room[start:])
-}
-
-// appendName appends s as a JSON string.
-func appendName(dst []byte, s string) []byte {
-	b, err := jsontext.AppendQuote(dst, s)
-	if err != nil { // invalid UTF-8, which no parsed file holds
-		return append(dst, `""`...)
-	}
-	return b
 }

@@ -372,21 +372,3 @@ func allOf(schemas [][]byte) []byte {
 	all[len(all)-1] = ']'
 	return append(appendMember([]byte("{"), "allOf", all), '}')
 }
-
-// Title returns the title of the rules, "" where they have none.
-func (s *Schema) Title() string {
-	if s == nil {
-		return ""
-	}
-	return s.root.Title
-}
-
-// Faults returns what is wrong with a record of a collection, or with a
-// singular resource, if it is sent. It must be compact. nil is nothing.
-func (s *Schema) Faults(name string, value jsontext.Value) []Fault {
-	r := s.of(name)
-	if r == nil {
-		return nil
-	}
-	return tidy(r.findSent(s.at, value))
-}

@@ -281,14 +281,3 @@ func (d *describer) bodyProperties(v jsontext.Value, b bodyRules) []byte {
 	})
 	return append(out, '}')
 }
-
-// aliasesOf returns the other names of a member, sorted.
-func aliasesOf(name string, alias map[string]string) (spelled []string) {
-	for other, canonical := range alias {
-		if canonical == name {
-			spelled = append(spelled, other)
-		}
-	}
-	slices.Sort(spelled)
-	return spelled
-}

@@ -156,12 +156,3 @@ func (s *Snapshot) referring(collection, key, id string) []*Record {
 	}
 	return children
 }
-
-// embedded returns the record at hand with what is embedded.
-func (m *matcher) embedded(r *Record) jsontext.Value {
-	if m.full == nil && m.err == nil {
-		full, err := m.embedder.append(nil, m.q.collection, r.Value, m.q.embeds)
-		m.full, m.err = full, err
-	}
-	return m.full
-}

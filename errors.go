@@ -25,19 +25,6 @@ var (
 	ErrUnsure   = errors.New("outcome open") // the change may or may not be durable
 )
 
-// A Fault is one thing that is wrong with a value.
-type Fault struct {
-	Pointer string // RFC 6901, into the value that was judged
-	Detail  string // what is wrong and what would be right, one sentence
-}
-
-func (f Fault) String() string {
-	if f.Pointer == "" {
-		return f.Detail
-	}
-	return f.Pointer + ": " + f.Detail
-}
-
 // A FaultError lists everything that is wrong with a value. It wraps
 // ErrInvalid, or ErrExists where all that is wrong is a value that is taken.
 // Of a JSON Patch, whose pointers lead into the patch, it tells the first

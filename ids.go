@@ -3,28 +3,10 @@ package pickup
 import (
 	"cmp"
 	"crypto/rand"
-	"slices"
 	"strings"
 
 	"github.com/google/uuid"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 )
-
-// An IDKind says how the ids of new records are made.
-type IDKind string
-
-const (
-	AutoIDs   IDKind = "auto"   // as the collection's other ids are, of a type that the schema allows; "" means it too
-	NumberIDs IDKind = "number" // the next integer, as a number
-	UUIDs     IDKind = "uuid"   // a UUID of version 7 (RFC 9562), whose order is that of time
-	ShortIDs  IDKind = "short"  // a letter and five letters or digits, such as k3v9xq
-)
-
-// textIDs are AutoIDs that are no numbers: the next integer is a string.
-const textIDs IDKind = "text"
-
-// idKinds are the IDKinds by name.
-var idKinds = []string{string(AutoIDs), string(NumberIDs), string(UUIDs), string(ShortIDs)}
 
 // conventions are what the records of a database have in common.
 type conventions struct {
@@ -62,33 +44,6 @@ func (o conventions) newIDs(collection string) IDKind {
 		return r.typedIDs(o.idMember(collection))
 	}
 	return kind
-}
-
-// typedIDs returns the kind that goes with what is said of the member with the
-// id, AutoIDs where that leaves it open.
-func (r *rules) typedIDs(member string) IDKind {
-	texts, numbers := true, true
-	var named []*jsonschema.Schema
-	for _, part := range gather(r.record, false) {
-		named = append(named, part.Properties[member])
-	}
-	for _, part := range gather(named, false) {
-		if part.Format != nil && part.Format.Name == "uuid" {
-			return UUIDs
-		}
-		if part.Types != nil {
-			types := part.Types.ToStrings()
-			texts = texts && slices.Contains(types, "string")
-			numbers = numbers && (slices.Contains(types, "number") || slices.Contains(types, "integer"))
-		}
-	}
-	switch {
-	case numbers && !texts:
-		return NumberIDs
-	case texts && !numbers:
-		return textIDs
-	}
-	return AutoIDs
 }
 
 // A census counts the kinds of ids that a collection holds and remembers the
@@ -191,19 +146,6 @@ func (c *census) spell(kind IDKind, id string) string {
 		return id
 	}
 	return string(appendName(nil, id))
-}
-
-// digits reports whether s is a natural number without leading zeros.
-func digits(s string) bool {
-	if s == "" || s[0] == '0' && len(s) > 1 {
-		return false
-	}
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return true
 }
 
 // integer reports whether s is an integer without leading zeros.

@@ -10,10 +10,6 @@ import (
 	"pickup/internal/ordered"
 )
 
-// defaultIDMember is the member that carries a record's id where nothing else
-// is said.
-const defaultIDMember = "id"
-
 // PositionKey returns the key of an element that has no usable id of its own:
 // n is its place in the array when it was loaded. No URL reaches it, and no id
 // equals it.

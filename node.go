@@ -162,20 +162,3 @@ func arrayIndex(token string) (int, bool) {
 	i, err := strconv.Atoi(token)
 	return i, err == nil
 }
-
-// depth returns how many arrays and objects are within each other in v.
-func depth(v jsontext.Value) int {
-	deepest, depth := 0, 0
-	for i := 0; i < len(v); i++ {
-		switch v[i] {
-		case '"':
-			i = skipString(v, i) - 1
-		case '{', '[':
-			depth++
-			deepest = max(deepest, depth)
-		case '}', ']':
-			depth--
-		}
-	}
-	return deepest
-}

@@ -9,17 +9,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// What becomes of the records that refer to one that is deleted: x-ref says it
-// with its on-delete. Where it says nothing they are left alone, as in a flat
-// file.
-const (
-	onDeleteRestrict = "restrict" // the delete is refused while there are any
-	onDeleteCascade  = "cascade"  // they are deleted too
-	onDeleteSetNull  = "set-null" // their reference becomes null
-)
-
-var onDeletes = []string{onDeleteCascade, onDeleteRestrict, onDeleteSetNull}
-
 // Delete takes a record out and returns it. With it go those records of the
 // collections called children that refer to it by their ForeignKey, where ids
 // are compared as text; and with those that refer to any of these what the

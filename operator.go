@@ -2,7 +2,6 @@ package pickup
 
 import (
 	"slices"
-	"strings"
 )
 
 // An operator is what a filter asks of the value at its path. A value that is
@@ -44,26 +43,4 @@ func operatorCalled(name string) (operator, bool) {
 // does nothing: it keeps caches from answering.
 var functions = []string{
 	"q", "_where", "_sort", "_order", "_page", "_per_page", "_limit", "_start", "_end", "_embed", "_expand", "_fields",
-}
-
-// didYouMean returns, as the end of a sentence about name, the one of the known
-// words that it was probably meant to be, else all of them after what.
-func didYouMean(name, what string, known []string) string {
-	if near := nearest(name, known); near != "" {
-		return "; did you mean " + near + "?"
-	}
-	return "; " + what + " are " + strings.Join(known, ", ")
-}
-
-// nearest returns the known word with the fewest slips from name, or "" where
-// all are far.
-func nearest(name string, known []string) string {
-	best, near := "", len(name)+1
-	for _, k := range known {
-		d := slips([]rune(strings.ToLower(name)), []rune(strings.ToLower(k)))
-		if d < near && d <= max(1, len(k)/3) {
-			best, near = k, d
-		}
-	}
-	return best
 }

@@ -106,16 +106,6 @@ func (tx *Tx) amended(name string, value jsontext.Value) (_ jsontext.Value, sent
 	return value, sent, faults, nil
 }
 
-// canonicalPath gives the first token of a path the name that the schema has
-// for it.
-func (s *Schema) canonicalPath(name string, path []string) {
-	if len(path) > 0 {
-		if canonical, ok := s.Alias(name, path[0]); ok {
-			path[0] = canonical
-		}
-	}
-}
-
 // touches are the places of a record that the operations of a patch change, in
 // their order.
 type touches []touch

@@ -62,21 +62,3 @@ func parsePath(name string) path {
 	}
 	return p
 }
-
-// pathOf returns the path that a client calls name. A name that occurs in the
-// collection as it stands is that member, whatever it looks like, and another
-// spelling of a member stands for it.
-func (s *Snapshot) pathOf(collection, name string) path {
-	if canonical, ok := s.schema.Alias(collection, name); ok {
-		name = canonical
-	}
-	if !strings.ContainsAny(name, ".[") || s.occurs(collection, name) {
-		return path{{name, -1}}
-	}
-	p := parsePath(name)
-	p[0].index = -1 // a record has members
-	if canonical, ok := s.schema.Alias(collection, p[0].name); ok {
-		p[0].name = canonical
-	}
-	return p
-}

@@ -205,7 +205,41 @@ func (r *rules) spelledOtherwise(value jsontext.Value) (found bool) {
 	return found
 }
 
-// sameValue reports whether two values are equal however they are spelled.
-func sameValue(a, b jsontext.Value) bool {
-	return a.Kind() == b.Kind() && identityKey(a) == identityKey(b)
+// Title returns the title of the rules, "" where they have none.
+func (s *Schema) Title() string {
+	if s == nil {
+		return ""
+	}
+	return s.root.Title
+}
+
+// Faults returns what is wrong with a record of a collection, or with a
+// singular resource, if it is sent. It must be compact. nil is nothing.
+func (s *Schema) Faults(name string, value jsontext.Value) []Fault {
+	r := s.of(name)
+	if r == nil {
+		return nil
+	}
+	return tidy(r.findSent(s.at, value))
+}
+
+// aliasesOf returns the other names of a member, sorted.
+func aliasesOf(name string, alias map[string]string) (spelled []string) {
+	for other, canonical := range alias {
+		if canonical == name {
+			spelled = append(spelled, other)
+		}
+	}
+	slices.Sort(spelled)
+	return spelled
+}
+
+// canonicalPath gives the first token of a path the name that the schema has
+// for it.
+func (s *Schema) canonicalPath(name string, path []string) {
+	if len(path) > 0 {
+		if canonical, ok := s.Alias(name, path[0]); ok {
+			path[0] = canonical
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package pickup
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -193,3 +194,19 @@ func (c *compilation) brokenAt(offset int, format string, args ...any) error {
 	line, column := position(c.data, offset)
 	return &BrokenError{File: c.file, Line: line, Column: column, Reason: fmt.Sprintf(format, args...)}
 }
+
+// fragment returns what stands behind the # of a URL, unescaped.
+func fragment(u string) string {
+	_, f, _ := strings.Cut(u, "#")
+	if unescaped, err := url.PathUnescape(f); err == nil {
+		return unescaped
+	}
+	return f
+}
+
+func withoutFragment(u string) string {
+	u, _, _ = strings.Cut(u, "#")
+	return u
+}
+
+func withoutBOM(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) }

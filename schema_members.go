@@ -207,3 +207,34 @@ func stringList(v any) (list []string, ok bool) {
 	}
 	return list, ok
 }
+
+// An IDKind says how the ids of new records are made.
+type IDKind string
+
+const (
+	AutoIDs   IDKind = "auto"   // as the collection's other ids are, of a type that the schema allows; "" means it too
+	NumberIDs IDKind = "number" // the next integer, as a number
+	UUIDs     IDKind = "uuid"   // a UUID of version 7 (RFC 9562), whose order is that of time
+	ShortIDs  IDKind = "short"  // a letter and five letters or digits, such as k3v9xq
+)
+
+// textIDs are AutoIDs that are no numbers: the next integer is a string.
+const textIDs IDKind = "text"
+
+// idKinds are the IDKinds by name.
+var idKinds = []string{string(AutoIDs), string(NumberIDs), string(UUIDs), string(ShortIDs)}
+
+// defaultIDMember is the member that carries a record's id where nothing else
+// is said.
+const defaultIDMember = "id"
+
+// What becomes of the records that refer to one that is deleted: x-ref says it
+// with its on-delete. Where it says nothing they are left alone, as in a flat
+// file.
+const (
+	onDeleteRestrict = "restrict" // the delete is refused while there are any
+	onDeleteCascade  = "cascade"  // they are deleted too
+	onDeleteSetNull  = "set-null" // their reference becomes null
+)
+
+var onDeletes = []string{onDeleteCascade, onDeleteRestrict, onDeleteSetNull}

@@ -161,3 +161,30 @@ func (r *rules) refers(ref reference) {
 		r.refs = append(r.refs, ref)
 	}
 }
+
+// typedIDs returns the kind that goes with what is said of the member with the
+// id, AutoIDs where that leaves it open.
+func (r *rules) typedIDs(member string) IDKind {
+	texts, numbers := true, true
+	var named []*jsonschema.Schema
+	for _, part := range gather(r.record, false) {
+		named = append(named, part.Properties[member])
+	}
+	for _, part := range gather(named, false) {
+		if part.Format != nil && part.Format.Name == "uuid" {
+			return UUIDs
+		}
+		if part.Types != nil {
+			types := part.Types.ToStrings()
+			texts = texts && slices.Contains(types, "string")
+			numbers = numbers && (slices.Contains(types, "number") || slices.Contains(types, "integer"))
+		}
+	}
+	switch {
+	case numbers && !texts:
+		return NumberIDs
+	case texts && !numbers:
+		return textIDs
+	}
+	return AutoIDs
+}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
@@ -101,28 +100,6 @@ func formatSentence(k *kind.Format) string {
 		return fmt.Sprintf("is not %s: %s", name, shorten(k.Err.Error()))
 	}
 	return "is not " + name
-}
-
-// shown returns a value as a message can hold it: of a long one the first 100
-// characters.
-func shown(v jsontext.Value) string {
-	s := shorten(string(v))
-	if v.Kind() == '"' && s != string(v) {
-		return s + `"`
-	}
-	return s
-}
-
-// shorten cuts s where it has more than 100 characters.
-func shorten(s string) string {
-	n := 0
-	for i := range s {
-		if n == 100 {
-			return s[:i] + "…"
-		}
-		n++
-	}
-	return s
 }
 
 // example says what would be right, behind what is wrong, where the schema

@@ -1,7 +1,6 @@
 package pickup
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -316,87 +315,4 @@ func verdict(faults, taken []Fault, sent map[string]string) error {
 		}
 	}
 	return &FaultError{Kind: kind, Faults: faults}
-}
-
-// pointer returns the JSON Pointer (RFC 6901) of a top-level member.
-func pointer(name string) string {
-	return "/" + strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
-}
-
-func kindName(v jsontext.Value) string {
-	switch v.Kind() {
-	case '{':
-		return "an object"
-	case '[':
-		return "an array"
-	case '"':
-		return "a string"
-	case '0':
-		return "a number"
-	case 'n':
-		return "null"
-	}
-	return "true or false"
-}
-
-// memberNames returns the names of an object's members.
-func memberNames(v jsontext.Value) []string {
-	names := []string{}
-	members(v, func(n, _ jsontext.Value) bool {
-		names = append(names, text(n))
-		return true
-	})
-	return names
-}
-
-// withMember returns the compact object v with the member called name set to
-// value: in its place where it has one, else as the first.
-func withMember(v jsontext.Value, name, value string) jsontext.Value {
-	if old, ok := member(v, name); ok {
-		at := cap(v) - cap(old) // old is a slice of v, so this is where it begins
-		return slices.Concat(v[:at], []byte(value), v[at+len(old):])
-	}
-	out := append(appendName([]byte("{"), name), ':')
-	out = append(out, value...)
-	if !bytes.Equal(v, []byte("{}")) {
-		out = append(out, ',')
-	}
-	return append(out, v[1:]...)
-}
-
-// merge returns the compact object old with the members of v, which is compact
-// too, set: in their places where they have one, else at the end.
-func merge(old, v jsontext.Value) jsontext.Value {
-	set := make(map[string]jsontext.Value)
-	members(v, func(n, val jsontext.Value) bool {
-		set[text(n)] = val
-		return true
-	})
-	out := make([]byte, 0, len(old)+len(v))
-	add := func(name, value jsontext.Value) bool {
-		if len(out) == 0 {
-			out = append(out, '{')
-		} else {
-			out = append(out, ',')
-		}
-		out = append(append(append(out, name...), ':'), value...)
-		return true
-	}
-	members(old, func(n, val jsontext.Value) bool {
-		if s := text(n); set[s] != nil {
-			val = set[s]
-			delete(set, s)
-		}
-		return add(n, val)
-	})
-	members(v, func(n, val jsontext.Value) bool {
-		if _, left := set[text(n)]; left {
-			add(n, val)
-		}
-		return true
-	})
-	if len(out) == 0 {
-		return jsontext.Value("{}")
-	}
-	return append(out, '}')
 }

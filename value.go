@@ -2,7 +2,6 @@ package pickup
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -33,46 +32,6 @@ func equalityKeys(v jsontext.Value) []string {
 		return keys
 	}
 	return nil
-}
-
-// identityKey returns what a value has in common with those that are the same
-// for a rule that allows it once, however they are spelled: numbers of equal
-// value, the same text, arrays of the same elements, objects of the same members
-// in any order.
-func identityKey(v jsontext.Value) string {
-	switch v.Kind() {
-	case '0':
-		return "n" + number(string(v))
-	case '"':
-		return "s" + text(v)
-	}
-	return string(appendIdentity([]byte("v"), v))
-}
-
-// appendIdentity appends a value in the one spelling that its equals share.
-func appendIdentity(dst []byte, v jsontext.Value) []byte {
-	switch v.Kind() {
-	case '0':
-		return append(dst, number(string(v))...)
-	case '"':
-		return appendName(dst, text(v))
-	case '[':
-		dst = append(dst, '[')
-		elements(v, func(e jsontext.Value) bool {
-			dst = append(appendIdentity(dst, e), ',')
-			return true
-		})
-		return append(dst, ']')
-	case '{':
-		var list []string
-		members(v, func(quoted, e jsontext.Value) bool {
-			list = append(list, string(appendIdentity(append(appendName(nil, text(quoted)), ':'), e)))
-			return true
-		})
-		slices.Sort(list)
-		return append(append(append(dst, '{'), strings.Join(list, ",")...), '}')
-	}
-	return append(dst, v...)
 }
 
 // An operand is what a client compares stored values with. In a URL nothing
@@ -141,15 +100,6 @@ func compareText(a, b []byte) int {
 		return bytes.Compare(b[i:], a[i:])
 	}
 	return bytes.Compare(a[i:], b[i:])
-}
-
-// unquoted returns what the quoted string spells, without copying where it can.
-func unquoted(quoted []byte) []byte {
-	if bytes.IndexByte(quoted, '\\') < 0 {
-		return quoted[1 : len(quoted)-1]
-	}
-	b, _ := jsontext.AppendUnquote(nil, quoted)
-	return b
 }
 
 // scalars calls yield with v if it is a scalar, with its scalar elements if it

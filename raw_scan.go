@@ -185,3 +185,29 @@ func text(quoted []byte) string {
 	}
 	return string(quoted[1 : len(quoted)-1])
 }
+
+// depth returns how many arrays and objects are within each other in v.
+func depth(v jsontext.Value) int {
+	deepest, depth := 0, 0
+	for i := 0; i < len(v); i++ {
+		switch v[i] {
+		case '"':
+			i = skipString(v, i) - 1
+		case '{', '[':
+			depth++
+			deepest = max(deepest, depth)
+		case '}', ']':
+			depth--
+		}
+	}
+	return deepest
+}
+
+// unquoted returns what the quoted string spells, without copying where it can.
+func unquoted(quoted []byte) []byte {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return quoted[1 : len(quoted)-1]
+	}
+	b, _ := jsontext.AppendUnquote(nil, quoted)
+	return b
+}

@@ -7,6 +7,28 @@ import (
 	"unicode/utf8"
 )
 
+// didYouMean returns, as the end of a sentence about name, the one of the known
+// words that it was probably meant to be, else all of them after what.
+func didYouMean(name, what string, known []string) string {
+	if near := nearest(name, known); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return "; " + what + " are " + strings.Join(known, ", ")
+}
+
+// nearest returns the known word with the fewest slips from name, or "" where
+// all are far.
+func nearest(name string, known []string) string {
+	best, near := "", len(name)+1
+	for _, k := range known {
+		d := slips([]rune(strings.ToLower(name)), []rune(strings.ToLower(k)))
+		if d < near && d <= max(1, len(k)/3) {
+			best, near = k, d
+		}
+	}
+	return best
+}
+
 // nearName returns the one among known that name was probably meant to be: it
 // differs only by case, or where the known name has five characters at least by
 // one letter more, less or other, or by two neighbours that are swapped. A digit

@@ -133,3 +133,16 @@ func number(s string) string {
 	out = append(append(out, d.head...), d.tail...)
 	return string(strconv.AppendInt(append(out, 'e'), d.point-int64(n), 10))
 }
+
+// digits reports whether s is a natural number without leading zeros.
+func digits(s string) bool {
+	if s == "" || s[0] == '0' && len(s) > 1 {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}

@@ -2,7 +2,6 @@ package pickup
 
 import (
 	"bytes"
-	"net/url"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -108,18 +107,7 @@ func joined(tokens []string) string {
 	return b.String()
 }
 
-// fragment returns what stands behind the # of a URL, unescaped.
-func fragment(u string) string {
-	_, f, _ := strings.Cut(u, "#")
-	if unescaped, err := url.PathUnescape(f); err == nil {
-		return unescaped
-	}
-	return f
+// pointer returns the JSON Pointer (RFC 6901) of a top-level member.
+func pointer(name string) string {
+	return "/" + strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }
-
-func withoutFragment(u string) string {
-	u, _, _ = strings.Cut(u, "#")
-	return u
-}
-
-func withoutBOM(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) }

@@ -1,0 +1,108 @@
+package pickup
+
+import (
+	"encoding/binary"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// orderKeyLen is how long an order key may be. Values that differ only behind
+// that have the same one, and are told apart when they are read.
+const orderKeyLen = 64
+
+// orderKey returns the order key of a value, or of a missing one where it is
+// nil: bytes that stand to each other as the values do.
+func orderKey(v jsontext.Value) []byte {
+	dst := make([]byte, 0, 32)
+	switch v.Kind() {
+	case '0':
+		dst = orderNumber(append(dst, rankNumber), parseDecimal(v))
+	case '"':
+		dst = orderText(append(dst, rankString), unquoted(v))
+	case 't', 'f':
+		dst = append(append(dst, rankBool), v...)
+	case '{', '[':
+		dst = append(dst, rankObject)
+	default:
+		dst = append(dst, rankNone)
+	}
+	return shortened(dst)
+}
+
+func shortened(key []byte) []byte { return key[:min(len(key), orderKeyLen)] }
+
+// orderNumber appends a sign, the place of the point and the digits; for
+// a negative number all of them inverted.
+func orderNumber(dst []byte, d decimal) []byte {
+	if len(d.head)+len(d.tail) == 0 {
+		return append(dst, 1)
+	}
+	sign := byte(2)
+	if d.negative {
+		sign = 0
+	}
+	dst = append(dst, sign)
+	start := len(dst)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(d.point)+1<<63)
+	dst = append(append(append(dst, d.head...), d.tail...), 0)
+	if d.negative {
+		for i := start; i < len(dst); i++ {
+			dst[i] = ^dst[i]
+		}
+	}
+	return dst
+}
+
+// orderText appends text so that its bytes are ordered as compareText orders
+// it: what comes before U+E000 in UTF-16 comes before it here, and an end comes
+// before everything.
+func orderText(dst, s []byte) []byte {
+	for _, c := range s[:min(len(s), orderKeyLen)] {
+		switch {
+		case c <= 1:
+			dst = append(dst, 1, c)
+		case c == 0xee || c == 0xef:
+			dst = append(dst, c+0x10)
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return append(dst, 0)
+}
+
+// A span is where in an ordered index the values may lie that a query's lt,
+// lte, gt and gte on one member want: numbers and strings, each from one order
+// key to another.
+type span struct{ number, text [2][]byte }
+
+// spans returns the spans by member.
+func (q *Query) spans() map[string]*span {
+	var spans map[string]*span
+	for _, f := range q.filter.parts {
+		t := f.term
+		if t == nil || f.not || t.embedded || len(t.path) != 1 || t.op < opLt || t.op > opGte {
+			continue
+		}
+		if spans == nil {
+			spans = make(map[string]*span)
+		}
+		s := spans[t.path[0].name]
+		if s == nil {
+			s = &span{
+				number: [2][]byte{{rankNumber}, {rankNumber}},
+				text:   [2][]byte{{rankString}, {rankString}},
+			}
+			spans[t.path[0].name] = s
+		}
+		end := 1
+		if t.op == opGt || t.op == opGte {
+			end = 0
+		}
+		o := t.values[0]
+		s.text[end] = shortened(orderText([]byte{rankString}, o.text))
+		if o.numeric {
+			s.number[end] = shortened(orderNumber([]byte{rankNumber}, o.number))
+		}
+	}
+	return spans
+}
