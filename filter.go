@@ -15,7 +15,7 @@ type filter struct {
 // A term asks something of the value at one path of a record.
 type term struct {
 	name string // of the parameter, for errors
-	path path
+	path Path
 	op   operator
 
 	values   []operand

@@ -16,41 +16,56 @@ const (
 	patternCost = 50
 	lookBytes   = 16
 	matchBytes  = 4
-	strictCost  = 8 // times for a look at what stands where in a text
 )
 
-// A matcher decides which records a query wants. It is for one run.
-type matcher struct {
-	q        *Query
-	embedder // without a snapshot nothing is embedded
-	work     int
-	err      error          // the query costs too much
-	full     jsontext.Value // the record at hand with what is embedded, made when it is needed
-	folded   []byte         // scratch
+// A Matcher decides which values a query wants. It is for one run.
+type Matcher struct {
+	q      *Query
+	embed  func(v jsontext.Value) (jsontext.Value, error) // nil: nothing is embedded
+	work   int
+	err    error          // the query costs too much
+	full   jsontext.Value // the value at hand with what is embedded, made when it is needed
+	folded []byte         // scratch
 }
 
-// match reports whether the query wants the record.
-func (m *matcher) match(r *Record) bool {
+// Matcher returns a Matcher for one run of q. embed returns a value with what
+// q embeds; nil embeds nothing.
+func (q *Query) Matcher(embed func(v jsontext.Value) (jsontext.Value, error)) *Matcher {
+	return &Matcher{q: q, embed: embed}
+}
+
+// Match reports whether the query wants the value.
+func (m *Matcher) Match(v jsontext.Value) bool {
 	m.full = nil
-	return m.holds(&m.q.filter, r)
+	return m.holds(&m.q.filter, v)
 }
 
-// holds reports whether f holds for r.
-func (m *matcher) holds(f *filter, r *Record) bool {
+// Err returns why the values were not all looked at: a *QueryError.
+func (m *Matcher) Err() error { return m.err }
+
+// embedded returns the value at hand with what is embedded.
+func (m *Matcher) embedded(v jsontext.Value) jsontext.Value {
+	if m.full == nil && m.err == nil {
+		m.full, m.err = m.embed(v)
+	}
+	return m.full
+}
+
+// holds reports whether f holds for v.
+func (m *Matcher) holds(f *filter, v jsontext.Value) bool {
 	if f.term != nil {
-		return m.term(f.term, r) != f.not
+		return m.term(f.term, v) != f.not
 	}
 	for _, p := range f.parts {
-		if m.holds(p, r) == f.any || m.err != nil {
+		if m.holds(p, v) == f.any || m.err != nil {
 			return f.any != f.not
 		}
 	}
 	return f.any == f.not
 }
 
-// term reports whether t holds for r.
-func (m *matcher) term(t *term, r *Record) bool {
-	v := r.Value
+// term reports whether t holds for v.
+func (m *Matcher) term(t *term, v jsontext.Value) bool {
 	switch t.op {
 	case opSearch:
 		return m.search(t, v)
@@ -58,10 +73,10 @@ func (m *matcher) term(t *term, r *Record) bool {
 		id, ok := ID(v, t.path[0].name)
 		return ok && id == string(t.values[0].text)
 	}
-	if t.embedded && m.snap != nil {
-		v = m.embedded(r)
+	if t.embedded && m.embed != nil {
+		v = m.embedded(v)
 	}
-	v, found := t.path.walk(v)
+	v, found := t.path.Find(v)
 	found = found && v.Kind() != 'n'
 	switch {
 	case t.op == opExists:
@@ -94,8 +109,8 @@ func anyScalar(v jsontext.Value, answers func(jsontext.Value) bool) bool {
 	return found
 }
 
-// spend counts work and reports whether there is still enough for it.
-func (m *matcher) spend(parameter string, work int) bool {
+// Spend counts work and reports whether there is still enough for it.
+func (m *Matcher) Spend(parameter string, work int) bool {
 	if m.work += lookBytes + work; m.work > workLimit && m.err == nil {
 		m.err = &QueryError{Parameter: parameter, Detail: "this would take too long on so much text: look for less, or narrow the list with other filters"}
 	}
@@ -103,11 +118,11 @@ func (m *matcher) spend(parameter string, work int) bool {
 }
 
 // text reports whether the string v answers t without regard to case.
-func (m *matcher) text(t *term, v jsontext.Value) bool {
+func (m *Matcher) text(t *term, v jsontext.Value) bool {
 	m.folded = appendFolded(m.folded[:0], unquoted(v))
 	all := t.op != opContains // of the values, or one of them
 	for _, value := range t.folded {
-		if !m.spend(t.name, len(m.folded)) {
+		if !m.Spend(t.name, len(m.folded)) {
 			return false
 		}
 		var ok bool
@@ -127,7 +142,7 @@ func (m *matcher) text(t *term, v jsontext.Value) bool {
 }
 
 // like reports whether a pattern of t matches the scalar v.
-func (m *matcher) like(t *term, v jsontext.Value) bool {
+func (m *Matcher) like(t *term, v jsontext.Value) bool {
 	s := []byte(v)
 	switch v.Kind() {
 	case 'n':
@@ -138,10 +153,10 @@ func (m *matcher) like(t *term, v jsontext.Value) bool {
 	for _, p := range t.patterns {
 		if p.re == nil {
 			m.folded = appendFolded(m.folded[:0], s)
-			if m.spend(t.name, len(s)) && bytes.Contains(m.folded, p.literal) {
+			if m.Spend(t.name, len(s)) && bytes.Contains(m.folded, p.literal) {
 				return true
 			}
-		} else if m.spend(t.name, (len(s)+matchBytes)*p.program*patternCost) && p.re.Match(s) {
+		} else if m.Spend(t.name, (len(s)+matchBytes)*p.program*patternCost) && p.re.Match(s) {
 			return true
 		}
 	}
@@ -150,10 +165,10 @@ func (m *matcher) like(t *term, v jsontext.Value) bool {
 
 // search reports whether each of the texts of t is in some value at any depth
 // of v. The names of members are not searched.
-func (m *matcher) search(t *term, v jsontext.Value) bool {
+func (m *Matcher) search(t *term, v jsontext.Value) bool {
 	m.folded = appendValues(m.folded[:0], v)
 	for _, text := range t.folded {
-		if !m.spend(t.name, len(v)) || !bytes.Contains(m.folded, text) {
+		if !m.Spend(t.name, len(v)) || !bytes.Contains(m.folded, text) {
 			return false
 		}
 	}

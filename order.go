@@ -56,11 +56,11 @@ func placeKey(r *Record, name string) string {
 // page returns the records of a whole collection in q's order, from index from
 // to before index to, if an ordered index gives them.
 func (s *Snapshot) page(c *collection, q *Query, from, to int) ([]*Record, bool, error) {
-	k := q.sort[0]
-	if len(k.path) != 1 || k.embedded {
+	member, descending, ok := q.SortMember()
+	if !ok {
 		return nil, false, nil
 	}
-	tree := c.ordered(k.path[0].name)
+	tree := c.ordered(member)
 	if tree == nil {
 		return nil, false, nil
 	}
@@ -68,11 +68,11 @@ func (s *Snapshot) page(c *collection, q *Query, from, to int) ([]*Record, bool,
 	var err error
 	at, key := 0, ""
 	flush := func() bool { // reports whether there is more to read
-		if k.descending {
+		if descending {
 			slices.Reverse(group)
 		}
 		if at+len(group) > from {
-			if len(group) > 1 && (len(q.sort) > 1 || len(key) == orderKeyLen) {
+			if len(group) > 1 && (q.SortKeys() > 1 || len(key) == orderKeyLen) {
 				group, err = s.sorted(q, group, to-at)
 			}
 			page = append(page, group[min(len(group), max(0, from-at)):min(len(group), to-at)]...)
@@ -82,7 +82,7 @@ func (s *Snapshot) page(c *collection, q *Query, from, to int) ([]*Record, bool,
 		return at < to && err == nil
 	}
 	scan := tree.Scan
-	if k.descending {
+	if descending {
 		scan = tree.Reverse
 	}
 	more := true
@@ -105,9 +105,9 @@ func (s *Snapshot) page(c *collection, q *Query, from, to int) ([]*Record, bool,
 // between returns the records that an ordered index has in a span, and those
 // whose member is an array, in the collection's order. It reports false where
 // there are more than most.
-func between(tree *index, s *span, most int) ([]*Record, bool) {
+func between(tree *index, s *Span, most int) ([]*Record, bool) {
 	var found []*Record
-	for _, ends := range [][2][]byte{s.number, s.text, {{rankObject}, {rankObject}}} {
+	for _, ends := range s.Ranges() {
 		tree.Ascend(string(ends[0]), func(key string, r *Record) bool {
 			if upto := key[:min(len(key), len(ends[1]))]; upto > string(ends[1]) {
 				return false

@@ -32,7 +32,7 @@ type paging struct {
 // PageSize returns how many records a client asks to have on a page at most, and
 // by which parameter; 0 where it says nothing. From _start and _end that are
 // counted from the end of a list it follows only when the list is known, see
-// Result.
+// Window.
 func (q *Query) PageSize() (size int, parameter string) {
 	if q.paging.asked == "" {
 		return 0, ""
@@ -40,16 +40,27 @@ func (q *Query) PageSize() (size int, parameter string) {
 	return q.paging.size, q.paging.asked
 }
 
-// result returns the part of a list of that many records.
-func (p *paging) result(total int) *Result {
-	r := &Result{Total: total, Dialect: p.dialect, Size: p.size, end: total}
+// A Window is the part of a list that a query asks for.
+type Window struct {
+	Total       int // of all pages
+	Offset, End int // the part, from 0 and not including End
+
+	Dialect Dialect // how paging was asked for, which decides how it is answered
+	Page    int     // from 1, of ByPage and Envelope
+	Pages   int     // of ByPage and Envelope: how many; 0 where a list is empty, but 1 in an Envelope
+	Size    int     // the most records a page holds; 0: no bound was given
+}
+
+// window returns the part of a list of that many records.
+func (p *paging) window(total int) Window {
+	r := Window{Total: total, Dialect: p.dialect, Size: p.size, End: total}
 	switch p.dialect {
 	case Range:
 		r.Offset = fromStart(p.start, total)
 		if p.hasEnd {
-			r.end = max(r.Offset, fromStart(p.end, total))
+			r.End = max(r.Offset, fromStart(p.end, total))
 		} else if p.hasLimit {
-			r.end = min(total, r.Offset+p.size)
+			r.End = min(total, r.Offset+p.size)
 		}
 	case ByPage, Envelope:
 		r.Page, r.Pages = p.page, (total+p.size-1)/p.size
@@ -58,7 +69,7 @@ func (p *paging) result(total int) *Result {
 			r.Page = min(r.Page, r.Pages)
 		}
 		r.Offset = min(total, (r.Page-1)*p.size)
-		r.end = min(total, r.Offset+p.size)
+		r.End = min(total, r.Offset+p.size)
 	}
 	return r
 }
@@ -80,10 +91,10 @@ type Link struct {
 
 // Links returns the links of a paged list, none where the list is whole or has
 // no other part. The rawQuery is the one that was asked.
-func (r *Result) Links(rawQuery string) []Link {
+func (r Window) Links(rawQuery string) []Link {
 	var links []Link
 	switch {
-	case r.Dialect == Range && r.Size > 0 && (r.Offset > 0 || r.end < r.Total):
+	case r.Dialect == Range && r.Size > 0 && (r.Offset > 0 || r.End < r.Total):
 		add := func(rel string, start int) {
 			query := withParameter(rawQuery, "_start", start)
 			if hasParameter(query, "_end") {
@@ -95,8 +106,8 @@ func (r *Result) Links(rawQuery string) []Link {
 		if r.Offset > 0 {
 			add("prev", max(0, r.Offset-r.Size))
 		}
-		if r.end < r.Total {
-			add("next", r.end)
+		if r.End < r.Total {
+			add("next", r.End)
 		}
 		add("last", max(0, r.Total-1)/r.Size*r.Size)
 	case r.Pages > 1:
@@ -154,4 +165,27 @@ func parameterName(part string) string {
 		return raw
 	}
 	return name
+}
+
+// AppendEnvelope appends the beginning of the object that an answer in the
+// Envelope dialect is, up to the array in "data".
+func (r Window) AppendEnvelope(dst []byte) []byte {
+	dst = append(dst, `{"first":1,"prev":`...)
+	dst = appendPage(dst, r.Page-1, r.Page > 1)
+	dst = append(dst, `,"next":`...)
+	dst = appendPage(dst, r.Page+1, r.Page < r.Pages)
+	dst = append(dst, `,"last":`...)
+	dst = strconv.AppendInt(dst, int64(r.Pages), 10)
+	dst = append(dst, `,"pages":`...)
+	dst = strconv.AppendInt(dst, int64(r.Pages), 10)
+	dst = append(dst, `,"items":`...)
+	dst = strconv.AppendInt(dst, int64(r.Total), 10)
+	return append(dst, `,"data":`...)
+}
+
+func appendPage(dst []byte, page int, exists bool) []byte {
+	if !exists {
+		return append(dst, "null"...)
+	}
+	return strconv.AppendInt(dst, int64(page), 10)
 }

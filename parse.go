@@ -38,3 +38,54 @@ func unescape(name, raw string) (string, error) {
 	}
 	return s, nil
 }
+
+// Parse reads the query part of a URL, without its question mark, of a query
+// about a collection in which names says what names mean.
+//
+//	f=v  f:op=v  f_op=v   filters, see below
+//	_where={…}            a condition as JSON, see Query.Where
+//	q=text                some value, at any depth, contains text
+//	_sort=a,-b.c          by a, then by b.c descending; _order=asc,desc says the same
+//	_page  _per_page      pages in an Envelope
+//	_page  _limit         pages; _page alone has pages of 10
+//	_start  _end  _limit  part of the list; a negative number counts from its end
+//	_embed  _expand       related records put into each: a collection of children, or a parent;
+//	                      _embed=comments.author for more levels
+//	_fields=a,b.c         what is shown of each record
+//	_=anything            is ignored
+//
+// In a filter, f is a member, or a path of members with dots between them and
+// indexes in brackets, and op one of the operators: eq ne lt lte gt gte in
+// contains startsWith endsWith like exists. A name that occurs in the
+// collection as it stands is that member, whatever it looks like, unless an
+// operator stands behind a colon. Repeats of eq, in, contains and like are
+// alternatives; everything else holds together. Behind the name of a filter, of
+// _embed and of _expand may stand [], with which some clients mark repeats.
+//
+// A page that is no number, or below 1, is page 1; of a repeated parameter for
+// paging the first is taken, and an empty one is none. The error is
+// a *QueryError.
+func Parse(collection string, names Names, rawQuery string) (*Query, error) {
+	if rawQuery == "" {
+		return &Query{collection: collection}, nil // most requests, which need no parser
+	}
+	p := newParser(&Query{collection: collection}, names)
+	for part := range strings.SplitSeq(rawQuery, "&") {
+		if part == "" {
+			continue
+		}
+		rawName, rawValue, _ := strings.Cut(part, "=")
+		name, err := unescape(rawName, rawName)
+		if err != nil {
+			return nil, err
+		}
+		value, err := unescape(name, rawValue)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.parameter(name, value); err != nil {
+			return nil, err
+		}
+	}
+	return p.query()
+}

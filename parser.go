@@ -9,7 +9,7 @@ import (
 
 // A parser makes a Query.
 type parser struct {
-	snap   *Snapshot
+	names  Names
 	q      Query
 	byName map[string]*term  // of this URL, by the name of the parameter
 	byKey  map[string]*term  // by operator and path
@@ -21,10 +21,10 @@ type parser struct {
 	parts  int               // of conditions, at every depth
 }
 
-// parser returns a parser that adds to q.
-func (s *Snapshot) parser(q *Query) *parser {
+// newParser returns a parser that adds to q.
+func newParser(q *Query, names Names) *parser {
 	p := &parser{
-		snap: s, q: *q,
+		names: names, q: *q,
 		byName: make(map[string]*term), byKey: make(map[string]*term), paging: make(map[string]string),
 	}
 	p.q.filter.parts = slices.Clone(q.filter.parts)
@@ -71,9 +71,9 @@ func (p *parser) parameter(name, value string) error {
 }
 
 // path returns the path that a parameter calls by that name.
-func (p *parser) path(parameter, name string) path {
-	to := p.snap.pathOf(p.q.collection, name)
-	p.q.named = append(p.q.named, named{parameter, name, to})
+func (p *parser) path(parameter, name string) Path {
+	to := pathOf(p.names, name)
+	p.q.named = append(p.q.named, Named{parameter, name, to})
 	return to
 }
 
@@ -82,7 +82,7 @@ func (p *parser) filter(name, value string) error {
 	t := p.byName[name]
 	if t == nil {
 		of := name
-		if list, ok := strings.CutSuffix(name, "[]"); ok && !p.snap.occurs(p.q.collection, name) {
+		if list, ok := strings.CutSuffix(name, "[]"); ok && !p.names.Has(name) {
 			of = list // id[]=1&id[]=2 is how axios spells id=1&id=2
 		}
 		op, to, err := p.asked(of)
@@ -130,11 +130,11 @@ func (p *parser) term(t *term) (*term, error) {
 }
 
 // asked returns the operator and the path of a filter.
-func (p *parser) asked(name string) (operator, path, error) {
+func (p *parser) asked(name string) (operator, Path, error) {
 	if name == "q" {
 		return opSearch, nil, nil
 	}
-	occurs := func() bool { return p.snap.occurs(p.q.collection, name) }
+	occurs := func() bool { return p.names.Has(name) }
 	if i := strings.LastIndexByte(name, ':'); i >= 0 {
 		if op, ok := operatorCalled(name[i+1:]); ok {
 			return op, p.path(name, name[:i]), nil
@@ -186,16 +186,16 @@ func (p *parser) query() (*Query, error) {
 	}
 	for _, t := range p.added {
 		t.finish()
-		t.embedded = p.q.puts(t.path)
+		t.embedded = p.q.EmbedsAt(t.path)
 	}
 	// What is quickly decided comes first, and spares the rest the work.
 	slices.SortStableFunc(p.q.filter.parts, func(a, b *filter) int { return a.cost() - b.cost() })
 	return &p.q, nil
 }
 
-// puts reports whether a path begins in what q embeds.
-func (q *Query) puts(p path) bool {
-	return len(p) > 0 && slices.ContainsFunc(q.embeds, func(e *embed) bool { return e.name == p[0].name })
+// EmbedsAt reports whether a path begins in what q embeds.
+func (q *Query) EmbedsAt(p Path) bool {
+	return len(p) > 0 && slices.ContainsFunc(q.embeds, func(e *Embed) bool { return e.Name == p[0].name })
 }
 
 // sorting reads what _sort and _order say.
@@ -208,14 +208,14 @@ func (p *parser) sorting() error {
 			return &QueryError{Parameter: "_sort", Detail: fmt.Sprintf("a list is sorted by at most %d members", maxSort)}
 		}
 		var k sortKey
-		if rest, ok := strings.CutPrefix(name, "-"); ok && !p.snap.occurs(p.q.collection, name) {
+		if rest, ok := strings.CutPrefix(name, "-"); ok && !p.names.Has(name) {
 			name, k.descending = rest, true
 		}
 		if i < len(p.order) && strings.EqualFold(p.order[i], "desc") {
 			k.descending = true
 		}
 		k.path = p.path("_sort", name)
-		k.embedded = p.q.puts(k.path)
+		k.embedded = p.q.EmbedsAt(k.path)
 		p.q.sort = append(p.q.sort, k)
 	}
 	for _, o := range p.order {

@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A path leads from a record to a value within it.
-type path []step
+// A Path leads from a record to a value within it.
+type Path []step
 
 // A step goes into an object by name, or into an array by index where index is
 // not negative.
@@ -17,8 +17,8 @@ type step struct {
 	index int
 }
 
-// walk returns the value at p within v.
-func (p path) walk(v jsontext.Value) (jsontext.Value, bool) {
+// Find returns the value at p within v.
+func (p Path) Find(v jsontext.Value) (jsontext.Value, bool) {
 	i := skipSpace(v, 0)
 	for _, s := range p {
 		next := memberAt(v, i, s.name)
@@ -35,7 +35,7 @@ func (p path) walk(v jsontext.Value) (jsontext.Value, bool) {
 
 // String tells paths apart that lead to different places, whatever names have
 // in them.
-func (p path) String() string {
+func (p Path) String() string {
 	var b strings.Builder
 	for _, s := range p {
 		b.WriteString(strconv.Quote(s.name))
@@ -44,8 +44,8 @@ func (p path) String() string {
 }
 
 // parsePath reads a.b, tags[0] and tags.0.
-func parsePath(name string) path {
-	var p path
+func parsePath(name string) Path {
+	var p Path
 	for part := range strings.SplitSeq(name, ".") {
 		first := true
 		for piece := range strings.SplitSeq(part, "[") {
@@ -61,4 +61,34 @@ func parsePath(name string) path {
 		}
 	}
 	return p
+}
+
+// pathOf returns the path that a client calls name. A name that occurs in the
+// collection as it stands is that member, whatever it looks like, and another
+// spelling of a member stands for it.
+func pathOf(names Names, name string) Path {
+	if canonical, ok := names.Alias(name); ok {
+		name = canonical
+	}
+	if !strings.ContainsAny(name, ".[") || names.Has(name) {
+		return Path{{name, -1}}
+	}
+	p := parsePath(name)
+	p[0].index = -1 // a record has members
+	if canonical, ok := names.Alias(p[0].name); ok {
+		p[0].name = canonical
+	}
+	return p
+}
+
+// First returns the top-level member in which p begins.
+func (p Path) First() string { return p[0].name }
+
+// Names returns the steps of p as they are spelled: an index is a number.
+func (p Path) Names() []string {
+	names := make([]string, len(p))
+	for i, s := range p {
+		names[i] = s.name
+	}
+	return names
 }

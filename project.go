@@ -14,7 +14,7 @@ type fields struct {
 }
 
 // add enters a path.
-func (f *fields) add(p path) {
+func (f *fields) add(p Path) {
 	if len(p) == 0 {
 		f.whole = true
 		return
@@ -79,4 +79,13 @@ func (f *fields) appendAt(dst, v []byte, i int) (_ []byte, end int, ok bool) {
 		i = skipComma(v, i)
 	}
 	return append(dst, last), i + 1, true
+}
+
+// Projects reports whether q shows a part of each record.
+func (q *Query) Projects() bool { return q.fields != nil }
+
+// AppendFields appends the parts of v that q shows.
+func (q *Query) AppendFields(dst []byte, v jsontext.Value) []byte {
+	dst, _ = q.fields.append(dst, v)
+	return dst
 }

@@ -1,5 +1,11 @@
 package pickup
 
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
 // A Query says which records of a collection are wanted, in which order, which
 // part of the list, and what is shown of each. It is made by ParseQuery or
 // ParseWhere, never changes, and holds for every snapshot.
@@ -9,28 +15,96 @@ type Query struct {
 	terms      int    // how many there are, at every depth
 	sort       []sortKey
 	paging     paging
-	embeds     []*embed
+	embeds     []*Embed
 	fields     *fields // nil: all
-	named      []named
+	named      []Named
 }
 
-// A named is a path that the client has named, for Strict.
-type named struct {
-	parameter, name string
-	path            path
+// Names tells what the names in a query mean in the records that it is about.
+type Names interface {
+	// Has reports whether some record has a top-level member of that name.
+	Has(name string) bool
+	// Alias returns the member that name is another spelling of.
+	Alias(name string) (canonical string, ok bool)
 }
+
+// A Named is a path that the client has named.
+type Named struct {
+	Parameter, Name string
+	Path            Path
+}
+
+// Named returns every path that the client has named, in its order.
+func (q *Query) Named() []Named { return q.named }
+
+// Collection returns the collection that q is about.
+func (q *Query) Collection() string { return q.collection }
 
 // Paged reports whether q asks for a part of the list, so that an answer says
 // which.
 func (q *Query) Paged() bool { return q.paging.dialect != Whole }
 
-// Embeds reports whether q puts records of other collections into those that
-// are asked for.
-func (q *Query) Embeds() bool { return len(q.embeds) > 0 }
+// Embeds returns what q puts into the records that are asked for.
+func (q *Query) Embeds() []*Embed { return q.embeds }
 
-// Match reports whether q wants the record. A filter on what _embed puts into
+// Filters reports whether q narrows the collection.
+func (q *Query) Filters() bool { return len(q.filter.parts) > 0 }
+
+// Match reports whether q wants a value. A filter on what _embed puts into
 // a record sees only what is stored.
-func (q *Query) Match(r *Record) bool {
-	m := matcher{q: q}
-	return m.match(r) && m.err == nil
+func (q *Query) Match(v jsontext.Value) bool {
+	m := q.Matcher(nil)
+	return m.Match(v) && m.err == nil
+}
+
+// Window returns the part of a list of that length that q asks for.
+func (q *Query) Window(total int) Window { return q.paging.window(total) }
+
+// Where returns q narrowed by a condition in the form of _where. The error is
+// a *QueryError.
+func (q *Query) Where(names Names, condition jsontext.Value) (*Query, error) {
+	p := newParser(q, names)
+	if err := p.where(condition); err != nil {
+		return nil, err
+	}
+	return p.query()
+}
+
+// Referring returns q narrowed to the records whose member is that id.
+func (q *Query) Referring(member, id string) *Query {
+	n := *q
+	n.filter.parts = slices.Clone(q.filter.parts)
+	t := &term{name: member, path: Path{{member, -1}}, op: opRefers, values: []operand{newOperand(id)}}
+	n.filter.parts = slices.Insert(n.filter.parts, 0, &filter{term: t})
+	return &n
+}
+
+// Equalities yields members of which a record that q wants has one of the
+// equality keys.
+func (q *Query) Equalities(yield func(member string, keys []string) bool) {
+	for _, f := range q.filter.parts {
+		t := f.term
+		if t == nil || f.not || t.embedded || len(t.path) != 1 || t.op != opEq && t.op != opIn && t.op != opRefers {
+			continue
+		}
+		var keys []string
+		for _, o := range t.values {
+			keys = append(keys, o.keys()...)
+		}
+		if !yield(t.path[0].name, keys) {
+			return
+		}
+	}
+}
+
+// SortKeys returns by how many values a list is sorted.
+func (q *Query) SortKeys() int { return len(q.sort) }
+
+// SortMember returns the top-level member that a list is sorted by before
+// all; ok is false where it is sorted by something else.
+func (q *Query) SortMember() (member string, descending, ok bool) {
+	if len(q.sort) == 0 || len(q.sort[0].path) != 1 || q.sort[0].embedded {
+		return "", false, false
+	}
+	return q.sort[0].path[0].name, q.sort[0].descending, true
 }

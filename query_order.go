@@ -70,25 +70,25 @@ func orderText(dst, s []byte) []byte {
 	return append(dst, 0)
 }
 
-// A span is where in an ordered index the values may lie that a query's lt,
+// A Span is where in an ordered index the values may lie that a query's lt,
 // lte, gt and gte on one member want: numbers and strings, each from one order
 // key to another.
-type span struct{ number, text [2][]byte }
+type Span struct{ number, text [2][]byte }
 
-// spans returns the spans by member.
-func (q *Query) spans() map[string]*span {
-	var spans map[string]*span
+// Spans returns the spans by member.
+func (q *Query) Spans() map[string]*Span {
+	var spans map[string]*Span
 	for _, f := range q.filter.parts {
 		t := f.term
 		if t == nil || f.not || t.embedded || len(t.path) != 1 || t.op < opLt || t.op > opGte {
 			continue
 		}
 		if spans == nil {
-			spans = make(map[string]*span)
+			spans = make(map[string]*Span)
 		}
 		s := spans[t.path[0].name]
 		if s == nil {
-			s = &span{
+			s = &Span{
 				number: [2][]byte{{rankNumber}, {rankNumber}},
 				text:   [2][]byte{{rankString}, {rankString}},
 			}
@@ -105,4 +105,10 @@ func (q *Query) spans() map[string]*span {
 		}
 	}
 	return spans
+}
+
+// Ranges returns the ranges of order keys, ends included, in which the values
+// of a span may lie, and those of arrays.
+func (s *Span) Ranges() [3][2][]byte {
+	return [3][2][]byte{s.number, s.text, {{rankObject}, {rankObject}}}
 }

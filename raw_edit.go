@@ -2,8 +2,9 @@ package pickup
 
 import (
 	"bytes"
-	"github.com/go-json-experiment/json/jsontext"
 	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // compact returns v without white space between tokens, spelled as before, in

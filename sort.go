@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A sortKey is one of the values by which a list is sorted.
 type sortKey struct {
-	path       path
+	path       Path
 	descending bool
 	embedded   bool // the path begins in what _embed puts into the record
 }
@@ -31,12 +33,11 @@ type sortValue struct {
 	text  []byte  // of a number its spelling
 }
 
-func (m *matcher) sortValue(k sortKey, r *Record) sortValue {
-	v := r.Value
+func (m *Matcher) sortValue(k sortKey, v jsontext.Value) sortValue {
 	if k.embedded {
-		v = m.embedded(r)
+		v = m.embedded(v)
 	}
-	v, _ = k.path.walk(v)
+	v, _ = k.path.Find(v)
 	switch v.Kind() {
 	case '0':
 		n, quick := quickNumber(v)
@@ -96,20 +97,21 @@ func quickNumber(s []byte) (n float64, ok bool) {
 	return float64(digits) / scale, true
 }
 
-// A row is a record on its way to its place.
-type row struct {
-	record *Record
-	at     int // where it stood, which decides between equals
-	keys   []sortValue
+// A row is an item on its way to its place.
+type row[T any] struct {
+	item T
+	at   int // where it stood, which decides between equals
+	keys []sortValue
 }
 
-// sorted returns the first n records in q's order; those behind are left out.
-func (s *Snapshot) sorted(q *Query, records []*Record, n int) ([]*Record, error) {
-	m := &matcher{q: q, embedder: embedder{snap: s}}
-	compare := func(a, b row) int {
-		for i := range q.sort {
+// Sort returns the first n items in the order of m's query; those behind are
+// left out. value returns what an item is sorted by.
+func Sort[T any](m *Matcher, items []T, value func(T) jsontext.Value, n int) ([]T, error) {
+	by := m.q.sort
+	compare := func(a, b row[T]) int {
+		for i := range by {
 			if c := a.keys[i].compare(&b.keys[i]); c != 0 {
-				if q.sort[i].descending {
+				if by[i].descending {
 					return -c
 				}
 				return c
@@ -117,22 +119,22 @@ func (s *Snapshot) sorted(q *Query, records []*Record, n int) ([]*Record, error)
 		}
 		return cmp.Compare(a.at, b.at)
 	}
-	// A page needs no more than the records up to its end: rows are gathered
+	// A page needs no more than the items up to its end: rows are gathered
 	// until they are twice as many, then half of them are out of the race, and
 	// so is what comes behind the last of the others.
-	room := min(len(records), 2*n+64)
-	rows := make([]row, 0, room)
-	keys := make([]sortValue, room*len(q.sort))
-	var last *row
+	room := min(len(items), 2*n+64)
+	rows := make([]row[T], 0, room)
+	keys := make([]sortValue, room*len(by))
+	var last *row[T]
 	cut := func() {
 		slices.SortFunc(rows, compare)
 		rows = rows[:min(n, len(rows))]
 	}
-	for i, r := range records {
-		at := row{r, i, keys[:len(q.sort):len(q.sort)]}
+	for i, item := range items {
+		at := row[T]{item, i, keys[:len(by):len(by)]}
 		m.full = nil
-		for k := range q.sort {
-			at.keys[k] = m.sortValue(q.sort[k], r)
+		for k := range by {
+			at.keys[k] = m.sortValue(by[k], value(item))
 		}
 		if m.err != nil {
 			return nil, m.err
@@ -140,11 +142,11 @@ func (s *Snapshot) sorted(q *Query, records []*Record, n int) ([]*Record, error)
 		if last != nil && compare(at, *last) > 0 {
 			continue
 		}
-		keys = keys[len(q.sort):]
+		keys = keys[len(by):]
 		rows = append(rows, at)
 		if len(rows) == room && n < len(rows) {
 			cut()
-			keys = make([]sortValue, (room-len(rows))*len(q.sort))
+			keys = make([]sortValue, (room-len(rows))*len(by))
 			if n > 0 {
 				end := rows[n-1]
 				last = &end
@@ -152,9 +154,9 @@ func (s *Snapshot) sorted(q *Query, records []*Record, n int) ([]*Record, error)
 		}
 	}
 	cut()
-	out := make([]*Record, len(rows))
+	out := make([]T, len(rows))
 	for i, at := range rows {
-		out[i] = at.record
+		out[i] = at.item
 	}
 	return out, nil
 }

@@ -5,30 +5,34 @@ import (
 	"slices"
 )
 
+// strictCost is what a look at what stands where in a text costs, times its
+// bytes.
+const strictCost = 8
+
 // Strict returns a *QueryError for the first name in q that means nothing here:
 // a property that no record of the collection has and the schema does not
 // know, or a relation that is none. ParseQuery lets such names pass, because
 // in a list without a schema the next record may have them.
 func (s *Snapshot) Strict(q *Query) error {
-	m := new(matcher)
+	m := q.Matcher(nil)
 	asked := make(map[string]bool)
-	for _, n := range q.named {
-		path := n.path.String()
+	for _, n := range q.Named() {
+		path := n.Path.String()
 		if asked[path] {
 			continue
 		}
 		asked[path] = true
-		has := q.puts(n.path) || s.has(m, q.collection, n)
-		if m.err != nil {
-			return m.err
+		has := q.EmbedsAt(n.Path) || s.has(m, q.Collection(), n)
+		if m.Err() != nil {
+			return m.Err()
 		}
 		if !has {
-			return &QueryError{Parameter: n.parameter, Detail: fmt.Sprintf("no record of %s has %s%s",
-				q.collection, shorten(n.name), s.didYouMeanMember(q.collection, n.path[0].name))}
+			return &QueryError{Parameter: n.Parameter, Detail: fmt.Sprintf("no record of %s has %s%s",
+				q.Collection(), shorten(n.Name), s.didYouMeanMember(q.Collection(), n.Path.First()))}
 		}
 	}
-	for _, e := range q.embeds {
-		if err := s.strictEmbed(q.collection, e); err != nil {
+	for _, e := range q.Embeds() {
+		if err := s.strictEmbed(q.Collection(), e); err != nil {
 			return err
 		}
 	}
@@ -37,21 +41,21 @@ func (s *Snapshot) Strict(q *Query) error {
 
 // has reports whether some record has something at a path, null included, or
 // may have it by the schema. Work is counted by m.
-func (s *Snapshot) has(m *matcher, collection string, n named) bool {
-	if rules := s.schema.of(collection); rules != nil && rules.shape.has(n.path) {
+func (s *Snapshot) has(m *Matcher, collection string, n Named) bool {
+	if rules := s.schema.of(collection); rules != nil && rules.shape.has(n.Path.Names()) {
 		return true
 	}
-	if !s.occurs(collection, n.path[0].name) {
+	if !s.occurs(collection, n.Path.First()) {
 		return false
 	}
-	if len(n.path) == 1 {
+	if len(n.Path) == 1 {
 		return true
 	}
 	for r := range s.All(collection) {
-		if _, ok := n.path.walk(r.Value); ok {
+		if _, ok := n.Path.Find(r.Value); ok {
 			return true
 		}
-		if !m.spend(n.parameter, strictCost*len(r.Value)) {
+		if !m.Spend(n.Parameter, strictCost*len(r.Value)) {
 			return false
 		}
 	}
@@ -59,14 +63,14 @@ func (s *Snapshot) has(m *matcher, collection string, n named) bool {
 }
 
 // has reports whether a value may have something at a path.
-func (s *shape) has(p path) bool {
-	for _, step := range p {
+func (s *shape) has(path []string) bool {
+	for _, name := range path {
 		switch {
 		case s == nil:
 			return false
-		case s.members[step.name] != nil:
-			s = s.members[step.name]
-		case step.index >= 0:
+		case s.members[name] != nil:
+			s = s.members[name]
+		case digits(name):
 			s = s.items
 		default:
 			return false
@@ -91,13 +95,13 @@ func (s *Snapshot) didYouMeanMember(collection, name string) string {
 }
 
 // strictEmbed returns an error where a name is no relation.
-func (s *Snapshot) strictEmbed(collection string, e *embed) error {
-	rel, ok := s.relation(collection, e.name, e.expand)
+func (s *Snapshot) strictEmbed(collection string, e *Embed) error {
+	rel, ok := s.relation(collection, e.Name, e.Expand)
 	if !ok {
-		return &QueryError{Parameter: e.parameter, Detail: fmt.Sprintf("%s is no collection, and %s have no %sId that refers to one",
-			shorten(e.name), collection, shorten(e.name))}
+		return &QueryError{Parameter: e.Parameter, Detail: fmt.Sprintf("%s is no collection, and %s have no %sId that refers to one",
+			shorten(e.Name), collection, shorten(e.Name))}
 	}
-	for _, in := range e.inner {
+	for _, in := range e.Inner {
 		i := slices.IndexFunc(rel.in, func(c string) bool { return s.strictEmbed(c, in) == nil })
 		if i < 0 {
 			return s.strictEmbed(rel.in[0], in)

@@ -57,7 +57,7 @@ func refuse(at, format string, args ...any) error {
 
 // condition reads an object of which each member is a condition: on what is at
 // the path within, where that is not empty. Pointers to it begin with at.
-func (w whereReader) condition(v jsontext.Value, within path, at string, depth int) (*filter, error) {
+func (w whereReader) condition(v jsontext.Value, within Path, at string, depth int) (*filter, error) {
 	f := new(filter)
 	if w.parts++; w.parts > maxWhereParts {
 		return nil, refuse(at, "a query has at most %d conditions", maxWhereParts)
@@ -83,7 +83,7 @@ func (w whereReader) condition(v jsontext.Value, within path, at string, depth i
 }
 
 // member reads one member of a condition.
-func (w whereReader) member(name string, v jsontext.Value, within path, at string, depth int) (*filter, error) {
+func (w whereReader) member(name string, v jsontext.Value, within Path, at string, depth int) (*filter, error) {
 	switch name {
 	case "and", "or":
 		return w.list(name == "or", v, within, at, depth)
@@ -115,7 +115,7 @@ func (w whereReader) member(name string, v jsontext.Value, within path, at strin
 }
 
 // to returns the path of what is called name within what is at a path.
-func (w whereReader) to(within path, name string) path {
+func (w whereReader) to(within Path, name string) Path {
 	if len(within) == 0 {
 		return w.path("_where", name)
 	}
@@ -125,12 +125,12 @@ func (w whereReader) to(within path, name string) path {
 	} else {
 		to = append(to, step{name, -1})
 	}
-	w.q.named = append(w.q.named, named{"_where", name, to})
+	w.q.named = append(w.q.named, Named{"_where", name, to})
 	return to
 }
 
 // list reads what stands behind and, or behind or.
-func (w whereReader) list(any bool, v jsontext.Value, within path, at string, depth int) (*filter, error) {
+func (w whereReader) list(any bool, v jsontext.Value, within Path, at string, depth int) (*filter, error) {
 	f := &filter{any: any}
 	if v.Kind() != '[' {
 		return nil, refuse(at, "behind and, and behind or, stands a list of conditions")
@@ -153,7 +153,7 @@ func (w whereReader) list(any bool, v jsontext.Value, within path, at string, de
 }
 
 // test reads the value behind an operator.
-func (w whereReader) test(to path, op operator, v jsontext.Value, at string) (*filter, error) {
+func (w whereReader) test(to Path, op operator, v jsontext.Value, at string) (*filter, error) {
 	t, err := w.term(&term{name: "_where", path: to, op: op})
 	if err != nil {
 		return nil, err

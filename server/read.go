@@ -57,7 +57,7 @@ func (k *call) query(collection string) (q *pickup.Query, condition []byte, err 
 func (k *call) answer(collection string, q *pickup.Query, condition []byte) error {
 	media := k.media()
 	source := collection
-	if q.Embeds() {
+	if len(q.Embeds()) > 0 {
 		source = ""
 	}
 	tag := k.tagOf(k.snap, source, k.Request.URL.RawQuery, media, condition)
@@ -120,7 +120,7 @@ func (k *call) one(r *pickup.Record) error {
 		return err
 	}
 	media, tag := k.media(), ""
-	if q.Embeds() {
+	if len(q.Embeds()) > 0 {
 		tag = k.tagOf(k.snap, "", k.Request.URL.RawQuery, media, nil)
 		if k.unchanged(tag) {
 			return k.notModified(tag)
