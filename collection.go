@@ -68,7 +68,7 @@ func newCollection(in Collection, rev Rev, o conventions, old *collection, share
 					was = r.Value
 				}
 			}
-			v, _, _ := o.schema.canonical(in.Name, p.compact(e.Value, was, e.Compact))
+			v, _, _ := o.schema.Member(in.Name).canonical(p.compact(e.Value, was, e.Compact))
 			if i < len(were) && were[i].ID == e.Key && were[i].seq == uint64(i) && &were[i].Value[0] == &v[0] && len(were[i].Value) == len(v) {
 				records[i] = were[i]
 			} else {

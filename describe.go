@@ -65,7 +65,7 @@ func (s *Snapshot) Describe(prefix string, reserved ...string) *Description {
 		d.taken[name] = true
 	}
 	if s.schema != nil {
-		d.data = s.schema.data
+		d.data = s.schema.Text()
 		v, _ := member(d.data, "$schema")
 		if v.Kind() == '"' {
 			d.out.Dialect = text(v)
@@ -150,8 +150,8 @@ func (d *describer) refTo(name string) []byte {
 
 // resource describes one collection or singular resource.
 func (d *describer) resource(c *collection) {
-	r := d.snap.schema.of(c.name)
-	if r != nil && r.array != (c.kind == Array) {
+	r := d.snap.schema.Member(c.name)
+	if r != nil && r.Array() != (c.kind == Array) {
 		r = nil // the rules are about something else than what is there
 	}
 	out := Resource{Name: c.name, Kind: c.kind}
@@ -163,8 +163,8 @@ func (d *describer) resource(c *collection) {
 	out.Record = d.name(what)
 	var pointers []string
 	if r != nil {
-		for _, sch := range r.record {
-			pointers = append(pointers, d.follow(fragment(sch.Location)))
+		for _, at := range r.RecordLocations() {
+			pointers = append(pointers, d.follow(at))
 		}
 	}
 	if len(pointers) == 0 {
@@ -173,7 +173,7 @@ func (d *describer) resource(c *collection) {
 		d.ruled(c, r, pointers, &out)
 	}
 	if r != nil {
-		about, _ := member(valueAt(d.data, fragment(r.whole.Location)), "description")
+		about, _ := member(valueAt(d.data, r.Location()), "description")
 		if about.Kind() == '"' {
 			out.About = text(about)
 		}
@@ -228,7 +228,7 @@ func (d *describer) parents(c *collection, out *Resource, create func(Parent) st
 }
 
 // ruled describes what the rules r are about; pointers are their places.
-func (d *describer) ruled(c *collection, r *rules, pointers []string, out *Resource) {
+func (d *describer) ruled(c *collection, r *Rules, pointers []string, out *Resource) {
 	for _, p := range pointers {
 		properties := valueAt(d.data, p+"/properties")
 		members(properties, func(quoted, _ jsontext.Value) bool {
@@ -236,11 +236,9 @@ func (d *describer) ruled(c *collection, r *rules, pointers []string, out *Resou
 			return true
 		})
 	}
-	if r.shape != nil {
-		for _, name := range r.shape.names[:len(r.shape.members)] {
-			if !slices.Contains(out.Members, name) {
-				out.Members = append(out.Members, name)
-			}
+	for _, name := range r.Properties() {
+		if !slices.Contains(out.Members, name) {
+			out.Members = append(out.Members, name)
 		}
 	}
 	rulesName := out.Record
@@ -278,8 +276,8 @@ func (d *describer) ruled(c *collection, r *rules, pointers []string, out *Resou
 	}
 	id := out.IDMember
 	if c.kind == Array {
-		b := bodyRules{optional: []string{id}, required: r.onCreate}
-		if r.readOnlyID() {
+		b := bodyRules{optional: []string{id}, required: r.RequiredOnCreate()}
+		if r.ReadOnlyID() {
 			b.without = id
 		}
 		out.Create = body("Create", b)
@@ -295,12 +293,12 @@ func (d *describer) ruled(c *collection, r *rules, pointers []string, out *Resou
 	out.Patch = d.name(out.Record + "MergePatch")
 	d.define(out.Patch, d.mergePatch(r))
 	out.Answer = out.Record
-	if len(r.alias) > 0 {
+	if len(r.Aliases()) > 0 {
 		var spelled []string
-		for _, name := range r.alias {
+		for _, name := range r.Aliases() {
 			spelled = append(spelled, name)
 		}
-		asSent := body("AsSent", bodyRules{optional: spelled, alias: r.alias})
+		asSent := body("AsSent", bodyRules{optional: spelled, alias: r.Aliases()})
 		out.Answer = d.name(out.Record + "Answer")
 		names := []string{out.Record, asSent}
 		if odd != nil {
@@ -335,18 +333,16 @@ func (d *describer) byHand(in *inference) []byte {
 // broken returns what is known of those values of a collection or object that
 // break its rules; with asSent of these and of the same under all the names
 // that a request may have used.
-func (d *describer) broken(c *collection, r *rules, asSent bool) *inference {
+func (d *describer) broken(c *collection, r *Rules, asSent bool) *inference {
 	in := new(inference)
 	judge := func(v jsontext.Value) {
-		for _, sch := range r.record {
-			if sch.Validate(plain(v)) != nil {
-				in.add(v)
-				for spelled, name := range r.alias {
-					if e, ok := member(v, name); ok && asSent {
-						in.add(append(appendMember([]byte("{"), spelled, e), '}')) // none of the others is required then
-					}
-				}
-				return
+		if !r.Broken(v) {
+			return
+		}
+		in.add(v)
+		for spelled, name := range r.Aliases() {
+			if e, ok := member(v, name); ok && asSent {
+				in.add(append(appendMember([]byte("{"), spelled, e), '}')) // none of the others is required then
 			}
 		}
 	}

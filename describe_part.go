@@ -16,7 +16,7 @@ func (d *describer) part(out *Resource) {
 	c := d.snap.byName[out.Name]
 	related := d.related(c, out)
 	var parts [][]byte
-	if r := d.snap.schema.of(c.name); r != nil && r.array == (c.kind == Array) && len(r.record) > 0 {
+	if r := d.snap.schema.Member(c.name); r != nil && r.Array() == (c.kind == Array) && len(r.RecordLocations()) > 0 {
 		parts = append(parts, d.ruledPart(r, related))
 	}
 	if in := d.found[c.name]; in != nil {
@@ -80,14 +80,14 @@ func (d *describer) related(c *collection, out *Resource) *memberSchemas {
 
 // ruledPart returns the schema of a part of what the rules describe. A member
 // that is neither object nor array is whole or not there.
-func (d *describer) ruledPart(r *rules, related *memberSchemas) []byte {
+func (d *describer) ruledPart(r *Rules, related *memberSchemas) []byte {
 	return d.anyOfMembers(r, related, d.copied)
 }
 
 // mergePatch returns the schema of a merge patch of what the rules describe:
 // any of its members, or null, which removes it. Nothing is said of those that
 // may be objects, because a part of one is enough.
-func (d *describer) mergePatch(r *rules) []byte {
+func (d *describer) mergePatch(r *Rules) []byte {
 	d.sent = true
 	defer func() { d.sent = false }()
 	out := d.anyOfMembers(r, &memberSchemas{}, func(v jsontext.Value) []byte {
@@ -103,10 +103,10 @@ func (d *describer) mergePatch(r *rules) []byte {
 // anyOfMembers returns the schema of an object with any of the members that
 // the rules know and of those that are given. scalar returns the schema of a
 // member that is neither object nor array.
-func (d *describer) anyOfMembers(r *rules, given *memberSchemas, scalar func(jsontext.Value) []byte) []byte {
+func (d *describer) anyOfMembers(r *Rules, given *memberSchemas, scalar func(jsontext.Value) []byte) []byte {
 	out := []byte("{")
 	list := memberSchemas{names: slices.Clone(given.names), text: slices.Clone(given.text)}
-	always := gather(r.record, false)
+	always := r.Parts()
 	if slices.ContainsFunc(always, func(s *jsonschema.Schema) bool { return typesOnly(s, "object") }) {
 		out = appendMember(out, "type", []byte(`"object"`))
 	}

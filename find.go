@@ -133,8 +133,10 @@ type names struct {
 	collection string
 }
 
-func (n names) Has(name string) bool             { return n.snap.occurs(n.collection, name) }
-func (n names) Alias(name string) (string, bool) { return n.snap.schema.Alias(n.collection, name) }
+func (n names) Has(name string) bool { return n.snap.occurs(n.collection, name) }
+func (n names) Alias(name string) (string, bool) {
+	return n.snap.schema.Member(n.collection).Alias(name)
+}
 
 // ParseQuery reads the query part of a URL: see query.Parse.
 func (s *Snapshot) ParseQuery(collection, rawQuery string) (*Query, error) {

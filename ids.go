@@ -21,18 +21,12 @@ func (o conventions) idMember(collection string) string {
 	if o.fixed != nil {
 		return o.fixed(collection)
 	}
-	if r := o.schema.of(collection); r != nil && r.idMember != "" {
-		return r.idMember
-	}
-	return cmp.Or(o.member, defaultIDMember)
+	return cmp.Or(o.schema.Member(collection).IDMember(), o.member, defaultIDMember)
 }
 
 // idKind returns how the ids of a collection's new records are made.
 func (o conventions) idKind(collection string) IDKind {
-	if r := o.schema.of(collection); r != nil && r.idKind != "" {
-		return r.idKind
-	}
-	return o.ids
+	return cmp.Or(o.schema.Member(collection).IDKind(), o.ids)
 }
 
 // newIDs returns how the ids of a collection's new records are made. Where they
@@ -40,8 +34,8 @@ func (o conventions) idKind(collection string) IDKind {
 // there may be no others, and they may be what it forbids.
 func (o conventions) newIDs(collection string) IDKind {
 	kind := o.idKind(collection)
-	if r := o.schema.of(collection); r != nil && (kind == AutoIDs || kind == "") {
-		return r.typedIDs(o.idMember(collection))
+	if r := o.schema.Member(collection); r != nil && (kind == AutoIDs || kind == "") {
+		return r.TypedIDs(o.idMember(collection))
 	}
 	return kind
 }
@@ -116,9 +110,9 @@ func (c *census) next(kind IDKind, taken func(id string) bool) string {
 		}
 		return `"` + id + `"`
 	case kind == UUIDs:
-	case kind != textIDs && c.others == 0 && c.strings == 0 && (c.numbers > 0 || c.number):
+	case kind != TextIDs && c.others == 0 && c.strings == 0 && (c.numbers > 0 || c.number):
 		return increment(c.high)
-	case c.others == 0 && (c.numbers == 0 || kind == textIDs):
+	case c.others == 0 && (c.numbers == 0 || kind == TextIDs):
 		return `"` + increment(c.high) + `"`
 	}
 	return `"` + uuid.Must(uuid.NewV7()).String() + `"`
@@ -142,7 +136,7 @@ func shortID() string {
 // spell returns an id that a client has chosen as JSON text: a number where
 // next makes numbers.
 func (c *census) spell(kind IDKind, id string) string {
-	if integer(id) && (kind == NumberIDs || kind != textIDs && c.others == 0 && c.strings == 0 && (c.numbers > 0 || c.number)) {
+	if integer(id) && (kind == NumberIDs || kind != TextIDs && c.others == 0 && c.strings == 0 && (c.numbers > 0 || c.number)) {
 		return id
 	}
 	return string(appendName(nil, id))

@@ -39,7 +39,7 @@ func (tx *Tx) apply(ch Change) error {
 		c.remove(ch.ID)
 		return nil
 	}
-	value, _, _ := tx.snap.schema.canonical(ch.Collection, compact(ch.Value))
+	value, _, _ := tx.snap.schema.Member(ch.Collection).canonical(compact(ch.Value))
 	c.set(ch.ID, value)
 	return nil
 }

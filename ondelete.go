@@ -3,7 +3,6 @@ package pickup
 import (
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -63,14 +62,14 @@ func (tx *Tx) release(gone []Change) error {
 	for i := 0; i < len(gone); i++ {
 		id := gone[i].ID
 		for child, ref := range tx.snap.references(gone[i].Collection) {
-			if ref.onDelete == onDeleteRestrict {
+			if ref.OnDelete == Restrict {
 				continue
 			}
-			for _, r := range tx.snap.holding(child, ref.member, id) {
+			for _, r := range tx.snap.holding(child, ref.Member, id) {
 				switch {
 				case IsPositionKey(r.ID):
 					return refers(child, ref, r)
-				case ref.onDelete == onDeleteSetNull:
+				case ref.OnDelete == SetNull:
 					if err := tx.setNull(child, ref, r, id); err != nil {
 						return err
 					}
@@ -85,10 +84,10 @@ func (tx *Tx) release(gone []Change) error {
 	}
 	for _, g := range gone {
 		for child, ref := range tx.snap.references(g.Collection) {
-			if ref.onDelete != onDeleteRestrict {
+			if ref.OnDelete != Restrict {
 				continue
 			}
-			for _, r := range tx.snap.holding(child, ref.member, g.ID) {
+			for _, r := range tx.snap.holding(child, ref.Member, g.ID) {
 				return refers(child, ref, r)
 			}
 		}
@@ -98,17 +97,17 @@ func (tx *Tx) release(gone []Change) error {
 
 // references yields the members by which collections that there are refer to
 // one, where the schema says what a delete does to them.
-func (s *Snapshot) references(collection string) iter.Seq2[string, reference] {
-	return func(yield func(string, reference) bool) {
+func (s *Snapshot) references(collection string) iter.Seq2[string, Reference] {
+	return func(yield func(string, Reference) bool) {
 		if s.schema == nil {
 			return
 		}
-		for _, child := range slices.Sorted(maps.Keys(s.schema.rules)) {
+		for _, child := range slices.Sorted(slices.Values(s.schema.Members())) {
 			if !s.byName[child].isArray() {
 				continue
 			}
-			for _, ref := range s.schema.rules[child].refs {
-				if ref.collection == collection && ref.onDelete != "" && !yield(child, ref) {
+			for _, ref := range s.schema.Member(child).References() {
+				if ref.Collection == collection && ref.OnDelete != "" && !yield(child, ref) {
 					return
 				}
 			}
@@ -117,8 +116,8 @@ func (s *Snapshot) references(collection string) iter.Seq2[string, reference] {
 }
 
 // refers is the error for a record that still refers to what is gone.
-func refers(child string, ref reference, r *Record) error {
-	return refused(fmt.Sprintf("%s still refers to it by its %s", describe(child, r), ref.member))
+func refers(child string, ref Reference, r *Record) error {
+	return refused(fmt.Sprintf("%s still refers to it by its %s", describe(child, r), ref.Member))
 }
 
 func refused(detail string) error {
@@ -126,10 +125,10 @@ func refused(detail string) error {
 }
 
 // setNull takes what is gone out of the reference of one record.
-func (tx *Tx) setNull(child string, ref reference, r *Record, id string) error {
-	value := without(r.Value, ref.member, id)
-	if faults := tx.snap.schema.checkMerge(child, r.Value, value, []string{ref.member}); len(faults) > 0 {
-		return refused(fmt.Sprintf("the %s of %s cannot become null: %s", ref.member, describe(child, r), faults[0].Detail))
+func (tx *Tx) setNull(child string, ref Reference, r *Record, id string) error {
+	value := without(r.Value, ref.Member, id)
+	if faults := tx.snap.schema.Member(child).checkMerge(r.Value, value, []string{ref.Member}); len(faults) > 0 {
+		return refused(fmt.Sprintf("the %s of %s cannot become null: %s", ref.Member, describe(child, r), faults[0].Detail))
 	}
 	c, err := tx.array(child)
 	if err != nil {

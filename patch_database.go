@@ -96,7 +96,7 @@ func (d *databasePatch) canonical(path []string) {
 	if c := d.tx.snap.byName[path[0]]; c != nil && c.kind == Array {
 		below = path[2:]
 	}
-	d.tx.snap.schema.canonicalPath(path[0], below)
+	d.tx.snap.schema.Member(path[0]).canonicalPath(below)
 }
 
 // enter makes a node of a top-level member, of its elements too if some
@@ -276,14 +276,8 @@ func (d *databasePatch) setWhole(name string, value jsontext.Value, t *touches) 
 		return refusePatch("", fmt.Sprintf("this would leave records that are nested deeper than %d levels", maxDepth))
 	}
 	kind := value.Kind()
-	if r := tx.snap.schema.of(name); r != nil && (r.array != (kind == '[') || kind != '[' && kind != '{') {
-		v := value
-		if kind == '[' {
-			v = jsontext.Value("[]") // the wrong type, whatever is in it
-		}
-		if err := verdict(most(tx.snap.schema.at.judge(r.whole, v)), nil, nil); err != nil {
-			return err
-		}
+	if err := verdict(tx.snap.schema.Member(name).CheckType(value), nil, nil); err != nil {
+		return err
 	}
 	switch kind {
 	case '[':
@@ -291,8 +285,8 @@ func (d *databasePatch) setWhole(name string, value jsontext.Value, t *touches) 
 		n.open()
 		return d.setArray(name, n.kids, t)
 	case '{':
-		value, sent, faults := tx.snap.schema.canonical(name, value)
-		faults = append(faults, tx.snap.schema.checkObject(name, nil, value, nil)...)
+		value, sent, faults := tx.snap.schema.Member(name).canonical(value)
+		faults = append(faults, tx.snap.schema.Member(name).checkObject(nil, value, nil)...)
 		if err := verdict(faults, nil, sent); err != nil {
 			return err
 		}
@@ -322,9 +316,9 @@ func (d *databasePatch) setArray(name string, kids []*node, t *touches) error {
 		err := a.add(kid.text, nil, nil, func(id string, v jsontext.Value) (faults []Fault, judged bool) {
 			switch r := held(old, id); {
 			case r == nil:
-				return snap.schema.checkCreate(name, v), true
+				return snap.schema.Member(name).checkCreate(v), true
 			case !bytes.Equal(r.Value, v):
-				return snap.schema.checkReplace(name, v), true
+				return snap.schema.Member(name).checkReplace(v), true
 			}
 			return nil, false
 		})
@@ -378,11 +372,11 @@ func (d *databasePatch) rearrange(c *collection, kids []*node) error {
 		err := a.add(v, r, names, func(_ string, v jsontext.Value) ([]Fault, bool) {
 			switch {
 			case r == nil:
-				return schema.checkCreate(c.name, v), true
+				return schema.Member(c.name).checkCreate(v), true
 			case names == nil:
-				return schema.checkReplace(c.name, v), true
+				return schema.Member(c.name).checkReplace(v), true
 			}
-			return schema.checkMerge(c.name, r.Value, v, names), true
+			return schema.Member(c.name).checkMerge(r.Value, v, names), true
 		})
 		if err != nil {
 			return t.lead(err)
@@ -443,7 +437,7 @@ func (a *arrangement) add(v jsontext.Value, old *Record, names []string, judge f
 	var taken []Fault
 	has := func(id string) bool { return a.c.has(id) || a.taken[id] }
 	given, ok := member(v, idMember)
-	made := !ok || given.Kind() == 'n' || string(given) == `""` || old == nil && !a.whole && tx.snap.schema.ReadOnlyID(name)
+	made := !ok || given.Kind() == 'n' || string(given) == `""` || old == nil && !a.whole && tx.snap.schema.Member(name).ReadOnlyID()
 	if made {
 		v = withMember(v, idMember, a.c.ids.next(tx.snap.newIDs(name), has))
 	}

@@ -51,8 +51,8 @@ func (tx *Tx) patched(name string, old, patch jsontext.Value) (jsontext.Value, t
 		return nil, nil, err
 	}
 	for _, op := range ops {
-		tx.snap.schema.canonicalPath(name, op.path)
-		tx.snap.schema.canonicalPath(name, op.from)
+		tx.snap.schema.Member(name).canonicalPath(op.path)
+		tx.snap.schema.Member(name).canonicalPath(op.from)
 	}
 	var t touches
 	p := &patcher{root: &node{text: old}, note: func(i int, op *operation, path []string) { t.add(i, op, path) }}
@@ -102,7 +102,7 @@ func (tx *Tx) amended(name string, value jsontext.Value) (_ jsontext.Value, sent
 	case depth(value) > maxDepth:
 		return nil, nil, nil, refusePatch("", fmt.Sprintf("this would leave a record that is nested deeper than %d levels", maxDepth))
 	}
-	value, sent, faults = tx.snap.schema.canonical(name, value)
+	value, sent, faults = tx.snap.schema.Member(name).canonical(value)
 	return value, sent, faults, nil
 }
 

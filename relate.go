@@ -10,17 +10,13 @@ package pickup
 // these by name.
 func (s *Snapshot) ForeignKey(child, parent string) string {
 	key := Singular(parent) + "Id"
-	rules := s.schema.of(child)
-	if rules == nil {
-		return key
-	}
 	other := ""
-	for _, ref := range rules.refs {
+	for _, ref := range s.schema.Member(child).References() {
 		switch {
-		case ref.member == key:
+		case ref.Member == key:
 			return key
-		case ref.collection == parent && other == "":
-			other = ref.member
+		case ref.Collection == parent && other == "":
+			other = ref.Member
 		}
 	}
 	if other != "" {
@@ -48,11 +44,9 @@ func (s *Snapshot) relation(collection, name string, expand bool) (relation, boo
 		children = relation{true, s.ForeignKey(name, collection), []string{name}, s.idMember(collection)}
 	}
 	parent := relation{key: name + "Id"}
-	if rules := s.schema.of(collection); rules != nil {
-		for _, ref := range rules.refs {
-			if ref.member == parent.key {
-				parent.in = append(parent.in, ref.collection)
-			}
+	for _, ref := range s.schema.Member(collection).References() {
+		if ref.Member == parent.key {
+			parent.in = append(parent.in, ref.Collection)
 		}
 	}
 	if parent.in == nil {

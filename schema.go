@@ -47,13 +47,14 @@ type Schema struct {
 	data  jsontext.Value // the file
 	root  *jsonschema.Schema
 	names []string          // the root's properties, in the order of the file
-	rules map[string]*rules // of these, by name
+	rules map[string]*Rules // of these, by name
 	at    locations
 	shape *shape // of the root
 }
 
-// rules are what a Schema says of one top-level member.
-type rules struct {
+// Rules are what a Schema says of one top-level member. nil Rules say nothing.
+type Rules struct {
+	at       locations
 	array    bool                 // a collection
 	whole    *jsonschema.Schema   // describes the member
 	record   []*jsonschema.Schema // all of these describe an element, or the object
@@ -62,15 +63,18 @@ type rules struct {
 	historic bool                 // some values are kept but no longer taken
 	alias    map[string]string    // accepted spelling to name
 	unique   []string             // names of members, sorted
-	refs     []reference          // sorted by member
+	refs     []Reference          // sorted by member
 	onCreate []string
 	readOnly []string // names of members
 	idMember string   // "": what Options say
 	idKind   IDKind   // the same
 }
 
-// A reference says that a member carries ids of another collection.
-type reference struct{ member, collection, onDelete string }
+// A Reference says that a member carries ids of another collection.
+type Reference struct {
+	Member, Collection string
+	OnDelete           OnDelete // what becomes of the record; "" says nothing
+}
 
 // Collections returns the names of the collections that the schema describes,
 // in the order of its file.
@@ -87,34 +91,71 @@ func (s *Schema) Collections() []string {
 	return names
 }
 
-// of returns the rules for a top-level member, nil where there are none.
-func (s *Schema) of(name string) *rules {
+// Member returns the rules for a top-level member, nil where there are none.
+func (s *Schema) Member(name string) *Rules {
 	if s == nil {
 		return nil
 	}
 	return s.rules[name]
 }
 
+// Array reports whether the member is a collection.
+func (r *Rules) Array() bool { return r != nil && r.array }
+
+// IDMember returns the member that carries the ids of the records, "" where
+// x-id-field does not say.
+func (r *Rules) IDMember() string {
+	if r == nil {
+		return ""
+	}
+	return r.idMember
+}
+
+// IDKind returns how new ids are made, "" where x-id does not say.
+func (r *Rules) IDKind() IDKind {
+	if r == nil {
+		return ""
+	}
+	return r.idKind
+}
+
+// Unique returns the names of the members of which no two records may have an
+// equal value.
+func (r *Rules) Unique() []string {
+	if r == nil {
+		return nil
+	}
+	return r.unique
+}
+
+// References returns the members that carry ids of other collections.
+func (r *Rules) References() []Reference {
+	if r == nil {
+		return nil
+	}
+	return r.refs
+}
+
+// RequiredOnCreate returns the members that a new record must have beside
+// those in "required".
+func (r *Rules) RequiredOnCreate() []string { return r.onCreate }
+
+// Aliases returns the accepted spellings of members, and for each the name.
+func (r *Rules) Aliases() map[string]string { return r.alias }
+
 // Alias returns the name of the member that is called name in requests and in
 // hand-edited files: "driverId" for "driverID". It reports false where name is
 // no x-alias.
-func (s *Schema) Alias(collection, name string) (canonical string, ok bool) {
-	if r := s.of(collection); r != nil {
+func (r *Rules) Alias(name string) (canonical string, ok bool) {
+	if r != nil {
 		canonical, ok = r.alias[name]
 	}
 	return canonical, ok
 }
 
-// ReadOnlyID reports whether the ids of a collection are made by the service
-// alone.
-func (s *Schema) ReadOnlyID(collection string) bool {
-	r := s.of(collection)
-	return r != nil && r.readOnlyID()
-}
-
-// readOnlyID is ReadOnlyID for one collection.
-func (r *rules) readOnlyID() bool {
-	return slices.Contains(r.readOnly, cmp.Or(r.idMember, defaultIDMember))
+// ReadOnlyID reports whether the ids are made by the service alone.
+func (r *Rules) ReadOnlyID() bool {
+	return r != nil && slices.Contains(r.readOnly, cmp.Or(r.idMember, defaultIDMember))
 }
 
 // movesIDs reports whether the ids of some collection are in another member
@@ -130,7 +171,7 @@ func (s *Schema) withIDMember(name string) *Schema {
 		return s
 	}
 	out := *s
-	out.rules = make(map[string]*rules, len(s.rules))
+	out.rules = make(map[string]*Rules, len(s.rules))
 	for collection, r := range s.rules {
 		copied := *r
 		copied.idMember = cmp.Or(r.idMember, name)
@@ -139,22 +180,12 @@ func (s *Schema) withIDMember(name string) *Schema {
 	return &out
 }
 
-// unique returns the names of the members of which no two records of the
-// collection may have an equal value.
-func (s *Schema) unique(collection string) []string {
-	if r := s.of(collection); r != nil {
-		return r.unique
-	}
-	return nil
-}
-
 // canonical returns value, which must be compact, with the names that the
 // schema gives its members, each in its place, and as sent the spelling under
 // which a member came where it is another one. Where a member stands there
 // under two names, one is dropped if the values are equal; else that is a
 // fault and both stay.
-func (s *Schema) canonical(collection string, value jsontext.Value) (_ jsontext.Value, sent map[string]string, faults []Fault) {
-	r := s.of(collection)
+func (r *Rules) canonical(value jsontext.Value) (_ jsontext.Value, sent map[string]string, faults []Fault) {
 	if r == nil || !r.spelledOtherwise(value) {
 		return value, nil, nil
 	}
@@ -194,7 +225,7 @@ func (s *Schema) canonical(collection string, value jsontext.Value) (_ jsontext.
 
 // spelledOtherwise reports whether value has a member under one of its other
 // names.
-func (r *rules) spelledOtherwise(value jsontext.Value) (found bool) {
+func (r *Rules) spelledOtherwise(value jsontext.Value) (found bool) {
 	if len(r.alias) == 0 {
 		return false
 	}
@@ -213,14 +244,13 @@ func (s *Schema) Title() string {
 	return s.root.Title
 }
 
-// Faults returns what is wrong with a record of a collection, or with a
-// singular resource, if it is sent. It must be compact. nil is nothing.
-func (s *Schema) Faults(name string, value jsontext.Value) []Fault {
-	r := s.of(name)
+// Faults returns what is wrong with a record, or with a singular resource, if
+// it is sent. It must be compact. nil is nothing.
+func (r *Rules) Faults(value jsontext.Value) []Fault {
 	if r == nil {
 		return nil
 	}
-	return tidy(r.findSent(s.at, value))
+	return tidy(r.findSent(value))
 }
 
 // aliasesOf returns the other names of a member, sorted.
@@ -236,10 +266,27 @@ func aliasesOf(name string, alias map[string]string) (spelled []string) {
 
 // canonicalPath gives the first token of a path the name that the schema has
 // for it.
-func (s *Schema) canonicalPath(name string, path []string) {
+func (r *Rules) canonicalPath(path []string) {
 	if len(path) > 0 {
-		if canonical, ok := s.Alias(name, path[0]); ok {
+		if canonical, ok := r.Alias(path[0]); ok {
 			path[0] = canonical
 		}
 	}
+}
+
+// Text returns the text that the schema was compiled from.
+func (s *Schema) Text() jsontext.Value {
+	if s == nil {
+		return nil
+	}
+	return s.data
+}
+
+// Members returns the names of the top-level members that the schema
+// describes, in the order of its file.
+func (s *Schema) Members() []string {
+	if s == nil {
+		return nil
+	}
+	return s.names
 }

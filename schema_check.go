@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // The functions of this file judge one record or object. Values are compact
@@ -25,12 +26,11 @@ func most(faults []Fault) []Fault {
 }
 
 // checkCreate judges a new record.
-func (s *Schema) checkCreate(collection string, value jsontext.Value) []Fault {
-	r := s.of(collection)
+func (r *Rules) checkCreate(value jsontext.Value) []Fault {
 	if r == nil || !r.array {
 		return nil
 	}
-	found := r.findSent(s.at, value)
+	found := r.findSent(value)
 	for _, name := range r.onCreate {
 		missing := func(f finding) bool { return f.Pointer == pointer(name) }
 		if _, ok := member(value, name); !ok && !slices.ContainsFunc(found, missing) {
@@ -41,49 +41,46 @@ func (s *Schema) checkCreate(collection string, value jsontext.Value) []Fault {
 }
 
 // checkReplace judges a record as a whole.
-func (s *Schema) checkReplace(collection string, value jsontext.Value) []Fault {
-	r := s.of(collection)
+func (r *Rules) checkReplace(value jsontext.Value) []Fault {
 	if r == nil || !r.array {
 		return nil
 	}
-	return most(r.withoutID(tidy(r.findSent(s.at, value))))
+	return most(r.withoutID(tidy(r.findSent(value))))
 }
 
 // checkMerge judges a record by what was sent of it: the members of after
 // called sent, and what is wrong with after that was not wrong with before.
-func (s *Schema) checkMerge(collection string, before, after jsontext.Value, sent []string) []Fault {
-	r := s.of(collection)
+func (r *Rules) checkMerge(before, after jsontext.Value, sent []string) []Fault {
 	if r == nil || !r.array {
 		return nil
 	}
-	return most(r.withoutID(r.judgeSent(s.at, before, after, sent)))
+	return most(r.withoutID(r.judgeSent(before, after, sent)))
 }
 
 // checkObject judges a singular resource as checkMerge does a record, or as a
 // whole where sent is nil.
-func (s *Schema) checkObject(name string, before, after jsontext.Value, sent []string) []Fault {
-	r := s.of(name)
+func (r *Rules) checkObject(before, after jsontext.Value, sent []string) []Fault {
 	switch {
 	case r == nil || r.array:
 		return nil
 	case sent == nil:
-		return most(tidy(r.findSent(s.at, after)))
+		return most(tidy(r.findSent(after)))
 	}
-	return most(r.judgeSent(s.at, before, after, sent))
+	return most(r.judgeSent(before, after, sent))
 }
 
 // find returns everything that is wrong with a record that is stored.
-func (r *rules) find(at locations, value jsontext.Value) []finding {
+func (r *Rules) find(value jsontext.Value) []finding {
 	var found []finding
 	for _, sch := range r.record {
-		found = append(found, at.find(sch, value)...)
+		found = append(found, r.at.find(sch, value)...)
 	}
 	return r.shape.slips(value, "", found)
 }
 
 // findSent returns everything that is wrong with a record that is sent.
-func (r *rules) findSent(at locations, value jsontext.Value) []finding {
-	found := r.find(at, value)
+func (r *Rules) findSent(value jsontext.Value) []finding {
+	found := r.find(value)
 	if r.historic {
 		found = r.shape.historic(value, "", found)
 	}
@@ -91,14 +88,14 @@ func (r *rules) findSent(at locations, value jsontext.Value) []finding {
 }
 
 // judge returns the faults that find finds, tidy.
-func (r *rules) judge(at locations, value jsontext.Value) []Fault {
-	return tidy(r.find(at, value))
+func (r *Rules) judge(value jsontext.Value) []Fault {
+	return tidy(r.find(value))
 }
 
 // judgeSent returns what is wrong with the members of after that were sent,
 // and of the rest what was not wrong with before: a rule over several members
 // may be broken by one of them.
-func (r *rules) judgeSent(at locations, before, after jsontext.Value, sent []string) []Fault {
+func (r *Rules) judgeSent(before, after jsontext.Value, sent []string) []Fault {
 	names := make(map[string]bool)
 	for _, name := range sent {
 		if canonical, ok := r.alias[name]; ok {
@@ -107,7 +104,7 @@ func (r *rules) judgeSent(at locations, before, after jsontext.Value, sent []str
 		names[name] = true
 	}
 	var found, rest []finding
-	for _, f := range r.findSent(at, after) {
+	for _, f := range r.findSent(after) {
 		if t := tokens(f.Pointer); len(t) > 0 && names[t[0]] {
 			found = append(found, f)
 		} else {
@@ -117,7 +114,7 @@ func (r *rules) judgeSent(at locations, before, after jsontext.Value, sent []str
 	if len(rest) > 0 {
 		type broken struct{ pointer, rule string }
 		old := make(map[broken]bool)
-		for _, f := range r.findSent(at, before) {
+		for _, f := range r.findSent(before) {
 			old[broken{f.Pointer, f.rule}] = true
 		}
 		for _, f := range rest {
@@ -130,8 +127,8 @@ func (r *rules) judgeSent(at locations, before, after jsontext.Value, sent []str
 }
 
 // withoutID drops what is said of an id that the service takes care of.
-func (r *rules) withoutID(faults []Fault) []Fault {
-	if !r.readOnlyID() {
+func (r *Rules) withoutID(faults []Fault) []Fault {
+	if !r.ReadOnlyID() {
 		return faults
 	}
 	return slices.DeleteFunc(faults, func(f Fault) bool {
@@ -148,7 +145,7 @@ func (s *Schema) Respelled(pointer string) []string {
 	if len(t) == 0 {
 		return nil
 	}
-	r, member := s.of(t[0]), 1
+	r, member := s.Member(t[0]), 1
 	if r == nil {
 		return nil
 	}
@@ -165,4 +162,112 @@ func (s *Schema) Respelled(pointer string) []string {
 		all = append(all, joined(other))
 	}
 	return all
+}
+
+// CheckNames returns what is wrong with the names of a database's top-level
+// members.
+func (s *Schema) CheckNames(names []string) []Fault {
+	if s == nil {
+		return nil
+	}
+	var faults []Fault
+	for _, part := range gather([]*jsonschema.Schema{s.root}, false) {
+		for _, name := range part.Required {
+			if !slices.Contains(names, name) {
+				faults = append(faults, Fault{pointer(name), name + " is missing but required"})
+			}
+		}
+	}
+	for _, name := range names {
+		if s.rules[name] != nil || s.shape.free {
+			continue
+		}
+		if near := nearName(name, s.names); near != "" {
+			faults = append(faults, Fault{pointer(name), fmt.Sprintf("%s is not known; did you mean %s?", shorten(name), near)})
+		}
+	}
+	return faults
+}
+
+// Whole reports whether the root says something of all its members at once, so
+// that only a database as a whole can be judged: see CheckWhole.
+func (s *Schema) Whole() bool {
+	return s != nil && slices.ContainsFunc(s.shape.parts, func(part *jsonschema.Schema) bool { return !extrasOf(part).bare })
+}
+
+// CheckWhole returns what is wrong with a whole database, but for what our own
+// members say.
+func (s *Schema) CheckWhole(database jsontext.Value) []Fault { return s.at.judge(s.root, database) }
+
+// Apart reports whether a list is judged by its elements alone: nothing is said
+// of the list as a whole.
+func (r *Rules) Apart() bool { return r.array && r.plain }
+
+// CheckMember returns what is wrong with a top-level member as a whole.
+func (r *Rules) CheckMember(value jsontext.Value) []Fault { return r.at.judge(r.whole, value) }
+
+// CheckRecord returns what is wrong with a record, or with a singular
+// resource, that is stored, but for what is to be unique and for references.
+// With judged the validator has seen it, so that only our own rules are left.
+func (r *Rules) CheckRecord(value jsontext.Value, judged bool) []Fault {
+	_, _, faults := r.canonical(value)
+	if judged {
+		return append(faults, tidy(r.shape.slips(value, "", nil))...)
+	}
+	return append(faults, r.judge(value)...)
+}
+
+// CheckType returns the fault of a value that is no list where the rules are
+// for one, or the other way round; nil where there is none.
+func (r *Rules) CheckType(value jsontext.Value) []Fault {
+	kind := value.Kind()
+	if r == nil || r.array == (kind == '[') && (kind == '[' || kind == '{') {
+		return nil
+	}
+	if kind == '[' {
+		value = jsontext.Value("[]") // the wrong type, whatever is in it
+	}
+	return most(r.at.judge(r.whole, value))
+}
+
+// Knows reports whether a record may have something at a path by the rules.
+func (r *Rules) Knows(path []string) bool { return r != nil && r.shape.has(path) }
+
+// Known returns the names that members are known by, other spellings among
+// them.
+func (r *Rules) Known() []string {
+	if r == nil || r.shape == nil {
+		return nil
+	}
+	return r.shape.names
+}
+
+// Properties returns the names of the members that are known, sorted.
+func (r *Rules) Properties() []string {
+	if r.shape == nil {
+		return nil
+	}
+	return r.shape.names[:len(r.shape.members)]
+}
+
+// Parts returns the parts of the schema that always speak of a record.
+func (r *Rules) Parts() []*jsonschema.Schema { return gather(r.record, false) }
+
+// Location returns where in the schema's text the member is described, as a
+// JSON Pointer, and RecordLocations where its records are.
+func (r *Rules) Location() string { return fragment(r.whole.Location) }
+
+// RecordLocations returns where the records are described: all of these places
+// speak of each.
+func (r *Rules) RecordLocations() []string {
+	var at []string
+	for _, sch := range r.record {
+		at = append(at, fragment(sch.Location))
+	}
+	return at
+}
+
+// Broken reports whether a record breaks the schema.
+func (r *Rules) Broken(value jsontext.Value) bool {
+	return slices.ContainsFunc(r.record, func(sch *jsonschema.Schema) bool { return sch.Validate(plain(value)) != nil })
 }

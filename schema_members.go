@@ -19,7 +19,7 @@ type extras struct {
 	alias    []string
 	onCreate []string
 	ref      string
-	onDelete string
+	onDelete OnDelete
 	historic map[string]bool // identity keys
 	unique   bool
 	idKind   string
@@ -160,8 +160,8 @@ func (x *extras) reference(v any) (ok bool) {
 		switch name {
 		case "collection":
 		case "on-delete":
-			var known bool
-			x.onDelete, known = v.(string)
+			s, known := v.(string)
+			x.onDelete = OnDelete(s)
 			ok = ok && known && slices.Contains(onDeletes, x.onDelete)
 		default:
 			return false
@@ -218,8 +218,8 @@ const (
 	ShortIDs  IDKind = "short"  // a letter and five letters or digits, such as k3v9xq
 )
 
-// textIDs are AutoIDs that are no numbers: the next integer is a string.
-const textIDs IDKind = "text"
+// TextIDs are AutoIDs that are no numbers: the next integer is a string.
+const TextIDs IDKind = "text"
 
 // idKinds are the IDKinds by name.
 var idKinds = []string{string(AutoIDs), string(NumberIDs), string(UUIDs), string(ShortIDs)}
@@ -228,13 +228,15 @@ var idKinds = []string{string(AutoIDs), string(NumberIDs), string(UUIDs), string
 // is said.
 const defaultIDMember = "id"
 
-// What becomes of the records that refer to one that is deleted: x-ref says it
-// with its on-delete. Where it says nothing they are left alone, as in a flat
+// An OnDelete says what becomes of the records that refer to one that is
+// deleted: x-ref has it as on-delete. Where it says nothing they are left alone, as in a flat
 // file.
+type OnDelete string
+
 const (
-	onDeleteRestrict = "restrict" // the delete is refused while there are any
-	onDeleteCascade  = "cascade"  // they are deleted too
-	onDeleteSetNull  = "set-null" // their reference becomes null
+	Restrict OnDelete = "restrict" // the delete is refused while there are any
+	Cascade  OnDelete = "cascade"  // they are deleted too
+	SetNull  OnDelete = "set-null" // their reference becomes null
 )
 
-var onDeletes = []string{onDeleteCascade, onDeleteRestrict, onDeleteSetNull}
+var onDeletes = []OnDelete{Cascade, Restrict, SetNull}

@@ -13,7 +13,7 @@ import (
 func (s *Schema) readRules(data jsontext.Value) *schemaMistake {
 	shapes := make(shaper)
 	s.shape = shapes.of(s.root)
-	s.rules = make(map[string]*rules)
+	s.rules = make(map[string]*Rules)
 	understood := make(map[place]bool)
 	for _, part := range s.shape.parts {
 		names := valueAt(data, fragment(part.Location)+"/properties")
@@ -21,7 +21,7 @@ func (s *Schema) readRules(data jsontext.Value) *schemaMistake {
 			name := text(quoted)
 			if s.rules[name] == nil && name != "$schema" {
 				s.names = append(s.names, name)
-				s.rules[name] = newRules(part.Properties[name], s.shape.members[name])
+				s.rules[name] = newRules(s.at, part.Properties[name], s.shape.members[name])
 			}
 			return true
 		})
@@ -81,8 +81,8 @@ const (
 )
 
 // newRules returns the rules for a top-level member: whole describes it.
-func newRules(whole *jsonschema.Schema, shape *shape) *rules {
-	r := &rules{whole: whole, shape: shape, plain: true}
+func newRules(at locations, whole *jsonschema.Schema, shape *shape) *Rules {
+	r := &Rules{at: at, whole: whole, shape: shape, plain: true}
 	for _, part := range shape.parts {
 		r.array = r.array || len(itemsOf(part)) > 0 || part.Types != nil && slices.Equal(part.Types.ToStrings(), []string{"array"})
 		r.plain = r.plain && extrasOf(part).bare
@@ -100,7 +100,7 @@ func newRules(whole *jsonschema.Schema, shape *shape) *rules {
 
 // readMembers reads what is said with our own members of a record and of its
 // members, and enters into understood which they are.
-func (r *rules) readMembers(understood map[place]bool) *schemaMistake {
+func (r *Rules) readMembers(understood map[place]bool) *schemaMistake {
 	if r.shape == nil {
 		return nil
 	}
@@ -135,7 +135,7 @@ func (r *rules) readMembers(understood map[place]bool) *schemaMistake {
 				r.unique = append(r.unique, name)
 			}
 			if x.ref != "" {
-				r.refers(reference{name, x.ref, x.onDelete})
+				r.refers(Reference{name, x.ref, x.onDelete})
 			}
 			if part.ReadOnly {
 				r.readOnly = append(r.readOnly, name)
@@ -147,7 +147,7 @@ func (r *rules) readMembers(understood map[place]bool) *schemaMistake {
 			for _, part := range items.parts {
 				if x := extrasOf(part); x.ref != "" {
 					understood[place{x, onItems}] = true
-					r.refers(reference{name, x.ref, x.onDelete})
+					r.refers(Reference{name, x.ref, x.onDelete})
 				}
 			}
 		}
@@ -156,15 +156,15 @@ func (r *rules) readMembers(understood map[place]bool) *schemaMistake {
 }
 
 // refers enters a reference once, however often it is said.
-func (r *rules) refers(ref reference) {
+func (r *Rules) refers(ref Reference) {
 	if !slices.Contains(r.refs, ref) {
 		r.refs = append(r.refs, ref)
 	}
 }
 
-// typedIDs returns the kind that goes with what is said of the member with the
+// TypedIDs returns the kind that goes with what is said of the member with the
 // id, AutoIDs where that leaves it open.
-func (r *rules) typedIDs(member string) IDKind {
+func (r *Rules) TypedIDs(member string) IDKind {
 	texts, numbers := true, true
 	var named []*jsonschema.Schema
 	for _, part := range gather(r.record, false) {
@@ -184,7 +184,7 @@ func (r *rules) typedIDs(member string) IDKind {
 	case numbers && !texts:
 		return NumberIDs
 	case texts && !numbers:
-		return textIDs
+		return TextIDs
 	}
 	return AutoIDs
 }

@@ -164,3 +164,20 @@ func (s *shape) slips(v jsontext.Value, at string, found []finding) []finding {
 	})
 	return found
 }
+
+// has reports whether a value may have something at a path.
+func (s *shape) has(path []string) bool {
+	for _, name := range path {
+		switch {
+		case s == nil:
+			return false
+		case s.members[name] != nil:
+			s = s.members[name]
+		case digits(name):
+			s = s.items
+		default:
+			return false
+		}
+	}
+	return s != nil
+}

@@ -42,7 +42,7 @@ func (s *Snapshot) Strict(q *Query) error {
 // has reports whether some record has something at a path, null included, or
 // may have it by the schema. Work is counted by m.
 func (s *Snapshot) has(m *Matcher, collection string, n Named) bool {
-	if rules := s.schema.of(collection); rules != nil && rules.shape.has(n.Path.Names()) {
+	if s.schema.Member(collection).Knows(n.Path.Names()) {
 		return true
 	}
 	if !s.occurs(collection, n.Path.First()) {
@@ -62,32 +62,13 @@ func (s *Snapshot) has(m *Matcher, collection string, n Named) bool {
 	return false
 }
 
-// has reports whether a value may have something at a path.
-func (s *shape) has(path []string) bool {
-	for _, name := range path {
-		switch {
-		case s == nil:
-			return false
-		case s.members[name] != nil:
-			s = s.members[name]
-		case digits(name):
-			s = s.items
-		default:
-			return false
-		}
-	}
-	return s != nil
-}
-
 // didYouMeanMember suggests the member that was probably meant.
 func (s *Snapshot) didYouMeanMember(collection, name string) string {
 	var known []string
 	if c, err := s.array(collection); err == nil {
 		known = c.indexes.memberNames()
 	}
-	if rules := s.schema.of(collection); rules != nil && rules.shape != nil {
-		known = append(known, rules.shape.names...)
-	}
+	known = append(known, s.schema.Member(collection).Known()...)
 	if near := nearest(name, known); near != "" && near != name {
 		return "; did you mean " + near + "?"
 	}

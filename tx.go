@@ -38,7 +38,7 @@ func (tx *Tx) array(name string) (*collection, error) {
 	if err != nil || tx.mine[name] {
 		return c, err
 	}
-	for _, unique := range tx.snap.schema.unique(name) {
+	for _, unique := range tx.snap.schema.Member(name).Unique() {
 		c.indexes.get(unique, c.records) // made here, it stays even if this Tx fails
 	}
 	c = c.clone()
@@ -71,7 +71,7 @@ func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
 	}
 	idMember := c.ids.member
 	given, has := member(value, idMember)
-	if has && (tx.snap.schema.ReadOnlyID(collection) || given.Kind() == 'n' || string(given) == `""`) {
+	if has && (tx.snap.schema.Member(collection).ReadOnlyID() || given.Kind() == 'n' || string(given) == `""`) {
 		has = false
 	}
 	var id, idText string
@@ -88,7 +88,7 @@ func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
 		value = withMember(value, idMember, idText)
 		id, _ = ID(value, idMember)
 	}
-	faults = append(faults, tx.snap.schema.checkCreate(collection, value)...)
+	faults = append(faults, tx.snap.schema.Member(collection).checkCreate(value)...)
 	taken = append(taken, tx.taken(c, value, id, nil, sent)...)
 	if err := verdict(faults, taken, sent); err != nil {
 		return nil, err
@@ -175,9 +175,9 @@ func (tx *Tx) judge(collection string, old *Record, value jsontext.Value, names 
 		return nil, err
 	}
 	if names == nil {
-		faults = append(faults, tx.snap.schema.checkReplace(collection, value)...)
+		faults = append(faults, tx.snap.schema.Member(collection).checkReplace(value)...)
 	} else {
-		faults = append(faults, tx.snap.schema.checkMerge(collection, old.Value, value, names)...)
+		faults = append(faults, tx.snap.schema.Member(collection).checkMerge(old.Value, value, names)...)
 	}
 	if err := verdict(faults, tx.taken(c, value, old.ID, names, sent), sent); err != nil {
 		return nil, err
@@ -212,7 +212,7 @@ func (tx *Tx) setObject(name string, body jsontext.Value, merge func(old, v json
 // judgeObject is judge for a singular resource.
 func (tx *Tx) judgeObject(name string, value jsontext.Value, names []string, sent map[string]string, faults []Fault) (jsontext.Value, error) {
 	c := tx.snap.byName[name]
-	faults = append(faults, tx.snap.schema.checkObject(name, c.value, value, names)...)
+	faults = append(faults, tx.snap.schema.Member(name).checkObject(c.value, value, names)...)
 	if err := verdict(faults, nil, sent); err != nil {
 		return nil, err
 	}
@@ -246,7 +246,7 @@ func (tx *Tx) read(collection string, body jsontext.Value) (value jsontext.Value
 	if body.Kind() != '{' {
 		return nil, nil, nil, fmt.Errorf("a record is a JSON object, not %s: %w", kindName(body), ErrShape)
 	}
-	value, sent, faults = tx.snap.schema.canonical(collection, compact(body))
+	value, sent, faults = tx.snap.schema.Member(collection).canonical(compact(body))
 	return value, sent, faults, nil
 }
 
@@ -275,7 +275,7 @@ func (tx *Tx) taken(c *collection, value jsontext.Value, id string, names []stri
 // holders is taken as the database is now.
 func (tx *Tx) holders(c *collection, value jsontext.Value, id string, names []string) []Fault {
 	var faults []Fault
-	for _, name := range tx.snap.schema.unique(c.name) {
+	for _, name := range tx.snap.schema.Member(c.name).Unique() {
 		v, ok := member(value, name)
 		if !ok || names != nil && !slices.Contains(names, name) {
 			continue

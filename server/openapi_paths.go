@@ -221,7 +221,7 @@ func (d *apiDocument) writes(r pickup.Resource, suffix string, parameters list, 
 
 	put := d.operation(r, "replace"+r.Record+suffix, "Replace as a whole.", "The id and the place in the file stay.", parameters)
 	replaced := stored
-	if r.Kind == pickup.Array && !d.snap.Schema().ReadOnlyID(r.Name) {
+	if r.Kind == pickup.Array && !d.snap.Schema().Member(r.Name).ReadOnlyID() {
 		put = d.operation(r, "replace"+r.Record+suffix, "Replace as a whole, or create.", "The id and the place in the file stay. With If-None-Match: * it creates a record of that id.", parameters)
 		replaced = append(slices.Clone(stored), entry{"201", d.created(r, example)})
 	}
@@ -272,7 +272,7 @@ func (d *apiDocument) examples(r pickup.Resource) (record, body jsontext.Value) 
 		if n++; n > 100 {
 			break
 		}
-		if pickup.IsPositionKey(e.ID) || len(e.Value) > 4<<10 || d.snap.Schema().Faults(r.Name, e.Value) != nil {
+		if pickup.IsPositionKey(e.ID) || len(e.Value) > 4<<10 || d.snap.Schema().Member(r.Name).Faults(e.Value) != nil {
 			continue
 		}
 		body = jsontext.Value("{")

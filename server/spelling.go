@@ -51,7 +51,7 @@ func (k *call) appendSpelled(dst []byte, collection string, v, sent jsontext.Val
 	spelled := make(map[string]string) // by the schema's own name
 	own := make(map[string]bool)       // names that are no second spelling
 	for name := range members(sent) {
-		if canonical, ok := k.db.Schema().Alias(collection, name); ok {
+		if canonical, ok := k.db.Schema().Member(collection).Alias(name); ok {
 			spelled[canonical] = name
 		} else {
 			own[name] = true
@@ -79,7 +79,7 @@ func (k *call) refer(object jsontext.Value, parent *pickup.Record) (filled jsont
 	filled = append(filled, '{')
 	found := false
 	for name, value := range members(object) {
-		if canonical, isAlias := k.db.Schema().Alias(k.child, name); name == key || isAlias && canonical == key {
+		if canonical, isAlias := k.db.Schema().Member(k.child).Alias(name); name == key || isAlias && canonical == key {
 			if text, _ := pickup.ID(object, name); text != parent.ID && value.Kind() != 'n' && string(value) != `""` {
 				return nil, name, false
 			}

@@ -100,7 +100,7 @@ func (k *call) change(do func(tx *pickup.Tx, collection, id string, body jsontex
 	}
 	status := http.StatusOK
 	if k.createsOnly() {
-		if k.db.Schema().ReadOnlyID(k.name) {
+		if k.db.Schema().Member(k.name).ReadOnlyID() {
 			return madeHere(k.name, "GET, HEAD, PATCH, DELETE, OPTIONS")
 		}
 		do, status = (*pickup.Tx).CreateAs, http.StatusCreated

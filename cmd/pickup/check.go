@@ -109,7 +109,7 @@ func checkRules(ctx context.Context, path string, text []byte, ids idConvention)
 		found = append(found, finding{path, o.Line, o.Column, o.Detail})
 	}
 	records := recordsOf(db.Snapshot())
-	for _, fault := range records.faults(r.schema) {
+	for _, fault := range records.faults() {
 		found = append(found, at(path, text, r.schema, fault.Pointer, records.text(fault)))
 	}
 	return found, r.note, nil

@@ -33,8 +33,8 @@ func (r records) text(f pickup.Fault) string {
 // faults returns what breaks a rule, but for ids that are missing: the file's
 // oddities tell what becomes of their records, and an example of an id would be
 // one that is taken.
-func (r records) faults(rules *pickup.Schema) []pickup.Fault {
-	return slices.DeleteFunc(rules.Check(r.snap), func(f pickup.Fault) bool {
+func (r records) faults() []pickup.Fault {
+	return slices.DeleteFunc(r.snap.Check(), func(f pickup.Fault) bool {
 		parts := strings.Split(f.Pointer, "/")
 		if len(parts) != 4 {
 			return false

@@ -62,7 +62,7 @@ func (r *reporter) run(ctx context.Context) {
 func (r *reporter) look() []filestore.Oddity {
 	found := r.store.Oddities()
 	records := recordsOf(r.db.Snapshot())
-	for _, f := range records.faults(r.db.Schema()) {
+	for _, f := range records.faults() {
 		found = append(found, filestore.Oddity{Pointer: f.Pointer, Detail: records.text(f)})
 	}
 	return found
