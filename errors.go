@@ -67,3 +67,21 @@ type AdviceError struct {
 func (e *AdviceError) Unwrap() error { return e.Err }
 
 func (e *AdviceError) Error() string { return e.Err.Error() + ": " + e.Advice }
+
+// refusePatch is the error of a patch that is none: at leads into it.
+func refusePatch(at, detail string) error {
+	return &FaultError{Kind: ErrShape, Faults: []Fault{{at, detail}}}
+}
+
+// patchFault returns what is wrong with a patch as a *FaultError.
+func patchFault(err error) error {
+	e, ok := err.(*Error)
+	if !ok {
+		return err
+	}
+	kind := ErrMismatch
+	if e.Malformed {
+		kind = ErrShape
+	}
+	return &FaultError{Kind: kind, Faults: []Fault{{e.Pointer, e.Detail}}}
+}

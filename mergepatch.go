@@ -4,22 +4,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MergePatch changes a record by a JSON Merge Patch (RFC 7396): objects are
-// merged at every depth, and null removes a member. It is judged by the members
-// that are sent. Errors are as Replace's.
-func (tx *Tx) MergePatch(collection, id string, patch jsontext.Value) (*Record, error) {
-	return tx.mergeRecord(collection, id, patch, mergePatch)
-}
-
-// MergePatchObject changes a singular resource by a JSON Merge Patch. Errors
-// are as Replace's.
-func (tx *Tx) MergePatchObject(name string, patch jsontext.Value) (jsontext.Value, error) {
-	return tx.setObject(name, patch, mergePatch, memberNames(patch))
-}
-
-// mergePatch is the algorithm of RFC 7396 section 2 on compact values. Members
+// MergePatch is the algorithm of RFC 7396 section 2 on compact values. Members
 // keep their places, new ones stand behind them.
-func mergePatch(target, patch jsontext.Value) jsontext.Value {
+func MergePatch(target, patch jsontext.Value) jsontext.Value {
 	n := &node{text: target}
 	n.merge(patch)
 	return n.value()

@@ -16,9 +16,9 @@ type node struct {
 	names []jsontext.Value // quoted, of an open object
 	kids  []*node
 
-	// Of a node of the whole database.
-	origin *collection // the top-level member that the node was, or was in, when the patch began
-	record *Record     // the element that it was
+	// Origin is what the node was when the patch began, as its owner says. It
+	// goes where the node goes.
+	Origin any
 }
 
 // open makes kids of what is in an object or an array. It reports false for
@@ -162,3 +162,30 @@ func arrayIndex(token string) (int, bool) {
 	i, err := strconv.Atoi(token)
 	return i, err == nil
 }
+
+// NewNode returns the node of a compact value.
+func NewNode(text jsontext.Value) *node { return &node{text: text} }
+
+// NewObject returns the node of an object that has no members yet.
+func NewObject() *node { return &node{kind: '{'} }
+
+// NewArray returns the node of an array of these elements.
+func NewArray(elements []*node) *node { return &node{kind: '[', kids: elements} }
+
+// Append puts a member behind the others of an object.
+func (n *node) Append(name string, kid *node) {
+	n.names = append(n.names, appendName(nil, name))
+	n.kids = append(n.kids, kid)
+}
+
+// Kids returns the elements of an open array, or the values of an open object.
+func (n *node) Kids() []*node { return n.kids }
+
+// Name returns the name of an open object's i-th member.
+func (n *node) Name(i int) string { return text(n.names[i]) }
+
+// IsOpenArray reports whether the node is an array whose elements are nodes.
+func (n *node) IsOpenArray() bool { return n.text == nil && n.kind == '[' }
+
+// DeleteFunc removes the elements for which del returns true.
+func (n *node) DeleteFunc(del func(*node) bool) { n.kids = slices.DeleteFunc(n.kids, del) }

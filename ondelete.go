@@ -145,9 +145,9 @@ func without(value jsontext.Value, name, id string) jsontext.Value {
 	if v.Kind() != '[' {
 		return withMember(value, name, "null")
 	}
-	n := &node{text: v}
+	n := NewNode(v)
 	n.open()
-	n.kids = slices.DeleteFunc(n.kids, func(kid *node) bool { return refersTo(kid.text, id) })
+	n.DeleteFunc(func(kid *node) bool { return refersTo(kid.value(), id) })
 	return withMember(value, name, string(n.value()))
 }
 

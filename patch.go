@@ -17,28 +17,27 @@ const (
 	maxToken      = 1 << 10  // bytes of a name in a pointer, as in a body
 )
 
-// An operation is one step of a JSON Patch (RFC 6902).
-type operation struct {
-	op         string
-	path, from []string // the tokens of the pointers (RFC 6901)
-	value      jsontext.Value
+// An Operation is one step of a JSON Patch (RFC 6902).
+type Operation struct {
+	Op         string
+	Path, From []string // the tokens of the pointers (RFC 6901)
+	Value      jsontext.Value
 }
 
-// parsePatch reads a JSON Patch document. Of members that it does not know it
-// takes no notice, as section 4 of RFC 6902 has it. The error is a *FaultError
-// that wraps ErrShape.
-func parsePatch(patch jsontext.Value) ([]operation, error) {
+// ParsePatch reads a JSON Patch document. Of members that it does not know it
+// takes no notice, as section 4 of RFC 6902 has it. The error is an *Error.
+func ParsePatch(patch jsontext.Value) ([]Operation, error) {
 	if patch.Kind() != '[' {
-		return nil, refusePatch("", `a JSON Patch is an array of operations, as in [{"op":"replace","path":"/title","value":"Vet"}]`)
+		return nil, malformed("", `a JSON Patch is an array of operations, as in [{"op":"replace","path":"/title","value":"Vet"}]`)
 	}
-	var ops []operation
+	var ops []Operation
 	var err error
 	elements(patch, func(v jsontext.Value) bool {
 		if len(ops) == maxOperations {
-			err = refusePatch("", fmt.Sprintf("a JSON Patch has at most %d operations", maxOperations))
+			err = malformed("", fmt.Sprintf("a JSON Patch has at most %d operations", maxOperations))
 			return false
 		}
-		var op operation
+		var op Operation
 		op, err = parseOperation(fmt.Sprintf("/%d", len(ops)), v)
 		ops = append(ops, op)
 		return err == nil
@@ -46,36 +45,36 @@ func parsePatch(patch jsontext.Value) ([]operation, error) {
 	return ops, err
 }
 
-func parseOperation(at string, v jsontext.Value) (op operation, err error) {
+func parseOperation(at string, v jsontext.Value) (op Operation, err error) {
 	if v.Kind() != '{' {
-		return op, refusePatch(at, "an operation is an object, not "+kindName(v))
+		return op, malformed(at, "an operation is an object, not "+kindName(v))
 	}
 	name, _ := member(v, "op")
 	if name.Kind() == '"' {
-		op.op = text(name)
+		op.Op = text(name)
 	}
-	switch op.op {
+	switch op.Op {
 	case "add", "remove", "replace", "move", "copy", "test":
 	default:
-		return op, refusePatch(at+"/op", "an operation has an op: add, remove, replace, move, copy or test")
+		return op, malformed(at+"/op", "an operation has an op: add, remove, replace, move, copy or test")
 	}
-	if op.path, err = pointerMember(at, v, "path"); err != nil {
+	if op.Path, err = pointerMember(at, v, "path"); err != nil {
 		return op, err
 	}
-	switch op.op {
+	switch op.Op {
 	case "move", "copy":
-		if op.from, err = pointerMember(at, v, "from"); err != nil {
+		if op.From, err = pointerMember(at, v, "from"); err != nil {
 			return op, err
 		}
-		if op.op == "move" && len(op.from) < len(op.path) && slices.Equal(op.from, op.path[:len(op.from)]) {
-			return op, refusePatch(at+"/from", "a value cannot be moved into itself")
+		if op.Op == "move" && len(op.From) < len(op.Path) && slices.Equal(op.From, op.Path[:len(op.From)]) {
+			return op, malformed(at+"/from", "a value cannot be moved into itself")
 		}
 	case "add", "replace", "test":
 		value, ok := member(v, "value")
 		if !ok {
-			return op, refusePatch(at+"/value", "the operation "+op.op+" has a value")
+			return op, malformed(at+"/value", "the operation "+op.Op+" has a value")
 		}
-		op.value = compact(value)
+		op.Value = compact(value)
 	}
 	return op, nil
 }
@@ -84,102 +83,111 @@ func parseOperation(at string, v jsontext.Value) (op operation, err error) {
 func pointerMember(at string, v jsontext.Value, name string) ([]string, error) {
 	p, ok := member(v, name)
 	if !ok || p.Kind() != '"' {
-		return nil, refusePatch(at+"/"+name, "a "+name+" is a JSON Pointer, such as \"/title\"")
+		return nil, malformed(at+"/"+name, "a "+name+" is a JSON Pointer, such as \"/title\"")
 	}
 	s := text(p)
 	if s != "" && s[0] != '/' {
-		return nil, refusePatch(at+"/"+name, fmt.Sprintf("a JSON Pointer begins with a slash: %q", shorten("/"+s)))
+		return nil, malformed(at+"/"+name, fmt.Sprintf("a JSON Pointer begins with a slash: %q", shorten("/"+s)))
 	}
 	if unescaped := strings.NewReplacer("~0", "", "~1", "").Replace(s); strings.Contains(unescaped, "~") {
-		return nil, refusePatch(at+"/"+name, "behind ~ in a JSON Pointer stands 0 or 1")
+		return nil, malformed(at+"/"+name, "behind ~ in a JSON Pointer stands 0 or 1")
 	}
 	path := tokens(s)
 	if slices.ContainsFunc(path, func(token string) bool { return len(token) > maxToken }) {
-		return nil, refusePatch(at+"/"+name, fmt.Sprintf("a member's name has at most %d bytes", maxToken))
+		return nil, malformed(at+"/"+name, fmt.Sprintf("a member's name has at most %d bytes", maxToken))
 	}
 	return path, nil
 }
 
-func refusePatch(at, detail string) error {
-	return &FaultError{Kind: ErrShape, Faults: []Fault{{at, detail}}}
+// An Error says what is wrong with a patch.
+type Error struct {
+	Pointer   string // RFC 6901, into the patch
+	Detail    string // what is wrong and what would be right, one sentence
+	Malformed bool   // it is no JSON Patch; else an operation cannot be done
 }
 
-// A patcher applies operations to a document, one after the other. Whoever
+func (e *Error) Error() string { return e.Pointer + ": " + e.Detail }
+
+func malformed(at, detail string) error {
+	return &Error{Pointer: at, Detail: detail, Malformed: true}
+}
+
+// A Patcher applies operations to a document, one after the other. Whoever
 // uses it drops the document where one fails.
-type patcher struct {
-	root   *node
+type Patcher struct {
+	Root   *node
 	copied int // bytes
 
-	// note, if any, is told where an operation changes the document. A parent
+	// Note, if any, is told where an operation changes the document. A parent
 	// is nil where that is the root.
-	note func(i int, op *operation, path []string)
+	Note func(i int, op *Operation, path []string)
 }
 
-// apply does the operations. The error is a *FaultError with one fault.
-func (p *patcher) apply(ops []operation) error {
+// Apply does the operations. The error is an *Error.
+func (p *Patcher) Apply(ops []Operation) error {
 	for i := range ops {
 		if f := p.do(i, &ops[i]); f != nil {
 			f.Pointer = fmt.Sprintf("/%d%s", i, f.Pointer)
-			return &FaultError{Kind: ErrMismatch, Faults: []Fault{*f}}
+			return f
 		}
 	}
 	return nil
 }
 
 // do does one operation. The pointer of the fault leads into it.
-func (p *patcher) do(i int, op *operation) *Fault {
-	switch op.op {
+func (p *Patcher) do(i int, op *Operation) *Error {
+	switch op.Op {
 	case "test":
-		n := p.at(op.path)
+		n := p.At(op.Path)
 		switch {
 		case n == nil:
-			return nothingAt("/path", op.path)
-		case !n.equal(op.value):
-			return &Fault{"/value", fmt.Sprintf("the test fails: %s is %s", joinedOrRoot(op.path), n.shown())}
+			return nothingAt("/path", op.Path)
+		case !n.equal(op.Value):
+			return &Error{Pointer: "/value", Detail: fmt.Sprintf("the test fails: %s is %s", joinedOrRoot(op.Path), n.shown())}
 		}
 		return nil
 	case "remove":
-		if len(op.path) == 0 {
-			return &Fault{"/path", "the whole cannot be removed"}
+		if len(op.Path) == 0 {
+			return &Error{Pointer: "/path", Detail: "the whole cannot be removed"}
 		}
-		p.tell(i, op, op.path)
-		if p.take(op.path) == nil {
-			return nothingAt("/path", op.path)
+		p.tell(i, op, op.Path)
+		if p.take(op.Path) == nil {
+			return nothingAt("/path", op.Path)
 		}
 		return nil
 	case "replace":
 		return p.replace(i, op)
 	case "add":
-		return p.add(i, op, &node{text: op.value})
+		return p.add(i, op, &node{text: op.Value})
 	}
-	source := p.at(op.from)
+	source := p.At(op.From)
 	if source == nil {
-		return nothingAt("/from", op.from)
+		return nothingAt("/from", op.From)
 	}
-	if op.op == "copy" {
+	if op.Op == "copy" {
 		v := source.value()
 		if p.copied += len(v); p.copied > maxCopied {
-			return &Fault{"", fmt.Sprintf("a patch copies at most %d MiB", maxCopied>>20)}
+			return &Error{Detail: fmt.Sprintf("a patch copies at most %d MiB", maxCopied>>20)}
 		}
 		return p.add(i, op, &node{text: v})
 	}
-	if slices.Equal(op.from, op.path) {
+	if slices.Equal(op.From, op.Path) {
 		return nil
 	}
-	p.tell(i, op, op.from)
-	p.take(op.from)
+	p.tell(i, op, op.From)
+	p.take(op.From)
 	return p.add(i, op, source)
 }
 
-func (p *patcher) tell(i int, op *operation, path []string) {
-	if p.note != nil {
-		p.note(i, op, path)
+func (p *Patcher) tell(i int, op *Operation, path []string) {
+	if p.Note != nil {
+		p.Note(i, op, path)
 	}
 }
 
-// at returns the node that a pointer leads to, nil where there is none.
-func (p *patcher) at(path []string) *node {
-	n := p.root
+// At returns the node that a pointer leads to, nil where there is none.
+func (p *Patcher) At(path []string) *node {
+	n := p.Root
 	for _, token := range path {
 		if !n.open() {
 			return nil
@@ -194,9 +202,9 @@ func (p *patcher) at(path []string) *node {
 }
 
 // take removes the node that a pointer leads to and returns it.
-func (p *patcher) take(path []string) *node {
+func (p *Patcher) take(path []string) *node {
 	last := len(path) - 1
-	if parent := p.at(path[:last]); parent != nil && parent.open() {
+	if parent := p.At(path[:last]); parent != nil && parent.open() {
 		if i := parent.find(path[last]); i >= 0 {
 			return parent.take(i)
 		}
@@ -205,23 +213,23 @@ func (p *patcher) take(path []string) *node {
 }
 
 // add puts a node where the operation's path leads.
-func (p *patcher) add(i int, op *operation, n *node) *Fault {
-	if len(op.path) == 0 {
-		p.root = n
-		p.tell(i, op, op.path)
+func (p *Patcher) add(i int, op *Operation, n *node) *Error {
+	if len(op.Path) == 0 {
+		p.Root = n
+		p.tell(i, op, op.Path)
 		return nil
 	}
-	last := len(op.path) - 1
-	parent := p.at(op.path[:last])
+	last := len(op.Path) - 1
+	parent := p.At(op.Path[:last])
 	switch {
 	case parent == nil:
-		return nothingAt("/path", op.path[:last])
+		return nothingAt("/path", op.Path[:last])
 	case !parent.open():
-		return &Fault{"/path", fmt.Sprintf("%s is %s and has no members", joinedOrRoot(op.path[:last]), kindName(parent.text))}
-	case !parent.insert(op.path[last], n):
-		return &Fault{"/path", fmt.Sprintf("%q is no place in an array of %d: it is an index, or - for the end", shorten(op.path[last]), len(parent.kids))}
+		return &Error{Pointer: "/path", Detail: fmt.Sprintf("%s is %s and has no members", joinedOrRoot(op.Path[:last]), kindName(parent.text))}
+	case !parent.insert(op.Path[last], n):
+		return &Error{Pointer: "/path", Detail: fmt.Sprintf("%q is no place in an array of %d: it is an index, or - for the end", shorten(op.Path[last]), len(parent.kids))}
 	}
-	path := op.path
+	path := op.Path
 	if path[last] == "-" && parent.kind == '[' {
 		path = append(slices.Clone(path[:last]), fmt.Sprint(len(parent.kids)-1))
 	}
@@ -230,13 +238,13 @@ func (p *patcher) add(i int, op *operation, n *node) *Fault {
 }
 
 // replace puts the operation's value in the place of what is there.
-func (p *patcher) replace(i int, op *operation) *Fault {
-	n := p.at(op.path)
+func (p *Patcher) replace(i int, op *Operation) *Error {
+	n := p.At(op.Path)
 	if n == nil {
-		return nothingAt("/path", op.path)
+		return nothingAt("/path", op.Path)
 	}
-	*n = node{text: op.value, record: n.record, origin: n.origin}
-	p.tell(i, op, op.path)
+	*n = node{text: op.Value, Origin: n.Origin}
+	p.tell(i, op, op.Path)
 	return nil
 }
 
@@ -248,8 +256,8 @@ func (n *node) shown() string {
 	return shown(n.value())
 }
 
-func nothingAt(member string, path []string) *Fault {
-	return &Fault{member, "there is nothing at " + joinedOrRoot(path)}
+func nothingAt(member string, path []string) *Error {
+	return &Error{Pointer: member, Detail: "there is nothing at " + joinedOrRoot(path)}
 }
 
 func joinedOrRoot(path []string) string {

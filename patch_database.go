@@ -19,32 +19,32 @@ import (
 // replaced as a whole keeps the ids that it comes with. "$schema" cannot be
 // changed. Errors are as Patch's, and ErrExists and ErrRefers are possible.
 func (tx *Tx) PatchDatabase(patch jsontext.Value) error {
-	ops, err := parsePatch(patch)
+	ops, err := ParsePatch(patch)
 	if err != nil {
-		return err
+		return patchFault(err)
 	}
-	d := &databasePatch{tx: tx, root: &node{kind: '{'}, touched: make(map[*node]*touches)}
+	d := &databasePatch{tx: tx, root: NewObject(), touched: make(map[*node]*touches)}
 	for i := range ops {
 		op := &ops[i]
-		for member, path := range map[string][]string{"/path": op.path, "/from": op.from} {
+		for member, path := range map[string][]string{"/path": op.Path, "/from": op.From} {
 			switch {
-			case member == "/from" && op.op != "move" && op.op != "copy":
+			case member == "/from" && op.Op != "move" && op.Op != "copy":
 			case len(path) == 0:
 				return refusePatch(fmt.Sprintf("/%d%s", i, member), "a patch of the database names a top-level member, as in /schedules/0")
-			case path[0] == "$schema" && op.op != "test":
+			case path[0] == "$schema" && op.Op != "test":
 				return refusePatch(fmt.Sprintf("/%d%s", i, member), "which rules hold is said in the file, by hand")
 			}
 		}
-		d.canonical(op.path)
-		d.canonical(op.from)
+		d.canonical(op.Path)
+		d.canonical(op.From)
 	}
 	for _, c := range tx.snap.list {
 		d.enter(c, ops)
 	}
-	p := &patcher{root: d.root, note: d.note}
+	p := &Patcher{Root: d.root, Note: d.note}
 	d.patcher = p
-	if err := p.apply(ops); err != nil {
-		return err
+	if err := p.Apply(ops); err != nil {
+		return patchFault(err)
 	}
 	tx.claim, d.lead = d.claim, func(err error) error { return err }
 	defer func() { tx.claim = nil }()
@@ -62,11 +62,25 @@ func (tx *Tx) PatchDatabase(patch jsontext.Value) error {
 // A databasePatch is a patch of the whole database.
 type databasePatch struct {
 	tx      *Tx
-	patcher *patcher
+	patcher *Patcher
 	root    *node
 	touched map[*node]*touches // of a top-level member, or of an element of a collection
 	lead    func(error) error  // leads the faults of the record at hand into the patch
 	claims  []func() error
+}
+
+// An origin says what a node of the database was when the patch began: a
+// top-level member, or an element of a collection.
+type origin struct {
+	collection *collection
+	record     *Record // nil of a top-level member
+}
+
+func originOf(n *node) origin {
+	if o, ok := n.Origin.(*origin); ok {
+		return *o
+	}
+	return origin{}
 }
 
 // claim remembers to look whether values are taken when all is done: two
@@ -101,43 +115,46 @@ func (d *databasePatch) canonical(path []string) {
 
 // enter makes a node of a top-level member, of its elements too if some
 // operation names it.
-func (d *databasePatch) enter(c *collection, ops []operation) {
-	n := &node{origin: c, text: c.value}
-	named := slices.ContainsFunc(ops, func(op operation) bool {
-		return op.path[0] == c.name || len(op.from) > 0 && op.from[0] == c.name
+func (d *databasePatch) enter(c *collection, ops []Operation) {
+	n := NewNode(c.value)
+	named := slices.ContainsFunc(ops, func(op Operation) bool {
+		return op.Path[0] == c.name || len(op.From) > 0 && op.From[0] == c.name
 	})
 	if c.kind == Array {
-		n.text, n.kind = nil, '['
+		var kids []*node
 		if named {
-			elements := make([]node, 0, c.records.Len()) // at once, for there may be many
-			n.kids = make([]*node, 0, c.records.Len())
+			kids = make([]*node, 0, c.records.Len())
+			origins := make([]origin, 0, c.records.Len()) // at once, for there may be many
 			for _, r := range c.records.All() {
-				elements = append(elements, node{text: r.Value, origin: c, record: r})
-				n.kids = append(n.kids, &elements[len(elements)-1])
+				origins = append(origins, origin{c, r})
+				kid := NewNode(r.Value)
+				kid.Origin = &origins[len(origins)-1]
+				kids = append(kids, kid)
 			}
 		}
+		n = NewArray(kids)
 	}
-	d.root.names = append(d.root.names, appendName(nil, c.name))
-	d.root.kids = append(d.root.kids, n)
+	n.Origin = &origin{collection: c}
+	d.root.Append(c.name, n)
 }
 
 // note remembers which top-level member, and which element of a collection, an
 // operation touches.
-func (d *databasePatch) note(i int, op *operation, path []string) {
-	n, below := d.patcher.at(path[:1]), path[1:]
+func (d *databasePatch) note(i int, op *Operation, path []string) {
+	n, below := d.patcher.At(path[:1]), path[1:]
 	if n == nil {
 		return // it is added as a whole, and told again when it is there
 	}
 	d.touch(n, i, op, below)
-	if n.kind != '[' || n.text != nil || len(below) == 0 {
+	if !n.IsOpenArray() || len(below) == 0 {
 		return
 	}
 	if at := n.find(below[0]); at >= 0 {
-		d.touch(n.kids[at], i, op, below[1:])
+		d.touch(n.Kids()[at], i, op, below[1:])
 	}
 }
 
-func (d *databasePatch) touch(n *node, i int, op *operation, below []string) {
+func (d *databasePatch) touch(n *node, i int, op *Operation, below []string) {
 	if d.touched[n] == nil {
 		d.touched[n] = new(touches)
 	}
@@ -149,8 +166,8 @@ func (d *databasePatch) finish() error {
 	tx := d.tx
 	there := make(map[string]*node)
 	var names []string
-	for i, kid := range d.root.kids {
-		name := text(d.root.names[i])
+	for i, kid := range d.root.Kids() {
+		name := d.root.Name(i)
 		there[name] = kid
 		names = append(names, name)
 	}
@@ -172,7 +189,7 @@ func (d *databasePatch) finish() error {
 		c := tx.snap.byName[name]
 		var err error
 		switch {
-		case c == nil || n.origin != c || t.names() == nil:
+		case c == nil || originOf(n).collection != c || t.names() == nil:
 			if c != nil {
 				dropped = append(dropped, c.drops()...)
 			}
@@ -211,20 +228,21 @@ func (c *collection) drops() []Change {
 func (d *databasePatch) records(c *collection, n *node, dropped []Change) ([]Change, error) {
 	tx := d.tx
 	kept, inOrder, last, fresh := 0, true, uint64(0), false
-	for _, kid := range n.kids {
-		if r := kid.record; r != nil && kid.origin == c {
+	for _, kid := range n.Kids() {
+		if o := originOf(kid); o.record != nil && o.collection == c {
+			r := o.record
 			kept++
 			inOrder = inOrder && !fresh && r.seq >= last
 			last = r.seq
 			inOrder = inOrder && (!IsPositionKey(r.ID) || bytes.Equal(kid.value(), r.Value))
 		} else {
-			kid.record, fresh = nil, true
+			kid.Origin, fresh = nil, true
 		}
 	}
 	if kept < c.records.Len() {
 		left := make(map[*Record]bool, kept)
-		for _, kid := range n.kids {
-			left[kid.record] = true
+		for _, kid := range n.Kids() {
+			left[originOf(kid).record] = true
 		}
 		for _, r := range c.records.All() {
 			if !left[r] {
@@ -236,7 +254,7 @@ func (d *databasePatch) records(c *collection, n *node, dropped []Change) ([]Cha
 	if !inOrder {
 		// The order of records, and those without an id of their own, can only
 		// be told by the whole.
-		return dropped, d.rearrange(c, n.kids)
+		return dropped, d.rearrange(c, n.Kids())
 	}
 	for _, gone := range dropped {
 		if gone.Collection == c.name {
@@ -245,15 +263,15 @@ func (d *databasePatch) records(c *collection, n *node, dropped []Change) ([]Cha
 			}
 		}
 	}
-	for _, kid := range n.kids {
+	for _, kid := range n.Kids() {
 		t := d.touched[kid]
 		if t == nil {
 			continue
 		}
 		d.lead = t.lead
 		var err error
-		if kid.record != nil {
-			_, err = tx.amend(c.name, kid.record, kid.value(), t.within())
+		if r := originOf(kid).record; r != nil {
+			_, err = tx.amend(c.name, r, kid.value(), t.within())
 		} else if v := kid.value(); v.Kind() != '{' {
 			err = refusePatch("", "a record is a JSON object, not "+kindName(v))
 		} else {
@@ -281,9 +299,9 @@ func (d *databasePatch) setWhole(name string, value jsontext.Value, t *touches) 
 	}
 	switch kind {
 	case '[':
-		n := &node{text: value}
+		n := NewNode(value)
 		n.open()
-		return d.setArray(name, n.kids, t)
+		return d.setArray(name, n.Kids(), t)
 	case '{':
 		value, sent, faults := tx.snap.schema.Member(name).canonical(value)
 		faults = append(faults, tx.snap.schema.Member(name).checkObject(nil, value, nil)...)
@@ -313,7 +331,7 @@ func (d *databasePatch) setArray(name string, kids []*node, t *touches) error {
 			return &FaultError{Kind: f.Kind, Faults: under(at, f.Faults)}
 		}
 		d.lead = func(err error) error { return t.lead(below(err)) }
-		err := a.add(kid.text, nil, nil, func(id string, v jsontext.Value) (faults []Fault, judged bool) {
+		err := a.add(kid.value(), nil, nil, func(id string, v jsontext.Value) (faults []Fault, judged bool) {
 			switch r := held(old, id); {
 			case r == nil:
 				return snap.schema.Member(name).checkCreate(v), true
@@ -346,20 +364,21 @@ func held(c *collection, id string) *Record {
 // rearrange makes an array of the elements that a patch has left of c, and of
 // those that it has put between them.
 func (d *databasePatch) rearrange(c *collection, kids []*node) error {
-	schema := d.tx.snap.schema
+	rules := d.tx.snap.schema.Member(c.name)
 	a := d.arrange(c.name, kids)
 	kept := func(kid *node) bool {
-		return kid.record != nil && (d.touched[kid] == nil || bytes.Equal(kid.value(), kid.record.Value))
+		r := originOf(kid).record
+		return r != nil && (d.touched[kid] == nil || bytes.Equal(kid.value(), r.Value))
 	}
 	for _, kid := range kids {
-		if r := kid.record; r != nil && !IsPositionKey(r.ID) {
+		if r := originOf(kid).record; r != nil && !IsPositionKey(r.ID) {
 			a.taken[r.ID] = true
 		} else if id, ok := ID(kid.value(), c.ids.member); ok && kept(kid) {
 			a.taken[id] = true
 		}
 	}
 	for _, kid := range kids {
-		r, t, v := kid.record, d.touched[kid], kid.value()
+		r, t, v := originOf(kid).record, d.touched[kid], kid.value()
 		if kept(kid) {
 			a.keep(v)
 			continue
@@ -372,11 +391,11 @@ func (d *databasePatch) rearrange(c *collection, kids []*node) error {
 		err := a.add(v, r, names, func(_ string, v jsontext.Value) ([]Fault, bool) {
 			switch {
 			case r == nil:
-				return schema.Member(c.name).checkCreate(v), true
+				return rules.checkCreate(v), true
 			case names == nil:
-				return schema.Member(c.name).checkReplace(v), true
+				return rules.checkReplace(v), true
 			}
-			return schema.Member(c.name).checkMerge(r.Value, v, names), true
+			return rules.checkMerge(r.Value, v, names), true
 		})
 		if err != nil {
 			return t.lead(err)

@@ -46,20 +46,20 @@ func (tx *Tx) PatchObject(name string, patch jsontext.Value) (jsontext.Value, er
 // patched returns what a patch makes of a record or object, and which places
 // it touches.
 func (tx *Tx) patched(name string, old, patch jsontext.Value) (jsontext.Value, touches, error) {
-	ops, err := parsePatch(patch)
+	ops, err := ParsePatch(patch)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, patchFault(err)
 	}
 	for _, op := range ops {
-		tx.snap.schema.Member(name).canonicalPath(op.path)
-		tx.snap.schema.Member(name).canonicalPath(op.from)
+		tx.snap.schema.Member(name).canonicalPath(op.Path)
+		tx.snap.schema.Member(name).canonicalPath(op.From)
 	}
 	var t touches
-	p := &patcher{root: &node{text: old}, note: func(i int, op *operation, path []string) { t.add(i, op, path) }}
-	if err := p.apply(ops); err != nil {
-		return nil, nil, err
+	p := &Patcher{Root: NewNode(old), Note: func(i int, op *Operation, path []string) { t.add(i, op, path) }}
+	if err := p.Apply(ops); err != nil {
+		return nil, nil, patchFault(err)
 	}
-	return p.root.value(), t, nil
+	return p.Root.value(), t, nil
 }
 
 // amend puts what a patch has made of a record in its place.
@@ -116,8 +116,8 @@ type touch struct {
 	value   bool   // what stands there is the operation's own value
 }
 
-func (t *touches) add(i int, op *operation, path []string) {
-	*t = append(*t, touch{i, joined(path), op.op == "add" || op.op == "replace"})
+func (t *touches) add(i int, op *Operation, path []string) {
+	*t = append(*t, touch{i, joined(path), op.Op == "add" || op.Op == "replace"})
 }
 
 // names returns the members that are touched; nil where the record was
@@ -165,4 +165,17 @@ func (t touches) pointer(at string) string {
 		}
 	}
 	return ""
+}
+
+// MergePatch changes a record by a JSON Merge Patch (RFC 7396): objects are
+// merged at every depth, and null removes a member. It is judged by the members
+// that are sent. Errors are as Replace's.
+func (tx *Tx) MergePatch(collection, id string, patch jsontext.Value) (*Record, error) {
+	return tx.mergeRecord(collection, id, patch, MergePatch)
+}
+
+// MergePatchObject changes a singular resource by a JSON Merge Patch. Errors
+// are as Replace's.
+func (tx *Tx) MergePatchObject(name string, patch jsontext.Value) (jsontext.Value, error) {
+	return tx.setObject(name, patch, MergePatch, memberNames(patch))
 }
