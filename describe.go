@@ -59,21 +59,21 @@ type Parent struct {
 
 // Describe returns the Description of a snapshot. References in it begin with
 // prefix ("#/$defs/"), and no definition has one of the reserved names.
-func (s *Snapshot) Describe(prefix string, reserved ...string) *Description {
+func Describe(s *Snapshot, prefix string, reserved ...string) *Description {
 	d := &describer{snap: s, prefix: prefix, at: make(map[passage]string), taken: make(map[string]bool), found: make(map[string]*inference)}
 	for _, name := range reserved {
 		d.taken[name] = true
 	}
-	if s.schema != nil {
-		d.data = s.schema.Text()
+	if s.Schema() != nil {
+		d.data = s.Schema().Text()
 		v, _ := member(d.data, "$schema")
 		if v.Kind() == '"' {
 			d.out.Dialect = text(v)
 		}
 	}
-	for _, c := range s.list {
-		if c.kind != Other {
-			d.resource(c)
+	for _, name := range s.Names() {
+		if kind, _ := s.Kind(name); kind != Other {
+			d.resource(name, kind)
 		}
 	}
 	for i := range d.out.Resources {
@@ -149,16 +149,16 @@ func (d *describer) refTo(name string) []byte {
 }
 
 // resource describes one collection or singular resource.
-func (d *describer) resource(c *collection) {
-	r := d.snap.schema.Member(c.name)
-	if r != nil && r.Array() != (c.kind == Array) {
+func (d *describer) resource(name string, kind Kind) {
+	r := d.snap.Schema().Member(name)
+	if r != nil && r.Array() != (kind == Array) {
 		r = nil // the rules are about something else than what is there
 	}
-	out := Resource{Name: c.name, Kind: c.kind}
-	what := c.name
-	if c.kind == Array {
-		what = Singular(c.name)
-		out.IDMember = c.ids.member
+	out := Resource{Name: name, Kind: kind}
+	what := name
+	if kind == Array {
+		what = Singular(name)
+		out.IDMember = d.snap.IDMember(name)
 	}
 	out.Record = d.name(what)
 	var pointers []string
@@ -168,9 +168,9 @@ func (d *describer) resource(c *collection) {
 		}
 	}
 	if len(pointers) == 0 {
-		d.free(c, &out)
+		d.free(&out)
 	} else {
-		d.ruled(c, r, pointers, &out)
+		d.ruled(r, pointers, &out)
 	}
 	if r != nil {
 		about, _ := member(valueAt(d.data, r.Location()), "description")
@@ -182,14 +182,15 @@ func (d *describer) resource(c *collection) {
 }
 
 // free describes what no rule is about: what is there, and that anything goes.
-func (d *describer) free(c *collection, out *Resource) {
+func (d *describer) free(out *Resource) {
 	in, of := new(inference), inferring{snap: d.snap}
-	if c.kind == Array {
-		in, of.collection, of.id = inferenceOf(d.snap, c.name), c.name, out.IDMember
+	if out.Kind == Array {
+		in, of.collection, of.id = inferenceOf(d.snap, out.Name), out.Name, out.IDMember
 	} else {
-		in.add(c.value)
+		v, _ := d.snap.Value(out.Name)
+		in.add(v)
 	}
-	d.found[c.name] = in
+	d.found[out.Name] = in
 	found := in.schema(of)
 	d.define(out.Record, found)
 	properties, _ := member(found, "properties")
@@ -209,18 +210,18 @@ func (d *describer) free(c *collection, out *Resource) {
 		body = append(append(append(body, `,"properties":{`...), hints...), '}')
 	}
 	d.define(out.Replace, append(body, '}'))
-	if c.kind == Array {
+	if out.Kind == Array {
 		out.Create = out.Replace
-		d.parents(c, out, func(Parent) string { return out.Create })
+		d.parents(out, func(Parent) string { return out.Create })
 	}
 }
 
-// parents fills in what the records of c refer to. create returns the name of
+// parents fills in what the records of out refer to. create returns the name of
 // what POST takes below a parent.
-func (d *describer) parents(c *collection, out *Resource, create func(Parent) string) {
-	for _, parent := range d.snap.list {
-		p := Parent{Collection: parent.name, Member: d.snap.ForeignKey(c.name, parent.name)}
-		if parent.kind == Array && (slices.Contains(out.Members, p.Member) || d.snap.occurs(c.name, p.Member)) {
+func (d *describer) parents(out *Resource, create func(Parent) string) {
+	for _, parent := range d.snap.Names() {
+		p := Parent{Collection: parent, Member: d.snap.ForeignKey(out.Name, parent)}
+		if kind, _ := d.snap.Kind(parent); kind == Array && (slices.Contains(out.Members, p.Member) || d.snap.occurs(out.Name, p.Member)) {
 			p.Create = create(p)
 			out.Parents = append(out.Parents, p)
 		}
@@ -228,7 +229,7 @@ func (d *describer) parents(c *collection, out *Resource, create func(Parent) st
 }
 
 // ruled describes what the rules r are about; pointers are their places.
-func (d *describer) ruled(c *collection, r *Rules, pointers []string, out *Resource) {
+func (d *describer) ruled(r *Rules, pointers []string, out *Resource) {
 	for _, p := range pointers {
 		properties := valueAt(d.data, p+"/properties")
 		members(properties, func(quoted, _ jsontext.Value) bool {
@@ -242,10 +243,10 @@ func (d *describer) ruled(c *collection, r *Rules, pointers []string, out *Resou
 		}
 	}
 	rulesName := out.Record
-	broken := d.broken(c, r, false)
+	broken := d.broken(out, r, false)
 	odd := d.byHand(broken)
 	if odd != nil {
-		d.found[c.name] = broken
+		d.found[out.Name] = broken
 		rulesName = d.name(out.Record + "ByRules")
 		byHand := d.name(out.Record + "ByHand")
 		d.define(out.Record, d.oneOf(rulesName, byHand))
@@ -275,13 +276,13 @@ func (d *describer) ruled(c *collection, r *Rules, pointers []string, out *Resou
 		return name
 	}
 	id := out.IDMember
-	if c.kind == Array {
+	if out.Kind == Array {
 		b := bodyRules{optional: []string{id}, required: r.RequiredOnCreate()}
 		if r.ReadOnlyID() {
 			b.without = id
 		}
 		out.Create = body("Create", b)
-		d.parents(c, out, func(p Parent) string {
+		d.parents(out, func(p Parent) string {
 			under := b
 			under.optional = []string{id, p.Member}
 			under.required = slices.DeleteFunc(slices.Clone(b.required), func(name string) bool { return name == p.Member })
@@ -303,7 +304,7 @@ func (d *describer) ruled(c *collection, r *Rules, pointers []string, out *Resou
 		names := []string{out.Record, asSent}
 		if odd != nil {
 			byHand := d.name(out.Record + "ByHandAsSent")
-			d.define(byHand, d.byHand(d.broken(c, r, true)))
+			d.define(byHand, d.byHand(d.broken(out, r, true)))
 			names = append(names, byHand)
 		}
 		d.define(out.Answer, d.oneOf(names...))
@@ -333,7 +334,7 @@ func (d *describer) byHand(in *inference) []byte {
 // broken returns what is known of those values of a collection or object that
 // break its rules; with asSent of these and of the same under all the names
 // that a request may have used.
-func (d *describer) broken(c *collection, r *Rules, asSent bool) *inference {
+func (d *describer) broken(out *Resource, r *Rules, asSent bool) *inference {
 	in := new(inference)
 	judge := func(v jsontext.Value) {
 		if !r.Broken(v) {
@@ -346,12 +347,13 @@ func (d *describer) broken(c *collection, r *Rules, asSent bool) *inference {
 			}
 		}
 	}
-	if c.kind == Array {
-		for _, record := range c.records.All() {
+	if out.Kind == Array {
+		for record := range d.snap.All(out.Name) {
 			judge(record.Value)
 		}
 	} else {
-		judge(c.value)
+		v, _ := d.snap.Value(out.Name)
+		judge(v)
 	}
 	return in
 }

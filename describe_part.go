@@ -13,17 +13,16 @@ import (
 // any of its members, and of those that are objects or arrays any part, beside
 // what is put into it. What is whole is described by it too.
 func (d *describer) part(out *Resource) {
-	c := d.snap.byName[out.Name]
-	related := d.related(c, out)
+	related := d.related(out)
 	var parts [][]byte
-	if r := d.snap.schema.Member(c.name); r != nil && r.Array() == (c.kind == Array) && len(r.RecordLocations()) > 0 {
+	if r := d.snap.Schema().Member(out.Name); r != nil && r.Array() == (out.Kind == Array) && len(r.RecordLocations()) > 0 {
 		parts = append(parts, d.ruledPart(r, related))
 	}
-	if in := d.found[c.name]; in != nil {
+	if in := d.found[out.Name]; in != nil {
 		parts = append(parts, in.part(related))
 	}
 	about := "Parts of a record (_fields), with the related records that were asked for (_embed, _expand)."
-	if c.kind != Array {
+	if out.Kind != Array {
 		about = "Parts of the object (_fields), with the related records that were asked for (_embed, _expand)."
 	}
 	schema := parts[0]
@@ -35,15 +34,15 @@ func (d *describer) part(out *Resource) {
 
 // related returns the schemas of what _embed and _expand put into a record.
 // Nothing is said of what meets a member of the same name.
-func (d *describer) related(c *collection, out *Resource) *memberSchemas {
+func (d *describer) related(out *Resource) *memberSchemas {
 	var list memberSchemas
 	add := func(name string, children bool) {
-		one, ok := d.snap.relation(c.name, name, true)
-		other, _ := d.snap.relation(c.name, name, false)
+		one, ok := d.snap.relation(out.Name, name, true)
+		other, _ := d.snap.relation(out.Name, name, false)
 		switch {
 		case !ok || one.children != children || list.has(name):
 			return
-		case other.children != children, slices.Contains(out.Members, name), d.found[c.name] != nil && d.found[c.name].members[name] != nil:
+		case other.children != children, slices.Contains(out.Members, name), d.found[out.Name] != nil && d.found[out.Name].members[name] != nil:
 			list.add(name, []byte("{}"))
 			return
 		}
@@ -66,7 +65,7 @@ func (d *describer) related(c *collection, out *Resource) *memberSchemas {
 		list.add(name, schema)
 	}
 	for _, r := range d.out.Resources {
-		if c.kind == Array && slices.ContainsFunc(r.Parents, func(p Parent) bool { return p.Collection == c.name }) {
+		if out.Kind == Array && slices.ContainsFunc(r.Parents, func(p Parent) bool { return p.Collection == out.Name }) {
 			add(r.Name, true)
 		}
 	}

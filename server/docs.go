@@ -91,7 +91,7 @@ func (k *call) describe(contentType string, text []byte) error {
 // schema answers GET /_/schemas/schedules: the JSON Schema of one record, or
 // of a singular resource, with all that it refers to.
 func (k *call) schema() error {
-	about := k.snap.Describe("#/$defs/")
+	about := pickup.Describe(k.snap, "#/$defs/")
 	name := strings.TrimSuffix(strings.TrimPrefix(k.Request.URL.Path, schemasPath), "/")
 	for _, r := range about.Resources {
 		if r.Name != name {

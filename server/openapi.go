@@ -33,7 +33,7 @@ type apiDocument struct {
 
 // openAPI returns the document of a snapshot as compact JSON.
 func (s *server) openAPI(snap *pickup.Snapshot) []byte {
-	d := &apiDocument{server: s, snap: snap, about: snap.Describe(componentPrefix, reservedSchemas...), ids: make(map[string]bool)}
+	d := &apiDocument{server: s, snap: snap, about: pickup.Describe(snap, componentPrefix, reservedSchemas...), ids: make(map[string]bool)}
 	for _, r := range d.about.Resources {
 		if !hasPath(r.Name) {
 			continue

@@ -23,7 +23,7 @@ const typesHead = `// What pickup stores, takes and answers, from the data and t
 
 // typesOf returns the TypeScript declarations for a snapshot.
 func typesOf(snap *pickup.Snapshot) []byte {
-	about := snap.Describe(typeReference, "Database", "Problem")
+	about := pickup.Describe(snap, typeReference, "Database", "Problem")
 	w := new(typeWriter)
 	w.WriteString(typesHead)
 	for _, d := range about.Definitions {
