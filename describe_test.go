@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
@@ -33,7 +34,7 @@ func described(t testing.TB, d *Description, name string) *jsonschema.Schema {
 // What is stored, and answered, may be historic; what is sent may not, however
 // the schema leads there.
 func TestHistoricIsDescribed(t *testing.T) {
-	s := compiled(t, `{"properties":{"jobs":{"type":"array","items":{"$ref":"#/$defs/job"}},"settings":{"$ref":"#/$defs/job"}},
+	s := schemaFor(t, `{"properties":{"jobs":{"type":"array","items":{"$ref":"#/$defs/job"}},"settings":{"$ref":"#/$defs/job"}},
 		"$defs":{
 			"job":{"type":"object","properties":{
 				"id":{},"name":{"x-alias":["Name"]},
@@ -43,8 +44,8 @@ func TestHistoricIsDescribed(t *testing.T) {
 				"plain":{"$ref":"#/$defs/plain"}}},
 			"plain":{"type":"string"},
 			"state":{"enum":["on","off","broken"],"x-historic":["broken"]}}}`)
-	snap := snapshotOf(t, s, `{"jobs":[{"id":1,"state":"broken","after":{"state":"broken"},"level":2.5}],"settings":{"state":"on"}}`)
-	d := snap.Describe("#/$defs/")
+	snap := snapshotFor(t, s, `{"jobs":[{"id":1,"state":"broken","after":{"state":"broken"},"level":2.5}],"settings":{"state":"on"}}`)
+	d := Describe(snap, "#/$defs/")
 	for _, r := range d.Resources {
 		for name, sent := range map[string]bool{r.Record: false, r.Answer: false, r.Part: false, r.Create: true, r.Replace: true, r.Merge: true} {
 			if name == "" {
@@ -52,12 +53,12 @@ func TestHistoricIsDescribed(t *testing.T) {
 			}
 			sch := described(t, d, name)
 			for _, v := range []string{`{"state":"broken"}`, `{"after":{"after":{"state":"broken"}}}`, `{"after":{"level":2.5}}`, `{"level":2.5}`} {
-				if err := sch.Validate(plain([]byte(v))); (err != nil) != sent && name != r.Part {
+				if err := sch.Validate(value(v)); (err != nil) != sent && name != r.Part {
 					t.Errorf("%s of %s: %v", name, v, err)
 				}
 			}
 			for _, v := range []string{`{"state":"off","level":1,"after":{"state":"on","plain":"x"}}`} {
-				if err := sch.Validate(plain([]byte(v))); err != nil {
+				if err := sch.Validate(value(v)); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
@@ -77,10 +78,10 @@ func TestHistoricIsDescribed(t *testing.T) {
 // A merge patch of a record has any of its members, null where one is to be
 // removed, and no value that a record could not have.
 func TestMergePatchIsDescribed(t *testing.T) {
-	s := compiled(t, `{"properties":{"jobs":{"items":{"type":"object","required":["level"],"properties":{
+	s := schemaFor(t, `{"properties":{"jobs":{"items":{"type":"object","required":["level"],"properties":{
 		"id":{"type":"integer"},"level":{"type":"string","enum":["high","low","past"],"x-historic":["past"]},
 		"place":{"type":"object","required":["street"],"properties":{"street":{"type":"string"},"town":{"type":"string"}}}}}}}}`)
-	d := snapshotOf(t, s, `{"jobs":[],"free":[{"id":1,"a":"x"}]}`).Describe("#/$defs/")
+	d := Describe(snapshotFor(t, s, `{"jobs":[],"free":[{"id":1,"a":"x"}]}`), "#/$defs/")
 	sch := described(t, d, d.Resources[0].Patch)
 	for v, ok := range map[string]bool{
 		`{}`:                          true,
@@ -93,11 +94,38 @@ func TestMergePatchIsDescribed(t *testing.T) {
 		`{"level":"low","id":"four"}`: false,
 		`[]`:                          false,
 	} {
-		if err := sch.Validate(plain([]byte(v))); (err == nil) != ok {
+		if err := sch.Validate(value(v)); (err == nil) != ok {
 			t.Errorf("%s: %v", v, err)
 		}
 	}
-	if err := described(t, d, d.Resources[1].Patch).Validate(plain([]byte(`{"a":null,"b":1}`))); err != nil {
+	if err := described(t, d, d.Resources[1].Patch).Validate(value(`{"a":null,"b":1}`)); err != nil {
 		t.Error(err) // there are no rules
 	}
+}
+
+func schemaFor(t testing.TB, data string) *Schema {
+	t.Helper()
+	s, err := CompileSchema("db.schema.json", []byte(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func snapshotFor(t testing.TB, s *Schema, data string) *Snapshot {
+	t.Helper()
+	db, err := Open(t.Context(), NewMemStore(jsontext.Value(data)), Options{Schema: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db.Snapshot()
+}
+
+// value returns JSON as the validator takes it.
+func value(data string) any {
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader([]byte(data)))
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

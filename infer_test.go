@@ -51,7 +51,10 @@ func inferred(t *testing.T, database jsontext.Value) string {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	for _, f := range schema.Check(db.Snapshot()) {
+	if db, err = pickup.Open(t.Context(), pickup.NewMemStore(database), pickup.Options{Schema: schema}); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range db.Snapshot().Check() {
 		if !strings.Contains(f.Detail, "is the id of no record") {
 			t.Errorf("the data breaks an inferred rule: %s\n%s", f, text)
 		}

@@ -135,7 +135,7 @@ func TestDeleteChain(t *testing.T) {
 func TestReferenceMistakes(t *testing.T) {
 	for _, ref := range []string{`1`, `{}`, `{"on-delete":"cascade"}`, `{"collection":"a","on-delete":"delete"}`, `{"collection":"a","on-delete":true}`, `{"collection":"a","onDelete":"cascade"}`} {
 		_, err := pickup.CompileSchema("db.schema.json", []byte(`{"properties":{"b":{"items":{"properties":{"aId":{"x-ref":`+ref+`}}}}}}`))
-		var broken *pickup.BrokenError
+		var broken *pickup.CompileError
 		if !errors.As(err, &broken) || !strings.Contains(broken.Reason, "cascade and set-null are possible too") {
 			t.Errorf("%s: %v", ref, err)
 		}

@@ -51,15 +51,15 @@ func applyPatch(doc, patch jsontext.Value) (jsontext.Value, error) {
 	if !patch.IsValid() {
 		return nil, ErrShape
 	}
-	ops, err := parsePatch(patch)
+	ops, err := ParsePatch(patch)
 	if err != nil {
 		return nil, err
 	}
-	p := &patcher{root: &node{text: compact(doc)}}
-	if err := p.apply(ops); err != nil {
+	p := &Patcher{Root: &node{text: compact(doc)}}
+	if err := p.Apply(ops); err != nil {
 		return nil, err
 	}
-	return p.root.value(), nil
+	return p.Root.value(), nil
 }
 
 // TestPatchKeepsText checks that what no operation touches keeps its spelling
@@ -111,7 +111,7 @@ func TestMergePatch(t *testing.T) {
 		{`{}`, `{"a":{"bb":{"ccc":null}}}`, `{"a":{"bb":{}}}`},
 		{`{"z":1.10,"a":{"y":1,"x":2}}`, `{"a":{"x":3.0,"w":null,"v":{"u":null}},"b":[null]}`, `{"z":1.10,"a":{"y":1,"x":3.0,"v":{}},"b":[null]}`},
 	} {
-		if got := mergePatch(jsontext.Value(c.target), jsontext.Value(c.patch)); string(got) != c.want {
+		if got := MergePatch(jsontext.Value(c.target), jsontext.Value(c.patch)); string(got) != c.want {
 			t.Errorf("%s with %s gives %s, not %s", c.target, c.patch, got, c.want)
 		}
 	}

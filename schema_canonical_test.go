@@ -41,7 +41,7 @@ func TestCanonicalNames(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.in, func(t *testing.T) {
-			out, sent, faults := s.canonical(tt.collection, jsontext.Value(tt.in))
+			out, sent, faults := s.Member(tt.collection).canonical(jsontext.Value(tt.in))
 			if string(out) != tt.out {
 				t.Errorf("got %s, want %s", out, tt.out)
 			}
@@ -51,10 +51,10 @@ func TestCanonicalNames(t *testing.T) {
 			wantFaults(t, faults, tt.faults...)
 		})
 	}
-	if name, ok := s.Alias("a", "driver_id"); name != "driverId" || !ok {
+	if name, ok := s.Member("a").Alias("driver_id"); name != "driverId" || !ok {
 		t.Errorf("driver_id means %q", name)
 	}
-	if name, ok := s.Alias("a", "driverId"); ok {
+	if name, ok := s.Member("a").Alias("driverId"); ok {
 		t.Errorf("driverId means %q", name)
 	}
 }
@@ -70,11 +70,11 @@ func TestAliasesAreJudged(t *testing.T) {
 		{`null`, []string{`/driverId: null is not a number or a string; right would be, for example, "2"`}},
 	} {
 		sent := withMember(with(goodSchedule, "driverId", ""), "driverID", tt.value)
-		value, _, faults := s.canonical("schedules", sent)
-		wantFaults(t, append(faults, s.checkCreate("schedules", value)...), tt.want...)
+		value, _, faults := s.Member("schedules").canonical(sent)
+		wantFaults(t, append(faults, s.Member("schedules").checkCreate(value)...), tt.want...)
 	}
 	// A singular resource comes with the names as they were sent.
 	o := compiled(t, `{"properties":{"settings":{"type":"object","properties":{"color":{"type":"string","x-alias":["colour"]}}}}}`)
-	wantFaults(t, o.checkObject("settings", jsontext.Value(`{}`), jsontext.Value(`{"color":1}`), []string{"colour"}),
+	wantFaults(t, o.Member("settings").checkObject(jsontext.Value(`{}`), jsontext.Value(`{"color":1}`), []string{"colour"}),
 		"/color: 1 is not a string")
 }

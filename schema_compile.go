@@ -13,8 +13,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// CompileSchema compiles the rules in data. The error is a *BrokenError that
-// names file and leads to the line and column where data is no JSON, or to the
+// CompileSchema compiles the rules in data. The error is
+// a *CompileError that names file and leads to the line and column where data is no JSON, or to the
 // keyword that makes it no schema. References lead into data itself: nothing
 // else is read, and nothing is fetched.
 func CompileSchema(file string, data []byte) (*Schema, error) {
@@ -192,7 +192,7 @@ func (c *compilation) broken(pointer, format string, args ...any) error {
 
 func (c *compilation) brokenAt(offset int, format string, args ...any) error {
 	line, column := position(c.data, offset)
-	return &BrokenError{File: c.file, Line: line, Column: column, Reason: fmt.Sprintf(format, args...)}
+	return &CompileError{File: c.file, Line: line, Column: column, Reason: fmt.Sprintf(format, args...)}
 }
 
 // fragment returns what stands behind the # of a URL, unescaped.
@@ -210,3 +210,14 @@ func withoutFragment(u string) string {
 }
 
 func withoutBOM(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) }
+
+// A CompileError tells where a file stops being a schema.
+type CompileError struct {
+	File         string // as it was named to CompileSchema
+	Line, Column int    // from 1; the column counts characters (code points)
+	Reason       string // what is wrong there, one sentence without the position
+}
+
+func (e *CompileError) Error() string {
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Reason)
+}

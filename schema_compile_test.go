@@ -84,12 +84,12 @@ func TestBrokenSchemas(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.schema, func(t *testing.T) {
 			s, err := CompileSchema("rules/db.schema.json", []byte(tt.schema))
-			var broken *BrokenError
+			var broken *CompileError
 			switch {
 			case err == nil:
 				t.Fatalf("compiled: %v", s)
 			case !errors.As(err, &broken) || !errors.Is(err, ErrBroken):
-				t.Fatalf("not a BrokenError: %v", err)
+				t.Fatalf("not a CompileError: %v", err)
 			case !strings.HasPrefix(err.Error(), "rules/db.schema.json:") || !strings.HasSuffix(err.Error(), tt.want):
 				t.Errorf("got  %v\nwant rules/db.schema.json:%s", err, tt.want)
 			}
@@ -127,9 +127,9 @@ func TestReferences(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := compiled(t, tt.schema)
-			wantFaults(t, s.checkReplace("a", jsontext.Value(tt.bad)), tt.want)
-			if tt.name == "draft-07" && !slices.Equal(s.unique("a"), []string{"n"}) {
-				t.Errorf("unique are %v", s.unique("a"))
+			wantFaults(t, s.Member("a").checkReplace(jsontext.Value(tt.bad)), tt.want)
+			if tt.name == "draft-07" && !slices.Equal(s.Member("a").Unique(), []string{"n"}) {
+				t.Errorf("unique are %v", s.Member("a").Unique())
 			}
 		})
 	}
@@ -156,14 +156,14 @@ func TestReadOnlyIDs(t *testing.T) {
 	s := compiled(t, `{"properties":{
 		"a":{"items":{"required":["id"],"properties":{"id":{"type":"integer","readOnly":true}}}},
 		"b":{"items":{"required":["id"],"properties":{"id":{"type":"integer"}}}}}}`)
-	if !s.ReadOnlyID("a") || s.ReadOnlyID("b") || s.ReadOnlyID("c") {
+	if !s.Member("a").ReadOnlyID() || s.Member("b").ReadOnlyID() || s.Member("c").ReadOnlyID() {
 		t.Error("the wrong ids are readOnly")
 	}
 	// The service makes the id of a: whatever is there is not the client's fault.
 	for _, v := range []string{`{}`, `{"id":"x"}`, `{"id":null}`} {
-		wantFaults(t, s.checkCreate("a", jsontext.Value(v)))
-		wantFaults(t, s.checkReplace("a", jsontext.Value(v)))
+		wantFaults(t, s.Member("a").checkCreate(jsontext.Value(v)))
+		wantFaults(t, s.Member("a").checkReplace(jsontext.Value(v)))
 	}
-	wantFaults(t, s.checkCreate("b", jsontext.Value(`{"id":"x"}`)), `/id: "x" is not an integer`)
-	wantFaults(t, s.checkCreate("b", jsontext.Value(`{"id":12345678901234567890}`)))
+	wantFaults(t, s.Member("b").checkCreate(jsontext.Value(`{"id":"x"}`)), `/id: "x" is not an integer`)
+	wantFaults(t, s.Member("b").checkCreate(jsontext.Value(`{"id":12345678901234567890}`)))
 }

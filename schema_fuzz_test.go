@@ -31,9 +31,9 @@ func FuzzSchema(f *testing.F) {
 	f.Fuzz(func(t *testing.T, schema, record string) {
 		s, err := CompileSchema("db.schema.json", []byte(schema))
 		if err != nil {
-			var broken *BrokenError
+			var broken *CompileError
 			if !errors.As(err, &broken) {
-				t.Fatalf("no BrokenError: %v", err)
+				t.Fatalf("no CompileError: %v", err)
 			}
 			lines := strings.Split(strings.TrimPrefix(schema, "\ufeff"), "\n")
 			if broken.Line < 1 || broken.Line > len(lines) || broken.Column < 1 || broken.Column > len([]rune(lines[broken.Line-1]))+1 || broken.Reason == "" {
@@ -45,28 +45,28 @@ func FuzzSchema(f *testing.F) {
 		if !v.IsValid() || v.Kind() != '{' {
 			return
 		}
-		v, _, _ = s.canonical("schedules", compact(v))
+		v, _, _ = s.Member("schedules").canonical(compact(v))
 		if !v.IsValid() {
 			t.Fatalf("no JSON: %s", v)
 		}
-		faults := s.checkReplace("schedules", v)
+		faults := s.Member("schedules").checkReplace(v)
 		for _, f := range faults {
 			last := strings.LastIndexByte(f.Pointer, '/')
 			if f.Detail == "" || f.Pointer != "" && valueAt(v, f.Pointer[:last]) == nil {
 				t.Errorf("no place in the record: %s", f)
 			}
 		}
-		if again := s.checkReplace("schedules", v); len(again) != len(faults) {
+		if again := s.Member("schedules").checkReplace(v); len(again) != len(faults) {
 			t.Errorf("judged twice: %v and %v", faults, again)
 		}
-		if r := s.of("schedules"); r != nil && r.array && !r.readOnlyID() {
+		if r := s.Member("schedules"); r != nil && r.array && !r.ReadOnlyID() {
 			for _, sch := range r.record {
 				if err := sch.Validate(plain(v)); err != nil && len(faults) == 0 {
 					t.Errorf("a validator says %v", err)
 				}
 			}
 		}
-		for _, f := range s.checkMerge("schedules", v, v, nil) {
+		for _, f := range s.Member("schedules").checkMerge(v, v, nil) {
 			t.Errorf("nothing was sent: %s", f)
 		}
 	})

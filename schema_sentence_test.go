@@ -88,7 +88,7 @@ func TestKeywords(t *testing.T) {
 		t.Run(tt.schema, func(t *testing.T) {
 			s := compiled(t, `{"properties":{"a":{"items":{"properties":{"v":`+tt.schema+`}}}},"$defs":{"s":{"type":"string","minLength":2}}}`)
 			judge := func(v string) []Fault {
-				faults := s.checkReplace("a", jsontext.Value(`{"v":`+v+`}`))
+				faults := s.Member("a").checkReplace(jsontext.Value(`{"v":` + v + `}`))
 				for i, f := range faults {
 					if f.Pointer[:2] != "/v" {
 						t.Errorf("outside of v: %s", f)

@@ -32,7 +32,7 @@ func TestUniqueValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if faults := schema.Check(db.Snapshot()); (len(faults) > 0) != test.same {
+		if faults := db.Snapshot().Check(); (len(faults) > 0) != test.same {
 			t.Errorf("%s and %s: Check says %v", test.a, test.b, faults)
 		}
 		db, err = pickup.Open(t.Context(), pickup.NewMemStore(jsontext.Value(`{"c":[{"id":1,"u":`+test.a+`}]}`)), pickup.Options{Schema: schema})

@@ -135,8 +135,12 @@ func at(path string, text []byte, schema *pickup.Schema, pointer, message string
 // broken returns the finding that err is where err is about a file's text.
 func broken(err error) (finding, bool) {
 	var b *pickup.BrokenError
-	if !errors.As(err, &b) {
-		return finding{}, false
+	if errors.As(err, &b) {
+		return finding{b.File, b.Line, b.Column, b.Reason}, true
 	}
-	return finding{b.File, b.Line, b.Column, b.Reason}, true
+	var c *pickup.CompileError
+	if errors.As(err, &c) {
+		return finding{c.File, c.Line, c.Column, c.Reason}, true
+	}
+	return finding{}, false
 }

@@ -1,0 +1,179 @@
+package pickup
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+const (
+	aSchedule = `{"id":"1","driverId":"1","title":"School run","passenger":"Ivy","pickupLocation":"Home","dropoffLocation":"School","pickupTime":"2026-09-14T07:40:00Z","dropoffTime":"2026-09-14T08:05:00Z","status":"Scheduled"}`
+	aDriver   = `{"id":"1","driverName":"Ruth Ellery","driverIdentity":"Grandmother","cellPhone":"(603) 555-0163","email":"ruth@example.com"}`
+)
+
+// changed returns record with a member set to value, or without it where that
+// is "".
+func changed(record, name, value string) jsontext.Value {
+	if value != "" {
+		return withMember(jsontext.Value(record), name, value)
+	}
+	out := jsontext.Value("{}")
+	members([]byte(record), func(n, v jsontext.Value) bool {
+		if text(n) != name {
+			out = merge(out, append(append(append([]byte("{"), append(n, ':')...), v...), '}'))
+		}
+		return true
+	})
+	return out
+}
+
+func schemaOf(t testing.TB, data string) *Schema {
+	t.Helper()
+	s, err := CompileSchema("db.schema.json", []byte(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func sampleRules(t testing.TB) *Schema {
+	t.Helper()
+	data, err := os.ReadFile("db.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schemaOf(t, string(data))
+}
+
+// checked returns what Check finds in a database that has the rules s.
+func checked(t testing.TB, s *Schema, data string) []Fault {
+	t.Helper()
+	db, err := Open(t.Context(), NewMemStore(jsontext.Value(data)), Options{Schema: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db.Snapshot().Check()
+}
+
+func wantChecked(t testing.TB, got []Fault, want ...string) {
+	t.Helper()
+	for i := range max(len(got), len(want)) {
+		switch {
+		case i >= len(want):
+			t.Errorf("not expected: %s", got[i])
+		case i >= len(got):
+			t.Errorf("missing: %s", want[i])
+		case got[i].String() != want[i]:
+			t.Errorf("got  %s\nwant %s", got[i], want[i])
+		}
+	}
+}
+
+// Check finds what hand edits left, and nothing else.
+func TestCheck(t *testing.T) {
+	const rules = `{"properties":{
+		"pets":{"type":"array","items":{"type":"object","required":["id","name"],"properties":{
+			"id":{"type":["string","number"]},"name":{"type":"string"},
+			"owner":{"x-ref":"people"},"friends":{"x-ref":"pets"},
+			"chip":{"x-unique":true},"tags":{"type":"array","items":{"type":"object","properties":{"color":{"type":"string"}}}}}}},
+		"people":{"type":"array"},
+		"settings":{"type":"object","properties":{"theme":{"enum":["light","dark"]},"owner":{"x-ref":"people"}}},
+		"version":{"type":"integer"}}}`
+	tests := []struct {
+		name, data string
+		want       []string
+	}{
+		{"nothing", `{}`, nil},
+		{"all good", `{"$schema":"./x","pets":[{"id":1,"name":"Biscuit","owner":"7"}],"people":[{"id":7}],"settings":{"theme":"dark","owner":7},"version":3,"more":[{"Id":1}],"x":null}`, nil},
+		{"types", `{"pets":[{"id":1,"name":2},{"id":2,"name":"x"},{"id":3}],"version":1.5}`, []string{
+			`/pets/0/name: 2 is not a string`,
+			`/pets/2/name: name is missing but required`,
+			`/version: 1.5 is not an integer`}},
+		{"no object", `{"pets":[5,"x",{"id":1,"name":"x"}]}`, []string{
+			`/pets/0: 5 is not an object`,
+			`/pets/1: "x" is not an object`}},
+		{"another type", `{"pets":{"id":1},"settings":[1],"people":7}`, []string{
+			`/pets: {"id":1} is not an array`,
+			`/settings: [] is not an object`,
+			`/people: 7 is not an array`}},
+		{"slips", `{"pet":[],"People":[],"persons":[],"setting":{},"pets":[{"id":1,"name":"x","Name":"y","tags":[{"colour":1,"colr":2}]}]}`, []string{
+			`/People: People is not known; did you mean people?`,
+			`/setting: setting is not known; did you mean settings?`,
+			`/pets/0/Name: Name is not a known member; did you mean name?`,
+			`/pets/0/tags/0/colour: colour is not a known member; did you mean color?`,
+			`/pets/0/tags/0/colr: colr is not a known member; did you mean color?`}},
+		{"references", `{"pets":[{"id":1,"name":"x","owner":8,"friends":["1",2,null]},{"id":"3","name":"x","owner":null,"friends":"3"}],"people":[{"id":7}],"settings":{"owner":"8"}}`, []string{
+			`/pets/0/friends/1: 2 is the id of no record in pets`,
+			`/pets/0/owner: 8 is the id of no record in people`,
+			`/settings/owner: "8" is the id of no record in people`}},
+		{"unique", `{"pets":[{"id":1,"name":"x","chip":"A"},{"id":2,"name":"x","chip":"B"},{"id":3,"name":"x","chip":"\u0041"},{"id":4,"name":"x","chip":null},{"id":5,"name":"x","chip":null},{"id":6,"name":"x"},{"id":7,"name":"x","chip":1},{"id":8,"name":"x","chip":1.0},{"id":9,"name":"x","chip":"1"}]}`, []string{
+			`/pets/2/chip: "\u0041" is to be unique, but element 0 has it too`,
+			`/pets/7/chip: 1.0 is to be unique, but element 6 has it too`}},
+	}
+	s := schemaOf(t, rules)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			wantChecked(t, checked(t, s, tt.data), tt.want...)
+		})
+	}
+}
+
+// The sample's rules, over a file that somebody edited in a hurry.
+func TestCheckSchedules(t *testing.T) {
+	s := sampleRules(t)
+	data := `{"schedules":[` + aSchedule + `,` +
+		string(changed(aSchedule, "driverId", `"9"`)) + `,` +
+		string(withMember(jsontext.Value(aSchedule), "driverID", `"2"`)) + `,` +
+		string(withMember(changed(aSchedule, "driverId", ""), "driverID", `1`)) + `,` +
+		string(changed(aSchedule, "title", "")) +
+		`],"drivers":[` + aDriver + `,` + string(changed(aDriver, "id", `"2"`)) + `]}`
+	wantChecked(t, checked(t, s, data),
+		`/schedules/1/driverId: "9" is the id of no record in drivers`,
+		`/schedules/2/driverID: this is another spelling of driverId, which is there too and differs; send one of them`,
+		`/drivers/1/email: "ruth@example.com" is to be unique, but element 0 has it too`)
+}
+
+// What a schema says of lists as a whole, and of the root, Check judges too;
+// it tells the same of the records as when it goes from one to the next.
+func TestCheckOfTheWhole(t *testing.T) {
+	tests := []struct {
+		name, schema, data string
+		want               []string
+	}{
+		{"required", `{"required":["a","b"],"properties":{"a":{"type":"array"}}}`, `{"a":[]}`, []string{
+			`/b: b is missing but required`}},
+		{"closed root", `{"properties":{"a":{"items":{"properties":{"n":{"type":"number"}}}}},"additionalProperties":false}`, `{"a":[{"n":"x"}],"b":1}`, []string{
+			`/a/0/n: "x" is not a number`,
+			`/b: b is not a known member, and no others are allowed`}},
+		{"pattern of names", `{"patternProperties":{"^x":{"type":"array"}},"properties":{"a":{}}}`, `{"a":[],"x1":5}`, []string{
+			`/x1: 5 is not an array`}},
+		{"list", `{"properties":{"a":{"type":"array","minItems":2,"uniqueItems":true,"items":{"properties":{"email":{"type":"string"}}}}}}`, `{"a":[{"email":1,"eamli":2,"mail":3,"emails":4}]}`, []string{
+			`/a: [{"email":1,"eamli":2,"mail":3,"emails":4}] has 1 element, at least 2 needed`,
+			`/a/0/email: 1 is not a string`,
+			`/a/0/emails: emails is not a known member; did you mean email?`,
+			`/a/0/mail: mail is not a known member; did you mean email?`}},
+		{"references", `{"properties":{"a":{"$ref":"#/$defs/list"}},"$defs":{"list":{"type":"array","items":{"$ref":"#/$defs/one"}},"one":{"allOf":[{"required":["x"]},{"properties":{"x":{"type":"string"}}}]}}}`, `{"a":[{"x":1},{}]}`, []string{
+			`/a/0/x: 1 is not a string`,
+			`/a/1/x: x is missing but required`}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := schemaOf(t, tt.schema)
+			wantChecked(t, checked(t, s, tt.data), tt.want...)
+		})
+	}
+}
+
+func TestTheSampleBreaksNoRule(t *testing.T) {
+	data, err := os.ReadFile("db.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := sampleRules(t)
+	if !bytes.Contains(data, []byte(`"status": "Unscheduled"`)) {
+		t.Error("the historic record is not there")
+	}
+	wantChecked(t, checked(t, s, string(data)))
+}

@@ -1,0 +1,50 @@
+package pickup
+
+import (
+	"errors"
+	"strings"
+)
+
+// What a caller can act on beside what a store says. Test with errors.Is.
+var (
+	ErrExists   = errors.New("already taken")  // an id or a unique value; see FaultError
+	ErrRefers   = errors.New("referred to")    // a record that refers to it forbids the delete; see FaultError
+	ErrMismatch = errors.New("does not apply") // a patch supposes what is not so; see FaultError
+)
+
+// A FaultError lists everything that is wrong with a value. It wraps
+// ErrInvalid, or ErrExists where all that is wrong is a value that is taken.
+// Of a JSON Patch, whose pointers lead into the patch, it tells the first
+// operation that is none (ErrShape) or cannot be done (ErrMismatch).
+type FaultError struct {
+	Kind   error
+	Faults []Fault
+}
+
+func (e *FaultError) Unwrap() error { return e.Kind }
+
+func (e *FaultError) Error() string {
+	s := make([]string, len(e.Faults))
+	for i, f := range e.Faults {
+		s[i] = f.String()
+	}
+	return strings.Join(s, "; ")
+}
+
+// refusePatch is the error of a patch that is none: at leads into it.
+func refusePatch(at, detail string) error {
+	return &FaultError{Kind: ErrShape, Faults: []Fault{{at, detail}}}
+}
+
+// patchFault returns what is wrong with a patch as a *FaultError.
+func patchFault(err error) error {
+	e, ok := err.(*Error)
+	if !ok {
+		return err
+	}
+	kind := ErrMismatch
+	if e.Malformed {
+		kind = ErrShape
+	}
+	return &FaultError{Kind: kind, Faults: []Fault{{e.Pointer, e.Detail}}}
+}
