@@ -68,7 +68,7 @@ func TestQuery(t *testing.T) {
 		}
 		var matched []string // the same without an index
 		for r := range s.All("c") {
-			if q.Match(r) {
+			if q.Match(r.Value) {
 				matched = append(matched, r.ID)
 			}
 		}

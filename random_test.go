@@ -53,7 +53,7 @@ func TestRandom(t *testing.T) {
 				}
 				var scanned []*pickup.Record
 				for r := range s.All("c") {
-					if q.Match(r) {
+					if q.Match(r.Value) {
 						scanned = append(scanned, r)
 					}
 				}
