@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/store"
 	"pickup/internal/ordered"
 )
 
@@ -250,7 +250,7 @@ func (c *cutter) checkNow(s *stretch) {
 			c.bad.Store(true)
 			return
 		}
-		e.key, _ = pickup.ID(v, s.idMember)
+		e.key, _ = store.ID(v, s.idMember)
 	}
 }
 
@@ -291,7 +291,7 @@ func (c *cutter) fill(a *cutArray) {
 	for _, s := range a.stretches {
 		n += len(s.elements)
 	}
-	keys := pickup.NewKeys(a.idMember)
+	keys := store.NewKeys(a.idMember)
 	a.elems = ordered.New(n, func(yield func(string, element) bool) {
 		for _, s := range a.stretches {
 			at := s.at

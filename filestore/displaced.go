@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"pickup"
+	"pickup/internal/store"
 )
 
 // A displaced is a file that a commit took out of the file's place: P. An
@@ -19,7 +19,7 @@ type displaced struct {
 	content
 	path string
 	doc  *document  // what it held when it was displaced; nil: not known
-	rev  pickup.Rev // what the store was at then
+	rev  store.Rev // what the store was at then
 	at   time.Time  // when that was
 	open bool       // somebody was seen to write into it
 }

@@ -5,7 +5,7 @@ import (
 	"io"
 	"slices"
 
-	"pickup"
+	"pickup/internal/store"
 	"pickup/internal/ordered"
 )
 
@@ -86,30 +86,30 @@ func (a *array) end(n int) []element {
 
 // count counts a key where it is a position key.
 func (a *array) count(key string, n int) {
-	if pickup.IsPositionKey(key) {
+	if store.IsPositionKey(key) {
 		a.odd += n
 	}
 }
 
 // kind says how the engine sees the member.
-func (m *member) kind() pickup.Kind {
+func (m *member) kind() store.Kind {
 	switch {
 	case m.name == "$schema":
-		return pickup.Other
+		return store.Other
 	case m.array != nil:
-		return pickup.Array
+		return store.Array
 	case m.value[0] == '{':
-		return pickup.Object
+		return store.Object
 	}
-	return pickup.Other
+	return store.Other
 }
 
 // contents returns what the document says, as plain JSON without comments.
-func (d *document) contents() []pickup.Collection {
-	cs := make([]pickup.Collection, len(d.members))
+func (d *document) contents() []store.Collection {
+	cs := make([]store.Collection, len(d.members))
 	for i, m := range d.members {
-		cs[i] = pickup.Collection{Name: m.name, Kind: m.kind()}
-		if m.array != nil && cs[i].Kind == pickup.Array {
+		cs[i] = store.Collection{Name: m.name, Kind: m.kind()}
+		if m.array != nil && cs[i].Kind == store.Array {
 			cs[i].Elements = m.array.contents(d.strict)
 		} else {
 			cs[i].Value = plain(m.text())
@@ -118,14 +118,14 @@ func (d *document) contents() []pickup.Collection {
 	return cs
 }
 
-func (a *array) contents(strict bool) []pickup.Element {
-	es := make([]pickup.Element, 0, a.elems.Len())
+func (a *array) contents(strict bool) []store.Element {
+	es := make([]store.Element, 0, a.elems.Len())
 	for _, e := range a.elems.All() {
 		v := e.value()
 		if !strict {
 			v = plain(v)
 		}
-		es = append(es, pickup.Element{Key: e.key, Value: v, Compact: e.tight})
+		es = append(es, store.Element{Key: e.key, Value: v, Compact: e.tight})
 	}
 	return es
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"pickup"
+	"pickup/internal/store"
 )
 
 // apply returns the document with changes made, in their order. What they do
@@ -18,7 +18,7 @@ import (
 //
 // Reading a document while another goroutine applies changes to it is safe;
 // two goroutines must not apply changes to one document at once.
-func (d *document) apply(changes []pickup.Change) (*document, error) {
+func (d *document) apply(changes []store.Change) (*document, error) {
 	e := &edit{document: *d, fresh: make(map[*member]bool), coming: len(changes)}
 	e.members = slices.Clone(d.members)
 	for _, c := range changes {
@@ -45,13 +45,13 @@ type edit struct {
 }
 
 // change makes one change.
-func (e *edit) change(c pickup.Change) error {
+func (e *edit) change(c store.Change) error {
 	if c.Value != nil && !c.Value.IsValid() {
-		return fmt.Errorf("the new value for %q in %q is no JSON: %w", c.ID, c.Collection, pickup.ErrInvalid)
+		return fmt.Errorf("the new value for %q in %q is no JSON: %w", c.ID, c.Collection, store.ErrInvalid)
 	}
 	if depth(c.Value) > deepest-2 {
 		return fmt.Errorf("the new value for %q in %q is nested deeper than %d brackets: %w",
-			c.ID, c.Collection, deepest-2, pickup.ErrTooLarge)
+			c.ID, c.Collection, deepest-2, store.ErrTooLarge)
 	}
 	i := slices.IndexFunc(e.members, func(m *member) bool { return m.name == c.Collection })
 	if c.ID == "" {
@@ -66,11 +66,11 @@ func (e *edit) change(c pickup.Change) error {
 		return nil
 	}
 	if i < 0 {
-		return fmt.Errorf("collection %q: %w", c.Collection, pickup.ErrNotFound)
+		return fmt.Errorf("collection %q: %w", c.Collection, store.ErrNotFound)
 	}
 	m := e.members[i]
 	if m.array == nil {
-		return fmt.Errorf("%q is no collection: %w", c.Collection, pickup.ErrShape)
+		return fmt.Errorf("%q is no collection: %w", c.Collection, store.ErrShape)
 	}
 	place, ok := m.array.elems.Place(c.ID)
 	switch {

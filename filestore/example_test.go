@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
 	"pickup/filestore"
 )
 
@@ -38,11 +38,11 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer store.Close()
-	db, err := pickup.Open(ctx, store, pickup.Options{})
+	db, err := database.Open(ctx, store, database.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, err := db.Update(ctx, func(tx *pickup.Tx) error {
+	if _, err := db.Update(ctx, func(tx *database.Tx) error {
 		if _, err := tx.Merge("drivers", "2", jsontext.Value(`{"km": 8}`)); err != nil {
 			return err
 		}

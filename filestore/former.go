@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/store"
 	"pickup/internal/ordered"
 )
 
@@ -59,7 +59,7 @@ func (f *former) next(text []byte, behind bool) (e element, ok bool) {
 		return e, false
 	}
 	f.ahead = f.ahead[1:]
-	if pickup.IsPositionKey(e.key) {
+	if store.IsPositionKey(e.key) {
 		e.key = ""
 	}
 	return e, true
@@ -95,7 +95,7 @@ func (f *former) missed(value jsontext.Value, idMember string) (id string) {
 	if !value.IsValid() {
 		return ""
 	}
-	id, ok := pickup.ID(value, idMember)
+	id, ok := store.ID(value, idMember)
 	if !ok {
 		if len(f.ahead) > 0 {
 			f.ahead = f.ahead[1:]

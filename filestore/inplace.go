@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"pickup"
+	"pickup/internal/store"
 )
 
 // inPlaceLocked is mode F: the file cannot be replaced, so its bytes are. A
@@ -18,7 +18,7 @@ func (s *Store) inPlaceLocked(next *document) (err error) {
 	// F0: the file, and no other.
 	if err := s.claimInodeLocked(); err != nil {
 		if err == errTaken {
-			return fmt.Errorf("%w: another server holds %s", pickup.ErrInUse, s.path)
+			return fmt.Errorf("%w: another server holds %s", store.ErrInUse, s.path)
 		}
 		return err
 	}
@@ -108,7 +108,7 @@ func (s *Store) leaseLocked() error {
 		return err
 	}
 	if who == somebody {
-		return fmt.Errorf("%w: %s is open for writing in another program", pickup.ErrBusy, s.path)
+		return fmt.Errorf("%w: %s is open for writing in another program", store.ErrBusy, s.path)
 	}
 	if !s.impatient {
 		s.o.Log.Warn("another program keeps " + s.path + " open: it may see half a write")
@@ -124,7 +124,7 @@ func (s *Store) askWhoWritesLocked() (presence, error) {
 	who := s.whoWrites(s.real)
 	err := s.claimInodeLocked()
 	if err == errTaken {
-		err = fmt.Errorf("%w: another server has taken %s", pickup.ErrInUse, s.path)
+		err = fmt.Errorf("%w: another server has taken %s", store.ErrInUse, s.path)
 	}
 	return who, err
 }
@@ -174,7 +174,7 @@ func (s *Store) undoLocked(f *os.File, old *document, why error) error {
 	if err != nil {
 		s.torn = true
 		s.o.Log.Error("the disk failed while "+s.path+" was written, and again while that was undone; its redo record is complete", "cause", cause(why), "undo", cause(err))
-		return fmt.Errorf("%w: %s: the disk failed: %w", pickup.ErrUnsure, s.path, cause(why))
+		return fmt.Errorf("%w: %s: the disk failed: %w", store.ErrUnsure, s.path, cause(why))
 	}
 	if info, sure, err := s.o.sys.identify(f, s.real); err == nil {
 		s.disk.info, s.disk.sure = info, sure

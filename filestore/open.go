@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"time"
 
-	"pickup"
+	"pickup/internal/store"
 )
 
 // Open reads the file at path and gets ready to write it. A file that is
@@ -37,7 +37,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		o.sys = realCalls()
 	}
 	o.sys = timed(o.sys, o.Synced)
-	s := &Store{o: o, path: path, rev: 1, feed: pickup.NewFeed(1, keepBatches)}
+	s := &Store{o: o, path: path, rev: 1, feed: store.NewFeed(1, keepBatches)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.startLocked(ctx); err != nil {
@@ -75,7 +75,7 @@ func (s *Store) startLocked(ctx context.Context) error {
 			return err
 		}
 		if s.claimInodeLocked() == errTaken { // which was absent, or another
-			return fmt.Errorf("%w: another server, which sees it under another path, holds %s", pickup.ErrInUse, s.path)
+			return fmt.Errorf("%w: another server, which sees it under another path, holds %s", store.ErrInUse, s.path)
 		}
 	}
 	return s.firstLoadLocked(ctx)
@@ -92,17 +92,17 @@ func (s *Store) firstLoadLocked(ctx context.Context) error {
 		}
 		if errors.Is(err, fs.ErrNotExist) && !s.o.touches() {
 			if aside := s.leftAside(); aside != "" {
-				return fmt.Errorf("%w: %s is in %s since a write was interrupted: a start that may write gives it its name back", pickup.ErrReadOnly, s.path, aside)
+				return fmt.Errorf("%w: %s is in %s since a write was interrupted: a start that may write gives it its name back", store.ErrReadOnly, s.path, aside)
 			}
 		}
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errEmpty) {
 			return s.beginLocked()
 		}
-		if errors.Is(err, pickup.ErrBroken) && s.writesLocked() {
+		if errors.Is(err, store.ErrBroken) && s.writesLocked() {
 			// A write in place that was cut off leaves its record in the file.
 			if mended, err := s.redoLocked(); mended || err != nil {
 				if err != nil {
-					return fmt.Errorf("%w: %s: an interrupted write cannot be completed: %w", pickup.ErrReadOnly, s.path, err)
+					return fmt.Errorf("%w: %s: an interrupted write cannot be completed: %w", store.ErrReadOnly, s.path, err)
 				}
 				continue
 			}

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"pickup"
+	"pickup/internal/store"
 )
 
 // A mode is how a new document takes the place of the old one.
@@ -100,16 +100,16 @@ func (s *Store) refuse(err error) error {
 	err = cause(err)
 	var errno syscall.Errno
 	errors.As(err, &errno)
-	kind := pickup.ErrReadOnly
+	kind := store.ErrReadOnly
 	switch errno {
 	case syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG:
-		kind = pickup.ErrFull
+		kind = store.ErrFull
 	case syscall.ENOENT:
-		return s.busy(pickup.ErrBusy, "cannot be written: its folder is not there, or is being replaced")
+		return s.busy(store.ErrBusy, "cannot be written: its folder is not there, or is being replaced")
 	case syscall.EACCES, syscall.EPERM:
 		err = fmt.Errorf("%w: %s cannot be written: %w", kind, s.path, err)
 		if advice := s.whoMay(); advice != "" {
-			return &pickup.AdviceError{Err: err, Advice: advice}
+			return &store.AdviceError{Err: err, Advice: advice}
 		}
 		return err
 	}
@@ -118,7 +118,7 @@ func (s *Store) refuse(err error) error {
 
 // isOurs reports whether err has said already what it means.
 func isOurs(err error) bool {
-	for _, kind := range []error{pickup.ErrReadOnly, pickup.ErrFull, pickup.ErrBusy, pickup.ErrUnsure, pickup.ErrInUse, pickup.ErrBroken, pickup.ErrShape, pickup.ErrConflict} {
+	for _, kind := range []error{store.ErrReadOnly, store.ErrFull, store.ErrBusy, store.ErrUnsure, store.ErrInUse, store.ErrBroken, store.ErrShape, store.ErrConflict} {
 		if errors.Is(err, kind) {
 			return true
 		}

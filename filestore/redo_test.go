@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"pickup"
+	"pickup/internal/store"
 )
 
 func document0(t testing.TB, text string) *document {
@@ -174,18 +174,18 @@ func TestDoubt(t *testing.T) {
 			}
 			s := start(t, path, o)
 			failing = true
-			if err := commit(s, set("1", "Dentist")); !errors.Is(err, pickup.ErrUnsure) {
+			if err := commit(s, set("1", "Dentist")); !errors.Is(err, store.ErrUnsure) {
 				t.Fatal(err)
 			}
 			if got := titles(load(t, s)); got != "Vet visit, School run" {
 				t.Error("seen before it is durable:", got)
 			}
-			if err := commit(s, set("2", "Ballet")); !errors.Is(err, pickup.ErrUnsure) && !errors.Is(err, pickup.ErrReadOnly) {
+			if err := commit(s, set("2", "Ballet")); !errors.Is(err, store.ErrUnsure) && !errors.Is(err, store.ErrReadOnly) {
 				t.Error(err)
 			}
 			failing = false
-			_, err := s.Commit(context.Background(), s.rev, []pickup.Change{set("2", "Ballet")})
-			if !errors.Is(err, pickup.ErrConflict) {
+			_, err := s.Commit(context.Background(), s.rev, []store.Change{set("2", "Ballet")})
+			if !errors.Is(err, store.ErrConflict) {
 				t.Error("what was in doubt is the new base:", err)
 			}
 			if err := commit(s, set("2", "Ballet")); err != nil {
@@ -215,7 +215,7 @@ func TestDoubtAndBrokenEdit(t *testing.T) {
 		o.sys.sync = func(f *os.File) error { written++; return sync(f) }
 		s := start(t, path, o)
 		failing = true
-		if err := commit(s, set("1", "Dentist")); !errors.Is(err, pickup.ErrUnsure) {
+		if err := commit(s, set("1", "Dentist")); !errors.Is(err, store.ErrUnsure) {
 			t.Fatal(err)
 		}
 		failing, written = false, 0

@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/store"
 )
 
 // edits remembers what was written through the store since it last took over
@@ -22,7 +22,7 @@ type edits struct {
 const mostEdits = 1000
 
 // add remembers what changes make of d.
-func (e *edits) add(d *document, changes []pickup.Change) {
+func (e *edits) add(d *document, changes []store.Change) {
 	if e.before == nil {
 		e.before = make(map[[2]string]jsontext.Value)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/store"
 )
 
 // TestUndone saves an old text over what was written meanwhile: the save wins,
@@ -42,7 +42,7 @@ func TestUndone(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			rev, err := s.Commit(t.Context(), 1, []pickup.Change{
+			rev, err := s.Commit(t.Context(), 1, []store.Change{
 				{Collection: "c", ID: "1", Value: jsontext.Value(`{"id":"1","n":2}`)},
 				{Collection: "c", ID: "4", Value: jsontext.Value(`{"id":"4"}`)},
 			})
@@ -81,7 +81,7 @@ func TestEditsAreBounded(t *testing.T) {
 	}
 	var e edits
 	for i := range 5 * mostEdits {
-		e.add(d, []pickup.Change{{Collection: "c", ID: pickup.PositionKey(i), Value: jsontext.Value(`{}`)}})
+		e.add(d, []store.Change{{Collection: "c", ID: store.PositionKey(i), Value: jsontext.Value(`{}`)}})
 	}
 	if len(e.before) != mostEdits {
 		t.Errorf("%d are remembered", len(e.before))

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"pickup"
+	"pickup/internal/database"
 )
 
 // lines is a file of about so many bytes, a record of 270 bytes a line.
@@ -42,7 +42,7 @@ func BenchmarkStart(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if _, err := pickup.Open(context.Background(), s, pickup.Options{}); err != nil {
+				if _, err := database.Open(context.Background(), s, database.Options{}); err != nil {
 					b.Fatal(err)
 				}
 				if err := s.Close(); err != nil {
@@ -68,7 +68,7 @@ func BenchmarkReload(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer s.Close()
-			db, err := pickup.Open(b.Context(), s, pickup.Options{})
+			db, err := database.Open(b.Context(), s, database.Options{})
 			if err != nil {
 				b.Fatal(err)
 			}

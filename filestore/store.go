@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/store"
 )
 
 // keepBatches is how many commits a watcher may lag behind before it is given
@@ -25,7 +25,7 @@ const keepBatches = 256
 type Store struct {
 	o    Options
 	path string // as it was given, which names the file to people
-	feed *pickup.Feed
+	feed *store.Feed
 
 	mu        sync.Mutex
 	opened    bool // guarded by mu, as is all that follows
@@ -34,7 +34,7 @@ type Store struct {
 	mode      mode        // how the file is written
 	cannot    error       // why the mode is refusing
 	claim     claim       // our locks
-	rev       pickup.Rev  // of doc
+	rev       store.Rev  // of doc
 	doc       *document   // what the store serves
 	disk      content     // what the store knows to lie at path
 	tally     tally       // of what was written last
@@ -42,7 +42,7 @@ type Store struct {
 	doubt     *document   // that, where a failed sync left open whether it is durable
 	torn      bool        // a write in place failed half way, its record is complete
 	displaced []displaced // what commits took out of the file's place, oldest first
-	merged    pickup.Rev  // the latest revision that an edit made
+	merged    store.Rev  // the latest revision that an edit made
 	since     edits       // what was written through us since an edit was taken over
 	unread    unread      // why path cannot be read at present
 	trouble   error       // what watchers are told of it; nil while there is hope
@@ -63,14 +63,14 @@ type unread struct {
 // Load returns the contents. If the file can be read it is looked at first, so
 // that an edit nobody watched for is in them; if it cannot they are those of
 // its last good state.
-func (s *Store) Load(ctx context.Context) (pickup.Batch, error) {
+func (s *Store) Load(ctx context.Context) (store.Batch, error) {
 	if err := ctx.Err(); err != nil {
-		return pickup.Batch{}, err
+		return store.Batch{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.usableLocked(); err != nil {
-		return pickup.Batch{}, err
+		return store.Batch{}, err
 	}
 	s.lookLocked() // what is wrong with the file is the watchers' business
 	return s.batchLocked(), nil
@@ -111,11 +111,11 @@ func (s *Store) KeyBy(idMember func(collection string) string) {
 	}
 	s.doc = &doc
 	s.rev++
-	s.feed.Publish(pickup.Batch{Rev: s.rev, Reset: true})
+	s.feed.Publish(store.Batch{Rev: s.rev, Reset: true})
 }
 
-func (s *Store) batchLocked() pickup.Batch {
-	return pickup.Batch{Rev: s.rev, Reset: true, Contents: s.doc.contents()}
+func (s *Store) batchLocked() store.Batch {
+	return store.Batch{Rev: s.rev, Reset: true, Contents: s.doc.contents()}
 }
 
 // Commit writes the file with changes made to it. Errors wrap:
@@ -128,14 +128,14 @@ func (s *Store) batchLocked() pickup.Batch {
 //   - pickup.ErrUnsure: the disk failed when the file was already replaced
 //
 // It waits up to 2 s for a save by hand to be finished.
-func (s *Store) Commit(ctx context.Context, base pickup.Rev, changes []pickup.Change) (pickup.Rev, error) {
+func (s *Store) Commit(ctx context.Context, base store.Rev, changes []store.Change) (store.Rev, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.usableLocked(); err != nil {
 		return 0, err
 	}
 	if s.o.ReadOnly {
-		return 0, fmt.Errorf("%w: %s is served without writing", pickup.ErrReadOnly, s.path)
+		return 0, fmt.Errorf("%w: %s is served without writing", store.ErrReadOnly, s.path)
 	}
 	next, err := s.commitLocked(ctx, base, changes)
 	if err != nil {
@@ -145,13 +145,13 @@ func (s *Store) Commit(ctx context.Context, base pickup.Rev, changes []pickup.Ch
 	s.since.add(s.doc, changes)
 	s.doc = next
 	s.rev++
-	s.feed.Publish(pickup.Batch{Rev: s.rev, Changes: changes})
+	s.feed.Publish(store.Batch{Rev: s.rev, Changes: changes})
 	s.dropLocked(false)
 	return s.rev, nil
 }
 
 // commitLocked makes the document with changes durable and returns it.
-func (s *Store) commitLocked(ctx context.Context, base pickup.Rev, changes []pickup.Change) (*document, error) {
+func (s *Store) commitLocked(ctx context.Context, base store.Rev, changes []store.Change) (*document, error) {
 	var next *document
 	for begin, again := s.o.now(), false; ; again = true {
 		s.tendLocked() // R0: edits of what was displaced
@@ -159,10 +159,10 @@ func (s *Store) commitLocked(ctx context.Context, base pickup.Rev, changes []pic
 			return nil, err // R1: an edit that does not parse
 		}
 		if base != s.rev {
-			return nil, fmt.Errorf("%w: %s was edited", pickup.ErrConflict, s.path)
+			return nil, fmt.Errorf("%w: %s was edited", store.ErrConflict, s.path)
 		}
 		if again && s.o.now().Sub(begin) > graceWrite {
-			return nil, fmt.Errorf("%w: %s is being written without a pause", pickup.ErrBusy, s.path)
+			return nil, fmt.Errorf("%w: %s is being written without a pause", store.ErrBusy, s.path)
 		}
 		if next == nil {
 			var err error
@@ -216,7 +216,7 @@ func (s *Store) Close() error {
 		}
 	}
 	s.closed = true
-	s.feed.Publish(pickup.Batch{}) // watchers look up and end
+	s.feed.Publish(store.Batch{}) // watchers look up and end
 	return s.releaseLocked()
 }
 

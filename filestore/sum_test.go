@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"pickup"
+	"pickup/internal/store"
 )
 
 // A tally knows the sums of texts that share memory with the one before: of
@@ -23,10 +23,10 @@ func TestTally(t *testing.T) {
 	var sums tally
 	d := parse()
 	for i := range 300 {
-		var changes []pickup.Change
+		var changes []store.Change
 		for range 1 + random.IntN(3) {
 			id := fmt.Sprint(random.IntN(20_300))
-			c := pickup.Change{Collection: "schedules", ID: id, Value: []byte(`{"id":"` + id + `","notes":"` + strings.Repeat("x", random.IntN(400)) + `"}`)}
+			c := store.Change{Collection: "schedules", ID: id, Value: []byte(`{"id":"` + id + `","notes":"` + strings.Repeat("x", random.IntN(400)) + `"}`)}
 			if random.IntN(4) == 0 {
 				c.Value = nil
 			}
@@ -59,10 +59,10 @@ func TestTally(t *testing.T) {
 // between those of a file.
 func TestAddedElementsAreOneRun(t *testing.T) {
 	d := document0(t, `{"schedules":[{"id":"1"}]}`)
-	var changes []pickup.Change
+	var changes []store.Change
 	for i := range 40 {
 		id := fmt.Sprint(i + 2)
-		changes = append(changes, pickup.Change{Collection: "schedules", ID: id, Value: []byte(`{"id":"` + id + `"}`)})
+		changes = append(changes, store.Change{Collection: "schedules", ID: id, Value: []byte(`{"id":"` + id + `"}`)})
 	}
 	next, err := d.apply(changes)
 	if err != nil {

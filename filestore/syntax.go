@@ -10,14 +10,14 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/store"
 )
 
 // broken explains why data does not parse, given the parser's error.
 func broken(file string, data []byte, err error) error {
 	off, reason := explain(data, err)
 	line, column := position(data, off)
-	return &pickup.BrokenError{File: file, Line: line, Column: column, Reason: reason}
+	return &store.BrokenError{File: file, Line: line, Column: column, Reason: reason}
 }
 
 // position returns the line and the column, from 1 and in code points, of an

@@ -5,39 +5,39 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/store"
 )
 
 // difference returns the changes that lead from the contents of a to those of
 // b, record by record. The order of records that both have is not looked at.
-func difference(a, b *document) []pickup.Change {
-	var changes []pickup.Change
-	before := make(map[string]pickup.Collection)
+func difference(a, b *document) []store.Change {
+	var changes []store.Change
+	before := make(map[string]store.Collection)
 	for _, c := range a.contents() {
 		before[c.Name] = c
 	}
 	for _, c := range b.contents() {
 		old, ok := before[c.Name]
 		delete(before, c.Name)
-		if ok && old.Kind == pickup.Array && c.Kind == pickup.Array {
+		if ok && old.Kind == store.Array && c.Kind == store.Array {
 			if d, ok := elementwise(old, c); ok {
 				changes = append(changes, d...)
 				continue
 			}
 		}
 		if v := wholeValue(c); !ok || old.Kind != c.Kind || !equalValues(wholeValue(old), v) {
-			changes = append(changes, pickup.Change{Collection: c.Name, Value: v})
+			changes = append(changes, store.Change{Collection: c.Name, Value: v})
 		}
 	}
 	for name := range before {
-		changes = append(changes, pickup.Change{Collection: name})
+		changes = append(changes, store.Change{Collection: name})
 	}
 	return changes
 }
 
 // elementwise is the difference of two arrays. It reports false where they
 // differ in an element that has no id to address it by.
-func elementwise(a, b pickup.Collection) (changes []pickup.Change, ok bool) {
+func elementwise(a, b store.Collection) (changes []store.Change, ok bool) {
 	before := make(map[string]jsontext.Value, len(a.Elements))
 	for _, e := range a.Elements {
 		before[e.Key] = e.Value
@@ -48,26 +48,26 @@ func elementwise(a, b pickup.Collection) (changes []pickup.Change, ok bool) {
 		if known && equalValues(old, e.Value) {
 			continue
 		}
-		if pickup.IsPositionKey(e.Key) {
+		if store.IsPositionKey(e.Key) {
 			return nil, false
 		}
-		changes = append(changes, pickup.Change{Collection: b.Name, ID: e.Key, Value: e.Value})
+		changes = append(changes, store.Change{Collection: b.Name, ID: e.Key, Value: e.Value})
 	}
 	for _, e := range a.Elements {
 		if _, gone := before[e.Key]; !gone {
 			continue
 		}
-		if pickup.IsPositionKey(e.Key) {
+		if store.IsPositionKey(e.Key) {
 			return nil, false
 		}
-		changes = append(changes, pickup.Change{Collection: b.Name, ID: e.Key})
+		changes = append(changes, store.Change{Collection: b.Name, ID: e.Key})
 	}
 	return changes, true
 }
 
 // overlap reports whether the two lists change the same thing to different
 // values.
-func overlap(a, b []pickup.Change) bool {
+func overlap(a, b []store.Change) bool {
 	type key struct{ collection, id string }
 	values := make(map[key]jsontext.Value, len(a))
 	whole := make(map[string]bool) // true: the member itself, false: an element of it
@@ -87,8 +87,8 @@ func overlap(a, b []pickup.Change) bool {
 }
 
 // wholeValue returns the value of a top-level member.
-func wholeValue(c pickup.Collection) jsontext.Value {
-	if c.Kind != pickup.Array {
+func wholeValue(c store.Collection) jsontext.Value {
+	if c.Kind != store.Array {
 		return c.Value
 	}
 	v := []byte{'['}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"pickup"
+	"pickup/internal/store"
 )
 
 // A uniform is a style that a person follows everywhere in a file.
@@ -119,7 +119,7 @@ func (u uniform) run(t *testing.T, r *rand.Rand) {
 	for n := range 30 {
 		before := u.text(top)
 		c := u.change(r, top, n)
-		next, err := d.apply([]pickup.Change{c})
+		next, err := d.apply([]store.Change{c})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,20 +132,20 @@ func (u uniform) run(t *testing.T, r *rand.Rand) {
 }
 
 // change makes a change and makes it in top.
-func (u uniform) change(r *rand.Rand, top *list, n int) pickup.Change {
+func (u uniform) change(r *rand.Rand, top *list, n int) store.Change {
 	if r.IntN(6) == 0 {
 		return u.memberChange(r, top, n)
 	}
 	m := &top.items[1+r.IntN(2)]
 	a := cutList(m.value)
-	c := pickup.Change{Collection: m.name}
+	c := store.Change{Collection: m.name}
 	if len(a.items) == 0 || r.IntN(3) == 0 {
 		c.ID = fmt.Sprint("n", n)
 		c.Value = []byte(`{"id":"` + c.ID + `"` + u.some(r, "stu") + `}`)
 		a.items = append(a.items, item{value: c.Value})
 	} else {
 		i := r.IntN(len(a.items))
-		c.ID, _ = pickup.ID(a.items[i].value, "id")
+		c.ID, _ = store.ID(a.items[i].value, "id")
 		if r.IntN(3) == 0 {
 			a.items = slices.Delete(a.items, i, i+1)
 		} else {
@@ -157,8 +157,8 @@ func (u uniform) change(r *rand.Rand, top *list, n int) pickup.Change {
 	return c
 }
 
-func (u uniform) memberChange(r *rand.Rand, top *list, n int) pickup.Change {
-	c := pickup.Change{Collection: fmt.Sprint("m", n)}
+func (u uniform) memberChange(r *rand.Rand, top *list, n int) store.Change {
+	c := store.Change{Collection: fmt.Sprint("m", n)}
 	switch k := len(top.items); {
 	case k > 4 && r.IntN(2) == 0:
 		i := 4 + r.IntN(k-4)

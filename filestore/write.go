@@ -6,7 +6,7 @@ import (
 	"os"
 	"syscall"
 
-	"pickup"
+	"pickup/internal/store"
 )
 
 // errMovedOn says that the file was saved by somebody else, whose content has
@@ -87,7 +87,7 @@ func (s *Store) replaceLocked(next *document) error {
 	default:
 		err = s.asideLocked(t)
 	}
-	if err != nil && !errors.Is(err, pickup.ErrUnsure) {
+	if err != nil && !errors.Is(err, store.ErrUnsure) {
 		t.discard(&s.o.sys)
 	}
 	return err
@@ -250,7 +250,7 @@ func (s *Store) arrivedLocked(t *draft) error {
 	s.disk, s.like = t.content, t.info
 	if err := s.o.sys.syncDir(s.dir()); err != nil {
 		s.doubt = t.doc
-		return fmt.Errorf("%w: %s is replaced, and the disk failed to confirm it: %w", pickup.ErrUnsure, s.path, cause(err))
+		return fmt.Errorf("%w: %s is replaced, and the disk failed to confirm it: %w", store.ErrUnsure, s.path, cause(err))
 	}
 	s.doubt = nil
 	return nil

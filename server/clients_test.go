@@ -5,7 +5,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"pickup"
+	"pickup/internal/database"
 	"pickup/server"
 )
 
@@ -17,7 +17,7 @@ func TestClients(t *testing.T) {
 	const folder = "testdata/clients-json-server"
 	for _, script := range []string{"react-admin.mjs", "refine.mjs"} {
 		t.Run(script, func(t *testing.T) {
-			db, err := pickup.Open(t.Context(), pickup.NewMemStore(readFile(t, folder+"/db.json")), pickup.Options{})
+			db, err := database.Open(t.Context(), database.NewMemStore(readFile(t, folder+"/db.json")), database.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

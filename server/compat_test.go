@@ -16,7 +16,7 @@ import (
 	"strings"
 	"testing"
 
-	"pickup"
+	"pickup/internal/database"
 	"pickup/server"
 )
 
@@ -160,7 +160,7 @@ func speaks(c compatCase) string {
 
 // replay sends a request to a server with a fresh copy of the case's database.
 func replay(t *testing.T, c compatCase) *compatAnswer {
-	db, err := pickup.Open(t.Context(), pickup.NewMemStore(readFile(t, "testdata/compat/dbs/"+c.DB+".json")), pickup.Options{})
+	db, err := database.Open(t.Context(), database.NewMemStore(readFile(t, "testdata/compat/dbs/"+c.DB+".json")), database.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

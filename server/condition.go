@@ -4,7 +4,7 @@ import (
 	"errors"
 	"net/http"
 
-	"pickup"
+	"pickup/internal/query"
 )
 
 // methodQuery is a GET with a body (RFC 10008): it changes nothing.
@@ -36,7 +36,7 @@ func (k *call) condition() ([]byte, error) {
 // inBody returns an error of a condition with its pointer leading into the
 // body.
 func inBody(err error) error {
-	var query *pickup.QueryError
+	var query *query.Error
 	if !errors.As(err, &query) || query.Parameter != "_where" {
 		return err
 	}

@@ -7,7 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/describe"
 )
 
 // The resources that describe the service, and the types of their answers.
@@ -37,7 +38,7 @@ const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'uns
 // described is the document that was made last: it is the same until the
 // database or its rules change.
 type described struct {
-	snap     *pickup.Snapshot
+	snap     *database.Snapshot
 	document []byte
 }
 
@@ -91,7 +92,7 @@ func (k *call) describe(contentType string, text []byte) error {
 // schema answers GET /_/schemas/schedules: the JSON Schema of one record, or
 // of a singular resource, with all that it refers to.
 func (k *call) schema() error {
-	about := pickup.Describe(k.snap, "#/$defs/")
+	about := describe.Database(k.snap, "#/$defs/")
 	name := strings.TrimSuffix(strings.TrimPrefix(k.Request.URL.Path, schemasPath), "/")
 	for _, r := range about.Resources {
 		if r.Name != name {

@@ -10,7 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/query"
+	"pickup/internal/store"
 )
 
 // This file is the only one that knows which error has which status.
@@ -26,39 +28,39 @@ func problemOf(err error) (p *problem, cause error) {
 		return p, nil
 	}
 	var (
-		faults *pickup.FaultError
-		query  *pickup.QueryError
-		broken *pickup.BrokenError
-		advice *pickup.AdviceError
+		faults *database.FaultError
+		query  *query.Error
+		broken *store.BrokenError
+		advice *store.AdviceError
 	)
 	switch {
 	case errors.As(err, &faults):
 		return faultsFound(faults), nil
 	case errors.As(err, &query):
 		return badParameter(query.Parameter, query.Detail), nil
-	case errors.Is(err, pickup.ErrShape):
-		return wrongShape(reasonOf(err, pickup.ErrShape)), nil
+	case errors.Is(err, store.ErrShape):
+		return wrongShape(reasonOf(err, store.ErrShape)), nil
 	case errors.As(err, &broken):
 		return retry(http.StatusServiceUnavailable, fmt.Sprintf(
 			"The file does not parse since it was last edited: %s:%d:%d: %s. Reads go on from its last good state; writes wait until it is repaired.",
 			filepath.Base(broken.File), broken.Line, broken.Column, broken.Reason)), nil
-	case errors.Is(err, pickup.ErrBroken):
+	case errors.Is(err, store.ErrBroken):
 		return retry(http.StatusServiceUnavailable, "The file cannot be read at present. Reads go on from its last good state; writes wait until it is repaired."), err
-	case errors.Is(err, pickup.ErrNotFound): // gone since the path was looked up
+	case errors.Is(err, store.ErrNotFound): // gone since the path was looked up
 		return &problem{status: http.StatusNotFound, detail: "It is no longer there."}, nil
-	case errors.Is(err, pickup.ErrTooLarge):
+	case errors.Is(err, store.ErrTooLarge):
 		return &problem{status: http.StatusRequestEntityTooLarge, detail: "The database would become too large. Nothing was changed."}, err
-	case errors.Is(err, pickup.ErrFull):
+	case errors.Is(err, store.ErrFull):
 		return retry(http.StatusInsufficientStorage, "The disk is full. Nothing was changed."), err
-	case errors.Is(err, pickup.ErrUnsure):
+	case errors.Is(err, store.ErrUnsure):
 		return &problem{status: http.StatusInternalServerError, detail: "Stored, durability unknown: the disk did not confirm the change. Read it back before you repeat it."}, err
-	case errors.Is(err, pickup.ErrReadOnly):
+	case errors.Is(err, store.ErrReadOnly):
 		return retry(http.StatusServiceUnavailable, "The file cannot be written at present. Nothing was changed."+adviceOf(err)), err
-	case errors.Is(err, pickup.ErrInUse):
+	case errors.Is(err, store.ErrInUse):
 		return retry(http.StatusServiceUnavailable, "The file is now one that another server holds. Nothing was changed."), err
-	case errors.Is(err, pickup.ErrBusy) && errors.As(err, &advice):
+	case errors.Is(err, store.ErrBusy) && errors.As(err, &advice):
 		return retry(http.StatusServiceUnavailable, "At present "+advice.Advice+". Reads go on from its last good state; nothing was changed."), err
-	case errors.Is(err, pickup.ErrBusy), errors.Is(err, pickup.ErrConflict):
+	case errors.Is(err, store.ErrBusy), errors.Is(err, store.ErrConflict):
 		return retry(http.StatusServiceUnavailable, "The file is being saved, or too many writes wait. Nothing was changed; try again."), err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return retry(http.StatusServiceUnavailable, "The request was given up before its turn came. Nothing was changed."), nil
@@ -75,23 +77,23 @@ func reasonOf(err, sentinel error) string {
 // adviceOf returns what the operator can do about an error, to follow a
 // sentence.
 func adviceOf(err error) string {
-	var advice *pickup.AdviceError
+	var advice *store.AdviceError
 	if errors.As(err, &advice) {
 		return " " + sentence(advice.Advice)
 	}
 	return ""
 }
 
-func faultsFound(e *pickup.FaultError) *problem {
+func faultsFound(e *database.FaultError) *problem {
 	p := &problem{status: http.StatusUnprocessableEntity, detail: "The body breaks a rule. Nothing was stored."}
 	switch e.Kind {
-	case pickup.ErrExists:
+	case database.ErrExists:
 		p.status, p.detail = http.StatusConflict, "A value that has to be the only one of its kind is taken. Nothing was stored."
-	case pickup.ErrMismatch:
+	case database.ErrMismatch:
 		p.status, p.detail = http.StatusConflict, "The patch does not fit what is stored. Nothing was changed."
-	case pickup.ErrRefers:
+	case database.ErrRefers:
 		p.status, p.detail = http.StatusConflict, "Another record refers to it. Nothing was deleted."
-	case pickup.ErrShape:
+	case store.ErrShape:
 		p.status, p.detail = http.StatusBadRequest, "The patch is none that can be done. Nothing was changed."
 	}
 	for _, f := range e.Faults {
@@ -175,16 +177,16 @@ func wrongHost(host string) *problem {
 		"This server answers to localhost and to IP addresses, not to %q. --allow-host adds a name.", host)}
 }
 
-func noResource(s *pickup.Snapshot, path string) *problem {
+func noResource(s *database.Snapshot, path string) *problem {
 	return notFound(s, fmt.Sprintf("There is nothing at %q.", clip(path)))
 }
 
-func noCollection(s *pickup.Snapshot, name string) *problem {
+func noCollection(s *database.Snapshot, name string) *problem {
 	names := servable(s)
 	kind, there := s.Kind(name)
 	db, taken := s.Kind("db")
 	switch {
-	case there && kind == pickup.Other && (!taken || db == pickup.Other):
+	case there && kind == store.Other && (!taken || db == store.Other):
 		return notFound(s, fmt.Sprintf("%q is neither a collection nor an object. It has no address of its own: /db has it.", clip(name)))
 	case len(names) == 0:
 		return notFound(s, fmt.Sprintf("There is no collection %q. The database has none yet.", clip(name)))
@@ -192,11 +194,11 @@ func noCollection(s *pickup.Snapshot, name string) *problem {
 	return notFound(s, fmt.Sprintf("There is no collection %q. There are: %s.", clip(name), strings.Join(names, ", ")))
 }
 
-func noRecord(s *pickup.Snapshot, collection, id string) *problem {
+func noRecord(s *database.Snapshot, collection, id string) *problem {
 	return notFound(s, fmt.Sprintf("%s has no record with the id %q.", collection, clip(id)))
 }
 
-func notFound(s *pickup.Snapshot, detail string) *problem {
+func notFound(s *database.Snapshot, detail string) *problem {
 	return &problem{status: http.StatusNotFound, detail: detail, collections: servable(s)}
 }
 

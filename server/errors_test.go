@@ -12,37 +12,40 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/query"
+	"pickup/internal/schema"
+	"pickup/internal/store"
 )
 
 // TestStatuses: which error has which status, and that no path of this machine
 // reaches the client.
 func TestStatuses(t *testing.T) {
 	faults := func(kind error) error {
-		return &pickup.FaultError{Kind: kind, Faults: []pickup.Fault{{Pointer: "/a", Detail: "no"}}}
+		return &database.FaultError{Kind: kind, Faults: []schema.Fault{{Pointer: "/a", Detail: "no"}}}
 	}
 	for _, c := range []struct {
 		err    error
 		status int
 		logged bool
 	}{
-		{pickup.ErrNotFound, 404, false},
-		{pickup.ErrShape, 400, false},
-		{faults(pickup.ErrInvalid), 422, false},
-		{faults(pickup.ErrExists), 409, false},
-		{faults(pickup.ErrMismatch), 409, false},
-		{faults(pickup.ErrRefers), 409, false},
-		{faults(pickup.ErrShape), 400, false},
-		{&pickup.QueryError{Parameter: "_x", Detail: "no"}, 400, false},
-		{&pickup.BrokenError{File: "/home/ruth/db.json", Line: 1, Column: 2, Reason: "no"}, 503, false},
-		{pickup.ErrBroken, 503, true},
-		{pickup.ErrBusy, 503, true},
-		{pickup.ErrConflict, 503, true},
-		{pickup.ErrReadOnly, 503, true},
-		{pickup.ErrInUse, 503, true},
-		{pickup.ErrFull, 507, true},
-		{pickup.ErrTooLarge, 413, true},
-		{pickup.ErrUnsure, 500, true},
+		{store.ErrNotFound, 404, false},
+		{store.ErrShape, 400, false},
+		{faults(store.ErrInvalid), 422, false},
+		{faults(database.ErrExists), 409, false},
+		{faults(database.ErrMismatch), 409, false},
+		{faults(database.ErrRefers), 409, false},
+		{faults(store.ErrShape), 400, false},
+		{&query.Error{Parameter: "_x", Detail: "no"}, 400, false},
+		{&store.BrokenError{File: "/home/ruth/db.json", Line: 1, Column: 2, Reason: "no"}, 503, false},
+		{store.ErrBroken, 503, true},
+		{store.ErrBusy, 503, true},
+		{store.ErrConflict, 503, true},
+		{store.ErrReadOnly, 503, true},
+		{store.ErrInUse, 503, true},
+		{store.ErrFull, 507, true},
+		{store.ErrTooLarge, 413, true},
+		{store.ErrUnsure, 500, true},
 		{context.Canceled, 503, false},
 		{context.DeadlineExceeded, 503, false},
 		{errors.New("open /home/ruth/db.json: odd"), 500, true},
@@ -54,7 +57,7 @@ func TestStatuses(t *testing.T) {
 			if p.status != c.status || (cause != nil) != c.logged {
 				t.Errorf("%v: %d, to be logged: %v", err, p.status, cause)
 			}
-			if c.err != pickup.ErrShape && strings.Contains(string(p.json()), "/home") {
+			if c.err != store.ErrShape && strings.Contains(string(p.json()), "/home") {
 				t.Errorf("%v: the client learns %s", err, p.json())
 			}
 		}

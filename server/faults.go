@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"strings"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/schema"
+	"pickup/internal/store"
 )
 
 // A faultList collects what is wrong with the objects of one body. Where rules
 // are broken and values taken, the rules decide the status.
-type faultList struct{ found *pickup.FaultError }
+type faultList struct{ found *database.FaultError }
 
 // maxFaults is about how many faults of one body are told. Nobody reads more,
 // and while they are looked for all other writes wait.
@@ -21,24 +23,24 @@ func (l *faultList) full() bool { return l.found != nil && len(l.found.Faults) >
 
 // more says that what comes after the i-th object was not looked at.
 func (l *faultList) more(b *body, i int) {
-	l.found.Faults = append(l.found.Faults, pickup.Fault{Pointer: b.pointer(i+1, ""), Detail: "from here on nothing was looked at, so much is wrong before"})
+	l.found.Faults = append(l.found.Faults, schema.Fault{Pointer: b.pointer(i+1, ""), Detail: "from here on nothing was looked at, so much is wrong before"})
 }
 
 // add notes the faults of the i-th object, with pointers into the body as it
 // was sent. An err that is of another sort is returned.
 func (l *faultList) add(b *body, i int, err error) error {
-	var faults *pickup.FaultError
+	var faults *database.FaultError
 	if !errors.As(err, &faults) {
 		return err
 	}
 	if l.found == nil {
-		l.found = &pickup.FaultError{Kind: pickup.ErrExists}
+		l.found = &database.FaultError{Kind: database.ErrExists}
 	}
-	if !errors.Is(faults, pickup.ErrExists) {
+	if !errors.Is(faults, database.ErrExists) {
 		l.found.Kind = faults.Kind
 	}
 	for _, f := range faults.Faults {
-		l.found.Faults = append(l.found.Faults, pickup.Fault{Pointer: b.pointer(i, f.Pointer), Detail: f.Detail})
+		l.found.Faults = append(l.found.Faults, schema.Fault{Pointer: b.pointer(i, f.Pointer), Detail: f.Detail})
 	}
 	return nil
 }
@@ -54,8 +56,8 @@ func (l *faultList) err() error {
 // object as it was sent. That the body is an object is known by now, so its
 // shape can be wrong in the id alone.
 func (b *body) faults(err error, idMember string) error {
-	if errors.Is(err, pickup.ErrShape) {
-		return wrongShapeAt(b.pointer(0, pointerTo(idMember)), reasonOf(err, pickup.ErrShape))
+	if errors.Is(err, store.ErrShape) {
+		return wrongShapeAt(b.pointer(0, pointerTo(idMember)), reasonOf(err, store.ErrShape))
 	}
 	var l faultList
 	if err := l.add(b, 0, err); err != nil {

@@ -13,7 +13,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/schema"
 	"pickup/server"
 )
 
@@ -38,15 +39,15 @@ func FuzzRequest(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1], seed[2], []byte(seed[3]))
 	}
-	schema, err := pickup.CompileSchema("db.schema.json", readFile(f, "../db.schema.json"))
+	schema, err := schema.Compile("db.schema.json", readFile(f, "../db.schema.json"))
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, method, target, headers string, body []byte) {
-		db, err := pickup.Open(t.Context(), pickup.NewMemStore(jsontext.Value(`{
+		db, err := database.Open(t.Context(), database.NewMemStore(jsontext.Value(`{
 			"schedules": [{"id": "1", "driverId": "1", "title": "Vet", "passenger": "Emma", "status": "Unscheduled"}],
 			"drivers": [{"id": "1", "driverName": "Ruth", "email": "ruth@example.com"}, 7],
-			"notes": [{"id": "a/b", "x_gt": 3}, {"id": 1}], "profile": {}, "version": 1}`)), pickup.Options{Schema: schema})
+			"notes": [{"id": "a/b", "x_gt": 3}, {"id": 1}], "profile": {}, "version": 1}`)), database.Options{Schema: schema})
 		if err != nil {
 			t.Fatal(err)
 		}

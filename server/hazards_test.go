@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"pickup"
+	"pickup/internal/database"
 	"pickup/server"
 )
 
 // serve returns the URL of a server for a database.
 func serve(t testing.TB, contents string) string {
-	db, err := pickup.Open(t.Context(), pickup.NewMemStore([]byte(contents)), pickup.Options{})
+	db, err := database.Open(t.Context(), database.NewMemStore([]byte(contents)), database.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

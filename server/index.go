@@ -3,7 +3,7 @@ package server
 import (
 	"net/url"
 
-	"pickup"
+	"pickup/internal/store"
 )
 
 // index answers GET /: what there is and where. Members in the order of the
@@ -15,11 +15,11 @@ func (k *call) index() error {
 func (k *call) appendIndex(b []byte) []byte {
 	b = appendString(append(b, `{"name":"pickup","version":`...), k.Version)
 	b = append(b, `,"collections":[`...)
-	b = k.appendLinks(b, pickup.Array)
+	b = k.appendLinks(b, store.Array)
 	b = append(b, `],"objects":[`...)
-	b = k.appendLinks(b, pickup.Object)
+	b = k.appendLinks(b, store.Object)
 	b = append(b, `],"service":[`...)
-	if kind, ok := k.snap.Kind("db"); !ok || kind == pickup.Other {
+	if kind, ok := k.snap.Kind("db"); !ok || kind == store.Other {
 		b = append(b, `{"name":"db","href":"/db"},`...)
 	}
 	b = append(b, `{"name":"livez","href":"`+livezPath+`"},{"name":"readyz","href":"`+readyzPath+`"},`...)
@@ -30,7 +30,7 @@ func (k *call) appendIndex(b []byte) []byte {
 		`{"name":"docs","href":"`+docsPath+`"},{"name":"types","href":"`+typesPath+`"}]}`...)
 }
 
-func (k *call) appendLinks(b []byte, kind pickup.Kind) []byte {
+func (k *call) appendLinks(b []byte, kind store.Kind) []byte {
 	n := len(b)
 	for _, name := range servable(k.snap) {
 		if what, _ := k.snap.Kind(name); what != kind {
@@ -40,7 +40,7 @@ func (k *call) appendLinks(b []byte, kind pickup.Kind) []byte {
 			b = append(b, ',')
 		}
 		b = appendString(append(b, `{"name":`...), name)
-		if kind == pickup.Array {
+		if kind == store.Array {
 			b = appendInt(append(b, `,"count":`...), k.snap.Len(name))
 		}
 		b = appendString(append(b, `,"href":`...), "/"+url.PathEscape(name))

@@ -12,7 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/store"
 )
 
 const metricsPath = "/_/metrics"
@@ -71,7 +72,7 @@ func NewMetrics() *Metrics {
 func (m *Metrics) Synced(d time.Duration) { m.syncs.Observe(d.Seconds()) }
 
 // of adds what is known of the database.
-func (m *Metrics) of(db *pickup.DB) { m.registry.MustRegister(&contents{db}) }
+func (m *Metrics) of(db *database.DB) { m.registry.MustRegister(&contents{db}) }
 
 // measure counts a request when it has been answered.
 func (m *Metrics) measure(c *gin.Context) {
@@ -142,7 +143,7 @@ func routeOf(kind *kind, path string) string {
 		return "none"
 	case index:
 		return "/"
-	case database:
+	case wholeDB:
 		return "/db"
 	case collection:
 		return "/{collection}"
@@ -162,7 +163,7 @@ func routeOf(kind *kind, path string) string {
 }
 
 // contents tells of a database when it is asked.
-type contents struct{ db *pickup.DB }
+type contents struct{ db *database.DB }
 
 var (
 	revision = prometheus.NewDesc("pickup_revision", "Batches since the start, one for each commit and each edit of the file.", nil, nil)
@@ -178,7 +179,7 @@ func (c *contents) Collect(ch chan<- prometheus.Metric) {
 	snap := c.db.Snapshot()
 	ch <- prometheus.MustNewConstMetric(revision, prometheus.CounterValue, float64(snap.Rev()))
 	for _, name := range snap.Names() {
-		if kind, _ := snap.Kind(name); kind == pickup.Array {
+		if kind, _ := snap.Kind(name); kind == store.Array {
 			ch <- prometheus.MustNewConstMetric(records, prometheus.GaugeValue, float64(snap.Len(name)), strings.ToValidUTF8(name, "\uFFFD"))
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/schema"
 	"pickup/server"
 )
 
@@ -65,11 +66,11 @@ func TestMigrationPage(t *testing.T) {
 // ofSample returns what a server of the sample answers, without what is around
 // the records of a page.
 func ofSample(t *testing.T, request string) string {
-	schema, err := pickup.CompileSchema("db.schema.json", readFile(t, "../db.schema.json"))
+	schema, err := schema.Compile("db.schema.json", readFile(t, "../db.schema.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := pickup.Open(t.Context(), pickup.NewMemStore(readFile(t, "../db.json")), pickup.Options{Schema: schema})
+	db, err := database.Open(t.Context(), database.NewMemStore(readFile(t, "../db.json")), database.Options{Schema: schema})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,14 +6,14 @@ import (
 	"iter"
 	"time"
 
-	"pickup"
+	"pickup/internal/store"
 )
 
 // Store returns s with its commits and reloads counted. It is what the database
 // is opened on.
-func (m *Metrics) Store(s pickup.Store) pickup.Store {
+func (m *Metrics) Store(s store.Store) store.Store {
 	o := observed{s, m}
-	if k, ok := s.(pickup.KeyedStore); ok {
+	if k, ok := s.(store.KeyedStore); ok {
 		return keyed{o, k}
 	}
 	return o
@@ -22,7 +22,7 @@ func (m *Metrics) Store(s pickup.Store) pickup.Store {
 // keyed is an observed store that takes its ids from the member it is told.
 type keyed struct {
 	observed
-	store pickup.KeyedStore
+	store store.KeyedStore
 }
 
 // KeyBy is pickup.KeyedStore's.
@@ -30,17 +30,17 @@ func (k keyed) KeyBy(idMember func(collection string) string) { k.store.KeyBy(id
 
 // observed is a Store that is looked at.
 type observed struct {
-	pickup.Store
+	store.Store
 	metrics *Metrics
 }
 
 // Commit is pickup.Store's.
-func (o observed) Commit(ctx context.Context, base pickup.Rev, changes []pickup.Change) (pickup.Rev, error) {
+func (o observed) Commit(ctx context.Context, base store.Rev, changes []store.Change) (store.Rev, error) {
 	start := time.Now()
 	rev, err := o.Store.Commit(ctx, base, changes)
 	result := "ok"
 	switch {
-	case errors.Is(err, pickup.ErrConflict):
+	case errors.Is(err, store.ErrConflict):
 		result = "conflict"
 	case err != nil:
 		result = "error"
@@ -52,8 +52,8 @@ func (o observed) Commit(ctx context.Context, base pickup.Rev, changes []pickup.
 }
 
 // Watch is pickup.Store's.
-func (o observed) Watch(ctx context.Context, after pickup.Rev) iter.Seq2[pickup.Batch, error] {
-	return func(yield func(pickup.Batch, error) bool) {
+func (o observed) Watch(ctx context.Context, after store.Rev) iter.Seq2[store.Batch, error] {
+	return func(yield func(store.Batch, error) bool) {
 		o.metrics.followers.Inc()
 		defer o.metrics.followers.Dec()
 		for b, err := range o.Store.Watch(ctx, after) {

@@ -8,7 +8,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/describe"
+	"pickup/internal/store"
 )
 
 // This file and its neighbours make the OpenAPI document (3.1.1) from what the
@@ -24,16 +26,16 @@ var reservedSchemas = []string{"Problem", "Filter", "Index", "Database", "Health
 // An apiDocument is what is being made of one snapshot.
 type apiDocument struct {
 	*server
-	snap  *pickup.Snapshot
-	about *pickup.Description
+	snap  *database.Snapshot
+	about *describe.Description
 	ids   map[string]bool // operationIds that are taken
 	tags  list
 	paths object
 }
 
 // openAPI returns the document of a snapshot as compact JSON.
-func (s *server) openAPI(snap *pickup.Snapshot) []byte {
-	d := &apiDocument{server: s, snap: snap, about: pickup.Describe(snap, componentPrefix, reservedSchemas...), ids: make(map[string]bool)}
+func (s *server) openAPI(snap *database.Snapshot) []byte {
+	d := &apiDocument{server: s, snap: snap, about: describe.Database(snap, componentPrefix, reservedSchemas...), ids: make(map[string]bool)}
 	for _, r := range d.about.Resources {
 		if !hasPath(r.Name) {
 			continue
@@ -43,7 +45,7 @@ func (s *server) openAPI(snap *pickup.Snapshot) []byte {
 			about = "What is in " + r.Name + "."
 		}
 		d.tag(r.Name, about)
-		if r.Kind == pickup.Array {
+		if r.Kind == store.Array {
 			d.collection(r)
 		} else {
 			d.singular(r)
@@ -162,11 +164,11 @@ func (d *apiDocument) own() {
 		if path == "/db" && !d.ReadOnly {
 			item = append(item, entry{"patch", d.patchDatabase()})
 		}
-		d.path(pickup.Resource{}, path, nil, item)
+		d.path(describe.Resource{}, path, nil, item)
 	}
 	tagged := list{"ETag"}
 	about("/", "getIndex", "The index: what there is and where.", jsonType, ref("Index"), tagged)
-	if kind, ok := d.snap.Kind("db"); !ok || kind == pickup.Other {
+	if kind, ok := d.snap.Kind("db"); !ok || kind == store.Other {
 		about("/db", "getDatabase", "The whole database as one object.", jsonType, ref("Database"), tagged)
 	}
 	d.health()
@@ -195,7 +197,7 @@ func (d *apiDocument) health() {
 	}
 	good := func() object { return d.answer("What was asked for.", jsonType, ref("Health"), nil, nil) }
 	get := open("getLivez", "Whether the process answers.", "It needs no credentials.")
-	d.path(pickup.Resource{}, livezPath, nil, object{{"get", append(get, entry{"responses", d.withErrors(object{{"200", good()}}, []int{400, 414})})}})
+	d.path(describe.Resource{}, livezPath, nil, object{{"get", append(get, entry{"responses", d.withErrors(object{{"200", good()}}, []int{400, 414})})}})
 
 	get = open("getReadyz", "Whether reads and writes are possible.", "It needs no credentials, but with verbose.")
 	get = append(get, entry{"parameters", list{object{
@@ -208,12 +210,12 @@ func (d *apiDocument) health() {
 		{"content", object{{problemType, object{{"schema", ref("Problem")}}}, {jsonType, object{{"schema", ref("Health")}}}}},
 	}
 	responses := d.withErrors(object{{"200", good()}}, []int{400, 401, 414, 429})
-	d.path(pickup.Resource{}, readyzPath, nil, object{{"get", append(get, entry{"responses", append(responses, entry{"503", broken})})}})
+	d.path(describe.Resource{}, readyzPath, nil, object{{"get", append(get, entry{"responses", append(responses, entry{"503", broken})})}})
 }
 
 // aRecordOf names what a schema is about.
-func aRecordOf(r pickup.Resource) string {
-	if r.Kind == pickup.Array {
+func aRecordOf(r describe.Resource) string {
+	if r.Kind == store.Array {
 		return "a record of " + r.Name
 	}
 	return r.Name
@@ -228,7 +230,7 @@ func (d *apiDocument) components() object {
 	properties := object{}
 	for _, r := range d.about.Resources {
 		schema := any(ref(r.Record))
-		if r.Kind == pickup.Array {
+		if r.Kind == store.Array {
 			schema = object{{"type", "array"}, {"items", schema}}
 		}
 		properties = append(properties, entry{r.Name, schema})

@@ -7,14 +7,14 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
 	"pickup/server"
 )
 
 // TestGuardedDescribed holds the answers of a server with credentials and
 // metrics against its document.
 func TestGuardedDescribed(t *testing.T) {
-	db, err := pickup.Open(t.Context(), pickup.NewMemStore(jsontext.Value(`{"posts":[{"id":1}]}`)), pickup.Options{})
+	db, err := database.Open(t.Context(), database.NewMemStore(jsontext.Value(`{"posts":[{"id":1}]}`)), database.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,7 @@ package server
 import (
 	"slices"
 
-	"pickup"
+	"pickup/internal/describe"
 )
 
 // An apiParameter is a parameter that many operations take.
@@ -75,7 +75,7 @@ func parametersOf(use parameterUse) list {
 
 // listParameters returns what a list takes: the members by which records are
 // filtered, and the language.
-func listParameters(r pickup.Resource) list {
+func listParameters(r describe.Resource) list {
 	var parameters list
 	for _, name := range r.Members {
 		// Some names never mean a member.

@@ -7,14 +7,16 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/describe"
+	"pickup/internal/store"
 )
 
 // collection describes /schedules, /schedules/{id} and the lists below the
 // records that these refer to.
-func (d *apiDocument) collection(r pickup.Resource) {
+func (d *apiDocument) collection(r describe.Resource) {
 	path := "/" + url.PathEscape(r.Name)
-	one := pickup.Singular(r.Name)
+	one := database.Singular(r.Name)
 	example, body := d.examples(r)
 
 	item := d.list(r, "", "All records, or those that the filters want.", example)
@@ -40,8 +42,8 @@ func (d *apiDocument) collection(r pickup.Resource) {
 }
 
 // children describes /drivers/{id}/schedules.
-func (d *apiDocument) children(r pickup.Resource, parent pickup.Parent, example, body jsontext.Value) {
-	one := pickup.Singular(parent.Collection)
+func (d *apiDocument) children(r describe.Resource, parent describe.Parent, example, body jsontext.Value) {
+	one := database.Singular(parent.Collection)
 	of := "Of" + capital(one)
 	item := d.list(r, of, "Those of one of "+parent.Collection+", whose "+parent.Member+" is its id.", example)
 	if !d.ReadOnly {
@@ -51,7 +53,7 @@ func (d *apiDocument) children(r pickup.Resource, parent pickup.Parent, example,
 }
 
 // singular describes a singular resource.
-func (d *apiDocument) singular(r pickup.Resource) {
+func (d *apiDocument) singular(r describe.Resource) {
 	v, err := d.snap.Value(r.Name)
 	if err != nil {
 		return // never: it is one of the snapshot's own
@@ -73,7 +75,7 @@ func idOf(one string) list {
 }
 
 // path enters a path with its parameters, what can be done there, and OPTIONS.
-func (d *apiDocument) path(r pickup.Resource, path string, parameters list, item object) {
+func (d *apiDocument) path(r describe.Resource, path string, parameters list, item object) {
 	id := "options"
 	for _, e := range item {
 		if op, ok := e.value.(object); ok && e.name == "get" {
@@ -108,7 +110,7 @@ const queryKey = "x-query"
 
 // list describes GET and QUERY of a list. of tells its operations from those of
 // another path.
-func (d *apiDocument) list(r pickup.Resource, of, description string, example jsontext.Value) object {
+func (d *apiDocument) list(r describe.Resource, of, description string, example jsontext.Value) object {
 	name := plural(r) + of
 	get := d.operation(r, "list"+name, "List "+r.Name+".", description, listParameters(r))
 	query := d.operation(r, "query"+name, "List "+r.Name+" by a condition.", "As GET; the body is a condition, in the form of the parameter _where.", listParameters(r))
@@ -124,12 +126,12 @@ func (d *apiDocument) list(r pickup.Resource, of, description string, example js
 }
 
 // part returns the schema of a record, or of that part of it that _fields names.
-func (d *apiDocument) part(r pickup.Resource) object {
+func (d *apiDocument) part(r describe.Resource) object {
 	return object{{"anyOf", list{ref(r.Record), ref(r.Part)}}}
 }
 
 // listed returns the schema of a list, as it is or as a page.
-func (d *apiDocument) listed(r pickup.Resource) object {
+func (d *apiDocument) listed(r describe.Resource) object {
 	number := func(description string) object { return object{{"description", description}, numberSchema[0]} }
 	other := func(description string) object {
 		return object{{"description", description}, {"type", list{"integer", "null"}}}
@@ -177,7 +179,7 @@ var noContent = object{
 }
 
 // operation begins an operation on a resource.
-func (d *apiDocument) operation(r pickup.Resource, id, summary, description string, parameters list) object {
+func (d *apiDocument) operation(r describe.Resource, id, summary, description string, parameters list) object {
 	tag := r.Name
 	if tag == "" {
 		tag = "service"
@@ -187,7 +189,7 @@ func (d *apiDocument) operation(r pickup.Resource, id, summary, description stri
 }
 
 // create describes a POST of what the schema called name describes.
-func (d *apiDocument) create(r pickup.Resource, id, summary, description, name string, example, body jsontext.Value) object {
+func (d *apiDocument) create(r describe.Resource, id, summary, description, name string, example, body jsontext.Value) object {
 	schema := ref(name)
 	op := d.operation(r, id, summary, description, parametersOf(ofWrites))
 	op = append(op, entry{"requestBody", requestBody(list{schema, arrayOf(schema)}, body)})
@@ -195,14 +197,14 @@ func (d *apiDocument) create(r pickup.Resource, id, summary, description, name s
 }
 
 // created returns the response to what has created something.
-func (d *apiDocument) created(r pickup.Resource, example jsontext.Value) object {
+func (d *apiDocument) created(r describe.Resource, example jsontext.Value) object {
 	return d.answer("What was created, in the shape of the body. With Prefer: return=minimal nothing.", jsonType,
 		object{{"oneOf", list{ref(r.Answer), arrayOf(ref(r.Answer))}}}, createdHeaders, example)
 }
 
 // changes describes PUT, PATCH and DELETE of a record. suffix tells the
 // operations apart from those of another path.
-func (d *apiDocument) changes(r pickup.Resource, suffix string, parameters list, example, body jsontext.Value) object {
+func (d *apiDocument) changes(r describe.Resource, suffix string, parameters list, example, body jsontext.Value) object {
 	ops := d.writes(r, suffix, parameters, example, body)
 	op := d.operation(r, "delete"+r.Record+suffix, "Delete a record.", "The answer is what was deleted. What becomes of the records that refer to it, the rules say (x-ref with on-delete), and _dependent.",
 		slices.Concat(parameters, parametersOf(ofWrites|ofDeletes)))
@@ -211,7 +213,7 @@ func (d *apiDocument) changes(r pickup.Resource, suffix string, parameters list,
 }
 
 // writes describes PUT and PATCH.
-func (d *apiDocument) writes(r pickup.Resource, suffix string, parameters list, example, body jsontext.Value) object {
+func (d *apiDocument) writes(r describe.Resource, suffix string, parameters list, example, body jsontext.Value) object {
 	parameters = slices.Concat(parameters, parametersOf(ofWrites))
 	stored := object{{"200", d.answer("What is stored now, in the shape of the body.", jsonType,
 		object{{"oneOf", list{ref(r.Answer), arrayOf(ref(r.Answer))}}}, storedHeaders, example)}}
@@ -221,7 +223,7 @@ func (d *apiDocument) writes(r pickup.Resource, suffix string, parameters list, 
 
 	put := d.operation(r, "replace"+r.Record+suffix, "Replace as a whole.", "The id and the place in the file stay.", parameters)
 	replaced := stored
-	if r.Kind == pickup.Array && !d.snap.Schema().Member(r.Name).ReadOnlyID() {
+	if r.Kind == store.Array && !d.snap.Schema().Member(r.Name).ReadOnlyID() {
 		put = d.operation(r, "replace"+r.Record+suffix, "Replace as a whole, or create.", "The id and the place in the file stay. With If-None-Match: * it creates a record of that id.", parameters)
 		replaced = append(slices.Clone(stored), entry{"201", d.created(r, example)})
 	}
@@ -241,7 +243,7 @@ func (d *apiDocument) writes(r pickup.Resource, suffix string, parameters list, 
 
 // patchDatabase describes PATCH /db.
 func (d *apiDocument) patchDatabase() object {
-	op := d.operation(pickup.Resource{}, "patchDatabase", "Change any number of records and collections, all or none.", "The answer is the database as the change has left it.", parametersOf(ofWrites))
+	op := d.operation(describe.Resource{}, "patchDatabase", "Change any number of records and collections, all or none.", "The answer is the database as the change has left it.", parametersOf(ofWrites))
 	op = append(op, entry{"requestBody", object{{"required", true}, {"content", object{{patchType, object{{"schema", ref("JSONPatch")}}}}}}})
 	responses := object{{"200", d.answer("The database as it is now.", jsonType, ref("Database"), restHeaders, nil)}, {"204", noContent}}
 	return append(op, entry{"responses", d.withErrors(responses, writeErrors)})
@@ -266,13 +268,13 @@ func arrayExample(v jsontext.Value) jsontext.Value {
 
 // examples returns a record of the collection, and the same as a body: the
 // first that keeps the rules, so that nobody copies what would be refused.
-func (d *apiDocument) examples(r pickup.Resource) (record, body jsontext.Value) {
+func (d *apiDocument) examples(r describe.Resource) (record, body jsontext.Value) {
 	n := 0
 	for e := range d.snap.All(r.Name) {
 		if n++; n > 100 {
 			break
 		}
-		if pickup.IsPositionKey(e.ID) || len(e.Value) > 4<<10 || d.snap.Schema().Member(r.Name).Faults(e.Value) != nil {
+		if store.IsPositionKey(e.ID) || len(e.Value) > 4<<10 || d.snap.Schema().Member(r.Name).Faults(e.Value) != nil {
 			continue
 		}
 		body = jsontext.Value("{")
@@ -287,7 +289,7 @@ func (d *apiDocument) examples(r pickup.Resource) (record, body jsontext.Value) 
 }
 
 // plural returns the name of a collection for an operationId.
-func plural(r pickup.Resource) string {
+func plural(r describe.Resource) string {
 	var b strings.Builder
 	for word := range strings.FieldsFuncSeq(r.Name, func(c rune) bool {
 		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9')

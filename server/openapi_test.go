@@ -18,7 +18,8 @@ import (
 	"github.com/pb33f/libopenapi"
 	"go.yaml.in/yaml/v4"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/schema"
 	"pickup/server"
 )
 
@@ -96,7 +97,7 @@ const composedSchema = `{
 }`
 
 // randomRequest returns the head and body of a request to something in snap.
-func randomRequest(random *rand.Rand, snap *pickup.Snapshot) string {
+func randomRequest(random *rand.Rand, snap *database.Snapshot) string {
 	pick := func(list ...string) string { return list[random.IntN(len(list))] }
 	names := append(append(snap.Names(), snap.Names()...), "nothing", "db")
 	path := "/" + urlEscape(pick(names...))
@@ -164,16 +165,16 @@ func randomBody(random *rand.Rand) string {
 }
 
 // openScript opens a server as a script does.
-func openScript(t *testing.T, contents, schema string) *script {
+func openScript(t *testing.T, contents, rules string) *script {
 	t.Helper()
-	o := pickup.Options{}
-	if schema != "" {
+	o := database.Options{}
+	if rules != "" {
 		var err error
-		if o.Schema, err = pickup.CompileSchema("db.schema.json", []byte(schema)); err != nil {
+		if o.Schema, err = schema.Compile("db.schema.json", []byte(rules)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	db, err := pickup.Open(t.Context(), pickup.NewMemStore(jsontext.Value(contents)), o)
+	db, err := database.Open(t.Context(), database.NewMemStore(jsontext.Value(contents)), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/schema"
 	"pickup/server"
 )
 
@@ -116,11 +117,11 @@ func TestSampleForAjv(t *testing.T) {
 // TestGeneratedClient compiles a client against types made from the document
 // and lets it create, read, change and delete on a real server.
 func TestGeneratedClient(t *testing.T) {
-	schema, err := pickup.CompileSchema("db.schema.json", readFile(t, "../db.schema.json"))
+	schema, err := schema.Compile("db.schema.json", readFile(t, "../db.schema.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := pickup.Open(t.Context(), pickup.NewMemStore(readFile(t, "../db.json")), pickup.Options{Schema: schema})
+	db, err := database.Open(t.Context(), database.NewMemStore(readFile(t, "../db.json")), database.Options{Schema: schema})
 	if err != nil {
 		t.Fatal(err)
 	}

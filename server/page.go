@@ -5,7 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/query"
 )
 
 // maxLinked is the length of a query, in bytes, that links still repeat: a
@@ -15,8 +16,8 @@ const maxLinked = 2 << 10
 // paged says in headers which part of a list the answer is: X-Total-Count and
 // Link as json-server 0.17 has them, and Content-Range. Links are followed with
 // GET, so those of a QUERY have its condition in them.
-func (k *call) paged(collection string, r *pickup.Result, condition []byte) {
-	if r.Dialect == pickup.Whole {
+func (k *call) paged(collection string, r *database.Result, condition []byte) {
+	if r.Dialect == query.Whole {
 		return
 	}
 	h := k.Writer.Header()

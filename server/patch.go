@@ -7,7 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/store"
 )
 
 // The media types of a PATCH's body, which say what it means.
@@ -32,22 +33,22 @@ func patchMedia(r *http.Request) string {
 func (k *call) patch() error {
 	switch patchMedia(k.Request) {
 	case mergeType:
-		return k.change((*pickup.Tx).MergePatch)
+		return k.change((*database.Tx).MergePatch)
 	case patchType:
 		return k.applyPatch()
 	}
-	return k.change((*pickup.Tx).Merge)
+	return k.change((*database.Tx).Merge)
 }
 
 // patchObject answers PATCH on a singular resource.
 func (k *call) patchObject() error {
 	switch patchMedia(k.Request) {
 	case mergeType:
-		return k.changeObject((*pickup.Tx).MergePatchObject)
+		return k.changeObject((*database.Tx).MergePatchObject)
 	case patchType:
 		return k.applyObjectPatch()
 	}
-	return k.changeObject((*pickup.Tx).MergeObject)
+	return k.changeObject((*database.Tx).MergeObject)
 }
 
 // applyPatch changes a record by a JSON Patch.
@@ -59,8 +60,8 @@ func (k *call) applyPatch() error {
 	if err != nil {
 		return err
 	}
-	var changed *pickup.Record
-	err = k.update(func(tx *pickup.Tx) (err error) {
+	var changed *database.Record
+	err = k.update(func(tx *database.Tx) (err error) {
 		if err = k.supposesRecord(tx); err != nil {
 			return err
 		}
@@ -85,7 +86,7 @@ func (k *call) applyObjectPatch() error {
 		return err
 	}
 	var changed jsontext.Value
-	err = k.update(func(tx *pickup.Tx) (err error) {
+	err = k.update(func(tx *database.Tx) (err error) {
 		if err = k.supposesObject(tx); err != nil {
 			return err
 		}
@@ -110,8 +111,8 @@ func (k *call) patchDatabase() error {
 	if err != nil {
 		return err
 	}
-	var after *pickup.Snapshot
-	err = k.update(func(tx *pickup.Tx) error {
+	var after *database.Snapshot
+	err = k.update(func(tx *database.Tx) error {
 		if err := k.supposesList(tx, ""); err != nil {
 			return err
 		}
@@ -156,7 +157,7 @@ func spelledIn(patch jsontext.Value) jsontext.Value {
 		return nil
 	}
 	for _, op := range b.objects {
-		path, _ := pickup.ID(op, "path") // a string, as it is spelled
+		path, _ := store.ID(op, "path") // a string, as it is spelled
 		name, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 		if name = pointerEscapes.Replace(name); !seen[name] {
 			seen[name] = true

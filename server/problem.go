@@ -10,7 +10,8 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/store"
 )
 
 const problemType = "application/problem+json"
@@ -115,10 +116,10 @@ func (s *server) fail(c *gin.Context, err error) {
 }
 
 // servable returns the names of the members that have a path.
-func servable(s *pickup.Snapshot) []string {
+func servable(s *database.Snapshot) []string {
 	names := []string{}
 	for _, name := range s.Names() {
-		if kind, _ := s.Kind(name); kind != pickup.Other && hasPath(name) {
+		if kind, _ := s.Kind(name); kind != store.Other && hasPath(name) {
 			names = append(names, name)
 		}
 	}

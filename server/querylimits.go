@@ -3,7 +3,8 @@ package server
 import (
 	"fmt"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/query"
 )
 
 // checkQuery holds a query to the number of parameters that the options allow.
@@ -28,7 +29,7 @@ func (k *call) checkQuery() error {
 
 // checkPage holds what a query asks for to the greatest page of the options:
 // the size that it names, and with a result what it comes to.
-func (k *call) checkPage(q *pickup.Query, r *pickup.Result) error {
+func (k *call) checkPage(q *query.Query, r *database.Result) error {
 	size, parameter := q.PageSize()
 	if r != nil {
 		size = len(r.Records)

@@ -5,7 +5,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/query"
 )
 
 // list answers GET and QUERY /schedules.
@@ -32,7 +33,7 @@ func (k *call) listChildren() error {
 
 // query reads what the URL asks of a collection, and with QUERY (RFC 10008)
 // the condition in the body, which is returned too.
-func (k *call) query(collection string) (q *pickup.Query, condition []byte, err error) {
+func (k *call) query(collection string) (q *query.Query, condition []byte, err error) {
 	if q, err = k.snap.ParseQuery(collection, k.Request.URL.RawQuery); err != nil {
 		return nil, nil, err
 	}
@@ -54,7 +55,7 @@ func (k *call) query(collection string) (q *pickup.Query, condition []byte, err 
 }
 
 // answer answers with a list.
-func (k *call) answer(collection string, q *pickup.Query, condition []byte) error {
+func (k *call) answer(collection string, q *query.Query, condition []byte) error {
 	media := k.media()
 	source := collection
 	if len(q.Embeds()) > 0 {
@@ -110,11 +111,11 @@ func (k *call) readObject() error {
 	if err != nil {
 		return err
 	}
-	return k.one(&pickup.Record{Value: v})
+	return k.one(&database.Record{Value: v})
 }
 
 // one answers with one record, as the query shows it.
-func (k *call) one(r *pickup.Record) error {
+func (k *call) one(r *database.Record) error {
 	q, _, err := k.query(k.name)
 	if err != nil {
 		return err

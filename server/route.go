@@ -7,14 +7,15 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/store"
 )
 
 // A call is one request to one resource. What it reads, it reads from snap.
 type call struct {
 	*server
 	*gin.Context
-	snap  *pickup.Snapshot
+	snap  *database.Snapshot
 	name  string // of the top-level member
 	id    string // of the record, or of the parent
 	child string // the collection whose records refer to the parent
@@ -35,7 +36,7 @@ type kind struct {
 
 var (
 	index      = &kind{get: (*call).index}
-	database   = &kind{get: (*call).database, patch: (*call).patchDatabase, acceptPatch: acceptDatabasePatch}
+	wholeDB    = &kind{get: (*call).database, patch: (*call).patchDatabase, acceptPatch: acceptDatabasePatch}
 	collection = &kind{get: (*call).list, query: (*call).list, post: (*call).create, put: (*call).replace, patch: (*call).patch, delete: (*call).remove, acceptPatch: acceptPatch}
 	record     = &kind{get: (*call).read, put: (*call).replace, patch: (*call).patch, delete: (*call).remove, acceptPatch: acceptPatch}
 	children   = &kind{get: (*call).listChildren, query: (*call).listChildren, post: (*call).createChild}
@@ -111,26 +112,26 @@ func (k *call) route(path string) (*kind, error) {
 		return k.own(path)
 	}
 	what, ok := k.snap.Kind(name)
-	if !ok || what == pickup.Other {
+	if !ok || what == store.Other {
 		if name == "db" && len(segments) == 1 {
-			return database, nil
+			return wholeDB, nil
 		}
 		return nil, noCollection(k.snap, name)
 	}
 	k.name = name
 	switch {
-	case len(segments) == 1 && what == pickup.Object:
+	case len(segments) == 1 && what == store.Object:
 		return singular, nil
 	case len(segments) == 1:
 		return collection, nil
-	case len(segments) > 3 || what == pickup.Object:
+	case len(segments) > 3 || what == store.Object:
 		return nil, noResource(k.snap, path)
 	}
 	if k.id = segments[1]; len(segments) == 2 {
 		return record, nil
 	}
 	k.child = segments[2]
-	if what, ok := k.snap.Kind(k.child); !ok || what != pickup.Array {
+	if what, ok := k.snap.Kind(k.child); !ok || what != store.Array {
 		return nil, noCollection(k.snap, k.child)
 	}
 	return children, nil

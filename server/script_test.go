@@ -24,7 +24,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/schema"
+	"pickup/internal/store"
 	"pickup/server"
 )
 
@@ -96,8 +98,8 @@ func runScript(t *testing.T, file string) {
 // describe.
 type script struct {
 	begin int // the index of the section behind these
-	store *store
-	db    *pickup.DB
+	store *failingStore
+	db    *database.DB
 	addr  string
 	web   http.Handler
 	user  string // and password, where they are asked for
@@ -105,7 +107,7 @@ type script struct {
 
 func newScript(t *testing.T, archive *txtar.Archive) *script {
 	s := new(script)
-	var contents, schema []byte
+	var contents, rules []byte
 	options := server.Options{Version: "test"}
 header:
 	for _, section := range archive.Files {
@@ -113,7 +115,7 @@ header:
 		case "db.json":
 			contents = section.Data
 		case "db.schema.json":
-			schema = section.Data
+			rules = section.Data
 		case "options":
 			for line := range strings.Lines(string(section.Data)) {
 				name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -127,22 +129,22 @@ header:
 		}
 		s.begin++
 	}
-	if schema == nil && bytes.Contains(contents, []byte(`"./db.schema.json"`)) {
-		schema = readFile(t, "../db.schema.json")
+	if rules == nil && bytes.Contains(contents, []byte(`"./db.schema.json"`)) {
+		rules = readFile(t, "../db.schema.json")
 	}
-	o := pickup.Options{}
-	if schema != nil {
+	o := database.Options{}
+	if rules != nil {
 		var err error
-		if o.Schema, err = pickup.CompileSchema("db.schema.json", schema); err != nil {
+		if o.Schema, err = schema.Compile("db.schema.json", rules); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if !jsontext.Value(contents).IsValid() {
 		t.Fatal("db.json is no JSON")
 	}
-	s.store = &store{MemStore: pickup.NewMemStore(contents)}
+	s.store = &failingStore{MemStore: database.NewMemStore(contents)}
 	var err error
-	if s.db, err = pickup.Open(t.Context(), s.store, o); err != nil {
+	if s.db, err = database.Open(t.Context(), s.store, o); err != nil {
 		t.Fatal(err)
 	}
 	go s.db.Follow(t.Context())
@@ -239,7 +241,7 @@ func (s *script) edit(t *testing.T, name string, data []byte) {
 	if len(bytes.TrimSpace(data)) > 0 {
 		value = data
 	}
-	rev, err := s.store.MemStore.Commit(t.Context(), b.Rev, []pickup.Change{{Collection: name, Value: value}})
+	rev, err := s.store.MemStore.Commit(t.Context(), b.Rev, []store.Change{{Collection: name, Value: value}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,26 +252,26 @@ func (s *script) edit(t *testing.T, name string, data []byte) {
 	}
 }
 
-// A store is a MemStore that refuses to commit when it is told to, and tells
+// A failingStore is a MemStore that refuses to commit when it is told to, and tells
 // those who watch it that it is broken.
-type store struct {
-	*pickup.MemStore
+type failingStore struct {
+	*database.MemStore
 	err atomic.Pointer[error]
 }
 
-func (s *store) fail(t *testing.T, db *pickup.DB, how string) {
+func (s *failingStore) fail(t *testing.T, db *database.DB, how string) {
 	errs := map[string]error{
 		"good":   nil,
-		"broken": &pickup.BrokenError{File: "/home/somebody/family/db.json", Line: 4, Column: 17, Reason: "there is a comma missing"},
-		"full":   fmt.Errorf("write /home/somebody/db.json: %w", pickup.ErrFull),
-		"locked": fmt.Errorf("open /home/somebody/db.json: %w", pickup.ErrReadOnly),
-		"foreign": fmt.Errorf("commit: %w", &pickup.AdviceError{
-			Err: fmt.Errorf("%w: open /home/somebody/db.json", pickup.ErrReadOnly), Advice: "run it with docker run --user 1000:1000"}),
-		"busy": fmt.Errorf("db.json is empty: %w", pickup.ErrBusy),
-		"emptied": &pickup.AdviceError{
-			Err: fmt.Errorf("%w: /home/somebody/db.json", pickup.ErrBusy), Advice: "db.json is empty; put its text back"},
-		"unsure": fmt.Errorf("sync /home/somebody: %w", pickup.ErrUnsure),
-		"huge":   fmt.Errorf("db.json: %w", pickup.ErrTooLarge),
+		"broken": &store.BrokenError{File: "/home/somebody/family/db.json", Line: 4, Column: 17, Reason: "there is a comma missing"},
+		"full":   fmt.Errorf("write /home/somebody/db.json: %w", store.ErrFull),
+		"locked": fmt.Errorf("open /home/somebody/db.json: %w", store.ErrReadOnly),
+		"foreign": fmt.Errorf("commit: %w", &store.AdviceError{
+			Err: fmt.Errorf("%w: open /home/somebody/db.json", store.ErrReadOnly), Advice: "run it with docker run --user 1000:1000"}),
+		"busy": fmt.Errorf("db.json is empty: %w", store.ErrBusy),
+		"emptied": &store.AdviceError{
+			Err: fmt.Errorf("%w: /home/somebody/db.json", store.ErrBusy), Advice: "db.json is empty; put its text back"},
+		"unsure": fmt.Errorf("sync /home/somebody: %w", store.ErrUnsure),
+		"huge":   fmt.Errorf("db.json: %w", store.ErrTooLarge),
 		"odd":    fmt.Errorf("a fault of /home/somebody"),
 	}
 	err, ok := errs[how]
@@ -277,15 +279,15 @@ func (s *store) fail(t *testing.T, db *pickup.DB, how string) {
 		t.Fatalf("a store cannot be %q", how)
 	}
 	s.err.Store(&err)
-	for start := time.Now(); errors.Is(err, pickup.ErrBroken) != (db.Err() != nil); time.Sleep(time.Millisecond) {
+	for start := time.Now(); errors.Is(err, store.ErrBroken) != (db.Err() != nil); time.Sleep(time.Millisecond) {
 		if time.Since(start) > 10*time.Second {
 			t.Fatal("nobody is told that the store is broken, or that it works again")
 		}
 	}
 }
 
-func (s *store) Watch(ctx context.Context, after pickup.Rev) iter.Seq2[pickup.Batch, error] {
-	return func(yield func(pickup.Batch, error) bool) {
+func (s *failingStore) Watch(ctx context.Context, after store.Rev) iter.Seq2[store.Batch, error] {
+	return func(yield func(store.Batch, error) bool) {
 		var told error
 		for ctx.Err() == nil {
 			soon, cancel := context.WithTimeout(ctx, time.Millisecond)
@@ -298,12 +300,12 @@ func (s *store) Watch(ctx context.Context, after pickup.Rev) iter.Seq2[pickup.Ba
 			}
 			cancel()
 			var broken error
-			if err := s.err.Load(); err != nil && errors.Is(*err, pickup.ErrBroken) {
+			if err := s.err.Load(); err != nil && errors.Is(*err, store.ErrBroken) {
 				broken = *err
 			}
 			if broken != told {
 				told = broken
-				if !yield(pickup.Batch{Rev: after}, broken) {
+				if !yield(store.Batch{Rev: after}, broken) {
 					return
 				}
 			}
@@ -311,7 +313,7 @@ func (s *store) Watch(ctx context.Context, after pickup.Rev) iter.Seq2[pickup.Ba
 	}
 }
 
-func (s *store) Commit(ctx context.Context, base pickup.Rev, changes []pickup.Change) (pickup.Rev, error) {
+func (s *failingStore) Commit(ctx context.Context, base store.Rev, changes []store.Change) (store.Rev, error) {
 	if err := s.err.Load(); err != nil && *err != nil {
 		return 0, *err
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"pickup"
+	"pickup/internal/database"
 )
 
 // Options say how a Handler meets its clients. The zero value is open to
@@ -77,7 +77,7 @@ const (
 // change.
 type server struct {
 	Options
-	db        *pickup.DB
+	db        *database.DB
 	budget    budget
 	answers   shelf
 	described atomic.Pointer[described]
@@ -87,7 +87,7 @@ func init() { gin.SetMode(gin.ReleaseMode) }
 
 // Handler returns a handler that serves db. It reads the request's path, not a
 // part of it, so it stands at the root of a host.
-func Handler(db *pickup.DB, o Options) http.Handler {
+func Handler(db *database.DB, o Options) http.Handler {
 	if o.MaxBody <= 0 {
 		o.MaxBody = defaultMaxBody
 	}

@@ -16,14 +16,16 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/schema"
+	"pickup/internal/store"
 	"pickup/server"
 )
 
 // open returns a handler for a database of its own.
-func open(t testing.TB, contents string, o server.Options) (*pickup.DB, http.Handler) {
+func open(t testing.TB, contents string, o server.Options) (*database.DB, http.Handler) {
 	t.Helper()
-	db, err := pickup.Open(t.Context(), pickup.NewMemStore(jsontext.Value(contents)), pickup.Options{})
+	db, err := database.Open(t.Context(), database.NewMemStore(jsontext.Value(contents)), database.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +210,7 @@ func TestOneSnapshot(t *testing.T) {
 	done := make(chan error)
 	go func() {
 		for n := range 300 {
-			_, err := db.Update(t.Context(), func(tx *pickup.Tx) error {
+			_, err := db.Update(t.Context(), func(tx *database.Tx) error {
 				body := jsontext.Value(`{"n":` + string(rune('0'+n%10)) + `}`)
 				if _, err := tx.Merge("pairs", "1", body); err != nil {
 					return err
@@ -277,8 +279,8 @@ func TestGoneMeanwhile(t *testing.T) {
 		{"", "POST", "/posts/1/comments", `no record with the id \"1\"`},
 		{"", "PUT", "/posts/1", `no record with the id \"1\"`},
 	} {
-		mem := pickup.NewMemStore(jsontext.Value(`{"posts":[{"id":1}],"comments":[],"profile":{}}`))
-		db, err := pickup.Open(t.Context(), mem, pickup.Options{})
+		mem := database.NewMemStore(jsontext.Value(`{"posts":[{"id":1}],"comments":[],"profile":{}}`))
+		db, err := database.Open(t.Context(), mem, database.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -286,14 +288,14 @@ func TestGoneMeanwhile(t *testing.T) {
 		// The edit comes while the body is read, when the path has been looked
 		// up; the write finds it as a conflict and runs again.
 		edit := readerFunc(func([]byte) (int, error) {
-			change := pickup.Change{Collection: c.remove}
+			change := store.Change{Collection: c.remove}
 			switch c.remove {
 			case "":
-				change = pickup.Change{Collection: "posts", ID: "1"}
+				change = store.Change{Collection: "posts", ID: "1"}
 			case "posts to object":
-				change = pickup.Change{Collection: "posts", Value: jsontext.Value("{}")}
+				change = store.Change{Collection: "posts", Value: jsontext.Value("{}")}
 			}
-			if _, err := mem.Commit(t.Context(), 1, []pickup.Change{change}); err != nil {
+			if _, err := mem.Commit(t.Context(), 1, []store.Change{change}); err != nil {
 				t.Fatal(err)
 			}
 			return 0, io.EOF
@@ -328,11 +330,11 @@ func TestTooLarge(t *testing.T) {
 // TestManyFaults sends an array in which everything is wrong: what is told of
 // it has an end, and so has the time for which it holds up others.
 func TestManyFaults(t *testing.T) {
-	schema, err := pickup.CompileSchema("s.json", []byte(`{"properties":{"c":{"type":"array","items":{"required":["a","b","c","d"]}}}}`))
+	schema, err := schema.Compile("s.json", []byte(`{"properties":{"c":{"type":"array","items":{"required":["a","b","c","d"]}}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := pickup.Open(t.Context(), pickup.NewMemStore(jsontext.Value(`{"c":[]}`)), pickup.Options{Schema: schema})
+	db, err := database.Open(t.Context(), database.NewMemStore(jsontext.Value(`{"c":[]}`)), database.Options{Schema: schema})
 	if err != nil {
 		t.Fatal(err)
 	}

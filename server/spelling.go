@@ -5,7 +5,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/store"
 )
 
 // wrote answers a write in the shape of its body, an object or an array, and
@@ -73,14 +74,14 @@ func (k *call) appendSpelled(dst []byte, collection string, v, sent jsontext.Val
 // refer returns object with the member that refers to parent, driverId, set to
 // the parent's id as that is written. It reports false where the object refers
 // to another one, by the name that is returned; null and "" refer to none.
-func (k *call) refer(object jsontext.Value, parent *pickup.Record) (filled jsontext.Value, spelled string, ok bool) {
+func (k *call) refer(object jsontext.Value, parent *database.Record) (filled jsontext.Value, spelled string, ok bool) {
 	key := k.snap.ForeignKey(k.child, k.name)
 	id := member(parent.Value, k.snap.IDMember(k.name))
 	filled = append(filled, '{')
 	found := false
 	for name, value := range members(object) {
 		if canonical, isAlias := k.db.Schema().Member(k.child).Alias(name); name == key || isAlias && canonical == key {
-			if text, _ := pickup.ID(object, name); text != parent.ID && value.Kind() != 'n' && string(value) != `""` {
+			if text, _ := store.ID(object, name); text != parent.ID && value.Kind() != 'n' && string(value) != `""` {
 				return nil, name, false
 			}
 			value, found = id, true

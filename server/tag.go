@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
 )
 
 // Entity tags (RFC 9110 section 8.8.3) are strong: equal tags are equal bytes.
@@ -24,7 +24,7 @@ func tagOf(answer []byte) string {
 
 // tagOf returns the tag of an answer that is made of a top-level member, or of
 // the whole database where name is "". What was asked is part of it.
-func (k *call) tagOf(snap *pickup.Snapshot, name, query, media string, body []byte) string {
+func (k *call) tagOf(snap *database.Snapshot, name, query, media string, body []byte) string {
 	h := sha256.New()
 	tag := snap.Tag(name)
 	h.Write(tag[:])
@@ -91,7 +91,7 @@ func (k *call) precondition(tag string) error {
 // supposesRecord is precondition for a record. A record that is not there is
 // left to the change, which says so, or creates it: but no tag is that of
 // nothing.
-func (k *call) supposesRecord(tx *pickup.Tx) error {
+func (k *call) supposesRecord(tx *database.Tx) error {
 	r, err := tx.Snapshot().Get(k.name, k.id)
 	switch {
 	case err == nil:
@@ -103,7 +103,7 @@ func (k *call) supposesRecord(tx *pickup.Tx) error {
 }
 
 // supposesObject is precondition for a singular resource.
-func (k *call) supposesObject(tx *pickup.Tx) error {
+func (k *call) supposesObject(tx *database.Tx) error {
 	v, err := tx.Snapshot().Value(k.name)
 	if err != nil {
 		return nil
@@ -113,7 +113,7 @@ func (k *call) supposesObject(tx *pickup.Tx) error {
 
 // supposesList is precondition for a collection, or with "" for the database:
 // it looks at the tag that a plain GET answers.
-func (k *call) supposesList(tx *pickup.Tx, name string) error {
+func (k *call) supposesList(tx *database.Tx, name string) error {
 	return k.precondition(k.tagOf(tx.Snapshot(), name, "", jsonType, nil))
 }
 

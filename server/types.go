@@ -7,7 +7,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/describe"
+	"pickup/internal/store"
 )
 
 // types answers GET /_/types.d.ts: TypeScript types of what is stored, of what
@@ -22,8 +24,8 @@ const typesHead = `// What pickup stores, takes and answers, from the data and t
 `
 
 // typesOf returns the TypeScript declarations for a snapshot.
-func typesOf(snap *pickup.Snapshot) []byte {
-	about := pickup.Describe(snap, typeReference, "Database", "Problem")
+func typesOf(snap *database.Snapshot) []byte {
+	about := describe.Database(snap, typeReference, "Database", "Problem")
 	w := new(typeWriter)
 	w.WriteString(typesHead)
 	for _, d := range about.Definitions {
@@ -33,7 +35,7 @@ func typesOf(snap *pickup.Snapshot) []byte {
 	w.WriteString("/** The whole database. */\nexport type Database = {\n")
 	for _, r := range about.Resources {
 		t := r.Record
-		if r.Kind == pickup.Array {
+		if r.Kind == store.Array {
 			t += "[]"
 		}
 		w.WriteString("  " + string(appendString(nil, r.Name)) + ": " + t + ";\n")

@@ -6,24 +6,25 @@ import (
 	"strconv"
 	"strings"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/store"
 )
 
 // update runs fn as one transaction and returns when it is durable.
-func (k *call) update(fn func(*pickup.Tx) error) error {
+func (k *call) update(fn func(*database.Tx) error) error {
 	before := k.Copies.made()
 	_, err := k.db.Update(k.Request.Context(), fn)
 	if names := k.Copies.since(before); len(names) > 0 {
 		k.Writer.Header()["Pickup-Kept"] = names
 	}
-	if errors.Is(err, pickup.ErrNotFound) {
+	if errors.Is(err, store.ErrNotFound) {
 		return k.gone(k.db.Snapshot())
 	}
 	return err
 }
 
 // gone says which part of the path leads nowhere in snap.
-func (k *call) gone(snap *pickup.Snapshot) error {
+func (k *call) gone(snap *database.Snapshot) error {
 	for _, name := range []string{k.name, k.child} {
 		if _, ok := snap.Kind(name); !ok && name != "" {
 			return noCollection(snap, name)
@@ -40,7 +41,7 @@ func (k *call) gone(snap *pickup.Snapshot) error {
 // stand in the query of a write: a filter that is overlooked there would change
 // a record that it was meant to spare.
 func (k *call) address() error {
-	own := pickup.Singular(k.name) + "Id"
+	own := database.Singular(k.name) + "Id"
 	parameters, err := k.parameters()
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func (k *call) address() error {
 // dependents reads a value of _dependent: the names of collections.
 func (k *call) dependents(names string) error {
 	for name := range strings.SplitSeq(names, ",") {
-		if kind, ok := k.snap.Kind(name); !ok || kind != pickup.Array {
+		if kind, ok := k.snap.Kind(name); !ok || kind != store.Array {
 			return badParameter("_dependent", strconv.Quote(clip(name))+" is no collection")
 		}
 		k.dependent = append(k.dependent, name)

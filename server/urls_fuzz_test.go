@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"pickup"
+	"pickup/internal/database"
 	"pickup/server"
 )
 
@@ -30,7 +30,7 @@ func FuzzURL(f *testing.F) {
 	} {
 		f.Add(target, true)
 	}
-	db, err := pickup.Open(f.Context(), pickup.NewMemStore([]byte(fuzzed)), pickup.Options{})
+	db, err := database.Open(f.Context(), database.NewMemStore([]byte(fuzzed)), database.Options{})
 	if err != nil {
 		f.Fatal(err)
 	}

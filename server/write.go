@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
 )
 
 // create answers POST /schedules: one record, or an array of them of which all
@@ -20,7 +20,7 @@ func (k *call) create() error {
 	if err != nil {
 		return err
 	}
-	return k.store(k.name, b, func(*pickup.Tx) error { return nil })
+	return k.store(k.name, b, func(*database.Tx) error { return nil })
 }
 
 // createChild answers POST /drivers/2/schedules: create with driverId filled in.
@@ -36,7 +36,7 @@ func (k *call) createChild() error {
 		return err
 	}
 	sent := b.objects
-	return k.store(k.child, b, func(tx *pickup.Tx) error {
+	return k.store(k.child, b, func(tx *database.Tx) error {
 		parent, err := tx.Snapshot().Get(k.name, k.id) // still there?
 		if err != nil {
 			return err
@@ -55,9 +55,9 @@ func (k *call) createChild() error {
 
 // store creates the body's objects, as prepare leaves them. The faults of all
 // objects are told together.
-func (k *call) store(collection string, b *body, prepare func(*pickup.Tx) error) error {
-	created := make([]*pickup.Record, len(b.objects))
-	err := k.update(func(tx *pickup.Tx) error {
+func (k *call) store(collection string, b *body, prepare func(*database.Tx) error) error {
+	created := make([]*database.Record, len(b.objects))
+	err := k.update(func(tx *database.Tx) error {
 		if err := k.supposesList(tx, collection); err != nil {
 			return err
 		}
@@ -92,9 +92,9 @@ func (k *call) store(collection string, b *body, prepare func(*pickup.Tx) error)
 }
 
 // replace answers PUT /schedules/4 and PUT /schedules?Id=4.
-func (k *call) replace() error { return k.change((*pickup.Tx).Replace) }
+func (k *call) replace() error { return k.change((*database.Tx).Replace) }
 
-func (k *call) change(do func(tx *pickup.Tx, collection, id string, body jsontext.Value) (*pickup.Record, error)) error {
+func (k *call) change(do func(tx *database.Tx, collection, id string, body jsontext.Value) (*database.Record, error)) error {
 	if err := k.address(); err != nil {
 		return err
 	}
@@ -103,14 +103,14 @@ func (k *call) change(do func(tx *pickup.Tx, collection, id string, body jsontex
 		if k.db.Schema().Member(k.name).ReadOnlyID() {
 			return madeHere(k.name, "GET, HEAD, PATCH, DELETE, OPTIONS")
 		}
-		do, status = (*pickup.Tx).CreateAs, http.StatusCreated
+		do, status = (*database.Tx).CreateAs, http.StatusCreated
 	}
 	b, err := k.single()
 	if err != nil {
 		return err
 	}
-	var changed *pickup.Record
-	err = k.update(func(tx *pickup.Tx) (err error) {
+	var changed *database.Record
+	err = k.update(func(tx *database.Tx) (err error) {
 		if err = k.supposesRecord(tx); err != nil {
 			return err
 		}
@@ -131,8 +131,8 @@ func (k *call) remove() error {
 	if err := k.address(); err != nil {
 		return err
 	}
-	var deleted *pickup.Record
-	err := k.update(func(tx *pickup.Tx) (err error) {
+	var deleted *database.Record
+	err := k.update(func(tx *database.Tx) (err error) {
 		if _, err := tx.Snapshot().Get(k.name, k.id); err != nil {
 			return err
 		}
@@ -151,9 +151,9 @@ func (k *call) remove() error {
 }
 
 // replaceObject answers PUT on a singular resource.
-func (k *call) replaceObject() error { return k.changeObject((*pickup.Tx).ReplaceObject) }
+func (k *call) replaceObject() error { return k.changeObject((*database.Tx).ReplaceObject) }
 
-func (k *call) changeObject(do func(tx *pickup.Tx, name string, body jsontext.Value) (jsontext.Value, error)) error {
+func (k *call) changeObject(do func(tx *database.Tx, name string, body jsontext.Value) (jsontext.Value, error)) error {
 	if err := k.noParameters(); err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (k *call) changeObject(do func(tx *pickup.Tx, name string, body jsontext.Va
 		return err
 	}
 	var changed jsontext.Value
-	err = k.update(func(tx *pickup.Tx) (err error) {
+	err = k.update(func(tx *database.Tx) (err error) {
 		if err = k.supposesObject(tx); err != nil {
 			return err
 		}

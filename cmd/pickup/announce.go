@@ -11,14 +11,15 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/store"
 )
 
 // An announcement is what a start tells the person who started it.
 type announcement struct {
 	file    string
 	url     string // the base URL with the real port, without a slash at the end
-	snap    *pickup.Snapshot
+	snap    *database.Snapshot
 	notices []remark // what is worth knowing
 	who     credentials
 	noAuth  noAuth
@@ -59,7 +60,7 @@ func (a announcement) tell(w io.Writer, log *slog.Logger, json bool) {
 	}
 	var collections []any
 	for _, name := range a.snap.Names() {
-		if kind, _ := a.snap.Kind(name); kind == pickup.Array {
+		if kind, _ := a.snap.Kind(name); kind == store.Array {
 			collections = append(collections, slog.Int(name, a.snap.Len(name)))
 		}
 	}
@@ -113,12 +114,12 @@ func (a announcement) String() string {
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, name := range a.snap.Names() {
 		switch kind, _ := a.snap.Kind(name); kind {
-		case pickup.Array:
+		case store.Array:
 			fmt.Fprintf(t, "  %s\t%s%s\n", printed(name), count(a.snap.Len(name), "record"), unreached(name))
 			if first == "" && name != "_" && plainName.MatchString(name) {
 				first = name
 			}
-		case pickup.Object:
+		case store.Object:
 			fmt.Fprintf(t, "  %s\tone object%s\n", printed(name), unreached(name))
 		}
 	}

@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/schema"
+	"pickup/internal/store"
 	"pickup/filestore"
 )
 
@@ -101,7 +103,7 @@ func checkRules(ctx context.Context, path string, text []byte, ids idConvention)
 	} else if err != nil {
 		found, r.note = append(found, at(path, text, nil, "/$schema", err.Error())), "there is no schema to go by"
 	}
-	db, err := pickup.Open(ctx, store, ids.options(r.schema))
+	db, err := database.Open(ctx, store, ids.options(r.schema))
 	if err != nil {
 		return nil, "", err
 	}
@@ -118,7 +120,7 @@ func checkRules(ctx context.Context, path string, text []byte, ids idConvention)
 // at returns the finding about the value at pointer, or about what holds it
 // where the value is missing. The schema knows what else a member may be called
 // in text.
-func at(path string, text []byte, schema *pickup.Schema, pointer, message string) finding {
+func at(path string, text []byte, schema *schema.Schema, pointer, message string) finding {
 	line, column, ok := filestore.Locate(text, pointer)
 	for _, other := range schema.Respelled(pointer) {
 		if !ok {
@@ -134,11 +136,11 @@ func at(path string, text []byte, schema *pickup.Schema, pointer, message string
 
 // broken returns the finding that err is where err is about a file's text.
 func broken(err error) (finding, bool) {
-	var b *pickup.BrokenError
+	var b *store.BrokenError
 	if errors.As(err, &b) {
 		return finding{b.File, b.Line, b.Column, b.Reason}, true
 	}
-	var c *pickup.CompileError
+	var c *schema.Error
 	if errors.As(err, &c) {
 		return finding{c.File, c.Line, c.Column, c.Reason}, true
 	}

@@ -1,6 +1,9 @@
 package main
 
-import "pickup"
+import (
+	"pickup/internal/database"
+	"pickup/internal/schema"
+)
 
 // An idConvention says how records are known where the schema has no word on
 // it: serve, check and schema take it.
@@ -10,6 +13,6 @@ type idConvention struct {
 }
 
 // options returns the engine's options for the rules of schema.
-func (c idConvention) options(schema *pickup.Schema) pickup.Options {
-	return pickup.Options{Schema: schema, IDs: pickup.IDKind(c.IDs), IDMember: c.IDField}
+func (c idConvention) options(rules *schema.Schema) database.Options {
+	return database.Options{Schema: rules, IDs: schema.IDKind(c.IDs), IDMember: c.IDField}
 }

@@ -11,7 +11,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/describe"
+	"pickup/internal/store"
 	"pickup/filestore"
 )
 
@@ -34,20 +36,20 @@ func (c *schemaCommand) run(ctx context.Context, e *environment) error {
 	if err != nil {
 		return openError(err)
 	}
-	db, err := pickup.Open(ctx, store, c.options(nil))
+	db, err := database.Open(ctx, store, c.options(nil))
 	if err == nil {
 		err = c.write(ctx, e, path, store, db)
 	}
 	return errors.Join(err, store.Close())
 }
 
-func (c *schemaCommand) write(ctx context.Context, e *environment, path string, store *filestore.Store, db *pickup.DB) error {
+func (c *schemaCommand) write(ctx context.Context, e *environment, path string, st *filestore.Store, db *database.DB) error {
 	snap := db.Snapshot()
 	file, note, ok := schemaPath(path, namedIn(snap))
 	if !ok {
 		return usagef("%s: %s", path, note)
 	}
-	if err := writeNew(file, pickup.Infer(snap), c.Force); err != nil {
+	if err := writeNew(file, describe.InferSchema(snap), c.Force); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			return usagef("%s is there already; --force replaces it", file)
 		}
@@ -62,7 +64,7 @@ func (c *schemaCommand) write(ctx context.Context, e *environment, path string, 
 		fmt.Fprintf(e.stdout, "To have editors use them, add \"$schema\": %s to %s, or say --link.\n", named, path)
 		return nil
 	}
-	if _, err := store.Commit(ctx, snap.Rev(), []pickup.Change{{Collection: "$schema", Value: named}}); err != nil {
+	if _, err := st.Commit(ctx, snap.Rev(), []store.Change{{Collection: "$schema", Value: named}}); err != nil {
 		return err
 	}
 	fmt.Fprintf(e.stdout, "%s: names it as its \"$schema\"\n", path)

@@ -11,7 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/schema"
 	"pickup/filestore"
 )
 
@@ -20,7 +21,7 @@ import (
 // stay, and the log says where it is wrong.
 type keeper struct {
 	path  string // of the database
-	db    *pickup.DB
+	db    *database.DB
 	log   *slog.Logger
 	file  string    // the schema's, as it was last read; "" where there was none
 	text  []byte    // what it held
@@ -83,7 +84,7 @@ func (k *keeper) look(ctx context.Context, file string) {
 		return // a save that first cuts the file off
 	}
 	k.file, k.text = file, text
-	schema, err := pickup.CompileSchema(file, text)
+	schema, err := schema.Compile(file, text)
 	if f, ok := broken(err); ok {
 		k.refuse(f)
 		return
@@ -119,7 +120,7 @@ func changed(file string) time.Time {
 }
 
 // put makes other rules those of the database.
-func (k *keeper) put(ctx context.Context, schema *pickup.Schema, message string) {
+func (k *keeper) put(ctx context.Context, schema *schema.Schema, message string) {
 	if err := k.db.SetSchema(ctx, schema); err != nil {
 		k.file, k.text = "\x00", nil // so that the next look tries again
 		k.log.Warn("the new rules cannot be used yet", "error", err)

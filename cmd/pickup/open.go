@@ -6,14 +6,15 @@ import (
 	"io/fs"
 	"log/slog"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/store"
 	"pickup/filestore"
 )
 
 // open opens the database in store, which observed wraps, under the rules that
 // it names, and returns who keeps these what their file says. A schema
 // that cannot be used is warned about, and the file is served free-form.
-func open(ctx context.Context, store *filestore.Store, observed pickup.Store, path string, ids idConvention, log *slog.Logger) (*pickup.DB, *keeper, []remark, error) {
+func open(ctx context.Context, store *filestore.Store, observed store.Store, path string, ids idConvention, log *slog.Logger) (*database.DB, *keeper, []remark, error) {
 	r, err := loadRules(path, named(store.Value("$schema")))
 	k := &keeper{path: path, log: log, file: r.file, text: r.text}
 	var notes []remark
@@ -27,7 +28,7 @@ func open(ctx context.Context, store *filestore.Store, observed pickup.Store, pa
 	}
 	o := ids.options(r.schema)
 	o.Log = log
-	db, failed := pickup.Open(ctx, observed, o)
+	db, failed := database.Open(ctx, observed, o)
 	if failed != nil {
 		return nil, nil, nil, failed
 	}
@@ -44,7 +45,7 @@ func open(ctx context.Context, store *filestore.Store, observed pickup.Store, pa
 // openError returns the error of a file that cannot be opened: what was named
 // and is no file is wrong usage.
 func openError(err error) error {
-	if errors.Is(err, pickup.ErrShape) || errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, store.ErrShape) || errors.Is(err, fs.ErrNotExist) {
 		return usageError{err}
 	}
 	return err

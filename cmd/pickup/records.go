@@ -6,23 +6,25 @@ import (
 	"strconv"
 	"strings"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/schema"
+	"pickup/internal/store"
 )
 
 // Records tell by its place in the file which record a fault is about: nobody
 // counts to the number in a pointer.
 type records struct {
-	snap  *pickup.Snapshot
-	lists map[string][]*pickup.Record // of each collection that was asked for
+	snap  *database.Snapshot
+	lists map[string][]*database.Record // of each collection that was asked for
 }
 
-func recordsOf(snap *pickup.Snapshot) records {
-	return records{snap, make(map[string][]*pickup.Record)}
+func recordsOf(snap *database.Snapshot) records {
+	return records{snap, make(map[string][]*database.Record)}
 }
 
 // text returns a fault as a sentence: its pointer, the id of its record where
 // it has one, what is wrong.
-func (r records) text(f pickup.Fault) string {
+func (r records) text(f schema.Fault) string {
 	id, ok := r.id(f.Pointer)
 	if !ok {
 		return f.String()
@@ -33,8 +35,8 @@ func (r records) text(f pickup.Fault) string {
 // faults returns what breaks a rule, but for ids that are missing: the file's
 // oddities tell what becomes of their records, and an example of an id would be
 // one that is taken.
-func (r records) faults() []pickup.Fault {
-	return slices.DeleteFunc(r.snap.Check(), func(f pickup.Fault) bool {
+func (r records) faults() []schema.Fault {
+	return slices.DeleteFunc(r.snap.Check(), func(f schema.Fault) bool {
 		parts := strings.Split(f.Pointer, "/")
 		if len(parts) != 4 {
 			return false
@@ -47,7 +49,7 @@ func (r records) faults() []pickup.Fault {
 		if !ok {
 			return false
 		}
-		_, has := pickup.ID(record.Value, member)
+		_, has := store.ID(record.Value, member)
 		return !has
 	})
 }
@@ -59,14 +61,14 @@ func (r records) id(pointer string) (string, bool) {
 		return "", false
 	}
 	record, ok := r.at(unescapePointer.Replace(parts[1]), parts[2])
-	if !ok || pickup.IsPositionKey(record.ID) {
+	if !ok || store.IsPositionKey(record.ID) {
 		return "", false
 	}
 	return record.ID, true
 }
 
 // at returns the element of a collection whose number is given.
-func (r records) at(collection, number string) (*pickup.Record, bool) {
+func (r records) at(collection, number string) (*database.Record, bool) {
 	n, err := strconv.Atoi(number)
 	if err != nil {
 		return nil, false

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"pickup"
+	"pickup/internal/database"
 	"pickup/filestore"
 	"pickup/server"
 )
@@ -20,13 +20,13 @@ import (
 type reporter struct {
 	path  string
 	store *filestore.Store
-	db    *pickup.DB
+	db    *database.DB
 	rules *keeper
 	log   *slog.Logger
 	told  map[string]bool // what the last report was about
 
 	mu    sync.Mutex
-	of    *pickup.Snapshot // guarded by mu; what found was found in
+	of    *database.Snapshot // guarded by mu; what found was found in
 	found []server.Finding // guarded by mu; never modified
 }
 

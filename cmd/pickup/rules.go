@@ -11,12 +11,14 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/schema"
+	"pickup/internal/store"
 )
 
 // Rules are the schema of a database and where it came from.
 type rules struct {
-	schema *pickup.Schema // nil: free-form
+	schema *schema.Schema // nil: free-form
 	file   string         // the schema's file; "" where there is none
 	text   []byte         // what it holds; nil where it cannot be read
 	note   string         // why a schema that the database names is not used; "" where none is
@@ -43,7 +45,7 @@ func loadRules(path, named string) (rules, error) {
 		return rules{file: r.file}, fmt.Errorf("the schema cannot be read: %w", err)
 	}
 	r.text = text
-	r.schema, err = pickup.CompileSchema(r.file, text)
+	r.schema, err = schema.Compile(r.file, text)
 	return r, err
 }
 
@@ -84,8 +86,8 @@ func schemaFile(reference string) (string, error) {
 }
 
 // namedIn returns the text of the "$schema" member, "" where there is none.
-func namedIn(snap *pickup.Snapshot) string {
-	if kind, _ := snap.Kind("$schema"); kind != pickup.Other {
+func namedIn(snap *database.Snapshot) string {
+	if kind, _ := snap.Kind("$schema"); kind != store.Other {
 		return ""
 	}
 	v, _ := snap.Value("$schema") // nil where there is none, which names nothing

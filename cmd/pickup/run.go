@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"pickup"
+	"pickup/internal/store"
 )
 
 // The exit codes. Scripts and supervisors rely on them.
@@ -64,9 +64,9 @@ func exitCode(err error) int {
 		return exitStopped
 	case errors.As(err, &usage):
 		return exitUsage
-	case errors.Is(err, pickup.ErrInUse):
+	case errors.Is(err, store.ErrInUse):
 		return exitInUse
-	case errors.Is(err, pickup.ErrBroken):
+	case errors.Is(err, store.ErrBroken):
 		return exitBroken
 	}
 	return exitFaults

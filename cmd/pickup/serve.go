@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"pickup"
+	"pickup/internal/database"
 	"pickup/filestore"
 	"pickup/server"
 )
@@ -39,7 +39,7 @@ const (
 // A service is everything that runs: wired by serveCommand.run, run by
 // service.run.
 type service struct {
-	db       *pickup.DB
+	db       *database.DB
 	report   *reporter
 	rules    *keeper
 	http     *http.Server
@@ -318,7 +318,7 @@ func (c *serveCommand) writing() []remark {
 }
 
 // server returns the HTTP server of db.
-func (c *serveCommand) server(o server.Options, db *pickup.DB, access *slog.Logger) *http.Server {
+func (c *serveCommand) server(o server.Options, db *database.DB, access *slog.Logger) *http.Server {
 	c.limits.options(&o)
 	if c.AccessLog == "on" {
 		o.AccessLog = access

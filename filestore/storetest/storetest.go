@@ -19,12 +19,12 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/store"
 )
 
 // Open makes a store that holds the members of database, a JSON object. It
 // registers what has to be closed with t.Cleanup.
-type Open func(t *testing.T, database string) pickup.Store
+type Open func(t *testing.T, database string) store.Store
 
 const sample = `{
   "$schema": "./db.schema.json",
@@ -83,13 +83,13 @@ func testCommit(t *testing.T, open Open) {
 	s := open(t, sample)
 	rev := load(t, s).Rev
 	next := commit(t, s, rev,
-		pickup.Change{Collection: "drivers", ID: "2", Value: jsontext.Value(`{"id":2,"driverName":"Bea"}`)},
-		pickup.Change{Collection: "drivers", ID: "3", Value: jsontext.Value(`{"id":"3"}`)},
-		pickup.Change{Collection: "drivers", ID: "1"},
-		pickup.Change{Collection: "empty", ID: "x", Value: jsontext.Value(`{"id":"x"}`)},
-		pickup.Change{Collection: "odd", ID: "a"},
-		pickup.Change{Collection: "drivers", ID: "3", Value: jsontext.Value(`{"id":"3","twice":true}`)},
-		pickup.Change{Collection: "drivers", ID: "gone"},
+		store.Change{Collection: "drivers", ID: "2", Value: jsontext.Value(`{"id":2,"driverName":"Bea"}`)},
+		store.Change{Collection: "drivers", ID: "3", Value: jsontext.Value(`{"id":"3"}`)},
+		store.Change{Collection: "drivers", ID: "1"},
+		store.Change{Collection: "empty", ID: "x", Value: jsontext.Value(`{"id":"x"}`)},
+		store.Change{Collection: "odd", ID: "a"},
+		store.Change{Collection: "drivers", ID: "3", Value: jsontext.Value(`{"id":"3","twice":true}`)},
+		store.Change{Collection: "drivers", ID: "gone"},
 	)
 	if next <= rev {
 		t.Errorf("the revision went from %d to %d", rev, next)
@@ -109,10 +109,10 @@ empty array: x={"id":"x"}
 func testConflict(t *testing.T, open Open) {
 	s := open(t, sample)
 	base := load(t, s).Rev
-	commit(t, s, base, pickup.Change{Collection: "empty", ID: "1", Value: jsontext.Value(`{"id":"1"}`)})
+	commit(t, s, base, store.Change{Collection: "empty", ID: "1", Value: jsontext.Value(`{"id":"1"}`)})
 	before := contents(t, s)
-	_, err := s.Commit(t.Context(), base, []pickup.Change{{Collection: "drivers", ID: "1"}})
-	if !errors.Is(err, pickup.ErrConflict) {
+	_, err := s.Commit(t.Context(), base, []store.Change{{Collection: "drivers", ID: "1"}})
+	if !errors.Is(err, store.ErrConflict) {
 		t.Fatalf("a commit on an old base: %v, want ErrConflict", err)
 	}
 	contents(t, s).equal(t, before.String())
@@ -121,7 +121,7 @@ func testConflict(t *testing.T, open Open) {
 func testAllOrNone(t *testing.T, open Open) {
 	s := open(t, sample)
 	rev, before := load(t, s).Rev, contents(t, s)
-	_, err := s.Commit(t.Context(), rev, []pickup.Change{
+	_, err := s.Commit(t.Context(), rev, []store.Change{
 		{Collection: "drivers", ID: "1"},
 		{Collection: "nobody", ID: "1", Value: jsontext.Value(`{"id":"1"}`)},
 	})
@@ -129,20 +129,20 @@ func testAllOrNone(t *testing.T, open Open) {
 		t.Fatal("an element was added to a collection that is not there")
 	}
 	contents(t, s).equal(t, before.String())
-	commit(t, s, load(t, s).Rev, pickup.Change{Collection: "drivers", ID: "1"})
+	commit(t, s, load(t, s).Rev, store.Change{Collection: "drivers", ID: "1"})
 }
 
 func testWhole(t *testing.T, open Open) {
 	s := open(t, sample)
 	rev := load(t, s).Rev
 	rev = commit(t, s, rev,
-		pickup.Change{Collection: "settings", Value: jsontext.Value(`{"zone":"CET","dst":true}`)},
-		pickup.Change{Collection: "trips", Value: jsontext.Value(`[]`)},
-		pickup.Change{Collection: "odd"},
-		pickup.Change{Collection: "version", Value: jsontext.Value(`4`)},
-		pickup.Change{Collection: "trips", ID: "1", Value: jsontext.Value(`{"id":"1"}`)},
+		store.Change{Collection: "settings", Value: jsontext.Value(`{"zone":"CET","dst":true}`)},
+		store.Change{Collection: "trips", Value: jsontext.Value(`[]`)},
+		store.Change{Collection: "odd"},
+		store.Change{Collection: "version", Value: jsontext.Value(`4`)},
+		store.Change{Collection: "trips", ID: "1", Value: jsontext.Value(`{"id":"1"}`)},
 	)
-	commit(t, s, rev, pickup.Change{Collection: "empty", Value: jsontext.Value(`[{"id":"p"},7]`)})
+	commit(t, s, rev, store.Change{Collection: "empty", Value: jsontext.Value(`[{"id":"p"},7]`)})
 	contents(t, s).equal(t, `$schema other: "./db.schema.json"
 drivers array: 1={"id":"1","driverName":"Ana"} 2={"id":2,"driverName":"Ben","n":1.10}
 settings object: {"zone":"CET","dst":true}
@@ -160,10 +160,10 @@ func testWatch(t *testing.T, open Open) {
 	defer cancel()
 	rev := first.Rev
 	for i := range 5 {
-		rev = commit(t, s, rev, pickup.Change{Collection: "drivers", ID: fmt.Sprint("w", i), Value: jsontext.Value(fmt.Sprintf(`{"id":"w%d"}`, i))})
+		rev = commit(t, s, rev, store.Change{Collection: "drivers", ID: fmt.Sprint("w", i), Value: jsontext.Value(fmt.Sprintf(`{"id":"w%d"}`, i))})
 	}
 	go func() { // and one while the watch runs
-		if _, err := s.Commit(ctx, rev, []pickup.Change{{Collection: "drivers", ID: "w0"}}); err != nil {
+		if _, err := s.Commit(ctx, rev, []store.Change{{Collection: "drivers", ID: "w0"}}); err != nil {
 			t.Error(err)
 		}
 	}()
@@ -209,7 +209,7 @@ func testWatchLate(t *testing.T, open Open) {
 	first := load(t, s)
 	m, rev := newModel(first), first.Rev
 	for i := range 1500 {
-		rev = commit(t, s, rev, pickup.Change{Collection: "empty", ID: "n", Value: jsontext.Value(fmt.Sprintf(`{"id":"n","i":%d}`, i))})
+		rev = commit(t, s, rev, store.Change{Collection: "empty", ID: "n", Value: jsontext.Value(fmt.Sprintf(`{"id":"n","i":%d}`, i))})
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -234,12 +234,12 @@ func testRandom(t *testing.T, open Open) {
 	b := load(t, s)
 	m, rev := newModel(b), b.Rev
 	for range steps {
-		var changes []pickup.Change
+		var changes []store.Change
 		for range 1 + rnd.IntN(4) {
 			changes = append(changes, randomChange(rnd, m, changes))
 		}
 		rev = commit(t, s, rev, changes...)
-		m.apply(pickup.Batch{Rev: rev, Changes: changes})
+		m.apply(store.Batch{Rev: rev, Changes: changes})
 		contents(t, s).equal(t, m.String())
 		if t.Failed() {
 			t.Fatalf("after %v", changes)
@@ -247,11 +247,11 @@ func testRandom(t *testing.T, open Open) {
 	}
 }
 
-func randomChange(rnd *rand.Rand, m *model, pending []pickup.Change) pickup.Change {
+func randomChange(rnd *rand.Rand, m *model, pending []store.Change) store.Change {
 	names := []string{"drivers", "empty", "fresh"}
 	name := names[rnd.IntN(len(names))]
-	ch := pickup.Change{Collection: name, ID: fmt.Sprint(rnd.IntN(20))}
-	there := slices.ContainsFunc(m.list, func(c *pickup.Collection) bool { return c.Name == name })
+	ch := store.Change{Collection: name, ID: fmt.Sprint(rnd.IntN(20))}
+	there := slices.ContainsFunc(m.list, func(c *store.Collection) bool { return c.Name == name })
 	for _, p := range pending {
 		if p.Collection == name && p.ID == "" {
 			there = p.Value != nil
@@ -283,16 +283,16 @@ func testConcurrent(t *testing.T, open Open) {
 		wg.Go(func() {
 			for i := range each {
 				id := fmt.Sprintf("%d-%d", w, i)
-				ch := pickup.Change{Collection: "drivers", ID: id, Value: jsontext.Value(`{"id":"` + id + `"}`)}
+				ch := store.Change{Collection: "drivers", ID: id, Value: jsontext.Value(`{"id":"` + id + `"}`)}
 				for {
 					b, err := s.Load(t.Context())
 					if err == nil {
-						_, err = s.Commit(t.Context(), b.Rev, []pickup.Change{ch})
+						_, err = s.Commit(t.Context(), b.Rev, []store.Change{ch})
 					}
 					if err == nil {
 						break
 					}
-					if !errors.Is(err, pickup.ErrConflict) {
+					if !errors.Is(err, store.ErrConflict) {
 						t.Error(err)
 						return
 					}
@@ -311,7 +311,7 @@ func testConcurrent(t *testing.T, open Open) {
 	}
 }
 
-func load(t *testing.T, s pickup.Store) pickup.Batch {
+func load(t *testing.T, s store.Store) store.Batch {
 	t.Helper()
 	b, err := s.Load(t.Context())
 	if err != nil {
@@ -323,12 +323,12 @@ func load(t *testing.T, s pickup.Store) pickup.Batch {
 	return b
 }
 
-func contents(t *testing.T, s pickup.Store) *model {
+func contents(t *testing.T, s store.Store) *model {
 	t.Helper()
 	return newModel(load(t, s))
 }
 
-func commit(t *testing.T, s pickup.Store, base pickup.Rev, changes ...pickup.Change) pickup.Rev {
+func commit(t *testing.T, s store.Store, base store.Rev, changes ...store.Change) store.Rev {
 	t.Helper()
 	rev, err := s.Commit(t.Context(), base, changes)
 	if err != nil {

@@ -1,4 +1,4 @@
-package pickup_test
+package database_test
 
 import (
 	"context"
@@ -10,11 +10,12 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/store"
 )
 
-// database returns one collection of n records of about 270 bytes.
-func database(n int) jsontext.Value {
+// recordsOf returns one collection of n records of about 270 bytes.
+func recordsOf(n int) jsontext.Value {
 	var b strings.Builder
 	b.WriteString(`{"c":[`)
 	for i := range n {
@@ -32,7 +33,7 @@ func database(n int) jsontext.Value {
 func BenchmarkUpdate(b *testing.B) {
 	for _, n := range []int{1_000, 1_000_000} {
 		b.Run(fmt.Sprint("records=", n), func(b *testing.B) {
-			db, err := pickup.Open(b.Context(), nowhere{pickup.NewMemStore(database(n))}, pickup.Options{})
+			db, err := database.Open(b.Context(), nowhere{database.NewMemStore(recordsOf(n))}, database.Options{})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -40,7 +41,7 @@ func BenchmarkUpdate(b *testing.B) {
 			for b.Loop() {
 				i++
 				id := fmt.Sprint(1 + i*7919%n)
-				if _, err := db.Update(b.Context(), func(tx *pickup.Tx) error {
+				if _, err := db.Update(b.Context(), func(tx *database.Tx) error {
 					_, err := tx.Merge("c", id, jsontext.Value(`{"n":1}`))
 					return err
 				}); err != nil {
@@ -52,15 +53,15 @@ func BenchmarkUpdate(b *testing.B) {
 }
 
 // A nowhere keeps nothing of what it is given.
-type nowhere struct{ pickup.Store }
+type nowhere struct{ store.Store }
 
-func (nowhere) Commit(_ context.Context, base pickup.Rev, _ []pickup.Change) (pickup.Rev, error) {
+func (nowhere) Commit(_ context.Context, base store.Rev, _ []store.Change) (store.Rev, error) {
 	return base + 1, nil
 }
 
 // BenchmarkFind looks 1,000 of 100,000 records up by the value of a member.
 func BenchmarkFind(b *testing.B) {
-	db, err := pickup.Open(b.Context(), pickup.NewMemStore(database(100_000)), pickup.Options{})
+	db, err := database.Open(b.Context(), database.NewMemStore(recordsOf(100_000)), database.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -83,7 +84,7 @@ func BenchmarkFind(b *testing.B) {
 
 // BenchmarkGet reads one of 100,000 records.
 func BenchmarkGet(b *testing.B) {
-	db, err := pickup.Open(b.Context(), pickup.NewMemStore(database(100_000)), pickup.Options{})
+	db, err := database.Open(b.Context(), database.NewMemStore(recordsOf(100_000)), database.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func BenchmarkGet(b *testing.B) {
 func BenchmarkFollowers(b *testing.B) {
 	for _, n := range []int{1, 1_000, 10_000} {
 		b.Run(fmt.Sprint("followers=", n), func(b *testing.B) {
-			db, err := pickup.Open(b.Context(), nowhere{pickup.NewMemStore(database(1000))}, pickup.Options{})
+			db, err := database.Open(b.Context(), nowhere{database.NewMemStore(recordsOf(1000))}, database.Options{})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -119,7 +120,7 @@ func BenchmarkFollowers(b *testing.B) {
 			}
 			for b.Loop() {
 				told.Store(0)
-				if _, err := db.Update(b.Context(), func(tx *pickup.Tx) error {
+				if _, err := db.Update(b.Context(), func(tx *database.Tx) error {
 					_, err := tx.Merge("c", "7", jsontext.Value(`{"n":1}`))
 					return err
 				}); err != nil {

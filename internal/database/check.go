@@ -1,16 +1,20 @@
-package pickup
+package database
 
 import (
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/schema"
+	"pickup/internal/store"
 )
 
 // Check returns everything in the database that breaks a rule: what hand edits
 // put there. Pointers lead into db.json and use the names that the schema gives
 // the members. References that lead nowhere are among the faults, and of equal
 // values that are to be unique all but the first.
-func (s *Snapshot) Check() []Fault {
+func (s *Snapshot) Check() []schema.Fault {
 	if s.schema == nil {
 		return nil
 	}
@@ -21,7 +25,7 @@ func (s *Snapshot) Check() []Fault {
 	}
 	for _, c := range s.list {
 		if r := s.schema.Member(c.name); r != nil {
-			faults = append(faults, under(pointer(c.name), s.checkMember(c, r, whole))...)
+			faults = append(faults, under(rawjson.Pointer(c.name), s.checkMember(c, r, whole))...)
 		}
 	}
 	return faults
@@ -29,9 +33,9 @@ func (s *Snapshot) Check() []Fault {
 
 // checkMember judges one top-level member. With judged the validator has seen
 // it, so only our own rules are left.
-func (s *Snapshot) checkMember(c *collection, r *Rules, judged bool) []Fault {
-	var faults []Fault
-	array := c.kind == Array
+func (s *Snapshot) checkMember(c *collection, r *schema.Rules, judged bool) []schema.Fault {
+	var faults []schema.Fault
+	array := c.kind == store.Array
 	if !judged && (!array || !r.Apart()) {
 		v := jsontext.Value("[]") // the wrong type, whatever is in it
 		if !array || r.Array() {
@@ -42,7 +46,7 @@ func (s *Snapshot) checkMember(c *collection, r *Rules, judged bool) []Fault {
 	switch {
 	case array != r.Array():
 		return faults
-	case c.kind == Object:
+	case c.kind == store.Object:
 		return append(append(faults, r.CheckRecord(c.value, true)...), s.dangling(r, c.value)...)
 	}
 	held := make(map[string]string)
@@ -57,27 +61,27 @@ func (s *Snapshot) checkMember(c *collection, r *Rules, judged bool) []Fault {
 }
 
 // dangling returns the references of a record that lead nowhere.
-func (s *Snapshot) dangling(r *Rules, value jsontext.Value) []Fault {
-	var faults []Fault
+func (s *Snapshot) dangling(r *schema.Rules, value jsontext.Value) []schema.Fault {
+	var faults []schema.Fault
 	for _, ref := range r.References() {
 		follow := func(at string, v jsontext.Value) {
 			id := string(v)
 			switch v.Kind() {
 			case '"':
-				id = text(v)
+				id = rawjson.Unquote(v)
 			case '0':
 			default:
 				return
 			}
 			if _, err := s.Get(ref.Collection, id); err != nil {
-				faults = append(faults, Fault{at, fmt.Sprintf("%s is the id of no record in %s", shown(v), ref.Collection)})
+				faults = append(faults, schema.Fault{at, fmt.Sprintf("%s is the id of no record in %s", rawjson.Show(v), ref.Collection)})
 			}
 		}
-		v, _ := member(value, ref.Member)
-		follow(pointer(ref.Member), v)
+		v, _ := rawjson.Member(value, ref.Member)
+		follow(rawjson.Pointer(ref.Member), v)
 		i := 0
-		elements(v, func(e jsontext.Value) bool {
-			follow(fmt.Sprintf("%s/%d", pointer(ref.Member), i), e)
+		rawjson.Elements(v, func(e jsontext.Value) bool {
+			follow(fmt.Sprintf("%s/%d", rawjson.Pointer(ref.Member), i), e)
 			i++
 			return true
 		})
@@ -88,17 +92,17 @@ func (s *Snapshot) dangling(r *Rules, value jsontext.Value) []Fault {
 // doubles returns a fault for each member of element i whose value is to be
 // unique and which an earlier element has. held remembers where values stand,
 // by member and identity key.
-func doubles(r *Rules, i int, value jsontext.Value, held map[string]string) []Fault {
-	var faults []Fault
+func doubles(r *schema.Rules, i int, value jsontext.Value, held map[string]string) []schema.Fault {
+	var faults []schema.Fault
 	for _, name := range r.Unique() {
-		v, ok := member(value, name)
+		v, ok := rawjson.Member(value, name)
 		if !ok || v.Kind() == 'n' {
 			continue
 		}
-		at := fmt.Sprintf("/%d%s", i, pointer(name))
-		key := name + "\x00" + identityKey(v)
+		at := fmt.Sprintf("/%d%s", i, rawjson.Pointer(name))
+		key := name + "\x00" + rawjson.Identity(v)
 		if first, taken := held[key]; taken {
-			faults = append(faults, Fault{at, fmt.Sprintf("%s is to be unique, but element %s has it too", shown(v), tokens(first)[0])})
+			faults = append(faults, schema.Fault{at, fmt.Sprintf("%s is to be unique, but element %s has it too", rawjson.Show(v), rawjson.SplitPointer(first)[0])})
 		} else {
 			held[key] = at
 		}
@@ -107,7 +111,7 @@ func doubles(r *Rules, i int, value jsontext.Value, held map[string]string) []Fa
 }
 
 // under leads pointers into a value to where it stands.
-func under(at string, faults []Fault) []Fault {
+func under(at string, faults []schema.Fault) []schema.Fault {
 	for i := range faults {
 		faults[i].Pointer = at + faults[i].Pointer
 	}

@@ -1,4 +1,4 @@
-package pickup
+package database
 
 import (
 	"bytes"
@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/schema"
 )
 
 const (
@@ -17,30 +20,30 @@ const (
 // is "".
 func changed(record, name, value string) jsontext.Value {
 	if value != "" {
-		return withMember(jsontext.Value(record), name, value)
+		return rawjson.SetMember(jsontext.Value(record), name, value)
 	}
 	out := jsontext.Value("{}")
-	members([]byte(record), func(n, v jsontext.Value) bool {
-		if text(n) != name {
-			out = merge(out, append(append(append([]byte("{"), append(n, ':')...), v...), '}'))
+	rawjson.Members([]byte(record), func(n, v jsontext.Value) bool {
+		if rawjson.Unquote(n) != name {
+			out = rawjson.MergeMembers(out, append(append(append([]byte("{"), append(n, ':')...), v...), '}'))
 		}
 		return true
 	})
 	return out
 }
 
-func schemaOf(t testing.TB, data string) *Schema {
+func schemaOf(t testing.TB, data string) *schema.Schema {
 	t.Helper()
-	s, err := CompileSchema("db.schema.json", []byte(data))
+	s, err := schema.Compile("db.schema.json", []byte(data))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func sampleRules(t testing.TB) *Schema {
+func sampleRules(t testing.TB) *schema.Schema {
 	t.Helper()
-	data, err := os.ReadFile("db.schema.json")
+	data, err := os.ReadFile("../../db.schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +51,7 @@ func sampleRules(t testing.TB) *Schema {
 }
 
 // checked returns what Check finds in a database that has the rules s.
-func checked(t testing.TB, s *Schema, data string) []Fault {
+func checked(t testing.TB, s *schema.Schema, data string) []schema.Fault {
 	t.Helper()
 	db, err := Open(t.Context(), NewMemStore(jsontext.Value(data)), Options{Schema: s})
 	if err != nil {
@@ -57,7 +60,7 @@ func checked(t testing.TB, s *Schema, data string) []Fault {
 	return db.Snapshot().Check()
 }
 
-func wantChecked(t testing.TB, got []Fault, want ...string) {
+func wantChecked(t testing.TB, got []schema.Fault, want ...string) {
 	t.Helper()
 	for i := range max(len(got), len(want)) {
 		switch {
@@ -125,8 +128,8 @@ func TestCheckSchedules(t *testing.T) {
 	s := sampleRules(t)
 	data := `{"schedules":[` + aSchedule + `,` +
 		string(changed(aSchedule, "driverId", `"9"`)) + `,` +
-		string(withMember(jsontext.Value(aSchedule), "driverID", `"2"`)) + `,` +
-		string(withMember(changed(aSchedule, "driverId", ""), "driverID", `1`)) + `,` +
+		string(rawjson.SetMember(jsontext.Value(aSchedule), "driverID", `"2"`)) + `,` +
+		string(rawjson.SetMember(changed(aSchedule, "driverId", ""), "driverID", `1`)) + `,` +
 		string(changed(aSchedule, "title", "")) +
 		`],"drivers":[` + aDriver + `,` + string(changed(aDriver, "id", `"2"`)) + `]}`
 	wantChecked(t, checked(t, s, data),
@@ -167,7 +170,7 @@ func TestCheckOfTheWhole(t *testing.T) {
 }
 
 func TestTheSampleBreaksNoRule(t *testing.T) {
-	data, err := os.ReadFile("db.json")
+	data, err := os.ReadFile("../../db.json")
 	if err != nil {
 		t.Fatal(err)
 	}

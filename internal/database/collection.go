@@ -1,4 +1,4 @@
-package pickup
+package database
 
 import (
 	"bytes"
@@ -11,6 +11,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/ordered"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/store"
 )
 
 // A collection is a top-level member of a snapshot. It is changed only between
@@ -18,8 +21,8 @@ import (
 // writes.
 type collection struct {
 	name  string
-	kind  Kind
-	rev   Rev            // of its last change; 0: not yet durable
+	kind  store.Kind
+	rev   store.Rev      // of its last change; 0: not yet durable
 	value jsontext.Value // of an Object or Other, compact
 
 	// Of an Array. A clone costs nothing, a change copies the few nodes above
@@ -30,9 +33,9 @@ type collection struct {
 	indexes *indexes
 }
 
-func newArray(name string, rev Rev, ids census) *collection {
+func newArray(name string, rev store.Rev, ids census) *collection {
 	return &collection{
-		name: name, kind: Array, rev: rev, ids: ids,
+		name: name, kind: store.Array, rev: rev, ids: ids,
 		records: ordered.New(0, func(func(string, *Record) bool) {}),
 		indexes: new(indexes),
 	}
@@ -45,9 +48,9 @@ func newArray(name string, rev Rev, ids census) *collection {
 // keep the whole text in memory that they were cut from, which is no loss while
 // the store keeps it as well. Records that old, which may be nil, has too have
 // the bytes that they have there.
-func newCollection(in Collection, rev Rev, o conventions, old *collection, share bool) *collection {
-	if in.Kind != Array {
-		return &collection{name: in.Name, kind: in.Kind, rev: rev, value: compact(in.Value)}
+func newCollection(in store.Collection, rev store.Rev, o conventions, old *collection, share bool) *collection {
+	if in.Kind != store.Array {
+		return &collection{name: in.Name, kind: in.Kind, rev: rev, value: rawjson.Compact(in.Value)}
 	}
 	c := newArray(in.Name, rev, census{member: o.idMember(in.Name)})
 	were := old.inOrder()
@@ -68,7 +71,7 @@ func newCollection(in Collection, rev Rev, o conventions, old *collection, share
 					was = r.Value
 				}
 			}
-			v, _, _ := o.schema.Member(in.Name).canonical(p.compact(e.Value, was, e.Compact))
+			v, _, _ := o.schema.Member(in.Name).Canonical(p.compact(e.Value, was, e.Compact))
 			if i < len(were) && were[i].ID == e.Key && were[i].seq == uint64(i) && &were[i].Value[0] == &v[0] && len(were[i].Value) == len(v) {
 				records[i] = were[i]
 			} else {
@@ -87,8 +90,8 @@ func newCollection(in Collection, rev Rev, o conventions, old *collection, share
 		}
 	})
 	for _, r := range records {
-		if IsPositionKey(r.ID) {
-			if id, ok := ID(r.Value, c.ids.member); ok {
+		if store.IsPositionKey(r.ID) {
+			if id, ok := store.ID(r.Value, c.ids.member); ok {
 				if c.hidden == nil {
 					c.hidden = make(map[string]int)
 				}
@@ -129,31 +132,31 @@ func spread[T any](n int, do func(from, to int) T) []T {
 
 // whole returns the collection that a Change with an empty ID sets.
 func whole(name string, value jsontext.Value, o conventions) *collection {
-	in := Collection{Name: name, Value: value}
+	in := store.Collection{Name: name, Value: value}
 	switch {
 	case name == "$schema":
-		in.Kind = Other
+		in.Kind = store.Other
 	case value.Kind() == '[':
-		keys := NewKeys(o.idMember(name))
-		elements(value, func(v jsontext.Value) bool {
-			in.Elements = append(in.Elements, Element{Key: keys.Next(v), Value: v})
+		keys := store.NewKeys(o.idMember(name))
+		rawjson.Elements(value, func(v jsontext.Value) bool {
+			in.Elements = append(in.Elements, store.Element{Key: keys.Next(v), Value: v})
 			return true
 		})
 	case value.Kind() == '{':
-		in.Kind = Object
+		in.Kind = store.Object
 	default:
-		in.Kind = Other
+		in.Kind = store.Other
 	}
 	return newCollection(in, 0, o, nil, false)
 }
 
-func (c *collection) isArray() bool { return c != nil && c.kind == Array }
+func (c *collection) isArray() bool { return c != nil && c.kind == store.Array }
 
 // clone returns a copy that may be changed.
 func (c *collection) clone() *collection {
 	n := *c
 	n.rev = 0
-	if c.kind == Array {
+	if c.kind == store.Array {
 		n.records = c.records.Copy()
 		n.indexes = c.indexes.clone()
 	}
@@ -162,10 +165,10 @@ func (c *collection) clone() *collection {
 
 // get returns the record with that id. Position keys are not ids.
 func (c *collection) get(id string) (*Record, error) {
-	if r, ok := c.records.Get(id); ok && !IsPositionKey(id) {
+	if r, ok := c.records.Get(id); ok && !store.IsPositionKey(id) {
 		return r, nil
 	}
-	return nil, fmt.Errorf("%q has no record with the id %q: %w", c.name, id, ErrNotFound)
+	return nil, fmt.Errorf("%q has no record with the id %q: %w", c.name, id, store.ErrNotFound)
 }
 
 // has reports whether an element carries that id, be it one that the id does
@@ -177,10 +180,10 @@ func (c *collection) has(id string) bool {
 
 // hide counts the id of an element that it does not reach.
 func (c *collection) hide(r *Record, n int) {
-	if !IsPositionKey(r.ID) {
+	if !store.IsPositionKey(r.ID) {
 		return
 	}
-	if id, ok := ID(r.Value, c.ids.member); ok {
+	if id, ok := store.ID(r.Value, c.ids.member); ok {
 		c.hidden = maps.Clone(c.hidden)
 		if c.hidden == nil {
 			c.hidden = make(map[string]int)
@@ -217,7 +220,7 @@ func (c *collection) remove(key string) {
 }
 
 func (c *collection) appendJSON(dst []byte) []byte {
-	if c.kind != Array {
+	if c.kind != store.Array {
 		return append(dst, c.value...)
 	}
 	dst = append(dst, '[')
@@ -232,12 +235,12 @@ func (c *collection) appendJSON(dst []byte) []byte {
 	return append(dst, ']')
 }
 
-func (c *collection) contents() Collection {
-	out := Collection{Name: c.name, Kind: c.kind, Value: c.value}
-	if c.kind == Array {
-		out.Elements = make([]Element, 0, c.records.Len())
+func (c *collection) contents() store.Collection {
+	out := store.Collection{Name: c.name, Kind: c.kind, Value: c.value}
+	if c.kind == store.Array {
+		out.Elements = make([]store.Element, 0, c.records.Len())
 		for _, r := range c.records.All() {
-			out.Elements = append(out.Elements, Element{Key: r.ID, Value: r.Value, Compact: true})
+			out.Elements = append(out.Elements, store.Element{Key: r.ID, Value: r.Value, Compact: true})
 		}
 	}
 	return out
@@ -249,7 +252,7 @@ func (c *collection) same(n *collection) bool {
 	if c.kind != n.kind || !bytes.Equal(c.value, n.value) {
 		return false
 	}
-	if c.kind != Array {
+	if c.kind != store.Array {
 		return true
 	}
 	return slices.EqualFunc(c.inOrder(), n.inOrder(), func(a, b *Record) bool {
@@ -259,16 +262,16 @@ func (c *collection) same(n *collection) bool {
 
 // diff appends to changes those that lead from c to n. It reports false where
 // elements that stay have another order, or a new one is not behind them.
-func (c *collection) diff(n *collection, changes []Change) ([]Change, bool) {
+func (c *collection) diff(n *collection, changes []store.Change) ([]store.Change, bool) {
 	if c == n {
 		return changes, true
 	}
 	if c.kind != n.kind {
-		return append(changes, Change{Collection: n.name, Value: n.appendJSON(nil)}), true
+		return append(changes, store.Change{Collection: n.name, Value: n.appendJSON(nil)}), true
 	}
-	if c.kind != Array {
+	if c.kind != store.Array {
 		if !bytes.Equal(c.value, n.value) {
-			changes = append(changes, Change{Collection: n.name, Value: n.value})
+			changes = append(changes, store.Change{Collection: n.name, Value: n.value})
 		}
 		return changes, true
 	}
@@ -276,12 +279,12 @@ func (c *collection) diff(n *collection, changes []Change) ([]Change, bool) {
 	alike := 0 // as a rule all are, and none has to be looked for
 	for ; alike < min(len(was), len(is)) && was[alike].ID == is[alike].ID; alike++ {
 		if r := is[alike]; !bytes.Equal(was[alike].Value, r.Value) {
-			changes = append(changes, Change{Collection: n.name, ID: r.ID, Value: r.Value})
+			changes = append(changes, store.Change{Collection: n.name, ID: r.ID, Value: r.Value})
 		}
 	}
 	for _, r := range was[alike:] {
 		if _, ok := n.records.Place(r.ID); !ok {
-			changes = append(changes, Change{Collection: c.name, ID: r.ID})
+			changes = append(changes, store.Change{Collection: c.name, ID: r.ID})
 		}
 	}
 	fresh, place := false, uint64(0)
@@ -296,7 +299,7 @@ func (c *collection) diff(n *collection, changes []Change) ([]Change, bool) {
 			place = old.seq
 		}
 		if !ok || !bytes.Equal(old.Value, r.Value) {
-			changes = append(changes, Change{Collection: n.name, ID: r.ID, Value: r.Value})
+			changes = append(changes, store.Change{Collection: n.name, ID: r.ID, Value: r.Value})
 		}
 	}
 	return changes, true
@@ -320,11 +323,11 @@ func (p *press) compact(v, was jsontext.Value, tight bool) jsontext.Value {
 	if bytes.Equal(v, was) {
 		return was
 	}
-	if p.share && (tight || isCompact(v)) {
+	if p.share && (tight || rawjson.IsCompact(v)) {
 		return slices.Clip(v)
 	}
 	if p.apart {
-		p.room = appendCompact(p.room[:0], v)
+		p.room = rawjson.AppendCompact(p.room[:0], v)
 		if bytes.Equal(p.room, was) {
 			return was
 		}
@@ -335,6 +338,6 @@ func (p *press) compact(v, was jsontext.Value, tight bool) jsontext.Value {
 	}
 	p.left -= len(v)
 	start := len(p.room)
-	p.room = appendCompact(p.room, v)
+	p.room = rawjson.AppendCompact(p.room, v)
 	return slices.Clip(p.room[start:])
 }

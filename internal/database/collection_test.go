@@ -1,4 +1,4 @@
-package pickup
+package database
 
 import (
 	"bytes"
@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/store"
 )
 
 // A press makes of each value what the library makes of it, and values that
@@ -38,7 +41,7 @@ func TestPress(t *testing.T) {
 		if err := want.Compact(); err != nil {
 			t.Fatal(err)
 		}
-		if string(made[i]) != string(want) || string(compact(v)) != string(want) {
+		if string(made[i]) != string(want) || string(rawjson.Compact(v)) != string(want) {
 			t.Fatalf("%.100q became %.100q, not %.100q", v, made[i], want)
 		}
 	}
@@ -67,8 +70,8 @@ func TestPress(t *testing.T) {
 // the edit has left as it was keeps its bytes.
 func TestLoadInParts(t *testing.T) {
 	const n = 20_000
-	in := Collection{Name: "c"}
-	keys := NewKeys("id")
+	in := store.Collection{Name: "c"}
+	keys := store.NewKeys("id")
 	for i := range n {
 		v := fmt.Sprintf(`{"id":"%d","n":%d}`, i+1, i)
 		switch {
@@ -81,9 +84,9 @@ func TestLoadInParts(t *testing.T) {
 		case i > n-10:
 			v = fmt.Sprintf(`{"id":%d}`, i+1)
 		}
-		in.Elements = append(in.Elements, Element{Key: keys.Next(jsontext.Value(v)), Value: jsontext.Value(v)})
+		in.Elements = append(in.Elements, store.Element{Key: keys.Next(jsontext.Value(v)), Value: jsontext.Value(v)})
 	}
-	at := func(processors int, in Collection, old *collection) *collection {
+	at := func(processors int, in store.Collection, old *collection) *collection {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
 		return newCollection(in, 1, conventions{}, old, old == nil)
 	}
@@ -136,9 +139,9 @@ func TestEditsKeepLittle(t *testing.T) {
 		values[i] = fmt.Sprintf(`{"id": %d,"text":"%060d"}`, i, i)
 	}
 	load := func(old *collection) *collection {
-		in := Collection{Name: "c"}
+		in := store.Collection{Name: "c"}
 		for i, v := range values {
-			in.Elements = append(in.Elements, Element{Key: fmt.Sprint(i), Value: jsontext.Value(v)})
+			in.Elements = append(in.Elements, store.Element{Key: fmt.Sprint(i), Value: jsontext.Value(v)})
 		}
 		return newCollection(in, 1, conventions{}, old, false)
 	}
@@ -159,7 +162,7 @@ func TestEditsKeepLittle(t *testing.T) {
 		t.Errorf("%d edits of a collection of %d bytes keep %d", edits, n*80, kept)
 	}
 	for i, r := range c.inOrder() {
-		if want := compact(jsontext.Value(values[i])); !bytes.Equal(r.Value, want) {
+		if want := rawjson.Compact(jsontext.Value(values[i])); !bytes.Equal(r.Value, want) {
 			t.Fatalf("%s, not %s", r.Value, want)
 		}
 	}

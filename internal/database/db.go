@@ -1,4 +1,4 @@
-package pickup
+package database
 
 import (
 	"context"
@@ -10,19 +10,22 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"pickup/internal/schema"
+	"pickup/internal/store"
 )
 
 // Options say how a DB works. The zero value is a database without rules.
 type Options struct {
-	Schema *Schema      // the rules; nil: none, any JSON goes
-	Log    *slog.Logger // nil: nothing is logged
+	Schema *schema.Schema // the rules; nil: none, any JSON goes
+	Log    *slog.Logger   // nil: nothing is logged
 
 	// IDMember is the member that carries a record's id where the schema has no
 	// x-id-field. "": "id". Another one needs a KeyedStore.
 	IDMember string
 
 	// IDs says how new ids are made where the schema has no x-id. "": AutoIDs.
-	IDs IDKind
+	IDs schema.IDKind
 }
 
 const (
@@ -35,9 +38,9 @@ const (
 // A DB is a database: the current snapshot of a Store, and the way to the next
 // one. Its methods may be called from several goroutines at once.
 type DB struct {
-	store Store
+	store store.Store
 	log   *slog.Logger
-	feed  *Feed
+	feed  *store.Feed
 	now   atomic.Pointer[Snapshot]
 	fault atomic.Pointer[error] // why the store cannot be read at present; Follow's
 
@@ -59,14 +62,14 @@ type update struct {
 
 // Open loads a database. Its contents are as the store has them; that they
 // break a rule of the schema is no error.
-func Open(ctx context.Context, s Store, o Options) (*DB, error) {
+func Open(ctx context.Context, s store.Store, o Options) (*DB, error) {
 	db := &DB{store: s, log: o.Log}
 	if db.log == nil {
 		db.log = slog.New(slog.DiscardHandler)
 	}
 	conv := conventions{ids: o.IDs, member: o.IDMember}
-	conv.schema = o.Schema.withIDMember(o.IDMember)
-	if conv.member != "" || conv.schema.movesIDs() { // else it is as every store begins
+	conv.schema = o.Schema.WithIDMember(o.IDMember)
+	if conv.member != "" || conv.schema.MovesIDs() { // else it is as every store begins
 		if err := keyBy(s, conv); err != nil {
 			return nil, err
 		}
@@ -75,7 +78,7 @@ func Open(ctx context.Context, s Store, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db.feed = NewFeed(b.Rev, feedBatches)
+	db.feed = store.NewFeed(b.Rev, feedBatches)
 	db.now.Store(load(b, nil, conv))
 	return db, nil
 }
@@ -84,7 +87,7 @@ func Open(ctx context.Context, s Store, o Options) (*DB, error) {
 func (db *DB) Snapshot() *Snapshot { return db.now.Load() }
 
 // Schema returns the rules, nil where there are none.
-func (db *DB) Schema() *Schema { return db.Snapshot().Schema() }
+func (db *DB) Schema() *schema.Schema { return db.Snapshot().Schema() }
 
 // Err returns why the store cannot be read at present, nil where it can, as
 // Follow has seen it. While it is not nil, Snapshot returns the last good
@@ -112,7 +115,7 @@ func (db *DB) Update(ctx context.Context, fn func(*Tx) error) (*Snapshot, error)
 	db.mu.Lock()
 	if len(db.queue) >= maxQueue {
 		db.mu.Unlock()
-		return nil, fmt.Errorf("%d changes are waiting already: %w", maxQueue, ErrBusy)
+		return nil, fmt.Errorf("%d changes are waiting already: %w", maxQueue, store.ErrBusy)
 	}
 	db.queue = append(db.queue, u)
 	if !db.leading {
@@ -169,7 +172,7 @@ func (db *DB) lead(ctx context.Context) {
 			db.log.Error("a commit panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 		if !ran { // this goroutine ends, but whoever waits must not wait for ever
-			finish(group, nil, fmt.Errorf("the commit was not finished: %w", ErrUnsure))
+			finish(group, nil, fmt.Errorf("the commit was not finished: %w", store.ErrUnsure))
 		}
 		db.mu.Lock()
 		if len(db.queue) > 0 {
@@ -199,9 +202,9 @@ func (db *DB) run(ctx context.Context, group []*update) {
 			return
 		}
 		rev, err := db.store.Commit(ctx, base.rev, changes)
-		if errors.Is(err, ErrConflict) {
+		if errors.Is(err, store.ErrConflict) {
 			if time.Since(start) > maxRetry {
-				err = fmt.Errorf("the file keeps changing: %w", ErrBusy)
+				err = fmt.Errorf("the file keeps changing: %w", store.ErrBusy)
 			} else if err = db.reload(ctx); err == nil {
 				continue
 			}
@@ -212,14 +215,14 @@ func (db *DB) run(ctx context.Context, group []*update) {
 		}
 		next.arrive(rev)
 		db.now.Store(next)
-		db.feed.Publish(Batch{Rev: rev, Changes: changes})
+		db.feed.Publish(store.Batch{Rev: rev, Changes: changes})
 		finish(group, next, nil)
 		return
 	}
 }
 
 // stage runs each function of a group on what those before it left.
-func (db *DB) stage(base *Snapshot, group []*update) (next *Snapshot, changes []Change) {
+func (db *DB) stage(base *Snapshot, group []*update) (next *Snapshot, changes []store.Change) {
 	next = base
 	for _, u := range group {
 		tx := newTx(next)
@@ -265,7 +268,7 @@ func (db *DB) reload(ctx context.Context) error {
 
 // apply makes a batch that somebody else wrote visible and tells the
 // followers. The caller has db.write.
-func (db *DB) apply(b Batch) error {
+func (db *DB) apply(b store.Batch) error {
 	base := db.now.Load()
 	if b.Rev <= base.rev {
 		return nil
@@ -274,7 +277,7 @@ func (db *DB) apply(b Batch) error {
 	if b.Reset {
 		next = load(b, base, base.conventions)
 		changes, ok := base.diff(next)
-		b = Batch{Rev: b.Rev, Reset: !ok || len(changes) > maxDiff, Changes: changes}
+		b = store.Batch{Rev: b.Rev, Reset: !ok || len(changes) > maxDiff, Changes: changes}
 	} else {
 		var err error
 		if next, err = base.next(b); err != nil {
@@ -307,7 +310,7 @@ func (db *DB) Follow(ctx context.Context) error {
 
 // follow takes over one batch. One that does not fit what is current, as after
 // a batch that was missed, is replaced by the whole contents.
-func (db *DB) follow(ctx context.Context, b Batch) error {
+func (db *DB) follow(ctx context.Context, b store.Batch) error {
 	db.write.Lock()
 	defer db.write.Unlock()
 	current := b.Rev >= db.now.Load().rev // else it is older than what Err says
@@ -325,8 +328,8 @@ func (db *DB) follow(ctx context.Context, b Batch) error {
 // Changes yields every batch after the revision after, in order, until ctx is
 // done. A reader that is slower than the database, or whose revision is older
 // than what is remembered, gets a batch with Reset set and the whole contents.
-func (db *DB) Changes(ctx context.Context, after Rev) iter.Seq2[Batch, error] {
-	return db.feed.Follow(ctx, after, func() (Batch, error) {
+func (db *DB) Changes(ctx context.Context, after store.Rev) iter.Seq2[store.Batch, error] {
+	return db.feed.Follow(ctx, after, func() (store.Batch, error) {
 		return db.Snapshot().Contents(), nil
 	})
 }

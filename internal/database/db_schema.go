@@ -1,20 +1,23 @@
-package pickup
+package database
 
 import (
 	"context"
 	"fmt"
 	"slices"
+
+	"pickup/internal/schema"
+	"pickup/internal/store"
 )
 
 // keyBy tells a store which member carries the ids that o asks for.
-func keyBy(s Store, o conventions) error {
-	if keyed, ok := s.(KeyedStore); ok {
+func keyBy(s store.Store, o conventions) error {
+	if keyed, ok := s.(store.KeyedStore); ok {
 		keyed.KeyBy(o.idMember)
 		return nil
 	}
 	names := o.schema.Collections()
-	if i := slices.IndexFunc(names, func(name string) bool { return o.idMember(name) != defaultIDMember }); i >= 0 {
-		return fmt.Errorf("the ids of %s are in %q: %w (this store has them in %q)", names[i], o.idMember(names[i]), ErrShape, defaultIDMember)
+	if i := slices.IndexFunc(names, func(name string) bool { return o.idMember(name) != schema.DefaultIDMember }); i >= 0 {
+		return fmt.Errorf("the ids of %s are in %q: %w (this store has them in %q)", names[i], o.idMember(names[i]), store.ErrShape, schema.DefaultIDMember)
 	}
 	return nil
 }
@@ -25,12 +28,12 @@ func keyBy(s Store, o conventions) error {
 // their way are judged by the old rules, all later ones by the new.
 //
 // An error says that the store could not be read, and nothing has changed.
-func (db *DB) SetSchema(ctx context.Context, schema *Schema) error {
+func (db *DB) SetSchema(ctx context.Context, schema *schema.Schema) error {
 	db.write.Lock()
 	defer db.write.Unlock()
 	base := db.now.Load()
 	conv := base.conventions
-	conv.schema = schema.withIDMember(conv.member)
+	conv.schema = schema.WithIDMember(conv.member)
 	if err := keyBy(db.store, conv); err != nil {
 		return err
 	}
@@ -43,6 +46,6 @@ func (db *DB) SetSchema(ctx context.Context, schema *Schema) error {
 	changes, ok := base.diff(next)
 	next.origin = next.hash() // so that no tag means two things where the store has kept its revision
 	db.now.Store(next)
-	db.feed.Publish(Batch{Rev: b.Rev, Reset: !ok || len(changes) > maxDiff, Changes: changes})
+	db.feed.Publish(store.Batch{Rev: b.Rev, Reset: !ok || len(changes) > maxDiff, Changes: changes})
 	return nil
 }

@@ -1,4 +1,4 @@
-package pickup_test
+package database_test
 
 import (
 	"context"
@@ -12,27 +12,28 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/store"
 )
 
-func open(t *testing.T, s pickup.Store) *pickup.DB {
+func open(t *testing.T, s store.Store) *database.DB {
 	t.Helper()
-	db, err := pickup.Open(t.Context(), s, pickup.Options{})
+	db, err := database.Open(t.Context(), s, database.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return db
 }
 
-func openMem(t *testing.T, database string) *pickup.DB {
-	return open(t, pickup.NewMemStore(jsontext.Value(database)))
+func openMem(t *testing.T, data string) *database.DB {
+	return open(t, database.NewMemStore(jsontext.Value(data)))
 }
 
 // create adds a record and returns it.
-func create(t *testing.T, db *pickup.DB, collection, body string) *pickup.Record {
+func create(t *testing.T, db *database.DB, collection, body string) *database.Record {
 	t.Helper()
-	var r *pickup.Record
-	_, err := db.Update(t.Context(), func(tx *pickup.Tx) (err error) {
+	var r *database.Record
+	_, err := db.Update(t.Context(), func(tx *database.Tx) (err error) {
 		r, err = tx.Create(collection, jsontext.Value(body))
 		return err
 	})
@@ -42,7 +43,7 @@ func create(t *testing.T, db *pickup.DB, collection, body string) *pickup.Record
 	return r
 }
 
-func whole(s *pickup.Snapshot) string { return string(s.AppendJSON(nil)) }
+func whole(s *database.Snapshot) string { return string(s.AppendJSON(nil)) }
 
 // TestIDs creates records in collections of every kind of id, and gives no
 // number out twice.
@@ -81,9 +82,9 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-func remove(t *testing.T, db *pickup.DB, collection, id string) {
+func remove(t *testing.T, db *database.DB, collection, id string) {
 	t.Helper()
-	if _, err := db.Update(t.Context(), func(tx *pickup.Tx) error {
+	if _, err := db.Update(t.Context(), func(tx *database.Tx) error {
 		_, err := tx.Delete(collection, id)
 		return err
 	}); err != nil {
@@ -93,9 +94,9 @@ func remove(t *testing.T, db *pickup.DB, collection, id string) {
 
 // TestWrites goes through each way to change a record, and each way to fail.
 func TestWrites(t *testing.T) {
-	const database = `{"c":[{"id":1,"a":1.10,"b":[1]},{"id":"2","a":2}],"one":{"x":1,"y":{"z":2}},"s":5}`
-	type step = func(*pickup.Tx) (any, error)
-	record := func(r *pickup.Record, err error) (any, error) {
+	const data = `{"c":[{"id":1,"a":1.10,"b":[1]},{"id":"2","a":2}],"one":{"x":1,"y":{"z":2}},"s":5}`
+	type step = func(*database.Tx) (any, error)
+	record := func(r *database.Record, err error) (any, error) {
 		if err != nil {
 			return nil, err
 		}
@@ -109,38 +110,38 @@ func TestWrites(t *testing.T) {
 		kind error
 		left string // the database; "": as before
 	}{
-		{"replace keeps the id's spelling and place", func(tx *pickup.Tx) (any, error) {
+		{"replace keeps the id's spelling and place", func(tx *database.Tx) (any, error) {
 			return record(tx.Replace("c", "1", jsontext.Value(`{ "n": 1, "id": "1" }`)))
 		},
 			`{"n":1,"id":1}`, nil, `{"c":[{"n":1,"id":1},{"id":"2","a":2}],"one":{"x":1,"y":{"z":2}},"s":5}`},
-		{"replace adds the id", func(tx *pickup.Tx) (any, error) { return record(tx.Replace("c", "2", jsontext.Value(`{}`))) },
+		{"replace adds the id", func(tx *database.Tx) (any, error) { return record(tx.Replace("c", "2", jsontext.Value(`{}`))) },
 			`{"id":"2"}`, nil, `{"c":[{"id":1,"a":1.10,"b":[1]},{"id":"2"}],"one":{"x":1,"y":{"z":2}},"s":5}`},
-		{"merge", func(tx *pickup.Tx) (any, error) {
+		{"merge", func(tx *database.Tx) (any, error) {
 			return record(tx.Merge("c", "1", jsontext.Value(`{"b":null,"new":{"a":1},"id":1}`)))
 		},
 			`{"id":1,"a":1.10,"b":null,"new":{"a":1}}`, nil, `{"c":[{"id":1,"a":1.10,"b":null,"new":{"a":1}},{"id":"2","a":2}],"one":{"x":1,"y":{"z":2}},"s":5}`},
-		{"delete", func(tx *pickup.Tx) (any, error) { return record(tx.Delete("c", "1")) },
+		{"delete", func(tx *database.Tx) (any, error) { return record(tx.Delete("c", "1")) },
 			`{"id":1,"a":1.10,"b":[1]}`, nil, `{"c":[{"id":"2","a":2}],"one":{"x":1,"y":{"z":2}},"s":5}`},
-		{"replace an object", func(tx *pickup.Tx) (any, error) { return value(tx.ReplaceObject("one", jsontext.Value(`{"q": 1}`))) },
+		{"replace an object", func(tx *database.Tx) (any, error) { return value(tx.ReplaceObject("one", jsontext.Value(`{"q": 1}`))) },
 			`{"q":1}`, nil, `{"c":[{"id":1,"a":1.10,"b":[1]},{"id":"2","a":2}],"one":{"q":1},"s":5}`},
-		{"merge an object", func(tx *pickup.Tx) (any, error) { return value(tx.MergeObject("one", jsontext.Value(`{"x": 2}`))) },
+		{"merge an object", func(tx *database.Tx) (any, error) { return value(tx.MergeObject("one", jsontext.Value(`{"x": 2}`))) },
 			`{"x":2,"y":{"z":2}}`, nil, `{"c":[{"id":1,"a":1.10,"b":[1]},{"id":"2","a":2}],"one":{"x":2,"y":{"z":2}},"s":5}`},
-		{"no record", func(tx *pickup.Tx) (any, error) { return record(tx.Replace("c", "9", jsontext.Value(`{}`))) }, `"9"`, pickup.ErrNotFound, ""},
-		{"no collection", func(tx *pickup.Tx) (any, error) { return record(tx.Create("d", jsontext.Value(`{}`))) }, `"d"`, pickup.ErrNotFound, ""},
-		{"not a collection", func(tx *pickup.Tx) (any, error) { return record(tx.Create("one", jsontext.Value(`{}`))) }, `"one"`, pickup.ErrNotFound, ""},
-		{"not an object", func(tx *pickup.Tx) (any, error) { return value(tx.MergeObject("s", jsontext.Value(`{}`))) }, `"s"`, pickup.ErrNotFound, ""},
-		{"another id", func(tx *pickup.Tx) (any, error) { return record(tx.Merge("c", "1", jsontext.Value(`{"id":3}`))) }, `id is 3`, pickup.ErrShape, ""},
-		{"id null", func(tx *pickup.Tx) (any, error) { return record(tx.Replace("c", "1", jsontext.Value(`{"id":null}`))) }, `id is null`, pickup.ErrShape, ""},
-		{"an array", func(tx *pickup.Tx) (any, error) { return record(tx.Create("c", jsontext.Value(`[]`))) }, `an array`, pickup.ErrShape, ""},
-		{"a string", func(tx *pickup.Tx) (any, error) { return value(tx.ReplaceObject("one", jsontext.Value(`"x"`))) }, `a string`, pickup.ErrShape, ""},
-		{"a taken id", func(tx *pickup.Tx) (any, error) { return record(tx.Create("c", jsontext.Value(`{"id":2}`))) }, `/id: the id 2 is taken`, pickup.ErrExists, ""},
-		{"an id that is none", func(tx *pickup.Tx) (any, error) { return record(tx.Create("c", jsontext.Value(`{"id":true}`))) }, `/id`, pickup.ErrInvalid, ""},
+		{"no record", func(tx *database.Tx) (any, error) { return record(tx.Replace("c", "9", jsontext.Value(`{}`))) }, `"9"`, store.ErrNotFound, ""},
+		{"no collection", func(tx *database.Tx) (any, error) { return record(tx.Create("d", jsontext.Value(`{}`))) }, `"d"`, store.ErrNotFound, ""},
+		{"not a collection", func(tx *database.Tx) (any, error) { return record(tx.Create("one", jsontext.Value(`{}`))) }, `"one"`, store.ErrNotFound, ""},
+		{"not an object", func(tx *database.Tx) (any, error) { return value(tx.MergeObject("s", jsontext.Value(`{}`))) }, `"s"`, store.ErrNotFound, ""},
+		{"another id", func(tx *database.Tx) (any, error) { return record(tx.Merge("c", "1", jsontext.Value(`{"id":3}`))) }, `id is 3`, store.ErrShape, ""},
+		{"id null", func(tx *database.Tx) (any, error) { return record(tx.Replace("c", "1", jsontext.Value(`{"id":null}`))) }, `id is null`, store.ErrShape, ""},
+		{"an array", func(tx *database.Tx) (any, error) { return record(tx.Create("c", jsontext.Value(`[]`))) }, `an array`, store.ErrShape, ""},
+		{"a string", func(tx *database.Tx) (any, error) { return value(tx.ReplaceObject("one", jsontext.Value(`"x"`))) }, `a string`, store.ErrShape, ""},
+		{"a taken id", func(tx *database.Tx) (any, error) { return record(tx.Create("c", jsontext.Value(`{"id":2}`))) }, `/id: the id 2 is taken`, database.ErrExists, ""},
+		{"an id that is none", func(tx *database.Tx) (any, error) { return record(tx.Create("c", jsontext.Value(`{"id":true}`))) }, `/id`, store.ErrInvalid, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			db := openMem(t, database)
+			db := openMem(t, data)
 			var got any
 			before := db.Snapshot()
-			after, err := db.Update(t.Context(), func(tx *pickup.Tx) (err error) {
+			after, err := db.Update(t.Context(), func(tx *database.Tx) (err error) {
 				got, err = test.run(tx)
 				return err
 			})
@@ -149,14 +150,14 @@ func TestWrites(t *testing.T) {
 				if !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("error %v, want %v with %q", err, test.kind, test.want)
 				}
-				after, left = db.Snapshot(), database
+				after, left = db.Snapshot(), data
 			} else if err != nil || got != test.want {
 				t.Errorf("%v, %v, want %s", got, err, test.want)
 			}
 			if whole(after) != left || after != db.Snapshot() {
 				t.Errorf("left is\n%s, want\n%s", whole(after), left)
 			}
-			if whole(before) != database {
+			if whole(before) != data {
 				t.Errorf("the snapshot from before has changed: %s", whole(before))
 			}
 		})
@@ -168,11 +169,11 @@ func TestWrites(t *testing.T) {
 func TestShadowedID(t *testing.T) {
 	db := openMem(t, `{"c":[{"id":"a"},{"id":"a"},{}]}`)
 	remove(t, db, "c", "a")
-	_, err := db.Update(t.Context(), func(tx *pickup.Tx) error {
+	_, err := db.Update(t.Context(), func(tx *database.Tx) error {
 		_, err := tx.Create("c", jsontext.Value(`{"id":"a"}`))
 		return err
 	})
-	if !errors.Is(err, pickup.ErrExists) {
+	if !errors.Is(err, database.ErrExists) {
 		t.Errorf("%v, want ErrExists", err)
 	}
 	create(t, db, "c", `{"id":"b"}`)
@@ -180,11 +181,11 @@ func TestShadowedID(t *testing.T) {
 
 // A hookStore lets a test stand in the way of a commit.
 type hookStore struct {
-	pickup.Store
-	commit func(pickup.Rev, []pickup.Change) error
+	store.Store
+	commit func(store.Rev, []store.Change) error
 }
 
-func (s *hookStore) Commit(ctx context.Context, base pickup.Rev, changes []pickup.Change) (pickup.Rev, error) {
+func (s *hookStore) Commit(ctx context.Context, base store.Rev, changes []store.Change) (store.Rev, error) {
 	if err := s.commit(base, changes); err != nil {
 		return 0, err
 	}
@@ -196,8 +197,8 @@ func (s *hookStore) Commit(ctx context.Context, base pickup.Rev, changes []picku
 func TestGroupCommit(t *testing.T) {
 	const waiting = 64
 	gate, entered := make(chan struct{}), make(chan int)
-	s := &hookStore{Store: pickup.NewMemStore(jsontext.Value(`{"c":[]}`))}
-	s.commit = func(_ pickup.Rev, changes []pickup.Change) error {
+	s := &hookStore{Store: database.NewMemStore(jsontext.Value(`{"c":[]}`))}
+	s.commit = func(_ store.Rev, changes []store.Change) error {
 		entered <- len(changes)
 		<-gate
 		return nil
@@ -205,7 +206,7 @@ func TestGroupCommit(t *testing.T) {
 	db := open(t, s)
 	var wg sync.WaitGroup
 	write := func(n int) {
-		_, err := db.Update(context.Background(), func(tx *pickup.Tx) error {
+		_, err := db.Update(context.Background(), func(tx *database.Tx) error {
 			if n%8 == 7 {
 				tx.Create("c", jsontext.Value(`{"trace":true}`))
 				return fmt.Errorf("no %d", n)
@@ -226,7 +227,7 @@ func TestGroupCommit(t *testing.T) {
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	wg.Go(func() {
-		if _, err := db.Update(cancelled, func(tx *pickup.Tx) error {
+		if _, err := db.Update(cancelled, func(tx *database.Tx) error {
 			_, err := tx.Create("c", jsontext.Value(`{"cancelled":true}`))
 			return err
 		}); !errors.Is(err, context.Canceled) {
@@ -255,18 +256,18 @@ func TestGroupCommit(t *testing.T) {
 // next one works.
 func TestCommitFails(t *testing.T) {
 	var fail error
-	s := &hookStore{Store: pickup.NewMemStore(jsontext.Value(`{"c":[]}`))}
-	s.commit = func(pickup.Rev, []pickup.Change) error { return fail }
+	s := &hookStore{Store: database.NewMemStore(jsontext.Value(`{"c":[]}`))}
+	s.commit = func(store.Rev, []store.Change) error { return fail }
 	db := open(t, s)
 	before := db.Snapshot()
 	add := func() error {
-		_, err := db.Update(t.Context(), func(tx *pickup.Tx) error {
+		_, err := db.Update(t.Context(), func(tx *database.Tx) error {
 			_, err := tx.Create("c", jsontext.Value(`{}`))
 			return err
 		})
 		return err
 	}
-	for _, fail = range []error{pickup.ErrFull, &pickup.BrokenError{File: "db.json", Line: 3, Column: 4, Reason: "x"}} {
+	for _, fail = range []error{store.ErrFull, &store.BrokenError{File: "db.json", Line: 3, Column: 4, Reason: "x"}} {
 		if err := add(); !errors.Is(err, fail) {
 			t.Errorf("%v, want %v", err, fail)
 		}
@@ -283,10 +284,10 @@ func TestCommitFails(t *testing.T) {
 // TestConflict lets somebody else write between a change and its commit: the
 // change is made again on what they wrote.
 func TestConflict(t *testing.T) {
-	mem := pickup.NewMemStore(jsontext.Value(`{"c":[{"id":1,"a":1,"b":1}]}`))
+	mem := database.NewMemStore(jsontext.Value(`{"c":[{"id":1,"a":1,"b":1}]}`))
 	s := &hookStore{Store: mem}
-	foreign := []pickup.Change{{Collection: "c", ID: "1", Value: jsontext.Value(`{"id":1,"a":2,"b":1}`)}}
-	s.commit = func(base pickup.Rev, _ []pickup.Change) (err error) {
+	foreign := []store.Change{{Collection: "c", ID: "1", Value: jsontext.Value(`{"id":1,"a":2,"b":1}`)}}
+	s.commit = func(base store.Rev, _ []store.Change) (err error) {
 		if foreign != nil {
 			_, err = mem.Commit(t.Context(), base, foreign)
 			foreign = nil
@@ -295,7 +296,7 @@ func TestConflict(t *testing.T) {
 	}
 	db := open(t, s)
 	var runs atomic.Int32
-	_, err := db.Update(t.Context(), func(tx *pickup.Tx) error {
+	_, err := db.Update(t.Context(), func(tx *database.Tx) error {
 		runs.Add(1)
 		_, err := tx.Merge("c", "1", jsontext.Value(`{"b":3}`))
 		return err
@@ -303,12 +304,12 @@ func TestConflict(t *testing.T) {
 	if want := `{"c":[{"id":1,"a":2,"b":3}]}`; err != nil || whole(db.Snapshot()) != want || runs.Load() != 2 {
 		t.Errorf("%v, %d runs, %s, want %s", err, runs.Load(), whole(db.Snapshot()), want)
 	}
-	foreign = []pickup.Change{{Collection: "c", ID: "1"}}
-	_, err = db.Update(t.Context(), func(tx *pickup.Tx) error {
+	foreign = []store.Change{{Collection: "c", ID: "1"}}
+	_, err = db.Update(t.Context(), func(tx *database.Tx) error {
 		_, err := tx.Replace("c", "1", jsontext.Value(`{}`))
 		return err
 	})
-	if !errors.Is(err, pickup.ErrNotFound) {
+	if !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("replacing a record that somebody deleted meanwhile: %v, want ErrNotFound", err)
 	}
 }
@@ -323,7 +324,7 @@ func TestPanic(t *testing.T) {
 				t.Errorf("recovered %v", p)
 			}
 		}()
-		db.Update(t.Context(), func(tx *pickup.Tx) error {
+		db.Update(t.Context(), func(tx *database.Tx) error {
 			tx.Create("c", jsontext.Value(`{}`))
 			panic("ouch")
 		})
@@ -332,16 +333,16 @@ func TestPanic(t *testing.T) {
 	if n := db.Snapshot().Len("c"); n != 1 {
 		t.Errorf("%d records, want 1", n)
 	}
-	s := &hookStore{Store: pickup.NewMemStore(jsontext.Value(`{"c":[]}`))}
-	s.commit = func(pickup.Rev, []pickup.Change) error { panic("store") }
+	s := &hookStore{Store: database.NewMemStore(jsontext.Value(`{"c":[]}`))}
+	s.commit = func(store.Rev, []store.Change) error { panic("store") }
 	db = open(t, s)
-	if _, err := db.Update(t.Context(), func(tx *pickup.Tx) error {
+	if _, err := db.Update(t.Context(), func(tx *database.Tx) error {
 		_, err := tx.Create("c", jsontext.Value(`{}`))
 		return err
-	}); !errors.Is(err, pickup.ErrUnsure) {
+	}); !errors.Is(err, store.ErrUnsure) {
 		t.Errorf("a store that panics: %v, want ErrUnsure", err)
 	}
-	s.commit = func(pickup.Rev, []pickup.Change) error { return nil }
+	s.commit = func(store.Rev, []store.Change) error { return nil }
 	create(t, db, "c", `{}`)
 }
 

@@ -1,4 +1,4 @@
-package pickup_test
+package database_test
 
 import (
 	"os/exec"
@@ -11,27 +11,62 @@ import (
 // that is not listed here may not exist, and "alone" is not enforced by the
 // compiler but by this table: gin is the server's, fsnotify the filestore's.
 var allowed = map[string]string{
-	"pickup": `
-		pickup/internal/ordered
-		github.com/tidwall/btree
+	"pickup/internal/rawjson": `
+		github.com/go-json-experiment/json/jsontext`,
+	"pickup/internal/spell": ``,
+	"pickup/internal/ordered": `
+		github.com/tidwall/btree`,
+	"pickup/internal/jsonpatch": `
+		pickup/internal/rawjson
+		github.com/go-json-experiment/json/jsontext`,
+	"pickup/internal/query": `
+		pickup/internal/rawjson
+		pickup/internal/spell
+		github.com/go-json-experiment/json/jsontext`,
+	"pickup/internal/schema": `
+		pickup/internal/rawjson
+		pickup/internal/spell
 		github.com/go-json-experiment/json/jsontext
 		github.com/santhosh-tekuri/jsonschema/v6
-		github.com/santhosh-tekuri/jsonschema/v6/kind
+		github.com/santhosh-tekuri/jsonschema/v6/kind`,
+	"pickup/internal/store": `
+		pickup/internal/ordered
+		pickup/internal/rawjson
+		github.com/go-json-experiment/json/jsontext`,
+	"pickup/internal/database": `
+		pickup/internal/jsonpatch
+		pickup/internal/ordered
+		pickup/internal/query
+		pickup/internal/rawjson
+		pickup/internal/schema
+		pickup/internal/spell
+		pickup/internal/store
+		github.com/tidwall/btree
+		github.com/go-json-experiment/json/jsontext
 		github.com/google/uuid`,
+	"pickup/internal/describe": `
+		pickup/internal/database
+		pickup/internal/rawjson
+		pickup/internal/schema
+		pickup/internal/store
+		github.com/go-json-experiment/json/jsontext
+		github.com/santhosh-tekuri/jsonschema/v6`,
 	"pickup/filestore": `
-		pickup
+		pickup/internal/store
 		pickup/internal/ordered
 		github.com/go-json-experiment/json/jsontext
 		github.com/fsnotify/fsnotify
 		golang.org/x/sys/unix
 		golang.org/x/sys/windows`,
 	"pickup/filestore/storetest": `
-		pickup
+		pickup/internal/store
 		github.com/go-json-experiment/json/jsontext`,
-	"pickup/internal/ordered": `
-		github.com/tidwall/btree`,
 	"pickup/server": `
-		pickup
+		pickup/internal/database
+		pickup/internal/describe
+		pickup/internal/query
+		pickup/internal/schema
+		pickup/internal/store
 		github.com/go-json-experiment/json/jsontext
 		github.com/gin-gonic/gin
 		github.com/prometheus/client_golang/prometheus
@@ -41,7 +76,10 @@ var allowed = map[string]string{
 		golang.org/x/crypto/bcrypt
 		golang.org/x/text/unicode/norm`,
 	"pickup/cmd/pickup": `
-		pickup
+		pickup/internal/database
+		pickup/internal/describe
+		pickup/internal/schema
+		pickup/internal/store
 		pickup/filestore
 		pickup/server
 		github.com/alecthomas/kong

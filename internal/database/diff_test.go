@@ -1,4 +1,4 @@
-package pickup
+package database
 
 import (
 	"fmt"
@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/store"
 )
 
 // A handEdit is a database as people leave it: members by name, and the texts
@@ -23,16 +26,16 @@ type handMember struct {
 }
 
 // contents returns what a store loads of it.
-func (h handEdit) contents() (b Batch) {
+func (h handEdit) contents() (b store.Batch) {
 	b.Reset = true
 	for _, m := range h {
-		in := Collection{Name: m.name, Value: jsontext.Value(m.value), Kind: Other}
+		in := store.Collection{Name: m.name, Value: jsontext.Value(m.value), Kind: store.Other}
 		if m.elements != nil {
-			in = Collection{Name: m.name, Kind: Array}
-			keys := NewKeys("id")
+			in = store.Collection{Name: m.name, Kind: store.Array}
+			keys := store.NewKeys("id")
 			for _, e := range m.elements {
 				v := jsontext.Value(e)
-				in.Elements = append(in.Elements, Element{Key: keys.Next(v), Value: v, Compact: isCompact(v)})
+				in.Elements = append(in.Elements, store.Element{Key: keys.Next(v), Value: v, Compact: rawjson.IsCompact(v)})
 			}
 		}
 		b.Contents = append(b.Contents, in)
@@ -98,7 +101,7 @@ func (h handEdit) mend(r *rand.Rand, next *int) handEdit {
 		case 7:
 			if k < n && m.elements[k][0] == '{' {
 				v := jsontext.Value(m.elements[k])
-				if id, ok := member(v, "id"); ok {
+				if id, ok := rawjson.Member(v, "id"); ok {
 					m.elements[k] = fmt.Sprintf(`{"id":%s, "n":%d}`, id, r.IntN(9))
 				}
 			}
@@ -130,7 +133,7 @@ func TestDiff(t *testing.T) {
 			changes, ok := was.diff(is)
 			if ok {
 				told++
-				led, err := was.next(Batch{Changes: changes})
+				led, err := was.next(store.Batch{Changes: changes})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -191,9 +194,9 @@ func inPlace(a, b *Snapshot) bool {
 // TestDiffOfManyMembers compares databases of so many members that looking for
 // each among all would take minutes.
 func TestDiffOfManyMembers(t *testing.T) {
-	var b Batch
+	var b store.Batch
 	for i := range 300_000 {
-		b.Contents = append(b.Contents, Collection{Name: fmt.Sprint(i), Kind: Other, Value: jsontext.Value("1")})
+		b.Contents = append(b.Contents, store.Collection{Name: fmt.Sprint(i), Kind: store.Other, Value: jsontext.Value("1")})
 	}
 	was := load(b, nil, conventions{})
 	b.Contents = slices.Delete(slices.Clone(b.Contents), 10, 20)

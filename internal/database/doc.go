@@ -47,4 +47,4 @@
 // All methods of [DB], [Snapshot], [Schema], [Feed] and [MemStore] may be
 // called from several goroutines at once. A [Tx] belongs to the function that
 // it was given to.
-package pickup
+package database

@@ -1,10 +1,14 @@
-package pickup
+package database
 
 import (
 	"fmt"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/query"
+	"pickup/internal/rawjson"
+	"pickup/internal/store"
 )
 
 // Limits of what is embedded. Levels multiply, so it is the size of the whole
@@ -14,23 +18,23 @@ const maxEmbedded = 128 << 20 // bytes in one answer
 // An embedder puts related records into records. It is for one answer.
 type embedder struct {
 	snap  *Snapshot
-	known map[*Embed]map[string]*relation // by the collection of the record; nil where it is no relation
-	size  int                             // bytes so far
+	known map[*query.Embed]map[string]*relation // by the collection of the record; nil where it is no relation
+	size  int                                   // bytes so far
 }
 
 // relation is Snapshot.relation, remembered.
-func (b *embedder) relation(collection string, e *Embed) *relation {
+func (b *embedder) relation(collection string, e *query.Embed) *relation {
 	byCollection := b.known[e]
 	if rel, ok := byCollection[collection]; ok {
 		return rel
 	}
 	var rel *relation
-	if found, ok := b.snap.relation(collection, e.Name, e.Expand); ok {
+	if found, ok := b.snap.Relation(collection, e.Name, e.Expand); ok {
 		rel = &found
 	}
 	if byCollection == nil {
 		if b.known == nil {
-			b.known = make(map[*Embed]map[string]*relation)
+			b.known = make(map[*query.Embed]map[string]*relation)
 		}
 		byCollection = make(map[string]*relation)
 		b.known[e] = byCollection
@@ -41,7 +45,7 @@ func (b *embedder) relation(collection string, e *Embed) *relation {
 
 // append appends a value of the collection with what is embedded: in the place
 // of a member of that name, or behind the last. The error is a *QueryError.
-func (b *embedder) append(dst []byte, collection string, v jsontext.Value, embeds []*Embed) ([]byte, error) {
+func (b *embedder) append(dst []byte, collection string, v jsontext.Value, embeds []*query.Embed) ([]byte, error) {
 	if len(embeds) == 0 || v.Kind() != '{' {
 		return append(dst, v...), nil
 	}
@@ -57,7 +61,7 @@ func (b *embedder) append(dst []byte, collection string, v jsontext.Value, embed
 			dst = append(dst, ',')
 		}
 		name := len(dst)
-		dst = append(appendName(dst, e.Name), ':')
+		dst = append(rawjson.AppendQuote(dst, e.Name), ':')
 		var found bool
 		var err error
 		dst, found, err = b.related(dst, *rel, v, e)
@@ -69,10 +73,10 @@ func (b *embedder) append(dst []byte, collection string, v jsontext.Value, embed
 			continue
 		}
 		if b.size += len(dst) - mark; b.size > maxEmbedded {
-			return dst, &QueryError{Parameter: e.Parameter, Detail: fmt.Sprintf("an answer holds at most %d MiB of embedded records: ask for a page", maxEmbedded>>20)}
+			return dst, &query.Error{Parameter: e.Parameter, Detail: fmt.Sprintf("an answer holds at most %d MiB of embedded records: ask for a page", maxEmbedded>>20)}
 		}
-		if _, has := member(v, e.Name); has {
-			merged := merge(slices.Concat(dst[start:mark], []byte("}")), slices.Concat([]byte("{"), dst[name:], []byte("}")))
+		if _, has := rawjson.Member(v, e.Name); has {
+			merged := rawjson.MergeMembers(slices.Concat(dst[start:mark], []byte("}")), slices.Concat([]byte("{"), dst[name:], []byte("}")))
 			dst = append(dst[:start], merged[:len(merged)-1]...)
 		}
 	}
@@ -81,13 +85,13 @@ func (b *embedder) append(dst []byte, collection string, v jsontext.Value, embed
 
 // related appends what stands behind e for the record v, and reports whether
 // there is anything.
-func (b *embedder) related(dst []byte, rel relation, v jsontext.Value, e *Embed) ([]byte, bool, error) {
-	if !rel.children {
-		id, ok := ID(v, rel.key)
+func (b *embedder) related(dst []byte, rel relation, v jsontext.Value, e *query.Embed) ([]byte, bool, error) {
+	if !rel.Children {
+		id, ok := store.ID(v, rel.key)
 		if !ok {
 			return dst, false, nil
 		}
-		for _, name := range rel.in {
+		for _, name := range rel.In {
 			if r, err := b.snap.Get(name, id); err == nil {
 				dst, err = b.append(dst, name, r.Value, e.Inner)
 				return dst, true, err
@@ -96,14 +100,14 @@ func (b *embedder) related(dst []byte, rel relation, v jsontext.Value, e *Embed)
 		return dst, false, nil
 	}
 	dst = append(dst, '[')
-	if id, ok := ID(v, rel.id); ok {
+	if id, ok := store.ID(v, rel.id); ok {
 		n := len(dst)
-		for _, r := range b.snap.referring(rel.in[0], rel.key, id) {
+		for _, r := range b.snap.referring(rel.In[0], rel.key, id) {
 			if len(dst) > n {
 				dst = append(dst, ',')
 			}
 			var err error
-			if dst, err = b.append(dst, rel.in[0], r.Value, e.Inner); err != nil {
+			if dst, err = b.append(dst, rel.In[0], r.Value, e.Inner); err != nil {
 				return dst, true, err
 			}
 		}
@@ -118,11 +122,11 @@ func (s *Snapshot) referring(collection, key, id string) []*Record {
 	if !c.indexes.occurs(key, c.records) {
 		return nil
 	}
-	keys := newOperand(id).keys()
+	keys := query.NewOperand(id).Keys()
 	found, _ := find(c.indexes.get(key, c.records), keys, c.records.Len()*len(keys))
 	children := found[:0]
 	for _, r := range found {
-		if of, _ := ID(r.Value, key); of == id {
+		if of, _ := store.ID(r.Value, key); of == id {
 			children = append(children, r)
 		}
 	}

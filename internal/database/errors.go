@@ -1,8 +1,12 @@
-package pickup
+package database
 
 import (
 	"errors"
 	"strings"
+
+	"pickup/internal/jsonpatch"
+	"pickup/internal/schema"
+	"pickup/internal/store"
 )
 
 // What a caller can act on beside what a store says. Test with errors.Is.
@@ -18,7 +22,7 @@ var (
 // operation that is none (ErrShape) or cannot be done (ErrMismatch).
 type FaultError struct {
 	Kind   error
-	Faults []Fault
+	Faults []schema.Fault
 }
 
 func (e *FaultError) Unwrap() error { return e.Kind }
@@ -33,18 +37,18 @@ func (e *FaultError) Error() string {
 
 // refusePatch is the error of a patch that is none: at leads into it.
 func refusePatch(at, detail string) error {
-	return &FaultError{Kind: ErrShape, Faults: []Fault{{at, detail}}}
+	return &FaultError{Kind: store.ErrShape, Faults: []schema.Fault{{at, detail}}}
 }
 
 // patchFault returns what is wrong with a patch as a *FaultError.
 func patchFault(err error) error {
-	e, ok := err.(*Error)
+	e, ok := err.(*jsonpatch.Error)
 	if !ok {
 		return err
 	}
 	kind := ErrMismatch
 	if e.Malformed {
-		kind = ErrShape
+		kind = store.ErrShape
 	}
-	return &FaultError{Kind: kind, Faults: []Fault{{e.Pointer, e.Detail}}}
+	return &FaultError{Kind: kind, Faults: []schema.Fault{{e.Pointer, e.Detail}}}
 }

@@ -1,4 +1,4 @@
-package pickup_test
+package database_test
 
 import (
 	"context"
@@ -7,23 +7,23 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
 )
 
 // A database in memory: a write, a query on what it left, and a snapshot that
 // stays what it was.
 func Example() {
 	ctx := context.Background()
-	store := pickup.NewMemStore(jsontext.Value(`{
+	store := database.NewMemStore(jsontext.Value(`{
 		"drivers":   [{"id": "1", "driverName": "Ana"}],
 		"schedules": [{"id": "1", "driverId": "1", "title": "Vet visit"}]
 	}`))
-	db, err := pickup.Open(ctx, store, pickup.Options{})
+	db, err := database.Open(ctx, store, database.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	before := db.Snapshot()
-	after, err := db.Update(ctx, func(tx *pickup.Tx) error {
+	after, err := db.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Create("schedules", jsontext.Value(`{"driverId": "1", "title": "School run"}`))
 		return err
 	})
@@ -54,12 +54,12 @@ func Example() {
 func ExampleDB_Changes() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	db, err := pickup.Open(ctx, pickup.NewMemStore(jsontext.Value(`{"drivers":[{"id":1}]}`)), pickup.Options{})
+	db, err := database.Open(ctx, database.NewMemStore(jsontext.Value(`{"drivers":[{"id":1}]}`)), database.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	seen := db.Snapshot().Rev()
-	if _, err := db.Update(ctx, func(tx *pickup.Tx) error {
+	if _, err := db.Update(ctx, func(tx *database.Tx) error {
 		if _, err := tx.Create("drivers", jsontext.Value(`{"driverName": "Ben"}`)); err != nil {
 			return err
 		}

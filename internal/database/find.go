@@ -1,15 +1,17 @@
-package pickup
+package database
 
 import (
 	"iter"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/query"
 )
 
 // Find returns the records of a collection that q's filters want, in the
 // order of the collection, whatever else q says. The error wraps ErrNotFound,
 // or is a *QueryError where the filters would take too long.
-func (s *Snapshot) Find(collection string, q *Query) (iter.Seq[*Record], error) {
+func (s *Snapshot) Find(collection string, q *query.Query) (iter.Seq[*Record], error) {
 	c, err := s.array(collection)
 	if err != nil {
 		return nil, err
@@ -29,7 +31,7 @@ func (s *Snapshot) Find(collection string, q *Query) (iter.Seq[*Record], error) 
 
 // Run returns what q asks for. The error wraps ErrNotFound where the collection
 // is not there, or is a *QueryError where the query would take too long.
-func (s *Snapshot) Run(q *Query) (*Result, error) {
+func (s *Snapshot) Run(q *query.Query) (*Result, error) {
 	c, err := s.array(q.Collection())
 	if err != nil {
 		return nil, err
@@ -62,7 +64,7 @@ func (s *Snapshot) Run(q *Query) (*Result, error) {
 
 // wanted returns the records that q's filters want in the order of the
 // collection.
-func (s *Snapshot) wanted(c *collection, q *Query) ([]*Record, error) {
+func (s *Snapshot) wanted(c *collection, q *query.Query) ([]*Record, error) {
 	m := s.matcher(q)
 	candidates, found := c.candidates(q)
 	if found {
@@ -88,7 +90,7 @@ func (s *Snapshot) wanted(c *collection, q *Query) ([]*Record, error) {
 
 // candidates returns the records among which all that q wants are, in their
 // order, if an index gives them: the one of the term with the fewest.
-func (c *collection) candidates(q *Query) (best []*Record, found bool) {
+func (c *collection) candidates(q *query.Query) (best []*Record, found bool) {
 	for member, keys := range q.Equalities {
 		most := c.records.Len()
 		if found {
@@ -133,20 +135,20 @@ type names struct {
 	collection string
 }
 
-func (n names) Has(name string) bool { return n.snap.occurs(n.collection, name) }
+func (n names) Has(name string) bool { return n.snap.Occurs(n.collection, name) }
 func (n names) Alias(name string) (string, bool) {
 	return n.snap.schema.Member(n.collection).Alias(name)
 }
 
 // ParseQuery reads the query part of a URL: see query.Parse.
-func (s *Snapshot) ParseQuery(collection, rawQuery string) (*Query, error) {
-	return Parse(collection, names{s, collection}, rawQuery)
+func (s *Snapshot) ParseQuery(collection, rawQuery string) (*query.Query, error) {
+	return query.Parse(collection, names{s, collection}, rawQuery)
 }
 
 // ParseWhere returns the query of a condition in the form of _where, as the
 // body of a QUERY request carries it: {"or":[{"views":{"gt":10}},…]}. The error
 // is a *QueryError.
-func (s *Snapshot) ParseWhere(collection string, where jsontext.Value) (*Query, error) {
+func (s *Snapshot) ParseWhere(collection string, where jsontext.Value) (*query.Query, error) {
 	q, err := s.ParseQuery(collection, "")
 	if err != nil {
 		return nil, err
@@ -156,18 +158,18 @@ func (s *Snapshot) ParseWhere(collection string, where jsontext.Value) (*Query, 
 
 // Where returns q narrowed by a condition in the form of _where. The error is
 // a *QueryError.
-func (s *Snapshot) Where(q *Query, where jsontext.Value) (*Query, error) {
+func (s *Snapshot) Where(q *query.Query, where jsontext.Value) (*query.Query, error) {
 	return q.Where(names{s, q.Collection()}, where)
 }
 
 // Under returns q narrowed to the records that refer to the one of parent with
 // that id, by their ForeignKey.
-func (s *Snapshot) Under(q *Query, parent, id string) *Query {
+func (s *Snapshot) Under(q *query.Query, parent, id string) *query.Query {
 	return q.Referring(s.ForeignKey(q.Collection(), parent), id)
 }
 
 // matcher returns a matcher for one run of q on s.
-func (s *Snapshot) matcher(q *Query) *Matcher {
+func (s *Snapshot) matcher(q *query.Query) *query.Matcher {
 	b := &embedder{snap: s}
 	return q.Matcher(func(v jsontext.Value) (jsontext.Value, error) {
 		return b.append(nil, q.Collection(), v, q.Embeds())
@@ -175,6 +177,6 @@ func (s *Snapshot) matcher(q *Query) *Matcher {
 }
 
 // sorted returns the first n records in q's order; those behind are left out.
-func (s *Snapshot) sorted(q *Query, records []*Record, n int) ([]*Record, error) {
-	return Sort(s.matcher(q), records, func(r *Record) jsontext.Value { return r.Value }, n)
+func (s *Snapshot) sorted(q *query.Query, records []*Record, n int) ([]*Record, error) {
+	return query.Sort(s.matcher(q), records, func(r *Record) jsontext.Value { return r.Value }, n)
 }

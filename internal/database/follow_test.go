@@ -1,4 +1,4 @@
-package pickup_test
+package database_test
 
 import (
 	"context"
@@ -10,27 +10,28 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/store"
 )
 
 // An editStore is a store into which a test writes by hand.
 type editStore struct {
-	*pickup.MemStore
-	rev    pickup.Rev
+	*database.MemStore
+	rev    store.Rev
 	events chan any // a Batch or an error
 }
 
-func newEditStore(database string) *editStore {
-	return &editStore{MemStore: pickup.NewMemStore(jsontext.Value(database)), rev: 1, events: make(chan any)}
+func newEditStore(data string) *editStore {
+	return &editStore{MemStore: database.NewMemStore(jsontext.Value(data)), rev: 1, events: make(chan any)}
 }
 
-func (s *editStore) Watch(ctx context.Context, _ pickup.Rev) iter.Seq2[pickup.Batch, error] {
-	return func(yield func(pickup.Batch, error) bool) {
+func (s *editStore) Watch(ctx context.Context, _ store.Rev) iter.Seq2[store.Batch, error] {
+	return func(yield func(store.Batch, error) bool) {
 		for {
 			select {
 			case e := <-s.events:
 				err, _ := e.(error)
-				b, _ := e.(pickup.Batch)
+				b, _ := e.(store.Batch)
 				if !yield(b, err) {
 					return
 				}
@@ -42,9 +43,9 @@ func (s *editStore) Watch(ctx context.Context, _ pickup.Rev) iter.Seq2[pickup.Ba
 }
 
 // edit sends the batch that a hand edit makes.
-func (s *editStore) edit(database string) {
+func (s *editStore) edit(data string) {
 	s.rev++
-	b, _ := pickup.NewMemStore(jsontext.Value(database)).Load(context.Background())
+	b, _ := database.NewMemStore(jsontext.Value(data)).Load(context.Background())
 	b.Rev = s.rev
 	s.events <- b
 }
@@ -56,7 +57,7 @@ func TestFollow(t *testing.T) {
 		db := open(t, s)
 		ctx, cancel := context.WithCancel(t.Context())
 		go db.Follow(ctx)
-		var told []pickup.Batch
+		var told []store.Batch
 		go func() {
 			for b, err := range db.Changes(ctx, db.Snapshot().Rev()) {
 				if err != nil {
@@ -70,16 +71,16 @@ func TestFollow(t *testing.T) {
 		for _, test := range []struct {
 			edit  string
 			reset bool
-			want  []pickup.Change
+			want  []store.Change
 		}{
-			{`{"a":[{"id":1},{"id":2,"n":1}],"b":{"x":1}}`, false, []pickup.Change{{Collection: "a", ID: "2", Value: jsontext.Value(`{"id":2,"n":1}`)}}},
-			{`{"a":[{"id":1},{"id":3}],"b":{"x":2}}`, false, []pickup.Change{
+			{`{"a":[{"id":1},{"id":2,"n":1}],"b":{"x":1}}`, false, []store.Change{{Collection: "a", ID: "2", Value: jsontext.Value(`{"id":2,"n":1}`)}}},
+			{`{"a":[{"id":1},{"id":3}],"b":{"x":2}}`, false, []store.Change{
 				{Collection: "a", ID: "2"}, {Collection: "a", ID: "3", Value: jsontext.Value(`{"id":3}`)}, {Collection: "b", Value: jsontext.Value(`{"x":2}`)}}},
 			{`{"a":[{"id":3},{"id":1}],"b":{"x":2}}`, true, nil},
 			{`{"a":[{"id":0},{"id":3},{"id":1}],"b":{"x":2}}`, true, nil},
-			{`{"b":{"x":2},"c":[]}`, false, []pickup.Change{{Collection: "a"}, {Collection: "c", Value: jsontext.Value(`[]`)}}},
+			{`{"b":{"x":2},"c":[]}`, false, []store.Change{{Collection: "a"}, {Collection: "c", Value: jsontext.Value(`[]`)}}},
 			{`{"c":[],"b":{"x":2}}`, true, nil},
-			{`{"c":{},"b":[7]}`, false, []pickup.Change{{Collection: "c", Value: jsontext.Value(`{}`)}, {Collection: "b", Value: jsontext.Value(`[7]`)}}},
+			{`{"c":{},"b":[7]}`, false, []store.Change{{Collection: "c", Value: jsontext.Value(`{}`)}, {Collection: "b", Value: jsontext.Value(`[7]`)}}},
 			{`{ "c": {}, "b": [ 7 ] }`, false, nil},
 		} {
 			told = nil
@@ -100,7 +101,7 @@ func TestFollow(t *testing.T) {
 	})
 }
 
-func equalChanges(a, b []pickup.Change) bool {
+func equalChanges(a, b []store.Change) bool {
 	if len(a) != len(b) {
 		return false
 	}
@@ -120,15 +121,15 @@ func TestFollowBroken(t *testing.T) {
 		db := open(t, s)
 		ctx, cancel := context.WithCancel(t.Context())
 		go db.Follow(ctx)
-		broken := &pickup.BrokenError{File: "db.json", Line: 1, Column: 2, Reason: "x"}
+		broken := &store.BrokenError{File: "db.json", Line: 1, Column: 2, Reason: "x"}
 		for _, repair := range []func(){
 			func() { s.edit(`{"a":[1]}`) },
-			func() { s.events <- pickup.Batch{Rev: s.rev} },
+			func() { s.events <- store.Batch{Rev: s.rev} },
 		} {
 			before := db.Snapshot()
 			s.events <- broken
 			synctest.Wait()
-			if err := db.Err(); !errors.Is(err, pickup.ErrBroken) {
+			if err := db.Err(); !errors.Is(err, store.ErrBroken) {
 				t.Errorf("Err is %v", err)
 			}
 			if db.Snapshot() != before {
@@ -157,8 +158,8 @@ func TestFollowKeepsIDs(t *testing.T) {
 			s.edit(edit)
 		}
 		synctest.Wait()
-		var r *pickup.Record
-		if _, err := db.Update(ctx, func(tx *pickup.Tx) (err error) {
+		var r *database.Record
+		if _, err := db.Update(ctx, func(tx *database.Tx) (err error) {
 			r, err = tx.Create("a", jsontext.Value(`{}`))
 			if err != nil || r.ID != "10" {
 				t.Errorf("%v, %v, want the id 10", r, err)
@@ -174,11 +175,11 @@ func TestFollowKeepsIDs(t *testing.T) {
 
 // TestFeed lets one follower fall behind, by number and by weight.
 func TestFeed(t *testing.T) {
-	f := pickup.NewFeed(5, 3)
-	publish := func(rev pickup.Rev, size int) {
-		f.Publish(pickup.Batch{Rev: rev, Changes: []pickup.Change{{Collection: "c", Value: make(jsontext.Value, size)}}})
+	f := store.NewFeed(5, 3)
+	publish := func(rev store.Rev, size int) {
+		f.Publish(store.Batch{Rev: rev, Changes: []store.Change{{Collection: "c", Value: make(jsontext.Value, size)}}})
 	}
-	for rev := range pickup.Rev(3) {
+	for rev := range store.Rev(3) {
 		publish(6+rev, 10)
 	}
 	if b, ok, _ := f.Since(5); !ok || len(b) != 3 || b[0].Rev != 6 {
@@ -198,7 +199,7 @@ func TestFeed(t *testing.T) {
 	if _, ok, _ := f.Since(10); !ok {
 		t.Error("who is up to date is sent back to the start")
 	}
-	f.Publish(pickup.Batch{Rev: 12, Reset: true})
+	f.Publish(store.Batch{Rev: 12, Reset: true})
 	if _, ok, _ := f.Since(10); ok {
 		t.Error("a reset was passed over")
 	}

@@ -1,4 +1,4 @@
-package pickup
+package database
 
 import (
 	"cmp"
@@ -6,13 +6,17 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/schema"
+	"pickup/internal/store"
 )
 
 // conventions are what the records of a database have in common.
 type conventions struct {
-	schema *Schema
+	schema *schema.Schema
 	member string                         // Options.IDMember
-	ids    IDKind                         // Options.IDs
+	ids    schema.IDKind                  // Options.IDs
 	fixed  func(collection string) string // of a MemStore's: goes before all
 }
 
@@ -21,20 +25,20 @@ func (o conventions) idMember(collection string) string {
 	if o.fixed != nil {
 		return o.fixed(collection)
 	}
-	return cmp.Or(o.schema.Member(collection).IDMember(), o.member, defaultIDMember)
+	return cmp.Or(o.schema.Member(collection).IDMember(), o.member, schema.DefaultIDMember)
 }
 
-// idKind returns how the ids of a collection's new records are made.
-func (o conventions) idKind(collection string) IDKind {
+// IdKind returns how the ids of a collection's new records are made.
+func (o conventions) IdKind(collection string) schema.IDKind {
 	return cmp.Or(o.schema.Member(collection).IDKind(), o.ids)
 }
 
 // newIDs returns how the ids of a collection's new records are made. Where they
 // are to be as the others are, the type that the schema gives them comes first:
 // there may be no others, and they may be what it forbids.
-func (o conventions) newIDs(collection string) IDKind {
-	kind := o.idKind(collection)
-	if r := o.schema.Member(collection); r != nil && (kind == AutoIDs || kind == "") {
+func (o conventions) newIDs(collection string) schema.IDKind {
+	kind := o.IdKind(collection)
+	if r := o.schema.Member(collection); r != nil && (kind == schema.AutoIDs || kind == "") {
 		return r.TypedIDs(o.idMember(collection))
 	}
 	return kind
@@ -55,7 +59,7 @@ func (c *census) add(r *Record) {
 	n := c.kind(r)
 	*n++
 	c.number = n == &c.numbers
-	if digits(r.ID) {
+	if rawjson.IsIndex(r.ID) {
 		c.high = later(c.high, r.ID)
 	}
 }
@@ -84,12 +88,12 @@ func (c *census) remove(r *Record) { *c.kind(r)-- }
 // nothing of what a next id looks like: its counter is one that nobody reads.
 func (c *census) kind(r *Record) *int {
 	switch {
-	case IsPositionKey(r.ID):
+	case store.IsPositionKey(r.ID):
 		return new(int)
 	case !integer(r.ID):
 		return &c.others
 	}
-	if v, _ := member(r.Value, c.member); v.Kind() == '"' {
+	if v, _ := rawjson.Member(r.Value, c.member); v.Kind() == '"' {
 		return &c.strings
 	}
 	return &c.numbers
@@ -99,20 +103,20 @@ func (c *census) kind(r *Record) *int {
 // or all are strings that spell one, it is the next of these; in a collection
 // that never held any it is "1", a string; else it is a UUID. taken reports
 // whether an id, as text, is some record's already.
-func (c *census) next(kind IDKind, taken func(id string) bool) string {
+func (c *census) next(kind schema.IDKind, taken func(id string) bool) string {
 	switch {
-	case kind == NumberIDs:
+	case kind == schema.NumberIDs:
 		return increment(c.high)
-	case kind == ShortIDs:
+	case kind == schema.ShortIDs:
 		id := shortID()
 		for taken(id) {
 			id = shortID()
 		}
 		return `"` + id + `"`
-	case kind == UUIDs:
-	case kind != TextIDs && c.others == 0 && c.strings == 0 && (c.numbers > 0 || c.number):
+	case kind == schema.UUIDs:
+	case kind != schema.TextIDs && c.others == 0 && c.strings == 0 && (c.numbers > 0 || c.number):
 		return increment(c.high)
-	case c.others == 0 && (c.numbers == 0 || kind == TextIDs):
+	case c.others == 0 && (c.numbers == 0 || kind == schema.TextIDs):
 		return `"` + increment(c.high) + `"`
 	}
 	return `"` + uuid.Must(uuid.NewV7()).String() + `"`
@@ -127,7 +131,7 @@ func shortID() string {
 	for i := range b {
 		b[i] = all[b[i]%32]
 	}
-	if digits(string(b[:1])) {
+	if rawjson.IsIndex(string(b[:1])) {
 		b[0] = letters[b[0]-'0'] // rather less even than slower
 	}
 	return string(b)
@@ -135,15 +139,15 @@ func shortID() string {
 
 // spell returns an id that a client has chosen as JSON text: a number where
 // next makes numbers.
-func (c *census) spell(kind IDKind, id string) string {
-	if integer(id) && (kind == NumberIDs || kind != TextIDs && c.others == 0 && c.strings == 0 && (c.numbers > 0 || c.number)) {
+func (c *census) spell(kind schema.IDKind, id string) string {
+	if integer(id) && (kind == schema.NumberIDs || kind != schema.TextIDs && c.others == 0 && c.strings == 0 && (c.numbers > 0 || c.number)) {
 		return id
 	}
-	return string(appendName(nil, id))
+	return string(rawjson.AppendQuote(nil, id))
 }
 
 // integer reports whether s is an integer without leading zeros.
-func integer(s string) bool { return digits(strings.TrimPrefix(s, "-")) }
+func integer(s string) bool { return rawjson.IsIndex(strings.TrimPrefix(s, "-")) }
 
 // later returns the greater of two natural numbers of any length; "" is less
 // than all.

@@ -1,4 +1,4 @@
-package pickup_test
+package database_test
 
 import (
 	"context"
@@ -11,14 +11,16 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
 	"pickup/filestore"
+	"pickup/internal/database"
+	"pickup/internal/schema"
+	"pickup/internal/store"
 )
 
 // createID appends a record and returns its id as JSON text.
-func createID(t *testing.T, db *pickup.DB, collection, body string) (id string) {
+func createID(t *testing.T, db *database.DB, collection, body string) (id string) {
 	t.Helper()
-	_, err := db.Update(t.Context(), func(tx *pickup.Tx) error {
+	_, err := db.Update(t.Context(), func(tx *database.Tx) error {
 		r, err := tx.Create(collection, jsontext.Value(body))
 		if err != nil {
 			return err
@@ -46,33 +48,33 @@ func TestIDKinds(t *testing.T) {
 	const uuid = `"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"`
 	const short = `"[a-hjkmnp-tv-z][a-hjkmnp-tv-z0-9]{5}"`
 	tests := []struct {
-		kind     pickup.IDKind
+		kind     schema.IDKind
 		contents string
 		want     string
 	}{
 		{"", `[]`, `"1"`},
-		{pickup.AutoIDs, `[]`, `"1"`},
-		{pickup.AutoIDs, `[{"id":7}]`, `8`},
-		{pickup.AutoIDs, `[{"id":"7"}]`, `"8"`},
-		{pickup.AutoIDs, `[{"id":"a"}]`, uuid},
-		{pickup.AutoIDs, `[{"id":"7"},{"id":3}]`, uuid},
-		{pickup.NumberIDs, `[]`, `1`},
-		{pickup.NumberIDs, `[{"id":"7"}]`, `8`},
-		{pickup.NumberIDs, `[{"id":"a"},{"id":99999999999999999999}]`, `100000000000000000000`},
-		{pickup.UUIDs, `[]`, uuid},
-		{pickup.UUIDs, `[{"id":7}]`, uuid},
-		{pickup.ShortIDs, `[]`, short},
-		{pickup.ShortIDs, `[{"id":7}]`, short},
+		{schema.AutoIDs, `[]`, `"1"`},
+		{schema.AutoIDs, `[{"id":7}]`, `8`},
+		{schema.AutoIDs, `[{"id":"7"}]`, `"8"`},
+		{schema.AutoIDs, `[{"id":"a"}]`, uuid},
+		{schema.AutoIDs, `[{"id":"7"},{"id":3}]`, uuid},
+		{schema.NumberIDs, `[]`, `1`},
+		{schema.NumberIDs, `[{"id":"7"}]`, `8`},
+		{schema.NumberIDs, `[{"id":"a"},{"id":99999999999999999999}]`, `100000000000000000000`},
+		{schema.UUIDs, `[]`, uuid},
+		{schema.UUIDs, `[{"id":7}]`, uuid},
+		{schema.ShortIDs, `[]`, short},
+		{schema.ShortIDs, `[{"id":7}]`, short},
 	}
 	for _, tt := range tests {
 		t.Run(string(tt.kind)+tt.contents, func(t *testing.T) {
 			// As an option, and as a rule of the schema that goes before it.
-			schema, err := pickup.CompileSchema("s.json", []byte(`{"properties":{"c":{"type":"array","items":{"x-id":"`+string(cmpOr(tt.kind, "auto"))+`"}}}}`))
+			rules, err := schema.Compile("s.json", []byte(`{"properties":{"c":{"type":"array","items":{"x-id":"`+string(cmpOr(tt.kind, "auto"))+`"}}}}`))
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, o := range []pickup.Options{{IDs: tt.kind}, {Schema: schema, IDs: pickup.UUIDs}} {
-				db, err := pickup.Open(t.Context(), pickup.NewMemStore(jsontext.Value(`{"c":`+tt.contents+`}`)), o)
+			for _, o := range []database.Options{{IDs: tt.kind}, {Schema: rules, IDs: schema.UUIDs}} {
+				db, err := database.Open(t.Context(), database.NewMemStore(jsontext.Value(`{"c":`+tt.contents+`}`)), o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -84,7 +86,7 @@ func TestIDKinds(t *testing.T) {
 	}
 }
 
-func cmpOr(a, b pickup.IDKind) pickup.IDKind {
+func cmpOr(a, b schema.IDKind) schema.IDKind {
 	if a == "" {
 		return b
 	}
@@ -116,7 +118,7 @@ func TestTypedIDs(t *testing.T) {
 		if tt.chosen == "" {
 			continue
 		}
-		db.Update(t.Context(), func(tx *pickup.Tx) error {
+		db.Update(t.Context(), func(tx *database.Tx) error {
 			r, err := tx.CreateAs("a", "77", jsontext.Value(`{}`))
 			if err != nil {
 				t.Errorf("%s with %s: %v", tt.rules, tt.contents, err)
@@ -131,8 +133,8 @@ func TestTypedIDs(t *testing.T) {
 // TestNumbersNeverAgain deletes what was created, and takes the collection
 // away and back: a number that was given out stays taken.
 func TestNumbersNeverAgain(t *testing.T) {
-	store := pickup.NewMemStore(jsontext.Value(`{"c":[{"id":5}]}`))
-	db, err := pickup.Open(t.Context(), store, pickup.Options{IDs: pickup.NumberIDs})
+	store := database.NewMemStore(jsontext.Value(`{"c":[{"id":5}]}`))
+	db, err := database.Open(t.Context(), store, database.Options{IDs: schema.NumberIDs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +142,7 @@ func TestNumbersNeverAgain(t *testing.T) {
 		if got := createID(t, db, "c", `{}`); got != fmt.Sprint(want) {
 			t.Fatalf("the id is %s, want %d", got, want)
 		}
-		if _, err := db.Update(t.Context(), func(tx *pickup.Tx) error {
+		if _, err := db.Update(t.Context(), func(tx *database.Tx) error {
 			_, err := tx.Delete("c", fmt.Sprint(want))
 			return err
 		}); err != nil {
@@ -157,12 +159,12 @@ func TestNumbersNeverAgain(t *testing.T) {
 
 // TestShortIDs would meet a taken id if one could be given out twice.
 func TestShortIDs(t *testing.T) {
-	db, err := pickup.Open(t.Context(), pickup.NewMemStore(jsontext.Value(`{"c":[]}`)), pickup.Options{IDs: pickup.ShortIDs})
+	db, err := database.Open(t.Context(), database.NewMemStore(jsontext.Value(`{"c":[]}`)), database.Options{IDs: schema.ShortIDs})
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := make(map[string]bool)
-	if _, err := db.Update(t.Context(), func(tx *pickup.Tx) error {
+	if _, err := db.Update(t.Context(), func(tx *database.Tx) error {
 		for range 5000 {
 			r, err := tx.Create("c", jsontext.Value(`{}`))
 			if err != nil {
@@ -193,13 +195,13 @@ const keyedSchema = `{"properties": {"books": {"type": "array", "items": {"x-id-
 // TestIDMember addresses records by other members than id, in memory and in a
 // file.
 func TestIDMember(t *testing.T) {
-	schema, err := pickup.CompileSchema("s.json", []byte(keyedSchema))
+	schema, err := schema.Compile("s.json", []byte(keyedSchema))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, store := range keyedStores(t) {
+	for name, st := range keyedStores(t) {
 		t.Run(name, func(t *testing.T) {
-			db, err := pickup.Open(t.Context(), store, pickup.Options{Schema: schema, IDMember: "_id"})
+			db, err := database.Open(t.Context(), st, database.Options{Schema: schema, IDMember: "_id"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -209,7 +211,7 @@ func TestIDMember(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if _, err := snap.Get("books", "1"); !errors.Is(err, pickup.ErrNotFound) {
+			if _, err := snap.Get("books", "1"); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("the record is found by a member that is not its id: %v", err)
 			}
 			if id := createID(t, db, "pens", `{"id":"kept"}`); id != "5" {
@@ -218,21 +220,21 @@ func TestIDMember(t *testing.T) {
 			if id := createID(t, db, "books", `{"isbn":"c"}`); id != `"c"` {
 				t.Errorf("the new book is %s", id)
 			}
-			_, err = db.Update(t.Context(), func(tx *pickup.Tx) error {
+			_, err = db.Update(t.Context(), func(tx *database.Tx) error {
 				_, err := tx.Create("books", jsontext.Value(`{"isbn":"a"}`))
 				return err
 			})
-			if !errors.Is(err, pickup.ErrExists) || !strings.HasPrefix(err.Error(), "/isbn: ") {
+			if !errors.Is(err, database.ErrExists) || !strings.HasPrefix(err.Error(), "/isbn: ") {
 				t.Errorf("a taken isbn: %v", err)
 			}
-			_, err = db.Update(t.Context(), func(tx *pickup.Tx) error {
+			_, err = db.Update(t.Context(), func(tx *database.Tx) error {
 				_, err := tx.Merge("books", "b", jsontext.Value(`{"isbn":"x"}`))
 				return err
 			})
-			if !errors.Is(err, pickup.ErrShape) || !strings.Contains(err.Error(), "isbn") {
+			if !errors.Is(err, store.ErrShape) || !strings.Contains(err.Error(), "isbn") {
 				t.Errorf("another isbn: %v", err)
 			}
-			if _, err = db.Update(t.Context(), func(tx *pickup.Tx) error {
+			if _, err = db.Update(t.Context(), func(tx *database.Tx) error {
 				_, err := tx.Replace("books", "b", jsontext.Value(`{"title":"C","id":3}`))
 				return err
 			}); err != nil {
@@ -246,30 +248,30 @@ func TestIDMember(t *testing.T) {
 	}
 }
 
-func keyedStores(t *testing.T) map[string]pickup.Store {
+func keyedStores(t *testing.T) map[string]store.Store {
 	path := filepath.Join(t.TempDir(), "db.json")
 	file, err := filestore.Open(t.Context(), path, filestore.Options{Initial: []byte(keyedDatabase)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { file.Close() })
-	return map[string]pickup.Store{"memory": pickup.NewMemStore(jsontext.Value(keyedDatabase)), "file": file}
+	return map[string]store.Store{"memory": database.NewMemStore(jsontext.Value(keyedDatabase)), "file": file}
 }
 
 // plainStore is a Store that is no KeyedStore.
-type plainStore struct{ pickup.Store }
+type plainStore struct{ store.Store }
 
 // TestSetSchema changes the rules of a database that is open: names, ids and
 // checks follow, and so do the followers.
 func TestSetSchema(t *testing.T) {
-	schema, err := pickup.CompileSchema("s.json", []byte(`{"properties": {"books": {"type": "array", "items": {
+	schema, err := schema.Compile("s.json", []byte(`{"properties": {"books": {"type": "array", "items": {
 		"x-id-field": "isbn", "properties": {"title": {"type": "string", "x-alias": ["Title"]}}}}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, store := range keyedStores(t) {
+	for name, st := range keyedStores(t) {
 		t.Run(name, func(t *testing.T) {
-			db, err := pickup.Open(t.Context(), store, pickup.Options{})
+			db, err := database.Open(t.Context(), st, database.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -289,11 +291,11 @@ func TestSetSchema(t *testing.T) {
 			if after.Tag("books") == tag {
 				t.Error("another answer has the same tag")
 			}
-			_, err = db.Update(t.Context(), func(tx *pickup.Tx) error {
+			_, err = db.Update(t.Context(), func(tx *database.Tx) error {
 				_, err := tx.Merge("books", "n", jsontext.Value(`{"title":7}`))
 				return err
 			})
-			if !errors.Is(err, pickup.ErrInvalid) {
+			if !errors.Is(err, store.ErrInvalid) {
 				t.Errorf("the new rule is not kept: %v", err)
 			}
 			createID(t, db, "books", `{"isbn":"m"}`)
@@ -315,8 +317,8 @@ func TestSetSchema(t *testing.T) {
 			}
 		})
 	}
-	_, err = pickup.Open(t.Context(), plainStore{pickup.NewMemStore(jsontext.Value(keyedDatabase))}, pickup.Options{Schema: schema})
-	if !errors.Is(err, pickup.ErrShape) {
+	_, err = database.Open(t.Context(), plainStore{database.NewMemStore(jsontext.Value(keyedDatabase))}, database.Options{Schema: schema})
+	if !errors.Is(err, store.ErrShape) {
 		t.Errorf("a store that knows no other ids: %v", err)
 	}
 }

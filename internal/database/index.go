@@ -1,4 +1,4 @@
-package pickup
+package database
 
 import (
 	"cmp"
@@ -12,6 +12,9 @@ import (
 	"github.com/tidwall/btree"
 
 	"pickup/internal/ordered"
+
+	"pickup/internal/query"
+	"pickup/internal/rawjson"
 )
 
 // The indexes of a collection, by top-level member. One is made when a query
@@ -112,12 +115,12 @@ func build(records *ordered.Map[*Record], keys func(r *Record, yield func(key st
 // eachKey calls yield with each key under which an index over the member
 // called name has the record.
 func eachKey(r *Record, name string, yield func(key string)) {
-	if v, ok := member(r.Value, name); ok {
-		for _, k := range equalityKeys(v) {
+	if v, ok := rawjson.Member(r.Value, name); ok {
+		for _, k := range query.EqualityKeys(v) {
 			yield(indexKey(k, r.seq))
 		}
 		if v.Kind() == '[' || v.Kind() == '{' {
-			yield(indexKey(identityKey(v), r.seq)) // for holder
+			yield(indexKey(rawjson.Identity(v), r.seq)) // for holder
 		}
 	}
 }
@@ -149,8 +152,8 @@ func (x *indexes) memberNames() []string {
 
 // count enters the names of a record's members, or takes them out.
 func (x *indexes) count(r *Record, by int) {
-	members(r.Value, func(quoted, _ jsontext.Value) bool {
-		name := text(quoted)
+	rawjson.Members(r.Value, func(quoted, _ jsontext.Value) bool {
+		name := rawjson.Unquote(quoted)
 		n, _ := x.names.Get(name)
 		if n += by; n > 0 {
 			x.names.Set(name, n)
@@ -234,13 +237,13 @@ func (c *collection) holder(name string, value jsontext.Value, except string) *R
 	case 'n':
 		return nil
 	case '[', '{':
-		keys = []string{identityKey(value)}
+		keys = []string{rawjson.Identity(value)}
 	default:
-		keys = equalityKeys(value)
+		keys = query.EqualityKeys(value)
 	}
 	found, _ := find(c.indexes.get(name, c.records), keys, c.records.Len())
 	for _, r := range found {
-		if v, _ := member(r.Value, name); r.ID != except && identityKey(v) == identityKey(value) {
+		if v, _ := rawjson.Member(r.Value, name); r.ID != except && rawjson.Identity(v) == rawjson.Identity(value) {
 			return r
 		}
 	}

@@ -1,4 +1,4 @@
-package pickup_test
+package database_test
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
 )
 
 // TestQueryIndexes asks a collection that is large enough for every kind of
@@ -34,7 +34,7 @@ func TestQueryIndexes(t *testing.T) {
 		for range 25 {
 			checkQuery(t, s, n, "c", randomIndexQuery(rnd))
 		}
-		if _, err := db.Update(t.Context(), func(tx *pickup.Tx) error {
+		if _, err := db.Update(t.Context(), func(tx *database.Tx) error {
 			for range 40 {
 				id := fmt.Sprint(rnd.IntN(len(records)))
 				body := jsontext.Value(randomRecord(rnd, id))

@@ -1,4 +1,4 @@
-package pickup
+package database
 
 import (
 	"context"
@@ -6,28 +6,31 @@ import (
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/store"
 )
 
 // A MemStore is a Store that forgets: what it holds is gone with it.
 type MemStore struct {
 	mu   sync.Mutex
 	now  *Snapshot // guarded by mu
-	feed *Feed
+	feed *store.Feed
 }
 
 // NewMemStore returns a MemStore that holds the members of database, which is
 // a valid JSON object.
 func NewMemStore(database jsontext.Value) *MemStore {
-	b := Batch{Rev: 1, Reset: true}
-	members(database, func(name, v jsontext.Value) bool {
-		b.Contents = append(b.Contents, whole(text(name), v, conventions{}).contents())
+	b := store.Batch{Rev: 1, Reset: true}
+	rawjson.Members(database, func(name, v jsontext.Value) bool {
+		b.Contents = append(b.Contents, whole(rawjson.Unquote(name), v, conventions{}).contents())
 		return true
 	})
-	return &MemStore{now: load(b, nil, conventions{}), feed: NewFeed(1, feedBatches)}
+	return &MemStore{now: load(b, nil, conventions{}), feed: store.NewFeed(1, feedBatches)}
 }
 
 // Load is Store's.
-func (m *MemStore) Load(context.Context) (Batch, error) {
+func (m *MemStore) Load(context.Context) (store.Batch, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.now.Contents(), nil
@@ -37,25 +40,25 @@ func (m *MemStore) Load(context.Context) (Batch, error) {
 func (m *MemStore) KeyBy(member func(collection string) string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	b := Batch{Rev: m.now.rev + 1, Reset: true}
+	b := store.Batch{Rev: m.now.rev + 1, Reset: true}
 	for _, c := range m.now.list {
-		if c.kind == Array {
+		if c.kind == store.Array {
 			c = whole(c.name, c.appendJSON(nil), conventions{fixed: member})
 		}
 		b.Contents = append(b.Contents, c.contents())
 	}
 	m.now = load(b, nil, conventions{fixed: member})
-	m.feed.Publish(Batch{Rev: b.Rev, Reset: true})
+	m.feed.Publish(store.Batch{Rev: b.Rev, Reset: true})
 }
 
 // Commit is Store's.
-func (m *MemStore) Commit(_ context.Context, base Rev, changes []Change) (Rev, error) {
+func (m *MemStore) Commit(_ context.Context, base store.Rev, changes []store.Change) (store.Rev, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if base != m.now.rev {
-		return 0, ErrConflict
+		return 0, store.ErrConflict
 	}
-	b := Batch{Rev: base + 1, Changes: changes}
+	b := store.Batch{Rev: base + 1, Changes: changes}
 	next, err := m.now.next(b)
 	if err != nil {
 		return 0, err
@@ -66,6 +69,6 @@ func (m *MemStore) Commit(_ context.Context, base Rev, changes []Change) (Rev, e
 }
 
 // Watch is Store's.
-func (m *MemStore) Watch(ctx context.Context, after Rev) iter.Seq2[Batch, error] {
-	return m.feed.Follow(ctx, after, func() (Batch, error) { return m.Load(ctx) })
+func (m *MemStore) Watch(ctx context.Context, after store.Rev) iter.Seq2[store.Batch, error] {
+	return m.feed.Follow(ctx, after, func() (store.Batch, error) { return m.Load(ctx) })
 }

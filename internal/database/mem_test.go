@@ -1,16 +1,17 @@
-package pickup_test
+package database_test
 
 import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
 	"pickup/filestore/storetest"
+	"pickup/internal/database"
+	"pickup/internal/store"
 )
 
 func TestMemStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, database string) pickup.Store {
-		return pickup.NewMemStore(jsontext.Value(database))
+	storetest.Run(t, func(t *testing.T, data string) store.Store {
+		return database.NewMemStore(jsontext.Value(data))
 	})
 }

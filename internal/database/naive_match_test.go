@@ -1,4 +1,4 @@
-package pickup_test
+package database_test
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package pickup_test
+package database_test
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
 )
 
 // A naive evaluates queries as the table of the contract reads: on decoded
@@ -433,10 +433,10 @@ func (n naive) embed(collection string, r any, embeds []string) any {
 	for _, e := range embeds {
 		function, e, _ := strings.Cut(e, " ")
 		list, isCollection := n[e]
-		if isCollection && !(function == "_expand" && pickup.Singular(e) == e) {
+		if isCollection && !(function == "_expand" && database.Singular(e) == e) {
 			children := []any{}
 			for _, c := range list {
-				of, ok := naiveID(c, pickup.Singular(collection)+"Id")
+				of, ok := naiveID(c, database.Singular(collection)+"Id")
 				if id, has := naiveID(r, "id"); ok && has && id == of {
 					children = append(children, c)
 				}
@@ -445,7 +445,7 @@ func (n naive) embed(collection string, r any, embeds []string) any {
 			continue
 		}
 		for parents, list := range n {
-			if pickup.Singular(parents) != e {
+			if database.Singular(parents) != e {
 				continue
 			}
 			for _, p := range slices.Backward(list) { // the first one stays

@@ -1,7 +1,12 @@
-package pickup
+package database
+
+import (
+	"pickup/internal/rawjson"
+	"pickup/internal/store"
+)
 
 // next returns the snapshot after a batch without Reset.
-func (s *Snapshot) next(b Batch) (*Snapshot, error) {
+func (s *Snapshot) next(b store.Batch) (*Snapshot, error) {
 	tx := newTx(s)
 	for _, ch := range b.Changes {
 		if err := tx.apply(ch); err != nil {
@@ -14,7 +19,7 @@ func (s *Snapshot) next(b Batch) (*Snapshot, error) {
 
 // apply makes a change as it stands. The error wraps ErrNotFound where it is
 // for an element of something that is no collection.
-func (tx *Tx) apply(ch Change) error {
+func (tx *Tx) apply(ch store.Change) error {
 	switch {
 	case ch.ID == "" && ch.Value == nil:
 		tx.snap.without(ch.Collection)
@@ -39,7 +44,7 @@ func (tx *Tx) apply(ch Change) error {
 		c.remove(ch.ID)
 		return nil
 	}
-	value, _, _ := tx.snap.schema.Member(ch.Collection).canonical(compact(ch.Value))
+	value, _, _ := tx.snap.schema.Member(ch.Collection).Canonical(rawjson.Compact(ch.Value))
 	c.set(ch.ID, value)
 	return nil
 }

@@ -1,4 +1,4 @@
-package pickup
+package database
 
 import (
 	"fmt"
@@ -6,6 +6,12 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/jsonpatch"
+	"pickup/internal/query"
+	"pickup/internal/rawjson"
+	"pickup/internal/schema"
+	"pickup/internal/store"
 )
 
 // Delete takes a record out and returns it. With it go those records of the
@@ -18,19 +24,19 @@ func (tx *Tx) Delete(collection, id string, children ...string) (*Record, error)
 	if err != nil {
 		return nil, err
 	}
-	gone := []Change{{Collection: collection, ID: id}}
+	gone := []store.Change{{Collection: collection, ID: id}}
 	for _, child := range children {
 		if _, err := tx.snap.array(child); err != nil {
 			return nil, err
 		}
 		for _, r := range tx.snap.referring(child, tx.snap.ForeignKey(child, collection), id) {
-			if IsPositionKey(r.ID) {
+			if store.IsPositionKey(r.ID) {
 				continue // no request reaches it
 			}
 			if _, err := tx.drop(child, r.ID); err != nil {
 				return nil, err
 			}
-			gone = append(gone, Change{Collection: child, ID: r.ID})
+			gone = append(gone, store.Change{Collection: child, ID: r.ID})
 		}
 	}
 	return old, tx.release(gone)
@@ -47,7 +53,7 @@ func (tx *Tx) drop(collection, id string) (*Record, error) {
 		return nil, err
 	}
 	c.remove(id)
-	tx.changes = append(tx.changes, Change{Collection: collection, ID: id})
+	tx.changes = append(tx.changes, store.Change{Collection: collection, ID: id})
 	return old, nil
 }
 
@@ -58,18 +64,18 @@ func (tx *Tx) drop(collection, id string) (*Record, error) {
 // began, because what goes is out before others are looked for. What is gone
 // stands in a list, and no function calls itself for it: a chain of references
 // may be as long as a collection.
-func (tx *Tx) release(gone []Change) error {
+func (tx *Tx) release(gone []store.Change) error {
 	for i := 0; i < len(gone); i++ {
 		id := gone[i].ID
 		for child, ref := range tx.snap.references(gone[i].Collection) {
-			if ref.OnDelete == Restrict {
+			if ref.OnDelete == schema.Restrict {
 				continue
 			}
 			for _, r := range tx.snap.holding(child, ref.Member, id) {
 				switch {
-				case IsPositionKey(r.ID):
+				case store.IsPositionKey(r.ID):
 					return refers(child, ref, r)
-				case ref.OnDelete == SetNull:
+				case ref.OnDelete == schema.SetNull:
 					if err := tx.setNull(child, ref, r, id); err != nil {
 						return err
 					}
@@ -78,13 +84,13 @@ func (tx *Tx) release(gone []Change) error {
 				if _, err := tx.drop(child, r.ID); err != nil {
 					return err
 				}
-				gone = append(gone, Change{Collection: child, ID: r.ID})
+				gone = append(gone, store.Change{Collection: child, ID: r.ID})
 			}
 		}
 	}
 	for _, g := range gone {
 		for child, ref := range tx.snap.references(g.Collection) {
-			if ref.OnDelete != Restrict {
+			if ref.OnDelete != schema.Restrict {
 				continue
 			}
 			for _, r := range tx.snap.holding(child, ref.Member, g.ID) {
@@ -97,8 +103,8 @@ func (tx *Tx) release(gone []Change) error {
 
 // references yields the members by which collections that there are refer to
 // one, where the schema says what a delete does to them.
-func (s *Snapshot) references(collection string) iter.Seq2[string, Reference] {
-	return func(yield func(string, Reference) bool) {
+func (s *Snapshot) references(collection string) iter.Seq2[string, schema.Reference] {
+	return func(yield func(string, schema.Reference) bool) {
 		if s.schema == nil {
 			return
 		}
@@ -116,18 +122,18 @@ func (s *Snapshot) references(collection string) iter.Seq2[string, Reference] {
 }
 
 // refers is the error for a record that still refers to what is gone.
-func refers(child string, ref Reference, r *Record) error {
+func refers(child string, ref schema.Reference, r *Record) error {
 	return refused(fmt.Sprintf("%s still refers to it by its %s", describe(child, r), ref.Member))
 }
 
 func refused(detail string) error {
-	return &FaultError{Kind: ErrRefers, Faults: []Fault{{Detail: detail}}}
+	return &FaultError{Kind: ErrRefers, Faults: []schema.Fault{{Detail: detail}}}
 }
 
 // setNull takes what is gone out of the reference of one record.
-func (tx *Tx) setNull(child string, ref Reference, r *Record, id string) error {
+func (tx *Tx) setNull(child string, ref schema.Reference, r *Record, id string) error {
 	value := without(r.Value, ref.Member, id)
-	if faults := tx.snap.schema.Member(child).checkMerge(r.Value, value, []string{ref.Member}); len(faults) > 0 {
+	if faults := tx.snap.schema.Member(child).CheckMerge(r.Value, value, []string{ref.Member}); len(faults) > 0 {
 		return refused(fmt.Sprintf("the %s of %s cannot become null: %s", ref.Member, describe(child, r), faults[0].Detail))
 	}
 	c, err := tx.array(child)
@@ -141,40 +147,29 @@ func (tx *Tx) setNull(child string, ref Reference, r *Record, id string) error {
 // without returns a record whose member refers to id no longer: it is null, or
 // if it is an array it has lost that element.
 func without(value jsontext.Value, name, id string) jsontext.Value {
-	v, _ := member(value, name)
+	v, _ := rawjson.Member(value, name)
 	if v.Kind() != '[' {
-		return withMember(value, name, "null")
+		return rawjson.SetMember(value, name, "null")
 	}
-	n := NewNode(v)
-	n.open()
-	n.DeleteFunc(func(kid *node) bool { return refersTo(kid.value(), id) })
-	return withMember(value, name, string(n.value()))
+	n := jsonpatch.NewNode(v)
+	n.Open()
+	n.DeleteFunc(func(kid *jsonpatch.Node) bool { return query.RefersTo(kid.Value(), id) })
+	return rawjson.SetMember(value, name, string(n.Value()))
 }
 
 // holding returns the records of a collection of which the member called name
 // is that id, or an array with it.
 func (s *Snapshot) holding(collection, name, id string) []*Record {
 	c := s.byName[collection]
-	keys := newOperand(id).keys()
+	keys := query.NewOperand(id).Keys()
 	found, _ := find(c.indexes.get(name, c.records), keys, c.records.Len()*len(keys))
 	return slices.DeleteFunc(found, func(r *Record) bool {
-		v, _ := member(r.Value, name)
-		holds := refersTo(v, id)
-		elements(v, func(e jsontext.Value) bool {
-			holds = holds || refersTo(e, id)
+		v, _ := rawjson.Member(r.Value, name)
+		holds := query.RefersTo(v, id)
+		rawjson.Elements(v, func(e jsontext.Value) bool {
+			holds = holds || query.RefersTo(e, id)
 			return !holds
 		})
 		return !holds
 	})
-}
-
-// refersTo reports whether the scalar v is that id as text.
-func refersTo(v jsontext.Value, id string) bool {
-	switch v.Kind() {
-	case '0':
-		return string(v) == id
-	case '"':
-		return text(v) == id
-	}
-	return false
 }

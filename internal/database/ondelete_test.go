@@ -1,4 +1,4 @@
-package pickup_test
+package database_test
 
 import (
 	"errors"
@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/schema"
 )
 
 // TestOnDelete deletes one record and shows what becomes of those that refer
@@ -43,13 +44,13 @@ func TestOnDelete(t *testing.T) {
 		{`{"properties":{"teams":{"items":{"properties":{"members":{"$ref":"#/$defs/people"}}}}},"$defs":{"people":{"items":{"$ref":"#/$defs/person"}},"person":{"x-ref":` + restrict + `}}}`, "4", "/teams/t still refers to it by its members"},
 	} {
 		d := openSchema(t, db, c.schema)
-		_, err := d.Update(t.Context(), func(tx *pickup.Tx) error {
+		_, err := d.Update(t.Context(), func(tx *database.Tx) error {
 			_, err := tx.Delete("people", c.id)
 			return err
 		})
 		got := string(d.Snapshot().AppendJSON(nil))
 		if err != nil {
-			if !errors.Is(err, pickup.ErrRefers) || got != db {
+			if !errors.Is(err, database.ErrRefers) || got != db {
 				t.Errorf("%s: %v: %s", c.schema, err, got)
 			}
 			got = err.Error()
@@ -76,7 +77,7 @@ func TestDeleteChildren(t *testing.T) {
 	} {
 		d := openSchema(t, db, strings.Replace(schema, "RULE", c.rule, 1))
 		before := string(d.Snapshot().AppendJSON(nil))
-		_, err := d.Update(t.Context(), func(tx *pickup.Tx) error {
+		_, err := d.Update(t.Context(), func(tx *database.Tx) error {
 			_, err := tx.Delete(c.collection, c.id, c.child)
 			return err
 		})
@@ -101,7 +102,7 @@ func TestDeleteOrder(t *testing.T) {
 		d := openSchema(t, `{"a":[{"id":1}],"`+b+`":[{"id":1,"a":1}],"`+c+`":[{"id":1,"a":1,"b":1}]}`,
 			`{"properties":{"`+b+`":{"items":{"properties":{"a":{"x-ref":{"collection":"a","on-delete":"cascade"}}}}},
 			"`+c+`":{"items":{"properties":{"a":{"x-ref":{"collection":"a","on-delete":"cascade"}},"b":{"x-ref":{"collection":"`+b+`","on-delete":"restrict"}}}}}}}`)
-		_, err := d.Update(t.Context(), func(tx *pickup.Tx) error {
+		_, err := d.Update(t.Context(), func(tx *database.Tx) error {
 			_, err := tx.Delete("a", "1")
 			return err
 		})
@@ -123,7 +124,7 @@ func TestDeleteChain(t *testing.T) {
 		fmt.Fprintf(&db, `,{"id":%d,"after":%d}`, i, i-1)
 	}
 	d := openSchema(t, db.String()+"]}", `{"properties":{"nodes":{"items":{"properties":{"after":{"x-ref":{"collection":"nodes","on-delete":"cascade"}}}}}}}`)
-	if _, err := d.Update(t.Context(), func(tx *pickup.Tx) error {
+	if _, err := d.Update(t.Context(), func(tx *database.Tx) error {
 		_, err := tx.Delete("nodes", "1")
 		return err
 	}); err != nil || d.Snapshot().Len("nodes") != 1 {
@@ -134,8 +135,8 @@ func TestDeleteChain(t *testing.T) {
 // TestReferenceMistakes shows what is said of an x-ref that is none.
 func TestReferenceMistakes(t *testing.T) {
 	for _, ref := range []string{`1`, `{}`, `{"on-delete":"cascade"}`, `{"collection":"a","on-delete":"delete"}`, `{"collection":"a","on-delete":true}`, `{"collection":"a","onDelete":"cascade"}`} {
-		_, err := pickup.CompileSchema("db.schema.json", []byte(`{"properties":{"b":{"items":{"properties":{"aId":{"x-ref":`+ref+`}}}}}}`))
-		var broken *pickup.CompileError
+		_, err := schema.Compile("db.schema.json", []byte(`{"properties":{"b":{"items":{"properties":{"aId":{"x-ref":`+ref+`}}}}}}`))
+		var broken *schema.Error
 		if !errors.As(err, &broken) || !strings.Contains(broken.Reason, "cascade and set-null are possible too") {
 			t.Errorf("%s: %v", ref, err)
 		}

@@ -1,9 +1,12 @@
-package pickup
+package database
 
 import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+
+	"pickup/internal/query"
+	"pickup/internal/rawjson"
 )
 
 // An ordered index has every record of a collection once, in the order of one
@@ -49,13 +52,13 @@ func (c *collection) ordered(name string) *index {
 
 // placeKey returns a record's key in the ordered index over a member.
 func placeKey(r *Record, name string) string {
-	v, _ := member(r.Value, name)
-	return string(binary.BigEndian.AppendUint64(orderKey(v), r.seq))
+	v, _ := rawjson.Member(r.Value, name)
+	return string(binary.BigEndian.AppendUint64(query.OrderKey(v), r.seq))
 }
 
 // page returns the records of a whole collection in q's order, from index from
 // to before index to, if an ordered index gives them.
-func (s *Snapshot) page(c *collection, q *Query, from, to int) ([]*Record, bool, error) {
+func (s *Snapshot) page(c *collection, q *query.Query, from, to int) ([]*Record, bool, error) {
 	member, descending, ok := q.SortMember()
 	if !ok {
 		return nil, false, nil
@@ -72,7 +75,7 @@ func (s *Snapshot) page(c *collection, q *Query, from, to int) ([]*Record, bool,
 			slices.Reverse(group)
 		}
 		if at+len(group) > from {
-			if len(group) > 1 && (q.SortKeys() > 1 || len(key) == orderKeyLen) {
+			if len(group) > 1 && (q.SortKeys() > 1 || len(key) == query.OrderKeyLen) {
 				group, err = s.sorted(q, group, to-at)
 			}
 			page = append(page, group[min(len(group), max(0, from-at)):min(len(group), to-at)]...)
@@ -105,7 +108,7 @@ func (s *Snapshot) page(c *collection, q *Query, from, to int) ([]*Record, bool,
 // between returns the records that an ordered index has in a span, and those
 // whose member is an array, in the collection's order. It reports false where
 // there are more than most.
-func between(tree *index, s *Span, most int) ([]*Record, bool) {
+func between(tree *index, s *query.Span, most int) ([]*Record, bool) {
 	var found []*Record
 	for _, ends := range s.Ranges() {
 		tree.Ascend(string(ends[0]), func(key string, r *Record) bool {

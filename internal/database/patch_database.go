@@ -1,4 +1,4 @@
-package pickup
+package database
 
 import (
 	"bytes"
@@ -6,6 +6,11 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/jsonpatch"
+	"pickup/internal/rawjson"
+	"pickup/internal/schema"
+	"pickup/internal/store"
 )
 
 // PatchDatabase changes the whole database by a JSON Patch (RFC 6902), as one
@@ -19,11 +24,11 @@ import (
 // replaced as a whole keeps the ids that it comes with. "$schema" cannot be
 // changed. Errors are as Patch's, and ErrExists and ErrRefers are possible.
 func (tx *Tx) PatchDatabase(patch jsontext.Value) error {
-	ops, err := ParsePatch(patch)
+	ops, err := jsonpatch.Parse(patch)
 	if err != nil {
 		return patchFault(err)
 	}
-	d := &databasePatch{tx: tx, root: NewObject(), touched: make(map[*node]*touches)}
+	d := &databasePatch{tx: tx, root: jsonpatch.NewObject(), touched: make(map[*jsonpatch.Node]*touches)}
 	for i := range ops {
 		op := &ops[i]
 		for member, path := range map[string][]string{"/path": op.Path, "/from": op.From} {
@@ -41,7 +46,7 @@ func (tx *Tx) PatchDatabase(patch jsontext.Value) error {
 	for _, c := range tx.snap.list {
 		d.enter(c, ops)
 	}
-	p := &Patcher{Root: d.root, Note: d.note}
+	p := &jsonpatch.Patcher{Root: d.root, Note: d.note}
 	d.patcher = p
 	if err := p.Apply(ops); err != nil {
 		return patchFault(err)
@@ -62,10 +67,10 @@ func (tx *Tx) PatchDatabase(patch jsontext.Value) error {
 // A databasePatch is a patch of the whole database.
 type databasePatch struct {
 	tx      *Tx
-	patcher *Patcher
-	root    *node
-	touched map[*node]*touches // of a top-level member, or of an element of a collection
-	lead    func(error) error  // leads the faults of the record at hand into the patch
+	patcher *jsonpatch.Patcher
+	root    *jsonpatch.Node
+	touched map[*jsonpatch.Node]*touches // of a top-level member, or of an element of a collection
+	lead    func(error) error            // leads the faults of the record at hand into the patch
 	claims  []func() error
 }
 
@@ -76,7 +81,7 @@ type origin struct {
 	record     *Record // nil of a top-level member
 }
 
-func originOf(n *node) origin {
+func originOf(n *jsonpatch.Node) origin {
 	if o, ok := n.Origin.(*origin); ok {
 		return *o
 	}
@@ -107,32 +112,32 @@ func (d *databasePatch) canonical(path []string) {
 		return
 	}
 	below := path[1:]
-	if c := d.tx.snap.byName[path[0]]; c != nil && c.kind == Array {
+	if c := d.tx.snap.byName[path[0]]; c != nil && c.kind == store.Array {
 		below = path[2:]
 	}
-	d.tx.snap.schema.Member(path[0]).canonicalPath(below)
+	d.tx.snap.schema.Member(path[0]).CanonicalPath(below)
 }
 
 // enter makes a node of a top-level member, of its elements too if some
 // operation names it.
-func (d *databasePatch) enter(c *collection, ops []Operation) {
-	n := NewNode(c.value)
-	named := slices.ContainsFunc(ops, func(op Operation) bool {
+func (d *databasePatch) enter(c *collection, ops []jsonpatch.Operation) {
+	n := jsonpatch.NewNode(c.value)
+	named := slices.ContainsFunc(ops, func(op jsonpatch.Operation) bool {
 		return op.Path[0] == c.name || len(op.From) > 0 && op.From[0] == c.name
 	})
-	if c.kind == Array {
-		var kids []*node
+	if c.kind == store.Array {
+		var kids []*jsonpatch.Node
 		if named {
-			kids = make([]*node, 0, c.records.Len())
+			kids = make([]*jsonpatch.Node, 0, c.records.Len())
 			origins := make([]origin, 0, c.records.Len()) // at once, for there may be many
 			for _, r := range c.records.All() {
 				origins = append(origins, origin{c, r})
-				kid := NewNode(r.Value)
+				kid := jsonpatch.NewNode(r.Value)
 				kid.Origin = &origins[len(origins)-1]
 				kids = append(kids, kid)
 			}
 		}
-		n = NewArray(kids)
+		n = jsonpatch.NewArray(kids)
 	}
 	n.Origin = &origin{collection: c}
 	d.root.Append(c.name, n)
@@ -140,7 +145,7 @@ func (d *databasePatch) enter(c *collection, ops []Operation) {
 
 // note remembers which top-level member, and which element of a collection, an
 // operation touches.
-func (d *databasePatch) note(i int, op *Operation, path []string) {
+func (d *databasePatch) note(i int, op *jsonpatch.Operation, path []string) {
 	n, below := d.patcher.At(path[:1]), path[1:]
 	if n == nil {
 		return // it is added as a whole, and told again when it is there
@@ -149,12 +154,12 @@ func (d *databasePatch) note(i int, op *Operation, path []string) {
 	if !n.IsOpenArray() || len(below) == 0 {
 		return
 	}
-	if at := n.find(below[0]); at >= 0 {
+	if at := n.Find(below[0]); at >= 0 {
 		d.touch(n.Kids()[at], i, op, below[1:])
 	}
 }
 
-func (d *databasePatch) touch(n *node, i int, op *Operation, below []string) {
+func (d *databasePatch) touch(n *jsonpatch.Node, i int, op *jsonpatch.Operation, below []string) {
 	if d.touched[n] == nil {
 		d.touched[n] = new(touches)
 	}
@@ -164,20 +169,20 @@ func (d *databasePatch) touch(n *node, i int, op *Operation, below []string) {
 // finish makes of the patched document changes of the database.
 func (d *databasePatch) finish() error {
 	tx := d.tx
-	there := make(map[string]*node)
+	there := make(map[string]*jsonpatch.Node)
 	var names []string
 	for i, kid := range d.root.Kids() {
 		name := d.root.Name(i)
 		there[name] = kid
 		names = append(names, name)
 	}
-	var dropped []Change
+	var dropped []store.Change
 	for _, c := range slices.Clone(tx.snap.list) {
 		if there[c.name] == nil {
 			dropped = append(dropped, c.drops()...)
 			tx.snap.without(c.name)
 			delete(tx.mine, c.name)
-			tx.changes = append(tx.changes, Change{Collection: c.name})
+			tx.changes = append(tx.changes, store.Change{Collection: c.name})
 		}
 	}
 	for _, name := range names {
@@ -193,11 +198,11 @@ func (d *databasePatch) finish() error {
 			if c != nil {
 				dropped = append(dropped, c.drops()...)
 			}
-			err = t.lead(d.setWhole(name, n.value(), t))
-		case c.kind == Array:
+			err = t.lead(d.setWhole(name, n.Value(), t))
+		case c.kind == store.Array:
 			dropped, err = d.records(c, n, dropped)
-		case c.kind == Object:
-			if v := n.value(); !bytes.Equal(v, c.value) {
+		case c.kind == store.Object:
+			if v := n.Value(); !bytes.Equal(v, c.value) {
 				_, err = tx.amendObject(name, v, t.names())
 				err = t.lead(err)
 			}
@@ -206,26 +211,26 @@ func (d *databasePatch) finish() error {
 			return err
 		}
 	}
-	return tx.release(slices.DeleteFunc(dropped, func(gone Change) bool {
+	return tx.release(slices.DeleteFunc(dropped, func(gone store.Change) bool {
 		_, err := tx.snap.Get(gone.Collection, gone.ID)
 		return err == nil // it was moved, or put back
 	}))
 }
 
 // drops returns the changes that take all records out of a collection.
-func (c *collection) drops() []Change {
-	if c.kind != Array {
+func (c *collection) drops() []store.Change {
+	if c.kind != store.Array {
 		return nil
 	}
-	drops := make([]Change, 0, c.records.Len())
+	drops := make([]store.Change, 0, c.records.Len())
 	for _, r := range c.records.All() {
-		drops = append(drops, Change{Collection: c.name, ID: r.ID})
+		drops = append(drops, store.Change{Collection: c.name, ID: r.ID})
 	}
 	return drops
 }
 
 // records makes of a patched collection changes of its records.
-func (d *databasePatch) records(c *collection, n *node, dropped []Change) ([]Change, error) {
+func (d *databasePatch) records(c *collection, n *jsonpatch.Node, dropped []store.Change) ([]store.Change, error) {
 	tx := d.tx
 	kept, inOrder, last, fresh := 0, true, uint64(0), false
 	for _, kid := range n.Kids() {
@@ -234,7 +239,7 @@ func (d *databasePatch) records(c *collection, n *node, dropped []Change) ([]Cha
 			kept++
 			inOrder = inOrder && !fresh && r.seq >= last
 			last = r.seq
-			inOrder = inOrder && (!IsPositionKey(r.ID) || bytes.Equal(kid.value(), r.Value))
+			inOrder = inOrder && (!store.IsPositionKey(r.ID) || bytes.Equal(kid.Value(), r.Value))
 		} else {
 			kid.Origin, fresh = nil, true
 		}
@@ -246,8 +251,8 @@ func (d *databasePatch) records(c *collection, n *node, dropped []Change) ([]Cha
 		}
 		for _, r := range c.records.All() {
 			if !left[r] {
-				inOrder = inOrder && !IsPositionKey(r.ID)
-				dropped = append(dropped, Change{Collection: c.name, ID: r.ID})
+				inOrder = inOrder && !store.IsPositionKey(r.ID)
+				dropped = append(dropped, store.Change{Collection: c.name, ID: r.ID})
 			}
 		}
 	}
@@ -271,9 +276,9 @@ func (d *databasePatch) records(c *collection, n *node, dropped []Change) ([]Cha
 		d.lead = t.lead
 		var err error
 		if r := originOf(kid).record; r != nil {
-			_, err = tx.amend(c.name, r, kid.value(), t.within())
-		} else if v := kid.value(); v.Kind() != '{' {
-			err = refusePatch("", "a record is a JSON object, not "+kindName(v))
+			_, err = tx.amend(c.name, r, kid.Value(), t.within())
+		} else if v := kid.Value(); v.Kind() != '{' {
+			err = refusePatch("", "a record is a JSON object, not "+rawjson.KindName(v))
 		} else {
 			_, err = tx.Create(c.name, v)
 		}
@@ -290,8 +295,8 @@ func (d *databasePatch) records(c *collection, n *node, dropped []Change) ([]Cha
 // has put there.
 func (d *databasePatch) setWhole(name string, value jsontext.Value, t *touches) error {
 	tx := d.tx
-	if depth(value) > maxDepth+1 {
-		return refusePatch("", fmt.Sprintf("this would leave records that are nested deeper than %d levels", maxDepth))
+	if rawjson.Depth(value) > jsonpatch.MaxDepth+1 {
+		return refusePatch("", fmt.Sprintf("this would leave records that are nested deeper than %d levels", jsonpatch.MaxDepth))
 	}
 	kind := value.Kind()
 	if err := verdict(tx.snap.schema.Member(name).CheckType(value), nil, nil); err != nil {
@@ -299,24 +304,24 @@ func (d *databasePatch) setWhole(name string, value jsontext.Value, t *touches) 
 	}
 	switch kind {
 	case '[':
-		n := NewNode(value)
-		n.open()
+		n := jsonpatch.NewNode(value)
+		n.Open()
 		return d.setArray(name, n.Kids(), t)
 	case '{':
-		value, sent, faults := tx.snap.schema.Member(name).canonical(value)
-		faults = append(faults, tx.snap.schema.Member(name).checkObject(nil, value, nil)...)
+		value, sent, faults := tx.snap.schema.Member(name).Canonical(value)
+		faults = append(faults, tx.snap.schema.Member(name).CheckObject(nil, value, nil)...)
 		if err := verdict(faults, nil, sent); err != nil {
 			return err
 		}
-		tx.put(&collection{name: name, kind: Object, value: value}, value)
+		tx.put(&collection{name: name, kind: store.Object, value: value}, value)
 		return nil
 	}
-	tx.put(&collection{name: name, kind: Other, value: value}, value)
+	tx.put(&collection{name: name, kind: store.Other, value: value}, value)
 	return nil
 }
 
 // setArray makes an array of elements that come with their ids.
-func (d *databasePatch) setArray(name string, kids []*node, t *touches) error {
+func (d *databasePatch) setArray(name string, kids []*jsonpatch.Node, t *touches) error {
 	snap := d.tx.snap
 	old := snap.byName[name]
 	a := d.arrange(name, kids)
@@ -331,12 +336,12 @@ func (d *databasePatch) setArray(name string, kids []*node, t *touches) error {
 			return &FaultError{Kind: f.Kind, Faults: under(at, f.Faults)}
 		}
 		d.lead = func(err error) error { return t.lead(below(err)) }
-		err := a.add(kid.value(), nil, nil, func(id string, v jsontext.Value) (faults []Fault, judged bool) {
+		err := a.add(kid.Value(), nil, nil, func(id string, v jsontext.Value) (faults []schema.Fault, judged bool) {
 			switch r := held(old, id); {
 			case r == nil:
-				return snap.schema.Member(name).checkCreate(v), true
+				return snap.schema.Member(name).CheckCreate(v), true
 			case !bytes.Equal(r.Value, v):
-				return snap.schema.Member(name).checkReplace(v), true
+				return snap.schema.Member(name).CheckReplace(v), true
 			}
 			return nil, false
 		})
@@ -351,7 +356,7 @@ func (d *databasePatch) setArray(name string, kids []*node, t *touches) error {
 // held returns the record of a collection that has that id, nil where there is
 // none.
 func held(c *collection, id string) *Record {
-	if c == nil || c.kind != Array {
+	if c == nil || c.kind != store.Array {
 		return nil
 	}
 	r, err := c.get(id)
@@ -363,22 +368,22 @@ func held(c *collection, id string) *Record {
 
 // rearrange makes an array of the elements that a patch has left of c, and of
 // those that it has put between them.
-func (d *databasePatch) rearrange(c *collection, kids []*node) error {
+func (d *databasePatch) rearrange(c *collection, kids []*jsonpatch.Node) error {
 	rules := d.tx.snap.schema.Member(c.name)
 	a := d.arrange(c.name, kids)
-	kept := func(kid *node) bool {
+	kept := func(kid *jsonpatch.Node) bool {
 		r := originOf(kid).record
-		return r != nil && (d.touched[kid] == nil || bytes.Equal(kid.value(), r.Value))
+		return r != nil && (d.touched[kid] == nil || bytes.Equal(kid.Value(), r.Value))
 	}
 	for _, kid := range kids {
-		if r := originOf(kid).record; r != nil && !IsPositionKey(r.ID) {
+		if r := originOf(kid).record; r != nil && !store.IsPositionKey(r.ID) {
 			a.taken[r.ID] = true
-		} else if id, ok := ID(kid.value(), c.ids.member); ok && kept(kid) {
+		} else if id, ok := store.ID(kid.Value(), c.ids.member); ok && kept(kid) {
 			a.taken[id] = true
 		}
 	}
 	for _, kid := range kids {
-		r, t, v := originOf(kid).record, d.touched[kid], kid.value()
+		r, t, v := originOf(kid).record, d.touched[kid], kid.Value()
 		if kept(kid) {
 			a.keep(v)
 			continue
@@ -388,14 +393,14 @@ func (d *databasePatch) rearrange(c *collection, kids []*node) error {
 		if r != nil {
 			names = t.within()
 		}
-		err := a.add(v, r, names, func(_ string, v jsontext.Value) ([]Fault, bool) {
+		err := a.add(v, r, names, func(_ string, v jsontext.Value) ([]schema.Fault, bool) {
 			switch {
 			case r == nil:
-				return rules.checkCreate(v), true
+				return rules.CheckCreate(v), true
 			case names == nil:
-				return rules.checkReplace(v), true
+				return rules.CheckReplace(v), true
 			}
-			return rules.checkMerge(r.Value, v, names), true
+			return rules.CheckMerge(r.Value, v, names), true
 		})
 		if err != nil {
 			return t.lead(err)
@@ -409,23 +414,23 @@ func (d *databasePatch) rearrange(c *collection, kids []*node) error {
 type arrangement struct {
 	d     *databasePatch
 	c     *collection
-	keys  *Keys
+	keys  *store.Keys
 	taken map[string]bool // the ids of records that it keeps
 	whole bool            // the elements come with their ids
 }
 
 // arrange begins the arrangement of these elements.
-func (d *databasePatch) arrange(name string, kids []*node) *arrangement {
+func (d *databasePatch) arrange(name string, kids []*jsonpatch.Node) *arrangement {
 	snap := d.tx.snap
 	idMember := snap.idMember(name)
-	a := &arrangement{d: d, c: newArray(name, 0, census{member: idMember}), keys: NewKeys(idMember), taken: make(map[string]bool)}
+	a := &arrangement{d: d, c: newArray(name, 0, census{member: idMember}), keys: store.NewKeys(idMember), taken: make(map[string]bool)}
 	before := snap.gone[name]
 	if old := snap.byName[name]; old != nil {
 		before = old.ids
 	}
 	a.c.ids.high, a.c.ids.number = before.high, before.number
 	for _, kid := range kids { // so that no id is made that one of them has
-		if id, ok := ID(kid.value(), idMember); ok && digits(id) {
+		if id, ok := store.ID(kid.Value(), idMember); ok && rawjson.IsIndex(id) {
 			a.c.ids.high = later(a.c.ids.high, id)
 		}
 	}
@@ -440,27 +445,27 @@ func (a *arrangement) keep(v jsontext.Value) { a.c.set(a.keys.Next(v), v) }
 // called names were sent, or all where names is nil; where old is nil it is
 // new. It keeps its id, and gets one if it has none, or if it is put between
 // others where the service alone makes them.
-func (a *arrangement) add(v jsontext.Value, old *Record, names []string, judge func(id string, v jsontext.Value) ([]Fault, bool)) error {
+func (a *arrangement) add(v jsontext.Value, old *Record, names []string, judge func(id string, v jsontext.Value) ([]schema.Fault, bool)) error {
 	tx, name := a.d.tx, a.c.name
 	v, sent, faults, err := tx.amended(name, v)
 	if err != nil {
 		return err
 	}
 	idMember := a.c.ids.member
-	addressed := old != nil && !IsPositionKey(old.ID)
+	addressed := old != nil && !store.IsPositionKey(old.ID)
 	if addressed {
 		if v, err = keepID(old, v, idMember); err != nil {
 			return idChanged(idMember)
 		}
 	}
-	var taken []Fault
+	var taken []schema.Fault
 	has := func(id string) bool { return a.c.has(id) || a.taken[id] }
-	given, ok := member(v, idMember)
+	given, ok := rawjson.Member(v, idMember)
 	made := !ok || given.Kind() == 'n' || string(given) == `""` || old == nil && !a.whole && tx.snap.schema.Member(name).ReadOnlyID()
 	if made {
-		v = withMember(v, idMember, a.c.ids.next(tx.snap.newIDs(name), has))
+		v = rawjson.SetMember(v, idMember, a.c.ids.next(tx.snap.newIDs(name), has))
 	}
-	id, ok := ID(v, idMember)
+	id, ok := store.ID(v, idMember)
 	switch {
 	case !ok:
 		faults = append(faults, noID(idMember))

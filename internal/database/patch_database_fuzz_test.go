@@ -1,4 +1,4 @@
-package pickup
+package database
 
 import (
 	"errors"
@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/schema"
 )
 
 // FuzzPatchDatabase applies any JSON as a patch of a whole database: what comes
@@ -19,7 +21,7 @@ func FuzzPatchDatabase(f *testing.F) {
 	} {
 		f.Add(patch)
 	}
-	schema, err := CompileSchema("s", []byte(`{"properties":{
+	schema, err := schema.Compile("s", []byte(`{"properties":{
 		"a":{"items":{"properties":{"n":{"x-alias":["N"],"x-unique":true,"type":["integer","null"]}}}},
 		"b":{"items":{"properties":{"aId":{"x-ref":{"collection":"a","on-delete":"cascade"}},"x":{"x-ref":{"collection":"b","on-delete":"set-null"}}}}}}}`))
 	if err != nil {

@@ -1,4 +1,4 @@
-package pickup_test
+package database_test
 
 import (
 	"errors"
@@ -7,7 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/schema"
 )
 
 // TestPatchDatabase holds patches of the whole database against what they
@@ -112,7 +113,7 @@ func TestPatchDatabase(t *testing.T) {
 		{`{"op":"add"}`, "", "wrong shape "},
 	} {
 		d := openSchema(t, db, schema)
-		_, err := d.Update(t.Context(), func(tx *pickup.Tx) error { return tx.PatchDatabase(jsontext.Value(c.patch)) })
+		_, err := d.Update(t.Context(), func(tx *database.Tx) error { return tx.PatchDatabase(jsontext.Value(c.patch)) })
 		got := string(d.Snapshot().AppendJSON(nil))
 		want := db
 		for edit := range strings.SplitSeq(c.want, " & ") {
@@ -120,7 +121,7 @@ func TestPatchDatabase(t *testing.T) {
 				want = strings.Replace(want, from, to, 1)
 			}
 		}
-		var faults *pickup.FaultError
+		var faults *database.FaultError
 		wrong := ""
 		if errors.As(err, &faults) {
 			wrong = faults.Kind.Error() + " " + faults.Faults[0].Pointer
@@ -133,13 +134,13 @@ func TestPatchDatabase(t *testing.T) {
 	}
 }
 
-func openSchema(t *testing.T, db, schema string) *pickup.DB {
+func openSchema(t *testing.T, db, rules string) *database.DB {
 	t.Helper()
-	rules, err := pickup.CompileSchema("db.schema.json", []byte(schema))
+	compiled, err := schema.Compile("db.schema.json", []byte(rules))
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := pickup.Open(t.Context(), pickup.NewMemStore([]byte(db)), pickup.Options{Schema: rules})
+	d, err := database.Open(t.Context(), database.NewMemStore([]byte(db)), database.Options{Schema: compiled})
 	if err != nil {
 		t.Fatal(err)
 	}

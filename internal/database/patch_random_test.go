@@ -1,4 +1,4 @@
-package pickup_test
+package database_test
 
 import (
 	"encoding/json"
@@ -15,8 +15,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
 	"pickup/filestore"
+	"pickup/internal/database"
+	"pickup/internal/store"
 )
 
 // TestRandomTransactions makes patches of the whole database at random and
@@ -27,11 +28,11 @@ func TestRandomTransactions(t *testing.T) {
 	for seed := range uint64(8) {
 		g := &patchMaker{rng: rand.New(rand.NewPCG(seed, 7)), next: 100}
 		contents := []byte(`{"a":[{"id":1,"n":0},{"id":2,"l":[1,2]},{"id":"x","o":{"p":1}}],"b":[],"o":{"k":[0]},"s":1}`)
-		var store pickup.Store = pickup.NewMemStore(contents)
+		var store store.Store = database.NewMemStore(contents)
 		if seed == 0 {
 			store = fileStore(t, contents)
 		}
-		db, err := pickup.Open(t.Context(), store, pickup.Options{})
+		db, err := database.Open(t.Context(), store, database.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,9 +46,9 @@ func TestRandomTransactions(t *testing.T) {
 				t.Fatal(err)
 			}
 			want, ok := applyPlainly(model, patch)
-			_, err = db.Update(t.Context(), func(tx *pickup.Tx) error { return tx.PatchDatabase(jsontext.Value(text)) })
+			_, err = db.Update(t.Context(), func(tx *database.Tx) error { return tx.PatchDatabase(jsontext.Value(text)) })
 			after := string(db.Snapshot().AppendJSON(nil))
-			var fault *pickup.FaultError
+			var fault *database.FaultError
 			switch {
 			case err == nil && !ok:
 				t.Fatalf("seed %d: %s was done on %s", seed, text, before)
@@ -66,7 +67,7 @@ func TestRandomTransactions(t *testing.T) {
 			} else {
 				refused++
 			}
-			again, err := pickup.Open(t.Context(), store, pickup.Options{})
+			again, err := database.Open(t.Context(), store, database.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +81,7 @@ func TestRandomTransactions(t *testing.T) {
 	}
 }
 
-func fileStore(t *testing.T, contents []byte) pickup.Store {
+func fileStore(t *testing.T, contents []byte) store.Store {
 	path := filepath.Join(t.TempDir(), "db.json")
 	if err := os.WriteFile(path, contents, 0o600); err != nil {
 		t.Fatal(err)
@@ -333,8 +334,8 @@ func edit(v any, path []string, kind string, value any) (any, bool) {
 // other time with an operation at the end that cannot be done. What anybody
 // reads in between adds up.
 func TestConcurrentTransactions(t *testing.T) {
-	db, err := pickup.Open(t.Context(), pickup.NewMemStore([]byte(
-		`{"accounts":[{"id":1,"has":100},{"id":2,"has":100},{"id":3,"has":100}],"notes":[]}`)), pickup.Options{})
+	db, err := database.Open(t.Context(), database.NewMemStore([]byte(
+		`{"accounts":[{"id":1,"has":100},{"id":2,"has":100},{"id":3,"has":100}],"notes":[]}`)), database.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -375,7 +376,7 @@ func TestConcurrentTransactions(t *testing.T) {
 
 // transfer makes so many transfers; those that another one came before are
 // tried again.
-func transfer(t *testing.T, db *pickup.DB, rng *rand.Rand, times int, check func() (int, error)) error {
+func transfer(t *testing.T, db *database.DB, rng *rand.Rand, times int, check func() (int, error)) error {
 	for done := 0; done < times; {
 		var now struct{ Accounts []struct{ Has int } }
 		if err := json.Unmarshal(db.Snapshot().AppendJSON(nil), &now); err != nil {
@@ -391,13 +392,13 @@ func transfer(t *testing.T, db *pickup.DB, rng *rand.Rand, times int, check func
 		if bad {
 			patch += `,{"op":"remove","path":"/notes/-"}`
 		}
-		_, err := db.Update(t.Context(), func(tx *pickup.Tx) error { return tx.PatchDatabase(jsontext.Value(patch + "]")) })
+		_, err := db.Update(t.Context(), func(tx *database.Tx) error { return tx.PatchDatabase(jsontext.Value(patch + "]")) })
 		switch {
 		case err == nil && bad:
 			return fmt.Errorf("%s was done", patch)
 		case err == nil:
 			done++
-		case !errors.Is(err, pickup.ErrMismatch):
+		case !errors.Is(err, database.ErrMismatch):
 			return err
 		}
 		if _, err := check(); err != nil {

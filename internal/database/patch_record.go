@@ -1,4 +1,4 @@
-package pickup
+package database
 
 import (
 	"bytes"
@@ -7,6 +7,11 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/jsonpatch"
+	"pickup/internal/rawjson"
+	"pickup/internal/schema"
+	"pickup/internal/store"
 )
 
 // Patch changes a record by a JSON Patch (RFC 6902): all of its operations are
@@ -46,20 +51,20 @@ func (tx *Tx) PatchObject(name string, patch jsontext.Value) (jsontext.Value, er
 // patched returns what a patch makes of a record or object, and which places
 // it touches.
 func (tx *Tx) patched(name string, old, patch jsontext.Value) (jsontext.Value, touches, error) {
-	ops, err := ParsePatch(patch)
+	ops, err := jsonpatch.Parse(patch)
 	if err != nil {
 		return nil, nil, patchFault(err)
 	}
 	for _, op := range ops {
-		tx.snap.schema.Member(name).canonicalPath(op.Path)
-		tx.snap.schema.Member(name).canonicalPath(op.From)
+		tx.snap.schema.Member(name).CanonicalPath(op.Path)
+		tx.snap.schema.Member(name).CanonicalPath(op.From)
 	}
 	var t touches
-	p := &Patcher{Root: NewNode(old), Note: func(i int, op *Operation, path []string) { t.add(i, op, path) }}
+	p := &jsonpatch.Patcher{Root: jsonpatch.NewNode(old), Note: func(i int, op *jsonpatch.Operation, path []string) { t.add(i, op, path) }}
 	if err := p.Apply(ops); err != nil {
 		return nil, nil, patchFault(err)
 	}
-	return p.Root.value(), t, nil
+	return p.Root.Value(), t, nil
 }
 
 // amend puts what a patch has made of a record in its place.
@@ -72,7 +77,7 @@ func (tx *Tx) amend(collection string, old *Record, value jsontext.Value, names 
 		return nil, err
 	}
 	idMember := tx.snap.idMember(collection)
-	if _, has := member(value, idMember); !has && slices.Contains(names, idMember) {
+	if _, has := rawjson.Member(value, idMember); !has && slices.Contains(names, idMember) {
 		return nil, idChanged(idMember) // it was removed, and not left out of a new whole
 	}
 	if value, err = keepID(old, value, idMember); err != nil {
@@ -82,7 +87,7 @@ func (tx *Tx) amend(collection string, old *Record, value jsontext.Value, names 
 }
 
 func idChanged(idMember string) error {
-	return &FaultError{Kind: ErrShape, Faults: []Fault{{pointer(idMember), "an id does not change"}}}
+	return &FaultError{Kind: store.ErrShape, Faults: []schema.Fault{{rawjson.Pointer(idMember), "an id does not change"}}}
 }
 
 // amendObject is amend for a singular resource.
@@ -95,14 +100,14 @@ func (tx *Tx) amendObject(name string, value jsontext.Value, names []string) (js
 }
 
 // amended is read for what a patch has made.
-func (tx *Tx) amended(name string, value jsontext.Value) (_ jsontext.Value, sent map[string]string, faults []Fault, err error) {
+func (tx *Tx) amended(name string, value jsontext.Value) (_ jsontext.Value, sent map[string]string, faults []schema.Fault, err error) {
 	switch {
 	case value.Kind() != '{':
-		return nil, nil, nil, refusePatch("", "a record is a JSON object; this would leave "+kindName(value))
-	case depth(value) > maxDepth:
-		return nil, nil, nil, refusePatch("", fmt.Sprintf("this would leave a record that is nested deeper than %d levels", maxDepth))
+		return nil, nil, nil, refusePatch("", "a record is a JSON object; this would leave "+rawjson.KindName(value))
+	case rawjson.Depth(value) > jsonpatch.MaxDepth:
+		return nil, nil, nil, refusePatch("", fmt.Sprintf("this would leave a record that is nested deeper than %d levels", jsonpatch.MaxDepth))
 	}
-	value, sent, faults = tx.snap.schema.Member(name).canonical(value)
+	value, sent, faults = tx.snap.schema.Member(name).Canonical(value)
 	return value, sent, faults, nil
 }
 
@@ -116,8 +121,8 @@ type touch struct {
 	value   bool   // what stands there is the operation's own value
 }
 
-func (t *touches) add(i int, op *Operation, path []string) {
-	*t = append(*t, touch{i, joined(path), op.Op == "add" || op.Op == "replace"})
+func (t *touches) add(i int, op *jsonpatch.Operation, path []string) {
+	*t = append(*t, touch{i, rawjson.JoinPointer(path), op.Op == "add" || op.Op == "replace"})
 }
 
 // names returns the members that are touched; nil where the record was
@@ -125,7 +130,7 @@ func (t *touches) add(i int, op *Operation, path []string) {
 func (t touches) names() []string {
 	names := []string{}
 	for _, touch := range t {
-		path := tokens(touch.pointer)
+		path := rawjson.SplitPointer(touch.pointer)
 		if len(path) == 0 {
 			return nil
 		}
@@ -149,7 +154,7 @@ func (t touches) lead(err error) error {
 	}
 	led := &FaultError{Kind: faults.Kind}
 	for _, f := range faults.Faults {
-		led.Faults = append(led.Faults, Fault{t.pointer(f.Pointer), f.Detail})
+		led.Faults = append(led.Faults, schema.Fault{t.pointer(f.Pointer), f.Detail})
 	}
 	return led
 }
@@ -171,11 +176,11 @@ func (t touches) pointer(at string) string {
 // merged at every depth, and null removes a member. It is judged by the members
 // that are sent. Errors are as Replace's.
 func (tx *Tx) MergePatch(collection, id string, patch jsontext.Value) (*Record, error) {
-	return tx.mergeRecord(collection, id, patch, MergePatch)
+	return tx.mergeRecord(collection, id, patch, jsonpatch.Merge)
 }
 
 // MergePatchObject changes a singular resource by a JSON Merge Patch. Errors
 // are as Replace's.
 func (tx *Tx) MergePatchObject(name string, patch jsontext.Value) (jsontext.Value, error) {
-	return tx.setObject(name, patch, MergePatch, memberNames(patch))
+	return tx.setObject(name, patch, jsonpatch.Merge, rawjson.MemberNames(patch))
 }

@@ -1,4 +1,4 @@
-package pickup_test
+package database_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
 )
 
 // schedules returns 1,000 drivers and n schedules of about 270 bytes, of which
@@ -32,7 +32,7 @@ func schedules(n int) jsontext.Value {
 
 // BenchmarkQuery asks 100,000 records, and writes the answer.
 func BenchmarkQuery(b *testing.B) {
-	db, err := pickup.Open(b.Context(), pickup.NewMemStore(schedules(100_000)), pickup.Options{})
+	db, err := database.Open(b.Context(), database.NewMemStore(schedules(100_000)), database.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package pickup_test
+package database_test
 
 import (
 	"encoding/json"
@@ -11,7 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/query"
 )
 
 // queryWorld has what queries may trip over: numbers that floating point
@@ -44,27 +45,27 @@ const queryWorld = `{
 }`
 
 // checkQuery asks the engine and the naive evaluator, which have to agree.
-func checkQuery(t *testing.T, s *pickup.Snapshot, n naive, collection, query string) {
+func checkQuery(t *testing.T, s *database.Snapshot, n naive, collection, rawQuery string) {
 	t.Helper()
-	q, err := s.ParseQuery(collection, query)
-	var r *pickup.Result
+	q, err := s.ParseQuery(collection, rawQuery)
+	var r *database.Result
 	var body []byte
 	if err == nil {
 		if r, err = s.Run(q); err == nil {
 			body, err = r.AppendJSON(nil)
 		}
 	}
-	var qe *pickup.QueryError
+	var qe *query.Error
 	if err != nil && !errors.As(err, &qe) {
-		t.Fatalf("%q: %v", query, err)
+		t.Fatalf("%q: %v", rawQuery, err)
 	}
 	if err != nil && (strings.Contains(err.Error(), "at most") || strings.Contains(err.Error(), "too costly")) {
 		return // what is limited is tested elsewhere
 	}
-	want, total, ok := n.answer(collection, query)
+	want, total, ok := n.answer(collection, rawQuery)
 	if !ok || err != nil {
 		if ok || err == nil {
-			t.Fatalf("%q: %v, but the naive evaluator says readable: %v", query, err, ok)
+			t.Fatalf("%q: %v, but the naive evaluator says readable: %v", rawQuery, err, ok)
 		}
 		return
 	}
@@ -72,24 +73,24 @@ func checkQuery(t *testing.T, s *pickup.Snapshot, n naive, collection, query str
 	d := json.NewDecoder(strings.NewReader(string(body)))
 	d.UseNumber()
 	if err := d.Decode(&got); err != nil {
-		t.Fatalf("%q: %v in %s", query, err, body)
+		t.Fatalf("%q: %v in %s", rawQuery, err, body)
 	}
 	if !reflect.DeepEqual(got, want) || r.Total != total {
 		b, _ := json.Marshal(want)
-		t.Fatalf("%q: %d\n got %s\nwant %s (%d)", query, r.Total, body, b, total)
+		t.Fatalf("%q: %d\n got %s\nwant %s (%d)", rawQuery, r.Total, body, b, total)
 	}
 	for range 2 { // the index that a query leaves behind does not change its answer
 		if again, err := s.Run(q); err != nil || again.Total != total {
-			t.Fatalf("%q: asked again %d, %v", query, again.Total, err)
+			t.Fatalf("%q: asked again %d, %v", rawQuery, again.Total, err)
 		}
 	}
-	for _, link := range r.Links(query) {
+	for _, link := range r.Links(rawQuery) {
 		if _, err := s.ParseQuery(collection, link.Query); err != nil {
-			t.Fatalf("%q: its link %s: %v", query, link.Query, err)
+			t.Fatalf("%q: its link %s: %v", rawQuery, link.Query, err)
 		}
 	}
 	if err := s.Strict(q); err != nil && !errors.As(err, &qe) {
-		t.Fatalf("%q: %v", query, err)
+		t.Fatalf("%q: %v", rawQuery, err)
 	}
 }
 
@@ -107,7 +108,7 @@ func FuzzQuery(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	db, err := pickup.Open(f.Context(), pickup.NewMemStore([]byte(queryWorld)), pickup.Options{})
+	db, err := database.Open(f.Context(), database.NewMemStore([]byte(queryWorld)), database.Options{})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package pickup_test
+package database_test
 
 import (
 	"bufio"
@@ -16,7 +16,7 @@ import (
 	"strings"
 	"testing"
 
-	"pickup"
+	"pickup/internal/database"
 	"pickup/server"
 )
 
@@ -219,7 +219,7 @@ func FuzzList(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1])
 	}
-	db, err := pickup.Open(f.Context(), pickup.NewMemStore([]byte(queryWorld)), pickup.Options{})
+	db, err := database.Open(f.Context(), database.NewMemStore([]byte(queryWorld)), database.Options{})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package pickup_test
+package database_test
 
 import (
 	"errors"
@@ -10,11 +10,12 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/query"
 )
 
 // ask parses a query and runs it.
-func ask(s *pickup.Snapshot, collection, query string) (*pickup.Result, error) {
+func ask(s *database.Snapshot, collection, query string) (*database.Result, error) {
 	q, err := s.ParseQuery(collection, query)
 	if err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func TestQueryRefused(t *testing.T) {
 		{"n=%zz", "n", "hexadecimal"}, {"%z=1", "%z", "hexadecimal"}, {"n=%ff", "n", "UTF-8"},
 	} {
 		_, err := ask(s, "c", strings.ReplaceAll(test.query, "+", "%2B"))
-		var qe *pickup.QueryError
+		var qe *query.Error
 		if !errors.As(err, &qe) {
 			t.Errorf("%.60s: %v", test.query, err)
 			continue
@@ -124,7 +125,7 @@ func TestQueryCost(t *testing.T) {
 	} {
 		began := time.Now()
 		r, err := ask(s, test.collection, test.query)
-		var qe *pickup.QueryError
+		var qe *query.Error
 		switch {
 		case test.total < 0 && !errors.As(err, &qe):
 			t.Errorf("%.40s is not refused: %v", test.query, err)
@@ -162,7 +163,7 @@ func TestStrictCost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var qe *pickup.QueryError
+		var qe *query.Error
 		if err := s.Strict(q); refused && (!errors.As(err, &qe) || qe.Parameter != "_fields" || !strings.Contains(qe.Detail, "too long")) || !refused && err != nil {
 			t.Errorf("%.30s: %v", names, err)
 		}
@@ -195,21 +196,21 @@ func TestEmbedTooMuch(t *testing.T) {
 		fmt.Fprintf(&b, `,{"id":%d,"postId":1,"text":"%s"}`, i, strings.Repeat("x", 100))
 	}
 	s := openMem(t, `{"posts":[{"id":1}],"comments":[`+b.String()[1:]+`]}`).Snapshot()
-	for query, fits := range map[string]bool{
+	for rawQuery, fits := range map[string]bool{
 		"_embed=comments.post": true, "_embed=comments.post.comments": true, "_embed=comments.post.comments.post.comments.post.comments": false,
 	} {
-		r, err := ask(s, "posts", query)
+		r, err := ask(s, "posts", rawQuery)
 		if err != nil {
 			t.Fatal(err)
 		}
 		body, err := r.AppendJSON(nil)
-		var qe *pickup.QueryError
+		var qe *query.Error
 		if fits && (err != nil || !jsontext.Value(body).IsValid()) || !fits && (!errors.As(err, &qe) || qe.Parameter != "_embed") {
-			t.Errorf("%s: %v", query, err)
+			t.Errorf("%s: %v", rawQuery, err)
 		}
 		// A filter on what is embedded is bound by the same.
-		if _, err := ask(s, "posts", query+"&comments.0.id=0"); fits != (err == nil) {
-			t.Errorf("%s, filtered: %v", query, err)
+		if _, err := ask(s, "posts", rawQuery+"&comments.0.id=0"); fits != (err == nil) {
+			t.Errorf("%s, filtered: %v", rawQuery, err)
 		}
 	}
 }

@@ -1,11 +1,13 @@
-package pickup_test
+package database_test
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/query"
+	"pickup/internal/store"
 )
 
 const queryData = `{"c":[
@@ -58,8 +60,8 @@ func TestQuery(t *testing.T) {
 		}
 		var got []string
 		for r := range found {
-			if pickup.IsPositionKey(r.ID) {
-				r = &pickup.Record{ID: "#"}
+			if store.IsPositionKey(r.ID) {
+				r = &database.Record{ID: "#"}
 			}
 			got = append(got, r.ID)
 		}
@@ -76,19 +78,19 @@ func TestQuery(t *testing.T) {
 			t.Errorf("%s: Find gives %v, Match %v", test.query, got, matched)
 		}
 	}
-	for query, parameter := range map[string]string{
+	for rawQuery, parameter := range map[string]string{
 		"_srot=s": "_srot", "n:gtx=5": "n:gtx", "_gte=5": "_gte", "s=%zz": "s", "%zz=1": "%zz",
 		strings.Repeat("s=1&", 1001): "s", manyTerms(33): "t32",
 	} {
-		var qe *pickup.QueryError
-		if _, err := s.ParseQuery("c", query); !errors.As(err, &qe) || qe.Parameter != parameter {
-			t.Errorf("%.20s: %v, want an error that names %s", query, err, parameter)
+		var qe *query.Error
+		if _, err := s.ParseQuery("c", rawQuery); !errors.As(err, &qe) || qe.Parameter != parameter {
+			t.Errorf("%.20s: %v, want an error that names %s", rawQuery, err, parameter)
 		}
 	}
 	if _, err := s.ParseQuery("c", manyTerms(32)); err != nil {
 		t.Errorf("32 terms: %v", err)
 	}
-	if _, err := s.Find("nobody", new(pickup.Query)); !errors.Is(err, pickup.ErrNotFound) {
+	if _, err := s.Find("nobody", new(query.Query)); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a query on no collection: %v", err)
 	}
 }

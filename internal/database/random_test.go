@@ -1,4 +1,4 @@
-package pickup_test
+package database_test
 
 import (
 	"context"
@@ -13,7 +13,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/store"
 )
 
 // TestRandom makes random changes through DB and to a plain model: ids in
@@ -28,7 +29,7 @@ func TestRandom(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0))
-	store := pickup.NewMemStore(jsontext.Value(`{"c":[]}`))
+	store := database.NewMemStore(jsontext.Value(`{"c":[]}`))
 	db := open(t, store)
 	replica := openMem(t, whole(db.Snapshot())) // built from the changes alone
 	rev := db.Snapshot().Rev()
@@ -51,7 +52,7 @@ func TestRandom(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				var scanned []*pickup.Record
+				var scanned []*database.Record
 				for r := range s.All("c") {
 					if q.Match(r.Value) {
 						scanned = append(scanned, r)
@@ -69,7 +70,7 @@ func TestRandom(t *testing.T) {
 	for range steps {
 		refuse := rnd.IntN(5) == 0
 		newIDs, newValues := slices.Clone(ids), make(map[string]string)
-		_, err := db.Update(ctx, func(tx *pickup.Tx) error {
+		_, err := db.Update(ctx, func(tx *database.Tx) error {
 			for range 1 + rnd.IntN(5) {
 				body := jsontext.Value(fmt.Sprintf(`{ "n": %d, "t": "x" }`, rnd.IntN(10)))
 				if len(newIDs) == 0 || rnd.IntN(3) == 0 {
@@ -147,9 +148,9 @@ func TestRandom(t *testing.T) {
 var errRefused = errors.New("refused")
 
 // replay returns a database after a batch.
-func replay(t *testing.T, db *pickup.DB, b pickup.Batch) *pickup.DB {
+func replay(t *testing.T, db *database.DB, b store.Batch) *database.DB {
 	t.Helper()
-	s := pickup.NewMemStore(jsontext.Value(whole(db.Snapshot())))
+	s := database.NewMemStore(jsontext.Value(whole(db.Snapshot())))
 	if _, err := s.Commit(t.Context(), 1, b.Changes); err != nil {
 		t.Fatal(err)
 	}

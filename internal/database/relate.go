@@ -1,4 +1,8 @@
-package pickup
+package database
+
+import (
+	"pickup/internal/store"
+)
 
 // Records refer to each other by members that carry an id: a schedule's
 // driverId is the id of one of the drivers. Ids are compared as text, so that
@@ -28,38 +32,38 @@ func (s *Snapshot) ForeignKey(child, parent string) string {
 // A relation says what stands behind a name in _embed or _expand for the
 // records of one collection.
 type relation struct {
-	children bool     // those that refer to the record, else the one that it refers to
+	Children bool     // those that refer to the record, else the one that it refers to
 	key      string   // the member with the id: of the children, or of the record
-	in       []string // the collections to look in
+	In       []string // the collections to look in
 	id       string   // the member of the record that its children refer to
 }
 
-// relation returns what name is to the records of a collection: a collection
+// Relation returns what name is to the records of a collection: a collection
 // of children, or what one of their members refers to. Where it could be
 // both, expand decides. It reports false where it is neither.
-func (s *Snapshot) relation(collection, name string, expand bool) (relation, bool) {
+func (s *Snapshot) Relation(collection, name string, expand bool) (relation, bool) {
 	var children relation
 	// Nothing refers to a singular resource: it has no id.
-	if kind, ok := s.Kind(name); ok && kind == Array && s.byName[collection].isArray() {
+	if kind, ok := s.Kind(name); ok && kind == store.Array && s.byName[collection].isArray() {
 		children = relation{true, s.ForeignKey(name, collection), []string{name}, s.idMember(collection)}
 	}
 	parent := relation{key: name + "Id"}
 	for _, ref := range s.schema.Member(collection).References() {
 		if ref.Member == parent.key {
-			parent.in = append(parent.in, ref.Collection)
+			parent.In = append(parent.In, ref.Collection)
 		}
 	}
-	if parent.in == nil {
+	if parent.In == nil {
 		for _, c := range s.list {
-			if c.kind == Array && Singular(c.name) == name {
-				parent.in = append(parent.in, c.name)
+			if c.kind == store.Array && Singular(c.name) == name {
+				parent.In = append(parent.In, c.name)
 			}
 		}
 	}
 	switch {
-	case children.in == nil:
-		return parent, parent.in != nil
-	case parent.in == nil:
+	case children.In == nil:
+		return parent, parent.In != nil
+	case parent.In == nil:
 		return children, true
 	case expand:
 		return parent, true

@@ -1,4 +1,4 @@
-package pickup_test
+package database_test
 
 import (
 	"errors"
@@ -8,17 +8,20 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/query"
+	"pickup/internal/schema"
+	"pickup/internal/store"
 )
 
 // openRules opens a database with the rules of a schema.
-func openRules(t *testing.T, schema, database string) *pickup.DB {
+func openRules(t *testing.T, rules, data string) *database.DB {
 	t.Helper()
-	rules, err := pickup.CompileSchema("db.schema.json", []byte(schema))
+	compiled, err := schema.Compile("db.schema.json", []byte(rules))
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := pickup.Open(t.Context(), pickup.NewMemStore(jsontext.Value(database)), pickup.Options{Schema: rules})
+	db, err := database.Open(t.Context(), database.NewMemStore(jsontext.Value(data)), database.Options{Schema: compiled})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +29,7 @@ func openRules(t *testing.T, schema, database string) *pickup.DB {
 }
 
 // listed returns the answer to a query, or its error.
-func listed(s *pickup.Snapshot, collection, query string) string {
+func listed(s *database.Snapshot, collection, query string) string {
 	r, err := ask(s, collection, query)
 	if err != nil {
 		return err.Error()
@@ -83,10 +86,10 @@ func TestEmbed(t *testing.T) {
 	}
 	profile, _ := s.Value("profile")
 	q, _ = s.ParseQuery("profile", "_expand=author&_fields=author.id")
-	if b, err := s.AppendRecord(nil, q, &pickup.Record{Value: profile}); err != nil || string(b) != `{"author":{"id":1}}` {
+	if b, err := s.AppendRecord(nil, q, &database.Record{Value: profile}); err != nil || string(b) != `{"author":{"id":1}}` {
 		t.Errorf("a singular resource: %s, %v", b, err)
 	}
-	if _, err := s.Run(q); !errors.Is(err, pickup.ErrNotFound) {
+	if _, err := s.Run(q); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a list of a singular resource: %v", err)
 	}
 }
@@ -99,7 +102,7 @@ func TestEmbedFollowsWrites(t *testing.T) {
 	if got := ask(); got != `[{"comments":[{"id":"d"}]}]` {
 		t.Error(got)
 	}
-	if _, err := db.Update(t.Context(), func(tx *pickup.Tx) error {
+	if _, err := db.Update(t.Context(), func(tx *database.Tx) error {
 		if _, err := tx.Delete("comments", "d"); err != nil {
 			return err
 		}
@@ -137,10 +140,10 @@ func TestUnder(t *testing.T) {
 	}
 }
 
-func ids(records []*pickup.Record) string {
+func ids(records []*database.Record) string {
 	var list []string
 	for _, r := range records {
-		if pickup.IsPositionKey(r.ID) {
+		if store.IsPositionKey(r.ID) {
 			list = append(list, "#")
 		} else {
 			list = append(list, r.ID)
@@ -157,7 +160,7 @@ const family = `{
 // TestQueryRules has a schema: other spellings of a member, and references
 // that are not called as their collection.
 func TestQueryRules(t *testing.T) {
-	data, err := os.ReadFile("db.schema.json")
+	data, err := os.ReadFile("../../db.schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,21 +174,21 @@ func TestQueryRules(t *testing.T) {
 	if got := listed(s, "schedules", "id=1&_fields=driverID"); got != `[{"driverId":2}]` {
 		t.Error(got)
 	}
-	for query, fine := range map[string]bool{
+	for rawQuery, fine := range map[string]bool{
 		"driverID=1": true, "pickupTime=x": true, "title=A&_sort=id": true, "substitute=1": true, "_embed=driver": true, "status:exists=false": true,
 		"titel=A": false, "_sort=-tite": false, "_fields=title,nope": false, "title.x=1": false, "_embed=nope": false, "_embed=driver.nope": false, "_embed=driver.schedules": true, `_where={"or":[{"titl":"A"}]}`: false, `_where={"title":{"x":{"eq":1}}}`: false,
 	} {
-		q, err := s.ParseQuery("schedules", query)
+		q, err := s.ParseQuery("schedules", rawQuery)
 		if err != nil {
 			t.Fatal(err)
 		}
 		err = s.Strict(q)
-		var qe *pickup.QueryError
+		var qe *query.Error
 		if fine != (err == nil) || !fine && !errors.As(err, &qe) {
-			t.Errorf("%s: %v", query, err)
+			t.Errorf("%s: %v", rawQuery, err)
 		}
-		if query == "titel=A" && (err == nil || !strings.Contains(err.Error(), "titel: no record of schedules has titel; did you mean title?")) {
-			t.Errorf("%s: %v", query, err)
+		if rawQuery == "titel=A" && (err == nil || !strings.Contains(err.Error(), "titel: no record of schedules has titel; did you mean title?")) {
+			t.Errorf("%s: %v", rawQuery, err)
 		}
 	}
 
@@ -239,7 +242,7 @@ func TestWhere(t *testing.T) {
 	if r, err := s.Run(alone); err != nil || ids(r.Records) != "a e" {
 		t.Errorf("%v, %v", r, err)
 	}
-	var qe *pickup.QueryError
+	var qe *query.Error
 	if _, err := s.ParseWhere("comments", jsontext.Value(`{"or":[{"id":{"is":1}}]}`)); !errors.As(err, &qe) || qe.Pointer != "/or/0/id/is" {
 		t.Errorf("%v", err)
 	}

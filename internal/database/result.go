@@ -1,23 +1,25 @@
-package pickup
+package database
 
 import (
 	"slices"
+
+	"pickup/internal/query"
 )
 
 // A Result is what a query asks for, in one snapshot.
 type Result struct {
 	Records []*Record // in the order that was asked for, of the page that was asked for
-	Window
+	query.Window
 
 	snap  *Snapshot
-	query *Query
+	query *query.Query
 }
 
 // AppendJSON appends the body of the answer: an array of records, or in the
 // Envelope dialect an object with the array in "data". The error is
 // a *QueryError, where the answer would hold too much.
 func (r *Result) AppendJSON(dst []byte) (_ []byte, err error) {
-	if r.Dialect == Envelope {
+	if r.Dialect == query.Envelope {
 		dst = r.AppendEnvelope(dst)
 	}
 	dst = append(dst, '[')
@@ -27,7 +29,7 @@ func (r *Result) AppendJSON(dst []byte) (_ []byte, err error) {
 		return dst, err
 	}
 	dst = append(dst, ']')
-	if r.Dialect == Envelope {
+	if r.Dialect == query.Envelope {
 		dst = append(dst, '}')
 	}
 	return dst, nil
@@ -67,11 +69,11 @@ func (r *Result) appendShown(dst []byte) ([]byte, error) {
 // AppendRecord appends one record as q shows it: with what _embed and _expand
 // put into it, reduced to its _fields. The error is a *QueryError, where it
 // would hold too much.
-func (s *Snapshot) AppendRecord(dst []byte, q *Query, r *Record) ([]byte, error) {
+func (s *Snapshot) AppendRecord(dst []byte, q *query.Query, r *Record) ([]byte, error) {
 	return (&embedder{snap: s}).appendRecord(dst, q, r)
 }
 
-func (b *embedder) appendRecord(dst []byte, q *Query, r *Record) ([]byte, error) {
+func (b *embedder) appendRecord(dst []byte, q *query.Query, r *Record) ([]byte, error) {
 	if !q.Projects() {
 		return b.append(dst, q.Collection(), r.Value, q.Embeds())
 	}

@@ -1,4 +1,4 @@
-package pickup_test
+package database_test
 
 import (
 	"errors"
@@ -6,12 +6,14 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/schema"
+	"pickup/internal/store"
 )
 
 // TestNumbersAreExact judges numbers that floating point would confuse.
 func TestNumbersAreExact(t *testing.T) {
-	schema, err := pickup.CompileSchema("s.json", []byte(`{"properties": {"c": {"type": "array", "items": {"properties": {
+	schema, err := schema.Compile("s.json", []byte(`{"properties": {"c": {"type": "array", "items": {"properties": {
 		"serial": {"x-unique": true},
 		"price": {"multipleOf": 0.01, "minimum": -12345678901234567890.12, "exclusiveMaximum": 12345678901234567890.12},
 		"choice": {"enum": [9007199254740993, 1e2]},
@@ -20,7 +22,7 @@ func TestNumbersAreExact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := pickup.Open(t.Context(), pickup.NewMemStore(jsontext.Value(`{"c":[{"id":1,"serial":9007199254740993}]}`)), pickup.Options{Schema: schema})
+	db, err := database.Open(t.Context(), database.NewMemStore(jsontext.Value(`{"c":[{"id":1,"serial":9007199254740993}]}`)), database.Options{Schema: schema})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,29 +31,29 @@ func TestNumbersAreExact(t *testing.T) {
 		want error
 	}{
 		{`{"serial":9007199254740992}`, nil},
-		{`{"serial":9007199254740993.0}`, pickup.ErrExists},
-		{`{"serial":9007199254740993e0}`, pickup.ErrExists},
-		{`{"serial":900719925474099.3e1}`, pickup.ErrExists},
+		{`{"serial":9007199254740993.0}`, database.ErrExists},
+		{`{"serial":9007199254740993e0}`, database.ErrExists},
+		{`{"serial":900719925474099.3e1}`, database.ErrExists},
 		{`{"serial":"9007199254740993"}`, nil}, // a string is no number
 		{`{"serial":12345678901234567890123456789012345678901234567890}`, nil},
 		{`{"serial":12345678901234567890123456789012345678901234567891}`, nil},
-		{`{"serial":1234567890123456789012345678901234567890123456789.1e1}`, pickup.ErrExists},
+		{`{"serial":1234567890123456789012345678901234567890123456789.1e1}`, database.ErrExists},
 		{`{"price":12345678901234567890.11}`, nil},
-		{`{"price":12345678901234567890.111}`, pickup.ErrInvalid},
-		{`{"price":12345678901234567890.12}`, pickup.ErrInvalid},
+		{`{"price":12345678901234567890.111}`, store.ErrInvalid},
+		{`{"price":12345678901234567890.12}`, store.ErrInvalid},
 		{`{"price":-12345678901234567890.12}`, nil},
-		{`{"price":-12345678901234567890.13}`, pickup.ErrInvalid},
+		{`{"price":-12345678901234567890.13}`, store.ErrInvalid},
 		{`{"price":0.1}`, nil},
 		{`{"price":0.29}`, nil}, // 29 hundredths, which no double is
 		{`{"choice":9007199254740993.0}`, nil},
-		{`{"choice":9007199254740992}`, pickup.ErrInvalid},
+		{`{"choice":9007199254740992}`, store.ErrInvalid},
 		{`{"choice":100}`, nil},
 		{`{"whole":1.0}`, nil},
 		{`{"whole":100000000000000000000000000000.0}`, nil},
-		{`{"whole":100000000000000000000000000000.1}`, pickup.ErrInvalid},
+		{`{"whole":100000000000000000000000000000.1}`, store.ErrInvalid},
 	}
 	for _, tt := range tests {
-		_, err := db.Update(t.Context(), func(tx *pickup.Tx) error {
+		_, err := db.Update(t.Context(), func(tx *database.Tx) error {
 			_, err := tx.Create("c", jsontext.Value(tt.body))
 			return err
 		})

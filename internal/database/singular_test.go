@@ -1,4 +1,4 @@
-package pickup
+package database
 
 import "testing"
 

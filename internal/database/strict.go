@@ -1,8 +1,12 @@
-package pickup
+package database
 
 import (
 	"fmt"
 	"slices"
+
+	"pickup/internal/query"
+	"pickup/internal/rawjson"
+	"pickup/internal/spell"
 )
 
 // strictCost is what a look at what stands where in a text costs, times its
@@ -13,7 +17,7 @@ const strictCost = 8
 // a property that no record of the collection has and the schema does not
 // know, or a relation that is none. ParseQuery lets such names pass, because
 // in a list without a schema the next record may have them.
-func (s *Snapshot) Strict(q *Query) error {
+func (s *Snapshot) Strict(q *query.Query) error {
 	m := q.Matcher(nil)
 	asked := make(map[string]bool)
 	for _, n := range q.Named() {
@@ -27,8 +31,8 @@ func (s *Snapshot) Strict(q *Query) error {
 			return m.Err()
 		}
 		if !has {
-			return &QueryError{Parameter: n.Parameter, Detail: fmt.Sprintf("no record of %s has %s%s",
-				q.Collection(), shorten(n.Name), s.didYouMeanMember(q.Collection(), n.Path.First()))}
+			return &query.Error{Parameter: n.Parameter, Detail: fmt.Sprintf("no record of %s has %s%s",
+				q.Collection(), rawjson.Shorten(n.Name), s.didYouMeanMember(q.Collection(), n.Path.First()))}
 		}
 	}
 	for _, e := range q.Embeds() {
@@ -41,11 +45,11 @@ func (s *Snapshot) Strict(q *Query) error {
 
 // has reports whether some record has something at a path, null included, or
 // may have it by the schema. Work is counted by m.
-func (s *Snapshot) has(m *Matcher, collection string, n Named) bool {
+func (s *Snapshot) has(m *query.Matcher, collection string, n query.Named) bool {
 	if s.schema.Member(collection).Knows(n.Path.Names()) {
 		return true
 	}
-	if !s.occurs(collection, n.Path.First()) {
+	if !s.Occurs(collection, n.Path.First()) {
 		return false
 	}
 	if len(n.Path) == 1 {
@@ -69,23 +73,23 @@ func (s *Snapshot) didYouMeanMember(collection, name string) string {
 		known = c.indexes.memberNames()
 	}
 	known = append(known, s.schema.Member(collection).Known()...)
-	if near := nearest(name, known); near != "" && near != name {
+	if near := spell.Nearest(name, known); near != "" && near != name {
 		return "; did you mean " + near + "?"
 	}
 	return ""
 }
 
 // strictEmbed returns an error where a name is no relation.
-func (s *Snapshot) strictEmbed(collection string, e *Embed) error {
-	rel, ok := s.relation(collection, e.Name, e.Expand)
+func (s *Snapshot) strictEmbed(collection string, e *query.Embed) error {
+	rel, ok := s.Relation(collection, e.Name, e.Expand)
 	if !ok {
-		return &QueryError{Parameter: e.Parameter, Detail: fmt.Sprintf("%s is no collection, and %s have no %sId that refers to one",
-			shorten(e.Name), collection, shorten(e.Name))}
+		return &query.Error{Parameter: e.Parameter, Detail: fmt.Sprintf("%s is no collection, and %s have no %sId that refers to one",
+			rawjson.Shorten(e.Name), collection, rawjson.Shorten(e.Name))}
 	}
 	for _, in := range e.Inner {
-		i := slices.IndexFunc(rel.in, func(c string) bool { return s.strictEmbed(c, in) == nil })
+		i := slices.IndexFunc(rel.In, func(c string) bool { return s.strictEmbed(c, in) == nil })
 		if i < 0 {
-			return s.strictEmbed(rel.in[0], in)
+			return s.strictEmbed(rel.In[0], in)
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package pickup
+package database
 
 import (
 	"fmt"
@@ -6,6 +6,10 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/schema"
+	"pickup/internal/store"
 )
 
 // A Tx is a change to the database that is being prepared. It sees its own
@@ -18,7 +22,7 @@ import (
 type Tx struct {
 	snap    *Snapshot // ours alone; its collections are shared unless in mine
 	mine    map[string]bool
-	changes []Change
+	changes []store.Change
 
 	// claim, if any, takes over what taken is asked for.
 	claim func(collection, id string, names []string, sent map[string]string)
@@ -49,7 +53,7 @@ func (tx *Tx) array(name string) (*collection, error) {
 
 func (tx *Tx) set(c *collection, id string, value jsontext.Value) *Record {
 	r := c.set(id, value)
-	tx.changes = append(tx.changes, Change{Collection: c.name, ID: id, Value: value})
+	tx.changes = append(tx.changes, store.Change{Collection: c.name, ID: id, Value: value})
 	return r
 }
 
@@ -70,25 +74,25 @@ func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
 		return nil, err
 	}
 	idMember := c.ids.member
-	given, has := member(value, idMember)
+	given, has := rawjson.Member(value, idMember)
 	if has && (tx.snap.schema.Member(collection).ReadOnlyID() || given.Kind() == 'n' || string(given) == `""`) {
 		has = false
 	}
 	var id, idText string
-	var taken []Fault
+	var taken []schema.Fault
 	if has {
 		var ok bool
-		if id, ok = ID(value, idMember); !ok {
+		if id, ok = store.ID(value, idMember); !ok {
 			faults = append(faults, noID(idMember))
 		} else if c.has(id) {
 			taken = append(taken, idTaken(idMember, given))
 		}
 	} else {
 		idText = c.ids.next(tx.snap.newIDs(collection), c.has)
-		value = withMember(value, idMember, idText)
-		id, _ = ID(value, idMember)
+		value = rawjson.SetMember(value, idMember, idText)
+		id, _ = store.ID(value, idMember)
 	}
-	faults = append(faults, tx.snap.schema.Member(collection).checkCreate(value)...)
+	faults = append(faults, tx.snap.schema.Member(collection).CheckCreate(value)...)
 	taken = append(taken, tx.taken(c, value, id, nil, sent)...)
 	if err := verdict(faults, taken, sent); err != nil {
 		return nil, err
@@ -96,12 +100,12 @@ func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
 	return tx.set(c, id, value), nil
 }
 
-func noID(idMember string) Fault {
-	return Fault{pointer(idMember), "an id is a number or a string of at least one character"}
+func noID(idMember string) schema.Fault {
+	return schema.Fault{rawjson.Pointer(idMember), "an id is a number or a string of at least one character"}
 }
 
-func idTaken(idMember string, id jsontext.Value) Fault {
-	return Fault{pointer(idMember), fmt.Sprintf("the id %s is taken", shown(id))}
+func idTaken(idMember string, id jsontext.Value) schema.Fault {
+	return schema.Fault{rawjson.Pointer(idMember), fmt.Sprintf("the id %s is taken", rawjson.Show(id))}
 }
 
 // CreateAs is Create under an id that the client has chosen. A body without one
@@ -114,10 +118,10 @@ func (tx *Tx) CreateAs(collection, id string, body jsontext.Value) (*Record, err
 	}
 	idMember := c.ids.member
 	if body.Kind() == '{' {
-		if v, has := member(body, idMember); !has {
-			body = withMember(compact(body), idMember, c.ids.spell(tx.snap.newIDs(collection), id))
-		} else if sent, _ := ID(body, idMember); sent != id {
-			return nil, fmt.Errorf("the body's %s is %s, but the request is for %q: %w", idMember, shown(v), shorten(id), ErrShape)
+		if v, has := rawjson.Member(body, idMember); !has {
+			body = rawjson.SetMember(rawjson.Compact(body), idMember, c.ids.spell(tx.snap.newIDs(collection), id))
+		} else if sent, _ := store.ID(body, idMember); sent != id {
+			return nil, fmt.Errorf("the body's %s is %s, but the request is for %q: %w", idMember, rawjson.Show(v), rawjson.Shorten(id), store.ErrShape)
 		}
 	}
 	return tx.Create(collection, body)
@@ -144,7 +148,7 @@ func (tx *Tx) Replace(collection, id string, body jsontext.Value) (*Record, erro
 // Merge replaces the members of a record that the body has, null among them,
 // and keeps the others. It is judged by what is sent. Errors are as Replace's.
 func (tx *Tx) Merge(collection, id string, body jsontext.Value) (*Record, error) {
-	return tx.mergeRecord(collection, id, body, merge)
+	return tx.mergeRecord(collection, id, body, rawjson.MergeMembers)
 }
 
 // mergeRecord puts what merge makes of a record and a body in the record's
@@ -159,25 +163,25 @@ func (tx *Tx) mergeRecord(collection, id string, body jsontext.Value, merge func
 		return nil, err
 	}
 	idMember := tx.snap.idMember(collection)
-	if _, has := member(value, idMember); has {
+	if _, has := rawjson.Member(value, idMember); has {
 		if value, err = keepID(old, value, idMember); err != nil {
 			return nil, err
 		}
 	}
-	return tx.judge(collection, old, merge(old.Value, value), memberNames(value), sent, faults)
+	return tx.judge(collection, old, merge(old.Value, value), rawjson.MemberNames(value), sent, faults)
 }
 
 // judge puts value in the place of old if it breaks no rule: of the members
 // called names, or of the record as a whole where names is nil.
-func (tx *Tx) judge(collection string, old *Record, value jsontext.Value, names []string, sent map[string]string, faults []Fault) (*Record, error) {
+func (tx *Tx) judge(collection string, old *Record, value jsontext.Value, names []string, sent map[string]string, faults []schema.Fault) (*Record, error) {
 	c, err := tx.array(collection)
 	if err != nil {
 		return nil, err
 	}
 	if names == nil {
-		faults = append(faults, tx.snap.schema.Member(collection).checkReplace(value)...)
+		faults = append(faults, tx.snap.schema.Member(collection).CheckReplace(value)...)
 	} else {
-		faults = append(faults, tx.snap.schema.Member(collection).checkMerge(old.Value, value, names)...)
+		faults = append(faults, tx.snap.schema.Member(collection).CheckMerge(old.Value, value, names)...)
 	}
 	if err := verdict(faults, tx.taken(c, value, old.ID, names, sent), sent); err != nil {
 		return nil, err
@@ -194,7 +198,7 @@ func (tx *Tx) ReplaceObject(name string, body jsontext.Value) (jsontext.Value, e
 // MergeObject replaces the members of a singular resource that the body has,
 // and keeps the others. Errors are as Replace's.
 func (tx *Tx) MergeObject(name string, body jsontext.Value) (jsontext.Value, error) {
-	return tx.setObject(name, body, merge, memberNames(body))
+	return tx.setObject(name, body, rawjson.MergeMembers, rawjson.MemberNames(body))
 }
 
 func (tx *Tx) setObject(name string, body jsontext.Value, merge func(old, v jsontext.Value) jsontext.Value, names []string) (jsontext.Value, error) {
@@ -210,9 +214,9 @@ func (tx *Tx) setObject(name string, body jsontext.Value, merge func(old, v json
 }
 
 // judgeObject is judge for a singular resource.
-func (tx *Tx) judgeObject(name string, value jsontext.Value, names []string, sent map[string]string, faults []Fault) (jsontext.Value, error) {
+func (tx *Tx) judgeObject(name string, value jsontext.Value, names []string, sent map[string]string, faults []schema.Fault) (jsontext.Value, error) {
 	c := tx.snap.byName[name]
-	faults = append(faults, tx.snap.schema.Member(name).checkObject(c.value, value, names)...)
+	faults = append(faults, tx.snap.schema.Member(name).CheckObject(c.value, value, names)...)
 	if err := verdict(faults, nil, sent); err != nil {
 		return nil, err
 	}
@@ -227,44 +231,44 @@ func (tx *Tx) judgeObject(name string, value jsontext.Value, names []string, sen
 func (tx *Tx) put(c *collection, value jsontext.Value) {
 	tx.mine[c.name] = true
 	tx.snap.with(c)
-	tx.changes = append(tx.changes, Change{Collection: c.name, Value: value})
+	tx.changes = append(tx.changes, store.Change{Collection: c.name, Value: value})
 }
 
 // object returns the value of a singular resource. The error wraps
 // ErrNotFound.
 func (tx *Tx) object(name string) (jsontext.Value, error) {
 	c := tx.snap.byName[name]
-	if c == nil || c.kind != Object {
-		return nil, fmt.Errorf("resource %q: %w", name, ErrNotFound)
+	if c == nil || c.kind != store.Object {
+		return nil, fmt.Errorf("resource %q: %w", name, store.ErrNotFound)
 	}
 	return c.value, nil
 }
 
 // read returns the body compact, with the names that the schema gives its
 // members, and which of them were sent under another name.
-func (tx *Tx) read(collection string, body jsontext.Value) (value jsontext.Value, sent map[string]string, faults []Fault, err error) {
+func (tx *Tx) read(collection string, body jsontext.Value) (value jsontext.Value, sent map[string]string, faults []schema.Fault, err error) {
 	if body.Kind() != '{' {
-		return nil, nil, nil, fmt.Errorf("a record is a JSON object, not %s: %w", kindName(body), ErrShape)
+		return nil, nil, nil, fmt.Errorf("a record is a JSON object, not %s: %w", rawjson.KindName(body), store.ErrShape)
 	}
-	value, sent, faults = tx.snap.schema.Member(collection).canonical(compact(body))
+	value, sent, faults = tx.snap.schema.Member(collection).Canonical(rawjson.Compact(body))
 	return value, sent, faults, nil
 }
 
 // keepID returns value with the id of old, spelled as in old.
 func keepID(old *Record, value jsontext.Value, idMember string) (jsontext.Value, error) {
-	stored, _ := member(old.Value, idMember)
-	if v, has := member(value, idMember); has {
-		if id, _ := ID(value, idMember); id != old.ID {
-			return nil, fmt.Errorf("the body's %s is %s, but the request is for %q: an id does not change: %w", idMember, shown(v), shorten(old.ID), ErrShape)
+	stored, _ := rawjson.Member(old.Value, idMember)
+	if v, has := rawjson.Member(value, idMember); has {
+		if id, _ := store.ID(value, idMember); id != old.ID {
+			return nil, fmt.Errorf("the body's %s is %s, but the request is for %q: an id does not change: %w", idMember, rawjson.Show(v), rawjson.Shorten(old.ID), store.ErrShape)
 		}
 	}
-	return withMember(value, idMember, string(stored)), nil
+	return rawjson.SetMember(value, idMember, string(stored)), nil
 }
 
 // taken returns a fault for each unique member of value that another record
 // has. Where names is not nil only these members are looked at. sent are their
 // names as verdict takes them.
-func (tx *Tx) taken(c *collection, value jsontext.Value, id string, names []string, sent map[string]string) []Fault {
+func (tx *Tx) taken(c *collection, value jsontext.Value, id string, names []string, sent map[string]string) []schema.Fault {
 	if tx.claim != nil {
 		tx.claim(c.name, id, names, sent)
 		return nil
@@ -273,22 +277,22 @@ func (tx *Tx) taken(c *collection, value jsontext.Value, id string, names []stri
 }
 
 // holders is taken as the database is now.
-func (tx *Tx) holders(c *collection, value jsontext.Value, id string, names []string) []Fault {
-	var faults []Fault
+func (tx *Tx) holders(c *collection, value jsontext.Value, id string, names []string) []schema.Fault {
+	var faults []schema.Fault
 	for _, name := range tx.snap.schema.Member(c.name).Unique() {
-		v, ok := member(value, name)
+		v, ok := rawjson.Member(value, name)
 		if !ok || names != nil && !slices.Contains(names, name) {
 			continue
 		}
 		if r := c.holder(name, v, id); r != nil {
-			faults = append(faults, Fault{pointer(name), fmt.Sprintf("%s is taken by %s", shown(v), describe(c.name, r))})
+			faults = append(faults, schema.Fault{rawjson.Pointer(name), fmt.Sprintf("%s is taken by %s", rawjson.Show(v), describe(c.name, r))})
 		}
 	}
 	return faults
 }
 
 func describe(collection string, r *Record) string {
-	if IsPositionKey(r.ID) {
+	if store.IsPositionKey(r.ID) {
 		return "a record of " + collection + " without an id of its own"
 	}
 	return "/" + collection + "/" + r.ID
@@ -297,8 +301,8 @@ func describe(collection string, r *Record) string {
 // verdict returns the error for what was found. Where rules are broken and
 // values taken, the rules come first. Pointers are led back to the names that
 // were sent.
-func verdict(faults, taken []Fault, sent map[string]string) error {
-	kind := ErrInvalid
+func verdict(faults, taken []schema.Fault, sent map[string]string) error {
+	kind := store.ErrInvalid
 	if len(faults) == 0 {
 		kind, faults = ErrExists, taken
 	} else {
@@ -309,8 +313,8 @@ func verdict(faults, taken []Fault, sent map[string]string) error {
 	}
 	for i, f := range faults {
 		for canonical, spelled := range sent {
-			if p := pointer(canonical); f.Pointer == p || strings.HasPrefix(f.Pointer, p+"/") {
-				faults[i].Pointer = pointer(spelled) + f.Pointer[len(p):]
+			if p := rawjson.Pointer(canonical); f.Pointer == p || strings.HasPrefix(f.Pointer, p+"/") {
+				faults[i].Pointer = rawjson.Pointer(spelled) + f.Pointer[len(p):]
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package pickup_test
+package database_test
 
 import (
 	"errors"
@@ -6,13 +6,14 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/schema"
 )
 
 // TestUniqueValues takes values of each kind: two are the same only where kind
 // and value are, arrays and objects as a whole. A write and Check agree.
 func TestUniqueValues(t *testing.T) {
-	schema, err := pickup.CompileSchema("s.json", []byte(`{"properties":{"c":{"type":"array","items":{"properties":{"u":{"x-unique":true}}}}}}`))
+	schema, err := schema.Compile("s.json", []byte(`{"properties":{"c":{"type":"array","items":{"properties":{"u":{"x-unique":true}}}}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,22 +29,22 @@ func TestUniqueValues(t *testing.T) {
 		{`{"a":1,"b":[2]}`, `{"b":[2.0],"\u0061":1e0}`, true}, {`{"a":null}`, `{}`, false}, {`{"a":true}`, `{"a":"true"}`, false}, {`{}`, `[]`, false},
 	} {
 		both := `{"c":[{"id":1,"u":` + test.a + `},{"id":2,"u":` + test.b + `}]}`
-		db, err := pickup.Open(t.Context(), pickup.NewMemStore(jsontext.Value(both)), pickup.Options{Schema: schema})
+		db, err := database.Open(t.Context(), database.NewMemStore(jsontext.Value(both)), database.Options{Schema: schema})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if faults := db.Snapshot().Check(); (len(faults) > 0) != test.same {
 			t.Errorf("%s and %s: Check says %v", test.a, test.b, faults)
 		}
-		db, err = pickup.Open(t.Context(), pickup.NewMemStore(jsontext.Value(`{"c":[{"id":1,"u":`+test.a+`}]}`)), pickup.Options{Schema: schema})
+		db, err = database.Open(t.Context(), database.NewMemStore(jsontext.Value(`{"c":[{"id":1,"u":`+test.a+`}]}`)), database.Options{Schema: schema})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = db.Update(t.Context(), func(tx *pickup.Tx) error {
+		_, err = db.Update(t.Context(), func(tx *database.Tx) error {
 			_, err := tx.Create("c", jsontext.Value(`{"u":`+test.b+`}`))
 			return err
 		})
-		if errors.Is(err, pickup.ErrExists) != test.same || err != nil && !test.same {
+		if errors.Is(err, database.ErrExists) != test.same || err != nil && !test.same {
 			t.Errorf("%s and %s: a write says %v", test.a, test.b, err)
 		}
 	}
@@ -61,8 +62,8 @@ func TestEmptiedByHand(t *testing.T) {
 	s.edit(`{"c":[],"arrived":1}`)
 	for db.Snapshot().Len("c") != 0 || len(db.Snapshot().Names()) != 2 {
 	}
-	var r *pickup.Record
-	db.Update(t.Context(), func(tx *pickup.Tx) (err error) {
+	var r *database.Record
+	db.Update(t.Context(), func(tx *database.Tx) (err error) {
 		r, err = tx.Create("c", jsontext.Value(`{}`))
 		return errors.Join(err, errRefused)
 	})

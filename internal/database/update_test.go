@@ -1,4 +1,4 @@
-package pickup_test
+package database_test
 
 import (
 	"context"
@@ -10,11 +10,12 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/store"
 )
 
-func add(ctx context.Context, db *pickup.DB) error {
-	_, err := db.Update(ctx, func(tx *pickup.Tx) error {
+func add(ctx context.Context, db *database.DB) error {
+	_, err := db.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Create("c", jsontext.Value(`{}`))
 		return err
 	})
@@ -26,10 +27,10 @@ func add(ctx context.Context, db *pickup.DB) error {
 func TestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var durable bool
-		s := &hookStore{Store: pickup.NewMemStore(jsontext.Value(`{"c":[]}`))}
+		s := &hookStore{Store: database.NewMemStore(jsontext.Value(`{"c":[]}`))}
 		db := open(t, s)
 		before := db.Snapshot()
-		s.commit = func(pickup.Rev, []pickup.Change) error {
+		s.commit = func(store.Rev, []store.Change) error {
 			synctest.Wait() // whoever could have been told too early has run
 			if db.Snapshot() != before {
 				t.Error("visible before it is durable")
@@ -61,7 +62,7 @@ func TestOrder(t *testing.T) {
 // its way to the store: it is finished all the same.
 func TestLeaderLeaves(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	s := &ctxStore{Store: pickup.NewMemStore(jsontext.Value(`{"c":[]}`)), cancel: cancel}
+	s := &ctxStore{Store: database.NewMemStore(jsontext.Value(`{"c":[]}`)), cancel: cancel}
 	db := open(t, s)
 	if err := add(ctx, db); err != nil || db.Snapshot().Len("c") != 1 {
 		t.Errorf("%v, %d records", err, db.Snapshot().Len("c"))
@@ -70,11 +71,11 @@ func TestLeaderLeaves(t *testing.T) {
 
 // A ctxStore ends the caller's context in the middle of a commit.
 type ctxStore struct {
-	pickup.Store
+	store.Store
 	cancel func()
 }
 
-func (s *ctxStore) Commit(ctx context.Context, base pickup.Rev, changes []pickup.Change) (pickup.Rev, error) {
+func (s *ctxStore) Commit(ctx context.Context, base store.Rev, changes []store.Change) (store.Rev, error) {
 	s.cancel()
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -85,8 +86,8 @@ func (s *ctxStore) Commit(ctx context.Context, base pickup.Rev, changes []pickup
 // TestNextLeaderLeaves cancels callers at any moment, those who are just told
 // to lead among them: the others' writes go on.
 func TestNextLeaderLeaves(t *testing.T) {
-	s := &hookStore{Store: pickup.NewMemStore(jsontext.Value(`{"c":[]}`))}
-	s.commit = func(pickup.Rev, []pickup.Change) error { runtime.Gosched(); return nil }
+	s := &hookStore{Store: database.NewMemStore(jsontext.Value(`{"c":[]}`))}
+	s.commit = func(store.Rev, []store.Change) error { runtime.Gosched(); return nil }
 	db := open(t, s)
 	for range 300 {
 		var wg sync.WaitGroup
@@ -113,8 +114,8 @@ func TestNextLeaderLeaves(t *testing.T) {
 func TestQueueIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		s := &hookStore{Store: pickup.NewMemStore(jsontext.Value(`{"c":[]}`))}
-		s.commit = func(pickup.Rev, []pickup.Change) error { <-gate; return nil }
+		s := &hookStore{Store: database.NewMemStore(jsontext.Value(`{"c":[]}`))}
+		s.commit = func(store.Rev, []store.Change) error { <-gate; return nil }
 		db := open(t, s)
 		go add(t.Context(), db)
 		synctest.Wait()
@@ -125,7 +126,7 @@ func TestQueueIsFull(t *testing.T) {
 				err := add(context.Background(), db)
 				mu.Lock()
 				defer mu.Unlock()
-				if errors.Is(err, pickup.ErrBusy) {
+				if errors.Is(err, store.ErrBusy) {
 					busy++
 				} else if err == nil {
 					done++
@@ -148,7 +149,7 @@ func TestGoexit(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		db.Update(t.Context(), func(*pickup.Tx) error { runtime.Goexit(); return nil })
+		db.Update(t.Context(), func(*database.Tx) error { runtime.Goexit(); return nil })
 	}()
 	<-done
 	if err := add(t.Context(), db); err != nil || db.Snapshot().Len("c") != 1 {

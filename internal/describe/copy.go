@@ -1,10 +1,13 @@
-package pickup
+package describe
 
 import (
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/schema"
 )
 
 // The functions of this file copy parts of a schema's text to where they are
@@ -15,10 +18,10 @@ import (
 // but a reference, what that leads to.
 func (d *describer) follow(pointer string) string {
 	for range 100 { // a reference may lead to itself
-		v := valueAt(d.data, pointer)
-		ref, ok := member(v, "$ref")
+		v := rawjson.At(d.data, pointer)
+		ref, ok := rawjson.Member(v, "$ref")
 		next, local := d.target(ref)
-		if !ok || !local || len(memberNames(v)) > 1 {
+		if !ok || !local || len(rawjson.MemberNames(v)) > 1 {
 			break
 		}
 		pointer = next
@@ -32,15 +35,15 @@ func (d *describer) target(ref jsontext.Value) (pointer string, ok bool) {
 	if ref.Kind() != '"' {
 		return "", false
 	}
-	uri := text(ref)
-	to := fragment(uri)
+	uri := rawjson.Unquote(ref)
+	to := schema.Fragment(uri)
 	switch {
 	case strings.Contains(uri, "://"), strings.HasPrefix(uri, "urn:"):
 		return "", false
 	case to == "" || to[0] == '/':
 		return to, d.data != nil
 	}
-	eachToken(d.data, func(at string, tok jsontext.Token, _ int) bool {
+	rawjson.Tokens(d.data, func(at string, tok jsontext.Token, _ int) bool {
 		for _, anchor := range []string{"/$anchor", "/$dynamicAnchor"} {
 			if strings.HasSuffix(at, anchor) && tok.Kind() == '"' && tok.String() == to {
 				pointer, ok = strings.TrimSuffix(at, anchor), true
@@ -61,9 +64,9 @@ func (d *describer) reference(pointer string) []byte {
 		return d.refTo(name)
 	}
 	words := "Database"
-	if t := tokens(pointer); len(t) > 0 {
+	if t := rawjson.SplitPointer(pointer); len(t) > 0 {
 		words = t[len(t)-1]
-		if n := len(t); n > 1 && digits(words) || words == "items" && n > 1 {
+		if n := len(t); n > 1 && rawjson.IsIndex(words) || words == "items" && n > 1 {
 			words = t[n-2] + " " + words
 		}
 	}
@@ -83,13 +86,13 @@ func (d *describer) historic(pointer string, seen map[string]bool) (found bool) 
 		return false
 	}
 	seen[pointer] = true
-	v := valueAt(d.data, pointer)
-	eachToken(v, func(at string, tok jsontext.Token, _ int) bool {
+	v := rawjson.At(d.data, pointer)
+	rawjson.Tokens(v, func(at string, tok jsontext.Token, _ int) bool {
 		switch at[strings.LastIndexByte(at, '/')+1:] {
 		case "x-historic":
 			found = true
 		case "$ref", "$dynamicRef":
-			if to, ok := d.target(valueAt(v, at)); ok {
+			if to, ok := d.target(rawjson.At(v, at)); ok {
 				found = d.historic(to, seen)
 			}
 		}
@@ -109,7 +112,7 @@ func (d *describer) copied(v jsontext.Value) []byte {
 	switch v.Kind() {
 	case '[':
 		out := []byte("[")
-		elements(v, func(e jsontext.Value) bool {
+		rawjson.Elements(v, func(e jsontext.Value) bool {
 			if len(out) > 1 {
 				out = append(out, ',')
 			}
@@ -125,12 +128,12 @@ func (d *describer) copied(v jsontext.Value) []byte {
 	case 'f':
 		return []byte(`{"not":{}}`)
 	default:
-		return compact(v)
+		return rawjson.Compact(v)
 	}
-	past, _ := member(v, "x-historic")
+	past, _ := rawjson.Member(v, "x-historic")
 	out := []byte("{")
-	members(v, func(quoted, e jsontext.Value) bool {
-		switch keyword := text(quoted); {
+	rawjson.Members(v, func(quoted, e jsontext.Value) bool {
+		switch keyword := rawjson.Unquote(quoted); {
 		case keyword == "enum" && d.sent && past != nil:
 			out = appendMember(out, keyword, except(e, past))
 		case keyword != "x-historic" || !d.sent:
@@ -145,17 +148,17 @@ func (d *describer) copied(v jsontext.Value) []byte {
 // not.
 func except(values, others jsontext.Value) []byte {
 	out := []byte("[")
-	elements(values, func(v jsontext.Value) bool {
+	rawjson.Elements(values, func(v jsontext.Value) bool {
 		has := false
-		elements(others, func(o jsontext.Value) bool {
-			has = has || identityKey(compact(o)) == identityKey(compact(v))
+		rawjson.Elements(others, func(o jsontext.Value) bool {
+			has = has || rawjson.Identity(rawjson.Compact(o)) == rawjson.Identity(rawjson.Compact(v))
 			return !has
 		})
 		if !has {
 			if len(out) > 1 {
 				out = append(out, ',')
 			}
-			out = append(out, compact(v)...)
+			out = append(out, rawjson.Compact(v)...)
 		}
 		return true
 	})
@@ -167,7 +170,7 @@ func (d *describer) appendKeyword(out []byte, keyword string, v jsontext.Value) 
 	switch {
 	case keyword == "$ref" || keyword == "$dynamicRef":
 		if pointer, ok := d.target(v); ok {
-			ref, _ := member(d.reference(pointer), "$ref")
+			ref, _ := rawjson.Member(d.reference(pointer), "$ref")
 			return appendMember(out, "$ref", ref)
 		}
 	case keyword == "$defs" || keyword == "definitions":
@@ -177,15 +180,15 @@ func (d *describer) appendKeyword(out []byte, keyword string, v jsontext.Value) 
 	case slices.Contains(literals, keyword):
 	case slices.Contains(tables, keyword):
 		table := []byte("{")
-		members(v, func(quoted, e jsontext.Value) bool {
-			table = appendMember(table, text(quoted), d.copied(e))
+		rawjson.Members(v, func(quoted, e jsontext.Value) bool {
+			table = appendMember(table, rawjson.Unquote(quoted), d.copied(e))
 			return true
 		})
 		return appendMember(out, keyword, append(table, '}'))
 	case v.Kind() == '{' || v.Kind() == '[':
 		return appendMember(out, keyword, d.copied(v))
 	}
-	return appendMember(out, keyword, compact(v))
+	return appendMember(out, keyword, rawjson.Compact(v))
 }
 
 // bodyRules say how a body differs from what is stored.
@@ -209,17 +212,17 @@ func (d *describer) body(v jsontext.Value, b bodyRules, seen []string) []byte {
 	required := slices.Clone(b.required)
 	inner := b
 	inner.required = nil // it is said once, here
-	members(v, func(quoted, e jsontext.Value) bool {
-		switch keyword := text(quoted); keyword {
+	rawjson.Members(v, func(quoted, e jsontext.Value) bool {
+		switch keyword := rawjson.Unquote(quoted); keyword {
 		case "$ref", "$dynamicRef":
 			if pointer, ok := d.target(e); ok && !slices.Contains(seen, pointer) {
-				inlined = append(inlined, d.body(valueAt(d.data, pointer), inner, append(seen, pointer)))
+				inlined = append(inlined, d.body(rawjson.At(d.data, pointer), inner, append(seen, pointer)))
 				return true
 			}
 			out = d.appendKeyword(out, keyword, e)
 		case "allOf", "anyOf", "oneOf":
 			list := []byte("[")
-			elements(e, func(branch jsontext.Value) bool {
+			rawjson.Elements(e, func(branch jsontext.Value) bool {
 				list = append(append(list, d.body(branch, inner, seen)...), ',')
 				return true
 			})
@@ -228,8 +231,8 @@ func (d *describer) body(v jsontext.Value, b bodyRules, seen []string) []byte {
 		case "then", "else":
 			out = appendMember(out, keyword, d.body(e, inner, seen))
 		case "required":
-			elements(e, func(name jsontext.Value) bool {
-				if s := text(name); !slices.Contains(b.optional, s) && !slices.Contains(required, s) {
+			rawjson.Elements(e, func(name jsontext.Value) bool {
+				if s := rawjson.Unquote(name); !slices.Contains(b.optional, s) && !slices.Contains(required, s) {
 					required = append(required, s)
 				}
 				return true
@@ -249,7 +252,7 @@ func (d *describer) body(v jsontext.Value, b bodyRules, seen []string) []byte {
 	if len(required) > 0 && !b.nothingRequired {
 		list := []byte("[")
 		for _, name := range required {
-			list = append(appendName(list, name), ',')
+			list = append(rawjson.AppendQuote(list, name), ',')
 		}
 		list[len(list)-1] = ']'
 		out = appendMember(out, "required", list)
@@ -267,15 +270,15 @@ func (d *describer) body(v jsontext.Value, b bodyRules, seen []string) []byte {
 // bodyProperties returns the compact text of "properties" for a body.
 func (d *describer) bodyProperties(v jsontext.Value, b bodyRules) []byte {
 	out := []byte("{")
-	members(v, func(quoted, e jsontext.Value) bool {
-		name := text(quoted)
+	rawjson.Members(v, func(quoted, e jsontext.Value) bool {
+		name := rawjson.Unquote(quoted)
 		if name == b.without {
 			return true
 		}
-		schema := d.copied(e)
-		out = appendMember(out, name, schema)
-		for _, spelled := range aliasesOf(name, b.alias) {
-			out = appendMember(out, spelled, schema)
+		rules := d.copied(e)
+		out = appendMember(out, name, rules)
+		for _, spelled := range schema.AliasesOf(name, b.alias) {
+			out = appendMember(out, spelled, rules)
 		}
 		return true
 	})

@@ -1,4 +1,4 @@
-package pickup
+package describe
 
 import (
 	"slices"
@@ -7,6 +7,11 @@ import (
 	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/database"
+	"pickup/internal/rawjson"
+	"pickup/internal/schema"
+	"pickup/internal/store"
 )
 
 // A Description says in JSON Schema what a database holds and what it takes:
@@ -36,7 +41,7 @@ type Definition struct {
 type Resource struct {
 	Name     string
 	About    string // what the rules say that it is, "" where they do not
-	Kind     Kind
+	Kind     store.Kind
 	Members  []string // of a record, that are known
 	IDMember string   // of a collection
 	Parents  []Parent // what a record refers to
@@ -57,22 +62,22 @@ type Parent struct {
 	Create     string // the schema of what POST takes below a parent: it fills the member in
 }
 
-// Describe returns the Description of a snapshot. References in it begin with
+// Database returns the Description of a snapshot. References in it begin with
 // prefix ("#/$defs/"), and no definition has one of the reserved names.
-func Describe(s *Snapshot, prefix string, reserved ...string) *Description {
+func Database(s *database.Snapshot, prefix string, reserved ...string) *Description {
 	d := &describer{snap: s, prefix: prefix, at: make(map[passage]string), taken: make(map[string]bool), found: make(map[string]*inference)}
 	for _, name := range reserved {
 		d.taken[name] = true
 	}
 	if s.Schema() != nil {
 		d.data = s.Schema().Text()
-		v, _ := member(d.data, "$schema")
+		v, _ := rawjson.Member(d.data, "$schema")
 		if v.Kind() == '"' {
-			d.out.Dialect = text(v)
+			d.out.Dialect = rawjson.Unquote(v)
 		}
 	}
 	for _, name := range s.Names() {
-		if kind, _ := s.Kind(name); kind != Other {
+		if kind, _ := s.Kind(name); kind != store.Other {
 			d.resource(name, kind)
 		}
 	}
@@ -87,14 +92,14 @@ func Describe(s *Snapshot, prefix string, reserved ...string) *Description {
 		p := d.queue[0]
 		d.queue = d.queue[1:]
 		d.sent = p.sent
-		d.define(d.at[p], d.copied(valueAt(d.data, p.pointer)))
+		d.define(d.at[p], d.copied(rawjson.At(d.data, p.pointer)))
 	}
 	return &d.out
 }
 
 // A describer makes a Description.
 type describer struct {
-	snap   *Snapshot
+	snap   *database.Snapshot
 	data   jsontext.Value // the schema's text; nil where there is none
 	prefix string
 	at     map[passage]string    // names of definitions, by what they define
@@ -145,19 +150,19 @@ func (d *describer) name(words string) string {
 }
 
 func (d *describer) refTo(name string) []byte {
-	return append(appendMember([]byte("{"), "$ref", appendName(nil, d.prefix+name)), '}')
+	return append(appendMember([]byte("{"), "$ref", rawjson.AppendQuote(nil, d.prefix+name)), '}')
 }
 
 // resource describes one collection or singular resource.
-func (d *describer) resource(name string, kind Kind) {
+func (d *describer) resource(name string, kind store.Kind) {
 	r := d.snap.Schema().Member(name)
-	if r != nil && r.Array() != (kind == Array) {
+	if r != nil && r.Array() != (kind == store.Array) {
 		r = nil // the rules are about something else than what is there
 	}
 	out := Resource{Name: name, Kind: kind}
 	what := name
-	if kind == Array {
-		what = Singular(name)
+	if kind == store.Array {
+		what = database.Singular(name)
 		out.IDMember = d.snap.IDMember(name)
 	}
 	out.Record = d.name(what)
@@ -173,9 +178,9 @@ func (d *describer) resource(name string, kind Kind) {
 		d.ruled(r, pointers, &out)
 	}
 	if r != nil {
-		about, _ := member(valueAt(d.data, r.Location()), "description")
+		about, _ := rawjson.Member(rawjson.At(d.data, r.Location()), "description")
 		if about.Kind() == '"' {
-			out.About = text(about)
+			out.About = rawjson.Unquote(about)
 		}
 	}
 	d.out.Resources = append(d.out.Resources, out)
@@ -184,7 +189,7 @@ func (d *describer) resource(name string, kind Kind) {
 // free describes what no rule is about: what is there, and that anything goes.
 func (d *describer) free(out *Resource) {
 	in, of := new(inference), inferring{snap: d.snap}
-	if out.Kind == Array {
+	if out.Kind == store.Array {
 		in, of.collection, of.id = inferenceOf(d.snap, out.Name), out.Name, out.IDMember
 	} else {
 		v, _ := d.snap.Value(out.Name)
@@ -193,16 +198,16 @@ func (d *describer) free(out *Resource) {
 	d.found[out.Name] = in
 	found := in.schema(of)
 	d.define(out.Record, found)
-	properties, _ := member(found, "properties")
-	out.Members = memberNames(properties)
+	properties, _ := rawjson.Member(found, "properties")
+	out.Members = rawjson.MemberNames(properties)
 	out.Answer = out.Record
 	out.Replace = d.name(out.Record + "Body")
 	out.Merge, out.Patch = out.Replace, out.Replace
 	body := []byte(`{"description":"Any object: no rules are kept here. The members that are known are those of the data.","type":"object"`)
 	var hints []byte
-	members(properties, func(quoted, v jsontext.Value) bool {
-		if text(quoted) != out.IDMember {
-			hints = appendMember(hints, text(quoted), []byte("{}"))
+	rawjson.Members(properties, func(quoted, v jsontext.Value) bool {
+		if rawjson.Unquote(quoted) != out.IDMember {
+			hints = appendMember(hints, rawjson.Unquote(quoted), []byte("{}"))
 		}
 		return true
 	})
@@ -210,7 +215,7 @@ func (d *describer) free(out *Resource) {
 		body = append(append(append(body, `,"properties":{`...), hints...), '}')
 	}
 	d.define(out.Replace, append(body, '}'))
-	if out.Kind == Array {
+	if out.Kind == store.Array {
 		out.Create = out.Replace
 		d.parents(out, func(Parent) string { return out.Create })
 	}
@@ -221,7 +226,7 @@ func (d *describer) free(out *Resource) {
 func (d *describer) parents(out *Resource, create func(Parent) string) {
 	for _, parent := range d.snap.Names() {
 		p := Parent{Collection: parent, Member: d.snap.ForeignKey(out.Name, parent)}
-		if kind, _ := d.snap.Kind(parent); kind == Array && (slices.Contains(out.Members, p.Member) || d.snap.occurs(out.Name, p.Member)) {
+		if kind, _ := d.snap.Kind(parent); kind == store.Array && (slices.Contains(out.Members, p.Member) || d.snap.Occurs(out.Name, p.Member)) {
 			p.Create = create(p)
 			out.Parents = append(out.Parents, p)
 		}
@@ -229,11 +234,11 @@ func (d *describer) parents(out *Resource, create func(Parent) string) {
 }
 
 // ruled describes what the rules r are about; pointers are their places.
-func (d *describer) ruled(r *Rules, pointers []string, out *Resource) {
+func (d *describer) ruled(r *schema.Rules, pointers []string, out *Resource) {
 	for _, p := range pointers {
-		properties := valueAt(d.data, p+"/properties")
-		members(properties, func(quoted, _ jsontext.Value) bool {
-			out.Members = append(out.Members, text(quoted))
+		properties := rawjson.At(d.data, p+"/properties")
+		rawjson.Members(properties, func(quoted, _ jsontext.Value) bool {
+			out.Members = append(out.Members, rawjson.Unquote(quoted))
 			return true
 		})
 	}
@@ -270,13 +275,13 @@ func (d *describer) ruled(r *Rules, pointers []string, out *Resource) {
 		defer func() { d.sent = false }()
 		var parts [][]byte
 		for _, p := range pointers {
-			parts = append(parts, d.body(valueAt(d.data, p), b, nil))
+			parts = append(parts, d.body(rawjson.At(d.data, p), b, nil))
 		}
 		d.define(name, allOf(parts))
 		return name
 	}
 	id := out.IDMember
-	if out.Kind == Array {
+	if out.Kind == store.Array {
 		b := bodyRules{optional: []string{id}, required: r.RequiredOnCreate()}
 		if r.ReadOnlyID() {
 			b.without = id
@@ -286,7 +291,7 @@ func (d *describer) ruled(r *Rules, pointers []string, out *Resource) {
 			under := b
 			under.optional = []string{id, p.Member}
 			under.required = slices.DeleteFunc(slices.Clone(b.required), func(name string) bool { return name == p.Member })
-			return body("CreateUnder "+Singular(p.Collection), under)
+			return body("CreateUnder "+database.Singular(p.Collection), under)
 		})
 	}
 	out.Replace = body("Replace", bodyRules{optional: []string{id}})
@@ -328,13 +333,13 @@ func (d *describer) byHand(in *inference) []byte {
 		return nil
 	}
 	out := in.schema(inferring{snap: d.snap})
-	return append(appendMember(out[:len(out)-1], "description", appendName(nil, "What hand edits have put there against the rules. It is served as it is.")), '}')
+	return append(appendMember(out[:len(out)-1], "description", rawjson.AppendQuote(nil, "What hand edits have put there against the rules. It is served as it is.")), '}')
 }
 
 // broken returns what is known of those values of a collection or object that
 // break its rules; with asSent of these and of the same under all the names
 // that a request may have used.
-func (d *describer) broken(out *Resource, r *Rules, asSent bool) *inference {
+func (d *describer) broken(out *Resource, r *schema.Rules, asSent bool) *inference {
 	in := new(inference)
 	judge := func(v jsontext.Value) {
 		if !r.Broken(v) {
@@ -342,12 +347,12 @@ func (d *describer) broken(out *Resource, r *Rules, asSent bool) *inference {
 		}
 		in.add(v)
 		for spelled, name := range r.Aliases() {
-			if e, ok := member(v, name); ok && asSent {
+			if e, ok := rawjson.Member(v, name); ok && asSent {
 				in.add(append(appendMember([]byte("{"), spelled, e), '}')) // none of the others is required then
 			}
 		}
 	}
-	if out.Kind == Array {
+	if out.Kind == store.Array {
 		for record := range d.snap.All(out.Name) {
 			judge(record.Value)
 		}

@@ -1,4 +1,4 @@
-package pickup
+package describe
 
 import (
 	"bytes"
@@ -6,6 +6,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"pickup/internal/database"
+	"pickup/internal/schema"
 )
 
 // described compiles a definition of d, whose references begin with #/$defs/.
@@ -45,7 +48,7 @@ func TestHistoricIsDescribed(t *testing.T) {
 			"plain":{"type":"string"},
 			"state":{"enum":["on","off","broken"],"x-historic":["broken"]}}}`)
 	snap := snapshotFor(t, s, `{"jobs":[{"id":1,"state":"broken","after":{"state":"broken"},"level":2.5}],"settings":{"state":"on"}}`)
-	d := Describe(snap, "#/$defs/")
+	d := Database(snap, "#/$defs/")
 	for _, r := range d.Resources {
 		for name, sent := range map[string]bool{r.Record: false, r.Answer: false, r.Part: false, r.Create: true, r.Replace: true, r.Merge: true} {
 			if name == "" {
@@ -81,7 +84,7 @@ func TestMergePatchIsDescribed(t *testing.T) {
 	s := schemaFor(t, `{"properties":{"jobs":{"items":{"type":"object","required":["level"],"properties":{
 		"id":{"type":"integer"},"level":{"type":"string","enum":["high","low","past"],"x-historic":["past"]},
 		"place":{"type":"object","required":["street"],"properties":{"street":{"type":"string"},"town":{"type":"string"}}}}}}}}`)
-	d := Describe(snapshotFor(t, s, `{"jobs":[],"free":[{"id":1,"a":"x"}]}`), "#/$defs/")
+	d := Database(snapshotFor(t, s, `{"jobs":[],"free":[{"id":1,"a":"x"}]}`), "#/$defs/")
 	sch := described(t, d, d.Resources[0].Patch)
 	for v, ok := range map[string]bool{
 		`{}`:                          true,
@@ -103,18 +106,18 @@ func TestMergePatchIsDescribed(t *testing.T) {
 	}
 }
 
-func schemaFor(t testing.TB, data string) *Schema {
+func schemaFor(t testing.TB, data string) *schema.Schema {
 	t.Helper()
-	s, err := CompileSchema("db.schema.json", []byte(data))
+	s, err := schema.Compile("db.schema.json", []byte(data))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func snapshotFor(t testing.TB, s *Schema, data string) *Snapshot {
+func snapshotFor(t testing.TB, s *schema.Schema, data string) *database.Snapshot {
 	t.Helper()
-	db, err := Open(t.Context(), NewMemStore(jsontext.Value(data)), Options{Schema: s})
+	db, err := database.Open(t.Context(), database.NewMemStore(jsontext.Value(data)), database.Options{Schema: s})
 	if err != nil {
 		t.Fatal(err)
 	}

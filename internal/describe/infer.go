@@ -1,32 +1,37 @@
-package pickup
+package describe
 
 import (
 	"net/url"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/database"
+	"pickup/internal/rawjson"
+	"pickup/internal/schema"
+	"pickup/internal/store"
 )
 
-// Infer returns a schema of what a database holds, as the text of a file that
+// InferSchema returns a schema of what a database holds, as the text of a file that
 // a person goes on with: types, the members that every record has, formats and
 // a few values that come again and again, and the members whose names say that
 // they hold another collection's ids (driverId of drivers). Everything that
 // the database holds keeps the rules in it, but for references that lead
 // nowhere.
-func Infer(snap *Snapshot) []byte {
+func InferSchema(snap *database.Snapshot) []byte {
 	var properties, definitions []byte
 	for _, name := range snap.Names() {
 		kind, _ := snap.Kind(name)
 		switch {
 		case name == "$schema":
-		case kind != Array:
+		case kind != store.Array:
 			v, _ := snap.Value(name)
 			in := new(inference)
 			in.add(v)
 			properties = appendMember(properties, name, in.schema(inferring{snap: snap, rules: true}))
 		default:
-			record := definitionName(Singular(name), definitions)
-			token := url.PathEscape(pointer(record)[1:]) // RFC 6901, section 6
+			record := definitionName(database.Singular(name), definitions)
+			token := url.PathEscape(rawjson.Pointer(record)[1:]) // RFC 6901, section 6
 			properties = appendMember(properties, name,
 				[]byte(`{"type":"array","items":{"$ref":"#/$defs/`+token+`"}}`))
 			definitions = appendMember(definitions, record, inferRecords(snap, name, true))
@@ -47,12 +52,12 @@ func Infer(snap *Snapshot) []byte {
 
 // inferRecords returns a schema of the elements of a collection, compact. With
 // rules it says what new records should keep too; without, what there is.
-func inferRecords(snap *Snapshot, collection string, rules bool) []byte {
+func inferRecords(snap *database.Snapshot, collection string, rules bool) []byte {
 	return inferenceOf(snap, collection).schema(inferring{snap: snap, rules: rules, collection: collection, id: snap.IDMember(collection)})
 }
 
 // inferenceOf returns what is known of the elements of a collection.
-func inferenceOf(snap *Snapshot, collection string) *inference {
+func inferenceOf(snap *database.Snapshot, collection string) *inference {
 	in := new(inference)
 	for r := range snap.All(collection) {
 		in.add(r.Value)
@@ -110,8 +115,8 @@ func (in *inference) addAt(v jsontext.Value, level int) {
 		if in.members == nil {
 			in.members = make(map[string]*inference)
 		}
-		members(v, func(quoted, e jsontext.Value) bool {
-			name := text(quoted)
+		rawjson.Members(v, func(quoted, e jsontext.Value) bool {
+			name := rawjson.Unquote(quoted)
 			m := in.members[name]
 			if m == nil {
 				m = new(inference)
@@ -128,7 +133,7 @@ func (in *inference) addAt(v jsontext.Value, level int) {
 		if in.items == nil {
 			in.items = new(inference)
 		}
-		elements(v, func(e jsontext.Value) bool {
+		rawjson.Elements(v, func(e jsontext.Value) bool {
 			in.items.addAt(e, level+1)
 			return true
 		})
@@ -136,16 +141,16 @@ func (in *inference) addAt(v jsontext.Value, level int) {
 }
 
 func (in *inference) addString(v jsontext.Value) {
-	s := text(v)
+	s := rawjson.Unquote(v)
 	if in.kinds['"'] == 1 {
-		in.formats = inferableFormats
+		in.formats = schema.InferableFormats
 		in.words = make(map[string]int)
 		if in.first == nil {
 			in.first = v
 		}
 	}
 	if len(in.formats) > 0 {
-		in.formats = formatsOf(s, in.formats)
+		in.formats = schema.FormatsOf(s, in.formats)
 	}
 	if in.words == nil {
 		return
@@ -160,7 +165,7 @@ func (in *inference) addString(v jsontext.Value) {
 
 // inferring is what a schema is inferred for.
 type inferring struct {
-	snap       *Snapshot
+	snap       *database.Snapshot
 	rules      bool   // the schema of a file; else a description of what there is
 	collection string // "" but for its records
 	id         string // the member that carries their ids
@@ -173,11 +178,11 @@ func (in *inference) schema(f inferring) []byte {
 		out = appendMember(out, "type", types)
 	}
 	if f.collection != "" && f.rules {
-		if f.id != defaultIDMember {
-			out = appendMember(out, "x-id-field", appendName(nil, f.id))
+		if f.id != schema.DefaultIDMember {
+			out = appendMember(out, "x-id-field", rawjson.AppendQuote(nil, f.id))
 		}
-		if kind := f.snap.idKind(f.collection); kind != "" && kind != AutoIDs {
-			out = appendMember(out, "x-id", appendName(nil, string(kind)))
+		if kind := f.snap.IdKind(f.collection); kind != "" && kind != schema.AutoIDs {
+			out = appendMember(out, "x-id", rawjson.AppendQuote(nil, string(kind)))
 		}
 	}
 	if in.kinds['"'] > 0 && in.kinds['"']+in.kinds['n'] == in.n && f.rules {
@@ -227,11 +232,11 @@ func (in *inference) types(rules bool) []byte {
 // values that come again and again; else one of them as an example.
 func (in *inference) appendStringRules(out []byte) []byte {
 	if len(in.formats) > 0 {
-		out = appendMember(out, "format", appendName(nil, in.formats[0]))
+		out = appendMember(out, "format", rawjson.AppendQuote(nil, in.formats[0]))
 	} else if in.few() {
 		list := []byte("[")
 		for _, w := range in.order {
-			list = append(appendName(list, w), ',')
+			list = append(rawjson.AppendQuote(list, w), ',')
 		}
 		if in.kinds['n'] > 0 {
 			list = append(list, "null,"...)
@@ -266,11 +271,11 @@ func (in *inference) appendMembers(out []byte, f inferring) []byte {
 	for _, name := range in.names {
 		m := in.members[name]
 		if m.n == in.kinds['{'] {
-			required = append(appendName(required, name), ',')
+			required = append(rawjson.AppendQuote(required, name), ',')
 		}
 		inner := f
 		inner.collection = ""
-		var schema []byte
+		var rules []byte
 		ref := ""
 		if f.collection != "" && f.rules {
 			ref = parentOf(f.snap, name)
@@ -278,18 +283,18 @@ func (in *inference) appendMembers(out []byte, f inferring) []byte {
 		switch {
 		case f.collection != "" && name == f.id, ref != "":
 			inner.rules = false // neither ids nor what refers to them are a choice
-			schema = m.schema(inner)
-			if kind := f.snap.idKind(f.collection); name == f.id && f.rules && kind != "" && kind != AutoIDs {
-				schema = []byte(`{"type":["string","number"]}`) // new ones may be of another type
+			rules = m.schema(inner)
+			if kind := f.snap.IdKind(f.collection); name == f.id && f.rules && kind != "" && kind != schema.AutoIDs {
+				rules = []byte(`{"type":["string","number"]}`) // new ones may be of another type
 			}
 			if ref != "" {
-				schema = appendMember(schema[:len(schema)-1], "x-ref", appendName(nil, ref))
-				schema = append(schema, '}')
+				rules = appendMember(rules[:len(rules)-1], "x-ref", rawjson.AppendQuote(nil, ref))
+				rules = append(rules, '}')
 			}
 		default:
-			schema = m.schema(inner)
+			rules = m.schema(inner)
 		}
-		properties = appendMember(properties, name, schema)
+		properties = appendMember(properties, name, rules)
 	}
 	if required != nil {
 		required[len(required)-1] = ']'
@@ -304,14 +309,14 @@ func (in *inference) appendMembers(out []byte, f inferring) []byte {
 // parentOf returns the collection whose ids a member of that name holds, by
 // its name alone: driverId, driverID and driver_id, and driverIds of a list.
 // "" is none.
-func parentOf(snap *Snapshot, member string) string {
+func parentOf(snap *database.Snapshot, member string) string {
 	for _, ending := range []string{"Id", "ID", "_id", "Ids", "IDs", "_ids"} {
 		head, ok := strings.CutSuffix(member, ending)
 		if !ok || head == "" {
 			continue
 		}
 		for _, name := range snap.Names() {
-			if kind, _ := snap.Kind(name); kind == Array && Singular(name) == head {
+			if kind, _ := snap.Kind(name); kind == store.Array && database.Singular(name) == head {
 				return name
 			}
 		}
@@ -324,7 +329,7 @@ func parentOf(snap *Snapshot, member string) string {
 func definitionName(name string, definitions []byte) string {
 	object := append(append([]byte("{"), definitions...), '}')
 	for {
-		if _, taken := member(object, name); !taken {
+		if _, taken := rawjson.Member(object, name); !taken {
 			return name
 		}
 		name += "_"
@@ -337,5 +342,5 @@ func appendMember(dst []byte, name string, value []byte) []byte {
 	if len(dst) > 0 && dst[len(dst)-1] != '{' {
 		dst = append(dst, ',')
 	}
-	return append(append(appendName(dst, name), ':'), value...)
+	return append(append(rawjson.AppendQuote(dst, name), ':'), value...)
 }

@@ -1,4 +1,4 @@
-package pickup_test
+package describe_test
 
 import (
 	"flag"
@@ -9,7 +9,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"pickup"
+	"pickup/internal/database"
+	"pickup/internal/describe"
+	"pickup/internal/schema"
 )
 
 var update = flag.Bool("update", false, "write the schemas that differ into testdata/infer.txtar")
@@ -40,18 +42,18 @@ func TestInfer(t *testing.T) {
 
 // inferred returns the schema of a database, which compiles, and whose rules
 // the database keeps.
-func inferred(t *testing.T, database jsontext.Value) string {
+func inferred(t *testing.T, data jsontext.Value) string {
 	t.Helper()
-	db, err := pickup.Open(t.Context(), pickup.NewMemStore(database), pickup.Options{})
+	db, err := database.Open(t.Context(), database.NewMemStore(data), database.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := pickup.Infer(db.Snapshot())
-	schema, err := pickup.CompileSchema("inferred", text)
+	text := describe.InferSchema(db.Snapshot())
+	schema, err := schema.Compile("inferred", text)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	if db, err = pickup.Open(t.Context(), pickup.NewMemStore(database), pickup.Options{Schema: schema}); err != nil {
+	if db, err = database.Open(t.Context(), database.NewMemStore(data), database.Options{Schema: schema}); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range db.Snapshot().Check() {
@@ -64,7 +66,7 @@ func inferred(t *testing.T, database jsontext.Value) string {
 
 // FuzzInfer infers from any database: what comes out compiles and is kept.
 func FuzzInfer(f *testing.F) {
-	for _, name := range []string{"db.json", "testdata/infer.txtar"} {
+	for _, name := range []string{"../../db.json", "testdata/infer.txtar"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)

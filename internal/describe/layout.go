@@ -1,10 +1,12 @@
-package pickup
+package describe
 
 import (
 	"bytes"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
 )
 
 // layOut appends the compact value v as a person would lay it out: two spaces
@@ -27,12 +29,12 @@ func layOut(dst []byte, v jsontext.Value, depth int) []byte {
 		dst = append(dst, indent...)
 	}
 	dst = append(dst, v[0])
-	members(v, func(name, e jsontext.Value) bool {
+	rawjson.Members(v, func(name, e jsontext.Value) bool {
 		open()
 		dst = layOut(append(append(dst, name...), ": "...), e, depth+1)
 		return true
 	})
-	elements(v, func(e jsontext.Value) bool {
+	rawjson.Elements(v, func(e jsontext.Value) bool {
 		open()
 		dst = layOut(dst, e, depth+1)
 		return true
@@ -44,7 +46,7 @@ func layOut(dst []byte, v jsontext.Value, depth int) []byte {
 func appendSpaced(dst []byte, v jsontext.Value) []byte {
 	for i := 0; i < len(v); {
 		if v[i] == '"' {
-			end := skipString(v, i)
+			end := rawjson.SkipString(v, i)
 			dst = append(dst, v[i:end]...)
 			i = end
 			continue

@@ -1,4 +1,4 @@
-package pickup
+package describe
 
 import (
 	"bytes"
@@ -7,6 +7,10 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/schema"
+	"pickup/internal/store"
 )
 
 // part defines what is shown of a resource with _fields, _embed and _expand:
@@ -15,21 +19,21 @@ import (
 func (d *describer) part(out *Resource) {
 	related := d.related(out)
 	var parts [][]byte
-	if r := d.snap.Schema().Member(out.Name); r != nil && r.Array() == (out.Kind == Array) && len(r.RecordLocations()) > 0 {
+	if r := d.snap.Schema().Member(out.Name); r != nil && r.Array() == (out.Kind == store.Array) && len(r.RecordLocations()) > 0 {
 		parts = append(parts, d.ruledPart(r, related))
 	}
 	if in := d.found[out.Name]; in != nil {
 		parts = append(parts, in.part(related))
 	}
 	about := "Parts of a record (_fields), with the related records that were asked for (_embed, _expand)."
-	if out.Kind != Array {
+	if out.Kind != store.Array {
 		about = "Parts of the object (_fields), with the related records that were asked for (_embed, _expand)."
 	}
 	schema := parts[0]
 	if len(parts) > 1 {
 		schema = append(appendMember([]byte("{"), "anyOf", slices.Concat([]byte("["), parts[0], []byte(","), parts[1], []byte("]"))), '}')
 	}
-	d.define(out.Part, append(appendMember(schema[:len(schema)-1], "description", appendName(nil, about)), '}'))
+	d.define(out.Part, append(appendMember(schema[:len(schema)-1], "description", rawjson.AppendQuote(nil, about)), '}'))
 }
 
 // related returns the schemas of what _embed and _expand put into a record.
@@ -37,18 +41,18 @@ func (d *describer) part(out *Resource) {
 func (d *describer) related(out *Resource) *memberSchemas {
 	var list memberSchemas
 	add := func(name string, children bool) {
-		one, ok := d.snap.relation(out.Name, name, true)
-		other, _ := d.snap.relation(out.Name, name, false)
+		one, ok := d.snap.Relation(out.Name, name, true)
+		other, _ := d.snap.Relation(out.Name, name, false)
 		switch {
-		case !ok || one.children != children || list.has(name):
+		case !ok || one.Children != children || list.has(name):
 			return
-		case other.children != children, slices.Contains(out.Members, name), d.found[out.Name] != nil && d.found[out.Name].members[name] != nil:
+		case other.Children != children, slices.Contains(out.Members, name), d.found[out.Name] != nil && d.found[out.Name].members[name] != nil:
 			list.add(name, []byte("{}"))
 			return
 		}
 		var names []string
 		for _, r := range d.out.Resources {
-			if r.Kind == Array && slices.Contains(one.in, r.Name) {
+			if r.Kind == store.Array && slices.Contains(one.In, r.Name) {
 				names = append(names, r.Part)
 			}
 		}
@@ -65,7 +69,7 @@ func (d *describer) related(out *Resource) *memberSchemas {
 		list.add(name, schema)
 	}
 	for _, r := range d.out.Resources {
-		if out.Kind == Array && slices.ContainsFunc(r.Parents, func(p Parent) bool { return p.Collection == out.Name }) {
+		if out.Kind == store.Array && slices.ContainsFunc(r.Parents, func(p Parent) bool { return p.Collection == out.Name }) {
 			add(r.Name, true)
 		}
 	}
@@ -79,30 +83,30 @@ func (d *describer) related(out *Resource) *memberSchemas {
 
 // ruledPart returns the schema of a part of what the rules describe. A member
 // that is neither object nor array is whole or not there.
-func (d *describer) ruledPart(r *Rules, related *memberSchemas) []byte {
+func (d *describer) ruledPart(r *schema.Rules, related *memberSchemas) []byte {
 	return d.anyOfMembers(r, related, d.copied)
 }
 
 // mergePatch returns the schema of a merge patch of what the rules describe:
 // any of its members, or null, which removes it. Nothing is said of those that
 // may be objects, because a part of one is enough.
-func (d *describer) mergePatch(r *Rules) []byte {
+func (d *describer) mergePatch(r *schema.Rules) []byte {
 	d.sent = true
 	defer func() { d.sent = false }()
 	out := d.anyOfMembers(r, &memberSchemas{}, func(v jsontext.Value) []byte {
-		types, _ := member(v, "type")
-		if _, few := member(v, "enum"); !few && bytes.Contains(types, []byte(`"null"`)) {
+		types, _ := rawjson.Member(v, "type")
+		if _, few := rawjson.Member(v, "enum"); !few && bytes.Contains(types, []byte(`"null"`)) {
 			return d.copied(v) // null is said already
 		}
 		return append(append([]byte(`{"anyOf":[`), d.copied(v)...), `,{"type":"null"}]}`...)
 	})
-	return append(appendMember(out[:len(out)-1], "description", appendName(nil, "A JSON Merge Patch (RFC 7396): members that are null are removed, objects are merged, anything else is replaced.")), '}')
+	return append(appendMember(out[:len(out)-1], "description", rawjson.AppendQuote(nil, "A JSON Merge Patch (RFC 7396): members that are null are removed, objects are merged, anything else is replaced.")), '}')
 }
 
 // anyOfMembers returns the schema of an object with any of the members that
 // the rules know and of those that are given. scalar returns the schema of a
 // member that is neither object nor array.
-func (d *describer) anyOfMembers(r *Rules, given *memberSchemas, scalar func(jsontext.Value) []byte) []byte {
+func (d *describer) anyOfMembers(r *schema.Rules, given *memberSchemas, scalar func(jsontext.Value) []byte) []byte {
 	out := []byte("{")
 	list := memberSchemas{names: slices.Clone(given.names), text: slices.Clone(given.text)}
 	always := r.Parts()
@@ -110,16 +114,16 @@ func (d *describer) anyOfMembers(r *Rules, given *memberSchemas, scalar func(jso
 		out = appendMember(out, "type", []byte(`"object"`))
 	}
 	for _, part := range always {
-		members(valueAt(d.data, fragment(part.Location)+"/properties"), func(quoted, v jsontext.Value) bool {
-			name := text(quoted)
+		rawjson.Members(rawjson.At(d.data, schema.Fragment(part.Location)+"/properties"), func(quoted, v jsontext.Value) bool {
+			name := rawjson.Unquote(quoted)
 			if list.has(name) {
 				return true
 			}
-			schema := []byte("{}")
-			if slices.ContainsFunc(gather([]*jsonschema.Schema{part.Properties[name]}, false), isScalar) {
-				schema = scalar(v)
+			rules := []byte("{}")
+			if slices.ContainsFunc(schema.Gather([]*jsonschema.Schema{part.Properties[name]}, false), isScalar) {
+				rules = scalar(v)
 			}
-			list.add(name, schema)
+			list.add(name, rules)
 			return true
 		})
 	}

@@ -1,9 +1,11 @@
-package pickup
+package jsonpatch
 
 import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
 )
 
 // FuzzPatch applies any JSON to any JSON, as a JSON Patch and as a merge patch:
@@ -24,11 +26,11 @@ func FuzzPatch(f *testing.F) {
 		if got, err := applyPatch(d, p); err == nil && !got.IsValid() {
 			t.Errorf("%s on %s gives %s", patch, doc, got)
 		}
-		merged := MergePatch(compact(d), compact(p))
+		merged := Merge(rawjson.Compact(d), rawjson.Compact(p))
 		if !merged.IsValid() {
 			t.Errorf("%s merged into %s gives %s", patch, doc, merged)
 		}
-		if again := MergePatch(merged, compact(p)); string(again) != string(merged) {
+		if again := Merge(merged, rawjson.Compact(p)); string(again) != string(merged) {
 			t.Errorf("%s merged into %s gives %s, and then %s", patch, doc, merged, again)
 		}
 	})

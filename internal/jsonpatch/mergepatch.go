@@ -1,39 +1,41 @@
-package pickup
+package jsonpatch
 
 import (
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
 )
 
-// MergePatch is the algorithm of RFC 7396 section 2 on compact values. Members
+// Merge is the algorithm of RFC 7396 section 2 on compact values. Members
 // keep their places, new ones stand behind them.
-func MergePatch(target, patch jsontext.Value) jsontext.Value {
-	n := &node{text: target}
+func Merge(target, patch jsontext.Value) jsontext.Value {
+	n := &Node{text: target}
 	n.merge(patch)
-	return n.value()
+	return n.Value()
 }
 
-func (n *node) merge(patch jsontext.Value) {
+func (n *Node) merge(patch jsontext.Value) {
 	if patch.Kind() != '{' {
-		*n = node{text: patch}
+		*n = Node{text: patch}
 		return
 	}
-	if !n.open() || n.kind != '{' {
-		*n = node{kind: '{'}
+	if !n.Open() || n.kind != '{' {
+		*n = Node{kind: '{'}
 	}
 	at := make(map[string]int, len(n.names))
 	for i, name := range n.names {
-		at[text(name)] = i
+		at[rawjson.Unquote(name)] = i
 	}
-	gone := make(map[*node]bool)
-	members(patch, func(name, v jsontext.Value) bool {
-		i, ok := at[text(name)]
+	gone := make(map[*Node]bool)
+	rawjson.Members(patch, func(name, v jsontext.Value) bool {
+		i, ok := at[rawjson.Unquote(name)]
 		switch {
 		case ok && v.Kind() == 'n':
 			gone[n.kids[i]] = true
 		case ok:
 			n.kids[i].merge(v)
 		case v.Kind() != 'n':
-			kid := new(node)
+			kid := new(Node)
 			kid.merge(v)
 			n.names, n.kids = append(n.names, name), append(n.kids, kid)
 		}

@@ -1,42 +1,44 @@
-package pickup
+package jsonpatch
 
 import (
 	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
 )
 
-// A node is a value of a document that a patch changes. It is read no further
+// A Node is a value of a document that a patch changes. It is read no further
 // than the patch leads: what no operation touches keeps its text, with its
 // numbers and the order of its members.
-type node struct {
+type Node struct {
 	text  jsontext.Value   // compact; nil where the node is open
 	kind  jsontext.Kind    // of an open node: '{' or '['
 	names []jsontext.Value // quoted, of an open object
-	kids  []*node
+	kids  []*Node
 
 	// Origin is what the node was when the patch began, as its owner says. It
 	// goes where the node goes.
 	Origin any
 }
 
-// open makes kids of what is in an object or an array. It reports false for
+// Open makes kids of what is in an object or an array. It reports false for
 // other values.
-func (n *node) open() bool {
+func (n *Node) Open() bool {
 	if n.text == nil {
 		return n.kind != 0
 	}
 	switch n.kind = n.text.Kind(); n.kind {
 	case '{':
-		members(n.text, func(name, v jsontext.Value) bool {
+		rawjson.Members(n.text, func(name, v jsontext.Value) bool {
 			n.names = append(n.names, name)
-			n.kids = append(n.kids, &node{text: v})
+			n.kids = append(n.kids, &Node{text: v})
 			return true
 		})
 	case '[':
-		elements(n.text, func(v jsontext.Value) bool {
-			n.kids = append(n.kids, &node{text: v})
+		rawjson.Elements(n.text, func(v jsontext.Value) bool {
+			n.kids = append(n.kids, &Node{text: v})
 			return true
 		})
 	default:
@@ -47,7 +49,7 @@ func (n *node) open() bool {
 }
 
 // append appends the node's text.
-func (n *node) append(dst []byte) []byte {
+func (n *Node) append(dst []byte) []byte {
 	if n.text != nil {
 		return append(dst, n.text...)
 	}
@@ -64,19 +66,19 @@ func (n *node) append(dst []byte) []byte {
 	return append(dst, byte(n.kind)+2) // '}' and ']' come two behind '{' and '['
 }
 
-// value returns the node's text.
-func (n *node) value() jsontext.Value {
+// Value returns the node's text.
+func (n *Node) Value() jsontext.Value {
 	if n.text != nil {
 		return n.text
 	}
 	return n.append(nil)
 }
 
-// find returns the index of the kid that a token of a JSON Pointer names, -1
+// Find returns the index of the kid that a token of a JSON Pointer names, -1
 // where there is none. The node is open.
-func (n *node) find(token string) int {
+func (n *Node) Find(token string) int {
 	if n.kind == '{' {
-		return slices.IndexFunc(n.names, func(name jsontext.Value) bool { return nameIs(name, token) })
+		return slices.IndexFunc(n.names, func(name jsontext.Value) bool { return rawjson.NameIs(name, token) })
 	}
 	if i, ok := arrayIndex(token); ok && i < len(n.kids) {
 		return i
@@ -87,13 +89,13 @@ func (n *node) find(token string) int {
 // insert puts a kid where a token says: an object's member in its place or
 // behind the last, an array's element before the one that is there, or behind
 // the last. It reports false where an array has no such place.
-func (n *node) insert(token string, kid *node) bool {
+func (n *Node) insert(token string, kid *Node) bool {
 	if n.kind == '{' {
-		if i := n.find(token); i >= 0 {
+		if i := n.Find(token); i >= 0 {
 			n.kids[i] = kid
 			return true
 		}
-		n.names = append(n.names, appendName(nil, token))
+		n.names = append(n.names, rawjson.AppendQuote(nil, token))
 		n.kids = append(n.kids, kid)
 		return true
 	}
@@ -109,7 +111,7 @@ func (n *node) insert(token string, kid *node) bool {
 }
 
 // take removes a kid.
-func (n *node) take(i int) *node {
+func (n *Node) take(i int) *Node {
 	kid := n.kids[i]
 	n.kids = slices.Delete(n.kids, i, i+1)
 	if n.kind == '{' {
@@ -121,15 +123,15 @@ func (n *node) take(i int) *node {
 // equal reports whether the node's value equals v as RFC 6902 section 4.6 has
 // it: numbers by value, strings by what they spell, objects whatever the order
 // of their members.
-func (n *node) equal(v jsontext.Value) bool {
+func (n *Node) equal(v jsontext.Value) bool {
 	if kind := v.Kind(); kind != '{' && kind != '[' {
-		return n.text != nil && sameValue(n.text, v)
+		return n.text != nil && rawjson.Equal(n.text, v)
 	}
-	if !n.open() || n.kind != v.Kind() {
+	if !n.Open() || n.kind != v.Kind() {
 		return false
 	}
-	want := &node{text: v}
-	want.open()
+	want := &Node{text: v}
+	want.Open()
 	if len(want.kids) != len(n.kids) {
 		return false
 	}
@@ -141,12 +143,12 @@ func (n *node) equal(v jsontext.Value) bool {
 		}
 		return true
 	}
-	byName := make(map[string]*node, len(n.kids))
+	byName := make(map[string]*Node, len(n.kids))
 	for i, name := range n.names {
-		byName[text(name)] = n.kids[i]
+		byName[rawjson.Unquote(name)] = n.kids[i]
 	}
 	for i, name := range want.names {
-		if kid := byName[text(name)]; kid == nil || !kid.equal(want.kids[i].text) {
+		if kid := byName[rawjson.Unquote(name)]; kid == nil || !kid.equal(want.kids[i].text) {
 			return false
 		}
 	}
@@ -156,7 +158,7 @@ func (n *node) equal(v jsontext.Value) bool {
 // arrayIndex reads an index as RFC 6901 section 4 spells it: digits without a
 // leading zero.
 func arrayIndex(token string) (int, bool) {
-	if !digits(token) {
+	if !rawjson.IsIndex(token) {
 		return 0, false
 	}
 	i, err := strconv.Atoi(token)
@@ -164,28 +166,28 @@ func arrayIndex(token string) (int, bool) {
 }
 
 // NewNode returns the node of a compact value.
-func NewNode(text jsontext.Value) *node { return &node{text: text} }
+func NewNode(text jsontext.Value) *Node { return &Node{text: text} }
 
 // NewObject returns the node of an object that has no members yet.
-func NewObject() *node { return &node{kind: '{'} }
+func NewObject() *Node { return &Node{kind: '{'} }
 
 // NewArray returns the node of an array of these elements.
-func NewArray(elements []*node) *node { return &node{kind: '[', kids: elements} }
+func NewArray(elements []*Node) *Node { return &Node{kind: '[', kids: elements} }
 
 // Append puts a member behind the others of an object.
-func (n *node) Append(name string, kid *node) {
-	n.names = append(n.names, appendName(nil, name))
+func (n *Node) Append(name string, kid *Node) {
+	n.names = append(n.names, rawjson.AppendQuote(nil, name))
 	n.kids = append(n.kids, kid)
 }
 
 // Kids returns the elements of an open array, or the values of an open object.
-func (n *node) Kids() []*node { return n.kids }
+func (n *Node) Kids() []*Node { return n.kids }
 
 // Name returns the name of an open object's i-th member.
-func (n *node) Name(i int) string { return text(n.names[i]) }
+func (n *Node) Name(i int) string { return rawjson.Unquote(n.names[i]) }
 
 // IsOpenArray reports whether the node is an array whose elements are nodes.
-func (n *node) IsOpenArray() bool { return n.text == nil && n.kind == '[' }
+func (n *Node) IsOpenArray() bool { return n.text == nil && n.kind == '[' }
 
 // DeleteFunc removes the elements for which del returns true.
-func (n *node) DeleteFunc(del func(*node) bool) { n.kids = slices.DeleteFunc(n.kids, del) }
+func (n *Node) DeleteFunc(del func(*Node) bool) { n.kids = slices.DeleteFunc(n.kids, del) }

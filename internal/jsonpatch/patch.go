@@ -1,4 +1,4 @@
-package pickup
+package jsonpatch
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
 )
 
 // Limits of a JSON Patch. Each operation may move all elements of an array, and
@@ -13,7 +15,7 @@ import (
 const (
 	maxOperations = 10_000
 	maxCopied     = 16 << 20 // bytes that copy operations add
-	maxDepth      = 256      // of what a patch leaves, as of a body
+	MaxDepth      = 256      // of what a patch leaves, as of a body
 	maxToken      = 1 << 10  // bytes of a name in a pointer, as in a body
 )
 
@@ -24,15 +26,15 @@ type Operation struct {
 	Value      jsontext.Value
 }
 
-// ParsePatch reads a JSON Patch document. Of members that it does not know it
+// Parse reads a JSON Patch document. Of members that it does not know it
 // takes no notice, as section 4 of RFC 6902 has it. The error is an *Error.
-func ParsePatch(patch jsontext.Value) ([]Operation, error) {
+func Parse(patch jsontext.Value) ([]Operation, error) {
 	if patch.Kind() != '[' {
 		return nil, malformed("", `a JSON Patch is an array of operations, as in [{"op":"replace","path":"/title","value":"Vet"}]`)
 	}
 	var ops []Operation
 	var err error
-	elements(patch, func(v jsontext.Value) bool {
+	rawjson.Elements(patch, func(v jsontext.Value) bool {
 		if len(ops) == maxOperations {
 			err = malformed("", fmt.Sprintf("a JSON Patch has at most %d operations", maxOperations))
 			return false
@@ -47,11 +49,11 @@ func ParsePatch(patch jsontext.Value) ([]Operation, error) {
 
 func parseOperation(at string, v jsontext.Value) (op Operation, err error) {
 	if v.Kind() != '{' {
-		return op, malformed(at, "an operation is an object, not "+kindName(v))
+		return op, malformed(at, "an operation is an object, not "+rawjson.KindName(v))
 	}
-	name, _ := member(v, "op")
+	name, _ := rawjson.Member(v, "op")
 	if name.Kind() == '"' {
-		op.Op = text(name)
+		op.Op = rawjson.Unquote(name)
 	}
 	switch op.Op {
 	case "add", "remove", "replace", "move", "copy", "test":
@@ -70,29 +72,29 @@ func parseOperation(at string, v jsontext.Value) (op Operation, err error) {
 			return op, malformed(at+"/from", "a value cannot be moved into itself")
 		}
 	case "add", "replace", "test":
-		value, ok := member(v, "value")
+		value, ok := rawjson.Member(v, "value")
 		if !ok {
 			return op, malformed(at+"/value", "the operation "+op.Op+" has a value")
 		}
-		op.Value = compact(value)
+		op.Value = rawjson.Compact(value)
 	}
 	return op, nil
 }
 
 // pointerMember reads a member that is a JSON Pointer.
 func pointerMember(at string, v jsontext.Value, name string) ([]string, error) {
-	p, ok := member(v, name)
+	p, ok := rawjson.Member(v, name)
 	if !ok || p.Kind() != '"' {
 		return nil, malformed(at+"/"+name, "a "+name+" is a JSON Pointer, such as \"/title\"")
 	}
-	s := text(p)
+	s := rawjson.Unquote(p)
 	if s != "" && s[0] != '/' {
-		return nil, malformed(at+"/"+name, fmt.Sprintf("a JSON Pointer begins with a slash: %q", shorten("/"+s)))
+		return nil, malformed(at+"/"+name, fmt.Sprintf("a JSON Pointer begins with a slash: %q", rawjson.Shorten("/"+s)))
 	}
 	if unescaped := strings.NewReplacer("~0", "", "~1", "").Replace(s); strings.Contains(unescaped, "~") {
 		return nil, malformed(at+"/"+name, "behind ~ in a JSON Pointer stands 0 or 1")
 	}
-	path := tokens(s)
+	path := rawjson.SplitPointer(s)
 	if slices.ContainsFunc(path, func(token string) bool { return len(token) > maxToken }) {
 		return nil, malformed(at+"/"+name, fmt.Sprintf("a member's name has at most %d bytes", maxToken))
 	}
@@ -115,7 +117,7 @@ func malformed(at, detail string) error {
 // A Patcher applies operations to a document, one after the other. Whoever
 // uses it drops the document where one fails.
 type Patcher struct {
-	Root   *node
+	Root   *Node
 	copied int // bytes
 
 	// Note, if any, is told where an operation changes the document. A parent
@@ -158,18 +160,18 @@ func (p *Patcher) do(i int, op *Operation) *Error {
 	case "replace":
 		return p.replace(i, op)
 	case "add":
-		return p.add(i, op, &node{text: op.Value})
+		return p.add(i, op, &Node{text: op.Value})
 	}
 	source := p.At(op.From)
 	if source == nil {
 		return nothingAt("/from", op.From)
 	}
 	if op.Op == "copy" {
-		v := source.value()
+		v := source.Value()
 		if p.copied += len(v); p.copied > maxCopied {
 			return &Error{Detail: fmt.Sprintf("a patch copies at most %d MiB", maxCopied>>20)}
 		}
-		return p.add(i, op, &node{text: v})
+		return p.add(i, op, &Node{text: v})
 	}
 	if slices.Equal(op.From, op.Path) {
 		return nil
@@ -186,13 +188,13 @@ func (p *Patcher) tell(i int, op *Operation, path []string) {
 }
 
 // At returns the node that a pointer leads to, nil where there is none.
-func (p *Patcher) At(path []string) *node {
+func (p *Patcher) At(path []string) *Node {
 	n := p.Root
 	for _, token := range path {
-		if !n.open() {
+		if !n.Open() {
 			return nil
 		}
-		i := n.find(token)
+		i := n.Find(token)
 		if i < 0 {
 			return nil
 		}
@@ -202,10 +204,10 @@ func (p *Patcher) At(path []string) *node {
 }
 
 // take removes the node that a pointer leads to and returns it.
-func (p *Patcher) take(path []string) *node {
+func (p *Patcher) take(path []string) *Node {
 	last := len(path) - 1
-	if parent := p.At(path[:last]); parent != nil && parent.open() {
-		if i := parent.find(path[last]); i >= 0 {
+	if parent := p.At(path[:last]); parent != nil && parent.Open() {
+		if i := parent.Find(path[last]); i >= 0 {
 			return parent.take(i)
 		}
 	}
@@ -213,7 +215,7 @@ func (p *Patcher) take(path []string) *node {
 }
 
 // add puts a node where the operation's path leads.
-func (p *Patcher) add(i int, op *Operation, n *node) *Error {
+func (p *Patcher) add(i int, op *Operation, n *Node) *Error {
 	if len(op.Path) == 0 {
 		p.Root = n
 		p.tell(i, op, op.Path)
@@ -224,10 +226,10 @@ func (p *Patcher) add(i int, op *Operation, n *node) *Error {
 	switch {
 	case parent == nil:
 		return nothingAt("/path", op.Path[:last])
-	case !parent.open():
-		return &Error{Pointer: "/path", Detail: fmt.Sprintf("%s is %s and has no members", joinedOrRoot(op.Path[:last]), kindName(parent.text))}
+	case !parent.Open():
+		return &Error{Pointer: "/path", Detail: fmt.Sprintf("%s is %s and has no members", joinedOrRoot(op.Path[:last]), rawjson.KindName(parent.text))}
 	case !parent.insert(op.Path[last], n):
-		return &Error{Pointer: "/path", Detail: fmt.Sprintf("%q is no place in an array of %d: it is an index, or - for the end", shorten(op.Path[last]), len(parent.kids))}
+		return &Error{Pointer: "/path", Detail: fmt.Sprintf("%q is no place in an array of %d: it is an index, or - for the end", rawjson.Shorten(op.Path[last]), len(parent.kids))}
 	}
 	path := op.Path
 	if path[last] == "-" && parent.kind == '[' {
@@ -243,17 +245,17 @@ func (p *Patcher) replace(i int, op *Operation) *Error {
 	if n == nil {
 		return nothingAt("/path", op.Path)
 	}
-	*n = node{text: op.Value, Origin: n.Origin}
+	*n = Node{text: op.Value, Origin: n.Origin}
 	p.tell(i, op, op.Path)
 	return nil
 }
 
 // shown returns the node's text, shortened to what a message can hold.
-func (n *node) shown() string {
+func (n *Node) shown() string {
 	if n.text == nil && len(n.kids) > 10 { // not worth putting together
 		return map[jsontext.Kind]string{'{': "another object", '[': "another array"}[n.kind]
 	}
-	return shown(n.value())
+	return rawjson.Show(n.Value())
 }
 
 func nothingAt(member string, path []string) *Error {
@@ -264,5 +266,5 @@ func joinedOrRoot(path []string) string {
 	if len(path) == 0 {
 		return "the root"
 	}
-	return shorten(joined(path))
+	return rawjson.Shorten(rawjson.JoinPointer(path))
 }

@@ -1,4 +1,4 @@
-package pickup
+package jsonpatch
 
 import (
 	"encoding/json"
@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/store"
 )
 
 // TestPatchSuite runs the cases that implementations of RFC 6902 share, those
@@ -35,7 +38,7 @@ func TestPatchSuite(t *testing.T) {
 				t.Errorf("%s: %s on %s: %v", c.Comment, c.Patch, c.Doc, err)
 			case c.Error != "" && err == nil:
 				t.Errorf("%s: %s on %s gives %s, not the error %q", c.Comment, c.Patch, c.Doc, got, c.Error)
-			case c.Expected != nil && !(&node{text: got}).equal(compact(c.Expected)):
+			case c.Expected != nil && !(&Node{text: got}).equal(rawjson.Compact(c.Expected)):
 				t.Errorf("%s: %s on %s gives %s, not %s", c.Comment, c.Patch, c.Doc, got, c.Expected)
 			}
 		}
@@ -49,17 +52,17 @@ func TestPatchSuite(t *testing.T) {
 // name twice.
 func applyPatch(doc, patch jsontext.Value) (jsontext.Value, error) {
 	if !patch.IsValid() {
-		return nil, ErrShape
+		return nil, store.ErrShape
 	}
-	ops, err := ParsePatch(patch)
+	ops, err := Parse(patch)
 	if err != nil {
 		return nil, err
 	}
-	p := &Patcher{Root: &node{text: compact(doc)}}
+	p := &Patcher{Root: &Node{text: rawjson.Compact(doc)}}
 	if err := p.Apply(ops); err != nil {
 		return nil, err
 	}
-	return p.Root.value(), nil
+	return p.Root.Value(), nil
 }
 
 // TestPatchKeepsText checks that what no operation touches keeps its spelling
@@ -111,7 +114,7 @@ func TestMergePatch(t *testing.T) {
 		{`{}`, `{"a":{"bb":{"ccc":null}}}`, `{"a":{"bb":{}}}`},
 		{`{"z":1.10,"a":{"y":1,"x":2}}`, `{"a":{"x":3.0,"w":null,"v":{"u":null}},"b":[null]}`, `{"z":1.10,"a":{"y":1,"x":3.0,"v":{}},"b":[null]}`},
 	} {
-		if got := MergePatch(jsontext.Value(c.target), jsontext.Value(c.patch)); string(got) != c.want {
+		if got := Merge(jsontext.Value(c.target), jsontext.Value(c.patch)); string(got) != c.want {
 			t.Errorf("%s with %s gives %s, not %s", c.target, c.patch, got, c.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package pickup
+package query
 
 // An Embed is a name in _embed or _expand, with what is to be put into the
 // records that stand behind it.

@@ -1,31 +1,33 @@
-package pickup
+package query
 
 import (
 	"bytes"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
 )
 
 // Equality, as queries and unique rules mean it: numbers are equal by value
 // however they are spelled, everything else by its text. Equal values have an
 // equality key in common.
 
-// equalityKeys returns the keys of a stored value: one of a scalar, those of
+// EqualityKeys returns the keys of a stored value: one of a scalar, those of
 // its scalar elements of an array, none of an object.
-func equalityKeys(v jsontext.Value) []string {
+func EqualityKeys(v jsontext.Value) []string {
 	switch v.Kind() {
 	case '0':
-		return []string{"n" + number(string(v))}
+		return []string{"n" + rawjson.CanonicalNumber(string(v))}
 	case '"':
-		return []string{"s" + text(v)}
+		return []string{"s" + rawjson.Unquote(v)}
 	case 't', 'f', 'n':
 		return []string{"s" + string(v)}
 	case '[':
 		var keys []string
-		elements(v, func(e jsontext.Value) bool {
+		rawjson.Elements(v, func(e jsontext.Value) bool {
 			if e.Kind() != '[' {
-				keys = append(keys, equalityKeys(e)...)
+				keys = append(keys, EqualityKeys(e)...)
 			}
 			return true
 		})
@@ -39,22 +41,22 @@ func equalityKeys(v jsontext.Value) []string {
 type operand struct {
 	text    []byte
 	numeric bool
-	number  decimal // where numeric
+	number  rawjson.Decimal // where numeric
 }
 
-func newOperand(s string) operand {
+func NewOperand(s string) operand {
 	o := operand{text: []byte(s)}
 	if v := jsontext.Value(s); v.IsValid() && v.Kind() == '0' && strings.Trim(s, " \t\r\n") == s {
-		o.numeric, o.number = true, parseDecimal(o.text)
+		o.numeric, o.number = true, rawjson.ParseDecimal(o.text)
 	}
 	return o
 }
 
-// keys returns the equality keys of the values that o equals.
-func (o operand) keys() []string {
+// Keys returns the equality keys of the values that o equals.
+func (o operand) Keys() []string {
 	keys := []string{"s" + string(o.text)}
 	if o.numeric {
-		keys = append(keys, "n"+number(string(o.text)))
+		keys = append(keys, "n"+rawjson.CanonicalNumber(string(o.text)))
 	}
 	return keys
 }
@@ -63,9 +65,9 @@ func (o operand) keys() []string {
 func (o operand) equals(v jsontext.Value) bool {
 	switch v.Kind() {
 	case '0':
-		return o.numeric && (bytes.Equal(v, o.text) || parseDecimal(v).compare(o.number) == 0)
+		return o.numeric && (bytes.Equal(v, o.text) || rawjson.ParseDecimal(v).Compare(o.number) == 0)
 	case '"':
-		return bytes.Equal(unquoted(v), o.text)
+		return bytes.Equal(rawjson.UnquoteBytes(v), o.text)
 	case 't', 'f', 'n':
 		return bytes.Equal(v, o.text)
 	}
@@ -79,10 +81,10 @@ func (o operand) order(v jsontext.Value) (c int, ok bool) {
 	switch v.Kind() {
 	case '0':
 		if o.numeric {
-			return parseDecimal(v).compare(o.number), true
+			return rawjson.ParseDecimal(v).Compare(o.number), true
 		}
 	case '"':
-		return compareText(unquoted(v), o.text), true
+		return compareText(rawjson.UnquoteBytes(v), o.text), true
 	}
 	return 0, false
 }
@@ -108,7 +110,7 @@ func scalars(v jsontext.Value, yield func(jsontext.Value) bool) {
 	switch v.Kind() {
 	case '{':
 	case '[':
-		elements(v, func(e jsontext.Value) bool {
+		rawjson.Elements(v, func(e jsontext.Value) bool {
 			k := e.Kind()
 			return k == '[' || k == '{' || yield(e)
 		})

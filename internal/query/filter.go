@@ -1,4 +1,4 @@
-package pickup
+package query
 
 import (
 	"github.com/go-json-experiment/json/jsontext"
@@ -48,10 +48,10 @@ func (t *term) add(value string) error {
 		case "false":
 			t.absent = true
 		default:
-			return &QueryError{Parameter: t.name, Detail: "it asks whether there is a value: true or false"}
+			return &Error{Parameter: t.name, Detail: "it asks whether there is a value: true or false"}
 		}
 	}
-	t.values = append(t.values, newOperand(value))
+	t.values = append(t.values, NewOperand(value))
 	return nil
 }
 
@@ -66,7 +66,7 @@ func (t *term) finish() {
 		}
 		t.keys = make(map[string]bool, len(t.values))
 		for _, o := range t.values {
-			for _, k := range o.keys() {
+			for _, k := range o.Keys() {
 				t.keys[k] = true
 			}
 		}
@@ -92,7 +92,7 @@ func (t *term) tighten() {
 		}
 		if !o.numeric {
 			other = o
-		} else if number == nil || sign*o.number.compare(number.number) > 0 {
+		} else if number == nil || sign*o.number.Compare(number.number) > 0 {
 			number = o
 		}
 	}
@@ -108,7 +108,7 @@ func (t *term) tighten() {
 // equalTo reports whether the scalar v equals one of the values.
 func (t *term) equalTo(v jsontext.Value) bool {
 	if t.keys != nil {
-		for _, k := range equalityKeys(v) {
+		for _, k := range EqualityKeys(v) {
 			if t.keys[k] {
 				return true
 			}

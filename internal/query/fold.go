@@ -1,4 +1,4 @@
-package pickup
+package query
 
 import (
 	"unicode"

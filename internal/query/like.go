@@ -1,4 +1,4 @@
-package pickup
+package query
 
 import (
 	"fmt"
@@ -27,7 +27,7 @@ type pattern struct {
 // a *QueryError.
 func compilePattern(name, s string) (*pattern, error) {
 	if len(s) > maxPattern {
-		return nil, &QueryError{Parameter: name, Detail: fmt.Sprintf("a pattern has at most %d bytes", maxPattern)}
+		return nil, &Error{Parameter: name, Detail: fmt.Sprintf("a pattern has at most %d bytes", maxPattern)}
 	}
 	parsed, err := syntax.Parse(s, syntax.Perl|syntax.FoldCase)
 	if err != nil {
@@ -35,7 +35,7 @@ func compilePattern(name, s string) (*pattern, error) {
 		if e, ok := err.(*syntax.Error); ok {
 			detail += fmt.Sprintf(": %s, %q", e.Code, e.Expr)
 		}
-		return nil, &QueryError{Parameter: name, Detail: detail}
+		return nil, &Error{Parameter: name, Detail: detail}
 	}
 	parsed = parsed.Simplify()
 	if parsed.Op == syntax.OpEmptyMatch || parsed.Op == syntax.OpLiteral && ignoresCase(parsed) {
@@ -43,11 +43,11 @@ func compilePattern(name, s string) (*pattern, error) {
 	}
 	program, err := syntax.Compile(parsed)
 	if err != nil || len(program.Inst) > maxProgram {
-		return nil, &QueryError{Parameter: name, Detail: "this pattern is too costly: take out repetitions like {500}"}
+		return nil, &Error{Parameter: name, Detail: "this pattern is too costly: take out repetitions like {500}"}
 	}
 	re, err := regexp.Compile("(?i)" + s)
 	if err != nil {
-		return nil, &QueryError{Parameter: name, Detail: "this is no regular expression in RE2's syntax"}
+		return nil, &Error{Parameter: name, Detail: "this is no regular expression in RE2's syntax"}
 	}
 	return &pattern{re: re, program: len(program.Inst)}, nil
 }

@@ -1,9 +1,11 @@
-package pickup
+package query
 
 import (
 	"bytes"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
 )
 
 // A query may look at so much text: workLimit counts a byte once for each
@@ -70,8 +72,8 @@ func (m *Matcher) term(t *term, v jsontext.Value) bool {
 	case opSearch:
 		return m.search(t, v)
 	case opRefers:
-		id, ok := ID(v, t.path[0].name)
-		return ok && id == string(t.values[0].text)
+		id, _ := rawjson.Member(v, t.path[0].name)
+		return RefersTo(id, string(t.values[0].text))
 	}
 	if t.embedded && m.embed != nil {
 		v = m.embedded(v)
@@ -112,14 +114,14 @@ func anyScalar(v jsontext.Value, answers func(jsontext.Value) bool) bool {
 // Spend counts work and reports whether there is still enough for it.
 func (m *Matcher) Spend(parameter string, work int) bool {
 	if m.work += lookBytes + work; m.work > workLimit && m.err == nil {
-		m.err = &QueryError{Parameter: parameter, Detail: "this would take too long on so much text: look for less, or narrow the list with other filters"}
+		m.err = &Error{Parameter: parameter, Detail: "this would take too long on so much text: look for less, or narrow the list with other filters"}
 	}
 	return m.err == nil
 }
 
 // text reports whether the string v answers t without regard to case.
 func (m *Matcher) text(t *term, v jsontext.Value) bool {
-	m.folded = appendFolded(m.folded[:0], unquoted(v))
+	m.folded = appendFolded(m.folded[:0], rawjson.UnquoteBytes(v))
 	all := t.op != opContains // of the values, or one of them
 	for _, value := range t.folded {
 		if !m.Spend(t.name, len(m.folded)) {
@@ -148,7 +150,7 @@ func (m *Matcher) like(t *term, v jsontext.Value) bool {
 	case 'n':
 		return false
 	case '"':
-		s = unquoted(v)
+		s = rawjson.UnquoteBytes(v)
 	}
 	for _, p := range t.patterns {
 		if p.re == nil {
@@ -184,15 +186,26 @@ func appendValues(dst []byte, v jsontext.Value) []byte {
 		case '{', '}', '[', ']', ',', ':', ' ', '\t', '\n', '\r':
 			i++
 		case '"':
-			i = skipString(v, i)
-			if next := skipSpace(v, i); next == len(v) || v[next] != ':' { // else it is a name
-				dst = append(appendFolded(dst, unquoted(v[at:i])), 0xff)
+			i = rawjson.SkipString(v, i)
+			if next := rawjson.SkipSpace(v, i); next == len(v) || v[next] != ':' { // else it is a name
+				dst = append(appendFolded(dst, rawjson.UnquoteBytes(v[at:i])), 0xff)
 			}
 		default:
-			if i = skipValue(v, i); v[at] != 'n' {
+			if i = rawjson.SkipValue(v, i); v[at] != 'n' {
 				dst = append(appendFolded(dst, v[at:i]), 0xff)
 			}
 		}
 	}
 	return dst
+}
+
+// RefersTo reports whether the scalar v is that id as text.
+func RefersTo(v jsontext.Value, id string) bool {
+	switch v.Kind() {
+	case '0':
+		return string(v) == id
+	case '"':
+		return rawjson.Unquote(v) == id
+	}
+	return false
 }

@@ -1,4 +1,4 @@
-package pickup
+package query
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
 )
 
 // TestNumbers holds everything that compares numbers to exact fractions.
@@ -48,20 +50,20 @@ func TestNumbers(t *testing.T) {
 		x, _ := new(big.Rat).SetString(a)
 		y, _ := new(big.Rat).SetString(b)
 		want := x.Cmp(y)
-		if got := parseDecimal([]byte(a)).compare(parseDecimal([]byte(b))); got != want {
+		if got := rawjson.ParseDecimal([]byte(a)).Compare(rawjson.ParseDecimal([]byte(b))); got != want {
 			t.Fatalf("%s and %s compare as %d, not %d", a, b, got, want)
 		}
 		if got := sort(a).compare(sort(b)); got != want {
 			t.Fatalf("%s and %s sort as %d, not %d", a, b, got, want)
 		}
-		if got := bytes.Compare(orderKey(jsontext.Value(a)), orderKey(jsontext.Value(b))); got != want {
+		if got := bytes.Compare(OrderKey(jsontext.Value(a)), OrderKey(jsontext.Value(b))); got != want {
 			t.Fatalf("%s and %s have keys in the order %d, not %d", a, b, got, want)
 		}
-		if got := number(a) == number(b); got != (want == 0) {
-			t.Fatalf("%s and %s are %s and %s", a, b, number(a), number(b))
+		if got := rawjson.CanonicalNumber(a) == rawjson.CanonicalNumber(b); got != (want == 0) {
+			t.Fatalf("%s and %s are %s and %s", a, b, rawjson.CanonicalNumber(a), rawjson.CanonicalNumber(b))
 		}
-		if z, ok := new(big.Rat).SetString(number(a)); !ok || z.Cmp(x) != 0 {
-			t.Fatalf("%s is not %s", number(a), a)
+		if z, ok := new(big.Rat).SetString(rawjson.CanonicalNumber(a)); !ok || z.Cmp(x) != 0 {
+			t.Fatalf("%s is not %s", rawjson.CanonicalNumber(a), a)
 		}
 	}
 	// Exponents have no end; comparing does.
@@ -70,7 +72,7 @@ func TestNumbers(t *testing.T) {
 		a, b string
 		want int
 	}{{far, "1e400", 1}, {"-" + far, "-1e400", -1}, {farther, "0", -1}, {farther, "-1e-400", 1}, {far, far, 0}, {"0e" + strings.Repeat("9", 30), "-0", 0}, {"1e000000000000000000000001", "10", 0}} {
-		if got := parseDecimal([]byte(test.a)).compare(parseDecimal([]byte(test.b))); got != test.want {
+		if got := rawjson.ParseDecimal([]byte(test.a)).Compare(rawjson.ParseDecimal([]byte(test.b))); got != test.want {
 			t.Errorf("%s and %s compare as %d", test.a, test.b, got)
 		}
 	}

@@ -1,24 +1,26 @@
-package pickup
+package query
 
 import (
 	"encoding/binary"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
 )
 
-// orderKeyLen is how long an order key may be. Values that differ only behind
+// OrderKeyLen is how long an order key may be. Values that differ only behind
 // that have the same one, and are told apart when they are read.
-const orderKeyLen = 64
+const OrderKeyLen = 64
 
-// orderKey returns the order key of a value, or of a missing one where it is
+// OrderKey returns the order key of a value, or of a missing one where it is
 // nil: bytes that stand to each other as the values do.
-func orderKey(v jsontext.Value) []byte {
+func OrderKey(v jsontext.Value) []byte {
 	dst := make([]byte, 0, 32)
 	switch v.Kind() {
 	case '0':
-		dst = orderNumber(append(dst, rankNumber), parseDecimal(v))
+		dst = orderNumber(append(dst, rankNumber), rawjson.ParseDecimal(v))
 	case '"':
-		dst = orderText(append(dst, rankString), unquoted(v))
+		dst = orderText(append(dst, rankString), rawjson.UnquoteBytes(v))
 	case 't', 'f':
 		dst = append(append(dst, rankBool), v...)
 	case '{', '[':
@@ -29,23 +31,23 @@ func orderKey(v jsontext.Value) []byte {
 	return shortened(dst)
 }
 
-func shortened(key []byte) []byte { return key[:min(len(key), orderKeyLen)] }
+func shortened(key []byte) []byte { return key[:min(len(key), OrderKeyLen)] }
 
 // orderNumber appends a sign, the place of the point and the digits; for
 // a negative number all of them inverted.
-func orderNumber(dst []byte, d decimal) []byte {
-	if len(d.head)+len(d.tail) == 0 {
+func orderNumber(dst []byte, d rawjson.Decimal) []byte {
+	if len(d.Head)+len(d.Tail) == 0 {
 		return append(dst, 1)
 	}
 	sign := byte(2)
-	if d.negative {
+	if d.Negative {
 		sign = 0
 	}
 	dst = append(dst, sign)
 	start := len(dst)
-	dst = binary.BigEndian.AppendUint64(dst, uint64(d.point)+1<<63)
-	dst = append(append(append(dst, d.head...), d.tail...), 0)
-	if d.negative {
+	dst = binary.BigEndian.AppendUint64(dst, uint64(d.Point)+1<<63)
+	dst = append(append(append(dst, d.Head...), d.Tail...), 0)
+	if d.Negative {
 		for i := start; i < len(dst); i++ {
 			dst[i] = ^dst[i]
 		}
@@ -57,7 +59,7 @@ func orderNumber(dst []byte, d decimal) []byte {
 // it: what comes before U+E000 in UTF-16 comes before it here, and an end comes
 // before everything.
 func orderText(dst, s []byte) []byte {
-	for _, c := range s[:min(len(s), orderKeyLen)] {
+	for _, c := range s[:min(len(s), OrderKeyLen)] {
 		switch {
 		case c <= 1:
 			dst = append(dst, 1, c)

@@ -1,4 +1,4 @@
-package pickup
+package query
 
 import (
 	"net/url"
@@ -13,14 +13,14 @@ const (
 	maxSort   = 8     // sort keys
 )
 
-// A QueryError says what of a query cannot be read.
-type QueryError struct {
+// A Error says what of a query cannot be read.
+type Error struct {
 	Parameter string // as it was spelled; "_where" for a condition, also where it came as a body
 	Pointer   string // RFC 6901, into the JSON of a condition
 	Detail    string // what is wrong and what would be right, one sentence
 }
 
-func (e *QueryError) Error() string {
+func (e *Error) Error() string {
 	if e.Pointer != "" {
 		return e.Parameter + e.Pointer + ": " + e.Detail
 	}
@@ -31,10 +31,10 @@ func (e *QueryError) Error() string {
 func unescape(name, raw string) (string, error) {
 	s, err := url.QueryUnescape(raw)
 	if err != nil {
-		return "", &QueryError{Parameter: name, Detail: "the percent signs of a URL are followed by two hexadecimal digits"}
+		return "", &Error{Parameter: name, Detail: "the percent signs of a URL are followed by two hexadecimal digits"}
 	}
 	if !utf8.ValidString(s) {
-		return "", &QueryError{Parameter: strings.ToValidUTF8(name, "\ufffd"), Detail: "the percent-encoded bytes are no UTF-8"}
+		return "", &Error{Parameter: strings.ToValidUTF8(name, "\ufffd"), Detail: "the percent-encoded bytes are no UTF-8"}
 	}
 	return s, nil
 }

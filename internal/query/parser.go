@@ -1,10 +1,13 @@
-package pickup
+package query
 
 import (
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/spell"
 )
 
 // A parser makes a Query.
@@ -111,7 +114,7 @@ func (p *parser) filter(name, value string) error {
 	}
 	for _, v := range values {
 		if len(t.values) == maxValues {
-			return &QueryError{Parameter: name, Detail: fmt.Sprintf("a filter has at most %d values", maxValues)}
+			return &Error{Parameter: name, Detail: fmt.Sprintf("a filter has at most %d values", maxValues)}
 		}
 		if err := t.add(v); err != nil {
 			return err
@@ -123,7 +126,7 @@ func (p *parser) filter(name, value string) error {
 // term counts a term in.
 func (p *parser) term(t *term) (*term, error) {
 	if p.q.terms++; p.q.terms > maxTerms {
-		return nil, &QueryError{Parameter: t.name, Detail: fmt.Sprintf("a query has at most %d different filters", maxTerms)}
+		return nil, &Error{Parameter: t.name, Detail: fmt.Sprintf("a query has at most %d different filters", maxTerms)}
 	}
 	p.added = append(p.added, t)
 	return t, nil
@@ -140,8 +143,8 @@ func (p *parser) asked(name string) (operator, Path, error) {
 			return op, p.path(name, name[:i]), nil
 		}
 		if !occurs() {
-			return 0, nil, &QueryError{Parameter: name, Detail: fmt.Sprintf("there is no operator %q%s",
-				shorten(name[i+1:]), didYouMean(name[i+1:], "the operators", operators))}
+			return 0, nil, &Error{Parameter: name, Detail: fmt.Sprintf("there is no operator %q%s",
+				rawjson.Shorten(name[i+1:]), spell.DidYouMean(name[i+1:], "the operators", operators))}
 		}
 	}
 	if i := strings.LastIndexByte(name, '_'); i >= 0 && !occurs() {
@@ -151,8 +154,8 @@ func (p *parser) asked(name string) (operator, Path, error) {
 			}
 		}
 		if name[0] == '_' {
-			return 0, nil, &QueryError{Parameter: name, Detail: "there is no such parameter, and no record has a member of this name" +
-				didYouMean(name, "the parameters", functions)}
+			return 0, nil, &Error{Parameter: name, Detail: "there is no such parameter, and no record has a member of this name" +
+				spell.DidYouMean(name, "the parameters", functions)}
 		}
 	}
 	return opEq, p.path(name, name), nil
@@ -166,10 +169,10 @@ func (p *parser) embed(parameter, value string) error {
 		}
 		levels := strings.Split(names, ".")
 		if len(levels) > maxEmbedLevels {
-			return &QueryError{Parameter: parameter, Detail: fmt.Sprintf("records are embedded at most %d levels deep", maxEmbedLevels)}
+			return &Error{Parameter: parameter, Detail: fmt.Sprintf("records are embedded at most %d levels deep", maxEmbedLevels)}
 		}
 		if p.embeds++; p.embeds > maxEmbeds {
-			return &QueryError{Parameter: parameter, Detail: fmt.Sprintf("at most %d relations are embedded", maxEmbeds)}
+			return &Error{Parameter: parameter, Detail: fmt.Sprintf("at most %d relations are embedded", maxEmbeds)}
 		}
 		p.q.embeds = addEmbed(p.q.embeds, parameter, levels)
 	}
@@ -205,7 +208,7 @@ func (p *parser) sorting() error {
 			continue
 		}
 		if len(p.q.sort) == maxSort {
-			return &QueryError{Parameter: "_sort", Detail: fmt.Sprintf("a list is sorted by at most %d members", maxSort)}
+			return &Error{Parameter: "_sort", Detail: fmt.Sprintf("a list is sorted by at most %d members", maxSort)}
 		}
 		var k sortKey
 		if rest, ok := strings.CutPrefix(name, "-"); ok && !p.names.Has(name) {
@@ -220,7 +223,7 @@ func (p *parser) sorting() error {
 	}
 	for _, o := range p.order {
 		if o != "" && !strings.EqualFold(o, "asc") && !strings.EqualFold(o, "desc") {
-			return &QueryError{Parameter: "_order", Detail: fmt.Sprintf("%q is no order; it is asc or desc, one for each member of _sort, with commas between them", shorten(o))}
+			return &Error{Parameter: "_order", Detail: fmt.Sprintf("%q is no order; it is asc or desc, one for each member of _sort, with commas between them", rawjson.Shorten(o))}
 		}
 	}
 	return nil
@@ -239,11 +242,11 @@ func (p *parser) page() error {
 		case name == "_page" && (!ok || i < 1):
 			i = 1
 		case !ok:
-			return &QueryError{Parameter: name, Detail: fmt.Sprintf("%q is no number", shorten(value))}
+			return &Error{Parameter: name, Detail: fmt.Sprintf("%q is no number", rawjson.Shorten(value))}
 		case name == "_per_page" && i < 1, name == "_limit" && i < 1 && p.paging["_page"] != "":
-			return &QueryError{Parameter: name, Detail: "a page has at least 1 record"}
+			return &Error{Parameter: name, Detail: "a page has at least 1 record"}
 		case name == "_limit" && i < 0:
-			return &QueryError{Parameter: name, Detail: "a number of records is not negative"}
+			return &Error{Parameter: name, Detail: "a number of records is not negative"}
 		}
 		n[name] = i
 	}
@@ -274,7 +277,7 @@ func (p *parser) page() error {
 // truncated reads a number of any size and leaves out what is behind the point,
 // as both originals do.
 func truncated(s string) (int, bool) {
-	if !newOperand(s).numeric {
+	if !NewOperand(s).numeric {
 		return 0, false
 	}
 	f, _ := strconv.ParseFloat(s, 64) // infinite where it is out of range

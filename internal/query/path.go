@@ -1,10 +1,12 @@
-package pickup
+package query
 
 import (
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
 )
 
 // A Path leads from a record to a value within it.
@@ -19,18 +21,18 @@ type step struct {
 
 // Find returns the value at p within v.
 func (p Path) Find(v jsontext.Value) (jsontext.Value, bool) {
-	i := skipSpace(v, 0)
+	i := rawjson.SkipSpace(v, 0)
 	for _, s := range p {
-		next := memberAt(v, i, s.name)
+		next := rawjson.MemberAt(v, i, s.name)
 		if next < 0 && s.index >= 0 {
-			next = elementAt(v, i, s.index)
+			next = rawjson.ElementAt(v, i, s.index)
 		}
 		if next < 0 {
 			return nil, false
 		}
 		i = next
 	}
-	return v[i:skipValue(v, i)], true
+	return v[i:rawjson.SkipValue(v, i)], true
 }
 
 // String tells paths apart that lead to different places, whatever names have
@@ -53,7 +55,7 @@ func parsePath(name string) Path {
 				piece = strings.TrimSuffix(piece, "]")
 			}
 			index := -1
-			if n, err := strconv.Atoi(piece); err == nil && digits(piece) {
+			if n, err := strconv.Atoi(piece); err == nil && rawjson.IsIndex(piece) {
 				index = n
 			}
 			p = append(p, step{piece, index})

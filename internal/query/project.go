@@ -1,9 +1,11 @@
-package pickup
+package query
 
 import (
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
 )
 
 // fields are the parts of a value that _fields asks for.
@@ -44,25 +46,25 @@ func (f *fields) append(dst []byte, v jsontext.Value) ([]byte, bool) {
 func (f *fields) appendAt(dst, v []byte, i int) (_ []byte, end int, ok bool) {
 	switch {
 	case f.whole:
-		end = skipValue(v, i)
+		end = rawjson.SkipValue(v, i)
 		return append(dst, v[i:end]...), end, true
 	case v[i] != '{' && v[i] != '[':
-		return dst, skipValue(v, i), false
+		return dst, rawjson.SkipValue(v, i), false
 	}
 	open, last := v[i], v[i]+2 // '}' and ']' come two behind '{' and '['
 	dst = append(dst, open)
 	start, n := len(dst), 0
-	for i = skipSpace(v, i+1); i < len(v) && v[i] != last; n++ {
+	for i = rawjson.SkipSpace(v, i+1); i < len(v) && v[i] != last; n++ {
 		mark := len(dst)
 		if mark > start {
 			dst = append(dst, ',')
 		}
 		part := f
 		if open == '{' {
-			end := skipString(v, i)
+			end := rawjson.SkipString(v, i)
 			quoted := v[i:end]
-			i = skipSpace(v, skipSpace(v, end)+1)
-			part = f.parts[string(unquoted(quoted))]
+			i = rawjson.SkipSpace(v, rawjson.SkipSpace(v, end)+1)
+			part = f.parts[string(rawjson.UnquoteBytes(quoted))]
 			dst = append(append(dst, quoted...), ':')
 		} else if f.byIndex {
 			part = f.parts[strconv.Itoa(n)]
@@ -71,12 +73,12 @@ func (f *fields) appendAt(dst, v []byte, i int) (_ []byte, end int, ok bool) {
 		if part != nil {
 			dst, i, ok = part.appendAt(dst, v, i)
 		} else {
-			i = skipValue(v, i)
+			i = rawjson.SkipValue(v, i)
 		}
 		if !ok {
 			dst = dst[:mark]
 		}
-		i = skipComma(v, i)
+		i = rawjson.SkipComma(v, i)
 	}
 	return append(dst, last), i + 1, true
 }

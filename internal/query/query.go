@@ -1,4 +1,4 @@
-package pickup
+package query
 
 import (
 	"slices"
@@ -74,7 +74,7 @@ func (q *Query) Where(names Names, condition jsontext.Value) (*Query, error) {
 func (q *Query) Referring(member, id string) *Query {
 	n := *q
 	n.filter.parts = slices.Clone(q.filter.parts)
-	t := &term{name: member, path: Path{{member, -1}}, op: opRefers, values: []operand{newOperand(id)}}
+	t := &term{name: member, path: Path{{member, -1}}, op: opRefers, values: []operand{NewOperand(id)}}
 	n.filter.parts = slices.Insert(n.filter.parts, 0, &filter{term: t})
 	return &n
 }
@@ -89,7 +89,7 @@ func (q *Query) Equalities(yield func(member string, keys []string) bool) {
 		}
 		var keys []string
 		for _, o := range t.values {
-			keys = append(keys, o.keys()...)
+			keys = append(keys, o.Keys()...)
 		}
 		if !yield(t.path[0].name, keys) {
 			return

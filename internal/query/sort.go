@@ -1,4 +1,4 @@
-package pickup
+package query
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
 )
 
 // A sortKey is one of the values by which a list is sorted.
@@ -43,7 +45,7 @@ func (m *Matcher) sortValue(k sortKey, v jsontext.Value) sortValue {
 		n, quick := quickNumber(v)
 		return sortValue{rankNumber, quick, n, v}
 	case '"':
-		return sortValue{rank: rankString, text: unquoted(v)}
+		return sortValue{rank: rankString, text: rawjson.UnquoteBytes(v)}
 	case 't', 'f':
 		return sortValue{rank: rankBool, text: v}
 	case '{', '[':
@@ -60,7 +62,7 @@ func (a *sortValue) compare(b *sortValue) int {
 	case a.rank == rankNumber && a.quick && b.quick:
 		return cmp.Compare(a.n, b.n)
 	case a.rank == rankNumber:
-		return parseDecimal(a.text).compare(parseDecimal(b.text))
+		return rawjson.ParseDecimal(a.text).Compare(rawjson.ParseDecimal(b.text))
 	case a.rank == rankString:
 		return compareText(a.text, b.text)
 	}

@@ -1,4 +1,4 @@
-package pickup
+package query
 
 import (
 	"fmt"
@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/spell"
 )
 
 // Limits of a condition beside those of the query: how deep and how many.
@@ -32,15 +35,15 @@ type whereReader struct{ *parser }
 func (p *parser) where(v jsontext.Value) error {
 	const mistake = "a condition is JSON like {\"or\":[{\"views\":{\"gt\":10}},{\"title\":{\"contains\":\"x\"}}]}"
 	if !v.IsValid() { // invalid UTF-8 and names that stand twice among it
-		return &QueryError{Parameter: "_where", Detail: "this is not valid JSON; " + mistake}
+		return &Error{Parameter: "_where", Detail: "this is not valid JSON; " + mistake}
 	}
-	v = compact(v)
+	v = rawjson.Compact(v)
 	switch v.Kind() {
 	case 'n':
 		return nil
 	case '{':
 	default:
-		return &QueryError{Parameter: "_where", Detail: "this is " + kindName(v) + "; " + mistake}
+		return &Error{Parameter: "_where", Detail: "this is " + rawjson.KindName(v) + "; " + mistake}
 	}
 	w := whereReader{p}
 	f, err := w.condition(v, nil, "", 0)
@@ -52,7 +55,7 @@ func (p *parser) where(v jsontext.Value) error {
 }
 
 func refuse(at, format string, args ...any) error {
-	return &QueryError{Parameter: "_where", Pointer: at, Detail: fmt.Sprintf(format, args...)}
+	return &Error{Parameter: "_where", Pointer: at, Detail: fmt.Sprintf(format, args...)}
 }
 
 // condition reads an object of which each member is a condition: on what is at
@@ -66,10 +69,10 @@ func (w whereReader) condition(v jsontext.Value, within Path, at string, depth i
 		return nil, refuse(at, "conditions stand at most %d levels deep", maxWhereDepth)
 	}
 	var err error
-	members(v, func(quoted, value jsontext.Value) bool {
+	rawjson.Members(v, func(quoted, value jsontext.Value) bool {
 		var part *filter
-		name := text(quoted)
-		if part, err = w.member(name, value, within, at+pointer(name), depth); err != nil {
+		name := rawjson.Unquote(quoted)
+		if part, err = w.member(name, value, within, at+rawjson.Pointer(name), depth); err != nil {
 			return false
 		}
 		if part.term == nil && !part.any && !part.not {
@@ -102,14 +105,14 @@ func (w whereReader) member(name string, v jsontext.Value, within Path, at strin
 			return w.test(within, op, v, at)
 		}
 		if v.Kind() != '{' { // a scalar was meant for an operator
-			return nil, refuse(at, "there is no operator %q%s", shorten(name), didYouMean(name, "the operators", operators))
+			return nil, refuse(at, "there is no operator %q%s", rawjson.Shorten(name), spell.DidYouMean(name, "the operators", operators))
 		}
 	}
 	switch v.Kind() {
 	case '{':
 		return w.condition(v, w.to(within, name), at, depth+1)
 	case '[':
-		return nil, refuse(at, "a list stands behind in: {%q:{\"in\":%s}}", shorten(name), shown(v))
+		return nil, refuse(at, "a list stands behind in: {%q:{\"in\":%s}}", rawjson.Shorten(name), rawjson.Show(v))
 	}
 	return w.test(w.to(within, name), opEq, v, at)
 }
@@ -137,11 +140,11 @@ func (w whereReader) list(any bool, v jsontext.Value, within Path, at string, de
 	}
 	var err error
 	i := 0
-	elements(v, func(e jsontext.Value) bool {
+	rawjson.Elements(v, func(e jsontext.Value) bool {
 		at := fmt.Sprintf("%s/%d", at, i)
 		i++
 		if e.Kind() != '{' {
-			err = refuse(at, "a condition is an object, not %s", kindName(e))
+			err = refuse(at, "a condition is an object, not %s", rawjson.KindName(e))
 			return false
 		}
 		var part *filter
@@ -161,22 +164,22 @@ func (w whereReader) test(to Path, op operator, v jsontext.Value, at string) (*f
 	add := func(v jsontext.Value) {
 		switch {
 		case v.Kind() == '{' || v.Kind() == '[':
-			err = refuse(at, "%s compares with a string, a number, true, false or null, not with %s", operators[op], kindName(v))
+			err = refuse(at, "%s compares with a string, a number, true, false or null, not with %s", operators[op], rawjson.KindName(v))
 		case v.Kind() == 'n' && op != opEq && op != opNe && op != opIn:
 			err = refuse(at, "nothing is %s null; whether there is a value, exists tells", operators[op])
 		case len(t.values) == maxValues:
 			err = refuse(at, "a filter has at most %d values", maxValues)
 		case v.Kind() == '"':
-			err = t.add(text(v))
+			err = t.add(rawjson.Unquote(v))
 		default:
 			err = t.add(string(v))
 		}
-		if e, ok := err.(*QueryError); ok {
+		if e, ok := err.(*Error); ok {
 			e.Pointer = at
 		}
 	}
 	if op == opIn && v.Kind() == '[' {
-		elements(v, func(e jsontext.Value) bool {
+		rawjson.Elements(v, func(e jsontext.Value) bool {
 			add(e)
 			return err == nil
 		})

@@ -1,4 +1,4 @@
-package pickup
+package rawjson
 
 import (
 	"slices"
@@ -7,21 +7,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// sameValue reports whether two values are equal however they are spelled.
-func sameValue(a, b jsontext.Value) bool {
-	return a.Kind() == b.Kind() && identityKey(a) == identityKey(b)
+// Equal reports whether two values are equal however they are spelled.
+func Equal(a, b jsontext.Value) bool {
+	return a.Kind() == b.Kind() && Identity(a) == Identity(b)
 }
 
-// identityKey returns what a value has in common with those that are the same
+// Identity returns what a value has in common with those that are the same
 // for a rule that allows it once, however they are spelled: numbers of equal
 // value, the same text, arrays of the same elements, objects of the same members
 // in any order.
-func identityKey(v jsontext.Value) string {
+func Identity(v jsontext.Value) string {
 	switch v.Kind() {
 	case '0':
-		return "n" + number(string(v))
+		return "n" + CanonicalNumber(string(v))
 	case '"':
-		return "s" + text(v)
+		return "s" + Unquote(v)
 	}
 	return string(appendIdentity([]byte("v"), v))
 }
@@ -30,20 +30,20 @@ func identityKey(v jsontext.Value) string {
 func appendIdentity(dst []byte, v jsontext.Value) []byte {
 	switch v.Kind() {
 	case '0':
-		return append(dst, number(string(v))...)
+		return append(dst, CanonicalNumber(string(v))...)
 	case '"':
-		return appendName(dst, text(v))
+		return AppendQuote(dst, Unquote(v))
 	case '[':
 		dst = append(dst, '[')
-		elements(v, func(e jsontext.Value) bool {
+		Elements(v, func(e jsontext.Value) bool {
 			dst = append(appendIdentity(dst, e), ',')
 			return true
 		})
 		return append(dst, ']')
 	case '{':
 		var list []string
-		members(v, func(quoted, e jsontext.Value) bool {
-			list = append(list, string(appendIdentity(append(appendName(nil, text(quoted)), ':'), e)))
+		Members(v, func(quoted, e jsontext.Value) bool {
+			list = append(list, string(appendIdentity(append(AppendQuote(nil, Unquote(quoted)), ':'), e)))
 			return true
 		})
 		slices.Sort(list)

@@ -1,4 +1,4 @@
-package pickup
+package rawjson
 
 import (
 	"bytes"
@@ -6,48 +6,48 @@ import (
 	"strconv"
 )
 
-// A decimal is the exact value of a JSON number: 0.d × 10^point, where d are
+// A Decimal is the exact value of a JSON number: 0.d × 10^point, where d are
 // the digits of head followed by those of tail, without zeros at either end.
 // Zero has no digits. It is made without copying: head stood before the
 // decimal point and tail behind it.
-type decimal struct {
-	negative   bool
-	point      int64
-	head, tail []byte
+type Decimal struct {
+	Negative   bool
+	Point      int64
+	Head, Tail []byte
 }
 
 // farPoint is where exponents end. Numbers beyond it, of which nobody has
 // any, are as large or as small as each other.
 const farPoint = int64(1e18)
 
-// parseDecimal reads a valid JSON number.
-func parseDecimal(s []byte) decimal {
-	var d decimal
+// ParseDecimal reads a valid JSON number.
+func ParseDecimal(s []byte) Decimal {
+	var d Decimal
 	if s[0] == '-' {
-		d.negative, s = true, s[1:]
+		d.Negative, s = true, s[1:]
 	}
 	var exp []byte
 	if i := bytes.IndexAny(s, "eE"); i >= 0 {
 		s, exp = s[:i], s[i+1:]
 	}
-	d.head = s
+	d.Head = s
 	if i := bytes.IndexByte(s, '.'); i >= 0 {
-		d.head, d.tail = s[:i], s[i+1:]
+		d.Head, d.Tail = s[:i], s[i+1:]
 	}
-	d.head = bytes.TrimLeft(d.head, "0")
-	d.point = int64(len(d.head))
-	if len(d.head) == 0 {
-		n := len(d.tail)
-		d.tail = bytes.TrimLeft(d.tail, "0")
-		d.point = int64(len(d.tail) - n)
+	d.Head = bytes.TrimLeft(d.Head, "0")
+	d.Point = int64(len(d.Head))
+	if len(d.Head) == 0 {
+		n := len(d.Tail)
+		d.Tail = bytes.TrimLeft(d.Tail, "0")
+		d.Point = int64(len(d.Tail) - n)
 	}
-	if d.tail = bytes.TrimRight(d.tail, "0"); len(d.tail) == 0 {
-		d.head = bytes.TrimRight(d.head, "0")
+	if d.Tail = bytes.TrimRight(d.Tail, "0"); len(d.Tail) == 0 {
+		d.Head = bytes.TrimRight(d.Head, "0")
 	}
-	if len(d.head)+len(d.tail) == 0 {
-		return decimal{}
+	if len(d.Head)+len(d.Tail) == 0 {
+		return Decimal{}
 	}
-	d.point = max(-farPoint, min(farPoint, d.point+exponent(exp)))
+	d.Point = max(-farPoint, min(farPoint, d.Point+exponent(exp)))
 	return d
 }
 
@@ -71,18 +71,18 @@ func exponent(s []byte) int64 {
 	return sign * n
 }
 
-// compare orders numbers by value.
-func (d decimal) compare(e decimal) int {
-	zero, other := len(d.head)+len(d.tail) == 0, len(e.head)+len(e.tail) == 0
+// Compare orders numbers by value.
+func (d Decimal) Compare(e Decimal) int {
+	zero, other := len(d.Head)+len(d.Tail) == 0, len(e.Head)+len(e.Tail) == 0
 	switch {
 	case zero && other:
 		return 0
 	case zero:
 		return -e.sign()
-	case other || d.negative != e.negative:
+	case other || d.Negative != e.Negative:
 		return d.sign()
 	}
-	c := cmp.Compare(d.point, e.point)
+	c := cmp.Compare(d.Point, e.Point)
 	if c == 0 {
 		c = d.compareDigits(e)
 	}
@@ -90,19 +90,19 @@ func (d decimal) compare(e decimal) int {
 }
 
 // sign returns -1 for a negative number, else 1.
-func (d decimal) sign() int {
-	if d.negative {
+func (d Decimal) sign() int {
+	if d.Negative {
 		return -1
 	}
 	return 1
 }
 
 // compareDigits compares the digits of two numbers from the first one on.
-func (d decimal) compareDigits(e decimal) int {
-	if len(d.tail) == 0 && len(e.tail) == 0 {
-		return bytes.Compare(d.head, e.head) // a digit more is more: it is not 0
+func (d Decimal) compareDigits(e Decimal) int {
+	if len(d.Tail) == 0 && len(e.Tail) == 0 {
+		return bytes.Compare(d.Head, e.Head) // a digit more is more: it is not 0
 	}
-	n, m := len(d.head)+len(d.tail), len(e.head)+len(e.tail)
+	n, m := len(d.Head)+len(d.Tail), len(e.Head)+len(e.Tail)
 	for i := range min(n, m) {
 		if c := cmp.Compare(d.digit(i), e.digit(i)); c != 0 {
 			return c
@@ -111,31 +111,31 @@ func (d decimal) compareDigits(e decimal) int {
 	return cmp.Compare(n, m)
 }
 
-func (d decimal) digit(i int) byte {
-	if i < len(d.head) {
-		return d.head[i]
+func (d Decimal) digit(i int) byte {
+	if i < len(d.Head) {
+		return d.Head[i]
 	}
-	return d.tail[i-len(d.head)]
+	return d.Tail[i-len(d.Head)]
 }
 
-// number returns a JSON number's value in the one spelling that its equals
+// CanonicalNumber returns a JSON number's value in the one spelling that its equals
 // share: digits without leading or trailing zeros, "e" and an exponent.
-func number(s string) string {
-	d := parseDecimal([]byte(s))
-	n := len(d.head) + len(d.tail)
+func CanonicalNumber(s string) string {
+	d := ParseDecimal([]byte(s))
+	n := len(d.Head) + len(d.Tail)
 	if n == 0 {
 		return "0"
 	}
 	out := make([]byte, 0, n+8)
-	if d.negative {
+	if d.Negative {
 		out = append(out, '-')
 	}
-	out = append(append(out, d.head...), d.tail...)
-	return string(strconv.AppendInt(append(out, 'e'), d.point-int64(n), 10))
+	out = append(append(out, d.Head...), d.Tail...)
+	return string(strconv.AppendInt(append(out, 'e'), d.Point-int64(n), 10))
 }
 
-// digits reports whether s is a natural number without leading zeros.
-func digits(s string) bool {
+// IsIndex reports whether s is a natural number without leading zeros.
+func IsIndex(s string) bool {
 	if s == "" || s[0] == '0' && len(s) > 1 {
 		return false
 	}

@@ -1,4 +1,4 @@
-package pickup
+package rawjson
 
 import (
 	"bytes"
@@ -9,16 +9,16 @@ import (
 // The functions of this file read JSON that is known to be valid, so they look
 // for the ends of values and check nothing else.
 
-// skipSpace returns the first index from i on that holds no white space.
-func skipSpace(b []byte, i int) int {
+// SkipSpace returns the first index from i on that holds no white space.
+func SkipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
 		i++
 	}
 	return i
 }
 
-// skipString returns the index behind the string that begins at i.
-func skipString(b []byte, i int) int {
+// SkipString returns the index behind the string that begins at i.
+func SkipString(b []byte, i int) int {
 	for i++; i < len(b); {
 		n := bytes.IndexByte(b[i:], '"')
 		if n < 0 {
@@ -36,20 +36,20 @@ func skipString(b []byte, i int) int {
 	return len(b)
 }
 
-// skipValue returns the index behind the value that begins at i.
-func skipValue(b []byte, i int) int {
+// SkipValue returns the index behind the value that begins at i.
+func SkipValue(b []byte, i int) int {
 	if i >= len(b) {
 		return i
 	}
 	switch b[i] {
 	case '"':
-		return skipString(b, i)
+		return SkipString(b, i)
 	case '{', '[':
 		depth := 0
 		for i < len(b) {
 			switch b[i] {
 			case '"':
-				i = skipString(b, i)
+				i = SkipString(b, i)
 				continue
 			case '{', '[':
 				depth++
@@ -73,110 +73,110 @@ func skipValue(b []byte, i int) int {
 	return i
 }
 
-// members calls yield with each member of the object v in order, name still
+// Members calls yield with each member of the object v in order, name still
 // quoted, until yield returns false. A value that is no object has none.
-func members(v []byte, yield func(name, value jsontext.Value) bool) {
-	i := skipSpace(v, 0)
+func Members(v []byte, yield func(name, value jsontext.Value) bool) {
+	i := SkipSpace(v, 0)
 	if i >= len(v) || v[i] != '{' {
 		return
 	}
-	for i = skipSpace(v, i+1); i < len(v) && v[i] == '"'; {
-		end := skipString(v, i)
+	for i = SkipSpace(v, i+1); i < len(v) && v[i] == '"'; {
+		end := SkipString(v, i)
 		name := v[i:end]
-		i = skipSpace(v, end) // the colon
-		i = skipSpace(v, i+1) // the value
-		end = skipValue(v, i)
+		i = SkipSpace(v, end) // the colon
+		i = SkipSpace(v, i+1) // the value
+		end = SkipValue(v, i)
 		if !yield(jsontext.Value(name), jsontext.Value(v[i:end])) {
 			return
 		}
-		i = skipComma(v, end)
+		i = SkipComma(v, end)
 	}
 }
 
-// elements calls yield with each element of the array v in order until yield
+// Elements calls yield with each element of the array v in order until yield
 // returns false. A value that is no array has none.
-func elements(v []byte, yield func(value jsontext.Value) bool) {
-	i := skipSpace(v, 0)
+func Elements(v []byte, yield func(value jsontext.Value) bool) {
+	i := SkipSpace(v, 0)
 	if i >= len(v) || v[i] != '[' {
 		return
 	}
-	for i = skipSpace(v, i+1); i < len(v) && v[i] != ']'; {
-		end := skipValue(v, i)
+	for i = SkipSpace(v, i+1); i < len(v) && v[i] != ']'; {
+		end := SkipValue(v, i)
 		if !yield(jsontext.Value(v[i:end])) {
 			return
 		}
-		i = skipComma(v, end)
+		i = SkipComma(v, end)
 	}
 }
 
-// member returns the value of v's member called name.
-func member(v []byte, name string) (value jsontext.Value, ok bool) {
-	i := memberAt(v, skipSpace(v, 0), name)
+// Member returns the value of v's member called name.
+func Member(v []byte, name string) (value jsontext.Value, ok bool) {
+	i := MemberAt(v, SkipSpace(v, 0), name)
 	if i < 0 {
 		return nil, false
 	}
-	return jsontext.Value(v[i:skipValue(v, i)]), true
+	return jsontext.Value(v[i:SkipValue(v, i)]), true
 }
 
-// memberAt returns where the value of the member called name begins, of the
+// MemberAt returns where the value of the member called name begins, of the
 // object that begins at i: -1 where there is none, or no object. Who looks for
 // something within that value goes on from there, without a look for its end:
 // a path goes through a text once, however deep it leads.
-func memberAt(v []byte, i int, name string) int {
+func MemberAt(v []byte, i int, name string) int {
 	if i >= len(v) || v[i] != '{' {
 		return -1
 	}
-	for i = skipSpace(v, i+1); i < len(v) && v[i] == '"'; {
-		end := skipString(v, i)
+	for i = SkipSpace(v, i+1); i < len(v) && v[i] == '"'; {
+		end := SkipString(v, i)
 		quoted := v[i:end]
-		i = skipSpace(v, end) // the colon
-		i = skipSpace(v, i+1) // the value
-		if nameIs(quoted, name) {
+		i = SkipSpace(v, end) // the colon
+		i = SkipSpace(v, i+1) // the value
+		if NameIs(quoted, name) {
 			return i
 		}
-		i = skipComma(v, skipValue(v, i))
+		i = SkipComma(v, SkipValue(v, i))
 	}
 	return -1
 }
 
-// elementAt returns where the element with an index begins, of the array that
+// ElementAt returns where the element with an index begins, of the array that
 // begins at i: -1 where there is none, or no array.
-func elementAt(v []byte, i, index int) int {
+func ElementAt(v []byte, i, index int) int {
 	if i >= len(v) || v[i] != '[' {
 		return -1
 	}
-	for i = skipSpace(v, i+1); i < len(v) && v[i] != ']'; index-- {
+	for i = SkipSpace(v, i+1); i < len(v) && v[i] != ']'; index-- {
 		if index == 0 {
 			return i
 		}
-		i = skipComma(v, skipValue(v, i))
+		i = SkipComma(v, SkipValue(v, i))
 	}
 	return -1
 }
 
-// skipComma returns where what follows a value that ends at i begins.
-func skipComma(v []byte, i int) int {
-	if i = skipSpace(v, i); i < len(v) && v[i] == ',' {
-		i = skipSpace(v, i+1)
+// SkipComma returns where what follows a value that ends at i begins.
+func SkipComma(v []byte, i int) int {
+	if i = SkipSpace(v, i); i < len(v) && v[i] == ',' {
+		i = SkipSpace(v, i+1)
 	}
 	return i
 }
 
-// nameIs reports whether the quoted name spells s.
-func nameIs(quoted []byte, s string) bool {
+// NameIs reports whether the quoted name spells s.
+func NameIs(quoted []byte, s string) bool {
 	if len(quoted)-2 == len(s) && string(quoted[1:len(quoted)-1]) == s {
 		return true
 	}
 	for _, c := range quoted {
 		if c == '\\' {
-			return text(quoted) == s
+			return Unquote(quoted) == s
 		}
 	}
 	return false
 }
 
-// text returns what the quoted string spells.
-func text(quoted []byte) string {
+// Unquote returns what the quoted string spells.
+func Unquote(quoted []byte) string {
 	for _, c := range quoted {
 		if c == '\\' {
 			b, _ := jsontext.AppendUnquote(nil, quoted)
@@ -186,13 +186,13 @@ func text(quoted []byte) string {
 	return string(quoted[1 : len(quoted)-1])
 }
 
-// depth returns how many arrays and objects are within each other in v.
-func depth(v jsontext.Value) int {
+// Depth returns how many arrays and objects are within each other in v.
+func Depth(v jsontext.Value) int {
 	deepest, depth := 0, 0
 	for i := 0; i < len(v); i++ {
 		switch v[i] {
 		case '"':
-			i = skipString(v, i) - 1
+			i = SkipString(v, i) - 1
 		case '{', '[':
 			depth++
 			deepest = max(deepest, depth)
@@ -203,8 +203,8 @@ func depth(v jsontext.Value) int {
 	return deepest
 }
 
-// unquoted returns what the quoted string spells, without copying where it can.
-func unquoted(quoted []byte) []byte {
+// UnquoteBytes returns what the quoted string spells, without copying where it can.
+func UnquoteBytes(quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return quoted[1 : len(quoted)-1]
 	}

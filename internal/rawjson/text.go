@@ -1,19 +1,19 @@
-package pickup
+package rawjson
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// shown returns a value as a message can hold it: of a long one the first 100
+// Show returns a value as a message can hold it: of a long one the first 100
 // characters.
-func shown(v jsontext.Value) string {
-	s := shorten(string(v))
+func Show(v jsontext.Value) string {
+	s := Shorten(string(v))
 	if v.Kind() == '"' && s != string(v) {
 		return s + `"`
 	}
 	return s
 }
 
-// shorten cuts s where it has more than 100 characters.
-func shorten(s string) string {
+// Shorten cuts s where it has more than 100 characters.
+func Shorten(s string) string {
 	n := 0
 	for i := range s {
 		if n == 100 {
@@ -24,7 +24,7 @@ func shorten(s string) string {
 	return s
 }
 
-func kindName(v jsontext.Value) string {
+func KindName(v jsontext.Value) string {
 	switch v.Kind() {
 	case '{':
 		return "an object"

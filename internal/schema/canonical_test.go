@@ -1,10 +1,12 @@
-package pickup
+package schema
 
 import (
 	"maps"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
 )
 
 func TestCanonicalNames(t *testing.T) {
@@ -41,7 +43,7 @@ func TestCanonicalNames(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.in, func(t *testing.T) {
-			out, sent, faults := s.Member(tt.collection).canonical(jsontext.Value(tt.in))
+			out, sent, faults := s.Member(tt.collection).Canonical(jsontext.Value(tt.in))
 			if string(out) != tt.out {
 				t.Errorf("got %s, want %s", out, tt.out)
 			}
@@ -69,12 +71,12 @@ func TestAliasesAreJudged(t *testing.T) {
 		{`"2"`, nil},
 		{`null`, []string{`/driverId: null is not a number or a string; right would be, for example, "2"`}},
 	} {
-		sent := withMember(with(goodSchedule, "driverId", ""), "driverID", tt.value)
-		value, _, faults := s.Member("schedules").canonical(sent)
-		wantFaults(t, append(faults, s.Member("schedules").checkCreate(value)...), tt.want...)
+		sent := rawjson.SetMember(with(goodSchedule, "driverId", ""), "driverID", tt.value)
+		value, _, faults := s.Member("schedules").Canonical(sent)
+		wantFaults(t, append(faults, s.Member("schedules").CheckCreate(value)...), tt.want...)
 	}
 	// A singular resource comes with the names as they were sent.
 	o := compiled(t, `{"properties":{"settings":{"type":"object","properties":{"color":{"type":"string","x-alias":["colour"]}}}}}`)
-	wantFaults(t, o.Member("settings").checkObject(jsontext.Value(`{}`), jsontext.Value(`{"color":1}`), []string{"colour"}),
+	wantFaults(t, o.Member("settings").CheckObject(jsontext.Value(`{}`), jsontext.Value(`{"color":1}`), []string{"colour"}),
 		"/color: 1 is not a string")
 }

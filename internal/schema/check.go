@@ -1,4 +1,4 @@
-package pickup
+package schema
 
 import (
 	"cmp"
@@ -7,6 +7,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/spell"
 )
 
 // The functions of this file judge one record or object. Values are compact
@@ -25,41 +28,41 @@ func most(faults []Fault) []Fault {
 	return append(faults[:maxFaults:maxFaults], Fault{Detail: fmt.Sprintf("%d more faults are not listed", len(faults)-maxFaults)})
 }
 
-// checkCreate judges a new record.
-func (r *Rules) checkCreate(value jsontext.Value) []Fault {
+// CheckCreate judges a new record.
+func (r *Rules) CheckCreate(value jsontext.Value) []Fault {
 	if r == nil || !r.array {
 		return nil
 	}
 	found := r.findSent(value)
 	for _, name := range r.onCreate {
-		missing := func(f finding) bool { return f.Pointer == pointer(name) }
-		if _, ok := member(value, name); !ok && !slices.ContainsFunc(found, missing) {
-			found = append(found, finding{Fault{pointer(name), name + " is missing but required of a new record" + example(r.shape.members[name].parts[0])}, ""})
+		missing := func(f finding) bool { return f.Pointer == rawjson.Pointer(name) }
+		if _, ok := rawjson.Member(value, name); !ok && !slices.ContainsFunc(found, missing) {
+			found = append(found, finding{Fault{rawjson.Pointer(name), name + " is missing but required of a new record" + example(r.shape.members[name].parts[0])}, ""})
 		}
 	}
 	return most(r.withoutID(tidy(found)))
 }
 
-// checkReplace judges a record as a whole.
-func (r *Rules) checkReplace(value jsontext.Value) []Fault {
+// CheckReplace judges a record as a whole.
+func (r *Rules) CheckReplace(value jsontext.Value) []Fault {
 	if r == nil || !r.array {
 		return nil
 	}
 	return most(r.withoutID(tidy(r.findSent(value))))
 }
 
-// checkMerge judges a record by what was sent of it: the members of after
+// CheckMerge judges a record by what was sent of it: the members of after
 // called sent, and what is wrong with after that was not wrong with before.
-func (r *Rules) checkMerge(before, after jsontext.Value, sent []string) []Fault {
+func (r *Rules) CheckMerge(before, after jsontext.Value, sent []string) []Fault {
 	if r == nil || !r.array {
 		return nil
 	}
 	return most(r.withoutID(r.judgeSent(before, after, sent)))
 }
 
-// checkObject judges a singular resource as checkMerge does a record, or as a
+// CheckObject judges a singular resource as checkMerge does a record, or as a
 // whole where sent is nil.
-func (r *Rules) checkObject(before, after jsontext.Value, sent []string) []Fault {
+func (r *Rules) CheckObject(before, after jsontext.Value, sent []string) []Fault {
 	switch {
 	case r == nil || r.array:
 		return nil
@@ -105,7 +108,7 @@ func (r *Rules) judgeSent(before, after jsontext.Value, sent []string) []Fault {
 	}
 	var found, rest []finding
 	for _, f := range r.findSent(after) {
-		if t := tokens(f.Pointer); len(t) > 0 && names[t[0]] {
+		if t := rawjson.SplitPointer(f.Pointer); len(t) > 0 && names[t[0]] {
 			found = append(found, f)
 		} else {
 			rest = append(rest, f)
@@ -132,8 +135,8 @@ func (r *Rules) withoutID(faults []Fault) []Fault {
 		return faults
 	}
 	return slices.DeleteFunc(faults, func(f Fault) bool {
-		t := tokens(f.Pointer)
-		return len(t) > 0 && t[0] == cmp.Or(r.idMember, defaultIDMember)
+		t := rawjson.SplitPointer(f.Pointer)
+		return len(t) > 0 && t[0] == cmp.Or(r.idMember, DefaultIDMember)
 	})
 }
 
@@ -141,7 +144,7 @@ func (r *Rules) withoutID(faults []Fault) []Fault {
 // place as pointer, one of Check's, under the other names that the record's
 // member may have there.
 func (s *Schema) Respelled(pointer string) []string {
-	t := tokens(pointer)
+	t := rawjson.SplitPointer(pointer)
 	if len(t) == 0 {
 		return nil
 	}
@@ -156,10 +159,10 @@ func (s *Schema) Respelled(pointer string) []string {
 		return nil
 	}
 	var all []string
-	for _, name := range aliasesOf(t[member], r.alias) {
+	for _, name := range AliasesOf(t[member], r.alias) {
 		other := slices.Clone(t)
 		other[member] = name
-		all = append(all, joined(other))
+		all = append(all, rawjson.JoinPointer(other))
 	}
 	return all
 }
@@ -171,10 +174,10 @@ func (s *Schema) CheckNames(names []string) []Fault {
 		return nil
 	}
 	var faults []Fault
-	for _, part := range gather([]*jsonschema.Schema{s.root}, false) {
+	for _, part := range Gather([]*jsonschema.Schema{s.root}, false) {
 		for _, name := range part.Required {
 			if !slices.Contains(names, name) {
-				faults = append(faults, Fault{pointer(name), name + " is missing but required"})
+				faults = append(faults, Fault{rawjson.Pointer(name), name + " is missing but required"})
 			}
 		}
 	}
@@ -182,8 +185,8 @@ func (s *Schema) CheckNames(names []string) []Fault {
 		if s.rules[name] != nil || s.shape.free {
 			continue
 		}
-		if near := nearName(name, s.names); near != "" {
-			faults = append(faults, Fault{pointer(name), fmt.Sprintf("%s is not known; did you mean %s?", shorten(name), near)})
+		if near := spell.NearName(name, s.names); near != "" {
+			faults = append(faults, Fault{rawjson.Pointer(name), fmt.Sprintf("%s is not known; did you mean %s?", rawjson.Shorten(name), near)})
 		}
 	}
 	return faults
@@ -210,7 +213,7 @@ func (r *Rules) CheckMember(value jsontext.Value) []Fault { return r.at.judge(r.
 // resource, that is stored, but for what is to be unique and for references.
 // With judged the validator has seen it, so that only our own rules are left.
 func (r *Rules) CheckRecord(value jsontext.Value, judged bool) []Fault {
-	_, _, faults := r.canonical(value)
+	_, _, faults := r.Canonical(value)
 	if judged {
 		return append(faults, tidy(r.shape.slips(value, "", nil))...)
 	}
@@ -251,18 +254,18 @@ func (r *Rules) Properties() []string {
 }
 
 // Parts returns the parts of the schema that always speak of a record.
-func (r *Rules) Parts() []*jsonschema.Schema { return gather(r.record, false) }
+func (r *Rules) Parts() []*jsonschema.Schema { return Gather(r.record, false) }
 
 // Location returns where in the schema's text the member is described, as a
 // JSON Pointer, and RecordLocations where its records are.
-func (r *Rules) Location() string { return fragment(r.whole.Location) }
+func (r *Rules) Location() string { return Fragment(r.whole.Location) }
 
 // RecordLocations returns where the records are described: all of these places
 // speak of each.
 func (r *Rules) RecordLocations() []string {
 	var at []string
 	for _, sch := range r.record {
-		at = append(at, fragment(sch.Location))
+		at = append(at, Fragment(sch.Location))
 	}
 	return at
 }

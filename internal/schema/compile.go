@@ -1,4 +1,4 @@
-package pickup
+package schema
 
 import (
 	"bytes"
@@ -11,13 +11,15 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"pickup/internal/rawjson"
 )
 
-// CompileSchema compiles the rules in data. The error is
+// Compile compiles the rules in data. The error is
 // a *CompileError that names file and leads to the line and column where data is no JSON, or to the
 // keyword that makes it no schema. References lead into data itself: nothing
 // else is read, and nothing is fetched.
-func CompileSchema(file string, data []byte) (*Schema, error) {
+func Compile(file string, data []byte) (*Schema, error) {
 	c := &compilation{file: file, data: data, base: "file:///" + url.PathEscape(filepath.Base(file))}
 	if err := c.parse(); err != nil {
 		return nil, err
@@ -57,13 +59,13 @@ func (c *compilation) parse() error {
 			return c.brokenAt(0, "the file is empty; a schema is a JSON object")
 		}
 		if v.IsValid() {
-			return c.brokenAt(0, "a schema is a JSON object, not %s", kindName(v))
+			return c.brokenAt(0, "a schema is a JSON object, not %s", rawjson.KindName(v))
 		}
 	}
 	dec := jsontext.NewDecoder(strings.NewReader(string(c.data)))
 	err := dec.SkipValue()
 	if err == nil {
-		if end := skipSpace(c.data, int(dec.InputOffset())); end < len(c.data) {
+		if end := rawjson.SkipSpace(c.data, int(dec.InputOffset())); end < len(c.data) {
 			return c.brokenAt(end, "there is more behind the end of the schema")
 		}
 		return nil
@@ -125,47 +127,47 @@ func (c *compilation) explain(err error) error {
 	case errors.As(err, &against):
 		return c.explainMeta(against)
 	case errors.As(err, &pattern):
-		return c.broken(fragment(pattern.URL), "%q is no regular expression as RE2 reads them: %v", shorten(pattern.Regex), pattern.Err)
+		return c.broken(Fragment(pattern.URL), "%q is no regular expression as RE2 reads them: %v", rawjson.Shorten(pattern.Regex), pattern.Err)
 	case errors.As(err, &foreign):
 		at, ref := c.reference(func(ref string) bool {
 			u := withoutFragment(ref)
 			return u != "" && strings.HasSuffix(withoutFragment(foreign.URL), u)
 		})
 		if strings.HasSuffix(at, "/$schema") {
-			return c.broken(at, "%q is no draft of JSON Schema that is known here; use %s", shorten(ref), jsonschema.Draft2020)
+			return c.broken(at, "%q is no draft of JSON Schema that is known here; use %s", rawjson.Shorten(ref), jsonschema.Draft2020)
 		}
-		return c.broken(at, "%q leads out of this file; only references such as #/$defs/name work", shorten(ref))
+		return c.broken(at, "%q leads out of this file; only references such as #/$defs/name work", rawjson.Shorten(ref))
 	case errors.As(err, &nowhere):
-		at, ref := c.reference(func(ref string) bool { return fragment(ref) == fragment(nowhere.URL) })
-		return c.broken(at, "%q leads nowhere: the file has no such place", shorten(ref))
+		at, ref := c.reference(func(ref string) bool { return Fragment(ref) == Fragment(nowhere.URL) })
+		return c.broken(at, "%q leads nowhere: the file has no such place", rawjson.Shorten(ref))
 	case errors.As(err, &noAnchor):
-		at, ref := c.reference(func(ref string) bool { return fragment(ref) == fragment(noAnchor.Reference) })
-		return c.broken(at, "%q leads nowhere: the file has no such anchor", shorten(ref))
+		at, ref := c.reference(func(ref string) bool { return Fragment(ref) == Fragment(noAnchor.Reference) })
+		return c.broken(at, "%q leads nowhere: the file has no such anchor", rawjson.Shorten(ref))
 	case errors.As(err, &twice):
 		return c.broken(twice.Ptr1+"/$id", "%q is the $id of another part too", twice.ID)
 	case errors.As(err, &noPath):
-		at, ref := c.reference(func(ref string) bool { return fragment(ref) == fragment(noPath.URL) })
-		return c.broken(at, "%q is no JSON Pointer: behind ~ stands 0 or 1", shorten(ref))
+		at, ref := c.reference(func(ref string) bool { return Fragment(ref) == Fragment(noPath.URL) })
+		return c.broken(at, "%q is no JSON Pointer: behind ~ stands 0 or 1", rawjson.Shorten(ref))
 	case errors.As(err, &badID):
-		return c.broken(fragment(badID.URL)+"/$id", "this is no URL")
+		return c.broken(Fragment(badID.URL)+"/$id", "this is no URL")
 	case errors.As(err, &anchors):
 		return c.broken(anchors.Ptr1+"/$anchor", "another part has the same $anchor")
 	}
-	return c.brokenAt(0, "this is no JSON Schema: %s", shorten(strings.ReplaceAll(err.Error(), c.base, "")))
+	return c.brokenAt(0, "this is no JSON Schema: %s", rawjson.Shorten(strings.ReplaceAll(err.Error(), c.base, "")))
 }
 
 // explainMeta tells the first thing that is wrong by the meta-schema.
 func (c *compilation) explainMeta(err *jsonschema.SchemaValidationError) error {
-	within := fragment(err.URL)
+	within := Fragment(err.URL)
 	invalid, ok := err.Err.(*jsonschema.ValidationError)
 	if !ok {
 		return c.broken(within, "this is no JSON Schema")
 	}
-	r := newReport(nil, valueAt(c.data, within))
+	r := newReport(nil, rawjson.At(c.data, within))
 	r.add(invalid)
 	first, at := Fault{Detail: "this is no JSON Schema"}, len(c.data)
 	for _, f := range r.found {
-		if pos := offset(c.data, within+f.Pointer); pos < at {
+		if pos := rawjson.Offset(c.data, within+f.Pointer); pos < at {
 			first, at = f.Fault, pos
 		}
 	}
@@ -174,7 +176,7 @@ func (c *compilation) explainMeta(err *jsonschema.SchemaValidationError) error {
 
 // reference finds the first reference in the file that match accepts.
 func (c *compilation) reference(match func(ref string) bool) (at, ref string) {
-	eachToken(c.data, func(pointer string, tok jsontext.Token, _ int) bool {
+	rawjson.Tokens(c.data, func(pointer string, tok jsontext.Token, _ int) bool {
 		switch pointer[strings.LastIndexByte(pointer, '/')+1:] {
 		case "$ref", "$dynamicRef", "$recursiveRef", "$schema":
 			if tok.Kind() == '"' && match(tok.String()) {
@@ -187,16 +189,16 @@ func (c *compilation) reference(match func(ref string) bool) (at, ref string) {
 }
 
 func (c *compilation) broken(pointer, format string, args ...any) error {
-	return c.brokenAt(offset(c.data, pointer), format, args...)
+	return c.brokenAt(rawjson.Offset(c.data, pointer), format, args...)
 }
 
 func (c *compilation) brokenAt(offset int, format string, args ...any) error {
-	line, column := position(c.data, offset)
-	return &CompileError{File: c.file, Line: line, Column: column, Reason: fmt.Sprintf(format, args...)}
+	line, column := rawjson.LineColumn(c.data, offset)
+	return &Error{File: c.file, Line: line, Column: column, Reason: fmt.Sprintf(format, args...)}
 }
 
-// fragment returns what stands behind the # of a URL, unescaped.
-func fragment(u string) string {
+// Fragment returns what stands behind the # of a URL, unescaped.
+func Fragment(u string) string {
 	_, f, _ := strings.Cut(u, "#")
 	if unescaped, err := url.PathUnescape(f); err == nil {
 		return unescaped
@@ -211,13 +213,13 @@ func withoutFragment(u string) string {
 
 func withoutBOM(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) }
 
-// A CompileError tells where a file stops being a schema.
-type CompileError struct {
+// A Error tells where a file stops being a schema.
+type Error struct {
 	File         string // as it was named to CompileSchema
 	Line, Column int    // from 1; the column counts characters (code points)
 	Reason       string // what is wrong there, one sentence without the position
 }
 
-func (e *CompileError) Error() string {
+func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Reason)
 }

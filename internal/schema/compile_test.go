@@ -1,4 +1,4 @@
-package pickup
+package schema
 
 import (
 	"errors"
@@ -83,8 +83,8 @@ func TestBrokenSchemas(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.schema, func(t *testing.T) {
-			s, err := CompileSchema("rules/db.schema.json", []byte(tt.schema))
-			var broken *CompileError
+			s, err := Compile("rules/db.schema.json", []byte(tt.schema))
+			var broken *Error
 			switch {
 			case err == nil:
 				t.Fatalf("compiled: %v", s)
@@ -127,7 +127,7 @@ func TestReferences(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := compiled(t, tt.schema)
-			wantFaults(t, s.Member("a").checkReplace(jsontext.Value(tt.bad)), tt.want)
+			wantFaults(t, s.Member("a").CheckReplace(jsontext.Value(tt.bad)), tt.want)
 			if tt.name == "draft-07" && !slices.Equal(s.Member("a").Unique(), []string{"n"}) {
 				t.Errorf("unique are %v", s.Member("a").Unique())
 			}
@@ -161,9 +161,9 @@ func TestReadOnlyIDs(t *testing.T) {
 	}
 	// The service makes the id of a: whatever is there is not the client's fault.
 	for _, v := range []string{`{}`, `{"id":"x"}`, `{"id":null}`} {
-		wantFaults(t, s.Member("a").checkCreate(jsontext.Value(v)))
-		wantFaults(t, s.Member("a").checkReplace(jsontext.Value(v)))
+		wantFaults(t, s.Member("a").CheckCreate(jsontext.Value(v)))
+		wantFaults(t, s.Member("a").CheckReplace(jsontext.Value(v)))
 	}
-	wantFaults(t, s.Member("b").checkCreate(jsontext.Value(`{"id":"x"}`)), `/id: "x" is not an integer`)
-	wantFaults(t, s.Member("b").checkCreate(jsontext.Value(`{"id":12345678901234567890}`)))
+	wantFaults(t, s.Member("b").CheckCreate(jsontext.Value(`{"id":"x"}`)), `/id: "x" is not an integer`)
+	wantFaults(t, s.Member("b").CheckCreate(jsontext.Value(`{"id":12345678901234567890}`)))
 }

@@ -1,4 +1,4 @@
-package pickup
+package schema
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"pickup/internal/rawjson"
 )
 
 // email is JSON Schema's format: a mailbox of RFC 5321, section 4.1.2. The
@@ -60,7 +62,7 @@ func checkLabels(s, where, others string) error {
 		case label == "":
 			return fmt.Errorf("%s the @ a dot stands without something on either side", where)
 		case others == "-" && (label[0] == '-' || label[len(label)-1] == '-'):
-			return fmt.Errorf("%q begins or ends with a hyphen", shorten(label))
+			return fmt.Errorf("%q begins or ends with a hyphen", rawjson.Shorten(label))
 		case others == "-" && len(label) > 63:
 			return fmt.Errorf("%s the @ is a part that is too long", where)
 		}

@@ -1,4 +1,4 @@
-package pickup
+package schema
 
 // A Fault is one thing that is wrong with a value.
 type Fault struct {

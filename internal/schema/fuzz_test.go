@@ -1,4 +1,4 @@
-package pickup
+package schema
 
 import (
 	"errors"
@@ -7,13 +7,15 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
 )
 
 // Whatever stands in a schema file: it compiles, or the mistake has a place in
 // the file. Whatever then comes as a record: it is judged as a validator
 // judges it, and every fault has a place in the record.
 func FuzzSchema(f *testing.F) {
-	sample, err := os.ReadFile("db.schema.json")
+	sample, err := os.ReadFile("../../db.schema.json")
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -29,9 +31,9 @@ func FuzzSchema(f *testing.F) {
 		f.Add(`{"properties":{"schedules":{"items":{"properties":{"a":`+s+`}}}},"$defs":{"x":`+s+`}}`, `{"a":{"a":[1,"x",{"a":1e400}],"b":null},"A":2}`)
 	}
 	f.Fuzz(func(t *testing.T, schema, record string) {
-		s, err := CompileSchema("db.schema.json", []byte(schema))
+		s, err := Compile("db.schema.json", []byte(schema))
 		if err != nil {
-			var broken *CompileError
+			var broken *Error
 			if !errors.As(err, &broken) {
 				t.Fatalf("no CompileError: %v", err)
 			}
@@ -45,18 +47,18 @@ func FuzzSchema(f *testing.F) {
 		if !v.IsValid() || v.Kind() != '{' {
 			return
 		}
-		v, _, _ = s.Member("schedules").canonical(compact(v))
+		v, _, _ = s.Member("schedules").Canonical(rawjson.Compact(v))
 		if !v.IsValid() {
 			t.Fatalf("no JSON: %s", v)
 		}
-		faults := s.Member("schedules").checkReplace(v)
+		faults := s.Member("schedules").CheckReplace(v)
 		for _, f := range faults {
 			last := strings.LastIndexByte(f.Pointer, '/')
-			if f.Detail == "" || f.Pointer != "" && valueAt(v, f.Pointer[:last]) == nil {
+			if f.Detail == "" || f.Pointer != "" && rawjson.At(v, f.Pointer[:last]) == nil {
 				t.Errorf("no place in the record: %s", f)
 			}
 		}
-		if again := s.Member("schedules").checkReplace(v); len(again) != len(faults) {
+		if again := s.Member("schedules").CheckReplace(v); len(again) != len(faults) {
 			t.Errorf("judged twice: %v and %v", faults, again)
 		}
 		if r := s.Member("schedules"); r != nil && r.array && !r.ReadOnlyID() {
@@ -66,7 +68,7 @@ func FuzzSchema(f *testing.F) {
 				}
 			}
 		}
-		for _, f := range s.Member("schedules").checkMerge(v, v, nil) {
+		for _, f := range s.Member("schedules").CheckMerge(v, v, nil) {
 			t.Errorf("nothing was sent: %s", f)
 		}
 	})

@@ -1,4 +1,4 @@
-package pickup
+package schema
 
 import (
 	"slices"
@@ -8,13 +8,13 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// inferableFormats are the formats that Infer knows, the narrower ones first.
-var inferableFormats = []string{"uuid", "date", "date-time", "iso-date-time", "email", "ipv4", "uri"}
+// InferableFormats are the formats that Infer knows, the narrower ones first.
+var InferableFormats = []string{"uuid", "date", "date-time", "iso-date-time", "email", "ipv4", "uri"}
 
 // formatCheckers are schemas that ask for one format each, by its name.
 var formatCheckers = sync.OnceValue(func() map[string]*jsonschema.Schema {
 	checkers := make(map[string]*jsonschema.Schema)
-	for _, name := range inferableFormats {
+	for _, name := range InferableFormats {
 		compiler := jsonschema.NewCompiler()
 		compiler.AssertFormat()
 		compiler.RegisterFormat(isoDateTime)
@@ -27,8 +27,8 @@ var formatCheckers = sync.OnceValue(func() map[string]*jsonschema.Schema {
 	return checkers
 })
 
-// formatsOf returns those of the formats that s has.
-func formatsOf(s string, formats []string) []string {
+// FormatsOf returns those of the formats that s has.
+func FormatsOf(s string, formats []string) []string {
 	return slices.DeleteFunc(slices.Clone(formats), func(name string) bool {
 		// "room:12" is a URI too, but nobody means it as one.
 		return formatCheckers()[name].Validate(s) != nil || name == "uri" && !strings.Contains(s, "://")

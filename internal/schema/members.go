@@ -1,4 +1,4 @@
-package pickup
+package schema
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"pickup/internal/spell"
 )
 
 // ownMembers are the members of a schema that are ours.
@@ -56,7 +58,7 @@ func (l locations) vocabulary() *jsonschema.Vocabulary {
 		Compile: func(ctx *jsonschema.CompilerContext, obj map[string]any) (jsonschema.SchemaExt, error) {
 			sch := ctx.Enqueue(nil) // the part that is being compiled
 			l[sch.Location] = sch
-			x, err := readExtras(fragment(sch.Location), obj)
+			x, err := readExtras(Fragment(sch.Location), obj)
 			if err != nil {
 				return nil, err
 			}
@@ -132,9 +134,9 @@ func readExtras(pointer string, obj map[string]any) (*extras, error) {
 			ok = ok && x.idMember != ""
 			want = `the name of a member, such as "_id"`
 		default:
-			near := nearName(name, ownMembers)
+			near := spell.NearName(name, ownMembers)
 			if strings.HasPrefix(name, "x-") {
-				near = nearValue(name, ownMembers) // a rule that is not read would be no rule
+				near = spell.NearValue(name, ownMembers) // a rule that is not read would be no rule
 			} else {
 				x.bare = false
 			}
@@ -224,9 +226,9 @@ const TextIDs IDKind = "text"
 // idKinds are the IDKinds by name.
 var idKinds = []string{string(AutoIDs), string(NumberIDs), string(UUIDs), string(ShortIDs)}
 
-// defaultIDMember is the member that carries a record's id where nothing else
+// DefaultIDMember is the member that carries a record's id where nothing else
 // is said.
-const defaultIDMember = "id"
+const DefaultIDMember = "id"
 
 // An OnDelete says what becomes of the records that refer to one that is
 // deleted: x-ref has it as on-delete. Where it says nothing they are left alone, as in a flat

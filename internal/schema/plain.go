@@ -1,4 +1,4 @@
-package pickup
+package schema
 
 import (
 	"encoding/json"
@@ -7,32 +7,34 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
 )
 
 // plain returns a valid JSON value as the validator takes it: objects as maps,
 // numbers as their text.
 func plain(v jsontext.Value) any {
-	at := skipSpace(v, 0)
+	at := rawjson.SkipSpace(v, 0)
 	if at >= len(v) {
 		return nil
 	}
 	switch v[at] {
 	case '{':
 		obj := make(map[string]any)
-		members(v, func(quoted, e jsontext.Value) bool {
-			obj[text(quoted)] = plain(e)
+		rawjson.Members(v, func(quoted, e jsontext.Value) bool {
+			obj[rawjson.Unquote(quoted)] = plain(e)
 			return true
 		})
 		return obj
 	case '[':
 		list := []any{}
-		elements(v, func(e jsontext.Value) bool {
+		rawjson.Elements(v, func(e jsontext.Value) bool {
 			list = append(list, plain(e))
 			return true
 		})
 		return list
 	case '"':
-		return text(v[at:skipString(v, at)])
+		return rawjson.Unquote(v[at:rawjson.SkipString(v, at)])
 	case 't':
 		return true
 	case 'f':
@@ -40,7 +42,7 @@ func plain(v jsontext.Value) any {
 	case 'n':
 		return nil
 	}
-	return judgeable(string(v[at:skipValue(v, at)]))
+	return judgeable(string(v[at:rawjson.SkipValue(v, at)]))
 }
 
 // judgeable returns a number that the validator can afford to look at. It
@@ -53,7 +55,7 @@ func judgeable(s string) json.Number {
 	if len(s) <= 20 && !strings.ContainsAny(s, "eE") {
 		return json.Number(s)
 	}
-	digits, exp, ok := strings.Cut(number(s), "e")
+	digits, exp, ok := strings.Cut(rawjson.CanonicalNumber(s), "e")
 	if !ok {
 		return "0"
 	}
@@ -77,7 +79,7 @@ func plainKey(v any) string {
 	if err != nil {
 		return "" // never: the value came from JSON
 	}
-	return identityKey(text)
+	return rawjson.Identity(text)
 }
 
 // literal returns a value of a schema as a message shows it: a word without
@@ -85,7 +87,7 @@ func plainKey(v any) string {
 func literal(v any) string {
 	s, ok := v.(string)
 	if ok && s != "" && !jsontext.Value(s).IsValid() && strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || strings.ContainsRune(`",;:`, r) }) < 0 {
-		return shorten(s)
+		return rawjson.Shorten(s)
 	}
 	return jsonText(v)
 }
@@ -98,5 +100,5 @@ func jsonText(v any) string {
 	if err := enc.Encode(v); err != nil {
 		return "…" // never: the value came from JSON
 	}
-	return shorten(strings.TrimSuffix(b.String(), "\n"))
+	return rawjson.Shorten(strings.TrimSuffix(b.String(), "\n"))
 }

@@ -1,4 +1,4 @@
-package pickup
+package schema
 
 import (
 	"cmp"
@@ -11,6 +11,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"pickup/internal/rawjson"
 )
 
 // A finding is a fault, and which keyword of the schema it breaks.
@@ -46,7 +48,7 @@ func tidy(found []finding) []Fault {
 	}
 	list := make([]placed, len(found))
 	for i, f := range found {
-		list[i] = placed{tokens(f.Pointer), f.Fault}
+		list[i] = placed{rawjson.SplitPointer(f.Pointer), f.Fault}
 	}
 	slices.SortFunc(list, func(a, b placed) int {
 		return cmp.Or(slices.CompareFunc(a.at, b.at, compareTokens), cmp.Compare(a.Detail, b.Detail))
@@ -60,7 +62,7 @@ func tidy(found []finding) []Fault {
 
 // compareTokens orders names as text and indexes as numbers.
 func compareTokens(a, b string) int {
-	if digits(a) && digits(b) {
+	if rawjson.IsIndex(a) && rawjson.IsIndex(b) {
 		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 	}
 	return cmp.Compare(a, b)
@@ -80,7 +82,7 @@ func newReport(at locations, doc jsontext.Value) *report {
 }
 
 func (r *report) fault(at []string, format string, args ...any) {
-	r.found = append(r.found, finding{Fault{joined(at), fmt.Sprintf(format, args...)}, r.rule})
+	r.found = append(r.found, finding{Fault{rawjson.JoinPointer(at), fmt.Sprintf(format, args...)}, r.rule})
 }
 
 // add enters what e says, or what its causes say where it only holds them
@@ -90,7 +92,7 @@ func (r *report) add(e *jsonschema.ValidationError) {
 	if sch == nil {
 		sch = &jsonschema.Schema{} // of the meta-schema, which needs no examples
 	}
-	r.rule = e.SchemaURL + joined(e.ErrorKind.KeywordPath())
+	r.rule = e.SchemaURL + rawjson.JoinPointer(e.ErrorKind.KeywordPath())
 	inside := func(name string) []string { return append(slices.Clone(at), name) }
 	switch k := e.ErrorKind.(type) {
 	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
@@ -99,26 +101,26 @@ func (r *report) add(e *jsonschema.ValidationError) {
 		}
 	case *kind.Required:
 		for _, name := range k.Missing {
-			r.fault(inside(name), "%s is missing but required%s", shorten(name), example(sch.Properties[name]))
+			r.fault(inside(name), "%s is missing but required%s", rawjson.Shorten(name), example(sch.Properties[name]))
 		}
 	case *kind.DependentRequired:
 		for _, name := range k.Missing {
-			r.fault(inside(name), "%s is missing but required where there is %s%s", shorten(name), shorten(k.Prop), example(sch.Properties[name]))
+			r.fault(inside(name), "%s is missing but required where there is %s%s", rawjson.Shorten(name), rawjson.Shorten(k.Prop), example(sch.Properties[name]))
 		}
 	case *kind.Dependency:
 		for _, name := range k.Missing {
-			r.fault(inside(name), "%s is missing but required where there is %s%s", shorten(name), shorten(k.Prop), example(sch.Properties[name]))
+			r.fault(inside(name), "%s is missing but required where there is %s%s", rawjson.Shorten(name), rawjson.Shorten(k.Prop), example(sch.Properties[name]))
 		}
 	case *kind.AdditionalProperties:
 		for _, name := range k.Properties {
-			r.fault(inside(name), "%s is not a known member, and no others are allowed%s", shorten(name), meant(name, sch))
+			r.fault(inside(name), "%s is not a known member, and no others are allowed%s", rawjson.Shorten(name), meant(name, sch))
 		}
 	case *kind.FalseSchema:
 		r.fault(at, "this is not allowed here")
 	case *kind.RefCycle:
 		r.fault(at, "%s cannot be judged: the schema refers to itself without end", r.value(at))
 	case *kind.PropertyNames:
-		name := newReport(r.at, appendName(nil, k.Property))
+		name := newReport(r.at, rawjson.AppendQuote(nil, k.Property))
 		for _, why := range name.causes(e) {
 			r.fault(inside(k.Property), "this name is not allowed: %s", why)
 		}
@@ -181,7 +183,7 @@ func (r *report) causes(e *jsonschema.ValidationError) []string {
 		inner.add(cause)
 		var s []string
 		for _, f := range tidy(inner.found) {
-			f.Pointer = strings.TrimPrefix(f.Pointer, joined(e.InstanceLocation))
+			f.Pointer = strings.TrimPrefix(f.Pointer, rawjson.JoinPointer(e.InstanceLocation))
 			s = append(s, f.String())
 		}
 		if len(s) > 0 {
@@ -196,9 +198,9 @@ func (r *report) causes(e *jsonschema.ValidationError) []string {
 func (r *report) value(at []string) string {
 	v := r.doc
 	for depth, t := range at {
-		v = r.inside(joined(at[:depth]), v)[t]
+		v = r.inside(rawjson.JoinPointer(at[:depth]), v)[t]
 	}
-	return shown(v)
+	return rawjson.Show(v)
 }
 
 // inside returns the members or elements of v, which stands at pointer. It
@@ -208,11 +210,11 @@ func (r *report) inside(pointer string, v jsontext.Value) map[string]jsontext.Va
 		return known
 	}
 	all := make(map[string]jsontext.Value)
-	members(v, func(quoted, e jsontext.Value) bool {
-		all[text(quoted)] = e
+	rawjson.Members(v, func(quoted, e jsontext.Value) bool {
+		all[rawjson.Unquote(quoted)] = e
 		return true
 	})
-	elements(v, func(e jsontext.Value) bool {
+	rawjson.Elements(v, func(e jsontext.Value) bool {
 		all[strconv.Itoa(len(all))] = e
 		return true
 	})

@@ -1,10 +1,12 @@
-package pickup
+package schema
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
 )
 
 const (
@@ -15,11 +17,11 @@ const (
 // with returns a record with a member set, or without it where value is "".
 func with(record, name, value string) jsontext.Value {
 	if value != "" {
-		return withMember(jsontext.Value(record), name, value)
+		return rawjson.SetMember(jsontext.Value(record), name, value)
 	}
 	var kept []string
-	members([]byte(record), func(n, v jsontext.Value) bool {
-		if text(n) != name {
+	rawjson.Members([]byte(record), func(n, v jsontext.Value) bool {
+		if rawjson.Unquote(n) != name {
 			kept = append(kept, string(n)+":"+string(v))
 		}
 		return true
@@ -146,7 +148,7 @@ func TestMemberRules(t *testing.T) {
 	s := sampleSchema(t)
 	for _, tt := range tests {
 		collection, record := "schedules", goodSchedule
-		if _, ok := member([]byte(goodDriver), tt.member); ok {
+		if _, ok := rawjson.Member([]byte(goodDriver), tt.member); ok {
 			collection, record = "drivers", goodDriver
 		}
 		after := with(record, tt.member, tt.value)
@@ -155,11 +157,11 @@ func TestMemberRules(t *testing.T) {
 			want = []string{"/" + tt.member + ": " + tt.want}
 		}
 		t.Run(tt.member+"="+tt.value, func(t *testing.T) {
-			wantFaults(t, s.Member(collection).checkCreate(after), want...)
-			wantFaults(t, s.Member(collection).checkReplace(after), want...)
-			wantFaults(t, s.Member(collection).checkMerge(jsontext.Value(record), after, []string{tt.member}), want...)
+			wantFaults(t, s.Member(collection).CheckCreate(after), want...)
+			wantFaults(t, s.Member(collection).CheckReplace(after), want...)
+			wantFaults(t, s.Member(collection).CheckMerge(jsontext.Value(record), after, []string{tt.member}), want...)
 			// What was not sent is not judged.
-			wantFaults(t, s.Member(collection).checkMerge(after, after, []string{"id"}))
+			wantFaults(t, s.Member(collection).CheckMerge(after, after, []string{"id"}))
 		})
 	}
 }
@@ -192,13 +194,13 @@ func TestRequiredMembers(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.collection+"."+tt.member, func(t *testing.T) {
 			whole, without := jsontext.Value(tt.record), with(tt.record, tt.member, "")
-			wantFaults(t, s.Member(tt.collection).checkCreate(whole))
-			wantFaults(t, s.Member(tt.collection).checkReplace(whole))
-			wantFaults(t, s.Member(tt.collection).checkCreate(without), tt.create...)
-			wantFaults(t, s.Member(tt.collection).checkReplace(without), tt.replace...)
+			wantFaults(t, s.Member(tt.collection).CheckCreate(whole))
+			wantFaults(t, s.Member(tt.collection).CheckReplace(whole))
+			wantFaults(t, s.Member(tt.collection).CheckCreate(without), tt.create...)
+			wantFaults(t, s.Member(tt.collection).CheckReplace(without), tt.replace...)
 			// One that was taken away is missed; one that was missing is not.
-			wantFaults(t, s.Member(tt.collection).checkMerge(whole, without, nil), tt.replace...)
-			wantFaults(t, s.Member(tt.collection).checkMerge(without, without, nil))
+			wantFaults(t, s.Member(tt.collection).CheckMerge(whole, without, nil), tt.replace...)
+			wantFaults(t, s.Member(tt.collection).CheckMerge(without, without, nil))
 		})
 	}
 }
@@ -208,7 +210,7 @@ func TestEveryFaultIsListed(t *testing.T) {
 	s := sampleSchema(t)
 	body := jsontext.Value(`{"driverId":null,"Passenger":"Ivy","pickupTime":"soon","status":"Scheduld","pickupLocation":"Home","dropoffLocation":"School","dropoffTime":"2026-09-14T08:05:00Z"}`)
 	for range 20 {
-		wantFaults(t, s.Member("schedules").checkCreate(body),
+		wantFaults(t, s.Member("schedules").CheckCreate(body),
 			`/Passenger: Passenger is not a known member; did you mean passenger?`,
 			`/driverId: null is not a number or a string; right would be, for example, "2"`,
 			`/passenger: passenger is missing but required; right would be, for example, "Ivy and Jonah"`,
@@ -223,14 +225,14 @@ func TestEveryFaultIsListed(t *testing.T) {
 func TestHistoricValuesRefuseNothing(t *testing.T) {
 	s := sampleSchema(t)
 	old := with(goodSchedule, "status", `"Unscheduled"`)
-	retitled := withMember(old, "title", `"Eye clinic"`)
-	wantFaults(t, s.Member("schedules").checkMerge(old, retitled, []string{"title"}))
-	wantFaults(t, s.Member("schedules").checkMerge(old, old, []string{"status"}),
+	retitled := rawjson.SetMember(old, "title", `"Eye clinic"`)
+	wantFaults(t, s.Member("schedules").CheckMerge(old, retitled, []string{"title"}))
+	wantFaults(t, s.Member("schedules").CheckMerge(old, old, []string{"status"}),
 		`/status: "Unscheduled" is not one of Scheduled, Canceled, Rescheduled`)
-	wantFaults(t, s.Member("schedules").checkReplace(old), `/status: "Unscheduled" is not one of Scheduled, Canceled, Rescheduled`)
-	wantFaults(t, s.Member("schedules").checkCreate(old), `/status: "Unscheduled" is not one of Scheduled, Canceled, Rescheduled`)
+	wantFaults(t, s.Member("schedules").CheckReplace(old), `/status: "Unscheduled" is not one of Scheduled, Canceled, Rescheduled`)
+	wantFaults(t, s.Member("schedules").CheckCreate(old), `/status: "Unscheduled" is not one of Scheduled, Canceled, Rescheduled`)
 	slip := with(goodSchedule, "status", `"Unschedule"`) // is not told to become what is refused
-	wantFaults(t, s.Member("schedules").checkCreate(slip), `/status: "Unschedule" is not one of Scheduled, Canceled, Rescheduled`)
+	wantFaults(t, s.Member("schedules").CheckCreate(slip), `/status: "Unschedule" is not one of Scheduled, Canceled, Rescheduled`)
 }
 
 // x-historic works at every depth, by the value, and in every branch.
@@ -255,13 +257,13 @@ func TestHistoric(t *testing.T) {
 			want = []string{tt.want}
 		}
 		body := jsontext.Value(tt.body)
-		wantFaults(t, s.Member("jobs").checkCreate(body), want...)
-		wantFaults(t, s.Member("jobs").checkReplace(body), want...)
-		wantFaults(t, s.Member("jobs").checkMerge(jsontext.Value(`{"id":1}`), body, []string{"id", "steps", "level"}), want...)
+		wantFaults(t, s.Member("jobs").CheckCreate(body), want...)
+		wantFaults(t, s.Member("jobs").CheckReplace(body), want...)
+		wantFaults(t, s.Member("jobs").CheckMerge(jsontext.Value(`{"id":1}`), body, []string{"id", "steps", "level"}), want...)
 	}
 	old := jsontext.Value(`{"state":"<b>ü","more":1}`)
-	wantFaults(t, s.Member("settings").checkObject(nil, old, nil), `/state: "<b>ü" is not one of on, off`)
-	wantFaults(t, s.Member("settings").checkObject(old, old, []string{"more"}))
+	wantFaults(t, s.Member("settings").CheckObject(nil, old, nil), `/state: "<b>ü" is not one of on, off`)
+	wantFaults(t, s.Member("settings").CheckObject(old, old, []string{"more"}))
 }
 
 func TestUnknownMembers(t *testing.T) {
@@ -279,10 +281,10 @@ func TestUnknownMembers(t *testing.T) {
 		}
 		t.Run(tt.name, func(t *testing.T) {
 			after := with(goodSchedule, tt.name, `1`)
-			wantFaults(t, s.Member("schedules").checkCreate(after), want...)
-			wantFaults(t, s.Member("schedules").checkReplace(after), want...)
-			wantFaults(t, s.Member("schedules").checkMerge(jsontext.Value(goodSchedule), after, []string{tt.name}), want...)
-			wantFaults(t, s.Member("schedules").checkMerge(after, after, []string{"title"}))
+			wantFaults(t, s.Member("schedules").CheckCreate(after), want...)
+			wantFaults(t, s.Member("schedules").CheckReplace(after), want...)
+			wantFaults(t, s.Member("schedules").CheckMerge(jsontext.Value(goodSchedule), after, []string{tt.name}), want...)
+			wantFaults(t, s.Member("schedules").CheckMerge(after, after, []string{"title"}))
 		})
 	}
 }
@@ -290,12 +292,12 @@ func TestUnknownMembers(t *testing.T) {
 func TestLongValuesAreCut(t *testing.T) {
 	s := sampleSchema(t)
 	long := strings.Repeat("ü", 1000)
-	for _, f := range s.Member("drivers").checkCreate(with(goodDriver, "cellPhone", `"`+long+`"`)) {
+	for _, f := range s.Member("drivers").CheckCreate(with(goodDriver, "cellPhone", `"`+long+`"`)) {
 		if n := len([]rune(f.Detail)); n > 300 || !strings.HasPrefix(f.Detail, `"`+long[:198]+`…" does not fit`) {
 			t.Errorf("%d characters: %s", n, f.Detail)
 		}
 	}
-	for _, f := range s.Member("drivers").checkCreate(with(goodDriver, strings.Repeat("x", 1<<20), `1`)) {
+	for _, f := range s.Member("drivers").CheckCreate(with(goodDriver, strings.Repeat("x", 1<<20), `1`)) {
 		t.Errorf("a long name is near to something: %.100s", f)
 	}
 }

@@ -1,4 +1,4 @@
-package pickup
+package schema
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"pickup/internal/rawjson"
 )
 
 // A Schema is the rules of a database: a JSON Schema (draft 2020-12) whose
@@ -155,19 +157,19 @@ func (r *Rules) Alias(name string) (canonical string, ok bool) {
 
 // ReadOnlyID reports whether the ids are made by the service alone.
 func (r *Rules) ReadOnlyID() bool {
-	return r != nil && slices.Contains(r.readOnly, cmp.Or(r.idMember, defaultIDMember))
+	return r != nil && slices.Contains(r.readOnly, cmp.Or(r.idMember, DefaultIDMember))
 }
 
-// movesIDs reports whether the ids of some collection are in another member
+// MovesIDs reports whether the ids of some collection are in another member
 // than "id".
-func (s *Schema) movesIDs() bool {
+func (s *Schema) MovesIDs() bool {
 	return s != nil && slices.ContainsFunc(s.names, func(name string) bool { return s.rules[name].idMember != "" })
 }
 
-// withIDMember returns the rules of a database whose records carry their ids
+// WithIDMember returns the rules of a database whose records carry their ids
 // in that member, "" for "id", where no x-id-field says otherwise.
-func (s *Schema) withIDMember(name string) *Schema {
-	if s == nil || name == "" || name == defaultIDMember {
+func (s *Schema) WithIDMember(name string) *Schema {
+	if s == nil || name == "" || name == DefaultIDMember {
 		return s
 	}
 	out := *s
@@ -180,12 +182,12 @@ func (s *Schema) withIDMember(name string) *Schema {
 	return &out
 }
 
-// canonical returns value, which must be compact, with the names that the
+// Canonical returns value, which must be compact, with the names that the
 // schema gives its members, each in its place, and as sent the spelling under
 // which a member came where it is another one. Where a member stands there
 // under two names, one is dropped if the values are equal; else that is a
 // fault and both stay.
-func (r *Rules) canonical(value jsontext.Value) (_ jsontext.Value, sent map[string]string, faults []Fault) {
+func (r *Rules) Canonical(value jsontext.Value) (_ jsontext.Value, sent map[string]string, faults []Fault) {
 	if r == nil || !r.spelledOtherwise(value) {
 		return value, nil, nil
 	}
@@ -198,24 +200,24 @@ func (r *Rules) canonical(value jsontext.Value) (_ jsontext.Value, sent map[stri
 		out = append(append(append(out, name...), ':'), v...)
 	}
 	sent = make(map[string]string)
-	members(value, func(quoted, v jsontext.Value) bool {
-		spelled := text(quoted)
+	rawjson.Members(value, func(quoted, v jsontext.Value) bool {
+		spelled := rawjson.Unquote(quoted)
 		name, ok := r.alias[spelled]
 		if !ok {
 			add(quoted, v)
 			return true
 		}
-		other, found := member(value, name)
+		other, found := rawjson.Member(value, name)
 		if first, ok := sent[name]; ok && !found {
-			other, _ = member(value, first)
+			other, _ = rawjson.Member(value, first)
 			found = true
 		}
 		switch {
 		case !found:
 			sent[name] = spelled
-			add(appendName(nil, name), v)
-		case !sameValue(v, other):
-			faults = append(faults, Fault{pointer(spelled), "this is another spelling of " + name + ", which is there too and differs; send one of them"})
+			add(rawjson.AppendQuote(nil, name), v)
+		case !rawjson.Equal(v, other):
+			faults = append(faults, Fault{rawjson.Pointer(spelled), "this is another spelling of " + name + ", which is there too and differs; send one of them"})
 			add(quoted, v)
 		}
 		return true
@@ -229,8 +231,8 @@ func (r *Rules) spelledOtherwise(value jsontext.Value) (found bool) {
 	if len(r.alias) == 0 {
 		return false
 	}
-	members(value, func(quoted, _ jsontext.Value) bool {
-		_, found = r.alias[text(quoted)]
+	rawjson.Members(value, func(quoted, _ jsontext.Value) bool {
+		_, found = r.alias[rawjson.Unquote(quoted)]
 		return !found
 	})
 	return found
@@ -253,8 +255,8 @@ func (r *Rules) Faults(value jsontext.Value) []Fault {
 	return tidy(r.findSent(value))
 }
 
-// aliasesOf returns the other names of a member, sorted.
-func aliasesOf(name string, alias map[string]string) (spelled []string) {
+// AliasesOf returns the other names of a member, sorted.
+func AliasesOf(name string, alias map[string]string) (spelled []string) {
 	for other, canonical := range alias {
 		if canonical == name {
 			spelled = append(spelled, other)
@@ -264,9 +266,9 @@ func aliasesOf(name string, alias map[string]string) (spelled []string) {
 	return spelled
 }
 
-// canonicalPath gives the first token of a path the name that the schema has
+// CanonicalPath gives the first token of a path the name that the schema has
 // for it.
-func (r *Rules) canonicalPath(path []string) {
+func (r *Rules) CanonicalPath(path []string) {
 	if len(path) > 0 {
 		if canonical, ok := r.Alias(path[0]); ok {
 			path[0] = canonical

@@ -1,4 +1,4 @@
-package pickup
+package schema
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 // sampleSchema compiles the rules that ship with the sample.
 func sampleSchema(t testing.TB) *Schema {
 	t.Helper()
-	data, err := os.ReadFile("db.schema.json")
+	data, err := os.ReadFile("../../db.schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func sampleSchema(t testing.TB) *Schema {
 
 func compiled(t testing.TB, data string) *Schema {
 	t.Helper()
-	s, err := CompileSchema("db.schema.json", []byte(data))
+	s, err := Compile("db.schema.json", []byte(data))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestStockValidatorsAgreeOnTheSample(t *testing.T) {
 		}
 		return doc
 	}
-	rules, sample := read("db.schema.json").(map[string]any), read("db.json").(map[string]any)
+	rules, sample := read("../../db.schema.json").(map[string]any), read("../../db.json").(map[string]any)
 	if got := rules["$schema"]; got != jsonschema.Draft2020.String() {
 		t.Errorf("$schema is %q", got)
 	}
@@ -130,14 +130,14 @@ func TestSchemaOfNothing(t *testing.T) {
 	if _, ok := none.Member("a").Alias("b"); ok {
 		t.Error("a nil schema has an alias")
 	}
-	v, sent, faults := none.Member("a").canonical(record)
+	v, sent, faults := none.Member("a").Canonical(record)
 	if !bytes.Equal(v, record) || sent != nil || faults != nil {
 		t.Error("a nil schema changes a record")
 	}
-	faults = append(faults, none.Member("a").checkCreate(record)...)
-	faults = append(faults, none.Member("a").checkReplace(record)...)
-	faults = append(faults, none.Member("a").checkMerge(record, record, nil)...)
-	faults = append(faults, none.Member("a").checkObject(record, record, nil)...)
+	faults = append(faults, none.Member("a").CheckCreate(record)...)
+	faults = append(faults, none.Member("a").CheckReplace(record)...)
+	faults = append(faults, none.Member("a").CheckMerge(record, record, nil)...)
+	faults = append(faults, none.Member("a").CheckObject(record, record, nil)...)
 	wantFaults(t, faults)
 }
 
@@ -145,10 +145,10 @@ func TestSchemaOfNothing(t *testing.T) {
 func TestUnknownCollectionsAreFree(t *testing.T) {
 	s := sampleSchema(t)
 	record := jsontext.Value(`{"id":1,"Email":2,"driverID":3}`)
-	wantFaults(t, s.Member("pets").checkCreate(record))
-	wantFaults(t, s.Member("pets").checkMerge(record, record, []string{"Email"}))
-	wantFaults(t, s.Member("settings").checkObject(record, record, nil))
-	if v, sent, _ := s.Member("pets").canonical(record); !bytes.Equal(v, record) || sent != nil {
+	wantFaults(t, s.Member("pets").CheckCreate(record))
+	wantFaults(t, s.Member("pets").CheckMerge(record, record, []string{"Email"}))
+	wantFaults(t, s.Member("settings").CheckObject(record, record, nil))
+	if v, sent, _ := s.Member("pets").Canonical(record); !bytes.Equal(v, record) || sent != nil {
 		t.Errorf("the record became %s", v)
 	}
 }
@@ -156,13 +156,13 @@ func TestUnknownCollectionsAreFree(t *testing.T) {
 func TestSchemaIsSafeForConcurrentUse(t *testing.T) {
 	s := sampleSchema(t)
 	bad := jsontext.Value(`{"driverId":null,"Title":"x","pickupTime":"2026-02-30T08:00:00","status":"Scheduld"}`)
-	want := s.Member("schedules").checkCreate(bad)
+	want := s.Member("schedules").CheckCreate(bad)
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
 			for range 50 {
-				v, _, _ := s.Member("schedules").canonical(jsontext.Value(`{"driverID":null,"Title":"x","pickupTime":"2026-02-30T08:00:00","status":"Scheduld"}`))
-				got := s.Member("schedules").checkCreate(v)
+				v, _, _ := s.Member("schedules").Canonical(jsontext.Value(`{"driverID":null,"Title":"x","pickupTime":"2026-02-30T08:00:00","status":"Scheduld"}`))
+				got := s.Member("schedules").CheckCreate(v)
 				if len(got) != len(want) || got[0] != want[0] {
 					t.Errorf("got %v", got)
 					return
@@ -178,7 +178,7 @@ func BenchmarkCheckRecord(b *testing.B) {
 	good := jsontext.Value(`{"id":"1","driverId":"1","title":"School run","passenger":"Ivy and Jonah","pickupLocation":"Home, 14 Alder Lane","dropoffLocation":"Fairview School","pickupTime":"2026-09-14T07:40:00Z","dropoffTime":"2026-09-14T08:05:00Z","status":"Scheduled"}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		if f := s.Member("schedules").checkCreate(good); f != nil {
+		if f := s.Member("schedules").CheckCreate(good); f != nil {
 			b.Fatal(f)
 		}
 	}

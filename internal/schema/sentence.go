@@ -1,4 +1,4 @@
-package pickup
+package schema
 
 import (
 	"fmt"
@@ -8,6 +8,9 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/spell"
 )
 
 // sentence says why a value does not do, behind the value.
@@ -23,7 +26,7 @@ func sentence(k jsonschema.ErrorKind, sch *jsonschema.Schema) string {
 		if sch.Description != "" {
 			return fmt.Sprintf("does not fit the description %q", strings.TrimSuffix(sch.Description, "."))
 		}
-		return "does not match the pattern " + shorten(k.Want)
+		return "does not match the pattern " + rawjson.Shorten(k.Want)
 	case *kind.MinLength:
 		return fmt.Sprintf("has %s, at least %d needed", plural(k.Got, "character"), k.Want)
 	case *kind.MaxLength:
@@ -83,7 +86,7 @@ func enumSentence(got any, allowed []any) string {
 		s = "is not " + words[0] + ", the only value allowed"
 	}
 	if got, ok := got.(string); ok {
-		if near := nearValue(got, known); near != "" {
+		if near := spell.NearValue(got, known); near != "" {
 			s += fmt.Sprintf("; did you mean %q?", near)
 		}
 	}
@@ -97,7 +100,7 @@ func formatSentence(k *kind.Format) string {
 	}
 	switch k.Want {
 	case isoDateTime.Name, email.Name, "regex":
-		return fmt.Sprintf("is not %s: %s", name, shorten(k.Err.Error()))
+		return fmt.Sprintf("is not %s: %s", name, rawjson.Shorten(k.Err.Error()))
 	}
 	return "is not " + name
 }
@@ -108,7 +111,7 @@ func example(sch *jsonschema.Schema) string {
 	if sch == nil {
 		return ""
 	}
-	for _, part := range append([]*jsonschema.Schema{sch}, gather([]*jsonschema.Schema{sch}, true)...) {
+	for _, part := range append([]*jsonschema.Schema{sch}, Gather([]*jsonschema.Schema{sch}, true)...) {
 		if len(part.Examples) > 0 {
 			return "; right would be, for example, " + jsonText(part.Examples[0])
 		}
@@ -123,7 +126,7 @@ func meant(name string, sch *jsonschema.Schema) string {
 		known = append(known, k)
 	}
 	slices.Sort(known)
-	if near := nearName(name, known); near != "" {
+	if near := spell.NearName(name, known); near != "" {
 		return fmt.Sprintf("; did you mean %s?", near)
 	}
 	return ""
@@ -132,12 +135,12 @@ func meant(name string, sch *jsonschema.Schema) string {
 // ratText returns a number of a schema as people write it.
 func ratText(r *big.Rat) string {
 	if r.IsInt() {
-		return shorten(r.Num().String())
+		return rawjson.Shorten(r.Num().String())
 	}
 	if n, exact := r.FloatPrec(); exact {
-		return shorten(r.FloatString(n))
+		return rawjson.Shorten(r.FloatString(n))
 	}
-	return shorten(r.RatString())
+	return rawjson.Shorten(r.RatString())
 }
 
 func plural(n int, what string) string {

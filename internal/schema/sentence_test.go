@@ -1,10 +1,12 @@
-package pickup
+package schema
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
 )
 
 // Every keyword, accepted and refused, with what is said.
@@ -88,7 +90,7 @@ func TestKeywords(t *testing.T) {
 		t.Run(tt.schema, func(t *testing.T) {
 			s := compiled(t, `{"properties":{"a":{"items":{"properties":{"v":`+tt.schema+`}}}},"$defs":{"s":{"type":"string","minLength":2}}}`)
 			judge := func(v string) []Fault {
-				faults := s.Member("a").checkReplace(jsontext.Value(`{"v":` + v + `}`))
+				faults := s.Member("a").CheckReplace(jsontext.Value(`{"v":` + v + `}`))
 				for i, f := range faults {
 					if f.Pointer[:2] != "/v" {
 						t.Errorf("outside of v: %s", f)
@@ -121,7 +123,7 @@ func TestShown(t *testing.T) {
 		{`["` + string(long) + `"]`, `["` + string(long[:98]) + `…`},
 	}
 	for _, tt := range tests {
-		if got := shown(jsontext.Value(tt.in)); got != tt.want {
+		if got := rawjson.Show(jsontext.Value(tt.in)); got != tt.want {
 			t.Errorf("got  %s\nwant %s", got, tt.want)
 		}
 	}

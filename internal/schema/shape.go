@@ -1,4 +1,4 @@
-package pickup
+package schema
 
 import (
 	"cmp"
@@ -9,6 +9,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/spell"
 )
 
 // A shape is which members a value may be expected to have, at every depth,
@@ -26,7 +29,7 @@ type shaper map[string]*shape
 
 // of returns the shape of a value that all the given schemas describe.
 func (m shaper) of(schemas ...*jsonschema.Schema) *shape {
-	parts := gather(schemas, true)
+	parts := Gather(schemas, true)
 	var key strings.Builder
 	for _, p := range parts {
 		key.WriteString(p.Location + "\n")
@@ -65,10 +68,10 @@ func (m shaper) of(schemas ...*jsonschema.Schema) *shape {
 	return s
 }
 
-// gather returns the schemas and the parts of theirs that speak of the same
+// Gather returns the schemas and the parts of theirs that speak of the same
 // value, each once, in an order that is always the same: those that always
 // hold, and with branches also those that may.
-func gather(schemas []*jsonschema.Schema, branches bool) []*jsonschema.Schema {
+func Gather(schemas []*jsonschema.Schema, branches bool) []*jsonschema.Schema {
 	seen := make(map[*jsonschema.Schema]bool)
 	var parts []*jsonschema.Schema
 	var add func(list ...*jsonschema.Schema)
@@ -115,19 +118,19 @@ func (s *shape) historic(v jsontext.Value, at string, found []finding) []finding
 		return found
 	}
 	for _, part := range s.parts {
-		if x := extrasOf(part); len(x.historic) > 0 && x.historic[identityKey(v)] {
-			found = append(found, finding{Fault{at, shown(v) + " " + enumSentence(plain(v), x.current(part.Enum.Values))}, "historic"})
+		if x := extrasOf(part); len(x.historic) > 0 && x.historic[rawjson.Identity(v)] {
+			found = append(found, finding{Fault{at, rawjson.Show(v) + " " + enumSentence(plain(v), x.current(part.Enum.Values))}, "historic"})
 		}
 	}
 	i := 0
-	elements(v, func(e jsontext.Value) bool {
+	rawjson.Elements(v, func(e jsontext.Value) bool {
 		found = s.items.historic(e, fmt.Sprintf("%s/%d", at, i), found)
 		i++
 		return s.items != nil
 	})
-	members(v, func(quoted, e jsontext.Value) bool {
-		name := text(quoted)
-		found = s.members[name].historic(e, at+pointer(name), found)
+	rawjson.Members(v, func(quoted, e jsontext.Value) bool {
+		name := rawjson.Unquote(quoted)
+		found = s.members[name].historic(e, at+rawjson.Pointer(name), found)
 		return true
 	})
 	return found
@@ -140,24 +143,24 @@ func (s *shape) slips(v jsontext.Value, at string, found []finding) []finding {
 		return found
 	}
 	i := 0
-	elements(v, func(e jsontext.Value) bool {
+	rawjson.Elements(v, func(e jsontext.Value) bool {
 		found = s.items.slips(e, fmt.Sprintf("%s/%d", at, i), found)
 		i++
 		return s.items != nil
 	})
-	members(v, func(quoted, e jsontext.Value) bool {
-		name := text(quoted)
+	rawjson.Members(v, func(quoted, e jsontext.Value) bool {
+		name := rawjson.Unquote(quoted)
 		inside, known := s.members[name]
 		switch {
 		case known:
 			if k := e.Kind(); k == '{' || k == '[' {
-				found = inside.slips(e, at+pointer(name), found)
+				found = inside.slips(e, at+rawjson.Pointer(name), found)
 			}
 		case s.free:
 		case slices.Contains(s.names, name): // an x-alias
 		default:
-			if near := nearName(name, s.names); near != "" {
-				found = append(found, finding{Fault{at + pointer(name), fmt.Sprintf("%s is not a known member; did you mean %s?", shorten(name), near)}, "slip"})
+			if near := spell.NearName(name, s.names); near != "" {
+				found = append(found, finding{Fault{at + rawjson.Pointer(name), fmt.Sprintf("%s is not a known member; did you mean %s?", rawjson.Shorten(name), near)}, "slip"})
 			}
 		}
 		return true
@@ -173,7 +176,7 @@ func (s *shape) has(path []string) bool {
 			return false
 		case s.members[name] != nil:
 			s = s.members[name]
-		case digits(name):
+		case rawjson.IsIndex(name):
 			s = s.items
 		default:
 			return false

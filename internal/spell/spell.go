@@ -1,4 +1,4 @@
-package pickup
+package spell
 
 import (
 	"slices"
@@ -7,21 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-// didYouMean returns, as the end of a sentence about name, the one of the known
+// DidYouMean returns, as the end of a sentence about name, the one of the known
 // words that it was probably meant to be, else all of them after what.
-func didYouMean(name, what string, known []string) string {
-	if near := nearest(name, known); near != "" {
+func DidYouMean(name, what string, known []string) string {
+	if near := Nearest(name, known); near != "" {
 		return "; did you mean " + near + "?"
 	}
 	return "; " + what + " are " + strings.Join(known, ", ")
 }
 
-// nearest returns the known word with the fewest slips from name, or "" where
+// Nearest returns the known word with the fewest slips from name, or "" where
 // all are far.
-func nearest(name string, known []string) string {
+func Nearest(name string, known []string) string {
 	best, near := "", len(name)+1
 	for _, k := range known {
-		d := slips([]rune(strings.ToLower(name)), []rune(strings.ToLower(k)))
+		d := Distance([]rune(strings.ToLower(name)), []rune(strings.ToLower(k)))
 		if d < near && d <= max(1, len(k)/3) {
 			best, near = k, d
 		}
@@ -29,12 +29,12 @@ func nearest(name string, known []string) string {
 	return best
 }
 
-// nearName returns the one among known that name was probably meant to be: it
+// NearName returns the one among known that name was probably meant to be: it
 // differs only by case, or where the known name has five characters at least by
 // one letter more, less or other, or by two neighbours that are swapped. A digit
 // is no letter: line2 is not a slip of line1, nor address2 one of address. It
 // returns "" where there is none.
-func nearName(name string, known []string) string {
+func NearName(name string, known []string) string {
 	for _, k := range known {
 		if k != name && strings.EqualFold(k, name) {
 			return k
@@ -76,14 +76,14 @@ func oneSlipApart(a, b []rune) bool {
 	return (unicode.IsLetter(a[i]) || unicode.IsLetter(b[i])) && slices.Equal(a[i+1:], b[i+1:])
 }
 
-// nearValue returns the one among the allowed words that word was probably
+// NearValue returns the one among the allowed words that word was probably
 // meant to be: the one with the fewest slips if these are few for its length.
 // Where two are equally near, as Scheduled and Rescheduled to Unscheduled, a
 // guess might say the opposite of what was meant, so there is none.
-func nearValue(word string, allowed []string) string {
+func NearValue(word string, allowed []string) string {
 	best, near, alone := "", 3, false
 	for _, a := range allowed {
-		d := slips([]rune(strings.ToLower(word)), []rune(strings.ToLower(a)))
+		d := Distance([]rune(strings.ToLower(word)), []rune(strings.ToLower(a)))
 		if d > utf8.RuneCountInString(a)/4 {
 			continue
 		}
@@ -100,10 +100,10 @@ func nearValue(word string, allowed []string) string {
 	return best
 }
 
-// slips counts the letters put in, taken out, replaced, or swapped with their
+// Distance counts the letters put in, taken out, replaced, or swapped with their
 // neighbour (the distance of Damerau and Levenshtein, of optimal alignments)
 // on the way from a to b. Words of more than 50 letters are not compared.
-func slips(a, b []rune) int {
+func Distance(a, b []rune) int {
 	if len(a) > 50 || len(b) > 50 {
 		return 50
 	}

@@ -1,4 +1,4 @@
-package pickup
+package spell
 
 import (
 	"slices"
@@ -17,7 +17,7 @@ func TestNearName(t *testing.T) {
 		{"title", ""}, {"something else", ""},
 	}
 	for _, tt := range tests {
-		if got := nearName(tt.name, known); got != tt.want {
+		if got := NearName(tt.name, known); got != tt.want {
 			t.Errorf("%q: got %q, want %q", tt.name, got, tt.want)
 		}
 	}
@@ -54,8 +54,8 @@ func TestOneSlipApart(t *testing.T) {
 			if got, want := oneSlipApart([]rune(a), []rune(b)), slices.Contains(near, b) || swapped(a, b); got != want {
 				t.Fatalf("%q and %q: got %v", a, b, got)
 			}
-			if got, want := slips([]rune(a), []rune(b)) == 1, slices.Contains(near, b) || swapped(a, b); got != want {
-				t.Fatalf("%q and %q: %d slips", a, b, slips([]rune(a), []rune(b)))
+			if got, want := Distance([]rune(a), []rune(b)) == 1, slices.Contains(near, b) || swapped(a, b); got != want {
+				t.Fatalf("%q and %q: %d slips", a, b, Distance([]rune(a), []rune(b)))
 			}
 		}
 	}
@@ -87,7 +87,7 @@ func TestNearValue(t *testing.T) {
 		{"x", nil, ""},
 	}
 	for _, tt := range tests {
-		if got := nearValue(tt.word, tt.allowed); got != tt.want {
+		if got := NearValue(tt.word, tt.allowed); got != tt.want {
 			t.Errorf("%q: got %q, want %q", tt.word, got, tt.want)
 		}
 	}

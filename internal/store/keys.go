@@ -1,4 +1,4 @@
-package pickup
+package store
 
 import (
 	"slices"
@@ -8,6 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/ordered"
+
+	"pickup/internal/rawjson"
 )
 
 // PositionKey returns the key of an element that has no usable id of its own:
@@ -22,7 +24,7 @@ func IsPositionKey(key string) bool { return strings.HasPrefix(key, "\x00") }
 // called name. Usable are a number, as it is spelled, and a string that is not
 // empty and does not begin with NUL. The value must be valid JSON.
 func ID(value jsontext.Value, name string) (id string, ok bool) {
-	v, ok := member(value, name)
+	v, ok := rawjson.Member(value, name)
 	if !ok {
 		return "", false
 	}
@@ -30,7 +32,7 @@ func ID(value jsontext.Value, name string) (id string, ok bool) {
 	case '0':
 		return string(v), true
 	case '"':
-		if s := text(v); s != "" && !IsPositionKey(s) {
+		if s := rawjson.Unquote(v); s != "" && !IsPositionKey(s) {
 			return s, true
 		}
 	}
