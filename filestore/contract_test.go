@@ -5,8 +5,8 @@ import (
 	"os"
 	"testing"
 
-	"pickup/internal/store"
 	"pickup/filestore/storetest"
+	"pickup/internal/store"
 )
 
 func TestContract(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"pickup/internal/store"
+
+	"pickup/filestore/document"
 )
 
 // A displaced is a file that a commit took out of the file's place: P. An
@@ -18,10 +20,10 @@ import (
 type displaced struct {
 	content
 	path string
-	doc  *document  // what it held when it was displaced; nil: not known
-	rev  store.Rev // what the store was at then
-	at   time.Time  // when that was
-	open bool       // somebody was seen to write into it
+	doc  *document.Document // what it held when it was displaced; nil: not known
+	rev  store.Rev          // what the store was at then
+	at   time.Time          // when that was
+	open bool               // somebody was seen to write into it
 }
 
 // Limits where the system does not tell whether a file is open for writing.
@@ -44,7 +46,7 @@ func (s *Store) prevName(h sum) string {
 
 // displaceLocked gives the displaced file at path the name of its kind and
 // remembers it.
-func (s *Store) displaceLocked(path string, c content, doc *document) {
+func (s *Store) displaceLocked(path string, c content, doc *document.Document) {
 	prev := s.prevName(c.sum)
 	if s.o.sys.rename(path, prev) != nil {
 		prev = path // the name matters to recovery only, which knows this one too
@@ -52,7 +54,7 @@ func (s *Store) displaceLocked(path string, c content, doc *document) {
 	s.rememberLocked(prev, c, doc)
 }
 
-func (s *Store) rememberLocked(path string, c content, doc *document) {
+func (s *Store) rememberLocked(path string, c content, doc *document.Document) {
 	s.displaced = append(s.displaced, displaced{content: c, path: path, doc: doc, rev: s.rev, at: s.o.now()})
 }
 
@@ -104,7 +106,7 @@ func (s *Store) tendOneLocked(d *displaced) (changed bool) {
 
 // lateEditLocked takes in an edit that was finished in d after d was displaced.
 func (s *Store) lateEditLocked(d *displaced, data []byte, c content) {
-	doc, err := parseDocument(s.path, data, s.o.idMember)
+	doc, err := document.Parse(s.path, data, s.o.idMember)
 	if err != nil {
 		s.keepDisplacedLocked(d, "an edit of %s that was cut off")
 		return
@@ -119,8 +121,8 @@ func (s *Store) lateEditLocked(d *displaced, data []byte, c content) {
 		s.keepDisplacedLocked(d, "an edit of %s that was finished after a later one")
 		return
 	}
-	ours := difference(d.doc, s.doc)
-	merged, err := doc.apply(ours)
+	ours := document.Diff(d.doc, s.doc)
+	merged, err := doc.Apply(ours)
 	if err != nil {
 		s.keepDisplacedLocked(d, "an edit of %s that cannot be merged")
 		return
@@ -128,7 +130,7 @@ func (s *Store) lateEditLocked(d *displaced, data []byte, c content) {
 	if s.writeLocked(merged) != nil {
 		return // it stays where it is, for the next try
 	}
-	both := overlap(difference(d.doc, doc), ours)
+	both := document.Overlap(document.Diff(d.doc, doc), ours)
 	s.takeOverLocked(merged, s.disk)
 	d.content = c
 	if both {

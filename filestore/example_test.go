@@ -9,8 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/database"
 	"pickup/filestore"
+	"pickup/internal/database"
 )
 
 // A write changes the bytes of what it changes.

@@ -3,6 +3,8 @@ package filestore
 import (
 	"errors"
 	"io/fs"
+
+	"pickup/filestore/document"
 )
 
 // exchangeLocked is mode R: t and the file swap names, so what was displaced
@@ -33,7 +35,7 @@ func (s *Store) exchangeLocked(t *draft) error {
 }
 
 // onDisk returns the document that s.disk speaks of.
-func (s *Store) onDisk() *document {
+func (s *Store) onDisk() *document.Document {
 	if s.doubt != nil {
 		return s.doubt
 	}

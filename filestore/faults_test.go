@@ -91,7 +91,7 @@ func faultAt(t *testing.T, w way, n int, fault error, sticky bool) (hit bool, fi
 	describe := func(format string, args ...any) {
 		t.Errorf("%s\nfirst: %v\ncalls: %s", fmt.Sprintf(format, args...), first, strings.Join(slices.Compact(trail), ", "))
 	}
-	memory := titles(store.Batch{Contents: s.doc.contents()})
+	memory := titles(store.Batch{Contents: s.doc.Contents()})
 	switch {
 	case first == nil:
 		if got != changed || memory != "Vet visit, Ballet" {

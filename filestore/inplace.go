@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"pickup/internal/store"
+
+	"pickup/filestore/document"
 )
 
 // inPlaceLocked is mode F: the file cannot be replaced, so its bytes are. A
 // redo record that is durable before makes that safe across a crash, and a
 // lease holds back everybody else on this machine until it is done.
-func (s *Store) inPlaceLocked(next *document) (err error) {
+func (s *Store) inPlaceLocked(next *document.Document) (err error) {
 	sys := &s.o.sys
 	// F0: the file, and no other.
 	if err := s.claimInodeLocked(); err != nil {
@@ -42,21 +44,21 @@ func (s *Store) inPlaceLocked(next *document) (err error) {
 		return errors.Join(err, errMovedOn)
 	}
 	// F3: room for everything, so that nothing below runs out of it.
-	old, newSum := s.onDisk(), next.sum()
-	from := max(old.size(), next.size())
+	old, newSum := s.onDisk(), sumOfDocument(next)
+	from := max(old.Size(), next.Size())
 	room := from
 	if s.o.JournalDir == "" {
 		room += redoSize(filepath.Base(s.real), old, next)
 	}
 	if err := sys.reserve(f, room); err != nil {
-		sys.truncate(f, old.size()) // gives back what was reserved
+		sys.truncate(f, old.Size()) // gives back what was reserved
 		return err
 	}
 	// F4: the record.
 	if s.o.JournalDir != "" {
 		err = s.writeJournalLocked(old, next, newSum)
 	} else if err = s.appendRedo(f, from, old, next, newSum); err != nil {
-		err = errors.Join(err, sys.truncate(f, old.size()))
+		err = errors.Join(err, sys.truncate(f, old.Size()))
 	}
 	if err != nil {
 		return err
@@ -130,10 +132,10 @@ func (s *Store) askWhoWritesLocked() (presence, error) {
 }
 
 // appendRedo puts the record behind the old and the new document in f.
-func (s *Store) appendRedo(f *os.File, from int64, old, next *document, newSum sum) error {
+func (s *Store) appendRedo(f *os.File, from int64, old, next *document.Document, newSum sum) error {
 	sys := &s.o.sys
-	out := &output{sys: sys, f: f, off: old.size()}
-	for gap := from - old.size(); gap > 0; gap = from - out.off {
+	out := &output{sys: sys, f: f, off: old.Size()}
+	for gap := from - old.Size(); gap > 0; gap = from - out.off {
 		if _, err := out.Write(make([]byte, min(gap, 1<<20))); err != nil {
 			return err
 		}
@@ -147,9 +149,9 @@ func (s *Store) appendRedo(f *os.File, from int64, old, next *document, newSum s
 // overwrite is F5: it makes doc the content of f, which a record protects. If
 // that lies in f, doc must be durable before the end with the record in it is
 // cut off.
-func (s *Store) overwrite(f *os.File, doc *document) error {
+func (s *Store) overwrite(f *os.File, doc *document.Document) error {
 	sys := &s.o.sys
-	if _, err := doc.writeTo(&output{sys: sys, f: f}); err != nil {
+	if _, err := doc.WriteTo(&output{sys: sys, f: f}); err != nil {
 		return err
 	}
 	if s.o.JournalDir == "" {
@@ -157,7 +159,7 @@ func (s *Store) overwrite(f *os.File, doc *document) error {
 			return err
 		}
 	}
-	if err := sys.truncate(f, doc.size()); err != nil {
+	if err := sys.truncate(f, doc.Size()); err != nil {
 		return err
 	}
 	return sys.sync(f)
@@ -165,7 +167,7 @@ func (s *Store) overwrite(f *os.File, doc *document) error {
 
 // undoLocked puts the old document back after a write failed with why. Where
 // that fails too, the record stays and is redone at the next occasion.
-func (s *Store) undoLocked(f *os.File, old *document, why error) error {
+func (s *Store) undoLocked(f *os.File, old *document.Document, why error) error {
 	err := s.overwrite(f, old)
 	if err == nil {
 		s.dropJournalLocked()

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"pickup/filestore/document"
 )
 
 // journal returns the path of a file in the folder of redo records. It names
@@ -18,7 +20,7 @@ func (s *Store) journal(suffix string) string {
 }
 
 // writeJournalLocked makes the redo record durable in a file of its own.
-func (s *Store) writeJournalLocked(old, next *document, newSum sum) error {
+func (s *Store) writeJournalLocked(old, next *document.Document, newSum sum) error {
 	sys := &s.o.sys
 	temp := s.journal(".redo.tmp")
 	sys.remove(temp) // where one was left
@@ -85,7 +87,7 @@ func (s *Store) redoLocked() (mended bool, err error) {
 		return false, cause(err)
 	}
 	v, ok := judge(data, record, func(b []byte) bool {
-		_, err := parseDocument(s.path, b, s.o.idMember)
+		_, err := document.Parse(s.path, b, s.o.idMember)
 		return err == nil
 	})
 	if ok {
@@ -106,7 +108,7 @@ func (s *Store) applyVerdict(f *os.File, v verdict) error {
 	if v.keep != nil && !s.keepCopyLocked(v.keep, v.why) && v.must {
 		return errors.New("what it left cannot be copied")
 	}
-	doc, err := parseDocument(s.path, v.text, s.o.idMember)
+	doc, err := document.Parse(s.path, v.text, s.o.idMember)
 	if err != nil {
 		return err
 	}

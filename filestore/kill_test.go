@@ -114,15 +114,15 @@ func TestKill(t *testing.T) {
 // commitMany makes commits until one fails. It returns what the file holds
 // after each, the one that failed included, and how many were acknowledged.
 func commitMany(s *Store, path string, commits int) (texts []string, acked int) {
-	texts = []string{string(s.doc.bytes())}
+	texts = []string{string(s.doc.Bytes())}
 	rev := s.rev
 	for i := range commits {
 		change := set("2", strings.Repeat(fmt.Sprint("change ", i, " "), 1+(i*7)%11))
-		next, err := s.doc.apply([]store.Change{change})
+		next, err := s.doc.Apply([]store.Change{change})
 		if err != nil {
 			panic(err)
 		}
-		texts = append(texts, string(next.bytes()))
+		texts = append(texts, string(next.Bytes()))
 		if rev, err = s.Commit(context.Background(), rev, []store.Change{change}); err != nil {
 			return texts, acked
 		}

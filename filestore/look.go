@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 
 	"pickup/internal/store"
+
+	"pickup/filestore/document"
 )
 
 // Why a file cannot be read although nothing is wrong with it: it is being
@@ -80,10 +82,10 @@ func (s *Store) lookLocked() error {
 		s.touchedLocked(c)
 		return nil
 	}
-	doc, err := parseEdit(s.path, data, s.o.idMember, s.doc)
+	doc, err := document.ParseEdit(s.path, data, s.o.idMember, s.doc)
 	if err != nil && s.doc == nil && !s.writesLocked() {
 		if mended, ok := mend(data); ok { // another server's, or not ours to mend
-			doc, err = parseDocument(s.path, mended, s.o.idMember)
+			doc, err = document.Parse(s.path, mended, s.o.idMember)
 		}
 	}
 	if err != nil {
@@ -242,7 +244,7 @@ func (s *Store) readParts(f *os.File, b []byte) int {
 }
 
 // takeOverLocked makes doc, which an edit made, what the store serves.
-func (s *Store) takeOverLocked(doc *document, c content) {
+func (s *Store) takeOverLocked(doc *document.Document, c content) {
 	before := s.doc
 	s.doc, s.disk, s.doubt, s.like = doc, c, nil, c.info
 	s.tally = tally{} // it would keep the old text in memory

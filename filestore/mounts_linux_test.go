@@ -96,7 +96,7 @@ func testFullDisk(t *testing.T) {
 		if !errors.Is(err, store.ErrFull) || !strings.Contains(err.Error(), "no space") {
 			t.Error(err)
 		}
-		if got := text(t, path); got != before || got != string(s.doc.bytes()) {
+		if got := text(t, path); got != before || got != string(s.doc.Bytes()) {
 			t.Errorf("the file changed: %d bytes, %d before", len(got), len(before))
 		}
 		if err := commit(s, set("2", "small")); err != nil {
@@ -144,7 +144,7 @@ func testSingleFile(t *testing.T) {
 			if err := commit(s, set("2", title)); err != nil {
 				t.Fatal(err)
 			}
-			if got := text(t, host); !strings.Contains(got, `"`+title+`"`) || got != string(s.doc.bytes()) {
+			if got := text(t, host); !strings.Contains(got, `"`+title+`"`) || got != string(s.doc.Bytes()) {
 				t.Fatalf("the host sees %q", got)
 			}
 		}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"pickup/internal/store"
+
+	"pickup/filestore/document"
 )
 
 // Open reads the file at path and gets ready to write it. A file that is
@@ -121,7 +123,7 @@ func (s *Store) writesLocked() bool { return s.o.touches() && s.mode != refusing
 
 // beginLocked makes a new database where there is none.
 func (s *Store) beginLocked() error {
-	doc, err := parseDocument(s.path, s.o.Initial, s.o.idMember)
+	doc, err := document.Parse(s.path, s.o.Initial, s.o.idMember)
 	if err != nil {
 		return err
 	}

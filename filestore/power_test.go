@@ -311,7 +311,7 @@ func recovered(w way, home, journal string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	held := string(s.doc.bytes())
+	held := string(s.doc.Bytes())
 	if err := s.Close(); err != nil {
 		return "", err
 	}

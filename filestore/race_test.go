@@ -211,7 +211,7 @@ func race(t *testing.T, w way, sv saver, edits int) {
 		t.Fatal(err)
 	}
 	b := load(t, s)
-	if got := text(t, path); got != string(s.doc.bytes()) {
+	if got := text(t, path); got != string(s.doc.Bytes()) {
 		t.Errorf("the file and the store differ: %.300s", got)
 	}
 	t.Logf("%d edits among %d writes: 0 lost, %d kept beside the file; the last of each: %d, %s", edits, acked.Load(), kept, handSaid(b), apiSaid(b))

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"pickup/internal/store"
+
+	"pickup/filestore/document"
 )
 
 // recoverLocked is S3: it puts right what a crash left beside the file. What
@@ -107,7 +109,7 @@ func (s *Store) recoverDraftLocked(path string, was, is sum) {
 func (s *Store) parses(path string) bool {
 	data, _, err := s.readFile(path)
 	if err == nil {
-		_, err = parseDocument(s.path, data, s.o.idMember)
+		_, err = document.Parse(s.path, data, s.o.idMember)
 	}
 	return err == nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+
+	"pickup/filestore/document"
 )
 
 // A redo record makes a write in place safe: it holds the new document and
@@ -34,22 +36,22 @@ const (
 )
 
 // writeRedo writes the record that leads from old to next.
-func writeRedo(w io.Writer, name string, old, next *document, newSum sum) error {
+func writeRedo(w io.Writer, name string, old, next *document.Document, newSum sum) error {
 	var b blockSummer
-	old.writeTo(&b)
+	old.WriteTo(&b)
 	crcs := b.done()
-	head := fmt.Sprintf(redoBegin+"%s"+redoHelp+redoForm, name, old.size(), uint64(b.all.sum()), next.size(), uint64(newSum), uint64(sumOf(crcs)))
+	head := fmt.Sprintf(redoBegin+"%s"+redoHelp+redoForm, name, old.Size(), uint64(b.all.sum()), next.Size(), uint64(newSum), uint64(sumOf(crcs)))
 	head = fmt.Sprintf("%s head=%v\n", head, sumOf([]byte(head)))
 	if _, err := w.Write(append([]byte(head), crcs...)); err != nil {
 		return err
 	}
-	_, err := next.writeTo(w)
+	_, err := next.WriteTo(w)
 	return err
 }
 
 // redoSize returns how many bytes writeRedo writes at most.
-func redoSize(name string, old, next *document) int64 {
-	return int64(len(redoBegin)+len(name)+len(redoHelp)) + 200 + (old.size()/redoBlock+1)*redoCRC + next.size()
+func redoSize(name string, old, next *document.Document) int64 {
+	return int64(len(redoBegin)+len(name)+len(redoHelp)) + 200 + (old.Size()/redoBlock+1)*redoCRC + next.Size()
 }
 
 // readRedo reads a record that takes up the whole of b. It reports false for

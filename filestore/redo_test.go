@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"pickup/internal/store"
+
+	"pickup/filestore/document"
 )
 
-func document0(t testing.TB, text string) *document {
+func document0(t testing.TB, text string) *document.Document {
 	t.Helper()
-	d, err := parseDocument("db.json", []byte(text), Options{}.idMember)
+	d, err := document.Parse("db.json", []byte(text), Options{}.idMember)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +27,7 @@ func document0(t testing.TB, text string) *document {
 func recordOf(t testing.TB, old, next string) []byte {
 	var b bytes.Buffer
 	d := document0(t, next)
-	if err := writeRedo(&b, "db.json", document0(t, old), d, d.sum()); err != nil {
+	if err := writeRedo(&b, "db.json", document0(t, old), d, sumOfDocument(d)); err != nil {
 		t.Fatal(err)
 	}
 	if most := redoSize("db.json", document0(t, old), d); int64(b.Len()) > most {
@@ -68,7 +70,7 @@ func FuzzRedo(f *testing.F) {
 	f.Add([]byte(sample), recordOf(f, sample, longSample))
 	f.Add([]byte(sample+"\x00\x00"), []byte("\x00\n// An interrupted save of  pickup-redo-1 old=-1:0 new=9:0 crcs=0 head=0\n"))
 	parses := func(b []byte) bool {
-		_, err := parseDocument("db.json", b, Options{}.idMember)
+		_, err := document.Parse("db.json", b, Options{}.idMember)
 		return err == nil
 	}
 	f.Fuzz(func(t *testing.T, data, record []byte) {
@@ -128,8 +130,8 @@ func TestEditAfterCrash(t *testing.T) {
 			if test.journal == "" && err != nil {
 				t.Fatal("read-only:", err)
 			} else if err == nil {
-				if test.journal == "" && string(reader.doc.bytes()) != test.want {
-					t.Errorf("read-only: %.200q", reader.doc.bytes())
+				if test.journal == "" && string(reader.doc.Bytes()) != test.want {
+					t.Errorf("read-only: %.200q", reader.doc.Bytes())
 				}
 				reader.Close()
 			}
@@ -137,7 +139,7 @@ func TestEditAfterCrash(t *testing.T) {
 				t.Fatalf("read-only wrote %.200q", got)
 			}
 			s := start(t, path, o)
-			if got := text(t, path); got != test.want || got != string(s.doc.bytes()) {
+			if got := text(t, path); got != test.want || got != string(s.doc.Bytes()) {
 				t.Errorf("got %.300q", got)
 			}
 			copies, _ := filepath.Glob(path + ".conflict-*")
@@ -262,7 +264,7 @@ func TestUndoneIsSaid(t *testing.T) {
 // of it but the text, which is a write of its own, with the record at any
 // distance from the end of a sector.
 func TestTornRecord(t *testing.T) {
-	parses := func(b []byte) bool { _, err := parseDocument("db.json", b, nil); return err == nil }
+	parses := func(b []byte) bool { _, err := document.Parse("db.json", b, nil); return err == nil }
 	for pad := range redoBlock {
 		old := strings.Replace(longSample, "School run", strings.Repeat("x", pad), 1)
 		record := recordOf(t, old, edited("Dentist"))

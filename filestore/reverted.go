@@ -1,13 +1,14 @@
 package filestore
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/store"
+
+	"pickup/filestore/document"
 )
 
 // edits remembers what was written through the store since it last took over
@@ -22,14 +23,14 @@ type edits struct {
 const mostEdits = 1000
 
 // add remembers what changes make of d.
-func (e *edits) add(d *document, changes []store.Change) {
+func (e *edits) add(d *document.Document, changes []store.Change) {
 	if e.before == nil {
 		e.before = make(map[[2]string]jsontext.Value)
 	}
 	for _, c := range changes {
 		key := [2]string{c.Collection, c.ID}
 		if _, known := e.before[key]; !known && len(e.before) < mostEdits {
-			e.before[key] = squeeze(d.value(c.Collection, c.ID))
+			e.before[key] = document.Squeeze(d.Value(c.Collection, c.ID))
 		}
 	}
 }
@@ -37,37 +38,14 @@ func (e *edits) add(d *document, changes []store.Change) {
 // undone lists the records, as collection/id, that were written through the
 // store, and that after has as they were when that began, or not at all,
 // though before had them otherwise.
-func (e *edits) undone(before, after *document) []string {
+func (e *edits) undone(before, after *document.Document) []string {
 	var undone []string
 	for key, old := range e.before {
-		was, is := before.value(key[0], key[1]), after.value(key[0], key[1])
-		if !equalValues(is, was) && (is == nil || old != nil && equalValues(is, old)) {
+		was, is := before.Value(key[0], key[1]), after.Value(key[0], key[1])
+		if !document.EqualValues(is, was) && (is == nil || old != nil && document.EqualValues(is, old)) {
 			undone = append(undone, strings.TrimSuffix(key[0]+"/"+key[1], "/"))
 		}
 	}
 	slices.Sort(undone)
 	return undone
 }
-
-// value returns what d has for a Change's collection and id, nil for nothing.
-// It is a copy.
-func (d *document) value(collection, id string) jsontext.Value {
-	i := slices.IndexFunc(d.members, func(m *member) bool { return m.name == collection })
-	if i < 0 {
-		return nil
-	}
-	m := d.members[i]
-	if id == "" {
-		return bytes.Clone(plain(m.text()))
-	}
-	if m.array == nil {
-		return nil
-	}
-	e, ok := m.array.elems.Get(id)
-	if !ok {
-		return nil
-	}
-	return bytes.Clone(plain(e.value()))
-}
-
-func firstOf(s []string, n int) []string { return s[:min(n, len(s))] }

@@ -13,6 +13,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/store"
+
+	"pickup/filestore/document"
 )
 
 // TestUndone saves an old text over what was written meanwhile: the save wins,
@@ -75,7 +77,7 @@ func after(s, sep string) string {
 
 // TestEditsAreBounded writes more records than are remembered.
 func TestEditsAreBounded(t *testing.T) {
-	d, err := parseDocument("db.json", []byte(`{"c":[]}`), func(string) string { return "id" })
+	d, err := document.Parse("db.json", []byte(`{"c":[]}`), func(string) string { return "id" })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,13 +7,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/store"
+
+	"pickup/filestore/document"
 )
 
 // keepBatches is how many commits a watcher may lag behind before it is given
@@ -30,25 +31,25 @@ type Store struct {
 	mu        sync.Mutex
 	opened    bool // guarded by mu, as is all that follows
 	closed    bool
-	real      string      // path without symlinks
-	mode      mode        // how the file is written
-	cannot    error       // why the mode is refusing
-	claim     claim       // our locks
-	rev       store.Rev  // of doc
-	doc       *document   // what the store serves
-	disk      content     // what the store knows to lie at path
-	tally     tally       // of what was written last
-	like      os.FileInfo // the mode that a new file gets; nil: that of any new file
-	doubt     *document   // that, where a failed sync left open whether it is durable
-	torn      bool        // a write in place failed half way, its record is complete
-	displaced []displaced // what commits took out of the file's place, oldest first
-	merged    store.Rev  // the latest revision that an edit made
-	since     edits       // what was written through us since an edit was taken over
-	unread    unread      // why path cannot be read at present
-	trouble   error       // what watchers are told of it; nil while there is hope
-	impatient bool        // somebody keeps the file open, and is not waited for
-	stale     bool        // the removal of the redo record is not durable yet
-	notices   []string    // what Open noticed
+	real      string             // path without symlinks
+	mode      mode               // how the file is written
+	cannot    error              // why the mode is refusing
+	claim     claim              // our locks
+	rev       store.Rev          // of doc
+	doc       *document.Document // what the store serves
+	disk      content            // what the store knows to lie at path
+	tally     tally              // of what was written last
+	like      os.FileInfo        // the mode that a new file gets; nil: that of any new file
+	doubt     *document.Document // that, where a failed sync left open whether it is durable
+	torn      bool               // a write in place failed half way, its record is complete
+	displaced []displaced        // what commits took out of the file's place, oldest first
+	merged    store.Rev          // the latest revision that an edit made
+	since     edits              // what was written through us since an edit was taken over
+	unread    unread             // why path cannot be read at present
+	trouble   error              // what watchers are told of it; nil while there is hope
+	impatient bool               // somebody keeps the file open, and is not waited for
+	stale     bool               // the removal of the redo record is not durable yet
+	notices   []string           // what Open noticed
 }
 
 // unread is a state of the file that cannot be served: it is absent, empty,
@@ -82,12 +83,7 @@ func (s *Store) Load(ctx context.Context) (store.Batch, error) {
 func (s *Store) Value(name string) jsontext.Value {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, m := range s.doc.members {
-		if m.name == name && m.array == nil {
-			return plain(m.value)
-		}
-	}
-	return nil
+	return s.doc.Lookup(name)
 }
 
 // KeyBy is pickup.KeyedStore's. Until it is called the ids are in "id".
@@ -98,24 +94,17 @@ func (s *Store) KeyBy(idMember func(collection string) string) {
 	if s.closed {
 		return
 	}
-	same := func(m *member) bool { return m.array == nil || s.doc.idMember(m.name) == idMember(m.name) }
-	doc := *s.doc
-	doc.idMember = idMember
-	if slices.ContainsFunc(doc.members, func(m *member) bool { return !same(m) }) {
-		again, err := parseDocument(s.path, s.doc.bytes(), idMember)
-		if err != nil {
-			return // never: the document is one that has been parsed
-		}
-		doc = *again
+	doc, changed := s.doc.KeyedBy(idMember)
+	if changed {
 		s.since = edits{} // what was written is known by keys that are no longer used
 	}
-	s.doc = &doc
+	s.doc = doc
 	s.rev++
 	s.feed.Publish(store.Batch{Rev: s.rev, Reset: true})
 }
 
 func (s *Store) batchLocked() store.Batch {
-	return store.Batch{Rev: s.rev, Reset: true, Contents: s.doc.contents()}
+	return store.Batch{Rev: s.rev, Reset: true, Contents: s.doc.Contents()}
 }
 
 // Commit writes the file with changes made to it. Errors wrap:
@@ -151,8 +140,8 @@ func (s *Store) Commit(ctx context.Context, base store.Rev, changes []store.Chan
 }
 
 // commitLocked makes the document with changes durable and returns it.
-func (s *Store) commitLocked(ctx context.Context, base store.Rev, changes []store.Change) (*document, error) {
-	var next *document
+func (s *Store) commitLocked(ctx context.Context, base store.Rev, changes []store.Change) (*document.Document, error) {
+	var next *document.Document
 	for begin, again := s.o.now(), false; ; again = true {
 		s.tendLocked() // R0: edits of what was displaced
 		if err := s.settleLocked(ctx); err != nil {
@@ -166,7 +155,7 @@ func (s *Store) commitLocked(ctx context.Context, base store.Rev, changes []stor
 		}
 		if next == nil {
 			var err error
-			if next, err = s.doc.apply(changes); err != nil || s.o.Ephemeral {
+			if next, err = s.doc.Apply(changes); err != nil || s.o.Ephemeral {
 				return next, err
 			}
 		}
@@ -193,10 +182,10 @@ func (s *Store) Notices() []string {
 }
 
 // Oddities lists what is served as it is and cannot be addressed.
-func (s *Store) Oddities() []Oddity {
+func (s *Store) Oddities() []document.Oddity {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.doc.oddities()
+	return s.doc.Oddities()
 }
 
 // Close releases the locks and removes the files that the store keeps beside

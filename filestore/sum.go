@@ -3,6 +3,8 @@ package filestore
 import (
 	"fmt"
 	"hash/crc32"
+
+	"pickup/filestore/document"
 )
 
 // A sum is 64 bits that stand for the content of a file: in the names of the
@@ -44,7 +46,15 @@ func sumOf(b []byte) sum {
 	return s.sum()
 }
 
-func (d *document) sum() sum { return d.runs().sum() }
+func sumOfDocument(d *document.Document) sum { return sumOfRuns(d.Runs()) }
+
+func sumOfRuns(r document.Runs) sum {
+	var s summer
+	for _, run := range r {
+		s.Write(run)
+	}
+	return s.sum()
+}
 
 // A tally sums one text after the other, each as a rule the one before with a
 // change somewhere: what they share in memory from the beginning on it does not
@@ -57,7 +67,7 @@ type tally struct {
 // tallyPiece is how much is summed again at most where a run is cut.
 const tallyPiece = 1 << 20
 
-func (t *tally) sum(text runs) sum {
+func (t *tally) sum(text document.Runs) sum {
 	var s summer
 	n, shared := 0, true
 	for _, run := range text {
@@ -76,3 +86,5 @@ func (t *tally) sum(text runs) sum {
 	t.pieces, t.behind = t.pieces[:n], t.behind[:n]
 	return s.sum()
 }
+
+func firstOf(s []string, n int) []string { return s[:min(n, len(s))] }

@@ -7,14 +7,16 @@ import (
 	"testing"
 
 	"pickup/internal/store"
+
+	"pickup/filestore/document"
 )
 
 // A tally knows the sums of texts that share memory with the one before: of
 // each edit of a document, of one that was given up, and of another document.
 func TestTally(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	parse := func() *document {
-		d, err := parseDocument("db.json", bigFile(20_000, 200, ""), nil)
+	parse := func() *document.Document {
+		d, err := document.Parse("db.json", []byte(lines(4_000_000)), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,12 +34,12 @@ func TestTally(t *testing.T) {
 			}
 			changes = append(changes, c)
 		}
-		next, err := d.apply(changes)
+		next, err := d.Apply(changes)
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := next.bytes()
-		if got, want := sums.sum(next.runs()), sumOf(text); got != want {
+		text := next.Bytes()
+		if got, want := sums.sum(next.Runs()), sumOf(text); got != want {
 			t.Fatalf("turn %d: %v, want %v", i, got, want)
 		}
 		switch random.IntN(20) {
@@ -48,9 +50,9 @@ func TestTally(t *testing.T) {
 			d = next
 		}
 	}
-	sums.sum(d.runs())
+	sums.sum(d.Runs())
 	sums.behind[len(sums.behind)-1] = summer{}
-	if sums.sum(d.runs()) == d.sum() {
+	if sums.sum(d.Runs()) == sumOfDocument(d) {
 		t.Error("what two texts share is summed again")
 	}
 }
@@ -64,17 +66,17 @@ func TestAddedElementsAreOneRun(t *testing.T) {
 		id := fmt.Sprint(i + 2)
 		changes = append(changes, store.Change{Collection: "schedules", ID: id, Value: []byte(`{"id":"` + id + `"}`)})
 	}
-	next, err := d.apply(changes)
+	next, err := d.Apply(changes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(next.runs()); n > 4 { // the old text, twice what is added (its ids grow), the end
+	if n := len(next.Runs()); n > 4 { // the old text, twice what is added (its ids grow), the end
 		t.Errorf("%d runs", n)
 	}
-	for _, c := range next.contents()[0].Elements {
+	for _, c := range next.Contents()[0].Elements {
 		_ = append(c.Value, "garbage"...)
 	}
-	if got, want := string(next.bytes()), `{"schedules":[{"id":"1"},{"id":"2"},{"id":"3"}`; !strings.HasPrefix(got, want) || strings.Contains(got, "garbage") {
+	if got, want := string(next.Bytes()), `{"schedules":[{"id":"1"},{"id":"2"},{"id":"3"}`; !strings.HasPrefix(got, want) || strings.Contains(got, "garbage") {
 		t.Error(got)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"syscall"
 
 	"pickup/internal/store"
+
+	"pickup/filestore/document"
 )
 
 // errMovedOn says that the file was saved by somebody else, whose content has
@@ -20,7 +22,7 @@ var errNoExchange = errors.New("no exchange of names")
 // hold s.disk. It fails with errMovedOn where it does not any more; with an
 // error that wraps pickup.ErrUnsure where next is in the file and may not be
 // durable; and with others that change nothing.
-func (s *Store) writeLocked(next *document) error {
+func (s *Store) writeLocked(next *document.Document) error {
 	if s.mode == refusing {
 		if s.probeLocked(); s.mode == refusing {
 			return s.cannot
@@ -41,7 +43,7 @@ func (s *Store) writeLocked(next *document) error {
 	return s.refuse(err)
 }
 
-func (s *Store) writeOnceLocked(next *document) error {
+func (s *Store) writeOnceLocked(next *document.Document) error {
 	if s.mode == inPlace {
 		return s.inPlaceLocked(next)
 	}
@@ -74,7 +76,7 @@ func isAny(err error, targets ...error) bool {
 }
 
 // replaceLocked puts a new file in the place of the old one.
-func (s *Store) replaceLocked(next *document) error {
+func (s *Store) replaceLocked(next *document.Document) error {
 	t, err := s.draftLocked(next)
 	if err != nil {
 		return err
@@ -96,7 +98,7 @@ func (s *Store) replaceLocked(next *document) error {
 // A draft is a complete new file that waits for its place: T.
 type draft struct {
 	content
-	doc  *document
+	doc  *document.Document
 	path string
 	lock *os.File // holds the lock of the inode; nil: there are no locks here
 }
@@ -112,9 +114,9 @@ func (t *draft) discard(sys *calls) {
 
 // draftLocked is R2: next, complete and on the disk, under a name that tells a
 // start after a crash what it was to replace.
-func (s *Store) draftLocked(next *document) (*draft, error) {
+func (s *Store) draftLocked(next *document.Document) (*draft, error) {
 	sys := &s.o.sys
-	text := next.runs()
+	text := next.Runs()
 	sum := s.tally.sum(text)
 	t := &draft{doc: next, path: s.beside(fmt.Sprintf(".tmp-%v-%v", s.disk.sum, sum))}
 	perm := os.FileMode(0o600) // until it has its owner
@@ -154,7 +156,7 @@ func (s *Store) draftLocked(next *document) (*draft, error) {
 // its place is one that is there.)
 const createNew = os.O_WRONLY | os.O_CREATE | os.O_EXCL
 
-func (s *Store) fillLocked(f *os.File, text runs) error {
+func (s *Store) fillLocked(f *os.File, text document.Runs) error {
 	sys := &s.o.sys
 	if s.like != nil {
 		if err := s.dressLocked(f); err != nil {
@@ -164,7 +166,7 @@ func (s *Store) fillLocked(f *os.File, text runs) error {
 			return err
 		}
 	}
-	if _, err := text.writeTo(&output{sys: sys, f: f}); err != nil {
+	if _, err := text.WriteTo(&output{sys: sys, f: f}); err != nil {
 		return err
 	}
 	return sys.sync(f)

@@ -13,6 +13,7 @@ import (
 	"pickup/internal/schema"
 	"pickup/internal/store"
 	"pickup/filestore"
+	"pickup/filestore/document"
 )
 
 // A checkCommand names everything that is wrong with a file: where it is no
@@ -76,7 +77,7 @@ func readDatabase(ctx context.Context, path string) ([]byte, error) {
 // places, and a note where there are rules that could not be had. text is what
 // the file holds.
 func check(ctx context.Context, path string, text []byte, ids idConvention) (found []finding, note string, err error) {
-	if _, err := filestore.Check(path, text, nil); err != nil {
+	if _, err := document.Check(path, text, nil); err != nil {
 		if f, ok := broken(err); ok {
 			return []finding{f}, "", nil
 		}
@@ -121,15 +122,15 @@ func checkRules(ctx context.Context, path string, text []byte, ids idConvention)
 // where the value is missing. The schema knows what else a member may be called
 // in text.
 func at(path string, text []byte, schema *schema.Schema, pointer, message string) finding {
-	line, column, ok := filestore.Locate(text, pointer)
+	line, column, ok := document.Locate(text, pointer)
 	for _, other := range schema.Respelled(pointer) {
 		if !ok {
-			line, column, ok = filestore.Locate(text, other)
+			line, column, ok = document.Locate(text, other)
 		}
 	}
 	for !ok && pointer != "" {
 		pointer = pointer[:strings.LastIndexByte(pointer, '/')]
-		line, column, ok = filestore.Locate(text, pointer)
+		line, column, ok = document.Locate(text, pointer)
 	}
 	return finding{path, max(line, 1), max(column, 1), message}
 }

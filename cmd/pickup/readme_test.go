@@ -15,7 +15,7 @@ import (
 // is: every command, flag and module has its line, and variables
 // are called as their flags are.
 func TestReadme(t *testing.T) {
-	readme, comment := document(t, "README.md"), document(t, "cmd/pickup/doc.go")
+	readme, comment := manual(t, "README.md"), manual(t, "cmd/pickup/doc.go")
 	lacks := func(what, pattern string) {
 		if !regexp.MustCompile(pattern).MatchString(readme) {
 			t.Errorf("the README lacks %s", what)
@@ -39,7 +39,7 @@ func TestReadme(t *testing.T) {
 			}
 		}
 	}
-	required, _, _ := strings.Cut(document(t, "go.mod"), "\n)")
+	required, _, _ := strings.Cut(manual(t, "go.mod"), "\n)")
 	for _, module := range regexp.MustCompile(`(?m)^\t(\S+) v`).FindAllStringSubmatch(required, -1) {
 		lacks(module[1], regexp.QuoteMeta(module[1])+`\b`)
 	}
@@ -61,14 +61,14 @@ func TestDocumentsLead(t *testing.T) {
 		"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/quickstart/README.md", "examples/compose/README.md", "examples/systemd/README.md",
 		"server/testdata/README.md", "server/testdata/compat/README.md", "filestore/testdata/golden/README.md",
 	} {
-		for _, l := range link.FindAllStringSubmatch(document(t, name), -1) {
+		for _, l := range link.FindAllStringSubmatch(manual(t, name), -1) {
 			if !exists(filepath.Join(filepath.Dir(name), l[1])) {
 				t.Errorf("%s has a link to %s, which is not there", name, l[1])
 			}
 		}
 	}
 	// The map: a path from the top, or the name of a file in one of the folders.
-	contributing, named := document(t, "CONTRIBUTING.md"), regexp.MustCompile("`(\\w[\\w.*-]*/[\\w./*-]*|[\\w*]+\\.go)`")
+	contributing, named := manual(t, "CONTRIBUTING.md"), regexp.MustCompile("`(\\w[\\w.*-]*/[\\w./*-]*|[\\w*]+\\.go)`")
 	for _, p := range named.FindAllStringSubmatch(contributing, -1) {
 		if !exists(p[1], "filestore/"+p[1], "server/"+p[1], "cmd/pickup/"+p[1], "bench/"+p[1]) {
 			t.Errorf("CONTRIBUTING.md names %s, which is not there", p[1])
@@ -96,7 +96,7 @@ func TestDocumentsLead(t *testing.T) {
 	}
 }
 
-func document(t *testing.T, name string) string {
+func manual(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../..", name))
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/filestore"
+	"pickup/filestore/document"
 	"pickup/server"
 )
 
@@ -59,18 +60,18 @@ func (r *reporter) run(ctx context.Context) {
 
 // look returns what is odd or breaks a rule in the database as it is now. A
 // rule's finding has a pointer and no line yet.
-func (r *reporter) look() []filestore.Oddity {
+func (r *reporter) look() []document.Oddity {
 	found := r.store.Oddities()
 	records := recordsOf(r.db.Snapshot())
 	for _, f := range records.faults() {
-		found = append(found, filestore.Oddity{Pointer: f.Pointer, Detail: records.text(f)})
+		found = append(found, document.Oddity{Pointer: f.Pointer, Detail: records.text(f)})
 	}
 	return found
 }
 
 // placed returns a finding with its line and column. text is what the file
 // holds; it is read when it is first needed.
-func (r *reporter) placed(o filestore.Oddity, text *[]byte) finding {
+func (r *reporter) placed(o document.Oddity, text *[]byte) finding {
 	if o.Line > 0 {
 		return finding{r.path, o.Line, o.Column, o.Detail}
 	}

@@ -1,4 +1,4 @@
-package filestore
+package document
 
 import (
 	"bytes"
@@ -9,8 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/store"
 	"pickup/internal/ordered"
+	"pickup/internal/store"
 )
 
 // A cutter goes through a text from begin to end and finds where its members
@@ -29,7 +29,7 @@ type cutter struct {
 	at          int    // in both
 	loose       bool   // there was white space in the last value
 
-	before *document         // what the text was made of; nil: nobody knows
+	before *Document         // what the text was made of; nil: nobody knows
 	were   map[string]*array // its arrays by name
 	room   []element         // for a former
 	same   int               // bytes of elements that are as they were before

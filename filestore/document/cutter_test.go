@@ -1,21 +1,18 @@
-package filestore
+package document
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"reflect"
 	"runtime"
 	"strings"
-	"sync/atomic"
 	"testing"
 )
 
 // cutIn is parseEdit where a stretch is full with so many bytes.
-func cutIn(data []byte, before *document, full int) *document {
-	d := &document{idMember: func(string) string { return "id" }, length: int64(len(data))}
+func cutIn(data []byte, before *Document, full int) *Document {
+	d := &Document{idMember: func(string) string { return "id" }, length: int64(len(data))}
 	c := newCutter(data, plain(data))
 	c.full = full
 	c.editOf(before)
@@ -26,7 +23,7 @@ func cutIn(data []byte, before *document, full int) *document {
 }
 
 // outline is all that a document's parse has found.
-func (d *document) outline() (found []any) {
+func (d *Document) outline() (found []any) {
 	found = append(found, string(d.head), string(d.tail), string(d.foot))
 	for _, m := range d.members {
 		found = append(found, string(m.gap), string(m.label), m.name, string(m.value))
@@ -85,8 +82,8 @@ func TestStretches(t *testing.T) {
 			if d == nil {
 				continue
 			}
-			if !bytes.Equal(d.bytes(), data) {
-				t.Fatalf("in stretches of %d: %s\nnot %s", full, d.bytes(), data)
+			if !bytes.Equal(d.Bytes(), data) {
+				t.Fatalf("in stretches of %d: %s\nnot %s", full, d.Bytes(), data)
 			}
 			if got, want := d.outline(), whole.outline(); !reflect.DeepEqual(got, want) {
 				t.Fatalf("in stretches of %d: %q\nas a whole: %q", full, got, want)
@@ -101,7 +98,7 @@ func TestStretches(t *testing.T) {
 // TestTight holds what an element says of its white space against its bytes.
 func TestTight(t *testing.T) {
 	for _, text := range []string{`{"a":1}`, `{"a": 1}`, `{"a":1 }`, `{"a":" "}`, "{\n}", `[]`, `[ ]`, `" "`, `7`, `{/**/}`, `[1,]`, `{"\"":" \\","b":[" ]"]}`, "[\t1]", `{"a":[{"b": 2}]}`} {
-		d, err := parseDocument("db.json", []byte(`{"c":[ `+text+` ]}`), nil)
+		d, err := Parse("db.json", []byte(`{"c":[ `+text+` ]}`), nil)
 		if err != nil {
 			t.Fatal(text, err)
 		}
@@ -109,51 +106,5 @@ func TestTight(t *testing.T) {
 		if e.tight != bytes.Equal(compact(plain(e.value())), []byte(text)) {
 			t.Errorf("%s: %v", text, e.tight)
 		}
-	}
-}
-
-// TestReadParts reads a file that is large enough for several processors, and
-// that is cut off, or fails, while it is read.
-func TestReadParts(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
-	path := t.TempDir() + "/db.json"
-	want := []byte(lines(13_000_000))
-	if err := os.WriteFile(path, want, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	failing := errors.New("the disk fails")
-	for _, test := range []struct {
-		name string
-		size int // as the stat had it
-		fail int // the read that fails first
-		want []byte
-		err  error
-	}{
-		{name: "as it is", size: len(want), want: want},
-		{name: "it has grown", size: len(want) - 5_000_000, want: want},
-		{name: "it was cut off", size: len(want) + 9_000_000, want: want},
-		{name: "one part fails", size: len(want), fail: 2, want: want}, // and does not at the second try
-		{name: "all fail", size: len(want), fail: -1, err: failing},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			s := &Store{o: Options{sys: realCalls()}}
-			var reads atomic.Int32
-			s.o.sys.readAt = func(f *os.File, b []byte, off int64) (int, error) {
-				n := int(reads.Add(1))
-				if n == test.fail || test.fail < 0 {
-					return 0, failing
-				}
-				return f.ReadAt(b[:min(len(b), 1_000_000)], off)
-			}
-			got, err := s.readAll(f, int64(test.size))
-			if !errors.Is(err, test.err) || err == nil && !bytes.Equal(got, test.want) {
-				t.Fatalf("%d bytes, %v", len(got), err)
-			}
-		})
 	}
 }

@@ -1,4 +1,4 @@
-package filestore
+package document
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 // A value may be nested as deep as it can be read again, and no deeper; and a
 // deep and large one takes no longer than its size lets expect.
 func TestDeepValues(t *testing.T) {
-	d, err := parseDocument("db.json", []byte(`{"a": [{"id": 1}]}`), nil)
+	d, err := Parse("db.json", []byte(`{"a": [{"id": 1}]}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,14 +22,14 @@ func TestDeepValues(t *testing.T) {
 	}
 	for n := range 100 {
 		c := store.Change{Collection: "a", ID: "1", Value: nested(n, fmt.Sprintf(`{"y": [%d, 2], "s": " "}`, n))}
-		next, err := d.apply([]store.Change{c})
+		next, err := d.Apply([]store.Change{c})
 		if err != nil {
 			t.Fatal(err)
 		}
 		checkDocument(t, next)
 		checkChange(t, d, next, c)
-		if m := modelOf(next.contents()); m.elems["a"]["1"] != canonical(c.Value) {
-			t.Fatalf("%d deep: %s", n, next.bytes())
+		if m := modelOf(next.Contents()); m.elems["a"]["1"] != canonical(c.Value) {
+			t.Fatalf("%d deep: %s", n, next.Bytes())
 		}
 		d = next
 	}
@@ -37,7 +37,7 @@ func TestDeepValues(t *testing.T) {
 		deep int
 		want error
 	}{{deepest - 3, nil}, {deepest - 2, store.ErrTooLarge}} {
-		next, err := d.apply([]store.Change{{Collection: "a", ID: "1", Value: nested(test.deep, "")}})
+		next, err := d.Apply([]store.Change{{Collection: "a", ID: "1", Value: nested(test.deep, "")}})
 		if !errors.Is(err, test.want) {
 			t.Fatal(test.deep, err)
 		}
@@ -54,7 +54,7 @@ func TestDeepValues(t *testing.T) {
 	}
 	begin := time.Now()
 	for _, c := range append(changes, store.Change{Collection: "a", ID: "2", Value: nested(250, leaf+",1")}) {
-		if d, err = d.apply([]store.Change{c}); err != nil {
+		if d, err = d.Apply([]store.Change{c}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -65,7 +65,7 @@ func TestDeepValues(t *testing.T) {
 }
 
 func TestApplyRefuses(t *testing.T) {
-	d, err := parseDocument("db.json", []byte(`{"a": [{"id": 1}], "b": {}, "c": 1}`), nil)
+	d, err := Parse("db.json", []byte(`{"a": [{"id": 1}], "b": {}, "c": 1}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestApplyRefuses(t *testing.T) {
 		{store.Change{Collection: "\xff", Value: []byte("1")}, store.ErrInvalid},
 	} {
 		good := store.Change{Collection: "a", ID: "2", Value: []byte(`{"id":2}`)}
-		if next, err := d.apply([]store.Change{good, test.c}); next != nil || !errors.Is(err, test.want) {
+		if next, err := d.Apply([]store.Change{good, test.c}); next != nil || !errors.Is(err, test.want) {
 			t.Errorf("%+v: %v, want %v", test.c, err, test.want)
 		}
 	}
@@ -92,11 +92,11 @@ func TestApplyRefuses(t *testing.T) {
 		{Collection: "a", ID: "7"}, {Collection: "x"}, {Collection: "c", Value: []byte(" 1 ")},
 		{Collection: "b", Value: []byte("{ }")}, {Collection: "a", ID: "1", Value: []byte("{\"id\":1}")},
 	} {
-		if next, err := d.apply([]store.Change{c}); next != d || err != nil {
+		if next, err := d.Apply([]store.Change{c}); next != d || err != nil {
 			t.Errorf("%+v: %v, and the document is another", c, err)
 		}
 	}
-	if string(d.bytes()) != `{"a": [{"id": 1}], "b": {}, "c": 1}` {
-		t.Errorf("the document was changed: %s", d.bytes())
+	if string(d.Bytes()) != `{"a": [{"id": 1}], "b": {}, "c": 1}` {
+		t.Errorf("the document was changed: %s", d.Bytes())
 	}
 }

@@ -1,22 +1,23 @@
-package filestore
+package document
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/store"
 )
 
-// difference returns the changes that lead from the contents of a to those of
+// Diff returns the changes that lead from the contents of a to those of
 // b, record by record. The order of records that both have is not looked at.
-func difference(a, b *document) []store.Change {
+func Diff(a, b *Document) []store.Change {
 	var changes []store.Change
 	before := make(map[string]store.Collection)
-	for _, c := range a.contents() {
+	for _, c := range a.Contents() {
 		before[c.Name] = c
 	}
-	for _, c := range b.contents() {
+	for _, c := range b.Contents() {
 		old, ok := before[c.Name]
 		delete(before, c.Name)
 		if ok && old.Kind == store.Array && c.Kind == store.Array {
@@ -25,7 +26,7 @@ func difference(a, b *document) []store.Change {
 				continue
 			}
 		}
-		if v := wholeValue(c); !ok || old.Kind != c.Kind || !equalValues(wholeValue(old), v) {
+		if v := wholeValue(c); !ok || old.Kind != c.Kind || !EqualValues(wholeValue(old), v) {
 			changes = append(changes, store.Change{Collection: c.Name, Value: v})
 		}
 	}
@@ -45,7 +46,7 @@ func elementwise(a, b store.Collection) (changes []store.Change, ok bool) {
 	for _, e := range b.Elements {
 		old, known := before[e.Key]
 		delete(before, e.Key)
-		if known && equalValues(old, e.Value) {
+		if known && EqualValues(old, e.Value) {
 			continue
 		}
 		if store.IsPositionKey(e.Key) {
@@ -65,9 +66,9 @@ func elementwise(a, b store.Collection) (changes []store.Change, ok bool) {
 	return changes, true
 }
 
-// overlap reports whether the two lists change the same thing to different
+// Overlap reports whether the two lists change the same thing to different
 // values.
-func overlap(a, b []store.Change) bool {
+func Overlap(a, b []store.Change) bool {
 	type key struct{ collection, id string }
 	values := make(map[key]jsontext.Value, len(a))
 	whole := make(map[string]bool) // true: the member itself, false: an element of it
@@ -76,7 +77,7 @@ func overlap(a, b []store.Change) bool {
 		whole[c.Collection] = c.ID == ""
 	}
 	for _, c := range b {
-		if v, ok := values[key{c.Collection, c.ID}]; ok && !equalValues(v, c.Value) {
+		if v, ok := values[key{c.Collection, c.ID}]; ok && !EqualValues(v, c.Value) {
 			return true
 		}
 		if w, ok := whole[c.Collection]; ok && w != (c.ID == "") {
@@ -101,21 +102,42 @@ func wholeValue(c store.Collection) jsontext.Value {
 	return append(v, ']')
 }
 
-// equalValues reports whether a and b are the same text but for white space. A
+// EqualValues reports whether a and b are the same text but for white space. A
 // nil value equals only another.
-func equalValues(a, b jsontext.Value) bool {
+func EqualValues(a, b jsontext.Value) bool {
 	if (a == nil) != (b == nil) {
 		return false
 	}
-	return bytes.Equal(a, b) || bytes.Equal(squeeze(a), squeeze(b))
+	return bytes.Equal(a, b) || bytes.Equal(Squeeze(a), Squeeze(b))
 }
 
-// squeeze returns v, which is valid, without white space.
-func squeeze(v jsontext.Value) jsontext.Value {
+// Squeeze returns v, which is valid, without white space.
+func Squeeze(v jsontext.Value) jsontext.Value {
 	if v == nil {
 		return nil
 	}
 	c := v.Clone()
 	c.Compact()
 	return c
+}
+
+// Value returns what d has for a Change's collection and id, nil for nothing.
+// It is a copy.
+func (d *Document) Value(collection, id string) jsontext.Value {
+	i := slices.IndexFunc(d.members, func(m *member) bool { return m.name == collection })
+	if i < 0 {
+		return nil
+	}
+	m := d.members[i]
+	if id == "" {
+		return bytes.Clone(plain(m.text()))
+	}
+	if m.array == nil {
+		return nil
+	}
+	e, ok := m.array.elems.Get(id)
+	if !ok {
+		return nil
+	}
+	return bytes.Clone(plain(e.value()))
 }

@@ -1,21 +1,23 @@
-package filestore
+package document
 
 import (
 	"bytes"
 	"io"
 	"slices"
 
-	"pickup/internal/store"
 	"pickup/internal/ordered"
+	"pickup/internal/store"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A document is a db.json as it lies on disk: every byte of it, cut where its
+// A Document is a db.json as it lies on disk: every byte of it, cut where its
 // members and the elements of its arrays begin and end. It never changes;
 // apply returns the next one, which shares the bytes that stayed.
 //
 // All byte slices are pieces of the text that was parsed or of texts that
 // edits made. Nobody writes into them.
-type document struct {
+type Document struct {
 	idMember func(collection string) string
 
 	head    []byte    // up to the opening brace: a byte order mark, white space, comments
@@ -104,8 +106,8 @@ func (m *member) kind() store.Kind {
 	return store.Other
 }
 
-// contents returns what the document says, as plain JSON without comments.
-func (d *document) contents() []store.Collection {
+// Contents returns what the document says, as plain JSON without comments.
+func (d *Document) Contents() []store.Collection {
 	cs := make([]store.Collection, len(d.members))
 	for i, m := range d.members {
 		cs[i] = store.Collection{Name: m.name, Kind: m.kind()}
@@ -136,22 +138,50 @@ func (m *member) text() []byte {
 		return m.value
 	}
 	var b bytes.Buffer
-	var r runs
+	var r Runs
 	r.addArray(m.array)
-	r.writeTo(&b)
+	r.WriteTo(&b)
 	return b.Bytes()
 }
 
-// size returns the length of the document in bytes.
-func (d *document) size() int64 { return d.length }
+// Size returns the length of the document in bytes.
+func (d *Document) Size() int64 { return d.length }
 
-// bytes returns the document in a slice of its own.
-func (d *document) bytes() []byte {
+// Bytes returns the document in a slice of its own.
+func (d *Document) Bytes() []byte {
 	var b bytes.Buffer
 	b.Grow(int(d.length))
-	d.writeTo(&b)
+	d.WriteTo(&b)
 	return b.Bytes()
 }
 
-// writeTo writes the document to w in few, large pieces.
-func (d *document) writeTo(w io.Writer) (int64, error) { return d.runs().writeTo(w) }
+// WriteTo writes the document to w in few, large pieces.
+func (d *Document) WriteTo(w io.Writer) (int64, error) { return d.Runs().WriteTo(w) }
+
+// Lookup returns the top-level member called name, nil where there is none or
+// where it is an array.
+func (d *Document) Lookup(name string) jsontext.Value {
+	for _, m := range d.members {
+		if m.name == name && m.array == nil {
+			return plain(m.value)
+		}
+	}
+	return nil
+}
+
+// KeyedBy returns the document with the ids of its elements in other members,
+// and reports whether some element may have another key now.
+func (d *Document) KeyedBy(idMember func(collection string) string) (next *Document, changed bool) {
+	for _, m := range d.members {
+		if m.array != nil && d.idMember(m.name) != idMember(m.name) {
+			again, err := Parse("", d.Bytes(), idMember)
+			if err != nil {
+				return d, false // never: the document is one that has been parsed
+			}
+			return again, true
+		}
+	}
+	n := *d
+	n.idMember = idMember
+	return &n, false
+}

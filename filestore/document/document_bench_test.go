@@ -1,4 +1,4 @@
-package filestore
+package document
 
 import (
 	"bytes"
@@ -45,10 +45,10 @@ func BenchmarkParse(b *testing.B) {
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
-			var d *document
+			var d *Document
 			for b.Loop() {
 				var err error
-				if d, err = parseDocument("db.json", data, nil); err != nil {
+				if d, err = Parse("db.json", data, nil); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -63,7 +63,7 @@ func BenchmarkParse(b *testing.B) {
 // One change costs what its record and the depth of the tree cost.
 func BenchmarkApply(b *testing.B) {
 	for _, n := range []int{1_000, 1_000_000} {
-		d, err := parseDocument("db.json", bigFile(n, 150, ""), nil)
+		d, err := Parse("db.json", bigFile(n, 150, ""), nil)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func BenchmarkApply(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d", bench.name, n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := d.apply([]store.Change{bench.change}); err != nil {
+					if _, err := d.Apply([]store.Change{bench.change}); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -91,19 +91,19 @@ func BenchmarkApply(b *testing.B) {
 
 func BenchmarkContents(b *testing.B) {
 	data := bigFile(370_000, 270, "")
-	d, err := parseDocument("db.json", data, nil)
+	d, err := Parse("db.json", data, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
-		d.contents()
+		d.Contents()
 	}
 }
 
 func BenchmarkWrite(b *testing.B) {
 	data := bigFile(370_000, 270, "")
-	d, err := parseDocument("db.json", data, nil)
+	d, err := Parse("db.json", data, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -113,12 +113,12 @@ func BenchmarkWrite(b *testing.B) {
 		key := fmt.Sprint(i)
 		changes = append(changes, store.Change{Collection: "schedules", ID: key, Value: fmt.Appendf(nil, `{"id":"%s"}`, key)})
 	}
-	if d, err = d.apply(changes); err != nil {
+	if d, err = d.Apply(changes); err != nil {
 		b.Fatal(err)
 	}
-	b.SetBytes(d.size())
+	b.SetBytes(d.Size())
 	for b.Loop() {
-		if _, err := d.writeTo(io.Discard); err != nil {
+		if _, err := d.WriteTo(io.Discard); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package filestore
+package document
 
 import (
 	"bytes"
@@ -47,7 +47,7 @@ func FuzzParse(f *testing.F) {
 	seeds(f, func(text []byte) { f.Add(text) })
 	f.Fuzz(func(t *testing.T, data []byte) {
 		kept := bytes.Clone(data)
-		d, err := parseDocument("db.json", data, nil)
+		d, err := Parse("db.json", data, nil)
 		if !bytes.Equal(data, kept) {
 			t.Fatal("the text was changed")
 		}
@@ -62,11 +62,11 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		if !bytes.Equal(d.bytes(), data) {
-			t.Fatalf("wrote %q", d.bytes())
+		if !bytes.Equal(d.Bytes(), data) {
+			t.Fatalf("wrote %q", d.Bytes())
 		}
 		checkDocument(t, d)
-		for _, o := range d.oddities() {
+		for _, o := range d.Oddities() {
 			line, column, ok := Locate(data, o.Pointer)
 			if !ok || line != o.Line || column != o.Column {
 				t.Fatalf("%+v is at %d:%d %v", o, line, column, ok)
@@ -101,21 +101,21 @@ func readable(data []byte) (ok bool, why string) {
 func FuzzApply(f *testing.F) {
 	seeds(f, func(text []byte) { f.Add(text, uint64(len(text))) })
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64) {
-		d, err := parseDocument("db.json", data, nil)
+		d, err := Parse("db.json", data, nil)
 		if err != nil {
 			return
 		}
-		m := modelOf(d.contents())
+		m := modelOf(d.Contents())
 		r := rand.New(rand.NewPCG(seed, 1))
 		for range 12 {
 			c := randomChange(r, m)
-			next, err := d.apply([]store.Change{c})
+			next, err := d.Apply([]store.Change{c})
 			if err != nil {
 				t.Fatalf("%q %q %s: %v", c.Collection, c.ID, c.Value, err)
 			}
 			m.apply(c)
-			if diff := m.diff(modelOf(next.contents()), true); diff != "" {
-				t.Fatalf("%s\nchange %q %q %s\nbefore:\n%s\nafter:\n%s", diff, c.Collection, c.ID, c.Value, d.bytes(), next.bytes())
+			if diff := m.diff(modelOf(next.Contents()), true); diff != "" {
+				t.Fatalf("%s\nchange %q %q %s\nbefore:\n%s\nafter:\n%s", diff, c.Collection, c.ID, c.Value, d.Bytes(), next.Bytes())
 			}
 			checkDocument(t, next)
 			checkChange(t, d, next, c)

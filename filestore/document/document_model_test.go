@@ -1,4 +1,4 @@
-package filestore
+package document
 
 import (
 	"bytes"
@@ -75,11 +75,11 @@ func (m *model) apply(c store.Change) {
 				m.names = append(m.names, c.Collection)
 			}
 		}
-		d, err := parseDocument("", fmt.Appendf(nil, "{%s:%s}", quote(c.Collection), c.Value), nil)
+		d, err := Parse("", fmt.Appendf(nil, "{%s:%s}", quote(c.Collection), c.Value), nil)
 		if err != nil {
 			panic(err)
 		}
-		m.set(d.contents()[0])
+		m.set(d.Contents()[0])
 		return
 	}
 	_, had := m.elems[c.Collection][c.ID]
@@ -179,17 +179,17 @@ func quote(s string) string {
 
 // checkDocument checks what holds for every document: its pieces fit, and it
 // parses to what it says.
-func checkDocument(t *testing.T, d *document) *document {
+func checkDocument(t *testing.T, d *Document) *Document {
 	t.Helper()
-	text := d.bytes()
-	if d.size() != int64(len(text)) {
-		t.Fatalf("size %d, but %d bytes:\n%s", d.size(), len(text), text)
+	text := d.Bytes()
+	if d.Size() != int64(len(text)) {
+		t.Fatalf("size %d, but %d bytes:\n%s", d.Size(), len(text), text)
 	}
-	again, err := parseDocument("db.json", text, d.idMember)
+	again, err := Parse("db.json", text, d.idMember)
 	if err != nil {
 		t.Fatalf("%v:\n%s", err, text)
 	}
-	if diff := modelOf(d.contents()).diff(modelOf(again.contents()), false); diff != "" {
+	if diff := modelOf(d.Contents()).diff(modelOf(again.Contents()), false); diff != "" {
 		t.Fatalf("parsed again: %s\n%s", diff, text)
 	}
 	return again
@@ -197,12 +197,12 @@ func checkDocument(t *testing.T, d *document) *document {
 
 // checkChange checks that a change did nothing else: what it does not concern
 // has the bytes that it had, and no comment around is lost.
-func checkChange(t *testing.T, before, after *document, c store.Change) {
+func checkChange(t *testing.T, before, after *Document, c store.Change) {
 	t.Helper()
 	fail := func(format string, args ...any) {
 		t.Helper()
 		t.Fatalf("%s\nchange %q %q %s\nbefore:\n%s\nafter:\n%s", fmt.Sprintf(format, args...),
-			c.Collection, c.ID, c.Value, before.bytes(), after.bytes())
+			c.Collection, c.ID, c.Value, before.Bytes(), after.Bytes())
 	}
 	was, is := values(before), values(after)
 	for key, text := range was {
@@ -218,7 +218,7 @@ func checkChange(t *testing.T, before, after *document, c store.Change) {
 		fail("the comment %s is lost", lost)
 	}
 	// Outside of the places around the change, every byte is as it was.
-	a, b := before.bytes(), after.bytes()
+	a, b := before.Bytes(), after.Bytes()
 	from, to := surroundings(before, c)
 	if !bytes.HasPrefix(b, a[:from]) || !bytes.HasSuffix(b, a[to:]) {
 		fail("bytes outside of [%d:%d] changed", from, to)
@@ -239,7 +239,7 @@ func checkChange(t *testing.T, before, after *document, c store.Change) {
 }
 
 // values returns the text of each value by collection and key.
-func values(d *document) map[string]string {
+func values(d *Document) map[string]string {
 	v := make(map[string]string)
 	for _, m := range d.members {
 		if m.array == nil {
@@ -255,7 +255,7 @@ func values(d *document) map[string]string {
 
 // comments returns the comments that stand around values and labels, without
 // those in a top-level value that c concerns as a whole.
-func comments(d *document, c store.Change) (found []string) {
+func comments(d *Document, c store.Change) (found []string) {
 	add := func(gap []byte) {
 		for i := 0; i < len(gap); i++ {
 			if gap[i] == '/' {
@@ -294,9 +294,9 @@ func missing(a, b []string) string {
 
 // surroundings returns the part of the text that a change may touch: from the
 // end of the item before to the begin of the item after.
-func surroundings(d *document, c store.Change) (from, to int) {
+func surroundings(d *Document, c store.Change) (from, to int) {
 	at := len(d.head)
-	from, to = at, int(d.size())-len(d.foot)
+	from, to = at, int(d.Size())-len(d.foot)
 	for i, m := range d.members {
 		begin := at + len(m.gap)
 		value := begin + len(m.label)

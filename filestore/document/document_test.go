@@ -1,4 +1,4 @@
-package filestore
+package document
 
 import (
 	"bytes"
@@ -15,33 +15,33 @@ import (
 // Documents that were read stay as they are, whatever is made of them, also
 // while others read them.
 func TestDocumentsShareAndStay(t *testing.T) {
-	d, err := parseDocument("db.json", bigFile(3_000, 100, "// half\n"), nil)
+	d, err := Parse("db.json", bigFile(3_000, 100, "// half\n"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	m := modelOf(d.contents())
-	var docs []*document
+	m := modelOf(d.Contents())
+	var docs []*Document
 	var texts [][]byte
 	var readers sync.WaitGroup
 	for range 60 {
-		docs, texts = append(docs, d), append(texts, d.bytes())
-		old, text := d, d.bytes()
+		docs, texts = append(docs, d), append(texts, d.Bytes())
+		old, text := d, d.Bytes()
 		readers.Go(func() {
-			said := modelOf(old.contents())
-			if !bytes.Equal(old.bytes(), text) || said.diff(modelOf(old.contents()), true) != "" {
+			said := modelOf(old.Contents())
+			if !bytes.Equal(old.Bytes(), text) || said.diff(modelOf(old.Contents()), true) != "" {
 				t.Error("a document changed while it was read")
 			}
 		})
 		c := randomChange(r, m)
-		if d, err = d.apply([]store.Change{c}); err != nil {
+		if d, err = d.Apply([]store.Change{c}); err != nil {
 			t.Fatal(err)
 		}
 		m.apply(c)
 	}
 	readers.Wait()
 	for i := range docs {
-		if !bytes.Equal(docs[i].bytes(), texts[i]) {
+		if !bytes.Equal(docs[i].Bytes(), texts[i]) {
 			t.Errorf("document %d of %d changed", i, len(docs))
 		}
 	}
@@ -50,17 +50,17 @@ func TestDocumentsShareAndStay(t *testing.T) {
 // What is handed out cannot be written through: it has no room behind it.
 func TestContentsAreClipped(t *testing.T) {
 	const text = `{"a": [{"id": 1}, {"id": 2}], "b": {"x": 1}}`
-	d, err := parseDocument("db.json", []byte(text), nil)
+	d, err := Parse("db.json", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range d.contents() {
+	for _, c := range d.Contents() {
 		_ = append(c.Value, "garbage"...)
 		for _, e := range c.Elements {
 			_ = append(e.Value, "garbage"...)
 		}
 	}
-	if got := string(d.bytes()); got != text {
+	if got := string(d.Bytes()); got != text {
 		t.Error(got)
 	}
 }
@@ -84,7 +84,7 @@ func (c *sink) Write(b []byte) (int, error) {
 }
 
 func TestWriteTo(t *testing.T) {
-	d, err := parseDocument("db.json", bigFile(20_000, 200, ""), nil)
+	d, err := Parse("db.json", bigFile(20_000, 200, ""), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,23 +94,23 @@ func TestWriteTo(t *testing.T) {
 			id := fmt.Sprint(i * (20_000 / test.changes))
 			changes = append(changes, store.Change{Collection: "schedules", ID: id, Value: []byte(`{"id":"` + id + `"}`)})
 		}
-		next, err := d.apply(changes)
+		next, err := d.Apply(changes)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var c sink
-		n, err := next.writeTo(&c)
-		if err != nil || n != next.size() || int64(c.bytes) != n || c.n > test.writes {
-			t.Errorf("%d changes: %d of %d bytes in %d writes, want %d: %v", test.changes, n, next.size(), c.n, test.writes, err)
+		n, err := next.WriteTo(&c)
+		if err != nil || n != next.Size() || int64(c.bytes) != n || c.n > test.writes {
+			t.Errorf("%d changes: %d of %d bytes in %d writes, want %d: %v", test.changes, n, next.Size(), c.n, test.writes, err)
 		}
-		for _, most := range []int{1, 1000, 100_000, int(next.size()) - 1} {
+		for _, most := range []int{1, 1000, 100_000, int(next.Size()) - 1} {
 			c := sink{most: most}
-			if n, err := next.writeTo(&c); n != int64(most) || !errors.Is(err, errEnough) {
+			if n, err := next.WriteTo(&c); n != int64(most) || !errors.Is(err, errEnough) {
 				t.Errorf("a writer that takes %d: %d, %v", most, n, err)
 			}
 		}
 	}
-	if n, err := d.writeTo(io.Discard); n != d.size() || err != nil {
+	if n, err := d.WriteTo(io.Discard); n != d.Size() || err != nil {
 		t.Error(n, err)
 	}
 }

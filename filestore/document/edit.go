@@ -1,14 +1,13 @@
-package filestore
+package document
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 
 	"pickup/internal/store"
 )
 
-// apply returns the document with changes made, in their order. What they do
+// Apply returns the document with changes made, in their order. What they do
 // not concern keeps its bytes. Where they say what the document says already,
 // it returns d itself. Errors wrap pickup.ErrNotFound (an element of a
 // collection that does not exist), pickup.ErrShape (an element of what is no
@@ -18,8 +17,8 @@ import (
 //
 // Reading a document while another goroutine applies changes to it is safe;
 // two goroutines must not apply changes to one document at once.
-func (d *document) apply(changes []store.Change) (*document, error) {
-	e := &edit{document: *d, fresh: make(map[*member]bool), coming: len(changes)}
+func (d *Document) Apply(changes []store.Change) (*Document, error) {
+	e := &edit{Document: *d, fresh: make(map[*member]bool), coming: len(changes)}
 	e.members = slices.Clone(d.members)
 	for _, c := range changes {
 		if err := e.change(c); err != nil {
@@ -30,14 +29,14 @@ func (d *document) apply(changes []store.Change) (*document, error) {
 	if !e.changed {
 		return d, nil
 	}
-	next := e.document
+	next := e.Document
 	next.most = max(next.most, next.length)
 	return &next, nil
 }
 
 // An edit is a document in the making.
 type edit struct {
-	document
+	Document
 	fresh   map[*member]bool // members that only this edit sees
 	changed bool
 	coming  int    // how many changes are yet to be made
@@ -139,9 +138,6 @@ func (e *edit) put(p *[]byte, text []byte) {
 	*p = text[:len(text):len(text)]
 }
 
-// styleIn returns the style of what stands in m's value.
-func (d *document) styleIn(m *member) style { return d.style.at(m.gap, d.style.flat) }
-
 // parse makes text the value of m.
 func (m *member) parse(text []byte, idMember func(string) string) error {
 	m.value, m.array = nil, nil
@@ -151,8 +147,4 @@ func (m *member) parse(text []byte, idMember func(string) string) error {
 	}
 	m.array = &array{}
 	return m.array.parse(text, idMember(m.name))
-}
-
-func sameBytes(a, b []byte) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || bytes.Equal(a, b))
 }

@@ -1,4 +1,4 @@
-package filestore
+package document
 
 import (
 	"github.com/go-json-experiment/json/jsontext"
@@ -97,7 +97,7 @@ func (a *array) lastGaps() (gaps [][]byte, whole bool) {
 }
 
 // sibling returns the collection nearest to m that has at least n elements.
-func (d *document) sibling(m *member, n int) (found *array) {
+func (d *Document) sibling(m *member, n int) (found *array) {
 	seen := false
 	for _, o := range d.members {
 		switch {

@@ -1,4 +1,4 @@
-package filestore
+package document
 
 import (
 	"bytes"
@@ -96,7 +96,7 @@ func (e *edit) gapInFront(sep []byte) []byte {
 // given: the other members of the kind, and of arrays only the end. Last comes
 // an object with a record in it: it tells how objects inside of a singular
 // resource look where no other does.
-func (d *document) looksOf(m *member, open byte) looks {
+func (d *Document) looksOf(m *member, open byte) looks {
 	return func() (values [][]byte) {
 		for _, o := range slices.Backward(d.members) {
 			switch {

@@ -1,12 +1,12 @@
-package filestore
+package document
 
 import (
 	"bytes"
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/store"
 	"pickup/internal/ordered"
+	"pickup/internal/store"
 )
 
 // A former goes through the elements that an array had before an edit, beside
@@ -19,7 +19,7 @@ type former struct {
 }
 
 // editOf says that the text was made of a document, which may be nil.
-func (c *cutter) editOf(before *document) {
+func (c *cutter) editOf(before *Document) {
 	if before == nil || !before.strict {
 		return
 	}

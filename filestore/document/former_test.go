@@ -1,4 +1,4 @@
-package filestore
+package document
 
 import (
 	"bytes"
@@ -16,13 +16,13 @@ import (
 // checkEdit parses a text as an edit of a document and as if nothing were known
 // of it: what comes of it is the same. It returns the document, nil where the
 // text is none.
-func checkEdit(t *testing.T, before *document, text []byte) *document {
+func checkEdit(t *testing.T, before *Document, text []byte) *Document {
 	t.Helper()
-	want, wrong := parseDocument("db.json", text, nil)
+	want, wrong := Parse("db.json", text, nil)
 	data := bytes.Clone(text)
-	d, err := parseEdit("db.json", data, nil, before)
+	d, err := ParseEdit("db.json", data, nil, before)
 	if fmt.Sprint(err) != fmt.Sprint(wrong) {
-		t.Fatalf("%s\nedited to\n%s\n%v, not %v", before.bytes(), text, err, wrong)
+		t.Fatalf("%s\nedited to\n%s\n%v, not %v", before.Bytes(), text, err, wrong)
 	}
 	if err != nil {
 		return nil
@@ -37,12 +37,12 @@ func checkEdit(t *testing.T, before *document, text []byte) *document {
 		}
 	}
 	if !reflect.DeepEqual(got, all) {
-		t.Fatalf("%s\nedited to\n%s\n%q\nnot %q", before.bytes(), text, got, all)
+		t.Fatalf("%s\nedited to\n%s\n%q\nnot %q", before.Bytes(), text, got, all)
 	}
 	if d.strict && len(text) < 10_000 {
 		for _, full := range []int{1, 40} { // in many stretches
 			if cut := cutIn(bytes.Clone(text), before, full); cut == nil || !reflect.DeepEqual(cut.outline(), d.outline()) {
-				t.Fatalf("%s\nedited to\n%s\nis another in stretches of %d", before.bytes(), text, full)
+				t.Fatalf("%s\nedited to\n%s\nis another in stretches of %d", before.Bytes(), text, full)
 			}
 		}
 	}
@@ -54,15 +54,15 @@ func checkEdit(t *testing.T, before *document, text []byte) *document {
 			data[i] = '#'
 		}
 	}
-	if !bytes.Equal(d.bytes(), text) {
-		t.Fatalf("%s\nis written as\n%s", text, d.bytes())
+	if !bytes.Equal(d.Bytes(), text) {
+		t.Fatalf("%s\nis written as\n%s", text, d.Bytes())
 	}
 	checkDocument(t, d)
 	return d
 }
 
 // sharedBytes counts the bytes of elements that two documents share.
-func sharedBytes(a, b *document) (n int) {
+func sharedBytes(a, b *Document) (n int) {
 	at := make(map[*byte]bool)
 	for _, m := range a.members {
 		if m.array != nil {
@@ -88,7 +88,7 @@ func sharedBytes(a, b *document) (n int) {
 func TestEditIsFound(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	text := string(bigFile(5_000, 100, ""))
-	before, err := parseDocument("db.json", []byte(text), nil)
+	before, err := Parse("db.json", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,19 +136,19 @@ func TestEditModel(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 7))
-		d, err := parseDocument("db.json", []byte(`{"a": [{"id": 1}, {"id": "2", "x": [1, 2]}, 3, 33, "3", {"id": 1}, null, [4], true], "b": [], "c": {"a": [1]}, "d": [{"id": "x"},{"id": "y"},{"id":"z"}]}`), nil)
+		d, err := Parse("db.json", []byte(`{"a": [{"id": 1}, {"id": "2", "x": [1, 2]}, 3, 33, "3", {"id": 1}, null, [4], true], "b": [], "c": {"a": [1]}, "d": [{"id": "x"},{"id": "y"},{"id":"z"}]}`), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range 30 {
 			if r.IntN(2) == 0 {
-				next, err := d.apply([]store.Change{randomChange(r, modelOf(d.contents()))})
+				next, err := d.Apply([]store.Change{randomChange(r, modelOf(d.Contents()))})
 				if err != nil {
 					t.Fatal(err)
 				}
 				d = next
 			}
-			text := d.bytes()
+			text := d.Bytes()
 			for range 1 + r.IntN(2) {
 				text = scratched(r, text)
 			}
@@ -162,19 +162,19 @@ func TestEditModel(t *testing.T) {
 // TestEditOfFewLeft deletes most of a text, in one edit, in several and through
 // the server: what is left does not keep the whole in memory.
 func TestEditOfFewLeft(t *testing.T) {
-	parsed := func(n int) *document {
-		d, err := parseDocument("db.json", bigFile(n, 100, ""), nil)
+	parsed := func(n int) *Document {
+		d, err := Parse("db.json", bigFile(n, 100, ""), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return d
 	}
-	deleted := func(d *document, from, to int) *document {
+	deleted := func(d *Document, from, to int) *Document {
 		var changes []store.Change
 		for i := from; i < to; i++ {
 			changes = append(changes, store.Change{Collection: "schedules", ID: fmt.Sprint(i)})
 		}
-		next, err := d.apply(changes)
+		next, err := d.Apply(changes)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +197,7 @@ func TestEditOfFewLeft(t *testing.T) {
 	})
 	t.Run("through the server", func(t *testing.T) {
 		before := deleted(whole, 3, 1000)
-		if d := checkEdit(t, before, before.bytes()); sharedBytes(whole, d) > 0 {
+		if d := checkEdit(t, before, before.Bytes()); sharedBytes(whole, d) > 0 {
 			t.Error("three records keep the text of a thousand")
 		}
 	})
@@ -206,12 +206,12 @@ func TestEditOfFewLeft(t *testing.T) {
 		for _, e := range whole.members[0].array.contents(true) {
 			changes = append(changes, store.Change{Collection: "schedules", ID: e.Key, Value: e.Value})
 		}
-		grown, err := parsed(1).apply(changes)
+		grown, err := parsed(1).Apply(changes)
 		if err != nil {
 			t.Fatal(err)
 		}
 		before := deleted(grown, 3, 1000)
-		if d := checkEdit(t, before, before.bytes()); sharedBytes(grown, d) > 0 {
+		if d := checkEdit(t, before, before.Bytes()); sharedBytes(grown, d) > 0 {
 			t.Error("three records keep the text of a thousand")
 		}
 	})
@@ -238,17 +238,17 @@ func TestEditCosts(t *testing.T) {
 		{"another order", records.String(), shuffled.String()},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			before, err := parseDocument("db.json", []byte(test.before), nil)
+			before, err := Parse("db.json", []byte(test.before), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			cost := func(before *document) (took time.Duration, bytes uint64) {
+			cost := func(before *Document) (took time.Duration, bytes uint64) {
 				took = time.Hour
 				for range 3 {
 					var m, n runtime.MemStats
 					runtime.ReadMemStats(&m)
 					begin := time.Now()
-					if _, err := parseEdit("db.json", []byte(test.text), nil, before); err != nil {
+					if _, err := ParseEdit("db.json", []byte(test.text), nil, before); err != nil {
 						t.Fatal(err)
 					}
 					took = min(took, time.Since(begin))
@@ -294,7 +294,7 @@ func FuzzEdit(f *testing.F) {
 		f.Add(text, bytes.Replace(text, []byte(","), nil, 1))
 	})
 	f.Fuzz(func(t *testing.T, first, second []byte) {
-		d, err := parseDocument("db.json", first, nil)
+		d, err := Parse("db.json", first, nil)
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package filestore
+package document
 
 import (
 	"bytes"
@@ -34,7 +34,7 @@ func golden(t *testing.T, name string) {
 	}
 	g := parseGolden(data)
 	input := g.encode(g.files[0].Data)
-	d, err := parseDocument("db.json", input, nil)
+	d, err := Parse("db.json", input, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,16 +47,16 @@ func golden(t *testing.T, name string) {
 		next := d
 		for _, c := range g.changes[name] {
 			before := next
-			if next, err = before.apply([]store.Change{c}); err != nil {
+			if next, err = before.Apply([]store.Change{c}); err != nil {
 				t.Fatal(err)
 			}
 			checkDocument(t, next)
 			checkChange(t, before, next, c)
-			if again, err := next.apply([]store.Change{c}); err != nil || again != next && c.ID != "" {
+			if again, err := next.Apply([]store.Change{c}); err != nil || again != next && c.ID != "" {
 				t.Errorf("%s: the same change again changed the file: %v", name, err)
 			}
 		}
-		got := next.bytes()
+		got := next.Bytes()
 		if text := g.decode(got); !bytes.Equal(g.encode(text), got) {
 			t.Errorf("%s: line breaks or ends are not in the file's style: %q", name, got)
 		}

@@ -1,4 +1,4 @@
-package filestore
+package document
 
 import (
 	"bytes"
@@ -23,15 +23,15 @@ type Oddity struct {
 // idMember are as the store has them; a nil idMember stands for "id". The
 // error is a *pickup.BrokenError.
 func Check(file string, data []byte, idMember func(collection string) string) ([]Oddity, error) {
-	d, err := parseDocument(file, data, idMember)
+	d, err := Parse(file, data, idMember)
 	if err != nil {
 		return nil, err
 	}
-	return d.oddities(), nil
+	return d.Oddities(), nil
 }
 
-// oddities returns what is odd in the document, in its order.
-func (d *document) oddities() []Oddity {
+// Oddities returns what is odd in the document, in its order.
+func (d *Document) Oddities() []Oddity {
 	if !d.odd() {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (d *document) oddities() []Oddity {
 var escapePointer = strings.NewReplacer("~", "~0", "/", "~1")
 
 // odd reports whether there may be oddities.
-func (d *document) odd() bool {
+func (d *Document) odd() bool {
 	return slices.ContainsFunc(d.members, (*member).unaddressed)
 }
 

@@ -1,4 +1,4 @@
-package filestore
+package document
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// parseDocument cuts data into a document, which keeps slices of it: nobody
+// Parse cuts data into a document, which keeps slices of it: nobody
 // may change data afterwards. It reads JSON (RFC 8259) as people write it:
 // with comments, trailing commas and a byte order mark. Duplicate names and
 // text that is not UTF-8 are errors, and so is a top level that is no object.
@@ -15,19 +15,19 @@ import (
 // file is the file's name for errors, which are *pickup.BrokenError. idMember
 // says which member of a collection's elements is their id; nil stands for
 // "id".
-func parseDocument(file string, data []byte, idMember func(collection string) string) (*document, error) {
-	return parseEdit(file, data, idMember, nil)
+func Parse(file string, data []byte, idMember func(collection string) string) (*Document, error) {
+	return ParseEdit(file, data, idMember, nil)
 }
 
-// parseEdit is parseDocument for a text that somebody has made of the document
+// ParseEdit is parseDocument for a text that somebody has made of the document
 // before, as a rule by changing a little: elements that are as they were are
 // not checked again. Where they are most of the text the new document has them
 // from the old one, and data is not kept. before may be nil.
-func parseEdit(file string, data []byte, idMember func(collection string) string, before *document) (*document, error) {
+func ParseEdit(file string, data []byte, idMember func(collection string) string, before *Document) (*Document, error) {
 	if idMember == nil {
 		idMember = func(string) string { return "id" }
 	}
-	d := &document{idMember: idMember, length: int64(len(data)), most: int64(len(data))}
+	d := &Document{idMember: idMember, length: int64(len(data)), most: int64(len(data))}
 	// Most files are plain JSON. One that can be cut has nothing that blanked
 	// would find.
 	text := data
@@ -58,7 +58,7 @@ func fault(plain []byte) error {
 
 // cut fills d with slices of a text, where c finds its values. It reports false
 // where that is no JSON object.
-func (d *document) cut(c *cutter) bool {
+func (d *Document) cut(c *cutter) bool {
 	defer c.abandon()
 	data := c.data
 	d.members = nil
@@ -116,7 +116,7 @@ func (d *document) cut(c *cutter) bool {
 }
 
 // detach copies what is no element out of the text that it was cut from.
-func (d *document) detach() {
+func (d *Document) detach() {
 	for _, b := range []*[]byte{&d.head, &d.tail, &d.foot} {
 		*b = bytes.Clone(*b)
 	}
@@ -142,12 +142,3 @@ func (a *array) parse(text []byte, idMember string) error {
 }
 
 var errUncut = errors.New("the text cannot be cut as an array")
-
-// unquoted returns what a JSON string spells.
-func unquoted(s []byte) string {
-	if bytes.IndexByte(s, '\\') < 0 {
-		return string(s[1 : len(s)-1])
-	}
-	b, _ := jsontext.AppendUnquote(nil, s)
-	return string(b)
-}

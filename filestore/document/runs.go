@@ -1,15 +1,15 @@
-package filestore
+package document
 
 import "io"
 
 // Runs are a text from begin to end, cut only where neighbours in the text are
 // no neighbours in memory. A document that nobody changed is one run.
-type runs [][]byte
+type Runs [][]byte
 
-// runs returns the document's text. To find it all elements are gone through,
+// Runs returns the document's text. To find it all elements are gone through,
 // so who needs it twice asks once.
-func (d *document) runs() runs {
-	var r runs
+func (d *Document) Runs() Runs {
+	var r Runs
 	r.add(d.head)
 	for _, m := range d.members {
 		r.add(m.gap)
@@ -25,7 +25,7 @@ func (d *document) runs() runs {
 	return r
 }
 
-func (r *runs) addArray(a *array) {
+func (r *Runs) addArray(a *array) {
 	r.add(a.head)
 	for _, e := range a.elems.All() {
 		r.add(e.text)
@@ -34,7 +34,7 @@ func (r *runs) addArray(a *array) {
 	r.add(a.foot)
 }
 
-func (r *runs) add(b []byte) {
+func (r *Runs) add(b []byte) {
 	if len(b) == 0 {
 		return
 	}
@@ -56,8 +56,8 @@ func follows(a, b []byte) bool {
 // than with a call of its own.
 const smallRun = 32 << 10
 
-// writeTo writes the text to w in few, large pieces.
-func (r runs) writeTo(w io.Writer) (n int64, err error) {
+// WriteTo writes the text to w in few, large pieces.
+func (r Runs) WriteTo(w io.Writer) (n int64, err error) {
 	buf := make([]byte, 0, min(2*smallRun, r.size())) // small runs on their way out
 	put := func(b []byte) {
 		if len(b) > 0 && err == nil {
@@ -83,17 +83,9 @@ func (r runs) writeTo(w io.Writer) (n int64, err error) {
 	return n, err
 }
 
-func (r runs) size() (n int) {
+func (r Runs) size() (n int) {
 	for _, run := range r {
 		n += len(run)
 	}
 	return n
-}
-
-func (r runs) sum() sum {
-	var s summer
-	for _, run := range r {
-		s.Write(run)
-	}
-	return s.sum()
 }

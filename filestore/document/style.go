@@ -1,8 +1,7 @@
-package filestore
+package document
 
 import (
 	"bytes"
-	"cmp"
 )
 
 // A style is how a file is laid out where no neighbour tells.
@@ -22,62 +21,6 @@ type style struct {
 // as a whole. Each level costs a look at all that is in it and in the
 // neighbours; no person reads so deep, but a program may send it.
 const deepLevel = 32
-
-// styleOf returns the style of a document's top level.
-func styleOf(d *document) style {
-	s := style{nl: "\n", unit: "  ", colon: ": ", space: " "}
-	for _, b := range d.runs() {
-		if i := bytes.IndexByte(b, '\n'); i >= 0 {
-			if i > 0 && b[i-1] == '\r' {
-				s.nl = "\r\n"
-			}
-			break
-		}
-	}
-	top := &list{open: '{', tail: d.tail}
-	for _, m := range d.members {
-		top.items = append(top.items, item{gap: m.gap, label: m.label})
-	}
-	s = s.in(top)
-	s.unit = cmp.Or(unitOf(d), s.unit)
-	if s.pad == "" {
-		s.pad = padOf(d)
-	}
-	return s
-}
-
-// padOf returns what stands inside of the braces of a document's first record
-// that is on one line.
-func padOf(d *document) string {
-	for _, m := range d.members {
-		if m.array == nil || m.array.elems.Len() == 0 {
-			continue
-		}
-		if l := cutList(m.array.begin().value()); l.open == '{' && len(l.items) > 0 && l.oneLine() {
-			return string(withoutComments(l.items[0].gap))
-		}
-	}
-	return ""
-}
-
-// unitOf returns the indentation of a document's first member, or else of the
-// first record or comment that has one.
-func unitOf(d *document) (unit string) {
-	if scan := scanGap(d.tail); len(d.members) == 0 && scan.comments > 0 && scan.breaks > 0 {
-		return indentation(d.tail[:scan.end])
-	}
-	for _, m := range d.members {
-		if gap := withoutComments(m.gap); unit == "" && breaks(gap) > 0 {
-			unit = indentation(gap)
-		}
-	}
-	for _, m := range d.members {
-		if unit == "" && m.array != nil && m.array.elems.Len() > 0 {
-			unit = indentation(withoutComments(m.array.begin().before()))
-		}
-	}
-	return unit
-}
 
 // in returns the style of what stands in l, whose items tell.
 func (s style) in(l *list) style {

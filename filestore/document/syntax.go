@@ -1,4 +1,4 @@
-package filestore
+package document
 
 import (
 	"bytes"
@@ -9,16 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"pickup/internal/store"
 )
-
-// broken explains why data does not parse, given the parser's error.
-func broken(file string, data []byte, err error) error {
-	off, reason := explain(data, err)
-	line, column := position(data, off)
-	return &store.BrokenError{File: file, Line: line, Column: column, Reason: reason}
-}
 
 // position returns the line and the column, from 1 and in code points, of an
 // offset. A byte order mark has no column.

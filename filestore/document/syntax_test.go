@@ -1,4 +1,4 @@
-package filestore
+package document
 
 import (
 	"errors"
@@ -115,7 +115,7 @@ var syntaxErrors = []struct{ name, text, want string }{
 func TestSyntaxErrors(t *testing.T) {
 	for _, test := range syntaxErrors {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := parseDocument("db.json", []byte(test.text), nil)
+			_, err := Parse("db.json", []byte(test.text), nil)
 			var b *store.BrokenError
 			if !errors.As(err, &b) || !errors.Is(err, store.ErrBroken) {
 				t.Fatalf("%#v", err)
@@ -139,7 +139,7 @@ func TestExplainsEveryCut(t *testing.T) {
 	for _, text := range texts {
 		for i := range len(text) {
 			for _, cut := range []string{text[:i], text[i:], text[:i] + text[i+1:]} {
-				_, err := parseDocument("db.json", []byte(cut), nil)
+				_, err := Parse("db.json", []byte(cut), nil)
 				x := &explainer{b: []byte(cut)}
 				var b *store.BrokenError
 				if fine := x.document(); fine != (err == nil) && !strings.Contains(err.Error(), "stands twice") {

@@ -1,7 +1,9 @@
-package filestore
+package document
 
 import (
 	"bytes"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // gapEnd returns the index behind the white space, comments and commas from i.
@@ -107,4 +109,17 @@ func compact(v []byte) []byte {
 		}
 	}
 	return c
+}
+
+func sameBytes(a, b []byte) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || bytes.Equal(a, b))
+}
+
+// unquoted returns what a JSON string spells.
+func unquoted(s []byte) string {
+	if bytes.IndexByte(s, '\\') < 0 {
+		return string(s[1 : len(s)-1])
+	}
+	b, _ := jsontext.AppendUnquote(nil, s)
+	return string(b)
 }

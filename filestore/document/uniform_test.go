@@ -1,9 +1,10 @@
-package filestore
+package document
 
 import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -96,7 +97,7 @@ func (u uniform) list(l *list, deep int, flat bool) string {
 // would have written.
 func TestUniformStyles(t *testing.T) {
 	seeds := uint64(20)
-	if long() {
+	if os.Getenv("PICKUP_LONG") != "" {
 		seeds = 600
 	}
 	for _, u := range uniforms {
@@ -112,18 +113,18 @@ func (u uniform) run(t *testing.T, r *rand.Rand) {
 	// The first collection is left alone, so that there is always something to
 	// go by.
 	top := cutList([]byte(`{"anchor":[{"id":"1","s":"x","tags":["a"],"o":{"x":1,"y":[{"z":1}]}},{"id":"2","s":"y"}],"b":[{"id":"1"}],"c":[],"one":{"id":1,"o":{"x":1}}}`))
-	d, err := parseDocument("db.json", []byte(u.text(top)), nil)
+	d, err := Parse("db.json", []byte(u.text(top)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for n := range 30 {
 		before := u.text(top)
 		c := u.change(r, top, n)
-		next, err := d.apply([]store.Change{c})
+		next, err := d.Apply([]store.Change{c})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := string(next.bytes()), u.text(top); got != want {
+		if got, want := string(next.Bytes()), u.text(top); got != want {
 			t.Fatalf("%q %q %s\nbefore\n%s\ngot\n%s\nwant\n%s\n%s", c.Collection, c.ID, c.Value, before, got, want, firstDiff(got, want))
 		}
 		checkDocument(t, next)

@@ -1,0 +1,73 @@
+package document
+
+import (
+	"bytes"
+	"cmp"
+	"pickup/internal/store"
+)
+
+// styleIn returns the style of what stands in m's value.
+func (d *Document) styleIn(m *member) style { return d.style.at(m.gap, d.style.flat) }
+
+// styleOf returns the style of a document's top level.
+func styleOf(d *Document) style {
+	s := style{nl: "\n", unit: "  ", colon: ": ", space: " "}
+	for _, b := range d.Runs() {
+		if i := bytes.IndexByte(b, '\n'); i >= 0 {
+			if i > 0 && b[i-1] == '\r' {
+				s.nl = "\r\n"
+			}
+			break
+		}
+	}
+	top := &list{open: '{', tail: d.tail}
+	for _, m := range d.members {
+		top.items = append(top.items, item{gap: m.gap, label: m.label})
+	}
+	s = s.in(top)
+	s.unit = cmp.Or(unitOf(d), s.unit)
+	if s.pad == "" {
+		s.pad = padOf(d)
+	}
+	return s
+}
+
+// padOf returns what stands inside of the braces of a document's first record
+// that is on one line.
+func padOf(d *Document) string {
+	for _, m := range d.members {
+		if m.array == nil || m.array.elems.Len() == 0 {
+			continue
+		}
+		if l := cutList(m.array.begin().value()); l.open == '{' && len(l.items) > 0 && l.oneLine() {
+			return string(withoutComments(l.items[0].gap))
+		}
+	}
+	return ""
+}
+
+// unitOf returns the indentation of a document's first member, or else of the
+// first record or comment that has one.
+func unitOf(d *Document) (unit string) {
+	if scan := scanGap(d.tail); len(d.members) == 0 && scan.comments > 0 && scan.breaks > 0 {
+		return indentation(d.tail[:scan.end])
+	}
+	for _, m := range d.members {
+		if gap := withoutComments(m.gap); unit == "" && breaks(gap) > 0 {
+			unit = indentation(gap)
+		}
+	}
+	for _, m := range d.members {
+		if unit == "" && m.array != nil && m.array.elems.Len() > 0 {
+			unit = indentation(withoutComments(m.array.begin().before()))
+		}
+	}
+	return unit
+}
+
+// broken explains why data does not parse, given the parser's error.
+func broken(file string, data []byte, err error) error {
+	off, reason := explain(data, err)
+	line, column := position(data, off)
+	return &store.BrokenError{File: file, Line: line, Column: column, Reason: reason}
+}
