@@ -6,9 +6,9 @@ import (
 	"sync"
 
 	"github.com/gin-gonic/gin"
-)
 
-const jsonType = "application/json"
+	"pickup/server/openapi"
+)
 
 // Values of headers that many answers have: they share them, so nobody writes
 // into them. (Add copies what is full.)
@@ -17,7 +17,7 @@ var (
 	sameOrigin   = []string{"same-origin"}
 	policies     = []string{policy}
 	noReferrer   = []string{"no-referrer"}
-	jsonTypes    = []string{jsonType}
+	jsonTypes    = []string{openapi.JsonType}
 	cacheControl = []string{"private, no-cache"}
 	vary         = []string{"Authorization, Origin, Accept"}
 	varyOrigin   = []string{"Origin"}
@@ -42,7 +42,7 @@ const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-a
 // send writes a whole answer. net/http leaves the body out for HEAD.
 func send(c *gin.Context, status int, contentType string, body []byte) {
 	h := c.Writer.Header()
-	if h["Content-Type"] = jsonTypes; contentType != jsonType {
+	if h["Content-Type"] = jsonTypes; contentType != openapi.JsonType {
 		h["Content-Type"] = []string{contentType}
 	}
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
@@ -74,7 +74,7 @@ func (k *call) show(media, tag string, body func(b []byte) ([]byte, error)) erro
 	if k.unchanged(tag) {
 		err = k.notModified(tag)
 	} else {
-		if media == jsonType {
+		if media == openapi.JsonType {
 			b = append(b, '\n')
 		}
 		if k.keep {
@@ -112,5 +112,3 @@ func (k *call) amongFew(do func()) {
 	defer func() { <-k.budget.builders }()
 	do()
 }
-
-func appendInt(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }

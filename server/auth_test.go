@@ -16,6 +16,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"pickup/server"
+	"pickup/server/auth"
 )
 
 // line returns an htpasswd line whose hash costs next to nothing.
@@ -28,9 +29,9 @@ func line(tb testing.TB, user, password string) string {
 	return user + ":" + string(h) + "\n"
 }
 
-func usersOf(tb testing.TB, text string) *server.Users {
+func usersOf(tb testing.TB, text string) *auth.Users {
 	tb.Helper()
-	users, err := server.ParseUsers([]byte(text))
+	users, err := auth.ParseHtpasswd([]byte(text))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -42,15 +43,15 @@ const here = "192.0.2.1:4711"
 // What pickup passwd prints, htpasswd -B made elsewhere, and the vector of the
 // argon2 reference program are all read.
 func TestUsers(t *testing.T) {
-	made, err := server.HashArgon2id("dora", strings.Repeat("lang ", 40))
+	made, err := auth.HashArgon2id("dora", strings.Repeat("lang ", 40))
 	if err != nil {
 		t.Fatal(err)
 	}
-	madeToo, err := server.HashBcrypt("emil", "ü: colon")
+	madeToo, err := auth.HashBcrypt("emil", "ü: colon")
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := server.NewAuth(usersOf(t, "\uFEFF# the family\n\n"+line(t, "anna", "a b")+
+	a := auth.New(usersOf(t, "\uFEFF# the family\n\n"+line(t, "anna", "a b")+
 		strings.Replace(line(t, "bert", "x"), "$2a$", "$2y$", 1)+
 		"carl:$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc\r\n"+made+"\n"+madeToo))
 	for _, c := range []struct {
@@ -76,13 +77,13 @@ func TestUsers(t *testing.T) {
 // the right one must not do.
 func TestBcryptLength(t *testing.T) {
 	long := strings.Repeat("7", 72)
-	a := server.NewAuth(usersOf(t, line(t, "anna", long)))
+	a := auth.New(usersOf(t, line(t, "anna", long)))
 	for password, want := range map[string]bool{long: true, long + "8": false, long[:71]: false} {
 		if ok, _ := a.Check(t.Context(), here, "anna", password); ok != want {
 			t.Errorf("%d bytes: %v", len(password), ok)
 		}
 	}
-	if _, err := server.HashBcrypt("anna", long+"8"); err == nil {
+	if _, err := auth.HashBcrypt("anna", long+"8"); err == nil {
 		t.Error("a password of 73 bytes is hashed")
 	}
 }
@@ -115,7 +116,7 @@ func TestBadUsers(t *testing.T) {
 		"b:$argon2id$v=19$m=64,t=1":                                 "an argon2id hash is",
 		"b:$argon2id$v=19$m=64,t=1,p=1,data=eA$" + salt + "$" + key: "v=19 and then m=",
 	} {
-		_, err := server.ParseUsers([]byte(text))
+		_, err := auth.ParseHtpasswd([]byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
@@ -129,7 +130,7 @@ func FuzzUsers(f *testing.F) {
 	f.Add([]byte(line(f, "anna", "x")))
 	f.Add([]byte("b:$argon2id$v=19$m=64,t=1,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if users, err := server.ParseUsers(text); (err == nil) != (users != nil) {
+		if users, err := auth.ParseHtpasswd(text); (err == nil) != (users != nil) {
 			t.Errorf("%v, %v", users, err)
 		}
 	})
@@ -139,7 +140,7 @@ func FuzzUsers(f *testing.F) {
 // minute at most; what was verified passes, and so does everybody else.
 func TestThrottle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := server.NewAuth(usersOf(t, line(t, "anna", "x")+line(t, "bert", "y")))
+		a := auth.New(usersOf(t, line(t, "anna", "x")+line(t, "bert", "y")))
 		check := func(remote, user, password string) (bool, time.Duration) {
 			return a.Check(t.Context(), remote, user, password)
 		}
@@ -184,7 +185,7 @@ func TestThrottle(t *testing.T) {
 // the users.
 func TestRemember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := server.NewAuth(usersOf(t, line(t, "anna", "x")))
+		a := auth.New(usersOf(t, line(t, "anna", "x")))
 		throttled := func() {
 			for range 20 {
 				a.Check(t.Context(), here, "anna", "wrong")
@@ -218,11 +219,11 @@ func TestRemember(t *testing.T) {
 // 200 clients begin at once with one password: it is hashed once and nobody is
 // sent away. 200 that guess are not all looked at.
 func TestAtOnce(t *testing.T) {
-	h, err := server.HashArgon2id("anna", "x")
+	h, err := auth.HashArgon2id("anna", "x")
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := server.NewAuth(usersOf(t, h))
+	a := auth.New(usersOf(t, h))
 	apart := func(i int) string { return fmt.Sprintf("10.0.%d.1:1", i) }
 	if right, wrong, paused := atOnce(t, a, 200, apart, func(int) string { return "x" }); right != 200 {
 		t.Errorf("the right password: %d right, %d wrong, %d paused", right, wrong, paused)
@@ -238,8 +239,8 @@ func TestAtOnce(t *testing.T) {
 // coming from there several times at once.
 func TestThrottleAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for name, users := range map[string]*server.Users{"bcrypt": usersOf(t, line(t, "anna", "x")), "one": one(t, "anna", "x")} {
-			a := server.NewAuth(users)
+		for name, users := range map[string]*auth.Users{"bcrypt": usersOf(t, line(t, "anna", "x")), "one": one(t, "anna", "x")} {
+			a := auth.New(users)
 			together := func(int) string { return here }
 			for range 20 {
 				a.Check(t.Context(), here, "anna", "wrong")
@@ -259,7 +260,7 @@ func TestThrottleAtOnce(t *testing.T) {
 }
 
 // atOnce counts how n checks of anna end that run at the same time.
-func atOnce(t *testing.T, a *server.Auth, n int, from, password func(i int) string) (right, wrong, paused int) {
+func atOnce(t *testing.T, a *auth.Verifier, n int, from, password func(i int) string) (right, wrong, paused int) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for i := range n {
@@ -281,8 +282,8 @@ func atOnce(t *testing.T, a *server.Auth, n int, from, password func(i int) stri
 	return
 }
 
-func one(t *testing.T, user, password string) *server.Users {
-	u, err := server.One(user, password)
+func one(t *testing.T, user, password string) *auth.Users {
+	u, err := auth.SingleUser(user, password)
 	if err != nil {
 		t.Fatal(err)
 	}

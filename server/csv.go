@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/server/openapi"
 )
 
 // csvType is that of RFC 4180: records end in CRLF, the first one has the
@@ -25,7 +27,7 @@ func appendCSV(dst []byte, records []jsontext.Value) []byte {
 	column := make(map[string]int)
 	var names []string
 	for _, r := range records {
-		for name := range members(r) {
+		for name := range openapi.Members(r) {
 			if _, ok := column[name]; !ok {
 				column[name] = len(names)
 				names = append(names, name)
@@ -48,7 +50,7 @@ func appendCSV(dst []byte, records []jsontext.Value) []byte {
 	}
 	for _, r := range records {
 		clear(cells)
-		for name, v := range members(r) {
+		for name, v := range openapi.Members(r) {
 			cells[column[name]] = v
 		}
 		if r.Kind() != '{' {

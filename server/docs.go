@@ -8,20 +8,8 @@ import (
 	"strings"
 
 	"pickup/internal/database"
-	"pickup/internal/describe"
-)
 
-// The resources that describe the service, and the types of their answers.
-const (
-	openAPIPath = "/_/openapi"
-	typesPath   = "/_/types.d.ts"
-	docsPath    = "/_/docs"
-	schemasPath = "/_/schemas/"
-
-	yamlType   = "application/yaml" // RFC 9512
-	typesType  = "text/plain; charset=utf-8"
-	htmlType   = "text/html; charset=utf-8"
-	schemaType = "application/schema+json"
+	"pickup/server/openapi"
 )
 
 // viewer is the page that shows the document: swagger-ui-dist as it comes from
@@ -47,7 +35,9 @@ func (k *call) document() []byte {
 	if last := k.described.Load(); last != nil && last.snap == k.snap {
 		return last.document
 	}
-	now := &described{k.snap, k.openAPI(k.snap)}
+	now := &described{k.snap, openapi.Document(k.snap, openapi.Options{
+		Version: k.Version, ReadOnly: k.ReadOnly, Auth: k.Auth != nil, Loopback: k.Loopback, Metrics: k.Metrics != nil,
+	})}
 	k.described.Store(now)
 	return now.document
 }
@@ -56,15 +46,15 @@ func (k *call) document() []byte {
 // slash at the end.
 func (k *call) descriptions(path string) *kind {
 	switch {
-	case path == openAPIPath+".json":
+	case path == openapi.OpenAPIPath+".json":
 		return &kind{get: (*call).openAPIJSON}
-	case path == openAPIPath+".yaml":
+	case path == openapi.OpenAPIPath+".yaml":
 		return &kind{get: (*call).openAPIYAML}
-	case path == typesPath:
+	case path == openapi.TypesPath:
 		return &kind{get: (*call).types}
-	case path == docsPath || strings.HasPrefix(path, docsPath+"/"):
+	case path == openapi.DocsPath || strings.HasPrefix(path, openapi.DocsPath+"/"):
 		return &kind{get: (*call).docs}
-	case strings.HasPrefix(path, schemasPath):
+	case strings.HasPrefix(path, openapi.SchemasPath):
 		return &kind{get: (*call).schema}
 	}
 	return nil
@@ -72,12 +62,12 @@ func (k *call) descriptions(path string) *kind {
 
 // openAPIJSON answers GET /_/openapi.json.
 func (k *call) openAPIJSON() error {
-	return k.describe(jsonType, append(k.document(), '\n'))
+	return k.describe(openapi.JsonType, append(k.document(), '\n'))
 }
 
 // openAPIYAML answers GET /_/openapi.yaml: the same document in block style.
 func (k *call) openAPIYAML() error {
-	return k.describe(yamlType, toYAML(k.document()))
+	return k.describe(openapi.YamlType, openapi.YAML(k.document()))
 }
 
 // describe sends a description of what the database is at present.
@@ -92,37 +82,16 @@ func (k *call) describe(contentType string, text []byte) error {
 // schema answers GET /_/schemas/schedules: the JSON Schema of one record, or
 // of a singular resource, with all that it refers to.
 func (k *call) schema() error {
-	about := describe.Database(k.snap, "#/$defs/")
-	name := strings.TrimSuffix(strings.TrimPrefix(k.Request.URL.Path, schemasPath), "/")
-	for _, r := range about.Resources {
-		if r.Name != name {
-			continue
-		}
-		dialect := about.Dialect
-		if dialect == "" {
-			dialect = "https://json-schema.org/draft/2020-12/schema"
-		}
-		doc := object{{"$schema", dialect}, {"$ref", "#/$defs/" + r.Record}}
-		texts := make(map[string][]byte)
-		for _, d := range about.Definitions {
-			texts[d.Name] = d.Schema
-		}
-		reached := reachable("#/$defs/", texts, appendDocument(nil, doc))
-		defs := object{}
-		for _, d := range about.Definitions {
-			if reached[d.Name] {
-				defs = append(defs, entry{d.Name, d.Schema})
-			}
-		}
-		doc = append(doc, entry{"$defs", defs})
-		return k.describe(schemaType, append(appendDocument(nil, doc), '\n'))
+	name := strings.TrimSuffix(strings.TrimPrefix(k.Request.URL.Path, openapi.SchemasPath), "/")
+	if text, ok := openapi.RecordSchema(k.snap, name); ok {
+		return k.describe(openapi.SchemaType, append(text, '\n'))
 	}
 	return noCollection(k.snap, name)
 }
 
 // docs answers GET /_/docs: the page, and what it loads.
 func (k *call) docs() error {
-	name := strings.Trim(strings.TrimPrefix(k.Request.URL.Path, docsPath), "/")
+	name := strings.Trim(strings.TrimPrefix(k.Request.URL.Path, openapi.DocsPath), "/")
 	if name == "" {
 		name = "index.html"
 	}
@@ -131,7 +100,7 @@ func (k *call) docs() error {
 		return noResource(k.snap, k.Request.URL.Path)
 	}
 	contentType, ok := map[string]string{
-		".html": htmlType, ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+		".html": openapi.HtmlType, ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
 	}[path.Ext(name)]
 	if !ok {
 		contentType = "text/plain; charset=utf-8"
@@ -148,4 +117,10 @@ func (k *call) docs() error {
 	}
 	send(k.Context, http.StatusOK, contentType, text)
 	return nil
+}
+
+// types answers GET /_/types.d.ts: TypeScript types of what is stored, of what
+// requests take, and of the whole database.
+func (k *call) types() error {
+	return k.describe(openapi.TypesType, openapi.TypeScript(k.snap))
 }

@@ -6,12 +6,8 @@ import (
 	"net/http"
 
 	"pickup/internal/store"
-)
 
-// The two resources that are answered without credentials.
-const (
-	livezPath  = "/_/livez"
-	readyzPath = "/_/readyz"
+	"pickup/server/openapi"
 )
 
 // A Check is something that readyz?verbose names. It decides nothing: a service
@@ -37,7 +33,7 @@ const maxFindings = 1000
 // livez says that the process answers.
 func (k *call) livez() error {
 	k.Header("Cache-Control", "no-store")
-	send(k.Context, http.StatusOK, jsonType, []byte(`{"status":"alive"}`+"\n"))
+	send(k.Context, http.StatusOK, openapi.JsonType, []byte(`{"status":"alive"}`+"\n"))
 	return nil
 }
 
@@ -52,7 +48,7 @@ func (k *call) readyz() error {
 			return k.discreet(broken)
 		}
 		k.Header("Cache-Control", "no-store")
-		send(k.Context, http.StatusOK, jsonType, []byte(`{"status":"ready"}`+"\n"))
+		send(k.Context, http.StatusOK, openapi.JsonType, []byte(`{"status":"ready"}`+"\n"))
 		return nil
 	}
 	status, b, file := http.StatusOK, []byte(`{"status":"ready"`), "ok"
@@ -69,7 +65,7 @@ func (k *call) readyz() error {
 		b = appendFindings(b, k.Findings())
 	}
 	k.Header("Cache-Control", "no-store")
-	send(k.Context, status, jsonType, append(b, "}\n"...))
+	send(k.Context, status, openapi.JsonType, append(b, "}\n"...))
 	return nil
 }
 
@@ -93,7 +89,7 @@ func verbose(r *http.Request) bool { return r.URL.Query().Has("verbose") }
 // Options.Checks. broken is why the file cannot be read, nil where it can: all
 // but one that is not there, which is made again, has to be put right first.
 func (k *call) appendChecks(b []byte, file string, broken error) []byte {
-	b = appendString(append(b, `,"checks":[{"name":"file","status":`...), file)
+	b = openapi.AppendString(append(b, `,"checks":[{"name":"file","status":`...), file)
 	writes := "ok"
 	switch {
 	case k.ReadOnly:
@@ -101,14 +97,14 @@ func (k *call) appendChecks(b []byte, file string, broken error) []byte {
 	case broken != nil && !errors.Is(broken, fs.ErrNotExist):
 		writes = "refused until the file is in order"
 	}
-	b = appendString(append(b, `},{"name":"writes","status":`...), writes)
+	b = openapi.AppendString(append(b, `},{"name":"writes","status":`...), writes)
 	for _, c := range k.Checks {
 		state := "ok"
 		if !c.OK() {
 			state = "the latest cannot be used, the one before it is in force; the log says why"
 		}
-		b = appendString(append(b, `},{"name":`...), c.Name)
-		b = appendString(append(b, `,"status":`...), state)
+		b = openapi.AppendString(append(b, `},{"name":`...), c.Name)
+		b = openapi.AppendString(append(b, `,"status":`...), state)
 	}
 	return append(b, "}]"...)
 }
@@ -116,21 +112,21 @@ func (k *call) appendChecks(b []byte, file string, broken error) []byte {
 // appendFindings appends two members: count, of all findings, and findings,
 // the first of them.
 func appendFindings(b []byte, all []Finding) []byte {
-	b = appendInt(append(b, `,"count":`...), len(all))
+	b = openapi.AppendInt(append(b, `,"count":`...), len(all))
 	b = append(b, `,"findings":[`...)
 	for i, f := range all[:min(len(all), maxFindings)] {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendString(append(b, `{"file":`...), f.File)
+		b = openapi.AppendString(append(b, `{"file":`...), f.File)
 		if f.Line > 0 {
-			b = appendInt(append(b, `,"line":`...), f.Line)
-			b = appendInt(append(b, `,"column":`...), f.Column)
+			b = openapi.AppendInt(append(b, `,"line":`...), f.Line)
+			b = openapi.AppendInt(append(b, `,"column":`...), f.Column)
 		}
 		if f.Pointer != "" {
-			b = appendString(append(b, `,"pointer":`...), f.Pointer)
+			b = openapi.AppendString(append(b, `,"pointer":`...), f.Pointer)
 		}
-		b = append(appendString(append(b, `,"detail":`...), f.Detail), '}')
+		b = append(openapi.AppendString(append(b, `,"detail":`...), f.Detail), '}')
 	}
 	return append(b, ']')
 }

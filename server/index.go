@@ -4,16 +4,18 @@ import (
 	"net/url"
 
 	"pickup/internal/store"
+
+	"pickup/server/openapi"
 )
 
 // index answers GET /: what there is and where. Members in the order of the
 // file; count is the number of records.
 func (k *call) index() error {
-	return k.show(jsonType, "", func(b []byte) ([]byte, error) { return k.appendIndex(b), nil })
+	return k.show(openapi.JsonType, "", func(b []byte) ([]byte, error) { return k.appendIndex(b), nil })
 }
 
 func (k *call) appendIndex(b []byte) []byte {
-	b = appendString(append(b, `{"name":"pickup","version":`...), k.Version)
+	b = openapi.AppendString(append(b, `{"name":"pickup","version":`...), k.Version)
 	b = append(b, `,"collections":[`...)
 	b = k.appendLinks(b, store.Array)
 	b = append(b, `],"objects":[`...)
@@ -22,12 +24,12 @@ func (k *call) appendIndex(b []byte) []byte {
 	if kind, ok := k.snap.Kind("db"); !ok || kind == store.Other {
 		b = append(b, `{"name":"db","href":"/db"},`...)
 	}
-	b = append(b, `{"name":"livez","href":"`+livezPath+`"},{"name":"readyz","href":"`+readyzPath+`"},`...)
+	b = append(b, `{"name":"livez","href":"`+openapi.LivezPath+`"},{"name":"readyz","href":"`+openapi.ReadyzPath+`"},`...)
 	if k.Metrics != nil {
-		b = append(b, `{"name":"metrics","href":"`+metricsPath+`"},`...)
+		b = append(b, `{"name":"metrics","href":"`+openapi.MetricsPath+`"},`...)
 	}
-	return append(b, `{"name":"openapi","href":"`+openAPIPath+`.json"},{"name":"openapi.yaml","href":"`+openAPIPath+`.yaml"},`+
-		`{"name":"docs","href":"`+docsPath+`"},{"name":"types","href":"`+typesPath+`"}]}`...)
+	return append(b, `{"name":"openapi","href":"`+openapi.OpenAPIPath+`.json"},{"name":"openapi.yaml","href":"`+openapi.OpenAPIPath+`.yaml"},`+
+		`{"name":"docs","href":"`+openapi.DocsPath+`"},{"name":"types","href":"`+openapi.TypesPath+`"}]}`...)
 }
 
 func (k *call) appendLinks(b []byte, kind store.Kind) []byte {
@@ -39,11 +41,11 @@ func (k *call) appendLinks(b []byte, kind store.Kind) []byte {
 		if len(b) > n {
 			b = append(b, ',')
 		}
-		b = appendString(append(b, `{"name":`...), name)
+		b = openapi.AppendString(append(b, `{"name":`...), name)
 		if kind == store.Array {
-			b = appendInt(append(b, `,"count":`...), k.snap.Len(name))
+			b = openapi.AppendInt(append(b, `,"count":`...), k.snap.Len(name))
 		}
-		b = appendString(append(b, `,"href":`...), "/"+url.PathEscape(name))
+		b = openapi.AppendString(append(b, `,"href":`...), "/"+url.PathEscape(name))
 		b = append(b, '}')
 	}
 	return b
@@ -52,9 +54,9 @@ func (k *call) appendLinks(b []byte, kind store.Kind) []byte {
 // database answers GET /db: all top-level members, "$schema" and scalars among
 // them.
 func (k *call) database() error {
-	tag := k.tagOf(k.snap, "", "", jsonType, nil)
+	tag := k.tagOf(k.snap, "", "", openapi.JsonType, nil)
 	if k.unchanged(tag) {
 		return k.notModified(tag)
 	}
-	return k.show(jsonType, tag, func(b []byte) ([]byte, error) { return k.snap.AppendJSON(b), nil })
+	return k.show(openapi.JsonType, tag, func(b []byte) ([]byte, error) { return k.snap.AppendJSON(b), nil })
 }

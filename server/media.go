@@ -4,6 +4,8 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+
+	"pickup/server/openapi"
 )
 
 // checkMedia returns an error unless the request's body is said to be JSON: by
@@ -38,19 +40,19 @@ func checkMedia(r *http.Request, whole bool) error {
 	switch {
 	case err != nil:
 		return unsupportedMedia(header, accept, "The Content-Type cannot be read. It should be application/json.")
-	case whole && media == patchType:
+	case whole && media == openapi.PatchType:
 		return nil
 	case whole:
 		return unsupportedMedia(header, accept, "PATCH takes "+accept+" here.")
-	case media == jsonType:
+	case media == openapi.JsonType:
 		return nil
 	case media == "application/x-www-form-urlencoded":
 		return unsupportedMedia(header, accept, "The body has to be JSON, and its Content-Type is that of a form, which curl sets with -d: use curl --json, or add -H 'Content-Type: application/json'.")
-	case r.Method == http.MethodPatch && (media == mergeType || media == patchType):
+	case r.Method == http.MethodPatch && (media == openapi.MergeType || media == openapi.PatchType):
 		return nil
 	case r.Method == http.MethodPatch:
 		return unsupportedMedia(header, accept, "PATCH takes "+acceptPatch+".")
-	case media == mergeType, media == patchType:
+	case media == openapi.MergeType, media == openapi.PatchType:
 		return unsupportedMedia(header, accept, "A patch is sent with PATCH. "+r.Method+" takes application/json.")
 	case strings.HasSuffix(media, "+json"):
 		return nil

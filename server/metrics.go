@@ -16,8 +16,6 @@ import (
 	"pickup/internal/store"
 )
 
-const metricsPath = "/_/metrics"
-
 // Metrics count what happens in a service, for Prometheus. They belong to one
 // Handler. Their methods may be called from several goroutines at once.
 type Metrics struct {

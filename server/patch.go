@@ -9,18 +9,14 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/store"
-)
 
-// The media types of a PATCH's body, which say what it means.
-const (
-	mergeType = "application/merge-patch+json" // RFC 7396
-	patchType = "application/json-patch+json"  // RFC 6902
+	"pickup/server/openapi"
 )
 
 // What PATCH takes, as Accept-Patch (RFC 5789 section 3.1) says it.
 const (
-	acceptPatch         = jsonType + ", " + mergeType + ", " + patchType
-	acceptDatabasePatch = patchType
+	acceptPatch         = openapi.JsonType + ", " + openapi.MergeType + ", " + openapi.PatchType
+	acceptDatabasePatch = openapi.PatchType
 )
 
 // patchMedia returns the media type of the body.
@@ -32,9 +28,9 @@ func patchMedia(r *http.Request) string {
 // patch answers PATCH /schedules/4 and PATCH /schedules?Id=4.
 func (k *call) patch() error {
 	switch patchMedia(k.Request) {
-	case mergeType:
+	case openapi.MergeType:
 		return k.change((*database.Tx).MergePatch)
-	case patchType:
+	case openapi.PatchType:
 		return k.applyPatch()
 	}
 	return k.change((*database.Tx).Merge)
@@ -43,9 +39,9 @@ func (k *call) patch() error {
 // patchObject answers PATCH on a singular resource.
 func (k *call) patchObject() error {
 	switch patchMedia(k.Request) {
-	case mergeType:
+	case openapi.MergeType:
 		return k.changeObject((*database.Tx).MergePatchObject)
-	case patchType:
+	case openapi.PatchType:
 		return k.applyObjectPatch()
 	}
 	return k.changeObject((*database.Tx).MergeObject)
@@ -127,7 +123,7 @@ func (k *call) patchDatabase() error {
 		k.Status(http.StatusNoContent)
 		return nil
 	}
-	send(k.Context, http.StatusOK, jsonType, append(after.AppendJSON(nil), '\n'))
+	send(k.Context, http.StatusOK, openapi.JsonType, append(after.AppendJSON(nil), '\n'))
 	return nil
 }
 
@@ -161,7 +157,7 @@ func spelledIn(patch jsontext.Value) jsontext.Value {
 		name, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 		if name = pointerEscapes.Replace(name); !seen[name] {
 			seen[name] = true
-			object = appendMember(object, name, jsontext.Value("null"))
+			object = openapi.AppendMember(object, name, jsontext.Value("null"))
 		}
 	}
 	return append(object, '}')

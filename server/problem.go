@@ -8,13 +8,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
 	"pickup/internal/store"
-)
 
-const problemType = "application/problem+json"
+	"pickup/server/openapi"
+)
 
 // A problem is what a client is told when its request fails: a problem
 // document (RFC 9457), and headers that go with it. It is an error, so that
@@ -55,20 +54,20 @@ func (p *problem) with(header, value string) *problem {
 func (p *problem) json() []byte {
 	title := p.title
 	if title == "" {
-		title = phrase(p.status)
+		title = openapi.StatusText(p.status)
 	}
-	b := appendString([]byte(`{"type":"about:blank","title":`), title)
-	b = appendInt(append(b, `,"status":`...), p.status)
-	b = appendString(append(b, `,"detail":`...), p.detail)
+	b := openapi.AppendString([]byte(`{"type":"about:blank","title":`), title)
+	b = openapi.AppendInt(append(b, `,"status":`...), p.status)
+	b = openapi.AppendString(append(b, `,"detail":`...), p.detail)
 	if p.line > 0 {
-		b = appendInt(append(b, `,"line":`...), p.line)
-		b = appendInt(append(b, `,"column":`...), p.column)
+		b = openapi.AppendInt(append(b, `,"line":`...), p.line)
+		b = openapi.AppendInt(append(b, `,"column":`...), p.column)
 	}
 	if len(p.errors) > 0 {
 		b = append(b, `,"errors":[`...)
 		for _, f := range p.errors {
-			b = appendString(append(appendString(append(b, '{'), f.where), ':'), f.what)
-			b = appendString(append(b, `,"detail":`...), f.detail)
+			b = openapi.AppendString(append(openapi.AppendString(append(b, '{'), f.where), ':'), f.what)
+			b = openapi.AppendString(append(b, `,"detail":`...), f.detail)
 			b = append(b, '}', ',')
 		}
 		b[len(b)-1] = ']' // in place of the last comma
@@ -76,25 +75,11 @@ func (p *problem) json() []byte {
 	if len(p.collections) > 0 {
 		b = append(b, `,"collections":[`...)
 		for _, name := range p.collections {
-			b = append(appendString(b, name), ',')
+			b = append(openapi.AppendString(b, name), ',')
 		}
 		b[len(b)-1] = ']'
 	}
 	return append(b, '}', '\n')
-}
-
-// phrase returns a status's reason phrase as RFC 9110 section 15 has it;
-// net/http keeps the older names of three.
-func phrase(status int) string {
-	switch status {
-	case http.StatusRequestEntityTooLarge:
-		return "Content Too Large"
-	case http.StatusRequestURITooLong:
-		return "URI Too Long"
-	case http.StatusUnprocessableEntity:
-		return "Unprocessable Content"
-	}
-	return http.StatusText(status)
 }
 
 // fail answers with the problem that err is, and logs what the client is not
@@ -111,7 +96,7 @@ func (s *server) fail(c *gin.Context, err error) {
 		h[name] = values
 	}
 	h.Set("Cache-Control", "no-store")
-	send(c, p.status, problemType, p.json())
+	send(c, p.status, openapi.ProblemType, p.json())
 	c.Abort()
 }
 
@@ -119,22 +104,11 @@ func (s *server) fail(c *gin.Context, err error) {
 func servable(s *database.Snapshot) []string {
 	names := []string{}
 	for _, name := range s.Names() {
-		if kind, _ := s.Kind(name); kind != store.Other && hasPath(name) {
+		if kind, _ := s.Kind(name); kind != store.Other && openapi.HasPath(name) {
 			names = append(names, name)
 		}
 	}
 	return names
-}
-
-// hasPath reports whether a member of that name can be reached: the empty name
-// is the index, and _ belongs to the service itself.
-func hasPath(name string) bool { return name != "" && name != "_" }
-
-// appendString appends s as a JSON string, with the replacement character for
-// what is no UTF-8.
-func appendString(b []byte, s string) []byte {
-	b, _ = jsontext.AppendQuote(b, s) // the error only tells of the replacement
-	return b
 }
 
 // clip shortens what a client has sent to what a message can hold.

@@ -7,6 +7,8 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/query"
+
+	"pickup/server/openapi"
 )
 
 // list answers GET and QUERY /schedules.
@@ -79,7 +81,7 @@ func (k *call) answer(collection string, q *query.Query, condition []byte) error
 	}
 	k.paged(collection, result, condition)
 	return k.show(media, tag, func(b []byte) ([]byte, error) {
-		if media == jsonType {
+		if media == openapi.JsonType {
 			return result.AppendJSON(b)
 		}
 		rows := make([]jsontext.Value, len(result.Records))
@@ -133,7 +135,7 @@ func (k *call) one(r *database.Record) error {
 	}
 	return k.show(media, tag, func(b []byte) ([]byte, error) {
 		b, err := k.snap.AppendRecord(b, q, r)
-		if media != jsonType && err == nil {
+		if media != openapi.JsonType && err == nil {
 			return appendCSV(nil, []jsontext.Value{b}), nil
 		}
 		return b, err
@@ -160,7 +162,7 @@ func (k *call) media() string {
 	if k.wantsCSV() {
 		return csvType
 	}
-	return jsonType
+	return openapi.JsonType
 }
 
 // notModified answers that the client has what it asks for.

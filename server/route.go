@@ -9,6 +9,8 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/store"
+
+	"pickup/server/openapi"
 )
 
 // A call is one request to one resource. What it reads, it reads from snap.
@@ -140,11 +142,11 @@ func (k *call) route(path string) (*kind, error) {
 // own finds the service's own resources.
 func (k *call) own(path string) (*kind, error) {
 	switch strings.TrimSuffix(path, "/") {
-	case livezPath:
+	case openapi.LivezPath:
 		return livez, nil
-	case readyzPath:
+	case openapi.ReadyzPath:
 		return readyz, nil
-	case metricsPath:
+	case openapi.MetricsPath:
 		if k.Metrics != nil {
 			return metrics, nil
 		}

@@ -8,13 +8,15 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"pickup/internal/database"
+
+	"pickup/server/auth"
 )
 
 // Options say how a Handler meets its clients. The zero value is open to
 // whoever reaches it: no credentials, no log, bodies of up to 10 MiB.
 type Options struct {
 	// Auth says who may use the service. nil: no credentials are asked for.
-	Auth *Auth
+	Auth *auth.Verifier
 
 	// CORSOrigins are origins whose pages may use the service, beside those of
 	// loopback addresses: "https://app.example", or "*" for all.

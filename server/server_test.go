@@ -20,6 +20,7 @@ import (
 	"pickup/internal/schema"
 	"pickup/internal/store"
 	"pickup/server"
+	"pickup/server/auth"
 )
 
 // open returns a handler for a database of its own.
@@ -33,12 +34,12 @@ func open(t testing.TB, contents string, o server.Options) (*database.DB, http.H
 }
 
 // single returns an Auth for one user.
-func single(user, password string) *server.Auth {
-	users, err := server.One(user, password)
+func single(user, password string) *auth.Verifier {
+	users, err := auth.SingleUser(user, password)
 	if err != nil {
 		panic(err) // of this test's own making
 	}
-	return server.NewAuth(users)
+	return auth.New(users)
 }
 
 // lines reads what a JSON logger has written.

@@ -7,6 +7,8 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/store"
+
+	"pickup/server/openapi"
 )
 
 // wrote answers a write in the shape of its body, an object or an array, and
@@ -42,7 +44,7 @@ func (k *call) wrote(status int, collection string, b *body, values ...jsontext.
 	if b.array {
 		out = append(out, ']')
 	}
-	send(k.Context, status, jsonType, append(out, '\n'))
+	send(k.Context, status, openapi.JsonType, append(out, '\n'))
 	return nil
 }
 
@@ -51,7 +53,7 @@ func (k *call) wrote(status int, collection string, b *body, values ...jsontext.
 func (k *call) appendSpelled(dst []byte, collection string, v, sent jsontext.Value) []byte {
 	spelled := make(map[string]string) // by the schema's own name
 	own := make(map[string]bool)       // names that are no second spelling
-	for name := range members(sent) {
+	for name := range openapi.Members(sent) {
 		if canonical, ok := k.db.Schema().Member(collection).Alias(name); ok {
 			spelled[canonical] = name
 		} else {
@@ -62,11 +64,11 @@ func (k *call) appendSpelled(dst []byte, collection string, v, sent jsontext.Val
 		return append(dst, v...)
 	}
 	dst = append(dst, '{')
-	for name, value := range members(v) {
+	for name, value := range openapi.Members(v) {
 		if s, ok := spelled[name]; ok && !own[name] {
 			name = s
 		}
-		dst = appendMember(dst, name, value)
+		dst = openapi.AppendMember(dst, name, value)
 	}
 	return append(dst, '}')
 }
@@ -76,20 +78,20 @@ func (k *call) appendSpelled(dst []byte, collection string, v, sent jsontext.Val
 // to another one, by the name that is returned; null and "" refer to none.
 func (k *call) refer(object jsontext.Value, parent *database.Record) (filled jsontext.Value, spelled string, ok bool) {
 	key := k.snap.ForeignKey(k.child, k.name)
-	id := member(parent.Value, k.snap.IDMember(k.name))
+	id := openapi.Member(parent.Value, k.snap.IDMember(k.name))
 	filled = append(filled, '{')
 	found := false
-	for name, value := range members(object) {
+	for name, value := range openapi.Members(object) {
 		if canonical, isAlias := k.db.Schema().Member(k.child).Alias(name); name == key || isAlias && canonical == key {
 			if text, _ := store.ID(object, name); text != parent.ID && value.Kind() != 'n' && string(value) != `""` {
 				return nil, name, false
 			}
 			value, found = id, true
 		}
-		filled = appendMember(filled, name, value)
+		filled = openapi.AppendMember(filled, name, value)
 	}
 	if !found {
-		filled = appendMember(filled, key, id)
+		filled = openapi.AppendMember(filled, key, id)
 	}
 	return append(filled, '}'), "", true
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
+
+	"pickup/server/openapi"
 )
 
 // Entity tags (RFC 9110 section 8.8.3) are strong: equal tags are equal bytes.
@@ -114,7 +116,7 @@ func (k *call) supposesObject(tx *database.Tx) error {
 // supposesList is precondition for a collection, or with "" for the database:
 // it looks at the tag that a plain GET answers.
 func (k *call) supposesList(tx *database.Tx, name string) error {
-	return k.precondition(k.tagOf(tx.Snapshot(), name, "", jsonType, nil))
+	return k.precondition(k.tagOf(tx.Snapshot(), name, "", openapi.JsonType, nil))
 }
 
 // createsOnly reports whether a PUT is to create and not to replace.

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"pickup/filestore"
+	"pickup/filestore/document"
 	"pickup/internal/database"
 	"pickup/internal/schema"
 	"pickup/internal/store"
-	"pickup/filestore"
-	"pickup/filestore/document"
 )
 
 // A checkCommand names everything that is wrong with a file: where it is no

@@ -12,7 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"pickup/server"
+	"pickup/server/auth"
 )
 
 // noAuth says whether clients need credentials.
@@ -54,7 +54,7 @@ type credentials struct {
 	generated      bool // password was made for this start, nobody knows it yet
 
 	file  string // the htpasswd file, "" where there is none
-	auth  *server.Auth
+	auth  *auth.Verifier
 	watch *watched // reads the file again
 }
 
@@ -94,11 +94,11 @@ func readCredentials(getenv func(string) string, htpasswd string) (credentials, 
 	if !printable(c.password) {
 		return c, usagef("the password must be UTF-8 text without control characters")
 	}
-	users, err := server.One(c.user, c.password)
+	users, err := auth.SingleUser(c.user, c.password)
 	if err != nil {
 		return c, usagef("PICKUP_USER, PICKUP_PASSWORD: %w", err)
 	}
-	c.auth = server.NewAuth(users)
+	c.auth = auth.New(users)
 	return c, nil
 }
 
@@ -127,12 +127,12 @@ func readUsers(getenv func(string) string, file string) (credentials, error) {
 		if err != nil {
 			return err
 		}
-		users, err := server.ParseUsers(text)
+		users, err := auth.ParseHtpasswd(text)
 		switch {
 		case err != nil:
 			return fmt.Errorf("%s: %w", file, err)
 		case c.auth == nil:
-			c.auth = server.NewAuth(users)
+			c.auth = auth.New(users)
 		default:
 			c.auth.SetUsers(users)
 		}

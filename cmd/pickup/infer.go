@@ -11,10 +11,10 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"pickup/filestore"
 	"pickup/internal/database"
 	"pickup/internal/describe"
 	"pickup/internal/store"
-	"pickup/filestore"
 )
 
 // A schemaCommand writes a schema of what a file holds beside it, as the rules

@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
+	"pickup/filestore"
 	"pickup/internal/database"
 	"pickup/internal/schema"
-	"pickup/filestore"
 )
 
 // A keeper keeps the rules of a database what their file says while it is

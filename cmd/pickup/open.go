@@ -6,9 +6,9 @@ import (
 	"io/fs"
 	"log/slog"
 
+	"pickup/filestore"
 	"pickup/internal/database"
 	"pickup/internal/store"
-	"pickup/filestore"
 )
 
 // open opens the database in store, which observed wraps, under the rules that

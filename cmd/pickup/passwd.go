@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/term"
 
-	"pickup/server"
+	"pickup/server/auth"
 )
 
 // A passwdCommand prints the line of an htpasswd file. The password is never
@@ -29,9 +29,9 @@ func (c *passwdCommand) run(_ context.Context, e *environment) error {
 	if err != nil {
 		return err
 	}
-	make := server.HashBcrypt
+	make := auth.HashBcrypt
 	if c.Hash == "argon2id" {
-		make = server.HashArgon2id
+		make = auth.HashArgon2id
 	} else if len(password) > 72 {
 		return usagef("the password has %d bytes, and bcrypt looks at the first 72 alone: add --hash=argon2id, or take a shorter one", len(password))
 	}

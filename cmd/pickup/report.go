@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"pickup/internal/database"
 	"pickup/filestore"
 	"pickup/filestore/document"
+	"pickup/internal/database"
 	"pickup/server"
 )
 
@@ -28,7 +28,7 @@ type reporter struct {
 
 	mu    sync.Mutex
 	of    *database.Snapshot // guarded by mu; what found was found in
-	found []server.Finding // guarded by mu; never modified
+	found []server.Finding   // guarded by mu; never modified
 }
 
 const (

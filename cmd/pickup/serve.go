@@ -15,8 +15,8 @@ import (
 	"syscall"
 	"time"
 
-	"pickup/internal/database"
 	"pickup/filestore"
+	"pickup/internal/database"
 	"pickup/server"
 )
 

@@ -1,4 +1,4 @@
-package server
+package auth
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/gin-gonic/gin"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -20,14 +19,14 @@ const maxWaiting = 16
 // busyPause is what a client is told to wait when more checks than that wait.
 const busyPause = time.Second
 
-// An Auth decides who may use a service. It may be used by several goroutines
+// An Verifier decides who may use a service. It may be used by several goroutines
 // at once, and by several Handlers.
 //
 // The price of a password's hash is paid once: credentials that were right are
 // remembered for five minutes, as a keyed hash. No more checks run at a time
 // than there are processors, and a source that keeps failing has to pause, up
 // to a minute; what is remembered passes meanwhile.
-type Auth struct {
+type Verifier struct {
 	throttle throttle
 	slots    chan struct{} // one for each check that runs
 
@@ -45,16 +44,16 @@ type flight struct {
 	ok   bool // to be read when done is closed
 }
 
-// NewAuth returns an Auth that lets users in.
-func NewAuth(users *Users) *Auth {
-	a := &Auth{slots: make(chan struct{}, runtime.GOMAXPROCS(0)), running: make(map[mark]*flight)}
+// New returns an Auth that lets users in.
+func New(users *Users) *Verifier {
+	a := &Verifier{slots: make(chan struct{}, runtime.GOMAXPROCS(0)), running: make(map[mark]*flight)}
 	a.SetUsers(users)
 	return a
 }
 
 // SetUsers replaces the users. What was remembered of the former ones is
 // forgotten.
-func (a *Auth) SetUsers(users *Users) {
+func (a *Verifier) SetUsers(users *Users) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.users, a.memory, a.running = users, newMemory(), make(map[mark]*flight)
@@ -63,7 +62,7 @@ func (a *Auth) SetUsers(users *Users) {
 // Check reports whether the credentials are good. remote is the address that
 // they come from, as in http.Request.RemoteAddr. A pause that is not 0 says that
 // they were not looked at, and how long the client does well to wait.
-func (a *Auth) Check(ctx context.Context, remote, user, password string) (ok bool, pause time.Duration) {
+func (a *Verifier) Check(ctx context.Context, remote, user, password string) (ok bool, pause time.Duration) {
 	user, password = norm.NFC.String(user), norm.NFC.String(password)
 	a.mu.Lock()
 	users, memory := a.users, a.memory
@@ -101,7 +100,7 @@ func (a *Auth) Check(ctx context.Context, remote, user, password string) (ok boo
 // flight returns the check that runs for these credentials. Where it is the
 // first of them the caller makes the check and lets it land; a pause says that
 // none is made.
-func (a *Auth) flight(users *Users, memory *memory, key mark, from netip.Prefix) (f *flight, first bool, pause time.Duration) {
+func (a *Verifier) flight(users *Users, memory *memory, key mark, from netip.Prefix) (f *flight, first bool, pause time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if f := a.running[key]; f != nil {
@@ -122,7 +121,7 @@ func (a *Auth) flight(users *Users, memory *memory, key mark, from netip.Prefix)
 }
 
 // land tells the outcome of a check to those who wait for it.
-func (a *Auth) land(f *flight, key mark) {
+func (a *Verifier) land(f *flight, key mark) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.waiting--
@@ -132,51 +131,10 @@ func (a *Auth) land(f *flight, key mark) {
 	close(f.done)
 }
 
-// strangers closes the connection after the answer where a body is on its way
-// and nobody knows whose. net/http would else wait for the body before it sends
-// the answer, and whoever sends it slowly would hold a connection that is not
-// idle. authenticate lets go of those whose it is.
-func strangers(c *gin.Context) {
-	if c.Request.ContentLength != 0 && c.Request.ProtoMajor == 1 {
-		c.Writer.Header()["Connection"] = closing
-	}
-}
-
-// authenticate asks for credentials (RFC 7617) before anything else is read.
-// Preflights have been answered by now; livez and readyz need
-// none, but what readyz tells at length is about the contents.
-func (s *server) authenticate(c *gin.Context) {
-	switch path := strings.TrimSuffix(c.Request.URL.EscapedPath(), "/"); {
-	case path == livezPath, path == readyzPath && !verbose(c.Request):
-		return
-	case s.Auth == nil:
-		delete(c.Writer.Header(), "Connection")
-		return
-	}
-	values := c.Request.Header["Authorization"]
-	if len(values) == 0 {
-		s.fail(c, noCredentials("The service asks for a user and a password (HTTP Basic)."))
-		return
-	}
-	user, password, ok := basic(values)
-	if !ok {
-		s.fail(c, noCredentials("The Authorization header has to be Basic and the Base64 of user:password."))
-		return
-	}
-	switch ok, pause := s.Auth.Check(c.Request.Context(), c.Request.RemoteAddr, user, password); {
-	case pause > 0:
-		s.fail(c, tooManyFailures(pause))
-	case !ok:
-		s.fail(c, noCredentials("The user or the password is wrong."))
-	default:
-		delete(c.Writer.Header(), "Connection")
-	}
-}
-
-// basic reads credentials as RFC 7617 section 2 has them: the scheme in any
+// ParseBasic reads credentials as RFC 7617 section 2 has them: the scheme in any
 // case, one or more spaces, the user up to the first colon, and no control
 // characters.
-func basic(values []string) (user, password string, ok bool) {
+func ParseBasic(values []string) (user, password string, ok bool) {
 	if len(values) != 1 {
 		return "", "", false
 	}

@@ -1,4 +1,4 @@
-package server
+package auth
 
 import (
 	"encoding/base64"
@@ -36,7 +36,7 @@ func TestTiming(t *testing.T) {
 }
 
 func testTiming(t *testing.T, text string, n int) {
-	users, err := ParseUsers([]byte(text))
+	users, err := ParseHtpasswd([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package server
+package auth
 
 import (
 	"bytes"
@@ -22,8 +22,8 @@ type Users struct {
 // maxUsers bounds the memory that a file can ask for.
 const maxUsers = 10_000
 
-// One returns one user whose password the program knows itself.
-func One(name, password string) (*Users, error) {
+// SingleUser returns one user whose password the program knows itself.
+func SingleUser(name, password string) (*Users, error) {
 	name, password, err := fit(name, password)
 	if err != nil {
 		return nil, err
@@ -31,10 +31,10 @@ func One(name, password string) (*Users, error) {
 	return newUsers([]string{name}, map[string]hash{name: digest(sha256.Sum256([]byte(password)))}, true), nil
 }
 
-// ParseUsers reads the text of an htpasswd file: a line "name:hash" for each
+// ParseHtpasswd reads the text of an htpasswd file: a line "name:hash" for each
 // user, with a bcrypt or argon2id hash. Empty lines and those that begin with
 // # are left out. An error names the line, and nothing that stands in it.
-func ParseUsers(text []byte) (*Users, error) {
+func ParseHtpasswd(text []byte) (*Users, error) {
 	hashes := make(map[string]hash)
 	var names []string
 	n := 0

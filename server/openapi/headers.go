@@ -1,4 +1,4 @@
-package server
+package openapi
 
 // An apiHeader is a header of answers.
 type apiHeader struct {

@@ -1,4 +1,4 @@
-package server
+package openapi
 
 import (
 	"bytes"
@@ -7,9 +7,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// members yields the names, decoded, and the values, as they are written, of
+// Members yields the names, decoded, and the values, as they are written, of
 // the object v in their order. A value that is no valid object has none.
-func members(v jsontext.Value) iter.Seq2[string, jsontext.Value] {
+func Members(v jsontext.Value) iter.Seq2[string, jsontext.Value] {
 	return func(yield func(string, jsontext.Value) bool) {
 		if v.Kind() != '{' {
 			return
@@ -53,9 +53,9 @@ func elementsOf(v jsontext.Value) iter.Seq[jsontext.Value] {
 	}
 }
 
-// member returns the value of v's member called name, nil where there is none.
-func member(v jsontext.Value, name string) jsontext.Value {
-	for n, value := range members(v) {
+// Member returns the value of v's member called name, nil where there is none.
+func Member(v jsontext.Value, name string) jsontext.Value {
+	for n, value := range Members(v) {
 		if n == name {
 			return value
 		}
@@ -63,11 +63,11 @@ func member(v jsontext.Value, name string) jsontext.Value {
 	return nil
 }
 
-// appendMember appends a member to an object of which dst ends with the part
+// AppendMember appends a member to an object of which dst ends with the part
 // before.
-func appendMember(dst []byte, name string, value jsontext.Value) []byte {
+func AppendMember(dst []byte, name string, value jsontext.Value) []byte {
 	if dst[len(dst)-1] != '{' {
 		dst = append(dst, ',')
 	}
-	return append(append(appendString(dst, name), ':'), value...)
+	return append(append(AppendString(dst, name), ':'), value...)
 }

@@ -1,4 +1,4 @@
-package server
+package openapi
 
 import (
 	"strconv"
@@ -46,7 +46,7 @@ func appendDocument(b []byte, v any) []byte {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = append(appendString(b, e.name), ':')
+			b = append(AppendString(b, e.name), ':')
 			b = appendDocument(b, e.value)
 		}
 		return append(b, '}')
@@ -60,11 +60,11 @@ func appendDocument(b []byte, v any) []byte {
 		}
 		return append(b, ']')
 	case string:
-		return appendString(b, v)
+		return AppendString(b, v)
 	case bool:
 		return strconv.AppendBool(b, v)
 	case int:
-		return appendInt(b, v)
+		return AppendInt(b, v)
 	case jsontext.Value:
 		return append(b, v...)
 	}

@@ -1,4 +1,4 @@
-package server
+package openapi
 
 import (
 	"bytes"
@@ -23,9 +23,18 @@ const componentPrefix = "#/components/schemas/"
 // reservedSchemas are the schemas of the document that are no collection's.
 var reservedSchemas = []string{"Problem", "Filter", "Index", "Database", "Health", "Link", "JSONPatch"}
 
+// Options say what the document tells of the service.
+type Options struct {
+	Version  string // "": unknown
+	ReadOnly bool   // writes are refused
+	Auth     bool   // credentials are asked for
+	Loopback bool   // only some names are answered to
+	Metrics  bool   // there are metrics
+}
+
 // An apiDocument is what is being made of one snapshot.
 type apiDocument struct {
-	*server
+	Options
 	snap  *database.Snapshot
 	about *describe.Description
 	ids   map[string]bool // operationIds that are taken
@@ -33,11 +42,11 @@ type apiDocument struct {
 	paths object
 }
 
-// openAPI returns the document of a snapshot as compact JSON.
-func (s *server) openAPI(snap *database.Snapshot) []byte {
-	d := &apiDocument{server: s, snap: snap, about: describe.Database(snap, componentPrefix, reservedSchemas...), ids: make(map[string]bool)}
+// Document returns the document of a snapshot as compact JSON.
+func Document(snap *database.Snapshot, o Options) jsontext.Value {
+	d := &apiDocument{Options: o, snap: snap, about: describe.Database(snap, componentPrefix, reservedSchemas...), ids: make(map[string]bool)}
 	for _, r := range d.about.Resources {
-		if !hasPath(r.Name) {
+		if !HasPath(r.Name) {
 			continue
 		}
 		about := r.About
@@ -53,7 +62,7 @@ func (s *server) openAPI(snap *database.Snapshot) []byte {
 	}
 	d.own()
 
-	version := s.Version
+	version := o.Version
 	if version == "" {
 		version = "unknown"
 	}
@@ -71,7 +80,7 @@ func (s *server) openAPI(snap *database.Snapshot) []byte {
 	}
 	doc = append(doc, entry{"servers", list{object{{"url", "/"}, {"description", "This server."}}}})
 	security := list{}
-	if s.Auth != nil {
+	if o.Auth {
 		security = list{object{{"basic", list{}}}}
 	}
 	doc = append(doc,
@@ -167,21 +176,21 @@ func (d *apiDocument) own() {
 		d.path(describe.Resource{}, path, nil, item)
 	}
 	tagged := list{"ETag"}
-	about("/", "getIndex", "The index: what there is and where.", jsonType, ref("Index"), tagged)
+	about("/", "getIndex", "The index: what there is and where.", JsonType, ref("Index"), tagged)
 	if kind, ok := d.snap.Kind("db"); !ok || kind == store.Other {
-		about("/db", "getDatabase", "The whole database as one object.", jsonType, ref("Database"), tagged)
+		about("/db", "getDatabase", "The whole database as one object.", JsonType, ref("Database"), tagged)
 	}
 	d.health()
-	about(openAPIPath+".json", "getOpenAPI", "This document.", jsonType, object{{"type", "object"}}, nil)
-	about(openAPIPath+".yaml", "getOpenAPIAsYAML", "This document as YAML.", yamlType, textSchema, nil)
-	about(typesPath, "getTypes", "TypeScript types of what is stored, taken and answered.", typesType, textSchema, nil)
-	about(docsPath, "getDocs", "This document as a page to read and to try.", htmlType, textSchema, tagged)
-	if d.Metrics != nil {
-		about(metricsPath, "getMetrics", "What was counted, for Prometheus.", "text/plain", textSchema, nil)
+	about(OpenAPIPath+".json", "getOpenAPI", "This document.", JsonType, object{{"type", "object"}}, nil)
+	about(OpenAPIPath+".yaml", "getOpenAPIAsYAML", "This document as YAML.", YamlType, textSchema, nil)
+	about(TypesPath, "getTypes", "TypeScript types of what is stored, taken and answered.", TypesType, textSchema, nil)
+	about(DocsPath, "getDocs", "This document as a page to read and to try.", HtmlType, textSchema, tagged)
+	if d.Metrics {
+		about(MetricsPath, "getMetrics", "What was counted, for Prometheus.", "text/plain", textSchema, nil)
 	}
 	for _, r := range d.about.Resources {
-		if hasPath(r.Name) {
-			about(schemasPath+url.PathEscape(r.Name), "get"+r.Record+"Schema", "The JSON Schema of "+aRecordOf(r)+".", schemaType, object{{"type", "object"}}, nil)
+		if HasPath(r.Name) {
+			about(SchemasPath+url.PathEscape(r.Name), "get"+r.Record+"Schema", "The JSON Schema of "+aRecordOf(r)+".", SchemaType, object{{"type", "object"}}, nil)
 		}
 	}
 }
@@ -190,14 +199,14 @@ func (d *apiDocument) own() {
 func (d *apiDocument) health() {
 	open := func(id, summary, description string) object {
 		op := object{{"operationId", d.operationID(id)}, {"tags", list{"service"}}, {"summary", summary}, {"description", description}}
-		if d.Auth != nil {
+		if d.Auth {
 			op = append(op, entry{"security", list{object{}, object{{"basic", list{}}}}})
 		}
 		return op
 	}
-	good := func() object { return d.answer("What was asked for.", jsonType, ref("Health"), nil, nil) }
+	good := func() object { return d.answer("What was asked for.", JsonType, ref("Health"), nil, nil) }
 	get := open("getLivez", "Whether the process answers.", "It needs no credentials.")
-	d.path(describe.Resource{}, livezPath, nil, object{{"get", append(get, entry{"responses", d.withErrors(object{{"200", good()}}, []int{400, 414})})}})
+	d.path(describe.Resource{}, LivezPath, nil, object{{"get", append(get, entry{"responses", d.withErrors(object{{"200", good()}}, []int{400, 414})})}})
 
 	get = open("getReadyz", "Whether reads and writes are possible.", "It needs no credentials, but with verbose.")
 	get = append(get, entry{"parameters", list{object{
@@ -207,10 +216,10 @@ func (d *apiDocument) health() {
 	broken := object{
 		{"description", "The file cannot be used at present. With verbose it is told as a readiness, without as a problem."},
 		{"headers", headersOf(list{"X-Request-Id", "Retry-After"})},
-		{"content", object{{problemType, object{{"schema", ref("Problem")}}}, {jsonType, object{{"schema", ref("Health")}}}}},
+		{"content", object{{ProblemType, object{{"schema", ref("Problem")}}}, {JsonType, object{{"schema", ref("Health")}}}}},
 	}
 	responses := d.withErrors(object{{"200", good()}}, []int{400, 401, 414, 429})
-	d.path(describe.Resource{}, readyzPath, nil, object{{"get", append(get, entry{"responses", append(responses, entry{"503", broken})})}})
+	d.path(describe.Resource{}, ReadyzPath, nil, object{{"get", append(get, entry{"responses", append(responses, entry{"503", broken})})}})
 }
 
 // aRecordOf names what a schema is about.
@@ -284,7 +293,7 @@ func (d *apiDocument) withErrors(responses object, statuses []int) object {
 			if e.status != status && !(e.always && status == statuses[0]) {
 				continue
 			}
-			if (e.status == 401 || e.status == 429) && d.Auth == nil || e.status == 421 && !d.Loopback {
+			if (e.status == 401 || e.status == 429) && !d.Auth || e.status == 421 && !d.Loopback {
 				continue
 			}
 			responses = append(responses, entry{strconv.Itoa(e.status), object{{"$ref", "#/components/responses/" + e.name}}})

@@ -1,4 +1,4 @@
-package server
+package openapi
 
 import (
 	"net/url"
@@ -35,7 +35,7 @@ func (d *apiDocument) collection(r describe.Resource) {
 	d.path(r, path+"/{id}", idOf(one), item)
 
 	for _, parent := range r.Parents {
-		if hasPath(parent.Collection) {
+		if HasPath(parent.Collection) {
 			d.children(r, parent, example, body)
 		}
 	}
@@ -114,7 +114,7 @@ func (d *apiDocument) list(r describe.Resource, of, description string, example 
 	name := plural(r) + of
 	get := d.operation(r, "list"+name, "List "+r.Name+".", description, listParameters(r))
 	query := d.operation(r, "query"+name, "List "+r.Name+" by a condition.", "As GET; the body is a condition, in the form of the parameter _where.", listParameters(r))
-	query = append(query, entry{"requestBody", object{{"required", true}, {"content", object{{jsonType, object{{"schema", object{
+	query = append(query, entry{"requestBody", object{{"required", true}, {"content", object{{JsonType, object{{"schema", object{
 		{"description", "A condition, as in {\"or\": [{\"views\": {\"gt\": 10}}, {\"title\": {\"contains\": \"x\"}}]}."},
 		{"type", "object"},
 	}}}}}}}})
@@ -161,7 +161,7 @@ func (d *apiDocument) shown(headers list, description string, schema object, exa
 // reads returns the good responses to a read: JSON or a table, or nothing where
 // the client has it already.
 func (d *apiDocument) reads(headers list, description string, schema any, example jsontext.Value) object {
-	good := d.answer(description, jsonType, schema, headers, example)
+	good := d.answer(description, JsonType, schema, headers, example)
 	good[2].value = append(good[2].value.(object), entry{"text/csv", object{{"schema", object{
 		{"description", "The records as a table (RFC 4180), where Accept prefers it: a column for each member."}, {"type", "string"},
 	}}}})
@@ -198,7 +198,7 @@ func (d *apiDocument) create(r describe.Resource, id, summary, description, name
 
 // created returns the response to what has created something.
 func (d *apiDocument) created(r describe.Resource, example jsontext.Value) object {
-	return d.answer("What was created, in the shape of the body. With Prefer: return=minimal nothing.", jsonType,
+	return d.answer("What was created, in the shape of the body. With Prefer: return=minimal nothing.", JsonType,
 		object{{"oneOf", list{ref(r.Answer), arrayOf(ref(r.Answer))}}}, createdHeaders, example)
 }
 
@@ -208,14 +208,14 @@ func (d *apiDocument) changes(r describe.Resource, suffix string, parameters lis
 	ops := d.writes(r, suffix, parameters, example, body)
 	op := d.operation(r, "delete"+r.Record+suffix, "Delete a record.", "The answer is what was deleted. What becomes of the records that refer to it, the rules say (x-ref with on-delete), and _dependent.",
 		slices.Concat(parameters, parametersOf(ofWrites|ofDeletes)))
-	responses := object{{"200", d.answer("The record that was deleted.", jsonType, ref(r.Record), restHeaders, example)}, {"204", noContent}}
+	responses := object{{"200", d.answer("The record that was deleted.", JsonType, ref(r.Record), restHeaders, example)}, {"204", noContent}}
 	return append(ops, entry{"delete", append(op, entry{"responses", d.withErrors(responses, writeErrors)})})
 }
 
 // writes describes PUT and PATCH.
 func (d *apiDocument) writes(r describe.Resource, suffix string, parameters list, example, body jsontext.Value) object {
 	parameters = slices.Concat(parameters, parametersOf(ofWrites))
-	stored := object{{"200", d.answer("What is stored now, in the shape of the body.", jsonType,
+	stored := object{{"200", d.answer("What is stored now, in the shape of the body.", JsonType,
 		object{{"oneOf", list{ref(r.Answer), arrayOf(ref(r.Answer))}}}, storedHeaders, example)}}
 	one := func(name string) list {
 		return list{ref(name), object{{"type", "array"}, {"minItems", 1}, {"maxItems", 1}, {"items", ref(name)}}}
@@ -234,8 +234,8 @@ func (d *apiDocument) writes(r describe.Resource, suffix string, parameters list
 		"As application/json the members that are sent replace the stored ones and the others are kept. A merge patch (RFC 7396) also removes and merges; a JSON Patch (RFC 6902) names each change. Only what is touched is judged.", parameters)
 	sent := requestBody(one(r.Merge), body)
 	sent[1].value = append(sent[1].value.(object),
-		entry{mergeType, object{{"schema", object{{"oneOf", one(r.Patch)}}}}},
-		entry{patchType, object{{"schema", ref("JSONPatch")}}})
+		entry{MergeType, object{{"schema", object{{"oneOf", one(r.Patch)}}}}},
+		entry{PatchType, object{{"schema", ref("JSONPatch")}}})
 	patch = append(patch, entry{"requestBody", sent},
 		entry{"responses", d.withErrors(append(slices.Clone(stored), entry{"204", noContent}), writeErrors)})
 	return object{{"put", put}, {"patch", patch}}
@@ -244,8 +244,8 @@ func (d *apiDocument) writes(r describe.Resource, suffix string, parameters list
 // patchDatabase describes PATCH /db.
 func (d *apiDocument) patchDatabase() object {
 	op := d.operation(describe.Resource{}, "patchDatabase", "Change any number of records and collections, all or none.", "The answer is the database as the change has left it.", parametersOf(ofWrites))
-	op = append(op, entry{"requestBody", object{{"required", true}, {"content", object{{patchType, object{{"schema", ref("JSONPatch")}}}}}}})
-	responses := object{{"200", d.answer("The database as it is now.", jsonType, ref("Database"), restHeaders, nil)}, {"204", noContent}}
+	op = append(op, entry{"requestBody", object{{"required", true}, {"content", object{{PatchType, object{{"schema", ref("JSONPatch")}}}}}}})
+	responses := object{{"200", d.answer("The database as it is now.", JsonType, ref("Database"), restHeaders, nil)}, {"204", noContent}}
 	return append(op, entry{"responses", d.withErrors(responses, writeErrors)})
 }
 
@@ -254,7 +254,7 @@ func requestBody(oneOf list, example jsontext.Value) object {
 	if example != nil {
 		content = append(content, entry{"example", example})
 	}
-	return object{{"required", true}, {"content", object{{jsonType, content}}}}
+	return object{{"required", true}, {"content", object{{JsonType, content}}}}
 }
 
 func arrayOf(schema any) object { return object{{"type", "array"}, {"items", schema}} }
@@ -278,9 +278,9 @@ func (d *apiDocument) examples(r describe.Resource) (record, body jsontext.Value
 			continue
 		}
 		body = jsontext.Value("{")
-		for name, v := range members(e.Value) {
+		for name, v := range Members(e.Value) {
 			if name != r.IDMember {
-				body = appendMember(body, name, v)
+				body = AppendMember(body, name, v)
 			}
 		}
 		return e.Value, append(body, '}')

@@ -1,4 +1,4 @@
-package server
+package openapi
 
 // filterSchema is the value of a filter: what occurs several times means "or".
 var filterSchema = object{
@@ -39,7 +39,7 @@ var apiErrors = []apiError{
 }
 
 func (e apiError) response() object {
-	problem := object{{problemType, object{
+	problem := object{{ProblemType, object{
 		{"schema", ref("Problem")},
 		{"example", object{{"type", "about:blank"}, {"title", e.title()}, {"status", e.status}, {"detail", e.description}}},
 	}}}
@@ -64,7 +64,7 @@ func (e apiError) title() string {
 	if e.status == 500 {
 		return "Internal server Error"
 	}
-	return phrase(e.status)
+	return StatusText(e.status)
 }
 
 // What reads and writes may be refused with.

@@ -1,4 +1,4 @@
-package server
+package openapi
 
 import (
 	"bytes"
@@ -12,19 +12,13 @@ import (
 	"pickup/internal/store"
 )
 
-// types answers GET /_/types.d.ts: TypeScript types of what is stored, of what
-// requests take, and of the whole database.
-func (k *call) types() error {
-	return k.describe(typesType, typesOf(k.snap))
-}
-
 const typesHead = `// What pickup stores, takes and answers, from the data and the rules as they
 // are now. The names are those of the OpenAPI document, /_/openapi.json.
 
 `
 
-// typesOf returns the TypeScript declarations for a snapshot.
-func typesOf(snap *database.Snapshot) []byte {
+// TypeScript returns the TypeScript declarations for a snapshot.
+func TypeScript(snap *database.Snapshot) []byte {
 	about := describe.Database(snap, typeReference, "Database", "Problem")
 	w := new(typeWriter)
 	w.WriteString(typesHead)
@@ -38,7 +32,7 @@ func typesOf(snap *database.Snapshot) []byte {
 		if r.Kind == store.Array {
 			t += "[]"
 		}
-		w.WriteString("  " + string(appendString(nil, r.Name)) + ": " + t + ";\n")
+		w.WriteString("  " + string(AppendString(nil, r.Name)) + ": " + t + ";\n")
 	}
 	w.WriteString("  [name: string]: unknown;\n};\n\n")
 	w.WriteString(problemTypes)
@@ -67,7 +61,7 @@ type typeWriter struct{ bytes.Buffer }
 
 // comment writes what a schema says of itself as a doc comment.
 func (w *typeWriter) comment(schema jsontext.Value, indent string) {
-	if s := stringOf(member(schema, "description")); s != "" {
+	if s := stringOf(Member(schema, "description")); s != "" {
 		s = strings.ReplaceAll(strings.Join(strings.Fields(s), " "), "*/", "*\u200b/") // the end of the comment otherwise
 		w.WriteString(indent + "/** " + s + " */\n")
 	}
@@ -82,11 +76,11 @@ func (w *typeWriter) typeOf(schema jsontext.Value, indent string) string {
 	default:
 		return "unknown"
 	}
-	if string(member(schema, "not")) == "{}" {
+	if string(Member(schema, "not")) == "{}" {
 		return "never"
 	}
 	var all []string // of which a value is each
-	for keyword, v := range members(schema) {
+	for keyword, v := range Members(schema) {
 		switch keyword {
 		case "$ref":
 			all = append(all, referredType(stringOf(v)))
@@ -103,7 +97,7 @@ func (w *typeWriter) typeOf(schema jsontext.Value, indent string) string {
 		}
 	}
 	own := w.ownType(schema, indent)
-	if own != "" && member(schema, "enum") == nil && member(schema, "const") == nil {
+	if own != "" && Member(schema, "enum") == nil && Member(schema, "const") == nil {
 		all = append(all, own)
 	}
 	all = slices.DeleteFunc(all, func(t string) bool { return t == "unknown" })
@@ -144,7 +138,7 @@ func (w *typeWriter) union(branches jsontext.Value, typeOf func(jsontext.Value) 
 // ownType returns the type by "type", "properties" and "items"; "" is none.
 func (w *typeWriter) ownType(schema jsontext.Value, indent string) string {
 	var types []string
-	switch v := member(schema, "type"); v.Kind() {
+	switch v := Member(schema, "type"); v.Kind() {
 	case '"':
 		types = []string{stringOf(v)}
 	case '[':
@@ -153,9 +147,9 @@ func (w *typeWriter) ownType(schema jsontext.Value, indent string) string {
 		}
 	default:
 		switch {
-		case member(schema, "properties") != nil || member(schema, "required") != nil:
+		case Member(schema, "properties") != nil || Member(schema, "required") != nil:
 			types = []string{"object"}
-		case member(schema, "items") != nil:
+		case Member(schema, "items") != nil:
 			types = []string{"array"}
 		}
 	}
@@ -177,8 +171,8 @@ func (w *typeWriter) ownType(schema jsontext.Value, indent string) string {
 }
 
 func (w *typeWriter) arrayType(schema jsontext.Value, indent string) string {
-	items := member(schema, "items")
-	if items == nil || items.Kind() == '[' || member(schema, "prefixItems") != nil {
+	items := Member(schema, "items")
+	if items == nil || items.Kind() == '[' || Member(schema, "prefixItems") != nil {
 		return "unknown[]"
 	}
 	return grouped(w.typeOf(items, indent)) + "[]"
@@ -188,25 +182,25 @@ func (w *typeWriter) arrayType(schema jsontext.Value, indent string) string {
 // does not name, unless that says otherwise.
 func (w *typeWriter) objectType(schema jsontext.Value, indent string) string {
 	var required []string
-	for e := range elementsOf(member(schema, "required")) {
+	for e := range elementsOf(Member(schema, "required")) {
 		required = append(required, stringOf(e))
 	}
 	inner := new(typeWriter)
 	inner.WriteString("{\n")
 	known := 0
-	for name, s := range members(member(schema, "properties")) {
+	for name, s := range Members(Member(schema, "properties")) {
 		known++
 		inner.comment(s, indent+"  ")
 		mark := "?"
 		if i := slices.Index(required, name); i >= 0 {
 			mark, required = "", slices.Delete(required, i, i+1)
 		}
-		inner.WriteString(indent + "  " + string(appendString(nil, name)) + mark + ": " + inner.typeOf(s, indent+"  ") + ";\n")
+		inner.WriteString(indent + "  " + string(AppendString(nil, name)) + mark + ": " + inner.typeOf(s, indent+"  ") + ";\n")
 	}
 	for _, name := range required {
-		inner.WriteString(indent + "  " + string(appendString(nil, name)) + ": unknown;\n")
+		inner.WriteString(indent + "  " + string(AppendString(nil, name)) + ": unknown;\n")
 	}
-	switch rest := member(schema, "additionalProperties"); {
+	switch rest := Member(schema, "additionalProperties"); {
 	case rest.Kind() == '{' && known+len(required) == 0:
 		return "{ [name: string]: " + w.typeOf(rest, indent) + " }"
 	case rest.Kind() == 'f' && known+len(required) == 0:

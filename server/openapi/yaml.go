@@ -1,4 +1,4 @@
-package server
+package openapi
 
 import (
 	"bytes"
@@ -9,10 +9,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// toYAML returns a JSON document, an object, in YAML's block style. Numbers
+// YAML returns a JSON document, an object, in YAML's block style. Numbers
 // keep their text, and the members of an object their order. What could be read
 // as anything else stands in the quotes that JSON and YAML have in common.
-func toYAML(document jsontext.Value) []byte {
+func YAML(document jsontext.Value) []byte {
 	return bytes.TrimPrefix(appendYAML(nil, document, ""), []byte("\n"))
 }
 
@@ -23,7 +23,7 @@ func appendYAML(dst []byte, v jsontext.Value, indent string) []byte {
 	switch v.Kind() {
 	case '{':
 		dst = append(dst, '\n')
-		for name, e := range members(v) {
+		for name, e := range Members(v) {
 			dst = append(dst, indent...)
 			// A name that is told by its colon has at most 1,024 characters
 			// (YAML 1.2, section 7.4.2).
@@ -77,7 +77,7 @@ func appendScalar(dst []byte, s string) []byte {
 	if isPlain(s) {
 		return append(dst, s...)
 	}
-	for _, r := range string(appendString(nil, s)) {
+	for _, r := range string(AppendString(nil, s)) {
 		if printable(r) {
 			dst = append(dst, string(r)...)
 		} else {

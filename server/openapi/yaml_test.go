@@ -1,4 +1,4 @@
-package server
+package openapi
 
 import (
 	"encoding/json"
@@ -24,14 +24,14 @@ var hardTexts = []string{
 // names and as values, at every depth.
 func TestYAML(t *testing.T) {
 	for _, s := range hardTexts {
-		q := string(appendString(nil, s))
+		q := string(AppendString(nil, s))
 		checkYAML(t, `{`+q+`:`+q+`,"b":[`+q+`,[`+q+`,[],{}],{`+q+`:[`+q+`],"z":{`+q+`:{"y":`+q+`}}}],"c":{`+q+`:[],"d":{}},"e":12345678901234567890,"f":1.50e-3,"g":[null,true,false]}`)
 	}
 }
 
 func checkYAML(t *testing.T, document string) {
 	t.Helper()
-	text := toYAML(jsontext.Value(document))
+	text := YAML(jsontext.Value(document))
 	var want, got any
 	if err := json.Unmarshal([]byte(document), &want); err != nil {
 		t.Fatal(err)
@@ -55,17 +55,17 @@ func checkYAML(t *testing.T, document string) {
 
 // The YAML that redocly brings along agrees.
 func TestYAMLInNode(t *testing.T) {
-	modules, err := filepath.Abs("testdata/clients/openapi/node_modules")
+	modules, err := filepath.Abs("../testdata/clients/openapi/node_modules")
 	if err != nil {
 		t.Fatal(err)
 	}
 	document := []byte("{")
 	for _, s := range hardTexts {
-		document = appendMember(document, s, appendString(nil, s))
+		document = AppendMember(document, s, AppendString(nil, s))
 	}
 	document = append(document, '}')
 	dir := t.TempDir()
-	for name, text := range map[string][]byte{"doc.json": document, "doc.yaml": toYAML(document), "read.cjs": []byte(`
+	for name, text := range map[string][]byte{"doc.json": document, "doc.yaml": YAML(document), "read.cjs": []byte(`
 		const fs = require("fs"), path = require("path"), assert = require("assert");
 		const want = JSON.parse(fs.readFileSync("doc.json", "utf8"));
 		for (const name of ["yaml", "js-yaml"]) {
@@ -88,7 +88,7 @@ func TestYAMLInNode(t *testing.T) {
 // FuzzYAML writes any object as YAML and reads it with another implementation.
 func FuzzYAML(f *testing.F) {
 	for _, s := range hardTexts {
-		q := string(appendString(nil, s))
+		q := string(AppendString(nil, s))
 		f.Add(`{` + q + `:[` + q + `,{` + q + `:` + q + `}]}`)
 	}
 	f.Fuzz(func(t *testing.T, document string) {

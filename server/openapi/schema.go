@@ -1,0 +1,36 @@
+package openapi
+
+import (
+	"pickup/internal/database"
+	"pickup/internal/describe"
+)
+
+// Schema returns the JSON Schema of one record of a collection, or of
+// a singular resource, with all that it refers to. It reports false where the
+// snapshot has no resource of that name.
+func RecordSchema(snap *database.Snapshot, name string) ([]byte, bool) {
+	about := describe.Database(snap, "#/$defs/")
+	for _, r := range about.Resources {
+		if r.Name != name {
+			continue
+		}
+		dialect := about.Dialect
+		if dialect == "" {
+			dialect = "https://json-schema.org/draft/2020-12/schema"
+		}
+		doc := object{{"$schema", dialect}, {"$ref", "#/$defs/" + r.Record}}
+		texts := make(map[string][]byte)
+		for _, d := range about.Definitions {
+			texts[d.Name] = d.Schema
+		}
+		reached := reachable("#/$defs/", texts, appendDocument(nil, doc))
+		defs := object{}
+		for _, d := range about.Definitions {
+			if reached[d.Name] {
+				defs = append(defs, entry{d.Name, d.Schema})
+			}
+		}
+		return appendDocument(nil, append(doc, entry{"$defs", defs})), true
+	}
+	return nil, false
+}
