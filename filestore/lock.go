@@ -20,10 +20,10 @@ type claim struct {
 	journal *os.File // the same for the folder of the redo record
 	inode   *os.File // the file itself; nil: it is absent, or there are no locks here
 	writes  bool     // inode is open for writing
-	refused error    // wraps pickup.ErrInUse where another server has the file that is in place now
+	refused error    // wraps store.ErrInUse where another server has the file that is in place now
 }
 
-// claimLocked is S1: it takes the file for us, or fails with pickup.ErrInUse.
+// claimLocked is S1: it takes the file for us, or fails with store.ErrInUse.
 func (s *Store) claimLocked() (err error) {
 	s.claim.file, err = s.lockFileLocked(s.beside(".lock"))
 	if err == nil && s.o.JournalDir != "" {

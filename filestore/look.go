@@ -169,7 +169,7 @@ func (s *Store) noFile(info os.FileInfo) error {
 	return nil
 }
 
-// A noFileError is a pickup.ErrShape: what is at a path cannot be served.
+// A noFileError is a store.ErrShape: what is at a path cannot be served.
 type noFileError struct{ path, why string }
 
 func (e noFileError) Error() string { return e.path + " " + e.why }
@@ -333,7 +333,7 @@ func (s *Store) refusal(err error) error {
 	}
 }
 
-// busy returns a pickup.ErrBusy, err, that somebody can end: what is behind the
+// busy returns a store.ErrBusy, err, that somebody can end: what is behind the
 // name of the file, in its text and in its advice.
 func (s *Store) busy(err error, what string) error {
 	return &busyError{

@@ -17,9 +17,9 @@ import (
 // missing or has 0 bytes is made from o.Initial, at the first Commit if the
 // folder refuses. What a crash left behind is put right. Errors wrap:
 //
-//   - pickup.ErrBroken (a *pickup.BrokenError): the file does not parse
-//   - pickup.ErrInUse: another server holds the file
-//   - pickup.ErrShape: path is a folder, or no regular file
+//   - store.ErrBroken (a *store.BrokenError): the file does not parse
+//   - store.ErrInUse: another server holds the file
+//   - store.ErrShape: path is a folder, or no regular file
 //   - fs.ErrPermission: we may not read it
 //   - fs.ErrNotExist: there is no folder to put it in
 func Open(ctx context.Context, path string, o Options) (*Store, error) {

@@ -86,7 +86,7 @@ func (s *Store) Value(name string) jsontext.Value {
 	return s.doc.Lookup(name)
 }
 
-// KeyBy is pickup.KeyedStore's. Until it is called the ids are in "id".
+// KeyBy is store.KeyedStore's. Until it is called the ids are in "id".
 func (s *Store) KeyBy(idMember func(collection string) string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,12 +109,12 @@ func (s *Store) batchLocked() store.Batch {
 
 // Commit writes the file with changes made to it. Errors wrap:
 //
-//   - pickup.ErrConflict: the file was edited; the edit is what Load returns now
-//   - pickup.ErrBroken (a *pickup.BrokenError): the file does not parse
-//   - pickup.ErrBusy: the file is empty or absent, somebody is saving it
-//   - pickup.ErrFull, pickup.ErrReadOnly: the disk takes nothing; nothing changed
-//   - pickup.ErrInUse: the path leads to a file that another server holds; nothing changed
-//   - pickup.ErrUnsure: the disk failed when the file was already replaced
+//   - store.ErrConflict: the file was edited; the edit is what Load returns now
+//   - store.ErrBroken (a *store.BrokenError): the file does not parse
+//   - store.ErrBusy: the file is empty or absent, somebody is saving it
+//   - store.ErrFull, store.ErrReadOnly: the disk takes nothing; nothing changed
+//   - store.ErrInUse: the path leads to a file that another server holds; nothing changed
+//   - store.ErrUnsure: the disk failed when the file was already replaced
 //
 // It waits up to 2 s for a save by hand to be finished.
 func (s *Store) Commit(ctx context.Context, base store.Rev, changes []store.Change) (store.Rev, error) {

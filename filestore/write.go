@@ -20,7 +20,7 @@ var errNoExchange = errors.New("no exchange of names")
 
 // writeLocked makes next durable as the content of the file, which is known to
 // hold s.disk. It fails with errMovedOn where it does not any more; with an
-// error that wraps pickup.ErrUnsure where next is in the file and may not be
+// error that wraps store.ErrUnsure where next is in the file and may not be
 // durable; and with others that change nothing.
 func (s *Store) writeLocked(next *document.Document) error {
 	if s.mode == refusing {

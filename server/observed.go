@@ -25,7 +25,7 @@ type keyed struct {
 	store store.KeyedStore
 }
 
-// KeyBy is pickup.KeyedStore's.
+// KeyBy is store.KeyedStore's.
 func (k keyed) KeyBy(idMember func(collection string) string) { k.store.KeyBy(idMember) }
 
 // observed is a Store that is looked at.
@@ -34,7 +34,7 @@ type observed struct {
 	metrics *Metrics
 }
 
-// Commit is pickup.Store's.
+// Commit is store.Store's.
 func (o observed) Commit(ctx context.Context, base store.Rev, changes []store.Change) (store.Rev, error) {
 	start := time.Now()
 	rev, err := o.Store.Commit(ctx, base, changes)
@@ -51,7 +51,7 @@ func (o observed) Commit(ctx context.Context, base store.Rev, changes []store.Ch
 	return rev, err
 }
 
-// Watch is pickup.Store's.
+// Watch is store.Store's.
 func (o observed) Watch(ctx context.Context, after store.Rev) iter.Seq2[store.Batch, error] {
 	return func(yield func(store.Batch, error) bool) {
 		o.metrics.followers.Inc()

@@ -30,7 +30,7 @@ type rules struct {
 // machine alone: an address on the web is noted and never fetched.
 //
 // An error says that there should be a schema and that it cannot be used; it
-// is a *pickup.BrokenError where the file's text is at fault.
+// is a *store.BrokenError where the file's text is at fault.
 func loadRules(path, named string) (rules, error) {
 	file, note, ok := schemaPath(path, named)
 	if !ok {

@@ -9,10 +9,10 @@ import (
 
 // Apply returns the document with changes made, in their order. What they do
 // not concern keeps its bytes. Where they say what the document says already,
-// it returns d itself. Errors wrap pickup.ErrNotFound (an element of a
-// collection that does not exist), pickup.ErrShape (an element of what is no
-// collection), pickup.ErrInvalid (a value that is no JSON) or
-// pickup.ErrTooLarge (one that is nested too deep to be read again); then
+// it returns d itself. Errors wrap store.ErrNotFound (an element of a
+// collection that does not exist), store.ErrShape (an element of what is no
+// collection), store.ErrInvalid (a value that is no JSON) or
+// store.ErrTooLarge (one that is nested too deep to be read again); then
 // nothing is changed.
 //
 // Reading a document while another goroutine applies changes to it is safe;

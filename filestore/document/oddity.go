@@ -21,7 +21,7 @@ type Oddity struct {
 
 // Check reads a file as the store does and returns what is odd in it. file and
 // idMember are as the store has them; a nil idMember stands for "id". The
-// error is a *pickup.BrokenError.
+// error is a *store.BrokenError.
 func Check(file string, data []byte, idMember func(collection string) string) ([]Oddity, error) {
 	d, err := Parse(file, data, idMember)
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package storetest is the contract of pickup.Store as a test suite. A new
+// Package storetest is the contract of store.Store as a test suite. A new
 // store's test is three lines:
 //
 //	func TestStore(t *testing.T) {
-//		storetest.Run(t, func(t *testing.T, database string) pickup.Store { … })
+//		storetest.Run(t, func(t *testing.T, database string) store.Store { … })
 //	}
 package storetest
 

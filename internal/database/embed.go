@@ -44,7 +44,7 @@ func (b *embedder) relation(collection string, e *query.Embed) *relation {
 }
 
 // append appends a value of the collection with what is embedded: in the place
-// of a member of that name, or behind the last. The error is a *QueryError.
+// of a member of that name, or behind the last. The error is a *query.Error.
 func (b *embedder) append(dst []byte, collection string, v jsontext.Value, embeds []*query.Embed) ([]byte, error) {
 	if len(embeds) == 0 || v.Kind() != '{' {
 		return append(dst, v...), nil
@@ -122,7 +122,7 @@ func (s *Snapshot) referring(collection, key, id string) []*Record {
 	if !c.indexes.occurs(key, c.records) {
 		return nil
 	}
-	keys := query.NewOperand(id).Keys()
+	keys := query.KeysOf(id)
 	found, _ := find(c.indexes.get(key, c.records), keys, c.records.Len()*len(keys))
 	children := found[:0]
 	for _, r := range found {

@@ -10,7 +10,7 @@ import (
 
 // Find returns the records of a collection that q's filters want, in the
 // order of the collection, whatever else q says. The error wraps ErrNotFound,
-// or is a *QueryError where the filters would take too long.
+// or is a *query.Error where the filters would take too long.
 func (s *Snapshot) Find(collection string, q *query.Query) (iter.Seq[*Record], error) {
 	c, err := s.array(collection)
 	if err != nil {
@@ -30,7 +30,7 @@ func (s *Snapshot) Find(collection string, q *query.Query) (iter.Seq[*Record], e
 }
 
 // Run returns what q asks for. The error wraps ErrNotFound where the collection
-// is not there, or is a *QueryError where the query would take too long.
+// is not there, or is a *query.Error where the query would take too long.
 func (s *Snapshot) Run(q *query.Query) (*Result, error) {
 	c, err := s.array(q.Collection())
 	if err != nil {
@@ -147,7 +147,7 @@ func (s *Snapshot) ParseQuery(collection, rawQuery string) (*query.Query, error)
 
 // ParseWhere returns the query of a condition in the form of _where, as the
 // body of a QUERY request carries it: {"or":[{"views":{"gt":10}},…]}. The error
-// is a *QueryError.
+// is a *query.Error.
 func (s *Snapshot) ParseWhere(collection string, where jsontext.Value) (*query.Query, error) {
 	q, err := s.ParseQuery(collection, "")
 	if err != nil {
@@ -157,7 +157,7 @@ func (s *Snapshot) ParseWhere(collection string, where jsontext.Value) (*query.Q
 }
 
 // Where returns q narrowed by a condition in the form of _where. The error is
-// a *QueryError.
+// a *query.Error.
 func (s *Snapshot) Where(q *query.Query, where jsontext.Value) (*query.Query, error) {
 	return q.Where(names{s, q.Collection()}, where)
 }

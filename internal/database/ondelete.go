@@ -161,7 +161,7 @@ func without(value jsontext.Value, name, id string) jsontext.Value {
 // is that id, or an array with it.
 func (s *Snapshot) holding(collection, name, id string) []*Record {
 	c := s.byName[collection]
-	keys := query.NewOperand(id).Keys()
+	keys := query.KeysOf(id)
 	found, _ := find(c.indexes.get(name, c.records), keys, c.records.Len()*len(keys))
 	return slices.DeleteFunc(found, func(r *Record) bool {
 		v, _ := rawjson.Member(r.Value, name)

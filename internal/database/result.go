@@ -17,7 +17,7 @@ type Result struct {
 
 // AppendJSON appends the body of the answer: an array of records, or in the
 // Envelope dialect an object with the array in "data". The error is
-// a *QueryError, where the answer would hold too much.
+// a *query.Error, where the answer would hold too much.
 func (r *Result) AppendJSON(dst []byte) (_ []byte, err error) {
 	if r.Dialect == query.Envelope {
 		dst = r.AppendEnvelope(dst)
@@ -67,7 +67,7 @@ func (r *Result) appendShown(dst []byte) ([]byte, error) {
 }
 
 // AppendRecord appends one record as q shows it: with what _embed and _expand
-// put into it, reduced to its _fields. The error is a *QueryError, where it
+// put into it, reduced to its _fields. The error is a *query.Error, where it
 // would hold too much.
 func (s *Snapshot) AppendRecord(dst []byte, q *query.Query, r *Record) ([]byte, error) {
 	return (&embedder{snap: s}).appendRecord(dst, q, r)

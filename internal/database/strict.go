@@ -13,7 +13,7 @@ import (
 // bytes.
 const strictCost = 8
 
-// Strict returns a *QueryError for the first name in q that means nothing here:
+// Strict returns a *query.Error for the first name in q that means nothing here:
 // a property that no record of the collection has and the schema does not
 // know, or a relation that is none. ParseQuery lets such names pass, because
 // in a list without a schema the next record may have them.

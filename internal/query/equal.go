@@ -44,7 +44,7 @@ type operand struct {
 	number  rawjson.Decimal // where numeric
 }
 
-func NewOperand(s string) operand {
+func newOperand(s string) operand {
 	o := operand{text: []byte(s)}
 	if v := jsontext.Value(s); v.IsValid() && v.Kind() == '0' && strings.Trim(s, " \t\r\n") == s {
 		o.numeric, o.number = true, rawjson.ParseDecimal(o.text)
@@ -52,8 +52,8 @@ func NewOperand(s string) operand {
 	return o
 }
 
-// Keys returns the equality keys of the values that o equals.
-func (o operand) Keys() []string {
+// keys returns the equality keys of the values that o equals.
+func (o operand) keys() []string {
 	keys := []string{"s" + string(o.text)}
 	if o.numeric {
 		keys = append(keys, "n"+rawjson.CanonicalNumber(string(o.text)))
@@ -118,3 +118,6 @@ func scalars(v jsontext.Value, yield func(jsontext.Value) bool) {
 		yield(v)
 	}
 }
+
+// KeysOf returns the equality keys of the values that a client means by a text.
+func KeysOf(text string) []string { return newOperand(text).keys() }

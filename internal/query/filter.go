@@ -30,7 +30,7 @@ type term struct {
 // manyValues is from where on values are looked up and not gone through.
 const manyValues = 8
 
-// add enters one more value. An error is a *QueryError.
+// add enters one more value. An error is a *Error.
 func (t *term) add(value string) error {
 	switch t.op {
 	case opContains, opStartsWith, opEndsWith, opSearch:
@@ -51,7 +51,7 @@ func (t *term) add(value string) error {
 			return &Error{Parameter: t.name, Detail: "it asks whether there is a value: true or false"}
 		}
 	}
-	t.values = append(t.values, NewOperand(value))
+	t.values = append(t.values, newOperand(value))
 	return nil
 }
 
@@ -66,7 +66,7 @@ func (t *term) finish() {
 		}
 		t.keys = make(map[string]bool, len(t.values))
 		for _, o := range t.values {
-			for _, k := range o.Keys() {
+			for _, k := range o.keys() {
 				t.keys[k] = true
 			}
 		}

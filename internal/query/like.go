@@ -24,7 +24,7 @@ type pattern struct {
 }
 
 // compilePattern reads the value of the parameter called name. An error is
-// a *QueryError.
+// a *Error.
 func compilePattern(name, s string) (*pattern, error) {
 	if len(s) > maxPattern {
 		return nil, &Error{Parameter: name, Detail: fmt.Sprintf("a pattern has at most %d bytes", maxPattern)}

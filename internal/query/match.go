@@ -42,7 +42,7 @@ func (m *Matcher) Match(v jsontext.Value) bool {
 	return m.holds(&m.q.filter, v)
 }
 
-// Err returns why the values were not all looked at: a *QueryError.
+// Err returns why the values were not all looked at: a *Error.
 func (m *Matcher) Err() error { return m.err }
 
 // embedded returns the value at hand with what is embedded.

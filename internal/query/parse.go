@@ -64,7 +64,7 @@ func unescape(name, raw string) (string, error) {
 //
 // A page that is no number, or below 1, is page 1; of a repeated parameter for
 // paging the first is taken, and an empty one is none. The error is
-// a *QueryError.
+// a *Error.
 func Parse(collection string, names Names, rawQuery string) (*Query, error) {
 	if rawQuery == "" {
 		return &Query{collection: collection}, nil // most requests, which need no parser

@@ -277,7 +277,7 @@ func (p *parser) page() error {
 // truncated reads a number of any size and leaves out what is behind the point,
 // as both originals do.
 func truncated(s string) (int, bool) {
-	if !NewOperand(s).numeric {
+	if !newOperand(s).numeric {
 		return 0, false
 	}
 	f, _ := strconv.ParseFloat(s, 64) // infinite where it is out of range

@@ -61,7 +61,7 @@ func (q *Query) Match(v jsontext.Value) bool {
 func (q *Query) Window(total int) Window { return q.paging.window(total) }
 
 // Where returns q narrowed by a condition in the form of _where. The error is
-// a *QueryError.
+// a *Error.
 func (q *Query) Where(names Names, condition jsontext.Value) (*Query, error) {
 	p := newParser(q, names)
 	if err := p.where(condition); err != nil {
@@ -74,7 +74,7 @@ func (q *Query) Where(names Names, condition jsontext.Value) (*Query, error) {
 func (q *Query) Referring(member, id string) *Query {
 	n := *q
 	n.filter.parts = slices.Clone(q.filter.parts)
-	t := &term{name: member, path: Path{{member, -1}}, op: opRefers, values: []operand{NewOperand(id)}}
+	t := &term{name: member, path: Path{{member, -1}}, op: opRefers, values: []operand{newOperand(id)}}
 	n.filter.parts = slices.Insert(n.filter.parts, 0, &filter{term: t})
 	return &n
 }
@@ -89,7 +89,7 @@ func (q *Query) Equalities(yield func(member string, keys []string) bool) {
 		}
 		var keys []string
 		for _, o := range t.values {
-			keys = append(keys, o.Keys()...)
+			keys = append(keys, o.keys()...)
 		}
 		if !yield(t.path[0].name, keys) {
 			return

@@ -1,0 +1,2 @@
+// Package spell finds the known word that a misspelled one was meant to be.
+package spell

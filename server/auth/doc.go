@@ -1,0 +1,2 @@
+// Package auth checks users and passwords, and slows down who guesses.
+package auth

@@ -1,0 +1,3 @@
+// Package openapi describes the service that serves a database: as an OpenAPI
+// document, as JSON Schemas and as TypeScript types.
+package openapi
