@@ -37,12 +37,12 @@ lint:
 	$(GO) mod verify
 	GO=$(GO) GOVULNCHECK=$(GOVULNCHECK) TAGS=$(TAGS) .ci/vulnerabilities
 
-## bench: pickup beside its floors and the json-servers, into bench/RESULTS.md,
+## bench: pickup beside its floors and the json-servers, into internal/bench/RESULTS.md,
 ## in about an hour; BENCH=-quick for a look of a few minutes
-BENCH ?= -out bench/RESULTS.md
+BENCH ?= -out internal/bench/RESULTS.md
 bench:
 	@$(MAKE) --no-print-directory packages TOOLS='wrk:wrk npm:npm'
-	$(GO) run ./bench $(BENCH)
+	$(GO) run ./internal/bench $(BENCH)
 
 ## benchmarks: those beside the code, for benchstat; filestore's depend on the disk
 COUNT ?= 1

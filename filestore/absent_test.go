@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // TestLeftAside starts where a write was interrupted between its two names for
@@ -22,7 +22,7 @@ func TestLeftAside(t *testing.T) {
 	aside := filepath.Join(filepath.Dir(path), fmt.Sprintf(".db.json.aside-%v-0", sumOf([]byte(`{"c":[]}`))))
 	put(t, aside, `{"c":[]}`)
 	for _, o := range []Options{{ReadOnly: true}, {Ephemeral: true}} {
-		if _, err := Open(t.Context(), path, o); !errors.Is(err, store.ErrReadOnly) || !strings.Contains(err.Error(), filepath.Base(aside)) {
+		if _, err := Open(t.Context(), path, o); !errors.Is(err, storage.ErrReadOnly) || !strings.Contains(err.Error(), filepath.Base(aside)) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
@@ -53,9 +53,9 @@ func TestNeverAFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			rev := store.Rev(1)
+			rev := storage.Rev(1)
 			if o.Ephemeral {
-				if rev, err = s.Commit(t.Context(), rev, []store.Change{{Collection: "c", ID: "1", Value: jsontext.Value(`{"id":"1"}`)}}); err != nil {
+				if rev, err = s.Commit(t.Context(), rev, []storage.Change{{Collection: "c", ID: "1", Value: jsontext.Value(`{"id":"1"}`)}}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -93,8 +93,8 @@ func TestBecomesAFolder(t *testing.T) {
 	if err := os.Mkdir(path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.Commit(t.Context(), 1, []store.Change{{Collection: "c", ID: "1", Value: jsontext.Value(`{"id":"1"}`)}})
-	if !errors.Is(err, store.ErrBusy) || errors.Is(err, store.ErrShape) {
+	_, err = s.Commit(t.Context(), 1, []storage.Change{{Collection: "c", ID: "1", Value: jsontext.Value(`{"id":"1"}`)}})
+	if !errors.Is(err, storage.ErrBusy) || errors.Is(err, storage.ErrShape) {
 		t.Errorf("a commit: %v, want ErrBusy and not ErrShape", err)
 	}
 }
@@ -107,7 +107,7 @@ func TestBecomesHuge(t *testing.T) {
 	if err := os.Truncate(path, 1<<40); err != nil {
 		t.Fatal(err)
 	}
-	if err := commit(s, set("2", "Ballet")); !errors.Is(err, store.ErrBusy) || !strings.Contains(err.Error(), "1099511627776 bytes") {
+	if err := commit(s, set("2", "Ballet")); !errors.Is(err, storage.ErrBusy) || !strings.Contains(err.Error(), "1099511627776 bytes") {
 		t.Error(err)
 	}
 	if err := os.Truncate(path, int64(len(sample))); err != nil {

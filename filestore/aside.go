@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // asideLocked is mode L, for systems that cannot swap two names: the old file
@@ -111,7 +111,7 @@ func (s *Store) recoverAsideLocked(path string, was sum) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %s is in %s since a write was interrupted, and cannot be put back: %w", store.ErrReadOnly, s.path, path, cause(err))
+		return fmt.Errorf("%w: %s is in %s since a write was interrupted, and cannot be put back: %w", storage.ErrReadOnly, s.path, path, cause(err))
 	}
 	s.notice("%s is in its place again: a write was interrupted between two steps", s.path)
 	return s.refuse(s.o.sys.syncDir(s.dir()))

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // BenchmarkCommit is one write of one record, alone, in each mode.
@@ -34,7 +34,7 @@ func BenchmarkCommit(b *testing.B) {
 				defer s.Close()
 				rev := s.rev
 				for i := range b.N {
-					if rev, err = s.Commit(b.Context(), rev, []store.Change{set("7", fmt.Sprint("title ", i))}); err != nil {
+					if rev, err = s.Commit(b.Context(), rev, []storage.Change{set("7", fmt.Sprint("title ", i))}); err != nil {
 						b.Fatal(err)
 					}
 				}

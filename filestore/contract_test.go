@@ -5,12 +5,12 @@ import (
 	"os"
 	"testing"
 
-	"pickup/filestore/storetest"
-	"pickup/internal/store"
+	"pickup/internal/storage"
+	"pickup/internal/storage/storetest"
 )
 
 func TestContract(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, database string) store.Store {
+	storetest.Run(t, func(t *testing.T, database string) storage.Store {
 		return start(t, home(t, database), Options{})
 	})
 }
@@ -18,7 +18,7 @@ func TestContract(t *testing.T) {
 func TestContractInPlace(t *testing.T) {
 	for name, journal := range map[string]bool{"record in the file": false, "record in a folder": true} {
 		t.Run(name, func(t *testing.T) {
-			storetest.Run(t, func(t *testing.T, database string) store.Store {
+			storetest.Run(t, func(t *testing.T, database string) storage.Store {
 				return start(t, home(t, database), inPlaceOnly(t, journal))
 			})
 		})
@@ -26,13 +26,13 @@ func TestContractInPlace(t *testing.T) {
 }
 
 func TestContractLink(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, database string) store.Store {
+	storetest.Run(t, func(t *testing.T, database string) storage.Store {
 		return start(t, home(t, database), Options{sys: withoutExchange()})
 	})
 }
 
 func TestContractEphemeral(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, database string) store.Store {
+	storetest.Run(t, func(t *testing.T, database string) storage.Store {
 		return start(t, home(t, database), Options{Ephemeral: true})
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 
 	"pickup/filestore/document"
 )
@@ -21,7 +21,7 @@ type displaced struct {
 	content
 	path string
 	doc  *document.Document // what it held when it was displaced; nil: not known
-	rev  store.Rev          // what the store was at then
+	rev  storage.Rev        // what the store was at then
 	at   time.Time          // when that was
 	open bool               // somebody was seen to write into it
 }

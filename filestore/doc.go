@@ -21,7 +21,7 @@
 // file, edits through mmap while we write, network file systems, and shares
 // of another machine's files where the file has to be written in place.
 //
-// A [Store] implements store.Store. It starts no goroutine that outlives a
+// A [Store] implements storage.Store. It starts no goroutine that outlives a
 // call: Commit works in its caller's, and what has to happen while nobody
 // commits (following the file) happens in the goroutine that iterates over
 // Watch.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // long reports whether the full counts were asked for.
@@ -84,20 +84,20 @@ func faultAt(t *testing.T, w way, n int, fault error, sticky bool) (hit bool, fi
 	}
 	rev := s.rev
 	armed = true
-	_, first = s.Commit(context.Background(), rev, []store.Change{set("2", "Ballet")})
+	_, first = s.Commit(context.Background(), rev, []storage.Change{set("2", "Ballet")})
 	armed = false
 	old, changed := sample, strings.Replace(sample, "School run", "Ballet", 1)
 	got := text(t, "db.json")
 	describe := func(format string, args ...any) {
 		t.Errorf("%s\nfirst: %v\ncalls: %s", fmt.Sprintf(format, args...), first, strings.Join(slices.Compact(trail), ", "))
 	}
-	memory := titles(store.Batch{Contents: s.doc.Contents()})
+	memory := titles(storage.Batch{Contents: s.doc.Contents()})
 	switch {
 	case first == nil:
 		if got != changed || memory != "Vet visit, Ballet" {
 			describe("acknowledged, and the file holds %q, memory %q", got, memory)
 		}
-	case errors.Is(first, store.ErrUnsure):
+	case errors.Is(first, storage.ErrUnsure):
 		if got != changed && got != old && !s.torn || memory != "Vet visit, School run" {
 			describe("in doubt, and the file holds %q, memory %q", got, memory)
 		}

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 
 	"pickup/filestore/document"
 )
@@ -20,7 +20,7 @@ func (s *Store) inPlaceLocked(next *document.Document) (err error) {
 	// F0: the file, and no other.
 	if err := s.claimInodeLocked(); err != nil {
 		if err == errTaken {
-			return fmt.Errorf("%w: another server holds %s", store.ErrInUse, s.path)
+			return fmt.Errorf("%w: another server holds %s", storage.ErrInUse, s.path)
 		}
 		return err
 	}
@@ -110,7 +110,7 @@ func (s *Store) leaseLocked() error {
 		return err
 	}
 	if who == somebody {
-		return fmt.Errorf("%w: %s is open for writing in another program", store.ErrBusy, s.path)
+		return fmt.Errorf("%w: %s is open for writing in another program", storage.ErrBusy, s.path)
 	}
 	if !s.impatient {
 		s.o.Log.Warn("another program keeps " + s.path + " open: it may see half a write")
@@ -126,7 +126,7 @@ func (s *Store) askWhoWritesLocked() (presence, error) {
 	who := s.whoWrites(s.real)
 	err := s.claimInodeLocked()
 	if err == errTaken {
-		err = fmt.Errorf("%w: another server has taken %s", store.ErrInUse, s.path)
+		err = fmt.Errorf("%w: another server has taken %s", storage.ErrInUse, s.path)
 	}
 	return who, err
 }
@@ -176,7 +176,7 @@ func (s *Store) undoLocked(f *os.File, old *document.Document, why error) error 
 	if err != nil {
 		s.torn = true
 		s.o.Log.Error("the disk failed while "+s.path+" was written, and again while that was undone; its redo record is complete", "cause", cause(why), "undo", cause(err))
-		return fmt.Errorf("%w: %s: the disk failed: %w", store.ErrUnsure, s.path, cause(why))
+		return fmt.Errorf("%w: %s: the disk failed: %w", storage.ErrUnsure, s.path, cause(why))
 	}
 	if info, sure, err := s.o.sys.identify(f, s.real); err == nil {
 		s.disk.info, s.disk.sure = info, sure

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // errDead is what calls return that a killed process does not make any more.
@@ -118,12 +118,12 @@ func commitMany(s *Store, path string, commits int) (texts []string, acked int) 
 	rev := s.rev
 	for i := range commits {
 		change := set("2", strings.Repeat(fmt.Sprint("change ", i, " "), 1+(i*7)%11))
-		next, err := s.doc.Apply([]store.Change{change})
+		next, err := s.doc.Apply([]storage.Change{change})
 		if err != nil {
 			panic(err)
 		}
 		texts = append(texts, string(next.Bytes()))
-		if rev, err = s.Commit(context.Background(), rev, []store.Change{change}); err != nil {
+		if rev, err = s.Commit(context.Background(), rev, []storage.Change{change}); err != nil {
 			return texts, acked
 		}
 		acked++

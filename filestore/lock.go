@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // claim is what keeps a second server from the file: a lock on a file in its
@@ -20,10 +20,10 @@ type claim struct {
 	journal *os.File // the same for the folder of the redo record
 	inode   *os.File // the file itself; nil: it is absent, or there are no locks here
 	writes  bool     // inode is open for writing
-	refused error    // wraps store.ErrInUse where another server has the file that is in place now
+	refused error    // wraps storage.ErrInUse where another server has the file that is in place now
 }
 
-// claimLocked is S1: it takes the file for us, or fails with store.ErrInUse.
+// claimLocked is S1: it takes the file for us, or fails with storage.ErrInUse.
 func (s *Store) claimLocked() (err error) {
 	s.claim.file, err = s.lockFileLocked(s.beside(".lock"))
 	if err == nil && s.o.JournalDir != "" {
@@ -33,7 +33,7 @@ func (s *Store) claimLocked() (err error) {
 		return err
 	}
 	if s.claimInodeLocked() == errTaken {
-		return fmt.Errorf("%w: another server, which sees it under another path, holds %s", store.ErrInUse, s.path)
+		return fmt.Errorf("%w: another server, which sees it under another path, holds %s", storage.ErrInUse, s.path)
 	}
 	return nil
 }
@@ -59,7 +59,7 @@ func (s *Store) lockFileLocked(path string) (*os.File, error) {
 				return nil, nil
 			}
 			holder, _ := io.ReadAll(io.LimitReader(f, 200))
-			return nil, fmt.Errorf("%w: %s is held by %s", store.ErrInUse, s.path, orElse(strings.TrimSpace(string(holder)), "another server"))
+			return nil, fmt.Errorf("%w: %s is held by %s", storage.ErrInUse, s.path, orElse(strings.TrimSpace(string(holder)), "another server"))
 		}
 		// The last holder may have removed the file between our open and our
 		// lock; then the lock is on a file that nobody else will find.
@@ -72,7 +72,7 @@ func (s *Store) lockFileLocked(path string) (*os.File, error) {
 		sys.writeAt(f, fmt.Appendf(nil, "process %d on %s\n", os.Getpid(), host), 0)
 		return f, nil
 	}
-	return nil, fmt.Errorf("%w: others keep locking %s and giving it up", store.ErrInUse, s.path)
+	return nil, fmt.Errorf("%w: others keep locking %s and giving it up", storage.ErrInUse, s.path)
 }
 
 func orElse(s, otherwise string) string {
@@ -142,7 +142,7 @@ func (s *Store) reclaimLocked() {
 		s.claim.file, s.claim.refused = s.lockFileLocked(s.beside(".lock"))
 	}
 	if s.claim.refused == nil && s.claimInodeLocked() == errTaken {
-		s.claim.refused = fmt.Errorf("%w: another server, which sees it under another path, holds %s", store.ErrInUse, s.path)
+		s.claim.refused = fmt.Errorf("%w: another server, which sees it under another path, holds %s", storage.ErrInUse, s.path)
 	}
 	if s.claim.refused != nil && before == nil {
 		s.o.Log.Error(s.path+" is now a file that another server has; nothing is written to it", "cause", s.claim.refused)

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 
 	"pickup/filestore/document"
 )
@@ -25,8 +25,8 @@ var (
 )
 
 // errDetached says that the file that a mount shows has no name any more.
-var errDetached error = &store.AdviceError{
-	Err:    store.ErrReadOnly,
+var errDetached error = &storage.AdviceError{
+	Err:    storage.ErrReadOnly,
 	Advice: "the mounted file was replaced on the host, and the new one cannot be seen from here: mount its folder instead of the file, or restart",
 }
 
@@ -34,7 +34,7 @@ var errDetached error = &store.AdviceError{
 // make the new file theirs first, and give it its mode at the end.)
 func mayPass(err error) bool {
 	return errors.Is(err, errEmpty) || errors.Is(err, errMoving) || errors.Is(err, fs.ErrNotExist) ||
-		errors.Is(err, fs.ErrPermission) || errors.Is(err, store.ErrBroken)
+		errors.Is(err, fs.ErrPermission) || errors.Is(err, storage.ErrBroken)
 }
 
 // lookLocked compares the file with what the store knows of it and takes over
@@ -169,11 +169,11 @@ func (s *Store) noFile(info os.FileInfo) error {
 	return nil
 }
 
-// A noFileError is a store.ErrShape: what is at a path cannot be served.
+// A noFileError is a storage.ErrShape: what is at a path cannot be served.
 type noFileError struct{ path, why string }
 
 func (e noFileError) Error() string { return e.path + " " + e.why }
-func (e noFileError) Unwrap() error { return store.ErrShape }
+func (e noFileError) Unwrap() error { return storage.ErrShape }
 
 // readOpen is readFile of an open file.
 func (s *Store) readOpen(f *os.File) ([]byte, content, error) {
@@ -255,7 +255,7 @@ func (s *Store) takeOverLocked(doc *document.Document, c content) {
 	s.moveLocked()
 	s.rev++
 	s.merged = s.rev
-	s.feed.Publish(store.Batch{Rev: s.rev, Reset: true})
+	s.feed.Publish(storage.Batch{Rev: s.rev, Reset: true})
 	s.o.Log.Info("loaded an edit of " + s.path)
 	if undone := s.since.undone(before, doc); len(undone) > 0 {
 		s.o.Log.Warn("the edit of "+s.path+" undoes changes that were made through the server since the file was last loaded",
@@ -305,40 +305,40 @@ func (s *Store) unreadableLocked(c content, err error) error {
 }
 
 // wakeLocked makes the watchers look at trouble.
-func (s *Store) wakeLocked() { s.feed.Publish(store.Batch{Rev: s.rev}) }
+func (s *Store) wakeLocked() { s.feed.Publish(storage.Batch{Rev: s.rev}) }
 
 // refusal says to people and callers why the file cannot be used.
 func (s *Store) refusal(err error) error {
 	var none noFileError
 	switch {
-	case errors.Is(err, store.ErrBroken), errors.Is(err, store.ErrReadOnly):
+	case errors.Is(err, storage.ErrBroken), errors.Is(err, storage.ErrReadOnly):
 		return err
 	case errors.As(err, &none): // no fault of the caller's
-		return s.busy(store.ErrBusy, none.why)
+		return s.busy(storage.ErrBusy, none.why)
 	case errors.Is(err, fs.ErrNotExist) && s.o.touches():
-		return s.busy(fmt.Errorf("%w: %w", store.ErrBusy, fs.ErrNotExist), "is not there; the next write makes it again")
+		return s.busy(fmt.Errorf("%w: %w", storage.ErrBusy, fs.ErrNotExist), "is not there; the next write makes it again")
 	case errors.Is(err, fs.ErrNotExist):
-		return s.busy(store.ErrBusy, "is not there; what it held last is served")
+		return s.busy(storage.ErrBusy, "is not there; what it held last is served")
 	case errors.Is(err, errEmpty):
-		return s.busy(store.ErrBusy, "is empty; put its text back, or restart the server to begin anew")
+		return s.busy(storage.ErrBusy, "is empty; put its text back, or restart the server to begin anew")
 	case errors.Is(err, errMoving):
-		return fmt.Errorf("%w: %s: %w: it may be in the middle of being saved", store.ErrBusy, s.path, err)
+		return fmt.Errorf("%w: %s: %w: it may be in the middle of being saved", storage.ErrBusy, s.path, err)
 	}
 	return &busyError{
 		text: fmt.Sprintf("%s cannot be read: %v", s.path, cause(err)),
-		advice: &store.AdviceError{
-			Err:    fmt.Errorf("%w: %w", store.ErrBusy, err),
+		advice: &storage.AdviceError{
+			Err:    fmt.Errorf("%w: %w", storage.ErrBusy, err),
 			Advice: filepath.Base(s.path) + " cannot be read",
 		},
 	}
 }
 
-// busy returns a store.ErrBusy, err, that somebody can end: what is behind the
+// busy returns a storage.ErrBusy, err, that somebody can end: what is behind the
 // name of the file, in its text and in its advice.
 func (s *Store) busy(err error, what string) error {
 	return &busyError{
 		text:   s.path + " " + what,
-		advice: &store.AdviceError{Err: err, Advice: filepath.Base(s.path) + " " + what},
+		advice: &storage.AdviceError{Err: err, Advice: filepath.Base(s.path) + " " + what},
 	}
 }
 
@@ -346,7 +346,7 @@ func (s *Store) busy(err error, what string) error {
 // a name.
 type busyError struct {
 	text   string
-	advice *store.AdviceError
+	advice *storage.AdviceError
 }
 
 func (e *busyError) Error() string { return e.text }

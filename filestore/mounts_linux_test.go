@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // TestMounts runs the tests below in a process that may mount what it likes
@@ -93,7 +93,7 @@ func testFullDisk(t *testing.T) {
 				before = text(t, path)
 			}
 		}
-		if !errors.Is(err, store.ErrFull) || !strings.Contains(err.Error(), "no space") {
+		if !errors.Is(err, storage.ErrFull) || !strings.Contains(err.Error(), "no space") {
 			t.Error(err)
 		}
 		if got := text(t, path); got != before || got != string(s.doc.Bytes()) {
@@ -186,7 +186,7 @@ func testReplacedOnHost(t *testing.T) {
 	steps := follow(t, s)
 	swapIn(t, host, edited("Dentist"))
 	err := commit(s, set("2", "Ballet"))
-	if !errors.Is(err, store.ErrReadOnly) || !strings.Contains(err.Error(), "mount its folder") {
+	if !errors.Is(err, storage.ErrReadOnly) || !strings.Contains(err.Error(), "mount its folder") {
 		t.Error(err)
 	}
 	if got := next(t, steps, 3*time.Second); got.err == nil || !strings.Contains(got.err.Error(), "mount its folder") {
@@ -206,7 +206,7 @@ func testTwoMounts(t *testing.T) {
 	mount(t, host, other, "", unix.MS_BIND, "")
 	for _, p := range []string{path, host} {
 		first := start(t, p, Options{})
-		if s, err := Open(t.Context(), other, Options{}); !errors.Is(err, store.ErrInUse) {
+		if s, err := Open(t.Context(), other, Options{}); !errors.Is(err, storage.ErrInUse) {
 			t.Errorf("a second server on the file that %s is: %v, %v", p, s, err)
 		}
 		if err := commit(first, set("2", "Ballet")); err != nil {
@@ -225,7 +225,7 @@ func testReadOnlyMount(t *testing.T) {
 	if n := s.Notices(); len(n) != 1 || !strings.Contains(n[0], "read-only file system") {
 		t.Error(n)
 	}
-	if err := commit(s, set("2", "Ballet")); !errors.Is(err, store.ErrReadOnly) {
+	if err := commit(s, set("2", "Ballet")); !errors.Is(err, storage.ErrReadOnly) {
 		t.Error(err)
 	}
 	steps := follow(t, s)
@@ -276,7 +276,7 @@ func testFileSizeLimit(t *testing.T) {
 	path := home(t, sample)
 	s := start(t, path, Options{})
 	syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 8000, Max: old.Max})
-	if err := commit(s, set("2", strings.Repeat("x", 20_000))); !errors.Is(err, store.ErrFull) {
+	if err := commit(s, set("2", strings.Repeat("x", 20_000))); !errors.Is(err, storage.ErrFull) {
 		t.Error(err)
 	}
 	if got := text(t, path); got != sample {
@@ -325,14 +325,14 @@ func TestPermissions(t *testing.T) {
 		path := os.Getenv("PICKUP_TEST_ROOTS")
 		if path == "" {
 			path = "/etc/passwd" // root's and no database, which is found out later
-			if _, err := Open(t.Context(), path, Options{}); !errors.Is(err, store.ErrBroken) {
+			if _, err := Open(t.Context(), path, Options{}); !errors.Is(err, storage.ErrBroken) {
 				t.Error(err)
 			}
 			return
 		}
 		s := start(t, path, Options{})
 		err := commit(s, set("2", "Ballet"))
-		if !errors.Is(err, store.ErrReadOnly) || !strings.Contains(err.Error(), "--user 0:0") {
+		if !errors.Is(err, storage.ErrReadOnly) || !strings.Contains(err.Error(), "--user 0:0") {
 			t.Error(err)
 		}
 		if n := s.Notices(); len(n) != 1 || !strings.Contains(n[0], "--user 0:0") {
@@ -348,7 +348,7 @@ func TestPermissions(t *testing.T) {
 			return // to make it takes root
 		}
 		s := start(t, path, Options{})
-		if err := commit(s, set("2", "Ballet")); !errors.Is(err, store.ErrReadOnly) || !strings.Contains(err.Error(), "--user 0:0") {
+		if err := commit(s, set("2", "Ballet")); !errors.Is(err, storage.ErrReadOnly) || !strings.Contains(err.Error(), "--user 0:0") {
 			t.Error(err)
 		}
 		if info, _ := os.Stat(path); text(t, path) != sample || uidOf(info) != 0 {
@@ -497,7 +497,7 @@ func TestLockEndsWithItsHolder(t *testing.T) {
 		}
 	}
 	_, err = Open(t.Context(), path, Options{})
-	if host, _ := os.Hostname(); !errors.Is(err, store.ErrInUse) ||
+	if host, _ := os.Hostname(); !errors.Is(err, storage.ErrInUse) ||
 		!strings.Contains(err.Error(), fmt.Sprintf("process %d on %s", cmd.Process.Pid, host)) {
 		t.Error(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"time"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 
 	"pickup/filestore/document"
 )
@@ -17,9 +17,9 @@ import (
 // missing or has 0 bytes is made from o.Initial, at the first Commit if the
 // folder refuses. What a crash left behind is put right. Errors wrap:
 //
-//   - store.ErrBroken (a *store.BrokenError): the file does not parse
-//   - store.ErrInUse: another server holds the file
-//   - store.ErrShape: path is a folder, or no regular file
+//   - storage.ErrBroken (a *storage.BrokenError): the file does not parse
+//   - storage.ErrInUse: another server holds the file
+//   - storage.ErrShape: path is a folder, or no regular file
 //   - fs.ErrPermission: we may not read it
 //   - fs.ErrNotExist: there is no folder to put it in
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
@@ -39,7 +39,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		o.sys = realCalls()
 	}
 	o.sys = timed(o.sys, o.Synced)
-	s := &Store{o: o, path: path, rev: 1, feed: store.NewFeed(1, keepBatches)}
+	s := &Store{o: o, path: path, rev: 1, feed: storage.NewFeed(1, keepBatches)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.startLocked(ctx); err != nil {
@@ -77,7 +77,7 @@ func (s *Store) startLocked(ctx context.Context) error {
 			return err
 		}
 		if s.claimInodeLocked() == errTaken { // which was absent, or another
-			return fmt.Errorf("%w: another server, which sees it under another path, holds %s", store.ErrInUse, s.path)
+			return fmt.Errorf("%w: another server, which sees it under another path, holds %s", storage.ErrInUse, s.path)
 		}
 	}
 	return s.firstLoadLocked(ctx)
@@ -94,17 +94,17 @@ func (s *Store) firstLoadLocked(ctx context.Context) error {
 		}
 		if errors.Is(err, fs.ErrNotExist) && !s.o.touches() {
 			if aside := s.leftAside(); aside != "" {
-				return fmt.Errorf("%w: %s is in %s since a write was interrupted: a start that may write gives it its name back", store.ErrReadOnly, s.path, aside)
+				return fmt.Errorf("%w: %s is in %s since a write was interrupted: a start that may write gives it its name back", storage.ErrReadOnly, s.path, aside)
 			}
 		}
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errEmpty) {
 			return s.beginLocked()
 		}
-		if errors.Is(err, store.ErrBroken) && s.writesLocked() {
+		if errors.Is(err, storage.ErrBroken) && s.writesLocked() {
 			// A write in place that was cut off leaves its record in the file.
 			if mended, err := s.redoLocked(); mended || err != nil {
 				if err != nil {
-					return fmt.Errorf("%w: %s: an interrupted write cannot be completed: %w", store.ErrReadOnly, s.path, err)
+					return fmt.Errorf("%w: %s: an interrupted write cannot be completed: %w", storage.ErrReadOnly, s.path, err)
 				}
 				continue
 			}

@@ -11,7 +11,7 @@ type Options struct {
 	// the store is opened. nil: {}.
 	Initial []byte
 
-	// ReadOnly makes Commit fail with store.ErrReadOnly. Nothing is created,
+	// ReadOnly makes Commit fail with storage.ErrReadOnly. Nothing is created,
 	// locked or mended on the disk.
 	ReadOnly bool
 

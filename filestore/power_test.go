@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // A disk is what a power cut can be tried on: it records the calls that a
@@ -253,7 +253,7 @@ func (p *powerRun) run(t *testing.T, w way, commits int, alter func(recorded *ca
 	rev := s.rev
 	for i := range commits {
 		p.begun = append(p.begun, len(p.events))
-		changes := []store.Change{set("2", strings.Repeat(fmt.Sprint("change ", i, " "), 1+i*53%150)), set(fmt.Sprint(3+i%2), fmt.Sprint("n", i))}
+		changes := []storage.Change{set("2", strings.Repeat(fmt.Sprint("change ", i, " "), 1+i*53%150)), set(fmt.Sprint(3+i%2), fmt.Sprint("n", i))}
 		if rev, err = s.Commit(t.Context(), rev, changes); err != nil {
 			t.Fatal(err)
 		}

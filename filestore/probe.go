@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // A mode is how a new document takes the place of the old one.
@@ -100,16 +100,16 @@ func (s *Store) refuse(err error) error {
 	err = cause(err)
 	var errno syscall.Errno
 	errors.As(err, &errno)
-	kind := store.ErrReadOnly
+	kind := storage.ErrReadOnly
 	switch errno {
 	case syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG:
-		kind = store.ErrFull
+		kind = storage.ErrFull
 	case syscall.ENOENT:
-		return s.busy(store.ErrBusy, "cannot be written: its folder is not there, or is being replaced")
+		return s.busy(storage.ErrBusy, "cannot be written: its folder is not there, or is being replaced")
 	case syscall.EACCES, syscall.EPERM:
 		err = fmt.Errorf("%w: %s cannot be written: %w", kind, s.path, err)
 		if advice := s.whoMay(); advice != "" {
-			return &store.AdviceError{Err: err, Advice: advice}
+			return &storage.AdviceError{Err: err, Advice: advice}
 		}
 		return err
 	}
@@ -118,7 +118,7 @@ func (s *Store) refuse(err error) error {
 
 // isOurs reports whether err has said already what it means.
 func isOurs(err error) bool {
-	for _, kind := range []error{store.ErrReadOnly, store.ErrFull, store.ErrBusy, store.ErrUnsure, store.ErrInUse, store.ErrBroken, store.ErrShape, store.ErrConflict} {
+	for _, kind := range []error{storage.ErrReadOnly, storage.ErrFull, storage.ErrBusy, storage.ErrUnsure, storage.ErrInUse, storage.ErrBroken, storage.ErrShape, storage.ErrConflict} {
 		if errors.Is(err, kind) {
 			return true
 		}

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // A saver saves text at path as some program does.
@@ -148,7 +148,7 @@ func race(t *testing.T, w way, sv saver, edits int) {
 					return fmt.Errorf("write %d was acknowledged and an editor has seen %d, and the store holds %d", last, read.Load(), held)
 				}
 				n := acked.Load() + 1
-				rev, e := s.Commit(context.Background(), b.Rev, []store.Change{{Collection: "api", Value: fmt.Appendf(nil, `{"said":"write %d"}`, n)}})
+				rev, e := s.Commit(context.Background(), b.Rev, []storage.Change{{Collection: "api", Value: fmt.Appendf(nil, `{"said":"write %d"}`, n)}})
 				switch {
 				case e == nil:
 					acked.Store(n)
@@ -156,7 +156,7 @@ func race(t *testing.T, w way, sv saver, edits int) {
 					if err == nil && b.Rev == rev && numberIn(writeNumber, apiSaid(b)) != int(n) {
 						return fmt.Errorf("write %d is acknowledged and not there", n)
 					}
-				case errors.Is(e, store.ErrConflict):
+				case errors.Is(e, storage.ErrConflict):
 					b, err = s.Load(context.Background())
 				default:
 					err = e
@@ -217,7 +217,7 @@ func race(t *testing.T, w way, sv saver, edits int) {
 	t.Logf("%d edits among %d writes: 0 lost, %d kept beside the file; the last of each: %d, %s", edits, acked.Load(), kept, handSaid(b), apiSaid(b))
 }
 
-func said(b store.Batch, who string) string {
+func said(b storage.Batch, who string) string {
 	for _, c := range b.Contents {
 		if c.Name == who {
 			return string(c.Value)
@@ -226,5 +226,5 @@ func said(b store.Batch, who string) string {
 	return ""
 }
 
-func apiSaid(b store.Batch) string { return said(b, "api") }
-func handSaid(b store.Batch) int   { return numberIn(editNumber, said(b, "hand")) }
+func apiSaid(b storage.Batch) string { return said(b, "api") }
+func handSaid(b storage.Batch) int   { return numberIn(editNumber, said(b, "hand")) }

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 
 	"pickup/filestore/document"
 )
@@ -21,7 +21,7 @@ func (s *Store) recoverLocked() error {
 		s.o.sys.remove(s.journal(".redo.tmp"))
 		if _, err := s.o.sys.stat(s.journal(".redo")); err == nil {
 			if _, err := s.redoLocked(); err != nil {
-				return fmt.Errorf("%w: %s: an interrupted write cannot be completed: %w", store.ErrReadOnly, s.path, err)
+				return fmt.Errorf("%w: %s: an interrupted write cannot be completed: %w", storage.ErrReadOnly, s.path, err)
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // TestNotesBehindNUL starts on a file with a complete document, a NUL, and
@@ -17,7 +17,7 @@ func TestNotesBehindNUL(t *testing.T) {
 	for _, w := range ways {
 		for _, tail := range []string{"\x00 my notes", "\x00\x00\x00\n// An interesting save of mine", "\x00{}"} {
 			path := home(t, sample+tail)
-			if s, err := Open(t.Context(), path, w.options(t.TempDir())); !errors.Is(err, store.ErrBroken) {
+			if s, err := Open(t.Context(), path, w.options(t.TempDir())); !errors.Is(err, storage.ErrBroken) {
 				t.Errorf("%s: %q: %v, %v", w.name, tail, s, err)
 			}
 			if got := text(t, path); got != sample+tail {
@@ -179,7 +179,7 @@ func TestReplacedWhileLookedAt(t *testing.T) {
 	log := logOf(s)
 	b := load(t, s)
 	race = true
-	if _, err := s.Commit(t.Context(), b.Rev, []store.Change{set("2", "Ballet")}); !errors.Is(err, store.ErrConflict) {
+	if _, err := s.Commit(t.Context(), b.Rev, []storage.Change{set("2", "Ballet")}); !errors.Is(err, storage.ErrConflict) {
 		t.Error(err)
 	}
 	if got := titles(load(t, s)); got != "Dentist, School run" || strings.Contains(log.String(), "level=ERROR") {

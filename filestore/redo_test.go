@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 
 	"pickup/filestore/document"
 )
@@ -176,18 +176,18 @@ func TestDoubt(t *testing.T) {
 			}
 			s := start(t, path, o)
 			failing = true
-			if err := commit(s, set("1", "Dentist")); !errors.Is(err, store.ErrUnsure) {
+			if err := commit(s, set("1", "Dentist")); !errors.Is(err, storage.ErrUnsure) {
 				t.Fatal(err)
 			}
 			if got := titles(load(t, s)); got != "Vet visit, School run" {
 				t.Error("seen before it is durable:", got)
 			}
-			if err := commit(s, set("2", "Ballet")); !errors.Is(err, store.ErrUnsure) && !errors.Is(err, store.ErrReadOnly) {
+			if err := commit(s, set("2", "Ballet")); !errors.Is(err, storage.ErrUnsure) && !errors.Is(err, storage.ErrReadOnly) {
 				t.Error(err)
 			}
 			failing = false
-			_, err := s.Commit(context.Background(), s.rev, []store.Change{set("2", "Ballet")})
-			if !errors.Is(err, store.ErrConflict) {
+			_, err := s.Commit(context.Background(), s.rev, []storage.Change{set("2", "Ballet")})
+			if !errors.Is(err, storage.ErrConflict) {
 				t.Error("what was in doubt is the new base:", err)
 			}
 			if err := commit(s, set("2", "Ballet")); err != nil {
@@ -217,7 +217,7 @@ func TestDoubtAndBrokenEdit(t *testing.T) {
 		o.sys.sync = func(f *os.File) error { written++; return sync(f) }
 		s := start(t, path, o)
 		failing = true
-		if err := commit(s, set("1", "Dentist")); !errors.Is(err, store.ErrUnsure) {
+		if err := commit(s, set("1", "Dentist")); !errors.Is(err, storage.ErrUnsure) {
 			t.Fatal(err)
 		}
 		failing, written = false, 0

@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 
 	"pickup/filestore/document"
 )
@@ -23,7 +23,7 @@ type edits struct {
 const mostEdits = 1000
 
 // add remembers what changes make of d.
-func (e *edits) add(d *document.Document, changes []store.Change) {
+func (e *edits) add(d *document.Document, changes []storage.Change) {
 	if e.before == nil {
 		e.before = make(map[[2]string]jsontext.Value)
 	}

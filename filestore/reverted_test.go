@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 
 	"pickup/filestore/document"
 )
@@ -44,7 +44,7 @@ func TestUndone(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			rev, err := s.Commit(t.Context(), 1, []store.Change{
+			rev, err := s.Commit(t.Context(), 1, []storage.Change{
 				{Collection: "c", ID: "1", Value: jsontext.Value(`{"id":"1","n":2}`)},
 				{Collection: "c", ID: "4", Value: jsontext.Value(`{"id":"4"}`)},
 			})
@@ -83,7 +83,7 @@ func TestEditsAreBounded(t *testing.T) {
 	}
 	var e edits
 	for i := range 5 * mostEdits {
-		e.add(d, []store.Change{{Collection: "c", ID: store.PositionKey(i), Value: jsontext.Value(`{}`)}})
+		e.add(d, []storage.Change{{Collection: "c", ID: storage.PositionKey(i), Value: jsontext.Value(`{}`)}})
 	}
 	if len(e.before) != mostEdits {
 		t.Errorf("%d are remembered", len(e.before))

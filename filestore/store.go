@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 
 	"pickup/filestore/document"
 )
@@ -26,7 +26,7 @@ const keepBatches = 256
 type Store struct {
 	o    Options
 	path string // as it was given, which names the file to people
-	feed *store.Feed
+	feed *storage.Feed
 
 	mu        sync.Mutex
 	opened    bool // guarded by mu, as is all that follows
@@ -35,7 +35,7 @@ type Store struct {
 	mode      mode               // how the file is written
 	cannot    error              // why the mode is refusing
 	claim     claim              // our locks
-	rev       store.Rev          // of doc
+	rev       storage.Rev        // of doc
 	doc       *document.Document // what the store serves
 	disk      content            // what the store knows to lie at path
 	tally     tally              // of what was written last
@@ -43,7 +43,7 @@ type Store struct {
 	doubt     *document.Document // that, where a failed sync left open whether it is durable
 	torn      bool               // a write in place failed half way, its record is complete
 	displaced []displaced        // what commits took out of the file's place, oldest first
-	merged    store.Rev          // the latest revision that an edit made
+	merged    storage.Rev        // the latest revision that an edit made
 	since     edits              // what was written through us since an edit was taken over
 	unread    unread             // why path cannot be read at present
 	trouble   error              // what watchers are told of it; nil while there is hope
@@ -64,14 +64,14 @@ type unread struct {
 // Load returns the contents. If the file can be read it is looked at first, so
 // that an edit nobody watched for is in them; if it cannot they are those of
 // its last good state.
-func (s *Store) Load(ctx context.Context) (store.Batch, error) {
+func (s *Store) Load(ctx context.Context) (storage.Batch, error) {
 	if err := ctx.Err(); err != nil {
-		return store.Batch{}, err
+		return storage.Batch{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.usableLocked(); err != nil {
-		return store.Batch{}, err
+		return storage.Batch{}, err
 	}
 	s.lookLocked() // what is wrong with the file is the watchers' business
 	return s.batchLocked(), nil
@@ -86,7 +86,7 @@ func (s *Store) Value(name string) jsontext.Value {
 	return s.doc.Lookup(name)
 }
 
-// KeyBy is store.KeyedStore's. Until it is called the ids are in "id".
+// KeyBy is storage.KeyedStore's. Until it is called the ids are in "id".
 func (s *Store) KeyBy(idMember func(collection string) string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,31 +100,31 @@ func (s *Store) KeyBy(idMember func(collection string) string) {
 	}
 	s.doc = doc
 	s.rev++
-	s.feed.Publish(store.Batch{Rev: s.rev, Reset: true})
+	s.feed.Publish(storage.Batch{Rev: s.rev, Reset: true})
 }
 
-func (s *Store) batchLocked() store.Batch {
-	return store.Batch{Rev: s.rev, Reset: true, Contents: s.doc.Contents()}
+func (s *Store) batchLocked() storage.Batch {
+	return storage.Batch{Rev: s.rev, Reset: true, Contents: s.doc.Contents()}
 }
 
 // Commit writes the file with changes made to it. Errors wrap:
 //
-//   - store.ErrConflict: the file was edited; the edit is what Load returns now
-//   - store.ErrBroken (a *store.BrokenError): the file does not parse
-//   - store.ErrBusy: the file is empty or absent, somebody is saving it
-//   - store.ErrFull, store.ErrReadOnly: the disk takes nothing; nothing changed
-//   - store.ErrInUse: the path leads to a file that another server holds; nothing changed
-//   - store.ErrUnsure: the disk failed when the file was already replaced
+//   - storage.ErrConflict: the file was edited; the edit is what Load returns now
+//   - storage.ErrBroken (a *storage.BrokenError): the file does not parse
+//   - storage.ErrBusy: the file is empty or absent, somebody is saving it
+//   - storage.ErrFull, storage.ErrReadOnly: the disk takes nothing; nothing changed
+//   - storage.ErrInUse: the path leads to a file that another server holds; nothing changed
+//   - storage.ErrUnsure: the disk failed when the file was already replaced
 //
 // It waits up to 2 s for a save by hand to be finished.
-func (s *Store) Commit(ctx context.Context, base store.Rev, changes []store.Change) (store.Rev, error) {
+func (s *Store) Commit(ctx context.Context, base storage.Rev, changes []storage.Change) (storage.Rev, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.usableLocked(); err != nil {
 		return 0, err
 	}
 	if s.o.ReadOnly {
-		return 0, fmt.Errorf("%w: %s is served without writing", store.ErrReadOnly, s.path)
+		return 0, fmt.Errorf("%w: %s is served without writing", storage.ErrReadOnly, s.path)
 	}
 	next, err := s.commitLocked(ctx, base, changes)
 	if err != nil {
@@ -134,13 +134,13 @@ func (s *Store) Commit(ctx context.Context, base store.Rev, changes []store.Chan
 	s.since.add(s.doc, changes)
 	s.doc = next
 	s.rev++
-	s.feed.Publish(store.Batch{Rev: s.rev, Changes: changes})
+	s.feed.Publish(storage.Batch{Rev: s.rev, Changes: changes})
 	s.dropLocked(false)
 	return s.rev, nil
 }
 
 // commitLocked makes the document with changes durable and returns it.
-func (s *Store) commitLocked(ctx context.Context, base store.Rev, changes []store.Change) (*document.Document, error) {
+func (s *Store) commitLocked(ctx context.Context, base storage.Rev, changes []storage.Change) (*document.Document, error) {
 	var next *document.Document
 	for begin, again := s.o.now(), false; ; again = true {
 		s.tendLocked() // R0: edits of what was displaced
@@ -148,10 +148,10 @@ func (s *Store) commitLocked(ctx context.Context, base store.Rev, changes []stor
 			return nil, err // R1: an edit that does not parse
 		}
 		if base != s.rev {
-			return nil, fmt.Errorf("%w: %s was edited", store.ErrConflict, s.path)
+			return nil, fmt.Errorf("%w: %s was edited", storage.ErrConflict, s.path)
 		}
 		if again && s.o.now().Sub(begin) > graceWrite {
-			return nil, fmt.Errorf("%w: %s is being written without a pause", store.ErrBusy, s.path)
+			return nil, fmt.Errorf("%w: %s is being written without a pause", storage.ErrBusy, s.path)
 		}
 		if next == nil {
 			var err error
@@ -205,7 +205,7 @@ func (s *Store) Close() error {
 		}
 	}
 	s.closed = true
-	s.feed.Publish(store.Batch{}) // watchers look up and end
+	s.feed.Publish(storage.Batch{}) // watchers look up and end
 	return s.releaseLocked()
 }
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 const sample = `{
@@ -49,8 +49,8 @@ func TestSlowDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	change := []store.Change{set("2", "Library")}
-	if _, err := s.Commit(t.Context(), s.rev, change); !errors.Is(err, store.ErrConflict) {
+	change := []storage.Change{set("2", "Library")}
+	if _, err := s.Commit(t.Context(), s.rev, change); !errors.Is(err, storage.ErrConflict) {
 		t.Fatalf("the write says: %v", err)
 	}
 	if _, err := s.Commit(t.Context(), s.rev, change); err != nil || waited == 0 {
@@ -149,12 +149,12 @@ func logOf(s *Store) *bytes.Buffer {
 	return &b
 }
 
-func set(id, title string) store.Change {
-	return store.Change{Collection: "schedules", ID: id,
+func set(id, title string) storage.Change {
+	return storage.Change{Collection: "schedules", ID: id,
 		Value: jsontext.Value(`{"id":"` + id + `","title":"` + title + `"}`)}
 }
 
-func load(t *testing.T, s *Store) store.Batch {
+func load(t *testing.T, s *Store) storage.Batch {
 	t.Helper()
 	b, err := s.Load(t.Context())
 	if err != nil {
@@ -164,13 +164,13 @@ func load(t *testing.T, s *Store) store.Batch {
 }
 
 // commit makes changes on what the store holds, again where an edit came first.
-func commit(s *Store, changes ...store.Change) (err error) {
+func commit(s *Store, changes ...storage.Change) (err error) {
 	for range 10 {
 		b, err := s.Load(context.Background())
 		if err == nil {
 			_, err = s.Commit(context.Background(), b.Rev, changes)
 		}
-		if !errors.Is(err, store.ErrConflict) {
+		if !errors.Is(err, storage.ErrConflict) {
 			return err
 		}
 	}
@@ -178,7 +178,7 @@ func commit(s *Store, changes ...store.Change) (err error) {
 }
 
 // titles lists what the schedules of b are called.
-func titles(b store.Batch) string {
+func titles(b storage.Batch) string {
 	var s []string
 	for _, c := range b.Contents {
 		for _, e := range c.Elements {
@@ -196,21 +196,21 @@ func TestCommit(t *testing.T) {
 	if got := titles(b); got != "Vet visit, School run" {
 		t.Fatal(got)
 	}
-	rev, err := s.Commit(t.Context(), b.Rev, []store.Change{set("2", "Ballet"), set("3", "Piano")})
+	rev, err := s.Commit(t.Context(), b.Rev, []storage.Change{set("2", "Ballet"), set("3", "Piano")})
 	if err != nil || rev <= b.Rev {
 		t.Fatal(rev, err)
 	}
 	if got := titles(load(t, s)); got != "Vet visit, Ballet, Piano" {
 		t.Error(got)
 	}
-	if _, err := s.Commit(t.Context(), b.Rev, []store.Change{set("2", "Late")}); !errors.Is(err, store.ErrConflict) {
+	if _, err := s.Commit(t.Context(), b.Rev, []storage.Change{set("2", "Late")}); !errors.Is(err, storage.ErrConflict) {
 		t.Error("a commit on an old revision:", err)
 	}
 	again := start(t, filepath.Join(filepath.Dir(path), "db.json"), Options{ReadOnly: true})
 	if got := titles(load(t, again)); got != "Vet visit, Ballet, Piano" {
 		t.Error("read by another store:", got)
 	}
-	if _, err := again.Commit(t.Context(), 1, []store.Change{set("2", "Late")}); !errors.Is(err, store.ErrReadOnly) {
+	if _, err := again.Commit(t.Context(), 1, []storage.Change{set("2", "Late")}); !errors.Is(err, storage.ErrReadOnly) {
 		t.Error("a read-only store:", err)
 	}
 }
@@ -223,7 +223,7 @@ func TestForeignEditIsConflict(t *testing.T) {
 			b := load(t, s)
 			edited := strings.Replace(sample, "Vet visit", "Dentist", 1)
 			save(t, path, edited)
-			if _, err := s.Commit(t.Context(), b.Rev, []store.Change{set("2", "Ballet")}); !errors.Is(err, store.ErrConflict) {
+			if _, err := s.Commit(t.Context(), b.Rev, []storage.Change{set("2", "Ballet")}); !errors.Is(err, storage.ErrConflict) {
 				t.Fatal(err)
 			}
 			if got := text(t, path); got != edited {
@@ -245,7 +245,7 @@ func TestBrokenEditIsNeverTouched(t *testing.T) {
 	before := load(t, s)
 	broken := strings.Replace(sample, `"Vet visit"`, `"Vet visit`, 1)
 	put(t, path, broken)
-	var where *store.BrokenError
+	var where *storage.BrokenError
 	if err := commit(s, set("2", "Ballet")); !errors.As(err, &where) || where.Line != 3 || where.File != path {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestBrokenEditIsNeverTouched(t *testing.T) {
 		t.Error("the last good state is gone:", titles(b))
 	}
 	begin := time.Now()
-	if err := commit(s, set("2", "Ballet")); !errors.Is(err, store.ErrBroken) || time.Since(begin) > time.Second {
+	if err := commit(s, set("2", "Ballet")); !errors.Is(err, storage.ErrBroken) || time.Since(begin) > time.Second {
 		t.Error("known to be broken, yet it waited:", time.Since(begin), err)
 	}
 	put(t, path, strings.Replace(sample, "Vet visit", "Dentist", 1))
@@ -293,11 +293,11 @@ func TestBeginning(t *testing.T) {
 func TestCannotBegin(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "db.json")
 	os.Mkdir(folder, 0o755)
-	if _, err := Open(t.Context(), folder, Options{}); !errors.Is(err, store.ErrShape) || !strings.Contains(err.Error(), "Docker") {
+	if _, err := Open(t.Context(), folder, Options{}); !errors.Is(err, storage.ErrShape) || !strings.Contains(err.Error(), "Docker") {
 		t.Error(err)
 	}
 	path := home(t, "{\n\t\"a\": [1,,]\n}")
-	var where *store.BrokenError
+	var where *storage.BrokenError
 	if _, err := Open(t.Context(), path, Options{}); !errors.As(err, &where) || where.Line != 2 {
 		t.Error(err)
 	}
@@ -306,7 +306,7 @@ func TestCannotBegin(t *testing.T) {
 	}
 	path = home(t, sample)
 	start(t, path, Options{})
-	if _, err := Open(t.Context(), path, Options{}); !errors.Is(err, store.ErrInUse) || !strings.Contains(err.Error(), "process ") {
+	if _, err := Open(t.Context(), path, Options{}); !errors.Is(err, storage.ErrInUse) || !strings.Contains(err.Error(), "process ") {
 		t.Error(err)
 	}
 	if s, err := Open(t.Context(), path, Options{ReadOnly: true}); err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 
 	"pickup/filestore/document"
 )
@@ -25,10 +25,10 @@ func TestTally(t *testing.T) {
 	var sums tally
 	d := parse()
 	for i := range 300 {
-		var changes []store.Change
+		var changes []storage.Change
 		for range 1 + random.IntN(3) {
 			id := fmt.Sprint(random.IntN(20_300))
-			c := store.Change{Collection: "schedules", ID: id, Value: []byte(`{"id":"` + id + `","notes":"` + strings.Repeat("x", random.IntN(400)) + `"}`)}
+			c := storage.Change{Collection: "schedules", ID: id, Value: []byte(`{"id":"` + id + `","notes":"` + strings.Repeat("x", random.IntN(400)) + `"}`)}
 			if random.IntN(4) == 0 {
 				c.Value = nil
 			}
@@ -61,10 +61,10 @@ func TestTally(t *testing.T) {
 // between those of a file.
 func TestAddedElementsAreOneRun(t *testing.T) {
 	d := document0(t, `{"schedules":[{"id":"1"}]}`)
-	var changes []store.Change
+	var changes []storage.Change
 	for i := range 40 {
 		id := fmt.Sprint(i + 2)
-		changes = append(changes, store.Change{Collection: "schedules", ID: id, Value: []byte(`{"id":"` + id + `"}`)})
+		changes = append(changes, storage.Change{Collection: "schedules", ID: id, Value: []byte(`{"id":"` + id + `"}`)})
 	}
 	next, err := d.Apply(changes)
 	if err != nil {

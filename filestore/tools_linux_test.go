@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // A tool is a real program that saves db.json at path with "edit n" in it.
@@ -98,7 +98,7 @@ func TestTools(t *testing.T) {
 						return
 					default:
 					}
-					if err := commit(s, store.Change{Collection: "api", Value: fmt.Appendf(nil, `{"said":"write %d"}`, n+1)}); err != nil {
+					if err := commit(s, storage.Change{Collection: "api", Value: fmt.Appendf(nil, `{"said":"write %d"}`, n+1)}); err != nil {
 						t.Error(err)
 						return
 					}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // TestModeIsTheUsers changes the file's mode while it is served.
@@ -174,7 +174,7 @@ func TestFileOfAnotherServer(t *testing.T) {
 	}
 	load(t, s)
 	for range 2 {
-		if err := commit(s, set("2", "Ballet")); !errors.Is(err, store.ErrInUse) {
+		if err := commit(s, set("2", "Ballet")); !errors.Is(err, storage.ErrInUse) {
 			t.Fatal(err)
 		}
 	}
@@ -200,7 +200,7 @@ func TestLockFollowsTheFile(t *testing.T) {
 	if err := os.Link(path, other); err != nil {
 		t.Fatal(err)
 	}
-	if second, err := Open(t.Context(), other, Options{}); !errors.Is(err, store.ErrInUse) {
+	if second, err := Open(t.Context(), other, Options{}); !errors.Is(err, storage.ErrInUse) {
 		t.Error(second, err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // Watch yields the batches after rev: commits as their changes, edits by hand
@@ -19,8 +19,8 @@ import (
 //
 // While the file cannot be read (broken, or gone for a second) it yields one
 // error for each state of it. It ends when ctx is done or the store is closed.
-func (s *Store) Watch(ctx context.Context, after store.Rev) iter.Seq2[store.Batch, error] {
-	return func(yield func(store.Batch, error) bool) {
+func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
+	return func(yield func(storage.Batch, error) bool) {
 		w := s.newWatcher()
 		defer w.close()
 		var told error
@@ -34,7 +34,7 @@ func (s *Store) Watch(ctx context.Context, after store.Rev) iter.Seq2[store.Batc
 			}
 			batches, more, trouble := s.after(after)
 			if trouble == nil && told != nil && len(batches) == 0 {
-				batches = []store.Batch{{Rev: after}}
+				batches = []storage.Batch{{Rev: after}}
 			}
 			for _, b := range batches {
 				after, told = b.Rev, nil
@@ -44,7 +44,7 @@ func (s *Store) Watch(ctx context.Context, after store.Rev) iter.Seq2[store.Batc
 			}
 			if trouble != nil && trouble != told {
 				told = trouble
-				if ctx.Err() != nil || !yield(store.Batch{Rev: after}, trouble) {
+				if ctx.Err() != nil || !yield(storage.Batch{Rev: after}, trouble) {
 					return
 				}
 			}
@@ -55,7 +55,7 @@ func (s *Store) Watch(ctx context.Context, after store.Rev) iter.Seq2[store.Batc
 
 // after returns what a watcher at rev has to be told, and a channel that is
 // closed when there may be more.
-func (s *Store) after(rev store.Rev) (batches []store.Batch, more <-chan struct{}, trouble error) {
+func (s *Store) after(rev storage.Rev) (batches []storage.Batch, more <-chan struct{}, trouble error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	batches, ok, more := s.feed.Since(rev)
@@ -63,7 +63,7 @@ func (s *Store) after(rev store.Rev) (batches []store.Batch, more <-chan struct{
 	case s.closed:
 		return nil, more, s.trouble
 	case !ok:
-		batches = []store.Batch{s.batchLocked()}
+		batches = []storage.Batch{s.batchLocked()}
 	}
 	return batches, more, s.trouble
 }

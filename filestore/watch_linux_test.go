@@ -12,7 +12,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"golang.org/x/sys/unix"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // seen waits until the watcher tells of the edit.
@@ -264,7 +264,7 @@ func TestWriterNeverEnds(t *testing.T) {
 	if len(copies) != 1 || !strings.Contains(text(t, copies[0]), "Dentist of") || len(s.Notices()) != 1 {
 		t.Error("copies:", copies, s.Notices())
 	}
-	if _, err := s.Load(t.Context()); errors.Is(err, store.ErrBroken) {
+	if _, err := s.Load(t.Context()); errors.Is(err, storage.ErrBroken) {
 		t.Error(err)
 	}
 }

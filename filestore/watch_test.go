@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // A step is what a watcher yields.
 type step struct {
-	store.Batch
+	storage.Batch
 	err error
 }
 
@@ -96,7 +96,7 @@ func TestWatchBrokenAndRepaired(t *testing.T) {
 	rev := load(t, s).Rev
 	steps := follow(t, s)
 	put(t, path, "{")
-	if got := next(t, steps, 3*time.Second); !errors.Is(got.err, store.ErrBroken) {
+	if got := next(t, steps, 3*time.Second); !errors.Is(got.err, storage.ErrBroken) {
 		t.Fatalf("%+v", got)
 	}
 	put(t, path, sample)
@@ -104,7 +104,7 @@ func TestWatchBrokenAndRepaired(t *testing.T) {
 		t.Fatalf("repaired to what it was: %+v", got)
 	}
 	put(t, path, "{]")
-	if got := next(t, steps, 3*time.Second); !errors.Is(got.err, store.ErrBroken) {
+	if got := next(t, steps, 3*time.Second); !errors.Is(got.err, storage.ErrBroken) {
 		t.Fatalf("%+v", got)
 	}
 	put(t, path, strings.Replace(sample, "Vet visit", "Dentist", 1))
@@ -114,7 +114,7 @@ func TestWatchBrokenAndRepaired(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if got := next(t, steps, 3*time.Second); !errors.Is(got.err, store.ErrBusy) {
+	if got := next(t, steps, 3*time.Second); !errors.Is(got.err, storage.ErrBusy) {
 		t.Fatalf("%+v", got)
 	}
 }

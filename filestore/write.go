@@ -6,7 +6,7 @@ import (
 	"os"
 	"syscall"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 
 	"pickup/filestore/document"
 )
@@ -20,7 +20,7 @@ var errNoExchange = errors.New("no exchange of names")
 
 // writeLocked makes next durable as the content of the file, which is known to
 // hold s.disk. It fails with errMovedOn where it does not any more; with an
-// error that wraps store.ErrUnsure where next is in the file and may not be
+// error that wraps storage.ErrUnsure where next is in the file and may not be
 // durable; and with others that change nothing.
 func (s *Store) writeLocked(next *document.Document) error {
 	if s.mode == refusing {
@@ -89,7 +89,7 @@ func (s *Store) replaceLocked(next *document.Document) error {
 	default:
 		err = s.asideLocked(t)
 	}
-	if err != nil && !errors.Is(err, store.ErrUnsure) {
+	if err != nil && !errors.Is(err, storage.ErrUnsure) {
 		t.discard(&s.o.sys)
 	}
 	return err
@@ -252,7 +252,7 @@ func (s *Store) arrivedLocked(t *draft) error {
 	s.disk, s.like = t.content, t.info
 	if err := s.o.sys.syncDir(s.dir()); err != nil {
 		s.doubt = t.doc
-		return fmt.Errorf("%w: %s is replaced, and the disk failed to confirm it: %w", store.ErrUnsure, s.path, cause(err))
+		return fmt.Errorf("%w: %s is replaced, and the disk failed to confirm it: %w", storage.ErrUnsure, s.path, cause(err))
 	}
 	s.doubt = nil
 	return nil

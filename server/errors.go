@@ -12,7 +12,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/query"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // This file is the only one that knows which error has which status.
@@ -30,37 +30,37 @@ func problemOf(err error) (p *problem, cause error) {
 	var (
 		faults *database.FaultError
 		query  *query.Error
-		broken *store.BrokenError
-		advice *store.AdviceError
+		broken *storage.BrokenError
+		advice *storage.AdviceError
 	)
 	switch {
 	case errors.As(err, &faults):
 		return faultsFound(faults), nil
 	case errors.As(err, &query):
 		return badParameter(query.Parameter, query.Detail), nil
-	case errors.Is(err, store.ErrShape):
-		return wrongShape(reasonOf(err, store.ErrShape)), nil
+	case errors.Is(err, storage.ErrShape):
+		return wrongShape(reasonOf(err, storage.ErrShape)), nil
 	case errors.As(err, &broken):
 		return retry(http.StatusServiceUnavailable, fmt.Sprintf(
 			"The file does not parse since it was last edited: %s:%d:%d: %s. Reads go on from its last good state; writes wait until it is repaired.",
 			filepath.Base(broken.File), broken.Line, broken.Column, broken.Reason)), nil
-	case errors.Is(err, store.ErrBroken):
+	case errors.Is(err, storage.ErrBroken):
 		return retry(http.StatusServiceUnavailable, "The file cannot be read at present. Reads go on from its last good state; writes wait until it is repaired."), err
-	case errors.Is(err, store.ErrNotFound): // gone since the path was looked up
+	case errors.Is(err, storage.ErrNotFound): // gone since the path was looked up
 		return &problem{status: http.StatusNotFound, detail: "It is no longer there."}, nil
-	case errors.Is(err, store.ErrTooLarge):
+	case errors.Is(err, storage.ErrTooLarge):
 		return &problem{status: http.StatusRequestEntityTooLarge, detail: "The database would become too large. Nothing was changed."}, err
-	case errors.Is(err, store.ErrFull):
+	case errors.Is(err, storage.ErrFull):
 		return retry(http.StatusInsufficientStorage, "The disk is full. Nothing was changed."), err
-	case errors.Is(err, store.ErrUnsure):
+	case errors.Is(err, storage.ErrUnsure):
 		return &problem{status: http.StatusInternalServerError, detail: "Stored, durability unknown: the disk did not confirm the change. Read it back before you repeat it."}, err
-	case errors.Is(err, store.ErrReadOnly):
+	case errors.Is(err, storage.ErrReadOnly):
 		return retry(http.StatusServiceUnavailable, "The file cannot be written at present. Nothing was changed."+adviceOf(err)), err
-	case errors.Is(err, store.ErrInUse):
+	case errors.Is(err, storage.ErrInUse):
 		return retry(http.StatusServiceUnavailable, "The file is now one that another server holds. Nothing was changed."), err
-	case errors.Is(err, store.ErrBusy) && errors.As(err, &advice):
+	case errors.Is(err, storage.ErrBusy) && errors.As(err, &advice):
 		return retry(http.StatusServiceUnavailable, "At present "+advice.Advice+". Reads go on from its last good state; nothing was changed."), err
-	case errors.Is(err, store.ErrBusy), errors.Is(err, store.ErrConflict):
+	case errors.Is(err, storage.ErrBusy), errors.Is(err, storage.ErrConflict):
 		return retry(http.StatusServiceUnavailable, "The file is being saved, or too many writes wait. Nothing was changed; try again."), err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return retry(http.StatusServiceUnavailable, "The request was given up before its turn came. Nothing was changed."), nil
@@ -77,7 +77,7 @@ func reasonOf(err, sentinel error) string {
 // adviceOf returns what the operator can do about an error, to follow a
 // sentence.
 func adviceOf(err error) string {
-	var advice *store.AdviceError
+	var advice *storage.AdviceError
 	if errors.As(err, &advice) {
 		return " " + sentence(advice.Advice)
 	}
@@ -93,7 +93,7 @@ func faultsFound(e *database.FaultError) *problem {
 		p.status, p.detail = http.StatusConflict, "The patch does not fit what is stored. Nothing was changed."
 	case database.ErrRefers:
 		p.status, p.detail = http.StatusConflict, "Another record refers to it. Nothing was deleted."
-	case store.ErrShape:
+	case storage.ErrShape:
 		p.status, p.detail = http.StatusBadRequest, "The patch is none that can be done. Nothing was changed."
 	}
 	for _, f := range e.Faults {
@@ -186,7 +186,7 @@ func noCollection(s *database.Snapshot, name string) *problem {
 	kind, there := s.Kind(name)
 	db, taken := s.Kind("db")
 	switch {
-	case there && kind == store.Other && (!taken || db == store.Other):
+	case there && kind == storage.Other && (!taken || db == storage.Other):
 		return notFound(s, fmt.Sprintf("%q is neither a collection nor an object. It has no address of its own: /db has it.", clip(name)))
 	case len(names) == 0:
 		return notFound(s, fmt.Sprintf("There is no collection %q. The database has none yet.", clip(name)))

@@ -15,7 +15,7 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/query"
 	"pickup/internal/schema"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // TestStatuses: which error has which status, and that no path of this machine
@@ -29,23 +29,23 @@ func TestStatuses(t *testing.T) {
 		status int
 		logged bool
 	}{
-		{store.ErrNotFound, 404, false},
-		{store.ErrShape, 400, false},
-		{faults(store.ErrInvalid), 422, false},
+		{storage.ErrNotFound, 404, false},
+		{storage.ErrShape, 400, false},
+		{faults(storage.ErrInvalid), 422, false},
 		{faults(database.ErrExists), 409, false},
 		{faults(database.ErrMismatch), 409, false},
 		{faults(database.ErrRefers), 409, false},
-		{faults(store.ErrShape), 400, false},
+		{faults(storage.ErrShape), 400, false},
 		{&query.Error{Parameter: "_x", Detail: "no"}, 400, false},
-		{&store.BrokenError{File: "/home/ruth/db.json", Line: 1, Column: 2, Reason: "no"}, 503, false},
-		{store.ErrBroken, 503, true},
-		{store.ErrBusy, 503, true},
-		{store.ErrConflict, 503, true},
-		{store.ErrReadOnly, 503, true},
-		{store.ErrInUse, 503, true},
-		{store.ErrFull, 507, true},
-		{store.ErrTooLarge, 413, true},
-		{store.ErrUnsure, 500, true},
+		{&storage.BrokenError{File: "/home/ruth/db.json", Line: 1, Column: 2, Reason: "no"}, 503, false},
+		{storage.ErrBroken, 503, true},
+		{storage.ErrBusy, 503, true},
+		{storage.ErrConflict, 503, true},
+		{storage.ErrReadOnly, 503, true},
+		{storage.ErrInUse, 503, true},
+		{storage.ErrFull, 507, true},
+		{storage.ErrTooLarge, 413, true},
+		{storage.ErrUnsure, 500, true},
 		{context.Canceled, 503, false},
 		{context.DeadlineExceeded, 503, false},
 		{errors.New("open /home/ruth/db.json: odd"), 500, true},
@@ -57,7 +57,7 @@ func TestStatuses(t *testing.T) {
 			if p.status != c.status || (cause != nil) != c.logged {
 				t.Errorf("%v: %d, to be logged: %v", err, p.status, cause)
 			}
-			if c.err != store.ErrShape && strings.Contains(string(p.json()), "/home") {
+			if c.err != storage.ErrShape && strings.Contains(string(p.json()), "/home") {
 				t.Errorf("%v: the client learns %s", err, p.json())
 			}
 		}

@@ -7,7 +7,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/schema"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // A faultList collects what is wrong with the objects of one body. Where rules
@@ -56,8 +56,8 @@ func (l *faultList) err() error {
 // object as it was sent. That the body is an object is known by now, so its
 // shape can be wrong in the id alone.
 func (b *body) faults(err error, idMember string) error {
-	if errors.Is(err, store.ErrShape) {
-		return wrongShapeAt(b.pointer(0, pointerTo(idMember)), reasonOf(err, store.ErrShape))
+	if errors.Is(err, storage.ErrShape) {
+		return wrongShapeAt(b.pointer(0, pointerTo(idMember)), reasonOf(err, storage.ErrShape))
 	}
 	var l faultList
 	if err := l.add(b, 0, err); err != nil {

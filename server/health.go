@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"net/http"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 
 	"pickup/server/openapi"
 )
@@ -72,7 +72,7 @@ func (k *call) readyz() error {
 // discreet returns an error as it is told to whoever asks: where the file does
 // not parse, but not why, for a reason may quote what stands there.
 func (k *call) discreet(err error) error {
-	var broken *store.BrokenError
+	var broken *storage.BrokenError
 	if k.Auth == nil || !errors.As(err, &broken) {
 		return err
 	}

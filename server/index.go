@@ -3,7 +3,7 @@ package server
 import (
 	"net/url"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 
 	"pickup/server/openapi"
 )
@@ -17,11 +17,11 @@ func (k *call) index() error {
 func (k *call) appendIndex(b []byte) []byte {
 	b = openapi.AppendString(append(b, `{"name":"pickup","version":`...), k.Version)
 	b = append(b, `,"collections":[`...)
-	b = k.appendLinks(b, store.Array)
+	b = k.appendLinks(b, storage.Array)
 	b = append(b, `],"objects":[`...)
-	b = k.appendLinks(b, store.Object)
+	b = k.appendLinks(b, storage.Object)
 	b = append(b, `],"service":[`...)
-	if kind, ok := k.snap.Kind("db"); !ok || kind == store.Other {
+	if kind, ok := k.snap.Kind("db"); !ok || kind == storage.Other {
 		b = append(b, `{"name":"db","href":"/db"},`...)
 	}
 	b = append(b, `{"name":"livez","href":"`+openapi.LivezPath+`"},{"name":"readyz","href":"`+openapi.ReadyzPath+`"},`...)
@@ -32,7 +32,7 @@ func (k *call) appendIndex(b []byte) []byte {
 		`{"name":"docs","href":"`+openapi.DocsPath+`"},{"name":"types","href":"`+openapi.TypesPath+`"}]}`...)
 }
 
-func (k *call) appendLinks(b []byte, kind store.Kind) []byte {
+func (k *call) appendLinks(b []byte, kind storage.Kind) []byte {
 	n := len(b)
 	for _, name := range servable(k.snap) {
 		if what, _ := k.snap.Kind(name); what != kind {
@@ -42,7 +42,7 @@ func (k *call) appendLinks(b []byte, kind store.Kind) []byte {
 			b = append(b, ',')
 		}
 		b = openapi.AppendString(append(b, `{"name":`...), name)
-		if kind == store.Array {
+		if kind == storage.Array {
 			b = openapi.AppendInt(append(b, `,"count":`...), k.snap.Len(name))
 		}
 		b = openapi.AppendString(append(b, `,"href":`...), "/"+url.PathEscape(name))

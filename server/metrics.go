@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"pickup/internal/database"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // Metrics count what happens in a service, for Prometheus. They belong to one
@@ -177,7 +177,7 @@ func (c *contents) Collect(ch chan<- prometheus.Metric) {
 	snap := c.db.Snapshot()
 	ch <- prometheus.MustNewConstMetric(revision, prometheus.CounterValue, float64(snap.Rev()))
 	for _, name := range snap.Names() {
-		if kind, _ := snap.Kind(name); kind == store.Array {
+		if kind, _ := snap.Kind(name); kind == storage.Array {
 			ch <- prometheus.MustNewConstMetric(records, prometheus.GaugeValue, float64(snap.Len(name)), strings.ToValidUTF8(name, "\uFFFD"))
 		}
 	}

@@ -6,14 +6,14 @@ import (
 	"iter"
 	"time"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // Store returns s with its commits and reloads counted. It is what the database
 // is opened on.
-func (m *Metrics) Store(s store.Store) store.Store {
+func (m *Metrics) Store(s storage.Store) storage.Store {
 	o := observed{s, m}
-	if k, ok := s.(store.KeyedStore); ok {
+	if k, ok := s.(storage.KeyedStore); ok {
 		return keyed{o, k}
 	}
 	return o
@@ -22,25 +22,25 @@ func (m *Metrics) Store(s store.Store) store.Store {
 // keyed is an observed store that takes its ids from the member it is told.
 type keyed struct {
 	observed
-	store store.KeyedStore
+	store storage.KeyedStore
 }
 
-// KeyBy is store.KeyedStore's.
+// KeyBy is storage.KeyedStore's.
 func (k keyed) KeyBy(idMember func(collection string) string) { k.store.KeyBy(idMember) }
 
 // observed is a Store that is looked at.
 type observed struct {
-	store.Store
+	storage.Store
 	metrics *Metrics
 }
 
-// Commit is store.Store's.
-func (o observed) Commit(ctx context.Context, base store.Rev, changes []store.Change) (store.Rev, error) {
+// Commit is storage.Store's.
+func (o observed) Commit(ctx context.Context, base storage.Rev, changes []storage.Change) (storage.Rev, error) {
 	start := time.Now()
 	rev, err := o.Store.Commit(ctx, base, changes)
 	result := "ok"
 	switch {
-	case errors.Is(err, store.ErrConflict):
+	case errors.Is(err, storage.ErrConflict):
 		result = "conflict"
 	case err != nil:
 		result = "error"
@@ -51,9 +51,9 @@ func (o observed) Commit(ctx context.Context, base store.Rev, changes []store.Ch
 	return rev, err
 }
 
-// Watch is store.Store's.
-func (o observed) Watch(ctx context.Context, after store.Rev) iter.Seq2[store.Batch, error] {
-	return func(yield func(store.Batch, error) bool) {
+// Watch is storage.Store's.
+func (o observed) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
+	return func(yield func(storage.Batch, error) bool) {
 		o.metrics.followers.Inc()
 		defer o.metrics.followers.Dec()
 		for b, err := range o.Store.Watch(ctx, after) {

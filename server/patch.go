@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 
 	"pickup/server/openapi"
 )
@@ -153,7 +153,7 @@ func spelledIn(patch jsontext.Value) jsontext.Value {
 		return nil
 	}
 	for _, op := range b.objects {
-		path, _ := store.ID(op, "path") // a string, as it is spelled
+		path, _ := storage.ID(op, "path") // a string, as it is spelled
 		name, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 		if name = pointerEscapes.Replace(name); !seen[name] {
 			seen[name] = true

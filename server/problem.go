@@ -10,7 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"pickup/internal/database"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 
 	"pickup/server/openapi"
 )
@@ -104,7 +104,7 @@ func (s *server) fail(c *gin.Context, err error) {
 func servable(s *database.Snapshot) []string {
 	names := []string{}
 	for _, name := range s.Names() {
-		if kind, _ := s.Kind(name); kind != store.Other && openapi.HasPath(name) {
+		if kind, _ := s.Kind(name); kind != storage.Other && openapi.HasPath(name) {
 			names = append(names, name)
 		}
 	}

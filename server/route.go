@@ -8,7 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"pickup/internal/database"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 
 	"pickup/server/openapi"
 )
@@ -114,7 +114,7 @@ func (k *call) route(path string) (*kind, error) {
 		return k.own(path)
 	}
 	what, ok := k.snap.Kind(name)
-	if !ok || what == store.Other {
+	if !ok || what == storage.Other {
 		if name == "db" && len(segments) == 1 {
 			return wholeDB, nil
 		}
@@ -122,18 +122,18 @@ func (k *call) route(path string) (*kind, error) {
 	}
 	k.name = name
 	switch {
-	case len(segments) == 1 && what == store.Object:
+	case len(segments) == 1 && what == storage.Object:
 		return singular, nil
 	case len(segments) == 1:
 		return collection, nil
-	case len(segments) > 3 || what == store.Object:
+	case len(segments) > 3 || what == storage.Object:
 		return nil, noResource(k.snap, path)
 	}
 	if k.id = segments[1]; len(segments) == 2 {
 		return record, nil
 	}
 	k.child = segments[2]
-	if what, ok := k.snap.Kind(k.child); !ok || what != store.Array {
+	if what, ok := k.snap.Kind(k.child); !ok || what != storage.Array {
 		return nil, noCollection(k.snap, k.child)
 	}
 	return children, nil

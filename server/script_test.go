@@ -26,7 +26,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/schema"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 	"pickup/server"
 )
 
@@ -241,7 +241,7 @@ func (s *script) edit(t *testing.T, name string, data []byte) {
 	if len(bytes.TrimSpace(data)) > 0 {
 		value = data
 	}
-	rev, err := s.store.MemStore.Commit(t.Context(), b.Rev, []store.Change{{Collection: name, Value: value}})
+	rev, err := s.store.MemStore.Commit(t.Context(), b.Rev, []storage.Change{{Collection: name, Value: value}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,16 +262,16 @@ type failingStore struct {
 func (s *failingStore) fail(t *testing.T, db *database.DB, how string) {
 	errs := map[string]error{
 		"good":   nil,
-		"broken": &store.BrokenError{File: "/home/somebody/family/db.json", Line: 4, Column: 17, Reason: "there is a comma missing"},
-		"full":   fmt.Errorf("write /home/somebody/db.json: %w", store.ErrFull),
-		"locked": fmt.Errorf("open /home/somebody/db.json: %w", store.ErrReadOnly),
-		"foreign": fmt.Errorf("commit: %w", &store.AdviceError{
-			Err: fmt.Errorf("%w: open /home/somebody/db.json", store.ErrReadOnly), Advice: "run it with docker run --user 1000:1000"}),
-		"busy": fmt.Errorf("db.json is empty: %w", store.ErrBusy),
-		"emptied": &store.AdviceError{
-			Err: fmt.Errorf("%w: /home/somebody/db.json", store.ErrBusy), Advice: "db.json is empty; put its text back"},
-		"unsure": fmt.Errorf("sync /home/somebody: %w", store.ErrUnsure),
-		"huge":   fmt.Errorf("db.json: %w", store.ErrTooLarge),
+		"broken": &storage.BrokenError{File: "/home/somebody/family/db.json", Line: 4, Column: 17, Reason: "there is a comma missing"},
+		"full":   fmt.Errorf("write /home/somebody/db.json: %w", storage.ErrFull),
+		"locked": fmt.Errorf("open /home/somebody/db.json: %w", storage.ErrReadOnly),
+		"foreign": fmt.Errorf("commit: %w", &storage.AdviceError{
+			Err: fmt.Errorf("%w: open /home/somebody/db.json", storage.ErrReadOnly), Advice: "run it with docker run --user 1000:1000"}),
+		"busy": fmt.Errorf("db.json is empty: %w", storage.ErrBusy),
+		"emptied": &storage.AdviceError{
+			Err: fmt.Errorf("%w: /home/somebody/db.json", storage.ErrBusy), Advice: "db.json is empty; put its text back"},
+		"unsure": fmt.Errorf("sync /home/somebody: %w", storage.ErrUnsure),
+		"huge":   fmt.Errorf("db.json: %w", storage.ErrTooLarge),
 		"odd":    fmt.Errorf("a fault of /home/somebody"),
 	}
 	err, ok := errs[how]
@@ -279,15 +279,15 @@ func (s *failingStore) fail(t *testing.T, db *database.DB, how string) {
 		t.Fatalf("a store cannot be %q", how)
 	}
 	s.err.Store(&err)
-	for start := time.Now(); errors.Is(err, store.ErrBroken) != (db.Err() != nil); time.Sleep(time.Millisecond) {
+	for start := time.Now(); errors.Is(err, storage.ErrBroken) != (db.Err() != nil); time.Sleep(time.Millisecond) {
 		if time.Since(start) > 10*time.Second {
 			t.Fatal("nobody is told that the store is broken, or that it works again")
 		}
 	}
 }
 
-func (s *failingStore) Watch(ctx context.Context, after store.Rev) iter.Seq2[store.Batch, error] {
-	return func(yield func(store.Batch, error) bool) {
+func (s *failingStore) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
+	return func(yield func(storage.Batch, error) bool) {
 		var told error
 		for ctx.Err() == nil {
 			soon, cancel := context.WithTimeout(ctx, time.Millisecond)
@@ -300,12 +300,12 @@ func (s *failingStore) Watch(ctx context.Context, after store.Rev) iter.Seq2[sto
 			}
 			cancel()
 			var broken error
-			if err := s.err.Load(); err != nil && errors.Is(*err, store.ErrBroken) {
+			if err := s.err.Load(); err != nil && errors.Is(*err, storage.ErrBroken) {
 				broken = *err
 			}
 			if broken != told {
 				told = broken
-				if !yield(store.Batch{Rev: after}, broken) {
+				if !yield(storage.Batch{Rev: after}, broken) {
 					return
 				}
 			}
@@ -313,7 +313,7 @@ func (s *failingStore) Watch(ctx context.Context, after store.Rev) iter.Seq2[sto
 	}
 }
 
-func (s *failingStore) Commit(ctx context.Context, base store.Rev, changes []store.Change) (store.Rev, error) {
+func (s *failingStore) Commit(ctx context.Context, base storage.Rev, changes []storage.Change) (storage.Rev, error) {
 	if err := s.err.Load(); err != nil && *err != nil {
 		return 0, *err
 	}

@@ -18,7 +18,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/schema"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 	"pickup/server"
 	"pickup/server/auth"
 )
@@ -289,14 +289,14 @@ func TestGoneMeanwhile(t *testing.T) {
 		// The edit comes while the body is read, when the path has been looked
 		// up; the write finds it as a conflict and runs again.
 		edit := readerFunc(func([]byte) (int, error) {
-			change := store.Change{Collection: c.remove}
+			change := storage.Change{Collection: c.remove}
 			switch c.remove {
 			case "":
-				change = store.Change{Collection: "posts", ID: "1"}
+				change = storage.Change{Collection: "posts", ID: "1"}
 			case "posts to object":
-				change = store.Change{Collection: "posts", Value: jsontext.Value("{}")}
+				change = storage.Change{Collection: "posts", Value: jsontext.Value("{}")}
 			}
-			if _, err := mem.Commit(t.Context(), 1, []store.Change{change}); err != nil {
+			if _, err := mem.Commit(t.Context(), 1, []storage.Change{change}); err != nil {
 				t.Fatal(err)
 			}
 			return 0, io.EOF

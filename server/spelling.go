@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 
 	"pickup/server/openapi"
 )
@@ -83,7 +83,7 @@ func (k *call) refer(object jsontext.Value, parent *database.Record) (filled jso
 	found := false
 	for name, value := range openapi.Members(object) {
 		if canonical, isAlias := k.db.Schema().Member(k.child).Alias(name); name == key || isAlias && canonical == key {
-			if text, _ := store.ID(object, name); text != parent.ID && value.Kind() != 'n' && string(value) != `""` {
+			if text, _ := storage.ID(object, name); text != parent.ID && value.Kind() != 'n' && string(value) != `""` {
 				return nil, name, false
 			}
 			value, found = id, true

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"pickup/internal/database"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // update runs fn as one transaction and returns when it is durable.
@@ -17,7 +17,7 @@ func (k *call) update(fn func(*database.Tx) error) error {
 	if names := k.Copies.since(before); len(names) > 0 {
 		k.Writer.Header()["Pickup-Kept"] = names
 	}
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, storage.ErrNotFound) {
 		return k.gone(k.db.Snapshot())
 	}
 	return err
@@ -78,7 +78,7 @@ func (k *call) address() error {
 // dependents reads a value of _dependent: the names of collections.
 func (k *call) dependents(names string) error {
 	for name := range strings.SplitSeq(names, ",") {
-		if kind, ok := k.snap.Kind(name); !ok || kind != store.Array {
+		if kind, ok := k.snap.Kind(name); !ok || kind != storage.Array {
 			return badParameter("_dependent", strconv.Quote(clip(name))+" is no collection")
 		}
 		k.dependent = append(k.dependent, name)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"pickup/internal/database"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // An announcement is what a start tells the person who started it.
@@ -60,7 +60,7 @@ func (a announcement) tell(w io.Writer, log *slog.Logger, json bool) {
 	}
 	var collections []any
 	for _, name := range a.snap.Names() {
-		if kind, _ := a.snap.Kind(name); kind == store.Array {
+		if kind, _ := a.snap.Kind(name); kind == storage.Array {
 			collections = append(collections, slog.Int(name, a.snap.Len(name)))
 		}
 	}
@@ -114,12 +114,12 @@ func (a announcement) String() string {
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, name := range a.snap.Names() {
 		switch kind, _ := a.snap.Kind(name); kind {
-		case store.Array:
+		case storage.Array:
 			fmt.Fprintf(t, "  %s\t%s%s\n", printed(name), count(a.snap.Len(name), "record"), unreached(name))
 			if first == "" && name != "_" && plainName.MatchString(name) {
 				first = name
 			}
-		case store.Object:
+		case storage.Object:
 			fmt.Fprintf(t, "  %s\tone object%s\n", printed(name), unreached(name))
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"pickup/filestore/document"
 	"pickup/internal/database"
 	"pickup/internal/schema"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // A checkCommand names everything that is wrong with a file: where it is no
@@ -137,7 +137,7 @@ func at(path string, text []byte, schema *schema.Schema, pointer, message string
 
 // broken returns the finding that err is where err is about a file's text.
 func broken(err error) (finding, bool) {
-	var b *store.BrokenError
+	var b *storage.BrokenError
 	if errors.As(err, &b) {
 		return finding{b.File, b.Line, b.Column, b.Reason}, true
 	}

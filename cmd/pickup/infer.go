@@ -14,7 +14,7 @@ import (
 	"pickup/filestore"
 	"pickup/internal/database"
 	"pickup/internal/describe"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // A schemaCommand writes a schema of what a file holds beside it, as the rules
@@ -64,7 +64,7 @@ func (c *schemaCommand) write(ctx context.Context, e *environment, path string, 
 		fmt.Fprintf(e.stdout, "To have editors use them, add \"$schema\": %s to %s, or say --link.\n", named, path)
 		return nil
 	}
-	if _, err := st.Commit(ctx, snap.Rev(), []store.Change{{Collection: "$schema", Value: named}}); err != nil {
+	if _, err := st.Commit(ctx, snap.Rev(), []storage.Change{{Collection: "$schema", Value: named}}); err != nil {
 		return err
 	}
 	fmt.Fprintf(e.stdout, "%s: names it as its \"$schema\"\n", path)

@@ -8,13 +8,13 @@ import (
 
 	"pickup/filestore"
 	"pickup/internal/database"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // open opens the database in store, which observed wraps, under the rules that
 // it names, and returns who keeps these what their file says. A schema
 // that cannot be used is warned about, and the file is served free-form.
-func open(ctx context.Context, store *filestore.Store, observed store.Store, path string, ids idConvention, log *slog.Logger) (*database.DB, *keeper, []remark, error) {
+func open(ctx context.Context, store *filestore.Store, observed storage.Store, path string, ids idConvention, log *slog.Logger) (*database.DB, *keeper, []remark, error) {
 	r, err := loadRules(path, named(store.Value("$schema")))
 	k := &keeper{path: path, log: log, file: r.file, text: r.text}
 	var notes []remark
@@ -45,7 +45,7 @@ func open(ctx context.Context, store *filestore.Store, observed store.Store, pat
 // openError returns the error of a file that cannot be opened: what was named
 // and is no file is wrong usage.
 func openError(err error) error {
-	if errors.Is(err, store.ErrShape) || errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, storage.ErrShape) || errors.Is(err, fs.ErrNotExist) {
 		return usageError{err}
 	}
 	return err

@@ -8,7 +8,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/schema"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // Records tell by its place in the file which record a fault is about: nobody
@@ -49,7 +49,7 @@ func (r records) faults() []schema.Fault {
 		if !ok {
 			return false
 		}
-		_, has := store.ID(record.Value, member)
+		_, has := storage.ID(record.Value, member)
 		return !has
 	})
 }
@@ -61,7 +61,7 @@ func (r records) id(pointer string) (string, bool) {
 		return "", false
 	}
 	record, ok := r.at(unescapePointer.Replace(parts[1]), parts[2])
-	if !ok || store.IsPositionKey(record.ID) {
+	if !ok || storage.IsPositionKey(record.ID) {
 		return "", false
 	}
 	return record.ID, true

@@ -13,7 +13,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/schema"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // Rules are the schema of a database and where it came from.
@@ -30,7 +30,7 @@ type rules struct {
 // machine alone: an address on the web is noted and never fetched.
 //
 // An error says that there should be a schema and that it cannot be used; it
-// is a *store.BrokenError where the file's text is at fault.
+// is a *storage.BrokenError where the file's text is at fault.
 func loadRules(path, named string) (rules, error) {
 	file, note, ok := schemaPath(path, named)
 	if !ok {
@@ -87,7 +87,7 @@ func schemaFile(reference string) (string, error) {
 
 // namedIn returns the text of the "$schema" member, "" where there is none.
 func namedIn(snap *database.Snapshot) string {
-	if kind, _ := snap.Kind("$schema"); kind != store.Other {
+	if kind, _ := snap.Kind("$schema"); kind != storage.Other {
 		return ""
 	}
 	v, _ := snap.Value("$schema") // nil where there is none, which names nothing

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // The exit codes. Scripts and supervisors rely on them.
@@ -64,9 +64,9 @@ func exitCode(err error) int {
 		return exitStopped
 	case errors.As(err, &usage):
 		return exitUsage
-	case errors.Is(err, store.ErrInUse):
+	case errors.Is(err, storage.ErrInUse):
 		return exitInUse
-	case errors.Is(err, store.ErrBroken):
+	case errors.Is(err, storage.ErrBroken):
 		return exitBroken
 	}
 	return exitFaults

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/ordered"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // A cutter goes through a text from begin to end and finds where its members
@@ -250,7 +250,7 @@ func (c *cutter) checkNow(s *stretch) {
 			c.bad.Store(true)
 			return
 		}
-		e.key, _ = store.ID(v, s.idMember)
+		e.key, _ = storage.ID(v, s.idMember)
 	}
 }
 
@@ -291,7 +291,7 @@ func (c *cutter) fill(a *cutArray) {
 	for _, s := range a.stretches {
 		n += len(s.elements)
 	}
-	keys := store.NewKeys(a.idMember)
+	keys := storage.NewKeys(a.idMember)
 	a.elems = ordered.New(n, func(yield func(string, element) bool) {
 		for _, s := range a.stretches {
 			at := s.at

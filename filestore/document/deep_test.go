@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // A value may be nested as deep as it can be read again, and no deeper; and a
@@ -21,8 +21,8 @@ func TestDeepValues(t *testing.T) {
 		return []byte(`{"id":1,"x":` + strings.Repeat(`[`, n) + leaf + strings.Repeat(`]`, n) + `}`)
 	}
 	for n := range 100 {
-		c := store.Change{Collection: "a", ID: "1", Value: nested(n, fmt.Sprintf(`{"y": [%d, 2], "s": " "}`, n))}
-		next, err := d.Apply([]store.Change{c})
+		c := storage.Change{Collection: "a", ID: "1", Value: nested(n, fmt.Sprintf(`{"y": [%d, 2], "s": " "}`, n))}
+		next, err := d.Apply([]storage.Change{c})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,8 +36,8 @@ func TestDeepValues(t *testing.T) {
 	for _, test := range []struct {
 		deep int
 		want error
-	}{{deepest - 3, nil}, {deepest - 2, store.ErrTooLarge}} {
-		next, err := d.Apply([]store.Change{{Collection: "a", ID: "1", Value: nested(test.deep, "")}})
+	}{{deepest - 3, nil}, {deepest - 2, storage.ErrTooLarge}} {
+		next, err := d.Apply([]storage.Change{{Collection: "a", ID: "1", Value: nested(test.deep, "")}})
 		if !errors.Is(err, test.want) {
 			t.Fatal(test.deep, err)
 		}
@@ -47,14 +47,14 @@ func TestDeepValues(t *testing.T) {
 	}
 	// 4 MB, 250 levels deep, changed at the bottom, with neighbours like it.
 	leaf := `"` + strings.Repeat("x", 1<<20) + `"`
-	var changes []store.Change
+	var changes []storage.Change
 	for _, id := range []string{"1", "2", "3", "4"} {
 		v := strings.Replace(string(nested(250, leaf)), `"id":1`, `"id":`+id, 1)
-		changes = append(changes, store.Change{Collection: "a", ID: id, Value: []byte(v)})
+		changes = append(changes, storage.Change{Collection: "a", ID: id, Value: []byte(v)})
 	}
 	begin := time.Now()
-	for _, c := range append(changes, store.Change{Collection: "a", ID: "2", Value: nested(250, leaf+",1")}) {
-		if d, err = d.Apply([]store.Change{c}); err != nil {
+	for _, c := range append(changes, storage.Change{Collection: "a", ID: "2", Value: nested(250, leaf+",1")}) {
+		if d, err = d.Apply([]storage.Change{c}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -70,29 +70,29 @@ func TestApplyRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
-		c    store.Change
+		c    storage.Change
 		want error
 	}{
-		{store.Change{Collection: "x", ID: "1", Value: []byte("{}")}, store.ErrNotFound},
-		{store.Change{Collection: "b", ID: "1", Value: []byte("{}")}, store.ErrShape},
-		{store.Change{Collection: "c", ID: "1"}, store.ErrShape},
-		{store.Change{Collection: "a", ID: "1", Value: []byte("{")}, store.ErrInvalid},
-		{store.Change{Collection: "a", ID: "1", Value: []byte("{} // x")}, store.ErrInvalid},
-		{store.Change{Collection: "a", ID: "1", Value: []byte(`{"a":1,"a":2}`)}, store.ErrInvalid},
-		{store.Change{Collection: "a", ID: "1", Value: []byte("")}, store.ErrInvalid},
-		{store.Change{Collection: "b", Value: []byte("\"\xff\"")}, store.ErrInvalid},
-		{store.Change{Collection: "\xff", Value: []byte("1")}, store.ErrInvalid},
+		{storage.Change{Collection: "x", ID: "1", Value: []byte("{}")}, storage.ErrNotFound},
+		{storage.Change{Collection: "b", ID: "1", Value: []byte("{}")}, storage.ErrShape},
+		{storage.Change{Collection: "c", ID: "1"}, storage.ErrShape},
+		{storage.Change{Collection: "a", ID: "1", Value: []byte("{")}, storage.ErrInvalid},
+		{storage.Change{Collection: "a", ID: "1", Value: []byte("{} // x")}, storage.ErrInvalid},
+		{storage.Change{Collection: "a", ID: "1", Value: []byte(`{"a":1,"a":2}`)}, storage.ErrInvalid},
+		{storage.Change{Collection: "a", ID: "1", Value: []byte("")}, storage.ErrInvalid},
+		{storage.Change{Collection: "b", Value: []byte("\"\xff\"")}, storage.ErrInvalid},
+		{storage.Change{Collection: "\xff", Value: []byte("1")}, storage.ErrInvalid},
 	} {
-		good := store.Change{Collection: "a", ID: "2", Value: []byte(`{"id":2}`)}
-		if next, err := d.Apply([]store.Change{good, test.c}); next != nil || !errors.Is(err, test.want) {
+		good := storage.Change{Collection: "a", ID: "2", Value: []byte(`{"id":2}`)}
+		if next, err := d.Apply([]storage.Change{good, test.c}); next != nil || !errors.Is(err, test.want) {
 			t.Errorf("%+v: %v, want %v", test.c, err, test.want)
 		}
 	}
-	for _, c := range []store.Change{
+	for _, c := range []storage.Change{
 		{Collection: "a", ID: "7"}, {Collection: "x"}, {Collection: "c", Value: []byte(" 1 ")},
 		{Collection: "b", Value: []byte("{ }")}, {Collection: "a", ID: "1", Value: []byte("{\"id\":1}")},
 	} {
-		if next, err := d.Apply([]store.Change{c}); next != d || err != nil {
+		if next, err := d.Apply([]storage.Change{c}); next != d || err != nil {
 			t.Errorf("%+v: %v, and the document is another", c, err)
 		}
 	}

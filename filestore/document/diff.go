@@ -6,39 +6,39 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // Diff returns the changes that lead from the contents of a to those of
 // b, record by record. The order of records that both have is not looked at.
-func Diff(a, b *Document) []store.Change {
-	var changes []store.Change
-	before := make(map[string]store.Collection)
+func Diff(a, b *Document) []storage.Change {
+	var changes []storage.Change
+	before := make(map[string]storage.Collection)
 	for _, c := range a.Contents() {
 		before[c.Name] = c
 	}
 	for _, c := range b.Contents() {
 		old, ok := before[c.Name]
 		delete(before, c.Name)
-		if ok && old.Kind == store.Array && c.Kind == store.Array {
+		if ok && old.Kind == storage.Array && c.Kind == storage.Array {
 			if d, ok := elementwise(old, c); ok {
 				changes = append(changes, d...)
 				continue
 			}
 		}
 		if v := wholeValue(c); !ok || old.Kind != c.Kind || !EqualValues(wholeValue(old), v) {
-			changes = append(changes, store.Change{Collection: c.Name, Value: v})
+			changes = append(changes, storage.Change{Collection: c.Name, Value: v})
 		}
 	}
 	for name := range before {
-		changes = append(changes, store.Change{Collection: name})
+		changes = append(changes, storage.Change{Collection: name})
 	}
 	return changes
 }
 
 // elementwise is the difference of two arrays. It reports false where they
 // differ in an element that has no id to address it by.
-func elementwise(a, b store.Collection) (changes []store.Change, ok bool) {
+func elementwise(a, b storage.Collection) (changes []storage.Change, ok bool) {
 	before := make(map[string]jsontext.Value, len(a.Elements))
 	for _, e := range a.Elements {
 		before[e.Key] = e.Value
@@ -49,26 +49,26 @@ func elementwise(a, b store.Collection) (changes []store.Change, ok bool) {
 		if known && EqualValues(old, e.Value) {
 			continue
 		}
-		if store.IsPositionKey(e.Key) {
+		if storage.IsPositionKey(e.Key) {
 			return nil, false
 		}
-		changes = append(changes, store.Change{Collection: b.Name, ID: e.Key, Value: e.Value})
+		changes = append(changes, storage.Change{Collection: b.Name, ID: e.Key, Value: e.Value})
 	}
 	for _, e := range a.Elements {
 		if _, gone := before[e.Key]; !gone {
 			continue
 		}
-		if store.IsPositionKey(e.Key) {
+		if storage.IsPositionKey(e.Key) {
 			return nil, false
 		}
-		changes = append(changes, store.Change{Collection: b.Name, ID: e.Key})
+		changes = append(changes, storage.Change{Collection: b.Name, ID: e.Key})
 	}
 	return changes, true
 }
 
 // Overlap reports whether the two lists change the same thing to different
 // values.
-func Overlap(a, b []store.Change) bool {
+func Overlap(a, b []storage.Change) bool {
 	type key struct{ collection, id string }
 	values := make(map[key]jsontext.Value, len(a))
 	whole := make(map[string]bool) // true: the member itself, false: an element of it
@@ -88,8 +88,8 @@ func Overlap(a, b []store.Change) bool {
 }
 
 // wholeValue returns the value of a top-level member.
-func wholeValue(c store.Collection) jsontext.Value {
-	if c.Kind != store.Array {
+func wholeValue(c storage.Collection) jsontext.Value {
+	if c.Kind != storage.Array {
 		return c.Value
 	}
 	v := []byte{'['}

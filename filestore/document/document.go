@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"pickup/internal/ordered"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -88,30 +88,30 @@ func (a *array) end(n int) []element {
 
 // count counts a key where it is a position key.
 func (a *array) count(key string, n int) {
-	if store.IsPositionKey(key) {
+	if storage.IsPositionKey(key) {
 		a.odd += n
 	}
 }
 
 // kind says how the engine sees the member.
-func (m *member) kind() store.Kind {
+func (m *member) kind() storage.Kind {
 	switch {
 	case m.name == "$schema":
-		return store.Other
+		return storage.Other
 	case m.array != nil:
-		return store.Array
+		return storage.Array
 	case m.value[0] == '{':
-		return store.Object
+		return storage.Object
 	}
-	return store.Other
+	return storage.Other
 }
 
 // Contents returns what the document says, as plain JSON without comments.
-func (d *Document) Contents() []store.Collection {
-	cs := make([]store.Collection, len(d.members))
+func (d *Document) Contents() []storage.Collection {
+	cs := make([]storage.Collection, len(d.members))
 	for i, m := range d.members {
-		cs[i] = store.Collection{Name: m.name, Kind: m.kind()}
-		if m.array != nil && cs[i].Kind == store.Array {
+		cs[i] = storage.Collection{Name: m.name, Kind: m.kind()}
+		if m.array != nil && cs[i].Kind == storage.Array {
 			cs[i].Elements = m.array.contents(d.strict)
 		} else {
 			cs[i].Value = plain(m.text())
@@ -120,14 +120,14 @@ func (d *Document) Contents() []store.Collection {
 	return cs
 }
 
-func (a *array) contents(strict bool) []store.Element {
-	es := make([]store.Element, 0, a.elems.Len())
+func (a *array) contents(strict bool) []storage.Element {
+	es := make([]storage.Element, 0, a.elems.Len())
 	for _, e := range a.elems.All() {
 		v := e.value()
 		if !strict {
 			v = plain(v)
 		}
-		es = append(es, store.Element{Key: e.key, Value: v, Compact: e.tight})
+		es = append(es, storage.Element{Key: e.key, Value: v, Compact: e.tight})
 	}
 	return es
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // bigFile returns a file with n records of about size bytes each; comment
@@ -71,16 +71,16 @@ func BenchmarkApply(b *testing.B) {
 		value := fmt.Appendf(nil, `{"id": "%s", "driverId": "7", "title": "Piano", "status": "Canceled"}`, key)
 		for _, bench := range []struct {
 			name   string
-			change store.Change
+			change storage.Change
 		}{
-			{"patch", store.Change{Collection: "schedules", ID: key, Value: value}},
-			{"insert", store.Change{Collection: "schedules", ID: "new", Value: []byte(`{"id":"new","title":"Piano","status":"Canceled"}`)}},
-			{"delete", store.Change{Collection: "schedules", ID: key}},
+			{"patch", storage.Change{Collection: "schedules", ID: key, Value: value}},
+			{"insert", storage.Change{Collection: "schedules", ID: "new", Value: []byte(`{"id":"new","title":"Piano","status":"Canceled"}`)}},
+			{"delete", storage.Change{Collection: "schedules", ID: key}},
 		} {
 			b.Run(fmt.Sprintf("%s/%d", bench.name, n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := d.Apply([]store.Change{bench.change}); err != nil {
+					if _, err := d.Apply([]storage.Change{bench.change}); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -108,10 +108,10 @@ func BenchmarkWrite(b *testing.B) {
 		b.Fatal(err)
 	}
 	// Half of the file is as it was, in the other half every tenth record is new.
-	var changes []store.Change
+	var changes []storage.Change
 	for i := 0; i < 185_000; i += 10 {
 		key := fmt.Sprint(i)
-		changes = append(changes, store.Change{Collection: "schedules", ID: key, Value: fmt.Appendf(nil, `{"id":"%s"}`, key)})
+		changes = append(changes, storage.Change{Collection: "schedules", ID: key, Value: fmt.Appendf(nil, `{"id":"%s"}`, key)})
 	}
 	if d, err = d.Apply(changes); err != nil {
 		b.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tailscale/hujson"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // seeds adds the texts that the fuzzers begin with: small ones for each
@@ -55,7 +55,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("read: %v; others: %v %s", err, want, why)
 		}
 		if err != nil {
-			var b *store.BrokenError
+			var b *storage.BrokenError
 			if !errors.As(err, &b) || b.File != "db.json" || b.Line < 1 || b.Column < 1 || b.Reason == "" ||
 				b.Line > 1+bytes.Count(data, []byte("\n")) || b.Column > 1+len(data) || !utf8.ValidString(b.Reason) {
 				t.Fatalf("%#v", err)
@@ -109,7 +109,7 @@ func FuzzApply(f *testing.F) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		for range 12 {
 			c := randomChange(r, m)
-			next, err := d.Apply([]store.Change{c})
+			next, err := d.Apply([]storage.Change{c})
 			if err != nil {
 				t.Fatalf("%q %q %s: %v", c.Collection, c.ID, c.Value, err)
 			}

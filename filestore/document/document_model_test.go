@@ -11,22 +11,22 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // A model is what a document says, without its text: the plain counterpart
 // that random operations are checked against.
 type model struct {
 	names []string
-	kinds map[string]store.Kind
+	kinds map[string]storage.Kind
 	value map[string]string            // of what is no collection, canonical
 	order map[string][]string          // the keys of a collection's elements
 	elems map[string]map[string]string // canonical values by key
 }
 
-func modelOf(cs []store.Collection) *model {
+func modelOf(cs []storage.Collection) *model {
 	m := &model{
-		kinds: make(map[string]store.Kind),
+		kinds: make(map[string]storage.Kind),
 		value: make(map[string]string),
 		order: make(map[string][]string),
 		elems: make(map[string]map[string]string),
@@ -38,12 +38,12 @@ func modelOf(cs []store.Collection) *model {
 	return m
 }
 
-func (m *model) set(c store.Collection) {
+func (m *model) set(c storage.Collection) {
 	m.kinds[c.Name] = c.Kind
 	delete(m.value, c.Name)
 	delete(m.order, c.Name)
 	delete(m.elems, c.Name)
-	if c.Kind != store.Array {
+	if c.Kind != storage.Array {
 		m.value[c.Name] = canonical(c.Value)
 		return
 	}
@@ -55,7 +55,7 @@ func (m *model) set(c store.Collection) {
 }
 
 // apply does to the model what a document's apply does.
-func (m *model) apply(c store.Change) {
+func (m *model) apply(c storage.Change) {
 	if c.ID == "" {
 		i := slices.Index(m.names, c.Collection)
 		if c.Value == nil {
@@ -197,7 +197,7 @@ func checkDocument(t *testing.T, d *Document) *Document {
 
 // checkChange checks that a change did nothing else: what it does not concern
 // has the bytes that it had, and no comment around is lost.
-func checkChange(t *testing.T, before, after *Document, c store.Change) {
+func checkChange(t *testing.T, before, after *Document, c storage.Change) {
 	t.Helper()
 	fail := func(format string, args ...any) {
 		t.Helper()
@@ -255,7 +255,7 @@ func values(d *Document) map[string]string {
 
 // comments returns the comments that stand around values and labels, without
 // those in a top-level value that c concerns as a whole.
-func comments(d *Document, c store.Change) (found []string) {
+func comments(d *Document, c storage.Change) (found []string) {
 	add := func(gap []byte) {
 		for i := 0; i < len(gap); i++ {
 			if gap[i] == '/' {
@@ -294,7 +294,7 @@ func missing(a, b []string) string {
 
 // surroundings returns the part of the text that a change may touch: from the
 // end of the item before to the begin of the item after.
-func surroundings(d *Document, c store.Change) (from, to int) {
+func surroundings(d *Document, c storage.Change) (from, to int) {
 	at := len(d.head)
 	from, to = at, int(d.Size())-len(d.foot)
 	for i, m := range d.members {
@@ -340,7 +340,7 @@ func surroundings(d *Document, c store.Change) (from, to int) {
 }
 
 // randomChange makes a change to what m says.
-func randomChange(r *rand.Rand, m *model) store.Change {
+func randomChange(r *rand.Rand, m *model) storage.Change {
 	var collections []string
 	for _, name := range m.names {
 		if m.elems[name] != nil {
@@ -350,7 +350,7 @@ func randomChange(r *rand.Rand, m *model) store.Change {
 	if len(collections) == 0 || r.IntN(8) == 0 {
 		return randomMemberChange(r, m)
 	}
-	c := store.Change{Collection: collections[r.IntN(len(collections))]}
+	c := storage.Change{Collection: collections[r.IntN(len(collections))]}
 	ids := m.order[c.Collection]
 	if len(ids) == 0 || r.IntN(4) == 0 {
 		c.ID = fmt.Sprint("n", r.IntN(1e6))
@@ -371,8 +371,8 @@ func randomChange(r *rand.Rand, m *model) store.Change {
 	return c
 }
 
-func randomMemberChange(r *rand.Rand, m *model) store.Change {
-	c := store.Change{Collection: fmt.Sprint("m", r.IntN(100))}
+func randomMemberChange(r *rand.Rand, m *model) storage.Change {
+	c := storage.Change{Collection: fmt.Sprint("m", r.IntN(100))}
 	if len(m.names) > 0 && r.IntN(3) > 0 {
 		c.Collection = m.names[r.IntN(len(m.names))]
 	}

@@ -3,7 +3,7 @@ package document
 import (
 	"bytes"
 	"cmp"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // styleIn returns the style of what stands in m's value.
@@ -69,5 +69,5 @@ func unitOf(d *Document) (unit string) {
 func broken(file string, data []byte, err error) error {
 	off, reason := explain(data, err)
 	line, column := position(data, off)
-	return &store.BrokenError{File: file, Line: line, Column: column, Reason: reason}
+	return &storage.BrokenError{File: file, Line: line, Column: column, Reason: reason}
 }

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // Documents that were read stay as they are, whatever is made of them, also
@@ -34,7 +34,7 @@ func TestDocumentsShareAndStay(t *testing.T) {
 			}
 		})
 		c := randomChange(r, m)
-		if d, err = d.Apply([]store.Change{c}); err != nil {
+		if d, err = d.Apply([]storage.Change{c}); err != nil {
 			t.Fatal(err)
 		}
 		m.apply(c)
@@ -89,10 +89,10 @@ func TestWriteTo(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, test := range []struct{ changes, writes int }{{0, 1}, {1, 3}, {200, 200}, {20_000, 200}} {
-		var changes []store.Change
+		var changes []storage.Change
 		for i := range test.changes {
 			id := fmt.Sprint(i * (20_000 / test.changes))
-			changes = append(changes, store.Change{Collection: "schedules", ID: id, Value: []byte(`{"id":"` + id + `"}`)})
+			changes = append(changes, storage.Change{Collection: "schedules", ID: id, Value: []byte(`{"id":"` + id + `"}`)})
 		}
 		next, err := d.Apply(changes)
 		if err != nil {

@@ -4,20 +4,20 @@ import (
 	"fmt"
 	"slices"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // Apply returns the document with changes made, in their order. What they do
 // not concern keeps its bytes. Where they say what the document says already,
-// it returns d itself. Errors wrap store.ErrNotFound (an element of a
-// collection that does not exist), store.ErrShape (an element of what is no
-// collection), store.ErrInvalid (a value that is no JSON) or
-// store.ErrTooLarge (one that is nested too deep to be read again); then
+// it returns d itself. Errors wrap storage.ErrNotFound (an element of a
+// collection that does not exist), storage.ErrShape (an element of what is no
+// collection), storage.ErrInvalid (a value that is no JSON) or
+// storage.ErrTooLarge (one that is nested too deep to be read again); then
 // nothing is changed.
 //
 // Reading a document while another goroutine applies changes to it is safe;
 // two goroutines must not apply changes to one document at once.
-func (d *Document) Apply(changes []store.Change) (*Document, error) {
+func (d *Document) Apply(changes []storage.Change) (*Document, error) {
 	e := &edit{Document: *d, fresh: make(map[*member]bool), coming: len(changes)}
 	e.members = slices.Clone(d.members)
 	for _, c := range changes {
@@ -44,13 +44,13 @@ type edit struct {
 }
 
 // change makes one change.
-func (e *edit) change(c store.Change) error {
+func (e *edit) change(c storage.Change) error {
 	if c.Value != nil && !c.Value.IsValid() {
-		return fmt.Errorf("the new value for %q in %q is no JSON: %w", c.ID, c.Collection, store.ErrInvalid)
+		return fmt.Errorf("the new value for %q in %q is no JSON: %w", c.ID, c.Collection, storage.ErrInvalid)
 	}
 	if depth(c.Value) > deepest-2 {
 		return fmt.Errorf("the new value for %q in %q is nested deeper than %d brackets: %w",
-			c.ID, c.Collection, deepest-2, store.ErrTooLarge)
+			c.ID, c.Collection, deepest-2, storage.ErrTooLarge)
 	}
 	i := slices.IndexFunc(e.members, func(m *member) bool { return m.name == c.Collection })
 	if c.ID == "" {
@@ -65,11 +65,11 @@ func (e *edit) change(c store.Change) error {
 		return nil
 	}
 	if i < 0 {
-		return fmt.Errorf("collection %q: %w", c.Collection, store.ErrNotFound)
+		return fmt.Errorf("collection %q: %w", c.Collection, storage.ErrNotFound)
 	}
 	m := e.members[i]
 	if m.array == nil {
-		return fmt.Errorf("%q is no collection: %w", c.Collection, store.ErrShape)
+		return fmt.Errorf("%q is no collection: %w", c.Collection, storage.ErrShape)
 	}
 	place, ok := m.array.elems.Place(c.ID)
 	switch {

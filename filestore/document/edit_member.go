@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // removeMember removes the member at i.
@@ -41,7 +41,7 @@ func (e *edit) replaceMember(i int, v jsontext.Value) error {
 func (e *edit) addMember(name string, v jsontext.Value) error {
 	label, err := jsontext.AppendQuote(nil, name)
 	if err != nil {
-		return fmt.Errorf("the name %q: %w", name, store.ErrInvalid)
+		return fmt.Errorf("the name %q: %w", name, storage.ErrInvalid)
 	}
 	mark := []byte(e.style.colon)
 	if k := len(e.members); k > 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/ordered"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // A former goes through the elements that an array had before an edit, beside
@@ -59,7 +59,7 @@ func (f *former) next(text []byte, behind bool) (e element, ok bool) {
 		return e, false
 	}
 	f.ahead = f.ahead[1:]
-	if store.IsPositionKey(e.key) {
+	if storage.IsPositionKey(e.key) {
 		e.key = ""
 	}
 	return e, true
@@ -95,7 +95,7 @@ func (f *former) missed(value jsontext.Value, idMember string) (id string) {
 	if !value.IsValid() {
 		return ""
 	}
-	id, ok := store.ID(value, idMember)
+	id, ok := storage.ID(value, idMember)
 	if !ok {
 		if len(f.ahead) > 0 {
 			f.ahead = f.ahead[1:]

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // checkEdit parses a text as an edit of a document and as if nothing were known
@@ -142,7 +142,7 @@ func TestEditModel(t *testing.T) {
 		}
 		for range 30 {
 			if r.IntN(2) == 0 {
-				next, err := d.Apply([]store.Change{randomChange(r, modelOf(d.Contents()))})
+				next, err := d.Apply([]storage.Change{randomChange(r, modelOf(d.Contents()))})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -170,9 +170,9 @@ func TestEditOfFewLeft(t *testing.T) {
 		return d
 	}
 	deleted := func(d *Document, from, to int) *Document {
-		var changes []store.Change
+		var changes []storage.Change
 		for i := from; i < to; i++ {
-			changes = append(changes, store.Change{Collection: "schedules", ID: fmt.Sprint(i)})
+			changes = append(changes, storage.Change{Collection: "schedules", ID: fmt.Sprint(i)})
 		}
 		next, err := d.Apply(changes)
 		if err != nil {
@@ -202,9 +202,9 @@ func TestEditOfFewLeft(t *testing.T) {
 		}
 	})
 	t.Run("that came through the server", func(t *testing.T) {
-		var changes []store.Change
+		var changes []storage.Change
 		for _, e := range whole.members[0].array.contents(true) {
-			changes = append(changes, store.Change{Collection: "schedules", ID: e.Key, Value: e.Value})
+			changes = append(changes, storage.Change{Collection: "schedules", ID: e.Key, Value: e.Value})
 		}
 		grown, err := parsed(1).Apply(changes)
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 var update = flag.Bool("update", false, "write what the golden tests get into their files, to be read by a person")
@@ -47,12 +47,12 @@ func golden(t *testing.T, name string) {
 		next := d
 		for _, c := range g.changes[name] {
 			before := next
-			if next, err = before.Apply([]store.Change{c}); err != nil {
+			if next, err = before.Apply([]storage.Change{c}); err != nil {
 				t.Fatal(err)
 			}
 			checkDocument(t, next)
 			checkChange(t, before, next, c)
-			if again, err := next.Apply([]store.Change{c}); err != nil || again != next && c.ID != "" {
+			if again, err := next.Apply([]storage.Change{c}); err != nil || again != next && c.ID != "" {
 				t.Errorf("%s: the same change again changed the file: %v", name, err)
 			}
 		}
@@ -77,13 +77,13 @@ type goldenFile struct {
 	archive txtar.Archive
 	files   []txtar.File
 	names   []string // of the changes, in their order
-	changes map[string][]store.Change
+	changes map[string][]storage.Change
 	as      string
 }
 
 func parseGolden(data []byte) *goldenFile {
 	a := txtar.Parse(data)
-	g := &goldenFile{archive: *a, files: a.Files, changes: make(map[string][]store.Change)}
+	g := &goldenFile{archive: *a, files: a.Files, changes: make(map[string][]storage.Change)}
 	for line := range strings.Lines(string(a.Comment)) {
 		name, rest, ok := strings.Cut(strings.TrimSpace(line), ": ")
 		if !ok || strings.Contains(name, " ") {
@@ -95,7 +95,7 @@ func parseGolden(data []byte) *goldenFile {
 		}
 		collection, rest, _ := strings.Cut(rest, " ")
 		id, value, _ := strings.Cut(rest, " ")
-		c := store.Change{Collection: collection}
+		c := storage.Change{Collection: collection}
 		if id != "-" {
 			c.ID = id
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // An Oddity is something in a file that is served as it is but is probably not
@@ -21,7 +21,7 @@ type Oddity struct {
 
 // Check reads a file as the store does and returns what is odd in it. file and
 // idMember are as the store has them; a nil idMember stands for "id". The
-// error is a *store.BrokenError.
+// error is a *storage.BrokenError.
 func Check(file string, data []byte, idMember func(collection string) string) ([]Oddity, error) {
 	d, err := Parse(file, data, idMember)
 	if err != nil {
@@ -41,20 +41,20 @@ func (d *Document) Oddities() []Oddity {
 	for _, m := range d.members {
 		at.skip(m.gap)
 		at.skip(m.label)
-		if m.array == nil || m.kind() != store.Array {
+		if m.array == nil || m.kind() != storage.Array {
 			at.skip(m.text())
 			continue
 		}
 		id := d.idMember(m.name)
 		at.skip(m.array.head)
-		keys := store.NewKeys(id)
+		keys := storage.NewKeys(id)
 		lines := make(map[string]int) // of the elements by id
 		n := 0
 		for _, e := range m.array.elems.All() {
 			at.skip(e.before())
 			v := plain(e.value())
 			key := keys.Next(v)
-			if store.IsPositionKey(key) {
+			if storage.IsPositionKey(key) {
 				found = append(found, Oddity{
 					Line: at.line, Column: at.column,
 					Pointer: "/" + escapePointer.Replace(m.name) + "/" + strconv.Itoa(n),
@@ -90,7 +90,7 @@ func why(collection, name string, v []byte, lines map[string]int) string {
 	if v[0] != '{' {
 		return fmt.Sprintf("this element of %s is no object; it is listed as it is, and no address reaches it", collection)
 	}
-	id, ok := store.ID(v, name)
+	id, ok := storage.ID(v, name)
 	if ok {
 		return fmt.Sprintf("the %s %s is taken by the element in line %d; this one is listed, and no address reaches it",
 			name, short(id), lines[id])

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 func TestCheck(t *testing.T) {
@@ -71,7 +71,7 @@ func TestCheckFinds(t *testing.T) {
 	if odd, err := Check("db.json", []byte(`{"a": [{"id": 1}], "b": {"id": null}, "c": 1}`), nil); len(odd) != 0 || err != nil {
 		t.Error(odd, err)
 	}
-	var broken *store.BrokenError
+	var broken *storage.BrokenError
 	if _, err := Check("my.json", []byte("{\n\"a\" 1}"), nil); !errors.As(err, &broken) || broken.File != "my.json" || broken.Line != 2 {
 		t.Error(err)
 	}

@@ -12,7 +12,7 @@ import (
 // with comments, trailing commas and a byte order mark. Duplicate names and
 // text that is not UTF-8 are errors, and so is a top level that is no object.
 //
-// file is the file's name for errors, which are *store.BrokenError. idMember
+// file is the file's name for errors, which are *storage.BrokenError. idMember
 // says which member of a collection's elements is their id; nil stands for
 // "id".
 func Parse(file string, data []byte, idMember func(collection string) string) (*Document, error) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // What people get wrong, and what they are told: line, column, and a sentence
@@ -116,8 +116,8 @@ func TestSyntaxErrors(t *testing.T) {
 	for _, test := range syntaxErrors {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := Parse("db.json", []byte(test.text), nil)
-			var b *store.BrokenError
-			if !errors.As(err, &b) || !errors.Is(err, store.ErrBroken) {
+			var b *storage.BrokenError
+			if !errors.As(err, &b) || !errors.Is(err, storage.ErrBroken) {
 				t.Fatalf("%#v", err)
 			}
 			if got := strings.TrimPrefix(err.Error(), "db.json:"); got != test.want {
@@ -141,7 +141,7 @@ func TestExplainsEveryCut(t *testing.T) {
 			for _, cut := range []string{text[:i], text[i:], text[:i] + text[i+1:]} {
 				_, err := Parse("db.json", []byte(cut), nil)
 				x := &explainer{b: []byte(cut)}
-				var b *store.BrokenError
+				var b *storage.BrokenError
 				if fine := x.document(); fine != (err == nil) && !strings.Contains(err.Error(), "stands twice") {
 					t.Errorf("%q: the parser says %v, the explainer %q", cut, err, x.reason)
 				}

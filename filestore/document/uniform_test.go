@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // A uniform is a style that a person follows everywhere in a file.
@@ -120,7 +120,7 @@ func (u uniform) run(t *testing.T, r *rand.Rand) {
 	for n := range 30 {
 		before := u.text(top)
 		c := u.change(r, top, n)
-		next, err := d.Apply([]store.Change{c})
+		next, err := d.Apply([]storage.Change{c})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,20 +133,20 @@ func (u uniform) run(t *testing.T, r *rand.Rand) {
 }
 
 // change makes a change and makes it in top.
-func (u uniform) change(r *rand.Rand, top *list, n int) store.Change {
+func (u uniform) change(r *rand.Rand, top *list, n int) storage.Change {
 	if r.IntN(6) == 0 {
 		return u.memberChange(r, top, n)
 	}
 	m := &top.items[1+r.IntN(2)]
 	a := cutList(m.value)
-	c := store.Change{Collection: m.name}
+	c := storage.Change{Collection: m.name}
 	if len(a.items) == 0 || r.IntN(3) == 0 {
 		c.ID = fmt.Sprint("n", n)
 		c.Value = []byte(`{"id":"` + c.ID + `"` + u.some(r, "stu") + `}`)
 		a.items = append(a.items, item{value: c.Value})
 	} else {
 		i := r.IntN(len(a.items))
-		c.ID, _ = store.ID(a.items[i].value, "id")
+		c.ID, _ = storage.ID(a.items[i].value, "id")
 		if r.IntN(3) == 0 {
 			a.items = slices.Delete(a.items, i, i+1)
 		} else {
@@ -158,8 +158,8 @@ func (u uniform) change(r *rand.Rand, top *list, n int) store.Change {
 	return c
 }
 
-func (u uniform) memberChange(r *rand.Rand, top *list, n int) store.Change {
-	c := store.Change{Collection: fmt.Sprint("m", n)}
+func (u uniform) memberChange(r *rand.Rand, top *list, n int) storage.Change {
+	c := storage.Change{Collection: fmt.Sprint("m", n)}
 	switch k := len(top.items); {
 	case k > 4 && r.IntN(2) == 0:
 		i := 4 + r.IntN(k-4)

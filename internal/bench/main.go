@@ -2,12 +2,12 @@
 
 // Bench measures pickup beside what it can be compared with, all on this
 // machine and in turn: floors, which have its duties and nothing else to do
-// (see bench/floor), and both json-servers.
+// (see internal/bench/floor), and both json-servers.
 //
 //	make bench                        everything, in about an hour
-//	go run ./bench -others 1          what has a target in full, the rest once: 25 minutes
-//	go run ./bench -quick             one short round of the smaller sizes
-//	go run ./bench -only 'GET|filter' the rows whose names match
+//	go run ./internal/bench -others 1          what has a target in full, the rest once: 25 minutes
+//	go run ./internal/bench -quick             one short round of the smaller sizes
+//	go run ./internal/bench -only 'GET|filter' the rows whose names match
 //
 // Every figure is the median of several rounds, and a target is a ratio within
 // one run: the contestants take turns within a round, so that what else the

@@ -74,7 +74,7 @@ func prepare(c config) (*bench, error) {
 	commands := [][]string{
 		{"wrk", "-v"},
 		{"go", "build", "-trimpath", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", b.pickup, "./cmd/pickup"},
-		{"go", "build", "-trimpath", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", b.floor, "./bench/floor"},
+		{"go", "build", "-trimpath", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", b.floor, "./internal/bench/floor"},
 		{"go", "test", "-c", "-tags", "nomsgpack", "-o", b.tests, "."},
 	}
 	if c.peers {

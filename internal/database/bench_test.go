@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // recordsOf returns one collection of n records of about 270 bytes.
@@ -53,9 +53,9 @@ func BenchmarkUpdate(b *testing.B) {
 }
 
 // A nowhere keeps nothing of what it is given.
-type nowhere struct{ store.Store }
+type nowhere struct{ storage.Store }
 
-func (nowhere) Commit(_ context.Context, base store.Rev, _ []store.Change) (store.Rev, error) {
+func (nowhere) Commit(_ context.Context, base storage.Rev, _ []storage.Change) (storage.Rev, error) {
 	return base + 1, nil
 }
 

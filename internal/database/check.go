@@ -7,7 +7,7 @@ import (
 
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // Check returns everything in the database that breaks a rule: what hand edits
@@ -35,7 +35,7 @@ func (s *Snapshot) Check() []schema.Fault {
 // it, so only our own rules are left.
 func (s *Snapshot) checkMember(c *collection, r *schema.Rules, judged bool) []schema.Fault {
 	var faults []schema.Fault
-	array := c.kind == store.Array
+	array := c.kind == storage.Array
 	if !judged && (!array || !r.Apart()) {
 		v := jsontext.Value("[]") // the wrong type, whatever is in it
 		if !array || r.Array() {
@@ -46,7 +46,7 @@ func (s *Snapshot) checkMember(c *collection, r *schema.Rules, judged bool) []sc
 	switch {
 	case array != r.Array():
 		return faults
-	case c.kind == store.Object:
+	case c.kind == storage.Object:
 		return append(append(faults, r.CheckRecord(c.value, true)...), s.dangling(r, c.value)...)
 	}
 	held := make(map[string]string)
@@ -74,7 +74,7 @@ func (s *Snapshot) dangling(r *schema.Rules, value jsontext.Value) []schema.Faul
 				return
 			}
 			if _, err := s.Get(ref.Collection, id); err != nil {
-				faults = append(faults, schema.Fault{at, fmt.Sprintf("%s is the id of no record in %s", rawjson.Show(v), ref.Collection)})
+				faults = append(faults, schema.Fault{Pointer: at, Detail: fmt.Sprintf("%s is the id of no record in %s", rawjson.Show(v), ref.Collection)})
 			}
 		}
 		v, _ := rawjson.Member(value, ref.Member)
@@ -102,7 +102,7 @@ func doubles(r *schema.Rules, i int, value jsontext.Value, held map[string]strin
 		at := fmt.Sprintf("/%d%s", i, rawjson.Pointer(name))
 		key := name + "\x00" + rawjson.Identity(v)
 		if first, taken := held[key]; taken {
-			faults = append(faults, schema.Fault{at, fmt.Sprintf("%s is to be unique, but element %s has it too", rawjson.Show(v), rawjson.SplitPointer(first)[0])})
+			faults = append(faults, schema.Fault{Pointer: at, Detail: fmt.Sprintf("%s is to be unique, but element %s has it too", rawjson.Show(v), rawjson.SplitPointer(first)[0])})
 		} else {
 			held[key] = at
 		}

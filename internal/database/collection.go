@@ -13,7 +13,7 @@ import (
 	"pickup/internal/ordered"
 
 	"pickup/internal/rawjson"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // A collection is a top-level member of a snapshot. It is changed only between
@@ -21,8 +21,8 @@ import (
 // writes.
 type collection struct {
 	name  string
-	kind  store.Kind
-	rev   store.Rev      // of its last change; 0: not yet durable
+	kind  storage.Kind
+	rev   storage.Rev    // of its last change; 0: not yet durable
 	value jsontext.Value // of an Object or Other, compact
 
 	// Of an Array. A clone costs nothing, a change copies the few nodes above
@@ -33,9 +33,9 @@ type collection struct {
 	indexes *indexes
 }
 
-func newArray(name string, rev store.Rev, ids census) *collection {
+func newArray(name string, rev storage.Rev, ids census) *collection {
 	return &collection{
-		name: name, kind: store.Array, rev: rev, ids: ids,
+		name: name, kind: storage.Array, rev: rev, ids: ids,
 		records: ordered.New(0, func(func(string, *Record) bool) {}),
 		indexes: new(indexes),
 	}
@@ -48,8 +48,8 @@ func newArray(name string, rev store.Rev, ids census) *collection {
 // keep the whole text in memory that they were cut from, which is no loss while
 // the store keeps it as well. Records that old, which may be nil, has too have
 // the bytes that they have there.
-func newCollection(in store.Collection, rev store.Rev, o conventions, old *collection, share bool) *collection {
-	if in.Kind != store.Array {
+func newCollection(in storage.Collection, rev storage.Rev, o conventions, old *collection, share bool) *collection {
+	if in.Kind != storage.Array {
 		return &collection{name: in.Name, kind: in.Kind, rev: rev, value: rawjson.Compact(in.Value)}
 	}
 	c := newArray(in.Name, rev, census{member: o.idMember(in.Name)})
@@ -90,8 +90,8 @@ func newCollection(in store.Collection, rev store.Rev, o conventions, old *colle
 		}
 	})
 	for _, r := range records {
-		if store.IsPositionKey(r.ID) {
-			if id, ok := store.ID(r.Value, c.ids.member); ok {
+		if storage.IsPositionKey(r.ID) {
+			if id, ok := storage.ID(r.Value, c.ids.member); ok {
 				if c.hidden == nil {
 					c.hidden = make(map[string]int)
 				}
@@ -132,31 +132,31 @@ func spread[T any](n int, do func(from, to int) T) []T {
 
 // whole returns the collection that a Change with an empty ID sets.
 func whole(name string, value jsontext.Value, o conventions) *collection {
-	in := store.Collection{Name: name, Value: value}
+	in := storage.Collection{Name: name, Value: value}
 	switch {
 	case name == "$schema":
-		in.Kind = store.Other
+		in.Kind = storage.Other
 	case value.Kind() == '[':
-		keys := store.NewKeys(o.idMember(name))
+		keys := storage.NewKeys(o.idMember(name))
 		rawjson.Elements(value, func(v jsontext.Value) bool {
-			in.Elements = append(in.Elements, store.Element{Key: keys.Next(v), Value: v})
+			in.Elements = append(in.Elements, storage.Element{Key: keys.Next(v), Value: v})
 			return true
 		})
 	case value.Kind() == '{':
-		in.Kind = store.Object
+		in.Kind = storage.Object
 	default:
-		in.Kind = store.Other
+		in.Kind = storage.Other
 	}
 	return newCollection(in, 0, o, nil, false)
 }
 
-func (c *collection) isArray() bool { return c != nil && c.kind == store.Array }
+func (c *collection) isArray() bool { return c != nil && c.kind == storage.Array }
 
 // clone returns a copy that may be changed.
 func (c *collection) clone() *collection {
 	n := *c
 	n.rev = 0
-	if c.kind == store.Array {
+	if c.kind == storage.Array {
 		n.records = c.records.Copy()
 		n.indexes = c.indexes.clone()
 	}
@@ -165,10 +165,10 @@ func (c *collection) clone() *collection {
 
 // get returns the record with that id. Position keys are not ids.
 func (c *collection) get(id string) (*Record, error) {
-	if r, ok := c.records.Get(id); ok && !store.IsPositionKey(id) {
+	if r, ok := c.records.Get(id); ok && !storage.IsPositionKey(id) {
 		return r, nil
 	}
-	return nil, fmt.Errorf("%q has no record with the id %q: %w", c.name, id, store.ErrNotFound)
+	return nil, fmt.Errorf("%q has no record with the id %q: %w", c.name, id, storage.ErrNotFound)
 }
 
 // has reports whether an element carries that id, be it one that the id does
@@ -180,10 +180,10 @@ func (c *collection) has(id string) bool {
 
 // hide counts the id of an element that it does not reach.
 func (c *collection) hide(r *Record, n int) {
-	if !store.IsPositionKey(r.ID) {
+	if !storage.IsPositionKey(r.ID) {
 		return
 	}
-	if id, ok := store.ID(r.Value, c.ids.member); ok {
+	if id, ok := storage.ID(r.Value, c.ids.member); ok {
 		c.hidden = maps.Clone(c.hidden)
 		if c.hidden == nil {
 			c.hidden = make(map[string]int)
@@ -220,7 +220,7 @@ func (c *collection) remove(key string) {
 }
 
 func (c *collection) appendJSON(dst []byte) []byte {
-	if c.kind != store.Array {
+	if c.kind != storage.Array {
 		return append(dst, c.value...)
 	}
 	dst = append(dst, '[')
@@ -235,12 +235,12 @@ func (c *collection) appendJSON(dst []byte) []byte {
 	return append(dst, ']')
 }
 
-func (c *collection) contents() store.Collection {
-	out := store.Collection{Name: c.name, Kind: c.kind, Value: c.value}
-	if c.kind == store.Array {
-		out.Elements = make([]store.Element, 0, c.records.Len())
+func (c *collection) contents() storage.Collection {
+	out := storage.Collection{Name: c.name, Kind: c.kind, Value: c.value}
+	if c.kind == storage.Array {
+		out.Elements = make([]storage.Element, 0, c.records.Len())
 		for _, r := range c.records.All() {
-			out.Elements = append(out.Elements, store.Element{Key: r.ID, Value: r.Value, Compact: true})
+			out.Elements = append(out.Elements, storage.Element{Key: r.ID, Value: r.Value, Compact: true})
 		}
 	}
 	return out
@@ -252,7 +252,7 @@ func (c *collection) same(n *collection) bool {
 	if c.kind != n.kind || !bytes.Equal(c.value, n.value) {
 		return false
 	}
-	if c.kind != store.Array {
+	if c.kind != storage.Array {
 		return true
 	}
 	return slices.EqualFunc(c.inOrder(), n.inOrder(), func(a, b *Record) bool {
@@ -262,16 +262,16 @@ func (c *collection) same(n *collection) bool {
 
 // diff appends to changes those that lead from c to n. It reports false where
 // elements that stay have another order, or a new one is not behind them.
-func (c *collection) diff(n *collection, changes []store.Change) ([]store.Change, bool) {
+func (c *collection) diff(n *collection, changes []storage.Change) ([]storage.Change, bool) {
 	if c == n {
 		return changes, true
 	}
 	if c.kind != n.kind {
-		return append(changes, store.Change{Collection: n.name, Value: n.appendJSON(nil)}), true
+		return append(changes, storage.Change{Collection: n.name, Value: n.appendJSON(nil)}), true
 	}
-	if c.kind != store.Array {
+	if c.kind != storage.Array {
 		if !bytes.Equal(c.value, n.value) {
-			changes = append(changes, store.Change{Collection: n.name, Value: n.value})
+			changes = append(changes, storage.Change{Collection: n.name, Value: n.value})
 		}
 		return changes, true
 	}
@@ -279,12 +279,12 @@ func (c *collection) diff(n *collection, changes []store.Change) ([]store.Change
 	alike := 0 // as a rule all are, and none has to be looked for
 	for ; alike < min(len(was), len(is)) && was[alike].ID == is[alike].ID; alike++ {
 		if r := is[alike]; !bytes.Equal(was[alike].Value, r.Value) {
-			changes = append(changes, store.Change{Collection: n.name, ID: r.ID, Value: r.Value})
+			changes = append(changes, storage.Change{Collection: n.name, ID: r.ID, Value: r.Value})
 		}
 	}
 	for _, r := range was[alike:] {
 		if _, ok := n.records.Place(r.ID); !ok {
-			changes = append(changes, store.Change{Collection: c.name, ID: r.ID})
+			changes = append(changes, storage.Change{Collection: c.name, ID: r.ID})
 		}
 	}
 	fresh, place := false, uint64(0)
@@ -299,7 +299,7 @@ func (c *collection) diff(n *collection, changes []store.Change) ([]store.Change
 			place = old.seq
 		}
 		if !ok || !bytes.Equal(old.Value, r.Value) {
-			changes = append(changes, store.Change{Collection: n.name, ID: r.ID, Value: r.Value})
+			changes = append(changes, storage.Change{Collection: n.name, ID: r.ID, Value: r.Value})
 		}
 	}
 	return changes, true

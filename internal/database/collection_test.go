@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/rawjson"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // A press makes of each value what the library makes of it, and values that
@@ -70,8 +70,8 @@ func TestPress(t *testing.T) {
 // the edit has left as it was keeps its bytes.
 func TestLoadInParts(t *testing.T) {
 	const n = 20_000
-	in := store.Collection{Name: "c"}
-	keys := store.NewKeys("id")
+	in := storage.Collection{Name: "c"}
+	keys := storage.NewKeys("id")
 	for i := range n {
 		v := fmt.Sprintf(`{"id":"%d","n":%d}`, i+1, i)
 		switch {
@@ -84,9 +84,9 @@ func TestLoadInParts(t *testing.T) {
 		case i > n-10:
 			v = fmt.Sprintf(`{"id":%d}`, i+1)
 		}
-		in.Elements = append(in.Elements, store.Element{Key: keys.Next(jsontext.Value(v)), Value: jsontext.Value(v)})
+		in.Elements = append(in.Elements, storage.Element{Key: keys.Next(jsontext.Value(v)), Value: jsontext.Value(v)})
 	}
-	at := func(processors int, in store.Collection, old *collection) *collection {
+	at := func(processors int, in storage.Collection, old *collection) *collection {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
 		return newCollection(in, 1, conventions{}, old, old == nil)
 	}
@@ -139,9 +139,9 @@ func TestEditsKeepLittle(t *testing.T) {
 		values[i] = fmt.Sprintf(`{"id": %d,"text":"%060d"}`, i, i)
 	}
 	load := func(old *collection) *collection {
-		in := store.Collection{Name: "c"}
+		in := storage.Collection{Name: "c"}
 		for i, v := range values {
-			in.Elements = append(in.Elements, store.Element{Key: fmt.Sprint(i), Value: jsontext.Value(v)})
+			in.Elements = append(in.Elements, storage.Element{Key: fmt.Sprint(i), Value: jsontext.Value(v)})
 		}
 		return newCollection(in, 1, conventions{}, old, false)
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"pickup/internal/schema"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // Options say how a DB works. The zero value is a database without rules.
@@ -38,9 +38,9 @@ const (
 // A DB is a database: the current snapshot of a Store, and the way to the next
 // one. Its methods may be called from several goroutines at once.
 type DB struct {
-	store store.Store
+	store storage.Store
 	log   *slog.Logger
-	feed  *store.Feed
+	feed  *storage.Feed
 	now   atomic.Pointer[Snapshot]
 	fault atomic.Pointer[error] // why the store cannot be read at present; Follow's
 
@@ -62,7 +62,7 @@ type update struct {
 
 // Open loads a database. Its contents are as the store has them; that they
 // break a rule of the schema is no error.
-func Open(ctx context.Context, s store.Store, o Options) (*DB, error) {
+func Open(ctx context.Context, s storage.Store, o Options) (*DB, error) {
 	db := &DB{store: s, log: o.Log}
 	if db.log == nil {
 		db.log = slog.New(slog.DiscardHandler)
@@ -78,7 +78,7 @@ func Open(ctx context.Context, s store.Store, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db.feed = store.NewFeed(b.Rev, feedBatches)
+	db.feed = storage.NewFeed(b.Rev, feedBatches)
 	db.now.Store(load(b, nil, conv))
 	return db, nil
 }
@@ -115,7 +115,7 @@ func (db *DB) Update(ctx context.Context, fn func(*Tx) error) (*Snapshot, error)
 	db.mu.Lock()
 	if len(db.queue) >= maxQueue {
 		db.mu.Unlock()
-		return nil, fmt.Errorf("%d changes are waiting already: %w", maxQueue, store.ErrBusy)
+		return nil, fmt.Errorf("%d changes are waiting already: %w", maxQueue, storage.ErrBusy)
 	}
 	db.queue = append(db.queue, u)
 	if !db.leading {
@@ -172,7 +172,7 @@ func (db *DB) lead(ctx context.Context) {
 			db.log.Error("a commit panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 		if !ran { // this goroutine ends, but whoever waits must not wait for ever
-			finish(group, nil, fmt.Errorf("the commit was not finished: %w", store.ErrUnsure))
+			finish(group, nil, fmt.Errorf("the commit was not finished: %w", storage.ErrUnsure))
 		}
 		db.mu.Lock()
 		if len(db.queue) > 0 {
@@ -202,9 +202,9 @@ func (db *DB) run(ctx context.Context, group []*update) {
 			return
 		}
 		rev, err := db.store.Commit(ctx, base.rev, changes)
-		if errors.Is(err, store.ErrConflict) {
+		if errors.Is(err, storage.ErrConflict) {
 			if time.Since(start) > maxRetry {
-				err = fmt.Errorf("the file keeps changing: %w", store.ErrBusy)
+				err = fmt.Errorf("the file keeps changing: %w", storage.ErrBusy)
 			} else if err = db.reload(ctx); err == nil {
 				continue
 			}
@@ -215,14 +215,14 @@ func (db *DB) run(ctx context.Context, group []*update) {
 		}
 		next.arrive(rev)
 		db.now.Store(next)
-		db.feed.Publish(store.Batch{Rev: rev, Changes: changes})
+		db.feed.Publish(storage.Batch{Rev: rev, Changes: changes})
 		finish(group, next, nil)
 		return
 	}
 }
 
 // stage runs each function of a group on what those before it left.
-func (db *DB) stage(base *Snapshot, group []*update) (next *Snapshot, changes []store.Change) {
+func (db *DB) stage(base *Snapshot, group []*update) (next *Snapshot, changes []storage.Change) {
 	next = base
 	for _, u := range group {
 		tx := newTx(next)
@@ -268,7 +268,7 @@ func (db *DB) reload(ctx context.Context) error {
 
 // apply makes a batch that somebody else wrote visible and tells the
 // followers. The caller has db.write.
-func (db *DB) apply(b store.Batch) error {
+func (db *DB) apply(b storage.Batch) error {
 	base := db.now.Load()
 	if b.Rev <= base.rev {
 		return nil
@@ -277,7 +277,7 @@ func (db *DB) apply(b store.Batch) error {
 	if b.Reset {
 		next = load(b, base, base.conventions)
 		changes, ok := base.diff(next)
-		b = store.Batch{Rev: b.Rev, Reset: !ok || len(changes) > maxDiff, Changes: changes}
+		b = storage.Batch{Rev: b.Rev, Reset: !ok || len(changes) > maxDiff, Changes: changes}
 	} else {
 		var err error
 		if next, err = base.next(b); err != nil {
@@ -310,7 +310,7 @@ func (db *DB) Follow(ctx context.Context) error {
 
 // follow takes over one batch. One that does not fit what is current, as after
 // a batch that was missed, is replaced by the whole contents.
-func (db *DB) follow(ctx context.Context, b store.Batch) error {
+func (db *DB) follow(ctx context.Context, b storage.Batch) error {
 	db.write.Lock()
 	defer db.write.Unlock()
 	current := b.Rev >= db.now.Load().rev // else it is older than what Err says
@@ -328,8 +328,8 @@ func (db *DB) follow(ctx context.Context, b store.Batch) error {
 // Changes yields every batch after the revision after, in order, until ctx is
 // done. A reader that is slower than the database, or whose revision is older
 // than what is remembered, gets a batch with Reset set and the whole contents.
-func (db *DB) Changes(ctx context.Context, after store.Rev) iter.Seq2[store.Batch, error] {
-	return db.feed.Follow(ctx, after, func() (store.Batch, error) {
+func (db *DB) Changes(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
+	return db.feed.Follow(ctx, after, func() (storage.Batch, error) {
 		return db.Snapshot().Contents(), nil
 	})
 }

@@ -6,18 +6,18 @@ import (
 	"slices"
 
 	"pickup/internal/schema"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // keyBy tells a store which member carries the ids that o asks for.
-func keyBy(s store.Store, o conventions) error {
-	if keyed, ok := s.(store.KeyedStore); ok {
+func keyBy(s storage.Store, o conventions) error {
+	if keyed, ok := s.(storage.KeyedStore); ok {
 		keyed.KeyBy(o.idMember)
 		return nil
 	}
 	names := o.schema.Collections()
 	if i := slices.IndexFunc(names, func(name string) bool { return o.idMember(name) != schema.DefaultIDMember }); i >= 0 {
-		return fmt.Errorf("the ids of %s are in %q: %w (this store has them in %q)", names[i], o.idMember(names[i]), store.ErrShape, schema.DefaultIDMember)
+		return fmt.Errorf("the ids of %s are in %q: %w (this store has them in %q)", names[i], o.idMember(names[i]), storage.ErrShape, schema.DefaultIDMember)
 	}
 	return nil
 }
@@ -46,6 +46,6 @@ func (db *DB) SetSchema(ctx context.Context, schema *schema.Schema) error {
 	changes, ok := base.diff(next)
 	next.origin = next.hash() // so that no tag means two things where the store has kept its revision
 	db.now.Store(next)
-	db.feed.Publish(store.Batch{Rev: b.Rev, Reset: !ok || len(changes) > maxDiff, Changes: changes})
+	db.feed.Publish(storage.Batch{Rev: b.Rev, Reset: !ok || len(changes) > maxDiff, Changes: changes})
 	return nil
 }

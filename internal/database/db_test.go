@@ -13,10 +13,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
-func open(t *testing.T, s store.Store) *database.DB {
+func open(t *testing.T, s storage.Store) *database.DB {
 	t.Helper()
 	db, err := database.Open(t.Context(), s, database.Options{})
 	if err != nil {
@@ -126,16 +126,16 @@ func TestWrites(t *testing.T) {
 			`{"q":1}`, nil, `{"c":[{"id":1,"a":1.10,"b":[1]},{"id":"2","a":2}],"one":{"q":1},"s":5}`},
 		{"merge an object", func(tx *database.Tx) (any, error) { return value(tx.MergeObject("one", jsontext.Value(`{"x": 2}`))) },
 			`{"x":2,"y":{"z":2}}`, nil, `{"c":[{"id":1,"a":1.10,"b":[1]},{"id":"2","a":2}],"one":{"x":2,"y":{"z":2}},"s":5}`},
-		{"no record", func(tx *database.Tx) (any, error) { return record(tx.Replace("c", "9", jsontext.Value(`{}`))) }, `"9"`, store.ErrNotFound, ""},
-		{"no collection", func(tx *database.Tx) (any, error) { return record(tx.Create("d", jsontext.Value(`{}`))) }, `"d"`, store.ErrNotFound, ""},
-		{"not a collection", func(tx *database.Tx) (any, error) { return record(tx.Create("one", jsontext.Value(`{}`))) }, `"one"`, store.ErrNotFound, ""},
-		{"not an object", func(tx *database.Tx) (any, error) { return value(tx.MergeObject("s", jsontext.Value(`{}`))) }, `"s"`, store.ErrNotFound, ""},
-		{"another id", func(tx *database.Tx) (any, error) { return record(tx.Merge("c", "1", jsontext.Value(`{"id":3}`))) }, `id is 3`, store.ErrShape, ""},
-		{"id null", func(tx *database.Tx) (any, error) { return record(tx.Replace("c", "1", jsontext.Value(`{"id":null}`))) }, `id is null`, store.ErrShape, ""},
-		{"an array", func(tx *database.Tx) (any, error) { return record(tx.Create("c", jsontext.Value(`[]`))) }, `an array`, store.ErrShape, ""},
-		{"a string", func(tx *database.Tx) (any, error) { return value(tx.ReplaceObject("one", jsontext.Value(`"x"`))) }, `a string`, store.ErrShape, ""},
+		{"no record", func(tx *database.Tx) (any, error) { return record(tx.Replace("c", "9", jsontext.Value(`{}`))) }, `"9"`, storage.ErrNotFound, ""},
+		{"no collection", func(tx *database.Tx) (any, error) { return record(tx.Create("d", jsontext.Value(`{}`))) }, `"d"`, storage.ErrNotFound, ""},
+		{"not a collection", func(tx *database.Tx) (any, error) { return record(tx.Create("one", jsontext.Value(`{}`))) }, `"one"`, storage.ErrNotFound, ""},
+		{"not an object", func(tx *database.Tx) (any, error) { return value(tx.MergeObject("s", jsontext.Value(`{}`))) }, `"s"`, storage.ErrNotFound, ""},
+		{"another id", func(tx *database.Tx) (any, error) { return record(tx.Merge("c", "1", jsontext.Value(`{"id":3}`))) }, `id is 3`, storage.ErrShape, ""},
+		{"id null", func(tx *database.Tx) (any, error) { return record(tx.Replace("c", "1", jsontext.Value(`{"id":null}`))) }, `id is null`, storage.ErrShape, ""},
+		{"an array", func(tx *database.Tx) (any, error) { return record(tx.Create("c", jsontext.Value(`[]`))) }, `an array`, storage.ErrShape, ""},
+		{"a string", func(tx *database.Tx) (any, error) { return value(tx.ReplaceObject("one", jsontext.Value(`"x"`))) }, `a string`, storage.ErrShape, ""},
 		{"a taken id", func(tx *database.Tx) (any, error) { return record(tx.Create("c", jsontext.Value(`{"id":2}`))) }, `/id: the id 2 is taken`, database.ErrExists, ""},
-		{"an id that is none", func(tx *database.Tx) (any, error) { return record(tx.Create("c", jsontext.Value(`{"id":true}`))) }, `/id`, store.ErrInvalid, ""},
+		{"an id that is none", func(tx *database.Tx) (any, error) { return record(tx.Create("c", jsontext.Value(`{"id":true}`))) }, `/id`, storage.ErrInvalid, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			db := openMem(t, data)
@@ -181,11 +181,11 @@ func TestShadowedID(t *testing.T) {
 
 // A hookStore lets a test stand in the way of a commit.
 type hookStore struct {
-	store.Store
-	commit func(store.Rev, []store.Change) error
+	storage.Store
+	commit func(storage.Rev, []storage.Change) error
 }
 
-func (s *hookStore) Commit(ctx context.Context, base store.Rev, changes []store.Change) (store.Rev, error) {
+func (s *hookStore) Commit(ctx context.Context, base storage.Rev, changes []storage.Change) (storage.Rev, error) {
 	if err := s.commit(base, changes); err != nil {
 		return 0, err
 	}
@@ -198,7 +198,7 @@ func TestGroupCommit(t *testing.T) {
 	const waiting = 64
 	gate, entered := make(chan struct{}), make(chan int)
 	s := &hookStore{Store: database.NewMemStore(jsontext.Value(`{"c":[]}`))}
-	s.commit = func(_ store.Rev, changes []store.Change) error {
+	s.commit = func(_ storage.Rev, changes []storage.Change) error {
 		entered <- len(changes)
 		<-gate
 		return nil
@@ -257,7 +257,7 @@ func TestGroupCommit(t *testing.T) {
 func TestCommitFails(t *testing.T) {
 	var fail error
 	s := &hookStore{Store: database.NewMemStore(jsontext.Value(`{"c":[]}`))}
-	s.commit = func(store.Rev, []store.Change) error { return fail }
+	s.commit = func(storage.Rev, []storage.Change) error { return fail }
 	db := open(t, s)
 	before := db.Snapshot()
 	add := func() error {
@@ -267,7 +267,7 @@ func TestCommitFails(t *testing.T) {
 		})
 		return err
 	}
-	for _, fail = range []error{store.ErrFull, &store.BrokenError{File: "db.json", Line: 3, Column: 4, Reason: "x"}} {
+	for _, fail = range []error{storage.ErrFull, &storage.BrokenError{File: "db.json", Line: 3, Column: 4, Reason: "x"}} {
 		if err := add(); !errors.Is(err, fail) {
 			t.Errorf("%v, want %v", err, fail)
 		}
@@ -286,8 +286,8 @@ func TestCommitFails(t *testing.T) {
 func TestConflict(t *testing.T) {
 	mem := database.NewMemStore(jsontext.Value(`{"c":[{"id":1,"a":1,"b":1}]}`))
 	s := &hookStore{Store: mem}
-	foreign := []store.Change{{Collection: "c", ID: "1", Value: jsontext.Value(`{"id":1,"a":2,"b":1}`)}}
-	s.commit = func(base store.Rev, _ []store.Change) (err error) {
+	foreign := []storage.Change{{Collection: "c", ID: "1", Value: jsontext.Value(`{"id":1,"a":2,"b":1}`)}}
+	s.commit = func(base storage.Rev, _ []storage.Change) (err error) {
 		if foreign != nil {
 			_, err = mem.Commit(t.Context(), base, foreign)
 			foreign = nil
@@ -304,12 +304,12 @@ func TestConflict(t *testing.T) {
 	if want := `{"c":[{"id":1,"a":2,"b":3}]}`; err != nil || whole(db.Snapshot()) != want || runs.Load() != 2 {
 		t.Errorf("%v, %d runs, %s, want %s", err, runs.Load(), whole(db.Snapshot()), want)
 	}
-	foreign = []store.Change{{Collection: "c", ID: "1"}}
+	foreign = []storage.Change{{Collection: "c", ID: "1"}}
 	_, err = db.Update(t.Context(), func(tx *database.Tx) error {
 		_, err := tx.Replace("c", "1", jsontext.Value(`{}`))
 		return err
 	})
-	if !errors.Is(err, store.ErrNotFound) {
+	if !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("replacing a record that somebody deleted meanwhile: %v, want ErrNotFound", err)
 	}
 }
@@ -334,15 +334,15 @@ func TestPanic(t *testing.T) {
 		t.Errorf("%d records, want 1", n)
 	}
 	s := &hookStore{Store: database.NewMemStore(jsontext.Value(`{"c":[]}`))}
-	s.commit = func(store.Rev, []store.Change) error { panic("store") }
+	s.commit = func(storage.Rev, []storage.Change) error { panic("store") }
 	db = open(t, s)
 	if _, err := db.Update(t.Context(), func(tx *database.Tx) error {
 		_, err := tx.Create("c", jsontext.Value(`{}`))
 		return err
-	}); !errors.Is(err, store.ErrUnsure) {
+	}); !errors.Is(err, storage.ErrUnsure) {
 		t.Errorf("a store that panics: %v, want ErrUnsure", err)
 	}
-	s.commit = func(store.Rev, []store.Change) error { return nil }
+	s.commit = func(storage.Rev, []storage.Change) error { return nil }
 	create(t, db, "c", `{}`)
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/rawjson"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // A handEdit is a database as people leave it: members by name, and the texts
@@ -26,16 +26,16 @@ type handMember struct {
 }
 
 // contents returns what a store loads of it.
-func (h handEdit) contents() (b store.Batch) {
+func (h handEdit) contents() (b storage.Batch) {
 	b.Reset = true
 	for _, m := range h {
-		in := store.Collection{Name: m.name, Value: jsontext.Value(m.value), Kind: store.Other}
+		in := storage.Collection{Name: m.name, Value: jsontext.Value(m.value), Kind: storage.Other}
 		if m.elements != nil {
-			in = store.Collection{Name: m.name, Kind: store.Array}
-			keys := store.NewKeys("id")
+			in = storage.Collection{Name: m.name, Kind: storage.Array}
+			keys := storage.NewKeys("id")
 			for _, e := range m.elements {
 				v := jsontext.Value(e)
-				in.Elements = append(in.Elements, store.Element{Key: keys.Next(v), Value: v, Compact: rawjson.IsCompact(v)})
+				in.Elements = append(in.Elements, storage.Element{Key: keys.Next(v), Value: v, Compact: rawjson.IsCompact(v)})
 			}
 		}
 		b.Contents = append(b.Contents, in)
@@ -133,7 +133,7 @@ func TestDiff(t *testing.T) {
 			changes, ok := was.diff(is)
 			if ok {
 				told++
-				led, err := was.next(store.Batch{Changes: changes})
+				led, err := was.next(storage.Batch{Changes: changes})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -194,9 +194,9 @@ func inPlace(a, b *Snapshot) bool {
 // TestDiffOfManyMembers compares databases of so many members that looking for
 // each among all would take minutes.
 func TestDiffOfManyMembers(t *testing.T) {
-	var b store.Batch
+	var b storage.Batch
 	for i := range 300_000 {
-		b.Contents = append(b.Contents, store.Collection{Name: fmt.Sprint(i), Kind: store.Other, Value: jsontext.Value("1")})
+		b.Contents = append(b.Contents, storage.Collection{Name: fmt.Sprint(i), Kind: storage.Other, Value: jsontext.Value("1")})
 	}
 	was := load(b, nil, conventions{})
 	b.Contents = slices.Delete(slices.Clone(b.Contents), 10, 20)

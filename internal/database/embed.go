@@ -8,7 +8,7 @@ import (
 
 	"pickup/internal/query"
 	"pickup/internal/rawjson"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // Limits of what is embedded. Levels multiply, so it is the size of the whole
@@ -87,7 +87,7 @@ func (b *embedder) append(dst []byte, collection string, v jsontext.Value, embed
 // there is anything.
 func (b *embedder) related(dst []byte, rel relation, v jsontext.Value, e *query.Embed) ([]byte, bool, error) {
 	if !rel.Children {
-		id, ok := store.ID(v, rel.key)
+		id, ok := storage.ID(v, rel.key)
 		if !ok {
 			return dst, false, nil
 		}
@@ -100,7 +100,7 @@ func (b *embedder) related(dst []byte, rel relation, v jsontext.Value, e *query.
 		return dst, false, nil
 	}
 	dst = append(dst, '[')
-	if id, ok := store.ID(v, rel.id); ok {
+	if id, ok := storage.ID(v, rel.id); ok {
 		n := len(dst)
 		for _, r := range b.snap.referring(rel.In[0], rel.key, id) {
 			if len(dst) > n {
@@ -126,7 +126,7 @@ func (s *Snapshot) referring(collection, key, id string) []*Record {
 	found, _ := find(c.indexes.get(key, c.records), keys, c.records.Len()*len(keys))
 	children := found[:0]
 	for _, r := range found {
-		if of, _ := store.ID(r.Value, key); of == id {
+		if of, _ := storage.ID(r.Value, key); of == id {
 			children = append(children, r)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"pickup/internal/jsonpatch"
 	"pickup/internal/schema"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // What a caller can act on beside what a store says. Test with errors.Is.
@@ -37,7 +37,7 @@ func (e *FaultError) Error() string {
 
 // refusePatch is the error of a patch that is none: at leads into it.
 func refusePatch(at, detail string) error {
-	return &FaultError{Kind: store.ErrShape, Faults: []schema.Fault{{at, detail}}}
+	return &FaultError{Kind: storage.ErrShape, Faults: []schema.Fault{{Pointer: at, Detail: detail}}}
 }
 
 // patchFault returns what is wrong with a patch as a *FaultError.
@@ -48,7 +48,7 @@ func patchFault(err error) error {
 	}
 	kind := ErrMismatch
 	if e.Malformed {
-		kind = store.ErrShape
+		kind = storage.ErrShape
 	}
-	return &FaultError{Kind: kind, Faults: []schema.Fault{{e.Pointer, e.Detail}}}
+	return &FaultError{Kind: kind, Faults: []schema.Fault{{Pointer: e.Pointer, Detail: e.Detail}}}
 }

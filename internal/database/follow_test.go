@@ -11,13 +11,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // An editStore is a store into which a test writes by hand.
 type editStore struct {
 	*database.MemStore
-	rev    store.Rev
+	rev    storage.Rev
 	events chan any // a Batch or an error
 }
 
@@ -25,13 +25,13 @@ func newEditStore(data string) *editStore {
 	return &editStore{MemStore: database.NewMemStore(jsontext.Value(data)), rev: 1, events: make(chan any)}
 }
 
-func (s *editStore) Watch(ctx context.Context, _ store.Rev) iter.Seq2[store.Batch, error] {
-	return func(yield func(store.Batch, error) bool) {
+func (s *editStore) Watch(ctx context.Context, _ storage.Rev) iter.Seq2[storage.Batch, error] {
+	return func(yield func(storage.Batch, error) bool) {
 		for {
 			select {
 			case e := <-s.events:
 				err, _ := e.(error)
-				b, _ := e.(store.Batch)
+				b, _ := e.(storage.Batch)
 				if !yield(b, err) {
 					return
 				}
@@ -57,7 +57,7 @@ func TestFollow(t *testing.T) {
 		db := open(t, s)
 		ctx, cancel := context.WithCancel(t.Context())
 		go db.Follow(ctx)
-		var told []store.Batch
+		var told []storage.Batch
 		go func() {
 			for b, err := range db.Changes(ctx, db.Snapshot().Rev()) {
 				if err != nil {
@@ -71,16 +71,16 @@ func TestFollow(t *testing.T) {
 		for _, test := range []struct {
 			edit  string
 			reset bool
-			want  []store.Change
+			want  []storage.Change
 		}{
-			{`{"a":[{"id":1},{"id":2,"n":1}],"b":{"x":1}}`, false, []store.Change{{Collection: "a", ID: "2", Value: jsontext.Value(`{"id":2,"n":1}`)}}},
-			{`{"a":[{"id":1},{"id":3}],"b":{"x":2}}`, false, []store.Change{
+			{`{"a":[{"id":1},{"id":2,"n":1}],"b":{"x":1}}`, false, []storage.Change{{Collection: "a", ID: "2", Value: jsontext.Value(`{"id":2,"n":1}`)}}},
+			{`{"a":[{"id":1},{"id":3}],"b":{"x":2}}`, false, []storage.Change{
 				{Collection: "a", ID: "2"}, {Collection: "a", ID: "3", Value: jsontext.Value(`{"id":3}`)}, {Collection: "b", Value: jsontext.Value(`{"x":2}`)}}},
 			{`{"a":[{"id":3},{"id":1}],"b":{"x":2}}`, true, nil},
 			{`{"a":[{"id":0},{"id":3},{"id":1}],"b":{"x":2}}`, true, nil},
-			{`{"b":{"x":2},"c":[]}`, false, []store.Change{{Collection: "a"}, {Collection: "c", Value: jsontext.Value(`[]`)}}},
+			{`{"b":{"x":2},"c":[]}`, false, []storage.Change{{Collection: "a"}, {Collection: "c", Value: jsontext.Value(`[]`)}}},
 			{`{"c":[],"b":{"x":2}}`, true, nil},
-			{`{"c":{},"b":[7]}`, false, []store.Change{{Collection: "c", Value: jsontext.Value(`{}`)}, {Collection: "b", Value: jsontext.Value(`[7]`)}}},
+			{`{"c":{},"b":[7]}`, false, []storage.Change{{Collection: "c", Value: jsontext.Value(`{}`)}, {Collection: "b", Value: jsontext.Value(`[7]`)}}},
 			{`{ "c": {}, "b": [ 7 ] }`, false, nil},
 		} {
 			told = nil
@@ -101,7 +101,7 @@ func TestFollow(t *testing.T) {
 	})
 }
 
-func equalChanges(a, b []store.Change) bool {
+func equalChanges(a, b []storage.Change) bool {
 	if len(a) != len(b) {
 		return false
 	}
@@ -121,15 +121,15 @@ func TestFollowBroken(t *testing.T) {
 		db := open(t, s)
 		ctx, cancel := context.WithCancel(t.Context())
 		go db.Follow(ctx)
-		broken := &store.BrokenError{File: "db.json", Line: 1, Column: 2, Reason: "x"}
+		broken := &storage.BrokenError{File: "db.json", Line: 1, Column: 2, Reason: "x"}
 		for _, repair := range []func(){
 			func() { s.edit(`{"a":[1]}`) },
-			func() { s.events <- store.Batch{Rev: s.rev} },
+			func() { s.events <- storage.Batch{Rev: s.rev} },
 		} {
 			before := db.Snapshot()
 			s.events <- broken
 			synctest.Wait()
-			if err := db.Err(); !errors.Is(err, store.ErrBroken) {
+			if err := db.Err(); !errors.Is(err, storage.ErrBroken) {
 				t.Errorf("Err is %v", err)
 			}
 			if db.Snapshot() != before {
@@ -175,11 +175,11 @@ func TestFollowKeepsIDs(t *testing.T) {
 
 // TestFeed lets one follower fall behind, by number and by weight.
 func TestFeed(t *testing.T) {
-	f := store.NewFeed(5, 3)
-	publish := func(rev store.Rev, size int) {
-		f.Publish(store.Batch{Rev: rev, Changes: []store.Change{{Collection: "c", Value: make(jsontext.Value, size)}}})
+	f := storage.NewFeed(5, 3)
+	publish := func(rev storage.Rev, size int) {
+		f.Publish(storage.Batch{Rev: rev, Changes: []storage.Change{{Collection: "c", Value: make(jsontext.Value, size)}}})
 	}
-	for rev := range store.Rev(3) {
+	for rev := range storage.Rev(3) {
 		publish(6+rev, 10)
 	}
 	if b, ok, _ := f.Since(5); !ok || len(b) != 3 || b[0].Rev != 6 {
@@ -199,7 +199,7 @@ func TestFeed(t *testing.T) {
 	if _, ok, _ := f.Since(10); !ok {
 		t.Error("who is up to date is sent back to the start")
 	}
-	f.Publish(store.Batch{Rev: 12, Reset: true})
+	f.Publish(storage.Batch{Rev: 12, Reset: true})
 	if _, ok, _ := f.Since(10); ok {
 		t.Error("a reset was passed over")
 	}

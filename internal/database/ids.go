@@ -9,7 +9,7 @@ import (
 
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // conventions are what the records of a database have in common.
@@ -88,7 +88,7 @@ func (c *census) remove(r *Record) { *c.kind(r)-- }
 // nothing of what a next id looks like: its counter is one that nobody reads.
 func (c *census) kind(r *Record) *int {
 	switch {
-	case store.IsPositionKey(r.ID):
+	case storage.IsPositionKey(r.ID):
 		return new(int)
 	case !integer(r.ID):
 		return &c.others

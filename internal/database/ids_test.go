@@ -14,7 +14,7 @@ import (
 	"pickup/filestore"
 	"pickup/internal/database"
 	"pickup/internal/schema"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // createID appends a record and returns its id as JSON text.
@@ -211,7 +211,7 @@ func TestIDMember(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if _, err := snap.Get("books", "1"); !errors.Is(err, store.ErrNotFound) {
+			if _, err := snap.Get("books", "1"); !errors.Is(err, storage.ErrNotFound) {
 				t.Errorf("the record is found by a member that is not its id: %v", err)
 			}
 			if id := createID(t, db, "pens", `{"id":"kept"}`); id != "5" {
@@ -231,7 +231,7 @@ func TestIDMember(t *testing.T) {
 				_, err := tx.Merge("books", "b", jsontext.Value(`{"isbn":"x"}`))
 				return err
 			})
-			if !errors.Is(err, store.ErrShape) || !strings.Contains(err.Error(), "isbn") {
+			if !errors.Is(err, storage.ErrShape) || !strings.Contains(err.Error(), "isbn") {
 				t.Errorf("another isbn: %v", err)
 			}
 			if _, err = db.Update(t.Context(), func(tx *database.Tx) error {
@@ -248,18 +248,18 @@ func TestIDMember(t *testing.T) {
 	}
 }
 
-func keyedStores(t *testing.T) map[string]store.Store {
+func keyedStores(t *testing.T) map[string]storage.Store {
 	path := filepath.Join(t.TempDir(), "db.json")
 	file, err := filestore.Open(t.Context(), path, filestore.Options{Initial: []byte(keyedDatabase)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { file.Close() })
-	return map[string]store.Store{"memory": database.NewMemStore(jsontext.Value(keyedDatabase)), "file": file}
+	return map[string]storage.Store{"memory": database.NewMemStore(jsontext.Value(keyedDatabase)), "file": file}
 }
 
 // plainStore is a Store that is no KeyedStore.
-type plainStore struct{ store.Store }
+type plainStore struct{ storage.Store }
 
 // TestSetSchema changes the rules of a database that is open: names, ids and
 // checks follow, and so do the followers.
@@ -295,7 +295,7 @@ func TestSetSchema(t *testing.T) {
 				_, err := tx.Merge("books", "n", jsontext.Value(`{"title":7}`))
 				return err
 			})
-			if !errors.Is(err, store.ErrInvalid) {
+			if !errors.Is(err, storage.ErrInvalid) {
 				t.Errorf("the new rule is not kept: %v", err)
 			}
 			createID(t, db, "books", `{"isbn":"m"}`)
@@ -318,7 +318,7 @@ func TestSetSchema(t *testing.T) {
 		})
 	}
 	_, err = database.Open(t.Context(), plainStore{database.NewMemStore(jsontext.Value(keyedDatabase))}, database.Options{Schema: schema})
-	if !errors.Is(err, store.ErrShape) {
+	if !errors.Is(err, storage.ErrShape) {
 		t.Errorf("a store that knows no other ids: %v", err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // TestKeysModel gives ids in orders of every sort and holds the keys against a
@@ -16,7 +16,7 @@ import (
 func TestKeysModel(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for round := range 500 {
-		keys, seen := store.NewKeys("id"), make(map[string]bool)
+		keys, seen := storage.NewKeys("id"), make(map[string]bool)
 		id := r.IntN(20)
 		for i := range 60 {
 			switch r.IntN(1 + round%5) {
@@ -36,7 +36,7 @@ func TestKeysModel(t *testing.T) {
 			}
 			want := text
 			if seen[text] {
-				want = store.PositionKey(i)
+				want = storage.PositionKey(i)
 			}
 			seen[text] = true
 			if got := keys.Next(jsontext.Value(value)); got != want {
@@ -48,13 +48,13 @@ func TestKeysModel(t *testing.T) {
 
 // TestKeysAreNotForged has ids that look like the keys of elements without one.
 func TestKeysAreNotForged(t *testing.T) {
-	keys, seen := store.NewKeys("id"), make(map[string]bool)
+	keys, seen := storage.NewKeys("id"), make(map[string]bool)
 	for i, value := range []string{`{"id":"\u00002"}`, `{"id":"\u00000"}`, `7`, `{"id":"\u00002"}`, `{"id":""}`} {
-		if id, ok := store.ID(jsontext.Value(value), "id"); id != "" || ok {
+		if id, ok := storage.ID(jsontext.Value(value), "id"); id != "" || ok {
 			t.Errorf("%s has the id %q", value, id)
 		}
 		key := keys.Next(jsontext.Value(value))
-		if key != store.PositionKey(i) || seen[key] {
+		if key != storage.PositionKey(i) || seen[key] {
 			t.Errorf("element %d, %s: %q", i, value, key)
 		}
 		seen[key] = true

@@ -5,13 +5,13 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/filestore/storetest"
 	"pickup/internal/database"
-	"pickup/internal/store"
+	"pickup/internal/storage"
+	"pickup/internal/storage/storetest"
 )
 
 func TestMemStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, data string) store.Store {
+	storetest.Run(t, func(t *testing.T, data string) storage.Store {
 		return database.NewMemStore(jsontext.Value(data))
 	})
 }

@@ -2,11 +2,11 @@ package database
 
 import (
 	"pickup/internal/rawjson"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // next returns the snapshot after a batch without Reset.
-func (s *Snapshot) next(b store.Batch) (*Snapshot, error) {
+func (s *Snapshot) next(b storage.Batch) (*Snapshot, error) {
 	tx := newTx(s)
 	for _, ch := range b.Changes {
 		if err := tx.apply(ch); err != nil {
@@ -19,7 +19,7 @@ func (s *Snapshot) next(b store.Batch) (*Snapshot, error) {
 
 // apply makes a change as it stands. The error wraps ErrNotFound where it is
 // for an element of something that is no collection.
-func (tx *Tx) apply(ch store.Change) error {
+func (tx *Tx) apply(ch storage.Change) error {
 	switch {
 	case ch.ID == "" && ch.Value == nil:
 		tx.snap.without(ch.Collection)

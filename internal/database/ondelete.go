@@ -11,7 +11,7 @@ import (
 	"pickup/internal/query"
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // Delete takes a record out and returns it. With it go those records of the
@@ -24,19 +24,19 @@ func (tx *Tx) Delete(collection, id string, children ...string) (*Record, error)
 	if err != nil {
 		return nil, err
 	}
-	gone := []store.Change{{Collection: collection, ID: id}}
+	gone := []storage.Change{{Collection: collection, ID: id}}
 	for _, child := range children {
 		if _, err := tx.snap.array(child); err != nil {
 			return nil, err
 		}
 		for _, r := range tx.snap.referring(child, tx.snap.ForeignKey(child, collection), id) {
-			if store.IsPositionKey(r.ID) {
+			if storage.IsPositionKey(r.ID) {
 				continue // no request reaches it
 			}
 			if _, err := tx.drop(child, r.ID); err != nil {
 				return nil, err
 			}
-			gone = append(gone, store.Change{Collection: child, ID: r.ID})
+			gone = append(gone, storage.Change{Collection: child, ID: r.ID})
 		}
 	}
 	return old, tx.release(gone)
@@ -53,7 +53,7 @@ func (tx *Tx) drop(collection, id string) (*Record, error) {
 		return nil, err
 	}
 	c.remove(id)
-	tx.changes = append(tx.changes, store.Change{Collection: collection, ID: id})
+	tx.changes = append(tx.changes, storage.Change{Collection: collection, ID: id})
 	return old, nil
 }
 
@@ -64,7 +64,7 @@ func (tx *Tx) drop(collection, id string) (*Record, error) {
 // began, because what goes is out before others are looked for. What is gone
 // stands in a list, and no function calls itself for it: a chain of references
 // may be as long as a collection.
-func (tx *Tx) release(gone []store.Change) error {
+func (tx *Tx) release(gone []storage.Change) error {
 	for i := 0; i < len(gone); i++ {
 		id := gone[i].ID
 		for child, ref := range tx.snap.references(gone[i].Collection) {
@@ -73,7 +73,7 @@ func (tx *Tx) release(gone []store.Change) error {
 			}
 			for _, r := range tx.snap.holding(child, ref.Member, id) {
 				switch {
-				case store.IsPositionKey(r.ID):
+				case storage.IsPositionKey(r.ID):
 					return refers(child, ref, r)
 				case ref.OnDelete == schema.SetNull:
 					if err := tx.setNull(child, ref, r, id); err != nil {
@@ -84,7 +84,7 @@ func (tx *Tx) release(gone []store.Change) error {
 				if _, err := tx.drop(child, r.ID); err != nil {
 					return err
 				}
-				gone = append(gone, store.Change{Collection: child, ID: r.ID})
+				gone = append(gone, storage.Change{Collection: child, ID: r.ID})
 			}
 		}
 	}

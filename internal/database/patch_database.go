@@ -10,7 +10,7 @@ import (
 	"pickup/internal/jsonpatch"
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // PatchDatabase changes the whole database by a JSON Patch (RFC 6902), as one
@@ -112,7 +112,7 @@ func (d *databasePatch) canonical(path []string) {
 		return
 	}
 	below := path[1:]
-	if c := d.tx.snap.byName[path[0]]; c != nil && c.kind == store.Array {
+	if c := d.tx.snap.byName[path[0]]; c != nil && c.kind == storage.Array {
 		below = path[2:]
 	}
 	d.tx.snap.schema.Member(path[0]).CanonicalPath(below)
@@ -125,7 +125,7 @@ func (d *databasePatch) enter(c *collection, ops []jsonpatch.Operation) {
 	named := slices.ContainsFunc(ops, func(op jsonpatch.Operation) bool {
 		return op.Path[0] == c.name || len(op.From) > 0 && op.From[0] == c.name
 	})
-	if c.kind == store.Array {
+	if c.kind == storage.Array {
 		var kids []*jsonpatch.Node
 		if named {
 			kids = make([]*jsonpatch.Node, 0, c.records.Len())
@@ -176,13 +176,13 @@ func (d *databasePatch) finish() error {
 		there[name] = kid
 		names = append(names, name)
 	}
-	var dropped []store.Change
+	var dropped []storage.Change
 	for _, c := range slices.Clone(tx.snap.list) {
 		if there[c.name] == nil {
 			dropped = append(dropped, c.drops()...)
 			tx.snap.without(c.name)
 			delete(tx.mine, c.name)
-			tx.changes = append(tx.changes, store.Change{Collection: c.name})
+			tx.changes = append(tx.changes, storage.Change{Collection: c.name})
 		}
 	}
 	for _, name := range names {
@@ -199,9 +199,9 @@ func (d *databasePatch) finish() error {
 				dropped = append(dropped, c.drops()...)
 			}
 			err = t.lead(d.setWhole(name, n.Value(), t))
-		case c.kind == store.Array:
+		case c.kind == storage.Array:
 			dropped, err = d.records(c, n, dropped)
-		case c.kind == store.Object:
+		case c.kind == storage.Object:
 			if v := n.Value(); !bytes.Equal(v, c.value) {
 				_, err = tx.amendObject(name, v, t.names())
 				err = t.lead(err)
@@ -211,26 +211,26 @@ func (d *databasePatch) finish() error {
 			return err
 		}
 	}
-	return tx.release(slices.DeleteFunc(dropped, func(gone store.Change) bool {
+	return tx.release(slices.DeleteFunc(dropped, func(gone storage.Change) bool {
 		_, err := tx.snap.Get(gone.Collection, gone.ID)
 		return err == nil // it was moved, or put back
 	}))
 }
 
 // drops returns the changes that take all records out of a collection.
-func (c *collection) drops() []store.Change {
-	if c.kind != store.Array {
+func (c *collection) drops() []storage.Change {
+	if c.kind != storage.Array {
 		return nil
 	}
-	drops := make([]store.Change, 0, c.records.Len())
+	drops := make([]storage.Change, 0, c.records.Len())
 	for _, r := range c.records.All() {
-		drops = append(drops, store.Change{Collection: c.name, ID: r.ID})
+		drops = append(drops, storage.Change{Collection: c.name, ID: r.ID})
 	}
 	return drops
 }
 
 // records makes of a patched collection changes of its records.
-func (d *databasePatch) records(c *collection, n *jsonpatch.Node, dropped []store.Change) ([]store.Change, error) {
+func (d *databasePatch) records(c *collection, n *jsonpatch.Node, dropped []storage.Change) ([]storage.Change, error) {
 	tx := d.tx
 	kept, inOrder, last, fresh := 0, true, uint64(0), false
 	for _, kid := range n.Kids() {
@@ -239,7 +239,7 @@ func (d *databasePatch) records(c *collection, n *jsonpatch.Node, dropped []stor
 			kept++
 			inOrder = inOrder && !fresh && r.seq >= last
 			last = r.seq
-			inOrder = inOrder && (!store.IsPositionKey(r.ID) || bytes.Equal(kid.Value(), r.Value))
+			inOrder = inOrder && (!storage.IsPositionKey(r.ID) || bytes.Equal(kid.Value(), r.Value))
 		} else {
 			kid.Origin, fresh = nil, true
 		}
@@ -251,8 +251,8 @@ func (d *databasePatch) records(c *collection, n *jsonpatch.Node, dropped []stor
 		}
 		for _, r := range c.records.All() {
 			if !left[r] {
-				inOrder = inOrder && !store.IsPositionKey(r.ID)
-				dropped = append(dropped, store.Change{Collection: c.name, ID: r.ID})
+				inOrder = inOrder && !storage.IsPositionKey(r.ID)
+				dropped = append(dropped, storage.Change{Collection: c.name, ID: r.ID})
 			}
 		}
 	}
@@ -313,10 +313,10 @@ func (d *databasePatch) setWhole(name string, value jsontext.Value, t *touches) 
 		if err := verdict(faults, nil, sent); err != nil {
 			return err
 		}
-		tx.put(&collection{name: name, kind: store.Object, value: value}, value)
+		tx.put(&collection{name: name, kind: storage.Object, value: value}, value)
 		return nil
 	}
-	tx.put(&collection{name: name, kind: store.Other, value: value}, value)
+	tx.put(&collection{name: name, kind: storage.Other, value: value}, value)
 	return nil
 }
 
@@ -356,7 +356,7 @@ func (d *databasePatch) setArray(name string, kids []*jsonpatch.Node, t *touches
 // held returns the record of a collection that has that id, nil where there is
 // none.
 func held(c *collection, id string) *Record {
-	if c == nil || c.kind != store.Array {
+	if c == nil || c.kind != storage.Array {
 		return nil
 	}
 	r, err := c.get(id)
@@ -376,9 +376,9 @@ func (d *databasePatch) rearrange(c *collection, kids []*jsonpatch.Node) error {
 		return r != nil && (d.touched[kid] == nil || bytes.Equal(kid.Value(), r.Value))
 	}
 	for _, kid := range kids {
-		if r := originOf(kid).record; r != nil && !store.IsPositionKey(r.ID) {
+		if r := originOf(kid).record; r != nil && !storage.IsPositionKey(r.ID) {
 			a.taken[r.ID] = true
-		} else if id, ok := store.ID(kid.Value(), c.ids.member); ok && kept(kid) {
+		} else if id, ok := storage.ID(kid.Value(), c.ids.member); ok && kept(kid) {
 			a.taken[id] = true
 		}
 	}
@@ -414,7 +414,7 @@ func (d *databasePatch) rearrange(c *collection, kids []*jsonpatch.Node) error {
 type arrangement struct {
 	d     *databasePatch
 	c     *collection
-	keys  *store.Keys
+	keys  *storage.Keys
 	taken map[string]bool // the ids of records that it keeps
 	whole bool            // the elements come with their ids
 }
@@ -423,14 +423,14 @@ type arrangement struct {
 func (d *databasePatch) arrange(name string, kids []*jsonpatch.Node) *arrangement {
 	snap := d.tx.snap
 	idMember := snap.idMember(name)
-	a := &arrangement{d: d, c: newArray(name, 0, census{member: idMember}), keys: store.NewKeys(idMember), taken: make(map[string]bool)}
+	a := &arrangement{d: d, c: newArray(name, 0, census{member: idMember}), keys: storage.NewKeys(idMember), taken: make(map[string]bool)}
 	before := snap.gone[name]
 	if old := snap.byName[name]; old != nil {
 		before = old.ids
 	}
 	a.c.ids.high, a.c.ids.number = before.high, before.number
 	for _, kid := range kids { // so that no id is made that one of them has
-		if id, ok := store.ID(kid.Value(), idMember); ok && rawjson.IsIndex(id) {
+		if id, ok := storage.ID(kid.Value(), idMember); ok && rawjson.IsIndex(id) {
 			a.c.ids.high = later(a.c.ids.high, id)
 		}
 	}
@@ -452,7 +452,7 @@ func (a *arrangement) add(v jsontext.Value, old *Record, names []string, judge f
 		return err
 	}
 	idMember := a.c.ids.member
-	addressed := old != nil && !store.IsPositionKey(old.ID)
+	addressed := old != nil && !storage.IsPositionKey(old.ID)
 	if addressed {
 		if v, err = keepID(old, v, idMember); err != nil {
 			return idChanged(idMember)
@@ -465,7 +465,7 @@ func (a *arrangement) add(v jsontext.Value, old *Record, names []string, judge f
 	if made {
 		v = rawjson.SetMember(v, idMember, a.c.ids.next(tx.snap.newIDs(name), has))
 	}
-	id, ok := store.ID(v, idMember)
+	id, ok := storage.ID(v, idMember)
 	switch {
 	case !ok:
 		faults = append(faults, noID(idMember))

@@ -17,7 +17,7 @@ import (
 
 	"pickup/filestore"
 	"pickup/internal/database"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // TestRandomTransactions makes patches of the whole database at random and
@@ -28,7 +28,7 @@ func TestRandomTransactions(t *testing.T) {
 	for seed := range uint64(8) {
 		g := &patchMaker{rng: rand.New(rand.NewPCG(seed, 7)), next: 100}
 		contents := []byte(`{"a":[{"id":1,"n":0},{"id":2,"l":[1,2]},{"id":"x","o":{"p":1}}],"b":[],"o":{"k":[0]},"s":1}`)
-		var store store.Store = database.NewMemStore(contents)
+		var store storage.Store = database.NewMemStore(contents)
 		if seed == 0 {
 			store = fileStore(t, contents)
 		}
@@ -81,7 +81,7 @@ func TestRandomTransactions(t *testing.T) {
 	}
 }
 
-func fileStore(t *testing.T, contents []byte) store.Store {
+func fileStore(t *testing.T, contents []byte) storage.Store {
 	path := filepath.Join(t.TempDir(), "db.json")
 	if err := os.WriteFile(path, contents, 0o600); err != nil {
 		t.Fatal(err)

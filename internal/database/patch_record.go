@@ -11,7 +11,7 @@ import (
 	"pickup/internal/jsonpatch"
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // Patch changes a record by a JSON Patch (RFC 6902): all of its operations are
@@ -87,7 +87,7 @@ func (tx *Tx) amend(collection string, old *Record, value jsontext.Value, names 
 }
 
 func idChanged(idMember string) error {
-	return &FaultError{Kind: store.ErrShape, Faults: []schema.Fault{{rawjson.Pointer(idMember), "an id does not change"}}}
+	return &FaultError{Kind: storage.ErrShape, Faults: []schema.Fault{{Pointer: rawjson.Pointer(idMember), Detail: "an id does not change"}}}
 }
 
 // amendObject is amend for a singular resource.
@@ -154,7 +154,7 @@ func (t touches) lead(err error) error {
 	}
 	led := &FaultError{Kind: faults.Kind}
 	for _, f := range faults.Faults {
-		led.Faults = append(led.Faults, schema.Fault{t.pointer(f.Pointer), f.Detail})
+		led.Faults = append(led.Faults, schema.Fault{Pointer: t.pointer(f.Pointer), Detail: f.Detail})
 	}
 	return led
 }

@@ -7,7 +7,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/query"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 const queryData = `{"c":[
@@ -60,7 +60,7 @@ func TestQuery(t *testing.T) {
 		}
 		var got []string
 		for r := range found {
-			if store.IsPositionKey(r.ID) {
+			if storage.IsPositionKey(r.ID) {
 				r = &database.Record{ID: "#"}
 			}
 			got = append(got, r.ID)
@@ -90,7 +90,7 @@ func TestQuery(t *testing.T) {
 	if _, err := s.ParseQuery("c", manyTerms(32)); err != nil {
 		t.Errorf("32 terms: %v", err)
 	}
-	if _, err := s.Find("nobody", new(query.Query)); !errors.Is(err, store.ErrNotFound) {
+	if _, err := s.Find("nobody", new(query.Query)); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("a query on no collection: %v", err)
 	}
 }

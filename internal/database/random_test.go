@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // TestRandom makes random changes through DB and to a plain model: ids in
@@ -148,7 +148,7 @@ func TestRandom(t *testing.T) {
 var errRefused = errors.New("refused")
 
 // replay returns a database after a batch.
-func replay(t *testing.T, db *database.DB, b store.Batch) *database.DB {
+func replay(t *testing.T, db *database.DB, b storage.Batch) *database.DB {
 	t.Helper()
 	s := database.NewMemStore(jsontext.Value(whole(db.Snapshot())))
 	if _, err := s.Commit(t.Context(), 1, b.Changes); err != nil {

@@ -1,7 +1,7 @@
 package database
 
 import (
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // Records refer to each other by members that carry an id: a schedule's
@@ -44,7 +44,7 @@ type relation struct {
 func (s *Snapshot) Relation(collection, name string, expand bool) (relation, bool) {
 	var children relation
 	// Nothing refers to a singular resource: it has no id.
-	if kind, ok := s.Kind(name); ok && kind == store.Array && s.byName[collection].isArray() {
+	if kind, ok := s.Kind(name); ok && kind == storage.Array && s.byName[collection].isArray() {
 		children = relation{true, s.ForeignKey(name, collection), []string{name}, s.idMember(collection)}
 	}
 	parent := relation{key: name + "Id"}
@@ -55,7 +55,7 @@ func (s *Snapshot) Relation(collection, name string, expand bool) (relation, boo
 	}
 	if parent.In == nil {
 		for _, c := range s.list {
-			if c.kind == store.Array && Singular(c.name) == name {
+			if c.kind == storage.Array && Singular(c.name) == name {
 				parent.In = append(parent.In, c.name)
 			}
 		}

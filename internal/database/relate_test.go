@@ -11,7 +11,7 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/query"
 	"pickup/internal/schema"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // openRules opens a database with the rules of a schema.
@@ -89,7 +89,7 @@ func TestEmbed(t *testing.T) {
 	if b, err := s.AppendRecord(nil, q, &database.Record{Value: profile}); err != nil || string(b) != `{"author":{"id":1}}` {
 		t.Errorf("a singular resource: %s, %v", b, err)
 	}
-	if _, err := s.Run(q); !errors.Is(err, store.ErrNotFound) {
+	if _, err := s.Run(q); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("a list of a singular resource: %v", err)
 	}
 }
@@ -143,7 +143,7 @@ func TestUnder(t *testing.T) {
 func ids(records []*database.Record) string {
 	var list []string
 	for _, r := range records {
-		if store.IsPositionKey(r.ID) {
+		if storage.IsPositionKey(r.ID) {
 			list = append(list, "#")
 		} else {
 			list = append(list, r.ID)

@@ -8,7 +8,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/schema"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // TestNumbersAreExact judges numbers that floating point would confuse.
@@ -39,18 +39,18 @@ func TestNumbersAreExact(t *testing.T) {
 		{`{"serial":12345678901234567890123456789012345678901234567891}`, nil},
 		{`{"serial":1234567890123456789012345678901234567890123456789.1e1}`, database.ErrExists},
 		{`{"price":12345678901234567890.11}`, nil},
-		{`{"price":12345678901234567890.111}`, store.ErrInvalid},
-		{`{"price":12345678901234567890.12}`, store.ErrInvalid},
+		{`{"price":12345678901234567890.111}`, storage.ErrInvalid},
+		{`{"price":12345678901234567890.12}`, storage.ErrInvalid},
 		{`{"price":-12345678901234567890.12}`, nil},
-		{`{"price":-12345678901234567890.13}`, store.ErrInvalid},
+		{`{"price":-12345678901234567890.13}`, storage.ErrInvalid},
 		{`{"price":0.1}`, nil},
 		{`{"price":0.29}`, nil}, // 29 hundredths, which no double is
 		{`{"choice":9007199254740993.0}`, nil},
-		{`{"choice":9007199254740992}`, store.ErrInvalid},
+		{`{"choice":9007199254740992}`, storage.ErrInvalid},
 		{`{"choice":100}`, nil},
 		{`{"whole":1.0}`, nil},
 		{`{"whole":100000000000000000000000000000.0}`, nil},
-		{`{"whole":100000000000000000000000000000.1}`, store.ErrInvalid},
+		{`{"whole":100000000000000000000000000000.1}`, storage.ErrInvalid},
 	}
 	for _, tt := range tests {
 		_, err := db.Update(t.Context(), func(tx *database.Tx) error {

@@ -12,14 +12,14 @@ import (
 
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // A Snapshot is the whole database at one revision. It never changes, so any
 // number of goroutines read it without a lock, for as long as they like.
 type Snapshot struct {
 	conventions
-	rev    store.Rev
+	rev    storage.Rev
 	origin uint64 // a hash of the contents that were loaded, see Tag
 	list   []*collection
 	byName map[string]*collection
@@ -35,7 +35,7 @@ type Record struct {
 }
 
 // Rev returns the revision of the store that s shows.
-func (s *Snapshot) Rev() store.Rev { return s.rev }
+func (s *Snapshot) Rev() storage.Rev { return s.rev }
 
 // Names returns the names of all top-level members in the order of the file.
 func (s *Snapshot) Names() []string {
@@ -48,10 +48,10 @@ func (s *Snapshot) Names() []string {
 
 // Kind returns what the top-level member called name is, and whether there is
 // one.
-func (s *Snapshot) Kind(name string) (store.Kind, bool) {
+func (s *Snapshot) Kind(name string) (storage.Kind, bool) {
 	c, ok := s.byName[name]
 	if !ok {
-		return store.Other, false
+		return storage.Other, false
 	}
 	return c.kind, true
 }
@@ -65,7 +65,7 @@ func (s *Snapshot) IDMember(collection string) string { return s.idMember(collec
 
 // Len returns the number of elements of a collection, 0 where there is none.
 func (s *Snapshot) Len(collection string) int {
-	if c := s.byName[collection]; c != nil && c.kind == store.Array {
+	if c := s.byName[collection]; c != nil && c.kind == storage.Array {
 		return c.records.Len()
 	}
 	return 0
@@ -84,8 +84,8 @@ func (s *Snapshot) Get(collection, id string) (*Record, error) {
 // ErrNotFound.
 func (s *Snapshot) Value(name string) (jsontext.Value, error) {
 	c := s.byName[name]
-	if c == nil || c.kind == store.Array {
-		return nil, fmt.Errorf("%q: %w", name, store.ErrNotFound)
+	if c == nil || c.kind == storage.Array {
+		return nil, fmt.Errorf("%q: %w", name, storage.ErrNotFound)
 	}
 	return c.value, nil
 }
@@ -94,7 +94,7 @@ func (s *Snapshot) Value(name string) (jsontext.Value, error) {
 // of their own among them. A collection that is not there has none.
 func (s *Snapshot) All(collection string) iter.Seq[*Record] {
 	return func(yield func(*Record) bool) {
-		if c := s.byName[collection]; c != nil && c.kind == store.Array {
+		if c := s.byName[collection]; c != nil && c.kind == storage.Array {
 			for _, r := range c.records.All() {
 				if !yield(r) {
 					return
@@ -127,8 +127,8 @@ func (s *Snapshot) AppendJSON(dst []byte) []byte {
 
 // Contents returns the whole database as a batch that a Store could have
 // loaded.
-func (s *Snapshot) Contents() store.Batch {
-	b := store.Batch{Rev: s.rev, Reset: true}
+func (s *Snapshot) Contents() storage.Batch {
+	b := storage.Batch{Rev: s.rev, Reset: true}
 	for _, c := range s.list {
 		b.Contents = append(b.Contents, c.contents())
 	}
@@ -138,8 +138,8 @@ func (s *Snapshot) Contents() store.Batch {
 // array returns the collection called name.
 func (s *Snapshot) array(name string) (*collection, error) {
 	c := s.byName[name]
-	if c == nil || c.kind != store.Array {
-		return nil, fmt.Errorf("collection %q: %w", name, store.ErrNotFound)
+	if c == nil || c.kind != storage.Array {
+		return nil, fmt.Errorf("collection %q: %w", name, storage.ErrNotFound)
 	}
 	return c, nil
 }
@@ -186,7 +186,7 @@ func (s *Snapshot) without(name string) {
 
 // arrive gives s, and what changed in it, the revision under which it became
 // durable.
-func (s *Snapshot) arrive(rev store.Rev) {
+func (s *Snapshot) arrive(rev storage.Rev) {
 	s.rev, s.staged = rev, false
 	for _, c := range s.list {
 		if c.rev == 0 {
@@ -197,7 +197,7 @@ func (s *Snapshot) arrive(rev store.Rev) {
 
 // load returns the snapshot of a batch with Reset set. What is as it was in
 // prev, which may be nil, is taken over: its revision, and its indexes.
-func load(b store.Batch, prev *Snapshot, conv conventions) *Snapshot {
+func load(b storage.Batch, prev *Snapshot, conv conventions) *Snapshot {
 	s := &Snapshot{rev: b.Rev, conventions: conv, byName: make(map[string]*collection, len(b.Contents))}
 	if prev != nil {
 		s.origin, s.gone = prev.origin, maps.Clone(prev.gone)
@@ -241,10 +241,10 @@ func load(b store.Batch, prev *Snapshot, conv conventions) *Snapshot {
 // diff returns the changes that lead from s to n. It reports false where a
 // Change cannot say it: where the members of the database, or elements that
 // stay, have another order than before.
-func (s *Snapshot) diff(n *Snapshot) (changes []store.Change, ok bool) {
+func (s *Snapshot) diff(n *Snapshot) (changes []storage.Change, ok bool) {
 	for _, c := range s.list {
 		if n.byName[c.name] == nil {
-			changes = append(changes, store.Change{Collection: c.name})
+			changes = append(changes, storage.Change{Collection: c.name})
 		}
 	}
 	place := 0
@@ -252,7 +252,7 @@ func (s *Snapshot) diff(n *Snapshot) (changes []store.Change, ok bool) {
 		old := s.byName[c.name]
 		if old == nil {
 			place = len(s.list)
-			changes = append(changes, store.Change{Collection: c.name, Value: c.appendJSON(nil)})
+			changes = append(changes, storage.Change{Collection: c.name, Value: c.appendJSON(nil)})
 			continue
 		}
 		at := slices.Index(s.list[place:], old) // as a rule it is the first
@@ -278,7 +278,7 @@ func (s *Snapshot) hash() uint64 {
 		h.WriteString(c.name)
 		h.WriteByte(0)
 		h.Write(c.value)
-		if c.kind == store.Array {
+		if c.kind == storage.Array {
 			for _, r := range c.records.All() {
 				h.Write(r.Value)
 				h.WriteByte(0)
@@ -302,7 +302,7 @@ func (s *Snapshot) Tag(name string) [16]byte {
 		}
 	}
 	if s.staged && (name == "" || rev == 0) {
-		rev = ^store.Rev(0)
+		rev = ^storage.Rev(0)
 	}
 	var tag [16]byte
 	binary.BigEndian.PutUint64(tag[:8], s.origin)

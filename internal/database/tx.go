@@ -9,7 +9,7 @@ import (
 
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // A Tx is a change to the database that is being prepared. It sees its own
@@ -22,7 +22,7 @@ import (
 type Tx struct {
 	snap    *Snapshot // ours alone; its collections are shared unless in mine
 	mine    map[string]bool
-	changes []store.Change
+	changes []storage.Change
 
 	// claim, if any, takes over what taken is asked for.
 	claim func(collection, id string, names []string, sent map[string]string)
@@ -53,7 +53,7 @@ func (tx *Tx) array(name string) (*collection, error) {
 
 func (tx *Tx) set(c *collection, id string, value jsontext.Value) *Record {
 	r := c.set(id, value)
-	tx.changes = append(tx.changes, store.Change{Collection: c.name, ID: id, Value: value})
+	tx.changes = append(tx.changes, storage.Change{Collection: c.name, ID: id, Value: value})
 	return r
 }
 
@@ -82,7 +82,7 @@ func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
 	var taken []schema.Fault
 	if has {
 		var ok bool
-		if id, ok = store.ID(value, idMember); !ok {
+		if id, ok = storage.ID(value, idMember); !ok {
 			faults = append(faults, noID(idMember))
 		} else if c.has(id) {
 			taken = append(taken, idTaken(idMember, given))
@@ -90,7 +90,7 @@ func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
 	} else {
 		idText = c.ids.next(tx.snap.newIDs(collection), c.has)
 		value = rawjson.SetMember(value, idMember, idText)
-		id, _ = store.ID(value, idMember)
+		id, _ = storage.ID(value, idMember)
 	}
 	faults = append(faults, tx.snap.schema.Member(collection).CheckCreate(value)...)
 	taken = append(taken, tx.taken(c, value, id, nil, sent)...)
@@ -101,11 +101,11 @@ func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
 }
 
 func noID(idMember string) schema.Fault {
-	return schema.Fault{rawjson.Pointer(idMember), "an id is a number or a string of at least one character"}
+	return schema.Fault{Pointer: rawjson.Pointer(idMember), Detail: "an id is a number or a string of at least one character"}
 }
 
 func idTaken(idMember string, id jsontext.Value) schema.Fault {
-	return schema.Fault{rawjson.Pointer(idMember), fmt.Sprintf("the id %s is taken", rawjson.Show(id))}
+	return schema.Fault{Pointer: rawjson.Pointer(idMember), Detail: fmt.Sprintf("the id %s is taken", rawjson.Show(id))}
 }
 
 // CreateAs is Create under an id that the client has chosen. A body without one
@@ -120,8 +120,8 @@ func (tx *Tx) CreateAs(collection, id string, body jsontext.Value) (*Record, err
 	if body.Kind() == '{' {
 		if v, has := rawjson.Member(body, idMember); !has {
 			body = rawjson.SetMember(rawjson.Compact(body), idMember, c.ids.spell(tx.snap.newIDs(collection), id))
-		} else if sent, _ := store.ID(body, idMember); sent != id {
-			return nil, fmt.Errorf("the body's %s is %s, but the request is for %q: %w", idMember, rawjson.Show(v), rawjson.Shorten(id), store.ErrShape)
+		} else if sent, _ := storage.ID(body, idMember); sent != id {
+			return nil, fmt.Errorf("the body's %s is %s, but the request is for %q: %w", idMember, rawjson.Show(v), rawjson.Shorten(id), storage.ErrShape)
 		}
 	}
 	return tx.Create(collection, body)
@@ -231,15 +231,15 @@ func (tx *Tx) judgeObject(name string, value jsontext.Value, names []string, sen
 func (tx *Tx) put(c *collection, value jsontext.Value) {
 	tx.mine[c.name] = true
 	tx.snap.with(c)
-	tx.changes = append(tx.changes, store.Change{Collection: c.name, Value: value})
+	tx.changes = append(tx.changes, storage.Change{Collection: c.name, Value: value})
 }
 
 // object returns the value of a singular resource. The error wraps
 // ErrNotFound.
 func (tx *Tx) object(name string) (jsontext.Value, error) {
 	c := tx.snap.byName[name]
-	if c == nil || c.kind != store.Object {
-		return nil, fmt.Errorf("resource %q: %w", name, store.ErrNotFound)
+	if c == nil || c.kind != storage.Object {
+		return nil, fmt.Errorf("resource %q: %w", name, storage.ErrNotFound)
 	}
 	return c.value, nil
 }
@@ -248,7 +248,7 @@ func (tx *Tx) object(name string) (jsontext.Value, error) {
 // members, and which of them were sent under another name.
 func (tx *Tx) read(collection string, body jsontext.Value) (value jsontext.Value, sent map[string]string, faults []schema.Fault, err error) {
 	if body.Kind() != '{' {
-		return nil, nil, nil, fmt.Errorf("a record is a JSON object, not %s: %w", rawjson.KindName(body), store.ErrShape)
+		return nil, nil, nil, fmt.Errorf("a record is a JSON object, not %s: %w", rawjson.KindName(body), storage.ErrShape)
 	}
 	value, sent, faults = tx.snap.schema.Member(collection).Canonical(rawjson.Compact(body))
 	return value, sent, faults, nil
@@ -258,8 +258,8 @@ func (tx *Tx) read(collection string, body jsontext.Value) (value jsontext.Value
 func keepID(old *Record, value jsontext.Value, idMember string) (jsontext.Value, error) {
 	stored, _ := rawjson.Member(old.Value, idMember)
 	if v, has := rawjson.Member(value, idMember); has {
-		if id, _ := store.ID(value, idMember); id != old.ID {
-			return nil, fmt.Errorf("the body's %s is %s, but the request is for %q: an id does not change: %w", idMember, rawjson.Show(v), rawjson.Shorten(old.ID), store.ErrShape)
+		if id, _ := storage.ID(value, idMember); id != old.ID {
+			return nil, fmt.Errorf("the body's %s is %s, but the request is for %q: an id does not change: %w", idMember, rawjson.Show(v), rawjson.Shorten(old.ID), storage.ErrShape)
 		}
 	}
 	return rawjson.SetMember(value, idMember, string(stored)), nil
@@ -285,14 +285,14 @@ func (tx *Tx) holders(c *collection, value jsontext.Value, id string, names []st
 			continue
 		}
 		if r := c.holder(name, v, id); r != nil {
-			faults = append(faults, schema.Fault{rawjson.Pointer(name), fmt.Sprintf("%s is taken by %s", rawjson.Show(v), describe(c.name, r))})
+			faults = append(faults, schema.Fault{Pointer: rawjson.Pointer(name), Detail: fmt.Sprintf("%s is taken by %s", rawjson.Show(v), describe(c.name, r))})
 		}
 	}
 	return faults
 }
 
 func describe(collection string, r *Record) string {
-	if store.IsPositionKey(r.ID) {
+	if storage.IsPositionKey(r.ID) {
 		return "a record of " + collection + " without an id of its own"
 	}
 	return "/" + collection + "/" + r.ID
@@ -302,7 +302,7 @@ func describe(collection string, r *Record) string {
 // values taken, the rules come first. Pointers are led back to the names that
 // were sent.
 func verdict(faults, taken []schema.Fault, sent map[string]string) error {
-	kind := store.ErrInvalid
+	kind := storage.ErrInvalid
 	if len(faults) == 0 {
 		kind, faults = ErrExists, taken
 	} else {

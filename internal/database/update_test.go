@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 func add(ctx context.Context, db *database.DB) error {
@@ -30,7 +30,7 @@ func TestOrder(t *testing.T) {
 		s := &hookStore{Store: database.NewMemStore(jsontext.Value(`{"c":[]}`))}
 		db := open(t, s)
 		before := db.Snapshot()
-		s.commit = func(store.Rev, []store.Change) error {
+		s.commit = func(storage.Rev, []storage.Change) error {
 			synctest.Wait() // whoever could have been told too early has run
 			if db.Snapshot() != before {
 				t.Error("visible before it is durable")
@@ -71,11 +71,11 @@ func TestLeaderLeaves(t *testing.T) {
 
 // A ctxStore ends the caller's context in the middle of a commit.
 type ctxStore struct {
-	store.Store
+	storage.Store
 	cancel func()
 }
 
-func (s *ctxStore) Commit(ctx context.Context, base store.Rev, changes []store.Change) (store.Rev, error) {
+func (s *ctxStore) Commit(ctx context.Context, base storage.Rev, changes []storage.Change) (storage.Rev, error) {
 	s.cancel()
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -87,7 +87,7 @@ func (s *ctxStore) Commit(ctx context.Context, base store.Rev, changes []store.C
 // to lead among them: the others' writes go on.
 func TestNextLeaderLeaves(t *testing.T) {
 	s := &hookStore{Store: database.NewMemStore(jsontext.Value(`{"c":[]}`))}
-	s.commit = func(store.Rev, []store.Change) error { runtime.Gosched(); return nil }
+	s.commit = func(storage.Rev, []storage.Change) error { runtime.Gosched(); return nil }
 	db := open(t, s)
 	for range 300 {
 		var wg sync.WaitGroup
@@ -115,7 +115,7 @@ func TestQueueIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		s := &hookStore{Store: database.NewMemStore(jsontext.Value(`{"c":[]}`))}
-		s.commit = func(store.Rev, []store.Change) error { <-gate; return nil }
+		s.commit = func(storage.Rev, []storage.Change) error { <-gate; return nil }
 		db := open(t, s)
 		go add(t.Context(), db)
 		synctest.Wait()
@@ -126,7 +126,7 @@ func TestQueueIsFull(t *testing.T) {
 				err := add(context.Background(), db)
 				mu.Lock()
 				defer mu.Unlock()
-				if errors.Is(err, store.ErrBusy) {
+				if errors.Is(err, storage.ErrBusy) {
 					busy++
 				} else if err == nil {
 					done++

@@ -11,7 +11,7 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // A Description says in JSON Schema what a database holds and what it takes:
@@ -41,7 +41,7 @@ type Definition struct {
 type Resource struct {
 	Name     string
 	About    string // what the rules say that it is, "" where they do not
-	Kind     store.Kind
+	Kind     storage.Kind
 	Members  []string // of a record, that are known
 	IDMember string   // of a collection
 	Parents  []Parent // what a record refers to
@@ -77,7 +77,7 @@ func Database(s *database.Snapshot, prefix string, reserved ...string) *Descript
 		}
 	}
 	for _, name := range s.Names() {
-		if kind, _ := s.Kind(name); kind != store.Other {
+		if kind, _ := s.Kind(name); kind != storage.Other {
 			d.resource(name, kind)
 		}
 	}
@@ -154,14 +154,14 @@ func (d *describer) refTo(name string) []byte {
 }
 
 // resource describes one collection or singular resource.
-func (d *describer) resource(name string, kind store.Kind) {
+func (d *describer) resource(name string, kind storage.Kind) {
 	r := d.snap.Schema().Member(name)
-	if r != nil && r.Array() != (kind == store.Array) {
+	if r != nil && r.Array() != (kind == storage.Array) {
 		r = nil // the rules are about something else than what is there
 	}
 	out := Resource{Name: name, Kind: kind}
 	what := name
-	if kind == store.Array {
+	if kind == storage.Array {
 		what = database.Singular(name)
 		out.IDMember = d.snap.IDMember(name)
 	}
@@ -189,7 +189,7 @@ func (d *describer) resource(name string, kind store.Kind) {
 // free describes what no rule is about: what is there, and that anything goes.
 func (d *describer) free(out *Resource) {
 	in, of := new(inference), inferring{snap: d.snap}
-	if out.Kind == store.Array {
+	if out.Kind == storage.Array {
 		in, of.collection, of.id = inferenceOf(d.snap, out.Name), out.Name, out.IDMember
 	} else {
 		v, _ := d.snap.Value(out.Name)
@@ -215,7 +215,7 @@ func (d *describer) free(out *Resource) {
 		body = append(append(append(body, `,"properties":{`...), hints...), '}')
 	}
 	d.define(out.Replace, append(body, '}'))
-	if out.Kind == store.Array {
+	if out.Kind == storage.Array {
 		out.Create = out.Replace
 		d.parents(out, func(Parent) string { return out.Create })
 	}
@@ -226,7 +226,7 @@ func (d *describer) free(out *Resource) {
 func (d *describer) parents(out *Resource, create func(Parent) string) {
 	for _, parent := range d.snap.Names() {
 		p := Parent{Collection: parent, Member: d.snap.ForeignKey(out.Name, parent)}
-		if kind, _ := d.snap.Kind(parent); kind == store.Array && (slices.Contains(out.Members, p.Member) || d.snap.Occurs(out.Name, p.Member)) {
+		if kind, _ := d.snap.Kind(parent); kind == storage.Array && (slices.Contains(out.Members, p.Member) || d.snap.Occurs(out.Name, p.Member)) {
 			p.Create = create(p)
 			out.Parents = append(out.Parents, p)
 		}
@@ -281,7 +281,7 @@ func (d *describer) ruled(r *schema.Rules, pointers []string, out *Resource) {
 		return name
 	}
 	id := out.IDMember
-	if out.Kind == store.Array {
+	if out.Kind == storage.Array {
 		b := bodyRules{optional: []string{id}, required: r.RequiredOnCreate()}
 		if r.ReadOnlyID() {
 			b.without = id
@@ -352,7 +352,7 @@ func (d *describer) broken(out *Resource, r *schema.Rules, asSent bool) *inferen
 			}
 		}
 	}
-	if out.Kind == store.Array {
+	if out.Kind == storage.Array {
 		for record := range d.snap.All(out.Name) {
 			judge(record.Value)
 		}

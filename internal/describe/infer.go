@@ -9,7 +9,7 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // InferSchema returns a schema of what a database holds, as the text of a file that
@@ -24,7 +24,7 @@ func InferSchema(snap *database.Snapshot) []byte {
 		kind, _ := snap.Kind(name)
 		switch {
 		case name == "$schema":
-		case kind != store.Array:
+		case kind != storage.Array:
 			v, _ := snap.Value(name)
 			in := new(inference)
 			in.add(v)
@@ -316,7 +316,7 @@ func parentOf(snap *database.Snapshot, member string) string {
 			continue
 		}
 		for _, name := range snap.Names() {
-			if kind, _ := snap.Kind(name); kind == store.Array && database.Singular(name) == head {
+			if kind, _ := snap.Kind(name); kind == storage.Array && database.Singular(name) == head {
 				return name
 			}
 		}

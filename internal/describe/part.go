@@ -10,7 +10,7 @@ import (
 
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // part defines what is shown of a resource with _fields, _embed and _expand:
@@ -19,14 +19,14 @@ import (
 func (d *describer) part(out *Resource) {
 	related := d.related(out)
 	var parts [][]byte
-	if r := d.snap.Schema().Member(out.Name); r != nil && r.Array() == (out.Kind == store.Array) && len(r.RecordLocations()) > 0 {
+	if r := d.snap.Schema().Member(out.Name); r != nil && r.Array() == (out.Kind == storage.Array) && len(r.RecordLocations()) > 0 {
 		parts = append(parts, d.ruledPart(r, related))
 	}
 	if in := d.found[out.Name]; in != nil {
 		parts = append(parts, in.part(related))
 	}
 	about := "Parts of a record (_fields), with the related records that were asked for (_embed, _expand)."
-	if out.Kind != store.Array {
+	if out.Kind != storage.Array {
 		about = "Parts of the object (_fields), with the related records that were asked for (_embed, _expand)."
 	}
 	schema := parts[0]
@@ -52,7 +52,7 @@ func (d *describer) related(out *Resource) *memberSchemas {
 		}
 		var names []string
 		for _, r := range d.out.Resources {
-			if r.Kind == store.Array && slices.Contains(one.In, r.Name) {
+			if r.Kind == storage.Array && slices.Contains(one.In, r.Name) {
 				names = append(names, r.Part)
 			}
 		}
@@ -69,7 +69,7 @@ func (d *describer) related(out *Resource) *memberSchemas {
 		list.add(name, schema)
 	}
 	for _, r := range d.out.Resources {
-		if out.Kind == store.Array && slices.ContainsFunc(r.Parents, func(p Parent) bool { return p.Collection == out.Name }) {
+		if out.Kind == storage.Array && slices.ContainsFunc(r.Parents, func(p Parent) bool { return p.Collection == out.Name }) {
 			add(r.Name, true)
 		}
 	}

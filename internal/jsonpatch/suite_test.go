@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/rawjson"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // TestPatchSuite runs the cases that implementations of RFC 6902 share, those
@@ -52,7 +52,7 @@ func TestPatchSuite(t *testing.T) {
 // name twice.
 func applyPatch(doc, patch jsontext.Value) (jsontext.Value, error) {
 	if !patch.IsValid() {
-		return nil, store.ErrShape
+		return nil, storage.ErrShape
 	}
 	ops, err := Parse(patch)
 	if err != nil {

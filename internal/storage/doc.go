@@ -1,3 +1,3 @@
 // Package store says what keeps a database durably, and how it tells what has
 // changed.
-package store
+package storage

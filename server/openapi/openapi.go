@@ -10,7 +10,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/describe"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // This file and its neighbours make the OpenAPI document (3.1.1) from what the
@@ -54,7 +54,7 @@ func Document(snap *database.Snapshot, o Options) jsontext.Value {
 			about = "What is in " + r.Name + "."
 		}
 		d.tag(r.Name, about)
-		if r.Kind == store.Array {
+		if r.Kind == storage.Array {
 			d.collection(r)
 		} else {
 			d.singular(r)
@@ -177,7 +177,7 @@ func (d *apiDocument) own() {
 	}
 	tagged := list{"ETag"}
 	about("/", "getIndex", "The index: what there is and where.", JsonType, ref("Index"), tagged)
-	if kind, ok := d.snap.Kind("db"); !ok || kind == store.Other {
+	if kind, ok := d.snap.Kind("db"); !ok || kind == storage.Other {
 		about("/db", "getDatabase", "The whole database as one object.", JsonType, ref("Database"), tagged)
 	}
 	d.health()
@@ -224,7 +224,7 @@ func (d *apiDocument) health() {
 
 // aRecordOf names what a schema is about.
 func aRecordOf(r describe.Resource) string {
-	if r.Kind == store.Array {
+	if r.Kind == storage.Array {
 		return "a record of " + r.Name
 	}
 	return r.Name
@@ -239,7 +239,7 @@ func (d *apiDocument) components() object {
 	properties := object{}
 	for _, r := range d.about.Resources {
 		schema := any(ref(r.Record))
-		if r.Kind == store.Array {
+		if r.Kind == storage.Array {
 			schema = object{{"type", "array"}, {"items", schema}}
 		}
 		properties = append(properties, entry{r.Name, schema})

@@ -9,7 +9,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/describe"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // collection describes /schedules, /schedules/{id} and the lists below the
@@ -223,7 +223,7 @@ func (d *apiDocument) writes(r describe.Resource, suffix string, parameters list
 
 	put := d.operation(r, "replace"+r.Record+suffix, "Replace as a whole.", "The id and the place in the file stay.", parameters)
 	replaced := stored
-	if r.Kind == store.Array && !d.snap.Schema().Member(r.Name).ReadOnlyID() {
+	if r.Kind == storage.Array && !d.snap.Schema().Member(r.Name).ReadOnlyID() {
 		put = d.operation(r, "replace"+r.Record+suffix, "Replace as a whole, or create.", "The id and the place in the file stay. With If-None-Match: * it creates a record of that id.", parameters)
 		replaced = append(slices.Clone(stored), entry{"201", d.created(r, example)})
 	}
@@ -274,7 +274,7 @@ func (d *apiDocument) examples(r describe.Resource) (record, body jsontext.Value
 		if n++; n > 100 {
 			break
 		}
-		if store.IsPositionKey(e.ID) || len(e.Value) > 4<<10 || d.snap.Schema().Member(r.Name).Faults(e.Value) != nil {
+		if storage.IsPositionKey(e.ID) || len(e.Value) > 4<<10 || d.snap.Schema().Member(r.Name).Faults(e.Value) != nil {
 			continue
 		}
 		body = jsontext.Value("{")

@@ -9,7 +9,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/describe"
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 const typesHead = `// What pickup stores, takes and answers, from the data and the rules as they
@@ -29,7 +29,7 @@ func TypeScript(snap *database.Snapshot) []byte {
 	w.WriteString("/** The whole database. */\nexport type Database = {\n")
 	for _, r := range about.Resources {
 		t := r.Record
-		if r.Kind == store.Array {
+		if r.Kind == storage.Array {
 			t += "[]"
 		}
 		w.WriteString("  " + string(AppendString(nil, r.Name)) + ": " + t + ";\n")

@@ -8,21 +8,21 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // A model is what a store must hold, kept in the plainest way.
 type model struct {
-	list []*store.Collection
+	list []*storage.Collection
 }
 
-func newModel(b store.Batch) *model {
+func newModel(b storage.Batch) *model {
 	m := new(model)
 	m.apply(b)
 	return m
 }
 
-func (m *model) apply(b store.Batch) {
+func (m *model) apply(b storage.Batch) {
 	if b.Reset {
 		m.list = nil
 		for _, c := range b.Contents {
@@ -35,8 +35,8 @@ func (m *model) apply(b store.Batch) {
 	}
 }
 
-func (m *model) change(ch store.Change) {
-	at := slices.IndexFunc(m.list, func(c *store.Collection) bool { return c.Name == ch.Collection })
+func (m *model) change(ch storage.Change) {
+	at := slices.IndexFunc(m.list, func(c *storage.Collection) bool { return c.Name == ch.Collection })
 	switch {
 	case ch.ID == "" && ch.Value == nil:
 		if at >= 0 {
@@ -51,8 +51,8 @@ func (m *model) change(ch store.Change) {
 		}
 	default:
 		c := m.list[at]
-		i := slices.IndexFunc(c.Elements, func(e store.Element) bool { return e.Key == ch.ID })
-		switch e := (store.Element{Key: ch.ID, Value: ch.Value}); {
+		i := slices.IndexFunc(c.Elements, func(e storage.Element) bool { return e.Key == ch.ID })
+		switch e := (storage.Element{Key: ch.ID, Value: ch.Value}); {
 		case ch.Value == nil && i >= 0:
 			c.Elements = slices.Delete(c.Elements, i, i+1)
 		case ch.Value == nil:
@@ -64,14 +64,14 @@ func (m *model) change(ch store.Change) {
 	}
 }
 
-func wholeCollection(name string, value jsontext.Value) *store.Collection {
-	c := &store.Collection{Name: name, Value: value, Kind: store.Other}
+func wholeCollection(name string, value jsontext.Value) *storage.Collection {
+	c := &storage.Collection{Name: name, Value: value, Kind: storage.Other}
 	switch value.Kind() {
 	case '{':
-		c.Kind = store.Object
+		c.Kind = storage.Object
 	case '[':
-		c.Kind, c.Value = store.Array, nil
-		keys := store.NewKeys("id")
+		c.Kind, c.Value = storage.Array, nil
+		keys := storage.NewKeys("id")
 		d := jsontext.NewDecoder(strings.NewReader(string(value)))
 		d.ReadToken()
 		for d.PeekKind() != ']' {
@@ -80,7 +80,7 @@ func wholeCollection(name string, value jsontext.Value) *store.Collection {
 				panic(err) // of this suite's own making
 			}
 			v = v.Clone()
-			c.Elements = append(c.Elements, store.Element{Key: keys.Next(v), Value: v})
+			c.Elements = append(c.Elements, storage.Element{Key: keys.Next(v), Value: v})
 		}
 	}
 	return c
@@ -91,7 +91,7 @@ func (m *model) String() string {
 	var b strings.Builder
 	for _, c := range m.list {
 		fmt.Fprintf(&b, "%s %s:", c.Name, [...]string{"array", "object", "other"}[c.Kind])
-		if c.Kind != store.Array {
+		if c.Kind != storage.Array {
 			fmt.Fprintf(&b, " %s", plain(c.Value))
 		}
 		for _, e := range c.Elements {

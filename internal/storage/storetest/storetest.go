@@ -1,8 +1,8 @@
-// Package storetest is the contract of store.Store as a test suite. A new
+// Package storetest is the contract of storage.Store as a test suite. A new
 // store's test is three lines:
 //
 //	func TestStore(t *testing.T) {
-//		storetest.Run(t, func(t *testing.T, database string) store.Store { … })
+//		storetest.Run(t, func(t *testing.T, database string) storage.Store { … })
 //	}
 package storetest
 
@@ -19,12 +19,12 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/store"
+	"pickup/internal/storage"
 )
 
 // Open makes a store that holds the members of database, a JSON object. It
 // registers what has to be closed with t.Cleanup.
-type Open func(t *testing.T, database string) store.Store
+type Open func(t *testing.T, database string) storage.Store
 
 const sample = `{
   "$schema": "./db.schema.json",
@@ -83,13 +83,13 @@ func testCommit(t *testing.T, open Open) {
 	s := open(t, sample)
 	rev := load(t, s).Rev
 	next := commit(t, s, rev,
-		store.Change{Collection: "drivers", ID: "2", Value: jsontext.Value(`{"id":2,"driverName":"Bea"}`)},
-		store.Change{Collection: "drivers", ID: "3", Value: jsontext.Value(`{"id":"3"}`)},
-		store.Change{Collection: "drivers", ID: "1"},
-		store.Change{Collection: "empty", ID: "x", Value: jsontext.Value(`{"id":"x"}`)},
-		store.Change{Collection: "odd", ID: "a"},
-		store.Change{Collection: "drivers", ID: "3", Value: jsontext.Value(`{"id":"3","twice":true}`)},
-		store.Change{Collection: "drivers", ID: "gone"},
+		storage.Change{Collection: "drivers", ID: "2", Value: jsontext.Value(`{"id":2,"driverName":"Bea"}`)},
+		storage.Change{Collection: "drivers", ID: "3", Value: jsontext.Value(`{"id":"3"}`)},
+		storage.Change{Collection: "drivers", ID: "1"},
+		storage.Change{Collection: "empty", ID: "x", Value: jsontext.Value(`{"id":"x"}`)},
+		storage.Change{Collection: "odd", ID: "a"},
+		storage.Change{Collection: "drivers", ID: "3", Value: jsontext.Value(`{"id":"3","twice":true}`)},
+		storage.Change{Collection: "drivers", ID: "gone"},
 	)
 	if next <= rev {
 		t.Errorf("the revision went from %d to %d", rev, next)
@@ -109,10 +109,10 @@ empty array: x={"id":"x"}
 func testConflict(t *testing.T, open Open) {
 	s := open(t, sample)
 	base := load(t, s).Rev
-	commit(t, s, base, store.Change{Collection: "empty", ID: "1", Value: jsontext.Value(`{"id":"1"}`)})
+	commit(t, s, base, storage.Change{Collection: "empty", ID: "1", Value: jsontext.Value(`{"id":"1"}`)})
 	before := contents(t, s)
-	_, err := s.Commit(t.Context(), base, []store.Change{{Collection: "drivers", ID: "1"}})
-	if !errors.Is(err, store.ErrConflict) {
+	_, err := s.Commit(t.Context(), base, []storage.Change{{Collection: "drivers", ID: "1"}})
+	if !errors.Is(err, storage.ErrConflict) {
 		t.Fatalf("a commit on an old base: %v, want ErrConflict", err)
 	}
 	contents(t, s).equal(t, before.String())
@@ -121,7 +121,7 @@ func testConflict(t *testing.T, open Open) {
 func testAllOrNone(t *testing.T, open Open) {
 	s := open(t, sample)
 	rev, before := load(t, s).Rev, contents(t, s)
-	_, err := s.Commit(t.Context(), rev, []store.Change{
+	_, err := s.Commit(t.Context(), rev, []storage.Change{
 		{Collection: "drivers", ID: "1"},
 		{Collection: "nobody", ID: "1", Value: jsontext.Value(`{"id":"1"}`)},
 	})
@@ -129,20 +129,20 @@ func testAllOrNone(t *testing.T, open Open) {
 		t.Fatal("an element was added to a collection that is not there")
 	}
 	contents(t, s).equal(t, before.String())
-	commit(t, s, load(t, s).Rev, store.Change{Collection: "drivers", ID: "1"})
+	commit(t, s, load(t, s).Rev, storage.Change{Collection: "drivers", ID: "1"})
 }
 
 func testWhole(t *testing.T, open Open) {
 	s := open(t, sample)
 	rev := load(t, s).Rev
 	rev = commit(t, s, rev,
-		store.Change{Collection: "settings", Value: jsontext.Value(`{"zone":"CET","dst":true}`)},
-		store.Change{Collection: "trips", Value: jsontext.Value(`[]`)},
-		store.Change{Collection: "odd"},
-		store.Change{Collection: "version", Value: jsontext.Value(`4`)},
-		store.Change{Collection: "trips", ID: "1", Value: jsontext.Value(`{"id":"1"}`)},
+		storage.Change{Collection: "settings", Value: jsontext.Value(`{"zone":"CET","dst":true}`)},
+		storage.Change{Collection: "trips", Value: jsontext.Value(`[]`)},
+		storage.Change{Collection: "odd"},
+		storage.Change{Collection: "version", Value: jsontext.Value(`4`)},
+		storage.Change{Collection: "trips", ID: "1", Value: jsontext.Value(`{"id":"1"}`)},
 	)
-	commit(t, s, rev, store.Change{Collection: "empty", Value: jsontext.Value(`[{"id":"p"},7]`)})
+	commit(t, s, rev, storage.Change{Collection: "empty", Value: jsontext.Value(`[{"id":"p"},7]`)})
 	contents(t, s).equal(t, `$schema other: "./db.schema.json"
 drivers array: 1={"id":"1","driverName":"Ana"} 2={"id":2,"driverName":"Ben","n":1.10}
 settings object: {"zone":"CET","dst":true}
@@ -160,10 +160,10 @@ func testWatch(t *testing.T, open Open) {
 	defer cancel()
 	rev := first.Rev
 	for i := range 5 {
-		rev = commit(t, s, rev, store.Change{Collection: "drivers", ID: fmt.Sprint("w", i), Value: jsontext.Value(fmt.Sprintf(`{"id":"w%d"}`, i))})
+		rev = commit(t, s, rev, storage.Change{Collection: "drivers", ID: fmt.Sprint("w", i), Value: jsontext.Value(fmt.Sprintf(`{"id":"w%d"}`, i))})
 	}
 	go func() { // and one while the watch runs
-		if _, err := s.Commit(ctx, rev, []store.Change{{Collection: "drivers", ID: "w0"}}); err != nil {
+		if _, err := s.Commit(ctx, rev, []storage.Change{{Collection: "drivers", ID: "w0"}}); err != nil {
 			t.Error(err)
 		}
 	}()
@@ -209,7 +209,7 @@ func testWatchLate(t *testing.T, open Open) {
 	first := load(t, s)
 	m, rev := newModel(first), first.Rev
 	for i := range 1500 {
-		rev = commit(t, s, rev, store.Change{Collection: "empty", ID: "n", Value: jsontext.Value(fmt.Sprintf(`{"id":"n","i":%d}`, i))})
+		rev = commit(t, s, rev, storage.Change{Collection: "empty", ID: "n", Value: jsontext.Value(fmt.Sprintf(`{"id":"n","i":%d}`, i))})
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -234,12 +234,12 @@ func testRandom(t *testing.T, open Open) {
 	b := load(t, s)
 	m, rev := newModel(b), b.Rev
 	for range steps {
-		var changes []store.Change
+		var changes []storage.Change
 		for range 1 + rnd.IntN(4) {
 			changes = append(changes, randomChange(rnd, m, changes))
 		}
 		rev = commit(t, s, rev, changes...)
-		m.apply(store.Batch{Rev: rev, Changes: changes})
+		m.apply(storage.Batch{Rev: rev, Changes: changes})
 		contents(t, s).equal(t, m.String())
 		if t.Failed() {
 			t.Fatalf("after %v", changes)
@@ -247,11 +247,11 @@ func testRandom(t *testing.T, open Open) {
 	}
 }
 
-func randomChange(rnd *rand.Rand, m *model, pending []store.Change) store.Change {
+func randomChange(rnd *rand.Rand, m *model, pending []storage.Change) storage.Change {
 	names := []string{"drivers", "empty", "fresh"}
 	name := names[rnd.IntN(len(names))]
-	ch := store.Change{Collection: name, ID: fmt.Sprint(rnd.IntN(20))}
-	there := slices.ContainsFunc(m.list, func(c *store.Collection) bool { return c.Name == name })
+	ch := storage.Change{Collection: name, ID: fmt.Sprint(rnd.IntN(20))}
+	there := slices.ContainsFunc(m.list, func(c *storage.Collection) bool { return c.Name == name })
 	for _, p := range pending {
 		if p.Collection == name && p.ID == "" {
 			there = p.Value != nil
@@ -283,16 +283,16 @@ func testConcurrent(t *testing.T, open Open) {
 		wg.Go(func() {
 			for i := range each {
 				id := fmt.Sprintf("%d-%d", w, i)
-				ch := store.Change{Collection: "drivers", ID: id, Value: jsontext.Value(`{"id":"` + id + `"}`)}
+				ch := storage.Change{Collection: "drivers", ID: id, Value: jsontext.Value(`{"id":"` + id + `"}`)}
 				for {
 					b, err := s.Load(t.Context())
 					if err == nil {
-						_, err = s.Commit(t.Context(), b.Rev, []store.Change{ch})
+						_, err = s.Commit(t.Context(), b.Rev, []storage.Change{ch})
 					}
 					if err == nil {
 						break
 					}
-					if !errors.Is(err, store.ErrConflict) {
+					if !errors.Is(err, storage.ErrConflict) {
 						t.Error(err)
 						return
 					}
@@ -311,7 +311,7 @@ func testConcurrent(t *testing.T, open Open) {
 	}
 }
 
-func load(t *testing.T, s store.Store) store.Batch {
+func load(t *testing.T, s storage.Store) storage.Batch {
 	t.Helper()
 	b, err := s.Load(t.Context())
 	if err != nil {
@@ -323,12 +323,12 @@ func load(t *testing.T, s store.Store) store.Batch {
 	return b
 }
 
-func contents(t *testing.T, s store.Store) *model {
+func contents(t *testing.T, s storage.Store) *model {
 	t.Helper()
 	return newModel(load(t, s))
 }
 
-func commit(t *testing.T, s store.Store, base store.Rev, changes ...store.Change) store.Rev {
+func commit(t *testing.T, s storage.Store, base storage.Rev, changes ...storage.Change) storage.Rev {
 	t.Helper()
 	rev, err := s.Commit(t.Context(), base, changes)
 	if err != nil {

@@ -1,4 +1,4 @@
-package database_test
+package internal_test
 
 import (
 	"os/exec"
@@ -29,7 +29,7 @@ var allowed = map[string]string{
 		github.com/go-json-experiment/json/jsontext
 		github.com/santhosh-tekuri/jsonschema/v6
 		github.com/santhosh-tekuri/jsonschema/v6/kind`,
-	"pickup/internal/store": `
+	"pickup/internal/storage": `
 		pickup/internal/ordered
 		pickup/internal/rawjson
 		github.com/go-json-experiment/json/jsontext`,
@@ -40,7 +40,7 @@ var allowed = map[string]string{
 		pickup/internal/rawjson
 		pickup/internal/schema
 		pickup/internal/spell
-		pickup/internal/store
+		pickup/internal/storage
 		github.com/tidwall/btree
 		github.com/go-json-experiment/json/jsontext
 		github.com/google/uuid`,
@@ -48,28 +48,28 @@ var allowed = map[string]string{
 		pickup/internal/database
 		pickup/internal/rawjson
 		pickup/internal/schema
-		pickup/internal/store
+		pickup/internal/storage
 		github.com/go-json-experiment/json/jsontext
 		github.com/santhosh-tekuri/jsonschema/v6`,
 	"pickup/filestore": `
 		pickup/filestore/document
-		pickup/internal/store
+		pickup/internal/storage
 		github.com/go-json-experiment/json/jsontext
 		github.com/fsnotify/fsnotify
 		golang.org/x/sys/unix
 		golang.org/x/sys/windows`,
 	"pickup/filestore/document": `
 		pickup/internal/ordered
-		pickup/internal/store
+		pickup/internal/storage
 		github.com/go-json-experiment/json/jsontext`,
-	"pickup/filestore/storetest": `
-		pickup/internal/store
+	"pickup/internal/storage/storetest": `
+		pickup/internal/storage
 		github.com/go-json-experiment/json/jsontext`,
 	"pickup/server": `
 		pickup/internal/database
 		pickup/internal/query
 		pickup/internal/schema
-		pickup/internal/store
+		pickup/internal/storage
 		pickup/server/auth
 		pickup/server/openapi
 		github.com/go-json-experiment/json/jsontext
@@ -84,7 +84,7 @@ var allowed = map[string]string{
 	"pickup/server/openapi": `
 		pickup/internal/database
 		pickup/internal/describe
-		pickup/internal/store
+		pickup/internal/storage
 		github.com/go-json-experiment/json/jsontext`,
 	"pickup/cmd/pickup": `
 		pickup/filestore/document
@@ -92,7 +92,7 @@ var allowed = map[string]string{
 		pickup/internal/database
 		pickup/internal/describe
 		pickup/internal/schema
-		pickup/internal/store
+		pickup/internal/storage
 		pickup/filestore
 		pickup/server
 		github.com/alecthomas/kong
@@ -102,8 +102,8 @@ var allowed = map[string]string{
 
 	// bench measures programs from outside and knows none of ours; its floor
 	// is what is left of them without the database.
-	"pickup/bench": ``,
-	"pickup/bench/floor": `
+	"pickup/internal/bench": ``,
+	"pickup/internal/bench/floor": `
 		github.com/gin-gonic/gin
 		golang.org/x/sys/unix`,
 }

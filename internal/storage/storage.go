@@ -1,4 +1,4 @@
-package store
+package storage
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 type Rev uint64
 
 // A Store keeps one database durably. It moves batches: it knows no query, no
-// schema and no HTTP. The suite in filestore/storetest states the contract and
+// schema and no HTTP. The suite in internal/storage/storetest states the contract and
 // every Store passes it.
 //
 // A Store may be used by several goroutines at once. Values that it is given
