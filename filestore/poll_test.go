@@ -43,7 +43,7 @@ func TestGlances(t *testing.T) {
 		{"4", nil},
 	}
 	begin := time.Now()
-	for path := range Glances(t.Context(), func() string { return current }) {
+	for path := range PollFile(t.Context(), func() string { return current }) {
 		text, _ := os.ReadFile(path) // absent, it is empty
 		if string(text) == steps[0].want {
 			if steps[0].next == nil {

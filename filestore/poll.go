@@ -9,14 +9,13 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Glances yields whenever it is time to look at a file that is only read, such
-// as a schema: at once, 30 ms after its last event, and once a second, until
-// ctx is done. path is asked each time, because which file it is may change;
-// the one that it named is what is yielded. "" is no file.
+// PollFile yields the name of a file that is only read, such as a schema,
+// whenever it is time to read it: at once, 30 ms after its last event, and once
+// a second, until ctx is done. It calls path each time, because the name may
+// change; "" means that there is no file at present.
 //
-// That it is time says nothing: the file may be what it was, gone, or in the
-// middle of being saved.
-func Glances(ctx context.Context, path func() string) iter.Seq[string] {
+// The file need not have changed. It may be gone, or half saved.
+func PollFile(ctx context.Context, path func() string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		w := &watcher{prev: "\x00"} // nothing is displaced here
 		if events, err := fsnotify.NewWatcher(); err == nil {
