@@ -2,21 +2,21 @@ package filestore
 
 import (
 	"context"
-	"iter"
 	"path/filepath"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
 )
 
-// PollFile yields the name of a file that is only read, such as a schema,
-// whenever it is time to read it: at once, 30 ms after its last event, and once
-// a second, until ctx is done. It calls path each time, because the name may
-// change; "" means that there is no file at present.
+// PollFiles yields each time the files that paths names should be looked at: at
+// once, 30 ms after the last event on one of them, and once a second, until ctx
+// is done. The files are only read, as a schema is. PollFiles calls paths each
+// time, because the names may change; empty names are ignored.
 //
-// The file need not have changed. It may be gone, or half saved.
-func PollFile(ctx context.Context, path func() string) iter.Seq[string] {
-	return func(yield func(string) bool) {
+// A yield says nothing about the files: they may be unchanged, missing, or in
+// the middle of a save.
+func PollFiles(ctx context.Context, paths func() []string) func(yield func() bool) {
+	return func(yield func() bool) {
 		w := &watcher{prev: "\x00"} // nothing is displaced here
 		if events, err := fsnotify.NewWatcher(); err == nil {
 			w.events = events
@@ -25,9 +25,8 @@ func PollFile(ctx context.Context, path func() string) iter.Seq[string] {
 		for ctx.Err() == nil {
 			now := time.Now()
 			if !now.Before(w.due) {
-				name := path()
-				w.concern(name)
-				if !yield(name) {
+				w.followFiles(paths())
+				if !yield() {
 					return
 				}
 				w.due, w.first = now.Add(pollEvery), time.Time{}
@@ -37,17 +36,20 @@ func PollFile(ctx context.Context, path func() string) iter.Seq[string] {
 	}
 }
 
-// concern makes the file at path the one that is watched.
-func (w *watcher) concern(path string) {
-	w.names = map[string]bool{"..data": true}
-	if path == "" {
-		return
-	}
-	places := []string{filepath.Dir(path), path}
-	w.names[filepath.Base(path)] = true
-	if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
-		places = append(places, filepath.Dir(real), real)
-		w.names[filepath.Base(real)] = true
+// followFiles makes w watch the files at paths, and the files that they link to.
+func (w *watcher) followFiles(paths []string) {
+	w.names = map[string]bool{"..data": true} // the link that Kubernetes swaps
+	var places []string
+	for _, path := range paths {
+		if path == "" {
+			continue
+		}
+		places = append(places, filepath.Dir(path), path)
+		w.names[filepath.Base(path)] = true
+		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
+			places = append(places, filepath.Dir(real), real)
+			w.names[filepath.Base(real)] = true
+		}
 	}
 	w.follow(places)
 }
