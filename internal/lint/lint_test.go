@@ -64,7 +64,7 @@ func findings(t *testing.T, text []byte, rules *schema.Schema) (lines []string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := lint.Database("db.json", store.Oddities(), db.Snapshot())
+	found := lint.Database("db.json", store.Unaddressable(), db.Snapshot())
 	for i, f := range found {
 		found[i] = f.Locate(text, rules)
 	}
