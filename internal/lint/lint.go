@@ -31,8 +31,12 @@ type Finding struct {
 	Detail       string // one sentence
 }
 
-// String returns the finding as FILE:LINE:COLUMN: DETAIL.
+// String returns the finding as FILE:LINE:COLUMN: DETAIL, without a place that
+// was not looked up.
 func (f Finding) String() string {
+	if f.Line == 0 {
+		return f.File + ": " + f.Detail
+	}
 	return fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Detail)
 }
 
