@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"pickup/internal/storage"
-
 	"pickup/filestore/document"
+	"pickup/filestore/internal/disk"
+	"pickup/internal/storage"
 )
 
 // inPlaceLocked is mode F: the file cannot be replaced, so its bytes are. A
@@ -19,7 +19,7 @@ func (s *Store) inPlaceLocked(next *document.Document) (err error) {
 	sys := &s.o.sys
 	// F0: the file, and no other.
 	if err := s.claimInodeLocked(); err != nil {
-		if err == errTaken {
+		if err == disk.ErrTaken {
 			return fmt.Errorf("%w: another server holds %s", storage.ErrInUse, s.path)
 		}
 		return err
@@ -30,13 +30,13 @@ func (s *Store) inPlaceLocked(next *document.Document) (err error) {
 	}
 	f := s.claim.inode // another descriptor than before, where somebody has it open
 	defer func() {
-		if sys.lease(f, noLease) != nil {
+		if sys.Lease(f, disk.NoLease) != nil {
 			s.claim.replaceInode(sys, nil) // closing ends it too, and nobody must be held back for long
 		}
 	}()
-	if info, err := sys.fstat(f); err != nil {
+	if info, err := sys.Fstat(f); err != nil {
 		return err
-	} else if links(info) == 0 {
+	} else if disk.Links(info) == 0 {
 		return errDetached
 	}
 	// F2: as we know it.
@@ -44,21 +44,21 @@ func (s *Store) inPlaceLocked(next *document.Document) (err error) {
 		return errors.Join(err, errMovedOn)
 	}
 	// F3: room for everything, so that nothing below runs out of it.
-	old, newSum := s.onDisk(), sumOfDocument(next)
+	old, newSum := s.onDisk(), disk.SumOf(next.Runs()...)
 	from := max(old.Size(), next.Size())
 	room := from
 	if s.o.JournalDir == "" {
 		room += redoSize(filepath.Base(s.real), old, next)
 	}
-	if err := sys.reserve(f, room); err != nil {
-		sys.truncate(f, old.Size()) // gives back what was reserved
+	if err := sys.Reserve(f, room); err != nil {
+		sys.Truncate(f, old.Size()) // gives back what was reserved
 		return err
 	}
 	// F4: the record.
 	if s.o.JournalDir != "" {
 		err = s.writeJournalLocked(old, next, newSum)
 	} else if err = s.appendRedo(f, from, old, next, newSum); err != nil {
-		err = errors.Join(err, sys.truncate(f, old.Size()))
+		err = errors.Join(err, sys.Truncate(f, old.Size()))
 	}
 	if err != nil {
 		return err
@@ -69,22 +69,22 @@ func (s *Store) inPlaceLocked(next *document.Document) (err error) {
 	}
 	// F6
 	s.dropJournalLocked()
-	c := content{sum: newSum}
-	if c.info, c.sure, err = sys.identify(f, s.real); err != nil {
-		c = content{info: s.disk.info} // compared at the next look
+	c, err := sys.Identify(f, s.real, newSum)
+	if err != nil {
+		c = disk.State{Info: s.disk.Info} // compared at the next look
 	}
-	s.disk, s.like, s.doubt = c, c.info, nil
+	s.disk, s.like, s.doubt = c, c.Info, nil
 	return nil
 }
 
 // isKnown reports whether f is in the state that the store knows.
 func (s *Store) isKnown(f *os.File) (bool, error) {
-	info, err := s.o.sys.fstat(f)
-	if err != nil || s.disk.untouched(info) {
+	info, err := s.o.sys.Fstat(f)
+	if err != nil || s.disk.Untouched(info) {
 		return err == nil, err
 	}
-	_, c, err := s.readOpen(f)
-	return err == nil && c.sum == s.disk.sum, err
+	_, c, err := s.o.sys.Read(f, s.o.now)
+	return err == nil && c.Sum == s.disk.Sum, err
 }
 
 // leaseLocked is F1: it keeps everybody else from the file, or finds out that
@@ -92,8 +92,8 @@ func (s *Store) isKnown(f *os.File) (bool, error) {
 func (s *Store) leaseLocked() error {
 	sys := &s.o.sys
 	for begin := s.o.now(); ; s.o.nap(time.Millisecond) {
-		err := sys.lease(s.claim.inode, writeLease)
-		if err != errTaken {
+		err := sys.Lease(s.claim.inode, disk.WriteLease)
+		if err != disk.ErrTaken {
 			if err == nil {
 				s.impatient = false
 			}
@@ -125,17 +125,17 @@ func (s *Store) askWhoWritesLocked() (presence, error) {
 	s.claim.replaceInode(&s.o.sys, nil)
 	who := s.whoWrites(s.real)
 	err := s.claimInodeLocked()
-	if err == errTaken {
+	if err == disk.ErrTaken {
 		err = fmt.Errorf("%w: another server has taken %s", storage.ErrInUse, s.path)
 	}
 	return who, err
 }
 
 // appendRedo puts the record behind the old and the new document in f.
-func (s *Store) appendRedo(f *os.File, from int64, old, next *document.Document, newSum sum) error {
+func (s *Store) appendRedo(f *os.File, from int64, old, next *document.Document, newSum disk.Sum) error {
 	sys := &s.o.sys
-	out := &output{sys: sys, f: f, off: old.Size()}
-	for gap := from - old.Size(); gap > 0; gap = from - out.off {
+	out := &disk.Writer{Calls: sys, File: f, Off: old.Size()}
+	for gap := from - old.Size(); gap > 0; gap = from - out.Off {
 		if _, err := out.Write(make([]byte, min(gap, 1<<20))); err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (s *Store) appendRedo(f *os.File, from int64, old, next *document.Document,
 	if err := writeRedo(out, filepath.Base(s.real), old, next, newSum); err != nil {
 		return err
 	}
-	return sys.sync(f)
+	return sys.Sync(f)
 }
 
 // overwrite is F5: it makes doc the content of f, which a record protects. If
@@ -151,18 +151,18 @@ func (s *Store) appendRedo(f *os.File, from int64, old, next *document.Document,
 // cut off.
 func (s *Store) overwrite(f *os.File, doc *document.Document) error {
 	sys := &s.o.sys
-	if _, err := doc.WriteTo(&output{sys: sys, f: f}); err != nil {
+	if _, err := doc.WriteTo(&disk.Writer{Calls: sys, File: f}); err != nil {
 		return err
 	}
 	if s.o.JournalDir == "" {
-		if err := sys.sync(f); err != nil {
+		if err := sys.Sync(f); err != nil {
 			return err
 		}
 	}
-	if err := sys.truncate(f, doc.Size()); err != nil {
+	if err := sys.Truncate(f, doc.Size()); err != nil {
 		return err
 	}
-	return sys.sync(f)
+	return sys.Sync(f)
 }
 
 // undoLocked puts the old document back after a write failed with why. Where
@@ -175,11 +175,11 @@ func (s *Store) undoLocked(f *os.File, old *document.Document, why error) error 
 	}
 	if err != nil {
 		s.torn = true
-		s.o.Log.Error("the disk failed while "+s.path+" was written, and again while that was undone; its redo record is complete", "cause", cause(why), "undo", cause(err))
-		return fmt.Errorf("%w: %s: the disk failed: %w", storage.ErrUnsure, s.path, cause(why))
+		s.o.Log.Error("the disk failed while "+s.path+" was written, and again while that was undone; its redo record is complete", "cause", disk.Cause(why), "undo", disk.Cause(err))
+		return fmt.Errorf("%w: %s: the disk failed: %w", storage.ErrUnsure, s.path, disk.Cause(why))
 	}
-	if info, sure, err := s.o.sys.identify(f, s.real); err == nil {
-		s.disk.info, s.disk.sure = info, sure
+	if c, err := s.o.sys.Identify(f, s.real, s.disk.Sum); err == nil {
+		s.disk = c
 	}
 	return why
 }

@@ -47,7 +47,7 @@ func (m *mortal) run(o Options, path string, work func(s *Store)) error {
 		}
 		return nil
 	})
-	o.sys = m.tap.calls
+	o.sys = m.tap.Calls
 	o.now = func() time.Time { return time.Now().Add(m.waited) }
 	o.nap = func(d time.Duration) {
 		m.waited += d

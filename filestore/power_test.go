@@ -14,10 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
 
-// A disk is what a power cut can be tried on: it records the calls that a
+// A powerDisk is what a power cut can be tried on: it records the calls that a
 // store makes, and tells what a real disk may hold if the power fails between
 // two of them.
 //
@@ -25,7 +26,7 @@ import (
 // before, any piece of it may have, in any order, and the file may have its new
 // length with zeros in it. What happens to the names in a folder reaches the
 // disk in order, at the latest with the folder's sync.
-type disk struct {
+type powerDisk struct {
 	events []event
 	inodes map[string]int   // by path, as the kernel sees them now
 	open   map[*os.File]int // the same by descriptor
@@ -44,7 +45,7 @@ type event struct {
 }
 
 // record returns calls that do what sys does and are remembered.
-func (d *disk) record(sys calls) calls {
+func (d *powerDisk) record(sys disk.Calls) disk.Calls {
 	d.open = make(map[*os.File]int)
 	names := func(dir string) {
 		now := make(map[string]int)
@@ -66,8 +67,8 @@ func (d *disk) record(sys calls) calls {
 		}
 	}
 	r := sys
-	r.open = func(p string, flag int, perm os.FileMode) (*os.File, error) {
-		f, err := sys.open(p, flag, perm)
+	r.Open = func(p string, flag int, perm os.FileMode) (*os.File, error) {
+		f, err := sys.Open(p, flag, perm)
 		if err != nil {
 			return nil, err
 		}
@@ -82,27 +83,27 @@ func (d *disk) record(sys calls) calls {
 		}
 		return f, nil
 	}
-	r.writeAt = func(f *os.File, b []byte, off int64) (int, error) {
+	r.WriteAt = func(f *os.File, b []byte, off int64) (int, error) {
 		d.events = append(d.events, event{kind: "write", inode: d.open[f], off: off, data: slices.Clone(b)})
-		return sys.writeAt(f, b, off)
+		return sys.WriteAt(f, b, off)
 	}
-	r.truncate = func(f *os.File, size int64) error {
+	r.Truncate = func(f *os.File, size int64) error {
 		d.events = append(d.events, event{kind: "truncate", inode: d.open[f], size: size})
-		return sys.truncate(f, size)
+		return sys.Truncate(f, size)
 	}
-	r.sync = func(f *os.File) error {
+	r.Sync = func(f *os.File) error {
 		d.events = append(d.events, event{kind: "sync", inode: d.open[f]})
 		return nil
 	}
-	r.syncDir = func(dir string) error {
+	r.SyncDir = func(dir string) error {
 		d.events = append(d.events, event{kind: "syncDir", dir: dir})
 		return nil
 	}
-	r.rename = move(sys.rename, func(a, b string) { d.inodes[b] = d.inodes[a]; delete(d.inodes, a) })
-	r.renameNew = move(sys.renameNew, func(a, b string) { d.inodes[b] = d.inodes[a]; delete(d.inodes, a) })
-	r.exchange = move(sys.exchange, func(a, b string) { d.inodes[a], d.inodes[b] = d.inodes[b], d.inodes[a] })
-	r.remove = func(p string) error {
-		err := sys.remove(p)
+	r.Rename = move(sys.Rename, func(a, b string) { d.inodes[b] = d.inodes[a]; delete(d.inodes, a) })
+	r.RenameNew = move(sys.RenameNew, func(a, b string) { d.inodes[b] = d.inodes[a]; delete(d.inodes, a) })
+	r.Exchange = move(sys.Exchange, func(a, b string) { d.inodes[a], d.inodes[b] = d.inodes[b], d.inodes[a] })
+	r.Remove = func(p string) error {
+		err := sys.Remove(p)
 		if err == nil {
 			delete(d.inodes, p)
 			names(filepath.Dir(p))
@@ -113,7 +114,7 @@ func (d *disk) record(sys calls) calls {
 }
 
 // holds puts a file on the disk that has been there for long.
-func (d *disk) holds(path, text string) {
+func (d *powerDisk) holds(path, text string) {
 	d.count++
 	d.inodes = map[string]int{path: d.count}
 	d.events = []event{
@@ -133,7 +134,7 @@ type afterlife struct {
 // cut returns a state that the disk may be in if the power fails before
 // events[at]. how chooses among them: 0 none of what was not synced, 1 all of
 // it, else by chance.
-func (d *disk) cut(at, how int, r *rand.Rand) afterlife {
+func (d *powerDisk) cut(at, how int, r *rand.Rand) afterlife {
 	a := afterlife{make(map[int][]byte), make(map[string]map[string]int)}
 	synced := make(map[int]int) // by inode: events before this one are on the disk
 	syncedDir := make(map[string]int)
@@ -226,7 +227,7 @@ var longSample = strings.Replace(sample, "Vet visit", strings.Repeat("Vet visit 
 
 // A powerRun is a number of commits on a disk, and what may be found of them.
 type powerRun struct {
-	disk
+	powerDisk
 	home, journal string
 	texts         []string // what the file held after each commit, [0] before
 	begun, acked  []int    // the events before which each began and was acknowledged
@@ -234,7 +235,7 @@ type powerRun struct {
 
 // run makes commits that let the file grow and shrink. alter changes the calls
 // before they are recorded: a control leaves out what a protocol needs.
-func (p *powerRun) run(t *testing.T, w way, commits int, alter func(recorded *calls)) {
+func (p *powerRun) run(t *testing.T, w way, commits int, alter func(recorded *disk.Calls)) {
 	p.home, p.journal = t.TempDir(), t.TempDir()
 	path := filepath.Join(p.home, "db.json")
 	put(t, path, longSample)
@@ -345,7 +346,7 @@ func TestPower(t *testing.T) {
 			seed := rand.Uint64()
 			commits, states := powerCounts()
 			var p powerRun
-			p.run(t, w, commits, func(*calls) {})
+			p.run(t, w, commits, func(*disk.Calls) {})
 			total, lost, torn := p.check(t, w, states, rand.New(rand.NewPCG(seed, 0)))
 			t.Logf("%d states of a disk without power after %d commits: %d lost, %d torn", total, commits, len(lost), len(torn))
 			for _, s := range append(lost, torn...) {
@@ -358,12 +359,12 @@ func TestPower(t *testing.T) {
 // TestPowerControls leaves out what the protocols need, one thing at a time.
 // The same checker must catch each, or its silence proves nothing.
 func TestPowerControls(t *testing.T) {
-	noSync := func(c *calls) { c.sync = func(*os.File) error { return nil } }
-	noSyncDir := func(c *calls) { c.syncDir = func(string) error { return nil } }
+	noSync := func(c *disk.Calls) { c.Sync = func(*os.File) error { return nil } }
+	noSyncDir := func(c *disk.Calls) { c.SyncDir = func(string) error { return nil } }
 	for _, c := range []struct {
 		name  string
 		way   int
-		alter func(*calls)
+		alter func(*disk.Calls)
 	}{
 		{"exchange without sync", 0, noSync},
 		{"exchange without sync of the folder", 0, noSyncDir},
@@ -388,9 +389,9 @@ func TestPowerControls(t *testing.T) {
 
 // truncateAndWrite makes a store that writes in place one that does it as most
 // programs do: no record, and the old content goes first.
-func truncateAndWrite(c *calls) {
-	write, truncate := c.writeAt, c.truncate
-	c.writeAt = func(f *os.File, b []byte, off int64) (int, error) {
+func truncateAndWrite(c *disk.Calls) {
+	write, truncate := c.WriteAt, c.Truncate
+	c.WriteAt = func(f *os.File, b []byte, off int64) (int, error) {
 		switch {
 		case off > 0 && filepath.Base(f.Name()) == "db.json":
 			return len(b), nil // the record

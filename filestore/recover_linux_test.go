@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
 
@@ -35,8 +36,8 @@ func TestRestoredBesideRecord(t *testing.T) {
 	o := ways[2].options(t.TempDir())
 	m := mortal{dieAt: -1}
 	if err := m.run(o, path, func(s *Store) {
-		remove := s.o.sys.remove
-		s.o.sys.remove = func(p string) error {
+		remove := s.o.sys.Remove
+		s.o.sys.Remove = func(p string) error {
 			m.dead = m.dead || strings.HasSuffix(p, ".redo")
 			return remove(p)
 		}
@@ -81,7 +82,7 @@ func TestEditorOutlivesServer(t *testing.T) {
 			}
 		}
 		dying := o
-		dying.sys.exchange, dying.sys.rename = swap(o.sys.exchange), swap(o.sys.rename)
+		dying.sys.Exchange, dying.sys.Rename = swap(o.sys.Exchange), swap(o.sys.Rename)
 		if err := m.run(dying, path, func(s *Store) { commit(s, set("2", "Ballet")) }); err != nil || !m.dead || editor == nil {
 			t.Fatal(err, m.dead, editor)
 		}
@@ -109,8 +110,8 @@ func TestNoPlaceForACopy(t *testing.T) {
 		path := home(t, edit)
 		o := inPlaceOnly(t, true)
 		put(t, (&Store{o: o, real: path}).journal(".redo"), string(recordOf(t, longSample, next)))
-		open := o.sys.open
-		o.sys.open = func(p string, flag int, perm os.FileMode) (*os.File, error) {
+		open := o.sys.Open
+		o.sys.Open = func(p string, flag int, perm os.FileMode) (*os.File, error) {
 			if flag&os.O_CREATE != 0 && filepath.Dir(p) == filepath.Dir(path) {
 				return nil, &os.PathError{Op: "open", Path: p, Err: syscall.EROFS}
 			}
@@ -133,10 +134,10 @@ func TestNoPlaceForACopy(t *testing.T) {
 // read, and gives it its mode a moment later. A write waits for that.
 func TestUnreadableForAMoment(t *testing.T) {
 	path := home(t, sample)
-	o := Options{sys: realCalls()}
+	o := Options{sys: disk.Real()}
 	refused := 0
-	open := o.sys.open
-	o.sys.open = func(p string, flag int, perm os.FileMode) (*os.File, error) {
+	open := o.sys.Open
+	o.sys.Open = func(p string, flag int, perm os.FileMode) (*os.File, error) {
 		if p == path && refused > 0 {
 			refused--
 			return nil, &os.PathError{Op: "open", Path: p, Err: syscall.EACCES}
@@ -160,9 +161,9 @@ func TestUnreadableForAMoment(t *testing.T) {
 // mount showed one.
 func TestReplacedWhileLookedAt(t *testing.T) {
 	path := home(t, sample)
-	o := Options{sys: realCalls()}
-	stat, race := o.sys.stat, false
-	o.sys.stat = func(p string) (os.FileInfo, error) {
+	o := Options{sys: disk.Real()}
+	stat, race := o.sys.Stat, false
+	o.sys.Stat = func(p string) (os.FileInfo, error) {
 		if p != path || !race {
 			return stat(p)
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"pickup/filestore/document"
+	"pickup/filestore/internal/disk"
 )
 
 // A redo record makes a write in place safe: it holds the new document and
@@ -22,7 +23,7 @@ import (
 // document ends.
 type redo struct {
 	oldLen, newLen int64
-	oldSum, newSum sum
+	oldSum, newSum disk.Sum
 	crcs           []byte // hex digits
 	text           []byte // the new document
 }
@@ -36,12 +37,12 @@ const (
 )
 
 // writeRedo writes the record that leads from old to next.
-func writeRedo(w io.Writer, name string, old, next *document.Document, newSum sum) error {
+func writeRedo(w io.Writer, name string, old, next *document.Document, newSum disk.Sum) error {
 	var b blockSummer
 	old.WriteTo(&b)
 	crcs := b.done()
-	head := fmt.Sprintf(redoBegin+"%s"+redoHelp+redoForm, name, old.Size(), uint64(b.all.sum()), next.Size(), uint64(newSum), uint64(sumOf(crcs)))
-	head = fmt.Sprintf("%s head=%v\n", head, sumOf([]byte(head)))
+	head := fmt.Sprintf(redoBegin+"%s"+redoHelp+redoForm, name, old.Size(), uint64(b.all.Sum()), next.Size(), uint64(newSum), uint64(disk.SumOf(crcs)))
+	head = fmt.Sprintf("%s head=%v\n", head, disk.SumOf([]byte(head)))
 	if _, err := w.Write(append([]byte(head), crcs...)); err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func readRedo(b []byte) (r redo, ok bool) {
 	head, rest := b[:len(redoBegin)+end], b[len(redoBegin)+end+1:]
 	head, check, _ := bytes.Cut(head, []byte(" head="))
 	at := bytes.LastIndex(head, []byte(" pickup-redo-1 "))
-	if at < 0 || string(check) != sumOf(head).String() {
+	if at < 0 || string(check) != disk.SumOf(head).String() {
 		return r, false
 	}
 	var crcSum uint64
@@ -79,7 +80,7 @@ func readRedo(b []byte) (r redo, ok bool) {
 		return r, false
 	}
 	r.crcs, r.text = rest[:n], rest[n:]
-	return r, sumOf(r.crcs) == sum(crcSum) && sumOf(r.text) == r.newSum
+	return r, disk.SumOf(r.crcs) == disk.Sum(crcSum) && disk.SumOf(r.text) == r.newSum
 }
 
 // explains reports whether b is what a write of r that was cut off leaves:
@@ -121,13 +122,13 @@ func (r *redo) isOld(block []byte, at int) bool {
 }
 
 func appendCRC(b, block []byte) []byte {
-	return fmt.Appendf(b, "%08x", crc32.Checksum(block, castagnoli))
+	return fmt.Appendf(b, "%08x", crc32.Checksum(block, disk.Castagnoli))
 }
 
 // A blockSummer computes the CRC of each block of what is written to it, and
 // the sum of all.
 type blockSummer struct {
-	all  summer
+	all  disk.SumWriter
 	crcs []byte
 	part []byte // of the block that is not full yet
 }
@@ -171,7 +172,7 @@ type verdict struct {
 // explain is newer than the record: it was saved after it.
 func judge(data, record []byte, parses func([]byte) bool) (v verdict, ok bool) {
 	r, ok := readRedo(record)
-	if ok && int64(len(data)) == r.oldLen && sumOf(data) == r.oldSum {
+	if ok && int64(len(data)) == r.oldLen && disk.SumOf(data) == r.oldSum {
 		return verdict{}, false // not begun, or what a user has put back since
 	}
 	if !ok {

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"pickup/internal/storage"
-
 	"pickup/filestore/document"
+	"pickup/filestore/internal/disk"
+	"pickup/internal/storage"
 )
 
 func document0(t testing.TB, text string) *document.Document {
@@ -27,7 +27,7 @@ func document0(t testing.TB, text string) *document.Document {
 func recordOf(t testing.TB, old, next string) []byte {
 	var b bytes.Buffer
 	d := document0(t, next)
-	if err := writeRedo(&b, "db.json", document0(t, old), d, sumOfDocument(d)); err != nil {
+	if err := writeRedo(&b, "db.json", document0(t, old), d, disk.SumOf(d.Runs()...)); err != nil {
 		t.Fatal(err)
 	}
 	if most := redoSize("db.json", document0(t, old), d); int64(b.Len()) > most {
@@ -40,7 +40,7 @@ func TestRedoRecord(t *testing.T) {
 	next := edited("Dentist")
 	b := recordOf(t, longSample, next)
 	r, ok := readRedo(b)
-	if !ok || string(r.text) != next || r.oldLen != int64(len(longSample)) || r.oldSum != sumOf([]byte(longSample)) {
+	if !ok || string(r.text) != next || r.oldLen != int64(len(longSample)) || r.oldSum != disk.SumOf([]byte(longSample)) {
 		t.Fatalf("%+v", r)
 	}
 	head, _, _ := bytes.Cut(b[2:], []byte("\n"))
@@ -167,8 +167,8 @@ func TestDoubt(t *testing.T) {
 			path := home(t, sample)
 			o := w.options("")
 			failing := false
-			sync := o.sys.syncDir
-			o.sys.syncDir = func(dir string) error {
+			sync := o.sys.SyncDir
+			o.sys.SyncDir = func(dir string) error {
 				if failing {
 					return &os.PathError{Op: "sync", Path: dir, Err: os.ErrDeadlineExceeded}
 				}
@@ -207,14 +207,14 @@ func TestDoubtAndBrokenEdit(t *testing.T) {
 		path := home(t, sample)
 		o := w.options("")
 		failing, written := false, 0
-		syncDir, sync := o.sys.syncDir, o.sys.sync
-		o.sys.syncDir = func(dir string) error {
+		syncDir, sync := o.sys.SyncDir, o.sys.Sync
+		o.sys.SyncDir = func(dir string) error {
 			if failing {
 				return &os.PathError{Op: "sync", Path: dir, Err: os.ErrDeadlineExceeded}
 			}
 			return syncDir(dir)
 		}
-		o.sys.sync = func(f *os.File) error { written++; return sync(f) }
+		o.sys.Sync = func(f *os.File) error { written++; return sync(f) }
 		s := start(t, path, o)
 		failing = true
 		if err := commit(s, set("1", "Dentist")); !errors.Is(err, storage.ErrUnsure) {
