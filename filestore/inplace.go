@@ -3,6 +3,7 @@ package filestore
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -32,9 +33,11 @@ func (s *Store) inPlaceLocked(next *document) (err error) {
 			s.claim.replaceInode(sys, nil) // closing ends it too, and nobody must be held back for long
 		}
 	}()
-	if info, err := sys.fstat(f); err != nil {
+	info, err := sys.fstat(f)
+	if err != nil {
 		return err
-	} else if links(info) == 0 {
+	}
+	if links(info) == 0 {
 		return errDetached
 	}
 	// F2: as we know it.
@@ -43,10 +46,12 @@ func (s *Store) inPlaceLocked(next *document) (err error) {
 	}
 	// F3: room for everything, so that nothing below runs out of it.
 	old, newSum := s.onDisk(), next.sum()
-	from := max(old.size(), next.size())
-	room := from
+	room := max(old.size(), next.size())
+	record := int64(0) // where it begins in f; 0: it lies elsewhere
 	if s.o.JournalDir == "" {
-		room += redoSize(filepath.Base(s.real), old, next)
+		block := blockSize(info)
+		record = (room + block - 1) / block * block
+		room = record + redoSize(filepath.Base(s.real), old, next)
 	}
 	if err := sys.reserve(f, room); err != nil {
 		sys.truncate(f, old.size()) // gives back what was reserved
@@ -55,15 +60,15 @@ func (s *Store) inPlaceLocked(next *document) (err error) {
 	// F4: the record.
 	if s.o.JournalDir != "" {
 		err = s.writeJournalLocked(old, next, newSum)
-	} else if err = s.appendRedo(f, from, old, next, newSum); err != nil {
+	} else if err = s.appendRedo(f, record, old, next, newSum); err != nil {
 		err = errors.Join(err, sys.truncate(f, old.size()))
 	}
 	if err != nil {
 		return err
 	}
 	// F5: the file.
-	if err := s.overwrite(f, next); err != nil {
-		return s.undoLocked(f, old, err)
+	if err := s.overwrite(f, next, record); err != nil {
+		return s.undoLocked(f, old, record, err)
 	}
 	// F6
 	s.dropJournalLocked()
@@ -129,14 +134,13 @@ func (s *Store) askWhoWritesLocked() (presence, error) {
 	return who, err
 }
 
-// appendRedo puts the record behind the old and the new document in f.
-func (s *Store) appendRedo(f *os.File, from int64, old, next *document, newSum sum) error {
+// appendRedo writes the record into f, at an offset after the old and the new
+// document.
+func (s *Store) appendRedo(f *os.File, at int64, old, next *document, newSum sum) error {
 	sys := &s.o.sys
 	out := &output{sys: sys, f: f, off: old.size()}
-	for gap := from - old.size(); gap > 0; gap = from - out.off {
-		if _, err := out.Write(make([]byte, min(gap, 1<<20))); err != nil {
-			return err
-		}
+	if err := out.zeros(at); err != nil {
+		return err
 	}
 	if err := writeRedo(out, filepath.Base(s.real), old, next, newSum); err != nil {
 		return err
@@ -144,15 +148,34 @@ func (s *Store) appendRedo(f *os.File, from int64, old, next *document, newSum s
 	return sys.sync(f)
 }
 
-// overwrite is F5: it makes doc the content of f, which a record protects. If
-// that lies in f, doc must be durable before the end with the record in it is
-// cut off.
-func (s *Store) overwrite(f *os.File, doc *document) error {
+// zeros writes zeros up to the offset end.
+func (o *output) zeros(end int64) error {
+	for gap := end - o.off; gap > 0; gap = end - o.off {
+		if _, err := o.Write(make([]byte, min(gap, 1<<20))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// overwrite is F5: it makes doc the content of f, which a record protects. A
+// record in f, which begins at the offset record, is cut off when doc is
+// durable. Nothing of the old document is left between the two: if the record
+// should be damaged, doc still ends where the zeros begin.
+func (s *Store) overwrite(f *os.File, doc *document, record int64) error {
 	sys := &s.o.sys
-	if _, err := doc.writeTo(&output{sys: sys, f: f}); err != nil {
+	out := &output{sys: sys, f: f}
+	whole := sectors{to: out}
+	if _, err := doc.writeTo(&whole); err != nil {
 		return err
 	}
-	if s.o.JournalDir == "" {
+	if _, err := out.Write(whole.part); err != nil {
+		return err
+	}
+	if record > 0 {
+		if err := out.zeros(record); err != nil {
+			return err
+		}
 		if err := sys.sync(f); err != nil {
 			return err
 		}
@@ -163,10 +186,36 @@ func (s *Store) overwrite(f *os.File, doc *document) error {
 	return sys.sync(f)
 }
 
+// sectors passes on what is written to it in whole sectors, and holds back the
+// part of one at the end. So a server that is killed between two writes leaves
+// no sector with parts of both documents, which would look like an edit.
+type sectors struct {
+	to   io.Writer
+	part []byte
+}
+
+func (s *sectors) Write(b []byte) (n int, err error) {
+	n = len(b)
+	if len(s.part) > 0 {
+		k := min(redoBlock-len(s.part), n)
+		s.part, b = append(s.part, b[:k]...), b[k:]
+		if len(s.part) < redoBlock {
+			return n, nil
+		}
+		if _, err := s.to.Write(s.part); err != nil {
+			return 0, err
+		}
+	}
+	whole := len(b) / redoBlock * redoBlock
+	s.part = append(s.part[:0], b[whole:]...)
+	_, err = s.to.Write(b[:whole])
+	return n, err
+}
+
 // undoLocked puts the old document back after a write failed with why. Where
 // that fails too, the record stays and is redone at the next occasion.
-func (s *Store) undoLocked(f *os.File, old *document, why error) error {
-	err := s.overwrite(f, old)
+func (s *Store) undoLocked(f *os.File, old *document, record int64, why error) error {
+	err := s.overwrite(f, old, record)
 	if err == nil {
 		s.dropJournalLocked()
 		err = s.syncJournalLocked() // or a crash would redo what we are about to refuse

@@ -25,6 +25,15 @@ func owner(info os.FileInfo) (uid, gid int, ok bool) {
 	return int(st.Uid), int(st.Gid), true
 }
 
+// blockSize returns what a file system writes as a whole when it cuts a file
+// off: a block, of 4 to 64 KiB. Some report a larger size that suits them best.
+func blockSize(info os.FileInfo) int64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return min(max(int64(st.Blksize), 4<<10), 64<<10)
+	}
+	return 4 << 10
+}
+
 // dress gives f the owner and the extended attributes of like, as far as we
 // may.
 func dress(f *os.File, like string) {
