@@ -3,6 +3,7 @@ package filestore
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -34,9 +35,11 @@ func (s *Store) inPlaceLocked(next *document.Document) (err error) {
 			s.claim.replaceInode(sys, nil) // closing ends it too, and nobody must be held back for long
 		}
 	}()
-	if info, err := sys.Fstat(f); err != nil {
+	info, err := sys.Fstat(f)
+	if err != nil {
 		return err
-	} else if disk.Links(info) == 0 {
+	}
+	if disk.Links(info) == 0 {
 		return errDetached
 	}
 	// F2: as we know it.
@@ -45,10 +48,12 @@ func (s *Store) inPlaceLocked(next *document.Document) (err error) {
 	}
 	// F3: room for everything, so that nothing below runs out of it.
 	old, newSum := s.onDisk(), disk.SumOf(next.Runs()...)
-	from := max(old.Size(), next.Size())
-	room := from
+	room := max(old.Size(), next.Size())
+	record := int64(0) // where it begins in f; 0: it lies elsewhere
 	if s.o.JournalDir == "" {
-		room += redoSize(filepath.Base(s.real), old, next)
+		block := disk.BlockSize(info)
+		record = (room + block - 1) / block * block
+		room = record + redoSize(filepath.Base(s.real), old, next)
 	}
 	if err := sys.Reserve(f, room); err != nil {
 		sys.Truncate(f, old.Size()) // gives back what was reserved
@@ -57,15 +62,15 @@ func (s *Store) inPlaceLocked(next *document.Document) (err error) {
 	// F4: the record.
 	if s.o.JournalDir != "" {
 		err = s.writeJournalLocked(old, next, newSum)
-	} else if err = s.appendRedo(f, from, old, next, newSum); err != nil {
+	} else if err = s.appendRedo(f, record, old, next, newSum); err != nil {
 		err = errors.Join(err, sys.Truncate(f, old.Size()))
 	}
 	if err != nil {
 		return err
 	}
 	// F5: the file.
-	if err := s.overwrite(f, next); err != nil {
-		return s.undoLocked(f, old, err)
+	if err := s.overwrite(f, next, record); err != nil {
+		return s.undoLocked(f, old, record, err)
 	}
 	// F6
 	s.dropJournalLocked()
@@ -131,14 +136,13 @@ func (s *Store) askWhoWritesLocked() (presence, error) {
 	return who, err
 }
 
-// appendRedo puts the record behind the old and the new document in f.
-func (s *Store) appendRedo(f *os.File, from int64, old, next *document.Document, newSum disk.Sum) error {
+// appendRedo writes the record into f, at an offset after the old and the new
+// document.
+func (s *Store) appendRedo(f *os.File, at int64, old, next *document.Document, newSum disk.Sum) error {
 	sys := &s.o.sys
 	out := &disk.Writer{Calls: sys, File: f, Off: old.Size()}
-	for gap := from - old.Size(); gap > 0; gap = from - out.Off {
-		if _, err := out.Write(make([]byte, min(gap, 1<<20))); err != nil {
-			return err
-		}
+	if err := out.Zeros(at); err != nil {
+		return err
 	}
 	if err := writeRedo(out, filepath.Base(s.real), old, next, newSum); err != nil {
 		return err
@@ -146,15 +150,24 @@ func (s *Store) appendRedo(f *os.File, from int64, old, next *document.Document,
 	return sys.Sync(f)
 }
 
-// overwrite is F5: it makes doc the content of f, which a record protects. If
-// that lies in f, doc must be durable before the end with the record in it is
-// cut off.
-func (s *Store) overwrite(f *os.File, doc *document.Document) error {
+// overwrite is F5: it makes doc the content of f, which a record protects. A
+// record in f, which begins at the offset record, is cut off when doc is
+// durable. Nothing of the old document is left between the two: if the record
+// should be damaged, doc still ends where the zeros begin.
+func (s *Store) overwrite(f *os.File, doc *document.Document, record int64) error {
 	sys := &s.o.sys
-	if _, err := doc.WriteTo(&disk.Writer{Calls: sys, File: f}); err != nil {
+	out := &disk.Writer{Calls: sys, File: f}
+	whole := sectors{to: out}
+	if _, err := doc.WriteTo(&whole); err != nil {
 		return err
 	}
-	if s.o.JournalDir == "" {
+	if _, err := out.Write(whole.part); err != nil {
+		return err
+	}
+	if record > 0 {
+		if err := out.Zeros(record); err != nil {
+			return err
+		}
 		if err := sys.Sync(f); err != nil {
 			return err
 		}
@@ -165,10 +178,36 @@ func (s *Store) overwrite(f *os.File, doc *document.Document) error {
 	return sys.Sync(f)
 }
 
+// sectors passes on what is written to it in whole sectors, and holds back the
+// part of one at the end. So a server that is killed between two writes leaves
+// no sector with parts of both documents, which would look like an edit.
+type sectors struct {
+	to   io.Writer
+	part []byte
+}
+
+func (s *sectors) Write(b []byte) (n int, err error) {
+	n = len(b)
+	if len(s.part) > 0 {
+		k := min(redoBlock-len(s.part), n)
+		s.part, b = append(s.part, b[:k]...), b[k:]
+		if len(s.part) < redoBlock {
+			return n, nil
+		}
+		if _, err := s.to.Write(s.part); err != nil {
+			return 0, err
+		}
+	}
+	whole := len(b) / redoBlock * redoBlock
+	s.part = append(s.part[:0], b[whole:]...)
+	_, err = s.to.Write(b[:whole])
+	return n, err
+}
+
 // undoLocked puts the old document back after a write failed with why. Where
 // that fails too, the record stays and is redone at the next occasion.
-func (s *Store) undoLocked(f *os.File, old *document.Document, why error) error {
-	err := s.overwrite(f, old)
+func (s *Store) undoLocked(f *os.File, old *document.Document, record int64, why error) error {
+	err := s.overwrite(f, old, record)
 	if err == nil {
 		s.dropJournalLocked()
 		err = s.syncJournalLocked() // or a crash would redo what we are about to refuse

@@ -1,7 +1,9 @@
 package filestore
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -106,14 +108,17 @@ func (s *Store) redoLocked() (mended bool, err error) {
 }
 
 func (s *Store) applyVerdict(f *os.File, v verdict) error {
-	if v.keep != nil && !s.keepCopyLocked(v.keep, v.why) && v.must {
-		return errors.New("what it left cannot be copied")
+	if v.keep != nil && !s.keepCopyLocked(v.keep, v.why) {
+		if v.must {
+			return errors.New("what it left cannot be copied")
+		}
+		s.o.Log.Error(fmt.Sprintf(v.why+" is not kept", s.path), "bytes", len(v.keep), "sha256", fmt.Sprintf("%x", sha256.Sum256(v.keep)))
 	}
 	doc, err := document.Parse(s.path, v.text, s.o.idMember)
 	if err != nil {
 		return err
 	}
-	return s.overwrite(f, doc)
+	return s.overwrite(f, doc, v.record)
 }
 
 // readRecord returns what the record file holds, nil if there is none.

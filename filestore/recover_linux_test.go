@@ -1,7 +1,10 @@
 package filestore
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +19,13 @@ import (
 // something that no write of ours left there.
 func TestNotesBehindNUL(t *testing.T) {
 	for _, w := range ways {
-		for _, tail := range []string{"\x00 my notes", "\x00\x00\x00\n// An interesting save of mine", "\x00{}"} {
+		for _, tail := range []string{
+			"\x00 my notes",
+			"\x00\x00\x00\n// An interesting save of mine",
+			"\x00{}",
+			strings.Repeat("\x00", 100) + "my notes",
+			strings.Repeat("\x00", block-len(sample)) + "my\x00notes", // where a record may begin
+		} {
 			path := home(t, sample+tail)
 			if s, err := Open(t.Context(), path, w.options(t.TempDir())); !errors.Is(err, storage.ErrBroken) {
 				t.Errorf("%s: %q: %v, %v", w.name, tail, s, err)
@@ -127,6 +136,31 @@ func TestNoPlaceForACopy(t *testing.T) {
 		if got := text(t, path); got != edit {
 			t.Errorf("the edit is gone: %q", got)
 		}
+	}
+}
+
+// TestNoPlaceForTheRest finds what is left of a record that tells nothing any
+// more. The document before it is served, also where the rest cannot be kept.
+func TestNoPlaceForTheRest(t *testing.T) {
+	rest := strings.Repeat("\x00", block-len(sample)) + strings.Repeat("0123abcd", 99)
+	path := home(t, sample+rest)
+	o := inPlaceOnly(t, false)
+	open := o.sys.Open
+	o.sys.Open = func(p string, flag int, perm os.FileMode) (*os.File, error) {
+		if flag&os.O_CREATE != 0 {
+			return nil, &os.PathError{Op: "open", Path: p, Err: syscall.EROFS}
+		}
+		return open(p, flag, perm)
+	}
+	var log strings.Builder
+	o.Log = slog.New(slog.NewTextHandler(&log, nil))
+	start(t, path, o)
+	if got := text(t, path); got != sample {
+		t.Errorf("%q", got)
+	}
+	want := fmt.Sprintf("bytes=%d sha256=%x", len(rest), sha256.Sum256([]byte(rest)))
+	if !strings.Contains(log.String(), want) {
+		t.Errorf("not in the log: %s\n%s", want, log.String())
 	}
 }
 

@@ -50,3 +50,12 @@ func copyOwner(f *os.File, from string) {
 		}
 	}
 }
+
+// BlockSize returns the unit in which a file system writes when it cuts a file
+// off: a block of 4 to 64 KiB. Some report the larger size that they prefer.
+func BlockSize(info os.FileInfo) int64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return min(max(int64(st.Blksize), 4<<10), 64<<10)
+	}
+	return 4 << 10
+}

@@ -36,3 +36,13 @@ func (w *Writer) Write(b []byte) (n int, err error) {
 	}
 	return n, err
 }
+
+// Zeros writes zeros up to the offset end.
+func (w *Writer) Zeros(end int64) error {
+	for gap := end - w.Off; gap > 0; gap = end - w.Off {
+		if _, err := w.Write(make([]byte, min(gap, 1<<20))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
