@@ -60,6 +60,7 @@ var allowed = map[string]string{
 		golang.org/x/sys/windows`,
 	"pickup/filestore/document": `
 		pickup/internal/ordered
+		pickup/internal/rawjson
 		pickup/internal/storage
 		github.com/go-json-experiment/json/jsontext`,
 	"pickup/internal/storage/storetest": `
@@ -68,6 +69,7 @@ var allowed = map[string]string{
 	"pickup/server": `
 		pickup/internal/database
 		pickup/internal/query
+		pickup/internal/rawjson
 		pickup/internal/schema
 		pickup/internal/storage
 		pickup/server/auth
@@ -84,6 +86,7 @@ var allowed = map[string]string{
 	"pickup/server/openapi": `
 		pickup/internal/database
 		pickup/internal/describe
+		pickup/internal/rawjson
 		pickup/internal/storage
 		github.com/go-json-experiment/json/jsontext`,
 	"pickup/cmd/pickup": `
@@ -91,7 +94,9 @@ var allowed = map[string]string{
 		pickup/server/auth
 		pickup/internal/database
 		pickup/internal/describe
+		pickup/internal/rawjson
 		pickup/internal/schema
+		pickup/internal/spell
 		pickup/internal/storage
 		pickup/filestore
 		pickup/server

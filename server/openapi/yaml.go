@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
 )
 
 // YAML returns a JSON document, an object, in YAML's block style. Numbers
@@ -41,7 +43,7 @@ func appendYAML(dst []byte, v jsontext.Value, indent string) []byte {
 		dst = append(dst[:start], " {}"...)
 	case '[':
 		dst = append(dst, '\n')
-		for e := range elementsOf(v) {
+		for e := range rawjson.Elements(v) {
 			dst = append(append(dst, indent...), '-')
 			item := len(dst)
 			dst = appendYAML(dst, e, indent+"  ")
@@ -77,7 +79,7 @@ func appendScalar(dst []byte, s string) []byte {
 	if isPlain(s) {
 		return append(dst, s...)
 	}
-	for _, r := range string(AppendString(nil, s)) {
+	for _, r := range string(rawjson.AppendQuote(nil, s)) {
 		if printable(r) {
 			dst = append(dst, string(r)...)
 		} else {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v4"
+
+	"pickup/internal/rawjson"
 )
 
 // hardTexts are read as something else by some YAML when they stand plain.
@@ -24,7 +26,7 @@ var hardTexts = []string{
 // names and as values, at every depth.
 func TestYAML(t *testing.T) {
 	for _, s := range hardTexts {
-		q := string(AppendString(nil, s))
+		q := string(rawjson.AppendQuote(nil, s))
 		checkYAML(t, `{`+q+`:`+q+`,"b":[`+q+`,[`+q+`,[],{}],{`+q+`:[`+q+`],"z":{`+q+`:{"y":`+q+`}}}],"c":{`+q+`:[],"d":{}},"e":12345678901234567890,"f":1.50e-3,"g":[null,true,false]}`)
 	}
 }
@@ -61,7 +63,7 @@ func TestYAMLInNode(t *testing.T) {
 	}
 	document := []byte("{")
 	for _, s := range hardTexts {
-		document = AppendMember(document, s, AppendString(nil, s))
+		document = rawjson.AppendMember(document, s, rawjson.AppendQuote(nil, s))
 	}
 	document = append(document, '}')
 	dir := t.TempDir()
@@ -88,7 +90,7 @@ func TestYAMLInNode(t *testing.T) {
 // FuzzYAML writes any object as YAML and reads it with another implementation.
 func FuzzYAML(f *testing.F) {
 	for _, s := range hardTexts {
-		q := string(AppendString(nil, s))
+		q := string(rawjson.AppendQuote(nil, s))
 		f.Add(`{` + q + `:[` + q + `,{` + q + `:` + q + `}]}`)
 	}
 	f.Fuzz(func(t *testing.T, document string) {
