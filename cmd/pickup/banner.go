@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"pickup/internal/spell"
 	"pickup/internal/storage"
 )
 
@@ -73,7 +74,7 @@ func (s *service) banner() string {
 	for _, name := range snap.Names() {
 		switch kind, _ := snap.Kind(name); kind {
 		case storage.Array:
-			fmt.Fprintf(t, "  %s\t%s%s\n", printed(name), count(snap.Len(name), "record"), unreachable(name))
+			fmt.Fprintf(t, "  %s\t%s%s\n", printed(name), spell.Count(snap.Len(name), "record"), unreachable(name))
 			if first == "" && name != "_" && plainName.MatchString(name) {
 				first = name
 			}
@@ -179,12 +180,4 @@ func printed(name string) string {
 		return fmt.Sprintf("%q", name)
 	}
 	return name
-}
-
-// count returns "1 record", "2 records".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -11,6 +11,7 @@ import (
 	"pickup/filestore/document"
 	"pickup/internal/database"
 	"pickup/internal/lint"
+	"pickup/internal/spell"
 )
 
 // A checkCommand prints everything that is wrong with a file: JSON that does not
@@ -38,7 +39,7 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 		fmt.Fprintf(e.stdout, "%s: rules were not checked: %s\n", path, unchecked)
 	}
 	if len(found) > 0 {
-		fmt.Fprintf(e.stdout, "%s: %s\n", path, count(len(found), "fault"))
+		fmt.Fprintf(e.stdout, "%s: %s\n", path, spell.Count(len(found), "fault"))
 		return errReported
 	}
 	fmt.Fprintf(e.stdout, "%s: no faults\n", path)

@@ -64,7 +64,7 @@ func TestConflictCopyIsLogged(t *testing.T) {
 	}
 
 	copyOf := func(text string) string { // the name of the file that holds text
-		files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+		files, err := filepath.Glob(filepath.Join(dir, "db.json*"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 	"pickup/filestore"
 	"pickup/internal/database"
 	"pickup/internal/lint"
+	"pickup/internal/rawjson"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
 )
@@ -155,6 +156,5 @@ func unquote(v jsontext.Value) string {
 	if v.Kind() != '"' {
 		return ""
 	}
-	text, _ := jsontext.AppendUnquote(nil, v) // the value is valid
-	return string(text)
+	return rawjson.Unquote(v)
 }

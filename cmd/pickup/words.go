@@ -38,9 +38,6 @@ func noCommand(word string, commands []*kong.Node) error {
 	for _, c := range commands {
 		names = append(names, c.Name)
 	}
-	hint := ""
-	if near := spell.Nearest(word, names); near != "" {
-		hint = "; did you mean " + near + "?"
-	}
+	hint := spell.DidYouMean(word, "the commands", names)
 	return usagef("unknown command %q%s (to serve a file of that name: pickup serve %s)", word, hint, shellWord(word))
 }

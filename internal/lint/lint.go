@@ -19,6 +19,7 @@ import (
 
 	"pickup/filestore/document"
 	"pickup/internal/database"
+	"pickup/internal/rawjson"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
 )
@@ -88,7 +89,7 @@ func Database(file string, unreachable []document.Oddity, snap *database.Snapsho
 	}
 	collections := make(map[string][]*database.Record)
 	for _, fault := range snap.Check() {
-		path := slices.Collect(jsontext.Pointer(fault.Pointer).Tokens())
+		path := rawjson.SplitPointer(fault.Pointer)
 		detail := fault.String()
 		if record := lookup(snap, collections, path); record != nil {
 			if missesID(snap, record, path) {
