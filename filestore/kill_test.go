@@ -311,7 +311,7 @@ func editAndKill(t *testing.T, w way, e editor, from, last, dieAt int) (r outcom
 	again := mortal{dieAt: -1}
 	var log strings.Builder
 	if err := again.run(o, path, func(s *Store) {
-		log.WriteString(strings.Join(s.Notices(), "\n"))
+		log.WriteString(strings.Join(s.Warnings(), "\n"))
 		s.Close()
 	}); err != nil {
 		r.problem = err.Error()

@@ -135,8 +135,8 @@ func testSingleFile(t *testing.T) {
 		host, path := bound(t, sample)
 		os.Chmod(host, 0o640)
 		s := start(t, path, Options{JournalDir: journal})
-		if s.mode != inPlace || len(s.Notices()) != 1 || !strings.Contains(s.Notices()[0], "mount point") {
-			t.Fatal(s.mode, s.Notices())
+		if s.mode != inPlace || len(s.Warnings()) != 1 || !strings.Contains(s.Warnings()[0], "mount point") {
+			t.Fatal(s.mode, s.Warnings())
 		}
 		steps := follow(t, s)
 		for i := range 30 {
@@ -222,7 +222,7 @@ func testReadOnlyMount(t *testing.T) {
 	mount(t, "", mounted, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, "")
 	path := filepath.Join(mounted, "db.json")
 	s := start(t, path, Options{})
-	if n := s.Notices(); len(n) != 1 || !strings.Contains(n[0], "read-only file system") {
+	if n := s.Warnings(); len(n) != 1 || !strings.Contains(n[0], "read-only file system") {
 		t.Error(n)
 	}
 	if err := commit(s, set("2", "Ballet")); !errors.Is(err, storage.ErrReadOnly) {
@@ -335,7 +335,7 @@ func TestPermissions(t *testing.T) {
 		if !errors.Is(err, storage.ErrReadOnly) || !strings.Contains(err.Error(), "--user 0:0") {
 			t.Error(err)
 		}
-		if n := s.Notices(); len(n) != 1 || !strings.Contains(n[0], "--user 0:0") {
+		if n := s.Warnings(); len(n) != 1 || !strings.Contains(n[0], "--user 0:0") {
 			t.Error(n)
 		}
 		if got := titles(load(t, s)); got != "Vet visit, School run" {
@@ -459,8 +459,8 @@ func TestHardLinkIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := start(t, path, Options{})
-	if !slices.ContainsFunc(s.Notices(), func(n string) bool { return strings.Contains(n, "2 names") }) {
-		t.Error(s.Notices())
+	if !slices.ContainsFunc(s.Warnings(), func(n string) bool { return strings.Contains(n, "2 names") }) {
+		t.Error(s.Warnings())
 	}
 	if err := commit(s, set("2", "Ballet")); err != nil {
 		t.Fatal(err)

@@ -173,16 +173,17 @@ func (s *Store) usableLocked() error {
 	return nil
 }
 
-// Notices returns what Open noticed about the file and its place, a sentence
+// Warnings returns what Open noticed about the file and its place, a sentence
 // each. They are not in the log: whoever opens the store tells them.
-func (s *Store) Notices() []string {
+func (s *Store) Warnings() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.notices
 }
 
-// Oddities lists what is served as it is and cannot be addressed.
-func (s *Store) Oddities() []document.Oddity {
+// Unaddressable lists the parts of the file that are served as they are and that
+// no URL reaches.
+func (s *Store) Unaddressable() []document.Oddity {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.doc.Oddities()
@@ -209,7 +210,7 @@ func (s *Store) Close() error {
 	return s.releaseLocked()
 }
 
-// notice tells people something about the file: in Notices while it is being
+// notice tells people something about the file: in Warnings while it is being
 // opened, in the log afterwards.
 func (s *Store) notice(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)

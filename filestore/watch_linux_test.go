@@ -261,8 +261,8 @@ func TestWriterNeverEnds(t *testing.T) {
 	f.Close()
 	s = start(t, path, Options{})
 	copies, _ := filepath.Glob(path + ".conflict-*")
-	if len(copies) != 1 || !strings.Contains(text(t, copies[0]), "Dentist of") || len(s.Notices()) != 1 {
-		t.Error("copies:", copies, s.Notices())
+	if len(copies) != 1 || !strings.Contains(text(t, copies[0]), "Dentist of") || len(s.Warnings()) != 1 {
+		t.Error("copies:", copies, s.Warnings())
 	}
 	if _, err := s.Load(t.Context()); errors.Is(err, storage.ErrBroken) {
 		t.Error(err)

@@ -46,10 +46,8 @@ func (k *call) document() []byte {
 // slash at the end.
 func (k *call) descriptions(path string) *kind {
 	switch {
-	case path == openapi.OpenAPIPath+".json":
+	case path == openapi.OpenAPIPath:
 		return &kind{get: (*call).openAPIJSON}
-	case path == openapi.OpenAPIPath+".yaml":
-		return &kind{get: (*call).openAPIYAML}
 	case path == openapi.TypesPath:
 		return &kind{get: (*call).types}
 	case path == openapi.DocsPath || strings.HasPrefix(path, openapi.DocsPath+"/"):
@@ -63,11 +61,6 @@ func (k *call) descriptions(path string) *kind {
 // openAPIJSON answers GET /_/openapi.json.
 func (k *call) openAPIJSON() error {
 	return k.describe(openapi.JsonType, append(k.document(), '\n'))
-}
-
-// openAPIYAML answers GET /_/openapi.yaml: the same document in block style.
-func (k *call) openAPIYAML() error {
-	return k.describe(openapi.YamlType, openapi.YAML(k.document()))
 }
 
 // describe sends a description of what the database is at present.

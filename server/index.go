@@ -28,7 +28,7 @@ func (k *call) appendIndex(b []byte) []byte {
 	if k.Metrics != nil {
 		b = append(b, `{"name":"metrics","href":"`+openapi.MetricsPath+`"},`...)
 	}
-	return append(b, `{"name":"openapi","href":"`+openapi.OpenAPIPath+`.json"},{"name":"openapi.yaml","href":"`+openapi.OpenAPIPath+`.yaml"},`+
+	return append(b, `{"name":"openapi","href":"`+openapi.OpenAPIPath+`"},`+
 		`{"name":"docs","href":"`+openapi.DocsPath+`"},{"name":"types","href":"`+openapi.TypesPath+`"}]}`...)
 }
 

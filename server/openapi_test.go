@@ -2,8 +2,6 @@ package server_test
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -14,9 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/pb33f/libopenapi"
-	"go.yaml.in/yaml/v4"
 
 	"pickup/internal/database"
 	"pickup/internal/schema"
@@ -108,7 +105,7 @@ func randomRequest(random *rand.Rand, snap *database.Snapshot) string {
 	case 3:
 		path += "/" + pick(ids...) + "/" + urlEscape(pick(names...))
 	case 4:
-		path = pick("/", "/db", "/_/livez", "/_/readyz", "/_/openapi.json", "/_/openapi.yaml", "/_/types.d.ts", "/_/docs", "/_/schemas/schedules", "/_/schemas/none", "/_/nothing")
+		path = pick("/", "/db", "/_/livez", "/_/readyz", "/_/openapi.json", "/_/types.d.ts", "/_/docs", "/_/schemas/schedules", "/_/schemas/none", "/_/nothing")
 	}
 	path += pick("", "", "", "/")
 	query := pick("", "", "", "?_fields=id,title,extra.deep&_sort=-id", "?_embed=schedules,driver&_expand=driver", "?_embed=schedules.driver&_fields=schedules.title,id",
@@ -231,57 +228,33 @@ func documents(t *testing.T) map[string]*script {
 }
 
 // TestOpenAPIModel reads the documents with another implementation of OpenAPI,
-// which resolves every reference, and compares YAML with JSON.
+// which resolves every reference and validates the whole. The examples are
+// redocly's: this library takes null for a fault where a schema says nothing.
 func TestOpenAPIModel(t *testing.T) {
 	for name, s := range documents(t) {
 		t.Run(name, func(t *testing.T) {
-			text := s.roundTrip(t, "GET /_/openapi.json\n\n").body
-			doc, err := libopenapi.NewDocument([]byte(text))
+			loader := openapi3.NewLoader()
+			doc, err := loader.LoadFromData([]byte(s.roundTrip(t, "GET /_/openapi.json\n\n").body))
 			if err != nil {
 				t.Fatal(err)
 			}
-			model, err := doc.BuildV3Model()
-			if err != nil {
+			if err := doc.Validate(t.Context(), openapi3.DisableExamplesValidation()); err != nil {
 				t.Fatal(err)
 			}
 			seen := make(map[string]bool)
-			operations := 0
-			for path, item := range model.Model.Paths.PathItems.FromOldest() {
-				for method, op := range item.GetOperations().FromOldest() {
-					operations++
-					if op.OperationId == "" || seen[op.OperationId] {
-						t.Errorf("%s %s has no operationId of its own: %q", method, path, op.OperationId)
+			for path, item := range doc.Paths.Map() {
+				for method, op := range item.Operations() {
+					if op.OperationID == "" || seen[op.OperationID] {
+						t.Errorf("%s %s has no operationId of its own: %q", method, path, op.OperationID)
 					}
-					seen[op.OperationId] = true
+					seen[op.OperationID] = true
 				}
 			}
-			if want := 8; operations < want {
-				t.Errorf("%d operations, at least %d are the service's own", operations, want)
-			}
-			y := s.roundTrip(t, "GET /_/openapi.yaml\n\n").body
-			var read any
-			if err := yaml.Unmarshal([]byte(y), &read); err != nil {
-				t.Fatal(err)
-			}
-			again, err := json.Marshal(read)
-			if err != nil {
-				t.Fatal(err)
-			}
-			a, b := canonical(t, text), canonical(t, string(again))
-			if !bytes.Equal(a, b) {
-				t.Errorf("YAML and JSON differ:\n%s\n%s", a, b)
+			if want := 8; len(seen) < want {
+				t.Errorf("%d operations, at least %d are the service's own", len(seen), want)
 			}
 		})
 	}
-}
-
-func canonical(t *testing.T, text string) []byte {
-	t.Helper()
-	v := jsontext.Value(strings.Clone(text))
-	if err := v.Canonicalize(); err != nil {
-		t.Fatal(err)
-	}
-	return v
 }
 
 // TestSampleDescribed names what the interface demands of the document.

@@ -108,7 +108,7 @@ func checkRules(ctx context.Context, path string, text []byte, ids idConvention)
 	if err != nil {
 		return nil, "", err
 	}
-	for _, o := range store.Oddities() {
+	for _, o := range store.Unaddressable() {
 		found = append(found, finding{path, o.Line, o.Column, o.Detail})
 	}
 	records := recordsOf(db.Snapshot())

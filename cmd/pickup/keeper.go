@@ -37,8 +37,8 @@ const goneAfter = 2 * time.Second
 // run looks at the schema whenever its file, or the name that the database
 // gives it, may have changed, until ctx ends.
 func (k *keeper) run(ctx context.Context) {
-	for file := range filestore.Glances(ctx, k.where) {
-		k.look(ctx, file)
+	for range filestore.PollFiles(ctx, func() []string { return []string{k.where()} }) {
+		k.look(ctx, k.where())
 	}
 }
 

@@ -61,7 +61,7 @@ func (r *reporter) run(ctx context.Context) {
 // look returns what is odd or breaks a rule in the database as it is now. A
 // rule's finding has a pointer and no line yet.
 func (r *reporter) look() []document.Oddity {
-	found := r.store.Oddities()
+	found := r.store.Unaddressable()
 	records := recordsOf(r.db.Snapshot())
 	for _, f := range records.faults() {
 		found = append(found, document.Oddity{Pointer: f.Pointer, Detail: records.text(f)})

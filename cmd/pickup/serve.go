@@ -197,7 +197,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
 		return openError(err)
 	}
 	var notes []remark
-	for _, n := range store.Notices() {
+	for _, n := range store.Warnings() {
 		notes = append(notes, caution("%s", n))
 	}
 	announced := false

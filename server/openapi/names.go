@@ -9,12 +9,11 @@ import (
 
 // The resources that describe the service, and the types of their answers.
 const (
-	OpenAPIPath = "/_/openapi"
+	OpenAPIPath = "/_/openapi.json"
 	TypesPath   = "/_/types.d.ts"
 	DocsPath    = "/_/docs"
 	SchemasPath = "/_/schemas/"
 
-	YamlType   = "application/yaml" // RFC 9512
 	TypesType  = "text/plain; charset=utf-8"
 	HtmlType   = "text/html; charset=utf-8"
 	SchemaType = "application/schema+json"

@@ -181,8 +181,7 @@ func (d *apiDocument) own() {
 		about("/db", "getDatabase", "The whole database as one object.", JsonType, ref("Database"), tagged)
 	}
 	d.health()
-	about(OpenAPIPath+".json", "getOpenAPI", "This document.", JsonType, object{{"type", "object"}}, nil)
-	about(OpenAPIPath+".yaml", "getOpenAPIAsYAML", "This document as YAML.", YamlType, textSchema, nil)
+	about(OpenAPIPath, "getOpenAPI", "This document.", JsonType, object{{"type", "object"}}, nil)
 	about(TypesPath, "getTypes", "TypeScript types of what is stored, taken and answered.", TypesType, textSchema, nil)
 	about(DocsPath, "getDocs", "This document as a page to read and to try.", HtmlType, textSchema, tagged)
 	if d.Metrics {

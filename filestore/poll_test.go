@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestGlances saves a file as editors do, and moves on to another one: each
-// state is looked at.
-func TestGlances(t *testing.T) {
+// TestPollFiles saves a file as editors do and then switches to another file:
+// each state is seen.
+func TestPollFiles(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a.json"), filepath.Join(dir, "b.json")
 	write := func(path, text string) {
@@ -43,8 +43,8 @@ func TestGlances(t *testing.T) {
 		{"4", nil},
 	}
 	begin := time.Now()
-	for path := range Glances(t.Context(), func() string { return current }) {
-		text, _ := os.ReadFile(path) // absent, it is empty
+	for range PollFiles(t.Context(), func() []string { return []string{"", current} }) {
+		text, _ := os.ReadFile(current) // empty if the file is missing
 		if string(text) == steps[0].want {
 			if steps[0].next == nil {
 				return
