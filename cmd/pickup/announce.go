@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"pickup/internal/database"
+	"pickup/internal/spell"
 	"pickup/internal/storage"
 )
 
@@ -115,7 +116,7 @@ func (a announcement) String() string {
 	for _, name := range a.snap.Names() {
 		switch kind, _ := a.snap.Kind(name); kind {
 		case storage.Array:
-			fmt.Fprintf(t, "  %s\t%s%s\n", printed(name), count(a.snap.Len(name), "record"), unreached(name))
+			fmt.Fprintf(t, "  %s\t%s%s\n", printed(name), spell.Count(a.snap.Len(name), "record"), unreached(name))
 			if first == "" && name != "_" && plainName.MatchString(name) {
 				first = name
 			}
@@ -171,14 +172,6 @@ func printed(name string) string {
 		return fmt.Sprintf("%q", name)
 	}
 	return name
-}
-
-// count returns "1 record", "2 records".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // baseURL returns the URL under which a server at addr, asked to listen on

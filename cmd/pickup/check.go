@@ -13,6 +13,7 @@ import (
 	"pickup/filestore/document"
 	"pickup/internal/database"
 	"pickup/internal/schema"
+	"pickup/internal/spell"
 	"pickup/internal/storage"
 )
 
@@ -52,7 +53,7 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 		fmt.Fprintf(e.stdout, "%s: no rules were checked: %s\n", path, note)
 	}
 	if len(found) > 0 {
-		fmt.Fprintf(e.stdout, "%s: %s\n", path, count(len(found), "fault"))
+		fmt.Fprintf(e.stdout, "%s: %s\n", path, spell.Count(len(found), "fault"))
 		return errReported
 	}
 	fmt.Fprintf(e.stdout, "%s: no faults\n", path)

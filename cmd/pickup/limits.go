@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"pickup/internal/rawjson"
 	"pickup/server"
 )
 
@@ -38,7 +39,7 @@ func (l limits) check() error {
 		{"max-body", int64(l.MaxBody), 1, 1 << 40},
 		{"max-header", int64(l.MaxHeader), 1 << 10, 16 << 20},
 		{"max-url", int64(l.MaxURL), 64, 16 << 20},
-		{"max-depth", int64(l.MaxDepth), 1, 256},
+		{"max-depth", int64(l.MaxDepth), 1, rawjson.MaxDepth},
 		{"max-terms", int64(l.MaxTerms), 1, 32},
 		{"max-page", int64(l.MaxPage), 0, 1 << 40},
 		{"max-connections", int64(l.MaxConnections), 1, 1 << 20},

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"pickup/internal/database"
+	"pickup/internal/rawjson"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
 )
@@ -37,30 +37,26 @@ func (r records) text(f schema.Fault) string {
 // one that is taken.
 func (r records) faults() []schema.Fault {
 	return slices.DeleteFunc(r.snap.Check(), func(f schema.Fault) bool {
-		parts := strings.Split(f.Pointer, "/")
-		if len(parts) != 4 {
+		tokens := rawjson.SplitPointer(f.Pointer)
+		if len(tokens) != 3 || tokens[2] != r.snap.IDMember(tokens[0]) {
 			return false
 		}
-		name, member := unescapePointer.Replace(parts[1]), unescapePointer.Replace(parts[3])
-		if member != r.snap.IDMember(name) {
-			return false
-		}
-		record, ok := r.at(name, parts[2])
+		record, ok := r.at(tokens[0], tokens[1])
 		if !ok {
 			return false
 		}
-		_, has := storage.ID(record.Value, member)
+		_, has := storage.ID(record.Value, tokens[2])
 		return !has
 	})
 }
 
 // id returns the id of the record that a pointer leads to or into.
 func (r records) id(pointer string) (string, bool) {
-	parts := strings.SplitN(pointer, "/", 4)
-	if len(parts) < 3 {
+	tokens := rawjson.SplitPointer(pointer)
+	if len(tokens) < 2 {
 		return "", false
 	}
-	record, ok := r.at(unescapePointer.Replace(parts[1]), parts[2])
+	record, ok := r.at(tokens[0], tokens[1])
 	if !ok || storage.IsPositionKey(record.ID) {
 		return "", false
 	}
@@ -83,5 +79,3 @@ func (r records) at(collection, number string) (*database.Record, bool) {
 	}
 	return list[n], true
 }
-
-var unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")

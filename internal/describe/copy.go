@@ -43,15 +43,14 @@ func (d *describer) target(ref jsontext.Value) (pointer string, ok bool) {
 	case to == "" || to[0] == '/':
 		return to, d.data != nil
 	}
-	rawjson.Tokens(d.data, func(at string, tok jsontext.Token, _ int) bool {
+	for at, tok := range rawjson.Tokens(d.data) {
 		for _, anchor := range []string{"/$anchor", "/$dynamicAnchor"} {
 			if strings.HasSuffix(at, anchor) && tok.Kind() == '"' && tok.String() == to {
-				pointer, ok = strings.TrimSuffix(at, anchor), true
+				return strings.TrimSuffix(at, anchor), true
 			}
 		}
-		return !ok
-	})
-	return pointer, ok
+	}
+	return "", false
 }
 
 // reference returns a schema that refers to the definition of what stands at
@@ -81,24 +80,23 @@ func (d *describer) reference(pointer string) []byte {
 
 // historic reports whether x-historic stands in what is at pointer, or in what
 // that refers to; seen are the places that were looked at.
-func (d *describer) historic(pointer string, seen map[string]bool) (found bool) {
+func (d *describer) historic(pointer string, seen map[string]bool) bool {
 	if seen[pointer] {
 		return false
 	}
 	seen[pointer] = true
 	v := rawjson.At(d.data, pointer)
-	rawjson.Tokens(v, func(at string, tok jsontext.Token, _ int) bool {
+	for at := range rawjson.Tokens(v) {
 		switch at[strings.LastIndexByte(at, '/')+1:] {
 		case "x-historic":
-			found = true
+			return true
 		case "$ref", "$dynamicRef":
-			if to, ok := d.target(rawjson.At(v, at)); ok {
-				found = d.historic(to, seen)
+			if to, ok := d.target(rawjson.At(v, at)); ok && d.historic(to, seen) {
+				return true
 			}
 		}
-		return !found
-	})
-	return found
+	}
+	return false
 }
 
 // literals are keywords whose values are data, not schemas.
@@ -112,13 +110,12 @@ func (d *describer) copied(v jsontext.Value) []byte {
 	switch v.Kind() {
 	case '[':
 		out := []byte("[")
-		rawjson.Elements(v, func(e jsontext.Value) bool {
+		for e := range rawjson.Elements(v) {
 			if len(out) > 1 {
 				out = append(out, ',')
 			}
 			out = append(out, d.copied(e)...)
-			return true
-		})
+		}
 		return append(out, ']')
 	case '{':
 	case 0:
@@ -132,15 +129,14 @@ func (d *describer) copied(v jsontext.Value) []byte {
 	}
 	past, _ := rawjson.Member(v, "x-historic")
 	out := []byte("{")
-	rawjson.Members(v, func(quoted, e jsontext.Value) bool {
+	for quoted, e := range rawjson.Members(v) {
 		switch keyword := rawjson.Unquote(quoted); {
 		case keyword == "enum" && d.sent && past != nil:
-			out = appendMember(out, keyword, except(e, past))
+			out = rawjson.AppendMember(out, keyword, except(e, past))
 		case keyword != "x-historic" || !d.sent:
 			out = d.appendKeyword(out, keyword, e)
 		}
-		return true
-	})
+	}
 	return append(out, '}')
 }
 
@@ -148,20 +144,18 @@ func (d *describer) copied(v jsontext.Value) []byte {
 // not.
 func except(values, others jsontext.Value) []byte {
 	out := []byte("[")
-	rawjson.Elements(values, func(v jsontext.Value) bool {
+	for v := range rawjson.Elements(values) {
 		has := false
-		rawjson.Elements(others, func(o jsontext.Value) bool {
+		for o := range rawjson.Elements(others) {
 			has = has || rawjson.Identity(rawjson.Compact(o)) == rawjson.Identity(rawjson.Compact(v))
-			return !has
-		})
+		}
 		if !has {
 			if len(out) > 1 {
 				out = append(out, ',')
 			}
 			out = append(out, rawjson.Compact(v)...)
 		}
-		return true
-	})
+	}
 	return append(out, ']')
 }
 
@@ -171,7 +165,7 @@ func (d *describer) appendKeyword(out []byte, keyword string, v jsontext.Value) 
 	case keyword == "$ref" || keyword == "$dynamicRef":
 		if pointer, ok := d.target(v); ok {
 			ref, _ := rawjson.Member(d.reference(pointer), "$ref")
-			return appendMember(out, "$ref", ref)
+			return rawjson.AppendMember(out, "$ref", ref)
 		}
 	case keyword == "$defs" || keyword == "definitions":
 		return out // each is a definition of its own where it is needed
@@ -180,15 +174,14 @@ func (d *describer) appendKeyword(out []byte, keyword string, v jsontext.Value) 
 	case slices.Contains(literals, keyword):
 	case slices.Contains(tables, keyword):
 		table := []byte("{")
-		rawjson.Members(v, func(quoted, e jsontext.Value) bool {
-			table = appendMember(table, rawjson.Unquote(quoted), d.copied(e))
-			return true
-		})
-		return appendMember(out, keyword, append(table, '}'))
+		for quoted, e := range rawjson.Members(v) {
+			table = rawjson.AppendMember(table, rawjson.Unquote(quoted), d.copied(e))
+		}
+		return rawjson.AppendMember(out, keyword, append(table, '}'))
 	case v.Kind() == '{' || v.Kind() == '[':
-		return appendMember(out, keyword, d.copied(v))
+		return rawjson.AppendMember(out, keyword, d.copied(v))
 	}
-	return appendMember(out, keyword, rawjson.Compact(v))
+	return rawjson.AppendMember(out, keyword, rawjson.Compact(v))
 }
 
 // bodyRules say how a body differs from what is stored.
@@ -212,50 +205,47 @@ func (d *describer) body(v jsontext.Value, b bodyRules, seen []string) []byte {
 	required := slices.Clone(b.required)
 	inner := b
 	inner.required = nil // it is said once, here
-	rawjson.Members(v, func(quoted, e jsontext.Value) bool {
+	for quoted, e := range rawjson.Members(v) {
 		switch keyword := rawjson.Unquote(quoted); keyword {
 		case "$ref", "$dynamicRef":
 			if pointer, ok := d.target(e); ok && !slices.Contains(seen, pointer) {
 				inlined = append(inlined, d.body(rawjson.At(d.data, pointer), inner, append(seen, pointer)))
-				return true
+				continue
 			}
 			out = d.appendKeyword(out, keyword, e)
 		case "allOf", "anyOf", "oneOf":
 			list := []byte("[")
-			rawjson.Elements(e, func(branch jsontext.Value) bool {
+			for branch := range rawjson.Elements(e) {
 				list = append(append(list, d.body(branch, inner, seen)...), ',')
-				return true
-			})
+			}
 			list[len(list)-1] = ']'
-			out = appendMember(out, keyword, list)
+			out = rawjson.AppendMember(out, keyword, list)
 		case "then", "else":
-			out = appendMember(out, keyword, d.body(e, inner, seen))
+			out = rawjson.AppendMember(out, keyword, d.body(e, inner, seen))
 		case "required":
-			rawjson.Elements(e, func(name jsontext.Value) bool {
+			for name := range rawjson.Elements(e) {
 				if s := rawjson.Unquote(name); !slices.Contains(b.optional, s) && !slices.Contains(required, s) {
 					required = append(required, s)
 				}
-				return true
-			})
+			}
 		case "dependentRequired", "minProperties":
 			if !b.nothingRequired {
 				out = d.appendKeyword(out, keyword, e)
 			}
 		case "x-required-on-create", "x-id", "x-id-field": // they speak of records
 		case "properties":
-			out = appendMember(out, keyword, d.bodyProperties(e, b))
+			out = rawjson.AppendMember(out, keyword, d.bodyProperties(e, b))
 		default:
 			out = d.appendKeyword(out, keyword, e)
 		}
-		return true
-	})
+	}
 	if len(required) > 0 && !b.nothingRequired {
 		list := []byte("[")
 		for _, name := range required {
 			list = append(rawjson.AppendQuote(list, name), ',')
 		}
 		list[len(list)-1] = ']'
-		out = appendMember(out, "required", list)
+		out = rawjson.AppendMember(out, "required", list)
 	}
 	out = append(out, '}')
 	if len(inlined) == 0 {
@@ -270,17 +260,16 @@ func (d *describer) body(v jsontext.Value, b bodyRules, seen []string) []byte {
 // bodyProperties returns the compact text of "properties" for a body.
 func (d *describer) bodyProperties(v jsontext.Value, b bodyRules) []byte {
 	out := []byte("{")
-	rawjson.Members(v, func(quoted, e jsontext.Value) bool {
+	for quoted, e := range rawjson.Members(v) {
 		name := rawjson.Unquote(quoted)
 		if name == b.without {
-			return true
+			continue
 		}
 		rules := d.copied(e)
-		out = appendMember(out, name, rules)
+		out = rawjson.AppendMember(out, name, rules)
 		for _, spelled := range schema.AliasesOf(name, b.alias) {
-			out = appendMember(out, spelled, rules)
+			out = rawjson.AppendMember(out, spelled, rules)
 		}
-		return true
-	})
+	}
 	return append(out, '}')
 }

@@ -150,7 +150,7 @@ func (d *describer) name(words string) string {
 }
 
 func (d *describer) refTo(name string) []byte {
-	return append(appendMember([]byte("{"), "$ref", rawjson.AppendQuote(nil, d.prefix+name)), '}')
+	return append(rawjson.AppendMember([]byte("{"), "$ref", rawjson.AppendQuote(nil, d.prefix+name)), '}')
 }
 
 // resource describes one collection or singular resource.
@@ -205,12 +205,11 @@ func (d *describer) free(out *Resource) {
 	out.Merge, out.Patch = out.Replace, out.Replace
 	body := []byte(`{"description":"Any object: no rules are kept here. The members that are known are those of the data.","type":"object"`)
 	var hints []byte
-	rawjson.Members(properties, func(quoted, v jsontext.Value) bool {
+	for quoted := range rawjson.Members(properties) {
 		if rawjson.Unquote(quoted) != out.IDMember {
-			hints = appendMember(hints, rawjson.Unquote(quoted), []byte("{}"))
+			hints = rawjson.AppendMember(hints, rawjson.Unquote(quoted), []byte("{}"))
 		}
-		return true
-	})
+	}
 	if hints != nil {
 		body = append(append(append(body, `,"properties":{`...), hints...), '}')
 	}
@@ -237,10 +236,9 @@ func (d *describer) parents(out *Resource, create func(Parent) string) {
 func (d *describer) ruled(r *schema.Rules, pointers []string, out *Resource) {
 	for _, p := range pointers {
 		properties := rawjson.At(d.data, p+"/properties")
-		rawjson.Members(properties, func(quoted, _ jsontext.Value) bool {
+		for quoted := range rawjson.Members(properties) {
 			out.Members = append(out.Members, rawjson.Unquote(quoted))
-			return true
-		})
+		}
 	}
 	for _, name := range r.Properties() {
 		if !slices.Contains(out.Members, name) {
@@ -266,7 +264,7 @@ func (d *describer) ruled(r *schema.Rules, pointers []string, out *Resource) {
 			all = append(append(all, d.reference(p)...), ',')
 		}
 		all[len(all)-1] = ']'
-		d.define(rulesName, append(appendMember([]byte("{"), "allOf", all), '}'))
+		d.define(rulesName, append(rawjson.AppendMember([]byte("{"), "allOf", all), '}'))
 	}
 
 	body := func(suffix string, b bodyRules) string {
@@ -323,7 +321,7 @@ func (d *describer) oneOf(names ...string) []byte {
 		list = append(append(list, d.refTo(name)...), ',')
 	}
 	list[len(list)-1] = ']'
-	return append(appendMember([]byte("{"), "anyOf", list), '}')
+	return append(rawjson.AppendMember([]byte("{"), "anyOf", list), '}')
 }
 
 // byHand returns a schema of values that break their rules, nil where there
@@ -333,7 +331,7 @@ func (d *describer) byHand(in *inference) []byte {
 		return nil
 	}
 	out := in.schema(inferring{snap: d.snap})
-	return append(appendMember(out[:len(out)-1], "description", rawjson.AppendQuote(nil, "What hand edits have put there against the rules. It is served as it is.")), '}')
+	return append(rawjson.AppendMember(out[:len(out)-1], "description", rawjson.AppendQuote(nil, "What hand edits have put there against the rules. It is served as it is.")), '}')
 }
 
 // broken returns what is known of those values of a collection or object that
@@ -348,7 +346,7 @@ func (d *describer) broken(out *Resource, r *schema.Rules, asSent bool) *inferen
 		in.add(v)
 		for spelled, name := range r.Aliases() {
 			if e, ok := rawjson.Member(v, name); ok && asSent {
-				in.add(append(appendMember([]byte("{"), spelled, e), '}')) // none of the others is required then
+				in.add(append(rawjson.AppendMember([]byte("{"), spelled, e), '}')) // none of the others is required then
 			}
 		}
 	}
@@ -373,5 +371,5 @@ func allOf(schemas [][]byte) []byte {
 		all = append(append(all, s...), ',')
 	}
 	all[len(all)-1] = ']'
-	return append(appendMember([]byte("{"), "allOf", all), '}')
+	return append(rawjson.AppendMember([]byte("{"), "allOf", all), '}')
 }

@@ -28,13 +28,13 @@ func InferSchema(snap *database.Snapshot) []byte {
 			v, _ := snap.Value(name)
 			in := new(inference)
 			in.add(v)
-			properties = appendMember(properties, name, in.schema(inferring{snap: snap, rules: true}))
+			properties = rawjson.AppendMember(properties, name, in.schema(inferring{snap: snap, rules: true}))
 		default:
 			record := definitionName(database.Singular(name), definitions)
 			token := url.PathEscape(rawjson.Pointer(record)[1:]) // RFC 6901, section 6
-			properties = appendMember(properties, name,
+			properties = rawjson.AppendMember(properties, name,
 				[]byte(`{"type":"array","items":{"$ref":"#/$defs/`+token+`"}}`))
-			definitions = appendMember(definitions, record, inferRecords(snap, name, true))
+			definitions = rawjson.AppendMember(definitions, record, inferRecords(snap, name, true))
 		}
 	}
 	out := []byte(`{"$schema":"https://json-schema.org/draft/2020-12/schema",` +
@@ -115,7 +115,7 @@ func (in *inference) addAt(v jsontext.Value, level int) {
 		if in.members == nil {
 			in.members = make(map[string]*inference)
 		}
-		rawjson.Members(v, func(quoted, e jsontext.Value) bool {
+		for quoted, e := range rawjson.Members(v) {
 			name := rawjson.Unquote(quoted)
 			m := in.members[name]
 			if m == nil {
@@ -124,8 +124,7 @@ func (in *inference) addAt(v jsontext.Value, level int) {
 				in.names = append(in.names, name)
 			}
 			m.addAt(e, level+1)
-			return true
-		})
+		}
 	case '[':
 		if level == maxLevels {
 			return
@@ -133,10 +132,9 @@ func (in *inference) addAt(v jsontext.Value, level int) {
 		if in.items == nil {
 			in.items = new(inference)
 		}
-		rawjson.Elements(v, func(e jsontext.Value) bool {
+		for e := range rawjson.Elements(v) {
 			in.items.addAt(e, level+1)
-			return true
-		})
+		}
 	}
 }
 
@@ -175,14 +173,14 @@ type inferring struct {
 func (in *inference) schema(f inferring) []byte {
 	out := []byte(`{`)
 	if types := in.types(f.rules); types != nil {
-		out = appendMember(out, "type", types)
+		out = rawjson.AppendMember(out, "type", types)
 	}
 	if f.collection != "" && f.rules {
 		if f.id != schema.DefaultIDMember {
-			out = appendMember(out, "x-id-field", rawjson.AppendQuote(nil, f.id))
+			out = rawjson.AppendMember(out, "x-id-field", rawjson.AppendQuote(nil, f.id))
 		}
 		if kind := f.snap.IdKind(f.collection); kind != "" && kind != schema.AutoIDs {
-			out = appendMember(out, "x-id", rawjson.AppendQuote(nil, string(kind)))
+			out = rawjson.AppendMember(out, "x-id", rawjson.AppendQuote(nil, string(kind)))
 		}
 	}
 	if in.kinds['"'] > 0 && in.kinds['"']+in.kinds['n'] == in.n && f.rules {
@@ -193,7 +191,7 @@ func (in *inference) schema(f inferring) []byte {
 	}
 	if in.items != nil && in.items.n > 0 {
 		f.collection = ""
-		out = appendMember(out, "items", in.items.schema(f))
+		out = rawjson.AppendMember(out, "items", in.items.schema(f))
 	}
 	return append(out, '}')
 }
@@ -232,7 +230,7 @@ func (in *inference) types(rules bool) []byte {
 // values that come again and again; else one of them as an example.
 func (in *inference) appendStringRules(out []byte) []byte {
 	if len(in.formats) > 0 {
-		out = appendMember(out, "format", rawjson.AppendQuote(nil, in.formats[0]))
+		out = rawjson.AppendMember(out, "format", rawjson.AppendQuote(nil, in.formats[0]))
 	} else if in.few() {
 		list := []byte("[")
 		for _, w := range in.order {
@@ -242,10 +240,10 @@ func (in *inference) appendStringRules(out []byte) []byte {
 			list = append(list, "null,"...)
 		}
 		list[len(list)-1] = ']'
-		return appendMember(out, "enum", list)
+		return rawjson.AppendMember(out, "enum", list)
 	}
 	if len(in.first) <= 80 {
-		out = appendMember(out, "examples", append(append([]byte("["), in.first...), ']'))
+		out = rawjson.AppendMember(out, "examples", append(append([]byte("["), in.first...), ']'))
 	}
 	return out
 }
@@ -288,20 +286,20 @@ func (in *inference) appendMembers(out []byte, f inferring) []byte {
 				rules = []byte(`{"type":["string","number"]}`) // new ones may be of another type
 			}
 			if ref != "" {
-				rules = appendMember(rules[:len(rules)-1], "x-ref", rawjson.AppendQuote(nil, ref))
+				rules = rawjson.AppendMember(rules[:len(rules)-1], "x-ref", rawjson.AppendQuote(nil, ref))
 				rules = append(rules, '}')
 			}
 		default:
 			rules = m.schema(inner)
 		}
-		properties = appendMember(properties, name, rules)
+		properties = rawjson.AppendMember(properties, name, rules)
 	}
 	if required != nil {
 		required[len(required)-1] = ']'
-		out = appendMember(out, "required", append([]byte("["), required...))
+		out = rawjson.AppendMember(out, "required", append([]byte("["), required...))
 	}
 	if properties != nil {
-		out = appendMember(out, "properties", append(append([]byte("{"), properties...), '}'))
+		out = rawjson.AppendMember(out, "properties", append(append([]byte("{"), properties...), '}'))
 	}
 	return out
 }
@@ -334,13 +332,4 @@ func definitionName(name string, definitions []byte) string {
 		}
 		name += "_"
 	}
-}
-
-// appendMember appends a member to the members, or to the object, that dst
-// ends with.
-func appendMember(dst []byte, name string, value []byte) []byte {
-	if len(dst) > 0 && dst[len(dst)-1] != '{' {
-		dst = append(dst, ',')
-	}
-	return append(append(rawjson.AppendQuote(dst, name), ':'), value...)
 }

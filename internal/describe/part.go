@@ -31,9 +31,9 @@ func (d *describer) part(out *Resource) {
 	}
 	schema := parts[0]
 	if len(parts) > 1 {
-		schema = append(appendMember([]byte("{"), "anyOf", slices.Concat([]byte("["), parts[0], []byte(","), parts[1], []byte("]"))), '}')
+		schema = append(rawjson.AppendMember([]byte("{"), "anyOf", slices.Concat([]byte("["), parts[0], []byte(","), parts[1], []byte("]"))), '}')
 	}
-	d.define(out.Part, append(appendMember(schema[:len(schema)-1], "description", rawjson.AppendQuote(nil, about)), '}'))
+	d.define(out.Part, append(rawjson.AppendMember(schema[:len(schema)-1], "description", rawjson.AppendQuote(nil, about)), '}'))
 }
 
 // related returns the schemas of what _embed and _expand put into a record.
@@ -64,7 +64,7 @@ func (d *describer) related(out *Resource) *memberSchemas {
 			schema = d.oneOf(names...)
 		}
 		if children {
-			schema = append(appendMember([]byte(`{"type":"array"`), "items", schema), '}')
+			schema = append(rawjson.AppendMember([]byte(`{"type":"array"`), "items", schema), '}')
 		}
 		list.add(name, schema)
 	}
@@ -100,7 +100,7 @@ func (d *describer) mergePatch(r *schema.Rules) []byte {
 		}
 		return append(append([]byte(`{"anyOf":[`), d.copied(v)...), `,{"type":"null"}]}`...)
 	})
-	return append(appendMember(out[:len(out)-1], "description", rawjson.AppendQuote(nil, "A JSON Merge Patch (RFC 7396): members that are null are removed, objects are merged, anything else is replaced.")), '}')
+	return append(rawjson.AppendMember(out[:len(out)-1], "description", rawjson.AppendQuote(nil, "A JSON Merge Patch (RFC 7396): members that are null are removed, objects are merged, anything else is replaced.")), '}')
 }
 
 // anyOfMembers returns the schema of an object with any of the members that
@@ -111,21 +111,20 @@ func (d *describer) anyOfMembers(r *schema.Rules, given *memberSchemas, scalar f
 	list := memberSchemas{names: slices.Clone(given.names), text: slices.Clone(given.text)}
 	always := r.Parts()
 	if slices.ContainsFunc(always, func(s *jsonschema.Schema) bool { return typesOnly(s, "object") }) {
-		out = appendMember(out, "type", []byte(`"object"`))
+		out = rawjson.AppendMember(out, "type", []byte(`"object"`))
 	}
 	for _, part := range always {
-		rawjson.Members(rawjson.At(d.data, schema.Fragment(part.Location)+"/properties"), func(quoted, v jsontext.Value) bool {
+		for quoted, v := range rawjson.Members(rawjson.At(d.data, schema.Fragment(part.Location)+"/properties")) {
 			name := rawjson.Unquote(quoted)
 			if list.has(name) {
-				return true
+				continue
 			}
 			rules := []byte("{}")
 			if slices.ContainsFunc(schema.Gather([]*jsonschema.Schema{part.Properties[name]}, false), isScalar) {
 				rules = scalar(v)
 			}
 			list.add(name, rules)
-			return true
-		})
+		}
 	}
 	return list.object(out)
 }
@@ -134,7 +133,7 @@ func (d *describer) anyOfMembers(r *schema.Rules, given *memberSchemas, scalar f
 func (in *inference) part(related *memberSchemas) []byte {
 	out := []byte("{")
 	if types := in.types(false); types != nil {
-		out = appendMember(out, "type", types)
+		out = rawjson.AppendMember(out, "type", types)
 	}
 	list := memberSchemas{names: slices.Clone(related.names), text: slices.Clone(related.text)}
 	for _, name := range in.names {
@@ -143,7 +142,7 @@ func (in *inference) part(related *memberSchemas) []byte {
 		}
 		schema := []byte("{")
 		if types := in.members[name].types(false); types != nil {
-			schema = appendMember(schema, "type", types)
+			schema = rawjson.AppendMember(schema, "type", types)
 		}
 		list.add(name, append(schema, '}'))
 	}
@@ -169,13 +168,13 @@ func (l *memberSchemas) has(name string) bool { return slices.Contains(l.names, 
 
 func (l *memberSchemas) add(name string, schema []byte) {
 	l.names = append(l.names, name)
-	l.text = appendMember(l.text, name, schema)
+	l.text = rawjson.AppendMember(l.text, name, schema)
 }
 
 // object returns the schema that out is the beginning of.
 func (l *memberSchemas) object(out []byte) []byte {
 	if l.text != nil {
-		out = appendMember(out, "properties", append(append([]byte("{"), l.text...), '}'))
+		out = rawjson.AppendMember(out, "properties", append(append([]byte("{"), l.text...), '}'))
 	}
 	return append(out, '}')
 }
