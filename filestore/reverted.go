@@ -6,9 +6,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/storage"
-
 	"pickup/filestore/document"
+	"pickup/internal/storage"
 )
 
 // edits remembers what was written through the store since it last took over

@@ -13,7 +13,6 @@ import (
 
 // Limits of a body, beside its size.
 const (
-	maxDepth  = 256       // of nested arrays and objects, unless Options say less
 	maxValues = 1_000_000 // objects, arrays and scalars: each costs memory of its own
 	maxName   = 1 << 10   // bytes of a member's name
 	maxNumber = 1_000     // characters of a number

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
 )
 
 // TestSyntax shows what a client is told of JSON that is none.
@@ -52,7 +54,7 @@ func TestSyntax(t *testing.T) {
 		{strings.Repeat("[", 257), 1, 257, `it is nested deeper than 256 levels`},
 		{strings.Repeat(`{"a":`, 257), 1, 1281, `it is nested deeper than 256 levels`},
 	} {
-		_, err := parseBody([]byte(c.body), maxDepth)
+		_, err := parseBody([]byte(c.body), rawjson.MaxDepth)
 		var p *problem
 		if !errors.As(err, &p) {
 			t.Errorf("%.40q is accepted: %v", c.body, err)
@@ -97,7 +99,7 @@ func TestShape(t *testing.T) {
 		{`{"a": [` + strings.Repeat("0,", maxValues-3) + `0]}`, 0, 1},
 		{`{"a": [` + strings.Repeat("0,", maxValues-2) + `0]}`, 413, 0},
 	} {
-		b, err := parseBody([]byte(c.body), maxDepth)
+		b, err := parseBody([]byte(c.body), rawjson.MaxDepth)
 		var p *problem
 		switch {
 		case errors.As(err, &p):
@@ -123,7 +125,7 @@ func FuzzBody(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		sent := bytes.Clone(text)
-		b, err := parseBody(text, maxDepth)
+		b, err := parseBody(text, rawjson.MaxDepth)
 		if !bytes.Equal(sent, text) {
 			t.Fatal("the text was changed")
 		}

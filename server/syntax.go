@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/server/openapi"
+	"pickup/internal/rawjson"
 )
 
 // syntaxError returns the problem for what the decoder refused.
@@ -23,7 +23,7 @@ func syntaxError(text []byte, dec *jsontext.Decoder, err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return invalidAt(text, int64(len(text)), "it ends before it is complete")
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		name := clip(string(openapi.AppendString(nil, syntax.JSONPointer.LastToken())))
+		name := clip(string(rawjson.AppendQuote(nil, syntax.JSONPointer.LastToken())))
 		return invalidAt(text, at, "the member "+name+" stands twice in one object")
 	}
 	if dec.StackDepth() == 0 && dec.InputOffset() > 0 {

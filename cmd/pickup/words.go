@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"pickup/internal/spell"
 )
 
 // spelled returns a command line as the grammar has it: other programs have
@@ -32,33 +34,10 @@ func noCommand(word string, commands []*kong.Node) error {
 	if _, err := os.Stat(word); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	meant, least := "", 3
+	var names []string
 	for _, c := range commands {
-		if n := slips(word, c.Name); n < least {
-			meant, least = " (did you mean "+c.Name+"?)", n
-		}
+		names = append(names, c.Name)
 	}
-	return usagef("there is no command %q%s; to serve a file of that name: pickup serve %s", word, meant, shellWord(word))
-}
-
-// slips counts the letters put in, taken out and replaced on the way from a to
-// b (the distance of Levenshtein).
-func slips(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
+	hint := spell.DidYouMean(word, "the commands", names)
+	return usagef("unknown command %q%s (to serve a file of that name: pickup serve %s)", word, hint, shellWord(word))
 }

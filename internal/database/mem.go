@@ -22,10 +22,9 @@ type MemStore struct {
 // a valid JSON object.
 func NewMemStore(database jsontext.Value) *MemStore {
 	b := storage.Batch{Rev: 1, Reset: true}
-	rawjson.Members(database, func(name, v jsontext.Value) bool {
+	for name, v := range rawjson.Members(database) {
 		b.Contents = append(b.Contents, whole(rawjson.Unquote(name), v, conventions{}).contents())
-		return true
-	})
+	}
 	return &MemStore{now: load(b, nil, conventions{}), feed: storage.NewFeed(1, feedBatches)}
 }
 

@@ -61,40 +61,37 @@ func (w *reformer) schema(v jsontext.Value, seen []string) []byte {
 	var inlined [][]byte
 	required := w.required
 	w.required = nil // once is enough
-	rawjson.Members(v, func(quoted, e jsontext.Value) bool {
+	for quoted, e := range rawjson.Members(v) {
 		switch keyword := rawjson.Unquote(quoted); keyword {
 		case "$ref", "$dynamicRef":
 			if pointer, ok := w.target(e); ok && !slices.Contains(seen, pointer) {
 				inlined = append(inlined, w.schema(rawjson.At(w.rules, pointer), append(seen, pointer)))
-				return true
+				continue
 			}
 			out = w.appendKeyword(out, keyword, e, w.sent)
 		case "allOf", "anyOf", "oneOf":
 			var branches [][]byte
-			rawjson.Elements(e, func(branch jsontext.Value) bool {
+			for branch := range rawjson.Elements(e) {
 				branches = append(branches, w.schema(branch, seen))
-				return true
-			})
-			out = appendMember(out, keyword, array(branches...))
+			}
+			out = rawjson.AppendMember(out, keyword, array(branches...))
 		case "then", "else":
-			out = appendMember(out, keyword, w.schema(e, seen))
+			out = rawjson.AppendMember(out, keyword, w.schema(e, seen))
 		case "required":
-			rawjson.Elements(e, func(name jsontext.Value) bool {
+			for name := range rawjson.Elements(e) {
 				if s := rawjson.Unquote(name); !slices.Contains(w.optional, s) && !slices.Contains(required, s) {
 					required = append(required, s)
 				}
-				return true
-			})
+			}
 		case "x-required-on-create", "x-id", "x-id-field": // said of stored records
 		case "properties":
-			out = appendMember(out, keyword, w.members(e))
+			out = rawjson.AppendMember(out, keyword, w.members(e))
 		default:
 			out = w.appendKeyword(out, keyword, e, w.sent)
 		}
-		return true
-	})
+	}
 	if len(required) > 0 {
-		out = appendMember(out, "required", array(quote(required)...))
+		out = rawjson.AppendMember(out, "required", array(quote(required)...))
 	}
 	out = append(out, '}')
 	if len(out) > 2 || len(inlined) == 0 {
@@ -106,18 +103,17 @@ func (w *reformer) schema(v jsontext.Value, seen []string) []byte {
 // members returns the value of "properties" in the form.
 func (w *reformer) members(v jsontext.Value) []byte {
 	out := []byte("{")
-	rawjson.Members(v, func(quoted, e jsontext.Value) bool {
+	for quoted, e := range rawjson.Members(v) {
 		name := rawjson.Unquote(quoted)
 		if name == w.without {
-			return true
+			continue
 		}
 		rules := w.copy(e, w.sent)
-		out = appendMember(out, name, rules)
+		out = rawjson.AppendMember(out, name, rules)
 		for _, alias := range aliasesOf(name, w.aliases) {
-			out = appendMember(out, alias, rules)
+			out = rawjson.AppendMember(out, alias, rules)
 		}
-		return true
-	})
+	}
 	return append(out, '}')
 }
 
@@ -134,16 +130,16 @@ func (d *describer) mergePatch(r *record) []byte {
 			}
 			known[name] = true
 			rules := d.nullable(v)
-			members = appendMember(members, name, rules)
+			members = rawjson.AppendMember(members, name, rules)
 			for _, alias := range aliasesOf(name, r.aliases) {
-				members = appendMember(members, alias, rules)
+				members = rawjson.AppendMember(members, alias, rules)
 			}
 		})
 	}
 	out := []byte(`{"description":"A JSON Merge Patch (RFC 7396): members that are null are removed, objects are merged, ` +
 		`anything else is replaced.","type":"object"`)
 	if members != nil {
-		out = appendMember(out, "properties", slices.Concat([]byte("{"), members, []byte("}")))
+		out = rawjson.AppendMember(out, "properties", slices.Concat([]byte("{"), members, []byte("}")))
 	}
 	return append(out, '}')
 }

@@ -42,15 +42,14 @@ func (d *describer) target(ref jsontext.Value) (pointer string, ok bool) {
 	case to == "" || to[0] == '/':
 		return to, d.rules != nil
 	}
-	rawjson.Tokens(d.rules, func(at string, tok jsontext.Token, _ int) bool {
+	for at, tok := range rawjson.Tokens(d.rules) {
 		for _, anchor := range []string{"/$anchor", "/$dynamicAnchor"} {
 			if strings.HasSuffix(at, anchor) && tok.Kind() == '"' && tok.String() == to {
-				pointer, ok = strings.TrimSuffix(at, anchor), true
+				return strings.TrimSuffix(at, anchor), true
 			}
 		}
-		return !ok
-	})
-	return pointer, ok
+	}
+	return "", false
 }
 
 // properties calls yield with each member that the schema at pointer names: in
@@ -67,15 +66,13 @@ func (d *describer) properties(pointer string, yield func(name string, v jsontex
 			}
 		}
 		properties, _ := rawjson.Member(v, "properties")
-		rawjson.Members(properties, func(quoted, e jsontext.Value) bool {
+		for quoted, e := range rawjson.Members(properties) {
 			yield(rawjson.Unquote(quoted), e)
-			return true
-		})
+		}
 		all, _ := rawjson.Member(v, "allOf")
-		rawjson.Elements(all, func(e jsontext.Value) bool {
+		for e := range rawjson.Elements(all) {
 			visit(e, depth+1)
-			return true
-		})
+		}
 	}
 	visit(rawjson.At(d.rules, pointer), 0)
 }
@@ -111,24 +108,23 @@ func title(p passage) string {
 
 // historic reports whether the schema at pointer, or one that it refers to,
 // has historic values; seen are the pointers already visited.
-func (d *describer) historic(pointer string, seen map[string]bool) (found bool) {
+func (d *describer) historic(pointer string, seen map[string]bool) bool {
 	if seen[pointer] {
 		return false
 	}
 	seen[pointer] = true
 	v := rawjson.At(d.rules, pointer)
-	rawjson.Tokens(v, func(at string, tok jsontext.Token, _ int) bool {
+	for at := range rawjson.Tokens(v) {
 		switch at[strings.LastIndexByte(at, '/')+1:] {
 		case "x-historic":
-			found = true
+			return true
 		case "$ref", "$dynamicRef":
-			if to, ok := d.target(rawjson.At(v, at)); ok {
-				found = d.historic(to, seen)
+			if to, ok := d.target(rawjson.At(v, at)); ok && d.historic(to, seen) {
+				return true
 			}
 		}
-		return !found
-	})
-	return found
+	}
+	return false
 }
 
 // literals are keywords whose values are data, not schemas.
@@ -146,10 +142,9 @@ func (d *describer) copy(v jsontext.Value, sent bool) []byte {
 	switch v.Kind() {
 	case '[':
 		var list [][]byte
-		rawjson.Elements(v, func(e jsontext.Value) bool {
+		for e := range rawjson.Elements(v) {
 			list = append(list, d.copy(e, sent))
-			return true
-		})
+		}
 		return array(list...)
 	case '{':
 	case 0, 't': // missing, which a schema that compiles is not, or true: few tools accept it
@@ -161,32 +156,29 @@ func (d *describer) copy(v jsontext.Value, sent bool) []byte {
 	}
 	past, _ := rawjson.Member(v, "x-historic")
 	out := []byte("{")
-	rawjson.Members(v, func(quoted, e jsontext.Value) bool {
+	for quoted, e := range rawjson.Members(v) {
 		switch keyword := rawjson.Unquote(quoted); {
 		case keyword == "enum" && sent && past != nil:
-			out = appendMember(out, keyword, except(e, past))
+			out = rawjson.AppendMember(out, keyword, except(e, past))
 		case keyword != "x-historic" || !sent:
 			out = d.appendKeyword(out, keyword, e, sent)
 		}
-		return true
-	})
+	}
 	return append(out, '}')
 }
 
 // except returns the array of the values that are not among the others.
 func except(values, others jsontext.Value) []byte {
 	past := make(map[string]bool)
-	rawjson.Elements(others, func(v jsontext.Value) bool {
+	for v := range rawjson.Elements(others) {
 		past[rawjson.Identity(rawjson.Compact(v))] = true
-		return true
-	})
+	}
 	var left [][]byte
-	rawjson.Elements(values, func(v jsontext.Value) bool {
+	for v := range rawjson.Elements(values) {
 		if c := rawjson.Compact(v); !past[rawjson.Identity(c)] {
 			left = append(left, c)
 		}
-		return true
-	})
+	}
 	return array(left...)
 }
 
@@ -196,7 +188,7 @@ func (d *describer) appendKeyword(out []byte, keyword string, v jsontext.Value, 
 	case keyword == "$ref" || keyword == "$dynamicRef":
 		if pointer, ok := d.target(v); ok {
 			ref, _ := rawjson.Member(d.reference(pointer, sent), "$ref")
-			return appendMember(out, "$ref", ref)
+			return rawjson.AppendMember(out, "$ref", ref)
 		}
 	case keyword == "$defs" || keyword == "definitions":
 		return out // each is a definition of its own where it is needed
@@ -205,13 +197,12 @@ func (d *describer) appendKeyword(out []byte, keyword string, v jsontext.Value, 
 	case slices.Contains(literals, keyword):
 	case slices.Contains(tables, keyword):
 		table := []byte("{")
-		rawjson.Members(v, func(quoted, e jsontext.Value) bool {
-			table = appendMember(table, rawjson.Unquote(quoted), d.copy(e, sent))
-			return true
-		})
-		return appendMember(out, keyword, append(table, '}'))
+		for quoted, e := range rawjson.Members(v) {
+			table = rawjson.AppendMember(table, rawjson.Unquote(quoted), d.copy(e, sent))
+		}
+		return rawjson.AppendMember(out, keyword, append(table, '}'))
 	case v.Kind() == '{' || v.Kind() == '[':
-		return appendMember(out, keyword, d.copy(v, sent))
+		return rawjson.AppendMember(out, keyword, d.copy(v, sent))
 	}
-	return appendMember(out, keyword, rawjson.Compact(v))
+	return rawjson.AppendMember(out, keyword, rawjson.Compact(v))
 }

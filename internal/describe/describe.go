@@ -184,11 +184,11 @@ func (d *describer) inferred(r *record) {
 	var members []byte
 	for _, name := range r.Members {
 		if name != r.IDMember {
-			members = appendMember(members, name, []byte("{}"))
+			members = rawjson.AppendMember(members, name, []byte("{}"))
 		}
 	}
 	if members != nil {
-		body = appendMember(body, "properties", slices.Concat([]byte("{"), members, []byte("}")))
+		body = rawjson.AppendMember(body, "properties", slices.Concat([]byte("{"), members, []byte("}")))
 	}
 	r.Replace = d.name(r.Record + "Body")
 	r.MergePatch = r.Replace

@@ -9,6 +9,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"pickup/internal/database"
+	"pickup/internal/rawjson"
 	"pickup/internal/schema"
 )
 
@@ -17,9 +18,9 @@ func described(t testing.TB, d *Description, name string) *jsonschema.Schema {
 	t.Helper()
 	definitions := []byte("{")
 	for _, def := range d.Definitions {
-		definitions = appendMember(definitions, def.Name, def.Schema)
+		definitions = rawjson.AppendMember(definitions, def.Name, def.Schema)
 	}
-	text := append(appendMember([]byte(`{`), "$defs", append(definitions, '}')), `,"$ref":"#/$defs/`+name+`"}`...)
+	text := append(rawjson.AppendMember([]byte(`{`), "$defs", append(definitions, '}')), `,"$ref":"#/$defs/`+name+`"}`...)
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		t.Fatalf("%v in %s", err, text)

@@ -28,13 +28,13 @@ func InferSchema(snap *database.Snapshot) []byte {
 			v, _ := snap.Value(name)
 			in := new(inference)
 			in.add(v)
-			properties = appendMember(properties, name, in.schema(inferring{snap: snap, rules: true}))
+			properties = rawjson.AppendMember(properties, name, in.schema(inferring{snap: snap, rules: true}))
 		default:
 			record := definitionName(database.Singular(name), definitions)
 			token := url.PathEscape(rawjson.Pointer(record)[1:]) // RFC 6901, section 6
-			properties = appendMember(properties, name,
+			properties = rawjson.AppendMember(properties, name,
 				[]byte(`{"type":"array","items":{"$ref":"#/$defs/`+token+`"}}`))
-			definitions = appendMember(definitions, record, inferenceOf(snap, name).schema(inferring{snap: snap, rules: true, collection: name, id: snap.IDMember(name)}))
+			definitions = rawjson.AppendMember(definitions, record, inferenceOf(snap, name).schema(inferring{snap: snap, rules: true, collection: name, id: snap.IDMember(name)}))
 		}
 	}
 	out := []byte(`{"$schema":"https://json-schema.org/draft/2020-12/schema",` +
@@ -109,7 +109,7 @@ func (in *inference) addAt(v jsontext.Value, level int) {
 		if in.members == nil {
 			in.members = make(map[string]*inference)
 		}
-		rawjson.Members(v, func(quoted, e jsontext.Value) bool {
+		for quoted, e := range rawjson.Members(v) {
 			name := rawjson.Unquote(quoted)
 			m := in.members[name]
 			if m == nil {
@@ -118,8 +118,7 @@ func (in *inference) addAt(v jsontext.Value, level int) {
 				in.names = append(in.names, name)
 			}
 			m.addAt(e, level+1)
-			return true
-		})
+		}
 	case '[':
 		if level == maxLevels {
 			return
@@ -127,10 +126,9 @@ func (in *inference) addAt(v jsontext.Value, level int) {
 		if in.items == nil {
 			in.items = new(inference)
 		}
-		rawjson.Elements(v, func(e jsontext.Value) bool {
+		for e := range rawjson.Elements(v) {
 			in.items.addAt(e, level+1)
-			return true
-		})
+		}
 	}
 }
 
@@ -170,14 +168,14 @@ type inferring struct {
 func (in *inference) schema(f inferring) []byte {
 	out := []byte(`{`)
 	if types := in.types(f.rules); types != nil {
-		out = appendMember(out, "type", types)
+		out = rawjson.AppendMember(out, "type", types)
 	}
 	if f.collection != "" {
 		if f.id != schema.DefaultIDMember {
-			out = appendMember(out, "x-id-field", rawjson.AppendQuote(nil, f.id))
+			out = rawjson.AppendMember(out, "x-id-field", rawjson.AppendQuote(nil, f.id))
 		}
 		if kind := f.snap.IdKind(f.collection); kind != "" && kind != schema.AutoIDs {
-			out = appendMember(out, "x-id", rawjson.AppendQuote(nil, string(kind)))
+			out = rawjson.AppendMember(out, "x-id", rawjson.AppendQuote(nil, string(kind)))
 		}
 	}
 	if in.kinds['"'] > 0 && in.kinds['"']+in.kinds['n'] == in.n && f.rules {
@@ -188,7 +186,7 @@ func (in *inference) schema(f inferring) []byte {
 	}
 	if in.items != nil && in.items.n > 0 {
 		f.collection = ""
-		out = appendMember(out, "items", in.items.schema(f))
+		out = rawjson.AppendMember(out, "items", in.items.schema(f))
 	}
 	return append(out, '}')
 }
@@ -222,16 +220,16 @@ func (in *inference) types(rules bool) []byte {
 // they are few. Without an enum it appends one of them as an example.
 func (in *inference) appendStringRules(out []byte) []byte {
 	if len(in.formats) > 0 {
-		out = appendMember(out, "format", rawjson.AppendQuote(nil, in.formats[0]))
+		out = rawjson.AppendMember(out, "format", rawjson.AppendQuote(nil, in.formats[0]))
 	} else if in.few() {
 		values := quote(in.order)
 		if in.kinds['n'] > 0 {
 			values = append(values, []byte("null"))
 		}
-		return appendMember(out, "enum", array(values...))
+		return rawjson.AppendMember(out, "enum", array(values...))
 	}
 	if len(in.first) <= 80 {
-		out = appendMember(out, "examples", array(in.first))
+		out = rawjson.AppendMember(out, "examples", array(in.first))
 	}
 	return out
 }
@@ -260,13 +258,13 @@ func (in *inference) appendMembers(out []byte, f inferring) []byte {
 		if m.n == in.kinds['{'] {
 			required = append(required, name)
 		}
-		properties = appendMember(properties, name, m.memberSchema(name, f))
+		properties = rawjson.AppendMember(properties, name, m.memberSchema(name, f))
 	}
 	if required != nil && f.rules {
-		out = appendMember(out, "required", array(quote(required)...))
+		out = rawjson.AppendMember(out, "required", array(quote(required)...))
 	}
 	if len(properties) > 1 {
-		out = appendMember(out, "properties", append(properties, '}'))
+		out = rawjson.AppendMember(out, "properties", append(properties, '}'))
 	}
 	return out
 }
@@ -288,7 +286,7 @@ func (in *inference) memberSchema(name string, f inferring) []byte {
 		out = []byte(`{"type":["string","number"]}`) // new ids may be of another type
 	}
 	if parent != "" {
-		out = append(appendMember(out[:len(out)-1], "x-ref", rawjson.AppendQuote(nil, parent)), '}')
+		out = append(rawjson.AppendMember(out[:len(out)-1], "x-ref", rawjson.AppendQuote(nil, parent)), '}')
 	}
 	return out
 }
@@ -321,13 +319,4 @@ func definitionName(name string, definitions []byte) string {
 		}
 		name += "_"
 	}
-}
-
-// appendMember appends a member to the members, or to the object, that dst
-// ends with.
-func appendMember(dst []byte, name string, value []byte) []byte {
-	if len(dst) > 0 && dst[len(dst)-1] != '{' {
-		dst = append(dst, ',')
-	}
-	return append(append(rawjson.AppendQuote(dst, name), ':'), value...)
 }

@@ -162,7 +162,7 @@ func (s *Schema) Respelled(pointer string) []string {
 	for _, name := range aliasesOf(t[member], r.alias) {
 		other := slices.Clone(t)
 		other[member] = name
-		all = append(all, rawjson.JoinPointer(other))
+		all = append(all, rawjson.Pointer(other...))
 	}
 	return all
 }

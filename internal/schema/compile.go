@@ -176,16 +176,15 @@ func (c *compilation) explainMeta(err *jsonschema.SchemaValidationError) error {
 
 // reference finds the first reference in the file that match accepts.
 func (c *compilation) reference(match func(ref string) bool) (at, ref string) {
-	rawjson.Tokens(c.data, func(pointer string, tok jsontext.Token, _ int) bool {
+	for pointer, tok := range rawjson.Tokens(c.data) {
 		switch pointer[strings.LastIndexByte(pointer, '/')+1:] {
 		case "$ref", "$dynamicRef", "$recursiveRef", "$schema":
 			if tok.Kind() == '"' && match(tok.String()) {
-				at, ref = pointer, tok.String()
+				return pointer, tok.String()
 			}
 		}
-		return at == ""
-	})
-	return at, ref
+	}
+	return "", ""
 }
 
 func (c *compilation) broken(pointer, format string, args ...any) error {

@@ -136,7 +136,7 @@ func readExtras(pointer string, obj map[string]any) (*extras, error) {
 		default:
 			near := spell.NearName(name, ownMembers)
 			if strings.HasPrefix(name, "x-") {
-				near = spell.NearValue(name, ownMembers) // a rule that is not read would be no rule
+				near = spell.Nearest(name, ownMembers) // a rule that is not read would be no rule
 			} else {
 				x.bare = false
 			}

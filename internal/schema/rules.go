@@ -19,14 +19,13 @@ func (s *Schema) readRules(data jsontext.Value) *schemaMistake {
 	understood := make(map[place]bool)
 	for _, part := range s.shape.parts {
 		names := rawjson.At(data, fragment(part.Location)+"/properties")
-		rawjson.Members(names, func(quoted, _ jsontext.Value) bool {
+		for quoted := range rawjson.Members(names) {
 			name := rawjson.Unquote(quoted)
 			if s.rules[name] == nil && name != "$schema" {
 				s.names = append(s.names, name)
 				s.rules[name] = newRules(s.at, part.Properties[name], s.shape.members[name])
 			}
-			return true
-		})
+		}
 	}
 	for _, name := range s.names {
 		if m := s.rules[name].readMembers(understood); m != nil {

@@ -123,16 +123,17 @@ func (s *shape) historic(v jsontext.Value, at string, found []finding) []finding
 		}
 	}
 	i := 0
-	rawjson.Elements(v, func(e jsontext.Value) bool {
+	for e := range rawjson.Elements(v) {
+		if s.items == nil {
+			break
+		}
 		found = s.items.historic(e, fmt.Sprintf("%s/%d", at, i), found)
 		i++
-		return s.items != nil
-	})
-	rawjson.Members(v, func(quoted, e jsontext.Value) bool {
+	}
+	for quoted, e := range rawjson.Members(v) {
 		name := rawjson.Unquote(quoted)
 		found = s.members[name].historic(e, at+rawjson.Pointer(name), found)
-		return true
-	})
+	}
 	return found
 }
 
@@ -143,12 +144,14 @@ func (s *shape) slips(v jsontext.Value, at string, found []finding) []finding {
 		return found
 	}
 	i := 0
-	rawjson.Elements(v, func(e jsontext.Value) bool {
+	for e := range rawjson.Elements(v) {
+		if s.items == nil {
+			break
+		}
 		found = s.items.slips(e, fmt.Sprintf("%s/%d", at, i), found)
 		i++
-		return s.items != nil
-	})
-	rawjson.Members(v, func(quoted, e jsontext.Value) bool {
+	}
+	for quoted, e := range rawjson.Members(v) {
 		name := rawjson.Unquote(quoted)
 		inside, known := s.members[name]
 		switch {
@@ -163,8 +166,7 @@ func (s *shape) slips(v jsontext.Value, at string, found []finding) []finding {
 				found = append(found, finding{Fault{at + rawjson.Pointer(name), fmt.Sprintf("%s is not a known member; did you mean %s?", rawjson.Shorten(name), near)}, "slip"})
 			}
 		}
-		return true
-	})
+	}
 	return found
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/describe"
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
@@ -296,7 +297,7 @@ func (d *apiDocument) examples(r describe.Resource) (record, body jsontext.Value
 		body = jsontext.Value("{")
 		for name, v := range Members(e.Value) {
 			if name != r.IDMember {
-				body = AppendMember(body, name, v)
+				body = rawjson.AppendMember(body, name, v)
 			}
 		}
 		return e.Value, append(body, '}')
