@@ -6,10 +6,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"pickup/filestore/document"
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
-
-	"pickup/filestore/document"
 )
 
 // edits remembers what was written through the store since it last took over

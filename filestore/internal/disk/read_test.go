@@ -1,4 +1,4 @@
-package filestore
+package disk
 
 import (
 	"bytes"
@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// TestReadParts reads a file that is large enough for several processors, and
+// TestReadAll reads a file that is large enough for several processors, and
 // that is cut off, or fails, while it is read.
-func TestReadParts(t *testing.T) {
+func TestReadAll(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	path := t.TempDir() + "/db.json"
-	want := []byte(lines(13_000_000))
+	want := bytes.Repeat([]byte("Emma and Max, "), 13_000_000/14)
 	if err := os.WriteFile(path, want, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -38,16 +38,16 @@ func TestReadParts(t *testing.T) {
 		{name: "all fail", size: len(want), fail: -1, err: failing},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := &Store{o: Options{sys: realCalls()}}
+			sys := Real()
 			var reads atomic.Int32
-			s.o.sys.readAt = func(f *os.File, b []byte, off int64) (int, error) {
+			sys.ReadAt = func(f *os.File, b []byte, off int64) (int, error) {
 				n := int(reads.Add(1))
 				if n == test.fail || test.fail < 0 {
 					return 0, failing
 				}
 				return f.ReadAt(b[:min(len(b), 1_000_000)], off)
 			}
-			got, err := s.readAll(f, int64(test.size))
+			got, err := sys.ReadAll(f, int64(test.size))
 			if !errors.Is(err, test.err) || err == nil && !bytes.Equal(got, test.want) {
 				t.Fatalf("%d bytes, %v", len(got), err)
 			}

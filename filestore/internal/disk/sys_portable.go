@@ -1,6 +1,6 @@
 //go:build !linux
 
-package filestore
+package disk
 
 import (
 	"errors"
@@ -8,11 +8,11 @@ import (
 	"runtime"
 )
 
-// changed is unknown: the time of the last write has to do.
+// changed is constant: only the time of the last write is compared.
 func changed(info os.FileInfo) int64 { return 0 }
 
-// syncDir makes the names in dir durable. Windows does that by itself and has
-// no call for it.
+// syncDir makes the names in dir durable. Windows does so by itself and has no
+// call for it.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -27,10 +27,8 @@ func syncDir(dir string) error {
 
 func reserve(f *os.File, size int64) error { return nil }
 
-func begin(f *os.File, off, n int64) {}
+func startWrite(f *os.File, off, n int64) {}
 
-func copyAttributes(f *os.File, like string) {}
-
-func lease(f *os.File, kind leaseKind) error { return errors.ErrUnsupported }
+func lease(f *os.File, kind LeaseKind) error { return errors.ErrUnsupported }
 
 func isMount(path string) bool { return false }

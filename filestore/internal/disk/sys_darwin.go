@@ -1,4 +1,4 @@
-package filestore
+package disk
 
 import (
 	"errors"
@@ -7,15 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exchange works on APFS.
+// exchange is available on APFS.
 func exchange(a, b string) error {
 	return renamex("exchange", a, b, unix.RENAME_SWAP)
 }
 
 func renameNew(from, to string) error {
 	err := renamex("rename", from, to, unix.RENAME_EXCL)
-	if unsupported(err) {
-		return renameSlowly(from, to)
+	if Unsupported(err) {
+		return RenameByLink(from, to)
 	}
 	return err
 }
@@ -27,8 +27,8 @@ func renamex(op, from, to string, flags uint32) error {
 	return nil
 }
 
-// unsupported reports whether err says that the file system does not have the
-// call, rather than that the call failed.
-func unsupported(err error) bool {
+// Unsupported reports whether err means that the file system does not have the
+// call.
+func Unsupported(err error) bool {
 	return errors.Is(err, unix.EINVAL) || errors.Is(err, errors.ErrUnsupported) // ENOTSUP
 }

@@ -1,4 +1,4 @@
-package filestore
+package disk
 
 import (
 	"errors"
@@ -7,16 +7,16 @@ import (
 	"path/filepath"
 )
 
-// resolve follows the symlinks of path. The last may point to a file that is
-// yet to be made.
+// resolve returns path without its symlinks. The last one may point to a file
+// that does not exist yet.
 func resolve(path string) (string, error) {
-	for range 40 { // as many links as Linux follows
+	for range 40 { // the number of links that Linux follows
 		real, err := filepath.EvalSymlinks(path)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return real, err
 		}
 		to, err := os.Readlink(path)
-		if err != nil { // no link: the name of the new file
+		if err != nil { // not a link: the name of the new file
 			dir, err := filepath.EvalSymlinks(filepath.Dir(path))
 			return filepath.Join(dir, filepath.Base(path)), err
 		}
@@ -28,7 +28,7 @@ func resolve(path string) (string, error) {
 	return "", errors.New("too many symlinks")
 }
 
-func folder(dir string) (names []string, err error) {
+func list(dir string) (names []string, err error) {
 	d, err := os.Open(dir)
 	if err != nil {
 		return nil, err
@@ -37,9 +37,10 @@ func folder(dir string) (names []string, err error) {
 	return d.Readdirnames(-1)
 }
 
-// renameSlowly is renameNew where the system has no such call. Hard links do
-// it as well; without them there is a moment between the look and the rename.
-func renameSlowly(from, to string) error {
+// RenameByLink is RenameNew on systems without such a call. It uses a hard link;
+// without hard links, another process may create to between the check and the
+// rename.
+func RenameByLink(from, to string) error {
 	err := os.Link(from, to)
 	if err == nil {
 		return os.Remove(from)
