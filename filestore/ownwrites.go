@@ -15,14 +15,14 @@ import (
 // saves an older text: the edit is valid, but people want to know. The zero value
 // has no records. Store.mu guards ownWrites.
 type ownWrites struct {
-	before map[[2]string]jsontext.Value // by collection and id: what it was, nil: not there
+	before map[[2]string]jsontext.Value // by collection and id: the value before, nil: none
 }
 
-// mostOwnWrites is how many records are remembered: enough to notice, and to name
-// some of them.
+// mostOwnWrites is the maximum number of records: enough to notice an undo, and to
+// name some of them.
 const mostOwnWrites = 1000
 
-// add remembers what changes make of d.
+// add records the values that changes replace in d.
 func (w *ownWrites) add(d *document.Document, changes []storage.Change) {
 	if w.before == nil {
 		w.before = make(map[[2]string]jsontext.Value)
@@ -35,9 +35,8 @@ func (w *ownWrites) add(d *document.Document, changes []storage.Change) {
 	}
 }
 
-// undone lists the records, as collection/id, that were written through the
-// store, and that after has as they were when that began, or not at all,
-// though before had them otherwise.
+// undone lists the records, as collection/id, that the edit from before to after
+// set back to their values before the writes, or removed.
 func (w *ownWrites) undone(before, after *document.Document) []string {
 	var undone []string
 	for key, old := range w.before {
