@@ -5,10 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"pickup/internal/spell"
 )
 
 // A grammar is the command line. A flag's variable gives its value where the
@@ -158,3 +163,67 @@ func variables(getenv func(string) string, config *configFile) kong.Resolver {
 		return value, nil
 	})
 }
+
+// spelled returns a command line as the grammar has it: other programs have
+// taught people to type "help" and "--version".
+func spelled(args []string) []string {
+	switch {
+	case len(args) == 0:
+	case args[0] == "help":
+		return append(slices.Clone(args[1:]), "--help")
+	case args[0] == "--version":
+		return append([]string{"version"}, args[1:]...)
+	}
+	return args
+}
+
+// noCommand refuses to take a single word for a file that is to be made, where
+// no command is named: it is a command that was mistyped.
+func noCommand(word string, commands []*kong.Node) error {
+	if word == "" || strings.ContainsAny(word, `./\`) {
+		return nil
+	}
+	if _, err := os.Stat(word); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var names []string
+	for _, c := range commands {
+		names = append(names, c.Name)
+	}
+	hint := spell.DidYouMean(word, "the commands", names)
+	return usagef("unknown command %q%s (to serve a file of that name: pickup serve %s)", word, hint, shellWord(word))
+}
+
+// help prints the help of a command. That of the program is the list of
+// commands, then serve's flags (no command means serve) and what no flag says.
+func help(options kong.HelpOptions, ctx *kong.Context) error {
+	if err := kong.DefaultHelpPrinter(options, ctx); err != nil || ctx.Selected() != nil {
+		return err
+	}
+	serve, err := kong.Trace(ctx.Kong, []string{"serve"})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(ctx.Stdout)
+	options.NoAppSummary = true
+	if err := kong.DefaultHelpPrinter(options, serve); err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(ctx.Stdout, helpTail)
+	return err
+}
+
+const helpTail = `
+Who may use the service:
+  PICKUP_USER             name of the user; pickup where only a password is set
+  PICKUP_PASSWORD         the password, or
+  PICKUP_PASSWORD_FILE    a file whose first line is the password
+  With none of them each start makes a password and prints it.
+
+Exit codes:
+  0  stopped as asked, nothing wrong
+  1  faults found, or another failure
+  2  wrong usage, or not a file
+  3  the file is in use by another server
+  4  the file does not parse (for check that is a fault)
+`

@@ -49,25 +49,18 @@ func longFlags(node *kong.Node) string {
 
 // bash returns a script for bash 4 and later.
 func (c *completionCommand) bash() string {
-	var commands []string
-	var cases strings.Builder
+	var names []string
+	var serve, words, values strings.Builder
 	for _, n := range c.app.Children {
-		commands = append(commands, n.Name)
-		words := longFlags(n)
-		if n.Name == "completion" {
-			words += " bash zsh fish"
+		names = append(names, n.Name)
+		fmt.Fprintf(&words, "    %s) words=%q ;;\n", n.Name, longFlags(n))
+		if n.Name != "serve" {
+			continue
 		}
-		fmt.Fprintf(&cases, "    %s) words=%q ;;\n", n.Name, words)
-	}
-	var serve string
-	var values strings.Builder
-	for _, n := range c.app.Children {
-		if n.Name == "serve" {
-			serve = longFlags(n)
-		}
+		serve.WriteString(longFlags(n))
 		for _, f := range flagsOf(n) {
-			if f.Enum != "" && n.Name == "serve" {
-				fmt.Fprintf(&values, "    --%s) COMPREPLY=($(compgen -W %q -- \"$cur\")); return ;;\n", f.Name, strings.ReplaceAll(f.Enum, ",", " "))
+			if f.Enum != "" {
+				fmt.Fprintf(&values, "    --%s) COMPREPLY=($(compgen -W %q -- \"$cur\")); return ;;\n", f.Name, choices(f.Enum))
 			}
 		}
 	}
@@ -75,6 +68,7 @@ func (c *completionCommand) bash() string {
 _pickup() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=%q
   case $prev in
+    completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$cur")); return ;;
 %s  esac
   case ${COMP_WORDS[1]} in
 %s  esac
@@ -82,8 +76,11 @@ _pickup() {
   COMPREPLY=($(compgen -W "$words" -- "$cur") $(compgen -f -- "$cur"))
 }
 complete -o filenames -F _pickup pickup
-`, serve, values.String(), cases.String(), strings.Join(commands, " "))
+`, serve.String(), values.String(), words.String(), strings.Join(names, " "))
 }
+
+// choices returns the values of an enum as words.
+func choices(enum string) string { return strings.ReplaceAll(enum, ",", " ") }
 
 // fish returns a script for fish.
 func (c *completionCommand) fish() string {
@@ -104,7 +101,7 @@ func (c *completionCommand) fish() string {
 				b.WriteString(" -r")
 			}
 			if f.Enum != "" {
-				fmt.Fprintf(&b, " -f -a '%s'", strings.ReplaceAll(f.Enum, ",", " "))
+				fmt.Fprintf(&b, " -f -a '%s'", choices(f.Enum))
 			}
 			help, _, _ := strings.Cut(f.Help, " ($")
 			fmt.Fprintf(&b, " -d '%s'\n", fishQuoted(help))
