@@ -8,10 +8,9 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// A completionCommand prints a script that completes commands and flags in a
-// shell.
+// A completionCommand prints a script for completion of commands and flags.
 type completionCommand struct {
-	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
+	Shell string `arg:"" enum:"bash,zsh,fish" help:"One of bash, zsh or fish."`
 	app   *kong.Application
 }
 
@@ -21,7 +20,7 @@ func (c *completionCommand) run(_ context.Context, e *environment) error {
 	case "bash":
 		text = c.bash()
 	case "zsh":
-		// zsh understands bash's completions, file names among them.
+		// zsh can run completions for bash.
 		text = "#compdef pickup\nautoload -U +X bashcompinit && bashcompinit\n" + c.bash()
 	case "fish":
 		text = c.fish()
@@ -30,7 +29,7 @@ func (c *completionCommand) run(_ context.Context, e *environment) error {
 	return err
 }
 
-// flagsOf returns the flags of a command, its parents' among them.
+// flagsOf returns the flags of a command and of its parents.
 func flagsOf(node *kong.Node) []*kong.Flag {
 	var all []*kong.Flag
 	for _, group := range node.AllFlags(true) {

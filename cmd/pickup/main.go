@@ -15,8 +15,8 @@ import (
 )
 
 func main() {
-	// The first signal asks for an orderly stop. After it the signals have
-	// their default effect again, so that a second one stops at once.
+	// The first signal stops the service in order. A second one has its default
+	// effect and stops it at once.
 	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, restore)
 	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr))
@@ -31,17 +31,17 @@ const (
 	exitBroken  = 4 // the file does not parse and is not served; check finds a fault in it
 )
 
-// An environment is what a command sees of the world around the program.
+// An environment holds the inputs and outputs of a command.
 type environment struct {
-	getenv func(string) string // the variables; "" is unset
-	config *configFile         // never nil where a command runs
+	getenv func(string) string // "" if the variable is unset
+	config *configFile         // not nil while a command runs
 	stdin  io.Reader
 	stdout io.Writer // results
-	stderr io.Writer // the start's text, logs and errors
+	stderr io.Writer // banner, logs and errors
 }
 
-// run is the program: it reads args, does what they say until it is done or
-// ctx ends, and returns the exit code.
+// run is the program: it runs the command in args until that is done or ctx is
+// done, and returns the exit code.
 func run(ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
 	e := &environment{getenv: getenv, stdin: stdin, stdout: stdout, stderr: stderr}
 	command, err := parse(args, e)
@@ -54,22 +54,20 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdin i
 	return exitCode(err)
 }
 
-// errReported is the error of a command that has already printed what is
-// wrong.
+// errReported is the error of a command that has printed what is wrong.
 var errReported = errors.New("faults were found")
 
-// A usageError says what is wrong with the flags, the variables or the file
-// that they name.
+// A usageError is about the flags, the variables or the file that they name.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// usagef returns a usageError with a text of its own.
+// usagef formats a usageError.
 func usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
-// exitCode tells a command's error as an exit code.
+// exitCode returns the exit code for the error of a command.
 func exitCode(err error) int {
 	var usage usageError
 	switch {
@@ -85,11 +83,11 @@ func exitCode(err error) int {
 	return exitFaults
 }
 
-// version is set by the linker where a release is built.
+// version is set by the linker in a release.
 var version string
 
-// versionText returns the program's version: the linker's, else what go
-// install noted, else "devel" with the commit.
+// versionText returns the version of the program: that of the linker, that of go
+// install, or "devel" with the commit.
 func versionText() string {
 	if version != "" {
 		return version
