@@ -187,10 +187,10 @@ func testReplacedOnHost(t *testing.T) {
 	steps := follow(t, s)
 	swapIn(t, host, edited("Dentist"))
 	err := commit(s, set("2", "Ballet"))
-	if !errors.Is(err, storage.ErrReadOnly) || !strings.Contains(err.Error(), "mount its folder") {
+	if !errors.Is(err, storage.ErrReadOnly) || !strings.Contains(err.Error(), "mount its directory") {
 		t.Error(err)
 	}
-	if got := next(t, steps, 3*time.Second); got.err == nil || !strings.Contains(got.err.Error(), "mount its folder") {
+	if got := next(t, steps, 3*time.Second); got.err == nil || !strings.Contains(got.err.Error(), "mount its directory") {
 		t.Errorf("%+v", got)
 	}
 	if got := text(t, host); got != edited("Dentist") {

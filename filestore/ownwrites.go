@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/filestore/document"
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
@@ -30,7 +31,7 @@ func (w *ownWrites) add(d *document.Document, changes []storage.Change) {
 	for _, c := range changes {
 		key := [2]string{c.Collection, c.ID}
 		if _, known := w.before[key]; !known && len(w.before) < mostOwnWrites {
-			w.before[key] = document.Squeeze(d.Value(c.Collection, c.ID))
+			w.before[key] = rawjson.Compact(d.Value(c.Collection, c.ID))
 		}
 	}
 }
