@@ -1,9 +1,9 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"strings"
@@ -53,9 +53,8 @@ type credentials struct {
 	user, password string
 	generated      bool // password was made for this start, nobody knows it yet
 
-	file  string // the htpasswd file, "" where there is none
-	auth  *auth.Verifier
-	watch *watched // reads the file again
+	auth     *auth.Verifier
+	htpasswd *reloadable // nil without --htpasswd
 }
 
 // readCredentials returns who may use the service: the users of the file, or
@@ -102,50 +101,38 @@ func readCredentials(getenv func(string) string, htpasswd string) (credentials, 
 	return c, nil
 }
 
-// maxHtpasswd bounds what is read of an htpasswd file, in bytes.
-const maxHtpasswd = 4 << 20
-
 // readUsers reads an htpasswd file.
 func readUsers(getenv func(string) string, file string) (credentials, error) {
-	c := credentials{file: file}
 	for _, name := range []string{"PICKUP_USER", "PICKUP_PASSWORD", "PICKUP_PASSWORD_FILE"} {
 		if getenv(name) != "" {
-			return c, usagef("--htpasswd names the users, and %s is set: keep one", name)
+			return credentials{}, usagef("--htpasswd names the users, and %s is set: keep one", name)
 		}
 	}
-	var err error
-	c.watch, err = watch("the users", func() error {
-		f, err := os.Open(file)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		text, err := io.ReadAll(io.LimitReader(f, maxHtpasswd+1))
-		if err == nil && len(text) > maxHtpasswd {
-			err = fmt.Errorf("%s is larger than %d bytes", file, maxHtpasswd)
-		}
-		if err != nil {
-			return err
-		}
-		users, err := auth.ParseHtpasswd(text)
-		switch {
-		case err != nil:
-			return fmt.Errorf("%s: %w", file, err)
-		case c.auth == nil:
-			c.auth = auth.New(users)
-		default:
+	c := credentials{auth: auth.New(nil)}
+	c.htpasswd = &reloadable{
+		name:  "users",
+		paths: func() []string { return []string{file} },
+		kept:  func() string { return "the previous users stay in force" },
+		apply: func(_ context.Context, texts [][]byte, err error) error {
+			if err != nil {
+				return err
+			}
+			users, err := auth.ParseHtpasswd(texts[0])
+			if err != nil {
+				return fmt.Errorf("%s: %w", file, err)
+			}
 			c.auth.SetUsers(users)
-		}
-		return nil
-	}, file)
-	if err != nil {
+			return nil
+		},
+	}
+	if err := c.htpasswd.load(context.Background()); err != nil {
 		return c, usagef("--htpasswd: %w", err)
 	}
 	return c, nil
 }
 
-// exposed reports whether every user of the machine may read a file.
-func exposed(file string) bool {
+// worldReadable reports whether every user of the machine may read a file.
+func worldReadable(file string) bool {
 	info, err := os.Stat(file)
 	return err == nil && info.Mode().Perm()&0o004 != 0 && os.PathSeparator == '/'
 }

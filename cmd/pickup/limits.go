@@ -45,7 +45,7 @@ func (l limits) check() error {
 		{"max-connections", int64(l.MaxConnections), 1, 1 << 20},
 	} {
 		if n.value < n.min || n.value > n.max {
-			return usagef("--%s: %d is not within %d and %d", n.flag, n.value, n.min, n.max)
+			return usagef("--%s: %d is not between %d and %d", n.flag, n.value, n.min, n.max)
 		}
 	}
 	for _, d := range []struct {
@@ -57,7 +57,7 @@ func (l limits) check() error {
 	} {
 		// 0 would be no limit at all.
 		if d.value < 10*time.Millisecond {
-			return usagef("--%s: %v is not 10ms or more", d.flag, d.value)
+			return usagef("--%s: %v is less than 10ms", d.flag, d.value)
 		}
 	}
 	return nil
@@ -98,7 +98,7 @@ func (s *size) UnmarshalText(text []byte) error {
 	}
 	n, err := strconv.ParseInt(strings.TrimSpace(t), 10, 64)
 	if err != nil || n < 0 || n > 1<<40/factor {
-		return fmt.Errorf("%q is no size: 4096, 64KiB, 10MiB", text)
+		return fmt.Errorf("%q is not a size, such as 4096, 64KiB or 10MiB", text)
 	}
 	*s = size(n * factor)
 	return nil

@@ -15,7 +15,7 @@ func listen(host string, port int) (net.Listener, error) {
 	address := net.JoinHostPort(host, strconv.Itoa(port))
 	l, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s is taken by another program; -p 0 picks a free one", address)
+		return nil, fmt.Errorf("%s is in use by another program; -p 0 picks a free port", address)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen: %w", err)
@@ -34,7 +34,7 @@ func (p *port) Decode(ctx *kong.DecodeContext) error {
 	}
 	n, err := strconv.ParseUint(t.String(), 10, 16)
 	if err != nil {
-		return fmt.Errorf("%q is no port: that is a number from 0 to 65535", t)
+		return fmt.Errorf("%q is not a port, a number from 0 to 65535", t)
 	}
 	*p = port(n)
 	return nil

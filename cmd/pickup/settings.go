@@ -42,7 +42,7 @@ func (s *settings) check() error {
 func checkPlaces(origins []string, journal string) error {
 	for _, o := range origins {
 		if !isOrigin(o) {
-			return usagef("--cors-origin: %q is no origin as browsers send it: that is scheme://host, and :port where it is not the scheme's own, such as https://app.example, or * for any", o)
+			return usagef("--cors-origin: %q is not an origin as browsers send it: scheme://host, with :port unless it is the default, such as https://app.example, or * for any", o)
 		}
 	}
 	if journal == "" {
@@ -53,7 +53,7 @@ func checkPlaces(origins []string, journal string) error {
 		return usagef("--journal-dir: %w", err)
 	}
 	if !info.IsDir() {
-		return usagef("--journal-dir: %s is no folder", journal)
+		return usagef("--journal-dir: %s is not a directory", journal)
 	}
 	return nil
 }

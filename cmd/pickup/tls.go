@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -44,11 +45,11 @@ func (t transport) check() error {
 	return nil
 }
 
-// config returns the TLS configuration and, where there are files behind it,
-// what re-reads them. Both are nil without TLS.
-func (t transport) config() (*tls.Config, *watched, error) {
-	if err := t.check(); err != nil || !t.secure() {
-		return nil, nil, err
+// config returns the TLS configuration and the files of its certificate. Both
+// are nil without TLS, and a self-signed certificate has no files.
+func (t transport) config(ctx context.Context) (*tls.Config, *reloadable, error) {
+	if !t.secure() {
+		return nil, nil, nil
 	}
 	var current atomic.Pointer[tls.Certificate]
 	config := &tls.Config{
@@ -65,14 +66,22 @@ func (t transport) config() (*tls.Config, *watched, error) {
 		current.Store(cert)
 		return config, nil, nil
 	}
-	files, err := watch("the certificate and its key", func() error {
-		cert, err := tls.LoadX509KeyPair(t.TLSCert, t.TLSKey)
-		if err == nil {
-			current.Store(&cert)
-		}
-		return err
-	}, t.TLSCert, t.TLSKey)
-	if err != nil {
+	files := &reloadable{
+		name:  "certificate",
+		paths: func() []string { return []string{t.TLSCert, t.TLSKey} },
+		kept:  func() string { return "the previous certificate stays in force" },
+		apply: func(_ context.Context, texts [][]byte, err error) error {
+			if err != nil {
+				return err
+			}
+			cert, err := tls.X509KeyPair(texts[0], texts[1])
+			if err == nil {
+				current.Store(&cert)
+			}
+			return err
+		},
+	}
+	if err := files.load(ctx); err != nil {
 		return nil, nil, usagef("--tls-cert, --tls-key: %w", err)
 	}
 	return config, files, nil

@@ -34,13 +34,10 @@ func noCommand(word string, commands []*kong.Node) error {
 	if _, err := os.Stat(word); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	names := make([]string, len(commands))
-	for i, c := range commands {
-		names[i] = c.Name
+	var names []string
+	for _, c := range commands {
+		names = append(names, c.Name)
 	}
-	meant := ""
-	if near := spell.Nearest(word, names); near != "" {
-		meant = " (did you mean " + near + "?)"
-	}
-	return usagef("there is no command %q%s; to serve a file of that name: pickup serve %s", word, meant, shellWord(word))
+	hint := spell.DidYouMean(word, "the commands", names)
+	return usagef("unknown command %q%s (to serve a file of that name: pickup serve %s)", word, hint, shellWord(word))
 }
