@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
 
@@ -83,8 +84,8 @@ func testFullDisk(t *testing.T) {
 		mount(t, "none", dir, "tmpfs", 0, "size=64k")
 		path := filepath.Join(dir, "db.json")
 		put(t, path, sample)
-		o := Options{sys: realCalls()}
-		o.sys.isMount = func(string) bool { return place }
+		o := Options{sys: disk.Real()}
+		o.sys.IsMount = func(string) bool { return place }
 		s := start(t, path, o)
 		before := sample
 		err := error(nil)
@@ -167,9 +168,9 @@ func testSingleFile(t *testing.T) {
 
 // testBusy has a kernel that does not tell mount points: the exchange fails.
 func testBusy(t *testing.T) {
-	for _, sys := range []calls{realCalls(), withoutExchange()} {
+	for _, sys := range []disk.Calls{disk.Real(), withoutExchange()} {
 		host, path := bound(t, sample)
-		sys.isMount = func(string) bool { return false }
+		sys.IsMount = func(string) bool { return false }
 		s := start(t, path, Options{sys: sys})
 		if err := commit(s, set("2", "Ballet")); err != nil {
 			t.Fatal(err)
@@ -408,7 +409,7 @@ func TestPermissions(t *testing.T) {
 }
 
 func uidOf(info os.FileInfo) int {
-	uid, _, _ := owner(info)
+	uid, _, _ := disk.Owner(info)
 	return uid
 }
 
@@ -438,7 +439,7 @@ func TestAttributesSurvive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if u, g, _ := owner(info); u != uid || g != gid {
+	if u, g, _ := disk.Owner(info); u != uid || g != gid {
 		t.Error("owner:", u, g)
 	}
 	if info.Mode() != 0o751 {

@@ -3,6 +3,8 @@ package filestore
 import (
 	"log/slog"
 	"time"
+
+	"pickup/filestore/internal/disk"
 )
 
 // Options says how a Store treats its file. The zero value is useful.
@@ -43,7 +45,7 @@ type Options struct {
 
 	ids func(collection string) string // the member that carries the ids, as KeyBy says; nil: always "id"
 
-	sys calls                 // the zero value: the real file system
+	sys disk.Calls            // the zero value: the real file system
 	now func() time.Time      // nil: time.Now
 	nap func(d time.Duration) // nil: time.Sleep
 }

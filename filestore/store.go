@@ -12,9 +12,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/storage"
-
 	"pickup/filestore/document"
+	"pickup/filestore/internal/disk"
+	"pickup/internal/storage"
 )
 
 // keepBatches is how many commits a watcher may lag behind before it is given
@@ -31,34 +31,34 @@ type Store struct {
 	mu        sync.Mutex
 	opened    bool // guarded by mu, as is all that follows
 	closed    bool
-	real      string             // path without symlinks
-	mode      mode               // how the file is written
-	cannot    error              // why the mode is refusing
-	claim     claim              // our locks
-	rev       storage.Rev        // of doc
-	doc       *document.Document // what the store serves
-	disk      content            // what the store knows to lie at path
-	tally     tally              // of what was written last
-	like      os.FileInfo        // the mode that a new file gets; nil: that of any new file
-	doubt     *document.Document // that, where a failed sync left open whether it is durable
-	torn      bool               // a write in place failed half way, its record is complete
-	displaced []displaced        // what commits took out of the file's place, oldest first
-	merged    storage.Rev        // the latest revision that an edit made
-	since     edits              // what was written through us since an edit was taken over
-	unread    unread             // why path cannot be read at present
-	trouble   error              // what watchers are told of it; nil while there is hope
-	impatient bool               // somebody keeps the file open, and is not waited for
-	stale     bool               // the removal of the redo record is not durable yet
-	notices   []string           // what Open noticed
+	real      string              // path without symlinks
+	mode      mode                // how the file is written
+	cannot    error               // why the mode is refusing
+	claim     claim               // our locks
+	rev       storage.Rev         // of doc
+	doc       *document.Document  // what the store serves
+	disk      disk.State          // what the store knows to lie at path
+	tally     disk.IncrementalSum // of what was written last
+	like      os.FileInfo         // the mode that a new file gets; nil: that of any new file
+	doubt     *document.Document  // that, where a failed sync left open whether it is durable
+	torn      bool                // a write in place failed half way, its record is complete
+	displaced []displaced         // what commits took out of the file's place, oldest first
+	merged    storage.Rev         // the latest revision that an edit made
+	since     edits               // what was written through us since an edit was taken over
+	unread    unread              // why path cannot be read at present
+	trouble   error               // what watchers are told of it; nil while there is hope
+	impatient bool                // somebody keeps the file open, and is not waited for
+	stale     bool                // the removal of the redo record is not durable yet
+	notices   []string            // what Open noticed
 }
 
 // unread is a state of the file that cannot be served: it is absent, empty,
 // cut off or broken.
 type unread struct {
-	err     error     // nil: all is well
-	since   time.Time // when that began, with this state or one before it
-	changed time.Time // when err became what it is
-	state   content   // what err speaks of; no info: nothing that a stat shows
+	err     error      // nil: all is well
+	since   time.Time  // when that began, with this state or one before it
+	changed time.Time  // when err became what it is
+	state   disk.State // what err speaks of; no info: nothing that a stat shows
 }
 
 // Load returns the contents. If the file can be read it is looked at first, so

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
 
@@ -47,7 +48,7 @@ func TestTimeSetBack(t *testing.T) {
 		if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
 			t.Fatal(err)
 		}
-		if now, _ := os.Stat(path); !same(info, now) {
+		if now, _ := os.Stat(path); !disk.Same(info, now) {
 			t.Fatal("the edit can be told by its looks")
 		}
 		if err := commit(s, set("2", "Swimming")); err != nil {

@@ -11,8 +11,8 @@ import (
 // packages of lower floors only, and nothing imports the top one.
 var floors = []string{
 	"internal/rawjson internal/spell internal/ordered",
-	"internal/storage internal/jsonpatch internal/query internal/schema",
-	"internal/database filestore/document",
+	"internal/storage internal/jsonpatch internal/jsonsyntax internal/query internal/schema",
+	"internal/database filestore/document filestore/internal/disk",
 	"internal/describe filestore",
 	"internal/lint server/auth server/openapi",
 	"server",
@@ -22,7 +22,8 @@ var floors = []string{
 // owners lists the only packages that import what a path begins with.
 var owners = []struct{ path, packages string }{
 	{path: "github.com/gin-gonic/", packages: "server"},
-	{path: "github.com/fsnotify/", packages: "filestore"},
+	{path: "github.com/fsnotify/", packages: "filestore filestore/internal/disk"},
+	{path: "github.com/pkg/xattr", packages: "filestore/internal/disk"},
 	{path: "github.com/prometheus/", packages: "server"},
 	{path: "github.com/santhosh-tekuri/jsonschema/", packages: "internal/schema internal/describe"},
 	{path: "github.com/tidwall/btree", packages: "internal/ordered internal/database"},

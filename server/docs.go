@@ -22,22 +22,30 @@ var viewer embed.FS
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// described is the document that was made last: it is the same until the
-// database or its rules change.
+// described is a document that was made. It is valid until the database or its
+// rules change.
 type described struct {
 	snap     *database.Snapshot
 	document []byte
 }
 
+// describesAll reports whether the request asks for a description of every form
+// of a request and an answer (?all).
+func (req *request) describesAll() bool { return req.Request.URL.Query().Has("all") }
+
 // document returns the OpenAPI document of the call's snapshot.
 func (req *request) document() []byte {
-	if last := req.described.Load(); last != nil && last.snap == req.snap {
+	all, cached := req.describesAll(), &req.described
+	if all {
+		cached = &req.describedAll
+	}
+	if last := cached.Load(); last != nil && last.snap == req.snap {
 		return last.document
 	}
 	now := &described{req.snap, openapi.Document(req.snap, openapi.Options{
-		Version: req.Version, ReadOnly: req.ReadOnly, Auth: req.Auth != nil, Loopback: req.Loopback, Metrics: req.Metrics != nil,
+		Version: req.Version, ReadOnly: req.ReadOnly, Auth: req.Auth != nil, Loopback: req.Loopback, Metrics: req.Metrics != nil, All: all,
 	})}
-	req.described.Store(now)
+	cached.Store(now)
 	return now.document
 }
 
@@ -98,5 +106,5 @@ func (req *request) docs() error {
 // types answers GET /_/types.d.ts: TypeScript types of what is stored, of what
 // requests take, and of the whole database.
 func (req *request) types() error {
-	return req.sendDescription(openapi.TypesType, openapi.TypeScript(req.snap))
+	return req.sendDescription(openapi.TypesType, openapi.TypeScript(req.snap, req.describesAll()))
 }

@@ -80,10 +80,10 @@ const (
 // change.
 type server struct {
 	Options
-	db        *database.DB
-	budget    budget
-	responses responseCache
-	described atomic.Pointer[described]
+	db                      *database.DB
+	budget                  budget
+	responses               responseCache
+	described, describedAll atomic.Pointer[described]
 }
 
 func init() { gin.SetMode(gin.ReleaseMode) }

@@ -19,6 +19,7 @@ import (
 
 	"pickup/filestore/document"
 	"pickup/internal/database"
+	"pickup/internal/rawjson"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
 )
@@ -31,8 +32,12 @@ type Finding struct {
 	Detail       string // one sentence
 }
 
-// String returns the finding as FILE:LINE:COLUMN: DETAIL.
+// String returns the finding as FILE:LINE:COLUMN: DETAIL, without a place that
+// was not looked up.
 func (f Finding) String() string {
+	if f.Line == 0 {
+		return f.File + ": " + f.Detail
+	}
 	return fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Detail)
 }
 
@@ -84,7 +89,7 @@ func Database(file string, unreachable []document.Oddity, snap *database.Snapsho
 	}
 	collections := make(map[string][]*database.Record)
 	for _, fault := range snap.Check() {
-		path := slices.Collect(jsontext.Pointer(fault.Pointer).Tokens())
+		path := rawjson.SplitPointer(fault.Pointer)
 		detail := fault.String()
 		if record := lookup(snap, collections, path); record != nil {
 			if missesID(snap, record, path) {

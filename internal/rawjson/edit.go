@@ -8,8 +8,11 @@ import (
 )
 
 // Compact returns a copy of v without white space between tokens. Names,
-// strings and numbers keep their spelling.
+// strings and numbers keep their spelling. A nil value stays nil.
 func Compact(v jsontext.Value) jsontext.Value {
+	if v == nil {
+		return nil
+	}
 	return slices.Clip(AppendCompact(make([]byte, 0, len(v)), v))
 }
 

@@ -208,3 +208,30 @@ func Depth(v jsontext.Value) int {
 	}
 	return deepest
 }
+
+// Closing returns the bracket that closes '{' or '['.
+func Closing(open byte) byte { return open + 2 } // as in ASCII
+
+// SkipComment returns the index just past the comment of JSONC that begins at
+// i. The line break after a line comment is not part of it. SkipComment returns
+// -1 if no comment begins at i or if it does not end.
+func SkipComment(b []byte, i int) int {
+	if i+1 >= len(b) {
+		return -1
+	}
+	switch b[i+1] {
+	case '/':
+		if n := bytes.IndexByte(b[i:], '\n'); n >= 0 {
+			if b[i+n-1] == '\r' {
+				n--
+			}
+			return i + n
+		}
+		return len(b)
+	case '*':
+		if n := bytes.Index(b[i+2:], []byte("*/")); n >= 0 {
+			return i + 2 + n + 2
+		}
+	}
+	return -1
+}

@@ -58,7 +58,7 @@ func (l locations) vocabulary() *jsonschema.Vocabulary {
 		Compile: func(ctx *jsonschema.CompilerContext, obj map[string]any) (jsonschema.SchemaExt, error) {
 			sch := ctx.Enqueue(nil) // the part that is being compiled
 			l[sch.Location] = sch
-			x, err := readExtras(Fragment(sch.Location), obj)
+			x, err := readExtras(fragment(sch.Location), obj)
 			if err != nil {
 				return nil, err
 			}

@@ -255,8 +255,8 @@ func (r *Rules) Faults(value jsontext.Value) []Fault {
 	return tidy(r.findSent(value))
 }
 
-// AliasesOf returns the other names of a member, sorted.
-func AliasesOf(name string, alias map[string]string) (spelled []string) {
+// aliasesOf returns the other names of a member, sorted.
+func aliasesOf(name string, alias map[string]string) (spelled []string) {
 	for other, canonical := range alias {
 		if canonical == name {
 			spelled = append(spelled, other)

@@ -29,7 +29,7 @@ type shaper map[string]*shape
 
 // of returns the shape of a value that all the given schemas describe.
 func (m shaper) of(schemas ...*jsonschema.Schema) *shape {
-	parts := Gather(schemas, true)
+	parts := gather(schemas, true)
 	var key strings.Builder
 	for _, p := range parts {
 		key.WriteString(p.Location + "\n")
@@ -68,10 +68,10 @@ func (m shaper) of(schemas ...*jsonschema.Schema) *shape {
 	return s
 }
 
-// Gather returns the schemas and the parts of theirs that speak of the same
+// gather returns the schemas and the parts of theirs that speak of the same
 // value, each once, in an order that is always the same: those that always
 // hold, and with branches also those that may.
-func Gather(schemas []*jsonschema.Schema, branches bool) []*jsonschema.Schema {
+func gather(schemas []*jsonschema.Schema, branches bool) []*jsonschema.Schema {
 	seen := make(map[*jsonschema.Schema]bool)
 	var parts []*jsonschema.Schema
 	var add func(list ...*jsonschema.Schema)

@@ -18,9 +18,10 @@ const typesHead = `// What pickup stores, takes and answers, from the data and t
 
 `
 
-// TypeScript returns the TypeScript declarations for a snapshot.
-func TypeScript(snap *database.Snapshot) []byte {
-	about := describe.Database(snap, typeReference, "Database", "Problem")
+// TypeScript returns the TypeScript declarations for a snapshot; all is as in
+// Options.
+func TypeScript(snap *database.Snapshot, all bool) []byte {
+	about := describe.Database(snap, describe.Options{Prefix: typeReference, Reserved: []string{"Database", "Problem", "Page"}, Aliases: all})
 	w := new(typeWriter)
 	w.WriteString(typesHead)
 	for _, d := range about.Definitions {
@@ -36,11 +37,27 @@ func TypeScript(snap *database.Snapshot) []byte {
 		w.WriteString("  " + string(rawjson.AppendQuote(nil, r.Name)) + ": " + t + ";\n")
 	}
 	w.WriteString("  [name: string]: unknown;\n};\n\n")
-	w.WriteString(problemTypes)
+	if all {
+		w.WriteString(pageType)
+	}
+	w.WriteString(problemType)
 	return w.Bytes()
 }
 
-const problemTypes = `/** What went wrong (RFC 9457). */
+const pageType = `/** A page of a list: the answer with _page and _per_page. */
+export type Page<T> = {
+  first: number;
+  prev: number | null;
+  next: number | null;
+  last: number;
+  pages: number;
+  items: number;
+  data: T[];
+};
+
+`
+
+const problemType = `/** What went wrong (RFC 9457). */
 export type Problem = {
   type: string;
   title: string;
