@@ -51,12 +51,12 @@ type service struct {
 	loopback      bool
 	users         credentials
 	tls           *tls.Config
-	certificate   *reloadable // nil without files
 	listener      net.Listener
 	metrics       *server.Metrics
 	store         *filestore.Store
 	db            *database.DB
-	schema        *reloadable
+	reloadables   []*reloadable // certificate and users if there are any, the schema
+	checks        []server.Check
 	linter        *linter
 	http          *http.Server
 	pprof         *http.Server // nil without --pprof
@@ -162,24 +162,14 @@ func (s *service) reload(ctx context.Context) {
 			s.log.Info("SIGHUP: checking the files of schema, users and certificate")
 		default:
 		}
-		for _, r := range s.reloadables() {
+		for _, r := range s.reloadables {
 			r.look(ctx, s.log)
 		}
 	}
 }
 
-func (s *service) reloadables() []*reloadable {
-	all := []*reloadable{s.schema}
-	for _, r := range []*reloadable{s.users.htpasswd, s.certificate} {
-		if r != nil {
-			all = append(all, r)
-		}
-	}
-	return all
-}
-
 func (s *service) reloadablePaths() (paths []string) {
-	for _, r := range s.reloadables() {
+	for _, r := range s.reloadables {
 		paths = append(paths, r.paths()...)
 	}
 	return paths
@@ -218,11 +208,18 @@ func (s *service) readUsers(context.Context) (err error) {
 	case s.NoAuth == authNeeded:
 		s.users, err = readCredentials(s.env.getenv, s.Htpasswd)
 	}
+	if s.users.htpasswd != nil {
+		s.reloadables = append(s.reloadables, s.users.htpasswd)
+	}
 	return err
 }
 
-func (s *service) readCertificate(ctx context.Context) (err error) {
-	s.tls, s.certificate, err = s.transport.config(ctx)
+func (s *service) readCertificate(ctx context.Context) error {
+	config, files, err := s.transport.config(ctx)
+	s.tls = config
+	if files != nil {
+		s.reloadables = append(s.reloadables, files)
+	}
 	return err
 }
 
@@ -256,15 +253,19 @@ func (s *service) openStore(ctx context.Context) (err error) {
 	return nil
 }
 
-func (s *service) openDatabase(ctx context.Context) (err error) {
+func (s *service) openDatabase(ctx context.Context) error {
 	o := s.idConvention.options(nil)
 	o.Log = s.log
-	var about notice
-	s.db, s.schema, about, err = openDatabase(ctx, s.file, s.store, s.metrics.Store(s.store), o)
+	db, schema, about, err := openDatabase(ctx, s.file, s.store, s.metrics.Store(s.store), o)
 	if about.text != "" {
 		s.notices = append(s.notices, about)
 	}
-	s.linter = &linter{path: s.file, store: s.store, db: s.db, schema: s.schema, log: s.log}
+	s.db = db
+	s.linter = &linter{path: s.file, store: s.store, db: db, schema: schema, log: s.log}
+	for _, r := range s.reloadables {
+		s.checks = append(s.checks, server.Check{Name: r.name, OK: func() bool { return r.err() == nil }})
+	}
+	s.reloadables = append(s.reloadables, schema) // its failure is a finding
 	return err
 }
 
@@ -288,12 +289,10 @@ func (s *service) makeServer(context.Context) error {
 		Loopback:     s.loopback,
 		ReadOnly:     s.ReadOnly,
 		Metrics:      s.metrics,
+		Checks:       s.checks,
 		Findings:     s.linter.findings,
 		Log:          s.log,
 		Version:      versionText(),
-	}
-	for _, r := range s.reloadables()[1:] { // the schema is among the findings
-		o.Checks = append(o.Checks, server.Check{Name: r.name, OK: func() bool { return r.err() == nil }})
 	}
 	if s.AccessLog == "on" {
 		o.AccessLog = s.logs.access
