@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -86,13 +87,13 @@ func (s *Store) Value(name string) jsontext.Value {
 	return s.doc.Lookup(name)
 }
 
-// KeyBy is storage.KeyedStore's. Until it is called the ids are in "id".
-func (s *Store) KeyBy(idMember func(collection string) string) {
+// KeyBy implements storage.Store. Until it is called the ids are in "id".
+func (s *Store) KeyBy(idMember func(collection string) string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.o.ids = idMember
 	if s.closed {
-		return
+		return nil
 	}
 	doc, changed := s.doc.KeyedBy(idMember)
 	if changed {
@@ -101,6 +102,7 @@ func (s *Store) KeyBy(idMember func(collection string) string) {
 	s.doc = doc
 	s.rev++
 	s.feed.Publish(storage.Batch{Rev: s.rev, Reset: true})
+	return nil
 }
 
 func (s *Store) batchLocked() storage.Batch {
@@ -117,7 +119,7 @@ func (s *Store) batchLocked() storage.Batch {
 //   - storage.ErrUnsure: the disk failed when the file was already replaced
 //
 // It waits up to 2 s for a save by hand to be finished.
-func (s *Store) Commit(ctx context.Context, base storage.Rev, changes []storage.Change) (storage.Rev, error) {
+func (s *Store) Commit(ctx context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.usableLocked(); err != nil {
@@ -126,6 +128,7 @@ func (s *Store) Commit(ctx context.Context, base storage.Rev, changes []storage.
 	if s.o.ReadOnly {
 		return 0, fmt.Errorf("%w: %s is served without writing", storage.ErrReadOnly, s.path)
 	}
+	changes := slices.Concat(updates...)
 	next, err := s.commitLocked(ctx, base, changes)
 	if err != nil {
 		return 0, err
@@ -133,7 +136,7 @@ func (s *Store) Commit(ctx context.Context, base storage.Rev, changes []storage.
 	// R7: durable, so it may be seen.
 	s.since.add(s.doc, changes)
 	s.doc = next
-	s.rev++
+	s.rev += storage.Rev(len(updates))
 	s.feed.Publish(storage.Batch{Rev: s.rev, Changes: changes})
 	s.dropLocked(false)
 	return s.rev, nil

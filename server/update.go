@@ -13,7 +13,7 @@ import (
 // update runs fn as one transaction and returns when it is durable.
 func (k *call) update(fn func(*database.Tx) error) error {
 	before := k.Copies.made()
-	_, err := k.db.Update(k.Request.Context(), fn)
+	_, err := k.db.Update(database.WithRequest(k.Request.Context(), requestIDOf(k.Context)), fn)
 	if names := k.Copies.since(before); len(names) > 0 {
 		k.Writer.Header()["Pickup-Kept"] = names
 	}

@@ -43,17 +43,30 @@ func (r *reporter) run(ctx context.Context) {
 	rev := r.db.Snapshot().Rev()
 	r.report()
 	giveBack(r.path)
-	for batch, err := range r.store.Watch(ctx, rev) {
-		// Our own writes keep the rules and come as changes. An error is told
-		// by whoever follows the file.
-		if err != nil || !batch.Reset {
+	for {
+		revisions, ok, more := r.db.Since(rev)
+		edited := !ok // possibly
+		if !ok {
+			rev = r.db.Snapshot().Rev()
+		}
+		for _, revision := range revisions {
+			rev = revision.Rev
+			edited = edited || revision.Source == database.FromFile // Update keeps the rules
+		}
+		if edited {
+			select {
+			case <-time.After(reportAfter):
+			case <-ctx.Done():
+				return
+			}
+			r.report()
+			giveBack(r.path)
 			continue
 		}
 		select {
-		case <-time.After(reportAfter):
-			r.report()
-			giveBack(r.path)
+		case <-more:
 		case <-ctx.Done():
+			return
 		}
 	}
 }
