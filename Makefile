@@ -1,55 +1,54 @@
-# The tasks of pickup. Two are all that a newcomer needs: `make run` and
-# `make test`. Everything works on a machine that has Go, make and Debian's
-# packages to install from.
+# Start with `make run` and `make test`. Every target works with Go, make and,
+# on Debian, apt-get, which installs what else is missing.
 
 GO      ?= go
-# msgpack, which gin brings, would cost 6 MB of binary and is not used.
+# Leaves out Gin's msgpack codec, which pickup does not use: 6 MB of binary.
 TAGS    := nomsgpack
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS := -s -w -buildid= -X main.version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
-GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 FUZZTIME ?= 30s
 
 .PHONY: run test test-long lint bench benchmarks fuzz build setup packages clean
 
-## run: serve ./db.json
+## run: serve ./db.json (ARGS="--no-auth --port 4000")
 run:
 	$(GO) run -tags $(TAGS) ./cmd/pickup $(ARGS)
 
-## test: every test, with the race detector, in a few minutes
+## test: run all tests with the race detector, in about five minutes
 test: setup
 	$(GO) test -race -tags $(TAGS) -timeout 15m ./...
 
-## test-long: the same with the full counts of kills, edits, faults and states
+## test-long: run them with the full counts of kills, edits, faults and power cuts
 test-long: setup
 	PICKUP_LONG=1 $(GO) test -race -tags $(TAGS) -timeout 120m -v ./...
 
-## lint: what has to be clean before a commit
+## lint: check formatting, vet, staticcheck, modules and known vulnerabilities
 lint:
 	@files=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
 	if [ -n "$$files" ]; then echo "gofmt would change:"; echo "$$files"; exit 1; fi
 	$(GO) vet -tags $(TAGS) ./...
-	GOOS=darwin $(GO) vet -tags $(TAGS) ./filestore ./server ./cmd/pickup
-	GOOS=windows $(GO) vet -tags $(TAGS) ./filestore ./server ./cmd/pickup
+	GOOS=darwin $(GO) vet -tags $(TAGS) ./filestore/... ./server/... ./internal/... ./cmd/...
+	GOOS=windows $(GO) vet -tags $(TAGS) ./filestore/... ./server/... ./internal/... ./cmd/...
 	$(GO) run $(STATICCHECK) -tags $(TAGS) ./...
 	$(GO) mod tidy -diff
 	$(GO) mod verify
 	GO=$(GO) GOVULNCHECK=$(GOVULNCHECK) TAGS=$(TAGS) .ci/vulnerabilities
 
-## bench: pickup beside its floors and the json-servers, into internal/bench/RESULTS.md,
-## in about an hour; BENCH=-quick for a look of a few minutes
+## bench: compare pickup with its floors and both json-servers and write
+## internal/bench/RESULTS.md; takes an hour or more, BENCH=-quick a few minutes
 BENCH ?= -out internal/bench/RESULTS.md
 bench:
 	@$(MAKE) --no-print-directory packages TOOLS='wrk:wrk npm:npm'
 	$(GO) run ./internal/bench $(BENCH)
 
-## benchmarks: those beside the code, for benchstat; filestore's depend on the disk
+## benchmarks: run the Go benchmarks (COUNT=10 for benchstat); those of filestore depend on the disk
 COUNT ?= 1
 benchmarks:
 	$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchmem -count $(COUNT) ./...
 
-## fuzz: every fuzzer for FUZZTIME (30s)
+## fuzz: run each fuzzer for FUZZTIME
 fuzz:
 	@for pkg in $$($(GO) list -tags $(TAGS) ./...); do \
 		for target in $$($(GO) test -tags $(TAGS) -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
@@ -58,20 +57,19 @@ fuzz:
 		done; \
 	done
 
-## build: one static binary, bin/pickup; two builds of one commit are the same
+## build: build bin/pickup, a static binary; builds of one commit are identical
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/pickup ./cmd/pickup
 
-# What the tests run beside Go, as command:package. The race detector needs a
-# C compiler, the walk-throughs curl, the file's tests real editors and mounts,
-# the rules for pages a real browser, a container's base image a shell.
+# Programs that the tests run, as command:package. The race detector needs a C
+# compiler, the walk-throughs curl and git, the tests of files real editors and
+# mounts, the tests of CORS a browser, the tests of containers a shell.
 TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git unshare:util-linux mount:mount ps:procps sed:sed vim:vim nano:nano chromium:chromium busybox:busybox-static node:nodejs npm:npm
 
 setup: packages
 	@for d in $(CLIENTS); do (cd $$d && { [ node_modules -nt package-lock.json ] || { npm ci --ignore-scripts --no-audit --no-fund && touch node_modules; }; }) || exit 1; done
 
-# Clients that tests run against the server, and programs that read its OpenAPI
-# document, as npm has them.
+# npm packages: clients of json-server, and tools that read OpenAPI documents.
 CLIENTS := server/testdata/clients-json-server server/testdata/clients/openapi
 
 packages:

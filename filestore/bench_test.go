@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
 
@@ -17,7 +18,7 @@ func BenchmarkCommit(b *testing.B) {
 				if err := os.WriteFile(path, []byte(lines(size)), 0o644); err != nil {
 					b.Fatal(err)
 				}
-				o := Options{sys: realCalls()}
+				o := Options{sys: disk.Real()}
 				switch m {
 				case "rename":
 					o.sys = withoutExchange()
@@ -25,7 +26,7 @@ func BenchmarkCommit(b *testing.B) {
 					o.JournalDir = b.TempDir()
 					fallthrough
 				case "in place":
-					o.sys.isMount = func(string) bool { return true }
+					o.sys.IsMount = func(string) bool { return true }
 				}
 				s, err := Open(b.Context(), path, o)
 				if err != nil {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 	"pickup/internal/storage/storetest"
 )
@@ -38,19 +39,19 @@ func TestContractEphemeral(t *testing.T) {
 }
 
 // withoutExchange is a system like Windows, or NFS on Linux.
-func withoutExchange() calls {
-	sys := realCalls()
-	sys.exchange = func(a, b string) error {
+func withoutExchange() disk.Calls {
+	sys := disk.Real()
+	sys.Exchange = func(a, b string) error {
 		return &os.LinkError{Op: "exchange", Old: a, New: b, Err: errors.ErrUnsupported}
 	}
-	sys.renameNew = renameSlowly
+	sys.RenameNew = disk.RenameByLink
 	return sys
 }
 
 // inPlaceOnly is a system where the file is a mount point.
 func inPlaceOnly(t *testing.T, journal bool) Options {
-	o := Options{sys: realCalls()}
-	o.sys.isMount = func(string) bool { return true }
+	o := Options{sys: disk.Real()}
+	o.sys.IsMount = func(string) bool { return true }
 	if journal {
 		o.JournalDir = t.TempDir()
 	}

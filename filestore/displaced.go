@@ -9,16 +9,16 @@ import (
 	"slices"
 	"time"
 
-	"pickup/internal/storage"
-
 	"pickup/filestore/document"
+	"pickup/filestore/internal/disk"
+	"pickup/internal/storage"
 )
 
 // A displaced is a file that a commit took out of the file's place: P. An
 // editor that opened it before still writes into it, and what comes of that is
 // an edit as any other. So it keeps a name until nobody can write into it.
 type displaced struct {
-	content
+	disk.State
 	path string
 	doc  *document.Document // what it held when it was displaced; nil: not known
 	rev  storage.Rev        // what the store was at then
@@ -35,7 +35,7 @@ const (
 
 // prevName returns a name for a file that is displaced; content alone is no
 // name, for a file may go back and forth between two.
-func (s *Store) prevName(h sum) string {
+func (s *Store) prevName(h disk.Sum) string {
 	for n := 0; ; n++ {
 		path := s.beside(fmt.Sprintf(".prev-%v-%d", h, n))
 		if !slices.ContainsFunc(s.displaced, func(d displaced) bool { return d.path == path }) {
@@ -46,16 +46,16 @@ func (s *Store) prevName(h sum) string {
 
 // displaceLocked gives the displaced file at path the name of its kind and
 // remembers it.
-func (s *Store) displaceLocked(path string, c content, doc *document.Document) {
-	prev := s.prevName(c.sum)
-	if s.o.sys.rename(path, prev) != nil {
+func (s *Store) displaceLocked(path string, c disk.State, doc *document.Document) {
+	prev := s.prevName(c.Sum)
+	if s.o.sys.Rename(path, prev) != nil {
 		prev = path // the name matters to recovery only, which knows this one too
 	}
 	s.rememberLocked(prev, c, doc)
 }
 
-func (s *Store) rememberLocked(path string, c content, doc *document.Document) {
-	s.displaced = append(s.displaced, displaced{content: c, path: path, doc: doc, rev: s.rev, at: s.o.now()})
+func (s *Store) rememberLocked(path string, c disk.State, doc *document.Document) {
+	s.displaced = append(s.displaced, displaced{State: c, path: path, doc: doc, rev: s.rev, at: s.o.now()})
 }
 
 // tendLocked is R0: edits that were finished in displaced files are merged into
@@ -67,21 +67,21 @@ func (s *Store) tendLocked() {
 		if changed {
 			s.displaced[i] = d
 		}
-		if d.info == nil {
+		if d.Info == nil {
 			s.displaced = slices.Delete(s.displaced, i, i+1)
 		}
 	}
 }
 
 // tendOneLocked looks at one displaced file and reports whether it changed d.
-// It leaves d.info nil where there is nothing left to look after.
+// It leaves d.Info nil where there is nothing left to look after.
 func (s *Store) tendOneLocked(d *displaced) (changed bool) {
-	info, err := s.o.sys.stat(d.path)
+	info, err := s.o.sys.Stat(d.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		d.info = nil
+		d.Info = nil
 		return true
 	}
-	if err != nil || d.content.is(info) {
+	if err != nil || d.State.Is(info) {
 		return false
 	}
 	who := s.whoWrites(d.path)
@@ -93,11 +93,11 @@ func (s *Store) tendOneLocked(d *displaced) (changed bool) {
 	data, c, err := s.readFile(d.path)
 	switch {
 	case errors.Is(err, errEmpty): // an editor that gave up half way
-		d.content = c
+		d.State = c
 	case err != nil:
 		return true
-	case c.sum == d.sum:
-		d.content = c
+	case c.Sum == d.Sum:
+		d.State = c
 	default:
 		s.lateEditLocked(d, data, c)
 	}
@@ -105,7 +105,7 @@ func (s *Store) tendOneLocked(d *displaced) (changed bool) {
 }
 
 // lateEditLocked takes in an edit that was finished in d after d was displaced.
-func (s *Store) lateEditLocked(d *displaced, data []byte, c content) {
+func (s *Store) lateEditLocked(d *displaced, data []byte, c disk.State) {
 	doc, err := document.Parse(s.path, data, s.o.idMember)
 	if err != nil {
 		s.keepDisplacedLocked(d, "an edit of %s that was cut off")
@@ -132,7 +132,7 @@ func (s *Store) lateEditLocked(d *displaced, data []byte, c content) {
 	}
 	both := document.Overlap(document.Diff(d.doc, doc), ours)
 	s.takeOverLocked(merged, s.disk)
-	d.content = c
+	d.State = c
 	if both {
 		s.keepDisplacedLocked(d, "an edit of %s that changed what was written at the same moment")
 	}
@@ -141,7 +141,7 @@ func (s *Store) lateEditLocked(d *displaced, data []byte, c content) {
 // keepDisplacedLocked ends the care for d by keeping it for its user.
 func (s *Store) keepDisplacedLocked(d *displaced, what string) {
 	if s.keepLocked(d.path, what) {
-		d.info = nil
+		d.Info = nil
 	}
 }
 
@@ -154,15 +154,15 @@ func (s *Store) keepLocked(path, what string) bool {
 		if n > 1 {
 			to = fmt.Sprintf("%s-%d", name, n)
 		}
-		err := s.o.sys.renameNew(path, to)
+		err := s.o.sys.RenameNew(path, to)
 		if errors.Is(err, fs.ErrExist) && n < 1000 {
 			continue
 		}
 		if err != nil {
-			s.o.Log.Error("an edit of "+s.path+" cannot be given a name", "file", path, "cause", cause(err))
+			s.o.Log.Error("an edit of "+s.path+" cannot be given a name", "file", path, "cause", disk.Cause(err))
 			return false
 		}
-		s.o.sys.syncDir(s.dir())
+		s.o.sys.SyncDir(s.dir())
 		s.notice(what+" is kept as %s", s.path, filepath.Base(to))
 		if s.o.Kept != nil {
 			s.o.Kept(filepath.Base(to))
@@ -177,7 +177,7 @@ func (s *Store) dropLocked(all bool) {
 	var bytes int64
 	for i := len(s.displaced) - 1; i >= 0; i-- {
 		d := s.displaced[i]
-		bytes += d.info.Size()
+		bytes += d.Info.Size()
 		tooMany := len(s.displaced)-i > keepMost || bytes > keepSize && len(s.displaced)-i > 2
 		if i == len(s.displaced)-1 && !all || !s.dropOneLocked(d, tooMany) {
 			continue
@@ -188,25 +188,25 @@ func (s *Store) dropLocked(all bool) {
 
 func (s *Store) dropOneLocked(d displaced, tooMany bool) bool {
 	sys := &s.o.sys
-	f, err := sys.open(d.path, os.O_RDONLY, 0)
+	f, err := sys.Open(d.path, os.O_RDONLY, 0)
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	defer sys.close(f) // ends the lease, which holds back writers until then
-	err = sys.lease(f, readLease)
-	if err == errTaken || err != nil && !tooMany && s.o.now().Sub(d.at) < keepFor {
+	defer sys.Close(f) // ends the lease, which holds back writers until then
+	err = sys.Lease(f, disk.ReadLease)
+	if err == disk.ErrTaken || err != nil && !tooMany && s.o.now().Sub(d.at) < keepFor {
 		return false
 	}
-	info, err := sys.fstat(f)
-	if err != nil || !same(info, d.info) {
+	info, err := sys.Fstat(f)
+	if err != nil || !disk.Same(info, d.Info) {
 		return false // R0 has not seen this yet
 	}
-	if !d.content.is(info) {
-		if _, c, err := s.readOpen(f); err != nil || c.sum != d.sum {
+	if !d.State.Is(info) {
+		if _, c, err := s.o.sys.Read(f, s.o.now); err != nil || c.Sum != d.Sum {
 			return false
 		}
 	}
-	err = sys.remove(d.path)
+	err = sys.Remove(d.path)
 	return err == nil || errors.Is(err, fs.ErrNotExist)
 }
 
@@ -222,15 +222,15 @@ const (
 // whoWrites asks by taking a lease, which the kernel grants only to readers of
 // a file that nobody writes.
 func (s *Store) whoWrites(path string) presence {
-	f, err := s.o.sys.open(path, os.O_RDONLY, 0)
+	f, err := s.o.sys.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return unknown
 	}
-	defer s.o.sys.close(f)
-	switch s.o.sys.lease(f, readLease) {
+	defer s.o.sys.Close(f)
+	switch s.o.sys.Lease(f, disk.ReadLease) {
 	case nil:
 		return nobody
-	case errTaken:
+	case disk.ErrTaken:
 		return somebody
 	}
 	return unknown

@@ -60,9 +60,51 @@
 //	F1  a lease keeps everybody else from opening it
 //	F2  it is as we know it; else the write begins again at R0
 //	F3  reserve the space for all that follows
-//	F4  make a redo record durable: behind the text, or in the folder of records
+//	F4  make a redo record durable: in the file, or in the folder of records
 //	F5  write the text, cut off what is too much, sync
 //	F6  drop the record
+//
+// # The record in the file
+//
+// Where there is no folder of records, F5 cuts the record off with the file's
+// end. A file system may do that in two steps: it writes zeros from the new end
+// to the end of that block, and makes the new size durable later. ext4 does. If
+// the power fails between the two, the file has its old size, and any sector of
+// that block may be zero. A record that began in that block would be torn.
+//
+// So the record begins in the first block after both documents, where no zeros
+// are written. After a power cut it is whole, or gone with the size. That is
+// simpler than a mark that says "done": a mark would have to be durable before
+// the file is cut off, in a block of its own for the same reason, and a start
+// would have to deal with a mark whose record or text is missing. No order of
+// steps needs a sync more than before: one for the record, one for the text
+// and one for the size.
+//
+// F5 also writes zeros from the end of the new document to the record, in the
+// same sync as the document. So in every state in which the document is whole,
+// a NUL or the end of the file follows it. That lets a start deal with records
+// that are damaged all the same: a file system with larger blocks than it says,
+// a file written by an earlier version, a write of the record that was cut off.
+// A start goes by the first rule that applies:
+//
+//  1. The record is whole. Where each sector of the text is the old one, the
+//     new one or zero, the write is completed. Otherwise somebody edited the
+//     file, and the edit wins if it parses.
+//  2. The first or the last line of the record can be read, and the file begins
+//     with the old or the new document by its checksum, and only the record
+//     follows. The record is cut off. While there is a record the change is not
+//     acknowledged, so either document is right.
+//  3. The text up to the first NUL parses, and what follows can be the rest of
+//     a record: zeros, then the beginning of a record, or whole sectors. The
+//     file is cut off there. Unless it is all zeros, what followed is kept as C.
+//     Where C cannot be made the log has its length and its SHA-256.
+//
+// Any other file is left alone, and the start fails. A record in the file that
+// fits into one sector, and documents of the same length, need no rule of their
+// own. A start that is cut off leaves a state to which a rule applies, for it
+// writes the text and cuts off the record in the same order as F5.
+//
+// # Files
 //
 // The files of ours beside db.json are, by the letters that comments use:
 //

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 
 	"pickup/filestore/document"
+	"pickup/filestore/internal/disk"
 )
 
 // exchangeLocked is mode R: t and the file swap names, so what was displaced
@@ -13,11 +14,11 @@ import (
 func (s *Store) exchangeLocked(t *draft) error {
 	sys := &s.o.sys
 	// R3
-	if err := sys.exchange(t.path, s.real); err != nil && !s.isInPlace(t) {
+	if err := sys.Exchange(t.path, s.real); err != nil && !s.isInPlace(t) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return errMovedOn // an editor has moved the file aside
 		}
-		if unsupported(err) {
+		if disk.Unsupported(err) {
 			return errNoExchange
 		}
 		return err
@@ -45,15 +46,15 @@ func (s *Store) onDisk() *document.Document {
 // wasExpected reports whether the file at path is the one that we knew to be
 // in place, touched perhaps but not changed.
 func (s *Store) wasExpected(path string) bool {
-	info, err := s.o.sys.stat(path)
+	info, err := s.o.sys.Stat(path)
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist) // removed by somebody: nothing to lose
 	}
-	if s.disk.is(info) {
+	if s.disk.Is(info) {
 		return true
 	}
 	_, c, err := s.readFile(path)
-	return err == nil && c.sum == s.disk.sum || errors.Is(err, errEmpty) && s.disk.info.Size() == 0
+	return err == nil && c.Sum == s.disk.Sum || errors.Is(err, errEmpty) && s.disk.Info.Size() == 0
 }
 
 // putBackLocked is R5 where the exchange displaced an edit that the store had
@@ -61,28 +62,28 @@ func (s *Store) wasExpected(path string) bool {
 // wrote has never been.
 func (s *Store) putBackLocked(t *draft) error {
 	sys := &s.o.sys
-	err := sys.exchange(t.path, s.real)
+	err := sys.Exchange(t.path, s.real)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		// An editor has moved our file aside. What it displaced is the best
 		// there is, unless the editor's next file is there already.
-		if err := sys.renameNew(t.path, s.real); err != nil {
+		if err := sys.RenameNew(t.path, s.real); err != nil {
 			s.keepLocked(t.path, "an edit of %s that was saved during a write")
 		}
 	case err != nil:
 		s.keepLocked(t.path, "an edit of %s that was saved during a write")
 	default:
-		if info, err := sys.stat(t.path); err != nil || same(info, t.info) {
+		if info, err := sys.Stat(t.path); err != nil || disk.Same(info, t.Info) {
 			// Ours again. Somebody may have opened it in between, and may
 			// still write into it.
-			s.displaceLocked(t.path, t.content, t.doc)
+			s.displaceLocked(t.path, t.State, t.doc)
 			break
 		}
 		// A second edit, over ours: the later one takes the place.
-		sys.exchange(t.path, s.real)
+		sys.Exchange(t.path, s.real)
 		s.keepLocked(t.path, "an edit of %s that was saved during a write and overwritten by the next")
 	}
 	t.path = ""
-	sys.syncDir(s.dir()) // before anybody is answered; a failure leaves what recovery knows
+	sys.SyncDir(s.dir()) // before anybody is answered; a failure leaves what recovery knows
 	return errMovedOn
 }

@@ -72,7 +72,7 @@ func faultAt(t *testing.T, w way, n int, fault error, sticky bool) (hit bool, fi
 		}
 		return nil
 	})
-	o.sys = tapped.calls
+	o.sys = tapped.Calls
 	waited := time.Duration(0) // a clock that naps move
 	o.now = func() time.Time { return time.Now().Add(waited) }
 	o.nap = func(d time.Duration) { waited += d }

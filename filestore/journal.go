@@ -1,12 +1,15 @@
 package filestore
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"pickup/filestore/document"
+	"pickup/filestore/internal/disk"
 )
 
 // journal returns the path of a file in the folder of redo records. It names
@@ -16,30 +19,30 @@ func (s *Store) journal(suffix string) string {
 	if err != nil {
 		path = s.real
 	}
-	return filepath.Join(s.o.JournalDir, "."+filepath.Base(s.real)+"-"+sumOf([]byte(path)).String()+suffix)
+	return filepath.Join(s.o.JournalDir, "."+filepath.Base(s.real)+"-"+disk.SumOf([]byte(path)).String()+suffix)
 }
 
 // writeJournalLocked makes the redo record durable in a file of its own.
-func (s *Store) writeJournalLocked(old, next *document.Document, newSum sum) error {
+func (s *Store) writeJournalLocked(old, next *document.Document, newSum disk.Sum) error {
 	sys := &s.o.sys
 	temp := s.journal(".redo.tmp")
-	sys.remove(temp) // where one was left
-	f, err := sys.open(temp, createNew, 0o600)
+	sys.Remove(temp) // where one was left
+	f, err := sys.Open(temp, disk.CreateNew, 0o600)
 	if err != nil {
 		return err
 	}
-	err = writeRedo(&output{sys: sys, f: f}, filepath.Base(s.real), old, next, newSum)
+	err = writeRedo(&disk.Writer{Calls: sys, File: f}, filepath.Base(s.real), old, next, newSum)
 	if err == nil {
-		err = sys.sync(f)
+		err = sys.Sync(f)
 	}
-	if err = errors.Join(err, sys.close(f)); err == nil {
-		err = sys.rename(temp, s.journal(".redo"))
+	if err = errors.Join(err, sys.Close(f)); err == nil {
+		err = sys.Rename(temp, s.journal(".redo"))
 	}
 	if err == nil {
-		err = sys.syncDir(s.o.JournalDir)
+		err = sys.SyncDir(s.o.JournalDir)
 	}
 	if err != nil {
-		sys.remove(temp)
+		sys.Remove(temp)
 		s.dropJournalLocked()
 	}
 	return err
@@ -49,7 +52,7 @@ func (s *Store) writeJournalLocked(old, next *document.Document, newSum sum) err
 // is acknowledged, for redoing it changes nothing.
 func (s *Store) dropJournalLocked() {
 	if s.o.JournalDir != "" {
-		s.o.sys.remove(s.journal(".redo"))
+		s.o.sys.Remove(s.journal(".redo"))
 		s.stale = true
 	}
 }
@@ -60,7 +63,7 @@ func (s *Store) syncJournalLocked() error {
 	if !s.stale {
 		return nil
 	}
-	err := s.o.sys.syncDir(s.o.JournalDir)
+	err := s.o.sys.SyncDir(s.o.JournalDir)
 	s.stale = err != nil
 	return err
 }
@@ -69,22 +72,22 @@ func (s *Store) syncJournalLocked() error {
 // it left. It reports whether there was anything to do.
 func (s *Store) redoLocked() (mended bool, err error) {
 	sys := &s.o.sys
-	f, err := sys.open(s.real, os.O_RDWR, 0)
+	f, err := sys.Open(s.real, os.O_RDWR, 0)
 	if err != nil {
-		return false, cause(err)
+		return false, disk.Cause(err)
 	}
-	defer sys.close(f)
-	info, err := sys.fstat(f)
+	defer sys.Close(f)
+	info, err := sys.Fstat(f)
 	if err != nil {
-		return false, cause(err)
+		return false, disk.Cause(err)
 	}
-	data, err := s.readAll(f, info.Size())
+	data, err := s.o.sys.ReadAll(f, info.Size())
 	if err != nil {
-		return false, cause(err)
+		return false, disk.Cause(err)
 	}
 	record, err := s.readRecord()
 	if err != nil {
-		return false, cause(err)
+		return false, disk.Cause(err)
 	}
 	v, ok := judge(data, record, func(b []byte) bool {
 		_, err := document.Parse(s.path, b, s.o.idMember)
@@ -92,7 +95,7 @@ func (s *Store) redoLocked() (mended bool, err error) {
 	})
 	if ok {
 		if err := s.applyVerdict(f, v); err != nil {
-			return false, cause(err)
+			return false, disk.Cause(err)
 		}
 		s.notice("%s: a write that was interrupted has been completed", s.path)
 	}
@@ -105,14 +108,17 @@ func (s *Store) redoLocked() (mended bool, err error) {
 }
 
 func (s *Store) applyVerdict(f *os.File, v verdict) error {
-	if v.keep != nil && !s.keepCopyLocked(v.keep, v.why) && v.must {
-		return errors.New("what it left cannot be copied")
+	if v.keep != nil && !s.keepCopyLocked(v.keep, v.why) {
+		if v.must {
+			return errors.New("what it left cannot be copied")
+		}
+		s.o.Log.Error(fmt.Sprintf(v.why+" is not kept", s.path), "bytes", len(v.keep), "sha256", fmt.Sprintf("%x", sha256.Sum256(v.keep)))
 	}
 	doc, err := document.Parse(s.path, v.text, s.o.idMember)
 	if err != nil {
 		return err
 	}
-	return s.overwrite(f, doc)
+	return s.overwrite(f, doc, v.record)
 }
 
 // readRecord returns what the record file holds, nil if there is none.
@@ -120,33 +126,33 @@ func (s *Store) readRecord() ([]byte, error) {
 	if s.o.JournalDir == "" {
 		return nil, nil
 	}
-	f, err := s.o.sys.open(s.journal(".redo"), os.O_RDONLY, 0)
+	f, err := s.o.sys.Open(s.journal(".redo"), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer s.o.sys.close(f)
-	return s.readAll(f, 0)
+	defer s.o.sys.Close(f)
+	return s.o.sys.ReadAll(f, 0)
 }
 
 // keepCopyLocked writes data to a file beside the database, durably.
 func (s *Store) keepCopyLocked(data []byte, what string) bool {
 	sys := &s.o.sys
 	temp := s.beside(".copy")
-	sys.remove(temp)
-	f, err := sys.open(temp, createNew, 0o600)
+	sys.Remove(temp)
+	f, err := sys.Open(temp, disk.CreateNew, 0o600)
 	if err == nil {
-		_, err = (&output{sys: sys, f: f}).Write(data)
+		_, err = (&disk.Writer{Calls: sys, File: f}).Write(data)
 		if err == nil {
-			err = sys.sync(f)
+			err = sys.Sync(f)
 		}
-		err = errors.Join(err, sys.close(f))
+		err = errors.Join(err, sys.Close(f))
 	}
 	if err != nil {
-		sys.remove(temp)
-		s.o.Log.Error("no copy can be made beside "+s.path, "cause", cause(err))
+		sys.Remove(temp)
+		s.o.Log.Error("no copy can be made beside "+s.path, "cause", disk.Cause(err))
 		return false
 	}
 	return s.keepLocked(temp, what)

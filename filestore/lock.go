@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 
+	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
 
@@ -32,7 +33,7 @@ func (s *Store) claimLocked() (err error) {
 	if err != nil {
 		return err
 	}
-	if s.claimInodeLocked() == errTaken {
+	if s.claimInodeLocked() == disk.ErrTaken {
 		return fmt.Errorf("%w: another server, which sees it under another path, holds %s", storage.ErrInUse, s.path)
 	}
 	return nil
@@ -43,19 +44,19 @@ func (s *Store) claimLocked() (err error) {
 func (s *Store) lockFileLocked(path string) (*os.File, error) {
 	sys := &s.o.sys
 	for range 100 {
-		f, err := sys.open(path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
+		f, err := sys.Open(path, os.O_RDWR|os.O_CREATE|disk.NoFollow, 0o600)
 		if isAny(err, syscall.EACCES, syscall.EROFS, syscall.EPERM) {
 			return nil, nil // a folder that we may not write: S2 says so
 		}
 		if err != nil {
-			s.notice("no other server can be kept from %s: its lock file cannot be made: %v", s.path, cause(err))
+			s.notice("no other server can be kept from %s: its lock file cannot be made: %v", s.path, disk.Cause(err))
 			return nil, nil
 		}
-		if err := sys.lock(f); err != nil {
-			defer sys.close(f)
-			if err != errTaken {
+		if err := sys.Lock(f); err != nil {
+			defer sys.Close(f)
+			if err != disk.ErrTaken {
 				s.notice("no other server can be kept from %s: %v", s.path, err)
-				sys.remove(path)
+				sys.Remove(path)
 				return nil, nil
 			}
 			holder, _ := io.ReadAll(io.LimitReader(f, 200))
@@ -64,12 +65,12 @@ func (s *Store) lockFileLocked(path string) (*os.File, error) {
 		// The last holder may have removed the file between our open and our
 		// lock; then the lock is on a file that nobody else will find.
 		if !s.isNamed(f, path) {
-			sys.close(f)
+			sys.Close(f)
 			continue
 		}
 		host, _ := os.Hostname()
-		sys.truncate(f, 0)
-		sys.writeAt(f, fmt.Appendf(nil, "process %d on %s\n", os.Getpid(), host), 0)
+		sys.Truncate(f, 0)
+		sys.WriteAt(f, fmt.Appendf(nil, "process %d on %s\n", os.Getpid(), host), 0)
 		return f, nil
 	}
 	return nil, fmt.Errorf("%w: others keep locking %s and giving it up", storage.ErrInUse, s.path)
@@ -82,7 +83,7 @@ func orElse(s, otherwise string) string {
 	return s
 }
 
-// claimInodeLocked locks the file that is in place now. It returns errTaken
+// claimInodeLocked locks the file that is in place now. It returns disk.ErrTaken
 // where another server has it.
 func (s *Store) claimInodeLocked() error {
 	if !s.o.touches() || s.holdsInodeLocked() {
@@ -94,12 +95,12 @@ func (s *Store) claimInodeLocked() error {
 		flag = os.O_RDWR // it is the one that writes
 	}
 	s.claim.replaceInode(sys, nil)
-	f, err := sys.open(s.real, flag, 0)
+	f, err := sys.Open(s.real, flag, 0)
 	if err != nil {
 		return err
 	}
-	if err := sys.lock(f); err == errTaken {
-		sys.close(f)
+	if err := sys.Lock(f); err == disk.ErrTaken {
+		sys.Close(f)
 		return err
 	}
 	s.claim.replaceInode(sys, f)
@@ -117,9 +118,9 @@ func (s *Store) holdsInodeLocked() bool {
 }
 
 // replaceInode gives the lock on the old inode free.
-func (c *claim) replaceInode(sys *calls, f *os.File) {
+func (c *claim) replaceInode(sys *disk.Calls, f *os.File) {
 	if c.inode != nil {
-		sys.close(c.inode)
+		sys.Close(c.inode)
 	}
 	c.inode, c.writes = f, false
 }
@@ -134,14 +135,14 @@ func (s *Store) reclaimLocked() {
 	before := s.claim.refused
 	lost := s.claim.file == nil && before != nil
 	if s.claim.file != nil && !s.isNamed(s.claim.file, s.beside(".lock")) {
-		s.o.sys.close(s.claim.file)
+		s.o.sys.Close(s.claim.file)
 		s.claim.file, lost = nil, true
 	}
 	s.claim.refused = nil
 	if lost {
 		s.claim.file, s.claim.refused = s.lockFileLocked(s.beside(".lock"))
 	}
-	if s.claim.refused == nil && s.claimInodeLocked() == errTaken {
+	if s.claim.refused == nil && s.claimInodeLocked() == disk.ErrTaken {
 		s.claim.refused = fmt.Errorf("%w: another server, which sees it under another path, holds %s", storage.ErrInUse, s.path)
 	}
 	if s.claim.refused != nil && before == nil {
@@ -151,8 +152,8 @@ func (s *Store) reclaimLocked() {
 
 // isNamed reports whether f is the file at path.
 func (s *Store) isNamed(f *os.File, path string) bool {
-	a, err1 := s.o.sys.fstat(f)
-	b, err2 := s.o.sys.stat(path)
+	a, err1 := s.o.sys.Fstat(f)
+	b, err2 := s.o.sys.Stat(path)
 	return err1 == nil && err2 == nil && os.SameFile(a, b)
 }
 
@@ -166,9 +167,9 @@ func (s *Store) releaseLocked() error {
 			continue
 		}
 		if s.isNamed(f, f.Name()) { // removed while it is locked, so that it is ours
-			errs = append(errs, sys.remove(f.Name()))
+			errs = append(errs, sys.Remove(f.Name()))
 		}
-		errs = append(errs, sys.close(f))
+		errs = append(errs, sys.Close(f))
 	}
 	s.claim = claim{}
 	return errors.Join(errs...)

@@ -4,24 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
-	"sync"
-	"sync/atomic"
-
-	"pickup/internal/storage"
 
 	"pickup/filestore/document"
+	"pickup/filestore/internal/disk"
+	"pickup/internal/storage"
 )
 
 // Why a file cannot be read although nothing is wrong with it: it is being
 // saved.
 var (
-	errEmpty  = errors.New("the file is empty")
-	errMoving = errors.New("the file is being written")
+	errEmpty = errors.New("the file is empty")
 )
 
 // errDetached says that the file that a mount shows has no name any more.
@@ -33,7 +28,7 @@ var errDetached error = &storage.AdviceError{
 // mayPass reports whether err is a state that a save by hand goes through. (Some
 // make the new file theirs first, and give it its mode at the end.)
 func mayPass(err error) bool {
-	return errors.Is(err, errEmpty) || errors.Is(err, errMoving) || errors.Is(err, fs.ErrNotExist) ||
+	return errors.Is(err, errEmpty) || errors.Is(err, disk.ErrChanging) || errors.Is(err, fs.ErrNotExist) ||
 		errors.Is(err, fs.ErrPermission) || errors.Is(err, storage.ErrBroken)
 }
 
@@ -43,42 +38,42 @@ func mayPass(err error) bool {
 func (s *Store) lookLocked() error {
 	if s.torn {
 		if _, err := s.redoLocked(); err != nil {
-			return s.unreadableLocked(content{}, err)
+			return s.unreadableLocked(disk.State{}, err)
 		}
 	}
-	info, err := s.o.sys.stat(s.path)
+	info, err := s.o.sys.Stat(s.path)
 	if s.doc != nil && s.like == nil && errors.Is(err, fs.ErrNotExist) {
 		s.readableLocked() // there never was a file, and it cannot be made or is not to be
 		return nil
 	}
 	if err != nil {
-		return s.unreadableLocked(content{}, cause(err))
+		return s.unreadableLocked(disk.State{}, disk.Cause(err))
 	}
-	if s.doc != nil && links(info) == 0 {
+	if s.doc != nil && disk.Links(info) == 0 {
 		// Either a mount shows a file that has no name any more, or an editor
 		// replaced it between the two steps of that call.
-		again, err := s.o.sys.stat(s.path)
+		again, err := s.o.sys.Stat(s.path)
 		if err != nil || !os.SameFile(info, again) {
-			return s.unreadableLocked(content{}, errMoving)
+			return s.unreadableLocked(disk.State{}, disk.ErrChanging)
 		}
-		return s.unreadableLocked(content{info: info}, errDetached)
+		return s.unreadableLocked(disk.State{Info: info}, errDetached)
 	}
-	if s.doc != nil && s.disk.untouched(info) {
+	if s.doc != nil && s.disk.Untouched(info) {
 		s.readableLocked()
 		return nil
 	}
-	if s.unread.err != nil && s.unread.state.is(info) {
+	if s.unread.err != nil && s.unread.state.Is(info) {
 		return s.unreadableLocked(s.unread.state, s.unread.err) // as bad as before
 	}
 	data, c, err := s.readFile(s.path)
-	if errors.Is(err, errEmpty) && s.doc != nil && s.disk.info != nil && s.disk.info.Size() == 0 {
+	if errors.Is(err, errEmpty) && s.doc != nil && s.disk.Info != nil && s.disk.Info.Size() == 0 {
 		s.touchedLocked(c) // as it was at start
 		return nil
 	}
 	if err != nil {
 		return s.unreadableLocked(c, err)
 	}
-	if s.doc != nil && s.disk.info != nil && c.sum == s.disk.sum {
+	if s.doc != nil && s.disk.Info != nil && c.Sum == s.disk.Sum {
 		s.touchedLocked(c)
 		return nil
 	}
@@ -92,7 +87,7 @@ func (s *Store) lookLocked() error {
 		return s.unreadableLocked(c, err)
 	}
 	if s.doc != nil && !s.finishedLocked(c) {
-		return s.unreadableLocked(content{}, errMoving)
+		return s.unreadableLocked(disk.State{}, disk.ErrChanging)
 	}
 	s.takeOverLocked(doc, c)
 	return nil
@@ -101,10 +96,10 @@ func (s *Store) lookLocked() error {
 // touchedLocked takes note of a file that holds what the store knows and is not
 // what it was: it may have another mode, be another file with the same content,
 // or lie elsewhere since a symlink on the way points there.
-func (s *Store) touchedLocked(c content) {
-	was := s.disk.info
-	s.disk, s.like = c, c.info
-	if !os.SameFile(was, c.info) {
+func (s *Store) touchedLocked(c disk.State) {
+	was := s.disk.Info
+	s.disk, s.like = c, c.Info
+	if !os.SameFile(was, c.Info) {
 		s.moveLocked()
 	}
 	s.readableLocked()
@@ -112,7 +107,7 @@ func (s *Store) touchedLocked(c content) {
 
 // moveLocked follows the path to where it leads now.
 func (s *Store) moveLocked() {
-	if real, err := s.o.sys.resolve(s.path); err == nil {
+	if real, err := s.o.sys.Resolve(s.path); err == nil {
 		s.real = real
 	}
 	s.reclaimLocked()
@@ -121,35 +116,36 @@ func (s *Store) moveLocked() {
 // finishedLocked reports whether whoever wrote c, which parses, is done. A
 // writer who does not cut the file off first passes through states that parse
 // and mix the old text with the new.
-func (s *Store) finishedLocked(c content) bool {
+func (s *Store) finishedLocked(c disk.State) bool {
 	if s.mode != inPlace && s.whoWrites(s.real) == nobody {
 		return true
 	}
 	now := s.o.now()
-	return now.Sub(c.info.ModTime()) >= quietAfter ||
+	return now.Sub(c.Info.ModTime()) >= quietAfter ||
 		s.unread.err != nil && now.Sub(s.unread.since) >= quietAtMost // a clock that is not ours
 }
 
 // readFile returns the bytes of a file, all from one state of it. With an error
 // it returns the state that the error is about, which is none where the next
 // try may have another outcome in the same state.
-func (s *Store) readFile(path string) ([]byte, content, error) {
-	info, err := s.o.sys.stat(path)
+func (s *Store) readFile(path string) ([]byte, disk.State, error) {
+	info, err := s.o.sys.Stat(path)
 	if err != nil {
-		return nil, content{}, cause(err)
+		return nil, disk.State{}, disk.Cause(err)
 	}
 	if err := s.noFile(info); err != nil {
-		return nil, content{}, err
+		return nil, disk.State{}, err
 	}
 	if info.Size() == 0 {
-		return nil, content{info: info, sum: sumOf(nil), sure: sureAt(info, s.o.now())}, errEmpty
+		return nil, disk.State{Info: info, Sum: disk.SumOf(nil), Sure: disk.SureAt(info, s.o.now())}, errEmpty
 	}
-	f, err := s.o.sys.open(path, os.O_RDONLY, 0)
+	f, err := s.o.sys.Open(path, os.O_RDONLY, 0)
 	if err != nil {
-		return nil, content{}, cause(err)
+		return nil, disk.State{}, disk.Cause(err)
 	}
-	defer s.o.sys.close(f)
-	return s.readOpen(f)
+	defer s.o.sys.Close(f)
+	data, c, err := s.o.sys.Read(f, s.o.now)
+	return data, c, disk.Cause(err)
 }
 
 // largest is how big a file may be, for memory has to hold it. A sparse one
@@ -175,79 +171,11 @@ type noFileError struct{ path, why string }
 func (e noFileError) Error() string { return e.path + " " + e.why }
 func (e noFileError) Unwrap() error { return storage.ErrShape }
 
-// readOpen is readFile of an open file.
-func (s *Store) readOpen(f *os.File) ([]byte, content, error) {
-	before, err := s.o.sys.fstat(f)
-	if err != nil {
-		return nil, content{}, cause(err)
-	}
-	data, err := s.readAll(f, before.Size())
-	if err != nil {
-		return nil, content{}, cause(err)
-	}
-	now := s.o.now() // before the stat: a write between the two is no later than now
-	after, err := s.o.sys.fstat(f)
-	if err != nil {
-		return nil, content{}, cause(err)
-	}
-	if !same(before, after) || int64(len(data)) != after.Size() {
-		return nil, content{}, errMoving
-	}
-	return data, content{after, sumOf(data), sureAt(after, now)}, nil
-}
-
-func (s *Store) readAll(f *os.File, size int64) ([]byte, error) {
-	data := make([]byte, 0, size+1) // one more, to meet the end without growing
-	data = data[:s.readParts(f, data[:size])]
-	for {
-		if len(data) == cap(data) {
-			data = append(data, 0)[:len(data)]
-		}
-		n, err := s.o.sys.readAt(f, data[len(data):cap(data)], int64(len(data)))
-		data = data[:len(data)+n]
-		if err == io.EOF {
-			return data, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-}
-
-// readParts reads the begin of a large file on all processors, for the system
-// has to find memory for each page of it. It returns how much it has read: b or
-// nothing.
-func (s *Store) readParts(f *os.File, b []byte) int {
-	const worth = 4 << 20 // bytes, from which on another goroutine pays
-	parts := min(runtime.GOMAXPROCS(0), len(b)/worth)
-	if parts < 2 {
-		return 0
-	}
-	var short atomic.Bool // a file that is being cut off, or an error: both are met again
-	var readers sync.WaitGroup
-	for i := range parts {
-		readers.Go(func() {
-			for at, end := i*len(b)/parts, (i+1)*len(b)/parts; at < end; {
-				n, err := s.o.sys.readAt(f, b[at:end], int64(at))
-				if at += n; err != nil && at < end {
-					short.Store(true)
-					return
-				}
-			}
-		})
-	}
-	readers.Wait()
-	if short.Load() {
-		return 0
-	}
-	return len(b)
-}
-
 // takeOverLocked makes doc, which an edit made, what the store serves.
-func (s *Store) takeOverLocked(doc *document.Document, c content) {
+func (s *Store) takeOverLocked(doc *document.Document, c disk.State) {
 	before := s.doc
-	s.doc, s.disk, s.doubt, s.like = doc, c, nil, c.info
-	s.tally = tally{} // it would keep the old text in memory
+	s.doc, s.disk, s.doubt, s.like = doc, c, nil, c.Info
+	s.tally = disk.IncrementalSum{} // it would keep the old text in memory
 	s.readableLocked()
 	if before == nil {
 		return
@@ -259,7 +187,7 @@ func (s *Store) takeOverLocked(doc *document.Document, c content) {
 	s.o.Log.Info("loaded an edit of " + s.path)
 	if undone := s.since.undone(before, doc); len(undone) > 0 {
 		s.o.Log.Warn("the edit of "+s.path+" undoes changes that were made through the server since the file was last loaded",
-			"records", len(undone), "ids", firstOf(undone, 20))
+			"records", len(undone), "ids", undone[:min(len(undone), 20)])
 	}
 	s.since = edits{}
 }
@@ -276,7 +204,7 @@ func (s *Store) readableLocked() {
 
 // unreadableLocked notes that a state of the file cannot be served, and tells
 // the watchers once that has lasted.
-func (s *Store) unreadableLocked(c content, err error) error {
+func (s *Store) unreadableLocked(c disk.State, err error) error {
 	now := s.o.now()
 	if s.unread.err == nil {
 		s.unread.since = now
@@ -321,11 +249,11 @@ func (s *Store) refusal(err error) error {
 		return s.busy(storage.ErrBusy, "is not there; what it held last is served")
 	case errors.Is(err, errEmpty):
 		return s.busy(storage.ErrBusy, "is empty; put its text back, or restart the server to begin anew")
-	case errors.Is(err, errMoving):
+	case errors.Is(err, disk.ErrChanging):
 		return fmt.Errorf("%w: %s: %w: it may be in the middle of being saved", storage.ErrBusy, s.path, err)
 	}
 	return &busyError{
-		text: fmt.Sprintf("%s cannot be read: %v", s.path, cause(err)),
+		text: fmt.Sprintf("%s cannot be read: %v", s.path, disk.Cause(err)),
 		advice: &storage.AdviceError{
 			Err:    fmt.Errorf("%w: %w", storage.ErrBusy, err),
 			Advice: filepath.Base(s.path) + " cannot be read",
@@ -368,7 +296,7 @@ func (s *Store) settleLocked(ctx context.Context) error {
 			if !errors.Is(err, fs.ErrNotExist) {
 				return s.refusal(err)
 			}
-			s.disk = content{sum: sumOf(nil)}
+			s.disk = disk.State{Sum: disk.SumOf(nil)}
 			s.moveLocked()
 			return nil
 		}

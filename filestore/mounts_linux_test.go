@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
 
@@ -83,8 +84,8 @@ func testFullDisk(t *testing.T) {
 		mount(t, "none", dir, "tmpfs", 0, "size=64k")
 		path := filepath.Join(dir, "db.json")
 		put(t, path, sample)
-		o := Options{sys: realCalls()}
-		o.sys.isMount = func(string) bool { return place }
+		o := Options{sys: disk.Real()}
+		o.sys.IsMount = func(string) bool { return place }
 		s := start(t, path, o)
 		before := sample
 		err := error(nil)
@@ -135,8 +136,8 @@ func testSingleFile(t *testing.T) {
 		host, path := bound(t, sample)
 		os.Chmod(host, 0o640)
 		s := start(t, path, Options{JournalDir: journal})
-		if s.mode != inPlace || len(s.Notices()) != 1 || !strings.Contains(s.Notices()[0], "mount point") {
-			t.Fatal(s.mode, s.Notices())
+		if s.mode != inPlace || len(s.Warnings()) != 1 || !strings.Contains(s.Warnings()[0], "mount point") {
+			t.Fatal(s.mode, s.Warnings())
 		}
 		steps := follow(t, s)
 		for i := range 30 {
@@ -167,9 +168,9 @@ func testSingleFile(t *testing.T) {
 
 // testBusy has a kernel that does not tell mount points: the exchange fails.
 func testBusy(t *testing.T) {
-	for _, sys := range []calls{realCalls(), withoutExchange()} {
+	for _, sys := range []disk.Calls{disk.Real(), withoutExchange()} {
 		host, path := bound(t, sample)
-		sys.isMount = func(string) bool { return false }
+		sys.IsMount = func(string) bool { return false }
 		s := start(t, path, Options{sys: sys})
 		if err := commit(s, set("2", "Ballet")); err != nil {
 			t.Fatal(err)
@@ -222,7 +223,7 @@ func testReadOnlyMount(t *testing.T) {
 	mount(t, "", mounted, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, "")
 	path := filepath.Join(mounted, "db.json")
 	s := start(t, path, Options{})
-	if n := s.Notices(); len(n) != 1 || !strings.Contains(n[0], "read-only file system") {
+	if n := s.Warnings(); len(n) != 1 || !strings.Contains(n[0], "read-only file system") {
 		t.Error(n)
 	}
 	if err := commit(s, set("2", "Ballet")); !errors.Is(err, storage.ErrReadOnly) {
@@ -335,7 +336,7 @@ func TestPermissions(t *testing.T) {
 		if !errors.Is(err, storage.ErrReadOnly) || !strings.Contains(err.Error(), "--user 0:0") {
 			t.Error(err)
 		}
-		if n := s.Notices(); len(n) != 1 || !strings.Contains(n[0], "--user 0:0") {
+		if n := s.Warnings(); len(n) != 1 || !strings.Contains(n[0], "--user 0:0") {
 			t.Error(n)
 		}
 		if got := titles(load(t, s)); got != "Vet visit, School run" {
@@ -408,7 +409,7 @@ func TestPermissions(t *testing.T) {
 }
 
 func uidOf(info os.FileInfo) int {
-	uid, _, _ := owner(info)
+	uid, _, _ := disk.Owner(info)
 	return uid
 }
 
@@ -438,7 +439,7 @@ func TestAttributesSurvive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if u, g, _ := owner(info); u != uid || g != gid {
+	if u, g, _ := disk.Owner(info); u != uid || g != gid {
 		t.Error("owner:", u, g)
 	}
 	if info.Mode() != 0o751 {
@@ -459,8 +460,8 @@ func TestHardLinkIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := start(t, path, Options{})
-	if !slices.ContainsFunc(s.Notices(), func(n string) bool { return strings.Contains(n, "2 names") }) {
-		t.Error(s.Notices())
+	if !slices.ContainsFunc(s.Warnings(), func(n string) bool { return strings.Contains(n, "2 names") }) {
+		t.Error(s.Warnings())
 	}
 	if err := commit(s, set("2", "Ballet")); err != nil {
 		t.Fatal(err)

@@ -8,9 +8,9 @@ import (
 	"log/slog"
 	"time"
 
-	"pickup/internal/storage"
-
 	"pickup/filestore/document"
+	"pickup/filestore/internal/disk"
+	"pickup/internal/storage"
 )
 
 // Open reads the file at path and gets ready to write it. A file that is
@@ -35,10 +35,10 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.nap == nil {
 		o.nap = time.Sleep
 	}
-	if o.sys.stat == nil {
-		o.sys = realCalls()
+	if o.sys.Stat == nil {
+		o.sys = disk.Real()
 	}
-	o.sys = timed(o.sys, o.Synced)
+	o.sys = o.sys.Timed(o.Synced)
 	s := &Store{o: o, path: path, rev: 1, feed: storage.NewFeed(1, keepBatches)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,12 +55,12 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 
 func (s *Store) startLocked(ctx context.Context) error {
 	// S0: where the file really is. That one is replaced, and never a link.
-	real, err := s.o.sys.resolve(s.path)
+	real, err := s.o.sys.Resolve(s.path)
 	if err != nil {
-		return fmt.Errorf("%s cannot be opened: %w", s.path, cause(err))
+		return fmt.Errorf("%s cannot be opened: %w", s.path, disk.Cause(err))
 	}
 	s.real = real
-	if info, err := s.o.sys.stat(real); err == nil {
+	if info, err := s.o.sys.Stat(real); err == nil {
 		if err := s.noFile(info); err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func (s *Store) startLocked(ctx context.Context) error {
 		if err := s.recoverLocked(); err != nil {
 			return err
 		}
-		if s.claimInodeLocked() == errTaken { // which was absent, or another
+		if s.claimInodeLocked() == disk.ErrTaken { // which was absent, or another
 			return fmt.Errorf("%w: another server, which sees it under another path, holds %s", storage.ErrInUse, s.path)
 		}
 	}
@@ -110,7 +110,7 @@ func (s *Store) firstLoadLocked(ctx context.Context) error {
 			}
 		}
 		now := s.o.now()
-		quiet := s.unread.state.info != nil && now.Sub(s.unread.state.info.ModTime()) > quietAtMost
+		quiet := s.unread.state.Info != nil && now.Sub(s.unread.state.Info.ModTime()) > quietAtMost
 		if !mayPass(err) || errors.Is(err, fs.ErrPermission) || quiet || now.Sub(start) > graceStart || ctx.Err() != nil {
 			return err
 		}
@@ -129,9 +129,9 @@ func (s *Store) beginLocked() error {
 	}
 	s.doc = doc
 	s.disk = s.unread.state // no file, or an empty one
-	s.disk.sum, s.like = sumOf(nil), s.disk.info
+	s.disk.Sum, s.like = disk.SumOf(nil), s.disk.Info
 	s.unread = unread{}
-	absent := s.disk.info == nil
+	absent := s.disk.Info == nil
 	if s.o.touches() {
 		if err := s.writeLocked(doc); err != nil {
 			s.notice("%s does not exist yet and cannot be made: %v", s.path, err)

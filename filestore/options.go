@@ -3,6 +3,8 @@ package filestore
 import (
 	"log/slog"
 	"time"
+
+	"pickup/filestore/internal/disk"
 )
 
 // Options says how a Store treats its file. The zero value is useful.
@@ -33,17 +35,17 @@ type Options struct {
 	// Kept is told the name, without its folder, of each file that is put beside
 	// the database because what somebody saved could not be merged. It is called
 	// with the store locked and returns at once. nil: nobody is told; the log,
-	// or Notices, names it in any case.
+	// or Warnings, names it in any case.
 	Kept func(name string)
 
 	// Log takes what people should know: edits that were loaded, broken and
 	// repaired files, copies kept beside the file. What Open notices is in
-	// Notices instead, unless it fails. nil: discarded.
+	// Warnings instead, unless it fails. nil: discarded.
 	Log *slog.Logger
 
 	ids func(collection string) string // the member that carries the ids, as KeyBy says; nil: always "id"
 
-	sys calls                 // the zero value: the real file system
+	sys disk.Calls            // the zero value: the real file system
 	now func() time.Time      // nil: time.Now
 	nap func(d time.Duration) // nil: time.Sleep
 }

@@ -1,6 +1,7 @@
 package filestore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,18 +15,21 @@ import (
 	"testing"
 	"time"
 
+	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
 
-// A disk is what a power cut can be tried on: it records the calls that a
+// A powerDisk is what a power cut can be tried on: it records the calls that a
 // store makes, and tells what a real disk may hold if the power fails between
 // two of them.
 //
-// What is written into a file reaches the disk at the next sync of that file;
-// before, any piece of it may have, in any order, and the file may have its new
-// length with zeros in it. What happens to the names in a folder reaches the
+// What is written into a file reaches the disk at the next sync of that file.
+// Before, any sector of it may have, in any order, each as the kernel held it at
+// some moment, and the file may have its new length with zeros in it. A file
+// that is cut off inside a block gets zeros behind its new end, and any sector
+// of those may be on the disk while the new length is not. What happens to the names in a folder reaches the
 // disk in order, at the latest with the folder's sync.
-type disk struct {
+type powerDisk struct {
 	events []event
 	inodes map[string]int   // by path, as the kernel sees them now
 	open   map[*os.File]int // the same by descriptor
@@ -44,7 +48,7 @@ type event struct {
 }
 
 // record returns calls that do what sys does and are remembered.
-func (d *disk) record(sys calls) calls {
+func (d *powerDisk) record(sys disk.Calls) disk.Calls {
 	d.open = make(map[*os.File]int)
 	names := func(dir string) {
 		now := make(map[string]int)
@@ -66,8 +70,8 @@ func (d *disk) record(sys calls) calls {
 		}
 	}
 	r := sys
-	r.open = func(p string, flag int, perm os.FileMode) (*os.File, error) {
-		f, err := sys.open(p, flag, perm)
+	r.Open = func(p string, flag int, perm os.FileMode) (*os.File, error) {
+		f, err := sys.Open(p, flag, perm)
 		if err != nil {
 			return nil, err
 		}
@@ -82,27 +86,27 @@ func (d *disk) record(sys calls) calls {
 		}
 		return f, nil
 	}
-	r.writeAt = func(f *os.File, b []byte, off int64) (int, error) {
+	r.WriteAt = func(f *os.File, b []byte, off int64) (int, error) {
 		d.events = append(d.events, event{kind: "write", inode: d.open[f], off: off, data: slices.Clone(b)})
-		return sys.writeAt(f, b, off)
+		return sys.WriteAt(f, b, off)
 	}
-	r.truncate = func(f *os.File, size int64) error {
+	r.Truncate = func(f *os.File, size int64) error {
 		d.events = append(d.events, event{kind: "truncate", inode: d.open[f], size: size})
-		return sys.truncate(f, size)
+		return sys.Truncate(f, size)
 	}
-	r.sync = func(f *os.File) error {
+	r.Sync = func(f *os.File) error {
 		d.events = append(d.events, event{kind: "sync", inode: d.open[f]})
 		return nil
 	}
-	r.syncDir = func(dir string) error {
+	r.SyncDir = func(dir string) error {
 		d.events = append(d.events, event{kind: "syncDir", dir: dir})
 		return nil
 	}
-	r.rename = move(sys.rename, func(a, b string) { d.inodes[b] = d.inodes[a]; delete(d.inodes, a) })
-	r.renameNew = move(sys.renameNew, func(a, b string) { d.inodes[b] = d.inodes[a]; delete(d.inodes, a) })
-	r.exchange = move(sys.exchange, func(a, b string) { d.inodes[a], d.inodes[b] = d.inodes[b], d.inodes[a] })
-	r.remove = func(p string) error {
-		err := sys.remove(p)
+	r.Rename = move(sys.Rename, func(a, b string) { d.inodes[b] = d.inodes[a]; delete(d.inodes, a) })
+	r.RenameNew = move(sys.RenameNew, func(a, b string) { d.inodes[b] = d.inodes[a]; delete(d.inodes, a) })
+	r.Exchange = move(sys.Exchange, func(a, b string) { d.inodes[a], d.inodes[b] = d.inodes[b], d.inodes[a] })
+	r.Remove = func(p string) error {
+		err := sys.Remove(p)
 		if err == nil {
 			delete(d.inodes, p)
 			names(filepath.Dir(p))
@@ -113,7 +117,7 @@ func (d *disk) record(sys calls) calls {
 }
 
 // holds puts a file on the disk that has been there for long.
-func (d *disk) holds(path, text string) {
+func (d *powerDisk) holds(path, text string) {
 	d.count++
 	d.inodes = map[string]int{path: d.count}
 	d.events = []event{
@@ -133,7 +137,7 @@ type afterlife struct {
 // cut returns a state that the disk may be in if the power fails before
 // events[at]. how chooses among them: 0 none of what was not synced, 1 all of
 // it, else by chance.
-func (d *disk) cut(at, how int, r *rand.Rand) afterlife {
+func (d *powerDisk) cut(at, how int, r *rand.Rand) afterlife {
 	a := afterlife{make(map[int][]byte), make(map[string]map[string]int)}
 	synced := make(map[int]int) // by inode: events before this one are on the disk
 	syncedDir := make(map[string]int)
@@ -146,6 +150,14 @@ func (d *disk) cut(at, how int, r *rand.Rand) afterlife {
 		}
 	}
 	lucky := func() bool { return how == 1 || how > 1 && r.IntN(2) == 0 }
+	cache := make(map[int][]byte)               // by inode: what the kernel holds
+	arrive := func(inode int, from, to int64) { // what of these sectors does
+		for at := from / 512 * 512; at < to; at += 512 {
+			if held := cache[inode]; at < int64(len(held)) && lucky() {
+				a.files[inode] = written(a.files[inode], at, held[at:min(at+512, int64(len(held)))])
+			}
+		}
+	}
 	stopped := make(map[string]bool)
 	for i, e := range d.events[:at] {
 		sure := i < synced[e.inode]
@@ -158,28 +170,32 @@ func (d *disk) cut(at, how int, r *rand.Rand) afterlife {
 				a.names[e.dir] = e.names
 			}
 		case "truncate":
+			cache[e.inode] = resized(cache[e.inode], e.size)
 			if sure || lucky() {
 				a.files[e.inode] = resized(a.files[e.inode], e.size)
+			} else if end := min((e.size+block-1)/block*block, int64(len(a.files[e.inode]))); end > e.size {
+				cache[e.inode] = resized(cache[e.inode], end)
+				arrive(e.inode, e.size, end)
+				cache[e.inode] = resized(cache[e.inode], e.size)
 			}
 		case "write":
+			cache[e.inode] = written(cache[e.inode], e.off, e.data)
+			end := e.off + int64(len(e.data))
 			if sure {
 				a.files[e.inode] = written(a.files[e.inode], e.off, e.data)
 				continue
 			}
 			if how > 1 && r.IntN(4) == 0 { // the length is metadata and may come alone
-				a.files[e.inode] = resized(a.files[e.inode], max(int64(len(a.files[e.inode])), e.off+int64(len(e.data))))
+				a.files[e.inode] = resized(a.files[e.inode], max(int64(len(a.files[e.inode])), end))
 			}
-			for off := e.off; off < e.off+int64(len(e.data)); {
-				n := min((off/512+1)*512-off, e.off+int64(len(e.data))-off) // sectors are whole or not at all
-				if lucky() {
-					a.files[e.inode] = written(a.files[e.inode], off, e.data[off-e.off:off-e.off+n])
-				}
-				off += n
-			}
+			arrive(e.inode, e.off, end)
 		}
 	}
 	return a
 }
+
+// block is what a file system writes as a whole.
+const block = 4096
 
 func resized(b []byte, size int64) []byte {
 	if size <= int64(len(b)) {
@@ -226,7 +242,7 @@ var longSample = strings.Replace(sample, "Vet visit", strings.Repeat("Vet visit 
 
 // A powerRun is a number of commits on a disk, and what may be found of them.
 type powerRun struct {
-	disk
+	powerDisk
 	home, journal string
 	texts         []string // what the file held after each commit, [0] before
 	begun, acked  []int    // the events before which each began and was acknowledged
@@ -234,7 +250,7 @@ type powerRun struct {
 
 // run makes commits that let the file grow and shrink. alter changes the calls
 // before they are recorded: a control leaves out what a protocol needs.
-func (p *powerRun) run(t *testing.T, w way, commits int, alter func(recorded *calls)) {
+func (p *powerRun) run(t *testing.T, w way, commits int, alter func(recorded *disk.Calls)) {
 	p.home, p.journal = t.TempDir(), t.TempDir()
 	path := filepath.Join(p.home, "db.json")
 	put(t, path, longSample)
@@ -253,7 +269,7 @@ func (p *powerRun) run(t *testing.T, w way, commits int, alter func(recorded *ca
 	rev := s.rev
 	for i := range commits {
 		p.begun = append(p.begun, len(p.events))
-		changes := []storage.Change{set("2", strings.Repeat(fmt.Sprint("change ", i, " "), 1+i*53%150)), set(fmt.Sprint(3+i%2), fmt.Sprint("n", i))}
+		changes := []storage.Change{set("2", strings.Repeat(fmt.Sprint("change ", i, " "), 1+i*97%150)), set(fmt.Sprint(3+i%2), fmt.Sprint("n", i))}
 		if rev, err = s.Commit(t.Context(), rev, changes); err != nil {
 			t.Fatal(err)
 		}
@@ -319,7 +335,12 @@ func recovered(w way, home, journal string) (string, error) {
 	if err == nil && held != string(got) {
 		err = fmt.Errorf("memory holds %.100q", held)
 	}
-	if left, _ := filepath.Glob(filepath.Join(home, "*db.json?*")); err == nil && len(left) > 0 {
+	left, _ := filepath.Glob(filepath.Join(home, "*db.json?*"))
+	left = slices.DeleteFunc(left, func(p string) bool {
+		b, err := os.ReadFile(p)
+		return err == nil && bytes.IndexByte(b, 0) >= 0 // the rest of a record
+	})
+	if err == nil && len(left) > 0 {
 		err = fmt.Errorf("left: %v", left)
 	}
 	if left := dots(path); err == nil && len(left) > 0 {
@@ -335,7 +356,7 @@ func powerCounts() (commits, states int) {
 	if long() {
 		return 30, 40
 	}
-	return 3, 5
+	return 4, 8
 }
 
 // TestPower cuts the power at each point of each protocol.
@@ -345,7 +366,7 @@ func TestPower(t *testing.T) {
 			seed := rand.Uint64()
 			commits, states := powerCounts()
 			var p powerRun
-			p.run(t, w, commits, func(*calls) {})
+			p.run(t, w, commits, func(*disk.Calls) {})
 			total, lost, torn := p.check(t, w, states, rand.New(rand.NewPCG(seed, 0)))
 			t.Logf("%d states of a disk without power after %d commits: %d lost, %d torn", total, commits, len(lost), len(torn))
 			for _, s := range append(lost, torn...) {
@@ -358,12 +379,12 @@ func TestPower(t *testing.T) {
 // TestPowerControls leaves out what the protocols need, one thing at a time.
 // The same checker must catch each, or its silence proves nothing.
 func TestPowerControls(t *testing.T) {
-	noSync := func(c *calls) { c.sync = func(*os.File) error { return nil } }
-	noSyncDir := func(c *calls) { c.syncDir = func(string) error { return nil } }
+	noSync := func(c *disk.Calls) { c.Sync = func(*os.File) error { return nil } }
+	noSyncDir := func(c *disk.Calls) { c.SyncDir = func(string) error { return nil } }
 	for _, c := range []struct {
 		name  string
 		way   int
-		alter func(*calls)
+		alter func(*disk.Calls)
 	}{
 		{"exchange without sync", 0, noSync},
 		{"exchange without sync of the folder", 0, noSyncDir},
@@ -388,9 +409,9 @@ func TestPowerControls(t *testing.T) {
 
 // truncateAndWrite makes a store that writes in place one that does it as most
 // programs do: no record, and the old content goes first.
-func truncateAndWrite(c *calls) {
-	write, truncate := c.writeAt, c.truncate
-	c.writeAt = func(f *os.File, b []byte, off int64) (int, error) {
+func truncateAndWrite(c *disk.Calls) {
+	write, truncate := c.WriteAt, c.Truncate
+	c.WriteAt = func(f *os.File, b []byte, off int64) (int, error) {
 		switch {
 		case off > 0 && filepath.Base(f.Name()) == "db.json":
 			return len(b), nil // the record

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
 
@@ -33,14 +34,14 @@ func (s *Store) probeLocked() {
 	switch {
 	case err != nil:
 		s.probeFileLocked(err)
-	case s.o.sys.isMount(s.real):
+	case s.o.sys.IsMount(s.real):
 		s.probeFileLocked(errors.New("it is a mount point"))
 	}
-	info, err := s.o.sys.stat(s.real)
-	if err == nil && links(info) > 1 && s.mode < inPlace {
-		s.notice("%s has %d names (hard links): the first write leaves the others with the old content", s.path, links(info))
+	info, err := s.o.sys.Stat(s.real)
+	if err == nil && disk.Links(info) > 1 && s.mode < inPlace {
+		s.notice("%s has %d names (hard links): the first write leaves the others with the old content", s.path, disk.Links(info))
 	}
-	if err == nil && links(info) == 0 {
+	if err == nil && disk.Links(info) == 0 {
 		s.notice("%v", errDetached)
 	}
 	s.o.Log.Debug("probed "+s.path, "writes", s.mode.String(), "leases", leases, "took", s.o.now().Sub(begin).Round(10*time.Microsecond).String())
@@ -50,25 +51,25 @@ func (s *Store) probeLocked() {
 func (s *Store) probeFolderLocked() (leases string, err error) {
 	a, b := s.beside(".probe-a"), s.beside(".probe-b")
 	for _, p := range []string{a, b} {
-		s.o.sys.remove(p) // of a start that was killed
-		f, err := s.o.sys.open(p, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		s.o.sys.Remove(p) // of a start that was killed
+		f, err := s.o.sys.Open(p, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
 			return "no", err
 		}
-		defer s.o.sys.remove(p)
-		defer s.o.sys.close(f)
+		defer s.o.sys.Remove(p)
+		defer s.o.sys.Close(f)
 		if err := s.dressLocked(f); err != nil {
 			return "no", errors.New("its owner cannot be kept")
 		}
 		leases = "yes"
-		if err := s.o.sys.lease(f, readLease); err != nil {
+		if err := s.o.sys.Lease(f, disk.ReadLease); err != nil {
 			leases = "no"
 		}
 	}
 	s.mode = byExchange
-	if err := s.o.sys.exchange(a, b); err != nil {
+	if err := s.o.sys.Exchange(a, b); err != nil {
 		s.mode = byRename
-		s.o.Log.Warn(s.path+" lies on a file system that cannot swap two files: for the microseconds of a write there is none", "cause", cause(err))
+		s.o.Log.Warn(s.path+" lies on a file system that cannot swap two files: for the microseconds of a write there is none", "cause", disk.Cause(err))
 	}
 	return leases, nil
 }
@@ -76,11 +77,11 @@ func (s *Store) probeFolderLocked() (leases string, err error) {
 // probeFileLocked finds out whether a file that cannot be replaced can be
 // written. why says what is in the way of replacing it.
 func (s *Store) probeFileLocked(why error) {
-	f, err := s.o.sys.open(s.real, os.O_RDWR, 0)
+	f, err := s.o.sys.Open(s.real, os.O_RDWR, 0)
 	if err == nil {
-		s.o.sys.close(f)
+		s.o.sys.Close(f)
 		s.mode = inPlace
-		s.notice("%s is written in place, for it cannot be replaced: %v", s.path, cause(why))
+		s.notice("%s is written in place, for it cannot be replaced: %v", s.path, disk.Cause(why))
 		return
 	}
 	s.mode = refusing
@@ -97,7 +98,7 @@ func (s *Store) refuse(err error) error {
 	if err == nil || errors.Is(err, errMovedOn) || isOurs(err) {
 		return err
 	}
-	err = cause(err)
+	err = disk.Cause(err)
 	var errno syscall.Errno
 	errors.As(err, &errno)
 	kind := storage.ErrReadOnly
@@ -129,13 +130,13 @@ func isOurs(err error) bool {
 // whoMay says as whom the server has to run to be allowed to write, "" where
 // that is not what is wrong.
 func (s *Store) whoMay() string {
-	info, err := s.o.sys.stat(s.real)
+	info, err := s.o.sys.Stat(s.real)
 	if err != nil {
-		if info, err = s.o.sys.stat(s.dir()); err != nil {
+		if info, err = s.o.sys.Stat(s.dir()); err != nil {
 			return ""
 		}
 	}
-	uid, gid, ok := owner(info)
+	uid, gid, ok := disk.Owner(info)
 	if !ok || uid == os.Geteuid() {
 		return ""
 	}

@@ -1,13 +1,17 @@
 package filestore
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
+	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
 
@@ -15,7 +19,13 @@ import (
 // something that no write of ours left there.
 func TestNotesBehindNUL(t *testing.T) {
 	for _, w := range ways {
-		for _, tail := range []string{"\x00 my notes", "\x00\x00\x00\n// An interesting save of mine", "\x00{}"} {
+		for _, tail := range []string{
+			"\x00 my notes",
+			"\x00\x00\x00\n// An interesting save of mine",
+			"\x00{}",
+			strings.Repeat("\x00", 100) + "my notes",
+			strings.Repeat("\x00", block-len(sample)) + "my\x00notes", // where a record may begin
+		} {
 			path := home(t, sample+tail)
 			if s, err := Open(t.Context(), path, w.options(t.TempDir())); !errors.Is(err, storage.ErrBroken) {
 				t.Errorf("%s: %q: %v, %v", w.name, tail, s, err)
@@ -35,8 +45,8 @@ func TestRestoredBesideRecord(t *testing.T) {
 	o := ways[2].options(t.TempDir())
 	m := mortal{dieAt: -1}
 	if err := m.run(o, path, func(s *Store) {
-		remove := s.o.sys.remove
-		s.o.sys.remove = func(p string) error {
+		remove := s.o.sys.Remove
+		s.o.sys.Remove = func(p string) error {
 			m.dead = m.dead || strings.HasSuffix(p, ".redo")
 			return remove(p)
 		}
@@ -81,7 +91,7 @@ func TestEditorOutlivesServer(t *testing.T) {
 			}
 		}
 		dying := o
-		dying.sys.exchange, dying.sys.rename = swap(o.sys.exchange), swap(o.sys.rename)
+		dying.sys.Exchange, dying.sys.Rename = swap(o.sys.Exchange), swap(o.sys.Rename)
 		if err := m.run(dying, path, func(s *Store) { commit(s, set("2", "Ballet")) }); err != nil || !m.dead || editor == nil {
 			t.Fatal(err, m.dead, editor)
 		}
@@ -109,8 +119,8 @@ func TestNoPlaceForACopy(t *testing.T) {
 		path := home(t, edit)
 		o := inPlaceOnly(t, true)
 		put(t, (&Store{o: o, real: path}).journal(".redo"), string(recordOf(t, longSample, next)))
-		open := o.sys.open
-		o.sys.open = func(p string, flag int, perm os.FileMode) (*os.File, error) {
+		open := o.sys.Open
+		o.sys.Open = func(p string, flag int, perm os.FileMode) (*os.File, error) {
 			if flag&os.O_CREATE != 0 && filepath.Dir(p) == filepath.Dir(path) {
 				return nil, &os.PathError{Op: "open", Path: p, Err: syscall.EROFS}
 			}
@@ -129,14 +139,39 @@ func TestNoPlaceForACopy(t *testing.T) {
 	}
 }
 
+// TestNoPlaceForTheRest finds what is left of a record that tells nothing any
+// more. The document before it is served, also where the rest cannot be kept.
+func TestNoPlaceForTheRest(t *testing.T) {
+	rest := strings.Repeat("\x00", block-len(sample)) + strings.Repeat("0123abcd", 99)
+	path := home(t, sample+rest)
+	o := inPlaceOnly(t, false)
+	open := o.sys.Open
+	o.sys.Open = func(p string, flag int, perm os.FileMode) (*os.File, error) {
+		if flag&os.O_CREATE != 0 {
+			return nil, &os.PathError{Op: "open", Path: p, Err: syscall.EROFS}
+		}
+		return open(p, flag, perm)
+	}
+	var log strings.Builder
+	o.Log = slog.New(slog.NewTextHandler(&log, nil))
+	start(t, path, o)
+	if got := text(t, path); got != sample {
+		t.Errorf("%q", got)
+	}
+	want := fmt.Sprintf("bytes=%d sha256=%x", len(rest), sha256.Sum256([]byte(rest)))
+	if !strings.Contains(log.String(), want) {
+		t.Errorf("not in the log: %s\n%s", want, log.String())
+	}
+}
+
 // TestUnreadableForAMoment has an editor that makes a file which only it may
 // read, and gives it its mode a moment later. A write waits for that.
 func TestUnreadableForAMoment(t *testing.T) {
 	path := home(t, sample)
-	o := Options{sys: realCalls()}
+	o := Options{sys: disk.Real()}
 	refused := 0
-	open := o.sys.open
-	o.sys.open = func(p string, flag int, perm os.FileMode) (*os.File, error) {
+	open := o.sys.Open
+	o.sys.Open = func(p string, flag int, perm os.FileMode) (*os.File, error) {
 		if p == path && refused > 0 {
 			refused--
 			return nil, &os.PathError{Op: "open", Path: p, Err: syscall.EACCES}
@@ -160,9 +195,9 @@ func TestUnreadableForAMoment(t *testing.T) {
 // mount showed one.
 func TestReplacedWhileLookedAt(t *testing.T) {
 	path := home(t, sample)
-	o := Options{sys: realCalls()}
-	stat, race := o.sys.stat, false
-	o.sys.stat = func(p string) (os.FileInfo, error) {
+	o := Options{sys: disk.Real()}
+	stat, race := o.sys.Stat, false
+	o.sys.Stat = func(p string) (os.FileInfo, error) {
 		if p != path || !race {
 			return stat(p)
 		}

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"pickup/internal/storage"
-
 	"pickup/filestore/document"
+	"pickup/filestore/internal/disk"
+	"pickup/internal/storage"
 )
 
 func document0(t testing.TB, text string) *document.Document {
@@ -27,7 +27,7 @@ func document0(t testing.TB, text string) *document.Document {
 func recordOf(t testing.TB, old, next string) []byte {
 	var b bytes.Buffer
 	d := document0(t, next)
-	if err := writeRedo(&b, "db.json", document0(t, old), d, sumOfDocument(d)); err != nil {
+	if err := writeRedo(&b, "db.json", document0(t, old), d, disk.SumOf(d.Runs()...)); err != nil {
 		t.Fatal(err)
 	}
 	if most := redoSize("db.json", document0(t, old), d); int64(b.Len()) > most {
@@ -40,13 +40,14 @@ func TestRedoRecord(t *testing.T) {
 	next := edited("Dentist")
 	b := recordOf(t, longSample, next)
 	r, ok := readRedo(b)
-	if !ok || string(r.text) != next || r.oldLen != int64(len(longSample)) || r.oldSum != sumOf([]byte(longSample)) {
+	if !ok || string(r.text) != next || r.oldLen != int64(len(longSample)) || r.oldSum != disk.SumOf([]byte(longSample)) {
 		t.Fatalf("%+v", r)
 	}
 	head, _, _ := bytes.Cut(b[2:], []byte("\n"))
 	if !strings.Contains(string(head), "start pickup on this file") {
 		t.Errorf("the first line should help who finds it: %s", head)
 	}
+	last := bytes.LastIndex(b, []byte(redoBegin[1:]))
 	for i := range b { // no damaged record is taken for a whole one
 		for bit := range 8 {
 			b[i] ^= 1 << bit
@@ -55,8 +56,8 @@ func TestRedoRecord(t *testing.T) {
 			}
 			b[i] ^= 1 << bit
 		}
-		if _, ok := readRedo(b[:i]); ok {
-			t.Fatalf("cut off at byte %d, it is read", i)
+		if r, ok := readRedo(b[:i]); ok != (i >= last) || ok && string(r.text) != next {
+			t.Fatalf("cut off at byte %d, it is read: %v", i, ok)
 		}
 	}
 }
@@ -114,7 +115,10 @@ func TestEditAfterCrash(t *testing.T) {
 		{"emptied", "", record, next, ""},
 		{"a cut record", old, record[:200], old, ""},
 		{"torn, record behind", torn + record, "", next, ""},
-		{"old, cut record behind", old + record[:len(record)-1], "", old, ""},
+		{"old, cut record behind", old + record[:len(record)/2], "", old, ""},
+		{"old, record behind that ends in its last line", old + record[:len(record)-1], "", next, ""},
+		{"an edit, cut record behind", edited("Dentist") + record[:len(record)/2], "", edited("Dentist"), record[:len(record)/2]},
+		{"a note behind a cut record", old + record[:300] + strings.Repeat("note ", 999), "", old, record[:300] + strings.Repeat("note ", 999)},
 		{"old, zeros behind", old + "\x00\x00\x00", "", old, ""},
 		{"an edit, record behind", edited("Dentist") + record, "", edited("Dentist"), next},
 		{"no record", old, "", old, ""},
@@ -167,8 +171,8 @@ func TestDoubt(t *testing.T) {
 			path := home(t, sample)
 			o := w.options("")
 			failing := false
-			sync := o.sys.syncDir
-			o.sys.syncDir = func(dir string) error {
+			sync := o.sys.SyncDir
+			o.sys.SyncDir = func(dir string) error {
 				if failing {
 					return &os.PathError{Op: "sync", Path: dir, Err: os.ErrDeadlineExceeded}
 				}
@@ -207,14 +211,14 @@ func TestDoubtAndBrokenEdit(t *testing.T) {
 		path := home(t, sample)
 		o := w.options("")
 		failing, written := false, 0
-		syncDir, sync := o.sys.syncDir, o.sys.sync
-		o.sys.syncDir = func(dir string) error {
+		syncDir, sync := o.sys.SyncDir, o.sys.Sync
+		o.sys.SyncDir = func(dir string) error {
 			if failing {
 				return &os.PathError{Op: "sync", Path: dir, Err: os.ErrDeadlineExceeded}
 			}
 			return syncDir(dir)
 		}
-		o.sys.sync = func(f *os.File) error { written++; return sync(f) }
+		o.sys.Sync = func(f *os.File) error { written++; return sync(f) }
 		s := start(t, path, o)
 		failing = true
 		if err := commit(s, set("1", "Dentist")); !errors.Is(err, storage.ErrUnsure) {
@@ -260,29 +264,68 @@ func TestUndoneIsSaid(t *testing.T) {
 	}
 }
 
-// TestTornRecord leaves any of the first sectors of a record unwritten, or all
-// of it but the text, which is a write of its own, with the record at any
-// distance from the end of a sector.
+// TestTornRecord takes sectors away from a record behind a whole document, the
+// old one or the new one, wherever in a sector that ends. The result is one of
+// the two, and the new one where that is in the file. What is left of a record
+// of which neither the first nor the last line can be read is kept.
 func TestTornRecord(t *testing.T) {
 	parses := func(b []byte) bool { _, err := document.Parse("db.json", b, nil); return err == nil }
-	for pad := range redoBlock {
-		old := strings.Replace(longSample, "School run", strings.Repeat("x", pad), 1)
-		record := recordOf(t, old, edited("Dentist"))
-		text := len(record) - len(edited("Dentist"))
-		for lost := range 9 {
-			data := append([]byte(old), record...)
-			for i := range data[len(old):] {
-				sector := (len(old)+i)/redoBlock - len(old)/redoBlock
-				if lost < 8 && sector < 3 && lost>>sector&1 == 1 || lost == 8 && i < text {
-					data[len(old)+i] = 0
+	next := edited("Dentist")
+	for _, c := range []struct {
+		name string
+		old  func(pad int) string
+	}{
+		{"longer", func(pad int) string { return strings.Replace(next, "School run", strings.Repeat("x", 11+pad), 1) }},
+		{"much longer", func(pad int) string {
+			return strings.Replace(longSample, "School run", strings.Repeat("x", 4096+pad), 1)
+		}},
+		{"shorter", func(pad int) string { return "{}\n" + strings.Repeat(" ", pad%100) }},
+		{"as long", func(int) string { return strings.Replace(next, "Dentist", "Optimum", 1) }},
+	} {
+		for pad := 0; pad < redoBlock; pad += 17 {
+			old := c.old(pad)
+			record := recordOf(t, old, next)
+			at := (max(len(old), len(next)) + block - 1) / block * block
+			for _, text := range []string{old, next} {
+				whole := append([]byte(text), make([]byte, at-len(text))...)
+				whole = append(whole, record...)
+				sectors := (len(record) + redoBlock - 1) / redoBlock
+				for lost := range 1 << 5 { // the first two, the last two, all between
+					data := bytes.Clone(whole)
+					for i := range sectors {
+						bit := min(i, 2)
+						if i >= sectors-2 {
+							bit = 5 - (sectors - i)
+						}
+						if lost>>bit&1 == 1 {
+							clear(data[at+i*redoBlock : min(len(data), at+(i+1)*redoBlock)])
+						}
+					}
+					v, ok := judge(data, nil, parses)
+					if !ok || text == next && string(v.text) != next || string(v.text) != old && string(v.text) != next {
+						t.Fatalf("%s, %d bytes, sectors lost: %05b: %v, %.100q", c.name, len(old), lost, ok, v.text)
+					}
+					rest := data[len(text):]
+					_, settled := settled(data)
+					_, redone := readRedo(data[at:])
+					if keeps := !settled && !redone && !isZero(rest); keeps != (v.keep != nil) || keeps && !bytes.Equal(v.keep, rest) {
+						t.Fatalf("%s, %d bytes, sectors lost: %05b: %d bytes kept of %d", c.name, len(old), lost, len(v.keep), len(rest))
+					}
 				}
 			}
-			if bytes.Equal(data[len(old):], record) {
-				continue // not torn
-			}
-			if v, ok := judge(data, nil, parses); !ok || string(v.text) != old || v.keep != nil {
-				t.Fatalf("%d bytes before, sectors lost: %03b: %v, %.100q, kept %.100q", len(old), lost, ok, v.text, v.keep)
-			}
 		}
+	}
+}
+
+// TestRecordOfBefore finds the new document before the end of the old one and a
+// torn record as they were written once: right behind, and without a last line.
+func TestRecordOfBefore(t *testing.T) {
+	next := edited("Dentist")
+	record := recordOf(t, longSample, next)
+	record = record[:bytes.LastIndex(record, []byte(redoBegin[1:]))]
+	data := append([]byte(next+longSample[len(next):]), record...)
+	clear(data[len(data)-100:])
+	if v, ok := judge(data, nil, func([]byte) bool { return false }); !ok || string(v.text) != next || v.keep != nil {
+		t.Errorf("%v, %.100q", ok, v.text)
 	}
 }

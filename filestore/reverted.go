@@ -6,9 +6,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/storage"
-
 	"pickup/filestore/document"
+	"pickup/internal/rawjson"
+	"pickup/internal/storage"
 )
 
 // edits remembers what was written through the store since it last took over
@@ -30,7 +30,7 @@ func (e *edits) add(d *document.Document, changes []storage.Change) {
 	for _, c := range changes {
 		key := [2]string{c.Collection, c.ID}
 		if _, known := e.before[key]; !known && len(e.before) < mostEdits {
-			e.before[key] = document.Squeeze(d.Value(c.Collection, c.ID))
+			e.before[key] = rawjson.Compact(d.Value(c.Collection, c.ID))
 		}
 	}
 }

@@ -12,9 +12,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/storage"
-
 	"pickup/filestore/document"
+	"pickup/internal/storage"
 )
 
 // TestUndone saves an old text over what was written meanwhile: the save wins,

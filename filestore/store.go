@@ -13,9 +13,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/storage"
-
 	"pickup/filestore/document"
+	"pickup/filestore/internal/disk"
+	"pickup/internal/storage"
 )
 
 // keepBatches is how many commits a watcher may lag behind before it is given
@@ -32,34 +32,34 @@ type Store struct {
 	mu        sync.Mutex
 	opened    bool // guarded by mu, as is all that follows
 	closed    bool
-	real      string             // path without symlinks
-	mode      mode               // how the file is written
-	cannot    error              // why the mode is refusing
-	claim     claim              // our locks
-	rev       storage.Rev        // of doc
-	doc       *document.Document // what the store serves
-	disk      content            // what the store knows to lie at path
-	tally     tally              // of what was written last
-	like      os.FileInfo        // the mode that a new file gets; nil: that of any new file
-	doubt     *document.Document // that, where a failed sync left open whether it is durable
-	torn      bool               // a write in place failed half way, its record is complete
-	displaced []displaced        // what commits took out of the file's place, oldest first
-	merged    storage.Rev        // the latest revision that an edit made
-	since     edits              // what was written through us since an edit was taken over
-	unread    unread             // why path cannot be read at present
-	trouble   error              // what watchers are told of it; nil while there is hope
-	impatient bool               // somebody keeps the file open, and is not waited for
-	stale     bool               // the removal of the redo record is not durable yet
-	notices   []string           // what Open noticed
+	real      string              // path without symlinks
+	mode      mode                // how the file is written
+	cannot    error               // why the mode is refusing
+	claim     claim               // our locks
+	rev       storage.Rev         // of doc
+	doc       *document.Document  // what the store serves
+	disk      disk.State          // what the store knows to lie at path
+	tally     disk.IncrementalSum // of what was written last
+	like      os.FileInfo         // the mode that a new file gets; nil: that of any new file
+	doubt     *document.Document  // that, where a failed sync left open whether it is durable
+	torn      bool                // a write in place failed half way, its record is complete
+	displaced []displaced         // what commits took out of the file's place, oldest first
+	merged    storage.Rev         // the latest revision that an edit made
+	since     edits               // what was written through us since an edit was taken over
+	unread    unread              // why path cannot be read at present
+	trouble   error               // what watchers are told of it; nil while there is hope
+	impatient bool                // somebody keeps the file open, and is not waited for
+	stale     bool                // the removal of the redo record is not durable yet
+	notices   []string            // what Open noticed
 }
 
 // unread is a state of the file that cannot be served: it is absent, empty,
 // cut off or broken.
 type unread struct {
-	err     error     // nil: all is well
-	since   time.Time // when that began, with this state or one before it
-	changed time.Time // when err became what it is
-	state   content   // what err speaks of; no info: nothing that a stat shows
+	err     error      // nil: all is well
+	since   time.Time  // when that began, with this state or one before it
+	changed time.Time  // when err became what it is
+	state   disk.State // what err speaks of; no info: nothing that a stat shows
 }
 
 // Load returns the contents. If the file can be read it is looked at first, so
@@ -176,16 +176,17 @@ func (s *Store) usableLocked() error {
 	return nil
 }
 
-// Notices returns what Open noticed about the file and its place, a sentence
+// Warnings returns what Open noticed about the file and its place, a sentence
 // each. They are not in the log: whoever opens the store tells them.
-func (s *Store) Notices() []string {
+func (s *Store) Warnings() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.notices
 }
 
-// Oddities lists what is served as it is and cannot be addressed.
-func (s *Store) Oddities() []document.Oddity {
+// Unaddressable lists the parts of the file that are served as they are and that
+// no URL reaches.
+func (s *Store) Unaddressable() []document.Oddity {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.doc.Oddities()
@@ -212,7 +213,7 @@ func (s *Store) Close() error {
 	return s.releaseLocked()
 }
 
-// notice tells people something about the file: in Notices while it is being
+// notice tells people something about the file: in Warnings while it is being
 // opened, in the log afterwards.
 func (s *Store) notice(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
 
@@ -31,10 +32,10 @@ func edited(title string) string { return strings.Replace(sample, "Vet visit", t
 // edit like any other, which the writer is told of at once.
 func TestSlowDisk(t *testing.T) {
 	path := home(t, sample)
-	o := Options{sys: realCalls()}
-	waited, exchange := time.Duration(0), o.sys.exchange
+	o := Options{sys: disk.Real()}
+	waited, exchange := time.Duration(0), o.sys.Exchange
 	o.now = func() time.Time { return time.Now().Add(waited) }
-	o.sys.exchange = func(a, b string) error {
+	o.sys.Exchange = func(a, b string) error {
 		if waited == 0 && filepath.Base(b) == "db.json" {
 			waited = 3 * graceWrite
 			put(t, path+"~", edited("Walk the dog"))

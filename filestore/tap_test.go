@@ -4,13 +4,15 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"pickup/filestore/internal/disk"
 )
 
 // A tap sits between a store and the real calls. before sees each call, by its
 // name and the base names of the files that it concerns, and may return an
 // error that the call fails with, without being made.
 type tap struct {
-	calls
+	disk.Calls
 	before func(op, file string) error
 	files  map[*os.File]bool // open ones
 }
@@ -23,7 +25,7 @@ type errShort struct{ error }
 // process is killed in it.
 type errCut struct{ error }
 
-func newTap(sys calls, before func(op, file string) error) *tap {
+func newTap(sys disk.Calls, before func(op, file string) error) *tap {
 	t := &tap{before: before, files: make(map[*os.File]bool)}
 	path := func(op, p string) error {
 		if err := before(op, filepath.Base(p)); err != nil {
@@ -38,18 +40,18 @@ func newTap(sys calls, before func(op, file string) error) *tap {
 		}
 		return nil
 	}
-	t.calls = calls{
-		resolve: sys.resolve,
-		list:    sys.list,
-		isMount: sys.isMount,
-		events:  sys.events,
-		stat: func(p string) (os.FileInfo, error) {
+	t.Calls = disk.Calls{
+		Resolve: sys.Resolve,
+		List:    sys.List,
+		IsMount: sys.IsMount,
+		Watch:   sys.Watch,
+		Stat: func(p string) (os.FileInfo, error) {
 			if err := path("stat", p); err != nil {
 				return nil, err
 			}
-			return sys.stat(p)
+			return sys.Stat(p)
 		},
-		open: func(p string, flag int, perm os.FileMode) (*os.File, error) {
+		Open: func(p string, flag int, perm os.FileMode) (*os.File, error) {
 			op := "open"
 			if flag&os.O_CREATE != 0 {
 				op = "create"
@@ -59,126 +61,126 @@ func newTap(sys calls, before func(op, file string) error) *tap {
 			if err := path(op, p); err != nil {
 				return nil, err
 			}
-			f, err := sys.open(p, flag, perm)
+			f, err := sys.Open(p, flag, perm)
 			if err == nil {
 				t.files[f] = true
 			}
 			return f, err
 		},
-		close: func(f *os.File) error {
+		Close: func(f *os.File) error {
 			delete(t.files, f)
 			err := file("close", f)
-			if real := sys.close(f); err == nil {
+			if real := sys.Close(f); err == nil {
 				err = real
 			}
 			return err
 		},
-		fstat: func(f *os.File) (os.FileInfo, error) {
+		Fstat: func(f *os.File) (os.FileInfo, error) {
 			if err := file("fstat", f); err != nil {
 				return nil, err
 			}
-			return sys.fstat(f)
+			return sys.Fstat(f)
 		},
-		readAt: func(f *os.File, b []byte, off int64) (int, error) {
+		ReadAt: func(f *os.File, b []byte, off int64) (int, error) {
 			if err := file("read", f); err != nil {
 				return 0, err
 			}
-			return sys.readAt(f, b, off)
+			return sys.ReadAt(f, b, off)
 		},
-		writeAt: func(f *os.File, b []byte, off int64) (int, error) {
+		WriteAt: func(f *os.File, b []byte, off int64) (int, error) {
 			err := before("write", filepath.Base(f.Name()))
 			if cut, ok := err.(errCut); ok {
 				if n := (off+int64(len(b))/2)/512*512 - off; n > 0 {
-					sys.writeAt(f, b[:n], off)
+					sys.WriteAt(f, b[:n], off)
 				}
 				return 0, cut.error
 			}
 			if short, ok := err.(errShort); ok {
-				n, _ := sys.writeAt(f, b[:len(b)/2], off)
+				n, _ := sys.WriteAt(f, b[:len(b)/2], off)
 				return n, &os.PathError{Op: "write", Path: f.Name(), Err: short.error}
 			}
 			if err != nil {
 				return 0, &os.PathError{Op: "write", Path: f.Name(), Err: err}
 			}
-			return sys.writeAt(f, b, off)
+			return sys.WriteAt(f, b, off)
 		},
-		truncate: func(f *os.File, size int64) error {
+		Truncate: func(f *os.File, size int64) error {
 			if err := file("truncate", f); err != nil {
 				return err
 			}
-			return sys.truncate(f, size)
+			return sys.Truncate(f, size)
 		},
-		reserve: func(f *os.File, size int64) error {
+		Reserve: func(f *os.File, size int64) error {
 			if err := file("reserve", f); err != nil {
 				return err
 			}
-			return sys.reserve(f, size)
+			return sys.Reserve(f, size)
 		},
-		begin: sys.begin,
-		sync: func(f *os.File) error {
+		StartWrite: sys.StartWrite,
+		Sync: func(f *os.File) error {
 			if err := file("sync", f); err != nil {
 				return err
 			}
-			return sys.sync(f)
+			return sys.Sync(f)
 		},
-		chmod: func(f *os.File, mode os.FileMode) error {
+		Chmod: func(f *os.File, mode os.FileMode) error {
 			if err := file("chmod", f); err != nil {
 				return err
 			}
-			return sys.chmod(f, mode)
+			return sys.Chmod(f, mode)
 		},
-		dress: func(f *os.File, like string) {
+		CopyOwner: func(f *os.File, like string) {
 			if file("dress", f) == nil {
-				sys.dress(f, like)
+				sys.CopyOwner(f, like)
 			}
 		},
-		stamp: func(p string, at time.Time) error {
+		SetModTime: func(p string, at time.Time) error {
 			if err := path("stamp", p); err != nil {
 				return err
 			}
-			return sys.stamp(p, at)
+			return sys.SetModTime(p, at)
 		},
-		rename: func(a, b string) error {
+		Rename: func(a, b string) error {
 			if err := link("rename", a, b); err != nil {
 				return err
 			}
-			return sys.rename(a, b)
+			return sys.Rename(a, b)
 		},
-		renameNew: func(a, b string) error {
+		RenameNew: func(a, b string) error {
 			if err := link("rename new", a, b); err != nil {
 				return err
 			}
-			return sys.renameNew(a, b)
+			return sys.RenameNew(a, b)
 		},
-		exchange: func(a, b string) error {
+		Exchange: func(a, b string) error {
 			if err := link("exchange", a, b); err != nil {
 				return err
 			}
-			return sys.exchange(a, b)
+			return sys.Exchange(a, b)
 		},
-		remove: func(p string) error {
+		Remove: func(p string) error {
 			if err := path("remove", p); err != nil {
 				return err
 			}
-			return sys.remove(p)
+			return sys.Remove(p)
 		},
-		syncDir: func(dir string) error {
+		SyncDir: func(dir string) error {
 			if err := path("sync folder", dir); err != nil {
 				return err
 			}
-			return sys.syncDir(dir)
+			return sys.SyncDir(dir)
 		},
-		lock: func(f *os.File) error {
+		Lock: func(f *os.File) error {
 			if err := file("lock", f); err != nil {
 				return err
 			}
-			return sys.lock(f)
+			return sys.Lock(f)
 		},
-		lease: func(f *os.File, kind leaseKind) error {
+		Lease: func(f *os.File, kind disk.LeaseKind) error {
 			if err := file("lease", f); err != nil {
 				return err
 			}
-			return sys.lease(f, kind)
+			return sys.Lease(f, kind)
 		},
 	}
 	return t
@@ -193,9 +195,9 @@ func (t *tap) die() {
 }
 
 // quick leaves out what only matters when the power fails.
-func quick(sys calls) calls {
-	sys.sync = func(*os.File) error { return nil }
-	sys.syncDir = func(string) error { return nil }
+func quick(sys disk.Calls) disk.Calls {
+	sys.Sync = func(*os.File) error { return nil }
+	sys.SyncDir = func(string) error { return nil }
 	return sys
 }
 
@@ -207,16 +209,16 @@ type way struct {
 
 // ways lists them all.
 var ways = []way{
-	{"exchange", func(string) Options { return Options{sys: realCalls()} }},
+	{"exchange", func(string) Options { return Options{sys: disk.Real()} }},
 	{"rename", func(string) Options { return Options{sys: withoutExchange()} }},
 	{"journal", func(dir string) Options {
-		o := Options{sys: realCalls(), JournalDir: dir}
-		o.sys.isMount = func(string) bool { return true }
+		o := Options{sys: disk.Real(), JournalDir: dir}
+		o.sys.IsMount = func(string) bool { return true }
 		return o
 	}},
 	{"self", func(string) Options {
-		o := Options{sys: realCalls()}
-		o.sys.isMount = func(string) bool { return true }
+		o := Options{sys: disk.Real()}
+		o.sys.IsMount = func(string) bool { return true }
 		return o
 	}},
 }

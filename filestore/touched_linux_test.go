@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
 
@@ -47,7 +48,7 @@ func TestTimeSetBack(t *testing.T) {
 		if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
 			t.Fatal(err)
 		}
-		if now, _ := os.Stat(path); !same(info, now) {
+		if now, _ := os.Stat(path); !disk.Same(info, now) {
 			t.Fatal("the edit can be told by its looks")
 		}
 		if err := commit(s, set("2", "Swimming")); err != nil {
@@ -150,7 +151,7 @@ func TestLockFileIsNoLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if n := strings.Join(s.Notices(), "\n"); !strings.Contains(n, "no other server can be kept") {
+	if n := strings.Join(s.Warnings(), "\n"); !strings.Contains(n, "no other server can be kept") {
 		t.Error(n)
 	}
 	if got := text(t, other); got != "precious" {

@@ -127,7 +127,7 @@ func (s *Store) newWatcher() *watcher {
 		filepath.Base(s.real): true,
 		"..data":              true, // how Kubernetes swaps the files of a ConfigMap
 	}}
-	events, err := s.o.sys.events()
+	events, err := s.o.sys.Watch()
 	if err != nil {
 		s.o.Log.Warn("no file events to be had, looking at "+s.path+" four times a second instead", "cause", err)
 		return w

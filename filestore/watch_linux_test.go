@@ -12,6 +12,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"golang.org/x/sys/unix"
 
+	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
 
@@ -41,8 +42,8 @@ func TestWatchWithoutEvents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := home(t, sample)
-			o := Options{sys: realCalls()}
-			o.sys.events = events
+			o := Options{sys: disk.Real()}
+			o.sys.Watch = events
 			steps := follow(t, start(t, path, o))
 			put(t, path, edited("Dentist"))
 			seen(t, steps, "Dentist", time.Second)
@@ -234,7 +235,7 @@ func TestBothChangedTheSame(t *testing.T) {
 // it displaced stays, commits go on, and Close leaves it for the next start.
 func TestWriterNeverEnds(t *testing.T) {
 	path := home(t, sample)
-	o := Options{sys: realCalls()}
+	o := Options{sys: disk.Real()}
 	waited := time.Duration(0)
 	o.now = func() time.Time { return time.Now().Add(waited) }
 	o.nap = func(d time.Duration) { waited += d }
@@ -261,8 +262,8 @@ func TestWriterNeverEnds(t *testing.T) {
 	f.Close()
 	s = start(t, path, Options{})
 	copies, _ := filepath.Glob(path + ".conflict-*")
-	if len(copies) != 1 || !strings.Contains(text(t, copies[0]), "Dentist of") || len(s.Notices()) != 1 {
-		t.Error("copies:", copies, s.Notices())
+	if len(copies) != 1 || !strings.Contains(text(t, copies[0]), "Dentist of") || len(s.Warnings()) != 1 {
+		t.Error("copies:", copies, s.Warnings())
 	}
 	if _, err := s.Load(t.Context()); errors.Is(err, storage.ErrBroken) {
 		t.Error(err)

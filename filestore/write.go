@@ -6,9 +6,9 @@ import (
 	"os"
 	"syscall"
 
-	"pickup/internal/storage"
-
 	"pickup/filestore/document"
+	"pickup/filestore/internal/disk"
+	"pickup/internal/storage"
 )
 
 // errMovedOn says that the file was saved by somebody else, whose content has
@@ -37,7 +37,7 @@ func (s *Store) writeLocked(next *document.Document) error {
 	if errors.Is(err, syscall.EIO) && !isOurs(err) {
 		// A failed sync leaves pages that count as written and are not: the
 		// file is given up, and a new one gets one chance.
-		s.o.Log.Error("the disk failed while "+s.path+" was written, trying once more", "cause", cause(err))
+		s.o.Log.Error("the disk failed while "+s.path+" was written, trying once more", "cause", disk.Cause(err))
 		err = s.writeOnceLocked(next)
 	}
 	return s.refuse(err)
@@ -52,13 +52,13 @@ func (s *Store) writeOnceLocked(next *document.Document) error {
 	case errors.Is(err, errNoExchange): // unlike the scratch files that were probed
 		s.mode = byRename
 		return s.writeOnceLocked(next)
-	case s.disk.info != nil && isAny(err, syscall.EBUSY, syscall.EXDEV, syscall.EPERM, syscall.EACCES):
+	case s.disk.Info != nil && isAny(err, syscall.EBUSY, syscall.EXDEV, syscall.EPERM, syscall.EACCES):
 		// The file, or its folder, does not let it be replaced. It may let
 		// itself be written.
 		was := s.mode
 		s.mode = inPlace
 		if again := s.inPlaceLocked(next); !isAny(again, syscall.EBUSY, syscall.EPERM, syscall.EACCES, syscall.EROFS) {
-			s.o.Log.Warn(s.path+" cannot be replaced and is written in place from now on", "cause", cause(err))
+			s.o.Log.Warn(s.path+" cannot be replaced and is written in place from now on", "cause", disk.Cause(err))
 			return again
 		}
 		s.mode = was
@@ -82,7 +82,7 @@ func (s *Store) replaceLocked(next *document.Document) error {
 		return err
 	}
 	switch {
-	case s.disk.info == nil:
+	case s.disk.Info == nil:
 		err = s.placeLocked(t)
 	case s.mode == byExchange:
 		err = s.exchangeLocked(t)
@@ -97,18 +97,18 @@ func (s *Store) replaceLocked(next *document.Document) error {
 
 // A draft is a complete new file that waits for its place: T.
 type draft struct {
-	content
+	disk.State
 	doc  *document.Document
 	path string
 	lock *os.File // holds the lock of the inode; nil: there are no locks here
 }
 
-func (t *draft) discard(sys *calls) {
+func (t *draft) discard(sys *disk.Calls) {
 	if t.lock != nil {
-		sys.close(t.lock)
+		sys.Close(t.lock)
 	}
 	if t.path != "" {
-		sys.remove(t.path)
+		sys.Remove(t.path)
 	}
 }
 
@@ -117,44 +117,39 @@ func (t *draft) discard(sys *calls) {
 func (s *Store) draftLocked(next *document.Document) (*draft, error) {
 	sys := &s.o.sys
 	text := next.Runs()
-	sum := s.tally.sum(text)
-	t := &draft{doc: next, path: s.beside(fmt.Sprintf(".tmp-%v-%v", s.disk.sum, sum))}
+	sum := s.tally.Sum(text)
+	t := &draft{doc: next, path: s.beside(fmt.Sprintf(".tmp-%v-%v", s.disk.Sum, sum))}
 	perm := os.FileMode(0o600) // until it has its owner
 	if s.like == nil {
 		perm = 0o666 // as any new file of this user
 	}
-	f, err := sys.open(t.path, createNew, perm)
+	f, err := sys.Open(t.path, disk.CreateNew, perm)
 	if errors.Is(err, os.ErrExist) { // a removal failed before
-		sys.remove(t.path)
-		f, err = sys.open(t.path, createNew, perm)
+		sys.Remove(t.path)
+		f, err = sys.Open(t.path, disk.CreateNew, perm)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if err = s.fillLocked(f, text); err == nil {
-		t.sum = sum
-		t.info, t.sure, err = sys.identify(f, t.path)
+		t.State, err = sys.Identify(f, t.path, sum)
 	}
 	// Closed before the swap: some shares of other machines refuse to rename
 	// an open file, and our own descriptor would look like a writer.
-	if err = errors.Join(err, sys.close(f)); err != nil {
+	if err = errors.Join(err, sys.Close(f)); err != nil {
 		t.discard(sys)
 		return nil, err
 	}
 	// Locked before the swap: there is no moment in which another server finds
 	// the file without a lock.
-	if t.lock, err = sys.open(t.path, os.O_RDONLY, 0); err == nil {
-		if err = sys.lock(t.lock); err != nil {
-			sys.close(t.lock)
+	if t.lock, err = sys.Open(t.path, os.O_RDONLY, 0); err == nil {
+		if err = sys.Lock(t.lock); err != nil {
+			sys.Close(t.lock)
 			t.lock = nil
 		}
 	}
 	return t, nil
 }
-
-// createNew makes a file that must not be there. (With O_EXCL, a symlink in
-// its place is one that is there.)
-const createNew = os.O_WRONLY | os.O_CREATE | os.O_EXCL
 
 func (s *Store) fillLocked(f *os.File, text document.Runs) error {
 	sys := &s.o.sys
@@ -162,14 +157,14 @@ func (s *Store) fillLocked(f *os.File, text document.Runs) error {
 		if err := s.dressLocked(f); err != nil {
 			return err
 		}
-		if err := sys.chmod(f, s.like.Mode()); err != nil {
+		if err := sys.Chmod(f, s.like.Mode()); err != nil {
 			return err
 		}
 	}
-	if _, err := text.WriteTo(&output{sys: sys, f: f}); err != nil {
+	if _, err := text.WriteTo(&disk.Writer{Calls: sys, File: f}); err != nil {
 		return err
 	}
-	return sys.sync(f)
+	return sys.Sync(f)
 }
 
 // dressLocked makes f look like the file, but for its mode. It fails with EPERM
@@ -177,53 +172,23 @@ func (s *Store) fillLocked(f *os.File, text document.Runs) error {
 // out of it.
 func (s *Store) dressLocked(f *os.File) error {
 	sys := &s.o.sys
-	sys.dress(f, s.real)
-	old, err1 := sys.stat(s.real)
-	now, err2 := sys.fstat(f)
+	sys.CopyOwner(f, s.real)
+	old, err1 := sys.Stat(s.real)
+	now, err2 := sys.Fstat(f)
 	if err1 != nil || err2 != nil {
 		return nil // an editor has the file aside, which the swap finds out
 	}
-	uid, gid, _ := owner(old)
-	if u, g, _ := owner(now); u != uid || g != gid {
+	uid, gid, _ := disk.Owner(old)
+	if u, g, _ := disk.Owner(now); u != uid || g != gid {
 		return &os.PathError{Op: "chown", Path: f.Name(), Err: syscall.EPERM}
 	}
 	return nil
 }
 
-// An output writes to a file through the calls, from off on.
-type output struct {
-	sys   *calls
-	f     *os.File
-	off   int64
-	begun int64 // up to where the disk writes already
-}
-
-// outputPart is how much of a large text the disk writes already while the next
-// part is on its way to the system: the sync behind them has less to wait for.
-const outputPart = 8 << 20
-
-func (o *output) Write(b []byte) (n int, err error) {
-	for n < len(b) && err == nil {
-		part := b[n:min(n+outputPart, len(b))]
-		var k int
-		k, err = o.sys.writeAt(o.f, part, o.off)
-		n += k
-		o.off += int64(k)
-		if err == nil && k < len(part) {
-			err = fmt.Errorf("only %d of %d bytes were taken: %w", n, len(b), syscall.ENOSPC)
-		}
-		if o.off-o.begun >= outputPart {
-			o.sys.begin(o.f, o.begun, o.off-o.begun)
-			o.begun = o.off
-		}
-	}
-	return n, err
-}
-
 // placeLocked is R3 where the file is absent: t gets its name, unless somebody
 // makes one now.
 func (s *Store) placeLocked(t *draft) error {
-	err := s.o.sys.renameNew(t.path, s.real)
+	err := s.o.sys.RenameNew(t.path, s.real)
 	if err != nil && !s.isInPlace(t) {
 		if errors.Is(err, os.ErrExist) {
 			return errMovedOn
@@ -238,21 +203,21 @@ func (s *Store) placeLocked(t *draft) error {
 
 // isInPlace reports whether t has the file's name, whatever a call said.
 func (s *Store) isInPlace(t *draft) bool {
-	info, err := s.o.sys.stat(s.real)
-	return err == nil && same(info, t.info)
+	info, err := s.o.sys.Stat(s.real)
+	return err == nil && disk.Same(info, t.Info)
 }
 
 // arrivedLocked is R6: t has the file's name, and the folder is synced so that
 // it stays that way.
 func (s *Store) arrivedLocked(t *draft) error {
 	s.claim.replaceInode(&s.o.sys, t.lock)
-	if info, err := s.o.sys.stat(s.real); err == nil && same(info, t.info) {
-		t.info = info // the move has changed the inode
+	if info, err := s.o.sys.Stat(s.real); err == nil && disk.Same(info, t.Info) {
+		t.Info = info // the move has changed the inode
 	}
-	s.disk, s.like = t.content, t.info
-	if err := s.o.sys.syncDir(s.dir()); err != nil {
+	s.disk, s.like = t.State, t.Info
+	if err := s.o.sys.SyncDir(s.dir()); err != nil {
 		s.doubt = t.doc
-		return fmt.Errorf("%w: %s is replaced, and the disk failed to confirm it: %w", storage.ErrUnsure, s.path, cause(err))
+		return fmt.Errorf("%w: %s is replaced, and the disk failed to confirm it: %w", storage.ErrUnsure, s.path, disk.Cause(err))
 	}
 	s.doubt = nil
 	return nil

@@ -40,7 +40,7 @@ func (s *server) authenticate(c *gin.Context) {
 		s.fail(c, noCredentials("The Authorization header has to be Basic and the Base64 of user:password."))
 		return
 	}
-	switch ok, pause := s.Auth.Check(c.Request.Context(), c.Request.RemoteAddr, user, password); {
+	switch ok, pause := s.Auth.Check(c.Request.RemoteAddr, user, password); {
 	case pause > 0:
 		s.fail(c, tooManyFailures(pause))
 	case !ok:

@@ -6,14 +6,12 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Limits of a body, beside its size.
 const (
-	maxDepth  = 256       // of nested arrays and objects, unless Options say less
 	maxValues = 1_000_000 // objects, arrays and scalars: each costs memory of its own
 	maxName   = 1 << 10   // bytes of a member's name
 	maxNumber = 1_000     // characters of a number
@@ -99,9 +97,6 @@ func parseBody(text []byte, maxDepth int) (*body, error) {
 // readBody reads a body of strict JSON (RFC 8259): UTF-8, no member twice in
 // one object, nothing behind the value.
 func readBody(text []byte, maxDepth int) (*body, error) {
-	if len(bytes.Trim(text, " \t\r\n")) == 0 {
-		return nil, invalidJSON(1, 1, "the body is empty")
-	}
 	b := new(body)
 	dec := jsontext.NewDecoder(bytes.NewBuffer(text)) // a *bytes.Buffer is read in place
 	begin := int64(0)                                 // of the object that is being read
@@ -109,14 +104,11 @@ func readBody(text []byte, maxDepth int) (*body, error) {
 	for values := 0; ; {
 		before, done := dec.InputOffset(), values > 0 && dec.StackDepth() == 0
 		token, err := dec.ReadToken()
-		if err == io.EOF {
+		if err == io.EOF && values > 0 {
 			break
 		}
-		if err != nil {
-			return nil, syntaxError(text, dec, err)
-		}
-		if done { // the decoder would read one value after the other
-			return nil, behindEnd(text, before)
+		if err != nil || done { // the decoder would read one value after the other
+			return nil, invalidJSON(text, maxDepth)
 		}
 		after, depth := dec.InputOffset(), dec.StackDepth()
 		container, n := dec.StackIndex(depth)
@@ -129,7 +121,7 @@ func readBody(text []byte, maxDepth int) (*body, error) {
 			}
 			continue
 		case depth > maxDepth:
-			return nil, invalidAt(text, after-1, "it is nested deeper than "+strconv.Itoa(maxDepth)+" levels")
+			return nil, invalidJSON(text, maxDepth)
 		case name && size > maxName && len(token.String()) > maxName:
 			limit = "a member's name is longer than 1024 bytes"
 		case name:

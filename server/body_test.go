@@ -3,64 +3,39 @@ package server
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
 )
 
-// TestSyntax shows what a client is told of JSON that is none.
+// TestSyntax checks where and how a body that is not JSON is explained. The
+// explanations themselves are those of internal/jsonsyntax.
 func TestSyntax(t *testing.T) {
+	deep := strings.Repeat("[", rawjson.MaxDepth+1)
 	for _, c := range []struct {
-		body         string
+		body, detail string
 		line, column int
-		reason       string
 	}{
-		{"", 1, 1, `the body is empty`},
-		{" \n ", 1, 1, `the body is empty`},
-		{`{"a": 1,}`, 1, 8, `there is nothing behind the comma`},
-		{`[{"a": 1},]`, 1, 10, `there is nothing behind the comma`},
-		{`{'a': 1}`, 1, 2, `names and strings stand in double quotes, not in single ones`},
-		{`{"a": 'x'}`, 1, 7, `names and strings stand in double quotes, not in single ones`},
-		{`{a: 1}`, 1, 2, `a is not quoted: names and strings stand in double quotes`},
-		{`{"a" 1}`, 1, 6, `invalid character '1' after object name (expecting ':')`},
-		{`{"a": 1 "b": 2}`, 1, 9, `invalid character '"' after object value (expecting ',' or '}')`},
-		{"{\n  \"a\": 1\n  \"b\": 2\n}", 3, 3, `invalid character '"' after object value (expecting ',' or '}')`},
-		{"{\n  \"ä\": True}", 2, 8, `True is not quoted: names and strings stand in double quotes`},
-		{`{"a": NaN}`, 1, 7, `NaN is not quoted: names and strings stand in double quotes`},
-		{`{"a": trux}`, 1, 7, `trux is not quoted: names and strings stand in double quotes`},
-		{`{"a": 01}`, 1, 8, `invalid character '1' after object value (expecting ',' or '}')`},
-		{`{"a": .5}`, 1, 7, `invalid character '.' at start of value`},
-		{`{"a": 1.}`, 1, 9, `invalid character '}' in number (expecting digit)`},
-		{`{"a": +1}`, 1, 7, `invalid character '+' at start of value`},
-		{`{"a": 1, "a": 2}`, 1, 10, `the member "a" stands twice in one object`},
-		{`{"a": {"b": 1, "c": 3,  "b": 2}}`, 1, 25, `the member "b" stands twice in one object`},
-		{`{"a": 1`, 1, 8, `it ends before it is complete`},
-		{`{"a": "x`, 1, 9, `it ends before it is complete`},
-		{`{"a": "x` + "\n" + `"}`, 1, 9, `a line break within a string is written \n`},
-		{`{"a": "\x"}`, 1, 8, "invalid escape sequence `\\x` in string"},
-		{`{"a": "\ud800"}`, 1, 8, "invalid surrogate pair `\\ud800\"}` in string"},
-		{"{\"a\": \"\xff\"}", 1, 8, `these bytes are not UTF-8`},
-		{"{\"a\": 1} {}", 1, 10, `there is something behind the end of the value`},
-		{"{\"a\": 1} x", 1, 10, `there is something behind the end of the value`},
-		{"{\"a\": 1}\n]", 2, 1, `there is something behind the end of the value`},
-		{"// note\n{}", 1, 1, `JSON has no comments`},
-		{"{} // note", 1, 4, `there is something behind the end of the value`},
-		{"\ufeff{}", 1, 1, `it begins with a byte order mark`},
-		{"{}]", 1, 3, `there is something behind the end of the value`},
-		{"[}", 1, 2, `invalid character '}' at start of value`},
-		{strings.Repeat("[", 257), 1, 257, `it is nested deeper than 256 levels`},
-		{strings.Repeat(`{"a":`, 257), 1, 1281, `it is nested deeper than 256 levels`},
+		{body: "", line: 1, column: 1, detail: "the body is empty"},
+		{body: `{"a": 1,}`, line: 1, column: 8, detail: "unexpected comma: a member must follow"},
+		{body: "{\n  \"ä\": True}", line: 2, column: 8, detail: "expected true, found True"},
+		{body: `{"a": 1} {}`, line: 1, column: 10, detail: "unexpected text after the end of the value"},
+		{body: `{"a": 1, "a": 2}`, line: 1, column: 10, detail: `duplicate name "a": it is already used in line 1`},
+		{body: deep, line: 1, column: len(deep), detail: "the body is nested deeper than 256 levels"},
 	} {
-		_, err := parseBody([]byte(c.body), maxDepth)
+		_, err := parseBody([]byte(c.body), rawjson.MaxDepth)
 		var p *problem
 		if !errors.As(err, &p) {
 			t.Errorf("%.40q is accepted: %v", c.body, err)
 			continue
 		}
-		want := invalidJSON(c.line, c.column, c.reason)
-		if p.status != 500 || p.detail != want.detail || p.line != c.line || p.column != c.column {
-			t.Errorf("%.40q: %d:%d: %s\nand not %s", c.body, p.line, p.column, p.detail, want.detail)
+		want := fmt.Sprintf("The body is not valid JSON: line %d, column %d: %s.", c.line, c.column, c.detail)
+		if p.status != 500 || p.detail != want || p.line != c.line || p.column != c.column {
+			t.Errorf("%.40q: %d:%d: %s\nand not %s", c.body, p.line, p.column, p.detail, want)
 		}
 	}
 }
@@ -97,7 +72,7 @@ func TestShape(t *testing.T) {
 		{`{"a": [` + strings.Repeat("0,", maxValues-3) + `0]}`, 0, 1},
 		{`{"a": [` + strings.Repeat("0,", maxValues-2) + `0]}`, 413, 0},
 	} {
-		b, err := parseBody([]byte(c.body), maxDepth)
+		b, err := parseBody([]byte(c.body), rawjson.MaxDepth)
 		var p *problem
 		switch {
 		case errors.As(err, &p):
@@ -123,7 +98,7 @@ func FuzzBody(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		sent := bytes.Clone(text)
-		b, err := parseBody(text, maxDepth)
+		b, err := parseBody(text, rawjson.MaxDepth)
 		if !bytes.Equal(sent, text) {
 			t.Fatal("the text was changed")
 		}

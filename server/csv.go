@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"pickup/internal/rawjson"
 	"pickup/server/openapi"
 )
 
@@ -82,8 +83,7 @@ func cellText(v jsontext.Value) string {
 	case v == nil || v.Kind() == 'n':
 		return ""
 	case v.Kind() == '"':
-		b, _ := jsontext.AppendUnquote(nil, v)
-		return harmless(string(b))
+		return harmless(rawjson.Unquote(v))
 	}
 	return string(v)
 }

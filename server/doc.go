@@ -14,7 +14,7 @@
 //	/{object}                     read, replace, patch
 //	/_/livez, /_/readyz, /_/metrics
 //	                              how the service is
-//	/_/openapi.json, .yaml, /_/docs, /_/schemas/{collection}, /_/types.d.ts
+//	/_/openapi.json, /_/docs, /_/schemas/{collection}, /_/types.d.ts
 //	                              what it answers, from the data and the rules
 //
 // What is under /_/ is the service's own, and a member called _ has no path.

@@ -23,22 +23,30 @@ var viewer embed.FS
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// described is the document that was made last: it is the same until the
-// database or its rules change.
+// described is a document that was made. It is valid until the database or its
+// rules change.
 type described struct {
 	snap     *database.Snapshot
 	document []byte
 }
 
+// describesAll reports whether the request asks for a description of every form
+// of a request and an answer (?all).
+func (k *call) describesAll() bool { return k.Request.URL.Query().Has("all") }
+
 // document returns the OpenAPI document of the call's snapshot.
 func (k *call) document() []byte {
-	if last := k.described.Load(); last != nil && last.snap == k.snap {
+	all, cached := k.describesAll(), &k.described
+	if all {
+		cached = &k.describedAll
+	}
+	if last := cached.Load(); last != nil && last.snap == k.snap {
 		return last.document
 	}
 	now := &described{k.snap, openapi.Document(k.snap, openapi.Options{
-		Version: k.Version, ReadOnly: k.ReadOnly, Auth: k.Auth != nil, Loopback: k.Loopback, Metrics: k.Metrics != nil,
+		Version: k.Version, ReadOnly: k.ReadOnly, Auth: k.Auth != nil, Loopback: k.Loopback, Metrics: k.Metrics != nil, All: all,
 	})}
-	k.described.Store(now)
+	cached.Store(now)
 	return now.document
 }
 
@@ -46,10 +54,8 @@ func (k *call) document() []byte {
 // slash at the end.
 func (k *call) descriptions(path string) *kind {
 	switch {
-	case path == openapi.OpenAPIPath+".json":
+	case path == openapi.OpenAPIPath:
 		return &kind{get: (*call).openAPIJSON}
-	case path == openapi.OpenAPIPath+".yaml":
-		return &kind{get: (*call).openAPIYAML}
 	case path == openapi.TypesPath:
 		return &kind{get: (*call).types}
 	case path == openapi.DocsPath || strings.HasPrefix(path, openapi.DocsPath+"/"):
@@ -63,11 +69,6 @@ func (k *call) descriptions(path string) *kind {
 // openAPIJSON answers GET /_/openapi.json.
 func (k *call) openAPIJSON() error {
 	return k.describe(openapi.JsonType, append(k.document(), '\n'))
-}
-
-// openAPIYAML answers GET /_/openapi.yaml: the same document in block style.
-func (k *call) openAPIYAML() error {
-	return k.describe(openapi.YamlType, openapi.YAML(k.document()))
 }
 
 // describe sends a description of what the database is at present.
@@ -122,5 +123,5 @@ func (k *call) docs() error {
 // types answers GET /_/types.d.ts: TypeScript types of what is stored, of what
 // requests take, and of the whole database.
 func (k *call) types() error {
-	return k.describe(openapi.TypesType, openapi.TypeScript(k.snap))
+	return k.describe(openapi.TypesType, openapi.TypeScript(k.snap, k.describesAll()))
 }

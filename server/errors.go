@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"pickup/internal/database"
+	"pickup/internal/jsonsyntax"
 	"pickup/internal/query"
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
@@ -124,8 +126,11 @@ func retry(status int, detail string) *problem {
 	return (&problem{status: status, detail: detail}).with("Retry-After", retryAfter)
 }
 
-// invalidJSON has the status and the title that the interface gives it.
-func invalidJSON(line, column int, reason string) *problem {
+// invalidJSON returns the problem for a body that is not valid JSON or is nested
+// too deep. Its status and title are those that the interface prescribes.
+func invalidJSON(text []byte, maxDepth int) *problem {
+	offset, reason := jsonsyntax.Grammar{Noun: "body", MaxDepth: maxDepth}.Explain(text)
+	line, column := rawjson.LineColumn(text, offset)
 	return &problem{
 		status: http.StatusInternalServerError, title: "Internal server Error",
 		detail: fmt.Sprintf("The body is not valid JSON: line %d, column %d: %s.", line, column, reason),

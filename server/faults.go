@@ -3,9 +3,9 @@ package server
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"pickup/internal/database"
+	"pickup/internal/rawjson"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
 )
@@ -57,18 +57,13 @@ func (l *faultList) err() error {
 // shape can be wrong in the id alone.
 func (b *body) faults(err error, idMember string) error {
 	if errors.Is(err, storage.ErrShape) {
-		return wrongShapeAt(b.pointer(0, pointerTo(idMember)), reasonOf(err, storage.ErrShape))
+		return wrongShapeAt(b.pointer(0, rawjson.Pointer(idMember)), reasonOf(err, storage.ErrShape))
 	}
 	var l faultList
 	if err := l.add(b, 0, err); err != nil {
 		return err
 	}
 	return l.err()
-}
-
-// pointerTo returns the JSON Pointer (RFC 6901) of a top-level member.
-func pointerTo(name string) string {
-	return "/" + strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }
 
 // pointer leads p, a pointer into the i-th object, into the body as it was sent.

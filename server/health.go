@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"net/http"
 
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 
 	"pickup/server/openapi"
@@ -89,7 +90,7 @@ func verbose(r *http.Request) bool { return r.URL.Query().Has("verbose") }
 // Options.Checks. broken is why the file cannot be read, nil where it can: all
 // but one that is not there, which is made again, has to be put right first.
 func (k *call) appendChecks(b []byte, file string, broken error) []byte {
-	b = openapi.AppendString(append(b, `,"checks":[{"name":"file","status":`...), file)
+	b = rawjson.AppendQuote(append(b, `,"checks":[{"name":"file","status":`...), file)
 	writes := "ok"
 	switch {
 	case k.ReadOnly:
@@ -97,14 +98,14 @@ func (k *call) appendChecks(b []byte, file string, broken error) []byte {
 	case broken != nil && !errors.Is(broken, fs.ErrNotExist):
 		writes = "refused until the file is in order"
 	}
-	b = openapi.AppendString(append(b, `},{"name":"writes","status":`...), writes)
+	b = rawjson.AppendQuote(append(b, `},{"name":"writes","status":`...), writes)
 	for _, c := range k.Checks {
 		state := "ok"
 		if !c.OK() {
 			state = "the latest cannot be used, the one before it is in force; the log says why"
 		}
-		b = openapi.AppendString(append(b, `},{"name":`...), c.Name)
-		b = openapi.AppendString(append(b, `,"status":`...), state)
+		b = rawjson.AppendQuote(append(b, `},{"name":`...), c.Name)
+		b = rawjson.AppendQuote(append(b, `,"status":`...), state)
 	}
 	return append(b, "}]"...)
 }
@@ -118,15 +119,15 @@ func appendFindings(b []byte, all []Finding) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = openapi.AppendString(append(b, `{"file":`...), f.File)
+		b = rawjson.AppendQuote(append(b, `{"file":`...), f.File)
 		if f.Line > 0 {
 			b = openapi.AppendInt(append(b, `,"line":`...), f.Line)
 			b = openapi.AppendInt(append(b, `,"column":`...), f.Column)
 		}
 		if f.Pointer != "" {
-			b = openapi.AppendString(append(b, `,"pointer":`...), f.Pointer)
+			b = rawjson.AppendQuote(append(b, `,"pointer":`...), f.Pointer)
 		}
-		b = append(openapi.AppendString(append(b, `,"detail":`...), f.Detail), '}')
+		b = append(rawjson.AppendQuote(append(b, `,"detail":`...), f.Detail), '}')
 	}
 	return append(b, ']')
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"net/url"
 
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 
 	"pickup/server/openapi"
@@ -15,7 +16,7 @@ func (k *call) index() error {
 }
 
 func (k *call) appendIndex(b []byte) []byte {
-	b = openapi.AppendString(append(b, `{"name":"pickup","version":`...), k.Version)
+	b = rawjson.AppendQuote(append(b, `{"name":"pickup","version":`...), k.Version)
 	b = append(b, `,"collections":[`...)
 	b = k.appendLinks(b, storage.Array)
 	b = append(b, `],"objects":[`...)
@@ -28,7 +29,7 @@ func (k *call) appendIndex(b []byte) []byte {
 	if k.Metrics != nil {
 		b = append(b, `{"name":"metrics","href":"`+openapi.MetricsPath+`"},`...)
 	}
-	return append(b, `{"name":"openapi","href":"`+openapi.OpenAPIPath+`.json"},{"name":"openapi.yaml","href":"`+openapi.OpenAPIPath+`.yaml"},`+
+	return append(b, `{"name":"openapi","href":"`+openapi.OpenAPIPath+`"},`+
 		`{"name":"docs","href":"`+openapi.DocsPath+`"},{"name":"types","href":"`+openapi.TypesPath+`"}]}`...)
 }
 
@@ -41,11 +42,11 @@ func (k *call) appendLinks(b []byte, kind storage.Kind) []byte {
 		if len(b) > n {
 			b = append(b, ',')
 		}
-		b = openapi.AppendString(append(b, `{"name":`...), name)
+		b = rawjson.AppendQuote(append(b, `{"name":`...), name)
 		if kind == storage.Array {
 			b = openapi.AppendInt(append(b, `,"count":`...), k.snap.Len(name))
 		}
-		b = openapi.AppendString(append(b, `,"href":`...), "/"+url.PathEscape(name))
+		b = rawjson.AppendQuote(append(b, `,"href":`...), "/"+url.PathEscape(name))
 		b = append(b, '}')
 	}
 	return b

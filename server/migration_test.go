@@ -16,16 +16,14 @@ import (
 	"pickup/server"
 )
 
-// TestMigrationPage holds the README to what is true: its table of differences
-// has those that TestCompat allows and no other, and the two spellings of an
-// example have one answer.
+// TestMigrationPage checks docs/json-server.md: its table of differences has
+// the differences that TestCompat allows and no others, and both spellings of
+// an example have the same answer.
 func TestMigrationPage(t *testing.T) {
-	page := string(readFile(t, "../README.md"))
-	_, page, _ = strings.Cut(page, "\n## Coming from json-server\n")
-	page, _, _ = strings.Cut(page, "\n## ")
+	page := string(readFile(t, "../docs/json-server.md"))
 	examples, differences, ok := strings.Cut(page, "\n| here | there |\n")
 	if !ok {
-		t.Fatal("the README has no such page")
+		t.Fatal("docs/json-server.md has no table of differences")
 	}
 	listed := make(map[string]bool)
 	for line := range strings.Lines(differences) {
@@ -33,20 +31,20 @@ func TestMigrationPage(t *testing.T) {
 			listed[line] = true
 		}
 	}
-	for _, d := range compatDifferences {
+	for _, d := range compatDifferences(t) {
 		row := "| " + d.here + " | " + d.there + " |"
 		if !listed[row] {
-			t.Errorf("the README lacks\n%s", row)
+			t.Errorf("docs/json-server.md lacks\n%s", row)
 		}
 		delete(listed, row)
 	}
 	for row := range listed {
-		t.Errorf("the README tells of what is no difference:\n%s", row)
+		t.Errorf("docs/json-server.md lists what is no difference:\n%s", row)
 	}
 	example := regexp.MustCompile("(?m)^\\| ([^|]+) \\| (`[^`]+`|–) \\| (`[^`]+`|–) \\|$")
 	found := example.FindAllStringSubmatch(examples, -1)
 	if len(found) != strings.Count(examples, "\n| ")-1 || len(found) < 10 {
-		t.Errorf("%d examples can be read", len(found))
+		t.Errorf("found %d examples", len(found))
 	}
 	for _, e := range found {
 		var answers []string
@@ -64,8 +62,8 @@ func TestMigrationPage(t *testing.T) {
 	}
 }
 
-// ofSample returns what a server of the sample answers, without what is around
-// the records of a page.
+// ofSample returns the answer of a server of the sample, without the envelope
+// of a page, and the database after it.
 func ofSample(t *testing.T, request string) string {
 	schema, err := schema.Compile("db.schema.json", readFile(t, "../db.schema.json"))
 	if err != nil {

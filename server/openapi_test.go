@@ -2,8 +2,6 @@ package server_test
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -14,9 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/pb33f/libopenapi"
-	"go.yaml.in/yaml/v4"
 
 	"pickup/internal/database"
 	"pickup/internal/schema"
@@ -60,22 +57,45 @@ func TestContract(t *testing.T) {
 			t.Parallel()
 			s := openScript(t, db.contents, db.schema)
 			random := rand.New(rand.NewPCG(1, 2))
-			statuses := make(map[string]int)
+			statuses, simple := make(map[string]int), 0
 			for range n {
 				request := randomRequest(random, s.db.Snapshot())
 				before := s.contract(t)
+				simpleBefore := before
+				check := isSimple(request) && random.IntN(8) == 0
+				if check {
+					simpleBefore = s.contractAt(t, "/_/openapi.json")
+				}
 				a := s.roundTrip(t, request)
 				statuses[a.status]++
 				if err := conform([]byte(request), a, before, s.contract(t)); err != nil {
 					t.Fatalf("%s\nis answered with %s, and the document says: %v", request, a.status, err)
 				}
+				if check {
+					simple++
+					if err := conform([]byte(request), a, simpleBefore, s.contractAt(t, "/_/openapi.json")); err != nil {
+						t.Fatalf("%s\nis answered with %s, and the simple document says: %v", request, a.status, err)
+					}
+				}
 			}
-			t.Log(statuses)
-			if statuses["200"] == 0 || statuses["201"] == 0 || statuses["400"] == 0 || statuses["404"] == 0 || statuses["304"] == 0 || statuses["412"] == 0 {
+			t.Log(statuses, simple)
+			if simple < n/50 || statuses["200"] == 0 || statuses["201"] == 0 || statuses["400"] == 0 || statuses["404"] == 0 || statuses["304"] == 0 || statuses["412"] == 0 {
 				t.Errorf("the requests reach too little: %v", statuses)
 			}
 		})
 	}
+}
+
+// isSimple reports whether the document without ?all describes the request: it
+// asks for no page, part or table, and its body is one record without aliases.
+func isSimple(request string) bool {
+	head, body, _ := strings.Cut(request, "\n\n")
+	for _, s := range []string{"_page=", "_fields=", "text/csv"} {
+		if strings.Contains(head, s) {
+			return false
+		}
+	}
+	return !strings.HasPrefix(body, "[") && !strings.Contains(body, `"driverID"`) && !strings.Contains(body, `"N"`)
 }
 
 // composedSchema says things in roundabout ways.
@@ -109,7 +129,7 @@ func randomRequest(random *rand.Rand, snap *database.Snapshot) string {
 	case 3:
 		path += "/" + pick(ids...) + "/" + urlEscape(pick(names...))
 	case 4:
-		path = pick("/", "/db", "/_/livez", "/_/readyz", "/_/openapi.json", "/_/openapi.yaml", "/_/types.d.ts", "/_/docs", "/_/schemas/schedules", "/_/schemas/none", "/_/nothing")
+		path = pick("/", "/db", "/_/livez", "/_/readyz", "/_/openapi.json", "/_/types.d.ts", "/_/docs", "/_/schemas/schedules", "/_/schemas/none", "/_/nothing")
 	}
 	path += pick("", "", "", "/")
 	query := pick("", "", "", "?_fields=id,title,extra.deep&_sort=-id", "?_embed=schedules,driver&_expand=driver", "?_embed=schedules.driver&_fields=schedules.title,id",
@@ -232,63 +252,39 @@ func documents(t *testing.T) map[string]*script {
 }
 
 // TestOpenAPIModel reads the documents with another implementation of OpenAPI,
-// which resolves every reference, and compares YAML with JSON.
+// which resolves every reference and validates the whole. The examples are
+// redocly's: this library takes null for a fault where a schema says nothing.
 func TestOpenAPIModel(t *testing.T) {
 	for name, s := range documents(t) {
 		t.Run(name, func(t *testing.T) {
-			text := s.roundTrip(t, "GET /_/openapi.json\n\n").body
-			doc, err := libopenapi.NewDocument([]byte(text))
+			loader := openapi3.NewLoader()
+			doc, err := loader.LoadFromData([]byte(s.roundTrip(t, "GET /_/openapi.json\n\n").body))
 			if err != nil {
 				t.Fatal(err)
 			}
-			model, err := doc.BuildV3Model()
-			if err != nil {
+			if err := doc.Validate(t.Context(), openapi3.DisableExamplesValidation()); err != nil {
 				t.Fatal(err)
 			}
 			seen := make(map[string]bool)
-			operations := 0
-			for path, item := range model.Model.Paths.PathItems.FromOldest() {
-				for method, op := range item.GetOperations().FromOldest() {
-					operations++
-					if op.OperationId == "" || seen[op.OperationId] {
-						t.Errorf("%s %s has no operationId of its own: %q", method, path, op.OperationId)
+			for path, item := range doc.Paths.Map() {
+				for method, op := range item.Operations() {
+					if op.OperationID == "" || seen[op.OperationID] {
+						t.Errorf("%s %s has no operationId of its own: %q", method, path, op.OperationID)
 					}
-					seen[op.OperationId] = true
+					seen[op.OperationID] = true
 				}
 			}
-			if want := 8; operations < want {
-				t.Errorf("%d operations, at least %d are the service's own", operations, want)
-			}
-			y := s.roundTrip(t, "GET /_/openapi.yaml\n\n").body
-			var read any
-			if err := yaml.Unmarshal([]byte(y), &read); err != nil {
-				t.Fatal(err)
-			}
-			again, err := json.Marshal(read)
-			if err != nil {
-				t.Fatal(err)
-			}
-			a, b := canonical(t, text), canonical(t, string(again))
-			if !bytes.Equal(a, b) {
-				t.Errorf("YAML and JSON differ:\n%s\n%s", a, b)
+			if want := 8; len(seen) < want {
+				t.Errorf("%d operations, at least %d are the service's own", len(seen), want)
 			}
 		})
 	}
 }
 
-func canonical(t *testing.T, text string) []byte {
-	t.Helper()
-	v := jsontext.Value(strings.Clone(text))
-	if err := v.Canonicalize(); err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
 // TestSampleDescribed names what the interface demands of the document.
 func TestSampleDescribed(t *testing.T) {
 	s := documents(t)["sample"]
-	c := s.contract(t)
+	c := s.contractAt(t, "/_/openapi.json")
 	for _, op := range []string{
 		"GET /schedules", "POST /schedules", "PUT /schedules", "PATCH /schedules", "DELETE /schedules",
 		"GET /schedules/4", "PUT /schedules/4", "PATCH /schedules/4", "DELETE /schedules/4",
@@ -309,14 +305,15 @@ func TestSampleDescribed(t *testing.T) {
 		t.Error("a new schedule has an id, which the service makes")
 	}
 	for name, want := range map[string]string{
-		"Schedule": "[Scheduled Canceled Rescheduled Unscheduled]", "ScheduleAsSent": "[Scheduled Canceled Rescheduled Unscheduled]",
-		"ScheduleCreate": "[Scheduled Canceled Rescheduled]", "ScheduleReplace": "[Scheduled Canceled Rescheduled]", "ScheduleMerge": "[Scheduled Canceled Rescheduled]",
+		"Schedule":        "[Scheduled Canceled Rescheduled Unscheduled]",
+		"ScheduleCreate":  "[Scheduled Canceled Rescheduled]",
+		"ScheduleReplace": "[Scheduled Canceled Rescheduled]",
 	} {
 		if got := fmt.Sprint(mapOf(mapOf(mapOf(schemas[name])["properties"])["status"])["enum"]); got != want {
 			t.Errorf("the status of a %s is one of %s", name, got)
 		}
 	}
-	if mapOf(schemas["ScheduleMerge"])["required"] != nil {
+	if mapOf(schemas["ScheduleMergePatch"])["required"] != nil {
 		t.Error("a PATCH needs a member")
 	}
 }

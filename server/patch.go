@@ -3,11 +3,11 @@ package server
 import (
 	"mime"
 	"net/http"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 
 	"pickup/server/openapi"
@@ -148,19 +148,19 @@ func (k *call) patchBody() (jsontext.Value, error) {
 func spelledIn(patch jsontext.Value) jsontext.Value {
 	object := []byte("{")
 	seen := make(map[string]bool)
-	b, err := readBody(patch, maxDepth)
+	b, err := readBody(patch, rawjson.MaxDepth)
 	if err != nil {
 		return nil
 	}
 	for _, op := range b.objects {
 		path, _ := storage.ID(op, "path") // a string, as it is spelled
-		name, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-		if name = pointerEscapes.Replace(name); !seen[name] {
-			seen[name] = true
-			object = openapi.AppendMember(object, name, jsontext.Value("null"))
+		for name := range jsontext.Pointer(path).Tokens() {
+			if !seen[name] {
+				seen[name] = true
+				object = rawjson.AppendMember(object, name, []byte("null"))
+			}
+			break // only the member
 		}
 	}
 	return append(object, '}')
 }
-
-var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~") // RFC 6901 section 4

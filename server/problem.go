@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"pickup/internal/database"
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 
 	"pickup/server/openapi"
@@ -56,9 +57,9 @@ func (p *problem) json() []byte {
 	if title == "" {
 		title = openapi.StatusText(p.status)
 	}
-	b := openapi.AppendString([]byte(`{"type":"about:blank","title":`), title)
+	b := rawjson.AppendQuote([]byte(`{"type":"about:blank","title":`), title)
 	b = openapi.AppendInt(append(b, `,"status":`...), p.status)
-	b = openapi.AppendString(append(b, `,"detail":`...), p.detail)
+	b = rawjson.AppendQuote(append(b, `,"detail":`...), p.detail)
 	if p.line > 0 {
 		b = openapi.AppendInt(append(b, `,"line":`...), p.line)
 		b = openapi.AppendInt(append(b, `,"column":`...), p.column)
@@ -66,8 +67,8 @@ func (p *problem) json() []byte {
 	if len(p.errors) > 0 {
 		b = append(b, `,"errors":[`...)
 		for _, f := range p.errors {
-			b = openapi.AppendString(append(openapi.AppendString(append(b, '{'), f.where), ':'), f.what)
-			b = openapi.AppendString(append(b, `,"detail":`...), f.detail)
+			b = rawjson.AppendQuote(append(rawjson.AppendQuote(append(b, '{'), f.where), ':'), f.what)
+			b = rawjson.AppendQuote(append(b, `,"detail":`...), f.detail)
 			b = append(b, '}', ',')
 		}
 		b[len(b)-1] = ']' // in place of the last comma
@@ -75,7 +76,7 @@ func (p *problem) json() []byte {
 	if len(p.collections) > 0 {
 		b = append(b, `,"collections":[`...)
 		for _, name := range p.collections {
-			b = append(openapi.AppendString(b, name), ',')
+			b = append(rawjson.AppendQuote(b, name), ',')
 		}
 		b[len(b)-1] = ']'
 	}

@@ -9,6 +9,7 @@ import (
 
 	"pickup/internal/database"
 
+	"pickup/internal/rawjson"
 	"pickup/server/auth"
 )
 
@@ -79,10 +80,10 @@ const (
 // change.
 type server struct {
 	Options
-	db        *database.DB
-	budget    budget
-	answers   shelf
-	described atomic.Pointer[described]
+	db                      *database.DB
+	budget                  budget
+	answers                 shelf
+	described, describedAll atomic.Pointer[described]
 }
 
 func init() { gin.SetMode(gin.ReleaseMode) }
@@ -96,8 +97,8 @@ func Handler(db *database.DB, o Options) http.Handler {
 	if o.MaxURL <= 0 {
 		o.MaxURL = defaultMaxURL
 	}
-	if o.MaxDepth <= 0 || o.MaxDepth > maxDepth {
-		o.MaxDepth = maxDepth
+	if o.MaxDepth <= 0 || o.MaxDepth > rawjson.MaxDepth {
+		o.MaxDepth = rawjson.MaxDepth
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -187,7 +187,7 @@ func TestOneUser(t *testing.T) {
 		{"", "", false},
 		{"ruth:söme", "thing", false},
 	} {
-		ok, pause := single("ruth", "söme:thing").Check(t.Context(), "192.0.2.1:1", c.user, c.password)
+		ok, pause := single("ruth", "söme:thing").Check("192.0.2.1:1", c.user, c.password)
 		if ok != c.good || pause != 0 {
 			t.Errorf("%q with %q is not %v", c.user, c.password, c.good)
 		}

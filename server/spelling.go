@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 
 	"pickup/server/openapi"
@@ -68,7 +69,7 @@ func (k *call) appendSpelled(dst []byte, collection string, v, sent jsontext.Val
 		if s, ok := spelled[name]; ok && !own[name] {
 			name = s
 		}
-		dst = openapi.AppendMember(dst, name, value)
+		dst = rawjson.AppendMember(dst, name, value)
 	}
 	return append(dst, '}')
 }
@@ -88,10 +89,10 @@ func (k *call) refer(object jsontext.Value, parent *database.Record) (filled jso
 			}
 			value, found = id, true
 		}
-		filled = openapi.AppendMember(filled, name, value)
+		filled = rawjson.AppendMember(filled, name, value)
 	}
 	if !found {
-		filled = openapi.AppendMember(filled, key, id)
+		filled = rawjson.AppendMember(filled, key, id)
 	}
 	return append(filled, '}'), "", true
 }

@@ -1,38 +1,25 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 
 	"pickup/filestore"
 	"pickup/filestore/document"
 	"pickup/internal/database"
-	"pickup/internal/schema"
-	"pickup/internal/storage"
+	"pickup/internal/lint"
+	"pickup/internal/spell"
 )
 
-// A checkCommand names everything that is wrong with a file: where it is no
-// JSON, what stands oddly in it, what breaks a rule of its schema. It changes
-// nothing and may run beside a server.
+// A checkCommand prints everything that is wrong with a file: JSON that does not
+// parse, elements that no URL reaches, and broken rules of its schema. It changes
+// nothing and may run while a server has the file.
 type checkCommand struct {
 	fileArgument
 	idConvention
-}
-
-// A finding is one fault and where it stands.
-type finding struct {
-	file         string
-	line, column int
-	text         string
-}
-
-func (f finding) String() string {
-	return fmt.Sprintf("%s:%d:%d: %s", f.file, f.line, f.column, f.text)
 }
 
 func (c *checkCommand) run(ctx context.Context, e *environment) error {
@@ -41,26 +28,26 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 	if err != nil {
 		return usageError{err}
 	}
-	found, note, err := check(ctx, path, text, c.idConvention)
+	found, unchecked, err := c.check(ctx, path, text)
 	if err != nil {
 		return err
 	}
 	for _, f := range found {
 		fmt.Fprintln(e.stdout, f)
 	}
-	if note != "" {
-		fmt.Fprintf(e.stdout, "%s: no rules were checked: %s\n", path, note)
+	if unchecked != "" {
+		fmt.Fprintf(e.stdout, "%s: rules were not checked: %s\n", path, unchecked)
 	}
 	if len(found) > 0 {
-		fmt.Fprintf(e.stdout, "%s: %s\n", path, count(len(found), "fault"))
+		fmt.Fprintf(e.stdout, "%s: %s\n", path, spell.Count(len(found), "fault"))
 		return errReported
 	}
 	fmt.Fprintf(e.stdout, "%s: no faults\n", path)
 	return nil
 }
 
-// readDatabase returns what the file at path holds. Of a path that leads to no
-// file it says what serve says.
+// readDatabase returns the text of the file at path. If path is no file, the
+// error is that of serve.
 func readDatabase(ctx context.Context, path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -73,77 +60,37 @@ func readDatabase(ctx context.Context, path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// check returns the findings in the database at path, in the order of their
-// places, and a note where there are rules that could not be had. text is what
-// the file holds.
-func check(ctx context.Context, path string, text []byte, ids idConvention) (found []finding, note string, err error) {
+// check returns the findings in the database at path, which holds text, in the
+// order of their places. unchecked says why there are no rules to check.
+func (c *checkCommand) check(ctx context.Context, path string, text []byte) (found []lint.Finding, unchecked string, err error) {
 	if _, err := document.Check(path, text, nil); err != nil {
-		if f, ok := broken(err); ok {
-			return []finding{f}, "", nil
+		if f, ok := lint.Broken(err); ok {
+			return []lint.Finding{f}, "", nil
 		}
 		return nil, "", err
 	}
-	found, note, err = checkRules(ctx, path, text, ids)
-	slices.SortStableFunc(found, func(a, b finding) int {
-		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line), cmp.Compare(a.column, b.column))
-	})
-	return found, note, err
-}
-
-// checkRules returns what stands oddly in the database, what breaks a rule of
-// its schema, and what is wrong with the schema.
-func checkRules(ctx context.Context, path string, text []byte, ids idConvention) (found []finding, note string, err error) {
 	store, err := filestore.Open(ctx, path, filestore.Options{ReadOnly: true})
 	if err != nil {
 		return nil, "", openError(err)
 	}
-	defer store.Close() // it was read only: nothing is left to be saved
-	r, err := loadRules(path, named(store.Value("$schema")))
-	if f, ok := broken(err); ok {
-		found, r.note = append(found, f), "the schema has a fault of its own"
-	} else if err != nil {
-		found, r.note = append(found, at(path, text, nil, "/$schema", err.Error())), "there is no schema to go by"
+	defer store.Close() // nothing was written
+	rules, err := loadSchema(path, unquote(store.Value("$schema")))
+	switch f, inText := lint.Broken(err); {
+	case errors.Is(err, errNotFile):
+		unchecked = err.Error()
+	case inText:
+		found, unchecked = append(found, f), "the schema has a fault"
+	case err != nil:
+		f = lint.Finding{File: path, Pointer: "/$schema", Detail: err.Error()}
+		found, unchecked = append(found, f.Locate(text, nil)), "there is no schema"
 	}
-	db, err := database.Open(ctx, store, ids.options(r.schema))
+	db, err := database.Open(ctx, store, c.options(rules))
 	if err != nil {
 		return nil, "", err
 	}
-	for _, o := range store.Oddities() {
-		found = append(found, finding{path, o.Line, o.Column, o.Detail})
+	for _, f := range lint.Database(path, store.Unaddressable(), db.Snapshot()) {
+		found = append(found, f.Locate(text, rules))
 	}
-	records := recordsOf(db.Snapshot())
-	for _, fault := range records.faults() {
-		found = append(found, at(path, text, r.schema, fault.Pointer, records.text(fault)))
-	}
-	return found, r.note, nil
-}
-
-// at returns the finding about the value at pointer, or about what holds it
-// where the value is missing. The schema knows what else a member may be called
-// in text.
-func at(path string, text []byte, schema *schema.Schema, pointer, message string) finding {
-	line, column, ok := document.Locate(text, pointer)
-	for _, other := range schema.Respelled(pointer) {
-		if !ok {
-			line, column, ok = document.Locate(text, other)
-		}
-	}
-	for !ok && pointer != "" {
-		pointer = pointer[:strings.LastIndexByte(pointer, '/')]
-		line, column, ok = document.Locate(text, pointer)
-	}
-	return finding{path, max(line, 1), max(column, 1), message}
-}
-
-// broken returns the finding that err is where err is about a file's text.
-func broken(err error) (finding, bool) {
-	var b *storage.BrokenError
-	if errors.As(err, &b) {
-		return finding{b.File, b.Line, b.Column, b.Reason}, true
-	}
-	var c *schema.Error
-	if errors.As(err, &c) {
-		return finding{c.File, c.Line, c.Column, c.Reason}, true
-	}
-	return finding{}, false
+	slices.SortStableFunc(found, lint.Finding.Compare)
+	return found, unchecked, nil
 }

@@ -5,33 +5,38 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"pickup/internal/spell"
 )
 
-// A grammar is the command line. A flag's variable gives its value where the
-// flag is not set; an empty variable counts as unset.
+// A grammar describes the command line. The variable of a flag is its value if the
+// flag is not given; an empty variable counts as unset.
 type grammar struct {
-	Serve      serveCommand      `cmd:"" default:"withargs" help:"Serve a JSON file as a REST API. This is what pickup does when no command is named."`
-	Check      checkCommand      `cmd:"" help:"Name every fault of a file as FILE:LINE:COLUMN: message."`
-	Schema     schemaCommand     `cmd:"" help:"Infer a schema from what a file holds and write it beside it."`
-	Health     healthCommand     `cmd:"" help:"Ask a running server whether it is ready."`
-	Passwd     passwdCommand     `cmd:"" help:"Print a line for --htpasswd: a user and the hash of a password, which is asked for or read from standard input."`
-	Config     configCommand     `cmd:"" help:"Print the settings that are in force, and where each comes from."`
-	Completion completionCommand `cmd:"" help:"Print a script that completes the command line in a shell."`
+	Serve      serveCommand      `cmd:"" default:"withargs" help:"Serve a JSON file as a REST API. This is the default command."`
+	Check      checkCommand      `cmd:"" help:"List everything that is wrong with a file, as FILE:LINE:COLUMN: message."`
+	Schema     schemaCommand     `cmd:"" help:"Infer a schema from a file and write it next to the file."`
+	Health     healthCommand     `cmd:"" help:"Check whether a running server is ready."`
+	Passwd     passwdCommand     `cmd:"" help:"Print a line for --htpasswd: a user and the hash of a password, which is prompted for or read from standard input."`
+	Config     configCommand     `cmd:"" help:"Print the settings in force and where each comes from."`
+	Completion completionCommand `cmd:"" help:"Print a completion script for a shell."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
 
-	ConfigFile string `name:"config" placeholder:"FILE" help:"A file with settings, TOML or JSON ($PICKUP_CONFIG; pickup.toml or pickup.json)."`
+	ConfigFile string `name:"config" placeholder:"FILE" help:"Read settings from a TOML or JSON file ($PICKUP_CONFIG; pickup.toml or pickup.json)."`
 }
 
 // A fileArgument is the FILE of serve, check and schema.
 type fileArgument struct {
-	File string `arg:"" optional:"" help:"The database ($PICKUP_DB; db.json)."`
+	File string `arg:"" optional:"" help:"The JSON file to use ($PICKUP_DB; db.json)."`
 }
 
-// path returns the file that is meant.
+// path returns the file to use.
 func (f fileArgument) path(e *environment) string {
 	if f.File != "" {
 		return f.File
@@ -42,14 +47,13 @@ func (f fileArgument) path(e *environment) string {
 	return "db.json"
 }
 
-// An address is where a server listens: serve takes it, health asks there.
+// An address is where serve listens and health asks.
 type address struct {
-	Host string `default:"127.0.0.1" variable:"PICKUP_HOST" placeholder:"ADDRESS" help:"The address to listen on ($PICKUP_HOST; ${default})."`
-	Port port   `short:"p" default:"3000" variable:"PICKUP_PORT" placeholder:"PORT" help:"The port; 0 picks a free one ($PICKUP_PORT; ${default})."`
+	Host string `default:"127.0.0.1" variable:"PICKUP_HOST" placeholder:"ADDRESS" help:"Listen on this address ($PICKUP_HOST; ${default})."`
+	Port port   `short:"p" default:"3000" variable:"PICKUP_PORT" placeholder:"PORT" help:"Listen on this port; 0 picks a free one ($PICKUP_PORT; ${default})."`
 }
 
-// parse returns the command that args ask for. It is nil where the help was
-// asked for and has been printed.
+// parse returns the command that args name, or nil after it has printed help.
 func parse(args []string, e *environment) (func(context.Context, *environment) error, error) {
 	var g grammar
 	helped := false
@@ -60,22 +64,22 @@ func parse(args []string, e *environment) (func(context.Context, *environment) e
 	e.config = config
 	k, err := kong.New(&g,
 		kong.Name("pickup"),
-		kong.Description("pickup serves a JSON file as a REST API and keeps it the user's own file."),
+		kong.Description("pickup serves a JSON file as a REST API. The file stays yours to edit."),
 		kong.Writers(e.stdout, e.stderr),
 		kong.Exit(func(int) { helped = true }),
 		kong.Help(help),
 		kong.Resolvers(variables(e.getenv, config)),
 	)
 	if err != nil {
-		return nil, fmt.Errorf("the command line's own grammar: %w", err)
+		return nil, fmt.Errorf("grammar of the command line: %w", err)
 	}
-	args = spelled(args)
+	args = respell(args)
 	parsed, err := k.Parse(args)
 	if helped {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, usagef("%w (pickup --help lists what there is)", err)
+		return nil, usagef("%w (see pickup --help)", err)
 	}
 	switch parsed.Selected().Name {
 	case "passwd":
@@ -86,7 +90,7 @@ func parse(args []string, e *environment) (func(context.Context, *environment) e
 	case "version":
 		return g.Version.run, nil
 	}
-	// The others are about a service, and so about its configuration.
+	// The other commands use the configuration file.
 	if configErr == nil {
 		configErr = config.check(settingNames(k.Model))
 	}
@@ -105,14 +109,14 @@ func parse(args []string, e *environment) (func(context.Context, *environment) e
 		return g.Health.run, nil
 	}
 	if !slices.Contains(args, "serve") {
-		if err := noCommand(g.Serve.File, k.Model.Leaves(true)); err != nil {
+		if err := checkFileName(g.Serve.File, k.Model.Leaves(true)); err != nil {
 			return nil, err
 		}
 	}
 	return g.Serve.run, nil
 }
 
-// settingNames returns the names that a configuration file may have.
+// settingNames returns the names of settings for a configuration file.
 func settingNames(app *kong.Application) (names []string) {
 	for _, n := range app.Children {
 		for _, f := range n.Flags {
@@ -124,8 +128,8 @@ func settingNames(app *kong.Application) (names []string) {
 	return names
 }
 
-// variables gives flags the values of their variables, else those of the
-// configuration file.
+// variables resolves flags that are not given: from their variable, or else from
+// the configuration file.
 func variables(getenv func(string) string, config *configFile) kong.Resolver {
 	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 		name := flag.Tag.Get("variable")
@@ -144,17 +148,81 @@ func variables(getenv func(string) string, config *configFile) kong.Resolver {
 			}
 			value, source = v, config.name
 		}
-		// It is read once for nothing, so that an error names the variable or
-		// the file and not a flag that nobody has typed.
+		// Parse once to check, so that an error names the variable or the file and
+		// not a flag that was not typed.
 		scratch := reflect.New(flag.Target.Type()).Elem()
 		scan := kong.ScanFromTokens(kong.Token{Type: kong.FlagValueToken, Value: value})
 		if err := flag.Parse(scan, scratch); err != nil {
 			return nil, fmt.Errorf("%s: %w", source, cmp.Or(errors.Unwrap(err), err))
 		}
-		flag.Set = false // the reading for nothing has said otherwise
+		flag.Set = false // Parse has set it
 		if flag.IsBool() && scratch.IsZero() {
-			return nil, nil // no is what it is anyway, and contradicts nothing
+			return nil, nil // false is the default, and must not count as given
 		}
 		return value, nil
 	})
 }
+
+// respell returns args with "help" and "--version", as in other programs, replaced
+// by what the grammar has.
+func respell(args []string) []string {
+	switch {
+	case len(args) == 0:
+	case args[0] == "help":
+		return append(slices.Clone(args[1:]), "--help")
+	case args[0] == "--version":
+		return append([]string{"version"}, args[1:]...)
+	}
+	return args
+}
+
+// checkFileName returns an error if word, an argument without a command, looks like
+// a mistyped command: one word that names no file.
+func checkFileName(word string, commands []*kong.Node) error {
+	if word == "" || strings.ContainsAny(word, `./\`) {
+		return nil
+	}
+	if _, err := os.Stat(word); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var names []string
+	for _, c := range commands {
+		names = append(names, c.Name)
+	}
+	hint := spell.DidYouMean(word, "the commands", names)
+	return usagef("unknown command %q%s (to serve a file of that name: pickup serve %s)", word, hint, shellWord(word))
+}
+
+// help prints the help of a command. Without a command it prints the list of
+// commands, the flags of serve, and variables and exit codes.
+func help(options kong.HelpOptions, ctx *kong.Context) error {
+	if err := kong.DefaultHelpPrinter(options, ctx); err != nil || ctx.Selected() != nil {
+		return err
+	}
+	serve, err := kong.Trace(ctx.Kong, []string{"serve"})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(ctx.Stdout)
+	options.NoAppSummary = true
+	if err := kong.DefaultHelpPrinter(options, serve); err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(ctx.Stdout, helpTail)
+	return err
+}
+
+const helpTail = `
+Credentials:
+  PICKUP_USER             name of the user (pickup)
+  PICKUP_PASSWORD         the password, or
+  PICKUP_PASSWORD_FILE    a file with the password on its first line
+  If no password is set, serve generates one at each start and prints it.
+
+Exit codes:
+  0  success
+  1  faults found, server not ready, or another failure
+  2  wrong usage, or not a file
+  3  the file is in use by another server
+  4  the file does not parse (with check: 1)
+`

@@ -8,10 +8,9 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// A completionCommand prints a script that completes commands and flags in a
-// shell.
+// A completionCommand prints a script for completion of commands and flags.
 type completionCommand struct {
-	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
+	Shell string `arg:"" enum:"bash,zsh,fish" help:"One of bash, zsh or fish."`
 	app   *kong.Application
 }
 
@@ -21,7 +20,7 @@ func (c *completionCommand) run(_ context.Context, e *environment) error {
 	case "bash":
 		text = c.bash()
 	case "zsh":
-		// zsh understands bash's completions, file names among them.
+		// zsh can run completions for bash.
 		text = "#compdef pickup\nautoload -U +X bashcompinit && bashcompinit\n" + c.bash()
 	case "fish":
 		text = c.fish()
@@ -30,7 +29,7 @@ func (c *completionCommand) run(_ context.Context, e *environment) error {
 	return err
 }
 
-// flagsOf returns the flags of a command, its parents' among them.
+// flagsOf returns the flags of a command and of its parents.
 func flagsOf(node *kong.Node) []*kong.Flag {
 	var all []*kong.Flag
 	for _, group := range node.AllFlags(true) {
@@ -49,25 +48,18 @@ func longFlags(node *kong.Node) string {
 
 // bash returns a script for bash 4 and later.
 func (c *completionCommand) bash() string {
-	var commands []string
-	var cases strings.Builder
+	var names []string
+	var serve, words, values strings.Builder
 	for _, n := range c.app.Children {
-		commands = append(commands, n.Name)
-		words := longFlags(n)
-		if n.Name == "completion" {
-			words += " bash zsh fish"
+		names = append(names, n.Name)
+		fmt.Fprintf(&words, "    %s) words=%q ;;\n", n.Name, longFlags(n))
+		if n.Name != "serve" {
+			continue
 		}
-		fmt.Fprintf(&cases, "    %s) words=%q ;;\n", n.Name, words)
-	}
-	var serve string
-	var values strings.Builder
-	for _, n := range c.app.Children {
-		if n.Name == "serve" {
-			serve = longFlags(n)
-		}
+		serve.WriteString(longFlags(n))
 		for _, f := range flagsOf(n) {
-			if f.Enum != "" && n.Name == "serve" {
-				fmt.Fprintf(&values, "    --%s) COMPREPLY=($(compgen -W %q -- \"$cur\")); return ;;\n", f.Name, strings.ReplaceAll(f.Enum, ",", " "))
+			if f.Enum != "" {
+				fmt.Fprintf(&values, "    --%s) COMPREPLY=($(compgen -W %q -- \"$cur\")); return ;;\n", f.Name, choices(f.Enum))
 			}
 		}
 	}
@@ -75,6 +67,7 @@ func (c *completionCommand) bash() string {
 _pickup() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=%q
   case $prev in
+    completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$cur")); return ;;
 %s  esac
   case ${COMP_WORDS[1]} in
 %s  esac
@@ -82,8 +75,11 @@ _pickup() {
   COMPREPLY=($(compgen -W "$words" -- "$cur") $(compgen -f -- "$cur"))
 }
 complete -o filenames -F _pickup pickup
-`, serve, values.String(), cases.String(), strings.Join(commands, " "))
+`, serve.String(), values.String(), words.String(), strings.Join(names, " "))
 }
+
+// choices returns the values of an enum as words.
+func choices(enum string) string { return strings.ReplaceAll(enum, ",", " ") }
 
 // fish returns a script for fish.
 func (c *completionCommand) fish() string {
@@ -104,7 +100,7 @@ func (c *completionCommand) fish() string {
 				b.WriteString(" -r")
 			}
 			if f.Enum != "" {
-				fmt.Fprintf(&b, " -f -a '%s'", strings.ReplaceAll(f.Enum, ",", " "))
+				fmt.Fprintf(&b, " -f -a '%s'", choices(f.Enum))
 			}
 			help, _, _ := strings.Cut(f.Help, " ($")
 			fmt.Fprintf(&b, " -d '%s'\n", fishQuoted(help))

@@ -11,8 +11,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// A configCommand prints the settings that are in force, as a pickup.toml that
-// says the same, and where each comes from. Nothing secret is among them.
+// A configCommand prints the settings in force as a pickup.toml, with the source of
+// each. It prints no secrets.
 type configCommand struct {
 	fileArgument
 	settings
@@ -73,7 +73,7 @@ func (c *configCommand) run(_ context.Context, e *environment) error {
 	return err
 }
 
-// tomlValue returns a setting's value as TOML has it.
+// tomlValue formats the value of a setting as TOML.
 func tomlValue(v reflect.Value) string {
 	switch x := v.Interface().(type) {
 	case time.Duration:

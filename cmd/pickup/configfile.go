@@ -12,20 +12,22 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/pelletier/go-toml/v2"
+
+	"pickup/internal/rawjson"
 )
 
-// The configuration files that are looked for in the working folder.
+// configNames are the configuration files in the working directory.
 var configNames = []string{"pickup.toml", "pickup.json"}
 
-// A configFile has settings under the names of their flags, and the database
-// under "db". Passwords have no place in it.
+// A configFile has settings under the names of their flags, and the database under
+// "db". It has no passwords.
 type configFile struct {
-	name   string // "": there is none
+	name   string // "" without a file
 	values map[string]any
 }
 
-// readConfig reads the configuration file that args or PICKUP_CONFIG name, else
-// the one in the working folder, where there is one.
+// readConfig reads the configuration file that args or PICKUP_CONFIG name, or the
+// one in the working directory, if any.
 func readConfig(args []string, getenv func(string) string) (*configFile, error) {
 	name := configNamed(args)
 	if name == "" {
@@ -42,14 +44,14 @@ func readConfig(args []string, getenv func(string) string) (*configFile, error) 
 		case 0:
 			return &configFile{}, nil
 		case 2:
-			return nil, usagef("%s are both there: keep one, or name one with --config", strings.Join(found, " and "))
+			return nil, usagef("%s both exist: remove one, or select one with --config", strings.Join(found, " and "))
 		}
 		name = found[0]
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, usagef("--config: there is no file %s", name)
+			return nil, usagef("--config: %s does not exist", name)
 		}
 		return nil, usagef("--config: %w", err)
 	}
@@ -65,8 +67,7 @@ func readConfig(args []string, getenv func(string) string) (*configFile, error) 
 	return c, nil
 }
 
-// configPlace returns ":LINE:COLUMN" of what a parser refused, "" if it does
-// not say.
+// configPlace returns ":LINE:COLUMN" of a syntax error, "" if it is unknown.
 func configPlace(text []byte, err error) string {
 	var inTOML *toml.DecodeError
 	var inJSON *json.SyntaxError
@@ -75,14 +76,14 @@ func configPlace(text []byte, err error) string {
 		line, column := inTOML.Position()
 		return fmt.Sprintf(":%d:%d", line, column)
 	case errors.As(err, &inJSON):
-		head := string(text[:max(0, min(int(inJSON.Offset)-1, len(text)))])
-		return fmt.Sprintf(":%d:%d", 1+strings.Count(head, "\n"), len(head)-strings.LastIndex(head, "\n"))
+		line, column := rawjson.LineColumn(text, max(0, min(int(inJSON.Offset)-1, len(text))))
+		return fmt.Sprintf(":%d:%d", line, column)
 	}
 	return ""
 }
 
-// configNamed returns what --config says. It is looked for before the flags
-// are parsed, because the file is a part of how they are.
+// configNamed returns the value of --config. It precedes the parsing of flags,
+// because the file has some of their values.
 func configNamed(args []string) string {
 	for i, arg := range args {
 		if name, ok := strings.CutPrefix(arg, "--config="); ok {
@@ -98,14 +99,13 @@ func configNamed(args []string) string {
 	return ""
 }
 
-// db returns the database that the file names, "" if it names none.
+// db returns the database that the file names, "" without one.
 func (c *configFile) db() string {
 	name, _ := c.values["db"].(string)
 	return name
 }
 
-// value returns the setting of a flag as the parser takes it, nil where the
-// file has none.
+// value returns the setting of a flag for the parser, nil if the file has none.
 func (c *configFile) value(flag *kong.Flag) (any, error) {
 	v, ok := c.values[flag.Name]
 	if !ok {
@@ -115,13 +115,13 @@ func (c *configFile) value(flag *kong.Flag) (any, error) {
 	case []any:
 		for _, e := range v {
 			if _, ok := e.(string); !ok {
-				return nil, fmt.Errorf("%s: %s has to be a list of strings", c.name, flag.Name)
+				return nil, fmt.Errorf("%s: %s must be a list of strings", c.name, flag.Name)
 			}
 		}
 		if flag.IsSlice() {
 			return v, nil
 		}
-		return nil, fmt.Errorf("%s: %s has to be one value", c.name, flag.Name)
+		return nil, fmt.Errorf("%s: %s must be a single value", c.name, flag.Name)
 	case string:
 		if flag.IsSlice() {
 			return []any{v}, nil
@@ -132,10 +132,10 @@ func (c *configFile) value(flag *kong.Flag) (any, error) {
 	case int64, bool:
 		return fmt.Sprint(v), nil
 	}
-	return nil, fmt.Errorf("%s: %s has to be a string, a number, true or false", c.name, flag.Name)
+	return nil, fmt.Errorf("%s: %s must be a string, a number, true or false", c.name, flag.Name)
 }
 
-// check returns an error where the file has a name that is no setting.
+// check returns an error if the file has a name that is not a setting.
 func (c *configFile) check(names []string) error {
 	var unknown []string
 	for name := range c.values {
@@ -147,9 +147,9 @@ func (c *configFile) check(names []string) error {
 		return nil
 	}
 	slices.Sort(unknown)
-	hint := "pickup config prints those that there are"
+	hint := "pickup config prints all settings"
 	if slices.Contains(unknown, "password") || slices.Contains(unknown, "user") {
-		hint = "a password stands in PICKUP_PASSWORD_FILE or, hashed, in the file of htpasswd"
+		hint = "passwords belong in PICKUP_PASSWORD_FILE or, hashed, in the htpasswd file"
 	}
-	return usagef("%s: there is no setting %q: %s", c.name, unknown[0], hint)
+	return usagef("%s: unknown setting %q: %s", c.name, unknown[0], hint)
 }

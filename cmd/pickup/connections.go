@@ -3,39 +3,45 @@ package main
 import (
 	"container/list"
 	"crypto/tls"
+	"errors"
+	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
+	"syscall"
+
+	"github.com/alecthomas/kong"
 )
 
-// Connections counts those of a server and makes room for new ones: at the
-// limit the connection is closed that has been waiting for longest, for its
-// first request or the next. Where none waits, the new one is closed.
+// connections limits the number of open connections of a server. At the limit, a
+// new connection closes the one that has been idle for longest, or is closed
+// itself if none is idle.
 type connections struct {
-	most int
+	limit int
 
 	mu   sync.Mutex
-	all  map[net.Conn]*list.Element // guarded by mu; nil: a request is under way
-	idle list.List                  // guarded by mu; of net.Conn, the longest first
+	all  map[net.Conn]*list.Element // guarded by mu; nil during a request
+	idle list.List                  // guarded by mu; of net.Conn, the longest idle first
 }
 
-func newConnections(most int) *connections {
-	return &connections{most: most, all: make(map[net.Conn]*list.Element)}
+func newConnections(limit int) *connections {
+	return &connections{limit: limit, all: make(map[net.Conn]*list.Element)}
 }
 
-// state is the hook of http.Server.ConnState.
+// state is for http.Server.ConnState.
 func (c *connections) state(conn net.Conn, to http.ConnState) {
-	if drop := c.note(conn, to); drop != nil {
-		// The connection below TLS: its own Close would wait for the client.
+	if drop := c.update(conn, to); drop != nil {
+		// Close the connection below TLS, because tls.Conn.Close waits for the client.
 		if t, ok := drop.(*tls.Conn); ok {
 			drop = t.NetConn()
 		}
-		drop.Close() // an error would be one of a connection that has gone
+		drop.Close() // its error says that it is closed
 	}
 }
 
-// note keeps the books and returns the connection that has to go, if any.
-func (c *connections) note(conn net.Conn, to http.ConnState) (drop net.Conn) {
+// update records the new state of conn and returns the connection to close, if any.
+func (c *connections) update(conn net.Conn, to http.ConnState) (drop net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e := c.all[conn]; e != nil {
@@ -43,7 +49,7 @@ func (c *connections) note(conn net.Conn, to http.ConnState) (drop net.Conn) {
 	}
 	switch to {
 	case http.StateNew:
-		if len(c.all) >= c.most {
+		if len(c.all) >= c.limit {
 			oldest := c.idle.Front()
 			if oldest == nil {
 				return conn
@@ -64,4 +70,34 @@ func (c *connections) note(conn net.Conn, to http.ConnState) (drop net.Conn) {
 		delete(c.all, conn)
 	}
 	return drop
+}
+
+// listen opens the address of a server. Connections wait until Serve accepts them.
+func listen(host string, port int) (net.Listener, error) {
+	address := net.JoinHostPort(host, strconv.Itoa(port))
+	l, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s is in use by another program; -p 0 picks a free port", address)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen: %w", err)
+	}
+	return l, nil
+}
+
+// A port is a TCP port.
+type port uint16
+
+// Decode parses a port.
+func (p *port) Decode(ctx *kong.DecodeContext) error {
+	t, err := ctx.Scan.PopValue("port")
+	if err != nil {
+		return err
+	}
+	n, err := strconv.ParseUint(t.String(), 10, 16)
+	if err != nil {
+		return fmt.Errorf("%q is not a port, a number from 0 to 65535", t)
+	}
+	*p = port(n)
+	return nil
 }

@@ -2,6 +2,5 @@
 
 package main
 
-// connectionsWithin returns how many of n connections the system lets the
-// process have.
+// connectionsWithin returns how many of n connections the system allows.
 func connectionsWithin(n int) int { return n }

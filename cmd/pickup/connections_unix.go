@@ -4,13 +4,13 @@ package main
 
 import "syscall"
 
-// spareFiles is how many open files the service needs beside its connections:
-// the database, its drafts, its watches, the log.
+// spareFiles is the number of open files for everything but connections: the
+// database, its drafts, its watches, the log.
 const spareFiles = 256
 
-// connectionsWithin returns how many of n connections the system lets the
-// process have. The runtime has raised the limit as far as it may: beyond it
-// not even the database could be opened any more.
+// connectionsWithin returns how many of n connections the system allows. The Go
+// runtime has raised the soft limit of open files already; beyond it, not even the
+// database could be opened.
 func connectionsWithin(n int) int {
 	var l syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"strings"
@@ -15,17 +15,17 @@ import (
 	"pickup/server/auth"
 )
 
-// noAuth says whether clients need credentials.
+// noAuth says whether clients need no credentials.
 type noAuth string
 
 const (
-	authNeeded   noAuth = ""         // they do
-	noAuthLocal  noAuth = "loopback" // they do not, on a loopback address
-	noAuthPublic noAuth = "public"   // they do not, on any address
+	authNeeded   noAuth = ""         // they need them
+	noAuthLocal  noAuth = "loopback" // not on a loopback address
+	noAuthPublic noAuth = "public"   // not on any address
 )
 
-// Decode reads --no-auth, which stands alone or as --no-auth=public, and the
-// variable, which also takes what people write for yes and no.
+// Decode parses --no-auth, --no-auth=public, and the variable, which also accepts
+// the usual words for yes and no.
 func (n *noAuth) Decode(ctx *kong.DecodeContext) error {
 	if ctx.Scan.Peek().Type != kong.FlagValueToken {
 		*n = noAuthLocal
@@ -39,28 +39,26 @@ func (n *noAuth) Decode(ctx *kong.DecodeContext) error {
 	case "0", "false", "no", "off":
 		*n = authNeeded
 	default:
-		return fmt.Errorf("%q is neither empty nor public", v)
+		return fmt.Errorf("%q is not public, true or false", v)
 	}
 	return nil
 }
 
-// IsBool tells the parser that no argument of its own follows the flag.
+// IsBool makes the parser accept the flag without a value.
 func (*noAuth) IsBool() bool { return true }
 
-// Credentials are those of the users of an htpasswd file, or of the one user
-// that the variables name.
+// credentials are those of the users in an htpasswd file, or of the one user that
+// the variables name.
 type credentials struct {
 	user, password string
-	generated      bool // password was made for this start, nobody knows it yet
+	generated      bool // password is random and not yet known to anyone
 
-	file  string // the htpasswd file, "" where there is none
-	auth  *auth.Verifier
-	watch *watched // reads the file again
+	auth     *auth.Verifier
+	htpasswd *reloadable // nil without --htpasswd
 }
 
-// readCredentials returns who may use the service: the users of the file, or
-// what PICKUP_USER, PICKUP_PASSWORD and PICKUP_PASSWORD_FILE say. Without a
-// password it makes one.
+// readCredentials reads the htpasswd file or, without one, PICKUP_USER,
+// PICKUP_PASSWORD and PICKUP_PASSWORD_FILE. It generates a password if none is set.
 func readCredentials(getenv func(string) string, htpasswd string) (credentials, error) {
 	if htpasswd != "" {
 		return readUsers(getenv, htpasswd)
@@ -69,10 +67,10 @@ func readCredentials(getenv func(string) string, htpasswd string) (credentials, 
 	if c.user == "" {
 		c.user = "pickup"
 	}
-	// RFC 7617, section 2: the first colon ends the user's name, and neither
-	// part holds control characters.
+	// RFC 7617, section 2: the first colon ends the name of the user, and neither
+	// part may have control characters.
 	if strings.Contains(c.user, ":") || !printable(c.user) {
-		return c, usagef("PICKUP_USER must have no colon and no control characters")
+		return c, usagef("PICKUP_USER must not contain a colon or control characters")
 	}
 	file := getenv("PICKUP_PASSWORD_FILE")
 	switch {
@@ -86,7 +84,7 @@ func readCredentials(getenv func(string) string, htpasswd string) (credentials, 
 		line, rest, _ := strings.Cut(string(text), "\n")
 		c.password = strings.TrimSuffix(line, "\r")
 		if c.password == "" || strings.TrimSpace(rest) != "" {
-			return c, usagef("PICKUP_PASSWORD_FILE: %s must hold the password, alone, on its first line", file)
+			return c, usagef("PICKUP_PASSWORD_FILE: %s must contain only the password, on its first line", file)
 		}
 	case c.password == "":
 		c.password, c.generated = rand.Text(), true
@@ -102,50 +100,38 @@ func readCredentials(getenv func(string) string, htpasswd string) (credentials, 
 	return c, nil
 }
 
-// maxHtpasswd bounds what is read of an htpasswd file, in bytes.
-const maxHtpasswd = 4 << 20
-
 // readUsers reads an htpasswd file.
 func readUsers(getenv func(string) string, file string) (credentials, error) {
-	c := credentials{file: file}
 	for _, name := range []string{"PICKUP_USER", "PICKUP_PASSWORD", "PICKUP_PASSWORD_FILE"} {
 		if getenv(name) != "" {
-			return c, usagef("--htpasswd names the users, and %s is set: keep one", name)
+			return credentials{}, usagef("--htpasswd and %s are both set: keep one", name)
 		}
 	}
-	var err error
-	c.watch, err = watch("the users", func() error {
-		f, err := os.Open(file)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		text, err := io.ReadAll(io.LimitReader(f, maxHtpasswd+1))
-		if err == nil && len(text) > maxHtpasswd {
-			err = fmt.Errorf("%s is larger than %d bytes", file, maxHtpasswd)
-		}
-		if err != nil {
-			return err
-		}
-		users, err := auth.ParseHtpasswd(text)
-		switch {
-		case err != nil:
-			return fmt.Errorf("%s: %w", file, err)
-		case c.auth == nil:
-			c.auth = auth.New(users)
-		default:
+	c := credentials{auth: auth.New(nil)}
+	c.htpasswd = &reloadable{
+		name:  "users",
+		paths: func() []string { return []string{file} },
+		kept:  func() string { return "the previous users stay in force" },
+		apply: func(_ context.Context, texts [][]byte, err error) error {
+			if err != nil {
+				return err
+			}
+			users, err := auth.ParseHtpasswd(texts[0])
+			if err != nil {
+				return fmt.Errorf("%s: %w", file, err)
+			}
 			c.auth.SetUsers(users)
-		}
-		return nil
-	}, file)
-	if err != nil {
+			return nil
+		},
+	}
+	if err := c.htpasswd.load(context.Background()); err != nil {
 		return c, usagef("--htpasswd: %w", err)
 	}
 	return c, nil
 }
 
-// exposed reports whether every user of the machine may read a file.
-func exposed(file string) bool {
+// worldReadable reports whether every user of the machine may read a file.
+func worldReadable(file string) bool {
 	info, err := os.Stat(file)
 	return err == nil && info.Mode().Perm()&0o004 != 0 && os.PathSeparator == '/'
 }
@@ -155,8 +141,8 @@ func printable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// onlyLoopback reports whether a server that listens on host can be reached
-// from this machine alone.
+// onlyLoopback reports whether a server that listens on host is reachable from this
+// machine only.
 func onlyLoopback(host string) (bool, error) {
 	addr, err := net.ResolveIPAddr("ip", host)
 	if err != nil {

@@ -1,19 +1,22 @@
-// Pickup serves a JSON file as a REST API and keeps it the user's own file.
+// Pickup serves a JSON file as a REST API. The file stays yours to edit.
 //
 //	pickup [serve] [FILE]    serve FILE ($PICKUP_DB, then db.json)
-//	pickup check [FILE]      name every fault of FILE as FILE:LINE:COLUMN
+//	pickup check [FILE]      list what is wrong with FILE as FILE:LINE:COLUMN
 //	pickup passwd NAME       print a line for --htpasswd
-//	pickup schema [FILE]     infer a schema from what FILE holds
-//	pickup config            print the settings that are in force
-//	pickup completion SHELL  print completions for bash, zsh or fish
-//	pickup health            ask a running server whether it is ready
+//	pickup schema [FILE]     infer a schema from FILE
+//	pickup config            print the settings in force
+//	pickup completion SHELL  print a completion script for bash, zsh or fish
+//	pickup health            check whether a running server is ready
 //	pickup version
 //
-// Exit codes: 0 stopped as asked, 1 faults found or another failure, 2 wrong
-// usage or not a file, 3 the file is in use by another server, 4 the file does
-// not parse (for check that is a fault, 1).
+// Exit codes: 0 success, 1 faults found or another failure, 2 wrong usage or not a
+// file, 3 the file is in use by another server, 4 the file does not parse (with
+// check: 1).
 //
-// The package reads flags, variables and the configuration file, wires a
-// filestore, a database and the HTTP handler together and owns every goroutine
-// of the program that outlives a call: serve.go lists them.
+// Begin with main.go, which runs a command and turns its error into an exit code,
+// and serve.go, which lists the steps of a start and every goroutine of the program.
+// cli.go has the commands, and settings.go, limits.go, tls.go and credentials.go
+// have the flags. A [reloadable] is a file in use that is read again when it changes,
+// a [notice] is a sentence of the banner, and the [linter] reports what is wrong with
+// the database while it is served.
 package main

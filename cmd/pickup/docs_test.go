@@ -13,20 +13,22 @@ import (
 	"testing"
 )
 
-// TestDocs runs the walk-throughs as they are typed: every fenced block called
-// console, in order, in one shell, in a folder with the sample and with the
-// server that the document starts. What a command prints has to be what the
-// document shows.
+// TestDocs types the commands of the documents: the lines after "$ " in every
+// console block, in order, in one shell, in a directory with the sample and its
+// server. Each command must print what the document shows.
 //
-// The server listens on a free port instead of 3000, and is built once instead
-// of by go run. A shown answer that is JSON is compared as JSON, so that it may
-// be laid out for reading; elsewhere "…" stands for what differs from run to
-// run.
+// The server listens on a free port instead of 3000 and is built once instead
+// of run by go run. White space in JSON does not count, so that documents can
+// lay it out for reading. "…" matches any text.
 func TestDocs(t *testing.T) {
-	for _, doc := range []string{"README.md", "examples/quickstart/README.md"} {
+	for _, doc := range documents(t, "README.md", "docs/*.md", "examples/quickstart/README.md") {
+		text := manual(t, doc)
+		if !strings.Contains(text, "\n```console\n") {
+			continue
+		}
 		t.Run(doc, func(t *testing.T) {
-			t.Parallel() // most of it is waiting, as a person would
-			runDoc(t, filepath.Join("../..", doc))
+			t.Parallel() // most of the time is waiting
+			runDoc(t, doc, text)
 		})
 	}
 }
@@ -34,32 +36,25 @@ func TestDocs(t *testing.T) {
 const (
 	docStart  = "PICKUP_PASSWORD=secret go run ./cmd/pickup\n" // how a document starts the server
 	docServer = "localhost:3000"
-	docURL    = "http://127.0.0.1:3000" // how the server calls itself there
+	docURL    = "http://127.0.0.1:3000" // the address that the server prints there
 
-	// A person needs longer than the service to get from a save to the next
-	// command. The test waits for the poll, the slower way of seeing an edit.
+	// A person needs longer than the server from a save to the next command.
+	// The test waits for the poll, the slower way of noticing an edit.
 	docPause = "sleep 1.5"
 )
 
-func runDoc(t *testing.T, path string) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+// runDoc types the commands of the document name, whose text is given.
+func runDoc(t *testing.T, name, text string) {
+	if !strings.Contains(text, docStart) {
+		t.Fatalf("%s does not start the server with %q", name, docStart)
 	}
-	if !strings.Contains(string(text), docStart) {
-		t.Fatalf("%s does not start the server by %q", path, docStart)
-	}
-	steps := docSteps(string(text))
+	steps := docSteps(text)
 	if len(steps) == 0 {
-		t.Fatalf("%s has no command to run", path)
+		t.Fatalf("%s has no command", name)
 	}
 	dir := t.TempDir()
-	for _, name := range []string{"db.json", "db.schema.json"} {
-		sample, err := os.ReadFile(filepath.Join("../..", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), sample, 0o644); err != nil {
+	for _, sample := range []string{"db.json", "db.schema.json"} {
+		if err := os.WriteFile(filepath.Join(dir, sample), []byte(manual(t, sample)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -73,15 +68,15 @@ func runDoc(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.kill)
-	if shown := docBlock(string(text), "text"); strings.HasPrefix(shown, "pickup ") {
+	if shown := docBlock(text, "text"); strings.HasPrefix(shown, "pickup ") {
 		got := strings.ReplaceAll(p.text(), p.url, docURL)
-		got = regexp.MustCompile(`(?m)^\{.*\n`).ReplaceAllString(got, "") // the log, in JSON here
+		got = regexp.MustCompile(`(?m)^\{.*\n`).ReplaceAllString(got, "") // the log, which is JSON here
 		if !matches(shown, got) {
-			t.Errorf("%s: the start prints\n%s\nand the document shows\n%s", path, got, shown)
+			t.Errorf("%s: the server prints\n%s\nbut the document shows\n%s", name, got, shown)
 		}
 	}
 
-	// One shell for all, so that a variable that is set stays set.
+	// One shell for all commands, so that variables stay set.
 	var script strings.Builder
 	for _, s := range steps {
 		command := strings.ReplaceAll(s.command, docServer, strings.TrimPrefix(p.url, "http://"))
@@ -93,15 +88,15 @@ func runDoc(t *testing.T, path string) {
 	}
 	out, err := shell(dir, env, script.String())
 	if err != nil {
-		t.Errorf("the shell: %v", err)
+		t.Errorf("bash: %v", err)
 	}
 	answers := strings.Split(out, "\x1e")
 	for i, s := range steps {
 		if i >= len(answers) {
-			t.Fatalf("%s: line %d was not reached: %s", path, s.line, s.command)
+			t.Fatalf("%s:%d: not reached: %s", name, s.line, s.command)
 		}
 		if !matches(s.want, answers[i]) {
-			t.Errorf("%s:%d: %s\nprints\n%s\nand the document shows\n%s", path, s.line, s.command, answers[i], s.want)
+			t.Errorf("%s:%d: %s\nprints\n%s\nbut the document shows\n%s", name, s.line, s.command, answers[i], s.want)
 		}
 	}
 	if err := p.stop(syscall.SIGTERM); err != nil {
@@ -109,8 +104,8 @@ func runDoc(t *testing.T, path string) {
 	}
 }
 
-// shell runs a bash script and returns what it prints on standard output. What
-// goes to standard error, as curl's progress does, is not shown by documents.
+// shell runs a bash script and returns its standard output. Documents do not
+// show standard error, where curl reports its progress.
 func shell(dir string, env []string, script string) (string, error) {
 	cmd := exec.Command("bash", "-c", script)
 	cmd.Dir, cmd.Env = dir, env
@@ -123,22 +118,21 @@ func shell(dir string, env []string, script string) (string, error) {
 	return string(out), err
 }
 
-// docBlock returns the first block of a document that is called name.
+// docBlock returns the first fenced block of a document with the given name.
 func docBlock(text, name string) string {
 	_, block, _ := strings.Cut(text, "```"+name+"\n")
 	block, _, _ = strings.Cut(block, "```")
 	return block
 }
 
-// A step is one command of a document and what it prints there.
+// A step is a command of a document and the output that the document shows.
 type step struct {
 	line          int
 	command, want string
 }
 
-// docSteps returns the steps of a document's console blocks: a line that
-// begins with "$ " is a command, one with "> " continues it, the rest is what
-// it prints.
+// docSteps returns the steps of a document's console blocks. A line that begins
+// with "$ " is a command, "> " continues it, and the other lines are its output.
 func docSteps(text string) []step {
 	var steps []step
 	inside := false
@@ -159,7 +153,7 @@ func docSteps(text string) []step {
 	return steps
 }
 
-// matches reports whether got is what a document shows as want.
+// matches reports whether the output got matches want, as a document shows it.
 func matches(want, got string) bool {
 	var a, b bytes.Buffer
 	if json.Compact(&a, []byte(want)) == nil && json.Compact(&b, []byte(got)) == nil {
@@ -170,22 +164,22 @@ func matches(want, got string) bool {
 	return regexp.MustCompile(`(?s)^` + pattern + `$`).MatchString(got)
 }
 
-// A walk-through's test must be able to fail.
+// TestMatches checks that a document can be wrong.
 func TestMatches(t *testing.T) {
-	for _, c := range []struct {
+	for _, test := range []struct {
 		want, got string
 		ok        bool
 	}{
-		{"{\n \"a\": 1\n}\n", `{"a":1}`, true},
-		{`{"a":1}`, `{"a":2}`, false},
-		{`{"a":1,"b":2}`, `{"b":2,"a":1}`, false},
-		{"200 OK…\ndone", "200 OK, 3 ms\ndone\n", true},
-		{"200 OK…\ndone", "404 Not Found\ndone\n", false},
-		{"", "", true},
-		{"", "surprise\n", false},
+		{want: "{\n \"a\": 1\n}\n", got: `{"a":1}`, ok: true},
+		{want: `{"a":1}`, got: `{"a":2}`, ok: false},
+		{want: `{"a":1,"b":2}`, got: `{"b":2,"a":1}`, ok: false},
+		{want: "200 OK…\ndone", got: "200 OK, 3 ms\ndone\n", ok: true},
+		{want: "200 OK…\ndone", got: "404 Not Found\ndone\n", ok: false},
+		{want: "", got: "", ok: true},
+		{want: "", got: "surprise\n", ok: false},
 	} {
-		if matches(c.want, c.got) != c.ok {
-			t.Errorf("matches(%q, %q) is not %v", c.want, c.got, c.ok)
+		if matches(test.want, test.got) != test.ok {
+			t.Errorf("matches(%q, %q) is not %v", test.want, test.got, test.ok)
 		}
 	}
 }

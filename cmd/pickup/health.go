@@ -14,20 +14,19 @@ import (
 	"time"
 )
 
-// A healthCommand asks a running server's /_/readyz. The container image calls
-// it as its health check, with the variables that its server got.
+// A healthCommand requests /_/readyz of a running server. It is the health check of
+// the container image, with the same variables as the server.
 type healthCommand struct {
 	address
 	transport
 }
 
-// healthTimeout is how long a server may take to say that it is ready. It is
-// shorter than any supervisor's own patience.
+// healthTimeout is the time for the response. Supervisors wait longer.
 const healthTimeout = 3 * time.Second
 
 func (c *healthCommand) run(ctx context.Context, e *environment) error {
 	if c.Port == 0 {
-		return usagef("health needs the port that the server listens on (--port or PICKUP_PORT)")
+		return usagef("health needs the port of the server (--port or PICKUP_PORT)")
 	}
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
@@ -36,31 +35,31 @@ func (c *healthCommand) run(ctx context.Context, e *environment) error {
 	if err != nil {
 		return usagef("%q is not an address: %w", c.Host, err)
 	}
-	// A proxy of the environment must not answer for the server. Its
-	// certificate is for the names that clients use, not for the address that
-	// is asked here, and nothing secret is sent.
+	// There is no proxy, because it might answer for the server. The certificate
+	// is not verified: it is for the names that clients use, and the request
+	// contains nothing secret.
 	client := &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true},
 	}}
 	resp, err := client.Do(req)
 	if err != nil {
-		return fmt.Errorf("no server answers at %s: %w", host, errors.Unwrap(err))
+		return fmt.Errorf("no server responds at %s: %w", host, errors.Unwrap(err))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusOK {
 		return nil
 	}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	// What net/http answers to a request without TLS.
+	// This is the response of net/http to a request without TLS.
 	if !c.secure() && resp.StatusCode == http.StatusBadRequest && strings.Contains(string(body), "HTTP request to an HTTPS server") {
-		return fmt.Errorf("the server at %s speaks HTTPS: health needs to be told with its flags or variables, such as --tls-self-signed", host)
+		return fmt.Errorf("the server at %s uses HTTPS: give health the same TLS flags or variables, such as --tls-self-signed", host)
 	}
 	return fmt.Errorf("the server at %s is not ready: %s", host, problemText(resp.Status, body))
 }
 
-// problemText returns the detail of a problem document (RFC 9457), else
-// status.
+// problemText returns the detail of a problem document (RFC 9457), or status if
+// body is none.
 func problemText(status string, body []byte) string {
 	var problem struct{ Detail string }
 	if json.Unmarshal(body, &problem) != nil || problem.Detail == "" {
@@ -69,8 +68,8 @@ func problemText(status string, body []byte) string {
 	return problem.Detail
 }
 
-// reachable returns the address under which a server that listens on host is
-// found from this machine.
+// reachable returns the address at which this machine reaches a server that listens
+// on host.
 func reachable(host string) string {
 	if host == "" {
 		return "127.0.0.1"

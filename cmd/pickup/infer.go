@@ -1,13 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -17,12 +18,12 @@ import (
 	"pickup/internal/storage"
 )
 
-// A schemaCommand writes a schema of what a file holds beside it, as the rules
-// to go on with.
+// A schemaCommand writes a schema that fits what a file holds beside the file,
+// as rules to start from.
 type schemaCommand struct {
 	fileArgument
 	idConvention
-	Force bool `help:"Replace a schema that is there."`
+	Force bool `help:"Replace an existing schema."`
 	Link  bool `help:"Also name the schema in the file, as \"$schema\", so that editors find it."`
 }
 
@@ -31,71 +32,103 @@ func (c *schemaCommand) run(ctx context.Context, e *environment) error {
 	if _, err := os.Stat(path); err != nil {
 		return usageError{err}
 	}
-	// Without a link the file is only read, so a server may have it.
+	// Without --link the file is only read, so a server may have it.
 	store, err := filestore.Open(ctx, path, filestore.Options{ReadOnly: !c.Link})
 	if err != nil {
 		return openError(err)
 	}
 	db, err := database.Open(ctx, store, c.options(nil))
 	if err == nil {
-		err = c.write(ctx, e, path, store, db)
+		err = c.write(ctx, e, path, store, db.Snapshot())
 	}
 	return errors.Join(err, store.Close())
 }
 
-func (c *schemaCommand) write(ctx context.Context, e *environment, path string, st *filestore.Store, db *database.DB) error {
-	snap := db.Snapshot()
-	file, note, ok := schemaPath(path, namedIn(snap))
-	if !ok {
-		return usagef("%s: %s", path, note)
+func (c *schemaCommand) write(ctx context.Context, e *environment, path string, store *filestore.Store, snap *database.Snapshot) error {
+	file, err := schemaPath(path, declaredIn(snap))
+	if err != nil {
+		return usagef("%s: %w", path, err)
 	}
-	if err := writeNew(file, describe.InferSchema(snap), c.Force); err != nil {
+	if err := writeFile(file, describe.InferSchema(snap), c.Force); err != nil {
 		if errors.Is(err, fs.ErrExist) {
-			return usagef("%s is there already; --force replaces it", file)
+			return usagef("%s exists; --force replaces it", file)
 		}
 		return err
 	}
-	fmt.Fprintf(e.stdout, "%s: the rules of %s, inferred from what it holds\n", file, path)
-	named, err := jsontext.AppendQuote(nil, reference(file))
-	switch _, linked := snap.Kind("$schema"); {
-	case err != nil || linked:
-		return err
-	case !c.Link:
-		fmt.Fprintf(e.stdout, "To have editors use them, add \"$schema\": %s to %s, or say --link.\n", named, path)
+	fmt.Fprintf(e.stdout, "%s: rules inferred from %s\n", file, path)
+	if _, linked := snap.Kind("$schema"); linked {
 		return nil
 	}
-	if _, err := st.Commit(ctx, snap.Rev(), []storage.Change{{Collection: "$schema", Value: named}}); err != nil {
+	link := jsontext.Value(quote(reference(file)))
+	if !c.Link {
+		fmt.Fprintf(e.stdout, "For completion in editors, add \"$schema\": %s to %s, or use --link.\n", link, path)
+		return nil
+	}
+	if _, err := store.Commit(ctx, snap.Rev(), []storage.Change{{Collection: "$schema", Value: link}}); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stdout, "%s: names it as its \"$schema\"\n", path)
+	fmt.Fprintf(e.stdout, "%s: \"$schema\" names it\n", path)
 	return nil
 }
 
-// writeNew writes a file as a whole or not at all. One that exists is replaced
-// with force alone; without, the error wraps fs.ErrExist.
-func writeNew(path string, text []byte, force bool) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+// writeFile creates the file at path. If it exists, replace has it replaced in one
+// step; otherwise the error wraps fs.ErrExist.
+func writeFile(path string, text []byte, replace bool) (err error) {
+	var f *os.File
+	if replace {
+		f, err = os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	} else {
+		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	}
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // gone already where all is well
-	_, err = bytes.NewReader(text).WriteTo(f)
+	_, err = f.Write(text)
 	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	if err == nil && replace {
+		err = os.Rename(f.Name(), path)
+	}
 	if err != nil {
-		return err
+		os.Remove(f.Name())
 	}
-	if force {
-		return os.Rename(f.Name(), path)
+	return err
+}
+
+// initial returns the text of a new database: empty collections, those of the
+// schema beside it or else schedules and drivers.
+func initial(path string) []byte {
+	names := []string{"schedules", "drivers"}
+	var lines []string
+	// openDatabase warns about a schema that cannot be used.
+	if rules, err := loadSchema(path, ""); err == nil && rules != nil {
+		file, _ := schemaPath(path, "")
+		names = rules.Collections()
+		lines = append(lines, member("$schema", quote(reference(file))))
 	}
-	if err := os.Link(f.Name(), path); err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			return err
-		}
-		// A file system without links: what is checked first can change.
-		if _, exists := os.Lstat(path); exists == nil {
-			return fs.ErrExist
-		}
-		return os.Rename(f.Name(), path)
+	for _, name := range names {
+		lines = append(lines, member(name, "[]"))
 	}
-	return nil
+	if len(lines) == 0 {
+		return []byte("{}\n")
+	}
+	return []byte("{\n" + strings.Join(lines, ",\n") + "\n}\n")
+}
+
+// isNew reports whether serving path would create a database.
+func isNew(path string) bool {
+	info, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0
+}
+
+func member(name, value string) string { return "  " + quote(name) + ": " + value }
+
+// quote returns s as a JSON string, with invalid UTF-8 replaced.
+func quote(s string) string {
+	text, _ := jsontext.AppendQuote(nil, strings.ToValidUTF8(s, "\uFFFD"))
+	return string(text)
+}
+
+// reference returns the URI reference of a file in the folder of the database.
+func reference(file string) string {
+	return "./" + (&url.URL{Path: filepath.Base(file)}).EscapedPath()
 }

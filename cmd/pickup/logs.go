@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"io"
 	"log/slog"
 	"os"
@@ -9,19 +10,19 @@ import (
 	"golang.org/x/term"
 )
 
-// The logs of a service go to one place and stay in order there.
+// logs are the logs of a service. Both write to one place and stay in order.
 type logs struct {
-	log    *slog.Logger // each line is written at once
-	access *slog.Logger // lines may wait, unless a person watches
-	out    *buffered
+	log    *slog.Logger // writes each line at once
+	access *slog.Logger // buffers lines, unless a person watches
+	out    *logBuffer
 }
 
-// newLogs returns the logs that are written to w: text where a person reads
-// them, JSON elsewhere, unless the settings say which.
+// newLogs returns the logs that write to w: as text on a terminal and as JSON
+// elsewhere, unless the settings say which.
 func newLogs(w io.Writer, terminal bool, s *settings) logs {
 	var level slog.Level
 	if level.UnmarshalText([]byte(s.LogLevel)) != nil {
-		level = slog.LevelInfo // the parser lets no other pass
+		level = slog.LevelInfo // only in tests: the parser checks it
 	}
 	logger := func(w io.Writer) *slog.Logger {
 		o := &slog.HandlerOptions{Level: level}
@@ -30,79 +31,50 @@ func newLogs(w io.Writer, terminal bool, s *settings) logs {
 		}
 		return slog.New(slog.NewJSONHandler(w, o))
 	}
-	out := &buffered{w: w}
-	l := logs{log: logger(direct{out}), out: out}
+	out := &logBuffer{w: w, buf: bufio.NewWriterSize(w, 64<<10)}
+	l := logs{log: logger(unbuffered{out}), out: out}
 	if l.access = l.log; !terminal {
 		l.access = logger(out)
 	}
 	return l
 }
 
-// isTerminal reports whether a person reads what is written to w.
+// isTerminal reports whether w is a terminal.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// A buffered writer keeps what is written to it until it is flushed or has
-// bufferSize bytes, so that a request does not wait for a line of the access
-// log. It may be used by several goroutines at once.
-type buffered struct {
-	w  io.Writer
-	mu sync.Mutex
-	b  []byte // guarded by mu; whole lines
+// A logBuffer buffers lines, so that a request does not wait for its line in the
+// access log. It is safe for concurrent use.
+type logBuffer struct {
+	w   io.Writer
+	mu  sync.Mutex
+	buf *bufio.Writer // guarded by mu
 }
 
-const bufferSize = 64 << 10
+func (b *logBuffer) Write(line []byte) (int, error) { return b.write(line, false) }
 
-func (b *buffered) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.add(p, false)
-}
-
-func (b *buffered) Flush() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.flush()
-}
-
-// add keeps p, or writes it out behind what is there already. b.mu is held.
-func (b *buffered) add(p []byte, out bool) (int, error) {
-	var err error
-	if len(b.b)+len(p) > bufferSize {
-		err = b.flush()
-	}
-	b.b = append(b.b, p...)
-	if out || len(b.b) > bufferSize {
-		err = b.flush()
-	}
-	if err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
-// flush writes out what is there. Lines that a full disk refuses are gone: when
-// it has room again the log goes on. b.mu is held.
-func (b *buffered) flush() error {
-	if len(b.b) == 0 {
-		return nil
-	}
-	_, err := b.w.Write(b.b)
-	b.b = b.b[:0]
-	if cap(b.b) > 2*bufferSize {
-		b.b = nil // one line was long
-	}
+// Flush writes out what is buffered.
+func (b *logBuffer) Flush() error {
+	_, err := b.write(nil, true)
 	return err
 }
 
-// A direct is a way into a buffered writer for what must not wait: it
-// goes out at once, behind what waits there.
-type direct struct{ b *buffered }
-
-func (w direct) Write(p []byte) (int, error) {
-	w.b.mu.Lock()
-	defer w.b.mu.Unlock()
-	return w.b.add(p, true)
+func (b *logBuffer) write(line []byte, flush bool) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n, err := b.buf.Write(line)
+	if flush && err == nil {
+		err = b.buf.Flush()
+	}
+	if err != nil {
+		b.buf.Reset(b.w) // a bufio.Writer fails for good, but a full disk may get room
+	}
+	return n, err
 }
+
+// unbuffered writes through a logBuffer at once, after what is buffered.
+type unbuffered struct{ b *logBuffer }
+
+func (u unbuffered) Write(line []byte) (int, error) { return u.b.write(line, true) }

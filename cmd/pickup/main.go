@@ -2,15 +2,115 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"runtime"
+	"runtime/debug"
 	"syscall"
+
+	"pickup/internal/storage"
 )
 
 func main() {
-	// The first signal asks for an orderly stop. After it the signals have
-	// their default effect again, so that a second one stops at once.
+	// The first signal stops the service in order. A second one has its default
+	// effect and stops it at once.
 	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, restore)
 	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr))
+}
+
+// The exit codes. Scripts and supervisors rely on them.
+const (
+	exitStopped = 0 // stopped as asked, nothing wrong
+	exitFaults  = 1 // check found faults, health found no ready server, or another failure
+	exitUsage   = 2 // wrong usage, or what was named is not a file
+	exitInUse   = 3 // another server holds the file
+	exitBroken  = 4 // the file does not parse and is not served; check finds a fault in it
+)
+
+// An environment holds the inputs and outputs of a command.
+type environment struct {
+	getenv func(string) string // "" if the variable is unset
+	config *configFile         // not nil while a command runs
+	stdin  io.Reader
+	stdout io.Writer // results
+	stderr io.Writer // banner, logs and errors
+}
+
+// run is the program: it runs the command in args until that is done or ctx is
+// done, and returns the exit code.
+func run(ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
+	e := &environment{getenv: getenv, stdin: stdin, stdout: stdout, stderr: stderr}
+	command, err := parse(args, e)
+	if err == nil && command != nil {
+		err = command(ctx, e)
+	}
+	if err != nil && !errors.Is(err, errReported) {
+		fmt.Fprintf(stderr, "pickup: %v\n", err)
+	}
+	return exitCode(err)
+}
+
+// errReported is the error of a command that has printed what is wrong.
+var errReported = errors.New("faults were found")
+
+// A usageError is about the flags, the variables or the file that they name.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// usagef formats a usageError.
+func usagef(format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...)}
+}
+
+// exitCode returns the exit code for the error of a command.
+func exitCode(err error) int {
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitStopped
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.Is(err, storage.ErrInUse):
+		return exitInUse
+	case errors.Is(err, storage.ErrBroken):
+		return exitBroken
+	}
+	return exitFaults
+}
+
+// version is set by the linker in a release.
+var version string
+
+// versionText returns the version of the program: that of the linker, that of go
+// install, or "devel" with the commit.
+func versionText() string {
+	if version != "" {
+		return version
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "devel"
+	}
+	var revision string
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			revision = "+" + s.Value[:min(12, len(s.Value))]
+		}
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	return "devel" + revision
+}
+
+type versionCommand struct{}
+
+func (versionCommand) run(_ context.Context, e *environment) error {
+	_, err := fmt.Fprintf(e.stdout, "pickup %s %s %s/%s\n", versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
 }

@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// profiles returns the server of --pprof and its listener. Profiles tell of
-// everything in memory, so they are not for the network, and not for a page
-// that gave its own name our address.
+// profiles returns the server of --pprof and its listener. Profiles reveal what is
+// in memory, so the server listens on loopback only and checks the Host header
+// against DNS rebinding.
 func profiles(address string) (*http.Server, net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, nil, usagef("--pprof: %q is no ADDRESS:PORT, as in 127.0.0.1:6060", address)
+		return nil, nil, usagef("--pprof: %q is not ADDRESS:PORT, such as 127.0.0.1:6060", address)
 	}
 	if loopback, err := onlyLoopback(host); err != nil || !loopback || host == "" {
-		return nil, nil, usagef("--pprof works on a loopback address only, and %q is none", host)
+		return nil, nil, usagef("--pprof requires a loopback address, and %q is not one", host)
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -37,7 +37,7 @@ func profiles(address string) (*http.Server, net.Listener, error) {
 				name = h
 			}
 			if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err != nil && name != "localhost" {
-				http.Error(w, "This server answers to localhost and to IP addresses.", http.StatusMisdirectedRequest)
+				http.Error(w, "The host must be localhost or an IP address.", http.StatusMisdirectedRequest)
 				return
 			}
 			mux.ServeHTTP(w, r)

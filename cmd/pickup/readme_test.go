@@ -4,20 +4,26 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/alecthomas/kong"
 )
 
-// TestReadme holds the README, and the comment on this package, to what there
-// is: every command, flag and module has its line, and variables
-// are called as their flags are.
+// TestReadme checks that the README and docs/ describe every command, flag and
+// module, that the package comment lists every command, and that variables are
+// named like their flags.
 func TestReadme(t *testing.T) {
-	readme, comment := manual(t, "README.md"), manual(t, "cmd/pickup/doc.go")
+	comment := manual(t, "cmd/pickup/doc.go")
+	var pages strings.Builder
+	for _, name := range append(documents(t, "docs/*.md"), "README.md") {
+		pages.WriteString(manual(t, name))
+	}
 	lacks := func(what, pattern string) {
-		if !regexp.MustCompile(pattern).MatchString(readme) {
-			t.Errorf("the README lacks %s", what)
+		t.Helper()
+		if !regexp.MustCompile(pattern).MatchString(pages.String()) {
+			t.Errorf("neither README.md nor docs/ has %s", what)
 		}
 	}
 	k, err := kong.New(new(grammar))
@@ -28,11 +34,11 @@ func TestReadme(t *testing.T) {
 		name := "pickup " + strings.Replace(command.Name, "serve", "[serve]", 1)
 		lacks(name, `(?m)^`+regexp.QuoteMeta(name)+`( |$)`)
 		if !strings.Contains(comment, "\n//\t"+name) {
-			t.Errorf("the comment on the package lacks %s", name)
+			t.Errorf("the package comment lacks %s", name)
 		}
 		for _, flag := range command.Flags {
 			lacks("--"+flag.Name, "`[^`]*--"+flag.Name+"[ =`]")
-			// The README has the rule for limits and no line for each.
+			// The docs state this rule instead of a variable for each limit.
 			if v := flag.Tag.Get("variable"); v != "" && v != "PICKUP_"+strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_")) {
 				t.Errorf("--%s has the variable %q", flag.Name, v)
 			}
@@ -44,29 +50,54 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// TestDocumentsLead checks that the links in documents lead to files that exist.
+// TestDocumentsLead checks that links in documents lead to files that exist,
+// and to headings that they have.
 func TestDocumentsLead(t *testing.T) {
-	exists := func(patterns ...string) bool {
-		for _, p := range patterns {
-			if found, err := filepath.Glob(filepath.Join("../..", p)); err == nil && len(found) > 0 {
-				return true
-			}
-		}
-		return false
-	}
-	link := regexp.MustCompile(`\]\(([^)#:]+)\)`)
-	for _, name := range []string{
-		"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/quickstart/README.md", "examples/compose/README.md", "examples/systemd/README.md",
-		"server/testdata/README.md", "server/testdata/compat/README.md", "filestore/document/testdata/golden/README.md",
-	} {
+	link := regexp.MustCompile(`\]\(([^)#:]*)(?:#([^):]*))?\)`)
+	for _, name := range documents(t, "*.md", "docs/*.md", "examples/*/README.md",
+		"server/testdata/README.md", "server/testdata/compat/README.md", "filestore/document/testdata/golden/README.md") {
 		for _, l := range link.FindAllStringSubmatch(manual(t, name), -1) {
-			if !exists(filepath.Join(filepath.Dir(name), l[1])) {
-				t.Errorf("%s has a link to %s, which is not there", name, l[1])
+			target := name
+			if l[1] != "" {
+				target = filepath.Join(filepath.Dir(name), l[1])
+			}
+			if _, err := os.Stat(filepath.Join("../..", target)); err != nil {
+				t.Errorf("%s links to %s, which does not exist", name, l[1])
+			} else if l[2] != "" && !slices.Contains(anchors(manual(t, target)), l[2]) {
+				t.Errorf("%s links to a heading %q that %s does not have", name, l[2], target)
 			}
 		}
 	}
 }
 
+// anchors returns the anchors of a document's headings, as GitHub makes them.
+func anchors(text string) []string {
+	var names []string
+	for _, h := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
+		name := regexp.MustCompile(`[^\pL\pN _-]`).ReplaceAllString(strings.ToLower(h[1]), "")
+		names = append(names, strings.ReplaceAll(name, " ", "-"))
+	}
+	return names
+}
+
+// documents returns the files that match patterns, by their paths from the root
+// of the repository. Every pattern must match something.
+func documents(t *testing.T, patterns ...string) []string {
+	t.Helper()
+	var names []string
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(filepath.Join("../..", pattern))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no file matches %s (%v)", pattern, err)
+		}
+		for _, path := range found {
+			names = append(names, strings.TrimPrefix(filepath.ToSlash(path), "../../"))
+		}
+	}
+	return names
+}
+
+// manual returns the text of a file of the repository.
 func manual(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../..", name))

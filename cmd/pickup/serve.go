@@ -2,21 +2,24 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
-	"runtime"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
+
 	"pickup/filestore"
 	"pickup/internal/database"
+	"pickup/internal/storage"
 	"pickup/server"
 )
 
@@ -33,300 +36,306 @@ const (
 	drainTime = 8 * time.Second
 
 	flushEach = time.Second // how often the access log is written out
-	lookEach  = time.Second // how often users and certificates are looked at
 )
 
-// A service is everything that runs: wired by serveCommand.run, run by
-// service.run.
+// A service is a start of serve: what its steps have made so far.
 type service struct {
-	db       *database.DB
-	report   *reporter
-	rules    *keeper
-	http     *http.Server
-	listener net.Listener
-	pprof    func() error // serves profiles; nil: it does not
-	noPprof  func() error // ends that
-	watched  []*watched
-	hangup   chan os.Signal
-	getenv   func(string) string
-	access   *buffered
-	log      *slog.Logger
+	*serveCommand
+	env     *environment
+	logs    logs
+	log     *slog.Logger
+	file    string // the database
+	notices []notice
+	shown   bool // the notices are in the banner
+
+	loopback      bool
+	users         credentials
+	tls           *tls.Config
+	listener      net.Listener
+	metrics       *server.Metrics
+	store         *filestore.Store
+	db            *database.DB
+	reloadables   []*reloadable // certificate and users if there are any, the schema
+	checks        []server.Check
+	linter        *linter
+	http          *http.Server
+	pprof         *http.Server // nil without --pprof
+	pprofListener net.Listener
+	hangup        chan os.Signal
 }
 
-// run runs the service until ctx ends or a part of it fails, then lets
-// requests under way finish. These goroutines are all that the program has
-// beside those of the runtime and of net/http:
-//
-//   - Serve accepts connections, and net/http serves each in its own;
-//   - Follow applies what others write to the file;
-//   - rules takes over what others write to the schema;
-//   - report tells in the log what stands oddly in the file;
-//   - flush writes out the access log once a second;
-//   - reload reads users and certificates again when they change or at SIGHUP;
-//   - pprof, where it was asked for, serves profiles on a port of its own.
-func (s *service) run(ctx context.Context) error {
+func (c *serveCommand) run(ctx context.Context, e *environment) error {
+	logs := newLogs(e.stderr, isTerminal(e.stderr), &c.settings)
+	s := &service{
+		serveCommand: c, env: e, logs: logs, log: logs.log, file: c.path(e),
+		metrics: server.NewMetrics(), hangup: make(chan os.Signal, 1),
+	}
+	err := s.start(ctx)
+	if err == nil {
+		err = s.serve(ctx)
+	}
+	err = errors.Join(err, s.close(ctx))
+	if err != nil && c.LogFormat == "json" {
+		logs.log.Error(err.Error())
+		return fmt.Errorf("%w (%w)", err, errReported)
+	}
+	return err
+}
+
+// start makes everything that serve runs. A start that fails leaves no new file.
+func (s *service) start(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{
+		s.checkSettings,
+		s.readUsers,
+		s.readCertificate,
+		s.listen,
+		s.openStore,
+		s.openDatabase,
+		s.listenPprof,
+		s.makeServer,
+		s.printBanner,
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serve runs the service until ctx is done or a part of it fails, and then lets
+// requests under way finish. These are all goroutines of the program, apart from
+// those of the runtime and of net/http:
+func (s *service) serve(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
+	signal.Notify(s.hangup, syscall.SIGHUP)
+	defer signal.Stop(s.hangup)
 	failed := make(chan error, 3)
 	var running sync.WaitGroup
-	running.Go(func() {
-		if s.http.TLSConfig != nil {
-			failed <- s.http.ServeTLS(s.listener, "", "")
-			return
-		}
-		failed <- s.http.Serve(s.listener)
-	})
-	running.Go(func() { failed <- s.db.Follow(work) })
-	running.Go(func() { s.rules.run(work) })
-	running.Go(func() { s.report.run(work) })
-	running.Go(func() { s.flush(work) })
-	running.Go(func() { s.reload(work) })
+
+	running.Go(func() { failed <- s.accept() })        // net/http serves each connection in its own
+	running.Go(func() { failed <- s.db.Follow(work) }) // applies external edits of the file
+	running.Go(func() { s.reload(work) })              // re-reads schema, users and certificate
+	running.Go(func() { s.linter.run(work) })          // logs what external edits broke
+	running.Go(func() { s.flush(work) })               // writes out the access log
 	if s.pprof != nil {
-		running.Go(func() { failed <- s.pprof() })
+		running.Go(func() { failed <- s.pprof.Serve(s.pprofListener) })
 	}
-	s.tell("READY=1")
+	s.notifySystemd(daemon.SdNotifyReady)
 
 	var err error
 	select {
 	case <-ctx.Done():
-		s.log.Info("stopping: requests under way are finished first")
+		s.log.Info("stopping: waiting for requests under way")
 	case err = <-failed:
 	}
-	s.tell("STOPPING=1")
+	s.notifySystemd(daemon.SdNotifyStopping)
 	drain, cancel := context.WithTimeout(work, drainTime)
 	defer cancel()
 	if s.http.Shutdown(drain) != nil {
-		s.log.Warn("stopping: not every request could be finished", "waited", drainTime)
-		s.http.Close() // its error would be one of closing connections that are given up
+		s.log.Warn("stopping: some requests did not finish in time", "waited", drainTime)
+		s.http.Close() // its error would be about connections that are given up
 	}
 	if s.pprof != nil {
-		s.noPprof() // nobody's data is lost
+		s.pprof.Close()
 	}
 	stop()
 	running.Wait()
 	return err
 }
 
-// flush writes out the access log from time to time and when ctx ends.
+// accept accepts connections and serves them.
+func (s *service) accept() error {
+	if s.http.TLSConfig != nil {
+		return s.http.ServeTLS(s.listener, "", "")
+	}
+	return s.http.Serve(s.listener)
+}
+
+// reload looks at the schema, the users and the certificate again whenever their
+// files may have changed, until ctx is done. This is soon after each change, so
+// SIGHUP is answered in the log only.
+func (s *service) reload(ctx context.Context) {
+	for range filestore.PollFiles(ctx, s.reloadablePaths) {
+		select {
+		case <-s.hangup:
+			s.log.Info("SIGHUP: checking the files of schema, users and certificate")
+		default:
+		}
+		for _, r := range s.reloadables {
+			r.look(ctx, s.log)
+		}
+	}
+}
+
+func (s *service) reloadablePaths() (paths []string) {
+	for _, r := range s.reloadables {
+		paths = append(paths, r.paths()...)
+	}
+	return paths
+}
+
+// flush writes out the access log from time to time and when ctx is done.
 func (s *service) flush(ctx context.Context) {
 	tick := time.NewTicker(flushEach)
 	defer tick.Stop()
-	for {
+	for ctx.Err() == nil {
 		select {
 		case <-tick.C:
-			s.access.Flush() // a log that cannot be written has nowhere to say so
 		case <-ctx.Done():
-			s.access.Flush()
-			return
+		}
+		s.logs.out.Flush() // there is nowhere to log its error
+	}
+}
+
+// notifySystemd reports the state of the service (sd_notify).
+func (s *service) notifySystemd(state string) {
+	if _, err := daemon.SdNotify(false, state); err != nil {
+		s.log.Warn("cannot notify systemd", "state", state, "error", err)
+	}
+}
+
+func (s *service) checkSettings(context.Context) error { return s.settings.check() }
+
+// readUsers finds out who may use the service, and who can reach it.
+func (s *service) readUsers(context.Context) (err error) {
+	if s.loopback, err = onlyLoopback(s.Host); err != nil {
+		return err
+	}
+	switch {
+	case s.NoAuth == noAuthLocal && !s.loopback:
+		return usagef("--no-auth requires a loopback address, and %s is not one: set PICKUP_PASSWORD, or use --no-auth=public to let everyone in", s.Host)
+	case s.NoAuth == authNeeded:
+		s.users, err = readCredentials(s.env.getenv, s.Htpasswd)
+	}
+	if s.users.htpasswd != nil {
+		s.reloadables = append(s.reloadables, s.users.htpasswd)
+	}
+	return err
+}
+
+func (s *service) readCertificate(ctx context.Context) error {
+	config, files, err := s.transport.config(ctx)
+	s.tls = config
+	if files != nil {
+		s.reloadables = append(s.reloadables, files)
+	}
+	return err
+}
+
+// listen opens the address of the service. If it is taken because a server has
+// the file already, the error says so.
+func (s *service) listen(ctx context.Context) (err error) {
+	s.listener, err = listen(s.Host, int(s.Port))
+	if err != nil && !isNew(s.file) {
+		if inUse := s.openStore(ctx); inUse != nil {
+			return inUse
 		}
 	}
+	return err
 }
 
-// reload reads users and certificates again when they change, and all of them
-// when the process gets a SIGHUP, until ctx ends.
-func (s *service) reload(ctx context.Context) {
-	tick := time.NewTicker(lookEach)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			for _, w := range s.watched {
-				w.look(false, s.log)
-			}
-		case <-s.hangup:
-			s.log.Info("SIGHUP: users and certificates are read again; the database always is")
-			for _, w := range s.watched {
-				w.look(true, s.log)
-			}
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// tell tells the service manager how the service is.
-func (s *service) tell(state string) {
-	if err := notify(s.getenv, state); err != nil {
-		s.log.Warn("the service manager cannot be told", "state", state, "error", err)
-	}
-}
-
-func (c *serveCommand) run(ctx context.Context, e *environment) (err error) {
-	logs := newLogs(e.stderr, isTerminal(e.stderr), &c.settings)
-	log := logs.log
-	if c.LogFormat == "json" {
-		defer func() {
-			if err != nil {
-				log.Error(err.Error())
-				err = fmt.Errorf("%w (%w)", err, errReported)
-			}
-		}()
-	}
-	if err := c.settings.check(); err != nil {
-		return err
-	}
-	who, loopback, err := c.access(e)
-	if err != nil {
-		return err
-	}
-	secure, certificate, err := c.transport.config()
-	if err != nil {
-		return err
-	}
-	metrics, copies := server.NewMetrics(), new(server.Copies)
-	path := c.path(e)
-	// A start that fails must not leave a new file behind. Of a file that is
-	// there it is more to know that another server has it.
-	listener, err := listen(c.Host, int(c.Port))
-	if err == nil {
-		defer listener.Close() // closed already where it was served
-	} else if isNew(path) {
-		return err
-	}
-	taken := err
-	store, err := filestore.Open(ctx, path, filestore.Options{
-		Initial:    initial(path),
-		ReadOnly:   c.ReadOnly,
-		Ephemeral:  c.Ephemeral,
-		JournalDir: c.JournalDir,
-		Synced:     metrics.Synced,
-		Kept:       copies.Add,
-		Log:        log,
+func (s *service) openStore(ctx context.Context) (err error) {
+	s.store, err = filestore.Open(ctx, s.file, filestore.Options{
+		Initial:    initial(s.file),
+		ReadOnly:   s.ReadOnly,
+		Ephemeral:  s.Ephemeral,
+		JournalDir: s.JournalDir,
+		Synced:     s.metrics.Synced,
+		Log:        s.log,
 	})
 	if err != nil {
 		return openError(err)
 	}
-	var notes []remark
-	for _, n := range store.Notices() {
-		notes = append(notes, caution("%s", n))
-	}
-	announced := false
-	defer func() {
-		if !announced { // the next start does not notice the same
-			for _, n := range notes {
-				log.Log(ctx, n.level, n.text)
-			}
-		}
-		err = errors.Join(err, store.Close())
-	}()
-	if taken != nil {
-		return taken
-	}
-
-	db, rules, more, err := open(ctx, store, metrics.Store(store), path, c.idConvention, log)
-	if err != nil {
-		return err
-	}
-	notes = append(notes, more...)
-	defer runtime.KeepAlive(ballast(path))
-	s := &service{
-		db:       db,
-		report:   &reporter{path: path, store: store, db: db, rules: rules, log: log},
-		rules:    rules,
-		listener: listener,
-		hangup:   make(chan os.Signal, 1),
-		getenv:   e.getenv,
-		access:   logs.out,
-		log:      log,
-	}
-	if c.Pprof != "" {
-		web, at, err := profiles(c.Pprof)
-		if err != nil {
-			return errors.Join(err, listener.Close())
-		}
-		s.pprof, s.noPprof = func() error { return web.Serve(at) }, web.Close
-		notes = append(notes, note("profiles are at http://%s/debug/pprof/.", at.Addr()))
-	}
-	for _, w := range []*watched{who.watch, certificate} {
-		if w != nil {
-			s.watched = append(s.watched, w)
-		}
-	}
-	most := connectionsWithin(c.MaxConnections)
-	if most < c.MaxConnections {
-		notes = append(notes, caution("at most %d connections are held open, because the system allows no more files (ulimit -n).", most))
-	}
-	signal.Notify(s.hangup, syscall.SIGHUP)
-	defer signal.Stop(s.hangup)
-	s.http = c.server(server.Options{
-		Auth:         who.auth,
-		CORSOrigins:  c.CORSOrigin,
-		AllowedHosts: append([]string{c.Host}, c.AllowHost...),
-		Loopback:     loopback,
-		ReadOnly:     c.ReadOnly,
-		Metrics:      metrics,
-		Copies:       copies,
-		Checks:       checks(who.watch, certificate),
-		Findings:     s.report.findings,
-		Log:          log,
-		Version:      versionText(),
-	}, db, logs.access)
-	s.http.TLSConfig = secure
-	s.http.ConnState = newConnections(most).state
-	announced = true
-	announcement{
-		file:    path,
-		url:     baseURL(c.scheme(), c.Host, listener.Addr()),
-		snap:    db.Snapshot(),
-		notices: append(notes, c.writing()...),
-		who:     who,
-		noAuth:  c.NoAuth,
-		private: loopback,
-		tls:     c.transport,
-		anyPage: slices.Contains(c.CORSOrigin, "*"),
-	}.tell(e.stderr, log, c.LogFormat == "json")
-	return s.run(ctx)
-}
-
-// checks returns what readyz?verbose tells of the files that are re-read.
-func checks(users, certificate *watched) (all []server.Check) {
-	if users != nil {
-		all = append(all, server.Check{Name: "users", OK: users.ok})
-	}
-	if certificate != nil {
-		all = append(all, server.Check{Name: "certificate", OK: certificate.ok})
-	}
-	return all
-}
-
-// access returns who may use the service and whether it listens on a loopback
-// address alone.
-func (c *serveCommand) access(e *environment) (who credentials, loopback bool, err error) {
-	loopback, err = onlyLoopback(c.Host)
-	if err != nil {
-		return who, loopback, err
-	}
-	switch {
-	case c.NoAuth == noAuthLocal && !loopback:
-		return who, loopback, usagef("--no-auth works on a loopback address only, and %s is none: set PICKUP_PASSWORD, or say --no-auth=public and mean it", c.Host)
-	case c.NoAuth != authNeeded:
-		return who, loopback, nil
-	}
-	who, err = readCredentials(e.getenv, c.Htpasswd)
-	return who, loopback, err
-}
-
-// writing says what becomes of writes where that is not the usual.
-func (c *serveCommand) writing() []remark {
-	switch {
-	case c.ReadOnly:
-		return []remark{note("writes are refused (--read-only).")}
-	case c.Ephemeral:
-		return []remark{note("writes stay in memory (--ephemeral).")}
+	for _, w := range s.store.Warnings() {
+		s.notices = append(s.notices, warning("%s", w))
 	}
 	return nil
 }
 
-// server returns the HTTP server of db.
-func (c *serveCommand) server(o server.Options, db *database.DB, access *slog.Logger) *http.Server {
-	c.limits.options(&o)
-	if c.AccessLog == "on" {
-		o.AccessLog = access
+func (s *service) openDatabase(ctx context.Context) error {
+	o := s.idConvention.options(nil)
+	o.Log = s.log
+	db, schema, about, err := openDatabase(ctx, s.file, s.store, s.metrics.Store(s.store), o)
+	if about.text != "" {
+		s.notices = append(s.notices, about)
 	}
-	s := &http.Server{
-		Handler:  server.Handler(db, o),
-		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn),
+	s.db = db
+	s.linter = &linter{path: s.file, store: s.store, db: db, schema: schema, log: s.log}
+	for _, r := range s.reloadables {
+		s.checks = append(s.checks, server.Check{Name: r.name, OK: func() bool { return r.err() == nil }})
 	}
-	c.limits.server(s)
-	return s
+	s.reloadables = append(s.reloadables, schema) // its failure is a finding
+	return err
+}
+
+func (s *service) listenPprof(context.Context) (err error) {
+	if s.Pprof == "" {
+		return nil
+	}
+	s.pprof, s.pprofListener, err = profiles(s.Pprof)
+	if err == nil {
+		s.notices = append(s.notices, note("profiles are at http://%s/debug/pprof/.", s.pprofListener.Addr()))
+	}
+	return err
+}
+
+// makeServer makes the HTTP server of the database.
+func (s *service) makeServer(context.Context) error {
+	o := server.Options{
+		Auth:         s.users.auth,
+		CORSOrigins:  s.CORSOrigin,
+		AllowedHosts: append([]string{s.Host}, s.AllowHost...),
+		Loopback:     s.loopback,
+		ReadOnly:     s.ReadOnly,
+		Metrics:      s.metrics,
+		Checks:       s.checks,
+		Findings:     s.linter.findings,
+		Log:          s.log,
+		Version:      versionText(),
+	}
+	if s.AccessLog == "on" {
+		o.AccessLog = s.logs.access
+	}
+	s.limits.options(&o)
+	most := connectionsWithin(s.MaxConnections)
+	if most < s.MaxConnections {
+		s.notices = append(s.notices, warning("at most %d connections stay open, because the system allows no more files (ulimit -n).", most))
+	}
+	s.http = &http.Server{
+		Handler:   server.Handler(s.db, o),
+		ErrorLog:  slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+		TLSConfig: s.tls,
+		ConnState: newConnections(most).state,
+	}
+	s.limits.server(s.http)
+	return nil
+}
+
+// close gives back what start opened. Notices that no banner showed are logged,
+// because the next start may not have them.
+func (s *service) close(ctx context.Context) error {
+	for _, l := range []net.Listener{s.listener, s.pprofListener} {
+		if l != nil {
+			l.Close() // its error says that serve closed it
+		}
+	}
+	if !s.shown {
+		for _, n := range s.notices {
+			s.log.Log(ctx, n.level, n.text)
+		}
+	}
+	if s.store == nil {
+		return nil
+	}
+	return s.store.Close()
+}
+
+// openError returns the error of a file that cannot be opened as wrong usage if
+// what was named is not a file.
+func openError(err error) error {
+	if errors.Is(err, storage.ErrShape) || errors.Is(err, fs.ErrNotExist) {
+		return usageError{err}
+	}
+	return err
 }

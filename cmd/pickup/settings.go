@@ -4,29 +4,32 @@ import (
 	"net/url"
 	"os"
 	"strings"
+
+	"pickup/internal/database"
+	"pickup/internal/schema"
 )
 
-// Settings are everything that can be said about a service, each by a flag, by
-// a variable and in the configuration file, in this order of strength.
+// settings are the settings of a service. A flag overrides its variable, and that
+// overrides the configuration file.
 type settings struct {
 	address
 	transport
 	limits
-	Htpasswd   string   `variable:"PICKUP_HTPASSWD" placeholder:"FILE" help:"Who may use the service: a line name:hash for each user, as pickup passwd prints it; re-read when it changes ($PICKUP_HTPASSWD)."`
-	NoAuth     noAuth   `variable:"PICKUP_NO_AUTH" help:"Ask nobody for credentials: on a loopback address only, unless it says --no-auth=public ($PICKUP_NO_AUTH)."`
+	Htpasswd   string   `variable:"PICKUP_HTPASSWD" placeholder:"FILE" help:"Read users from this file, with a line name:hash for each, as pickup passwd prints it; reloaded when it changes ($PICKUP_HTPASSWD)."`
+	NoAuth     noAuth   `variable:"PICKUP_NO_AUTH" help:"Require no credentials; only on a loopback address, unless it is --no-auth=public ($PICKUP_NO_AUTH)."`
 	ReadOnly   bool     `xor:"writes" variable:"PICKUP_READ_ONLY" help:"Refuse writes."`
-	Ephemeral  bool     `xor:"writes" variable:"PICKUP_EPHEMERAL" help:"Keep writes in memory and leave the file alone."`
-	CORSOrigin []string `name:"cors-origin" sep:"none" variable:"PICKUP_CORS_ORIGIN" placeholder:"ORIGIN" help:"Let pages of one more origin than the loopback ones use the service; * for any. Repeatable."`
-	AllowHost  []string `sep:"none" variable:"PICKUP_ALLOW_HOST" placeholder:"NAME" help:"Answer to one more Host name than localhost and the bound one. Repeatable."`
-	JournalDir string   `variable:"PICKUP_JOURNAL_DIR" placeholder:"DIR" help:"Where the redo record of a mounted single file lives."`
-	AccessLog  string   `enum:"on,off" default:"on" variable:"PICKUP_ACCESS_LOG" placeholder:"on|off" help:"Log one line for each request (${default})."`
-	LogLevel   string   `enum:"debug,info,warn,error" default:"info" variable:"PICKUP_LOG_LEVEL" placeholder:"LEVEL" help:"Log what is of this level or above: debug, info, warn or error (${default})."`
-	LogFormat  string   `enum:"auto,text,json" default:"auto" variable:"PICKUP_LOG_FORMAT" placeholder:"FORMAT" help:"text, json, or auto: text on a terminal, JSON elsewhere (${default})."`
-	Pprof      string   `variable:"PICKUP_PPROF" placeholder:"ADDRESS:PORT" help:"Serve profiles of the program at /debug/pprof/ of a port of its own, on a loopback address only."`
-	Watch      bool     `short:"w" help:"Accepted for json-server's users: watching is always on."`
+	Ephemeral  bool     `xor:"writes" variable:"PICKUP_EPHEMERAL" help:"Keep writes in memory and do not change the file."`
+	CORSOrigin []string `name:"cors-origin" sep:"none" variable:"PICKUP_CORS_ORIGIN" placeholder:"ORIGIN" help:"Allow pages of this origin, besides loopback origins, to use the service; * allows any. Repeatable."`
+	AllowHost  []string `sep:"none" variable:"PICKUP_ALLOW_HOST" placeholder:"NAME" help:"Accept this name in the Host header, besides localhost and --host. Repeatable."`
+	JournalDir string   `variable:"PICKUP_JOURNAL_DIR" placeholder:"DIR" help:"Keep the journal of a file that is mounted by itself in this directory."`
+	AccessLog  string   `enum:"on,off" default:"on" variable:"PICKUP_ACCESS_LOG" placeholder:"on|off" help:"Log each request (${default})."`
+	LogLevel   string   `enum:"debug,info,warn,error" default:"info" variable:"PICKUP_LOG_LEVEL" placeholder:"LEVEL" help:"Log this level and above: debug, info, warn or error (${default})."`
+	LogFormat  string   `enum:"auto,text,json" default:"auto" variable:"PICKUP_LOG_FORMAT" placeholder:"FORMAT" help:"Log as text, json, or auto: text on a terminal, JSON elsewhere (${default})."`
+	Pprof      string   `variable:"PICKUP_PPROF" placeholder:"ADDRESS:PORT" help:"Serve profiles at /debug/pprof/ on a separate loopback address."`
+	Watch      bool     `short:"w" help:"Accepted for compatibility with json-server; the file is always watched."`
 }
 
-// check returns an error where settings contradict each other.
+// check returns an error if settings contradict each other.
 func (s *settings) check() error {
 	if err := checkPlaces(s.CORSOrigin, s.JournalDir); err != nil {
 		return err
@@ -37,12 +40,12 @@ func (s *settings) check() error {
 	return s.transport.check()
 }
 
-// checkPlaces looks at what --cors-origin and --journal-dir name. A slip in
-// one of them would show late, and far from its cause.
+// checkPlaces checks --cors-origin and --journal-dir, because a mistake in them
+// would show late and far from its cause.
 func checkPlaces(origins []string, journal string) error {
 	for _, o := range origins {
 		if !isOrigin(o) {
-			return usagef("--cors-origin: %q is no origin as browsers send it: that is scheme://host, and :port where it is not the scheme's own, such as https://app.example, or * for any", o)
+			return usagef("--cors-origin: %q is not an origin as browsers send it: scheme://host, with :port unless it is the default, such as https://app.example, or * for any", o)
 		}
 	}
 	if journal == "" {
@@ -53,14 +56,14 @@ func checkPlaces(origins []string, journal string) error {
 		return usagef("--journal-dir: %w", err)
 	}
 	if !info.IsDir() {
-		return usagef("--journal-dir: %s is no folder", journal)
+		return usagef("--journal-dir: %s is not a directory", journal)
 	}
 	return nil
 }
 
-// isOrigin reports whether s names the origin of pages (RFC 6454, section 6.2),
-// with or without a slash behind it, or all of them. A pattern or a default
-// port would pass for one and equal no Origin header.
+// isOrigin reports whether s is "*" or a serialized origin (RFC 6454, section 6.2),
+// with or without a trailing slash. Patterns and default ports are rejected,
+// because they would equal no Origin header.
 func isOrigin(s string) bool {
 	if s == "*" {
 		return true
@@ -76,11 +79,22 @@ func isOrigin(s string) bool {
 	return u.Scheme != "" && bare.String() == s
 }
 
-// words returns the values in a variable that has several, with spaces between.
+// words returns the space-separated values of a variable.
 func words(text string) []any {
 	var all []any
 	for _, w := range strings.Fields(text) {
 		all = append(all, w)
 	}
 	return all
+}
+
+// An idConvention says how records are identified if the schema does not say so.
+type idConvention struct {
+	IDs     string `name:"ids" enum:"auto,number,uuid,short" default:"auto" variable:"PICKUP_IDS" placeholder:"KIND" help:"Generate ids of this kind unless the schema has x-id: auto, number, uuid or short ($PICKUP_IDS; ${default})."`
+	IDField string `name:"id-field" default:"id" variable:"PICKUP_ID_FIELD" placeholder:"NAME" help:"Use this member as the id unless the schema has x-id-field ($PICKUP_ID_FIELD; ${default})."`
+}
+
+// options returns the options of a database with rules.
+func (c idConvention) options(rules *schema.Schema) database.Options {
+	return database.Options{Schema: rules, IDs: schema.IDKind(c.IDs), IDMember: c.IDField}
 }

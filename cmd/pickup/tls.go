@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -14,18 +15,18 @@ import (
 	"time"
 )
 
-// A transport says how the service is reached. health needs it too, to find
-// the server.
+// A transport says whether the service uses HTTPS. health needs it to find the
+// server.
 type transport struct {
-	TLSCert       string `name:"tls-cert" variable:"PICKUP_TLS_CERT" placeholder:"FILE" help:"Serve HTTPS with this certificate and those that sign it, as PEM; re-read when it changes ($PICKUP_TLS_CERT)."`
-	TLSKey        string `name:"tls-key" variable:"PICKUP_TLS_KEY" placeholder:"FILE" help:"The certificate's private key, as PEM ($PICKUP_TLS_KEY)."`
-	TLSSelfSigned bool   `name:"tls-self-signed" variable:"PICKUP_TLS_SELF_SIGNED" help:"Serve HTTPS with a certificate for localhost that this start makes ($PICKUP_TLS_SELF_SIGNED)."`
+	TLSCert       string `name:"tls-cert" variable:"PICKUP_TLS_CERT" placeholder:"FILE" help:"Serve HTTPS with this certificate chain (PEM); reloaded when it changes ($PICKUP_TLS_CERT)."`
+	TLSKey        string `name:"tls-key" variable:"PICKUP_TLS_KEY" placeholder:"FILE" help:"Private key of the certificate (PEM) ($PICKUP_TLS_KEY)."`
+	TLSSelfSigned bool   `name:"tls-self-signed" variable:"PICKUP_TLS_SELF_SIGNED" help:"Serve HTTPS with a certificate for localhost, generated at each start ($PICKUP_TLS_SELF_SIGNED)."`
 }
 
-// secure reports whether it is HTTPS.
+// secure reports whether the service uses HTTPS.
 func (t transport) secure() bool { return t.TLSCert != "" || t.TLSSelfSigned }
 
-// scheme returns that of the service's URLs.
+// scheme returns the scheme of the URLs of the service.
 func (t transport) scheme() string {
 	if t.secure() {
 		return "https"
@@ -33,22 +34,22 @@ func (t transport) scheme() string {
 	return "http"
 }
 
-// check returns an error where the flags contradict each other.
+// check returns an error if the flags contradict each other.
 func (t transport) check() error {
 	switch {
 	case (t.TLSCert == "") != (t.TLSKey == ""):
-		return usagef("--tls-cert and --tls-key go together")
+		return usagef("--tls-cert and --tls-key require each other")
 	case t.TLSCert != "" && t.TLSSelfSigned:
-		return usagef("--tls-self-signed makes a certificate, and --tls-cert names one: keep one")
+		return usagef("--tls-self-signed and --tls-cert are both set: keep one")
 	}
 	return nil
 }
 
-// config returns the TLS configuration and, where there are files behind it,
-// what re-reads them. Both are nil without TLS.
-func (t transport) config() (*tls.Config, *watched, error) {
-	if err := t.check(); err != nil || !t.secure() {
-		return nil, nil, err
+// config returns the TLS configuration and the files of its certificate. Both
+// are nil without TLS, and a self-signed certificate has no files.
+func (t transport) config(ctx context.Context) (*tls.Config, *reloadable, error) {
+	if !t.secure() {
+		return nil, nil, nil
 	}
 	var current atomic.Pointer[tls.Certificate]
 	config := &tls.Config{
@@ -65,21 +66,28 @@ func (t transport) config() (*tls.Config, *watched, error) {
 		current.Store(cert)
 		return config, nil, nil
 	}
-	files, err := watch("the certificate and its key", func() error {
-		cert, err := tls.LoadX509KeyPair(t.TLSCert, t.TLSKey)
-		if err == nil {
-			current.Store(&cert)
-		}
-		return err
-	}, t.TLSCert, t.TLSKey)
-	if err != nil {
+	files := &reloadable{
+		name:  "certificate",
+		paths: func() []string { return []string{t.TLSCert, t.TLSKey} },
+		kept:  func() string { return "the previous certificate stays in force" },
+		apply: func(_ context.Context, texts [][]byte, err error) error {
+			if err != nil {
+				return err
+			}
+			cert, err := tls.X509KeyPair(texts[0], texts[1])
+			if err == nil {
+				current.Store(&cert)
+			}
+			return err
+		},
+	}
+	if err := files.load(ctx); err != nil {
 		return nil, nil, usagef("--tls-cert, --tls-key: %w", err)
 	}
 	return config, files, nil
 }
 
-// selfSigned returns a certificate for this machine's own names. Its key is
-// never on a disk.
+// selfSigned returns a certificate for localhost. Its key is never written to disk.
 func selfSigned(now time.Time) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -92,7 +100,7 @@ func selfSigned(now time.Time) (*tls.Certificate, error) {
 	template := &x509.Certificate{
 		SerialNumber:          serial,
 		Subject:               pkix.Name{CommonName: "pickup on localhost"},
-		NotBefore:             now.Add(-time.Hour), // for clocks that are behind
+		NotBefore:             now.Add(-time.Hour), // for clients with slow clocks
 		NotAfter:              now.AddDate(1, 0, 0),
 		KeyUsage:              x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},

@@ -3,6 +3,8 @@ package document
 import (
 	"bytes"
 	"unicode/utf8"
+
+	"pickup/internal/rawjson"
 )
 
 // byteOrderMark is what some editors put before UTF-8 text.
@@ -38,14 +40,14 @@ func blanked(data []byte) []byte {
 		case ' ', '\t', '\r', '\n':
 			i++
 		case '/':
-			end := commentEnd(data, i)
+			end := rawjson.SkipComment(data, i)
 			if end < 0 || !utf8.Valid(data[i:end]) {
 				return out
 			}
 			blank(i, end)
 			i = end
 		case '"':
-			i = stringEnd(data, i)
+			i = rawjson.SkipString(data, i)
 			last, comma = c, -1
 		case ',':
 			before, last, comma = last, c, i
@@ -71,47 +73,4 @@ func plain(value []byte) []byte {
 		return out
 	}
 	return value[:len(value):len(value)]
-}
-
-// commentEnd returns the index behind the comment that begins at i; the line
-// break after a line comment is not part of it. It returns -1 where no comment
-// begins or where one has no end.
-func commentEnd(b []byte, i int) int {
-	if i+1 >= len(b) {
-		return -1
-	}
-	switch b[i+1] {
-	case '/':
-		if n := bytes.IndexByte(b[i:], '\n'); n >= 0 {
-			if b[i+n-1] == '\r' {
-				n--
-			}
-			return i + n
-		}
-		return len(b)
-	case '*':
-		if n := bytes.Index(b[i+2:], []byte("*/")); n >= 0 {
-			return i + 2 + n + 2
-		}
-	}
-	return -1
-}
-
-// stringEnd returns the index behind the string that begins at i.
-func stringEnd(b []byte, i int) int {
-	for i++; i < len(b); i++ {
-		n := bytes.IndexByte(b[i:], '"')
-		if n < 0 {
-			break
-		}
-		i += n
-		slashes := 0
-		for b[i-1-slashes] == '\\' {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			return i + 1
-		}
-	}
-	return len(b)
 }

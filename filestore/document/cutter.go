@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/ordered"
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
@@ -101,7 +102,7 @@ func (c *cutter) name() (spelled string, ok bool) {
 	if c.peek() != '"' || !c.value(0) || !c.valid(start) {
 		return "", false
 	}
-	return unquoted(c.plain[start:c.at]), true
+	return rawjson.Unquote(c.plain[start:c.at]), true
 }
 
 // valid reports whether what has been cut since start is JSON.
@@ -114,7 +115,7 @@ func (c *cutter) value(most int) bool {
 	start := c.at
 	switch c.peek() {
 	case '"':
-		c.at = stringEnd(c.plain, c.at)
+		c.at = rawjson.SkipString(c.plain, c.at)
 	case '{', '[':
 		return c.brackets(most)
 	default:
@@ -131,7 +132,7 @@ func (c *cutter) brackets(most int) bool {
 	for i := c.at; i < len(b); {
 		switch b[i] {
 		case '"':
-			i = stringEnd(b, i)
+			i = rawjson.SkipString(b, i)
 			continue
 		case ' ', '\t', '\r', '\n':
 			c.loose = true

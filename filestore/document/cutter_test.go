@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"pickup/internal/rawjson"
 )
 
 // cutIn is parseEdit where a stretch is full with so many bytes.
@@ -103,7 +105,7 @@ func TestTight(t *testing.T) {
 			t.Fatal(text, err)
 		}
 		e := d.members[0].array.begin()
-		if e.tight != bytes.Equal(compact(plain(e.value())), []byte(text)) {
+		if e.tight != bytes.Equal(rawjson.Compact(plain(e.value())), []byte(text)) {
 			t.Errorf("%s: %v", text, e.tight)
 		}
 	}

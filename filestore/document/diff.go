@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
@@ -108,17 +109,7 @@ func EqualValues(a, b jsontext.Value) bool {
 	if (a == nil) != (b == nil) {
 		return false
 	}
-	return bytes.Equal(a, b) || bytes.Equal(Squeeze(a), Squeeze(b))
-}
-
-// Squeeze returns v, which is valid, without white space.
-func Squeeze(v jsontext.Value) jsontext.Value {
-	if v == nil {
-		return nil
-	}
-	c := v.Clone()
-	c.Compact()
-	return c
+	return bytes.Equal(a, b) || bytes.Equal(rawjson.Compact(a), rawjson.Compact(b))
 }
 
 // Value returns what d has for a Change's collection and id, nil for nothing.

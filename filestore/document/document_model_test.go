@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
@@ -259,7 +260,7 @@ func comments(d *Document, c storage.Change) (found []string) {
 	add := func(gap []byte) {
 		for i := 0; i < len(gap); i++ {
 			if gap[i] == '/' {
-				end := commentEnd(gap, i)
+				end := rawjson.SkipComment(gap, i)
 				found = append(found, string(gap[i:end]))
 				i = end - 1
 			}

@@ -3,7 +3,6 @@ package document
 import (
 	"bytes"
 	"cmp"
-	"pickup/internal/storage"
 )
 
 // styleIn returns the style of what stands in m's value.
@@ -63,11 +62,4 @@ func unitOf(d *Document) (unit string) {
 		}
 	}
 	return unit
-}
-
-// broken explains why data does not parse, given the parser's error.
-func broken(file string, data []byte, err error) error {
-	off, reason := explain(data, err)
-	line, column := position(data, off)
-	return &storage.BrokenError{File: file, Line: line, Column: column, Reason: reason}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
@@ -48,7 +49,7 @@ func (e *edit) change(c storage.Change) error {
 	if c.Value != nil && !c.Value.IsValid() {
 		return fmt.Errorf("the new value for %q in %q is no JSON: %w", c.ID, c.Collection, storage.ErrInvalid)
 	}
-	if depth(c.Value) > deepest-2 {
+	if rawjson.Depth(c.Value) > deepest-2 {
 		return fmt.Errorf("the new value for %q in %q is nested deeper than %d brackets: %w",
 			c.ID, c.Collection, deepest-2, storage.ErrTooLarge)
 	}

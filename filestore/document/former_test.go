@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
@@ -114,7 +115,7 @@ func TestEditIsFound(t *testing.T) {
 		{"twice", text[:b] + text[a:], 995},
 		{"moved", text[:a] + text[b:far] + text[a:b] + text[far:], 995},
 		{"another member", `{"x": {}, ` + text[1:], 995},
-		{"another layout", string(compact([]byte(text))), 0},
+		{"another layout", string(rawjson.Compact([]byte(text))), 0},
 		{"other ids", string(bytes.ReplaceAll([]byte(text), []byte(`"id": "`), []byte(`"id": "x`))), 0},
 		{"a comment", text[:a+7] + "/* */" + text[a+7:], 0},
 	} {

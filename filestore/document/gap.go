@@ -2,6 +2,8 @@ package document
 
 import (
 	"bytes"
+
+	"pickup/internal/rawjson"
 )
 
 // A gap is what stands between two items of an object or array, or between an
@@ -49,7 +51,7 @@ func scanGap(gap []byte) gapScan {
 			s.last, s.line = begin, i+1
 			i++
 		case '/':
-			end := commentEnd(gap, i)
+			end := rawjson.SkipComment(gap, i)
 			if end < 0 {
 				end = len(gap)
 			}

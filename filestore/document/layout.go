@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"sync"
 	"unicode/utf8"
+
+	"pickup/internal/rawjson"
 )
 
 // lay returns v, which is plain JSON, laid out like the first look that is
@@ -19,7 +21,7 @@ func (s style) lay(v []byte, look looks) []byte {
 		return []byte{l.open, l.close}
 	}
 	if s.level > deepLevel {
-		return compact(v)
+		return rawjson.Compact(v)
 	}
 	look = sync.OnceValue(look)
 	var models []*list
@@ -63,7 +65,7 @@ func (s style) lay(v []byte, look looks) []byte {
 					break
 				}
 			}
-			it.label = concat(it.label[:stringEnd(it.label, 0)], colon(mark))
+			it.label = concat(it.label[:rawjson.SkipString(it.label, 0)], colon(mark))
 		}
 		in := look.member(it.name)
 		if l.open == '[' {
@@ -130,7 +132,7 @@ func (s style) layPlain(l *list) []byte {
 			it.gap = concat([]byte(","), first)
 		}
 		if l.open == '{' {
-			it.label = concat(it.label[:stringEnd(it.label, 0)], []byte(s.colon))
+			it.label = concat(it.label[:rawjson.SkipString(it.label, 0)], []byte(s.colon))
 		}
 		it.value = s.at(it.gap, s.flat).lay(it.value, nothing)
 	}
@@ -140,4 +142,4 @@ func (s style) layPlain(l *list) []byte {
 
 // colon returns what stands between a member's name and its value, without
 // comments.
-func colon(label []byte) []byte { return withoutComments(label[stringEnd(label, 0):]) }
+func colon(label []byte) []byte { return withoutComments(label[rawjson.SkipString(label, 0):]) }

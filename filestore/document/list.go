@@ -3,6 +3,8 @@ package document
 import (
 	"bytes"
 	"slices"
+
+	"pickup/internal/rawjson"
 )
 
 // A list is an object or array, cut into its items. It is what edits inside of
@@ -29,8 +31,8 @@ func cutList(v []byte) *list {
 	if len(v) == 0 || v[0] != '{' && v[0] != '[' {
 		return l
 	}
-	l.open, l.close = v[0], v[0]+2 // as ASCII has them
-	l.items = make([]item, 0, 12)  // as most records have fewer
+	l.open, l.close = v[0], rawjson.Closing(v[0])
+	l.items = make([]item, 0, 12) // as most records have fewer
 	for i := 1; ; {
 		start := i
 		i = gapEnd(v, i)
@@ -42,8 +44,8 @@ func cutList(v []byte) *list {
 		it := item{gap: gap}
 		if l.open == '{' {
 			start = i
-			i = stringEnd(v, i)
-			it.name = unquoted(v[start:i])
+			i = rawjson.SkipString(v, i)
+			it.name = rawjson.Unquote(v[start:i])
 			i = gapEnd(v, i)   // the colon
 			i = gapEnd(v, i+1) // the value
 			it.label = v[start:i]

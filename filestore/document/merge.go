@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"sync"
+
+	"pickup/internal/rawjson"
 )
 
 // merge returns the text old of a value, changed as little as possible so that
@@ -72,7 +74,7 @@ func (s style) mergeMembers(o, n *list, look looks) (changed bool) {
 			if len(o.items) > 0 {
 				mark = colon(o.items[len(o.items)-1].label)
 			}
-			it.label = concat(it.label[:stringEnd(it.label, 0)], mark)
+			it.label = concat(it.label[:rawjson.SkipString(it.label, 0)], mark)
 			p := grown.push(it, s, sep)
 			p.value = s.at(p.gap, s.flat).lay(it.value, look.member(it.name))
 		}

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
@@ -57,7 +57,7 @@ func (d *Document) Oddities() []Oddity {
 			if storage.IsPositionKey(key) {
 				found = append(found, Oddity{
 					Line: at.line, Column: at.column,
-					Pointer: "/" + escapePointer.Replace(m.name) + "/" + strconv.Itoa(n),
+					Pointer: rawjson.Pointer(m.name, strconv.Itoa(n)),
 					Detail:  why(m.name, id, v, lines),
 				})
 			} else {
@@ -71,8 +71,6 @@ func (d *Document) Oddities() []Oddity {
 	}
 	return found
 }
-
-var escapePointer = strings.NewReplacer("~", "~0", "/", "~1")
 
 // odd reports whether there may be oddities.
 func (d *Document) odd() bool {
@@ -93,7 +91,7 @@ func why(collection, name string, v []byte, lines map[string]int) string {
 	id, ok := storage.ID(v, name)
 	if ok {
 		return fmt.Sprintf("the %s %s is taken by the element in line %d; this one is listed, and no address reaches it",
-			name, short(id), lines[id])
+			name, rawjson.Shorten(id), lines[id])
 	}
 	return fmt.Sprintf("this element of %s has no %s that is a number or a text; it is listed, and no address reaches it",
 		collection, name)

@@ -2,9 +2,12 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 
-	"github.com/go-json-experiment/json/jsontext"
+	"pickup/internal/jsonsyntax"
+	"pickup/internal/rawjson"
+	"pickup/internal/storage"
 )
 
 // Parse cuts data into a document, which keeps slices of it: nobody
@@ -38,22 +41,27 @@ func ParseEdit(file string, data []byte, idMember func(collection string) string
 			text = b
 		}
 		if len(text) == 0 || &text[0] == &data[0] || !d.cut(newCutter(data, text)) {
-			return nil, broken(file, data, fault(text))
+			return nil, broken(file, data)
 		}
 	}
 	d.style = styleOf(d)
 	return d, nil
 }
 
-// fault returns what the parser has to say of a text that cannot be cut: nil
-// where what is wrong is not within an object at its top.
-func fault(plain []byte) error {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(plain))
-	if dec.PeekKind() != '{' {
-		return nil
-	}
-	_, err := dec.ReadValue()
-	return err
+// deepest is how many arrays and objects a file may nest: as many as jsontext
+// allows.
+const deepest = 10_000
+
+// grammar is what a file must follow.
+var grammar = jsonsyntax.Grammar{
+	Noun: "file", Root: `an object of collections, such as {"schedules": []}`, Comments: true, MaxDepth: deepest,
+}
+
+// broken returns the error for a file that does not parse.
+func broken(file string, data []byte) error {
+	offset, reason := grammar.Explain(data)
+	line, column := rawjson.LineColumn(data, offset)
+	return &storage.BrokenError{File: file, Line: line, Column: column, Reason: cmp.Or(reason, "this is not valid JSON")}
 }
 
 // cut fills d with slices of a text, where c finds its values. It reports false

@@ -2,6 +2,8 @@ package document
 
 import (
 	"bytes"
+
+	"pickup/internal/rawjson"
 )
 
 // separator returns the gap that a person would put before the next item,
@@ -58,7 +60,7 @@ func withoutComments(gap []byte) []byte {
 	for i := 0; i < len(gap); {
 		switch c := gap[i]; {
 		case c == '/':
-			end := commentEnd(gap, i)
+			end := rawjson.SkipComment(gap, i)
 			if end < 0 {
 				end = len(gap)
 			}

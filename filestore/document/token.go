@@ -3,7 +3,7 @@ package document
 import (
 	"bytes"
 
-	"github.com/go-json-experiment/json/jsontext"
+	"pickup/internal/rawjson"
 )
 
 // gapEnd returns the index behind the white space, comments and commas from i.
@@ -13,7 +13,7 @@ func gapEnd(b []byte, i int) int {
 		case ' ', '\t', '\r', '\n', ',':
 			i++
 		case '/':
-			end := commentEnd(b, i)
+			end := rawjson.SkipComment(b, i)
 			if end < 0 {
 				return len(b)
 			}
@@ -62,7 +62,7 @@ func sameValue(a, b []byte) bool {
 func tokenEnd(b []byte, i int) int {
 	switch b[i] {
 	case '"':
-		return stringEnd(b, i)
+		return rawjson.SkipString(b, i)
 	case '{', '}', '[', ']', ':':
 		return i + 1
 	}
@@ -76,50 +76,6 @@ func tokenEnd(b []byte, i int) int {
 	return i
 }
 
-// depth returns how many brackets are open at once within a value.
-func depth(v []byte) (deep int) {
-	open := 0
-	for i := gapEnd(v, 0); i < len(v); i = gapEnd(v, i) {
-		switch v[i] {
-		case '{', '[':
-			open++
-			deep = max(deep, open)
-		case '}', ']':
-			open--
-		}
-		i = tokenEnd(v, i)
-	}
-	return deep
-}
-
-// compact returns a plain value without white space.
-func compact(v []byte) []byte {
-	c := make([]byte, 0, len(v))
-	for i := 0; i < len(v); {
-		switch v[i] {
-		case ' ', '\t', '\r', '\n':
-			i++
-		case ',':
-			c = append(c, ',')
-			i++
-		default:
-			end := tokenEnd(v, i)
-			c = append(c, v[i:end]...)
-			i = end
-		}
-	}
-	return c
-}
-
 func sameBytes(a, b []byte) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || bytes.Equal(a, b))
-}
-
-// unquoted returns what a JSON string spells.
-func unquoted(s []byte) string {
-	if bytes.IndexByte(s, '\\') < 0 {
-		return string(s[1 : len(s)-1])
-	}
-	b, _ := jsontext.AppendUnquote(nil, s)
-	return string(b)
 }

@@ -80,11 +80,10 @@ func (s *Snapshot) dangling(r *schema.Rules, value jsontext.Value) []schema.Faul
 		v, _ := rawjson.Member(value, ref.Member)
 		follow(rawjson.Pointer(ref.Member), v)
 		i := 0
-		rawjson.Elements(v, func(e jsontext.Value) bool {
+		for e := range rawjson.Elements(v) {
 			follow(fmt.Sprintf("%s/%d", rawjson.Pointer(ref.Member), i), e)
 			i++
-			return true
-		})
+		}
 	}
 	return faults
 }

@@ -24,12 +24,11 @@ func changed(record, name, value string) jsontext.Value {
 		return rawjson.SetMember(jsontext.Value(record), name, value)
 	}
 	out := jsontext.Value("{}")
-	rawjson.Members([]byte(record), func(n, v jsontext.Value) bool {
+	for n, v := range rawjson.Members([]byte(record)) {
 		if rawjson.Unquote(n) != name {
 			out = rawjson.MergeMembers(out, append(append(append([]byte("{"), append(n, ':')...), v...), '}'))
 		}
-		return true
-	})
+	}
 	return out
 }
 

@@ -142,10 +142,9 @@ func whole(name string, value jsontext.Value, o conventions) *collection {
 		in.Kind = storage.Other
 	case value.Kind() == '[':
 		keys := storage.NewKeys(o.idMember(name))
-		rawjson.Elements(value, func(v jsontext.Value) bool {
+		for v := range rawjson.Elements(value) {
 			in.Elements = append(in.Elements, storage.Element{Key: keys.Next(v), Value: v})
-			return true
-		})
+		}
 	case value.Kind() == '{':
 		in.Kind = storage.Object
 	default:

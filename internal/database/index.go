@@ -152,7 +152,7 @@ func (x *indexes) memberNames() []string {
 
 // count enters the names of a record's members, or takes them out.
 func (x *indexes) count(r *Record, by int) {
-	rawjson.Members(r.Value, func(quoted, _ jsontext.Value) bool {
+	for quoted := range rawjson.Members(r.Value) {
 		name := rawjson.Unquote(quoted)
 		n, _ := x.names.Get(name)
 		if n += by; n > 0 {
@@ -160,8 +160,7 @@ func (x *indexes) count(r *Record, by int) {
 		} else {
 			x.names.Delete(name)
 		}
-		return true
-	})
+	}
 }
 
 // add enters a record into every index that there is. Like remove it is for

@@ -165,11 +165,11 @@ func (s *Snapshot) holding(collection, name, id string) []*Record {
 	found, _ := find(c.indexes.get(name, c.records), keys, c.records.Len()*len(keys))
 	return slices.DeleteFunc(found, func(r *Record) bool {
 		v, _ := rawjson.Member(r.Value, name)
-		holds := query.RefersTo(v, id)
-		rawjson.Elements(v, func(e jsontext.Value) bool {
-			holds = holds || query.RefersTo(e, id)
-			return !holds
-		})
-		return !holds
+		for e := range rawjson.Elements(v) {
+			if query.RefersTo(e, id) {
+				return false
+			}
+		}
+		return !query.RefersTo(v, id)
 	})
 }

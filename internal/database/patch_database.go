@@ -295,8 +295,8 @@ func (d *databasePatch) records(c *collection, n *jsonpatch.Node, dropped []stor
 // has put there.
 func (d *databasePatch) setWhole(name string, value jsontext.Value, t *touches) error {
 	tx := d.tx
-	if rawjson.Depth(value) > jsonpatch.MaxDepth+1 {
-		return refusePatch("", fmt.Sprintf("this would leave records that are nested deeper than %d levels", jsonpatch.MaxDepth))
+	if rawjson.Depth(value) > rawjson.MaxDepth+1 {
+		return refusePatch("", fmt.Sprintf("this would leave records that are nested deeper than %d levels", rawjson.MaxDepth))
 	}
 	kind := value.Kind()
 	if err := verdict(tx.snap.schema.Member(name).CheckType(value), nil, nil); err != nil {

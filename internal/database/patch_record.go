@@ -104,8 +104,8 @@ func (tx *Tx) amended(name string, value jsontext.Value) (_ jsontext.Value, sent
 	switch {
 	case value.Kind() != '{':
 		return nil, nil, nil, refusePatch("", "a record is a JSON object; this would leave "+rawjson.KindName(value))
-	case rawjson.Depth(value) > jsonpatch.MaxDepth:
-		return nil, nil, nil, refusePatch("", fmt.Sprintf("this would leave a record that is nested deeper than %d levels", jsonpatch.MaxDepth))
+	case rawjson.Depth(value) > rawjson.MaxDepth:
+		return nil, nil, nil, refusePatch("", fmt.Sprintf("this would leave a record that is nested deeper than %d levels", rawjson.MaxDepth))
 	}
 	value, sent, faults = tx.snap.schema.Member(name).Canonical(value)
 	return value, sent, faults, nil
@@ -122,7 +122,7 @@ type touch struct {
 }
 
 func (t *touches) add(i int, op *jsonpatch.Operation, path []string) {
-	*t = append(*t, touch{i, rawjson.JoinPointer(path), op.Op == "add" || op.Op == "replace"})
+	*t = append(*t, touch{i, rawjson.Pointer(path...), op.Op == "add" || op.Op == "replace"})
 }
 
 // names returns the members that are touched; nil where the record was

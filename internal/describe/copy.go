@@ -1,24 +1,20 @@
 package describe
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/rawjson"
-	"pickup/internal/schema"
 )
 
-// The functions of this file copy parts of a schema's text to where they are
-// definitions of their own: references that lead through the file are changed
-// to lead from one definition to another.
-
-// follow returns the place that a schema at pointer means: where it is nothing
-// but a reference, what that leads to.
+// follow returns the pointer of the schema that the one at pointer means: if
+// it is nothing but a reference, the pointer that this leads to.
 func (d *describer) follow(pointer string) string {
 	for range 100 { // a reference may lead to itself
-		v := rawjson.At(d.data, pointer)
+		v := rawjson.At(d.rules, pointer)
 		ref, ok := rawjson.Member(v, "$ref")
 		next, local := d.target(ref)
 		if !ok || !local || len(rawjson.MemberNames(v)) > 1 {
@@ -29,101 +25,129 @@ func (d *describer) follow(pointer string) string {
 	return pointer
 }
 
-// target returns the place in the file that a "$ref" leads to. It reports
-// false where that is no place in it.
+// target returns the pointer that a "$ref" means. It reports false if the
+// reference leads out of the rules.
 func (d *describer) target(ref jsontext.Value) (pointer string, ok bool) {
 	if ref.Kind() != '"' {
 		return "", false
 	}
 	uri := rawjson.Unquote(ref)
-	to := schema.Fragment(uri)
+	_, to, _ := strings.Cut(uri, "#")
+	if s, err := url.PathUnescape(to); err == nil {
+		to = s
+	}
 	switch {
 	case strings.Contains(uri, "://"), strings.HasPrefix(uri, "urn:"):
 		return "", false
 	case to == "" || to[0] == '/':
-		return to, d.data != nil
+		return to, d.rules != nil
 	}
-	rawjson.Tokens(d.data, func(at string, tok jsontext.Token, _ int) bool {
+	for at, tok := range rawjson.Tokens(d.rules) {
 		for _, anchor := range []string{"/$anchor", "/$dynamicAnchor"} {
 			if strings.HasSuffix(at, anchor) && tok.Kind() == '"' && tok.String() == to {
-				pointer, ok = strings.TrimSuffix(at, anchor), true
+				return strings.TrimSuffix(at, anchor), true
 			}
 		}
-		return !ok
-	})
-	return pointer, ok
+	}
+	return "", false
 }
 
-// reference returns a schema that refers to the definition of what stands at
-// pointer. Where it has none yet it gets one: no reference leads into another
-// definition, because few tools could follow it.
-func (d *describer) reference(pointer string) []byte {
-	pointer = d.follow(pointer)
-	p := passage{pointer, d.sent && d.historic(pointer, make(map[string]bool))}
-	if name := d.at[p]; name != "" {
-		return d.refTo(name)
+// properties calls yield with each member that the schema at pointer names: in
+// "properties", and in what "$ref" and "allOf" add.
+func (d *describer) properties(pointer string, yield func(name string, v jsontext.Value)) {
+	var visit func(v jsontext.Value, depth int)
+	visit = func(v jsontext.Value, depth int) {
+		if depth > 100 { // a reference may lead to itself
+			return
+		}
+		if ref, ok := rawjson.Member(v, "$ref"); ok {
+			if to, ok := d.target(ref); ok {
+				visit(rawjson.At(d.rules, to), depth+1)
+			}
+		}
+		properties, _ := rawjson.Member(v, "properties")
+		for quoted, e := range rawjson.Members(properties) {
+			yield(rawjson.Unquote(quoted), e)
+		}
+		all, _ := rawjson.Member(v, "allOf")
+		for e := range rawjson.Elements(all) {
+			visit(e, depth+1)
+		}
 	}
+	visit(rawjson.At(d.rules, pointer), 0)
+}
+
+// reference returns a schema that refers to the definition of the schema at
+// pointer, which it adds if it is missing. Few tools follow references into
+// another definition, so each target gets a definition of its own.
+func (d *describer) reference(pointer string, sent bool) []byte {
+	pointer = d.follow(pointer)
+	p := passage{pointer, sent && d.historic(pointer, make(map[string]bool))}
+	if d.names[p] == "" {
+		d.names[p] = d.name(title(p))
+		d.queue = append(d.queue, p)
+	}
+	ref := rawjson.AppendQuote(nil, d.Prefix+d.names[p])
+	return slices.Concat([]byte(`{"$ref":`), ref, []byte("}"))
+}
+
+// title returns the words for the name of a definition.
+func title(p passage) string {
 	words := "Database"
-	if t := rawjson.SplitPointer(pointer); len(t) > 0 {
+	if t := rawjson.SplitPointer(p.pointer); len(t) > 0 {
 		words = t[len(t)-1]
-		if n := len(t); n > 1 && rawjson.IsIndex(words) || words == "items" && n > 1 {
+		if n := len(t); n > 1 && (rawjson.IsIndex(words) || words == "items") {
 			words = t[n-2] + " " + words
 		}
 	}
 	if p.sent {
 		words += " Sent"
 	}
-	name := d.name(words)
-	d.at[p] = name
-	d.queue = append(d.queue, p)
-	return d.refTo(name)
+	return words
 }
 
-// historic reports whether x-historic stands in what is at pointer, or in what
-// that refers to; seen are the places that were looked at.
-func (d *describer) historic(pointer string, seen map[string]bool) (found bool) {
+// historic reports whether the schema at pointer, or one that it refers to,
+// has historic values; seen are the pointers already visited.
+func (d *describer) historic(pointer string, seen map[string]bool) bool {
 	if seen[pointer] {
 		return false
 	}
 	seen[pointer] = true
-	v := rawjson.At(d.data, pointer)
-	rawjson.Tokens(v, func(at string, tok jsontext.Token, _ int) bool {
+	v := rawjson.At(d.rules, pointer)
+	for at := range rawjson.Tokens(v) {
 		switch at[strings.LastIndexByte(at, '/')+1:] {
 		case "x-historic":
-			found = true
+			return true
 		case "$ref", "$dynamicRef":
-			if to, ok := d.target(rawjson.At(v, at)); ok {
-				found = d.historic(to, seen)
+			if to, ok := d.target(rawjson.At(v, at)); ok && d.historic(to, seen) {
+				return true
 			}
 		}
-		return !found
-	})
-	return found
+	}
+	return false
 }
 
 // literals are keywords whose values are data, not schemas.
-var literals = []string{"enum", "const", "examples", "example", "default", "required", "dependentRequired", "x-alias", "x-historic", "x-required-on-create"}
+var literals = []string{
+	"enum", "const", "examples", "example", "default", "required", "dependentRequired",
+	"x-alias", "x-historic", "x-required-on-create",
+}
 
-// tables are keywords whose values have a schema under each name.
+// tables are keywords whose values are objects of schemas by name.
 var tables = []string{"properties", "patternProperties", "dependentSchemas"}
 
-// copied returns the compact text of a schema with its references changed.
-func (d *describer) copied(v jsontext.Value) []byte {
+// copy returns a schema as compact text whose references lead to definitions.
+// With sent it leaves out historic values.
+func (d *describer) copy(v jsontext.Value, sent bool) []byte {
 	switch v.Kind() {
 	case '[':
-		out := []byte("[")
-		rawjson.Elements(v, func(e jsontext.Value) bool {
-			if len(out) > 1 {
-				out = append(out, ',')
-			}
-			out = append(out, d.copied(e)...)
-			return true
-		})
-		return append(out, ']')
+		var list [][]byte
+		for e := range rawjson.Elements(v) {
+			list = append(list, d.copy(e, sent))
+		}
+		return array(list...)
 	case '{':
-	case 0:
-		return []byte("{}") // there is no such place: never, of a schema that compiles
-	case 't': // few tools take true and false for schemas
+	case 0, 't': // missing, which a schema that compiles is not, or true: few tools accept it
 		return []byte("{}")
 	case 'f':
 		return []byte(`{"not":{}}`)
@@ -132,155 +156,53 @@ func (d *describer) copied(v jsontext.Value) []byte {
 	}
 	past, _ := rawjson.Member(v, "x-historic")
 	out := []byte("{")
-	rawjson.Members(v, func(quoted, e jsontext.Value) bool {
+	for quoted, e := range rawjson.Members(v) {
 		switch keyword := rawjson.Unquote(quoted); {
-		case keyword == "enum" && d.sent && past != nil:
-			out = appendMember(out, keyword, except(e, past))
-		case keyword != "x-historic" || !d.sent:
-			out = d.appendKeyword(out, keyword, e)
+		case keyword == "enum" && sent && past != nil:
+			out = rawjson.AppendMember(out, keyword, except(e, past))
+		case keyword != "x-historic" || !sent:
+			out = d.appendKeyword(out, keyword, e, sent)
 		}
-		return true
-	})
+	}
 	return append(out, '}')
 }
 
-// except returns the compact text of the values of one array that another has
-// not.
+// except returns the array of the values that are not among the others.
 func except(values, others jsontext.Value) []byte {
-	out := []byte("[")
-	rawjson.Elements(values, func(v jsontext.Value) bool {
-		has := false
-		rawjson.Elements(others, func(o jsontext.Value) bool {
-			has = has || rawjson.Identity(rawjson.Compact(o)) == rawjson.Identity(rawjson.Compact(v))
-			return !has
-		})
-		if !has {
-			if len(out) > 1 {
-				out = append(out, ',')
-			}
-			out = append(out, rawjson.Compact(v)...)
+	past := make(map[string]bool)
+	for v := range rawjson.Elements(others) {
+		past[rawjson.Identity(rawjson.Compact(v))] = true
+	}
+	var left [][]byte
+	for v := range rawjson.Elements(values) {
+		if c := rawjson.Compact(v); !past[rawjson.Identity(c)] {
+			left = append(left, c)
 		}
-		return true
-	})
-	return append(out, ']')
+	}
+	return array(left...)
 }
 
 // appendKeyword appends one keyword of a schema.
-func (d *describer) appendKeyword(out []byte, keyword string, v jsontext.Value) []byte {
+func (d *describer) appendKeyword(out []byte, keyword string, v jsontext.Value, sent bool) []byte {
 	switch {
 	case keyword == "$ref" || keyword == "$dynamicRef":
 		if pointer, ok := d.target(v); ok {
-			ref, _ := rawjson.Member(d.reference(pointer), "$ref")
-			return appendMember(out, "$ref", ref)
+			ref, _ := rawjson.Member(d.reference(pointer, sent), "$ref")
+			return rawjson.AppendMember(out, "$ref", ref)
 		}
 	case keyword == "$defs" || keyword == "definitions":
 		return out // each is a definition of its own where it is needed
 	case keyword == "$id" || keyword == "$schema" || keyword == "$anchor" || keyword == "$dynamicAnchor":
-		return out // they would move or double what the references lead to
+		return out // they would redirect or duplicate the targets of references
 	case slices.Contains(literals, keyword):
 	case slices.Contains(tables, keyword):
 		table := []byte("{")
-		rawjson.Members(v, func(quoted, e jsontext.Value) bool {
-			table = appendMember(table, rawjson.Unquote(quoted), d.copied(e))
-			return true
-		})
-		return appendMember(out, keyword, append(table, '}'))
+		for quoted, e := range rawjson.Members(v) {
+			table = rawjson.AppendMember(table, rawjson.Unquote(quoted), d.copy(e, sent))
+		}
+		return rawjson.AppendMember(out, keyword, append(table, '}'))
 	case v.Kind() == '{' || v.Kind() == '[':
-		return appendMember(out, keyword, d.copied(v))
+		return rawjson.AppendMember(out, keyword, d.copy(v, sent))
 	}
-	return appendMember(out, keyword, rawjson.Compact(v))
-}
-
-// bodyRules say how a body differs from what is stored.
-type bodyRules struct {
-	optional        []string          // members that a body need not have
-	required        []string          // members that it needs beside
-	without         string            // the member that it has not; "" is none
-	nothingRequired bool              // it has what is to be changed alone
-	alias           map[string]string // other names of members, which it may have
-}
-
-// body returns the compact text of the schema v as that of a body. What it
-// refers to about the same value is put in its place, because that may say
-// what is required too; seen are the places that it was put from.
-func (d *describer) body(v jsontext.Value, b bodyRules, seen []string) []byte {
-	if v.Kind() != '{' {
-		return d.copied(v)
-	}
-	out := []byte("{")
-	var inlined [][]byte
-	required := slices.Clone(b.required)
-	inner := b
-	inner.required = nil // it is said once, here
-	rawjson.Members(v, func(quoted, e jsontext.Value) bool {
-		switch keyword := rawjson.Unquote(quoted); keyword {
-		case "$ref", "$dynamicRef":
-			if pointer, ok := d.target(e); ok && !slices.Contains(seen, pointer) {
-				inlined = append(inlined, d.body(rawjson.At(d.data, pointer), inner, append(seen, pointer)))
-				return true
-			}
-			out = d.appendKeyword(out, keyword, e)
-		case "allOf", "anyOf", "oneOf":
-			list := []byte("[")
-			rawjson.Elements(e, func(branch jsontext.Value) bool {
-				list = append(append(list, d.body(branch, inner, seen)...), ',')
-				return true
-			})
-			list[len(list)-1] = ']'
-			out = appendMember(out, keyword, list)
-		case "then", "else":
-			out = appendMember(out, keyword, d.body(e, inner, seen))
-		case "required":
-			rawjson.Elements(e, func(name jsontext.Value) bool {
-				if s := rawjson.Unquote(name); !slices.Contains(b.optional, s) && !slices.Contains(required, s) {
-					required = append(required, s)
-				}
-				return true
-			})
-		case "dependentRequired", "minProperties":
-			if !b.nothingRequired {
-				out = d.appendKeyword(out, keyword, e)
-			}
-		case "x-required-on-create", "x-id", "x-id-field": // they speak of records
-		case "properties":
-			out = appendMember(out, keyword, d.bodyProperties(e, b))
-		default:
-			out = d.appendKeyword(out, keyword, e)
-		}
-		return true
-	})
-	if len(required) > 0 && !b.nothingRequired {
-		list := []byte("[")
-		for _, name := range required {
-			list = append(rawjson.AppendQuote(list, name), ',')
-		}
-		list[len(list)-1] = ']'
-		out = appendMember(out, "required", list)
-	}
-	out = append(out, '}')
-	if len(inlined) == 0 {
-		return out
-	}
-	if len(out) > 2 {
-		inlined = append(inlined, out)
-	}
-	return allOf(inlined)
-}
-
-// bodyProperties returns the compact text of "properties" for a body.
-func (d *describer) bodyProperties(v jsontext.Value, b bodyRules) []byte {
-	out := []byte("{")
-	rawjson.Members(v, func(quoted, e jsontext.Value) bool {
-		name := rawjson.Unquote(quoted)
-		if name == b.without {
-			return true
-		}
-		rules := d.copied(e)
-		out = appendMember(out, name, rules)
-		for _, spelled := range schema.AliasesOf(name, b.alias) {
-			out = appendMember(out, spelled, rules)
-		}
-		return true
-	})
-	return append(out, '}')
+	return rawjson.AppendMember(out, keyword, rawjson.Compact(v))
 }

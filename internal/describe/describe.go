@@ -14,114 +14,240 @@ import (
 	"pickup/internal/storage"
 )
 
-// A Description says in JSON Schema what a database holds and what it takes:
-// from its rules where there are some, else from the data. It is true of the
-// snapshot that it was made from. What hand edits have put there against the
-// rules is described too, because it is served.
+// A Description says in JSON Schema what a database stores and accepts. A
+// resource with rules is described by them alone; stored values that break the
+// rules are served nevertheless.
 type Description struct {
-	// Dialect is the "$schema" that the rules name, "" where they name none.
+	// Dialect is the "$schema" of the rules, "" if they have none.
 	Dialect string
 
-	// Definitions are schemas by name. Their references lead from one to
-	// another, with the prefix that Describe was given.
+	// Definitions are the schemas by name. They refer to each other with
+	// Options.Prefix and the name.
 	Definitions []Definition
 
-	// Resources are what is served, in the order of the file.
+	// Resources are the collections and singular resources, in the order of
+	// the file.
 	Resources []Resource
 }
 
-// A Definition is a schema that has a name: a letter, then letters and digits.
+// A Definition is a named schema. Its name is a letter followed by letters and
+// digits.
 type Definition struct {
 	Name   string
 	Schema jsontext.Value // compact
 }
 
-// A Resource is a collection or a singular resource. The schemas of its
-// records, or of itself, are named; where two are the same they have one name.
+// A Resource is a collection or a singular resource. Its schemas are given by
+// the names of their definitions; resources without rules use one schema for
+// every kind of body.
 type Resource struct {
 	Name     string
-	About    string // what the rules say that it is, "" where they do not
+	About    string // the description in the rules, or ""
 	Kind     storage.Kind
-	Members  []string // of a record, that are known
-	IDMember string   // of a collection
-	Parents  []Parent // what a record refers to
+	Members  []string // the known members of a record
+	IDMember string   // "" for a singular resource
+	Parents  []Parent // the collections that the records refer to
 
-	Record  string // what is stored, and served
-	Part    string // what is shown of it with _fields, _embed and _expand; it has nothing required
-	Answer  string // what a write is answered with, in the spelling of its body
-	Create  string // what POST takes; "" of a singular resource
-	Replace string // what PUT takes
-	Merge   string // what PATCH takes
-	Patch   string // what PATCH takes as a merge patch (RFC 7396)
+	Record     string // a stored record, or the singular resource
+	Create     string // the body of POST; "" for a singular resource
+	Replace    string // the body of PUT
+	MergePatch string // the body of PATCH
 }
 
-// A Parent is a collection that the records of another refer to by its Id.
+// A Parent is a collection that the records of another one refer to.
 type Parent struct {
 	Collection string
-	Member     string // that carries the parent's id, such as driverId
-	Create     string // the schema of what POST takes below a parent: it fills the member in
+	Member     string // the member that holds the parent's id, such as driverId
 }
 
-// Database returns the Description of a snapshot. References in it begin with
-// prefix ("#/$defs/"), and no definition has one of the reserved names.
-func Database(s *database.Snapshot, prefix string, reserved ...string) *Description {
-	d := &describer{snap: s, prefix: prefix, at: make(map[passage]string), taken: make(map[string]bool), found: make(map[string]*inference)}
-	for _, name := range reserved {
+// Options select what Database describes.
+type Options struct {
+	Prefix   string   // of references to definitions, such as "#/$defs/"
+	Reserved []string // names that no definition may have
+	Aliases  bool     // describe members under their aliases too
+}
+
+// Database returns the Description of a snapshot.
+func Database(s *database.Snapshot, o Options) *Description {
+	d := &describer{Options: o, snap: s, names: make(map[passage]string), taken: make(map[string]bool)}
+	for _, name := range o.Reserved {
 		d.taken[name] = true
 	}
-	if s.Schema() != nil {
-		d.data = s.Schema().Text()
-		v, _ := rawjson.Member(d.data, "$schema")
-		if v.Kind() == '"' {
-			d.out.Dialect = rawjson.Unquote(v)
-		}
+	d.rules = s.Schema().Text()
+	if dialect, ok := rawjson.Member(d.rules, "$schema"); ok && dialect.Kind() == '"' {
+		d.out.Dialect = rawjson.Unquote(dialect)
 	}
+	var records []*record
 	for _, name := range s.Names() {
 		if kind, _ := s.Kind(name); kind != storage.Other {
-			d.resource(name, kind)
+			records = append(records, d.record(name, kind))
 		}
 	}
-	for i := range d.out.Resources {
-		r := &d.out.Resources[i]
-		r.Part = d.name(r.Record + " Part")
-	}
-	for i := range d.out.Resources {
-		d.part(&d.out.Resources[i])
+	for _, r := range records {
+		if len(r.at) > 0 {
+			d.ruled(r)
+		} else {
+			d.inferred(r)
+		}
+		d.parents(r)
+		d.out.Resources = append(d.out.Resources, r.Resource)
 	}
 	for len(d.queue) > 0 {
 		p := d.queue[0]
 		d.queue = d.queue[1:]
-		d.sent = p.sent
-		d.define(d.at[p], d.copied(rawjson.At(d.data, p.pointer)))
+		d.define(d.names[p], d.copy(rawjson.At(d.rules, p.pointer), p.sent))
 	}
 	return &d.out
 }
 
-// A describer makes a Description.
+// A describer builds a Description.
 type describer struct {
-	snap   *database.Snapshot
-	data   jsontext.Value // the schema's text; nil where there is none
-	prefix string
-	at     map[passage]string    // names of definitions, by what they define
-	taken  map[string]bool       // names
-	queue  []passage             // what has a name and is not yet defined
-	sent   bool                  // what is copied is about bodies, which have no historic values
-	found  map[string]*inference // of resources that no rule is about, or of what breaks their rules
-	out    Description
+	Options
+	snap  *database.Snapshot
+	rules jsontext.Value // the text of the rules, nil if there are none
+	names map[passage]string
+	taken map[string]bool // names in use
+	queue []passage       // named but not yet defined
+	out   Description
 }
 
-// A passage is a place in a schema's text, as it is about what is stored or,
-// where that is another, about what is sent.
+// A passage is a schema within the rules: as it is, or for a value that is
+// sent, which may not be historic (x-historic).
 type passage struct {
 	pointer string
 	sent    bool
+}
+
+// A record is a Resource with the rules for it.
+type record struct {
+	Resource
+	rules   *schema.Rules     // nil if there are none
+	at      []string          // pointers to the schemas that all describe a record
+	aliases map[string]string // accepted spellings to describe, and their members
+}
+
+// record names the schema of a collection's records, or of a singular resource.
+func (d *describer) record(name string, kind storage.Kind) *record {
+	r := &record{Resource: Resource{Name: name, Kind: kind}}
+	title := name
+	if kind == storage.Array {
+		title = database.Singular(name)
+		r.IDMember = d.snap.IDMember(name)
+	}
+	r.Record = d.name(title)
+	rules := d.snap.Schema().Member(name)
+	if rules == nil || rules.Array() != (kind == storage.Array) {
+		return r // rules for the other kind of resource
+	}
+	r.rules, r.About = rules, rules.Description()
+	for _, pointer := range rules.RecordLocations() {
+		r.at = append(r.at, d.follow(pointer))
+	}
+	if d.Aliases {
+		r.aliases = rules.Aliases()
+	}
+	if len(r.at) == 1 && len(r.aliases) == 0 && d.names[passage{pointer: r.at[0]}] == "" {
+		d.names[passage{pointer: r.at[0]}] = r.Record
+	}
+	return r
+}
+
+// parents fills in the collections that the records of r refer to.
+func (d *describer) parents(r *record) {
+	if r.Kind != storage.Array {
+		return
+	}
+	for _, parent := range d.snap.Names() {
+		member := d.snap.ForeignKey(r.Name, parent)
+		if kind, _ := d.snap.Kind(parent); kind == storage.Array && (slices.Contains(r.Members, member) || d.snap.Occurs(r.Name, member)) {
+			r.Parents = append(r.Parents, Parent{parent, member})
+		}
+	}
+}
+
+// inferred describes a resource without rules by its data. No member is
+// required, and a body is any object.
+func (d *describer) inferred(r *record) {
+	in := new(inference)
+	if r.Kind == storage.Array {
+		in = inferenceOf(d.snap, r.Name)
+	} else {
+		v, _ := d.snap.Value(r.Name)
+		in.add(v)
+	}
+	found := in.schema(inferring{})
+	d.define(r.Record, found)
+	properties, _ := rawjson.Member(found, "properties")
+	r.Members = rawjson.MemberNames(properties)
+
+	body := []byte(`{"description":"Any object: there are no rules. The members are those of the data.","type":"object"`)
+	var members []byte
+	for _, name := range r.Members {
+		if name != r.IDMember {
+			members = rawjson.AppendMember(members, name, []byte("{}"))
+		}
+	}
+	if members != nil {
+		body = rawjson.AppendMember(body, "properties", slices.Concat([]byte("{"), members, []byte("}")))
+	}
+	r.Replace = d.name(r.Record + "Body")
+	r.MergePatch = r.Replace
+	if r.Kind == storage.Array {
+		r.Create = r.Replace
+	}
+	d.define(r.Replace, append(body, '}'))
+}
+
+// ruled describes a resource by its rules.
+func (d *describer) ruled(r *record) {
+	for _, pointer := range r.at {
+		d.properties(pointer, func(name string, _ jsontext.Value) {
+			if !slices.Contains(r.Members, name) {
+				r.Members = append(r.Members, name)
+			}
+		})
+	}
+	for _, name := range r.rules.Known() { // those of branches such as anyOf too
+		if _, alias := r.rules.Alias(name); !alias && !slices.Contains(r.Members, name) {
+			r.Members = append(r.Members, name)
+		}
+	}
+	d.stored(r)
+	id := form{sent: true, optional: []string{r.IDMember}}
+	if r.Kind == storage.Array {
+		create := id
+		create.required = r.rules.RequiredOnCreate()
+		if r.rules.ReadOnlyID() {
+			create.without = r.IDMember
+		}
+		r.Create = d.body(r, "Create", create)
+	}
+	r.Replace = d.body(r, "Replace", id)
+	r.MergePatch = d.name(r.Record + "MergePatch")
+	d.define(r.MergePatch, d.mergePatch(r))
+}
+
+// stored defines the schema of a record as it is stored.
+func (d *describer) stored(r *record) {
+	switch {
+	case len(r.aliases) > 0:
+		d.define(r.Record, d.reform(r, form{}))
+	case d.names[passage{pointer: r.at[0]}] == r.Record:
+		d.define(r.Record, d.copy(rawjson.At(d.rules, r.at[0]), false))
+	default:
+		var all [][]byte
+		for _, pointer := range r.at {
+			all = append(all, d.reference(pointer, false))
+		}
+		d.define(r.Record, slices.Concat([]byte(`{"allOf":`), array(all...), []byte("}")))
+	}
 }
 
 func (d *describer) define(name string, schema []byte) {
 	d.out.Definitions = append(d.out.Definitions, Definition{name, schema})
 }
 
-// name returns a name that is not taken, made of words.
+// name returns a name made of words that no other definition has.
 func (d *describer) name(words string) string {
 	var b strings.Builder
 	begin := true
@@ -147,231 +273,4 @@ func (d *describer) name(words string) string {
 	}
 	d.taken[name] = true
 	return name
-}
-
-func (d *describer) refTo(name string) []byte {
-	return append(appendMember([]byte("{"), "$ref", rawjson.AppendQuote(nil, d.prefix+name)), '}')
-}
-
-// resource describes one collection or singular resource.
-func (d *describer) resource(name string, kind storage.Kind) {
-	r := d.snap.Schema().Member(name)
-	if r != nil && r.Array() != (kind == storage.Array) {
-		r = nil // the rules are about something else than what is there
-	}
-	out := Resource{Name: name, Kind: kind}
-	what := name
-	if kind == storage.Array {
-		what = database.Singular(name)
-		out.IDMember = d.snap.IDMember(name)
-	}
-	out.Record = d.name(what)
-	var pointers []string
-	if r != nil {
-		for _, at := range r.RecordLocations() {
-			pointers = append(pointers, d.follow(at))
-		}
-	}
-	if len(pointers) == 0 {
-		d.free(&out)
-	} else {
-		d.ruled(r, pointers, &out)
-	}
-	if r != nil {
-		about, _ := rawjson.Member(rawjson.At(d.data, r.Location()), "description")
-		if about.Kind() == '"' {
-			out.About = rawjson.Unquote(about)
-		}
-	}
-	d.out.Resources = append(d.out.Resources, out)
-}
-
-// free describes what no rule is about: what is there, and that anything goes.
-func (d *describer) free(out *Resource) {
-	in, of := new(inference), inferring{snap: d.snap}
-	if out.Kind == storage.Array {
-		in, of.collection, of.id = inferenceOf(d.snap, out.Name), out.Name, out.IDMember
-	} else {
-		v, _ := d.snap.Value(out.Name)
-		in.add(v)
-	}
-	d.found[out.Name] = in
-	found := in.schema(of)
-	d.define(out.Record, found)
-	properties, _ := rawjson.Member(found, "properties")
-	out.Members = rawjson.MemberNames(properties)
-	out.Answer = out.Record
-	out.Replace = d.name(out.Record + "Body")
-	out.Merge, out.Patch = out.Replace, out.Replace
-	body := []byte(`{"description":"Any object: no rules are kept here. The members that are known are those of the data.","type":"object"`)
-	var hints []byte
-	rawjson.Members(properties, func(quoted, v jsontext.Value) bool {
-		if rawjson.Unquote(quoted) != out.IDMember {
-			hints = appendMember(hints, rawjson.Unquote(quoted), []byte("{}"))
-		}
-		return true
-	})
-	if hints != nil {
-		body = append(append(append(body, `,"properties":{`...), hints...), '}')
-	}
-	d.define(out.Replace, append(body, '}'))
-	if out.Kind == storage.Array {
-		out.Create = out.Replace
-		d.parents(out, func(Parent) string { return out.Create })
-	}
-}
-
-// parents fills in what the records of out refer to. create returns the name of
-// what POST takes below a parent.
-func (d *describer) parents(out *Resource, create func(Parent) string) {
-	for _, parent := range d.snap.Names() {
-		p := Parent{Collection: parent, Member: d.snap.ForeignKey(out.Name, parent)}
-		if kind, _ := d.snap.Kind(parent); kind == storage.Array && (slices.Contains(out.Members, p.Member) || d.snap.Occurs(out.Name, p.Member)) {
-			p.Create = create(p)
-			out.Parents = append(out.Parents, p)
-		}
-	}
-}
-
-// ruled describes what the rules r are about; pointers are their places.
-func (d *describer) ruled(r *schema.Rules, pointers []string, out *Resource) {
-	for _, p := range pointers {
-		properties := rawjson.At(d.data, p+"/properties")
-		rawjson.Members(properties, func(quoted, _ jsontext.Value) bool {
-			out.Members = append(out.Members, rawjson.Unquote(quoted))
-			return true
-		})
-	}
-	for _, name := range r.Properties() {
-		if !slices.Contains(out.Members, name) {
-			out.Members = append(out.Members, name)
-		}
-	}
-	rulesName := out.Record
-	broken := d.broken(out, r, false)
-	odd := d.byHand(broken)
-	if odd != nil {
-		d.found[out.Name] = broken
-		rulesName = d.name(out.Record + "ByRules")
-		byHand := d.name(out.Record + "ByHand")
-		d.define(out.Record, d.oneOf(rulesName, byHand))
-		d.define(byHand, odd)
-	}
-	if stored := (passage{pointers[0], false}); len(pointers) == 1 && d.at[stored] == "" {
-		d.at[stored] = rulesName
-		d.queue = append(d.queue, stored)
-	} else {
-		all := []byte("[")
-		for _, p := range pointers {
-			all = append(append(all, d.reference(p)...), ',')
-		}
-		all[len(all)-1] = ']'
-		d.define(rulesName, append(appendMember([]byte("{"), "allOf", all), '}'))
-	}
-
-	body := func(suffix string, b bodyRules) string {
-		name := d.name(out.Record + suffix)
-		d.sent = b.alias == nil // else it is about an answer
-		defer func() { d.sent = false }()
-		var parts [][]byte
-		for _, p := range pointers {
-			parts = append(parts, d.body(rawjson.At(d.data, p), b, nil))
-		}
-		d.define(name, allOf(parts))
-		return name
-	}
-	id := out.IDMember
-	if out.Kind == storage.Array {
-		b := bodyRules{optional: []string{id}, required: r.RequiredOnCreate()}
-		if r.ReadOnlyID() {
-			b.without = id
-		}
-		out.Create = body("Create", b)
-		d.parents(out, func(p Parent) string {
-			under := b
-			under.optional = []string{id, p.Member}
-			under.required = slices.DeleteFunc(slices.Clone(b.required), func(name string) bool { return name == p.Member })
-			return body("CreateUnder "+database.Singular(p.Collection), under)
-		})
-	}
-	out.Replace = body("Replace", bodyRules{optional: []string{id}})
-	out.Merge = body("Merge", bodyRules{nothingRequired: true})
-	out.Patch = d.name(out.Record + "MergePatch")
-	d.define(out.Patch, d.mergePatch(r))
-	out.Answer = out.Record
-	if len(r.Aliases()) > 0 {
-		var spelled []string
-		for _, name := range r.Aliases() {
-			spelled = append(spelled, name)
-		}
-		asSent := body("AsSent", bodyRules{optional: spelled, alias: r.Aliases()})
-		out.Answer = d.name(out.Record + "Answer")
-		names := []string{out.Record, asSent}
-		if odd != nil {
-			byHand := d.name(out.Record + "ByHandAsSent")
-			d.define(byHand, d.byHand(d.broken(out, r, true)))
-			names = append(names, byHand)
-		}
-		d.define(out.Answer, d.oneOf(names...))
-	}
-}
-
-// oneOf returns the schema of what one at least of the definitions describes.
-func (d *describer) oneOf(names ...string) []byte {
-	list := []byte("[")
-	for _, name := range names {
-		list = append(append(list, d.refTo(name)...), ',')
-	}
-	list[len(list)-1] = ']'
-	return append(appendMember([]byte("{"), "anyOf", list), '}')
-}
-
-// byHand returns a schema of values that break their rules, nil where there
-// are none.
-func (d *describer) byHand(in *inference) []byte {
-	if in.n == 0 {
-		return nil
-	}
-	out := in.schema(inferring{snap: d.snap})
-	return append(appendMember(out[:len(out)-1], "description", rawjson.AppendQuote(nil, "What hand edits have put there against the rules. It is served as it is.")), '}')
-}
-
-// broken returns what is known of those values of a collection or object that
-// break its rules; with asSent of these and of the same under all the names
-// that a request may have used.
-func (d *describer) broken(out *Resource, r *schema.Rules, asSent bool) *inference {
-	in := new(inference)
-	judge := func(v jsontext.Value) {
-		if !r.Broken(v) {
-			return
-		}
-		in.add(v)
-		for spelled, name := range r.Aliases() {
-			if e, ok := rawjson.Member(v, name); ok && asSent {
-				in.add(append(appendMember([]byte("{"), spelled, e), '}')) // none of the others is required then
-			}
-		}
-	}
-	if out.Kind == storage.Array {
-		for record := range d.snap.All(out.Name) {
-			judge(record.Value)
-		}
-	} else {
-		v, _ := d.snap.Value(out.Name)
-		judge(v)
-	}
-	return in
-}
-
-// allOf returns the schema of what all the schemas describe.
-func allOf(schemas [][]byte) []byte {
-	if len(schemas) == 1 {
-		return schemas[0]
-	}
-	all := []byte("[")
-	for _, s := range schemas {
-		all = append(append(all, s...), ',')
-	}
-	all[len(all)-1] = ']'
-	return append(appendMember([]byte("{"), "allOf", all), '}')
 }

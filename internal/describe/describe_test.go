@@ -2,12 +2,14 @@ package describe
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"pickup/internal/database"
+	"pickup/internal/rawjson"
 	"pickup/internal/schema"
 	"pickup/internal/storage/storetest"
 )
@@ -17,9 +19,9 @@ func described(t testing.TB, d *Description, name string) *jsonschema.Schema {
 	t.Helper()
 	definitions := []byte("{")
 	for _, def := range d.Definitions {
-		definitions = appendMember(definitions, def.Name, def.Schema)
+		definitions = rawjson.AppendMember(definitions, def.Name, def.Schema)
 	}
-	text := append(appendMember([]byte(`{`), "$defs", append(definitions, '}')), `,"$ref":"#/$defs/`+name+`"}`...)
+	text := append(rawjson.AppendMember([]byte(`{`), "$defs", append(definitions, '}')), `,"$ref":"#/$defs/`+name+`"}`...)
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		t.Fatalf("%v in %s", err, text)
@@ -35,8 +37,8 @@ func described(t testing.TB, d *Description, name string) *jsonschema.Schema {
 	return sch
 }
 
-// What is stored, and answered, may be historic; what is sent may not, however
-// the schema leads there.
+// A stored record may have historic values; a body may not, wherever the schema
+// leads to them.
 func TestHistoricIsDescribed(t *testing.T) {
 	s := schemaFor(t, `{"properties":{"jobs":{"type":"array","items":{"$ref":"#/$defs/job"}},"settings":{"$ref":"#/$defs/job"}},
 		"$defs":{
@@ -49,33 +51,89 @@ func TestHistoricIsDescribed(t *testing.T) {
 			"plain":{"type":"string"},
 			"state":{"enum":["on","off","broken"],"x-historic":["broken"]}}}`)
 	snap := snapshotFor(t, s, `{"jobs":[{"id":1,"state":"broken","after":{"state":"broken"},"level":2.5}],"settings":{"state":"on"}}`)
-	d := Database(snap, "#/$defs/")
+	direct := []string{`{"state":"broken"}`, `{"level":2.5}`}
+	nested := []string{`{"after":{"after":{"state":"broken"}}}`, `{"after":{"level":2.5}}`}
+	for _, aliases := range []bool{false, true} {
+		d := Database(snap, Options{Prefix: "#/$defs/", Aliases: aliases})
+		for _, r := range d.Resources {
+			for _, tt := range []struct {
+				name     string
+				historic []string
+				ok       bool
+			}{
+				{name: r.Record, historic: slices.Concat(direct, nested), ok: true},
+				{name: r.Create, historic: slices.Concat(direct, nested)},
+				{name: r.Replace, historic: slices.Concat(direct, nested)},
+				{name: r.MergePatch, historic: direct},
+			} {
+				if tt.name == "" {
+					continue // a singular resource is not created
+				}
+				sch := described(t, d, tt.name)
+				for _, v := range tt.historic {
+					if err := sch.Validate(value(v)); (err == nil) != tt.ok {
+						t.Errorf("%s of %s: %v", tt.name, v, err)
+					}
+				}
+				if err := sch.Validate(value(`{"state":"off","level":1,"after":{"state":"on","plain":"x"}}`)); err != nil {
+					t.Errorf("%s: %v", tt.name, err)
+				}
+			}
+		}
+		n := 0
+		for _, def := range d.Definitions {
+			if bytes.Contains(def.Schema, []byte(`"type":"string"`)) && len(def.Schema) < 30 {
+				n++ // a schema without historic values is described once
+			}
+		}
+		if n != 1 {
+			t.Errorf("the plain text is described %d times", n)
+		}
+	}
+}
+
+// With Aliases a record, and a body, may have a member under each of its names.
+func TestAliasesAreDescribed(t *testing.T) {
+	s := schemaFor(t, `{"properties":{"jobs":{"items":{"type":"object","required":["driverId"],"additionalProperties":false,
+		"properties":{"id":{"type":"integer"},"driverId":{"type":"string","x-alias":["driverID"]}}}}}}`)
+	snap := snapshotFor(t, s, `{"jobs":[]}`)
+	for _, tt := range []struct {
+		body    string
+		aliases bool
+		ok      bool
+	}{
+		{body: `{"driverId":"1"}`, aliases: false, ok: true},
+		{body: `{"driverID":"1"}`, aliases: false, ok: false},
+		{body: `{"driverId":"1"}`, aliases: true, ok: true},
+		{body: `{"driverID":"1"}`, aliases: true, ok: true},
+		{body: `{"driverID":1}`, aliases: true, ok: false},
+		{body: `{"driver_id":"1"}`, aliases: true, ok: false},
+	} {
+		d := Database(snap, Options{Prefix: "#/$defs/", Aliases: tt.aliases})
+		for _, name := range []string{d.Resources[0].Record, d.Resources[0].Create, d.Resources[0].Replace} {
+			if err := described(t, d, name).Validate(value(tt.body)); (err == nil) != tt.ok {
+				t.Errorf("%s of %s with aliases %v: %v", name, tt.body, tt.aliases, err)
+			}
+		}
+	}
+}
+
+// Data without rules requires nothing of a record or a body.
+func TestInferredIsDescribed(t *testing.T) {
+	d := Database(snapshotFor(t, nil, `{"posts":[{"id":1,"title":"a","by":{"name":"x"}}],"site":{"name":"x"}}`), Options{Prefix: "#/$defs/"})
 	for _, r := range d.Resources {
-		for name, sent := range map[string]bool{r.Record: false, r.Answer: false, r.Part: false, r.Create: true, r.Replace: true, r.Merge: true} {
-			if name == "" {
-				continue // of a singular resource
-			}
-			sch := described(t, d, name)
-			for _, v := range []string{`{"state":"broken"}`, `{"after":{"after":{"state":"broken"}}}`, `{"after":{"level":2.5}}`, `{"level":2.5}`} {
-				if err := sch.Validate(value(v)); (err != nil) != sent && name != r.Part {
-					t.Errorf("%s of %s: %v", name, v, err)
-				}
-			}
-			for _, v := range []string{`{"state":"off","level":1,"after":{"state":"on","plain":"x"}}`} {
-				if err := sch.Validate(value(v)); err != nil {
-					t.Errorf("%s: %v", name, err)
-				}
-			}
+		if err := described(t, d, r.Record).Validate(value(`{}`)); err != nil {
+			t.Errorf("%s: %v", r.Record, err)
+		}
+		if err := described(t, d, r.Replace).Validate(value(`{"title":1,"name":1,"new":1}`)); err != nil {
+			t.Errorf("%s: %v", r.Replace, err)
 		}
 	}
-	n := 0
-	for _, def := range d.Definitions {
-		if bytes.Contains(def.Schema, []byte(`"type":"string"`)) && len(def.Schema) < 30 {
-			n++ // what has nothing historic is described once
+	post := described(t, d, d.Resources[0].Record)
+	for _, v := range []string{`{"title":1}`, `{"by":{"name":1}}`, `[]`} {
+		if post.Validate(value(v)) == nil {
+			t.Errorf("a post may be %s", v)
 		}
-	}
-	if n != 1 {
-		t.Errorf("the plain text is described %d times", n)
 	}
 }
 
@@ -85,8 +143,8 @@ func TestMergePatchIsDescribed(t *testing.T) {
 	s := schemaFor(t, `{"properties":{"jobs":{"items":{"type":"object","required":["level"],"properties":{
 		"id":{"type":"integer"},"level":{"type":"string","enum":["high","low","past"],"x-historic":["past"]},
 		"place":{"type":"object","required":["street"],"properties":{"street":{"type":"string"},"town":{"type":"string"}}}}}}}}`)
-	d := Database(snapshotFor(t, s, `{"jobs":[],"free":[{"id":1,"a":"x"}]}`), "#/$defs/")
-	sch := described(t, d, d.Resources[0].Patch)
+	d := Database(snapshotFor(t, s, `{"jobs":[],"free":[{"id":1,"a":"x"}]}`), Options{Prefix: "#/$defs/"})
+	sch := described(t, d, d.Resources[0].MergePatch)
 	for v, ok := range map[string]bool{
 		`{}`:                          true,
 		`{"level":"low"}`:             true,
@@ -102,7 +160,7 @@ func TestMergePatchIsDescribed(t *testing.T) {
 			t.Errorf("%s: %v", v, err)
 		}
 	}
-	if err := described(t, d, d.Resources[1].Patch).Validate(value(`{"a":null,"b":1}`)); err != nil {
+	if err := described(t, d, d.Resources[1].MergePatch).Validate(value(`{"a":null,"b":1}`)); err != nil {
 		t.Error(err) // there are no rules
 	}
 }

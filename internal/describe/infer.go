@@ -28,13 +28,13 @@ func InferSchema(snap *database.Snapshot) []byte {
 			v, _ := snap.Value(name)
 			in := new(inference)
 			in.add(v)
-			properties = appendMember(properties, name, in.schema(inferring{snap: snap, rules: true}))
+			properties = rawjson.AppendMember(properties, name, in.schema(inferring{snap: snap, rules: true}))
 		default:
 			record := definitionName(database.Singular(name), definitions)
 			token := url.PathEscape(rawjson.Pointer(record)[1:]) // RFC 6901, section 6
-			properties = appendMember(properties, name,
+			properties = rawjson.AppendMember(properties, name,
 				[]byte(`{"type":"array","items":{"$ref":"#/$defs/`+token+`"}}`))
-			definitions = appendMember(definitions, record, inferRecords(snap, name, true))
+			definitions = rawjson.AppendMember(definitions, record, inferenceOf(snap, name).schema(inferring{snap: snap, rules: true, collection: name, id: snap.IDMember(name)}))
 		}
 	}
 	out := []byte(`{"$schema":"https://json-schema.org/draft/2020-12/schema",` +
@@ -48,12 +48,6 @@ func InferSchema(snap *database.Snapshot) []byte {
 		out = append(append(append(out, `,"$defs":{`...), definitions...), '}')
 	}
 	return append(layOut(nil, append(out, '}'), 0), '\n')
-}
-
-// inferRecords returns a schema of the elements of a collection, compact. With
-// rules it says what new records should keep too; without, what there is.
-func inferRecords(snap *database.Snapshot, collection string, rules bool) []byte {
-	return inferenceOf(snap, collection).schema(inferring{snap: snap, rules: rules, collection: collection, id: snap.IDMember(collection)})
 }
 
 // inferenceOf returns what is known of the elements of a collection.
@@ -115,7 +109,7 @@ func (in *inference) addAt(v jsontext.Value, level int) {
 		if in.members == nil {
 			in.members = make(map[string]*inference)
 		}
-		rawjson.Members(v, func(quoted, e jsontext.Value) bool {
+		for quoted, e := range rawjson.Members(v) {
 			name := rawjson.Unquote(quoted)
 			m := in.members[name]
 			if m == nil {
@@ -124,8 +118,7 @@ func (in *inference) addAt(v jsontext.Value, level int) {
 				in.names = append(in.names, name)
 			}
 			m.addAt(e, level+1)
-			return true
-		})
+		}
 	case '[':
 		if level == maxLevels {
 			return
@@ -133,10 +126,9 @@ func (in *inference) addAt(v jsontext.Value, level int) {
 		if in.items == nil {
 			in.items = new(inference)
 		}
-		rawjson.Elements(v, func(e jsontext.Value) bool {
+		for e := range rawjson.Elements(v) {
 			in.items.addAt(e, level+1)
-			return true
-		})
+		}
 	}
 }
 
@@ -163,26 +155,27 @@ func (in *inference) addString(v jsontext.Value) {
 	}
 }
 
-// inferring is what a schema is inferred for.
+// inferring is the context of an inference. The zero value is for a description
+// of what there is; otherwise the schema is for a rules file.
 type inferring struct {
 	snap       *database.Snapshot
-	rules      bool   // the schema of a file; else a description of what there is
-	collection string // "" but for its records
-	id         string // the member that carries their ids
+	rules      bool
+	collection string // whose record it is, or ""
+	id         string // the member with the id of these records
 }
 
 // schema returns the inferred schema, compact.
 func (in *inference) schema(f inferring) []byte {
 	out := []byte(`{`)
 	if types := in.types(f.rules); types != nil {
-		out = appendMember(out, "type", types)
+		out = rawjson.AppendMember(out, "type", types)
 	}
-	if f.collection != "" && f.rules {
+	if f.collection != "" {
 		if f.id != schema.DefaultIDMember {
-			out = appendMember(out, "x-id-field", rawjson.AppendQuote(nil, f.id))
+			out = rawjson.AppendMember(out, "x-id-field", rawjson.AppendQuote(nil, f.id))
 		}
 		if kind := f.snap.IdKind(f.collection); kind != "" && kind != schema.AutoIDs {
-			out = appendMember(out, "x-id", rawjson.AppendQuote(nil, string(kind)))
+			out = rawjson.AppendMember(out, "x-id", rawjson.AppendQuote(nil, string(kind)))
 		}
 	}
 	if in.kinds['"'] > 0 && in.kinds['"']+in.kinds['n'] == in.n && f.rules {
@@ -193,59 +186,50 @@ func (in *inference) schema(f inferring) []byte {
 	}
 	if in.items != nil && in.items.n > 0 {
 		f.collection = ""
-		out = appendMember(out, "items", in.items.schema(f))
+		out = rawjson.AppendMember(out, "items", in.items.schema(f))
 	}
 	return append(out, '}')
 }
 
-// types returns the value of "type", nil where there is nothing to go by.
+// types returns the value of "type", nil if nothing is known. The rules leave
+// open what only was null so far.
 func (in *inference) types(rules bool) []byte {
-	var names []string
-	add := func(n int, name string) {
-		if n > 0 {
-			names = append(names, `"`+name+`"`)
-		}
-	}
-	add(in.kinds['{'], "object")
-	add(in.kinds['['], "array")
-	add(in.kinds['"'], "string")
+	number := "number"
 	if in.integers == in.kinds['0'] {
-		add(in.kinds['0'], "integer")
-	} else {
-		add(in.kinds['0'], "number")
+		number = "integer"
 	}
-	add(in.kinds['f'], "boolean")
-	add(in.kinds['n'], "null")
-	switch len(names) {
-	case 0:
-		return nil
-	case 1:
-		if in.kinds['n'] > 0 && rules {
-			return nil // what is not known yet may become anything
+	var names []string
+	for _, t := range []struct {
+		kind byte
+		name string
+	}{{'{', "object"}, {'[', "array"}, {'"', "string"}, {'0', number}, {'f', "boolean"}, {'n', "null"}} {
+		if in.kinds[t.kind] > 0 {
+			names = append(names, t.name)
 		}
-		return []byte(names[0])
 	}
-	return []byte("[" + strings.Join(names, ",") + "]")
+	switch {
+	case len(names) == 0, len(names) == 1 && names[0] == "null" && rules:
+		return nil
+	case len(names) == 1:
+		return rawjson.AppendQuote(nil, names[0])
+	}
+	return array(quote(names)...)
 }
 
-// appendStringRules appends the format that all strings have, or the few
-// values that come again and again; else one of them as an example.
+// appendStringRules appends the format that all strings have, or an enum if
+// they are few. Without an enum it appends one of them as an example.
 func (in *inference) appendStringRules(out []byte) []byte {
 	if len(in.formats) > 0 {
-		out = appendMember(out, "format", rawjson.AppendQuote(nil, in.formats[0]))
+		out = rawjson.AppendMember(out, "format", rawjson.AppendQuote(nil, in.formats[0]))
 	} else if in.few() {
-		list := []byte("[")
-		for _, w := range in.order {
-			list = append(rawjson.AppendQuote(list, w), ',')
-		}
+		values := quote(in.order)
 		if in.kinds['n'] > 0 {
-			list = append(list, "null,"...)
+			values = append(values, []byte("null"))
 		}
-		list[len(list)-1] = ']'
-		return appendMember(out, "enum", list)
+		return rawjson.AppendMember(out, "enum", array(values...))
 	}
 	if len(in.first) <= 80 {
-		out = appendMember(out, "examples", append(append([]byte("["), in.first...), ']'))
+		out = rawjson.AppendMember(out, "examples", array(in.first))
 	}
 	return out
 }
@@ -267,41 +251,42 @@ func (in *inference) few() bool {
 
 // appendMembers appends "required" and "properties".
 func (in *inference) appendMembers(out []byte, f inferring) []byte {
-	var required, properties []byte
+	var required []string
+	properties := []byte("{")
 	for _, name := range in.names {
 		m := in.members[name]
 		if m.n == in.kinds['{'] {
-			required = append(rawjson.AppendQuote(required, name), ',')
+			required = append(required, name)
 		}
-		inner := f
-		inner.collection = ""
-		var rules []byte
-		ref := ""
-		if f.collection != "" && f.rules {
-			ref = parentOf(f.snap, name)
-		}
-		switch {
-		case f.collection != "" && name == f.id, ref != "":
-			inner.rules = false // neither ids nor what refers to them are a choice
-			rules = m.schema(inner)
-			if kind := f.snap.IdKind(f.collection); name == f.id && f.rules && kind != "" && kind != schema.AutoIDs {
-				rules = []byte(`{"type":["string","number"]}`) // new ones may be of another type
-			}
-			if ref != "" {
-				rules = appendMember(rules[:len(rules)-1], "x-ref", rawjson.AppendQuote(nil, ref))
-				rules = append(rules, '}')
-			}
-		default:
-			rules = m.schema(inner)
-		}
-		properties = appendMember(properties, name, rules)
+		properties = rawjson.AppendMember(properties, name, m.memberSchema(name, f))
 	}
-	if required != nil {
-		required[len(required)-1] = ']'
-		out = appendMember(out, "required", append([]byte("["), required...))
+	if required != nil && f.rules {
+		out = rawjson.AppendMember(out, "required", array(quote(required)...))
 	}
-	if properties != nil {
-		out = appendMember(out, "properties", append(append([]byte("{"), properties...), '}'))
+	if len(properties) > 1 {
+		out = rawjson.AppendMember(out, "properties", append(properties, '}'))
+	}
+	return out
+}
+
+// memberSchema returns the schema of a member. Ids, and the members that hold
+// another collection's ids, are never an enum.
+func (in *inference) memberSchema(name string, f inferring) []byte {
+	record := f
+	f.collection = ""
+	if record.collection == "" {
+		return in.schema(f)
+	}
+	isID, parent := name == record.id, parentOf(f.snap, name)
+	if isID || parent != "" {
+		f.rules = false
+	}
+	out := in.schema(f)
+	if kind := f.snap.IdKind(record.collection); isID && kind != "" && kind != schema.AutoIDs {
+		out = []byte(`{"type":["string","number"]}`) // new ids may be of another type
+	}
+	if parent != "" {
+		out = append(rawjson.AppendMember(out[:len(out)-1], "x-ref", rawjson.AppendQuote(nil, parent)), '}')
 	}
 	return out
 }
@@ -334,13 +319,4 @@ func definitionName(name string, definitions []byte) string {
 		}
 		name += "_"
 	}
-}
-
-// appendMember appends a member to the members, or to the object, that dst
-// ends with.
-func appendMember(dst []byte, name string, value []byte) []byte {
-	if len(dst) > 0 && dst[len(dst)-1] != '{' {
-		dst = append(dst, ',')
-	}
-	return append(append(rawjson.AppendQuote(dst, name), ':'), value...)
 }

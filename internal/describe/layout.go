@@ -29,16 +29,14 @@ func layOut(dst []byte, v jsontext.Value, depth int) []byte {
 		dst = append(dst, indent...)
 	}
 	dst = append(dst, v[0])
-	rawjson.Members(v, func(name, e jsontext.Value) bool {
+	for name, e := range rawjson.Members(v) {
 		open()
 		dst = layOut(append(append(dst, name...), ": "...), e, depth+1)
-		return true
-	})
-	rawjson.Elements(v, func(e jsontext.Value) bool {
+	}
+	for e := range rawjson.Elements(v) {
 		open()
 		dst = layOut(dst, e, depth+1)
-		return true
-	})
+	}
 	return append(append(dst, indent[:len(indent)-2]...), v[0]+2)
 }
 

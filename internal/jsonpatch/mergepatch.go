@@ -27,7 +27,7 @@ func (n *Node) merge(patch jsontext.Value) {
 		at[rawjson.Unquote(name)] = i
 	}
 	gone := make(map[*Node]bool)
-	rawjson.Members(patch, func(name, v jsontext.Value) bool {
+	for name, v := range rawjson.Members(patch) {
 		i, ok := at[rawjson.Unquote(name)]
 		switch {
 		case ok && v.Kind() == 'n':
@@ -39,8 +39,7 @@ func (n *Node) merge(patch jsontext.Value) {
 			kid.merge(v)
 			n.names, n.kids = append(n.names, name), append(n.kids, kid)
 		}
-		return true
-	})
+	}
 	if len(gone) == 0 {
 		return
 	}

@@ -31,16 +31,14 @@ func (n *Node) Open() bool {
 	}
 	switch n.kind = n.text.Kind(); n.kind {
 	case '{':
-		rawjson.Members(n.text, func(name, v jsontext.Value) bool {
+		for name, v := range rawjson.Members(n.text) {
 			n.names = append(n.names, name)
 			n.kids = append(n.kids, &Node{text: v})
-			return true
-		})
+		}
 	case '[':
-		rawjson.Elements(n.text, func(v jsontext.Value) bool {
+		for v := range rawjson.Elements(n.text) {
 			n.kids = append(n.kids, &Node{text: v})
-			return true
-		})
+		}
 	default:
 		return false
 	}

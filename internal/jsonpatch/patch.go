@@ -15,7 +15,6 @@ import (
 const (
 	maxOperations = 10_000
 	maxCopied     = 16 << 20 // bytes that copy operations add
-	MaxDepth      = 256      // of what a patch leaves, as of a body
 	maxToken      = 1 << 10  // bytes of a name in a pointer, as in a body
 )
 
@@ -33,18 +32,17 @@ func Parse(patch jsontext.Value) ([]Operation, error) {
 		return nil, malformed("", `a JSON Patch is an array of operations, as in [{"op":"replace","path":"/title","value":"Vet"}]`)
 	}
 	var ops []Operation
-	var err error
-	rawjson.Elements(patch, func(v jsontext.Value) bool {
+	for v := range rawjson.Elements(patch) {
 		if len(ops) == maxOperations {
-			err = malformed("", fmt.Sprintf("a JSON Patch has at most %d operations", maxOperations))
-			return false
+			return nil, malformed("", fmt.Sprintf("a JSON Patch has at most %d operations", maxOperations))
 		}
-		var op Operation
-		op, err = parseOperation(fmt.Sprintf("/%d", len(ops)), v)
+		op, err := parseOperation(fmt.Sprintf("/%d", len(ops)), v)
+		if err != nil {
+			return nil, err
+		}
 		ops = append(ops, op)
-		return err == nil
-	})
-	return ops, err
+	}
+	return ops, nil
 }
 
 func parseOperation(at string, v jsontext.Value) (op Operation, err error) {
@@ -266,5 +264,5 @@ func joinedOrRoot(path []string) string {
 	if len(path) == 0 {
 		return "the root"
 	}
-	return rawjson.Shorten(rawjson.JoinPointer(path))
+	return rawjson.Shorten(rawjson.Pointer(path...))
 }

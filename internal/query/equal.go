@@ -25,12 +25,11 @@ func EqualityKeys(v jsontext.Value) []string {
 		return []string{"s" + string(v)}
 	case '[':
 		var keys []string
-		rawjson.Elements(v, func(e jsontext.Value) bool {
+		for e := range rawjson.Elements(v) {
 			if e.Kind() != '[' {
 				keys = append(keys, EqualityKeys(e)...)
 			}
-			return true
-		})
+		}
 		return keys
 	}
 	return nil
@@ -110,10 +109,11 @@ func scalars(v jsontext.Value, yield func(jsontext.Value) bool) {
 	switch v.Kind() {
 	case '{':
 	case '[':
-		rawjson.Elements(v, func(e jsontext.Value) bool {
-			k := e.Kind()
-			return k == '[' || k == '{' || yield(e)
-		})
+		for e := range rawjson.Elements(v) {
+			if k := e.Kind(); k != '[' && k != '{' && !yield(e) {
+				return
+			}
+		}
 	default:
 		yield(v)
 	}

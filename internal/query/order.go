@@ -1,8 +1,6 @@
 package query
 
 import (
-	"encoding/binary"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/rawjson"
@@ -18,7 +16,7 @@ func OrderKey(v jsontext.Value) []byte {
 	dst := make([]byte, 0, 32)
 	switch v.Kind() {
 	case '0':
-		dst = orderNumber(append(dst, rankNumber), rawjson.ParseDecimal(v))
+		dst = rawjson.ParseDecimal(v).AppendOrderKey(append(dst, rankNumber))
 	case '"':
 		dst = orderText(append(dst, rankString), rawjson.UnquoteBytes(v))
 	case 't', 'f':
@@ -32,28 +30,6 @@ func OrderKey(v jsontext.Value) []byte {
 }
 
 func shortened(key []byte) []byte { return key[:min(len(key), OrderKeyLen)] }
-
-// orderNumber appends a sign, the place of the point and the digits; for
-// a negative number all of them inverted.
-func orderNumber(dst []byte, d rawjson.Decimal) []byte {
-	if len(d.Head)+len(d.Tail) == 0 {
-		return append(dst, 1)
-	}
-	sign := byte(2)
-	if d.Negative {
-		sign = 0
-	}
-	dst = append(dst, sign)
-	start := len(dst)
-	dst = binary.BigEndian.AppendUint64(dst, uint64(d.Point)+1<<63)
-	dst = append(append(append(dst, d.Head...), d.Tail...), 0)
-	if d.Negative {
-		for i := start; i < len(dst); i++ {
-			dst[i] = ^dst[i]
-		}
-	}
-	return dst
-}
 
 // orderText appends text so that its bytes are ordered as compareText orders
 // it: what comes before U+E000 in UTF-16 comes before it here, and an end comes
@@ -103,7 +79,7 @@ func (q *Query) Spans() map[string]*Span {
 		o := t.values[0]
 		s.text[end] = shortened(orderText([]byte{rankString}, o.text))
 		if o.numeric {
-			s.number[end] = shortened(orderNumber([]byte{rankNumber}, o.number))
+			s.number[end] = shortened(o.number.AppendOrderKey([]byte{rankNumber}))
 		}
 	}
 	return spans

@@ -68,21 +68,19 @@ func (w whereReader) condition(v jsontext.Value, within Path, at string, depth i
 	if depth > maxWhereDepth {
 		return nil, refuse(at, "conditions stand at most %d levels deep", maxWhereDepth)
 	}
-	var err error
-	rawjson.Members(v, func(quoted, value jsontext.Value) bool {
-		var part *filter
+	for quoted, value := range rawjson.Members(v) {
 		name := rawjson.Unquote(quoted)
-		if part, err = w.member(name, value, within, at+rawjson.Pointer(name), depth); err != nil {
-			return false
+		part, err := w.member(name, value, within, at+rawjson.Pointer(name), depth)
+		if err != nil {
+			return nil, err
 		}
 		if part.term == nil && !part.any && !part.not {
 			f.parts = append(f.parts, part.parts...)
 		} else {
 			f.parts = append(f.parts, part)
 		}
-		return true
-	})
-	return f, err
+	}
+	return f, nil
 }
 
 // member reads one member of a condition.
@@ -138,21 +136,18 @@ func (w whereReader) list(any bool, v jsontext.Value, within Path, at string, de
 	if v.Kind() != '[' {
 		return nil, refuse(at, "behind and, and behind or, stands a list of conditions")
 	}
-	var err error
-	i := 0
-	rawjson.Elements(v, func(e jsontext.Value) bool {
-		at := fmt.Sprintf("%s/%d", at, i)
-		i++
+	for e := range rawjson.Elements(v) {
+		at := fmt.Sprintf("%s/%d", at, len(f.parts))
 		if e.Kind() != '{' {
-			err = refuse(at, "a condition is an object, not %s", rawjson.KindName(e))
-			return false
+			return nil, refuse(at, "a condition is an object, not %s", rawjson.KindName(e))
 		}
-		var part *filter
-		part, err = w.condition(e, within, at, depth+1)
+		part, err := w.condition(e, within, at, depth+1)
+		if err != nil {
+			return nil, err
+		}
 		f.parts = append(f.parts, part)
-		return err == nil
-	})
-	return f, err
+	}
+	return f, nil
 }
 
 // test reads the value behind an operator.
@@ -179,10 +174,11 @@ func (w whereReader) test(to Path, op operator, v jsontext.Value, at string) (*f
 		}
 	}
 	if op == opIn && v.Kind() == '[' {
-		rawjson.Elements(v, func(e jsontext.Value) bool {
-			add(e)
-			return err == nil
-		})
+		for e := range rawjson.Elements(v) {
+			if add(e); err != nil {
+				break
+			}
+		}
 	} else {
 		add(v)
 	}

@@ -7,14 +7,18 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Compact returns v without white space between tokens, spelled as before, in
-// memory of its own.
+// Compact returns a copy of v without white space between tokens. Names,
+// strings and numbers keep their spelling. A nil value stays nil.
 func Compact(v jsontext.Value) jsontext.Value {
+	if v == nil {
+		return nil
+	}
 	return slices.Clip(AppendCompact(make([]byte, 0, len(v)), v))
 }
 
+// AppendCompact appends v without white space between tokens.
 func AppendCompact(dst []byte, v jsontext.Value) []byte {
-	start := 0 // of what is to be copied
+	start := 0 // of the text not yet copied
 	for i := 0; i < len(v); {
 		switch v[i] {
 		case ' ', '\t', '\n', '\r':
@@ -30,7 +34,7 @@ func AppendCompact(dst []byte, v jsontext.Value) []byte {
 	return append(dst, v[start:]...)
 }
 
-// IsCompact reports whether there is no white space between v's tokens.
+// IsCompact reports whether v has no white space between tokens.
 func IsCompact(v jsontext.Value) bool {
 	for i := 0; i < len(v); {
 		switch v[i] {
@@ -45,73 +49,68 @@ func IsCompact(v jsontext.Value) bool {
 	return true
 }
 
-// AppendQuote appends s as a JSON string.
+// AppendQuote appends s as a JSON string. Invalid UTF-8 becomes U+FFFD.
 func AppendQuote(dst []byte, s string) []byte {
-	b, err := jsontext.AppendQuote(dst, s)
-	if err != nil { // invalid UTF-8, which no parsed file holds
-		return append(dst, `""`...)
-	}
-	return b
+	dst, _ = jsontext.AppendQuote(dst, s) // the error only reports the replacement
+	return dst
 }
 
-// MemberNames returns the names of an object's members.
+// AppendMember appends a member to the object, or to the members, that dst
+// ends with.
+func AppendMember(dst []byte, name string, value []byte) []byte {
+	if len(dst) > 0 && dst[len(dst)-1] != '{' {
+		dst = append(dst, ',')
+	}
+	return append(append(AppendQuote(dst, name), ':'), value...)
+}
+
+// MemberNames returns the names of the members of v, in order. It is not nil.
 func MemberNames(v jsontext.Value) []string {
 	names := []string{}
-	Members(v, func(n, _ jsontext.Value) bool {
-		names = append(names, Unquote(n))
-		return true
-	})
+	for name := range Members(v) {
+		names = append(names, Unquote(name))
+	}
 	return names
 }
 
 // SetMember returns the compact object v with the member called name set to
-// value: in its place where it has one, else as the first.
+// value: in its place if v has one, otherwise as the first.
 func SetMember(v jsontext.Value, name, value string) jsontext.Value {
-	if old, ok := Member(v, name); ok {
-		at := cap(v) - cap(old) // old is a slice of v, so this is where it begins
-		return slices.Concat(v[:at], []byte(value), v[at+len(old):])
+	if i := MemberAt(v, 0, name); i >= 0 {
+		return slices.Concat(v[:i], []byte(value), v[SkipValue(v, i):])
 	}
-	out := append(AppendQuote([]byte("{"), name), ':')
-	out = append(out, value...)
+	out := AppendMember([]byte("{"), name, []byte(value))
 	if !bytes.Equal(v, []byte("{}")) {
 		out = append(out, ',')
 	}
 	return append(out, v[1:]...)
 }
 
-// MergeMembers returns the compact object old with the members of v, which is compact
-// too, set: in their places where they have one, else at the end.
+// MergeMembers returns the compact object old with the members of the compact
+// object v set: in their places if old has them, otherwise at the end.
 func MergeMembers(old, v jsontext.Value) jsontext.Value {
 	set := make(map[string]jsontext.Value)
-	Members(v, func(n, val jsontext.Value) bool {
-		set[Unquote(n)] = val
-		return true
-	})
-	out := make([]byte, 0, len(old)+len(v))
-	add := func(name, value jsontext.Value) bool {
-		if len(out) == 0 {
-			out = append(out, '{')
-		} else {
+	for name, value := range Members(v) {
+		set[Unquote(name)] = value
+	}
+	out := append(make([]byte, 0, len(old)+len(v)), '{')
+	add := func(name, value jsontext.Value) {
+		if len(out) > 1 {
 			out = append(out, ',')
 		}
 		out = append(append(append(out, name...), ':'), value...)
-		return true
 	}
-	Members(old, func(n, val jsontext.Value) bool {
-		if s := Unquote(n); set[s] != nil {
-			val = set[s]
+	for name, value := range Members(old) {
+		if s := Unquote(name); set[s] != nil {
+			value = set[s]
 			delete(set, s)
 		}
-		return add(n, val)
-	})
-	Members(v, func(n, val jsontext.Value) bool {
-		if _, left := set[Unquote(n)]; left {
-			add(n, val)
+		add(name, value)
+	}
+	for name, value := range Members(v) {
+		if _, isNew := set[Unquote(name)]; isNew {
+			add(name, value)
 		}
-		return true
-	})
-	if len(out) == 0 {
-		return jsontext.Value("{}")
 	}
 	return append(out, '}')
 }

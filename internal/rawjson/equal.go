@@ -12,10 +12,9 @@ func Equal(a, b jsontext.Value) bool {
 	return a.Kind() == b.Kind() && Identity(a) == Identity(b)
 }
 
-// Identity returns what a value has in common with those that are the same
-// for a rule that allows it once, however they are spelled: numbers of equal
-// value, the same text, arrays of the same elements, objects of the same members
-// in any order.
+// Identity returns a key that equal values share, however they are spelled:
+// numbers of equal value, strings of the same text, arrays of equal elements,
+// objects of equal members in any order.
 func Identity(v jsontext.Value) string {
 	switch v.Kind() {
 	case '0':
@@ -26,7 +25,7 @@ func Identity(v jsontext.Value) string {
 	return string(appendIdentity([]byte("v"), v))
 }
 
-// appendIdentity appends a value in the one spelling that its equals share.
+// appendIdentity appends v in its canonical spelling.
 func appendIdentity(dst []byte, v jsontext.Value) []byte {
 	switch v.Kind() {
 	case '0':
@@ -35,17 +34,15 @@ func appendIdentity(dst []byte, v jsontext.Value) []byte {
 		return AppendQuote(dst, Unquote(v))
 	case '[':
 		dst = append(dst, '[')
-		Elements(v, func(e jsontext.Value) bool {
+		for e := range Elements(v) {
 			dst = append(appendIdentity(dst, e), ',')
-			return true
-		})
+		}
 		return append(dst, ']')
 	case '{':
 		var list []string
-		Members(v, func(quoted, e jsontext.Value) bool {
-			list = append(list, string(appendIdentity(append(AppendQuote(nil, Unquote(quoted)), ':'), e)))
-			return true
-		})
+		for name, e := range Members(v) {
+			list = append(list, string(appendIdentity(append(AppendQuote(nil, Unquote(name)), ':'), e)))
+		}
 		slices.Sort(list)
 		return append(append(append(dst, '{'), strings.Join(list, ",")...), '}')
 	}

@@ -3,55 +3,56 @@ package rawjson
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"strconv"
 )
 
 // A Decimal is the exact value of a JSON number: 0.d × 10^point, where d are
 // the digits of head followed by those of tail, without zeros at either end.
-// Zero has no digits. It is made without copying: head stood before the
-// decimal point and tail behind it.
+// Zero has no digits. The digits are parts of the text: head was before the
+// decimal point and tail after it.
 type Decimal struct {
-	Negative   bool
-	Point      int64
-	Head, Tail []byte
+	negative   bool
+	point      int64
+	head, tail []byte
 }
 
-// farPoint is where exponents end. Numbers beyond it, of which nobody has
-// any, are as large or as small as each other.
+// farPoint limits exponents. Numbers beyond it, which do not occur in
+// practice, compare as if they had it.
 const farPoint = int64(1e18)
 
-// ParseDecimal reads a valid JSON number.
+// ParseDecimal parses a valid JSON number. The Decimal refers to s.
 func ParseDecimal(s []byte) Decimal {
 	var d Decimal
 	if s[0] == '-' {
-		d.Negative, s = true, s[1:]
+		d.negative, s = true, s[1:]
 	}
 	var exp []byte
 	if i := bytes.IndexAny(s, "eE"); i >= 0 {
 		s, exp = s[:i], s[i+1:]
 	}
-	d.Head = s
+	d.head = s
 	if i := bytes.IndexByte(s, '.'); i >= 0 {
-		d.Head, d.Tail = s[:i], s[i+1:]
+		d.head, d.tail = s[:i], s[i+1:]
 	}
-	d.Head = bytes.TrimLeft(d.Head, "0")
-	d.Point = int64(len(d.Head))
-	if len(d.Head) == 0 {
-		n := len(d.Tail)
-		d.Tail = bytes.TrimLeft(d.Tail, "0")
-		d.Point = int64(len(d.Tail) - n)
+	d.head = bytes.TrimLeft(d.head, "0")
+	d.point = int64(len(d.head))
+	if len(d.head) == 0 {
+		n := len(d.tail)
+		d.tail = bytes.TrimLeft(d.tail, "0")
+		d.point = int64(len(d.tail) - n)
 	}
-	if d.Tail = bytes.TrimRight(d.Tail, "0"); len(d.Tail) == 0 {
-		d.Head = bytes.TrimRight(d.Head, "0")
+	if d.tail = bytes.TrimRight(d.tail, "0"); len(d.tail) == 0 {
+		d.head = bytes.TrimRight(d.head, "0")
 	}
-	if len(d.Head)+len(d.Tail) == 0 {
+	if len(d.head)+len(d.tail) == 0 {
 		return Decimal{}
 	}
-	d.Point = max(-farPoint, min(farPoint, d.Point+exponent(exp)))
+	d.point = max(-farPoint, min(farPoint, d.point+exponent(exp)))
 	return d
 }
 
-// exponent reads what stands behind the e of a number.
+// exponent parses what follows the e of a number.
 func exponent(s []byte) int64 {
 	if len(s) == 0 {
 		return 0
@@ -67,42 +68,42 @@ func exponent(s []byte) int64 {
 	if len(s) > 18 {
 		return sign * farPoint
 	}
-	n, _ := strconv.ParseInt(string(s), 10, 64) // 18 digits at most; none are 0
+	n, _ := strconv.ParseInt(string(s), 10, 64) // at most 18 digits; none mean 0
 	return sign * n
 }
 
-// Compare orders numbers by value.
+// Compare returns -1, 0 or 1 if d is less than, equal to or greater than e.
 func (d Decimal) Compare(e Decimal) int {
-	zero, other := len(d.Head)+len(d.Tail) == 0, len(e.Head)+len(e.Tail) == 0
+	zero, other := len(d.head)+len(d.tail) == 0, len(e.head)+len(e.tail) == 0
 	switch {
 	case zero && other:
 		return 0
 	case zero:
 		return -e.sign()
-	case other || d.Negative != e.Negative:
+	case other || d.negative != e.negative:
 		return d.sign()
 	}
-	c := cmp.Compare(d.Point, e.Point)
+	c := cmp.Compare(d.point, e.point)
 	if c == 0 {
 		c = d.compareDigits(e)
 	}
 	return d.sign() * c
 }
 
-// sign returns -1 for a negative number, else 1.
+// sign returns -1 for a negative number, otherwise 1.
 func (d Decimal) sign() int {
-	if d.Negative {
+	if d.negative {
 		return -1
 	}
 	return 1
 }
 
-// compareDigits compares the digits of two numbers from the first one on.
+// compareDigits compares the digits of two numbers of the same point.
 func (d Decimal) compareDigits(e Decimal) int {
-	if len(d.Tail) == 0 && len(e.Tail) == 0 {
-		return bytes.Compare(d.Head, e.Head) // a digit more is more: it is not 0
+	if len(d.tail) == 0 && len(e.tail) == 0 {
+		return bytes.Compare(d.head, e.head) // the last digit is not 0, so the longer is greater
 	}
-	n, m := len(d.Head)+len(d.Tail), len(e.Head)+len(e.Tail)
+	n, m := len(d.head)+len(d.tail), len(e.head)+len(e.tail)
 	for i := range min(n, m) {
 		if c := cmp.Compare(d.digit(i), e.digit(i)); c != 0 {
 			return c
@@ -112,29 +113,53 @@ func (d Decimal) compareDigits(e Decimal) int {
 }
 
 func (d Decimal) digit(i int) byte {
-	if i < len(d.Head) {
-		return d.Head[i]
+	if i < len(d.head) {
+		return d.head[i]
 	}
-	return d.Tail[i-len(d.Head)]
+	return d.tail[i-len(d.head)]
 }
 
-// CanonicalNumber returns a JSON number's value in the one spelling that its equals
+// AppendOrderKey appends bytes that compare as the numbers do: a sign, the
+// place of the point and the digits. All but the sign are inverted for a
+// negative number.
+func (d Decimal) AppendOrderKey(dst []byte) []byte {
+	if len(d.head)+len(d.tail) == 0 {
+		return append(dst, 1)
+	}
+	sign := byte(2)
+	if d.negative {
+		sign = 0
+	}
+	dst = append(dst, sign)
+	start := len(dst)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(d.point)+1<<63)
+	dst = append(append(append(dst, d.head...), d.tail...), 0)
+	if d.negative {
+		for i := start; i < len(dst); i++ {
+			dst[i] = ^dst[i]
+		}
+	}
+	return dst
+}
+
+// CanonicalNumber returns a spelling that all JSON numbers of the same value
 // share: digits without leading or trailing zeros, "e" and an exponent.
 func CanonicalNumber(s string) string {
 	d := ParseDecimal([]byte(s))
-	n := len(d.Head) + len(d.Tail)
+	n := len(d.head) + len(d.tail)
 	if n == 0 {
 		return "0"
 	}
 	out := make([]byte, 0, n+8)
-	if d.Negative {
+	if d.negative {
 		out = append(out, '-')
 	}
-	out = append(append(out, d.Head...), d.Tail...)
-	return string(strconv.AppendInt(append(out, 'e'), d.Point-int64(n), 10))
+	out = append(append(out, d.head...), d.tail...)
+	return string(strconv.AppendInt(append(out, 'e'), d.point-int64(n), 10))
 }
 
-// IsIndex reports whether s is a natural number without leading zeros.
+// IsIndex reports whether s is an array index as RFC 6901 spells it: digits
+// without leading zeros.
 func IsIndex(s string) bool {
 	if s == "" || s[0] == '0' && len(s) > 1 {
 		return false

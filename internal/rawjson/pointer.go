@@ -2,112 +2,99 @@ package rawjson
 
 import (
 	"bytes"
+	"iter"
+	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Tokens calls yield with each token of data, which must be valid JSON, in
-// order until yield returns false: where it stands as a JSON Pointer (a
-// member's name and value have the same) and as an offset. The closing tokens
-// of objects and arrays are left out.
-func Tokens(data []byte, yield func(pointer string, tok jsontext.Token, start int) bool) {
-	dec := jsontext.NewDecoder(bytes.NewReader(data))
-	for {
-		start := int(dec.InputOffset())
-		tok, err := dec.ReadToken()
-		if err != nil {
-			return
-		}
-		if k := tok.Kind(); k == '}' || k == ']' {
-			continue
-		}
-		for bytes.IndexByte([]byte(" \t\r\n,:"), data[start]) >= 0 {
-			start++
-		}
-		if !yield(string(dec.StackPointer()), tok, start) {
-			return
-		}
-	}
-}
-
-// Offset returns where the member's name, or the element, begins that pointer
-// leads to: 0 for the whole, and for a place that data does not have that of
-// the nearest one around it.
-func Offset(data []byte, pointer string) int {
-	for ; pointer != ""; pointer = pointer[:strings.LastIndexByte(pointer, '/')] {
-		at := -1
-		Tokens(data, func(p string, _ jsontext.Token, start int) bool {
-			if p == pointer {
-				at = start
+// Tokens iterates over the tokens of data in order, each with the JSON Pointer
+// of its value. A member's name has the pointer of the member. Closing brackets
+// are left out.
+func Tokens(data []byte) iter.Seq2[string, jsontext.Token] {
+	return func(yield func(pointer string, tok jsontext.Token) bool) {
+		dec := jsontext.NewDecoder(bytes.NewReader(data))
+		for {
+			tok, err := dec.ReadToken()
+			if err != nil {
+				return
 			}
-			return at < 0
-		})
-		if at >= 0 {
-			return at
+			if k := tok.Kind(); k != '}' && k != ']' && !yield(string(dec.StackPointer()), tok) {
+				return
+			}
 		}
 	}
-	return SkipSpace(data, 0)
 }
 
-// LineColumn returns the line and column of an offset, both from 1; the column
-// counts characters.
+// Offset returns the index of the element, or of the name of the member, that
+// pointer leads to. If data has no such value it returns the index of the
+// nearest value around it.
+func Offset(data []byte, pointer string) int {
+	at := SkipSpace(data, 0)
+	i := at
+	for token := range jsontext.Pointer(pointer).Tokens() {
+		start, value := child(data, i, token)
+		if value < 0 {
+			break
+		}
+		at, i = start, value
+	}
+	return at
+}
+
+// At returns the value that pointer leads to, or nil.
+func At(v jsontext.Value, pointer string) jsontext.Value {
+	i := SkipSpace(v, 0)
+	for token := range jsontext.Pointer(pointer).Tokens() {
+		if _, i = child(v, i, token); i < 0 {
+			return nil
+		}
+	}
+	return v[i:SkipValue(v, i)]
+}
+
+// child returns the index of the member or element that a token of a pointer
+// means, and that of its value, given the index of the object or array. Both
+// are -1 if there is none.
+func child(v []byte, i int, token string) (start, value int) {
+	if i < len(v) && v[i] == '[' {
+		n, err := strconv.Atoi(token)
+		if err != nil || !IsIndex(token) {
+			return -1, -1
+		}
+		i = ElementAt(v, i, n)
+		return i, i
+	}
+	return findMember(v, i, token)
+}
+
+// byteOrderMark is what some editors put before UTF-8 text.
+const byteOrderMark = "\ufeff"
+
+// LineColumn returns the line and the column of an offset, both from 1. The
+// column counts code points, without a byte order mark.
 func LineColumn(data []byte, offset int) (line, column int) {
 	before := data[:min(offset, len(data))]
 	line = 1 + bytes.Count(before, []byte("\n"))
-	column = 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
-	return line, column
+	before = before[bytes.LastIndexByte(before, '\n')+1:]
+	if line == 1 {
+		before = bytes.TrimPrefix(before, []byte(byteOrderMark))
+	}
+	return line, 1 + utf8.RuneCount(before)
 }
 
-// At returns the value that pointer leads to, nil where there is none.
-func At(v jsontext.Value, pointer string) jsontext.Value {
-	for _, token := range SplitPointer(pointer) {
-		v = child(v, token)
-	}
-	return v
-}
-
-// child returns the member or element of v that one token of a pointer means.
-func child(v jsontext.Value, token string) (next jsontext.Value) {
-	if at := SkipSpace(v, 0); at < len(v) && v[at] == '[' {
-		i := 0
-		Elements(v, func(e jsontext.Value) bool {
-			if strconv.Itoa(i) == token {
-				next = e
-			}
-			i++
-			return next == nil
-		})
-		return next
-	}
-	next, _ = Member(v, token)
-	return next
-}
-
-// SplitPointer splits a JSON Pointer (RFC 6901).
-func SplitPointer(pointer string) []string {
-	if pointer == "" {
-		return nil
-	}
-	list := strings.Split(pointer[1:], "/")
-	for i, t := range list {
-		list[i] = strings.ReplaceAll(strings.ReplaceAll(t, "~1", "/"), "~0", "~")
-	}
-	return list
-}
-
-// JoinPointer is the opposite of tokens.
-func JoinPointer(tokens []string) string {
-	var b strings.Builder
+// Pointer returns the JSON Pointer (RFC 6901) of these tokens.
+func Pointer(tokens ...string) string {
+	var p jsontext.Pointer
 	for _, t := range tokens {
-		b.WriteString(Pointer(t))
+		p = p.AppendToken(t)
 	}
-	return b.String()
+	return string(p)
 }
 
-// Pointer returns the JSON Pointer (RFC 6901) of a top-level member.
-func Pointer(name string) string {
-	return "/" + strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
+// SplitPointer returns the tokens of a JSON Pointer.
+func SplitPointer(pointer string) []string {
+	return slices.Collect(jsontext.Pointer(pointer).Tokens())
 }

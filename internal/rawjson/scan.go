@@ -2,14 +2,16 @@ package rawjson
 
 import (
 	"bytes"
+	"iter"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The functions of this file read JSON that is known to be valid, so they look
-// for the ends of values and check nothing else.
+// MaxDepth is how many arrays and objects a value from a client may nest.
+const MaxDepth = 256
 
-// SkipSpace returns the first index from i on that holds no white space.
+// SkipSpace returns the index of the first byte from i on that is not white
+// space.
 func SkipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
 		i++
@@ -17,7 +19,8 @@ func SkipSpace(b []byte, i int) int {
 	return i
 }
 
-// SkipString returns the index behind the string that begins at i.
+// SkipString returns the index just past the string that begins at i, or
+// len(b) if it does not end.
 func SkipString(b []byte, i int) int {
 	for i++; i < len(b); {
 		n := bytes.IndexByte(b[i:], '"')
@@ -25,7 +28,7 @@ func SkipString(b []byte, i int) int {
 			return len(b)
 		}
 		i += n + 1
-		slashes := 0 // before the quote; the string's own quote ends them
+		slashes := 0 // before the quote; the opening quote ends them
 		for b[i-2-slashes] == '\\' {
 			slashes++
 		}
@@ -36,7 +39,7 @@ func SkipString(b []byte, i int) int {
 	return len(b)
 }
 
-// SkipValue returns the index behind the value that begins at i.
+// SkipValue returns the index just past the value that begins at i.
 func SkipValue(b []byte, i int) int {
 	if i >= len(b) {
 		return i
@@ -73,88 +76,7 @@ func SkipValue(b []byte, i int) int {
 	return i
 }
 
-// Members calls yield with each member of the object v in order, name still
-// quoted, until yield returns false. A value that is no object has none.
-func Members(v []byte, yield func(name, value jsontext.Value) bool) {
-	i := SkipSpace(v, 0)
-	if i >= len(v) || v[i] != '{' {
-		return
-	}
-	for i = SkipSpace(v, i+1); i < len(v) && v[i] == '"'; {
-		end := SkipString(v, i)
-		name := v[i:end]
-		i = SkipSpace(v, end) // the colon
-		i = SkipSpace(v, i+1) // the value
-		end = SkipValue(v, i)
-		if !yield(jsontext.Value(name), jsontext.Value(v[i:end])) {
-			return
-		}
-		i = SkipComma(v, end)
-	}
-}
-
-// Elements calls yield with each element of the array v in order until yield
-// returns false. A value that is no array has none.
-func Elements(v []byte, yield func(value jsontext.Value) bool) {
-	i := SkipSpace(v, 0)
-	if i >= len(v) || v[i] != '[' {
-		return
-	}
-	for i = SkipSpace(v, i+1); i < len(v) && v[i] != ']'; {
-		end := SkipValue(v, i)
-		if !yield(jsontext.Value(v[i:end])) {
-			return
-		}
-		i = SkipComma(v, end)
-	}
-}
-
-// Member returns the value of v's member called name.
-func Member(v []byte, name string) (value jsontext.Value, ok bool) {
-	i := MemberAt(v, SkipSpace(v, 0), name)
-	if i < 0 {
-		return nil, false
-	}
-	return jsontext.Value(v[i:SkipValue(v, i)]), true
-}
-
-// MemberAt returns where the value of the member called name begins, of the
-// object that begins at i: -1 where there is none, or no object. Who looks for
-// something within that value goes on from there, without a look for its end:
-// a path goes through a text once, however deep it leads.
-func MemberAt(v []byte, i int, name string) int {
-	if i >= len(v) || v[i] != '{' {
-		return -1
-	}
-	for i = SkipSpace(v, i+1); i < len(v) && v[i] == '"'; {
-		end := SkipString(v, i)
-		quoted := v[i:end]
-		i = SkipSpace(v, end) // the colon
-		i = SkipSpace(v, i+1) // the value
-		if NameIs(quoted, name) {
-			return i
-		}
-		i = SkipComma(v, SkipValue(v, i))
-	}
-	return -1
-}
-
-// ElementAt returns where the element with an index begins, of the array that
-// begins at i: -1 where there is none, or no array.
-func ElementAt(v []byte, i, index int) int {
-	if i >= len(v) || v[i] != '[' {
-		return -1
-	}
-	for i = SkipSpace(v, i+1); i < len(v) && v[i] != ']'; index-- {
-		if index == 0 {
-			return i
-		}
-		i = SkipComma(v, SkipValue(v, i))
-	}
-	return -1
-}
-
-// SkipComma returns where what follows a value that ends at i begins.
+// SkipComma returns the index of what follows a value that ends at i.
 func SkipComma(v []byte, i int) int {
 	if i = SkipSpace(v, i); i < len(v) && v[i] == ',' {
 		i = SkipSpace(v, i+1)
@@ -162,31 +84,115 @@ func SkipComma(v []byte, i int) int {
 	return i
 }
 
+// Members iterates over the members of the object v in order. Names are still
+// quoted. A value of another kind has no members.
+func Members(v []byte) iter.Seq2[jsontext.Value, jsontext.Value] {
+	return func(yield func(name, value jsontext.Value) bool) {
+		for i := firstItem(v, SkipSpace(v, 0), '{'); i < len(v) && v[i] == '"'; {
+			nameEnd := SkipString(v, i)
+			start := memberValue(v, nameEnd)
+			end := SkipValue(v, start)
+			if !yield(v[i:nameEnd], v[start:end]) {
+				return
+			}
+			i = SkipComma(v, end)
+		}
+	}
+}
+
+// Elements iterates over the elements of the array v in order. A value of
+// another kind has no elements.
+func Elements(v []byte) iter.Seq[jsontext.Value] {
+	return func(yield func(value jsontext.Value) bool) {
+		for i := firstItem(v, SkipSpace(v, 0), '['); i < len(v) && v[i] != ']'; {
+			end := SkipValue(v, i)
+			if !yield(v[i:end]) {
+				return
+			}
+			i = SkipComma(v, end)
+		}
+	}
+}
+
+// firstItem returns the index of the first item of the object or array that
+// begins at i, or len(v) if v[i] is not the bracket wanted.
+func firstItem(v []byte, i int, open byte) int {
+	if i >= len(v) || v[i] != open {
+		return len(v)
+	}
+	return SkipSpace(v, i+1)
+}
+
+// memberValue returns the index of a member's value, given that of the end of
+// its name.
+func memberValue(v []byte, nameEnd int) int { return SkipSpace(v, SkipSpace(v, nameEnd)+1) }
+
+// Member returns the value of the member of v called name.
+func Member(v []byte, name string) (value jsontext.Value, ok bool) {
+	i := MemberAt(v, SkipSpace(v, 0), name)
+	if i < 0 {
+		return nil, false
+	}
+	return v[i:SkipValue(v, i)], true
+}
+
+// MemberAt returns the index of the value of the member called name, given the
+// index of the object. It returns -1 if there is no such member or v[i] does
+// not begin an object. Callers that look for something within the value can
+// continue from the index, so a path is followed in one pass over the text.
+func MemberAt(v []byte, i int, name string) int {
+	_, value := findMember(v, i, name)
+	return value
+}
+
+// findMember is like MemberAt but returns the index of the name, too.
+func findMember(v []byte, i int, name string) (nameAt, valueAt int) {
+	for i = firstItem(v, i, '{'); i < len(v) && v[i] == '"'; {
+		nameEnd := SkipString(v, i)
+		value := memberValue(v, nameEnd)
+		if NameIs(v[i:nameEnd], name) {
+			return i, value
+		}
+		i = SkipComma(v, SkipValue(v, value))
+	}
+	return -1, -1
+}
+
+// ElementAt returns the index of the element with the number index, given the
+// index of the array. It returns -1 if there is no such element or v[i] does
+// not begin an array.
+func ElementAt(v []byte, i, index int) int {
+	i = firstItem(v, i, '[')
+	for ; index > 0 && i < len(v) && v[i] != ']'; index-- {
+		i = SkipComma(v, SkipValue(v, i))
+	}
+	if i < len(v) && v[i] != ']' {
+		return i
+	}
+	return -1
+}
+
 // NameIs reports whether the quoted name spells s.
 func NameIs(quoted []byte, s string) bool {
 	if len(quoted)-2 == len(s) && string(quoted[1:len(quoted)-1]) == s {
 		return true
 	}
-	for _, c := range quoted {
-		if c == '\\' {
-			return Unquote(quoted) == s
-		}
-	}
-	return false
+	return bytes.IndexByte(quoted, '\\') >= 0 && Unquote(quoted) == s
 }
 
-// Unquote returns what the quoted string spells.
-func Unquote(quoted []byte) string {
-	for _, c := range quoted {
-		if c == '\\' {
-			b, _ := jsontext.AppendUnquote(nil, quoted)
-			return string(b)
-		}
+// Unquote returns the text of a quoted string.
+func Unquote(quoted []byte) string { return string(UnquoteBytes(quoted)) }
+
+// UnquoteBytes is like Unquote but returns a part of quoted if it can.
+func UnquoteBytes(quoted []byte) []byte {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return quoted[1 : len(quoted)-1]
 	}
-	return string(quoted[1 : len(quoted)-1])
+	b, _ := jsontext.AppendUnquote(nil, quoted)
+	return b
 }
 
-// Depth returns how many arrays and objects are within each other in v.
+// Depth returns how many arrays and objects are nested in v.
 func Depth(v jsontext.Value) int {
 	deepest, depth := 0, 0
 	for i := 0; i < len(v); i++ {
@@ -203,11 +209,29 @@ func Depth(v jsontext.Value) int {
 	return deepest
 }
 
-// UnquoteBytes returns what the quoted string spells, without copying where it can.
-func UnquoteBytes(quoted []byte) []byte {
-	if bytes.IndexByte(quoted, '\\') < 0 {
-		return quoted[1 : len(quoted)-1]
+// Closing returns the bracket that closes '{' or '['.
+func Closing(open byte) byte { return open + 2 } // as in ASCII
+
+// SkipComment returns the index just past the comment of JSONC that begins at
+// i. The line break after a line comment is not part of it. SkipComment returns
+// -1 if no comment begins at i or if it does not end.
+func SkipComment(b []byte, i int) int {
+	if i+1 >= len(b) {
+		return -1
 	}
-	b, _ := jsontext.AppendUnquote(nil, quoted)
-	return b
+	switch b[i+1] {
+	case '/':
+		if n := bytes.IndexByte(b[i:], '\n'); n >= 0 {
+			if b[i+n-1] == '\r' {
+				n--
+			}
+			return i + n
+		}
+		return len(b)
+	case '*':
+		if n := bytes.Index(b[i+2:], []byte("*/")); n >= 0 {
+			return i + 2 + n + 2
+		}
+	}
+	return -1
 }

@@ -2,8 +2,7 @@ package rawjson
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// Show returns a value as a message can hold it: of a long one the first 100
-// characters.
+// Show returns a value for a message, shortened as Shorten does.
 func Show(v jsontext.Value) string {
 	s := Shorten(string(v))
 	if v.Kind() == '"' && s != string(v) {
@@ -12,7 +11,7 @@ func Show(v jsontext.Value) string {
 	return s
 }
 
-// Shorten cuts s where it has more than 100 characters.
+// Shorten returns s for a message: text of more than 100 characters is cut.
 func Shorten(s string) string {
 	n := 0
 	for i := range s {
@@ -24,6 +23,7 @@ func Shorten(s string) string {
 	return s
 }
 
+// KindName returns the kind of v with its article, as in "an object".
 func KindName(v jsontext.Value) string {
 	switch v.Kind() {
 	case '{':

@@ -159,10 +159,10 @@ func (s *Schema) Respelled(pointer string) []string {
 		return nil
 	}
 	var all []string
-	for _, name := range AliasesOf(t[member], r.alias) {
+	for _, name := range aliasesOf(t[member], r.alias) {
 		other := slices.Clone(t)
 		other[member] = name
-		all = append(all, rawjson.JoinPointer(other))
+		all = append(all, rawjson.Pointer(other...))
 	}
 	return all
 }
@@ -174,7 +174,7 @@ func (s *Schema) CheckNames(names []string) []Fault {
 		return nil
 	}
 	var faults []Fault
-	for _, part := range Gather([]*jsonschema.Schema{s.root}, false) {
+	for _, part := range gather([]*jsonschema.Schema{s.root}, false) {
 		for _, name := range part.Required {
 			if !slices.Contains(names, name) {
 				faults = append(faults, Fault{rawjson.Pointer(name), name + " is missing but required"})
@@ -245,32 +245,20 @@ func (r *Rules) Known() []string {
 	return r.shape.names
 }
 
-// Properties returns the names of the members that are known, sorted.
-func (r *Rules) Properties() []string {
-	if r.shape == nil {
-		return nil
+// Description returns the description of the member, "" if it has none.
+func (r *Rules) Description() string {
+	if r == nil {
+		return ""
 	}
-	return r.shape.names[:len(r.shape.members)]
+	return r.whole.Description
 }
 
-// Parts returns the parts of the schema that always speak of a record.
-func (r *Rules) Parts() []*jsonschema.Schema { return Gather(r.record, false) }
-
-// Location returns where in the schema's text the member is described, as a
-// JSON Pointer, and RecordLocations where its records are.
-func (r *Rules) Location() string { return Fragment(r.whole.Location) }
-
-// RecordLocations returns where the records are described: all of these places
-// speak of each.
+// RecordLocations returns JSON Pointers to the schemas of the records in
+// Schema.Text. Each of them describes every record.
 func (r *Rules) RecordLocations() []string {
 	var at []string
 	for _, sch := range r.record {
-		at = append(at, Fragment(sch.Location))
+		at = append(at, fragment(sch.Location))
 	}
 	return at
-}
-
-// Broken reports whether a record breaks the schema.
-func (r *Rules) Broken(value jsontext.Value) bool {
-	return slices.ContainsFunc(r.record, func(sch *jsonschema.Schema) bool { return sch.Validate(plain(value)) != nil })
 }

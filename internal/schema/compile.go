@@ -127,7 +127,7 @@ func (c *compilation) explain(err error) error {
 	case errors.As(err, &against):
 		return c.explainMeta(against)
 	case errors.As(err, &pattern):
-		return c.broken(Fragment(pattern.URL), "%q is no regular expression as RE2 reads them: %v", rawjson.Shorten(pattern.Regex), pattern.Err)
+		return c.broken(fragment(pattern.URL), "%q is no regular expression as RE2 reads them: %v", rawjson.Shorten(pattern.Regex), pattern.Err)
 	case errors.As(err, &foreign):
 		at, ref := c.reference(func(ref string) bool {
 			u := withoutFragment(ref)
@@ -138,18 +138,18 @@ func (c *compilation) explain(err error) error {
 		}
 		return c.broken(at, "%q leads out of this file; only references such as #/$defs/name work", rawjson.Shorten(ref))
 	case errors.As(err, &nowhere):
-		at, ref := c.reference(func(ref string) bool { return Fragment(ref) == Fragment(nowhere.URL) })
+		at, ref := c.reference(func(ref string) bool { return fragment(ref) == fragment(nowhere.URL) })
 		return c.broken(at, "%q leads nowhere: the file has no such place", rawjson.Shorten(ref))
 	case errors.As(err, &noAnchor):
-		at, ref := c.reference(func(ref string) bool { return Fragment(ref) == Fragment(noAnchor.Reference) })
+		at, ref := c.reference(func(ref string) bool { return fragment(ref) == fragment(noAnchor.Reference) })
 		return c.broken(at, "%q leads nowhere: the file has no such anchor", rawjson.Shorten(ref))
 	case errors.As(err, &twice):
 		return c.broken(twice.Ptr1+"/$id", "%q is the $id of another part too", twice.ID)
 	case errors.As(err, &noPath):
-		at, ref := c.reference(func(ref string) bool { return Fragment(ref) == Fragment(noPath.URL) })
+		at, ref := c.reference(func(ref string) bool { return fragment(ref) == fragment(noPath.URL) })
 		return c.broken(at, "%q is no JSON Pointer: behind ~ stands 0 or 1", rawjson.Shorten(ref))
 	case errors.As(err, &badID):
-		return c.broken(Fragment(badID.URL)+"/$id", "this is no URL")
+		return c.broken(fragment(badID.URL)+"/$id", "this is no URL")
 	case errors.As(err, &anchors):
 		return c.broken(anchors.Ptr1+"/$anchor", "another part has the same $anchor")
 	}
@@ -158,7 +158,7 @@ func (c *compilation) explain(err error) error {
 
 // explainMeta tells the first thing that is wrong by the meta-schema.
 func (c *compilation) explainMeta(err *jsonschema.SchemaValidationError) error {
-	within := Fragment(err.URL)
+	within := fragment(err.URL)
 	invalid, ok := err.Err.(*jsonschema.ValidationError)
 	if !ok {
 		return c.broken(within, "this is no JSON Schema")
@@ -176,16 +176,15 @@ func (c *compilation) explainMeta(err *jsonschema.SchemaValidationError) error {
 
 // reference finds the first reference in the file that match accepts.
 func (c *compilation) reference(match func(ref string) bool) (at, ref string) {
-	rawjson.Tokens(c.data, func(pointer string, tok jsontext.Token, _ int) bool {
+	for pointer, tok := range rawjson.Tokens(c.data) {
 		switch pointer[strings.LastIndexByte(pointer, '/')+1:] {
 		case "$ref", "$dynamicRef", "$recursiveRef", "$schema":
 			if tok.Kind() == '"' && match(tok.String()) {
-				at, ref = pointer, tok.String()
+				return pointer, tok.String()
 			}
 		}
-		return at == ""
-	})
-	return at, ref
+	}
+	return "", ""
 }
 
 func (c *compilation) broken(pointer, format string, args ...any) error {
@@ -197,8 +196,8 @@ func (c *compilation) brokenAt(offset int, format string, args ...any) error {
 	return &Error{File: c.file, Line: line, Column: column, Reason: fmt.Sprintf(format, args...)}
 }
 
-// Fragment returns what stands behind the # of a URL, unescaped.
-func Fragment(u string) string {
+// fragment returns what stands behind the # of a URL, unescaped.
+func fragment(u string) string {
 	_, f, _ := strings.Cut(u, "#")
 	if unescaped, err := url.PathUnescape(f); err == nil {
 		return unescaped

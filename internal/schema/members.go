@@ -58,7 +58,7 @@ func (l locations) vocabulary() *jsonschema.Vocabulary {
 		Compile: func(ctx *jsonschema.CompilerContext, obj map[string]any) (jsonschema.SchemaExt, error) {
 			sch := ctx.Enqueue(nil) // the part that is being compiled
 			l[sch.Location] = sch
-			x, err := readExtras(Fragment(sch.Location), obj)
+			x, err := readExtras(fragment(sch.Location), obj)
 			if err != nil {
 				return nil, err
 			}
@@ -136,7 +136,7 @@ func readExtras(pointer string, obj map[string]any) (*extras, error) {
 		default:
 			near := spell.NearName(name, ownMembers)
 			if strings.HasPrefix(name, "x-") {
-				near = spell.NearValue(name, ownMembers) // a rule that is not read would be no rule
+				near = spell.Nearest(name, ownMembers) // a rule that is not read would be no rule
 			} else {
 				x.bare = false
 			}

@@ -21,17 +21,15 @@ func plain(v jsontext.Value) any {
 	switch v[at] {
 	case '{':
 		obj := make(map[string]any)
-		rawjson.Members(v, func(quoted, e jsontext.Value) bool {
+		for quoted, e := range rawjson.Members(v) {
 			obj[rawjson.Unquote(quoted)] = plain(e)
-			return true
-		})
+		}
 		return obj
 	case '[':
 		list := []any{}
-		rawjson.Elements(v, func(e jsontext.Value) bool {
+		for e := range rawjson.Elements(v) {
 			list = append(list, plain(e))
-			return true
-		})
+		}
 		return list
 	case '"':
 		return rawjson.Unquote(v[at:rawjson.SkipString(v, at)])

@@ -82,7 +82,7 @@ func newReport(at locations, doc jsontext.Value) *report {
 }
 
 func (r *report) fault(at []string, format string, args ...any) {
-	r.found = append(r.found, finding{Fault{rawjson.JoinPointer(at), fmt.Sprintf(format, args...)}, r.rule})
+	r.found = append(r.found, finding{Fault{rawjson.Pointer(at...), fmt.Sprintf(format, args...)}, r.rule})
 }
 
 // add enters what e says, or what its causes say where it only holds them
@@ -92,7 +92,7 @@ func (r *report) add(e *jsonschema.ValidationError) {
 	if sch == nil {
 		sch = &jsonschema.Schema{} // of the meta-schema, which needs no examples
 	}
-	r.rule = e.SchemaURL + rawjson.JoinPointer(e.ErrorKind.KeywordPath())
+	r.rule = e.SchemaURL + rawjson.Pointer(e.ErrorKind.KeywordPath()...)
 	inside := func(name string) []string { return append(slices.Clone(at), name) }
 	switch k := e.ErrorKind.(type) {
 	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
@@ -183,7 +183,7 @@ func (r *report) causes(e *jsonschema.ValidationError) []string {
 		inner.add(cause)
 		var s []string
 		for _, f := range tidy(inner.found) {
-			f.Pointer = strings.TrimPrefix(f.Pointer, rawjson.JoinPointer(e.InstanceLocation))
+			f.Pointer = strings.TrimPrefix(f.Pointer, rawjson.Pointer(e.InstanceLocation...))
 			s = append(s, f.String())
 		}
 		if len(s) > 0 {
@@ -198,7 +198,7 @@ func (r *report) causes(e *jsonschema.ValidationError) []string {
 func (r *report) value(at []string) string {
 	v := r.doc
 	for depth, t := range at {
-		v = r.inside(rawjson.JoinPointer(at[:depth]), v)[t]
+		v = r.inside(rawjson.Pointer(at[:depth]...), v)[t]
 	}
 	return rawjson.Show(v)
 }
@@ -210,14 +210,12 @@ func (r *report) inside(pointer string, v jsontext.Value) map[string]jsontext.Va
 		return known
 	}
 	all := make(map[string]jsontext.Value)
-	rawjson.Members(v, func(quoted, e jsontext.Value) bool {
+	for quoted, e := range rawjson.Members(v) {
 		all[rawjson.Unquote(quoted)] = e
-		return true
-	})
-	rawjson.Elements(v, func(e jsontext.Value) bool {
+	}
+	for e := range rawjson.Elements(v) {
 		all[strconv.Itoa(len(all))] = e
-		return true
-	})
+	}
 	r.seen[pointer] = all
 	return all
 }

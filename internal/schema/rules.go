@@ -18,15 +18,14 @@ func (s *Schema) readRules(data jsontext.Value) *schemaMistake {
 	s.rules = make(map[string]*Rules)
 	understood := make(map[place]bool)
 	for _, part := range s.shape.parts {
-		names := rawjson.At(data, Fragment(part.Location)+"/properties")
-		rawjson.Members(names, func(quoted, _ jsontext.Value) bool {
+		names := rawjson.At(data, fragment(part.Location)+"/properties")
+		for quoted := range rawjson.Members(names) {
 			name := rawjson.Unquote(quoted)
 			if s.rules[name] == nil && name != "$schema" {
 				s.names = append(s.names, name)
 				s.rules[name] = newRules(s.at, part.Properties[name], s.shape.members[name])
 			}
-			return true
-		})
+		}
 	}
 	for _, name := range s.names {
 		if m := s.rules[name].readMembers(understood); m != nil {
@@ -34,7 +33,7 @@ func (s *Schema) readRules(data jsontext.Value) *schemaMistake {
 		}
 	}
 	if endless := s.at.endless(); endless != nil {
-		return &schemaMistake{Fragment(endless.Location), "this refers to itself without end"}
+		return &schemaMistake{fragment(endless.Location), "this refers to itself without end"}
 	}
 	historic := make(map[*extras]bool) // where it is understood
 	for _, shape := range shapes {
@@ -94,7 +93,7 @@ func newRules(at locations, whole *jsonschema.Schema, shape *shape) *Rules {
 		return r
 	}
 	r.shape = shape.items
-	for _, part := range Gather([]*jsonschema.Schema{whole}, false) {
+	for _, part := range gather([]*jsonschema.Schema{whole}, false) {
 		r.record = append(r.record, itemsOf(part)...)
 	}
 	return r
@@ -169,10 +168,10 @@ func (r *Rules) refers(ref Reference) {
 func (r *Rules) TypedIDs(member string) IDKind {
 	texts, numbers := true, true
 	var named []*jsonschema.Schema
-	for _, part := range Gather(r.record, false) {
+	for _, part := range gather(r.record, false) {
 		named = append(named, part.Properties[member])
 	}
-	for _, part := range Gather(named, false) {
+	for _, part := range gather(named, false) {
 		if part.Format != nil && part.Format.Name == "uuid" {
 			return UUIDs
 		}

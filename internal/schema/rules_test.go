@@ -20,12 +20,11 @@ func with(record, name, value string) jsontext.Value {
 		return rawjson.SetMember(jsontext.Value(record), name, value)
 	}
 	var kept []string
-	rawjson.Members([]byte(record), func(n, v jsontext.Value) bool {
+	for n, v := range rawjson.Members([]byte(record)) {
 		if rawjson.Unquote(n) != name {
 			kept = append(kept, string(n)+":"+string(v))
 		}
-		return true
-	})
+	}
 	return jsontext.Value("{" + strings.Join(kept, ",") + "}")
 }
 

@@ -200,12 +200,12 @@ func (r *Rules) Canonical(value jsontext.Value) (_ jsontext.Value, sent map[stri
 		out = append(append(append(out, name...), ':'), v...)
 	}
 	sent = make(map[string]string)
-	rawjson.Members(value, func(quoted, v jsontext.Value) bool {
+	for quoted, v := range rawjson.Members(value) {
 		spelled := rawjson.Unquote(quoted)
 		name, ok := r.alias[spelled]
 		if !ok {
 			add(quoted, v)
-			return true
+			continue
 		}
 		other, found := rawjson.Member(value, name)
 		if first, ok := sent[name]; ok && !found {
@@ -220,8 +220,7 @@ func (r *Rules) Canonical(value jsontext.Value) (_ jsontext.Value, sent map[stri
 			faults = append(faults, Fault{rawjson.Pointer(spelled), "this is another spelling of " + name + ", which is there too and differs; send one of them"})
 			add(quoted, v)
 		}
-		return true
-	})
+	}
 	return append(out, '}'), sent, faults
 }
 
@@ -231,11 +230,12 @@ func (r *Rules) spelledOtherwise(value jsontext.Value) (found bool) {
 	if len(r.alias) == 0 {
 		return false
 	}
-	rawjson.Members(value, func(quoted, _ jsontext.Value) bool {
-		_, found = r.alias[rawjson.Unquote(quoted)]
-		return !found
-	})
-	return found
+	for quoted := range rawjson.Members(value) {
+		if _, found = r.alias[rawjson.Unquote(quoted)]; found {
+			return true
+		}
+	}
+	return false
 }
 
 // Title returns the title of the rules, "" where they have none.
@@ -255,8 +255,8 @@ func (r *Rules) Faults(value jsontext.Value) []Fault {
 	return tidy(r.findSent(value))
 }
 
-// AliasesOf returns the other names of a member, sorted.
-func AliasesOf(name string, alias map[string]string) (spelled []string) {
+// aliasesOf returns the other names of a member, sorted.
+func aliasesOf(name string, alias map[string]string) (spelled []string) {
 	for other, canonical := range alias {
 		if canonical == name {
 			spelled = append(spelled, other)

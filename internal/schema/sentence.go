@@ -28,9 +28,9 @@ func sentence(k jsonschema.ErrorKind, sch *jsonschema.Schema) string {
 		}
 		return "does not match the pattern " + rawjson.Shorten(k.Want)
 	case *kind.MinLength:
-		return fmt.Sprintf("has %s, at least %d needed", plural(k.Got, "character"), k.Want)
+		return fmt.Sprintf("has %s, at least %d needed", spell.Count(k.Got, "character"), k.Want)
 	case *kind.MaxLength:
-		return fmt.Sprintf("has %s, at most %d allowed", plural(k.Got, "character"), k.Want)
+		return fmt.Sprintf("has %s, at most %d allowed", spell.Count(k.Got, "character"), k.Want)
 	case *kind.Minimum:
 		return "is less than " + ratText(k.Want)
 	case *kind.Maximum:
@@ -42,23 +42,23 @@ func sentence(k jsonschema.ErrorKind, sch *jsonschema.Schema) string {
 	case *kind.MultipleOf:
 		return "is no multiple of " + ratText(k.Want)
 	case *kind.MinItems:
-		return fmt.Sprintf("has %s, at least %d needed", plural(k.Got, "element"), k.Want)
+		return fmt.Sprintf("has %s, at least %d needed", spell.Count(k.Got, "element"), k.Want)
 	case *kind.MaxItems:
-		return fmt.Sprintf("has %s, at most %d allowed", plural(k.Got, "element"), k.Want)
+		return fmt.Sprintf("has %s, at most %d allowed", spell.Count(k.Got, "element"), k.Want)
 	case *kind.AdditionalItems:
-		return fmt.Sprintf("has %s too many", plural(k.Count, "element"))
+		return fmt.Sprintf("has %s too many", spell.Count(k.Count, "element"))
 	case *kind.UniqueItems:
 		return fmt.Sprintf("has equal elements, at %d and %d", k.Duplicates[0], k.Duplicates[1])
 	case *kind.Contains:
 		return "has no element of the kind that is needed"
 	case *kind.MinContains:
-		return fmt.Sprintf("has %s of the kind that is needed, at least %d needed", plural(len(k.Got), "element"), k.Want)
+		return fmt.Sprintf("has %s of the kind that is needed, at least %d needed", spell.Count(len(k.Got), "element"), k.Want)
 	case *kind.MaxContains:
-		return fmt.Sprintf("has %s of a kind of which at most %d may be there", plural(len(k.Got), "element"), k.Want)
+		return fmt.Sprintf("has %s of a kind of which at most %d may be there", spell.Count(len(k.Got), "element"), k.Want)
 	case *kind.MinProperties:
-		return fmt.Sprintf("has %s, at least %d needed", plural(k.Got, "member"), k.Want)
+		return fmt.Sprintf("has %s, at least %d needed", spell.Count(k.Got, "member"), k.Want)
 	case *kind.MaxProperties:
-		return fmt.Sprintf("has %s, at most %d allowed", plural(k.Got, "member"), k.Want)
+		return fmt.Sprintf("has %s, at most %d allowed", spell.Count(k.Got, "member"), k.Want)
 	}
 	if sch.Description != "" {
 		return fmt.Sprintf("does not fit the description %q", strings.TrimSuffix(sch.Description, "."))
@@ -86,7 +86,7 @@ func enumSentence(got any, allowed []any) string {
 		s = "is not " + words[0] + ", the only value allowed"
 	}
 	if got, ok := got.(string); ok {
-		if near := spell.NearValue(got, known); near != "" {
+		if near := spell.Nearest(got, known); near != "" {
 			s += fmt.Sprintf("; did you mean %q?", near)
 		}
 	}
@@ -111,7 +111,7 @@ func example(sch *jsonschema.Schema) string {
 	if sch == nil {
 		return ""
 	}
-	for _, part := range append([]*jsonschema.Schema{sch}, Gather([]*jsonschema.Schema{sch}, true)...) {
+	for _, part := range append([]*jsonschema.Schema{sch}, gather([]*jsonschema.Schema{sch}, true)...) {
 		if len(part.Examples) > 0 {
 			return "; right would be, for example, " + jsonText(part.Examples[0])
 		}
@@ -141,13 +141,6 @@ func ratText(r *big.Rat) string {
 		return rawjson.Shorten(r.FloatString(n))
 	}
 	return rawjson.Shorten(r.RatString())
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func ordinal(i int) string { return fmt.Sprintf("number %d", i+1) }

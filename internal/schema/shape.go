@@ -29,7 +29,7 @@ type shaper map[string]*shape
 
 // of returns the shape of a value that all the given schemas describe.
 func (m shaper) of(schemas ...*jsonschema.Schema) *shape {
-	parts := Gather(schemas, true)
+	parts := gather(schemas, true)
 	var key strings.Builder
 	for _, p := range parts {
 		key.WriteString(p.Location + "\n")
@@ -68,10 +68,10 @@ func (m shaper) of(schemas ...*jsonschema.Schema) *shape {
 	return s
 }
 
-// Gather returns the schemas and the parts of theirs that speak of the same
+// gather returns the schemas and the parts of theirs that speak of the same
 // value, each once, in an order that is always the same: those that always
 // hold, and with branches also those that may.
-func Gather(schemas []*jsonschema.Schema, branches bool) []*jsonschema.Schema {
+func gather(schemas []*jsonschema.Schema, branches bool) []*jsonschema.Schema {
 	seen := make(map[*jsonschema.Schema]bool)
 	var parts []*jsonschema.Schema
 	var add func(list ...*jsonschema.Schema)
@@ -123,16 +123,17 @@ func (s *shape) historic(v jsontext.Value, at string, found []finding) []finding
 		}
 	}
 	i := 0
-	rawjson.Elements(v, func(e jsontext.Value) bool {
+	for e := range rawjson.Elements(v) {
+		if s.items == nil {
+			break
+		}
 		found = s.items.historic(e, fmt.Sprintf("%s/%d", at, i), found)
 		i++
-		return s.items != nil
-	})
-	rawjson.Members(v, func(quoted, e jsontext.Value) bool {
+	}
+	for quoted, e := range rawjson.Members(v) {
 		name := rawjson.Unquote(quoted)
 		found = s.members[name].historic(e, at+rawjson.Pointer(name), found)
-		return true
-	})
+	}
 	return found
 }
 
@@ -143,12 +144,14 @@ func (s *shape) slips(v jsontext.Value, at string, found []finding) []finding {
 		return found
 	}
 	i := 0
-	rawjson.Elements(v, func(e jsontext.Value) bool {
+	for e := range rawjson.Elements(v) {
+		if s.items == nil {
+			break
+		}
 		found = s.items.slips(e, fmt.Sprintf("%s/%d", at, i), found)
 		i++
-		return s.items != nil
-	})
-	rawjson.Members(v, func(quoted, e jsontext.Value) bool {
+	}
+	for quoted, e := range rawjson.Members(v) {
 		name := rawjson.Unquote(quoted)
 		inside, known := s.members[name]
 		switch {
@@ -163,8 +166,7 @@ func (s *shape) slips(v jsontext.Value, at string, found []finding) []finding {
 				found = append(found, finding{Fault{at + rawjson.Pointer(name), fmt.Sprintf("%s is not a known member; did you mean %s?", rawjson.Shorten(name), near)}, "slip"})
 			}
 		}
-		return true
-	})
+	}
 	return found
 }
 

@@ -1,2 +1,3 @@
-// Package spell finds the known word that a misspelled one was meant to be.
+// Package spell words messages: it suggests the known word that a misspelled
+// one was probably meant to be, and counts things.
 package spell

@@ -1,39 +1,48 @@
 package spell
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// DidYouMean returns, as the end of a sentence about name, the one of the known
-// words that it was probably meant to be, else all of them after what.
-func DidYouMean(name, what string, known []string) string {
-	if near := Nearest(name, known); near != "" {
+// DidYouMean returns the end of an error message about an unknown word: the
+// known word that was probably meant, or all of them, introduced by what.
+func DidYouMean(word, what string, known []string) string {
+	if near := Nearest(word, known); near != "" {
 		return "; did you mean " + near + "?"
 	}
 	return "; " + what + " are " + strings.Join(known, ", ")
 }
 
-// Nearest returns the known word with the fewest slips from name, or "" where
-// all are far.
-func Nearest(name string, known []string) string {
-	best, near := "", len(name)+1
+// Nearest returns the known word that word was probably meant to be: the one
+// with the smallest distance, if that is at most a quarter of its length (1 for
+// three letters and more). It ignores case. If two are equally near, as
+// Scheduled and Rescheduled are to Unscheduled, it returns "": a guess might
+// suggest the opposite of what was meant.
+func Nearest(word string, known []string) string {
+	lower := []rune(strings.ToLower(word))
+	nearest, least := "", -1
 	for _, k := range known {
-		d := Distance([]rune(strings.ToLower(name)), []rune(strings.ToLower(k)))
-		if d < near && d <= max(1, len(k)/3) {
-			best, near = k, d
+		n := utf8.RuneCountInString(k)
+		d := distance(lower, []rune(strings.ToLower(k)))
+		switch {
+		case d > max(n/4, min(1, n/3)) && d > 0:
+		case least < 0 || d < least:
+			nearest, least = k, d
+		case d == least && !strings.EqualFold(k, nearest):
+			nearest = ""
 		}
 	}
-	return best
+	return nearest
 }
 
-// NearName returns the one among known that name was probably meant to be: it
-// differs only by case, or where the known name has five characters at least by
-// one letter more, less or other, or by two neighbours that are swapped. A digit
-// is no letter: line2 is not a slip of line1, nor address2 one of address. It
-// returns "" where there is none.
+// NearName returns the known name that name is almost certainly a typing error
+// for, or "". It differs only in case; or it has at least five characters and
+// one letter is inserted, deleted, replaced or swapped with its neighbour.
+// Digits do not count: neither line2 nor line is an error for line1.
 func NearName(name string, known []string) string {
 	for _, k := range known {
 		if k != name && strings.EqualFold(k, name) {
@@ -41,69 +50,46 @@ func NearName(name string, known []string) string {
 		}
 	}
 	for _, k := range known {
-		if len(name) > len(k)+utf8.UTFMax { // not worth a look, however long
+		if len(name) > len(k)+utf8.UTFMax { // avoids copying a long name
 			continue
 		}
-		if utf8.RuneCountInString(k) >= 5 && oneSlipApart([]rune(name), []rune(k)) {
+		if utf8.RuneCountInString(k) >= 5 && oneLetterApart([]rune(name), []rune(k)) {
 			return k
 		}
 	}
 	return ""
 }
 
-// oneSlipApart reports whether one letter put in, taken out, replaced or
-// swapped with its neighbour leads from a to b.
-func oneSlipApart(a, b []rune) bool {
-	if len(a) > len(b) {
-		a, b = b, a
+// oneLetterApart reports whether inserting, deleting, replacing or swapping one
+// letter leads from a to b.
+func oneLetterApart(a, b []rune) bool {
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
 	}
-	if len(b)-len(a) > 1 {
-		return false
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
 	}
-	i := 0
-	for i < len(a) && a[i] == b[i] {
-		i++
+	switch {
+	case len(a)+len(b) == 1, len(a) == 1 && len(b) == 1:
+		return slices.ContainsFunc(slices.Concat(a, b), unicode.IsLetter)
+	case len(a) == 2 && len(b) == 2:
+		return a[0] == b[1] && a[1] == b[0] && unicode.IsLetter(a[0]) && unicode.IsLetter(a[1])
 	}
-	if i == len(b) {
-		return false // equal
-	}
-	if len(a) < len(b) {
-		return unicode.IsLetter(b[i]) && slices.Equal(a[i:], b[i+1:])
-	}
-	if swapped := i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i]; swapped && unicode.IsLetter(a[i]) && unicode.IsLetter(b[i]) {
-		return slices.Equal(a[i+2:], b[i+2:])
-	}
-	return (unicode.IsLetter(a[i]) || unicode.IsLetter(b[i])) && slices.Equal(a[i+1:], b[i+1:])
+	return false
 }
 
-// NearValue returns the one among the allowed words that word was probably
-// meant to be: the one with the fewest slips if these are few for its length.
-// Where two are equally near, as Scheduled and Rescheduled to Unscheduled, a
-// guess might say the opposite of what was meant, so there is none.
-func NearValue(word string, allowed []string) string {
-	best, near, alone := "", 3, false
-	for _, a := range allowed {
-		d := Distance([]rune(strings.ToLower(word)), []rune(strings.ToLower(a)))
-		if d > utf8.RuneCountInString(a)/4 {
-			continue
-		}
-		switch {
-		case d < near:
-			best, near, alone = a, d, true
-		case d == near:
-			alone = false
-		}
+// Count returns "1 record" or "2 records", given "record".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
 	}
-	if !alone {
-		return ""
-	}
-	return best
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Distance counts the letters put in, taken out, replaced, or swapped with their
-// neighbour (the distance of Damerau and Levenshtein, of optimal alignments)
-// on the way from a to b. Words of more than 50 letters are not compared.
-func Distance(a, b []rune) int {
+// distance returns the number of letters to insert, delete, replace or swap with
+// their neighbour on the way from a to b: the Damerau-Levenshtein distance of
+// optimal alignments. It does not compare words of more than 50 letters.
+func distance(a, b []rune) int {
 	if len(a) > 50 || len(b) > 50 {
 		return 50
 	}

@@ -4,43 +4,51 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/jellydator/ttlcache/v3"
 )
 
-// How long a source waits that keeps failing: ten failures are free, then each
-// doubles the pause, from one second up to a minute. Nobody is locked out for
-// longer, and an hour without a failure is a new beginning.
+// Ten failures of a source are free. Each one after them doubles the pause, from
+// one second up to a minute. An hour without a failure clears the count.
 const (
 	freeFailures = 10
 	firstPause   = time.Second
 	longestPause = time.Minute
 	forgetAfter  = time.Hour
-	maxSources   = 10_000 // that are remembered; the one that is quiet for longest is forgotten
+	maxSources   = 10_000 // the least recently seen one makes room
 )
 
-// A throttle slows down sources of wrong credentials. A source is an address,
-// or the network of one: not a user, or anybody could shut a user out.
+// A throttle slows down sources of wrong credentials. A source is an address or
+// a network. It is not a user: otherwise anybody could lock a user out.
 type throttle struct {
 	mu      sync.Mutex
-	sources map[netip.Prefix]*source // guarded by mu
+	sources *ttlcache.Cache[netip.Prefix, *source] // guarded by mu, with the sources in it
 }
 
 type source struct {
 	failures int
-	last     time.Time // of the failures
 	until    time.Time // when the source may try again
 }
 
-// begin returns for how long the source has to wait, 0 if credentials of it are
-// to be looked at now. Past the free failures that is one attempt at a time:
-// the next pause begins before the outcome is known, or all that a source sends
-// at the end of a pause would be looked at.
+func newThrottle() *throttle {
+	return &throttle{sources: ttlcache.New(
+		ttlcache.WithTTL[netip.Prefix, *source](forgetAfter),
+		ttlcache.WithCapacity[netip.Prefix, *source](maxSources),
+		ttlcache.WithDisableTouchOnHit[netip.Prefix, *source]())}
+}
+
+// begin returns how long the source has to wait, 0 if its credentials are to be
+// checked now. After the free failures it allows one attempt at a time: the next
+// pause begins before the outcome is known, otherwise everything that a source
+// sends at the end of a pause would be checked.
 func (t *throttle) begin(from netip.Prefix) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s, now := t.sources[from], time.Now()
-	if s == nil || now.Sub(s.last) > forgetAfter {
+	item := t.sources.Get(from)
+	if item == nil {
 		return 0
 	}
+	s, now := item.Value(), time.Now()
 	if pause := s.until.Sub(now); pause > 0 {
 		return pause
 	}
@@ -50,7 +58,7 @@ func (t *throttle) begin(from netip.Prefix) time.Duration {
 	return 0
 }
 
-// pauseAfter returns how long a source waits that has failed so often.
+// pauseAfter returns the pause after a number of failures.
 func pauseAfter(failures int) time.Duration {
 	over := failures - freeFailures
 	if over <= 0 {
@@ -59,68 +67,38 @@ func pauseAfter(failures int) time.Duration {
 	return min(longestPause, firstPause<<min(over-1, 10))
 }
 
-// failed notes that the source has sent wrong credentials.
+// failed counts wrong credentials of the source.
 func (t *throttle) failed(from netip.Prefix) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	now := time.Now()
-	s := t.sources[from]
-	if s == nil {
-		if t.sources == nil {
-			t.sources = make(map[netip.Prefix]*source)
-		}
-		if len(t.sources) >= maxSources {
-			t.forgetLocked(now)
-		}
-		s = new(source)
-		t.sources[from] = s
+	s := new(source)
+	if item := t.sources.Get(from); item != nil {
+		s = item.Value()
 	}
-	if now.Sub(s.last) > forgetAfter {
-		s.failures = 0
-	}
-	s.failures, s.last = s.failures+1, now
-	s.until = now.Add(pauseAfter(s.failures))
+	s.failures++
+	s.until = time.Now().Add(pauseAfter(s.failures))
+	t.sources.Set(from, s, ttlcache.DefaultTTL)
 }
 
-// succeeded notes that the source knows good credentials.
+// succeeded clears the count of a source that has sent right credentials.
 func (t *throttle) succeeded(from netip.Prefix) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.sources, from)
+	t.sources.Delete(from)
 }
 
-// forgetLocked makes room: the old sources, and if there are none the one that
-// has been quiet for longest.
-func (t *throttle) forgetLocked(now time.Time) {
-	var oldest netip.Prefix
-	for from, s := range t.sources {
-		switch {
-		case now.Sub(s.last) > forgetAfter:
-			delete(t.sources, from)
-		case !oldest.IsValid() || s.last.Before(t.sources[oldest].last):
-			oldest = from
-		}
-	}
-	if len(t.sources) >= maxSources {
-		delete(t.sources, oldest)
-	}
-}
-
-// sourceOf returns the source that a remote address belongs to: an IPv4
-// address, or the /64 of an IPv6 one, which is what one customer is given.
+// sourceOf returns the source of a remote address: an IPv4 address, or the /64
+// network of an IPv6 address, which is what one customer is usually assigned.
+// All addresses that do not parse are one source.
 func sourceOf(remote string) netip.Prefix {
 	ap, err := netip.ParseAddrPort(remote)
 	if err != nil {
-		return netip.PrefixFrom(netip.IPv4Unspecified(), 0) // all that have none are one
+		return netip.PrefixFrom(netip.IPv4Unspecified(), 0)
 	}
 	addr := ap.Addr().Unmap().WithZone("")
 	bits := addr.BitLen()
 	if addr.Is6() {
 		bits = 64
 	}
-	p, err := addr.Prefix(bits)
-	if err != nil {
-		return netip.PrefixFrom(netip.IPv4Unspecified(), 0)
-	}
-	return p
+	return netip.PrefixFrom(addr, bits).Masked()
 }

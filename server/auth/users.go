@@ -11,29 +11,31 @@ import (
 	"strings"
 )
 
-// Users are who may use a service. They do not change.
+// Users holds the users of a service and the hashes of their passwords. It is
+// immutable.
 type Users struct {
 	hashes map[string]hash // by name
-	names  []string        // of hashes, in the order of the file
-	key    [32]byte        // chooses whose hash an unknown user is compared with
-	cheap  bool            // a comparison costs microseconds
+	names  []string        // the keys of hashes, in the order of the file
+	key    [32]byte        // picks the hash that an unknown user is compared with
+	cheap  bool            // a comparison takes microseconds
 }
 
-// maxUsers bounds the memory that a file can ask for.
+// maxUsers bounds the memory that a file can use.
 const maxUsers = 10_000
 
-// SingleUser returns one user whose password the program knows itself.
+// SingleUser returns Users with one user, whose password was given to the program
+// itself.
 func SingleUser(name, password string) (*Users, error) {
-	name, password, err := fit(name, password)
+	name, password, err := normalize(name, password)
 	if err != nil {
 		return nil, err
 	}
 	return newUsers([]string{name}, map[string]hash{name: digest(sha256.Sum256([]byte(password)))}, true), nil
 }
 
-// ParseHtpasswd reads the text of an htpasswd file: a line "name:hash" for each
-// user, with a bcrypt or argon2id hash. Empty lines and those that begin with
-// # are left out. An error names the line, and nothing that stands in it.
+// ParseHtpasswd parses an htpasswd file: a line "name:hash" for each user, with a
+// bcrypt or argon2id hash. It skips empty lines and those that begin with #. An
+// error gives the number of the line but none of its text.
 func ParseHtpasswd(text []byte) (*Users, error) {
 	hashes := make(map[string]hash)
 	var names []string
@@ -46,14 +48,14 @@ func ParseHtpasswd(text []byte) (*Users, error) {
 		}
 		name, stored, ok := strings.Cut(s, ":")
 		if !ok {
-			return nil, fmt.Errorf("line %d: it has to be a name, a colon and a hash", n)
+			return nil, fmt.Errorf("line %d: expected name:hash", n)
 		}
-		name, _, err := fit(name, "-")
+		name, _, err := normalize(name, "-")
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
 		if _, twice := hashes[name]; twice {
-			return nil, fmt.Errorf("line %d: the user stands in an earlier line too", n)
+			return nil, fmt.Errorf("line %d: the user has an earlier line", n)
 		}
 		h, err := parseHash(stored)
 		if err != nil {
@@ -65,7 +67,7 @@ func ParseHtpasswd(text []byte) (*Users, error) {
 		hashes[name], names = h, append(names, name)
 	}
 	if len(names) == 0 {
-		return nil, errors.New("there is no user in it: pickup passwd NAME makes a line")
+		return nil, errors.New("no users: add a line that pickup passwd NAME prints")
 	}
 	return newUsers(names, hashes, false), nil
 }
@@ -76,10 +78,10 @@ func newUsers(names []string, hashes map[string]hash, cheap bool) *Users {
 	return u
 }
 
-// verify reports whether the credentials are good. A user that does not exist
-// is compared as well, with the hash of one that does, and always of the same
-// one: hashes of several costs in one file give unknown names several times, as
-// they give them to known ones.
+// verify reports whether the credentials are right. The password of an unknown
+// user is compared too, with the hash of a known user that the name picks: so
+// the time does not show whether a name exists, even if the hashes of a file
+// differ in cost.
 func (u *Users) verify(name, password string) bool {
 	mac := hmac.New(sha256.New, u.key[:])
 	mac.Write([]byte(name))

@@ -3,73 +3,46 @@ package auth
 import (
 	"crypto/rand"
 	"crypto/sha256"
-	"sync"
 	"time"
+
+	"github.com/jellydator/ttlcache/v3"
 )
 
-// Bounds of what is remembered of credentials that were right.
+// Bounds of the cache of verified credentials.
 const (
 	verifiedFor = 5 * time.Minute
 	maxVerified = 1024
 )
 
-// A mark stands for credentials: a hash of them behind a key that only this
-// process has. Neither a password nor a hash that could be tried out is kept.
-// (Marks are shown to nobody, so none can be made longer, against which an HMAC
-// would guard.)
+// A mark is a hash of credentials, keyed with random bytes of this process:
+// neither a password nor a hash that could be attacked offline is kept. (Marks
+// never leave the process, so the length extension that HMAC guards against is
+// not a concern.)
 type mark [sha256.Size]byte
 
-// A memory remembers marks of credentials that were right, so that the price
-// of a hash is paid once and not per request. Wrong ones are not remembered.
-type memory struct {
-	key [32]byte
-
-	mu    sync.RWMutex
-	until map[mark]time.Time // guarded by mu
+// A verifiedCache holds the marks of credentials that were right, so that a
+// password is not hashed for each request. Wrong ones are not kept.
+type verifiedCache struct {
+	key   [32]byte
+	marks *ttlcache.Cache[mark, struct{}]
 }
 
-func newMemory() *memory {
-	m := &memory{until: make(map[mark]time.Time)}
-	rand.Read(m.key[:]) // never fails
-	return m
+func newVerifiedCache() *verifiedCache {
+	c := &verifiedCache{marks: ttlcache.New(
+		ttlcache.WithTTL[mark, struct{}](verifiedFor), ttlcache.WithCapacity[mark, struct{}](maxVerified))}
+	rand.Read(c.key[:]) // never fails
+	return c
 }
 
-// mark returns that of a user, which has no colon, and a password.
-func (m *memory) mark(user, password string) mark {
-	var room [256]byte // most fit, and cost no allocation
-	b := append(room[:0], m.key[:]...)
+// mark returns the mark of a user, whose name has no colon, and a password.
+func (c *verifiedCache) mark(user, password string) mark {
+	var room [256]byte // spares most calls an allocation
+	b := append(room[:0], c.key[:]...)
 	b = append(append(append(b, user...), ':'), password...)
 	return sha256.Sum256(b)
 }
 
-// knows reports whether the mark was remembered less than five minutes ago.
-func (m *memory) knows(k mark) bool {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return time.Now().Before(m.until[k])
-}
+// has reports whether the mark was added less than five minutes ago.
+func (c *verifiedCache) has(m mark) bool { return c.marks.Has(m) }
 
-func (m *memory) remember(k mark) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.until) >= maxVerified {
-		m.makeRoomLocked()
-	}
-	m.until[k] = time.Now().Add(verifiedFor)
-}
-
-// makeRoomLocked forgets what is over, and if nothing is the oldest.
-func (m *memory) makeRoomLocked() {
-	now, first, oldest := time.Now(), mark{}, time.Time{}
-	for k, t := range m.until {
-		switch {
-		case !now.Before(t):
-			delete(m.until, k)
-		case oldest.IsZero() || t.Before(oldest):
-			first, oldest = k, t
-		}
-	}
-	if len(m.until) >= maxVerified {
-		delete(m.until, first)
-	}
-}
+func (c *verifiedCache) add(m mark) { c.marks.Set(m, struct{}{}, ttlcache.DefaultTTL) }

@@ -16,7 +16,6 @@ var apiHeaders = []apiHeader{
 	{"X-Total-Count", "How many records there are on all pages. Only of a list that is paged.", false},
 	{"Content-Range", "Which records these are, from 0, as in posts 0-9/42. Only of a list that is paged.", false},
 	{"Preference-Applied", "Which of the preferences in Prefer was honoured (RFC 7240).", false},
-	{"Pickup-Kept", "Beside the database: a file with what somebody saved while this was written, and what could not be merged with it. Of a write, and once for each.", false},
 	{"Allow", "The methods that the resource knows.", true},
 	{"Accept", "What the body may be.", false},
 	{"Accept-Encoding", "What content codings the body may have: identity, none.", false},
@@ -43,11 +42,10 @@ func headersOf(names list) object {
 	return headers
 }
 
-// What the answers to reads and writes have, beside X-Request-Id.
+// The headers of answers beside X-Request-Id.
 var (
 	recordHeaders  = list{"ETag", "Preference-Applied"}
 	listHeaders    = list{"ETag", "Preference-Applied", "X-Total-Count", "Content-Range", "Link"}
-	storedHeaders  = list{"ETag", "Preference-Applied", "Pickup-Kept"}
-	createdHeaders = list{"ETag", "Preference-Applied", "Pickup-Kept", "Location"}
-	restHeaders    = list{"Preference-Applied", "Pickup-Kept"}
+	createdHeaders = list{"ETag", "Preference-Applied", "Location"}
+	restHeaders    = list{"Preference-Applied"}
 )

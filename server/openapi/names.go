@@ -3,18 +3,15 @@ package openapi
 import (
 	"net/http"
 	"strconv"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // The resources that describe the service, and the types of their answers.
 const (
-	OpenAPIPath = "/_/openapi"
+	OpenAPIPath = "/_/openapi.json"
 	TypesPath   = "/_/types.d.ts"
 	DocsPath    = "/_/docs"
 	SchemasPath = "/_/schemas/"
 
-	YamlType   = "application/yaml" // RFC 9512
 	TypesType  = "text/plain; charset=utf-8"
 	HtmlType   = "text/html; charset=utf-8"
 	SchemaType = "application/schema+json"
@@ -55,12 +52,5 @@ func StatusText(status int) string {
 // HasPath reports whether a member of that name can be reached: the empty name
 // is the index, and _ belongs to the service itself.
 func HasPath(name string) bool { return name != "" && name != "_" }
-
-// AppendString appends s as a JSON string, with the replacement character for
-// what is no UTF-8.
-func AppendString(b []byte, s string) []byte {
-	b, _ = jsontext.AppendQuote(b, s) // the error only tells of the replacement
-	return b
-}
 
 func AppendInt(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }

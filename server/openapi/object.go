@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
 )
 
 // An object is a JSON object that is being written: its members keep their
@@ -46,7 +48,7 @@ func appendDocument(b []byte, v any) []byte {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = append(AppendString(b, e.name), ':')
+			b = append(rawjson.AppendQuote(b, e.name), ':')
 			b = appendDocument(b, e.value)
 		}
 		return append(b, '}')
@@ -60,7 +62,7 @@ func appendDocument(b []byte, v any) []byte {
 		}
 		return append(b, ']')
 	case string:
-		return AppendString(b, v)
+		return rawjson.AppendQuote(b, v)
 	case bool:
 		return strconv.AppendBool(b, v)
 	case int:

@@ -21,15 +21,20 @@ import (
 const componentPrefix = "#/components/schemas/"
 
 // reservedSchemas are the schemas of the document that are no collection's.
-var reservedSchemas = []string{"Problem", "Filter", "Index", "Database", "Health", "Link", "JSONPatch"}
+var reservedSchemas = []string{"Problem", "Filter", "Index", "Database", "Health", "Link", "JSONPatch", "Part"}
 
-// Options say what the document tells of the service.
+// Options describe the service.
 type Options struct {
-	Version  string // "": unknown
+	Version  string // "" if unknown
 	ReadOnly bool   // writes are refused
-	Auth     bool   // credentials are asked for
-	Loopback bool   // only some names are answered to
-	Metrics  bool   // there are metrics
+	Auth     bool   // credentials are required
+	Loopback bool   // requests are refused unless Host names the loopback interface
+	Metrics  bool   // metrics are served
+
+	// All describes every form of a request and an answer: pages, parts of
+	// records, tables, arrays of bodies and aliases. Without it a list is an
+	// array, and a write sends and gets one record.
+	All bool
 }
 
 // An apiDocument is what is being made of one snapshot.
@@ -44,7 +49,7 @@ type apiDocument struct {
 
 // Document returns the document of a snapshot as compact JSON.
 func Document(snap *database.Snapshot, o Options) jsontext.Value {
-	d := &apiDocument{Options: o, snap: snap, about: describe.Database(snap, componentPrefix, reservedSchemas...), ids: make(map[string]bool)}
+	d := &apiDocument{Options: o, snap: snap, about: describe.Database(snap, describe.Options{Prefix: componentPrefix, Reserved: reservedSchemas, Aliases: o.All}), ids: make(map[string]bool)}
 	for _, r := range d.about.Resources {
 		if !HasPath(r.Name) {
 			continue
@@ -166,7 +171,7 @@ func (d *apiDocument) own() {
 		op := object{{"operationId", d.operationID(id)}, {"tags", list{"service"}}, {"summary", summary}}
 		responses := object{{"200", d.answer("What was asked for.", media, schema, headers, nil)}}
 		if len(headers) > 0 { // it has a tag
-			op = append(op, entry{"parameters", parametersOf(ofGets)})
+			op = append(op, entry{"parameters", d.parametersOf(ofGets)})
 			responses = append(responses, entry{"304", notModified})
 		}
 		item := object{{"get", append(op, entry{"responses", d.withErrors(responses, readErrors)})}}
@@ -181,8 +186,7 @@ func (d *apiDocument) own() {
 		about("/db", "getDatabase", "The whole database as one object.", JsonType, ref("Database"), tagged)
 	}
 	d.health()
-	about(OpenAPIPath+".json", "getOpenAPI", "This document.", JsonType, object{{"type", "object"}}, nil)
-	about(OpenAPIPath+".yaml", "getOpenAPIAsYAML", "This document as YAML.", YamlType, textSchema, nil)
+	about(OpenAPIPath, "getOpenAPI", "This document.", JsonType, object{{"type", "object"}}, nil)
 	about(TypesPath, "getTypes", "TypeScript types of what is stored, taken and answered.", TypesType, textSchema, nil)
 	about(DocsPath, "getDocs", "This document as a page to read and to try.", HtmlType, textSchema, tagged)
 	if d.Metrics {
@@ -251,7 +255,7 @@ func (d *apiDocument) components() object {
 	schemas = append(schemas, ownSchemas...)
 	responses := object{}
 	for _, e := range apiErrors {
-		responses = append(responses, entry{e.name, e.response()})
+		responses = append(responses, entry{e.name, e.response(d.All)})
 	}
 	parameters, headers := object{}, object{}
 	for _, p := range apiParameters {

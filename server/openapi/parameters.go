@@ -24,6 +24,7 @@ const (
 	ofGets                             // every GET and QUERY with a tag
 	ofWrites                           // whatever changes something
 	ofDeletes
+	reshapes // it changes the shape of the answer: described with Options.All
 )
 
 var (
@@ -40,14 +41,14 @@ var apiParameters = []apiParameter{
 		textSchema, ofLists}, // with its media type viewers would ask for a file
 	{"query", "_sort", "Members, or paths of members, to sort by, with commas between them; a minus before one turns its order round.", textSchema, ofLists},
 	{"query", "_order", "asc or desc for each member of _sort, with commas between them.", textSchema, ofLists},
-	{"query", "_page", "The page, from 1.", numberSchema, ofLists},
-	{"query", "_per_page", "How many records a page has. With _page the answer is an object that has the page in data, with the numbers of the pages.", numberSchema, ofLists},
+	{"query", "_page", "The page, from 1.", numberSchema, ofLists | reshapes},
+	{"query", "_per_page", "How many records a page has. With _page the answer is an object that has the page in data, with the numbers of the pages.", numberSchema, ofLists | reshapes},
 	{"query", "_limit", "How many records at most, from _start or of the _page.", numberSchema, ofLists},
 	{"query", "_start", "The first record, from 0; a negative one counts from the end.", numberSchema, ofLists},
 	{"query", "_end", "The record behind the last; a negative one counts from the end.", numberSchema, ofLists},
 	{"query", "_embed", "Collections whose records refer to these, or what these refer to, to put into them; commas between several, dots between levels.", textSchema, ofLists | ofRecords},
 	{"query", "_expand", "What these refer to, by a member such as driverId, to put into them; commas between several, dots between levels.", textSchema, ofLists | ofRecords},
-	{"query", "_fields", "Members, or paths of members, to which the records are reduced, with commas between them.", textSchema, ofLists | ofRecords},
+	{"query", "_fields", "Members, or paths of members, to which the records are reduced, with commas between them.", textSchema, ofLists | ofRecords | reshapes},
 	{"query", "_", "Ignored: it keeps caches from answering.", textSchema, ofLists | ofRecords | ofWrites},
 	{"query", "_dependent", "Collections whose records that refer to this one are deleted with it, with commas between them.", textSchema, ofDeletes},
 	{"header", "If-Match", "Only if the tag of what is there is one of these; else 412.", textSchema, ofWrites},
@@ -63,10 +64,10 @@ func (p apiParameter) object() object {
 }
 
 // parametersOf returns the parameters with one of those uses.
-func parametersOf(use parameterUse) list {
+func (d *apiDocument) parametersOf(use parameterUse) list {
 	var parameters list
 	for _, p := range apiParameters {
-		if p.use&use != 0 {
+		if p.use&use != 0 && (d.All || p.use&reshapes == 0) {
 			parameters = append(parameters, object{{"$ref", "#/components/parameters/" + p.component()}})
 		}
 	}
@@ -75,7 +76,7 @@ func parametersOf(use parameterUse) list {
 
 // listParameters returns what a list takes: the members by which records are
 // filtered, and the language.
-func listParameters(r describe.Resource) list {
+func (d *apiDocument) listParameters(r describe.Resource) list {
 	var parameters list
 	for _, name := range r.Members {
 		// Some names never mean a member.
@@ -96,7 +97,7 @@ func listParameters(r describe.Resource) list {
 		{"schema", object{{"type", "object"}, {"additionalProperties", ref("Filter")}}},
 		{"example", object{}}, // else viewers fill in names that no record has
 	})
-	return append(parameters, parametersOf(ofLists|ofGets)...)
+	return append(parameters, d.parametersOf(ofLists|ofGets)...)
 }
 
 // idParameters are the names of a record's id in the query of a write.

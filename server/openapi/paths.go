@@ -9,6 +9,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/describe"
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
@@ -27,7 +28,7 @@ func (d *apiDocument) collection(r describe.Resource) {
 	}
 	d.path(r, path, nil, item)
 
-	get := d.operation(r, "get"+r.Record, "Read one record.", "", parametersOf(ofRecords|ofGets))
+	get := d.operation(r, "get"+r.Record, "Read one record.", "", d.parametersOf(ofRecords|ofGets))
 	item = object{{"get", append(get, entry{"responses", d.shown(recordHeaders, "The record.", d.part(r), example)})}}
 	if !d.ReadOnly {
 		item = append(item, d.changes(r, "", idParameters(one+"Id", "The id once more: if it is there, it is that of the path."), example, body)...)
@@ -47,7 +48,7 @@ func (d *apiDocument) children(r describe.Resource, parent describe.Parent, exam
 	of := "Of" + capital(one)
 	item := d.list(r, of, "Those of one of "+parent.Collection+", whose "+parent.Member+" is its id.", example)
 	if !d.ReadOnly {
-		item = append(item, entry{"post", d.create(r, "create"+r.Record+of, "Create a record that refers to this one.", "The body need not have "+parent.Member+": it is filled in.", parent.Create, example, body)})
+		item = append(item, entry{"post", d.create(r, "create"+r.Record+of, "Create a record that refers to this one.", "The body need not have "+parent.Member+": it is filled in.", r.MergePatch, example, body)})
 	}
 	d.path(r, "/"+url.PathEscape(parent.Collection)+"/{id}/"+url.PathEscape(r.Name), idOf(one), item)
 }
@@ -58,7 +59,10 @@ func (d *apiDocument) singular(r describe.Resource) {
 	if err != nil {
 		return // never: it is one of the snapshot's own
 	}
-	get := d.operation(r, "get"+r.Record, "Read "+r.Name+".", "", parametersOf(ofRecords|ofGets))
+	if d.snap.Schema().Member(r.Name).Faults(v) != nil {
+		v = nil // nobody should copy what would be refused
+	}
+	get := d.operation(r, "get"+r.Record, "Read "+r.Name+".", "", d.parametersOf(ofRecords|ofGets))
 	item := object{{"get", append(get, entry{"responses", d.shown(recordHeaders, "The object.", d.part(r), v)})}}
 	if !d.ReadOnly {
 		item = append(item, d.writes(r, "", nil, v, nil)...)
@@ -112,8 +116,8 @@ const queryKey = "x-query"
 // another path.
 func (d *apiDocument) list(r describe.Resource, of, description string, example jsontext.Value) object {
 	name := plural(r) + of
-	get := d.operation(r, "list"+name, "List "+r.Name+".", description, listParameters(r))
-	query := d.operation(r, "query"+name, "List "+r.Name+" by a condition.", "As GET; the body is a condition, in the form of the parameter _where.", listParameters(r))
+	get := d.operation(r, "list"+name, "List "+r.Name+".", description, d.listParameters(r))
+	query := d.operation(r, "query"+name, "List "+r.Name+" by a condition.", "As GET; the body is a condition, in the form of the parameter _where.", d.listParameters(r))
 	query = append(query, entry{"requestBody", object{{"required", true}, {"content", object{{JsonType, object{{"schema", object{
 		{"description", "A condition, as in {\"or\": [{\"views\": {\"gt\": 10}}, {\"title\": {\"contains\": \"x\"}}]}."},
 		{"type", "object"},
@@ -125,32 +129,47 @@ func (d *apiDocument) list(r describe.Resource, of, description string, example 
 	}
 }
 
-// part returns the schema of a record, or of that part of it that _fields names.
+// part returns the schema of a record, or of the part of it that _fields names.
 func (d *apiDocument) part(r describe.Resource) object {
-	return object{{"anyOf", list{ref(r.Record), ref(r.Part)}}}
+	if !d.All {
+		return ref(r.Record)
+	}
+	return object{{"anyOf", list{ref(r.Record), ref("Part")}}}
 }
 
-// listed returns the schema of a list, as it is or as a page.
+// listed returns the schema of a list, plain or as a page.
 func (d *apiDocument) listed(r describe.Resource) object {
+	records := arrayOf(d.part(r))
+	if !d.All {
+		return records
+	}
 	number := func(description string) object { return object{{"description", description}, numberSchema[0]} }
 	other := func(description string) object {
 		return object{{"description", description}, {"type", list{"integer", "null"}}}
 	}
-	records := arrayOf(d.part(r))
 	return object{{"oneOf", list{records, object{
 		{"title", "A page of " + r.Name},
 		{"type", "object"},
 		{"required", list{"first", "prev", "next", "last", "pages", "items", "data"}},
 		{"properties", object{
 			{"first", number("The number of the first page: 1.")},
-			{"prev", other("The number of the page before, null if there is none.")},
-			{"next", other("The number of the page behind, null if there is none.")},
+			{"prev", other("The number of the previous page, or null.")},
+			{"next", other("The number of the next page, or null.")},
 			{"last", number("The number of the last page.")},
-			{"pages", number("How many pages there are.")},
-			{"items", number("How many records there are on all pages.")},
+			{"pages", number("The number of pages.")},
+			{"items", number("The number of records on all pages.")},
 			{"data", records},
 		}},
 	}}}}
+}
+
+// oneOrMany returns the schema of what the definition called name describes,
+// or of an array of it.
+func (d *apiDocument) oneOrMany(name string) object {
+	if !d.All {
+		return ref(name)
+	}
+	return object{{"oneOf", list{ref(name), arrayOf(ref(name))}}}
 }
 
 // shown returns the responses to a GET of records.
@@ -162,9 +181,11 @@ func (d *apiDocument) shown(headers list, description string, schema object, exa
 // the client has it already.
 func (d *apiDocument) reads(headers list, description string, schema any, example jsontext.Value) object {
 	good := d.answer(description, JsonType, schema, headers, example)
-	good[2].value = append(good[2].value.(object), entry{"text/csv", object{{"schema", object{
-		{"description", "The records as a table (RFC 4180), where Accept prefers it: a column for each member."}, {"type", "string"},
-	}}}})
+	if d.All {
+		good[2].value = append(good[2].value.(object), entry{"text/csv", object{{"schema", object{
+			{"description", "The records as a table (RFC 4180), if Accept prefers it: a column for each member."}, {"type", "string"},
+		}}}})
+	}
 	return object{{"200", good}, {"304", notModified}}
 }
 
@@ -175,7 +196,7 @@ var notModified = object{
 
 var noContent = object{
 	{"description", "It is done. Prefer: return=minimal wants no more."},
-	{"headers", headersOf(append(list{"X-Request-Id"}, storedHeaders...))},
+	{"headers", headersOf(append(list{"X-Request-Id"}, recordHeaders...))},
 }
 
 // operation begins an operation on a resource.
@@ -190,16 +211,15 @@ func (d *apiDocument) operation(r describe.Resource, id, summary, description st
 
 // create describes a POST of what the schema called name describes.
 func (d *apiDocument) create(r describe.Resource, id, summary, description, name string, example, body jsontext.Value) object {
-	schema := ref(name)
-	op := d.operation(r, id, summary, description, parametersOf(ofWrites))
-	op = append(op, entry{"requestBody", requestBody(list{schema, arrayOf(schema)}, body)})
+	op := d.operation(r, id, summary, description, d.parametersOf(ofWrites))
+	op = append(op, entry{"requestBody", requestBody(d.oneOrMany(name), body)})
 	return append(op, entry{"responses", d.withErrors(object{{"201", d.created(r, example)}}, writeErrors)})
 }
 
 // created returns the response to what has created something.
 func (d *apiDocument) created(r describe.Resource, example jsontext.Value) object {
 	return d.answer("What was created, in the shape of the body. With Prefer: return=minimal nothing.", JsonType,
-		object{{"oneOf", list{ref(r.Answer), arrayOf(ref(r.Answer))}}}, createdHeaders, example)
+		d.oneOrMany(r.Record), createdHeaders, example)
 }
 
 // changes describes PUT, PATCH and DELETE of a record. suffix tells the
@@ -207,19 +227,16 @@ func (d *apiDocument) created(r describe.Resource, example jsontext.Value) objec
 func (d *apiDocument) changes(r describe.Resource, suffix string, parameters list, example, body jsontext.Value) object {
 	ops := d.writes(r, suffix, parameters, example, body)
 	op := d.operation(r, "delete"+r.Record+suffix, "Delete a record.", "The answer is what was deleted. What becomes of the records that refer to it, the rules say (x-ref with on-delete), and _dependent.",
-		slices.Concat(parameters, parametersOf(ofWrites|ofDeletes)))
+		slices.Concat(parameters, d.parametersOf(ofWrites|ofDeletes)))
 	responses := object{{"200", d.answer("The record that was deleted.", JsonType, ref(r.Record), restHeaders, example)}, {"204", noContent}}
 	return append(ops, entry{"delete", append(op, entry{"responses", d.withErrors(responses, writeErrors)})})
 }
 
 // writes describes PUT and PATCH.
 func (d *apiDocument) writes(r describe.Resource, suffix string, parameters list, example, body jsontext.Value) object {
-	parameters = slices.Concat(parameters, parametersOf(ofWrites))
+	parameters = slices.Concat(parameters, d.parametersOf(ofWrites))
 	stored := object{{"200", d.answer("What is stored now, in the shape of the body.", JsonType,
-		object{{"oneOf", list{ref(r.Answer), arrayOf(ref(r.Answer))}}}, storedHeaders, example)}}
-	one := func(name string) list {
-		return list{ref(name), object{{"type", "array"}, {"minItems", 1}, {"maxItems", 1}, {"items", ref(name)}}}
-	}
+		d.oneOrMany(r.Record), recordHeaders, example)}}
 
 	put := d.operation(r, "replace"+r.Record+suffix, "Replace as a whole.", "The id and the place in the file stay.", parameters)
 	replaced := stored
@@ -227,14 +244,14 @@ func (d *apiDocument) writes(r describe.Resource, suffix string, parameters list
 		put = d.operation(r, "replace"+r.Record+suffix, "Replace as a whole, or create.", "The id and the place in the file stay. With If-None-Match: * it creates a record of that id.", parameters)
 		replaced = append(slices.Clone(stored), entry{"201", d.created(r, example)})
 	}
-	put = append(put, entry{"requestBody", requestBody(one(r.Replace), body)},
+	put = append(put, entry{"requestBody", requestBody(d.oneOrMany(r.Replace), body)},
 		entry{"responses", d.withErrors(append(slices.Clone(replaced), entry{"204", noContent}), writeErrors)})
 
 	patch := d.operation(r, "update"+r.Record+suffix, "Change single members.",
 		"As application/json the members that are sent replace the stored ones and the others are kept. A merge patch (RFC 7396) also removes and merges; a JSON Patch (RFC 6902) names each change. Only what is touched is judged.", parameters)
-	sent := requestBody(one(r.Merge), body)
+	sent := requestBody(d.oneOrMany(r.MergePatch), body)
 	sent[1].value = append(sent[1].value.(object),
-		entry{MergeType, object{{"schema", object{{"oneOf", one(r.Patch)}}}}},
+		entry{MergeType, object{{"schema", d.oneOrMany(r.MergePatch)}}},
 		entry{PatchType, object{{"schema", ref("JSONPatch")}}})
 	patch = append(patch, entry{"requestBody", sent},
 		entry{"responses", d.withErrors(append(slices.Clone(stored), entry{"204", noContent}), writeErrors)})
@@ -243,14 +260,14 @@ func (d *apiDocument) writes(r describe.Resource, suffix string, parameters list
 
 // patchDatabase describes PATCH /db.
 func (d *apiDocument) patchDatabase() object {
-	op := d.operation(describe.Resource{}, "patchDatabase", "Change any number of records and collections, all or none.", "The answer is the database as the change has left it.", parametersOf(ofWrites))
+	op := d.operation(describe.Resource{}, "patchDatabase", "Change any number of records and collections, all or none.", "The answer is the database as the change has left it.", d.parametersOf(ofWrites))
 	op = append(op, entry{"requestBody", object{{"required", true}, {"content", object{{PatchType, object{{"schema", ref("JSONPatch")}}}}}}})
 	responses := object{{"200", d.answer("The database as it is now.", JsonType, ref("Database"), restHeaders, nil)}, {"204", noContent}}
 	return append(op, entry{"responses", d.withErrors(responses, writeErrors)})
 }
 
-func requestBody(oneOf list, example jsontext.Value) object {
-	content := object{{"schema", object{{"oneOf", oneOf}}}}
+func requestBody(schema any, example jsontext.Value) object {
+	content := object{{"schema", schema}}
 	if example != nil {
 		content = append(content, entry{"example", example})
 	}
@@ -280,7 +297,7 @@ func (d *apiDocument) examples(r describe.Resource) (record, body jsontext.Value
 		body = jsontext.Value("{")
 		for name, v := range Members(e.Value) {
 			if name != r.IDMember {
-				body = AppendMember(body, name, v)
+				body = rawjson.AppendMember(body, name, v)
 			}
 		}
 		return e.Value, append(body, '}')

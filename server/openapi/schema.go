@@ -9,7 +9,7 @@ import (
 // a singular resource, with all that it refers to. It reports false where the
 // snapshot has no resource of that name.
 func RecordSchema(snap *database.Snapshot, name string) ([]byte, bool) {
-	about := describe.Database(snap, "#/$defs/")
+	about := describe.Database(snap, describe.Options{Prefix: "#/$defs/"})
 	for _, r := range about.Resources {
 		if r.Name != name {
 			continue

@@ -38,17 +38,17 @@ var apiErrors = []apiError{
 	{507, "Full", "The disk is full. Nothing was changed.", list{"Retry-After"}, false},
 }
 
-func (e apiError) response() object {
+func (e apiError) response(all bool) object {
 	problem := object{{ProblemType, object{
 		{"schema", ref("Problem")},
 		{"example", object{{"type", "about:blank"}, {"title", e.title()}, {"status", e.status}, {"detail", e.description}}},
 	}}}
 	// What the server cannot make out as a request it answers before there is
 	// anything to name.
-	switch e.status {
-	case 400:
+	switch {
+	case e.status == 400 && all:
 		problem = append(problem, entry{"text/plain", object{{"schema", textSchema}}})
-	case 431:
+	case e.status == 431:
 		// Clients that are made from the document take every error for a
 		// problem as long as no other type is all that one has.
 		return object{{"description", e.description}}
@@ -101,6 +101,10 @@ var ownSchemas = object{
 	}},
 	{"Filter", filterSchema},
 	{"JSONPatch", patchSchema},
+	{"Part", object{
+		{"description", "A part of a record (_fields), with the related records that were asked for (_embed, _expand)."},
+		{"type", "object"},
+	}},
 	{"Link", object{
 		{"type", "object"},
 		{"required", list{"name", "href"}},

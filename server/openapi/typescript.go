@@ -9,6 +9,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/describe"
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
@@ -17,9 +18,10 @@ const typesHead = `// What pickup stores, takes and answers, from the data and t
 
 `
 
-// TypeScript returns the TypeScript declarations for a snapshot.
-func TypeScript(snap *database.Snapshot) []byte {
-	about := describe.Database(snap, typeReference, "Database", "Problem")
+// TypeScript returns the TypeScript declarations for a snapshot; all is as in
+// Options.
+func TypeScript(snap *database.Snapshot, all bool) []byte {
+	about := describe.Database(snap, describe.Options{Prefix: typeReference, Reserved: []string{"Database", "Problem", "Page"}, Aliases: all})
 	w := new(typeWriter)
 	w.WriteString(typesHead)
 	for _, d := range about.Definitions {
@@ -32,14 +34,30 @@ func TypeScript(snap *database.Snapshot) []byte {
 		if r.Kind == storage.Array {
 			t += "[]"
 		}
-		w.WriteString("  " + string(AppendString(nil, r.Name)) + ": " + t + ";\n")
+		w.WriteString("  " + string(rawjson.AppendQuote(nil, r.Name)) + ": " + t + ";\n")
 	}
 	w.WriteString("  [name: string]: unknown;\n};\n\n")
-	w.WriteString(problemTypes)
+	if all {
+		w.WriteString(pageType)
+	}
+	w.WriteString(problemType)
 	return w.Bytes()
 }
 
-const problemTypes = `/** What went wrong (RFC 9457). */
+const pageType = `/** A page of a list: the answer with _page and _per_page. */
+export type Page<T> = {
+  first: number;
+  prev: number | null;
+  next: number | null;
+  last: number;
+  pages: number;
+  items: number;
+  data: T[];
+};
+
+`
+
+const problemType = `/** What went wrong (RFC 9457). */
 export type Problem = {
   type: string;
   title: string;
@@ -91,7 +109,7 @@ func (w *typeWriter) typeOf(schema jsontext.Value, indent string) string {
 		case "anyOf", "oneOf":
 			all = append(all, w.union(v, func(e jsontext.Value) string { return w.typeOf(e, indent) }))
 		case "allOf":
-			for e := range elementsOf(v) {
+			for e := range rawjson.Elements(v) {
 				all = append(all, w.typeOf(e, indent))
 			}
 		}
@@ -124,7 +142,7 @@ func grouped(t string) string {
 
 func (w *typeWriter) union(branches jsontext.Value, typeOf func(jsontext.Value) string) string {
 	var types []string
-	for e := range elementsOf(branches) {
+	for e := range rawjson.Elements(branches) {
 		if t := typeOf(e); !slices.Contains(types, t) {
 			types = append(types, t)
 		}
@@ -142,7 +160,7 @@ func (w *typeWriter) ownType(schema jsontext.Value, indent string) string {
 	case '"':
 		types = []string{stringOf(v)}
 	case '[':
-		for e := range elementsOf(v) {
+		for e := range rawjson.Elements(v) {
 			types = append(types, stringOf(e))
 		}
 	default:
@@ -182,7 +200,7 @@ func (w *typeWriter) arrayType(schema jsontext.Value, indent string) string {
 // does not name, unless that says otherwise.
 func (w *typeWriter) objectType(schema jsontext.Value, indent string) string {
 	var required []string
-	for e := range elementsOf(Member(schema, "required")) {
+	for e := range rawjson.Elements(Member(schema, "required")) {
 		required = append(required, stringOf(e))
 	}
 	inner := new(typeWriter)
@@ -195,10 +213,10 @@ func (w *typeWriter) objectType(schema jsontext.Value, indent string) string {
 		if i := slices.Index(required, name); i >= 0 {
 			mark, required = "", slices.Delete(required, i, i+1)
 		}
-		inner.WriteString(indent + "  " + string(AppendString(nil, name)) + mark + ": " + inner.typeOf(s, indent+"  ") + ";\n")
+		inner.WriteString(indent + "  " + string(rawjson.AppendQuote(nil, name)) + mark + ": " + inner.typeOf(s, indent+"  ") + ";\n")
 	}
 	for _, name := range required {
-		inner.WriteString(indent + "  " + string(AppendString(nil, name)) + ": unknown;\n")
+		inner.WriteString(indent + "  " + string(rawjson.AppendQuote(nil, name)) + ": unknown;\n")
 	}
 	switch rest := Member(schema, "additionalProperties"); {
 	case rest.Kind() == '{' && known+len(required) == 0:
@@ -230,11 +248,10 @@ func literalType(v jsontext.Value) string {
 	return string(v)
 }
 
-// stringOf returns what a JSON string spells, "" for anything else.
+// stringOf returns the text of a JSON string, or "" for any other value.
 func stringOf(v jsontext.Value) string {
 	if v.Kind() != '"' {
 		return ""
 	}
-	s, _ := jsontext.AppendUnquote(nil, v) // what comes from a schema is valid
-	return string(s)
+	return rawjson.Unquote(v)
 }

@@ -76,10 +76,9 @@ func (m *model) change(ch storage.Change) error {
 
 // parse returns the members of a database.
 func (m *model) parse(database jsontext.Value) (list []storage.Collection) {
-	rawjson.Members(database, func(name, v jsontext.Value) bool {
+	for name, v := range rawjson.Members(database) {
 		list = append(list, m.collection(rawjson.Unquote(name), v))
-		return true
-	})
+	}
 	return list
 }
 
@@ -93,10 +92,9 @@ func (m *model) collection(name string, value jsontext.Value) storage.Collection
 	case value.Kind() == '[':
 		c.Kind, c.Value = storage.Array, nil
 		var values []jsontext.Value
-		rawjson.Elements(value, func(v jsontext.Value) bool {
+		for v := range rawjson.Elements(value) {
 			values = append(values, v)
-			return true
-		})
+		}
 		c.Elements = m.elements(name, values)
 	}
 	return c

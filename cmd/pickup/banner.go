@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"regexp"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"pickup/internal/spell"
+	"pickup/internal/storage"
+)
+
+// A notice is a sentence of the banner that the user should know.
+type notice struct {
+	label string // before the sentence in a text
+	level slog.Level
+	text  string
+}
+
+// note returns a notice of something that is as it should be.
+func note(format string, args ...any) notice {
+	return notice{"Note: ", slog.LevelInfo, fmt.Sprintf(format, args...)}
+}
+
+// warning returns a notice of something that is not as it should be.
+func warning(format string, args ...any) notice {
+	return notice{"Note: ", slog.LevelWarn, fmt.Sprintf(format, args...)}
+}
+
+// printBanner prints what is served, where and for whom. In a log of JSON it
+// writes records of any level, because one of them may have the password.
+func (s *service) printBanner(ctx context.Context) error {
+	s.notices = append(s.notices, s.writeNotices()...)
+	s.shown = true
+	if s.LogFormat != "json" {
+		io.WriteString(s.env.stderr, s.banner()) // there is nowhere to report its error
+		return nil
+	}
+	log := func(level slog.Level, text string, args ...any) {
+		r := slog.NewRecord(time.Now(), level, text, 0)
+		r.Add(args...)
+		s.log.Handler().Handle(ctx, r)
+	}
+	snap := s.db.Snapshot()
+	var counts []any
+	for _, name := range snap.Names() {
+		if kind, _ := snap.Kind(name); kind == storage.Array {
+			counts = append(counts, slog.Int(name, snap.Len(name)))
+		}
+	}
+	log(slog.LevelInfo, "serving", "version", versionText(), "file", s.file, "url", s.url(), slog.Group("records", counts...))
+	if s.users.generated {
+		log(slog.LevelWarn, "generated a password for this run; set PICKUP_PASSWORD (and PICKUP_USER) to use your own",
+			"user", s.users.user, "password", s.users.password)
+	}
+	for _, n := range append(s.notices, s.accessNotices()...) {
+		log(n.level, n.text)
+	}
+	return nil
+}
+
+// banner returns the banner as text of several lines.
+func (s *service) banner() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "pickup %s serves %s at %s\n", versionText(), s.file, s.url())
+	first := "" // the collection of the example
+	snap, t := s.db.Snapshot(), tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, name := range snap.Names() {
+		switch kind, _ := snap.Kind(name); kind {
+		case storage.Array:
+			fmt.Fprintf(t, "  %s\t%s%s\n", printed(name), spell.Count(snap.Len(name), "record"), unreachable(name))
+			if first == "" && name != "_" && plainName.MatchString(name) {
+				first = name
+			}
+		case storage.Object:
+			fmt.Fprintf(t, "  %s\tone object%s\n", printed(name), unreachable(name))
+		}
+	}
+	t.Flush() // a strings.Builder returns no error
+	print := func(all []notice) {
+		for _, n := range all {
+			fmt.Fprintf(&b, "%s%s\n", n.label, n.text)
+		}
+	}
+	print(s.notices)
+	if s.users.generated {
+		insecure := ""
+		if s.TLSSelfSigned {
+			insecure = " --insecure"
+		}
+		fmt.Fprintf(&b, "No password is set, so one was generated for this run. Try:\n  curl -u %s:%s%s %s/%s\n",
+			shellWord(s.users.user), s.users.password, insecure, s.url(), first)
+		b.WriteString("To use your own, set PICKUP_PASSWORD (and PICKUP_USER).\n")
+	}
+	print(s.accessNotices())
+	return b.String()
+}
+
+// writeNotices says what happens to writes if they do not go to the file.
+func (s *service) writeNotices() []notice {
+	switch {
+	case s.ReadOnly:
+		return []notice{note("writes are refused (--read-only).")}
+	case s.Ephemeral:
+		return []notice{note("writes stay in memory (--ephemeral).")}
+	}
+	return nil
+}
+
+// accessNotices says who may use the service, and what is risky about that.
+func (s *service) accessNotices() (all []notice) {
+	plain := func(format string, args ...any) {
+		all = append(all, notice{"", slog.LevelInfo, fmt.Sprintf(format, args...)})
+	}
+	danger := func(text string) { all = append(all, notice{"WARNING: ", slog.LevelWarn, text}) }
+	switch {
+	case s.NoAuth == noAuthPublic:
+		danger("anyone who can reach this address can read and change the file (--no-auth=public).")
+	case s.NoAuth == noAuthLocal:
+		plain("No credentials are required (--no-auth), but only this machine can reach the address.")
+	case s.users.generated: // printed with the password
+	case s.Htpasswd != "":
+		plain("Clients need the password of a user in %s.", s.Htpasswd)
+		if worldReadable(s.Htpasswd) {
+			all = append(all, warning("every user of this machine can read the hashes in %s; chmod o-r prevents that.", s.Htpasswd))
+		}
+	default:
+		plain("Clients need the password of the user %s.", printed(s.users.user))
+	}
+	if s.NoAuth != authNeeded && slices.Contains(s.CORSOrigin, "*") {
+		danger("every page that a browser on this machine opens can read and change the file (--cors-origin=* without credentials).")
+	}
+	if s.NoAuth == authNeeded && !s.loopback && !s.secure() {
+		all = append(all, warning("passwords cross the network unencrypted, unless a proxy in front adds TLS."))
+	}
+	return all
+}
+
+// unreachable says that a top-level member has no URL, "" if it has one.
+func unreachable(name string) string {
+	switch name {
+	case "":
+		return ", without a URL: / is the index"
+	case "_":
+		return ", without a URL: /_/ is reserved"
+	}
+	return ""
+}
+
+// url returns the base URL of the service as this machine reaches it.
+func (s *service) url() string {
+	_, port, err := net.SplitHostPort(s.listener.Addr().String())
+	if err != nil {
+		return s.scheme() + "://" + s.listener.Addr().String()
+	}
+	return s.scheme() + "://" + net.JoinHostPort(reachable(s.Host), port)
+}
+
+// plainName matches names that need no escape in a URL or on a command line.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+// shellWord returns s as one word of a POSIX shell.
+func shellWord(s string) string {
+	if plainName.MatchString(s) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// printed returns a name for a terminal. It quotes control characters, so that a
+// name in a file cannot move the cursor.
+func printed(name string) string {
+	if name == "" || !printable(name) {
+		return fmt.Sprintf("%q", name)
+	}
+	return name
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestConflictCopyIsLogged has an editor that holds the file open across writes
+// and other edits, and then saves. Its text cannot be merged: a copy keeps it, and
+// the log names the copy.
+func TestConflictCopyIsLogged(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "db.json")
+	text := func(title string) string { return `{"schedules": [{"id": "1", "title": "` + title + `"}]}` + "\n" }
+	if err := os.WriteFile(file, []byte(text("Vet visit")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p, err := launch("pickup", dir, []string{"PICKUP_NO_AUTH=1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	patch := func(title string) {
+		t.Helper()
+		r, err := http.NewRequest(http.MethodPatch, p.url+"/schedules/1", strings.NewReader(`{"title":"`+title+`"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			t.Fatal(answer.Status, p.text())
+		}
+	}
+
+	editor, err := os.OpenFile(file, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer editor.Close()
+	for n := range 2 {
+		patch(fmt.Sprint("Dentist ", n))
+		if err := os.WriteFile(file, []byte(text(fmt.Sprint("Ballet ", n))), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	patch("Swimming")
+	late := text("Grandma")
+	if _, err := editor.WriteString(late); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(editor.Truncate(int64(len(late))), editor.Close()); err != nil {
+		t.Fatal(err)
+	}
+
+	copyOf := func(text string) string { // the name of the file that holds text
+		files, err := filepath.Glob(filepath.Join(dir, "db.json*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			if got, err := os.ReadFile(name); err == nil && name != file && string(got) == text {
+				return filepath.Base(name)
+			}
+		}
+		return ""
+	}
+	if !eventually(func() bool { name := copyOf(late); return name != "" && strings.Contains(p.text(), name) }) {
+		t.Error("the log names no file with the text of the editor:", p.text())
+	}
+	if err := p.stop(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+}

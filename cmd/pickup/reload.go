@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// A reloadable is a set of files in use that are read again when they change:
+// the schema, the users, or the certificate with its key. While the files cannot
+// be used, their last good content stays in force.
+//
+// One goroutine calls load and look; err may be called by others.
+type reloadable struct {
+	name  string          // "users", for the log and readyz?verbose
+	paths func() []string // may change; "" is a missing file
+
+	// apply puts the contents of the files into force, or returns why it cannot.
+	// If the files cannot be read, texts is nil and err says why.
+	apply func(ctx context.Context, texts [][]byte, err error) error
+	// kept says what is in force while the files cannot be used.
+	kept func() string
+
+	read    [sha256.Size]byte // digest of the last content
+	missing time.Time         // since when a file is missing or empty
+	failure atomic.Pointer[error]
+}
+
+// saveTime is how long a file may be missing or empty before that counts as a
+// change: an editor that saves it removes or truncates it for a moment.
+const saveTime = 2 * time.Second
+
+// err returns why the files cannot be used, nil if they are in force.
+func (r *reloadable) err() error {
+	if err := r.failure.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// load reads the files and applies them for the first time.
+func (r *reloadable) load(ctx context.Context) error {
+	paths := r.paths()
+	texts, err := readFiles(paths)
+	r.read = digest(paths, texts, err)
+	if err := r.apply(ctx, texts, err); err != nil {
+		r.failure.Store(&err)
+		return err
+	}
+	return nil
+}
+
+// errNotYet is wrapped by errors of apply that are not about the files: the same
+// content may be used later.
+var errNotYet = errors.New("not possible yet")
+
+// look applies the files again if they have changed, and logs what became of it.
+func (r *reloadable) look(ctx context.Context, log *slog.Logger) {
+	paths := r.paths()
+	texts, err := readFiles(paths)
+	now, last := digest(paths, texts, err), r.err()
+	if r.isBeingSaved(texts, err) || now == r.read && !errors.Is(last, errNotYet) {
+		return
+	}
+	r.read = now
+	if err := r.apply(ctx, texts, err); err != nil {
+		if last == nil || last.Error() != err.Error() {
+			log.Warn("cannot reload the "+r.name+"; "+r.kept(), "error", err)
+		}
+		r.failure.Store(&err)
+		return
+	}
+	r.failure.Store(nil)
+	if err != nil { // apply accepts that
+		log.Info("the " + r.name + " is gone; " + r.kept())
+		return
+	}
+	log.Info("reloaded the "+r.name, "files", paths)
+}
+
+// isBeingSaved reports whether a file has been missing or empty for less than
+// saveTime.
+func (r *reloadable) isBeingSaved(texts [][]byte, err error) bool {
+	blank := func(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
+	switch {
+	case !errors.Is(err, fs.ErrNotExist) && !slices.ContainsFunc(texts, blank):
+		r.missing = time.Time{}
+		return false
+	case r.missing.IsZero():
+		r.missing = time.Now()
+	}
+	return time.Since(r.missing) < saveTime
+}
+
+func readFiles(paths []string) (texts [][]byte, err error) {
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, text)
+	}
+	return texts, nil
+}
+
+// digest identifies what was read of some files.
+func digest(paths []string, texts [][]byte, err error) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	for i, path := range paths {
+		fmt.Fprintf(h, "%q %v ", path, err)
+		if err == nil {
+			fmt.Fprintf(h, "%x ", sha256.Sum256(texts[i]))
+		}
+	}
+	h.Sum(sum[:0])
+	return sum
+}

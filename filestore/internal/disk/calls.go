@@ -1,0 +1,126 @@
+package disk
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// Calls has every call that a filestore makes to the file system.
+type Calls struct {
+	Resolve func(path string) (string, error) // path without its symlinks
+	Stat    func(path string) (os.FileInfo, error)
+	List    func(dir string) (names []string, err error)
+	Open    func(path string, flag int, perm os.FileMode) (*os.File, error)
+	Close   func(f *os.File) error
+
+	Fstat      func(f *os.File) (os.FileInfo, error)
+	ReadAt     func(f *os.File, b []byte, off int64) (int, error)
+	WriteAt    func(f *os.File, b []byte, off int64) (int, error)
+	Truncate   func(f *os.File, size int64) error
+	Reserve    func(f *os.File, size int64) error // disk space, without changing the file's size
+	StartWrite func(f *os.File, off, n int64)     // starts writing these bytes to the disk; only Sync reports the outcome
+	Sync       func(f *os.File) error
+	Chmod      func(f *os.File, mode os.FileMode) error
+	CopyOwner  func(f *os.File, from string) // and the extended attributes, as far as permitted
+	SetModTime func(path string, t time.Time) error
+
+	Rename    func(from, to string) error // replaces to
+	RenameNew func(from, to string) error // fails with fs.ErrExist if to exists
+	Exchange  func(a, b string) error     // swaps two names
+	Remove    func(path string) error
+	SyncDir   func(dir string) error // makes the names in dir durable
+
+	Lock  func(f *os.File) error                 // exclusively, without waiting, until f is closed; ErrTaken
+	Lease func(f *os.File, kind LeaseKind) error // until f is closed or NoLease; ErrTaken
+
+	IsMount func(path string) bool // path is itself a mount point
+	Watch   func() (*fsnotify.Watcher, error)
+}
+
+// Real returns the calls of this operating system.
+func Real() Calls {
+	return Calls{
+		Resolve:    resolve,
+		Stat:       os.Stat,
+		List:       list,
+		Open:       os.OpenFile,
+		Close:      (*os.File).Close,
+		Fstat:      (*os.File).Stat,
+		ReadAt:     (*os.File).ReadAt,
+		WriteAt:    (*os.File).WriteAt,
+		Truncate:   (*os.File).Truncate,
+		Reserve:    reserve,
+		StartWrite: startWrite,
+		Sync:       (*os.File).Sync,
+		Chmod:      (*os.File).Chmod,
+		CopyOwner:  copyOwner,
+		SetModTime: func(path string, t time.Time) error { return os.Chtimes(path, time.Time{}, t) },
+		Rename:     os.Rename,
+		RenameNew:  renameNew,
+		Exchange:   exchange,
+		Remove:     os.Remove,
+		SyncDir:    syncDir,
+		Lock:       lock,
+		Lease:      lease,
+		IsMount:    isMount,
+		Watch:      fsnotify.NewWatcher,
+	}
+}
+
+// Timed returns c with calls of synced that report how long each sync took.
+func (c Calls) Timed(synced func(time.Duration)) Calls {
+	if synced == nil {
+		return c
+	}
+	file, dir := c.Sync, c.SyncDir
+	c.Sync = func(f *os.File) error {
+		defer func(start time.Time) { synced(time.Since(start)) }(time.Now())
+		return file(f)
+	}
+	c.SyncDir = func(path string) error {
+		defer func(start time.Time) { synced(time.Since(start)) }(time.Now())
+		return dir(path)
+	}
+	return c
+}
+
+// CreateNew makes Open create a file. It fails if there is a file, or a symlink,
+// at the path.
+const CreateNew = os.O_WRONLY | os.O_CREATE | os.O_EXCL
+
+// ErrTaken means that another process holds the lock, or has the file open in a
+// way that prevents the lease.
+var ErrTaken = errors.New("taken by another process")
+
+// A LeaseKind says what a lease holds back. While a lease is held the kernel
+// makes other processes wait in open. It grants a lease only if no process has
+// the file open in that way, so a lease also shows who has a file open.
+type LeaseKind int
+
+const (
+	NoLease    LeaseKind = iota
+	ReadLease            // no process writes
+	WriteLease           // no other process has the file open
+)
+
+// Cause returns the part of err that says what happened, without the path. An
+// error may reach clients, which must not learn our paths.
+func Cause(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	var link *os.LinkError
+	if errors.As(err, &link) {
+		return link.Err
+	}
+	var sys *os.SyscallError
+	if errors.As(err, &sys) {
+		return sys.Err
+	}
+	return err
+}

@@ -1,0 +1,84 @@
+package disk
+
+import (
+	"errors"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// ErrChanging means that a file was written to while it was read.
+var ErrChanging = errors.New("the file is being written")
+
+// Read returns the content of f, all from one state of it. It returns
+// ErrChanging if f changes meanwhile.
+func (c *Calls) Read(f *os.File, now func() time.Time) ([]byte, State, error) {
+	before, err := c.Fstat(f)
+	if err != nil {
+		return nil, State{}, err
+	}
+	data, err := c.ReadAll(f, before.Size())
+	if err != nil {
+		return nil, State{}, err
+	}
+	read := now() // before Fstat: a write between the two is not later than read
+	after, err := c.Fstat(f)
+	if err != nil {
+		return nil, State{}, err
+	}
+	if !Same(before, after) || int64(len(data)) != after.Size() {
+		return nil, State{}, ErrChanging
+	}
+	return data, State{after, SumOf(data), SureAt(after, read)}, nil
+}
+
+// ReadAll returns the content of f, which is about size bytes long.
+func (c *Calls) ReadAll(f *os.File, size int64) ([]byte, error) {
+	data := make([]byte, 0, size+1) // one more, to meet the end without growing
+	data = data[:c.readParts(f, data[:size])]
+	for {
+		if len(data) == cap(data) {
+			data = append(data, 0)[:len(data)]
+		}
+		n, err := c.ReadAt(f, data[len(data):cap(data)], int64(len(data)))
+		data = data[:len(data)+n]
+		if err == io.EOF {
+			return data, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// readParts fills b from a large file on all processors, because the system has
+// to find memory for each page. It returns the number of bytes read: all of b or
+// 0.
+func (c *Calls) readParts(f *os.File, b []byte) int {
+	const worth = 4 << 20 // bytes that are worth a goroutine
+	parts := min(runtime.GOMAXPROCS(0), len(b)/worth)
+	if parts < 2 {
+		return 0
+	}
+	var short atomic.Bool // a file that is being cut off, or an error: ReadAll meets both again
+	var readers sync.WaitGroup
+	for i := range parts {
+		readers.Go(func() {
+			for at, end := i*len(b)/parts, (i+1)*len(b)/parts; at < end; {
+				n, err := c.ReadAt(f, b[at:end], int64(at))
+				if at += n; err != nil && at < end {
+					short.Store(true)
+					return
+				}
+			}
+		})
+	}
+	readers.Wait()
+	if short.Load() {
+		return 0
+	}
+	return len(b)
+}

@@ -1,0 +1,116 @@
+package disk
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+func exchange(a, b string) error {
+	return renameat2("exchange", a, b, unix.RENAME_EXCHANGE)
+}
+
+func renameNew(from, to string) error {
+	err := renameat2("rename", from, to, unix.RENAME_NOREPLACE)
+	if Unsupported(err) {
+		return RenameByLink(from, to)
+	}
+	return err
+}
+
+func renameat2(op, from, to string, flags uint) error {
+	for {
+		err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, flags)
+		switch err {
+		case nil:
+			return nil
+		case unix.EINTR: // a signal on a network file system
+			continue
+		}
+		return &os.LinkError{Op: op, Old: from, New: to, Err: err}
+	}
+}
+
+// changed returns the time of the last change to the inode, which no program can
+// set.
+func changed(info os.FileInfo) syscall.Timespec {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Ctim
+	}
+	return syscall.Timespec{}
+}
+
+// Unsupported reports whether err means that the kernel or the file system does
+// not have the call.
+func Unsupported(err error) bool {
+	return errors.Is(err, unix.EINVAL) || errors.Is(err, errors.ErrUnsupported) // ENOSYS, ENOTSUP and the like
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !Unsupported(err) { // some FUSE file systems have no such call
+		return err
+	}
+	return nil
+}
+
+func reserve(f *os.File, size int64) error {
+	err := error(unix.EINTR)
+	for err == unix.EINTR { // the runtime's own signals, on tmpfs
+		err = unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, size)
+	}
+	if Unsupported(err) {
+		return nil
+	}
+	return err
+}
+
+func startWrite(f *os.File, off, n int64) {
+	// Without flags that wait, this leaves disk errors to fsync.
+	unix.SyncFileRange(int(f.Fd()), off, n, unix.SYNC_FILE_RANGE_WRITE)
+}
+
+// lease takes a lease of the given kind on f. The kernel grants it to the file's
+// owner and to processes with CAP_LEASE. Root in a container lacks that, but may
+// become the owner for the moment, as far as the file system is concerned.
+func lease(f *os.File, kind LeaseKind) error {
+	arg := map[LeaseKind]int{NoLease: unix.F_UNLCK, ReadLease: unix.F_RDLCK, WriteLease: unix.F_WRLCK}[kind]
+	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, arg)
+	if err == unix.EACCES {
+		err = leaseAsOwner(f, arg)
+	}
+	if err == unix.EAGAIN {
+		return ErrTaken
+	}
+	return err
+}
+
+func leaseAsOwner(f *os.File, arg int) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	uid, _, _ := Owner(info)
+	runtime.LockOSThread() // the file system identity is per thread
+	defer runtime.UnlockOSThread()
+	old, err := unix.SetfsuidRetUid(uid)
+	if err != nil {
+		return err
+	}
+	defer unix.Setfsuid(old)
+	_, err = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, arg)
+	return err
+}
+
+func isMount(path string) bool {
+	var st unix.Statx_t
+	err := unix.Statx(unix.AT_FDCWD, path, 0, 0, &st)
+	return err == nil && st.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT != 0 && st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0
+}

@@ -1,0 +1,61 @@
+//go:build unix
+
+package disk
+
+import (
+	"os"
+	"slices"
+	"syscall"
+
+	"github.com/pkg/xattr"
+)
+
+// Links returns the number of names of a file. It is 0 for a file that was
+// removed while a mount holds it.
+func Links(info os.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(st.Nlink)
+	}
+	return 1
+}
+
+// Owner returns the owner of a file, and false on a system without owners.
+func Owner(info os.FileInfo) (uid, gid int, ok bool) {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, 0, false
+	}
+	return int(st.Uid), int(st.Gid), true
+}
+
+// copyOwner gives f the owner and the extended attributes of the file at from,
+// as far as permitted. Attributes that only f has are removed: a new file has an
+// ACL of its own if its directory has one for new files.
+func copyOwner(f *os.File, from string) {
+	if info, err := os.Stat(from); err == nil {
+		if uid, gid, ok := Owner(info); ok && f.Chown(uid, gid) != nil {
+			f.Chown(-1, gid) // the owner is not ours to give, a group of ours is
+		}
+	}
+	names, _ := xattr.List(from)
+	extra, _ := xattr.FList(f)
+	for _, name := range extra {
+		if !slices.Contains(names, name) {
+			xattr.FRemove(f, name)
+		}
+	}
+	for _, name := range names {
+		if value, err := xattr.Get(from, name); err == nil {
+			xattr.FSet(f, name, value)
+		}
+	}
+}
+
+// BlockSize returns the unit in which a file system writes when it cuts a file
+// off: a block of 4 to 64 KiB. Some report the larger size that they prefer.
+func BlockSize(info os.FileInfo) int64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return min(max(int64(st.Blksize), 4<<10), 64<<10)
+	}
+	return 4 << 10
+}

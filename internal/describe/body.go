@@ -1,0 +1,198 @@
+package describe
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
+)
+
+// A form says how a body, or an answer, differs from the schema of a record.
+type form struct {
+	sent     bool     // no historic values
+	optional []string // members that are not required
+	required []string // members that are required too
+	without  string   // the member that is left out, or ""
+}
+
+// body defines the schema of a body in that form and returns its name.
+func (d *describer) body(r *record, suffix string, f form) string {
+	name := d.name(r.Record + suffix)
+	d.define(name, d.reform(r, f))
+	return name
+}
+
+// reform returns the schema of a record in that form. A member with aliases is
+// not required under either name.
+func (d *describer) reform(r *record, f form) []byte {
+	f.optional = slices.Clone(f.optional)
+	for _, name := range r.aliases {
+		f.optional = append(f.optional, name)
+	}
+	f.required = slices.DeleteFunc(slices.Clone(f.required), func(name string) bool { return slices.Contains(f.optional, name) })
+	w := &reformer{describer: d, form: f, aliases: r.aliases}
+	var all [][]byte
+	for i, pointer := range r.at {
+		if i > 0 {
+			w.form.required = nil
+		}
+		all = append(all, w.schema(rawjson.At(d.rules, pointer), nil))
+	}
+	return allOf(all)
+}
+
+// A reformer copies the schema of a record into a form.
+type reformer struct {
+	*describer
+	form
+	aliases map[string]string
+}
+
+// schema returns the schema v in the form. References are replaced by what
+// they refer to, because that may require members too; seen are the pointers
+// that led here.
+func (w *reformer) schema(v jsontext.Value, seen []string) []byte {
+	if v.Kind() != '{' {
+		return w.copy(v, w.sent)
+	}
+	out := []byte("{")
+	var inlined [][]byte
+	required := w.required
+	w.required = nil // once is enough
+	for quoted, e := range rawjson.Members(v) {
+		switch keyword := rawjson.Unquote(quoted); keyword {
+		case "$ref", "$dynamicRef":
+			if pointer, ok := w.target(e); ok && !slices.Contains(seen, pointer) {
+				inlined = append(inlined, w.schema(rawjson.At(w.rules, pointer), append(seen, pointer)))
+				continue
+			}
+			out = w.appendKeyword(out, keyword, e, w.sent)
+		case "allOf", "anyOf", "oneOf":
+			var branches [][]byte
+			for branch := range rawjson.Elements(e) {
+				branches = append(branches, w.schema(branch, seen))
+			}
+			out = rawjson.AppendMember(out, keyword, array(branches...))
+		case "then", "else":
+			out = rawjson.AppendMember(out, keyword, w.schema(e, seen))
+		case "required":
+			for name := range rawjson.Elements(e) {
+				if s := rawjson.Unquote(name); !slices.Contains(w.optional, s) && !slices.Contains(required, s) {
+					required = append(required, s)
+				}
+			}
+		case "x-required-on-create", "x-id", "x-id-field": // said of stored records
+		case "properties":
+			out = rawjson.AppendMember(out, keyword, w.members(e))
+		default:
+			out = w.appendKeyword(out, keyword, e, w.sent)
+		}
+	}
+	if len(required) > 0 {
+		out = rawjson.AppendMember(out, "required", array(quote(required)...))
+	}
+	out = append(out, '}')
+	if len(out) > 2 || len(inlined) == 0 {
+		inlined = append(inlined, out)
+	}
+	return allOf(inlined)
+}
+
+// members returns the value of "properties" in the form.
+func (w *reformer) members(v jsontext.Value) []byte {
+	out := []byte("{")
+	for quoted, e := range rawjson.Members(v) {
+		name := rawjson.Unquote(quoted)
+		if name == w.without {
+			continue
+		}
+		rules := w.copy(e, w.sent)
+		out = rawjson.AppendMember(out, name, rules)
+		for _, alias := range aliasesOf(name, w.aliases) {
+			out = rawjson.AppendMember(out, alias, rules)
+		}
+	}
+	return append(out, '}')
+}
+
+// mergePatch returns the schema of a merge patch of a record: any of its
+// members, or null, which removes one. A member that may be an object has no
+// rules, because a part of it is enough.
+func (d *describer) mergePatch(r *record) []byte {
+	var members []byte
+	known := make(map[string]bool)
+	for _, pointer := range r.at {
+		d.properties(pointer, func(name string, v jsontext.Value) {
+			if known[name] {
+				return
+			}
+			known[name] = true
+			rules := d.nullable(v)
+			members = rawjson.AppendMember(members, name, rules)
+			for _, alias := range aliasesOf(name, r.aliases) {
+				members = rawjson.AppendMember(members, alias, rules)
+			}
+		})
+	}
+	out := []byte(`{"description":"A JSON Merge Patch (RFC 7396): members that are null are removed, objects are merged, ` +
+		`anything else is replaced.","type":"object"`)
+	if members != nil {
+		out = rawjson.AppendMember(out, "properties", slices.Concat([]byte("{"), members, []byte("}")))
+	}
+	return append(out, '}')
+}
+
+// nullable returns the schema of a member of a merge patch.
+func (d *describer) nullable(v jsontext.Value) []byte {
+	target := v
+	if ref, ok := rawjson.Member(v, "$ref"); ok && len(rawjson.MemberNames(v)) == 1 {
+		if pointer, ok := d.target(ref); ok {
+			target = rawjson.At(d.rules, d.follow(pointer))
+		}
+	}
+	types, typed := rawjson.Member(target, "type")
+	enum, listed := rawjson.Member(target, "enum")
+	switch {
+	case listed && bytes.IndexByte(enum, '{') < 0:
+	case !typed || bytes.Contains(types, []byte(`"object"`)):
+		return []byte("{}")
+	case bytes.Contains(types, []byte(`"null"`)):
+		return d.copy(v, true)
+	}
+	return slices.Concat([]byte(`{"anyOf":[`), d.copy(v, true), []byte(`,{"type":"null"}]}`))
+}
+
+// aliasesOf returns the aliases of a member, sorted.
+func aliasesOf(name string, aliases map[string]string) (all []string) {
+	for alias, member := range aliases {
+		if member == name {
+			all = append(all, alias)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// allOf returns the schema of what all the schemas describe.
+func allOf(schemas [][]byte) []byte {
+	if len(schemas) == 1 {
+		return schemas[0]
+	}
+	return slices.Concat([]byte(`{"allOf":`), array(schemas...), []byte("}"))
+}
+
+// array returns the JSON array of the elements.
+func array(elements ...[]byte) []byte {
+	return slices.Concat([]byte("["), bytes.Join(elements, []byte(",")), []byte("]"))
+}
+
+// quote returns each of the names as a JSON string.
+func quote(names []string) [][]byte {
+	quoted := make([][]byte, len(names))
+	for i, name := range names {
+		quoted[i] = rawjson.AppendQuote(nil, name)
+	}
+	return quoted
+}

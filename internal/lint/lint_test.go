@@ -1,0 +1,118 @@
+package lint_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"pickup/filestore"
+	"pickup/filestore/document"
+	"pickup/internal/database"
+	"pickup/internal/lint"
+	"pickup/internal/schema"
+)
+
+// TestDatabase compares the findings in each testdata/*.txtar, which holds
+// db.json, db.schema.json and how each finding must begin.
+func TestDatabase(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files := make(map[string][]byte)
+			for _, f := range archive.Files {
+				files[f.Name] = f.Data
+			}
+			rules, err := schema.Compile("db.schema.json", files["db.schema.json"])
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := findings(t, files["db.json"], rules)
+			want := strings.Split(strings.TrimSpace(string(files["findings"])), "\n")
+			if !slices.EqualFunc(got, want, strings.HasPrefix) {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		})
+	}
+}
+
+// findings returns what is wrong with a database, a line for each finding.
+func findings(t *testing.T, text []byte, rules *schema.Schema) (lines []string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "db.json")
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	store, err := filestore.Open(t.Context(), path, filestore.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	db, err := database.Open(t.Context(), store, database.Options{Schema: rules})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := lint.Database("db.json", store.Unaddressable(), db.Snapshot())
+	for i, f := range found {
+		found[i] = f.Locate(text, rules)
+	}
+	slices.SortStableFunc(found, lint.Finding.Compare)
+	for _, f := range found {
+		lines = append(lines, f.String())
+	}
+	return lines
+}
+
+// TestLocate has a value that is missing, and a file that no longer has what
+// the finding is about.
+func TestLocate(t *testing.T) {
+	text := []byte("{\n  \"notes\": [\n    {\"id\": 1}\n  ]\n}\n")
+	for _, c := range []struct{ pointer, want string }{
+		{pointer: "", want: "f:1:1: d"},
+		{pointer: "/notes", want: "f:2:3: d"},
+		{pointer: "/notes/0/id", want: "f:3:6: d"},
+		{pointer: "/notes/0/text", want: "f:3:5: d"},
+		{pointer: "/notes/7/text", want: "f:2:3: d"},
+		{pointer: "/cars/0", want: "f:1:1: d"},
+	} {
+		f := lint.Finding{File: "f", Pointer: c.pointer, Detail: "d"}
+		if got := f.Locate(text, nil).String(); got != c.want {
+			t.Errorf("%q: got %s, want %s", c.pointer, got, c.want)
+		}
+	}
+	if f := (lint.Finding{Line: 7, Column: 1}); f.Locate(text, nil) != f {
+		t.Error("a place that is known was looked up")
+	}
+}
+
+func TestBroken(t *testing.T) {
+	_, inDatabase := document.Check("db.json", []byte("{\n,}"), nil)
+	_, inSchema := schema.Compile("db.schema.json", []byte(`{"type": "arrray"}`))
+	for _, c := range []struct {
+		err  error
+		want string // the place
+	}{
+		{err: fmt.Errorf("open: %w", inDatabase), want: "db.json:2:1: "},
+		{err: inSchema, want: "db.schema.json:1:2: "},
+	} {
+		f, ok := lint.Broken(c.err)
+		if !ok || !strings.HasPrefix(f.String(), c.want) {
+			t.Errorf("%v: got %v, want a finding at %s", c.err, f, c.want)
+		}
+	}
+	if f, ok := lint.Broken(errors.New("no space left on device")); ok {
+		t.Errorf("an error about no text became %v", f)
+	}
+}
