@@ -9,8 +9,8 @@ import (
 // wantsCSV reports whether the Accept header (RFC 9110 section 12.5.1) prefers
 // text/csv to JSON: by its weight, or where weights are equal by naming it and
 // JSON only through a wildcard. What cannot be read says nothing.
-func (k *call) wantsCSV() bool {
-	accept := strings.Join(k.Request.Header.Values("Accept"), ",")
+func (req *request) wantsCSV() bool {
+	accept := strings.Join(req.Request.Header.Values("Accept"), ",")
 	if !strings.Contains(strings.ToLower(accept), "csv") {
 		return false
 	}

@@ -29,7 +29,7 @@ func (s *server) logAccess(c *gin.Context) {
 			slog.String("path", clip(c.Request.URL.EscapedPath())),
 			slog.Int("status", c.Writer.Status()),
 			slog.Int("bytes", max(c.Writer.Size(), 0)),
-			slog.Float64("ms", float64(time.Since(start).Microseconds())/1000)}, traced(c.Request)...)...)
+			slog.Float64("ms", float64(time.Since(start).Microseconds())/1000)}, traceAttrs(c.Request)...)...)
 	}()
 	c.Next()
 }

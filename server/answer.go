@@ -58,30 +58,30 @@ const maxPooled = 4 << 20 // bytes; a greater buffer is left to the collector
 
 // show answers a GET with what body appends. Without a tag the body's own hash
 // is one.
-func (k *call) show(media, tag string, body func(b []byte) ([]byte, error)) error {
+func (req *request) sendTagged(media, tag string, body func(b []byte) ([]byte, error)) error {
 	buffer := buffers.Get().(*[]byte)
-	b, err := k.build((*buffer)[:0], body)
+	b, err := req.build((*buffer)[:0], body)
 	if err != nil {
 		return err
 	}
 	// Sending waits for the client: those that take their time share a budget.
-	if !k.take(int64(len(b))) {
+	if !req.reserve(int64(len(b))) {
 		return noMemory()
 	}
 	if tag == "" {
 		tag = tagOf(b)
 	}
-	if k.unchanged(tag) {
-		err = k.notModified(tag)
+	if req.isNotModified(tag) {
+		err = req.sendNotModified(tag)
 	} else {
 		if media == openapi.JsonType {
 			b = append(b, '\n')
 		}
-		if k.keep {
-			k.answers.offer(tag, b)
+		if req.keepBody {
+			req.responses.offer(tag, b)
 		}
-		k.cacheable(tag)
-		send(k.Context, http.StatusOK, media, b)
+		req.setCacheHeaders(tag)
+		send(req.Context, http.StatusOK, media, b)
 	}
 	if cap(b) <= maxPooled {
 		*buffer = b
@@ -92,23 +92,23 @@ func (k *call) show(media, tag string, body func(b []byte) ([]byte, error)) erro
 
 // cacheable says that a cache may keep the answer, for this client alone, and
 // asks before it uses it again.
-func (k *call) cacheable(tag string) {
-	h := k.Writer.Header()
+func (req *request) setCacheHeaders(tag string) {
+	h := req.Writer.Header()
 	h["Cache-Control"] = cacheControl
 	h["Vary"] = vary
-	k.setTag(tag)
+	req.setTag(tag)
 }
 
 // build appends a body to b.
-func (k *call) build(b []byte, body func(b []byte) ([]byte, error)) (built []byte, err error) {
-	k.amongFew(func() { built, err = body(b) })
+func (req *request) build(b []byte, body func(b []byte) ([]byte, error)) (built []byte, err error) {
+	req.withBuildSlot(func() { built, err = body(b) })
 	return built, err
 }
 
-// amongFew runs what keeps a processor busy and waits for nothing: more of it at
+// withBuildSlot runs what keeps a processor busy and waits for nothing: more of it at
 // a time would need memory and save no time.
-func (k *call) amongFew(do func()) {
-	k.budget.builders <- struct{}{}
-	defer func() { <-k.budget.builders }()
+func (req *request) withBuildSlot(do func()) {
+	req.budget.builders <- struct{}{}
+	defer func() { <-req.budget.builders }()
 	do()
 }

@@ -9,11 +9,11 @@ import (
 	"pickup/server/openapi"
 )
 
-// strangers closes the connection after the answer where a body is on its way
+// closeUnauthenticated closes the connection after the answer where a body is on its way
 // and nobody knows whose. net/http would else wait for the body before it sends
 // the answer, and whoever sends it slowly would hold a connection that is not
 // idle. authenticate lets go of those whose it is.
-func strangers(c *gin.Context) {
+func closeUnauthenticated(c *gin.Context) {
 	if c.Request.ContentLength != 0 && c.Request.ProtoMajor == 1 {
 		c.Writer.Header()["Connection"] = closing
 	}
@@ -23,7 +23,7 @@ func strangers(c *gin.Context) {
 // Preflights have been answered by now; livez and readyz need
 // none, but what readyz tells at length is about the contents.
 func (s *server) authenticate(c *gin.Context) {
-	switch path := strings.TrimSuffix(c.Request.URL.EscapedPath(), "/"); {
+	switch path := strings.TrimSuffix(c.FullPath(), "/"); {
 	case path == openapi.LivezPath, path == openapi.ReadyzPath && !verbose(c.Request):
 		return
 	case s.Auth == nil:

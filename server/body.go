@@ -25,20 +25,20 @@ type body struct {
 }
 
 // body reads and checks the request's body. The error is a problem.
-func (k *call) body() (*body, error) {
-	text, err := k.text()
+func (req *request) readBody() (*body, error) {
+	text, err := req.readText()
 	if err != nil {
 		return nil, err
 	}
 	var b *body
 	parse := func() {
 		// A body of 3 MB can be a million records, which are a gigabyte.
-		if b, err = parseBody(text, k.MaxDepth); err == nil && !k.take(int64(len(b.objects))*recordCost) {
+		if b, err = parseBody(text, req.MaxDepth); err == nil && !req.reserve(int64(len(b.objects))*recordCost) {
 			err = noMemory()
 		}
 	}
 	if len(text) > freeOfBudget {
-		k.amongFew(parse)
+		req.withBuildSlot(parse)
 	} else { // what is small does not wait for what is large
 		parse()
 	}
@@ -46,19 +46,19 @@ func (k *call) body() (*body, error) {
 }
 
 // text reads the request's body, whose type and size it checks.
-func (k *call) text() ([]byte, error) {
-	if err := checkMedia(k.Request, k.name == ""); err != nil {
+func (req *request) readText() ([]byte, error) {
+	if err := checkMedia(req.Request, req.name == ""); err != nil {
 		return nil, err
 	}
-	if k.Request.ContentLength > k.MaxBody {
-		return nil, tooLarge(k.MaxBody)
+	if req.Request.ContentLength > req.MaxBody {
+		return nil, tooLarge(req.MaxBody)
 	}
-	text, err := io.ReadAll(k.budgeted(http.MaxBytesReader(k.Writer, k.Request.Body, k.MaxBody)))
+	text, err := io.ReadAll(req.budgeted(http.MaxBytesReader(req.Writer, req.Request.Body, req.MaxBody)))
 	if err != nil {
 		var over *http.MaxBytesError
 		switch {
 		case errors.As(err, &over):
-			return nil, tooLarge(k.MaxBody)
+			return nil, tooLarge(req.MaxBody)
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			return nil, tooSlow()
 		case errors.Is(err, errNoMemory):
@@ -70,8 +70,8 @@ func (k *call) text() ([]byte, error) {
 }
 
 // single is body for what is addressed as one record or object.
-func (k *call) single() (*body, error) {
-	b, err := k.body()
+func (req *request) readSingle() (*body, error) {
+	b, err := req.readBody()
 	if err == nil && len(b.objects) > 1 {
 		return nil, wrongShape("the request is for one record, but the array has more: send an object, or an array of one")
 	}
@@ -80,7 +80,7 @@ func (k *call) single() (*body, error) {
 
 // parseBody reads a body that is one object, or an array of objects.
 func parseBody(text []byte, maxDepth int) (*body, error) {
-	b, err := readBody(text, maxDepth)
+	b, err := decodeBody(text, maxDepth)
 	switch {
 	case err != nil:
 		return nil, err
@@ -96,7 +96,7 @@ func parseBody(text []byte, maxDepth int) (*body, error) {
 
 // readBody reads a body of strict JSON (RFC 8259): UTF-8, no member twice in
 // one object, nothing behind the value.
-func readBody(text []byte, maxDepth int) (*body, error) {
+func decodeBody(text []byte, maxDepth int) (*body, error) {
 	b := new(body)
 	dec := jsontext.NewDecoder(bytes.NewBuffer(text)) // a *bytes.Buffer is read in place
 	begin := int64(0)                                 // of the object that is being read

@@ -14,7 +14,7 @@ import (
 type budget struct {
 	most     int64         // bytes
 	used     atomic.Int64  // of these
-	builders chan struct{} // one for each of amongFew that runs
+	builders chan struct{} // one for each of withBuildSlot that runs
 }
 
 const (
@@ -33,15 +33,15 @@ var errNoMemory = errors.New("the budget is used up")
 // take takes n bytes of the budget until the request ends. It reports false
 // where there are none left; a request that is alone may have any number, or a
 // list that is greater than the budget would never be served.
-func (k *call) take(n int64) bool {
+func (req *request) reserve(n int64) bool {
 	if n <= freeOfBudget {
 		return true
 	}
-	if used := k.budget.used.Add(n); used > k.budget.most && used != k.taken+n {
-		k.budget.used.Add(-n)
+	if used := req.budget.used.Add(n); used > req.budget.most && used != req.reserved+n {
+		req.budget.used.Add(-n)
 		return false
 	}
-	k.taken += n
+	req.reserved += n
 	return true
 }
 
@@ -49,35 +49,35 @@ func (k *call) take(n int64) bool {
 // anything is stored, and again each time that it is run: a write that has been
 // done cannot be refused any more, and changes of many kilobytes take few bytes
 // of a body to ask for.
-func (k *call) hold(answer jsontext.Value) error {
-	more := int64(len(answer)) - k.held
+func (req *request) reserveAnswer(answer jsontext.Value) error {
+	more := int64(len(answer)) - req.answerSize
 	if more <= freeOfBudget {
 		return nil
 	}
-	if !k.take(more) {
+	if !req.reserve(more) {
 		return noMemory()
 	}
-	k.held += more
+	req.answerSize += more
 	return nil
 }
 
 // release gives back what the call has taken.
-func (k *call) release() { k.budget.used.Add(-k.taken) }
+func (req *request) release() { req.budget.used.Add(-req.reserved) }
 
 // budgeted returns a reader of a body that takes what has arrived, not what
 // was announced: a sender that stalls must not keep others from sending.
-func (k *call) budgeted(r io.Reader) io.Reader { return &budgetReader{Reader: r, call: k} }
+func (req *request) budgeted(r io.Reader) io.Reader { return &budgetReader{Reader: r, request: req} }
 
 type budgetReader struct {
 	io.Reader
-	call *call
-	read int64 // bytes that are not taken yet
+	request *request
+	read    int64 // bytes that are not taken yet
 }
 
 func (r *budgetReader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	if r.read += int64(n); r.read > freeOfBudget {
-		if !r.call.take(r.read) {
+		if !r.request.reserve(r.read) {
 			return n, errNoMemory
 		}
 		r.read = 0

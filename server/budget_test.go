@@ -14,54 +14,54 @@ import (
 // A request that is alone is served whatever it needs.
 func TestBudget(t *testing.T) {
 	s := &server{Options: Options{MaxBody: 10 << 20, MaxDepth: 256}, budget: newBudget(10 << 20)}
-	post := func(body string) *call {
+	post := func(body string) *request {
 		c, _ := gin.CreateTestContext(httptest.NewRecorder())
 		c.Request = httptest.NewRequest("POST", "/posts", strings.NewReader(body))
-		return &call{server: s, Context: c, name: "posts"}
+		return &request{server: s, Context: c, name: "posts"}
 	}
 	many := "[" + strings.Repeat("{},", 299_999) + "{}]"
 	first, second, small := post(many), post(many), post(`{"a":1}`)
-	if _, err := first.body(); err != nil {
+	if _, err := first.readBody(); err != nil {
 		t.Errorf("a request that is alone: %v", err)
 	}
-	if _, err := second.body(); err == nil {
+	if _, err := second.readBody(); err == nil {
 		t.Error("two bodies of 300,000 records are taken at once")
 	}
 	thousands := 0 // bodies of 60 KB, which are not counted themselves
 	for range 100 {
-		k := post("[" + strings.Repeat("{},", 19_999) + "{}]")
-		defer k.release()
-		if _, err := k.body(); err == nil {
+		req := post("[" + strings.Repeat("{},", 19_999) + "{}]")
+		defer req.release()
+		if _, err := req.readBody(); err == nil {
 			thousands++
 		}
 	}
 	if thousands > 0 {
 		t.Errorf("%d bodies of 20,000 records are taken beside them", thousands)
 	}
-	if _, err := small.body(); err != nil {
+	if _, err := small.readBody(); err != nil {
 		t.Errorf("a small one beside them: %v", err)
 	}
 	first.release()
 	second.release()
 
 	record := jsontext.Value(`"` + strings.Repeat("x", 9<<20) + `"`)
-	held := []*call{}
+	held := []*request{}
 	for range 1000 {
-		k := post("")
+		req := post("")
 		for range 3 { // a transaction may run several times
-			if k.hold(record) != nil {
+			if req.reserveAnswer(record) != nil {
 				break
 			}
 		}
-		if k.held > 0 {
-			held = append(held, k)
+		if req.answerSize > 0 {
+			held = append(held, req)
 		}
 	}
 	if n := len(held); n != defaultBudget/len(record) {
 		t.Errorf("%d answers of %d bytes are held", n, len(record))
 	}
-	for _, k := range held {
-		k.release()
+	for _, req := range held {
+		req.release()
 	}
 	if used := s.budget.used.Load(); used != 0 {
 		t.Errorf("%d bytes are never given back", used)

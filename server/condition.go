@@ -15,11 +15,11 @@ const acceptQuery = "application/json"
 
 // condition returns the body of a QUERY, checked as every body is. Since it
 // changes nothing, one that is no JSON is the usual 400.
-func (k *call) condition() ([]byte, error) {
-	if k.Request.Header.Get("Content-Type") == "" {
+func (req *request) readCondition() ([]byte, error) {
+	if req.Request.Header.Get("Content-Type") == "" {
 		return nil, (&problem{status: http.StatusBadRequest, detail: "A QUERY needs a body and its Content-Type: application/json."}).with("Accept-Query", acceptQuery)
 	}
-	b, err := k.single()
+	b, err := req.readSingle()
 	var p *problem
 	if errors.As(err, &p) && p.line > 0 {
 		p.status, p.title = http.StatusBadRequest, ""
@@ -33,9 +33,9 @@ func (k *call) condition() ([]byte, error) {
 	return b.objects[0], nil
 }
 
-// inBody returns an error of a condition with its pointer leading into the
+// conditionError returns an error of a condition with its pointer leading into the
 // body.
-func inBody(err error) error {
+func conditionError(err error) error {
 	var query *query.Error
 	if !errors.As(err, &query) || query.Parameter != "_where" {
 		return err

@@ -37,7 +37,7 @@ func problemOf(err error) (p *problem, cause error) {
 	)
 	switch {
 	case errors.As(err, &faults):
-		return faultsFound(faults), nil
+		return faultProblem(faults), nil
 	case errors.As(err, &query):
 		return badParameter(query.Parameter, query.Detail), nil
 	case errors.Is(err, storage.ErrShape):
@@ -86,7 +86,7 @@ func adviceOf(err error) string {
 	return ""
 }
 
-func faultsFound(e *database.FaultError) *problem {
+func faultProblem(e *database.FaultError) *problem {
 	p := &problem{status: http.StatusUnprocessableEntity, detail: "The body breaks a rule. Nothing was stored."}
 	switch e.Kind {
 	case database.ErrExists:
@@ -104,9 +104,9 @@ func faultsFound(e *database.FaultError) *problem {
 	return p
 }
 
-// changedMeanwhile tells the tag that the resource has now, "" where it is not
+// preconditionFailed tells the tag that the resource has now, "" where it is not
 // there.
-func changedMeanwhile(tag string) *problem {
+func preconditionFailed(tag string) *problem {
 	p := &problem{status: http.StatusPreconditionFailed, detail: "It is not, or no longer, what If-Match says. Read it again, and try again with its new tag."}
 	if tag == "" {
 		return p
@@ -114,11 +114,11 @@ func changedMeanwhile(tag string) *problem {
 	return p.with("ETag", tag)
 }
 
-func isThere() *problem {
+func alreadyExists() *problem {
 	return &problem{status: http.StatusPreconditionFailed, detail: "It is there, which If-None-Match rules out."}
 }
 
-func madeHere(collection, allow string) *problem {
+func idsServerMade(collection, allow string) *problem {
 	return (&problem{status: http.StatusMethodNotAllowed, detail: "The ids of " + collection + " are made by the service, so PUT cannot create a record: POST does."}).with("Allow", allow)
 }
 
@@ -210,6 +210,10 @@ func notFound(s *database.Snapshot, detail string) *problem {
 func methodNotAllowed(method, allow string) *problem {
 	return (&problem{status: http.StatusMethodNotAllowed, detail: fmt.Sprintf(
 		"%s is not possible here. What is: %s.", clip(method), allow)}).with("Allow", allow)
+}
+
+func unknownMethod(method string) *problem {
+	return &problem{status: http.StatusNotImplemented, detail: fmt.Sprintf("The service has no method %q.", clip(method))}
 }
 
 func readOnly(allow string) *problem {

@@ -55,7 +55,7 @@ func (l *faultList) err() error {
 // faults returns err with the pointers of its faults leading into a body of one
 // object as it was sent. That the body is an object is known by now, so its
 // shape can be wrong in the id alone.
-func (b *body) faults(err error, idMember string) error {
+func (b *body) rebaseFaults(err error, idMember string) error {
 	if errors.Is(err, storage.ErrShape) {
 		return wrongShapeAt(b.pointer(0, rawjson.Pointer(idMember)), reasonOf(err, storage.ErrShape))
 	}

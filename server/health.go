@@ -32,9 +32,9 @@ type Finding struct {
 const maxFindings = 1000
 
 // livez says that the process answers.
-func (k *call) livez() error {
-	k.Header("Cache-Control", "no-store")
-	send(k.Context, http.StatusOK, openapi.JsonType, []byte(`{"status":"alive"}`+"\n"))
+func (req *request) livez() error {
+	req.Header("Cache-Control", "no-store")
+	send(req.Context, http.StatusOK, openapi.JsonType, []byte(`{"status":"alive"}`+"\n"))
 	return nil
 }
 
@@ -42,39 +42,39 @@ func (k *call) livez() error {
 // With the parameter verbose it names what it has looked at and lists what
 // Options.Findings finds, which is for those with credentials: see
 // authenticate.
-func (k *call) readyz() error {
-	broken := k.db.Err()
-	if !verbose(k.Request) {
+func (req *request) readyz() error {
+	broken := req.db.Err()
+	if !verbose(req.Request) {
 		if broken != nil {
-			return k.discreet(broken)
+			return req.withoutReason(broken)
 		}
-		k.Header("Cache-Control", "no-store")
-		send(k.Context, http.StatusOK, openapi.JsonType, []byte(`{"status":"ready"}`+"\n"))
+		req.Header("Cache-Control", "no-store")
+		send(req.Context, http.StatusOK, openapi.JsonType, []byte(`{"status":"ready"}`+"\n"))
 		return nil
 	}
 	status, b, file := http.StatusOK, []byte(`{"status":"ready"`), "ok"
 	if broken != nil {
 		status, b = http.StatusServiceUnavailable, []byte(`{"status":"not ready"`)
-		k.Header("Retry-After", retryAfter)
+		req.Header("Retry-After", retryAfter)
 		p, cause := problemOf(broken)
 		if file = p.detail; cause != nil {
-			k.server.Log.Warn("not ready", "id", requestIDOf(k.Context), "error", cause)
+			req.server.Log.Warn("not ready", "id", requestIDOf(req.Context), "error", cause)
 		}
 	}
-	b = k.appendChecks(b, file, broken)
-	if k.Findings != nil {
-		b = appendFindings(b, k.Findings())
+	b = req.appendChecks(b, file, broken)
+	if req.Findings != nil {
+		b = appendFindings(b, req.Findings())
 	}
-	k.Header("Cache-Control", "no-store")
-	send(k.Context, status, openapi.JsonType, append(b, "}\n"...))
+	req.Header("Cache-Control", "no-store")
+	send(req.Context, status, openapi.JsonType, append(b, "}\n"...))
 	return nil
 }
 
-// discreet returns an error as it is told to whoever asks: where the file does
+// withoutReason returns an error as it is told to whoever asks: where the file does
 // not parse, but not why, for a reason may quote what stands there.
-func (k *call) discreet(err error) error {
+func (req *request) withoutReason(err error) error {
 	var broken *storage.BrokenError
-	if k.Auth == nil || !errors.As(err, &broken) {
+	if req.Auth == nil || !errors.As(err, &broken) {
 		return err
 	}
 	place := *broken
@@ -89,17 +89,17 @@ func verbose(r *http.Request) bool { return r.URL.Query().Has("verbose") }
 // appendChecks appends the member checks: the file, whether it is written, and
 // Options.Checks. broken is why the file cannot be read, nil where it can: all
 // but one that is not there, which is made again, has to be put right first.
-func (k *call) appendChecks(b []byte, file string, broken error) []byte {
+func (req *request) appendChecks(b []byte, file string, broken error) []byte {
 	b = rawjson.AppendQuote(append(b, `,"checks":[{"name":"file","status":`...), file)
 	writes := "ok"
 	switch {
-	case k.ReadOnly:
+	case req.ReadOnly:
 		writes = "refused: the server was started with --read-only"
 	case broken != nil && !errors.Is(broken, fs.ErrNotExist):
 		writes = "refused until the file is in order"
 	}
 	b = rawjson.AppendQuote(append(b, `},{"name":"writes","status":`...), writes)
-	for _, c := range k.Checks {
+	for _, c := range req.Checks {
 		state := "ok"
 		if !c.OK() {
 			state = "the latest cannot be used, the one before it is in force; the log says why"

@@ -31,7 +31,7 @@ func checkMedia(r *http.Request, whole bool) error {
 	if value == "" {
 		// A page can send a body without a type and without a preflight, and
 		// with it the credentials that the browser remembers.
-		if foreign(r) {
+		if isCrossOrigin(r) {
 			return unsupportedMedia(header, accept, "From a page of another origin the body needs Content-Type: application/json.")
 		}
 		return nil

@@ -30,7 +30,7 @@ type Metrics struct {
 	followers prometheus.Gauge
 
 	mu   sync.RWMutex
-	seen map[requestKind]series // guarded by mu
+	seen map[seriesKey]series // guarded by mu
 }
 
 // Bounds of histograms: seconds, from a sync of the fastest disk to a timeout;
@@ -43,7 +43,7 @@ var (
 // NewMetrics returns Metrics that have counted nothing yet.
 func NewMetrics() *Metrics {
 	m := &Metrics{
-		seen:     make(map[requestKind]series),
+		seen:     make(map[seriesKey]series),
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pickup_http_requests_total",
 			Help: "Requests that were answered."}, []string{"route", "method", "code"}),
@@ -76,9 +76,11 @@ func (m *Metrics) of(db *database.DB) { m.registry.MustRegister(&contents{db}) }
 func (m *Metrics) measure(c *gin.Context) {
 	start := time.Now()
 	defer func() {
-		route := c.Param(routeKey)
+		route := c.FullPath() // a pattern, so there are few of them
 		if route == "" {
-			route = "refused" // before anybody asked what it is for
+			route = "none"
+		} else if len(route) > 1 {
+			route = strings.TrimSuffix(route, "/")
 		}
 		method := c.Request.Method
 		if !known[method] {
@@ -97,8 +99,8 @@ type series struct {
 	durations prometheus.Observer
 }
 
-// A requestKind is what the series of requests are labelled with.
-type requestKind struct {
+// A seriesKey is what the series of requests are labelled with.
+type seriesKey struct {
 	route, method string
 	status        int
 }
@@ -106,7 +108,7 @@ type requestKind struct {
 // series finds those of a kind. It remembers them, for a vector finds its own
 // anew for each request, which was as much work as all else here.
 func (m *Metrics) series(route, method string, status int) series {
-	kind := requestKind{route, method, status}
+	kind := seriesKey{route, method, status}
 	m.mu.RLock()
 	s, ok := m.seen[kind]
 	m.mu.RUnlock()
@@ -124,40 +126,11 @@ func (m *Metrics) series(route, method string, status int) series {
 var known = map[string]bool{"GET": true, "HEAD": true, "POST": true, "PUT": true, "PATCH": true, "DELETE": true, "OPTIONS": true, "QUERY": true}
 
 // metrics answers GET /_/metrics.
-func (k *call) metrics() error {
-	k.Header("Cache-Control", "no-store")
-	k.Status(http.StatusOK) // the handler sets none, and gin's own is 404 where it has no route
-	k.Metrics.handler.ServeHTTP(k.Writer, k.Request)
+func (req *request) metrics() error {
+	req.Header("Cache-Control", "no-store")
+	req.Status(http.StatusOK) // the handler sets none, and gin's own is 404 where it has no route
+	req.Metrics.handler.ServeHTTP(req.Writer, req.Request)
 	return nil
-}
-
-const routeKey = "route"
-
-// routeOf returns the template of a resource's path. Names and ids are not in
-// it, so that there are few of them.
-func routeOf(kind *kind, path string) string {
-	switch kind {
-	case nil:
-		return "none"
-	case index:
-		return "/"
-	case wholeDB:
-		return "/db"
-	case collection:
-		return "/{collection}"
-	case record:
-		return "/{collection}/{id}"
-	case children:
-		return "/{collection}/{id}/{collection}"
-	case singular:
-		return "/{object}"
-	}
-	// The service's own: /_/ and one name, and what may stand behind it.
-	name, _, more := strings.Cut(strings.Trim(strings.TrimPrefix(path, "/_/"), "/"), "/")
-	if more {
-		return "/_/" + name + "/{name}"
-	}
-	return "/_/" + name
 }
 
 // contents tells of a database when it is asked.

@@ -87,7 +87,7 @@ func (s *server) allows(origin string) bool {
 
 // foreign reports whether a request comes from a page of another origin than
 // the server's own.
-func foreign(r *http.Request) bool {
+func isCrossOrigin(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
 		return false

@@ -16,11 +16,11 @@ const maxLinked = 2 << 10
 // paged says in headers which part of a list the answer is: X-Total-Count and
 // Link as json-server 0.17 has them, and Content-Range. Links are followed with
 // GET, so those of a QUERY have its condition in them.
-func (k *call) paged(collection string, r *database.Result, condition []byte) {
+func (req *request) setPageHeaders(collection string, r *database.Result, condition []byte) {
 	if r.Dialect == query.Whole {
 		return
 	}
-	h := k.Writer.Header()
+	h := req.Writer.Header()
 	total := strconv.Itoa(r.Total)
 	h.Set("X-Total-Count", total)
 	part := "*"
@@ -29,7 +29,7 @@ func (k *call) paged(collection string, r *database.Result, condition []byte) {
 	}
 	// A range unit is a token, which an escaped name always is.
 	h.Set("Content-Range", url.QueryEscape(collection)+" "+part+"/"+total)
-	query := k.Request.URL.RawQuery
+	query := req.Request.URL.RawQuery
 	if condition != nil {
 		query += "&_where=" + url.QueryEscape(string(condition))
 	}
@@ -38,7 +38,7 @@ func (k *call) paged(collection string, r *database.Result, condition []byte) {
 	}
 	var links []string
 	for _, l := range r.Links(query) {
-		links = append(links, "<"+k.here()+"?"+uriText(l.Query)+`>; rel="`+l.Rel+`"`)
+		links = append(links, "<"+req.here()+"?"+uriText(l.Query)+`>; rel="`+l.Rel+`"`)
 	}
 	if links != nil {
 		h.Set("Link", strings.Join(links, ", "))
@@ -49,12 +49,12 @@ func (k *call) paged(collection string, r *database.Result, condition []byte) {
 // spelled its host. It is absolute because a page elsewhere follows it as it
 // stands. A proxy that ends TLS says so in X-Forwarded-Proto; who sends that
 // header untruly misleads himself alone.
-func (k *call) here() string {
+func (req *request) here() string {
 	scheme := "http://"
-	if k.Request.TLS != nil || strings.EqualFold(k.Request.Header.Get("X-Forwarded-Proto"), "https") {
+	if req.Request.TLS != nil || strings.EqualFold(req.Request.Header.Get("X-Forwarded-Proto"), "https") {
 		scheme = "https://"
 	}
-	return scheme + uriText(k.Request.Host) + uriText(k.Request.URL.EscapedPath())
+	return scheme + uriText(req.Request.Host) + uriText(req.Request.URL.EscapedPath())
 }
 
 // uriText percent-encodes what may not stand in a URL between < and >, which

@@ -26,90 +26,90 @@ func patchMedia(r *http.Request) string {
 }
 
 // patch answers PATCH /schedules/4 and PATCH /schedules?Id=4.
-func (k *call) patch() error {
-	switch patchMedia(k.Request) {
+func (req *request) patch() error {
+	switch patchMedia(req.Request) {
 	case openapi.MergeType:
-		return k.change((*database.Tx).MergePatch)
+		return req.changeRecord((*database.Tx).MergePatch)
 	case openapi.PatchType:
-		return k.applyPatch()
+		return req.applyRecordPatch()
 	}
-	return k.change((*database.Tx).Merge)
+	return req.changeRecord((*database.Tx).Merge)
 }
 
 // patchObject answers PATCH on a singular resource.
-func (k *call) patchObject() error {
-	switch patchMedia(k.Request) {
+func (req *request) patchObject() error {
+	switch patchMedia(req.Request) {
 	case openapi.MergeType:
-		return k.changeObject((*database.Tx).MergePatchObject)
+		return req.changeObject((*database.Tx).MergePatchObject)
 	case openapi.PatchType:
-		return k.applyObjectPatch()
+		return req.applyObjectPatch()
 	}
-	return k.changeObject((*database.Tx).MergeObject)
+	return req.changeObject((*database.Tx).MergeObject)
 }
 
-// applyPatch changes a record by a JSON Patch.
-func (k *call) applyPatch() error {
-	if err := k.address(); err != nil {
+// applyRecordPatch changes a record by a JSON Patch.
+func (req *request) applyRecordPatch() error {
+	if err := req.resolveID(); err != nil {
 		return err
 	}
-	patch, err := k.patchBody()
+	patch, err := req.readPatch()
 	if err != nil {
 		return err
 	}
 	var changed *database.Record
-	err = k.update(func(tx *database.Tx) (err error) {
-		if err = k.supposesRecord(tx); err != nil {
+	err = req.update(func(tx *database.Tx) (err error) {
+		if err = req.checkRecordPrecondition(tx); err != nil {
 			return err
 		}
-		if changed, err = tx.Patch(k.name, k.id, patch); err != nil {
+		if changed, err = tx.Patch(req.name, req.id, patch); err != nil {
 			return err
 		}
-		return k.hold(changed.Value)
+		return req.reserveAnswer(changed.Value)
 	})
 	if err != nil {
 		return err
 	}
-	return k.wrote(http.StatusOK, k.name, &body{objects: []jsontext.Value{spelledIn(patch)}}, changed.Value)
+	return req.sendWritten(http.StatusOK, req.name, &body{objects: []jsontext.Value{spelledIn(patch)}}, changed.Value)
 }
 
 // applyObjectPatch changes a singular resource by a JSON Patch.
-func (k *call) applyObjectPatch() error {
-	if err := k.noParameters(); err != nil {
+func (req *request) applyObjectPatch() error {
+	if err := req.rejectParameters(); err != nil {
 		return err
 	}
-	patch, err := k.patchBody()
+	patch, err := req.readPatch()
 	if err != nil {
 		return err
 	}
 	var changed jsontext.Value
-	err = k.update(func(tx *database.Tx) (err error) {
-		if err = k.supposesObject(tx); err != nil {
+	err = req.update(func(tx *database.Tx) (err error) {
+		if err = req.checkObjectPrecondition(tx); err != nil {
 			return err
 		}
-		if changed, err = tx.PatchObject(k.name, patch); err != nil {
+		if changed, err = tx.PatchObject(req.name, patch); err != nil {
 			return err
 		}
-		return k.hold(changed)
+		return req.reserveAnswer(changed)
 	})
 	if err != nil {
 		return err
 	}
-	return k.wrote(http.StatusOK, k.name, &body{objects: []jsontext.Value{spelledIn(patch)}}, changed)
+	return req.sendWritten(http.StatusOK, req.name, &body{objects: []jsontext.Value{spelledIn(patch)}}, changed)
 }
 
 // patchDatabase answers PATCH /db: one transaction over any number of records
 // and collections. The answer is the database as the transaction left it.
-func (k *call) patchDatabase() error {
-	if err := k.noParameters(); err != nil {
+func (req *request) patchDatabase() error {
+	if err := req.rejectParameters(); err != nil {
 		return err
 	}
-	patch, err := k.patchBody()
+	patch, err := req.readPatch()
 	if err != nil {
 		return err
 	}
 	var after *database.Snapshot
-	err = k.update(func(tx *database.Tx) error {
-		if err := k.supposesList(tx, ""); err != nil {
+	err = req.update(func(tx *database.Tx) error {
+		if err := req.checkListPrecondition(tx, ""); err != nil {
 			return err
 		}
 		err := tx.PatchDatabase(patch)
@@ -119,25 +119,25 @@ func (k *call) patchDatabase() error {
 	switch {
 	case err != nil:
 		return err
-	case prefers(k.Context, preferMinimal):
-		k.Status(http.StatusNoContent)
+	case prefer(req.Context, preferMinimal):
+		req.Status(http.StatusNoContent)
 		return nil
 	}
-	send(k.Context, http.StatusOK, openapi.JsonType, append(after.AppendJSON(nil), '\n'))
+	send(req.Context, http.StatusOK, openapi.JsonType, append(after.AppendJSON(nil), '\n'))
 	return nil
 }
 
-// patchBody reads the body as JSON. What is no JSON Patch the engine knows.
-func (k *call) patchBody() (jsontext.Value, error) {
-	text, err := k.text()
+// readPatch reads the body as JSON. What is no JSON Patch the engine knows.
+func (req *request) readPatch() (jsontext.Value, error) {
+	text, err := req.readText()
 	if err != nil {
 		return nil, err
 	}
-	b, err := readBody(text, k.MaxDepth)
+	b, err := decodeBody(text, req.MaxDepth)
 	if err != nil {
 		return nil, err
 	}
-	if !k.take(int64(len(b.objects)) * recordCost) { // each may create one
+	if !req.reserve(int64(len(b.objects)) * recordCost) { // each may create one
 		return nil, noMemory()
 	}
 	return text, nil
@@ -148,7 +148,7 @@ func (k *call) patchBody() (jsontext.Value, error) {
 func spelledIn(patch jsontext.Value) jsontext.Value {
 	object := []byte("{")
 	seen := make(map[string]bool)
-	b, err := readBody(patch, rawjson.MaxDepth)
+	b, err := decodeBody(patch, rawjson.MaxDepth)
 	if err != nil {
 		return nil
 	}

@@ -16,7 +16,7 @@ const (
 // prefers reports whether the client prefers something, and says in the answer
 // that it was honoured. Of preferences that contradict each other the first
 // counts.
-func prefers(c *gin.Context, preference string) bool {
+func prefer(c *gin.Context, preference string) bool {
 	name, _, _ := strings.Cut(preference, "=")
 	for _, value := range c.Request.Header.Values("Prefer") {
 		for part := range strings.SplitSeq(value, ",") {

@@ -12,75 +12,75 @@ import (
 )
 
 // list answers GET and QUERY /schedules.
-func (k *call) list() error {
-	q, condition, err := k.query(k.name)
+func (req *request) list() error {
+	q, condition, err := req.query(req.name)
 	if err != nil {
 		return err
 	}
-	return k.answer(k.name, q, condition)
+	return req.sendList(req.name, q, condition)
 }
 
 // listChildren answers GET and QUERY /drivers/2/schedules: those whose driverId
 // is the parent's id, as text.
-func (k *call) listChildren() error {
-	if _, err := k.snap.Get(k.name, k.id); err != nil {
-		return noRecord(k.snap, k.name, k.id)
+func (req *request) listChildren() error {
+	if _, err := req.snap.Get(req.name, req.id); err != nil {
+		return noRecord(req.snap, req.name, req.id)
 	}
-	q, condition, err := k.query(k.child)
+	q, condition, err := req.query(req.child)
 	if err != nil {
 		return err
 	}
-	return k.answer(k.child, k.snap.Under(q, k.name, k.id), condition)
+	return req.sendList(req.child, req.snap.Under(q, req.name, req.id), condition)
 }
 
 // query reads what the URL asks of a collection, and with QUERY (RFC 10008)
 // the condition in the body, which is returned too.
-func (k *call) query(collection string) (q *query.Query, condition []byte, err error) {
-	if q, err = k.snap.ParseQuery(collection, k.Request.URL.RawQuery); err != nil {
+func (req *request) query(collection string) (q *query.Query, condition []byte, err error) {
+	if q, err = req.snap.ParseQuery(collection, req.Request.URL.RawQuery); err != nil {
 		return nil, nil, err
 	}
-	if k.Request.Method == methodQuery {
-		if condition, err = k.condition(); err != nil {
+	if req.Request.Method == methodQuery {
+		if condition, err = req.readCondition(); err != nil {
 			return nil, nil, err
 		}
-		if q, err = k.snap.Where(q, condition); err != nil {
-			return nil, nil, inBody(err)
+		if q, err = req.snap.Where(q, condition); err != nil {
+			return nil, nil, conditionError(err)
 		}
 	}
-	if err := k.checkPage(q, nil); err != nil {
+	if err := req.checkPage(q, nil); err != nil {
 		return nil, nil, err
 	}
-	if prefers(k.Context, preferStrict) {
-		err = k.snap.Strict(q)
+	if prefer(req.Context, preferStrict) {
+		err = req.snap.Strict(q)
 	}
 	return q, condition, err
 }
 
 // answer answers with a list.
-func (k *call) answer(collection string, q *query.Query, condition []byte) error {
-	media := k.media()
+func (req *request) sendList(collection string, q *query.Query, condition []byte) error {
+	media := req.responseMedia()
 	source := collection
 	if len(q.Embeds()) > 0 {
 		source = ""
 	}
-	tag := k.tagOf(k.snap, source, k.Request.URL.RawQuery, media, condition)
-	if k.unchanged(tag) {
-		return k.notModified(tag)
+	tag := req.tagOf(req.snap, source, req.Request.URL.RawQuery, media, condition)
+	if req.isNotModified(tag) {
+		return req.sendNotModified(tag)
 	}
-	if k.keep = !q.Paged(); k.keep {
-		if done, err := k.sendKept(tag, media); done {
+	if req.keepBody = !q.Paged(); req.keepBody {
+		if done, err := req.sendCached(tag, media); done {
 			return err
 		}
 	}
-	result, err := k.snap.Run(q)
+	result, err := req.snap.Run(q)
 	if err != nil {
 		return err
 	}
-	if err := k.checkPage(q, result); err != nil {
+	if err := req.checkPage(q, result); err != nil {
 		return err
 	}
-	k.paged(collection, result, condition)
-	return k.show(media, tag, func(b []byte) ([]byte, error) {
+	req.setPageHeaders(collection, result, condition)
+	return req.sendTagged(media, tag, func(b []byte) ([]byte, error) {
 		if media == openapi.JsonType {
 			return result.AppendJSON(b)
 		}
@@ -88,7 +88,7 @@ func (k *call) answer(collection string, q *query.Query, condition []byte) error
 		var cells []byte
 		for i, r := range result.Records {
 			n := len(cells)
-			if cells, err = k.snap.AppendRecord(cells, q, r); err != nil {
+			if cells, err = req.snap.AppendRecord(cells, q, r); err != nil {
 				return nil, err
 			}
 			rows[i] = cells[n:]
@@ -99,42 +99,42 @@ func (k *call) answer(collection string, q *query.Query, condition []byte) error
 
 // read answers GET /schedules/4. It takes the parameters of a list; those that
 // choose records have nothing to choose from.
-func (k *call) read() error {
-	r, err := k.snap.Get(k.name, k.id)
+func (req *request) read() error {
+	r, err := req.snap.Get(req.name, req.id)
 	if err != nil {
-		return noRecord(k.snap, k.name, k.id)
+		return noRecord(req.snap, req.name, req.id)
 	}
-	return k.one(r)
+	return req.sendRecord(r)
 }
 
 // readObject answers GET on a singular resource.
-func (k *call) readObject() error {
-	v, err := k.snap.Value(k.name)
+func (req *request) readObject() error {
+	v, err := req.snap.Value(req.name)
 	if err != nil {
 		return err
 	}
-	return k.one(&database.Record{Value: v})
+	return req.sendRecord(&database.Record{Value: v})
 }
 
 // one answers with one record, as the query shows it.
-func (k *call) one(r *database.Record) error {
-	q, _, err := k.query(k.name)
+func (req *request) sendRecord(r *database.Record) error {
+	q, _, err := req.query(req.name)
 	if err != nil {
 		return err
 	}
-	media, tag := k.media(), ""
+	media, tag := req.responseMedia(), ""
 	if len(q.Embeds()) > 0 {
-		tag = k.tagOf(k.snap, "", k.Request.URL.RawQuery, media, nil)
-		if k.unchanged(tag) {
-			return k.notModified(tag)
+		tag = req.tagOf(req.snap, "", req.Request.URL.RawQuery, media, nil)
+		if req.isNotModified(tag) {
+			return req.sendNotModified(tag)
 		}
-		k.keep = true
-		if done, err := k.sendKept(tag, media); done {
+		req.keepBody = true
+		if done, err := req.sendCached(tag, media); done {
 			return err
 		}
 	}
-	return k.show(media, tag, func(b []byte) ([]byte, error) {
-		b, err := k.snap.AppendRecord(b, q, r)
+	return req.sendTagged(media, tag, func(b []byte) ([]byte, error) {
+		b, err := req.snap.AppendRecord(b, q, r)
 		if media != openapi.JsonType && err == nil {
 			return appendCSV(nil, []jsontext.Value{b}), nil
 		}
@@ -142,32 +142,32 @@ func (k *call) one(r *database.Record) error {
 	})
 }
 
-// sendKept answers with the body that is kept under the tag, and reports whether
+// sendCached answers with the body that is kept under the tag, and reports whether
 // there is one.
-func (k *call) sendKept(tag, media string) (done bool, err error) {
-	body := k.answers.get(tag)
+func (req *request) sendCached(tag, media string) (done bool, err error) {
+	body := req.responses.get(tag)
 	if body == nil {
 		return false, nil
 	}
-	if !k.take(int64(len(body))) { // it is held while it is sent, kept or not
+	if !req.reserve(int64(len(body))) { // it is held while it is sent, kept or not
 		return true, noMemory()
 	}
-	k.cacheable(tag)
-	send(k.Context, http.StatusOK, media, body)
+	req.setCacheHeaders(tag)
+	send(req.Context, http.StatusOK, media, body)
 	return true, nil
 }
 
 // media returns the media type of an answer with records.
-func (k *call) media() string {
-	if k.wantsCSV() {
+func (req *request) responseMedia() string {
+	if req.wantsCSV() {
 		return csvType
 	}
 	return openapi.JsonType
 }
 
-// notModified answers that the client has what it asks for.
-func (k *call) notModified(tag string) error {
-	k.cacheable(tag)
-	k.Status(http.StatusNotModified)
+// sendNotModified answers that the client has what it asks for.
+func (req *request) sendNotModified(tag string) error {
+	req.setCacheHeaders(tag)
+	req.Status(http.StatusNotModified)
 	return nil
 }

@@ -12,7 +12,7 @@ const requestIDHeader = "X-Request-Id"
 // fit to be logged, else a random one.
 func requestID(c *gin.Context) {
 	id := c.Request.Header.Get(requestIDHeader)
-	if !sane(id) {
+	if !validRequestID(id) {
 		id = rand.Text()
 	}
 	c.Writer.Header()[requestIDHeader] = []string{id}
@@ -22,7 +22,7 @@ func requestIDOf(c *gin.Context) string { return c.Writer.Header().Get(requestID
 
 // sane reports whether id is 1 to 128 characters of which none can break a
 // line, a quotation or a table.
-func sane(id string) bool {
+func validRequestID(id string) bool {
 	for i := range len(id) {
 		switch b := id[i]; {
 		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9':

@@ -82,7 +82,7 @@ type server struct {
 	Options
 	db                      *database.DB
 	budget                  budget
-	answers                 shelf
+	responses               responseCache
 	described, describedAll atomic.Pointer[described]
 }
 
@@ -106,7 +106,11 @@ func Handler(db *database.DB, o Options) http.Handler {
 	s := &server{Options: o, db: db, budget: newBudget(o.MaxBody)}
 	r := gin.New()
 	r.RedirectTrailingSlash = false
-	r.HandleMethodNotAllowed = false // the resource knows its methods, gin does not
+	// The route knows the methods of what is there. Gin's own look at the other
+	// methods of a path panics after some that it does not find.
+	r.HandleMethodNotAllowed = false
+	// Names and ids are decoded by choose: Gin would decode + as a space.
+	r.UseEscapedPath, r.UnescapePathValues = true, false
 	// Without it every client could choose the address that is logged.
 	if err := r.SetTrustedProxies(nil); err != nil {
 		panic(err) // only a malformed address could be refused
@@ -119,7 +123,8 @@ func Handler(db *database.DB, o Options) http.Handler {
 	if o.AccessLog != nil {
 		r.Use(s.logAccess)
 	}
-	r.Use(s.recover, headers, strangers, s.checkHost, s.crossOrigin(), s.authenticate)
-	r.NoRoute(s.serve) // there are no routes: route decides
+	r.Use(s.recover, headers, closeUnauthenticated, s.checkHost, s.crossOrigin(), s.authenticate)
+	r.NoRoute(s.notFound)
+	s.register(r)
 	return r
 }

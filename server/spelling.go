@@ -17,15 +17,15 @@ import (
 //
 // Who prefers return=minimal gets none of it. The answer for one record has the
 // tag of what is stored.
-func (k *call) wrote(status int, collection string, b *body, values ...jsontext.Value) error {
+func (req *request) sendWritten(status int, collection string, b *body, values ...jsontext.Value) error {
 	if len(values) == 1 && len(b.objects) == 1 {
-		k.tagWritten(values[0], b.objects[0])
+		req.setWrittenTag(values[0], b.objects[0])
 	}
-	if prefers(k.Context, preferMinimal) {
+	if prefer(req.Context, preferMinimal) {
 		if status != http.StatusCreated {
 			status = http.StatusNoContent
 		}
-		k.Status(status)
+		req.Status(status)
 		return nil
 	}
 	var out []byte
@@ -40,22 +40,22 @@ func (k *call) wrote(status int, collection string, b *body, values ...jsontext.
 		if i < len(b.objects) {
 			sent = b.objects[i]
 		}
-		out = k.appendSpelled(out, collection, v, sent)
+		out = req.appendSpelled(out, collection, v, sent)
 	}
 	if b.array {
 		out = append(out, ']')
 	}
-	send(k.Context, status, openapi.JsonType, append(out, '\n'))
+	send(req.Context, status, openapi.JsonType, append(out, '\n'))
 	return nil
 }
 
 // appendSpelled appends the record v with the names of sent: where the schema
 // has several spellings of a member, the answer has that of the request.
-func (k *call) appendSpelled(dst []byte, collection string, v, sent jsontext.Value) []byte {
+func (req *request) appendSpelled(dst []byte, collection string, v, sent jsontext.Value) []byte {
 	spelled := make(map[string]string) // by the schema's own name
 	own := make(map[string]bool)       // names that are no second spelling
 	for name := range openapi.Members(sent) {
-		if canonical, ok := k.db.Schema().Member(collection).Alias(name); ok {
+		if canonical, ok := req.db.Schema().Member(collection).Alias(name); ok {
 			spelled[canonical] = name
 		} else {
 			own[name] = true
@@ -77,13 +77,13 @@ func (k *call) appendSpelled(dst []byte, collection string, v, sent jsontext.Val
 // refer returns object with the member that refers to parent, driverId, set to
 // the parent's id as that is written. It reports false where the object refers
 // to another one, by the name that is returned; null and "" refer to none.
-func (k *call) refer(object jsontext.Value, parent *database.Record) (filled jsontext.Value, spelled string, ok bool) {
-	key := k.snap.ForeignKey(k.child, k.name)
-	id := openapi.Member(parent.Value, k.snap.IDMember(k.name))
+func (req *request) fillReference(object jsontext.Value, parent *database.Record) (filled jsontext.Value, spelled string, ok bool) {
+	key := req.snap.ForeignKey(req.child, req.name)
+	id := openapi.Member(parent.Value, req.snap.IDMember(req.name))
 	filled = append(filled, '{')
 	found := false
 	for name, value := range openapi.Members(object) {
-		if canonical, isAlias := k.db.Schema().Member(k.child).Alias(name); name == key || isAlias && canonical == key {
+		if canonical, isAlias := req.db.Schema().Member(req.child).Alias(name); name == key || isAlias && canonical == key {
 			if text, _ := storage.ID(object, name); text != parent.ID && value.Kind() != 'n' && string(value) != `""` {
 				return nil, name, false
 			}

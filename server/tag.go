@@ -26,11 +26,11 @@ func tagOf(answer []byte) string {
 
 // tagOf returns the tag of an answer that is made of a top-level member, or of
 // the whole database where name is "". What was asked is part of it.
-func (k *call) tagOf(snap *database.Snapshot, name, query, media string, body []byte) string {
+func (req *request) tagOf(snap *database.Snapshot, name, query, media string, body []byte) string {
 	h := sha256.New()
 	tag := snap.Tag(name)
 	h.Write(tag[:])
-	for _, part := range []string{k.name, k.id, k.child, query, media, string(body)} {
+	for _, part := range []string{req.name, req.id, req.child, query, media, string(body)} {
 		h.Write([]byte(part))
 		h.Write([]byte{0xff}) // which UTF-8 does not have
 	}
@@ -71,64 +71,64 @@ func matches(list []string, tag string, weak bool) bool {
 	return false
 }
 
-// unchanged reports whether the client has what the tag stands for.
-func (k *call) unchanged(tag string) bool {
-	list := k.Request.Header.Values("If-None-Match")
+// isNotModified reports whether the client has what the tag stands for.
+func (req *request) isNotModified(tag string) bool {
+	list := req.Request.Header.Values("If-None-Match")
 	return len(list) > 0 && matches(list, tag, true)
 }
 
 // precondition holds what the request supposes (If-Match, If-None-Match)
 // against what there is. It is called within the transaction, so that nothing
 // comes between the look and the change.
-func (k *call) precondition(tag string) error {
-	if list := k.Request.Header.Values("If-Match"); len(list) > 0 && !matches(list, tag, false) {
-		return changedMeanwhile(tag)
+func (req *request) checkPrecondition(tag string) error {
+	if list := req.Request.Header.Values("If-Match"); len(list) > 0 && !matches(list, tag, false) {
+		return preconditionFailed(tag)
 	}
-	if list := k.Request.Header.Values("If-None-Match"); len(list) > 0 && matches(list, tag, true) {
-		return isThere()
+	if list := req.Request.Header.Values("If-None-Match"); len(list) > 0 && matches(list, tag, true) {
+		return alreadyExists()
 	}
 	return nil
 }
 
-// supposesRecord is precondition for a record. A record that is not there is
+// checkRecordPrecondition is precondition for a record. A record that is not there is
 // left to the change, which says so, or creates it: but no tag is that of
 // nothing.
-func (k *call) supposesRecord(tx *database.Tx) error {
-	r, err := tx.Snapshot().Get(k.name, k.id)
+func (req *request) checkRecordPrecondition(tx *database.Tx) error {
+	r, err := tx.Snapshot().Get(req.name, req.id)
 	switch {
 	case err == nil:
-		return k.precondition(tagOf(r.Value))
-	case k.createsOnly() && len(k.Request.Header.Values("If-Match")) > 0:
-		return changedMeanwhile("")
+		return req.checkPrecondition(tagOf(r.Value))
+	case req.isCreateOnly() && len(req.Request.Header.Values("If-Match")) > 0:
+		return preconditionFailed("")
 	}
 	return nil
 }
 
-// supposesObject is precondition for a singular resource.
-func (k *call) supposesObject(tx *database.Tx) error {
-	v, err := tx.Snapshot().Value(k.name)
+// checkObjectPrecondition is precondition for a singular resource.
+func (req *request) checkObjectPrecondition(tx *database.Tx) error {
+	v, err := tx.Snapshot().Value(req.name)
 	if err != nil {
 		return nil
 	}
-	return k.precondition(tagOf(v))
+	return req.checkPrecondition(tagOf(v))
 }
 
-// supposesList is precondition for a collection, or with "" for the database:
+// checkListPrecondition is precondition for a collection, or with "" for the database:
 // it looks at the tag that a plain GET answers.
-func (k *call) supposesList(tx *database.Tx, name string) error {
-	return k.precondition(k.tagOf(tx.Snapshot(), name, "", openapi.JsonType, nil))
+func (req *request) checkListPrecondition(tx *database.Tx, name string) error {
+	return req.checkPrecondition(req.tagOf(tx.Snapshot(), name, "", openapi.JsonType, nil))
 }
 
-// createsOnly reports whether a PUT is to create and not to replace.
-func (k *call) createsOnly() bool {
-	return k.Request.Method == http.MethodPut && strings.TrimSpace(k.Request.Header.Get("If-None-Match")) == "*"
+// isCreateOnly reports whether a PUT is to create and not to replace.
+func (req *request) isCreateOnly() bool {
+	return req.Request.Method == http.MethodPut && strings.TrimSpace(req.Request.Header.Get("If-None-Match")) == "*"
 }
 
-// tagWritten says in the answer to a write which tag the record has now. After
+// setWrittenTag says in the answer to a write which tag the record has now. After
 // a PUT it is sent only where what is stored is what was sent (RFC 9110 section
 // 9.3.4).
-func (k *call) tagWritten(stored, sent jsontext.Value) {
-	switch k.Request.Method {
+func (req *request) setWrittenTag(stored, sent jsontext.Value) {
+	switch req.Request.Method {
 	case http.MethodDelete:
 		return
 	case http.MethodPut:
@@ -137,8 +137,8 @@ func (k *call) tagWritten(stored, sent jsontext.Value) {
 			return
 		}
 	}
-	k.setTag(tagOf(stored))
+	req.setTag(tagOf(stored))
 }
 
 // setTag sets ETag with the capitals that it has in RFC 9110.
-func (k *call) setTag(tag string) { k.Writer.Header()["ETag"] = []string{tag} }
+func (req *request) setTag(tag string) { req.Writer.Header()["ETag"] = []string{tag} }

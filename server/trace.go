@@ -9,7 +9,7 @@ import (
 // traced returns what a request says of the trace that it is part of: the
 // trace-id and the parent-id of its traceparent (W3C Trace Context, section
 // 3.2). It returns nothing where there is none that can be read.
-func traced(r *http.Request) []slog.Attr {
+func traceAttrs(r *http.Request) []slog.Attr {
 	values := r.Header["Traceparent"]
 	if len(values) != 1 {
 		return nil

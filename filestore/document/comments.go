@@ -10,13 +10,12 @@ import (
 // byteOrderMark is what some editors put before UTF-8 text.
 var byteOrderMark = []byte("\ufeff")
 
-// blanked returns a copy of data of the same length in which a byte order
-// mark, comments and trailing commas are spaces, so that every offset in the
-// copy is one in data; line breaks stay. It returns nil where there are none
-// of these. What else is wrong with data stays wrong in the copy, a comment
-// without an end among it.
+// blanked returns a copy of data with spaces for a byte order mark, comments and
+// trailing commas, so that offsets are those of data. Line breaks stay. It
+// returns nil if data has none of these. Whatever else is invalid stays so, as
+// does a comment that does not end.
 func blanked(data []byte) []byte {
-	var out []byte // made at the first find
+	var out []byte // made when needed
 	blank := func(from, to int) {
 		if out == nil {
 			out = bytes.Clone(data)
@@ -66,8 +65,8 @@ func blanked(data []byte) []byte {
 	return out
 }
 
-// plain returns a value without its comments and trailing commas. Where there
-// are none it is the value itself.
+// plain returns value with its comments and trailing commas blanked, or value
+// itself if it has none.
 func plain(value []byte) []byte {
 	if out := blanked(value); out != nil {
 		return out

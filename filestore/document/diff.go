@@ -10,8 +10,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// Diff returns the changes that lead from the contents of a to those of
-// b, record by record. The order of records that both have is not looked at.
+// Diff returns the changes that lead from the contents of a to those of b,
+// record by record. It ignores the order of records that both have.
 func Diff(a, b *Document) []storage.Change {
 	var changes []storage.Change
 	before := make(map[string]storage.Collection)
@@ -37,8 +37,8 @@ func Diff(a, b *Document) []storage.Change {
 	return changes
 }
 
-// elementwise is the difference of two arrays. It reports false where they
-// differ in an element that has no id to address it by.
+// elementwise returns the changes that lead from one array to another. It
+// reports false if an element without an id differs.
 func elementwise(a, b storage.Collection) (changes []storage.Change, ok bool) {
 	before := make(map[string]jsontext.Value, len(a.Elements))
 	for _, e := range a.Elements {
@@ -67,8 +67,8 @@ func elementwise(a, b storage.Collection) (changes []storage.Change, ok bool) {
 	return changes, true
 }
 
-// Overlap reports whether the two lists change the same thing to different
-// values.
+// Overlap reports whether two lists of changes give the same record or member
+// different values.
 func Overlap(a, b []storage.Change) bool {
 	type key struct{ collection, id string }
 	values := make(map[key]jsontext.Value, len(a))
@@ -103,8 +103,8 @@ func wholeValue(c storage.Collection) jsontext.Value {
 	return append(v, ']')
 }
 
-// EqualValues reports whether a and b are the same text but for white space. A
-// nil value equals only another.
+// EqualValues reports whether a and b are the same text apart from white space.
+// A nil value equals only nil.
 func EqualValues(a, b jsontext.Value) bool {
 	if (a == nil) != (b == nil) {
 		return false
@@ -112,8 +112,8 @@ func EqualValues(a, b jsontext.Value) bool {
 	return bytes.Equal(a, b) || bytes.Equal(rawjson.Compact(a), rawjson.Compact(b))
 }
 
-// Value returns what d has for a Change's collection and id, nil for nothing.
-// It is a copy.
+// Value returns a copy of the record or, if id is empty, the member that a Change
+// to collection and id would replace. It returns nil if there is none.
 func (d *Document) Value(collection, id string) jsontext.Value {
 	i := slices.IndexFunc(d.members, func(m *member) bool { return m.name == collection })
 	if i < 0 {

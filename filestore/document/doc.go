@@ -1,3 +1,19 @@
-// Package document edits the text of a db.json: JSON with comments, whose every
-// byte stays where no change concerns it. It knows nothing of files.
+// Package document reads and edits the text of a database file: JSON with
+// comments, of which every byte stays that a change does not concern. It knows
+// nothing of files.
+//
+// A Document is immutable. Parse (parse.go, parser.go) finds its members and the
+// elements of its arrays; ParseEdit (reuse.go) does so faster if most of the
+// text is known from before. Apply (edit*.go) returns the next Document, which
+// shares the memory of what stayed.
+//
+// Inside a record, edits work on a list of items with the gaps between them:
+//
+//   - merge.go changes a value as little as possible;
+//   - layout.go lays out a new value like its neighbours, which examples.go
+//     finds, or in the style of the file (style.go);
+//   - gap.go splits and joins gaps: white space, comments and a comma;
+//     separator.go chooses the gap before a new item.
+//
+// diff.go compares documents, locate.go and oddity.go say where something is.
 package document

@@ -11,51 +11,50 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Document is a db.json as it lies on disk: every byte of it, cut where its
-// members and the elements of its arrays begin and end. It never changes;
-// apply returns the next one, which shares the bytes that stayed.
+// A Document is the text of a database file, cut where its members and the
+// elements of its arrays begin and end. It is immutable: Apply returns the next
+// one, which shares the bytes that stayed.
 //
-// All byte slices are pieces of the text that was parsed or of texts that
-// edits made. Nobody writes into them.
+// All byte slices are parts of the parsed text or of texts that edits made.
+// Nobody writes to them.
 type Document struct {
 	idMember func(collection string) string
 
-	head    []byte    // up to the opening brace: a byte order mark, white space, comments
+	head    []byte    // up to the opening brace, with it
 	members []*member // in the order of the file
-	tail    []byte    // what stands between the last member and the closing brace
-	foot    []byte    // the closing brace and the rest
-	length  int64     // of the whole text, in bytes
-	most    int64     // its greatest length since no piece is older: so much may stay in memory for few of them
+	tail    []byte    // the gap after the last member
+	foot    []byte    // from the closing brace on
+	length  int64     // of the text, in bytes
+	most    int64     // the largest length of a document that the slices may keep alive
 	style   style     // of the top level, when it was parsed
-	strict  bool      // the text is plain JSON, and so are all of its parts
+	strict  bool      // the text has no comments, trailing commas or byte order mark
 }
 
 // A member is a top-level member of a document.
 type member struct {
-	gap   []byte // what stands before its name: a comma, white space, comments
-	label []byte // its name as it is spelled, the colon, and what is around that
+	gap   []byte // before the name: comma, white space, comments
+	label []byte // the quoted name up to the value, with the colon
 	name  string
-	value []byte // where it is no array
-	array *array // else
+	value []byte // unless it is an array
+	array *array
 }
 
-// An array is the value of a top-level member. Its elements have places: see
-// ordered.Map.
+// An array is the value of a top-level member.
 type array struct {
-	head   []byte                // the opening bracket
-	elems  *ordered.Map[element] // by key
-	odd    int                   // how many keys are position keys
-	tail   []byte                // what stands between the last element and the bracket
-	foot   []byte                // the closing bracket
-	before []byte                // where it has no elements: the array with the last that it had
+	head     []byte                // the opening bracket
+	elems    *ordered.Map[element] // by key, in the order of the file
+	odd      int                   // number of elements that have a position for a key
+	tail     []byte                // the gap after the last element
+	foot     []byte                // the closing bracket
+	lastText []byte                // of an emptied array: its text with the last element
 }
 
 // An element of an array, with the gap before it.
 type element struct {
-	key   string
-	text  []byte // gap and value
-	gap   uint32 // how much of text is the gap
-	tight bool   // the value is known to have no white space between its tokens, and no comment
+	key     string
+	text    []byte // gap and value
+	gap     uint32 // length of the gap
+	compact bool   // the value has no white space between its tokens, and no comment
 }
 
 func (e element) before() []byte { return e.text[:e.gap:e.gap] }
@@ -68,14 +67,14 @@ func (a *array) clone() *array {
 	return &b
 }
 
-// begin returns the first element of an array that has some.
-func (a *array) begin() element {
+// first returns the first element of an array that is not empty.
+func (a *array) first() element {
 	e, _ := a.elems.At(a.elems.Nth(0))
 	return e
 }
 
-// end returns the last elements, at most n.
-func (a *array) end(n int) []element {
+// last returns at most n elements from the end.
+func (a *array) last(n int) []element {
 	es := make([]element, 0, min(n, a.elems.Len()))
 	for _, e := range a.elems.Backward() {
 		if es = append(es, e); len(es) == cap(es) {
@@ -86,14 +85,14 @@ func (a *array) end(n int) []element {
 	return es
 }
 
-// count counts a key where it is a position key.
+// count adds n to odd if key is a position.
 func (a *array) count(key string, n int) {
 	if storage.IsPositionKey(key) {
 		a.odd += n
 	}
 }
 
-// kind says how the engine sees the member.
+// kind returns the kind of collection that the member is.
 func (m *member) kind() storage.Kind {
 	switch {
 	case m.name == "$schema":
@@ -106,7 +105,7 @@ func (m *member) kind() storage.Kind {
 	return storage.Other
 }
 
-// Contents returns what the document says, as plain JSON without comments.
+// Contents returns the contents of the document as plain JSON.
 func (d *Document) Contents() []storage.Collection {
 	cs := make([]storage.Collection, len(d.members))
 	for i, m := range d.members {
@@ -127,7 +126,7 @@ func (a *array) contents(strict bool) []storage.Element {
 		if !strict {
 			v = plain(v)
 		}
-		es = append(es, storage.Element{Key: e.key, Value: v, Compact: e.tight})
+		es = append(es, storage.Element{Key: e.key, Value: v, Compact: e.compact})
 	}
 	return es
 }
@@ -147,7 +146,7 @@ func (m *member) text() []byte {
 // Size returns the length of the document in bytes.
 func (d *Document) Size() int64 { return d.length }
 
-// Bytes returns the document in a slice of its own.
+// Bytes returns a copy of the text.
 func (d *Document) Bytes() []byte {
 	var b bytes.Buffer
 	b.Grow(int(d.length))
@@ -155,11 +154,11 @@ func (d *Document) Bytes() []byte {
 	return b.Bytes()
 }
 
-// WriteTo writes the document to w in few, large pieces.
+// WriteTo writes the text to w in few, large writes.
 func (d *Document) WriteTo(w io.Writer) (int64, error) { return d.Runs().WriteTo(w) }
 
-// Lookup returns the top-level member called name, nil where there is none or
-// where it is an array.
+// Lookup returns the value of the top-level member called name, or nil if there
+// is none or it is an array.
 func (d *Document) Lookup(name string) jsontext.Value {
 	for _, m := range d.members {
 		if m.name == name && m.array == nil {
@@ -169,8 +168,8 @@ func (d *Document) Lookup(name string) jsontext.Value {
 	return nil
 }
 
-// KeyedBy returns the document with the ids of its elements in other members,
-// and reports whether some element may have another key now.
+// KeyedBy returns the document with the ids of its elements read from other
+// members, and reports whether keys may have changed.
 func (d *Document) KeyedBy(idMember func(collection string) string) (next *Document, changed bool) {
 	for _, m := range d.members {
 		if m.array != nil && d.idMember(m.name) != idMember(m.name) {

@@ -8,16 +8,15 @@ import (
 	"pickup/internal/storage"
 )
 
-// Apply returns the document with changes made, in their order. What they do
-// not concern keeps its bytes. Where they say what the document says already,
-// it returns d itself. Errors wrap storage.ErrNotFound (an element of a
-// collection that does not exist), storage.ErrShape (an element of what is no
-// collection), storage.ErrInvalid (a value that is no JSON) or
-// storage.ErrTooLarge (one that is nested too deep to be read again); then
-// nothing is changed.
+// Apply returns the document with the changes made, in order. Everything that
+// they do not concern keeps its bytes. If the document has all values already,
+// Apply returns d. Errors wrap storage.ErrNotFound (there is no such
+// collection), storage.ErrShape (the member is not a collection),
+// storage.ErrInvalid (a value is not JSON) or storage.ErrTooLarge (a value is
+// nested too deep to be read again).
 //
-// Reading a document while another goroutine applies changes to it is safe;
-// two goroutines must not apply changes to one document at once.
+// A document may be read while Apply runs, but only one goroutine at a time may
+// apply changes to it.
 func (d *Document) Apply(changes []storage.Change) (*Document, error) {
 	e := &edit{Document: *d, fresh: make(map[*member]bool), coming: len(changes)}
 	e.members = slices.Clone(d.members)
@@ -35,22 +34,22 @@ func (d *Document) Apply(changes []storage.Change) (*Document, error) {
 	return &next, nil
 }
 
-// An edit is a document in the making.
+// An edit is a document being changed.
 type edit struct {
 	Document
-	fresh   map[*member]bool // members that only this edit sees
+	fresh   map[*member]bool // members that no other document shares
 	changed bool
-	coming  int    // how many changes are yet to be made
-	room    []byte // for elements that are added, see add
+	coming  int    // number of changes left
+	buf     []byte // memory for added elements, see add
 }
 
 // change makes one change.
 func (e *edit) change(c storage.Change) error {
 	if c.Value != nil && !c.Value.IsValid() {
-		return fmt.Errorf("the new value for %q in %q is no JSON: %w", c.ID, c.Collection, storage.ErrInvalid)
+		return fmt.Errorf("the new value for %q in %q is not JSON: %w", c.ID, c.Collection, storage.ErrInvalid)
 	}
 	if rawjson.Depth(c.Value) > deepest-2 {
-		return fmt.Errorf("the new value for %q in %q is nested deeper than %d brackets: %w",
+		return fmt.Errorf("the new value for %q in %q is nested deeper than %d levels: %w",
 			c.ID, c.Collection, deepest-2, storage.ErrTooLarge)
 	}
 	i := slices.IndexFunc(e.members, func(m *member) bool { return m.name == c.Collection })
@@ -70,7 +69,7 @@ func (e *edit) change(c storage.Change) error {
 	}
 	m := e.members[i]
 	if m.array == nil {
-		return fmt.Errorf("%q is no collection: %w", c.Collection, storage.ErrShape)
+		return fmt.Errorf("%q is not a collection: %w", c.Collection, storage.ErrShape)
 	}
 	place, ok := m.array.elems.Place(c.ID)
 	switch {
@@ -88,10 +87,10 @@ func (e *edit) change(c storage.Change) error {
 	return nil
 }
 
-// own returns the array of the member at i for writing.
+// own returns the array of the member at i, unshared.
 func (e *edit) own(i int) *array { return e.ownMember(i).array }
 
-// ownMember returns the member at i for writing.
+// ownMember returns the member at i, unshared.
 func (e *edit) ownMember(i int) *member {
 	m := e.members[i]
 	if !e.fresh[m] {
@@ -106,30 +105,29 @@ func (e *edit) ownMember(i int) *member {
 	return m
 }
 
-// wrote counts bytes that replace others.
+// wrote notes that now bytes replace before bytes.
 func (e *edit) wrote(now, before int) {
 	e.length += int64(now - before)
 	e.changed = true
 }
 
-// set gives the element old, at a place, a text of gap and value.
+// set replaces the text of the element old at place.
 func (e *edit) set(a *array, place int, old element, gap, value []byte) {
 	text := concat(gap, value)
 	a.elems.Put(place, element{key: old.key, text: text[:len(text):len(text)], gap: uint32(len(gap))})
 	e.wrote(len(text), len(old.text))
 }
 
-// add puts an element of gap and value behind those of a. Elements that are
-// added together are neighbours in memory too, so that they are one run when
-// they are written and summed.
+// add appends an element to a. Elements that are added together are adjacent in
+// memory, so that they are written as one run.
 func (e *edit) add(a *array, key string, gap, value []byte) {
 	n := len(gap) + len(value)
-	if cap(e.room)-len(e.room) < n {
-		e.room = make([]byte, 0, n*min(e.coming, 64)) // as if the others were alike
+	if cap(e.buf)-len(e.buf) < n {
+		e.buf = make([]byte, 0, n*min(e.coming, 64)) // assumes values of equal length
 	}
-	start := len(e.room)
-	e.room = append(append(e.room, gap...), value...)
-	a.elems.Set(key, element{key: key, text: e.room[start:], gap: uint32(len(gap))})
+	start := len(e.buf)
+	e.buf = append(append(e.buf, gap...), value...)
+	a.elems.Set(key, element{key: key, text: e.buf[start:], gap: uint32(len(gap))})
 	e.wrote(n, 0)
 }
 
@@ -139,7 +137,7 @@ func (e *edit) put(p *[]byte, text []byte) {
 	*p = text[:len(text):len(text)]
 }
 
-// parse makes text the value of m.
+// parse sets the value of m.
 func (m *member) parse(text []byte, idMember func(string) string) error {
 	m.value, m.array = nil, nil
 	if text[0] != '[' {

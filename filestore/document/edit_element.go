@@ -4,7 +4,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// replaceElement makes the element at place of member i say v.
+// replaceElement changes the element at place of member i to v.
 func (e *edit) replaceElement(i, place int, v jsontext.Value) {
 	m := e.members[i]
 	old, _ := m.array.elems.At(place)
@@ -15,17 +15,16 @@ func (e *edit) replaceElement(i, place int, v jsontext.Value) {
 	}
 }
 
-// addElement puts v, with its key, behind the elements of a, the array of
-// member i.
+// addElement appends v to a, the array of member i.
 func (e *edit) addElement(i int, a *array, key string, v jsontext.Value) {
 	m := e.members[i]
 	s := e.styleIn(m)
-	look := a.near(a.elems.Next())
+	ex := a.near(a.elems.Next())
 	var gap, tail []byte
 	if a.elems.Len() > 0 {
 		gaps, whole := a.lastGaps()
 		if other := e.sibling(m, 2); other != nil && len(gaps) == 1 {
-			// One element says nothing of what stands between two.
+			// One element does not show how two are separated.
 			more, all := other.lastGaps()
 			if (breaks(gaps[0]) > 0) == (breaks(more[len(more)-1]) > 0) {
 				gaps, whole = more, all
@@ -34,18 +33,18 @@ func (e *edit) addElement(i int, a *array, key string, v jsontext.Value) {
 		gap, tail = splitGap(a.tail, separator(gaps, whole, s.space))
 	} else {
 		first, end := s.brackets('[')
-		l := cutList(a.before)
+		l := cutList(a.lastText)
 		if other := e.sibling(m, 1); other != nil && len(l.items) == 0 {
 			l = cutList(other.sample())
 		}
 		if len(l.items) > 0 {
 			first, end = withoutComments(l.items[0].gap), withoutComments(l.tail)
-			look = looks(nothing).elements(l, len(l.items), len(l.items))
+			ex = examples(nothing).elements(l, len(l.items), len(l.items))
 		}
 		gap, tail = s.fill(a.tail, first, end)
 	}
 	s = s.at(gap, breaks(gap) == 0)
-	e.add(a, key, gap, s.lay(v, look))
+	e.add(a, key, gap, s.lay(v, ex))
 	e.put(&a.tail, tail)
 }
 
@@ -64,13 +63,13 @@ func (e *edit) removeElement(a *array, place int) {
 		return
 	}
 	if isFirst {
-		a.before = concat([]byte("["), old.text, a.tail, []byte("]"))
+		a.lastText = concat([]byte("["), old.text, a.tail, []byte("]"))
 	}
 	e.put(&a.tail, joinGaps(old.before(), a.tail, isFirst, true))
 }
 
-// near returns the looks of the elements around a place, the nearest first.
-func (a *array) near(place int) looks {
+// near returns the elements around a place as examples, the nearest first.
+func (a *array) near(place int) examples {
 	const most = 4
 	return func() (values [][]byte) {
 		for _, e := range a.elems.Before(place) {
@@ -87,10 +86,10 @@ func (a *array) near(place int) looks {
 	}
 }
 
-// lastGaps returns the gaps before the last elements, and whether these are
-// all.
+// lastGaps returns the gaps before the last elements, and whether these are all
+// elements.
 func (a *array) lastGaps() (gaps [][]byte, whole bool) {
-	for _, e := range a.end(evidence) {
+	for _, e := range a.last(evidence) {
 		gaps = append(gaps, e.before())
 	}
 	return gaps, len(gaps) == a.elems.Len()

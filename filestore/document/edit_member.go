@@ -23,21 +23,21 @@ func (e *edit) removeMember(i int) {
 	e.put(&e.tail, joinGaps(m.gap, e.tail, i == 0, true))
 }
 
-// replaceMember makes the member at i say v.
+// replaceMember changes the member at i to v.
 func (e *edit) replaceMember(i int, v jsontext.Value) error {
 	m := e.members[i]
 	old := m.text()
-	text := e.styleIn(m).merge(old, v, e.looksOf(m, bytes.Trim(v, white)[0]))
+	text := e.styleIn(m).merge(old, v, e.examplesOf(m, bytes.Trim(v, white)[0]))
 	if sameBytes(text, old) && !m.unaddressed() {
-		return nil // else its elements are counted anew, as the engine does
+		return nil // otherwise its positions are counted anew, as the engine does
 	}
 	m = e.ownMember(i)
 	e.wrote(len(text), len(old))
 	return m.parse(text, e.idMember)
 }
 
-// addMember puts a member behind the others; "$schema", which says how to read
-// them, stands before them.
+// addMember appends a member. "$schema" becomes the first instead, because it
+// says how to read the others.
 func (e *edit) addMember(name string, v jsontext.Value) error {
 	label, err := jsontext.AppendQuote(nil, name)
 	if err != nil {
@@ -58,7 +58,7 @@ func (e *edit) addMember(name string, v jsontext.Value) error {
 	} else {
 		m.gap = top.push(item{}, e.style, nil).gap
 	}
-	text := e.styleIn(m).lay(v, e.looksOf(m, bytes.Trim(v, white)[0]))
+	text := e.styleIn(m).lay(v, e.examplesOf(m, bytes.Trim(v, white)[0]))
 	if err := m.parse(text, e.idMember); err != nil {
 		return err
 	}
@@ -73,9 +73,9 @@ func (e *edit) addMember(name string, v jsontext.Value) error {
 	return nil
 }
 
-// gapInFront returns the gap for a member in front of the first. That keeps
-// the comments above it; what stands behind the bracket on its line stays
-// there. sep is the gap to put between members.
+// gapInFront returns the gap for a new first member. The old first member keeps
+// the comments above it, and the opening bracket those on its line. sep is the
+// gap to put between members.
 func (e *edit) gapInFront(sep []byte) []byte {
 	next := e.ownMember(0)
 	gap := next.gap
@@ -92,15 +92,15 @@ func (e *edit) gapInFront(sep []byte) []byte {
 	}
 }
 
-// looksOf returns the looks of a top-level value that opens with the byte
-// given: the other members of the kind, and of arrays only the end. Last comes
-// an object with a record in it: it tells how objects inside of a singular
-// resource look where no other does.
-func (d *Document) looksOf(m *member, open byte) looks {
+// examplesOf returns examples for a top-level value that begins with open: the
+// other members of that kind, of arrays only the end. The last one is an object
+// that contains a record: it shows the layout of an object in a singular
+// resource if nothing else does.
+func (d *Document) examplesOf(m *member, open byte) examples {
 	return func() (values [][]byte) {
 		for _, o := range slices.Backward(d.members) {
 			switch {
-			case o.name == m.name || len(values) == maxLooks:
+			case o.name == m.name || len(values) == maxExamples:
 			case o.array == nil && o.value[0] == open:
 				values = append(values, o.value)
 			case o.array != nil && open == '[' && o.array.elems.Len() > 0:
@@ -108,17 +108,17 @@ func (d *Document) looksOf(m *member, open byte) looks {
 			}
 		}
 		if a := d.sibling(m, 1); a != nil && open == '{' {
-			values = append(values, concat([]byte(`{"":`), a.end(1)[0].value(), []byte("}")))
+			values = append(values, concat([]byte(`{"":`), a.last(1)[0].value(), []byte("}")))
 		}
 		return values
 	}
 }
 
-// sample returns a short array that is laid out like a.
+// sample returns a short array with the layout of a.
 func (a *array) sample() []byte {
 	const most = 4
-	b := concat(a.head, a.begin().before())
-	for i, e := range a.end(most) {
+	b := concat(a.head, a.first().before())
+	for i, e := range a.last(most) {
 		if i == 0 {
 			b = append(b, e.value()...)
 		} else {

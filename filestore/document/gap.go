@@ -6,28 +6,28 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// A gap is what stands between two items of an object or array, or between an
-// item and a bracket: white space, comments and at most one comma. Every edit
-// of a file comes down to two operations: a new item splits a gap in two, and
-// a removed one leaves two gaps to be joined.
+// A gap is the text between two items of an object or array, or between an item
+// and a bracket: white space, comments and at most one comma. Every edit of a
+// file comes down to two operations: a new item splits a gap, and a removed item
+// joins two.
 
 const (
-	spaces = " \t"     // what indents and separates on a line
-	white  = " \t\r\n" // what JSON takes for white space
+	spaces = " \t"     // indentation and separators on a line
+	white  = " \t\r\n" // white space of JSON
 )
 
-// A gapScan says where the parts of a gap are.
+// A gapScan has the offsets of the parts of a gap.
 type gapScan struct {
 	comma    int  // index, -1 without one
 	breaks   int  // number of line breaks outside of block comments
-	first    int  // index where the first line break begins; len(gap) without one
-	last     int  // index where the last line break begins; 0 without one
-	line     int  // index where the last line begins; 0 without a line break
+	first    int  // index of the first line break; len(gap) without one
+	last     int  // index of the last line break; 0 without one
+	line     int  // index of the last line; 0 without a line break
 	comments int  // number of comments
-	head     int  // index behind the last comment or comma before the first line break
-	end      int  // index behind the last comment or comma
-	open     bool // a line comment stands before the first line break
-	closed   bool // a line comment stands right before the last line break and white space
+	head     int  // index just past the last comment or comma before the first line break
+	end      int  // index just past the last comment or comma
+	open     bool // a line comment precedes the first line break
+	closed   bool // a line comment precedes the last line break and only white space follows
 }
 
 func scanGap(gap []byte) gapScan {
@@ -79,10 +79,9 @@ func (s *gapScan) token(i int) {
 
 func isBlank(b []byte) bool { return len(bytes.Trim(b, spaces)) == 0 }
 
-// joinGaps returns what is left of the gaps before and after an item that is
-// removed. first and last say whether it was the first or the last item. The
-// item's comma goes, and its line where nothing else is left on it; comments
-// stay.
+// joinGaps joins the gaps before and after a removed item. first and last report
+// whether it was the first or the last item. The comma of the item goes, and so
+// does its line if nothing else is on it; comments stay.
 func joinGaps(before, after []byte, first, last bool) []byte {
 	a, b := scanGap(before), scanGap(after)
 	switch {
@@ -104,7 +103,7 @@ func joinGaps(before, after []byte, first, last bool) []byte {
 	case begins && ends:
 		return joinLines(before, after[b.first:], first, last)
 	case begins && last && b.breaks+b.comments == 0 && !a.closed:
-		// The bracket follows on the line: it moves up behind the item before.
+		// The bracket follows on the line: it moves up to the item before.
 		return concat(before[:a.end], right)
 	case begins:
 		return concat(before, bytes.TrimLeft(after, spaces))
@@ -119,10 +118,10 @@ func joinGaps(before, after []byte, first, last bool) []byte {
 	return concat(before, bytes.TrimLeft(after, spaces))
 }
 
-// joinLines joins gaps around an item that had its lines for itself: before
-// ends with a line break and an indentation, after begins with a line break.
-// Of the blank lines on both sides the greater number stays, but none next to
-// a bracket.
+// joinLines joins the gaps around an item that had its lines for itself: before
+// ends with a line break and indentation, after begins with a line break. Of the
+// blank lines on both sides the greater number stays, but none next to a
+// bracket.
 func joinLines(before, after []byte, first, last bool) []byte {
 	top := before[:scanGap(before).end]
 	bottom := bytes.TrimLeft(after, white)
@@ -130,7 +129,7 @@ func joinLines(before, after []byte, first, last bool) []byte {
 	below := after[:len(after)-len(bottom)]
 	switch {
 	case first && len(top) == 0 && len(bottom) == 0 && !last:
-		return before // the next item takes the very place of the removed one
+		return before // the next item takes the place of the removed one
 	case first && len(top) == 0, breaks(above) > breaks(below) && !(last && len(bottom) == 0):
 		above = above[:bytes.LastIndexByte(above, '\n')+1]
 		below = below[bytes.LastIndexByte(below, '\n')+1:]
@@ -164,12 +163,11 @@ func withoutComma(gap []byte, s gapScan) []byte {
 	return concat(head, rest)
 }
 
-// splitGap makes room for a new item in the gap behind an item: it returns the
-// gaps before and after the new one. sep is the separator to use: white space
-// and one comma.
+// splitGap splits the gap after an item and returns the gaps before and after a
+// new item. sep is the separator to use: white space and one comma.
 func splitGap(gap, sep []byte) (before, after []byte) {
 	s, p := scanGap(gap), scanGap(sep)
-	line, rest := gap[:s.head], gap[s.first:] // what belongs to the item before, and the rest
+	line, rest := gap[:s.head], gap[s.first:] // the part of the item before, and the rest
 	noComma := withoutComma(sep, p)
 	if p.breaks > 0 {
 		noComma = bytes.TrimLeft(noComma, spaces)
@@ -177,7 +175,7 @@ func splitGap(gap, sep []byte) (before, after []byte) {
 	inLine := s.comma >= 0 && s.comma < s.first
 	switch {
 	case p.breaks == 0 && s.open, p.breaks == 0 && s.breaks == 0 && s.comma >= 0:
-		// What follows on the line stays behind the new item.
+		// What follows on the line comes after the new item.
 		return sep, gap
 	case s.breaks == 0 && inLine:
 		return concat(line, noComma), concat([]byte(","), gap[s.head:])

@@ -8,78 +8,92 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// lay returns v, which is plain JSON, laid out like the first look that is
-// like it; its items are laid out like their namesakes in all of
-// them. Scalars are kept as they are spelled.
-func (s style) lay(v []byte, look looks) []byte {
+// lay returns the plain value v laid out like the first example of its kind; its
+// items are laid out like their namesakes in all examples. Scalars keep their
+// spelling.
+func (s style) lay(v []byte, ex examples) []byte {
 	v = bytes.Trim(v, white)
 	l := cutList(v)
-	if l.open == 0 {
+	switch {
+	case l.open == 0:
 		return v
-	}
-	if len(l.items) == 0 {
+	case len(l.items) == 0:
 		return []byte{l.open, l.close}
-	}
-	if s.level > deepLevel {
+	case s.level > deepLevel:
 		return rawjson.Compact(v)
 	}
-	look = sync.OnceValue(look)
+	ex = sync.OnceValue(ex)
 	var models []*list
-	for _, like := range look() {
-		if m := cutList(like); len(m.items) > 0 && m.likeness(l) {
+	for _, example := range ex() {
+		if m := cutList(example); len(m.items) > 0 && m.sameKind(l) {
 			models = append(models, m)
 		}
 	}
 	if len(models) == 0 {
 		if len(v) <= shortLine {
-			s = s.habit(look())
+			s = s.defaultLayout(ex())
 		}
 		return s.layPlain(l)
 	}
-	m := models[0]
-	s = s.in(m)
-	gaps, whole := m.lastGaps()
-	sep := separator(gaps, whole, s.space)
+	s = s.in(models[0])
+	if l.open == '[' {
+		s.layElements(l, models[0], ex)
+	} else {
+		s.layMembers(l, models, ex)
+	}
+	l.tail = withoutComments(models[0].tail)
+	return l.text()
+}
+
+// layElements lays out the elements of l like those of model.
+func (s style) layElements(l, model *list, ex examples) {
+	sep := model.separator(s)
+	inside := ex.elements(&list{}, 0, 0)
+	for i := range l.items {
+		it := &l.items[i]
+		it.gap = sep
+		if i < len(model.items) {
+			it.gap = withoutComments(model.items[i].gap)
+		}
+		it.value = s.at(it.gap, s.flat).lay(it.value, inside)
+	}
+}
+
+// layMembers lays out the members of l like their namesakes in models, and
+// others like the members of the first model.
+func (s style) layMembers(l *list, models []*list, ex examples) {
+	first := models[0]
+	sep := first.separator(s)
 	for i := range l.items {
 		it := &l.items[i]
 		it.gap = sep
 		if i == 0 {
-			it.gap = withoutComments(m.items[0].gap)
+			it.gap = withoutComments(first.items[0].gap)
 		}
-		if l.open == '[' {
-			if 0 < i && i < len(m.items) {
-				it.gap = withoutComments(m.items[i].gap)
+		mark := first.items[len(first.items)-1].label
+		for _, m := range models {
+			j := m.index(it.name)
+			if j < 0 {
+				continue
 			}
-		} else {
-			mark := m.items[len(m.items)-1].label
-			for _, m := range models {
-				if j := m.index(it.name); j >= 0 {
-					mark = m.items[j].label
-					if i > 0 && j > 0 && m.oneLine() == s.flat {
-						it.gap = withoutComments(m.items[j].gap)
-						if bytes.HasPrefix(it.gap, []byte(",  ")) { // columns
-							n := width(m.items[:j]) + utf8.RuneCount(it.gap) - width(l.items[:i])
-							it.gap = append([]byte(","), bytes.Repeat([]byte(" "), max(1, n-1))...)
-						}
-					}
-					break
+			mark = m.items[j].label
+			if i > 0 && j > 0 && m.oneLine() == s.flat {
+				it.gap = withoutComments(m.items[j].gap)
+				if bytes.HasPrefix(it.gap, []byte(",  ")) { // columns
+					n := width(m.items[:j]) + utf8.RuneCount(it.gap) - width(l.items[:i])
+					it.gap = append([]byte(","), bytes.Repeat([]byte(" "), max(1, n-1))...)
 				}
 			}
-			it.label = concat(it.label[:rawjson.SkipString(it.label, 0)], colon(mark))
+			break
 		}
-		in := look.member(it.name)
-		if l.open == '[' {
-			in = look.elements(&list{}, 0, 0)
-		}
-		it.value = s.at(it.gap, s.flat).lay(it.value, in)
+		it.setColon(colon(mark))
+		it.value = s.at(it.gap, s.flat).lay(it.value, ex.member(it.name))
 	}
-	l.tail = withoutComments(m.tail)
-	return l.text()
 }
 
-// habit returns the style for a list that is like none of values: they tell
-// only whether lists stand on one line, and how.
-func (s style) habit(values [][]byte) style {
+// defaultLayout returns the style for a list that has no example of its kind:
+// the examples show only whether lists are on one line, and how.
+func (s style) defaultLayout(values [][]byte) style {
 	known := false
 	for _, v := range values {
 		m := cutList(v)
@@ -96,7 +110,7 @@ func (s style) habit(values [][]byte) style {
 	return s
 }
 
-// width returns how many code points items take on a line.
+// width returns the number of code points of items on a line.
 func width(items []item) (n int) {
 	for _, it := range items {
 		n += utf8.RuneCount(it.gap) + utf8.RuneCount(it.label) + utf8.RuneCount(it.value)
@@ -104,21 +118,18 @@ func width(items []item) (n int) {
 	return n
 }
 
-// shortLine is up to how many bytes a list may stand on one line where no
-// neighbour of its kind does.
+// shortLine is the size in bytes up to which a list may be on one line without
+// an example of its kind.
 const shortLine = 72
 
-// layPlain lays a list out in the file's style.
+// layPlain lays out a list in the style of the file.
 func (s style) layPlain(l *list) []byte {
 	if l.open == '[' && !s.flat {
-		s.flat = true
 		n := 0
 		for _, it := range l.items {
 			n += len(it.value) + 2
-			if it.value[0] == '{' || it.value[0] == '[' || n > shortLine {
-				s.flat = false
-			}
 		}
+		s.flat = !l.nests() && n <= shortLine
 	}
 	first, end := s.brackets(l.open)
 	for i := range l.items {
@@ -132,7 +143,7 @@ func (s style) layPlain(l *list) []byte {
 			it.gap = concat([]byte(","), first)
 		}
 		if l.open == '{' {
-			it.label = concat(it.label[:rawjson.SkipString(it.label, 0)], []byte(s.colon))
+			it.setColon([]byte(s.colon))
 		}
 		it.value = s.at(it.gap, s.flat).lay(it.value, nothing)
 	}
@@ -140,6 +151,11 @@ func (s style) layPlain(l *list) []byte {
 	return l.text()
 }
 
-// colon returns what stands between a member's name and its value, without
+// setColon replaces what is between the name and the value.
+func (it *item) setColon(colon []byte) {
+	it.label = concat(it.label[:rawjson.SkipString(it.label, 0)], colon)
+}
+
+// colon returns the text between the name of a member and its value, without
 // comments.
 func colon(label []byte) []byte { return withoutComments(label[rawjson.SkipString(label, 0):]) }

@@ -7,8 +7,8 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// A list is an object or array, cut into its items. It is what edits inside of
-// a record work on.
+// A list is an object or array cut into its items. Edits inside a record work on
+// lists.
 type list struct {
 	open, close byte
 	items       []item
@@ -19,13 +19,13 @@ type list struct {
 // An item of a list with the gap before it.
 type item struct {
 	gap   []byte
-	label []byte // of a member: its name as it is spelled, the colon, and what is around that
+	label []byte // of a member: the quoted name up to the value, with the colon
 	name  string // of a member
 	value []byte
 }
 
-// cutList cuts an object or array, which may have comments. It returns an
-// empty list where v is neither.
+// cutList cuts an object or array, which may have comments. The list has no
+// brackets if v is neither.
 func cutList(v []byte) *list {
 	l := &list{}
 	if len(v) == 0 || v[0] != '{' && v[0] != '[' {
@@ -57,7 +57,7 @@ func cutList(v []byte) *list {
 	}
 }
 
-// text puts the list together again.
+// text returns the text of the list.
 func (l *list) text() []byte {
 	var b bytes.Buffer
 	b.WriteByte(l.open)
@@ -86,7 +86,7 @@ func (l *list) index(name string) int {
 	return -1
 }
 
-// evidence is how many neighbours are asked how to lay out a new item.
+// evidence is how many neighbours show how to lay out a new item.
 const evidence = 16
 
 // lastGaps returns the gaps before the last items, and whether these are all.
@@ -116,9 +116,9 @@ func (l *list) oneLine() bool {
 	return breaks(l.tail) == 0
 }
 
-// likeness reports whether two lists with items are of the same kind: objects,
-// arrays of scalars, or arrays of lists. People lay these out differently.
-func (l *list) likeness(o *list) bool {
+// sameKind reports whether two lists are both objects, arrays of scalars or
+// arrays of lists. People lay these out differently.
+func (l *list) sameKind(o *list) bool {
 	return l.open == o.open && (l.open == '{' || l.nests() == o.nests())
 }
 
@@ -136,9 +136,9 @@ func (l *list) comments() int {
 	return n
 }
 
-// push appends an item, whose gap is still to be made, and returns it. sep is
-// the separator to use in front of items that are appended later; nil says that
-// there are none. s says how to lay out the first item of all.
+// push appends an item, sets its gap and returns it. sep is the separator to
+// use before items that are pushed later, or nil if there are none. s is the
+// style for the first item of an empty list.
 func (l *list) push(it item, s style, sep []byte) *item {
 	switch {
 	case len(l.items) == 0 && sep == nil:

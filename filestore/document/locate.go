@@ -35,8 +35,8 @@ func Locate(data []byte, pointer string) (line, column int, ok bool) {
 	return line, column, true
 }
 
-// into returns where the item called token of the list at i is, with its name,
-// and where its value begins; -1 where there is none.
+// into returns the index of the item that token means in the list at i, name
+// included, and that of its value. The first is -1 if there is no such item.
 func into(data []byte, i int, token string) (at, value int) {
 	open := data[i]
 	if open != '{' && open != '[' {

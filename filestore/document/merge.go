@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"slices"
 	"sync"
-
-	"pickup/internal/rawjson"
 )
 
-// merge returns the text old of a value, changed as little as possible so that
-// it says what v says: what is the same keeps its bytes, its comments and its
-// place. New parts are laid out like the values that look yields. v is plain
-// JSON, and the spelling of its numbers and strings is kept.
-func (s style) merge(old, v []byte, look looks) []byte {
+// merge returns the text old, changed as little as possible to have the value v:
+// what is equal keeps its bytes, comments and place. New parts are laid out like
+// the examples. v is plain JSON; its numbers and strings keep their spelling.
+func (s style) merge(old, v []byte, ex examples) []byte {
 	v = bytes.Trim(v, white)
 	if bytes.Equal(old, v) || s.level > deepLevel && sameValue(old, v) {
 		return old
@@ -21,17 +18,17 @@ func (s style) merge(old, v []byte, look looks) []byte {
 	changed := false
 	switch {
 	case s.level > deepLevel:
-		return s.lay(v, look)
+		return s.lay(v, ex)
 	case o.open == 0 || o.open != n.open:
 		s.flat = s.flat || (o.open == '{' || o.nests()) && len(o.items) > 0 && o.oneLine()
-		return s.lay(v, look)
+		return s.lay(v, ex)
 	case len(o.items) == 0 && len(n.items) == 0:
-	case (len(o.items) == 0 || len(n.items) > 0 && !o.likeness(n)) && o.comments() == 0:
-		return s.lay(v, look)
+	case (len(o.items) == 0 || len(n.items) > 0 && !o.sameKind(n)) && o.comments() == 0:
+		return s.lay(v, ex)
 	case o.open == '{':
-		changed = s.mergeMembers(o, n, func() [][]byte { return append([][]byte{old}, look()...) })
+		changed = s.mergeMembers(o, n, func() [][]byte { return append([][]byte{old}, ex()...) })
 	default:
-		changed = s.mergeElements(o, n, look)
+		changed = s.mergeElements(o, n, ex)
 	}
 	if !changed {
 		return old
@@ -39,13 +36,12 @@ func (s style) merge(old, v []byte, look looks) []byte {
 	return o.text()
 }
 
-// mergeMembers makes the object o say what n says: members that both have stay
-// where they are in o, and their values are merged; new ones come behind the
-// member that they follow in n, others are removed. It reports whether there
-// was anything to do.
-func (s style) mergeMembers(o, n *list, look looks) (changed bool) {
+// mergeMembers gives the object o the members of n. Members of both stay in
+// their places in o, and their values are merged. New ones come after the member
+// that they follow in n; others are removed. It reports whether o changed.
+func (s style) mergeMembers(o, n *list, ex examples) (changed bool) {
 	s = s.in(o)
-	look = sync.OnceValue(look)
+	ex = sync.OnceValue(ex)
 	at := make(map[string]int, len(o.items)) // where o's members are, from 1
 	for i, it := range o.items {
 		at[it.name] = i + 1
@@ -74,9 +70,9 @@ func (s style) mergeMembers(o, n *list, look looks) (changed bool) {
 			if len(o.items) > 0 {
 				mark = colon(o.items[len(o.items)-1].label)
 			}
-			it.label = concat(it.label[:rawjson.SkipString(it.label, 0)], mark)
+			it.setColon(mark)
 			p := grown.push(it, s, sep)
-			p.value = s.at(p.gap, s.flat).lay(it.value, look.member(it.name))
+			p.value = s.at(p.gap, s.flat).lay(it.value, ex.member(it.name))
 		}
 		if i == len(o.items) {
 			break
@@ -85,7 +81,7 @@ func (s style) mergeMembers(o, n *list, look looks) (changed bool) {
 		it.gap, grown.tail = grown.tail, o.gap(i+1)
 		if j := n.index(it.name); j >= 0 {
 			was := it.value
-			it.value = s.at(it.gap, s.flat).merge(was, n.items[j].value, look.member(it.name))
+			it.value = s.at(it.gap, s.flat).merge(was, n.items[j].value, ex.member(it.name))
 			changed = changed || !sameBytes(it.value, was)
 		}
 		grown.items = append(grown.items, it)
@@ -98,11 +94,10 @@ func (s style) mergeMembers(o, n *list, look looks) (changed bool) {
 	return changed
 }
 
-// mergeElements makes the array o say what n says. What both begin and end
-// with stays; between, elements are merged in their order, and what is too
-// much or too little is removed or added behind them. It reports whether there
-// was anything to do.
-func (s style) mergeElements(o, n *list, look looks) (changed bool) {
+// mergeElements gives the array o the elements of n. The common beginning and end
+// stay. In between, elements are merged in order, and then removed or added. It
+// reports whether o changed.
+func (s style) mergeElements(o, n *list, ex examples) (changed bool) {
 	s = s.in(o)
 	both := min(len(o.items), len(n.items))
 	head, foot := 0, 0
@@ -119,7 +114,7 @@ func (s style) mergeElements(o, n *list, look looks) (changed bool) {
 	i := head
 	for ; i < min(oldEnd, newEnd); i++ {
 		it := &o.items[i]
-		it.value = s.at(it.gap, s.flat).merge(it.value, n.items[i].value, look.elements(o, i, i+1))
+		it.value = s.at(it.gap, s.flat).merge(it.value, n.items[i].value, ex.elements(o, i, i+1))
 	}
 	if i < oldEnd {
 		o.remove(func(j int) bool { return i <= j && j < oldEnd })
@@ -133,7 +128,7 @@ func (s style) mergeElements(o, n *list, look looks) (changed bool) {
 	}
 	for _, it := range n.items[i:newEnd] {
 		p := grown.push(it, s, sep)
-		p.value = s.at(p.gap, s.flat).lay(it.value, look.elements(o, i, i))
+		p.value = s.at(p.gap, s.flat).lay(it.value, ex.elements(o, i, i))
 	}
 	if len(rest) > 0 {
 		rest[0].gap, grown.tail = grown.tail, o.tail

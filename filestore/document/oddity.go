@@ -11,17 +11,16 @@ import (
 	"pickup/internal/storage"
 )
 
-// An Oddity is something in a file that is served as it is but is probably not
-// meant: an element that no URL reaches.
+// An Oddity is an element of a file that is listed but that no URL reaches. It is
+// probably a mistake.
 type Oddity struct {
 	Line, Column int    // of the element, from 1; the column counts code points
 	Pointer      string // RFC 6901, from the top of the file
 	Detail       string // what is odd and what it means, one sentence
 }
 
-// Check reads a file as the store does and returns what is odd in it. file and
-// idMember are as the store has them; a nil idMember stands for "id". The
-// error is a *storage.BrokenError.
+// Check parses a file and returns its oddities. file and idMember are those of
+// Parse. The error is a *storage.BrokenError.
 func Check(file string, data []byte, idMember func(collection string) string) ([]Oddity, error) {
 	d, err := Parse(file, data, idMember)
 	if err != nil {
@@ -30,7 +29,7 @@ func Check(file string, data []byte, idMember func(collection string) string) ([
 	return d.Oddities(), nil
 }
 
-// Oddities returns what is odd in the document, in its order.
+// Oddities returns the oddities in the order of the document.
 func (d *Document) Oddities() []Oddity {
 	if !d.odd() {
 		return nil
@@ -77,27 +76,27 @@ func (d *Document) odd() bool {
 	return slices.ContainsFunc(d.members, (*member).unaddressed)
 }
 
-// unaddressed reports whether the member has elements that no address reaches.
+// unaddressed reports whether the member has elements that no URL reaches.
 func (m *member) unaddressed() bool {
 	return m.array != nil && m.array.odd > 0
 }
 
-// why says why no URL reaches the element v of a collection whose elements
-// carry their id in the member called name.
+// why returns why no URL reaches the element v of a collection whose ids are in
+// the member called name.
 func why(collection, name string, v []byte, lines map[string]int) string {
 	if v[0] != '{' {
-		return fmt.Sprintf("this element of %s is no object; it is listed as it is, and no address reaches it", collection)
+		return fmt.Sprintf("this element of %s is not an object; it is listed, but no URL reaches it", collection)
 	}
 	id, ok := storage.ID(v, name)
 	if ok {
-		return fmt.Sprintf("the %s %s is taken by the element in line %d; this one is listed, and no address reaches it",
+		return fmt.Sprintf("the %s %s is already used in line %d; this element is listed, but no URL reaches it",
 			name, rawjson.Shorten(id), lines[id])
 	}
-	return fmt.Sprintf("this element of %s has no %s that is a number or a text; it is listed, and no address reaches it",
+	return fmt.Sprintf("this element of %s has no %s that is a number or a string; it is listed, but no URL reaches it",
 		collection, name)
 }
 
-// A cursor knows the line and column behind the text that it has skipped.
+// A cursor is the line and column after the text that it has skipped.
 type cursor struct{ line, column int }
 
 func (c *cursor) skip(b []byte) {

@@ -10,37 +10,35 @@ import (
 	"pickup/internal/storage"
 )
 
-// Parse cuts data into a document, which keeps slices of it: nobody
-// may change data afterwards. It reads JSON (RFC 8259) as people write it:
-// with comments, trailing commas and a byte order mark. Duplicate names and
-// text that is not UTF-8 are errors, and so is a top level that is no object.
+// Parse parses data into a document, which keeps slices of it: the caller must
+// not change data afterwards. It accepts JSON (RFC 8259) with comments, trailing
+// commas and a byte order mark. Duplicate names, invalid UTF-8 and a top level
+// that is not an object are errors.
 //
-// file is the file's name for errors, which are *storage.BrokenError. idMember
-// says which member of a collection's elements is their id; nil stands for
-// "id".
+// The error is a *storage.BrokenError for the file called file. idMember returns
+// the member that has the ids of a collection; nil means "id".
 func Parse(file string, data []byte, idMember func(collection string) string) (*Document, error) {
 	return ParseEdit(file, data, idMember, nil)
 }
 
-// ParseEdit is parseDocument for a text that somebody has made of the document
-// before, as a rule by changing a little: elements that are as they were are
-// not checked again. Where they are most of the text the new document has them
-// from the old one, and data is not kept. before may be nil.
+// ParseEdit is like Parse but faster for a text that is an edit of the document
+// before, which may be nil: unchanged elements are not validated again. If they
+// are most of the text, the new document shares them with before and does not
+// keep data.
 func ParseEdit(file string, data []byte, idMember func(collection string) string, before *Document) (*Document, error) {
 	if idMember == nil {
 		idMember = func(string) string { return "id" }
 	}
 	d := &Document{idMember: idMember, length: int64(len(data)), most: int64(len(data))}
-	// Most files are plain JSON. One that can be cut has nothing that blanked
-	// would find.
+	// Most files are plain JSON, which needs no blanked copy.
 	text := data
-	c := newCutter(data, text)
+	c := newParser(data, text)
 	c.editOf(before)
 	if d.strict = d.cut(c); !d.strict {
 		if b := blanked(data); b != nil {
 			text = b
 		}
-		if len(text) == 0 || &text[0] == &data[0] || !d.cut(newCutter(data, text)) {
+		if len(text) == 0 || &text[0] == &data[0] || !d.cut(newParser(data, text)) {
 			return nil, broken(file, data)
 		}
 	}
@@ -64,9 +62,9 @@ func broken(file string, data []byte) error {
 	return &storage.BrokenError{File: file, Line: line, Column: column, Reason: cmp.Or(reason, "this is not valid JSON")}
 }
 
-// cut fills d with slices of a text, where c finds its values. It reports false
-// where that is no JSON object.
-func (d *Document) cut(c *cutter) bool {
+// cut fills d with the slices that c finds. It reports false if the text is not a
+// JSON object.
+func (d *Document) cut(c *parser) bool {
 	defer c.abandon()
 	data := c.data
 	d.members = nil
@@ -75,7 +73,7 @@ func (d *Document) cut(c *cutter) bool {
 	}
 	d.head = data[:c.at]
 	names := make(map[string]bool)
-	end := c.at // of what has been cut
+	end := c.at // of the last member
 	for c.space(); !c.take('}'); c.space() {
 		if len(d.members) > 0 {
 			if !c.take(',') {
@@ -97,7 +95,7 @@ func (d *Document) cut(c *cutter) bool {
 		m.label = data[start:c.at]
 		if c.peek() == '[' {
 			m.array = &array{}
-			if !c.array(m.array, d.idMember(m.name), c.former(m.name, d.idMember(m.name))) {
+			if !c.array(m.array, d.idMember(m.name), c.reuseOf(m.name, d.idMember(m.name))) {
 				return false
 			}
 		} else {
@@ -116,14 +114,14 @@ func (d *Document) cut(c *cutter) bool {
 	if c.at < len(c.plain) || !c.finish() {
 		return false
 	}
-	if c.mostlyKnown() {
+	if c.mostlyReused() {
 		d.most = max(d.most, c.before.most)
 		d.detach()
 	}
 	return true
 }
 
-// detach copies what is no element out of the text that it was cut from.
+// detach copies everything but the elements, which share the old text.
 func (d *Document) detach() {
 	for _, b := range []*[]byte{&d.head, &d.tail, &d.foot} {
 		*b = bytes.Clone(*b)
@@ -139,9 +137,9 @@ func (d *Document) detach() {
 	}
 }
 
-// parse cuts the text of an array, which is known to be valid.
+// parse sets a to an array, given its valid text.
 func (a *array) parse(text []byte, idMember string) error {
-	c := newCutter(text, plain(text))
+	c := newParser(text, plain(text))
 	defer c.abandon()
 	if !c.array(a, idMember, nil) || !c.finish() {
 		return errUncut
@@ -149,4 +147,4 @@ func (a *array) parse(text []byte, idMember string) error {
 	return nil
 }
 
-var errUncut = errors.New("the text cannot be cut as an array")
+var errUncut = errors.New("cannot parse the array")

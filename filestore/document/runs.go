@@ -2,12 +2,12 @@ package document
 
 import "io"
 
-// Runs are a text from begin to end, cut only where neighbours in the text are
-// no neighbours in memory. A document that nobody changed is one run.
+// Runs are the parts of a text that are contiguous in memory. A document that was
+// never edited is one run.
 type Runs [][]byte
 
-// Runs returns the document's text. To find it all elements are gone through,
-// so who needs it twice asks once.
+// Runs returns the text of the document. It visits all elements; callers that
+// need it more than once should keep the result.
 func (d *Document) Runs() Runs {
 	var r Runs
 	r.add(d.head)
@@ -47,13 +47,13 @@ func (r *Runs) add(b []byte) {
 	*r = append(*r, b)
 }
 
-// follows reports whether b begins in memory where a ends.
+// follows reports whether b follows a in memory.
 func follows(a, b []byte) bool {
 	return len(a) > 0 && cap(a)-len(a) >= len(b) && &a[:len(a)+1][len(a)] == &b[0]
 }
 
-// smallRun is up to where writing a run of bytes costs less through a buffer
-// than with a call of its own.
+// smallRun is the size in bytes below which copying a run to a buffer is cheaper
+// than a call of Write.
 const smallRun = 32 << 10
 
 // WriteTo writes the text to w in few, large pieces.

@@ -6,15 +6,15 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// separator returns the gap that a person would put before the next item,
-// given the gaps before the last items so far. whole says that they are all,
-// so that the first of them stands behind the bracket; space is what to put
-// behind a comma where no gap tells.
+// separator returns the gap that a person would put before the next item, given
+// the gaps before the last items. whole reports whether these are all items, so
+// that the first gap follows the bracket. space follows the comma if no gap shows
+// what does.
 func separator(gaps [][]byte, whole bool, space string) []byte {
-	// Of the separators with and without a line break, the nearest tell; of
-	// those with one, the least: a blank line may begin a group.
+	// Prefer the nearest separator. With line breaks, prefer the one with the
+	// fewest: a blank line may begin a group.
 	var broken, joined []byte
-	var rows []int // how many items stand on each line
+	var rows []int // number of items on each line
 	for i, g := range gaps {
 		g = withoutComments(g)
 		n := breaks(g)
@@ -51,8 +51,8 @@ func separator(gaps [][]byte, whole bool, space string) []byte {
 // lastBreak returns the last line break of a gap and the indentation after it.
 func lastBreak(gap []byte) []byte { return gap[scanGap(gap).last:] }
 
-// withoutComments returns a gap without its comments, without the lines that
-// held nothing else, and without spaces at the end of lines.
+// withoutComments returns a gap without comments, without lines that had nothing
+// else, and without spaces at the end of lines.
 func withoutComments(gap []byte) []byte {
 	out := make([]byte, 0, len(gap))
 	line := 0 // where the current line begins in out
@@ -67,7 +67,7 @@ func withoutComments(gap []byte) []byte {
 			dropped = true
 			i = end
 			for i < len(gap) && (gap[i] == ' ' || gap[i] == '\t') && endsBlank(out) {
-				i++ // the space before the comment serves what follows it
+				i++ // the space before the comment is enough
 			}
 			if i < len(gap) && gap[i] == ',' && (line == 0 || !isBlank(out[line:])) {
 				out = bytes.TrimRight(out, spaces)

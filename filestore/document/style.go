@@ -4,25 +4,25 @@ import (
 	"bytes"
 )
 
-// A style is how a file is laid out where no neighbour tells.
+// A style is the layout of values that have no example.
 type style struct {
 	nl     string // a line break
 	unit   string // the indentation of one level
-	colon  string // what stands between a name and its value
-	space  string // what stands behind a comma on a line
-	pad    string // what stands inside of an object's braces on one line
-	last   string // a comma, if one stands behind the last item of a list over lines
+	colon  string // between a name and its value
+	space  string // after a comma on a line
+	pad    string // inside the braces of an object on one line
+	last   string // a trailing comma, if lists over several lines have one
 	indent string // the indentation of the line where a list opens
-	flat   bool   // a list stands on one line
-	level  int    // how deep in the file a list is
+	flat   bool   // lists are on one line
+	level  int    // depth in the file
 }
 
-// deepLevel is from where on values are written without any layout and replaced
-// as a whole. Each level costs a look at all that is in it and in the
-// neighbours; no person reads so deep, but a program may send it.
+// deepLevel is the depth from which on values are written without layout and
+// replaced as a whole. Each level costs a scan of everything in it and in the
+// examples. People do not nest so deep, but a program may.
 const deepLevel = 32
 
-// in returns the style of what stands in l, whose items tell.
+// in returns the style of values in l, taken from its items.
 func (s style) in(l *list) style {
 	if len(l.items) == 0 {
 		return s
@@ -53,8 +53,8 @@ func (s style) in(l *list) style {
 	return s
 }
 
-// at returns the style of a list that opens behind gap in a list that stands
-// on one line if flat is set.
+// at returns the style of a list that begins after gap, in a list that is on one
+// line if flat is set.
 func (s style) at(gap []byte, flat bool) style {
 	s.flat = flat
 	s.level++
@@ -64,13 +64,13 @@ func (s style) at(gap []byte, flat bool) style {
 	return s
 }
 
-// indentation returns the white space at the begin of the gap's last line.
+// indentation returns the white space at the beginning of the last line of gap.
 func indentation(gap []byte) string {
 	line := gap[bytes.LastIndexByte(gap, '\n')+1:]
 	return string(line[:len(line)-len(bytes.TrimLeft(line, spaces))])
 }
 
-// brackets returns the gaps inside of a list's brackets.
+// brackets returns the gaps inside the brackets of a list.
 func (s style) brackets(open byte) (first, end []byte) {
 	switch {
 	case !s.flat:
@@ -81,8 +81,8 @@ func (s style) brackets(open byte) (first, end []byte) {
 	return nil, nil
 }
 
-// fill makes room for the first item of an empty list, whose gap may have
-// comments. first and end are the gaps that it would have without any.
+// fill splits the gap of an empty list, which may have comments, for its first
+// item. first and end are the gaps to use without comments.
 func (s style) fill(gap, first, end []byte) (before, after []byte) {
 	if breaks(first) == 0 && breaks(gap) > 0 {
 		s.flat = false
@@ -98,7 +98,7 @@ func (s style) fill(gap, first, end []byte) (before, after []byte) {
 		}
 		return first, end
 	}
-	// Comments stay in front, and the item takes over their indentation.
+	// Comments stay in front, and the item gets their indentation.
 	scan := scanGap(head)
 	switch {
 	case breaks(first) == 0:

@@ -6,7 +6,7 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// gapEnd returns the index behind the white space, comments and commas from i.
+// gapEnd returns the index just past the white space, comments and commas at i.
 func gapEnd(b []byte, i int) int {
 	for i < len(b) {
 		switch b[i] {
@@ -25,7 +25,7 @@ func gapEnd(b []byte, i int) int {
 	return i
 }
 
-// valueEnd returns the index behind the value that begins at i.
+// valueEnd returns the index just past the value, which may have comments, at i.
 func valueEnd(b []byte, i int) int {
 	for depth := 0; i < len(b); i = gapEnd(b, i) {
 		switch b[i] {
@@ -42,11 +42,11 @@ func valueEnd(b []byte, i int) int {
 	return i
 }
 
-// sameValue reports whether two values have the same compact text: the same
-// members in the same order, and the same spelling of numbers and strings.
+// sameValue reports whether two values have the same compact text: members in
+// the same order, and numbers and strings of the same spelling.
 func sameValue(a, b []byte) bool {
 	for i, j := 0, 0; ; {
-		i, j = gapEnd(a, i), gapEnd(b, j) // commas tell nothing that brackets and values do not
+		i, j = gapEnd(a, i), gapEnd(b, j) // commas add nothing to brackets and values
 		if i == len(a) || j == len(b) {
 			return i == len(a) && j == len(b)
 		}
@@ -58,7 +58,7 @@ func sameValue(a, b []byte) bool {
 	}
 }
 
-// tokenEnd returns the index behind the token that begins at i.
+// tokenEnd returns the index just past the token at i.
 func tokenEnd(b []byte, i int) int {
 	switch b[i] {
 	case '"':

@@ -35,7 +35,7 @@ var uniforms = []uniform{
 	{name: "blank windows", nl: "\r\n", unit: "   ", colon: ":", comma: ",", records: "line", between: "\r\n"},
 	{name: "lines", nl: "\n", unit: "  ", colon: ": ", comma: ", ", records: "line"},
 	{name: "lines padded", nl: "\n", unit: "  ", colon: ": ", comma: ", ", pad: " ", records: "line"},
-	{name: "lines tight", nl: "\n", unit: " ", colon: ":", comma: ",", records: "line"},
+	{name: "lines compact", nl: "\n", unit: " ", colon: ":", comma: ",", records: "line"},
 	{name: "lines trailing", nl: "\n", unit: "\t", colon: ": ", comma: ", ", records: "line", trailing: ","},
 	{name: "colon spaced", nl: "\n", unit: "  ", colon: " : ", comma: ", ", records: "lines"},
 	{name: "minified", colon: ":", comma: ",", records: "flat", open: true},

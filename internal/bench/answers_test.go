@@ -13,31 +13,30 @@ import (
 	"time"
 )
 
-// serves returns a server that answers with a function.
+// serves returns a server with the handler f.
 func serves(t *testing.T, f http.HandlerFunc) *process {
 	s := httptest.NewServer(f)
 	t.Cleanup(s.Close)
 	return &process{name: ours, url: s.URL}
 }
 
-// TestReadsAreChecked gives answers that are right, and such as are wrong in
-// one way each.
+// TestReadsAreChecked gives right answers, and wrong ones that must be noticed.
 func TestReadsAreChecked(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		status  int
 		body    string
-		changed int    // the status of an answer to the tag; 0: the tag is not asked with
-		says    string // the error; "": there is none
+		changed int    // the status of an answer to the tag; 0: no tag is sent
+		says    string // part of the error; "": no error
 	}{
-		{"right", 200, `{"id": "7"}`, 0, ""},
-		{"in an envelope", 200, `{"data":{"id":"7"}}`, 0, ""},
-		{"right and unchanged", 200, `{"id":"7"}`, 304, ""},
-		{"another record", 200, `{"id":"8"}`, 0, "a wrong answer"},
-		{"cut off", 200, `{"id":"7"`, 0, "unexpected end"},
-		{"a status", 500, `{"id":"7"}`, 0, "status 500"},
-		{"sent again", 200, `{"id":"7"}`, 200, "status 200 with its own tag"},
-		{"no tags", 200, `{"id":"7"}`, 400, "status 400 with its own tag"},
+		{name: "right", status: 200, body: `{"id": "7"}`},
+		{name: "in an envelope", status: 200, body: `{"data":{"id":"7"}}`},
+		{name: "right and unchanged", status: 200, body: `{"id":"7"}`, changed: 304},
+		{name: "another record", status: 200, body: `{"id":"8"}`, says: "wrong answer"},
+		{name: "cut off", status: 200, body: `{"id":"7"`, says: "unexpected end"},
+		{name: "another status", status: 500, body: `{"id":"7"}`, says: "status 500"},
+		{name: "sent again", status: 200, body: `{"id":"7"}`, changed: 200, says: "status 200 instead of 304"},
+		{name: "no tags", status: 200, body: `{"id":"7"}`, changed: 400, says: "status 400 instead of 304"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			tag := ""
@@ -54,14 +53,14 @@ func TestReadsAreChecked(t *testing.T) {
 			})
 			err := p.answers("/schedules/7", tag, object{"id": "7"})
 			if test.says == "" && err != nil || test.says != "" && (err == nil || !strings.Contains(err.Error(), test.says)) {
-				t.Errorf("%v, not %q", err, test.says)
+				t.Errorf("error %v, want %q", err, test.says)
 			}
 		})
 	}
 }
 
-// TestWritesAreChecked has a server acknowledge what it does not keep, and
-// answer with another record.
+// TestWritesAreChecked has a server lose acknowledged records, and answer with
+// another record.
 func TestWritesAreChecked(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "db.json")
 	kept, wrong := new(strings.Builder), false
@@ -86,7 +85,7 @@ func TestWritesAreChecked(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n, err := missing(file, did.turns); n != lost || err != nil {
-			t.Errorf("%d are missing, not %d: %v", n, lost, err)
+			t.Errorf("%d records are missing, want %d (%v)", n, lost, err)
 		}
 	}
 	wrong = true
@@ -95,27 +94,27 @@ func TestWritesAreChecked(t *testing.T) {
 	}
 }
 
-// TestVerdict holds figures at, above and below a target against it.
+// TestVerdict compares values at, above and below a target with it.
 func TestVerdict(t *testing.T) {
 	for _, test := range []struct {
 		target target
 		mine   float64
 		want   string
 	}{
-		{target{of: floor, least: 0.5}, 50, "0.5 of the floor: holds"},
-		{target{of: floor, least: 0.5}, 49, "0.5 of the floor: **missed**"},
-		{target{of: peer1, least: 20}, 200, "20 of the json-server 1.0.0-beta.15: holds"},
-		{target{of: peer1, least: 20}, 199, "20 of the json-server 1.0.0-beta.15: **missed** (the floor is at 10)"},
-		{target{of: peer0, least: 20}, 199, ""}, // it was not measured
-		{target{most: 50}, 50, "at most 50.0 ms: holds"},
-		{target{most: 50}, 51, "at most 50.0 ms: **missed**"},
+		{target: target{of: floor, least: 0.5}, mine: 50, want: "at least 0.5 × floor: met"},
+		{target: target{of: floor, least: 0.5}, mine: 49, want: "at least 0.5 × floor: **missed**"},
+		{target: target{of: peer1, least: 20}, mine: 200, want: "at least 20 × json-server 1.0.0-beta.15: met"},
+		{target: target{of: peer1, least: 20}, mine: 199, want: "at least 20 × json-server 1.0.0-beta.15: **missed** (the floor reaches 10)"},
+		{target: target{of: peer0, least: 20}, mine: 199, want: ""}, // json-server 0.17 was not measured
+		{target: target{most: 50}, mine: 50, want: "at most 50.0 ms: met"},
+		{target: target{most: 50}, mine: 51, want: "at most 50.0 ms: **missed**"},
 	} {
 		r := &row{unit: "ms", targets: []target{test.target}, samples: map[string][]sample{
 			floor: {{value: 1000}, {value: 100}, {value: 1}},
 			peer1: {{value: 10}},
 		}}
 		if got := r.verdict(sample{value: test.mine}); got != test.want {
-			t.Errorf("%+v, %v: %q, not %q", test.target, test.mine, got, test.want)
+			t.Errorf("%+v, %v: %q, want %q", test.target, test.mine, got, test.want)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// A client is one connection that is kept. It costs as little as it can, for
-// it runs on the processors of the server that it measures.
+// A client is a persistent HTTP/1.1 connection. It is as cheap as possible,
+// because it shares the processors with the server that it measures.
 type client struct {
 	conn net.Conn
 	r    *bufio.Reader
@@ -31,7 +31,8 @@ func (p *process) connect() (*client, error) {
 	return &client{conn: conn, r: bufio.NewReader(conn), host: host}, nil
 }
 
-// do sends a request and returns the answer, whose body is good until the next.
+// do sends a request and returns the answer. The body is valid until the next
+// call.
 func (c *client) do(method, target, body string) (status int, answer []byte, err error) {
 	c.out = append(c.out[:0], method+" "+target+" HTTP/1.1\r\nHost: "+c.host+"\r\nAuthorization: "+authorization+"\r\n"...)
 	if body != "" {
@@ -44,8 +45,7 @@ func (c *client) do(method, target, body string) (status int, answer []byte, err
 	return c.read()
 }
 
-// read reads an answer (RFC 9112). net/http would read it at three times the
-// cost.
+// read reads an answer (RFC 9112). net/http would need three times as long.
 func (c *client) read() (status int, answer []byte, err error) {
 	line, err := c.line()
 	if err != nil {
@@ -97,13 +97,13 @@ func (c *client) read() (status int, answer []byte, err error) {
 	}
 }
 
-// line reads a line, which is good until the next read.
+// line reads a line. It is valid until the next read.
 func (c *client) line() ([]byte, error) {
 	line, err := c.r.ReadSlice('\n')
 	return bytes.TrimRight(line, "\r\n"), err
 }
 
-// take reads n bytes more of the body.
+// take appends the next n bytes to the body.
 func (c *client) take(n int) error {
 	at := len(c.body)
 	c.body = append(c.body, make([]byte, n)...)

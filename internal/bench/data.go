@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// fleet is a database of n schedules of about 270 bytes and a tenth as many
-// drivers, indented as json-servers and most editors indent.
+// fleet returns a database of n schedules of about 270 bytes and a tenth as many
+// drivers, indented by two spaces as json-server does.
 func fleet(n int) string {
 	var s strings.Builder
 	s.WriteString("{\n  \"schedules\": [\n")
@@ -37,10 +37,10 @@ func fleet(n int) string {
 	return s.String()
 }
 
-// many is a database of n records of about 100 bytes, a line each, of which
-// every hundredth has the same driver (no number, which v1 would not find as the
-// string that it is), and one in a thousand a word to search
-// for.
+// many returns a database of n records of about 100 bytes, one per line. Every
+// hundredth has the same driver, and one in a thousand contains a word to search
+// for. The id of a driver is not a number, because json-server 1 would not find
+// a number that is stored as a string.
 func many(n int) string {
 	var s strings.Builder
 	s.WriteString("{\n  \"schedules\": [\n")
@@ -56,8 +56,8 @@ func many(n int) string {
 	return s.String()
 }
 
-// sized is a database of about so many bytes, a record a line, and how many
-// records it has.
+// sized returns a database of about the given size, one record per line, and
+// the number of its records.
 func sized(bytes int) (text string, records int) {
 	var s strings.Builder
 	s.WriteString("{\n  \"schedules\": [\n")
@@ -76,7 +76,7 @@ func comma(s *strings.Builder, first bool) {
 	}
 }
 
-// save writes a file as editors do that replace it.
+// save replaces a file by renaming a new one, as many editors do.
 func save(file, text string) error {
 	if err := os.WriteFile(file+"~", []byte(text), 0o644); err != nil {
 		return err

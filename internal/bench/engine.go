@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// engine measures what the engine does for a write beside what the store does,
-// by its own benchmarks: how that grows with the records, and what each follower
-// adds to it.
+// engine measures the engine's part of a write with the benchmarks of
+// internal/database: how it grows with the number of records, and what each
+// follower adds.
 func (b *bench) engine() error {
-	const growth = "the engine's own time for a write, of 1,000,000 records to 1,000"
+	const growth = "engine time of a write, 1,000,000 records relative to 1,000"
 	if b.wanted(growth) {
 		row := b.row(growth, "times", target{most: 5})
 		for range b.times(row) {
@@ -30,7 +30,7 @@ func (b *bench) engine() error {
 		}
 	}
 	for _, n := range []int{1, 1_000, 10_000} {
-		name := fmt.Sprintf("a write until it is told, for each of %d followers", n)
+		name := fmt.Sprintf("time to report a write to a follower, %d followers", n)
 		if !b.wanted(name) {
 			continue
 		}
@@ -46,7 +46,7 @@ func (b *bench) engine() error {
 	return nil
 }
 
-// benchmark runs one of the engine's benchmarks and returns a figure of it.
+// benchmark runs a benchmark of the engine and returns its result in the unit.
 func (b *bench) benchmark(name, unit string) (float64, error) {
 	top, part, _ := strings.Cut(name, "/")
 	out, err := exec.Command(b.tests, "-test.run", "^$", "-test.bench", "^"+top+"$/^"+part+"$", "-test.benchtime", max(b.duration, time.Second).String()).CombinedOutput()
@@ -64,5 +64,5 @@ func (b *bench) benchmark(name, unit string) (float64, error) {
 			}
 		}
 	}
-	return 0, fmt.Errorf("%s tells no %s:\n%s", name, unit, out)
+	return 0, fmt.Errorf("%s has no result in %s:\n%s", name, unit, out)
 }

@@ -13,18 +13,18 @@ import (
 
 type object = map[string]any
 
-// decode reads a database of this program, or what a server answered.
+// decode parses a database or an answer.
 func decode(text []byte) (any, error) {
 	var v any
 	err := json.Unmarshal(text, &v)
 	return v, err
 }
 
-// records returns a collection of a database that this program made.
+// records returns a collection of a database from data.go.
 func records(database, collection string) []any {
 	v, err := decode([]byte(database))
 	if err != nil {
-		panic(err) // data.go is wrong
+		panic(err) // a mistake in data.go
 	}
 	return v.(object)[collection].([]any)
 }
@@ -34,7 +34,7 @@ func where(list []any, member string, value any) []any {
 	return slices.DeleteFunc(slices.Clone(list), func(r any) bool { return r.(object)[member] != value })
 }
 
-// search returns the records of which a value contains the word.
+// search returns the records with a value that contains the word.
 func search(list []any, word string) []any {
 	return slices.DeleteFunc(slices.Clone(list), func(r any) bool {
 		for _, v := range r.(object) {
@@ -46,7 +46,7 @@ func search(list []any, word string) []any {
 	})
 }
 
-// ranked returns the records in descending order of their rank.
+// ranked returns the records sorted by descending rank.
 func ranked(list []any) []any {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b any) int {
@@ -55,8 +55,8 @@ func ranked(list []any) []any {
 	return list
 }
 
-// check holds an answer against what is right. An envelope of json-server v1
-// counts as what is in it.
+// check compares the body of an answer with the expected value. Of a page of
+// json-server 1 it compares the data.
 func check(body []byte, want any) error {
 	got, err := decode(body)
 	if err != nil {
@@ -66,7 +66,7 @@ func check(body []byte, want any) error {
 		got = o["data"]
 	}
 	if !reflect.DeepEqual(got, want) {
-		return fmt.Errorf("a wrong answer: %.200s", body)
+		return fmt.Errorf("wrong answer: %.200s", body)
 	}
 	return nil
 }

@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// life measures how long a start takes, and what memory a file takes once it
-// is loaded and at most while it is written.
+// life measures the time of a start, the memory after loading a file, and the
+// peak memory while it is written.
 func (b *bench) life() error {
 	for _, size := range b.sizes {
 		var starts, loaded, peak *row
 		if name := "start, " + sizeName(size); b.wanted(name) {
 			starts = b.row(name, "ms", loadTargets(size)...)
 		}
-		if name := "memory once loaded, " + sizeName(size); b.wanted(name) {
+		if name := "memory after loading, " + sizeName(size); b.wanted(name) {
 			loaded = b.row(name, "MB")
 		}
-		if name := "most memory while it is patched, " + sizeName(size); b.wanted(name) {
+		if name := "peak memory during PATCHes, " + sizeName(size); b.wanted(name) {
 			peak = b.row(name, "MB")
 			if size == 100_000_000 {
 				peak.targets = []target{{most: 3.5 * 100}}
@@ -44,9 +44,9 @@ func (b *bench) life() error {
 	return nil
 }
 
-// loadTargets are those of a start and of a reload: 200 MB a second.
+// loadTargets returns the targets of a start and of a reload: 200 MB/s.
 func loadTargets(size int) []target {
-	if size < 100_000_000 { // where the start of a process counts for little
+	if size < 100_000_000 { // starting the process dominates
 		return nil
 	}
 	return []target{{most: float64(size) / 200e6 * 1000}}
@@ -66,18 +66,18 @@ func (b *bench) liveOnce(who string, size int, starts, loaded, peak *row) error 
 	_, err = p.load(1, max(b.duration, 2*time.Second), 1<<30, func(c *client, w, i int) (int, error) { return patch(c, w, i, records) })
 	peak.add(who, sample{value: p.memory("VmHWM") / 1e6})
 	if who != ours && err != nil {
-		peak.note(who, "fails under it")
+		peak.note(who, "fails under this load")
 		return nil
 	}
 	return err
 }
 
 // edits measures the time from the end of a save by hand to the first answer
-// that shows it, and how long a reader waited at most meanwhile.
+// that shows it, the slowest read in that time, and memory.
 func (b *bench) edits() error {
 	for _, size := range b.sizes {
 		var seen, slowest *row
-		if name := "hand edit to visible, " + sizeName(size); b.wanted(name) {
+		if name := "hand edit until visible, " + sizeName(size); b.wanted(name) {
 			seen = b.row(name, "ms")
 			switch size {
 			case 1_000_000:
@@ -86,17 +86,17 @@ func (b *bench) edits() error {
 				seen.targets = loadTargets(size)
 			}
 		}
-		if name := "slowest GET while " + sizeName(size) + " are loaded again"; b.wanted(name) {
+		if name := "slowest GET during a reload, " + sizeName(size); b.wanted(name) {
 			slowest = b.row(name, "ms")
 			if size == 100_000_000 {
-				slowest.targets = []target{{most: 100}} // one that is blocked waits for all of them
+				slowest.targets = []target{{most: 100}} // a blocked read would wait for the whole reload
 			}
 		}
 		var least, most *row
 		if name := "memory a few seconds after hand edits, " + sizeName(size); b.wanted(name) {
 			least = b.row(name, "MB")
 		}
-		if name := "most memory while it is edited by hand, " + sizeName(size); b.wanted(name) {
+		if name := "peak memory during hand edits, " + sizeName(size); b.wanted(name) {
 			most = b.row(name, "MB")
 		}
 		if seen == nil && slowest == nil && least == nil && most == nil {
@@ -112,7 +112,7 @@ func (b *bench) edits() error {
 				p.stop()
 				return err
 			}
-			time.Sleep(3 * time.Second) // as people do, at least; and what is garbage is given back by then
+			time.Sleep(3 * time.Second) // as a person would; garbage is returned to the system by then
 		}
 		least.add(ours, sample{value: p.memory("VmRSS") / 1e6})
 		most.add(ours, sample{value: p.memory("VmHWM") / 1e6})
@@ -146,12 +146,12 @@ func (b *bench) editOnce(p *process, file, text, note string, seen, slowest *row
 		}
 		time.Sleep(500 * time.Microsecond)
 	}
-	return fmt.Errorf("an edit of %s was not seen", filepath.Base(file))
+	return fmt.Errorf("%s: the edit did not become visible", filepath.Base(file))
 }
 
-// idle measures the processor time of a server that nobody asks anything.
+// idle measures the CPU time of a server without requests.
 func (b *bench) idle() error {
-	const name = "idle, 10 MB, processor time a second"
+	const name = "CPU time of an idle second, 10 MB"
 	if !b.wanted(name) {
 		return nil
 	}

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// describe says what the measurements are made on. busy is the load average
-// from before the bench.
+// describe returns a description of the machine and of the run, in Markdown.
+// busy is the load average before the run.
 func (b *bench) describe(busy string) (string, error) {
 	var s strings.Builder
 	first := func(file, key string) string {
@@ -34,24 +34,24 @@ func (b *bench) describe(busy string) (string, error) {
 		return strings.TrimSpace(string(out))
 	}
 	fmt.Fprintf(&s, "- %d processors (%s), memory %s, Linux %s\n", runtime.NumCPU(), first("/proc/cpuinfo", "model name"), first("/proc/meminfo", "MemTotal"), output("uname", "-r"))
-	fmt.Fprintf(&s, "- %s; file system %s; others had it busy to %s before (load average)\n", output("go", "version"), output("stat", "-f", "-c", "%T", b.work), busy)
+	fmt.Fprintf(&s, "- %s; file system %s; load average before the run %s\n", output("go", "version"), output("stat", "-f", "-c", "%T", b.work), busy)
 	syncs, err := syncTime(b.work)
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprintf(&s, "- a write of 4 KB and its fsync take %v in the median of 50\n", syncs)
+	fmt.Fprintf(&s, "- writing and syncing 4 KB takes %v (median of 50)\n", syncs)
 	if b.peers {
 		fmt.Fprintf(&s, "- the json-servers run on Node %s\n", output(b.node, "--version"))
 	}
 	others := ""
 	if b.others != b.rounds {
-		others = fmt.Sprintf(" (%d where there is no target)", b.others)
+		others = fmt.Sprintf(" (%d for rows without a target)", b.others)
 	}
-	fmt.Fprintf(&s, "- %d rounds%s of %v for each figure; reads by wrk with %d connections (json-servers %d where an answer takes them a second)\n", b.rounds, others, b.duration, readers, fewReaders)
+	fmt.Fprintf(&s, "- %d rounds%s of %v for each figure; reads by wrk with %d connections (json-servers: %d where an answer takes a second)\n", b.rounds, others, b.duration, readers, fewReaders)
 	return s.String(), nil
 }
 
-// syncTime returns what a small write and its fsync take here.
+// syncTime returns the median time of a small write and its fsync in dir.
 func syncTime(dir string) (time.Duration, error) {
 	f, err := os.Create(filepath.Join(dir, "sync"))
 	if err != nil {

@@ -1,19 +1,21 @@
 //go:build linux
 
-// Bench measures pickup beside what it can be compared with, all on this
-// machine and in turn: floors, which have its duties and nothing else to do
-// (see internal/bench/floor), and both json-servers.
+// Bench compares pickup with both json-servers and with floors: programs that
+// do the same work without knowing what it means (see internal/bench/floor).
 //
-//	make bench                        everything, in about an hour
-//	go run ./internal/bench -others 1          what has a target in full, the rest once: 25 minutes
-//	go run ./internal/bench -quick             one short round of the smaller sizes
-//	go run ./internal/bench -only 'GET|filter' the rows whose names match
+//	make bench                                  everything, in an hour or more
+//	go run ./internal/bench -others 1           one round of rows without a target: 20 minutes
+//	go run ./internal/bench -quick              one short round of the smaller sizes
+//	go run ./internal/bench -only 'GET|filter'  the rows whose names match
 //
-// Every figure is the median of several rounds, and a target is a ratio within
-// one run: the contestants take turns within a round, so that what else the
-// machine does concerns them all. Load comes from another process (wrk, or
-// this one). Answers are checked, and an answer of pickup or of a floor that
-// is wrong fails the run; one of a json-server is told in the table.
+// Every figure is the median of several rounds, and every target is a ratio
+// within one run. The contestants take turns within a round, so that other load
+// on the machine affects all of them. The load comes from another process: wrk,
+// or this one. Answers are checked: a wrong answer of pickup or of a floor fails
+// the run, one of a json-server is noted in the table.
+//
+// The workloads are in reads.go, writes.go, life.go and engine.go, the table is
+// in report.go.
 package main
 
 import (
@@ -26,10 +28,10 @@ import (
 	"time"
 )
 
-// A config says how much is measured.
+// A config selects what is measured, and how often.
 type config struct {
 	rounds   int
-	others   int           // rounds of rows without a target
+	others   int           // rounds for rows without a target
 	duration time.Duration // of one measurement
 	sizes    []int         // of files, in bytes
 	clients  []int
@@ -40,21 +42,21 @@ type config struct {
 
 func main() {
 	var c config
-	sizes := flag.String("sizes", "10K,1M,10M,100M", "sizes of the files")
-	clients := flag.String("clients", "1,8,64,512", "how many clients write at once")
-	only := flag.String("only", "", "measure only the rows that match this regular expression")
-	quick := flag.Bool("quick", false, "one round, short, of 10K and 1M with 1 and 64 clients")
-	flag.IntVar(&c.rounds, "rounds", 5, "rounds, of which the median counts")
-	flag.IntVar(&c.others, "others", -1, "rounds of the rows that have no target; 0: they are left out; -1: as many as of the others")
-	flag.DurationVar(&c.duration, "duration", 2*time.Second, "how long one measurement takes")
+	sizes := flag.String("sizes", "10K,1M,10M,100M", "file sizes")
+	clients := flag.String("clients", "1,8,64,512", "numbers of concurrent writers")
+	only := flag.String("only", "", "measure only rows whose names match this regular expression")
+	quick := flag.Bool("quick", false, "measure one short round of 10K and 1M with 1 and 64 clients")
+	flag.IntVar(&c.rounds, "rounds", 5, "rounds per row; the median counts")
+	flag.IntVar(&c.others, "others", -1, "rounds of rows without a target; 0 leaves them out, -1 is the value of -rounds")
+	flag.DurationVar(&c.duration, "duration", 2*time.Second, "duration of one measurement")
 	flag.BoolVar(&c.peers, "peers", true, "measure the json-servers too")
-	flag.StringVar(&c.out, "out", "", "the file that gets the table, beside standard output")
+	flag.StringVar(&c.out, "out", "", "write the table to this file, too")
 	flag.Parse()
 	if *quick {
 		short := map[string]string{"rounds": "1", "duration": "1s", "sizes": "10K,1M", "clients": "1,64"}
-		flag.Visit(func(f *flag.Flag) { delete(short, f.Name) }) // what was said holds
+		flag.Visit(func(f *flag.Flag) { delete(short, f.Name) }) // explicit flags win
 		for name, value := range short {
-			flag.Set(name, value) // as good as typed
+			flag.Set(name, value)
 		}
 	}
 	if c.others < 0 {
@@ -89,7 +91,7 @@ func (c *config) parse(sizes, clients, only string) (err error) {
 	return err
 }
 
-// parseSize reads 10K or 100M.
+// parseSize parses a size such as 10K or 100M.
 func parseSize(s string) (int, error) {
 	factor := 1
 	switch {
@@ -102,6 +104,7 @@ func parseSize(s string) (int, error) {
 	return n * factor, err
 }
 
+// sizeName formats a size for the name of a row.
 func sizeName(n int) string {
 	if n < 1_000_000 {
 		return fmt.Sprintf("%d KB", n/1_000)

@@ -13,22 +13,21 @@ import (
 	"strings"
 )
 
-// A bench is one run: what it has built, and what it has found.
+// A bench is one run: the programs that it compares, and its results.
 type bench struct {
 	config
-	work    string // a folder on the disk that is measured
-	machine string // what it is, when the run began
-	pickup  string // the programs
+	work    string // a directory on the disk that is measured
+	machine string // its description
+	pickup  string // the programs, by their paths
 	floor   string
-	tests   string // the engine's, with its benchmarks
+	tests   string // the test binary of internal/database
 	node    string
 	peer0   string
 	peer1   string
 	rows    []*row
 }
 
-// The contestants. A floor stands in the table beside the one that has its
-// duties.
+// The contestants, and the limits up to which json-servers are measured.
 const (
 	ours      = "pickup"
 	oursLog   = "pickup with its access log"
@@ -36,10 +35,11 @@ const (
 	floorLog  = "floor with an access log"
 	peer0     = "json-server 0.17.4"
 	peer1     = "json-server 1.0.0-beta.15"
-	peerBytes = 12_000_000 // the largest file that peers are tried with
-	peerMost  = 64         // clients
+	peerBytes = 12_000_000 // the largest file
+	peerMost  = 64         // the most clients
 )
 
+// arguments returns the command line of a contestant.
 func (b *bench) arguments(name string, port int, file, answers string) []string {
 	p := strconv.Itoa(port)
 	switch name {
@@ -57,15 +57,15 @@ func (b *bench) arguments(name string, port int, file, answers string) []string 
 	return []string{b.node, b.peer1, "-p", p, file}
 }
 
-// prepare builds and installs everything that is compared.
+// prepare builds and installs the contestants.
 func prepare(c config) (*bench, error) {
 	_, source, _, _ := runtime.Caller(0)
-	root := filepath.Dir(filepath.Dir(source))
-	busy, err := os.ReadFile("/proc/loadavg") // before there is anything of ours in it
+	root := filepath.Dir(filepath.Dir(filepath.Dir(source)))
+	busy, err := os.ReadFile("/proc/loadavg") // before the bench adds to it
 	if err != nil {
 		return nil, err
 	}
-	work, err := os.MkdirTemp(root, ".bench-") // not /tmp, which may be memory
+	work, err := os.MkdirTemp(root, ".bench-") // /tmp may be in memory
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func prepare(c config) (*bench, error) {
 		{"wrk", "-v"},
 		{"go", "build", "-trimpath", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", b.pickup, "./cmd/pickup"},
 		{"go", "build", "-trimpath", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", b.floor, "./internal/bench/floor"},
-		{"go", "test", "-c", "-tags", "nomsgpack", "-o", b.tests, "."},
+		{"go", "test", "-c", "-tags", "nomsgpack", "-o", b.tests, "./internal/database"},
 	}
 	if c.peers {
 		modules := filepath.Join(root, "examples", "compare")
@@ -97,10 +97,10 @@ func prepare(c config) (*bench, error) {
 	return b, err
 }
 
-// wanted reports whether a row is to be measured.
+// wanted reports whether the row is selected by -only.
 func (b *bench) wanted(name string) bool { return b.only.MatchString(name) }
 
-// freePort returns a port that nobody listens on at present.
+// freePort returns a port that is free at the moment.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -15,22 +15,22 @@ import (
 	"time"
 )
 
-// The credentials that every request carries; json-servers ignore them.
+// The credentials of every request. json-servers ignore them.
 const (
 	user          = "ruth"
 	password      = "a long enough secret"
 	authorization = "Basic cnV0aDphIGxvbmcgZW5vdWdoIHNlY3JldA=="
 )
 
-// A process is a server that runs.
+// A process is a running server.
 type process struct {
 	name  string
 	cmd   *exec.Cmd
 	url   string
-	start time.Duration // from its start to its first answer
+	start time.Duration // until its first answer
 }
 
-// launch starts a contestant on a file and waits until it answers.
+// launch starts a contestant on a file and waits for its first answer.
 func (b *bench) launch(name, file, answers string) (*process, error) {
 	port, err := freePort()
 	if err != nil {
@@ -44,7 +44,7 @@ func (b *bench) launch(name, file, answers string) (*process, error) {
 	defer log.Close()
 	p := &process{name: name, cmd: exec.Command(args[0], args[1:]...), url: fmt.Sprintf("http://127.0.0.1:%d", port)}
 	if name == peer1 {
-		p.url = fmt.Sprintf("http://localhost:%d", port) // it listens where that leads to
+		p.url = fmt.Sprintf("http://localhost:%d", port) // it may listen on ::1 only
 	}
 	p.cmd.Dir = b.work
 	p.cmd.Env = append(os.Environ(), "PICKUP_USER="+user, "PICKUP_PASSWORD="+password)
@@ -66,8 +66,7 @@ func (b *bench) launch(name, file, answers string) (*process, error) {
 	return nil, fmt.Errorf("%s did not answer: %s", name, text)
 }
 
-// launchOn starts a contestant on a new file called name, of about so many
-// bytes.
+// launchOn starts a contestant on a new file of about the given size.
 func (b *bench) launchOn(who, name string, size int) (p *process, file string, records int, err error) {
 	text, records := sized(size)
 	file = filepath.Join(b.work, name)
@@ -78,7 +77,7 @@ func (b *bench) launchOn(who, name string, size int) (p *process, file string, r
 	return p, file, records, err
 }
 
-// stop ends the process, and waits for that.
+// stop ends the process and waits for its exit.
 func (p *process) stop() {
 	p.cmd.Process.Signal(syscall.SIGTERM)
 	ended := make(chan struct{})
@@ -91,7 +90,7 @@ func (p *process) stop() {
 	}
 }
 
-// get asks once, as any client does.
+// get sends a GET with net/http.
 func (p *process) get(target string) (status int, body []byte, err error) {
 	resp, body, err := p.ask(target, "")
 	if err != nil {
@@ -100,7 +99,7 @@ func (p *process) get(target string) (status int, body []byte, err error) {
 	return resp.StatusCode, body, nil
 }
 
-// tag returns the entity tag of a resource, "" where it has none.
+// tag returns the entity tag of a resource, or "" if it has none.
 func (p *process) tag(target string) string {
 	resp, _, err := p.ask(target, "")
 	if err != nil {
@@ -109,7 +108,7 @@ func (p *process) tag(target string) string {
 	return resp.Header.Get("ETag")
 }
 
-// ask asks once, and with a tag only for what has another.
+// ask sends a GET, with If-None-Match unless tag is "".
 func (p *process) ask(target, tag string) (resp *http.Response, body []byte, err error) {
 	req, err := http.NewRequest("GET", p.url+target, nil)
 	if err != nil {
@@ -127,7 +126,7 @@ func (p *process) ask(target, tag string) (resp *http.Response, body []byte, err
 	return resp, body, err
 }
 
-// cpu returns the processor time that the process has had, in all its threads.
+// cpu returns the CPU time of the process, over all its threads.
 func (p *process) cpu() time.Duration {
 	var total time.Duration
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.cmd.Process.Pid))
@@ -141,8 +140,8 @@ func (p *process) cpu() time.Duration {
 	return total
 }
 
-// memory returns the memory that the process holds now (VmRSS) or held at most
-// (VmHWM), in bytes.
+// memory returns the current memory of the process (VmRSS) or its peak (VmHWM),
+// in bytes.
 func (p *process) memory(field string) float64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	for line := range strings.Lines(string(text)) {

@@ -16,36 +16,35 @@ import (
 	"time"
 )
 
-// readers is how many connections read at once, fewReaders how many of
-// a json-server where one answer takes it a second: it would go on with those
-// that wait long after it is measured.
+// readers is the number of connections that read concurrently. fewReaders is the
+// number for a json-server that needs a second for an answer: with more, it would
+// still work on queued requests long after the measurement.
 const (
 	readers    = 64
 	fewReaders = 4
 )
 
-// A read is a GET that is asked again and again. pickup and the floor answer all
-// but the first from memory; where that would be all that is measured, a read
-// asks something else each time.
+// A read is a GET that is repeated. pickup and the floor answer all but the first
+// from a cache; reads with a field another vary the request to avoid that.
 type read struct {
 	name      string
-	target    string // as pickup and json-server 0.17 are asked
-	target1   string // as v1 is; "": it cannot be asked
+	target    string // for pickup and json-server 0.17
+	target1   string // for json-server 1; "" leaves it out
 	want      any
-	unchanged bool                 // ask with the tag, so that the answer is a 304
-	slow      bool                 // for json-servers
-	log       bool                 // compare with access logs, and without peers
-	another   func(n int) question // what to ask the nth time; nil: always the same
+	unchanged bool                 // send the tag, so that the answer is 304
+	slow      bool                 // a json-server needs a second or so
+	log       bool                 // compare with access logs on, without json-servers
+	another   func(n int) question // the nth request; nil: always the same
 	targets   []target
 }
 
-// A question is what a read asks when it is its turn.
+// A question is one request of a read that varies.
 type question struct {
-	target, target1 string // as read has them
+	target, target1 string // as in read
 	want            func() any
 }
 
-// reads measures what reads.
+// reads measures all reads.
 func (b *bench) reads() error {
 	small, large := fleet(1000), many(100_000)
 	list, huge := records(small, "schedules"), records(large, "schedules")
@@ -68,14 +67,14 @@ func (b *bench) reads() error {
 		{name: "filter, 1,000 of 100,000", slow: true, target: "/schedules?driverId=d7", target1: "/schedules?driverId=d7", want: where(huge, "driverId", "d7"), targets: []target{floorRatio(0.6), {of: peer1, least: 20}}},
 		{name: "sort and page of 100,000", slow: true, target: "/schedules?_sort=rank&_order=desc&_page=3&_limit=10", target1: "/schedules?_sort=-rank&_page=3&_per_page=10", want: falling[20:30], targets: []target{{of: peer0, least: 30}}},
 		{name: "q over 100,000", slow: true, target: "/schedules?q=dentist", want: search(huge, "dentist")},
-		{name: "filter, another one each time", slow: true, another: func(n int) question {
-			driver, least := fmt.Sprint("d", n%100), n%10_000 // so that at least nine of ten stay, however many are asked
+		{name: "filter, a different one each time", slow: true, another: func(n int) question {
+			driver, least := fmt.Sprint("d", n%100), n%10_000 // keeps at least nine records of ten
 			target := fmt.Sprintf("/schedules?driverId=%s&rank_gte=%d", driver, least)
 			return question{target, target, func() any {
 				return slices.DeleteFunc(where(huge, "driverId", driver), func(r any) bool { return r.(object)["rank"].(float64) < float64(least) })
 			}}
 		}},
-		{name: "sort and page, another page each time", slow: true, another: func(n int) question {
+		{name: "sort and page, a different page each time", slow: true, another: func(n int) question {
 			page := n * 7919 % 10_000
 			return question{
 				fmt.Sprintf("/schedules?_sort=rank&_order=desc&_page=%d&_limit=10", page+1),
@@ -83,14 +82,14 @@ func (b *bench) reads() error {
 				func() any { return falling[10*page : 10*page+10] },
 			}
 		}},
-		{name: "q, another word each time", slow: true, another: func(n int) question {
+		{name: "q, a different word each time", slow: true, another: func(n int) question {
 			word := fmt.Sprint(10_000 + n)
 			return question{target: "/schedules?q=" + word, want: func() any { return search(huge, word) }}
 		}},
 	})
 }
 
-// readAll measures reads of one database.
+// readAll measures the reads of one database.
 func (b *bench) readAll(name, text string, reads []read) error {
 	any := false
 	for _, r := range reads {
@@ -153,7 +152,7 @@ func (b *bench) readAll(name, text string, reads []read) error {
 	return nil
 }
 
-// keep stores what is answered, for the floor to answer the same bytes.
+// keep stores the answers in dir, so that the floor can return the same bytes.
 func (p *process) keep(dir string, reads []read) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -179,7 +178,7 @@ func (p *process) keep(dir string, reads []read) error {
 	return os.WriteFile(filepath.Join(dir, "answers.json"), list, 0o644)
 }
 
-// readOnce measures one contestant for one turn.
+// readOnce measures one contestant for one round.
 func (b *bench) readOnce(row *row, p *process, r read) error {
 	target, peer := r.target, p.name == peer0 || p.name == peer1
 	if p.name == peer1 {
@@ -208,14 +207,14 @@ func (b *bench) readOnce(row *row, p *process, r read) error {
 		}
 	}
 	if err != nil && peer {
-		row.note(p.name, "a wrong answer")
+		row.note(p.name, "wrong answer")
 		return nil
 	}
 	return err
 }
 
-// readOthers is readOnce for a read that asks something else each time, from
-// the nth on. It returns which is next.
+// readOthers is readOnce for a read that varies. It begins with the nth question
+// and returns the number of the next.
 func (b *bench) readOthers(row *row, p *process, r read, n int) (next int, err error) {
 	q := r.another(n)
 	target, peer := q.target, p.name == peer0 || p.name == peer1
@@ -250,18 +249,18 @@ func (b *bench) readOthers(row *row, p *process, r read, n int) (next int, err e
 		if err == nil {
 			n = int(asked.Load()) + 1
 			used := p.cpu() - before
-			row.add(p.name, sample{value: float64(did.ops) / did.took.Seconds(), cpu: used / time.Duration(max(1, did.ops)), slow: did.slow})
+			row.add(p.name, sample{value: float64(did.ops) / did.took.Seconds(), cpu: used / time.Duration(max(1, did.ops)), p99: did.p99})
 		}
 	}
 	if err != nil && peer {
-		row.note(p.name, "a wrong answer")
+		row.note(p.name, "wrong answer")
 		return n, nil
 	}
 	return n, err
 }
 
-// answers reports an error unless a GET is answered with what is wanted, and
-// one with its tag, unless that is "", with 304.
+// answers checks that a GET returns the expected value, and 304 if it is sent
+// with its tag, unless tag is "".
 func (p *process) answers(target, tag string, want any) error {
 	status, body, err := p.get(target)
 	if err == nil && status != http.StatusOK {
@@ -273,7 +272,7 @@ func (p *process) answers(target, tag string, want any) error {
 	if err == nil && tag != "" {
 		var resp *http.Response
 		if resp, _, err = p.ask(target, tag); err == nil && resp.StatusCode != http.StatusNotModified {
-			err = fmt.Errorf("status %d with its own tag", resp.StatusCode)
+			err = fmt.Errorf("status %d instead of 304", resp.StatusCode)
 		}
 	}
 	if err != nil {
@@ -282,7 +281,7 @@ func (p *process) answers(target, tag string, want any) error {
 	return nil
 }
 
-// wrk lets wrk ask a server for some time, with a tag unless it is "".
+// wrk measures a GET with wrk, with If-None-Match unless tag is "".
 func (p *process) wrk(target, tag string, connections int, duration time.Duration) (sample, error) {
 	args := []string{"-t2", "-c" + strconv.Itoa(connections), "-d" + strconv.Itoa(max(1, int(duration.Seconds()))) + "s", "--timeout", "60s", "--latency", "-H", "Authorization: " + authorization}
 	if tag != "" {
@@ -304,8 +303,8 @@ func (p *process) wrk(target, tag string, connections int, duration time.Duratio
 		case len(f) > 2 && f[1] == "requests" && f[2] == "in":
 			n, err = strconv.ParseFloat(f[0], 64)
 		case len(f) == 2 && f[0] == "99%":
-			s.slow, err = time.ParseDuration(f[1])
-		case strings.Contains(line, "Socket errors"), strings.Contains(line, "Non-2xx"): // it means 400 and above
+			s.p99, err = time.ParseDuration(f[1])
+		case strings.Contains(line, "Socket errors"), strings.Contains(line, "Non-2xx"): // wrk counts 400 and above
 			err = fmt.Errorf("GET %s: %s", target, strings.TrimSpace(line))
 		}
 		if err != nil {

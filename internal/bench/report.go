@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// A row is a workload and what was measured of each contestant.
+// A row is a workload and the measurements of each contestant.
 type row struct {
 	name    string
-	unit    string // "/s": more is better; else less is
+	unit    string // "/s": more is better; any other: less is better
 	targets []target
 	samples map[string][]sample
 	notes   map[string]string
@@ -22,19 +22,20 @@ type row struct {
 
 // A sample is one measurement.
 type sample struct {
-	value float64       // in the row's unit
-	cpu   time.Duration // of the server for one operation; 0: not measured
-	slow  time.Duration // the 99th percentile; 0: not measured
+	value float64       // in the unit of the row
+	cpu   time.Duration // CPU time of the server per operation; 0: not measured
+	p99   time.Duration // 99th percentile of latency; 0: not measured
 }
 
-// A target is what the row is to reach: at least so many times what another
-// contestant does, or with of "" at most so much itself.
+// A target is a goal for pickup: at least a multiple of what another contestant
+// reaches or, if of is "", at most a value in the unit of the row.
 type target struct {
 	of    string
 	least float64
 	most  float64
 }
 
+// row adds a row to the report.
 func (b *bench) row(name, unit string, targets ...target) *row {
 	fmt.Fprintf(os.Stderr, "%s %s\n", time.Now().Format("15:04:05"), name)
 	r := &row{name: name, unit: unit, targets: targets, samples: make(map[string][]sample), notes: make(map[string]string)}
@@ -42,7 +43,8 @@ func (b *bench) row(name, unit string, targets ...target) *row {
 	return r
 }
 
-// times is how often the row is to be measured.
+// times returns how often rows that share a measurement are measured. A nil row
+// is not selected.
 func (b *bench) times(rows ...*row) (n int) {
 	for _, r := range rows {
 		if r == nil {
@@ -55,27 +57,28 @@ func (b *bench) times(rows ...*row) (n int) {
 	return n
 }
 
-// add notes a measurement; a nil row is one that is not wanted.
+// add adds a measurement to the row, unless it is nil: not selected.
 func (r *row) add(who string, s sample) {
 	if r != nil {
 		r.samples[who] = append(r.samples[who], s)
 	}
 }
 
+// note adds a remark to the cell of a contestant.
 func (r *row) note(who, text string) { r.notes[who] = text }
 
-// median returns that of each quantity.
+// median returns the median of each quantity.
 func median(samples []sample) (m sample) {
 	if len(samples) == 0 {
 		return m
 	}
-	m.value = middle(samples, func(s sample) float64 { return s.value })
-	m.cpu = middle(samples, func(s sample) time.Duration { return s.cpu })
-	m.slow = middle(samples, func(s sample) time.Duration { return s.slow })
+	m.value = medianOf(samples, func(s sample) float64 { return s.value })
+	m.cpu = medianOf(samples, func(s sample) time.Duration { return s.cpu })
+	m.p99 = medianOf(samples, func(s sample) time.Duration { return s.p99 })
 	return m
 }
 
-func middle[T cmp.Ordered](samples []sample, of func(sample) T) T {
+func medianOf[T cmp.Ordered](samples []sample, of func(sample) T) T {
 	list := make([]T, len(samples))
 	for i, s := range samples {
 		list[i] = of(s)
@@ -84,13 +87,28 @@ func middle[T cmp.Ordered](samples []sample, of func(sample) T) T {
 	return list[len(list)/2]
 }
 
-// report returns what was found, in Markdown.
+// legend explains the table, and begins it.
+const legend = `
+A cell has the median, the CPU time of the server per operation and the 99th
+percentile of the latency. "ratio" is pickup divided by its neighbor on the left
+and, in brackets, the same for the operations per second of CPU time, because
+the load generator shares the processors and needs most of them where a server
+is fast. The size in the name of a row is that of the file at the beginning;
+POSTs make it grow. Reads repeat one request, which pickup and the floor answer
+from a cache, unless the name says that the request differs each time. The floor
+uses no tricks: pickup overtakes it where the disk works while pickup still
+writes.
+
+| | pickup | floor | ratio | json-server 0.17.4 | ratio | 1.0.0-beta.15 | ratio | target |
+|---|---|---|---|---|---|---|---|---|
+`
+
+// report returns the results in Markdown.
 func (b *bench) report() string {
 	var s strings.Builder
-	s.WriteString("# Results\n\nMade by `make bench` on " + time.Now().UTC().Format("2 January 2006") + ". Figures of one machine at one time: only the ratios say something, and each of them is of one run.\n\n")
-	s.WriteString(b.machine)
-	s.WriteString("\nA cell is the median, the processor time of the server for one operation and the 99th percentile of the time that it takes its client. A ratio is ours to its neighbour, and in brackets that of what a second of the server's processor time does: the load runs on the same processors, and takes most of them where a server is fast. The size in a row's name is that of its file at the beginning; POSTs make it larger. A read is the same each time, which pickup and the floor answer from memory until something is written, unless its name says that it is another one. The floor does nothing clever: it is overtaken where pickup lets the disk begin while it still writes.\n\n")
-	s.WriteString("| | pickup | floor | ours to it | json-server 0.17.4 | ours to it | 1.0.0-beta.15 | ours to it | target |\n|---|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprintf(&s, "# Results\n\nWritten by `make bench` on %s. The figures are of one run on one machine: compare the ratios only.\n\n",
+		time.Now().UTC().Format("2 January 2006"))
+	s.WriteString(b.machine + legend)
 	for _, r := range b.rows {
 		if len(r.samples) == 0 {
 			continue
@@ -109,16 +127,17 @@ func (b *bench) report() string {
 	return s.String()
 }
 
+// cell returns the results of a contestant.
 func (r *row) cell(who string) string {
 	var parts []string
 	if list := r.samples[who]; len(list) > 0 {
 		m := median(list)
-		parts = append(parts, number(m.value)+" "+r.unit)
+		parts = append(parts, formatNumber(m.value)+" "+r.unit)
 		if m.cpu > 0 {
-			parts = append(parts, short(m.cpu))
+			parts = append(parts, formatDuration(m.cpu))
 		}
-		if m.slow > 0 {
-			parts = append(parts, short(m.slow))
+		if m.p99 > 0 {
+			parts = append(parts, formatDuration(m.p99))
 		}
 	}
 	if note := r.notes[who]; note != "" {
@@ -127,8 +146,8 @@ func (r *row) cell(who string) string {
 	return strings.Join(parts, ", ")
 }
 
-// ratio tells a's figure to b's, and the same of what a second of processor
-// time does: there 1 is as much as b's, 0.5 half as much.
+// ratio returns a divided by b and, in brackets, the same for the operations
+// per second of CPU time.
 func ratio(a, b sample) string {
 	if a.value == 0 || b.value == 0 {
 		return ""
@@ -140,29 +159,29 @@ func ratio(a, b sample) string {
 	return text
 }
 
-// verdict says which targets hold.
+// verdict reports which targets the row meets.
 func (r *row) verdict(mine sample) string {
 	var parts []string
 	for _, t := range r.targets {
 		text, holds := "", false
 		if t.of == "" {
-			text, holds = fmt.Sprintf("at most %s %s", number(t.most), r.unit), mine.value <= t.most
+			text, holds = fmt.Sprintf("at most %s %s", formatNumber(t.most), r.unit), mine.value <= t.most
 		} else {
 			other := median(r.samples[t.of])
 			if other.value == 0 {
 				continue
 			}
-			text, holds = fmt.Sprintf("%.2g of the %s", t.least, t.of), mine.value >= t.least*other.value
+			text, holds = fmt.Sprintf("at least %.2g × %s", t.least, t.of), mine.value >= t.least*other.value
 		}
 		if mine.value == 0 {
 			continue
 		}
 		if holds {
-			text += ": holds"
+			text += ": met"
 		} else {
 			text += ": **missed**"
 			if low := median(r.samples[floor]); low.value > 0 && (t.of == peer0 || t.of == peer1) {
-				text += fmt.Sprintf(" (the floor is at %.3g)", low.value/median(r.samples[t.of]).value)
+				text += fmt.Sprintf(" (the floor reaches %.3g)", low.value/median(r.samples[t.of]).value)
 			}
 		}
 		parts = append(parts, text)
@@ -170,7 +189,8 @@ func (r *row) verdict(mine sample) string {
 	return strings.Join(parts, "; ")
 }
 
-func number(v float64) string {
+// formatNumber returns v with two or three significant digits.
+func formatNumber(v float64) string {
 	switch {
 	case v >= 100:
 		return fmt.Sprintf("%.0f", v)
@@ -180,8 +200,8 @@ func number(v float64) string {
 	return fmt.Sprintf("%.2g", v)
 }
 
-// short is d with three digits.
-func short(d time.Duration) string {
+// formatDuration returns d with three or four digits.
+func formatDuration(d time.Duration) string {
 	switch {
 	case d >= time.Second:
 		return d.Round(10 * time.Millisecond).String()

@@ -17,25 +17,25 @@ import (
 	"time"
 )
 
-// A write is one kind of change: what client w does at its i-th turn to a
+// A write is a kind of change. turn makes the i-th change of client w to a
 // database of n records.
 type write struct {
 	name string
-	most int // operations of one measurement: a file that is added to is soon another
+	most int // operations of one measurement, because POSTs make the file grow
 	turn func(c *client, w, i, n int) (ops int, err error)
 }
 
-// body is a record of about 270 bytes, as those of the files.
+// body is a record of about 270 bytes, like those of the files.
 const body = `{"driverId":"7","title":"School run","passenger":"Emma and Max","pickupLocation":"12 Oak Street, by the gate","dropoffLocation":"Lincoln School","pickupTime":"2026-03-02T07:30:00Z","dropoffTime":"2026-03-02T07:50:00Z","status":"Scheduled","note":"%s"}`
 
-// peerRest is how long a json-server gets to bring what it has acknowledged to
-// the file; pickup gets none.
+// peerRest is the time that a json-server gets to write acknowledged changes to
+// the file. pickup gets none.
 const peerRest = 2 * time.Second
 
-// mark is what a client writes, another text at each turn.
+// mark returns the text that client w writes in turn i.
 func mark(w, i int) string { return fmt.Sprintf("w%04d-%08d", w, i) }
 
-// patch changes one member of one record.
+// patch changes one property of one record.
 func patch(c *client, w, i, n int) (int, error) {
 	note := mark(w, i)
 	status, answer, err := c.do("PATCH", fmt.Sprintf("/schedules/%d", (w*7919+i*104729)%n+1), `{"note":"`+note+`"}`)
@@ -74,18 +74,18 @@ func (c *client) post(w, i int) (id string, err error) {
 	return string(rest[:end]), nil
 }
 
-// answered holds an answer to a write against what is right.
+// answered checks the answer to a write: its status, and that it has the note.
 func answered(method string, status int, answer []byte, err error, want int, note string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", method, err)
 	}
 	if status != want || !bytes.Contains(answer, []byte(note)) {
-		return fmt.Errorf("%s: a wrong answer: %d %.200s", method, status, answer)
+		return fmt.Errorf("%s: wrong answer: %d %.200s", method, status, answer)
 	}
 	return nil
 }
 
-// writes measures writes of every kind to files of every size.
+// writes measures every kind of write to files of every size.
 func (b *bench) writes() error {
 	for _, kind := range writeKinds {
 		for _, size := range b.sizes {
@@ -118,7 +118,7 @@ func writeTargets(kind string, clients, size int) []target {
 	return nil
 }
 
-// writers returns who can be asked to do this.
+// writers returns the contestants for a size and a number of clients.
 func (b *bench) writers(size, clients int) []string {
 	names := []string{ours, floor}
 	if b.peers && size <= peerBytes && clients <= peerMost {
@@ -142,12 +142,12 @@ func (b *bench) writeOnce(row *row, who string, kind write, size, clients int) e
 		return fmt.Errorf("%s, %s: %w", who, row.name, err)
 	}
 	if err != nil {
-		row.note(who, "fails under it")
+		row.note(who, "fails under this load")
 	}
 	if load.ops == 0 {
 		return nil
 	}
-	row.add(who, sample{value: float64(load.ops) / load.took.Seconds(), cpu: used / time.Duration(load.ops), slow: load.slow})
+	row.add(who, sample{value: float64(load.ops) / load.took.Seconds(), cpu: used / time.Duration(load.ops), p99: load.p99})
 	if kind.name == "POST" {
 		if peer {
 			time.Sleep(peerRest)
@@ -169,15 +169,15 @@ func (b *bench) writeOnce(row *row, who string, kind write, size, clients int) e
 	return nil
 }
 
-// A load is what clients did.
+// A load is what concurrent clients did.
 type load struct {
 	ops   int
-	turns []int // of each client
+	turns []int // completed turns of each client
 	took  time.Duration
-	slow  time.Duration // the 99th percentile of a turn
+	p99   time.Duration // 99th percentile of a turn
 }
 
-// load lets so many clients take turns for some time.
+// load lets clients take turns for a time, up to about most operations.
 func (p *process) load(clients int, duration time.Duration, most int, turn func(c *client, w, i int) (int, error)) (load, error) {
 	all := load{turns: make([]int, clients)}
 	var (
@@ -217,12 +217,12 @@ func (p *process) load(clients int, duration time.Duration, most int, turn func(
 	all.took = time.Since(begin)
 	if len(times) > 0 {
 		slices.Sort(times)
-		all.slow = times[len(times)*99/100]
+		all.p99 = times[len(times)*99/100]
 	}
 	return all, failed
 }
 
-// missing counts the records that were acknowledged and are not in the file.
+// missing returns the number of acknowledged records that are not in the file.
 func missing(file string, turns []int) (int, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -245,7 +245,7 @@ func missing(file string, turns []int) (int, error) {
 	return lost, nil
 }
 
-// agrees reports an error unless the file says what the server says.
+// agrees checks that the file has what the server serves.
 func (p *process) agrees(file string) error {
 	status, served, err := p.get("/db")
 	if err != nil || status != http.StatusOK {
@@ -263,8 +263,7 @@ func (p *process) agrees(file string) error {
 	return nil
 }
 
-// mixed measures 64 clients that read one record nineteen times and then
-// change one.
+// mixed measures 64 clients that make a PATCH after every nineteen GETs.
 func (b *bench) mixed() error {
 	const name = "mixed, 95 GET to 5 PATCH, 64 clients, 1 MB"
 	if !b.wanted(name) {
@@ -281,7 +280,7 @@ func (b *bench) mixed() error {
 	for range b.times(row) {
 		for _, who := range b.writers(1_000_000, 64) {
 			if who == floor {
-				continue // it does not see what it has written
+				continue // its GETs do not return what was written
 			}
 			if err := b.writeOnce(row, who, mixed, 1_000_000, 64); err != nil {
 				return err
@@ -291,8 +290,7 @@ func (b *bench) mixed() error {
 	return nil
 }
 
-// disk measures what the file protocol costs where nothing else is done, not
-// even HTTP.
+// disk measures the file protocol alone, without HTTP.
 func (b *bench) disk() error {
 	for _, size := range b.sizes {
 		for _, writers := range b.clients {

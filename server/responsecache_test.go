@@ -7,9 +7,9 @@ import (
 )
 
 func TestShelf(t *testing.T) {
-	var s shelf
+	var s responseCache
 	if s.get("a") != nil {
-		t.Error("an empty shelf has something")
+		t.Error("an empty responseCache has something")
 	}
 	body := []byte("body")
 	s.offer("a", body)
@@ -21,16 +21,16 @@ func TestShelf(t *testing.T) {
 	if got := string(s.get("a")); got != "body" {
 		t.Errorf("got %q", got)
 	}
-	s.offer("large", make([]byte, maxShelf+1))
-	s.offer("large", make([]byte, maxShelf+1))
+	s.offer("large", make([]byte, maxCachedBody+1))
+	s.offer("large", make([]byte, maxCachedBody+1))
 	if s.get("large") != nil {
 		t.Error("a large body is kept")
 	}
 	// What is asked for stays, whatever else comes; the size has a bound.
 	for i := range 100 {
 		tag := fmt.Sprint(i)
-		s.offer(tag, make([]byte, maxShelf))
-		s.offer(tag, make([]byte, maxShelf))
+		s.offer(tag, make([]byte, maxCachedBody))
+		s.offer(tag, make([]byte, maxCachedBody))
 		if s.get("a") == nil {
 			t.Fatalf("what is in use is gone after %d others", i)
 		}
@@ -40,7 +40,7 @@ func TestShelf(t *testing.T) {
 				kept += len(b)
 			}
 		}
-		if kept > 2*shelfSize {
+		if kept > 2*cacheSize {
 			t.Fatalf("%d bytes are kept", kept)
 		}
 	}
@@ -51,7 +51,7 @@ func TestShelf(t *testing.T) {
 
 // TestShelfCrowd is for the race detector.
 func TestShelfCrowd(t *testing.T) {
-	var s shelf
+	var s responseCache
 	var crowd sync.WaitGroup
 	for w := range 8 {
 		crowd.Go(func() {

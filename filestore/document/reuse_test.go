@@ -33,7 +33,7 @@ func checkEdit(t *testing.T, before *Document, text []byte) *Document {
 	}
 	got, all := d.outline(), want.outline()
 	for i := range got {
-		if tight, ok := got[i].(bool); ok && !tight {
+		if compact, ok := got[i].(bool); ok && !compact {
 			got[i] = all[i] // an element that was changed here does not say so
 		}
 	}
@@ -43,7 +43,7 @@ func checkEdit(t *testing.T, before *Document, text []byte) *Document {
 	if d.strict && len(text) < 10_000 {
 		for _, full := range []int{1, 40} { // in many stretches
 			if cut := cutIn(bytes.Clone(text), before, full); cut == nil || !reflect.DeepEqual(cut.outline(), d.outline()) {
-				t.Fatalf("%s\nedited to\n%s\nis another in stretches of %d", before.Bytes(), text, full)
+				t.Fatalf("%s\nedited to\n%s\nis another in chunks of %d", before.Bytes(), text, full)
 			}
 		}
 	}

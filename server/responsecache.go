@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// A shelf keeps bodies that were asked for more than once under their entity
+// A responseCache keeps bodies that were asked for more than once under their entity
 // tags. Equal tags are equal bytes, so nothing on it is ever out of date: after
 // a write the tag is another, and what nobody asks for any more makes room.
 // Its zero value is empty. It may be used by several goroutines at once.
-type shelf struct {
+type responseCache struct {
 	mu    sync.Mutex
 	young map[string][]byte // guarded by mu; nil: asked for once
 	old   map[string][]byte // guarded by mu; was young until that was full
@@ -17,13 +17,13 @@ type shelf struct {
 }
 
 const (
-	shelfSize = 4 << 20 // bytes of young, and at most as many of old
-	maxShelf  = 1 << 20 // bytes; the sending of more costs more than its making
-	shelfMark = 128     // bytes that an entry costs beside its body
+	cacheSize      = 4 << 20 // bytes of young, and at most as many of old
+	maxCachedBody  = 1 << 20 // bytes; the sending of more costs more than its making
+	cacheEntryCost = 128     // bytes that an entry costs beside its body
 )
 
 // get returns the body that has the tag, nil where it is not kept.
-func (s *shelf) get(tag string) []byte {
+func (s *responseCache) get(tag string) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if b := s.young[tag]; b != nil {
@@ -37,8 +37,8 @@ func (s *shelf) get(tag string) []byte {
 }
 
 // offer keeps a copy of a body at the second time.
-func (s *shelf) offer(tag string, body []byte) {
-	if len(body) > maxShelf {
+func (s *responseCache) offer(tag string, body []byte) {
+	if len(body) > maxCachedBody {
 		return
 	}
 	s.mu.Lock()
@@ -52,10 +52,10 @@ func (s *shelf) offer(tag string, body []byte) {
 	}
 }
 
-func (s *shelf) putLocked(tag string, body []byte) {
-	if s.size += shelfMark + len(body); s.young == nil || s.size > shelfSize {
+func (s *responseCache) putLocked(tag string, body []byte) {
+	if s.size += cacheEntryCost + len(body); s.young == nil || s.size > cacheSize {
 		s.old, s.young = s.young, make(map[string][]byte)
-		s.size = shelfMark + len(body)
+		s.size = cacheEntryCost + len(body)
 	}
 	s.young[tag] = body
 }

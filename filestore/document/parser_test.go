@@ -15,8 +15,8 @@ import (
 // cutIn is parseEdit where a stretch is full with so many bytes.
 func cutIn(data []byte, before *Document, full int) *Document {
 	d := &Document{idMember: func(string) string { return "id" }, length: int64(len(data))}
-	c := newCutter(data, plain(data))
-	c.full = full
+	c := newParser(data, plain(data))
+	c.chunkSize = full
 	c.editOf(before)
 	if !d.cut(c) {
 		return nil
@@ -33,7 +33,7 @@ func (d *Document) outline() (found []any) {
 			found = append(found, string(a.head), a.odd, string(a.tail), string(a.foot))
 			for place, e := range a.elems.All() {
 				by, _ := a.elems.Place(e.key)
-				found = append(found, place, by, e.key, string(e.text), e.gap, e.tight)
+				found = append(found, place, by, e.key, string(e.text), e.gap, e.compact)
 			}
 		}
 	}
@@ -75,20 +75,20 @@ func TestStretches(t *testing.T) {
 		if want {
 			valid++
 		}
-		whole := cutIn(data, nil, stretchSize)
+		whole := cutIn(data, nil, chunkSize)
 		for _, full := range []int{1, 10, 100} {
 			d := cutIn(data, nil, full)
 			if (d != nil) != want || (whole != nil) != want {
-				t.Fatalf("in stretches of %d: %v, as a whole: %v, others: %v:\n%s", full, d != nil, whole != nil, want, data)
+				t.Fatalf("in chunks of %d: %v, as a whole: %v, others: %v:\n%s", full, d != nil, whole != nil, want, data)
 			}
 			if d == nil {
 				continue
 			}
 			if !bytes.Equal(d.Bytes(), data) {
-				t.Fatalf("in stretches of %d: %s\nnot %s", full, d.Bytes(), data)
+				t.Fatalf("in chunks of %d: %s\nnot %s", full, d.Bytes(), data)
 			}
 			if got, want := d.outline(), whole.outline(); !reflect.DeepEqual(got, want) {
-				t.Fatalf("in stretches of %d: %q\nas a whole: %q", full, got, want)
+				t.Fatalf("in chunks of %d: %q\nas a whole: %q", full, got, want)
 			}
 		}
 	}
@@ -104,9 +104,9 @@ func TestTight(t *testing.T) {
 		if err != nil {
 			t.Fatal(text, err)
 		}
-		e := d.members[0].array.begin()
-		if e.tight != bytes.Equal(rawjson.Compact(plain(e.value())), []byte(text)) {
-			t.Errorf("%s: %v", text, e.tight)
+		e := d.members[0].array.first()
+		if e.compact != bytes.Equal(rawjson.Compact(plain(e.value())), []byte(text)) {
+			t.Errorf("%s: %v", text, e.compact)
 		}
 	}
 }

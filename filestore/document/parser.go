@@ -1,0 +1,311 @@
+package document
+
+import (
+	"bytes"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/ordered"
+	"pickup/internal/rawjson"
+	"pickup/internal/storage"
+)
+
+// A parser finds the members of a document and the elements of its arrays. It
+// looks only at brackets, quotes and what is between values. Whether a value is
+// valid costs several times as much to find out, so elements are validated in
+// chunks by a helper for each processor while the parser continues.
+//
+// If the text is an edit of a known document, the parser neither scans nor
+// validates elements that it finds unchanged.
+//
+// The helpers have ended before the document is returned.
+type parser struct {
+	data      []byte // the text
+	plain     []byte // the text with its comments blanked
+	chunkSize int    // see the constant; smaller in tests
+	at        int    // offset in data and plain
+	spaced    bool   // the last value has white space between its tokens
+
+	before    *Document         // what the text is an edit of, or nil
+	oldArrays map[string]*array // its arrays by name
+	buf       []element         // for the reuse of each array
+	reused    int               // bytes of elements found unchanged
+	notFound  int               // bytes of elements looked for in vain
+
+	arrays  []*parsedArray
+	todo    chan *chunk // made for the first full chunk
+	helpers sync.WaitGroup
+	bad     atomic.Bool // the text is invalid
+}
+
+// A parsedArray is an array with the elements found so far.
+type parsedArray struct {
+	*array
+	idMember string
+	chunks   []*chunk
+}
+
+// A chunk is a part of an array that is validated at once.
+type chunk struct {
+	plain    []byte // from the gap before the first element
+	at       int    // offset of that gap
+	idMember string
+	elements []element // once validated, their keys are their ids, or ""
+}
+
+// chunkSize is the size in bytes from which on a chunk is full: enough to be
+// worth a handover, and little enough to keep all processors busy.
+const chunkSize = 256 << 10
+
+// newParser returns the parser of data; plain is the same text with comments
+// blanked.
+func newParser(data, plain []byte) *parser {
+	return &parser{data: data, plain: plain, chunkSize: chunkSize}
+}
+
+// peek returns the next byte, or 0 at the end.
+func (c *parser) peek() byte {
+	if c.at < len(c.plain) {
+		return c.plain[c.at]
+	}
+	return 0
+}
+
+// take reads the byte b and reports whether it came next.
+func (c *parser) take(b byte) bool {
+	if c.peek() != b {
+		return false
+	}
+	c.at++
+	return true
+}
+
+// space reads white space.
+func (c *parser) space() {
+	for c.at < len(c.plain) {
+		switch c.plain[c.at] {
+		case ' ', '\t', '\r', '\n':
+			c.at++
+		default:
+			return
+		}
+	}
+}
+
+// name reads the name of a member and returns it unquoted.
+func (c *parser) name() (spelled string, ok bool) {
+	start := c.at
+	if c.peek() != '"' || !c.value(0) || !c.valid(start) {
+		return "", false
+	}
+	return rawjson.Unquote(c.plain[start:c.at]), true
+}
+
+// valid reports whether the text from start on is a valid value.
+func (c *parser) valid(start int) bool { return jsontext.Value(c.plain[start:c.at]).IsValid() }
+
+// value reads a value without validating it. It reports false if none begins or
+// ends, or if it nests deeper than most.
+func (c *parser) value(most int) bool {
+	start := c.at
+	switch c.peek() {
+	case '"':
+		c.at = rawjson.SkipString(c.plain, c.at)
+	case '{', '[':
+		return c.brackets(most)
+	default:
+		for c.at < len(c.plain) && strings.IndexByte(" \t\r\n,:]}", c.plain[c.at]) < 0 {
+			c.at++
+		}
+	}
+	return c.at > start
+}
+
+// brackets is value for an object or array.
+func (c *parser) brackets(most int) bool {
+	b, depth := c.plain, 0
+	for i := c.at; i < len(b); {
+		switch b[i] {
+		case '"':
+			i = rawjson.SkipString(b, i)
+			continue
+		case ' ', '\t', '\r', '\n':
+			c.spaced = true
+		case '{', '[':
+			if depth++; depth > most {
+				return false
+			}
+		case '}', ']':
+			if depth--; depth == 0 {
+				c.at = i + 1
+				return true
+			}
+		}
+		i++
+	}
+	return false
+}
+
+// array reads an array into a, whose elements finish fills in. was has its
+// elements before the edit, or is nil.
+func (c *parser) array(a *array, idMember string, was *reuse) bool {
+	start := c.at
+	if !c.take('[') {
+		return false
+	}
+	a.head = c.data[start:c.at]
+	cut := &parsedArray{array: a, idMember: idMember}
+	c.arrays = append(c.arrays, cut)
+	start = c.at // of the chunk
+	end := start // of the last element
+	var elements []element
+	hand := func() {
+		s := &chunk{plain: c.plain[start:end], at: start, idMember: idMember, elements: elements}
+		cut.chunks = append(cut.chunks, s)
+		c.check(s)
+		start, elements = end, make([]element, 0, len(elements)+len(elements)/8)
+	}
+	for n := 0; ; n++ {
+		if e, ok := was.next(c.plain[end:], n > 0); ok {
+			c.at = end + len(e.text)
+			c.reused += len(e.text)
+			elements = append(elements, e)
+		} else {
+			if c.space(); c.take(']') {
+				break
+			}
+			if n > 0 {
+				if !c.take(',') {
+					return false
+				}
+				c.space()
+			}
+			gap := c.at - end
+			c.spaced = false
+			if !c.value(deepest-2) || c.bad.Load() {
+				return false
+			}
+			e := element{text: c.data[end:c.at], gap: uint32(gap), compact: !c.spaced}
+			if was != nil {
+				e.key = was.missed(c.plain[end+gap:c.at], idMember)
+				if c.notFound += len(e.text); c.mostlyNew() {
+					was = nil
+				}
+			}
+			elements = append(elements, e)
+		}
+		if end = c.at; end-start >= c.chunkSize {
+			hand()
+		}
+	}
+	if len(elements) > 0 {
+		hand()
+	}
+	a.tail = c.data[end : c.at-1]
+	a.foot = c.data[c.at-1 : c.at]
+	return true
+}
+
+// check validates a chunk: in a helper if it is full, because more may follow.
+func (c *parser) check(s *chunk) {
+	if len(s.plain) < c.chunkSize {
+		c.checkNow(s)
+		return
+	}
+	if c.todo == nil {
+		c.todo = make(chan *chunk, len(c.plain)/c.chunkSize)
+		for range runtime.GOMAXPROCS(0) - 1 {
+			c.helpers.Go(c.help)
+		}
+	}
+	c.todo <- s // never blocks: the channel has room for all
+}
+
+// help validates chunks until there are no more.
+func (c *parser) help() {
+	for s := range c.todo {
+		c.checkNow(s)
+	}
+}
+
+// checkNow validates the elements of a chunk and finds their ids.
+func (c *parser) checkNow(s *chunk) {
+	if c.bad.Load() {
+		return
+	}
+	at := 0
+	for i := range s.elements {
+		e := &s.elements[i]
+		v := jsontext.Value(s.plain[at+int(e.gap) : at+len(e.text)])
+		at += len(e.text)
+		if e.key != "" {
+			continue // validated before
+		}
+		if !v.IsValid() {
+			c.bad.Store(true)
+			return
+		}
+		e.key, _ = storage.ID(v, s.idMember)
+	}
+}
+
+// finish fills the arrays. It reports false if an element is invalid.
+func (c *parser) finish() bool {
+	c.stop()
+	if c.bad.Load() {
+		return false
+	}
+	for _, a := range c.arrays {
+		c.fill(a)
+	}
+	return true
+}
+
+// abandon ends the helpers of a parser that has not finished.
+func (c *parser) abandon() {
+	c.bad.Store(true)
+	c.stop()
+}
+
+// stop helps the helpers and waits for them.
+func (c *parser) stop() {
+	if c.todo != nil {
+		close(c.todo)
+		c.help()
+		c.helpers.Wait()
+		c.todo = nil
+	}
+}
+
+// fill moves the elements into their array. All elements share the memory of
+// one text, so that the other can be freed: the old one if most of it is reused,
+// and then new elements are copied; otherwise the new one.
+func (c *parser) fill(a *parsedArray) {
+	n := 0
+	for _, s := range a.chunks {
+		n += len(s.elements)
+	}
+	keys := storage.NewKeys(a.idMember)
+	a.elems = ordered.New(n, func(yield func(string, element) bool) {
+		for _, s := range a.chunks {
+			at := s.at
+			for _, e := range s.elements {
+				text := c.data[at : at+len(e.text)]
+				at += len(text)
+				switch {
+				case !c.mostlyReused():
+					e.text = text
+				case &e.text[0] == &text[0]:
+					e.text = bytes.Clone(text)
+				}
+				e.key = keys.Give(e.key)
+				a.count(e.key, 1)
+				yield(e.key, e)
+			}
+		}
+	})
+}

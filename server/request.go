@@ -1,0 +1,83 @@
+package server
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/gin-gonic/gin"
+
+	"pickup/internal/database"
+)
+
+// A request is one request to one route. All that it reads comes from snap.
+type request struct {
+	*server
+	*gin.Context
+	snap  *database.Snapshot
+	name  string // of the top-level member
+	id    string // of the record, or of the parent
+	child string // the collection whose records refer to the parent
+
+	reserved   int64    // bytes of the server's budget
+	answerSize int64    // the part of reserved that is for the answer to a write
+	keepBody   bool     // the tag and the body are the whole answer, so it may be cached
+	dependent  []string // the collections in which DELETE deletes records that refer to this one
+}
+
+// serve returns a handler that serves one of the routes that share a path.
+func (s *server) serve(choices []*route) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		req := &request{server: s, Context: c, snap: s.db.Snapshot()}
+		defer req.release()
+		if err := req.serve(choices); err != nil {
+			s.fail(c, err)
+		}
+	}
+}
+
+func (req *request) serve(choices []*route) error {
+	if len(req.Request.RequestURI) > req.MaxURL {
+		return uriTooLong(req.MaxURL)
+	}
+	route, err := req.choose(choices)
+	if err != nil {
+		return err
+	}
+	if err := req.checkQuery(); err != nil {
+		return err
+	}
+	method := req.Request.Method
+	if method == http.MethodOptions {
+		return req.sendOptions(route)
+	}
+	handle := route.handler(method)
+	switch {
+	case handle == nil:
+		return methodNotAllowed(method, route.allow(req.ReadOnly))
+	case req.ReadOnly && !isSafe(method):
+		return readOnly(route.allow(true))
+	}
+	return handle(req)
+}
+
+// sendOptions sends the methods of the route, and what their bodies may be.
+func (req *request) sendOptions(r *route) error {
+	req.Header("Allow", r.allow(req.ReadOnly))
+	if r.patch != nil && !req.ReadOnly {
+		req.Header("Accept-Patch", r.acceptPatch)
+	}
+	if r.query != nil {
+		req.Header("Accept-Query", acceptQuery)
+	}
+	req.Status(http.StatusNoContent)
+	return nil
+}
+
+// notFound answers a path, or a method, that no route has.
+func (s *server) notFound(c *gin.Context) {
+	if method := c.Request.Method; !slices.Contains(methods, method) {
+		s.fail(c, unknownMethod(method))
+		return
+	}
+	s.fail(c, noResource(s.db.Snapshot(), c.Request.URL.EscapedPath()))
+}

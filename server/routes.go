@@ -1,0 +1,186 @@
+package server
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"pickup/internal/storage"
+
+	"pickup/server/openapi"
+)
+
+// routes is the whole API. HEAD and OPTIONS follow from the methods of a line,
+// and a final slash makes no difference. Names and ids in a path may hold any
+// character that is percent-encoded, including a slash.
+//
+// What a first name stands for is decided by the data: a line with of serves the
+// path only if the database has such a member.
+var routes = []route{
+	// The collections and objects, with their URLs.
+	{path: "/", get: (*request).readIndex},
+	// The whole database, unless it has a member called db. A PATCH is a transaction.
+	{path: "/db", of: nothing, get: (*request).readDatabase, patch: (*request).patchDatabase, acceptPatch: acceptDatabasePatch},
+	// A collection. PUT, PATCH and DELETE change the record whose id is in the query.
+	{path: "/:collection", of: array, get: (*request).list, query: (*request).list, post: (*request).create,
+		put: (*request).replace, patch: (*request).patch, delete: (*request).remove, acceptPatch: acceptPatch},
+	// A singular object.
+	{path: "/:collection", of: object, get: (*request).readObject,
+		put: (*request).replaceObject, patch: (*request).patchObject, acceptPatch: acceptPatch},
+	// A record.
+	{path: "/:collection/:id", of: array, get: (*request).read,
+		put: (*request).replace, patch: (*request).patch, delete: (*request).remove, acceptPatch: acceptPatch},
+	// The records of another collection that refer to a record.
+	{path: "/:collection/:id/:child", of: array, get: (*request).listChildren, query: (*request).listChildren, post: (*request).createChild},
+
+	// The state of the service. The first two need no credentials.
+	{path: "/_/livez", get: (*request).livez},
+	{path: "/_/readyz", get: (*request).readyz},
+	{path: "/_/metrics", get: (*request).metrics}, // if Options.Metrics is set
+	// Descriptions of the API, made from the data and the rules.
+	{path: "/_/openapi.json", get: (*request).openAPI},
+	{path: "/_/types.d.ts", get: (*request).types},
+	{path: "/_/schemas/:collection", get: (*request).schema},
+	// A page that shows the OpenAPI document, and the files that it loads.
+	{path: "/_/docs", get: (*request).docs},
+	{path: "/_/docs/:file", get: (*request).docs},
+}
+
+// methods are the methods that the service knows. Every path is registered for
+// all of them, so that the route, which knows what the data has there, answers
+// 404, or 405 with the right Allow header. TRACE is always 405.
+var methods = []string{
+	http.MethodGet, http.MethodHead, methodQuery, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+	http.MethodOptions, http.MethodTrace,
+}
+
+// A route is a path with a handler for each of its methods; nil is 405.
+type route struct {
+	path                          string // a pattern of Gin
+	of                            member
+	get, post, put, patch, delete handler
+	query                         handler // like get, with a condition in the body
+	acceptPatch                   string  // the media types of a patch
+}
+
+type handler = func(*request) error
+
+// A member is what the database has under the first name of a path.
+type member uint8
+
+const (
+	anything member = iota // of a path that does not begin with a name
+	nothing                // nothing that can be served
+	array                  // a collection
+	object                 // a singular resource
+)
+
+// register declares the routes on r.
+func (s *server) register(r gin.IRoutes) {
+	choices := make(map[string][]*route) // routes that share a path
+	for i := range routes {
+		path := routes[i].path
+		choices[path] = append(choices[path], &routes[i])
+	}
+	// A member called db comes first, and /%64b is the same path.
+	choices["/db"] = append(choices["/db"], choices["/:collection"]...)
+	choices["/:collection"] = choices["/db"]
+	for _, route := range routes {
+		path, choice := route.path, choices[route.path]
+		if choice == nil || path == "/_/metrics" && s.Metrics == nil {
+			continue
+		}
+		choices[path] = nil
+		r.Match(methods, path, s.serve(choice))
+		if path != "/" {
+			r.Match(methods, path+"/", s.serve(choice))
+		}
+	}
+}
+
+// choose returns the route that serves what the database has at the path. It
+// sets the names and the id of the request, none of them for the whole database.
+func (req *request) choose(choices []*route) (*route, error) {
+	for i, p := range req.Params {
+		value, err := url.PathUnescape(p.Value)
+		if err != nil || value == "" {
+			return nil, noResource(req.snap, req.Request.URL.EscapedPath())
+		}
+		req.Params[i].Value = value
+	}
+	if choices[0].of == anything {
+		return choices[0], nil
+	}
+	name := "db"
+	if len(req.Params) > 0 {
+		name = req.Params[0].Value
+	}
+	what, served := req.member(name), openapi.HasPath(name)
+	i := slices.IndexFunc(choices, func(r *route) bool { return r.of == what })
+	switch {
+	case what == nothing && i >= 0 && name == "db":
+		return choices[i], nil
+	case what == nothing && served:
+		return nil, noCollection(req.snap, name)
+	case !served || i < 0:
+		return nil, noResource(req.snap, req.Request.URL.EscapedPath())
+	}
+	req.name, req.id, req.child = name, req.Param("id"), req.Param("child")
+	if req.child != "" && req.member(req.child) != array {
+		return nil, noCollection(req.snap, req.child)
+	}
+	return choices[i], nil
+}
+
+// member returns what the database has under a name.
+func (req *request) member(name string) member {
+	switch kind, ok := req.snap.Kind(name); {
+	case ok && kind == storage.Array:
+		return array
+	case ok && kind == storage.Object:
+		return object
+	}
+	return nothing
+}
+
+// handler returns the handler of a method, nil if the route does not have it.
+func (r *route) handler(method string) handler {
+	switch method {
+	case http.MethodGet, http.MethodHead:
+		return r.get
+	case methodQuery:
+		return r.query
+	case http.MethodPost:
+		return r.post
+	case http.MethodPut:
+		return r.put
+	case http.MethodPatch:
+		return r.patch
+	case http.MethodDelete:
+		return r.delete
+	}
+	return nil
+}
+
+// allow returns the value of the Allow header.
+func (r *route) allow(readOnly bool) string {
+	var list []string
+	for _, method := range methods {
+		if method == http.MethodOptions || r.handler(method) != nil && !(readOnly && !isSafe(method)) {
+			list = append(list, method)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// isSafe reports whether a method changes nothing (RFC 9110 section 9.2.1).
+func isSafe(method string) bool {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, methodQuery:
+		return true
+	}
+	return false
+}
