@@ -3,7 +3,6 @@ package filestore
 import (
 	"context"
 	"fmt"
-	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -78,9 +77,6 @@ func BenchmarkReload(b *testing.B) {
 			ended := make(chan struct{})
 			go func() { db.Follow(ctx); close(ended) }()
 			defer func() { stop(); <-ended }()
-			changes := db.Changes(ctx, db.Snapshot().Rev())
-			next, end := iter.Pull2(changes)
-			defer end()
 			b.SetBytes(int64(size))
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
@@ -92,10 +88,9 @@ func BenchmarkReload(b *testing.B) {
 				if err := os.Rename(file+"~", file); err != nil {
 					b.Fatal(err)
 				}
+				_, _, more := db.Since(db.Snapshot().Rev())
 				b.StartTimer()
-				if _, err, ok := next(); err != nil || !ok {
-					b.Fatal(err, ok)
-				}
+				<-more
 			}
 		})
 	}

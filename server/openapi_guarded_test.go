@@ -8,13 +8,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
+	"pickup/internal/storage/storetest"
 	"pickup/server"
 )
 
 // TestGuardedDescribed holds the answers of a server with credentials and
 // metrics against its document.
 func TestGuardedDescribed(t *testing.T) {
-	db, err := database.Open(t.Context(), database.NewMemStore(jsontext.Value(`{"posts":[{"id":1}]}`)), database.Options{})
+	db, err := database.Open(t.Context(), storetest.NewMemStore(jsontext.Value(`{"posts":[{"id":1}]}`)), database.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,10 @@ func TestGuardedDescribed(t *testing.T) {
 		ask("401", "GET /posts\n"+wrong+"\n")
 	}
 	ask("401", "GET /posts\n"+wrong+"\n") // the one that begins the pause
-	for _, request := range []string{"GET /posts", "GET /_/metrics", "GET /db", "DELETE /posts/1", "QUERY /posts", "OPTIONS /posts", "GET /_/readyz?verbose", "GET /_/openapi.json"} {
+	for _, request := range []string{
+		"GET /posts", "GET /_/metrics", "GET /db", "DELETE /posts/1", "QUERY /posts", "OPTIONS /posts",
+		"GET /_/readyz?verbose", "GET /_/openapi.json",
+	} {
 		ask("429", request+"\n"+wrong+"\n")
 	}
 
