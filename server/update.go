@@ -13,7 +13,7 @@ import (
 // update runs fn as one transaction and returns when it is durable.
 func (req *request) update(fn func(*database.Tx) error) error {
 	before := req.Copies.made()
-	_, err := req.db.Update(req.Request.Context(), fn)
+	_, err := req.db.Update(database.WithRequest(req.Request.Context(), requestIDOf(req.Context)), fn)
 	if names := req.Copies.since(before); len(names) > 0 {
 		req.Writer.Header()["Pickup-Kept"] = names
 	}
