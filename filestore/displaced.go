@@ -5,233 +5,168 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"pickup/filestore/document"
 	"pickup/filestore/internal/disk"
-	"pickup/internal/storage"
 )
 
-// A displaced is a file that a commit took out of the file's place: P. An
-// editor that opened it before still writes into it, and what comes of that is
-// an edit as any other. So it keeps a name until nobody can write into it.
-type displaced struct {
+// A displacedFile is a file whose place a commit gave to a new one. An editor
+// that opened it before still writes to it, and what comes of that is an edit
+// like any other. So the file keeps a name, .prev-SUM-N, until nobody can write
+// to it any more.
+type displacedFile struct {
 	disk.State
 	path string
-	doc  *document.Document // what it held when it was displaced; nil: not known
-	rev  storage.Rev        // what the store was at then
-	at   time.Time          // when that was
-	open bool               // somebody was seen to write into it
+	doc  *document.Document // the content when it was displaced; nil: not known, or older than an edit
+	at   time.Time          // when it was displaced
+	open bool               // an editor was seen to have it open for writing
 }
 
-// Limits where the system does not tell whether a file is open for writing.
+// displacedFiles are the displaced files of a Store, oldest first. Store.mu
+// guards them.
+type displacedFiles struct {
+	*file
+	list []*displacedFile
+}
+
+// Limits for systems that do not report whether a file is open for writing.
 const (
 	keepFor  = 5 * time.Second // long enough for a save that began before
-	keepMost = 500             // files, and so many
-	keepSize = 1 << 30         // bytes, whatever is more
+	keepMost = 500             // files
+	keepSize = 1 << 30         // bytes
 )
 
-// prevName returns a name for a file that is displaced; content alone is no
-// name, for a file may go back and forth between two.
-func (s *Store) prevName(h disk.Sum) string {
-	for n := 0; ; n++ {
-		path := s.beside(fmt.Sprintf(".prev-%v-%d", h, n))
-		if !slices.ContainsFunc(s.displaced, func(d displaced) bool { return d.path == path }) {
-			return path
-		}
+// add gives the displaced file at path its name and keeps it.
+func (d *displacedFiles) add(path string, state disk.State, doc *document.Document) {
+	name := ""
+	for n := 0; n == 0 || slices.ContainsFunc(d.list, func(f *displacedFile) bool { return f.path == name }); n++ {
+		name = d.beside(fmt.Sprintf(".prev-%v-%d", state.Sum, n)) // a file may go back and forth between two contents
+	}
+	if d.o.sys.Rename(path, name) != nil {
+		name = path // only recovery needs the new name, and it knows this one too
+	}
+	d.keep(name, state, doc)
+}
+
+func (d *displacedFiles) keep(path string, state disk.State, doc *document.Document) {
+	d.list = append(d.list, &displacedFile{State: state, path: path, doc: doc, at: d.o.now()})
+}
+
+// forgetBases is called after an edit: what is finished in a displaced file from
+// now on cannot be merged.
+func (d *displacedFiles) forgetBases() {
+	for _, f := range d.list {
+		f.doc = nil
 	}
 }
 
-// displaceLocked gives the displaced file at path the name of its kind and
-// remembers it.
-func (s *Store) displaceLocked(path string, c disk.State, doc *document.Document) {
-	prev := s.prevName(c.Sum)
-	if s.o.sys.Rename(path, prev) != nil {
-		prev = path // the name matters to recovery only, which knows this one too
-	}
-	s.rememberLocked(prev, c, doc)
+// mayChange reports whether an editor may still finish an edit in one of them.
+func (d *displacedFiles) mayChange() bool {
+	return len(d.list) > 1 || len(d.list) == 1 && d.list[0].open
 }
 
-func (s *Store) rememberLocked(path string, c disk.State, doc *document.Document) {
-	s.displaced = append(s.displaced, displaced{State: c, path: path, doc: doc, rev: s.rev, at: s.o.now()})
-}
-
-// tendLocked is R0: edits that were finished in displaced files are merged into
-// what the store serves, or kept beside it.
-func (s *Store) tendLocked() {
-	for _, d := range slices.Clone(s.displaced) { // a merge displaces another
-		changed := s.tendOneLocked(&d)
-		i := slices.IndexFunc(s.displaced, func(e displaced) bool { return e.path == d.path })
-		if changed {
-			s.displaced[i] = d
-		}
-		if d.Info == nil {
-			s.displaced = slices.Delete(s.displaced, i, i+1)
-		}
-	}
-}
-
-// tendOneLocked looks at one displaced file and reports whether it changed d.
-// It leaves d.Info nil where there is nothing left to look after.
-func (s *Store) tendOneLocked(d *displaced) (changed bool) {
-	info, err := s.o.sys.Stat(d.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		d.Info = nil
-		return true
-	}
-	if err != nil || d.State.Is(info) {
-		return false
-	}
-	who := s.whoWrites(d.path)
-	if who == somebody || who == unknown && s.o.now().Sub(info.ModTime()) < quietAtMost {
-		d.open = true
-		return true // the edit is not finished
-	}
-	d.open = false
-	data, c, err := s.readFile(d.path)
-	switch {
-	case errors.Is(err, errEmpty): // an editor that gave up half way
-		d.State = c
-	case err != nil:
-		return true
-	case c.Sum == d.Sum:
-		d.State = c
-	default:
-		s.lateEditLocked(d, data, c)
-	}
-	return true
-}
-
-// lateEditLocked takes in an edit that was finished in d after d was displaced.
-func (s *Store) lateEditLocked(d *displaced, data []byte, c disk.State) {
-	doc, err := document.Parse(s.path, data, s.o.idMember)
-	if err != nil {
-		s.keepDisplacedLocked(d, "an edit of %s that was cut off")
-		return
-	}
-	if s.lookLocked() != nil {
-		return // the file has an edit that does not parse: this one waits
-	}
-	// The base of the edit is the file as it was displaced. What has been
-	// written since is written again on top of it. Where that was another
-	// edit, its text cannot be: both stay as they are.
-	if d.doc == nil || s.merged > d.rev {
-		s.keepDisplacedLocked(d, "an edit of %s that was finished after a later one")
-		return
-	}
-	ours := document.Diff(d.doc, s.doc)
-	merged, err := doc.Apply(ours)
-	if err != nil {
-		s.keepDisplacedLocked(d, "an edit of %s that cannot be merged")
-		return
-	}
-	if s.writeLocked(merged) != nil {
-		return // it stays where it is, for the next try
-	}
-	both := document.Overlap(document.Diff(d.doc, doc), ours)
-	s.takeOverLocked(merged, s.disk)
-	d.State = c
-	if both {
-		s.keepDisplacedLocked(d, "an edit of %s that changed what was written at the same moment")
-	}
-}
-
-// keepDisplacedLocked ends the care for d by keeping it for its user.
-func (s *Store) keepDisplacedLocked(d *displaced, what string) {
-	if s.keepLocked(d.path, what) {
-		d.Info = nil
-	}
-}
-
-// keepLocked gives a file of ours a name that people see, and says so. what
-// describes it, with a %s for the path.
-func (s *Store) keepLocked(path, what string) bool {
-	name := s.real + ".conflict-" + s.o.now().UTC().Format("20060102T150405.000Z")
-	for n := 1; ; n++ {
-		to := name
-		if n > 1 {
-			to = fmt.Sprintf("%s-%d", name, n)
-		}
-		err := s.o.sys.RenameNew(path, to)
-		if errors.Is(err, fs.ErrExist) && n < 1000 {
-			continue
-		}
-		if err != nil {
-			s.o.Log.Error("an edit of "+s.path+" cannot be given a name", "file", path, "cause", disk.Cause(err))
-			return false
-		}
-		s.o.sys.SyncDir(s.dir())
-		s.notice(what+" is kept as %s", s.path, filepath.Base(to))
-		if s.o.Kept != nil {
-			s.o.Kept(filepath.Base(to))
-		}
-		return true
-	}
-}
-
-// dropLocked is R8: displaced files that nobody can write into any more are
-// removed, but for the newest unless all is set.
-func (s *Store) dropLocked(all bool) {
+// removeOld removes the displaced files that nobody can write to any more. It
+// leaves the newest unless all is set.
+func (d *displacedFiles) removeOld(all bool) {
 	var bytes int64
-	for i := len(s.displaced) - 1; i >= 0; i-- {
-		d := s.displaced[i]
-		bytes += d.Info.Size()
-		tooMany := len(s.displaced)-i > keepMost || bytes > keepSize && len(s.displaced)-i > 2
-		if i == len(s.displaced)-1 && !all || !s.dropOneLocked(d, tooMany) {
-			continue
+	for i := len(d.list) - 1; i >= 0; i-- {
+		f, newer := d.list[i], len(d.list)-i
+		bytes += f.Info.Size()
+		tooMany := newer > keepMost || bytes > keepSize && newer > 2
+		if (all || newer > 1) && d.remove(f, tooMany) {
+			d.list = slices.Delete(d.list, i, i+1)
 		}
-		s.displaced = slices.Delete(s.displaced, i, i+1)
 	}
 }
 
-func (s *Store) dropOneLocked(d displaced, tooMany bool) bool {
-	sys := &s.o.sys
-	f, err := sys.Open(d.path, os.O_RDONLY, 0)
+func (d *displacedFiles) remove(f *displacedFile, tooMany bool) bool {
+	sys := &d.o.sys
+	open, err := sys.Open(f.path, os.O_RDONLY, 0)
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	defer sys.Close(f) // ends the lease, which holds back writers until then
-	err = sys.Lease(f, disk.ReadLease)
-	if err == disk.ErrTaken || err != nil && !tooMany && s.o.now().Sub(d.at) < keepFor {
+	defer sys.Close(open) // ends the lease, which holds back writers until then
+	err = sys.Lease(open, disk.ReadLease)
+	if err == disk.ErrTaken || err != nil && !tooMany && d.o.now().Sub(f.at) < keepFor {
 		return false
 	}
-	info, err := sys.Fstat(f)
-	if err != nil || !disk.Same(info, d.Info) {
-		return false // R0 has not seen this yet
+	info, err := sys.Fstat(open)
+	if err != nil || !disk.Same(info, f.Info) {
+		return false // an edit that has not been collected yet
 	}
-	if !d.State.Is(info) {
-		if _, c, err := s.o.sys.Read(f, s.o.now); err != nil || c.Sum != d.Sum {
+	if !f.Is(info) {
+		if _, state, err := sys.Read(open, d.o.now); err != nil || state.Sum != f.Sum {
 			return false
 		}
 	}
-	err = sys.Remove(d.path)
+	err = sys.Remove(f.path)
 	return err == nil || errors.Is(err, fs.ErrNotExist)
 }
 
-// Whether somebody has a file open for writing.
-type presence int
+// collectLateEdits takes in the edits that were finished in displaced files:
+// they are merged into the contents, or kept as conflict copies.
+func (s *Store) collectLateEdits() {
+	for _, d := range slices.Clone(s.displaced.list) { // a merge displaces another
+		if s.collectLateEdit(d) {
+			s.displaced.list = slices.DeleteFunc(s.displaced.list, func(e *displacedFile) bool { return e == d })
+		}
+	}
+}
 
-const (
-	nobody presence = iota
-	somebody
-	unknown // the system does not tell
-)
+// collectLateEdit looks at one displaced file. It reports whether the file is
+// gone from its name.
+func (s *Store) collectLateEdit(d *displacedFile) (gone bool) {
+	info, err := s.o.sys.Stat(d.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true
+	}
+	if err != nil || d.Is(info) {
+		return false
+	}
+	who := s.openForWriting(d.path)
+	d.open = who == openElsewhere || who == openUnknown && s.o.now().Sub(info.ModTime()) < quietAtMost
+	if d.open {
+		return false // the edit is not finished
+	}
+	data, state, err := s.read(d.path)
+	switch {
+	case errors.Is(err, errEmpty), err == nil && state.Sum == d.Sum: // an editor that gave up, or changed nothing
+		d.State = state
+		return false
+	case err != nil:
+		return false
+	}
+	return s.mergeLateEdit(d, data, state)
+}
 
-// whoWrites asks by taking a lease, which the kernel grants only to readers of
-// a file that nobody writes.
-func (s *Store) whoWrites(path string) presence {
-	f, err := s.o.sys.Open(path, os.O_RDONLY, 0)
+// mergeLateEdit merges an edit that was finished in d after d was displaced. It
+// reports whether d has become a conflict copy.
+func (s *Store) mergeLateEdit(d *displacedFile, data []byte, state disk.State) (gone bool) {
+	edited, err := s.parse(data)
 	if err != nil {
-		return unknown
+		return s.renameToConflict(d.path, "an edit of %s that was cut off")
 	}
-	defer s.o.sys.Close(f)
-	switch s.o.sys.Lease(f, disk.ReadLease) {
-	case nil:
-		return nobody
-	case disk.ErrTaken:
-		return somebody
+	if s.lookLocked() != nil {
+		return false // the file has an edit that does not parse: this one waits
 	}
-	return unknown
+	// The base of the edit is the file as it was displaced. The changes since
+	// then are applied to the edit. If one of those was another edit, its text
+	// would be lost: both stay as they are.
+	if d.doc == nil {
+		return s.renameToConflict(d.path, "an edit of %s that was finished after a later one")
+	}
+	ours := document.Diff(d.doc, s.doc)
+	merged, err := edited.Apply(ours)
+	if err != nil {
+		return s.renameToConflict(d.path, "an edit of %s that cannot be merged")
+	}
+	overlap := document.Overlap(document.Diff(d.doc, edited), ours)
+	if s.target.write(merged) != nil {
+		return false // the edit stays where it is, for the next try
+	}
+	s.takeOverLocked(merged, s.known)
+	d.State = state
+	return overlap && s.renameToConflict(d.path, "an edit of %s that changed what was written at the same moment")
 }

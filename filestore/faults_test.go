@@ -98,7 +98,7 @@ func faultAt(t *testing.T, w way, n int, fault error, sticky bool) (hit bool, fi
 			describe("acknowledged, and the file holds %q, memory %q", got, memory)
 		}
 	case errors.Is(first, storage.ErrUnsure):
-		if got != changed && got != old && !s.torn || memory != "Vet visit, School run" {
+		if got != changed && got != old && !s.inPlace.halfWritten || memory != "Vet visit, School run" {
 			describe("in doubt, and the file holds %q, memory %q", got, memory)
 		}
 	default:

@@ -13,26 +13,35 @@ import (
 	"pickup/internal/storage"
 )
 
-// inPlaceLocked is mode F: the file cannot be replaced, so its bytes are. A
-// redo record that is durable before makes that safe across a crash, and a
-// lease holds back everybody else on this machine until it is done.
-func (s *Store) inPlaceLocked(next *document.Document) (err error) {
-	sys := &s.o.sys
-	// F0: the file, and no other.
-	if err := s.claimInodeLocked(); err != nil {
+// inPlace is the way to write a file that cannot be replaced: its bytes are. A
+// redo record, durable before the write, makes that safe across a crash. A lease
+// holds back other programs on this machine until the write is done.
+type inPlace struct {
+	*target
+	skipLeaseWait bool // another program keeps the file open, and is not waited for
+	halfWritten   bool // a write failed half way; its record is complete
+	journalDirty  bool // the removal of the redo record is not durable yet
+}
+
+func (w *inPlace) String() string { return "in place" }
+
+func (w *inPlace) write(next *document.Document) (err error) {
+	sys := &w.o.sys
+	// Check that the inode is the one that is locked, and still has a name.
+	if err := w.lock.lockInode(); err != nil {
 		if err == disk.ErrTaken {
-			return fmt.Errorf("%w: another server holds %s", storage.ErrInUse, s.path)
+			return fmt.Errorf("%w: another server holds %s", storage.ErrInUse, w.path)
 		}
 		return err
 	}
-	// F1: alone.
-	if err := s.leaseLocked(); err != nil {
+	// Keep other programs from opening it.
+	if err := w.lease(); err != nil {
 		return err
 	}
-	f := s.claim.inode // another descriptor than before, where somebody has it open
+	f := w.lock.inode // another descriptor than before if a program has it open
 	defer func() {
 		if sys.Lease(f, disk.NoLease) != nil {
-			s.claim.replaceInode(sys, nil) // closing ends it too, and nobody must be held back for long
+			w.lock.replaceInode(nil) // closing it ends the lease too, which must not last
 		}
 	}()
 	info, err := sys.Fstat(f)
@@ -42,120 +51,120 @@ func (s *Store) inPlaceLocked(next *document.Document) (err error) {
 	if disk.Links(info) == 0 {
 		return errDetached
 	}
-	// F2: as we know it.
-	if ok, err := s.isKnown(f); !ok {
+	// Check that it is in the known state.
+	if ok, err := w.isKnown(f); !ok {
 		return errors.Join(err, errMovedOn)
 	}
-	// F3: room for everything, so that nothing below runs out of it.
-	old, newSum := s.onDisk(), disk.SumOf(next.Runs()...)
+	// Reserve the space for everything below.
+	old, newSum := w.doc, disk.SumOf(next.Runs()...)
 	room := max(old.Size(), next.Size())
 	record := int64(0) // where it begins in f; 0: it lies elsewhere
-	if s.o.JournalDir == "" {
+	if w.o.JournalDir == "" {
 		block := disk.BlockSize(info)
 		record = (room + block - 1) / block * block
-		room = record + redoSize(filepath.Base(s.real), old, next)
+		room = record + redoSize(filepath.Base(w.real), old, next)
 	}
 	if err := sys.Reserve(f, room); err != nil {
 		sys.Truncate(f, old.Size()) // gives back what was reserved
 		return err
 	}
-	// F4: the record.
-	if s.o.JournalDir != "" {
-		err = s.writeJournalLocked(old, next, newSum)
-	} else if err = s.appendRedo(f, record, old, next, newSum); err != nil {
+	// Make the redo record durable.
+	if w.o.JournalDir != "" {
+		err = w.writeJournal(old, next, newSum)
+	} else if err = w.appendRedo(f, record, old, next, newSum); err != nil {
 		err = errors.Join(err, sys.Truncate(f, old.Size()))
 	}
 	if err != nil {
 		return err
 	}
-	// F5: the file.
-	if err := s.overwrite(f, next, record); err != nil {
-		return s.undoLocked(f, old, record, err)
+	// Write the document over the old one, cut off the rest, and sync.
+	if err := w.overwrite(f, next, record); err != nil {
+		return w.undo(f, old, record, err)
 	}
-	// F6
-	s.dropJournalLocked()
-	c, err := sys.Identify(f, s.real, newSum)
+	// Drop the record.
+	w.dropJournal()
+	c, err := sys.Identify(f, w.real, newSum)
 	if err != nil {
-		c = disk.State{Info: s.disk.Info} // compared at the next look
+		c = disk.State{Info: w.known.Info} // compared at the next look
 	}
-	s.disk, s.like, s.doubt = c, c.Info, nil
+	w.known, w.like, w.doc, w.unsynced = c, c.Info, next, false
 	return nil
 }
 
-// isKnown reports whether f is in the state that the store knows.
-func (s *Store) isKnown(f *os.File) (bool, error) {
-	info, err := s.o.sys.Fstat(f)
-	if err != nil || s.disk.Untouched(info) {
+// isKnown reports whether f is in the known state.
+func (w *inPlace) isKnown(f *os.File) (bool, error) {
+	info, err := w.o.sys.Fstat(f)
+	if err != nil || w.known.Untouched(info) {
 		return err == nil, err
 	}
-	_, c, err := s.o.sys.Read(f, s.o.now)
-	return err == nil && c.Sum == s.disk.Sum, err
+	_, c, err := w.o.sys.Read(f, w.o.now)
+	return err == nil && c.Sum == w.known.Sum, err
 }
 
-// leaseLocked is F1: it keeps everybody else from the file, or finds out that
-// this cannot be had here. Who has it open gets 2 s to close it.
-func (s *Store) leaseLocked() error {
-	sys := &s.o.sys
-	for begin := s.o.now(); ; s.o.nap(time.Millisecond) {
-		err := sys.Lease(s.claim.inode, disk.WriteLease)
+// lease keeps other programs from the file, as far as the system can. A program that
+// has it open gets 2 s to close it.
+func (w *inPlace) lease() error {
+	sys := &w.o.sys
+	for begin := w.o.now(); ; w.o.nap(time.Millisecond) {
+		err := sys.Lease(w.lock.inode, disk.WriteLease)
 		if err != disk.ErrTaken {
 			if err == nil {
-				s.impatient = false
+				w.skipLeaseWait = false
 			}
-			return nil // no leases here: as far as it goes
+			return nil // no leases here
 		}
-		if waited := s.o.now().Sub(begin); waited > graceWrite || s.impatient && waited > retryAfter {
+		if waited := w.o.now().Sub(begin); waited > graceWrite || w.skipLeaseWait && waited > retryAfter {
 			break
 		}
 	}
-	// Readers may see the file half-written, which is all that is lost. A
-	// writer would mix his bytes with ours.
-	who, err := s.askWhoWritesLocked()
+	// A reader sees at worst a half-written file. A writer would mix its bytes
+	// with ours.
+	who, err := w.askOpenForWriting()
 	if err != nil {
 		return err
 	}
-	if who == somebody {
-		return fmt.Errorf("%w: %s is open for writing in another program", storage.ErrBusy, s.path)
+	if who == openElsewhere {
+		return fmt.Errorf("%w: %s is open for writing in another program", storage.ErrBusy, w.path)
 	}
-	if !s.impatient {
-		s.o.Log.Warn("another program keeps " + s.path + " open: it may see half a write")
+	if !w.skipLeaseWait {
+		w.o.Log.Warn("another program keeps " + w.path + " open: it may see half a write")
 	}
-	s.impatient = true // from now on it is not waited for
+	w.skipLeaseWait = true // from now on
 	return nil
 }
 
-// askWhoWritesLocked is whoWrites for a file that we have open for writing
-// ourselves: our descriptor is given up for the moment.
-func (s *Store) askWhoWritesLocked() (presence, error) {
-	s.claim.replaceInode(&s.o.sys, nil)
-	who := s.whoWrites(s.real)
-	err := s.claimInodeLocked()
+// askOpenForWriting is openForWriting for a file that we have open for writing
+// ourselves: our descriptor is closed for the moment.
+func (w *inPlace) askOpenForWriting() (openness, error) {
+	w.lock.replaceInode(nil)
+	who := w.openForWriting(w.real)
+	err := w.lock.lockInode()
 	if err == disk.ErrTaken {
-		err = fmt.Errorf("%w: another server has taken %s", storage.ErrInUse, s.path)
+		err = fmt.Errorf("%w: another server has taken %s", storage.ErrInUse, w.path)
 	}
 	return who, err
 }
 
 // appendRedo writes the record into f, at an offset after the old and the new
 // document.
-func (s *Store) appendRedo(f *os.File, at int64, old, next *document.Document, newSum disk.Sum) error {
-	sys := &s.o.sys
+func (w *inPlace) appendRedo(f *os.File, at int64, old, next *document.Document, newSum disk.Sum) error {
+	sys := &w.o.sys
 	out := &disk.Writer{Calls: sys, File: f, Off: old.Size()}
 	if err := out.Zeros(at); err != nil {
 		return err
 	}
-	if err := writeRedo(out, filepath.Base(s.real), old, next, newSum); err != nil {
+	if err := writeRedo(out, filepath.Base(w.real), old, next, newSum); err != nil {
 		return err
 	}
 	return sys.Sync(f)
 }
 
-// overwrite is F5: it makes doc the content of f, which a record protects. A
+// overwrite makes doc the content of f, which a record protects. A
 // record in f, which begins at the offset record, is cut off when doc is
 // durable. Nothing of the old document is left between the two: if the record
 // should be damaged, doc still ends where the zeros begin.
-func (s *Store) overwrite(f *os.File, doc *document.Document, record int64) error {
-	sys := &s.o.sys
+func (w *inPlace) overwrite(f *os.File, doc *document.Document, record int64) error {
+	sys := &w.o.sys
 	out := &disk.Writer{Calls: sys, File: f}
 	whole := sectors{to: out}
 	if _, err := doc.WriteTo(&whole); err != nil {
@@ -204,21 +213,21 @@ func (s *sectors) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// undoLocked puts the old document back after a write failed with why. Where
+// undo puts the old document back after a write failed with why. Where
 // that fails too, the record stays and is redone at the next occasion.
-func (s *Store) undoLocked(f *os.File, old *document.Document, record int64, why error) error {
-	err := s.overwrite(f, old, record)
+func (w *inPlace) undo(f *os.File, old *document.Document, record int64, why error) error {
+	err := w.overwrite(f, old, record)
 	if err == nil {
-		s.dropJournalLocked()
-		err = s.syncJournalLocked() // or a crash would redo what we are about to refuse
+		w.dropJournal()
+		err = w.syncJournal() // or a crash would redo what we are about to refuse
 	}
 	if err != nil {
-		s.torn = true
-		s.o.Log.Error("the disk failed while "+s.path+" was written, and again while that was undone; its redo record is complete", "cause", disk.Cause(why), "undo", disk.Cause(err))
-		return fmt.Errorf("%w: %s: the disk failed: %w", storage.ErrUnsure, s.path, disk.Cause(why))
+		w.halfWritten = true
+		w.o.Log.Error("the disk failed while "+w.path+" was written, and again while that was undone; its redo record is complete", "cause", disk.Cause(why), "undo", disk.Cause(err))
+		return fmt.Errorf("%w: %s: the disk failed: %w", storage.ErrUnsure, w.path, disk.Cause(why))
 	}
-	if c, err := s.o.sys.Identify(f, s.real, s.disk.Sum); err == nil {
-		s.disk = c
+	if c, err := w.o.sys.Identify(f, w.real, w.known.Sum); err == nil {
+		w.known = c
 	}
 	return why
 }

@@ -12,67 +12,62 @@ import (
 	"pickup/filestore/internal/disk"
 )
 
-// journal returns the path of a file in the folder of redo records. It names
-// the database by its path, for several may share the folder.
-func (s *Store) journal(suffix string) string {
-	path, err := filepath.Abs(s.real)
+// journalPath returns the path of a file in the directory of redo records. Its
+// name depends on the path of the database, because several may share the
+// directory.
+func (f *file) journalPath(suffix string) string {
+	path, err := filepath.Abs(f.real)
 	if err != nil {
-		path = s.real
+		path = f.real
 	}
-	return filepath.Join(s.o.JournalDir, "."+filepath.Base(s.real)+"-"+disk.SumOf([]byte(path)).String()+suffix)
+	return filepath.Join(f.o.JournalDir, "."+filepath.Base(f.real)+"-"+disk.SumOf([]byte(path)).String()+suffix)
 }
 
-// writeJournalLocked makes the redo record durable in a file of its own.
-func (s *Store) writeJournalLocked(old, next *document.Document, newSum disk.Sum) error {
-	sys := &s.o.sys
-	temp := s.journal(".redo.tmp")
-	sys.Remove(temp) // where one was left
-	f, err := sys.Open(temp, disk.CreateNew, 0o600)
-	if err != nil {
-		return err
-	}
-	err = writeRedo(&disk.Writer{Calls: sys, File: f}, filepath.Base(s.real), old, next, newSum)
+// writeJournal makes the redo record durable in a file of its own.
+func (w *inPlace) writeJournal(old, next *document.Document, newSum disk.Sum) error {
+	sys := &w.o.sys
+	temp := w.journalPath(".redo.tmp")
+	err := w.create(temp, func(out *disk.Writer) error {
+		return writeRedo(out, filepath.Base(w.real), old, next, newSum)
+	})
 	if err == nil {
-		err = sys.Sync(f)
-	}
-	if err = errors.Join(err, sys.Close(f)); err == nil {
-		err = sys.Rename(temp, s.journal(".redo"))
+		err = sys.Rename(temp, w.journalPath(".redo"))
 	}
 	if err == nil {
-		err = sys.SyncDir(s.o.JournalDir)
+		err = sys.SyncDir(w.o.JournalDir)
 	}
 	if err != nil {
 		sys.Remove(temp)
-		s.dropJournalLocked()
+		w.dropJournal()
 	}
 	return err
 }
 
-// dropJournalLocked removes the record. It need not be durable before a write
-// is acknowledged, for redoing it changes nothing.
-func (s *Store) dropJournalLocked() {
-	if s.o.JournalDir != "" {
-		s.o.sys.Remove(s.journal(".redo"))
-		s.stale = true
+// dropJournal removes the record. The removal need not be durable before a write
+// is acknowledged, because redoing the write changes nothing.
+func (w *inPlace) dropJournal() {
+	if w.o.JournalDir != "" {
+		w.o.sys.Remove(w.journalPath(".redo"))
+		w.journalDirty = true
 	}
 }
 
-// syncJournalLocked makes the removal durable, before an edit of the file makes
-// the record one of the past.
-func (s *Store) syncJournalLocked() error {
-	if !s.stale {
+// syncJournal makes the removal durable, before an edit of the file makes the
+// record obsolete.
+func (w *inPlace) syncJournal() error {
+	if !w.journalDirty {
 		return nil
 	}
-	err := s.o.sys.SyncDir(s.o.JournalDir)
-	s.stale = err != nil
+	err := w.o.sys.SyncDir(w.o.JournalDir)
+	w.journalDirty = err != nil
 	return err
 }
 
-// redoLocked completes a write in place that was cut off, by the record that
-// it left. It reports whether there was anything to do.
-func (s *Store) redoLocked() (mended bool, err error) {
-	sys := &s.o.sys
-	f, err := sys.Open(s.real, os.O_RDWR, 0)
+// redo completes an interrupted write in place from the record that it left. It
+// reports whether there was anything to do.
+func (w *inPlace) redo() (mended bool, err error) {
+	sys := &w.o.sys
+	f, err := sys.Open(w.real, os.O_RDWR, 0)
 	if err != nil {
 		return false, disk.Cause(err)
 	}
@@ -81,79 +76,55 @@ func (s *Store) redoLocked() (mended bool, err error) {
 	if err != nil {
 		return false, disk.Cause(err)
 	}
-	data, err := s.o.sys.ReadAll(f, info.Size())
+	data, err := w.o.sys.ReadAll(f, info.Size())
 	if err != nil {
 		return false, disk.Cause(err)
 	}
-	record, err := s.readRecord()
+	record, err := w.readRecord()
 	if err != nil {
 		return false, disk.Cause(err)
 	}
-	v, ok := judge(data, record, func(b []byte) bool {
-		_, err := document.Parse(s.path, b, s.o.idMember)
-		return err == nil
-	})
+	v, ok := judge(data, record, w.parses)
 	if ok {
-		if err := s.applyVerdict(f, v); err != nil {
+		if err := w.applyVerdict(f, v); err != nil {
 			return false, disk.Cause(err)
 		}
-		s.notice("%s: a write that was interrupted has been completed", s.path)
+		w.warn("%s: an interrupted write has been completed", w.path)
 	}
-	s.torn = false
+	w.halfWritten = false
 	if record != nil {
-		s.dropJournalLocked()
-		return ok, s.syncJournalLocked()
+		w.dropJournal()
+		return ok, w.syncJournal()
 	}
 	return ok, nil
 }
 
-func (s *Store) applyVerdict(f *os.File, v verdict) error {
-	if v.keep != nil && !s.keepCopyLocked(v.keep, v.why) {
+func (w *inPlace) applyVerdict(f *os.File, v verdict) error {
+	if v.keep != nil && !w.saveConflictCopy(v.keep, v.why) {
 		if v.must {
-			return errors.New("what it left cannot be copied")
+			return errors.New("cannot keep a copy of what it left")
 		}
-		s.o.Log.Error(fmt.Sprintf(v.why+" is not kept", s.path), "bytes", len(v.keep), "sha256", fmt.Sprintf("%x", sha256.Sum256(v.keep)))
+		w.o.Log.Error(fmt.Sprintf(v.why+" is not kept", w.path), "bytes", len(v.keep), "sha256", fmt.Sprintf("%x", sha256.Sum256(v.keep)))
 	}
-	doc, err := document.Parse(s.path, v.text, s.o.idMember)
+	doc, err := w.parse(v.text)
 	if err != nil {
 		return err
 	}
-	return s.overwrite(f, doc, v.record)
+	return w.overwrite(f, doc, v.record)
 }
 
-// readRecord returns what the record file holds, nil if there is none.
-func (s *Store) readRecord() ([]byte, error) {
-	if s.o.JournalDir == "" {
+// readRecord returns the content of the record file, nil if there is none.
+func (w *inPlace) readRecord() ([]byte, error) {
+	if w.o.JournalDir == "" {
 		return nil, nil
 	}
-	f, err := s.o.sys.Open(s.journal(".redo"), os.O_RDONLY, 0)
+	f, err := w.o.sys.Open(w.journalPath(".redo"), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer s.o.sys.Close(f)
-	return s.o.sys.ReadAll(f, 0)
-}
-
-// keepCopyLocked writes data to a file beside the database, durably.
-func (s *Store) keepCopyLocked(data []byte, what string) bool {
-	sys := &s.o.sys
-	temp := s.beside(".copy")
-	sys.Remove(temp)
-	f, err := sys.Open(temp, disk.CreateNew, 0o600)
-	if err == nil {
-		_, err = (&disk.Writer{Calls: sys, File: f}).Write(data)
-		if err == nil {
-			err = sys.Sync(f)
-		}
-		err = errors.Join(err, sys.Close(f))
-	}
-	if err != nil {
-		sys.Remove(temp)
-		s.o.Log.Error("no copy can be made beside "+s.path, "cause", disk.Cause(err))
-		return false
-	}
-	return s.keepLocked(temp, what)
+	defer w.o.sys.Close(f)
+	return w.o.sys.ReadAll(f, 0)
 }

@@ -12,59 +12,70 @@ import (
 	"pickup/internal/storage"
 )
 
-// claim is what keeps a second server from the file: a lock on a file in its
-// folder, and one on the file itself for servers that see it in another folder,
-// through a mount. The locks are the kernel's, so they end with the process
-// however that ends; the text in the lock file tells people who holds it.
-type claim struct {
-	file    *os.File // L; nil: none
-	journal *os.File // the same for the folder of the redo record
-	inode   *os.File // the file itself; nil: it is absent, or there are no locks here
-	writes  bool     // inode is open for writing
-	refused error    // wraps storage.ErrInUse where another server has the file that is in place now
+// A lock keeps other servers from the file: it locks a lock file in the
+// directory of the file, and the file itself against servers that see it in
+// another directory, through a mount. The locks are the kernel's and end with
+// the process. The text in a lock file names the holder. Store.mu guards a lock.
+type lock struct {
+	*file
+	dirLock     *os.File // nil: the directory allows none
+	journalLock *os.File // the same in the directory of the redo record
+	inode       *os.File // the file itself; nil: it is absent, or cannot be locked
+	writes      bool     // inode is open for writing
+	wantsWrites bool     // inode has to be open for writing
+	refused     error    // wraps storage.ErrInUse while another server holds the file in place
 }
 
-// claimLocked is S1: it takes the file for us, or fails with storage.ErrInUse.
-func (s *Store) claimLocked() (err error) {
-	s.claim.file, err = s.lockFileLocked(s.beside(".lock"))
-	if err == nil && s.o.JournalDir != "" {
-		s.claim.journal, err = s.lockFileLocked(s.journal(".lock"))
+// acquire takes all locks, or fails with storage.ErrInUse.
+func (l *lock) acquire() (err error) {
+	l.dirLock, err = l.openLockFile(l.beside(".lock"))
+	if err == nil && l.o.JournalDir != "" {
+		l.journalLock, err = l.openLockFile(l.journalPath(".lock"))
 	}
 	if err != nil {
 		return err
 	}
-	if s.claimInodeLocked() == disk.ErrTaken {
-		return fmt.Errorf("%w: another server, which sees it under another path, holds %s", storage.ErrInUse, s.path)
+	return l.acquireInode()
+}
+
+// acquireInode is lockInode for callers that need a storage.ErrInUse only.
+func (l *lock) acquireInode() error {
+	if l.lockInode() == disk.ErrTaken {
+		return fmt.Errorf("%w: another server, which sees it under another path, holds %s", storage.ErrInUse, l.path)
 	}
 	return nil
 }
 
-// lockFileLocked makes and locks a lock file. It returns nil where the folder
+// openLockFile creates and locks a lock file. It returns nil if the directory
 // allows none.
-func (s *Store) lockFileLocked(path string) (*os.File, error) {
-	sys := &s.o.sys
+func (l *lock) openLockFile(path string) (*os.File, error) {
+	sys := &l.o.sys
 	for range 100 {
 		f, err := sys.Open(path, os.O_RDWR|os.O_CREATE|disk.NoFollow, 0o600)
 		if isAny(err, syscall.EACCES, syscall.EROFS, syscall.EPERM) {
-			return nil, nil // a folder that we may not write: S2 says so
+			return nil, nil // the directory is not writable: probe reports it
 		}
 		if err != nil {
-			s.notice("no other server can be kept from %s: its lock file cannot be made: %v", s.path, disk.Cause(err))
+			l.warn("cannot keep other servers from %s: cannot create its lock file: %v", l.path, disk.Cause(err))
 			return nil, nil
 		}
 		if err := sys.Lock(f); err != nil {
 			defer sys.Close(f)
 			if err != disk.ErrTaken {
-				s.notice("no other server can be kept from %s: %v", s.path, err)
+				l.warn("cannot keep other servers from %s: %v", l.path, err)
 				sys.Remove(path)
 				return nil, nil
 			}
-			holder, _ := io.ReadAll(io.LimitReader(f, 200))
-			return nil, fmt.Errorf("%w: %s is held by %s", storage.ErrInUse, s.path, orElse(strings.TrimSpace(string(holder)), "another server"))
+			text, _ := io.ReadAll(io.LimitReader(f, 200))
+			holder := strings.TrimSpace(string(text))
+			if holder == "" {
+				holder = "another server"
+			}
+			return nil, fmt.Errorf("%w: %s is held by %s", storage.ErrInUse, l.path, holder)
 		}
 		// The last holder may have removed the file between our open and our
-		// lock; then the lock is on a file that nobody else will find.
-		if !s.isNamed(f, path) {
+		// lock. Then nobody else will find the file that we locked.
+		if !l.isNamed(f, path) {
 			sys.Close(f)
 			continue
 		}
@@ -73,29 +84,22 @@ func (s *Store) lockFileLocked(path string) (*os.File, error) {
 		sys.WriteAt(f, fmt.Appendf(nil, "process %d on %s\n", os.Getpid(), host), 0)
 		return f, nil
 	}
-	return nil, fmt.Errorf("%w: others keep locking %s and giving it up", storage.ErrInUse, s.path)
+	return nil, fmt.Errorf("%w: other servers keep locking and releasing %s", storage.ErrInUse, l.path)
 }
 
-func orElse(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
-
-// claimInodeLocked locks the file that is in place now. It returns disk.ErrTaken
-// where another server has it.
-func (s *Store) claimInodeLocked() error {
-	if !s.o.touches() || s.holdsInodeLocked() {
+// lockInode locks the file that is in place now. It returns disk.ErrTaken if
+// another server holds it.
+func (l *lock) lockInode() error {
+	if !l.o.touches() || l.inode != nil && l.writes == l.wantsWrites && l.isNamed(l.inode, l.real) {
 		return nil
 	}
-	sys := &s.o.sys
+	sys := &l.o.sys
 	flag := os.O_RDONLY // our own descriptor must not look like a writer
-	if s.mode == inPlace {
-		flag = os.O_RDWR // it is the one that writes
+	if l.wantsWrites {
+		flag = os.O_RDWR
 	}
-	s.claim.replaceInode(sys, nil)
-	f, err := sys.Open(s.real, flag, 0)
+	l.replaceInode(nil)
+	f, err := sys.Open(l.real, flag, 0)
 	if err != nil {
 		return err
 	}
@@ -103,74 +107,57 @@ func (s *Store) claimInodeLocked() error {
 		sys.Close(f)
 		return err
 	}
-	s.claim.replaceInode(sys, f)
-	s.claim.writes = flag == os.O_RDWR
+	l.replaceInode(f)
+	l.writes = l.wantsWrites
 	return nil
 }
 
-// holdsInodeLocked reports whether the file that is in place is locked by us,
-// with a descriptor of the right kind.
-func (s *Store) holdsInodeLocked() bool {
-	if s.claim.inode == nil || s.claim.writes != (s.mode == inPlace) {
-		return false
+// replaceInode holds f, which is locked, instead of the old inode.
+func (l *lock) replaceInode(f *os.File) {
+	if l.inode != nil {
+		l.o.sys.Close(l.inode)
 	}
-	return s.isNamed(s.claim.inode, s.real)
+	l.inode, l.writes = f, false
 }
 
-// replaceInode gives the lock on the old inode free.
-func (c *claim) replaceInode(sys *disk.Calls, f *os.File) {
-	if c.inode != nil {
-		sys.Close(c.inode)
-	}
-	c.inode, c.writes = f, false
-}
-
-// reclaimLocked follows the file to where it is now: it may have another inode,
-// and another folder. Where another server has it, claim.refused says so, and
-// nothing is written until that one gives it up.
-func (s *Store) reclaimLocked() {
-	if !s.o.touches() {
+// follow takes the locks where the file is now: it may have another inode, and
+// be in another directory. If another server holds it, refused says so, and
+// nothing is written until that server releases it.
+func (l *lock) follow() {
+	if !l.o.touches() {
 		return
 	}
-	before := s.claim.refused
-	lost := s.claim.file == nil && before != nil
-	if s.claim.file != nil && !s.isNamed(s.claim.file, s.beside(".lock")) {
-		s.o.sys.Close(s.claim.file)
-		s.claim.file, lost = nil, true
+	before := l.refused
+	lost := l.dirLock == nil && before != nil
+	if l.dirLock != nil && !l.isNamed(l.dirLock, l.beside(".lock")) {
+		l.o.sys.Close(l.dirLock)
+		l.dirLock, lost = nil, true
 	}
-	s.claim.refused = nil
+	l.refused = nil
 	if lost {
-		s.claim.file, s.claim.refused = s.lockFileLocked(s.beside(".lock"))
+		l.dirLock, l.refused = l.openLockFile(l.beside(".lock"))
 	}
-	if s.claim.refused == nil && s.claimInodeLocked() == disk.ErrTaken {
-		s.claim.refused = fmt.Errorf("%w: another server, which sees it under another path, holds %s", storage.ErrInUse, s.path)
+	if l.refused == nil {
+		l.refused = l.acquireInode()
 	}
-	if s.claim.refused != nil && before == nil {
-		s.o.Log.Error(s.path+" is now a file that another server has; nothing is written to it", "cause", s.claim.refused)
+	if l.refused != nil && before == nil {
+		l.o.Log.Error("another server holds "+l.path+" now; nothing is written to it", "cause", l.refused)
 	}
 }
 
-// isNamed reports whether f is the file at path.
-func (s *Store) isNamed(f *os.File, path string) bool {
-	a, err1 := s.o.sys.Fstat(f)
-	b, err2 := s.o.sys.Stat(path)
-	return err1 == nil && err2 == nil && os.SameFile(a, b)
-}
-
-// releaseLocked gives the file free.
-func (s *Store) releaseLocked() error {
-	sys := &s.o.sys
-	s.claim.replaceInode(sys, nil)
+// release gives up all locks.
+func (l *lock) release() error {
+	l.replaceInode(nil)
 	var errs []error
-	for _, f := range []*os.File{s.claim.file, s.claim.journal} {
+	for _, f := range []*os.File{l.dirLock, l.journalLock} {
 		if f == nil {
 			continue
 		}
-		if s.isNamed(f, f.Name()) { // removed while it is locked, so that it is ours
-			errs = append(errs, sys.Remove(f.Name()))
+		if l.isNamed(f, f.Name()) { // removed while it is locked, so that it is ours
+			errs = append(errs, l.o.sys.Remove(f.Name()))
 		}
-		errs = append(errs, sys.Close(f))
+		errs = append(errs, l.o.sys.Close(f))
 	}
-	s.claim = claim{}
+	*l = lock{file: l.file}
 	return errors.Join(errs...)
 }

@@ -120,7 +120,7 @@ func testFolderWithACL(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := start(t, path, Options{})
-	if err := commit(s, set("2", "Ballet")); err != nil || s.mode != byExchange {
+	if err := commit(s, set("2", "Ballet")); err != nil || s.mode.String() != "swap" {
 		t.Fatal(s.mode, err)
 	}
 	if n, err := unix.Getxattr(path, "system.posix_acl_access", nil); err != unix.ENODATA {
@@ -136,7 +136,7 @@ func testSingleFile(t *testing.T) {
 		host, path := bound(t, sample)
 		os.Chmod(host, 0o640)
 		s := start(t, path, Options{JournalDir: journal})
-		if s.mode != inPlace || len(s.Warnings()) != 1 || !strings.Contains(s.Warnings()[0], "mount point") {
+		if !s.isInPlace() || len(s.Warnings()) != 1 || !strings.Contains(s.Warnings()[0], "mount point") {
 			t.Fatal(s.mode, s.Warnings())
 		}
 		steps := follow(t, s)
@@ -175,7 +175,7 @@ func testBusy(t *testing.T) {
 		if err := commit(s, set("2", "Ballet")); err != nil {
 			t.Fatal(err)
 		}
-		if s.mode != inPlace || !strings.Contains(text(t, host), "Ballet") {
+		if !s.isInPlace() || !strings.Contains(text(t, host), "Ballet") {
 			t.Error(s.mode, text(t, host))
 		}
 	}
@@ -187,10 +187,10 @@ func testReplacedOnHost(t *testing.T) {
 	steps := follow(t, s)
 	swapIn(t, host, edited("Dentist"))
 	err := commit(s, set("2", "Ballet"))
-	if !errors.Is(err, storage.ErrReadOnly) || !strings.Contains(err.Error(), "mount its folder") {
+	if !errors.Is(err, storage.ErrReadOnly) || !strings.Contains(err.Error(), "mount its directory") {
 		t.Error(err)
 	}
-	if got := next(t, steps, 3*time.Second); got.err == nil || !strings.Contains(got.err.Error(), "mount its folder") {
+	if got := next(t, steps, 3*time.Second); got.err == nil || !strings.Contains(got.err.Error(), "mount its directory") {
 		t.Errorf("%+v", got)
 	}
 	if got := text(t, host); got != edited("Dentist") {
@@ -358,7 +358,7 @@ func TestPermissions(t *testing.T) {
 		// One that everybody may write keeps its owner, too.
 		path += ".open"
 		s = start(t, path, Options{})
-		if err := commit(s, set("2", "Ballet")); err != nil || s.mode != inPlace {
+		if err := commit(s, set("2", "Ballet")); err != nil || !s.isInPlace() {
 			t.Error(s.mode, err)
 		}
 		if info, _ := os.Stat(path); !strings.Contains(text(t, path), "Ballet") || uidOf(info) != 0 {
@@ -370,7 +370,7 @@ func TestPermissions(t *testing.T) {
 		os.Chmod(filepath.Dir(path), 0o555)
 		defer os.Chmod(filepath.Dir(path), 0o755)
 		s := start(t, path, Options{})
-		if err := commit(s, set("2", "Ballet")); err != nil || s.mode != inPlace {
+		if err := commit(s, set("2", "Ballet")); err != nil || !s.isInPlace() {
 			t.Error(s.mode, err)
 		}
 		if got := text(t, path); !strings.Contains(got, "Ballet") {
@@ -432,7 +432,7 @@ func TestAttributesSurvive(t *testing.T) {
 	if err := commit(s, set("2", "Ballet")); err != nil {
 		t.Fatal(err)
 	}
-	if s.mode != byExchange {
+	if s.mode.String() != "swap" {
 		t.Fatal(s.mode)
 	}
 	info, err := os.Stat(path)

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"time"
 
-	"pickup/filestore/document"
 	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
@@ -39,14 +38,16 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		o.sys = disk.Real()
 	}
 	o.sys = o.sys.Timed(o.Synced)
-	s := &Store{o: o, path: path, rev: 1, feed: storage.NewFeed(1, keepBatches)}
+	s := &Store{rev: 1, feed: storage.NewFeed(1, keepBatches)}
+	s.file = &file{o: o, path: path}
+	s.lock.file, s.displaced.file, s.inPlace.target = s.file, s.file, &s.target
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.startLocked(ctx); err != nil {
-		for _, n := range s.notices { // nobody will ask for them
+		for _, n := range s.warnings { // nobody will ask for them
 			o.Log.Warn(n)
 		}
-		s.releaseLocked()
+		s.lock.release()
 		return nil, err
 	}
 	s.opened = true
@@ -54,37 +55,39 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 }
 
 func (s *Store) startLocked(ctx context.Context) error {
-	// S0: where the file really is. That one is replaced, and never a link.
+	// Find the real file: it is replaced, and never a link to it.
 	real, err := s.o.sys.Resolve(s.path)
 	if err != nil {
-		return fmt.Errorf("%s cannot be opened: %w", s.path, disk.Cause(err))
+		return fmt.Errorf("cannot open %s: %w", s.path, disk.Cause(err))
 	}
 	s.real = real
 	if info, err := s.o.sys.Stat(real); err == nil {
-		if err := s.noFile(info); err != nil {
+		if err := s.checkKind(info); err != nil {
 			return err
 		}
 	}
 	if s.o.touches() {
-		// S1: ours alone.
-		if err := s.claimLocked(); err != nil {
+		// Lock it.
+		if err := s.lock.acquire(); err != nil {
 			return err
 		}
-		// S2: what can be done with it.
-		s.probeLocked()
-		// S3: as the last server left it.
-		if err := s.recoverLocked(); err != nil {
+		// Find out how it can be written.
+		s.probe()
+		// Complete or undo what a crash interrupted.
+		if err := s.recover(); err != nil {
 			return err
 		}
-		if s.claimInodeLocked() == disk.ErrTaken { // which was absent, or another
-			return fmt.Errorf("%w: another server, which sees it under another path, holds %s", storage.ErrInUse, s.path)
+		// Lock the file that recovery may have put in place.
+		if err := s.lock.acquireInode(); err != nil {
+			return err
 		}
 	}
+	// Load it.
 	return s.firstLoadLocked(ctx)
 }
 
-// firstLoadLocked loads the file. One that cannot be read may be in the middle
-// of being saved: as long as it keeps changing we wait.
+// firstLoadLocked loads the file. A file that cannot be read may be in the middle
+// of a save: firstLoadLocked waits as long as it keeps changing.
 func (s *Store) firstLoadLocked(ctx context.Context) error {
 	start := s.o.now()
 	for {
@@ -94,59 +97,56 @@ func (s *Store) firstLoadLocked(ctx context.Context) error {
 		}
 		if errors.Is(err, fs.ErrNotExist) && !s.o.touches() {
 			if aside := s.leftAside(); aside != "" {
-				return fmt.Errorf("%w: %s is in %s since a write was interrupted: a start that may write gives it its name back", storage.ErrReadOnly, s.path, aside)
+				return fmt.Errorf("%w: an interrupted write left %s as %s: start once without read-only to put it back", storage.ErrReadOnly, s.path, aside)
 			}
 		}
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errEmpty) {
-			return s.beginLocked()
+			return s.createLocked()
 		}
-		if errors.Is(err, storage.ErrBroken) && s.writesLocked() {
-			// A write in place that was cut off leaves its record in the file.
-			if mended, err := s.redoLocked(); mended || err != nil {
+		if errors.Is(err, storage.ErrBroken) && s.canWrite() {
+			// An interrupted write in place leaves its record in the file.
+			if mended, err := s.inPlace.redo(); mended || err != nil {
 				if err != nil {
-					return fmt.Errorf("%w: %s: an interrupted write cannot be completed: %w", storage.ErrReadOnly, s.path, err)
+					return fmt.Errorf("%w: %s: cannot complete an interrupted write: %w", storage.ErrReadOnly, s.path, err)
 				}
 				continue
 			}
 		}
 		now := s.o.now()
-		quiet := s.unread.state.Info != nil && now.Sub(s.unread.state.Info.ModTime()) > quietAtMost
-		if !mayPass(err) || errors.Is(err, fs.ErrPermission) || quiet || now.Sub(start) > graceStart || ctx.Err() != nil {
+		quiet := s.reading.state.Info != nil && now.Sub(s.reading.state.Info.ModTime()) > quietAtMost
+		if !isPassing(err) || errors.Is(err, fs.ErrPermission) || quiet || now.Sub(start) > graceStart || ctx.Err() != nil {
 			return err
 		}
 		s.o.nap(retryAfter)
 	}
 }
 
-// writesLocked reports whether the store may write, and can.
-func (s *Store) writesLocked() bool { return s.o.touches() && s.mode != refusing }
-
-// beginLocked makes a new database where there is none.
-func (s *Store) beginLocked() error {
-	doc, err := document.Parse(s.path, s.o.Initial, s.o.idMember)
+// createLocked creates the file, or fills an empty one, with Options.Initial.
+func (s *Store) createLocked() error {
+	doc, err := s.parse(s.o.Initial)
 	if err != nil {
 		return err
 	}
-	s.doc = doc
-	s.disk = s.unread.state // no file, or an empty one
-	s.disk.Sum, s.like = disk.SumOf(nil), s.disk.Info
-	s.unread = unread{}
-	absent := s.disk.Info == nil
+	s.doc, s.target.doc = doc, doc
+	s.known = s.reading.state // no file, or an empty one
+	s.known.Sum, s.like = disk.SumOf(), s.known.Info
+	s.reading = readState{}
+	absent := s.known.Info == nil
 	if s.o.touches() {
-		if err := s.writeLocked(doc); err != nil {
-			s.notice("%s does not exist yet and cannot be made: %v", s.path, err)
+		if err := s.write(doc); err != nil {
+			s.warn("%s does not exist and cannot be created: %v", s.path, err)
 			return nil
 		}
 	}
 	switch {
 	case absent && s.o.touches():
-		s.notice("created %s: it was not there", s.path)
+		s.warn("created %s, which did not exist", s.path)
 	case absent:
-		s.notice("%s is not there, and is not made", s.path)
+		s.warn("%s does not exist, and is not created", s.path)
 	case s.o.touches():
-		s.notice("%s was empty: it begins anew", s.path)
+		s.warn("%s was empty, and starts over", s.path)
 	default:
-		s.notice("%s is empty, and is left so", s.path)
+		s.warn("%s is empty, and stays so", s.path)
 	}
 	return nil
 }

@@ -127,8 +127,8 @@ func TestEditAfterCrash(t *testing.T) {
 			path := home(t, test.file)
 			o := inPlaceOnly(t, test.journal != "")
 			if test.journal != "" {
-				s := &Store{o: o, real: path}
-				put(t, s.journal(".redo"), test.journal)
+				s := &file{o: o, real: path}
+				put(t, s.journalPath(".redo"), test.journal)
 			}
 			reader, err := Open(t.Context(), path, Options{ReadOnly: true})
 			if test.journal == "" && err != nil {

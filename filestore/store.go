@@ -5,15 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"sync"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/filestore/document"
-	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
 
@@ -24,46 +20,20 @@ const keepBatches = 256
 // A Store is one JSON file. Its methods may be called from several goroutines
 // at once.
 type Store struct {
-	o    Options
-	path string // as it was given, which names the file to people
 	feed *storage.Feed
 
-	mu        sync.Mutex
-	opened    bool // guarded by mu, as is all that follows
-	closed    bool
-	real      string              // path without symlinks
-	mode      mode                // how the file is written
-	cannot    error               // why the mode is refusing
-	claim     claim               // our locks
-	rev       storage.Rev         // of doc
-	doc       *document.Document  // what the store serves
-	disk      disk.State          // what the store knows to lie at path
-	tally     disk.IncrementalSum // of what was written last
-	like      os.FileInfo         // the mode that a new file gets; nil: that of any new file
-	doubt     *document.Document  // that, where a failed sync left open whether it is durable
-	torn      bool                // a write in place failed half way, its record is complete
-	displaced []displaced         // what commits took out of the file's place, oldest first
-	merged    storage.Rev         // the latest revision that an edit made
-	since     edits               // what was written through us since an edit was taken over
-	unread    unread              // why path cannot be read at present
-	trouble   error               // what watchers are told of it; nil while there is hope
-	impatient bool                // somebody keeps the file open, and is not waited for
-	stale     bool                // the removal of the redo record is not durable yet
-	notices   []string            // what Open noticed
+	mu      sync.Mutex // guards everything below
+	target             // the file, its locks, and how it is written
+	closed  bool
+	rev     storage.Rev        // of doc
+	doc     *document.Document // the contents; target.doc is what the file has
+	reading readState
+	own     ownWrites // since the last edit
 }
 
-// unread is a state of the file that cannot be served: it is absent, empty,
-// cut off or broken.
-type unread struct {
-	err     error      // nil: all is well
-	since   time.Time  // when that began, with this state or one before it
-	changed time.Time  // when err became what it is
-	state   disk.State // what err speaks of; no info: nothing that a stat shows
-}
-
-// Load returns the contents. If the file can be read it is looked at first, so
-// that an edit nobody watched for is in them; if it cannot they are those of
-// its last good state.
+// Load returns the contents. It looks at the file first, so that they include an
+// edit that no watcher has seen. If the file cannot be read they are those of its
+// last good state.
 func (s *Store) Load(ctx context.Context) (storage.Batch, error) {
 	if err := ctx.Err(); err != nil {
 		return storage.Batch{}, err
@@ -73,20 +43,19 @@ func (s *Store) Load(ctx context.Context) (storage.Batch, error) {
 	if err := s.usableLocked(); err != nil {
 		return storage.Batch{}, err
 	}
-	s.lookLocked() // what is wrong with the file is the watchers' business
+	s.lookLocked() // an error is reported to the watchers
 	return s.batchLocked(), nil
 }
 
-// Value returns the top-level member called name, nil where there is none or
-// where it is an array. It is what Load returns, without the look at the file
-// and without all the rest.
+// Value returns the top-level member called name, nil if it does not exist or is
+// an array. Unlike Load it does not look at the file.
 func (s *Store) Value(name string) jsontext.Value {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.doc.Lookup(name)
 }
 
-// KeyBy is storage.KeyedStore's. Until it is called the ids are in "id".
+// KeyBy implements storage.KeyedStore. Until it is called the ids are in "id".
 func (s *Store) KeyBy(idMember func(collection string) string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +65,12 @@ func (s *Store) KeyBy(idMember func(collection string) string) {
 	}
 	doc, changed := s.doc.KeyedBy(idMember)
 	if changed {
-		s.since = edits{} // what was written is known by keys that are no longer used
+		s.own = ownWrites{} // it has keys that are no longer used
+	}
+	if s.target.doc == s.doc {
+		s.target.doc = doc
+	} else {
+		s.target.doc, _ = s.target.doc.KeyedBy(idMember)
 	}
 	s.doc = doc
 	s.rev++
@@ -111,12 +85,12 @@ func (s *Store) batchLocked() storage.Batch {
 //
 //   - storage.ErrConflict: the file was edited; the edit is what Load returns now
 //   - storage.ErrBroken (a *storage.BrokenError): the file does not parse
-//   - storage.ErrBusy: the file is empty or absent, somebody is saving it
-//   - storage.ErrFull, storage.ErrReadOnly: the disk takes nothing; nothing changed
-//   - storage.ErrInUse: the path leads to a file that another server holds; nothing changed
+//   - storage.ErrBusy: the file is empty or absent, another program is saving it
+//   - storage.ErrFull, storage.ErrReadOnly: the disk accepts no write; nothing changed
+//   - storage.ErrInUse: another server holds the file at the path; nothing changed
 //   - storage.ErrUnsure: the disk failed when the file was already replaced
 //
-// It waits up to 2 s for a save by hand to be finished.
+// It waits up to 2 s for a save in progress.
 func (s *Store) Commit(ctx context.Context, base storage.Rev, changes []storage.Change) (storage.Rev, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,12 +104,13 @@ func (s *Store) Commit(ctx context.Context, base storage.Rev, changes []storage.
 	if err != nil {
 		return 0, err
 	}
-	// R7: durable, so it may be seen.
-	s.since.add(s.doc, changes)
+	// The document is durable and may be seen.
+	s.own.add(s.doc, changes)
 	s.doc = next
 	s.rev++
 	s.feed.Publish(storage.Batch{Rev: s.rev, Changes: changes})
-	s.dropLocked(false)
+	// Remove displaced files that nobody can write to any more.
+	s.displaced.removeOld(false)
 	return s.rev, nil
 }
 
@@ -143,15 +118,17 @@ func (s *Store) Commit(ctx context.Context, base storage.Rev, changes []storage.
 func (s *Store) commitLocked(ctx context.Context, base storage.Rev, changes []storage.Change) (*document.Document, error) {
 	var next *document.Document
 	for begin, again := s.o.now(), false; ; again = true {
-		s.tendLocked() // R0: edits of what was displaced
-		if err := s.settleLocked(ctx); err != nil {
-			return nil, err // R1: an edit that does not parse
+		// Collect edits that were finished in displaced files.
+		s.collectLateEdits()
+		// Load an edit of the file itself. An edit is a conflict.
+		if err := s.waitReadableLocked(ctx); err != nil {
+			return nil, err
 		}
 		if base != s.rev {
 			return nil, fmt.Errorf("%w: %s was edited", storage.ErrConflict, s.path)
 		}
 		if again && s.o.now().Sub(begin) > graceWrite {
-			return nil, fmt.Errorf("%w: %s is being written without a pause", storage.ErrBusy, s.path)
+			return nil, fmt.Errorf("%w: %s is being written all the time", storage.ErrBusy, s.path)
 		}
 		if next == nil {
 			var err error
@@ -159,7 +136,8 @@ func (s *Store) commitLocked(ctx context.Context, base storage.Rev, changes []st
 				return next, err
 			}
 		}
-		err := s.writeLocked(next)
+		// Write the document, and begin again if another program saved the file.
+		err := s.write(next)
 		if !errors.Is(err, errMovedOn) {
 			return next, err
 		}
@@ -173,12 +151,12 @@ func (s *Store) usableLocked() error {
 	return nil
 }
 
-// Warnings returns what Open noticed about the file and its place, a sentence
-// each. They are not in the log: whoever opens the store tells them.
+// Warnings returns what people should know about the file and its directory, in
+// one sentence each. They are what Open noticed, and are not in the log.
 func (s *Store) Warnings() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.notices
+	return s.warnings
 }
 
 // Unaddressable lists the parts of the file that are served as they are and that
@@ -189,9 +167,9 @@ func (s *Store) Unaddressable() []document.Oddity {
 	return s.doc.Oddities()
 }
 
-// Close releases the locks and removes the files that the store keeps beside
-// its own. It waits up to 2 s for an editor that still writes into one of
-// them; if that takes longer, the next Open takes care of it.
+// Close releases the locks and removes the dot files of the store. It waits up to
+// 2 s for an editor that still writes to one of them; after that the next Open
+// collects the edit.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -199,32 +177,13 @@ func (s *Store) Close() error {
 		return nil
 	}
 	for begin := s.o.now(); s.o.touches(); s.o.nap(retryAfter) {
-		s.tendLocked()
-		s.dropLocked(true)
-		if len(s.displaced) == 0 || s.o.now().Sub(begin) > graceWrite {
+		s.collectLateEdits()
+		s.displaced.removeOld(true)
+		if len(s.displaced.list) == 0 || s.o.now().Sub(begin) > graceWrite {
 			break
 		}
 	}
 	s.closed = true
-	s.feed.Publish(storage.Batch{}) // watchers look up and end
-	return s.releaseLocked()
-}
-
-// notice tells people something about the file: in Warnings while it is being
-// opened, in the log afterwards.
-func (s *Store) notice(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	if s.opened {
-		s.o.Log.Warn(text)
-		return
-	}
-	s.notices = append(s.notices, text)
-}
-
-// dir returns the folder of the file.
-func (s *Store) dir() string { return filepath.Dir(s.real) }
-
-// beside returns the path of one of our files in the folder of the file.
-func (s *Store) beside(suffix string) string {
-	return filepath.Join(s.dir(), "."+filepath.Base(s.real)+suffix)
+	s.feed.Publish(storage.Batch{}) // watchers wake up and end
+	return s.lock.release()
 }

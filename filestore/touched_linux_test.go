@@ -151,7 +151,7 @@ func TestLockFileIsNoLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if n := strings.Join(s.Warnings(), "\n"); !strings.Contains(n, "no other server can be kept") {
+	if n := strings.Join(s.Warnings(), "\n"); !strings.Contains(n, "cannot keep other servers") {
 		t.Error(n)
 	}
 	if got := text(t, other); got != "precious" {

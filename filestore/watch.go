@@ -61,11 +61,11 @@ func (s *Store) after(rev storage.Rev) (batches []storage.Batch, more <-chan str
 	batches, ok, more := s.feed.Since(rev)
 	switch {
 	case s.closed:
-		return nil, more, s.trouble
+		return nil, more, s.reading.reported
 	case !ok:
 		batches = []storage.Batch{s.batchLocked()}
 	}
-	return batches, more, s.trouble
+	return batches, more, s.reading.reported
 }
 
 // look does what is to be done while nobody commits, and tells w how soon to
@@ -76,20 +76,18 @@ func (s *Store) look(w *watcher) bool {
 	if s.closed {
 		return false
 	}
-	s.tendLocked()
+	s.collectLateEdits()
 	err := s.lookLocked()
-	s.dropLocked(false)
-	if err == nil && s.doubt != nil {
-		s.resolveDoubtLocked() // the next try is the next poll
+	s.displaced.removeOld(false)
+	if err == nil {
+		s.syncAgainLocked() // the next try is the next poll
 	}
-	s.syncJournalLocked()
+	s.inPlace.syncJournal()
 	w.poll = pollEvery
 	switch {
-	case err != nil && s.trouble == nil:
+	case err != nil && s.reading.reported == nil:
 		w.poll = retryAfter
-	case len(s.displaced) > 1 || len(s.displaced) == 1 && s.displaced[0].open:
-		w.poll = pollOnly
-	case w.events == nil:
+	case s.displaced.mayChange() || w.events == nil:
 		w.poll = pollOnly
 	}
 	return true
@@ -103,7 +101,7 @@ func (s *Store) places() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	places := []string{filepath.Dir(s.path), s.dir()}
-	if !s.o.touches() || s.mode == inPlace || s.mode == refusing {
+	if !s.canWrite() || s.isInPlace() {
 		places = append(places, s.real)
 	}
 	return places

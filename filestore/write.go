@@ -11,57 +11,99 @@ import (
 	"pickup/internal/storage"
 )
 
-// errMovedOn says that the file was saved by somebody else, whose content has
-// not been looked at yet.
-var errMovedOn = errors.New("the file was saved by somebody else")
-
-// errNoExchange says that the file cannot swap names with another.
-var errNoExchange = errors.New("no exchange of names")
-
-// writeLocked makes next durable as the content of the file, which is known to
-// hold s.disk. It fails with errMovedOn where it does not any more; with an
-// error that wraps storage.ErrUnsure where next is in the file and may not be
-// durable; and with others that change nothing.
-func (s *Store) writeLocked(next *document.Document) error {
-	if s.mode == refusing {
-		if s.probeLocked(); s.mode == refusing {
-			return s.cannot
-		}
-	}
-	if s.claim.refused != nil {
-		if s.reclaimLocked(); s.claim.refused != nil {
-			return s.claim.refused
-		}
-	}
-	err := s.writeOnceLocked(next)
-	if errors.Is(err, syscall.EIO) && !isOurs(err) {
-		// A failed sync leaves pages that count as written and are not: the
-		// file is given up, and a new one gets one chance.
-		s.o.Log.Error("the disk failed while "+s.path+" was written, trying once more", "cause", disk.Cause(err))
-		err = s.writeOnceLocked(next)
-	}
-	return s.refuse(err)
+// A target is the file as writes find and leave it. Store.mu guards it.
+type target struct {
+	*file
+	lock      lock
+	displaced displacedFiles
+	mode      mode                // how the file is written; nil: it is not
+	inPlace   inPlace             // the way that keeps the file
+	known     disk.State          // of the file, as far as the store knows
+	doc       *document.Document  // the content of the file in that state
+	unsynced  bool                // a sync failed, so that doc may not be durable
+	like      os.FileInfo         // gives a new file its permissions; nil: there was no file yet
+	sums      disk.IncrementalSum // of what was written last
 }
 
-func (s *Store) writeOnceLocked(next *document.Document) error {
-	if s.mode == inPlace {
-		return s.inPlaceLocked(next)
+// A mode is a way to write the file.
+type mode interface {
+	// write makes next durable as the content of the file. It returns
+	// errMovedOn if the file is not in the known state any more; an error that
+	// wraps storage.ErrUnsure if next is in the file and may not be durable;
+	// and other errors if nothing has changed.
+	write(next *document.Document) error
+
+	String() string
+}
+
+// readOnly is the way to write a file that cannot be written.
+type readOnly struct{ why error }
+
+func (w readOnly) write(*document.Document) error { return w.why }
+func (w readOnly) String() string                 { return "read-only" }
+
+// errMovedOn means that another program saved the file, and that its content has
+// not been looked at yet.
+var errMovedOn = errors.New("the file was saved by another program")
+
+// errNoExchange means that the file cannot swap names with another.
+var errNoExchange = errors.New("cannot swap two names")
+
+// use makes m the way to write.
+func (t *target) use(m mode) {
+	t.mode = m
+	t.lock.wantsWrites = t.isInPlace()
+}
+
+func (t *target) isInPlace() bool { return t.mode == mode(&t.inPlace) }
+
+// canWrite reports whether the store may write the file, and can.
+func (t *target) canWrite() bool {
+	_, not := t.mode.(readOnly)
+	return t.o.touches() && !not
+}
+
+// write makes next durable as the content of the file, in the way that the file
+// and its directory allow. Its errors are those of mode.write, in the words of a
+// Store.
+func (t *target) write(next *document.Document) error {
+	// What was in the way may have gone.
+	if !t.canWrite() {
+		t.probe()
 	}
-	err := s.replaceLocked(next)
+	if t.lock.refused != nil {
+		if t.lock.follow(); t.lock.refused != nil {
+			return t.lock.refused
+		}
+	}
+	err := t.writeOnce(next)
+	if errors.Is(err, syscall.EIO) && !isOurs(err) {
+		// A failed sync leaves pages that count as written and are not. So the
+		// file is given up, and a new one gets one try.
+		t.o.Log.Error("the disk failed while "+t.path+" was written, trying once more", "cause", disk.Cause(err))
+		err = t.writeOnce(next)
+	}
+	return t.refuse(err)
+}
+
+func (t *target) writeOnce(next *document.Document) error {
+	was := t.mode
+	err := was.write(next)
 	switch {
-	case errors.Is(err, errNoExchange): // unlike the scratch files that were probed
-		s.mode = byRename
-		return s.writeOnceLocked(next)
-	case s.disk.Info != nil && isAny(err, syscall.EBUSY, syscall.EXDEV, syscall.EPERM, syscall.EACCES):
-		// The file, or its folder, does not let it be replaced. It may let
-		// itself be written.
-		was := s.mode
-		s.mode = inPlace
-		if again := s.inPlaceLocked(next); !isAny(again, syscall.EBUSY, syscall.EPERM, syscall.EACCES, syscall.EROFS) {
-			s.o.Log.Warn(s.path+" cannot be replaced and is written in place from now on", "cause", disk.Cause(err))
+	case errors.Is(err, errNoExchange): // unlike the scratch files of probe
+		t.use(moveAside{t})
+		return t.writeOnce(next)
+	case t.isInPlace() || !t.canWrite() || t.known.Info == nil:
+		return err
+	case isAny(err, syscall.EBUSY, syscall.EXDEV, syscall.EPERM, syscall.EACCES):
+		// The file, or its directory, does not allow a replacement. It may
+		// allow a write.
+		t.use(&t.inPlace)
+		if again := t.mode.write(next); !isAny(again, syscall.EBUSY, syscall.EPERM, syscall.EACCES, syscall.EROFS) {
+			t.o.Log.Warn(t.path+" cannot be replaced and is written in place from now on", "cause", disk.Cause(err))
 			return again
 		}
-		s.mode = was
+		t.use(was)
 	}
 	return err
 }
@@ -75,89 +117,85 @@ func isAny(err error, targets ...error) bool {
 	return false
 }
 
-// replaceLocked puts a new file in the place of the old one.
-func (s *Store) replaceLocked(next *document.Document) error {
-	t, err := s.draftLocked(next)
+// replace writes next to a draft and lets put give it the name of the file.
+func (t *target) replace(next *document.Document, put func(*draft) error) error {
+	d, err := t.draft(next)
 	if err != nil {
 		return err
 	}
-	switch {
-	case s.disk.Info == nil:
-		err = s.placeLocked(t)
-	case s.mode == byExchange:
-		err = s.exchangeLocked(t)
-	default:
-		err = s.asideLocked(t)
+	if t.known.Info == nil {
+		put = t.place
 	}
-	if err != nil && !errors.Is(err, storage.ErrUnsure) {
-		t.discard(&s.o.sys)
+	if err = put(d); err != nil && !errors.Is(err, storage.ErrUnsure) {
+		d.discard()
 	}
 	return err
 }
 
-// A draft is a complete new file that waits for its place: T.
+// A draft is a complete new file beside the file.
 type draft struct {
+	*target
 	disk.State
 	doc  *document.Document
 	path string
-	lock *os.File // holds the lock of the inode; nil: there are no locks here
+	lock *os.File // holds the lock of the inode; nil: it cannot be locked
 }
 
-func (t *draft) discard(sys *disk.Calls) {
-	if t.lock != nil {
-		sys.Close(t.lock)
+func (d *draft) discard() {
+	if d.lock != nil {
+		d.o.sys.Close(d.lock)
 	}
-	if t.path != "" {
-		sys.Remove(t.path)
+	if d.path != "" {
+		d.o.sys.Remove(d.path)
 	}
 }
 
-// draftLocked is R2: next, complete and on the disk, under a name that tells a
-// start after a crash what it was to replace.
-func (s *Store) draftLocked(next *document.Document) (*draft, error) {
-	sys := &s.o.sys
+// draft writes next to a new file, durably. The name of the draft has the sums
+// of both documents, which recovery needs after a crash.
+func (t *target) draft(next *document.Document) (*draft, error) {
+	sys := &t.o.sys
 	text := next.Runs()
-	sum := s.tally.Sum(text)
-	t := &draft{doc: next, path: s.beside(fmt.Sprintf(".tmp-%v-%v", s.disk.Sum, sum))}
+	sum := t.sums.Sum(text)
+	d := &draft{target: t, doc: next, path: t.beside(fmt.Sprintf(".tmp-%v-%v", t.known.Sum, sum))}
 	perm := os.FileMode(0o600) // until it has its owner
-	if s.like == nil {
+	if t.like == nil {
 		perm = 0o666 // as any new file of this user
 	}
-	f, err := sys.Open(t.path, disk.CreateNew, perm)
+	f, err := sys.Open(d.path, disk.CreateNew, perm)
 	if errors.Is(err, os.ErrExist) { // a removal failed before
-		sys.Remove(t.path)
-		f, err = sys.Open(t.path, disk.CreateNew, perm)
+		sys.Remove(d.path)
+		f, err = sys.Open(d.path, disk.CreateNew, perm)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err = s.fillLocked(f, text); err == nil {
-		t.State, err = sys.Identify(f, t.path, sum)
+	if err = t.fill(f, text); err == nil {
+		d.State, err = sys.Identify(f, d.path, sum)
 	}
-	// Closed before the swap: some shares of other machines refuse to rename
-	// an open file, and our own descriptor would look like a writer.
+	// Close it before the swap: some network shares refuse to rename an open
+	// file, and our own descriptor would look like a writer.
 	if err = errors.Join(err, sys.Close(f)); err != nil {
-		t.discard(sys)
+		d.discard()
 		return nil, err
 	}
-	// Locked before the swap: there is no moment in which another server finds
-	// the file without a lock.
-	if t.lock, err = sys.Open(t.path, os.O_RDONLY, 0); err == nil {
-		if err = sys.Lock(t.lock); err != nil {
-			sys.Close(t.lock)
-			t.lock = nil
+	// Lock it before the swap: at no moment can another server find the file
+	// without a lock.
+	if d.lock, err = sys.Open(d.path, os.O_RDONLY, 0); err == nil {
+		if err = sys.Lock(d.lock); err != nil {
+			sys.Close(d.lock)
+			d.lock = nil
 		}
 	}
-	return t, nil
+	return d, nil
 }
 
-func (s *Store) fillLocked(f *os.File, text document.Runs) error {
-	sys := &s.o.sys
-	if s.like != nil {
-		if err := s.dressLocked(f); err != nil {
+func (t *target) fill(f *os.File, text document.Runs) error {
+	sys := &t.o.sys
+	if t.like != nil {
+		if err := t.copyOwner(f); err != nil {
 			return err
 		}
-		if err := sys.Chmod(f, s.like.Mode()); err != nil {
+		if err := sys.Chmod(f, t.like.Mode()); err != nil {
 			return err
 		}
 	}
@@ -167,16 +205,16 @@ func (s *Store) fillLocked(f *os.File, text document.Runs) error {
 	return sys.Sync(f)
 }
 
-// dressLocked makes f look like the file, but for its mode. It fails with EPERM
-// where the owner cannot be kept: a new file would be ours, and its user locked
-// out of it.
-func (s *Store) dressLocked(f *os.File) error {
-	sys := &s.o.sys
-	sys.CopyOwner(f, s.real)
-	old, err1 := sys.Stat(s.real)
+// copyOwner gives f the owner and the extended attributes of the file. It fails
+// with EPERM if the owner cannot be kept: a new file would be ours, and its user
+// could not open it.
+func (t *target) copyOwner(f *os.File) error {
+	sys := &t.o.sys
+	sys.CopyOwner(f, t.real)
+	old, err1 := sys.Stat(t.real)
 	now, err2 := sys.Fstat(f)
 	if err1 != nil || err2 != nil {
-		return nil // an editor has the file aside, which the swap finds out
+		return nil // an editor has moved the file aside, which the swap finds out
 	}
 	uid, gid, _ := disk.Owner(old)
 	if u, g, _ := disk.Owner(now); u != uid || g != gid {
@@ -185,40 +223,53 @@ func (s *Store) dressLocked(f *os.File) error {
 	return nil
 }
 
-// placeLocked is R3 where the file is absent: t gets its name, unless somebody
-// makes one now.
-func (s *Store) placeLocked(t *draft) error {
-	err := s.o.sys.RenameNew(t.path, s.real)
-	if err != nil && !s.isInPlace(t) {
+// place gives d the name of the file if the file is absent, unless another
+// program creates one now.
+func (t *target) place(d *draft) error {
+	err := t.o.sys.RenameNew(d.path, t.real)
+	if err != nil && !d.isPlaced() {
 		if errors.Is(err, os.ErrExist) {
 			return errMovedOn
 		}
 		return err
 	}
-	if s.doc != t.doc {
-		s.o.Log.Warn(s.path + " was gone and has been made again")
+	if t.doc != d.doc {
+		t.o.Log.Warn(t.path + " was missing and has been created again")
 	}
-	return s.arrivedLocked(t)
+	return t.placed(d)
 }
 
-// isInPlace reports whether t has the file's name, whatever a call said.
-func (s *Store) isInPlace(t *draft) bool {
-	info, err := s.o.sys.Stat(s.real)
-	return err == nil && disk.Same(info, t.Info)
+// isPlaced reports whether d has the file's name, whatever a call said.
+func (d *draft) isPlaced() bool {
+	info, err := d.o.sys.Stat(d.real)
+	return err == nil && disk.Same(info, d.Info)
 }
 
-// arrivedLocked is R6: t has the file's name, and the folder is synced so that
+// placed takes note that d has the file's name, and syncs the directory so that
 // it stays that way.
-func (s *Store) arrivedLocked(t *draft) error {
-	s.claim.replaceInode(&s.o.sys, t.lock)
-	if info, err := s.o.sys.Stat(s.real); err == nil && disk.Same(info, t.Info) {
-		t.Info = info // the move has changed the inode
+func (t *target) placed(d *draft) error {
+	t.lock.replaceInode(d.lock)
+	if info, err := t.o.sys.Stat(t.real); err == nil && disk.Same(info, d.Info) {
+		d.Info = info // the move has changed the inode
 	}
-	s.disk, s.like = t.State, t.Info
-	if err := s.o.sys.SyncDir(s.dir()); err != nil {
-		s.doubt = t.doc
-		return fmt.Errorf("%w: %s is replaced, and the disk failed to confirm it: %w", storage.ErrUnsure, s.path, disk.Cause(err))
+	t.known, t.like, t.doc = d.State, d.Info, d.doc
+	err := t.o.sys.SyncDir(t.dir())
+	if t.unsynced = err != nil; t.unsynced {
+		return fmt.Errorf("%w: %s is replaced, and the disk failed to confirm it: %w", storage.ErrUnsure, t.path, disk.Cause(err))
 	}
-	s.doubt = nil
 	return nil
+}
+
+// isExpected reports whether the file at path is in the known state, touched
+// perhaps but not changed.
+func (t *target) isExpected(path string) bool {
+	info, err := t.o.sys.Stat(path)
+	if err != nil {
+		return errors.Is(err, os.ErrNotExist) // removed by another program: nothing to lose
+	}
+	if t.known.Is(info) {
+		return true
+	}
+	_, state, err := t.read(path)
+	return err == nil && state.Sum == t.known.Sum || errors.Is(err, errEmpty) && t.known.Info.Size() == 0
 }

@@ -45,7 +45,10 @@ func TestGuardedDescribed(t *testing.T) {
 		ask("401", "GET /posts\n"+wrong+"\n")
 	}
 	ask("401", "GET /posts\n"+wrong+"\n") // the one that begins the pause
-	for _, request := range []string{"GET /posts", "GET /_/metrics", "GET /db", "DELETE /posts/1", "QUERY /posts", "OPTIONS /posts", "GET /_/readyz?verbose", "GET /_/openapi.json"} {
+	for _, request := range []string{
+		"GET /posts", "GET /_/metrics", "GET /db", "DELETE /posts/1", "QUERY /posts", "OPTIONS /posts",
+		"GET /_/readyz?verbose", "GET /_/openapi.json",
+	} {
 		ask("429", request+"\n"+wrong+"\n")
 	}
 

@@ -101,7 +101,7 @@ func doubles(r *schema.Rules, i int, value jsontext.Value, held map[string]strin
 		at := fmt.Sprintf("/%d%s", i, rawjson.Pointer(name))
 		key := name + "\x00" + rawjson.Identity(v)
 		if first, taken := held[key]; taken {
-			faults = append(faults, schema.Fault{Pointer: at, Detail: fmt.Sprintf("%s is to be unique, but element %s has it too", rawjson.Show(v), rawjson.SplitPointer(first)[0])})
+			faults = append(faults, schema.Fault{Pointer: at, Detail: fmt.Sprintf("%s must be unique: element %s has the same value", rawjson.Show(v), rawjson.SplitPointer(first)[0])})
 		} else {
 			held[key] = at
 		}

@@ -91,7 +91,7 @@ func TestCheck(t *testing.T) {
 		{"all good", `{"$schema":"./x","pets":[{"id":1,"name":"Biscuit","owner":"7"}],"people":[{"id":7}],"settings":{"theme":"dark","owner":7},"version":3,"more":[{"Id":1}],"x":null}`, nil},
 		{"types", `{"pets":[{"id":1,"name":2},{"id":2,"name":"x"},{"id":3}],"version":1.5}`, []string{
 			`/pets/0/name: 2 is not a string`,
-			`/pets/2/name: name is missing but required`,
+			`/pets/2/name: name is required`,
 			`/version: 1.5 is not an integer`}},
 		{"no object", `{"pets":[5,"x",{"id":1,"name":"x"}]}`, []string{
 			`/pets/0: 5 is not an object`,
@@ -111,8 +111,8 @@ func TestCheck(t *testing.T) {
 			`/pets/0/owner: 8 is the id of no record in people`,
 			`/settings/owner: "8" is the id of no record in people`}},
 		{"unique", `{"pets":[{"id":1,"name":"x","chip":"A"},{"id":2,"name":"x","chip":"B"},{"id":3,"name":"x","chip":"\u0041"},{"id":4,"name":"x","chip":null},{"id":5,"name":"x","chip":null},{"id":6,"name":"x"},{"id":7,"name":"x","chip":1},{"id":8,"name":"x","chip":1.0},{"id":9,"name":"x","chip":"1"}]}`, []string{
-			`/pets/2/chip: "\u0041" is to be unique, but element 0 has it too`,
-			`/pets/7/chip: 1.0 is to be unique, but element 6 has it too`}},
+			`/pets/2/chip: "\u0041" must be unique: element 0 has the same value`,
+			`/pets/7/chip: 1.0 must be unique: element 6 has the same value`}},
 	}
 	s := schemaOf(t, rules)
 	for _, tt := range tests {
@@ -133,8 +133,8 @@ func TestCheckSchedules(t *testing.T) {
 		`],"drivers":[` + aDriver + `,` + string(changed(aDriver, "id", `"2"`)) + `]}`
 	wantChecked(t, checked(t, s, data),
 		`/schedules/1/driverId: "9" is the id of no record in drivers`,
-		`/schedules/2/driverID: this is another spelling of driverId, which is there too and differs; send one of them`,
-		`/drivers/1/email: "ruth@example.com" is to be unique, but element 0 has it too`)
+		`/schedules/2/driverID: this is an alias of driverId, which has a different value here; send one of them`,
+		`/drivers/1/email: "ruth@example.com" must be unique: element 0 has the same value`)
 }
 
 // What a schema says of lists as a whole, and of the root, Check judges too;
@@ -145,20 +145,20 @@ func TestCheckOfTheWhole(t *testing.T) {
 		want               []string
 	}{
 		{"required", `{"required":["a","b"],"properties":{"a":{"type":"array"}}}`, `{"a":[]}`, []string{
-			`/b: b is missing but required`}},
+			`/b: b is required`}},
 		{"closed root", `{"properties":{"a":{"items":{"properties":{"n":{"type":"number"}}}}},"additionalProperties":false}`, `{"a":[{"n":"x"}],"b":1}`, []string{
 			`/a/0/n: "x" is not a number`,
 			`/b: b is not a known member, and no others are allowed`}},
 		{"pattern of names", `{"patternProperties":{"^x":{"type":"array"}},"properties":{"a":{}}}`, `{"a":[],"x1":5}`, []string{
 			`/x1: 5 is not an array`}},
 		{"list", `{"properties":{"a":{"type":"array","minItems":2,"uniqueItems":true,"items":{"properties":{"email":{"type":"string"}}}}}}`, `{"a":[{"email":1,"eamli":2,"mail":3,"emails":4}]}`, []string{
-			`/a: [{"email":1,"eamli":2,"mail":3,"emails":4}] has 1 element, at least 2 needed`,
+			`/a: [{"email":1,"eamli":2,"mail":3,"emails":4}] has 1 element; the minimum is 2`,
 			`/a/0/email: 1 is not a string`,
 			`/a/0/emails: emails is not a known member; did you mean email?`,
 			`/a/0/mail: mail is not a known member; did you mean email?`}},
 		{"references", `{"properties":{"a":{"$ref":"#/$defs/list"}},"$defs":{"list":{"type":"array","items":{"$ref":"#/$defs/one"}},"one":{"allOf":[{"required":["x"]},{"properties":{"x":{"type":"string"}}}]}}}`, `{"a":[{"x":1},{}]}`, []string{
 			`/a/0/x: 1 is not a string`,
-			`/a/1/x: x is missing but required`}},
+			`/a/1/x: x is required`}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

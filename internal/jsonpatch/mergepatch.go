@@ -6,8 +6,8 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// Merge is the algorithm of RFC 7396 section 2 on compact values. Members
-// keep their places, new ones stand behind them.
+// Merge applies a merge patch as RFC 7396 section 2 defines. Both values are
+// compact. Members keep their places; new ones come after them.
 func Merge(target, patch jsontext.Value) jsontext.Value {
 	n := &Node{text: target}
 	n.merge(patch)

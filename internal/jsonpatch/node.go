@@ -9,21 +9,21 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// A Node is a value of a document that a patch changes. It is read no further
-// than the patch leads: what no operation touches keeps its text, with its
-// numbers and the order of its members.
+// A Node is a value in a document that a patch changes. It is parsed only as far
+// as the patch leads: everything else keeps its text, with the spelling of
+// numbers and the order of members.
 type Node struct {
 	text  jsontext.Value   // compact; nil where the node is open
 	kind  jsontext.Kind    // of an open node: '{' or '['
 	names []jsontext.Value // quoted, of an open object
 	kids  []*Node
 
-	// Origin is what the node was when the patch began, as its owner says. It
-	// goes where the node goes.
+	// Origin is what the caller wants to know the node by. It moves with the
+	// node.
 	Origin any
 }
 
-// Open makes kids of what is in an object or an array. It reports false for
+// Open parses the items of an object or array into nodes. It reports false for
 // other values.
 func (n *Node) Open() bool {
 	if n.text == nil {
@@ -46,7 +46,7 @@ func (n *Node) Open() bool {
 	return true
 }
 
-// append appends the node's text.
+// append appends the text of the node.
 func (n *Node) append(dst []byte) []byte {
 	if n.text != nil {
 		return append(dst, n.text...)
@@ -61,10 +61,10 @@ func (n *Node) append(dst []byte) []byte {
 		}
 		dst = kid.append(dst)
 	}
-	return append(dst, byte(n.kind)+2) // '}' and ']' come two behind '{' and '['
+	return append(dst, rawjson.Closing(byte(n.kind)))
 }
 
-// Value returns the node's text.
+// Value returns the text of the node.
 func (n *Node) Value() jsontext.Value {
 	if n.text != nil {
 		return n.text
@@ -72,8 +72,8 @@ func (n *Node) Value() jsontext.Value {
 	return n.append(nil)
 }
 
-// Find returns the index of the kid that a token of a JSON Pointer names, -1
-// where there is none. The node is open.
+// Find returns the index of the child that a token of a JSON Pointer means, or
+// -1. The node is open.
 func (n *Node) Find(token string) int {
 	if n.kind == '{' {
 		return slices.IndexFunc(n.names, func(name jsontext.Value) bool { return rawjson.NameIs(name, token) })
@@ -84,9 +84,9 @@ func (n *Node) Find(token string) int {
 	return -1
 }
 
-// insert puts a kid where a token says: an object's member in its place or
-// behind the last, an array's element before the one that is there, or behind
-// the last. It reports false where an array has no such place.
+// insert adds a child at a token. In an object it replaces the member of that
+// name or comes last; in an array it is inserted before the element of that
+// index, or last. It reports false if an array has no such index.
 func (n *Node) insert(token string, kid *Node) bool {
 	if n.kind == '{' {
 		if i := n.Find(token); i >= 0 {
@@ -108,7 +108,7 @@ func (n *Node) insert(token string, kid *Node) bool {
 	return true
 }
 
-// take removes a kid.
+// take removes the child with the index i and returns it.
 func (n *Node) take(i int) *Node {
 	kid := n.kids[i]
 	n.kids = slices.Delete(n.kids, i, i+1)
@@ -118,9 +118,8 @@ func (n *Node) take(i int) *Node {
 	return kid
 }
 
-// equal reports whether the node's value equals v as RFC 6902 section 4.6 has
-// it: numbers by value, strings by what they spell, objects whatever the order
-// of their members.
+// equal reports whether the node equals v as RFC 6902 section 4.6 defines:
+// numbers by value, strings by their text, objects in any order of members.
 func (n *Node) equal(v jsontext.Value) bool {
 	if kind := v.Kind(); kind != '{' && kind != '[' {
 		return n.text != nil && rawjson.Equal(n.text, v)
@@ -153,7 +152,7 @@ func (n *Node) equal(v jsontext.Value) bool {
 	return true
 }
 
-// arrayIndex reads an index as RFC 6901 section 4 spells it: digits without a
+// arrayIndex parses an index as RFC 6901 section 4 defines: digits without a
 // leading zero.
 func arrayIndex(token string) (int, bool) {
 	if !rawjson.IsIndex(token) {
@@ -166,13 +165,13 @@ func arrayIndex(token string) (int, bool) {
 // NewNode returns the node of a compact value.
 func NewNode(text jsontext.Value) *Node { return &Node{text: text} }
 
-// NewObject returns the node of an object that has no members yet.
+// NewObject returns the node of an object without members.
 func NewObject() *Node { return &Node{kind: '{'} }
 
-// NewArray returns the node of an array of these elements.
+// NewArray returns the node of an array.
 func NewArray(elements []*Node) *Node { return &Node{kind: '[', kids: elements} }
 
-// Append puts a member behind the others of an object.
+// Append adds a member at the end of an object.
 func (n *Node) Append(name string, kid *Node) {
 	n.names = append(n.names, rawjson.AppendQuote(nil, name))
 	n.kids = append(n.kids, kid)
@@ -181,10 +180,10 @@ func (n *Node) Append(name string, kid *Node) {
 // Kids returns the elements of an open array, or the values of an open object.
 func (n *Node) Kids() []*Node { return n.kids }
 
-// Name returns the name of an open object's i-th member.
+// Name returns the name of the i-th member of an open object.
 func (n *Node) Name(i int) string { return rawjson.Unquote(n.names[i]) }
 
-// IsOpenArray reports whether the node is an array whose elements are nodes.
+// IsOpenArray reports whether the node is an array that has been opened.
 func (n *Node) IsOpenArray() bool { return n.text == nil && n.kind == '[' }
 
 // DeleteFunc removes the elements for which del returns true.

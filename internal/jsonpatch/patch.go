@@ -25,8 +25,8 @@ type Operation struct {
 	Value      jsontext.Value
 }
 
-// Parse reads a JSON Patch document. Of members that it does not know it
-// takes no notice, as section 4 of RFC 6902 has it. The error is an *Error.
+// Parse parses a JSON Patch document. It ignores members that it does not know,
+// as RFC 6902 section 4 demands. The error is an *Error.
 func Parse(patch jsontext.Value) ([]Operation, error) {
 	if patch.Kind() != '[' {
 		return nil, malformed("", `a JSON Patch is an array of operations, as in [{"op":"replace","path":"/title","value":"Vet"}]`)
@@ -79,7 +79,7 @@ func parseOperation(at string, v jsontext.Value) (op Operation, err error) {
 	return op, nil
 }
 
-// pointerMember reads a member that is a JSON Pointer.
+// pointerMember returns the tokens of a member that is a JSON Pointer.
 func pointerMember(at string, v jsontext.Value, name string) ([]string, error) {
 	p, ok := rawjson.Member(v, name)
 	if !ok || p.Kind() != '"' {
@@ -90,7 +90,7 @@ func pointerMember(at string, v jsontext.Value, name string) ([]string, error) {
 		return nil, malformed(at+"/"+name, fmt.Sprintf("a JSON Pointer begins with a slash: %q", rawjson.Shorten("/"+s)))
 	}
 	if unescaped := strings.NewReplacer("~0", "", "~1", "").Replace(s); strings.Contains(unescaped, "~") {
-		return nil, malformed(at+"/"+name, "behind ~ in a JSON Pointer stands 0 or 1")
+		return nil, malformed(at+"/"+name, "~ in a JSON Pointer must be followed by 0 or 1")
 	}
 	path := rawjson.SplitPointer(s)
 	if slices.ContainsFunc(path, func(token string) bool { return len(token) > maxToken }) {
@@ -103,7 +103,7 @@ func pointerMember(at string, v jsontext.Value, name string) ([]string, error) {
 type Error struct {
 	Pointer   string // RFC 6901, into the patch
 	Detail    string // what is wrong and what would be right, one sentence
-	Malformed bool   // it is no JSON Patch; else an operation cannot be done
+	Malformed bool   // the text is not a JSON Patch; otherwise an operation cannot be applied
 }
 
 func (e *Error) Error() string { return e.Pointer + ": " + e.Detail }
@@ -112,18 +112,18 @@ func malformed(at, detail string) error {
 	return &Error{Pointer: at, Detail: detail, Malformed: true}
 }
 
-// A Patcher applies operations to a document, one after the other. Whoever
-// uses it drops the document where one fails.
+// A Patcher applies operations to a document in order. If one fails the document
+// is partly changed, and the caller must discard it.
 type Patcher struct {
 	Root   *Node
 	copied int // bytes
 
-	// Note, if any, is told where an operation changes the document. A parent
-	// is nil where that is the root.
+	// Note, if not nil, is called with each path that the operation with the
+	// index i changes.
 	Note func(i int, op *Operation, path []string)
 }
 
-// Apply does the operations. The error is an *Error.
+// Apply applies the operations. The error is an *Error.
 func (p *Patcher) Apply(ops []Operation) error {
 	for i := range ops {
 		if f := p.do(i, &ops[i]); f != nil {
@@ -134,7 +134,7 @@ func (p *Patcher) Apply(ops []Operation) error {
 	return nil
 }
 
-// do does one operation. The pointer of the fault leads into it.
+// do applies one operation. The pointer of the error leads into the operation.
 func (p *Patcher) do(i int, op *Operation) *Error {
 	switch op.Op {
 	case "test":
@@ -148,7 +148,7 @@ func (p *Patcher) do(i int, op *Operation) *Error {
 		return nil
 	case "remove":
 		if len(op.Path) == 0 {
-			return &Error{Pointer: "/path", Detail: "the whole cannot be removed"}
+			return &Error{Pointer: "/path", Detail: "the root cannot be removed"}
 		}
 		p.tell(i, op, op.Path)
 		if p.take(op.Path) == nil {
@@ -185,7 +185,7 @@ func (p *Patcher) tell(i int, op *Operation, path []string) {
 	}
 }
 
-// At returns the node that a pointer leads to, nil where there is none.
+// At returns the node at path, or nil.
 func (p *Patcher) At(path []string) *Node {
 	n := p.Root
 	for _, token := range path {
@@ -201,7 +201,7 @@ func (p *Patcher) At(path []string) *Node {
 	return n
 }
 
-// take removes the node that a pointer leads to and returns it.
+// take removes the node at path and returns it, or nil.
 func (p *Patcher) take(path []string) *Node {
 	last := len(path) - 1
 	if parent := p.At(path[:last]); parent != nil && parent.Open() {
@@ -212,7 +212,7 @@ func (p *Patcher) take(path []string) *Node {
 	return nil
 }
 
-// add puts a node where the operation's path leads.
+// add inserts a node at the path of the operation.
 func (p *Patcher) add(i int, op *Operation, n *Node) *Error {
 	if len(op.Path) == 0 {
 		p.Root = n
@@ -227,7 +227,7 @@ func (p *Patcher) add(i int, op *Operation, n *Node) *Error {
 	case !parent.Open():
 		return &Error{Pointer: "/path", Detail: fmt.Sprintf("%s is %s and has no members", joinedOrRoot(op.Path[:last]), rawjson.KindName(parent.text))}
 	case !parent.insert(op.Path[last], n):
-		return &Error{Pointer: "/path", Detail: fmt.Sprintf("%q is no place in an array of %d: it is an index, or - for the end", rawjson.Shorten(op.Path[last]), len(parent.kids))}
+		return &Error{Pointer: "/path", Detail: fmt.Sprintf("%q is not an index of an array of %d elements, nor - for its end", rawjson.Shorten(op.Path[last]), len(parent.kids))}
 	}
 	path := op.Path
 	if path[last] == "-" && parent.kind == '[' {
@@ -237,7 +237,7 @@ func (p *Patcher) add(i int, op *Operation, n *Node) *Error {
 	return nil
 }
 
-// replace puts the operation's value in the place of what is there.
+// replace replaces the value at the path of the operation.
 func (p *Patcher) replace(i int, op *Operation) *Error {
 	n := p.At(op.Path)
 	if n == nil {
@@ -248,9 +248,9 @@ func (p *Patcher) replace(i int, op *Operation) *Error {
 	return nil
 }
 
-// shown returns the node's text, shortened to what a message can hold.
+// shown returns the text of the node for a message.
 func (n *Node) shown() string {
-	if n.text == nil && len(n.kids) > 10 { // not worth putting together
+	if n.text == nil && len(n.kids) > 10 { // too much to put together
 		return map[jsontext.Kind]string{'{': "another object", '[': "another array"}[n.kind]
 	}
 	return rawjson.Show(n.Value())

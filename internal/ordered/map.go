@@ -1,5 +1,5 @@
-// Package ordered has the map that a collection is: its elements by key, in
-// the order in which they came.
+// Package ordered provides a copy-on-write map that keeps its values in the order
+// in which their keys were added: the records of a collection.
 package ordered
 
 import (
@@ -12,28 +12,27 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// A Map has values by key, in an order. Each value has a place, a number that
-// says where it comes and that is never used twice: the first values have 0, 1,
-// 2 and so on, and each new key the next one.
+// A Map holds values by key, in order. Each value has a place, a number that
+// orders it and is never reused: the first values have 0, 1, 2 and so on, and
+// each new key gets the next number.
 //
-// A copy costs nothing, and a change of it the few nodes on the way to the
-// place, whatever the size: all else is shared. (A Delete now and then frees
-// what has gone.) Any number of goroutines may
-// read a Map; Copy, Set, Put and Delete are for one at a time.
+// Copy takes constant time. A change copies only the few nodes on the path to
+// the place and shares the rest. (Delete occasionally frees deleted keys.) Any
+// number of goroutines may read a Map; only one at a time may call Copy, Set, Put
+// or Delete.
 type Map[V any] struct {
 	places tree[V]
 
-	// Of the keys, those that New was given are sorted, once; what has come and
-	// gone since is beside them. A tree of all would take twice the memory, and
-	// most of the time of New.
+	// The keys that New was given are sorted once; later holds what was added
+	// and deleted since. A tree of all keys would need twice the memory and most
+	// of the time of New.
 	first []entry
-	stale int                     // how many of first are no longer in their places
-	later *btree.Map[string, int] // places; gone where a key of first has none any more
+	stale int                     // number of keys of first that are no longer in their places
+	later *btree.Map[string, int] // places; gone for a deleted key of first
 }
 
-// An entry is a key and its place. The key's first bytes, as a number, are as a
-// rule all that a comparison has to look at: the key itself lies far away in
-// memory.
+// An entry is a key and its place. Comparisons usually need only the first bytes
+// of the key, kept here as a number, and so avoid a cache miss.
 type entry struct {
 	prefix uint64
 	key    string
@@ -55,7 +54,7 @@ func (a entry) compare(b entry) int {
 
 const gone = -1
 
-// New returns a Map of n values, of which no two have the same key.
+// New returns a Map of n values, whose keys must be distinct.
 func New[V any](n int, values iter.Seq2[string, V]) *Map[V] {
 	m := &Map[V]{first: make([]entry, 0, n), later: new(btree.Map[string, int])}
 	m.places.load(n, func(yield func(V) bool) {
@@ -66,18 +65,18 @@ func New[V any](n int, values iter.Seq2[string, V]) *Map[V] {
 			}
 		}
 	})
-	slices.SortFunc(m.first, entry.compare) // which looks at them once where they are in order
+	slices.SortFunc(m.first, entry.compare) // one pass if they are in order
 	return m
 }
 
-// Compare orders keys as most ids are made: natural numbers as such, and of
-// one length by their bytes, which is by time for UUIDs of version 7 and the
-// like.
+// Compare compares keys in the order in which most ids are made: by length, then
+// by bytes. So natural numbers compare as numbers, and UUIDs of version 7 by
+// time.
 func Compare(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }
 
-// Copy returns a Map that can be changed without changing m.
+// Copy returns a copy that shares memory with m until either changes.
 func (m *Map[V]) Copy() *Map[V] {
 	n := *m
 	n.later = m.later.Copy()
@@ -85,13 +84,13 @@ func (m *Map[V]) Copy() *Map[V] {
 	return &n
 }
 
-// Len returns how many values there are.
+// Len returns the number of values.
 func (m *Map[V]) Len() int { return m.places.len() }
 
 // Next returns the place of the next new key.
 func (m *Map[V]) Next() int { return m.places.next }
 
-// Place returns where the value of a key is, and whether there is one.
+// Place returns the place of a key, and whether m has the key.
 func (m *Map[V]) Place(key string) (place int, ok bool) {
 	if place, ok = m.later.Get(key); ok {
 		return place, place != gone
@@ -99,7 +98,7 @@ func (m *Map[V]) Place(key string) (place int, ok bool) {
 	return m.loaded(key)
 }
 
-// loaded returns the place that a key had when the Map was made.
+// loaded returns the place of a key in first.
 func (m *Map[V]) loaded(key string) (place int, ok bool) {
 	i, ok := slices.BinarySearchFunc(m.first, entryOf(key, 0), entry.compare)
 	if !ok {
@@ -108,7 +107,7 @@ func (m *Map[V]) loaded(key string) (place int, ok bool) {
 	return m.first[i].place, true
 }
 
-// Get returns the value of a key, and whether there is one.
+// Get returns the value of a key, and whether m has the key.
 func (m *Map[V]) Get(key string) (v V, ok bool) {
 	if place, ok := m.Place(key); ok {
 		return m.places.get(place)
@@ -116,13 +115,13 @@ func (m *Map[V]) Get(key string) (v V, ok bool) {
 	return v, false
 }
 
-// At returns the value at a place, and whether there is one.
+// At returns the value at a place, and whether m has one there.
 func (m *Map[V]) At(place int) (V, bool) { return m.places.get(place) }
 
-// Nth returns the place before which there are n values. n is below Len.
+// Nth returns the place of the value with the index n, which is less than Len.
 func (m *Map[V]) Nth(n int) int { return m.places.nth(n) }
 
-// Set gives a key a value: in the place where it has one, else behind the last.
+// Set sets the value of a key: in its place, or at the end for a new key.
 func (m *Map[V]) Set(key string, v V) {
 	place, ok := m.Place(key)
 	if !ok {
@@ -132,10 +131,10 @@ func (m *Map[V]) Set(key string, v V) {
 	m.places.set(place, v)
 }
 
-// Put puts another value in a place that has one.
+// Put replaces the value at a place that has one.
 func (m *Map[V]) Put(place int, v V) { m.places.set(place, v) }
 
-// Delete takes a key and its value out.
+// Delete removes a key and its value.
 func (m *Map[V]) Delete(key string) {
 	place, ok := m.Place(key)
 	if !ok {
@@ -152,15 +151,15 @@ func (m *Map[V]) Delete(key string) {
 		m.stale++
 	}
 	if m.stale > len(m.first)/2 {
-		m.letGo()
+		m.compact()
 	}
 }
 
-// letGo frees the keys that have gone, which were most of the first.
-func (m *Map[V]) letGo() {
+// compact frees the deleted keys of first.
+func (m *Map[V]) compact() {
 	first := make([]entry, 0, len(m.first)-m.stale)
 	for _, e := range m.first {
-		if _, ok := m.places.get(e.place); ok { // no other key ever has it
+		if _, ok := m.places.get(e.place); ok { // places are not reused
 			first = append(first, e)
 		}
 	}
@@ -174,18 +173,18 @@ func (m *Map[V]) letGo() {
 	m.first, m.stale, m.later = first, 0, later
 }
 
-// All yields the values in their order, with their places.
+// All iterates over the values in order, with their places.
 func (m *Map[V]) All() iter.Seq2[int, V] { return m.From(0) }
 
-// From yields the values at a place and behind it, in their order.
+// From iterates over the values at and after a place, in order.
 func (m *Map[V]) From(place int) iter.Seq2[int, V] {
 	return func(yield func(int, V) bool) { m.places.ascend(place, yield) }
 }
 
-// Before yields the values before a place, the nearest first.
+// Before iterates over the values before a place, the nearest first.
 func (m *Map[V]) Before(place int) iter.Seq2[int, V] {
 	return func(yield func(int, V) bool) { m.places.descend(place-1, yield) }
 }
 
-// Backward yields the values in reverse.
+// Backward iterates over the values in reverse order.
 func (m *Map[V]) Backward() iter.Seq2[int, V] { return m.Before(m.places.next) }

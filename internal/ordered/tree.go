@@ -6,33 +6,33 @@ import (
 	"slices"
 )
 
-// A tree has values at places. Each node stands for 32 times as many places as
-// those below it, so that a way down is a few steps; what is empty has no node.
+// A tree holds values at places. Each node covers 32 times as many places as its
+// children, so paths are short. Empty subtrees have no node.
 type tree[V any] struct {
 	root  *node[V]
-	level int    // of the root; 0: it is a leaf
-	next  int    // behind the last place that was ever used
-	owner *owner // whose nodes are changed and not copied
+	level int    // of the root; leaves have 0
+	next  int    // the first place never used
+	owner *owner // its nodes are changed in place
 }
 
-// An owner is what the copies of a tree are told apart by. (It is not empty,
-// for then all might be one.)
+// An owner identifies one of the copies of a tree by its address. (It is not
+// empty, because all empty values may have the same address.)
 type owner struct{ _ byte }
 
 type node[V any] struct {
 	owner *owner
-	count int        // of the values below
-	kids  []*node[V] // of a node above the leaves; nil: empty
-	has   uint32     // of a leaf: which of its values are there
+	count int        // number of values below
+	kids  []*node[V] // of an inner node; nil if empty
+	has   uint32     // of a leaf: bit i is set if value i exists
 	vals  []V
 }
 
 const (
-	step  = 5 // bits of a place that a level decides
+	step  = 5 // bits of a place per level
 	width = 1 << step
 )
 
-// load fills an empty tree with n values, from place 0 on.
+// load fills an empty tree with n values at the places from 0 on.
 func (t *tree[V]) load(n int, values iter.Seq[V]) {
 	t.owner, t.next = new(owner), n
 	var row []*node[V]
@@ -71,7 +71,7 @@ func (t *tree[V]) len() int {
 	return t.root.count
 }
 
-// index returns which kid, or value, of a node of the level a place is in.
+// index returns the index of the child, or value, for place in a node of level.
 func index(place, level int) int { return place >> (step * level) & (width - 1) }
 
 func (t *tree[V]) get(place int) (v V, ok bool) {
@@ -80,7 +80,7 @@ func (t *tree[V]) get(place int) (v V, ok bool) {
 	}
 	n := t.root
 	for level := t.level; level > 0 && n != nil; level-- {
-		n = n.kids[index(place, level)] // there is one for each place below next
+		n = n.kids[index(place, level)] // not nil for places below next
 	}
 	if i := index(place, 0); n != nil && n.has&(1<<i) != 0 {
 		return n.vals[i], true
@@ -88,8 +88,7 @@ func (t *tree[V]) get(place int) (v V, ok bool) {
 	return v, false
 }
 
-// nth returns the place before which there are so many values, fewer than in
-// all.
+// nth returns the place of the value with the index n, which is less than len.
 func (t *tree[V]) nth(before int) (place int) {
 	n := t.root
 	for level := t.level; level > 0; level-- {
@@ -123,7 +122,7 @@ func (t *tree[V]) set(place int, v V) {
 	t.root = t.root.set(t.owner, t.level, place, v)
 }
 
-// own returns the node, or a copy of it, that o may change.
+// own returns n, or a copy of it, for o to change.
 func (n *node[V]) own(o *owner) *node[V] {
 	if n.owner == o {
 		return n
@@ -164,8 +163,8 @@ func (t *tree[V]) delete(place int) {
 	}
 }
 
-// delete takes out the value at a place that has one. It returns nil where no
-// other is left.
+// delete removes the value at a place that has one. It returns nil if no other is
+// left.
 func (n *node[V]) delete(o *owner, level, place int) *node[V] {
 	if n.count == 1 {
 		return nil
@@ -183,15 +182,15 @@ func (n *node[V]) delete(o *owner, level, place int) *node[V] {
 	return n
 }
 
-// ascend calls yield for the values from a place on until it returns false.
+// ascend calls yield for the values at and after a place until it returns false.
 func (t *tree[V]) ascend(from int, yield func(place int, v V) bool) {
 	if t.root != nil && from < t.next {
 		t.root.ascend(t.level, 0, max(from, 0), yield)
 	}
 }
 
-// ascend is tree's for a node whose places begin at start. It reports whether
-// to go on.
+// ascend is tree.ascend for a node whose places begin at start. It reports
+// whether to continue.
 func (n *node[V]) ascend(level, start, from int, yield func(place int, v V) bool) bool {
 	if level == 0 {
 		for i := max(0, from-start); i < len(n.vals); i++ {
@@ -210,15 +209,15 @@ func (n *node[V]) ascend(level, start, from int, yield func(place int, v V) bool
 	return true
 }
 
-// descend calls yield for the values from a place backward until it returns
-// false.
+// descend calls yield for the values at and before a place, backward, until it
+// returns false.
 func (t *tree[V]) descend(from int, yield func(place int, v V) bool) {
 	if t.root != nil && from >= 0 {
 		t.root.descend(t.level, 0, min(from, t.next-1), yield)
 	}
 }
 
-// descend is tree's for a node whose places begin at start.
+// descend is tree.descend for a node whose places begin at start.
 func (n *node[V]) descend(level, start, from int, yield func(place int, v V) bool) bool {
 	if level == 0 {
 		for i := min(len(n.vals)-1, from-start); i >= 0; i-- {

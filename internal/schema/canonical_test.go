@@ -14,7 +14,7 @@ func TestCanonicalNames(t *testing.T) {
 		"driverId":{"x-alias":["driverID","driver_id"]},
 		"tel/ext":{"x-alias":["tel~ext"]}}}},
 		"settings":{"type":"object","properties":{"color":{"x-alias":["colour"]}}}}}`)
-	const differs = " is there too and differs; send one of them"
+	const differs = " has a different value here; send one of them"
 	tests := []struct {
 		collection, in, out string
 		sent                map[string]string
@@ -31,11 +31,11 @@ func TestCanonicalNames(t *testing.T) {
 		{"a", `{"driverId":[1],"driverID":[1]}`, `{"driverId":[1]}`, map[string]string{}, nil},
 		{"a", `{"driver_id":7,"driverID":7}`, `{"driverId":7}`, map[string]string{"driverId": "driver_id"}, nil},
 		{"a", `{"driverId":1,"driverID":2}`, `{"driverId":1,"driverID":2}`, map[string]string{},
-			[]string{"/driverID: this is another spelling of driverId, which" + differs}},
+			[]string{"/driverID: this is an alias of driverId, which" + differs}},
 		{"a", `{"driverID":"1","driverId":1}`, `{"driverID":"1","driverId":1}`, map[string]string{},
-			[]string{"/driverID: this is another spelling of driverId, which" + differs}},
+			[]string{"/driverID: this is an alias of driverId, which" + differs}},
 		{"a", `{"driver_id":1,"driverID":2}`, `{"driverId":1,"driverID":2}`, map[string]string{"driverId": "driver_id"},
-			[]string{"/driverID: this is another spelling of driverId, which" + differs}},
+			[]string{"/driverID: this is an alias of driverId, which" + differs}},
 		{"a", `[1]`, `[1]`, nil, nil},
 		{"a", `"driverID"`, `"driverID"`, nil, nil},
 		{"settings", `{"colour":"red"}`, `{"color":"red"}`, map[string]string{"color": "colour"}, nil},
@@ -69,7 +69,7 @@ func TestAliasesAreJudged(t *testing.T) {
 		want  []string
 	}{
 		{`"2"`, nil},
-		{`null`, []string{`/driverId: null is not a number or a string; right would be, for example, "2"`}},
+		{`null`, []string{`/driverId: null is not a number or a string; for example: "2"`}},
 	} {
 		sent := rawjson.SetMember(with(goodSchedule, "driverId", ""), "driverID", tt.value)
 		value, _, faults := s.Member("schedules").Canonical(sent)

@@ -37,7 +37,7 @@ func (r *Rules) CheckCreate(value jsontext.Value) []Fault {
 	for _, name := range r.onCreate {
 		missing := func(f finding) bool { return f.Pointer == rawjson.Pointer(name) }
 		if _, ok := rawjson.Member(value, name); !ok && !slices.ContainsFunc(found, missing) {
-			found = append(found, finding{Fault{rawjson.Pointer(name), name + " is missing but required of a new record" + example(r.shape.members[name].parts[0])}, ""})
+			found = append(found, finding{Fault{rawjson.Pointer(name), name + " is required in a new record" + example(r.shape.members[name].parts[0])}, ""})
 		}
 	}
 	return most(r.withoutID(tidy(found)))
@@ -177,7 +177,7 @@ func (s *Schema) CheckNames(names []string) []Fault {
 	for _, part := range gather([]*jsonschema.Schema{s.root}, false) {
 		for _, name := range part.Required {
 			if !slices.Contains(names, name) {
-				faults = append(faults, Fault{rawjson.Pointer(name), name + " is missing but required"})
+				faults = append(faults, Fault{rawjson.Pointer(name), name + " is required"})
 			}
 		}
 	}

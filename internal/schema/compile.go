@@ -56,26 +56,26 @@ func (c *compilation) parse() error {
 	case '{', 't', 'f':
 	default:
 		if len(strings.TrimSpace(string(c.data))) == 0 {
-			return c.brokenAt(0, "the file is empty; a schema is a JSON object")
+			return c.brokenAt(0, "the file is empty; a schema must be a JSON object")
 		}
 		if v.IsValid() {
-			return c.brokenAt(0, "a schema is a JSON object, not %s", rawjson.KindName(v))
+			return c.brokenAt(0, "a schema must be a JSON object, not %s", rawjson.KindName(v))
 		}
 	}
 	dec := jsontext.NewDecoder(strings.NewReader(string(c.data)))
 	err := dec.SkipValue()
 	if err == nil {
 		if end := rawjson.SkipSpace(c.data, int(dec.InputOffset())); end < len(c.data) {
-			return c.brokenAt(end, "there is more behind the end of the schema")
+			return c.brokenAt(end, "unexpected data after the end of the schema")
 		}
 		return nil
 	}
 	var syntax *jsontext.SyntacticError
 	if !errors.As(err, &syntax) {
-		return c.brokenAt(len(c.data), "the file ends too early")
+		return c.brokenAt(len(c.data), "unexpected end of file")
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return c.brokenAt(len(c.data), "the file ends too early: something is not closed")
+		return c.brokenAt(len(c.data), "unexpected end of file: a bracket or a string is not closed")
 	}
 	return c.brokenAt(int(syntax.ByteOffset), "%s", syntax.Err)
 }
@@ -127,33 +127,33 @@ func (c *compilation) explain(err error) error {
 	case errors.As(err, &against):
 		return c.explainMeta(against)
 	case errors.As(err, &pattern):
-		return c.broken(fragment(pattern.URL), "%q is no regular expression as RE2 reads them: %v", rawjson.Shorten(pattern.Regex), pattern.Err)
+		return c.broken(fragment(pattern.URL), "%q is not a regular expression of RE2: %v", rawjson.Shorten(pattern.Regex), pattern.Err)
 	case errors.As(err, &foreign):
 		at, ref := c.reference(func(ref string) bool {
 			u := withoutFragment(ref)
 			return u != "" && strings.HasSuffix(withoutFragment(foreign.URL), u)
 		})
 		if strings.HasSuffix(at, "/$schema") {
-			return c.broken(at, "%q is no draft of JSON Schema that is known here; use %s", rawjson.Shorten(ref), jsonschema.Draft2020)
+			return c.broken(at, "%q is not a supported draft of JSON Schema; use %s", rawjson.Shorten(ref), jsonschema.Draft2020)
 		}
-		return c.broken(at, "%q leads out of this file; only references such as #/$defs/name work", rawjson.Shorten(ref))
+		return c.broken(at, "%q refers to another file; only references within this file are supported, such as #/$defs/name", rawjson.Shorten(ref))
 	case errors.As(err, &nowhere):
 		at, ref := c.reference(func(ref string) bool { return fragment(ref) == fragment(nowhere.URL) })
-		return c.broken(at, "%q leads nowhere: the file has no such place", rawjson.Shorten(ref))
+		return c.broken(at, "%q refers to nothing: the file has no such value", rawjson.Shorten(ref))
 	case errors.As(err, &noAnchor):
 		at, ref := c.reference(func(ref string) bool { return fragment(ref) == fragment(noAnchor.Reference) })
-		return c.broken(at, "%q leads nowhere: the file has no such anchor", rawjson.Shorten(ref))
+		return c.broken(at, "%q refers to nothing: the file has no such anchor", rawjson.Shorten(ref))
 	case errors.As(err, &twice):
-		return c.broken(twice.Ptr1+"/$id", "%q is the $id of another part too", twice.ID)
+		return c.broken(twice.Ptr1+"/$id", "%q is also the $id of another schema", twice.ID)
 	case errors.As(err, &noPath):
 		at, ref := c.reference(func(ref string) bool { return fragment(ref) == fragment(noPath.URL) })
-		return c.broken(at, "%q is no JSON Pointer: behind ~ stands 0 or 1", rawjson.Shorten(ref))
+		return c.broken(at, "%q is not a JSON Pointer: ~ must be followed by 0 or 1", rawjson.Shorten(ref))
 	case errors.As(err, &badID):
-		return c.broken(fragment(badID.URL)+"/$id", "this is no URL")
+		return c.broken(fragment(badID.URL)+"/$id", "this is not a URL")
 	case errors.As(err, &anchors):
-		return c.broken(anchors.Ptr1+"/$anchor", "another part has the same $anchor")
+		return c.broken(anchors.Ptr1+"/$anchor", "another schema has the same $anchor")
 	}
-	return c.brokenAt(0, "this is no JSON Schema: %s", rawjson.Shorten(strings.ReplaceAll(err.Error(), c.base, "")))
+	return c.brokenAt(0, "this is not a JSON Schema: %s", rawjson.Shorten(strings.ReplaceAll(err.Error(), c.base, "")))
 }
 
 // explainMeta tells the first thing that is wrong by the meta-schema.
@@ -161,11 +161,11 @@ func (c *compilation) explainMeta(err *jsonschema.SchemaValidationError) error {
 	within := fragment(err.URL)
 	invalid, ok := err.Err.(*jsonschema.ValidationError)
 	if !ok {
-		return c.broken(within, "this is no JSON Schema")
+		return c.broken(within, "this is not a JSON Schema")
 	}
 	r := newReport(nil, rawjson.At(c.data, within))
 	r.add(invalid)
-	first, at := Fault{Detail: "this is no JSON Schema"}, len(c.data)
+	first, at := Fault{Detail: "this is not a JSON Schema"}, len(c.data)
 	for _, f := range r.found {
 		if pos := rawjson.Offset(c.data, within+f.Pointer); pos < at {
 			first, at = f.Fault, pos

@@ -2,8 +2,9 @@ package schema
 
 import (
 	"errors"
-	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -25,7 +26,7 @@ var formatNames = map[string]string{
 	"date":          "a calendar date of the form YYYY-MM-DD",
 	"time":          "a time of the form HH:MM:SSZ (Z or an offset such as +02:00)",
 	"duration":      "a duration such as PT1H30M",
-	"email":         "an e-mail address",
+	"email":         "an email address",
 	"hostname":      "a host name",
 	"ipv4":          "an IPv4 address",
 	"ipv6":          "an IPv6 address",
@@ -36,62 +37,77 @@ var formatNames = map[string]string{
 	"json-pointer":  "a JSON Pointer",
 }
 
-// checkDateTime returns what is wrong with a date and time, one clause.
+// errForm is the error of a text that is nothing like a date and time.
+var errForm = errors.New("not a date and time")
+
+// checkDateTime returns what is wrong with a date and time, as a clause.
 func checkDateTime(s string) error {
-	const form = "dddd-dd-ddTdd:dd:dd"
-	if len(s) < len(form) {
-		return errors.New("it is too short")
+	const local, zoned = "2006-01-02T15:04:05", "2006-01-02T15:04:05Z07:00"
+	layout := zoned
+	if len(s) <= len(local) {
+		layout = local
 	}
-	clock, zone := s[:len(form)], s[len(form):]
-	for i := range len(form) {
-		c := clock[i]
-		if form[i] == 'd' && (c < '0' || c > '9') {
-			return fmt.Errorf("character %d should be a digit", i+1)
-		}
-		if form[i] != 'd' && c != form[i] {
-			return fmt.Errorf("character %d should be %q", i+1, form[i])
-		}
-	}
-	if err := checkZone(zone); err != nil {
-		return err
-	}
-	two := func(i int) int { return int(clock[i]-'0')*10 + int(clock[i+1]-'0') }
-	year, month, day := two(0)*100+two(2), two(5), two(8)
+	t, err := time.Parse(layout, s)
+	var parse *time.ParseError
 	switch {
-	case month < 1 || month > 12:
-		return fmt.Errorf("there is no month %02d", month)
-	case day < 1 || day > daysIn(year, month):
-		return fmt.Errorf("%s %d has no day %02d", time.Month(month), year, day)
-	case two(11) > 23:
-		return fmt.Errorf("there is no hour %02d", two(11))
-	case two(14) > 59:
-		return fmt.Errorf("there is no minute %02d", two(14))
-	case two(17) > 59:
-		return fmt.Errorf("there is no second %02d", two(17))
+	case errors.As(err, &parse) && parse.Message != "":
+		return errors.New(strings.TrimPrefix(parse.Message, ": "))
+	case err != nil:
+		return errForm
+	// Parse accepts fractions, hours of one digit and an offset of 24 hours.
+	case strings.ContainsAny(s, ".,"):
+		return errors.New("fractions of a second are not accepted")
+	case !strings.HasPrefix(s, t.Format(local)):
+		return errForm
+	case len(s) > len(zoned) || len(s) == len(local)+len("+00:00") && s[len(local)+1:len(local)+3] == "24":
+		return errors.New("offset out of range")
 	}
 	return nil
 }
 
-func daysIn(year, month int) int {
-	return time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
-}
+// libraryEmail compiles the library's check of an email address.
+var libraryEmail = sync.OnceValue(func() *jsonschema.Schema { return formatSchema("email") })
 
-// checkZone takes what may stand behind the seconds.
-func checkZone(zone string) error {
-	const form = "+hh:mm"
-	switch {
-	case zone == "" || zone == "Z":
-		return nil
-	case strings.HasPrefix(zone, "."):
-		return errors.New("fractions of a second are not taken")
-	case len(zone) == len(form) && (zone[0] == '+' || zone[0] == '-') && zone[3] == ':' &&
-		upTo(zone[1:3], "23") && upTo(zone[4:6], "59"):
-		return nil
+// email is JSON Schema's format: a mailbox of RFC 5321, section 4.1.2. The
+// library accepts an empty local part and a final dot.
+var email = &jsonschema.Format{Name: "email", Validate: func(v any) error {
+	s, ok := v.(string)
+	if ok && (strings.HasPrefix(s, "@") || strings.HasSuffix(s, ".") || libraryEmail().Validate(s) != nil) {
+		return errors.New("not an email address")
 	}
-	return errors.New("behind the seconds may stand Z, an offset such as +02:00, or nothing")
+	return nil
+}}
+
+// formatSchema compiles a schema that demands a format, with the given formats
+// in addition to those of the library.
+func formatSchema(name string, formats ...*jsonschema.Format) *jsonschema.Schema {
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	for _, f := range formats {
+		compiler.RegisterFormat(f)
+	}
+	if err := compiler.AddResource("urn:"+name, map[string]any{"format": name}); err != nil {
+		panic(err) // the resource is valid
+	}
+	return compiler.MustCompile("urn:" + name)
 }
 
-// upTo reports whether s is a number of two digits up to most.
-func upTo(s, most string) bool {
-	return s[0] >= '0' && s[0] <= '9' && s[1] >= '0' && s[1] <= '9' && s <= most
+// InferableFormats are the formats that inference knows, the narrower first.
+var InferableFormats = []string{"uuid", "date", "date-time", "iso-date-time", "email", "ipv4", "uri"}
+
+// formatSchemas are schemas that demand one format each, by its name.
+var formatSchemas = sync.OnceValue(func() map[string]*jsonschema.Schema {
+	schemas := make(map[string]*jsonschema.Schema)
+	for _, name := range InferableFormats {
+		schemas[name] = formatSchema(name, isoDateTime, email)
+	}
+	return schemas
+})
+
+// FormatsOf returns those of the formats that s has.
+func FormatsOf(s string, formats []string) []string {
+	return slices.DeleteFunc(slices.Clone(formats), func(name string) bool {
+		// "room:12" is a URI too, but is hardly meant as one.
+		return formatSchemas()[name].Validate(s) != nil || name == "uri" && !strings.Contains(s, "://")
+	})
 }

@@ -1,19 +1,28 @@
 package schema
 
 import (
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 )
 
-// dateTime is what the format means, said with another parser.
+var dateTimeForm = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]([01]\d|2[0-3]):[0-5]\d)?$`)
+
+// dateTime reports whether s has the format, by its form and the calendar.
 func dateTime(s string) bool {
-	if strings.ContainsAny(s, ".,") || strings.HasSuffix(s, "24:00") && len(s) > 20 || strings.Contains(s, ":60") {
+	if !dateTimeForm.MatchString(s) {
 		return false
 	}
-	_, local := time.Parse("2006-01-02T15:04:05", s)
-	_, zoned := time.Parse("2006-01-02T15:04:05Z07:00", s)
-	return local == nil || zoned == nil
+	var n [6]int
+	for i, at := range []int{2, 5, 8, 11, 14, 17} {
+		n[i], _ = strconv.Atoi(s[at : at+2])
+	}
+	century, _ := strconv.Atoi(s[:2])
+	year := century*100 + n[0]
+	t := time.Date(year, time.Month(n[1]), n[2], n[3], n[4], n[5], 0, time.UTC)
+	return t.Format("2006-01-02T15:04:05") == s[:19]
 }
 
 // Every day of five centuries, and the days that there are not.
@@ -52,7 +61,10 @@ func pad(n, width int) string {
 }
 
 func FuzzDateTime(f *testing.F) {
-	for _, s := range []string{"2026-09-14T07:40:00", "2026-09-14T07:40:00Z", "2026-02-29T07:40:00+02:00", "2026-09-14T07:40:00-23:59", "2026-9-14T7:40:00", "", "2026-09-14T07:40:00.1Z", "2026-09-14T07:40:00+24:00", "0000-02-29T00:00:00"} {
+	for _, s := range []string{
+		"2026-09-14T07:40:00", "2026-09-14T07:40:00Z", "2026-02-29T07:40:00+02:00", "2026-09-14T07:40:00-23:59", "2026-9-14T7:40:00",
+		"", "2026-09-14T07:40:00.1Z", "2026-09-14T07:40:00+24:00", "0000-02-29T00:00:00", "2026-09-14T7:40:00Z", "2026-09-14T7:40:00+02:00",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -63,38 +75,27 @@ func FuzzDateTime(f *testing.F) {
 }
 
 func TestEmail(t *testing.T) {
-	tests := []struct{ address, want string }{
-		{"a@b", ""}, {"ruth.ellery@example.com", ""}, {"o'neil+kids/x=1@sub.example.co.uk", ""}, {"1@2.3", ""},
-		{`"ruth ellery"@example.com`, ""}, {`"@"@example.com`, ""},
-		{"a@[127.0.0.1]", ""}, {"a@[IPv6:::1]", ""},
-		{strings.Repeat("a", 64) + "@" + strings.Repeat("b", 63) + ".example", ""},
-
-		{"", "there is no @"}, {"ruth", "there is no @"}, {"ruth at example.com", "there is no @"},
-		{"@example.com", "nothing stands before the @"}, {"ruth@", "nothing stands behind the @"}, {"@", "nothing stands before the @"},
-		{".a@b", "before the @ a dot stands without something on either side"},
-		{"a.@b", "before the @ a dot stands without something on either side"},
-		{"a..b@c", "before the @ a dot stands without something on either side"},
-		{"a@b..c", "behind the @ a dot stands without something on either side"},
-		{"a@.b", "behind the @ a dot stands without something on either side"},
-		{"a@b.", "behind the @ a dot stands without something on either side"},
-		{"a b@c", "' ' may not stand before the @"}, {"a@b c", "' ' may not stand behind the @"},
-		{"Ruth <ruth@example.com>", "' ' may not stand before the @"}, {"a@b@c", "'@' may not stand before the @"},
-		{"a,b@c", "',' may not stand before the @"}, {"ü@b", "'ü' may not stand before the @"}, {"a@b_c", "'_' may not stand behind the @"},
-		{"a\n@b", `'\n' may not stand before the @`}, {"a@b\n", `'\n' may not stand behind the @`},
-		{`"a"b"@c`, `'"' may not stand between the quotes`}, {`"@c`, `'"' may not stand before the @`},
-		{"a@-b.c", `"-b" begins or ends with a hyphen`}, {"a@b-.c", `"b-" begins or ends with a hyphen`},
-		{"a@[1.2.3]", "behind the @ is no IP address in brackets"}, {"a@[::1]", "behind the @ is no IP address in brackets"},
-		{"a@[127.0.0.1", "behind the @ is no IP address in brackets"}, {"a@[IPv6:127.0.0.1]", "behind the @ is no IP address in brackets"},
-		{strings.Repeat("a", 65) + "@b", "it is too long"}, {"a@" + strings.Repeat("b.", 130) + "c", "it is too long"},
-		{"a@" + strings.Repeat("b", 64), "behind the @ is a part that is too long"},
+	long := strings.Repeat
+	valid := []string{
+		"a@b", "ruth.ellery@example.com", "o'neil+kids/x=1@sub.example.co.uk", "1@2.3",
+		`"ruth ellery"@example.com`, `"@"@example.com`, "a@[127.0.0.1]", "a@[IPv6:::1]",
+		long("a", 64) + "@" + long("b", 63) + ".example",
 	}
-	for _, tt := range tests {
-		got := ""
-		if err := checkEmail(tt.address); err != nil {
-			got = err.Error()
+	invalid := []string{
+		"", "ruth", "ruth at example.com", "@example.com", "ruth@", "@",
+		".a@b", "a.@b", "a..b@c", "a@b..c", "a@.b", "a@b.", "a@b.c.",
+		"a b@c", "a@b c", "Ruth <ruth@example.com>", "a@b@c", "a,b@c", "ü@b", "a@b_c", "a\n@b", "a@b\n",
+		`"a"b"@c`, `"@c`, "a@-b.c", "a@b-.c", "a@[1.2.3]", "a@[::1]", "a@[127.0.0.1", "a@[IPv6:127.0.0.1]",
+		long("a", 65) + "@b", "a@" + long("b.", 130) + "c", "a@" + long("b", 64),
+	}
+	for _, s := range valid {
+		if err := email.Validate(s); err != nil {
+			t.Errorf("%q: %v", s, err)
 		}
-		if got != tt.want {
-			t.Errorf("%q: got %q, want %q", tt.address, got, tt.want)
+	}
+	for _, s := range invalid {
+		if email.Validate(s) == nil {
+			t.Errorf("%q is accepted", s)
 		}
 	}
 }

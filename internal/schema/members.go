@@ -119,7 +119,7 @@ func readExtras(pointer string, obj map[string]any) (*extras, error) {
 			want = `a list of names, such as ["driverID"]`
 		case "x-historic":
 			ok = x.readHistoric(v, obj["enum"])
-			want = `a list of some of the texts, numbers and other scalars in the "enum" beside it, such as ["Unscheduled"]`
+			want = `a list of some of the scalars in "enum", such as ["Unscheduled"]`
 		case "x-required-on-create":
 			x.onCreate, ok = stringList(v)
 			want = `a list of members' names, such as ["title"]`
@@ -141,11 +141,11 @@ func readExtras(pointer string, obj map[string]any) (*extras, error) {
 				x.bare = false
 			}
 			if near != "" {
-				return nil, &schemaMistake{pointer + "/" + name, fmt.Sprintf("%s is no member of a schema; did you mean %s?", name, near)}
+				return nil, &schemaMistake{pointer + "/" + name, fmt.Sprintf("%s is not a keyword; did you mean %s?", name, near)}
 			}
 		}
 		if !ok {
-			return nil, &schemaMistake{pointer + "/" + name, fmt.Sprintf("%s is %s", name, want)}
+			return nil, &schemaMistake{pointer + "/" + name, fmt.Sprintf("%s must be %s", name, want)}
 		}
 	}
 	return x, nil

@@ -101,15 +101,15 @@ func (r *report) add(e *jsonschema.ValidationError) {
 		}
 	case *kind.Required:
 		for _, name := range k.Missing {
-			r.fault(inside(name), "%s is missing but required%s", rawjson.Shorten(name), example(sch.Properties[name]))
+			r.fault(inside(name), "%s is required%s", rawjson.Shorten(name), example(sch.Properties[name]))
 		}
 	case *kind.DependentRequired:
 		for _, name := range k.Missing {
-			r.fault(inside(name), "%s is missing but required where there is %s%s", rawjson.Shorten(name), rawjson.Shorten(k.Prop), example(sch.Properties[name]))
+			r.fault(inside(name), "%s is required if %s is present%s", rawjson.Shorten(name), rawjson.Shorten(k.Prop), example(sch.Properties[name]))
 		}
 	case *kind.Dependency:
 		for _, name := range k.Missing {
-			r.fault(inside(name), "%s is missing but required where there is %s%s", rawjson.Shorten(name), rawjson.Shorten(k.Prop), example(sch.Properties[name]))
+			r.fault(inside(name), "%s is required if %s is present%s", rawjson.Shorten(name), rawjson.Shorten(k.Prop), example(sch.Properties[name]))
 		}
 	case *kind.AdditionalProperties:
 		for _, name := range k.Properties {
@@ -128,7 +128,7 @@ func (r *report) add(e *jsonschema.ValidationError) {
 		r.choice(e)
 	case *kind.OneOf:
 		if len(k.Subschemas) > 0 {
-			r.fault(at, "%s fits %s and %s of the alternatives, of which exactly one may fit", r.value(at), ordinal(k.Subschemas[0]), ordinal(k.Subschemas[1]))
+			r.fault(at, "%s matches alternatives %d and %d, but exactly one must match", r.value(at), k.Subschemas[0]+1, k.Subschemas[1]+1)
 			return
 		}
 		r.choice(e)
@@ -160,7 +160,7 @@ func (r *report) choice(e *jsonschema.ValidationError) {
 		}
 		why = append(why, s)
 	}
-	r.fault(e.InstanceLocation, "none of the alternatives fits: %s", strings.Join(why, "; or "))
+	r.fault(e.InstanceLocation, "no alternative matches: %s", strings.Join(why, "; or "))
 }
 
 // ofOtherType reports whether all that is wrong with the value at that depth

@@ -33,7 +33,7 @@ func (s *Schema) readRules(data jsontext.Value) *schemaMistake {
 		}
 	}
 	if endless := s.at.endless(); endless != nil {
-		return &schemaMistake{fragment(endless.Location), "this refers to itself without end"}
+		return &schemaMistake{fragment(endless.Location), "the schema refers to itself without end"}
 	}
 	historic := make(map[*extras]bool) // where it is understood
 	for _, shape := range shapes {
@@ -48,19 +48,19 @@ func (s *Schema) readRules(data jsontext.Value) *schemaMistake {
 		}
 		switch {
 		case x.historic != nil && !historic[x]:
-			return &schemaMistake{x.pointer + "/x-historic", "x-historic works on what properties and items lead to, not here"}
+			return &schemaMistake{x.pointer + "/x-historic", "x-historic belongs on what properties and items lead to, not here"}
 		case x.onCreate != nil && !understood[place{x, onRecord}]:
-			return &schemaMistake{x.pointer + "/x-required-on-create", "x-required-on-create works on the records of a collection, not here"}
+			return &schemaMistake{x.pointer + "/x-required-on-create", "x-required-on-create belongs on the records of a collection, not here"}
 		case x.idKind != "" && !understood[place{x, onRecord}]:
-			return &schemaMistake{x.pointer + "/x-id", "x-id works on the records of a collection, not here"}
+			return &schemaMistake{x.pointer + "/x-id", "x-id belongs on the records of a collection, not here"}
 		case x.idMember != "" && !understood[place{x, onRecord}]:
-			return &schemaMistake{x.pointer + "/x-id-field", "x-id-field works on the records of a collection, not here"}
+			return &schemaMistake{x.pointer + "/x-id-field", "x-id-field belongs on the records of a collection, not here"}
 		case x.unique && !understood[place{x, onMember}]:
-			return &schemaMistake{x.pointer + "/x-unique", "x-unique works on a member of a collection's records, not here"}
+			return &schemaMistake{x.pointer + "/x-unique", "x-unique belongs on a member of a collection's records, not here"}
 		case x.alias != nil && !understood[place{x, onMember}]:
-			return &schemaMistake{x.pointer + "/x-alias", "x-alias works on a member of a record, not here"}
+			return &schemaMistake{x.pointer + "/x-alias", "x-alias belongs on a member of a record, not here"}
 		case x.ref != "" && !understood[place{x, onMember}] && !understood[place{x, onItems}]:
-			return &schemaMistake{x.pointer + "/x-ref", "x-ref works on a member of a record, or on the items of one, not here"}
+			return &schemaMistake{x.pointer + "/x-ref", "x-ref belongs on a member of a record, or on the items of one, not here"}
 		}
 	}
 	return nil
@@ -117,7 +117,7 @@ func (r *Rules) readMembers(understood map[place]bool) *schemaMistake {
 		}
 		for _, name := range x.onCreate {
 			if r.shape.members[name] == nil {
-				return &schemaMistake{x.pointer + "/x-required-on-create", fmt.Sprintf("%s is none of the properties", name)}
+				return &schemaMistake{x.pointer + "/x-required-on-create", fmt.Sprintf("%s is not one of the properties", name)}
 			}
 			r.onCreate = append(r.onCreate, name)
 		}
@@ -128,7 +128,7 @@ func (r *Rules) readMembers(understood map[place]bool) *schemaMistake {
 			understood[place{x, onMember}] = r.array || !x.unique
 			for _, spelling := range x.alias {
 				if other := r.alias[spelling]; r.shape.members[spelling] != nil || other != "" && other != name {
-					return &schemaMistake{x.pointer + "/x-alias", fmt.Sprintf("%s means another member already", spelling)}
+					return &schemaMistake{x.pointer + "/x-alias", fmt.Sprintf("%s already means another member", spelling)}
 				}
 				r.alias[spelling] = name
 			}

@@ -217,7 +217,7 @@ func (r *Rules) Canonical(value jsontext.Value) (_ jsontext.Value, sent map[stri
 			sent[name] = spelled
 			add(rawjson.AppendQuote(nil, name), v)
 		case !rawjson.Equal(v, other):
-			faults = append(faults, Fault{rawjson.Pointer(spelled), "this is another spelling of " + name + ", which is there too and differs; send one of them"})
+			faults = append(faults, Fault{rawjson.Pointer(spelled), "this is an alias of " + name + ", which has a different value here; send one of them"})
 			add(quoted, v)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"pickup/internal/spell"
 )
 
-// sentence says why a value does not do, behind the value.
+// sentence returns what is wrong with a value, to follow the value.
 func sentence(k jsonschema.ErrorKind, sch *jsonschema.Schema) string {
 	switch k := k.(type) {
 	case *kind.Type:
@@ -24,13 +24,13 @@ func sentence(k jsonschema.ErrorKind, sch *jsonschema.Schema) string {
 		return formatSentence(k)
 	case *kind.Pattern:
 		if sch.Description != "" {
-			return fmt.Sprintf("does not fit the description %q", strings.TrimSuffix(sch.Description, "."))
+			return fmt.Sprintf("does not match the description %q", strings.TrimSuffix(sch.Description, "."))
 		}
 		return "does not match the pattern " + rawjson.Shorten(k.Want)
 	case *kind.MinLength:
-		return fmt.Sprintf("has %s, at least %d needed", spell.Count(k.Got, "character"), k.Want)
+		return fmt.Sprintf("has %s; the minimum is %d", spell.Count(k.Got, "character"), k.Want)
 	case *kind.MaxLength:
-		return fmt.Sprintf("has %s, at most %d allowed", spell.Count(k.Got, "character"), k.Want)
+		return fmt.Sprintf("has %s; the maximum is %d", spell.Count(k.Got, "character"), k.Want)
 	case *kind.Minimum:
 		return "is less than " + ratText(k.Want)
 	case *kind.Maximum:
@@ -40,33 +40,33 @@ func sentence(k jsonschema.ErrorKind, sch *jsonschema.Schema) string {
 	case *kind.ExclusiveMaximum:
 		return "is not less than " + ratText(k.Want)
 	case *kind.MultipleOf:
-		return "is no multiple of " + ratText(k.Want)
+		return "is not a multiple of " + ratText(k.Want)
 	case *kind.MinItems:
-		return fmt.Sprintf("has %s, at least %d needed", spell.Count(k.Got, "element"), k.Want)
+		return fmt.Sprintf("has %s; the minimum is %d", spell.Count(k.Got, "element"), k.Want)
 	case *kind.MaxItems:
-		return fmt.Sprintf("has %s, at most %d allowed", spell.Count(k.Got, "element"), k.Want)
+		return fmt.Sprintf("has %s; the maximum is %d", spell.Count(k.Got, "element"), k.Want)
 	case *kind.AdditionalItems:
 		return fmt.Sprintf("has %s too many", spell.Count(k.Count, "element"))
 	case *kind.UniqueItems:
-		return fmt.Sprintf("has equal elements, at %d and %d", k.Duplicates[0], k.Duplicates[1])
+		return fmt.Sprintf("has equal elements at %d and %d", k.Duplicates[0], k.Duplicates[1])
 	case *kind.Contains:
-		return "has no element of the kind that is needed"
+		return "contains no matching element"
 	case *kind.MinContains:
-		return fmt.Sprintf("has %s of the kind that is needed, at least %d needed", spell.Count(len(k.Got), "element"), k.Want)
+		return fmt.Sprintf("contains %s that match; the minimum is %d", spell.Count(len(k.Got), "element"), k.Want)
 	case *kind.MaxContains:
-		return fmt.Sprintf("has %s of a kind of which at most %d may be there", spell.Count(len(k.Got), "element"), k.Want)
+		return fmt.Sprintf("contains %s that match; the maximum is %d", spell.Count(len(k.Got), "element"), k.Want)
 	case *kind.MinProperties:
-		return fmt.Sprintf("has %s, at least %d needed", spell.Count(k.Got, "member"), k.Want)
+		return fmt.Sprintf("has %s; the minimum is %d", spell.Count(k.Got, "member"), k.Want)
 	case *kind.MaxProperties:
-		return fmt.Sprintf("has %s, at most %d allowed", spell.Count(k.Got, "member"), k.Want)
+		return fmt.Sprintf("has %s; the maximum is %d", spell.Count(k.Got, "member"), k.Want)
 	}
 	if sch.Description != "" {
-		return fmt.Sprintf("does not fit the description %q", strings.TrimSuffix(sch.Description, "."))
+		return fmt.Sprintf("does not match the description %q", strings.TrimSuffix(sch.Description, "."))
 	}
 	return "is not allowed here"
 }
 
-// enumSentence says why got is none of the values that are allowed.
+// enumSentence returns why got is not one of the allowed values.
 func enumSentence(got any, allowed []any) string {
 	const most = 12
 	var words, known []string
@@ -98,28 +98,27 @@ func formatSentence(k *kind.Format) string {
 	if name == "" {
 		name = "of the format " + k.Want
 	}
-	switch k.Want {
-	case isoDateTime.Name, email.Name, "regex":
+	if k.Want == isoDateTime.Name && k.Err != errForm || k.Want == "regex" {
 		return fmt.Sprintf("is not %s: %s", name, rawjson.Shorten(k.Err.Error()))
 	}
 	return "is not " + name
 }
 
-// example says what would be right, behind what is wrong, where the schema
-// gives an example.
+// example returns an example of a valid value, to follow what is wrong, or ""
+// if the schema has none.
 func example(sch *jsonschema.Schema) string {
 	if sch == nil {
 		return ""
 	}
 	for _, part := range append([]*jsonschema.Schema{sch}, gather([]*jsonschema.Schema{sch}, true)...) {
 		if len(part.Examples) > 0 {
-			return "; right would be, for example, " + jsonText(part.Examples[0])
+			return "; for example: " + jsonText(part.Examples[0])
 		}
 	}
 	return ""
 }
 
-// meant asks for the member that name was probably meant to be.
+// meant returns the question for the member that name probably misspells, or "".
 func meant(name string, sch *jsonschema.Schema) string {
 	var known []string
 	for k := range sch.Properties {
@@ -142,8 +141,6 @@ func ratText(r *big.Rat) string {
 	}
 	return rawjson.Shorten(r.RatString())
 }
-
-func ordinal(i int) string { return fmt.Sprintf("number %d", i+1) }
 
 func typeNames(types []string) string {
 	named := make([]string, len(types))

@@ -1,0 +1,123 @@
+package filestore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"pickup/filestore/internal/disk"
+	"pickup/internal/storage"
+)
+
+// errDetached means that the file that a mount shows has no name any more.
+var errDetached error = &storage.AdviceError{
+	Err:    storage.ErrReadOnly,
+	Advice: "the mounted file was replaced on the host, and the new one cannot be seen from here: mount its directory instead of the file, or restart",
+}
+
+// isPassing reports whether err is a state that a save goes through. Some editors
+// create the new file for its owner alone and set its permissions at the end.
+func isPassing(err error) bool {
+	return errors.Is(err, errEmpty) || errors.Is(err, disk.ErrChanging) || errors.Is(err, fs.ErrNotExist) ||
+		errors.Is(err, fs.ErrPermission) || errors.Is(err, storage.ErrBroken)
+}
+
+// refuse returns the error of Commit for a call that failed without changing
+// anything.
+func (f *file) refuse(err error) error {
+	if err == nil || errors.Is(err, errMovedOn) || isOurs(err) {
+		return err
+	}
+	err = disk.Cause(err)
+	var errno syscall.Errno
+	errors.As(err, &errno)
+	kind := storage.ErrReadOnly
+	switch errno {
+	case syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG:
+		kind = storage.ErrFull
+	case syscall.ENOENT:
+		return f.busy(storage.ErrBusy, "cannot be written: its directory is missing, or is being replaced")
+	case syscall.EACCES, syscall.EPERM:
+		err = fmt.Errorf("%w: %s cannot be written: %w", kind, f.path, err)
+		if advice := f.ownerAdvice(); advice != "" {
+			return &storage.AdviceError{Err: err, Advice: advice}
+		}
+		return err
+	}
+	return fmt.Errorf("%w: %s cannot be written: %w", kind, f.path, err)
+}
+
+// isOurs reports whether err wraps one of the errors of a storage.Store.
+func isOurs(err error) bool {
+	for _, kind := range []error{storage.ErrReadOnly, storage.ErrFull, storage.ErrBusy, storage.ErrUnsure, storage.ErrInUse, storage.ErrBroken, storage.ErrShape, storage.ErrConflict} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// ownerAdvice says as which user the server has to run to write the file, "" if
+// that is not the problem.
+func (f *file) ownerAdvice() string {
+	info, err := f.o.sys.Stat(f.real)
+	if err != nil {
+		if info, err = f.o.sys.Stat(f.dir()); err != nil {
+			return ""
+		}
+	}
+	uid, gid, ok := disk.Owner(info)
+	if !ok || uid == os.Geteuid() {
+		return ""
+	}
+	return fmt.Sprintf("the file belongs to %d:%d and this server runs as %d:%d: run it as the owner, with docker run --user %d:%d",
+		uid, gid, os.Geteuid(), os.Getegid(), uid, gid)
+}
+
+// unusable returns the error of Commit and Watch for a file that cannot be read.
+func (f *file) unusable(err error) error {
+	var kind kindError
+	switch {
+	case errors.Is(err, storage.ErrBroken), errors.Is(err, storage.ErrReadOnly):
+		return err
+	case errors.As(err, &kind): // not the caller's fault
+		return f.busy(storage.ErrBusy, kind.why)
+	case errors.Is(err, fs.ErrNotExist) && f.o.touches():
+		return f.busy(fmt.Errorf("%w: %w", storage.ErrBusy, fs.ErrNotExist), "is missing; the next write creates it again")
+	case errors.Is(err, fs.ErrNotExist):
+		return f.busy(storage.ErrBusy, "is missing; its last content is served")
+	case errors.Is(err, errEmpty):
+		return f.busy(storage.ErrBusy, "is empty. Restore its content, or restart the server to start over")
+	case errors.Is(err, disk.ErrChanging):
+		return fmt.Errorf("%w: %s: %w: it may be in the middle of being saved", storage.ErrBusy, f.path, err)
+	}
+	return &busyError{
+		text: fmt.Sprintf("%s cannot be read: %v", f.path, disk.Cause(err)),
+		advice: &storage.AdviceError{
+			Err:    fmt.Errorf("%w: %w", storage.ErrBusy, err),
+			Advice: filepath.Base(f.path) + " cannot be read",
+		},
+	}
+}
+
+// busy returns err, a storage.ErrBusy, with advice. Its text has the path of the
+// file before what, and its advice the name.
+func (f *file) busy(err error, what string) error {
+	return &busyError{
+		text:   f.path + " " + what,
+		advice: &storage.AdviceError{Err: err, Advice: filepath.Base(f.path) + " " + what},
+	}
+}
+
+// A busyError is an error whose text names the whole path of a file, and whose
+// advice, which clients may see, names the file only.
+type busyError struct {
+	text   string
+	advice *storage.AdviceError
+}
+
+func (e *busyError) Error() string { return e.text }
+func (e *busyError) Unwrap() error { return e.advice }

@@ -1,0 +1,222 @@
+package filestore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"pickup/filestore/document"
+	"pickup/filestore/internal/disk"
+	"pickup/internal/storage"
+)
+
+// A file is the database file and the directory that it is in. Store.mu guards
+// it.
+type file struct {
+	o        Options
+	path     string   // as it was given; messages name the file by it
+	real     string   // without symlinks
+	opened   bool     // Open has returned
+	warnings []string // of Open
+}
+
+// errEmpty means that a file has no bytes, as in the middle of a save.
+var errEmpty = errors.New("the file is empty")
+
+// warn reports what people should know about the file: in Warnings while it is
+// being opened, in the log afterwards.
+func (f *file) warn(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if f.opened {
+		f.o.Log.Warn(text)
+		return
+	}
+	f.warnings = append(f.warnings, text)
+}
+
+// dir returns the directory of the file.
+func (f *file) dir() string { return filepath.Dir(f.real) }
+
+// beside returns the path of one of our files in the directory of the file.
+func (f *file) beside(suffix string) string {
+	return filepath.Join(f.dir(), "."+filepath.Base(f.real)+suffix)
+}
+
+func (f *file) exists(path string) bool {
+	_, err := f.o.sys.Stat(path)
+	return err == nil
+}
+
+// unused returns the path of a file of ours that does not exist. format gets a
+// number.
+func (f *file) unused(format string, args ...any) string {
+	for n := 0; ; n++ {
+		if path := f.beside(fmt.Sprintf(format, append(args, n)...)); !f.exists(path) {
+			return path
+		}
+	}
+}
+
+// isOne reports whether a and b are two names of one file.
+func (f *file) isOne(a, b string) bool {
+	i, err1 := f.o.sys.Stat(a)
+	j, err2 := f.o.sys.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(i, j)
+}
+
+// isNamed reports whether open is the file at path.
+func (f *file) isNamed(open *os.File, path string) bool {
+	a, err1 := f.o.sys.Fstat(open)
+	b, err2 := f.o.sys.Stat(path)
+	return err1 == nil && err2 == nil && os.SameFile(a, b)
+}
+
+// read returns the content of the file at path, all from one state of it. With
+// an error it returns the state that the error is about, unless the next try may
+// have another outcome in the same state.
+func (f *file) read(path string) ([]byte, disk.State, error) {
+	info, err := f.o.sys.Stat(path)
+	if err != nil {
+		return nil, disk.State{}, disk.Cause(err)
+	}
+	if err := f.checkKind(info); err != nil {
+		return nil, disk.State{}, err
+	}
+	if info.Size() == 0 {
+		return nil, disk.State{Info: info, Sum: disk.SumOf(), Sure: disk.SureAt(info, f.o.now())}, errEmpty
+	}
+	open, err := f.o.sys.Open(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, disk.State{}, disk.Cause(err)
+	}
+	defer f.o.sys.Close(open)
+	data, state, err := f.o.sys.Read(open, f.o.now)
+	return data, state, disk.Cause(err)
+}
+
+func (f *file) parse(data []byte) (*document.Document, error) {
+	return document.Parse(f.path, data, f.o.idMember)
+}
+
+func (f *file) parses(data []byte) bool {
+	_, err := f.parse(data)
+	return err == nil
+}
+
+// largest is the maximum size of a file, because memory has to hold it. A sparse
+// file can claim any size.
+const largest = 4 << 30
+
+// checkKind returns an error if info shows something that cannot be served.
+func (f *file) checkKind(info os.FileInfo) error {
+	switch {
+	case info.IsDir():
+		return kindError{f.path, "is a directory, not a file (Docker makes a directory if the file to mount does not exist: remove it and create the file first)"}
+	case !info.Mode().IsRegular():
+		return kindError{f.path, "is not a regular file"}
+	case info.Size() > largest:
+		return kindError{f.path, fmt.Sprintf("has %d bytes, more than the maximum of %d", info.Size(), int64(largest))}
+	}
+	return nil
+}
+
+// A kindError is a storage.ErrShape: what is at a path cannot be served.
+type kindError struct{ path, why string }
+
+func (e kindError) Error() string { return e.path + " " + e.why }
+func (e kindError) Unwrap() error { return storage.ErrShape }
+
+// An openness says whether another process has a file open for writing.
+type openness int
+
+const (
+	openNowhere openness = iota
+	openElsewhere
+	openUnknown // the system does not say
+)
+
+// openForWriting asks by taking a lease, which the kernel grants only if no
+// process has the file open for writing.
+func (f *file) openForWriting(path string) openness {
+	open, err := f.o.sys.Open(path, os.O_RDONLY, 0)
+	if err != nil {
+		return openUnknown
+	}
+	defer f.o.sys.Close(open)
+	switch f.o.sys.Lease(open, disk.ReadLease) {
+	case nil:
+		return openNowhere
+	case disk.ErrTaken:
+		return openElsewhere
+	}
+	return openUnknown
+}
+
+// create writes a new file at path, durably. It leaves nothing if it fails.
+func (f *file) create(path string, write func(w *disk.Writer) error) error {
+	sys := &f.o.sys
+	sys.Remove(path) // one that was left
+	open, err := sys.Open(path, disk.CreateNew, 0o600)
+	if err != nil {
+		return err
+	}
+	if err = write(&disk.Writer{Calls: sys, File: open}); err == nil {
+		err = sys.Sync(open)
+	}
+	if err = errors.Join(err, sys.Close(open)); err != nil {
+		sys.Remove(path)
+	}
+	return err
+}
+
+// saveConflictCopy writes data to a conflict copy, durably.
+func (f *file) saveConflictCopy(data []byte, what string) bool {
+	temp := f.beside(".copy")
+	err := f.create(temp, func(w *disk.Writer) error { _, err := w.Write(data); return err })
+	if err != nil {
+		f.o.Log.Error("cannot write a conflict copy of "+f.path, "cause", disk.Cause(err))
+		return false
+	}
+	return f.renameToConflict(temp, what)
+}
+
+// renameToConflict makes a file of ours a conflict copy and reports it. what
+// describes the file, with a %s for the path of the database.
+func (f *file) renameToConflict(path, what string) bool {
+	name := f.real + ".conflict-" + f.o.now().UTC().Format("20060102T150405.000Z")
+	for n := 1; ; n++ {
+		to := name
+		if n > 1 {
+			to = fmt.Sprintf("%s-%d", name, n)
+		}
+		err := f.o.sys.RenameNew(path, to)
+		if errors.Is(err, fs.ErrExist) && n < 1000 {
+			continue
+		}
+		if err != nil {
+			f.o.Log.Error("cannot rename an edit of "+f.path+" to a conflict copy", "file", path, "cause", disk.Cause(err))
+			return false
+		}
+		f.o.sys.SyncDir(f.dir())
+		f.warn(what+" is kept as %s", f.path, filepath.Base(to))
+		if f.o.Kept != nil {
+			f.o.Kept(filepath.Base(to))
+		}
+		return true
+	}
+}
+
+// leftAside returns the base name that a crash left the file under, "" if there
+// is none.
+func (f *file) leftAside() string {
+	names, _ := f.o.sys.List(f.dir())
+	for _, name := range names {
+		if strings.HasPrefix(name, filepath.Base(f.beside(".aside-"))) {
+			return name
+		}
+	}
+	return ""
+}
