@@ -12,7 +12,7 @@ import (
 
 // update runs fn as one transaction and returns when it is durable.
 func (req *request) update(fn func(*database.Tx) error) error {
-	_, err := req.db.Update(req.Request.Context(), fn)
+	_, err := req.db.Update(database.WithRequest(req.Request.Context(), requestIDOf(req.Context)), fn)
 	if errors.Is(err, storage.ErrNotFound) {
 		return req.missing(req.db.Snapshot())
 	}
