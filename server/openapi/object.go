@@ -66,7 +66,7 @@ func appendDocument(b []byte, v any) []byte {
 	case bool:
 		return strconv.AppendBool(b, v)
 	case int:
-		return AppendInt(b, v)
+		return strconv.AppendInt(b, int64(v), 10)
 	case jsontext.Value:
 		return append(b, v...)
 	}

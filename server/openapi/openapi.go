@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"bytes"
+	_ "embed"
 	"net/url"
 	"strconv"
 	"strings"
@@ -10,18 +11,17 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/describe"
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
-// This file and its neighbours make the OpenAPI document (3.1.1) from what the
-// database holds and what its rules say. The tables in openapi_parameters.go,
-// openapi_headers.go and openapi_tables.go have the parameters, headers and
-// errors; what a request to a collection is, is in openapi_paths.go.
-
 const componentPrefix = "#/components/schemas/"
 
-// reservedSchemas are the schemas of the document that are no collection's.
-var reservedSchemas = []string{"Problem", "Filter", "Index", "Database", "Health", "Link", "JSONPatch", "Part"}
+// ownSchemas are the schemas of what is the same for every database: problems,
+// filters, the index and so on, by their names among the components.
+//
+//go:embed schemas.json
+var ownSchemas []byte
 
 // Options describe the service.
 type Options struct {
@@ -49,7 +49,9 @@ type apiDocument struct {
 
 // Document returns the document of a snapshot as compact JSON.
 func Document(snap *database.Snapshot, o Options) jsontext.Value {
-	d := &apiDocument{Options: o, snap: snap, about: describe.Database(snap, describe.Options{Prefix: componentPrefix, Reserved: reservedSchemas, Aliases: o.All}), ids: make(map[string]bool)}
+	reserved := append(rawjson.MemberNames(ownSchemas), "Database")
+	about := describe.Database(snap, describe.Options{Prefix: componentPrefix, Reserved: reserved, Aliases: o.All})
+	d := &apiDocument{Options: o, snap: snap, about: about, ids: make(map[string]bool)}
 	for _, r := range d.about.Resources {
 		if !HasPath(r.Name) {
 			continue
@@ -252,7 +254,9 @@ func (d *apiDocument) components() object {
 		{"description", "The whole database. Members that are neither collections nor objects may be there too."},
 		{"type", "object"}, {"properties", properties},
 	}})
-	schemas = append(schemas, ownSchemas...)
+	for name, schema := range rawjson.Members(ownSchemas) {
+		schemas = append(schemas, entry{rawjson.Unquote(name), rawjson.Compact(schema)})
+	}
 	responses := object{}
 	for _, e := range apiErrors {
 		responses = append(responses, entry{e.name, e.response(d.All)})

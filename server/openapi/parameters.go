@@ -110,19 +110,3 @@ func idParameters(own, description string) list {
 	}
 	return list{parameter("Id"), parameter("id"), parameter(own)}
 }
-
-// patchSchema describes a JSON Patch.
-var patchSchema = object{
-	{"description", "A JSON Patch (RFC 6902): all of its operations are done, or none."},
-	{"type", "array"},
-	{"items", object{
-		{"type", "object"},
-		{"required", list{"op", "path"}},
-		{"properties", object{
-			{"op", object{{"type", "string"}, {"enum", list{"add", "remove", "replace", "move", "copy", "test"}}}},
-			{"path", object{{"description", "A JSON Pointer (RFC 6901)."}, {"type", "string"}}},
-			{"from", object{{"description", "Of move and copy: a JSON Pointer."}, {"type", "string"}}},
-			{"value", object{{"description", "Of add, replace and test."}}},
-		}},
-	}},
-}

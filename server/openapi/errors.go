@@ -1,12 +1,5 @@
 package openapi
 
-// filterSchema is the value of a filter: what occurs several times means "or".
-var filterSchema = object{
-	{"description", "What a member is compared with. Numbers compare by value."},
-	{"type", list{"string", "number", "boolean", "array"}},
-	{"items", object{{"type", list{"string", "number", "boolean"}}}},
-}
-
 // An apiError is an error that operations have in common.
 type apiError struct {
 	status      int
@@ -73,82 +66,3 @@ var (
 	queryErrors = []int{400, 401, 404, 408, 413, 414, 415, 429, 503}
 	writeErrors = []int{400, 401, 404, 405, 408, 409, 412, 413, 414, 415, 422, 429, 503, 507}
 )
-
-// ownSchemas are the schemas of the service's own answers.
-var ownSchemas = object{
-	{"Problem", object{
-		{"description", "What went wrong (RFC 9457)."},
-		{"type", "object"},
-		{"required", list{"type", "title", "status", "detail"}},
-		{"properties", object{
-			{"type", object{{"type", "string"}}},
-			{"title", object{{"type", "string"}}},
-			{"status", object{{"type", "integer"}}},
-			{"detail", object{{"type", "string"}}},
-			{"line", object{{"description", "Of invalid JSON, from 1."}, {"type", "integer"}}},
-			{"column", object{{"description", "Of invalid JSON, from 1, in characters."}, {"type", "integer"}}},
-			{"errors", object{{"type", "array"}, {"items", object{
-				{"type", "object"},
-				{"required", list{"detail"}},
-				{"properties", object{
-					{"pointer", object{{"description", "Where in the body (RFC 6901)."}, {"type", "string"}}},
-					{"parameter", object{{"description", "Which parameter of the URL."}, {"type", "string"}}},
-					{"detail", object{{"type", "string"}}},
-				}},
-			}}}},
-			{"collections", object{{"description", "The collections that there are, where something is not found."}, {"type", "array"}, {"items", object{{"type", "string"}}}}},
-		}},
-	}},
-	{"Filter", filterSchema},
-	{"JSONPatch", patchSchema},
-	{"Part", object{
-		{"description", "A part of a record (_fields), with the related records that were asked for (_embed, _expand)."},
-		{"type", "object"},
-	}},
-	{"Link", object{
-		{"type", "object"},
-		{"required", list{"name", "href"}},
-		{"properties", object{
-			{"name", object{{"type", "string"}}},
-			{"count", object{{"description", "Records of a collection."}, {"type", "integer"}}},
-			{"href", object{{"type", "string"}}},
-		}},
-	}},
-	{"Index", object{
-		{"type", "object"},
-		{"required", list{"name", "version", "collections", "objects", "service"}},
-		{"properties", object{
-			{"name", object{{"type", "string"}}},
-			{"version", object{{"type", "string"}}},
-			{"collections", object{{"type", "array"}, {"items", ref("Link")}}},
-			{"objects", object{{"type", "array"}, {"items", ref("Link")}}},
-			{"service", object{{"type", "array"}, {"items", ref("Link")}}},
-		}},
-	}},
-	{"Health", object{
-		{"type", "object"},
-		{"required", list{"status"}},
-		{"properties", object{
-			{"status", object{{"type", "string"}, {"enum", list{"alive", "ready", "not ready"}}}},
-			{"checks", object{{"type", "array"}, {"items", object{
-				{"description", "What was looked at. Its status is ok, or a sentence."},
-				{"type", "object"},
-				{"required", list{"name", "status"}},
-				{"properties", object{{"name", object{{"type", "string"}}}, {"status", object{{"type", "string"}}}}},
-			}}}},
-			{"count", object{{"description", "How many findings there are."}, {"type", "integer"}}},
-			{"findings", object{{"type", "array"}, {"items", object{
-				{"description", "Something in the file, or in its rules, that a person should look at."},
-				{"type", "object"},
-				{"required", list{"file", "detail"}},
-				{"properties", object{
-					{"file", object{{"type", "string"}}},
-					{"line", object{{"type", "integer"}}},
-					{"column", object{{"type", "integer"}}},
-					{"pointer", object{{"type", "string"}}},
-					{"detail", object{{"type", "string"}}},
-				}},
-			}}}},
-		}},
-	}},
-}
