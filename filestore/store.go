@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -55,13 +56,13 @@ func (s *Store) Value(name string) jsontext.Value {
 	return s.doc.Lookup(name)
 }
 
-// KeyBy implements storage.KeyedStore. Until it is called the ids are in "id".
-func (s *Store) KeyBy(idMember func(collection string) string) {
+// KeyBy implements storage.Store. Until it is called the ids are in "id".
+func (s *Store) KeyBy(idMember func(collection string) string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.o.ids = idMember
 	if s.closed {
-		return
+		return nil
 	}
 	doc, changed := s.doc.KeyedBy(idMember)
 	if changed {
@@ -75,6 +76,7 @@ func (s *Store) KeyBy(idMember func(collection string) string) {
 	s.doc = doc
 	s.rev++
 	s.feed.Publish(storage.Batch{Rev: s.rev, Reset: true})
+	return nil
 }
 
 func (s *Store) batchLocked() storage.Batch {
@@ -91,7 +93,7 @@ func (s *Store) batchLocked() storage.Batch {
 //   - storage.ErrUnsure: the disk failed when the file was already replaced
 //
 // It waits up to 2 s for a save in progress.
-func (s *Store) Commit(ctx context.Context, base storage.Rev, changes []storage.Change) (storage.Rev, error) {
+func (s *Store) Commit(ctx context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.usableLocked(); err != nil {
@@ -100,6 +102,7 @@ func (s *Store) Commit(ctx context.Context, base storage.Rev, changes []storage.
 	if s.o.ReadOnly {
 		return 0, fmt.Errorf("%w: %s is served without writing", storage.ErrReadOnly, s.path)
 	}
+	changes := slices.Concat(updates...)
 	next, err := s.commitLocked(ctx, base, changes)
 	if err != nil {
 		return 0, err
@@ -107,7 +110,7 @@ func (s *Store) Commit(ctx context.Context, base storage.Rev, changes []storage.
 	// The document is durable and may be seen.
 	s.own.add(s.doc, changes)
 	s.doc = next
-	s.rev++
+	s.rev += storage.Rev(len(updates))
 	s.feed.Publish(storage.Batch{Rev: s.rev, Changes: changes})
 	// Remove displaced files that nobody can write to any more.
 	s.displaced.removeOld(false)

@@ -15,8 +15,6 @@ import (
 var (
 	noSniff      = []string{"nosniff"}
 	sameOrigin   = []string{"same-origin"}
-	policies     = []string{policy}
-	noReferrer   = []string{"no-referrer"}
 	jsonTypes    = []string{openapi.JsonType}
 	cacheControl = []string{"private, no-cache"}
 	vary         = []string{"Authorization, Origin, Accept"}
@@ -31,13 +29,7 @@ func headers(c *gin.Context) {
 	// What is no page of ours is shown in none and loaded by none: a page that
 	// is allowed fetches it with CORS, which this does not concern.
 	h["Cross-Origin-Resource-Policy"] = sameOrigin
-	h["Content-Security-Policy"] = policies
-	h["Referrer-Policy"] = noReferrer
 }
-
-// policy lets a document of ours load and send to this server alone, and be
-// shown in no frame. A page that needs more replaces it.
-const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
 // send writes a whole answer. net/http leaves the body out for HEAD.
 func send(c *gin.Context, status int, contentType string, body []byte) {

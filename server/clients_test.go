@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pickup/internal/database"
+	"pickup/internal/storage/storetest"
 	"pickup/server"
 )
 
@@ -17,7 +18,7 @@ func TestClients(t *testing.T) {
 	const folder = "testdata/clients-json-server"
 	for _, script := range []string{"react-admin.mjs", "refine.mjs"} {
 		t.Run(script, func(t *testing.T) {
-			db, err := database.Open(t.Context(), database.NewMemStore(readFile(t, folder+"/db.json")), database.Options{})
+			db, err := database.Open(t.Context(), storetest.NewMemStore(readFile(t, folder+"/db.json")), database.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

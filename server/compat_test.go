@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"pickup/internal/database"
+	"pickup/internal/storage/storetest"
 	"pickup/server"
 )
 
@@ -159,7 +160,7 @@ func speaks(c compatCase) string {
 
 // replay sends a request to a server with a fresh copy of the case's database.
 func replay(t *testing.T, c compatCase) *compatAnswer {
-	db, err := database.Open(t.Context(), database.NewMemStore(readFile(t, "testdata/compat/dbs/"+c.DB+".json")), database.Options{})
+	db, err := database.Open(t.Context(), storetest.NewMemStore(readFile(t, "testdata/compat/dbs/"+c.DB+".json")), database.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

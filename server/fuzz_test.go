@@ -15,6 +15,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/schema"
+	"pickup/internal/storage/storetest"
 	"pickup/server"
 )
 
@@ -44,7 +45,7 @@ func FuzzRequest(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, method, target, headers string, body []byte) {
-		db, err := database.Open(t.Context(), database.NewMemStore(jsontext.Value(`{
+		db, err := database.Open(t.Context(), storetest.NewMemStore(jsontext.Value(`{
 			"schedules": [{"id": "1", "driverId": "1", "title": "Vet", "passenger": "Emma", "status": "Unscheduled"}],
 			"drivers": [{"id": "1", "driverName": "Ruth", "email": "ruth@example.com"}, 7],
 			"notes": [{"id": "a/b", "x_gt": 3}, {"id": 1}], "profile": {}, "version": 1}`)), database.Options{Schema: schema})

@@ -14,12 +14,13 @@ import (
 	"time"
 
 	"pickup/internal/database"
+	"pickup/internal/storage/storetest"
 	"pickup/server"
 )
 
 // serve returns the URL of a server for a database.
 func serve(t testing.TB, contents string) string {
-	db, err := database.Open(t.Context(), database.NewMemStore([]byte(contents)), database.Options{})
+	db, err := database.Open(t.Context(), storetest.NewMemStore([]byte(contents)), database.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

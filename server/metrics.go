@@ -128,7 +128,7 @@ var known = map[string]bool{"GET": true, "HEAD": true, "POST": true, "PUT": true
 // metrics answers GET /_/metrics.
 func (req *request) metrics() error {
 	req.Header("Cache-Control", "no-store")
-	req.Status(http.StatusOK) // the handler sets none, and gin's own is 404 where it has no route
+
 	req.Metrics.handler.ServeHTTP(req.Writer, req.Request)
 	return nil
 }

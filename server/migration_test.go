@@ -12,6 +12,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/schema"
+	"pickup/internal/storage/storetest"
 	"pickup/server"
 )
 
@@ -68,7 +69,7 @@ func ofSample(t *testing.T, request string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := database.Open(t.Context(), database.NewMemStore(readFile(t, "../db.json")), database.Options{Schema: schema})
+	db, err := database.Open(t.Context(), storetest.NewMemStore(readFile(t, "../db.json")), database.Options{Schema: schema})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,22 +11,7 @@ import (
 
 // Store returns s with its commits and reloads counted. It is what the database
 // is opened on.
-func (m *Metrics) Store(s storage.Store) storage.Store {
-	o := observed{s, m}
-	if k, ok := s.(storage.KeyedStore); ok {
-		return keyed{o, k}
-	}
-	return o
-}
-
-// keyed is an observed store that takes its ids from the member it is told.
-type keyed struct {
-	observed
-	store storage.KeyedStore
-}
-
-// KeyBy is storage.KeyedStore's.
-func (k keyed) KeyBy(idMember func(collection string) string) { k.store.KeyBy(idMember) }
+func (m *Metrics) Store(s storage.Store) storage.Store { return observed{s, m} }
 
 // observed is a Store that is looked at.
 type observed struct {
@@ -35,9 +20,9 @@ type observed struct {
 }
 
 // Commit is storage.Store's.
-func (o observed) Commit(ctx context.Context, base storage.Rev, changes []storage.Change) (storage.Rev, error) {
+func (o observed) Commit(ctx context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
 	start := time.Now()
-	rev, err := o.Store.Commit(ctx, base, changes)
+	rev, err := o.Store.Commit(ctx, base, updates...)
 	result := "ok"
 	switch {
 	case errors.Is(err, storage.ErrConflict):
@@ -45,7 +30,11 @@ func (o observed) Commit(ctx context.Context, base storage.Rev, changes []storag
 	case err != nil:
 		result = "error"
 	default:
-		o.metrics.changes.Observe(float64(len(changes)))
+		n := 0
+		for _, changes := range updates {
+			n += len(changes)
+		}
+		o.metrics.changes.Observe(float64(n))
 	}
 	o.metrics.commits.WithLabelValues(result).Observe(time.Since(start).Seconds())
 	return rev, err

@@ -8,13 +8,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
+	"pickup/internal/storage/storetest"
 	"pickup/server"
 )
 
 // TestGuardedDescribed holds the answers of a server with credentials and
 // metrics against its document.
 func TestGuardedDescribed(t *testing.T) {
-	db, err := database.Open(t.Context(), database.NewMemStore(jsontext.Value(`{"posts":[{"id":1}]}`)), database.Options{})
+	db, err := database.Open(t.Context(), storetest.NewMemStore(jsontext.Value(`{"posts":[{"id":1}]}`)), database.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

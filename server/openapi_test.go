@@ -17,6 +17,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/schema"
+	"pickup/internal/storage/storetest"
 	"pickup/server"
 )
 
@@ -213,7 +214,7 @@ func openScript(t *testing.T, contents, rules string) *script {
 			t.Fatal(err)
 		}
 	}
-	db, err := database.Open(t.Context(), database.NewMemStore(jsontext.Value(contents)), o)
+	db, err := database.Open(t.Context(), storetest.NewMemStore(jsontext.Value(contents)), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/schema"
+	"pickup/internal/storage/storetest"
 	"pickup/server"
 )
 
@@ -123,7 +124,7 @@ func TestGeneratedClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := database.Open(t.Context(), database.NewMemStore(readFile(t, "../db.json")), database.Options{Schema: schema})
+	db, err := database.Open(t.Context(), storetest.NewMemStore(readFile(t, "../db.json")), database.Options{Schema: schema})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,7 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
+	"pickup/internal/storage/storetest"
 	"pickup/server"
 )
 
@@ -142,7 +143,7 @@ header:
 	if !jsontext.Value(contents).IsValid() {
 		t.Fatal("db.json is no JSON")
 	}
-	s.store = &failingStore{MemStore: database.NewMemStore(contents)}
+	s.store = &failingStore{MemStore: storetest.NewMemStore(contents)}
 	var err error
 	if s.db, err = database.Open(t.Context(), s.store, o); err != nil {
 		t.Fatal(err)
@@ -255,7 +256,7 @@ func (s *script) edit(t *testing.T, name string, data []byte) {
 // A failingStore is a MemStore that refuses to commit when it is told to, and tells
 // those who watch it that it is broken.
 type failingStore struct {
-	*database.MemStore
+	*storetest.MemStore
 	err atomic.Pointer[error]
 }
 
@@ -313,11 +314,11 @@ func (s *failingStore) Watch(ctx context.Context, after storage.Rev) iter.Seq2[s
 	}
 }
 
-func (s *failingStore) Commit(ctx context.Context, base storage.Rev, changes []storage.Change) (storage.Rev, error) {
+func (s *failingStore) Commit(ctx context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
 	if err := s.err.Load(); err != nil && *err != nil {
 		return 0, *err
 	}
-	return s.MemStore.Commit(ctx, base, changes)
+	return s.MemStore.Commit(ctx, base, updates...)
 }
 
 // An answer is what came back.

@@ -48,10 +48,6 @@ type Options struct {
 	// Metrics count what happens and answer at /_/metrics. nil: there are none.
 	Metrics *Metrics
 
-	// Copies are named by the answers to the writes during which they were made.
-	// nil: no answer names any.
-	Copies *Copies
-
 	// Checks are named by readyz?verbose beside its own.
 	Checks []Check
 

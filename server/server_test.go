@@ -19,6 +19,7 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
+	"pickup/internal/storage/storetest"
 	"pickup/server"
 	"pickup/server/auth"
 )
@@ -26,7 +27,7 @@ import (
 // open returns a handler for a database of its own.
 func open(t testing.TB, contents string, o server.Options) (*database.DB, http.Handler) {
 	t.Helper()
-	db, err := database.Open(t.Context(), database.NewMemStore(jsontext.Value(contents)), database.Options{})
+	db, err := database.Open(t.Context(), storetest.NewMemStore(jsontext.Value(contents)), database.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +281,7 @@ func TestGoneMeanwhile(t *testing.T) {
 		{"", "POST", "/posts/1/comments", `no record with the id \"1\"`},
 		{"", "PUT", "/posts/1", `no record with the id \"1\"`},
 	} {
-		mem := database.NewMemStore(jsontext.Value(`{"posts":[{"id":1}],"comments":[],"profile":{}}`))
+		mem := storetest.NewMemStore(jsontext.Value(`{"posts":[{"id":1}],"comments":[],"profile":{}}`))
 		db, err := database.Open(t.Context(), mem, database.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -335,7 +336,7 @@ func TestManyFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := database.Open(t.Context(), database.NewMemStore(jsontext.Value(`{"c":[]}`)), database.Options{Schema: schema})
+	db, err := database.Open(t.Context(), storetest.NewMemStore(jsontext.Value(`{"c":[]}`)), database.Options{Schema: schema})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,18 +12,14 @@ import (
 
 // update runs fn as one transaction and returns when it is durable.
 func (req *request) update(fn func(*database.Tx) error) error {
-	before := req.Copies.made()
-	_, err := req.db.Update(req.Request.Context(), fn)
-	if names := req.Copies.since(before); len(names) > 0 {
-		req.Writer.Header()["Pickup-Kept"] = names
-	}
+	_, err := req.db.Update(database.WithRequest(req.Request.Context(), requestIDOf(req.Context)), fn)
 	if errors.Is(err, storage.ErrNotFound) {
 		return req.missing(req.db.Snapshot())
 	}
 	return err
 }
 
-// gone says which part of the path leads nowhere in snap.
+// missing returns the problem for the part of the path that snap does not have.
 func (req *request) missing(snap *database.Snapshot) error {
 	for _, name := range []string{req.name, req.child} {
 		if _, ok := snap.Kind(name); !ok && name != "" {
@@ -31,15 +27,15 @@ func (req *request) missing(snap *database.Snapshot) error {
 		}
 	}
 	if req.id == "" {
-		return notFound(snap, req.name+" is no longer what it was.")
+		return notFound(snap, req.name+" is no longer of the same kind.")
 	}
 	return noRecord(snap, req.name, req.id)
 }
 
-// address sets req.id from the query where the path has none: Id, id, or the
-// name by which other records refer to one of this collection. Nothing else may
-// stand in the query of a write: a filter that is overlooked there would change
-// a record that it was meant to spare.
+// resolveID sets the id from the query if the path has none: from Id, id, or the
+// name by which other records refer to this collection. A write has no other
+// parameters: a filter that is ignored would change a record that it should have
+// excluded.
 func (req *request) resolveID() error {
 	own := database.Singular(req.name) + "Id"
 	parameters, err := req.parameters()
@@ -55,7 +51,7 @@ func (req *request) resolveID() error {
 			continue
 		}
 		if p.name != "Id" && p.name != "id" && p.name != own {
-			return badParameter(p.name, "a "+req.Request.Method+" is for one record, which is named by Id, id or "+own)
+			return badParameter(p.name, req.Request.Method+" changes one record and has no such parameter: the id is Id, id or "+own)
 		}
 		switch {
 		case p.value == "":
@@ -65,45 +61,45 @@ func (req *request) resolveID() error {
 		case req.id != p.value && inPath:
 			return badParameter(p.name, "it differs from the id in the path, "+strconv.Quote(clip(req.id)))
 		case req.id != p.value:
-			return badParameter(p.name, "two different ids are given")
+			return badParameter(p.name, "the request has two different ids")
 		}
 	}
 	if req.id == "" {
-		return badParameter("Id", "a "+req.Request.Method+" needs the id of the record: "+
-			"/"+req.name+"?Id=4 or /"+req.name+"/4; id and "+own+" are names for it too")
+		return badParameter("Id", req.Request.Method+" needs the id of a record: "+
+			"/"+req.name+"/4 or /"+req.name+"?Id=4; the parameter can also be called id or "+own)
 	}
 	return nil
 }
 
-// dependents reads a value of _dependent: the names of collections.
+// readDependents parses the value of _dependent, a list of collections.
 func (req *request) readDependents(names string) error {
 	for name := range strings.SplitSeq(names, ",") {
 		if kind, ok := req.snap.Kind(name); !ok || kind != storage.Array {
-			return badParameter("_dependent", strconv.Quote(clip(name))+" is no collection")
+			return badParameter("_dependent", strconv.Quote(clip(name))+" is not a collection")
 		}
 		req.dependent = append(req.dependent, name)
 	}
 	return nil
 }
 
-// rejectParameters returns an error if the query of a write is not empty.
+// rejectParameters returns an error if a write has parameters.
 func (req *request) rejectParameters() error {
 	parameters, err := req.parameters()
 	if err != nil || len(parameters) == 0 {
 		return err
 	}
-	detail := "a " + req.Request.Method + " takes no parameter here"
+	detail := req.Request.Method + " has no parameters here"
 	if req.Request.Method == "POST" {
-		detail = "a POST creates a record and takes no parameter; PUT and PATCH change one"
+		detail = "POST creates a record and has no parameters; PUT and PATCH change one"
 	}
 	return badParameter(parameters[0].name, detail)
 }
 
-// A parameter is one name=value of a query, decoded.
+// A parameter is a decoded name=value pair of a query.
 type parameter struct{ name, value string }
 
-// parameters returns those of the URL in their order, without the "_" that
-// keeps caches from answering.
+// parameters returns the parameters of the URL in their order, without "_", which
+// clients add to bypass caches.
 func (req *request) parameters() ([]parameter, error) {
 	var list []parameter
 	for part := range strings.SplitSeq(req.Request.URL.RawQuery, "&") {
@@ -114,7 +110,7 @@ func (req *request) parameters() ([]parameter, error) {
 		n, err := url.QueryUnescape(name)
 		v, err2 := url.QueryUnescape(value)
 		if err != nil || err2 != nil {
-			return nil, badParameter(clip(name), "a percent sign in a URL is followed by two hexadecimal digits")
+			return nil, badParameter(clip(name), "a percent sign in a URL must be followed by two hexadecimal digits")
 		}
 		if n != "_" {
 			list = append(list, parameter{n, v})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pickup/internal/database"
+	"pickup/internal/storage/storetest"
 	"pickup/server"
 )
 
@@ -30,7 +31,7 @@ func FuzzURL(f *testing.F) {
 	} {
 		f.Add(target, true)
 	}
-	db, err := database.Open(f.Context(), database.NewMemStore([]byte(fuzzed)), database.Options{})
+	db, err := database.Open(f.Context(), storetest.NewMemStore([]byte(fuzzed)), database.Options{})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -42,15 +42,29 @@ const (
 func (l *linter) run(ctx context.Context) {
 	rev := l.db.Snapshot().Rev()
 	l.report()
-	for batch, err := range l.store.Watch(ctx, rev) {
-		// Our own writes keep the rules and come as changes. DB.Follow logs errors.
-		if err != nil || !batch.Reset {
+	for {
+		revisions, ok, more := l.db.Since(rev)
+		edited := !ok // possibly
+		if !ok {
+			rev = l.db.Snapshot().Rev()
+		}
+		for _, r := range revisions {
+			rev = r.Rev
+			edited = edited || r.Source == database.FromFile // updates keep the rules
+		}
+		if edited {
+			select {
+			case <-time.After(reportAfter):
+			case <-ctx.Done():
+				return
+			}
+			l.report()
 			continue
 		}
 		select {
-		case <-time.After(reportAfter):
-			l.report()
+		case <-more:
 		case <-ctx.Done():
+			return
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/storage"
+	"pickup/internal/storage/storetest"
 )
 
 // recordsOf returns one collection of n records of about 270 bytes.
@@ -33,7 +34,7 @@ func recordsOf(n int) jsontext.Value {
 func BenchmarkUpdate(b *testing.B) {
 	for _, n := range []int{1_000, 1_000_000} {
 		b.Run(fmt.Sprint("records=", n), func(b *testing.B) {
-			db, err := database.Open(b.Context(), nowhere{database.NewMemStore(recordsOf(n))}, database.Options{})
+			db, err := database.Open(b.Context(), nowhere{storetest.NewMemStore(recordsOf(n))}, database.Options{})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -55,13 +56,13 @@ func BenchmarkUpdate(b *testing.B) {
 // A nowhere keeps nothing of what it is given.
 type nowhere struct{ storage.Store }
 
-func (nowhere) Commit(_ context.Context, base storage.Rev, _ []storage.Change) (storage.Rev, error) {
-	return base + 1, nil
+func (nowhere) Commit(_ context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
+	return base + storage.Rev(len(updates)), nil
 }
 
 // BenchmarkFind looks 1,000 of 100,000 records up by the value of a member.
 func BenchmarkFind(b *testing.B) {
-	db, err := database.Open(b.Context(), database.NewMemStore(recordsOf(100_000)), database.Options{})
+	db, err := database.Open(b.Context(), storetest.NewMemStore(recordsOf(100_000)), database.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -84,7 +85,7 @@ func BenchmarkFind(b *testing.B) {
 
 // BenchmarkGet reads one of 100,000 records.
 func BenchmarkGet(b *testing.B) {
-	db, err := database.Open(b.Context(), database.NewMemStore(recordsOf(100_000)), database.Options{})
+	db, err := database.Open(b.Context(), storetest.NewMemStore(recordsOf(100_000)), database.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -100,7 +101,7 @@ func BenchmarkGet(b *testing.B) {
 func BenchmarkFollowers(b *testing.B) {
 	for _, n := range []int{1, 1_000, 10_000} {
 		b.Run(fmt.Sprint("followers=", n), func(b *testing.B) {
-			db, err := database.Open(b.Context(), nowhere{database.NewMemStore(recordsOf(1000))}, database.Options{})
+			db, err := database.Open(b.Context(), nowhere{storetest.NewMemStore(recordsOf(1000))}, database.Options{})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -108,12 +109,19 @@ func BenchmarkFollowers(b *testing.B) {
 			var following sync.WaitGroup
 			var told atomic.Int64
 			all := make(chan struct{})
-			begin := db.Snapshot().Rev()
 			for range n {
+				rev := db.Snapshot().Rev()
 				following.Go(func() {
-					for range db.Changes(ctx, begin) {
-						if told.Add(1) == int64(n) {
-							all <- struct{}{}
+					for ctx.Err() == nil {
+						revisions, _, more := db.Since(rev)
+						for _, r := range revisions {
+							if rev = r.Rev; told.Add(1) == int64(n) {
+								all <- struct{}{}
+							}
+						}
+						select {
+						case <-more:
+						case <-ctx.Done():
 						}
 					}
 				})

@@ -9,6 +9,7 @@ import (
 
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
+	"pickup/internal/storage/storetest"
 )
 
 const (
@@ -52,7 +53,7 @@ func sampleRules(t testing.TB) *schema.Schema {
 // checked returns what Check finds in a database that has the rules s.
 func checked(t testing.TB, s *schema.Schema, data string) []schema.Fault {
 	t.Helper()
-	db, err := Open(t.Context(), NewMemStore(jsontext.Value(data)), Options{Schema: s})
+	db, err := Open(t.Context(), storetest.NewMemStore(jsontext.Value(data)), Options{Schema: s})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,13 +27,13 @@ type collection struct {
 
 	// Of an Array. A clone costs nothing, a change copies the few nodes above
 	// the record.
-	records *ordered.Map[*Record] // by key, position keys among them
-	ids     census
-	hidden  map[string]int // how many elements with a position key carry this id; copied on write
-	indexes *indexes
+	records  *ordered.Map[*Record] // by key, position keys among them
+	ids      idStats
+	shadowed map[string]int // number of elements with a position key by the id they carry; copied on write
+	indexes  *indexes
 }
 
-func newArray(name string, rev storage.Rev, ids census) *collection {
+func newArray(name string, rev storage.Rev, ids idStats) *collection {
 	return &collection{
 		name: name, kind: storage.Array, rev: rev, ids: ids,
 		records: ordered.New(0, func(func(string, *Record) bool) {}),
@@ -41,48 +41,49 @@ func newArray(name string, rev storage.Rev, ids census) *collection {
 	}
 }
 
-// newCollection returns what a store has loaded, compact and with the names
-// that the schema gives its members.
+// newCollection returns what a store has loaded: its values without white
+// space, its members under the names that the schema gives them. The records
+// are returned as a list too.
 //
-// With share its records are the store's own bytes where these are compact. They
-// keep the whole text in memory that they were cut from, which is no loss while
-// the store keeps it as well. Records that old, which may be nil, has too have
-// the bytes that they have there.
-func newCollection(in storage.Collection, rev storage.Rev, o conventions, old *collection, share bool) *collection {
+// The values are the store's own bytes if share is set and they are compact.
+// They keep the whole text in memory that they were cut from, which is no loss
+// while the store keeps it as well. Values that old has too, whose records are
+// was, share its bytes; old may be nil.
+func newCollection(in storage.Collection, rev storage.Rev, o conventions, old *collection, was []*Record, share bool) (*collection, []*Record) {
 	if in.Kind != storage.Array {
-		return &collection{name: in.Name, kind: in.Kind, rev: rev, value: rawjson.Compact(in.Value)}
+		return &collection{name: in.Name, kind: in.Kind, rev: rev, value: rawjson.Compact(in.Value)}, nil
 	}
-	c := newArray(in.Name, rev, census{member: o.idMember(in.Name)})
-	were := old.inOrder()
+	c := newArray(in.Name, rev, idStats{member: o.idMember(in.Name)})
+	rules := o.schema.Member(in.Name)
 	records := make([]*Record, len(in.Elements))
-	censuses := spread(len(records), func(from, to int) census {
-		ids := census{member: c.ids.member}
-		p := press{share: share, apart: len(were) > 0}
+	stats := spread(len(records), func(from, to int) idStats {
+		stats := idStats{member: c.ids.member}
+		values := compactor{share: share, alone: len(was) > 0}
 		for _, e := range in.Elements[from:to] {
-			p.left += len(e.Value)
+			values.left += len(e.Value)
 		}
 		for i := from; i < to; i++ {
 			e := &in.Elements[i]
-			var was jsontext.Value
-			if i < len(were) && were[i].ID == e.Key {
-				was = were[i].Value
-			} else if len(were) > 0 {
+			before := &Record{}
+			if i < len(was) && was[i].ID == e.Key {
+				before = was[i]
+			} else if len(was) > 0 {
 				if r, ok := old.records.Get(e.Key); ok {
-					was = r.Value
+					before = r
 				}
 			}
-			v, _, _ := o.schema.Member(in.Name).Canonical(p.compact(e.Value, was, e.Compact))
-			if i < len(were) && were[i].ID == e.Key && were[i].seq == uint64(i) && &were[i].Value[0] == &v[0] && len(were[i].Value) == len(v) {
-				records[i] = were[i]
+			v, _, _ := rules.Canonical(values.compact(e.Value, before.Value, e.Compact))
+			if before.seq == uint64(i) && sameMemory(before.Value, v) {
+				records[i] = before
 			} else {
 				records[i] = &Record{ID: e.Key, Value: v, seq: uint64(i)}
 			}
-			ids.add(records[i])
+			stats.add(records[i])
 		}
-		return ids
+		return stats
 	})
-	for _, ids := range censuses {
-		c.ids.join(ids)
+	for _, part := range stats {
+		c.ids.join(part)
 	}
 	c.records = ordered.New(len(records), func(yield func(string, *Record) bool) {
 		for _, r := range records {
@@ -90,16 +91,19 @@ func newCollection(in storage.Collection, rev storage.Rev, o conventions, old *c
 		}
 	})
 	for _, r := range records {
-		if storage.IsPositionKey(r.ID) {
-			if id, ok := storage.ID(r.Value, c.ids.member); ok {
-				if c.hidden == nil {
-					c.hidden = make(map[string]int)
-				}
-				c.hidden[id]++
+		if id, ok := c.shadowedID(r); ok {
+			if c.shadowed == nil {
+				c.shadowed = make(map[string]int)
 			}
+			c.shadowed[id]++
 		}
 	}
-	return c
+	return c, records
+}
+
+// sameMemory reports whether a and b are the same bytes, not only equal ones.
+func sameMemory(a, b []byte) bool {
+	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
 }
 
 // inOrder returns the records of an array in their order, none of what is no
@@ -146,7 +150,8 @@ func whole(name string, value jsontext.Value, o conventions) *collection {
 	default:
 		in.Kind = storage.Other
 	}
-	return newCollection(in, 0, o, nil, false)
+	c, _ := newCollection(in, 0, o, nil, nil, false)
+	return c
 }
 
 func (c *collection) isArray() bool { return c != nil && c.kind == storage.Array }
@@ -174,46 +179,53 @@ func (c *collection) get(id string) (*Record, error) {
 // not reach because an earlier one has it: in the file the two are equals.
 func (c *collection) has(id string) bool {
 	_, found := c.records.Place(id)
-	return found || c.hidden[id] > 0
+	return found || c.shadowed[id] > 0
 }
 
-// hide counts the id of an element that it does not reach.
-func (c *collection) hide(r *Record, n int) {
+// shadowedID returns the id of an element that its id does not reach, because
+// an earlier element has it.
+func (c *collection) shadowedID(r *Record) (id string, ok bool) {
 	if !storage.IsPositionKey(r.ID) {
-		return
+		return "", false
 	}
-	if id, ok := storage.ID(r.Value, c.ids.member); ok {
-		c.hidden = maps.Clone(c.hidden)
-		if c.hidden == nil {
-			c.hidden = make(map[string]int)
+	return storage.ID(r.Value, c.ids.member)
+}
+
+// shadow counts r among the elements that their ids do not reach.
+func (c *collection) shadow(r *Record, n int) {
+	if id, ok := c.shadowedID(r); ok {
+		c.shadowed = maps.Clone(c.shadowed)
+		if c.shadowed == nil {
+			c.shadowed = make(map[string]int)
 		}
-		c.hidden[id] += n
+		c.shadowed[id] += n
 	}
 }
 
-// set puts a value, which must be compact, in the place of the element with
-// that key, or behind the last one.
-func (c *collection) set(key string, value jsontext.Value) *Record {
-	r := &Record{ID: key, Value: value, seq: uint64(c.records.Next())}
-	if old, ok := c.records.Get(key); ok {
+// set replaces the element with that key, or appends it, and returns the old
+// one, nil if there was none. value must be compact.
+func (c *collection) set(key string, value jsontext.Value) (r, old *Record) {
+	r = &Record{ID: key, Value: value, seq: uint64(c.records.Next())}
+	old, ok := c.records.Get(key)
+	if ok {
 		r.seq = old.seq
 		c.ids.remove(old)
-		c.hide(old, -1)
+		c.shadow(old, -1)
 		c.indexes.remove(old)
 	}
 	c.records.Set(key, r)
 	c.ids.add(r)
-	c.hide(r, 1)
+	c.shadow(r, 1)
 	c.indexes.add(r)
-	return r
+	return r, old
 }
 
-// remove takes out the element with that key, if there is one.
+// remove deletes the element with that key, if there is one.
 func (c *collection) remove(key string) {
 	if r, ok := c.records.Get(key); ok {
 		c.records.Delete(key)
 		c.ids.remove(r)
-		c.hide(r, -1)
+		c.shadow(r, -1)
 		c.indexes.remove(r)
 	}
 }
@@ -245,98 +257,39 @@ func (c *collection) contents() storage.Collection {
 	return out
 }
 
-// same reports whether c and n hold the same values under the same keys in the
-// same order.
-func (c *collection) same(n *collection) bool {
-	if c.kind != n.kind || !bytes.Equal(c.value, n.value) {
-		return false
-	}
-	if c.kind != storage.Array {
-		return true
-	}
-	return slices.EqualFunc(c.inOrder(), n.inOrder(), func(a, b *Record) bool {
-		return a.ID == b.ID && bytes.Equal(a.Value, b.Value)
-	})
-}
-
-// diff appends to changes those that lead from c to n. It reports false where
-// elements that stay have another order, or a new one is not behind them.
-func (c *collection) diff(n *collection, changes []storage.Change) ([]storage.Change, bool) {
-	if c == n {
-		return changes, true
-	}
-	if c.kind != n.kind {
-		return append(changes, storage.Change{Collection: n.name, Value: n.appendJSON(nil)}), true
-	}
-	if c.kind != storage.Array {
-		if !bytes.Equal(c.value, n.value) {
-			changes = append(changes, storage.Change{Collection: n.name, Value: n.value})
-		}
-		return changes, true
-	}
-	was, is := c.inOrder(), n.inOrder()
-	alike := 0 // as a rule all are, and none has to be looked for
-	for ; alike < min(len(was), len(is)) && was[alike].ID == is[alike].ID; alike++ {
-		if r := is[alike]; !bytes.Equal(was[alike].Value, r.Value) {
-			changes = append(changes, storage.Change{Collection: n.name, ID: r.ID, Value: r.Value})
-		}
-	}
-	for _, r := range was[alike:] {
-		if _, ok := n.records.Place(r.ID); !ok {
-			changes = append(changes, storage.Change{Collection: c.name, ID: r.ID})
-		}
-	}
-	fresh, place := false, uint64(0)
-	for _, r := range is[alike:] {
-		old, ok := c.records.Get(r.ID)
-		switch {
-		case !ok:
-			fresh = true
-		case fresh || old.seq < place:
-			return changes, false
-		default:
-			place = old.seq
-		}
-		if !ok || !bytes.Equal(old.Value, r.Value) {
-			changes = append(changes, storage.Change{Collection: n.name, ID: r.ID, Value: r.Value})
-		}
-	}
-	return changes, true
-}
-
-// A press makes values compact, many in one piece of memory: a piece for each
-// would cost more than the values. What becomes of a few of them leaves the
-// others in memory, so that is for values that came together.
-type press struct {
-	share bool // take values as they are where nothing is to be left out
-	apart bool // give each memory of its own: it may stay where the others go
+// A compactor strips white space from values, batching allocations. A batch
+// stays in memory as long as any of its values, so it is for values that came
+// together.
+type compactor struct {
+	share bool // return values that have no white space as they are
+	alone bool // do not batch: most values of the batch are soon dropped
 	left  int  // bytes of all values that are to come
-	room  []byte
+	buf   []byte
 }
 
-const pressRoom = 256 << 10
+const batchSize = 256 << 10
 
-// compact returns v without white space, of which there is none where tight is
-// set: was, where that says the same.
-func (p *press) compact(v, was jsontext.Value, tight bool) jsontext.Value {
-	if bytes.Equal(v, was) {
-		return was
+// compact returns v without white space, of which there is none if compact is
+// set. It returns before if that is the same value.
+func (p *compactor) compact(v, before jsontext.Value, compact bool) jsontext.Value {
+	if bytes.Equal(v, before) {
+		return before
 	}
-	if p.share && (tight || rawjson.IsCompact(v)) {
+	if p.share && (compact || rawjson.IsCompact(v)) {
 		return slices.Clip(v)
 	}
-	if p.apart {
-		p.room = rawjson.AppendCompact(p.room[:0], v)
-		if bytes.Equal(p.room, was) {
-			return was
+	if p.alone {
+		p.buf = rawjson.AppendCompact(p.buf[:0], v)
+		if bytes.Equal(p.buf, before) {
+			return before
 		}
-		return slices.Clip(bytes.Clone(p.room))
+		return slices.Clip(bytes.Clone(p.buf))
 	}
-	if cap(p.room)-len(p.room) < len(v) {
-		p.room = make([]byte, 0, max(len(v), min(p.left, pressRoom)))
+	if cap(p.buf)-len(p.buf) < len(v) {
+		p.buf = make([]byte, 0, max(len(v), min(p.left, batchSize)))
 	}
 	p.left -= len(v)
-	start := len(p.room)
-	p.room = rawjson.AppendCompact(p.room, v)
-	return slices.Clip(p.room[start:])
+	start := len(p.buf)
+	p.buf = rawjson.AppendCompact(p.buf, v)
+	return slices.Clip(p.buf[start:])
 }

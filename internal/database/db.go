@@ -2,9 +2,9 @@ package database
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"runtime/debug"
 	"sync"
@@ -29,20 +29,18 @@ type Options struct {
 }
 
 const (
-	maxQueue    = 1024             // Updates that may wait
-	maxRetry    = 10 * time.Second // how long a group is run again on what others wrote
-	feedBatches = 1024             // batches that a follower may be behind
-	maxDiff     = 1000             // changes of one hand edit that are told one by one
+	maxQueue = 1024             // Updates that may wait
+	maxRetry = 10 * time.Second // how long a group is run again on what others wrote
 )
 
 // A DB is a database: the current snapshot of a Store, and the way to the next
 // one. Its methods may be called from several goroutines at once.
 type DB struct {
-	store storage.Store
-	log   *slog.Logger
-	feed  *storage.Feed
-	now   atomic.Pointer[Snapshot]
-	fault atomic.Pointer[error] // why the store cannot be read at present; Follow's
+	store   storage.Store
+	log     *slog.Logger
+	run     string // see Run
+	now     atomic.Pointer[Snapshot]
+	history *history
 
 	mu      sync.Mutex
 	queue   []*update // guarded by mu; who waits
@@ -53,24 +51,25 @@ type DB struct {
 
 // An update is one call of Update that waits, is run, or is done.
 type update struct {
-	fn     func(*Tx) error
-	turn   chan bool // true: lead the next group; false: done
-	err    error     // set before turn says done
-	crash  any       // what fn panicked with
-	result *Snapshot
+	fn      func(*Tx) error
+	request string
+	turn    chan bool // true: lead the next group; false: done
+	err     error     // set before turn says done
+	crash   any       // what fn panicked with
+	result  *Snapshot
 }
 
 // Open loads a database. Its contents are as the store has them; that they
 // break a rule of the schema is no error.
 func Open(ctx context.Context, s storage.Store, o Options) (*DB, error) {
-	db := &DB{store: s, log: o.Log}
+	db := &DB{store: s, log: o.Log, run: rand.Text()[:6]}
 	if db.log == nil {
 		db.log = slog.New(slog.DiscardHandler)
 	}
 	conv := conventions{ids: o.IDs, member: o.IDMember}
 	conv.schema = o.Schema.WithIDMember(o.IDMember)
-	if conv.member != "" || conv.schema.MovesIDs() { // else it is as every store begins
-		if err := keyBy(s, conv); err != nil {
+	if conv.member != "" || conv.schema.MovesIDs() { // else the ids are where every store looks for them
+		if err := s.KeyBy(conv.idMember); err != nil {
 			return nil, err
 		}
 	}
@@ -78,8 +77,9 @@ func Open(ctx context.Context, s storage.Store, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db.feed = storage.NewFeed(b.Rev, feedBatches)
-	db.now.Store(load(b, nil, conv))
+	snap, _ := load(b, nil, conv)
+	db.now.Store(snap)
+	db.history = newHistory(snap.rev)
 	return db, nil
 }
 
@@ -89,18 +89,9 @@ func (db *DB) Snapshot() *Snapshot { return db.now.Load() }
 // Schema returns the rules, nil where there are none.
 func (db *DB) Schema() *schema.Schema { return db.Snapshot().Schema() }
 
-// Err returns why the store cannot be read at present, nil where it can, as
-// Follow has seen it. While it is not nil, Snapshot returns the last good
-// state.
-func (db *DB) Err() error {
-	if err := db.fault.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
-
-// Update changes the database. It returns when the change is durable and
-// visible, with the first snapshot that has it.
+// Update changes the database. It returns when the change is durable, visible
+// and in the history, with the first snapshot that has it. The snapshot's Rev
+// is the revision of the change.
 //
 // Calls that come while a change is on its way to the store wait, and then go
 // together in one Commit. Each fn sees what those before it did; one that
@@ -111,7 +102,7 @@ func (db *DB) Err() error {
 // ctx governs the wait. Once fn's group has begun it is finished whatever
 // becomes of ctx.
 func (db *DB) Update(ctx context.Context, fn func(*Tx) error) (*Snapshot, error) {
-	u := &update{fn: fn, turn: make(chan bool, 1)}
+	u := &update{fn: fn, request: requestOf(ctx), turn: make(chan bool, 1)}
 	db.mu.Lock()
 	if len(db.queue) >= maxQueue {
 		db.mu.Unlock()
@@ -172,7 +163,7 @@ func (db *DB) lead(ctx context.Context) {
 			db.log.Error("a commit panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 		if !ran { // this goroutine ends, but whoever waits must not wait for ever
-			finish(group, nil, fmt.Errorf("the commit was not finished: %w", storage.ErrUnsure))
+			fail(group, fmt.Errorf("the commit was not finished: %w", storage.ErrUnsure))
 		}
 		db.mu.Lock()
 		if len(db.queue) > 0 {
@@ -185,23 +176,26 @@ func (db *DB) lead(ctx context.Context) {
 			u.turn <- false
 		}
 	}()
-	db.run(ctx, group)
+	db.commit(ctx, group)
 	ran = true
 }
 
-// run brings a group's changes to the store, then to the readers, then to the
-// followers. Who called is told by lead, last.
-func (db *DB) run(ctx context.Context, group []*update) {
+// commit brings the changes of a group to the store, then to the readers, then
+// to the followers. lead wakes the callers last.
+func (db *DB) commit(ctx context.Context, group []*update) {
 	db.write.Lock()
 	defer db.write.Unlock()
 	for start := time.Now(); ; {
 		base := db.now.Load()
-		next, changes := db.stage(base, group)
-		if len(changes) == 0 {
-			finish(group, base, nil)
+		steps := db.stage(base, group)
+		if len(steps) == 0 {
 			return
 		}
-		rev, err := db.store.Commit(ctx, base.rev, changes)
+		updates := make([][]storage.Change, len(steps))
+		for i := range steps {
+			updates[i] = steps[i].tx.storageChanges()
+		}
+		rev, err := db.store.Commit(ctx, base.rev, updates...)
 		if errors.Is(err, storage.ErrConflict) {
 			if time.Since(start) > maxRetry {
 				err = fmt.Errorf("the file keeps changing: %w", storage.ErrBusy)
@@ -210,29 +204,48 @@ func (db *DB) run(ctx context.Context, group []*update) {
 			}
 		}
 		if err != nil {
-			finish(group, nil, err)
+			fail(group, err)
 			return
 		}
-		next.arrive(rev)
-		db.now.Store(next)
-		db.feed.Publish(storage.Batch{Rev: rev, Changes: changes})
-		finish(group, next, nil)
+		now, revisions := time.Now(), make([]*Revision, len(steps))
+		for i, s := range steps {
+			// Each update has a revision of its own if the store left room.
+			later := min(storage.Rev(len(steps)-1-i), rev-base.rev-1)
+			s.tx.snap.arrive(rev - later)
+			r := s.tx.difference(s.base).revision(s.base, s.tx.snap)
+			r.Time, r.Source, r.Request = now, FromAPI, s.request
+			revisions[i] = r
+		}
+		db.now.Store(steps[len(steps)-1].tx.snap)
+		db.history.publish(revisions...)
 		return
 	}
 }
 
-// stage runs each function of a group on what those before it left.
-func (db *DB) stage(base *Snapshot, group []*update) (next *Snapshot, changes []storage.Change) {
-	next = base
+// A step is what one update of a group has prepared.
+type step struct {
+	base    *Snapshot
+	tx      *Tx
+	request string
+}
+
+// stage runs each function of a group on what those before it left, and
+// returns those that changed something.
+func (db *DB) stage(base *Snapshot, group []*update) (steps []step) {
+	next := base
 	for _, u := range group {
 		tx := newTx(next)
-		u.err, u.crash = nil, nil
-		if db.try(u, tx); u.err == nil && len(tx.changes) > 0 {
-			next = tx.snap
-			changes = append(changes, tx.changes...)
+		u.err, u.crash, u.result = nil, nil, nil
+		if db.try(u, tx); u.err != nil {
+			continue
 		}
+		if len(tx.changes) > 0 {
+			steps = append(steps, step{next, tx, u.request})
+			next = tx.snap
+		}
+		u.result = next
 	}
-	return next, changes
+	return steps
 }
 
 // try runs one function. A panic is kept for the goroutine that asked.
@@ -247,12 +260,11 @@ func (db *DB) try(u *update, tx *Tx) {
 	u.err = u.fn(tx)
 }
 
-// finish sets the outcome of those in the group that had no error of their
-// own.
-func finish(group []*update, snap *Snapshot, err error) {
+// fail gives err to those in the group that have no error of their own.
+func fail(group []*update, err error) {
 	for _, u := range group {
 		if u.err == nil {
-			u.result, u.err = snap, err
+			u.result, u.err = nil, err
 		}
 	}
 }
@@ -266,27 +278,33 @@ func (db *DB) reload(ctx context.Context) error {
 	return db.apply(b)
 }
 
-// apply makes a batch that somebody else wrote visible and tells the
+// apply makes a batch that somebody else wrote visible and wakes the
 // followers. The caller has db.write.
 func (db *DB) apply(b storage.Batch) error {
 	base := db.now.Load()
 	if b.Rev <= base.rev {
 		return nil
 	}
-	var next *Snapshot
 	if b.Reset {
-		next = load(b, base, base.conventions)
-		changes, ok := base.diff(next)
-		b = storage.Batch{Rev: b.Rev, Reset: !ok || len(changes) > maxDiff, Changes: changes}
-	} else {
-		var err error
-		if next, err = base.next(b); err != nil {
-			return err
-		}
+		next, d := load(b, base, base.conventions)
+		db.show(base, next, d)
+		return nil
 	}
-	db.now.Store(next)
-	db.feed.Publish(b)
+	next, d, err := base.next(b)
+	if err != nil {
+		return err
+	}
+	db.show(base, next, d)
 	return nil
+}
+
+// show makes next, which somebody else wrote, visible and wakes the followers.
+// The caller has db.write.
+func (db *DB) show(base, next *Snapshot, d *difference) {
+	r := d.revision(base, next)
+	r.Time, r.Source = time.Now(), FromFile
+	db.now.Store(next)
+	db.history.publish(r)
 }
 
 // Follow takes over what others write to the store until ctx is done. It is
@@ -299,7 +317,7 @@ func (db *DB) Follow(ctx context.Context) error {
 			err = db.follow(ctx, b)
 		}
 		if err != nil {
-			db.fault.Store(&err)
+			db.history.setErr(err)
 		}
 	}
 	if err := ctx.Err(); err != nil {
@@ -320,16 +338,7 @@ func (db *DB) follow(ctx context.Context, b storage.Batch) error {
 		}
 	}
 	if current {
-		db.fault.Store(nil)
+		db.history.setErr(nil)
 	}
 	return nil
-}
-
-// Changes yields every batch after the revision after, in order, until ctx is
-// done. A reader that is slower than the database, or whose revision is older
-// than what is remembered, gets a batch with Reset set and the whole contents.
-func (db *DB) Changes(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
-	return db.feed.Follow(ctx, after, func() (storage.Batch, error) {
-		return db.Snapshot().Contents(), nil
-	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/storage"
+	"pickup/internal/storage/storetest"
 )
 
 func open(t *testing.T, s storage.Store) *database.DB {
@@ -26,7 +28,7 @@ func open(t *testing.T, s storage.Store) *database.DB {
 }
 
 func openMem(t *testing.T, data string) *database.DB {
-	return open(t, database.NewMemStore(jsontext.Value(data)))
+	return open(t, storetest.NewMemStore(jsontext.Value(data)))
 }
 
 // create adds a record and returns it.
@@ -185,11 +187,11 @@ type hookStore struct {
 	commit func(storage.Rev, []storage.Change) error
 }
 
-func (s *hookStore) Commit(ctx context.Context, base storage.Rev, changes []storage.Change) (storage.Rev, error) {
-	if err := s.commit(base, changes); err != nil {
+func (s *hookStore) Commit(ctx context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
+	if err := s.commit(base, slices.Concat(updates...)); err != nil {
 		return 0, err
 	}
-	return s.Store.Commit(ctx, base, changes)
+	return s.Store.Commit(ctx, base, updates...)
 }
 
 // TestGroupCommit holds one commit up and finds that all that came meanwhile
@@ -197,7 +199,7 @@ func (s *hookStore) Commit(ctx context.Context, base storage.Rev, changes []stor
 func TestGroupCommit(t *testing.T) {
 	const waiting = 64
 	gate, entered := make(chan struct{}), make(chan int)
-	s := &hookStore{Store: database.NewMemStore(jsontext.Value(`{"c":[]}`))}
+	s := &hookStore{Store: storetest.NewMemStore(jsontext.Value(`{"c":[]}`))}
 	s.commit = func(_ storage.Rev, changes []storage.Change) error {
 		entered <- len(changes)
 		<-gate
@@ -256,7 +258,7 @@ func TestGroupCommit(t *testing.T) {
 // next one works.
 func TestCommitFails(t *testing.T) {
 	var fail error
-	s := &hookStore{Store: database.NewMemStore(jsontext.Value(`{"c":[]}`))}
+	s := &hookStore{Store: storetest.NewMemStore(jsontext.Value(`{"c":[]}`))}
 	s.commit = func(storage.Rev, []storage.Change) error { return fail }
 	db := open(t, s)
 	before := db.Snapshot()
@@ -284,7 +286,7 @@ func TestCommitFails(t *testing.T) {
 // TestConflict lets somebody else write between a change and its commit: the
 // change is made again on what they wrote.
 func TestConflict(t *testing.T) {
-	mem := database.NewMemStore(jsontext.Value(`{"c":[{"id":1,"a":1,"b":1}]}`))
+	mem := storetest.NewMemStore(jsontext.Value(`{"c":[{"id":1,"a":1,"b":1}]}`))
 	s := &hookStore{Store: mem}
 	foreign := []storage.Change{{Collection: "c", ID: "1", Value: jsontext.Value(`{"id":1,"a":2,"b":1}`)}}
 	s.commit = func(base storage.Rev, _ []storage.Change) (err error) {
@@ -333,7 +335,7 @@ func TestPanic(t *testing.T) {
 	if n := db.Snapshot().Len("c"); n != 1 {
 		t.Errorf("%d records, want 1", n)
 	}
-	s := &hookStore{Store: database.NewMemStore(jsontext.Value(`{"c":[]}`))}
+	s := &hookStore{Store: storetest.NewMemStore(jsontext.Value(`{"c":[]}`))}
 	s.commit = func(storage.Rev, []storage.Change) error { panic("store") }
 	db = open(t, s)
 	if _, err := db.Update(t.Context(), func(tx *database.Tx) error {

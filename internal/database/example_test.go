@@ -8,13 +8,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
+	"pickup/internal/storage/storetest"
 )
 
 // A database in memory: a write, a query on what it left, and a snapshot that
 // stays what it was.
 func Example() {
 	ctx := context.Background()
-	store := database.NewMemStore(jsontext.Value(`{
+	store := storetest.NewMemStore(jsontext.Value(`{
 		"drivers":   [{"id": "1", "driverName": "Ana"}],
 		"schedules": [{"id": "1", "driverId": "1", "title": "Vet visit"}]
 	}`))
@@ -49,12 +50,11 @@ func Example() {
 	// 1 2
 }
 
-// Followers get what has changed since the snapshot that they have, whoever
+// Followers ask what has changed since the snapshot that they have, whoever
 // changed it.
-func ExampleDB_Changes() {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	db, err := database.Open(ctx, database.NewMemStore(jsontext.Value(`{"drivers":[{"id":1}]}`)), database.Options{})
+func ExampleDB_Since() {
+	ctx := context.Background()
+	db, err := database.Open(ctx, storetest.NewMemStore(jsontext.Value(`{"drivers":[{"id":1}]}`)), database.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -68,20 +68,13 @@ func ExampleDB_Changes() {
 	}); err != nil {
 		log.Fatal(err)
 	}
-	for batch, err := range db.Changes(ctx, seen) {
-		if err != nil {
-			log.Fatal(err)
+	revisions, _, _ := db.Since(seen)
+	for _, r := range revisions {
+		for _, c := range r.Changes {
+			fmt.Println(r.Rev, r.Source, c.Op, c.Collection, c.ID, string(c.Before), string(c.After))
 		}
-		for _, c := range batch.Changes {
-			if c.Value == nil {
-				fmt.Printf("%s/%s is gone\n", c.Collection, c.ID)
-				continue
-			}
-			fmt.Printf("%s/%s is %s\n", c.Collection, c.ID, c.Value)
-		}
-		break // it would wait for more
 	}
 	// Output:
-	// drivers/2 is {"id":2,"driverName":"Ben"}
-	// drivers/1 is gone
+	// 2 api created drivers 2  {"id":2,"driverName":"Ben"}
+	// 2 api deleted drivers 1 {"id":1}
 }

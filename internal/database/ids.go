@@ -15,16 +15,12 @@ import (
 // conventions are what the records of a database have in common.
 type conventions struct {
 	schema *schema.Schema
-	member string                         // Options.IDMember
-	ids    schema.IDKind                  // Options.IDs
-	fixed  func(collection string) string // of a MemStore's: goes before all
+	member string        // Options.IDMember
+	ids    schema.IDKind // Options.IDs
 }
 
 // idMember returns the member that carries the ids of a collection's records.
 func (o conventions) idMember(collection string) string {
-	if o.fixed != nil {
-		return o.fixed(collection)
-	}
 	return cmp.Or(o.schema.Member(collection).IDMember(), o.member, schema.DefaultIDMember)
 }
 
@@ -44,9 +40,9 @@ func (o conventions) newIDs(collection string) schema.IDKind {
 	return kind
 }
 
-// A census counts the kinds of ids that a collection holds and remembers the
-// greatest number among all that it ever held.
-type census struct {
+// idStats counts the kinds of ids that a collection holds and keeps the greatest
+// number among all that it ever held.
+type idStats struct {
 	member  string // that carries the id
 	numbers int    // integers
 	strings int    // strings that spell an integer
@@ -55,7 +51,7 @@ type census struct {
 	high    string // the greatest integer, in decimal digits; "": none yet
 }
 
-func (c *census) add(r *Record) {
+func (c *idStats) add(r *Record) {
 	n := c.kind(r)
 	*n++
 	c.number = n == &c.numbers
@@ -65,7 +61,7 @@ func (c *census) add(r *Record) {
 }
 
 // join adds what o has counted of later records.
-func (c *census) join(o census) {
+func (c *idStats) join(o idStats) {
 	c.numbers += o.numbers
 	c.strings += o.strings
 	c.others += o.others
@@ -75,18 +71,18 @@ func (c *census) join(o census) {
 
 // inherit takes over what is known of ids that were there before: the greatest
 // number, and in a collection without any what kind they were.
-func (c *census) inherit(old census) {
+func (c *idStats) inherit(old idStats) {
 	c.high = later(c.high, old.high)
 	if c.numbers+c.strings+c.others == 0 {
 		c.number = old.number
 	}
 }
 
-func (c *census) remove(r *Record) { *c.kind(r)-- }
+func (c *idStats) remove(r *Record) { *c.kind(r)-- }
 
 // kind returns the counter for r's id. An element without a usable id says
 // nothing of what a next id looks like: its counter is one that nobody reads.
-func (c *census) kind(r *Record) *int {
+func (c *idStats) kind(r *Record) *int {
 	switch {
 	case storage.IsPositionKey(r.ID):
 		return new(int)
@@ -103,7 +99,7 @@ func (c *census) kind(r *Record) *int {
 // or all are strings that spell one, it is the next of these; in a collection
 // that never held any it is "1", a string; else it is a UUID. taken reports
 // whether an id, as text, is some record's already.
-func (c *census) next(kind schema.IDKind, taken func(id string) bool) string {
+func (c *idStats) next(kind schema.IDKind, taken func(id string) bool) string {
 	switch {
 	case kind == schema.NumberIDs:
 		return increment(c.high)
@@ -139,7 +135,7 @@ func shortID() string {
 
 // spell returns an id that a client has chosen as JSON text: a number where
 // next makes numbers.
-func (c *census) spell(kind schema.IDKind, id string) string {
+func (c *idStats) spell(kind schema.IDKind, id string) string {
 	if integer(id) && (kind == schema.NumberIDs || kind != schema.TextIDs && c.others == 0 && c.strings == 0 && (c.numbers > 0 || c.number)) {
 		return id
 	}

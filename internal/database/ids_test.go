@@ -1,7 +1,6 @@
 package database_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
+	"pickup/internal/storage/storetest"
 )
 
 // createID appends a record and returns its id as JSON text.
@@ -74,7 +74,7 @@ func TestIDKinds(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, o := range []database.Options{{IDs: tt.kind}, {Schema: rules, IDs: schema.UUIDs}} {
-				db, err := database.Open(t.Context(), database.NewMemStore(jsontext.Value(`{"c":`+tt.contents+`}`)), o)
+				db, err := database.Open(t.Context(), storetest.NewMemStore(jsontext.Value(`{"c":`+tt.contents+`}`)), o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -133,7 +133,7 @@ func TestTypedIDs(t *testing.T) {
 // TestNumbersNeverAgain deletes what was created, and takes the collection
 // away and back: a number that was given out stays taken.
 func TestNumbersNeverAgain(t *testing.T) {
-	store := database.NewMemStore(jsontext.Value(`{"c":[{"id":5}]}`))
+	store := storetest.NewMemStore(jsontext.Value(`{"c":[{"id":5}]}`))
 	db, err := database.Open(t.Context(), store, database.Options{IDs: schema.NumberIDs})
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +159,7 @@ func TestNumbersNeverAgain(t *testing.T) {
 
 // TestShortIDs would meet a taken id if one could be given out twice.
 func TestShortIDs(t *testing.T) {
-	db, err := database.Open(t.Context(), database.NewMemStore(jsontext.Value(`{"c":[]}`)), database.Options{IDs: schema.ShortIDs})
+	db, err := database.Open(t.Context(), storetest.NewMemStore(jsontext.Value(`{"c":[]}`)), database.Options{IDs: schema.ShortIDs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,11 +255,13 @@ func keyedStores(t *testing.T) map[string]storage.Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { file.Close() })
-	return map[string]storage.Store{"memory": database.NewMemStore(jsontext.Value(keyedDatabase)), "file": file}
+	return map[string]storage.Store{"memory": storetest.NewMemStore(jsontext.Value(keyedDatabase)), "file": file}
 }
 
-// plainStore is a Store that is no KeyedStore.
-type plainStore struct{ storage.Store }
+// A fixedStore is a Store that has its ids in one place.
+type fixedStore struct{ storage.Store }
+
+func (fixedStore) KeyBy(func(string) string) error { return storage.ErrShape }
 
 // TestSetSchema changes the rules of a database that is open: names, ids and
 // checks follow, and so do the followers.
@@ -299,16 +301,9 @@ func TestSetSchema(t *testing.T) {
 				t.Errorf("the new rule is not kept: %v", err)
 			}
 			createID(t, db, "books", `{"isbn":"m"}`)
-			followed, stop := context.WithCancel(t.Context())
-			for b, err := range db.Changes(followed, before.Rev()) {
-				if err != nil || b.Rev > db.Snapshot().Rev() {
-					t.Errorf("%v at %d", err, b.Rev)
-				}
-				if b.Rev == db.Snapshot().Rev() {
-					stop()
-				}
+			if revisions, ok, _ := db.Since(before.Rev()); !ok || len(revisions) != 2 || revisions[0].Source != database.FromFile {
+				t.Errorf("%v, %d revisions", ok, len(revisions))
 			}
-			stop()
 			if err := db.SetSchema(t.Context(), nil); err != nil {
 				t.Fatal(err)
 			}
@@ -317,7 +312,7 @@ func TestSetSchema(t *testing.T) {
 			}
 		})
 	}
-	_, err = database.Open(t.Context(), plainStore{database.NewMemStore(jsontext.Value(keyedDatabase))}, database.Options{Schema: schema})
+	_, err = database.Open(t.Context(), fixedStore{storetest.NewMemStore(jsontext.Value(keyedDatabase))}, database.Options{Schema: schema})
 	if !errors.Is(err, storage.ErrShape) {
 		t.Errorf("a store that knows no other ids: %v", err)
 	}

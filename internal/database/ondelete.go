@@ -53,7 +53,7 @@ func (tx *Tx) drop(collection, id string) (*Record, error) {
 		return nil, err
 	}
 	c.remove(id)
-	tx.changes = append(tx.changes, storage.Change{Collection: collection, ID: id})
+	tx.changes = append(tx.changes, Change{Collection: collection, ID: id, Before: old.Value})
 	return old, nil
 }
 

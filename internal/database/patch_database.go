@@ -182,7 +182,7 @@ func (d *databasePatch) finish() error {
 			dropped = append(dropped, c.drops()...)
 			tx.snap.without(c.name)
 			delete(tx.mine, c.name)
-			tx.changes = append(tx.changes, storage.Change{Collection: c.name})
+			tx.changes = append(tx.changes, Change{Collection: c.name})
 		}
 	}
 	for _, name := range names {
@@ -423,7 +423,7 @@ type arrangement struct {
 func (d *databasePatch) arrange(name string, kids []*jsonpatch.Node) *arrangement {
 	snap := d.tx.snap
 	idMember := snap.idMember(name)
-	a := &arrangement{d: d, c: newArray(name, 0, census{member: idMember}), keys: storage.NewKeys(idMember), taken: make(map[string]bool)}
+	a := &arrangement{d: d, c: newArray(name, 0, idStats{member: idMember}), keys: storage.NewKeys(idMember), taken: make(map[string]bool)}
 	before := snap.gone[name]
 	if old := snap.byName[name]; old != nil {
 		before = old.ids

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/schema"
+	"pickup/internal/storage/storetest"
 )
 
 // FuzzPatchDatabase applies any JSON as a patch of a whole database: what comes
@@ -33,7 +34,7 @@ func FuzzPatchDatabase(f *testing.F) {
 		if len(patch) > 10_000 || !p.IsValid() {
 			return
 		}
-		store := NewMemStore(contents)
+		store := storetest.NewMemStore(contents)
 		db, err := Open(t.Context(), store, Options{Schema: schema})
 		if err != nil {
 			t.Fatal(err)

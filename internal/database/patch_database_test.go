@@ -9,6 +9,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/schema"
+	"pickup/internal/storage/storetest"
 )
 
 // TestPatchDatabase holds patches of the whole database against what they
@@ -140,7 +141,7 @@ func openSchema(t *testing.T, db, rules string) *database.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := database.Open(t.Context(), database.NewMemStore([]byte(db)), database.Options{Schema: compiled})
+	d, err := database.Open(t.Context(), storetest.NewMemStore([]byte(db)), database.Options{Schema: compiled})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"pickup/filestore"
 	"pickup/internal/database"
 	"pickup/internal/storage"
+	"pickup/internal/storage/storetest"
 )
 
 // TestRandomTransactions makes patches of the whole database at random and
@@ -28,7 +29,7 @@ func TestRandomTransactions(t *testing.T) {
 	for seed := range uint64(8) {
 		g := &patchMaker{rng: rand.New(rand.NewPCG(seed, 7)), next: 100}
 		contents := []byte(`{"a":[{"id":1,"n":0},{"id":2,"l":[1,2]},{"id":"x","o":{"p":1}}],"b":[],"o":{"k":[0]},"s":1}`)
-		var store storage.Store = database.NewMemStore(contents)
+		var store storage.Store = storetest.NewMemStore(contents)
 		if seed == 0 {
 			store = fileStore(t, contents)
 		}
@@ -334,7 +335,7 @@ func edit(v any, path []string, kind string, value any) (any, bool) {
 // other time with an operation at the end that cannot be done. What anybody
 // reads in between adds up.
 func TestConcurrentTransactions(t *testing.T) {
-	db, err := database.Open(t.Context(), database.NewMemStore([]byte(
+	db, err := database.Open(t.Context(), storetest.NewMemStore([]byte(
 		`{"accounts":[{"id":1,"has":100},{"id":2,"has":100},{"id":3,"has":100}],"notes":[]}`)), database.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
+	"pickup/internal/storage/storetest"
 )
 
 // schedules returns 1,000 drivers and n schedules of about 270 bytes, of which
@@ -32,7 +33,7 @@ func schedules(n int) jsontext.Value {
 
 // BenchmarkQuery asks 100,000 records, and writes the answer.
 func BenchmarkQuery(b *testing.B) {
-	db, err := database.Open(b.Context(), database.NewMemStore(schedules(100_000)), database.Options{})
+	db, err := database.Open(b.Context(), storetest.NewMemStore(schedules(100_000)), database.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

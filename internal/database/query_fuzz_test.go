@@ -13,6 +13,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/query"
+	"pickup/internal/storage/storetest"
 )
 
 // queryWorld has what queries may trip over: numbers that floating point
@@ -108,7 +109,7 @@ func FuzzQuery(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	db, err := database.Open(f.Context(), database.NewMemStore([]byte(queryWorld)), database.Options{})
+	db, err := database.Open(f.Context(), storetest.NewMemStore([]byte(queryWorld)), database.Options{})
 	if err != nil {
 		f.Fatal(err)
 	}

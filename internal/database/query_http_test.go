@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"pickup/internal/database"
+	"pickup/internal/storage/storetest"
 	"pickup/server"
 )
 
@@ -219,7 +220,7 @@ func FuzzList(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1])
 	}
-	db, err := database.Open(f.Context(), database.NewMemStore([]byte(queryWorld)), database.Options{})
+	db, err := database.Open(f.Context(), storetest.NewMemStore([]byte(queryWorld)), database.Options{})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
-	"pickup/internal/storage"
+	"pickup/internal/storage/storetest"
 )
 
 // TestRandom makes random changes through DB and to a plain model: ids in
@@ -29,10 +29,8 @@ func TestRandom(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0))
-	store := database.NewMemStore(jsontext.Value(`{"c":[]}`))
+	store := storetest.NewMemStore(jsontext.Value(`{"c":[]}`))
 	db := open(t, store)
-	replica := openMem(t, whole(db.Snapshot())) // built from the changes alone
-	rev := db.Snapshot().Rev()
 	var ids []string
 	values := make(map[string]string)
 
@@ -132,27 +130,7 @@ func TestRandom(t *testing.T) {
 		if got := whole(open(t, store).Snapshot()); got != model {
 			t.Fatalf("the store has\n%s, the model\n%s", got, model)
 		}
-		if !refuse {
-			for b := range db.Changes(ctx, rev) {
-				rev = b.Rev
-				replica = replay(t, replica, b)
-				break
-			}
-			if got := whole(replica.Snapshot()); got != model {
-				t.Fatalf("the changes lead to\n%s, the model is\n%s", got, model)
-			}
-		}
 	}
 }
 
 var errRefused = errors.New("refused")
-
-// replay returns a database after a batch.
-func replay(t *testing.T, db *database.DB, b storage.Batch) *database.DB {
-	t.Helper()
-	s := database.NewMemStore(jsontext.Value(whole(db.Snapshot())))
-	if _, err := s.Commit(t.Context(), 1, b.Changes); err != nil {
-		t.Fatal(err)
-	}
-	return open(t, s)
-}

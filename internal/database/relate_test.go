@@ -12,6 +12,7 @@ import (
 	"pickup/internal/query"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
+	"pickup/internal/storage/storetest"
 )
 
 // openRules opens a database with the rules of a schema.
@@ -21,7 +22,7 @@ func openRules(t *testing.T, rules, data string) *database.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := database.Open(t.Context(), database.NewMemStore(jsontext.Value(data)), database.Options{Schema: compiled})
+	db, err := database.Open(t.Context(), storetest.NewMemStore(jsontext.Value(data)), database.Options{Schema: compiled})
 	if err != nil {
 		t.Fatal(err)
 	}

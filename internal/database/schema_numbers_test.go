@@ -9,6 +9,7 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
+	"pickup/internal/storage/storetest"
 )
 
 // TestNumbersAreExact judges numbers that floating point would confuse.
@@ -22,7 +23,7 @@ func TestNumbersAreExact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := database.Open(t.Context(), database.NewMemStore(jsontext.Value(`{"c":[{"id":1,"serial":9007199254740993}]}`)), database.Options{Schema: schema})
+	db, err := database.Open(t.Context(), storetest.NewMemStore(jsontext.Value(`{"c":[{"id":1,"serial":9007199254740993}]}`)), database.Options{Schema: schema})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,9 +3,9 @@ package database
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/maphash"
 	"iter"
 	"maps"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,11 +20,11 @@ import (
 type Snapshot struct {
 	conventions
 	rev    storage.Rev
-	origin uint64 // a hash of the contents that were loaded, see Tag
+	origin uint64 // random, of what was loaded, see Tag
 	list   []*collection
 	byName map[string]*collection
-	gone   map[string]census // of collections that are no longer there
-	staged bool              // something in it is not yet durable
+	gone   map[string]idStats // of collections that are no longer there
+	staged bool               // something in it is not yet durable
 }
 
 // A Record is one element of a collection. It never changes.
@@ -179,7 +179,7 @@ func (s *Snapshot) without(name string) {
 	delete(s.byName, name)
 	s.gone = maps.Clone(s.gone)
 	if s.gone == nil {
-		s.gone = make(map[string]census)
+		s.gone = make(map[string]idStats)
 	}
 	s.gone[name] = c.ids
 }
@@ -196,96 +196,51 @@ func (s *Snapshot) arrive(rev storage.Rev) {
 }
 
 // load returns the snapshot of a batch with Reset set. What is as it was in
-// prev, which may be nil, is taken over: its revision, and its indexes.
-func load(b storage.Batch, prev *Snapshot, conv conventions) *Snapshot {
+// prev, which may be nil, is taken over: its revision, and its indexes. The
+// difference from prev comes out of the same pass.
+func load(b storage.Batch, prev *Snapshot, conv conventions) (*Snapshot, *difference) {
 	s := &Snapshot{rev: b.Rev, conventions: conv, byName: make(map[string]*collection, len(b.Contents))}
-	if prev != nil {
+	if prev == nil {
+		s.origin = rand.Uint64()
+		prev = new(Snapshot)
+	} else {
 		s.origin, s.gone = prev.origin, maps.Clone(prev.gone)
 	}
+	first, d := prev.byName == nil, newEdit()
 	for _, in := range b.Contents {
-		var old *collection
-		var ids census
-		if prev != nil {
-			if old = prev.byName[in.Name]; old != nil {
-				ids = old.ids
-			} else {
-				ids = prev.gone[in.Name]
-			}
-		}
+		old := prev.byName[in.Name]
+		was := old.inOrder()
 		// Later texts are not shared: a collection that an edit leaves as it
 		// is stays, and each of them would keep another text in memory.
-		c := newCollection(in, b.Rev, conv, old, prev == nil)
-		if old != nil && old.ids.member == c.ids.member && old.same(c) {
+		c, records := newCollection(in, b.Rev, conv, old, was, first)
+		var same bool
+		switch {
+		case first:
+		case old.isArray() && c.isArray():
+			same = d.records(old, c, was, records) && old.ids.member == c.ids.member
+		default:
+			same = d.member(old, c)
+		}
+		if same {
 			c = old
+		} else if old != nil {
+			c.ids.inherit(old.ids)
 		} else {
-			c.ids.inherit(ids)
+			c.ids.inherit(prev.gone[in.Name])
 		}
 		s.list = append(s.list, c)
 		s.byName[c.name] = c
 	}
-	if prev == nil {
-		s.origin = s.hash()
-		return s
-	}
 	for _, c := range prev.list {
 		if s.byName[c.name] == nil {
+			d.member(c, nil)
 			if s.gone == nil {
-				s.gone = make(map[string]census)
+				s.gone = make(map[string]idStats)
 			}
 			s.gone[c.name] = c.ids
 		}
 	}
-	return s
-}
-
-// diff returns the changes that lead from s to n. It reports false where a
-// Change cannot say it: where the members of the database, or elements that
-// stay, have another order than before.
-func (s *Snapshot) diff(n *Snapshot) (changes []storage.Change, ok bool) {
-	for _, c := range s.list {
-		if n.byName[c.name] == nil {
-			changes = append(changes, storage.Change{Collection: c.name})
-		}
-	}
-	place := 0
-	for _, c := range n.list {
-		old := s.byName[c.name]
-		if old == nil {
-			place = len(s.list)
-			changes = append(changes, storage.Change{Collection: c.name, Value: c.appendJSON(nil)})
-			continue
-		}
-		at := slices.Index(s.list[place:], old) // as a rule it is the first
-		if at < 0 {
-			return nil, false
-		}
-		place += at
-		if changes, ok = old.diff(c, changes); !ok {
-			return nil, false
-		}
-	}
-	return changes, true
-}
-
-var originSeed = maphash.MakeSeed()
-
-// hash returns a hash of the whole contents. Its seed is the process's own, so
-// that equal contents in two processes have different hashes: see Tag.
-func (s *Snapshot) hash() uint64 {
-	var h maphash.Hash
-	h.SetSeed(originSeed)
-	for _, c := range s.list {
-		h.WriteString(c.name)
-		h.WriteByte(0)
-		h.Write(c.value)
-		if c.kind == storage.Array {
-			for _, r := range c.records.All() {
-				h.Write(r.Value)
-				h.WriteByte(0)
-			}
-		}
-	}
-	return h.Sum64()
+	return s, d
 }
 
 // Tag returns what an entity tag (RFC 9110, section 8.8.3) may be made of: for

@@ -22,10 +22,19 @@ import (
 type Tx struct {
 	snap    *Snapshot // ours alone; its collections are shared unless in mine
 	mine    map[string]bool
-	changes []storage.Change
+	changes []Change // in their order, without Op
 
 	// claim, if any, takes over what taken is asked for.
 	claim func(collection, id string, names []string, sent map[string]string)
+}
+
+// storageChanges returns the changes as a Store takes them.
+func (tx *Tx) storageChanges() []storage.Change {
+	changes := make([]storage.Change, len(tx.changes))
+	for i, ch := range tx.changes {
+		changes[i] = storage.Change{Collection: ch.Collection, ID: ch.ID, Value: ch.After}
+	}
+	return changes
 }
 
 func newTx(base *Snapshot) *Tx {
@@ -52,8 +61,12 @@ func (tx *Tx) array(name string) (*collection, error) {
 }
 
 func (tx *Tx) set(c *collection, id string, value jsontext.Value) *Record {
-	r := c.set(id, value)
-	tx.changes = append(tx.changes, storage.Change{Collection: c.name, ID: id, Value: value})
+	r, old := c.set(id, value)
+	ch := Change{Collection: c.name, ID: id, After: value}
+	if old != nil {
+		ch.Before = old.Value
+	}
+	tx.changes = append(tx.changes, ch)
 	return r
 }
 
@@ -231,7 +244,7 @@ func (tx *Tx) judgeObject(name string, value jsontext.Value, names []string, sen
 func (tx *Tx) put(c *collection, value jsontext.Value) {
 	tx.mine[c.name] = true
 	tx.snap.with(c)
-	tx.changes = append(tx.changes, storage.Change{Collection: c.name, Value: value})
+	tx.changes = append(tx.changes, Change{Collection: c.name, After: value})
 }
 
 // object returns the value of a singular resource. The error wraps

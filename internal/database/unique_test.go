@@ -3,11 +3,13 @@ package database_test
 import (
 	"errors"
 	"testing"
+	"testing/synctest"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
 	"pickup/internal/schema"
+	"pickup/internal/storage/storetest"
 )
 
 // TestUniqueValues takes values of each kind: two are the same only where kind
@@ -29,14 +31,14 @@ func TestUniqueValues(t *testing.T) {
 		{`{"a":1,"b":[2]}`, `{"b":[2.0],"\u0061":1e0}`, true}, {`{"a":null}`, `{}`, false}, {`{"a":true}`, `{"a":"true"}`, false}, {`{}`, `[]`, false},
 	} {
 		both := `{"c":[{"id":1,"u":` + test.a + `},{"id":2,"u":` + test.b + `}]}`
-		db, err := database.Open(t.Context(), database.NewMemStore(jsontext.Value(both)), database.Options{Schema: schema})
+		db, err := database.Open(t.Context(), storetest.NewMemStore(jsontext.Value(both)), database.Options{Schema: schema})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if faults := db.Snapshot().Check(); (len(faults) > 0) != test.same {
 			t.Errorf("%s and %s: Check says %v", test.a, test.b, faults)
 		}
-		db, err = database.Open(t.Context(), database.NewMemStore(jsontext.Value(`{"c":[{"id":1,"u":`+test.a+`}]}`)), database.Options{Schema: schema})
+		db, err = database.Open(t.Context(), storetest.NewMemStore(jsontext.Value(`{"c":[{"id":1,"u":`+test.a+`}]}`)), database.Options{Schema: schema})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,21 +55,15 @@ func TestUniqueValues(t *testing.T) {
 // TestEmptiedByHand empties a collection of numbers by a hand edit: the next
 // id is a number all the same.
 func TestEmptiedByHand(t *testing.T) {
-	s := newEditStore(`{"c":[{"id":4}]}`)
-	db := open(t, s)
-	go db.Follow(t.Context())
-	s.edit(`{"c":[]}`)
-	s.edit(`{}`)
-	s.edit(`{"c":[]}`)
-	s.edit(`{"c":[],"arrived":1}`)
-	for db.Snapshot().Len("c") != 0 || len(db.Snapshot().Names()) != 2 {
-	}
-	var r *database.Record
-	db.Update(t.Context(), func(tx *database.Tx) (err error) {
-		r, err = tx.Create("c", jsontext.Value(`{}`))
-		return errors.Join(err, errRefused)
+	synctest.Test(t, func(t *testing.T) {
+		s, db, ctx := followed(t, `{"c":[{"id":4}]}`)
+		for _, edit := range []string{`{"c":[]}`, `{}`, `{"c":[]}`, `{"c":[],"arrived":1}`} {
+			s.Edit(jsontext.Value(edit))
+			synctest.Wait()
+		}
+		if r := create(t, db, "c", `{}`); string(r.Value) != `{"id":5}` {
+			t.Errorf("the next record is %s", r.Value)
+		}
+		ctx.end()
 	})
-	if r == nil || string(r.Value) != `{"id":5}` {
-		t.Errorf("the next record is %v", r)
-	}
 }

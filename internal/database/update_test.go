@@ -12,6 +12,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/storage"
+	"pickup/internal/storage/storetest"
 )
 
 func add(ctx context.Context, db *database.DB) error {
@@ -27,7 +28,7 @@ func add(ctx context.Context, db *database.DB) error {
 func TestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var durable bool
-		s := &hookStore{Store: database.NewMemStore(jsontext.Value(`{"c":[]}`))}
+		s := &hookStore{Store: storetest.NewMemStore(jsontext.Value(`{"c":[]}`))}
 		db := open(t, s)
 		before := db.Snapshot()
 		s.commit = func(storage.Rev, []storage.Change) error {
@@ -38,23 +39,22 @@ func TestOrder(t *testing.T) {
 			durable = true
 			return nil
 		}
-		ctx, cancel := context.WithCancel(t.Context())
+		_, _, more := db.Since(before.Rev())
 		go func() {
-			for b := range db.Changes(ctx, before.Rev()) {
-				if !durable || db.Snapshot().Rev() < b.Rev {
-					t.Errorf("told of %d before it is visible: the snapshot is at %d", b.Rev, db.Snapshot().Rev())
-				}
+			<-more
+			if !durable || db.Snapshot() == before {
+				t.Error("reported before it is visible")
 			}
 		}()
-		synctest.Wait()
-		if err := add(ctx, db); err != nil {
+		if err := add(t.Context(), db); err != nil {
 			t.Error(err)
 		}
 		if db.Snapshot() == before {
 			t.Error("answered before it is visible")
 		}
-		cancel()
-		synctest.Wait()
+		if revisions, _, _ := db.Since(before.Rev()); len(revisions) != 1 {
+			t.Error("answered before it is reported")
+		}
 	})
 }
 
@@ -62,7 +62,7 @@ func TestOrder(t *testing.T) {
 // its way to the store: it is finished all the same.
 func TestLeaderLeaves(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	s := &ctxStore{Store: database.NewMemStore(jsontext.Value(`{"c":[]}`)), cancel: cancel}
+	s := &ctxStore{Store: storetest.NewMemStore(jsontext.Value(`{"c":[]}`)), cancel: cancel}
 	db := open(t, s)
 	if err := add(ctx, db); err != nil || db.Snapshot().Len("c") != 1 {
 		t.Errorf("%v, %d records", err, db.Snapshot().Len("c"))
@@ -75,18 +75,18 @@ type ctxStore struct {
 	cancel func()
 }
 
-func (s *ctxStore) Commit(ctx context.Context, base storage.Rev, changes []storage.Change) (storage.Rev, error) {
+func (s *ctxStore) Commit(ctx context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
 	s.cancel()
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	return s.Store.Commit(ctx, base, changes)
+	return s.Store.Commit(ctx, base, updates...)
 }
 
 // TestNextLeaderLeaves cancels callers at any moment, those who are just told
 // to lead among them: the others' writes go on.
 func TestNextLeaderLeaves(t *testing.T) {
-	s := &hookStore{Store: database.NewMemStore(jsontext.Value(`{"c":[]}`))}
+	s := &hookStore{Store: storetest.NewMemStore(jsontext.Value(`{"c":[]}`))}
 	s.commit = func(storage.Rev, []storage.Change) error { runtime.Gosched(); return nil }
 	db := open(t, s)
 	for range 300 {
@@ -114,7 +114,7 @@ func TestNextLeaderLeaves(t *testing.T) {
 func TestQueueIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		s := &hookStore{Store: database.NewMemStore(jsontext.Value(`{"c":[]}`))}
+		s := &hookStore{Store: storetest.NewMemStore(jsontext.Value(`{"c":[]}`))}
 		s.commit = func(storage.Rev, []storage.Change) error { <-gate; return nil }
 		db := open(t, s)
 		go add(t.Context(), db)

@@ -11,6 +11,7 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
+	"pickup/internal/storage/storetest"
 )
 
 // described compiles a definition of d, whose references begin with #/$defs/.
@@ -175,7 +176,7 @@ func schemaFor(t testing.TB, data string) *schema.Schema {
 
 func snapshotFor(t testing.TB, s *schema.Schema, data string) *database.Snapshot {
 	t.Helper()
-	db, err := database.Open(t.Context(), database.NewMemStore(jsontext.Value(data)), database.Options{Schema: s})
+	db, err := database.Open(t.Context(), storetest.NewMemStore(jsontext.Value(data)), database.Options{Schema: s})
 	if err != nil {
 		t.Fatal(err)
 	}

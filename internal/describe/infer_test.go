@@ -12,6 +12,7 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/describe"
 	"pickup/internal/schema"
+	"pickup/internal/storage/storetest"
 )
 
 var update = flag.Bool("update", false, "write the schemas that differ into testdata/infer.txtar")
@@ -44,7 +45,7 @@ func TestInfer(t *testing.T) {
 // the database keeps.
 func inferred(t *testing.T, data jsontext.Value) string {
 	t.Helper()
-	db, err := database.Open(t.Context(), database.NewMemStore(data), database.Options{})
+	db, err := database.Open(t.Context(), storetest.NewMemStore(data), database.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,7 @@ func inferred(t *testing.T, data jsontext.Value) string {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	if db, err = database.Open(t.Context(), database.NewMemStore(data), database.Options{Schema: schema}); err != nil {
+	if db, err = database.Open(t.Context(), storetest.NewMemStore(data), database.Options{Schema: schema}); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range db.Snapshot().Check() {

@@ -1,10 +1,6 @@
 package storage
 
-import (
-	"context"
-	"iter"
-	"sync"
-)
+import "sync"
 
 // A Feed keeps the latest batches of a database and wakes those who follow
 // them. It never waits for a follower: one that falls too far behind is told
@@ -80,39 +76,4 @@ func (f *Feed) Since(rev Rev) (batches []Batch, ok bool, more <-chan struct{}) {
 		i--
 	}
 	return append(batches, f.ring[i:]...), true, f.more
-}
-
-// Follow yields every batch after rev until ctx is done. Where the feed does
-// not go back far enough it yields what reset returns, a batch with Reset set.
-func (f *Feed) Follow(ctx context.Context, after Rev, reset func() (Batch, error)) iter.Seq2[Batch, error] {
-	return func(yield func(Batch, error) bool) {
-		for ctx.Err() == nil {
-			batches, ok, more := f.Since(after)
-			if !ok {
-				b, err := reset()
-				if err == nil {
-					after = b.Rev
-				}
-				if !yield(b, err) {
-					return
-				}
-				if err == nil {
-					continue
-				}
-			}
-			for _, b := range batches {
-				after = b.Rev
-				if ctx.Err() != nil || !yield(b, nil) {
-					return
-				}
-			}
-			if len(batches) > 0 {
-				continue
-			}
-			select {
-			case <-more:
-			case <-ctx.Done():
-			}
-		}
-	}
 }

@@ -21,11 +21,14 @@ type Store interface {
 	// Load returns the whole contents, as a batch with Reset set.
 	Load(ctx context.Context) (Batch, error)
 
-	// Commit makes changes durable, all or none and in their order, if the
-	// store is still at base, and returns the revision that they made. If the
-	// store has moved on it changes nothing and returns an error wrapping
-	// ErrConflict; a Load then returns what it moved on to.
-	Commit(ctx context.Context, base Rev, changes []Change) (Rev, error)
+	// Commit makes the changes of all updates durable, all or none and in
+	// order, if the store is still at base. It returns the revision of the
+	// last update. A store that numbers its own states counts each update; the
+	// states between two of them are never visible on their own.
+	//
+	// If the store is no longer at base, Commit changes nothing and returns an
+	// error wrapping ErrConflict; Load then returns the newer contents.
+	Commit(ctx context.Context, base Rev, updates ...[]Change) (Rev, error)
 
 	// Watch yields every batch after rev, in order, whoever wrote it, until
 	// ctx is done. A store that cannot tell what changed yields a batch with
@@ -36,17 +39,12 @@ type Store interface {
 	// says that it can be read again. That batch has no changes and repeats
 	// the last revision where the contents are what they were before.
 	Watch(ctx context.Context, after Rev) iter.Seq2[Batch, error]
-}
 
-// A KeyedStore is a Store that can be told which member of an element is its
-// id. Without a word, and with a Store that is none, that is "id".
-type KeyedStore interface {
-	Store
-
-	// KeyBy says which member carries the ids of a collection's elements. The
-	// elements get their keys again, in a new revision. member may be called
-	// until the next KeyBy and always answers the same.
-	KeyBy(member func(collection string) string)
+	// KeyBy sets which member carries the ids of a collection's elements;
+	// before the first call it is "id". The elements get new keys, in a new
+	// revision. member may be called until the next KeyBy and always returns
+	// the same. An error wraps ErrShape: the store cannot use these members.
+	KeyBy(member func(collection string) string) error
 }
 
 // A Batch is one step of a database from one state to the next.

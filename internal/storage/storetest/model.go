@@ -8,12 +8,15 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
-// A model is what a store must hold, kept in the plainest way.
+// A model is what a store must hold, kept in the plainest way. Its collections
+// are never modified, so a copy of a model is independent of it.
 type model struct {
-	list []*storage.Collection
+	list     []storage.Collection
+	idMember func(collection string) string // nil: always "id"
 }
 
 func newModel(b storage.Batch) *model {
@@ -24,66 +27,91 @@ func newModel(b storage.Batch) *model {
 
 func (m *model) apply(b storage.Batch) {
 	if b.Reset {
-		m.list = nil
-		for _, c := range b.Contents {
-			c.Elements = slices.Clone(c.Elements)
-			m.list = append(m.list, &c)
-		}
+		m.list = b.Contents
 	}
 	for _, ch := range b.Changes {
-		m.change(ch)
+		if err := m.change(ch); err != nil {
+			panic(err) // no store has accepted it
+		}
 	}
 }
 
-func (m *model) change(ch storage.Change) {
-	at := slices.IndexFunc(m.list, func(c *storage.Collection) bool { return c.Name == ch.Collection })
+func (m *model) change(ch storage.Change) error {
+	list := slices.Clone(m.list)
+	at := slices.IndexFunc(list, func(c storage.Collection) bool { return c.Name == ch.Collection })
 	switch {
 	case ch.ID == "" && ch.Value == nil:
 		if at >= 0 {
-			m.list = slices.Delete(m.list, at, at+1)
+			list = slices.Delete(list, at, at+1)
 		}
 	case ch.ID == "":
-		c := wholeCollection(ch.Collection, ch.Value)
-		if at >= 0 {
-			m.list[at] = c
-		} else {
-			m.list = append(m.list, c)
+		c := m.collection(ch.Collection, ch.Value)
+		switch {
+		case at >= 0:
+			list[at] = c
+		case c.Name == "$schema":
+			list = slices.Insert(list, 0, c)
+		default:
+			list = append(list, c)
 		}
+	case at < 0 || list[at].Kind != storage.Array:
+		return fmt.Errorf("collection %q: %w", ch.Collection, storage.ErrNotFound)
 	default:
-		c := m.list[at]
-		i := slices.IndexFunc(c.Elements, func(e storage.Element) bool { return e.Key == ch.ID })
+		elements := slices.Clone(list[at].Elements)
+		i := slices.IndexFunc(elements, func(e storage.Element) bool { return e.Key == ch.ID })
 		switch e := (storage.Element{Key: ch.ID, Value: ch.Value}); {
 		case ch.Value == nil && i >= 0:
-			c.Elements = slices.Delete(c.Elements, i, i+1)
+			elements = slices.Delete(elements, i, i+1)
 		case ch.Value == nil:
 		case i >= 0:
-			c.Elements[i] = e
+			elements[i] = e
 		default:
-			c.Elements = append(c.Elements, e)
+			elements = append(elements, e)
 		}
+		list[at].Elements = elements
 	}
+	m.list = list
+	return nil
 }
 
-func wholeCollection(name string, value jsontext.Value) *storage.Collection {
-	c := &storage.Collection{Name: name, Value: value, Kind: storage.Other}
-	switch value.Kind() {
-	case '{':
+// parse returns the members of a database.
+func (m *model) parse(database jsontext.Value) (list []storage.Collection) {
+	for name, v := range rawjson.Members(database) {
+		list = append(list, m.collection(rawjson.Unquote(name), v))
+	}
+	return list
+}
+
+// collection returns the top-level member of that name and value.
+func (m *model) collection(name string, value jsontext.Value) storage.Collection {
+	c := storage.Collection{Name: name, Value: value, Kind: storage.Other}
+	switch {
+	case name == "$schema":
+	case value.Kind() == '{':
 		c.Kind = storage.Object
-	case '[':
+	case value.Kind() == '[':
 		c.Kind, c.Value = storage.Array, nil
-		keys := storage.NewKeys("id")
-		d := jsontext.NewDecoder(strings.NewReader(string(value)))
-		d.ReadToken()
-		for d.PeekKind() != ']' {
-			v, err := d.ReadValue()
-			if err != nil {
-				panic(err) // of this suite's own making
-			}
-			v = v.Clone()
-			c.Elements = append(c.Elements, storage.Element{Key: keys.Next(v), Value: v})
+		var values []jsontext.Value
+		for v := range rawjson.Elements(value) {
+			values = append(values, v)
 		}
+		c.Elements = m.elements(name, values)
 	}
 	return c
+}
+
+// elements returns the elements of a collection under their keys.
+func (m *model) elements(name string, values []jsontext.Value) []storage.Element {
+	idMember := "id"
+	if m.idMember != nil {
+		idMember = m.idMember(name)
+	}
+	keys := storage.NewKeys(idMember)
+	elements := make([]storage.Element, len(values))
+	for i, v := range values {
+		elements[i] = storage.Element{Key: keys.Next(v), Value: v}
+	}
+	return elements
 }
 
 // String returns the model as text, a line for each top-level member.

@@ -251,7 +251,7 @@ func randomChange(rnd *rand.Rand, m *model, pending []storage.Change) storage.Ch
 	names := []string{"drivers", "empty", "fresh"}
 	name := names[rnd.IntN(len(names))]
 	ch := storage.Change{Collection: name, ID: fmt.Sprint(rnd.IntN(20))}
-	there := slices.ContainsFunc(m.list, func(c *storage.Collection) bool { return c.Name == name })
+	there := slices.ContainsFunc(m.list, func(c storage.Collection) bool { return c.Name == name })
 	for _, p := range pending {
 		if p.Collection == name && p.ID == "" {
 			there = p.Value != nil

@@ -1,17 +1,16 @@
-package database_test
+package storetest_test
 
 import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/database"
 	"pickup/internal/storage"
 	"pickup/internal/storage/storetest"
 )
 
 func TestMemStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, data string) storage.Store {
-		return database.NewMemStore(jsontext.Value(data))
+	storetest.Run(t, func(_ *testing.T, database string) storage.Store {
+		return storetest.NewMemStore(jsontext.Value(database))
 	})
 }
