@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// wantsCSV reports whether the Accept header (RFC 9110 section 12.5.1) prefers
-// text/csv to JSON: by its weight, or where weights are equal by naming it and
-// JSON only through a wildcard. What cannot be read says nothing.
-func (req *request) wantsCSV() bool {
+// prefers reports whether the Accept header (RFC 9110 section 12.5.1) prefers
+// a media type to JSON: by its weight or, if the weights are equal, by naming it
+// and JSON only through a wildcard. Parts that cannot be parsed are ignored.
+func (req *request) prefers(media string) bool {
 	accept := strings.Join(req.Request.Header.Values("Accept"), ",")
-	if !strings.Contains(strings.ToLower(accept), "csv") {
+	if !strings.Contains(strings.ToLower(accept), media) {
 		return false
 	}
-	csv, json := -1.0, -1.0 // the weights
-	csvNamed, jsonNamed := false, false
+	other, json := -1.0, -1.0 // the weights
+	jsonNamed := false
 	applications, anything := -1.0, -1.0
 	for part := range strings.SplitSeq(accept, ",") {
-		media, parameters, err := mime.ParseMediaType(part)
+		name, parameters, err := mime.ParseMediaType(part)
 		if err != nil {
 			continue
 		}
@@ -28,9 +28,9 @@ func (req *request) wantsCSV() bool {
 				continue
 			}
 		}
-		switch media {
-		case "text/csv":
-			csv, csvNamed = max(csv, q), true
+		switch name {
+		case media:
+			other = max(other, q)
 		case "application/json":
 			json, jsonNamed = max(json, q), true
 		case "application/*":
@@ -39,13 +39,10 @@ func (req *request) wantsCSV() bool {
 			anything = max(anything, q)
 		}
 	}
-	if !csvNamed {
-		return false
-	}
 	if !jsonNamed {
 		if json = applications; json < 0 {
 			json = anything
 		}
 	}
-	return csv > 0 && (csv > json || csv == json && !jsonNamed)
+	return other > 0 && (other > json || other == json && !jsonNamed)
 }

@@ -62,7 +62,10 @@ func (req *request) reserveAnswer(answer jsontext.Value) error {
 }
 
 // release gives back what the call has taken.
-func (req *request) release() { req.budget.used.Add(-req.reserved) }
+func (req *request) release() {
+	req.budget.used.Add(-req.reserved)
+	req.reserved = 0
+}
 
 // budgeted returns a reader of a body that takes what has arrived, not what
 // was announced: a sender that stalls must not keep others from sending.

@@ -13,6 +13,9 @@ import (
 
 // list answers GET and QUERY /schedules.
 func (req *request) list() error {
+	if req.wantsStream() {
+		return req.streamList(req.name)
+	}
 	q, condition, err := req.query(req.name)
 	if err != nil {
 		return err
@@ -25,6 +28,9 @@ func (req *request) list() error {
 func (req *request) listChildren() error {
 	if _, err := req.snap.Get(req.name, req.id); err != nil {
 		return noRecord(req.snap, req.name, req.id)
+	}
+	if req.wantsStream() {
+		return req.streamList(req.child)
 	}
 	q, condition, err := req.query(req.child)
 	if err != nil {
@@ -100,6 +106,9 @@ func (req *request) sendList(collection string, q *query.Query, condition []byte
 // read answers GET /schedules/4. It takes the parameters of a list; those that
 // choose records have nothing to choose from.
 func (req *request) read() error {
+	if req.wantsStream() {
+		return req.streamRecord()
+	}
 	r, err := req.snap.Get(req.name, req.id)
 	if err != nil {
 		return noRecord(req.snap, req.name, req.id)
@@ -109,6 +118,9 @@ func (req *request) read() error {
 
 // readObject answers GET on a singular resource.
 func (req *request) readObject() error {
+	if req.wantsStream() {
+		return req.streamRecord()
+	}
 	v, err := req.snap.Value(req.name)
 	if err != nil {
 		return err
@@ -159,7 +171,7 @@ func (req *request) sendCached(tag, media string) (done bool, err error) {
 
 // media returns the media type of an answer with records.
 func (req *request) responseMedia() string {
-	if req.wantsCSV() {
+	if req.prefers("text/csv") {
 		return csvType
 	}
 	return openapi.JsonType

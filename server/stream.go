@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"pickup/internal/database"
 	"pickup/internal/storage"
 )
 
@@ -132,6 +133,9 @@ func withoutSince(query string) string {
 // up, or the server stops.
 func (req *request) stream(t topic, begin since) error {
 	if req.Request.Method == http.MethodHead {
+		if !isThere(t, req.snap) {
+			return req.missing(req.snap)
+		}
 		req.setStreamHeaders()
 		req.Status(http.StatusOK)
 		return nil
@@ -202,7 +206,7 @@ func (req *request) beginning(s *subscription, begin since) (parts [][]byte, err
 			parts = append(parts, placeLine(run, s.rev))
 		}
 	default:
-		if t, ok := s.group.topic.(recordTopic); ok && t.value(snap) == nil {
+		if !isThere(s.group.topic, snap) {
 			return nil, req.missing(snap)
 		}
 		s.rev = snap.Rev()
@@ -224,6 +228,12 @@ func (req *request) beginning(s *subscription, begin since) (parts [][]byte, err
 		return nil, noMemory()
 	}
 	return parts, nil
+}
+
+// isThere reports whether a GET finds what a topic is about.
+func isThere(t topic, snap *database.Snapshot) bool {
+	r, ok := t.(recordTopic)
+	return !ok || r.value(snap) != nil
 }
 
 // placeLine returns the line by which a client knows its place without an event.

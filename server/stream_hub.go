@@ -150,12 +150,9 @@ func (s *subscription) take() (events [][]byte, more <-chan struct{}, err error)
 // the oldest of the others. The caller has hub.mu.
 func (g *group) trim() {
 	n := 0
-	for size := g.size; n < len(g.frames); n++ {
-		if g.frames[n].waiting > 0 && (size <= maxBacklog || n == len(g.frames)-1) {
-			break
-		}
-		size -= len(g.frames[n].data)
-		g.size = size
+	for n < len(g.frames) && (g.frames[n].waiting == 0 || g.size > maxBacklog && n < len(g.frames)-1) {
+		g.size -= len(g.frames[n].data)
+		n++
 	}
 	g.frames, g.first = slices.Delete(g.frames, 0, n), g.first+n
 }
@@ -204,9 +201,9 @@ func (h *hub) advance() (more <-chan struct{}) {
 	return more
 }
 
-// publish adds what make returns to a group. The caller has h.mu.
-func (h *hub) publish(g *group, make func() ([]frame, error)) {
-	frames, err := make()
+// publish adds what encode returns to a group. The caller has h.mu.
+func (h *hub) publish(g *group, encode func() ([]frame, error)) {
+	frames, err := encode()
 	if g.err == nil {
 		g.err = err
 	}

@@ -110,8 +110,7 @@ func brokenDetail(err error) string {
 	case errors.As(err, &broken):
 		return fmt.Sprintf("%s:%d:%d: %s", filepath.Base(broken.File), broken.Line, broken.Column, broken.Reason)
 	}
-	p, _ := problemOf(err)
-	return p.detail
+	return "the file cannot be read at present" // the log says why
 }
 
 // appendChange appends the data of an event about one element, or with an empty
@@ -152,14 +151,16 @@ func (t listTopic) appendState(b []byte, snap *database.Snapshot) ([]byte, error
 func (t listTopic) events(r *database.Revision) (events []event, ok bool) {
 	name := t.query.Collection()
 	for _, ch := range r.Changes {
+		if ch.Collection != name {
+			continue
+		}
+		if ch.ID == "" {
+			return nil, false
+		}
 		was := ch.Before != nil && t.query.Match(ch.Before)
 		is := ch.After != nil && t.query.Match(ch.After)
 		op := database.Updated
 		switch {
-		case ch.Collection != name:
-			continue
-		case ch.ID == "":
-			return nil, false
 		case !was && !is:
 			continue
 		case storage.IsPositionKey(ch.ID): // a client could not say which one it is
