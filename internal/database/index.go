@@ -71,6 +71,13 @@ func (x *indexes) clone() *indexes {
 	return n
 }
 
+// drop frees all indexes.
+func (x *indexes) drop() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.byName, x.inOrder, x.asked, x.names = nil, nil, nil, nil
+}
+
 // room reports whether a query may have an index over the member called name.
 func (x *indexes) room(name string) bool {
 	x.mu.Lock()
