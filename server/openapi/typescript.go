@@ -13,8 +13,8 @@ import (
 	"pickup/internal/storage"
 )
 
-const typesHead = `// What pickup stores, takes and answers, from the data and the rules as they
-// are now. The names are those of the OpenAPI document, /_/openapi.json.
+const typesHead = `// Types of the records and bodies of pickup, from its current data and rules.
+// The names are those of the OpenAPI document, /_/openapi.json.
 
 `
 
@@ -67,7 +67,7 @@ export type Problem = {
   line?: number;
   column?: number;
   errors?: { pointer?: string; parameter?: string; detail: string }[];
-  /** The collections that there are, where something is not found. */
+  /** The collections of the database, if something was not found. */
   collections?: string[];
 };
 `
@@ -77,7 +77,7 @@ const typeReference = "#/"
 // A typeWriter writes JSON Schemas as TypeScript types.
 type typeWriter struct{ bytes.Buffer }
 
-// comment writes what a schema says of itself as a doc comment.
+// comment writes the description of a schema as a doc comment.
 func (w *typeWriter) comment(schema jsontext.Value, indent string) {
 	if s := stringOf(Member(schema, "description")); s != "" {
 		s = strings.ReplaceAll(strings.Join(strings.Fields(s), " "), "*/", "*\u200b/") // the end of the comment otherwise
@@ -97,7 +97,7 @@ func (w *typeWriter) typeOf(schema jsontext.Value, indent string) string {
 	if string(Member(schema, "not")) == "{}" {
 		return "never"
 	}
-	var all []string // of which a value is each
+	var all []string // the type is their intersection
 	for keyword, v := range Members(schema) {
 		switch keyword {
 		case "$ref":
@@ -131,8 +131,7 @@ func (w *typeWriter) typeOf(schema jsontext.Value, indent string) string {
 	return strings.Join(all, " & ")
 }
 
-// grouped puts a union into parentheses, so that what stands beside it is not
-// a part of it.
+// grouped puts a union or an intersection into parentheses.
 func grouped(t string) string {
 	if strings.Contains(t, " | ") || strings.Contains(t, " & ") {
 		return "(" + t + ")"
@@ -153,7 +152,7 @@ func (w *typeWriter) union(branches jsontext.Value, typeOf func(jsontext.Value) 
 	return strings.Join(types, " | ")
 }
 
-// ownType returns the type by "type", "properties" and "items"; "" is none.
+// ownType returns the type by "type", "properties" and "items", or "".
 func (w *typeWriter) ownType(schema jsontext.Value, indent string) string {
 	var types []string
 	switch v := Member(schema, "type"); v.Kind() {
@@ -196,8 +195,8 @@ func (w *typeWriter) arrayType(schema jsontext.Value, indent string) string {
 	return grouped(w.typeOf(items, indent)) + "[]"
 }
 
-// objectType returns an object's type. It may have members that the schema
-// does not name, unless that says otherwise.
+// objectType returns the type of an object. Other members are allowed unless
+// the schema excludes them.
 func (w *typeWriter) objectType(schema jsontext.Value, indent string) string {
 	var required []string
 	for e := range rawjson.Elements(Member(schema, "required")) {
@@ -224,13 +223,13 @@ func (w *typeWriter) objectType(schema jsontext.Value, indent string) string {
 	case rest.Kind() == 'f' && known+len(required) == 0:
 		return "{ [name: string]: never }"
 	case known+len(required) == 0:
-		return "{ [name: string]: unknown }" // a Record, but that may be a collection's
+		return "{ [name: string]: unknown }" // not Record, which may be the name of a definition
 	}
 	inner.WriteString(indent + "}")
 	return inner.String()
 }
 
-// referredType returns the type that a reference leads to.
+// referredType returns the type that a reference names.
 func referredType(uri string) string {
 	name, ok := strings.CutPrefix(uri, typeReference)
 	if !ok {
@@ -239,7 +238,7 @@ func referredType(uri string) string {
 	return name
 }
 
-// literalType returns the type of one value alone.
+// literalType returns the type of a single value.
 func literalType(v jsontext.Value) string {
 	switch v.Kind() {
 	case '{', '[':
