@@ -7,8 +7,8 @@ import (
 )
 
 // wantsCSV reports whether the Accept header (RFC 9110 section 12.5.1) prefers
-// text/csv to JSON: by its weight, or where weights are equal by naming it and
-// JSON only through a wildcard. What cannot be read says nothing.
+// text/csv to JSON: text/csv has the higher weight, or the same weight and JSON is
+// accepted only by a wildcard. Elements that do not parse are ignored.
 func (req *request) wantsCSV() bool {
 	accept := strings.Join(req.Request.Header.Values("Accept"), ",")
 	if !strings.Contains(strings.ToLower(accept), "csv") {
