@@ -177,6 +177,9 @@ func (d *apiDocument) own() {
 			op = append(op, entry{"parameters", d.parametersOf(ofGets)})
 			responses = append(responses, entry{"304", notModified})
 		}
+		if path == DocsPath { // a file, which honours conditions of any kind
+			responses = append(responses, entry{"412", d.answer("If-Match does not have the current entity tag.", media, schema, headers, nil)})
+		}
 		item := object{{"get", append(op, entry{"responses", d.withErrors(responses, readErrors)})}}
 		if path == "/db" && !d.ReadOnly {
 			item = append(item, entry{"patch", d.patchDatabase()})
