@@ -25,7 +25,8 @@ func long() bool { return os.Getenv("PICKUP_LONG") != "" }
 func TestFaults(t *testing.T) {
 	faults := []error{syscall.EIO, syscall.EBUSY, errShort{syscall.ENOSPC}}
 	if long() {
-		faults = append(faults, syscall.ENOSPC, syscall.EACCES, syscall.EROFS, syscall.EDQUOT, syscall.EPERM, syscall.EXDEV, syscall.ENOENT, errShort{syscall.EIO}, errShort{syscall.EDQUOT})
+		faults = append(faults, syscall.ENOSPC, syscall.EACCES, syscall.EROFS, syscall.EDQUOT, syscall.EPERM, syscall.EXDEV, syscall.ENOENT,
+			errShort{syscall.EIO}, errShort{syscall.EDQUOT})
 	}
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {

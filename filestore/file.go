@@ -202,9 +202,6 @@ func (f *file) renameToConflict(path, what string) bool {
 		}
 		f.o.sys.SyncDir(f.dir())
 		f.warn(what+" is kept as %s", f.path, filepath.Base(to))
-		if f.o.Kept != nil {
-			f.o.Kept(filepath.Base(to))
-		}
 		return true
 	}
 }

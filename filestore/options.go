@@ -31,11 +31,6 @@ type Options struct {
 	// The store is locked during the call, which must return at once. May be nil.
 	Synced func(time.Duration)
 
-	// Kept is called with the base name of each conflict copy. The store is
-	// locked during the call, which must return at once. May be nil; the log, or
-	// Warnings, names the copy in any case.
-	Kept func(name string)
-
 	// Log gets what people should know: edits that were loaded, files that are
 	// broken or repaired, conflict copies. Warnings has what Open notices instead,
 	// unless Open fails. nil: discarded.

@@ -19,7 +19,9 @@ func lines(size int) string {
 		if i > 1 {
 			s.WriteString(",\n")
 		}
-		fmt.Fprintf(&s, `    {"id":"%d","driverId":"%d","title":"School run","passenger":"Emma and Max","pickupLocation":"12 Oak Street, by the gate","dropoffLocation":"Lincoln School","pickupTime":"2026-03-02T07:30:00Z","dropoffTime":"2026-03-02T07:50:00Z","status":"Scheduled","note":"%010d"}`, i, i%100, i)
+		fmt.Fprintf(&s, `    {"id":"%d","driverId":"%d","title":"School run","passenger":"Emma and Max",`+
+			`"pickupLocation":"12 Oak Street, by the gate","dropoffLocation":"Lincoln School","pickupTime":"2026-03-02T07:30:00Z",`+
+			`"dropoffTime":"2026-03-02T07:50:00Z","status":"Scheduled","note":"%010d"}`, i, i%100, i)
 	}
 	s.WriteString("\n  ]\n}\n")
 	return s.String()

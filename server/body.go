@@ -10,21 +10,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Limits of a body, beside its size.
+// Limits of a body, in addition to its size.
 const (
-	maxValues = 1_000_000 // objects, arrays and scalars: each costs memory of its own
+	maxValues = 1_000_000 // objects, arrays and scalars: each needs memory
 	maxName   = 1 << 10   // bytes of a member's name
 	maxNumber = 1_000     // characters of a number
 )
 
-// A body is what a write has sent: one object, or an array of objects.
+// A body is a parsed request body: one object, or an array of objects.
 type body struct {
 	array   bool
-	objects []jsontext.Value // slices of what was sent
-	other   string           // the pointer of the array's first element that is no object
+	objects []jsontext.Value // slices of the text
+	other   string           // the pointer of the first element that is not an object
 }
 
-// body reads and checks the request's body. The error is a problem.
+// readBody reads and checks the request body. The error is a problem.
 func (req *request) readBody() (*body, error) {
 	text, err := req.readText()
 	if err != nil {
@@ -32,20 +32,20 @@ func (req *request) readBody() (*body, error) {
 	}
 	var b *body
 	parse := func() {
-		// A body of 3 MB can be a million records, which are a gigabyte.
+		// A body of 3 MB can be a million records, which need a gigabyte.
 		if b, err = parseBody(text, req.MaxDepth); err == nil && !req.reserve(int64(len(b.objects))*recordCost) {
 			err = noMemory()
 		}
 	}
 	if len(text) > freeOfBudget {
 		req.withBuildSlot(parse)
-	} else { // what is small does not wait for what is large
+	} else { // small bodies do not wait for large ones
 		parse()
 	}
 	return b, err
 }
 
-// text reads the request's body, whose type and size it checks.
+// readText reads the request body, and checks its type and size.
 func (req *request) readText() ([]byte, error) {
 	if err := checkMedia(req.Request, req.name == ""); err != nil {
 		return nil, err
@@ -69,16 +69,16 @@ func (req *request) readText() ([]byte, error) {
 	return text, nil
 }
 
-// single is body for what is addressed as one record or object.
+// readSingle is readBody for a change of one record or object.
 func (req *request) readSingle() (*body, error) {
 	b, err := req.readBody()
 	if err == nil && len(b.objects) > 1 {
-		return nil, wrongShape("the request is for one record, but the array has more: send an object, or an array of one")
+		return nil, wrongShape("the request changes one record, but the array has several: send an object, or an array of one")
 	}
 	return b, err
 }
 
-// parseBody reads a body that is one object, or an array of objects.
+// parseBody parses a body that is one object, or an array of objects.
 func parseBody(text []byte, maxDepth int) (*body, error) {
 	b, err := decodeBody(text, maxDepth)
 	switch {
@@ -87,20 +87,20 @@ func parseBody(text []byte, maxDepth int) (*body, error) {
 	case b.other != "":
 		return nil, wrongShapeAt(b.other, "a record is a JSON object, as in {\"title\": \"Vet\"}")
 	case !b.array && len(b.objects) == 0:
-		return nil, wrongShape("the body has to be a JSON object, or an array of objects")
+		return nil, wrongShape("the body must be a JSON object, or an array of objects")
 	case len(b.objects) == 0:
-		return nil, wrongShape("the array is empty: it has to hold an object")
+		return nil, wrongShape("the array is empty: it must contain an object")
 	}
 	return b, nil
 }
 
-// readBody reads a body of strict JSON (RFC 8259): UTF-8, no member twice in
-// one object, nothing behind the value.
+// decodeBody parses a body of strict JSON (RFC 8259): UTF-8, unique member names
+// within an object, nothing after the value.
 func decodeBody(text []byte, maxDepth int) (*body, error) {
 	b := new(body)
 	dec := jsontext.NewDecoder(bytes.NewBuffer(text)) // a *bytes.Buffer is read in place
-	begin := int64(0)                                 // of the object that is being read
-	limit := ""                                       // what is beyond one; told if the rest is valid
+	begin := int64(0)                                 // of the current object
+	limit := ""                                       // the limit that is exceeded; reported if the rest is valid
 	for values := 0; ; {
 		before, done := dec.InputOffset(), values > 0 && dec.StackDepth() == 0
 		token, err := dec.ReadToken()
@@ -113,7 +113,7 @@ func decodeBody(text []byte, maxDepth int) (*body, error) {
 		after, depth := dec.InputOffset(), dec.StackDepth()
 		container, n := dec.StackIndex(depth)
 		name := container == '{' && n%2 == 1 && token.Kind() == '"'
-		size := after - before // and the comma or colon before it
+		size := after - before // with the comma or colon before it
 		switch kind := token.Kind(); {
 		case kind == '}' || kind == ']':
 			if kind == '}' && (depth == 0 && !b.array || depth == 1 && b.array) {

@@ -34,8 +34,8 @@ func TestSyntax(t *testing.T) {
 			continue
 		}
 		want := fmt.Sprintf("The body is not valid JSON: line %d, column %d: %s.", c.line, c.column, c.detail)
-		if p.status != 500 || p.detail != want || p.line != c.line || p.column != c.column {
-			t.Errorf("%.40q: %d:%d: %s\nand not %s", c.body, p.line, p.column, p.detail, want)
+		if p.Status != 500 || p.Detail != want || p.Line != c.line || p.Column != c.column {
+			t.Errorf("%.40q: %d:%d: %s\nand not %s", c.body, p.Line, p.Column, p.Detail, want)
 		}
 	}
 }
@@ -76,8 +76,8 @@ func TestShape(t *testing.T) {
 		var p *problem
 		switch {
 		case errors.As(err, &p):
-			if p.status != c.status {
-				t.Errorf("%.40s: %d %s", c.body, p.status, p.detail)
+			if p.Status != c.status {
+				t.Errorf("%.40s: %d %s", c.body, p.Status, p.Detail)
 			}
 		case c.status != 0 || len(b.objects) != c.objects || b.array != strings.HasPrefix(c.body, "["):
 			t.Errorf("%.40s: accepted with %d objects, array %v", c.body, len(b.objects), b.array)
@@ -118,16 +118,16 @@ func FuzzBody(f *testing.F) {
 		if !errors.As(err, &p) {
 			t.Fatalf("%q: %v", text, err)
 		}
-		if p.status == 500 {
-			if valid && !strings.Contains(p.detail, "deeper") {
-				t.Fatalf("%q: %s", text, p.detail)
+		if p.Status == 500 {
+			if valid && !strings.Contains(p.Detail, "deeper") {
+				t.Fatalf("%q: %s", text, p.Detail)
 			}
 			lines := bytes.Split(text, []byte("\n"))
-			if p.line < 1 || p.line > len(lines) || p.column < 1 || p.column > len(lines[p.line-1])+1 {
-				t.Fatalf("%q: line %d, column %d", text, p.line, p.column)
+			if p.Line < 1 || p.Line > len(lines) || p.Column < 1 || p.Column > len(lines[p.Line-1])+1 {
+				t.Fatalf("%q: line %d, column %d", text, p.Line, p.Column)
 			}
 		} else if !valid {
-			t.Fatalf("%q is called valid: %s", text, p.detail)
+			t.Fatalf("%q is called valid: %s", text, p.Detail)
 		}
 	})
 }

@@ -1,24 +1,29 @@
 package server
 
 import (
+	"bytes"
+	"compress/gzip"
 	"embed"
+	"io"
 	"net/http"
 	"path"
 	"strconv"
+	"strings"
+	"time"
 
 	"pickup/internal/database"
 
 	"pickup/server/openapi"
 )
 
-// viewer is the page that shows the document: swagger-ui-dist as it comes from
-// npm, with its licence. It works without the network.
+// viewer is the page that shows the document, and swagger-ui-dist as it is on npm,
+// with its licence. The large files are compressed with gzip -9n.
 //
 //go:embed docs
 var viewer embed.FS
 
-// docsPolicy lets the page load what comes from this server and nothing else.
-// The viewer sets styles on its elements, and has its icons in the style sheet.
+// docsPolicy lets the page load only files of this server. Swagger UI sets inline
+// styles, and its style sheet has icons as data URLs.
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -33,7 +38,7 @@ type described struct {
 // of a request and an answer (?all).
 func (req *request) describesAll() bool { return req.Request.URL.Query().Has("all") }
 
-// document returns the OpenAPI document of the call's snapshot.
+// document returns the OpenAPI document of the request's snapshot.
 func (req *request) document() []byte {
 	all, cached := req.describesAll(), &req.described
 	if all {
@@ -49,12 +54,12 @@ func (req *request) document() []byte {
 	return now.document
 }
 
-// openAPI answers GET /_/openapi.json.
+// openAPI serves GET /_/openapi.json.
 func (req *request) openAPI() error {
 	return req.sendDescription(openapi.JsonType, append(req.document(), '\n'))
 }
 
-// describe sends a description of what the database is at present.
+// sendDescription sends a description of the current database.
 func (req *request) sendDescription(contentType string, text []byte) error {
 	h := req.Writer.Header()
 	h["Cache-Control"] = cacheControl
@@ -63,8 +68,8 @@ func (req *request) sendDescription(contentType string, text []byte) error {
 	return nil
 }
 
-// schema answers GET /_/schemas/schedules: the JSON Schema of one record, or
-// of a singular resource, with all that it refers to.
+// schema serves GET /_/schemas/NAME: the JSON Schema of a record or of a singular
+// resource, with everything that it refers to.
 func (req *request) schema() error {
 	name := req.Param("collection")
 	if text, ok := openapi.RecordSchema(req.snap, name); ok {
@@ -73,15 +78,24 @@ func (req *request) schema() error {
 	return noCollection(req.snap, name)
 }
 
-// docs answers GET /_/docs: the page, and what it loads.
+// docs serves GET /_/docs: the page and the files that it loads.
 func (req *request) docs() error {
 	name := req.Param("file")
 	if name == "" {
 		name = "index.html"
 	}
-	text, err := viewer.ReadFile("docs/" + name)
+	h := req.Writer.Header()
+	file, err := viewer.ReadFile("docs/" + name)
 	if err != nil {
-		return noResource(req.snap, req.Request.URL.Path)
+		if file, err = viewer.ReadFile("docs/" + name + ".gz"); err != nil {
+			return noResource(req.snap, req.Request.URL.EscapedPath())
+		}
+		h.Add("Vary", "Accept-Encoding")
+		if acceptsGzip(req.Request) {
+			h.Set("Content-Encoding", "gzip")
+		} else if file, err = inflate(file); err != nil {
+			return err
+		}
 	}
 	contentType, ok := map[string]string{
 		".html": openapi.HtmlType, ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
@@ -89,21 +103,37 @@ func (req *request) docs() error {
 	if !ok {
 		contentType = "text/plain; charset=utf-8"
 	}
-	h := req.Writer.Header()
+	h.Set("Content-Type", contentType)
 	h.Set("Content-Security-Policy", docsPolicy)
+	h.Set("Referrer-Policy", "no-referrer")
 	h["Cache-Control"] = cacheControl
-	// The files are those of this program: its version tells them apart.
-	tag := strconv.Quote(req.Version + "-" + strconv.Itoa(len(text)))
-	h.Set("ETag", tag)
-	if req.Request.Header.Get("If-None-Match") == tag {
-		req.Status(http.StatusNotModified)
-		return nil
-	}
-	send(req.Context, http.StatusOK, contentType, text)
+	h.Set("ETag", tagOf(file))
+	http.ServeContent(req.Writer, req.Request, name, time.Time{}, bytes.NewReader(file))
 	return nil
 }
 
-// types answers GET /_/types.d.ts: TypeScript types of what is stored, of what
+// acceptsGzip reports whether the client accepts the content coding gzip (RFC 9110
+// section 12.5.3).
+func acceptsGzip(r *http.Request) bool {
+	for coding := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
+		name, weight, _ := strings.Cut(strings.ToLower(strings.ReplaceAll(coding, " ", "")), ";")
+		if name == "gzip" || name == "*" {
+			q, err := strconv.ParseFloat(strings.TrimPrefix(weight, "q="), 64)
+			return weight == "" || err == nil && q > 0
+		}
+	}
+	return false
+}
+
+func inflate(file []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(file))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
+}
+
+// types serves GET /_/types.d.ts: TypeScript types of what is stored, of what
 // requests take, and of the whole database.
 func (req *request) types() error {
 	return req.sendDescription(openapi.TypesType, openapi.TypeScript(req.snap, req.describesAll()))

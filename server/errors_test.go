@@ -54,11 +54,11 @@ func TestStatuses(t *testing.T) {
 	} {
 		for _, err := range []error{c.err, fmt.Errorf("/home/ruth: %w", c.err)} {
 			p, cause := problemOf(err)
-			if p.status != c.status || (cause != nil) != c.logged {
-				t.Errorf("%v: %d, to be logged: %v", err, p.status, cause)
+			if p.Status != c.status || (cause != nil) != c.logged {
+				t.Errorf("%v: %d, to be logged: %v", err, p.Status, cause)
 			}
-			if c.err != storage.ErrShape && strings.Contains(string(p.json()), "/home") {
-				t.Errorf("%v: the client learns %s", err, p.json())
+			if c.err != storage.ErrShape && strings.Contains(string(marshal(p)), "/home") {
+				t.Errorf("%v: the client learns %s", err, marshal(p))
 			}
 		}
 	}

@@ -10,24 +10,24 @@ import (
 	"pickup/internal/storage"
 )
 
-// A faultList collects what is wrong with the objects of one body. Where rules
-// are broken and values taken, the rules decide the status.
+// A faultList collects the faults of the objects of a body. If rules are violated
+// and unique values are taken, the status is that for the rules.
 type faultList struct{ found *database.FaultError }
 
-// maxFaults is about how many faults of one body are told. Nobody reads more,
-// and while they are looked for all other writes wait.
+// maxFaults is roughly how many faults of a body are reported. More would not be
+// read, and all other writes wait while they are collected.
 const maxFaults = 100
 
-// full reports whether enough is wrong.
+// full reports whether there are enough faults.
 func (l *faultList) full() bool { return l.found != nil && len(l.found.Faults) >= maxFaults }
 
-// more says that what comes after the i-th object was not looked at.
+// more adds a fault which says that the objects after the i-th were not checked.
 func (l *faultList) more(b *body, i int) {
-	l.found.Faults = append(l.found.Faults, schema.Fault{Pointer: b.pointer(i+1, ""), Detail: "from here on nothing was looked at, so much is wrong before"})
+	l.found.Faults = append(l.found.Faults, schema.Fault{Pointer: b.pointer(i+1, ""), Detail: "not checked from here on: there are too many errors before"})
 }
 
-// add notes the faults of the i-th object, with pointers into the body as it
-// was sent. An err that is of another sort is returned.
+// add adds the faults in err, of the i-th object, with pointers into the body. It
+// returns any other error.
 func (l *faultList) add(b *body, i int, err error) error {
 	var faults *database.FaultError
 	if !errors.As(err, &faults) {
@@ -52,9 +52,8 @@ func (l *faultList) err() error {
 	return l.found
 }
 
-// faults returns err with the pointers of its faults leading into a body of one
-// object as it was sent. That the body is an object is known by now, so its
-// shape can be wrong in the id alone.
+// rebaseFaults returns err with pointers into the body, which has one object. The
+// body is known to be an object, so ErrShape can only be about its id.
 func (b *body) rebaseFaults(err error, idMember string) error {
 	if errors.Is(err, storage.ErrShape) {
 		return wrongShapeAt(b.pointer(0, rawjson.Pointer(idMember)), reasonOf(err, storage.ErrShape))
@@ -66,7 +65,7 @@ func (b *body) rebaseFaults(err error, idMember string) error {
 	return l.err()
 }
 
-// pointer leads p, a pointer into the i-th object, into the body as it was sent.
+// pointer turns p, a pointer into the i-th object, into a pointer into the body.
 func (b *body) pointer(i int, p string) string {
 	if b.array {
 		return fmt.Sprintf("/%d%s", i, p)

@@ -5,129 +5,126 @@ import (
 	"io/fs"
 	"net/http"
 
-	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 
 	"pickup/server/openapi"
 )
 
-// A Check is something that readyz?verbose names. It decides nothing: a service
-// whose new certificate cannot be used goes on with the last one.
+// A Check is a line of readyz?verbose. It does not change the status: a service
+// whose new certificate cannot be used continues with the previous one.
 type Check struct {
 	Name string
 	OK   func() bool
 }
 
-// A Finding is something in the database, or in its rules, that a person
-// should look at: a record that breaks a rule since it was edited by hand, a
-// second record of one id.
+// A Finding is something in the database, or in its rules, that a person should
+// look at: a record that violates a rule since the file was edited, or a second
+// record with the same id.
 type Finding struct {
-	File         string // its name without folders
-	Line, Column int    // from 1; 0 where nobody has looked them up
-	Pointer      string // RFC 6901, into the file; "" where it is no JSON
-	Detail       string // one sentence
+	File    string `json:"file"`              // base name
+	Line    int    `json:"line,omitempty"`    // from 1; 0 if not known
+	Column  int    `json:"column,omitempty"`  // from 1; 0 if not known
+	Pointer string `json:"pointer,omitempty"` // RFC 6901, into the file; "" if it does not parse
+	Detail  string `json:"detail"`            // one sentence
 }
 
-// maxFindings is how many findings one answer lists.
+// maxFindings is the number of findings that readyz?verbose lists.
 const maxFindings = 1000
 
-// livez says that the process answers.
-func (req *request) livez() error {
-	req.Header("Cache-Control", "no-store")
-	send(req.Context, http.StatusOK, openapi.JsonType, []byte(`{"status":"alive"}`+"\n"))
-	return nil
+// health is the body of livez and readyz.
+type health struct {
+	Status string `json:"status"`
+	*details
 }
 
-// readyz says that reads and writes are possible; 503 while the file is broken.
-// With the parameter verbose it names what it has looked at and lists what
-// Options.Findings finds, which is for those with credentials: see
-// authenticate.
+// details is what readyz?verbose adds to health.
+type details struct {
+	Checks   []checked  `json:"checks"`
+	Count    *int       `json:"count,omitempty"` // of all findings
+	Findings *[]Finding `json:"findings,omitempty"`
+}
+
+type checked struct {
+	Name   string `json:"name"`
+	Status string `json:"status"`
+}
+
+// livez reports that the process answers.
+func (req *request) livez() error { return req.sendHealth(http.StatusOK, health{Status: "alive"}) }
+
+// readyz reports whether the database can be read: 503 while its file cannot.
+// With the parameter verbose it lists the checks and the findings; then
+// authenticate asks for credentials.
 func (req *request) readyz() error {
 	broken := req.db.Err()
-	if !verbose(req.Request) {
-		if broken != nil {
-			return req.withoutReason(broken)
-		}
-		req.Header("Cache-Control", "no-store")
-		send(req.Context, http.StatusOK, openapi.JsonType, []byte(`{"status":"ready"}`+"\n"))
-		return nil
+	switch {
+	case isVerbose(req.Request):
+		return req.readyzVerbose(broken)
+	case broken != nil:
+		return req.withoutReason(broken)
 	}
-	status, b, file := http.StatusOK, []byte(`{"status":"ready"`), "ok"
+	return req.sendHealth(http.StatusOK, health{Status: "ready"})
+}
+
+func (req *request) readyzVerbose(broken error) error {
+	status, body, file := http.StatusOK, health{Status: "ready"}, "ok"
 	if broken != nil {
-		status, b = http.StatusServiceUnavailable, []byte(`{"status":"not ready"`)
+		status, body.Status = http.StatusServiceUnavailable, "not ready"
 		req.Header("Retry-After", retryAfter)
 		p, cause := problemOf(broken)
-		if file = p.detail; cause != nil {
+		if file = p.Detail; cause != nil {
 			req.server.Log.Warn("not ready", "id", requestIDOf(req.Context), "error", cause)
 		}
 	}
-	b = req.appendChecks(b, file, broken)
+	body.details = &details{Checks: req.checks(file, broken)}
 	if req.Findings != nil {
-		b = appendFindings(b, req.Findings())
+		all := req.Findings()
+		listed := append([]Finding{}, all[:min(len(all), maxFindings)]...)
+		body.Count, body.details.Findings = new(len(all)), &listed
 	}
+	return req.sendHealth(status, body)
+}
+
+func (req *request) sendHealth(status int, body health) error {
 	req.Header("Cache-Control", "no-store")
-	send(req.Context, status, openapi.JsonType, append(b, "}\n"...))
+	send(req.Context, status, openapi.JsonType, marshal(body))
 	return nil
 }
 
-// withoutReason returns an error as it is told to whoever asks: where the file does
-// not parse, but not why, for a reason may quote what stands there.
+// withoutReason returns err without the reason why the file does not parse, which
+// may quote its text. Clients without credentials see it.
 func (req *request) withoutReason(err error) error {
 	var broken *storage.BrokenError
 	if req.Auth == nil || !errors.As(err, &broken) {
 		return err
 	}
 	place := *broken
-	place.Reason = "the log says why, and so does readyz?verbose to those with credentials"
+	place.Reason = "the log has the reason, and so has readyz?verbose with credentials"
 	return &place
 }
 
-// verbose reports whether the query has the parameter verbose, be it with a
-// value or without.
-func verbose(r *http.Request) bool { return r.URL.Query().Has("verbose") }
+// isVerbose reports whether the query has the parameter verbose, with or without
+// a value.
+func isVerbose(r *http.Request) bool { return r.URL.Query().Has("verbose") }
 
-// appendChecks appends the member checks: the file, whether it is written, and
-// Options.Checks. broken is why the file cannot be read, nil where it can: all
-// but one that is not there, which is made again, has to be put right first.
-func (req *request) appendChecks(b []byte, file string, broken error) []byte {
-	b = rawjson.AppendQuote(append(b, `,"checks":[{"name":"file","status":`...), file)
+// checks returns the state of the file, of writes, and of Options.Checks. broken
+// is why the file cannot be read, or nil. Writes still work if the file does not
+// exist: they create it again.
+func (req *request) checks(file string, broken error) []checked {
 	writes := "ok"
 	switch {
 	case req.ReadOnly:
 		writes = "refused: the server was started with --read-only"
 	case broken != nil && !errors.Is(broken, fs.ErrNotExist):
-		writes = "refused until the file is in order"
+		writes = "refused until the file is repaired"
 	}
-	b = rawjson.AppendQuote(append(b, `},{"name":"writes","status":`...), writes)
+	list := []checked{{"file", file}, {"writes", writes}}
 	for _, c := range req.Checks {
 		state := "ok"
 		if !c.OK() {
-			state = "the latest cannot be used, the one before it is in force; the log says why"
+			state = "the new version cannot be used, so the previous one stays in use; the log has the reason"
 		}
-		b = rawjson.AppendQuote(append(b, `},{"name":`...), c.Name)
-		b = rawjson.AppendQuote(append(b, `,"status":`...), state)
+		list = append(list, checked{c.Name, state})
 	}
-	return append(b, "}]"...)
-}
-
-// appendFindings appends two members: count, of all findings, and findings,
-// the first of them.
-func appendFindings(b []byte, all []Finding) []byte {
-	b = openapi.AppendInt(append(b, `,"count":`...), len(all))
-	b = append(b, `,"findings":[`...)
-	for i, f := range all[:min(len(all), maxFindings)] {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = rawjson.AppendQuote(append(b, `{"file":`...), f.File)
-		if f.Line > 0 {
-			b = openapi.AppendInt(append(b, `,"line":`...), f.Line)
-			b = openapi.AppendInt(append(b, `,"column":`...), f.Column)
-		}
-		if f.Pointer != "" {
-			b = rawjson.AppendQuote(append(b, `,"pointer":`...), f.Pointer)
-		}
-		b = append(rawjson.AppendQuote(append(b, `,"detail":`...), f.Detail), '}')
-	}
-	return append(b, ']')
+	return list
 }

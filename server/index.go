@@ -1,59 +1,63 @@
 package server
 
 import (
+	"bytes"
 	"net/url"
-
-	"pickup/internal/rawjson"
-	"pickup/internal/storage"
 
 	"pickup/server/openapi"
 )
 
-// readIndex answers GET /: what there is and where. Members in the order of the
-// file; count is the number of records.
+// index is the body of GET /.
+type index struct {
+	Name        string           `json:"name"`
+	Version     string           `json:"version"`
+	Collections []collectionLink `json:"collections"`
+	Objects     []link           `json:"objects"`
+	Service     []link           `json:"service"`
+}
+
+type link struct {
+	Name string `json:"name"`
+	Href string `json:"href"`
+}
+
+type collectionLink struct {
+	Name  string `json:"name"`
+	Count int    `json:"count"` // of records
+	Href  string `json:"href"`
+}
+
+// readIndex serves GET /: the collections and objects, in the order of the file,
+// and the resources of the service.
 func (req *request) readIndex() error {
-	return req.sendTagged(openapi.JsonType, "", func(b []byte) ([]byte, error) { return req.appendIndex(b), nil })
+	return req.sendTagged(openapi.JsonType, "", func(b []byte) ([]byte, error) {
+		return append(b, bytes.TrimSuffix(marshal(req.index()), []byte("\n"))...), nil
+	})
 }
 
-func (req *request) appendIndex(b []byte) []byte {
-	b = rawjson.AppendQuote(append(b, `{"name":"pickup","version":`...), req.Version)
-	b = append(b, `,"collections":[`...)
-	b = req.appendLinks(b, storage.Array)
-	b = append(b, `],"objects":[`...)
-	b = req.appendLinks(b, storage.Object)
-	b = append(b, `],"service":[`...)
-	if kind, ok := req.snap.Kind("db"); !ok || kind == storage.Other {
-		b = append(b, `{"name":"db","href":"/db"},`...)
-	}
-	b = append(b, `{"name":"livez","href":"`+openapi.LivezPath+`"},{"name":"readyz","href":"`+openapi.ReadyzPath+`"},`...)
-	if req.Metrics != nil {
-		b = append(b, `{"name":"metrics","href":"`+openapi.MetricsPath+`"},`...)
-	}
-	return append(b, `{"name":"openapi","href":"`+openapi.OpenAPIPath+`"},`+
-		`{"name":"docs","href":"`+openapi.DocsPath+`"},{"name":"types","href":"`+openapi.TypesPath+`"}]}`...)
-}
-
-func (req *request) appendLinks(b []byte, kind storage.Kind) []byte {
-	n := len(b)
+func (req *request) index() index {
+	x := index{Name: "pickup", Version: req.Version, Collections: []collectionLink{}, Objects: []link{}, Service: []link{}}
 	for _, name := range servable(req.snap) {
-		if what, _ := req.snap.Kind(name); what != kind {
-			continue
+		href := "/" + url.PathEscape(name)
+		if memberOf(req.snap, name) == array {
+			x.Collections = append(x.Collections, collectionLink{name, req.snap.Len(name), href})
+		} else {
+			x.Objects = append(x.Objects, link{name, href})
 		}
-		if len(b) > n {
-			b = append(b, ',')
-		}
-		b = rawjson.AppendQuote(append(b, `{"name":`...), name)
-		if kind == storage.Array {
-			b = openapi.AppendInt(append(b, `,"count":`...), req.snap.Len(name))
-		}
-		b = rawjson.AppendQuote(append(b, `,"href":`...), "/"+url.PathEscape(name))
-		b = append(b, '}')
 	}
-	return b
+	if memberOf(req.snap, "db") == nothing {
+		x.Service = append(x.Service, link{"db", "/db"})
+	}
+	x.Service = append(x.Service, link{"livez", openapi.LivezPath}, link{"readyz", openapi.ReadyzPath})
+	if req.Metrics != nil {
+		x.Service = append(x.Service, link{"metrics", openapi.MetricsPath})
+	}
+	x.Service = append(x.Service, link{"openapi", openapi.OpenAPIPath}, link{"docs", openapi.DocsPath}, link{"types", openapi.TypesPath})
+	return x
 }
 
-// readDatabase answers GET /db: all top-level members, "$schema" and scalars among
-// them.
+// readDatabase serves GET /db: all top-level members, including "$schema" and
+// scalars.
 func (req *request) readDatabase() error {
 	tag := req.tagOf(req.snap, "", "", openapi.JsonType, nil)
 	if req.isNotModified(tag) {

@@ -8,9 +8,9 @@ import (
 	"pickup/server/openapi"
 )
 
-// checkMedia returns an error unless the request's body is said to be JSON: by
-// a type of its own, by a type that ends in +json (RFC 6839), or by none.
-// A patch of the whole database is a JSON Patch.
+// checkMedia returns an error unless the Content-Type of the request is JSON, a
+// type that ends in +json (RFC 6839), or missing. A patch of the whole database
+// must be a JSON Patch.
 func checkMedia(r *http.Request, whole bool) error {
 	header, accept := "Accept", "application/json"
 	switch {
@@ -22,40 +22,40 @@ func checkMedia(r *http.Request, whole bool) error {
 		header, accept = "Accept-Query", acceptQuery
 	}
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return unsupportedMedia("Accept-Encoding", "identity", "The body has to come without a content coding.")
+		return unsupportedMedia("Accept-Encoding", "identity", "Content-Encoding is not supported: send the body without it.")
 	}
 	value := r.Header.Get("Content-Type")
 	if value == "" && whole {
-		return unsupportedMedia(header, accept, "PATCH takes "+accept+" here.")
+		return unsupportedMedia(header, accept, "PATCH accepts "+accept+" here.")
 	}
 	if value == "" {
-		// A page can send a body without a type and without a preflight, and
-		// with it the credentials that the browser remembers.
+		// A page can send a body without a type without a preflight, and the
+		// browser adds the credentials that it remembers.
 		if isCrossOrigin(r) {
-			return unsupportedMedia(header, accept, "From a page of another origin the body needs Content-Type: application/json.")
+			return unsupportedMedia(header, accept, "A request from a page of another origin needs Content-Type: application/json.")
 		}
 		return nil
 	}
 	media, _, err := mime.ParseMediaType(value)
 	switch {
 	case err != nil:
-		return unsupportedMedia(header, accept, "The Content-Type cannot be read. It should be application/json.")
+		return unsupportedMedia(header, accept, "The Content-Type does not parse. It should be application/json.")
 	case whole && media == openapi.PatchType:
 		return nil
 	case whole:
-		return unsupportedMedia(header, accept, "PATCH takes "+accept+" here.")
+		return unsupportedMedia(header, accept, "PATCH accepts "+accept+" here.")
 	case media == openapi.JsonType:
 		return nil
 	case media == "application/x-www-form-urlencoded":
-		return unsupportedMedia(header, accept, "The body has to be JSON, and its Content-Type is that of a form, which curl sets with -d: use curl --json, or add -H 'Content-Type: application/json'.")
+		return unsupportedMedia(header, accept, "The body must be JSON, but its Content-Type is that of a form, as curl -d sends it. Use curl --json, or add -H 'Content-Type: application/json'.")
 	case r.Method == http.MethodPatch && (media == openapi.MergeType || media == openapi.PatchType):
 		return nil
 	case r.Method == http.MethodPatch:
-		return unsupportedMedia(header, accept, "PATCH takes "+acceptPatch+".")
+		return unsupportedMedia(header, accept, "PATCH accepts "+acceptPatch+".")
 	case media == openapi.MergeType, media == openapi.PatchType:
-		return unsupportedMedia(header, accept, "A patch is sent with PATCH. "+r.Method+" takes application/json.")
+		return unsupportedMedia(header, accept, "A patch is sent with PATCH. "+r.Method+" accepts application/json.")
 	case strings.HasSuffix(media, "+json"):
 		return nil
 	}
-	return unsupportedMedia(header, accept, "The body has to be application/json, not "+clip(media)+".")
+	return unsupportedMedia(header, accept, "The body must be application/json, not "+clip(media)+".")
 }

@@ -114,7 +114,8 @@ const composedSchema = `{
   },
   "$defs": {
     "base": {"type": "object", "required": ["id"], "properties": {
-      "id": {"type": ["integer", "string"], "readOnly": true}, "n": {"$ref": "#/$defs/n"}, "more": {"$ref": "#/$defs/base"}, "state": {"$ref": "#/$defs/state"}}},
+      "id": {"type": ["integer", "string"], "readOnly": true}, "n": {"$ref": "#/$defs/n"}, "more": {"$ref": "#/$defs/base"},
+      "state": {"$ref": "#/$defs/state"}}},
     "state": {"enum": ["on", "off", "old"], "x-historic": ["old"]},
     "n": {"type": "number", "x-alias": ["N"], "default": 1},
     "kind": {"$anchor": "kinds", "oneOf": [

@@ -10,26 +10,26 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// What pages of other origins may do (CORS, Fetch standard section 3.2).
-// Access-Control-Allow-Credentials is never sent: a page has to know the
-// credentials, those that the browser remembers are not for it.
+// Values of CORS headers (Fetch standard, section 3.2). The header
+// Access-Control-Allow-Credentials is never sent: a page must know the
+// credentials, and cannot use those that the browser remembers.
 const (
 	allowMethods  = "GET, HEAD, QUERY, POST, PUT, PATCH, DELETE"
 	allowHeaders  = "Authorization, Content-Type, If-Match, If-None-Match, Prefer, X-Request-Id"
-	exposeHeaders = "ETag, Link, Location, X-Total-Count, Content-Range, Preference-Applied, Pickup-Kept, Accept-Patch, Accept-Query, X-Request-Id"
+	exposeHeaders = "ETag, Link, Location, X-Total-Count, Content-Range, Preference-Applied, Accept-Patch, Accept-Query, X-Request-Id"
 	preflightAge  = "600" // seconds
 )
 
-// crossOrigin lets pages of the allowed origins in and keeps others from
-// writing: browsers send remembered credentials with what a hostile page makes
-// them send. Programs that are no browser are not concerned.
+// crossOrigin lets pages of the allowed origins use the service, and refuses writes
+// from other pages, with which browsers would send remembered credentials. It
+// does not affect clients other than browsers.
 func (s *server) crossOrigin() gin.HandlerFunc {
 	protection := http.NewCrossOriginProtection()
 	return func(c *gin.Context) {
 		h := c.Writer.Header()
 		h["Vary"] = varyOrigin
 		origin := c.Request.Header.Get("Origin")
-		allowed := origin != "" && s.allows(origin)
+		allowed := origin != "" && s.allowsOrigin(origin)
 		if allowed {
 			if slices.Contains(s.CORSOrigins, "*") {
 				origin = "*"
@@ -47,8 +47,7 @@ func (s *server) crossOrigin() gin.HandlerFunc {
 	}
 }
 
-// preflight answers a browser's question whether a page may send a request. It
-// carries no credentials and changes nothing.
+// preflight answers a preflight request, which has no credentials.
 func (s *server) preflight(c *gin.Context, allowed bool) {
 	h := c.Writer.Header()
 	h.Set("Vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
@@ -66,9 +65,9 @@ func isPreflight(r *http.Request) bool {
 	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != ""
 }
 
-// allows reports whether pages of origin may use the service: those of a
-// loopback address, on any port, and those of the options.
-func (s *server) allows(origin string) bool {
+// allowsOrigin reports whether pages of origin may use the service: pages of a
+// loopback address on any port, and those of CORSOrigins.
+func (s *server) allowsOrigin(origin string) bool {
 	if slices.ContainsFunc(s.CORSOrigins, func(o string) bool {
 		return o == "*" || strings.EqualFold(strings.TrimSuffix(o, "/"), origin)
 	}) {
@@ -85,8 +84,7 @@ func (s *server) allows(origin string) bool {
 	return isLocalhost(name)
 }
 
-// foreign reports whether a request comes from a page of another origin than
-// the server's own.
+// isCrossOrigin reports whether a request comes from a page of another origin.
 func isCrossOrigin(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"bytes"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -10,39 +12,45 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"pickup/internal/database"
-	"pickup/internal/rawjson"
-	"pickup/internal/storage"
 
 	"pickup/server/openapi"
 )
 
-// A problem is what a client is told when its request fails: a problem
-// document (RFC 9457), and headers that go with it. It is an error, so that
-// handlers can return it.
+// A problem is a problem document (RFC 9457), the answer to a request that
+// fails. It is an error, so that handlers can return it.
 //
-// Its type is always "about:blank": the status says what a program has to
-// know, and the members below say the rest to a person.
+// Its type is always "about:blank": the status is all that a program needs, and
+// the other members are for people.
 type problem struct {
-	status int
-	title  string // "": the status's own phrase
-	detail string
-	errors []fault
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+
+	// Extension members (RFC 9457 section 3.2).
+	Line        int      `json:"line,omitempty"`   // of invalid JSON, from 1
+	Column      int      `json:"column,omitempty"` // in characters, from 1
+	Errors      []fault  `json:"errors,omitempty"`
+	Collections []string `json:"collections,omitempty"` // what exists, if something was not found
+
 	header http.Header
-
-	// Extension members (RFC 9457 section 3.2), where they apply.
-	line, column int      // of invalid JSON, from 1; the column counts characters
-	collections  []string // what there is, where something is not found
 }
 
-// A fault is one of the things that are wrong.
+// A fault is one error in a request. Either Pointer, a JSON Pointer into the body
+// (RFC 6901), or Parameter, the name of a parameter in the URL, is set.
 type fault struct {
-	where  string // "pointer" (RFC 6901, into the body) or "parameter" (of the URL)
-	what   string
-	detail string
+	Pointer   *string `json:"pointer,omitempty"`
+	Parameter *string `json:"parameter,omitempty"`
+	Detail    string  `json:"detail"`
 }
 
-func (p *problem) Error() string { return p.detail }
+func newProblem(status int, detail string) *problem {
+	return &problem{Type: "about:blank", Title: openapi.StatusText(status), Status: status, Detail: detail}
+}
 
+func (p *problem) Error() string { return p.Detail }
+
+// with adds a header to the answer.
 func (p *problem) with(header, value string) *problem {
 	if p.header == nil {
 		p.header = make(http.Header)
@@ -51,40 +59,19 @@ func (p *problem) with(header, value string) *problem {
 	return p
 }
 
-// json returns the problem as a JSON object with a final newline.
-func (p *problem) json() []byte {
-	title := p.title
-	if title == "" {
-		title = openapi.StatusText(p.status)
+// marshal returns v as JSON with a final newline.
+func marshal(v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(err) // the types that are passed here always encode
 	}
-	b := rawjson.AppendQuote([]byte(`{"type":"about:blank","title":`), title)
-	b = openapi.AppendInt(append(b, `,"status":`...), p.status)
-	b = rawjson.AppendQuote(append(b, `,"detail":`...), p.detail)
-	if p.line > 0 {
-		b = openapi.AppendInt(append(b, `,"line":`...), p.line)
-		b = openapi.AppendInt(append(b, `,"column":`...), p.column)
-	}
-	if len(p.errors) > 0 {
-		b = append(b, `,"errors":[`...)
-		for _, f := range p.errors {
-			b = rawjson.AppendQuote(append(rawjson.AppendQuote(append(b, '{'), f.where), ':'), f.what)
-			b = rawjson.AppendQuote(append(b, `,"detail":`...), f.detail)
-			b = append(b, '}', ',')
-		}
-		b[len(b)-1] = ']' // in place of the last comma
-	}
-	if len(p.collections) > 0 {
-		b = append(b, `,"collections":[`...)
-		for _, name := range p.collections {
-			b = append(rawjson.AppendQuote(b, name), ',')
-		}
-		b[len(b)-1] = ']'
-	}
-	return append(b, '}', '\n')
+	return b.Bytes()
 }
 
-// fail answers with the problem that err is, and logs what the client is not
-// told.
+// fail answers with the problem for err, and logs the cause that the client does
+// not see.
 func (s *server) fail(c *gin.Context, err error) {
 	p, cause := problemOf(err)
 	if cause != nil {
@@ -97,31 +84,31 @@ func (s *server) fail(c *gin.Context, err error) {
 		h[name] = values
 	}
 	h.Set("Cache-Control", "no-store")
-	send(c, p.status, openapi.ProblemType, p.json())
+	send(c, p.Status, openapi.ProblemType, marshal(p))
 	c.Abort()
 }
 
 // servable returns the names of the members that have a path.
 func servable(s *database.Snapshot) []string {
-	names := []string{}
+	var names []string
 	for _, name := range s.Names() {
-		if kind, _ := s.Kind(name); kind != storage.Other && openapi.HasPath(name) {
+		if memberOf(s, name) != nothing && openapi.HasPath(name) {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// clip shortens what a client has sent to what a message can hold.
+// clip shortens text of a client for use in a message.
 func clip(s string) string {
-	const most = 200
-	if len(s) <= most {
+	const limit = 200
+	if len(s) <= limit {
 		return s
 	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
+	return strings.ToValidUTF8(s[:limit], "") + "…"
 }
 
-// sentence returns s as a sentence: a capital first, a full stop last.
+// sentence returns s with a capital first letter and a final full stop.
 func sentence(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
 	if s == "" {

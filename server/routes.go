@@ -8,6 +8,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"pickup/internal/database"
 	"pickup/internal/storage"
 
 	"pickup/server/openapi"
@@ -118,7 +119,7 @@ func (req *request) choose(choices []*route) (*route, error) {
 	if len(req.Params) > 0 {
 		name = req.Params[0].Value
 	}
-	what, served := req.member(name), openapi.HasPath(name)
+	what, served := memberOf(req.snap, name), openapi.HasPath(name)
 	i := slices.IndexFunc(choices, func(r *route) bool { return r.of == what })
 	switch {
 	case what == nothing && i >= 0 && name == "db":
@@ -129,15 +130,15 @@ func (req *request) choose(choices []*route) (*route, error) {
 		return nil, noResource(req.snap, req.Request.URL.EscapedPath())
 	}
 	req.name, req.id, req.child = name, req.Param("id"), req.Param("child")
-	if req.child != "" && req.member(req.child) != array {
+	if req.child != "" && memberOf(req.snap, req.child) != array {
 		return nil, noCollection(req.snap, req.child)
 	}
 	return choices[i], nil
 }
 
-// member returns what the database has under a name.
-func (req *request) member(name string) member {
-	switch kind, ok := req.snap.Kind(name); {
+// memberOf returns what the database has under a name.
+func memberOf(s *database.Snapshot, name string) member {
+	switch kind, ok := s.Kind(name); {
 	case ok && kind == storage.Array:
 		return array
 	case ok && kind == storage.Object:

@@ -54,7 +54,8 @@ func TestHostile(t *testing.T) {
 		t.Logf("%3d: %d", status, n)
 	}
 	memory := status(t, p, "VmHWM")
-	t.Logf("%d inputs by rules and %d at random (seed %d) in %v; at most %d MiB of memory", written, random, seed, time.Since(start).Round(time.Second), memory>>10)
+	t.Logf("%d inputs by rules and %d at random (seed %d) in %v; at most %d MiB of memory", written, random, seed, time.Since(start).Round(time.Second),
+		memory>>10)
 	if written < 2500 {
 		t.Errorf("only %d inputs", written)
 	}

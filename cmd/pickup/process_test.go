@@ -11,25 +11,25 @@ import (
 	"time"
 )
 
-// A process is a server that runs for a test.
+// A process is a running server.
 type process struct {
 	url  string // without a slash at the end
 	cmd  *exec.Cmd
-	log  string        // the file that has what it printed
-	done chan struct{} // closed when it has ended
-	err  error         // how it ended; to be read when done is closed
+	log  string        // the file with its output
+	done chan struct{} // closed when it ends
+	err  error         // its exit status, once done is closed
 }
 
 var urlLine = regexp.MustCompile(`(?m)^(?:pickup \S+ serves .* at |.*"msg":"serving",.*"url":")(https?://[^\s"]+)`)
 
-// launch starts "binary serve --port 0 args..." in dir and returns when it
-// serves. What it prints is in dir's server.log.
+// launch starts "binary serve --port 0 args..." in dir and waits until it serves.
+// Its output goes to server.log in dir.
 func launch(binary, dir string, env []string, args ...string) (*process, error) {
 	return launchUnder(binary, nil, dir, env, args...)
 }
 
-// launchUnder is launch by a program that becomes the server: before are its
-// arguments, up to the server's binary.
+// launchUnder is like launch, but through another program that runs the server;
+// before are its arguments up to the binary of the server.
 func launchUnder(binary string, before []string, dir string, env []string, args ...string) (*process, error) {
 	path, err := exec.LookPath(binary)
 	if err != nil {
@@ -63,7 +63,7 @@ func launchUnder(binary string, before []string, dir string, env []string, args 
 	return p, nil
 }
 
-// text returns what the server has printed.
+// text returns the output of the server.
 func (p *process) text() string {
 	text, err := os.ReadFile(p.log)
 	if err != nil {
@@ -81,13 +81,13 @@ func (p *process) ended() bool {
 	}
 }
 
-// kill ends the server without a word, as kill -9 does.
+// kill ends the server as kill -9 does.
 func (p *process) kill() {
-	p.cmd.Process.Kill() // fails where it has ended, which is what is wanted
+	p.cmd.Process.Kill() // fails if it has ended
 	<-p.done
 }
 
-// stop asks the server to end and reports how it did: nil is exit code 0.
+// stop sends a signal, waits for the end, and returns nil for exit code 0.
 func (p *process) stop(s syscall.Signal) error {
 	if err := p.cmd.Process.Signal(s); err != nil {
 		return err
@@ -103,11 +103,11 @@ func (p *process) stop(s syscall.Signal) error {
 	return nil
 }
 
-// patience is how long a test waits for what takes milliseconds, on a machine
-// that has other work.
+// patience is how long a test waits for something that takes milliseconds on an
+// idle machine.
 const patience = 20 * time.Second
 
-// eventually reports whether f becomes true within the patience of a test.
+// eventually reports whether f returns true within patience.
 func eventually(f func() bool) bool {
 	pause := 2 * time.Millisecond
 	for end := time.Now().Add(patience); !f(); pause = min(2*pause, time.Second) {

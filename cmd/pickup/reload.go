@@ -29,8 +29,9 @@ type reloadable struct {
 	// kept says what is in force while the files cannot be used.
 	kept func() string
 
-	read    [sha256.Size]byte // digest of the last content
-	missing time.Time         // since when a file is missing or empty
+	seen    [sha256.Size]byte // digest of the files at the last look
+	since   time.Time         // when seen last changed
+	applied [sha256.Size]byte // digest of what apply accepted or refused last
 	failure atomic.Pointer[error]
 }
 
@@ -50,7 +51,7 @@ func (r *reloadable) err() error {
 func (r *reloadable) load(ctx context.Context) error {
 	paths := r.paths()
 	texts, err := readFiles(paths)
-	r.read = digest(paths, texts, err)
+	r.applied = digest(paths, texts, err)
 	if err := r.apply(ctx, texts, err); err != nil {
 		r.failure.Store(&err)
 		return err
@@ -67,10 +68,16 @@ func (r *reloadable) look(ctx context.Context, log *slog.Logger) {
 	paths := r.paths()
 	texts, err := readFiles(paths)
 	now, last := digest(paths, texts, err), r.err()
-	if r.isBeingSaved(texts, err) || now == r.read && !errors.Is(last, errNotYet) {
+	if now != r.seen {
+		r.seen, r.since = now, time.Now()
+	}
+	switch {
+	case now == r.applied && !errors.Is(last, errNotYet):
+		return
+	case incomplete(texts, err) && time.Since(r.since) < saveTime:
 		return
 	}
-	r.read = now
+	r.applied = now
 	if err := r.apply(ctx, texts, err); err != nil {
 		if last == nil || last.Error() != err.Error() {
 			log.Warn("cannot reload the "+r.name+"; "+r.kept(), "error", err)
@@ -86,20 +93,14 @@ func (r *reloadable) look(ctx context.Context, log *slog.Logger) {
 	log.Info("reloaded the "+r.name, "files", paths)
 }
 
-// isBeingSaved reports whether a file has been missing or empty for less than
-// saveTime.
-func (r *reloadable) isBeingSaved(texts [][]byte, err error) bool {
+// incomplete reports whether a file is missing or empty.
+func incomplete(texts [][]byte, err error) bool {
 	blank := func(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
-	switch {
-	case !errors.Is(err, fs.ErrNotExist) && !slices.ContainsFunc(texts, blank):
-		r.missing = time.Time{}
-		return false
-	case r.missing.IsZero():
-		r.missing = time.Now()
-	}
-	return time.Since(r.missing) < saveTime
+	return errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(texts, blank)
 }
 
+// readFiles returns the contents of files, or the error of the first that cannot be
+// read.
 func readFiles(paths []string) (texts [][]byte, err error) {
 	for _, path := range paths {
 		text, err := os.ReadFile(path)

@@ -17,17 +17,16 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// The test binary is the program where it is called pickup: so do the scripts
-// and all tests that start it.
-// programs are what tests run as commands, by their names.
+// programs are the commands that the test binary is when called by their names.
+// Scripts and other tests start pickup this way.
 var programs = map[string]func(){"pickup": main}
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, programs)
 }
 
-// TestScript runs testdata/script/*.txtar: the command's specification. Its
-// README lists the commands that they have beside testscript's own.
+// TestScript runs testdata/script/*.txtar, the specification of the command. The
+// README there lists the commands that are added to those of testscript.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -55,7 +54,7 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// passed are the variables that a server in a script gets.
+// passed lists the variables that a script passes to its server.
 var passed = []string{
 	"PATH", "HOME", "TMPDIR", "PICKUP_DB", "PICKUP_HOST", "PICKUP_PORT", "PICKUP_NO_AUTH",
 	"PICKUP_USER", "PICKUP_PASSWORD", "PICKUP_PASSWORD_FILE", "PICKUP_HTPASSWD", "PICKUP_CONFIG",
@@ -64,7 +63,7 @@ var passed = []string{
 
 type serverKey struct{}
 
-// serverOf returns where a script keeps its server; nil in it where none runs.
+// serverOf returns the variable that holds the server of a script, nil if none runs.
 func serverOf(ts *testscript.TestScript) **process { return ts.Value(serverKey{}).(**process) }
 
 func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
@@ -120,7 +119,7 @@ func scriptHangup(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(p.cmd.Process.Signal(syscall.SIGHUP))
 }
 
-// scriptClient takes the certificates that servers make for themselves.
+// scriptClient accepts self-signed certificates.
 var scriptClient = &http.Client{Transport: &http.Transport{
 	TLSClientConfig:   &tls.Config{InsecureSkipVerify: true},
 	ForceAttemptHTTP2: true,
@@ -161,7 +160,7 @@ func scriptHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	io.WriteString(ts.Stdout(), request(ts, args))
 }
 
-// requestLine matches what makes a log long.
+// requestLine matches the lines of the access log.
 var requestLine = regexp.MustCompile(`(?m)^.*"msg":"request".*\n`)
 
 func scriptAwait(ts *testscript.TestScript, neg bool, args []string) {
@@ -178,7 +177,7 @@ func scriptAwait(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		return pattern.MatchString(last)
 	}) {
-		ts.Fatalf("%s is not seen; the last was:\n%s\nserver:\n%s", pattern, last, requestLine.ReplaceAllString(ts.ReadFile("server.log"), ""))
+		ts.Fatalf("%s did not appear; the last text was:\n%s\nserver:\n%s", pattern, last, requestLine.ReplaceAllString(ts.ReadFile("server.log"), ""))
 	}
 }
 

@@ -38,7 +38,7 @@ const (
 	flushEach = time.Second // how often the access log is written out
 )
 
-// A service is a start of serve: what its steps have made so far.
+// A service is everything that runs: the steps of start make its parts.
 type service struct {
 	*serveCommand
 	env     *environment
@@ -70,6 +70,8 @@ func (c *serveCommand) run(ctx context.Context, e *environment) error {
 		serveCommand: c, env: e, logs: logs, log: logs.log, file: c.path(e),
 		metrics: server.NewMetrics(), hangup: make(chan os.Signal, 1),
 	}
+	signal.Notify(s.hangup, syscall.SIGHUP) // its default would be to end the program
+	defer signal.Stop(s.hangup)
 	err := s.start(ctx)
 	if err == nil {
 		err = s.serve(ctx)
@@ -103,13 +105,11 @@ func (s *service) start(ctx context.Context) error {
 }
 
 // serve runs the service until ctx is done or a part of it fails, and then lets
-// requests under way finish. These are all goroutines of the program, apart from
-// those of the runtime and of net/http:
+// requests under way finish. It starts every goroutine of the program, except those
+// of the runtime and of libraries.
 func (s *service) serve(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	signal.Notify(s.hangup, syscall.SIGHUP)
-	defer signal.Stop(s.hangup)
 	failed := make(chan error, 3)
 	var running sync.WaitGroup
 
@@ -152,9 +152,9 @@ func (s *service) accept() error {
 	return s.http.Serve(s.listener)
 }
 
-// reload looks at the schema, the users and the certificate again whenever their
-// files may have changed, until ctx is done. This is soon after each change, so
-// SIGHUP is answered in the log only.
+// reload looks at the files of the schema, the users and the certificate whenever
+// they may have changed, until ctx is done. It does so within a second of each
+// change, so SIGHUP only adds a line to the log.
 func (s *service) reload(ctx context.Context) {
 	for range filestore.PollFiles(ctx, s.reloadablePaths) {
 		select {

@@ -162,7 +162,8 @@ func soakWriter(t *testing.T, p *process, w int, mine map[string]string, request
 func soakReader(t *testing.T, p *process, requests *atomic.Int64, end chan struct{}) {
 	client := &http.Client{Timeout: patience, Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
-	paths := []string{"/schedules", "/drivers?driverName=Writer+1-1", "/db", "/", "/drivers/1/schedules", "/nothing", "/schedules?status=Scheduled", "/_/readyz?verbose", "/schedules/1"}
+	paths := []string{"/schedules", "/drivers?driverName=Writer+1-1", "/db", "/", "/drivers/1/schedules", "/nothing", "/schedules?status=Scheduled",
+		"/_/readyz?verbose", "/schedules/1"}
 	for {
 		select {
 		case <-end:

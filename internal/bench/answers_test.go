@@ -51,7 +51,7 @@ func TestReadsAreChecked(t *testing.T) {
 				w.WriteHeader(test.status)
 				fmt.Fprint(w, test.body)
 			})
-			err := p.answers("/schedules/7", tag, object{"id": "7"})
+			err := p.checkGET("/schedules/7", tag, object{"id": "7"})
 			if test.says == "" && err != nil || test.says != "" && (err == nil || !strings.Contains(err.Error(), test.says)) {
 				t.Errorf("error %v, want %q", err, test.says)
 			}

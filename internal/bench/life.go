@@ -135,7 +135,7 @@ func (b *bench) editOnce(p *process, file, text, note string, seen, slowest *row
 	for time.Since(begin) < 30*time.Second {
 		at := time.Now()
 		status, answer, err := c.do("GET", "/schedules/7", "")
-		if err := answered("GET", status, answer, err, http.StatusOK, "Emma"); err != nil {
+		if err := checkWrite("GET", status, answer, err, http.StatusOK, "Emma"); err != nil {
 			return err
 		}
 		slow = max(slow, time.Since(at))

@@ -194,7 +194,7 @@ func (b *bench) readOnce(row *row, p *process, r read) error {
 			return nil
 		}
 	}
-	err := p.answers(target, tag, r.want)
+	err := p.checkGET(target, tag, r.want)
 	if err == nil {
 		var s sample
 		connections, duration := readers, b.duration
@@ -203,7 +203,7 @@ func (b *bench) readOnce(row *row, p *process, r read) error {
 		}
 		if s, err = p.wrk(target, tag, connections, duration); err == nil {
 			row.add(p.name, s)
-			err = p.answers(target, tag, r.want)
+			err = p.checkGET(target, tag, r.want)
 		}
 	}
 	if err != nil && peer {
@@ -224,7 +224,7 @@ func (b *bench) readOthers(row *row, p *process, r read, n int) (next int, err e
 	if p.name != ours && !peer || target == "" {
 		return n, nil
 	}
-	err = p.answers(target, "", q.want())
+	err = p.checkGET(target, "", q.want())
 	if err == nil {
 		connections, duration := readers, b.duration
 		if peer {
@@ -259,9 +259,9 @@ func (b *bench) readOthers(row *row, p *process, r read, n int) (next int, err e
 	return n, err
 }
 
-// answers checks that a GET returns the expected value, and 304 if it is sent
+// checkGET checks that a GET returns the expected value, and 304 if it is sent
 // with its tag, unless tag is "".
-func (p *process) answers(target, tag string, want any) error {
+func (p *process) checkGET(target, tag string, want any) error {
 	status, body, err := p.get(target)
 	if err == nil && status != http.StatusOK {
 		err = fmt.Errorf("status %d", status)

@@ -39,7 +39,7 @@ func mark(w, i int) string { return fmt.Sprintf("w%04d-%08d", w, i) }
 func patch(c *client, w, i, n int) (int, error) {
 	note := mark(w, i)
 	status, answer, err := c.do("PATCH", fmt.Sprintf("/schedules/%d", (w*7919+i*104729)%n+1), `{"note":"`+note+`"}`)
-	return 1, answered("PATCH", status, answer, err, http.StatusOK, note)
+	return 1, checkWrite("PATCH", status, answer, err, http.StatusOK, note)
 }
 
 var writeKinds = []write{
@@ -54,7 +54,7 @@ var writeKinds = []write{
 			return 0, err
 		}
 		status, answer, err := c.do("DELETE", "/schedules/"+id, "")
-		return 2, answered("DELETE", status, answer, err, http.StatusOK, "")
+		return 2, checkWrite("DELETE", status, answer, err, http.StatusOK, "")
 	}},
 }
 
@@ -62,7 +62,7 @@ var writeKinds = []write{
 func (c *client) post(w, i int) (id string, err error) {
 	note := mark(w, i)
 	status, answer, err := c.do("POST", "/schedules", fmt.Sprintf(body, note))
-	if err = answered("POST", status, answer, err, http.StatusCreated, note); err != nil {
+	if err = checkWrite("POST", status, answer, err, http.StatusCreated, note); err != nil {
 		return "", err
 	}
 	_, rest, _ := bytes.Cut(answer, []byte(`"id"`))
@@ -74,8 +74,8 @@ func (c *client) post(w, i int) (id string, err error) {
 	return string(rest[:end]), nil
 }
 
-// answered checks the answer to a write: its status, and that it has the note.
-func answered(method string, status int, answer []byte, err error, want int, note string) error {
+// checkWrite checks the answer to a write: its status, and that it has the note.
+func checkWrite(method string, status int, answer []byte, err error, want int, note string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", method, err)
 	}
@@ -164,7 +164,7 @@ func (b *bench) writeOnce(row *row, who string, kind write, size, clients int) e
 		}
 	}
 	if who == ours && size <= peerBytes {
-		return p.agrees(file)
+		return p.checkFile(file)
 	}
 	return nil
 }
@@ -245,8 +245,8 @@ func missing(file string, turns []int) (int, error) {
 	return lost, nil
 }
 
-// agrees checks that the file has what the server serves.
-func (p *process) agrees(file string) error {
+// checkFile checks that the file has what the server serves.
+func (p *process) checkFile(file string) error {
 	status, served, err := p.get("/db")
 	if err != nil || status != http.StatusOK {
 		return fmt.Errorf("GET /db: %d %v", status, err)
@@ -275,7 +275,7 @@ func (b *bench) mixed() error {
 			return patch(c, w, i, n)
 		}
 		status, answer, err := c.do("GET", "/schedules/7", "")
-		return 1, answered("GET", status, answer, err, http.StatusOK, "Emma")
+		return 1, checkWrite("GET", status, answer, err, http.StatusOK, "Emma")
 	}}
 	for range b.times(row) {
 		for _, who := range b.writers(1_000_000, 64) {

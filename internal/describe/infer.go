@@ -12,12 +12,10 @@ import (
 	"pickup/internal/storage"
 )
 
-// InferSchema returns a schema of what a database holds, as the text of a file that
-// a person goes on with: types, the members that every record has, formats and
-// a few values that come again and again, and the members whose names say that
-// they hold another collection's ids (driverId of drivers). Everything that
-// the database holds keeps the rules in it, but for references that lead
-// nowhere.
+// InferSchema returns a first rules file for a database: types, the members that
+// every record has, formats, enums of few values, and the members whose names
+// say that they hold another collection's ids (driverId of drivers). The
+// contents of the database conform to it, apart from dangling references.
 func InferSchema(snap *database.Snapshot) []byte {
 	var properties, definitions []byte
 	for _, name := range snap.Names() {
@@ -38,7 +36,8 @@ func InferSchema(snap *database.Snapshot) []byte {
 		}
 	}
 	out := []byte(`{"$schema":"https://json-schema.org/draft/2020-12/schema",` +
-		`"description":"The rules of this database, inferred from what it held. Editors complete and underline from them, pickup checks every write with them; change them as you like.",` +
+		`"description":"The rules of this database, inferred from its contents. Editors use them to complete and underline, ` +
+		`pickup checks every write against them. Change them as you like.",` +
 		`"type":"object","properties":{"$schema":{"type":"string"}`)
 	if properties != nil {
 		out = append(append(out, ','), properties...)
@@ -50,41 +49,41 @@ func InferSchema(snap *database.Snapshot) []byte {
 	return append(layOut(nil, append(out, '}'), 0), '\n')
 }
 
-// inferenceOf returns what is known of the elements of a collection.
+// inferenceOf returns the inference from the elements of a collection.
 func inferenceOf(snap *database.Snapshot, collection string) *inference {
 	in := new(inference)
 	for r := range snap.All(collection) {
 		in.add(r.Value)
 	}
 	if in.n == 0 {
-		in.kinds['{'] = 1 // nobody knows, but records are objects
+		in.kinds['{'] = 1 // records are objects
 	}
 	return in
 }
 
-// An inference is what is known of the values that stand at one place.
+// An inference is what is known of the values at one place.
 type inference struct {
 	n        int
 	kinds    [256]int // by the kind of a value, 'f' for true and false
 	integers int
 	first    jsontext.Value // the first string or number
 	words    map[string]int // strings by what they spell; nil after too many
-	order    []string       // the keys of words as they came
+	order    []string       // the keys of words in order of appearance
 	formats  []string       // that all strings have
 	members  map[string]*inference
-	names    []string // of members, as they came
+	names    []string // of members in order of appearance
 	items    *inference
 }
 
 const (
-	maxLevels = 32 // of nesting; nothing is said of what lies deeper
+	maxLevels = 32 // of nesting; deeper values are ignored
 	maxWords  = 64 // different strings that are counted
 	mostWords = 10 // of an enum
 )
 
 func (in *inference) add(v jsontext.Value) { in.addAt(v, 0) }
 
-// addAt takes in a value that stands so many levels deep.
+// addAt adds a value at that level of nesting.
 func (in *inference) addAt(v jsontext.Value, level int) {
 	kind := v.Kind()
 	if kind == 't' {
@@ -234,8 +233,8 @@ func (in *inference) appendStringRules(out []byte) []byte {
 	return out
 }
 
-// few reports whether the strings are probably a choice: single words, few but
-// not only one, and each on average twice.
+// few reports whether the strings are probably an enum: a few single words,
+// each of which occurs twice on average.
 func (in *inference) few() bool {
 	n := in.kinds['"']
 	if in.words == nil || n < 5 || len(in.order) < 2 || len(in.order) > mostWords || 2*len(in.order) > n+1 {
@@ -291,9 +290,8 @@ func (in *inference) memberSchema(name string, f inferring) []byte {
 	return out
 }
 
-// parentOf returns the collection whose ids a member of that name holds, by
-// its name alone: driverId, driverID and driver_id, and driverIds of a list.
-// "" is none.
+// parentOf returns the collection whose ids a member of that name holds, or "":
+// driverId, driverID, driver_id, and driverIds for a list.
 func parentOf(snap *database.Snapshot, member string) string {
 	for _, ending := range []string{"Id", "ID", "_id", "Ids", "IDs", "_ids"} {
 		head, ok := strings.CutSuffix(member, ending)
@@ -309,8 +307,7 @@ func parentOf(snap *database.Snapshot, member string) string {
 	return ""
 }
 
-// definitionName returns name, or one like it that the members of definitions
-// do not have yet.
+// definitionName returns name, or a similar one if definitions has it already.
 func definitionName(name string, definitions []byte) string {
 	object := append(append([]byte("{"), definitions...), '}')
 	for {

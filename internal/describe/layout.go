@@ -9,8 +9,8 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// layOut appends the compact value v as a person would lay it out: two spaces
-// a level, and on one line what fits there and holds no objects of objects.
+// layOut appends the compact value v indented by two spaces a level. A value
+// that fits on a line and has at most one object is written on one.
 func layOut(dst []byte, v jsontext.Value, depth int) []byte {
 	const most = 80
 	if len(v) == 0 || v[0] != '{' && v[0] != '[' {
@@ -40,7 +40,7 @@ func layOut(dst []byte, v jsontext.Value, depth int) []byte {
 	return append(append(dst, indent[:len(indent)-2]...), v[0]+2)
 }
 
-// appendSpaced appends a compact value with a space behind commas and colons.
+// appendSpaced appends a compact value with a space after commas and colons.
 func appendSpaced(dst []byte, v jsontext.Value) []byte {
 	for i := 0; i < len(v); {
 		if v[i] == '"' {

@@ -12,15 +12,14 @@ import (
 	"pickup/internal/spell"
 )
 
-// The functions of this file judge one record or object. Values are compact
-// and have canonical names; so have the pointers of the faults, which are
-// sorted.
+// The functions of this file check one record or object. Values are compact and
+// free of aliases. Faults are sorted by pointer.
 
-// maxFaults is how many faults of one body are told, so that a body of a few
-// megabytes is not answered with some hundred.
+// maxFaults is the number of faults that are reported for one body, so that the
+// answer to a large one stays small.
 const maxFaults = 100
 
-// most returns the faults that are told.
+// most returns the faults that are reported.
 func most(faults []Fault) []Fault {
 	if len(faults) <= maxFaults {
 		return faults
@@ -28,7 +27,7 @@ func most(faults []Fault) []Fault {
 	return append(faults[:maxFaults:maxFaults], Fault{Detail: fmt.Sprintf("%d more faults are not listed", len(faults)-maxFaults)})
 }
 
-// CheckCreate judges a new record.
+// CheckCreate returns what is wrong with a new record.
 func (r *Rules) CheckCreate(value jsontext.Value) []Fault {
 	if r == nil || !r.array {
 		return nil
@@ -43,7 +42,7 @@ func (r *Rules) CheckCreate(value jsontext.Value) []Fault {
 	return most(r.withoutID(tidy(found)))
 }
 
-// CheckReplace judges a record as a whole.
+// CheckReplace returns what is wrong with a record that replaces another.
 func (r *Rules) CheckReplace(value jsontext.Value) []Fault {
 	if r == nil || !r.array {
 		return nil
@@ -51,8 +50,8 @@ func (r *Rules) CheckReplace(value jsontext.Value) []Fault {
 	return most(r.withoutID(tidy(r.findSent(value))))
 }
 
-// CheckMerge judges a record by what was sent of it: the members of after
-// called sent, and what is wrong with after that was not wrong with before.
+// CheckMerge returns what is wrong with the members of after that were sent,
+// and what else is wrong with after but was not with before.
 func (r *Rules) CheckMerge(before, after jsontext.Value, sent []string) []Fault {
 	if r == nil || !r.array {
 		return nil
@@ -60,8 +59,8 @@ func (r *Rules) CheckMerge(before, after jsontext.Value, sent []string) []Fault 
 	return most(r.withoutID(r.judgeSent(before, after, sent)))
 }
 
-// CheckObject judges a singular resource as checkMerge does a record, or as a
-// whole where sent is nil.
+// CheckObject checks a singular resource as CheckMerge checks a record, or as a
+// whole if sent is nil.
 func (r *Rules) CheckObject(before, after jsontext.Value, sent []string) []Fault {
 	switch {
 	case r == nil || r.array:
@@ -72,7 +71,7 @@ func (r *Rules) CheckObject(before, after jsontext.Value, sent []string) []Fault
 	return most(r.judgeSent(before, after, sent))
 }
 
-// find returns everything that is wrong with a record that is stored.
+// find returns everything that is wrong with a stored record.
 func (r *Rules) find(value jsontext.Value) []finding {
 	var found []finding
 	for _, sch := range r.record {
@@ -81,7 +80,7 @@ func (r *Rules) find(value jsontext.Value) []finding {
 	return r.shape.slips(value, "", found)
 }
 
-// findSent returns everything that is wrong with a record that is sent.
+// findSent returns everything that is wrong with a record in a body.
 func (r *Rules) findSent(value jsontext.Value) []finding {
 	found := r.find(value)
 	if r.historic {
@@ -95,9 +94,8 @@ func (r *Rules) judge(value jsontext.Value) []Fault {
 	return tidy(r.find(value))
 }
 
-// judgeSent returns what is wrong with the members of after that were sent,
-// and of the rest what was not wrong with before: a rule over several members
-// may be broken by one of them.
+// judgeSent implements CheckMerge: changing one member may break a rule over
+// several.
 func (r *Rules) judgeSent(before, after jsontext.Value, sent []string) []Fault {
 	names := make(map[string]bool)
 	for _, name := range sent {
@@ -129,7 +127,7 @@ func (r *Rules) judgeSent(before, after jsontext.Value, sent []string) []Fault {
 	return tidy(found)
 }
 
-// withoutID drops what is said of an id that the service takes care of.
+// withoutID drops the faults of an id that the service makes.
 func (r *Rules) withoutID(faults []Fault) []Fault {
 	if !r.ReadOnlyID() {
 		return faults
@@ -140,9 +138,8 @@ func (r *Rules) withoutID(faults []Fault) []Fault {
 	})
 }
 
-// Respelled returns the pointers into a hand-edited file that lead to the same
-// place as pointer, one of Check's, under the other names that the record's
-// member may have there.
+// Respelled returns the pointers that the value at pointer may have in the file,
+// where members may be spelled by an alias.
 func (s *Schema) Respelled(pointer string) []string {
 	t := rawjson.SplitPointer(pointer)
 	if len(t) == 0 {
@@ -192,26 +189,26 @@ func (s *Schema) CheckNames(names []string) []Fault {
 	return faults
 }
 
-// Whole reports whether the root says something of all its members at once, so
-// that only a database as a whole can be judged: see CheckWhole.
+// Whole reports whether the root has rules over several members, which
+// CheckWhole applies.
 func (s *Schema) Whole() bool {
 	return s != nil && slices.ContainsFunc(s.shape.parts, func(part *jsonschema.Schema) bool { return !extrasOf(part).bare })
 }
 
-// CheckWhole returns what is wrong with a whole database, but for what our own
-// members say.
+// CheckWhole returns what is wrong with a whole database, by the keywords of
+// JSON Schema alone.
 func (s *Schema) CheckWhole(database jsontext.Value) []Fault { return s.at.judge(s.root, database) }
 
-// Apart reports whether a list is judged by its elements alone: nothing is said
-// of the list as a whole.
+// Apart reports whether there are rules for the elements of a list alone, none
+// for the list as a whole.
 func (r *Rules) Apart() bool { return r.array && r.plain }
 
 // CheckMember returns what is wrong with a top-level member as a whole.
 func (r *Rules) CheckMember(value jsontext.Value) []Fault { return r.at.judge(r.whole, value) }
 
-// CheckRecord returns what is wrong with a record, or with a singular
-// resource, that is stored, but for what is to be unique and for references.
-// With judged the validator has seen it, so that only our own rules are left.
+// CheckRecord returns what is wrong with a stored record or singular resource,
+// apart from uniqueness and references. With judged the validator has seen it
+// already, and only our own rules are applied.
 func (r *Rules) CheckRecord(value jsontext.Value, judged bool) []Fault {
 	_, _, faults := r.Canonical(value)
 	if judged {
@@ -220,24 +217,23 @@ func (r *Rules) CheckRecord(value jsontext.Value, judged bool) []Fault {
 	return append(faults, r.judge(value)...)
 }
 
-// CheckType returns the fault of a value that is no list where the rules are
-// for one, or the other way round; nil where there is none.
+// CheckType returns the fault of a value that is not a list although the rules
+// are for one, or the other way round.
 func (r *Rules) CheckType(value jsontext.Value) []Fault {
 	kind := value.Kind()
 	if r == nil || r.array == (kind == '[') && (kind == '[' || kind == '{') {
 		return nil
 	}
 	if kind == '[' {
-		value = jsontext.Value("[]") // the wrong type, whatever is in it
+		value = jsontext.Value("[]") // its elements do not matter
 	}
 	return most(r.at.judge(r.whole, value))
 }
 
-// Knows reports whether a record may have something at a path by the rules.
+// Knows reports whether the rules know a path of a record.
 func (r *Rules) Knows(path []string) bool { return r != nil && r.shape.has(path) }
 
-// Known returns the names that members are known by, other spellings among
-// them.
+// Known returns the names of the known members, followed by their aliases.
 func (r *Rules) Known() []string {
 	if r == nil || r.shape == nil {
 		return nil

@@ -15,18 +15,17 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// Compile compiles the rules in data. The error is
-// a *CompileError that names file and leads to the line and column where data is no JSON, or to the
-// keyword that makes it no schema. References lead into data itself: nothing
-// else is read, and nothing is fetched.
+// Compile compiles the rules in data, the contents of file. The error is an
+// *Error with the line and column of the mistake. References may refer to data
+// alone: no other file is read, and nothing is fetched.
 func Compile(file string, data []byte) (*Schema, error) {
 	c := &compilation{file: file, data: data, base: "file:///" + url.PathEscape(filepath.Base(file))}
 	if err := c.parse(); err != nil {
 		return nil, err
 	}
-	// The first pass holds the schema against its whole meta-schema. A compiler
-	// with a vocabulary, as the second has for our own members, leaves out the
-	// part of it that describes annotations such as readOnly and examples.
+	// The first pass checks the schema against its whole meta-schema. A compiler
+	// with a vocabulary of its own, as in the second, omits the part of the
+	// meta-schema that describes annotations such as readOnly and examples.
 	if _, err := c.compile(nil); err != nil {
 		return nil, err
 	}
@@ -42,7 +41,7 @@ func Compile(file string, data []byte) (*Schema, error) {
 	return s, nil
 }
 
-// A compilation leads from a file to a schema, or to its first mistake.
+// A compilation turns a file into a schema or into its first mistake.
 type compilation struct {
 	file string
 	data []byte
@@ -80,8 +79,8 @@ func (c *compilation) parse() error {
 	return c.brokenAt(int(syntax.ByteOffset), "%s", syntax.Err)
 }
 
-// compile runs the compiler. With at it collects what our own members say and
-// where each schema stands.
+// compile runs the compiler. If at is not nil it reads our own keywords and
+// enters each schema into at.
 func (c *compilation) compile(at locations) (root *jsonschema.Schema, err error) {
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
@@ -102,12 +101,12 @@ func (c *compilation) compile(at locations) (root *jsonschema.Schema, err error)
 	return root, nil
 }
 
-// noLoader refuses to read what a schema refers to.
+// noLoader refuses to read other files.
 type noLoader struct{}
 
 func (noLoader) Load(string) (any, error) { return nil, errors.New("not this file") }
 
-// explain turns what the compiler says into a position and a sentence.
+// explain returns the *Error for an error of the compiler.
 func (c *compilation) explain(err error) error {
 	var (
 		mistake  *schemaMistake
@@ -156,7 +155,7 @@ func (c *compilation) explain(err error) error {
 	return c.brokenAt(0, "this is not a JSON Schema: %s", rawjson.Shorten(strings.ReplaceAll(err.Error(), c.base, "")))
 }
 
-// explainMeta tells the first thing that is wrong by the meta-schema.
+// explainMeta returns the first violation of the meta-schema in the file.
 func (c *compilation) explainMeta(err *jsonschema.SchemaValidationError) error {
 	within := fragment(err.URL)
 	invalid, ok := err.Err.(*jsonschema.ValidationError)
@@ -174,7 +173,7 @@ func (c *compilation) explainMeta(err *jsonschema.SchemaValidationError) error {
 	return c.brokenAt(at, "%s", first.Detail)
 }
 
-// reference finds the first reference in the file that match accepts.
+// reference returns the first reference in the file that match accepts.
 func (c *compilation) reference(match func(ref string) bool) (at, ref string) {
 	for pointer, tok := range rawjson.Tokens(c.data) {
 		switch pointer[strings.LastIndexByte(pointer, '/')+1:] {
@@ -196,7 +195,7 @@ func (c *compilation) brokenAt(offset int, format string, args ...any) error {
 	return &Error{File: c.file, Line: line, Column: column, Reason: fmt.Sprintf(format, args...)}
 }
 
-// fragment returns what stands behind the # of a URL, unescaped.
+// fragment returns the fragment of a URL, unescaped.
 func fragment(u string) string {
 	_, f, _ := strings.Cut(u, "#")
 	if unescaped, err := url.PathUnescape(f); err == nil {
@@ -212,11 +211,11 @@ func withoutFragment(u string) string {
 
 func withoutBOM(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) }
 
-// A Error tells where a file stops being a schema.
+// An Error is the first mistake in a schema file.
 type Error struct {
-	File         string // as it was named to CompileSchema
+	File         string // as given to Compile
 	Line, Column int    // from 1; the column counts characters (code points)
-	Reason       string // what is wrong there, one sentence without the position
+	Reason       string // one sentence without the position
 }
 
 func (e *Error) Error() string {

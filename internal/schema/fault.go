@@ -2,8 +2,8 @@ package schema
 
 // A Fault is one thing that is wrong with a value.
 type Fault struct {
-	Pointer string // RFC 6901, into the value that was judged
-	Detail  string // what is wrong and what would be right, one sentence
+	Pointer string // RFC 6901, into the value that was checked
+	Detail  string // one sentence: what is wrong, and what would be right
 }
 
 func (f Fault) String() string {

@@ -10,8 +10,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// isoDateTime is the format of a date and time of ISO 8601 with or without a
-// zone. JSON Schema's date-time is RFC 3339, which demands one.
+// isoDateTime is the format of a date and time of ISO 8601 with an optional
+// zone. JSON Schema's date-time is RFC 3339, which requires one.
 var isoDateTime = &jsonschema.Format{Name: "iso-date-time", Validate: func(v any) error {
 	if s, ok := v.(string); ok {
 		return checkDateTime(s)
@@ -19,7 +19,7 @@ var isoDateTime = &jsonschema.Format{Name: "iso-date-time", Validate: func(v any
 	return nil
 }}
 
-// formatNames says what a value of a format is, for people.
+// formatNames are the formats in words.
 var formatNames = map[string]string{
 	"iso-date-time": "a date and time of the form YYYY-MM-DDTHH:MM:SS (Z or an offset may follow)",
 	"date-time":     "a date and time of the form YYYY-MM-DDTHH:MM:SSZ (Z or an offset such as +02:00)",

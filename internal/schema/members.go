@@ -11,11 +11,11 @@ import (
 	"pickup/internal/spell"
 )
 
-// ownMembers are the members of a schema that are ours.
+// ownMembers are the keywords of our own.
 var ownMembers = []string{"x-alias", "x-historic", "x-id", "x-id-field", "x-ref", "x-required-on-create", "x-unique"}
 
-// extras is what one part of a schema says with our own members. The compiler
-// keeps it with that part.
+// extras are the values of our own keywords in one schema. The compiler keeps
+// them with it.
 type extras struct {
 	pointer  string // of the part, in the file
 	alias    []string
@@ -29,10 +29,10 @@ type extras struct {
 	bare     bool // there are no keywords beside annotations, type, items, required and references
 }
 
-// Validate does nothing: what our own members mean depends on the request.
+// Validate does nothing: what our own keywords mean depends on the request.
 func (*extras) Validate(*jsonschema.ValidatorContext, any) {}
 
-// extrasOf returns what a compiled part says with our own members.
+// extrasOf returns the extras of a compiled schema.
 func extrasOf(sch *jsonschema.Schema) *extras {
 	for _, ext := range sch.Extensions {
 		if x, ok := ext.(*extras); ok {
@@ -42,21 +42,21 @@ func extrasOf(sch *jsonschema.Schema) *extras {
 	return &extras{bare: true}
 }
 
-// A schemaMistake says what is wrong with a schema, and where in its file.
+// A schemaMistake is what is wrong with a schema, and where in its file.
 type schemaMistake struct{ pointer, reason string }
 
 func (m *schemaMistake) Error() string { return m.pointer + ": " + m.reason }
 
-// locations leads from a schema's Location, which faults carry, to the schema.
+// locations maps the Location of a schema, which faults carry, to the schema.
 type locations map[string]*jsonschema.Schema
 
-// vocabulary makes the compiler read our own members and enter each part of
-// the schema into l.
+// vocabulary returns the vocabulary of our own keywords. Compiling with it
+// enters each schema into l.
 func (l locations) vocabulary() *jsonschema.Vocabulary {
 	return &jsonschema.Vocabulary{
 		URL: "urn:pickup:members",
 		Compile: func(ctx *jsonschema.CompilerContext, obj map[string]any) (jsonschema.SchemaExt, error) {
-			sch := ctx.Enqueue(nil) // the part that is being compiled
+			sch := ctx.Enqueue(nil) // the schema that is being compiled
 			l[sch.Location] = sch
 			x, err := readExtras(fragment(sch.Location), obj)
 			if err != nil {
@@ -67,8 +67,8 @@ func (l locations) vocabulary() *jsonschema.Vocabulary {
 	}
 }
 
-// endless returns a schema that holds of a value only if it holds of that value,
-// by which nothing can be judged; nil where there is none.
+// endless returns a schema that refers to itself for the same value, so that
+// validation would not end, or nil.
 func (l locations) endless() *jsonschema.Schema {
 	const open, done = 1, 2
 	state := make(map[*jsonschema.Schema]int)
@@ -97,14 +97,14 @@ func (l locations) endless() *jsonschema.Schema {
 	return nil
 }
 
-// readExtras reads our own members of the part of a schema at pointer.
+// readExtras reads our own keywords of the schema at pointer.
 func readExtras(pointer string, obj map[string]any) (*extras, error) {
 	x := &extras{pointer: pointer, bare: true}
 	names := make([]string, 0, len(obj))
 	for name := range obj {
 		names = append(names, name)
 	}
-	slices.Sort(names) // so that of two mistakes it is always the same one that is told
+	slices.Sort(names) // so that the same one of two mistakes is reported every time
 	for _, name := range names {
 		ok, want := true, ""
 		switch v := obj[name]; name {
@@ -136,7 +136,7 @@ func readExtras(pointer string, obj map[string]any) (*extras, error) {
 		default:
 			near := spell.NearName(name, ownMembers)
 			if strings.HasPrefix(name, "x-") {
-				near = spell.Nearest(name, ownMembers) // a rule that is not read would be no rule
+				near = spell.Nearest(name, ownMembers) // a misspelled rule would be ignored
 			} else {
 				x.bare = false
 			}
@@ -172,8 +172,8 @@ func (x *extras) reference(v any) (ok bool) {
 	return ok
 }
 
-// readHistoric reads the value of x-historic, which stands beside enum. Some
-// value has to be left that a request may send.
+// readHistoric reads the value of x-historic: some values of the enum, but not
+// all, because a request must be able to send one.
 func (x *extras) readHistoric(v, enum any) bool {
 	values, _ := v.([]any)
 	allowed, _ := enum.([]any)
@@ -196,7 +196,7 @@ func (x *extras) readHistoric(v, enum any) bool {
 	return len(x.historic) > 0 && len(x.historic) < len(known)
 }
 
-// current returns the values of an enum but those that are historic.
+// current returns the values of an enum that are not historic.
 func (x *extras) current(enum []any) []any {
 	return slices.DeleteFunc(slices.Clone(enum), func(v any) bool { return x.historic[plainKey(v)] })
 }
@@ -210,35 +210,33 @@ func stringList(v any) (list []string, ok bool) {
 	return list, ok
 }
 
-// An IDKind says how the ids of new records are made.
+// An IDKind is a way to make the ids of new records.
 type IDKind string
 
 const (
-	AutoIDs   IDKind = "auto"   // as the collection's other ids are, of a type that the schema allows; "" means it too
+	AutoIDs   IDKind = "auto"   // like the other ids of the collection, of a type that the schema allows; "" too
 	NumberIDs IDKind = "number" // the next integer, as a number
-	UUIDs     IDKind = "uuid"   // a UUID of version 7 (RFC 9562), whose order is that of time
+	UUIDs     IDKind = "uuid"   // a UUID of version 7 (RFC 9562), ordered by time
 	ShortIDs  IDKind = "short"  // a letter and five letters or digits, such as k3v9xq
 )
 
-// TextIDs are AutoIDs that are no numbers: the next integer is a string.
+// TextIDs are AutoIDs as strings: the next integer in quotes.
 const TextIDs IDKind = "text"
 
 // idKinds are the IDKinds by name.
 var idKinds = []string{string(AutoIDs), string(NumberIDs), string(UUIDs), string(ShortIDs)}
 
-// DefaultIDMember is the member that carries a record's id where nothing else
-// is said.
+// DefaultIDMember is the member with a record's id unless configured otherwise.
 const DefaultIDMember = "id"
 
-// An OnDelete says what becomes of the records that refer to one that is
-// deleted: x-ref has it as on-delete. Where it says nothing they are left alone, as in a flat
-// file.
+// An OnDelete is what a delete does to the records that refer to the deleted
+// one (on-delete in x-ref). Without it they stay as they are.
 type OnDelete string
 
 const (
-	Restrict OnDelete = "restrict" // the delete is refused while there are any
+	Restrict OnDelete = "restrict" // the delete is refused
 	Cascade  OnDelete = "cascade"  // they are deleted too
-	SetNull  OnDelete = "set-null" // their reference becomes null
+	SetNull  OnDelete = "set-null" // the references become null
 )
 
 var onDeletes = []OnDelete{Cascade, Restrict, SetNull}

@@ -11,8 +11,8 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// plain returns a valid JSON value as the validator takes it: objects as maps,
-// numbers as their text.
+// plain returns a valid JSON value in the form that the validator expects:
+// objects as maps, numbers as json.Number.
 func plain(v jsontext.Value) any {
 	at := rawjson.SkipSpace(v, 0)
 	if at >= len(v) {
@@ -43,11 +43,10 @@ func plain(v jsontext.Value) any {
 	return judgeable(string(v[at:rawjson.SkipValue(v, at)]))
 }
 
-// judgeable returns a number that the validator can afford to look at. It
-// computes with fractions of whole numbers, exactly, so that 1e1000000 would
-// cost it a number of a million digits. What lies outside of 10 to the ±1000th,
-// where no number is that a body writes out and no double by far, is moved
-// there, and digits behind the thousandth are dropped.
+// judgeable returns a number that the validator can compare cheaply. It uses
+// exact rationals, for which 1e1000000 would have a million digits. Numbers
+// beyond 10^±1000 are moved to that bound, and digits after the thousandth are
+// dropped.
 func judgeable(s string) json.Number {
 	const most, far = 1000, 1000
 	if len(s) <= 20 && !strings.ContainsAny(s, "eE") {
@@ -71,7 +70,7 @@ func judgeable(s string) json.Number {
 	return json.Number(fmt.Sprintf("%se%d", digits, min(far, max(-far-len(digits), e))))
 }
 
-// plainKey returns the identityKey of a value of a schema.
+// plainKey returns the rawjson.Identity of a value of a schema.
 func plainKey(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -80,8 +79,8 @@ func plainKey(v any) string {
 	return rawjson.Identity(text)
 }
 
-// literal returns a value of a schema as a message shows it: a word without
-// quotes where nobody could misread it.
+// literal returns a value of a schema for a message: a word without quotes
+// unless that is ambiguous.
 func literal(v any) string {
 	s, ok := v.(string)
 	if ok && s != "" && !jsontext.Value(s).IsValid() && strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || strings.ContainsRune(`",;:`, r) }) < 0 {

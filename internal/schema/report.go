@@ -15,7 +15,7 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// A finding is a fault, and which keyword of the schema it breaks.
+// A finding is a fault with the keyword that reports it.
 type finding struct {
 	Fault
 	rule string
@@ -68,12 +68,12 @@ func compareTokens(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// A report says in sentences what the validator found.
+// A report turns the errors of the validator into findings.
 type report struct {
 	at    locations
 	doc   jsontext.Value
-	rule  string                               // which add is at
-	seen  map[string]map[string]jsontext.Value // see inside
+	rule  string                               // the keyword that add is at
+	seen  map[string]map[string]jsontext.Value // by pointer, see inside
 	found []finding
 }
 
@@ -85,12 +85,11 @@ func (r *report) fault(at []string, format string, args ...any) {
 	r.found = append(r.found, finding{Fault{rawjson.Pointer(at...), fmt.Sprintf(format, args...)}, r.rule})
 }
 
-// add enters what e says, or what its causes say where it only holds them
-// together.
+// add adds the finding of e, or those of its causes if e only groups them.
 func (r *report) add(e *jsonschema.ValidationError) {
 	sch, at := r.at[e.SchemaURL], e.InstanceLocation
 	if sch == nil {
-		sch = &jsonschema.Schema{} // of the meta-schema, which needs no examples
+		sch = &jsonschema.Schema{} // the meta-schema, which needs no examples
 	}
 	r.rule = e.SchemaURL + rawjson.Pointer(e.ErrorKind.KeywordPath()...)
 	inside := func(name string) []string { return append(slices.Clone(at), name) }
@@ -139,8 +138,8 @@ func (r *report) add(e *jsonschema.ValidationError) {
 	}
 }
 
-// choice tells why none of several alternatives fits. Where all but one are
-// about another type of value, that one was meant, and what it says is told.
+// choice adds why no alternative matches. If only one of them is for a value of
+// that type, its findings are reported.
 func (r *report) choice(e *jsonschema.ValidationError) {
 	var meant []*jsonschema.ValidationError
 	for _, branch := range e.Causes {
@@ -163,8 +162,7 @@ func (r *report) choice(e *jsonschema.ValidationError) {
 	r.fault(e.InstanceLocation, "no alternative matches: %s", strings.Join(why, "; or "))
 }
 
-// ofOtherType reports whether all that is wrong with the value at that depth
-// is its type.
+// ofOtherType reports whether only the type of the value at that depth is wrong.
 func ofOtherType(e *jsonschema.ValidationError, depth int) bool {
 	switch e.ErrorKind.(type) {
 	case *kind.Type:
@@ -175,7 +173,7 @@ func ofOtherType(e *jsonschema.ValidationError, depth int) bool {
 	return false
 }
 
-// causes returns what e's causes say.
+// causes returns the findings of the causes of e as text.
 func (r *report) causes(e *jsonschema.ValidationError) []string {
 	var all []string
 	for _, cause := range e.Causes {
@@ -194,7 +192,7 @@ func (r *report) causes(e *jsonschema.ValidationError) []string {
 	return slices.Compact(all)
 }
 
-// value returns the text of the value at a place of the document.
+// value returns the value at a path of the document, as shown in a message.
 func (r *report) value(at []string) string {
 	v := r.doc
 	for depth, t := range at {
@@ -203,8 +201,8 @@ func (r *report) value(at []string) string {
 	return rawjson.Show(v)
 }
 
-// inside returns the members or elements of v, which stands at pointer. It
-// looks through v once, however many of them are wrong.
+// inside returns the members or elements of v, the value at pointer, by their
+// tokens. It reads v once, however many faults there are.
 func (r *report) inside(pointer string, v jsontext.Value) map[string]jsontext.Value {
 	if known, ok := r.seen[pointer]; ok {
 		return known

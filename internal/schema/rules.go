@@ -1,7 +1,7 @@
 package schema
 
 import (
-	"fmt"
+	"cmp"
 	"maps"
 	"slices"
 
@@ -11,12 +11,11 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// readRules reads from the compiled root what the rest of the engine asks for.
+// readRules reads the rules of each top-level member from the compiled root.
 func (s *Schema) readRules(data jsontext.Value) *schemaMistake {
 	shapes := make(shaper)
 	s.shape = shapes.of(s.root)
 	s.rules = make(map[string]*Rules)
-	understood := make(map[place]bool)
 	for _, part := range s.shape.parts {
 		names := rawjson.At(data, fragment(part.Location)+"/properties")
 		for quoted := range rawjson.Members(names) {
@@ -27,59 +26,71 @@ func (s *Schema) readRules(data jsontext.Value) *schemaMistake {
 			}
 		}
 	}
+	used := make(map[use]bool)
 	for _, name := range s.names {
-		if m := s.rules[name].readMembers(understood); m != nil {
+		if m := s.rules[name].readRecord(used); m != nil {
 			return m
 		}
 	}
 	if endless := s.at.endless(); endless != nil {
 		return &schemaMistake{fragment(endless.Location), "the schema refers to itself without end"}
 	}
-	historic := make(map[*extras]bool) // where it is understood
 	for _, shape := range shapes {
 		for _, part := range shape.parts {
-			historic[extrasOf(part)] = true
+			used[use{extrasOf(part), onValue}] = true
 		}
 	}
 	for _, location := range slices.Sorted(maps.Keys(s.at)) {
 		x := extrasOf(s.at[location])
+		if m := x.misplaced(used); m != nil {
+			return m
+		}
 		for _, r := range s.rules {
 			r.historic = r.historic || x.historic != nil
-		}
-		switch {
-		case x.historic != nil && !historic[x]:
-			return &schemaMistake{x.pointer + "/x-historic", "x-historic belongs on what properties and items lead to, not here"}
-		case x.onCreate != nil && !understood[place{x, onRecord}]:
-			return &schemaMistake{x.pointer + "/x-required-on-create", "x-required-on-create belongs on the records of a collection, not here"}
-		case x.idKind != "" && !understood[place{x, onRecord}]:
-			return &schemaMistake{x.pointer + "/x-id", "x-id belongs on the records of a collection, not here"}
-		case x.idMember != "" && !understood[place{x, onRecord}]:
-			return &schemaMistake{x.pointer + "/x-id-field", "x-id-field belongs on the records of a collection, not here"}
-		case x.unique && !understood[place{x, onMember}]:
-			return &schemaMistake{x.pointer + "/x-unique", "x-unique belongs on a member of a collection's records, not here"}
-		case x.alias != nil && !understood[place{x, onMember}]:
-			return &schemaMistake{x.pointer + "/x-alias", "x-alias belongs on a member of a record, not here"}
-		case x.ref != "" && !understood[place{x, onMember}] && !understood[place{x, onItems}]:
-			return &schemaMistake{x.pointer + "/x-ref", "x-ref belongs on a member of a record, or on the items of one, not here"}
 		}
 	}
 	return nil
 }
 
-// A place is where our own members were understood.
-type place struct {
+// A use is the role in which the rules read the extras of a schema.
+type use struct {
 	extras *extras
 	role   role
 }
 
-// A role is what a schema with our own members describes.
+// A role is what a schema with extras describes.
 type role uint8
 
 const (
-	onRecord role = iota
-	onMember      // of a record
-	onItems       // of a member that is a list
+	onRecord role = iota // of a collection
+	onMember             // of a record
+	onUnique             // the same, of a collection's record
+	onItems              // of a member that is a list
+	onValue              // that properties and items lead to
 )
+
+// misplaced returns the first keyword of ours that has no effect where it is.
+func (x *extras) misplaced(used map[use]bool) *schemaMistake {
+	for _, k := range []struct {
+		keyword string
+		present bool
+		roles   []role
+		where   string
+	}{
+		{"x-historic", x.historic != nil, []role{onValue}, "what properties and items lead to"},
+		{"x-required-on-create", x.onCreate != nil, []role{onRecord}, "the records of a collection"},
+		{"x-id", x.idKind != "", []role{onRecord}, "the records of a collection"},
+		{"x-id-field", x.idMember != "", []role{onRecord}, "the records of a collection"},
+		{"x-unique", x.unique, []role{onUnique}, "a member of a collection's records"},
+		{"x-alias", x.alias != nil, []role{onMember}, "a member of a record"},
+		{"x-ref", x.ref != "", []role{onMember, onItems}, "a member of a record, or on the items of one"},
+	} {
+		if k.present && !slices.ContainsFunc(k.roles, func(r role) bool { return used[use{x, r}] }) {
+			return &schemaMistake{x.pointer + "/" + k.keyword, k.keyword + " belongs on " + k.where + ", not here"}
+		}
+	}
+	return nil
+}
 
 // newRules returns the rules for a top-level member: whole describes it.
 func newRules(at locations, whole *jsonschema.Schema, shape *shape) *Rules {
@@ -99,72 +110,72 @@ func newRules(at locations, whole *jsonschema.Schema, shape *shape) *Rules {
 	return r
 }
 
-// readMembers reads what is said with our own members of a record and of its
-// members, and enters into understood which they are.
-func (r *Rules) readMembers(understood map[place]bool) *schemaMistake {
+// readRecord reads the extras of a record and of its members, and enters their
+// uses.
+func (r *Rules) readRecord(used map[use]bool) *schemaMistake {
 	if r.shape == nil {
 		return nil
 	}
-	r.alias = make(map[string]string)
 	for _, part := range r.shape.parts {
 		x := extrasOf(part)
-		understood[place{x, onRecord}] = r.array
-		if x.idKind != "" {
-			r.idKind = IDKind(x.idKind)
-		}
-		if x.idMember != "" {
-			r.idMember = x.idMember
-		}
+		used[use{x, onRecord}] = r.array
+		r.idKind = cmp.Or(IDKind(x.idKind), r.idKind)
+		r.idMember = cmp.Or(x.idMember, r.idMember)
 		for _, name := range x.onCreate {
 			if r.shape.members[name] == nil {
-				return &schemaMistake{x.pointer + "/x-required-on-create", fmt.Sprintf("%s is not one of the properties", name)}
+				return &schemaMistake{x.pointer + "/x-required-on-create", name + " is not one of the properties"}
 			}
 			r.onCreate = append(r.onCreate, name)
 		}
 	}
+	r.alias = make(map[string]string)
 	for _, name := range slices.Sorted(maps.Keys(r.shape.members)) {
-		for _, part := range r.shape.members[name].parts {
-			x := extrasOf(part)
-			understood[place{x, onMember}] = r.array || !x.unique
-			for _, spelling := range x.alias {
-				if other := r.alias[spelling]; r.shape.members[spelling] != nil || other != "" && other != name {
-					return &schemaMistake{x.pointer + "/x-alias", fmt.Sprintf("%s already means another member", spelling)}
-				}
-				r.alias[spelling] = name
-			}
-			if x.unique && !slices.Contains(r.unique, name) {
-				r.unique = append(r.unique, name)
-			}
-			if x.ref != "" {
-				r.refers(Reference{name, x.ref, x.onDelete})
-			}
-			if part.ReadOnly {
-				r.readOnly = append(r.readOnly, name)
-			}
-		}
-		// A reference may be an id or a list of ids, so it is the same to say
-		// it of the list and of what is in it.
-		if items := r.shape.members[name].items; items != nil {
-			for _, part := range items.parts {
-				if x := extrasOf(part); x.ref != "" {
-					understood[place{x, onItems}] = true
-					r.refers(Reference{name, x.ref, x.onDelete})
-				}
-			}
+		if m := r.readMember(name, r.shape.members[name], used); m != nil {
+			return m
 		}
 	}
 	return nil
 }
 
-// refers enters a reference once, however often it is said.
-func (r *Rules) refers(ref Reference) {
-	if !slices.Contains(r.refs, ref) {
+// readMember reads the extras of one member.
+func (r *Rules) readMember(name string, member *shape, used map[use]bool) *schemaMistake {
+	for _, part := range member.parts {
+		x := extrasOf(part)
+		used[use{x, onMember}] = true
+		used[use{x, onUnique}] = r.array
+		for _, spelling := range x.alias {
+			if other := r.alias[spelling]; r.shape.members[spelling] != nil || other != "" && other != name {
+				return &schemaMistake{x.pointer + "/x-alias", spelling + " already means another member"}
+			}
+			r.alias[spelling] = name
+		}
+		if x.unique && !slices.Contains(r.unique, name) {
+			r.unique = append(r.unique, name)
+		}
+		r.refers(name, x)
+		if part.ReadOnly {
+			r.readOnly = append(r.readOnly, name)
+		}
+	}
+	if member.items != nil { // a reference may be an id or a list of ids
+		for _, part := range member.items.parts {
+			used[use{extrasOf(part), onItems}] = true
+			r.refers(name, extrasOf(part))
+		}
+	}
+	return nil
+}
+
+// refers enters the reference in x, if it has one that is not known yet.
+func (r *Rules) refers(member string, x *extras) {
+	ref := Reference{member, x.ref, x.onDelete}
+	if x.ref != "" && !slices.Contains(r.refs, ref) {
 		r.refs = append(r.refs, ref)
 	}
 }
 
-// TypedIDs returns the kind that goes with what is said of the member with the
-// id, AutoIDs where that leaves it open.
+// TypedIDs returns the kind of ids that the type of the member with the id
+// implies, or AutoIDs.
 func (r *Rules) TypedIDs(member string) IDKind {
 	texts, numbers := true, true
 	var named []*jsonschema.Schema

@@ -18,33 +18,32 @@ import (
 // The file that an editor reads is the one that is enforced. What JSON Schema
 // cannot say is said with members of our own:
 //
-//	member                 stands on            says
+//	member                 belongs on           meaning
 //	x-unique               a record's member    true: no two records of the collection have an equal value;
 //	                                            null and an absent member equal nothing
-//	x-alias                a record's member    the other names that are accepted for it, a list of strings
-//	x-ref                  a record's member    the collection of whose ids the value is one, or a list of some;
-//	                                            that it leads nowhere refuses no write, and Check tells it;
-//	                                            {"collection":"drivers","on-delete":"cascade"} says too what
-//	                                            becomes of the record when the other is deleted: restrict
-//	                                            refuses that, cascade deletes this one too, set-null makes
-//	                                            the value null; without it nothing happens
-//	x-historic             an enum             those of its values that stored records keep and that no
-//	                                            request may send any more
-//	x-required-on-create   a record             the members that a new record must have, beside those in
-//	                                            "required"; a list of strings
+//	x-alias                a record's member    other names that are accepted for the member, a list
+//	x-ref                  a record's member    the collection whose id the value is, or whose ids it lists;
+//	                                            a dangling reference refuses no write, Check reports it;
+//	                                            {"collection":"drivers","on-delete":"cascade"} adds what a
+//	                                            delete of the referenced record does: restrict refuses it,
+//	                                            cascade deletes this record too, set-null makes the value
+//	                                            null; without on-delete nothing happens
+//	x-historic             an enum              values that stored records may keep but requests may not send
+//	x-required-on-create   a record             members that a new record must have in addition to those
+//	                                            in "required", a list
 //	x-id                   a record             how new ids are made: auto, number, uuid or short (IDKind)
-//	x-id-field             a record             the member that carries the id, where it is not "id"
+//	x-id-field             a record             the member with the id, if it is not "id"
 //
-// Of an id that is readOnly the service takes care: what a body says of it is
-// judged by no rule. "required" may name it, although bodies come without.
+// The service makes an id that is readOnly: no rule is applied to the id in a
+// body. "required" may name it, although bodies omit it.
 //
 // Formats are asserted: those of JSON Schema, and iso-date-time, which is
-// YYYY-MM-DDTHH:MM:SS of a real calendar date with an optional Z or offset. A
-// format that is not known says nothing.
+// YYYY-MM-DDTHH:MM:SS of a real calendar date with an optional Z or offset. An
+// unknown format is ignored.
 //
-// Writes are judged by the rules for one record or one singular resource. Rules
-// for a list as a whole (minItems, uniqueItems, contains, …) or for the root
-// (required, propertyNames, …) are judged by Check alone.
+// Writes are checked against the rules for one record or one singular resource.
+// Rules for a whole list (minItems, uniqueItems, contains, …) or for the root
+// (required, propertyNames, …) are applied by Check alone.
 type Schema struct {
 	data  jsontext.Value // the file
 	root  *jsonschema.Schema
@@ -54,28 +53,28 @@ type Schema struct {
 	shape *shape // of the root
 }
 
-// Rules are what a Schema says of one top-level member. nil Rules say nothing.
+// Rules are what a Schema says of one top-level member. Nil Rules allow anything.
 type Rules struct {
 	at       locations
 	array    bool                 // a collection
 	whole    *jsonschema.Schema   // describes the member
 	record   []*jsonschema.Schema // all of these describe an element, or the object
-	shape    *shape               // of the record; nil: nothing is known
-	plain    bool                 // nothing is said of the member but what its elements are
-	historic bool                 // some values are kept but no longer taken
+	shape    *shape               // of the record, nil if nothing is known
+	plain    bool                 // there are rules for the elements alone, none for the list
+	historic bool                 // some values are historic
 	alias    map[string]string    // accepted spelling to name
 	unique   []string             // names of members, sorted
 	refs     []Reference          // sorted by member
 	onCreate []string
 	readOnly []string // names of members
-	idMember string   // "": what Options say
-	idKind   IDKind   // the same
+	idMember string   // "" if the schema does not say
+	idKind   IDKind   // "" if the schema does not say
 }
 
 // A Reference says that a member carries ids of another collection.
 type Reference struct {
 	Member, Collection string
-	OnDelete           OnDelete // what becomes of the record; "" says nothing
+	OnDelete           OnDelete // of the record when the other is deleted, or ""
 }
 
 // Collections returns the names of the collections that the schema describes,
@@ -104,8 +103,8 @@ func (s *Schema) Member(name string) *Rules {
 // Array reports whether the member is a collection.
 func (r *Rules) Array() bool { return r != nil && r.array }
 
-// IDMember returns the member that carries the ids of the records, "" where
-// x-id-field does not say.
+// IDMember returns the member with the ids of the records, "" without
+// x-id-field.
 func (r *Rules) IDMember() string {
 	if r == nil {
 		return ""
@@ -113,7 +112,7 @@ func (r *Rules) IDMember() string {
 	return r.idMember
 }
 
-// IDKind returns how new ids are made, "" where x-id does not say.
+// IDKind returns how new ids are made, "" without x-id.
 func (r *Rules) IDKind() IDKind {
 	if r == nil {
 		return ""
@@ -121,8 +120,7 @@ func (r *Rules) IDKind() IDKind {
 	return r.idKind
 }
 
-// Unique returns the names of the members of which no two records may have an
-// equal value.
+// Unique returns the names of the members whose values must be unique.
 func (r *Rules) Unique() []string {
 	if r == nil {
 		return nil
@@ -138,16 +136,15 @@ func (r *Rules) References() []Reference {
 	return r.refs
 }
 
-// RequiredOnCreate returns the members that a new record must have beside
-// those in "required".
+// RequiredOnCreate returns the members that a new record must have in addition
+// to those in "required".
 func (r *Rules) RequiredOnCreate() []string { return r.onCreate }
 
-// Aliases returns the accepted spellings of members, and for each the name.
+// Aliases returns the names of members by their aliases.
 func (r *Rules) Aliases() map[string]string { return r.alias }
 
-// Alias returns the name of the member that is called name in requests and in
-// hand-edited files: "driverId" for "driverID". It reports false where name is
-// no x-alias.
+// Alias returns the member that name is an alias of, such as "driverId" for
+// "driverID". It reports false if name is not an alias.
 func (r *Rules) Alias(name string) (canonical string, ok bool) {
 	if r != nil {
 		canonical, ok = r.alias[name]
@@ -155,19 +152,19 @@ func (r *Rules) Alias(name string) (canonical string, ok bool) {
 	return canonical, ok
 }
 
-// ReadOnlyID reports whether the ids are made by the service alone.
+// ReadOnlyID reports whether the service alone makes the ids.
 func (r *Rules) ReadOnlyID() bool {
 	return r != nil && slices.Contains(r.readOnly, cmp.Or(r.idMember, DefaultIDMember))
 }
 
-// MovesIDs reports whether the ids of some collection are in another member
-// than "id".
+// MovesIDs reports whether some collection has its ids in a member other than
+// "id".
 func (s *Schema) MovesIDs() bool {
 	return s != nil && slices.ContainsFunc(s.names, func(name string) bool { return s.rules[name].idMember != "" })
 }
 
-// WithIDMember returns the rules of a database whose records carry their ids
-// in that member, "" for "id", where no x-id-field says otherwise.
+// WithIDMember returns the rules of a database whose records have their ids in
+// that member ("" means "id") unless x-id-field says otherwise.
 func (s *Schema) WithIDMember(name string) *Schema {
 	if s == nil || name == "" || name == DefaultIDMember {
 		return s
@@ -182,11 +179,10 @@ func (s *Schema) WithIDMember(name string) *Schema {
 	return &out
 }
 
-// Canonical returns value, which must be compact, with the names that the
-// schema gives its members, each in its place, and as sent the spelling under
-// which a member came where it is another one. Where a member stands there
-// under two names, one is dropped if the values are equal; else that is a
-// fault and both stay.
+// Canonical returns the compact value with each alias replaced by the name of
+// its member, and as sent the aliases by these names. If a member is present
+// under two names, one is dropped if the values are equal; else that is a fault
+// and both stay.
 func (r *Rules) Canonical(value jsontext.Value) (_ jsontext.Value, sent map[string]string, faults []Fault) {
 	if r == nil || !r.spelledOtherwise(value) {
 		return value, nil, nil
@@ -224,8 +220,7 @@ func (r *Rules) Canonical(value jsontext.Value) (_ jsontext.Value, sent map[stri
 	return append(out, '}'), sent, faults
 }
 
-// spelledOtherwise reports whether value has a member under one of its other
-// names.
+// spelledOtherwise reports whether value has a member under an alias.
 func (r *Rules) spelledOtherwise(value jsontext.Value) (found bool) {
 	if len(r.alias) == 0 {
 		return false
@@ -238,7 +233,7 @@ func (r *Rules) spelledOtherwise(value jsontext.Value) (found bool) {
 	return false
 }
 
-// Title returns the title of the rules, "" where they have none.
+// Title returns the title of the rules, or "".
 func (s *Schema) Title() string {
 	if s == nil {
 		return ""
@@ -246,8 +241,8 @@ func (s *Schema) Title() string {
 	return s.root.Title
 }
 
-// Faults returns what is wrong with a record, or with a singular resource, if
-// it is sent. It must be compact. nil is nothing.
+// Faults returns what is wrong with a compact record, or singular resource, as
+// the body of a request.
 func (r *Rules) Faults(value jsontext.Value) []Fault {
 	if r == nil {
 		return nil
@@ -255,7 +250,7 @@ func (r *Rules) Faults(value jsontext.Value) []Fault {
 	return tidy(r.findSent(value))
 }
 
-// aliasesOf returns the other names of a member, sorted.
+// aliasesOf returns the aliases of a member, sorted.
 func aliasesOf(name string, alias map[string]string) (spelled []string) {
 	for other, canonical := range alias {
 		if canonical == name {
@@ -266,8 +261,8 @@ func aliasesOf(name string, alias map[string]string) (spelled []string) {
 	return spelled
 }
 
-// CanonicalPath gives the first token of a path the name that the schema has
-// for it.
+// CanonicalPath replaces an alias as the first token of a path by the name of
+// its member.
 func (r *Rules) CanonicalPath(path []string) {
 	if len(path) > 0 {
 		if canonical, ok := r.Alias(path[0]); ok {

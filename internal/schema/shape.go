@@ -14,20 +14,20 @@ import (
 	"pickup/internal/spell"
 )
 
-// A shape is which members a value may be expected to have, at every depth,
-// whichever branch of the schema says so.
+// A shape is the set of members that a value may have, at every depth, by any
+// branch of the schema.
 type shape struct {
 	parts   []*jsonschema.Schema
 	members map[string]*shape
-	names   []string // of members, sorted, then what else they may be called
-	free    bool     // names are the user's own: nothing is a slip of another one
+	names   []string // of members, sorted, then their aliases
+	free    bool     // names are data, so none of them is a misspelling
 	items   *shape
 }
 
 // shaper makes shapes. Schemas may be recursive, so shapes may be too.
 type shaper map[string]*shape
 
-// of returns the shape of a value that all the given schemas describe.
+// of returns the shape of a value that all the schemas describe.
 func (m shaper) of(schemas ...*jsonschema.Schema) *shape {
 	parts := gather(schemas, true)
 	var key strings.Builder
@@ -46,9 +46,8 @@ func (m shaper) of(schemas ...*jsonschema.Schema) *shape {
 		for name, sch := range p.Properties {
 			inside[name] = append(inside[name], sch)
 		}
-		// Where only some names are told and a rule covers all others, the
-		// object is a table whose keys are data. Where no other is allowed the
-		// schema itself says what is wrong.
+		// An object with a rule for all other names is a table whose keys are
+		// data. If no other name is allowed, the schema itself reports it.
 		_, rule := p.AdditionalProperties.(*jsonschema.Schema)
 		s.free = s.free || rule || p.AdditionalProperties == false || p.UnevaluatedProperties != nil || len(p.PatternProperties) > 0
 		items = append(items, itemsOf(p)...)
@@ -68,9 +67,9 @@ func (m shaper) of(schemas ...*jsonschema.Schema) *shape {
 	return s
 }
 
-// gather returns the schemas and the parts of theirs that speak of the same
-// value, each once, in an order that is always the same: those that always
-// hold, and with branches also those that may.
+// gather returns the schemas and those that they apply to the same value, each
+// once, sorted by location: those that always apply, and with branches also
+// those that may.
 func gather(schemas []*jsonschema.Schema, branches bool) []*jsonschema.Schema {
 	seen := make(map[*jsonschema.Schema]bool)
 	var parts []*jsonschema.Schema
@@ -100,7 +99,7 @@ func gather(schemas []*jsonschema.Schema, branches bool) []*jsonschema.Schema {
 	return parts
 }
 
-// itemsOf returns what an array's elements are, in any draft's way to say it.
+// itemsOf returns the schemas of an array's elements in any draft.
 func itemsOf(s *jsonschema.Schema) []*jsonschema.Schema {
 	if s.Items2020 != nil {
 		return []*jsonschema.Schema{s.Items2020}
@@ -111,8 +110,8 @@ func itemsOf(s *jsonschema.Schema) []*jsonschema.Schema {
 	return nil
 }
 
-// historic appends to found a finding for each value of v, at any depth, that
-// records keep but that no request may send. at leads to v, which is compact.
+// historic appends a finding for each historic value in the compact v, at any
+// depth. The pointer of v is at.
 func (s *shape) historic(v jsontext.Value, at string, found []finding) []finding {
 	if s == nil {
 		return found
@@ -137,8 +136,8 @@ func (s *shape) historic(v jsontext.Value, at string, found []finding) []finding
 	return found
 }
 
-// slips appends to found a finding for each member of v, at any depth, whose
-// name is probably a slip of one that the schema knows. at leads to v.
+// slips appends a finding for each member of v, at any depth, whose name is
+// probably a misspelling of a known one. The pointer of v is at.
 func (s *shape) slips(v jsontext.Value, at string, found []finding) []finding {
 	if s == nil {
 		return found
@@ -170,7 +169,7 @@ func (s *shape) slips(v jsontext.Value, at string, found []finding) []finding {
 	return found
 }
 
-// has reports whether a value may have something at a path.
+// has reports whether a value may have a member or element at a path.
 func (s *shape) has(path []string) bool {
 	for _, name := range path {
 		switch {

@@ -1,28 +1,28 @@
 package openapi
 
-// An apiHeader is a header of answers.
+// An apiHeader is a response header.
 type apiHeader struct {
 	name        string
 	description string
-	always      bool // it is in every answer that names it
+	always      bool // present in every answer that lists it
 }
 
-// apiHeaders are the headers of answers.
+// apiHeaders are the response headers.
 var apiHeaders = []apiHeader{
-	{"X-Request-Id", "The name of this request in the log.", false},
-	{"ETag", "The strong tag of what is answered, or of the record as it is now stored (RFC 9110 section 8.8.3).", false},
-	{"Location", "Where the record is, if it is one.", false},
-	{"Link", "The other pages: first, prev, next, last (RFC 8288). Only of a list that is paged and has others.", false},
-	{"X-Total-Count", "How many records there are on all pages. Only of a list that is paged.", false},
-	{"Content-Range", "Which records these are, from 0, as in posts 0-9/42. Only of a list that is paged.", false},
-	{"Preference-Applied", "Which of the preferences in Prefer was honoured (RFC 7240).", false},
-	{"Allow", "The methods that the resource knows.", true},
-	{"Accept", "What the body may be.", false},
-	{"Accept-Encoding", "What content codings the body may have: identity, none.", false},
-	{"Accept-Patch", "What PATCH takes (RFC 5789).", false},
-	{"Accept-Query", "What QUERY takes (RFC 10008).", false},
+	{"X-Request-Id", "The id of this request in the log.", false},
+	{"ETag", "The strong entity tag of the answer, or of the record as it is now stored (RFC 9110, section 8.8.3).", false},
+	{"Location", "The path of the record, if one was created.", false},
+	{"Link", "The other pages: first, prev, next, last (RFC 8288). For a paged list that has others.", false},
+	{"X-Total-Count", "The number of records on all pages. For a paged list.", false},
+	{"Content-Range", "The range of these records, from 0, such as posts 0-9/42. For a paged list.", false},
+	{"Preference-Applied", "The preferences in Prefer that were applied (RFC 7240).", false},
+	{"Allow", "The methods of the resource.", true},
+	{"Accept", "The accepted media types of the body.", false},
+	{"Accept-Encoding", "The accepted content codings of the body: identity.", false},
+	{"Accept-Patch", "The media types of PATCH (RFC 5789).", false},
+	{"Accept-Query", "The media types of QUERY (RFC 10008).", false},
 	{"Retry-After", "Seconds to wait.", true},
-	{"WWW-Authenticate", "How to authenticate.", true},
+	{"WWW-Authenticate", "The authentication scheme.", true},
 }
 
 func (h apiHeader) object() object {

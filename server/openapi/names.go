@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// The resources that describe the service, and the types of their answers.
+// The paths of the resources that describe the service, and their media types.
 const (
 	OpenAPIPath = "/_/openapi.json"
 	TypesPath   = "/_/types.d.ts"
@@ -17,26 +17,23 @@ const (
 	SchemaType = "application/schema+json"
 )
 
-// The two resources that are answered without credentials.
+// The paths of the resources for operators. The first two need no credentials.
 const (
-	LivezPath  = "/_/livez"
-	ReadyzPath = "/_/readyz"
+	LivezPath   = "/_/livez"
+	ReadyzPath  = "/_/readyz"
+	MetricsPath = "/_/metrics"
 )
 
-const MetricsPath = "/_/metrics"
-
-const ProblemType = "application/problem+json"
-
-const JsonType = "application/json"
-
-// The media types of a PATCH's body, which say what it means.
+// The media types of bodies. That of a PATCH selects its meaning.
 const (
-	MergeType = "application/merge-patch+json" // RFC 7396
-	PatchType = "application/json-patch+json"  // RFC 6902
+	JsonType    = "application/json"
+	ProblemType = "application/problem+json"     // RFC 9457
+	MergeType   = "application/merge-patch+json" // RFC 7396
+	PatchType   = "application/json-patch+json"  // RFC 6902
 )
 
-// StatusText returns a status's reason phrase as RFC 9110 section 15 has it;
-// net/http keeps the older names of three.
+// StatusText returns the reason phrase of a status as RFC 9110, section 15, has
+// it; net/http keeps three older ones.
 func StatusText(status int) string {
 	switch status {
 	case http.StatusRequestEntityTooLarge:
@@ -49,8 +46,9 @@ func StatusText(status int) string {
 	return http.StatusText(status)
 }
 
-// HasPath reports whether a member of that name can be reached: the empty name
-// is the index, and _ belongs to the service itself.
+// HasPath reports whether the member of that name has a path. The path of the
+// empty name is the index, and /_/ belongs to the service itself.
 func HasPath(name string) bool { return name != "" && name != "_" }
 
+// AppendInt appends n in decimal.
 func AppendInt(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }

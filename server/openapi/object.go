@@ -8,9 +8,9 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// An object is a JSON object that is being written: its members keep their
-// order, so that documents read as they were meant. Values are objects, lists,
-// strings, bools, ints, and jsontext.Value for what is JSON already.
+// An object is a JSON object under construction, whose members keep their order.
+// Values are objects, lists, strings, bools, ints, and jsontext.Value for text
+// that is JSON already.
 type object []entry
 
 type entry struct {
@@ -20,7 +20,7 @@ type entry struct {
 
 type list []any
 
-// with returns o with one more member, unless the value is nothing to tell.
+// with returns o with one more member, unless the value is empty.
 func (o object) with(name string, value any) object {
 	switch v := value.(type) {
 	case string:
@@ -66,9 +66,9 @@ func appendDocument(b []byte, v any) []byte {
 	case bool:
 		return strconv.AppendBool(b, v)
 	case int:
-		return AppendInt(b, v)
+		return strconv.AppendInt(b, int64(v), 10)
 	case jsontext.Value:
 		return append(b, v...)
 	}
-	panic("a document has no values of this type") // of our own making
+	panic("openapi: value of unknown type")
 }

@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"bytes"
+	_ "embed"
 	"net/url"
 	"strconv"
 	"strings"
@@ -10,18 +11,17 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/describe"
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
-// This file and its neighbours make the OpenAPI document (3.1.1) from what the
-// database holds and what its rules say. The tables in openapi_parameters.go,
-// openapi_headers.go and openapi_tables.go have the parameters, headers and
-// errors; what a request to a collection is, is in openapi_paths.go.
-
 const componentPrefix = "#/components/schemas/"
 
-// reservedSchemas are the schemas of the document that are no collection's.
-var reservedSchemas = []string{"Problem", "Filter", "Index", "Database", "Health", "Link", "JSONPatch", "Part"}
+// ownSchemas are the schemas of what is the same for every database: problems,
+// filters, the index and so on, by their names among the components.
+//
+//go:embed schemas.json
+var ownSchemas []byte
 
 // Options describe the service.
 type Options struct {
@@ -37,26 +37,28 @@ type Options struct {
 	All bool
 }
 
-// An apiDocument is what is being made of one snapshot.
+// An apiDocument is the document of one snapshot under construction.
 type apiDocument struct {
 	Options
 	snap  *database.Snapshot
 	about *describe.Description
-	ids   map[string]bool // operationIds that are taken
+	ids   map[string]bool // operationIds in use
 	tags  list
 	paths object
 }
 
 // Document returns the document of a snapshot as compact JSON.
 func Document(snap *database.Snapshot, o Options) jsontext.Value {
-	d := &apiDocument{Options: o, snap: snap, about: describe.Database(snap, describe.Options{Prefix: componentPrefix, Reserved: reservedSchemas, Aliases: o.All}), ids: make(map[string]bool)}
+	reserved := append(rawjson.MemberNames(ownSchemas), "Database")
+	about := describe.Database(snap, describe.Options{Prefix: componentPrefix, Reserved: reserved, Aliases: o.All})
+	d := &apiDocument{Options: o, snap: snap, about: about, ids: make(map[string]bool)}
 	for _, r := range d.about.Resources {
 		if !HasPath(r.Name) {
 			continue
 		}
 		about := r.About
 		if about == "" {
-			about = "What is in " + r.Name + "."
+			about = "The contents of " + r.Name + "."
 		}
 		d.tag(r.Name, about)
 		if r.Kind == storage.Array {
@@ -96,8 +98,8 @@ func Document(snap *database.Snapshot, o Options) jsontext.Value {
 	return appendDocument(nil, doc)
 }
 
-// used returns the components without those schemas and responses that nothing
-// in the paths leads to: tools take them for mistakes.
+// used returns the components that the paths refer to. Linters report unused
+// ones.
 func used(components, paths object) object {
 	texts := make(map[string][]byte)
 	for _, sort := range components {
@@ -119,8 +121,8 @@ func used(components, paths object) object {
 	return out
 }
 
-// reachable returns which of the texts the references in start lead to, and
-// those in what they lead to. A reference is prefix and the name of a text.
+// reachable returns the names of the texts that start refers to, directly or
+// through other texts. A reference is prefix and a name.
 func reachable(prefix string, texts map[string][]byte, start []byte) map[string]bool {
 	reached := make(map[string]bool)
 	for queue := [][]byte{start}; len(queue) > 0; queue = queue[1:] {
@@ -137,13 +139,14 @@ func reachable(prefix string, texts map[string][]byte, start []byte) map[string]
 
 const apiIntroduction = `Every collection of the file is a resource: list, read, create, replace, change, delete.
 
-- A body is an object, or an array that holds one (POST: any number). The answer has the shape of its request.
-- A path with a slash at the end is the same resource. HEAD answers what GET answers, without a body; OPTIONS lists the methods.
-- QUERY (RFC 10008) is a GET with a condition in its body. This version of OpenAPI has no place for it: it is described in x-query.
-- Errors are problem documents (RFC 9457). Each fault of a body is listed with its JSON Pointer (RFC 6901).
-- The document is live: it describes the data and the rules as they are now.`
+- A body is an object, or an array with one object (POST: any number). The answer has the form of the body.
+- A trailing slash is ignored. HEAD is GET without a body; OPTIONS lists the methods.
+- QUERY (RFC 10008) is a GET with a condition in its body. This version of OpenAPI cannot describe it; see x-query.
+- Errors are problem documents (RFC 9457). Each fault in a body is listed with its JSON Pointer (RFC 6901).
+- The document is live: it describes the current data and rules.
+- With ?all it also describes pages, parts of records, tables, arrays of bodies and aliases.`
 
-// title returns the schema's own title, or a plain one.
+// title returns the title of the rules, or a default.
 func (d *apiDocument) title() string {
 	if t := d.snap.Schema().Title(); t != "" {
 		return t
@@ -155,7 +158,7 @@ func (d *apiDocument) tag(name, description string) {
 	d.tags = append(d.tags, object{{"name", name}, {"description", description}})
 }
 
-// operationID returns verb+Name, unless it is taken.
+// operationID returns id, or a similar one if it is in use.
 func (d *apiDocument) operationID(id string) string {
 	for d.ids[id] {
 		id += "_"
@@ -164,15 +167,18 @@ func (d *apiDocument) operationID(id string) string {
 	return id
 }
 
-// own describes the resources of the service itself.
+// own adds the resources of the service itself.
 func (d *apiDocument) own() {
 	d.tag("service", "The service itself.")
 	about := func(path, id, summary, media string, schema any, headers list) {
 		op := object{{"operationId", d.operationID(id)}, {"tags", list{"service"}}, {"summary", summary}}
-		responses := object{{"200", d.answer("What was asked for.", media, schema, headers, nil)}}
-		if len(headers) > 0 { // it has a tag
+		responses := object{{"200", d.answer("The resource.", media, schema, headers, nil)}}
+		if len(headers) > 0 { // it has an entity tag
 			op = append(op, entry{"parameters", d.parametersOf(ofGets)})
 			responses = append(responses, entry{"304", notModified})
+		}
+		if path == DocsPath { // a file, which honours conditions of any kind
+			responses = append(responses, entry{"412", d.answer("If-Match does not have the current entity tag.", media, schema, headers, nil)})
 		}
 		item := object{{"get", append(op, entry{"responses", d.withErrors(responses, readErrors)})}}
 		if path == "/db" && !d.ReadOnly {
@@ -181,16 +187,16 @@ func (d *apiDocument) own() {
 		d.path(describe.Resource{}, path, nil, item)
 	}
 	tagged := list{"ETag"}
-	about("/", "getIndex", "The index: what there is and where.", JsonType, ref("Index"), tagged)
+	about("/", "getIndex", "The index: the collections, objects and service resources with their paths.", JsonType, ref("Index"), tagged)
 	if kind, ok := d.snap.Kind("db"); !ok || kind == storage.Other {
 		about("/db", "getDatabase", "The whole database as one object.", JsonType, ref("Database"), tagged)
 	}
 	d.health()
 	about(OpenAPIPath, "getOpenAPI", "This document.", JsonType, object{{"type", "object"}}, nil)
-	about(TypesPath, "getTypes", "TypeScript types of what is stored, taken and answered.", TypesType, textSchema, nil)
-	about(DocsPath, "getDocs", "This document as a page to read and to try.", HtmlType, textSchema, tagged)
+	about(TypesPath, "getTypes", "TypeScript types of records and bodies.", TypesType, textSchema, nil)
+	about(DocsPath, "getDocs", "This document as an interactive page.", HtmlType, textSchema, tagged)
 	if d.Metrics {
-		about(MetricsPath, "getMetrics", "What was counted, for Prometheus.", "text/plain", textSchema, nil)
+		about(MetricsPath, "getMetrics", "Metrics for Prometheus.", "text/plain", textSchema, nil)
 	}
 	for _, r := range d.about.Resources {
 		if HasPath(r.Name) {
@@ -199,7 +205,7 @@ func (d *apiDocument) own() {
 	}
 }
 
-// health describes the two resources that need no credentials.
+// health adds the two resources that need no credentials.
 func (d *apiDocument) health() {
 	open := func(id, summary, description string) object {
 		op := object{{"operationId", d.operationID(id)}, {"tags", list{"service"}}, {"summary", summary}, {"description", description}}
@@ -208,17 +214,17 @@ func (d *apiDocument) health() {
 		}
 		return op
 	}
-	good := func() object { return d.answer("What was asked for.", JsonType, ref("Health"), nil, nil) }
-	get := open("getLivez", "Whether the process answers.", "It needs no credentials.")
+	good := func() object { return d.answer("The resource.", JsonType, ref("Health"), nil, nil) }
+	get := open("getLivez", "Whether the process is alive.", "It needs no credentials.")
 	d.path(describe.Resource{}, LivezPath, nil, object{{"get", append(get, entry{"responses", d.withErrors(object{{"200", good()}}, []int{400, 414})})}})
 
-	get = open("getReadyz", "Whether reads and writes are possible.", "It needs no credentials, but with verbose.")
+	get = open("getReadyz", "Whether reads and writes are possible.", "It needs no credentials unless verbose is set.")
 	get = append(get, entry{"parameters", list{object{
-		{"name", "verbose"}, {"in", "query"}, {"description", "Also list what was looked at, and what a person should look at; needs credentials."},
+		{"name", "verbose"}, {"in", "query"}, {"description", "Also list the checks, and the findings that need attention. Needs credentials."},
 		{"schema", textSchema}, {"allowEmptyValue", true},
 	}}})
 	broken := object{
-		{"description", "The file cannot be used at present. With verbose it is told as a readiness, without as a problem."},
+		{"description", "The file is temporarily unusable. The answer is a problem, or with verbose a list of checks."},
 		{"headers", headersOf(list{"X-Request-Id", "Retry-After"})},
 		{"content", object{{ProblemType, object{{"schema", ref("Problem")}}}, {JsonType, object{{"schema", ref("Health")}}}}},
 	}
@@ -226,7 +232,7 @@ func (d *apiDocument) health() {
 	d.path(describe.Resource{}, ReadyzPath, nil, object{{"get", append(get, entry{"responses", append(responses, entry{"503", broken})})}})
 }
 
-// aRecordOf names what a schema is about.
+// aRecordOf returns the subject of a schema in words.
 func aRecordOf(r describe.Resource) string {
 	if r.Kind == storage.Array {
 		return "a record of " + r.Name
@@ -234,7 +240,7 @@ func aRecordOf(r describe.Resource) string {
 	return r.Name
 }
 
-// components returns the schemas, parameters, headers, errors and the way to authenticate.
+// components returns the components of the document, whether used or not.
 func (d *apiDocument) components() object {
 	schemas := object{}
 	for _, def := range d.about.Definitions {
@@ -249,10 +255,12 @@ func (d *apiDocument) components() object {
 		properties = append(properties, entry{r.Name, schema})
 	}
 	schemas = append(schemas, entry{"Database", object{
-		{"description", "The whole database. Members that are neither collections nor objects may be there too."},
+		{"description", "The whole database. It may have members that are neither collections nor objects."},
 		{"type", "object"}, {"properties", properties},
 	}})
-	schemas = append(schemas, ownSchemas...)
+	for name, schema := range rawjson.Members(ownSchemas) {
+		schemas = append(schemas, entry{rawjson.Unquote(name), rawjson.Compact(schema)})
+	}
 	responses := object{}
 	for _, e := range apiErrors {
 		responses = append(responses, entry{e.name, e.response(d.All)})

@@ -6,7 +6,7 @@ import (
 	"pickup/internal/describe"
 )
 
-// An apiParameter is a parameter that many operations take.
+// An apiParameter is a parameter of many operations.
 type apiParameter struct {
 	in          string
 	name        string
@@ -15,14 +15,14 @@ type apiParameter struct {
 	use         parameterUse
 }
 
-// A parameterUse says which operations take a parameter.
+// A parameterUse is a set of operations with a parameter.
 type parameterUse uint8
 
 const (
 	ofLists   parameterUse = 1 << iota // GET and QUERY of a list
 	ofRecords                          // GET of a record or an object
 	ofGets                             // every GET and QUERY with a tag
-	ofWrites                           // whatever changes something
+	ofWrites                           // every write
 	ofDeletes
 	reshapes // it changes the shape of the answer: described with Options.All
 )
@@ -32,38 +32,37 @@ var (
 	numberSchema = object{{"type", "integer"}}
 )
 
-// apiParameters are the parameters beside the names of members. One that the
-// query language gets is one more line.
+// apiParameters are the parameters other than the names of members.
 var apiParameters = []apiParameter{
 	{"query", "q", "Records that contain the text anywhere, at any depth. Several texts: all of them.",
 		object{{"type", list{"string", "array"}}, {"items", textSchema}}, ofLists},
 	{"query", "_where", "A condition as JSON, as in {\"or\": [{\"views\": {\"gt\": 10}}, {\"title\": {\"contains\": \"x\"}}]}.",
-		textSchema, ofLists}, // with its media type viewers would ask for a file
-	{"query", "_sort", "Members, or paths of members, to sort by, with commas between them; a minus before one turns its order round.", textSchema, ofLists},
-	{"query", "_order", "asc or desc for each member of _sort, with commas between them.", textSchema, ofLists},
+		textSchema, ofLists}, // with a media type viewers would ask for a file
+	{"query", "_sort", "Comma-separated members, or paths of members, to sort by; a minus sign reverses the order.", textSchema, ofLists},
+	{"query", "_order", "Comma-separated asc or desc for the members of _sort.", textSchema, ofLists},
 	{"query", "_page", "The page, from 1.", numberSchema, ofLists | reshapes},
-	{"query", "_per_page", "How many records a page has. With _page the answer is an object that has the page in data, with the numbers of the pages.", numberSchema, ofLists | reshapes},
-	{"query", "_limit", "How many records at most, from _start or of the _page.", numberSchema, ofLists},
-	{"query", "_start", "The first record, from 0; a negative one counts from the end.", numberSchema, ofLists},
-	{"query", "_end", "The record behind the last; a negative one counts from the end.", numberSchema, ofLists},
-	{"query", "_embed", "Collections whose records refer to these, or what these refer to, to put into them; commas between several, dots between levels.", textSchema, ofLists | ofRecords},
-	{"query", "_expand", "What these refer to, by a member such as driverId, to put into them; commas between several, dots between levels.", textSchema, ofLists | ofRecords},
-	{"query", "_fields", "Members, or paths of members, to which the records are reduced, with commas between them.", textSchema, ofLists | ofRecords | reshapes},
-	{"query", "_", "Ignored: it keeps caches from answering.", textSchema, ofLists | ofRecords | ofWrites},
-	{"query", "_dependent", "Collections whose records that refer to this one are deleted with it, with commas between them.", textSchema, ofDeletes},
-	{"header", "If-Match", "Only if the tag of what is there is one of these; else 412.", textSchema, ofWrites},
-	{"header", "If-None-Match", "Of a read: tags that the client has; 304 if one is that of the answer. Of a write: only if there is no such thing; else 412. PUT with * creates a record and replaces none.", textSchema, ofGets | ofWrites},
-	{"header", "Prefer", "return=minimal answers a write without a body; handling=strict refuses names that no record has (RFC 7240).", textSchema, ofLists | ofRecords | ofWrites},
+	{"query", "_per_page", "The records of a page. With _page the answer is an object with the page in data and the page numbers.", numberSchema, ofLists | reshapes},
+	{"query", "_limit", "The maximum number of records, from _start or of the _page.", numberSchema, ofLists},
+	{"query", "_start", "The first record, from 0; a negative number counts from the end.", numberSchema, ofLists},
+	{"query", "_end", "The end of the records, exclusive; a negative number counts from the end.", numberSchema, ofLists},
+	{"query", "_embed", "Related records to include: collections that refer to these records, or what these refer to. Comma-separated; dots between levels.", textSchema, ofLists | ofRecords},
+	{"query", "_expand", "Referenced records to include, by a member such as driverId. Comma-separated; dots between levels.", textSchema, ofLists | ofRecords},
+	{"query", "_fields", "Comma-separated members, or paths of members, to return.", textSchema, ofLists | ofRecords | reshapes},
+	{"query", "_", "Ignored; a changing value bypasses caches.", textSchema, ofLists | ofRecords | ofWrites},
+	{"query", "_dependent", "Comma-separated collections whose records are deleted too if they refer to this one.", textSchema, ofDeletes},
+	{"header", "If-Match", "Proceed only if the current entity tag is one of these; otherwise 412.", textSchema, ofWrites},
+	{"header", "If-None-Match", "Of a read: entity tags that the client has; 304 if one is current. Of a write: proceed only if none is current; otherwise 412. PUT with * creates a record and replaces none.", textSchema, ofGets | ofWrites},
+	{"header", "Prefer", "return=minimal omits the body of the answer to a write; handling=strict refuses names that no record has (RFC 7240).", textSchema, ofLists | ofRecords | ofWrites},
 }
 
-// component returns the name of the parameter among the components.
+// component returns the name of the parameter in the components.
 func (p apiParameter) component() string { return p.in + "." + p.name }
 
 func (p apiParameter) object() object {
 	return object{{"name", p.name}, {"in", p.in}, {"description", p.description}, {"schema", p.schema}}
 }
 
-// parametersOf returns the parameters with one of those uses.
+// parametersOf returns the parameters with one of the uses.
 func (d *apiDocument) parametersOf(use parameterUse) list {
 	var parameters list
 	for _, p := range apiParameters {
@@ -74,12 +73,12 @@ func (d *apiDocument) parametersOf(use parameterUse) list {
 	return parameters
 }
 
-// listParameters returns what a list takes: the members by which records are
-// filtered, and the language.
+// listParameters returns the parameters of a list: the members to filter by, and
+// the query language.
 func (d *apiDocument) listParameters(r describe.Resource) list {
 	var parameters list
 	for _, name := range r.Members {
-		// Some names never mean a member.
+		// Names of the query language are never members.
 		if !slices.ContainsFunc(apiParameters, func(p apiParameter) bool { return p.in == "query" && p.name == name && p.use&ofLists != 0 }) {
 			parameters = append(parameters, object{
 				{"name", name}, {"in", "query"}, {"description", "Records whose " + name + " equals the value; several values mean any of them."}, {"schema", ref("Filter")},
@@ -92,15 +91,15 @@ func (d *apiDocument) listParameters(r describe.Resource) list {
 	}
 	parameters = append(parameters, object{
 		{"name", filters}, {"in", "query"}, {"style", "form"}, {"explode", true},
-		{"description", "Any other filters, each a parameter of its own: a member, a path of members with dots between them, or one of these with a colon or an underscore and an operator behind it, as in views:gte or title_like. " +
-			"The operators: eq, ne, lt, lte, gt, gte, in (values with commas between them), contains, startsWith, endsWith, like (a pattern), exists (true or false). Filters hold all at once."},
+		{"description", "Any other filters, each as a parameter: a member or a dotted path of members, optionally followed by a colon or an underscore and an operator, such as views:gte or title_like. " +
+			"The operators: eq, ne, lt, lte, gt, gte, in (comma-separated values), contains, startsWith, endsWith, like (a pattern), exists (true or false). All filters must match."},
 		{"schema", object{{"type", "object"}, {"additionalProperties", ref("Filter")}}},
-		{"example", object{}}, // else viewers fill in names that no record has
+		{"example", object{}}, // viewers would invent names otherwise
 	})
 	return append(parameters, d.parametersOf(ofLists|ofGets)...)
 }
 
-// idParameters are the names of a record's id in the query of a write.
+// idParameters are the parameters for a record's id in the query of a write.
 func idParameters(own, description string) list {
 	parameter := func(name string) object {
 		return object{
@@ -109,20 +108,4 @@ func idParameters(own, description string) list {
 		}
 	}
 	return list{parameter("Id"), parameter("id"), parameter(own)}
-}
-
-// patchSchema describes a JSON Patch.
-var patchSchema = object{
-	{"description", "A JSON Patch (RFC 6902): all of its operations are done, or none."},
-	{"type", "array"},
-	{"items", object{
-		{"type", "object"},
-		{"required", list{"op", "path"}},
-		{"properties", object{
-			{"op", object{{"type", "string"}, {"enum", list{"add", "remove", "replace", "move", "copy", "test"}}}},
-			{"path", object{{"description", "A JSON Pointer (RFC 6901)."}, {"type", "string"}}},
-			{"from", object{{"description", "Of move and copy: a JSON Pointer."}, {"type", "string"}}},
-			{"value", object{{"description", "Of add, replace and test."}}},
-		}},
-	}},
 }

@@ -13,25 +13,25 @@ import (
 	"pickup/internal/storage"
 )
 
-// collection describes /schedules, /schedules/{id} and the lists below the
+// collection adds /schedules, /schedules/{id} and the lists below the
 // records that these refer to.
 func (d *apiDocument) collection(r describe.Resource) {
 	path := "/" + url.PathEscape(r.Name)
 	one := database.Singular(r.Name)
 	example, body := d.examples(r)
 
-	item := d.list(r, "", "All records, or those that the filters want.", example)
+	item := d.list(r, "", "All records, or those that match the filters.", example)
 	if !d.ReadOnly {
 		item = append(item, entry{"post", d.create(r, "create"+r.Record, "Create a record, or several.",
-			"An array creates all of its records or none. The id is made here where the body has none.", r.Create, example, body)})
-		item = append(item, d.changes(r, "ByQuery", idParameters(one+"Id", "The id of the record. It is needed under one of the names Id, id and "+one+"Id."), example, body)...)
+			"An array creates all of its records or none. A record without an id gets one.", r.Create, example, body)})
+		item = append(item, d.changes(r, "ByQuery", idParameters(one+"Id", "The id of the record, required under one of the names Id, id and "+one+"Id."), example, body)...)
 	}
 	d.path(r, path, nil, item)
 
 	get := d.operation(r, "get"+r.Record, "Read one record.", "", d.parametersOf(ofRecords|ofGets))
 	item = object{{"get", append(get, entry{"responses", d.shown(recordHeaders, "The record.", d.part(r), example)})}}
 	if !d.ReadOnly {
-		item = append(item, d.changes(r, "", idParameters(one+"Id", "The id once more: if it is there, it is that of the path."), example, body)...)
+		item = append(item, d.changes(r, "", idParameters(one+"Id", "The id again. If present, it must be that of the path."), example, body)...)
 	}
 	d.path(r, path+"/{id}", idOf(one), item)
 
@@ -42,25 +42,25 @@ func (d *apiDocument) collection(r describe.Resource) {
 	}
 }
 
-// children describes /drivers/{id}/schedules.
+// children adds /drivers/{id}/schedules.
 func (d *apiDocument) children(r describe.Resource, parent describe.Parent, example, body jsontext.Value) {
 	one := database.Singular(parent.Collection)
 	of := "Of" + capital(one)
-	item := d.list(r, of, "Those of one of "+parent.Collection+", whose "+parent.Member+" is its id.", example)
+	item := d.list(r, of, "The records whose "+parent.Member+" is the id of one of "+parent.Collection+".", example)
 	if !d.ReadOnly {
-		item = append(item, entry{"post", d.create(r, "create"+r.Record+of, "Create a record that refers to this one.", "The body need not have "+parent.Member+": it is filled in.", r.MergePatch, example, body)})
+		item = append(item, entry{"post", d.create(r, "create"+r.Record+of, "Create a record that refers to this one.", "The body may omit "+parent.Member+", which is filled in.", r.MergePatch, example, body)})
 	}
 	d.path(r, "/"+url.PathEscape(parent.Collection)+"/{id}/"+url.PathEscape(r.Name), idOf(one), item)
 }
 
-// singular describes a singular resource.
+// singular adds a singular resource.
 func (d *apiDocument) singular(r describe.Resource) {
 	v, err := d.snap.Value(r.Name)
 	if err != nil {
-		return // never: it is one of the snapshot's own
+		return // the snapshot has it
 	}
 	if d.snap.Schema().Member(r.Name).Faults(v) != nil {
-		v = nil // nobody should copy what would be refused
+		v = nil // an example must conform to the rules
 	}
 	get := d.operation(r, "get"+r.Record, "Read "+r.Name+".", "", d.parametersOf(ofRecords|ofGets))
 	item := object{{"get", append(get, entry{"responses", d.shown(recordHeaders, "The object.", d.part(r), v)})}}
@@ -78,7 +78,7 @@ func idOf(one string) list {
 	}}
 }
 
-// path enters a path with its parameters, what can be done there, and OPTIONS.
+// path adds a path with its parameters and operations, and OPTIONS.
 func (d *apiDocument) path(r describe.Resource, path string, parameters list, item object) {
 	id := "options"
 	for _, e := range item {
@@ -95,25 +95,25 @@ func (d *apiDocument) path(r describe.Resource, path string, parameters list, it
 			headers = append(headers, "Accept-Query")
 		}
 	}
-	// A preflight of a browser is answered without it, whatever the path.
-	allow := object{{"description", "The methods that the resource knows."}, {"schema", textSchema}}
+	// It is not required: the answer to a browser's preflight has none.
+	allow := object{{"description", "The methods of the resource."}, {"schema", textSchema}}
 	options := object{{"operationId", d.operationID(id)}}
 	tag := "service"
 	if r.Name != "" {
 		tag = r.Name
 	}
 	options = append(options, entry{"tags", list{tag}}, entry{"summary", "Ask for the methods."},
-		entry{"responses", d.withErrors(object{{"204", object{{"description", "The methods, and what they take."}, {"headers", append(headersOf(headers), entry{"Allow", allow})}}}}, []int{400, 401, 404, 414, 429})})
+		entry{"responses", d.withErrors(object{{"204", object{{"description", "The methods and their media types."}, {"headers", append(headersOf(headers), entry{"Allow", allow})}}}}, []int{400, 401, 404, 414, 429})})
 	whole := object{}.with("parameters", parameters)
 	d.paths = append(d.paths, entry{path, append(append(whole, item...), entry{"options", options})})
 }
 
-// queryKey is where the QUERY of a path stands: OpenAPI has no place for this
-// method before 3.2, where it is called query.
+// queryKey is the key of the QUERY operation of a path. OpenAPI 3.2 calls it
+// query; 3.1 has no place for it.
 const queryKey = "x-query"
 
-// list describes GET and QUERY of a list. of tells its operations from those of
-// another path.
+// list returns GET and QUERY of a list. The suffix of makes their operationIds
+// unique.
 func (d *apiDocument) list(r describe.Resource, of, description string, example jsontext.Value) object {
 	name := plural(r) + of
 	get := d.operation(r, "list"+name, "List "+r.Name+".", description, d.listParameters(r))
@@ -124,7 +124,7 @@ func (d *apiDocument) list(r describe.Resource, of, description string, example 
 	}}}}}}}})
 	records := d.listed(r)
 	return object{
-		{"get", append(get, entry{"responses", d.shown(listHeaders, "The records, in the order of the file or of _sort. With _page and _per_page they stand in an object.", records, arrayExample(example))})},
+		{"get", append(get, entry{"responses", d.shown(listHeaders, "The records, in the order of the file or of _sort.", records, arrayExample(example))})},
 		{queryKey, append(query, entry{"responses", d.withErrors(d.reads(listHeaders, "The records, as of a GET.", records, arrayExample(example)), queryErrors)})},
 	}
 }
@@ -177,8 +177,7 @@ func (d *apiDocument) shown(headers list, description string, schema object, exa
 	return d.withErrors(d.reads(headers, description, schema, example), readErrors)
 }
 
-// reads returns the good responses to a read: JSON or a table, or nothing where
-// the client has it already.
+// reads returns the successful responses to a read.
 func (d *apiDocument) reads(headers list, description string, schema any, example jsontext.Value) object {
 	good := d.answer(description, JsonType, schema, headers, example)
 	if d.All {
@@ -190,12 +189,12 @@ func (d *apiDocument) reads(headers list, description string, schema any, exampl
 }
 
 var notModified = object{
-	{"description", "The client has it: its tag is one of those in If-None-Match."},
+	{"description", "Not modified: If-None-Match has the current entity tag."},
 	{"headers", headersOf(list{"X-Request-Id", "ETag", "Preference-Applied"})},
 }
 
 var noContent = object{
-	{"description", "It is done. Prefer: return=minimal wants no more."},
+	{"description", "Done, with Prefer: return=minimal."},
 	{"headers", headersOf(append(list{"X-Request-Id"}, recordHeaders...))},
 }
 
@@ -209,7 +208,7 @@ func (d *apiDocument) operation(r describe.Resource, id, summary, description st
 	return op.with("description", description).with("parameters", parameters)
 }
 
-// create describes a POST of what the schema called name describes.
+// create returns a POST whose body has the schema called name.
 func (d *apiDocument) create(r describe.Resource, id, summary, description, name string, example, body jsontext.Value) object {
 	op := d.operation(r, id, summary, description, d.parametersOf(ofWrites))
 	op = append(op, entry{"requestBody", requestBody(d.oneOrMany(name), body)})
@@ -218,37 +217,37 @@ func (d *apiDocument) create(r describe.Resource, id, summary, description, name
 
 // created returns the response to what has created something.
 func (d *apiDocument) created(r describe.Resource, example jsontext.Value) object {
-	return d.answer("What was created, in the shape of the body. With Prefer: return=minimal nothing.", JsonType,
+	return d.answer("What was created, in the form of the body. With Prefer: return=minimal nothing.", JsonType,
 		d.oneOrMany(r.Record), createdHeaders, example)
 }
 
-// changes describes PUT, PATCH and DELETE of a record. suffix tells the
-// operations apart from those of another path.
+// changes returns PUT, PATCH and DELETE of a record. The suffix makes their
+// operationIds unique.
 func (d *apiDocument) changes(r describe.Resource, suffix string, parameters list, example, body jsontext.Value) object {
 	ops := d.writes(r, suffix, parameters, example, body)
-	op := d.operation(r, "delete"+r.Record+suffix, "Delete a record.", "The answer is what was deleted. What becomes of the records that refer to it, the rules say (x-ref with on-delete), and _dependent.",
+	op := d.operation(r, "delete"+r.Record+suffix, "Delete a record.", "The answer is the deleted record. The rules (x-ref with on-delete) and _dependent decide about the records that refer to it.",
 		slices.Concat(parameters, d.parametersOf(ofWrites|ofDeletes)))
 	responses := object{{"200", d.answer("The record that was deleted.", JsonType, ref(r.Record), restHeaders, example)}, {"204", noContent}}
 	return append(ops, entry{"delete", append(op, entry{"responses", d.withErrors(responses, writeErrors)})})
 }
 
-// writes describes PUT and PATCH.
+// writes returns PUT and PATCH.
 func (d *apiDocument) writes(r describe.Resource, suffix string, parameters list, example, body jsontext.Value) object {
 	parameters = slices.Concat(parameters, d.parametersOf(ofWrites))
-	stored := object{{"200", d.answer("What is stored now, in the shape of the body.", JsonType,
+	stored := object{{"200", d.answer("What is now stored, in the form of the body.", JsonType,
 		d.oneOrMany(r.Record), recordHeaders, example)}}
 
-	put := d.operation(r, "replace"+r.Record+suffix, "Replace as a whole.", "The id and the place in the file stay.", parameters)
+	put := d.operation(r, "replace"+r.Record+suffix, "Replace as a whole.", "The id and the position in the file are kept.", parameters)
 	replaced := stored
 	if r.Kind == storage.Array && !d.snap.Schema().Member(r.Name).ReadOnlyID() {
-		put = d.operation(r, "replace"+r.Record+suffix, "Replace as a whole, or create.", "The id and the place in the file stay. With If-None-Match: * it creates a record of that id.", parameters)
+		put = d.operation(r, "replace"+r.Record+suffix, "Replace as a whole, or create.", "The id and the position in the file are kept. With If-None-Match: * it creates a record with that id.", parameters)
 		replaced = append(slices.Clone(stored), entry{"201", d.created(r, example)})
 	}
 	put = append(put, entry{"requestBody", requestBody(d.oneOrMany(r.Replace), body)},
 		entry{"responses", d.withErrors(append(slices.Clone(replaced), entry{"204", noContent}), writeErrors)})
 
 	patch := d.operation(r, "update"+r.Record+suffix, "Change single members.",
-		"As application/json the members that are sent replace the stored ones and the others are kept. A merge patch (RFC 7396) also removes and merges; a JSON Patch (RFC 6902) names each change. Only what is touched is judged.", parameters)
+		"As application/json the members of the body replace the stored ones; others are kept. A merge patch (RFC 7396) also removes and merges; a JSON Patch (RFC 6902) lists each change. Only changed members are checked.", parameters)
 	sent := requestBody(d.oneOrMany(r.MergePatch), body)
 	sent[1].value = append(sent[1].value.(object),
 		entry{MergeType, object{{"schema", d.oneOrMany(r.MergePatch)}}},
@@ -258,11 +257,11 @@ func (d *apiDocument) writes(r describe.Resource, suffix string, parameters list
 	return object{{"put", put}, {"patch", patch}}
 }
 
-// patchDatabase describes PATCH /db.
+// patchDatabase returns PATCH /db.
 func (d *apiDocument) patchDatabase() object {
-	op := d.operation(describe.Resource{}, "patchDatabase", "Change any number of records and collections, all or none.", "The answer is the database as the change has left it.", d.parametersOf(ofWrites))
+	op := d.operation(describe.Resource{}, "patchDatabase", "Change any number of records and collections, all or none.", "The answer is the database after the change.", d.parametersOf(ofWrites))
 	op = append(op, entry{"requestBody", object{{"required", true}, {"content", object{{PatchType, object{{"schema", ref("JSONPatch")}}}}}}})
-	responses := object{{"200", d.answer("The database as it is now.", JsonType, ref("Database"), restHeaders, nil)}, {"204", noContent}}
+	responses := object{{"200", d.answer("The database after the change.", JsonType, ref("Database"), restHeaders, nil)}, {"204", noContent}}
 	return append(op, entry{"responses", d.withErrors(responses, writeErrors)})
 }
 
@@ -283,8 +282,8 @@ func arrayExample(v jsontext.Value) jsontext.Value {
 	return append(append(jsontext.Value("["), v...), ']')
 }
 
-// examples returns a record of the collection, and the same as a body: the
-// first that keeps the rules, so that nobody copies what would be refused.
+// examples returns the first record that conforms to the rules, and the same as
+// a body without the id.
 func (d *apiDocument) examples(r describe.Resource) (record, body jsontext.Value) {
 	n := 0
 	for e := range d.snap.All(r.Name) {
@@ -295,7 +294,8 @@ func (d *apiDocument) examples(r describe.Resource) (record, body jsontext.Value
 			continue
 		}
 		body = jsontext.Value("{")
-		for name, v := range Members(e.Value) {
+		for quoted, v := range rawjson.Members(e.Value) {
+			name := rawjson.Unquote(quoted)
 			if name != r.IDMember {
 				body = rawjson.AppendMember(body, name, v)
 			}

@@ -5,9 +5,9 @@ import (
 	"pickup/internal/describe"
 )
 
-// Schema returns the JSON Schema of one record of a collection, or of
-// a singular resource, with all that it refers to. It reports false where the
-// snapshot has no resource of that name.
+// RecordSchema returns the JSON Schema of one record of a collection, or of a
+// singular resource, with all definitions that it refers to. It reports false if
+// there is no resource of that name.
 func RecordSchema(snap *database.Snapshot, name string) ([]byte, bool) {
 	about := describe.Database(snap, describe.Options{Prefix: "#/$defs/"})
 	for _, r := range about.Resources {

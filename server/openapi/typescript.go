@@ -13,8 +13,8 @@ import (
 	"pickup/internal/storage"
 )
 
-const typesHead = `// What pickup stores, takes and answers, from the data and the rules as they
-// are now. The names are those of the OpenAPI document, /_/openapi.json.
+const typesHead = `// Types of the records and bodies of pickup, from its current data and rules.
+// The names are those of the OpenAPI document, /_/openapi.json.
 
 `
 
@@ -67,7 +67,7 @@ export type Problem = {
   line?: number;
   column?: number;
   errors?: { pointer?: string; parameter?: string; detail: string }[];
-  /** The collections that there are, where something is not found. */
+  /** The collections of the database, if something was not found. */
   collections?: string[];
 };
 `
@@ -77,9 +77,9 @@ const typeReference = "#/"
 // A typeWriter writes JSON Schemas as TypeScript types.
 type typeWriter struct{ bytes.Buffer }
 
-// comment writes what a schema says of itself as a doc comment.
+// comment writes the description of a schema as a doc comment.
 func (w *typeWriter) comment(schema jsontext.Value, indent string) {
-	if s := stringOf(Member(schema, "description")); s != "" {
+	if s := stringOf(member(schema, "description")); s != "" {
 		s = strings.ReplaceAll(strings.Join(strings.Fields(s), " "), "*/", "*\u200b/") // the end of the comment otherwise
 		w.WriteString(indent + "/** " + s + " */\n")
 	}
@@ -94,11 +94,12 @@ func (w *typeWriter) typeOf(schema jsontext.Value, indent string) string {
 	default:
 		return "unknown"
 	}
-	if string(Member(schema, "not")) == "{}" {
+	if string(member(schema, "not")) == "{}" {
 		return "never"
 	}
-	var all []string // of which a value is each
-	for keyword, v := range Members(schema) {
+	var all []string // the type is their intersection
+	for quoted, v := range rawjson.Members(schema) {
+		keyword := rawjson.Unquote(quoted)
 		switch keyword {
 		case "$ref":
 			all = append(all, referredType(stringOf(v)))
@@ -115,7 +116,7 @@ func (w *typeWriter) typeOf(schema jsontext.Value, indent string) string {
 		}
 	}
 	own := w.ownType(schema, indent)
-	if own != "" && Member(schema, "enum") == nil && Member(schema, "const") == nil {
+	if own != "" && member(schema, "enum") == nil && member(schema, "const") == nil {
 		all = append(all, own)
 	}
 	all = slices.DeleteFunc(all, func(t string) bool { return t == "unknown" })
@@ -131,8 +132,7 @@ func (w *typeWriter) typeOf(schema jsontext.Value, indent string) string {
 	return strings.Join(all, " & ")
 }
 
-// grouped puts a union into parentheses, so that what stands beside it is not
-// a part of it.
+// grouped puts a union or an intersection into parentheses.
 func grouped(t string) string {
 	if strings.Contains(t, " | ") || strings.Contains(t, " & ") {
 		return "(" + t + ")"
@@ -153,10 +153,10 @@ func (w *typeWriter) union(branches jsontext.Value, typeOf func(jsontext.Value) 
 	return strings.Join(types, " | ")
 }
 
-// ownType returns the type by "type", "properties" and "items"; "" is none.
+// ownType returns the type by "type", "properties" and "items", or "".
 func (w *typeWriter) ownType(schema jsontext.Value, indent string) string {
 	var types []string
-	switch v := Member(schema, "type"); v.Kind() {
+	switch v := member(schema, "type"); v.Kind() {
 	case '"':
 		types = []string{stringOf(v)}
 	case '[':
@@ -165,9 +165,9 @@ func (w *typeWriter) ownType(schema jsontext.Value, indent string) string {
 		}
 	default:
 		switch {
-		case Member(schema, "properties") != nil || Member(schema, "required") != nil:
+		case member(schema, "properties") != nil || member(schema, "required") != nil:
 			types = []string{"object"}
-		case Member(schema, "items") != nil:
+		case member(schema, "items") != nil:
 			types = []string{"array"}
 		}
 	}
@@ -189,24 +189,25 @@ func (w *typeWriter) ownType(schema jsontext.Value, indent string) string {
 }
 
 func (w *typeWriter) arrayType(schema jsontext.Value, indent string) string {
-	items := Member(schema, "items")
-	if items == nil || items.Kind() == '[' || Member(schema, "prefixItems") != nil {
+	items := member(schema, "items")
+	if items == nil || items.Kind() == '[' || member(schema, "prefixItems") != nil {
 		return "unknown[]"
 	}
 	return grouped(w.typeOf(items, indent)) + "[]"
 }
 
-// objectType returns an object's type. It may have members that the schema
-// does not name, unless that says otherwise.
+// objectType returns the type of an object. Other members are allowed unless
+// the schema excludes them.
 func (w *typeWriter) objectType(schema jsontext.Value, indent string) string {
 	var required []string
-	for e := range rawjson.Elements(Member(schema, "required")) {
+	for e := range rawjson.Elements(member(schema, "required")) {
 		required = append(required, stringOf(e))
 	}
 	inner := new(typeWriter)
 	inner.WriteString("{\n")
 	known := 0
-	for name, s := range Members(Member(schema, "properties")) {
+	for quoted, s := range rawjson.Members(member(schema, "properties")) {
+		name := rawjson.Unquote(quoted)
 		known++
 		inner.comment(s, indent+"  ")
 		mark := "?"
@@ -218,19 +219,19 @@ func (w *typeWriter) objectType(schema jsontext.Value, indent string) string {
 	for _, name := range required {
 		inner.WriteString(indent + "  " + string(rawjson.AppendQuote(nil, name)) + ": unknown;\n")
 	}
-	switch rest := Member(schema, "additionalProperties"); {
+	switch rest := member(schema, "additionalProperties"); {
 	case rest.Kind() == '{' && known+len(required) == 0:
 		return "{ [name: string]: " + w.typeOf(rest, indent) + " }"
 	case rest.Kind() == 'f' && known+len(required) == 0:
 		return "{ [name: string]: never }"
 	case known+len(required) == 0:
-		return "{ [name: string]: unknown }" // a Record, but that may be a collection's
+		return "{ [name: string]: unknown }" // not Record, which may be the name of a definition
 	}
 	inner.WriteString(indent + "}")
 	return inner.String()
 }
 
-// referredType returns the type that a reference leads to.
+// referredType returns the type that a reference names.
 func referredType(uri string) string {
 	name, ok := strings.CutPrefix(uri, typeReference)
 	if !ok {
@@ -239,7 +240,7 @@ func referredType(uri string) string {
 	return name
 }
 
-// literalType returns the type of one value alone.
+// literalType returns the type of a single value.
 func literalType(v jsontext.Value) string {
 	switch v.Kind() {
 	case '{', '[':
@@ -254,4 +255,10 @@ func stringOf(v jsontext.Value) string {
 		return ""
 	}
 	return rawjson.Unquote(v)
+}
+
+// member returns the value of the member of v called name, or nil.
+func member(v jsontext.Value, name string) jsontext.Value {
+	value, _ := rawjson.Member(v, name)
+	return value
 }

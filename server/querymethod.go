@@ -7,22 +7,22 @@ import (
 	"pickup/internal/query"
 )
 
-// methodQuery is a GET with a body (RFC 10008): it changes nothing.
+// methodQuery is a safe method, like GET with a body (RFC 10008).
 const methodQuery = "QUERY"
 
-// acceptQuery is what its body may be: a condition in the form of _where.
+// acceptQuery is the media type of its body, a condition like that of _where.
 const acceptQuery = "application/json"
 
-// condition returns the body of a QUERY, checked as every body is. Since it
-// changes nothing, one that is no JSON is the usual 400.
+// readCondition reads the body of a QUERY. Invalid JSON is 400 here, not the 500
+// that the interface prescribes for writes.
 func (req *request) readCondition() ([]byte, error) {
 	if req.Request.Header.Get("Content-Type") == "" {
-		return nil, (&problem{status: http.StatusBadRequest, detail: "A QUERY needs a body and its Content-Type: application/json."}).with("Accept-Query", acceptQuery)
+		return nil, newProblem(http.StatusBadRequest, "A QUERY needs a body with Content-Type: application/json.").with("Accept-Query", acceptQuery)
 	}
 	b, err := req.readSingle()
 	var p *problem
-	if errors.As(err, &p) && p.line > 0 {
-		p.status, p.title = http.StatusBadRequest, ""
+	if errors.As(err, &p) && p.Line > 0 {
+		p.Status, p.Title = http.StatusBadRequest, http.StatusText(http.StatusBadRequest)
 	}
 	if err != nil {
 		return nil, err
@@ -33,8 +33,7 @@ func (req *request) readCondition() ([]byte, error) {
 	return b.objects[0], nil
 }
 
-// conditionError returns an error of a condition with its pointer leading into the
-// body.
+// conditionError returns an error of a condition with a pointer into the body.
 func conditionError(err error) error {
 	var query *query.Error
 	if !errors.As(err, &query) || query.Parameter != "_where" {

@@ -1,0 +1,66 @@
+package openapi
+
+// An apiError is an error answer that operations share.
+type apiError struct {
+	status      int
+	name        string // of the component
+	description string
+	headers     list // by name; see apiHeaders
+	always      bool // of every operation
+}
+
+// apiErrors are the errors by status.
+var apiErrors = []apiError{
+	{400, "BadRequest", "A parameter is invalid, or the body is JSON of the wrong type. As plain text: the head of the request is invalid.", list{"Accept-Query", "Preference-Applied"}, false},
+	{401, "Unauthorized", "Credentials are missing or wrong.", list{"WWW-Authenticate"}, false},
+	{403, "CrossOrigin", "The origin of the page that sends the request is not allowed.", nil, true},
+	{404, "NotFound", "No such record or collection. The existing collections are listed.", nil, false},
+	{405, "MethodNotAllowed", "The resource has no such method, or PUT would create a record in a collection whose ids the service makes.", list{"Allow"}, false},
+	{408, "TooSlow", "The body took too long to arrive.", nil, false},
+	{409, "Conflict", "A unique value is taken, the patch does not apply to the stored value, or another record refers to the one to delete. Nothing was changed.", nil, false},
+	{412, "PreconditionFailed", "The condition in If-Match or If-None-Match is false. Nothing was changed.", list{"ETag"}, false},
+	{413, "TooLarge", "The body is too large, or the database would be.", nil, false},
+	{414, "URITooLong", "The URL is too long.", nil, false},
+	{415, "UnsupportedMediaType", "The Content-Type or the Content-Encoding is not accepted. A header lists what is.", list{"Accept", "Accept-Encoding", "Accept-Patch", "Accept-Query"}, false},
+	{421, "Misdirected", "The server does not serve the host name in Host.", nil, true},
+	{422, "Invalid", "The body breaks a rule; every fault is listed with its JSON Pointer. Nothing was stored.", nil, false},
+	{429, "TooManyFailures", "Too many wrong credentials came from this address. Until the time is over none are checked.", list{"Retry-After"}, false},
+	{431, "HeadersTooLarge", "The headers are too large. The answer is a line of plain text.", nil, true},
+	{500, "InvalidJSON", "The body is not valid JSON (title \"Internal server Error\", with line and column), or the server failed.", nil, true},
+	{503, "Unavailable", "Temporarily unavailable: an edit left the file broken, it is being saved, the disk reports an error, or too many large requests are in progress. Nothing was changed.", list{"Retry-After"}, false},
+	{507, "Full", "The disk is full. Nothing was changed.", list{"Retry-After"}, false},
+}
+
+func (e apiError) response(all bool) object {
+	problem := object{{ProblemType, object{
+		{"schema", ref("Problem")},
+		{"example", object{{"type", "about:blank"}, {"title", e.title()}, {"status", e.status}, {"detail", e.description}}},
+	}}}
+	// Requests that cannot be parsed are answered in plain text.
+	switch {
+	case e.status == 400 && all:
+		problem = append(problem, entry{"text/plain", object{{"schema", textSchema}}})
+	case e.status == 431:
+		// Generated clients expect a problem from every error that has content.
+		return object{{"description", e.description}}
+	}
+	return object{
+		{"description", e.description},
+		{"headers", headersOf(append(list{"X-Request-Id"}, e.headers...))},
+		{"content", problem},
+	}
+}
+
+func (e apiError) title() string {
+	if e.status == 500 {
+		return "Internal server Error"
+	}
+	return StatusText(e.status)
+}
+
+// The statuses of refused reads and writes.
+var (
+	readErrors  = []int{400, 401, 404, 414, 429, 503}
+	queryErrors = []int{400, 401, 404, 408, 413, 414, 415, 429, 503}
+	writeErrors = []int{400, 401, 404, 405, 408, 409, 412, 413, 414, 415, 422, 429, 503, 507}
+)
