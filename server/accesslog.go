@@ -8,12 +8,11 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// logAccess writes one record for each request when it has been answered:
-// its id, the client's address, method, path, status, the bytes of the body and
-// the milliseconds that it took, and the trace that it is part of.
-// What is long is cut: anybody may send a path of 32 KiB, and fill the disk.
-// Neither the query nor a header is in it: both may hold what is nobody's
-// business.
+// logAccess logs each request after it has been answered: its id, the address of
+// the client, the method, path and status, the size of the body, the duration, and
+// the trace that it is part of. Long values are clipped, so that requests cannot
+// fill the disk. The query and the headers are left out, since they may contain
+// personal data.
 func (s *server) logAccess(c *gin.Context) {
 	start := time.Now()
 	// Deferred, so that an aborted answer is logged as well.

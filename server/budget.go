@@ -9,35 +9,34 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A budget bounds the memory of bodies and answers that wait for slow clients.
-// What is small costs nothing, so that it is served whatever large ones do.
+// A budget limits the memory for bodies and answers that wait for slow clients.
+// Small ones do not count, so they are served even if large ones use it up.
 type budget struct {
-	most     int64         // bytes
-	used     atomic.Int64  // of these
-	builders chan struct{} // one for each of withBuildSlot that runs
+	limit    int64         // bytes
+	used     atomic.Int64  // bytes
+	builders chan struct{} // the slots of withBuildSlot
 }
 
 const (
-	freeOfBudget  = 64 << 10  // bytes of a request
-	recordCost    = 1 << 10   // bytes that a record costs while it is created, beside its text
-	defaultBudget = 256 << 20 // or four bodies, where they may be larger
+	freeOfBudget  = 64 << 10  // bytes of a request that do not count
+	recordCost    = 1 << 10   // bytes that creating a record needs in addition to its text
+	defaultBudget = 256 << 20 // or four bodies of the maximum size, if that is more
 )
 
 func newBudget(maxBody int64) budget {
-	return budget{most: max(defaultBudget, 4*maxBody), builders: make(chan struct{}, 4*runtime.GOMAXPROCS(0))}
+	return budget{limit: max(defaultBudget, 4*maxBody), builders: make(chan struct{}, 4*runtime.GOMAXPROCS(0))}
 }
 
-// errNoMemory says that the budget is used up.
 var errNoMemory = errors.New("the budget is used up")
 
-// take takes n bytes of the budget until the request ends. It reports false
-// where there are none left; a request that is alone may have any number, or a
-// list that is greater than the budget would never be served.
+// reserve reserves n bytes of the budget until the request ends. It returns false
+// if too few are left. A request that is alone may reserve any number, otherwise a
+// list larger than the budget could never be served.
 func (req *request) reserve(n int64) bool {
 	if n <= freeOfBudget {
 		return true
 	}
-	if used := req.budget.used.Add(n); used > req.budget.most && used != req.reserved+n {
+	if used := req.budget.used.Add(n); used > req.budget.limit && used != req.reserved+n {
 		req.budget.used.Add(-n)
 		return false
 	}
@@ -45,10 +44,9 @@ func (req *request) reserve(n int64) bool {
 	return true
 }
 
-// hold takes what the answer to a write needs. A transaction asks for it before
-// anything is stored, and again each time that it is run: a write that has been
-// done cannot be refused any more, and changes of many kilobytes take few bytes
-// of a body to ask for.
+// reserveAnswer reserves the memory for the answer to a write. A transaction calls
+// it each time that it runs, before anything is stored: afterwards it is too late
+// to refuse the write. A small body can ask for a large answer.
 func (req *request) reserveAnswer(answer jsontext.Value) error {
 	more := int64(len(answer)) - req.answerSize
 	if more <= freeOfBudget {
@@ -61,20 +59,20 @@ func (req *request) reserveAnswer(answer jsontext.Value) error {
 	return nil
 }
 
-// release gives back what the call has taken.
+// release returns what the request has reserved.
 func (req *request) release() {
 	req.budget.used.Add(-req.reserved)
 	req.reserved = 0
 }
 
-// budgeted returns a reader of a body that takes what has arrived, not what
-// was announced: a sender that stalls must not keep others from sending.
+// budgeted returns a reader of a body that reserves what has arrived, not what was
+// announced: a client that stalls must not block others.
 func (req *request) budgeted(r io.Reader) io.Reader { return &budgetReader{Reader: r, request: req} }
 
 type budgetReader struct {
 	io.Reader
 	request *request
-	read    int64 // bytes that are not taken yet
+	read    int64 // bytes that are not reserved yet
 }
 
 func (r *budgetReader) Read(p []byte) (int, error) {

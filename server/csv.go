@@ -7,28 +7,26 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/rawjson"
-	"pickup/server/openapi"
 )
 
-// csvType is that of RFC 4180: records end in CRLF, the first one has the
-// names.
+// csvType is the media type of RFC 4180: lines end in CRLF, and the first one has
+// the names.
 const csvType = "text/csv; charset=utf-8; header=present"
 
-// appendCSV appends records as a table with one column for each of their
-// top-level members, in the order in which they first occur. Strings stand as
-// they are, numbers and booleans as in JSON, objects and arrays as JSON; null
-// and what a record does not have are empty. An element that is no object is in
-// the table's first column.
+// appendCSV appends records as a table with a column for each top-level member, in
+// the order in which they first occur. Strings are unquoted, other values are JSON;
+// null and missing members are empty cells. An element that is not an object is in
+// the first column.
 //
-// The table is for looking at in a spreadsheet, which takes a text that begins
-// with =, +, -, @, a tab or a line break for a formula and runs it. So such a
-// text gets an apostrophe before it, here and in no other answer; numbers are
-// left alone. Who needs the exact text asks for JSON.
+// Spreadsheets run text that begins with =, +, -, @, a tab or a line break as a
+// formula. Such text, but not a number, gets an apostrophe in front. Clients that
+// need the exact text use JSON.
 func appendCSV(dst []byte, records []jsontext.Value) []byte {
 	column := make(map[string]int)
 	var names []string
 	for _, r := range records {
-		for name := range openapi.Members(r) {
+		for quoted := range rawjson.Members(r) {
+			name := rawjson.Unquote(quoted)
 			if _, ok := column[name]; !ok {
 				column[name] = len(names)
 				names = append(names, name)
@@ -51,7 +49,8 @@ func appendCSV(dst []byte, records []jsontext.Value) []byte {
 	}
 	for _, r := range records {
 		clear(cells)
-		for name, v := range openapi.Members(r) {
+		for quoted, v := range rawjson.Members(r) {
+			name := rawjson.Unquote(quoted)
 			cells[column[name]] = v
 		}
 		if r.Kind() != '{' {
@@ -69,8 +68,8 @@ func appendCSV(dst []byte, records []jsontext.Value) []byte {
 	return dst
 }
 
-// endRow ends the row that begins at an index of dst. One of a single empty
-// cell has quotes, because an empty line is no record.
+// endRow ends the row that begins at dst[begin]. A single empty cell is quoted,
+// because an empty line is not a record.
 func endRow(dst []byte, begin int) []byte {
 	if len(dst) == begin {
 		dst = append(dst, `""`...)
@@ -88,7 +87,7 @@ func cellText(v jsontext.Value) string {
 	return string(v)
 }
 
-// harmless returns a text that no spreadsheet takes for a formula.
+// harmless returns text that is not a formula.
 func harmless(s string) string {
 	if s != "" && strings.IndexByte("=+-@\t\r\n", s[0]) >= 0 {
 		return "'" + s
@@ -96,7 +95,7 @@ func harmless(s string) string {
 	return s
 }
 
-// appendCell appends a field of RFC 4180, in quotes where it needs them.
+// appendCell appends a field of RFC 4180, quoted if necessary.
 func appendCell(dst []byte, s string) []byte {
 	if !strings.ContainsAny(s, ",\"\r\n") && strings.TrimSpace(s) == s {
 		return append(dst, s...)

@@ -1,35 +1,21 @@
-// Package server answers HTTP for a pickup database.
+// Package server serves a pickup database over HTTP.
 //
-// A path names a resource: a top-level array of the database is a collection
-// of records, a top-level object is a singular resource. Which ones there are
-// comes and goes with the file, so no routes are registered for them: each
-// request takes one snapshot, route finds in it what the path names, and the
-// resource's kind says which methods it has.
+// Reading starts at routes.go, which declares the whole API, and request.go, which
+// runs a request. Options configures a Handler; a request is one request to one
+// route; a problem is the answer to a request that fails.
 //
-//	/                             an index of what there is
-//	/db                           the whole database, unless a member is called db; a transaction
-//	/{collection}                 list, create; replace, patch and delete with the id in the query
-//	/{collection}/{id}            read, replace, patch, delete
-//	/{parents}/{id}/{collection}  the records that refer to that parent
-//	/{object}                     read, replace, patch
-//	/_/livez, /_/readyz, /_/metrics
-//	                              how the service is
-//	/_/openapi.json, /_/docs, /_/schemas/{collection}, /_/types.d.ts
-//	                              what it answers, from the data and the rules
+// A top-level array of the database is a collection of records, a top-level object
+// is a singular resource. Gin matches the path, and the current snapshot decides
+// what it names. Names and ids may contain any percent-encoded character. Paths
+// under /_/ belong to the service, so a member called _ has none.
 //
-// What is under /_/ is the service's own, and a member called _ has no path.
+// Package query and package database parse the query of a URL and select the
+// records. This package adds what HTTP needs: entity tags (tag.go), preconditions,
+// pagination headers, CSV, media types. A GET reads one snapshot. A write is one
+// transaction, and its preconditions are checked within it.
 //
-// A trailing slash makes no difference. A segment may hold any character when
-// it is percent-encoded, a slash among them.
-//
-// The engine reads the query of a URL and makes the answer; what it means in
-// HTTP (tags, links, pages in headers, tables) is said here. A GET reads one
-// snapshot. A write is one transaction, in which its preconditions are looked
-// at too.
-//
-// A request passes, in this order: its id, the metrics, the access log,
-// recovery from panics, the headers that every answer has, the Host check,
-// cross-origin rules, credentials; then the resource. Each of these is one
-// small file. Handlers return errors; errors.go alone turns them into statuses,
-// and every error is a problem document (RFC 9457).
+// Middleware runs in this order, each in a file of its own: request id, metrics,
+// access log, recovery from panics, headers of every answer, Host check,
+// cross-origin rules, credentials. Handlers return errors. errors.go maps them to
+// statuses, and each becomes a problem document (RFC 9457).
 package server

@@ -100,7 +100,8 @@ func TestHazards(t *testing.T) {
 func TestTags(t *testing.T) {
 	const contents = `{"posts":[{"id":1,"title":"One"}],"comments":[{"id":1,"postId":1}],"authors":[{"id":1}]}`
 	at := serve(t, contents)
-	paths := []string{"/posts", "/posts?_fields=title", "/posts/1", "/posts?_embed=comments", "/posts/1?_embed=comments", "/db", "/posts/1/comments", "/comments", "/authors", "/"}
+	paths := []string{"/posts", "/posts?_fields=title", "/posts/1", "/posts?_embed=comments", "/posts/1?_embed=comments",
+		"/db", "/posts/1/comments", "/comments", "/authors", "/"}
 	tags := func() map[string]string {
 		list := make(map[string]string)
 		seen := make(map[string]string)

@@ -9,19 +9,18 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// checkHost refuses requests for a host that is not ours (421). A page can give
-// its own name the address 127.0.0.1 and is then same-origin with us for every
-// other check (DNS rebinding); what it cannot do is send another name than its
-// own.
+// checkHost refuses requests for other hosts (421) if the server is on loopback
+// addresses. A page whose name resolves to 127.0.0.1 is same-origin for all other
+// checks (DNS rebinding), but its requests have its name as Host.
 func (s *server) checkHost(c *gin.Context) {
-	if s.Loopback && !s.ours(c.Request.Host) {
+	if s.Loopback && !s.isOwnHost(c.Request.Host) {
 		s.fail(c, wrongHost(clip(c.Request.Host)))
 	}
 }
 
-// ours reports whether host, with or without a port, names this server. No
-// host at all is a client of HTTP/1.0, and so no browser.
-func (s *server) ours(host string) bool {
+// isOwnHost reports whether host, with or without a port, names this server. An
+// empty host is that of a client of HTTP/1.0, which is not a browser.
+func (s *server) isOwnHost(host string) bool {
 	name := strings.ToLower(hostname(host))
 	if name == "" {
 		return host == ""
@@ -37,8 +36,8 @@ func (s *server) ours(host string) bool {
 	})
 }
 
-// isLocalhost reports whether name is one that resolvers keep to this machine
-// (RFC 6761 section 6.3).
+// isLocalhost reports whether name always resolves to a loopback address (RFC 6761
+// section 6.3).
 func isLocalhost(name string) bool {
 	return name == "localhost" || strings.HasSuffix(name, ".localhost")
 }

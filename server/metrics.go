@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,8 +17,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// Metrics count what happens in a service, for Prometheus. They belong to one
-// Handler. Their methods may be called from several goroutines at once.
+// Metrics are the Prometheus metrics of one Handler. Their methods may be called by
+// several goroutines at once.
 type Metrics struct {
 	registry  *prometheus.Registry
 	handler   http.Handler
@@ -35,32 +36,32 @@ type Metrics struct {
 	seen map[seriesKey]series // guarded by mu
 }
 
-// Bounds of histograms: seconds, from a sync of the fastest disk to a timeout;
-// changes that went to the disk together.
+// Buckets of histograms: seconds, from a sync of the fastest disk to a timeout, and
+// changes of one commit.
 var (
 	seconds = []float64{.0002, .0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30}
 	sizes   = prometheus.ExponentialBuckets(1, 2, 11)
 )
 
-// NewMetrics returns Metrics that have counted nothing yet.
+// NewMetrics returns Metrics that are all zero.
 func NewMetrics() *Metrics {
 	m := &Metrics{
 		seen:     make(map[seriesKey]series),
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pickup_http_requests_total",
-			Help: "Requests that were answered."}, []string{"route", "method", "code"}),
+			Help: "Answered requests."}, []string{"route", "method", "code"}),
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "pickup_http_request_duration_seconds",
-			Help: "From a request's head to the end of its answer.", Buckets: seconds}, []string{"route", "method", "code"}),
+			Help: "Time from the head of a request to the end of its answer.", Buckets: seconds}, []string{"route", "method", "code"}),
 		commits: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "pickup_commit_duration_seconds",
-			Help: "How long the store took for a batch; result is ok, conflict (the file was edited meanwhile) or error.", Buckets: seconds}, []string{"result"}),
+			Help: "Duration of commits; result is ok, conflict (the file was edited meanwhile) or error.", Buckets: seconds}, []string{"result"}),
 		changes: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "pickup_commit_changes",
-			Help: "Changes that became durable together.", Buckets: sizes}),
+			Help: "Changes per commit.", Buckets: sizes}),
 		syncs: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "pickup_sync_duration_seconds",
-			Help: "How long the disk took to sync a file or a folder.", Buckets: seconds}),
+			Help: "Duration of syncs of a file or a directory.", Buckets: seconds}),
 		reloads: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "pickup_reload_duration_seconds",
-			Help: "How long it took to take over what others wrote to the file.", Buckets: seconds}),
+			Help: "Time to take over an external edit of the file.", Buckets: seconds}),
 		followers: prometheus.NewGauge(prometheus.GaugeOpts{Name: "pickup_followers",
-			Help: "Who follows what others write to the file."}),
+			Help: "Watchers of external edits of the file."}),
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{Name: "pickup_streams",
 			Help: "Streams of events that are open."}),
 		dropped: prometheus.NewCounter(prometheus.CounterOpts{Name: "pickup_streams_dropped_total",
@@ -72,13 +73,13 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// Synced notes how long a sync of the disk took.
+// Synced records the duration of a sync.
 func (m *Metrics) Synced(d time.Duration) { m.syncs.Observe(d.Seconds()) }
 
-// of adds what is known of the database.
-func (m *Metrics) of(db *database.DB) { m.registry.MustRegister(&contents{db}) }
+// register adds the metrics of the database.
+func (m *Metrics) register(db *database.DB) { m.registry.MustRegister(&databaseCollector{db}) }
 
-// measure counts a request when it has been answered.
+// measure counts each request after it has been answered.
 func (m *Metrics) measure(c *gin.Context) {
 	start := time.Now()
 	defer func() {
@@ -89,7 +90,7 @@ func (m *Metrics) measure(c *gin.Context) {
 			route = strings.TrimSuffix(route, "/")
 		}
 		method := c.Request.Method
-		if !known[method] {
+		if !slices.Contains(methods, method) { // clients must not create labels
 			method = "other"
 		}
 		s := m.series(route, method, c.Writer.Status())
@@ -101,60 +102,60 @@ func (m *Metrics) measure(c *gin.Context) {
 	c.Next()
 }
 
-// series are what is counted of the requests of one kind.
+// series are the metrics of requests with the same labels.
 type series struct {
 	requests  prometheus.Counter
 	durations prometheus.Observer
 }
 
-// A seriesKey is what the series of requests are labelled with.
+// A seriesKey is the labels of a series.
 type seriesKey struct {
 	route, method string
 	status        int
 }
 
-// series finds those of a kind. It remembers them, for a vector finds its own
-// anew for each request, which was as much work as all else here.
+// series returns the series with the labels. The cache makes this much faster than
+// the lookup in the vectors.
 func (m *Metrics) series(route, method string, status int) series {
-	kind := seriesKey{route, method, status}
+	key := seriesKey{route, method, status}
 	m.mu.RLock()
-	s, ok := m.seen[kind]
+	s, ok := m.seen[key]
 	m.mu.RUnlock()
 	if !ok {
 		code := strconv.Itoa(status)
 		s = series{m.requests.WithLabelValues(route, method, code), m.durations.WithLabelValues(route, method, code)}
 		m.mu.Lock()
-		m.seen[kind] = s
+		m.seen[key] = s
 		m.mu.Unlock()
 	}
 	return s
 }
 
-// known are the methods that are labels: a client must not make more of them.
-var known = map[string]bool{"GET": true, "HEAD": true, "POST": true, "PUT": true, "PATCH": true, "DELETE": true, "OPTIONS": true, "QUERY": true}
-
-// metrics answers GET /_/metrics.
+// metrics serves GET /_/metrics.
 func (req *request) metrics() error {
 	req.Header("Cache-Control", "no-store")
-
 	req.Metrics.handler.ServeHTTP(req.Writer, req.Request)
 	return nil
 }
 
-// contents tells of a database when it is asked.
-type contents struct{ db *database.DB }
+// A databaseCollector collects the metrics of a database.
+type databaseCollector struct{ db *database.DB }
 
 var (
-	revision = prometheus.NewDesc("pickup_revision", "Batches since the start, one for each commit and each edit of the file.", nil, nil)
-	records  = prometheus.NewDesc("pickup_records", "Elements of a collection.", []string{"collection"}, nil)
+	revision = prometheus.NewDesc("pickup_revision", "Commits and external edits since the start.", nil, nil)
+	records  = prometheus.NewDesc("pickup_records", "Records of a collection.", []string{"collection"}, nil)
 	broken   = prometheus.NewDesc("pickup_file_broken", "1 while the file cannot be read, written or parsed.", nil, nil)
 )
 
-// Describe is prometheus.Collector's.
-func (c *contents) Describe(ch chan<- *prometheus.Desc) { ch <- revision; ch <- records; ch <- broken }
+// Describe implements prometheus.Collector.
+func (c *databaseCollector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- revision
+	ch <- records
+	ch <- broken
+}
 
-// Collect is prometheus.Collector's.
-func (c *contents) Collect(ch chan<- prometheus.Metric) {
+// Collect implements prometheus.Collector.
+func (c *databaseCollector) Collect(ch chan<- prometheus.Metric) {
 	snap := c.db.Snapshot()
 	ch <- prometheus.MustNewConstMetric(revision, prometheus.CounterValue, float64(snap.Rev()))
 	for _, name := range snap.Names() {

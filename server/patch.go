@@ -13,7 +13,7 @@ import (
 	"pickup/server/openapi"
 )
 
-// What PATCH takes, as Accept-Patch (RFC 5789 section 3.1) says it.
+// Values of Accept-Patch (RFC 5789 section 3.1).
 const (
 	acceptPatch         = openapi.JsonType + ", " + openapi.MergeType + ", " + openapi.PatchType
 	acceptDatabasePatch = openapi.PatchType
@@ -25,80 +25,54 @@ func patchMedia(r *http.Request) string {
 	return media
 }
 
-// patch answers PATCH /schedules/4 and PATCH /schedules?Id=4.
+// patch serves PATCH of a record.
 func (req *request) patch() error {
 	switch patchMedia(req.Request) {
 	case openapi.MergeType:
 		return req.changeRecord((*database.Tx).MergePatch)
 	case openapi.PatchType:
-		return req.applyRecordPatch()
+		if err := req.resolveID(); err != nil {
+			return err
+		}
+		return req.applyPatch(func(tx *database.Tx, patch jsontext.Value) (jsontext.Value, error) {
+			r, err := tx.Patch(req.name, req.id, patch)
+			if err != nil {
+				return nil, err
+			}
+			return r.Value, nil
+		})
 	}
 	return req.changeRecord((*database.Tx).Merge)
 }
 
-// patchObject answers PATCH on a singular resource.
+// patchObject serves PATCH of a singular resource.
 func (req *request) patchObject() error {
 	switch patchMedia(req.Request) {
 	case openapi.MergeType:
 		return req.changeObject((*database.Tx).MergePatchObject)
 	case openapi.PatchType:
-		return req.applyObjectPatch()
+		if err := req.rejectParameters(); err != nil {
+			return err
+		}
+		return req.applyPatch(func(tx *database.Tx, patch jsontext.Value) (jsontext.Value, error) {
+			return tx.PatchObject(req.name, patch)
+		})
 	}
 	return req.changeObject((*database.Tx).MergeObject)
 }
 
-// applyRecordPatch changes a record by a JSON Patch.
-func (req *request) applyRecordPatch() error {
-	if err := req.resolveID(); err != nil {
-		return err
-	}
+// applyPatch changes a record or an object by a JSON Patch.
+func (req *request) applyPatch(apply func(tx *database.Tx, patch jsontext.Value) (jsontext.Value, error)) error {
 	patch, err := req.readPatch()
 	if err != nil {
 		return err
 	}
-	var changed *database.Record
-	err = req.update(func(tx *database.Tx) (err error) {
-		if err = req.checkRecordPrecondition(tx); err != nil {
-			return err
-		}
-		if changed, err = tx.Patch(req.name, req.id, patch); err != nil {
-			return err
-		}
-		return req.reserveAnswer(changed.Value)
-	})
-	if err != nil {
-		return err
-	}
-	return req.sendWritten(http.StatusOK, req.name, &body{objects: []jsontext.Value{spelledIn(patch)}}, changed.Value)
+	sent := &body{objects: []jsontext.Value{spelledIn(patch)}}
+	return req.write(http.StatusOK, sent, func(tx *database.Tx) (jsontext.Value, error) { return apply(tx, patch) })
 }
 
-// applyObjectPatch changes a singular resource by a JSON Patch.
-func (req *request) applyObjectPatch() error {
-	if err := req.rejectParameters(); err != nil {
-		return err
-	}
-	patch, err := req.readPatch()
-	if err != nil {
-		return err
-	}
-	var changed jsontext.Value
-	err = req.update(func(tx *database.Tx) (err error) {
-		if err = req.checkObjectPrecondition(tx); err != nil {
-			return err
-		}
-		if changed, err = tx.PatchObject(req.name, patch); err != nil {
-			return err
-		}
-		return req.reserveAnswer(changed)
-	})
-	if err != nil {
-		return err
-	}
-	return req.sendWritten(http.StatusOK, req.name, &body{objects: []jsontext.Value{spelledIn(patch)}}, changed)
-}
-
-// patchDatabase answers PATCH /db: one transaction over any number of records
-// and collections. The answer is the database as the transaction left it.
+// patchDatabase serves PATCH /db: a transaction over any number of records and
+// collections. The answer is the database after it.
 func (req *request) patchDatabase() error {
 	if err := req.rejectParameters(); err != nil {
 		return err
@@ -127,7 +101,8 @@ func (req *request) patchDatabase() error {
 	return nil
 }
 
-// readPatch reads the body as JSON. What is no JSON Patch the engine knows.
+// readPatch reads the body as JSON. Whether it is a JSON Patch is checked by the
+// transaction.
 func (req *request) readPatch() (jsontext.Value, error) {
 	text, err := req.readText()
 	if err != nil {
@@ -143,8 +118,8 @@ func (req *request) readPatch() (jsontext.Value, error) {
 	return text, nil
 }
 
-// spelledIn returns an object with the members that the paths of a patch name,
-// as they are spelled there.
+// spelledIn returns an object with the members that the paths of a patch name, in
+// their spelling.
 func spelledIn(patch jsontext.Value) jsontext.Value {
 	object := []byte("{")
 	seen := make(map[string]bool)
@@ -153,7 +128,7 @@ func spelledIn(patch jsontext.Value) jsontext.Value {
 		return nil
 	}
 	for _, op := range b.objects {
-		path, _ := storage.ID(op, "path") // a string, as it is spelled
+		path, _ := storage.ID(op, "path") // a string is its own id
 		for name := range jsontext.Pointer(path).Tokens() {
 			if !seen[name] {
 				seen[name] = true

@@ -6,16 +6,14 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// Preferences of RFC 7240 that are honoured; the others are ignored, as it
-// wants.
+// The preferences of RFC 7240 that are honored. Others are ignored.
 const (
 	preferMinimal = "return=minimal"
 	preferStrict  = "handling=strict"
 )
 
-// prefers reports whether the client prefers something, and says in the answer
-// that it was honoured. Of preferences that contradict each other the first
-// counts.
+// prefer reports whether the request has the preference; if so it adds
+// Preference-Applied to the answer. The first of contradicting preferences counts.
 func prefer(c *gin.Context, preference string) bool {
 	name, _, _ := strings.Cut(preference, "=")
 	for _, value := range c.Request.Header.Values("Prefer") {

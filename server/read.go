@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -11,7 +12,7 @@ import (
 	"pickup/server/openapi"
 )
 
-// list answers GET and QUERY /schedules.
+// list serves GET and QUERY of a collection.
 func (req *request) list() error {
 	if req.wantsStream() {
 		return req.streamList(req.name)
@@ -23,8 +24,8 @@ func (req *request) list() error {
 	return req.sendList(req.name, q, condition)
 }
 
-// listChildren answers GET and QUERY /drivers/2/schedules: those whose driverId
-// is the parent's id, as text.
+// listChildren serves GET and QUERY /drivers/2/schedules: the records whose
+// driverId, as text, is the id of the parent.
 func (req *request) listChildren() error {
 	if _, err := req.snap.Get(req.name, req.id); err != nil {
 		return noRecord(req.snap, req.name, req.id)
@@ -39,8 +40,8 @@ func (req *request) listChildren() error {
 	return req.sendList(req.child, req.snap.Under(q, req.name, req.id), condition)
 }
 
-// query reads what the URL asks of a collection, and with QUERY (RFC 10008)
-// the condition in the body, which is returned too.
+// query parses the query of the URL, and for the method QUERY the condition in the
+// body, which it also returns.
 func (req *request) query(collection string) (q *query.Query, condition []byte, err error) {
 	if q, err = req.snap.ParseQuery(collection, req.Request.URL.RawQuery); err != nil {
 		return nil, nil, err
@@ -53,16 +54,13 @@ func (req *request) query(collection string) (q *query.Query, condition []byte, 
 			return nil, nil, conditionError(err)
 		}
 	}
-	if err := req.checkPage(q, nil); err != nil {
-		return nil, nil, err
-	}
 	if prefer(req.Context, preferStrict) {
 		err = req.snap.Strict(q)
 	}
 	return q, condition, err
 }
 
-// answer answers with a list.
+// sendList sends the records that a query selects.
 func (req *request) sendList(collection string, q *query.Query, condition []byte) error {
 	media := req.responseMedia()
 	source := collection
@@ -103,8 +101,8 @@ func (req *request) sendList(collection string, q *query.Query, condition []byte
 	})
 }
 
-// read answers GET /schedules/4. It takes the parameters of a list; those that
-// choose records have nothing to choose from.
+// read serves GET of a record. It accepts the parameters of a list, but those that
+// select records have no effect.
 func (req *request) read() error {
 	if req.wantsStream() {
 		return req.streamRecord()
@@ -116,7 +114,7 @@ func (req *request) read() error {
 	return req.sendRecord(r)
 }
 
-// readObject answers GET on a singular resource.
+// readObject serves GET of a singular resource.
 func (req *request) readObject() error {
 	if req.wantsStream() {
 		return req.streamRecord()
@@ -128,7 +126,7 @@ func (req *request) readObject() error {
 	return req.sendRecord(&database.Record{Value: v})
 }
 
-// one answers with one record, as the query shows it.
+// sendRecord sends one record, with the members that the query asks for.
 func (req *request) sendRecord(r *database.Record) error {
 	q, _, err := req.query(req.name)
 	if err != nil {
@@ -154,14 +152,14 @@ func (req *request) sendRecord(r *database.Record) error {
 	})
 }
 
-// sendCached answers with the body that is kept under the tag, and reports whether
-// there is one.
+// sendCached sends the cached body that has the tag, and reports whether there is
+// one.
 func (req *request) sendCached(tag, media string) (done bool, err error) {
 	body := req.responses.get(tag)
 	if body == nil {
 		return false, nil
 	}
-	if !req.reserve(int64(len(body))) { // it is held while it is sent, kept or not
+	if !req.reserve(int64(len(body))) { // it stays in memory while it is sent, even if the cache drops it
 		return true, noMemory()
 	}
 	req.setCacheHeaders(tag)
@@ -169,7 +167,7 @@ func (req *request) sendCached(tag, media string) (done bool, err error) {
 	return true, nil
 }
 
-// media returns the media type of an answer with records.
+// responseMedia returns the media type of an answer with records.
 func (req *request) responseMedia() string {
 	if req.prefers("text/csv") {
 		return csvType
@@ -177,9 +175,19 @@ func (req *request) responseMedia() string {
 	return openapi.JsonType
 }
 
-// sendNotModified answers that the client has what it asks for.
+// sendNotModified sends 304 (Not Modified).
 func (req *request) sendNotModified(tag string) error {
 	req.setCacheHeaders(tag)
 	req.Status(http.StatusNotModified)
+	return nil
+}
+
+// checkPage limits a page to MaxPage records: the size that the query asks for,
+// and the size that it turns out to have.
+func (req *request) checkPage(q *query.Query, r *database.Result) error {
+	size, parameter := q.PageSize()
+	if req.MaxPage > 0 && parameter != "" && max(size, len(r.Records)) > req.MaxPage {
+		return badParameter(parameter, fmt.Sprintf("a page has at most %d records", req.MaxPage))
+	}
 	return nil
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// recover turns a panic into a 500 whose stack is in the log alone. Where a
-// part of the answer has been sent already the connection is cut, so that the
-// client cannot take the part for the whole.
+// recover turns a panic into a 500 and logs the stack. If a part of the answer has
+// been sent, it closes the connection, so that the client does not take the part
+// for the whole.
 func (s *server) recover(c *gin.Context) {
 	defer func() {
 		v := recover()

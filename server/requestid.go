@@ -8,8 +8,8 @@ import (
 
 const requestIDHeader = "X-Request-Id"
 
-// requestID gives each answer an X-Request-Id: the client's own where it is
-// fit to be logged, else a random one.
+// requestID sets X-Request-Id: that of the request if it is valid, else a random
+// one.
 func requestID(c *gin.Context) {
 	id := c.Request.Header.Get(requestIDHeader)
 	if !validRequestID(id) {
@@ -20,8 +20,7 @@ func requestID(c *gin.Context) {
 
 func requestIDOf(c *gin.Context) string { return c.Writer.Header().Get(requestIDHeader) }
 
-// sane reports whether id is 1 to 128 characters of which none can break a
-// line, a quotation or a table.
+// validRequestID reports whether id has 1 to 128 characters that are safe in logs.
 func validRequestID(id string) bool {
 	for i := range len(id) {
 		switch b := id[i]; {

@@ -5,24 +5,24 @@ import (
 	"sync"
 )
 
-// A responseCache keeps bodies that were asked for more than once under their entity
-// tags. Equal tags are equal bytes, so nothing on it is ever out of date: after
-// a write the tag is another, and what nobody asks for any more makes room.
-// Its zero value is empty. It may be used by several goroutines at once.
+// A responseCache caches bodies that were sent more than once, by entity tag. Equal
+// tags mean equal bytes, so no entry is ever stale: a write changes the tag, and
+// entries that are no longer used make room. The zero value is empty. It may be
+// used by several goroutines at once.
 type responseCache struct {
 	mu    sync.Mutex
-	young map[string][]byte // guarded by mu; nil: asked for once
-	old   map[string][]byte // guarded by mu; was young until that was full
+	young map[string][]byte // guarded by mu; nil: sent once
+	old   map[string][]byte // guarded by mu; the previous young
 	size  int               // guarded by mu; of young, in bytes
 }
 
 const (
 	cacheSize      = 4 << 20 // bytes of young, and at most as many of old
-	maxCachedBody  = 1 << 20 // bytes; the sending of more costs more than its making
-	cacheEntryCost = 128     // bytes that an entry costs beside its body
+	maxCachedBody  = 1 << 20 // bytes; building a larger one is cheaper than sending it
+	cacheEntryCost = 128     // bytes of an entry in addition to its body
 )
 
-// get returns the body that has the tag, nil where it is not kept.
+// get returns the body with the tag, or nil.
 func (s *responseCache) get(tag string) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,7 +36,7 @@ func (s *responseCache) get(tag string) []byte {
 	return b
 }
 
-// offer keeps a copy of a body at the second time.
+// offer stores a copy of a body when it is called with its tag a second time.
 func (s *responseCache) offer(tag string, body []byte) {
 	if len(body) > maxCachedBody {
 		return

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestShelf(t *testing.T) {
+func TestResponseCache(t *testing.T) {
 	var s responseCache
 	if s.get("a") != nil {
 		t.Error("an empty responseCache has something")
@@ -14,7 +14,7 @@ func TestShelf(t *testing.T) {
 	body := []byte("body")
 	s.offer("a", body)
 	if s.get("a") != nil {
-		t.Error("what was asked for once is kept")
+		t.Error("a body that was sent once is cached")
 	}
 	s.offer("a", body)
 	body[0] = 'x' // the buffer is used again
@@ -24,15 +24,15 @@ func TestShelf(t *testing.T) {
 	s.offer("large", make([]byte, maxCachedBody+1))
 	s.offer("large", make([]byte, maxCachedBody+1))
 	if s.get("large") != nil {
-		t.Error("a large body is kept")
+		t.Error("a large body is cached")
 	}
-	// What is asked for stays, whatever else comes; the size has a bound.
+	// An entry in use stays, whatever else is offered, and the size is limited.
 	for i := range 100 {
 		tag := fmt.Sprint(i)
 		s.offer(tag, make([]byte, maxCachedBody))
 		s.offer(tag, make([]byte, maxCachedBody))
 		if s.get("a") == nil {
-			t.Fatalf("what is in use is gone after %d others", i)
+			t.Fatalf("the entry in use is gone after %d others", i)
 		}
 		kept := 0
 		for _, m := range []map[string][]byte{s.young, s.old} {
@@ -41,20 +41,20 @@ func TestShelf(t *testing.T) {
 			}
 		}
 		if kept > 2*cacheSize {
-			t.Fatalf("%d bytes are kept", kept)
+			t.Fatalf("%d bytes are cached", kept)
 		}
 	}
 	if s.get("0") != nil {
-		t.Error("nothing makes room")
+		t.Error("unused entries make no room")
 	}
 }
 
-// TestShelfCrowd is for the race detector.
-func TestShelfCrowd(t *testing.T) {
+// TestResponseCacheConcurrent is for the race detector.
+func TestResponseCacheConcurrent(t *testing.T) {
 	var s responseCache
-	var crowd sync.WaitGroup
+	var wg sync.WaitGroup
 	for w := range 8 {
-		crowd.Go(func() {
+		wg.Go(func() {
 			for i := range 2000 {
 				tag := fmt.Sprint((i + w) % 50)
 				if b := s.get(tag); b != nil && string(b[:len(tag)]) != tag {
@@ -64,5 +64,5 @@ func TestShelfCrowd(t *testing.T) {
 			}
 		})
 	}
-	crowd.Wait()
+	wg.Wait()
 }

@@ -13,36 +13,35 @@ import (
 	"pickup/server/auth"
 )
 
-// Options say how a Handler meets its clients. The zero value is open to
-// whoever reaches it: no credentials, no log, bodies of up to 10 MiB.
+// Options configures a Handler. The zero value serves everyone: it has no
+// authentication and no log.
 type Options struct {
-	// Auth says who may use the service. nil: no credentials are asked for.
+	// Auth checks the credentials of clients. nil: no authentication.
 	Auth *auth.Verifier
 
-	// CORSOrigins are origins whose pages may use the service, beside those of
-	// loopback addresses: "https://app.example", or "*" for all.
+	// CORSOrigins are origins whose pages may use the service, in addition to those
+	// of loopback addresses: "https://app.example", or "*" for all.
 	CORSOrigins []string
 
-	// Loopback says that the server listens on a loopback address only. Then a
-	// request must name localhost, an IP address or one of AllowedHosts as its
-	// host, so that no page can reach it through a name of its own (DNS
-	// rebinding).
+	// Loopback reports that the server listens on loopback addresses only. The Host
+	// of a request must then be localhost, an IP address or one of AllowedHosts, so
+	// that no page can reach the server by its own name (DNS rebinding).
 	Loopback     bool
 	AllowedHosts []string // names without port
 
 	// ReadOnly refuses writes with 405.
 	ReadOnly bool
 
-	// MaxBody is the greatest size of a request body in bytes. 0: 10 MiB.
+	// MaxBody is the maximum size of a request body in bytes. 0: 10 MiB.
 	MaxBody int64
 
-	// MaxURL is the greatest length of a request's target in bytes, MaxDepth
-	// that of nested arrays and objects in a body, 256 at most. 0: 32 KiB; 256.
+	// MaxURL is the maximum length of a request target in bytes; 0: 32 KiB. MaxDepth
+	// is the maximum depth of a body, up to 256; 0: 256.
 	MaxURL, MaxDepth int
 
-	// MaxTerms is how many different parameters a query may have, 32 at most,
-	// and MaxPage how many records a page may be asked to have. 0: 32; any
-	// number. A list that asks for no page is whole.
+	// MaxTerms is the maximum number of different parameters of a query, up to 32;
+	// 0: 32. MaxPage is the maximum number of records of a page; 0: no limit. It
+	// does not apply to a list without parameters for paging.
 	MaxTerms, MaxPage int
 
 	// MaxStreams is the number of streams that may be open at a time. 0: 1,024.
@@ -52,22 +51,21 @@ type Options struct {
 	// http.Server.Shutdown waiting. nil: they end with their clients.
 	Stop <-chan struct{}
 
-	// Metrics count what happens and answer at /_/metrics. nil: there are none.
+	// Metrics are served at /_/metrics. nil: none.
 	Metrics *Metrics
 
-	// Checks are named by readyz?verbose beside its own.
+	// Checks are shown by readyz?verbose in addition to its own.
 	Checks []Check
 
-	// AccessLog gets one record for each request, without its query and its
-	// credentials. nil: none.
+	// AccessLog receives a record for each request, without its query and its
+	// credentials. nil: no access log.
 	AccessLog *slog.Logger
 
-	// Log gets what went wrong on this side. nil: it is discarded.
+	// Log receives internal errors. nil: they are discarded.
 	Log *slog.Logger
 
-	// Findings returns what a person should look at in the database, for
-	// readyz?verbose. It is called by many goroutines at once. nil: nothing is
-	// looked for.
+	// Findings returns the findings that readyz?verbose lists. It may be called by
+	// several goroutines at once. nil: none.
 	Findings func() []Finding
 
 	// Version is shown by the index.
@@ -79,8 +77,7 @@ const (
 	defaultMaxURL  = 32 << 10
 )
 
-// A server is what all requests share. But for what it remembers it does not
-// change.
+// A server is the state that all requests share.
 type server struct {
 	Options
 	db                      *database.DB
@@ -92,8 +89,7 @@ type server struct {
 
 func init() { gin.SetMode(gin.ReleaseMode) }
 
-// Handler returns a handler that serves db. It reads the request's path, not a
-// part of it, so it stands at the root of a host.
+// Handler returns a handler that serves db at the root of a host.
 func Handler(db *database.DB, o Options) http.Handler {
 	if o.MaxBody <= 0 {
 		o.MaxBody = defaultMaxBody
@@ -118,19 +114,19 @@ func Handler(db *database.DB, o Options) http.Handler {
 	r.HandleMethodNotAllowed = false
 	// Names and ids are decoded by choose: Gin would decode + as a space.
 	r.UseEscapedPath, r.UnescapePathValues = true, false
-	// Without it every client could choose the address that is logged.
+	// Otherwise every client could choose the address that is logged.
 	if err := r.SetTrustedProxies(nil); err != nil {
-		panic(err) // only a malformed address could be refused
+		panic(err) // only a malformed address is an error
 	}
 	r.Use(requestID)
 	if o.Metrics != nil {
-		o.Metrics.of(db)
+		o.Metrics.register(db)
 		r.Use(o.Metrics.measure)
 	}
 	if o.AccessLog != nil {
 		r.Use(s.logAccess)
 	}
-	r.Use(s.recover, headers, closeUnauthenticated, s.checkHost, s.crossOrigin(), s.authenticate)
+	r.Use(s.recover, setHeaders, closeUnauthenticated, s.checkHost, s.crossOrigin(), s.authenticate)
 	r.NoRoute(s.notFound)
 	s.register(r)
 	return r

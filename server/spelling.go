@@ -12,11 +12,9 @@ import (
 	"pickup/server/openapi"
 )
 
-// wrote answers a write in the shape of its body, an object or an array, and
-// with the names that the body has used.
-//
-// Who prefers return=minimal gets none of it. The answer for one record has the
-// tag of what is stored.
+// sendWritten sends the values after a write in the shape of its body, an object or
+// an array, with the member names of the body. With return=minimal it sends no
+// body. The answer for one record has its ETag.
 func (req *request) sendWritten(status int, collection string, b *body, values ...jsontext.Value) error {
 	if len(values) == 1 && len(b.objects) == 1 {
 		req.setWrittenTag(values[0], b.objects[0])
@@ -49,12 +47,13 @@ func (req *request) sendWritten(status int, collection string, b *body, values .
 	return nil
 }
 
-// appendSpelled appends the record v with the names of sent: where the schema
-// has several spellings of a member, the answer has that of the request.
+// appendSpelled appends the record v. If the schema has several spellings of a
+// member, the answer has the one in sent.
 func (req *request) appendSpelled(dst []byte, collection string, v, sent jsontext.Value) []byte {
-	spelled := make(map[string]string) // by the schema's own name
-	own := make(map[string]bool)       // names that are no second spelling
-	for name := range openapi.Members(sent) {
+	spelled := make(map[string]string) // by canonical name
+	own := make(map[string]bool)       // names that are not aliases
+	for quoted := range rawjson.Members(sent) {
+		name := rawjson.Unquote(quoted)
 		if canonical, ok := req.db.Schema().Member(collection).Alias(name); ok {
 			spelled[canonical] = name
 		} else {
@@ -65,7 +64,8 @@ func (req *request) appendSpelled(dst []byte, collection string, v, sent jsontex
 		return append(dst, v...)
 	}
 	dst = append(dst, '{')
-	for name, value := range openapi.Members(v) {
+	for quoted, value := range rawjson.Members(v) {
+		name := rawjson.Unquote(quoted)
 		if s, ok := spelled[name]; ok && !own[name] {
 			name = s
 		}
@@ -74,15 +74,16 @@ func (req *request) appendSpelled(dst []byte, collection string, v, sent jsontex
 	return append(dst, '}')
 }
 
-// refer returns object with the member that refers to parent, driverId, set to
-// the parent's id as that is written. It reports false where the object refers
-// to another one, by the name that is returned; null and "" refer to none.
+// fillReference returns object with the member that refers to parent, like driverId,
+// set to the parent's id. If the object refers to another parent, it returns false
+// and the member's name. null and "" count as no reference.
 func (req *request) fillReference(object jsontext.Value, parent *database.Record) (filled jsontext.Value, spelled string, ok bool) {
 	key := req.snap.ForeignKey(req.child, req.name)
-	id := openapi.Member(parent.Value, req.snap.IDMember(req.name))
+	id, _ := rawjson.Member(parent.Value, req.snap.IDMember(req.name))
 	filled = append(filled, '{')
 	found := false
-	for name, value := range openapi.Members(object) {
+	for quoted, value := range rawjson.Members(object) {
+		name := rawjson.Unquote(quoted)
 		if canonical, isAlias := req.db.Schema().Member(req.child).Alias(name); name == key || isAlias && canonical == key {
 			if text, _ := storage.ID(object, name); text != parent.ID && value.Kind() != 'n' && string(value) != `""` {
 				return nil, name, false

@@ -13,26 +13,26 @@ import (
 	"pickup/server/openapi"
 )
 
-// Entity tags (RFC 9110 section 8.8.3) are strong: equal tags are equal bytes.
-// That of one record or object is a hash of what is stored, which is what it
-// answers; that of a list says which change of its collection was the last, so
-// that nobody builds a list to learn that it is as it was.
+// Entity tags (RFC 9110 section 8.8.3) are strong: equal tags mean equal bytes. The
+// tag of a record or object is a hash of its text. The tag of a list is derived
+// from the last change of its collection, so a list need not be built to find out
+// that it is unchanged.
 
-// tagOf returns the tag of an answer that consists of the bytes.
+// tagOf returns the tag of an answer with the given bytes.
 func tagOf(answer []byte) string {
 	sum := sha256.Sum256(answer)
 	return quoteTag(sum)
 }
 
-// tagOf returns the tag of an answer that is made of a top-level member, or of
-// the whole database where name is "". What was asked is part of it.
+// tagOf returns the tag of an answer that is made from a top-level member, or from
+// the whole database if name is "". The tag depends on what was asked for.
 func (req *request) tagOf(snap *database.Snapshot, name, query, media string, body []byte) string {
 	h := sha256.New()
 	tag := snap.Tag(name)
 	h.Write(tag[:])
 	for _, part := range []string{req.name, req.id, req.child, query, media, string(body)} {
 		h.Write([]byte(part))
-		h.Write([]byte{0xff}) // which UTF-8 does not have
+		h.Write([]byte{0xff}) // not a byte of UTF-8
 	}
 	return quoteTag([sha256.Size]byte(h.Sum(nil)))
 }
@@ -44,9 +44,8 @@ func quoteTag(sum [sha256.Size]byte) string {
 	return string(tag[:])
 }
 
-// matches reports whether a list of entity tags, the value of If-Match or
-// If-None-Match, has the tag, or is *. With weak a tag that is marked as weak
-// counts too.
+// matches reports whether the values of If-Match or If-None-Match contain the tag
+// or are *. If weak is set, tags that are marked as weak count too.
 func matches(list []string, tag string, weak bool) bool {
 	for _, value := range list {
 		if strings.TrimSpace(value) == "*" {
@@ -71,15 +70,14 @@ func matches(list []string, tag string, weak bool) bool {
 	return false
 }
 
-// isNotModified reports whether the client has what the tag stands for.
+// isNotModified reports whether the client already has what the tag identifies.
 func (req *request) isNotModified(tag string) bool {
 	list := req.Request.Header.Values("If-None-Match")
 	return len(list) > 0 && matches(list, tag, true)
 }
 
-// precondition holds what the request supposes (If-Match, If-None-Match)
-// against what there is. It is called within the transaction, so that nothing
-// comes between the look and the change.
+// checkPrecondition checks If-Match and If-None-Match against the current tag. It
+// is called within the transaction, so that no change comes in between.
 func (req *request) checkPrecondition(tag string) error {
 	if list := req.Request.Header.Values("If-Match"); len(list) > 0 && !matches(list, tag, false) {
 		return preconditionFailed(tag)
@@ -90,10 +88,17 @@ func (req *request) checkPrecondition(tag string) error {
 	return nil
 }
 
-// checkRecordPrecondition is precondition for a record. A record that is not there is
-// left to the change, which says so, or creates it: but no tag is that of
-// nothing.
-func (req *request) checkRecordPrecondition(tx *database.Tx) error {
+// checkTarget checks the preconditions on the record or object of the path. If a
+// record does not exist, the change reports it or creates it; but If-Match never
+// holds then.
+func (req *request) checkTarget(tx *database.Tx) error {
+	if req.id == "" {
+		v, err := tx.Snapshot().Value(req.name)
+		if err != nil {
+			return nil
+		}
+		return req.checkPrecondition(tagOf(v))
+	}
 	r, err := tx.Snapshot().Get(req.name, req.id)
 	switch {
 	case err == nil:
@@ -104,29 +109,19 @@ func (req *request) checkRecordPrecondition(tx *database.Tx) error {
 	return nil
 }
 
-// checkObjectPrecondition is precondition for a singular resource.
-func (req *request) checkObjectPrecondition(tx *database.Tx) error {
-	v, err := tx.Snapshot().Value(req.name)
-	if err != nil {
-		return nil
-	}
-	return req.checkPrecondition(tagOf(v))
-}
-
-// checkListPrecondition is precondition for a collection, or with "" for the database:
-// it looks at the tag that a plain GET answers.
+// checkListPrecondition checks the preconditions on a collection, or on the database
+// if name is "". The tag is that of a GET without a query.
 func (req *request) checkListPrecondition(tx *database.Tx, name string) error {
 	return req.checkPrecondition(req.tagOf(tx.Snapshot(), name, "", openapi.JsonType, nil))
 }
 
-// isCreateOnly reports whether a PUT is to create and not to replace.
+// isCreateOnly reports whether a PUT may create a record but not replace one.
 func (req *request) isCreateOnly() bool {
 	return req.Request.Method == http.MethodPut && strings.TrimSpace(req.Request.Header.Get("If-None-Match")) == "*"
 }
 
-// setWrittenTag says in the answer to a write which tag the record has now. After
-// a PUT it is sent only where what is stored is what was sent (RFC 9110 section
-// 9.3.4).
+// setWrittenTag sets ETag to the tag that the record has after a write. PUT has it
+// only if the record was stored as it was sent (RFC 9110 section 9.3.4).
 func (req *request) setWrittenTag(stored, sent jsontext.Value) {
 	switch req.Request.Method {
 	case http.MethodDelete:
@@ -140,5 +135,5 @@ func (req *request) setWrittenTag(stored, sent jsontext.Value) {
 	req.setTag(tagOf(stored))
 }
 
-// setTag sets ETag with the capitals that it has in RFC 9110.
+// setTag sets ETag, in the spelling of RFC 9110.
 func (req *request) setTag(tag string) { req.Writer.Header()["ETag"] = []string{tag} }

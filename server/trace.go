@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// traced returns what a request says of the trace that it is part of: the
-// trace-id and the parent-id of its traceparent (W3C Trace Context, section
-// 3.2). It returns nothing where there is none that can be read.
+// traceAttrs returns the trace-id and the parent-id of the header traceparent (W3C
+// Trace Context, section 3.2), or nothing if it is missing or invalid.
 func traceAttrs(r *http.Request) []slog.Attr {
 	values := r.Header["Traceparent"]
 	if len(values) != 1 {

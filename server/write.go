@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -8,10 +9,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
+	"pickup/internal/storage"
 )
 
-// create answers POST /schedules: one record, or an array of them of which all
-// are stored or none.
+// create serves POST of a collection: one record, or an array of records of which
+// all are stored or none.
 func (req *request) create() error {
 	if err := req.rejectParameters(); err != nil {
 		return err
@@ -23,7 +25,7 @@ func (req *request) create() error {
 	return req.createAll(req.name, b, func(*database.Tx) error { return nil })
 }
 
-// createChild answers POST /drivers/2/schedules: create with driverId filled in.
+// createChild serves POST /drivers/2/schedules: create, with driverId filled in.
 func (req *request) createChild() error {
 	if err := req.rejectParameters(); err != nil {
 		return err
@@ -37,7 +39,7 @@ func (req *request) createChild() error {
 	}
 	sent := b.objects
 	return req.createAll(req.child, b, func(tx *database.Tx) error {
-		parent, err := tx.Snapshot().Get(req.name, req.id) // still there?
+		parent, err := tx.Snapshot().Get(req.name, req.id) // it may have been deleted
 		if err != nil {
 			return err
 		}
@@ -53,8 +55,8 @@ func (req *request) createChild() error {
 	})
 }
 
-// store creates the body's objects, as prepare leaves them. The faults of all
-// objects are told together.
+// createAll creates the objects of the body after prepare has run. It reports the
+// faults of all objects together.
 func (req *request) createAll(collection string, b *body, prepare func(*database.Tx) error) error {
 	created := make([]*database.Record, len(b.objects))
 	err := req.update(func(tx *database.Tx) error {
@@ -91,10 +93,11 @@ func (req *request) createAll(collection string, b *body, prepare func(*database
 	return req.sendWritten(http.StatusCreated, collection, b, values...)
 }
 
-// replace answers PUT /schedules/4 and PUT /schedules?Id=4.
+// replace serves PUT of a record.
 func (req *request) replace() error { return req.changeRecord((*database.Tx).Replace) }
 
-func (req *request) changeRecord(do func(tx *database.Tx, collection, id string, body jsontext.Value) (*database.Record, error)) error {
+// changeRecord changes a record by a body that is an object.
+func (req *request) changeRecord(change func(tx *database.Tx, collection, id string, body jsontext.Value) (*database.Record, error)) error {
 	if err := req.resolveID(); err != nil {
 		return err
 	}
@@ -103,57 +106,40 @@ func (req *request) changeRecord(do func(tx *database.Tx, collection, id string,
 		if req.db.Schema().Member(req.name).ReadOnlyID() {
 			return idsServerMade(req.name, "GET, HEAD, PATCH, DELETE, OPTIONS")
 		}
-		do, status = (*database.Tx).CreateAs, http.StatusCreated
+		change, status = (*database.Tx).CreateAs, http.StatusCreated
 	}
 	b, err := req.readSingle()
 	if err != nil {
 		return err
 	}
-	var changed *database.Record
-	err = req.update(func(tx *database.Tx) (err error) {
-		if err = req.checkRecordPrecondition(tx); err != nil {
-			return err
+	return req.write(status, b, func(tx *database.Tx) (jsontext.Value, error) {
+		r, err := change(tx, req.name, req.id, b.objects[0])
+		if err != nil {
+			return nil, b.rebaseFaults(err, req.snap.IDMember(req.name))
 		}
-		if changed, err = do(tx, req.name, req.id, b.objects[0]); err != nil {
-			return b.rebaseFaults(err, req.snap.IDMember(req.name))
-		}
-		return req.reserveAnswer(changed.Value)
+		return r.Value, nil
 	})
-	if err != nil {
-		return err
-	}
-	return req.sendWritten(status, req.name, b, changed.Value)
 }
 
-// remove answers DELETE /schedules/4 and DELETE /schedules?Id=4 with what was
-// deleted.
+// remove serves DELETE of a record. The answer is the deleted record.
 func (req *request) remove() error {
 	if err := req.resolveID(); err != nil {
 		return err
 	}
-	var deleted *database.Record
-	err := req.update(func(tx *database.Tx) (err error) {
-		if _, err := tx.Snapshot().Get(req.name, req.id); err != nil {
-			return err
+	return req.write(http.StatusOK, new(body), func(tx *database.Tx) (jsontext.Value, error) {
+		r, err := tx.Delete(req.name, req.id, req.dependent...)
+		if err != nil {
+			return nil, err
 		}
-		if err := req.checkRecordPrecondition(tx); err != nil {
-			return err
-		}
-		if deleted, err = tx.Delete(req.name, req.id, req.dependent...); err != nil {
-			return err
-		}
-		return req.reserveAnswer(deleted.Value)
+		return r.Value, nil
 	})
-	if err != nil {
-		return err
-	}
-	return req.sendWritten(http.StatusOK, req.name, new(body), deleted.Value)
 }
 
-// replaceObject answers PUT on a singular resource.
+// replaceObject serves PUT of a singular resource.
 func (req *request) replaceObject() error { return req.changeObject((*database.Tx).ReplaceObject) }
 
-func (req *request) changeObject(do func(tx *database.Tx, name string, body jsontext.Value) (jsontext.Value, error)) error {
+// changeObject changes a singular resource by a body that is an object.
+func (req *request) changeObject(change func(tx *database.Tx, name string, body jsontext.Value) (jsontext.Value, error)) error {
 	if err := req.rejectParameters(); err != nil {
 		return err
 	}
@@ -161,18 +147,52 @@ func (req *request) changeObject(do func(tx *database.Tx, name string, body json
 	if err != nil {
 		return err
 	}
+	return req.write(http.StatusOK, b, func(tx *database.Tx) (jsontext.Value, error) {
+		changed, err := change(tx, req.name, b.objects[0])
+		if err != nil {
+			return nil, b.rebaseFaults(err, "")
+		}
+		return changed, nil
+	})
+}
+
+// write runs change as a transaction on the record or object of the path, after
+// its preconditions, and answers with what change returns, in the form of sent.
+func (req *request) write(status int, sent *body, change func(*database.Tx) (jsontext.Value, error)) error {
 	var changed jsontext.Value
-	err = req.update(func(tx *database.Tx) (err error) {
-		if err = req.checkObjectPrecondition(tx); err != nil {
+	err := req.update(func(tx *database.Tx) (err error) {
+		if err = req.checkTarget(tx); err != nil {
 			return err
 		}
-		if changed, err = do(tx, req.name, b.objects[0]); err != nil {
-			return b.rebaseFaults(err, "")
+		if changed, err = change(tx); err != nil {
+			return err
 		}
 		return req.reserveAnswer(changed)
 	})
 	if err != nil {
 		return err
 	}
-	return req.sendWritten(http.StatusOK, req.name, b, changed)
+	return req.sendWritten(status, req.name, sent, changed)
+}
+
+// update runs fn as one transaction and returns when it is durable.
+func (req *request) update(fn func(*database.Tx) error) error {
+	_, err := req.db.Update(database.WithRequest(req.Request.Context(), requestIDOf(req.Context)), fn)
+	if errors.Is(err, storage.ErrNotFound) {
+		return req.missing(req.db.Snapshot())
+	}
+	return err
+}
+
+// missing returns the problem for the part of the path that snap does not have.
+func (req *request) missing(snap *database.Snapshot) error {
+	for _, name := range []string{req.name, req.child} {
+		if _, ok := snap.Kind(name); !ok && name != "" {
+			return noCollection(snap, name)
+		}
+	}
+	if req.id == "" {
+		return notFound(snap, req.name+" is no longer of the same kind.")
+	}
+	return noRecord(snap, req.name, req.id)
 }

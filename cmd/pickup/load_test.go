@@ -12,10 +12,9 @@ import (
 	"time"
 )
 
-// TestEditAfterLoad writes from many clients at once, each write a new file
-// under the watcher's eyes; then an edit by hand has to be seen as if nothing
-// had happened, in place as well as by rename, and the server has to stop when
-// it is told to. A watcher that lost its way in the crowd fails both.
+// TestEditAfterLoad writes from many clients at once, and each write replaces the
+// watched file. After that the server must still see external edits, in place and by
+// rename, and it must stop on SIGTERM.
 func TestEditAfterLoad(t *testing.T) {
 	t.Parallel()
 	rounds, writers := 3, 8
@@ -61,7 +60,7 @@ func TestEditAfterLoad(t *testing.T) {
 	t.Logf("%d rounds, %d acknowledged writes of %d clients, %d edits", rounds, written, writers, 2*rounds)
 }
 
-// load creates records for some time and returns how many were acknowledged.
+// load creates records for howLong and returns the number of acknowledged ones.
 func load(t *testing.T, url string, writers int, howLong time.Duration) int {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: writers}}
@@ -95,8 +94,7 @@ func load(t *testing.T, url string, writers int, howLong time.Duration) int {
 	return n
 }
 
-// edit saves text with one more collection, and waits until the service has
-// it.
+// edit saves text with one more collection and waits until it is served.
 func edit(t *testing.T, p *process, name string, save func(edited string) error, text string) {
 	t.Helper()
 	edited := strings.Replace(text, "{", fmt.Sprintf("{\n  %q: [],", name), 1)
@@ -111,7 +109,7 @@ func edit(t *testing.T, p *process, name string, save func(edited string) error,
 		resp.Body.Close()
 		return resp.StatusCode == http.StatusOK
 	}) {
-		p.cmd.Process.Signal(syscall.SIGQUIT) // it tells where everybody waits
+		p.cmd.Process.Signal(syscall.SIGQUIT) // prints all goroutines
 		<-p.done
 		t.Fatalf("the edit that adds %q is not seen:\n%s", name, p.text())
 	}

@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// TestLogsDoNotMix has the access log fill its buffer while the other log
-// writes to the same place: every line stays one record, and all stay in the
-// order in which they came.
+// TestLogsDoNotMix fills the buffer of the access log while the other log writes to
+// the same place: every line stays one record, and all stay in order.
 func TestLogsDoNotMix(t *testing.T) {
 	var out bytes.Buffer
 	l := newLogs(&out, false, new(settings))
@@ -45,8 +44,8 @@ func TestLogsDoNotMix(t *testing.T) {
 	}
 }
 
-// TestLogsWait asks which lines are written at once: all, where a person reads
-// them, and elsewhere those that are not about a request.
+// TestLogsWait checks which lines are written at once: all on a terminal, and
+// elsewhere those that are not about a request.
 func TestLogsWait(t *testing.T) {
 	for _, terminal := range []bool{true, false} {
 		var out bytes.Buffer
@@ -62,10 +61,10 @@ func TestLogsWait(t *testing.T) {
 	}
 }
 
-// TestLogsGoOn has a disk that is full for one write.
+// TestLogsGoOn continues after a write that fails, as on a full disk.
 func TestLogsGoOn(t *testing.T) {
 	var out bytes.Buffer
-	full := &fails{w: &out, times: 1}
+	full := &failingWriter{w: &out, times: 1}
 	l := newLogs(full, false, new(settings))
 	l.log.Info("lost")
 	l.access.Info("request")
@@ -75,13 +74,13 @@ func TestLogsGoOn(t *testing.T) {
 	}
 }
 
-// A fails is a writer that fails some times.
-type fails struct {
+// A failingWriter fails the first times.
+type failingWriter struct {
 	w     io.Writer
 	times int
 }
 
-func (f *fails) Write(p []byte) (int, error) {
+func (f *failingWriter) Write(p []byte) (int, error) {
 	if f.times--; f.times >= 0 {
 		return 0, errors.New("no space left on device")
 	}

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A service manager is told when the service is ready and when it stops.
+// TestNotify checks that systemd is notified when the service is ready and when it
+// stops.
 func TestNotify(t *testing.T) {
 	t.Parallel()
 	dir := sampleDir(t)

@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-// begin sends the first half of a POST to /drivers, and returns what sends the
-// second half and reads the answer.
-func begin(t *testing.T, p *process) (finish func() (*http.Response, error)) {
+// beginPost sends the header of a POST to /drivers. The function that it returns
+// sends the body and reads the response.
+func beginPost(t *testing.T, p *process) (finish func() (*http.Response, error)) {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 	if err != nil {
@@ -23,7 +23,7 @@ func begin(t *testing.T, p *process) (finish func() (*http.Response, error)) {
 	}
 	t.Cleanup(func() { conn.Close() })
 	body := `{"driverName":"Ruth"}`
-	// The server says when it has begun to read the body.
+	// With Expect, the server says when it begins to read the body.
 	fmt.Fprintf(conn, "POST /drivers HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", len(body))
 	r := bufio.NewReader(conn)
 	line, err := r.ReadString('\n')
@@ -41,16 +41,16 @@ func begin(t *testing.T, p *process) (finish func() (*http.Response, error)) {
 	}
 }
 
-// stopping waits until the server has heard that it is to stop.
-func stopping(t *testing.T, p *process) {
+// waitForStopping waits until the server logs that it is stopping.
+func waitForStopping(t *testing.T, p *process) {
 	t.Helper()
 	if !eventually(func() bool { return strings.Contains(p.text(), "stopping") }) {
 		t.Fatalf("the server does not stop:\n%s", p.text())
 	}
 }
 
-// A request that is under way when the service is told to stop is finished:
-// its answer comes, and its change is in the file.
+// TestDrain stops the server during a request: the request finishes, and its change
+// is in the file.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -59,11 +59,11 @@ func TestDrain(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.kill)
-	finish := begin(t, p)
+	finish := beginPost(t, p)
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	stopping(t, p)
+	waitForStopping(t, p)
 	resp, err := finish()
 	if err != nil {
 		t.Fatal(err)
@@ -90,11 +90,11 @@ func TestSecondSignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.kill)
-	begin(t, p)
+	beginPost(t, p)
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	stopping(t, p)
+	waitForStopping(t, p)
 	if p.ended() {
 		t.Fatalf("the server did not wait for the request:\n%s", p.text())
 	}

@@ -180,6 +180,9 @@ func (d *apiDocument) own() {
 		if path == "/db" {
 			d.addStream(responses[0].value.(object))
 		}
+		if path == DocsPath { // a file, which honours conditions of any kind
+			responses = append(responses, entry{"412", d.answer("If-Match does not have the current entity tag.", media, schema, headers, nil)})
+		}
 		item := object{{"get", append(op, entry{"responses", d.withErrors(responses, readErrors)})}}
 		if path == "/db" && !d.ReadOnly {
 			item = append(item, entry{"patch", d.patchDatabase()})

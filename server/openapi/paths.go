@@ -305,7 +305,8 @@ func (d *apiDocument) examples(r describe.Resource) (record, body jsontext.Value
 			continue
 		}
 		body = jsontext.Value("{")
-		for name, v := range Members(e.Value) {
+		for quoted, v := range rawjson.Members(e.Value) {
+			name := rawjson.Unquote(quoted)
 			if name != r.IDMember {
 				body = rawjson.AppendMember(body, name, v)
 			}

@@ -13,7 +13,8 @@ import (
 func TestMaxPage(t *testing.T) {
 	_, h := open(t, records(50), server.Options{MaxPage: 20})
 	for query, parameter := range map[string]string{
-		"": "", "_start=5": "", "_page=2": "", "_limit=20": "", "_start=30&_end=50": "", "_start=-10&_end=-1": "", "_page=1&_limit=5&_per_page=100": "", "_per_page=100": "",
+		"": "", "_start=5": "", "_page=2": "", "_limit=20": "", "_start=30&_end=50": "",
+		"_start=-10&_end=-1": "", "_page=1&_limit=5&_per_page=100": "", "_per_page=100": "",
 		"_limit=21": "_limit", "_limit=1e9": "_limit", "_limit=21.0": "_limit", "_page=1&_limit=30": "_limit", "_page=1&_per_page=1E2": "_per_page",
 		"_end=21": "_end", "_start=1&_end=22.5": "_end", "_start=0&_end=-1": "_end", "_start=-50&_end=40": "_end", "_start=-50&_limit=1e3": "_limit",
 	} {

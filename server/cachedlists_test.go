@@ -9,17 +9,18 @@ import (
 	"pickup/server"
 )
 
-// TestKeptLists asks for lists, and for records with others embedded, again and
-// again between writes, and each time once more with a parameter that nothing
-// was kept under: both answers are the same.
-func TestKeptLists(t *testing.T) {
+// TestCachedLists requests lists, and records with embedded ones, repeatedly between
+// writes, each also with a parameter that bypasses the cache: the answers are the
+// same.
+func TestCachedLists(t *testing.T) {
 	_, h := open(t, strings.TrimSuffix(records(50), "}")+`,"drivers":[{"id":"7","driverName":"Ruth"}]}`, server.Options{})
 	ask := func(method, target, body string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(method, target, strings.NewReader(body)))
 		return w
 	}
-	lists := []string{"/schedules?", "/schedules?driverId=7&", "/schedules?q=oak&_sort=-note&", "/schedules?_limit=3&", "/schedules?_page=2&_per_page=5&", "/schedules?_fields=id,status&",
+	lists := []string{"/schedules?", "/schedules?driverId=7&", "/schedules?q=oak&_sort=-note&",
+		"/schedules?_limit=3&", "/schedules?_page=2&_per_page=5&", "/schedules?_fields=id,status&",
 		"/schedules?_expand=driver&driverId=7&", "/drivers/7?_embed=schedules&", "/drivers/7?_embed=schedules&_fields=schedules.note&"}
 	n := 0
 	for i := range 40 {

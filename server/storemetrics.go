@@ -9,17 +9,17 @@ import (
 	"pickup/internal/storage"
 )
 
-// Store returns s with its commits and reloads counted. It is what the database
-// is opened on.
+// Store returns s with its commits and reloads measured. The database is opened on
+// the result.
 func (m *Metrics) Store(s storage.Store) storage.Store { return observed{s, m} }
 
-// observed is a Store that is looked at.
+// observed is a Store with metrics.
 type observed struct {
 	storage.Store
 	metrics *Metrics
 }
 
-// Commit is storage.Store's.
+// Commit implements storage.Store.
 func (o observed) Commit(ctx context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
 	start := time.Now()
 	rev, err := o.Store.Commit(ctx, base, updates...)
@@ -40,7 +40,7 @@ func (o observed) Commit(ctx context.Context, base storage.Rev, updates ...[]sto
 	return rev, err
 }
 
-// Watch is storage.Store's.
+// Watch implements storage.Store.
 func (o observed) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
 	return func(yield func(storage.Batch, error) bool) {
 		o.metrics.followers.Inc()
@@ -48,7 +48,7 @@ func (o observed) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storag
 		for b, err := range o.Store.Watch(ctx, after) {
 			start := time.Now()
 			more := yield(b, err)
-			if b.Reset && err == nil { // what we write ourselves comes as changes
+			if b.Reset && err == nil { // own writes come as changes
 				o.metrics.reloads.Observe(time.Since(start).Seconds())
 			}
 			if !more {

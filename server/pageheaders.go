@@ -9,13 +9,13 @@ import (
 	"pickup/internal/query"
 )
 
-// maxLinked is the length of a query, in bytes, that links still repeat: a
-// client reads no header of any size.
+// maxLinked is the maximum length of a query, in bytes, that Link repeats. Clients
+// limit the size of headers.
 const maxLinked = 2 << 10
 
-// paged says in headers which part of a list the answer is: X-Total-Count and
-// Link as json-server 0.17 has them, and Content-Range. Links are followed with
-// GET, so those of a QUERY have its condition in them.
+// setPageHeaders sets X-Total-Count and Link, as json-server 0.17 has them, and
+// Content-Range if the answer is part of a list. Links are followed with GET, so
+// those of a QUERY contain its condition.
 func (req *request) setPageHeaders(collection string, r *database.Result, condition []byte) {
 	if r.Dialect == query.Whole {
 		return
@@ -45,10 +45,10 @@ func (req *request) setPageHeaders(collection string, r *database.Result, condit
 	}
 }
 
-// here returns the URL of the request without its query, as the client has
-// spelled its host. It is absolute because a page elsewhere follows it as it
-// stands. A proxy that ends TLS says so in X-Forwarded-Proto; who sends that
-// header untruly misleads himself alone.
+// here returns the URL of the request without its query, with the host as the
+// client spelled it. It is absolute, so that pages of other origins can follow it.
+// X-Forwarded-Proto is that of a proxy that terminates TLS; a client that forges it
+// affects only its own links.
 func (req *request) here() string {
 	scheme := "http://"
 	if req.Request.TLS != nil || strings.EqualFold(req.Request.Header.Get("X-Forwarded-Proto"), "https") {
@@ -57,8 +57,8 @@ func (req *request) here() string {
 	return scheme + uriText(req.Request.Host) + uriText(req.Request.URL.EscapedPath())
 }
 
-// uriText percent-encodes what may not stand in a URL between < and >, which
-// net/http lets pass.
+// uriText percent-encodes characters that net/http accepts in a URL but that must
+// not be in one between < and >.
 func uriText(s string) string {
 	var b strings.Builder
 	for i := range len(s) {

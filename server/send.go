@@ -10,8 +10,8 @@ import (
 	"pickup/server/openapi"
 )
 
-// Values of headers that many answers have: they share them, so nobody writes
-// into them. (Add copies what is full.)
+// Header values that answers share, to save allocations. They must not be modified.
+// (http.Header.Add is safe: it copies a slice that is full.)
 var (
 	noSniff      = []string{"nosniff"}
 	sameOrigin   = []string{"same-origin"}
@@ -22,16 +22,15 @@ var (
 	closing      = []string{"close"}
 )
 
-// headers sets what every answer has.
-func headers(c *gin.Context) {
+// setHeaders sets the headers of every answer.
+func setHeaders(c *gin.Context) {
 	h := c.Writer.Header()
 	h["X-Content-Type-Options"] = noSniff
-	// What is no page of ours is shown in none and loaded by none: a page that
-	// is allowed fetches it with CORS, which this does not concern.
+	// Pages of other origins cannot embed the answer. CORS is not affected.
 	h["Cross-Origin-Resource-Policy"] = sameOrigin
 }
 
-// send writes a whole answer. net/http leaves the body out for HEAD.
+// send sends a whole answer. net/http omits the body for HEAD.
 func send(c *gin.Context, status int, contentType string, body []byte) {
 	h := c.Writer.Header()
 	if h["Content-Type"] = jsonTypes; contentType != openapi.JsonType {
@@ -39,24 +38,26 @@ func send(c *gin.Context, status int, contentType string, body []byte) {
 	}
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	c.Status(status)
-	// An error means that the client has gone; there is nobody to tell.
+	// An error means that the client is gone.
 	_, _ = c.Writer.Write(body)
 }
 
-// buffers holds *[]byte for bodies, so that a list does not grow one each time.
+// buffers holds *[]byte for bodies, so that they need not grow for each list.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-const maxPooled = 4 << 20 // bytes; a greater buffer is left to the collector
+const maxPooled = 4 << 20 // bytes; a larger buffer is not reused
 
-// show answers a GET with what body appends. Without a tag the body's own hash
-// is one.
+// sendTagged sends what body appends, or 304 if the client has it. If tag is "",
+// the tag is the hash of the body.
 func (req *request) sendTagged(media, tag string, body func(b []byte) ([]byte, error)) error {
 	buffer := buffers.Get().(*[]byte)
-	b, err := req.build((*buffer)[:0], body)
+	var b []byte
+	var err error
+	req.withBuildSlot(func() { b, err = body((*buffer)[:0]) })
 	if err != nil {
 		return err
 	}
-	// Sending waits for the client: those that take their time share a budget.
+	// The body stays in memory while a slow client reads it.
 	if !req.reserve(int64(len(b))) {
 		return noMemory()
 	}
@@ -82,8 +83,8 @@ func (req *request) sendTagged(media, tag string, body func(b []byte) ([]byte, e
 	return err
 }
 
-// cacheable says that a cache may keep the answer, for this client alone, and
-// asks before it uses it again.
+// setCacheHeaders lets the client's own cache keep the answer, and makes it
+// revalidate the answer before each use.
 func (req *request) setCacheHeaders(tag string) {
 	h := req.Writer.Header()
 	h["Cache-Control"] = cacheControl
@@ -91,14 +92,8 @@ func (req *request) setCacheHeaders(tag string) {
 	req.setTag(tag)
 }
 
-// build appends a body to b.
-func (req *request) build(b []byte, body func(b []byte) ([]byte, error)) (built []byte, err error) {
-	req.withBuildSlot(func() { built, err = body(b) })
-	return built, err
-}
-
-// withBuildSlot runs what keeps a processor busy and waits for nothing: more of it at
-// a time would need memory and save no time.
+// withBuildSlot runs do, which only computes, when one of a few slots is free. More
+// at once would need more memory and not be faster.
 func (req *request) withBuildSlot(do func()) {
 	req.budget.builders <- struct{}{}
 	defer func() { <-req.budget.builders }()

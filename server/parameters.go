@@ -1,7 +1,7 @@
 package server
 
 import (
-	"errors"
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -9,28 +9,6 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/storage"
 )
-
-// update runs fn as one transaction and returns when it is durable.
-func (req *request) update(fn func(*database.Tx) error) error {
-	_, err := req.db.Update(database.WithRequest(req.Request.Context(), requestIDOf(req.Context)), fn)
-	if errors.Is(err, storage.ErrNotFound) {
-		return req.missing(req.db.Snapshot())
-	}
-	return err
-}
-
-// missing returns the problem for the part of the path that snap does not have.
-func (req *request) missing(snap *database.Snapshot) error {
-	for _, name := range []string{req.name, req.child} {
-		if _, ok := snap.Kind(name); !ok && name != "" {
-			return noCollection(snap, name)
-		}
-	}
-	if req.id == "" {
-		return notFound(snap, req.name+" is no longer of the same kind.")
-	}
-	return noRecord(snap, req.name, req.id)
-}
 
 // resolveID sets the id from the query if the path has none: from Id, id, or the
 // name by which other records refer to this collection. A write has no other
@@ -117,4 +95,22 @@ func (req *request) parameters() ([]parameter, error) {
 		}
 	}
 	return list, nil
+}
+
+// checkQuery limits the number of different parameters to MaxTerms.
+func (req *request) checkQuery() error {
+	if req.Request.URL.RawQuery == "" || req.MaxTerms <= 0 {
+		return nil
+	}
+	parameters, err := req.parameters()
+	if err != nil {
+		return err
+	}
+	names := make(map[string]bool)
+	for _, p := range parameters {
+		if names[p.name] = true; len(names) > req.MaxTerms {
+			return badParameter(p.name, fmt.Sprintf("a query has at most %d different parameters", req.MaxTerms))
+		}
+	}
+	return nil
 }
