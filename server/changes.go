@@ -53,7 +53,7 @@ func (req *request) listChanges() error {
 	if begin.run != "" {
 		after, ok, _ := req.db.Since(begin.rev)
 		if !ok || begin.run != req.db.Run() {
-			return newProblem(http.StatusGone, "The history does not reach back to " + clip(eventID(begin.run, begin.rev)) + ". Read the data again.")
+			return newProblem(http.StatusGone, "The history does not reach back to "+clip(eventID(begin.run, begin.rev))+". Read the data again.")
 		}
 		revisions = after
 	}
