@@ -209,10 +209,10 @@ func (f *file) renameToConflict(path, what string) bool {
 // leftAside returns the base name that a crash left the file under, "" if there
 // is none.
 func (f *file) leftAside() string {
-	names, _ := f.o.sys.List(f.dir())
-	for _, name := range names {
-		if strings.HasPrefix(name, filepath.Base(f.beside(".aside-"))) {
-			return name
+	entries, _ := f.o.sys.List(f.dir())
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), filepath.Base(f.beside(".aside-"))) {
+			return e.Name()
 		}
 	}
 	return ""
