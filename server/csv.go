@@ -7,7 +7,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/rawjson"
-	"pickup/server/openapi"
 )
 
 // csvType is the media type of RFC 4180: lines end in CRLF, and the first one has
@@ -26,7 +25,8 @@ func appendCSV(dst []byte, records []jsontext.Value) []byte {
 	column := make(map[string]int)
 	var names []string
 	for _, r := range records {
-		for name := range openapi.Members(r) {
+		for quoted := range rawjson.Members(r) {
+			name := rawjson.Unquote(quoted)
 			if _, ok := column[name]; !ok {
 				column[name] = len(names)
 				names = append(names, name)
@@ -49,7 +49,8 @@ func appendCSV(dst []byte, records []jsontext.Value) []byte {
 	}
 	for _, r := range records {
 		clear(cells)
-		for name, v := range openapi.Members(r) {
+		for quoted, v := range rawjson.Members(r) {
+			name := rawjson.Unquote(quoted)
 			cells[column[name]] = v
 		}
 		if r.Kind() != '{' {

@@ -52,7 +52,8 @@ func (req *request) sendWritten(status int, collection string, b *body, values .
 func (req *request) appendSpelled(dst []byte, collection string, v, sent jsontext.Value) []byte {
 	spelled := make(map[string]string) // by canonical name
 	own := make(map[string]bool)       // names that are not aliases
-	for name := range openapi.Members(sent) {
+	for quoted := range rawjson.Members(sent) {
+		name := rawjson.Unquote(quoted)
 		if canonical, ok := req.db.Schema().Member(collection).Alias(name); ok {
 			spelled[canonical] = name
 		} else {
@@ -63,7 +64,8 @@ func (req *request) appendSpelled(dst []byte, collection string, v, sent jsontex
 		return append(dst, v...)
 	}
 	dst = append(dst, '{')
-	for name, value := range openapi.Members(v) {
+	for quoted, value := range rawjson.Members(v) {
+		name := rawjson.Unquote(quoted)
 		if s, ok := spelled[name]; ok && !own[name] {
 			name = s
 		}
@@ -77,10 +79,11 @@ func (req *request) appendSpelled(dst []byte, collection string, v, sent jsontex
 // and the member's name. null and "" count as no reference.
 func (req *request) fillReference(object jsontext.Value, parent *database.Record) (filled jsontext.Value, spelled string, ok bool) {
 	key := req.snap.ForeignKey(req.child, req.name)
-	id := openapi.Member(parent.Value, req.snap.IDMember(req.name))
+	id, _ := rawjson.Member(parent.Value, req.snap.IDMember(req.name))
 	filled = append(filled, '{')
 	found := false
-	for name, value := range openapi.Members(object) {
+	for quoted, value := range rawjson.Members(object) {
+		name := rawjson.Unquote(quoted)
 		if canonical, isAlias := req.db.Schema().Member(req.child).Alias(name); name == key || isAlias && canonical == key {
 			if text, _ := storage.ID(object, name); text != parent.ID && value.Kind() != 'n' && string(value) != `""` {
 				return nil, name, false

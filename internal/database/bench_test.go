@@ -72,13 +72,9 @@ func BenchmarkFind(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		found, _ := s.Find("c", q)
-		n := 0
-		for range found {
-			n++
-		}
-		if n != 1000 {
-			b.Fatal(n)
+		found, err := s.Run(q)
+		if err != nil || len(found.Records) != 1000 {
+			b.Fatal(len(found.Records), err)
 		}
 	}
 }

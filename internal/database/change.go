@@ -182,6 +182,7 @@ func (tx *Tx) difference(base *Snapshot) *difference {
 	d := new(difference)
 	if len(tx.changes) == 1 {
 		if ch := tx.changes[0]; ch.ID != "" && (ch.Before != nil || ch.After != nil) {
+			d.changes = tx.changes[:0] // the Tx is done with it
 			d.add(ch.Collection, ch.ID, ch.Before, ch.After)
 			return d
 		}

@@ -1,50 +1,65 @@
-// Package database is a small database whose only file is a JSON file that
-// people also edit by hand.
+// Package database holds the contents of a store in memory, answers queries
+// about them, and changes them one transaction after another.
 //
 // # Nouns
 //
-// A [storage.Store] keeps the database durably: a file, an etcd prefix, or memory
-// ([MemStore]). It moves batches of changes and knows nothing else.
+// A [storage.Store] keeps the database durably: a file, a cluster, or memory in
+// tests. It moves batches of changes and knows nothing else.
 //
-// A [DB] is a store's current contents and the one way to change them. What it
-// shows is a [Snapshot]: immutable, read without a lock by as many as like. A
-// [query.Query] picks records of a snapshot. A [Tx] prepares the next snapshot.
+// A [DB] is the current contents of a store and the one way to change them. It
+// shows a [Snapshot], which is immutable and read without a lock. A
+// [query.Query] selects records of a snapshot. A [Tx] prepares the next snapshot.
 //
-// A [schema.Schema] holds the rules that writes must keep. What people have put into
-// the file by hand is served as it is, rules or no rules.
+// A [schema.Schema] has the rules that writes must keep. External edits of the
+// file are served as they are, rules or no rules.
 //
-// A [storage.Feed] tells followers what has changed.
+// A [Revision] is one step from a snapshot to the next. The history keeps the
+// latest of them in memory, and [DB.Since] returns them to followers.
 //
-// # Data paths
+// # Where to begin
 //
-// A read takes the current snapshot and never touches the store.
+// db.go has Open, Update and Follow; history.go the revisions; change.go how
+// they are computed; tx.go, ondelete.go, patch_record.go and patch_database.go
+// the writes; find.go the reads, with index.go and orderedindex.go; relate.go
+// and embed.go the relations between collections; ids.go new ids; check.go what
+// breaks a rule.
 //
-// A write is a function that [DB.Update] runs on a [Tx]. Whoever calls while
-// another write is on its way to the store waits, and all that wait go
-// together in one [storage.Store.Commit]; the first of them leads, so that needs
-// no goroutine. Then, always in this order: the store has it; the
-// snapshot is swapped; the followers are woken; the callers get their answer.
-// A reader therefore never sees what a power cut could take back.
+// # Order of events
 //
-// If somebody else has written meanwhile the store refuses with [storage.ErrConflict],
-// and the functions are run again on what it holds now: they are operations on
-// records, not documents, so both changes survive.
+// A read uses the current snapshot and never touches the store.
 //
-// A hand edit arrives through [storage.Store.Watch] as the whole new contents. It is
-// compared with what was there, and only the difference is told.
+// A write is a function that [DB.Update] runs on a [Tx]. Calls that arrive while
+// another write is on its way to the store wait, and then go together in one
+// [storage.Store.Commit]; the first of them leads, so that needs no goroutine.
+// Each still has a revision of its own. Then, always in this order:
 //
-// The package starts no goroutine that outlives a call. A large load is shared
-// out among all processors.
+//  1. the store has made the changes durable;
+//  2. the snapshot is swapped, so readers see them;
+//  3. the revisions enter the history, and followers are woken;
+//  4. the callers return.
+//
+// A reader therefore never sees what a power cut could take back, and a caller
+// that returns finds its revision in the history.
+//
+// If somebody else has written meanwhile, the store refuses with
+// [storage.ErrConflict], and the functions run again on the newer contents. They
+// are operations on records, not documents, so both changes survive.
+//
+// An external edit arrives through [storage.Store.Watch] as the whole new
+// contents. Loading it compares each value once: equal values keep their memory,
+// and the others become the changes of a revision.
+//
+// The package starts no goroutine that outlives a call. A large load is split
+// among all processors.
 //
 // # Invariants
 //
-// A [Snapshot], a [Record], a [storage.Batch] and every value in them never change
-// once they are handed out. A revision is never used twice. The changes that
-// [DB.Changes] yields, made on the snapshot they begin from, lead to the
-// current one. A number that was given out as an id is not given out again
-// while the process lives.
+// A [Snapshot], a [Record], a [Revision] and every value in them never change
+// once they are handed out. A revision number is never used for two states. The
+// changes of a revision, made on the records of its Before, lead to those of its
+// After. A number that was given out as an id is not given out again while the
+// process lives.
 //
-// All methods of [DB], [Snapshot], [schema.Schema], [storage.Feed] and [MemStore] may be
-// called from several goroutines at once. A [Tx] belongs to the function that
-// it was given to.
+// The methods of [DB] and [Snapshot] may be called from several goroutines at
+// once. A [Tx] belongs to the function that it was given to.
 package database

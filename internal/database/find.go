@@ -1,33 +1,10 @@
 package database
 
 import (
-	"iter"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/query"
 )
-
-// Find returns the records of a collection that q's filters want, in the
-// order of the collection, whatever else q says. The error wraps ErrNotFound,
-// or is a *query.Error where the filters would take too long.
-func (s *Snapshot) Find(collection string, q *query.Query) (iter.Seq[*Record], error) {
-	c, err := s.array(collection)
-	if err != nil {
-		return nil, err
-	}
-	records, err := s.wanted(c, q)
-	if err != nil {
-		return nil, err
-	}
-	return func(yield func(*Record) bool) {
-		for _, r := range records {
-			if !yield(r) {
-				return
-			}
-		}
-	}, nil
-}
 
 // Run returns what q asks for. The error wraps ErrNotFound where the collection
 // is not there, or is a *query.Error where the query would take too long.
@@ -143,17 +120,6 @@ func (n names) Alias(name string) (string, bool) {
 // ParseQuery reads the query part of a URL: see query.Parse.
 func (s *Snapshot) ParseQuery(collection, rawQuery string) (*query.Query, error) {
 	return query.Parse(collection, names{s, collection}, rawQuery)
-}
-
-// ParseWhere returns the query of a condition in the form of _where, as the
-// body of a QUERY request carries it: {"or":[{"views":{"gt":10}},…]}. The error
-// is a *query.Error.
-func (s *Snapshot) ParseWhere(collection string, where jsontext.Value) (*query.Query, error) {
-	q, err := s.ParseQuery(collection, "")
-	if err != nil {
-		return nil, err
-	}
-	return s.Where(q, where)
 }
 
 // Where returns q narrowed by a condition in the form of _where. The error is

@@ -77,6 +77,10 @@ const (
 	maxEditSize    = 1 << 20  // bytes of values
 )
 
+// keepIndexes is how long the history keeps the indexes of collections that
+// have been replaced, for requests that still read them.
+const keepIndexes = time.Second
+
 // A history keeps the latest revisions of a database and wakes its followers.
 // It never waits for a follower.
 type history struct {
@@ -85,6 +89,7 @@ type history struct {
 	from      storage.Rev   // guarded by mu; the state that revisions[0] starts from
 	last      storage.Rev   // guarded by mu; the state that the latest revision led to
 	size      int           // guarded by mu; of all revisions
+	bare      int           // guarded by mu; how many revisions have lost their indexes
 	err       error         // guarded by mu; why the store cannot be read
 	more      chan struct{} // guarded by mu; closed when any of the above changes
 }
@@ -112,8 +117,29 @@ func (h *history) publish(revisions ...*Revision) {
 		h.size -= h.revisions[0].size
 		h.revisions[0] = nil // the array outlives the slice
 		h.revisions = h.revisions[1:]
+		h.bare = max(0, h.bare-1)
 	}
+	h.dropIndexesLocked()
 	h.wakeLocked()
+}
+
+// dropIndexesLocked frees the indexes of collections that were replaced some
+// time ago: each index would hold several nodes for each revision. A reader that
+// needs one again builds it.
+func (h *history) dropIndexesLocked() {
+	latest := h.revisions[len(h.revisions)-1]
+	for ; latest.Time.Sub(h.revisions[h.bare].Time) > keepIndexes; h.bare++ {
+		for _, s := range []*Snapshot{h.revisions[h.bare].Before, h.revisions[h.bare].After} {
+			if s == nil {
+				continue
+			}
+			for _, c := range s.list {
+				if c.isArray() && latest.After.byName[c.name] != c {
+					c.indexes.drop()
+				}
+			}
+		}
+	}
 }
 
 // setErr records why the store cannot be read, nil if it can.

@@ -409,6 +409,59 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
+// TestHistoryHoldsNoIndexes updates a collection with several indexes. The
+// history holds them for a moment only, and readers of an old snapshot still
+// find what they look for.
+func TestHistoryHoldsNoIndexes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := handMember{name: "c"}
+		for i := range 20_000 {
+			m.elements = append(m.elements, fmt.Sprintf(`{"id":"%d","a":%d,"b":"b%d","d":%d}`, i, i, i, i%9))
+		}
+		db, err := Open(t.Context(), countingStore{storetest.NewMemStore(handEdit{m}.text()), 1}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := db.Snapshot()
+		find := func(s *Snapshot, query string) int {
+			q, err := s.ParseQuery("c", query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := s.Run(q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.Total
+		}
+		for range 2 {
+			for _, query := range []string{"a=7", "b=b7", "d=1", "_sort=a&_limit=1", "_sort=b&_limit=1"} {
+				find(first, query)
+			}
+		}
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		for i := range maxRevisions {
+			time.Sleep(10 * time.Millisecond)
+			if _, err := db.Update(t.Context(), func(tx *Tx) error {
+				_, err := tx.Merge("c", fmt.Sprint(i*7919%20_000), jsontext.Value(`{"a":1,"b":"new"}`))
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		if held := int64(after.HeapAlloc) - int64(before.HeapAlloc); held > 12<<20 {
+			t.Errorf("%d revisions hold %d KB", len(db.History()), held>>10)
+		}
+		if old, now := find(first, "b=new"), find(db.Snapshot(), "b=new"); old != 0 || now != maxRevisions {
+			t.Errorf("%d records before, %d now", old, now)
+		}
+	})
+}
+
 // TestSlowFollower lets a follower sleep while others write: it delays nobody
 // and is sent back to the snapshot.
 func TestSlowFollower(t *testing.T) {

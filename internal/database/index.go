@@ -22,12 +22,12 @@ import (
 type indexes struct {
 	mu      sync.Mutex
 	byName  map[string]*index       // of equality; guarded by mu
-	inOrder map[string]*index       // see order.go; guarded by mu
+	inOrder map[string]*index       // see orderedindex.go; guarded by mu
 	asked   map[string]bool         // for what inOrder does not have yet; guarded by mu
 	names   *btree.Map[string, int] // how many records have a member of that name; guarded by mu, nil: not yet counted
 }
 
-// An index leads from an equality key (see value.go) to the records that have
+// An index leads from an equality key (see query.EqualityKeys) to the records that have
 // it, in their order. Its keys are that key, shortened where it is long, a NUL
 // and the record's place.
 type index = btree.Map[string, *Record]
@@ -69,6 +69,13 @@ func (x *indexes) clone() *indexes {
 		n.names = x.names.Copy()
 	}
 	return n
+}
+
+// drop frees all indexes.
+func (x *indexes) drop() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.byName, x.inOrder, x.asked, x.names = nil, nil, nil, nil
 }
 
 // room reports whether a query may have an index over the member called name.
@@ -120,7 +127,7 @@ func eachKey(r *Record, name string, yield func(key string)) {
 			yield(indexKey(k, r.seq))
 		}
 		if v.Kind() == '[' || v.Kind() == '{' {
-			yield(indexKey(rawjson.Identity(v), r.seq)) // for holder
+			yield(indexKey(rawjson.Identity(v), r.seq)) // for uniqueHolder
 		}
 	}
 }
@@ -228,9 +235,9 @@ func find(tree *index, keys []string, most int) ([]*Record, bool) {
 	return found, true
 }
 
-// holder returns the record other than the one with the key except whose
+// uniqueHolder returns the record other than the one with the key except whose
 // member called name has the same value, or nil. Null is no value.
-func (c *collection) holder(name string, value jsontext.Value, except string) *Record {
+func (c *collection) uniqueHolder(name string, value jsontext.Value, except string) *Record {
 	var keys []string
 	switch value.Kind() {
 	case 'n':

@@ -20,7 +20,7 @@ import (
 // schema says. The error wraps ErrNotFound, or is a *FaultError that wraps
 // ErrRefers where a record that has to stay refers to one that goes.
 func (tx *Tx) Delete(collection, id string, children ...string) (*Record, error) {
-	old, err := tx.drop(collection, id)
+	old, err := tx.remove(collection, id)
 	if err != nil {
 		return nil, err
 	}
@@ -33,17 +33,17 @@ func (tx *Tx) Delete(collection, id string, children ...string) (*Record, error)
 			if storage.IsPositionKey(r.ID) {
 				continue // no request reaches it
 			}
-			if _, err := tx.drop(child, r.ID); err != nil {
+			if _, err := tx.remove(child, r.ID); err != nil {
 				return nil, err
 			}
 			gone = append(gone, storage.Change{Collection: child, ID: r.ID})
 		}
 	}
-	return old, tx.release(gone)
+	return old, tx.cascade(gone)
 }
 
-// drop takes a record out and asks nobody.
-func (tx *Tx) drop(collection, id string) (*Record, error) {
+// remove deletes a record without looking at references.
+func (tx *Tx) remove(collection, id string) (*Record, error) {
 	old, err := tx.snap.Get(collection, id)
 	if err != nil {
 		return nil, err
@@ -57,21 +57,21 @@ func (tx *Tx) drop(collection, id string) (*Record, error) {
 	return old, nil
 }
 
-// release does what the schema says with the records that refer to those that
+// cascade does what the schema says with the records that refer to those that
 // are gone, and with those that refer to what goes with them. Only then it asks
 // whether one that has to stay refers to something that is gone, so that the
 // order of collections decides nothing. A circle of references ends where it
 // began, because what goes is out before others are looked for. What is gone
 // stands in a list, and no function calls itself for it: a chain of references
 // may be as long as a collection.
-func (tx *Tx) release(gone []storage.Change) error {
+func (tx *Tx) cascade(gone []storage.Change) error {
 	for i := 0; i < len(gone); i++ {
 		id := gone[i].ID
 		for child, ref := range tx.snap.references(gone[i].Collection) {
 			if ref.OnDelete == schema.Restrict {
 				continue
 			}
-			for _, r := range tx.snap.holding(child, ref.Member, id) {
+			for _, r := range tx.snap.recordsReferencing(child, ref.Member, id) {
 				switch {
 				case storage.IsPositionKey(r.ID):
 					return refers(child, ref, r)
@@ -81,7 +81,7 @@ func (tx *Tx) release(gone []storage.Change) error {
 					}
 					continue
 				}
-				if _, err := tx.drop(child, r.ID); err != nil {
+				if _, err := tx.remove(child, r.ID); err != nil {
 					return err
 				}
 				gone = append(gone, storage.Change{Collection: child, ID: r.ID})
@@ -93,7 +93,7 @@ func (tx *Tx) release(gone []storage.Change) error {
 			if ref.OnDelete != schema.Restrict {
 				continue
 			}
-			for _, r := range tx.snap.holding(child, ref.Member, g.ID) {
+			for _, r := range tx.snap.recordsReferencing(child, ref.Member, g.ID) {
 				return refers(child, ref, r)
 			}
 		}
@@ -157,9 +157,9 @@ func without(value jsontext.Value, name, id string) jsontext.Value {
 	return rawjson.SetMember(value, name, string(n.Value()))
 }
 
-// holding returns the records of a collection of which the member called name
+// recordsReferencing returns the records of a collection of which the member called name
 // is that id, or an array with it.
-func (s *Snapshot) holding(collection, name, id string) []*Record {
+func (s *Snapshot) recordsReferencing(collection, name, id string) []*Record {
 	c := s.byName[collection]
 	keys := query.KeysOf(id)
 	found, _ := find(c.indexes.get(name, c.records), keys, c.records.Len()*len(keys))

@@ -51,7 +51,7 @@ func (tx *Tx) PatchDatabase(patch jsontext.Value) error {
 	if err := p.Apply(ops); err != nil {
 		return patchFault(err)
 	}
-	tx.claim, d.lead = d.claim, func(err error) error { return err }
+	tx.claim, d.rebase = d.claim, func(err error) error { return err }
 	defer func() { tx.claim = nil }()
 	if err := d.finish(); err != nil {
 		return err
@@ -70,7 +70,7 @@ type databasePatch struct {
 	patcher *jsonpatch.Patcher
 	root    *jsonpatch.Node
 	touched map[*jsonpatch.Node]*touches // of a top-level member, or of an element of a collection
-	lead    func(error) error            // leads the faults of the record at hand into the patch
+	rebase  func(error) error            // rewrites faults of the record at hand to point into the patch
 	claims  []func() error
 }
 
@@ -91,15 +91,15 @@ func originOf(n *jsonpatch.Node) origin {
 // claim remembers to look whether values are taken when all is done: two
 // records may change theirs for each other's.
 func (d *databasePatch) claim(collection, id string, names []string, sent map[string]string) {
-	lead := d.lead
+	rebase := d.rebase
 	d.claims = append(d.claims, func() error {
 		c := d.tx.snap.byName[collection]
-		r := held(c, id)
+		r := recordByID(c, id)
 		if r == nil {
 			return nil // gone with another one
 		}
-		if err := verdict(nil, d.tx.holders(c, r.Value, id, names), sent); err != nil {
-			return lead(err)
+		if err := faultError(nil, d.tx.uniqueConflicts(c, r.Value, id, names), sent); err != nil {
+			return rebase(err)
 		}
 		return nil
 	})
@@ -198,20 +198,20 @@ func (d *databasePatch) finish() error {
 			if c != nil {
 				dropped = append(dropped, c.drops()...)
 			}
-			err = t.lead(d.setWhole(name, n.Value(), t))
+			err = t.rebase(d.setWhole(name, n.Value(), t))
 		case c.kind == storage.Array:
 			dropped, err = d.records(c, n, dropped)
 		case c.kind == storage.Object:
 			if v := n.Value(); !bytes.Equal(v, c.value) {
 				_, err = tx.amendObject(name, v, t.names())
-				err = t.lead(err)
+				err = t.rebase(err)
 			}
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return tx.release(slices.DeleteFunc(dropped, func(gone storage.Change) bool {
+	return tx.cascade(slices.DeleteFunc(dropped, func(gone storage.Change) bool {
 		_, err := tx.snap.Get(gone.Collection, gone.ID)
 		return err == nil // it was moved, or put back
 	}))
@@ -263,7 +263,7 @@ func (d *databasePatch) records(c *collection, n *jsonpatch.Node, dropped []stor
 	}
 	for _, gone := range dropped {
 		if gone.Collection == c.name {
-			if _, err := tx.drop(c.name, gone.ID); err != nil {
+			if _, err := tx.remove(c.name, gone.ID); err != nil {
 				return dropped, err
 			}
 		}
@@ -273,7 +273,7 @@ func (d *databasePatch) records(c *collection, n *jsonpatch.Node, dropped []stor
 		if t == nil {
 			continue
 		}
-		d.lead = t.lead
+		d.rebase = t.rebase
 		var err error
 		if r := originOf(kid).record; r != nil {
 			_, err = tx.amend(c.name, r, kid.Value(), t.within())
@@ -283,7 +283,7 @@ func (d *databasePatch) records(c *collection, n *jsonpatch.Node, dropped []stor
 			_, err = tx.Create(c.name, v)
 		}
 		if err != nil {
-			return dropped, t.lead(err)
+			return dropped, t.rebase(err)
 		}
 	}
 	return dropped, nil
@@ -299,7 +299,7 @@ func (d *databasePatch) setWhole(name string, value jsontext.Value, t *touches) 
 		return refusePatch("", fmt.Sprintf("this would leave records that are nested deeper than %d levels", rawjson.MaxDepth))
 	}
 	kind := value.Kind()
-	if err := verdict(tx.snap.schema.Member(name).CheckType(value), nil, nil); err != nil {
+	if err := faultError(tx.snap.schema.Member(name).CheckType(value), nil, nil); err != nil {
 		return err
 	}
 	switch kind {
@@ -310,7 +310,7 @@ func (d *databasePatch) setWhole(name string, value jsontext.Value, t *touches) 
 	case '{':
 		value, sent, faults := tx.snap.schema.Member(name).Canonical(value)
 		faults = append(faults, tx.snap.schema.Member(name).CheckObject(nil, value, nil)...)
-		if err := verdict(faults, nil, sent); err != nil {
+		if err := faultError(faults, nil, sent); err != nil {
 			return err
 		}
 		tx.put(&collection{name: name, kind: storage.Object, value: value}, value)
@@ -335,9 +335,9 @@ func (d *databasePatch) setArray(name string, kids []*jsonpatch.Node, t *touches
 			}
 			return &FaultError{Kind: f.Kind, Faults: under(at, f.Faults)}
 		}
-		d.lead = func(err error) error { return t.lead(below(err)) }
+		d.rebase = func(err error) error { return t.rebase(below(err)) }
 		err := a.add(kid.Value(), nil, nil, func(id string, v jsontext.Value) (faults []schema.Fault, judged bool) {
-			switch r := held(old, id); {
+			switch r := recordByID(old, id); {
 			case r == nil:
 				return snap.schema.Member(name).CheckCreate(v), true
 			case !bytes.Equal(r.Value, v):
@@ -353,9 +353,9 @@ func (d *databasePatch) setArray(name string, kids []*jsonpatch.Node, t *touches
 	return nil
 }
 
-// held returns the record of a collection that has that id, nil where there is
+// recordByID returns the record of a collection that has that id, nil where there is
 // none.
-func held(c *collection, id string) *Record {
+func recordByID(c *collection, id string) *Record {
 	if c == nil || c.kind != storage.Array {
 		return nil
 	}
@@ -388,7 +388,7 @@ func (d *databasePatch) rearrange(c *collection, kids []*jsonpatch.Node) error {
 			a.keep(v)
 			continue
 		}
-		d.lead = t.lead
+		d.rebase = t.rebase
 		var names []string
 		if r != nil {
 			names = t.within()
@@ -403,7 +403,7 @@ func (d *databasePatch) rearrange(c *collection, kids []*jsonpatch.Node) error {
 			return rules.CheckMerge(r.Value, v, names), true
 		})
 		if err != nil {
-			return t.lead(err)
+			return t.rebase(err)
 		}
 	}
 	d.tx.put(a.c, a.c.appendJSON(nil))
@@ -476,7 +476,7 @@ func (a *arrangement) add(v jsontext.Value, old *Record, names []string, judge f
 	if judged {
 		taken = append(taken, tx.taken(a.c, v, id, names, sent)...)
 	}
-	if err := verdict(append(faults, found...), taken, sent); err != nil {
+	if err := faultError(append(faults, found...), taken, sent); err != nil {
 		return err
 	}
 	a.keep(v)

@@ -30,7 +30,7 @@ func (tx *Tx) Patch(collection, id string, patch jsontext.Value) (*Record, error
 		return nil, err
 	}
 	r, err := tx.amend(collection, old, value, t.names())
-	return r, t.lead(err)
+	return r, t.rebase(err)
 }
 
 // PatchObject changes a singular resource by a JSON Patch. Errors are as
@@ -45,7 +45,7 @@ func (tx *Tx) PatchObject(name string, patch jsontext.Value) (jsontext.Value, er
 		return nil, err
 	}
 	v, err := tx.amendObject(name, value, t.names())
-	return v, t.lead(err)
+	return v, t.rebase(err)
 }
 
 // patched returns what a patch makes of a record or object, and which places
@@ -83,7 +83,7 @@ func (tx *Tx) amend(collection string, old *Record, value jsontext.Value, names 
 	if value, err = keepID(old, value, idMember); err != nil {
 		return nil, idChanged(idMember)
 	}
-	return tx.judge(collection, old, value, names, sent, faults)
+	return tx.validateAndSet(collection, old, value, names, sent, faults)
 }
 
 func idChanged(idMember string) error {
@@ -96,7 +96,7 @@ func (tx *Tx) amendObject(name string, value jsontext.Value, names []string) (js
 	if err != nil {
 		return nil, err
 	}
-	return tx.judgeObject(name, value, names, sent, faults)
+	return tx.validateAndSetObject(name, value, names, sent, faults)
 }
 
 // amended is read for what a patch has made.
@@ -145,18 +145,18 @@ func (t touches) within() []string {
 	return slices.DeleteFunc(slices.Clone(t), func(t touch) bool { return t.pointer == "" && !t.value }).names()
 }
 
-// lead leads the faults of a *FaultError from the record into the patch: to
-// the last operation that touched the place.
-func (t touches) lead(err error) error {
+// rebase rewrites the pointers of a *FaultError from the record into the patch:
+// to the last operation that touched the value.
+func (t touches) rebase(err error) error {
 	faults, ok := err.(*FaultError)
 	if !ok {
 		return err
 	}
-	led := &FaultError{Kind: faults.Kind}
+	rebased := &FaultError{Kind: faults.Kind}
 	for _, f := range faults.Faults {
-		led.Faults = append(led.Faults, schema.Fault{Pointer: t.pointer(f.Pointer), Detail: f.Detail})
+		rebased.Faults = append(rebased.Faults, schema.Fault{Pointer: t.pointer(f.Pointer), Detail: f.Detail})
 	}
-	return led
+	return rebased
 }
 
 func (t touches) pointer(at string) string {

@@ -54,12 +54,12 @@ func TestQuery(t *testing.T) {
 			t.Errorf("%s: %v", test.query, err)
 			continue
 		}
-		found, err := s.Find("c", q)
+		found, err := s.Run(q)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
-		for r := range found {
+		for _, r := range found.Records {
 			if storage.IsPositionKey(r.ID) {
 				r = &database.Record{ID: "#"}
 			}
@@ -75,7 +75,7 @@ func TestQuery(t *testing.T) {
 			}
 		}
 		if len(matched) != len(got) {
-			t.Errorf("%s: Find gives %v, Match %v", test.query, got, matched)
+			t.Errorf("%s: Run gives %v, Match %v", test.query, got, matched)
 		}
 	}
 	for rawQuery, parameter := range map[string]string{
@@ -90,7 +90,7 @@ func TestQuery(t *testing.T) {
 	if _, err := s.ParseQuery("c", manyTerms(32)); err != nil {
 		t.Errorf("32 terms: %v", err)
 	}
-	if _, err := s.Find("nobody", new(query.Query)); !errors.Is(err, storage.ErrNotFound) {
+	if _, err := s.Run(new(query.Query)); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("a query on no collection: %v", err)
 	}
 }

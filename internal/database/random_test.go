@@ -45,7 +45,7 @@ func TestRandom(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				found, err := s.Find("c", q) // by an index
+				found, err := s.Run(q) // by an index
 				if err != nil {
 					t.Error(err)
 					return
@@ -56,8 +56,8 @@ func TestRandom(t *testing.T) {
 						scanned = append(scanned, r)
 					}
 				}
-				if got := slices.Collect(found); !slices.Equal(got, scanned) {
-					t.Errorf("found are %d records, a scan has %d", len(got), len(scanned))
+				if got := found.Records; !slices.Equal(got, scanned) {
+					t.Errorf("the index has %d records, a scan %d", len(got), len(scanned))
 				}
 			}
 		})

@@ -236,7 +236,11 @@ func TestWhere(t *testing.T) {
 			t.Errorf("%s has changed the query: %v, %v", test.where, r, err)
 		}
 	}
-	alone, err := s.ParseWhere("comments", jsontext.Value(`{"or":[{"id":"a"},{"postId":{"exists":false}}]}`))
+	all, err := s.ParseQuery("comments", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, err := s.Where(all, jsontext.Value(`{"or":[{"id":"a"},{"postId":{"exists":false}}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,13 +248,13 @@ func TestWhere(t *testing.T) {
 		t.Errorf("%v, %v", r, err)
 	}
 	var qe *query.Error
-	if _, err := s.ParseWhere("comments", jsontext.Value(`{"or":[{"id":{"is":1}}]}`)); !errors.As(err, &qe) || qe.Pointer != "/or/0/id/is" {
+	if _, err := s.Where(all, jsontext.Value(`{"or":[{"id":{"is":1}}]}`)); !errors.As(err, &qe) || qe.Pointer != "/or/0/id/is" {
 		t.Errorf("%v", err)
 	}
 	if _, err := s.Where(q, jsontext.Value(`[]`)); !errors.As(err, &qe) {
 		t.Errorf("%v", err)
 	}
-	// A record that came through a feed is judged without a snapshot.
+	// A record of a change is matched without a snapshot.
 	if r, _ := s.Get("comments", "e"); !alone.Match(r.Value) {
 		t.Error("e does not match")
 	}

@@ -107,7 +107,7 @@ func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
 	}
 	faults = append(faults, tx.snap.schema.Member(collection).CheckCreate(value)...)
 	taken = append(taken, tx.taken(c, value, id, nil, sent)...)
-	if err := verdict(faults, taken, sent); err != nil {
+	if err := faultError(faults, taken, sent); err != nil {
 		return nil, err
 	}
 	return tx.set(c, id, value), nil
@@ -155,7 +155,7 @@ func (tx *Tx) Replace(collection, id string, body jsontext.Value) (*Record, erro
 	if value, err = keepID(old, value, tx.snap.idMember(collection)); err != nil {
 		return nil, err
 	}
-	return tx.judge(collection, old, value, nil, sent, faults)
+	return tx.validateAndSet(collection, old, value, nil, sent, faults)
 }
 
 // Merge replaces the members of a record that the body has, null among them,
@@ -181,12 +181,12 @@ func (tx *Tx) mergeRecord(collection, id string, body jsontext.Value, merge func
 			return nil, err
 		}
 	}
-	return tx.judge(collection, old, merge(old.Value, value), rawjson.MemberNames(value), sent, faults)
+	return tx.validateAndSet(collection, old, merge(old.Value, value), rawjson.MemberNames(value), sent, faults)
 }
 
-// judge puts value in the place of old if it breaks no rule: of the members
+// validateAndSet puts value in the place of old if it breaks no rule: of the members
 // called names, or of the record as a whole where names is nil.
-func (tx *Tx) judge(collection string, old *Record, value jsontext.Value, names []string, sent map[string]string, faults []schema.Fault) (*Record, error) {
+func (tx *Tx) validateAndSet(collection string, old *Record, value jsontext.Value, names []string, sent map[string]string, faults []schema.Fault) (*Record, error) {
 	c, err := tx.array(collection)
 	if err != nil {
 		return nil, err
@@ -196,7 +196,7 @@ func (tx *Tx) judge(collection string, old *Record, value jsontext.Value, names 
 	} else {
 		faults = append(faults, tx.snap.schema.Member(collection).CheckMerge(old.Value, value, names)...)
 	}
-	if err := verdict(faults, tx.taken(c, value, old.ID, names, sent), sent); err != nil {
+	if err := faultError(faults, tx.taken(c, value, old.ID, names, sent), sent); err != nil {
 		return nil, err
 	}
 	return tx.set(c, old.ID, value), nil
@@ -223,14 +223,14 @@ func (tx *Tx) setObject(name string, body jsontext.Value, merge func(old, v json
 	if err != nil {
 		return nil, err
 	}
-	return tx.judgeObject(name, merge(old, value), names, sent, faults)
+	return tx.validateAndSetObject(name, merge(old, value), names, sent, faults)
 }
 
-// judgeObject is judge for a singular resource.
-func (tx *Tx) judgeObject(name string, value jsontext.Value, names []string, sent map[string]string, faults []schema.Fault) (jsontext.Value, error) {
+// validateAndSetObject is validateAndSet for a singular resource.
+func (tx *Tx) validateAndSetObject(name string, value jsontext.Value, names []string, sent map[string]string, faults []schema.Fault) (jsontext.Value, error) {
 	c := tx.snap.byName[name]
 	faults = append(faults, tx.snap.schema.Member(name).CheckObject(c.value, value, names)...)
-	if err := verdict(faults, nil, sent); err != nil {
+	if err := faultError(faults, nil, sent); err != nil {
 		return nil, err
 	}
 	c = c.clone()
@@ -280,24 +280,24 @@ func keepID(old *Record, value jsontext.Value, idMember string) (jsontext.Value,
 
 // taken returns a fault for each unique member of value that another record
 // has. Where names is not nil only these members are looked at. sent are their
-// names as verdict takes them.
+// names as faultError expects them.
 func (tx *Tx) taken(c *collection, value jsontext.Value, id string, names []string, sent map[string]string) []schema.Fault {
 	if tx.claim != nil {
 		tx.claim(c.name, id, names, sent)
 		return nil
 	}
-	return tx.holders(c, value, id, names)
+	return tx.uniqueConflicts(c, value, id, names)
 }
 
-// holders is taken as the database is now.
-func (tx *Tx) holders(c *collection, value jsontext.Value, id string, names []string) []schema.Fault {
+// uniqueConflicts is taken for the database as it is now.
+func (tx *Tx) uniqueConflicts(c *collection, value jsontext.Value, id string, names []string) []schema.Fault {
 	var faults []schema.Fault
 	for _, name := range tx.snap.schema.Member(c.name).Unique() {
 		v, ok := rawjson.Member(value, name)
 		if !ok || names != nil && !slices.Contains(names, name) {
 			continue
 		}
-		if r := c.holder(name, v, id); r != nil {
+		if r := c.uniqueHolder(name, v, id); r != nil {
 			faults = append(faults, schema.Fault{Pointer: rawjson.Pointer(name), Detail: fmt.Sprintf("%s is taken by %s", rawjson.Show(v), describe(c.name, r))})
 		}
 	}
@@ -311,10 +311,10 @@ func describe(collection string, r *Record) string {
 	return "/" + collection + "/" + r.ID
 }
 
-// verdict returns the error for what was found. Where rules are broken and
+// faultError returns the error for what was found. Where rules are broken and
 // values taken, the rules come first. Pointers are led back to the names that
 // were sent.
-func verdict(faults, taken []schema.Fault, sent map[string]string) error {
+func faultError(faults, taken []schema.Fault, sent map[string]string) error {
 	kind := storage.ErrInvalid
 	if len(faults) == 0 {
 		kind, faults = ErrExists, taken

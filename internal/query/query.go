@@ -6,9 +6,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Query says which records of a collection are wanted, in which order, which
-// part of the list, and what is shown of each. It is made by ParseQuery or
-// ParseWhere, never changes, and holds for every snapshot.
+// A Query selects records of a collection: which, in what order, which part of
+// the list, and what is shown of each. Parse makes it; it never changes and is
+// good for every snapshot.
 type Query struct {
 	collection string
 	filter     filter // its parts all hold
@@ -50,8 +50,9 @@ func (q *Query) Embeds() []*Embed { return q.embeds }
 // Filters reports whether q narrows the collection.
 func (q *Query) Filters() bool { return len(q.filter.parts) > 0 }
 
-// Match reports whether q wants a value. A filter on what _embed puts into
-// a record sees only what is stored.
+// Match reports whether the filters of q select a value. It is for a single
+// value, as of a change; a Matcher runs over many. A filter on what _embed puts
+// into a record sees only what is stored.
 func (q *Query) Match(v jsontext.Value) bool {
 	m := q.Matcher(nil)
 	return m.Match(v) && m.err == nil

@@ -79,7 +79,7 @@ type typeWriter struct{ bytes.Buffer }
 
 // comment writes the description of a schema as a doc comment.
 func (w *typeWriter) comment(schema jsontext.Value, indent string) {
-	if s := stringOf(Member(schema, "description")); s != "" {
+	if s := stringOf(member(schema, "description")); s != "" {
 		s = strings.ReplaceAll(strings.Join(strings.Fields(s), " "), "*/", "*\u200b/") // the end of the comment otherwise
 		w.WriteString(indent + "/** " + s + " */\n")
 	}
@@ -94,11 +94,12 @@ func (w *typeWriter) typeOf(schema jsontext.Value, indent string) string {
 	default:
 		return "unknown"
 	}
-	if string(Member(schema, "not")) == "{}" {
+	if string(member(schema, "not")) == "{}" {
 		return "never"
 	}
 	var all []string // the type is their intersection
-	for keyword, v := range Members(schema) {
+	for quoted, v := range rawjson.Members(schema) {
+		keyword := rawjson.Unquote(quoted)
 		switch keyword {
 		case "$ref":
 			all = append(all, referredType(stringOf(v)))
@@ -115,7 +116,7 @@ func (w *typeWriter) typeOf(schema jsontext.Value, indent string) string {
 		}
 	}
 	own := w.ownType(schema, indent)
-	if own != "" && Member(schema, "enum") == nil && Member(schema, "const") == nil {
+	if own != "" && member(schema, "enum") == nil && member(schema, "const") == nil {
 		all = append(all, own)
 	}
 	all = slices.DeleteFunc(all, func(t string) bool { return t == "unknown" })
@@ -155,7 +156,7 @@ func (w *typeWriter) union(branches jsontext.Value, typeOf func(jsontext.Value) 
 // ownType returns the type by "type", "properties" and "items", or "".
 func (w *typeWriter) ownType(schema jsontext.Value, indent string) string {
 	var types []string
-	switch v := Member(schema, "type"); v.Kind() {
+	switch v := member(schema, "type"); v.Kind() {
 	case '"':
 		types = []string{stringOf(v)}
 	case '[':
@@ -164,9 +165,9 @@ func (w *typeWriter) ownType(schema jsontext.Value, indent string) string {
 		}
 	default:
 		switch {
-		case Member(schema, "properties") != nil || Member(schema, "required") != nil:
+		case member(schema, "properties") != nil || member(schema, "required") != nil:
 			types = []string{"object"}
-		case Member(schema, "items") != nil:
+		case member(schema, "items") != nil:
 			types = []string{"array"}
 		}
 	}
@@ -188,8 +189,8 @@ func (w *typeWriter) ownType(schema jsontext.Value, indent string) string {
 }
 
 func (w *typeWriter) arrayType(schema jsontext.Value, indent string) string {
-	items := Member(schema, "items")
-	if items == nil || items.Kind() == '[' || Member(schema, "prefixItems") != nil {
+	items := member(schema, "items")
+	if items == nil || items.Kind() == '[' || member(schema, "prefixItems") != nil {
 		return "unknown[]"
 	}
 	return grouped(w.typeOf(items, indent)) + "[]"
@@ -199,13 +200,14 @@ func (w *typeWriter) arrayType(schema jsontext.Value, indent string) string {
 // the schema excludes them.
 func (w *typeWriter) objectType(schema jsontext.Value, indent string) string {
 	var required []string
-	for e := range rawjson.Elements(Member(schema, "required")) {
+	for e := range rawjson.Elements(member(schema, "required")) {
 		required = append(required, stringOf(e))
 	}
 	inner := new(typeWriter)
 	inner.WriteString("{\n")
 	known := 0
-	for name, s := range Members(Member(schema, "properties")) {
+	for quoted, s := range rawjson.Members(member(schema, "properties")) {
+		name := rawjson.Unquote(quoted)
 		known++
 		inner.comment(s, indent+"  ")
 		mark := "?"
@@ -217,7 +219,7 @@ func (w *typeWriter) objectType(schema jsontext.Value, indent string) string {
 	for _, name := range required {
 		inner.WriteString(indent + "  " + string(rawjson.AppendQuote(nil, name)) + ": unknown;\n")
 	}
-	switch rest := Member(schema, "additionalProperties"); {
+	switch rest := member(schema, "additionalProperties"); {
 	case rest.Kind() == '{' && known+len(required) == 0:
 		return "{ [name: string]: " + w.typeOf(rest, indent) + " }"
 	case rest.Kind() == 'f' && known+len(required) == 0:
@@ -253,4 +255,10 @@ func stringOf(v jsontext.Value) string {
 		return ""
 	}
 	return rawjson.Unquote(v)
+}
+
+// member returns the value of the member of v called name, or nil.
+func member(v jsontext.Value, name string) jsontext.Value {
+	value, _ := rawjson.Member(v, name)
+	return value
 }
