@@ -60,7 +60,10 @@ func (req *request) reserveAnswer(answer jsontext.Value) error {
 }
 
 // release returns what the request has reserved.
-func (req *request) release() { req.budget.used.Add(-req.reserved) }
+func (req *request) release() {
+	req.budget.used.Add(-req.reserved)
+	req.reserved = 0
+}
 
 // budgeted returns a reader of a body that reserves what has arrived, not what was
 // announced: a client that stalls must not block others.

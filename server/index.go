@@ -59,6 +59,9 @@ func (req *request) index() index {
 // readDatabase serves GET /db: all top-level members, including "$schema" and
 // scalars.
 func (req *request) readDatabase() error {
+	if req.wantsStream() {
+		return req.streamDatabase()
+	}
 	tag := req.tagOf(req.snap, "", "", openapi.JsonType, nil)
 	if req.isNotModified(tag) {
 		return req.sendNotModified(tag)

@@ -29,6 +29,8 @@ type Metrics struct {
 	syncs     prometheus.Histogram
 	reloads   prometheus.Histogram
 	followers prometheus.Gauge
+	streams   prometheus.Gauge
+	dropped   prometheus.Counter
 
 	mu   sync.RWMutex
 	seen map[seriesKey]series // guarded by mu
@@ -60,8 +62,12 @@ func NewMetrics() *Metrics {
 			Help: "Time to take over an external edit of the file.", Buckets: seconds}),
 		followers: prometheus.NewGauge(prometheus.GaugeOpts{Name: "pickup_followers",
 			Help: "Watchers of external edits of the file."}),
+		streams: prometheus.NewGauge(prometheus.GaugeOpts{Name: "pickup_streams",
+			Help: "Streams of events that are open."}),
+		dropped: prometheus.NewCounter(prometheus.CounterOpts{Name: "pickup_streams_dropped_total",
+			Help: "Streams that were closed because the client read too slowly."}),
 	}
-	m.registry.MustRegister(m.requests, m.durations, m.commits, m.changes, m.syncs, m.reloads, m.followers,
+	m.registry.MustRegister(m.requests, m.durations, m.commits, m.changes, m.syncs, m.reloads, m.followers, m.streams, m.dropped,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.handler = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{DisableCompression: true})
 	return m
@@ -89,7 +95,9 @@ func (m *Metrics) measure(c *gin.Context) {
 		}
 		s := m.series(route, method, c.Writer.Status())
 		s.requests.Inc()
-		s.durations.Observe(time.Since(start).Seconds())
+		if c.Writer.Header().Get("Content-Type") != streamType { // which lasts as long as the client likes
+			s.durations.Observe(time.Since(start).Seconds())
+		}
 	}()
 	c.Next()
 }

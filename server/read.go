@@ -14,6 +14,9 @@ import (
 
 // list serves GET and QUERY of a collection.
 func (req *request) list() error {
+	if req.wantsStream() {
+		return req.streamList(req.name)
+	}
 	q, condition, err := req.query(req.name)
 	if err != nil {
 		return err
@@ -26,6 +29,9 @@ func (req *request) list() error {
 func (req *request) listChildren() error {
 	if _, err := req.snap.Get(req.name, req.id); err != nil {
 		return noRecord(req.snap, req.name, req.id)
+	}
+	if req.wantsStream() {
+		return req.streamList(req.child)
 	}
 	q, condition, err := req.query(req.child)
 	if err != nil {
@@ -98,6 +104,9 @@ func (req *request) sendList(collection string, q *query.Query, condition []byte
 // read serves GET of a record. It accepts the parameters of a list, but those that
 // select records have no effect.
 func (req *request) read() error {
+	if req.wantsStream() {
+		return req.streamRecord()
+	}
 	r, err := req.snap.Get(req.name, req.id)
 	if err != nil {
 		return noRecord(req.snap, req.name, req.id)
@@ -107,6 +116,9 @@ func (req *request) read() error {
 
 // readObject serves GET of a singular resource.
 func (req *request) readObject() error {
+	if req.wantsStream() {
+		return req.streamRecord()
+	}
 	v, err := req.snap.Value(req.name)
 	if err != nil {
 		return err
@@ -157,7 +169,7 @@ func (req *request) sendCached(tag, media string) (done bool, err error) {
 
 // responseMedia returns the media type of an answer with records.
 func (req *request) responseMedia() string {
-	if req.wantsCSV() {
+	if req.prefers("text/csv") {
 		return csvType
 	}
 	return openapi.JsonType

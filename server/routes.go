@@ -41,6 +41,8 @@ var routes = []route{
 	{path: "/_/livez", get: (*request).livez},
 	{path: "/_/readyz", get: (*request).readyz},
 	{path: "/_/metrics", get: (*request).metrics}, // if Options.Metrics is set
+	// The latest revisions, and those to come.
+	{path: openapi.ChangesPath, get: (*request).listChanges},
 	// Descriptions of the API, made from the data and the rules.
 	{path: "/_/openapi.json", get: (*request).openAPI},
 	{path: "/_/types.d.ts", get: (*request).types},

@@ -63,6 +63,22 @@ func runScript(t *testing.T, file string) {
 			s.store.fail(t, s.db, arg)
 		case name == "edit":
 			s.edit(t, arg, data)
+		case section.Name == "restart":
+			s.start(t)
+		case name == "open":
+			before := s.contract(t)
+			answer = s.openStream(t, arg, data)
+			if err := conform([]byte(s.streams[arg].request), answer, before, s.contract(t)); err != nil {
+				t.Errorf("%s: %s: against the OpenAPI document: %v", file, section.Name, err)
+			}
+		case name == "event":
+			got := s.streams[arg].next(t)
+			if !got.matches(string(data)) {
+				t.Errorf("%s: the next event of the stream %s is\n%s\nand not\n%s", file, arg, got, data)
+				archive.Files[i].Data = []byte(got.String() + "\n")
+			}
+		case name == "end":
+			s.streams[arg].end(t)
 		case section.Name == "db.json afterwards":
 			got := string(s.db.Snapshot().AppendJSON(nil))
 			if !matches(got, string(data)) {
@@ -104,12 +120,16 @@ type script struct {
 	addr  string
 	web   http.Handler
 	user  string // and password, where they are asked for
+
+	database database.Options
+	options  server.Options
+	stop     chan struct{}
+	streams  map[string]*scriptStream
 }
 
 func newScript(t *testing.T, archive *txtar.Archive) *script {
-	s := new(script)
+	s := &script{options: server.Options{Version: "test"}, streams: make(map[string]*scriptStream)}
 	var contents, rules []byte
-	options := server.Options{Version: "test"}
 header:
 	for _, section := range archive.Files {
 		switch section.Name {
@@ -120,7 +140,7 @@ header:
 		case "options":
 			for line := range strings.Lines(string(section.Data)) {
 				name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-				setOption(t, &options, name, value)
+				setOption(t, &s.options, name, value)
 				if name == "user" {
 					s.user = value
 				}
@@ -133,10 +153,9 @@ header:
 	if rules == nil && bytes.Contains(contents, []byte(`"./db.schema.json"`)) {
 		rules = readFile(t, "../db.schema.json")
 	}
-	o := database.Options{}
 	if rules != nil {
 		var err error
-		if o.Schema, err = schema.Compile("db.schema.json", rules); err != nil {
+		if s.database.Schema, err = schema.Compile("db.schema.json", rules); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -144,16 +163,26 @@ header:
 		t.Fatal("db.json is no JSON")
 	}
 	s.store = &failingStore{MemStore: storetest.NewMemStore(contents)}
+	s.start(t)
+	return s
+}
+
+// start starts the server, again if it runs already: its streams end.
+func (s *script) start(t *testing.T) {
+	if s.stop != nil {
+		close(s.stop)
+	}
 	var err error
-	if s.db, err = database.Open(t.Context(), s.store, o); err != nil {
+	if s.db, err = database.Open(t.Context(), s.store, s.database); err != nil {
 		t.Fatal(err)
 	}
 	go s.db.Follow(t.Context())
-	s.web = server.Handler(s.db, options)
+	stop := make(chan struct{})
+	s.stop, s.options.Stop = stop, stop
+	s.web = server.Handler(s.db, s.options)
 	web := httptest.NewServer(s.web)
-	t.Cleanup(web.Close)
+	t.Cleanup(web.Close) // waits for the streams, which have ended by then
 	s.addr = web.Listener.Addr().String()
-	return s
 }
 
 func setOption(t *testing.T, o *server.Options, name, value string) {
@@ -169,12 +198,16 @@ func setOption(t *testing.T, o *server.Options, name, value string) {
 		o.CORSOrigins = append(o.CORSOrigins, value)
 	case "read-only":
 		o.ReadOnly = true
-	case "max-body":
+	case "max-body", "max-streams":
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.MaxBody = n
+		if name == "max-body" {
+			o.MaxBody = n
+		} else {
+			o.MaxStreams = int(n)
+		}
 	default:
 		t.Fatalf("there is no option %q", name)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"pickup/internal/database"
-
+	"pickup/internal/lint"
 	"pickup/internal/rawjson"
 	"pickup/server/auth"
 )
@@ -44,6 +44,13 @@ type Options struct {
 	// does not apply to a list without parameters for paging.
 	MaxTerms, MaxPage int
 
+	// MaxStreams is the number of streams that may be open at a time. 0: 1,024.
+	MaxStreams int
+
+	// Stop ends all streams when it is closed. A stream would otherwise keep
+	// http.Server.Shutdown waiting. nil: they end with their clients.
+	Stop <-chan struct{}
+
 	// Metrics are served at /_/metrics. nil: none.
 	Metrics *Metrics
 
@@ -59,7 +66,7 @@ type Options struct {
 
 	// Findings returns the findings that readyz?verbose lists. It may be called by
 	// several goroutines at once. nil: none.
-	Findings func() []Finding
+	Findings func() []lint.Finding
 
 	// Version is shown by the index.
 	Version string
@@ -76,6 +83,7 @@ type server struct {
 	db                      *database.DB
 	budget                  budget
 	responses               responseCache
+	streams                 streams
 	described, describedAll atomic.Pointer[described]
 }
 
@@ -85,6 +93,9 @@ func init() { gin.SetMode(gin.ReleaseMode) }
 func Handler(db *database.DB, o Options) http.Handler {
 	if o.MaxBody <= 0 {
 		o.MaxBody = defaultMaxBody
+	}
+	if o.MaxStreams <= 0 {
+		o.MaxStreams = defaultMaxStreams
 	}
 	if o.MaxURL <= 0 {
 		o.MaxURL = defaultMaxURL

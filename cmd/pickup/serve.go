@@ -302,12 +302,15 @@ func (s *service) makeServer(context.Context) error {
 	if most < s.MaxConnections {
 		s.notices = append(s.notices, warning("at most %d connections stay open, because the system allows no more files (ulimit -n).", most))
 	}
+	stop := make(chan struct{})
+	o.Stop = stop
 	s.http = &http.Server{
 		Handler:   server.Handler(s.db, o),
 		ErrorLog:  slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 		TLSConfig: s.tls,
 		ConnState: newConnections(most).state,
 	}
+	s.http.RegisterOnShutdown(sync.OnceFunc(func() { close(stop) }))
 	s.limits.server(s.http)
 	return nil
 }

@@ -24,8 +24,8 @@ func (o conventions) idMember(collection string) string {
 	return cmp.Or(o.schema.Member(collection).IDMember(), o.member, schema.DefaultIDMember)
 }
 
-// IdKind returns how the ids of a collection's new records are made.
-func (o conventions) IdKind(collection string) schema.IDKind {
+// IDKind returns how the ids of a collection's new records are made.
+func (o conventions) IDKind(collection string) schema.IDKind {
 	return cmp.Or(o.schema.Member(collection).IDKind(), o.ids)
 }
 
@@ -33,7 +33,7 @@ func (o conventions) IdKind(collection string) schema.IDKind {
 // are to be as the others are, the type that the schema gives them comes first:
 // there may be no others, and they may be what it forbids.
 func (o conventions) newIDs(collection string) schema.IDKind {
-	kind := o.IdKind(collection)
+	kind := o.IDKind(collection)
 	if r := o.schema.Member(collection); r != nil && (kind == schema.AutoIDs || kind == "") {
 		return r.TypedIDs(o.idMember(collection))
 	}

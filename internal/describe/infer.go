@@ -173,7 +173,7 @@ func (in *inference) schema(f inferring) []byte {
 		if f.id != schema.DefaultIDMember {
 			out = rawjson.AppendMember(out, "x-id-field", rawjson.AppendQuote(nil, f.id))
 		}
-		if kind := f.snap.IdKind(f.collection); kind != "" && kind != schema.AutoIDs {
+		if kind := f.snap.IDKind(f.collection); kind != "" && kind != schema.AutoIDs {
 			out = rawjson.AppendMember(out, "x-id", rawjson.AppendQuote(nil, string(kind)))
 		}
 	}
@@ -281,7 +281,7 @@ func (in *inference) memberSchema(name string, f inferring) []byte {
 		f.rules = false
 	}
 	out := in.schema(f)
-	if kind := f.snap.IdKind(record.collection); isID && kind != "" && kind != schema.AutoIDs {
+	if kind := f.snap.IDKind(record.collection); isID && kind != "" && kind != schema.AutoIDs {
 		out = []byte(`{"type":["string","number"]}`) // new ids may be of another type
 	}
 	if parent != "" {

@@ -1,3 +1,12 @@
-// Package store says what keeps a database durably, and how it tells what has
-// changed.
+// Package storage is the seam between the database and what keeps it durably.
+//
+// A [Store] loads the whole contents as a [Batch], commits [Change] values if it
+// is still at the revision they were made for, and reports what others write.
+// The database imports this package and no store; a store imports this package
+// and not the database.
+//
+// storage.go has the interface and its types; keys.go how the elements of an
+// array are addressed; errors.go what a caller can act on; feed.go the batches
+// that a store keeps for its followers. The contract is the test suite in
+// storetest.
 package storage

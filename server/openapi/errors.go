@@ -18,6 +18,7 @@ var apiErrors = []apiError{
 	{405, "MethodNotAllowed", "The resource has no such method, or PUT would create a record in a collection whose ids the service makes.", list{"Allow"}, false},
 	{408, "TooSlow", "The body took too long to arrive.", nil, false},
 	{409, "Conflict", "A unique value is taken, the patch does not apply to the stored value, or another record refers to the one to delete. Nothing was changed.", nil, false},
+	{410, "Gone", "The history does not reach back so far. Read the data again.", nil, false},
 	{412, "PreconditionFailed", "The condition in If-Match or If-None-Match is false. Nothing was changed.", list{"ETag"}, false},
 	{413, "TooLarge", "The body is too large, or the database would be.", nil, false},
 	{414, "URITooLong", "The URL is too long.", nil, false},

@@ -24,6 +24,9 @@ const (
 	MetricsPath = "/_/metrics"
 )
 
+// ChangesPath is the path of the history.
+const ChangesPath = "/_/changes"
+
 // The media types of bodies. That of a PATCH selects its meaning.
 const (
 	JsonType    = "application/json"

@@ -177,6 +177,9 @@ func (d *apiDocument) own() {
 			op = append(op, entry{"parameters", d.parametersOf(ofGets)})
 			responses = append(responses, entry{"304", notModified})
 		}
+		if path == "/db" {
+			d.addStream(responses[0].value.(object))
+		}
 		if path == DocsPath { // a file, which honours conditions of any kind
 			responses = append(responses, entry{"412", d.answer("If-Match does not have the current entity tag.", media, schema, headers, nil)})
 		}
@@ -191,6 +194,7 @@ func (d *apiDocument) own() {
 	if kind, ok := d.snap.Kind("db"); !ok || kind == storage.Other {
 		about("/db", "getDatabase", "The whole database as one object.", JsonType, ref("Database"), tagged)
 	}
+	d.listChanges()
 	d.health()
 	about(OpenAPIPath, "getOpenAPI", "This document.", JsonType, object{{"type", "object"}}, nil)
 	about(TypesPath, "getTypes", "TypeScript types of records and bodies.", TypesType, textSchema, nil)
@@ -203,6 +207,19 @@ func (d *apiDocument) own() {
 			about(SchemasPath+url.PathEscape(r.Name), "get"+r.Record+"Schema", "The JSON Schema of "+aRecordOf(r)+".", SchemaType, object{{"type", "object"}}, nil)
 		}
 	}
+}
+
+// listChanges adds the history.
+func (d *apiDocument) listChanges() {
+	get := d.operation(describe.Resource{}, "listChanges", "List the latest changes.", "The revisions that the server holds in memory, the newest first. With more than 1,000 changes a revision has only their number.", list{
+		object{{"name", "_since"}, {"in", "query"}, {"description", "The id of a revision: only those after it. Of a stream also now, which leaves out the present revision."}, {"schema", textSchema}},
+		object{{"name", "_limit"}, {"in", "query"}, {"description", "The maximum number of revisions. A stream has none."}, {"schema", numberSchema}},
+		object{{"name", "_fields"}, {"in", "query"}, {"description", "id leaves out before and after."}, {"schema", object{{"type", "string"}, {"enum", list{"id"}}}}},
+	})
+	good := d.answer("The revisions.", JsonType, arrayOf(ref("Revision")), list{"ETag"}, nil)
+	d.addStream(good)
+	responses := d.withErrors(object{{"200", good}, {"304", notModified}}, append([]int{410}, readErrors...))
+	d.path(describe.Resource{}, ChangesPath, nil, object{{"get", append(get, entry{"responses", responses})}})
 }
 
 // health adds the two resources that need no credentials.

@@ -48,10 +48,12 @@ var apiParameters = []apiParameter{
 	{"query", "_embed", "Related records to include: collections that refer to these records, or what these refer to. Comma-separated; dots between levels.", textSchema, ofLists | ofRecords},
 	{"query", "_expand", "Referenced records to include, by a member such as driverId. Comma-separated; dots between levels.", textSchema, ofLists | ofRecords},
 	{"query", "_fields", "Comma-separated members, or paths of members, to return.", textSchema, ofLists | ofRecords | reshapes},
+	{"query", "_since", "Of a stream: the id of the event to continue after, or now to leave out the present state.", textSchema, ofLists | ofRecords | reshapes},
 	{"query", "_", "Ignored; a changing value bypasses caches.", textSchema, ofLists | ofRecords | ofWrites},
 	{"query", "_dependent", "Comma-separated collections whose records are deleted too if they refer to this one.", textSchema, ofDeletes},
 	{"header", "If-Match", "Proceed only if the current entity tag is one of these; otherwise 412.", textSchema, ofWrites},
 	{"header", "If-None-Match", "Of a read: entity tags that the client has; 304 if one is current. Of a write: proceed only if none is current; otherwise 412. PUT with * creates a record and replaces none.", textSchema, ofGets | ofWrites},
+	{"header", "Last-Event-ID", "Of a stream: the id of the last event received. The stream continues after it.", textSchema, ofLists | ofRecords | reshapes},
 	{"header", "Prefer", "return=minimal omits the body of the answer to a write; handling=strict refuses names that no record has (RFC 7240).", textSchema, ofLists | ofRecords | ofWrites},
 }
 

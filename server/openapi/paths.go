@@ -174,7 +174,18 @@ func (d *apiDocument) oneOrMany(name string) object {
 
 // shown returns the responses to a GET of records.
 func (d *apiDocument) shown(headers list, description string, schema object, example jsontext.Value) object {
-	return d.withErrors(d.reads(headers, description, schema, example), readErrors)
+	responses := d.reads(headers, description, schema, example)
+	d.addStream(responses[0].value.(object))
+	return d.withErrors(responses, readErrors)
+}
+
+// addStream adds to a response of a GET that it may be a stream.
+func (d *apiDocument) addStream(response object) {
+	if d.All {
+		response[2].value = append(response[2].value.(object), entry{"text/event-stream", object{{"schema", object{
+			{"description", "Server-sent events, if Accept prefers them: reset with the present state, then created, updated and deleted, each once it is durable; broken and mended if an edit breaks and repairs the file."}, {"type", "string"},
+		}}}})
+	}
 }
 
 // reads returns the successful responses to a read.

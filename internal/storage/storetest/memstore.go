@@ -103,7 +103,7 @@ func (m *MemStore) Watch(ctx context.Context, after storage.Rev) iter.Seq2[stora
 	return func(yield func(storage.Batch, error) bool) {
 		var reported error
 		for ctx.Err() == nil {
-			batches, broken, more := m.after(after)
+			batches, more, broken := m.after(after)
 			if reported != nil && broken == nil && len(batches) == 0 {
 				batches = []storage.Batch{{Rev: after}}
 			}
@@ -128,12 +128,12 @@ func (m *MemStore) Watch(ctx context.Context, after storage.Rev) iter.Seq2[stora
 }
 
 // after returns what a follower at rev has not seen.
-func (m *MemStore) after(rev storage.Rev) (batches []storage.Batch, broken error, more <-chan struct{}) {
+func (m *MemStore) after(rev storage.Rev) (batches []storage.Batch, more <-chan struct{}, broken error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	batches, ok, more := m.feed.Since(rev)
 	if !ok {
 		batches = []storage.Batch{{Rev: m.rev, Reset: true, Contents: m.model.list}}
 	}
-	return batches, m.broken, more
+	return batches, more, m.broken
 }

@@ -1,0 +1,148 @@
+package server
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"pickup/internal/database"
+	"pickup/internal/rawjson"
+	"pickup/internal/storage"
+
+	"pickup/server/openapi"
+)
+
+// maxStreamedChanges is the number of changes up to which the event of
+// a revision lists them.
+const maxStreamedChanges = 200
+
+// listChanges serves GET /_/changes: the revisions that the history holds, the
+// newest first, or as a stream those to come.
+func (req *request) listChanges() error {
+	parameters, err := req.parameters()
+	if err != nil {
+		return err
+	}
+	t, limit := changesTopic{run: req.db.Run(), values: true, most: maxStreamedChanges}, -1
+	for _, p := range parameters {
+		switch n, err := strconv.Atoi(p.value); {
+		case p.name == "_fields" && p.value == "id":
+			t.values = false
+		case p.name == "_fields":
+			return badParameter(p.name, `it can only be "id", which leaves out before and after`)
+		case p.name == "_limit" && (err != nil || n < 0):
+			return badParameter(p.name, "it is the number of revisions")
+		case p.name == "_limit":
+			limit = n
+		}
+	}
+	if req.wantsStream() {
+		since, err := req.readSince([]string{"_limit"})
+		if err != nil {
+			return err
+		}
+		return req.stream(t, since)
+	}
+	begin, err := req.readSince(nil)
+	if err != nil {
+		return err
+	}
+	revisions := req.db.History()
+	if begin.run != "" {
+		after, ok, _ := req.db.Since(begin.rev)
+		if !ok || begin.run != req.db.Run() {
+			return newProblem(http.StatusGone, "The history does not reach back to "+clip(eventID(begin.run, begin.rev))+". Read the data again.")
+		}
+		revisions = after
+	}
+	slices.Reverse(revisions)
+	if limit >= 0 {
+		revisions = revisions[:min(limit, len(revisions))]
+	}
+	t.most = -1
+	return req.sendTagged(openapi.JsonType, "", func(b []byte) ([]byte, error) {
+		b = append(b, '[')
+		for i, r := range revisions {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = t.appendRevision(b, r)
+		}
+		return append(b, ']'), nil
+	})
+}
+
+// changesTopic is the revisions of a database.
+type changesTopic struct {
+	run    string
+	values bool // with before and after
+	most   int  // changes of a revision that are listed; -1: all
+}
+
+func (t changesTopic) appendState(b []byte, snap *database.Snapshot) ([]byte, error) {
+	b = rawjson.AppendQuote(append(b, `{"rev":`...), eventID(t.run, snap.Rev()))
+	return append(b, '}'), nil
+}
+
+func (t changesTopic) events(r *database.Revision) ([]event, bool) {
+	return []event{{"change", t.appendRevision(nil, r)}}, true
+}
+
+// appendRevision appends a revision. One with too many changes has their number
+// in each collection instead.
+func (t changesTopic) appendRevision(b []byte, r *database.Revision) []byte {
+	b = rawjson.AppendQuote(append(b, `{"rev":`...), eventID(t.run, r.Rev))
+	b = append(r.Time.UTC().AppendFormat(append(b, `,"at":"`...), time.RFC3339Nano), '"')
+	b = rawjson.AppendQuote(append(b, `,"by":`...), string(r.Source))
+	if r.Request != "" {
+		b = rawjson.AppendQuote(append(b, `,"request":`...), r.Request)
+	}
+	if counts := r.Counts; counts != nil || t.most >= 0 && len(r.Changes) > t.most {
+		if counts == nil {
+			counts = make(map[string]int)
+			for _, ch := range r.Changes {
+				counts[ch.Collection]++
+			}
+		}
+		return append(appendCounts(append(b, `,"changes":null,"collections":`...), counts), '}')
+	}
+	b = append(b, `,"changes":[`...)
+	for i, ch := range r.Changes {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = t.appendChange(b, ch)
+	}
+	return append(b, "]}"...)
+}
+
+// appendChange appends a change. A whole array, and an element without an id of
+// its own, has no id.
+func (t changesTopic) appendChange(b []byte, ch database.Change) []byte {
+	b = rawjson.AppendQuote(append(b, `{"collection":`...), ch.Collection)
+	if ch.ID != "" && !storage.IsPositionKey(ch.ID) {
+		b = rawjson.AppendQuote(append(b, `,"id":`...), ch.ID)
+	}
+	b = rawjson.AppendQuote(append(b, `,"op":`...), string(ch.Op))
+	if t.values && ch.Before != nil {
+		b = append(append(b, `,"before":`...), ch.Before...)
+	}
+	if t.values && ch.After != nil {
+		b = append(append(b, `,"after":`...), ch.After...)
+	}
+	return append(b, '}')
+}
+
+// appendCounts appends an object with the names in their order.
+func appendCounts(b []byte, counts map[string]int) []byte {
+	b = append(b, '{')
+	for i, name := range slices.Sorted(maps.Keys(counts)) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = openapi.AppendInt(append(rawjson.AppendQuote(b, name), ':'), counts[name])
+	}
+	return append(b, '}')
+}

@@ -1,0 +1,338 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"pickup/internal/database"
+	"pickup/internal/storage"
+)
+
+// A GET with Accept: text/event-stream is answered with a stream of server-sent
+// events: the state, and then each change of it once it is durable. A client
+// that has lost the connection continues after the last id that it has seen.
+
+const (
+	streamType        = "text/event-stream"
+	beatEvery         = 15 * time.Second // how often a stream sends its place
+	defaultMaxStreams = 1024
+	defaultWriteTime  = time.Minute // for a write, if the server has no timeout
+)
+
+// wantsStream reports whether the request asks for a stream.
+func (req *request) wantsStream() bool {
+	method := req.Request.Method
+	return (method == http.MethodGet || method == http.MethodHead) && req.prefers(streamType)
+}
+
+// streamList streams the records that the query of the URL wants; under narrows
+// it further.
+func (req *request) streamList(collection string) error {
+	since, err := req.readSince(orderParameters)
+	if err != nil {
+		return err
+	}
+	q, _, err := req.query(collection)
+	if err != nil {
+		return err
+	}
+	if req.child != "" {
+		q = req.snap.Under(q, req.name, req.id)
+	}
+	return req.stream(listTopic{q}, since)
+}
+
+// streamRecord streams a record or a singular resource.
+func (req *request) streamRecord() error {
+	since, err := req.readSince(orderParameters)
+	if err != nil {
+		return err
+	}
+	q, _, err := req.query(req.name)
+	if err != nil {
+		return err
+	}
+	return req.stream(recordTopic{q, req.id}, since)
+}
+
+// streamDatabase streams all top-level members.
+func (req *request) streamDatabase() error {
+	since, err := req.readSince(orderParameters)
+	if err != nil {
+		return err
+	}
+	return req.stream(databaseTopic{}, since)
+}
+
+// orderParameters are the parameters that a stream of records does not have.
+var orderParameters = []string{"_sort", "_order", "_page", "_per_page", "_limit", "_start", "_end", "_embed", "_expand"}
+
+// A since is where a client wants a stream to begin.
+type since struct {
+	now bool        // with the next change
+	run string      // after the state at rev of this run; "": with a reset
+	rev storage.Rev // of run
+}
+
+// readSince returns where a stream begins, by Last-Event-ID, which browsers send
+// when they connect again, or else by the parameter _since. It takes _since out
+// of the query, and refuses the parameters called refused.
+func (req *request) readSince(refused []string) (s since, err error) {
+	parameters, err := req.parameters()
+	if err != nil {
+		return since{}, err
+	}
+	id := req.Request.Header.Get("Last-Event-ID")
+	for _, p := range parameters {
+		switch {
+		case slices.Contains(refused, strings.TrimSuffix(p.name, "[]")):
+			return since{}, badParameter(p.name, "a stream has no order and no pages")
+		case p.name != "_since":
+			continue
+		case p.value == "now":
+			s.now = id == ""
+		case id == "":
+			if _, ok := parseEventID(p.value); !ok {
+				return since{}, badParameter(p.name, "it is the id of an event, as in 7KQ2AB-42, or now")
+			}
+			id = p.value
+		}
+	}
+	req.Request.URL.RawQuery = withoutSince(req.Request.URL.RawQuery)
+	if at, ok := parseEventID(id); ok {
+		return at, nil
+	}
+	return s, nil
+}
+
+func parseEventID(id string) (since, bool) {
+	i := strings.LastIndexByte(id, '-')
+	if i <= 0 {
+		return since{}, false
+	}
+	rev, err := strconv.ParseUint(id[i+1:], 10, 64)
+	return since{run: id[:i], rev: storage.Rev(rev)}, err == nil
+}
+
+// withoutSince returns a query without the parameter _since.
+func withoutSince(query string) string {
+	parts := strings.Split(query, "&")
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool {
+		name, _, _ := strings.Cut(part, "=")
+		name, err := url.QueryUnescape(name)
+		return err == nil && name == "_since"
+	}), "&")
+}
+
+// stream answers with the events of a topic until the client goes, does not keep
+// up, or the server stops.
+func (req *request) stream(t topic, begin since) error {
+	if req.Request.Method == http.MethodHead {
+		if !isThere(t, req.snap) {
+			return req.missing(req.snap)
+		}
+		req.setStreamHeaders()
+		req.Status(http.StatusOK)
+		return nil
+	}
+	key := strings.Join([]string{req.FullPath(), req.name, req.id, req.child, req.Request.URL.RawQuery}, "\xff")
+	s, ok := req.streams.join(req.db, key, t, req.MaxStreams)
+	if !ok {
+		return retry(http.StatusServiceUnavailable, "There are as many streams as the server allows (--max-streams). Try again.")
+	}
+	defer s.leave()
+	if req.Metrics != nil {
+		req.Metrics.streams.Inc()
+		defer req.Metrics.streams.Dec()
+	}
+	first, err := req.beginning(s, begin)
+	if err != nil {
+		return err
+	}
+	req.setStreamHeaders()
+	req.Status(http.StatusOK)
+	w := req.newEventWriter()
+	defer w.close()
+	err = w.send(first...)
+	first = nil // a stream lasts for long
+	req.release()
+	if err == nil {
+		err = req.follow(s, w)
+	}
+	if errors.Is(err, errLagging) || errors.Is(err, errNotReading) {
+		req.server.Log.Info("stream closed", "id", requestIDOf(req.Context), "reason", err)
+		if req.Metrics != nil {
+			req.Metrics.dropped.Inc()
+		}
+	}
+	return nil // the answer has begun, and a client that wants more connects again
+}
+
+func (req *request) setStreamHeaders() {
+	h := req.Writer.Header()
+	h.Set("Content-Type", streamType)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // of nginx, which would collect events
+	h["Vary"] = vary
+}
+
+// beginning returns what a stream sends first: what has changed since the state
+// that the client has or, if that is not known, the state. The subscription
+// continues from there.
+func (req *request) beginning(s *subscription, begin since) (parts [][]byte, err error) {
+	run := req.db.Run()
+	parts = [][]byte{[]byte("retry: 1000\n\n")}
+	snap := req.db.Snapshot() // not older than what the subscription gets next
+	switch revisions, ok, _ := req.db.Since(begin.rev); {
+	case begin.now:
+		s.rev = snap.Rev()
+		parts = append(parts, placeLine(run, s.rev))
+	case ok && begin.run == run && begin.rev <= snap.Rev():
+		s.rev = begin.rev
+		if n := len(revisions); n > 0 {
+			s.rev = revisions[n-1].Rev
+		}
+		var frames []frame
+		req.withBuildSlot(func() { frames, err = encode(run, s.group.topic, revisions) })
+		for _, f := range frames {
+			parts = append(parts, f.data)
+		}
+		if len(frames) == 0 {
+			parts = append(parts, placeLine(run, s.rev))
+		}
+	default:
+		if !isThere(s.group.topic, snap) {
+			return nil, req.missing(snap)
+		}
+		s.rev = snap.Rev()
+		var f frame
+		req.withBuildSlot(func() { f, err = resetFrame(run, s.group.topic, snap) })
+		parts = append(parts, f.data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.broken != "" {
+		parts = append(parts, fileEvent(s.broken))
+	}
+	size := 0
+	for _, p := range parts {
+		size += len(p)
+	}
+	if !req.reserve(int64(size)) {
+		return nil, noMemory()
+	}
+	return parts, nil
+}
+
+// isThere reports whether a GET finds what a topic is about.
+func isThere(t topic, snap *database.Snapshot) bool {
+	r, ok := t.(recordTopic)
+	return !ok || r.value(snap) != nil
+}
+
+// placeLine returns the line by which a client knows its place without an event.
+func placeLine(run string, rev storage.Rev) []byte {
+	return []byte("id: " + eventID(run, rev) + "\n\n")
+}
+
+// follow sends the events of a subscription until the client goes or the server
+// stops.
+func (req *request) follow(s *subscription, w *eventWriter) error {
+	beat := time.NewTicker(beatEvery)
+	defer beat.Stop()
+	leads := false // has the token of the hub
+	pass := func() {
+		if leads {
+			leads = false
+			s.hub.lead <- struct{}{}
+		}
+	}
+	defer pass()
+	for {
+		var revisions <-chan struct{}
+		lead := s.hub.lead
+		if leads {
+			revisions, lead = s.hub.advance(), nil
+		}
+		events, more, err := s.take()
+		if err != nil {
+			return err
+		}
+		if len(events) == 0 {
+			select {
+			case <-more:
+				continue
+			case <-revisions:
+				continue
+			case <-lead:
+				leads = true
+				continue
+			case <-req.Request.Context().Done():
+				return nil
+			case <-req.Stop:
+				return nil
+			case <-beat.C:
+				events = append(events, placeLine(s.hub.db.Run(), s.rev))
+			}
+		}
+		pass() // sending may wait for the client
+		if err := w.send(events...); err != nil {
+			return err
+		}
+	}
+}
+
+// An eventWriter sends to the client of a stream.
+type eventWriter struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	timeout time.Duration // for one call of send
+}
+
+// errNotReading reports that a client did not take what was sent to it in time.
+var errNotReading = errors.New("the client does not read")
+
+func (req *request) newEventWriter() *eventWriter {
+	w := &eventWriter{w: req.Writer, timeout: defaultWriteTime}
+	if s, ok := req.Request.Context().Value(http.ServerContextKey).(*http.Server); ok && s.WriteTimeout > 0 {
+		w.timeout = s.WriteTimeout
+	}
+	// Gin's own Flush loses the error.
+	var below http.ResponseWriter = req.Writer
+	if u, ok := below.(interface{ Unwrap() http.ResponseWriter }); ok {
+		below = u.Unwrap()
+	}
+	w.control = http.NewResponseController(below)
+	_ = w.control.SetReadDeadline(time.Time{}) // net/http would take its end for that of the client
+	return w
+}
+
+// send sends events together. The deadline is for this call only: on HTTP/2 it
+// would end a stream that has nothing to send.
+func (w *eventWriter) send(events ...[]byte) error {
+	start := time.Now()
+	_ = w.control.SetWriteDeadline(start.Add(w.timeout)) // tests have writers without
+	var err error
+	for _, e := range events {
+		if _, err = w.w.Write(e); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = w.control.Flush()
+	}
+	if err != nil && time.Since(start) >= w.timeout {
+		return errNotReading
+	}
+	_ = w.control.SetWriteDeadline(time.Time{})
+	return err
+}
+
+// close gives net/http the time of one write to end the answer.
+func (w *eventWriter) close() { _ = w.control.SetWriteDeadline(time.Now().Add(w.timeout)) }

@@ -1,0 +1,213 @@
+package server
+
+import (
+	"errors"
+	"slices"
+	"sync"
+
+	"pickup/internal/database"
+	"pickup/internal/storage"
+)
+
+// streams are the open streams of a server. The zero value has none.
+type streams struct {
+	mu   sync.Mutex
+	hubs map[*database.DB]*hub // guarded by mu; of the databases that have streams
+	open int                   // guarded by mu; all streams
+}
+
+// A hub follows one database for all of its streams. It encodes an event once
+// for each group of streams that have asked for the same.
+//
+// It has no goroutine of its own: the stream that holds the token of lead calls
+// advance, and passes the token on before it sends anything.
+type hub struct {
+	db      *database.DB
+	lead    chan struct{} // holds the token
+	streams int           // guarded by streams.mu
+
+	mu     sync.Mutex
+	groups map[string]*group // guarded by mu; by what was asked for
+	rev    storage.Rev       // guarded by mu; how far advance has come
+	broken string            // guarded by mu; why the file cannot be read; "" if it can
+}
+
+// A group is the streams of one topic. All but the topic is guarded by hub.mu.
+type group struct {
+	topic   topic
+	streams int
+	frames  []frame // what some of the streams have not taken yet
+	first   int     // the number of frames[0]
+	size    int     // bytes of frames
+	wake    chan struct{}
+	err     error // why the topic has no more events
+}
+
+// A frame is one or more events as they are sent.
+type frame struct {
+	rev     storage.Rev // what the state is after it; 0: it is no event of a revision
+	data    []byte
+	waiting int // streams that have not taken it
+}
+
+const (
+	maxBacklog = 1 << 20   // bytes that one group keeps for streams that lag, besides the latest frame
+	maxTaken   = 256 << 10 // bytes that a stream takes at a time
+)
+
+// errLagging reports that a client reads too slowly.
+var errLagging = errors.New("the client does not keep up")
+
+// A subscription is the place of one stream in its group.
+type subscription struct {
+	streams *streams
+	hub     *hub
+	group   *group
+	key     string
+	next    int         // guarded by hub.mu; the number of the next frame
+	rev     storage.Rev // the state that the client has: earlier frames are skipped
+	broken  string      // the state of the file when the subscription began
+}
+
+// join opens a stream. It reports false if there are most already.
+func (s *streams) join(db *database.DB, key string, t topic, most int) (*subscription, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open >= most {
+		return nil, false
+	}
+	h := s.hubs[db]
+	if h == nil {
+		h = &hub{db: db, lead: make(chan struct{}, 1), groups: make(map[string]*group), rev: db.Snapshot().Rev(), broken: brokenDetail(db.Err())}
+		h.lead <- struct{}{}
+		if s.hubs == nil {
+			s.hubs = make(map[*database.DB]*hub)
+		}
+		s.hubs[db] = h
+	}
+	s.open++
+	h.streams++
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	g := h.groups[key]
+	if g == nil {
+		g = &group{topic: t, wake: make(chan struct{})}
+		h.groups[key] = g
+	}
+	g.streams++
+	return &subscription{streams: s, hub: h, group: g, key: key, next: g.first + len(g.frames), broken: h.broken}, true
+}
+
+// leave closes a stream.
+func (s *subscription) leave() {
+	s.streams.mu.Lock()
+	defer s.streams.mu.Unlock()
+	h, g := s.hub, s.group
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := max(s.next-g.first, 0); i < len(g.frames); i++ {
+		g.frames[i].waiting--
+	}
+	g.trim()
+	if g.streams--; g.streams == 0 {
+		delete(h.groups, s.key)
+	}
+	s.streams.open--
+	if h.streams--; h.streams == 0 {
+		delete(s.streams.hubs, h.db)
+	}
+}
+
+// take returns the events that the stream has not sent yet, and a channel that
+// is closed when there are more.
+func (s *subscription) take() (events [][]byte, more <-chan struct{}, err error) {
+	h, g := s.hub, s.group
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if g.err != nil {
+		return nil, nil, g.err
+	}
+	if s.next < g.first {
+		return nil, nil, errLagging
+	}
+	size := 0
+	for i := s.next - g.first; i < len(g.frames) && size < maxTaken; i++ {
+		f := &g.frames[i]
+		f.waiting--
+		s.next++
+		if f.rev == 0 || f.rev > s.rev {
+			events, size = append(events, f.data), size+len(f.data)
+			s.rev = max(s.rev, f.rev)
+		}
+	}
+	if g.trim(); s.next == g.first+len(g.frames) {
+		s.rev = max(s.rev, h.rev)
+	}
+	return events, g.wake, nil
+}
+
+// trim forgets the frames that every stream has taken and, beyond maxBacklog,
+// the oldest of the others. The caller has hub.mu.
+func (g *group) trim() {
+	n := 0
+	for n < len(g.frames) && (g.frames[n].waiting == 0 || g.size > maxBacklog && n < len(g.frames)-1) {
+		g.size -= len(g.frames[n].data)
+		n++
+	}
+	g.frames, g.first = slices.Delete(g.frames, 0, n), g.first+n
+}
+
+// add appends frames and wakes the streams. The caller has hub.mu.
+func (g *group) add(frames ...frame) {
+	for _, f := range frames {
+		f.waiting = g.streams
+		g.frames = append(g.frames, f)
+		g.size += len(f.data)
+	}
+	g.trim()
+	close(g.wake)
+	g.wake = make(chan struct{})
+}
+
+// advance hands the events of new revisions to the streams. It returns
+// a channel that is closed when there are more revisions. Only the stream with
+// the token calls it.
+func (h *hub) advance() (more <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	revisions, ok, more := h.db.Since(h.rev)
+	switch {
+	case !ok:
+		snap := h.db.Snapshot()
+		for _, g := range h.groups {
+			h.publish(g, func() ([]frame, error) {
+				f, err := resetFrame(h.db.Run(), g.topic, snap)
+				return []frame{f}, err
+			})
+		}
+		h.rev = snap.Rev()
+	case len(revisions) > 0:
+		for _, g := range h.groups {
+			h.publish(g, func() ([]frame, error) { return encode(h.db.Run(), g.topic, revisions) })
+		}
+		h.rev = revisions[len(revisions)-1].Rev
+	}
+	if broken := brokenDetail(h.db.Err()); broken != h.broken {
+		h.broken = broken
+		for _, g := range h.groups {
+			g.add(frame{data: fileEvent(broken)})
+		}
+	}
+	return more
+}
+
+// publish adds what encode returns to a group. The caller has h.mu.
+func (h *hub) publish(g *group, encode func() ([]frame, error)) {
+	frames, err := encode()
+	if g.err == nil {
+		g.err = err
+	}
+	if len(frames) > 0 || err != nil {
+		g.add(frames...)
+	}
+}
