@@ -108,6 +108,9 @@ func (req *request) docs() error {
 	h.Set("Referrer-Policy", "no-referrer")
 	h["Cache-Control"] = cacheControl
 	h.Set("ETag", tagOf(file))
+	for _, name := range []string{"If-Match", "If-Unmodified-Since", "Range"} { // ignored, as in every other GET
+		req.Request.Header.Del(name)
+	}
 	http.ServeContent(req.Writer, req.Request, name, time.Time{}, bytes.NewReader(file))
 	return nil
 }

@@ -1,12 +1,16 @@
 package server_test
 
 import (
+	"compress/gzip"
 	"context"
+	"io"
 	"net/http/httptest"
 	"os/exec"
 	"strings"
 	"testing"
 	"time"
+
+	"pickup/server"
 )
 
 // TestDocsPage opens the page in a browser that can resolve no name but this
@@ -34,6 +38,61 @@ func TestDocsPage(t *testing.T) {
 	for line := range strings.Lines(log.String()) {
 		if strings.Contains(line, "CONSOLE") || strings.Contains(line, "Content Security Policy") {
 			t.Errorf("the browser complains: %s", line)
+		}
+	}
+}
+
+// TestDocsFiles requests a file that is stored compressed, as clients that accept
+// gzip and as clients that do not.
+func TestDocsFiles(t *testing.T) {
+	_, handler := open(t, `{"posts":[]}`, server.Options{})
+	get := func(path string, headers ...string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest("GET", path, nil)
+		for i := 0; i < len(headers); i += 2 {
+			r.Header.Set(headers[i], headers[i+1])
+		}
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		return w
+	}
+	const script = "/_/docs/swagger-ui-bundle.js"
+	plain := get(script)
+	for _, test := range []struct {
+		accept     string
+		compressed bool
+	}{
+		{"gzip", true}, {"br, gzip;q=0.5", true}, {"*", true}, {"GZIP", true},
+		{"", false}, {"br", false}, {"gzip;q=0", false}, {"gzip;q=x", false},
+	} {
+		w := get(script, "Accept-Encoding", test.accept)
+		if w.Code != 200 || (w.Header().Get("Content-Encoding") == "gzip") != test.compressed {
+			t.Errorf("%q: %d %v", test.accept, w.Code, w.Header())
+			continue
+		}
+		var body io.Reader = w.Body
+		if test.compressed {
+			var err error
+			if body, err = gzip.NewReader(w.Body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text, err := io.ReadAll(body)
+		if err != nil || string(text) != plain.Body.String() {
+			t.Errorf("%q: %d bytes, not %d: %v", test.accept, len(text), plain.Body.Len(), err)
+		}
+		tag := w.Header().Get("ETag")
+		if again := get(script, "Accept-Encoding", test.accept, "If-None-Match", `"x", W/`+tag); again.Code != 304 {
+			t.Errorf("%q: %d for the tag %s", test.accept, again.Code, tag)
+		}
+		if (tag == plain.Header().Get("ETag")) == test.compressed {
+			t.Errorf("%q: the tag is %s", test.accept, tag)
+		}
+	}
+	for path, isPage := range map[string]bool{"/_/docs": true, "/posts": false, "/nothing": false} {
+		for _, header := range []string{"Content-Security-Policy", "Referrer-Policy"} {
+			if has := get(path).Header().Get(header) != ""; has != isPage {
+				t.Errorf("%s has %s: %v", path, header, has)
+			}
 		}
 	}
 }

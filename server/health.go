@@ -5,8 +5,8 @@ import (
 	"io/fs"
 	"net/http"
 
+	"pickup/internal/lint"
 	"pickup/internal/storage"
-
 	"pickup/server/openapi"
 )
 
@@ -15,17 +15,6 @@ import (
 type Check struct {
 	Name string
 	OK   func() bool
-}
-
-// A Finding is something in the database, or in its rules, that a person should
-// look at: a record that violates a rule since the file was edited, or a second
-// record with the same id.
-type Finding struct {
-	File    string `json:"file"`              // base name
-	Line    int    `json:"line,omitempty"`    // from 1; 0 if not known
-	Column  int    `json:"column,omitempty"`  // from 1; 0 if not known
-	Pointer string `json:"pointer,omitempty"` // RFC 6901, into the file; "" if it does not parse
-	Detail  string `json:"detail"`            // one sentence
 }
 
 // maxFindings is the number of findings that readyz?verbose lists.
@@ -39,9 +28,9 @@ type health struct {
 
 // details is what readyz?verbose adds to health.
 type details struct {
-	Checks   []checked  `json:"checks"`
-	Count    *int       `json:"count,omitempty"` // of all findings
-	Findings *[]Finding `json:"findings,omitempty"`
+	Checks   []checked       `json:"checks"`
+	Count    *int            `json:"count,omitempty"` // of all findings
+	Findings *[]lint.Finding `json:"findings,omitempty"`
 }
 
 type checked struct {
@@ -79,7 +68,7 @@ func (req *request) readyzVerbose(broken error) error {
 	body.details = &details{Checks: req.checks(file, broken)}
 	if req.Findings != nil {
 		all := req.Findings()
-		listed := append([]Finding{}, all[:min(len(all), maxFindings)]...)
+		listed := append([]lint.Finding{}, all[:min(len(all), maxFindings)]...)
 		body.Count, body.details.Findings = new(len(all)), &listed
 	}
 	return req.sendHealth(status, body)

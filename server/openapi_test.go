@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
+	"pickup/internal/lint"
 	"pickup/internal/schema"
 	"pickup/internal/storage/storetest"
 	"pickup/server"
@@ -220,7 +221,7 @@ func openScript(t *testing.T, contents, rules string) *script {
 	}
 	return &script{db: db, web: server.Handler(db, server.Options{
 		Version:  "test",
-		Findings: func() []server.Finding { return []server.Finding{{File: "db.json", Line: 1, Column: 2, Detail: "odd"}} },
+		Findings: func() []lint.Finding { return []lint.Finding{{File: "db.json", Line: 1, Column: 2, Detail: "odd"}} },
 	})}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"pickup/internal/database"
-
+	"pickup/internal/lint"
 	"pickup/internal/rawjson"
 	"pickup/server/auth"
 )
@@ -66,7 +66,7 @@ type Options struct {
 
 	// Findings returns the findings that readyz?verbose lists. It may be called by
 	// several goroutines at once. nil: none.
-	Findings func() []Finding
+	Findings func() []lint.Finding
 
 	// Version is shown by the index.
 	Version string

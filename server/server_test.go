@@ -277,7 +277,7 @@ func TestGoneMeanwhile(t *testing.T) {
 		{"posts", "PATCH", "/posts/1", `no collection \"posts\"`},
 		{"comments", "POST", "/posts/1/comments", `no collection \"comments\"`},
 		{"profile", "PUT", "/profile", `no collection \"profile\"`},
-		{"posts to object", "POST", "/posts", "posts is no longer what it was"},
+		{"posts to object", "POST", "/posts", "posts is no longer of the same kind"},
 		{"", "POST", "/posts/1/comments", `no record with the id \"1\"`},
 		{"", "PUT", "/posts/1", `no record with the id \"1\"`},
 	} {
@@ -329,8 +329,8 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestManyFaults sends an array in which everything is wrong: what is told of
-// it has an end, and so has the time for which it holds up others.
+// TestManyFaults sends an array in which everything is wrong: what is reported of
+// it is bounded, and so is the time for which it holds up others.
 func TestManyFaults(t *testing.T) {
 	schema, err := schema.Compile("s.json", []byte(`{"properties":{"c":{"type":"array","items":{"required":["a","b","c","d"]}}}}`))
 	if err != nil {
@@ -343,7 +343,7 @@ func TestManyFaults(t *testing.T) {
 	h := server.Handler(db, server.Options{})
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("POST", "/c", strings.NewReader("["+strings.Repeat("{},", 99_999)+"{}]")))
-	if w.Code != 422 || w.Body.Len() > 100_000 || !strings.Contains(w.Body.String(), "nothing was looked at") {
+	if w.Code != 422 || w.Body.Len() > 100_000 || !strings.Contains(w.Body.String(), "not checked from here on") {
 		t.Errorf("%d with %d bytes", w.Code, w.Body.Len())
 	}
 }

@@ -18,8 +18,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// A schemaCommand writes a schema that fits what a file holds beside the file,
-// as rules to start from.
+// A schemaCommand infers a schema from a file and writes it next to the file.
 type schemaCommand struct {
 	fileArgument
 	idConvention
@@ -49,7 +48,7 @@ func (c *schemaCommand) write(ctx context.Context, e *environment, path string, 
 	if err != nil {
 		return usagef("%s: %w", path, err)
 	}
-	if err := writeFile(file, describe.InferSchema(snap), c.Force); err != nil {
+	if err := filestore.WriteFile(file, describe.InferSchema(snap), c.Force); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			return usagef("%s exists; --force replaces it", file)
 		}
@@ -69,29 +68,6 @@ func (c *schemaCommand) write(ctx context.Context, e *environment, path string, 
 	}
 	fmt.Fprintf(e.stdout, "%s: \"$schema\" names it\n", path)
 	return nil
-}
-
-// writeFile creates the file at path. If it exists, replace has it replaced in one
-// step; otherwise the error wraps fs.ErrExist.
-func writeFile(path string, text []byte, replace bool) (err error) {
-	var f *os.File
-	if replace {
-		f, err = os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	} else {
-		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
-	if err == nil && replace {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
 }
 
 // initial returns the text of a new database: empty collections, those of the

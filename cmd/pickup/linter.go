@@ -13,7 +13,6 @@ import (
 	"pickup/filestore"
 	"pickup/internal/database"
 	"pickup/internal/lint"
-	"pickup/server"
 )
 
 // A linter reports what is wrong with the database while it is served: each new
@@ -111,17 +110,14 @@ func (l *linter) current() []lint.Finding {
 
 // findings returns what is wrong with the schema and the database. It names the
 // files without their folders, because clients see it.
-func (l *linter) findings() (all []server.Finding) {
-	add := func(f lint.Finding) {
-		f.File = filepath.Base(f.File)
-		all = append(all, server.Finding(f))
-	}
+func (l *linter) findings() (all []lint.Finding) {
 	if f, ok := lint.Broken(l.schema.err()); ok {
 		f.Detail += "; " + l.schema.kept()
-		add(f)
+		all = append(all, f)
 	}
-	for _, f := range l.current() {
-		add(f)
+	all = append(all, l.current()...)
+	for i := range all {
+		all[i].File = filepath.Base(all[i].File)
 	}
 	return all
 }

@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
+	"math"
 	"os"
 	"slices"
 	"sync/atomic"
@@ -22,6 +25,7 @@ import (
 type reloadable struct {
 	name  string          // "users", for the log and readyz?verbose
 	paths func() []string // may change; "" is a missing file
+	limit int64           // bytes of a file; 0: none
 
 	// apply puts the contents of the files into force, or returns why it cannot.
 	// If the files cannot be read, texts is nil and err says why.
@@ -50,7 +54,7 @@ func (r *reloadable) err() error {
 // load reads the files and applies them for the first time.
 func (r *reloadable) load(ctx context.Context) error {
 	paths := r.paths()
-	texts, err := readFiles(paths)
+	texts, err := readFiles(paths, r.limit)
 	r.applied = digest(paths, texts, err)
 	if err := r.apply(ctx, texts, err); err != nil {
 		r.failure.Store(&err)
@@ -66,7 +70,7 @@ var errNotYet = errors.New("not possible yet")
 // look applies the files again if they have changed, and logs what became of it.
 func (r *reloadable) look(ctx context.Context, log *slog.Logger) {
 	paths := r.paths()
-	texts, err := readFiles(paths)
+	texts, err := readFiles(paths, r.limit)
 	now, last := digest(paths, texts, err), r.err()
 	if now != r.seen {
 		r.seen, r.since = now, time.Now()
@@ -100,12 +104,20 @@ func incomplete(texts [][]byte, err error) bool {
 }
 
 // readFiles returns the contents of files, or the error of the first that cannot be
-// read.
-func readFiles(paths []string) (texts [][]byte, err error) {
+// read or has more bytes than limit. 0 is no limit.
+func readFiles(paths []string, limit int64) (texts [][]byte, err error) {
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
+		f, err := os.Open(path)
 		if err != nil {
 			return nil, err
+		}
+		defer f.Close()
+		text, err := io.ReadAll(io.LimitReader(f, cmp.Or(limit, math.MaxInt64-1)+1))
+		if err != nil {
+			return nil, err
+		}
+		if limit > 0 && int64(len(text)) > limit {
+			return nil, fmt.Errorf("%s is larger than %s", path, size(limit))
 		}
 		texts = append(texts, text)
 	}

@@ -24,12 +24,14 @@ import (
 	"pickup/internal/storage"
 )
 
-// A Finding is one thing that is wrong with a file.
+// A Finding is one thing that is wrong with a file. Its JSON is an item of
+// readyz?verbose.
 type Finding struct {
-	File         string
-	Line, Column int    // from 1; 0 until they are looked up
-	Pointer      string // RFC 6901, into the file; "" if its text is at fault
-	Detail       string // one sentence
+	File    string `json:"file"`
+	Line    int    `json:"line,omitempty"`    // from 1; 0 until it is looked up
+	Column  int    `json:"column,omitempty"`  // from 1; 0 until it is looked up
+	Pointer string `json:"pointer,omitempty"` // RFC 6901, into the file; "" if its text is at fault
+	Detail  string `json:"detail"`            // one sentence
 }
 
 // String returns the finding as FILE:LINE:COLUMN: DETAIL, without a place that
