@@ -1,6 +1,8 @@
 package document
 
 import (
+	"bytes"
+
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -10,8 +12,8 @@ func (e *edit) replaceElement(i, place int, v jsontext.Value) {
 	old, _ := m.array.elems.At(place)
 	s := e.styleIn(m).at(old.before(), breaks(old.text) == 0)
 	value := s.merge(old.value(), v, m.array.near(place))
-	if !sameBytes(value, old.value()) {
-		e.set(e.own(i), place, old, old.before(), value)
+	if !bytes.Equal(value, old.value()) {
+		e.set(e.ownMember(i).array, place, old, old.before(), value)
 	}
 }
 
