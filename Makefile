@@ -63,9 +63,10 @@ build:
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/pickup ./cmd/pickup
 
 # What the tests run beside Go, as command:package. The race detector needs a
-# C compiler, the walk-throughs curl, the file's tests real editors and mounts,
-# the rules for pages a real browser, a container's base image a shell.
-TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git unshare:util-linux mount:mount ps:procps sed:sed vim:vim nano:nano chromium:chromium busybox:busybox-static node:nodejs npm:npm
+# C compiler, the walk-throughs curl, the file's tests real editors, mounts and
+# file systems, the rules for pages a real browser, a container's base image a
+# shell.
+TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git unshare:util-linux mount:mount mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs ps:procps sed:sed vim:vim nano:nano chromium:chromium busybox:busybox-static node:nodejs npm:npm
 
 setup: packages
 	@for d in $(CLIENTS); do (cd $$d && { [ node_modules -nt package-lock.json ] || { npm ci --ignore-scripts --no-audit --no-fund && touch node_modules; }; }) || exit 1; done
@@ -75,7 +76,7 @@ setup: packages
 CLIENTS := server/testdata/clients-json-server server/testdata/clients/openapi
 
 packages:
-	@missing=$$(for t in $(TOOLS); do command -v $${t%%:*} >/dev/null || echo $${t##*:}; done); \
+	@PATH="$$PATH:/usr/sbin:/sbin"; missing=$$(for t in $(TOOLS); do command -v $${t%%:*} >/dev/null || echo $${t##*:}; done); \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	echo "the tests need:" $$missing; \
 	if ! command -v apt-get >/dev/null; then echo "install them with the system's package manager" >&2; exit 1; fi; \

@@ -25,12 +25,7 @@ import (
 // whole again when the server has started.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	binary := filepath.Join(t.TempDir(), "pickup")
-	build := exec.Command("go", "build", "-trimpath", "-tags", "nomsgpack", "-o", binary, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	binary := built(t)
 	for _, way := range []killed{
 		{name: "folder", rounds: 10},
 		{name: "folder, on a file system that swaps no names", rounds: 5, noExchange: true},
@@ -46,6 +41,18 @@ func TestKill(t *testing.T) {
 			way.run(t, binary, writers)
 		})
 	}
+}
+
+// built builds the real binary and returns its path.
+func built(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "pickup")
+	build := exec.Command("go", "build", "-trimpath", "-tags", "nomsgpack", "-o", binary, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return binary
 }
 
 // killed is a way to serve a file, and how often its server is killed.
