@@ -1,14 +1,19 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"sync"
+	"runtime"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/hanwen/go-fuse/v2/fs"
@@ -16,9 +21,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A diskImage is the content of a disk: its pages that are not zero. A page never
-// changes, so a copy of the map is a copy of the disk.
-type diskImage map[int64]*[pageSize]byte
+// A diskImage is the content of a disk: its pages that are not zero.
+type diskImage map[int64]string
 
 const pageSize = 4096
 
@@ -30,165 +34,256 @@ func readImage(path string) (diskImage, int64, error) {
 	}
 	i := make(diskImage)
 	for off := 0; off < len(b); off += pageSize {
-		if part := b[off:min(off+pageSize, len(b))]; len(bytes.Trim(part, "\x00")) > 0 {
-			i.write(part, int64(off))
+		if page := b[off:min(off+pageSize, len(b))]; len(bytes.Trim(page, "\x00")) > 0 {
+			i.write(page, int64(off))
 		}
 	}
 	return i, int64(len(b)), nil
 }
 
-func (i diskImage) read(b []byte, off int64) {
-	for n := 0; n < len(b); {
-		at := off + int64(n)
-		to := b[n:min(len(b), n+int(pageSize-at%pageSize))]
-		if page := i[at/pageSize]; page != nil {
-			copy(to, page[at%pageSize:])
-		} else {
-			clear(to)
-		}
-		n += len(to)
+// save writes the content to a new file.
+func (i diskImage) save(path string, size int64) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
 	}
+	defer f.Close()
+	if err := f.Truncate(size); err != nil {
+		return err
+	}
+	for n, page := range i {
+		if _, err := f.WriteAt([]byte(page), n*pageSize); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (i diskImage) write(b []byte, off int64) {
 	for len(b) > 0 {
 		var page [pageSize]byte
-		if old := i[off/pageSize]; old != nil {
-			page = *old
-		}
+		copy(page[:], i[off/pageSize])
 		n := copy(page[off%pageSize:], b)
-		i[off/pageSize] = &page
+		i[off/pageSize] = string(page[:])
 		b, off = b[n:], off+int64(n)
 	}
 }
 
-// An access is what a disk was asked to do: a write, or where there is no data
-// a flush. Between those it notes what was known at the time.
-type access struct {
-	off   int64
-	data  []byte
-	known *knowledge // nil: a write or a flush
-}
-
-// A disk is the file of a FUSE file system that stands for a disk with a
-// volatile cache: it logs writes and flushes.
+// A disk is a loop device on a file of a FUSE file system, which logs writes
+// and flushes. It stands for a disk with a volatile cache.
 type disk struct {
-	fs.Inode
-	size int64
-
-	mu      sync.Mutex
-	content diskImage
-	before  diskImage // when the log began; nil: there is none
-	log     []access
+	path  string // of its content; the log has .log behind that
+	start diskImage
+	notes []knowledge
 }
 
-// record begins the log.
-func (d *disk) record() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.before, d.log = maps.Clone(d.content), nil
+// An access is an entry of a disk's log: a write, a flush, or a note of what was
+// known at that moment.
+type access struct {
+	kind byte // 'w', 'f', 'n'
+	off  int64
+	data []byte
+	knowledge
+}
+
+// accessHead is the length of what precedes the data of an access in a log: its
+// kind, its offset, or the number of the note, and the length of the data.
+const accessHead = 1 + 8 + 8
+
+// logAccess appends an entry in one call, so that two programs may do it.
+func logAccess(f *os.File, kind byte, off int64, data []byte) error {
+	b := append(make([]byte, 0, accessHead+len(data)), kind)
+	b = binary.LittleEndian.AppendUint64(b, uint64(off))
+	b = binary.LittleEndian.AppendUint64(b, uint64(len(data)))
+	_, err := f.Write(append(b, data...))
+	return err
 }
 
 // note logs what is known now.
-func (d *disk) note(k knowledge) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.log = append(d.log, access{known: &k})
+func (d *disk) note(k knowledge) error {
+	f, err := os.OpenFile(d.path+".log", os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	d.notes = append(d.notes, k)
+	return errors.Join(logAccess(f, 'n', int64(len(d.notes)-1), nil), f.Close())
 }
 
-// stop ends the log and returns it.
-func (d *disk) stop() (before diskImage, log []access) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	before, log = d.before, d.log
-	d.before, d.log = nil, nil
-	return before, log
+// since returns what the disk held when the first note was made, and the log
+// since then.
+func (d *disk) since() (before diskImage, log []access, err error) {
+	b, err := os.ReadFile(d.path + ".log")
+	before = maps.Clone(d.start)
+	for len(b) >= accessHead {
+		n := accessHead + int(binary.LittleEndian.Uint64(b[9:]))
+		if n > len(b) {
+			break // it is being written
+		}
+		a := access{kind: b[0], off: int64(binary.LittleEndian.Uint64(b[1:])), data: b[accessHead:n]}
+		b = b[n:]
+		switch {
+		case a.kind == 'n':
+			a.knowledge = d.notes[a.off]
+		case log == nil && a.kind == 'w':
+			before.write(a.data, a.off)
+		}
+		if log != nil || a.kind == 'n' {
+			log = append(log, a)
+		}
+	}
+	return before, log, err
 }
 
-func (d *disk) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
-	out.Mode, out.Size, out.Blksize = 0o600, uint64(d.size), pageSize
+func init() { programs["disks"] = serveDisks }
+
+// serveDisks is the program that has the FUSE file system. It is a process of its
+// own and makes no use of the disks: when it is killed, all who wait for one get
+// an error, and end.
+func serveDisks() {
+	server, err := fs.Mount(os.Args[1], &diskFolder{dir: os.Args[2]}, &fs.Options{
+		MountOptions: fuse.MountOptions{DirectMountStrict: true, FsName: "disks", MaxWrite: 1 << 20},
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "disks:", err)
+		os.Exit(1)
+	}
+	fmt.Println("mounted")
+	server.Wait()
+}
+
+// A diskFolder shows the files of dir as disks.
+type diskFolder struct {
+	fs.Inode
+	dir string
+}
+
+func (f *diskFolder) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
+	info, err := os.Stat(filepath.Join(f.dir, name))
+	if err != nil {
+		return nil, fs.ToErrno(err)
+	}
+	n := &diskNode{path: filepath.Join(f.dir, name), size: info.Size()}
+	n.attr(&out.Attr)
+	return f.NewInode(ctx, n, fs.StableAttr{Mode: syscall.S_IFREG}), 0
+}
+
+type diskNode struct {
+	fs.Inode
+	path string
+	size int64
+}
+
+func (n *diskNode) attr(out *fuse.Attr) {
+	out.Mode, out.Size, out.Blksize = syscall.S_IFREG|0o600, uint64(n.size), pageSize
+}
+
+func (n *diskNode) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
+	n.attr(&out.Attr)
 	return 0
 }
 
-func (d *disk) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.Errno) {
-	return nil, fuse.FOPEN_DIRECT_IO, 0
+func (n *diskNode) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.Errno) {
+	content, err := os.OpenFile(n.path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, 0, fs.ToErrno(err)
+	}
+	log, err := os.OpenFile(n.path+".log", os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		content.Close()
+		return nil, 0, fs.ToErrno(err)
+	}
+	return &diskHandle{content, log, n.size}, fuse.FOPEN_DIRECT_IO, 0
 }
 
-func (d *disk) Read(_ context.Context, _ fs.FileHandle, b []byte, off int64) (fuse.ReadResult, syscall.Errno) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	b = b[:max(0, min(int64(len(b)), d.size-off))]
-	d.content.read(b, off)
-	return fuse.ReadResultData(b), 0
+type diskHandle struct {
+	content, log *os.File
+	size         int64
 }
 
-func (d *disk) Write(_ context.Context, _ fs.FileHandle, b []byte, off int64) (uint32, syscall.Errno) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if off+int64(len(b)) > d.size {
+func (h *diskHandle) Read(_ context.Context, b []byte, off int64) (fuse.ReadResult, syscall.Errno) {
+	n, err := h.content.ReadAt(b, off)
+	if err != nil && err != io.EOF {
+		return nil, fs.ToErrno(err)
+	}
+	return fuse.ReadResultData(b[:n]), 0
+}
+
+func (h *diskHandle) Write(_ context.Context, b []byte, off int64) (uint32, syscall.Errno) {
+	if off+int64(len(b)) > h.size {
 		return 0, syscall.ENOSPC
 	}
-	d.content.write(b, off)
-	if d.before != nil {
-		d.log = append(d.log, access{off: off, data: bytes.Clone(b)})
-	}
-	return uint32(len(b)), 0
+	_, err := h.content.WriteAt(b, off)
+	return uint32(len(b)), fs.ToErrno(errors.Join(err, logAccess(h.log, 'w', off, b)))
 }
 
-func (d *disk) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.before != nil {
-		d.log = append(d.log, access{})
-	}
-	return 0
+func (h *diskHandle) Fsync(context.Context, uint32) syscall.Errno {
+	return fs.ToErrno(logAccess(h.log, 'f', 0, nil))
 }
 
-// A shelf is the FUSE file system with the disks, and a folder for what is
-// needed to mount them.
+func (h *diskHandle) Release(context.Context) syscall.Errno {
+	return fs.ToErrno(errors.Join(h.content.Close(), h.log.Close()))
+}
+
+// A shelf is a folder with disks, and with what is needed to mount them.
 type shelf struct {
-	fs.Inode
 	dir  string
-	mu   sync.Mutex
-	made int
+	made atomic.Int64
 }
 
-// newShelf mounts one in dir. It disappears with the mount namespace.
+// newShelf makes dir one. It ends with the process and its mount namespace.
 func newShelf(dir string) (*shelf, error) {
-	s := &shelf{dir: dir}
-	at := filepath.Join(dir, "disks")
-	if err := os.Mkdir(at, 0o700); err != nil {
+	at, contents := filepath.Join(dir, "disks"), filepath.Join(dir, "contents")
+	if err := errors.Join(os.Mkdir(at, 0o700), os.Mkdir(contents, 0o700)); err != nil {
 		return nil, err
 	}
-	_, err := fs.Mount(at, s, &fs.Options{MountOptions: fuse.MountOptions{DirectMountStrict: true, FsName: "disks", MaxWrite: 1 << 20}})
-	return s, err
+	cmd := exec.Command("disks", at, contents)
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // the disks end with this thread
+		started <- cmd.Start()
+		select {}
+	}()
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		return nil, fmt.Errorf("the disks did not start: %q, %w", line, err)
+	}
+	return &shelf{dir: dir}, nil
+}
+
+// mountFile mounts a file.
+func (s *shelf) mountFile(file, at, kind, options string) error {
+	device, loop, err := s.attach(file)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(loop) // the device goes with the mount
+	if err := unix.Mount(device, at, kind, 0, options); err != nil {
+		return fmt.Errorf("mount %s: %w", kind, err)
+	}
+	return nil
 }
 
 // mount mounts a new disk with the content at a folder and returns it. done
 // unmounts it and throws it away.
 func (s *shelf) mount(content diskImage, size int64, at, kind, options string) (d *disk, done func() error, err error) {
-	s.mu.Lock()
-	s.made++
-	name := fmt.Sprint("disk-", s.made)
-	s.mu.Unlock()
-	d = &disk{size: size, content: maps.Clone(content)}
-	s.AddChild(name, s.NewPersistentInode(context.Background(), d, fs.StableAttr{Mode: syscall.S_IFREG}), false)
-	forget := func() { s.RmChild(name) }
-	device, loop, err := s.attach(filepath.Join(s.dir, "disks", name))
-	if err != nil {
-		forget()
+	name := fmt.Sprint("disk-", s.made.Add(1))
+	d = &disk{path: filepath.Join(s.dir, "contents", name), start: content}
+	remove := func() error { return errors.Join(os.Remove(d.path), os.Remove(d.path+".log")) }
+	if err := errors.Join(content.save(d.path, size), os.WriteFile(d.path+".log", nil, 0o600)); err != nil {
 		return nil, nil, err
 	}
-	err = unix.Mount(device, at, kind, 0, options)
-	unix.Close(loop) // the device goes with the mount
-	if err != nil {
-		forget()
-		return nil, nil, fmt.Errorf("mount %s: %w", kind, err)
+	if err := s.mountFile(filepath.Join(s.dir, "disks", name), at, kind, options); err != nil {
+		return nil, nil, errors.Join(err, remove())
 	}
-	return d, func() error {
-		defer forget()
-		return unix.Unmount(at, 0)
-	}, nil
+	return d, func() error { return errors.Join(unix.Unmount(at, 0), remove()) }, nil
 }
 
 // attach makes a loop device of a file, which disappears when it is closed.

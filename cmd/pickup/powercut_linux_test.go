@@ -154,16 +154,11 @@ func (b *powerBench) format(f filesystem) (diskImage, int64, error) {
 	if out, err := exec.Command(f.mkfs[0], append(f.mkfs[1:], path)...).CombinedOutput(); err != nil {
 		return nil, 0, fmt.Errorf("%s: %w: %s", f.mkfs[0], err, out)
 	}
-	empty, size, err := readImage(path)
-	if err != nil {
-		return nil, 0, err
-	}
 	at, err := os.MkdirTemp(b.shelf.dir, "format")
 	if err != nil {
 		return nil, 0, err
 	}
-	d, done, err := b.shelf.mount(empty, size, at, f.kind, f.options)
-	if err != nil {
+	if err := b.shelf.mountFile(path, at, f.kind, f.options); err != nil {
 		return nil, 0, err
 	}
 	var text strings.Builder
@@ -178,8 +173,11 @@ func (b *powerBench) format(f filesystem) (diskImage, int64, error) {
 	err = errors.Join(err,
 		os.WriteFile(filepath.Join(at, "data", "db.json"), []byte(text.String()), 0o644),
 		os.WriteFile(filepath.Join(at, "container", "db.json"), nil, 0o644), // where that is mounted
-		done())
-	return d.content, size, err
+		unix.Unmount(at, 0))
+	if err != nil {
+		return nil, 0, err
+	}
+	return readImage(path)
 }
 
 // A knowledge is what a disk has to hold.
@@ -213,17 +211,18 @@ func (p *powerTest) run(t *testing.T) {
 	for round := 0; p.total < cuts && !t.Failed(); round++ {
 		before, log := p.serve(t, commits, round%2 == 1)
 		for _, a := range log {
-			if a.data != nil {
+			switch a.kind {
+			case 'w':
 				writes++
-			} else if a.known == nil {
+			case 'f':
 				flushes++
 			}
 		}
-		all := p.cutAll(before, log, knowledge{}, 8, r, false)
+		all := p.cutAll(before, log, 8, r, false)
 		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		p.checkAll(t, all[:min(len(all), cuts-p.total)], true)
 		if round == 0 {
-			control = p.cutAll(before, log, knowledge{}, 4, r, true)
+			control = p.cutAll(before, log, 4, r, true)
 		}
 	}
 	t.Logf("%d power cuts, %d of them during a start, in %d writes and %d flushes of the disk: %d lost, %d torn",
@@ -267,32 +266,40 @@ func (p *powerTest) serve(t *testing.T, commits int, noisy bool) (before diskIma
 	if noisy {
 		noise.Go(func() { makeNoise(ctx, filepath.Join(place.dir, "fs", "noise")) })
 	}
-	disk := place.disk
-	disk.record()
 	var k knowledge
+	note := func() {
+		if err := place.disk.note(k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	note()
 	for n := 1; n <= commits; n++ {
 		k.begun = n
-		disk.note(k)
+		note()
 		body := fmt.Sprintf(`{"n":%d,"text":%q}`, n, strings.Repeat("x", 40+37*n%100))
 		if status, text, err := place.request(server, http.MethodPatch, "/items/7", body); status != http.StatusOK {
 			t.Fatal(status, text, err)
 		}
 		k.acked = n
-		disk.note(k)
+		note()
 		if n%3 != 0 {
 			continue
 		}
 		k.begunE++
 		replace := !p.mounted && k.begunE%2 == 0
 		k.saving = !replace
-		disk.note(k)
+		note()
 		if err := editByHand(place.file(), k.begunE, replace); err != nil {
 			t.Fatal(err)
 		}
 		k.saving, k.saved = false, k.begunE
-		disk.note(k)
+		note()
 	}
-	return disk.stop()
+	before, log, err = place.disk.since()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return before, log
 }
 
 // editByHand saves the file with another number in it, as editors do: by
@@ -349,7 +356,8 @@ type cut struct {
 
 // cutAll returns the states at each point of a log, up to variants of each. If
 // the disk forgets, it ignores flushes.
-func (p *powerTest) cutAll(before diskImage, log []access, k knowledge, variants int, r *rand.Rand, forgets bool) (all []cut) {
+func (p *powerTest) cutAll(before diskImage, log []access, variants int, r *rand.Rand, forgets bool) (all []cut) {
+	k := log[0].knowledge
 	durable := maps.Clone(before)
 	var pending []access
 	for i := range len(log) + 1 {
@@ -364,9 +372,9 @@ func (p *powerTest) cutAll(before diskImage, log []access, k knowledge, variants
 			break
 		}
 		switch a := log[i]; {
-		case a.known != nil:
-			k = *a.known
-		case a.data != nil:
+		case a.kind == 'n':
+			k = a.knowledge
+		case a.kind == 'w':
 			pending = append(pending, a)
 		case !forgets:
 			for _, w := range pending {
@@ -410,7 +418,7 @@ func (p *powerTest) checkAll(t *testing.T, all []cut, cutStarts bool) {
 				if !cutStarts || log == nil || r.IntN(5) > 0 {
 					continue
 				}
-				starts := p.cutAll(before, log, c.knowledge, 6, r, false)
+				starts := p.cutAll(before, log, 6, r, false)
 				r.Shuffle(len(starts), func(i, j int) { starts[i], starts[j] = starts[j], starts[i] })
 				for _, again := range starts[:min(3, len(starts))] {
 					again.where = c.where + ", then " + again.where + " of the start"
@@ -455,7 +463,10 @@ func (p *powerTest) check(t *testing.T, c cut) (before diskImage, log []access) 
 		fault(&p.torn, "%v", err)
 		return nil, nil
 	}
-	place.disk.record()
+	if err := place.disk.note(c.knowledge); err != nil {
+		fault(&p.unmounted, "%v", err)
+		return nil, nil
+	}
 	server, err := place.start()
 	if err != nil {
 		text, _ := os.ReadFile(place.file())
@@ -488,7 +499,11 @@ func (p *powerTest) check(t *testing.T, c cut) (before diskImage, log []access) 
 	if status, text, err := place.request(server, http.MethodPost, "/items", `{"n":1}`); status != http.StatusCreated {
 		fault(&p.torn, "the next write: %d %s %v", status, text, err)
 	}
-	return place.disk.stop()
+	before, log, err = place.disk.since()
+	if err != nil {
+		fault(&p.unmounted, "%v", err)
+	}
+	return before, log
 }
 
 var writeNumber = regexp.MustCompile(`"n":\s*(\d+)`)
