@@ -63,8 +63,9 @@ build:
 
 # Programs that the tests run, as command:package. The race detector needs a C
 # compiler, the walk-throughs curl and git, the tests of files real editors and
-# mounts, the tests of CORS a browser, the tests of containers a shell.
-TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git unshare:util-linux mount:mount ps:procps sed:sed vim:vim nano:nano chromium:chromium busybox:busybox-static node:nodejs npm:npm
+# mounts, the tests of power cuts file systems, the tests of CORS a browser, the
+# tests of containers a shell.
+TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git unshare:util-linux mount:mount mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs ps:procps sed:sed vim:vim nano:nano chromium:chromium busybox:busybox-static node:nodejs npm:npm
 
 setup: packages
 	@for d in $(CLIENTS); do (cd $$d && { [ node_modules -nt package-lock.json ] || { npm ci --ignore-scripts --no-audit --no-fund && touch node_modules; }; }) || exit 1; done
@@ -73,7 +74,7 @@ setup: packages
 CLIENTS := server/testdata/clients-json-server server/testdata/clients/openapi
 
 packages:
-	@missing=$$(for t in $(TOOLS); do command -v $${t%%:*} >/dev/null || echo $${t##*:}; done); \
+	@PATH="$$PATH:/usr/sbin:/sbin"; missing=$$(for t in $(TOOLS); do command -v $${t%%:*} >/dev/null || echo $${t##*:}; done); \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	echo "the tests need:" $$missing; \
 	if ! command -v apt-get >/dev/null; then echo "install them with the system's package manager" >&2; exit 1; fi; \

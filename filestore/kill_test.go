@@ -116,7 +116,7 @@ func TestKill(t *testing.T) {
 // sector with parts of both documents looks like an edit.
 func TestKillBetweenPieces(t *testing.T) {
 	var records strings.Builder
-	for i := range 1500 {
+	for i := range 700 {
 		fmt.Fprintf(&records, ",\n    {\"id\": \"x%d\", \"title\": %q}", i, strings.Repeat("piece ", i%40))
 	}
 	long := strings.Replace(sample, "\n  ]", records.String()+"\n  ]", 1)
@@ -127,7 +127,7 @@ func TestKillBetweenPieces(t *testing.T) {
 			m := mortal{dieAt: -1}
 			if err := m.run(o, path, func(s *Store) {
 				m.dieAt = m.calls + at
-				commit(s, set("1", "Dentist"), set("x700", strings.Repeat("longer ", 9)))
+				commit(s, set("1", "Dentist"), set("x350", strings.Repeat("longer ", 9)))
 			}); err != nil {
 				t.Fatal(err)
 			}

@@ -356,7 +356,7 @@ func powerCounts() (commits, states int) {
 	if long() {
 		return 30, 40
 	}
-	return 4, 8
+	return 4, 6
 }
 
 // TestPower cuts the power at each point of each protocol.

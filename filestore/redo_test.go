@@ -282,7 +282,7 @@ func TestTornRecord(t *testing.T) {
 		{"shorter", func(pad int) string { return "{}\n" + strings.Repeat(" ", pad%100) }},
 		{"as long", func(int) string { return strings.Replace(next, "Dentist", "Optimum", 1) }},
 	} {
-		for pad := 0; pad < redoBlock; pad += 17 {
+		for pad := 0; pad < redoBlock; pad += 41 {
 			old := c.old(pad)
 			record := recordOf(t, old, next)
 			at := (max(len(old), len(next)) + block - 1) / block * block

@@ -25,12 +25,7 @@ import (
 // start.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	binary := filepath.Join(t.TempDir(), "pickup")
-	build := exec.Command("go", "build", "-trimpath", "-tags", "nomsgpack", "-o", binary, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	binary := built(t)
 	for _, setup := range []killSetup{
 		{name: "folder", rounds: 10},
 		{name: "folder, without RENAME_EXCHANGE", rounds: 5, noExchange: true},
@@ -46,6 +41,18 @@ func TestKill(t *testing.T) {
 			setup.run(t, binary, writers)
 		})
 	}
+}
+
+// built builds the server and returns the path of the binary.
+func built(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "pickup")
+	build := exec.Command("go", "build", "-trimpath", "-tags", "nomsgpack", "-o", binary, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return binary
 }
 
 // A killSetup is a way to serve a file, and how often the server is killed.
