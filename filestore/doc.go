@@ -25,7 +25,7 @@
 //
 // # Map
 //
-// Begin to read with Store.Commit (store.go) and target.write (write.go). Each
+// Start at Store.Commit (store.go) and target.write (write.go). Each
 // part of a Store has a type of its own, and Store.mu guards them all:
 //
 //	file            the path, and the files beside it        file.go

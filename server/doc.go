@@ -1,6 +1,6 @@
 // Package server serves a pickup database over HTTP.
 //
-// Reading starts at routes.go, which declares the whole API, and request.go, which
+// Start at routes.go, which declares the whole API, and request.go, which
 // runs a request. Options configures a Handler; a request is one request to one
 // route; a problem is the answer to a request that fails.
 //
@@ -12,7 +12,8 @@
 // Package query and package database parse the query of a URL and select the
 // records. This package adds what HTTP needs: entity tags (tag.go), preconditions,
 // pagination headers, CSV, media types. A GET reads one snapshot. A write is one
-// transaction, and its preconditions are checked within it.
+// transaction, and its preconditions are checked within it. stream.go sends the
+// changes of a resource as server-sent events, and changes.go the history.
 //
 // Middleware runs in this order, each in a file of its own: request id, metrics,
 // access log, recovery from panics, headers of every answer, Host check,

@@ -20,14 +20,15 @@ type limits struct {
 	MaxTerms          int           `name:"max-terms" default:"32" variable:"PICKUP_MAX_TERMS" placeholder:"N" help:"Most distinct parameters of a query, at most 32 (${default}); 400 above."`
 	MaxPage           int           `name:"max-page" default:"0" variable:"PICKUP_MAX_PAGE" placeholder:"N" help:"Largest page that a query may request; 0 is unlimited (${default}); 400 above."`
 	MaxConnections    int           `name:"max-connections" default:"16384" variable:"PICKUP_MAX_CONNECTIONS" placeholder:"N" help:"Most open connections; above, the longest idle one is closed (${default})."`
+	MaxStreams        int           `name:"max-streams" default:"1024" variable:"PICKUP_MAX_STREAMS" placeholder:"N" help:"Most open streams of server-sent events (${default}); 503 above."`
 	ReadHeaderTimeout time.Duration `name:"read-header-timeout" default:"5s" variable:"PICKUP_READ_HEADER_TIMEOUT" placeholder:"TIME" help:"Time to receive the header of a request (${default})."`
 	ReadTimeout       time.Duration `name:"read-timeout" default:"30s" variable:"PICKUP_READ_TIMEOUT" placeholder:"TIME" help:"Time to receive a whole request (${default}); 408 after."`
 	WriteTimeout      time.Duration `name:"write-timeout" default:"60s" variable:"PICKUP_WRITE_TIMEOUT" placeholder:"TIME" help:"Time to send a response (${default})."`
 	IdleTimeout       time.Duration `name:"idle-timeout" default:"120s" variable:"PICKUP_IDLE_TIMEOUT" placeholder:"TIME" help:"Time that an idle connection stays open (${default})."`
 }
 
-// maxStreams is the number of concurrent requests on one HTTP/2 connection.
-const maxStreams = 100
+// maxConcurrent is the number of concurrent requests on one HTTP/2 connection.
+const maxConcurrent = 100
 
 // check returns an error if a limit is out of range.
 func (l limits) check() error {
@@ -42,6 +43,7 @@ func (l limits) check() error {
 		{"max-terms", int64(l.MaxTerms), 1, 32},
 		{"max-page", int64(l.MaxPage), 0, 1 << 40},
 		{"max-connections", int64(l.MaxConnections), 1, 1 << 20},
+		{"max-streams", int64(l.MaxStreams), 1, 1 << 20},
 	} {
 		if n.value < n.min || n.value > n.max {
 			return usagef("--%s: %d is not between %d and %d", n.flag, n.value, n.min, n.max)
@@ -65,7 +67,7 @@ func (l limits) check() error {
 // options sets the limits that the handler enforces.
 func (l limits) options(o *server.Options) {
 	o.MaxBody, o.MaxURL, o.MaxDepth = int64(l.MaxBody), int(l.MaxURL), l.MaxDepth
-	o.MaxTerms, o.MaxPage = l.MaxTerms, l.MaxPage
+	o.MaxTerms, o.MaxPage, o.MaxStreams = l.MaxTerms, l.MaxPage, l.MaxStreams
 }
 
 // server sets the limits that net/http enforces. It adds 4 KiB to MaxHeaderBytes.
@@ -75,7 +77,7 @@ func (l limits) server(s *http.Server) {
 	s.MaxHeaderBytes = int(l.MaxHeader)
 	// A client that does not read would keep its requests and their responses in
 	// memory for good: on HTTP/2, WriteTimeout only queues a reset.
-	s.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: l.WriteTimeout}
+	s.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: maxConcurrent, WriteByteTimeout: l.WriteTimeout}
 }
 
 // A size is a number of bytes, such as 4096, 64KiB, 10MB or 1g. All units are

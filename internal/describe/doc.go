@@ -5,6 +5,6 @@
 // some, else inferred from the data. Package openapi makes its documents from
 // them. InferSchema returns a first rules file for a database without one.
 //
-// Begin to read at Database. Copying a schema out of the rules is in copy.go,
+// Start at Database. Copying a schema out of the rules is in copy.go,
 // the forms of a request's body in body.go, inference in infer.go.
 package describe

@@ -6,7 +6,7 @@
 // judges one value at a time. References and uniqueness, which need the other
 // records, are checked by package database.
 //
-// Begin to read at Compile. Our own members are read in members.go and rules.go,
+// Start at Compile. Our own members are read in members.go and rules.go,
 // writes are checked in check.go, and the sentences are in report.go and
 // sentence.go.
 package schema

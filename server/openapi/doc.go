@@ -5,7 +5,7 @@
 // OpenAPI document, RecordSchema the JSON Schema of one resource, TypeScript the
 // types. All of them describe one snapshot, as it is.
 //
-// Begin to read at Document. The operations of a resource are in paths.go; what
+// Start at Document. The operations of a resource are in paths.go; what
 // they share is in tables: parameters.go, headers.go, errors.go and schemas.json.
 // The paths and media types that the server uses too are in names.go.
 package openapi
