@@ -37,9 +37,9 @@ type parser struct {
 	notFound  int               // bytes of elements looked for in vain
 
 	arrays  []*parsedArray
+	todo    chan *chunk // made for the first full chunk
 	helpers sync.WaitGroup
-	running chan struct{} // limits the helpers to one for each processor
-	bad     atomic.Bool   // the text is invalid
+	bad     atomic.Bool // the text is invalid
 }
 
 // A parsedArray is an array with the elements found so far.
@@ -64,7 +64,7 @@ const chunkSize = 256 << 10
 // newParser returns the parser of data; plain is the same text with comments
 // blanked.
 func newParser(data, plain []byte) *parser {
-	return &parser{data: data, plain: plain, chunkSize: chunkSize, running: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	return &parser{data: data, plain: plain, chunkSize: chunkSize}
 }
 
 // peek returns the next byte, or 0 at the end.
@@ -216,11 +216,20 @@ func (c *parser) check(s *chunk) {
 		c.checkNow(s)
 		return
 	}
-	c.running <- struct{}{}
-	c.helpers.Go(func() {
+	if c.todo == nil {
+		c.todo = make(chan *chunk, len(c.plain)/c.chunkSize)
+		for range runtime.GOMAXPROCS(0) - 1 {
+			c.helpers.Go(c.help)
+		}
+	}
+	c.todo <- s // never blocks: the channel has room for all
+}
+
+// help validates chunks until there are no more.
+func (c *parser) help() {
+	for s := range c.todo {
 		c.checkNow(s)
-		<-c.running
-	})
+	}
 }
 
 // checkNow validates the elements of a chunk and finds their ids.
@@ -246,7 +255,7 @@ func (c *parser) checkNow(s *chunk) {
 
 // finish fills the arrays. It reports false if an element is invalid.
 func (c *parser) finish() bool {
-	c.helpers.Wait()
+	c.stop()
 	if c.bad.Load() {
 		return false
 	}
@@ -259,7 +268,17 @@ func (c *parser) finish() bool {
 // abandon ends the helpers of a parser that has not finished.
 func (c *parser) abandon() {
 	c.bad.Store(true)
-	c.helpers.Wait()
+	c.stop()
+}
+
+// stop helps the helpers and waits for them.
+func (c *parser) stop() {
+	if c.todo != nil {
+		close(c.todo)
+		c.help()
+		c.helpers.Wait()
+		c.todo = nil
+	}
 }
 
 // fill moves the elements into their array. All elements share the memory of

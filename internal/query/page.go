@@ -2,6 +2,7 @@ package query
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -97,7 +98,7 @@ func (r Window) Links(rawQuery string) []Link {
 	case r.Dialect == Range && r.Size > 0 && (r.Offset > 0 || r.End < r.Total):
 		add := func(rel string, start int) {
 			query := withParameter(rawQuery, "_start", start)
-			if hasParameter(query, "_end") {
+			if slices.ContainsFunc(strings.Split(query, "&"), func(part string) bool { return parameterName(part) == "_end" }) {
 				query = withParameter(query, "_end", start+r.Size)
 			}
 			links = append(links, Link{rel, query})
@@ -146,15 +147,6 @@ func withParameter(rawQuery, name string, value int) string {
 		out = append(out, name+"="+strconv.Itoa(value))
 	}
 	return strings.Join(out, "&")
-}
-
-func hasParameter(rawQuery, name string) bool {
-	for part := range strings.SplitSeq(rawQuery, "&") {
-		if parameterName(part) == name {
-			return true
-		}
-	}
-	return false
 }
 
 // parameterName returns the name of one part of a query.

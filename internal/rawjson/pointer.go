@@ -29,19 +29,19 @@ func Tokens(data []byte) iter.Seq2[string, jsontext.Token] {
 }
 
 // Offset returns the index of the element, or of the name of the member, that
-// pointer leads to. If data has no such value, ok is false and at is the index of
-// the nearest value around it.
-func Offset(data []byte, pointer string) (at int, ok bool) {
-	at = SkipSpace(data, 0)
+// pointer leads to. If data has no such value it returns the index of the
+// nearest value around it.
+func Offset(data []byte, pointer string) int {
+	at := SkipSpace(data, 0)
 	i := at
 	for token := range jsontext.Pointer(pointer).Tokens() {
 		start, value := child(data, i, token)
 		if value < 0 {
-			return at, false
+			break
 		}
 		at, i = start, value
 	}
-	return at, at < len(data) && (pointer == "" || pointer[0] == '/')
+	return at
 }
 
 // At returns the value that pointer leads to, or nil.

@@ -166,7 +166,7 @@ func (c *compilation) explainMeta(err *jsonschema.SchemaValidationError) error {
 	r.add(invalid)
 	first, at := Fault{Detail: "this is not a JSON Schema"}, len(c.data)
 	for _, f := range r.found {
-		if pos, _ := rawjson.Offset(c.data, within+f.Pointer); pos < at {
+		if pos := rawjson.Offset(c.data, within+f.Pointer); pos < at {
 			first, at = f.Fault, pos
 		}
 	}
@@ -187,8 +187,7 @@ func (c *compilation) reference(match func(ref string) bool) (at, ref string) {
 }
 
 func (c *compilation) broken(pointer, format string, args ...any) error {
-	at, _ := rawjson.Offset(c.data, pointer)
-	return c.brokenAt(at, format, args...)
+	return c.brokenAt(rawjson.Offset(c.data, pointer), format, args...)
 }
 
 func (c *compilation) brokenAt(offset int, format string, args ...any) error {
