@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"pickup/filestore/internal/disk"
@@ -21,8 +22,7 @@ var errDetached error = &storage.AdviceError{
 // isPassing reports whether err is a state that a save goes through. Some editors
 // create the new file for its owner alone and set its permissions at the end.
 func isPassing(err error) bool {
-	return errors.Is(err, errEmpty) || errors.Is(err, disk.ErrChanging) || errors.Is(err, fs.ErrNotExist) ||
-		errors.Is(err, fs.ErrPermission) || errors.Is(err, storage.ErrBroken)
+	return isAny(err, errEmpty, disk.ErrChanging, fs.ErrNotExist, fs.ErrPermission, storage.ErrBroken)
 }
 
 // refuse returns the error of Commit for a call that failed without changing
@@ -32,32 +32,30 @@ func (f *file) refuse(err error) error {
 		return err
 	}
 	err = disk.Cause(err)
-	var errno syscall.Errno
-	errors.As(err, &errno)
-	kind := storage.ErrReadOnly
-	switch errno {
-	case syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG:
+	kind, advice := storage.ErrReadOnly, ""
+	switch {
+	case isAny(err, syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG):
 		kind = storage.ErrFull
-	case syscall.ENOENT:
+	case errors.Is(err, syscall.ENOENT):
 		return f.busy(storage.ErrBusy, "cannot be written: its directory is missing, or is being replaced")
-	case syscall.EACCES, syscall.EPERM:
-		err = fmt.Errorf("%w: %s cannot be written: %w", kind, f.path, err)
-		if advice := f.ownerAdvice(); advice != "" {
-			return &storage.AdviceError{Err: err, Advice: advice}
-		}
-		return err
+	case isAny(err, syscall.EACCES, syscall.EPERM):
+		advice = f.ownerAdvice()
 	}
-	return fmt.Errorf("%w: %s cannot be written: %w", kind, f.path, err)
+	err = fmt.Errorf("%w: %s cannot be written: %w", kind, f.path, err)
+	if advice != "" {
+		return &storage.AdviceError{Err: err, Advice: advice}
+	}
+	return err
 }
 
 // isOurs reports whether err wraps one of the errors of a storage.Store.
 func isOurs(err error) bool {
-	for _, kind := range []error{storage.ErrReadOnly, storage.ErrFull, storage.ErrBusy, storage.ErrUnsure, storage.ErrInUse, storage.ErrBroken, storage.ErrShape, storage.ErrConflict} {
-		if errors.Is(err, kind) {
-			return true
-		}
-	}
-	return false
+	return isAny(err, storage.ErrReadOnly, storage.ErrFull, storage.ErrBusy, storage.ErrUnsure,
+		storage.ErrInUse, storage.ErrBroken, storage.ErrShape, storage.ErrConflict)
+}
+
+func isAny(err error, targets ...error) bool {
+	return slices.ContainsFunc(targets, func(t error) bool { return errors.Is(err, t) })
 }
 
 // ownerAdvice says as which user the server has to run to write the file, "" if
@@ -65,9 +63,10 @@ func isOurs(err error) bool {
 func (f *file) ownerAdvice() string {
 	info, err := f.o.sys.Stat(f.real)
 	if err != nil {
-		if info, err = f.o.sys.Stat(f.dir()); err != nil {
-			return ""
-		}
+		info, err = f.o.sys.Stat(f.dir())
+	}
+	if err != nil {
+		return ""
 	}
 	uid, gid, ok := disk.Owner(info)
 	if !ok || uid == os.Geteuid() {
@@ -79,12 +78,12 @@ func (f *file) ownerAdvice() string {
 
 // unusable returns the error of Commit and Watch for a file that cannot be read.
 func (f *file) unusable(err error) error {
-	var kind kindError
-	switch {
-	case errors.Is(err, storage.ErrBroken), errors.Is(err, storage.ErrReadOnly):
-		return err
-	case errors.As(err, &kind): // not the caller's fault
+	if kind, ok := errors.AsType[kindError](err); ok { // not the caller's fault
 		return f.busy(storage.ErrBusy, kind.why)
+	}
+	switch {
+	case isAny(err, storage.ErrBroken, storage.ErrReadOnly):
+		return err
 	case errors.Is(err, fs.ErrNotExist) && f.o.touches():
 		return f.busy(fmt.Errorf("%w: %w", storage.ErrBusy, fs.ErrNotExist), "is missing; the next write creates it again")
 	case errors.Is(err, fs.ErrNotExist):
@@ -94,22 +93,15 @@ func (f *file) unusable(err error) error {
 	case errors.Is(err, disk.ErrChanging):
 		return fmt.Errorf("%w: %s: %w: it may be in the middle of being saved", storage.ErrBusy, f.path, err)
 	}
-	return &busyError{
-		text: fmt.Sprintf("%s cannot be read: %v", f.path, disk.Cause(err)),
-		advice: &storage.AdviceError{
-			Err:    fmt.Errorf("%w: %w", storage.ErrBusy, err),
-			Advice: filepath.Base(f.path) + " cannot be read",
-		},
-	}
+	busy := f.busy(fmt.Errorf("%w: %w", storage.ErrBusy, err), "cannot be read")
+	busy.text += fmt.Sprintf(": %v", disk.Cause(err))
+	return busy
 }
 
 // busy returns err, a storage.ErrBusy, with advice. Its text has the path of the
 // file before what, and its advice the name.
-func (f *file) busy(err error, what string) error {
-	return &busyError{
-		text:   f.path + " " + what,
-		advice: &storage.AdviceError{Err: err, Advice: filepath.Base(f.path) + " " + what},
-	}
+func (f *file) busy(err error, what string) *busyError {
+	return &busyError{f.path + " " + what, &storage.AdviceError{Err: err, Advice: filepath.Base(f.path) + " " + what}}
 }
 
 // A busyError is an error whose text names the whole path of a file, and whose

@@ -50,16 +50,6 @@ func (f *file) exists(path string) bool {
 	return err == nil
 }
 
-// unused returns the path of a file of ours that does not exist. format gets a
-// number.
-func (f *file) unused(format string, args ...any) string {
-	for n := 0; ; n++ {
-		if path := f.beside(fmt.Sprintf(format, append(args, n)...)); !f.exists(path) {
-			return path
-		}
-	}
-}
-
 // isOne reports whether a and b are two names of one file.
 func (f *file) isOne(a, b string) bool {
 	i, err1 := f.o.sys.Stat(a)
@@ -209,10 +199,10 @@ func (f *file) renameToConflict(path, what string) bool {
 // leftAside returns the base name that a crash left the file under, "" if there
 // is none.
 func (f *file) leftAside() string {
-	names, _ := f.o.sys.List(f.dir())
-	for _, name := range names {
-		if strings.HasPrefix(name, filepath.Base(f.beside(".aside-"))) {
-			return name
+	entries, _ := f.o.sys.List(f.dir())
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), filepath.Base(f.beside(".aside-"))) {
+			return e.Name()
 		}
 	}
 	return ""

@@ -3,7 +3,6 @@ package filestore
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -170,7 +169,7 @@ func (w *inPlace) overwrite(f *os.File, doc *document.Document, record int64) er
 	if _, err := doc.WriteTo(&whole); err != nil {
 		return err
 	}
-	if _, err := out.Write(whole.part); err != nil {
+	if err := whole.flush(); err != nil {
 		return err
 	}
 	if record > 0 {
@@ -185,32 +184,6 @@ func (w *inPlace) overwrite(f *os.File, doc *document.Document, record int64) er
 		return err
 	}
 	return sys.Sync(f)
-}
-
-// sectors passes on what is written to it in whole sectors, and holds back the
-// part of one at the end. So a server that is killed between two writes leaves
-// no sector with parts of both documents, which would look like an edit.
-type sectors struct {
-	to   io.Writer
-	part []byte
-}
-
-func (s *sectors) Write(b []byte) (n int, err error) {
-	n = len(b)
-	if len(s.part) > 0 {
-		k := min(redoBlock-len(s.part), n)
-		s.part, b = append(s.part, b[:k]...), b[k:]
-		if len(s.part) < redoBlock {
-			return n, nil
-		}
-		if _, err := s.to.Write(s.part); err != nil {
-			return 0, err
-		}
-	}
-	whole := len(b) / redoBlock * redoBlock
-	s.part = append(s.part[:0], b[whole:]...)
-	_, err = s.to.Write(b[:whole])
-	return n, err
 }
 
 // undo puts the old document back after a write failed with why. Where

@@ -88,8 +88,9 @@ func (s *Store) lookLocked() error {
 	}
 	doc, err := document.ParseEdit(s.path, data, s.o.idMember, s.doc)
 	if err != nil && s.doc == nil && !s.canWrite() {
-		if mended, ok := mend(data); ok { // another server writes it, or we may not
-			doc, err = s.parse(mended)
+		// Another server is writing the file, or it is read-only: leave it as it is.
+		if v, ok := judge(data, nil, func([]byte) bool { return true }); ok {
+			doc, err = s.parse(v.text)
 		}
 	}
 	if err != nil {

@@ -12,9 +12,8 @@ import (
 
 // moveAside is the way to write on systems that cannot swap two names: the old
 // file moves aside, and a draft takes its name. For the microseconds between the
-// two there is no file. A rename over the file would avoid that, but would drop
-// what another program saved after the last look at the file. Here that is
-// looked at before anything happens to it.
+// two there is no file. A rename over the file would avoid that, but would lose
+// what another program saved after the last look at the file.
 type moveAside struct{ *target }
 
 func (w moveAside) String() string { return "move aside" }
@@ -23,7 +22,10 @@ func (w moveAside) write(next *document.Document) error {
 	return w.replace(next, func(d *draft) error {
 		sys := &w.o.sys
 		// Move the file aside.
-		aside := w.unused(".aside-%v-%d", w.known.Sum)
+		aside := ""
+		for n := 0; aside == "" || w.exists(aside); n++ {
+			aside = w.beside(fmt.Sprintf(".aside-%v-%d", w.known.Sum, n))
+		}
 		if err := sys.Rename(w.real, aside); err != nil && !w.exists(aside) {
 			if errors.Is(err, fs.ErrNotExist) {
 				return errMovedOn // an editor has moved the file aside

@@ -1,6 +1,7 @@
 package filestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,19 +13,17 @@ import (
 	"pickup/internal/storage"
 )
 
-// Open reads the file at path and gets ready to write it. A file that is
-// missing or has 0 bytes is made from o.Initial, at the first Commit if the
-// folder refuses. What a crash left behind is put right. Errors wrap:
+// Open opens the file at path. A file that is missing or empty gets the content
+// o.Initial, at the first Commit if the directory is not writable. Open completes
+// or undoes writes that a crash interrupted. Errors wrap:
 //
 //   - storage.ErrBroken (a *storage.BrokenError): the file does not parse
 //   - storage.ErrInUse: another server holds the file
-//   - storage.ErrShape: path is a folder, or no regular file
-//   - fs.ErrPermission: we may not read it
-//   - fs.ErrNotExist: there is no folder to put it in
+//   - storage.ErrShape: path is not a regular file
+//   - fs.ErrPermission: the file is not readable
+//   - fs.ErrNotExist: its directory does not exist
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Initial == nil {
 		o.Initial = []byte("{}\n")
 	}
@@ -44,8 +43,8 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.startLocked(ctx); err != nil {
-		for _, n := range s.warnings { // nobody will ask for them
-			o.Log.Warn(n)
+		for _, w := range s.warnings { // the caller has no Store to ask for them
+			o.Log.Warn(w)
 		}
 		s.lock.release()
 		return nil, err
@@ -56,12 +55,11 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 
 func (s *Store) startLocked(ctx context.Context) error {
 	// Find the real file: it is replaced, and never a link to it.
-	real, err := s.o.sys.Resolve(s.path)
-	if err != nil {
+	var err error
+	if s.real, err = s.o.sys.Resolve(s.path); err != nil {
 		return fmt.Errorf("cannot open %s: %w", s.path, disk.Cause(err))
 	}
-	s.real = real
-	if info, err := s.o.sys.Stat(real); err == nil {
+	if info, err := s.o.sys.Stat(s.real); err == nil {
 		if err := s.checkKind(info); err != nil {
 			return err
 		}

@@ -22,18 +22,18 @@ type Options struct {
 	Ephemeral bool
 
 	// JournalDir is an existing directory for the redo record of a file that has
-	// to be written in place. It should live as long as the file: in a container
-	// it should be a volume, and one that no container with another file at the
-	// same path uses. "": the record is in the file itself during the write.
+	// to be written in place. In a container it should be a volume that no
+	// container with another file at the same path uses. "": the record is in the
+	// file itself during the write.
 	JournalDir string
 
 	// Synced is called with the duration of each sync of a file or a directory.
 	// The store is locked during the call, which must return at once. May be nil.
 	Synced func(time.Duration)
 
-	// Log gets what people should know: edits that were loaded, files that are
-	// broken or repaired, conflict copies. Warnings has what Open notices instead,
-	// unless Open fails. nil: discarded.
+	// Log reports edits that were loaded, broken and repaired files, and conflict
+	// copies. What Open notices is in Warnings instead, unless Open fails. nil:
+	// discarded.
 	Log *slog.Logger
 
 	ids func(collection string) string // the member with the ids, as set by KeyBy; nil: always "id"

@@ -1,6 +1,7 @@
 package filestore
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"time"
@@ -10,11 +11,9 @@ import (
 
 // PollFiles yields each time the files that paths names should be looked at: at
 // once, 30 ms after the last event on one of them, and once a second, until ctx
-// is done. The files are only read, as a schema is. PollFiles calls paths each
-// time, because the names may change; empty names are ignored.
-//
-// A yield says nothing about the files: they may be unchanged, missing, or in
-// the middle of a save.
+// is done. It calls paths each time, because the names may change; empty names are
+// ignored. A yield says nothing about the files: they may be unchanged, missing,
+// or in the middle of a save.
 func PollFiles(ctx context.Context, paths func() []string) func(yield func() bool) {
 	return func(yield func() bool) {
 		w := &watcher{prev: "\x00"} // nothing is displaced here
@@ -25,7 +24,7 @@ func PollFiles(ctx context.Context, paths func() []string) func(yield func() boo
 		for ctx.Err() == nil {
 			now := time.Now()
 			if !now.Before(w.due) {
-				w.followFiles(paths())
+				w.addFiles(paths())
 				if !yield() {
 					return
 				}
@@ -36,20 +35,19 @@ func PollFiles(ctx context.Context, paths func() []string) func(yield func() boo
 	}
 }
 
-// followFiles makes w watch the files at paths, and the files that they link to.
-func (w *watcher) followFiles(paths []string) {
+// addFiles watches the files at paths, and the files that they link to.
+func (w *watcher) addFiles(paths []string) {
 	w.names = map[string]bool{"..data": true} // the link that Kubernetes swaps
 	var places []string
 	for _, path := range paths {
 		if path == "" {
 			continue
 		}
-		places = append(places, filepath.Dir(path), path)
-		w.names[filepath.Base(path)] = true
-		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
-			places = append(places, filepath.Dir(real), real)
-			w.names[filepath.Base(real)] = true
+		real, _ := filepath.EvalSymlinks(path)
+		for _, p := range []string{path, cmp.Or(real, path)} {
+			places = append(places, filepath.Dir(p), p)
+			w.names[filepath.Base(p)] = true
 		}
 	}
-	w.follow(places)
+	w.add(places)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"pickup/filestore/internal/disk"
@@ -24,18 +23,17 @@ func (t *target) recover() error {
 			}
 		}
 	}
-	names, err := t.o.sys.List(t.dir())
+	entries, err := t.o.sys.List(t.dir())
 	if err != nil {
 		return nil // a directory that we cannot read has no file of ours
 	}
-	slices.Sort(names)
 	found := false
-	for _, name := range names {
-		rest, ours := strings.CutPrefix(name, filepath.Base(t.beside(".")))
+	for _, e := range entries {
+		rest, ours := strings.CutPrefix(e.Name(), filepath.Base(t.beside(".")))
 		if !ours {
 			continue
 		}
-		path := filepath.Join(t.dir(), name)
+		path := t.beside("." + rest)
 		kind, sums := parseName(rest)
 		switch {
 		case kind == "aside" && len(sums) == 1: // sorts before the others, which are compared with the file

@@ -12,8 +12,8 @@ import (
 	"pickup/filestore/internal/disk"
 )
 
-// A redo record makes a write in place safe: it holds the new document and
-// what is needed to distinguish a half-written file from an edited one.
+// A redo record makes a write in place safe: it has the new document, and what is
+// needed to distinguish a half-written file from an edited one.
 //
 //	NUL, line feed
 //	// An interrupted save of db.json: … pickup-redo-1 old=LEN:SUM new=LEN:SUM crcs=SUM head=SUM
@@ -21,9 +21,9 @@ import (
 //	the new document
 //	line feed, and the line from above once more
 //
-// It lies in a file of its own, or in the file that is written. There it begins
-// in the first block after the old and the new document, and zeros fill the
-// gap. JSON has no NUL, so the document ends at the first one.
+// It is in a file of its own, or in the file that is written. There it begins in
+// the first block after both documents, with zeros in the gap. JSON has no NUL, so
+// the document ends at the first one.
 type redo struct {
 	oldLen, newLen int64
 	oldSum, newSum disk.Sum
@@ -38,17 +38,18 @@ const (
 	redoHelp  = ": start pickup on this file, and it is completed."
 	redoForm  = " pickup-redo-1 old=%d:%016x new=%d:%016x crcs=%016x"
 	redoCheck = " head="
-	redoBlock = 512 // what a disk writes as a whole, at the least
+	redoBlock = 512 // bytes: a disk writes a sector as a whole
 	redoCRC   = 8
 )
 
 // writeRedo writes the record that leads from old to next.
 func writeRedo(w io.Writer, name string, old, next *document.Document, newSum disk.Sum) error {
-	var b blockSummer
-	old.WriteTo(&b)
-	crcs := b.done()
+	var crcs crcWriter
+	blocks := sectors{to: &crcs}
+	old.WriteTo(&blocks)
+	blocks.flush()
 	head := redoBegin + strings.ReplaceAll(name, "\n", " ") + redoHelp +
-		fmt.Sprintf(redoForm, old.Size(), uint64(b.all.Sum()), next.Size(), uint64(newSum), uint64(disk.SumOf(crcs)))
+		fmt.Sprintf(redoForm, old.Size(), uint64(disk.SumOf(old.Runs()...)), next.Size(), uint64(newSum), uint64(disk.SumOf(crcs)))
 	head += redoCheck + disk.SumOf([]byte(head)).String() + "\n"
 	if _, err := w.Write(append([]byte(head), crcs...)); err != nil {
 		return err
@@ -60,13 +61,13 @@ func writeRedo(w io.Writer, name string, old, next *document.Document, newSum di
 	return err
 }
 
-// redoSize returns how many bytes writeRedo writes at most.
+// redoSize returns the maximum number of bytes that writeRedo writes.
 func redoSize(name string, old, next *document.Document) int64 {
 	line := len(redoBegin) + len(name) + len(redoHelp) + 200
 	return int64(2*line) + (old.Size()/redoBlock+1)*redoCRC + next.Size()
 }
 
-// readLine reads the line of a record, with which b begins.
+// readLine reads the line of a record at the beginning of b.
 func readLine(b []byte) (r redo, ok bool) {
 	end := bytes.IndexByte(b, '\n')
 	if end < 0 {
@@ -94,8 +95,8 @@ func (r *redo) size() int64 {
 	return int64(len("\x00\n")+2*len(r.line)+len("\n")) + r.crcsLen() + r.newLen
 }
 
-// readRedo reads a record that takes up the whole of b. It reports false for
-// one that is damaged. The line at the end may be missing.
+// readRedo reads a record that fills b. It reports false if the record is damaged.
+// The line at the end may be missing.
 func readRedo(b []byte) (r redo, ok bool) {
 	if !bytes.HasPrefix(b, []byte(redoBegin)) {
 		return r, false
@@ -114,8 +115,8 @@ func readRedo(b []byte) (r redo, ok bool) {
 	return r, bytes.HasPrefix(tail, b[n+r.newLen:]) && disk.SumOf(r.crcs) == r.crcsSum && disk.SumOf(r.text) == r.newSum
 }
 
-// explains reports whether b is what a write of r that was cut off leaves:
-// each block is the old one, the new one, or was never written.
+// explains reports whether an interrupted write of r may leave b: each block is
+// the old one, the new one, or zero because it was never written.
 func (r *redo) explains(b []byte) bool {
 	if end := max(r.oldLen, r.newLen); int64(len(b)) > end {
 		if !isZero(b[end:]) {
@@ -126,7 +127,7 @@ func (r *redo) explains(b []byte) bool {
 	for at := 0; at < len(b); at += redoBlock {
 		block := b[at:min(at+redoBlock, len(b))]
 		if int64(len(b)) == r.newLen && len(block) < redoBlock && r.oldLen > r.newLen {
-			continue // the old block was cut off, which no CRC of it as a whole can tell
+			continue // the old block was cut off, so its CRC does not apply
 		}
 		if !isZero(block) && !r.isNew(block, at) && !r.isOld(block, at) {
 			return false
@@ -142,7 +143,7 @@ func (r *redo) isNew(block []byte, at int) bool {
 		return false
 	}
 	want := r.text[at:min(at+redoBlock, len(r.text))]
-	n := min(len(want), len(block)) // what follows is of the old document, or cut off
+	n := min(len(want), len(block)) // the rest is from the old document, or cut off
 	return bytes.Equal(block[:n], want[:n])
 }
 
@@ -159,57 +160,70 @@ func appendCRC(b, block []byte) []byte {
 	return fmt.Appendf(b, "%08x", crc32.Checksum(block, disk.Castagnoli))
 }
 
-// A blockSummer computes the CRC of each block of what is written to it, and
-// the sum of all.
-type blockSummer struct {
-	all  disk.SumWriter
-	crcs []byte
-	part []byte // of the block that is not full yet
-}
+// A crcWriter appends the CRC of each block that is written to it. Only the last
+// block may be incomplete.
+type crcWriter []byte
 
-func (s *blockSummer) Write(b []byte) (int, error) {
-	s.all.Write(b)
-	for p := b; len(p) > 0; {
-		n := min(redoBlock-len(s.part), len(p))
-		s.part = append(s.part, p[:n]...)
-		p = p[n:]
-		if len(s.part) == redoBlock {
-			s.crcs = appendCRC(s.crcs, s.part)
-			s.part = s.part[:0]
-		}
+func (c *crcWriter) Write(b []byte) (int, error) {
+	for block := range slices.Chunk(b, redoBlock) {
+		*c = appendCRC(*c, block)
 	}
 	return len(b), nil
 }
 
-func (s *blockSummer) done() []byte {
+// sectors passes on whole sectors of what is written to it. So a server that is
+// killed between two writes leaves no sector with parts of both documents, which
+// would look like an edit.
+type sectors struct {
+	to   io.Writer
+	part []byte // of the last sector
+}
+
+func (s *sectors) Write(b []byte) (n int, err error) {
+	n = len(b)
 	if len(s.part) > 0 {
-		s.crcs = appendCRC(s.crcs, s.part)
+		k := min(redoBlock-len(s.part), n)
+		s.part, b = append(s.part, b[:k]...), b[k:]
+		if len(s.part) < redoBlock {
+			return n, nil
+		}
+		if err := s.flush(); err != nil {
+			return 0, err
+		}
 	}
-	return s.crcs
+	whole := len(b) / redoBlock * redoBlock
+	s.part = append(s.part[:0], b[whole:]...)
+	_, err = s.to.Write(b[:whole])
+	return n, err
 }
 
-// A verdict says what becomes of a file that was found with a redo record, or
-// with the rest of one.
+// flush passes on the part of a sector at the end.
+func (s *sectors) flush() error {
+	_, err := s.to.Write(s.part)
+	return err
+}
+
+// A verdict says what to do with a file that has a redo record, or the rest of one.
 type verdict struct {
-	text   []byte // what the file is to hold
-	record int64  // where the record begins in the file; 0: it is not in the file
-	keep   []byte // what is to be kept beside it; nil: nothing
+	text   []byte // the content that the file gets
+	record int64  // the offset of the record in the file; 0: it is not in the file
+	keep   []byte // the content of a conflict copy; nil: none
 	why    string // what keep is, with a %s for the file
-	must   bool   // keep is somebody's work, and lost where it is not kept
+	must   bool   // keep is a user's edit: without a copy it would be lost
 }
 
-// judge decides what is to be done with a file that holds data, where record
-// is what a record file held (nil: there is none). It reports false where
-// nothing is.
+// judge decides what to do with a file that contains data. record is the content
+// of the record file, nil if there is none. judge reports false if the file stays
+// as it is.
 //
-// A record is written before the file and thrown away after it, and a change
-// is acknowledged after that. So a complete document that the record does not
-// explain is newer than the record: it was saved after it. And while a record
-// exists, the old document is as good as the new one.
+// A record is written before the file and dropped after it, and only then is the
+// change acknowledged. So a complete document that the record does not explain is
+// newer than the record. And while there is a record, the old document is as good
+// as the new one.
 func judge(data, record []byte, parses func([]byte) bool) (v verdict, ok bool) {
 	r, ok := readRedo(record)
 	if ok && int64(len(data)) == r.oldLen && disk.SumOf(data) == r.oldSum {
-		return verdict{}, false // not begun, or what a user has put back since
+		return verdict{}, false // not begun, or a user has put the old document back
 	}
 	text := data
 	if !ok {
@@ -219,11 +233,7 @@ func judge(data, record []byte, parses func([]byte) bool) (v verdict, ok bool) {
 			}
 		}
 	}
-	document := text
-	nul := bytes.IndexByte(text, 0)
-	if nul >= 0 {
-		document = text[:nul]
-	}
+	document, _, hasNUL := bytes.Cut(text, []byte{0})
 	switch {
 	case ok && r.explains(text):
 		v.text = r.text
@@ -238,19 +248,20 @@ func judge(data, record []byte, parses func([]byte) bool) (v verdict, ok bool) {
 	if n, ok := settled(data); ok {
 		return verdict{text: data[:n], record: n}, true
 	}
-	if nul < 0 || !mayBeRecord(data, nul) || !parses(document) {
+	end := len(document)
+	if !hasNUL || !mayBeRecord(data, end) || !parses(document) {
 		return verdict{}, false
 	}
-	v = verdict{text: document, record: int64(nul)}
-	if !isZero(data[nul:]) {
-		v.keep, v.why = data[nul:], "what followed the document in %s, which looks like the rest of an interrupted write,"
+	v = verdict{text: document, record: int64(end)}
+	if rest := data[end:]; !isZero(rest) {
+		v.keep, v.why = rest, "what followed the document in %s, which looks like the rest of an interrupted write,"
 	}
 	return v, true
 }
 
 // settled looks for the first or the last line of a damaged record in data. It
-// reports whether data begins with the old or the new document of that record,
-// and nothing follows it but the record. n is the length of the document.
+// reports whether data is the old or the new document of that record, n bytes
+// long, followed only by the record.
 func settled(data []byte) (n int64, ok bool) {
 	for _, mark := range []string{redoBegin, redoBegin[len("\x00"):]} {
 		at := bytes.LastIndex(data, []byte(mark))
@@ -273,8 +284,8 @@ func settled(data []byte) (n int64, ok bool) {
 			size int64
 			sum  disk.Sum
 		}{{r.newLen, r.newSum}, {r.oldLen, r.oldSum}} {
-			// Up to the record there are zeros, or in a record without a last
-			// line, which begins right after the longer document, its end.
+			// Zeros lead up to the record. A record without a last line, as earlier
+			// versions wrote it, begins right after the longer document.
 			if d.size <= begin && (isZero(data[d.size:begin]) || begin == r.oldLen) && disk.SumOf(data[:d.size]) == d.sum {
 				return d.size, true
 			}
@@ -283,9 +294,9 @@ func settled(data []byte) (n int64, ok bool) {
 	return 0, false
 }
 
-// mayBeRecord reports whether what follows the document in data, from its first
-// NUL on, can be what is left of a record: zeros, and then nothing, or the
-// record's beginning, or sectors of it. Each of these was written or is zero.
+// mayBeRecord reports whether data from its first NUL on can be the rest of a
+// record: zeros, and then nothing, or its beginning, or sectors of it. Each sector
+// was written or is zero.
 func mayBeRecord(data []byte, nul int) bool {
 	rest := bytes.TrimLeft(data[nul:], "\x00")
 	at := len(data) - len(rest)
@@ -301,10 +312,4 @@ func mayBeRecord(data []byte, nul int) bool {
 		rest, at = rest[n:], at+n
 	}
 	return true
-}
-
-// mend returns the document in data for who only reads it.
-func mend(data []byte) (text []byte, ok bool) {
-	v, ok := judge(data, nil, func([]byte) bool { return true })
-	return v.text, ok
 }

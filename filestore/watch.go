@@ -12,39 +12,39 @@ import (
 	"pickup/internal/storage"
 )
 
-// Watch yields the batches after rev: commits as their changes, edits by hand
-// as the whole contents. It follows the file in the goroutine that iterates:
-// an edit is loaded 30 ms after its last event, or at the next poll where the
-// file system tells of no events.
+// Watch yields the batches after rev: commits as their changes, edits by hand as
+// the whole contents. It follows the file in the goroutine that iterates. An edit
+// is loaded 30 ms after its last event, or at the next poll if the file system
+// sends no events.
 //
-// While the file cannot be read (broken, or gone for a second) it yields one
+// While the file cannot be read (broken, or missing for a second) Watch yields one
 // error for each state of it. It ends when ctx is done or the store is closed.
 func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
 	return func(yield func(storage.Batch, error) bool) {
 		w := s.newWatcher()
 		defer w.close()
-		var told error
+		var reported error
 		for ctx.Err() == nil {
 			if now := time.Now(); !now.Before(w.due) {
-				w.follow(s.places())
+				w.add(s.places())
 				if !s.look(w) {
 					return
 				}
 				w.due, w.first = now.Add(w.poll), time.Time{}
 			}
-			batches, more, trouble := s.after(after)
-			if trouble == nil && told != nil && len(batches) == 0 {
+			batches, more, err := s.after(after)
+			if err == nil && reported != nil && len(batches) == 0 {
 				batches = []storage.Batch{{Rev: after}}
 			}
 			for _, b := range batches {
-				after, told = b.Rev, nil
+				after, reported = b.Rev, nil
 				if ctx.Err() != nil || !yield(b, nil) {
 					return
 				}
 			}
-			if trouble != nil && trouble != told {
-				told = trouble
-				if ctx.Err() != nil || !yield(storage.Batch{Rev: after}, trouble) {
+			if err != nil && err != reported {
+				reported = err
+				if ctx.Err() != nil || !yield(storage.Batch{Rev: after}, err) {
 					return
 				}
 			}
@@ -53,23 +53,23 @@ func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 	}
 }
 
-// after returns what a watcher at rev has to be told, and a channel that is
-// closed when there may be more.
-func (s *Store) after(rev storage.Rev) (batches []storage.Batch, more <-chan struct{}, trouble error) {
+// after returns the batches after rev, why the file cannot be read, and a channel
+// that is closed when there may be more.
+func (s *Store) after(rev storage.Rev) (batches []storage.Batch, more <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	batches, ok, more := s.feed.Since(rev)
 	switch {
 	case s.closed:
-		return nil, more, s.reading.reported
+		batches = nil
 	case !ok:
 		batches = []storage.Batch{s.batchLocked()}
 	}
 	return batches, more, s.reading.reported
 }
 
-// look does what is to be done while nobody commits, and tells w how soon to
-// come back. It reports false when the store is closed.
+// look does the work that is due while nobody commits, and sets the time to the
+// next poll of w. It reports false when the store is closed.
 func (s *Store) look(w *watcher) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,10 +93,9 @@ func (s *Store) look(w *watcher) bool {
 	return true
 }
 
-// places returns what has to be watched to see each way of saving: the folder
-// of the path as it was given and the real folder, and the file itself where
-// it may be a mount point, for a folder tells nothing of a file that is mounted
-// into it.
+// places returns what to watch so that each way of saving is seen: the directory
+// of the path as it was given and the real directory, and the file itself if it
+// may be a mount point, for which its directory has no events.
 func (s *Store) places() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,9 +108,9 @@ func (s *Store) places() []string {
 
 // A watcher waits for the moments at which to look at the file.
 type watcher struct {
-	events *fsnotify.Watcher // nil: there are none to be had
-	names  map[string]bool   // base names that concern us
-	prev   string            // how the names of displaced files begin
+	events *fsnotify.Watcher // nil: the system has none
+	names  map[string]bool   // base names that matter
+	prev   string            // the prefix of the names of displaced files
 	poll   time.Duration     // from one look to the next, without an event
 	due    time.Time         // when to look
 	first  time.Time         // the first event since the last look
@@ -127,7 +126,7 @@ func (s *Store) newWatcher() *watcher {
 	}}
 	events, err := s.o.sys.Watch()
 	if err != nil {
-		s.o.Log.Warn("no file events to be had, looking at "+s.path+" four times a second instead", "cause", err)
+		s.o.Log.Warn("cannot watch "+s.path+" for events, polling it four times a second instead", "cause", err)
 		return w
 	}
 	w.events = events
@@ -135,91 +134,73 @@ func (s *Store) newWatcher() *watcher {
 }
 
 func (w *watcher) close() {
-	if w.events != nil {
-		w.attend(func() { w.events.Close() })
+	if events := w.events; events != nil {
+		w.during(func() { events.Close() })
 	}
 }
 
-// follow watches places, again where a watch was lost: that of a file goes
-// with its inode, that of a folder with the folder.
-func (w *watcher) follow(places []string) {
-	if w.events == nil {
+// add watches places. It does so again where a watch was lost: a watch ends with
+// the inode of its file or directory.
+func (w *watcher) add(places []string) {
+	events := w.events
+	if events == nil {
 		return
 	}
-	w.attend(func() {
+	w.during(func() {
 		for _, p := range places {
-			w.events.Add(p) // what cannot be watched is polled
+			events.Add(p) // what cannot be watched is polled
 		}
 	})
 }
 
-// attend receives what the watcher has to tell while do, which changes it, is
-// under way. The watcher tells of an error with the lock held that do needs:
-// alone, the two would wait for each other.
-func (w *watcher) attend(do func()) {
+// during receives events while change changes the fsnotify watcher. That sends
+// errors with a lock held that change needs: without a receiver the two would
+// deadlock.
+func (w *watcher) during(change func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		do()
+		change()
 	}()
-	events, errs := w.events.Events, w.events.Errors
-	for {
-		select {
-		case <-done:
-			return
-		case e, ok := <-events:
-			if !ok {
-				events = nil
-				continue
-			}
-			w.touched(filepath.Base(e.Name), time.Now())
-		case _, ok := <-errs:
-			if !ok {
-				errs = nil
-				continue
-			}
-			w.due = time.Time{}
-		}
+	for w.receive(done, nil, nil) {
 	}
 }
 
-// wait returns when it is time to look: the file was touched and is quiet
-// again, or a poll is due. It returns earlier when more is closed or ctx is
-// done.
+// wait returns when it is time to look, because the file was touched and is quiet
+// again, or a poll is due. It returns earlier if more is closed or ctx is done.
 func (w *watcher) wait(ctx context.Context, more <-chan struct{}) {
+	for w.receive(ctx.Done(), more, time.After(time.Until(w.due))) {
+	}
+}
+
+// receive handles one event. It reports false if one of the other channels is
+// ready.
+func (w *watcher) receive(done, more <-chan struct{}, due <-chan time.Time) bool {
 	var events chan fsnotify.Event
 	var errs chan error
 	if w.events != nil {
 		events, errs = w.events.Events, w.events.Errors
 	}
-	for {
-		timer := time.NewTimer(time.Until(w.due))
-		select {
-		case <-ctx.Done():
-			return
-		case <-more:
-			return
-		case <-timer.C:
-			return
-		case _, ok := <-errs: // events were lost
-			if !ok {
-				w.events, w.due = nil, time.Time{}
-				return
-			}
-			w.due = time.Time{}
-			return
-		case e, ok := <-events:
-			if !ok { // no more to come
-				w.events, w.due = nil, time.Time{}
-				return
-			}
-			w.touched(filepath.Base(e.Name), time.Now())
+	select {
+	case <-done:
+		return false
+	case <-more:
+		return false
+	case <-due:
+		return false
+	case <-errs: // events were lost
+		w.due = time.Time{}
+	case e, ok := <-events:
+		if !ok { // the watcher is closed
+			w.events, w.due = nil, time.Time{}
+			break
 		}
+		w.touched(filepath.Base(e.Name), time.Now())
 	}
+	return true
 }
 
-// touched puts the look off until the file called name is quiet, or brings it
-// forward to then.
+// touched sets the time of the look to when the file called name is quiet.
 func (w *watcher) touched(name string, now time.Time) {
 	if !w.names[name] && !strings.HasPrefix(name, w.prev) {
 		return

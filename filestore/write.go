@@ -108,15 +108,6 @@ func (t *target) writeOnce(next *document.Document) error {
 	return err
 }
 
-func isAny(err error, targets ...error) bool {
-	for _, t := range targets {
-		if errors.Is(err, t) {
-			return true
-		}
-	}
-	return false
-}
-
 // replace writes next to a draft and lets put give it the name of the file.
 func (t *target) replace(next *document.Document, put func(*draft) error) error {
 	d, err := t.draft(next)

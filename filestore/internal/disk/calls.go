@@ -13,7 +13,7 @@ import (
 type Calls struct {
 	Resolve func(path string) (string, error) // path without its symlinks
 	Stat    func(path string) (os.FileInfo, error)
-	List    func(dir string) (names []string, err error)
+	List    func(dir string) ([]fs.DirEntry, error) // sorted by name
 	Open    func(path string, flag int, perm os.FileMode) (*os.File, error)
 	Close   func(f *os.File) error
 
@@ -46,7 +46,7 @@ func Real() Calls {
 	return Calls{
 		Resolve:    resolve,
 		Stat:       os.Stat,
-		List:       list,
+		List:       os.ReadDir,
 		Open:       os.OpenFile,
 		Close:      (*os.File).Close,
 		Fstat:      (*os.File).Stat,
@@ -110,17 +110,14 @@ const (
 // Cause returns the part of err that says what happened, without the path. An
 // error may reach clients, which must not learn our paths.
 func Cause(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
 	}
-	var link *os.LinkError
-	if errors.As(err, &link) {
-		return link.Err
+	if e, ok := errors.AsType[*os.LinkError](err); ok {
+		return e.Err
 	}
-	var sys *os.SyscallError
-	if errors.As(err, &sys) {
-		return sys.Err
+	if e, ok := errors.AsType[*os.SyscallError](err); ok {
+		return e.Err
 	}
 	return err
 }

@@ -5,16 +5,11 @@ import (
 	"hash/crc32"
 )
 
-// A Sum is a checksum of 64 bits of the content of a file. It is part of the
-// names of the dot files, so that recovery can identify them after a crash, and
-// it shows whether a touched file has to be loaded again.
-//
-// A Sum is CRC-32C and CRC-32 side by side, which together are a CRC of 64 bits
-// (their polynomials have no common factor). The processor computes both: 100 MB
-// take about 10 ms, and 60 ms with SHA-256. That matters because each load sums
-// the whole file, and a commit everything after the first change. Unlike
-// hash/maphash, a Sum is the same in each process. It detects accidents, not
-// forgery: everyone who can write to the directory can write to the file.
+// A Sum is a checksum of 64 bits of the content of a file: CRC-32C and CRC-32 side
+// by side. It is the same in each process, so it can be part of the names of dot
+// files. The processor computes it six times faster than SHA-256, which matters
+// because each load sums the whole file. It detects accidents, not forgery: everyone
+// who can write to the directory can write to the file.
 type Sum uint64
 
 func (s Sum) String() string { return fmt.Sprintf("%016x", uint64(s)) }

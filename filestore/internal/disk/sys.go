@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"syscall"
 )
 
 // resolve returns path without its symlinks. The last one may point to a file
@@ -28,13 +30,25 @@ func resolve(path string) (string, error) {
 	return "", errors.New("too many symlinks")
 }
 
-func list(dir string) (names []string, err error) {
-	d, err := os.Open(dir)
-	if err != nil {
-		return nil, err
+func exchange(a, b string) error { return rename("exchange", a, b, swapNames) }
+
+func renameNew(from, to string) error {
+	err := rename("rename", from, to, noReplace)
+	if Unsupported(err) {
+		return RenameByLink(from, to)
 	}
-	defer d.Close()
-	return d.Readdirnames(-1)
+	return err
+}
+
+func rename(op, from, to string, flags uint32) error {
+	err := renameWith(from, to, flags)
+	for err == syscall.EINTR { // a signal on a network file system
+		err = renameWith(from, to, flags)
+	}
+	if err != nil {
+		return &os.LinkError{Op: op, Old: from, New: to, Err: err}
+	}
+	return nil
 }
 
 // RenameByLink is RenameNew on systems without such a call. It uses a hard link;
@@ -52,4 +66,26 @@ func RenameByLink(from, to string) error {
 		return &os.LinkError{Op: "rename", Old: from, New: to, Err: fs.ErrExist}
 	}
 	return os.Rename(from, to)
+}
+
+// syncDir makes the names in dir durable. Windows does so by itself.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !Unsupported(err) { // some FUSE file systems have no such call
+		return err
+	}
+	return nil
+}
+
+// Unsupported reports whether err means that the system or the file system does
+// not have the call.
+func Unsupported(err error) bool {
+	return errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) // ENOSYS, ENOTSUP and the like
 }

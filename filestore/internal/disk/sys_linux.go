@@ -1,7 +1,6 @@
 package disk
 
 import (
-	"errors"
 	"os"
 	"runtime"
 	"syscall"
@@ -9,29 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func exchange(a, b string) error {
-	return renameat2("exchange", a, b, unix.RENAME_EXCHANGE)
-}
+const (
+	swapNames = unix.RENAME_EXCHANGE
+	noReplace = unix.RENAME_NOREPLACE
+)
 
-func renameNew(from, to string) error {
-	err := renameat2("rename", from, to, unix.RENAME_NOREPLACE)
-	if Unsupported(err) {
-		return RenameByLink(from, to)
-	}
-	return err
-}
-
-func renameat2(op, from, to string, flags uint) error {
-	for {
-		err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, flags)
-		switch err {
-		case nil:
-			return nil
-		case unix.EINTR: // a signal on a network file system
-			continue
-		}
-		return &os.LinkError{Op: op, Old: from, New: to, Err: err}
-	}
+func renameWith(from, to string, flags uint32) error {
+	return unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, uint(flags))
 }
 
 // changed returns the time of the last change to the inode, which no program can
@@ -41,24 +24,6 @@ func changed(info os.FileInfo) syscall.Timespec {
 		return st.Ctim
 	}
 	return syscall.Timespec{}
-}
-
-// Unsupported reports whether err means that the kernel or the file system does
-// not have the call.
-func Unsupported(err error) bool {
-	return errors.Is(err, unix.EINVAL) || errors.Is(err, errors.ErrUnsupported) // ENOSYS, ENOTSUP and the like
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !Unsupported(err) { // some FUSE file systems have no such call
-		return err
-	}
-	return nil
 }
 
 func reserve(f *os.File, size int64) error {

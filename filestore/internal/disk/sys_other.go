@@ -4,10 +4,6 @@ package disk
 
 import "errors"
 
-// exchange fails: these systems cannot swap two names in one step.
-func exchange(a, b string) error { return errors.ErrUnsupported }
+const swapNames, noReplace = 0, 0
 
-func renameNew(from, to string) error { return RenameByLink(from, to) }
-
-// Unsupported reports whether err means that the system does not have the call.
-func Unsupported(err error) bool { return errors.Is(err, errors.ErrUnsupported) }
+func renameWith(from, to string, flags uint32) error { return errors.ErrUnsupported }

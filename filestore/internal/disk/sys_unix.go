@@ -10,6 +10,18 @@ import (
 	"github.com/pkg/xattr"
 )
 
+// NoFollow makes Open fail if the path is a symlink. Through a symlink in place
+// of a lock file we would write to the file that it points to.
+const NoFollow = syscall.O_NOFOLLOW
+
+func lock(f *os.File) error {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == syscall.EWOULDBLOCK {
+		return ErrTaken
+	}
+	return err
+}
+
 // Links returns the number of names of a file. It is 0 for a file that was
 // removed while a mount holds it.
 func Links(info os.FileInfo) uint64 {
