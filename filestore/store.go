@@ -48,12 +48,16 @@ func (s *Store) Load(ctx context.Context) (storage.Batch, error) {
 	return s.batchLocked(), nil
 }
 
-// Value returns the top-level member called name, nil if it does not exist.
-// Unlike Load it does not look at the file.
+// Value returns the top-level member called name, nil if it does not exist or is
+// an array. Unlike Load it does not look at the file.
 func (s *Store) Value(name string) jsontext.Value {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.doc.Value(name, "")
+	v := s.doc.Value(name, "")
+	if v.Kind() == '[' {
+		return nil
+	}
+	return v
 }
 
 // KeyBy implements storage.Store. Until it is called the ids are in "id".
