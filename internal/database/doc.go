@@ -22,7 +22,7 @@
 // they are computed; tx.go, ondelete.go, patch_record.go and patch_database.go
 // the writes; find.go the reads, with index.go and orderedindex.go; relate.go
 // and embed.go the relations between collections; ids.go new ids; check.go what
-// breaks a rule.
+// external edits broke. Values that are taken are refused in tx.go.
 //
 // # Order of events
 //
