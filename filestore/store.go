@@ -52,7 +52,11 @@ func (s *Store) Load(ctx context.Context) (storage.Batch, error) {
 func (s *Store) Value(name string) jsontext.Value {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.doc.Lookup(name)
+	v := s.doc.Value(name, "")
+	if v.Kind() == '[' {
+		return nil
+	}
+	return v
 }
 
 // KeyBy implements storage.Store. Until it is called the ids are in "id".

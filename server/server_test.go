@@ -329,8 +329,8 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestManyFaults sends an array in which everything is wrong: what is told of
-// it has an end, and so has the time for which it holds up others.
+// TestManyFaults sends an array in which everything is wrong: what is reported of
+// it is bounded, and so is the time for which it holds up others.
 func TestManyFaults(t *testing.T) {
 	schema, err := schema.Compile("s.json", []byte(`{"properties":{"c":{"type":"array","items":{"required":["a","b","c","d"]}}}}`))
 	if err != nil {

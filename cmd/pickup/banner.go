@@ -6,8 +6,10 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -36,7 +38,12 @@ func warning(format string, args ...any) notice {
 // printBanner prints what is served, where and for whom. In a log of JSON it
 // writes records of any level, because one of them may have the password.
 func (s *service) printBanner(ctx context.Context) error {
-	s.notices = append(s.notices, s.writeNotices()...)
+	switch {
+	case s.ReadOnly:
+		s.notices = append(s.notices, note("writes are refused (--read-only)."))
+	case s.Ephemeral:
+		s.notices = append(s.notices, note("writes stay in memory (--ephemeral)."))
+	}
 	s.shown = true
 	if s.LogFormat != "json" {
 		io.WriteString(s.env.stderr, s.banner()) // there is nowhere to report its error
@@ -102,17 +109,6 @@ func (s *service) banner() string {
 	return b.String()
 }
 
-// writeNotices says what happens to writes if they do not go to the file.
-func (s *service) writeNotices() []notice {
-	switch {
-	case s.ReadOnly:
-		return []notice{note("writes are refused (--read-only).")}
-	case s.Ephemeral:
-		return []notice{note("writes stay in memory (--ephemeral).")}
-	}
-	return nil
-}
-
 // accessNotices says who may use the service, and what is risky about that.
 func (s *service) accessNotices() (all []notice) {
 	plain := func(format string, args ...any) {
@@ -127,7 +123,7 @@ func (s *service) accessNotices() (all []notice) {
 	case s.users.generated: // printed with the password
 	case s.Htpasswd != "":
 		plain("Clients need the password of a user in %s.", s.Htpasswd)
-		if worldReadable(s.Htpasswd) {
+		if info, err := os.Stat(s.Htpasswd); err == nil && info.Mode().Perm()&0o004 != 0 && os.PathSeparator == '/' {
 			all = append(all, warning("every user of this machine can read the hashes in %s; chmod o-r prevents that.", s.Htpasswd))
 		}
 	default:
@@ -155,11 +151,8 @@ func unreachable(name string) string {
 
 // url returns the base URL of the service as this machine reaches it.
 func (s *service) url() string {
-	_, port, err := net.SplitHostPort(s.listener.Addr().String())
-	if err != nil {
-		return s.scheme() + "://" + s.listener.Addr().String()
-	}
-	return s.scheme() + "://" + net.JoinHostPort(reachable(s.Host), port)
+	port := s.listener.Addr().(*net.TCPAddr).Port
+	return s.scheme() + "://" + net.JoinHostPort(reachable(s.Host), strconv.Itoa(port))
 }
 
 // plainName matches names that need no escape in a URL or on a command line.

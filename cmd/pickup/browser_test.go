@@ -15,12 +15,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestBrowser shows pages of several origins in a real Chromium: one on another
-// loopback port works as a front end does, one of another origin can neither
-// read nor write, and one whose name was given our address gets nothing.
+// TestBrowser opens pages of several origins in Chromium. A page on another loopback
+// port can read and write. A page of another origin can do neither, nor can a page
+// whose name resolves to the address of the server (DNS rebinding).
 func TestBrowser(t *testing.T) {
-	// One server knows its users, for the front end. The other asks nobody, so
-	// that what keeps a page out there is not a password.
+	// One server requires credentials. The other does not, so that only the check of
+	// origins protects it.
 	dir, openDir := sampleDir(t), sampleDir(t)
 	closed, err := launch("pickup", dir, []string{"PICKUP_PASSWORD=söme:secret"})
 	if err != nil {
@@ -46,8 +46,8 @@ func TestBrowser(t *testing.T) {
 	t.Cleanup(named.kill)
 
 	ctx := browser(t)
-	// evaluate shows a page, runs the body of an async function in it and
-	// returns what that returns.
+	// evaluate opens a page and runs script in it, as the body of an async function.
+	// It returns the variable result.
 	evaluate := func(page, script string) map[string]any {
 		t.Helper()
 		if err := chromedp.Do(ctx, chromedp.Navigate(page)); err != nil {
@@ -68,7 +68,7 @@ func TestBrowser(t *testing.T) {
 		t.Helper()
 		for name, value := range expected {
 			if fmt.Sprint(result[name]) != fmt.Sprint(value) {
-				t.Errorf("%s is %v and not %v", name, result[name], value)
+				t.Errorf("%s is %v, want %v", name, result[name], value)
 			}
 		}
 		if t.Failed() {
@@ -76,7 +76,7 @@ func TestBrowser(t *testing.T) {
 		}
 	}
 
-	// A front end on another port of localhost.
+	// A front end on another loopback port reads and writes.
 	front := `
 		const base = '` + closed.url + `';
 		const user = 'Basic ' + btoa(String.fromCharCode(...new TextEncoder().encode('pickup:söme:secret')));
@@ -106,7 +106,7 @@ func TestBrowser(t *testing.T) {
 			headers: {'Content-Type': 'application/json'}})).status;`),
 		map[string]any{"patched": 200})
 
-	// A page elsewhere tries what browsers let it try.
+	// A page of another origin sends each kind of request that browsers permit.
 	before, openBefore := read(t, dir+"/db.json"), read(t, openDir+"/db.json")
 	attack := func(base string) string {
 		return `
@@ -152,7 +152,7 @@ func TestBrowser(t *testing.T) {
 	}
 	outcome := map[string]any{"read": "failed", "readWithCredentials": "failed", "post": "failed", "patch": "failed", "put": "failed",
 		"delete": "failed", "script": "failed", "frame": "closed"}
-	// The browser remembers the credentials of the one that asks.
+	// The browser has the credentials of the server that requires them.
 	if err := chromedp.Do(ctx, chromedp.Navigate(strings.Replace(closed.url, "//", "//pickup:s%C3%B6me%3Asecret@", 1)+"/schedules")); err != nil {
 		t.Fatal(err)
 	}
@@ -161,22 +161,22 @@ func TestBrowser(t *testing.T) {
 		want(result, outcome)
 		for name, value := range result {
 			if strings.HasPrefix(fmt.Sprint(value), "read") {
-				t.Errorf("%s: the hostile page has read: %v", name, value)
+				t.Errorf("%s: the hostile page can read: %v", name, value)
 			}
 		}
 	}
 	if !bytes.Equal(before, read(t, dir+"/db.json")) || !bytes.Equal(openBefore, read(t, openDir+"/db.json")) {
 		t.Error("the hostile page has written")
 	}
-	// The attack did arrive: it is refused, not just unsent.
+	// The server has received and refused the requests.
 	for _, refused := range []string{`"method":"POST","path":"/drivers","status":403`, `"method":"OPTIONS","path":"/schedules/1","status":403`} {
 		if !eventually(func() bool { return strings.Contains(open.text(), refused) }) {
 			t.Errorf("the log has no %s", refused)
 		}
 	}
 
-	// A page whose name was given our address is of our own origin, for the
-	// browser; for us its name is not ours.
+	// DNS rebinding: the browser sees one origin, but the server does not accept the
+	// name in the Host header.
 	rebound := strings.Replace(open.url, "127.0.0.1", "rebound.example", 1)
 	want(evaluate(rebound+"/", `
 		const r = await fetch('/schedules'); result.status = r.status;
@@ -187,9 +187,9 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
-// TestDocsTried opens the page of the API by an address that has the password
-// in it, fills in one of the filters, which are a line each, and asks.
-func TestDocsTried(t *testing.T) {
+// TestDocsPage opens the API documentation with credentials in the URL, fills in a
+// filter and sends the request. Each filter is one line high.
+func TestDocsPage(t *testing.T) {
 	p, err := launch("pickup", sampleDir(t), []string{"PICKUP_PASSWORD=secret"})
 	if err != nil {
 		t.Fatal(err)
@@ -224,11 +224,11 @@ func TestDocsTried(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := "/schedules?status=Canceled 5"; got != want {
-		t.Errorf("the page shows %s and not %s", got, want)
+		t.Errorf("the page shows %s, want %s", got, want)
 	}
 }
 
-// browser starts a Chromium that ends with the test.
+// browser starts Chromium and stops it when the test ends.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	path, err := exec.LookPath("chromium")

@@ -63,7 +63,7 @@ func readDatabase(ctx context.Context, path string) ([]byte, error) {
 // check returns the findings in the database at path, which holds text, in the
 // order of their places. unchecked says why there are no rules to check.
 func (c *checkCommand) check(ctx context.Context, path string, text []byte) (found []lint.Finding, unchecked string, err error) {
-	if _, err := document.Check(path, text, nil); err != nil {
+	if _, err := document.Parse(path, text, nil); err != nil {
 		if f, ok := lint.Broken(err); ok {
 			return []lint.Finding{f}, "", nil
 		}

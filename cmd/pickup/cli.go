@@ -53,8 +53,13 @@ type address struct {
 	Port port   `short:"p" default:"3000" variable:"PICKUP_PORT" placeholder:"PORT" help:"Listen on this port; 0 picks a free one ($PICKUP_PORT; ${default})."`
 }
 
+// A command is what a node of the grammar runs.
+type command interface {
+	run(context.Context, *environment) error
+}
+
 // parse returns the command that args name, or nil after it has printed help.
-func parse(args []string, e *environment) (func(context.Context, *environment) error, error) {
+func parse(args []string, e *environment) (command, error) {
 	var g grammar
 	helped := false
 	config, configErr := readConfig(args, e.getenv)
@@ -81,51 +86,19 @@ func parse(args []string, e *environment) (func(context.Context, *environment) e
 	if err != nil {
 		return nil, usagef("%w (see pickup --help)", err)
 	}
-	switch parsed.Selected().Name {
-	case "passwd":
-		return g.Passwd.run, nil
-	case "completion":
-		g.Completion.app = k.Model
-		return g.Completion.run, nil
-	case "version":
-		return g.Version.run, nil
+	e.parsed = parsed
+	selected := parsed.Selected()
+	if !slices.Contains([]string{"passwd", "completion", "version"}, selected.Name) { // they use no configuration file
+		if err := cmp.Or(configErr, config.check(k.Model)); err != nil {
+			return nil, err
+		}
 	}
-	// The other commands use the configuration file.
-	if configErr == nil {
-		configErr = config.check(settingNames(k.Model))
-	}
-	if configErr != nil {
-		return nil, configErr
-	}
-	switch parsed.Selected().Name {
-	case "check":
-		return g.Check.run, nil
-	case "schema":
-		return g.Schema.run, nil
-	case "config":
-		g.Config.parsed = parsed
-		return g.Config.run, nil
-	case "health":
-		return g.Health.run, nil
-	}
-	if !slices.Contains(args, "serve") {
+	if selected.Name == "serve" && !slices.Contains(args, "serve") {
 		if err := checkFileName(g.Serve.File, k.Model.Leaves(true)); err != nil {
 			return nil, err
 		}
 	}
-	return g.Serve.run, nil
-}
-
-// settingNames returns the names of settings for a configuration file.
-func settingNames(app *kong.Application) (names []string) {
-	for _, n := range app.Children {
-		for _, f := range n.Flags {
-			if f.Tag.Get("variable") != "" {
-				names = append(names, f.Name)
-			}
-		}
-	}
-	return names
+	return selected.Target.Addr().Interface().(command), nil
 }
 
 // variables resolves flags that are not given: from their variable, or else from

@@ -11,19 +11,18 @@ import (
 // A completionCommand prints a script for completion of commands and flags.
 type completionCommand struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"One of bash, zsh or fish."`
-	app   *kong.Application
 }
 
 func (c *completionCommand) run(_ context.Context, e *environment) error {
 	text := ""
 	switch c.Shell {
 	case "bash":
-		text = c.bash()
+		text = bash(e.parsed.Model)
 	case "zsh":
 		// zsh can run completions for bash.
-		text = "#compdef pickup\nautoload -U +X bashcompinit && bashcompinit\n" + c.bash()
+		text = "#compdef pickup\nautoload -U +X bashcompinit && bashcompinit\n" + bash(e.parsed.Model)
 	case "fish":
-		text = c.fish()
+		text = fish(e.parsed.Model)
 	}
 	_, err := fmt.Fprint(e.stdout, text)
 	return err
@@ -47,10 +46,10 @@ func longFlags(node *kong.Node) string {
 }
 
 // bash returns a script for bash 4 and later.
-func (c *completionCommand) bash() string {
+func bash(app *kong.Application) string {
 	var names []string
 	var serve, words, values strings.Builder
-	for _, n := range c.app.Children {
+	for _, n := range app.Children {
 		names = append(names, n.Name)
 		fmt.Fprintf(&words, "    %s) words=%q ;;\n", n.Name, longFlags(n))
 		if n.Name != "serve" {
@@ -82,10 +81,10 @@ complete -o filenames -F _pickup pickup
 func choices(enum string) string { return strings.ReplaceAll(enum, ",", " ") }
 
 // fish returns a script for fish.
-func (c *completionCommand) fish() string {
+func fish(app *kong.Application) string {
 	var b strings.Builder
 	b.WriteString("# completion of pickup for fish: pickup completion fish | source\n")
-	for _, n := range c.app.Children {
+	for _, n := range app.Children {
 		fmt.Fprintf(&b, "complete -c pickup -n __fish_use_subcommand -a %s -d '%s'\n", n.Name, fishQuoted(n.Help))
 		condition := "__fish_seen_subcommand_from " + n.Name
 		if n.Name == "serve" {

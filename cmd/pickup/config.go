@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/alecthomas/kong"
 )
 
 // A configCommand prints the settings in force as a pickup.toml, with the source of
@@ -17,7 +15,6 @@ type configCommand struct {
 	fileArgument
 	settings
 	idConvention
-	parsed *kong.Context
 }
 
 func (c *configCommand) run(_ context.Context, e *environment) error {
@@ -25,42 +22,42 @@ func (c *configCommand) run(_ context.Context, e *environment) error {
 		return err
 	}
 	typed := make(map[string]bool)
-	for _, p := range c.parsed.Path {
+	for _, p := range e.parsed.Path {
 		if p.Flag != nil && !p.Resolved {
 			typed[p.Flag.Name] = true
 		}
 	}
 	var b strings.Builder
+	print := func(line, source string) { fmt.Fprintf(&b, "%-40s # %s\n", line, source) }
+	source := "default"
 	switch {
 	case c.File != "":
-		fmt.Fprintf(&b, "%-40s # argument\n", "db = "+strconv.Quote(c.File))
+		source = "argument"
 	case e.getenv("PICKUP_DB") != "":
-		fmt.Fprintf(&b, "%-40s # PICKUP_DB\n", "db = "+strconv.Quote(c.path(e)))
+		source = "PICKUP_DB"
 	case e.config.db() != "":
-		fmt.Fprintf(&b, "%-40s # %s\n", "db = "+strconv.Quote(c.path(e)), e.config.name)
-	default:
-		fmt.Fprintf(&b, "%-40s # default\n", "db = "+strconv.Quote(c.path(e)))
+		source = e.config.name
 	}
-	for _, flag := range c.parsed.Flags() {
+	print("db = "+strconv.Quote(c.path(e)), source)
+	for _, flag := range e.parsed.Flags() {
 		variable := flag.Tag.Get("variable")
 		if variable == "" {
 			continue
 		}
-		source := "default"
-		_, configured := e.config.values[flag.Name]
+		source = "default"
 		switch {
 		case typed[flag.Name]:
 			source = "flag"
 		case e.getenv(variable) != "":
 			source = variable
-		case configured:
+		case e.config.values[flag.Name] != nil:
 			source = e.config.name
 		}
-		line := flag.Name + " = " + tomlValue(reflect.ValueOf(c.parsed.FlagValue(flag)))
+		line := flag.Name + " = " + tomlValue(reflect.ValueOf(e.parsed.FlagValue(flag)))
 		if flag.Name == "no-auth" && c.NoAuth == authNeeded {
 			line = "no-auth = false"
 		}
-		fmt.Fprintf(&b, "%-40s # %s\n", line, source)
+		print(line, source)
 	}
 	for _, name := range []string{"PICKUP_USER", "PICKUP_PASSWORD", "PICKUP_PASSWORD_FILE"} {
 		state := "not set"

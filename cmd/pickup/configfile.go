@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,9 +18,6 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// configNames are the configuration files in the working directory.
-var configNames = []string{"pickup.toml", "pickup.json"}
-
 // A configFile has settings under the names of their flags, and the database under
 // "db". It has no passwords.
 type configFile struct {
@@ -29,13 +28,10 @@ type configFile struct {
 // readConfig reads the configuration file that args or PICKUP_CONFIG name, or the
 // one in the working directory, if any.
 func readConfig(args []string, getenv func(string) string) (*configFile, error) {
-	name := configNamed(args)
-	if name == "" {
-		name = getenv("PICKUP_CONFIG")
-	}
+	name := cmp.Or(configNamed(args), getenv("PICKUP_CONFIG"))
 	if name == "" {
 		var found []string
-		for _, n := range configNames {
+		for _, n := range []string{"pickup.toml", "pickup.json"} {
 			if _, err := os.Stat(n); err == nil {
 				found = append(found, n)
 			}
@@ -135,18 +131,19 @@ func (c *configFile) value(flag *kong.Flag) (any, error) {
 	return nil, fmt.Errorf("%s: %s must be a string, a number, true or false", c.name, flag.Name)
 }
 
-// check returns an error if the file has a name that is not a setting.
-func (c *configFile) check(names []string) error {
-	var unknown []string
-	for name := range c.values {
-		if name != "db" && !slices.Contains(names, name) {
-			unknown = append(unknown, name)
+// check returns an error if the file has a name that is not a setting of app.
+func (c *configFile) check(app *kong.Application) error {
+	known := map[string]bool{"db": true}
+	for _, node := range app.Children {
+		for _, f := range node.Flags {
+			known[f.Name] = known[f.Name] || f.Tag.Get("variable") != ""
 		}
 	}
+	unknown := slices.Sorted(maps.Keys(c.values))
+	unknown = slices.DeleteFunc(unknown, func(name string) bool { return known[name] })
 	if len(unknown) == 0 {
 		return nil
 	}
-	slices.Sort(unknown)
 	hint := "pickup config prints all settings"
 	if slices.Contains(unknown, "password") || slices.Contains(unknown, "user") {
 		hint = "passwords belong in PICKUP_PASSWORD_FILE or, hashed, in the htpasswd file"

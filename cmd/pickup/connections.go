@@ -3,13 +3,11 @@ package main
 import (
 	"container/list"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"strconv"
 	"sync"
-	"syscall"
 
 	"github.com/alecthomas/kong"
 )
@@ -70,19 +68,6 @@ func (c *connections) update(conn net.Conn, to http.ConnState) (drop net.Conn) {
 		delete(c.all, conn)
 	}
 	return drop
-}
-
-// listen opens the address of a server. Connections wait until Serve accepts them.
-func listen(host string, port int) (net.Listener, error) {
-	address := net.JoinHostPort(host, strconv.Itoa(port))
-	l, err := net.Listen("tcp", address)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s is in use by another program; -p 0 picks a free port", address)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot listen: %w", err)
-	}
-	return l, nil
 }
 
 // A port is a TCP port.

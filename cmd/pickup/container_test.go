@@ -19,18 +19,18 @@ import (
 	"time"
 )
 
-// An image is what the Dockerfile makes, and a way to run it.
+// An image is the result of the Dockerfile and a way to run it.
 type image struct {
 	size int64 // bytes
-	// start runs it as user with a folder or a file mounted and variables set,
-	// its root read-only, without privileges. health asks its health check.
+	// start runs the image as user, with a folder or file mounted, a read-only root
+	// and no privileges. health runs its health check.
 	start func(t *testing.T, user, mount, at string, env []string) (stop func() (log string, code int), health func() error)
 }
 
-// TestContainer builds the Dockerfile and runs what comes of it: with a Docker
-// engine where one answers, otherwise by its steps in namespaces.
+// TestContainer builds the Dockerfile and runs the image: with Docker if it is
+// available, and in any case by its steps in namespaces.
 func TestContainer(t *testing.T) {
-	t.Parallel() // most of it is a build that waits for a disk
+	t.Parallel() // it mostly waits for the build
 	if exec.Command("docker", "info").Run() == nil {
 		t.Run("engine", func(t *testing.T) { testImage(t, buildImage(t)) })
 	}
@@ -40,16 +40,16 @@ func TestContainer(t *testing.T) {
 func testImage(t *testing.T, i *image) {
 	t.Logf("%.1f MB", float64(i.size)/1e6)
 	if i.size > 25e6 {
-		t.Errorf("it has %d bytes", i.size)
+		t.Errorf("the image has %d bytes", i.size)
 	}
 	for _, c := range []struct {
 		name, user string
 		mode       os.FileMode
 		single     bool
 	}{
-		{"folder", "65532:65532", 0o755, false},
-		{"folder of another user", "12345:23456", 0o700, false},
-		{"single file", "65532:65532", 0o755, true},
+		{name: "folder", user: "65532:65532", mode: 0o755},
+		{name: "folder of another user", user: "12345:23456", mode: 0o700},
+		{name: "single file", user: "65532:65532", mode: 0o755, single: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := sampleDir(t)
@@ -73,24 +73,24 @@ func testImage(t *testing.T, i *image) {
 			stop, health := i.start(t, c.user, mount, at, []string{"PICKUP_PORT=" + port, "PICKUP_PASSWORD=secret"})
 			if !eventually(func() bool { return health() == nil }) {
 				log, _ := stop()
-				t.Fatalf("it is not healthy: %v\n%s", health(), log)
+				t.Fatalf("the container is not healthy: %v\n%s", health(), log)
 			}
-			if status, text := asked(t, "PATCH", url+"/schedules/1", `{"title":"From outside"}`); status != 200 {
+			if status, text := send(t, "PATCH", url+"/schedules/1", `{"title":"From outside"}`); status != 200 {
 				t.Errorf("%d %s", status, text)
 			}
 			data := string(read(t, dir+"/db.json"))
 			if !strings.Contains(data, "From outside") {
-				t.Error("the file outside has no change")
+				t.Error("the file on the host is unchanged")
 			}
-			// An edit that keeps the inode, so that a mounted file shows it.
+			// The edit keeps the inode, because a mounted file shows no other.
 			if err := os.WriteFile(dir+"/db.json", []byte(strings.Replace(data, "From outside", "By hand", 1)), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			if !eventually(func() bool {
-				_, text := asked(t, "GET", url+"/schedules/1", "")
+				_, text := send(t, "GET", url+"/schedules/1", "")
 				return strings.Contains(text, "By hand")
 			}) {
-				t.Error("a hand edit is not seen")
+				t.Error("an edit on the host is not served")
 			}
 			info, err := os.Stat(dir + "/db.json")
 			if err != nil {
@@ -100,21 +100,21 @@ func testImage(t *testing.T, i *image) {
 				t.Errorf("the file belongs to %d:%d", s.Uid, s.Gid)
 			}
 			if log, code := stop(); code != 0 {
-				t.Errorf("it stopped with %d:\n%s", code, log)
+				t.Errorf("the container stopped with %d:\n%s", code, log)
 			}
 			if health() == nil {
-				t.Error("a stopped one is healthy")
+				t.Error("the stopped container is healthy")
 			}
 		})
 	}
-	t.Run("file of another user", func(t *testing.T) { testStranger(t, i) })
+	t.Run("file of another user", func(t *testing.T) { testUnwritableFile(t, i) })
 }
 
-// testStranger runs an image as a user who may read the file and not write it:
-// it serves, and says in the log and to clients whom to run it as.
-func testStranger(t *testing.T, i *image) {
+// testUnwritableFile runs an image as a user who can read the file but not write it.
+// The log and the response to a write name the user to run it as.
+func testUnwritableFile(t *testing.T, i *image) {
 	if os.Getuid() != 0 {
-		return // nobody else can be the owner
+		return // only root can give the file to another user
 	}
 	dir := sampleDir(t)
 	for _, name := range []string{dir, dir + "/db.json", dir + "/db.schema.json"} {
@@ -125,26 +125,26 @@ func testStranger(t *testing.T, i *image) {
 	port := freePort(t)
 	url := "http://127.0.0.1:" + port
 	stop, _ := i.start(t, "65532:65532", dir+"/db.json", "/data/db.json", []string{"PICKUP_PORT=" + port, "PICKUP_PASSWORD=secret"})
-	if !eventually(func() bool { return reached(url) }) {
+	if !eventually(func() bool { return isAlive(url) }) {
 		log, _ := stop()
-		t.Fatal("it does not serve:", log)
+		t.Fatal("the container does not serve:", log)
 	}
-	if status, text := asked(t, "GET", url+"/schedules/1", ""); status != 200 {
+	if status, text := send(t, "GET", url+"/schedules/1", ""); status != 200 {
 		t.Errorf("%d %s", status, text)
 	}
 	before := string(read(t, dir+"/db.json"))
-	if status, text := asked(t, "PATCH", url+"/schedules/1", `{"title":"x"}`); status != 503 || !strings.Contains(text, "--user 12345:23456") {
+	if status, text := send(t, "PATCH", url+"/schedules/1", `{"title":"x"}`); status != 503 || !strings.Contains(text, "--user 12345:23456") {
 		t.Errorf("%d %s", status, text)
 	}
 	if string(read(t, dir+"/db.json")) != before {
 		t.Error("the file has changed")
 	}
 	if log, _ := stop(); !strings.Contains(log, "--user 12345:23456") {
-		t.Errorf("the log does not say whom to run it as:\n%s", log)
+		t.Errorf("the log does not name the user to run as:\n%s", log)
 	}
 }
 
-func reached(url string) bool {
+func isAlive(url string) bool {
 	resp, err := http.Get(url + "/_/livez")
 	if err == nil {
 		resp.Body.Close()
@@ -152,8 +152,8 @@ func reached(url string) bool {
 	return err == nil
 }
 
-// asked sends a request with the credentials of these tests.
-func asked(t *testing.T, method, url, body string) (status int, text string) {
+// send sends a request with credentials.
+func send(t *testing.T, method, url, body string) (status int, text string) {
 	t.Helper()
 	req, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {
@@ -188,7 +188,7 @@ func freePort(t *testing.T) string {
 	return port
 }
 
-func command(t *testing.T, name string, args ...string) string {
+func output(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(name, args...).CombinedOutput()
 	if err != nil {
@@ -204,13 +204,13 @@ func buildImage(t *testing.T) *image {
 		importBase(t, base)
 	}
 	tag := fmt.Sprintf("pickup-test-%d", os.Getpid())
-	// The host's network, because an engine may have no bridge.
-	command(t, "docker", "build", "-q", "--network=host", "--build-arg", "VERSION=test", "-t", tag, "../..")
+	// On the host's network, because the bridge may be disabled.
+	output(t, "docker", "build", "-q", "--network=host", "--build-arg", "VERSION=test", "-t", tag, "../..")
 	t.Cleanup(func() { exec.Command("docker", "image", "rm", "-f", tag).Run() })
-	if v := command(t, "docker", "run", "--rm", "--network=none", tag, "version"); !strings.HasPrefix(v, "pickup test go1.") {
+	if v := output(t, "docker", "run", "--rm", "--network=none", tag, "version"); !strings.HasPrefix(v, "pickup test go1.") {
 		t.Errorf("version prints %q", v)
 	}
-	size, err := strconv.ParseInt(command(t, "docker", "image", "inspect", "-f", "{{.Size}}", tag), 10, 64)
+	size, err := strconv.ParseInt(output(t, "docker", "image", "inspect", "-f", "{{.Size}}", tag), 10, 64)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,12 +220,12 @@ func buildImage(t *testing.T) *image {
 		for _, v := range env {
 			args = append(args, "-e", v)
 		}
-		id := command(t, "docker", append(args, tag)...)
+		id := output(t, "docker", append(args, tag)...)
 		t.Cleanup(func() { exec.Command("docker", "rm", "-f", id).Run() })
 		stop := func() (string, int) {
-			command(t, "docker", "stop", id)
-			code, _ := strconv.Atoi(command(t, "docker", "inspect", "-f", "{{.State.ExitCode}}", id))
-			return command(t, "docker", "logs", id), code
+			output(t, "docker", "stop", id)
+			code, _ := strconv.Atoi(output(t, "docker", "inspect", "-f", "{{.State.ExitCode}}", id))
+			return output(t, "docker", "logs", id), code
 		}
 		return stop, func() error {
 			out, err := exec.Command("docker", "inspect", "-f", "{{.State.Status}} {{.State.Health.Status}}", id).CombinedOutput()
@@ -237,11 +237,11 @@ func buildImage(t *testing.T) *image {
 	}}
 }
 
-// importBase makes the build's base image where no registry can be reached:
-// this machine's Go, a shell and its certificates.
+// importBase makes the base image of the build if no registry can be reached. It
+// contains the Go toolchain, a shell and the certificates of the host.
 func importBase(t *testing.T, name string) {
 	root := t.TempDir()
-	goroot := command(t, "go", "env", "GOROOT")
+	goroot := output(t, "go", "env", "GOROOT")
 	script := `set -e
 mkdir -p bin tmp etc/ssl/certs usr/local
 cp "$(command -v busybox)" bin/busybox
@@ -256,8 +256,8 @@ tar -c . | docker import -c 'ENV PATH=/usr/local/go/bin:/bin' - "$2"`
 	}
 }
 
-// buildSteps does what the Dockerfile says without an engine: its RUN line
-// here, its last stage in a folder that becomes the root of a process.
+// buildSteps executes the Dockerfile without Docker. It runs the go build line, and
+// copies the last stage to a folder that becomes the root of a process.
 func buildSteps(t *testing.T) *image {
 	text := strings.ReplaceAll(string(read(t, "../../Dockerfile")), "\\\n", "")
 	out, root := t.TempDir(), t.TempDir()
@@ -277,7 +277,7 @@ func buildSteps(t *testing.T) *image {
 		case word == "COPY" && last:
 			fields := strings.Fields(rest)
 			from, to := fields[len(fields)-2], fields[len(fields)-1]
-			command(t, "cp", "-r", strings.Replace(from, "/out/", out+"/", 1), filepath.Join(root, to))
+			output(t, "cp", "-r", strings.Replace(from, "/out/", out+"/", 1), filepath.Join(root, to))
 		case word == "ENV" && last:
 			env = append(env, strings.Fields(rest)...)
 		case word == "ENTRYPOINT":
@@ -291,7 +291,7 @@ func buildSteps(t *testing.T) *image {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A single file is mounted on one that is there, as engines do.
+	// A single file is mounted on an existing file, as Docker does.
 	if err := os.WriteFile(root+"/data/db.json", nil, 0o644); err != nil {
 		t.Fatal(err)
 	}

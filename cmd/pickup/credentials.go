@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -63,10 +64,7 @@ func readCredentials(getenv func(string) string, htpasswd string) (credentials, 
 	if htpasswd != "" {
 		return readUsers(getenv, htpasswd)
 	}
-	c := credentials{user: getenv("PICKUP_USER"), password: getenv("PICKUP_PASSWORD")}
-	if c.user == "" {
-		c.user = "pickup"
-	}
+	c := credentials{user: cmp.Or(getenv("PICKUP_USER"), "pickup"), password: getenv("PICKUP_PASSWORD")}
 	// RFC 7617, section 2: the first colon ends the name of the user, and neither
 	// part may have control characters.
 	if strings.Contains(c.user, ":") || !printable(c.user) {
@@ -129,12 +127,6 @@ func readUsers(getenv func(string) string, file string) (credentials, error) {
 		return c, usagef("--htpasswd: %w", err)
 	}
 	return c, nil
-}
-
-// worldReadable reports whether every user of the machine may read a file.
-func worldReadable(file string) bool {
-	info, err := os.Stat(file)
-	return err == nil && info.Mode().Perm()&0o004 != 0 && os.PathSeparator == '/'
 }
 
 // printable reports whether s is valid UTF-8 without control characters.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -55,30 +56,19 @@ func (c *healthCommand) run(ctx context.Context, e *environment) error {
 	if !c.secure() && resp.StatusCode == http.StatusBadRequest && strings.Contains(string(body), "HTTP request to an HTTPS server") {
 		return fmt.Errorf("the server at %s uses HTTPS: give health the same TLS flags or variables, such as --tls-self-signed", host)
 	}
-	return fmt.Errorf("the server at %s is not ready: %s", host, problemText(resp.Status, body))
-}
-
-// problemText returns the detail of a problem document (RFC 9457), or status if
-// body is none.
-func problemText(status string, body []byte) string {
-	var problem struct{ Detail string }
-	if json.Unmarshal(body, &problem) != nil || problem.Detail == "" {
-		return status
-	}
-	return problem.Detail
+	var problem struct{ Detail string } // RFC 9457
+	json.Unmarshal(body, &problem)      // without a detail, the status says it
+	return fmt.Errorf("the server at %s is not ready: %s", host, cmp.Or(problem.Detail, resp.Status))
 }
 
 // reachable returns the address at which this machine reaches a server that listens
 // on host.
 func reachable(host string) string {
-	if host == "" {
+	switch ip := net.ParseIP(host); {
+	case host == "", ip.Equal(net.IPv4zero):
 		return "127.0.0.1"
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		if ip.To4() == nil {
-			return "::1"
-		}
-		return "127.0.0.1"
+	case ip.Equal(net.IPv6unspecified):
+		return "::1"
 	}
 	return host
 }

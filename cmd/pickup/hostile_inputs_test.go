@@ -8,12 +8,11 @@ import (
 
 const nobody = "/schedules/nobody-has-this-long-id"
 
-// hostileInputs returns requests that must not do anything: what is wrong in
-// each is the only thing it has to show.
+// hostileInputs returns requests that must have no effect. Each has one fault.
 func hostileInputs() (all [][]byte) {
 	add := func(method, target, headers, body string) { all = append(all, raw(method, target, headers, body)) }
 
-	// Bodies that are no JSON, that are bombs, or that no record can be.
+	// Bodies that are invalid JSON, too large or too deep, or not a record.
 	bodies := []string{"", " ", "{", "}", "[", "]", "{]", "[}", `{"a"}`, `{"a":}`, `{"a":1,}`, `[1,]`, `{,}`, `{'a':1}`, `{a:1}`, "nul", "truee", "NaN",
 		"Infinity", "-", "01", "1.", ".5", "1e", "+1", "0x10", `"`, `"\x"`, `"\u12"`, `{"a":1}}`, `{} {}`, `[] []`, "{}\x00", "\ufeff{}", "// c\n{}", "/* */{}",
 		"\x00", "{\"a\":\"\x00\"}", "{\"a\":\"\n\"}", "{\"a\":\"\xff\"}", "{\"\xc0\x80\":1}", "{\"a\":\"\xed\xa0\x80\"}", `{"a":"\ud800"}`, `{"a":"\udc00\ud800"}`,
@@ -26,7 +25,12 @@ func hostileInputs() (all [][]byte) {
 		`{"a":"` + strings.Repeat("\\u0041", 50_000), `{"a":"` + strings.Repeat("x", 200_000), "{" + strings.Repeat(`"a":1,`, 20_000) + `"a":1}`}
 	for _, body := range bodies {
 		for _, at := range []struct{ method, target string }{
-			{"POST", "/schedules"}, {"POST", "/drivers"}, {"PUT", "/schedules?Id=1"}, {"PATCH", "/drivers/1"}, {"POST", "/drivers/1/schedules"}, {"PUT", nobody},
+			{method: "POST", target: "/schedules"},
+			{method: "POST", target: "/drivers"},
+			{method: "POST", target: "/drivers/1/schedules"},
+			{method: "PUT", target: "/schedules?Id=1"},
+			{method: "PUT", target: nobody},
+			{method: "PATCH", target: "/drivers/1"},
 		} {
 			if body == "{}" || body == "[{}]" {
 				continue
@@ -35,7 +39,7 @@ func hostileInputs() (all [][]byte) {
 		}
 	}
 
-	// The wrong type in every member, in both shapes, by every method.
+	// The wrong type in each member, as an object and in an array, by each method.
 	wrong := []string{"null", "true", "false", "[]", "{}", `[""]`, `{"a":1}`, "1e400", "-0.5", "12345678901234567890123456789", `[[[[]]]]`, `{"":""}`}
 	for _, member := range []string{"title", "passenger", "pickupLocation", "dropoffLocation", "pickupTime", "dropoffTime", "status"} {
 		for _, value := range append(wrong, "1", `{"$ref":"#"}`) {
@@ -81,7 +85,7 @@ func hostileInputs() (all [][]byte) {
 		add("PATCH", "/drivers/1", "", fmt.Sprintf(`{"cellPhone":%q}`, phone))
 	}
 
-	// Paths that try to lead elsewhere, and ids that are none.
+	// Paths that try to escape, and ids that do not exist.
 	for _, path := range []string{"/..", "/../", "/../../etc/passwd", "/./schedules/../..", "/%2e%2e/%2e%2e/etc/passwd", "/..%2f..%2fetc%2fpasswd",
 		"/%5c..%5cdb.json", "/..\\..\\x",
 		"/db.json", "/.db.json.lock", "/.env", "/.git/config", "/%00", "/schedules%00", "/schedules/1%00", "/schedules/%00", "/schedules/%ff",
@@ -164,7 +168,7 @@ func hostileInputs() (all [][]byte) {
 		}
 	}
 
-	// What is not even a request.
+	// Text that is not an HTTP request.
 	for _, text := range []string{"\r\n\r\n", "GET\r\n\r\n", "GET /\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET / HTTP/1.1\r\n\r\n",
 		"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "GET  / HTTP/1.1\r\nHost: a\r\n\r\n", " GET / HTTP/1.1\r\nHost: a\r\n\r\n",
 		"GET /a b HTTP/1.1\r\nHost: a\r\n\r\n",

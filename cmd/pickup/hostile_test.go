@@ -22,10 +22,9 @@ import (
 	"time"
 )
 
-// TestHostile sends thousands of inputs of which none may do anything, half of
-// them written down by rules (hostileInputs), half of them made by damaging
-// those at random. Each gets an answer below 500, or the 500 that stands for
-// invalid JSON; the memory is bounded and the file is not touched.
+// TestHostile sends the requests of hostileInputs and random mutations of them. None
+// may change the file. Each gets a status below 500, or the 500 for invalid JSON,
+// and memory stays bounded.
 func TestHostile(t *testing.T) {
 	random := 3000
 	if os.Getenv("PICKUP_LONG") != "" {
@@ -44,8 +43,8 @@ func TestHostile(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	r := rand.New(rand.NewPCG(seed, 0))
 	for len(inputs) < written+random {
-		if input := inputs[r.IntN(written)]; !nearlyGood(input) {
-			inputs = append(inputs, damage(r, input))
+		if input := inputs[r.IntN(written)]; !mayTakeEffect(input) {
+			inputs = append(inputs, mutate(r, input))
 		}
 	}
 	start := time.Now()
@@ -54,7 +53,7 @@ func TestHostile(t *testing.T) {
 		t.Logf("%3d: %d", status, n)
 	}
 	memory := status(t, p, "VmHWM")
-	t.Logf("%d inputs by rules and %d at random (seed %d) in %v; at most %d MiB of memory", written, random, seed, time.Since(start).Round(time.Second),
+	t.Logf("%d inputs and %d mutations (seed %d) in %v; at most %d MiB of memory", written, random, seed, time.Since(start).Round(time.Second),
 		memory>>10)
 	if written < 2500 {
 		t.Errorf("only %d inputs", written)
@@ -73,14 +72,14 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// nearlyGood reports whether a few bytes could make an input one that does
-// something: it may change a member of a record that is there, or delete one.
-func nearlyGood(input []byte) bool {
+// mayTakeEffect reports whether a mutation of input could be a valid write: the input
+// updates or deletes a record that may exist.
+func mayTakeEffect(input []byte) bool {
 	return (bytes.HasPrefix(input, []byte("PATCH ")) || bytes.HasPrefix(input, []byte("DELETE "))) && !bytes.Contains(input, []byte(nobody))
 }
 
-// sendAll sends the inputs, several at a time, and returns how often each
-// status was answered; 0 is a connection that was closed without an answer.
+// sendAll sends the inputs, several at a time, and returns the number of responses
+// with each status. 0 is a connection that was closed without a response.
 func sendAll(t *testing.T, p *process, inputs [][]byte) map[int]int {
 	statuses := make(map[int]int)
 	var mu sync.Mutex
@@ -89,12 +88,12 @@ func sendAll(t *testing.T, p *process, inputs [][]byte) map[int]int {
 	for range 32 {
 		wg.Go(func() {
 			for input := range next {
-				code, text, err := hostile(p, input)
+				code, text, err := sendRaw(p, input)
 				mu.Lock()
 				statuses[code]++
 				mu.Unlock()
 				if err == nil {
-					err = harmless(input, code, text)
+					err = checkResponse(input, code, text)
 				}
 				if err != nil {
 					t.Errorf("%.300q: %v", input, err)
@@ -113,17 +112,16 @@ func sendAll(t *testing.T, p *process, inputs [][]byte) map[int]int {
 	return statuses
 }
 
-// harmless returns an error where an answer is not one that a bad input may
-// get.
-func harmless(input []byte, code int, text []byte) error {
+// checkResponse returns an error if input must not get this response.
+func checkResponse(input []byte, code int, text []byte) error {
 	method, _, _ := bytes.Cut(input, []byte(" "))
 	switch {
 	case code == 500:
 		var problem struct{ Title, Detail string }
 		if json.Unmarshal(text, &problem) != nil || problem.Title != "Internal server Error" || !strings.Contains(problem.Detail, "not valid JSON") {
-			return fmt.Errorf("500 for something else than invalid JSON: %.300s", text)
+			return fmt.Errorf("500 without invalid JSON: %.300s", text)
 		}
-	case code == 501, code == 505: // net/http's: a transfer coding or a version of HTTP that is none
+	case code == 501, code == 505: // from net/http: an unknown transfer coding or HTTP version
 	case code > 500:
 		return fmt.Errorf("%d: %.300s", code, text)
 	case code < 300 && code > 0:
@@ -133,16 +131,16 @@ func harmless(input []byte, code int, text []byte) error {
 		}
 	}
 	if bytes.Contains(text, []byte(".go:")) || bytes.Contains(text, []byte("goroutine ")) {
-		return fmt.Errorf("a stack in the answer: %.300s", text)
+		return fmt.Errorf("a stack trace in the response: %.300s", text)
 	}
 	if len(text) > 1<<20 {
-		return fmt.Errorf("an answer of %d bytes", len(text))
+		return fmt.Errorf("a response of %d bytes", len(text))
 	}
 	return nil
 }
 
-// hostile sends one input over a connection of its own.
-func hostile(p *process, input []byte) (code int, text []byte, err error) {
+// sendRaw sends input on a new connection and returns the response.
+func sendRaw(p *process, input []byte) (code int, text []byte, err error) {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 	if err != nil {
 		return 0, nil, err
@@ -158,21 +156,21 @@ func hostile(p *process, input []byte) (code int, text []byte, err error) {
 		resp, err := http.ReadResponse(r, &http.Request{Method: method})
 		if err != nil {
 			if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
-				return 0, nil, fmt.Errorf("no answer in %v", patience)
+				return 0, nil, fmt.Errorf("no response in %v", patience)
 			}
 			return 0, nil, nil // closed or reset
 		}
 		if resp.StatusCode == 100 {
 			continue
 		}
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, 2<<20)) // what there is of it
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 2<<20)) // the response may be cut off
 		return resp.StatusCode, text, nil
 	}
 }
 
 var right = "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("pickup:right")) + "\r\n"
 
-// raw returns a request with credentials and a body of the right length.
+// raw returns a request with credentials and the correct Content-Length.
 func raw(method, target, headers, body string) []byte {
 	if body != "" || method == "POST" {
 		headers += "Content-Length: " + strconv.Itoa(len(body)) + "\r\n"
@@ -180,21 +178,20 @@ func raw(method, target, headers, body string) []byte {
 	return []byte(method + " " + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + right + headers + "\r\n" + body)
 }
 
-// damage returns a copy of input with a few bytes changed at random: of its body
-// or of its path and query, or anywhere. Most of the last are no HTTP any more,
-// and net/http refuses them.
-func damage(r *rand.Rand, input []byte) []byte {
+// mutate returns a copy of input with a few random changes: in its body, in its path
+// and query, or anywhere. net/http rejects most of the last kind.
+func mutate(r *rand.Rand, input []byte) []byte {
 	input = input[:min(len(input), 4<<10)]
 	head, body, ok := bytes.Cut(input, []byte("\r\n\r\n"))
 	parts := bytes.SplitN(head, []byte(" "), 3)
 	switch n := r.IntN(5); {
 	case n < 2 && ok && len(body) > 0:
-		body = spoil(r, body)
-		head = announced.ReplaceAll(head, fmt.Appendf(nil, "Content-Length: %d\r\n", len(body)))
+		body = mutateBytes(r, body)
+		head = contentLength.ReplaceAll(head, fmt.Appendf(nil, "Content-Length: %d\r\n", len(body)))
 		return slices.Concat(head, []byte("\r\n\r\n"), body)
 	case n < 4 && len(parts) == 3 && len(parts[1]) > 0:
 		var target []byte
-		for _, b := range spoil(r, parts[1]) {
+		for _, b := range mutateBytes(r, parts[1]) {
 			if b <= ' ' || b >= 0x7f {
 				target = fmt.Appendf(target, "%%%02X", b)
 			} else {
@@ -203,13 +200,13 @@ func damage(r *rand.Rand, input []byte) []byte {
 		}
 		return slices.Concat(parts[0], []byte(" "), target, []byte(" "), parts[2], []byte("\r\n\r\n"), body)
 	}
-	return spoil(r, input)
+	return mutateBytes(r, input)
 }
 
-var announced = regexp.MustCompile(`Content-Length: \d+\r\n`)
+var contentLength = regexp.MustCompile(`Content-Length: \d+\r\n`)
 
-// spoil returns a copy of text with a few bytes changed at random.
-func spoil(r *rand.Rand, text []byte) []byte {
+// mutateBytes returns a copy of text with a few random changes.
+func mutateBytes(r *rand.Rand, text []byte) []byte {
 	b := bytes.Clone(text)
 	tokens := []string{"\x00", "\r\n", "\n", " ", "\"", "{", "[", "}", ",", ":", "\\u0000", "\\ud800", "\xff", "\xc0\x80", "%00", "%2e%2e%2f",
 		"1e999", "-", "null", "é", "\u202e", "Content-Length: 5\r\n", "Transfer-Encoding: chunked\r\n", "Expect: 100-continue\r\n"}
@@ -244,7 +241,7 @@ func read(t *testing.T, name string) []byte {
 	return text
 }
 
-// sampleDir returns a new folder with the sample and its rules.
+// sampleDir returns a new folder with the sample database and its schema.
 func sampleDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -256,7 +253,7 @@ func sampleDir(t *testing.T) string {
 	return dir
 }
 
-// status returns a figure that Linux keeps of a process; VmHWM, VmRSS: KiB.
+// status returns a number from /proc/PID/status. VmHWM and VmRSS are in KiB.
 func status(t *testing.T, p *process, name string) int {
 	t.Helper()
 	for line := range strings.Lines(string(read(t, fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid)))) {

@@ -12,9 +12,8 @@ import (
 
 func init() { programs["without-exchange"] = withoutExchange }
 
-// withoutExchange becomes the program that its arguments name, for which the
-// kernel has no renameat2 with flags, as on NFS: names are neither swapped nor
-// given only where they are free.
+// withoutExchange executes the program in its arguments, with renameat2 failing for
+// every flag, as on NFS: there is no RENAME_EXCHANGE and no RENAME_NOREPLACE.
 func withoutExchange() {
 	if err := refuseFlags(); err != nil {
 		fmt.Fprintln(os.Stderr, "without-exchange:", err)
@@ -25,17 +24,17 @@ func withoutExchange() {
 	os.Exit(1)
 }
 
-// refuseFlags sets a filter (seccomp(2)) that outlives the exec.
+// refuseFlags installs a seccomp(2) filter, which stays in force across execve.
 func refuseFlags() error {
 	arch, ok := map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}[runtime.GOARCH]
 	if !ok {
-		return fmt.Errorf("the number of renameat2 on %s is not known here", runtime.GOARCH)
+		return fmt.Errorf("the architecture %s has no filter", runtime.GOARCH)
 	}
 	const (
 		load  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
 		equal = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
 		leave = unix.BPF_RET | unix.BPF_K
-		// In struct seccomp_data; the flags are the fifth argument, and the
+		// Offsets in struct seccomp_data. The flags are the fifth argument; the
 		// machine is little-endian.
 		atNumber, atArch, atFlags = 0, 4, 16 + 4*8
 	)
@@ -49,7 +48,7 @@ func refuseFlags() error {
 		{Code: leave, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EINVAL)},
 		{Code: leave, K: unix.SECCOMP_RET_ALLOW},
 	}
-	runtime.LockOSThread() // the filter is the thread's, and the exec's
+	runtime.LockOSThread() // the filter applies to this thread, which calls execve
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
 	}

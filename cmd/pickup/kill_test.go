@@ -17,12 +17,12 @@ import (
 	"time"
 )
 
-// TestKill kills the real binary in the middle of writes, again and again on
-// the same file. Nothing that was acknowledged may be missing or stale, and
-// nothing that was never asked for may be there. Whoever reads a file that can
-// be replaced finds JSON at any moment, or, where two files swap no names, none
-// for microseconds; one that is mounted alone, and so is written in place, is
-// whole again when the server has started.
+// TestKill kills the server repeatedly during writes to the same file. After each
+// kill, every acknowledged write must be in the file, and no write that was not
+// requested. A file that the server replaces is valid JSON at every moment; on a
+// file system without RENAME_EXCHANGE it may be missing for microseconds. A file
+// that is mounted by itself is written in place, and is valid again after the next
+// start.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	binary := filepath.Join(t.TempDir(), "pickup")
@@ -31,38 +31,38 @@ func TestKill(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	for _, way := range []killed{
+	for _, setup := range []killSetup{
 		{name: "folder", rounds: 10},
-		{name: "folder, on a file system that swaps no names", rounds: 5, noExchange: true},
+		{name: "folder, without RENAME_EXCHANGE", rounds: 5, noExchange: true},
 		{name: "mounted", rounds: 5, mounted: true},
 		{name: "mounted, with a journal", rounds: 5, mounted: true, journal: true},
 	} {
-		t.Run(way.name, func(t *testing.T) {
+		t.Run(setup.name, func(t *testing.T) {
 			t.Parallel()
 			writers := 8
 			if os.Getenv("PICKUP_LONG") != "" {
-				way.rounds, writers = 200, 32
+				setup.rounds, writers = 200, 32
 			}
-			way.run(t, binary, writers)
+			setup.run(t, binary, writers)
 		})
 	}
 }
 
-// killed is a way to serve a file, and how often its server is killed.
-type killed struct {
+// A killSetup is a way to serve a file, and how often the server is killed.
+type killSetup struct {
 	name             string
 	rounds           int
 	mounted, journal bool
-	noExchange       bool // the kernel denies it
+	noExchange       bool // the kernel refuses to exchange names
 }
 
-// always reports whether the file is there, and whole, at any moment, and not
-// only after the next start.
-func (k killed) always() bool { return !k.mounted && !k.noExchange }
+// alwaysValid reports whether the file exists and is valid at every moment, not only
+// after the next start.
+func (k killSetup) alwaysValid() bool { return !k.mounted && !k.noExchange }
 
-// launch starts the server on file. Where that is to be mounted the server
-// has a mount namespace of its own, in which another file stands for it.
-func (k killed) launch(binary, dir, file string) (*process, error) {
+// launch starts the server on file. For a mounted file, it starts the server in its
+// own mount namespace, on a path where the file is bind-mounted.
+func (k killSetup) launch(binary, dir, file string) (*process, error) {
 	env, args := []string{"PICKUP_NO_AUTH=1"}, []string{"--access-log", "off"}
 	if k.journal {
 		args = append(args, "--journal-dir", dir)
@@ -71,7 +71,7 @@ func (k killed) launch(binary, dir, file string) (*process, error) {
 		p, err := launchUnder("without-exchange", []string{binary}, dir, env, args...)
 		if err == nil && !strings.Contains(p.text(), "cannot swap two files") {
 			p.kill()
-			err = fmt.Errorf("the server swaps names:\n%s", p.text())
+			err = fmt.Errorf("the server exchanges names:\n%s", p.text())
 		}
 		return p, err
 	}
@@ -96,13 +96,13 @@ func (k killed) launch(binary, dir, file string) (*process, error) {
 	return launchUnder("unshare", inside, dir, env, append(args, target)...)
 }
 
-func (k killed) run(t *testing.T, binary string, writers int) {
+func (k killSetup) run(t *testing.T, binary string, writers int) {
 	rounds := k.rounds
 	dir := t.TempDir()
 	file := filepath.Join(dir, "db.json")
 	stop, reads := func() {}, new(atomic.Int64)
 	if !k.mounted {
-		stop, reads = watchFile(t, file, k.always())
+		stop, reads = watchFile(t, file, k.alwaysValid())
 	}
 	ledgers := make([]*ledger, writers)
 	for i := range ledgers {
@@ -122,7 +122,7 @@ func (k killed) run(t *testing.T, binary string, writers int) {
 		time.Sleep(time.Duration(20+rand.IntN(200)) * time.Millisecond)
 		p.kill()
 		writing.Wait()
-		if k.always() {
+		if k.alwaysValid() {
 			compare(t, fmt.Sprintf("round %d, the file after the kill", round), stored(t, file), ledgers)
 		}
 		for _, l := range ledgers {
@@ -138,38 +138,38 @@ func (k killed) run(t *testing.T, binary string, writers int) {
 	}
 	stop()
 	if acknowledged < rounds*writers {
-		t.Errorf("only %d writes were acknowledged: the kills came too early to show anything", acknowledged)
+		t.Errorf("only %d writes were acknowledged, too few to show anything", acknowledged)
 	}
 	t.Logf("%d kills, %d acknowledged writes of %d writers, %d reads of the file", rounds, acknowledged, writers, reads.Load())
 }
 
-// A ledger is what one writer knows of its records. It writes one change at a
-// time, so at most one is open when the server dies.
+// A ledger records what one writer knows about its records. The writer sends one
+// request at a time, so at most one is pending when the server dies.
 type ledger struct {
 	name         string
 	made         int
 	acknowledged int
-	fault        error // an answer that should never be
+	fault        error // an unexpected response
 	seen         map[string]*entry
 }
 
-// An entry is what is known of one record.
+// An entry is the expected state of one record.
 type entry struct {
-	id   string // "" while its create is not acknowledged
-	n    int    // the last value that was acknowledged
-	next int    // the value of a change that is open; n where none is
-	here bool   // its create was acknowledged, its delete was not
-	open bool   // a create or a delete is open
+	id      string // "" until its creation is acknowledged
+	n       int    // the last acknowledged value
+	next    int    // the value of a pending update, otherwise n
+	here    bool   // its creation is acknowledged and its deletion is not
+	pending bool   // its creation or deletion is not acknowledged yet
 }
 
-// write changes records until the server is gone.
+// write creates, updates and deletes records until the server does not respond.
 func (l *ledger) write(url string) {
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
 	for {
 		var live []string
 		for key, e := range l.seen {
-			if e.here && !e.open && e.id != "" {
+			if e.here && !e.pending && e.id != "" {
 				live = append(live, key)
 			}
 		}
@@ -192,13 +192,13 @@ func (l *ledger) write(url string) {
 func (l *ledger) create(client *http.Client, url string) error {
 	l.made++
 	key := fmt.Sprintf("%s-%d", l.name, l.made)
-	e := &entry{open: true}
+	e := &entry{pending: true}
 	l.seen[key] = e
 	r, err := l.send(client, http.MethodPost, url+"/drivers", fmt.Sprintf(`{"key":%q,"n":0}`, key), http.StatusCreated)
 	if err != nil {
 		return err
 	}
-	e.id, e.here, e.open = r.ID, true, false
+	e.id, e.here, e.pending = r.ID, true, false
 	return nil
 }
 
@@ -214,23 +214,23 @@ func (l *ledger) patch(client *http.Client, url, key string) error {
 
 func (l *ledger) remove(client *http.Client, url, key string) error {
 	e := l.seen[key]
-	e.open = true
+	e.pending = true
 	_, err := l.send(client, http.MethodDelete, url+"/drivers/"+e.id, "", http.StatusOK)
 	if err == nil {
-		e.here, e.open = false, false
+		e.here, e.pending = false, false
 	}
 	return err
 }
 
-// A row is a record as the file and the service have it.
+// A row is a record in the file or in a response.
 type row struct {
 	ID  string `json:"id"`
 	Key string `json:"key"`
 	N   int    `json:"n"`
 }
 
-// send returns the record that the service answered. Every error ends the
-// writing; that of a server which answered wrongly is the ledger's fault.
+// send sends a request and returns the record in the response. An error ends the
+// writer. If the response is wrong, send also sets the fault of the ledger.
 func (l *ledger) send(client *http.Client, method, url, body string, want int) (r row, err error) {
 	req, err := http.NewRequest(method, url, bytes.NewBufferString(body))
 	if err != nil {
@@ -253,14 +253,14 @@ func (l *ledger) send(client *http.Client, method, url, body string, want int) (
 	return r, json.Unmarshal(text, &r)
 }
 
-// compare holds the records against the ledgers, and takes over into them how
-// the changes that were open have ended.
+// compare compares records with the ledgers. It updates the ledgers with the
+// outcome of the pending requests.
 func compare(t *testing.T, when string, rows []row, ledgers []*ledger) {
 	t.Helper()
 	found := map[string]row{}
 	for _, r := range rows {
 		if _, twice := found[r.Key]; twice {
-			t.Errorf("%s: %s is there twice", when, r.Key)
+			t.Errorf("%s: %s appears twice", when, r.Key)
 		}
 		found[r.Key] = r
 	}
@@ -269,10 +269,10 @@ func compare(t *testing.T, when string, rows []row, ledgers []*ledger) {
 			r, here := found[key]
 			delete(found, key)
 			switch {
-			case here != e.here && !e.open:
-				t.Errorf("%s: %s is there: %v, acknowledged: %v", when, key, here, e.here)
+			case here != e.here && !e.pending:
+				t.Errorf("%s: %s exists: %v, acknowledged: %v", when, key, here, e.here)
 			case here && r.N != e.n && r.N != e.next:
-				t.Errorf("%s: %s is %d, acknowledged %d, open %d", when, key, r.N, e.n, e.next)
+				t.Errorf("%s: %s is %d, acknowledged %d, pending %d", when, key, r.N, e.n, e.next)
 			case here && e.id != "" && r.ID != e.id:
 				t.Errorf("%s: %s has id %s, acknowledged %s", when, key, r.ID, e.id)
 			}
@@ -284,7 +284,7 @@ func compare(t *testing.T, when string, rows []row, ledgers []*ledger) {
 		}
 	}
 	for key := range found {
-		t.Errorf("%s: nobody asked for %q", when, key)
+		t.Errorf("%s: no writer created %q", when, key)
 	}
 }
 
@@ -302,7 +302,7 @@ func stored(t *testing.T, file string) []row {
 	return db.Drivers
 }
 
-// served returns the records that the service lists.
+// served returns the records that the server lists.
 func served(t *testing.T, url string) []row {
 	t.Helper()
 	resp, err := http.Get(url + "/drivers")
@@ -317,9 +317,8 @@ func served(t *testing.T, url string) []row {
 	return rows
 }
 
-// watchFile reads the file over and over until stop is called, as an editor or
-// a script might, and fails where it is no JSON or, if it always has to be
-// there, where it is not.
+// watchFile reads the file every millisecond until stop is called. It reports an
+// error if the file is not valid JSON and, with always, if it is missing.
 func watchFile(t *testing.T, file string, always bool) (stop func(), reads *atomic.Int64) {
 	done, reads := make(chan struct{}), new(atomic.Int64)
 	var watching sync.WaitGroup
@@ -332,7 +331,7 @@ func watchFile(t *testing.T, file string, always bool) (stop func(), reads *atom
 			}
 			text, err := os.ReadFile(file)
 			if err == nil && !json.Valid(text) {
-				t.Errorf("a reader found a file that does not parse:\n%s", text)
+				t.Errorf("a reader found an invalid file:\n%s", text)
 				return
 			}
 			if err == nil {

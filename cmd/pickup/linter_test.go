@@ -32,3 +32,24 @@ func TestTuneGC(t *testing.T) {
 	os.Remove(file)
 	tuneGC(file)
 }
+
+// TestGarbage checks that the garbage of a database that was small at the start
+// does not grow faster than the database.
+func TestGarbage(t *testing.T) {
+	t.Setenv("GOGC", "")
+	t.Setenv("GOMEMLIMIT", "")
+	ballast = nil
+	tuneGC(filepath.Join(t.TempDir(), "db.json"))
+	t.Cleanup(func() { ballast = nil })
+	var m runtime.MemStats
+	runtime.GC()
+	if runtime.ReadMemStats(&m); m.NextGC < leastGarbage {
+		t.Errorf("a small heap is collected at %d MiB", m.NextGC>>20)
+	}
+	living := make([]byte, 128<<20)
+	runtime.GC()
+	if runtime.ReadMemStats(&m); m.NextGC > 3*uint64(len(living)) {
+		t.Errorf("%d MiB are collected at %d MiB", len(living)>>20, m.NextGC>>20)
+	}
+	runtime.KeepAlive(living)
+}

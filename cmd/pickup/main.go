@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"syscall"
+
+	"github.com/alecthomas/kong"
 
 	"pickup/internal/storage"
 )
@@ -35,6 +38,7 @@ const (
 type environment struct {
 	getenv func(string) string // "" if the variable is unset
 	config *configFile         // not nil while a command runs
+	parsed *kong.Context       // the command line
 	stdin  io.Reader
 	stdout io.Writer // results
 	stderr io.Writer // banner, logs and errors
@@ -46,7 +50,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdin i
 	e := &environment{getenv: getenv, stdin: stdin, stdout: stdout, stderr: stderr}
 	command, err := parse(args, e)
 	if err == nil && command != nil {
-		err = command(ctx, e)
+		err = command.run(ctx, e)
 	}
 	if err != nil && !errors.Is(err, errReported) {
 		fmt.Fprintf(stderr, "pickup: %v\n", err)
@@ -86,26 +90,16 @@ func exitCode(err error) int {
 // version is set by the linker in a release.
 var version string
 
-// versionText returns the version of the program: that of the linker, that of go
-// install, or "devel" with the commit.
+// versionText returns the version of the program: that of the linker, that of the
+// Go command, or "devel".
 func versionText() string {
 	if version != "" {
 		return version
 	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "devel"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "(devel)" {
+		return cmp.Or(info.Main.Version, "devel")
 	}
-	var revision string
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			revision = "+" + s.Value[:min(12, len(s.Value))]
-		}
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	return "devel" + revision
+	return "devel"
 }
 
 type versionCommand struct{}

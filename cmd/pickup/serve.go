@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -87,7 +88,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) error {
 // start makes everything that serve runs. A start that fails leaves no new file.
 func (s *service) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		s.checkSettings,
+		func(context.Context) error { return s.settings.check() },
 		s.readUsers,
 		s.readCertificate,
 		s.listen,
@@ -113,7 +114,7 @@ func (s *service) serve(ctx context.Context) error {
 	failed := make(chan error, 3)
 	var running sync.WaitGroup
 
-	running.Go(func() { failed <- s.accept() })        // net/http serves each connection in its own
+	running.Go(func() { failed <- s.accept() })        // serves each connection in its own goroutine
 	running.Go(func() { failed <- s.db.Follow(work) }) // applies external edits of the file
 	running.Go(func() { s.reload(work) })              // re-reads schema, users and certificate
 	running.Go(func() { s.linter.run(work) })          // logs what external edits broke
@@ -156,7 +157,13 @@ func (s *service) accept() error {
 // they may have changed, until ctx is done. It does so within a second of each
 // change, so SIGHUP only adds a line to the log.
 func (s *service) reload(ctx context.Context) {
-	for range filestore.PollFiles(ctx, s.reloadablePaths) {
+	paths := func() (all []string) {
+		for _, r := range s.reloadables {
+			all = append(all, r.paths()...)
+		}
+		return all
+	}
+	for range filestore.PollFiles(ctx, paths) {
 		select {
 		case <-s.hangup:
 			s.log.Info("SIGHUP: checking the files of schema, users and certificate")
@@ -166,13 +173,6 @@ func (s *service) reload(ctx context.Context) {
 			r.look(ctx, s.log)
 		}
 	}
-}
-
-func (s *service) reloadablePaths() (paths []string) {
-	for _, r := range s.reloadables {
-		paths = append(paths, r.paths()...)
-	}
-	return paths
 }
 
 // flush writes out the access log from time to time and when ctx is done.
@@ -194,8 +194,6 @@ func (s *service) notifySystemd(state string) {
 		s.log.Warn("cannot notify systemd", "state", state, "error", err)
 	}
 }
-
-func (s *service) checkSettings(context.Context) error { return s.settings.check() }
 
 // readUsers finds out who may use the service, and who can reach it.
 func (s *service) readUsers(context.Context) (err error) {
@@ -226,13 +224,19 @@ func (s *service) readCertificate(ctx context.Context) error {
 // listen opens the address of the service. If it is taken because a server has
 // the file already, the error says so.
 func (s *service) listen(ctx context.Context) (err error) {
-	s.listener, err = listen(s.Host, int(s.Port))
-	if err != nil && !isNew(s.file) {
+	address := net.JoinHostPort(s.Host, strconv.Itoa(int(s.Port)))
+	if s.listener, err = net.Listen("tcp", address); err == nil {
+		return nil
+	}
+	if !isNew(s.file) {
 		if inUse := s.openStore(ctx); inUse != nil {
 			return inUse
 		}
 	}
-	return err
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%s is in use by another program; -p 0 picks a free port", address)
+	}
+	return fmt.Errorf("cannot listen: %w", err)
 }
 
 func (s *service) openStore(ctx context.Context) (err error) {

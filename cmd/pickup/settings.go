@@ -29,36 +29,25 @@ type settings struct {
 	Watch      bool     `short:"w" help:"Accepted for compatibility with json-server; the file is always watched."`
 }
 
-// check returns an error if settings contradict each other.
+// check returns an error if settings contradict each other, and for mistakes that
+// would show late and far from their cause.
 func (s *settings) check() error {
-	if err := checkPlaces(s.CORSOrigin, s.JournalDir); err != nil {
-		return err
+	for _, o := range s.CORSOrigin {
+		if !isOrigin(o) {
+			return usagef("--cors-origin: %q is not an origin as browsers send it: scheme://host, with :port unless it is the default, such as https://app.example, or * for any", o)
+		}
+	}
+	if s.JournalDir != "" {
+		if info, err := os.Stat(s.JournalDir); err != nil {
+			return usagef("--journal-dir: %w", err)
+		} else if !info.IsDir() {
+			return usagef("--journal-dir: %s is not a directory", s.JournalDir)
+		}
 	}
 	if err := s.limits.check(); err != nil {
 		return err
 	}
 	return s.transport.check()
-}
-
-// checkPlaces checks --cors-origin and --journal-dir, because a mistake in them
-// would show late and far from its cause.
-func checkPlaces(origins []string, journal string) error {
-	for _, o := range origins {
-		if !isOrigin(o) {
-			return usagef("--cors-origin: %q is not an origin as browsers send it: scheme://host, with :port unless it is the default, such as https://app.example, or * for any", o)
-		}
-	}
-	if journal == "" {
-		return nil
-	}
-	info, err := os.Stat(journal)
-	if err != nil {
-		return usagef("--journal-dir: %w", err)
-	}
-	if !info.IsDir() {
-		return usagef("--journal-dir: %s is not a directory", journal)
-	}
-	return nil
 }
 
 // isOrigin reports whether s is "*" or a serialized origin (RFC 6454, section 6.2),

@@ -18,9 +18,9 @@ import (
 	"time"
 )
 
-// TestSoak reads, writes and edits by hand for 20 s, ten minutes in the long
-// run. Nothing that was acknowledged is missing, and neither memory nor
-// goroutines nor open files grow.
+// TestSoak reads, writes and edits the file for 20 seconds, or for ten minutes with
+// PICKUP_LONG. It checks that no acknowledged write is lost, and that memory,
+// goroutines and open files do not grow.
 func TestSoak(t *testing.T) {
 	during := 20 * time.Second
 	if os.Getenv("PICKUP_LONG") != "" {
@@ -36,24 +36,21 @@ func TestSoak(t *testing.T) {
 	end := make(chan struct{})
 	var wg sync.WaitGroup
 	var requests, edits atomic.Int64
-	names := make([]map[string]string, 6) // of each writer: the drivers that have to be there, by id
+	names := make([]map[string]string, 6) // for each writer, the acknowledged drivers by id
 	for w := range names {
 		names[w] = map[string]string{}
-		wg.Go(func() { soakWriter(t, p, w, names[w], &requests, end) })
+		wg.Go(func() { writeDrivers(t, p, w, names[w], &requests, end) })
 	}
 	for range 4 {
-		wg.Go(func() { soakReader(t, p, &requests, end) })
+		wg.Go(func() { readEverything(t, p, &requests, end) })
 	}
-	// A person with a script: the title of one record, over and over, by
-	// replacing the file. What comes between the read and the replacement is
-	// the script's own loss, so it edits only while it finds what it has read.
-	wg.Go(func() { soakEditor(t, p, &edits, end) })
+	wg.Go(func() { editTitle(t, p, &edits, end) })
 
 	samples := []vitals{}
 	begin := time.Now()
 	for time.Since(begin) < during && !t.Failed() {
 		time.Sleep(during / 20)
-		samples = append(samples, takeVitals(t, p))
+		samples = append(samples, measure(t, p))
 	}
 	close(end)
 	wg.Wait()
@@ -67,28 +64,28 @@ func TestSoak(t *testing.T) {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
-	there := map[string]string{}
+	served := map[string]string{}
 	for _, d := range drivers {
-		there[d.ID] = d.DriverName
+		served[d.ID] = d.DriverName
 	}
 	lost := 0
 	for _, mine := range names {
 		for id, name := range mine {
-			if there[id] != name {
+			if served[id] != name {
 				lost++
-				t.Errorf("driver %s is %q and not %q", id, there[id], name)
+				t.Errorf("driver %s is %q, want %q", id, served[id], name)
 			}
 		}
 	}
-	// The first quarter is for warming up.
+	// The first quarter is not counted: the process is warming up.
 	early, late := average(samples[len(samples)/4:len(samples)/2]), average(samples[len(samples)*3/4:])
-	t.Logf("%v: %d requests, %d hand edits, %d records lost; then and now: memory %d and %d MiB, goroutines %d and %d, open files %d and %d",
+	t.Logf("%v: %d requests, %d hand edits, %d records lost; early and late: memory %d and %d MiB, goroutines %d and %d, open files %d and %d",
 		during, requests.Load(), edits.Load(), lost, early.memory>>20, late.memory>>20, early.goroutines, late.goroutines, early.files, late.files)
 	if edits.Load() == 0 || requests.Load() < 1000 {
-		t.Error("next to nothing has happened")
+		t.Error("too few requests or edits to show anything")
 	}
 	if late.memory > early.memory*3/2+32<<20 || late.goroutines > early.goroutines+20 || late.files > early.files+20 {
-		t.Error("something grows")
+		t.Error("memory, goroutines or open files grow")
 	}
 	if err := p.stop(syscall.SIGTERM); err != nil {
 		t.Error(err)
@@ -98,8 +95,9 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// soakWriter creates, changes and deletes drivers, some forty at a time.
-func soakWriter(t *testing.T, p *process, w int, mine map[string]string, requests *atomic.Int64, end chan struct{}) {
+// writeDrivers creates, updates and deletes drivers until end is closed. It keeps at
+// most forty, and records the acknowledged ones in mine.
+func writeDrivers(t *testing.T, p *process, w int, mine map[string]string, requests *atomic.Int64, end chan struct{}) {
 	client := &http.Client{Timeout: patience, Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
 	send := func(method, path, body string, want int) map[string]string {
@@ -134,7 +132,7 @@ func soakWriter(t *testing.T, p *process, w int, mine map[string]string, request
 		}
 		name := fmt.Sprintf("Writer %d-%d", w, n)
 		id := ""
-		for id = range mine { // any
+		for id = range mine { // an arbitrary one
 			break
 		}
 		switch {
@@ -158,8 +156,9 @@ func soakWriter(t *testing.T, p *process, w int, mine map[string]string, request
 	}
 }
 
-// soakReader reads, sends what is refused, and leaves connections behind.
-func soakReader(t *testing.T, p *process, requests *atomic.Int64, end chan struct{}) {
+// readEverything sends requests, some of them for paths that do not exist, until end
+// is closed. It abandons one response in ten.
+func readEverything(t *testing.T, p *process, requests *atomic.Int64, end chan struct{}) {
 	client := &http.Client{Timeout: patience, Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
 	paths := []string{"/schedules", "/drivers?driverName=Writer+1-1", "/db", "/", "/drivers/1/schedules", "/nothing", "/schedules?status=Scheduled",
@@ -175,7 +174,7 @@ func soakReader(t *testing.T, p *process, requests *atomic.Int64, end chan struc
 			t.Error(err)
 			return
 		}
-		if rand.IntN(10) > 0 { // else the connection is given up
+		if rand.IntN(10) > 0 { // otherwise Close drops the connection
 			io.Copy(io.Discard, resp.Body)
 		}
 		resp.Body.Close()
@@ -187,11 +186,12 @@ func soakReader(t *testing.T, p *process, requests *atomic.Int64, end chan struc
 	}
 }
 
-var soakTitle = regexp.MustCompile(`"title": "School run[^"]*"`)
+var title = regexp.MustCompile(`"title": "School run[^"]*"`)
 
-// soakEditor edits the file in place, where it changes only bytes that no
-// writer does: the title of the first schedule, always of one length.
-func soakEditor(t *testing.T, p *process, edits *atomic.Int64, end chan struct{}) {
+// editTitle edits the title of the first schedule in the file until end is closed.
+// It writes in place, and the title keeps its length, so it changes no byte that a
+// request changes.
+func editTitle(t *testing.T, p *process, edits *atomic.Int64, end chan struct{}) {
 	file := strings.TrimSuffix(p.log, "server.log") + "db.json"
 	for n := 0; ; n++ {
 		select {
@@ -201,21 +201,21 @@ func soakEditor(t *testing.T, p *process, edits *atomic.Int64, end chan struct{}
 		}
 		f, err := os.OpenFile(file, os.O_RDWR, 0)
 		if err != nil {
-			continue // it is being replaced
+			continue // the server is replacing it
 		}
 		text, err := io.ReadAll(f)
 		if err != nil {
 			f.Close()
 			continue
 		}
-		// The inode that was read is the one that is written: if the service has
-		// put another in its place meanwhile, it merges this one.
-		edited := soakTitle.ReplaceAll(text, fmt.Appendf(nil, `"title": "School run %06d"`, n))
+		// The edit goes to the inode that was read. If the server has replaced the
+		// file since, it merges the edit of the old inode.
+		edited := title.ReplaceAll(text, fmt.Appendf(nil, `"title": "School run %06d"`, n))
 		if !bytes.Equal(text, edited) && len(text) == len(edited) {
 			_, err = f.WriteAt(edited, 0)
 			edits.Add(1)
 		} else if len(text) != len(edited) {
-			// The first edit makes the title as long as all that follow.
+			// The first edit changes the length of the title.
 			if _, err = f.WriteAt(edited, 0); err == nil {
 				err = f.Truncate(int64(len(edited)))
 			}
@@ -227,12 +227,12 @@ func soakEditor(t *testing.T, p *process, edits *atomic.Int64, end chan struct{}
 	}
 }
 
-// vitals are figures of a process.
+// vitals are metrics of a process that must not grow.
 type vitals struct{ memory, goroutines, files int }
 
 var metric = regexp.MustCompile(`(?m)^(process_resident_memory_bytes|go_goroutines|process_open_fds) (\S+)$`)
 
-func takeVitals(t *testing.T, p *process) (v vitals) {
+func measure(t *testing.T, p *process) (v vitals) {
 	resp, err := http.Get(p.url + "/_/metrics")
 	if err != nil {
 		t.Fatal(err)

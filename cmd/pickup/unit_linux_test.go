@@ -13,14 +13,14 @@ import (
 
 // Calls of the system that the unit in examples/systemd takes away (@privileged
 // and @resources of systemd.exec(5)) and that a program of this kind may make.
-var taken = []uint32{
+var denied = []uint32{
 	unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_CHROOT, unix.SYS_PIVOT_ROOT, unix.SYS_SETUID, unix.SYS_SETGID, unix.SYS_SETGROUPS,
 	unix.SYS_SETREUID, unix.SYS_SETRESUID, unix.SYS_CAPSET, unix.SYS_BPF, unix.SYS_CLOCK_SETTIME, unix.SYS_SCHED_SETAFFINITY,
 	unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET, unix.SYS_MBIND, unix.SYS_SETRLIMIT,
 }
 
-// Where the variable is set, the test binary that plays the program takes the
-// calls away from itself: they fail, or end it.
+// With PICKUP_TEST_UNIT, the test binary denies itself the system calls that the
+// unit denies: they fail, or kill the process.
 func init() {
 	action := uint32(unix.SECCOMP_RET_KILL_PROCESS)
 	switch os.Getenv("PICKUP_TEST_UNIT") {
@@ -29,8 +29,8 @@ func init() {
 	case "EPERM":
 		action = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
 	}
-	filter := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}} // the call's number
-	for _, call := range taken {
+	filter := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}} // the number of the call
+	for _, call := range denied {
 		filter = append(filter,
 			unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: call, Jf: 1},
 			unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: action})
@@ -45,9 +45,9 @@ func init() {
 	}
 }
 
-// Under the filter of the unit in examples/systemd the service starts, writes
-// and stops. Without its SystemCallErrorNumber systemd would end the process at
-// the first call that is taken away, which is that of the first write.
+// TestUnit starts, writes and stops under the system call filter of the unit in
+// examples/systemd. Without SystemCallErrorNumber, systemd would kill the process at
+// the first denied call, which the first write makes.
 func TestUnit(t *testing.T) {
 	t.Parallel()
 	unit := string(read(t, "../../examples/systemd/pickup.service"))
@@ -58,10 +58,10 @@ func TestUnit(t *testing.T) {
 		}
 	}
 	if !strings.Contains(unit, "\nSystemCallFilter=~@privileged @resources\n") {
-		t.Error("the unit takes other calls away than this test")
+		t.Error("the unit and this test deny different system calls")
 	}
 	if strings.Contains(unit, "\nLoadCredential=") && strings.Contains(unit, "\nExecReload=") {
-		t.Error("the unit offers to reload what systemd does not copy anew while it runs")
+		t.Error("the unit has ExecReload, but systemd does not reload credentials")
 	}
 	dir := sampleDir(t)
 	p, err := launch("pickup", dir, []string{"PICKUP_NO_AUTH=1", "PICKUP_TEST_UNIT=" + outcome})

@@ -8,12 +8,11 @@ import (
 	"time"
 )
 
-// A hazard is something that happens to people who serve a JSON file. Its
-// round does it once, in a folder of its own, and tells in a few words how it
-// ended, "" if all was well; good is what is said where it always was.
+// A hazard is a situation in which a server may lose data. Its round tries it once,
+// in a new folder, and describes the failure in a few words, "" if there was none.
 type hazard struct {
 	name  string
-	good  string
+	good  string // the result if no round fails
 	round func(s server, file string) (bad string, err error)
 }
 
@@ -25,19 +24,19 @@ const sample = `{
 }
 `
 
-// rest is how long a server gets to bring what it has acknowledged to the file.
-const rest = time.Second
+// saveTime is how long a server may take to save an acknowledged write.
+const saveTime = time.Second
 
 var hazards = []hazard{
 	{"three POSTs in a row", "all kept", threePosts},
 	{"a hand edit, then a POST", "both kept", editThenPost},
-	{"a broken hand edit, then a POST", "the edit is kept, the POST refused", brokenThenPost},
+	{"a broken hand edit, then a POST", "the edit is kept, the POST is refused", brokenThenPost},
 	{"a single mounted file (`mount --bind`, as `docker run -v ./db.json:…` does)", "kept", mounted},
 	{"kill -9 right after the 201", "kept", killed},
-	{"`1.10`, `12345678901234567890` and the layout, after a POST", "as they were", numberText},
+	{"`1.10`, `12345678901234567890` and the layout, after a POST", "unchanged", numberText},
 }
 
-// run meets the hazard so many times and returns what to say of it.
+// run tries the hazard in several rounds and returns the cell of the table.
 func (h hazard) run(s server, work string, rounds int) string {
 	count := make(map[string]int)
 	var order []string
@@ -79,14 +78,14 @@ func threePosts(s server, file string) (string, error) {
 			acknowledged = append(acknowledged, title)
 		}
 	}
-	time.Sleep(rest)
+	time.Sleep(saveTime)
 	for _, title := range acknowledged {
 		if !holds(file, title) {
-			return "an acknowledged one is lost", nil
+			return "an acknowledged POST is lost", nil
 		}
 	}
 	if len(acknowledged) < 3 {
-		return "one is not answered", nil
+		return "a POST is not answered", nil
 	}
 	return "", nil
 }
@@ -101,7 +100,7 @@ func editThenPost(s server, file string) (string, error) {
 		return "", err
 	}
 	status := p.post("third")
-	time.Sleep(rest)
+	time.Sleep(saveTime)
 	switch {
 	case !holds(file, "edited"):
 		return "the edit is lost", nil
@@ -124,7 +123,7 @@ func brokenThenPost(s server, file string) (string, error) {
 		return "", err
 	}
 	status := p.post("third")
-	time.Sleep(rest)
+	time.Sleep(saveTime)
 	if text, _ := os.ReadFile(file); string(text) != broken {
 		return "the user's text is overwritten", nil
 	}
@@ -151,10 +150,10 @@ func mounted(s server, file string) (string, error) {
 	}
 	defer p.kill()
 	status := p.post("third")
-	time.Sleep(rest)
+	time.Sleep(saveTime)
 	switch kept := holds(file, "third"); {
 	case status == 201 && !kept:
-		return "201, and nothing is saved", nil
+		return "201, but nothing is saved", nil
 	case status != 201 && !kept:
 		return fmt.Sprintf("%d, nothing can be saved", status), nil
 	case status != 201:
@@ -188,13 +187,13 @@ func numberText(s server, file string) (string, error) {
 	if p.post("third") != 201 {
 		return "the POST is not answered", nil
 	}
-	time.Sleep(rest)
+	time.Sleep(saveTime)
 	var bad []string
 	if !holds(file, "12345678901234567890") || !holds(file, "1.10") {
 		bad = append(bad, "numbers changed")
 	}
 	if !holds(file, strings.Split(sample, "\n")[2]) {
-		bad = append(bad, "laid out anew")
+		bad = append(bad, "file reformatted")
 	}
 	return strings.Join(bad, ", "), nil
 }

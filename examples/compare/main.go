@@ -1,10 +1,10 @@
-// Compare puts pickup and both json-servers through the same hazards, one
-// after the other on this machine, and prints a table in Markdown:
+// Compare tries the same hazards with pickup and two versions of json-server, and
+// prints a table in Markdown:
 //
 //	go run ./examples/compare
 //
-// It needs Go and npm, which installs the json-servers that package-lock.json
-// names into this folder, and root for the row of the mounted file.
+// It needs Go, npm, which installs json-server in this folder, and root for the row of
+// the mounted file.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 )
 
 func main() {
-	rounds := flag.Int("rounds", 20, "how often each hazard is met")
+	rounds := flag.Int("rounds", 20, "number of rounds of each hazard")
 	flag.Parse()
 	if err := run(*rounds); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -52,7 +52,7 @@ func run(rounds int) error {
 	return nil
 }
 
-// prepare builds pickup and installs its peers.
+// prepare builds pickup and installs json-server.
 func prepare(work string) ([]server, error) {
 	_, file, _, _ := runtime.Caller(0)
 	here := filepath.Dir(file)

@@ -13,21 +13,21 @@ import (
 	"time"
 )
 
-// A server is a way to serve a JSON file. PORT and FILE stand in its arguments
-// for what a run gives it.
+// A server is a command that serves a JSON file. start replaces PORT and FILE in its
+// arguments.
 type server struct {
 	name string
 	args []string
 }
 
-// A process is a server that runs.
+// A process is a running server.
 type process struct {
 	cmd *exec.Cmd
 	url string
 }
 
-// start runs the server on file and waits until it answers. Where wrap is not
-// empty it is a shell script that runs the server as "$@".
+// start starts the server on file and waits until it responds. If wrap is not empty,
+// it is a shell script that runs the server as "$@".
 func (s server) start(file, wrap string) (*process, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -50,7 +50,7 @@ func (s server) start(file, wrap string) (*process, error) {
 	}
 	var output bytes.Buffer
 	p := &process{cmd: exec.Command(args[0], args[1:]...), url: fmt.Sprintf("http://localhost:%d", port)}
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that stop reaches children
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that kill reaches children
 	p.cmd.Stdout, p.cmd.Stderr = &output, &output
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
@@ -62,16 +62,16 @@ func (s server) start(file, wrap string) (*process, error) {
 		}
 	}
 	p.kill()
-	return nil, fmt.Errorf("%s did not answer: %s", s.name, output.String())
+	return nil, fmt.Errorf("%s does not respond: %s", s.name, output.String())
 }
 
-// kill is kill -9.
+// kill kills the server and its children with SIGKILL.
 func (p *process) kill() {
 	syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
-	p.cmd.Wait() // it was killed, there is nothing to learn
+	p.cmd.Wait() // its error is about the kill
 }
 
-// post creates a record and returns the status, 0 where there was no answer.
+// post creates a record and returns the status, 0 without a response.
 func (p *process) post(title string) int {
 	client := http.Client{Timeout: 5 * time.Second}
 	resp, err := client.Post(p.url+"/posts", "application/json", bytes.NewBufferString(fmt.Sprintf("{\"title\":%q}", title)))
@@ -85,7 +85,7 @@ func (p *process) post(title string) int {
 	return resp.StatusCode
 }
 
-// save writes a file as editors do that replace it.
+// save replaces a file, as many editors do.
 func save(file, text string) error {
 	if err := os.WriteFile(file+".new", []byte(text), 0o644); err != nil {
 		return err

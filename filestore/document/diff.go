@@ -27,7 +27,7 @@ func Diff(a, b *Document) []storage.Change {
 				continue
 			}
 		}
-		if v := wholeValue(c); !ok || old.Kind != c.Kind || !EqualValues(wholeValue(old), v) {
+		if v := b.Value(c.Name, ""); !ok || old.Kind != c.Kind || !EqualValues(a.Value(c.Name, ""), v) {
 			changes = append(changes, storage.Change{Collection: c.Name, Value: v})
 		}
 	}
@@ -86,21 +86,6 @@ func Overlap(a, b []storage.Change) bool {
 		}
 	}
 	return false
-}
-
-// wholeValue returns the value of a top-level member.
-func wholeValue(c storage.Collection) jsontext.Value {
-	if c.Kind != storage.Array {
-		return c.Value
-	}
-	v := []byte{'['}
-	for i, e := range c.Elements {
-		if i > 0 {
-			v = append(v, ',')
-		}
-		v = append(v, e.Value...)
-	}
-	return append(v, ']')
 }
 
 // EqualValues reports whether a and b are the same text apart from white space.

@@ -1,14 +1,11 @@
 package document
 
 import (
-	"bytes"
 	"io"
 	"slices"
 
 	"pickup/internal/ordered"
 	"pickup/internal/storage"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A Document is the text of a database file, cut where its members and the
@@ -59,13 +56,6 @@ type element struct {
 
 func (e element) before() []byte { return e.text[:e.gap:e.gap] }
 func (e element) value() []byte  { return e.text[e.gap:len(e.text):len(e.text)] }
-
-// clone returns a copy that can be changed without changing a.
-func (a *array) clone() *array {
-	b := *a
-	b.elems = a.elems.Copy()
-	return &b
-}
 
 // first returns the first element of an array that is not empty.
 func (a *array) first() element {
@@ -136,37 +126,19 @@ func (m *member) text() []byte {
 	if m.array == nil {
 		return m.value
 	}
-	var b bytes.Buffer
 	var r Runs
 	r.addArray(m.array)
-	r.WriteTo(&b)
-	return b.Bytes()
+	return slices.Concat(r...)
 }
 
 // Size returns the length of the document in bytes.
 func (d *Document) Size() int64 { return d.length }
 
 // Bytes returns a copy of the text.
-func (d *Document) Bytes() []byte {
-	var b bytes.Buffer
-	b.Grow(int(d.length))
-	d.WriteTo(&b)
-	return b.Bytes()
-}
+func (d *Document) Bytes() []byte { return slices.Concat(d.Runs()...) }
 
 // WriteTo writes the text to w in few, large writes.
 func (d *Document) WriteTo(w io.Writer) (int64, error) { return d.Runs().WriteTo(w) }
-
-// Lookup returns the value of the top-level member called name, or nil if there
-// is none or it is an array.
-func (d *Document) Lookup(name string) jsontext.Value {
-	for _, m := range d.members {
-		if m.name == name && m.array == nil {
-			return plain(m.value)
-		}
-	}
-	return nil
-}
 
 // KeyedBy returns the document with the ids of its elements read from other
 // members, and reports whether keys may have changed.

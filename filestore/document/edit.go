@@ -74,21 +74,18 @@ func (e *edit) change(c storage.Change) error {
 	place, ok := m.array.elems.Place(c.ID)
 	switch {
 	case ok && c.Value == nil:
-		a := e.own(i)
+		a := e.ownMember(i).array
 		e.removeElement(a, place)
 		a.count(c.ID, -1)
 	case ok:
 		e.replaceElement(i, place, c.Value)
 	case c.Value != nil:
-		a := e.own(i)
+		a := e.ownMember(i).array
 		e.addElement(i, a, c.ID, c.Value)
 		a.count(c.ID, 1)
 	}
 	return nil
 }
-
-// own returns the array of the member at i, unshared.
-func (e *edit) own(i int) *array { return e.ownMember(i).array }
 
 // ownMember returns the member at i, unshared.
 func (e *edit) ownMember(i int) *member {
@@ -96,7 +93,9 @@ func (e *edit) ownMember(i int) *member {
 	if !e.fresh[m] {
 		c := *m
 		if m.array != nil {
-			c.array = m.array.clone()
+			a := *m.array
+			a.elems = a.elems.Copy()
+			c.array = &a
 		}
 		m = &c
 		e.members[i] = m

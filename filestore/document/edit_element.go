@@ -1,6 +1,8 @@
 package document
 
 import (
+	"bytes"
+
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -10,8 +12,8 @@ func (e *edit) replaceElement(i, place int, v jsontext.Value) {
 	old, _ := m.array.elems.At(place)
 	s := e.styleIn(m).at(old.before(), breaks(old.text) == 0)
 	value := s.merge(old.value(), v, m.array.near(place))
-	if !sameBytes(value, old.value()) {
-		e.set(e.own(i), place, old, old.before(), value)
+	if !bytes.Equal(value, old.value()) {
+		e.set(e.ownMember(i).array, place, old, old.before(), value)
 	}
 }
 
@@ -51,13 +53,9 @@ func (e *edit) addElement(i int, a *array, key string, v jsontext.Value) {
 // removeElement removes the element at place.
 func (e *edit) removeElement(a *array, place int) {
 	old, _ := a.elems.At(place)
+	isFirst := place == a.elems.Nth(0)
 	a.elems.Delete(old.key)
 	e.wrote(0, len(old.text))
-	isFirst := true
-	for range a.elems.Before(place) {
-		isFirst = false
-		break
-	}
 	for next, after := range a.elems.From(place) {
 		e.set(a, next, after, joinGaps(old.before(), after.before(), isFirst, false), after.value())
 		return

@@ -28,7 +28,7 @@ func (e *edit) replaceMember(i int, v jsontext.Value) error {
 	m := e.members[i]
 	old := m.text()
 	text := e.styleIn(m).merge(old, v, e.examplesOf(m, bytes.Trim(v, white)[0]))
-	if sameBytes(text, old) && !m.unaddressed() {
+	if bytes.Equal(text, old) && !m.unaddressed() {
 		return nil // otherwise its positions are counted anew, as the engine does
 	}
 	m = e.ownMember(i)

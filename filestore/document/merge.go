@@ -82,7 +82,7 @@ func (s style) mergeMembers(o, n *list, ex examples) (changed bool) {
 		if j := n.index(it.name); j >= 0 {
 			was := it.value
 			it.value = s.at(it.gap, s.flat).merge(was, n.items[j].value, ex.member(it.name))
-			changed = changed || !sameBytes(it.value, was)
+			changed = changed || !bytes.Equal(it.value, was)
 		}
 		grown.items = append(grown.items, it)
 	}

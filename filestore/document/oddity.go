@@ -19,19 +19,9 @@ type Oddity struct {
 	Detail       string // what is odd and what it means, one sentence
 }
 
-// Check parses a file and returns its oddities. file and idMember are those of
-// Parse. The error is a *storage.BrokenError.
-func Check(file string, data []byte, idMember func(collection string) string) ([]Oddity, error) {
-	d, err := Parse(file, data, idMember)
-	if err != nil {
-		return nil, err
-	}
-	return d.Oddities(), nil
-}
-
 // Oddities returns the oddities in the order of the document.
 func (d *Document) Oddities() []Oddity {
-	if !d.odd() {
+	if !slices.ContainsFunc(d.members, (*member).unaddressed) {
 		return nil
 	}
 	var found []Oddity
@@ -71,15 +61,8 @@ func (d *Document) Oddities() []Oddity {
 	return found
 }
 
-// odd reports whether there may be oddities.
-func (d *Document) odd() bool {
-	return slices.ContainsFunc(d.members, (*member).unaddressed)
-}
-
 // unaddressed reports whether the member has elements that no URL reaches.
-func (m *member) unaddressed() bool {
-	return m.array != nil && m.array.odd > 0
-}
+func (m *member) unaddressed() bool { return m.array != nil && m.array.odd > 0 }
 
 // why returns why no URL reaches the element v of a collection whose ids are in
 // the member called name.

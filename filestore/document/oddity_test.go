@@ -1,15 +1,12 @@
 package document
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
-
-	"pickup/internal/storage"
 )
 
-func TestCheck(t *testing.T) {
+func TestOddities(t *testing.T) {
 	const text = `{
   "schedules": [
     {"id": "1"}, {"id": 1, "x": 2},
@@ -28,12 +25,12 @@ func TestCheck(t *testing.T) {
 		}
 		return "id"
 	}
-	odd, err := Check("db.json", []byte(text), id)
+	d, err := Parse("db.json", []byte(text), id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, o := range odd {
+	for _, o := range d.Oddities() {
 		got = append(got, fmt.Sprintf("%s %d:%d: %s", o.Pointer, o.Line, o.Column, o.Detail))
 		line, column, ok := Locate([]byte(text), o.Pointer)
 		if !ok || line != o.Line || column != o.Column {
@@ -67,12 +64,12 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestCheckFinds(t *testing.T) {
-	if odd, err := Check("db.json", []byte(`{"a": [{"id": 1}], "b": {"id": null}, "c": 1}`), nil); len(odd) != 0 || err != nil {
-		t.Error(odd, err)
+func TestNoOddities(t *testing.T) {
+	d, err := Parse("db.json", []byte(`{"a": [{"id": 1}], "b": {"id": null}, "c": 1}`), nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	var broken *storage.BrokenError
-	if _, err := Check("my.json", []byte("{\n\"a\" 1}"), nil); !errors.As(err, &broken) || broken.File != "my.json" || broken.Line != 2 {
-		t.Error(err)
+	if odd := d.Oddities(); len(odd) != 0 {
+		t.Error(odd)
 	}
 }

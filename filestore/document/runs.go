@@ -1,6 +1,9 @@
 package document
 
-import "io"
+import (
+	"bufio"
+	"io"
+)
 
 // Runs are the parts of a text that are contiguous in memory. A document that was
 // never edited is one run.
@@ -52,40 +55,13 @@ func follows(a, b []byte) bool {
 	return len(a) > 0 && cap(a)-len(a) >= len(b) && &a[:len(a)+1][len(a)] == &b[0]
 }
 
-// smallRun is the size in bytes below which copying a run to a buffer is cheaper
-// than a call of Write.
-const smallRun = 32 << 10
-
 // WriteTo writes the text to w in few, large pieces.
 func (r Runs) WriteTo(w io.Writer) (n int64, err error) {
-	buf := make([]byte, 0, min(2*smallRun, r.size())) // small runs on their way out
-	put := func(b []byte) {
-		if len(b) > 0 && err == nil {
-			var k int
-			k, err = w.Write(b)
-			n += int64(k)
-		}
-	}
+	b := bufio.NewWriterSize(w, 64<<10)
 	for _, run := range r {
-		if len(run) < smallRun && len(buf)+len(run) <= 2*smallRun {
-			buf = append(buf, run...)
-			continue
-		}
-		put(buf)
-		buf = buf[:0]
-		if len(run) < smallRun {
-			buf = append(buf, run...)
-			continue
-		}
-		put(run)
+		k, _ := b.Write(run) // Flush returns the error
+		n += int64(k)
 	}
-	put(buf)
-	return n, err
-}
-
-func (r Runs) size() (n int) {
-	for _, run := range r {
-		n += len(run)
-	}
-	return n
+	err = b.Flush()
+	return n - int64(b.Buffered()), err
 }

@@ -75,7 +75,3 @@ func tokenEnd(b []byte, i int) int {
 	}
 	return i
 }
-
-func sameBytes(a, b []byte) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || bytes.Equal(a, b))
-}

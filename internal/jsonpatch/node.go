@@ -118,40 +118,6 @@ func (n *Node) take(i int) *Node {
 	return kid
 }
 
-// equal reports whether the node equals v as RFC 6902 section 4.6 defines:
-// numbers by value, strings by their text, objects in any order of members.
-func (n *Node) equal(v jsontext.Value) bool {
-	if kind := v.Kind(); kind != '{' && kind != '[' {
-		return n.text != nil && rawjson.Equal(n.text, v)
-	}
-	if !n.Open() || n.kind != v.Kind() {
-		return false
-	}
-	want := &Node{text: v}
-	want.Open()
-	if len(want.kids) != len(n.kids) {
-		return false
-	}
-	if n.kind == '[' {
-		for i, kid := range want.kids {
-			if !n.kids[i].equal(kid.text) {
-				return false
-			}
-		}
-		return true
-	}
-	byName := make(map[string]*Node, len(n.kids))
-	for i, name := range n.names {
-		byName[rawjson.Unquote(name)] = n.kids[i]
-	}
-	for i, name := range want.names {
-		if kid := byName[rawjson.Unquote(name)]; kid == nil || !kid.equal(want.kids[i].text) {
-			return false
-		}
-	}
-	return true
-}
-
 // arrayIndex parses an index as RFC 6901 section 4 defines: digits without a
 // leading zero.
 func arrayIndex(token string) (int, bool) {

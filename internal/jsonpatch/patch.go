@@ -142,7 +142,7 @@ func (p *Patcher) do(i int, op *Operation) *Error {
 		switch {
 		case n == nil:
 			return nothingAt("/path", op.Path)
-		case !n.equal(op.Value):
+		case !rawjson.Equal(n.Value(), op.Value):
 			return &Error{Pointer: "/value", Detail: fmt.Sprintf("the test fails: %s is %s", joinedOrRoot(op.Path), n.shown())}
 		}
 		return nil
@@ -156,7 +156,13 @@ func (p *Patcher) do(i int, op *Operation) *Error {
 		}
 		return nil
 	case "replace":
-		return p.replace(i, op)
+		n := p.At(op.Path)
+		if n == nil {
+			return nothingAt("/path", op.Path)
+		}
+		*n = Node{text: op.Value, Origin: n.Origin}
+		p.tell(i, op, op.Path)
+		return nil
 	case "add":
 		return p.add(i, op, &Node{text: op.Value})
 	}
@@ -234,17 +240,6 @@ func (p *Patcher) add(i int, op *Operation, n *Node) *Error {
 		path = append(slices.Clone(path[:last]), fmt.Sprint(len(parent.kids)-1))
 	}
 	p.tell(i, op, path)
-	return nil
-}
-
-// replace replaces the value at the path of the operation.
-func (p *Patcher) replace(i int, op *Operation) *Error {
-	n := p.At(op.Path)
-	if n == nil {
-		return nothingAt("/path", op.Path)
-	}
-	*n = Node{text: op.Value, Origin: n.Origin}
-	p.tell(i, op, op.Path)
 	return nil
 }
 

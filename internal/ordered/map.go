@@ -140,7 +140,7 @@ func (m *Map[V]) Delete(key string) {
 	if !ok {
 		return
 	}
-	m.places.delete(place)
+	m.places.root = m.places.root.delete(m.places.owner, m.places.level, place)
 	at, ok := m.loaded(key)
 	if !ok {
 		m.later.Delete(key)
@@ -178,12 +178,20 @@ func (m *Map[V]) All() iter.Seq2[int, V] { return m.From(0) }
 
 // From iterates over the values at and after a place, in order.
 func (m *Map[V]) From(place int) iter.Seq2[int, V] {
-	return func(yield func(int, V) bool) { m.places.ascend(place, yield) }
+	return func(yield func(int, V) bool) {
+		if t := &m.places; t.root != nil && place < t.next {
+			t.root.ascend(t.level, 0, max(place, 0), yield)
+		}
+	}
 }
 
 // Before iterates over the values before a place, the nearest first.
 func (m *Map[V]) Before(place int) iter.Seq2[int, V] {
-	return func(yield func(int, V) bool) { m.places.descend(place-1, yield) }
+	return func(yield func(int, V) bool) {
+		if t := &m.places; t.root != nil && place > 0 {
+			t.root.descend(t.level, 0, min(place, t.next)-1, yield)
+		}
+	}
 }
 
 // Backward iterates over the values in reverse order.

@@ -157,12 +157,6 @@ func (n *node[V]) set(o *owner, level, place int, v V) *node[V] {
 	return n
 }
 
-func (t *tree[V]) delete(place int) {
-	if _, ok := t.get(place); ok {
-		t.root = t.root.delete(t.owner, t.level, place)
-	}
-}
-
 // delete removes the value at a place that has one. It returns nil if no other is
 // left.
 func (n *node[V]) delete(o *owner, level, place int) *node[V] {
@@ -182,15 +176,8 @@ func (n *node[V]) delete(o *owner, level, place int) *node[V] {
 	return n
 }
 
-// ascend calls yield for the values at and after a place until it returns false.
-func (t *tree[V]) ascend(from int, yield func(place int, v V) bool) {
-	if t.root != nil && from < t.next {
-		t.root.ascend(t.level, 0, max(from, 0), yield)
-	}
-}
-
-// ascend is tree.ascend for a node whose places begin at start. It reports
-// whether to continue.
+// ascend calls yield for the values at and after the place from until it returns
+// false, and reports whether to continue. The places of n begin at start.
 func (n *node[V]) ascend(level, start, from int, yield func(place int, v V) bool) bool {
 	if level == 0 {
 		for i := max(0, from-start); i < len(n.vals); i++ {
@@ -209,15 +196,7 @@ func (n *node[V]) ascend(level, start, from int, yield func(place int, v V) bool
 	return true
 }
 
-// descend calls yield for the values at and before a place, backward, until it
-// returns false.
-func (t *tree[V]) descend(from int, yield func(place int, v V) bool) {
-	if t.root != nil && from >= 0 {
-		t.root.descend(t.level, 0, min(from, t.next-1), yield)
-	}
-}
-
-// descend is tree.descend for a node whose places begin at start.
+// descend is like ascend for the values at and before from, in reverse order.
 func (n *node[V]) descend(level, start, from int, yield func(place int, v V) bool) bool {
 	if level == 0 {
 		for i := min(len(n.vals)-1, from-start); i >= 0; i-- {

@@ -103,21 +103,5 @@ func compareText(a, b []byte) int {
 	return bytes.Compare(a[i:], b[i:])
 }
 
-// scalars calls yield with v if it is a scalar, with its scalar elements if it
-// is an array, until yield returns false.
-func scalars(v jsontext.Value, yield func(jsontext.Value) bool) {
-	switch v.Kind() {
-	case '{':
-	case '[':
-		for e := range rawjson.Elements(v) {
-			if k := e.Kind(); k != '[' && k != '{' && !yield(e) {
-				return
-			}
-		}
-	default:
-		yield(v)
-	}
-}
-
 // KeysOf returns the equality keys of the values that a client means by a text.
 func KeysOf(text string) []string { return newOperand(text).keys() }

@@ -102,13 +102,18 @@ func (m *Matcher) term(t *term, v jsontext.Value) bool {
 	})
 }
 
-func anyScalar(v jsontext.Value, answers func(jsontext.Value) bool) bool {
-	found := false
-	scalars(v, func(e jsontext.Value) bool {
-		found = answers(e)
-		return !found
-	})
-	return found
+// anyScalar reports whether holds is true of the scalar v, or of a scalar element
+// of the array v.
+func anyScalar(v jsontext.Value, holds func(jsontext.Value) bool) bool {
+	if k := v.Kind(); k != '[' {
+		return k != '{' && holds(v)
+	}
+	for e := range rawjson.Elements(v) {
+		if k := e.Kind(); k != '[' && k != '{' && holds(e) {
+			return true
+		}
+	}
+	return false
 }
 
 // Spend counts work and reports whether there is still enough for it.

@@ -1,7 +1,9 @@
 package query
 
 import (
+	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -51,8 +53,9 @@ type Window struct {
 	Size    int     // the most records a page holds; 0: no bound was given
 }
 
-// window returns the part of a list of that many records.
-func (p *paging) window(total int) Window {
+// Window returns the part of a list of total records that q asks for.
+func (q *Query) Window(total int) Window {
+	p := &q.paging
 	r := Window{Total: total, Dialect: p.dialect, Size: p.size, End: total}
 	switch p.dialect {
 	case Range:
@@ -97,7 +100,7 @@ func (r Window) Links(rawQuery string) []Link {
 	case r.Dialect == Range && r.Size > 0 && (r.Offset > 0 || r.End < r.Total):
 		add := func(rel string, start int) {
 			query := withParameter(rawQuery, "_start", start)
-			if hasParameter(query, "_end") {
+			if slices.ContainsFunc(strings.Split(query, "&"), func(part string) bool { return parameterName(part) == "_end" }) {
 				query = withParameter(query, "_end", start+r.Size)
 			}
 			links = append(links, Link{rel, query})
@@ -148,15 +151,6 @@ func withParameter(rawQuery, name string, value int) string {
 	return strings.Join(out, "&")
 }
 
-func hasParameter(rawQuery, name string) bool {
-	for part := range strings.SplitSeq(rawQuery, "&") {
-		if parameterName(part) == name {
-			return true
-		}
-	}
-	return false
-}
-
 // parameterName returns the name of one part of a query.
 func parameterName(part string) string {
 	raw, _, _ := strings.Cut(part, "=")
@@ -170,22 +164,12 @@ func parameterName(part string) string {
 // AppendEnvelope appends the beginning of the object that an answer in the
 // Envelope dialect is, up to the array in "data".
 func (r Window) AppendEnvelope(dst []byte) []byte {
-	dst = append(dst, `{"first":1,"prev":`...)
-	dst = appendPage(dst, r.Page-1, r.Page > 1)
-	dst = append(dst, `,"next":`...)
-	dst = appendPage(dst, r.Page+1, r.Page < r.Pages)
-	dst = append(dst, `,"last":`...)
-	dst = strconv.AppendInt(dst, int64(r.Pages), 10)
-	dst = append(dst, `,"pages":`...)
-	dst = strconv.AppendInt(dst, int64(r.Pages), 10)
-	dst = append(dst, `,"items":`...)
-	dst = strconv.AppendInt(dst, int64(r.Total), 10)
-	return append(dst, `,"data":`...)
-}
-
-func appendPage(dst []byte, page int, exists bool) []byte {
-	if !exists {
-		return append(dst, "null"...)
+	prev, next := "null", "null"
+	if r.Page > 1 {
+		prev = strconv.Itoa(r.Page - 1)
 	}
-	return strconv.AppendInt(dst, int64(page), 10)
+	if r.Page < r.Pages {
+		next = strconv.Itoa(r.Page + 1)
+	}
+	return fmt.Appendf(dst, `{"first":1,"prev":%s,"next":%s,"last":%d,"pages":%d,"items":%d,"data":`, prev, next, r.Pages, r.Pages, r.Total)
 }

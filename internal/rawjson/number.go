@@ -74,26 +74,24 @@ func exponent(s []byte) int64 {
 
 // Compare returns -1, 0 or 1 if d is less than, equal to or greater than e.
 func (d Decimal) Compare(e Decimal) int {
-	zero, other := len(d.head)+len(d.tail) == 0, len(e.head)+len(e.tail) == 0
-	switch {
-	case zero && other:
-		return 0
-	case zero:
-		return -e.sign()
-	case other || d.negative != e.negative:
-		return d.sign()
+	sign := d.sign()
+	if sign != e.sign() {
+		return cmp.Compare(sign, e.sign())
 	}
 	c := cmp.Compare(d.point, e.point)
 	if c == 0 {
 		c = d.compareDigits(e)
 	}
-	return d.sign() * c
+	return sign * c
 }
 
-// sign returns -1 for a negative number, otherwise 1.
+// sign returns -1, 0 or 1 for a number less than, equal to or greater than 0.
 func (d Decimal) sign() int {
-	if d.negative {
+	switch {
+	case d.negative:
 		return -1
+	case len(d.head)+len(d.tail) == 0:
+		return 0
 	}
 	return 1
 }

@@ -1,0 +1,564 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/database"
+	"pickup/internal/storage"
+	"pickup/internal/storage/storetest"
+	"pickup/server"
+)
+
+// A replica is what a client has built from the events of a stream: records by
+// collection and id, objects by name.
+type replica map[string]string
+
+// replicaOf returns the replica that has what a GET answers.
+func replicaOf(path, body string) replica {
+	r := make(replica)
+	path, _, _ = strings.Cut(path, "?")
+	switch v := jsontext.Value(body); {
+	case path == "/db":
+		r.database(v)
+	case strings.Count(path, "/") == 2 || v.Kind() == '{':
+		r["record"] = body
+	default:
+		r.records(path[1:], v)
+	}
+	return r
+}
+
+func (r replica) database(v jsontext.Value) {
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(v, &members); err != nil {
+		panic(err)
+	}
+	for name, member := range members {
+		if r[name] = "[]"; member.Kind() == '[' {
+			r.records(name, member)
+		} else {
+			r[name] = string(member)
+		}
+	}
+}
+
+func (r replica) records(collection string, v jsontext.Value) {
+	var all []jsontext.Value
+	if err := json.Unmarshal(v, &all); err != nil {
+		panic(err)
+	}
+	for _, e := range all {
+		id, ok := storage.ID(e, "id")
+		if !ok {
+			id = "#" + string(e)
+		}
+		r[collection+"/"+id] = string(e)
+	}
+}
+
+// apply does what a client does: on reset replace, otherwise apply.
+func (r replica) apply(path string, e streamEvent) {
+	var data struct {
+		Collection, ID string
+		Record, DB     jsontext.Value
+		Records        jsontext.Value
+	}
+	if err := json.Unmarshal([]byte(e.data), &data, json.MatchCaseInsensitiveNames(true), json.RejectUnknownMembers(false)); err != nil {
+		panic(err)
+	}
+	path, _, _ = strings.Cut(path, "?")
+	single := strings.Count(path, "/") == 2 || path == "/profile"
+	switch {
+	case e.name == "broken", e.name == "mended":
+	case e.name == "reset":
+		clear(r)
+		switch {
+		case data.DB != nil:
+			r.database(data.DB)
+		case data.Records != nil:
+			r.records(data.Collection, data.Records)
+		case data.Record.Kind() != 'n':
+			r["record"] = string(data.Record)
+		}
+	case single && e.name == "deleted":
+		delete(r, "record")
+	case single:
+		r["record"] = string(data.Record)
+	case data.ID == "":
+		maps.DeleteFunc(r, func(key, _ string) bool { return key == data.Collection || strings.HasPrefix(key, data.Collection+"/") })
+		if e.name != "deleted" {
+			r[data.Collection] = string(data.Record)
+		}
+	case e.name == "deleted":
+		delete(r, data.Collection+"/"+data.ID)
+	default:
+		r[data.Collection+"/"+data.ID] = string(data.Record)
+	}
+}
+
+// A modelServer is a server that is restarted now and then, on one store.
+type modelServer struct {
+	t     *testing.T
+	store *storetest.MemStore
+	paths []string
+
+	mu   sync.Mutex
+	db   *database.DB
+	web  http.Handler
+	stop chan struct{}
+	end  context.CancelFunc
+	want map[string]replica // by path and id of the state: what a GET answered
+	last string             // the id of the last state; "" while there will be others
+}
+
+func (m *modelServer) start() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.stop != nil {
+		close(m.stop)
+		m.end()
+	}
+	db, err := database.Open(m.t.Context(), m.store, database.Options{})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(m.t.Context())
+	go db.Follow(ctx)
+	m.db, m.end, m.stop = db, cancel, make(chan struct{})
+	m.web = server.Handler(db, server.Options{Stop: m.stop})
+}
+
+func (m *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	m.mu.Lock()
+	web := m.web
+	m.mu.Unlock()
+	web.ServeHTTP(w, r)
+}
+
+// do sends a request that may fail while the store is broken.
+func (m *modelServer) do(method, path, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	if path == "/db" && method == "PATCH" {
+		r.Header.Set("Content-Type", "application/json-patch+json")
+	}
+	w := httptest.NewRecorder()
+	m.ServeHTTP(w, r)
+	return w
+}
+
+// edit replaces the contents as a hand edit does.
+func (m *modelServer) edit(contents string) {
+	m.store.Edit(jsontext.Value(contents))
+	b, err := m.store.Load(m.t.Context())
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	for m.db.Snapshot().Rev() < b.Rev || m.db.Err() != nil {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// record notes what a GET answers now.
+func (m *modelServer) record() (id string) {
+	id = fmt.Sprintf("%s-%d", m.db.Run(), m.db.Snapshot().Rev())
+	for _, path := range m.paths {
+		r := make(replica)
+		if w := m.do("GET", path, ""); w.Code == 200 {
+			r = replicaOf(path, strings.TrimSpace(w.Body.String()))
+		}
+		m.mu.Lock()
+		m.want[path+" "+id] = r
+		m.mu.Unlock()
+	}
+	return id
+}
+
+// contents returns a random file.
+func modelContents(random *rand.Rand) string {
+	var b strings.Builder
+	b.WriteString(`{"posts":[`)
+	n := random.IntN(10)
+	if random.IntN(20) == 0 {
+		n = 1100 // more than is reported record by record
+	}
+	for i := range n {
+		fmt.Fprintf(&b, `{"id":%d,"n":%d},`, i*2+random.IntN(2), random.IntN(10))
+	}
+	if random.IntN(5) == 0 {
+		fmt.Fprintf(&b, `{"n":%d},{"n":3},`, random.IntN(10)) // without ids
+	}
+	s := strings.TrimSuffix(b.String(), ",") + "]"
+	if random.IntN(4) > 0 {
+		s += fmt.Sprintf(`,"profile":{"name":"%d"}`, random.IntN(3))
+	}
+	if random.IntN(4) == 0 {
+		s += fmt.Sprintf(`,"tags":[{"id":"a","n":%d}],"version":%d`, random.IntN(3), random.IntN(3))
+	}
+	return s + "}"
+}
+
+// step does something random.
+func (m *modelServer) step(random *rand.Rand) {
+	id, n := random.IntN(20), random.IntN(10)
+	switch random.IntN(12) {
+	case 0, 1:
+		m.do("POST", "/posts", fmt.Sprintf(`{"n":%d}`, n))
+	case 2, 3, 4:
+		m.do("PATCH", fmt.Sprintf("/posts/%d", id), fmt.Sprintf(`{"n":%d}`, n))
+	case 5:
+		m.do("DELETE", fmt.Sprintf("/posts/%d", id), "")
+	case 6:
+		m.do("PATCH", "/profile", fmt.Sprintf(`{"name":"%d"}`, n))
+	case 7:
+		m.do("PATCH", "/db", fmt.Sprintf(`[{"op":"replace","path":"/posts/0/n","value":%d},{"op":"remove","path":"/posts/1"},`+
+			`{"op":"add","path":"/posts/-","value":{"n":%d}},{"op":"add","path":"/profile","value":{"name":"%d"}}]`, n, 9-n, n))
+	case 8:
+		m.do("PATCH", "/db", `[{"op":"remove","path":"/profile"},{"op":"add","path":"/tags","value":[{"id":"b"}]}]`)
+	case 9:
+		m.edit(modelContents(random))
+	case 10:
+		m.store.Break(&storage.BrokenError{File: "db.json", Line: 1, Column: 1, Reason: "broken"})
+		m.do("POST", "/posts", `{"n":1}`)
+		m.edit(modelContents(random))
+	case 11:
+		if random.IntN(4) == 0 {
+			m.start()
+		}
+	}
+}
+
+// follow is a client: it builds a replica from a stream, loses the connection
+// now and then, and continues. It returns when it has the last state.
+func (m *modelServer) follow(web *httptest.Server, path string, random *rand.Rand) error {
+	state, id := make(replica), ""
+	for {
+		ctx, cancel := context.WithCancel(m.t.Context())
+		r, err := http.NewRequestWithContext(ctx, "GET", web.URL+path, nil)
+		if err != nil {
+			panic(err)
+		}
+		r.Header.Set("Accept", "text/event-stream")
+		if id != "" {
+			r.Header.Set("Last-Event-ID", id)
+		}
+		response, err := web.Client().Do(r)
+		if err != nil {
+			cancel()
+			return err
+		}
+		if response.StatusCode != 200 { // what it is about is not there at present
+			clear(state)
+			time.Sleep(time.Millisecond)
+		} else if err := m.read(newEventReader(response.Body), path, state, &id, random); err != errCut {
+			cancel()
+			response.Body.Close()
+			return err
+		}
+		cancel()
+		response.Body.Close()
+	}
+}
+
+var errCut = io.ErrUnexpectedEOF
+
+// read reads events until the connection ends, or is cut.
+func (m *modelServer) read(events *eventReader, path string, state replica, id *string, random *rand.Rand) error {
+	for random.IntN(15) > 0 {
+		e, err := events.next()
+		if err != nil {
+			return errCut
+		}
+		if e.name != "" {
+			state.apply(path, e)
+		}
+		if e.id == "" {
+			continue
+		}
+		*id = e.id
+		for { // the server may be faster than the one who records
+			m.mu.Lock()
+			want, ok := m.want[path+" "+e.id]
+			last := m.last
+			m.mu.Unlock()
+			if ok && !maps.Equal(want, state) {
+				return fmt.Errorf("%s at %s: the client has\n%v\nand a GET answered\n%v", path, e.id, state, want)
+			}
+			if ok && e.id == last {
+				return nil
+			}
+			if ok {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	return errCut
+}
+
+// TestStreamModel writes, edits, breaks and restarts at random, while clients
+// lose their connections: at each id the state of a client is what a GET
+// answered at that revision.
+func TestStreamModel(t *testing.T) {
+	random := rand.New(rand.NewPCG(14, 1))
+	m := &modelServer{t: t, want: make(map[string]replica), paths: []string{
+		"/posts", "/posts?n_gte=5", "/posts?n_gte=5&_fields=id", "/posts?_where=" + url.QueryEscape(`{"or":[{"n":{"lt":2}},{"n":{"gt":7}}]}`),
+		"/posts?q=3", "/posts/3", "/posts/4?_fields=n", "/profile", "/db",
+	}}
+	m.store = storetest.NewMemStore(jsontext.Value(`{"posts":[{"id":3,"n":9}],"profile":{"name":"x"}}`))
+	m.start()
+	m.record()
+	web := httptest.NewServer(m)
+	defer web.Close()
+	var clients sync.WaitGroup
+	for i, path := range append(m.paths, m.paths...) {
+		clients.Go(func() {
+			if err := m.follow(web, path, rand.New(rand.NewPCG(14, uint64(i)))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for range 300 {
+		m.step(random)
+		m.record()
+		time.Sleep(time.Duration(random.IntN(2)) * time.Millisecond)
+	}
+	// Everybody gets an event of the last state, and so knows that it is the last.
+	m.edit(`{"posts":[],"profile":{"name":"before"}}`)
+	m.record()
+	m.edit(`{"posts":[{"id":3,"n":9},{"id":4,"n":33}],"profile":{"name":"last"}}`)
+	last := m.record()
+	m.mu.Lock()
+	m.last = last
+	m.mu.Unlock()
+	clients.Wait()
+	close(m.stop)
+}
+
+// openEvents opens a stream.
+func openEvents(t *testing.T, client *http.Client, url string) *eventReader {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept", "text/event-stream")
+	response, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response.StatusCode != 200 {
+		t.Fatalf("%s: %s", url, response.Status)
+	}
+	t.Cleanup(func() { response.Body.Close() })
+	return newEventReader(response.Body)
+}
+
+// nextEvent fails unless the next event is called name. Lines that only say the
+// place are skipped.
+func nextEvent(t *testing.T, r *eventReader, name string) streamEvent {
+	t.Helper()
+	e, err := r.next()
+	for err == nil && e.name == "" {
+		e, err = r.next()
+	}
+	if err != nil || e.name != name {
+		t.Fatalf("%s, %v instead of %s", e, err, name)
+	}
+	return e
+}
+
+// setNumber writes a record.
+func setNumber(t *testing.T, db *database.DB, n int, padding string) {
+	t.Helper()
+	if _, err := db.Update(t.Context(), func(tx *database.Tx) error {
+		_, err := tx.Replace("posts", "1", jsontext.Value(fmt.Sprintf(`{"id":1,"n":%d,"padding":%q}`, n, padding)))
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestStreamTimeouts: the timeouts of the server are for requests and writes, not
+// for streams that have nothing to send, over HTTP/1.1 and HTTP/2.
+func TestStreamTimeouts(t *testing.T) {
+	for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
+		t.Run(protocol, func(t *testing.T) {
+			t.Parallel()
+			stop := make(chan struct{})
+			db, h := open(t, `{"posts":[{"id":1}]}`, server.Options{Stop: stop})
+			web := httptest.NewUnstartedServer(h)
+			web.EnableHTTP2 = protocol == "HTTP/2.0"
+			web.Config.ReadTimeout, web.Config.WriteTimeout = 300*time.Millisecond, 300*time.Millisecond
+			web.StartTLS()
+			defer web.Close()
+			if !web.EnableHTTP2 {
+				web.Client().Transport.(*http.Transport).TLSNextProto = make(map[string]func(string, *tls.Conn) http.RoundTripper)
+			}
+			one, two := openEvents(t, web.Client(), web.URL+"/posts"), openEvents(t, web.Client(), web.URL+"/posts/1")
+			nextEvent(t, one, "reset")
+			nextEvent(t, two, "reset")
+			time.Sleep(time.Second)
+			setNumber(t, db, 2, "")
+			nextEvent(t, one, "updated")
+			nextEvent(t, two, "updated")
+			close(stop)
+			if _, err := one.next(); err != io.EOF {
+				t.Errorf("after the stop: %v", err)
+			}
+		})
+	}
+}
+
+// TestStreamNotRead: a client that does not read loses its connection, and
+// others get every event.
+func TestStreamNotRead(t *testing.T) {
+	metrics := server.NewMetrics()
+	stop := make(chan struct{})
+	db, h := open(t, `{"posts":[{"id":1}]}`, server.Options{Metrics: metrics, Stop: stop})
+	web := httptest.NewUnstartedServer(h)
+	web.Config.WriteTimeout = time.Second
+	web.Start()
+	defer web.Close()
+	defer close(stop)
+
+	dead, err := net.Dial("tcp", web.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dead.Close()
+	if err := dead.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(dead, "GET /posts HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n")
+	alive := openEvents(t, web.Client(), web.URL+"/posts")
+	nextEvent(t, alive, "reset")
+	padding := strings.Repeat("x", 256<<10)
+	for i := range 40 { // more than the buffers of the system hold
+		setNumber(t, db, i, padding)
+		if e := nextEvent(t, alive, "updated"); !strings.Contains(e.data, fmt.Sprintf(`"n":%d,`, i)) {
+			t.Fatalf("event %d is %.100s", i, e.data)
+		}
+	}
+	shows := func(line string) bool {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", "/_/metrics", nil))
+		return strings.Contains(w.Body.String(), "\n"+line+"\n")
+	}
+	for start := time.Now(); !shows("pickup_streams_dropped_total 1") || !shows("pickup_streams 1"); time.Sleep(10 * time.Millisecond) {
+		if time.Since(start) > 20*time.Second {
+			t.Fatal("the client that does not read is not dropped")
+		}
+	}
+	setNumber(t, db, 40, "")
+	nextEvent(t, alive, "updated")
+}
+
+// A flushWriter is a ResponseWriter that can be read meanwhile.
+type flushWriter struct {
+	mu     sync.Mutex
+	header http.Header
+	body   bytes.Buffer
+}
+
+func (w *flushWriter) Header() http.Header { return w.header }
+func (w *flushWriter) WriteHeader(int)     {}
+func (w *flushWriter) Flush()              {}
+func (w *flushWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.body.Write(p)
+}
+
+func (w *flushWriter) take() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.body.String()
+	w.body.Reset()
+	return s
+}
+
+// TestStreamPlace: every 15 seconds a stream sends its place, also if all changes
+// are about others.
+func TestStreamPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, h := open(t, `{"posts":[{"id":1}],"tags":[{"id":1}]}`, server.Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		w := &flushWriter{header: make(http.Header)}
+		r := httptest.NewRequestWithContext(ctx, "GET", "/tags?_since=now", nil)
+		r.Header.Set("Accept", "text/event-stream")
+		go h.ServeHTTP(w, r)
+		synctest.Wait()
+		place := func(rev int) string { return fmt.Sprintf("id: %s-%d\n\n", db.Run(), rev) }
+		if got, want := w.take(), "retry: 1000\n\n"+place(1); got != want {
+			t.Errorf("it begins with %q and not %q", got, want)
+		}
+		setNumber(t, db, 1, "")
+		synctest.Wait()
+		if got := w.take(); got != "" {
+			t.Errorf("a change of others sends %q", got)
+		}
+		for range 2 {
+			time.Sleep(15 * time.Second)
+			synctest.Wait()
+			if got := w.take(); got != place(2) {
+				t.Errorf("after 15 seconds it sends %q and not %q", got, place(2))
+			}
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
+// TestStreamHistory: a client that was away for more revisions than there are in
+// the history, or for an edit of many records, gets the state.
+func TestStreamHistory(t *testing.T) {
+	db, h := open(t, `{"posts":[{"id":1}],"tags":[]}`, server.Options{})
+	first := fmt.Sprintf("%s-%d", db.Run(), db.Snapshot().Rev())
+	resume := func(path string) string {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		r := httptest.NewRequestWithContext(ctx, "GET", path, nil)
+		r.Header.Set("Accept", "text/event-stream")
+		r.Header.Set("Last-Event-ID", first)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return strings.TrimPrefix(w.Body.String(), "retry: 1000\n\n")
+	}
+	for i := range 1000 {
+		setNumber(t, db, i, "")
+	}
+	if got := resume("/posts"); strings.Count(got, "event: updated\nid: ") != 1000 || strings.Contains(got, "reset") {
+		t.Errorf("after 1,000 revisions: %.200s", got)
+	}
+	if got := resume("/tags"); got != fmt.Sprintf("id: %s-%d\n\n", db.Run(), db.Snapshot().Rev()) {
+		t.Errorf("without news: %.200s", got)
+	}
+	for i := range 100 {
+		setNumber(t, db, i, "")
+	}
+	want := fmt.Sprintf("event: reset\nid: %s-%d\ndata: {\"collection\":\"posts\",\"records\":[{\"id\":1,\"n\":99,\"padding\":\"\"}]}\n\n", db.Run(), db.Snapshot().Rev())
+	if got := resume("/posts"); got != want {
+		t.Errorf("after 1,100 revisions: %.200s", got)
+	}
+	if got := resume("/_/changes"); !strings.HasPrefix(got, "event: reset\nid: ") {
+		t.Errorf("of the changes: %.200s", got)
+	}
+}
