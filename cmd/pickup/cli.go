@@ -88,14 +88,9 @@ func parse(args []string, e *environment) (command, error) {
 	}
 	e.parsed = parsed
 	selected := parsed.Selected()
-	switch selected.Name {
-	case "passwd", "completion", "version": // use no configuration file
-	default:
-		if configErr == nil {
-			configErr = config.check(k.Model)
-		}
-		if configErr != nil {
-			return nil, configErr
+	if !slices.Contains([]string{"passwd", "completion", "version"}, selected.Name) { // they use no configuration file
+		if err := cmp.Or(configErr, config.check(k.Model)); err != nil {
+			return nil, err
 		}
 	}
 	if selected.Name == "serve" && !slices.Contains(args, "serve") {

@@ -25,7 +25,12 @@ func hostileInputs() (all [][]byte) {
 		`{"a":"` + strings.Repeat("\\u0041", 50_000), `{"a":"` + strings.Repeat("x", 200_000), "{" + strings.Repeat(`"a":1,`, 20_000) + `"a":1}`}
 	for _, body := range bodies {
 		for _, at := range []struct{ method, target string }{
-			{"POST", "/schedules"}, {"POST", "/drivers"}, {"PUT", "/schedules?Id=1"}, {"PATCH", "/drivers/1"}, {"POST", "/drivers/1/schedules"}, {"PUT", nobody},
+			{method: "POST", target: "/schedules"},
+			{method: "POST", target: "/drivers"},
+			{method: "POST", target: "/drivers/1/schedules"},
+			{method: "PUT", target: "/schedules?Id=1"},
+			{method: "PUT", target: nobody},
+			{method: "PATCH", target: "/drivers/1"},
 		} {
 			if body == "{}" || body == "[{}]" {
 				continue

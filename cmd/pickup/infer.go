@@ -79,10 +79,10 @@ func initial(path string) []byte {
 	if rules, err := loadSchema(path, ""); err == nil && rules != nil {
 		file, _ := schemaPath(path, "")
 		names = rules.Collections()
-		lines = append(lines, member("$schema", quote(reference(file))))
+		lines = append(lines, `  "$schema": `+quote(reference(file)))
 	}
 	for _, name := range names {
-		lines = append(lines, member(name, "[]"))
+		lines = append(lines, "  "+quote(name)+": []")
 	}
 	if len(lines) == 0 {
 		return []byte("{}\n")
@@ -95,8 +95,6 @@ func isNew(path string) bool {
 	info, err := os.Stat(path)
 	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0
 }
-
-func member(name, value string) string { return "  " + quote(name) + ": " + value }
 
 // quote returns s as a JSON string, with invalid UTF-8 replaced.
 func quote(s string) string {

@@ -21,9 +21,6 @@ type passwdCommand struct {
 	Hash string `enum:"bcrypt,argon2id" default:"bcrypt" placeholder:"bcrypt|argon2id" help:"Hash with bcrypt, for passwords up to 72 bytes, or argon2id (${default})."`
 }
 
-// maxPassword is the number of bytes to read from standard input.
-const maxPassword = 4 << 10
-
 func (c *passwdCommand) run(_ context.Context, e *environment) error {
 	password, err := c.ask(e)
 	if err != nil {
@@ -60,7 +57,7 @@ func (c *passwdCommand) ask(e *environment) (string, error) {
 		}
 		return first, nil
 	}
-	line, err := bufio.NewReader(io.LimitReader(e.stdin, maxPassword)).ReadString('\n')
+	line, err := bufio.NewReader(io.LimitReader(e.stdin, 4<<10)).ReadString('\n')
 	if err != nil && err != io.EOF {
 		return "", fmt.Errorf("cannot read standard input: %w", err)
 	}

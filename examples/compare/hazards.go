@@ -193,7 +193,7 @@ func numberText(s server, file string) (string, error) {
 		bad = append(bad, "numbers changed")
 	}
 	if !holds(file, strings.Split(sample, "\n")[2]) {
-		bad = append(bad, "the layout changed")
+		bad = append(bad, "file reformatted")
 	}
 	return strings.Join(bad, ", "), nil
 }

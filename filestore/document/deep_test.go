@@ -10,8 +10,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// A value may be nested as deep as it can be read again, and no deeper; and a
-// deep and large one takes no longer than its size lets expect.
+// TestDeepValues checks that values may be nested as deep as they can be parsed
+// again, and that large, deep values take time in proportion to their size.
 func TestDeepValues(t *testing.T) {
 	d, err := Parse("db.json", []byte(`{"a": [{"id": 1}]}`), nil)
 	if err != nil {

@@ -57,13 +57,6 @@ type element struct {
 func (e element) before() []byte { return e.text[:e.gap:e.gap] }
 func (e element) value() []byte  { return e.text[e.gap:len(e.text):len(e.text)] }
 
-// clone returns a copy that can be changed without changing a.
-func (a *array) clone() *array {
-	b := *a
-	b.elems = a.elems.Copy()
-	return &b
-}
-
 // first returns the first element of an array that is not empty.
 func (a *array) first() element {
 	e, _ := a.elems.At(a.elems.Nth(0))

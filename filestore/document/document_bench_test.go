@@ -11,8 +11,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// bigFile returns a file with n records of about size bytes each; comment
-// stands in the middle.
+// bigFile returns a file with n records of about size bytes each and with comment
+// in the middle.
 func bigFile(n, size int, comment string) []byte {
 	var b bytes.Buffer
 	b.WriteString("{\n  \"schedules\": [\n")
@@ -60,7 +60,8 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// One change costs what its record and the depth of the tree cost.
+// BenchmarkApply measures one change. Its cost depends on the record and the depth
+// of the tree.
 func BenchmarkApply(b *testing.B) {
 	for _, n := range []int{1_000, 1_000_000} {
 		d, err := Parse("db.json", bigFile(n, 150, ""), nil)
@@ -107,7 +108,7 @@ func BenchmarkWrite(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	// Half of the file is as it was, in the other half every tenth record is new.
+	// Half of the file is unchanged; in the other half every tenth record is new.
 	var changes []storage.Change
 	for i := 0; i < 185_000; i += 10 {
 		key := fmt.Sprint(i)

@@ -41,8 +41,8 @@ func seeds(f *testing.F, add func(text []byte)) {
 	}
 }
 
-// Any bytes: reading never panics, agrees with others about what is JSON, and
-// what was read is written byte for byte.
+// FuzzParse checks that parsing never panics, agrees with hujson and jsontext about
+// what is valid, and keeps every byte.
 func FuzzParse(f *testing.F) {
 	seeds(f, func(text []byte) { f.Add(text) })
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -75,12 +75,12 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// readable reports what hujson says of the comments and commas, and jsontext
-// of the rest.
+// readable reports whether hujson accepts the comments and commas, and jsontext
+// the rest.
 func readable(data []byte) (ok bool, why string) {
 	data = bytes.TrimPrefix(data, byteOrderMark)
-	// hujson wants a line break after a last line comment, and none of Unicode's
-	// within any: we take both.
+	// Unlike Parse, hujson requires a line break after the last line comment and
+	// refuses those of Unicode within a comment.
 	data = bytes.ReplaceAll(data, []byte("\u2028"), []byte("123"))
 	data = bytes.ReplaceAll(data, []byte("\u2029"), []byte("123"))
 	data = append(bytes.Clone(data), '\n')
@@ -96,8 +96,8 @@ func readable(data []byte) (ok bool, why string) {
 	return plain.Kind() == '{', "an object"
 }
 
-// Any file and any operations: the file says what a plain model says, and
-// nothing but the changed record has other bytes.
+// FuzzApply applies random changes to any file. The contents must follow a plain
+// model, and only the bytes of changed records may differ.
 func FuzzApply(f *testing.F) {
 	seeds(f, func(text []byte) { f.Add(text, uint64(len(text))) })
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64) {

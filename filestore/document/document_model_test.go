@@ -15,12 +15,12 @@ import (
 	"pickup/internal/storage"
 )
 
-// A model is what a document says, without its text: the plain counterpart
-// that random operations are checked against.
+// A model is the contents of a document without its text. Random operations are
+// checked against it.
 type model struct {
 	names []string
 	kinds map[string]storage.Kind
-	value map[string]string            // of what is no collection, canonical
+	value map[string]string            // canonical values of other members
 	order map[string][]string          // the keys of a collection's elements
 	elems map[string]map[string]string // canonical values by key
 }
@@ -55,7 +55,7 @@ func (m *model) set(c storage.Collection) {
 	}
 }
 
-// apply does to the model what a document's apply does.
+// apply makes the same changes as Document.Apply.
 func (m *model) apply(c storage.Change) {
 	if c.ID == "" {
 		i := slices.Index(m.names, c.Collection)
@@ -123,8 +123,8 @@ func (m *model) list(name string) (values []string) {
 	return values
 }
 
-// canonical returns a value in a form in which two are equal if they say the
-// same in the same spelling of scalars: members are sorted, names unquoted.
+// canonical returns v with sorted members and unquoted names. Scalars keep their
+// spelling.
 func canonical(v []byte) string {
 	dec := jsontext.NewDecoder(bytes.NewReader(v))
 	var b strings.Builder
@@ -178,8 +178,8 @@ func quote(s string) string {
 	return string(b)
 }
 
-// checkDocument checks what holds for every document: its pieces fit, and it
-// parses to what it says.
+// checkDocument checks the invariants of every document: its slices are contiguous,
+// and its text parses to its contents.
 func checkDocument(t *testing.T, d *Document) *Document {
 	t.Helper()
 	text := d.Bytes()
@@ -196,8 +196,8 @@ func checkDocument(t *testing.T, d *Document) *Document {
 	return again
 }
 
-// checkChange checks that a change did nothing else: what it does not concern
-// has the bytes that it had, and no comment around is lost.
+// checkChange checks that a change kept all other bytes and lost no comment around
+// it.
 func checkChange(t *testing.T, before, after *Document, c storage.Change) {
 	t.Helper()
 	fail := func(format string, args ...any) {
@@ -218,7 +218,7 @@ func checkChange(t *testing.T, before, after *Document, c storage.Change) {
 	if lost := missing(comments(before, c), comments(after, c)); lost != "" {
 		fail("the comment %s is lost", lost)
 	}
-	// Outside of the places around the change, every byte is as it was.
+	// Every byte outside the surroundings of the change is the same.
 	a, b := before.Bytes(), after.Bytes()
 	from, to := surroundings(before, c)
 	if !bytes.HasPrefix(b, a[:from]) || !bytes.HasSuffix(b, a[to:]) {
@@ -254,8 +254,8 @@ func values(d *Document) map[string]string {
 	return v
 }
 
-// comments returns the comments that stand around values and labels, without
-// those in a top-level value that c concerns as a whole.
+// comments returns the comments around values and labels, except those in a
+// top-level value that c replaces.
 func comments(d *Document, c storage.Change) (found []string) {
 	add := func(gap []byte) {
 		for i := 0; i < len(gap); i++ {
@@ -279,7 +279,7 @@ func comments(d *Document, c storage.Change) (found []string) {
 	return found
 }
 
-// missing returns one of a that is not in b, or "".
+// missing returns an element of a that is not in b, or "".
 func missing(a, b []string) string {
 	n := make(map[string]int)
 	for _, s := range b {
@@ -294,7 +294,7 @@ func missing(a, b []string) string {
 }
 
 // surroundings returns the part of the text that a change may touch: from the
-// end of the item before to the begin of the item after.
+// end of the item before to the beginning of the item after.
 func surroundings(d *Document, c storage.Change) (from, to int) {
 	at := len(d.head)
 	from, to = at, int(d.Size())-len(d.foot)
@@ -333,14 +333,14 @@ func surroundings(d *Document, c storage.Change) (from, to int) {
 		at = end
 		from = at
 	}
-	if c.Collection == "$schema" && len(d.members) > 0 { // it goes in front
+	if c.Collection == "$schema" && len(d.members) > 0 { // it comes first
 		from = len(d.head)
 		to = from + len(d.members[0].gap)
 	}
 	return from, to
 }
 
-// randomChange makes a change to what m says.
+// randomChange returns a random change of the contents of m.
 func randomChange(r *rand.Rand, m *model) storage.Change {
 	var collections []string
 	for _, name := range m.names {
@@ -356,7 +356,7 @@ func randomChange(r *rand.Rand, m *model) storage.Change {
 	if len(ids) == 0 || r.IntN(4) == 0 {
 		c.ID = fmt.Sprint("n", r.IntN(1e6))
 		c.Value = randomRecord(r, c.ID)
-		if r.IntN(10) == 0 && len(ids) > 0 { // a name that a neighbour has
+		if r.IntN(10) == 0 && len(ids) > 0 { // the name of a neighbour
 			c.Value = withID(m.elems[c.Collection][ids[0]], c.ID)
 		}
 		return c
@@ -393,7 +393,7 @@ func randomMemberChange(r *rand.Rand, m *model) storage.Change {
 	return c
 }
 
-// withID puts id into a canonical object.
+// withID sets the id of a canonical object.
 func withID(v, id string) []byte {
 	l := cutList([]byte(v))
 	if l.open != '{' {
@@ -408,8 +408,8 @@ func withID(v, id string) []byte {
 	return randomRecord(rand.New(rand.NewPCG(1, 2)), id)
 }
 
-// mutated returns v with something changed inside: a value replaced, an item
-// added or removed. An id stays.
+// mutated returns v with a value replaced, or with an item added or removed. Ids
+// stay.
 func mutated(r *rand.Rand, v []byte) []byte {
 	l := cutList(v)
 	if l.open == 0 {

@@ -12,8 +12,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// Documents that were read stay as they are, whatever is made of them, also
-// while others read them.
+// TestDocumentsShareAndStay checks that Apply does not change a document, even while
+// others read it.
 func TestDocumentsShareAndStay(t *testing.T) {
 	d, err := Parse("db.json", bigFile(3_000, 100, "// half\n"), nil)
 	if err != nil {
@@ -47,7 +47,8 @@ func TestDocumentsShareAndStay(t *testing.T) {
 	}
 }
 
-// What is handed out cannot be written through: it has no room behind it.
+// TestContentsAreClipped checks that appending to a value does not write to the
+// document.
 func TestContentsAreClipped(t *testing.T) {
 	const text = `{"a": [{"id": 1}, {"id": 2}], "b": {"x": 1}}`
 	d, err := Parse("db.json", []byte(text), nil)
@@ -65,7 +66,7 @@ func TestContentsAreClipped(t *testing.T) {
 	}
 }
 
-// sink counts what is written, and fails when it has had enough.
+// A sink counts the bytes and writes, and fails after most bytes.
 type sink struct {
 	n, bytes, most int
 }

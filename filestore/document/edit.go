@@ -93,7 +93,9 @@ func (e *edit) ownMember(i int) *member {
 	if !e.fresh[m] {
 		c := *m
 		if m.array != nil {
-			c.array = m.array.clone()
+			a := *m.array
+			a.elems = a.elems.Copy()
+			c.array = &a
 		}
 		m = &c
 		e.members[i] = m

@@ -53,13 +53,9 @@ func (e *edit) addElement(i int, a *array, key string, v jsontext.Value) {
 // removeElement removes the element at place.
 func (e *edit) removeElement(a *array, place int) {
 	old, _ := a.elems.At(place)
+	isFirst := place == a.elems.Nth(0)
 	a.elems.Delete(old.key)
 	e.wrote(0, len(old.text))
-	isFirst := true
-	for range a.elems.Before(place) {
-		isFirst = false
-		break
-	}
 	for next, after := range a.elems.From(place) {
 		e.set(a, next, after, joinGaps(old.before(), after.before(), isFirst, false), after.value())
 		return

@@ -1,8 +1,6 @@
 package document
 
-import (
-	"slices"
-)
+import "slices"
 
 // examples returns values that have the role of a value to lay out, the nearest
 // first, at most maxExamples.

@@ -192,8 +192,4 @@ func splitGap(gap, sep []byte) (before, after []byte) {
 	return concat([]byte(","), line, noComma), rest
 }
 
-func endsBlank(b []byte) bool {
-	return len(b) > 0 && bytes.IndexByte([]byte(spaces), b[len(b)-1]) >= 0
-}
-
 func concat(parts ...[]byte) []byte { return bytes.Join(parts, nil) }

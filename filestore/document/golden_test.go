@@ -15,8 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write what the golden tests get into their files, to be read by a person")
 
-// TestGolden holds every write of testdata/golden, whose README has the format,
-// to what it may change.
+// TestGolden checks the changes of testdata/golden. Its README describes the format.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/golden/*.txtar")
 	if err != nil || len(files) < 40 {
@@ -119,7 +118,7 @@ func (g *goldenFile) file(name string) []byte {
 	return nil
 }
 
-// encode turns the text of a golden file into the bytes that it stands for.
+// encode returns the bytes that the text of a golden file describes.
 func (g *goldenFile) encode(text []byte) []byte {
 	text = bytes.Clone(text)
 	if strings.Contains(g.as, "open") {
@@ -148,7 +147,7 @@ func (g *goldenFile) decode(b []byte) []byte {
 	return b
 }
 
-// goldenInput returns the file that a golden test begins with.
+// goldenInput returns the input of a golden test.
 func goldenInput(data []byte) []byte {
 	g := parseGolden(data)
 	return g.encode(g.files[0].Data)

@@ -43,7 +43,7 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// Whatever the text, looking for something in it ends.
+// FuzzLocate checks that Locate ends for any text.
 func FuzzLocate(f *testing.F) {
 	f.Add([]byte(located), "/schedules/0/a~1b/~0/1")
 	f.Add([]byte("{\"a\":/"), "/a")

@@ -142,9 +142,7 @@ func (a *array) parse(text []byte, idMember string) error {
 	c := newParser(text, plain(text))
 	defer c.abandon()
 	if !c.array(a, idMember, nil) || !c.finish() {
-		return errUncut
+		return errors.New("cannot parse the array")
 	}
 	return nil
 }
-
-var errUncut = errors.New("cannot parse the array")

@@ -12,7 +12,7 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// cutIn is parseEdit where a stretch is full with so many bytes.
+// cutIn parses data in chunks of full bytes, as an edit of before.
 func cutIn(data []byte, before *Document, full int) *Document {
 	d := &Document{idMember: func(string) string { return "id" }, length: int64(len(data))}
 	c := newParser(data, plain(data))
@@ -24,7 +24,7 @@ func cutIn(data []byte, before *Document, full int) *Document {
 	return d
 }
 
-// outline is all that a document's parse has found.
+// outline returns everything that parsing a document found.
 func (d *Document) outline() (found []any) {
 	found = append(found, string(d.head), string(d.tail), string(d.foot))
 	for _, m := range d.members {
@@ -40,9 +40,9 @@ func (d *Document) outline() (found []any) {
 	return found
 }
 
-// TestStretches cuts texts into stretches of every size, with helpers: valid
-// ones, and such as have a fault somewhere. What comes of it is the same.
-func TestStretches(t *testing.T) {
+// TestChunks parses valid and invalid texts in chunks of several sizes, with
+// helpers. The size of the chunks must not matter.
+func TestChunks(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	r := rand.New(rand.NewPCG(3, 4))
 	pieces := []string{
@@ -97,8 +97,8 @@ func TestStretches(t *testing.T) {
 	}
 }
 
-// TestTight holds what an element says of its white space against its bytes.
-func TestTight(t *testing.T) {
+// TestCompact checks which elements are marked as compact.
+func TestCompact(t *testing.T) {
 	for _, text := range []string{`{"a":1}`, `{"a": 1}`, `{"a":1 }`, `{"a":" "}`, "{\n}", `[]`, `[ ]`, `" "`, `7`, `{/**/}`, `[1,]`, `{"\"":" \\","b":[" ]"]}`, "[\t1]", `{"a":[{"b": 2}]}`} {
 		d, err := Parse("db.json", []byte(`{"c":[ `+text+` ]}`), nil)
 		if err != nil {

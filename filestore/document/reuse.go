@@ -49,7 +49,7 @@ func (f *reuse) next(text []byte, after bool) (e element, ok bool) {
 		return e, false
 	}
 	if len(f.ahead) == 0 {
-		f.ex()
+		f.lookAhead()
 	}
 	if len(f.ahead) == 0 {
 		return e, false
@@ -76,7 +76,7 @@ func continues(before, after []byte) bool {
 }
 
 // lookAhead reads some elements ahead.
-func (f *reuse) ex() {
+func (f *reuse) lookAhead() {
 	f.ahead = f.buf
 	for place, e := range f.elems.From(f.place) {
 		f.ahead = append(f.ahead, e)

@@ -14,9 +14,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// checkEdit parses a text as an edit of a document and as if nothing were known
-// of it: what comes of it is the same. It returns the document, nil where the
-// text is none.
+// checkEdit checks that text parses to the same document as an edit of before and
+// on its own. It returns the document, or nil if the text does not parse.
 func checkEdit(t *testing.T, before *Document, text []byte) *Document {
 	t.Helper()
 	want, wrong := Parse("db.json", text, nil)
@@ -34,14 +33,14 @@ func checkEdit(t *testing.T, before *Document, text []byte) *Document {
 	got, all := d.outline(), want.outline()
 	for i := range got {
 		if compact, ok := got[i].(bool); ok && !compact {
-			got[i] = all[i] // an element that was changed here does not say so
+			got[i] = all[i] // an edit does not mark changed elements as compact
 		}
 	}
 	if !reflect.DeepEqual(got, all) {
 		t.Fatalf("%s\nedited to\n%s\n%q\nnot %q", before.Bytes(), text, got, all)
 	}
 	if d.strict && len(text) < 10_000 {
-		for _, full := range []int{1, 40} { // in many stretches
+		for _, full := range []int{1, 40} { // in many chunks
 			if cut := cutIn(bytes.Clone(text), before, full); cut == nil || !reflect.DeepEqual(cut.outline(), d.outline()) {
 				t.Fatalf("%s\nedited to\n%s\nis another in chunks of %d", before.Bytes(), text, full)
 			}
@@ -51,7 +50,7 @@ func checkEdit(t *testing.T, before *Document, text []byte) *Document {
 		if known <= max(len(text), int(before.length))/2 {
 			t.Fatalf("%d bytes of %d are those of before, and keep them", known, len(text))
 		}
-		for i := range data { // which nothing may lie in any more
+		for i := range data { // the document must not refer to data
 			data[i] = '#'
 		}
 	}
@@ -84,8 +83,8 @@ func sharedBytes(a, b *Document) (n int) {
 	return n
 }
 
-// TestEditIsFound edits texts in every way, and looks whether as much as
-// possible is known again.
+// TestEditIsFound checks that edits of every kind reuse as many elements as
+// possible.
 func TestEditIsFound(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	text := string(bigFile(5_000, 100, ""))
@@ -131,8 +130,8 @@ func TestEditIsFound(t *testing.T) {
 	}
 }
 
-// TestEditModel edits texts at random, between changes made through the server,
-// and holds what is read against what is read of the text alone.
+// TestEditModel makes random edits, interleaved with applied changes, and compares
+// each document with one parsed from the text alone.
 func TestEditModel(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for seed := range uint64(400) {
@@ -160,8 +159,8 @@ func TestEditModel(t *testing.T) {
 	}
 }
 
-// TestEditOfFewLeft deletes most of a text, in one edit, in several and through
-// the server: what is left does not keep the whole in memory.
+// TestEditOfFewLeft deletes most of a text in one edit, in several and by applying
+// changes. The rest must not keep the whole text in memory.
 func TestEditOfFewLeft(t *testing.T) {
 	parsed := func(n int) *Document {
 		d, err := Parse("db.json", bigFile(n, 100, ""), nil)
@@ -218,8 +217,8 @@ func TestEditOfFewLeft(t *testing.T) {
 	})
 }
 
-// TestEditCosts holds edits in which nothing is found again, or nothing is to
-// be looked for, against a parse of the text alone.
+// TestEditCosts compares the cost of edits that reuse nothing, or that have nothing
+// to reuse, with that of parsing the text alone.
 func TestEditCosts(t *testing.T) {
 	var members, records, shuffled strings.Builder
 	members.WriteString(`{"a":1`)
@@ -275,11 +274,11 @@ func scratched(r *rand.Rand, text []byte) []byte {
 	i := r.IntN(len(text) + 1)
 	j := min(len(text), i+r.IntN(30))
 	switch r.IntN(5) {
-	case 0: // a piece less
+	case 0: // remove a piece
 		return append(text[:i:i], text[j:]...)
-	case 1: // a piece twice
+	case 1: // repeat a piece
 		return append(text[:j:j], text[i:]...)
-	case 2: // a piece elsewhere
+	case 2: // move a piece
 		k := r.IntN(len(text) + 1)
 		return append(append(text[:k:k], text[i:j]...), text[k:]...)
 	}
@@ -287,7 +286,8 @@ func scratched(r *rand.Rand, text []byte) []byte {
 	return append(append(text[:i:i], pieces[r.IntN(len(pieces))]...), text[i:]...)
 }
 
-// Any two texts: the second is read as an edit of the first as it is read alone.
+// FuzzEdit checks that any text parses to the same document as an edit of any other
+// and on its own.
 func FuzzEdit(f *testing.F) {
 	seeds(f, func(text []byte) {
 		f.Add(text, text)

@@ -66,7 +66,7 @@ func withoutComments(gap []byte) []byte {
 			}
 			dropped = true
 			i = end
-			for i < len(gap) && (gap[i] == ' ' || gap[i] == '\t') && endsBlank(out) {
+			for i < len(gap) && (gap[i] == ' ' || gap[i] == '\t') && len(bytes.TrimRight(out, spaces)) < len(out) {
 				i++ // the space before the comment is enough
 			}
 			if i < len(gap) && gap[i] == ',' && (line == 0 || !isBlank(out[line:])) {

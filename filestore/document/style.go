@@ -1,8 +1,6 @@
 package document
 
-import (
-	"bytes"
-)
+import "bytes"
 
 // A style is the layout of values that have no example.
 type style struct {

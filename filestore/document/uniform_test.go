@@ -12,7 +12,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// A uniform is a style that a person follows everywhere in a file.
+// A uniform is a style that is used everywhere in a file.
 type uniform struct {
 	name     string
 	nl       string // line break
@@ -20,7 +20,7 @@ type uniform struct {
 	colon    string
 	comma    string // on a line
 	pad      string // inside of braces on a line
-	trailing string // a comma behind the last item of a list over lines
+	trailing string // a comma after the last item of a list over several lines
 	between  string // more line breaks between records
 	records  string // "line": each on a line, "lines": each over lines, "flat": the whole file on a line
 	open     bool   // no line break at the end
@@ -59,7 +59,7 @@ func cmpNL(nl string) string {
 	return nl
 }
 
-// list lays out a list that is so deep in a file.
+// list lays out a list at a depth of the file.
 func (u uniform) list(l *list, deep int, flat bool) string {
 	open, close := string(l.open), string(l.close)
 	if len(l.items) == 0 {
@@ -93,8 +93,8 @@ func (u uniform) list(l *list, deep int, flat bool) string {
 	return open + in + strings.Join(items, sep) + u.trailing + u.nl + strings.Repeat(u.unit, deep) + close
 }
 
-// In a file of one style, every edit leaves what a formatter of that style
-// would have written.
+// TestUniformStyles checks that edits of a file with one style give what a formatter
+// of that style would write.
 func TestUniformStyles(t *testing.T) {
 	seeds := uint64(20)
 	if os.Getenv("PICKUP_LONG") != "" {
@@ -110,8 +110,7 @@ func TestUniformStyles(t *testing.T) {
 }
 
 func (u uniform) run(t *testing.T, r *rand.Rand) {
-	// The first collection is left alone, so that there is always something to
-	// go by.
+	// The first collection does not change, so there is always an example.
 	top := cutList([]byte(`{"anchor":[{"id":"1","s":"x","tags":["a"],"o":{"x":1,"y":[{"z":1}]}},{"id":"2","s":"y"}],"b":[{"id":"1"}],"c":[],"one":{"id":1,"o":{"x":1}}}`))
 	d, err := Parse("db.json", []byte(u.text(top)), nil)
 	if err != nil {
@@ -132,7 +131,7 @@ func (u uniform) run(t *testing.T, r *rand.Rand) {
 	}
 }
 
-// change makes a change and makes it in top.
+// change makes a random change to top and returns it.
 func (u uniform) change(r *rand.Rand, top *list, n int) storage.Change {
 	if r.IntN(6) == 0 {
 		return u.memberChange(r, top, n)

@@ -9,8 +9,12 @@ import (
 	"pickup/internal/storage"
 )
 
-// next returns the snapshot after a batch without Reset, and what differs.
+// next returns the snapshot after a batch, and what differs.
 func (s *Snapshot) next(b storage.Batch) (*Snapshot, *difference, error) {
+	if b.Reset {
+		next, d := load(b, s, s.conventions)
+		return next, d, nil
+	}
 	tx := newTx(s)
 	for _, ch := range b.Changes {
 		if err := tx.apply(ch); err != nil {
@@ -32,11 +36,7 @@ func (tx *Tx) apply(ch storage.Change) error {
 		return nil
 	case ch.ID == "":
 		c := whole(ch.Collection, ch.Value, tx.snap.conventions)
-		if old := tx.snap.byName[ch.Collection]; old != nil {
-			c.ids.inherit(old.ids)
-		} else {
-			c.ids.inherit(tx.snap.gone[ch.Collection])
-		}
+		c.ids.inherit(tx.snap.idsOf(ch.Collection))
 		tx.mine[ch.Collection] = true
 		tx.snap.with(c)
 		return nil

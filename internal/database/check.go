@@ -49,13 +49,11 @@ func (s *Snapshot) checkMember(c *collection, r *schema.Rules, judged bool) []sc
 	case c.kind == storage.Object:
 		return append(append(faults, r.CheckRecord(c.value, true)...), s.dangling(r, c.value)...)
 	}
-	held := make(map[string]string)
-	i := 0
-	for record := range s.All(c.name) {
+	held := make(map[string]int)
+	for i, record := range c.inOrder() {
 		of := append(r.CheckRecord(record.Value, judged), s.dangling(r, record.Value)...)
 		faults = append(faults, under(fmt.Sprintf("/%d", i), of)...)
 		faults = append(faults, doubles(r, i, record.Value, held)...)
-		i++
 	}
 	return faults
 }
@@ -89,21 +87,23 @@ func (s *Snapshot) dangling(r *schema.Rules, value jsontext.Value) []schema.Faul
 }
 
 // doubles returns a fault for each member of element i whose value is to be
-// unique and which an earlier element has. held remembers where values stand,
+// unique and which an earlier element has. held has the element of each value,
 // by member and identity key.
-func doubles(r *schema.Rules, i int, value jsontext.Value, held map[string]string) []schema.Fault {
+func doubles(r *schema.Rules, i int, value jsontext.Value, held map[string]int) []schema.Fault {
 	var faults []schema.Fault
 	for _, name := range r.Unique() {
 		v, ok := rawjson.Member(value, name)
 		if !ok || v.Kind() == 'n' {
 			continue
 		}
-		at := fmt.Sprintf("/%d%s", i, rawjson.Pointer(name))
 		key := name + "\x00" + rawjson.Identity(v)
 		if first, taken := held[key]; taken {
-			faults = append(faults, schema.Fault{Pointer: at, Detail: fmt.Sprintf("%s must be unique: element %s has the same value", rawjson.Show(v), rawjson.SplitPointer(first)[0])})
+			faults = append(faults, schema.Fault{
+				Pointer: fmt.Sprintf("/%d%s", i, rawjson.Pointer(name)),
+				Detail:  fmt.Sprintf("%s must be unique: element %d has the same value", rawjson.Show(v), first),
+			})
 		} else {
-			held[key] = at
+			held[key] = i
 		}
 	}
 	return faults

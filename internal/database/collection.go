@@ -11,7 +11,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/ordered"
-
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
@@ -106,8 +105,7 @@ func sameMemory(a, b []byte) bool {
 	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
 }
 
-// inOrder returns the records of an array in their order, none of what is no
-// array.
+// inOrder returns the records of an array in their order, nil for anything else.
 func (c *collection) inOrder() []*Record {
 	if !c.isArray() {
 		return nil
@@ -235,12 +233,11 @@ func (c *collection) appendJSON(dst []byte) []byte {
 		return append(dst, c.value...)
 	}
 	dst = append(dst, '[')
-	first := true
+	n := len(dst)
 	for _, r := range c.records.All() {
-		if !first {
+		if len(dst) > n {
 			dst = append(dst, ',')
 		}
-		first = false
 		dst = append(dst, r.Value...)
 	}
 	return append(dst, ']')
@@ -248,11 +245,10 @@ func (c *collection) appendJSON(dst []byte) []byte {
 
 func (c *collection) contents() storage.Collection {
 	out := storage.Collection{Name: c.name, Kind: c.kind, Value: c.value}
-	if c.kind == storage.Array {
-		out.Elements = make([]storage.Element, 0, c.records.Len())
-		for _, r := range c.records.All() {
-			out.Elements = append(out.Elements, storage.Element{Key: r.ID, Value: r.Value, Compact: true})
-		}
+	records := c.inOrder()
+	out.Elements = slices.Grow(out.Elements, len(records))
+	for _, r := range records {
+		out.Elements = append(out.Elements, storage.Element{Key: r.ID, Value: r.Value, Compact: true})
 	}
 	return out
 }

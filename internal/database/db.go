@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -140,13 +141,12 @@ func (db *DB) Update(ctx context.Context, fn func(*Tx) error) (*Snapshot, error)
 func (db *DB) leave(u *update) bool {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	for i, w := range db.queue {
-		if w == u && len(u.turn) == 0 {
-			db.queue = append(db.queue[:i], db.queue[i+1:]...)
-			return true
-		}
+	i := slices.Index(db.queue, u)
+	if i < 0 || len(u.turn) > 0 {
+		return false
 	}
-	return false
+	db.queue = slices.Delete(db.queue, i, i+1)
+	return true
 }
 
 // lead runs all that wait as one group and then hands over to the next.
@@ -285,17 +285,11 @@ func (db *DB) apply(b storage.Batch) error {
 	if b.Rev <= base.rev {
 		return nil
 	}
-	if b.Reset {
-		next, d := load(b, base, base.conventions)
-		db.show(base, next, d)
-		return nil
-	}
 	next, d, err := base.next(b)
-	if err != nil {
-		return err
+	if err == nil {
+		db.show(base, next, d)
 	}
-	db.show(base, next, d)
-	return nil
+	return err
 }
 
 // show makes next, which somebody else wrote, visible and wakes the followers.

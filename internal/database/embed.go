@@ -18,28 +18,30 @@ const maxEmbedded = 128 << 20 // bytes in one answer
 // An embedder puts related records into records. It is for one answer.
 type embedder struct {
 	snap  *Snapshot
-	known map[*query.Embed]map[string]*relation // by the collection of the record; nil where it is no relation
-	size  int                                   // bytes so far
+	known map[embedded]*relation // nil where it is not a relation
+	size  int                    // bytes so far
+}
+
+// embedded is what an embedder puts into the records of one collection.
+type embedded struct {
+	collection string
+	embed      *query.Embed
 }
 
 // relation is Snapshot.relation, remembered.
 func (b *embedder) relation(collection string, e *query.Embed) *relation {
-	byCollection := b.known[e]
-	if rel, ok := byCollection[collection]; ok {
+	key := embedded{collection, e}
+	rel, ok := b.known[key]
+	if ok {
 		return rel
 	}
-	var rel *relation
-	if found, ok := b.snap.Relation(collection, e.Name, e.Expand); ok {
+	if found, ok := b.snap.relation(collection, e.Name, e.Expand); ok {
 		rel = &found
 	}
-	if byCollection == nil {
-		if b.known == nil {
-			b.known = make(map[*query.Embed]map[string]*relation)
-		}
-		byCollection = make(map[string]*relation)
-		b.known[e] = byCollection
+	if b.known == nil {
+		b.known = make(map[embedded]*relation)
 	}
-	byCollection[collection] = rel
+	b.known[key] = rel
 	return rel
 }
 
@@ -86,12 +88,12 @@ func (b *embedder) append(dst []byte, collection string, v jsontext.Value, embed
 // related appends what stands behind e for the record v, and reports whether
 // there is anything.
 func (b *embedder) related(dst []byte, rel relation, v jsontext.Value, e *query.Embed) ([]byte, bool, error) {
-	if !rel.Children {
+	if !rel.children {
 		id, ok := storage.ID(v, rel.key)
 		if !ok {
 			return dst, false, nil
 		}
-		for _, name := range rel.In {
+		for _, name := range rel.in {
 			if r, err := b.snap.Get(name, id); err == nil {
 				dst, err = b.append(dst, name, r.Value, e.Inner)
 				return dst, true, err
@@ -102,12 +104,12 @@ func (b *embedder) related(dst []byte, rel relation, v jsontext.Value, e *query.
 	dst = append(dst, '[')
 	if id, ok := storage.ID(v, rel.id); ok {
 		n := len(dst)
-		for _, r := range b.snap.referring(rel.In[0], rel.key, id) {
+		for _, r := range b.snap.referring(rel.in[0], rel.key, id) {
 			if len(dst) > n {
 				dst = append(dst, ',')
 			}
 			var err error
-			if dst, err = b.append(dst, rel.In[0], r.Value, e.Inner); err != nil {
+			if dst, err = b.append(dst, rel.in[0], r.Value, e.Inner); err != nil {
 				return dst, true, err
 			}
 		}
@@ -124,11 +126,8 @@ func (s *Snapshot) referring(collection, key, id string) []*Record {
 	}
 	keys := query.KeysOf(id)
 	found, _ := find(c.indexes.get(key, c.records), keys, c.records.Len()*len(keys))
-	children := found[:0]
-	for _, r := range found {
-		if of, _ := storage.ID(r.Value, key); of == id {
-			children = append(children, r)
-		}
-	}
-	return children
+	return slices.DeleteFunc(found, func(r *Record) bool {
+		of, _ := storage.ID(r.Value, key)
+		return of != id
+	})
 }

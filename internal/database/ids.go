@@ -110,12 +110,17 @@ func (c *idStats) next(kind schema.IDKind, taken func(id string) bool) string {
 		}
 		return `"` + id + `"`
 	case kind == schema.UUIDs:
-	case kind != schema.TextIDs && c.others == 0 && c.strings == 0 && (c.numbers > 0 || c.number):
+	case c.counted(kind):
 		return increment(c.high)
 	case c.others == 0 && (c.numbers == 0 || kind == schema.TextIDs):
 		return `"` + increment(c.high) + `"`
 	}
 	return `"` + uuid.Must(uuid.NewV7()).String() + `"`
+}
+
+// counted reports whether new ids are numbers because all others are.
+func (c *idStats) counted(kind schema.IDKind) bool {
+	return kind != schema.TextIDs && c.others == 0 && c.strings == 0 && (c.numbers > 0 || c.number)
 }
 
 // shortID returns a random id without letters that are read as digits. Its
@@ -136,7 +141,7 @@ func shortID() string {
 // spell returns an id that a client has chosen as JSON text: a number where
 // next makes numbers.
 func (c *idStats) spell(kind schema.IDKind, id string) string {
-	if integer(id) && (kind == schema.NumberIDs || kind != schema.TextIDs && c.others == 0 && c.strings == 0 && (c.numbers > 0 || c.number)) {
+	if integer(id) && (kind == schema.NumberIDs || c.counted(kind)) {
 		return id
 	}
 	return string(rawjson.AppendQuote(nil, id))

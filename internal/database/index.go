@@ -12,7 +12,6 @@ import (
 	"github.com/tidwall/btree"
 
 	"pickup/internal/ordered"
-
 	"pickup/internal/query"
 	"pickup/internal/rawjson"
 )

@@ -16,10 +16,6 @@ import (
 // TestQueryIndexes asks a collection that is large enough for every kind of
 // index, over and over while it changes, and compares with the naive evaluator.
 func TestQueryIndexes(t *testing.T) {
-	rounds := 5
-	if testing.Short() {
-		rounds = 2
-	}
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0))
@@ -28,7 +24,7 @@ func TestQueryIndexes(t *testing.T) {
 		records[i] = randomRecord(rnd, fmt.Sprint(i))
 	}
 	db := openMem(t, `{"c":[`+strings.Join(records, ",")+`,5,{"n":1},"text"]}`)
-	for range rounds {
+	for range times(2, 10) {
 		s := db.Snapshot()
 		n := newNaive(whole(s))
 		for range 25 {

@@ -81,15 +81,15 @@ func (s *Snapshot) didYouMeanMember(collection, name string) string {
 
 // strictEmbed returns an error where a name is no relation.
 func (s *Snapshot) strictEmbed(collection string, e *query.Embed) error {
-	rel, ok := s.Relation(collection, e.Name, e.Expand)
+	rel, ok := s.relation(collection, e.Name, e.Expand)
 	if !ok {
 		return &query.Error{Parameter: e.Parameter, Detail: fmt.Sprintf("%s is no collection, and %s have no %sId that refers to one",
 			rawjson.Shorten(e.Name), collection, rawjson.Shorten(e.Name))}
 	}
 	for _, in := range e.Inner {
-		i := slices.IndexFunc(rel.In, func(c string) bool { return s.strictEmbed(c, in) == nil })
+		i := slices.IndexFunc(rel.in, func(c string) bool { return s.strictEmbed(c, in) == nil })
 		if i < 0 {
-			return s.strictEmbed(rel.In[0], in)
+			return s.strictEmbed(rel.in[0], in)
 		}
 	}
 	return nil

@@ -112,7 +112,7 @@ func (d *databasePatch) canonical(path []string) {
 		return
 	}
 	below := path[1:]
-	if c := d.tx.snap.byName[path[0]]; c != nil && c.kind == storage.Array {
+	if d.tx.snap.byName[path[0]].isArray() {
 		below = path[2:]
 	}
 	d.tx.snap.schema.Member(path[0]).CanonicalPath(below)
@@ -219,53 +219,25 @@ func (d *databasePatch) finish() error {
 
 // drops returns the changes that take all records out of a collection.
 func (c *collection) drops() []storage.Change {
-	if c.kind != storage.Array {
-		return nil
-	}
-	drops := make([]storage.Change, 0, c.records.Len())
-	for _, r := range c.records.All() {
-		drops = append(drops, storage.Change{Collection: c.name, ID: r.ID})
+	records := c.inOrder()
+	drops := make([]storage.Change, len(records))
+	for i, r := range records {
+		drops[i] = storage.Change{Collection: c.name, ID: r.ID}
 	}
 	return drops
 }
 
-// records makes of a patched collection changes of its records.
+// records turns what is left of a patched collection into changes of its
+// records, and appends those that are gone to dropped.
 func (d *databasePatch) records(c *collection, n *jsonpatch.Node, dropped []storage.Change) ([]storage.Change, error) {
-	tx := d.tx
-	kept, inOrder, last, fresh := 0, true, uint64(0), false
-	for _, kid := range n.Kids() {
-		if o := originOf(kid); o.record != nil && o.collection == c {
-			r := o.record
-			kept++
-			inOrder = inOrder && !fresh && r.seq >= last
-			last = r.seq
-			inOrder = inOrder && (!storage.IsPositionKey(r.ID) || bytes.Equal(kid.Value(), r.Value))
-		} else {
-			kid.Origin, fresh = nil, true
-		}
-	}
-	if kept < c.records.Len() {
-		left := make(map[*Record]bool, kept)
-		for _, kid := range n.Kids() {
-			left[originOf(kid).record] = true
-		}
-		for _, r := range c.records.All() {
-			if !left[r] {
-				inOrder = inOrder && !storage.IsPositionKey(r.ID)
-				dropped = append(dropped, storage.Change{Collection: c.name, ID: r.ID})
-			}
-		}
-	}
-	if !inOrder {
-		// The order of records, and those without an id of their own, can only
-		// be told by the whole.
+	gone, separate := missing(c, n.Kids())
+	dropped = append(dropped, gone...)
+	if !separate {
 		return dropped, d.rearrange(c, n.Kids())
 	}
-	for _, gone := range dropped {
-		if gone.Collection == c.name {
-			if _, err := tx.remove(c.name, gone.ID); err != nil {
-				return dropped, err
-			}
+	for _, g := range gone {
+		if _, err := d.tx.remove(c.name, g.ID); err != nil {
+			return dropped, err
 		}
 	}
 	for _, kid := range n.Kids() {
@@ -276,17 +248,52 @@ func (d *databasePatch) records(c *collection, n *jsonpatch.Node, dropped []stor
 		d.rebase = t.rebase
 		var err error
 		if r := originOf(kid).record; r != nil {
-			_, err = tx.amend(c.name, r, kid.Value(), t.within())
+			_, err = d.tx.amend(c.name, r, kid.Value(), t.within())
 		} else if v := kid.Value(); v.Kind() != '{' {
 			err = refusePatch("", "a record is a JSON object, not "+rawjson.KindName(v))
 		} else {
-			_, err = tx.Create(c.name, v)
+			_, err = d.tx.Create(c.name, v)
 		}
 		if err != nil {
 			return dropped, t.rebase(err)
 		}
 	}
 	return dropped, nil
+}
+
+// missing returns the deletes of the records of c that are not among kids, and
+// clears the origin of kids from elsewhere. separate reports whether changes of
+// single records express all that differs: not a new order of the others, nor a
+// change of an element without an id of its own.
+func missing(c *collection, kids []*jsonpatch.Node) (gone []storage.Change, separate bool) {
+	separate = true
+	kept, last, fresh := 0, uint64(0), false
+	for _, kid := range kids {
+		o := originOf(kid)
+		if o.record == nil || o.collection != c {
+			kid.Origin, fresh = nil, true
+			continue
+		}
+		r := o.record
+		kept++
+		unchanged := !storage.IsPositionKey(r.ID) || bytes.Equal(kid.Value(), r.Value)
+		separate = separate && !fresh && r.seq >= last && unchanged
+		last = r.seq
+	}
+	if kept == c.records.Len() {
+		return nil, separate
+	}
+	left := make(map[*Record]bool, kept)
+	for _, kid := range kids {
+		left[originOf(kid).record] = true
+	}
+	for _, r := range c.records.All() {
+		if !left[r] {
+			separate = separate && !storage.IsPositionKey(r.ID)
+			gone = append(gone, storage.Change{Collection: c.name, ID: r.ID})
+		}
+	}
+	return gone, separate
 }
 
 // setWhole puts a value in the place of a top-level member, or behind the last
@@ -356,13 +363,10 @@ func (d *databasePatch) setArray(name string, kids []*jsonpatch.Node, t *touches
 // recordByID returns the record of a collection that has that id, nil where there is
 // none.
 func recordByID(c *collection, id string) *Record {
-	if c == nil || c.kind != storage.Array {
+	if !c.isArray() {
 		return nil
 	}
-	r, err := c.get(id)
-	if err != nil {
-		return nil
-	}
+	r, _ := c.get(id)
 	return r
 }
 
@@ -424,10 +428,7 @@ func (d *databasePatch) arrange(name string, kids []*jsonpatch.Node) *arrangemen
 	snap := d.tx.snap
 	idMember := snap.idMember(name)
 	a := &arrangement{d: d, c: newArray(name, 0, idStats{member: idMember}), keys: storage.NewKeys(idMember), taken: make(map[string]bool)}
-	before := snap.gone[name]
-	if old := snap.byName[name]; old != nil {
-		before = old.ids
-	}
+	before := snap.idsOf(name)
 	a.c.ids.high, a.c.ids.number = before.high, before.number
 	for _, kid := range kids { // so that no id is made that one of them has
 		if id, ok := storage.ID(kid.Value(), idMember); ok && rawjson.IsIndex(id) {

@@ -129,16 +129,12 @@ func FuzzQuery(f *testing.F) {
 
 // TestQueryRandom asks queries made at random from the words of the grammar.
 func TestQueryRandom(t *testing.T) {
-	steps := 5_000
-	if testing.Short() {
-		steps = 500
-	}
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	s := openMem(t, queryWorld).Snapshot()
 	n := newNaive(queryWorld)
-	for range steps {
+	for range times(1000, 10_000) {
 		checkQuery(t, s, n, "c", randomQuery(rnd))
 	}
 	checkQuery(t, s, n, "dogs", "_embed=c&c.n:exists=true") // a stored member makes way

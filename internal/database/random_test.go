@@ -22,10 +22,7 @@ import (
 // the same, and what the followers were told leads to the same state. Readers
 // look on.
 func TestRandom(t *testing.T) {
-	steps := 400
-	if os.Getenv("PICKUP_LONG") != "" {
-		steps = 10_000
-	}
+	steps := times(400, 10_000)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0))
@@ -134,3 +131,11 @@ func TestRandom(t *testing.T) {
 }
 
 var errRefused = errors.New("refused")
+
+// times returns how often a test repeats something: full with PICKUP_LONG.
+func times(short, full int) int {
+	if os.Getenv("PICKUP_LONG") != "" {
+		return full
+	}
+	return short
+}

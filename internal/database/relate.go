@@ -32,16 +32,16 @@ func (s *Snapshot) ForeignKey(child, parent string) string {
 // A relation says what stands behind a name in _embed or _expand for the
 // records of one collection.
 type relation struct {
-	Children bool     // those that refer to the record, else the one that it refers to
+	children bool     // those that refer to the record, else the one that it refers to
 	key      string   // the member with the id: of the children, or of the record
-	In       []string // the collections to look in
+	in       []string // the collections to look in
 	id       string   // the member of the record that its children refer to
 }
 
-// Relation returns what name is to the records of a collection: a collection
+// relation returns what name is to the records of a collection: a collection
 // of children, or what one of their members refers to. Where it could be
 // both, expand decides. It reports false where it is neither.
-func (s *Snapshot) Relation(collection, name string, expand bool) (relation, bool) {
+func (s *Snapshot) relation(collection, name string, expand bool) (relation, bool) {
 	var children relation
 	// Nothing refers to a singular resource: it has no id.
 	if kind, ok := s.Kind(name); ok && kind == storage.Array && s.byName[collection].isArray() {
@@ -50,20 +50,20 @@ func (s *Snapshot) Relation(collection, name string, expand bool) (relation, boo
 	parent := relation{key: name + "Id"}
 	for _, ref := range s.schema.Member(collection).References() {
 		if ref.Member == parent.key {
-			parent.In = append(parent.In, ref.Collection)
+			parent.in = append(parent.in, ref.Collection)
 		}
 	}
-	if parent.In == nil {
+	if parent.in == nil {
 		for _, c := range s.list {
 			if c.kind == storage.Array && Singular(c.name) == name {
-				parent.In = append(parent.In, c.name)
+				parent.in = append(parent.in, c.name)
 			}
 		}
 	}
 	switch {
-	case children.In == nil:
-		return parent, parent.In != nil
-	case parent.In == nil:
+	case children.in == nil:
+		return parent, parent.in != nil
+	case parent.in == nil:
 		return children, true
 	case expand:
 		return parent, true

@@ -65,7 +65,7 @@ func (s *Snapshot) IDMember(collection string) string { return s.idMember(collec
 
 // Len returns the number of elements of a collection, 0 where there is none.
 func (s *Snapshot) Len(collection string) int {
-	if c := s.byName[collection]; c != nil && c.kind == storage.Array {
+	if c := s.byName[collection]; c.isArray() {
 		return c.records.Len()
 	}
 	return 0
@@ -84,7 +84,7 @@ func (s *Snapshot) Get(collection, id string) (*Record, error) {
 // ErrNotFound.
 func (s *Snapshot) Value(name string) (jsontext.Value, error) {
 	c := s.byName[name]
-	if c == nil || c.kind == storage.Array {
+	if c == nil || c.isArray() {
 		return nil, fmt.Errorf("%q: %w", name, storage.ErrNotFound)
 	}
 	return c.value, nil
@@ -94,7 +94,7 @@ func (s *Snapshot) Value(name string) (jsontext.Value, error) {
 // of their own among them. A collection that is not there has none.
 func (s *Snapshot) All(collection string) iter.Seq[*Record] {
 	return func(yield func(*Record) bool) {
-		if c := s.byName[collection]; c != nil && c.kind == storage.Array {
+		if c := s.byName[collection]; c.isArray() {
 			for _, r := range c.records.All() {
 				if !yield(r) {
 					return
@@ -138,7 +138,7 @@ func (s *Snapshot) Contents() storage.Batch {
 // array returns the collection called name.
 func (s *Snapshot) array(name string) (*collection, error) {
 	c := s.byName[name]
-	if c == nil || c.kind != storage.Array {
+	if !c.isArray() {
 		return nil, fmt.Errorf("collection %q: %w", name, storage.ErrNotFound)
 	}
 	return c, nil
@@ -178,10 +178,23 @@ func (s *Snapshot) without(name string) {
 	s.list = slices.DeleteFunc(s.list, func(o *collection) bool { return o == c })
 	delete(s.byName, name)
 	s.gone = maps.Clone(s.gone)
+	s.retire(c)
+}
+
+// retire remembers the ids of a collection that is no longer there.
+func (s *Snapshot) retire(c *collection) {
 	if s.gone == nil {
 		s.gone = make(map[string]idStats)
 	}
-	s.gone[name] = c.ids
+	s.gone[c.name] = c.ids
+}
+
+// idsOf returns the statistics of a collection's ids, also if it is gone.
+func (s *Snapshot) idsOf(name string) idStats {
+	if c := s.byName[name]; c != nil {
+		return c.ids
+	}
+	return s.gone[name]
 }
 
 // arrive gives s, and what changed in it, the revision under which it became
@@ -223,10 +236,8 @@ func load(b storage.Batch, prev *Snapshot, conv conventions) (*Snapshot, *differ
 		}
 		if same {
 			c = old
-		} else if old != nil {
-			c.ids.inherit(old.ids)
 		} else {
-			c.ids.inherit(prev.gone[in.Name])
+			c.ids.inherit(prev.idsOf(in.Name))
 		}
 		s.list = append(s.list, c)
 		s.byName[c.name] = c
@@ -234,10 +245,7 @@ func load(b storage.Batch, prev *Snapshot, conv conventions) (*Snapshot, *differ
 	for _, c := range prev.list {
 		if s.byName[c.name] == nil {
 			d.member(c, nil)
-			if s.gone == nil {
-				s.gone = make(map[string]idStats)
-			}
-			s.gone[c.name] = c.ids
+			s.retire(c)
 		}
 	}
 	return s, d

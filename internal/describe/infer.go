@@ -36,8 +36,8 @@ func InferSchema(snap *database.Snapshot) []byte {
 		}
 	}
 	out := []byte(`{"$schema":"https://json-schema.org/draft/2020-12/schema",` +
-		`"description":"The rules of this database, inferred from its contents. Editors use them to complete and underline, ` +
-		`pickup checks every write against them. Change them as you like.",` +
+		`"description":"Rules inferred from the contents of this database. Editors use them for completion, ` +
+		`pickup checks every write. Edit them as needed.",` +
 		`"type":"object","properties":{"$schema":{"type":"string"}`)
 	if properties != nil {
 		out = append(append(out, ','), properties...)

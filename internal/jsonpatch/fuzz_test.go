@@ -9,7 +9,7 @@ import (
 )
 
 // FuzzPatch applies any JSON to any JSON, as a JSON Patch and as a merge patch:
-// what comes out is JSON, and merging the same once more changes nothing.
+// the result is JSON, and merging the same patch again changes nothing.
 func FuzzPatch(f *testing.F) {
 	for _, patch := range []string{
 		`[]`, `[{"op":"add","path":"/a/-","value":1.10}]`, `[{"op":"move","from":"/a/0","path":"/b"}]`, `[{"op":"copy","from":"","path":"/a"}]`,

@@ -11,8 +11,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// TestPatchSuite runs the cases that implementations of RFC 6902 share, those
-// that are marked as disabled among them.
+// TestPatchSuite runs the cases that implementations of RFC 6902 share, including
+// those marked as disabled.
 func TestPatchSuite(t *testing.T) {
 	ran := 0
 	for _, file := range []string{"spec_tests.json", "tests.json"} {
@@ -48,8 +48,8 @@ func TestPatchSuite(t *testing.T) {
 	}
 }
 
-// applyPatch is for a body that has been read as the server does it: with no
-// name twice.
+// applyPatch applies a patch to doc, which, like a body that the server has read,
+// has no duplicate names.
 func applyPatch(doc, patch jsontext.Value) (jsontext.Value, error) {
 	if !patch.IsValid() {
 		return nil, storage.ErrShape
@@ -65,8 +65,8 @@ func applyPatch(doc, patch jsontext.Value) (jsontext.Value, error) {
 	return p.Root.Value(), nil
 }
 
-// TestPatchKeepsText checks that what no operation touches keeps its spelling
-// and its place.
+// TestPatchKeepsText checks that values that no operation touches keep their
+// spelling and place.
 func TestPatchKeepsText(t *testing.T) {
 	doc := jsontext.Value(`{"z":1.10,"big":12345678901234567890,"a":{"n":1E+2,"\u0061":"\u00e9"},"l":[0.0,[1.0],3]}`)
 	for _, c := range []struct{ patch, want string }{

@@ -22,7 +22,7 @@ var grammars = []Grammar{
 }
 
 // TestExplain checks testdata/cases.txt. A case is a name, a text as a Go
-// string, and what people read about it as a file and as a body.
+// string, and its explanations as a file and as a body.
 func TestExplain(t *testing.T) {
 	const file = "testdata/cases.txt"
 	data, err := os.ReadFile(file)

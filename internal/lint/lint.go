@@ -94,7 +94,8 @@ func Database(file string, unreachable []document.Oddity, snap *database.Snapsho
 		path := rawjson.SplitPointer(fault.Pointer)
 		detail := fault.String()
 		if record := lookup(snap, collections, path); record != nil {
-			if missesID(snap, record, path) {
+			id := snap.IDMember(path[0])
+			if _, ok := storage.ID(record.Value, id); !ok && len(path) == 3 && path[2] == id {
 				continue // among the unreachable already
 			}
 			if !storage.IsPositionKey(record.ID) { // people do not count to an index
@@ -123,13 +124,4 @@ func lookup(snap *database.Snapshot, collections map[string][]*database.Record, 
 		return nil
 	}
 	return records[i]
-}
-
-// missesID reports whether path leads to the id of a record that has none.
-func missesID(snap *database.Snapshot, record *database.Record, path []string) bool {
-	if len(path) != 3 || path[2] != snap.IDMember(path[0]) {
-		return false
-	}
-	_, ok := storage.ID(record.Value, path[2])
-	return !ok
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A model is what a Map must say: keys and values in their order.
+// A model has the keys and values of a Map in order.
 type model []pair
 
 type pair struct {
@@ -22,7 +22,7 @@ func (want model) find(key string) int {
 	return slices.IndexFunc(want, func(p pair) bool { return p.key == key })
 }
 
-// check holds everything that m tells against the model.
+// check compares everything that m returns with the model.
 func (want model) check(t *testing.T, m *Map[int]) {
 	t.Helper()
 	if m.Len() != len(want) {
@@ -90,9 +90,8 @@ func (want model) pairs() iter.Seq2[string, int] {
 	}
 }
 
-// TestMap makes random changes to copies of maps of all sizes, and looks
-// whether each says what a slice of pairs says, and whether those it was copied
-// from still say what they did.
+// TestMap makes random changes to copies of maps of all sizes. Each copy must equal
+// a slice of pairs, and the maps that it was copied from must not change.
 func TestMap(t *testing.T) {
 	for seed := range uint64(80) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -102,7 +101,7 @@ func TestMap(t *testing.T) {
 			switch seed % 3 {
 			case 0:
 				key = fmt.Sprintf("%x", uint32(i)*2654435761)
-			case 1: // which differ behind what an entry compares first
+			case 1: // keys that differ after the prefix of an entry
 				key = fmt.Sprintf("record-%d", uint32(i)*2654435761)
 			}
 			now = append(now, pair{key, r.Int(), i})
@@ -129,7 +128,7 @@ func TestMap(t *testing.T) {
 						key = now[r.IntN(len(now))].key
 					}
 				case 2:
-					key = gone[r.IntN(len(gone))] // it comes back, behind the others
+					key = gone[r.IntN(len(gone))] // added again, at the end
 				}
 				i, v := now.find(key), r.Int()
 				switch {
@@ -164,7 +163,7 @@ func TestMap(t *testing.T) {
 				}
 			}
 		}
-		for m.Len() > 0 { // to the last
+		for m.Len() > 0 { // until the map is empty
 			key := now[r.IntN(len(now))].key
 			m.Delete(key)
 			now = slices.DeleteFunc(slices.Clone(now), func(p pair) bool { return p.key == key })
@@ -173,7 +172,7 @@ func TestMap(t *testing.T) {
 			}
 		}
 		now.check(t, m)
-		for i := range 1 + int(seed%70) { // and on from nothing
+		for i := range 1 + int(seed%70) { // grow again
 			m.Set(fmt.Sprint(i, "n"), i)
 			now = append(now, pair{fmt.Sprint(i, "n"), i, next})
 			next++
@@ -188,7 +187,7 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// check looks whether a node has as many values as it says, and at least one.
+// check checks that the count of a node is right and not 0.
 func (n *node[V]) check(t *testing.T, level int) {
 	t.Helper()
 	count := bits.OnesCount32(n.has)
@@ -203,7 +202,7 @@ func (n *node[V]) check(t *testing.T, level int) {
 	}
 }
 
-// TestQueue adds and deletes for a long time: nothing stays of what has gone.
+// TestQueue adds and deletes many keys. Deleted ones must not use memory.
 func TestQueue(t *testing.T) {
 	m := New[int](0, func(func(string, int) bool) {})
 	for i := range 200_000 {
@@ -230,8 +229,8 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// TestLetGo deletes what was there at first, and puts some of it back: of what
-// has gone no more stays than of what is there.
+// TestLetGo deletes most of the first keys and adds some again. The map must not
+// keep more deleted keys than it has.
 func TestLetGo(t *testing.T) {
 	const n = 10_000
 	m := New(n, func(yield func(string, int) bool) {

@@ -1,8 +1,6 @@
 package query
 
-import (
-	"github.com/go-json-experiment/json/jsontext"
-)
+import "github.com/go-json-experiment/json/jsontext"
 
 // A filter is a condition on a record: a term, or parts that all hold.
 type filter struct {

@@ -13,7 +13,7 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// TestNumbers holds everything that compares numbers to exact fractions.
+// TestNumbers compares the order and equality of numbers with exact fractions.
 func TestNumbers(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(rand.Uint64(), 0))
 	spell := func() string {
@@ -66,7 +66,7 @@ func TestNumbers(t *testing.T) {
 			t.Fatalf("%s is not %s", rawjson.CanonicalNumber(a), a)
 		}
 	}
-	// Exponents have no end; comparing does.
+	// Exponents of any length.
 	far, farther := "1e"+strings.Repeat("9", 30), "-1e-"+strings.Repeat("9", 30)
 	for _, test := range []struct {
 		a, b string

@@ -1,8 +1,6 @@
 package query
 
-import (
-	"slices"
-)
+import "slices"
 
 // An operator is what a filter asks of the value at its path. A value that is
 // an array is asked for its elements, and one that answers is enough.

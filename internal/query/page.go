@@ -1,6 +1,7 @@
 package query
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -52,8 +53,9 @@ type Window struct {
 	Size    int     // the most records a page holds; 0: no bound was given
 }
 
-// window returns the part of a list of that many records.
-func (p *paging) window(total int) Window {
+// Window returns the part of a list of total records that q asks for.
+func (q *Query) Window(total int) Window {
+	p := &q.paging
 	r := Window{Total: total, Dialect: p.dialect, Size: p.size, End: total}
 	switch p.dialect {
 	case Range:
@@ -162,22 +164,12 @@ func parameterName(part string) string {
 // AppendEnvelope appends the beginning of the object that an answer in the
 // Envelope dialect is, up to the array in "data".
 func (r Window) AppendEnvelope(dst []byte) []byte {
-	dst = append(dst, `{"first":1,"prev":`...)
-	dst = appendPage(dst, r.Page-1, r.Page > 1)
-	dst = append(dst, `,"next":`...)
-	dst = appendPage(dst, r.Page+1, r.Page < r.Pages)
-	dst = append(dst, `,"last":`...)
-	dst = strconv.AppendInt(dst, int64(r.Pages), 10)
-	dst = append(dst, `,"pages":`...)
-	dst = strconv.AppendInt(dst, int64(r.Pages), 10)
-	dst = append(dst, `,"items":`...)
-	dst = strconv.AppendInt(dst, int64(r.Total), 10)
-	return append(dst, `,"data":`...)
-}
-
-func appendPage(dst []byte, page int, exists bool) []byte {
-	if !exists {
-		return append(dst, "null"...)
+	prev, next := "null", "null"
+	if r.Page > 1 {
+		prev = strconv.Itoa(r.Page - 1)
 	}
-	return strconv.AppendInt(dst, int64(page), 10)
+	if r.Page < r.Pages {
+		next = strconv.Itoa(r.Page + 1)
+	}
+	return fmt.Appendf(dst, `{"first":1,"prev":%s,"next":%s,"last":%d,"pages":%d,"items":%d,"data":`, prev, next, r.Pages, r.Pages, r.Total)
 }

@@ -13,7 +13,7 @@ const (
 	maxSort   = 8     // sort keys
 )
 
-// A Error says what of a query cannot be read.
+// An Error says which part of a query is invalid.
 type Error struct {
 	Parameter string // as it was spelled; "_where" for a condition, also where it came as a body
 	Pointer   string // RFC 6901, into the JSON of a condition

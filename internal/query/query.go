@@ -58,9 +58,6 @@ func (q *Query) Match(v jsontext.Value) bool {
 	return m.Match(v) && m.err == nil
 }
 
-// Window returns the part of a list of that length that q asks for.
-func (q *Query) Window(total int) Window { return q.paging.window(total) }
-
 // Where returns q narrowed by a condition in the form of _where. The error is
 // a *Error.
 func (q *Query) Where(names Names, condition jsontext.Value) (*Query, error) {
