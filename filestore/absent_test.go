@@ -16,8 +16,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// TestLeftAside starts where a write was interrupted between its two names for
-// the file. Who may not write must not take it for a new database.
+// TestLeftAside opens a file that an interrupted write left aside. A server that
+// may not write must not take it for a new database.
 func TestLeftAside(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db.json")
 	aside := filepath.Join(filepath.Dir(path), fmt.Sprintf(".db.json.aside-%v-0", disk.SumOf([]byte(`{"c":[]}`))))
@@ -33,8 +33,8 @@ func TestLeftAside(t *testing.T) {
 	}
 }
 
-// TestNeverAFile serves a file that is not there, or empty, and is not to be
-// made: that is no trouble, however long it lasts, and when somebody makes it it is read.
+// TestNeverAFile serves a missing or empty file that must not be created. That is
+// no error, however long it lasts, and the file is loaded when it appears.
 func TestNeverAFile(t *testing.T) {
 	for name, o := range map[string]Options{
 		"read-only": {ReadOnly: true}, "ephemeral": {Ephemeral: true},
@@ -63,7 +63,7 @@ func TestNeverAFile(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), graceRead+2*time.Second)
 			defer cancel()
 			for b, err := range s.Watch(ctx, rev) {
-				t.Errorf("the watch tells %v, %v", b, err)
+				t.Errorf("the watch yields %v, %v", b, err)
 			}
 			if info, err := os.Stat(path); (err == nil) != empty || empty && info.Size() != 0 {
 				t.Error("the file was made")
@@ -79,9 +79,9 @@ func TestNeverAFile(t *testing.T) {
 	}
 }
 
-// TestBecomesAFolder puts a folder in the place of the file while it is
-// served: writes are refused for a reason of the server's, not of the caller's.
-func TestBecomesAFolder(t *testing.T) {
+// TestBecomesADirectory replaces the file by a directory while it is served. The
+// error of a write is not one of the caller.
+func TestBecomesADirectory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db.json")
 	s, err := Open(t.Context(), path, Options{Initial: []byte(`{"c":[]}`)})
 	if err != nil {

@@ -17,7 +17,7 @@ func TestContract(t *testing.T) {
 }
 
 func TestContractInPlace(t *testing.T) {
-	for name, journal := range map[string]bool{"record in the file": false, "record in a folder": true} {
+	for name, journal := range map[string]bool{"record in the file": false, "record in JournalDir": true} {
 		t.Run(name, func(t *testing.T) {
 			storetest.Run(t, func(t *testing.T, database string) storage.Store {
 				return start(t, home(t, database), inPlaceOnly(t, journal))

@@ -12,14 +12,13 @@ import (
 	"pickup/filestore/internal/disk"
 )
 
-// A displacedFile is a file whose place a commit gave to a new one. An editor
-// that opened it before still writes to it, and what comes of that is an edit
-// like any other. So the file keeps a name, .prev-SUM-N, until nobody can write
-// to it any more.
+// A displacedFile is a file that a commit replaced. An editor that opened it before
+// may still write to it, which is an edit like any other. So the file keeps a name,
+// .prev-SUM-N, until nobody can write to it any more.
 type displacedFile struct {
 	disk.State
 	path string
-	doc  *document.Document // the content when it was displaced; nil: not known, or older than an edit
+	doc  *document.Document // the content when it was displaced; nil: not known, or an edit came later
 	at   time.Time          // when it was displaced
 	open bool               // an editor was seen to have it open for writing
 }
@@ -52,14 +51,6 @@ func (d *displacedFiles) add(path string, state disk.State, doc *document.Docume
 
 func (d *displacedFiles) keep(path string, state disk.State, doc *document.Document) {
 	d.list = append(d.list, &displacedFile{State: state, path: path, doc: doc, at: d.o.now()})
-}
-
-// forgetBases is called after an edit: what is finished in a displaced file from
-// now on cannot be merged.
-func (d *displacedFiles) forgetBases() {
-	for _, f := range d.list {
-		f.doc = nil
-	}
 }
 
 // mayChange reports whether an editor may still finish an edit in one of them.
@@ -105,18 +96,18 @@ func (d *displacedFiles) remove(f *displacedFile, tooMany bool) bool {
 	return err == nil || errors.Is(err, fs.ErrNotExist)
 }
 
-// collectLateEdits takes in the edits that were finished in displaced files:
-// they are merged into the contents, or kept as conflict copies.
+// collectLateEdits merges the edits that were finished in displaced files into the
+// contents, or keeps them as conflict copies.
 func (s *Store) collectLateEdits() {
-	for _, d := range slices.Clone(s.displaced.list) { // a merge displaces another
+	for _, d := range slices.Clone(s.displaced.list) { // a merge displaces another file
 		if s.collectLateEdit(d) {
 			s.displaced.list = slices.DeleteFunc(s.displaced.list, func(e *displacedFile) bool { return e == d })
 		}
 	}
 }
 
-// collectLateEdit looks at one displaced file. It reports whether the file is
-// gone from its name.
+// collectLateEdit looks at one displaced file. It reports whether the file no
+// longer has its name.
 func (s *Store) collectLateEdit(d *displacedFile) (gone bool) {
 	info, err := s.o.sys.Stat(d.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -149,11 +140,11 @@ func (s *Store) mergeLateEdit(d *displacedFile, data []byte, state disk.State) (
 		return s.renameToConflict(d.path, "an edit of %s that was cut off")
 	}
 	if s.lookLocked() != nil {
-		return false // the file has an edit that does not parse: this one waits
+		return false // the file cannot be read now: this edit waits
 	}
-	// The base of the edit is the file as it was displaced. The changes since
-	// then are applied to the edit. If one of those was another edit, its text
-	// would be lost: both stay as they are.
+	// The base of the edit is the displaced file. The changes since then are
+	// applied to the edit. If one of them was another edit, its text would be
+	// lost, so both are kept.
 	if d.doc == nil {
 		return s.renameToConflict(d.path, "an edit of %s that was finished after a later one")
 	}

@@ -18,10 +18,10 @@ import (
 // long reports whether the full counts were asked for.
 func long() bool { return os.Getenv("PICKUP_LONG") != "" }
 
-// TestFaults lets each call of a commit fail in each way: once, and from then
-// on. File and memory must be as before, or as after if the store could do
-// without that call; the error must say what a caller can act on; and the next
-// write on a disk that works again must succeed.
+// TestFaults fails each call of a commit in each way: once, and from then on. File
+// and memory must be as before, or as after if the store does not need that call.
+// The error must be one of storage, and the next write on a working disk must
+// succeed.
 func TestFaults(t *testing.T) {
 	faults := []error{syscall.EIO, syscall.EBUSY, errShort{syscall.ENOSPC}}
 	if long() {
@@ -111,7 +111,7 @@ func faultAt(t *testing.T, w way, n int, fault error, sticky bool) (hit bool, fi
 		}
 	}
 	if first != nil && strings.Contains(first.Error(), dir) {
-		describe("the error tells our folders")
+		describe("the error contains our paths")
 	}
 	if err := commit(s, set("1", "Dentist")); err != nil {
 		describe("the next write: %v", err)

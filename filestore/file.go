@@ -26,8 +26,8 @@ type file struct {
 // errEmpty means that a file has no bytes, as in the middle of a save.
 var errEmpty = errors.New("the file is empty")
 
-// warn reports what people should know about the file: in Warnings while it is
-// being opened, in the log afterwards.
+// warn adds a message to Warnings while the file is being opened, and to the log
+// afterwards.
 func (f *file) warn(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if f.opened {
@@ -40,7 +40,7 @@ func (f *file) warn(format string, args ...any) {
 // dir returns the directory of the file.
 func (f *file) dir() string { return filepath.Dir(f.real) }
 
-// beside returns the path of one of our files in the directory of the file.
+// beside returns the path of a dot file next to the file.
 func (f *file) beside(suffix string) string {
 	return filepath.Join(f.dir(), "."+filepath.Base(f.real)+suffix)
 }
@@ -64,9 +64,8 @@ func (f *file) isNamed(open *os.File, path string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(a, b)
 }
 
-// read returns the content of the file at path, all from one state of it. With
-// an error it returns the state that the error is about, unless the next try may
-// have another outcome in the same state.
+// read returns the content of the file at path, all from one state of it. With an
+// error it returns the state for which reading always fails, if there is one.
 func (f *file) read(path string) ([]byte, disk.State, error) {
 	info, err := f.o.sys.Stat(path)
 	if err != nil {
@@ -128,8 +127,8 @@ const (
 	openUnknown // the system does not say
 )
 
-// openForWriting asks by taking a lease, which the kernel grants only if no
-// process has the file open for writing.
+// openForWriting takes a lease, which the kernel grants only if no process has the
+// file open for writing.
 func (f *file) openForWriting(path string) openness {
 	open, err := f.o.sys.Open(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -146,17 +145,16 @@ func (f *file) openForWriting(path string) openness {
 }
 
 // create writes a new file at path, durably. It leaves nothing if it fails.
-func (f *file) create(path string, write func(w *disk.Writer) error) error {
+func (f *file) create(path string, write func(w *disk.Writer)) error {
 	sys := &f.o.sys
-	sys.Remove(path) // one that was left
+	sys.Remove(path) // left by a crash
 	open, err := sys.Open(path, disk.CreateNew, 0o600)
 	if err != nil {
 		return err
 	}
-	if err = write(&disk.Writer{Calls: sys, File: open}); err == nil {
-		err = sys.Sync(open)
-	}
-	if err = errors.Join(err, sys.Close(open)); err != nil {
+	out := &disk.Writer{Calls: sys, File: open}
+	write(out)
+	if err = errors.Join(out.Sync(), sys.Close(open)); err != nil {
 		sys.Remove(path)
 	}
 	return err
@@ -165,7 +163,7 @@ func (f *file) create(path string, write func(w *disk.Writer) error) error {
 // saveConflictCopy writes data to a conflict copy, durably.
 func (f *file) saveConflictCopy(data []byte, what string) bool {
 	temp := f.beside(".copy")
-	err := f.create(temp, func(w *disk.Writer) error { _, err := w.Write(data); return err })
+	err := f.create(temp, func(w *disk.Writer) { w.Write(data) })
 	if err != nil {
 		f.o.Log.Error("cannot write a conflict copy of "+f.path, "cause", disk.Cause(err))
 		return false

@@ -28,9 +28,6 @@ func (w *inPlace) write(next *document.Document) (err error) {
 	sys := &w.o.sys
 	// Check that the inode is the one that is locked, and still has a name.
 	if err := w.lock.lockInode(); err != nil {
-		if err == disk.ErrTaken {
-			return fmt.Errorf("%w: another server holds %s", storage.ErrInUse, w.path)
-		}
 		return err
 	}
 	// Keep other programs from opening it.
@@ -100,8 +97,8 @@ func (w *inPlace) isKnown(f *os.File) (bool, error) {
 	return err == nil && c.Sum == w.known.Sum, err
 }
 
-// lease keeps other programs from the file, as far as the system can. A program that
-// has it open gets 2 s to close it.
+// lease keeps other programs from opening the file, if the system has leases. A
+// program that has it open gets 2 s to close it.
 func (w *inPlace) lease() error {
 	sys := &w.o.sys
 	for begin := w.o.now(); ; w.o.nap(time.Millisecond) {
@@ -110,14 +107,13 @@ func (w *inPlace) lease() error {
 			if err == nil {
 				w.skipLeaseWait = false
 			}
-			return nil // no leases here
+			return nil // granted, or the system has no leases
 		}
 		if waited := w.o.now().Sub(begin); waited > graceWrite || w.skipLeaseWait && waited > retryAfter {
 			break
 		}
 	}
-	// A reader sees at worst a half-written file. A writer would mix its bytes
-	// with ours.
+	// A reader sees half a write at worst. A writer would mix its bytes with ours.
 	who, err := w.askOpenForWriting()
 	if err != nil {
 		return err
@@ -132,67 +128,46 @@ func (w *inPlace) lease() error {
 	return nil
 }
 
-// askOpenForWriting is openForWriting for a file that we have open for writing
-// ourselves: our descriptor is closed for the moment.
+// askOpenForWriting is openForWriting for a file that this process has open for
+// writing: its descriptor is closed for the moment.
 func (w *inPlace) askOpenForWriting() (openness, error) {
 	w.lock.replaceInode(nil)
 	who := w.openForWriting(w.real)
-	err := w.lock.lockInode()
-	if err == disk.ErrTaken {
-		err = fmt.Errorf("%w: another server has taken %s", storage.ErrInUse, w.path)
-	}
-	return who, err
+	return who, w.lock.lockInode()
 }
 
 // appendRedo writes the record into f, at an offset after the old and the new
 // document.
 func (w *inPlace) appendRedo(f *os.File, at int64, old, next *document.Document, newSum disk.Sum) error {
-	sys := &w.o.sys
-	out := &disk.Writer{Calls: sys, File: f, Off: old.Size()}
-	if err := out.Zeros(at); err != nil {
-		return err
-	}
-	if err := writeRedo(out, filepath.Base(w.real), old, next, newSum); err != nil {
-		return err
-	}
-	return sys.Sync(f)
+	out := &disk.Writer{Calls: &w.o.sys, File: f, Off: old.Size()}
+	out.Zeros(at)
+	writeRedo(out, filepath.Base(w.real), old, next, newSum)
+	return out.Sync()
 }
 
-// overwrite makes doc the content of f, which a record protects. A
-// record in f, which begins at the offset record, is cut off when doc is
-// durable. Nothing of the old document is left between the two: if the record
-// should be damaged, doc still ends where the zeros begin.
+// overwrite makes doc the content of f, which a record protects. record is the
+// offset of a record in f, 0 if it is elsewhere: the record is cut off when doc is
+// durable. Zeros lead up to it, so that doc ends at a NUL if the record is damaged.
 func (w *inPlace) overwrite(f *os.File, doc *document.Document, record int64) error {
-	sys := &w.o.sys
-	out := &disk.Writer{Calls: sys, File: f}
+	out := &disk.Writer{Calls: &w.o.sys, File: f}
 	whole := sectors{to: out}
-	if _, err := doc.WriteTo(&whole); err != nil {
-		return err
-	}
-	if err := whole.flush(); err != nil {
-		return err
-	}
+	doc.WriteTo(&whole)
+	whole.flush()
 	if record > 0 {
-		if err := out.Zeros(record); err != nil {
-			return err
-		}
-		if err := sys.Sync(f); err != nil {
-			return err
-		}
+		out.Zeros(record)
+		out.Sync()
 	}
-	if err := sys.Truncate(f, doc.Size()); err != nil {
-		return err
-	}
-	return sys.Sync(f)
+	out.Truncate(doc.Size())
+	return out.Sync()
 }
 
-// undo puts the old document back after a write failed with why. Where
-// that fails too, the record stays and is redone at the next occasion.
+// undo puts the old document back after a write failed with why. If that fails
+// too, the record stays, and the next look at the file redoes it.
 func (w *inPlace) undo(f *os.File, old *document.Document, record int64, why error) error {
 	err := w.overwrite(f, old, record)
 	if err == nil {
 		w.dropJournal()
-		err = w.syncJournal() // or a crash would redo what we are about to refuse
+		err = w.syncJournal() // else a crash would redo a write that is refused
 	}
 	if err != nil {
 		w.halfWritten = true

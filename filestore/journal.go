@@ -12,9 +12,8 @@ import (
 	"pickup/filestore/internal/disk"
 )
 
-// journalPath returns the path of a file in the directory of redo records. Its
-// name depends on the path of the database, because several may share the
-// directory.
+// journalPath returns the path of a file in JournalDir. Its name depends on the
+// path of the database, because several may share the directory.
 func (f *file) journalPath(suffix string) string {
 	path, err := filepath.Abs(f.real)
 	if err != nil {
@@ -27,9 +26,7 @@ func (f *file) journalPath(suffix string) string {
 func (w *inPlace) writeJournal(old, next *document.Document, newSum disk.Sum) error {
 	sys := &w.o.sys
 	temp := w.journalPath(".redo.tmp")
-	err := w.create(temp, func(out *disk.Writer) error {
-		return writeRedo(out, filepath.Base(w.real), old, next, newSum)
-	})
+	err := w.create(temp, func(out *disk.Writer) { writeRedo(out, filepath.Base(w.real), old, next, newSum) })
 	if err == nil {
 		err = sys.Rename(temp, w.journalPath(".redo"))
 	}
@@ -52,8 +49,7 @@ func (w *inPlace) dropJournal() {
 	}
 }
 
-// syncJournal makes the removal durable, before an edit of the file makes the
-// record obsolete.
+// syncJournal makes the removal of the record durable.
 func (w *inPlace) syncJournal() error {
 	if !w.journalDirty {
 		return nil
@@ -63,8 +59,8 @@ func (w *inPlace) syncJournal() error {
 	return err
 }
 
-// redo completes an interrupted write in place from the record that it left. It
-// reports whether there was anything to do.
+// redo completes an interrupted write in place from its record. It reports whether
+// there was one.
 func (w *inPlace) redo() (mended bool, err error) {
 	sys := &w.o.sys
 	f, err := sys.Open(w.real, os.O_RDWR, 0)
@@ -72,11 +68,7 @@ func (w *inPlace) redo() (mended bool, err error) {
 		return false, disk.Cause(err)
 	}
 	defer sys.Close(f)
-	info, err := sys.Fstat(f)
-	if err != nil {
-		return false, disk.Cause(err)
-	}
-	data, err := w.o.sys.ReadAll(f, info.Size())
+	data, err := sys.ReadAll(f, 0)
 	if err != nil {
 		return false, disk.Cause(err)
 	}

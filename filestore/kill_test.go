@@ -15,11 +15,11 @@ import (
 	"pickup/internal/storage"
 )
 
-// errDead is what calls return that a killed process does not make any more.
+// errDead is the error of calls that a killed process no longer makes.
 var errDead = errors.New("killed")
 
-// A mortal is a server process that can be killed before any of its calls. A
-// write that it dies in is done in part.
+// A mortal is a server process that can be killed before any of its calls. If it
+// is killed in a write, the write is done in part.
 type mortal struct {
 	*tap
 	calls  int // made so far
@@ -63,9 +63,9 @@ func (m *mortal) run(o Options, path string, work func(s *Store)) error {
 	return err
 }
 
-// TestKill kills the server before each of its calls, and the recovery before
-// each of its own. What was acknowledged is there, and what is there is a
-// document as some commit left it.
+// TestKill kills the server before each of its calls, and recovery before each of
+// its own. Every acknowledged change must be there, and the file must be the
+// document of some commit.
 func TestKill(t *testing.T) {
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {
@@ -111,8 +111,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestKillBetweenPieces kills the server before each call of a write in place of
-// a document that takes several pieces. No piece ends inside a sector, for a
+// TestKillBetweenPieces kills the server before each call of a write in place of a
+// document that takes several writes. No write may end inside a sector, because a
 // sector with parts of both documents looks like an edit.
 func TestKillBetweenPieces(t *testing.T) {
 	var records strings.Builder
@@ -142,8 +142,8 @@ func TestKillBetweenPieces(t *testing.T) {
 	}
 }
 
-// commitMany makes commits until one fails. It returns what the file holds
-// after each, the one that failed included, and how many were acknowledged.
+// commitMany commits until a commit fails. It returns the content of the file
+// after each, including the failed one, and the number of acknowledged commits.
 func commitMany(s *Store, path string, commits int) (texts []string, acked int) {
 	texts = []string{string(s.doc.Bytes())}
 	rev := s.rev
@@ -172,7 +172,7 @@ func oneOf(s string, all []string) bool {
 	return false
 }
 
-// An editor saves the file in two steps, between which others may come.
+// An editor saves the file in two steps. Other programs may act between them.
 type editor struct {
 	name string
 	// begin starts to save text at path and returns what ends it. It fails
@@ -180,7 +180,7 @@ type editor struct {
 	begin func(path, text string) (end func(), err error)
 }
 
-// openNow opens without waiting for a lease to end, as an editor would do.
+// openNow opens a file without waiting for a lease to end.
 func openNow(path string, flag int) (*os.File, error) {
 	fd, err := syscall.Open(path, flag|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0o644)
 	if err != nil {
@@ -234,9 +234,9 @@ var editors = []editor{
 	}},
 }
 
-// TestEditAndKill lets an editor begin to save before each call of a commit,
-// end after a few more, and kills the server at some call between and after.
-// Neither the edit nor what was acknowledged is lost.
+// TestEditAndKill begins a save before each call of a commit, ends it a few calls
+// later, and kills the server at each call in between and after. Neither the edit
+// nor an acknowledged change may be lost.
 func TestEditAndKill(t *testing.T) {
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {
@@ -248,12 +248,12 @@ func TestEditAndKill(t *testing.T) {
 				pairs, copies := editsAndKills(t, w, e)
 				total, kept = total+pairs, kept+copies
 			}
-			t.Logf("%d pairs of an edit and a kill: 0 lost, %d edits kept beside the file", total, kept)
+			t.Logf("%d pairs of an edit and a kill: 0 lost, %d edits kept as conflict copies", total, kept)
 		})
 	}
 }
 
-// editsAndKills tries the pairs for one editor.
+// editsAndKills tries all pairs of an edit and a kill for one editor.
 func editsAndKills(t *testing.T, w way, e editor) (total, kept int) {
 	strideEdit, strideKill := 9, 23
 	if long() {
@@ -283,7 +283,7 @@ func editsAndKills(t *testing.T, w way, e editor) (total, kept int) {
 
 type outcome struct {
 	killed, edited bool
-	kept           int // copies beside the file
+	kept           int // conflict copies
 	problem        string
 	details        string
 }

@@ -12,10 +12,10 @@ import (
 	"pickup/internal/storage"
 )
 
-// A lock keeps other servers from the file: it locks a lock file in the
-// directory of the file, and the file itself against servers that see it in
-// another directory, through a mount. The locks are the kernel's and end with
-// the process. The text in a lock file names the holder. Store.mu guards a lock.
+// A lock keeps other servers from the file: it locks a lock file in the directory
+// of the file, and the file itself, which a mount may show in another directory.
+// The kernel ends the locks with the process. The text of a lock file names its
+// holder. Store.mu guards a lock.
 type lock struct {
 	*file
 	dirLock     *os.File // nil: the directory allows none
@@ -38,10 +38,10 @@ func (l *lock) acquire() (err error) {
 	return l.acquireInode()
 }
 
-// acquireInode is lockInode for callers that need a storage.ErrInUse only.
+// acquireInode is lockInode, but ignores errors other than storage.ErrInUse.
 func (l *lock) acquireInode() error {
-	if l.lockInode() == disk.ErrTaken {
-		return fmt.Errorf("%w: another server, which sees it under another path, holds %s", storage.ErrInUse, l.path)
+	if err := l.lockInode(); errors.Is(err, storage.ErrInUse) {
+		return err
 	}
 	return nil
 }
@@ -73,8 +73,8 @@ func (l *lock) openLockFile(path string) (*os.File, error) {
 			}
 			return nil, fmt.Errorf("%w: %s is held by %s", storage.ErrInUse, l.path, holder)
 		}
-		// The last holder may have removed the file between our open and our
-		// lock. Then nobody else will find the file that we locked.
+		// The last holder may have removed the file between open and lock. Then
+		// no other server finds the file that is locked here.
 		if !l.isNamed(f, path) {
 			sys.Close(f)
 			continue
@@ -87,7 +87,7 @@ func (l *lock) openLockFile(path string) (*os.File, error) {
 	return nil, fmt.Errorf("%w: other servers keep locking and releasing %s", storage.ErrInUse, l.path)
 }
 
-// lockInode locks the file that is in place now. It returns disk.ErrTaken if
+// lockInode locks the file that is in place now. It returns storage.ErrInUse if
 // another server holds it.
 func (l *lock) lockInode() error {
 	if !l.o.touches() || l.inode != nil && l.writes == l.wantsWrites && l.isNamed(l.inode, l.real) {
@@ -105,7 +105,7 @@ func (l *lock) lockInode() error {
 	}
 	if err := sys.Lock(f); err == disk.ErrTaken {
 		sys.Close(f)
-		return err
+		return fmt.Errorf("%w: another server, which sees it under another path, holds %s", storage.ErrInUse, l.path)
 	}
 	l.replaceInode(f)
 	l.writes = l.wantsWrites

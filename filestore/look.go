@@ -12,17 +12,17 @@ import (
 	"pickup/internal/storage"
 )
 
-// A readState says whether the file can be read, and what watchers know of it.
-// Store.mu guards it.
+// A readState says whether the file can be read, and which error watchers have
+// got. Store.mu guards it.
 type readState struct {
 	err      error      // why the file cannot be served: absent, empty, cut off or broken; nil: it can
 	state    disk.State // the state that err is about; no Info: nothing that a stat shows
 	since    time.Time  // when the file became unreadable
 	changed  time.Time  // when it got its present err
-	reported error      // what watchers were told; nil while the next look may succeed
+	reported error      // the error that watchers got; nil while the next look may succeed
 }
 
-// fail takes note that the file, in state, cannot be served.
+// fail records that the file, in state, cannot be served.
 func (r *readState) fail(err error, state disk.State, now time.Time) {
 	if r.err == nil {
 		r.since = now
@@ -33,11 +33,11 @@ func (r *readState) fail(err error, state disk.State, now time.Time) {
 	r.err, r.state = err, state
 }
 
-// isSaving reports whether the error may be that of a save in progress.
+// isSaving reports whether a save in progress may be the cause of the error.
 func (r *readState) isSaving(now time.Time) bool {
 	begin := r.since
 	if r.reported != nil {
-		begin = r.changed // a repair, too, is saved in steps
+		begin = r.changed // a repair is also saved in steps
 	}
 	return isPassing(r.err) && now.Sub(begin) < graceRead
 }
@@ -61,8 +61,7 @@ func (s *Store) lookLocked() error {
 	if s.doc != nil && disk.Links(info) == 0 {
 		// Either a mount shows a file that has no name any more, or an editor
 		// replaced it between the two steps of that call.
-		again, err := s.o.sys.Stat(s.path)
-		if err != nil || !os.SameFile(info, again) {
+		if again, err := s.o.sys.Stat(s.path); err != nil || !os.SameFile(info, again) {
 			return s.unreadableLocked(disk.State{}, disk.ErrChanging)
 		}
 		return s.unreadableLocked(disk.State{Info: info}, errDetached)
@@ -103,9 +102,9 @@ func (s *Store) lookLocked() error {
 	return nil
 }
 
-// touchedLocked takes note of a file whose content is known and whose state is
-// new: it may have other permissions, be another file with the same content, or
-// be in another place to which a symlink now points.
+// touchedLocked records a new state of a file whose content is known: it may have
+// other permissions, be another file with the same content, or be in another place
+// to which a symlink now points.
 func (s *Store) touchedLocked(c disk.State) {
 	was := s.known.Info
 	s.known, s.like = c, c.Info
@@ -115,7 +114,7 @@ func (s *Store) touchedLocked(c disk.State) {
 	s.readableLocked()
 }
 
-// moveLocked follows the path to the place where it leads now.
+// moveLocked resolves the path again and locks the file that is there.
 func (s *Store) moveLocked() {
 	if real, err := s.o.sys.Resolve(s.path); err == nil {
 		s.real = real
@@ -140,14 +139,16 @@ func (s *Store) takeOverLocked(doc *document.Document, c disk.State) {
 	before := s.doc
 	s.doc, s.target.doc, s.unsynced = doc, doc, false
 	s.known, s.like = c, c.Info
-	s.sums = disk.IncrementalSum{} // it would keep the old text in memory
+	s.sums = disk.IncrementalSum{} // else it keeps the old text in memory
 	s.readableLocked()
 	if before == nil {
 		return
 	}
 	s.moveLocked()
 	s.rev++
-	s.displaced.forgetBases()
+	for _, d := range s.displaced.list {
+		d.doc = nil // an edit that is finished there from now on cannot be merged
+	}
 	s.feed.Publish(storage.Batch{Rev: s.rev, Reset: true})
 	s.o.Log.Info("loaded an edit of " + s.path)
 	if undone := s.own.undone(before, doc); len(undone) > 0 {
@@ -157,19 +158,19 @@ func (s *Store) takeOverLocked(doc *document.Document, c disk.State) {
 	s.own = ownWrites{}
 }
 
-// readableLocked takes note that the file can be read, and reports it if watchers
-// know of an error.
+// readableLocked records that the file can be read, and reports it if watchers got
+// an error.
 func (s *Store) readableLocked() {
 	reported := s.reading.reported
 	s.reading = readState{}
 	if reported != nil {
 		s.o.Log.Info(s.path + " can be read again")
-		s.wakeLocked()
+		s.feed.Publish(storage.Batch{Rev: s.rev}) // wakes the watchers
 	}
 }
 
-// unreadableLocked takes note that the file, in state, cannot be served, and
-// reports it to the watchers unless it may be a save in progress. It returns err.
+// unreadableLocked records that the file, in state, cannot be served, and reports
+// it to the watchers unless it may be a save in progress. It returns err.
 func (s *Store) unreadableLocked(state disk.State, err error) error {
 	now := s.o.now()
 	s.reading.fail(err, state, now)
@@ -180,13 +181,10 @@ func (s *Store) unreadableLocked(state disk.State, err error) error {
 	if s.reading.reported == nil || s.reading.reported.Error() != report.Error() {
 		s.reading.reported = report
 		s.o.Log.Error(report.Error())
-		s.wakeLocked()
+		s.feed.Publish(storage.Batch{Rev: s.rev}) // wakes the watchers
 	}
 	return err
 }
-
-// wakeLocked makes the watchers look for an error.
-func (s *Store) wakeLocked() { s.feed.Publish(storage.Batch{Rev: s.rev}) }
 
 // waitReadableLocked looks at the file until the store has loaded its content. A save
 // in progress gets 2 s from when it was first seen; a file that is still absent
@@ -215,9 +213,8 @@ func (s *Store) waitReadableLocked(ctx context.Context) error {
 	}
 }
 
-// syncAgainLocked writes the content of the file once more after a failed sync
-// left open whether it is durable. If that works it becomes the contents of the
-// store.
+// syncAgainLocked writes the content of the file once more after a failed sync, and
+// makes it the contents of the store.
 func (s *Store) syncAgainLocked() error {
 	if !s.unsynced {
 		return nil

@@ -18,9 +18,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// TestMounts runs the tests below in a process that may mount what it likes
-// without anybody seeing it: in a mount namespace of its own and, where we are
-// not root, as the root of a user namespace.
+// TestMounts runs the tests below in a process with a mount namespace of its own,
+// as the root of a user namespace unless the test runs as root.
 func TestMounts(t *testing.T) {
 	if os.Getenv("PICKUP_TEST_MOUNTS") == "" {
 		attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
@@ -30,8 +29,8 @@ func TestMounts(t *testing.T) {
 			attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
 		}
 		if out, err := again(t, attr, "PICKUP_TEST_MOUNTS=1"); errors.Is(err, syscall.EPERM) && os.Geteuid() != 0 && !long() {
-			// No program that could be installed gives us that right. As root, and
-			// in the long run, it is a failure.
+			// Nothing that could be installed gives us that right. As root, and
+			// with PICKUP_LONG, it is a failure.
 			t.Skip("this system lets us mount nothing, not even for ourselves:", err)
 		} else if err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -51,7 +50,7 @@ func TestMounts(t *testing.T) {
 	t.Run("read-only mount", testReadOnlyMount)
 	t.Run("overlay", testOverlay)
 	t.Run("file size limit", testFileSizeLimit)
-	t.Run("folder with an access list", testFolderWithACL)
+	t.Run("directory with an access list", testDirectoryWithACL)
 }
 
 // again runs the test that calls it in another process.
@@ -106,9 +105,9 @@ func testFullDisk(t *testing.T) {
 	}
 }
 
-// testFolderWithACL replaces a file in a folder that gives new files an access
-// list. The file has none, and gets none.
-func testFolderWithACL(t *testing.T) {
+// testDirectoryWithACL replaces a file in a directory that gives new files an
+// access list. The file has none, and gets none.
+func testDirectoryWithACL(t *testing.T) {
 	dir := t.TempDir()
 	mount(t, "none", dir, "tmpfs", 0, "") // which has access lists
 	path := filepath.Join(dir, "db.json")
@@ -166,7 +165,7 @@ func testSingleFile(t *testing.T) {
 	}
 }
 
-// testBusy has a kernel that does not tell mount points: the exchange fails.
+// testBusy has a kernel that does not report mount points: the exchange fails.
 func testBusy(t *testing.T) {
 	for _, sys := range []disk.Calls{disk.Real(), withoutExchange()} {
 		host, path := bound(t, sample)
@@ -233,7 +232,7 @@ func testReadOnlyMount(t *testing.T) {
 	put(t, filepath.Join(dir, "db.json"), edited("Dentist"))
 	seen(t, steps, "Dentist", 2*time.Second)
 	if _, err := Open(t.Context(), filepath.Join(mounted, "none.json"), Options{}); err != nil {
-		t.Error("a missing file in a folder that takes none:", err)
+		t.Error("a missing file in a directory that is not writable:", err)
 	}
 	if err := os.Remove(path); !errors.Is(err, syscall.EROFS) {
 		t.Fatal("this test mounts nothing read-only:", err)
@@ -288,7 +287,7 @@ func testFileSizeLimit(t *testing.T) {
 	}
 }
 
-// TestPermissions runs as somebody who is not root.
+// TestPermissions runs as a user other than root.
 func TestPermissions(t *testing.T) {
 	if os.Geteuid() == 0 {
 		dir, err := os.MkdirTemp("", "pickup")
@@ -343,10 +342,10 @@ func TestPermissions(t *testing.T) {
 			t.Error(got)
 		}
 	})
-	t.Run("a file of root's in a folder of everybody's", func(t *testing.T) {
+	t.Run("a file of root's in a directory that everybody can write to", func(t *testing.T) {
 		path := os.Getenv("PICKUP_TEST_SHARED")
 		if path == "" {
-			return // to make it takes root
+			return // only root can make it
 		}
 		s := start(t, path, Options{})
 		if err := commit(s, set("2", "Ballet")); !errors.Is(err, storage.ErrReadOnly) || !strings.Contains(err.Error(), "--user 0:0") {
@@ -355,7 +354,7 @@ func TestPermissions(t *testing.T) {
 		if info, _ := os.Stat(path); text(t, path) != sample || uidOf(info) != 0 {
 			t.Error("it was replaced:", uidOf(info), text(t, path))
 		}
-		// One that everybody may write keeps its owner, too.
+		// A file that everybody may write to also keeps its owner.
 		path += ".open"
 		s = start(t, path, Options{})
 		if err := commit(s, set("2", "Ballet")); err != nil || !s.isInPlace() {
@@ -365,7 +364,7 @@ func TestPermissions(t *testing.T) {
 			t.Error(uidOf(info), text(t, path))
 		}
 	})
-	t.Run("a folder that takes no files", func(t *testing.T) {
+	t.Run("a directory that is not writable", func(t *testing.T) {
 		path := home(t, sample)
 		os.Chmod(filepath.Dir(path), 0o555)
 		defer os.Chmod(filepath.Dir(path), 0o755)
@@ -377,7 +376,7 @@ func TestPermissions(t *testing.T) {
 			t.Error(got)
 		}
 	})
-	t.Run("a folder that stops taking files", func(t *testing.T) {
+	t.Run("a directory that becomes unwritable", func(t *testing.T) {
 		path := home(t, sample)
 		s, err := Open(t.Context(), path, Options{})
 		if err != nil {
@@ -413,7 +412,8 @@ func uidOf(info os.FileInfo) int {
 	return uid
 }
 
-// TestAttributesSurvive replaces a file that has all that a file can have.
+// TestAttributesSurvive replaces a file with an owner, permissions, extended
+// attributes and an access list.
 func TestAttributesSurvive(t *testing.T) {
 	path := home(t, sample)
 	tags := map[string]string{"user.comment": "the family's", "user.empty": ""}
@@ -471,8 +471,8 @@ func TestHardLinkIsNoticed(t *testing.T) {
 	}
 }
 
-// TestLockEndsWithItsHolder opens the file while another process, which is
-// killed then, has it.
+// TestLockEndsWithItsHolder opens the file while another process holds it, which
+// is then killed.
 func TestLockEndsWithItsHolder(t *testing.T) {
 	if path := os.Getenv("PICKUP_TEST_HOLD"); path != "" {
 		if _, err := Open(t.Context(), path, Options{}); err != nil {

@@ -16,8 +16,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// TestUndone saves an old text over what was written meanwhile: the save wins,
-// and the log names what it has undone, and nothing else.
+// TestUndone saves an old text over later writes: the save wins, and the log names
+// exactly the writes that it undoes.
 func TestUndone(t *testing.T) {
 	const old = `{"c":[{"id":"1","n":1},{"id":"2","n":1},{"id":"3","n":1}]}`
 	for _, test := range []struct{ name, start, edit, want string }{
@@ -74,7 +74,7 @@ func after(s, sep string) string {
 	return rest
 }
 
-// TestEditsAreBounded writes more records than are remembered.
+// TestEditsAreBounded writes more records than ownWrites keeps.
 func TestEditsAreBounded(t *testing.T) {
 	d, err := document.Parse("db.json", []byte(`{"c":[]}`), func(string) string { return "id" })
 	if err != nil {

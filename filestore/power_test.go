@@ -19,16 +19,15 @@ import (
 	"pickup/internal/storage"
 )
 
-// A powerDisk is what a power cut can be tried on: it records the calls that a
-// store makes, and tells what a real disk may hold if the power fails between
-// two of them.
+// A powerDisk records the calls that a store makes, and computes what a real disk
+// may hold if the power fails between two of them.
 //
-// What is written into a file reaches the disk at the next sync of that file.
-// Before, any sector of it may have, in any order, each as the kernel held it at
-// some moment, and the file may have its new length with zeros in it. A file
-// that is cut off inside a block gets zeros behind its new end, and any sector
-// of those may be on the disk while the new length is not. What happens to the names in a folder reaches the
-// disk in order, at the latest with the folder's sync.
+// Written data reaches the disk at the next sync of its file. Before that any
+// sector may, in any order, each as the kernel held it at some moment, and the
+// file may have its new length with zeros in it. A file that is cut off inside a
+// block gets zeros after its new end; any sector of them may be on the disk before
+// the new length is. Changes of the names in a directory reach the disk in order,
+// at the latest with the sync of the directory.
 type powerDisk struct {
 	events []event
 	inodes map[string]int   // by path, as the kernel sees them now
@@ -36,7 +35,7 @@ type powerDisk struct {
 	count  int
 }
 
-// An event is something that a disk has to remember.
+// An event is a change that reaches the disk at some time.
 type event struct {
 	kind  string // write, truncate, sync; name, syncDir; ack
 	inode int
@@ -44,10 +43,10 @@ type event struct {
 	data  []byte
 	size  int64
 	dir   string
-	names map[string]int // what the folder holds from here on
+	names map[string]int // of the directory, from here on
 }
 
-// record returns calls that do what sys does and are remembered.
+// record returns calls that do what sys does and record it.
 func (d *powerDisk) record(sys disk.Calls) disk.Calls {
 	d.open = make(map[*os.File]int)
 	names := func(dir string) {
@@ -116,7 +115,7 @@ func (d *powerDisk) record(sys disk.Calls) disk.Calls {
 	return r
 }
 
-// holds puts a file on the disk that has been there for long.
+// holds puts a durable file on the disk.
 func (d *powerDisk) holds(path, text string) {
 	d.count++
 	d.inodes = map[string]int{path: d.count}
@@ -128,15 +127,15 @@ func (d *powerDisk) holds(path, text string) {
 	}
 }
 
-// An afterlife is what a disk holds after a power cut.
+// An afterlife is the content of a disk after a power cut.
 type afterlife struct {
 	files map[int][]byte
-	names map[string]map[string]int // by folder
+	names map[string]map[string]int // by directory
 }
 
 // cut returns a state that the disk may be in if the power fails before
-// events[at]. how chooses among them: 0 none of what was not synced, 1 all of
-// it, else by chance.
+// events[at]. how selects the events that were not synced: 0 none, 1 all, else at
+// random.
 func (d *powerDisk) cut(at, how int, r *rand.Rand) afterlife {
 	a := afterlife{make(map[int][]byte), make(map[string]map[string]int)}
 	synced := make(map[int]int) // by inode: events before this one are on the disk
@@ -194,7 +193,7 @@ func (d *powerDisk) cut(at, how int, r *rand.Rand) afterlife {
 	return a
 }
 
-// block is what a file system writes as a whole.
+// block is the unit in which a file system writes.
 const block = 4096
 
 func resized(b []byte, size int64) []byte {
@@ -210,7 +209,7 @@ func written(b []byte, off int64, data []byte) []byte {
 	return b
 }
 
-// place makes the folders hold what the state says, and nothing else.
+// place makes the directories hold exactly the files of the state.
 func (a *afterlife) place(t *testing.T) {
 	t.Helper()
 	for dir, names := range a.names {
@@ -237,10 +236,11 @@ func (a *afterlife) place(t *testing.T) {
 	}
 }
 
-// longSample is longer than a sector, so that it can be torn.
+// longSample is longer than a sector, so that a write of it can be torn.
 var longSample = strings.Replace(sample, "Vet visit", strings.Repeat("Vet visit ", 120), 1)
 
-// A powerRun is a number of commits on a disk, and what may be found of them.
+// A powerRun is a series of commits on a disk, with the contents that a start may
+// find.
 type powerRun struct {
 	powerDisk
 	home, journal string
@@ -249,7 +249,7 @@ type powerRun struct {
 }
 
 // run makes commits that let the file grow and shrink. alter changes the calls
-// before they are recorded: a control leaves out what a protocol needs.
+// before they are recorded: a control leaves out a step of the protocol.
 func (p *powerRun) run(t *testing.T, w way, commits int, alter func(recorded *disk.Calls)) {
 	p.home, p.journal = t.TempDir(), t.TempDir()
 	path := filepath.Join(p.home, "db.json")
@@ -281,8 +281,8 @@ func (p *powerRun) run(t *testing.T, w way, commits int, alter func(recorded *di
 	}
 }
 
-// check cuts the power before each event in each of states ways, and recovers.
-// It returns how many states there were and what was wrong with which.
+// check cuts the power before each event, each time in several states, and
+// recovers. It returns the number of states and the faults.
 func (p *powerRun) check(t *testing.T, w way, states int, r *rand.Rand) (total int, lost, torn []string) {
 	for at := 4; at <= len(p.events); at++ {
 		seen := make(map[string]bool)
@@ -312,7 +312,7 @@ func (p *powerRun) check(t *testing.T, w way, states int, r *rand.Rand) (total i
 	return total, lost, torn
 }
 
-// recovered opens what a crash left and returns what the file holds then.
+// recovered opens what a crash left and returns the content of the file.
 func recovered(w way, home, journal string) (string, error) {
 	path := filepath.Join(home, "db.json")
 	o := w.options(journal)
@@ -376,8 +376,8 @@ func TestPower(t *testing.T) {
 	}
 }
 
-// TestPowerControls leaves out what the protocols need, one thing at a time.
-// The same checker must catch each, or its silence proves nothing.
+// TestPowerControls leaves out one step of a protocol at a time. The checker must
+// detect each, else it proves nothing.
 func TestPowerControls(t *testing.T) {
 	noSync := func(c *disk.Calls) { c.Sync = func(*os.File) error { return nil } }
 	noSyncDir := func(c *disk.Calls) { c.SyncDir = func(string) error { return nil } }
@@ -387,11 +387,11 @@ func TestPowerControls(t *testing.T) {
 		alter func(*disk.Calls)
 	}{
 		{"exchange without sync", 0, noSync},
-		{"exchange without sync of the folder", 0, noSyncDir},
+		{"exchange without sync of the directory", 0, noSyncDir},
 		{"rename without sync", 1, noSync},
-		{"rename without sync of the folder", 1, noSyncDir},
+		{"rename without sync of the directory", 1, noSyncDir},
 		{"journal without sync", 2, noSync},
-		{"journal without sync of the folder", 2, noSyncDir},
+		{"journal without sync of the directory", 2, noSyncDir},
 		{"self without sync", 3, noSync},
 		{"truncate and write", 3, truncateAndWrite},
 	} {
@@ -407,8 +407,8 @@ func TestPowerControls(t *testing.T) {
 	}
 }
 
-// truncateAndWrite makes a store that writes in place one that does it as most
-// programs do: no record, and the old content goes first.
+// truncateAndWrite makes a store write in place as most programs do: it cuts the
+// file off first, and makes no record.
 func truncateAndWrite(c *disk.Calls) {
 	write, truncate := c.WriteAt, c.Truncate
 	c.WriteAt = func(f *os.File, b []byte, off int64) (int, error) {

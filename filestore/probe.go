@@ -9,7 +9,7 @@ import (
 	"pickup/filestore/internal/disk"
 )
 
-// probe finds out by trying which way to write the directory and the file allow.
+// probe sets the mode that the directory and the file allow.
 func (t *target) probe() {
 	begin := t.o.now()
 	leases, err := t.probeDir()
@@ -29,7 +29,7 @@ func (t *target) probe() {
 	t.o.Log.Debug("probed "+t.path, "writes", t.mode.String(), "leases", leases, "took", t.o.now().Sub(begin).Round(10*time.Microsecond).String())
 }
 
-// probeDir tries on two scratch files what a replacement of the file needs.
+// probeDir tests with two scratch files whether the file can be replaced.
 func (t *target) probeDir() (leases string, err error) {
 	a, b := t.beside(".probe-a"), t.beside(".probe-b")
 	for _, p := range []string{a, b} {
@@ -56,8 +56,8 @@ func (t *target) probeDir() (leases string, err error) {
 	return leases, nil
 }
 
-// probeFile finds out whether a file that cannot be replaced can be written. why
-// says what prevents a replacement.
+// probeFile tests whether a file that cannot be replaced, because of why, can be
+// written.
 func (t *target) probeFile(why error) {
 	f, err := t.o.sys.Open(t.real, os.O_RDWR, 0)
 	if err == nil {

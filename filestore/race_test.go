@@ -16,15 +16,14 @@ import (
 	"pickup/internal/storage"
 )
 
-// A saver saves text at path as some program does.
+// A saver saves text at path with the system calls of some program.
 type saver struct {
 	name    string
 	replace bool // needs to rename the file, which a mount point refuses
 	save    func(path, text string) error
 }
 
-// savers are the ways in which programs were seen to save, by their system
-// calls.
+// savers are the ways in which known programs save.
 var savers = []saver{
 	{"sed, perl, rsync, jq and mv: a new file, renamed", true, func(path, text string) error {
 		return errors.Join(os.WriteFile(path+".sedA1", []byte(text), 0o644), os.Rename(path+".sedA1", path))
@@ -94,8 +93,8 @@ var savers = []saver{
 	}},
 }
 
-// TestRace lets an editor save as fast as it can see its last edit loaded, and
-// a client write without a pause.
+// TestRace edits the file as soon as the last edit is loaded, while a client
+// writes without a pause.
 func TestRace(t *testing.T) {
 	edits := 15
 	if long() {
@@ -116,7 +115,7 @@ var (
 	writeNumber = regexp.MustCompile(`"write (\d+)"`)
 )
 
-// numberIn returns what re finds in text, 0 for nothing.
+// numberIn returns the number that re finds in text, 0 if there is none.
 func numberIn(re *regexp.Regexp, text string) int {
 	m := re.FindStringSubmatch(text)
 	if m == nil {
@@ -214,7 +213,7 @@ func race(t *testing.T, w way, sv saver, edits int) {
 	if got := text(t, path); got != string(s.doc.Bytes()) {
 		t.Errorf("the file and the store differ: %.300s", got)
 	}
-	t.Logf("%d edits among %d writes: 0 lost, %d kept beside the file; the last of each: %d, %s", edits, acked.Load(), kept, handSaid(b), apiSaid(b))
+	t.Logf("%d edits among %d writes: 0 lost, %d kept as conflict copies; the last of each: %d, %s", edits, acked.Load(), kept, handSaid(b), apiSaid(b))
 }
 
 func said(b storage.Batch, who string) string {

@@ -73,17 +73,17 @@ func parseName(name string) (kind string, sums []disk.Sum) {
 // recoverDraft recovers from a write that left a draft at path: it was to replace
 // a file with the sum was by one with the sum is.
 func (t *target) recoverDraft(path string, was, is disk.Sum) {
-	if t.openForWriting(path) == openElsewhere { // in an editor, so it is what the swap displaced
+	if t.openForWriting(path) == openElsewhere { // by an editor: the swap displaced it
 		t.recoverDisplaced(path, was)
 		return
 	}
-	_, c, err := t.read(path)
+	data, c, err := t.read(path)
 	if errors.Is(err, errEmpty) || err == nil && c.Sum == is {
 		t.o.sys.Remove(path) // never acknowledged
 		return
 	}
 	if err == nil && c.Sum == was {
-		t.recoverDisplaced(path, was) // the swap happened, nothing was lost by it
+		t.recoverDisplaced(path, was) // the swap has displaced the old file
 		return
 	}
 	_, real, err2 := t.read(t.real)
@@ -92,7 +92,7 @@ func (t *target) recoverDraft(path string, was, is disk.Sum) {
 		t.o.sys.Remove(path) // cut off before the swap
 	case err != nil:
 		t.o.Log.Error("cannot read what an interrupted write left", "file", path, "cause", err)
-	case err2 == nil && real.Sum == is && t.isValid(path) && t.o.sys.Exchange(path, t.real) == nil:
+	case err2 == nil && real.Sum == is && t.parses(data) && t.o.sys.Exchange(path, t.real) == nil:
 		// The swap displaced an edit, and the crash came before the edit was put
 		// back. What replaced it was never acknowledged.
 		t.o.sys.SyncDir(t.dir())
@@ -101,11 +101,6 @@ func (t *target) recoverDraft(path string, was, is disk.Sum) {
 	default:
 		t.renameToConflict(path, "what an interrupted write found in the place of %s")
 	}
-}
-
-func (t *target) isValid(path string) bool {
-	data, _, err := t.read(path)
-	return err == nil && t.parses(data)
 }
 
 // recoverDisplaced recovers a displaced file at path, whose sum was was. The

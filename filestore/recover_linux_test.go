@@ -15,9 +15,9 @@ import (
 	"pickup/internal/storage"
 )
 
-// TestNotesBehindNUL starts on a file with a complete document, a NUL, and
-// something that no write of ours left there.
-func TestNotesBehindNUL(t *testing.T) {
+// TestNotesAfterNUL opens a file with a complete document, a NUL, and text that no
+// write left there.
+func TestNotesAfterNUL(t *testing.T) {
 	for _, w := range ways {
 		for _, tail := range []string{
 			"\x00 my notes",
@@ -38,8 +38,7 @@ func TestNotesBehindNUL(t *testing.T) {
 }
 
 // TestRestoredBesideRecord kills the server after a write in place, before its
-// record is removed, and then puts the text back that was there before: by
-// hand, so it stays.
+// record is removed, and puts the old text back by hand. The old text stays.
 func TestRestoredBesideRecord(t *testing.T) {
 	path := home(t, sample)
 	o := ways[2].options(t.TempDir())
@@ -67,8 +66,8 @@ func TestRestoredBesideRecord(t *testing.T) {
 	}
 }
 
-// TestEditorOutlivesServer has an editor that cut the file off right before a
-// swap, and that writes only when the server was killed and has started again.
+// TestEditorOutlivesServer has an editor that cuts the file off before a swap, and
+// writes only after the server was killed and started again.
 func TestEditorOutlivesServer(t *testing.T) {
 	for _, w := range ways[:2] {
 		path := home(t, sample)
@@ -110,8 +109,8 @@ func TestEditorOutlivesServer(t *testing.T) {
 	}
 }
 
-// TestNoPlaceForACopy finds an edit beside the record of a write that was never
-// acknowledged, in a folder that takes no files: the edit is served, and a
+// TestNoPlaceForACopy finds an edit and the record of a write that was never
+// acknowledged, in a directory that is not writable. The edit is served, and a
 // broken one is not overwritten.
 func TestNoPlaceForACopy(t *testing.T) {
 	next := strings.Replace(longSample, "School run", "Ballet", 1)
@@ -139,8 +138,8 @@ func TestNoPlaceForACopy(t *testing.T) {
 	}
 }
 
-// TestNoPlaceForTheRest finds what is left of a record that tells nothing any
-// more. The document before it is served, also where the rest cannot be kept.
+// TestNoPlaceForTheRest finds the rest of an unreadable record. The document
+// before it is served, even if the rest cannot be kept.
 func TestNoPlaceForTheRest(t *testing.T) {
 	rest := strings.Repeat("\x00", block-len(sample)) + strings.Repeat("0123abcd", 99)
 	path := home(t, sample+rest)
@@ -164,8 +163,8 @@ func TestNoPlaceForTheRest(t *testing.T) {
 	}
 }
 
-// TestUnreadableForAMoment has an editor that makes a file which only it may
-// read, and gives it its mode a moment later. A write waits for that.
+// TestUnreadableForAMoment has an editor that creates a file for itself alone and
+// sets its permissions a moment later. A write waits for that.
 func TestUnreadableForAMoment(t *testing.T) {
 	path := home(t, sample)
 	o := Options{sys: disk.Real()}
@@ -190,9 +189,8 @@ func TestUnreadableForAMoment(t *testing.T) {
 	}
 }
 
-// TestReplacedWhileLookedAt has an editor replace the file between the kernel's
-// finding it and looking at it: the look is at a file without a name, as if a
-// mount showed one.
+// TestReplacedWhileLookedAt has an editor replace the file between the two steps
+// of a stat: it shows a file without a name, as a mount does.
 func TestReplacedWhileLookedAt(t *testing.T) {
 	path := home(t, sample)
 	o := Options{sys: disk.Real()}

@@ -42,8 +42,8 @@ const (
 	redoCRC   = 8
 )
 
-// writeRedo writes the record that leads from old to next.
-func writeRedo(w io.Writer, name string, old, next *document.Document, newSum disk.Sum) error {
+// writeRedo writes the record that leads from old to next. w keeps its first error.
+func writeRedo(w io.Writer, name string, old, next *document.Document, newSum disk.Sum) {
 	var crcs crcWriter
 	blocks := sectors{to: &crcs}
 	old.WriteTo(&blocks)
@@ -51,14 +51,9 @@ func writeRedo(w io.Writer, name string, old, next *document.Document, newSum di
 	head := redoBegin + strings.ReplaceAll(name, "\n", " ") + redoHelp +
 		fmt.Sprintf(redoForm, old.Size(), uint64(disk.SumOf(old.Runs()...)), next.Size(), uint64(newSum), uint64(disk.SumOf(crcs)))
 	head += redoCheck + disk.SumOf([]byte(head)).String() + "\n"
-	if _, err := w.Write(append([]byte(head), crcs...)); err != nil {
-		return err
-	}
-	if _, err := next.WriteTo(w); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, head[len("\x00"):])
-	return err
+	w.Write(append([]byte(head), crcs...))
+	next.WriteTo(w)
+	io.WriteString(w, head[len("\x00"):])
 }
 
 // redoSize returns the maximum number of bytes that writeRedo writes.

@@ -27,9 +27,7 @@ func document0(t testing.TB, text string) *document.Document {
 func recordOf(t testing.TB, old, next string) []byte {
 	var b bytes.Buffer
 	d := document0(t, next)
-	if err := writeRedo(&b, "db.json", document0(t, old), d, disk.SumOf(d.Runs()...)); err != nil {
-		t.Fatal(err)
-	}
+	writeRedo(&b, "db.json", document0(t, old), d, disk.SumOf(d.Runs()...))
 	if most := redoSize("db.json", document0(t, old), d); int64(b.Len()) > most {
 		t.Fatalf("a record of %d bytes, and %d were reserved", b.Len(), most)
 	}
@@ -48,7 +46,7 @@ func TestRedoRecord(t *testing.T) {
 		t.Errorf("the first line should help who finds it: %s", head)
 	}
 	last := bytes.LastIndex(b, []byte(redoBegin[1:]))
-	for i := range b { // no damaged record is taken for a whole one
+	for i := range b { // every damage is detected
 		for bit := range 8 {
 			b[i] ^= 1 << bit
 			if r, ok := readRedo(b); ok {
@@ -95,8 +93,7 @@ func FuzzRedo(f *testing.F) {
 	})
 }
 
-// TestEditAfterCrash has people at work on a file that a crash left with a redo
-// record, before the server is started again.
+// TestEditAfterCrash edits a file that a crash left with a redo record.
 func TestEditAfterCrash(t *testing.T) {
 	old, next := longSample, strings.NewReplacer("School run", "Ballet", `"Vet`, `"Pet`).Replace(longSample)
 	record := string(recordOf(t, old, next))
@@ -104,7 +101,7 @@ func TestEditAfterCrash(t *testing.T) {
 	for _, test := range []struct {
 		name       string
 		file       string
-		journal    string // of a folder; "": none
+		journal    string // in JournalDir; "": none
 		want, kept string
 	}{
 		{"old, nothing written, or put back by hand", old, record, old, ""},
@@ -114,13 +111,13 @@ func TestEditAfterCrash(t *testing.T) {
 		{"a broken edit", edited("Dentist") + "}", record, next, edited("Dentist") + "}"},
 		{"emptied", "", record, next, ""},
 		{"a cut record", old, record[:200], old, ""},
-		{"torn, record behind", torn + record, "", next, ""},
-		{"old, cut record behind", old + record[:len(record)/2], "", old, ""},
-		{"old, record behind that ends in its last line", old + record[:len(record)-1], "", next, ""},
-		{"an edit, cut record behind", edited("Dentist") + record[:len(record)/2], "", edited("Dentist"), record[:len(record)/2]},
-		{"a note behind a cut record", old + record[:300] + strings.Repeat("note ", 999), "", old, record[:300] + strings.Repeat("note ", 999)},
-		{"old, zeros behind", old + "\x00\x00\x00", "", old, ""},
-		{"an edit, record behind", edited("Dentist") + record, "", edited("Dentist"), next},
+		{"torn, then record", torn + record, "", next, ""},
+		{"old, then part of a record", old + record[:len(record)/2], "", old, ""},
+		{"old, then a record cut in its last line", old + record[:len(record)-1], "", next, ""},
+		{"an edit, then part of a record", edited("Dentist") + record[:len(record)/2], "", edited("Dentist"), record[:len(record)/2]},
+		{"a note after part of a record", old + record[:300] + strings.Repeat("note ", 999), "", old, record[:300] + strings.Repeat("note ", 999)},
+		{"old, then zeros", old + "\x00\x00\x00", "", old, ""},
+		{"an edit, then record", edited("Dentist") + record, "", edited("Dentist"), next},
 		{"no record", old, "", old, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -163,9 +160,9 @@ func TestEditAfterCrash(t *testing.T) {
 	}
 }
 
-// TestDoubt lets the folder's sync fail after the file was replaced. Nobody may
-// see the change before it is durable, and it must not get lost either.
-func TestDoubt(t *testing.T) {
+// TestUnconfirmed fails the sync of the directory after the file was replaced.
+// Nobody may see the change before it is durable, and it must not be lost.
+func TestUnconfirmed(t *testing.T) {
 	for _, w := range ways[:2] {
 		t.Run(w.name, func(t *testing.T) {
 			path := home(t, sample)
@@ -204,9 +201,9 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// TestDoubtAndBrokenEdit has an edit that does not parse over a change whose
-// folder was not synced: nobody writes anything until it is mended.
-func TestDoubtAndBrokenEdit(t *testing.T) {
+// TestUnconfirmedAndBroken makes an edit that does not parse over an unconfirmed
+// change. Nothing is written until the edit is repaired.
+func TestUnconfirmedAndBroken(t *testing.T) {
 	for _, w := range ways[:2] {
 		path := home(t, sample)
 		o := w.options("")
@@ -237,8 +234,9 @@ func TestDoubtAndBrokenEdit(t *testing.T) {
 	}
 }
 
-// TestUndoneIsSaid saves an old text over what was written through the store.
-func TestUndoneIsSaid(t *testing.T) {
+// TestUndoIsReported saves an old text over changes that were made through the
+// store.
+func TestUndoIsReported(t *testing.T) {
 	path := home(t, sample)
 	s := start(t, path, Options{})
 	log := logOf(s)
@@ -264,10 +262,10 @@ func TestUndoneIsSaid(t *testing.T) {
 	}
 }
 
-// TestTornRecord takes sectors away from a record behind a whole document, the
-// old one or the new one, wherever in a sector that ends. The result is one of
-// the two, and the new one where that is in the file. What is left of a record
-// of which neither the first nor the last line can be read is kept.
+// TestTornRecord removes sectors of a record after a whole document, old or new,
+// that ends anywhere in a sector. The result is one of the two, and the new one if
+// the file has it. If neither the first nor the last line of the record is
+// readable, its rest is kept.
 func TestTornRecord(t *testing.T) {
 	parses := func(b []byte) bool { _, err := document.Parse("db.json", b, nil); return err == nil }
 	next := edited("Dentist")
@@ -317,9 +315,9 @@ func TestTornRecord(t *testing.T) {
 	}
 }
 
-// TestRecordOfBefore finds the new document before the end of the old one and a
-// torn record as they were written once: right behind, and without a last line.
-func TestRecordOfBefore(t *testing.T) {
+// TestEarlierRecord has the new document and a torn record as earlier versions
+// wrote it: right after the longer document, and without a last line.
+func TestEarlierRecord(t *testing.T) {
 	next := edited("Dentist")
 	record := recordOf(t, longSample, next)
 	record = record[:bytes.LastIndex(record, []byte(redoBegin[1:]))]

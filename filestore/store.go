@@ -14,12 +14,11 @@ import (
 	"pickup/internal/storage"
 )
 
-// keepBatches is how many commits a watcher may lag behind before it is given
+// keepBatches is the number of commits that a watcher may lag behind before it gets
 // the whole contents instead.
 const keepBatches = 256
 
-// A Store is one JSON file. Its methods may be called from several goroutines
-// at once.
+// A Store is one JSON file. Several goroutines may call its methods at once.
 type Store struct {
 	feed *storage.Feed
 
@@ -158,16 +157,15 @@ func (s *Store) usableLocked() error {
 	return nil
 }
 
-// Warnings returns what people should know about the file and its directory, in
-// one sentence each. They are what Open noticed, and are not in the log.
+// Warnings returns what Open noticed about the file and its directory, in one
+// sentence each. They are not in the log.
 func (s *Store) Warnings() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.warnings
 }
 
-// Unaddressable lists the parts of the file that are served as they are and that
-// no URL reaches.
+// Unaddressable lists the parts of the file that no URL reaches.
 func (s *Store) Unaddressable() []document.Oddity {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,6 +189,6 @@ func (s *Store) Close() error {
 		}
 	}
 	s.closed = true
-	s.feed.Publish(storage.Batch{}) // watchers wake up and end
+	s.feed.Publish(storage.Batch{}) // wakes the watchers, which end
 	return s.lock.release()
 }

@@ -28,8 +28,8 @@ const sample = `{
 // edited is the sample after an edit by hand.
 func edited(title string) string { return strings.Replace(sample, "Vet visit", title, 1) }
 
-// TestSlowDisk saves the file by hand during a write that takes long. That is an
-// edit like any other, which the writer is told of at once.
+// TestSlowDisk edits the file during a slow write. It is an edit like any other,
+// and Commit reports it at once.
 func TestSlowDisk(t *testing.T) {
 	path := home(t, sample)
 	o := Options{sys: disk.Real()}
@@ -80,7 +80,7 @@ func TestValue(t *testing.T) {
 	}
 }
 
-// home makes a folder with db.json in it.
+// home makes a directory with db.json in it.
 func home(t *testing.T, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "db.json")
@@ -95,7 +95,7 @@ func put(t *testing.T, path, text string) {
 	}
 }
 
-// swapIn saves text as careful editors do: a new file that is renamed.
+// swapIn saves text with a new file and a rename, as careful editors do.
 func swapIn(t *testing.T, path, text string) {
 	t.Helper()
 	put(t, path+".new", text)
@@ -113,8 +113,7 @@ func text(t *testing.T, path string) string {
 	return string(b)
 }
 
-// start opens a store that the test's end closes; then no dot file may be
-// left.
+// start opens a store. The cleanup closes it and checks that no dot file is left.
 func start(t *testing.T, path string, o Options) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), path, o)
@@ -126,13 +125,13 @@ func start(t *testing.T, path string, o Options) *Store {
 			t.Error(err)
 		}
 		if left := dots(path); len(left) > 0 && !o.ReadOnly && !t.Failed() {
-			t.Errorf("left beside the file: %v", left)
+			t.Errorf("dot files are left: %v", left)
 		}
 	})
 	return s
 }
 
-// dots lists the files that a store keeps beside path.
+// dots lists the dot files that a store keeps next to path.
 func dots(path string) (names []string) {
 	all, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".*"))
 	for _, p := range all {
@@ -141,7 +140,7 @@ func dots(path string) (names []string) {
 	return names
 }
 
-// logOf makes s write its log where the test can read it.
+// logOf returns the log of s.
 func logOf(s *Store) *bytes.Buffer {
 	var b bytes.Buffer
 	s.mu.Lock()
@@ -164,7 +163,7 @@ func load(t *testing.T, s *Store) storage.Batch {
 	return b
 }
 
-// commit makes changes on what the store holds, again where an edit came first.
+// commit commits changes, again if an edit came first.
 func commit(s *Store, changes ...storage.Change) (err error) {
 	for range 10 {
 		b, err := s.Load(context.Background())
@@ -178,7 +177,7 @@ func commit(s *Store, changes ...storage.Change) (err error) {
 	return err
 }
 
-// titles lists what the schedules of b are called.
+// titles lists the titles of the schedules in b.
 func titles(b storage.Batch) string {
 	var s []string
 	for _, c := range b.Contents {
@@ -292,9 +291,9 @@ func TestBeginning(t *testing.T) {
 }
 
 func TestCannotBegin(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "db.json")
-	os.Mkdir(folder, 0o755)
-	if _, err := Open(t.Context(), folder, Options{}); !errors.Is(err, storage.ErrShape) || !strings.Contains(err.Error(), "Docker") {
+	dir := filepath.Join(t.TempDir(), "db.json")
+	os.Mkdir(dir, 0o755)
+	if _, err := Open(t.Context(), dir, Options{}); !errors.Is(err, storage.ErrShape) || !strings.Contains(err.Error(), "Docker") {
 		t.Error(err)
 	}
 	path := home(t, "{\n\t\"a\": [1,,]\n}")
@@ -303,7 +302,7 @@ func TestCannotBegin(t *testing.T) {
 		t.Error(err)
 	}
 	if got := dots(path); len(got) > 0 {
-		t.Error("left behind:", got)
+		t.Error("left:", got)
 	}
 	path = home(t, sample)
 	start(t, path, Options{})
@@ -311,7 +310,7 @@ func TestCannotBegin(t *testing.T) {
 		t.Error(err)
 	}
 	if s, err := Open(t.Context(), path, Options{ReadOnly: true}); err != nil {
-		t.Error("read-only beside another server:", err)
+		t.Error("read-only, with another server:", err)
 	} else {
 		s.Close()
 	}

@@ -11,9 +11,9 @@ import (
 	"pickup/internal/storage"
 )
 
-// A tally knows the sums of texts that share memory with the one before: of
-// each edit of a document, of one that was given up, and of another document.
-func TestTally(t *testing.T) {
+// TestIncrementalSum sums texts that share memory with the text before: after each
+// edit of a document, after an edit that was given up, and of another document.
+func TestIncrementalSum(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	parse := func() *document.Document {
 		d, err := document.Parse("db.json", []byte(lines(4_000_000)), nil)
@@ -59,8 +59,7 @@ func TestTally(t *testing.T) {
 	}
 }
 
-// Elements that one edit adds are one run, with as little between them as
-// between those of a file.
+// TestAddedElementsAreOneRun adds elements in one edit: they are one run.
 func TestAddedElementsAreOneRun(t *testing.T) {
 	d := document0(t, `{"schedules":[{"id":"1"}]}`)
 	var changes []storage.Change

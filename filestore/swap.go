@@ -8,9 +8,8 @@ import (
 	"pickup/filestore/internal/disk"
 )
 
-// swap is the way to write a file that can swap names with a draft. What the
-// draft displaces is looked at after that, so nothing is lost that another
-// program saves at that very moment.
+// swap is the way to write a file that can swap names with a draft. The displaced
+// file is checked after that, so an edit that is saved at that moment is not lost.
 type swap struct{ *target }
 
 func (w swap) String() string { return "swap" }
@@ -31,8 +30,7 @@ func (w swap) write(next *document.Document) error {
 		if !w.isExpected(d.path) {
 			return w.putBack(d)
 		}
-		// It is the old file. An editor may have it open, so it keeps a name
-		// until nobody can write to it any more.
+		// Keep the old file, which an editor may have open.
 		w.displaced.add(d.path, w.known, w.doc)
 		d.path = ""
 		// Sync the directory.
@@ -48,8 +46,8 @@ func (w swap) putBack(d *draft) error {
 	err := sys.Exchange(d.path, w.real)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		// An editor has moved our file aside. The edit that we displaced takes
-		// the name, unless the editor's next file has it already.
+		// An editor has moved the draft aside. The displaced edit gets the name,
+		// unless the editor's next file has it already.
 		if err := sys.RenameNew(d.path, w.real); err != nil {
 			w.renameToConflict(d.path, saved)
 		}
@@ -57,12 +55,11 @@ func (w swap) putBack(d *draft) error {
 		w.renameToConflict(d.path, saved)
 	default:
 		if info, err := sys.Stat(d.path); err != nil || disk.Same(info, d.Info) {
-			// This is the draft again. A program may have opened it meanwhile,
-			// and may still write to it.
+			// This is the draft again, which a program may have opened meanwhile.
 			w.displaced.add(d.path, d.State, d.doc)
 			break
 		}
-		// A second edit replaced ours: the later one takes the place.
+		// A second edit replaced the draft: the later edit gets the name.
 		sys.Exchange(d.path, w.real)
 		w.renameToConflict(d.path, saved+" and overwritten by the next")
 	}

@@ -8,21 +8,19 @@ import (
 	"pickup/filestore/internal/disk"
 )
 
-// A tap sits between a store and the real calls. before sees each call, by its
-// name and the base names of the files that it concerns, and may return an
-// error that the call fails with, without being made.
+// A tap wraps the real calls. before gets the name of each call and the base names
+// of its files. If it returns an error, the call fails with it and is not made.
 type tap struct {
 	disk.Calls
 	before func(op, file string) error
 	files  map[*os.File]bool // open ones
 }
 
-// errShort makes a write take half of what it is given, and then fail as a
-// disk does that is full.
+// errShort makes a write write half of its data and fail, as on a full disk.
 type errShort struct{ error }
 
-// errCut makes a write take the sectors of the first half, as it does when the
-// process is killed in it.
+// errCut makes a write write the sectors of the first half of its data, as when
+// the process is killed.
 type errCut struct{ error }
 
 func newTap(sys disk.Calls, before func(op, file string) error) *tap {
@@ -130,12 +128,12 @@ func newTap(sys disk.Calls, before func(op, file string) error) *tap {
 			return sys.Chmod(f, mode)
 		},
 		CopyOwner: func(f *os.File, like string) {
-			if file("dress", f) == nil {
+			if file("copy owner", f) == nil {
 				sys.CopyOwner(f, like)
 			}
 		},
 		SetModTime: func(p string, at time.Time) error {
-			if err := path("stamp", p); err != nil {
+			if err := path("set time", p); err != nil {
 				return err
 			}
 			return sys.SetModTime(p, at)
@@ -165,7 +163,7 @@ func newTap(sys disk.Calls, before func(op, file string) error) *tap {
 			return sys.Remove(p)
 		},
 		SyncDir: func(dir string) error {
-			if err := path("sync folder", dir); err != nil {
+			if err := path("sync directory", dir); err != nil {
 				return err
 			}
 			return sys.SyncDir(dir)
@@ -186,15 +184,14 @@ func newTap(sys disk.Calls, before func(op, file string) error) *tap {
 	return t
 }
 
-// die ends what the kernel keeps for a process: its open files, their locks
-// and leases.
+// die closes the open files of a process, which ends their locks and leases.
 func (t *tap) die() {
 	for f := range t.files {
 		f.Close()
 	}
 }
 
-// quick leaves out what only matters when the power fails.
+// quick leaves out the calls that matter only when the power fails.
 func quick(sys disk.Calls) disk.Calls {
 	sys.Sync = func(*os.File) error { return nil }
 	sys.SyncDir = func(string) error { return nil }
@@ -207,7 +204,7 @@ type way struct {
 	options func(journal string) Options
 }
 
-// ways lists them all.
+// ways lists all ways.
 var ways = []way{
 	{"exchange", func(string) Options { return Options{sys: disk.Real()} }},
 	{"rename", func(string) Options { return Options{sys: withoutExchange()} }},

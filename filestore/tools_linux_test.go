@@ -21,16 +21,15 @@ type tool struct {
 	keys    func(n int) []string // what is typed; nil: it needs nobody
 }
 
-// tools run as their users run them. One that needs a terminal gets it from
-// script(1).
+// tools run as users run them. One that needs a terminal gets it from script(1).
 var tools = map[string]tool{
 	"sed -i": {command: func(path string, n int) *exec.Cmd {
 		return exec.Command("sed", "-i", fmt.Sprintf(`s/"edit [0-9]*"/"edit %d"/`, n), path)
 	}},
-	// vim does not save over a file that has changed since it was read, unless
-	// somebody answers yes, nor one that changes under its hands (E949): it says
-	// so and keeps the text. Without a terminal it ends there, with 0. So it
-	// leaves word where it has saved, and is run again where it has not.
+	// vim asks before it saves a file that has changed since it was read, and
+	// refuses one that changes during the save (E949). Without a terminal it then
+	// ends with exit code 0. So a marker file shows whether it has saved, and it
+	// runs again if not.
 	"vim": {command: func(path string, n int) *exec.Cmd {
 		return exec.Command("sh", "-c", fmt.Sprintf(`vim -N -u NONE -i NONE -n -es -c 'set backup backupskip= writebackup backupdir=.' \
 			-c '%%s/"edit [0-9]*"/"edit %d"/' -c 'write!' -c 'if !&modified | call writefile([], "%[2]s.saved") | endif' -c 'qall!' %[2]s
@@ -38,9 +37,9 @@ var tools = map[string]tool{
 	}},
 	"nano": {
 		command: inTerminal("nano --ignorercfiles"),
-		// Replace this, with that, all; write out, under this name, although it
-		// has changed on the disk; leave. If it had not changed, the y went into
-		// the text, which then is not saved.
+		// The keys: replace, search text, replacement, all; write out under this
+		// name although the file has changed; exit. If it had not changed, the y
+		// goes into the text, which is not saved.
 		keys: func(n int) []string {
 			return []string{"\x1c", fmt.Sprintf("\"edit %d\"\r", n-1), fmt.Sprintf("\"edit %d\"\r", n), "a", "\x0f", "\r", "y", "\x18", "n"}
 		},
@@ -57,7 +56,7 @@ var tools = map[string]tool{
 	}},
 }
 
-// declined is the exit code of a program that has not saved, and says so.
+// declined is the exit code of a program that reports that it has not saved.
 const declined = 77
 
 func exitCode(err error) int {
@@ -159,7 +158,8 @@ func (s *screen) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// quiet waits until the program has shown what it has to show, for 2 s at most.
+// quiet waits until the program has stopped writing to the screen, for at most 2
+// s.
 func (s *screen) quiet() {
 	for begin := time.Now(); time.Since(begin) < 2*time.Second; time.Sleep(10 * time.Millisecond) {
 		s.mu.Lock()
@@ -171,8 +171,8 @@ func (s *screen) quiet() {
 	}
 }
 
-// use runs cmd, and types each of keys when the program waits for it. It
-// returns what the program showed.
+// use runs cmd, and types each of keys when the program waits for it. It returns
+// the output of the program.
 func use(cmd *exec.Cmd, keys []string) (shown []byte, err error) {
 	var out screen
 	cmd.Stdout, cmd.Stderr = &out, &out

@@ -12,7 +12,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// TestModeIsTheUsers changes the file's mode while it is served.
+// TestModeIsTheUsers changes the permissions of the file while it is served.
 func TestModeIsTheUsers(t *testing.T) {
 	for _, w := range ways {
 		path := home(t, sample)
@@ -31,8 +31,8 @@ func TestModeIsTheUsers(t *testing.T) {
 	}
 }
 
-// TestTimeSetBack edits the file and leaves it with the inode, the size and the
-// time of the last write that it had.
+// TestTimeSetBack edits the file and keeps its inode, its size and the time of its
+// last write.
 func TestTimeSetBack(t *testing.T) {
 	for _, w := range ways {
 		path := home(t, sample)
@@ -61,8 +61,7 @@ func TestTimeSetBack(t *testing.T) {
 }
 
 // TestPathLeadsElsewhere makes the path lead to another file with the same
-// content, as a ConfigMap does whose other keys change. The next write goes
-// there.
+// content, as a ConfigMap does when other keys change. The next write goes there.
 func TestPathLeadsElsewhere(t *testing.T) {
 	for _, w := range ways {
 		dir := t.TempDir()
@@ -93,8 +92,8 @@ func TestPathLeadsElsewhere(t *testing.T) {
 	}
 }
 
-// TestLinkToNothing makes the path a link to a file that is yet to be made.
-// After the wait for an editor the next write makes that one.
+// TestLinkToNothing makes the path a symlink to a file that does not exist. After
+// the wait for an editor the next write creates that file.
 func TestLinkToNothing(t *testing.T) {
 	dir := t.TempDir()
 	path, old, fresh := filepath.Join(dir, "db.json"), filepath.Join(dir, "old.json"), filepath.Join(dir, "new.json")
@@ -111,8 +110,8 @@ func TestLinkToNothing(t *testing.T) {
 	}
 }
 
-// TestReaderKeepsFileOpen writes in place while another program has the file
-// open for reading: it is waited for once, and then no more.
+// TestReaderKeepsFileOpen writes in place while another program has the file open
+// for reading. Only the first write waits for it.
 func TestReaderKeepsFileOpen(t *testing.T) {
 	for _, w := range ways[2:] {
 		path := home(t, sample)
@@ -137,7 +136,7 @@ func TestReaderKeepsFileOpen(t *testing.T) {
 	}
 }
 
-// TestLockFileIsNoLink has a link to another file in the place of the lock.
+// TestLockFileIsNoLink has a symlink in place of the lock file.
 func TestLockFileIsNoLink(t *testing.T) {
 	path := home(t, sample)
 	other := filepath.Join(t.TempDir(), "other")
@@ -159,8 +158,8 @@ func TestLockFileIsNoLink(t *testing.T) {
 	}
 }
 
-// TestFileOfAnotherServer makes the path of a server lead to a file that
-// another one holds: what it takes then is not written over that one's.
+// TestFileOfAnotherServer makes the path of a server lead to a file that another
+// server holds. That file is not written to.
 func TestFileOfAnotherServer(t *testing.T) {
 	theirs := home(t, sample)
 	second := start(t, theirs, Options{})
@@ -191,7 +190,7 @@ func TestFileOfAnotherServer(t *testing.T) {
 }
 
 // TestLockFollowsTheFile replaces the file by another with the same content. A
-// server that sees it in another folder must not take that one.
+// server that sees it in another directory must not lock it.
 func TestLockFollowsTheFile(t *testing.T) {
 	path := home(t, sample)
 	s := start(t, path, Options{})

@@ -16,7 +16,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// seen waits until the watcher tells of the edit.
+// seen waits until the watcher yields the edit.
 func seen(t *testing.T, steps <-chan step, title string, within time.Duration) {
 	t.Helper()
 	deadline := time.After(within)
@@ -89,8 +89,7 @@ func TestWatchOverflow(t *testing.T) {
 	<-done
 }
 
-// TestWatchSilentEdit makes an edit that the kernel tells nobody of: memory
-// that is mapped from the file.
+// TestWatchSilentEdit makes an edit without events, through mmap.
 func TestWatchSilentEdit(t *testing.T) {
 	path := home(t, sample)
 	steps := follow(t, start(t, path, Options{}))
@@ -110,7 +109,7 @@ func TestWatchSilentEdit(t *testing.T) {
 	seen(t, steps, "Dentist 2", 2*time.Second)
 }
 
-func TestWatchFolderReplaced(t *testing.T) {
+func TestWatchDirectoryReplaced(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	os.Mkdir(dir, 0o755)
 	path := filepath.Join(dir, "db.json")
@@ -124,7 +123,7 @@ func TestWatchFolderReplaced(t *testing.T) {
 	os.Mkdir(dir, 0o755)
 	put(t, path, edited("Dentist"))
 	seen(t, steps, "Dentist", 2*time.Second)
-	put(t, path, edited("Optician")) // the new folder is watched
+	put(t, path, edited("Optician")) // the new directory is watched
 	seen(t, steps, "Optician", 900*time.Millisecond)
 	if err := commit(s, set("2", "Ballet")); err != nil {
 		t.Fatal(err)
@@ -134,7 +133,7 @@ func TestWatchFolderReplaced(t *testing.T) {
 	}
 }
 
-// TestWatchConfigMap swaps the folder behind two symlinks, as Kubernetes does.
+// TestWatchConfigMap swaps the directory after two symlinks, as Kubernetes does.
 func TestWatchConfigMap(t *testing.T) {
 	dir := t.TempDir()
 	version := func(name, text string) {
@@ -166,7 +165,7 @@ func TestWatchConfigMap(t *testing.T) {
 	}
 }
 
-func TestWatchBehindSymlink(t *testing.T) {
+func TestWatchThroughSymlink(t *testing.T) {
 	real := home(t, sample)
 	path := filepath.Join(t.TempDir(), "link.json")
 	os.Symlink(real, path)
@@ -205,8 +204,8 @@ func TestLateEditIsWatched(t *testing.T) {
 	}
 }
 
-// TestBothChangedTheSame lets a late edit and a commit change one record: the
-// commit was acknowledged, so it stays, and the edit is kept beside the file.
+// TestBothChangedTheSame changes one record in a late edit and in a commit. The
+// commit was acknowledged, so it wins, and the edit becomes a conflict copy.
 func TestBothChangedTheSame(t *testing.T) {
 	path := home(t, sample)
 	s := start(t, path, Options{})
@@ -231,8 +230,8 @@ func TestBothChangedTheSame(t *testing.T) {
 	}
 }
 
-// TestWriterNeverEnds has a program that keeps the file open for writing: what
-// it displaced stays, commits go on, and Close leaves it for the next start.
+// TestWriterNeverEnds has a program that keeps the file open for writing. The
+// displaced file stays, commits continue, and Close leaves it to the next start.
 func TestWriterNeverEnds(t *testing.T) {
 	path := home(t, sample)
 	o := Options{sys: disk.Real()}

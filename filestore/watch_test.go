@@ -17,8 +17,8 @@ type step struct {
 	err error
 }
 
-// follow watches s until the test ends. The steps can be received from the
-// channel; the watch has begun when follow returns.
+// follow watches s until the test ends, and sends the steps to the channel. The
+// watch has begun when follow returns.
 func follow(t *testing.T, s *Store) <-chan step {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -36,7 +36,7 @@ func follow(t *testing.T, s *Store) <-chan step {
 	return steps
 }
 
-// next returns what the watcher yields within d.
+// next returns the next step, which must come within d.
 func next(t *testing.T, steps <-chan step, d time.Duration) step {
 	t.Helper()
 	select {

@@ -67,7 +67,7 @@ func (t *target) canWrite() bool {
 // and its directory allow. Its errors are those of mode.write, in the words of a
 // Store.
 func (t *target) write(next *document.Document) error {
-	// What was in the way may have gone.
+	// What prevented a write may have ended.
 	if !t.canWrite() {
 		t.probe()
 	}
@@ -78,8 +78,8 @@ func (t *target) write(next *document.Document) error {
 	}
 	err := t.writeOnce(next)
 	if errors.Is(err, syscall.EIO) && !isOurs(err) {
-		// A failed sync leaves pages that count as written and are not. So the
-		// file is given up, and a new one gets one try.
+		// After a failed sync the system takes pages for written that are not. So
+		// the new file is given up, and another one gets one try.
 		t.o.Log.Error("the disk failed while "+t.path+" was written, trying once more", "cause", disk.Cause(err))
 		err = t.writeOnce(next)
 	}
@@ -90,7 +90,7 @@ func (t *target) writeOnce(next *document.Document) error {
 	was := t.mode
 	err := was.write(next)
 	switch {
-	case errors.Is(err, errNoExchange): // unlike the scratch files of probe
+	case errors.Is(err, errNoExchange): // although probe could
 		t.use(moveAside{t})
 		return t.writeOnce(next)
 	case t.isInPlace() || !t.canWrite() || t.known.Info == nil:
@@ -181,19 +181,15 @@ func (t *target) draft(next *document.Document) (*draft, error) {
 }
 
 func (t *target) fill(f *os.File, text document.Runs) error {
-	sys := &t.o.sys
+	out := &disk.Writer{Calls: &t.o.sys, File: f}
 	if t.like != nil {
 		if err := t.copyOwner(f); err != nil {
 			return err
 		}
-		if err := sys.Chmod(f, t.like.Mode()); err != nil {
-			return err
-		}
+		out.Chmod(t.like.Mode())
 	}
-	if _, err := text.WriteTo(&disk.Writer{Calls: sys, File: f}); err != nil {
-		return err
-	}
-	return sys.Sync(f)
+	text.WriteTo(out)
+	return out.Sync()
 }
 
 // copyOwner gives f the owner and the extended attributes of the file. It fails
@@ -205,7 +201,7 @@ func (t *target) copyOwner(f *os.File) error {
 	old, err1 := sys.Stat(t.real)
 	now, err2 := sys.Fstat(f)
 	if err1 != nil || err2 != nil {
-		return nil // an editor has moved the file aside, which the swap finds out
+		return nil // an editor has moved the file aside: the swap detects it
 	}
 	uid, gid, _ := disk.Owner(old)
 	if u, g, _ := disk.Owner(now); u != uid || g != gid {
@@ -236,8 +232,7 @@ func (d *draft) isPlaced() bool {
 	return err == nil && disk.Same(info, d.Info)
 }
 
-// placed takes note that d has the file's name, and syncs the directory so that
-// it stays that way.
+// placed records that d has the file's name, and makes that durable.
 func (t *target) placed(d *draft) error {
 	t.lock.replaceInode(d.lock)
 	if info, err := t.o.sys.Stat(t.real); err == nil && disk.Same(info, d.Info) {

@@ -1,10 +1,6 @@
 package filestore
 
-import (
-	"errors"
-
-	"pickup/filestore/internal/disk"
-)
+import "pickup/filestore/internal/disk"
 
 // WriteFile makes text the content of the file at path, which is not the file of
 // a Store: its schema, for example. After a crash the file is as it was, or
@@ -21,9 +17,9 @@ func writeFile(sys disk.Calls, path string, text []byte, replace bool) error {
 	}
 	f := &file{o: Options{sys: sys}, path: path, real: real}
 	draft := f.beside(".draft")
-	err = f.create(draft, func(w *disk.Writer) error {
-		_, err := w.Write(text)
-		return errors.Join(err, sys.Chmod(w.File, 0o644))
+	err = f.create(draft, func(w *disk.Writer) {
+		w.Write(text)
+		w.Chmod(0o644)
 	})
 	if err != nil {
 		return err

@@ -38,7 +38,8 @@ type described struct {
 // of a request and an answer (?all).
 func (req *request) describesAll() bool { return req.Request.URL.Query().Has("all") }
 
-// document returns the OpenAPI document of the request's snapshot.
+// document returns the OpenAPI document of the request's snapshot. It is shared and
+// must not be modified.
 func (req *request) document() []byte {
 	all, cached := req.describesAll(), &req.described
 	if all {
@@ -47,16 +48,16 @@ func (req *request) document() []byte {
 	if last := cached.Load(); last != nil && last.snap == req.snap {
 		return last.document
 	}
-	now := &described{req.snap, openapi.Document(req.snap, openapi.Options{
+	now := &described{req.snap, append(openapi.Document(req.snap, openapi.Options{
 		Version: req.Version, ReadOnly: req.ReadOnly, Auth: req.Auth != nil, Loopback: req.Loopback, Metrics: req.Metrics != nil, All: all,
-	})}
+	}), '\n')}
 	cached.Store(now)
 	return now.document
 }
 
 // openAPI serves GET /_/openapi.json.
 func (req *request) openAPI() error {
-	return req.sendDescription(openapi.JsonType, append(req.document(), '\n'))
+	return req.sendDescription(openapi.JsonType, req.document())
 }
 
 // sendDescription sends a description of the current database.

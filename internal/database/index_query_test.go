@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -23,12 +22,18 @@ func TestQueryIndexes(t *testing.T) {
 	for i := range records {
 		records[i] = randomRecord(rnd, fmt.Sprint(i))
 	}
+	value := func() string {
+		if rnd.IntN(2) == 0 {
+			return pick(rnd, indexNumbers...)
+		}
+		return pick(rnd, indexTexts...)
+	}
 	db := openMem(t, `{"c":[`+strings.Join(records, ",")+`,5,{"n":1},"text"]}`)
 	for range times(2, 10) {
 		s := db.Snapshot()
 		n := newNaive(whole(s))
 		for range 25 {
-			checkQuery(t, s, n, "c", randomIndexQuery(rnd))
+			checkQuery(t, s, n, "c", randomNaive(rnd, []string{"n", "m", "k", "nobody"}, value))
 		}
 		if _, err := db.Update(t.Context(), func(tx *database.Tx) error {
 			for range 40 {
@@ -86,28 +91,4 @@ func randomRecord(rnd *rand.Rand, id string) string {
 		}
 	}
 	return r + "}"
-}
-
-func randomIndexQuery(rnd *rand.Rand) string {
-	q := make(url.Values)
-	value := func() string {
-		if rnd.IntN(2) == 0 {
-			return pick(rnd, indexNumbers...)
-		}
-		return pick(rnd, indexTexts...)
-	}
-	for range rnd.IntN(4) {
-		q.Add(pick(rnd, "n", "m", "k")+pick(rnd, "", "_lt", "_lte", "_gt", "_gte", ":in"), value())
-	}
-	if rnd.IntN(3) > 0 {
-		q.Set("_sort", pick(rnd, "n", "-n", "m", "-m", "k,n", "-k,-m", "n,-m", "-n,k", "nobody"))
-	}
-	switch rnd.IntN(3) {
-	case 0:
-		q.Set("_page", fmt.Sprint(1+rnd.IntN(200)))
-	case 1:
-		q.Set("_start", fmt.Sprint(rnd.IntN(1500)))
-		q.Set("_end", fmt.Sprint(rnd.IntN(1500)))
-	}
-	return q.Encode()
 }

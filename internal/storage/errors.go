@@ -21,7 +21,7 @@ var (
 	ErrUnsure   = errors.New("outcome open") // the change may or may not be durable
 )
 
-// A BrokenError tells where a file stops being JSON.
+// A BrokenError reports where a file stops being JSON.
 type BrokenError struct {
 	File         string // as it was named to the store
 	Line, Column int    // from 1; the column counts characters (code points)
@@ -34,8 +34,8 @@ func (e *BrokenError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Reason)
 }
 
-// An AdviceError is an error that the operator can end, with how. The advice
-// holds nothing that a client must not see.
+// An AdviceError is an error with the way out for the operator. Clients may see the
+// advice.
 type AdviceError struct {
 	Err    error
 	Advice string // a sentence
