@@ -68,7 +68,8 @@ func (w *inPlace) write(next *document.Document) (err error) {
 	if w.o.JournalDir != "" {
 		err = w.writeJournal(old, next, newSum)
 	} else if err = w.appendRedo(f, record, old, next, newSum); err != nil {
-		err = errors.Join(err, sys.Truncate(f, old.Size()))
+		// Sync, or a record that reached the disk would redo a write that is refused.
+		err = errors.Join(err, sys.Truncate(f, old.Size()), sys.Sync(f))
 	}
 	if err != nil {
 		return err

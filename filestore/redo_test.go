@@ -3,10 +3,12 @@ package filestore
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"pickup/filestore/document"
@@ -325,5 +327,53 @@ func TestEarlierRecord(t *testing.T) {
 	clear(data[len(data)-100:])
 	if v, ok := judge(data, nil, func([]byte) bool { return false }); !ok || string(v.text) != next || v.keep != nil {
 		t.Errorf("%v, %.100q", ok, v.text)
+	}
+}
+
+// TestRecordNotSynced lets the sync of the record in the file fail. The write is
+// refused, so the record that may have reached the disk is cut off durably.
+func TestRecordNotSynced(t *testing.T) {
+	path := home(t, sample)
+	o := ways[3].options("")
+	var calls []string
+	sync, truncate := o.sys.Sync, o.sys.Truncate
+	o.sys.Sync = func(f *os.File) error {
+		calls = append(calls, "sync")
+		if len(calls) == 1 {
+			return syscall.ENOSPC
+		}
+		return sync(f)
+	}
+	o.sys.Truncate = func(f *os.File, size int64) error {
+		calls = append(calls, "truncate")
+		return truncate(f, size)
+	}
+	s := start(t, path, o)
+	calls = nil
+	if err := commit(s, set("1", "Dentist")); err == nil {
+		t.Error("the write succeeded without its record")
+	}
+	if got := strings.Join(calls, " "); got != "sync truncate sync" {
+		t.Errorf("the calls are %s", got)
+	}
+	if got := text(t, path); got != sample {
+		t.Errorf("the file contains %q", got)
+	}
+}
+
+// TestRecordTooFarForward judges a file whose front somebody cut away. The record
+// is then within the new document, and its recovery would overwrite it.
+func TestRecordTooFarForward(t *testing.T) {
+	path := home(t, sample)
+	s := start(t, path, ways[3].options(""))
+	next, err := s.doc.Apply([]storage.Change{set("1", "Dentist")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var record bytes.Buffer
+	writeRedo(&record, "db.json", s.doc, next, disk.SumOf(next.Runs()...))
+	front := bytes.Clone(next.Bytes()[:next.Size()/2])
+	if v, ok := judge(append(front, record.Bytes()...), nil, json.Valid); ok {
+		t.Errorf("the verdict is %q", v.text)
 	}
 }
