@@ -1,7 +1,7 @@
 package query
 
-// An Embed is a name in _embed or _expand, with what is to be put into the
-// records that stand behind it.
+// An Embed is a name in _embed or _expand, and what is embedded in the records
+// that it names.
 type Embed struct {
 	Parameter string
 	Name      string
@@ -9,7 +9,7 @@ type Embed struct {
 	Inner     []*Embed
 }
 
-// Limits of what is embedded.
+// Limits of embedding.
 const (
 	maxEmbeds      = 32
 	maxEmbedLevels = 8

@@ -74,8 +74,8 @@ func (o operand) equals(v jsontext.Value) bool {
 }
 
 // order compares the stored scalar v with o: numbers as numbers, strings as
-// compareText does. It reports false for what has no order: other kinds, and
-// a number with an operand that is none.
+// compareText does. It reports false if they have no order: other kinds, and a
+// number with an operand that is not a number.
 func (o operand) order(v jsontext.Value) (c int, ok bool) {
 	switch v.Kind() {
 	case '0':

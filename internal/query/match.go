@@ -183,7 +183,7 @@ func (m *Matcher) search(t *term, v jsontext.Value) bool {
 }
 
 // appendValues appends all strings, numbers and booleans within v, folded, each
-// with a byte behind it that is in no text.
+// followed by a byte that occurs in no text.
 func appendValues(dst []byte, v jsontext.Value) []byte {
 	for i := 0; i < len(v); {
 		at := i

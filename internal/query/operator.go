@@ -24,8 +24,8 @@ const (
 	opRefers // an id of exactly this text: the records of a parent
 )
 
-// operators are the names of the operators that stand behind a member's name,
-// after a colon or an underscore, and in a condition of _where.
+// operators are the names of the operators: after a member's name and a colon or
+// an underscore, and in a condition of _where.
 var operators = []string{
 	opEq: "eq", opNe: "ne", opLt: "lt", opLte: "lte", opGt: "gt", opGte: "gte", opIn: "in",
 	opContains: "contains", opStartsWith: "startsWith", opEndsWith: "endsWith", opLike: "like", opExists: "exists",

@@ -6,12 +6,12 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// OrderKeyLen is how long an order key may be. Values that differ only behind
-// that have the same one, and are told apart when they are read.
+// OrderKeyLen is the maximum length of an order key. Values that differ only
+// after it share a key, and are compared when they are read.
 const OrderKeyLen = 64
 
-// OrderKey returns the order key of a value, or of a missing one where it is
-// nil: bytes that stand to each other as the values do.
+// OrderKey returns the order key of a value, or of a missing one if it is nil:
+// bytes that compare as the values do.
 func OrderKey(v jsontext.Value) []byte {
 	dst := make([]byte, 0, 32)
 	switch v.Kind() {

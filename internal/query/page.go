@@ -129,8 +129,8 @@ func (r Window) Links(rawQuery string) []Link {
 	return links
 }
 
-// withParameter returns a query in which the parameter of that name, which
-// stands for itself when it is percent-encoded, has the value once.
+// withParameter returns a query in which the parameter of that name has the value
+// once. The name needs no percent-encoding.
 func withParameter(rawQuery, name string, value int) string {
 	var out []string
 	done := false

@@ -27,7 +27,7 @@ func (e *Error) Error() string {
 	return e.Parameter + ": " + e.Detail
 }
 
-// unescape decodes what stands in a URL.
+// unescape decodes a part of a URL.
 func unescape(name, raw string) (string, error) {
 	s, err := url.QueryUnescape(raw)
 	if err != nil {
@@ -57,14 +57,13 @@ func unescape(name, raw string) (string, error) {
 // In a filter, f is a member, or a path of members with dots between them and
 // indexes in brackets, and op one of the operators: eq ne lt lte gt gte in
 // contains startsWith endsWith like exists. A name that occurs in the
-// collection as it stands is that member, whatever it looks like, unless an
-// operator stands behind a colon. Repeats of eq, in, contains and like are
-// alternatives; everything else holds together. Behind the name of a filter, of
-// _embed and of _expand may stand [], with which some clients mark repeats.
+// collection is that member, whatever it looks like; only an operator after a
+// colon goes first. Repeats of eq, in, contains and like are alternatives;
+// everything else must match. The names of filters, _embed and _expand may end in
+// [], which some clients add to repeats.
 //
-// A page that is no number, or below 1, is page 1; of a repeated parameter for
-// paging the first is taken, and an empty one is none. The error is
-// a *Error.
+// A page that is not a number, or below 1, is page 1. The first of repeated
+// paging parameters is used, and an empty one is ignored. The error is a *Error.
 func Parse(collection string, names Names, rawQuery string) (*Query, error) {
 	if rawQuery == "" {
 		return &Query{collection: collection}, nil // most requests, which need no parser

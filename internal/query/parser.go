@@ -274,8 +274,8 @@ func (p *parser) page() error {
 	return nil
 }
 
-// truncated reads a number of any size and leaves out what is behind the point,
-// as both originals do.
+// truncated reads a number of any size and drops its fraction, as both
+// json-servers do.
 func truncated(s string) (int, bool) {
 	if !newOperand(s).numeric {
 		return 0, false

@@ -35,8 +35,8 @@ func (p Path) Find(v jsontext.Value) (jsontext.Value, bool) {
 	return v[i:rawjson.SkipValue(v, i)], true
 }
 
-// String tells paths apart that lead to different places, whatever names have
-// in them.
+// String returns a different string for every path, whatever characters its
+// names contain.
 func (p Path) String() string {
 	var b strings.Builder
 	for _, s := range p {
@@ -66,8 +66,8 @@ func parsePath(name string) Path {
 }
 
 // pathOf returns the path that a client calls name. A name that occurs in the
-// collection as it stands is that member, whatever it looks like, and another
-// spelling of a member stands for it.
+// collection is that member, whatever it looks like. Another spelling of a member
+// is the member.
 func pathOf(names Names, name string) Path {
 	if canonical, ok := names.Alias(name); ok {
 		name = canonical

@@ -51,7 +51,7 @@ func (f *fields) appendAt(dst, v []byte, i int) (_ []byte, end int, ok bool) {
 	case v[i] != '{' && v[i] != '[':
 		return dst, rawjson.SkipValue(v, i), false
 	}
-	open, last := v[i], v[i]+2 // '}' and ']' come two behind '{' and '['
+	open, last := v[i], rawjson.Closing(v[i])
 	dst = append(dst, open)
 	start, n := len(dst), 0
 	for i = rawjson.SkipSpace(v, i+1); i < len(v) && v[i] != last; n++ {

@@ -7,12 +7,12 @@ import (
 )
 
 // A Query selects records of a collection: which, in what order, which part of
-// the list, and what is shown of each. Parse makes it; it never changes and is
-// good for every snapshot.
+// the list, and which members of each. Parse returns it. It is immutable, and
+// valid for every snapshot.
 type Query struct {
 	collection string
-	filter     filter // its parts all hold
-	terms      int    // how many there are, at every depth
+	filter     filter // all of its parts must match
+	terms      int    // their number, at every depth
 	sort       []sortKey
 	paging     paging
 	embeds     []*Embed
@@ -20,7 +20,7 @@ type Query struct {
 	named      []Named
 }
 
-// Names tells what the names in a query mean in the records that it is about.
+// Names resolves the names in a query for the collection that it selects from.
 type Names interface {
 	// Has reports whether some record has a top-level member of that name.
 	Has(name string) bool
@@ -28,31 +28,30 @@ type Names interface {
 	Alias(name string) (canonical string, ok bool)
 }
 
-// A Named is a path that the client has named.
+// A Named is a path as the client spelled it, kept for Prefer: handling=strict.
 type Named struct {
 	Parameter, Name string
 	Path            Path
 }
 
-// Named returns every path that the client has named, in its order.
+// Named returns every path of the query, in the client's order.
 func (q *Query) Named() []Named { return q.named }
 
-// Collection returns the collection that q is about.
+// Collection returns the collection that q selects from.
 func (q *Query) Collection() string { return q.collection }
 
-// Paged reports whether q asks for a part of the list, so that an answer says
-// which.
+// Paged reports whether q requests a part of the list.
 func (q *Query) Paged() bool { return q.paging.dialect != Whole }
 
-// Embeds returns what q puts into the records that are asked for.
+// Embeds returns what q embeds in the records.
 func (q *Query) Embeds() []*Embed { return q.embeds }
 
 // Filters reports whether q narrows the collection.
 func (q *Query) Filters() bool { return len(q.filter.parts) > 0 }
 
-// Match reports whether the filters of q select a value. It is for a single
-// value, as of a change; a Matcher runs over many. A filter on what _embed puts
-// into a record sees only what is stored.
+// Match reports whether the filters of q select a value. It is for a single value,
+// such as that of a change; a Matcher is for many. A filter on embedded records
+// sees only what is stored.
 func (q *Query) Match(v jsontext.Value) bool {
 	m := q.Matcher(nil)
 	return m.Match(v) && m.err == nil
@@ -77,8 +76,8 @@ func (q *Query) Referring(member, id string) *Query {
 	return &n
 }
 
-// Equalities yields members of which a record that q wants has one of the
-// equality keys.
+// Equalities yields members with equality keys. Every record that q selects has
+// one of the keys in that member.
 func (q *Query) Equalities(yield func(member string, keys []string) bool) {
 	for _, f := range q.filter.parts {
 		t := f.term

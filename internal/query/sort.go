@@ -102,12 +102,12 @@ func quickNumber(s []byte) (n float64, ok bool) {
 // A row is an item on its way to its place.
 type row[T any] struct {
 	item T
-	at   int // where it stood, which decides between equals
+	at   int // its position before sorting, which orders equal items
 	keys []sortValue
 }
 
-// Sort returns the first n items in the order of m's query; those behind are
-// left out. value returns what an item is sorted by.
+// Sort returns the first n items in the order of m's query. value returns the
+// JSON value that an item is sorted by.
 func Sort[T any](m *Matcher, items []T, value func(T) jsontext.Value, n int) ([]T, error) {
 	by := m.q.sort
 	compare := func(a, b row[T]) int {
@@ -121,9 +121,9 @@ func Sort[T any](m *Matcher, items []T, value func(T) jsontext.Value, n int) ([]
 		}
 		return cmp.Compare(a.at, b.at)
 	}
-	// A page needs no more than the items up to its end: rows are gathered
-	// until they are twice as many, then half of them are out of the race, and
-	// so is what comes behind the last of the others.
+	// A page needs only the items up to its end. Rows are collected until there
+	// are twice as many, then the later half is dropped, and with it every row
+	// that follows the last one kept.
 	room := min(len(items), 2*n+64)
 	rows := make([]row[T], 0, room)
 	keys := make([]sortValue, room*len(by))

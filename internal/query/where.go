@@ -11,7 +11,7 @@ import (
 	"pickup/internal/spell"
 )
 
-// Limits of a condition beside those of the query: how deep and how many.
+// Limits of a condition, in addition to those of the query.
 const (
 	maxWhereDepth = 32
 	maxWhereParts = 256
@@ -66,7 +66,7 @@ func (w whereReader) condition(v jsontext.Value, within Path, at string, depth i
 		return nil, refuse(at, "a query has at most %d conditions", maxWhereParts)
 	}
 	if depth > maxWhereDepth {
-		return nil, refuse(at, "conditions stand at most %d levels deep", maxWhereDepth)
+		return nil, refuse(at, "conditions nest at most %d levels deep", maxWhereDepth)
 	}
 	for quoted, value := range rawjson.Members(v) {
 		name := rawjson.Unquote(quoted)
@@ -90,7 +90,7 @@ func (w whereReader) member(name string, v jsontext.Value, within Path, at strin
 		return w.list(name == "or", v, within, at, depth)
 	case "not":
 		if v.Kind() != '{' {
-			return nil, refuse(at, "behind not stands a condition, an object")
+			return nil, refuse(at, "not takes a condition, which is an object")
 		}
 		f, err := w.condition(v, within, at, depth+1)
 		if err == nil {
@@ -110,7 +110,7 @@ func (w whereReader) member(name string, v jsontext.Value, within Path, at strin
 	case '{':
 		return w.condition(v, w.to(within, name), at, depth+1)
 	case '[':
-		return nil, refuse(at, "a list stands behind in: {%q:{\"in\":%s}}", rawjson.Shorten(name), rawjson.Show(v))
+		return nil, refuse(at, "a list needs the operator in: {%q:{\"in\":%s}}", rawjson.Shorten(name), rawjson.Show(v))
 	}
 	return w.test(w.to(within, name), opEq, v, at)
 }
@@ -130,11 +130,11 @@ func (w whereReader) to(within Path, name string) Path {
 	return to
 }
 
-// list reads what stands behind and, or behind or.
+// list reads the list of an and or an or.
 func (w whereReader) list(any bool, v jsontext.Value, within Path, at string, depth int) (*filter, error) {
 	f := &filter{any: any}
 	if v.Kind() != '[' {
-		return nil, refuse(at, "behind and, and behind or, stands a list of conditions")
+		return nil, refuse(at, "and and or take a list of conditions")
 	}
 	for e := range rawjson.Elements(v) {
 		at := fmt.Sprintf("%s/%d", at, len(f.parts))
@@ -150,7 +150,7 @@ func (w whereReader) list(any bool, v jsontext.Value, within Path, at string, de
 	return f, nil
 }
 
-// test reads the value behind an operator.
+// test reads the operand of an operator.
 func (w whereReader) test(to Path, op operator, v jsontext.Value, at string) (*filter, error) {
 	t, err := w.term(&term{name: "_where", path: to, op: op})
 	if err != nil {
@@ -161,7 +161,7 @@ func (w whereReader) test(to Path, op operator, v jsontext.Value, at string) (*f
 		case v.Kind() == '{' || v.Kind() == '[':
 			err = refuse(at, "%s compares with a string, a number, true, false or null, not with %s", operators[op], rawjson.KindName(v))
 		case v.Kind() == 'n' && op != opEq && op != opNe && op != opIn:
-			err = refuse(at, "nothing is %s null; whether there is a value, exists tells", operators[op])
+			err = refuse(at, "nothing is %s null; use exists to ask whether there is a value", operators[op])
 		case len(t.values) == maxValues:
 			err = refuse(at, "a filter has at most %d values", maxValues)
 		case v.Kind() == '"':
