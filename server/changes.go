@@ -62,7 +62,7 @@ func (req *request) listChanges() error {
 		revisions = revisions[:min(limit, len(revisions))]
 	}
 	t.most = -1
-	return req.sendTagged(openapi.JsonType, "", func(b []byte) ([]byte, error) {
+	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {
 		b = append(b, '[')
 		for i, r := range revisions {
 			if i > 0 {

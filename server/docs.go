@@ -57,7 +57,7 @@ func (req *request) document() []byte {
 
 // openAPI serves GET /_/openapi.json.
 func (req *request) openAPI() error {
-	return req.sendDescription(openapi.JsonType, req.document())
+	return req.sendDescription(openapi.JSONType, req.document())
 }
 
 // sendDescription sends a description of the current database.
@@ -99,7 +99,7 @@ func (req *request) docs() error {
 		}
 	}
 	contentType, ok := map[string]string{
-		".html": openapi.HtmlType, ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+		".html": openapi.HTMLType, ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
 	}[path.Ext(name)]
 	if !ok {
 		contentType = "text/plain; charset=utf-8"

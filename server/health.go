@@ -76,7 +76,7 @@ func (req *request) readyzVerbose(broken error) error {
 
 func (req *request) sendHealth(status int, body health) error {
 	req.Header("Cache-Control", "no-store")
-	send(req.Context, status, openapi.JsonType, marshal(body))
+	send(req.Context, status, openapi.JSONType, marshal(body))
 	return nil
 }
 

@@ -30,7 +30,7 @@ type collectionLink struct {
 // readIndex serves GET /: the collections and objects, in the order of the file,
 // and the resources of the service.
 func (req *request) readIndex() error {
-	return req.sendTagged(openapi.JsonType, "", func(b []byte) ([]byte, error) {
+	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {
 		return append(b, bytes.TrimSuffix(marshal(req.index()), []byte("\n"))...), nil
 	})
 }
@@ -62,9 +62,9 @@ func (req *request) readDatabase() error {
 	if req.wantsStream() {
 		return req.streamDatabase()
 	}
-	tag := req.tagOf(req.snap, "", "", openapi.JsonType, nil)
+	tag := req.tagOf(req.snap, "", "", openapi.JSONType, nil)
 	if req.isNotModified(tag) {
 		return req.sendNotModified(tag)
 	}
-	return req.sendTagged(openapi.JsonType, tag, func(b []byte) ([]byte, error) { return req.snap.AppendJSON(b), nil })
+	return req.sendTagged(openapi.JSONType, tag, func(b []byte) ([]byte, error) { return req.snap.AppendJSON(b), nil })
 }

@@ -44,7 +44,7 @@ func checkMedia(r *http.Request, whole bool) error {
 		return nil
 	case whole:
 		return unsupportedMedia(header, accept, "PATCH accepts "+accept+" here.")
-	case media == openapi.JsonType:
+	case media == openapi.JSONType:
 		return nil
 	case media == "application/x-www-form-urlencoded":
 		return unsupportedMedia(header, accept, "The body must be JSON, but its Content-Type is that of a form, as curl -d sends it. Use curl --json, or add -H 'Content-Type: application/json'.")

@@ -15,7 +15,7 @@ import (
 
 // Values of Accept-Patch (RFC 5789 section 3.1).
 const (
-	acceptPatch         = openapi.JsonType + ", " + openapi.MergeType + ", " + openapi.PatchType
+	acceptPatch         = openapi.JSONType + ", " + openapi.MergeType + ", " + openapi.PatchType
 	acceptDatabasePatch = openapi.PatchType
 )
 
@@ -97,7 +97,7 @@ func (req *request) patchDatabase() error {
 		req.Status(http.StatusNoContent)
 		return nil
 	}
-	send(req.Context, http.StatusOK, openapi.JsonType, append(after.AppendJSON(nil), '\n'))
+	send(req.Context, http.StatusOK, openapi.JSONType, append(after.AppendJSON(nil), '\n'))
 	return nil
 }
 

@@ -85,7 +85,7 @@ func (req *request) sendList(collection string, q *query.Query, condition []byte
 	}
 	req.setPageHeaders(collection, result, condition)
 	return req.sendTagged(media, tag, func(b []byte) ([]byte, error) {
-		if media == openapi.JsonType {
+		if media == openapi.JSONType {
 			return result.AppendJSON(b)
 		}
 		rows := make([]jsontext.Value, len(result.Records))
@@ -145,7 +145,7 @@ func (req *request) sendRecord(r *database.Record) error {
 	}
 	return req.sendTagged(media, tag, func(b []byte) ([]byte, error) {
 		b, err := req.snap.AppendRecord(b, q, r)
-		if media != openapi.JsonType && err == nil {
+		if media != openapi.JSONType && err == nil {
 			return appendCSV(nil, []jsontext.Value{b}), nil
 		}
 		return b, err
@@ -172,7 +172,7 @@ func (req *request) responseMedia() string {
 	if req.prefers("text/csv") {
 		return csvType
 	}
-	return openapi.JsonType
+	return openapi.JSONType
 }
 
 // sendNotModified sends 304 (Not Modified).

@@ -15,7 +15,7 @@ import (
 var (
 	noSniff      = []string{"nosniff"}
 	sameOrigin   = []string{"same-origin"}
-	jsonTypes    = []string{openapi.JsonType}
+	jsonTypes    = []string{openapi.JSONType}
 	cacheControl = []string{"private, no-cache"}
 	vary         = []string{"Authorization, Origin, Accept"}
 	varyOrigin   = []string{"Origin"}
@@ -33,7 +33,7 @@ func setHeaders(c *gin.Context) {
 // send sends a whole answer. net/http omits the body for HEAD.
 func send(c *gin.Context, status int, contentType string, body []byte) {
 	h := c.Writer.Header()
-	if h["Content-Type"] = jsonTypes; contentType != openapi.JsonType {
+	if h["Content-Type"] = jsonTypes; contentType != openapi.JSONType {
 		h["Content-Type"] = []string{contentType}
 	}
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
@@ -67,7 +67,7 @@ func (req *request) sendTagged(media, tag string, body func(b []byte) ([]byte, e
 	if req.isNotModified(tag) {
 		err = req.sendNotModified(tag)
 	} else {
-		if media == openapi.JsonType {
+		if media == openapi.JSONType {
 			b = append(b, '\n')
 		}
 		if req.keepBody {

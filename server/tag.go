@@ -112,7 +112,7 @@ func (req *request) checkTarget(tx *database.Tx) error {
 // checkListPrecondition checks the preconditions on a collection, or on the database
 // if name is "". The tag is that of a GET without a query.
 func (req *request) checkListPrecondition(tx *database.Tx, name string) error {
-	return req.checkPrecondition(req.tagOf(tx.Snapshot(), name, "", openapi.JsonType, nil))
+	return req.checkPrecondition(req.tagOf(tx.Snapshot(), name, "", openapi.JSONType, nil))
 }
 
 // isCreateOnly reports whether a PUT may create a record but not replace one.

@@ -13,7 +13,7 @@ const (
 	SchemasPath = "/_/schemas/"
 
 	TypesType  = "text/plain; charset=utf-8"
-	HtmlType   = "text/html; charset=utf-8"
+	HTMLType   = "text/html; charset=utf-8"
 	SchemaType = "application/schema+json"
 )
 
@@ -29,7 +29,7 @@ const ChangesPath = "/_/changes"
 
 // The media types of bodies. That of a PATCH selects its meaning.
 const (
-	JsonType    = "application/json"
+	JSONType    = "application/json"
 	ProblemType = "application/problem+json"     // RFC 9457
 	MergeType   = "application/merge-patch+json" // RFC 7396
 	PatchType   = "application/json-patch+json"  // RFC 6902

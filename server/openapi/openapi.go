@@ -190,15 +190,15 @@ func (d *apiDocument) own() {
 		d.path(describe.Resource{}, path, nil, item)
 	}
 	tagged := list{"ETag"}
-	about("/", "getIndex", "The index: the collections, objects and service resources with their paths.", JsonType, ref("Index"), tagged)
+	about("/", "getIndex", "The index: the collections, objects and service resources with their paths.", JSONType, ref("Index"), tagged)
 	if kind, ok := d.snap.Kind("db"); !ok || kind == storage.Other {
-		about("/db", "getDatabase", "The whole database as one object.", JsonType, ref("Database"), tagged)
+		about("/db", "getDatabase", "The whole database as one object.", JSONType, ref("Database"), tagged)
 	}
 	d.listChanges()
 	d.health()
-	about(OpenAPIPath, "getOpenAPI", "This document.", JsonType, object{{"type", "object"}}, nil)
+	about(OpenAPIPath, "getOpenAPI", "This document.", JSONType, object{{"type", "object"}}, nil)
 	about(TypesPath, "getTypes", "TypeScript types of records and bodies.", TypesType, textSchema, nil)
-	about(DocsPath, "getDocs", "This document as an interactive page.", HtmlType, textSchema, tagged)
+	about(DocsPath, "getDocs", "This document as an interactive page.", HTMLType, textSchema, tagged)
 	if d.Metrics {
 		about(MetricsPath, "getMetrics", "Metrics for Prometheus.", "text/plain", textSchema, nil)
 	}
@@ -216,7 +216,7 @@ func (d *apiDocument) listChanges() {
 		object{{"name", "_limit"}, {"in", "query"}, {"description", "The maximum number of revisions. A stream has none."}, {"schema", numberSchema}},
 		object{{"name", "_fields"}, {"in", "query"}, {"description", "id leaves out before and after."}, {"schema", object{{"type", "string"}, {"enum", list{"id"}}}}},
 	})
-	good := d.answer("The revisions.", JsonType, arrayOf(ref("Revision")), list{"ETag"}, nil)
+	good := d.answer("The revisions.", JSONType, arrayOf(ref("Revision")), list{"ETag"}, nil)
 	d.addStream(good)
 	responses := d.withErrors(object{{"200", good}, {"304", notModified}}, append([]int{410}, readErrors...))
 	d.path(describe.Resource{}, ChangesPath, nil, object{{"get", append(get, entry{"responses", responses})}})
@@ -231,7 +231,7 @@ func (d *apiDocument) health() {
 		}
 		return op
 	}
-	good := func() object { return d.answer("The resource.", JsonType, ref("Health"), nil, nil) }
+	good := func() object { return d.answer("The resource.", JSONType, ref("Health"), nil, nil) }
 	get := open("getLivez", "Whether the process is alive.", "It needs no credentials.")
 	d.path(describe.Resource{}, LivezPath, nil, object{{"get", append(get, entry{"responses", d.withErrors(object{{"200", good()}}, []int{400, 414})})}})
 
@@ -243,7 +243,7 @@ func (d *apiDocument) health() {
 	broken := object{
 		{"description", "The file is temporarily unusable. The answer is a problem, or with verbose a list of checks."},
 		{"headers", headersOf(list{"X-Request-Id", "Retry-After"})},
-		{"content", object{{ProblemType, object{{"schema", ref("Problem")}}}, {JsonType, object{{"schema", ref("Health")}}}}},
+		{"content", object{{ProblemType, object{{"schema", ref("Problem")}}}, {JSONType, object{{"schema", ref("Health")}}}}},
 	}
 	responses := d.withErrors(object{{"200", good()}}, []int{400, 401, 414, 429})
 	d.path(describe.Resource{}, ReadyzPath, nil, object{{"get", append(get, entry{"responses", append(responses, entry{"503", broken})})}})

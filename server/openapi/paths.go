@@ -118,7 +118,7 @@ func (d *apiDocument) list(r describe.Resource, of, description string, example 
 	name := plural(r) + of
 	get := d.operation(r, "list"+name, "List "+r.Name+".", description, d.listParameters(r))
 	query := d.operation(r, "query"+name, "List "+r.Name+" by a condition.", "As GET; the body is a condition, in the form of the parameter _where.", d.listParameters(r))
-	query = append(query, entry{"requestBody", object{{"required", true}, {"content", object{{JsonType, object{{"schema", object{
+	query = append(query, entry{"requestBody", object{{"required", true}, {"content", object{{JSONType, object{{"schema", object{
 		{"description", "A condition, as in {\"or\": [{\"views\": {\"gt\": 10}}, {\"title\": {\"contains\": \"x\"}}]}."},
 		{"type", "object"},
 	}}}}}}}})
@@ -190,7 +190,7 @@ func (d *apiDocument) addStream(response object) {
 
 // reads returns the successful responses to a read.
 func (d *apiDocument) reads(headers list, description string, schema any, example jsontext.Value) object {
-	good := d.answer(description, JsonType, schema, headers, example)
+	good := d.answer(description, JSONType, schema, headers, example)
 	if d.All {
 		good[2].value = append(good[2].value.(object), entry{"text/csv", object{{"schema", object{
 			{"description", "The records as a table (RFC 4180), if Accept prefers it: a column for each member."}, {"type", "string"},
@@ -228,7 +228,7 @@ func (d *apiDocument) create(r describe.Resource, id, summary, description, name
 
 // created returns the response to what has created something.
 func (d *apiDocument) created(r describe.Resource, example jsontext.Value) object {
-	return d.answer("What was created, in the form of the body. With Prefer: return=minimal nothing.", JsonType,
+	return d.answer("What was created, in the form of the body. With Prefer: return=minimal nothing.", JSONType,
 		d.oneOrMany(r.Record), createdHeaders, example)
 }
 
@@ -238,14 +238,14 @@ func (d *apiDocument) changes(r describe.Resource, suffix string, parameters lis
 	ops := d.writes(r, suffix, parameters, example, body)
 	op := d.operation(r, "delete"+r.Record+suffix, "Delete a record.", "The answer is the deleted record. The rules (x-ref with on-delete) and _dependent decide about the records that refer to it.",
 		slices.Concat(parameters, d.parametersOf(ofWrites|ofDeletes)))
-	responses := object{{"200", d.answer("The record that was deleted.", JsonType, ref(r.Record), restHeaders, example)}, {"204", noContent}}
+	responses := object{{"200", d.answer("The record that was deleted.", JSONType, ref(r.Record), restHeaders, example)}, {"204", noContent}}
 	return append(ops, entry{"delete", append(op, entry{"responses", d.withErrors(responses, writeErrors)})})
 }
 
 // writes returns PUT and PATCH.
 func (d *apiDocument) writes(r describe.Resource, suffix string, parameters list, example, body jsontext.Value) object {
 	parameters = slices.Concat(parameters, d.parametersOf(ofWrites))
-	stored := object{{"200", d.answer("What is now stored, in the form of the body.", JsonType,
+	stored := object{{"200", d.answer("What is now stored, in the form of the body.", JSONType,
 		d.oneOrMany(r.Record), recordHeaders, example)}}
 
 	put := d.operation(r, "replace"+r.Record+suffix, "Replace as a whole.", "The id and the position in the file are kept.", parameters)
@@ -272,7 +272,7 @@ func (d *apiDocument) writes(r describe.Resource, suffix string, parameters list
 func (d *apiDocument) patchDatabase() object {
 	op := d.operation(describe.Resource{}, "patchDatabase", "Change any number of records and collections, all or none.", "The answer is the database after the change.", d.parametersOf(ofWrites))
 	op = append(op, entry{"requestBody", object{{"required", true}, {"content", object{{PatchType, object{{"schema", ref("JSONPatch")}}}}}}})
-	responses := object{{"200", d.answer("The database after the change.", JsonType, ref("Database"), restHeaders, nil)}, {"204", noContent}}
+	responses := object{{"200", d.answer("The database after the change.", JSONType, ref("Database"), restHeaders, nil)}, {"204", noContent}}
 	return append(op, entry{"responses", d.withErrors(responses, writeErrors)})
 }
 
@@ -281,7 +281,7 @@ func requestBody(schema any, example jsontext.Value) object {
 	if example != nil {
 		content = append(content, entry{"example", example})
 	}
-	return object{{"required", true}, {"content", object{{JsonType, content}}}}
+	return object{{"required", true}, {"content", object{{JSONType, content}}}}
 }
 
 func arrayOf(schema any) object { return object{{"type", "array"}, {"items", schema}} }
