@@ -223,11 +223,7 @@ func judge(data, record []byte, parses func([]byte) bool) (v verdict, ok bool) {
 	text := data
 	if !ok {
 		if at := bytes.LastIndex(data, []byte(redoBegin)); at >= 0 {
-			// Without room for the new document before it, the record would be
-			// overwritten by its own recovery.
-			if r, ok = readRedo(data[at:]); ok && int64(at) < r.newLen {
-				ok = false
-			} else if ok {
+			if r, ok = readRedo(data[at:]); ok {
 				text, v.record = data[:at], int64(at)
 			}
 		}

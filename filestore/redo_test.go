@@ -3,7 +3,6 @@ package filestore
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -358,22 +357,5 @@ func TestRecordNotSynced(t *testing.T) {
 	}
 	if got := text(t, path); got != sample {
 		t.Errorf("the file contains %q", got)
-	}
-}
-
-// TestRecordTooFarForward judges a file whose front somebody cut away. The record
-// is then within the new document, and its recovery would overwrite it.
-func TestRecordTooFarForward(t *testing.T) {
-	path := home(t, sample)
-	s := start(t, path, ways[3].options(""))
-	next, err := s.doc.Apply([]storage.Change{set("1", "Dentist")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var record bytes.Buffer
-	writeRedo(&record, "db.json", s.doc, next, disk.SumOf(next.Runs()...))
-	front := bytes.Clone(next.Bytes()[:next.Size()/2])
-	if v, ok := judge(append(front, record.Bytes()...), nil, json.Valid); ok {
-		t.Errorf("the verdict is %q", v.text)
 	}
 }
