@@ -70,7 +70,7 @@ func (i diskImage) write(b []byte, off int64) {
 }
 
 // A disk is a loop device on a file of a FUSE file system, which logs writes
-// and flushes. It stands for a disk with a volatile cache.
+// and flushes. It models a disk with a volatile cache.
 type disk struct {
 	path  string // of its content; the log has .log behind that
 	start diskImage

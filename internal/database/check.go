@@ -109,7 +109,7 @@ func doubles(r *schema.Rules, i int, value jsontext.Value, held map[string]int) 
 	return faults
 }
 
-// under leads pointers into a value to where it stands.
+// under prefixes pointers into a value with the place of the value.
 func under(at string, faults []schema.Fault) []schema.Fault {
 	for i := range faults {
 		faults[i].Pointer = at + faults[i].Pointer

@@ -265,8 +265,8 @@ type compactor struct {
 
 const batchSize = 256 << 10
 
-// compact returns v without white space, of which there is none if compact is
-// set. It returns before if that is the same value.
+// compact returns v without white space. If compact is set, v has none. compact
+// returns before if that is the same value.
 func (p *compactor) compact(v, before jsontext.Value, compact bool) jsontext.Value {
 	if bytes.Equal(v, before) {
 		return before
