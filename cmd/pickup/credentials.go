@@ -108,7 +108,6 @@ func readUsers(getenv func(string) string, file string) (credentials, error) {
 	c := credentials{auth: auth.New(nil)}
 	c.htpasswd = &reloadable{
 		name:  "users",
-		limit: 4 << 20,
 		paths: func() []string { return []string{file} },
 		kept:  func() string { return "the previous users stay in force" },
 		apply: func(_ context.Context, texts [][]byte, err error) error {

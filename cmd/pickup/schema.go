@@ -103,7 +103,7 @@ func loadSchema(path, declared string) (*schema.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	texts, err := readFiles([]string{file}, 0)
+	texts, err := readFiles([]string{file})
 	return compile(file, declared, texts, err)
 }
 
