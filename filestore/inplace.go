@@ -115,11 +115,12 @@ func (w *inPlace) lease() error {
 		}
 	}
 	// A reader sees half a write at worst. A writer would mix its bytes with ours.
-	who, err := w.askOpenForWriting()
-	if err != nil {
+	w.lock.replaceInode(nil) // it is open for writing itself
+	taken := w.checkWriters(w.real)
+	if err := w.lock.lockInode(); err != nil {
 		return err
 	}
-	if who == openElsewhere {
+	if taken == disk.ErrTaken {
 		return fmt.Errorf("%w: %s is open for writing in another program", storage.ErrBusy, w.path)
 	}
 	if !w.skipLeaseWait {
@@ -127,14 +128,6 @@ func (w *inPlace) lease() error {
 	}
 	w.skipLeaseWait = true // from now on
 	return nil
-}
-
-// askOpenForWriting is openForWriting for a file that this process has open for
-// writing: its descriptor is closed for the moment.
-func (w *inPlace) askOpenForWriting() (openness, error) {
-	w.lock.replaceInode(nil)
-	who := w.openForWriting(w.real)
-	return who, w.lock.lockInode()
 }
 
 // appendRedo writes the record into f, at an offset after the old and the new
@@ -149,11 +142,12 @@ func (w *inPlace) appendRedo(f *os.File, at int64, old, next *document.Document,
 // overwrite makes doc the content of f, which a record protects. record is the
 // offset of a record in f, 0 if it is elsewhere: the record is cut off when doc is
 // durable. Zeros lead up to it, so that doc ends at a NUL if the record is damaged.
+//
+// A server that is killed between two writes must leave no sector with parts of both
+// documents, which would look like an edit: WriteTo writes whole sectors.
 func (w *inPlace) overwrite(f *os.File, doc *document.Document, record int64) error {
 	out := &disk.Writer{Calls: &w.o.sys, File: f}
-	whole := sectors{to: out}
-	doc.WriteTo(&whole)
-	whole.flush()
+	doc.WriteTo(out)
 	if record > 0 {
 		out.Zeros(record)
 		out.Sync()

@@ -126,7 +126,7 @@ func (s *Store) moveLocked() {
 // A program that does not cut the file off first writes states that parse and mix
 // the old text with the new.
 func (s *Store) finishedLocked(c disk.State) bool {
-	if !s.isInPlace() && s.openForWriting(s.real) == openNowhere {
+	if !s.isInPlace() && s.checkWriters(s.real) == nil {
 		return true
 	}
 	now := s.o.now()

@@ -8,16 +8,11 @@ import (
 // styleIn returns the style of items in the value of m.
 func (d *Document) styleIn(m *member) style { return d.style.at(m.gap, d.style.flat) }
 
-// styleOf returns the style of the top level of a document.
-func styleOf(d *Document) style {
+// styleOf returns the style of the top level of d, whose text is data.
+func styleOf(d *Document, data []byte) style {
 	s := style{nl: "\n", unit: "  ", colon: ": ", space: " "}
-	for _, b := range d.Runs() {
-		if i := bytes.IndexByte(b, '\n'); i >= 0 {
-			if i > 0 && b[i-1] == '\r' {
-				s.nl = "\r\n"
-			}
-			break
-		}
+	if i := bytes.IndexByte(data, '\n'); i > 0 && data[i-1] == '\r' {
+		s.nl = "\r\n"
 	}
 	top := &list{open: '{', tail: d.tail}
 	for _, m := range d.members {

@@ -137,7 +137,8 @@ func (d *Document) Size() int64 { return d.length }
 // Bytes returns a copy of the text.
 func (d *Document) Bytes() []byte { return slices.Concat(d.Runs()...) }
 
-// WriteTo writes the text to w in few, large writes.
+// WriteTo writes the text to w in few, large pieces. Each but the last is a
+// multiple of 64 KiB.
 func (d *Document) WriteTo(w io.Writer) (int64, error) { return d.Runs().WriteTo(w) }
 
 // KeyedBy returns the document with the ids of its elements read from other

@@ -18,7 +18,7 @@ func (s style) lay(v []byte, ex examples) []byte {
 	case l.open == 0:
 		return v
 	case len(l.items) == 0:
-		return []byte{l.open, l.close}
+		return []byte{l.open, rawjson.Closing(l.open)}
 	case s.level > deepLevel:
 		return rawjson.Compact(v)
 	}

@@ -2,7 +2,6 @@ package document
 
 import (
 	"bytes"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,8 +15,8 @@ import (
 
 // A parser finds the members of a document and the elements of its arrays. It
 // looks only at brackets, quotes and what is between values. Whether a value is
-// valid costs several times as much to find out, so elements are validated in
-// chunks by a helper for each processor while the parser continues.
+// valid costs several times as much to find out, so helpers validate the elements
+// in chunks while the parser continues.
 //
 // If the text is an edit of a known document, the parser neither scans nor
 // validates elements that it finds unchanged.
@@ -37,7 +36,6 @@ type parser struct {
 	notFound  int               // bytes of elements looked for in vain
 
 	arrays  []*parsedArray
-	todo    chan *chunk // made for the first full chunk
 	helpers sync.WaitGroup
 	bad     atomic.Bool // the text is invalid
 }
@@ -166,7 +164,11 @@ func (c *parser) array(a *array, idMember string, was *reuse) bool {
 	hand := func() {
 		s := &chunk{plain: c.plain[start:end], at: start, idMember: idMember, elements: elements}
 		cut.chunks = append(cut.chunks, s)
-		c.check(s)
+		if end-start < c.chunkSize { // the last one
+			c.check(s)
+		} else {
+			c.helpers.Go(func() { c.check(s) })
+		}
 		start, elements = end, make([]element, 0, len(elements)+len(elements)/8)
 	}
 	for n := 0; ; n++ {
@@ -210,30 +212,8 @@ func (c *parser) array(a *array, idMember string, was *reuse) bool {
 	return true
 }
 
-// check validates a chunk: in a helper if it is full, because more may follow.
+// check validates the elements of a chunk and finds their ids.
 func (c *parser) check(s *chunk) {
-	if len(s.plain) < c.chunkSize {
-		c.checkNow(s)
-		return
-	}
-	if c.todo == nil {
-		c.todo = make(chan *chunk, len(c.plain)/c.chunkSize)
-		for range runtime.GOMAXPROCS(0) - 1 {
-			c.helpers.Go(c.help)
-		}
-	}
-	c.todo <- s // never blocks: the channel has room for all
-}
-
-// help validates chunks until there are no more.
-func (c *parser) help() {
-	for s := range c.todo {
-		c.checkNow(s)
-	}
-}
-
-// checkNow validates the elements of a chunk and finds their ids.
-func (c *parser) checkNow(s *chunk) {
 	if c.bad.Load() {
 		return
 	}
@@ -255,7 +235,7 @@ func (c *parser) checkNow(s *chunk) {
 
 // finish fills the arrays. It reports false if an element is invalid.
 func (c *parser) finish() bool {
-	c.stop()
+	c.helpers.Wait()
 	if c.bad.Load() {
 		return false
 	}
@@ -268,17 +248,7 @@ func (c *parser) finish() bool {
 // abandon ends the helpers of a parser that has not finished.
 func (c *parser) abandon() {
 	c.bad.Store(true)
-	c.stop()
-}
-
-// stop helps the helpers and waits for them.
-func (c *parser) stop() {
-	if c.todo != nil {
-		close(c.todo)
-		c.help()
-		c.helpers.Wait()
-		c.todo = nil
-	}
+	c.helpers.Wait()
 }
 
 // fill moves the elements into their array. All elements share the memory of

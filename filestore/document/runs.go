@@ -55,12 +55,19 @@ func follows(a, b []byte) bool {
 	return len(a) > 0 && cap(a)-len(a) >= len(b) && &a[:len(a)+1][len(a)] == &b[0]
 }
 
-// WriteTo writes the text to w in few, large pieces.
+// WriteTo writes the text to w in few, large pieces. Each but the last is a
+// multiple of 64 KiB.
 func (r Runs) WriteTo(w io.Writer) (n int64, err error) {
-	b := bufio.NewWriterSize(w, 64<<10)
+	const piece = 64 << 10
+	b := bufio.NewWriterSize(w, piece)
 	for _, run := range r {
-		k, _ := b.Write(run) // Flush returns the error
-		n += int64(k)
+		// bufio passes on what is larger than its buffer in one piece.
+		first := min(b.Available(), len(run))
+		rest := first + (len(run)-first)/piece*piece
+		for _, part := range [][]byte{run[:first], run[first:rest], run[rest:]} {
+			k, _ := b.Write(part) // Flush returns the error
+			n += int64(k)
+		}
 	}
 	err = b.Flush()
 	return n - int64(b.Buffered()), err
