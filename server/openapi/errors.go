@@ -47,7 +47,7 @@ func (e apiError) response(all bool) object {
 	}
 	return object{
 		{"description", e.description},
-		{"headers", headersOf(append(list{"X-Request-Id"}, e.headers...))},
+		{"headers", headersOf(append(everyAnswer, e.headers...))},
 		{"content", problem},
 	}
 }

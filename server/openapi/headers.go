@@ -10,6 +10,7 @@ type apiHeader struct {
 // apiHeaders are the response headers.
 var apiHeaders = []apiHeader{
 	{"X-Request-Id", "The id of this request in the log.", false},
+	{"Pickup-Revision", "The revision of the write, or of the data that was read: the mark of the server's run and a number.", false},
 	{"ETag", "The strong entity tag of the answer, or of the record as it is now stored (RFC 9110, section 8.8.3).", false},
 	{"Location", "The path of the record, if one was created.", false},
 	{"Link", "The other pages: first, prev, next, last (RFC 8288). For a paged list that has others.", false},
@@ -42,8 +43,9 @@ func headersOf(names list) object {
 	return headers
 }
 
-// The headers of answers beside X-Request-Id.
+// The headers of answers: recordHeaders and those below it in addition to everyAnswer.
 var (
+	everyAnswer    = list{"X-Request-Id", "Pickup-Revision"}
 	recordHeaders  = list{"ETag", "Preference-Applied"}
 	listHeaders    = list{"ETag", "Preference-Applied", "X-Total-Count", "Content-Range", "Link"}
 	createdHeaders = list{"ETag", "Preference-Applied", "Location"}

@@ -242,7 +242,7 @@ func (d *apiDocument) health() {
 	}}})
 	broken := object{
 		{"description", "The file is temporarily unusable. The answer is a problem, or with verbose a list of checks."},
-		{"headers", headersOf(list{"X-Request-Id", "Retry-After"})},
+		{"headers", headersOf(append(everyAnswer, "Retry-After"))},
 		{"content", object{{ProblemType, object{{"schema", ref("Problem")}}}, {JSONType, object{{"schema", ref("Health")}}}}},
 	}
 	responses := d.withErrors(object{{"200", good()}}, []int{400, 401, 414, 429})
@@ -310,7 +310,7 @@ func (d *apiDocument) answer(description, media string, schema any, headers list
 	}
 	return object{
 		{"description", description},
-		{"headers", headersOf(append(list{"X-Request-Id"}, headers...))},
+		{"headers", headersOf(append(everyAnswer, headers...))},
 		{"content", object{{media, content}}},
 	}
 }

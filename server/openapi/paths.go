@@ -86,7 +86,7 @@ func (d *apiDocument) path(r describe.Resource, path string, parameters list, it
 			id += capital(op[0].value.(string)) // its operationId
 		}
 	}
-	headers := list{"X-Request-Id"}
+	headers := everyAnswer
 	for _, e := range item {
 		switch e.name {
 		case "patch":
@@ -201,12 +201,12 @@ func (d *apiDocument) reads(headers list, description string, schema any, exampl
 
 var notModified = object{
 	{"description", "Not modified: If-None-Match has the current entity tag."},
-	{"headers", headersOf(list{"X-Request-Id", "ETag", "Preference-Applied"})},
+	{"headers", headersOf(append(everyAnswer, recordHeaders...))},
 }
 
 var noContent = object{
 	{"description", "Done, with Prefer: return=minimal."},
-	{"headers", headersOf(append(list{"X-Request-Id"}, recordHeaders...))},
+	{"headers", headersOf(append(everyAnswer, recordHeaders...))},
 }
 
 // operation begins an operation on a resource.
