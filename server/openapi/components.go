@@ -23,17 +23,18 @@ func ref(name string) object { return object{{"$ref", schemaPrefix + name}} }
 // response returns a reference to a response.
 func response(name string) object { return object{{"$ref", "#/components/responses/" + name}} }
 
-// headersOf returns references to X-Request-Id and other headers.
+// headersOf returns references to everyAnswer and other headers.
 func headersOf(names ...string) object {
 	headers := object{}
-	for _, name := range append([]string{"X-Request-Id"}, names...) {
+	for _, name := range slices.Concat(everyAnswer, names) {
 		headers = append(headers, entry{name, object{{"$ref", "#/components/headers/" + name}}})
 	}
 	return headers
 }
 
-// The headers of answers, in addition to X-Request-Id.
+// The headers of answers. All but everyAnswer are in addition to it.
 var (
+	everyAnswer    = []string{"X-Request-Id", "Pickup-Revision"}
 	recordHeaders  = []string{"ETag", "Preference-Applied"}
 	listHeaders    = []string{"ETag", "Preference-Applied", "X-Total-Count", "Content-Range", "Link"}
 	createdHeaders = []string{"ETag", "Preference-Applied", "Location"}
