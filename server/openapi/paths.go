@@ -96,10 +96,13 @@ func (d *apiDocument) list(r describe.Resource, of, description string, example 
 		{"get", d.operation(r, "list"+name, "List "+r.Name+".", description, d.listParameters(r), nil, d.withErrors(readErrors,
 			entry{"200", answer("The records, in the order of the file or of _sort.", listHeaders, d.forms(asJSON, table, events)...)}, notModified))},
 		{queryKey, d.operation(r, "query"+name, "List "+r.Name+" by a condition.", "As GET; the body is a condition, in the form of the parameter _where.",
-			d.listParameters(r), requestBody(media(JSONType, ref("Condition"), nil)), d.withErrors(queryErrors,
+			d.listParameters(r), requestBody(media(JSONType, condition, nil)), d.withErrors(queryErrors,
 				entry{"200", answer("The records, as of a GET.", listHeaders, d.forms(asJSON, table)...)}, notModified))},
 	}
 }
+
+// condition is not a component: tools ignore x-query, and would report it as unused.
+var condition = object{{"description", "A condition, as in {\"or\": [{\"views\": {\"gt\": 10}}, {\"title\": {\"contains\": \"x\"}}]}."}, {"type", "object"}}
 
 // read returns GET of a record or an object.
 func (d *apiDocument) read(r describe.Resource, summary, description string, example jsontext.Value) entry {
