@@ -14,6 +14,7 @@ var (
 	ErrExists   = errors.New("already taken")  // an id or a unique value; see FaultError
 	ErrRefers   = errors.New("referred to")    // a record that refers to it forbids the delete; see FaultError
 	ErrMismatch = errors.New("does not apply") // a patch supposes what is not so; see FaultError
+	ErrDiverged = errors.New("changed twice")  // in a fork and outside of it; see FaultError
 )
 
 // A FaultError lists everything that is wrong with a value. It wraps
