@@ -110,9 +110,9 @@ func (s *Snapshot) valueAt(at element) jsontext.Value {
 	return c.appendJSON(nil)
 }
 
-// Diff returns the changes that lead from s to the contents of to, each element
+// Changes returns the changes that lead from s to the contents of to, each element
 // once. The order of elements is not compared.
-func (s *Snapshot) Diff(to *Snapshot) []Change {
+func (s *Snapshot) Changes(to *Snapshot) []Change {
 	d := new(difference)
 	for _, now := range to.list {
 		switch old := s.byName[now.name]; {
@@ -173,7 +173,7 @@ func withoutMoves(changes []Change) []Change {
 // validated again. The error is a *FaultError whose pointers begin with the paths
 // of records. It wraps ErrDiverged if a record was changed on both sides.
 func (tx *Tx) Adopt(base, fork *Snapshot) error {
-	changes := base.Diff(fork)
+	changes := base.Changes(fork)
 	whole := make(map[string]bool) // a position key says little on the other side
 	for _, ch := range changes {
 		whole[ch.Collection] = whole[ch.Collection] || ch.ID == "" || storage.IsPositionKey(ch.ID)

@@ -95,11 +95,11 @@ func TestForkModel(t *testing.T) {
 			if got := unordered(db.Snapshot()); !reflect.DeepEqual(got, want) {
 				t.Fatalf("seed %d: %s\nbecame\n%q\nand not\n%q", seed, before, got, want)
 			}
-			if d := db.Snapshot().Diff(db.Snapshot()); len(d) > 0 {
+			if d := db.Snapshot().Changes(db.Snapshot()); len(d) > 0 {
 				t.Fatalf("seed %d: a snapshot differs from itself: %v", seed, d)
 			}
 		}
-		if s := fork.store.(*forkStore); len(base.Diff(fork.Snapshot())) == 0 && s.held.Load() != 0 {
+		if s := fork.store.(*forkStore); len(base.Changes(fork.Snapshot())) == 0 && s.held.Load() != 0 {
 			t.Errorf("seed %d: nothing differs, but it holds %d bytes", seed, s.held.Load())
 		}
 	}

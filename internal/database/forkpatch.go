@@ -15,7 +15,7 @@ import (
 // a JSON Patch (RFC 6902) for PatchDatabase. Each change of a record begins with
 // a test that the record is still in its place.
 func (s *Snapshot) AppendPatch(dst []byte, to *Snapshot) []byte {
-	changes := s.Diff(to)
+	changes := s.Changes(to)
 	p := patchWriter{b: append(dst, '[')}
 	var removed []Change
 	places := s.places(changes)
