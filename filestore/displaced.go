@@ -116,8 +116,8 @@ func (s *Store) collectLateEdit(d *displacedFile) (gone bool) {
 	if err != nil || d.Is(info) {
 		return false
 	}
-	who := s.openForWriting(d.path)
-	d.open = who == openElsewhere || who == openUnknown && s.o.now().Sub(info.ModTime()) < quietAtMost
+	err = s.checkWriters(d.path)
+	d.open = err == disk.ErrTaken || err != nil && s.o.now().Sub(info.ModTime()) < quietAtMost
 	if d.open {
 		return false // the edit is not finished
 	}

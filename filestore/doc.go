@@ -35,7 +35,7 @@
 //	                inPlace or readOnly                      swap.go, moveaside.go, inplace.go
 //	displacedFiles  old files that an editor may have open   displaced.go
 //	readState       why the file cannot be read              look.go
-//	ownWrites       what an edit may undo                    ownwrites.go
+//	ownWrites       what an edit may undo                    look.go
 //	watcher         when to look at the file                 watch.go
 //
 // The package document edits the text, and internal/disk has the system calls.
@@ -44,7 +44,7 @@
 //
 //	find the real file behind symlinks                                      open.go
 //	lock a file beside it, and its inode                                    lock.go
-//	find out by trying which mode the file and its directory allow          probe.go
+//	find out by trying which mode the file and its directory allow          open.go
 //	complete or undo what a crash interrupted                               recover.go
 //	load the file                                                           look.go
 //

@@ -118,30 +118,16 @@ type kindError struct{ path, why string }
 func (e kindError) Error() string { return e.path + " " + e.why }
 func (e kindError) Unwrap() error { return storage.ErrShape }
 
-// An openness says whether another process has a file open for writing.
-type openness int
-
-const (
-	openNowhere openness = iota
-	openElsewhere
-	openUnknown // the system does not say
-)
-
-// openForWriting takes a lease, which the kernel grants only if no process has the
-// file open for writing.
-func (f *file) openForWriting(path string) openness {
+// checkWriters returns nil if no process has the file at path open for writing,
+// disk.ErrTaken if another has, and another error if the system does not say. The
+// kernel grants a lease only if none has.
+func (f *file) checkWriters(path string) error {
 	open, err := f.o.sys.Open(path, os.O_RDONLY, 0)
 	if err != nil {
-		return openUnknown
+		return err
 	}
 	defer f.o.sys.Close(open)
-	switch f.o.sys.Lease(open, disk.ReadLease) {
-	case nil:
-		return openNowhere
-	case disk.ErrTaken:
-		return openElsewhere
-	}
-	return openUnknown
+	return f.o.sys.Lease(open, disk.ReadLease)
 }
 
 // create writes a new file at path, durably. It leaves nothing if it fails.
@@ -204,4 +190,37 @@ func (f *file) leftAside() string {
 		}
 	}
 	return ""
+}
+
+// WriteFile makes text the content of the file at path, which is not the file of
+// a Store: its schema, for example. After a crash the file is as it was, or
+// complete. If it exists, WriteFile replaces it or, without replace, fails with
+// an error that wraps fs.ErrExist.
+func WriteFile(path string, text []byte, replace bool) error {
+	return writeFile(disk.Real(), path, text, replace)
+}
+
+func writeFile(sys disk.Calls, path string, text []byte, replace bool) error {
+	real, err := sys.Resolve(path)
+	if err != nil {
+		return err
+	}
+	f := &file{o: Options{sys: sys}, path: path, real: real}
+	draft := f.beside(".draft")
+	err = f.create(draft, func(w *disk.Writer) {
+		w.Write(text)
+		w.Chmod(0o644)
+	})
+	if err != nil {
+		return err
+	}
+	place := sys.RenameNew
+	if replace {
+		place = sys.Rename
+	}
+	if err := place(draft, real); err != nil {
+		sys.Remove(draft)
+		return err
+	}
+	return sys.SyncDir(f.dir())
 }

@@ -7,11 +7,71 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
 	"time"
 
 	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
+
+// Options says how a Store treats its file. The zero value is useful.
+type Options struct {
+	// Initial is the content of a file that is missing, or empty when the store
+	// is opened. nil: {}.
+	Initial []byte
+
+	// ReadOnly makes Commit fail with storage.ErrReadOnly. Nothing on the disk is
+	// created, locked or recovered.
+	ReadOnly bool
+
+	// Ephemeral keeps commits in memory. The file is read and watched, and an
+	// edit of it replaces the contents; it is never written.
+	Ephemeral bool
+
+	// JournalDir is an existing directory for the redo record of a file that has
+	// to be written in place. In a container it should be a volume that no
+	// container with another file at the same path uses. "": the record is in the
+	// file itself during the write.
+	JournalDir string
+
+	// Synced is called with the duration of each sync of a file or a directory.
+	// The store is locked during the call, which must return at once. May be nil.
+	Synced func(time.Duration)
+
+	// Log reports edits that were loaded, broken and repaired files, and conflict
+	// copies. What Open notices is in Warnings instead, unless Open fails. nil:
+	// discarded.
+	Log *slog.Logger
+
+	ids func(collection string) string // the member with the ids, as set by KeyBy; nil: always "id"
+
+	sys disk.Calls            // the zero value: the real file system
+	now func() time.Time      // nil: time.Now
+	nap func(d time.Duration) // nil: time.Sleep
+}
+
+// How long the store waits. A save is several system calls, so a file that is
+// absent, empty or cut off is assumed to be a save in progress.
+const (
+	retryAfter  = 20 * time.Millisecond  // between two looks at a file that cannot be read
+	quietAfter  = 30 * time.Millisecond  // from the last event to the look at the file
+	quietAtMost = 250 * time.Millisecond // from the first event to the look at the file
+	pollEvery   = time.Second            // because events get lost: mounts, overflow, other machines
+	pollOnly    = 250 * time.Millisecond // the same if there are no events
+	graceRead   = time.Second            // until a file that cannot be read is reported
+	graceWrite  = 2 * time.Second        // until a write that waits for it is refused
+	graceStart  = 10 * time.Second       // until Open gives up on a file that keeps changing
+)
+
+// touches reports whether the store may change anything on the disk.
+func (o Options) touches() bool { return !o.ReadOnly && !o.Ephemeral }
+
+func (o Options) idMember(collection string) string {
+	if o.ids == nil {
+		return "id"
+	}
+	return o.ids(collection)
+}
 
 // Open opens the file at path. A file that is missing or empty gets the content
 // o.Initial, at the first Commit if the directory is not writable. Open completes
@@ -147,4 +207,68 @@ func (s *Store) createLocked() error {
 		s.warn("%s is empty, and stays so", s.path)
 	}
 	return nil
+}
+
+// probe sets the mode that the directory and the file allow.
+func (t *target) probe() {
+	begin := t.o.now()
+	leases, err := t.probeDir()
+	switch {
+	case err != nil:
+		t.probeFile(err)
+	case t.o.sys.IsMount(t.real):
+		t.probeFile(errors.New("it is a mount point"))
+	}
+	info, err := t.o.sys.Stat(t.real)
+	if err == nil && disk.Links(info) > 1 && !t.isInPlace() && t.canWrite() {
+		t.warn("%s has %d names (hard links): the first write leaves the others with the old content", t.path, disk.Links(info))
+	}
+	if err == nil && disk.Links(info) == 0 {
+		t.warn("%v", errDetached)
+	}
+	t.o.Log.Debug("probed "+t.path, "writes", t.mode.String(), "leases", leases, "took", t.o.now().Sub(begin).Round(10*time.Microsecond).String())
+}
+
+// probeDir tests with two scratch files whether the file can be replaced.
+func (t *target) probeDir() (leases string, err error) {
+	a, b := t.beside(".probe-a"), t.beside(".probe-b")
+	for _, p := range []string{a, b} {
+		t.o.sys.Remove(p) // of a start that was killed
+		f, err := t.o.sys.Open(p, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return "no", err
+		}
+		defer t.o.sys.Remove(p)
+		defer t.o.sys.Close(f)
+		if err := t.copyOwner(f); err != nil {
+			return "no", errors.New("its owner cannot be kept")
+		}
+		leases = "yes"
+		if err := t.o.sys.Lease(f, disk.ReadLease); err != nil {
+			leases = "no"
+		}
+	}
+	t.use(swap{t})
+	if err := t.o.sys.Exchange(a, b); err != nil {
+		t.use(moveAside{t})
+		t.o.Log.Warn("this file system cannot swap two files: "+t.path+" is missing for microseconds during each write", "cause", disk.Cause(err))
+	}
+	return leases, nil
+}
+
+// probeFile tests whether a file that cannot be replaced, because of why, can be
+// written.
+func (t *target) probeFile(why error) {
+	f, err := t.o.sys.Open(t.real, os.O_RDWR, 0)
+	if err == nil {
+		t.o.sys.Close(f)
+		t.use(&t.inPlace)
+		t.warn("%s is written in place, because it cannot be replaced: %v", t.path, disk.Cause(why))
+		return
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = why
+	}
+	t.use(readOnly{t.refuse(err)})
+	t.warn("%v", t.refuse(err))
 }

@@ -73,7 +73,7 @@ func parseName(name string) (kind string, sums []disk.Sum) {
 // recoverDraft recovers from a write that left a draft at path: it was to replace
 // a file with the sum was by one with the sum is.
 func (t *target) recoverDraft(path string, was, is disk.Sum) {
-	if t.openForWriting(path) == openElsewhere { // by an editor: the swap displaced it
+	if t.checkWriters(path) == disk.ErrTaken { // by an editor: the swap displaced it
 		t.recoverDisplaced(path, was)
 		return
 	}
@@ -111,7 +111,7 @@ func (t *target) recoverDisplaced(path string, was disk.Sum) {
 		t.o.Log.Error("cannot read what a commit displaced", "file", path, "cause", err)
 		return
 	}
-	if err == nil && c.Sum != was && t.openForWriting(path) != openElsewhere {
+	if err == nil && c.Sum != was && t.checkWriters(path) != disk.ErrTaken {
 		t.renameToConflict(path, "an edit of %s that was finished after the server ended")
 		return
 	}

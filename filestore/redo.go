@@ -45,9 +45,7 @@ const (
 // writeRedo writes the record that leads from old to next. w keeps its first error.
 func writeRedo(w io.Writer, name string, old, next *document.Document, newSum disk.Sum) {
 	var crcs crcWriter
-	blocks := sectors{to: &crcs}
-	old.WriteTo(&blocks)
-	blocks.flush()
+	old.WriteTo(&crcs)
 	head := redoBegin + strings.ReplaceAll(name, "\n", " ") + redoHelp +
 		fmt.Sprintf(redoForm, old.Size(), uint64(disk.SumOf(old.Runs()...)), next.Size(), uint64(newSum), uint64(disk.SumOf(crcs)))
 	head += redoCheck + disk.SumOf([]byte(head)).String() + "\n"
@@ -164,38 +162,6 @@ func (c *crcWriter) Write(b []byte) (int, error) {
 		*c = appendCRC(*c, block)
 	}
 	return len(b), nil
-}
-
-// sectors passes on whole sectors of what is written to it. So a server that is
-// killed between two writes leaves no sector with parts of both documents, which
-// would look like an edit.
-type sectors struct {
-	to   io.Writer
-	part []byte // of the last sector
-}
-
-func (s *sectors) Write(b []byte) (n int, err error) {
-	n = len(b)
-	if len(s.part) > 0 {
-		k := min(redoBlock-len(s.part), n)
-		s.part, b = append(s.part, b[:k]...), b[k:]
-		if len(s.part) < redoBlock {
-			return n, nil
-		}
-		if err := s.flush(); err != nil {
-			return 0, err
-		}
-	}
-	whole := len(b) / redoBlock * redoBlock
-	s.part = append(s.part[:0], b[whole:]...)
-	_, err = s.to.Write(b[:whole])
-	return n, err
-}
-
-// flush passes on the part of a sector at the end.
-func (s *sectors) flush() error {
-	_, err := s.to.Write(s.part)
-	return err
 }
 
 // A verdict says what to do with a file that has a redo record, or the rest of one.

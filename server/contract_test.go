@@ -167,7 +167,7 @@ func isEmptyList(body string) bool {
 // meaningful are the headers that say something of one answer: where they are
 // sent they are documented.
 var meaningful = []string{
-	"X-Request-Id", "ETag", "Location", "Link", "X-Total-Count", "Content-Range", "Preference-Applied",
+	"X-Request-Id", "Pickup-Revision", "ETag", "Location", "Link", "X-Total-Count", "Content-Range", "Preference-Applied",
 	"Allow", "Accept", "Accept-Encoding", "Accept-Patch", "Accept-Query", "Retry-After", "WWW-Authenticate",
 }
 

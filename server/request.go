@@ -13,6 +13,7 @@ import (
 type request struct {
 	*server
 	*gin.Context
+	db    *database.DB // hides that of the server
 	snap  *database.Snapshot
 	name  string // of the top-level member
 	id    string // of the record, or of the parent
@@ -27,12 +28,18 @@ type request struct {
 // serve returns a handler that serves one of the routes that share a path.
 func (s *server) serve(choices []*route) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		req := &request{server: s, Context: c, snap: s.db.Snapshot()}
+		req := s.newRequest(c)
 		defer req.release()
 		if err := req.serve(choices); err != nil {
 			s.fail(c, err)
 		}
 	}
+}
+
+func (s *server) newRequest(c *gin.Context) *request {
+	req := &request{server: s, Context: c, db: s.db, snap: s.db.Snapshot()}
+	req.setRevision(req.snap)
+	return req
 }
 
 func (req *request) serve(choices []*route) error {
@@ -60,6 +67,11 @@ func (req *request) serve(choices []*route) error {
 	return handle(req)
 }
 
+// setRevision sets Pickup-Revision: what the request has read, or has led to.
+func (req *request) setRevision(snap *database.Snapshot) {
+	req.Writer.Header()["Pickup-Revision"] = []string{eventID(req.db.Run(), snap.Rev())}
+}
+
 // sendOptions sends the methods of the route, and what their bodies may be.
 func (req *request) sendOptions(r *route) error {
 	req.Header("Allow", r.allow(req.ReadOnly))
@@ -79,5 +91,5 @@ func (s *server) notFound(c *gin.Context) {
 		s.fail(c, unknownMethod(method))
 		return
 	}
-	s.fail(c, noResource(s.db.Snapshot(), c.Request.URL.EscapedPath()))
+	s.fail(c, noResource(s.newRequest(c).snap, c.Request.URL.EscapedPath()))
 }

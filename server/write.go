@@ -177,9 +177,12 @@ func (req *request) write(status int, sent *body, change func(*database.Tx) (jso
 
 // update runs fn as one transaction and returns when it is durable.
 func (req *request) update(fn func(*database.Tx) error) error {
-	_, err := req.db.Update(database.WithRequest(req.Request.Context(), requestIDOf(req.Context)), fn)
+	snap, err := req.db.Update(database.WithRequest(req.Request.Context(), requestIDOf(req.Context)), fn)
 	if errors.Is(err, storage.ErrNotFound) {
 		return req.missing(req.db.Snapshot())
+	}
+	if err == nil {
+		req.setRevision(snap)
 	}
 	return err
 }

@@ -3,17 +3,17 @@
 // nothing of files.
 //
 // A Document is immutable. Parse (parse.go, parser.go) finds its members and the
-// elements of its arrays; ParseEdit (reuse.go) does so faster if most of the
-// text is known from before. Apply (edit*.go) returns the next Document, which
-// shares the memory of what stayed.
+// elements of its arrays; ParseEdit does so faster if most of the text is known
+// from before. Apply (edit.go) returns the next Document, which shares the memory
+// of what stayed.
 //
 // Inside a record, edits work on a list of items with the gaps between them:
 //
 //   - merge.go changes a value as little as possible;
-//   - layout.go lays out a new value like its neighbours, which examples.go
-//     finds, or in the style of the file (style.go);
-//   - gap.go splits and joins gaps: white space, comments and a comma;
-//     separator.go chooses the gap before a new item.
+//   - layout.go lays out a new value like its neighbours, or in the style of the
+//     file (style.go);
+//   - gap.go splits and joins gaps (white space, comments and a comma) and chooses
+//     the gap before a new item.
 //
-// diff.go compares documents, locate.go and oddity.go say where something is.
+// diff.go compares documents, locate.go finds the line and column of a value.
 package document

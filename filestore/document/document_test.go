@@ -66,15 +66,18 @@ func TestContentsAreClipped(t *testing.T) {
 	}
 }
 
-// A sink counts the bytes and writes, and fails after most bytes.
+// A sink counts the bytes and writes, and fails after most bytes. It notes whether a
+// write followed one that was no multiple of a sector.
 type sink struct {
 	n, bytes, most int
+	torn           bool
 }
 
 var errEnough = errors.New("enough")
 
 func (c *sink) Write(b []byte) (int, error) {
 	c.n++
+	c.torn = c.torn || c.bytes%512 != 0
 	if c.most > 0 && c.bytes+len(b) > c.most {
 		k := c.most - c.bytes
 		c.bytes = c.most
@@ -89,7 +92,7 @@ func TestWriteTo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, test := range []struct{ changes, writes int }{{0, 1}, {1, 3}, {200, 200}, {20_000, 200}} {
+	for _, test := range []struct{ changes, writes int }{{0, 3}, {1, 5}, {200, 200}, {20_000, 200}} {
 		var changes []storage.Change
 		for i := range test.changes {
 			id := fmt.Sprint(i * (20_000 / test.changes))
@@ -101,8 +104,9 @@ func TestWriteTo(t *testing.T) {
 		}
 		var c sink
 		n, err := next.WriteTo(&c)
-		if err != nil || n != next.Size() || int64(c.bytes) != n || c.n > test.writes {
-			t.Errorf("%d changes: %d of %d bytes in %d writes, want %d: %v", test.changes, n, next.Size(), c.n, test.writes, err)
+		if err != nil || n != next.Size() || int64(c.bytes) != n || c.n > test.writes || c.torn {
+			t.Errorf("%d changes: %d of %d bytes in %d writes, want %d; torn sectors: %t; %v",
+				test.changes, n, next.Size(), c.n, test.writes, c.torn, err)
 		}
 		for _, most := range []int{1, 1000, 100_000, int(next.Size()) - 1} {
 			c := sink{most: most}

@@ -1,8 +1,11 @@
 package document
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
@@ -145,4 +148,223 @@ func (m *member) parse(text []byte, idMember func(string) string) error {
 	}
 	m.array = &array{}
 	return m.array.parse(text, idMember(m.name))
+}
+
+// replaceElement changes the element at place of member i to v.
+func (e *edit) replaceElement(i, place int, v jsontext.Value) {
+	m := e.members[i]
+	old, _ := m.array.elems.At(place)
+	s := e.styleIn(m).at(old.before(), breaks(old.text) == 0)
+	value := s.merge(old.value(), v, m.array.near(place))
+	if !bytes.Equal(value, old.value()) {
+		e.set(e.ownMember(i).array, place, old, old.before(), value)
+	}
+}
+
+// addElement appends v to a, the array of member i.
+func (e *edit) addElement(i int, a *array, key string, v jsontext.Value) {
+	m := e.members[i]
+	s := e.styleIn(m)
+	ex := a.near(a.elems.Next())
+	var gap, tail []byte
+	if a.elems.Len() > 0 {
+		gaps, whole := a.lastGaps()
+		if other := e.sibling(m, 2); other != nil && len(gaps) == 1 {
+			// One element does not show how two are separated.
+			more, all := other.lastGaps()
+			if (breaks(gaps[0]) > 0) == (breaks(more[len(more)-1]) > 0) {
+				gaps, whole = more, all
+			}
+		}
+		gap, tail = splitGap(a.tail, separator(gaps, whole, s.space))
+	} else {
+		first, end := s.brackets('[')
+		l := cutList(a.lastText)
+		if other := e.sibling(m, 1); other != nil && len(l.items) == 0 {
+			l = cutList(other.sample())
+		}
+		if len(l.items) > 0 {
+			first, end = withoutComments(l.items[0].gap), withoutComments(l.tail)
+			ex = examples(nothing).elements(l, len(l.items), len(l.items))
+		}
+		gap, tail = s.fill(a.tail, first, end)
+	}
+	s = s.at(gap, breaks(gap) == 0)
+	e.add(a, key, gap, s.lay(v, ex))
+	e.put(&a.tail, tail)
+}
+
+// removeElement removes the element at place.
+func (e *edit) removeElement(a *array, place int) {
+	old, _ := a.elems.At(place)
+	isFirst := place == a.elems.Nth(0)
+	a.elems.Delete(old.key)
+	e.wrote(0, len(old.text))
+	for next, after := range a.elems.From(place) {
+		e.set(a, next, after, joinGaps(old.before(), after.before(), isFirst, false), after.value())
+		return
+	}
+	if isFirst {
+		a.lastText = concat([]byte("["), old.text, a.tail, []byte("]"))
+	}
+	e.put(&a.tail, joinGaps(old.before(), a.tail, isFirst, true))
+}
+
+// near returns the elements around a place as examples, the nearest first.
+func (a *array) near(place int) examples {
+	const most = 4
+	return func() (values [][]byte) {
+		for _, e := range a.elems.Before(place) {
+			if values = append(values, e.value()); len(values) == most {
+				break
+			}
+		}
+		for _, e := range a.elems.From(place + 1) {
+			if values = append(values, e.value()); len(values) >= 2*most {
+				break
+			}
+		}
+		return values
+	}
+}
+
+// lastGaps returns the gaps before the last elements, and whether these are all
+// elements.
+func (a *array) lastGaps() (gaps [][]byte, whole bool) {
+	for _, e := range a.last(evidence) {
+		gaps = append(gaps, e.before())
+	}
+	return gaps, len(gaps) == a.elems.Len()
+}
+
+// sibling returns the collection nearest to m that has at least n elements.
+func (d *Document) sibling(m *member, n int) (found *array) {
+	seen := false
+	for _, o := range d.members {
+		switch {
+		case o == m:
+			seen = true
+		case o.array != nil && o.array.elems.Len() >= n && (!seen || found == nil):
+			found = o.array
+		}
+	}
+	return found
+}
+
+// removeMember removes the member at i.
+func (e *edit) removeMember(i int) {
+	m := e.members[i]
+	e.wrote(0, len(m.gap)+len(m.label)+len(m.text()))
+	e.members = slices.Delete(e.members, i, i+1)
+	if i < len(e.members) {
+		next := e.ownMember(i)
+		e.put(&next.gap, joinGaps(m.gap, next.gap, i == 0, false))
+		return
+	}
+	e.put(&e.tail, joinGaps(m.gap, e.tail, i == 0, true))
+}
+
+// replaceMember changes the member at i to v.
+func (e *edit) replaceMember(i int, v jsontext.Value) error {
+	m := e.members[i]
+	old := m.text()
+	text := e.styleIn(m).merge(old, v, e.examplesOf(m, bytes.Trim(v, white)[0]))
+	if bytes.Equal(text, old) && !m.unaddressed() {
+		return nil // otherwise its positions are counted anew, as the engine does
+	}
+	m = e.ownMember(i)
+	e.wrote(len(text), len(old))
+	return m.parse(text, e.idMember)
+}
+
+// addMember appends a member. "$schema" becomes the first instead, because it
+// says how to read the others.
+func (e *edit) addMember(name string, v jsontext.Value) error {
+	label, err := jsontext.AppendQuote(nil, name)
+	if err != nil {
+		return fmt.Errorf("the name %q: %w", name, storage.ErrInvalid)
+	}
+	mark := []byte(e.style.colon)
+	if k := len(e.members); k > 0 {
+		mark = colon(e.members[k-1].label)
+	}
+	top := &list{open: '{', tail: e.tail}
+	for _, m := range e.members {
+		top.items = append(top.items, item{gap: m.gap})
+	}
+	m := &member{name: name, label: append(label, mark...)}
+	first := name == "$schema" && len(e.members) > 0
+	if first {
+		m.gap = e.gapInFront(top.separator(e.style))
+	} else {
+		m.gap = top.push(item{}, e.style, nil).gap
+	}
+	text := e.styleIn(m).lay(v, e.examplesOf(m, bytes.Trim(v, white)[0]))
+	if err := m.parse(text, e.idMember); err != nil {
+		return err
+	}
+	e.wrote(len(m.gap)+len(m.label)+len(text), 0)
+	e.put(&e.tail, top.tail)
+	e.fresh[m] = true
+	if first {
+		e.members = slices.Insert(e.members, 0, m)
+	} else {
+		e.members = append(e.members, m)
+	}
+	return nil
+}
+
+// gapInFront returns the gap for a new first member. The old first member keeps
+// the comments above it, and the opening bracket those on its line. sep is the
+// gap to put between members.
+func (e *edit) gapInFront(sep []byte) []byte {
+	next := e.ownMember(0)
+	gap := next.gap
+	switch s := scanGap(gap); {
+	case s.comments == 0:
+		e.put(&next.gap, sep)
+		return gap
+	case s.breaks == 0:
+		e.put(&next.gap, concat(sep, bytes.TrimLeft(gap, spaces)))
+		return nil
+	default:
+		e.put(&next.gap, concat([]byte(","), gap[s.first:]))
+		return concat(gap[:s.head], lastBreak(gap))
+	}
+}
+
+// examplesOf returns examples for a top-level value that begins with open: the
+// other members of that kind, of arrays only the end. The last one is an object
+// that contains a record: it shows the layout of an object in a singular
+// resource if nothing else does.
+func (d *Document) examplesOf(m *member, open byte) examples {
+	return func() (values [][]byte) {
+		for _, o := range slices.Backward(d.members) {
+			switch {
+			case o.name == m.name || len(values) == maxExamples:
+			case o.array == nil && o.value[0] == open:
+				values = append(values, o.value)
+			case o.array != nil && open == '[' && o.array.elems.Len() > 0:
+				values = append(values, o.array.sample())
+			}
+		}
+		if a := d.sibling(m, 1); a != nil && open == '{' {
+			values = append(values, concat([]byte(`{"":`), a.last(1)[0].value(), []byte("}")))
+		}
+		return values
+	}
+}
+
+// sample returns a short array with the layout of a.
+func (a *array) sample() []byte {
+	const most = 4
+	b := concat(a.head, a.first().before())
+	for i, e := range a.last(most) {
+		if i == 0 {
+			b = append(b, e.value()...)
+		} else {
+			b = append(b, e.text...)
+		}
+	}
+	return append(append(b, a.tail...), a.foot...)
 }

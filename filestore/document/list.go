@@ -10,10 +10,10 @@ import (
 // A list is an object or array cut into its items. Edits inside a record work on
 // lists.
 type list struct {
-	open, close byte
-	items       []item
-	tail        []byte         // the gap before the closing bracket
-	names       map[string]int // made by index
+	open  byte
+	items []item
+	tail  []byte         // the gap before the closing bracket
+	names map[string]int // made by index
 }
 
 // An item of a list with the gap before it.
@@ -31,13 +31,13 @@ func cutList(v []byte) *list {
 	if len(v) == 0 || v[0] != '{' && v[0] != '[' {
 		return l
 	}
-	l.open, l.close = v[0], rawjson.Closing(v[0])
+	l.open = v[0]
 	l.items = make([]item, 0, 12) // as most records have fewer
 	for i := 1; ; {
 		start := i
 		i = gapEnd(v, i)
 		gap := v[start:i]
-		if i >= len(v) || v[i] == l.close {
+		if i >= len(v) || v[i] == rawjson.Closing(l.open) {
 			l.tail = gap
 			return l
 		}
@@ -67,7 +67,7 @@ func (l *list) text() []byte {
 		b.Write(it.value)
 	}
 	b.Write(l.tail)
-	b.WriteByte(l.close)
+	b.WriteByte(rawjson.Closing(l.open))
 	return b.Bytes()
 }
 
@@ -106,7 +106,7 @@ func (l *list) gap(i int) []byte {
 	return l.tail
 }
 
-// oneLine reports whether all items stand on the line of the brackets.
+// oneLine reports whether all items are on the line of the brackets.
 func (l *list) oneLine() bool {
 	for _, it := range l.items {
 		if breaks(it.gap) > 0 {
@@ -153,6 +153,31 @@ func (l *list) push(it item, s style, sep []byte) *item {
 	}
 	l.items = append(l.items, it)
 	return &l.items[len(l.items)-1]
+}
+
+// insert adds items before the items of l at their index, or at the end, and calls
+// lay for each when it has its gap.
+func (l *list) insert(added map[int][]item, s style, lay func(it *item)) {
+	var sep []byte
+	if len(l.items) > 0 {
+		sep = l.separator(s)
+	}
+	grown := &list{open: l.open, tail: l.gap(0)}
+	for i := 0; ; i++ {
+		if i == len(l.items) {
+			sep = nil
+		}
+		for _, it := range added[i] {
+			lay(grown.push(it, s, sep))
+		}
+		if i == len(l.items) {
+			break
+		}
+		it := l.items[i]
+		it.gap, grown.tail = grown.tail, l.gap(i+1)
+		grown.items = append(grown.items, it)
+	}
+	*l = *grown
 }
 
 // separator returns the gap to put before the next item.

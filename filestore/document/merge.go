@@ -2,7 +2,6 @@ package document
 
 import (
 	"bytes"
-	"slices"
 	"sync"
 )
 
@@ -55,42 +54,29 @@ func (s style) mergeMembers(o, n *list, ex examples) (changed bool) {
 		}
 		added[last] = append(added[last], it)
 	}
-	changed = len(added) > 0
-	var sep []byte
-	if changed && len(o.items) > 0 {
-		sep = o.separator(s)
-	}
-	grown := &list{open: o.open, close: o.close, tail: o.gap(0)}
-	for i := 0; ; i++ {
-		if i == len(o.items) {
-			sep = nil
+	if len(added) > 0 {
+		changed = true
+		mark := []byte(s.colon)
+		if k := len(o.items); k > 0 {
+			mark = colon(o.items[k-1].label)
 		}
-		for _, it := range added[i] {
-			mark := []byte(s.colon)
-			if len(o.items) > 0 {
-				mark = colon(o.items[len(o.items)-1].label)
-			}
+		o.insert(added, s, func(it *item) {
 			it.setColon(mark)
-			p := grown.push(it, s, sep)
-			p.value = s.at(p.gap, s.flat).lay(it.value, ex.member(it.name))
-		}
-		if i == len(o.items) {
-			break
-		}
-		it := o.items[i]
-		it.gap, grown.tail = grown.tail, o.gap(i+1)
-		if j := n.index(it.name); j >= 0 {
+			it.value = s.at(it.gap, s.flat).lay(it.value, ex.member(it.name))
+		})
+	}
+	for i := range o.items {
+		it := &o.items[i]
+		if j := n.index(it.name); j >= 0 && at[it.name] > 0 {
 			was := it.value
 			it.value = s.at(it.gap, s.flat).merge(was, n.items[j].value, ex.member(it.name))
 			changed = changed || !bytes.Equal(it.value, was)
 		}
-		grown.items = append(grown.items, it)
 	}
-	if len(grown.items) > len(n.items) {
+	if len(o.items) > len(n.items) {
 		changed = true
-		grown.remove(func(i int) bool { return n.index(grown.items[i].name) < 0 })
+		o.remove(func(i int) bool { return n.index(o.items[i].name) < 0 })
 	}
-	*o = *grown
 	return changed
 }
 
@@ -120,20 +106,8 @@ func (s style) mergeElements(o, n *list, ex examples) (changed bool) {
 		o.remove(func(j int) bool { return i <= j && j < oldEnd })
 		return true
 	}
-	grown := &list{open: o.open, close: o.close, items: slices.Clip(o.items[:i]), tail: o.gap(i)}
-	rest := slices.Clone(o.items[i:])
-	var sep []byte
-	if len(rest) > 0 {
-		sep = o.separator(s)
-	}
-	for _, it := range n.items[i:newEnd] {
-		p := grown.push(it, s, sep)
-		p.value = s.at(p.gap, s.flat).lay(it.value, ex.elements(o, i, i))
-	}
-	if len(rest) > 0 {
-		rest[0].gap, grown.tail = grown.tail, o.tail
-	}
-	grown.items = append(grown.items, rest...)
-	*o = *grown
+	o.insert(map[int][]item{i: n.items[i:newEnd]}, s, func(it *item) {
+		it.value = s.at(it.gap, s.flat).lay(it.value, ex.elements(o, i, i))
+	})
 	return true
 }

@@ -42,7 +42,7 @@ func ParseEdit(file string, data []byte, idMember func(collection string) string
 			return nil, broken(file, data)
 		}
 	}
-	d.style = styleOf(d)
+	d.style = styleOf(d, data)
 	return d, nil
 }
 

@@ -2,7 +2,6 @@ package document
 
 import (
 	"bytes"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,8 +15,8 @@ import (
 
 // A parser finds the members of a document and the elements of its arrays. It
 // looks only at brackets, quotes and what is between values. Whether a value is
-// valid costs several times as much to find out, so elements are validated in
-// chunks by a helper for each processor while the parser continues.
+// valid costs several times as much to find out, so helpers validate the elements
+// in chunks while the parser continues.
 //
 // If the text is an edit of a known document, the parser neither scans nor
 // validates elements that it finds unchanged.
@@ -37,7 +36,6 @@ type parser struct {
 	notFound  int               // bytes of elements looked for in vain
 
 	arrays  []*parsedArray
-	todo    chan *chunk // made for the first full chunk
 	helpers sync.WaitGroup
 	bad     atomic.Bool // the text is invalid
 }
@@ -166,7 +164,11 @@ func (c *parser) array(a *array, idMember string, was *reuse) bool {
 	hand := func() {
 		s := &chunk{plain: c.plain[start:end], at: start, idMember: idMember, elements: elements}
 		cut.chunks = append(cut.chunks, s)
-		c.check(s)
+		if end-start < c.chunkSize { // the last one
+			c.check(s)
+		} else {
+			c.helpers.Go(func() { c.check(s) })
+		}
 		start, elements = end, make([]element, 0, len(elements)+len(elements)/8)
 	}
 	for n := 0; ; n++ {
@@ -210,30 +212,8 @@ func (c *parser) array(a *array, idMember string, was *reuse) bool {
 	return true
 }
 
-// check validates a chunk: in a helper if it is full, because more may follow.
+// check validates the elements of a chunk and finds their ids.
 func (c *parser) check(s *chunk) {
-	if len(s.plain) < c.chunkSize {
-		c.checkNow(s)
-		return
-	}
-	if c.todo == nil {
-		c.todo = make(chan *chunk, len(c.plain)/c.chunkSize)
-		for range runtime.GOMAXPROCS(0) - 1 {
-			c.helpers.Go(c.help)
-		}
-	}
-	c.todo <- s // never blocks: the channel has room for all
-}
-
-// help validates chunks until there are no more.
-func (c *parser) help() {
-	for s := range c.todo {
-		c.checkNow(s)
-	}
-}
-
-// checkNow validates the elements of a chunk and finds their ids.
-func (c *parser) checkNow(s *chunk) {
 	if c.bad.Load() {
 		return
 	}
@@ -255,7 +235,7 @@ func (c *parser) checkNow(s *chunk) {
 
 // finish fills the arrays. It reports false if an element is invalid.
 func (c *parser) finish() bool {
-	c.stop()
+	c.helpers.Wait()
 	if c.bad.Load() {
 		return false
 	}
@@ -268,17 +248,7 @@ func (c *parser) finish() bool {
 // abandon ends the helpers of a parser that has not finished.
 func (c *parser) abandon() {
 	c.bad.Store(true)
-	c.stop()
-}
-
-// stop helps the helpers and waits for them.
-func (c *parser) stop() {
-	if c.todo != nil {
-		close(c.todo)
-		c.help()
-		c.helpers.Wait()
-		c.todo = nil
-	}
+	c.helpers.Wait()
 }
 
 // fill moves the elements into their array. All elements share the memory of
@@ -308,4 +278,114 @@ func (c *parser) fill(a *parsedArray) {
 			}
 		}
 	})
+}
+
+// A reuse walks over the elements that an array had before an edit, alongside
+// the new text.
+type reuse struct {
+	elems *ordered.Map[element]
+	ahead []element // the next elements
+	place int       // of the element after those
+	buf   []element // memory of ahead
+}
+
+// editOf sets the document that the text is an edit of. It may be nil.
+func (c *parser) editOf(before *Document) {
+	if before == nil || !before.strict {
+		return
+	}
+	c.before, c.oldArrays, c.buf = before, make(map[string]*array, len(before.members)), make([]element, 0, 32)
+	for _, m := range before.members {
+		if m.array != nil {
+			c.oldArrays[m.name] = m.array
+		}
+	}
+}
+
+// reuseOf returns the elements before the edit of the array called name, or nil
+// if they cannot be reused.
+func (c *parser) reuseOf(name, idMember string) *reuse {
+	was := c.oldArrays[name]
+	if was == nil || was.elems.Len() == 0 || c.before.idMember(name) != idMember {
+		return nil
+	}
+	return &reuse{elems: was.elems, buf: c.buf}
+}
+
+// next returns the next element if text begins with it. after reports whether
+// text follows an element, not the bracket. The key is the element's id, or ""
+// if it may have none.
+func (f *reuse) next(text []byte, after bool) (e element, ok bool) {
+	if f == nil {
+		return e, false
+	}
+	if len(f.ahead) == 0 {
+		f.lookAhead()
+	}
+	if len(f.ahead) == 0 {
+		return e, false
+	}
+	e = f.ahead[0]
+	if !bytes.HasPrefix(text, e.text) || bytes.IndexByte(e.before(), ',') >= 0 != after || continues(e.text, text[len(e.text):]) {
+		return e, false
+	}
+	f.ahead = f.ahead[1:]
+	if storage.IsPositionKey(e.key) {
+		e.key = ""
+	}
+	return e, true
+}
+
+// continues reports whether the number or word that before ends with continues
+// in after.
+func continues(before, after []byte) bool {
+	switch before[len(before)-1] {
+	case '}', ']', '"':
+		return false
+	}
+	return len(after) == 0 || bytes.IndexByte([]byte(" \t\r\n,]"), after[0]) < 0
+}
+
+// lookAhead reads some elements ahead.
+func (f *reuse) lookAhead() {
+	f.ahead = f.buf
+	for place, e := range f.elems.From(f.place) {
+		f.ahead = append(f.ahead, e)
+		f.place = place + 1
+		if len(f.ahead) == cap(f.buf) {
+			return
+		}
+	}
+}
+
+// missed notes that the text has value instead of the next element. If value
+// has the id of an old element, the elements after that one are expected next;
+// otherwise value is an insertion. missed validates value and returns its id,
+// or "".
+func (f *reuse) missed(value jsontext.Value, idMember string) (id string) {
+	if !value.IsValid() {
+		return ""
+	}
+	id, ok := storage.ID(value, idMember)
+	if !ok {
+		if len(f.ahead) > 0 {
+			f.ahead = f.ahead[1:]
+		}
+		return ""
+	}
+	if place, ok := f.elems.Place(id); ok {
+		f.ahead, f.place = nil, place+1
+	}
+	return id
+}
+
+// mostlyNew reports whether looking for old elements costs more than it saves:
+// values that are not found are validated here, not by the helpers.
+func (c *parser) mostlyNew() bool { return c.notFound > 4<<10+len(c.plain)/16+c.reused/4 }
+
+// mostlyReused reports whether reused elements are most of the text, and most of
+// the memory that they would keep alive. This alone decides which text the new
+// document refers to.
+func (c *parser) mostlyReused() bool {
+	return c.reused > 0 && int64(c.reused) > max(int64(len(c.data)), c.before.most)/2
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
@@ -61,7 +62,7 @@ func cmpNL(nl string) string {
 
 // list lays out a list at a depth of the file.
 func (u uniform) list(l *list, deep int, flat bool) string {
-	open, close := string(l.open), string(l.close)
+	open, close := string(l.open), string(rawjson.Closing(l.open))
 	if len(l.items) == 0 {
 		return open + close
 	}
@@ -224,7 +225,7 @@ func packed(l *list) []byte {
 		}
 		parts = append(parts, it.value)
 	}
-	return concat([]byte{l.open}, bytes.Join(parts, []byte(",")), []byte{l.close})
+	return concat([]byte{l.open}, bytes.Join(parts, []byte(",")), []byte{rawjson.Closing(l.open)})
 }
 
 // firstDiff returns the first lines in which two texts differ.

@@ -134,20 +134,7 @@ func spread[T any](n int, do func(from, to int) T) []T {
 
 // whole returns the collection that a Change with an empty ID sets.
 func whole(name string, value jsontext.Value, o conventions) *collection {
-	in := storage.Collection{Name: name, Value: value}
-	switch {
-	case name == "$schema":
-		in.Kind = storage.Other
-	case value.Kind() == '[':
-		keys := storage.NewKeys(o.idMember(name))
-		for v := range rawjson.Elements(value) {
-			in.Elements = append(in.Elements, storage.Element{Key: keys.Next(v), Value: v})
-		}
-	case value.Kind() == '{':
-		in.Kind = storage.Object
-	default:
-		in.Kind = storage.Other
-	}
+	in := storage.NewCollection(name, value, o.idMember(name))
 	c, _ := newCollection(in, 0, o, nil, nil, false)
 	return c
 }

@@ -35,6 +35,7 @@ func (db *DB) Fork(from *Snapshot, admit func(more int) error) *DB {
 	f := &DB{log: db.log, run: rand.Text()[:12], history: newHistory(snap.rev)}
 	f.store = &forkStore{base: snap, admit: admit, sizes: make(map[element]int)}
 	f.now.Store(snap)
+	f.baseline.Store(snap)
 	return f
 }
 
@@ -89,14 +90,21 @@ func (s *forkStore) Commit(_ context.Context, base storage.Rev, updates ...[]sto
 // Held returns the bytes of the values that a fork holds in memory in addition to
 // those that it began with.
 func (db *DB) Held() int {
-	held := 0
+	held, kept := 0, db.Snapshots()
 	if s, ok := db.store.(*forkStore); ok {
 		held = int(s.held.Load())
 	}
 	db.history.mu.Lock()
 	defer db.history.mu.Unlock()
-	return held + db.history.size
+	replaced := db.history.size
+	if len(kept) > 0 {
+		replaced = max(replaced, db.history.replaced-kept[0].replaced)
+	}
+	return held + replaced
 }
+
+// SetBaseline makes s, a snapshot of db, its baseline.
+func (db *DB) SetBaseline(s *Snapshot) { db.baseline.Store(s) }
 
 // valueAt returns the value of an element, nil if there is none.
 func (s *Snapshot) valueAt(at element) jsontext.Value {
@@ -110,26 +118,8 @@ func (s *Snapshot) valueAt(at element) jsontext.Value {
 	return c.appendJSON(nil)
 }
 
-// Changes returns the changes that lead from s to the contents of to, each element
-// once. The order of elements is not compared.
-func (s *Snapshot) Changes(to *Snapshot) []Change {
-	d := new(difference)
-	for _, now := range to.list {
-		switch old := s.byName[now.name]; {
-		case old == now:
-		case old.isArray() && now.isArray():
-			d.records(old, now, old.inOrder(), now.inOrder())
-		default:
-			d.member(old, now)
-		}
-	}
-	for _, old := range s.list {
-		if to.byName[old.name] == nil {
-			d.member(old, nil)
-		}
-	}
-	return withoutMoves(d.changes)
-}
+// Changes is Diff without the elements that have only moved.
+func (s *Snapshot) Changes(to *Snapshot) []Change { return withoutMoves(s.Diff(to)) }
 
 // withoutMoves leaves out the elements without an id that have only moved, so
 // that their position keys are others.
@@ -170,15 +160,15 @@ func withoutMoves(changes []Change) []Change {
 
 // Adopt makes the changes that lead from base to fork, where base is what a fork
 // of the database began with. What is done already is no change. All others are
-// validated again. The error is a *FaultError whose pointers begin with the paths
-// of records. It wraps ErrDiverged if a record was changed on both sides.
+// validated again. The error is a *ConflictError if something was changed on both
+// sides, or a *FaultError whose pointers begin with the paths of records.
 func (tx *Tx) Adopt(base, fork *Snapshot) error {
 	changes := base.Changes(fork)
 	whole := make(map[string]bool) // a position key says little on the other side
 	for _, ch := range changes {
 		whole[ch.Collection] = whole[ch.Collection] || ch.ID == "" || storage.IsPositionKey(ch.ID)
 	}
-	var diverged []schema.Fault
+	conflict := &ConflictError{Detail: "Both sides have changed the same. Nothing was stored."}
 	var adopted []Change
 	seen := make(map[element]bool) // whether it is adopted
 	for _, ch := range changes {
@@ -192,7 +182,7 @@ func (tx *Tx) Adopt(base, fork *Snapshot) error {
 				seen[at] = false
 			case !bytes.Equal(now, base.valueAt(at)):
 				seen[at] = false
-				diverged = append(diverged, schema.Fault{Pointer: at.pointer(), Detail: "it was changed on both sides"})
+				conflict.Changed = append(conflict.Changed, Change{Collection: at.collection, ID: at.id})
 			default:
 				seen[at] = true
 				tx.changes = append(tx.changes, Change{Collection: at.collection, ID: at.id, Before: now, After: after})
@@ -205,8 +195,8 @@ func (tx *Tx) Adopt(base, fork *Snapshot) error {
 			adopted = append(adopted, ch)
 		}
 	}
-	if diverged != nil {
-		return &FaultError{Kind: ErrDiverged, Faults: diverged}
+	if conflict.Changed != nil {
+		return conflict
 	}
 	return tx.judge(adopted, base)
 }

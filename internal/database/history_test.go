@@ -98,12 +98,12 @@ func historyModel(t *testing.T, seed uint64) {
 	resets := 0
 	for step := range 150 {
 		switch k := r.IntN(20); {
+		case step%30 == 29:
+			store.Edit(largeEdit(db.Snapshot(), step/30))
 		case k < 8:
 			contents = editOf(db.Snapshot()).edit(r, &next)
 			store.Edit(contents.text())
-		case k == 8 && step%3 == 0:
-			store.Edit(largeEdit(db.Snapshot(), step))
-		case k == 9:
+		case k == 8:
 			store.Break(errors.New("broken"))
 			synctest.Wait()
 			if db.Err() == nil {
@@ -227,8 +227,8 @@ func editOf(s *Snapshot) (h handEdit) {
 	return h
 }
 
-// largeEdit returns contents with a member that is too large to be kept, or of
-// too many records, in every other step without it.
+// largeEdit returns contents with a member that is too large to be kept change
+// by change: one large record, then many records, then none.
 func largeEdit(s *Snapshot, step int) jsontext.Value {
 	h := slices.DeleteFunc(editOf(s), func(m handMember) bool { return m.name == "large" })
 	switch step % 3 {

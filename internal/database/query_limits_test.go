@@ -37,13 +37,13 @@ func TestQueryRefused(t *testing.T) {
 		{"n:startswith=1", "n:startswith", "did you mean startsWith?"},
 		{"n:=1", "n:", `no operator ""; the operators are eq, ne`},
 		{"n:exists=yes", "n:exists", "true or false"},
-		{"_limit=x", "_limit", `"x" is no number`},
+		{"_limit=x", "_limit", `"x" is not a number`},
 		{"_limit=-1", "_limit", "not negative"},
 		{"_page=1&_limit=0", "_limit", "at least 1 record"},
 		{"_page=1&_per_page=0", "_per_page", "at least 1 record"},
-		{"_per_page=x", "_per_page", "no number"},
-		{"_start=%2B1", "_start", "no number"},
-		{"_sort=n&_order=down", "_order", `"down" is no order; it is asc or desc`},
+		{"_per_page=x", "_per_page", "not a number"},
+		{"_start=%2B1", "_start", "not a number"},
+		{"_sort=n&_order=down", "_order", `"down" is not asc or desc; give one`},
 		{"_sort=a,b,c,d,e,f,g,h,i", "_sort", "at most 8"},
 		{"_embed=a.b.c.d.e.f.g.h.i", "_embed", "at most 8 levels"},
 		{"_embed=" + strings.Repeat("a,", 33), "_embed", "at most 32 relations"},
@@ -170,8 +170,7 @@ func TestStrictCost(t *testing.T) {
 	}
 }
 
-// TestQueryManyValues looks up more values than a query goes through one by
-// one.
+// TestQueryManyValues compares with more values than are compared one by one.
 func TestQueryManyValues(t *testing.T) {
 	s := openMem(t, `{"c":[{"id":1,"n":[7,"x"]},{"id":2,"n":70.0},{"id":3,"n":"70"},{"id":4,"n":null},{"id":5}]}`).Snapshot()
 	var values []string

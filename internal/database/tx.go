@@ -24,6 +24,9 @@ type Tx struct {
 	mine    map[string]bool
 	changes []Change // in their order, without Op
 
+	history *history    // see Undo
+	undoes  storage.Rev // what it reverts, 0 if nothing
+
 	// claim, if any, takes over what taken is asked for.
 	claim func(collection, id string, names []string, sent map[string]string)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // PositionKey returns the key of an element that has no usable id of its own:
-// n is its place in the array when it was loaded. No URL reaches it, and no id
+// n is its place in the array when it was loaded. No URL contains it, and no id
 // equals it.
 func PositionKey(n int) string { return "\x00" + strconv.Itoa(n) }
 
@@ -20,8 +20,8 @@ func PositionKey(n int) string { return "\x00" + strconv.Itoa(n) }
 func IsPositionKey(key string) bool { return strings.HasPrefix(key, "\x00") }
 
 // ID returns the id of an element as text: the value of its top-level member
-// called name. Usable are a number, as it is spelled, and a string that is not
-// empty and does not begin with NUL. The value must be valid JSON.
+// called name. Usable are numbers, as they are spelled, and strings that are not
+// empty and do not begin with NUL. The value must be valid JSON.
 func ID(value jsontext.Value, name string) (id string, ok bool) {
 	v, ok := rawjson.Member(value, name)
 	if !ok {
@@ -38,17 +38,16 @@ func ID(value jsontext.Value, name string) (id string, ok bool) {
 	return "", false
 }
 
-// Keys gives elements their keys in the order of the array. The zero value is
-// not usable; begin a new one for each array.
+// Keys assigns keys to the elements of one array, in their order.
 type Keys struct {
 	name   string
 	n      int
-	rising []string            // ids that have come, each behind the one before in the order of ordered.Compare
-	others map[string]struct{} // those that came out of that order
+	rising []string            // ids that were greater than all before, by ordered.Compare
+	others map[string]struct{} // the other ids
 }
 
-// NewKeys returns the Keys for an array whose elements carry their id in the
-// member called name.
+// NewKeys returns Keys for an array whose elements carry their id in the member
+// called name.
 func NewKeys(name string) *Keys {
 	return &Keys{name: name, others: make(map[string]struct{})}
 }
@@ -59,7 +58,7 @@ func (k *Keys) Next(value jsontext.Value) string {
 	return k.Give(id)
 }
 
-// Give is Next for an element whose id is known; "" says that it has none.
+// Give is like Next for an element whose id is known, "" if it has none.
 func (k *Keys) Give(id string) string {
 	n := k.n
 	k.n++
@@ -69,8 +68,8 @@ func (k *Keys) Give(id string) string {
 	return PositionKey(n)
 }
 
-// take reports whether id has not come before. Most ids are counted up, or are
-// UUIDs that carry their time; those are compared with the last one only.
+// take adds id and reports whether it is new. Most ids are counted up, or are
+// UUIDs that contain the time; those are compared with the last one only.
 func (k *Keys) take(id string) bool {
 	if n := len(k.rising); n == 0 || ordered.Compare(k.rising[n-1], id) < 0 {
 		k.rising = append(k.rising, id)

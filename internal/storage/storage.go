@@ -5,10 +5,12 @@ import (
 	"iter"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
 )
 
-// A Rev counts the states of one Store. It grows with each batch, whoever
-// wrote it, and means nothing to another Store or after a restart.
+// A Rev is the number of a state of one Store. It grows with each batch and means
+// nothing to another Store or after a restart.
 type Rev uint64
 
 // A Store keeps one database durably. It moves batches: it knows no query, no
@@ -30,20 +32,20 @@ type Store interface {
 	// error wrapping ErrConflict; Load then returns the newer contents.
 	Commit(ctx context.Context, base Rev, updates ...[]Change) (Rev, error)
 
-	// Watch yields every batch after rev, in order, whoever wrote it, until
-	// ctx is done. A store that cannot tell what changed yields a batch with
-	// Reset set, which may stand for several.
+	// Watch yields every batch after rev, in order, until ctx is done: those of
+	// Commit and those of external edits. A store that does not know what changed
+	// yields a batch with Reset set, which may replace several.
 	//
-	// An error says that the store cannot be read at present (a hand edit that
+	// An error reports that the store cannot be read at present (a hand edit that
 	// does not parse: ErrBroken) and does not end the sequence; the next batch
-	// says that it can be read again. That batch has no changes and repeats
-	// the last revision where the contents are what they were before.
+	// reports that it can be read again. That batch has no changes and repeats
+	// the last revision if the contents are the same as before.
 	Watch(ctx context.Context, after Rev) iter.Seq2[Batch, error]
 
 	// KeyBy sets which member carries the ids of a collection's elements;
 	// before the first call it is "id". The elements get new keys, in a new
-	// revision. member may be called until the next KeyBy and always returns
-	// the same. An error wraps ErrShape: the store cannot use these members.
+	// revision. The store may call member until the next KeyBy; it must always
+	// return the same. An error wraps ErrShape: the store cannot use these members.
 	KeyBy(member func(collection string) string) error
 }
 
@@ -51,14 +53,14 @@ type Store interface {
 type Batch struct {
 	Rev Rev
 
-	// Reset says that Contents is the whole of the new state. Otherwise
-	// Changes leads to it from the state before.
+	// Reset reports that Contents is the whole new state. Otherwise Changes lead
+	// to it from the state before.
 	Reset    bool
 	Contents []Collection
 	Changes  []Change
 }
 
-// A Kind says what a top-level member of the database is.
+// A Kind is the kind of a top-level member of the database.
 type Kind uint8
 
 const (
@@ -76,24 +78,41 @@ type Collection struct {
 	Value    jsontext.Value // of an Object or Other
 }
 
-// An Element is what stands in an array: as a rule an object with an id.
+// NewCollection returns the top-level member with that name and value. Its
+// elements carry their ids in the member called idMember.
+func NewCollection(name string, value jsontext.Value, idMember string) Collection {
+	c := Collection{Name: name, Kind: Other, Value: value}
+	switch {
+	case name == "$schema":
+	case value.Kind() == '{':
+		c.Kind = Object
+	case value.Kind() == '[':
+		c.Kind, c.Value = Array, nil
+		keys := NewKeys(idMember)
+		for v := range rawjson.Elements(value) {
+			c.Elements = append(c.Elements, Element{Key: keys.Next(v), Value: v})
+		}
+	}
+	return c
+}
+
+// An Element is an element of an array, usually an object with an id.
 type Element struct {
-	// Key is the element's id as text (see Keys), or a position key where the
+	// Key is the element's id as text (see Keys), or a position key if the
 	// element has no usable id or an earlier element has the same.
 	Key   string
 	Value jsontext.Value // valid JSON, white space allowed
 
-	// Compact says that there is none between the tokens of Value. It spares a
-	// look; a Store that does not know leaves it out.
+	// Compact reports that Value has no white space between tokens. A Store that
+	// does not know leaves it false.
 	Compact bool
 }
 
 // A Change sets or deletes one element of a collection.
 //
-// An ID that the collection has replaces that element and keeps its place; one
-// that it does not have is appended. An empty ID stands for the whole
-// top-level member: set, it is replaced, or added at the end of the database;
-// deleted, it is removed.
+// If the collection has an element with that ID, the value replaces it in its
+// place; otherwise it is appended. With an empty ID the change is for the whole
+// top-level member: it is replaced, added at the end of the database, or deleted.
 type Change struct {
 	Collection string
 	ID         string

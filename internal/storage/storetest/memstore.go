@@ -3,42 +3,58 @@ package storetest
 import (
 	"context"
 	"iter"
-	"slices"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
 // A MemStore is a Store that keeps its contents in memory, for tests.
 type MemStore struct {
-	mu     sync.Mutex
-	rev    storage.Rev // guarded by mu
-	model  model       // guarded by mu
-	broken error       // guarded by mu
-	feed   *storage.Feed
+	mu       sync.Mutex
+	rev      storage.Rev                    // guarded by mu
+	model    model                          // guarded by mu
+	idMember func(collection string) string // guarded by mu
+	broken   error                          // guarded by mu
+	feed     *storage.Feed
 }
 
 // NewMemStore returns a MemStore that holds the members of database, which is
 // a valid JSON object.
 func NewMemStore(database jsontext.Value) *MemStore {
-	m := &MemStore{rev: 1, feed: storage.NewFeed(1, 1024)}
-	m.model.list = m.model.parse(database)
+	m := &MemStore{rev: 1, feed: storage.NewFeed(1, 1024), idMember: func(string) string { return "id" }}
+	m.read(database)
 	return m
 }
 
-// Edit replaces the contents, as somebody who edits a file does. It mends what
-// Break has broken.
+func (m *MemStore) read(database jsontext.Value) {
+	var contents []storage.Collection
+	for quoted, v := range rawjson.Members(database) {
+		name := rawjson.Unquote(quoted)
+		contents = append(contents, storage.NewCollection(name, v, m.idMember(name)))
+	}
+	m.model = newModel(contents)
+}
+
+// Edit replaces the contents, as an external edit of a file does, and ends what
+// Break has begun.
 func (m *MemStore) Edit(database jsontext.Value) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.broken = nil
+	m.read(database)
+	m.resetLocked()
+}
+
+// resetLocked publishes new contents.
+func (m *MemStore) resetLocked() {
 	m.rev++
-	m.model.list, m.broken = m.model.parse(database), nil
 	m.feed.Publish(storage.Batch{Rev: m.rev, Reset: true})
 }
 
-// Break makes commits fail with err, and Watch yield it. nil mends the store.
+// Break makes commits fail with err, and Watch yield it, until Break(nil).
 func (m *MemStore) Break(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -50,7 +66,11 @@ func (m *MemStore) Break(err error) {
 func (m *MemStore) Load(context.Context) (storage.Batch, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return storage.Batch{Rev: m.rev, Reset: true, Contents: m.model.list}, nil
+	return m.loadLocked(), nil
+}
+
+func (m *MemStore) loadLocked() storage.Batch {
+	return storage.Batch{Rev: m.rev, Reset: true, Contents: m.model.contents()}
 }
 
 // Commit implements storage.Store.
@@ -63,13 +83,13 @@ func (m *MemStore) Commit(_ context.Context, base storage.Rev, updates ...[]stor
 	if base != m.rev {
 		return 0, storage.ErrConflict
 	}
-	next := m.model
+	next := m.model.copy()
 	b := storage.Batch{Rev: base + storage.Rev(len(updates))}
 	for _, changes := range updates {
 		b.Changes = append(b.Changes, changes...)
 	}
 	for _, ch := range b.Changes {
-		if err := next.change(ch); err != nil {
+		if err := next.change(ch, m.idMember(ch.Collection)); err != nil {
 			return 0, err
 		}
 	}
@@ -82,19 +102,16 @@ func (m *MemStore) Commit(_ context.Context, base storage.Rev, updates ...[]stor
 func (m *MemStore) KeyBy(idMember func(collection string) string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.model.idMember = idMember
-	m.model.list = slices.Clone(m.model.list)
-	for i, c := range m.model.list {
-		if c.Kind == storage.Array {
-			values := make([]jsontext.Value, len(c.Elements))
-			for j, e := range c.Elements {
-				values[j] = e.Value
-			}
-			m.model.list[i].Elements = m.model.elements(c.Name, values)
+	m.idMember = idMember
+	contents := m.model.contents()
+	for _, c := range contents {
+		keys := storage.NewKeys(idMember(c.Name))
+		for i, e := range c.Elements {
+			c.Elements[i].Key = keys.Next(e.Value)
 		}
 	}
-	m.rev++
-	m.feed.Publish(storage.Batch{Rev: m.rev, Reset: true})
+	m.model = newModel(contents)
+	m.resetLocked()
 	return nil
 }
 
@@ -103,7 +120,7 @@ func (m *MemStore) Watch(ctx context.Context, after storage.Rev) iter.Seq2[stora
 	return func(yield func(storage.Batch, error) bool) {
 		var reported error
 		for ctx.Err() == nil {
-			batches, more, broken := m.after(after)
+			batches, more, broken := m.since(after)
 			if reported != nil && broken == nil && len(batches) == 0 {
 				batches = []storage.Batch{{Rev: after}}
 			}
@@ -127,13 +144,13 @@ func (m *MemStore) Watch(ctx context.Context, after storage.Rev) iter.Seq2[stora
 	}
 }
 
-// after returns what a follower at rev has not seen.
-func (m *MemStore) after(rev storage.Rev) (batches []storage.Batch, more <-chan struct{}, broken error) {
+// since returns the batches after rev, or the whole contents.
+func (m *MemStore) since(rev storage.Rev) (batches []storage.Batch, more <-chan struct{}, broken error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	batches, ok, more := m.feed.Since(rev)
 	if !ok {
-		batches = []storage.Batch{{Rev: m.rev, Reset: true, Contents: m.model.list}}
+		batches = []storage.Batch{m.loadLocked()}
 	}
 	return batches, more, m.broken
 }

@@ -1,5 +1,5 @@
-// Package storetest is the contract of storage.Store as a test suite. A new
-// store's test is three lines:
+// Package storetest is the contract of storage.Store as a test suite. The test of
+// a new store is three lines:
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T, database string) storage.Store { … })
@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,7 +22,7 @@ import (
 )
 
 // Open makes a store that holds the members of database, a JSON object. It
-// registers what has to be closed with t.Cleanup.
+// registers with t.Cleanup what has to be closed.
 type Open func(t *testing.T, database string) storage.Store
 
 const sample = `{
@@ -46,146 +45,164 @@ const sample = `{
 }
 `
 
-// Run holds the stores that open makes to the contract.
+// Run checks that the stores that open makes keep the contract.
 func Run(t *testing.T, open Open) {
-	tests := []struct {
-		name string
-		run  func(*testing.T, Open)
-	}{
-		{"Load", testLoad},
-		{"Commit", testCommit},
-		{"Conflict", testConflict},
-		{"AllOrNone", testAllOrNone},
-		{"Whole", testWhole},
-		{"Watch", testWatch},
-		{"WatchEnds", testWatchEnds},
-		{"WatchLate", testWatchLate},
-		{"Random", testRandom},
-		{"Concurrent", testConcurrent},
+	for _, test := range commits {
+		t.Run("Commit/"+test.name, func(t *testing.T) { test.run(t, open(t, sample)) })
 	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) { test.run(t, open) })
+	for name, run := range map[string]func(*testing.T, storage.Store){
+		"Conflict":   testConflict,
+		"Watch":      testWatch,
+		"WatchEnds":  testWatchEnds,
+		"Random":     testRandom,
+		"Concurrent": testConcurrent,
+	} {
+		t.Run(name, func(t *testing.T) { run(t, open(t, sample)) })
 	}
 }
 
-func testLoad(t *testing.T, open Open) {
-	m := contents(t, open(t, sample))
-	m.equal(t, `$schema other: "./db.schema.json"
+// A commitTest commits changes to the sample.
+type commitTest struct {
+	name    string
+	changes []storage.Change
+	refused bool // the store must refuse the changes
+	want    string
+}
+
+var commits = []commitTest{
+	{
+		name: "none",
+		want: `$schema other: "./db.schema.json"
 drivers array: 1={"id":"1","driverName":"Ana"} 2={"id":2,"driverName":"Ben","n":1.10}
 settings object: {"zone":"UTC"}
 version other: 3
 odd array: a={"id":"a"} #1={"id":"a","again":true} #2={"no":"id"} #3="text" #4={"id":""} #5={"id":true}
 empty array:
-`)
-}
-
-func testCommit(t *testing.T, open Open) {
-	s := open(t, sample)
-	rev := load(t, s).Rev
-	next := commit(t, s, rev,
-		storage.Change{Collection: "drivers", ID: "2", Value: jsontext.Value(`{"id":2,"driverName":"Bea"}`)},
-		storage.Change{Collection: "drivers", ID: "3", Value: jsontext.Value(`{"id":"3"}`)},
-		storage.Change{Collection: "drivers", ID: "1"},
-		storage.Change{Collection: "empty", ID: "x", Value: jsontext.Value(`{"id":"x"}`)},
-		storage.Change{Collection: "odd", ID: "a"},
-		storage.Change{Collection: "drivers", ID: "3", Value: jsontext.Value(`{"id":"3","twice":true}`)},
-		storage.Change{Collection: "drivers", ID: "gone"},
-	)
-	if next <= rev {
-		t.Errorf("the revision went from %d to %d", rev, next)
-	}
-	if got := load(t, s).Rev; got != next {
-		t.Errorf("Load is at %d, Commit said %d", got, next)
-	}
-	contents(t, s).equal(t, `$schema other: "./db.schema.json"
+`,
+	},
+	{
+		name: "elements",
+		changes: []storage.Change{
+			set("drivers", "2", `{"id":2,"driverName":"Bea"}`),
+			set("drivers", "3", `{"id":"3"}`),
+			remove("drivers", "1"),
+			set("empty", "x", `{"id":"x"}`),
+			remove("odd", "a"),
+			set("drivers", "3", `{"id":"3","twice":true}`),
+			remove("drivers", "gone"),
+		},
+		want: `$schema other: "./db.schema.json"
 drivers array: 2={"id":2,"driverName":"Bea"} 3={"id":"3","twice":true}
 settings object: {"zone":"UTC"}
 version other: 3
 odd array: #1={"id":"a","again":true} #2={"no":"id"} #3="text" #4={"id":""} #5={"id":true}
 empty array: x={"id":"x"}
-`)
-}
-
-func testConflict(t *testing.T, open Open) {
-	s := open(t, sample)
-	base := load(t, s).Rev
-	commit(t, s, base, storage.Change{Collection: "empty", ID: "1", Value: jsontext.Value(`{"id":"1"}`)})
-	before := contents(t, s)
-	_, err := s.Commit(t.Context(), base, []storage.Change{{Collection: "drivers", ID: "1"}})
-	if !errors.Is(err, storage.ErrConflict) {
-		t.Fatalf("a commit on an old base: %v, want ErrConflict", err)
-	}
-	contents(t, s).equal(t, before.String())
-}
-
-func testAllOrNone(t *testing.T, open Open) {
-	s := open(t, sample)
-	rev, before := load(t, s).Rev, contents(t, s)
-	_, err := s.Commit(t.Context(), rev, []storage.Change{
-		{Collection: "drivers", ID: "1"},
-		{Collection: "nobody", ID: "1", Value: jsontext.Value(`{"id":"1"}`)},
-	})
-	if err == nil {
-		t.Fatal("an element was added to a collection that is not there")
-	}
-	contents(t, s).equal(t, before.String())
-	commit(t, s, load(t, s).Rev, storage.Change{Collection: "drivers", ID: "1"})
-}
-
-func testWhole(t *testing.T, open Open) {
-	s := open(t, sample)
-	rev := load(t, s).Rev
-	rev = commit(t, s, rev,
-		storage.Change{Collection: "settings", Value: jsontext.Value(`{"zone":"CET","dst":true}`)},
-		storage.Change{Collection: "trips", Value: jsontext.Value(`[]`)},
-		storage.Change{Collection: "odd"},
-		storage.Change{Collection: "version", Value: jsontext.Value(`4`)},
-		storage.Change{Collection: "trips", ID: "1", Value: jsontext.Value(`{"id":"1"}`)},
-	)
-	commit(t, s, rev, storage.Change{Collection: "empty", Value: jsontext.Value(`[{"id":"p"},7]`)})
-	contents(t, s).equal(t, `$schema other: "./db.schema.json"
+`,
+	},
+	{
+		name: "members",
+		changes: []storage.Change{
+			set("settings", "", `{"zone":"CET","dst":true}`),
+			set("trips", "", `[]`),
+			remove("odd", ""),
+			set("version", "", `4`),
+			set("trips", "1", `{"id":"1"}`),
+			set("empty", "", `[{"id":"p"},7]`),
+		},
+		want: `$schema other: "./db.schema.json"
 drivers array: 1={"id":"1","driverName":"Ana"} 2={"id":2,"driverName":"Ben","n":1.10}
 settings object: {"zone":"CET","dst":true}
 version other: 4
 empty array: p={"id":"p"} #1=7
 trips array: 1={"id":"1"}
-`)
+`,
+	},
+	{
+		name:    "all or none",
+		changes: []storage.Change{remove("drivers", "1"), set("nobody", "1", `{"id":"1"}`)},
+		refused: true,
+	},
 }
 
-func testWatch(t *testing.T, open Open) {
-	s := open(t, sample)
-	first := load(t, s)
-	m := newModel(first)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	rev := first.Rev
-	for i := range 5 {
-		rev = commit(t, s, rev, storage.Change{Collection: "drivers", ID: fmt.Sprint("w", i), Value: jsontext.Value(fmt.Sprintf(`{"id":"w%d"}`, i))})
+func (test commitTest) run(t *testing.T, s storage.Store) {
+	before := load(t, s)
+	rev, err := s.Commit(t.Context(), before.Rev, test.changes)
+	after := load(t, s)
+	switch {
+	case test.refused:
+		test.want = text(before.Contents)
+		if err == nil {
+			t.Error("Commit reports no error")
+		}
+	case err != nil:
+		t.Fatal(err)
+	case rev <= before.Rev || after.Rev != rev:
+		t.Errorf("Load returned revision %d, then Commit %d, then Load %d", before.Rev, rev, after.Rev)
 	}
-	go func() { // and one while the watch runs
-		if _, err := s.Commit(ctx, rev, []storage.Change{{Collection: "drivers", ID: "w0"}}); err != nil {
+	equal(t, s, test.want)
+	commit(t, s, after.Rev, set("drivers", "1", `{"id":"1"}`)) // it still works
+}
+
+func testConflict(t *testing.T, s storage.Store) {
+	base := load(t, s).Rev
+	commit(t, s, base, set("empty", "1", `{"id":"1"}`))
+	before := text(load(t, s).Contents)
+	_, err := s.Commit(t.Context(), base, []storage.Change{remove("drivers", "1")})
+	if !errors.Is(err, storage.ErrConflict) {
+		t.Fatalf("Commit on an old base: %v, want ErrConflict", err)
+	}
+	equal(t, s, before)
+}
+
+// testWatch watches from the beginning, after a few commits and after more than a
+// store is likely to keep.
+func testWatch(t *testing.T, s storage.Store) {
+	first := load(t, s)
+	rev := first.Rev
+	for _, n := range []int{5, 1500} {
+		for i := range n {
+			rev = commit(t, s, rev, set("drivers", "w", fmt.Sprintf(`{"id":"w","n":%d}`, i)))
+		}
+		follow(t, s, first, rev)
+	}
+	go func() { // one commit while the watch runs
+		if _, err := s.Commit(t.Context(), rev, []storage.Change{remove("drivers", "w")}); err != nil {
 			t.Error(err)
 		}
 	}()
-	last := first.Rev
+	follow(t, s, first, rev+1)
+}
+
+// follow applies what Watch yields after first until it has reached rev, and
+// compares the result with the store.
+func follow(t *testing.T, s storage.Store, first storage.Batch, rev storage.Rev) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	m, last := newModel(first.Contents), first.Rev
 	for b, err := range s.Watch(ctx, first.Rev) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		if b.Rev <= last {
-			t.Fatalf("the watch went from %d to %d", last, b.Rev)
+			t.Fatalf("Watch yields revision %d after %d", b.Rev, last)
 		}
-		last = b.Rev
-		m.apply(b)
-		if last > rev {
+		if b.Reset {
+			m = newModel(b.Contents)
+		}
+		for _, ch := range b.Changes {
+			if err := m.change(ch, "id"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if last = b.Rev; last >= rev {
 			break
 		}
 	}
-	m.equal(t, contents(t, s).String())
+	equal(t, s, text(m.contents()))
 }
 
-func testWatchEnds(t *testing.T, open Open) {
-	s := open(t, sample)
+func testWatchEnds(t *testing.T, s storage.Store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -198,117 +215,91 @@ func testWatchEnds(t *testing.T, open Open) {
 	select {
 	case <-done:
 	case <-time.After(10 * time.Second):
-		t.Fatal("the watch goes on although its context is done")
+		t.Fatal("Watch continues although its context is done")
 	}
 }
 
-// testWatchLate follows from the very beginning after more commits than a
-// store is likely to remember.
-func testWatchLate(t *testing.T, open Open) {
-	s := open(t, sample)
-	first := load(t, s)
-	m, rev := newModel(first), first.Rev
-	for i := range 1500 {
-		rev = commit(t, s, rev, storage.Change{Collection: "empty", ID: "n", Value: jsontext.Value(fmt.Sprintf(`{"id":"n","i":%d}`, i))})
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for b, err := range s.Watch(ctx, first.Rev) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if m.apply(b); b.Rev >= rev {
-			break
-		}
-	}
-	m.equal(t, contents(t, s).String())
-}
-
-// testRandom makes random changes to the store and to a plain model.
-func testRandom(t *testing.T, open Open) {
+// testRandom makes random changes to the store and to a model.
+func testRandom(t *testing.T, s storage.Store) {
 	const steps = 300
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0))
-	s := open(t, sample)
 	b := load(t, s)
-	m, rev := newModel(b), b.Rev
+	m, rev := newModel(b.Contents), b.Rev
 	for range steps {
 		var changes []storage.Change
 		for range 1 + rnd.IntN(4) {
-			changes = append(changes, randomChange(rnd, m, changes))
+			if ch := randomChange(rnd); m.change(ch, "id") == nil {
+				changes = append(changes, ch)
+			}
 		}
 		rev = commit(t, s, rev, changes...)
-		m.apply(storage.Batch{Rev: rev, Changes: changes})
-		contents(t, s).equal(t, m.String())
-		if t.Failed() {
+		if equal(t, s, text(m.contents())); t.Failed() {
 			t.Fatalf("after %v", changes)
 		}
 	}
 }
 
-func randomChange(rnd *rand.Rand, m *model, pending []storage.Change) storage.Change {
-	names := []string{"drivers", "empty", "fresh"}
-	name := names[rnd.IntN(len(names))]
-	ch := storage.Change{Collection: name, ID: fmt.Sprint(rnd.IntN(20))}
-	there := slices.ContainsFunc(m.list, func(c storage.Collection) bool { return c.Name == name })
-	for _, p := range pending {
-		if p.Collection == name && p.ID == "" {
-			there = p.Value != nil
-		}
-	}
+func randomChange(rnd *rand.Rand) storage.Change {
+	name := []string{"drivers", "empty", "fresh"}[rnd.IntN(3)]
+	id := fmt.Sprint(rnd.IntN(20))
 	values := []string{
 		`{"id":"%s","n":%d}`,
 		`{"id":"%s","deep":{"list":[1,{"n":%d},"é\n"]}}`,
 		`{"id":"%s","big":12345678901234567890.10,"n":%d,"a":null,"":true}`,
 	}
-	switch {
-	case name == "fresh" && there && rnd.IntN(8) == 0:
-		ch.ID = ""
-	case !there || rnd.IntN(40) == 0:
-		ch.ID, ch.Value = "", jsontext.Value(`[]`)
-	case rnd.IntN(4) > 0:
-		ch.Value = jsontext.Value(fmt.Sprintf(values[rnd.IntN(len(values))], ch.ID, rnd.IntN(1000)))
+	switch n := rnd.IntN(40); {
+	case n == 0 && name == "fresh":
+		return remove(name, "")
+	case n <= 1:
+		return set(name, "", `[]`)
+	case n < 12:
+		return remove(name, id)
 	}
-	return ch
+	return set(name, id, fmt.Sprintf(values[rnd.IntN(len(values))], id, rnd.IntN(1000)))
 }
 
-// testConcurrent lets many writers commit on whatever is current: each commit
-// that was accepted is there.
-func testConcurrent(t *testing.T, open Open) {
+// testConcurrent has several writers commit at once. The store must keep every
+// commit that it accepted.
+func testConcurrent(t *testing.T, s storage.Store) {
 	const writers, each = 8, 20
-	s := open(t, sample)
 	var wg sync.WaitGroup
 	for w := range writers {
 		wg.Go(func() {
-			for i := range each {
+			for i := 0; i < each; {
 				id := fmt.Sprintf("%d-%d", w, i)
-				ch := storage.Change{Collection: "drivers", ID: id, Value: jsontext.Value(`{"id":"` + id + `"}`)}
-				for {
-					b, err := s.Load(t.Context())
-					if err == nil {
-						_, err = s.Commit(t.Context(), b.Rev, []storage.Change{ch})
-					}
-					if err == nil {
-						break
-					}
-					if !errors.Is(err, storage.ErrConflict) {
-						t.Error(err)
-						return
-					}
+				b, err := s.Load(t.Context())
+				if err == nil {
+					_, err = s.Commit(t.Context(), b.Rev, []storage.Change{set("drivers", id, `{"id":"`+id+`"}`)})
+				}
+				switch {
+				case err == nil:
+					i++
+				case !errors.Is(err, storage.ErrConflict):
+					t.Error(err)
+					return
 				}
 			}
 		})
 	}
 	wg.Wait()
-	got := contents(t, s).String()
+	got := text(load(t, s).Contents)
 	for w := range writers {
 		for i := range each {
-			if !strings.Contains(got, fmt.Sprintf(`"%d-%d"`, w, i)) {
-				t.Errorf("the change %d of writer %d was accepted and is not there", i, w)
+			if id := fmt.Sprintf(`"%d-%d"`, w, i); !strings.Contains(got, id) {
+				t.Errorf("element %s was accepted and is missing", id)
 			}
 		}
 	}
+}
+
+func set(collection, id, value string) storage.Change {
+	return storage.Change{Collection: collection, ID: id, Value: jsontext.Value(value)}
+}
+
+func remove(collection, id string) storage.Change {
+	return storage.Change{Collection: collection, ID: id}
 }
 
 func load(t *testing.T, s storage.Store) storage.Batch {
@@ -323,9 +314,11 @@ func load(t *testing.T, s storage.Store) storage.Batch {
 	return b
 }
 
-func contents(t *testing.T, s storage.Store) *model {
+func equal(t *testing.T, s storage.Store, want string) {
 	t.Helper()
-	return newModel(load(t, s))
+	if got := text(load(t, s).Contents); got != want {
+		t.Errorf("the store holds\n%s\nwant\n%s", got, want)
+	}
 }
 
 func commit(t *testing.T, s storage.Store, base storage.Rev, changes ...storage.Change) storage.Rev {
