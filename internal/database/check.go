@@ -24,9 +24,7 @@ func (s *Snapshot) Check() []schema.Fault {
 		faults = append(faults, s.schema.CheckWhole(s.AppendJSON(nil))...)
 	}
 	for _, c := range s.list {
-		if r := s.schema.Member(c.name); r != nil {
-			faults = append(faults, under(rawjson.Pointer(c.name), s.checkMember(c, r, whole))...)
-		}
+		faults = append(faults, under(rawjson.Pointer(c.name), s.checkMember(c, s.schema.Member(c.name), whole))...)
 	}
 	return faults
 }
@@ -38,13 +36,13 @@ func (s *Snapshot) checkMember(c *collection, r *schema.Rules, judged bool) []sc
 	array := c.kind == storage.Array
 	if !judged && (!array || !r.Apart()) {
 		v := jsontext.Value("[]") // the wrong type, whatever is in it
-		if !array || r.Array() {
+		if !array || r.Array {
 			v = c.appendJSON(nil)
 		}
 		faults, judged = r.CheckMember(v), true
 	}
 	switch {
-	case array != r.Array():
+	case array != r.Array:
 		return faults
 	case c.kind == storage.Object:
 		return append(append(faults, r.CheckRecord(c.value, true)...), s.dangling(r, c.value)...)
@@ -61,7 +59,7 @@ func (s *Snapshot) checkMember(c *collection, r *schema.Rules, judged bool) []sc
 // dangling returns the references of a record that lead nowhere.
 func (s *Snapshot) dangling(r *schema.Rules, value jsontext.Value) []schema.Fault {
 	var faults []schema.Fault
-	for _, ref := range r.References() {
+	for _, ref := range r.References {
 		follow := func(at string, v jsontext.Value) {
 			id := string(v)
 			switch v.Kind() {
@@ -91,7 +89,7 @@ func (s *Snapshot) dangling(r *schema.Rules, value jsontext.Value) []schema.Faul
 // by member and identity key.
 func doubles(r *schema.Rules, i int, value jsontext.Value, held map[string]int) []schema.Fault {
 	var faults []schema.Fault
-	for _, name := range r.Unique() {
+	for _, name := range r.Unique {
 		v, ok := rawjson.Member(value, name)
 		if !ok || v.Kind() == 'n' {
 			continue

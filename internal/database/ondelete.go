@@ -112,7 +112,7 @@ func (s *Snapshot) references(collection string) iter.Seq2[string, schema.Refere
 			if !s.byName[child].isArray() {
 				continue
 			}
-			for _, ref := range s.schema.Member(child).References() {
+			for _, ref := range s.schema.Member(child).References {
 				if ref.Collection == collection && ref.OnDelete != "" && !yield(child, ref) {
 					return
 				}

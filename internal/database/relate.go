@@ -15,7 +15,7 @@ import (
 func (s *Snapshot) ForeignKey(child, parent string) string {
 	key := Singular(parent) + "Id"
 	other := ""
-	for _, ref := range s.schema.Member(child).References() {
+	for _, ref := range s.schema.Member(child).References {
 		switch {
 		case ref.Member == key:
 			return key
@@ -48,7 +48,7 @@ func (s *Snapshot) relation(collection, name string, expand bool) (relation, boo
 		children = relation{true, s.ForeignKey(name, collection), []string{name}, s.idMember(collection)}
 	}
 	parent := relation{key: name + "Id"}
-	for _, ref := range s.schema.Member(collection).References() {
+	for _, ref := range s.schema.Member(collection).References {
 		if ref.Member == parent.key {
 			parent.in = append(parent.in, ref.Collection)
 		}
