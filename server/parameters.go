@@ -67,7 +67,7 @@ func (req *request) rejectParameters() error {
 		return err
 	}
 	detail := req.Request.Method + " has no parameters here"
-	if req.Request.Method == "POST" {
+	if req.Request.Method == "POST" && req.name != "" {
 		detail = "POST creates a record and has no parameters; PUT and PATCH change one"
 	}
 	return badParameter(parameters[0].name, detail)
