@@ -117,9 +117,18 @@ func (n names) Alias(name string) (string, bool) {
 	return n.snap.schema.Member(n.collection).Alias(name)
 }
 
-// ParseQuery reads the query part of a URL: see query.Parse.
+// ParseQuery parses the query part of a URL: see query.Parse.
 func (s *Snapshot) ParseQuery(collection, rawQuery string) (*query.Query, error) {
-	return query.Parse(collection, names{s, collection}, rawQuery)
+	parameters, err := query.Parameters(rawQuery)
+	if err != nil {
+		return nil, err
+	}
+	return s.NewQuery(collection, parameters)
+}
+
+// NewQuery is ParseQuery of decoded parameters.
+func (s *Snapshot) NewQuery(collection string, parameters []query.Parameter) (*query.Query, error) {
+	return query.Parse(collection, names{s, collection}, parameters)
 }
 
 // Where returns q narrowed by a condition in the form of _where. The error is

@@ -16,7 +16,7 @@ import (
 // goroutines may use it. A nil *Schema is valid and has no rules.
 //
 // The file that an editor reads is the one that is enforced. What JSON Schema
-// cannot say is said with members of our own:
+// cannot say is said with extension keywords:
 //
 //	member                 belongs on           meaning
 //	x-unique               a record's member    true: no two records of the collection have an equal value;
