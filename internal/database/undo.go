@@ -113,7 +113,7 @@ func (tx *Tx) related(ch Change) iter.Seq2[string, string] {
 				}
 			}
 		default:
-			for _, name := range rules.Unique() {
+			for _, name := range rules.Unique {
 				v, _ := rawjson.Member(ch.After, name)
 				if v == nil {
 					continue
@@ -122,7 +122,7 @@ func (tx *Tx) related(ch Change) iter.Seq2[string, string] {
 					return
 				}
 			}
-			for _, ref := range rules.References() {
+			for _, ref := range rules.References {
 				v, _ := rawjson.Member(ch.After, ref.Member)
 				values := slices.Collect(rawjson.Elements(v))
 				for _, v := range append(values, v) {
