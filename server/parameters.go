@@ -65,7 +65,7 @@ func (req *request) rejectParameters() error {
 		return nil
 	}
 	detail := req.Request.Method + " has no parameters here"
-	if req.Request.Method == "POST" {
+	if req.Request.Method == "POST" && req.name != "" {
 		detail = "POST creates a record and has no parameters; PUT and PATCH change one"
 	}
 	return badParameter(req.parameters[0].Name, detail)

@@ -43,6 +43,11 @@ var routes = []route{
 	{path: "/_/metrics", get: (*request).metrics}, // if Options.Metrics is set
 	// The latest revisions, and those to come.
 	{path: openapi.ChangesPath, get: (*request).listChanges},
+	// Back to an earlier state.
+	{path: openapi.UndoPath, post: (*request).undo},
+	{path: openapi.ResetPath, post: (*request).reset},
+	{path: openapi.SnapshotsPath, get: (*request).listSnapshots},
+	{path: openapi.SnapshotsPath + "/:name", get: (*request).readSnapshot, put: (*request).keepSnapshot, delete: (*request).forgetSnapshot},
 	// Descriptions of the API, made from the data and the rules.
 	{path: "/_/openapi.json", get: (*request).openAPI},
 	{path: "/_/types.d.ts", get: (*request).types},

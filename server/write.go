@@ -181,16 +181,27 @@ func (req *request) write(status int, sent *body, change func(*database.Tx) (jso
 	return req.sendWritten(status, req.name, sent, changed)
 }
 
-// update runs fn as one transaction and returns when it is durable.
+// update runs fn as one transaction and returns when it is durable. If the client
+// prefers, it stores nothing.
 func (req *request) update(fn func(*database.Tx) error) error {
-	snap, err := req.db.Update(database.WithRequest(req.Request.Context(), requestIDOf(req.Context)), fn)
-	if errors.Is(err, storage.ErrNotFound) {
+	var snap *database.Snapshot
+	var err error
+	rollback := hasPreference(req.Context, preferRollback)
+	if rollback {
+		snap, err = req.db.Preview(fn)
+	} else {
+		snap, err = req.db.Update(database.WithRequest(req.Request.Context(), requestIDOf(req.Context)), fn)
+	}
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
 		return req.missing(req.db.Snapshot())
+	case err != nil:
+		return err
+	case rollback:
+		req.Writer.Header().Add("Preference-Applied", preferRollback)
 	}
-	if err == nil {
-		req.setRevision(snap)
-	}
-	return err
+	req.setRevision(snap)
+	return nil
 }
 
 // missing returns the problem for the part of the path that snap does not have.
