@@ -29,8 +29,8 @@ func (s *Snapshot) Check() []schema.Fault {
 	return faults
 }
 
-// checkMember judges one top-level member. With judged the validator has seen
-// it, so only our own rules are left.
+// checkMember checks one top-level member. With judged the validator has checked
+// it already.
 func (s *Snapshot) checkMember(c *collection, r *schema.Rules, judged bool) []schema.Fault {
 	var faults []schema.Fault
 	array := c.kind == storage.Array
