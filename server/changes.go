@@ -21,20 +21,16 @@ const maxStreamedChanges = 200
 // listChanges serves GET /_/changes: the revisions that the history holds, the
 // newest first, or as a stream those to come.
 func (req *request) listChanges() error {
-	parameters, err := req.parameters()
-	if err != nil {
-		return err
-	}
 	t, limit := changesTopic{run: req.db.Run(), values: true, most: maxStreamedChanges}, -1
-	for _, p := range parameters {
-		switch n, err := strconv.Atoi(p.value); {
-		case p.name == "_fields" && p.value == "id":
+	for _, p := range req.parameters {
+		switch n, err := strconv.Atoi(p.Value); {
+		case p.Name == "_fields" && p.Value == "id":
 			t.values = false
-		case p.name == "_fields":
-			return badParameter(p.name, `it can only be "id", which leaves out before and after`)
-		case p.name == "_limit" && (err != nil || n < 0):
-			return badParameter(p.name, "it is the number of revisions")
-		case p.name == "_limit":
+		case p.Name == "_fields":
+			return badParameter(p.Name, `it can only be "id", which leaves out before and after`)
+		case p.Name == "_limit" && (err != nil || n < 0):
+			return badParameter(p.Name, "it is the number of revisions")
+		case p.Name == "_limit":
 			limit = n
 		}
 	}

@@ -43,7 +43,7 @@ func (req *request) listChildren() error {
 // query parses the query of the URL, and for the method QUERY the condition in the
 // body, which it also returns.
 func (req *request) query(collection string) (q *query.Query, condition []byte, err error) {
-	if q, err = req.snap.ParseQuery(collection, req.Request.URL.RawQuery); err != nil {
+	if q, err = req.snap.NewQuery(collection, req.parameters); err != nil {
 		return nil, nil, err
 	}
 	if req.Request.Method == methodQuery {
