@@ -56,27 +56,10 @@
 //	let readers and watchers see it                                         store.go
 //	remove displaced files that nobody can write to any more                displaced.go
 //
-// The mode swap (swap.go):
-//
-//	write the document to a draft beside the file, and sync it
-//	swap the names of draft and file
-//	check what was displaced: the old file keeps a name, because a program may
-//	have it open; an edit is put back, and the write begins again
-//	sync the directory
-//
-// The mode move aside (moveaside.go) is for systems that cannot swap names. The
-// file moves aside and is checked there, then the draft takes its name. The next
-// start repairs a crash between the two.
-//
-// The mode in place (inplace.go) is for files that cannot be replaced:
-//
-//	check that the inode is the one that is locked, and still has a name
-//	keep other programs from opening it, with a lease
-//	check that it is in the known state; else the write begins again
-//	reserve the space for what follows
-//	make a redo record durable: in the file, or in Options.JournalDir
-//	write the document over the old one, cut off the rest, and sync
-//	drop the record
+// The write of each mode has its steps as comments: swap (swap.go) exchanges the
+// names of the file and a draft, and checks what that displaced; move aside
+// (moveaside.go) does so where a system cannot exchange names; in place (inplace.go)
+// is for files that cannot be replaced.
 //
 // # The record in the file
 //

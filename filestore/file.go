@@ -161,23 +161,19 @@ func (f *file) saveConflictCopy(data []byte, what string) bool {
 // describes the file, with a %s for the path of the database.
 func (f *file) renameToConflict(path, what string) bool {
 	name := f.real + ".conflict-" + f.o.now().UTC().Format("20060102T150405.000Z")
-	for n := 1; ; n++ {
-		to := name
-		if n > 1 {
-			to = fmt.Sprintf("%s-%d", name, n)
-		}
-		err := f.o.sys.RenameNew(path, to)
-		if errors.Is(err, fs.ErrExist) && n < 1000 {
-			continue
-		}
-		if err != nil {
-			f.o.Log.Error("cannot rename an edit of "+f.path+" to a conflict copy", "file", path, "cause", disk.Cause(err))
-			return false
-		}
-		f.o.sys.SyncDir(f.dir())
-		f.warn(what+" is kept as %s", f.path, filepath.Base(to))
-		return true
+	to := name
+	err := f.o.sys.RenameNew(path, to)
+	for n := 2; n <= 1000 && errors.Is(err, fs.ErrExist); n++ {
+		to = fmt.Sprintf("%s-%d", name, n)
+		err = f.o.sys.RenameNew(path, to)
 	}
+	if err != nil {
+		f.o.Log.Error("cannot rename an edit of "+f.path+" to a conflict copy", "file", path, "cause", disk.Cause(err))
+		return false
+	}
+	f.o.sys.SyncDir(f.dir())
+	f.warn(what+" is kept as %s", f.path, filepath.Base(to))
+	return true
 }
 
 // leftAside returns the base name that a crash left the file under, "" if there

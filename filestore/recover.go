@@ -1,11 +1,10 @@
 package filestore
 
 import (
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"pickup/filestore/internal/disk"
@@ -63,8 +62,8 @@ func (t *target) recover() error {
 func parseName(name string) (kind string, sums []disk.Sum) {
 	kind, rest, _ := strings.Cut(name, "-")
 	for part := range strings.SplitSeq(rest, "-") {
-		if b, err := hex.DecodeString(part); err == nil && len(b) == 8 {
-			sums = append(sums, disk.Sum(binary.BigEndian.Uint64(b)))
+		if n, err := strconv.ParseUint(part, 16, 64); err == nil && len(part) == 16 {
+			sums = append(sums, disk.Sum(n))
 		}
 	}
 	return kind, sums

@@ -69,7 +69,7 @@ func (s *Store) KeyBy(idMember func(collection string) string) error {
 	}
 	doc, changed := s.doc.KeyedBy(idMember)
 	if changed {
-		s.own = ownWrites{} // it has keys that are no longer used
+		clear(s.own) // it has keys that are no longer used
 	}
 	if s.target.doc == s.doc {
 		s.target.doc = doc
