@@ -87,7 +87,7 @@ func (f *file) read(path string) ([]byte, disk.State, error) {
 }
 
 func (f *file) parse(data []byte) (*document.Document, error) {
-	return document.Parse(f.path, data, f.o.idMember)
+	return document.Parse(f.path, data, f.o.ids)
 }
 
 func (f *file) parses(data []byte) bool {

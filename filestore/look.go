@@ -90,7 +90,7 @@ func (s *Store) lookLocked() error {
 		s.touchedLocked(c)
 		return nil
 	}
-	doc, err := document.ParseEdit(s.path, data, s.o.idMember, s.doc)
+	doc, err := document.ParseEdit(s.path, data, s.o.ids, s.doc)
 	if err != nil && s.doc == nil && !s.canWrite() {
 		// Another server is writing the file, or it is read-only: leave it as it is.
 		if v, ok := judge(data, nil, func([]byte) bool { return true }); ok {

@@ -66,13 +66,6 @@ const (
 // touches reports whether the store may change anything on the disk.
 func (o Options) touches() bool { return !o.ReadOnly && !o.Ephemeral }
 
-func (o Options) idMember(collection string) string {
-	if o.ids == nil {
-		return "id"
-	}
-	return o.ids(collection)
-}
-
 // Open opens the file at path. A file that is missing or empty gets the content
 // o.Initial, at the first Commit if the directory is not writable. Open completes
 // or undoes writes that a crash interrupted. Errors wrap:

@@ -64,6 +64,15 @@ func (a *array) first() element {
 	return e
 }
 
+// top returns the list of the members, without their values.
+func (d *Document) top() *list {
+	l := &list{open: '{', tail: d.tail}
+	for _, m := range d.members {
+		l.items = append(l.items, item{gap: m.gap, label: m.label})
+	}
+	return l
+}
+
 // end returns a list of at most n elements at the end.
 func (a *array) end(n int) *list {
 	l := &list{open: '[', items: make([]item, 0, min(n, a.elems.Len())), tail: a.tail}

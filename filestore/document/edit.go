@@ -168,15 +168,15 @@ func (e *edit) addElement(i int, a *array, key string, v jsontext.Value) {
 	ex := a.near(a.elems.Next())
 	var gap, tail []byte
 	if a.elems.Len() > 0 {
-		gaps, whole := a.end(evidence + 1).lastGaps()
-		if other := e.sibling(m, 2); other != nil && len(gaps) == 1 {
+		l := a.end(evidence + 1)
+		if other := e.sibling(m, 2); other != nil && len(l.items) == 1 {
 			// One element does not show how two are separated.
-			more, all := other.end(evidence + 1).lastGaps()
-			if (breaks(gaps[0]) > 0) == (breaks(more[len(more)-1]) > 0) {
-				gaps, whole = more, all
+			more := other.end(evidence + 1)
+			if (breaks(l.items[0].gap) > 0) == (breaks(more.items[len(more.items)-1].gap) > 0) {
+				l = more
 			}
 		}
-		gap, tail = splitGap(a.tail, separator(gaps, whole, s.space))
+		gap, tail = splitGap(a.tail, l.separator(s))
 	} else {
 		first, end := s.brackets('[')
 		l := cutList(a.lastText)
@@ -278,10 +278,7 @@ func (e *edit) addMember(name string, v jsontext.Value) error {
 	if k := len(e.members); k > 0 {
 		mark = colon(e.members[k-1].label)
 	}
-	top := &list{open: '{', tail: e.tail}
-	for _, m := range e.members {
-		top.items = append(top.items, item{gap: m.gap})
-	}
+	top := e.top()
 	m := &member{name: name, label: append(label, mark...)}
 	first := name == "$schema" && len(e.members) > 0
 	if first {
