@@ -13,8 +13,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// Watch yields the batches after rev: commits as their changes, edits by hand as
-// the whole contents. It follows the file in the goroutine that iterates. An edit
+// Watch yields the batches after rev: commits as their changes, hand edits as the
+// whole contents. It follows the file in the goroutine that iterates. An edit
 // is loaded 30 ms after its last event, or at the next poll if the file system
 // sends no events.
 //
