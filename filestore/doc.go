@@ -28,7 +28,7 @@
 // Start at Store.Commit (store.go) and target.write (write.go). Each
 // part of a Store has a type of its own, and Store.mu guards them all:
 //
-//	file            the path, and the files beside it        file.go
+//	file            the path, and the files next to it       file.go
 //	lock            keeps other servers away                 lock.go
 //	target          the file as writes find and leave it     write.go
 //	mode            how it is written: swap, moveAside,
@@ -43,7 +43,7 @@
 // # A start
 //
 //	find the real file behind symlinks                                      open.go
-//	lock a file beside it, and its inode                                    lock.go
+//	lock a file next to it, and its inode                                   lock.go
 //	find out by trying which mode the file and its directory allow          open.go
 //	complete or undo what a crash interrupted                               recover.go
 //	load the file                                                           look.go
@@ -91,7 +91,7 @@
 //
 // # Files
 //
-// The store has these files beside db.json:
+// The store has these files next to db.json:
 //
 //	.db.json.tmp-OLD-NEW     a draft, named for the sums of both documents
 //	.db.json.prev-SUM-N      a displaced file

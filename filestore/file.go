@@ -40,8 +40,8 @@ func (f *file) warn(format string, args ...any) {
 // dir returns the directory of the file.
 func (f *file) dir() string { return filepath.Dir(f.real) }
 
-// beside returns the path of a dot file next to the file.
-func (f *file) beside(suffix string) string {
+// dotFile returns the path of a dot file next to the file.
+func (f *file) dotFile(suffix string) string {
 	return filepath.Join(f.dir(), "."+filepath.Base(f.real)+suffix)
 }
 
@@ -148,7 +148,7 @@ func (f *file) create(path string, write func(w *disk.Writer)) error {
 
 // saveConflictCopy writes data to a conflict copy, durably.
 func (f *file) saveConflictCopy(data []byte, what string) bool {
-	temp := f.beside(".copy")
+	temp := f.dotFile(".copy")
 	err := f.create(temp, func(w *disk.Writer) { w.Write(data) })
 	if err != nil {
 		f.o.Log.Error("cannot write a conflict copy of "+f.path, "cause", disk.Cause(err))
@@ -181,7 +181,7 @@ func (f *file) renameToConflict(path, what string) bool {
 func (f *file) leftAside() string {
 	entries, _ := f.o.sys.List(f.dir())
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), filepath.Base(f.beside(".aside-"))) {
+		if strings.HasPrefix(e.Name(), filepath.Base(f.dotFile(".aside-"))) {
 			return e.Name()
 		}
 	}
@@ -202,7 +202,7 @@ func writeFile(sys disk.Calls, path string, text []byte, replace bool) error {
 		return err
 	}
 	f := &file{o: Options{sys: sys}, path: path, real: real}
-	draft := f.beside(".draft")
+	draft := f.dotFile(".draft")
 	err = f.create(draft, func(w *disk.Writer) {
 		w.Write(text)
 		w.Chmod(0o644)

@@ -224,7 +224,7 @@ func (t *target) probe() {
 
 // probeDir tests with two scratch files whether the file can be replaced.
 func (t *target) probeDir() (leases string, err error) {
-	a, b := t.beside(".probe-a"), t.beside(".probe-b")
+	a, b := t.dotFile(".probe-a"), t.dotFile(".probe-b")
 	for _, p := range []string{a, b} {
 		t.o.sys.Remove(p) // of a start that was killed
 		f, err := t.o.sys.Open(p, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0o600)

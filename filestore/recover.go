@@ -28,11 +28,11 @@ func (t *target) recover() error {
 	}
 	found := false
 	for _, e := range entries {
-		rest, ours := strings.CutPrefix(e.Name(), filepath.Base(t.beside(".")))
+		rest, ours := strings.CutPrefix(e.Name(), filepath.Base(t.dotFile(".")))
 		if !ours {
 			continue
 		}
-		path := t.beside("." + rest)
+		path := t.dotFile("." + rest)
 		kind, sums := parseName(rest)
 		switch {
 		case kind == "aside" && len(sums) == 1: // sorts before the others, which are compared with the file

@@ -120,7 +120,7 @@ type watcher struct {
 func (s *Store) newWatcher() *watcher {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := &watcher{prev: filepath.Base(s.beside(".prev-")), names: map[string]bool{
+	w := &watcher{prev: filepath.Base(s.dotFile(".prev-")), names: map[string]bool{
 		filepath.Base(s.path): true,
 		filepath.Base(s.real): true,
 		"..data":              true, // how Kubernetes swaps the files of a ConfigMap
