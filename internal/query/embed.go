@@ -1,7 +1,7 @@
 package query
 
-// An Embed is a name in _embed or _expand, and what is embedded in the records
-// that it names.
+// An Embed is a relation named in _embed or _expand, with the relations to embed
+// in its records.
 type Embed struct {
 	Parameter string
 	Name      string
@@ -15,7 +15,7 @@ const (
 	maxEmbedLevels = 8
 )
 
-// addEmbed enters a path of names, each within the one before.
+// addEmbed adds a path of relations, each within the one before.
 func addEmbed(list []*Embed, parameter string, names []string) []*Embed {
 	if len(names) == 0 {
 		return list

@@ -9,12 +9,9 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// Equality, as queries and unique rules mean it: numbers are equal by value
-// however they are spelled, everything else by its text. Equal values have an
-// equality key in common.
-
-// EqualityKeys returns the keys of a stored value: one of a scalar, those of
-// its scalar elements of an array, none of an object.
+// EqualityKeys returns the equality keys of a stored value: one for a scalar,
+// those of its scalar elements for an array, none for an object. Numbers are
+// equal by value, everything else by its text; equal values share a key.
 func EqualityKeys(v jsontext.Value) []string {
 	switch v.Kind() {
 	case '0':
@@ -35,12 +32,12 @@ func EqualityKeys(v jsontext.Value) []string {
 	return nil
 }
 
-// An operand is what a client compares stored values with. In a URL nothing
-// has a type, so it is a text and, where it is spelled like one, a number too.
+// An operand is what a client compares stored values with. Values in a URL have
+// no type, so an operand is a text and, if it is spelled like one, also a number.
 type operand struct {
 	text    []byte
 	numeric bool
-	number  rawjson.Decimal // where numeric
+	number  rawjson.Decimal // if numeric
 }
 
 func newOperand(s string) operand {
@@ -74,8 +71,8 @@ func (o operand) equals(v jsontext.Value) bool {
 }
 
 // order compares the stored scalar v with o: numbers as numbers, strings as
-// compareText does. It reports false if they have no order: other kinds, and a
-// number with an operand that is not a number.
+// compareText does. It reports false for other kinds, and for a number if o is
+// not one.
 func (o operand) order(v jsontext.Value) (c int, ok bool) {
 	switch v.Kind() {
 	case '0':
@@ -88,9 +85,9 @@ func (o operand) order(v jsontext.Value) (c int, ok bool) {
 	return 0, false
 }
 
-// compareText orders texts in UTF-8 by their UTF-16 code units, as JavaScript
-// does. It differs from the order of the bytes in one point: what needs four
-// bytes, and two code units, comes before U+E000 to U+FFFF.
+// compareText compares UTF-8 texts by their UTF-16 code units, as JavaScript
+// does. Unlike in the order of the bytes, characters of four bytes (two code
+// units) come before U+E000 to U+FFFF.
 func compareText(a, b []byte) int {
 	n := min(len(a), len(b))
 	i := 0
@@ -103,5 +100,5 @@ func compareText(a, b []byte) int {
 	return bytes.Compare(a[i:], b[i:])
 }
 
-// KeysOf returns the equality keys of the values that a client means by a text.
+// KeysOf returns the equality keys of the values that equal the operand text.
 func KeysOf(text string) []string { return newOperand(text).keys() }

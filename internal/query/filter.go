@@ -1,34 +1,38 @@
 package query
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"slices"
 
-// A filter is a condition on a record: a term, or parts that all hold.
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A filter is a condition on a record: a term, or parts that must all match.
 type filter struct {
 	term  *term
 	parts []*filter
-	any   bool // one of the parts is enough
-	not   bool // the contrary is asked for
+	any   bool // one matching part is enough
+	not   bool // negates the filter
 }
 
-// A term asks something of the value at one path of a record.
+// A term is a condition on the value at one path of a record.
 type term struct {
 	name string // of the parameter, for errors
 	path Path
 	op   operator
 
 	values   []operand
-	keys     map[string]bool // the equality keys of values, where these are many
-	folded   [][]byte        // the values, of an op that ignores case
+	keys     map[string]bool // the equality keys of more than manyValues values
+	folded   [][]byte        // the values of an op that ignores case
 	patterns []*pattern      // of opLike
 	present  bool            // opExists with true
 	absent   bool            // opExists with false
-	embedded bool            // the path begins in what _embed puts into the record
+	embedded bool            // the path begins in an embedded relation
 }
 
-// manyValues is from where on values are looked up and not gone through.
+// manyValues is the number of values up to which they are compared one by one.
 const manyValues = 8
 
-// add enters one more value. An error is a *Error.
+// add adds a value. The error is an *Error.
 func (t *term) add(value string) error {
 	switch t.op {
 	case opContains, opStartsWith, opEndsWith, opSearch:
@@ -46,14 +50,14 @@ func (t *term) add(value string) error {
 		case "false":
 			t.absent = true
 		default:
-			return &Error{Parameter: t.name, Detail: "it asks whether there is a value: true or false"}
+			return &Error{Parameter: t.name, Detail: "exists must be true or false"}
 		}
 	}
 	t.values = append(t.values, newOperand(value))
 	return nil
 }
 
-// finish is called when all values are there.
+// finish prepares t for matching after the last value.
 func (t *term) finish() {
 	switch t.op {
 	case opLt, opLte, opGt, opGte:
@@ -71,36 +75,34 @@ func (t *term) finish() {
 	}
 }
 
-// tighten leaves of the values of lt, lte, gt or gte those that decide: of the
-// numbers and of the texts the one that leaves the least room, and one that is
-// no number, because no number is less or more than that.
+// tighten reduces the values of lt, lte, gt or gte to those that decide: the
+// strictest number, the strictest text, and one value that is not a number,
+// which no number is less or greater than.
 func (t *term) tighten() {
 	if len(t.values) == 1 {
 		return
 	}
-	sign := 1
+	var numbers, others []operand
+	for _, o := range t.values {
+		if o.numeric {
+			numbers = append(numbers, o)
+		} else {
+			others = append(others, o)
+		}
+	}
+	text := slices.MaxFunc(t.values, func(a, b operand) int { return t.sign() * compareText(a.text, b.text) })
+	if len(numbers) > 0 {
+		numbers = []operand{slices.MaxFunc(numbers, func(a, b operand) int { return t.sign() * a.number.Compare(b.number) })}
+	}
+	t.values = append(append(numbers, others[:min(1, len(others))]...), text)
+}
+
+// sign returns -1 for lt and lte, 1 for gt and gte.
+func (t *term) sign() int {
 	if t.op == opLt || t.op == opLte {
-		sign = -1
+		return -1
 	}
-	var number, text, other *operand
-	for i := range t.values {
-		o := &t.values[i]
-		if text == nil || sign*compareText(o.text, text.text) > 0 {
-			text = o
-		}
-		if !o.numeric {
-			other = o
-		} else if number == nil || sign*o.number.Compare(number.number) > 0 {
-			number = o
-		}
-	}
-	var left []operand
-	for _, o := range []*operand{number, text, other} {
-		if o != nil {
-			left = append(left, *o)
-		}
-	}
-	t.values = left
+	return 1
 }
 
 // equalTo reports whether the scalar v equals one of the values.
@@ -121,46 +123,26 @@ func (t *term) equalTo(v jsontext.Value) bool {
 	return false
 }
 
-// orderedBy reports whether the scalar v is less, or more, than all of the
-// values, as the op asks.
+// orderedBy reports whether the scalar v is less, or greater, than all of the
+// values, as the op requires.
 func (t *term) orderedBy(v jsontext.Value) bool {
 	for _, o := range t.values {
 		c, ok := o.order(v)
-		switch t.op {
-		case opLt:
-			ok = ok && c < 0
-		case opLte:
-			ok = ok && c <= 0
-		case opGt:
-			ok = ok && c > 0
-		case opGte:
-			ok = ok && c >= 0
-		}
-		if !ok {
+		if !ok || t.sign()*c < 0 || c == 0 && (t.op == opLt || t.op == opGt) {
 			return false
 		}
 	}
 	return true
 }
 
-// cost says how long it takes to decide f, as compared to others.
-func (f *filter) cost() int {
-	if f.term == nil {
-		most := 2
-		for _, p := range f.parts {
-			most = max(most, p.cost())
-		}
-		return most
+// cost returns the most expensive operator of f, which is the largest.
+func (f *filter) cost() operator {
+	if f.term != nil {
+		return f.term.op
 	}
-	switch f.term.op {
-	case opEq, opIn, opRefers:
-		return 0
-	case opContains, opStartsWith, opEndsWith:
-		return 2
-	case opSearch:
-		return 3
-	case opLike:
-		return 4
+	most := opContains
+	for _, p := range f.parts {
+		most = max(most, p.cost())
 	}
-	return 1
+	return most
 }

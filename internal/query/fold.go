@@ -5,11 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Texts are searched without regard to case by folding both sides: each
-// character becomes the first of those that differ from it only by case
-// (Unicode's simple folding, which is also that of regular expressions).
-
-// appendFolded appends s folded.
+// appendFolded appends s with each character replaced by the first of those that
+// differ from it only by case: Unicode's simple folding, as in package regexp.
 func appendFolded(dst, s []byte) []byte {
 	for i := 0; i < len(s); {
 		c := s[i]
@@ -31,7 +28,7 @@ func appendFolded(dst, s []byte) []byte {
 func foldRune(r rune) rune {
 	for {
 		next := unicode.SimpleFold(r)
-		if next <= r { // around the circle, back at its first
+		if next <= r { // around the circle, back at the first
 			return next
 		}
 		r = next

@@ -18,20 +18,20 @@ const (
 // A pattern is the operand of like: a regular expression in RE2's syntax that
 // ignores case and may match anywhere in a text.
 type pattern struct {
-	literal []byte // folded: there is nothing but text to look for
+	literal []byte // folded, if the pattern is nothing but text
 	re      *regexp.Regexp
 	program int // instructions
 }
 
-// compilePattern reads the value of the parameter called name. An error is
-// a *Error.
+// compilePattern compiles the value of the parameter called name. The error is
+// an *Error.
 func compilePattern(name, s string) (*pattern, error) {
 	if len(s) > maxPattern {
 		return nil, &Error{Parameter: name, Detail: fmt.Sprintf("a pattern has at most %d bytes", maxPattern)}
 	}
 	parsed, err := syntax.Parse(s, syntax.Perl|syntax.FoldCase)
 	if err != nil {
-		detail := "this is no regular expression in RE2's syntax"
+		detail := "this is not a regular expression in RE2 syntax"
 		if e, ok := err.(*syntax.Error); ok {
 			detail += fmt.Sprintf(": %s, %q", e.Code, e.Expr)
 		}
@@ -42,18 +42,16 @@ func compilePattern(name, s string) (*pattern, error) {
 		return &pattern{literal: appendFolded([]byte{}, []byte(string(parsed.Rune)))}, nil
 	}
 	program, err := syntax.Compile(parsed)
-	if err != nil || len(program.Inst) > maxProgram {
-		return nil, &Error{Parameter: name, Detail: "this pattern is too costly: take out repetitions like {500}"}
+	if err == nil && len(program.Inst) <= maxProgram {
+		if re, err := regexp.Compile("(?i)" + s); err == nil {
+			return &pattern{re: re, program: len(program.Inst)}, nil
+		}
 	}
-	re, err := regexp.Compile("(?i)" + s)
-	if err != nil {
-		return nil, &Error{Parameter: name, Detail: "this is no regular expression in RE2's syntax"}
-	}
-	return &pattern{re: re, program: len(program.Inst)}, nil
+	return nil, &Error{Parameter: name, Detail: "this pattern is too costly: remove repetitions like {500}"}
 }
 
-// ignoresCase reports whether a literal is equal to all texts that differ from
-// it only by case: (?-i) may have said otherwise.
+// ignoresCase reports whether a literal matches all texts that differ from it
+// only by case: (?-i) may have turned that off.
 func ignoresCase(literal *syntax.Regexp) bool {
 	return literal.Flags&syntax.FoldCase != 0 ||
 		!slices.ContainsFunc(literal.Rune, func(r rune) bool { return unicode.SimpleFold(r) != r })

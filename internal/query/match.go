@@ -8,11 +8,10 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// A query may look at so much text: workLimit counts a byte once for each
-// value that is looked for in it, and patternCost times for each instruction
-// of a pattern's program, which makes 2·10⁸ bytes × instructions. To begin
-// costs something too, even where there is no text: as much as lookBytes, or
-// matchBytes of a pattern. Either takes a second or two.
+// workLimit limits the text that a query may search, in bytes: each byte counts
+// once for each value searched for, and patternCost times for each instruction
+// of a pattern's program. Each search costs lookBytes more, or matchBytes of a
+// pattern. The limit is reached after a second or two.
 const (
 	workLimit   = 10_000_000_000
 	patternCost = 50
@@ -20,32 +19,32 @@ const (
 	matchBytes  = 4
 )
 
-// A Matcher decides which values a query wants. It is for one run.
+// A Matcher decides which values a query selects, in one run.
 type Matcher struct {
 	q      *Query
-	embed  func(v jsontext.Value) (jsontext.Value, error) // nil: nothing is embedded
+	embed  func(v jsontext.Value) (jsontext.Value, error) // nil embeds nothing
 	work   int
 	err    error          // the query costs too much
-	full   jsontext.Value // the value at hand with what is embedded, made when it is needed
+	full   jsontext.Value // the current value with its embedded records, if needed yet
 	folded []byte         // scratch
 }
 
-// Matcher returns a Matcher for one run of q. embed returns a value with what
-// q embeds; nil embeds nothing.
+// Matcher returns a Matcher for one run of q. embed returns a value with the
+// records that q embeds in it; nil embeds nothing.
 func (q *Query) Matcher(embed func(v jsontext.Value) (jsontext.Value, error)) *Matcher {
 	return &Matcher{q: q, embed: embed}
 }
 
-// Match reports whether the query wants the value.
+// Match reports whether the query selects the value.
 func (m *Matcher) Match(v jsontext.Value) bool {
 	m.full = nil
-	return m.holds(&m.q.filter, v)
+	return m.matches(&m.q.filter, v)
 }
 
-// Err returns why the values were not all looked at: a *Error.
+// Err returns the *Error that ended the run early, if any.
 func (m *Matcher) Err() error { return m.err }
 
-// embedded returns the value at hand with what is embedded.
+// embedded returns the current value with its embedded records.
 func (m *Matcher) embedded(v jsontext.Value) jsontext.Value {
 	if m.full == nil && m.err == nil {
 		m.full, m.err = m.embed(v)
@@ -53,21 +52,21 @@ func (m *Matcher) embedded(v jsontext.Value) jsontext.Value {
 	return m.full
 }
 
-// holds reports whether f holds for v.
-func (m *Matcher) holds(f *filter, v jsontext.Value) bool {
+// matches reports whether v satisfies f.
+func (m *Matcher) matches(f *filter, v jsontext.Value) bool {
 	if f.term != nil {
-		return m.term(f.term, v) != f.not
+		return m.satisfies(f.term, v) != f.not
 	}
 	for _, p := range f.parts {
-		if m.holds(p, v) == f.any || m.err != nil {
+		if m.matches(p, v) == f.any || m.err != nil {
 			return f.any != f.not
 		}
 	}
 	return f.any == f.not
 }
 
-// term reports whether t holds for v.
-func (m *Matcher) term(t *term, v jsontext.Value) bool {
+// satisfies reports whether v satisfies t.
+func (m *Matcher) satisfies(t *term, v jsontext.Value) bool {
 	switch t.op {
 	case opSearch:
 		return m.search(t, v)
@@ -102,21 +101,21 @@ func (m *Matcher) term(t *term, v jsontext.Value) bool {
 	})
 }
 
-// anyScalar reports whether holds is true of the scalar v, or of a scalar element
+// anyScalar reports whether test is true of the scalar v, or of a scalar element
 // of the array v.
-func anyScalar(v jsontext.Value, holds func(jsontext.Value) bool) bool {
+func anyScalar(v jsontext.Value, test func(jsontext.Value) bool) bool {
 	if k := v.Kind(); k != '[' {
-		return k != '{' && holds(v)
+		return k != '{' && test(v)
 	}
 	for e := range rawjson.Elements(v) {
-		if k := e.Kind(); k != '[' && k != '{' && holds(e) {
+		if k := e.Kind(); k != '[' && k != '{' && test(e) {
 			return true
 		}
 	}
 	return false
 }
 
-// Spend counts work and reports whether there is still enough for it.
+// Spend counts work and reports whether the limit still allows it.
 func (m *Matcher) Spend(parameter string, work int) bool {
 	if m.work += lookBytes + work; m.work > workLimit && m.err == nil {
 		m.err = &Error{Parameter: parameter, Detail: "this would take too long on so much text: look for less, or narrow the list with other filters"}
@@ -124,25 +123,21 @@ func (m *Matcher) Spend(parameter string, work int) bool {
 	return m.err == nil
 }
 
-// text reports whether the string v answers t without regard to case.
+// textTests are the operators on strings.
+var textTests = [...]func(s, value []byte) bool{
+	opContains: bytes.Contains, opStartsWith: bytes.HasPrefix, opEndsWith: bytes.HasSuffix,
+}
+
+// text reports whether the string v satisfies t without regard to case.
 func (m *Matcher) text(t *term, v jsontext.Value) bool {
 	m.folded = appendFolded(m.folded[:0], rawjson.UnquoteBytes(v))
-	all := t.op != opContains // of the values, or one of them
+	all := t.op != opContains // else one of the values is enough
 	for _, value := range t.folded {
 		if !m.Spend(t.name, len(m.folded)) {
 			return false
 		}
-		var ok bool
-		switch t.op {
-		case opStartsWith:
-			ok = bytes.HasPrefix(m.folded, value)
-		case opEndsWith:
-			ok = bytes.HasSuffix(m.folded, value)
-		default:
-			ok = bytes.Contains(m.folded, value)
-		}
-		if ok != all {
-			return ok
+		if textTests[t.op](m.folded, value) != all {
+			return !all
 		}
 	}
 	return all
@@ -170,8 +165,8 @@ func (m *Matcher) like(t *term, v jsontext.Value) bool {
 	return false
 }
 
-// search reports whether each of the texts of t is in some value at any depth
-// of v. The names of members are not searched.
+// search reports whether each of the texts of t occurs in some value at any
+// depth of v. The names of members are not searched.
 func (m *Matcher) search(t *term, v jsontext.Value) bool {
 	m.folded = appendValues(m.folded[:0], v)
 	for _, text := range t.folded {
@@ -204,7 +199,7 @@ func appendValues(dst []byte, v jsontext.Value) []byte {
 	return dst
 }
 
-// RefersTo reports whether the scalar v is that id as text.
+// RefersTo reports whether the scalar v, as text, is the id.
 func RefersTo(v jsontext.Value, id string) bool {
 	switch v.Kind() {
 	case '0':

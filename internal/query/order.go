@@ -7,11 +7,11 @@ import (
 )
 
 // OrderKeyLen is the maximum length of an order key. Values that differ only
-// after it share a key, and are compared when they are read.
+// later share a key and must be compared themselves.
 const OrderKeyLen = 64
 
-// OrderKey returns the order key of a value, or of a missing one if it is nil:
-// bytes that compare as the values do.
+// OrderKey returns bytes that compare as the values do. A nil value is a missing
+// one.
 func OrderKey(v jsontext.Value) []byte {
 	dst := make([]byte, 0, 32)
 	switch v.Kind() {
@@ -31,9 +31,8 @@ func OrderKey(v jsontext.Value) []byte {
 
 func shortened(key []byte) []byte { return key[:min(len(key), OrderKeyLen)] }
 
-// orderText appends text so that its bytes are ordered as compareText orders
-// it: what comes before U+E000 in UTF-16 comes before it here, and an end comes
-// before everything.
+// orderText appends text as bytes that compare as compareText does. The end of a
+// text comes before every character.
 func orderText(dst, s []byte) []byte {
 	for _, c := range s[:min(len(s), OrderKeyLen)] {
 		switch {
@@ -48,9 +47,9 @@ func orderText(dst, s []byte) []byte {
 	return append(dst, 0)
 }
 
-// A Span is where in an ordered index the values may lie that a query's lt,
-// lte, gt and gte on one member want: numbers and strings, each from one order
-// key to another.
+// A Span is the part of an ordered index that the lt, lte, gt and gte of a query
+// on one member may select: numbers and strings, each from one order key to
+// another.
 type Span struct{ number, text [2][]byte }
 
 // Spans returns the spans by member.
@@ -85,8 +84,8 @@ func (q *Query) Spans() map[string]*Span {
 	return spans
 }
 
-// Ranges returns the ranges of order keys, ends included, in which the values
-// of a span may lie, and those of arrays.
+// Ranges returns the ranges of order keys, ends included, of the values in the
+// span and of arrays.
 func (s *Span) Ranges() [3][2][]byte {
 	return [3][2][]byte{s.number, s.text, {{rankObject}, {rankObject}}}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A Dialect is a way to ask for part of a list, and to answer it.
+// A Dialect is a way to request and to answer part of a list.
 type Dialect uint8
 
 const (
@@ -18,42 +18,41 @@ const (
 	Envelope                // _page and _per_page: an object with the array and the numbers of pages
 )
 
-// defaultSize is the size of a page where none is given.
+// defaultSize is the size of a page unless the request specifies it.
 const defaultSize = 10
 
-// paging is the part of a list that is asked for.
+// paging is the requested part of a list.
 type paging struct {
 	dialect    Dialect
 	page, size int
-	start, end int // of Range; negative: counted from the end of the list
+	start, end int // of Range; a negative one counts from the end of the list
 	hasEnd     bool
 	hasLimit   bool
-	asked      string // the parameter that size comes from, "" where it is not given
+	parameter  string // that specifies size, or ""
 }
 
-// PageSize returns how many records a client asks to have on a page at most, and
-// by which parameter; 0 where it says nothing. From _start and _end that are
-// counted from the end of a list it follows only when the list is known, see
-// Window.
+// PageSize returns the maximum number of records that the query requests, and the
+// parameter that specifies it; 0 and "" without one. If _start or _end count from
+// the end of the list, only Window knows the size.
 func (q *Query) PageSize() (size int, parameter string) {
-	if q.paging.asked == "" {
+	if q.paging.parameter == "" {
 		return 0, ""
 	}
-	return q.paging.size, q.paging.asked
+	return q.paging.size, q.paging.parameter
 }
 
-// A Window is the part of a list that a query asks for.
+// A Window is the part of a list that a query requests.
 type Window struct {
 	Total       int // of all pages
 	Offset, End int // the part, from 0 and not including End
 
-	Dialect Dialect // how paging was asked for, which decides how it is answered
+	Dialect Dialect // of the request and the answer
 	Page    int     // from 1, of ByPage and Envelope
-	Pages   int     // of ByPage and Envelope: how many; 0 where a list is empty, but 1 in an Envelope
-	Size    int     // the most records a page holds; 0: no bound was given
+	Pages   int     // of ByPage and Envelope; 0 for an empty list, but 1 in an Envelope
+	Size    int     // the maximum number of records on a page; 0 without one
 }
 
-// Window returns the part of a list of total records that q asks for.
+// Window returns the part of a list of total records that q requests.
 func (q *Query) Window(total int) Window {
 	p := &q.paging
 	r := Window{Total: total, Dialect: p.dialect, Size: p.size, End: total}
@@ -67,7 +66,7 @@ func (q *Query) Window(total int) Window {
 		}
 	case ByPage, Envelope:
 		r.Page, r.Pages = p.page, (total+p.size-1)/p.size
-		if p.dialect == Envelope { // whose pages are never none, and whose last one follows itself
+		if p.dialect == Envelope { // has at least one page, and the last one repeats
 			r.Pages = max(1, r.Pages)
 			r.Page = min(r.Page, r.Pages)
 		}
@@ -77,8 +76,8 @@ func (q *Query) Window(total int) Window {
 	return r
 }
 
-// fromStart returns an index into a list of that length: a negative one is
-// counted from its end.
+// fromStart returns an index into a list of total records: a negative i counts
+// from the end.
 func fromStart(i, total int) int {
 	if i < 0 {
 		i += total
@@ -92,8 +91,8 @@ type Link struct {
 	Query string // the query of its URL
 }
 
-// Links returns the links of a paged list, none where the list is whole or has
-// no other part. The rawQuery is the one that was asked.
+// Links returns the links from a part of a list to the others. rawQuery is the
+// query of the request.
 func (r Window) Links(rawQuery string) []Link {
 	var links []Link
 	switch {
@@ -129,8 +128,8 @@ func (r Window) Links(rawQuery string) []Link {
 	return links
 }
 
-// withParameter returns a query in which the parameter of that name has the value
-// once. The name needs no percent-encoding.
+// withParameter returns the query with the parameter set to the value, once. The
+// name needs no percent-encoding.
 func withParameter(rawQuery, name string, value int) string {
 	var out []string
 	done := false
@@ -161,8 +160,8 @@ func parameterName(part string) string {
 	return name
 }
 
-// AppendEnvelope appends the beginning of the object that an answer in the
-// Envelope dialect is, up to the array in "data".
+// AppendEnvelope appends the beginning of an answer in the Envelope dialect, up
+// to the array in "data".
 func (r Window) AppendEnvelope(dst []byte) []byte {
 	prev, next := "null", "null"
 	if r.Page > 1 {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of a query, as the HTTP contract states them.
+// Limits of a query.
 const (
 	maxTerms  = 32    // different filters, in _where too
 	maxValues = 1_000 // repeats of one filter, or values of its list
@@ -15,7 +15,7 @@ const (
 
 // An Error says which part of a query is invalid.
 type Error struct {
-	Parameter string // as it was spelled; "_where" for a condition, also where it came as a body
+	Parameter string // as spelled; "_where" for every condition, even one in a body
 	Pointer   string // RFC 6901, into the JSON of a condition
 	Detail    string // what is wrong and what would be right, one sentence
 }
@@ -31,48 +31,25 @@ func (e *Error) Error() string {
 func unescape(name, raw string) (string, error) {
 	s, err := url.QueryUnescape(raw)
 	if err != nil {
-		return "", &Error{Parameter: name, Detail: "the percent signs of a URL are followed by two hexadecimal digits"}
+		return "", &Error{Parameter: name, Detail: "a percent sign must be followed by two hexadecimal digits"}
 	}
 	if !utf8.ValidString(s) {
-		return "", &Error{Parameter: strings.ToValidUTF8(name, "\ufffd"), Detail: "the percent-encoded bytes are no UTF-8"}
+		return "", &Error{Parameter: strings.ToValidUTF8(name, "\ufffd"), Detail: "the percent-encoded bytes are not UTF-8"}
 	}
 	return s, nil
 }
 
-// Parse reads the query part of a URL, without its question mark, of a query
-// about a collection in which names says what names mean.
-//
-//	f=v  f:op=v  f_op=v   filters, see below
-//	_where={…}            a condition as JSON, see Query.Where
-//	q=text                some value, at any depth, contains text
-//	_sort=a,-b.c          by a, then by b.c descending; _order=asc,desc says the same
-//	_page  _per_page      pages in an Envelope
-//	_page  _limit         pages; _page alone has pages of 10
-//	_start  _end  _limit  part of the list; a negative number counts from its end
-//	_embed  _expand       related records put into each: a collection of children, or a parent;
-//	                      _embed=comments.author for more levels
-//	_fields=a,b.c         what is shown of each record
-//	_=anything            is ignored
-//
-// In a filter, f is a member, or a path of members with dots between them and
-// indexes in brackets, and op one of the operators: eq ne lt lte gt gte in
-// contains startsWith endsWith like exists. A name that occurs in the
-// collection is that member, whatever it looks like; only an operator after a
-// colon goes first. Repeats of eq, in, contains and like are alternatives;
-// everything else must match. The names of filters, _embed and _expand may end in
-// [], which some clients add to repeats.
-//
-// A page that is not a number, or below 1, is page 1. The first of repeated
-// paging parameters is used, and an empty one is ignored. The error is a *Error.
-func Parse(collection string, names Names, rawQuery string) (*Query, error) {
+// A Parameter is a decoded parameter of a URL.
+type Parameter struct{ Name, Value string }
+
+// Parameters decodes the query part of a URL, without its question mark. It
+// leaves out "_", which clients add to bypass caches. The error is an *Error.
+func Parameters(rawQuery string) ([]Parameter, error) {
 	if rawQuery == "" {
-		return &Query{collection: collection}, nil // most requests, which need no parser
+		return nil, nil // as in most requests
 	}
-	p := newParser(&Query{collection: collection}, names)
+	var list []Parameter
 	for part := range strings.SplitSeq(rawQuery, "&") {
-		if part == "" {
-			continue
-		}
 		rawName, rawValue, _ := strings.Cut(part, "=")
 		name, err := unescape(rawName, rawName)
 		if err != nil {
@@ -82,7 +59,29 @@ func Parse(collection string, names Names, rawQuery string) (*Query, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := p.parameter(name, value); err != nil {
+		if part != "" && name != "_" {
+			list = append(list, Parameter{name, value})
+		}
+	}
+	return list, nil
+}
+
+// Parse parses the parameters of a URL that selects from the collection.
+// docs/query.md describes the language. The error is an *Error.
+//
+// A name that occurs in the collection is that member, however it is spelled;
+// only an operator after a colon takes precedence. Repeats of eq, in, contains
+// and like are alternatives; everything else must match. The names of filters,
+// _embed and _expand may end in [], which some clients add to repeats. A page
+// that is not a number, or below 1, is page 1. The first of repeated paging
+// parameters is used, and an empty one is ignored.
+func Parse(collection string, names Names, parameters []Parameter) (*Query, error) {
+	if len(parameters) == 0 {
+		return &Query{collection: collection}, nil
+	}
+	p := newParser(&Query{collection: collection}, names)
+	for _, parameter := range parameters {
+		if err := p.parameter(parameter.Name, parameter.Value); err != nil {
 			return nil, err
 		}
 	}

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,14 +15,14 @@ import (
 type parser struct {
 	names  Names
 	q      Query
-	byName map[string]*term  // of this URL, by the name of the parameter
+	byName map[string]*term  // by the name of the parameter
 	byKey  map[string]*term  // by operator and path
-	added  []*term           // all of this parser
+	added  []*term           // all terms that this parser added
 	sort   []string          // as in _sort
 	order  []string          // as in _order
 	paging map[string]string // the values of the parameters for paging
-	embeds int               // how many were asked for
-	parts  int               // of conditions, at every depth
+	embeds int               // number of paths in _embed and _expand
+	parts  int               // number of conditions, at every depth
 }
 
 // newParser returns a parser that adds to q.
@@ -35,11 +36,9 @@ func newParser(q *Query, names Names) *parser {
 	return p
 }
 
-// parameter reads one parameter of a URL.
+// parameter parses one parameter of a URL.
 func (p *parser) parameter(name, value string) error {
 	switch name {
-	case "_":
-		return nil
 	case "_where":
 		if value == "" {
 			return nil
@@ -73,22 +72,22 @@ func (p *parser) parameter(name, value string) error {
 	return p.filter(name, value)
 }
 
-// path returns the path that a parameter calls by that name.
+// path returns the path that name means in a parameter.
 func (p *parser) path(parameter, name string) Path {
 	to := pathOf(p.names, name)
 	p.q.named = append(p.q.named, Named{parameter, name, to})
 	return to
 }
 
-// filter reads a parameter that is a filter.
+// filter parses a filter.
 func (p *parser) filter(name, value string) error {
 	t := p.byName[name]
 	if t == nil {
-		of := name
+		test := name
 		if list, ok := strings.CutSuffix(name, "[]"); ok && !p.names.Has(name) {
-			of = list // id[]=1&id[]=2 is how axios spells id=1&id=2
+			test = list // id[]=1&id[]=2 is how axios spells id=1&id=2
 		}
-		op, to, err := p.asked(of)
+		op, to, err := p.test(test)
 		if err != nil {
 			return err
 		}
@@ -97,7 +96,7 @@ func (p *parser) filter(name, value string) error {
 			if op == opSearch && value == "" {
 				return nil
 			}
-			if t, err = p.term(&term{name: name, path: to, op: op}); err != nil {
+			if t, err = p.count(&term{name: name, path: to, op: op}); err != nil {
 				return err
 			}
 			p.q.filter.parts = append(p.q.filter.parts, &filter{term: t})
@@ -108,7 +107,7 @@ func (p *parser) filter(name, value string) error {
 	values := []string{value}
 	if t.op == opIn {
 		values = strings.Split(value, ",")
-		for i, v := range values { // "1, 2" is a list of two for json-server v1
+		for i, v := range values { // json-server v1 accepts "1, 2"
 			values[i] = strings.TrimSpace(v)
 		}
 	}
@@ -123,8 +122,8 @@ func (p *parser) filter(name, value string) error {
 	return nil
 }
 
-// term counts a term in.
-func (p *parser) term(t *term) (*term, error) {
+// count adds t to the terms of the query.
+func (p *parser) count(t *term) (*term, error) {
 	if p.q.terms++; p.q.terms > maxTerms {
 		return nil, &Error{Parameter: t.name, Detail: fmt.Sprintf("a query has at most %d different filters", maxTerms)}
 	}
@@ -132,8 +131,8 @@ func (p *parser) term(t *term) (*term, error) {
 	return t, nil
 }
 
-// asked returns the operator and the path of a filter.
-func (p *parser) asked(name string) (operator, Path, error) {
+// test parses the name of a filter.
+func (p *parser) test(name string) (operator, Path, error) {
 	if name == "q" {
 		return opSearch, nil, nil
 	}
@@ -161,7 +160,7 @@ func (p *parser) asked(name string) (operator, Path, error) {
 	return opEq, p.path(name, name), nil
 }
 
-// embed reads the value of _embed or _expand.
+// embed parses the value of _embed or _expand.
 func (p *parser) embed(parameter, value string) error {
 	for names := range strings.SplitSeq(value, ",") {
 		if names == "" {
@@ -179,7 +178,7 @@ func (p *parser) embed(parameter, value string) error {
 	return nil
 }
 
-// query returns what was read.
+// query returns the finished query.
 func (p *parser) query() (*Query, error) {
 	if err := p.sorting(); err != nil {
 		return nil, err
@@ -191,17 +190,16 @@ func (p *parser) query() (*Query, error) {
 		t.finish()
 		t.embedded = p.q.EmbedsAt(t.path)
 	}
-	// What is quickly decided comes first, and spares the rest the work.
-	slices.SortStableFunc(p.q.filter.parts, func(a, b *filter) int { return a.cost() - b.cost() })
+	slices.SortStableFunc(p.q.filter.parts, func(a, b *filter) int { return cmp.Compare(a.cost(), b.cost()) })
 	return &p.q, nil
 }
 
-// EmbedsAt reports whether a path begins in what q embeds.
+// EmbedsAt reports whether a path begins in a relation that q embeds.
 func (q *Query) EmbedsAt(p Path) bool {
 	return len(p) > 0 && slices.ContainsFunc(q.embeds, func(e *Embed) bool { return e.Name == p[0].name })
 }
 
-// sorting reads what _sort and _order say.
+// sorting parses _sort and _order.
 func (p *parser) sorting() error {
 	for i, name := range p.sort {
 		if name == "" {
@@ -223,13 +221,13 @@ func (p *parser) sorting() error {
 	}
 	for _, o := range p.order {
 		if o != "" && !strings.EqualFold(o, "asc") && !strings.EqualFold(o, "desc") {
-			return &Error{Parameter: "_order", Detail: fmt.Sprintf("%q is no order; it is asc or desc, one for each member of _sort, with commas between them", rawjson.Shorten(o))}
+			return &Error{Parameter: "_order", Detail: fmt.Sprintf("%q is not asc or desc; give one for each member of _sort, separated by commas", rawjson.Shorten(o))}
 		}
 	}
 	return nil
 }
 
-// page reads what the parameters for paging say.
+// page parses the parameters for paging.
 func (p *parser) page() error {
 	n := make(map[string]int)
 	for _, name := range []string{"_page", "_per_page", "_limit", "_start", "_end"} {
@@ -242,7 +240,7 @@ func (p *parser) page() error {
 		case name == "_page" && (!ok || i < 1):
 			i = 1
 		case !ok:
-			return &Error{Parameter: name, Detail: fmt.Sprintf("%q is no number", rawjson.Shorten(value))}
+			return &Error{Parameter: name, Detail: fmt.Sprintf("%q is not a number", rawjson.Shorten(value))}
 		case name == "_per_page" && i < 1, name == "_limit" && i < 1 && p.paging["_page"] != "":
 			return &Error{Parameter: name, Detail: "a page has at least 1 record"}
 		case name == "_limit" && i < 0:
@@ -256,31 +254,31 @@ func (p *parser) page() error {
 	case has("_page"):
 		*g = paging{dialect: ByPage, page: n["_page"], size: defaultSize}
 		if has("_limit") {
-			g.size, g.asked = n["_limit"], "_limit"
+			g.size, g.parameter = n["_limit"], "_limit"
 		} else if has("_per_page") {
-			g.dialect, g.size, g.asked = Envelope, n["_per_page"], "_per_page"
+			g.dialect, g.size, g.parameter = Envelope, n["_per_page"], "_per_page"
 		}
 	case has("_end"):
-		*g = paging{dialect: Range, start: n["_start"], end: n["_end"], hasEnd: true, asked: "_end"}
+		*g = paging{dialect: Range, start: n["_start"], end: n["_end"], hasEnd: true, parameter: "_end"}
 		if g.start >= 0 {
 			g.size = max(0, g.end-g.start)
 		}
 	case has("_start"), has("_limit"):
 		*g = paging{dialect: Range, start: n["_start"], size: n["_limit"], hasLimit: has("_limit")}
 		if g.hasLimit {
-			g.asked = "_limit"
+			g.parameter = "_limit"
 		}
 	}
 	return nil
 }
 
-// truncated reads a number of any size and drops its fraction, as both
-// json-servers do.
+// truncated parses a number of any size and drops its fraction, as both versions
+// of json-server do.
 func truncated(s string) (int, bool) {
 	if !newOperand(s).numeric {
 		return 0, false
 	}
-	f, _ := strconv.ParseFloat(s, 64) // infinite where it is out of range
+	f, _ := strconv.ParseFloat(s, 64) // infinite if out of range
 	const most = 1<<31 - 1
 	return int(max(-most, min(most, f))), true
 }

@@ -12,8 +12,7 @@ import (
 // A Path leads from a record to a value within it.
 type Path []step
 
-// A step goes into an object by name, or into an array by index where index is
-// not negative.
+// A step goes into an object by name, or into an array if index is not negative.
 type step struct {
 	name  string
 	index int
@@ -45,13 +44,12 @@ func (p Path) String() string {
 	return b.String()
 }
 
-// parsePath reads a.b, tags[0] and tags.0.
+// parsePath parses a.b, tags[0] and tags.0.
 func parsePath(name string) Path {
 	var p Path
 	for part := range strings.SplitSeq(name, ".") {
-		first := true
-		for piece := range strings.SplitSeq(part, "[") {
-			if !first {
+		for i, piece := range strings.Split(part, "[") {
+			if i > 0 {
 				piece = strings.TrimSuffix(piece, "]")
 			}
 			index := -1
@@ -59,15 +57,13 @@ func parsePath(name string) Path {
 				index = n
 			}
 			p = append(p, step{piece, index})
-			first = false
 		}
 	}
 	return p
 }
 
-// pathOf returns the path that a client calls name. A name that occurs in the
-// collection is that member, whatever it looks like. Another spelling of a member
-// is the member.
+// pathOf returns the path that name means. A name that occurs in the collection
+// is that member, however it is spelled. An alias means its member.
 func pathOf(names Names, name string) Path {
 	if canonical, ok := names.Alias(name); ok {
 		name = canonical

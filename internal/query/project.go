@@ -8,14 +8,14 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// fields are the parts of a value that _fields asks for.
+// fields are the parts of a value that _fields selects.
 type fields struct {
 	whole   bool // all of it
 	parts   map[string]*fields
 	byIndex bool // some part is an element of an array
 }
 
-// add enters a path.
+// add adds a path.
 func (f *fields) add(p Path) {
 	if len(p) == 0 {
 		f.whole = true
@@ -33,17 +33,11 @@ func (f *fields) add(p Path) {
 	part.add(p[1:])
 }
 
-// append appends the parts of v in their order, and reports whether v can have
-// parts. An object keeps its members of those names; an array its elements of
-// those indexes, or where none is asked for by index the parts of each.
-func (f *fields) append(dst []byte, v jsontext.Value) ([]byte, bool) {
-	dst, _, ok := f.appendAt(dst, v, 0)
-	return dst, ok
-}
-
-// appendAt is append for the value that begins at i, and returns where it ends:
-// like a path it goes through a text once.
-func (f *fields) appendAt(dst, v []byte, i int) (_ []byte, end int, ok bool) {
+// append appends the parts of the value of v that begins at i, in their order. It
+// returns the end of the value and reports whether it can have parts. An object
+// keeps the members of those names; an array keeps the elements of those indexes,
+// or the parts of each element if no index is selected. The text is read once.
+func (f *fields) append(dst, v []byte, i int) (_ []byte, end int, ok bool) {
 	switch {
 	case f.whole:
 		end = rawjson.SkipValue(v, i)
@@ -71,7 +65,7 @@ func (f *fields) appendAt(dst, v []byte, i int) (_ []byte, end int, ok bool) {
 		}
 		ok := false
 		if part != nil {
-			dst, i, ok = part.appendAt(dst, v, i)
+			dst, i, ok = part.append(dst, v, i)
 		} else {
 			i = rawjson.SkipValue(v, i)
 		}
@@ -83,11 +77,11 @@ func (f *fields) appendAt(dst, v []byte, i int) (_ []byte, end int, ok bool) {
 	return append(dst, last), i + 1, true
 }
 
-// Projects reports whether q shows a part of each record.
+// Projects reports whether q selects members of each record.
 func (q *Query) Projects() bool { return q.fields != nil }
 
-// AppendFields appends the parts of v that q shows.
+// AppendFields appends the parts of v that q selects.
 func (q *Query) AppendFields(dst []byte, v jsontext.Value) []byte {
-	dst, _ = q.fields.append(dst, v)
+	dst, _, _ = q.fields.append(dst, v, 0)
 	return dst
 }

@@ -20,11 +20,11 @@ type Query struct {
 	named      []Named
 }
 
-// Names resolves the names in a query for the collection that it selects from.
+// Names resolves the names in a query on one collection.
 type Names interface {
-	// Has reports whether some record has a top-level member of that name.
+	// Has reports whether some record has the top-level member name.
 	Has(name string) bool
-	// Alias returns the member that name is another spelling of.
+	// Alias returns the member that name is an alias of.
 	Alias(name string) (canonical string, ok bool)
 }
 
@@ -34,7 +34,7 @@ type Named struct {
 	Path            Path
 }
 
-// Named returns every path of the query, in the client's order.
+// Named returns every path of the query, in the order of the request.
 func (q *Query) Named() []Named { return q.named }
 
 // Collection returns the collection that q selects from.
@@ -46,19 +46,18 @@ func (q *Query) Paged() bool { return q.paging.dialect != Whole }
 // Embeds returns what q embeds in the records.
 func (q *Query) Embeds() []*Embed { return q.embeds }
 
-// Filters reports whether q narrows the collection.
+// Filters reports whether q has filters.
 func (q *Query) Filters() bool { return len(q.filter.parts) > 0 }
 
-// Match reports whether the filters of q select a value. It is for a single value,
-// such as that of a change; a Matcher is for many. A filter on embedded records
-// sees only what is stored.
+// Match reports whether the filters of q select a single value; use a Matcher for
+// many. A filter on embedded records sees only the stored value.
 func (q *Query) Match(v jsontext.Value) bool {
 	m := q.Matcher(nil)
 	return m.Match(v) && m.err == nil
 }
 
-// Where returns q narrowed by a condition in the form of _where. The error is
-// a *Error.
+// Where returns q narrowed by a condition in the form of _where. The error is an
+// *Error.
 func (q *Query) Where(names Names, condition jsontext.Value) (*Query, error) {
 	p := newParser(q, names)
 	if err := p.where(condition); err != nil {
@@ -67,7 +66,7 @@ func (q *Query) Where(names Names, condition jsontext.Value) (*Query, error) {
 	return p.query()
 }
 
-// Referring returns q narrowed to the records whose member is that id.
+// Referring returns q narrowed to the records whose member is id.
 func (q *Query) Referring(member, id string) *Query {
 	n := *q
 	n.filter.parts = slices.Clone(q.filter.parts)
@@ -76,8 +75,8 @@ func (q *Query) Referring(member, id string) *Query {
 	return &n
 }
 
-// Equalities yields members with equality keys. Every record that q selects has
-// one of the keys in that member.
+// Equalities iterates over members and equality keys: every record that q selects
+// has one of the keys in the member.
 func (q *Query) Equalities(yield func(member string, keys []string) bool) {
 	for _, f := range q.filter.parts {
 		t := f.term
@@ -94,11 +93,10 @@ func (q *Query) Equalities(yield func(member string, keys []string) bool) {
 	}
 }
 
-// SortKeys returns by how many values a list is sorted.
+// SortKeys returns the number of sort keys.
 func (q *Query) SortKeys() int { return len(q.sort) }
 
-// SortMember returns the top-level member that a list is sorted by before
-// all; ok is false where it is sorted by something else.
+// SortMember returns the first sort key if it is a top-level member.
 func (q *Query) SortMember() (member string, descending, ok bool) {
 	if len(q.sort) == 0 || len(q.sort[0].path) != 1 || q.sort[0].embedded {
 		return "", false, false

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -14,25 +15,25 @@ import (
 type sortKey struct {
 	path       Path
 	descending bool
-	embedded   bool // the path begins in what _embed puts into the record
+	embedded   bool // the path begins in an embedded relation
 }
 
-// Kinds of values in the order of a list: null and what is missing come last,
-// or first where the order is descending.
+// Ranks of values in a sorted list: null and missing values come last, or first
+// in descending order.
 const (
 	rankNumber = iota
 	rankString
 	rankBool
-	rankObject // arrays too; they are as great as each other
+	rankObject // arrays too; they are all equal
 	rankNone
 )
 
-// A sortValue is a value as it is sorted.
+// A sortValue is a value prepared for comparison.
 type sortValue struct {
 	rank  uint8
-	quick bool    // n is the exact value of the number
-	n     float64 // where quick
-	text  []byte  // of a number its spelling
+	quick bool // n orders the number exactly
+	n     float64
+	text  []byte // the spelling of a number
 }
 
 func (m *Matcher) sortValue(k sortKey, v jsontext.Value) sortValue {
@@ -70,44 +71,24 @@ func (a *sortValue) compare(b *sortValue) int {
 }
 
 // quickNumber returns the value of a number of at most 15 digits without an
-// exponent. Between such numbers floating point knows every difference.
+// exponent. Floating point distinguishes all of these.
 func quickNumber(s []byte) (n float64, ok bool) {
-	if len(s) > 17 {
+	if len(s) > 15 || bytes.IndexByte(s, 'e') >= 0 || bytes.IndexByte(s, 'E') >= 0 {
 		return 0, false
 	}
-	digits, scale, point := int64(0), 1.0, false
-	for i, c := range s {
-		switch {
-		case c == '-' && i == 0:
-		case c == '.':
-			point = true
-		case c < '0' || c > '9':
-			return 0, false
-		default:
-			digits = digits*10 + int64(c-'0')
-			if point {
-				scale *= 10
-			}
-		}
-	}
-	if digits >= 1e15 {
-		return 0, false
-	}
-	if s[0] == '-' {
-		digits = -digits
-	}
-	return float64(digits) / scale, true
+	n, err := strconv.ParseFloat(string(s), 64)
+	return n, err == nil
 }
 
-// A row is an item on its way to its place.
+// A row is an item with its sort values.
 type row[T any] struct {
 	item T
 	at   int // its position before sorting, which orders equal items
 	keys []sortValue
 }
 
-// Sort returns the first n items in the order of m's query. value returns the
-// JSON value that an item is sorted by.
+// Sort returns the first n items in the order of the query. value returns the
+// JSON value of an item.
 func Sort[T any](m *Matcher, items []T, value func(T) jsontext.Value, n int) ([]T, error) {
 	by := m.q.sort
 	compare := func(a, b row[T]) int {
@@ -121,9 +102,8 @@ func Sort[T any](m *Matcher, items []T, value func(T) jsontext.Value, n int) ([]
 		}
 		return cmp.Compare(a.at, b.at)
 	}
-	// A page needs only the items up to its end. Rows are collected until there
-	// are twice as many, then the later half is dropped, and with it every row
-	// that follows the last one kept.
+	// A page needs only the first n rows. Once there are twice as many, the later
+	// half is dropped, and from then on every row after the last one kept.
 	room := min(len(items), 2*n+64)
 	rows := make([]row[T], 0, room)
 	keys := make([]sortValue, room*len(by))

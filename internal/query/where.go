@@ -17,24 +17,20 @@ const (
 	maxWhereParts = 256
 )
 
-// A whereReader reads the JSON of a condition.
-type whereReader struct{ *parser }
-
-// where adds a condition to the query: an object whose members all hold.
+// where adds a condition to the query: an object whose members must all match.
 //
-//	"and": […], "or": […]       conditions that all hold, or one of which does
-//	"not": {…}                  a condition that does not
-//	"f": {"op": value, …}       operators on a member or a path, which all hold
-//	"f": value                  equal
-//	"f": {"g": {…}}             a condition on what is within f
+//	"and": […], "or": […]       conditions that must all match, or one of them
+//	"not": {…}                  a condition that must not match
+//	"f": {"op": value, …}       operators on a member or a path
+//	"f": value                  equals
+//	"f": {"g": {…}}             a condition on a value within f
 //	"f": {"or": [{"op": …}]}    operators on f joined otherwise
 //
-// Values are scalars, in "in" also lists of them. They are read as if they
-// stood in a URL: 2 and "2" are the same. Null is a condition that always
-// holds.
+// Values are scalars, for "in" also lists of them. They mean the same as in a
+// URL: 2 and "2" are equal. A condition that is null always matches.
 func (p *parser) where(v jsontext.Value) error {
 	const mistake = "a condition is JSON like {\"or\":[{\"views\":{\"gt\":10}},{\"title\":{\"contains\":\"x\"}}]}"
-	if !v.IsValid() { // invalid UTF-8 and names that stand twice among it
+	if !v.IsValid() { // includes invalid UTF-8 and duplicate names
 		return &Error{Parameter: "_where", Detail: "this is not valid JSON; " + mistake}
 	}
 	v = rawjson.Compact(v)
@@ -45,8 +41,7 @@ func (p *parser) where(v jsontext.Value) error {
 	default:
 		return &Error{Parameter: "_where", Detail: "this is " + rawjson.KindName(v) + "; " + mistake}
 	}
-	w := whereReader{p}
-	f, err := w.condition(v, nil, "", 0)
+	f, err := p.condition(v, nil, "", 0)
 	if err != nil {
 		return err
 	}
@@ -58,11 +53,11 @@ func refuse(at, format string, args ...any) error {
 	return &Error{Parameter: "_where", Pointer: at, Detail: fmt.Sprintf(format, args...)}
 }
 
-// condition reads an object of which each member is a condition: on what is at
-// the path within, where that is not empty. Pointers to it begin with at.
-func (w whereReader) condition(v jsontext.Value, within Path, at string, depth int) (*filter, error) {
+// condition parses an object whose members are conditions, on the value at the
+// path within if that is not empty. at is the pointer of the object.
+func (p *parser) condition(v jsontext.Value, within Path, at string, depth int) (*filter, error) {
 	f := new(filter)
-	if w.parts++; w.parts > maxWhereParts {
+	if p.parts++; p.parts > maxWhereParts {
 		return nil, refuse(at, "a query has at most %d conditions", maxWhereParts)
 	}
 	if depth > maxWhereDepth {
@@ -70,7 +65,7 @@ func (w whereReader) condition(v jsontext.Value, within Path, at string, depth i
 	}
 	for quoted, value := range rawjson.Members(v) {
 		name := rawjson.Unquote(quoted)
-		part, err := w.member(name, value, within, at+rawjson.Pointer(name), depth)
+		part, err := p.member(name, value, within, at+rawjson.Pointer(name), depth)
 		if err != nil {
 			return nil, err
 		}
@@ -83,16 +78,16 @@ func (w whereReader) condition(v jsontext.Value, within Path, at string, depth i
 	return f, nil
 }
 
-// member reads one member of a condition.
-func (w whereReader) member(name string, v jsontext.Value, within Path, at string, depth int) (*filter, error) {
+// member parses one member of a condition.
+func (p *parser) member(name string, v jsontext.Value, within Path, at string, depth int) (*filter, error) {
 	switch name {
 	case "and", "or":
-		return w.list(name == "or", v, within, at, depth)
+		return p.list(name == "or", v, within, at, depth)
 	case "not":
 		if v.Kind() != '{' {
 			return nil, refuse(at, "not takes a condition, which is an object")
 		}
-		f, err := w.condition(v, within, at, depth+1)
+		f, err := p.condition(v, within, at, depth+1)
 		if err == nil {
 			f.not = true
 		}
@@ -100,25 +95,25 @@ func (w whereReader) member(name string, v jsontext.Value, within Path, at strin
 	}
 	if len(within) > 0 {
 		if op, ok := operatorCalled(name); ok {
-			return w.test(within, op, v, at)
+			return p.operand(within, op, v, at)
 		}
-		if v.Kind() != '{' { // a scalar was meant for an operator
+		if v.Kind() != '{' { // name was meant as an operator
 			return nil, refuse(at, "there is no operator %q%s", rawjson.Shorten(name), spell.DidYouMean(name, "the operators", operators))
 		}
 	}
 	switch v.Kind() {
 	case '{':
-		return w.condition(v, w.to(within, name), at, depth+1)
+		return p.condition(v, p.to(within, name), at, depth+1)
 	case '[':
 		return nil, refuse(at, "a list needs the operator in: {%q:{\"in\":%s}}", rawjson.Shorten(name), rawjson.Show(v))
 	}
-	return w.test(w.to(within, name), opEq, v, at)
+	return p.operand(p.to(within, name), opEq, v, at)
 }
 
-// to returns the path of what is called name within what is at a path.
-func (w whereReader) to(within Path, name string) Path {
+// to returns the path that name means within a path.
+func (p *parser) to(within Path, name string) Path {
 	if len(within) == 0 {
-		return w.path("_where", name)
+		return p.path("_where", name)
 	}
 	to := slices.Clip(within)
 	if strings.ContainsAny(name, ".[") {
@@ -126,12 +121,12 @@ func (w whereReader) to(within Path, name string) Path {
 	} else {
 		to = append(to, step{name, -1})
 	}
-	w.q.named = append(w.q.named, Named{"_where", name, to})
+	p.q.named = append(p.q.named, Named{"_where", name, to})
 	return to
 }
 
-// list reads the list of an and or an or.
-func (w whereReader) list(any bool, v jsontext.Value, within Path, at string, depth int) (*filter, error) {
+// list parses the list of an "and" or an "or".
+func (p *parser) list(any bool, v jsontext.Value, within Path, at string, depth int) (*filter, error) {
 	f := &filter{any: any}
 	if v.Kind() != '[' {
 		return nil, refuse(at, "and and or take a list of conditions")
@@ -141,7 +136,7 @@ func (w whereReader) list(any bool, v jsontext.Value, within Path, at string, de
 		if e.Kind() != '{' {
 			return nil, refuse(at, "a condition is an object, not %s", rawjson.KindName(e))
 		}
-		part, err := w.condition(e, within, at, depth+1)
+		part, err := p.condition(e, within, at, depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -150,9 +145,9 @@ func (w whereReader) list(any bool, v jsontext.Value, within Path, at string, de
 	return f, nil
 }
 
-// test reads the operand of an operator.
-func (w whereReader) test(to Path, op operator, v jsontext.Value, at string) (*filter, error) {
-	t, err := w.term(&term{name: "_where", path: to, op: op})
+// operand parses the operand of an operator.
+func (p *parser) operand(to Path, op operator, v jsontext.Value, at string) (*filter, error) {
+	t, err := p.count(&term{name: "_where", path: to, op: op})
 	if err != nil {
 		return nil, err
 	}
