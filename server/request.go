@@ -70,9 +70,11 @@ func (req *request) serve(choices []*route) error {
 	return handle(req)
 }
 
+const revisionHeader = "Pickup-Revision"
+
 // setRevision sets Pickup-Revision: what the request has read, or has led to.
 func (req *request) setRevision(snap *database.Snapshot) {
-	req.Writer.Header()["Pickup-Revision"] = []string{eventID(req.db.Run(), snap.Rev())}
+	req.Writer.Header()[revisionHeader] = []string{eventID(req.db.Run(), snap.Rev())}
 }
 
 // sendOptions sends the methods of the route, and what their bodies may be.
