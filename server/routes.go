@@ -30,12 +30,12 @@ var routes = []route{
 		put: (*request).replace, patch: (*request).patch, delete: (*request).remove, acceptPatch: acceptPatch},
 	// A singular object.
 	{path: "/:collection", of: object, get: (*request).readObject,
-		put: (*request).replaceObject, patch: (*request).patchObject, acceptPatch: acceptPatch},
+		put: (*request).replace, patch: (*request).patch, acceptPatch: acceptPatch},
 	// A record.
 	{path: "/:collection/:id", of: array, get: (*request).read,
 		put: (*request).replace, patch: (*request).patch, delete: (*request).remove, acceptPatch: acceptPatch},
 	// The records of another collection that refer to a record.
-	{path: "/:collection/:id/:child", of: array, get: (*request).listChildren, query: (*request).listChildren, post: (*request).createChild},
+	{path: "/:collection/:id/:child", of: array, get: (*request).list, query: (*request).list, post: (*request).create},
 
 	// The state of the service. The first two need no credentials.
 	{path: "/_/livez", get: (*request).livez},
