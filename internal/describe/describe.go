@@ -14,9 +14,9 @@ import (
 	"pickup/internal/storage"
 )
 
-// A Description says in JSON Schema what a database stores and accepts. A
-// resource with rules is described by them alone; stored values that break the
-// rules are served nevertheless.
+// A Description describes in JSON Schema what a database stores and accepts. A
+// resource with rules is described by them alone, although stored values may
+// break them.
 type Description struct {
 	// Dialect is the "$schema" of the rules, "" if they have none.
 	Dialect string
@@ -111,8 +111,8 @@ type describer struct {
 	out   Description
 }
 
-// A passage is a schema within the rules: as it is, or for a value that is
-// sent, which may not be historic (x-historic).
+// A passage is a schema within the rules: for stored values, or for sent ones,
+// which must not be historic (x-historic).
 type passage struct {
 	pointer string
 	sent    bool

@@ -13,9 +13,9 @@ import (
 )
 
 // InferSchema returns a first rules file for a database: types, the members that
-// every record has, formats, enums of few values, and the members whose names
-// say that they hold another collection's ids (driverId of drivers). The
-// contents of the database conform to it, apart from dangling references.
+// every record has, formats, enums of few values, and members that refer to
+// another collection by their names (driverId to drivers). The contents of the
+// database conform to it, apart from dangling references.
 func InferSchema(snap *database.Snapshot) []byte {
 	var properties, definitions []byte
 	for _, name := range snap.Names() {
@@ -61,7 +61,7 @@ func inferenceOf(snap *database.Snapshot, collection string) *inference {
 	return in
 }
 
-// An inference is what is known of the values at one place.
+// An inference describes the values at one place.
 type inference struct {
 	n        int
 	kinds    [256]int // by the kind of a value, 'f' for true and false
@@ -155,10 +155,10 @@ func (in *inference) addString(v jsontext.Value) {
 }
 
 // inferring is the context of an inference. The zero value is for a description
-// of what there is; otherwise the schema is for a rules file.
+// of the data.
 type inferring struct {
 	snap       *database.Snapshot
-	rules      bool
+	rules      bool   // the schema is for a rules file
 	collection string // whose record it is, or ""
 	id         string // the member with the id of these records
 }
@@ -190,8 +190,8 @@ func (in *inference) schema(f inferring) []byte {
 	return append(out, '}')
 }
 
-// types returns the value of "type", nil if nothing is known. The rules leave
-// open what only was null so far.
+// types returns the value of "type", nil if nothing is known. Rules do not
+// restrict values that are all null.
 func (in *inference) types(rules bool) []byte {
 	number := "number"
 	if in.integers == in.kinds['0'] {
