@@ -168,14 +168,7 @@ func (d *describer) parents(r *record) {
 // inferred describes a resource without rules by its data. No member is
 // required, and a body is any object.
 func (d *describer) inferred(r *record) {
-	in := new(inference)
-	if r.Kind == storage.Array {
-		in = inferenceOf(d.snap, r.Name)
-	} else {
-		v, _ := d.snap.Value(r.Name)
-		in.add(v)
-	}
-	found := in.schema(inferring{})
+	found := inferenceOf(d.snap, r.Name).schema(inferring{})
 	d.define(r.Record, found)
 	properties, _ := rawjson.Member(found, "properties")
 	r.Members = rawjson.MemberNames(properties)
