@@ -10,11 +10,14 @@ import (
 	"pickup/internal/storage"
 )
 
-// resolveID sets the id from the query if the path has none: from Id, id, or the
+// resolveID sets the id of a record from the query if the path has none: from Id, id, or the
 // name by which other records refer to this collection. A write has no other
 // parameters: a filter that is ignored would change a record that it should have
 // excluded.
 func (req *request) resolveID() error {
+	if memberOf(req.snap, req.name) == object {
+		return req.rejectParameters()
+	}
 	own := database.Singular(req.name) + "Id"
 	inPath := req.id != ""
 	for _, p := range req.parameters {
@@ -62,7 +65,7 @@ func (req *request) rejectParameters() error {
 		return nil
 	}
 	detail := req.Request.Method + " has no parameters here"
-	if req.Request.Method == "POST" {
+	if req.Request.Method == "POST" && req.name != "" {
 		detail = "POST creates a record and has no parameters; PUT and PATCH change one"
 	}
 	return badParameter(req.parameters[0].Name, detail)

@@ -90,7 +90,9 @@ func runScript(t *testing.T, file string) {
 			answer = nil
 		case answer == nil && !isStatus(section.Name):
 			before := s.contract(t)
+			data = bytes.ReplaceAll(data, []byte("<revision>"), []byte(s.revision))
 			answer = s.send(t, section.Name, data)
+			s.revision = answer.header.Get("Pickup-Revision")
 			if err := conform(data, answer, before, s.contract(t)); err != nil {
 				t.Errorf("%s: %s: against the OpenAPI document: %v", file, section.Name, err)
 			}
@@ -121,6 +123,7 @@ type script struct {
 	database database.Options
 	options  server.Options
 	stop     chan struct{}
+	revision string // of the latest answer
 	streams  map[string]*scriptStream
 }
 
