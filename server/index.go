@@ -38,7 +38,7 @@ func (req *request) readIndex() error {
 func (req *request) index() index {
 	x := index{Name: "pickup", Version: req.Version, Collections: []collectionLink{}, Objects: []link{}, Service: []link{}}
 	for _, name := range servable(req.snap) {
-		href := "/" + url.PathEscape(name)
+		href := req.prefix + "/" + url.PathEscape(name)
 		if memberOf(req.snap, name) == array {
 			x.Collections = append(x.Collections, collectionLink{name, req.snap.Len(name), href})
 		} else {
@@ -46,13 +46,13 @@ func (req *request) index() index {
 		}
 	}
 	if memberOf(req.snap, "db") == nothing {
-		x.Service = append(x.Service, link{"db", "/db"})
+		x.Service = append(x.Service, link{"db", req.prefix + "/db"})
 	}
 	x.Service = append(x.Service, link{"livez", openapi.LivezPath}, link{"readyz", openapi.ReadyzPath})
 	if req.Metrics != nil {
 		x.Service = append(x.Service, link{"metrics", openapi.MetricsPath})
 	}
-	x.Service = append(x.Service, link{"openapi", openapi.OpenAPIPath}, link{"docs", openapi.DocsPath}, link{"types", openapi.TypesPath})
+	x.Service = append(x.Service, link{"openapi", req.prefix + openapi.OpenAPIPath}, link{"docs", openapi.DocsPath}, link{"types", openapi.TypesPath})
 	return x
 }
 

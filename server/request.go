@@ -19,6 +19,9 @@ type request struct {
 	id    string // of the record, or of the parent
 	child string // the collection whose records refer to the parent
 
+	session *session // which it uses, nil if none
+	prefix  string   // of the path, which names the session; "" if it does not
+
 	reserved   int64    // bytes of the server's budget
 	answerSize int64    // the part of reserved that is for the answer to a write
 	keepBody   bool     // the tag and the body are the whole answer, so it may be cached
@@ -30,6 +33,7 @@ func (s *server) serve(choices []*route) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		req := s.newRequest(c)
 		defer req.release()
+		defer req.leaveSession()
 		if err := req.serve(choices); err != nil {
 			s.fail(c, err)
 		}
@@ -37,14 +41,23 @@ func (s *server) serve(choices []*route) gin.HandlerFunc {
 }
 
 func (s *server) newRequest(c *gin.Context) *request {
-	req := &request{server: s, Context: c, db: s.db, snap: s.db.Snapshot()}
-	req.setRevision(req.snap)
+	req := &request{server: s, Context: c}
+	req.use(s.db)
 	return req
+}
+
+// use makes the request one to db.
+func (req *request) use(db *database.DB) {
+	req.db, req.snap = db, db.Snapshot()
+	req.setRevision(req.snap)
 }
 
 func (req *request) serve(choices []*route) error {
 	if len(req.Request.RequestURI) > req.MaxURL {
 		return uriTooLong(req.MaxURL)
+	}
+	if err := req.enterSession(!choices[0].outside); err != nil {
+		return err
 	}
 	route, err := req.choose(choices)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync/atomic"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -47,6 +48,18 @@ type Options struct {
 	// MaxStreams is the number of streams that may be open at a time. 0: 1,024.
 	MaxStreams int
 
+	// MaxSessions is the number of sessions that there may be at a time. 0: 256.
+	// Less than 0: there are none, and a request that names one is refused.
+	MaxSessions int
+
+	// SessionIdle is the time after which a session ends that no request uses.
+	// 0: 10 minutes.
+	SessionIdle time.Duration
+
+	// SessionMemory is the number of bytes of changed values that all sessions
+	// together may hold. 0: 256 MiB.
+	SessionMemory int64
+
 	// Stop ends all streams when it is closed. A stream would otherwise keep
 	// http.Server.Shutdown waiting. nil: they end with their clients.
 	Stop <-chan struct{}
@@ -84,6 +97,7 @@ type server struct {
 	budget                  budget
 	responses               responseCache
 	streams                 streams
+	sessions                sessions
 	described, describedAll atomic.Pointer[described]
 }
 
@@ -96,6 +110,15 @@ func Handler(db *database.DB, o Options) http.Handler {
 	}
 	if o.MaxStreams <= 0 {
 		o.MaxStreams = defaultMaxStreams
+	}
+	if o.MaxSessions == 0 {
+		o.MaxSessions = defaultMaxSessions
+	}
+	if o.SessionIdle <= 0 {
+		o.SessionIdle = defaultSessionIdle
+	}
+	if o.SessionMemory <= 0 {
+		o.SessionMemory = defaultSessionMemory
 	}
 	if o.MaxURL <= 0 {
 		o.MaxURL = defaultMaxURL

@@ -84,7 +84,7 @@ func (req *request) createAll(collection string, b *body, prepare func(*database
 		return err
 	}
 	if len(created) == 1 {
-		req.Header("Location", "/"+url.PathEscape(collection)+"/"+url.PathEscape(created[0].ID))
+		req.Header("Location", req.prefix+"/"+url.PathEscape(collection)+"/"+url.PathEscape(created[0].ID))
 	}
 	values := make([]jsontext.Value, len(created))
 	for i, r := range created {
