@@ -83,16 +83,7 @@ func (c *parser) take(b byte) bool {
 }
 
 // space reads white space.
-func (c *parser) space() {
-	for c.at < len(c.plain) {
-		switch c.plain[c.at] {
-		case ' ', '\t', '\r', '\n':
-			c.at++
-		default:
-			return
-		}
-	}
-}
+func (c *parser) space() { c.at = rawjson.SkipSpace(c.plain, c.at) }
 
 // name reads the name of a member and returns it unquoted.
 func (c *parser) name() (spelled string, ok bool) {

@@ -84,7 +84,8 @@ func (db *DB) changeSnapshots(name string, check func(*NamedSnapshot) error, cha
 	others := slices.Clone(db.snapshots.list)
 	var old *NamedSnapshot
 	if i := indexOfName(others, name); i >= 0 {
-		old, others = others[i], slices.Delete(others, i, i+1)
+		old = others[i]
+		others = slices.Delete(others, i, i+1)
 	}
 	err := check(old)
 	if err == nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/rawjson"
+	"pickup/internal/schema"
 )
 
 // A form says how a body, or an answer, differs from the schema of a record.
@@ -110,7 +111,7 @@ func (w *reformer) members(v jsontext.Value) []byte {
 		}
 		rules := w.copy(e, w.sent)
 		out = rawjson.AppendMember(out, name, rules)
-		for _, alias := range aliasesOf(name, w.aliases) {
+		for _, alias := range schema.AliasesOf(name, w.aliases) {
 			out = rawjson.AppendMember(out, alias, rules)
 		}
 	}
@@ -131,7 +132,7 @@ func (d *describer) mergePatch(r *record) []byte {
 			known[name] = true
 			rules := d.nullable(v)
 			members = rawjson.AppendMember(members, name, rules)
-			for _, alias := range aliasesOf(name, r.aliases) {
+			for _, alias := range schema.AliasesOf(name, r.aliases) {
 				members = rawjson.AppendMember(members, alias, rules)
 			}
 		})
@@ -162,17 +163,6 @@ func (d *describer) nullable(v jsontext.Value) []byte {
 		return d.copy(v, true)
 	}
 	return slices.Concat([]byte(`{"anyOf":[`), d.copy(v, true), []byte(`,{"type":"null"}]}`))
-}
-
-// aliasesOf returns the aliases of a member, sorted.
-func aliasesOf(name string, aliases map[string]string) (all []string) {
-	for alias, member := range aliases {
-		if member == name {
-			all = append(all, alias)
-		}
-	}
-	slices.Sort(all)
-	return all
 }
 
 // allOf returns the schema of what all the schemas describe.

@@ -48,10 +48,10 @@ func TestJudgeable(t *testing.T) {
 		if r.IntN(2) == 0 {
 			s += []string{"e", "E", "e+", "e-", "E+", "E-"}[r.IntN(6)] + strconv.Itoa(r.IntN(320))
 		}
-		got, _ := new(big.Rat).SetString(string(judgeable(s)))
+		got, _ := new(big.Rat).SetString(string(limited(s)))
 		want, _ := new(big.Rat).SetString(s)
 		if got == nil || got.Cmp(want) != 0 {
-			t.Fatalf("%s became %s", s, judgeable(s))
+			t.Fatalf("%s became %s", s, limited(s))
 		}
 	}
 	long := strings.Repeat("7", 2000)
@@ -65,7 +65,7 @@ func TestJudgeable(t *testing.T) {
 		long:                         json.Number(long[:1000] + "e1000"),
 		"0." + long:                  json.Number(long[:1000] + "e-1000"),
 	} {
-		if got := judgeable(s); got != want {
+		if got := limited(s); got != want {
 			t.Errorf("%.40s: got %.40s", s, got)
 		}
 	}

@@ -22,8 +22,8 @@ var apiErrors = []apiError{
 	{404, "NotFound", "No such record or collection. The existing collections are listed.", nil, false},
 	{405, "MethodNotAllowed", "The resource has no such method, or PUT would create a record in a collection whose ids the service makes.", []string{"Allow"}, false},
 	{408, "TooSlow", "The body took too long to arrive.", nil, false},
-	{409, "Conflict", "A unique value is taken, the patch does not apply to the stored value, or another record refers to the one to delete. Nothing was changed.", nil, false},
-	{410, "Gone", "The history does not reach back so far. Read the data again.", nil, false},
+	{409, "Conflict", "A unique value is taken, the patch does not apply to the stored value, another record refers to the one to delete, or what is to be undone has changed since. Nothing was changed.", nil, false},
+	{410, "Gone", "The history does not reach back so far, or does not have the values.", nil, false},
 	{412, "PreconditionFailed", "The condition in If-Match or If-None-Match is false. Nothing was changed.", []string{"ETag"}, false},
 	{413, "TooLarge", "The body is too large, or the database would be.", nil, false},
 	{414, "URITooLong", "The URL is too long.", nil, false},
@@ -34,7 +34,7 @@ var apiErrors = []apiError{
 	{431, "HeadersTooLarge", "The headers are too large. The answer is a line of plain text.", nil, true},
 	{500, "InvalidJSON", "The body is not valid JSON (title \"Internal server Error\", with line and column), or the server failed.", nil, true},
 	{503, "Unavailable", "Temporarily unavailable: an edit left the file broken, it is being saved, the disk reports an error, or too many large requests are in progress. Nothing was changed.", []string{"Retry-After"}, false},
-	{507, "Full", "The disk is full. Nothing was changed.", []string{"Retry-After"}, false},
+	{507, "Full", "The disk is full, or there are too many snapshots. Nothing was changed.", []string{"Retry-After"}, false},
 }
 
 // errorResponses returns the error answers as components.

@@ -130,6 +130,7 @@ func (d *apiDocument) service() {
 		"The revisions that the server holds in memory, the newest first. With more than 1,000 changes a revision has only their number.",
 		"changes._since changes._limit changes._fields", d.withErrors(append([]int{410}, readErrors...),
 			good([]string{"ETag"}, d.forms(media(JSONType, arrayOf(ref("Revision")), nil), events)...), notModified))
+	d.earlier()
 	add(LivezPath, "getLivez", "Whether the process is alive.", "It needs no credentials.", "", d.withErrors([]int{400, 414}, health))
 	add(ReadyzPath, "getReadyz", "Whether reads and writes are possible.", "It needs no credentials unless verbose is set.", "verbose",
 		d.withErrors([]int{400, 401, 414, 429}, health, entry{"503", response("NotReady")}))
@@ -152,4 +153,32 @@ func (d *apiDocument) service() {
 			untagged(SchemasPath+url.PathEscape(r.Name), "get"+r.Record+"Schema", "The JSON Schema of "+subject+".", SchemaType, object{{"type", "object"}})
 		}
 	}
+}
+
+// earlier adds what leads back to an earlier state, and the named snapshots.
+func (d *apiDocument) earlier() {
+	restore := func(path, id, summary, description, schema string) {
+		if !d.ReadOnly {
+			d.path(describe.Resource{}, path, nil, object{{"post", d.operation(describe.Resource{}, id, summary, description, d.parametersOf(ofWrites),
+				object{{"content", object{media(JSONType, ref(schema), nil)}}}, d.withErrors(append([]int{410}, writeErrors...),
+					entry{"200", answer("What has changed.", restHeaders, media(JSONType, ref("Restored"), nil))}, noContent))}})
+		}
+	}
+	restore(UndoPath, "undo", "Undo a change.", "Restores what the newest change through the API has replaced that is not undone; if repeated, the change before it. Nothing is undone if other changes are in the way.", "UndoRequest")
+	restore(ResetPath, "reset", "Restore an earlier state.", "Restores a named snapshot, or the contents at the start or at the latest edit of the file.", "ResetRequest")
+
+	read := func(id, summary string, schema object) entry {
+		return entry{"get", d.operation(describe.Resource{}, id, summary, "", d.parametersOf("If-None-Match"), nil,
+			d.withErrors(readErrors, entry{"200", answer("The resource.", []string{"ETag"}, media(JSONType, schema, nil))}, notModified))}
+	}
+	write := func(method, id, summary string, responses ...entry) entry {
+		return entry{method, d.operation(describe.Resource{}, id, summary, "", d.parametersOf("If-Match If-None-Match"), nil, d.withErrors(writeErrors, responses...))}
+	}
+	kept := answer("The snapshot.", nil, media(JSONType, ref("NamedSnapshot"), nil))
+	d.path(describe.Resource{}, SnapshotsPath, nil, object{read("listSnapshots", "List the named snapshots, oldest first.", arrayOf(ref("NamedSnapshot")))})
+	d.path(describe.Resource{}, SnapshotsPath+"/{id}", d.parametersOf("snapshot"), object{
+		read("getSnapshot", "Read the whole database as it was.", ref("Database")),
+		write("put", "keepSnapshot", "Keep the present state in memory.", entry{"200", kept}, entry{"201", kept}),
+		write("delete", "forgetSnapshot", "Forget a named snapshot.", noContent),
+	})
 }
