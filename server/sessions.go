@@ -18,7 +18,7 @@ import (
 type sessionState struct {
 	Name  string    `json:"name"`
 	Rev   string    `json:"rev"`
-	Made  time.Time `json:"made"`
+	At    time.Time `json:"at"` // when it began
 	Used  time.Time `json:"used"`
 	Bytes int       `json:"bytes"` // of changes that it holds
 }
@@ -87,16 +87,28 @@ func (req *request) putSession() error {
 	}
 	status := http.StatusCreated
 	req.sessions.mu.Lock()
-	defer req.sessions.mu.Unlock()
 	if old := req.sessions.byName[name]; old != nil {
 		status = http.StatusOK
 		req.endSessionLocked(old)
 	}
 	x, err := req.makeSessionLocked(name, snap)
+	if err == nil {
+		req.holdLocked(x)
+	}
+	req.sessions.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	send(req.Context, status, openapi.JSONType, marshal(x.stateLocked()))
+	return req.sendSession(status, x)
+}
+
+// sendSession sends the state of a session.
+func (req *request) sendSession(status int, x *session) error {
+	req.sessions.mu.Lock()
+	state := x.stateLocked()
+	req.sessions.mu.Unlock()
+	req.Header("Cache-Control", "no-store")
+	send(req.Context, status, openapi.JSONType, marshal(state))
 	return nil
 }
 
@@ -110,14 +122,7 @@ func (req *request) endSession(x *session) error {
 }
 
 // readSession serves GET /_/sessions/NAME.
-func (req *request) readSession(x *session) error {
-	req.sessions.mu.Lock()
-	state := x.stateLocked()
-	req.sessions.mu.Unlock()
-	req.Header("Cache-Control", "no-store")
-	send(req.Context, http.StatusOK, openapi.JSONType, marshal(state))
-	return nil
-}
+func (req *request) readSession(x *session) error { return req.sendSession(http.StatusOK, x) }
 
 // resetSession serves POST /_/sessions/NAME/reset.
 func (req *request) resetSession(x *session) error {
@@ -159,7 +164,9 @@ func (req *request) commitSession(x *session) error {
 	base, now := x.db.Baseline(), x.db.Snapshot()
 	var changes []database.Change
 	err := req.update(func(tx *database.Tx) (err error) {
-		changes, err = tx.Adopt(base, now)
+		if err = req.checkListPrecondition(tx, ""); err == nil {
+			changes, err = tx.Adopt(base, now)
+		}
 		return err
 	})
 	if err != nil {

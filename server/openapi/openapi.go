@@ -141,9 +141,7 @@ func (d *apiDocument) service() {
 	if d.Metrics {
 		untagged(MetricsPath, "getMetrics", "Metrics for Prometheus.", "text/plain", textSchema)
 	}
-	if d.Sessions {
-		d.sessions()
-	}
+	d.sessions()
 	for _, r := range d.about.Resources {
 		subject := r.Name
 		if r.Kind == storage.Array {
