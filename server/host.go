@@ -1,7 +1,9 @@
 package server
 
 import (
+	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
@@ -14,7 +16,8 @@ import (
 // checks (DNS rebinding), but its requests have its name as Host.
 func (s *server) checkHost(c *gin.Context) {
 	if s.Loopback && !s.isOwnHost(c.Request.Host) {
-		s.fail(c, wrongHost(clip(c.Request.Host)))
+		s.fail(c, newProblem(http.StatusMisdirectedRequest, fmt.Sprintf(
+			"The host %q is not allowed: use localhost or an IP address. --allow-host adds a name.", clip(c.Request.Host))))
 	}
 }
 

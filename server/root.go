@@ -17,8 +17,9 @@ type index struct {
 }
 
 type link struct {
-	Name string `json:"name"`
-	Href string `json:"href"`
+	Name    string `json:"name"`
+	Href    string `json:"href"`
+	outside bool   // see route
 }
 
 type collectionLink struct {
@@ -42,17 +43,18 @@ func (req *request) index() index {
 		if memberOf(req.snap, name) == array {
 			x.Collections = append(x.Collections, collectionLink{name, req.snap.Len(name), href})
 		} else {
-			x.Objects = append(x.Objects, link{name, href})
+			x.Objects = append(x.Objects, link{Name: name, Href: href})
 		}
 	}
 	if memberOf(req.snap, "db") == nothing {
-		x.Service = append(x.Service, link{"db", req.prefix + "/db"})
+		x.Service = append(x.Service, link{Name: "db", Href: req.prefix + "/db"})
 	}
-	x.Service = append(x.Service, link{"livez", openapi.LivezPath}, link{"readyz", openapi.ReadyzPath})
-	if req.Metrics != nil {
-		x.Service = append(x.Service, link{"metrics", openapi.MetricsPath})
+	for _, l := range req.service {
+		if !l.outside {
+			l.Href = req.prefix + l.Href
+		}
+		x.Service = append(x.Service, l)
 	}
-	x.Service = append(x.Service, link{"openapi", req.prefix + openapi.OpenAPIPath}, link{"docs", openapi.DocsPath}, link{"types", openapi.TypesPath})
 	return x
 }
 

@@ -29,7 +29,7 @@ var routes = []route{
 	{path: "/:collection", of: array, get: (*request).list, query: (*request).list, post: (*request).create,
 		put: (*request).replace, patch: (*request).patch, delete: (*request).remove, acceptPatch: acceptPatch},
 	// A singular object.
-	{path: "/:collection", of: object, get: (*request).readObject,
+	{path: "/:collection", of: object, get: (*request).read,
 		put: (*request).replace, patch: (*request).patch, acceptPatch: acceptPatch},
 	// A record.
 	{path: "/:collection/:id", of: array, get: (*request).read,
@@ -48,13 +48,6 @@ var routes = []route{
 	{path: openapi.ResetPath, post: (*request).reset},
 	{path: openapi.SnapshotsPath, get: (*request).listSnapshots},
 	{path: openapi.SnapshotsPath + "/:name", get: (*request).readSnapshot, put: (*request).keepSnapshot, delete: (*request).forgetSnapshot},
-	// Descriptions of the API, made from the data and the rules.
-	{path: "/_/openapi.json", get: (*request).openAPI},
-	{path: "/_/types.d.ts", get: (*request).types, outside: true},
-	{path: "/_/schemas/:collection", get: (*request).schema},
-	// A page that shows the OpenAPI document, and the files that it loads.
-	{path: "/_/docs", get: (*request).docs, outside: true},
-	{path: "/_/docs/:file", get: (*request).docs, outside: true},
 	// The sessions.
 	{path: openapi.SessionsPath, get: (*request).listSessions, outside: true},
 	{path: openapi.SessionsPath + "/:name", get: ofSession((*request).readSession), put: (*request).putSession,
@@ -62,6 +55,13 @@ var routes = []route{
 	{path: openapi.SessionsPath + "/:name/changes", get: ofSession((*request).sessionChanges), outside: true},
 	{path: openapi.SessionsPath + "/:name/reset", post: ofSession((*request).resetSession), outside: true},
 	{path: openapi.SessionsPath + "/:name/commit", post: ofSession((*request).commitSession), outside: true},
+	// Descriptions of the API, made from the data and the rules.
+	{path: "/_/openapi.json", get: (*request).openAPI},
+	{path: "/_/types.d.ts", get: (*request).types, outside: true},
+	{path: "/_/schemas/:collection", get: (*request).schema},
+	// A page that shows the OpenAPI document, and the files that it loads.
+	{path: "/_/docs", get: (*request).docs, outside: true},
+	{path: "/_/docs/:file", get: (*request).docs, outside: true},
 }
 
 // methods are the methods that the service knows. Every path is registered for
@@ -110,6 +110,10 @@ func (s *server) register(r gin.IRoutes) {
 			continue
 		}
 		choices[path] = nil
+		if name, ok := strings.CutPrefix(path, "/_/"); ok && route.get != nil && !strings.Contains(name, ":") {
+			name, _, _ = strings.Cut(name, ".")
+			s.service = append(s.service, link{name, path, route.outside})
+		}
 		path = strings.TrimSuffix(path, "/")
 		for _, prefix := range []string{"", sessionPrefix + ":session"} {
 			r.Match(methods, prefix+path+"/", s.serve(choice))

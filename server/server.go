@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"sync/atomic"
@@ -98,6 +99,7 @@ type server struct {
 	responses               responseCache
 	streams                 streams
 	sessions                sessions
+	service                 []link // the service's own resources, for the index
 	described, describedAll atomic.Pointer[described]
 }
 
@@ -105,24 +107,12 @@ func init() { gin.SetMode(gin.ReleaseMode) }
 
 // Handler returns a handler that serves db at the root of a host.
 func Handler(db *database.DB, o Options) http.Handler {
-	if o.MaxBody <= 0 {
-		o.MaxBody = defaultMaxBody
-	}
-	if o.MaxStreams <= 0 {
-		o.MaxStreams = defaultMaxStreams
-	}
-	if o.MaxSessions == 0 {
-		o.MaxSessions = defaultMaxSessions
-	}
-	if o.SessionIdle <= 0 {
-		o.SessionIdle = defaultSessionIdle
-	}
-	if o.SessionMemory <= 0 {
-		o.SessionMemory = defaultSessionMemory
-	}
-	if o.MaxURL <= 0 {
-		o.MaxURL = defaultMaxURL
-	}
+	o.MaxBody = cmp.Or(max(o.MaxBody, 0), defaultMaxBody)
+	o.MaxStreams = cmp.Or(max(o.MaxStreams, 0), defaultMaxStreams)
+	o.MaxURL = cmp.Or(max(o.MaxURL, 0), defaultMaxURL)
+	o.MaxSessions = cmp.Or(o.MaxSessions, defaultMaxSessions)
+	o.SessionIdle = cmp.Or(max(o.SessionIdle, 0), defaultSessionIdle)
+	o.SessionMemory = cmp.Or(max(o.SessionMemory, 0), defaultSessionMemory)
 	if o.MaxDepth <= 0 || o.MaxDepth > rawjson.MaxDepth {
 		o.MaxDepth = rawjson.MaxDepth
 	}
