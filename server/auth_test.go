@@ -53,7 +53,7 @@ func TestUsers(t *testing.T) {
 	}
 	a := auth.New(usersOf(t, "\uFEFF# the family\n\n"+line(t, "anna", "a b")+
 		strings.Replace(line(t, "bert", "x"), "$2a$", "$2y$", 1)+
-		"carl:$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc\r\n"+made+"\n"+madeToo))
+		"carl:$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4\r\n"+made+"\n"+madeToo))
 	for _, c := range []struct {
 		user, password string
 		ok             bool

@@ -47,7 +47,7 @@ func (req *request) readBody() (*body, error) {
 
 // readText reads the request body, and checks its type and size.
 func (req *request) readText() ([]byte, error) {
-	if err := checkMedia(req.Request, req.name == ""); err != nil {
+	if err := checkMedia(req.Request, req.name == "" && req.Request.Method == http.MethodPatch); err != nil {
 		return nil, err
 	}
 	if req.Request.ContentLength > req.MaxBody {

@@ -2,7 +2,6 @@ package server
 
 import (
 	"maps"
-	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -21,20 +20,16 @@ const maxStreamedChanges = 200
 // listChanges serves GET /_/changes: the revisions that the history holds, the
 // newest first, or as a stream those to come.
 func (req *request) listChanges() error {
-	parameters, err := req.parameters()
-	if err != nil {
-		return err
-	}
 	t, limit := changesTopic{run: req.db.Run(), values: true, most: maxStreamedChanges}, -1
-	for _, p := range parameters {
-		switch n, err := strconv.Atoi(p.value); {
-		case p.name == "_fields" && p.value == "id":
+	for _, p := range req.parameters {
+		switch n, err := strconv.Atoi(p.Value); {
+		case p.Name == "_fields" && p.Value == "id":
 			t.values = false
-		case p.name == "_fields":
-			return badParameter(p.name, `it can only be "id", which leaves out before and after`)
-		case p.name == "_limit" && (err != nil || n < 0):
-			return badParameter(p.name, "it is the number of revisions")
-		case p.name == "_limit":
+		case p.Name == "_fields":
+			return badParameter(p.Name, `it can only be "id", which leaves out before and after`)
+		case p.Name == "_limit" && (err != nil || n < 0):
+			return badParameter(p.Name, "it is the number of revisions")
+		case p.Name == "_limit":
 			limit = n
 		}
 	}
@@ -53,7 +48,7 @@ func (req *request) listChanges() error {
 	if begin.run != "" {
 		after, ok, _ := req.db.Since(begin.rev)
 		if !ok || begin.run != req.db.Run() {
-			return newProblem(http.StatusGone, "The history does not reach back to "+clip(eventID(begin.run, begin.rev))+". Read the data again.")
+			return gone(eventID(begin.run, begin.rev))
 		}
 		revisions = after
 	}
@@ -99,33 +94,44 @@ func (t changesTopic) appendRevision(b []byte, r *database.Revision) []byte {
 	if r.Request != "" {
 		b = rawjson.AppendQuote(append(b, `,"request":`...), r.Request)
 	}
-	if counts := r.Counts; counts != nil || t.most >= 0 && len(r.Changes) > t.most {
-		if counts == nil {
-			counts = make(map[string]int)
-			for _, ch := range r.Changes {
-				counts[ch.Collection]++
-			}
+	if r.Undoes != 0 {
+		b = rawjson.AppendQuote(append(b, `,"undoes":`...), eventID(t.run, r.Undoes))
+	}
+	return append(t.appendChanges(b, r.Changes, r.Counts), '}')
+}
+
+// appendChanges appends the member changes. With counts, or if there are too many
+// changes, it is null, and collections has their number.
+func (t changesTopic) appendChanges(b []byte, changes []database.Change, counts map[string]int) []byte {
+	if counts == nil && t.most >= 0 && len(changes) > t.most {
+		counts = make(map[string]int)
+		for _, ch := range changes {
+			counts[ch.Collection]++
 		}
-		return append(appendCounts(append(b, `,"changes":null,"collections":`...), counts), '}')
+	}
+	if counts != nil {
+		return appendCounts(append(b, `,"changes":null,"collections":`...), counts)
 	}
 	b = append(b, `,"changes":[`...)
-	for i, ch := range r.Changes {
+	for i, ch := range changes {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = t.appendChange(b, ch)
 	}
-	return append(b, "]}"...)
+	return append(b, ']')
 }
 
 // appendChange appends a change. A whole array, and an element without an id of
-// its own, has no id.
+// its own, has no id. Without an op only the element is named.
 func (t changesTopic) appendChange(b []byte, ch database.Change) []byte {
 	b = rawjson.AppendQuote(append(b, `{"collection":`...), ch.Collection)
 	if ch.ID != "" && !storage.IsPositionKey(ch.ID) {
 		b = rawjson.AppendQuote(append(b, `,"id":`...), ch.ID)
 	}
-	b = rawjson.AppendQuote(append(b, `,"op":`...), string(ch.Op))
+	if ch.Op != "" {
+		b = rawjson.AppendQuote(append(b, `,"op":`...), string(ch.Op))
+	}
 	if t.values && ch.Before != nil {
 		b = append(append(b, `,"before":`...), ch.Before...)
 	}

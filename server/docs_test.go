@@ -55,8 +55,8 @@ func TestDocsFiles(t *testing.T) {
 		handler.ServeHTTP(w, r)
 		return w
 	}
-	const script = "/_/docs/swagger-ui-bundle.js"
-	plain := get(script)
+	const file = "/_/docs/swagger-ui.css"
+	plain := get(file)
 	for _, test := range []struct {
 		accept     string
 		compressed bool
@@ -64,7 +64,7 @@ func TestDocsFiles(t *testing.T) {
 		{"gzip", true}, {"br, gzip;q=0.5", true}, {"*", true}, {"GZIP", true},
 		{"", false}, {"br", false}, {"gzip;q=0", false}, {"gzip;q=x", false},
 	} {
-		w := get(script, "Accept-Encoding", test.accept)
+		w := get(file, "Accept-Encoding", test.accept)
 		if w.Code != 200 || (w.Header().Get("Content-Encoding") == "gzip") != test.compressed {
 			t.Errorf("%q: %d %v", test.accept, w.Code, w.Header())
 			continue
@@ -81,7 +81,7 @@ func TestDocsFiles(t *testing.T) {
 			t.Errorf("%q: %d bytes, not %d: %v", test.accept, len(text), plain.Body.Len(), err)
 		}
 		tag := w.Header().Get("ETag")
-		if again := get(script, "Accept-Encoding", test.accept, "If-None-Match", `"x", W/`+tag); again.Code != 304 {
+		if again := get(file, "Accept-Encoding", test.accept, "If-None-Match", `"x", W/`+tag); again.Code != 304 {
 			t.Errorf("%q: %d for the tag %s", test.accept, again.Code, tag)
 		}
 		if (tag == plain.Header().Get("ETag")) == test.compressed {

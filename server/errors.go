@@ -29,14 +29,21 @@ func problemOf(err error) (p *problem, cause error) {
 		return p, nil
 	}
 	var (
-		faults *database.FaultError
-		query  *query.Error
-		broken *storage.BrokenError
-		advice *storage.AdviceError
+		faults   *database.FaultError
+		conflict *database.ConflictError
+		query    *query.Error
+		broken   *storage.BrokenError
+		advice   *storage.AdviceError
 	)
 	switch {
 	case errors.As(err, &faults):
 		return faultProblem(faults), nil
+	case errors.As(err, &conflict):
+		return conflictProblem(conflict), nil
+	case errors.Is(err, database.ErrGone):
+		return newProblem(http.StatusGone, "The history does not have the values of this revision."), nil
+	case errors.Is(err, database.ErrMemory):
+		return retry(http.StatusInsufficientStorage, sentence(reasonOf(err, database.ErrMemory))), nil
 	case errors.As(err, &query):
 		return badParameter(query.Parameter, query.Detail), nil
 	case errors.Is(err, storage.ErrShape):

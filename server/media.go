@@ -14,7 +14,7 @@ import (
 func checkMedia(r *http.Request, whole bool) error {
 	header, accept := "Accept", "application/json"
 	switch {
-	case r.Method == http.MethodPatch && whole:
+	case whole:
 		header, accept = "Accept-Patch", acceptDatabasePatch
 	case r.Method == http.MethodPatch:
 		header, accept = "Accept-Patch", acceptPatch

@@ -50,10 +50,7 @@ func TestContract(t *testing.T) {
 		{"free", strings.Replace(oddDatabase, "$schema", "schema", 1), ""},
 		{"composed", `{"a":[{"id":1,"kind":"x","n":1,"state":"old"},{"id":2,"kind":"y"}],"o":{"n":1,"more":{"state":"old"}}}`, composedSchema},
 	}
-	n := 1500
-	if testing.Short() {
-		n = 300
-	}
+	n := count(500, 1500)
 	for _, db := range databases {
 		t.Run(db.name, func(t *testing.T) {
 			t.Parallel()

@@ -2,44 +2,43 @@ package server
 
 import (
 	"fmt"
-	"net/url"
 	"strconv"
 	"strings"
 
 	"pickup/internal/database"
+	"pickup/internal/query"
 	"pickup/internal/storage"
 )
 
-// resolveID sets the id from the query if the path has none: from Id, id, or the
+// resolveID sets the id of a record from the query if the path has none: from Id, id, or the
 // name by which other records refer to this collection. A write has no other
 // parameters: a filter that is ignored would change a record that it should have
 // excluded.
 func (req *request) resolveID() error {
-	own := database.Singular(req.name) + "Id"
-	parameters, err := req.parameters()
-	if err != nil {
-		return err
+	if memberOf(req.snap, req.name) == object {
+		return req.rejectParameters()
 	}
+	own := database.Singular(req.name) + "Id"
 	inPath := req.id != ""
-	for _, p := range parameters {
-		if p.name == "_dependent" && req.Request.Method == "DELETE" {
-			if err := req.readDependents(p.value); err != nil {
+	for _, p := range req.parameters {
+		if p.Name == "_dependent" && req.Request.Method == "DELETE" {
+			if err := req.readDependents(p.Value); err != nil {
 				return err
 			}
 			continue
 		}
-		if p.name != "Id" && p.name != "id" && p.name != own {
-			return badParameter(p.name, req.Request.Method+" changes one record and has no such parameter: the id is Id, id or "+own)
+		if p.Name != "Id" && p.Name != "id" && p.Name != own {
+			return badParameter(p.Name, req.Request.Method+" changes one record and has no such parameter: the id is Id, id or "+own)
 		}
 		switch {
-		case p.value == "":
-			return badParameter(p.name, "the id is empty")
+		case p.Value == "":
+			return badParameter(p.Name, "the id is empty")
 		case req.id == "":
-			req.id = p.value
-		case req.id != p.value && inPath:
-			return badParameter(p.name, "it differs from the id in the path, "+strconv.Quote(clip(req.id)))
-		case req.id != p.value:
-			return badParameter(p.name, "the request has two different ids")
+			req.id = p.Value
+		case req.id != p.Value && inPath:
+			return badParameter(p.Name, "it differs from the id in the path, "+strconv.Quote(clip(req.id)))
+		case req.id != p.Value:
+			return badParameter(p.Name, "the request has two different ids")
 		}
 	}
 	if req.id == "" {
@@ -62,54 +61,27 @@ func (req *request) readDependents(names string) error {
 
 // rejectParameters returns an error if a write has parameters.
 func (req *request) rejectParameters() error {
-	parameters, err := req.parameters()
-	if err != nil || len(parameters) == 0 {
-		return err
-	}
-	detail := req.Request.Method + " has no parameters here"
-	if req.Request.Method == "POST" {
-		detail = "POST creates a record and has no parameters; PUT and PATCH change one"
-	}
-	return badParameter(parameters[0].name, detail)
-}
-
-// A parameter is a decoded name=value pair of a query.
-type parameter struct{ name, value string }
-
-// parameters returns the parameters of the URL in their order, without "_", which
-// clients add to bypass caches.
-func (req *request) parameters() ([]parameter, error) {
-	var list []parameter
-	for part := range strings.SplitSeq(req.Request.URL.RawQuery, "&") {
-		if part == "" {
-			continue
-		}
-		name, value, _ := strings.Cut(part, "=")
-		n, err := url.QueryUnescape(name)
-		v, err2 := url.QueryUnescape(value)
-		if err != nil || err2 != nil {
-			return nil, badParameter(clip(name), "a percent sign in a URL must be followed by two hexadecimal digits")
-		}
-		if n != "_" {
-			list = append(list, parameter{n, v})
-		}
-	}
-	return list, nil
-}
-
-// checkQuery limits the number of different parameters to MaxTerms.
-func (req *request) checkQuery() error {
-	if req.Request.URL.RawQuery == "" || req.MaxTerms <= 0 {
+	if len(req.parameters) == 0 {
 		return nil
 	}
-	parameters, err := req.parameters()
-	if err != nil {
+	detail := req.Request.Method + " has no parameters here"
+	if req.Request.Method == "POST" && req.name != "" {
+		detail = "POST creates a record and has no parameters; PUT and PATCH change one"
+	}
+	return badParameter(req.parameters[0].Name, detail)
+}
+
+// readParameters decodes the parameters of the URL. It limits the number of
+// different ones to MaxTerms.
+func (req *request) readParameters() (err error) {
+	req.parameters, err = query.Parameters(req.Request.URL.RawQuery)
+	if err != nil || req.MaxTerms <= 0 || len(req.parameters) <= req.MaxTerms {
 		return err
 	}
 	names := make(map[string]bool)
-	for _, p := range parameters {
-		if names[p.name] = true; len(names) > req.MaxTerms {
-			return badParameter(p.name, fmt.Sprintf("a query has at most %d different parameters", req.MaxTerms))
+	for _, p := range req.parameters {
+		if names[p.Name] = true; len(names) > req.MaxTerms {
+			return badParameter(p.Name, fmt.Sprintf("a query has at most %d different parameters", req.MaxTerms))
 		}
 	}
 	return nil

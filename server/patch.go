@@ -25,50 +25,30 @@ func patchMedia(r *http.Request) string {
 	return media
 }
 
-// patch serves PATCH of a record.
+// patch serves PATCH of a record or an object.
 func (req *request) patch() error {
 	switch patchMedia(req.Request) {
 	case openapi.MergeType:
-		return req.changeRecord((*database.Tx).MergePatch)
+		return req.change(mergePatch)
 	case openapi.PatchType:
-		if err := req.resolveID(); err != nil {
-			return err
-		}
-		return req.applyPatch(func(tx *database.Tx, patch jsontext.Value) (jsontext.Value, error) {
-			r, err := tx.Patch(req.name, req.id, patch)
-			if err != nil {
-				return nil, err
-			}
-			return r.Value, nil
-		})
+		return req.applyPatch()
 	}
-	return req.changeRecord((*database.Tx).Merge)
-}
-
-// patchObject serves PATCH of a singular resource.
-func (req *request) patchObject() error {
-	switch patchMedia(req.Request) {
-	case openapi.MergeType:
-		return req.changeObject((*database.Tx).MergePatchObject)
-	case openapi.PatchType:
-		if err := req.rejectParameters(); err != nil {
-			return err
-		}
-		return req.applyPatch(func(tx *database.Tx, patch jsontext.Value) (jsontext.Value, error) {
-			return tx.PatchObject(req.name, patch)
-		})
-	}
-	return req.changeObject((*database.Tx).MergeObject)
+	return req.change(merge)
 }
 
 // applyPatch changes a record or an object by a JSON Patch.
-func (req *request) applyPatch(apply func(tx *database.Tx, patch jsontext.Value) (jsontext.Value, error)) error {
+func (req *request) applyPatch() error {
+	if err := req.resolveID(); err != nil {
+		return err
+	}
 	patch, err := req.readPatch()
 	if err != nil {
 		return err
 	}
 	sent := &body{objects: []jsontext.Value{spelledIn(patch)}}
-	return req.write(http.StatusOK, sent, func(tx *database.Tx) (jsontext.Value, error) { return apply(tx, patch) })
+	return req.write(http.StatusOK, sent, func(tx *database.Tx) (jsontext.Value, error) {
+		return jsonPatch.apply(tx, req.name, req.id, patch)
+	})
 }
 
 // patchDatabase serves PATCH /db: a transaction over any number of records and

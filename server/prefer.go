@@ -10,11 +10,23 @@ import (
 const (
 	preferMinimal = "return=minimal"
 	preferStrict  = "handling=strict"
+
+	preferRollback = "tx=rollback"
 )
 
 // prefer reports whether the request has the preference; if so it adds
-// Preference-Applied to the answer. The first of contradicting preferences counts.
+// Preference-Applied to the answer.
 func prefer(c *gin.Context, preference string) bool {
+	if !hasPreference(c, preference) {
+		return false
+	}
+	c.Writer.Header().Add("Preference-Applied", preference)
+	return true
+}
+
+// hasPreference reports whether the request has the preference. The first of
+// contradicting preferences counts.
+func hasPreference(c *gin.Context, preference string) bool {
 	name, _, _ := strings.Cut(preference, "=")
 	for _, value := range c.Request.Header.Values("Prefer") {
 		for part := range strings.SplitSeq(value, ",") {
@@ -23,11 +35,7 @@ func prefer(c *gin.Context, preference string) bool {
 			if !strings.EqualFold(strings.TrimSpace(n), name) {
 				continue
 			}
-			if name+"="+strings.ToLower(strings.Trim(strings.TrimSpace(v), `"`)) != preference {
-				return false
-			}
-			c.Writer.Header().Add("Preference-Applied", preference)
-			return true
+			return name+"="+strings.ToLower(strings.Trim(strings.TrimSpace(v), `"`)) == preference
 		}
 	}
 	return false

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
 
@@ -32,6 +33,8 @@ type problem struct {
 	Column      int      `json:"column,omitempty"` // in characters, from 1
 	Errors      []fault  `json:"errors,omitempty"`
 	Collections []string `json:"collections,omitempty"` // what exists, if something was not found
+
+	Conflicts []jsontext.Value `json:"conflicts,omitempty"` // elements that others have changed
 
 	header http.Header
 }

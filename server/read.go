@@ -1,8 +1,8 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
-	"net/http"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -12,38 +12,44 @@ import (
 	"pickup/server/openapi"
 )
 
-// list serves GET and QUERY of a collection.
+// list serves GET and QUERY of a collection, and of /drivers/2/schedules: the
+// records whose driverId, as text, is the id of the parent.
 func (req *request) list() error {
-	if req.wantsStream() {
-		return req.streamList(req.name)
+	if err := req.checkParent(); err != nil {
+		return err
 	}
-	q, condition, err := req.query(req.name)
+	collection := req.collection()
+	if req.wantsStream() {
+		return req.streamList(collection)
+	}
+	q, condition, err := req.query(collection)
 	if err != nil {
 		return err
 	}
-	return req.sendList(req.name, q, condition)
+	if req.child != "" {
+		q = req.snap.Under(q, req.name, req.id)
+	}
+	return req.sendList(collection, q, condition)
 }
 
-// listChildren serves GET and QUERY /drivers/2/schedules: the records whose
-// driverId, as text, is the id of the parent.
-func (req *request) listChildren() error {
+// collection returns the collection that a list or a POST is about.
+func (req *request) collection() string { return cmp.Or(req.child, req.name) }
+
+// checkParent returns an error if the path is below a record that does not exist.
+func (req *request) checkParent() error {
+	if req.child == "" {
+		return nil
+	}
 	if _, err := req.snap.Get(req.name, req.id); err != nil {
 		return noRecord(req.snap, req.name, req.id)
 	}
-	if req.wantsStream() {
-		return req.streamList(req.child)
-	}
-	q, condition, err := req.query(req.child)
-	if err != nil {
-		return err
-	}
-	return req.sendList(req.child, req.snap.Under(q, req.name, req.id), condition)
+	return nil
 }
 
 // query parses the query of the URL, and for the method QUERY the condition in the
 // body, which it also returns.
 func (req *request) query(collection string) (q *query.Query, condition []byte, err error) {
-	if q, err = req.snap.ParseQuery(collection, req.Request.URL.RawQuery); err != nil {
+	if q, err = req.snap.NewQuery(collection, req.parameters); err != nil {
 		return nil, nil, err
 	}
 	if req.Request.Method == methodQuery {
@@ -68,23 +74,16 @@ func (req *request) sendList(collection string, q *query.Query, condition []byte
 		source = ""
 	}
 	tag := req.tagOf(req.snap, source, req.Request.URL.RawQuery, media, condition)
-	if req.isNotModified(tag) {
-		return req.sendNotModified(tag)
-	}
-	if req.keepBody = !q.Paged(); req.keepBody {
-		if done, err := req.sendCached(tag, media); done {
-			return err
-		}
-	}
-	result, err := req.snap.Run(q)
-	if err != nil {
-		return err
-	}
-	if err := req.checkPage(q, result); err != nil {
-		return err
-	}
-	req.setPageHeaders(collection, result, condition)
+	req.keepBody = !q.Paged()
 	return req.sendTagged(media, tag, func(b []byte) ([]byte, error) {
+		result, err := req.snap.Run(q)
+		if err != nil {
+			return nil, err
+		}
+		if err := req.checkPage(q, result); err != nil {
+			return nil, err
+		}
+		req.setPageHeaders(collection, result, condition)
 		if media == openapi.JSONType {
 			return result.AppendJSON(b)
 		}
@@ -135,13 +134,7 @@ func (req *request) sendRecord(r *database.Record) error {
 	media, tag := req.responseMedia(), ""
 	if len(q.Embeds()) > 0 {
 		tag = req.tagOf(req.snap, "", req.Request.URL.RawQuery, media, nil)
-		if req.isNotModified(tag) {
-			return req.sendNotModified(tag)
-		}
 		req.keepBody = true
-		if done, err := req.sendCached(tag, media); done {
-			return err
-		}
 	}
 	return req.sendTagged(media, tag, func(b []byte) ([]byte, error) {
 		b, err := req.snap.AppendRecord(b, q, r)
@@ -152,34 +145,12 @@ func (req *request) sendRecord(r *database.Record) error {
 	})
 }
 
-// sendCached sends the cached body that has the tag, and reports whether there is
-// one.
-func (req *request) sendCached(tag, media string) (done bool, err error) {
-	body := req.responses.get(tag)
-	if body == nil {
-		return false, nil
-	}
-	if !req.reserve(int64(len(body))) { // it stays in memory while it is sent, even if the cache drops it
-		return true, noMemory()
-	}
-	req.setCacheHeaders(tag)
-	send(req.Context, http.StatusOK, media, body)
-	return true, nil
-}
-
 // responseMedia returns the media type of an answer with records.
 func (req *request) responseMedia() string {
 	if req.prefers("text/csv") {
 		return csvType
 	}
 	return openapi.JSONType
-}
-
-// sendNotModified sends 304 (Not Modified).
-func (req *request) sendNotModified(tag string) error {
-	req.setCacheHeaders(tag)
-	req.Status(http.StatusNotModified)
-	return nil
 }
 
 // checkPage limits a page to MaxPage records: the size that the query asks for,

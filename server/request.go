@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"pickup/internal/database"
+	"pickup/internal/query"
 )
 
 // A request is one request to one route. All that it reads comes from snap.
@@ -18,6 +19,8 @@ type request struct {
 	name  string // of the top-level member
 	id    string // of the record, or of the parent
 	child string // the collection whose records refer to the parent
+
+	parameters []query.Parameter // of the URL
 
 	reserved   int64    // bytes of the server's budget
 	answerSize int64    // the part of reserved that is for the answer to a write
@@ -50,7 +53,7 @@ func (req *request) serve(choices []*route) error {
 	if err != nil {
 		return err
 	}
-	if err := req.checkQuery(); err != nil {
+	if err := req.readParameters(); err != nil {
 		return err
 	}
 	method := req.Request.Method
@@ -67,9 +70,11 @@ func (req *request) serve(choices []*route) error {
 	return handle(req)
 }
 
+const revisionHeader = "Pickup-Revision"
+
 // setRevision sets Pickup-Revision: what the request has read, or has led to.
 func (req *request) setRevision(snap *database.Snapshot) {
-	req.Writer.Header()["Pickup-Revision"] = []string{eventID(req.db.Run(), snap.Rev())}
+	req.Writer.Header()[revisionHeader] = []string{eventID(req.db.Run(), snap.Rev())}
 }
 
 // sendOptions sends the methods of the route, and what their bodies may be.

@@ -30,12 +30,12 @@ var routes = []route{
 		put: (*request).replace, patch: (*request).patch, delete: (*request).remove, acceptPatch: acceptPatch},
 	// A singular object.
 	{path: "/:collection", of: object, get: (*request).readObject,
-		put: (*request).replaceObject, patch: (*request).patchObject, acceptPatch: acceptPatch},
+		put: (*request).replace, patch: (*request).patch, acceptPatch: acceptPatch},
 	// A record.
 	{path: "/:collection/:id", of: array, get: (*request).read,
 		put: (*request).replace, patch: (*request).patch, delete: (*request).remove, acceptPatch: acceptPatch},
 	// The records of another collection that refer to a record.
-	{path: "/:collection/:id/:child", of: array, get: (*request).listChildren, query: (*request).listChildren, post: (*request).createChild},
+	{path: "/:collection/:id/:child", of: array, get: (*request).list, query: (*request).list, post: (*request).create},
 
 	// The state of the service. The first two need no credentials.
 	{path: "/_/livez", get: (*request).livez},
@@ -43,6 +43,11 @@ var routes = []route{
 	{path: "/_/metrics", get: (*request).metrics}, // if Options.Metrics is set
 	// The latest revisions, and those to come.
 	{path: openapi.ChangesPath, get: (*request).listChanges},
+	// Back to an earlier state.
+	{path: openapi.UndoPath, post: (*request).undo},
+	{path: openapi.ResetPath, post: (*request).reset},
+	{path: openapi.SnapshotsPath, get: (*request).listSnapshots},
+	{path: openapi.SnapshotsPath + "/:name", get: (*request).readSnapshot, put: (*request).keepSnapshot, delete: (*request).forgetSnapshot},
 	// Descriptions of the API, made from the data and the rules.
 	{path: "/_/openapi.json", get: (*request).openAPI},
 	{path: "/_/types.d.ts", get: (*request).types},

@@ -3,12 +3,10 @@ package server_test
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"iter"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -17,7 +15,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,7 +57,7 @@ func runScript(t *testing.T, file string) {
 		switch {
 		case i < s.begin:
 		case name == "store":
-			s.store.fail(t, s.db, arg)
+			s.fail(t, arg)
 		case name == "edit":
 			s.edit(t, arg, data)
 		case section.Name == "restart":
@@ -93,7 +90,9 @@ func runScript(t *testing.T, file string) {
 			answer = nil
 		case answer == nil && !isStatus(section.Name):
 			before := s.contract(t)
+			data = bytes.ReplaceAll(data, []byte("<revision>"), []byte(s.revision))
 			answer = s.send(t, section.Name, data)
+			s.revision = answer.header.Get("Pickup-Revision")
 			if err := conform(data, answer, before, s.contract(t)); err != nil {
 				t.Errorf("%s: %s: against the OpenAPI document: %v", file, section.Name, err)
 			}
@@ -115,7 +114,7 @@ func runScript(t *testing.T, file string) {
 // describe.
 type script struct {
 	begin int // the index of the section behind these
-	store *failingStore
+	store *storetest.MemStore
 	db    *database.DB
 	addr  string
 	web   http.Handler
@@ -124,6 +123,7 @@ type script struct {
 	database database.Options
 	options  server.Options
 	stop     chan struct{}
+	revision string // of the latest answer
 	streams  map[string]*scriptStream
 }
 
@@ -162,7 +162,7 @@ header:
 	if !jsontext.Value(contents).IsValid() {
 		t.Fatal("db.json is no JSON")
 	}
-	s.store = &failingStore{MemStore: storetest.NewMemStore(contents)}
+	s.store = storetest.NewMemStore(contents)
 	s.start(t)
 	return s
 }
@@ -275,7 +275,7 @@ func (s *script) edit(t *testing.T, name string, data []byte) {
 	if len(bytes.TrimSpace(data)) > 0 {
 		value = data
 	}
-	rev, err := s.store.MemStore.Commit(t.Context(), b.Rev, []storage.Change{{Collection: name, Value: value}})
+	rev, err := s.store.Commit(t.Context(), b.Rev, []storage.Change{{Collection: name, Value: value}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,14 +286,9 @@ func (s *script) edit(t *testing.T, name string, data []byte) {
 	}
 }
 
-// A failingStore is a MemStore that refuses to commit when it is told to, and tells
-// those who watch it that it is broken.
-type failingStore struct {
-	*storetest.MemStore
-	err atomic.Pointer[error]
-}
-
-func (s *failingStore) fail(t *testing.T, db *database.DB, how string) {
+// fail makes the store fail in one of several ways, and waits until the database
+// knows.
+func (s *script) fail(t *testing.T, how string) {
 	errs := map[string]error{
 		"good":   nil,
 		"broken": &storage.BrokenError{File: "/home/somebody/family/db.json", Line: 4, Column: 17, Reason: "there is a comma missing"},
@@ -312,46 +307,12 @@ func (s *failingStore) fail(t *testing.T, db *database.DB, how string) {
 	if !ok {
 		t.Fatalf("a store cannot be %q", how)
 	}
-	s.err.Store(&err)
-	for start := time.Now(); errors.Is(err, storage.ErrBroken) != (db.Err() != nil); time.Sleep(time.Millisecond) {
+	s.store.Break(err)
+	for start := time.Now(); !errors.Is(s.db.Err(), err); time.Sleep(time.Millisecond) {
 		if time.Since(start) > 10*time.Second {
 			t.Fatal("nobody is told that the store is broken, or that it works again")
 		}
 	}
-}
-
-func (s *failingStore) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
-	return func(yield func(storage.Batch, error) bool) {
-		var told error
-		for ctx.Err() == nil {
-			soon, cancel := context.WithTimeout(ctx, time.Millisecond)
-			for b, err := range s.MemStore.Watch(soon, after) {
-				after = b.Rev
-				if !yield(b, err) {
-					cancel()
-					return
-				}
-			}
-			cancel()
-			var broken error
-			if err := s.err.Load(); err != nil && errors.Is(*err, storage.ErrBroken) {
-				broken = *err
-			}
-			if broken != told {
-				told = broken
-				if !yield(storage.Batch{Rev: after}, broken) {
-					return
-				}
-			}
-		}
-	}
-}
-
-func (s *failingStore) Commit(ctx context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
-	if err := s.err.Load(); err != nil && *err != nil {
-		return 0, *err
-	}
-	return s.MemStore.Commit(ctx, base, updates...)
 }
 
 // An answer is what came back.

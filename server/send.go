@@ -49,38 +49,61 @@ const maxPooled = 4 << 20 // bytes; a larger buffer is not reused
 
 // sendTagged sends what body appends, or 304 if the client has it. If tag is "",
 // the tag is the hash of the body.
-func (req *request) sendTagged(media, tag string, body func(b []byte) ([]byte, error)) error {
+func (req *request) sendTagged(media, tag string, body func(b []byte) ([]byte, error)) (err error) {
+	if tag != "" && req.sendNotModified(tag) {
+		return nil
+	}
+	if req.keepBody {
+		if cached := req.responses.get(tag); cached != nil {
+			return req.sendBody(media, tag, cached)
+		}
+	}
 	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
 	var b []byte
-	var err error
 	req.withBuildSlot(func() { b, err = body((*buffer)[:0]) })
 	if err != nil {
 		return err
 	}
-	// The body stays in memory while a slow client reads it.
-	if !req.reserve(int64(len(b))) {
-		return noMemory()
-	}
 	if tag == "" {
 		tag = tagOf(b)
+		if req.sendNotModified(tag) {
+			return nil
+		}
 	}
-	if req.isNotModified(tag) {
-		err = req.sendNotModified(tag)
-	} else {
-		if media == openapi.JSONType {
-			b = append(b, '\n')
-		}
-		if req.keepBody {
-			req.responses.offer(tag, b)
-		}
-		req.setCacheHeaders(tag)
-		send(req.Context, http.StatusOK, media, b)
+	if media == openapi.JSONType {
+		b = append(b, '\n')
 	}
 	if cap(b) <= maxPooled {
 		*buffer = b
-		buffers.Put(buffer)
 	}
-	return err
+	if req.keepBody {
+		req.responses.offer(tag, b)
+	}
+	return req.sendBody(media, tag, b)
+}
+
+// sendBody sends a body with its tag. It stays in memory while a slow client reads
+// it, even if the cache drops it.
+func (req *request) sendBody(media, tag string, b []byte) error {
+	if !req.reserve(int64(len(b))) {
+		return noMemory()
+	}
+	req.setCacheHeaders(tag)
+	send(req.Context, http.StatusOK, media, b)
+	return nil
+}
+
+// sendNotModified sends 304 (Not Modified) if the client already has what the tag
+// identifies. It reports whether it does.
+func (req *request) sendNotModified(tag string) bool {
+	list := req.Request.Header.Values("If-None-Match")
+	if len(list) == 0 || !matches(list, tag, true) {
+		return false
+	}
+	req.setCacheHeaders(tag)
+	req.Status(http.StatusNotModified)
+	return true
 }
 
 // setCacheHeaders lets the client's own cache keep the answer, and makes it

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +33,15 @@ func open(t testing.TB, contents string, o server.Options) (*database.DB, http.H
 		t.Fatal(err)
 	}
 	return db, server.Handler(db, o)
+}
+
+// count returns how often a test repeats something: long times if PICKUP_LONG is
+// set, else n times.
+func count(n, long int) int {
+	if os.Getenv("PICKUP_LONG") != "" {
+		return long
+	}
+	return n
 }
 
 // single returns an Auth for one user.

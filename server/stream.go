@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pickup/internal/database"
+	"pickup/internal/query"
 	"pickup/internal/storage"
 )
 
@@ -83,26 +84,23 @@ type since struct {
 // when they connect again, or else by the parameter _since. It takes _since out
 // of the query, and refuses the parameters called refused.
 func (req *request) readSince(refused []string) (s since, err error) {
-	parameters, err := req.parameters()
-	if err != nil {
-		return since{}, err
-	}
 	id := req.Request.Header.Get("Last-Event-ID")
-	for _, p := range parameters {
+	for _, p := range req.parameters {
 		switch {
-		case slices.Contains(refused, strings.TrimSuffix(p.name, "[]")):
-			return since{}, badParameter(p.name, "a stream has no order and no pages")
-		case p.name != "_since":
+		case slices.Contains(refused, strings.TrimSuffix(p.Name, "[]")):
+			return since{}, badParameter(p.Name, "a stream has no order and no pages")
+		case p.Name != "_since":
 			continue
-		case p.value == "now":
+		case p.Value == "now":
 			s.now = id == ""
 		case id == "":
-			if _, ok := parseEventID(p.value); !ok {
-				return since{}, badParameter(p.name, "it is the id of an event, as in 7KQ2AB-42, or now")
+			if _, ok := parseEventID(p.Value); !ok {
+				return since{}, badParameter(p.Name, "it is the id of an event, as in 7KQ2AB-42, or now")
 			}
-			id = p.value
+			id = p.Value
 		}
 	}
+	req.parameters = slices.DeleteFunc(req.parameters, func(p query.Parameter) bool { return p.Name == "_since" })
 	req.Request.URL.RawQuery = withoutSince(req.Request.URL.RawQuery)
 	if at, ok := parseEventID(id); ok {
 		return at, nil

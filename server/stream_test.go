@@ -335,7 +335,7 @@ func TestStreamModel(t *testing.T) {
 			}
 		})
 	}
-	for range 300 {
+	for range count(100, 300) {
 		m.step(random)
 		m.record()
 		time.Sleep(time.Duration(random.IntN(2)) * time.Millisecond)

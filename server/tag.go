@@ -70,12 +70,6 @@ func matches(list []string, tag string, weak bool) bool {
 	return false
 }
 
-// isNotModified reports whether the client already has what the tag identifies.
-func (req *request) isNotModified(tag string) bool {
-	list := req.Request.Header.Values("If-None-Match")
-	return len(list) > 0 && matches(list, tag, true)
-}
-
 // checkPrecondition checks If-Match and If-None-Match against the current tag. It
 // is called within the transaction, so that no change comes in between.
 func (req *request) checkPrecondition(tag string) error {

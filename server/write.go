@@ -9,61 +9,31 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
 // create serves POST of a collection: one record, or an array of records of which
-// all are stored or none.
+// all are stored or none. POST /drivers/2/schedules fills in driverId. The answer
+// has the faults of all objects together.
 func (req *request) create() error {
 	if err := req.rejectParameters(); err != nil {
 		return err
 	}
-	b, err := req.readBody()
-	if err != nil {
+	if err := req.checkParent(); err != nil {
 		return err
-	}
-	return req.createAll(req.name, b, func(*database.Tx) error { return nil })
-}
-
-// createChild serves POST /drivers/2/schedules: create, with driverId filled in.
-func (req *request) createChild() error {
-	if err := req.rejectParameters(); err != nil {
-		return err
-	}
-	if _, err := req.snap.Get(req.name, req.id); err != nil {
-		return noRecord(req.snap, req.name, req.id)
 	}
 	b, err := req.readBody()
 	if err != nil {
 		return err
 	}
-	sent := b.objects
-	return req.createAll(req.child, b, func(tx *database.Tx) error {
-		parent, err := tx.Snapshot().Get(req.name, req.id) // it may have been deleted
-		if err != nil {
-			return err
-		}
-		b.objects = make([]jsontext.Value, len(sent))
-		for i, object := range sent {
-			filled, spelled, ok := req.fillReference(object, parent)
-			if !ok {
-				return wrongShapeAt(b.pointer(i, "/"+spelled), "it differs from the id in the path, "+strconv.Quote(clip(req.id)))
-			}
-			b.objects[i] = filled
-		}
-		return nil
-	})
-}
-
-// createAll creates the objects of the body after prepare has run. It reports the
-// faults of all objects together.
-func (req *request) createAll(collection string, b *body, prepare func(*database.Tx) error) error {
-	created := make([]*database.Record, len(b.objects))
-	err := req.update(func(tx *database.Tx) error {
+	collection, sent := req.collection(), b.objects
+	created := make([]*database.Record, len(sent))
+	err = req.update(func(tx *database.Tx) error {
 		if err := req.checkListPrecondition(tx, collection); err != nil {
 			return err
 		}
-		if err := prepare(tx); err != nil {
+		if b.objects, err = req.fillReferences(tx, b, sent); err != nil {
 			return err
 		}
 		var faults faultList
@@ -93,31 +63,92 @@ func (req *request) createAll(collection string, b *body, prepare func(*database
 	return req.sendWritten(http.StatusCreated, collection, b, values...)
 }
 
-// replace serves PUT of a record.
-func (req *request) replace() error { return req.changeRecord((*database.Tx).Replace) }
+// fillReferences returns the objects of a POST below a record with the member that
+// refers to it, like driverId, set to its id. null and "" count as no reference.
+func (req *request) fillReferences(tx *database.Tx, b *body, sent []jsontext.Value) ([]jsontext.Value, error) {
+	if req.child == "" {
+		return sent, nil
+	}
+	parent, err := tx.Snapshot().Get(req.name, req.id) // it may have been deleted
+	if err != nil {
+		return nil, err
+	}
+	key := req.snap.ForeignKey(req.child, req.name)
+	id, _ := rawjson.Member(parent.Value, req.snap.IDMember(req.name))
+	objects := make([]jsontext.Value, len(sent))
+	for i, object := range sent {
+		filled, found := jsontext.Value("{"), false
+		for quoted, value := range rawjson.Members(object) {
+			name := rawjson.Unquote(quoted)
+			if canonical, isAlias := req.db.Schema().Member(req.child).Alias(name); name == key || isAlias && canonical == key {
+				if text, _ := storage.ID(object, name); text != parent.ID && value.Kind() != 'n' && string(value) != `""` {
+					return nil, wrongShapeAt(b.pointer(i, "/"+name), "it differs from the id in the path, "+strconv.Quote(clip(req.id)))
+				}
+				value, found = id, true
+			}
+			filled = rawjson.AppendMember(filled, name, value)
+		}
+		if !found {
+			filled = rawjson.AppendMember(filled, key, id)
+		}
+		objects[i] = append(filled, '}')
+	}
+	return objects, nil
+}
 
-// changeRecord changes a record by a body that is an object.
-func (req *request) changeRecord(change func(tx *database.Tx, collection, id string, body jsontext.Value) (*database.Record, error)) error {
+// A change is a way to change a record, or a singular object, by a body.
+type change struct {
+	record func(tx *database.Tx, collection, id string, body jsontext.Value) (*database.Record, error)
+	object func(tx *database.Tx, name string, body jsontext.Value) (jsontext.Value, error)
+}
+
+var (
+	replace    = change{(*database.Tx).Replace, (*database.Tx).ReplaceObject}
+	merge      = change{(*database.Tx).Merge, (*database.Tx).MergeObject}
+	mergePatch = change{(*database.Tx).MergePatch, (*database.Tx).MergePatchObject}
+	jsonPatch  = change{(*database.Tx).Patch, (*database.Tx).PatchObject}
+)
+
+// apply makes the change. A singular object has no id.
+func (c change) apply(tx *database.Tx, name, id string, body jsontext.Value) (jsontext.Value, error) {
+	if id == "" {
+		return c.object(tx, name, body)
+	}
+	return valueOf(c.record(tx, name, id, body))
+}
+
+func valueOf(r *database.Record, err error) (jsontext.Value, error) {
+	if err != nil {
+		return nil, err
+	}
+	return r.Value, nil
+}
+
+// replace serves PUT of a record or an object.
+func (req *request) replace() error { return req.change(replace) }
+
+// change changes a record or an object by a body that is an object.
+func (req *request) change(c change) error {
 	if err := req.resolveID(); err != nil {
 		return err
 	}
 	status := http.StatusOK
-	if req.isCreateOnly() {
+	if req.id != "" && req.isCreateOnly() {
 		if req.db.Schema().Member(req.name).ReadOnlyID() {
 			return idsServerMade(req.name, "GET, HEAD, PATCH, DELETE, OPTIONS")
 		}
-		change, status = (*database.Tx).CreateAs, http.StatusCreated
+		c.record, status = (*database.Tx).CreateAs, http.StatusCreated
 	}
 	b, err := req.readSingle()
 	if err != nil {
 		return err
 	}
 	return req.write(status, b, func(tx *database.Tx) (jsontext.Value, error) {
-		r, err := change(tx, req.name, req.id, b.objects[0])
+		changed, err := c.apply(tx, req.name, req.id, b.objects[0])
 		if err != nil {
 			return nil, b.rebaseFaults(err, req.snap.IDMember(req.name))
 		}
-		return r.Value, nil
+		return changed, nil
 	})
 }
 
@@ -127,32 +158,7 @@ func (req *request) remove() error {
 		return err
 	}
 	return req.write(http.StatusOK, new(body), func(tx *database.Tx) (jsontext.Value, error) {
-		r, err := tx.Delete(req.name, req.id, req.dependent...)
-		if err != nil {
-			return nil, err
-		}
-		return r.Value, nil
-	})
-}
-
-// replaceObject serves PUT of a singular resource.
-func (req *request) replaceObject() error { return req.changeObject((*database.Tx).ReplaceObject) }
-
-// changeObject changes a singular resource by a body that is an object.
-func (req *request) changeObject(change func(tx *database.Tx, name string, body jsontext.Value) (jsontext.Value, error)) error {
-	if err := req.rejectParameters(); err != nil {
-		return err
-	}
-	b, err := req.readSingle()
-	if err != nil {
-		return err
-	}
-	return req.write(http.StatusOK, b, func(tx *database.Tx) (jsontext.Value, error) {
-		changed, err := change(tx, req.name, b.objects[0])
-		if err != nil {
-			return nil, b.rebaseFaults(err, "")
-		}
-		return changed, nil
+		return valueOf(tx.Delete(req.name, req.id, req.dependent...))
 	})
 }
 
@@ -175,16 +181,27 @@ func (req *request) write(status int, sent *body, change func(*database.Tx) (jso
 	return req.sendWritten(status, req.name, sent, changed)
 }
 
-// update runs fn as one transaction and returns when it is durable.
+// update runs fn as one transaction and returns when it is durable. If the client
+// prefers, it stores nothing.
 func (req *request) update(fn func(*database.Tx) error) error {
-	snap, err := req.db.Update(database.WithRequest(req.Request.Context(), requestIDOf(req.Context)), fn)
-	if errors.Is(err, storage.ErrNotFound) {
+	var snap *database.Snapshot
+	var err error
+	rollback := hasPreference(req.Context, preferRollback)
+	if rollback {
+		snap, err = req.db.Preview(fn)
+	} else {
+		snap, err = req.db.Update(database.WithRequest(req.Request.Context(), requestIDOf(req.Context)), fn)
+	}
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
 		return req.missing(req.db.Snapshot())
+	case err != nil:
+		return err
+	case rollback:
+		req.Writer.Header().Add("Preference-Applied", preferRollback)
 	}
-	if err == nil {
-		req.setRevision(snap)
-	}
-	return err
+	req.setRevision(snap)
+	return nil
 }
 
 // missing returns the problem for the part of the path that snap does not have.

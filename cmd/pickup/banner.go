@@ -18,32 +18,27 @@ import (
 	"pickup/internal/storage"
 )
 
-// A notice is a sentence of the banner that the user should know.
+// A notice is a sentence that the user should know at the start.
 type notice struct {
-	label string // before the sentence in a text
+	label string // before the text on a terminal
 	level slog.Level
 	text  string
 }
 
 // note returns a notice of something that is as it should be.
 func note(format string, args ...any) notice {
-	return notice{"Note: ", slog.LevelInfo, fmt.Sprintf(format, args...)}
+	return notice{"Note", slog.LevelInfo, fmt.Sprintf(format, args...)}
 }
 
 // warning returns a notice of something that is not as it should be.
 func warning(format string, args ...any) notice {
-	return notice{"Note: ", slog.LevelWarn, fmt.Sprintf(format, args...)}
+	return notice{"Note", slog.LevelWarn, fmt.Sprintf(format, args...)}
 }
 
 // printBanner prints what is served, where and for whom. In a log of JSON it
 // writes records of any level, because one of them may have the password.
 func (s *service) printBanner(ctx context.Context) error {
-	switch {
-	case s.ReadOnly:
-		s.notices = append(s.notices, note("writes are refused (--read-only)."))
-	case s.Ephemeral:
-		s.notices = append(s.notices, note("writes stay in memory (--ephemeral)."))
-	}
+	s.addNotices()
 	s.shown = true
 	if s.LogFormat != "json" {
 		io.WriteString(s.env.stderr, s.banner()) // there is nowhere to report its error
@@ -66,7 +61,7 @@ func (s *service) printBanner(ctx context.Context) error {
 		log(slog.LevelWarn, "generated a password for this run; set PICKUP_PASSWORD (and PICKUP_USER) to use your own",
 			"user", s.users.user, "password", s.users.password)
 	}
-	for _, n := range append(s.notices, s.accessNotices()...) {
+	for _, n := range s.notices {
 		log(n.level, n.text)
 	}
 	return nil
@@ -90,12 +85,9 @@ func (s *service) banner() string {
 		}
 	}
 	t.Flush() // a strings.Builder returns no error
-	print := func(all []notice) {
-		for _, n := range all {
-			fmt.Fprintf(&b, "%s%s\n", n.label, n.text)
-		}
+	for _, n := range s.notices {
+		fmt.Fprintf(&b, "%s: %s\n", n.label, n.text)
 	}
-	print(s.notices)
 	if s.users.generated {
 		insecure := ""
 		if s.TLSSelfSigned {
@@ -105,37 +97,40 @@ func (s *service) banner() string {
 			shellWord(s.users.user), s.users.password, insecure, s.url(), first)
 		b.WriteString("To use your own, set PICKUP_PASSWORD (and PICKUP_USER).\n")
 	}
-	print(s.accessNotices())
 	return b.String()
 }
 
-// accessNotices says who may use the service, and what is risky about that.
-func (s *service) accessNotices() (all []notice) {
-	plain := func(format string, args ...any) {
-		all = append(all, notice{"", slog.LevelInfo, fmt.Sprintf(format, args...)})
+// addNotices adds notices about what becomes of writes, who may use the service,
+// and what is risky about that.
+func (s *service) addNotices() {
+	add := func(n notice) { s.notices = append(s.notices, n) }
+	danger := func(text string) { add(notice{"WARNING", slog.LevelWarn, text}) }
+	switch {
+	case s.ReadOnly:
+		add(note("writes are refused (--read-only)."))
+	case s.Ephemeral:
+		add(note("writes stay in memory (--ephemeral)."))
 	}
-	danger := func(text string) { all = append(all, notice{"WARNING: ", slog.LevelWarn, text}) }
 	switch {
 	case s.NoAuth == noAuthPublic:
 		danger("anyone who can reach this address can read and change the file (--no-auth=public).")
 	case s.NoAuth == noAuthLocal:
-		plain("No credentials are required (--no-auth), but only this machine can reach the address.")
+		add(note("no credentials are required (--no-auth), but only this machine can reach the address."))
 	case s.users.generated: // printed with the password
 	case s.Htpasswd != "":
-		plain("Clients need the password of a user in %s.", s.Htpasswd)
+		add(note("clients need the password of a user in %s.", s.Htpasswd))
 		if info, err := os.Stat(s.Htpasswd); err == nil && info.Mode().Perm()&0o004 != 0 && os.PathSeparator == '/' {
-			all = append(all, warning("every user of this machine can read the hashes in %s; chmod o-r prevents that.", s.Htpasswd))
+			add(warning("every user of this machine can read the hashes in %s; chmod o-r prevents that.", s.Htpasswd))
 		}
 	default:
-		plain("Clients need the password of the user %s.", printed(s.users.user))
+		add(note("clients need the password of the user %s.", printed(s.users.user)))
 	}
 	if s.NoAuth != authNeeded && slices.Contains(s.CORSOrigin, "*") {
 		danger("every page that a browser on this machine opens can read and change the file (--cors-origin=* without credentials).")
 	}
 	if s.NoAuth == authNeeded && !s.loopback && !s.secure() {
-		all = append(all, warning("passwords cross the network unencrypted, unless a proxy in front adds TLS."))
+		add(warning("passwords cross the network unencrypted, unless a proxy in front adds TLS."))
 	}
-	return all
 }
 
 // unreachable says that a top-level member has no URL, "" if it has one.

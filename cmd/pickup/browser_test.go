@@ -19,6 +19,7 @@ import (
 // port can read and write. A page of another origin can do neither, nor can a page
 // whose name resolves to the address of the server (DNS rebinding).
 func TestBrowser(t *testing.T) {
+	t.Parallel()
 	// One server requires credentials. The other does not, so that only the check of
 	// origins protects it.
 	dir, openDir := sampleDir(t), sampleDir(t)
@@ -190,6 +191,7 @@ func TestBrowser(t *testing.T) {
 // TestDocsPage opens the API documentation with credentials in the URL, fills in a
 // filter and sends the request. Each filter is one line high.
 func TestDocsPage(t *testing.T) {
+	t.Parallel()
 	p, err := launch("pickup", sampleDir(t), []string{"PICKUP_PASSWORD=secret"})
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"pickup/filestore"
-	"pickup/filestore/document"
 	"pickup/internal/database"
 	"pickup/internal/lint"
 	"pickup/internal/spell"
@@ -24,12 +23,10 @@ type checkCommand struct {
 
 func (c *checkCommand) run(ctx context.Context, e *environment) error {
 	path := c.path(e)
-	text, err := readDatabase(ctx, path)
-	if err != nil {
-		return usageError{err}
-	}
-	found, unchecked, err := c.check(ctx, path, text)
-	if err != nil {
+	found, unchecked, err := c.check(ctx, path)
+	if f, inText := lint.Broken(err); inText {
+		found = []lint.Finding{f}
+	} else if err != nil {
 		return err
 	}
 	for _, f := range found {
@@ -46,35 +43,22 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 	return nil
 }
 
-// readDatabase returns the text of the file at path. If path is no file, the
-// error is that of serve.
-func readDatabase(ctx context.Context, path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		store, err := filestore.Open(ctx, path, filestore.Options{ReadOnly: true})
-		if err != nil {
-			return nil, err
-		}
-		store.Close() // it has become a file since
-	}
-	return os.ReadFile(path)
-}
-
-// check returns the findings in the database at path, which holds text, in the
-// order of their places. unchecked says why there are no rules to check.
-func (c *checkCommand) check(ctx context.Context, path string, text []byte) (found []lint.Finding, unchecked string, err error) {
-	if _, err := document.Parse(path, text, nil); err != nil {
-		if f, ok := lint.Broken(err); ok {
-			return []lint.Finding{f}, "", nil
-		}
-		return nil, "", err
+// check returns the findings in the database at path in the order of their places.
+// unchecked says why there are no rules to check.
+func (c *checkCommand) check(ctx context.Context, path string) (found []lint.Finding, unchecked string, err error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, "", usageError{err}
 	}
 	store, err := filestore.Open(ctx, path, filestore.Options{ReadOnly: true})
 	if err != nil {
 		return nil, "", openError(err)
 	}
 	defer store.Close() // nothing was written
-	rules, err := loadSchema(path, unquote(store.Value("$schema")))
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, "", err
+	}
+	rules, err := loadSchema(path, declaredIn(store))
 	switch f, inText := lint.Broken(err); {
 	case errors.Is(err, errNotFile):
 		unchecked = err.Error()

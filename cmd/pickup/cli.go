@@ -50,7 +50,7 @@ func (f fileArgument) path(e *environment) string {
 // An address is where serve listens and health asks.
 type address struct {
 	Host string `default:"127.0.0.1" variable:"PICKUP_HOST" placeholder:"ADDRESS" help:"Listen on this address ($PICKUP_HOST; ${default})."`
-	Port port   `short:"p" default:"3000" variable:"PICKUP_PORT" placeholder:"PORT" help:"Listen on this port; 0 picks a free one ($PICKUP_PORT; ${default})."`
+	Port int    `short:"p" default:"3000" range:"0 65535" variable:"PICKUP_PORT" placeholder:"PORT" help:"Listen on this port; 0 picks a free one ($PICKUP_PORT; ${default})."`
 }
 
 // A command is what a node of the grammar runs.
@@ -73,7 +73,7 @@ func parse(args []string, e *environment) (command, error) {
 		kong.Writers(e.stdout, e.stderr),
 		kong.Exit(func(int) { helped = true }),
 		kong.Help(help),
-		kong.Resolvers(variables(e.getenv, config)),
+		kong.Resolvers(kong.ResolverFunc(e.resolve)),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("grammar of the command line: %w", err)
@@ -87,6 +87,11 @@ func parse(args []string, e *environment) (command, error) {
 		return nil, usagef("%w (see pickup --help)", err)
 	}
 	e.parsed = parsed
+	for _, flag := range parsed.Flags() {
+		if err := checkRange(flag); err != nil {
+			return nil, err
+		}
+	}
 	selected := parsed.Selected()
 	if !slices.Contains([]string{"passwd", "completion", "version"}, selected.Name) { // they use no configuration file
 		if err := cmp.Or(configErr, config.check(k.Model)); err != nil {
@@ -101,39 +106,37 @@ func parse(args []string, e *environment) (command, error) {
 	return selected.Target.Addr().Interface().(command), nil
 }
 
-// variables resolves flags that are not given: from their variable, or else from
-// the configuration file.
-func variables(getenv func(string) string, config *configFile) kong.Resolver {
-	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-		name := flag.Tag.Get("variable")
-		if name == "" {
-			return nil, nil
+// resolve returns the value of a flag that is not given: that of its variable, or
+// else that of the configuration file.
+func (e *environment) resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	source := flag.Tag.Get("variable")
+	if source == "" {
+		return nil, nil
+	}
+	var value any = e.getenv(source)
+	switch {
+	case value != "" && flag.IsSlice():
+		value = words(e.getenv(source))
+	case value == "":
+		v, err := e.config.value(flag)
+		if v == nil || err != nil {
+			return nil, err
 		}
-		source := name
-		var value any = getenv(name)
-		switch {
-		case value != "" && flag.IsSlice():
-			value = words(getenv(name))
-		case value == "":
-			v, err := config.value(flag)
-			if v == nil || err != nil {
-				return nil, err
-			}
-			value, source = v, config.name
-		}
-		// Parse once to check, so that an error names the variable or the file and
-		// not a flag that was not typed.
-		scratch := reflect.New(flag.Target.Type()).Elem()
-		scan := kong.ScanFromTokens(kong.Token{Type: kong.FlagValueToken, Value: value})
-		if err := flag.Parse(scan, scratch); err != nil {
-			return nil, fmt.Errorf("%s: %w", source, cmp.Or(errors.Unwrap(err), err))
-		}
-		flag.Set = false // Parse has set it
-		if flag.IsBool() && scratch.IsZero() {
-			return nil, nil // false is the default, and must not count as given
-		}
-		return value, nil
-	})
+		value, source = v, e.config.name
+	}
+	// Parse once to check, so that an error names the variable or the file and
+	// not a flag that was not typed.
+	scratch := reflect.New(flag.Target.Type()).Elem()
+	scan := kong.ScanFromTokens(kong.Token{Type: kong.FlagValueToken, Value: value})
+	if err := flag.Parse(scan, scratch); err != nil {
+		return nil, fmt.Errorf("%s: %w", source, cmp.Or(errors.Unwrap(err), err))
+	}
+	flag.Set = false // Parse has set it
+	e.sources[flag.Name] = source
+	if flag.IsBool() && scratch.IsZero() {
+		return nil, nil // false is the default, and must not count as given
+	}
+	return value, nil
 }
 
 // respell returns args with "help" and "--version", as in other programs, replaced

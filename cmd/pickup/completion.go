@@ -3,112 +3,75 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
 )
 
-// A completionCommand prints a script for completion of commands and flags.
+// A completionCommand prints a script that completes command lines of pickup or,
+// for that script, the completions of a word.
 type completionCommand struct {
-	Shell string `arg:"" enum:"bash,zsh,fish" help:"One of bash, zsh or fish."`
+	Shell string   `arg:"" enum:"bash,zsh,fish" help:"One of bash, zsh or fish."`
+	Words []string `arg:"" optional:"" help:"Print the completions of the last of these words; for the script."`
 }
 
+// The scripts complete the names of files if pickup has no completions. zsh can
+// run completions for bash.
+const (
+	bashScript = `# completion of pickup for bash: source <(pickup completion bash)
+_pickup() {
+  local words=$(pickup completion bash -- "${COMP_WORDS[@]:1:COMP_CWORD}" | cut -f 1)
+  COMPREPLY=($(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _pickup pickup
+`
+	zshScript  = "#compdef pickup\nautoload -U +X bashcompinit && bashcompinit\n" + bashScript
+	fishScript = `# completion of pickup for fish: pickup completion fish | source
+complete -c pickup -a '(pickup completion fish -- (commandline -opc)[2..-1] (commandline -ct))'
+`
+)
+
 func (c *completionCommand) run(_ context.Context, e *environment) error {
-	text := ""
-	switch c.Shell {
-	case "bash":
-		text = bash(e.parsed.Model)
-	case "zsh":
-		// zsh can run completions for bash.
-		text = "#compdef pickup\nautoload -U +X bashcompinit && bashcompinit\n" + bash(e.parsed.Model)
-	case "fish":
-		text = fish(e.parsed.Model)
+	if len(c.Words) > 0 {
+		complete(e.stdout, e.parsed.Model.Node, c.Words)
+		return nil
 	}
+	text := map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[c.Shell]
 	_, err := fmt.Fprint(e.stdout, text)
 	return err
 }
 
-// flagsOf returns the flags of a command and of its parents.
-func flagsOf(node *kong.Node) []*kong.Flag {
-	var all []*kong.Flag
-	for _, group := range node.AllFlags(true) {
-		all = append(all, group...)
+// complete prints what the last of words may become, with its meaning after a tab.
+// The shell selects what begins as the word does.
+func complete(w io.Writer, app *kong.Node, words []string) {
+	last, previous := words[len(words)-1], ""
+	command := app.Children[0] // serve
+	if len(words) > 1 {
+		previous = words[len(words)-2]
+		named := slices.IndexFunc(app.Children, func(n *kong.Node) bool { return n.Name == words[0] })
+		command = app.Children[max(0, named)]
 	}
-	return all
-}
-
-func longFlags(node *kong.Node) string {
-	var names []string
-	for _, f := range flagsOf(node) {
-		names = append(names, "--"+f.Name)
-	}
-	return strings.Join(names, " ")
-}
-
-// bash returns a script for bash 4 and later.
-func bash(app *kong.Application) string {
-	var names []string
-	var serve, words, values strings.Builder
-	for _, n := range app.Children {
-		names = append(names, n.Name)
-		fmt.Fprintf(&words, "    %s) words=%q ;;\n", n.Name, longFlags(n))
-		if n.Name != "serve" {
-			continue
-		}
-		serve.WriteString(longFlags(n))
-		for _, f := range flagsOf(n) {
-			if f.Enum != "" {
-				fmt.Fprintf(&values, "    --%s) COMPREPLY=($(compgen -W %q -- \"$cur\")); return ;;\n", f.Name, choices(f.Enum))
-			}
+	flags := slices.Concat(command.AllFlags(true)...)
+	values := slices.Clone(command.Positional)
+	for _, flag := range flags {
+		if previous == "--"+flag.Name && !flag.IsBool() {
+			values, last = []*kong.Value{flag.Value}, ""
 		}
 	}
-	return fmt.Sprintf(`# completion of pickup for bash: source <(pickup completion bash)
-_pickup() {
-  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=%q
-  case $prev in
-    completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$cur")); return ;;
-%s  esac
-  case ${COMP_WORDS[1]} in
-%s  esac
-  if [[ $COMP_CWORD -eq 1 && $cur != -* ]]; then words=%q; fi
-  COMPREPLY=($(compgen -W "$words" -- "$cur") $(compgen -f -- "$cur"))
-}
-complete -o filenames -F _pickup pickup
-`, serve.String(), values.String(), words.String(), strings.Join(names, " "))
-}
-
-// choices returns the values of an enum as words.
-func choices(enum string) string { return strings.ReplaceAll(enum, ",", " ") }
-
-// fish returns a script for fish.
-func fish(app *kong.Application) string {
-	var b strings.Builder
-	b.WriteString("# completion of pickup for fish: pickup completion fish | source\n")
-	for _, n := range app.Children {
-		fmt.Fprintf(&b, "complete -c pickup -n __fish_use_subcommand -a %s -d '%s'\n", n.Name, fishQuoted(n.Help))
-		condition := "__fish_seen_subcommand_from " + n.Name
-		if n.Name == "serve" {
-			condition = "__fish_use_subcommand; or " + condition
+	switch {
+	case strings.HasPrefix(last, "-"):
+		for _, flag := range flags {
+			fmt.Fprintf(w, "--%s\t%s\n", flag.Name, flag.Help)
 		}
-		for _, f := range flagsOf(n) {
-			fmt.Fprintf(&b, "complete -c pickup -n '%s' -l %s", condition, f.Name)
-			if f.Short != 0 {
-				fmt.Fprintf(&b, " -s %c", f.Short)
-			}
-			if !f.IsBool() {
-				b.WriteString(" -r")
-			}
-			if f.Enum != "" {
-				fmt.Fprintf(&b, " -f -a '%s'", choices(f.Enum))
-			}
-			help, _, _ := strings.Cut(f.Help, " ($")
-			fmt.Fprintf(&b, " -d '%s'\n", fishQuoted(help))
+	case len(words) == 1:
+		for _, n := range app.Children {
+			fmt.Fprintf(w, "%s\t%s\n", n.Name, n.Help)
+		}
+	default:
+		for _, v := range values {
+			fmt.Fprint(w, strings.ReplaceAll(v.Enum, ",", "\n"))
 		}
 	}
-	b.WriteString("complete -c pickup -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n")
-	return b.String()
-}
-
-func fishQuoted(s string) string {
-	return strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s)
 }

@@ -3,13 +3,9 @@ package main
 import (
 	"container/list"
 	"crypto/tls"
-	"fmt"
 	"net"
 	"net/http"
-	"strconv"
 	"sync"
-
-	"github.com/alecthomas/kong"
 )
 
 // connections limits the number of open connections of a server. At the limit, a
@@ -68,21 +64,4 @@ func (c *connections) update(conn net.Conn, to http.ConnState) (drop net.Conn) {
 		delete(c.all, conn)
 	}
 	return drop
-}
-
-// A port is a TCP port.
-type port uint16
-
-// Decode parses a port.
-func (p *port) Decode(ctx *kong.DecodeContext) error {
-	t, err := ctx.Scan.PopValue("port")
-	if err != nil {
-		return err
-	}
-	n, err := strconv.ParseUint(t.String(), 10, 16)
-	if err != nil {
-		return fmt.Errorf("%q is not a port, a number from 0 to 65535", t)
-	}
-	*p = port(n)
-	return nil
 }

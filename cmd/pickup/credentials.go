@@ -58,37 +58,17 @@ type credentials struct {
 	htpasswd *reloadable // nil without --htpasswd
 }
 
-// readCredentials reads the htpasswd file or, without one, PICKUP_USER,
-// PICKUP_PASSWORD and PICKUP_PASSWORD_FILE. It generates a password if none is set.
-func readCredentials(getenv func(string) string, htpasswd string) (credentials, error) {
+// readCredentials reads the htpasswd file or, without one, the variables of one
+// user. It generates a password if none is set.
+func readCredentials(getenv func(string) string, htpasswd string) (c credentials, err error) {
 	if htpasswd != "" {
 		return readUsers(getenv, htpasswd)
 	}
-	c := credentials{user: cmp.Or(getenv("PICKUP_USER"), "pickup"), password: getenv("PICKUP_PASSWORD")}
-	// RFC 7617, section 2: the first colon ends the name of the user, and neither
-	// part may have control characters.
-	if strings.Contains(c.user, ":") || !printable(c.user) {
-		return c, usagef("PICKUP_USER must not contain a colon or control characters")
+	if c.user, c.password, err = readUser(getenv); err != nil {
+		return c, err
 	}
-	file := getenv("PICKUP_PASSWORD_FILE")
-	switch {
-	case file != "" && c.password != "":
-		return c, usagef("PICKUP_PASSWORD and PICKUP_PASSWORD_FILE are both set: keep one")
-	case file != "":
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return c, usagef("PICKUP_PASSWORD_FILE: %w", err)
-		}
-		line, rest, _ := strings.Cut(string(text), "\n")
-		c.password = strings.TrimSuffix(line, "\r")
-		if c.password == "" || strings.TrimSpace(rest) != "" {
-			return c, usagef("PICKUP_PASSWORD_FILE: %s must contain only the password, on its first line", file)
-		}
-	case c.password == "":
+	if c.password == "" {
 		c.password, c.generated = rand.Text(), true
-	}
-	if !printable(c.password) {
-		return c, usagef("the password must be UTF-8 text without control characters")
 	}
 	users, err := auth.SingleUser(c.user, c.password)
 	if err != nil {
@@ -96,6 +76,29 @@ func readCredentials(getenv func(string) string, htpasswd string) (credentials, 
 	}
 	c.auth = auth.New(users)
 	return c, nil
+}
+
+// readUser returns the user of PICKUP_USER and the password of PICKUP_PASSWORD or
+// PICKUP_PASSWORD_FILE, "" if neither is set.
+func readUser(getenv func(string) string) (user, password string, err error) {
+	user, password = cmp.Or(getenv("PICKUP_USER"), "pickup"), getenv("PICKUP_PASSWORD")
+	file := getenv("PICKUP_PASSWORD_FILE")
+	if file == "" {
+		return user, password, nil
+	}
+	if password != "" {
+		return "", "", usagef("PICKUP_PASSWORD and PICKUP_PASSWORD_FILE are both set: keep one")
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", "", usagef("PICKUP_PASSWORD_FILE: %w", err)
+	}
+	password, rest, _ := strings.Cut(string(text), "\n")
+	password = strings.TrimSuffix(password, "\r")
+	if password == "" || strings.TrimSpace(rest) != "" {
+		return "", "", usagef("PICKUP_PASSWORD_FILE: %s must contain only the password, on its first line", file)
+	}
+	return user, password, nil
 }
 
 // readUsers reads an htpasswd file.
@@ -108,7 +111,6 @@ func readUsers(getenv func(string) string, file string) (credentials, error) {
 	c := credentials{auth: auth.New(nil)}
 	c.htpasswd = &reloadable{
 		name:  "users",
-		limit: 4 << 20,
 		paths: func() []string { return []string{file} },
 		kept:  func() string { return "the previous users stay in force" },
 		apply: func(_ context.Context, texts [][]byte, err error) error {

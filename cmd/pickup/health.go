@@ -31,7 +31,7 @@ func (c *healthCommand) run(ctx context.Context, e *environment) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	host := net.JoinHostPort(reachable(c.Host), strconv.Itoa(int(c.Port)))
+	host := net.JoinHostPort(reachable(c.Host), strconv.Itoa(c.Port))
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.scheme()+"://"+host+"/_/readyz", nil)
 	if err != nil {
 		return usagef("%q is not an address: %w", c.Host, err)

@@ -44,7 +44,7 @@ func (c *schemaCommand) run(ctx context.Context, e *environment) error {
 }
 
 func (c *schemaCommand) write(ctx context.Context, e *environment, path string, store *filestore.Store, snap *database.Snapshot) error {
-	file, err := schemaPath(path, declaredIn(snap))
+	file, err := schemaPath(path, declaredIn(store))
 	if err != nil {
 		return usagef("%s: %w", path, err)
 	}

@@ -2,25 +2,27 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
-	"pickup/internal/rawjson"
+	"github.com/alecthomas/kong"
+
 	"pickup/server"
 )
 
 // limits keep one client from using up what others need.
 type limits struct {
-	MaxBody           size          `name:"max-body" default:"10MiB" variable:"PICKUP_MAX_BODY" placeholder:"SIZE" help:"Largest request body (${default}); 413 above."`
-	MaxHeader         size          `name:"max-header" default:"48KiB" variable:"PICKUP_MAX_HEADER" placeholder:"SIZE" help:"Largest request header, including the URL (${default}); 431 above."`
-	MaxURL            size          `name:"max-url" default:"32KiB" variable:"PICKUP_MAX_URL" placeholder:"SIZE" help:"Longest URL (${default}); 414 above."`
-	MaxDepth          int           `name:"max-depth" default:"256" variable:"PICKUP_MAX_DEPTH" placeholder:"N" help:"Deepest nesting of a body, at most 256 (${default}); 500 above, as for invalid JSON."`
-	MaxTerms          int           `name:"max-terms" default:"32" variable:"PICKUP_MAX_TERMS" placeholder:"N" help:"Most distinct parameters of a query, at most 32 (${default}); 400 above."`
-	MaxPage           int           `name:"max-page" default:"0" variable:"PICKUP_MAX_PAGE" placeholder:"N" help:"Largest page that a query may request; 0 is unlimited (${default}); 400 above."`
-	MaxConnections    int           `name:"max-connections" default:"16384" variable:"PICKUP_MAX_CONNECTIONS" placeholder:"N" help:"Most open connections; above, the longest idle one is closed (${default})."`
-	MaxStreams        int           `name:"max-streams" default:"1024" variable:"PICKUP_MAX_STREAMS" placeholder:"N" help:"Most open streams of server-sent events (${default}); 503 above."`
+	MaxBody           size          `name:"max-body" default:"10MiB" range:"1" variable:"PICKUP_MAX_BODY" placeholder:"SIZE" help:"Largest request body (${default}); 413 above."`
+	MaxHeader         size          `name:"max-header" default:"48KiB" range:"1024 16777216" variable:"PICKUP_MAX_HEADER" placeholder:"SIZE" help:"Largest request header, including the URL (${default}); 431 above."`
+	MaxURL            size          `name:"max-url" default:"32KiB" range:"64 16777216" variable:"PICKUP_MAX_URL" placeholder:"SIZE" help:"Longest URL (${default}); 414 above."`
+	MaxDepth          int           `name:"max-depth" default:"256" range:"1 256" variable:"PICKUP_MAX_DEPTH" placeholder:"N" help:"Deepest nesting of a body, at most 256 (${default}); 500 above, as for invalid JSON."`
+	MaxTerms          int           `name:"max-terms" default:"32" range:"1 32" variable:"PICKUP_MAX_TERMS" placeholder:"N" help:"Most distinct parameters of a query, at most 32 (${default}); 400 above."`
+	MaxPage           int           `name:"max-page" default:"0" range:"0" variable:"PICKUP_MAX_PAGE" placeholder:"N" help:"Largest page that a query may request; 0 is unlimited (${default}); 400 above."`
+	MaxConnections    int           `name:"max-connections" default:"16384" range:"1 1048576" variable:"PICKUP_MAX_CONNECTIONS" placeholder:"N" help:"Most open connections; above, the longest idle one is closed (${default})."`
+	MaxStreams        int           `name:"max-streams" default:"1024" range:"1 1048576" variable:"PICKUP_MAX_STREAMS" placeholder:"N" help:"Most open streams of server-sent events (${default}); 503 above."`
 	ReadHeaderTimeout time.Duration `name:"read-header-timeout" default:"5s" variable:"PICKUP_READ_HEADER_TIMEOUT" placeholder:"TIME" help:"Time to receive the header of a request (${default})."`
 	ReadTimeout       time.Duration `name:"read-timeout" default:"30s" variable:"PICKUP_READ_TIMEOUT" placeholder:"TIME" help:"Time to receive a whole request (${default}); 408 after."`
 	WriteTimeout      time.Duration `name:"write-timeout" default:"60s" variable:"PICKUP_WRITE_TIMEOUT" placeholder:"TIME" help:"Time to send a response (${default})."`
@@ -30,38 +32,20 @@ type limits struct {
 // maxConcurrent is the number of concurrent requests on one HTTP/2 connection.
 const maxConcurrent = 100
 
-// check returns an error if a limit is out of range.
-func (l limits) check() error {
-	for _, n := range []struct {
-		flag            string
-		value, min, max int64
-	}{
-		{"max-body", int64(l.MaxBody), 1, 1 << 40},
-		{"max-header", int64(l.MaxHeader), 1 << 10, 16 << 20},
-		{"max-url", int64(l.MaxURL), 64, 16 << 20},
-		{"max-depth", int64(l.MaxDepth), 1, rawjson.MaxDepth},
-		{"max-terms", int64(l.MaxTerms), 1, 32},
-		{"max-page", int64(l.MaxPage), 0, 1 << 40},
-		{"max-connections", int64(l.MaxConnections), 1, 1 << 20},
-		{"max-streams", int64(l.MaxStreams), 1, 1 << 20},
-	} {
-		if n.value < n.min || n.value > n.max {
-			return usagef("--%s: %d is not between %d and %d", n.flag, n.value, n.min, n.max)
-		}
+// checkRange returns an error if a flag is outside of its range, the least and the
+// greatest value. For a time, 0 would disable the limit.
+func checkRange(flag *kong.Flag) error {
+	if d, ok := flag.Target.Interface().(time.Duration); ok && d < 10*time.Millisecond {
+		return usagef("--%s: %v is less than 10ms", flag.Name, d)
 	}
-	for _, d := range []struct {
-		flag  string
-		value time.Duration
-	}{
-		{"read-header-timeout", l.ReadHeaderTimeout}, {"read-timeout", l.ReadTimeout},
-		{"write-timeout", l.WriteTimeout}, {"idle-timeout", l.IdleTimeout},
-	} {
-		// 0 would disable the limit.
-		if d.value < 10*time.Millisecond {
-			return usagef("--%s: %v is less than 10ms", d.flag, d.value)
-		}
+	least, most := int64(0), int64(math.MaxInt64)
+	switch n, _ := fmt.Sscan(flag.Tag.Get("range"), &least, &most); {
+	case n == 0 || least <= flag.Target.Int() && flag.Target.Int() <= most:
+		return nil
+	case n == 1:
+		return usagef("--%s: %d is less than %d", flag.Name, flag.Target.Int(), least)
 	}
-	return nil
+	return usagef("--%s: %d is not between %d and %d", flag.Name, flag.Target.Int(), least, most)
 }
 
 // options sets the limits that the handler enforces.

@@ -119,9 +119,9 @@ type filesystem struct {
 }
 
 var filesystems = []filesystem{
-	{"ext4", "", runtime.NumCPU(), []string{"mkfs.ext4", "-q", "-m", "0", "-b", "4096"}, 24 << 20, 20, 2000},
-	{"xfs", "nouuid", runtime.NumCPU(), []string{"mkfs.xfs", "-q", "-f", "--unsupported"}, 64 << 20, 6, 400},
-	{"btrfs", "", 1, []string{"mkfs.btrfs", "-q", "-f", "-M"}, 110 << 20, 6, 400},
+	{"ext4", "", runtime.NumCPU(), []string{"mkfs.ext4", "-q", "-m", "0", "-b", "4096"}, 24 << 20, 8, 2000},
+	{"xfs", "nouuid", runtime.NumCPU(), []string{"mkfs.xfs", "-q", "-f", "--unsupported"}, 64 << 20, 3, 400},
+	{"btrfs", "", 1, []string{"mkfs.btrfs", "-q", "-f", "-M"}, 110 << 20, 2, 400},
 }
 
 // A powerWay is a way to write the file.

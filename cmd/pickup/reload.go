@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"math"
 	"os"
 	"slices"
 	"sync/atomic"
@@ -25,7 +23,6 @@ import (
 type reloadable struct {
 	name  string          // "users", for the log and readyz?verbose
 	paths func() []string // may change; "" is a missing file
-	limit int64           // bytes of a file; 0: none
 
 	// apply puts the contents of the files into force, or returns why it cannot.
 	// If the files cannot be read, texts is nil and err says why.
@@ -54,7 +51,7 @@ func (r *reloadable) err() error {
 // load reads the files and applies them for the first time.
 func (r *reloadable) load(ctx context.Context) error {
 	paths := r.paths()
-	texts, err := readFiles(paths, r.limit)
+	texts, err := readFiles(paths)
 	r.applied = digest(paths, texts, err)
 	if err := r.apply(ctx, texts, err); err != nil {
 		r.failure.Store(&err)
@@ -70,7 +67,7 @@ var errNotYet = errors.New("not possible yet")
 // look applies the files again if they have changed, and logs what became of it.
 func (r *reloadable) look(ctx context.Context, log *slog.Logger) {
 	paths := r.paths()
-	texts, err := readFiles(paths, r.limit)
+	texts, err := readFiles(paths)
 	now, last := digest(paths, texts, err), r.err()
 	if now != r.seen {
 		r.seen, r.since = now, time.Now()
@@ -103,21 +100,24 @@ func incomplete(texts [][]byte, err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(texts, blank)
 }
 
+// maxReloadable is the size of a file up to which it is read.
+const maxReloadable size = 64 << 20
+
 // readFiles returns the contents of files, or the error of the first that cannot be
-// read or has more bytes than limit. 0 is no limit.
-func readFiles(paths []string, limit int64) (texts [][]byte, err error) {
+// read or is too large.
+func readFiles(paths []string) (texts [][]byte, err error) {
 	for _, path := range paths {
 		f, err := os.Open(path)
 		if err != nil {
 			return nil, err
 		}
 		defer f.Close()
-		text, err := io.ReadAll(io.LimitReader(f, cmp.Or(limit, math.MaxInt64-1)+1))
+		text, err := io.ReadAll(io.LimitReader(f, int64(maxReloadable)+1))
 		if err != nil {
 			return nil, err
 		}
-		if limit > 0 && int64(len(text)) > limit {
-			return nil, fmt.Errorf("%s is larger than %s", path, size(limit))
+		if size(len(text)) > maxReloadable {
+			return nil, fmt.Errorf("%s is larger than %s", path, maxReloadable)
 		}
 		texts = append(texts, text)
 	}
@@ -125,14 +125,6 @@ func readFiles(paths []string, limit int64) (texts [][]byte, err error) {
 }
 
 // digest identifies what was read of some files.
-func digest(paths []string, texts [][]byte, err error) (sum [sha256.Size]byte) {
-	h := sha256.New()
-	for i, path := range paths {
-		fmt.Fprintf(h, "%q %v ", path, err)
-		if err == nil {
-			fmt.Fprintf(h, "%x ", sha256.Sum256(texts[i]))
-		}
-	}
-	h.Sum(sum[:0])
-	return sum
+func digest(paths []string, texts [][]byte, err error) [sha256.Size]byte {
+	return sha256.Sum256(fmt.Appendf(nil, "%q %q %v", paths, texts, err))
 }

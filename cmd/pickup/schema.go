@@ -11,8 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"pickup/filestore"
 	"pickup/internal/database"
 	"pickup/internal/lint"
@@ -23,19 +21,19 @@ import (
 
 // A schemaFile finds and applies the schema of a database that is served.
 type schemaFile struct {
-	database string         // the path of the database
-	declared string         // what its "$schema" says, until db is open
+	database string // its path
+	store    *filestore.Store
 	rules    *schema.Schema // those to open db with
 	db       *database.DB   // nil until it is open
 }
 
 // openDatabase opens the database in store, which observed wraps, with the
-// rules of its schema. A schema that cannot be used is no error: the notices
-// warn about it, and writes are not checked.
+// rules of its schema. A schema that cannot be used is not an error: the notice
+// warns about it, and writes are not checked.
 func openDatabase(ctx context.Context, path string, store *filestore.Store, observed storage.Store, o database.Options) (
 	*database.DB, *reloadable, notice, error,
 ) {
-	s := &schemaFile{database: path, declared: unquote(store.Value("$schema"))}
+	s := &schemaFile{database: path, store: store}
 	r := &reloadable{name: "schema", paths: s.paths, apply: s.apply, kept: s.kept}
 	var n notice
 	if err := r.load(ctx); err != nil {
@@ -49,24 +47,16 @@ func openDatabase(ctx context.Context, path string, store *filestore.Store, obse
 	return db, r, n, err
 }
 
-// declaredNow returns the value of "$schema" at present.
-func (s *schemaFile) declaredNow() string {
-	if s.db == nil {
-		return s.declared
-	}
-	return declaredIn(s.db.Snapshot())
-}
-
 // paths returns the path of the schema, "" if the database names no file.
 func (s *schemaFile) paths() []string {
-	path, _ := schemaPath(s.database, s.declaredNow())
+	path, _ := schemaPath(s.database, declaredIn(s.store))
 	return []string{path}
 }
 
 // apply puts the rules of the schema into force. Its errors about the schema are
 // *schema.Error.
 func (s *schemaFile) apply(ctx context.Context, texts [][]byte, err error) error {
-	declared := s.declaredNow()
+	declared := declaredIn(s.store)
 	path, unusable := schemaPath(s.database, declared)
 	rules, err := compile(path, declared, texts, cmp.Or(unusable, err))
 	switch _, inText := lint.Broken(err); {
@@ -103,7 +93,7 @@ func loadSchema(path, declared string) (*schema.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	texts, err := readFiles([]string{file}, 0)
+	texts, err := readFiles([]string{file})
 	return compile(file, declared, texts, err)
 }
 
@@ -142,17 +132,9 @@ func schemaPath(database, declared string) (string, error) {
 	return path, nil
 }
 
-// declaredIn returns the value of "$schema" in a snapshot, "" if it is absent.
-func declaredIn(snap *database.Snapshot) string {
-	if kind, _ := snap.Kind("$schema"); kind != storage.Other {
-		return ""
-	}
-	v, _ := snap.Value("$schema") // nil if it is absent
-	return unquote(v)
-}
-
-// unquote returns the text of a JSON string, "" for every other value.
-func unquote(v jsontext.Value) string {
+// declaredIn returns the value of "$schema" in a database, "" unless it is a string.
+func declaredIn(store *filestore.Store) string {
+	v := store.Value("$schema")
 	if v.Kind() != '"' {
 		return ""
 	}

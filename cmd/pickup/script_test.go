@@ -44,14 +44,24 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"serve": scriptServe,
-			"stop":  scriptStop,
-			"http":  scriptHTTP,
-			"await": scriptAwait,
-			"exits": scriptExits,
-			"hup":   scriptHangup,
+			"serve":    scriptServe,
+			"shutdown": scriptShutdown,
+			"http":     scriptHTTP,
+			"await":    scriptAwait,
+			"exits":    scriptExits,
+			"hup":      scriptHangup,
 		},
 	})
+}
+
+// TestScriptsRunToTheEnd checks that no script uses stop and skip of testscript, which
+// end a script early and count it as passed.
+func TestScriptsRunToTheEnd(t *testing.T) {
+	for _, name := range documents(t, "cmd/pickup/testdata/script/*.txtar") {
+		if m := regexp.MustCompile(`(?m)^(\[.*\] *)?(stop|skip)\b.*`).FindString(manual(t, name)); m != "" {
+			t.Errorf("%s has %q", name, m)
+		}
+	}
 }
 
 // passed lists the variables that a script passes to its server.
@@ -92,10 +102,10 @@ func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 
 var curlLine = regexp.MustCompile(`(?m)^  (curl -u \S+:(\S+) (?:--insecure )?http\S+)$`)
 
-func scriptStop(ts *testscript.TestScript, neg bool, args []string) {
+func scriptShutdown(ts *testscript.TestScript, neg bool, args []string) {
 	at := serverOf(ts)
 	if *at == nil || neg || len(args) > 1 {
-		ts.Fatalf("usage: stop [TERM|INT|KILL], with a server running")
+		ts.Fatalf("usage: shutdown [TERM|INT|KILL], with a server running")
 	}
 	p := *at
 	*at = nil

@@ -224,7 +224,7 @@ func (s *service) readCertificate(ctx context.Context) error {
 // listen opens the address of the service. If it is taken because a server has
 // the file already, the error says so.
 func (s *service) listen(ctx context.Context) (err error) {
-	address := net.JoinHostPort(s.Host, strconv.Itoa(int(s.Port)))
+	address := net.JoinHostPort(s.Host, strconv.Itoa(s.Port))
 	if s.listener, err = net.Listen("tcp", address); err == nil {
 		return nil
 	}

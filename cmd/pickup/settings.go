@@ -44,9 +44,6 @@ func (s *settings) check() error {
 			return usagef("--journal-dir: %s is not a directory", s.JournalDir)
 		}
 	}
-	if err := s.limits.check(); err != nil {
-		return err
-	}
 	return s.transport.check()
 }
 

@@ -18,11 +18,11 @@ import (
 	"time"
 )
 
-// TestSoak reads, writes and edits the file for 20 seconds, or for ten minutes with
+// TestSoak reads, writes and edits the file for eight seconds, or for ten minutes with
 // PICKUP_LONG. It checks that no acknowledged write is lost, and that memory,
 // goroutines and open files do not grow.
 func TestSoak(t *testing.T) {
-	during := 20 * time.Second
+	during := 8 * time.Second
 	if os.Getenv("PICKUP_LONG") != "" {
 		during = 10 * time.Minute
 	}

@@ -9,7 +9,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"fmt"
-	"math/big"
 	"net"
 	"sync/atomic"
 	"time"
@@ -93,12 +92,7 @@ func selfSigned(now time.Time) (*tls.Certificate, error) {
 	if err != nil {
 		return nil, err
 	}
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
-	if err != nil {
-		return nil, err
-	}
 	template := &x509.Certificate{
-		SerialNumber:          serial,
 		Subject:               pkix.Name{CommonName: "pickup on localhost"},
 		NotBefore:             now.Add(-time.Hour), // for clients with slow clocks
 		NotAfter:              now.AddDate(1, 0, 0),

@@ -67,6 +67,24 @@ type difference struct {
 // limits of an edit it has counts and no changes.
 func newEdit() *difference { return &difference{counts: make(map[string]int)} }
 
+// Diff returns the changes that lead from s to the state to.
+func (s *Snapshot) Diff(to *Snapshot) []Change { return s.difference(to).changes }
+
+func (s *Snapshot) difference(to *Snapshot) *difference {
+	d := new(difference)
+	for _, c := range s.list {
+		if next := to.byName[c.name]; next != c {
+			d.member(c, next)
+		}
+	}
+	for _, c := range to.list {
+		if s.byName[c.name] == nil {
+			d.member(nil, c)
+		}
+	}
+	return d
+}
+
 // add enters a change. Nothing changed if both values are nil or the same.
 func (d *difference) add(collection, id string, before, after jsontext.Value) {
 	ch := Change{Collection: collection, ID: id, Op: Updated, Before: before, After: after}

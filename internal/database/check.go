@@ -10,10 +10,9 @@ import (
 	"pickup/internal/storage"
 )
 
-// Check returns everything in the database that breaks a rule: what hand edits
-// put there. Pointers lead into db.json and use the names that the schema gives
-// the members. References that lead nowhere are among the faults, and of equal
-// values that are to be unique all but the first.
+// Check returns everything in the database that breaks a rule, as only hand edits
+// can. Pointers lead into db.json, with the schema's names of members. Dangling
+// references are faults, and so are repeated values of unique members.
 func (s *Snapshot) Check() []schema.Fault {
 	if s.schema == nil {
 		return nil
@@ -24,45 +23,43 @@ func (s *Snapshot) Check() []schema.Fault {
 		faults = append(faults, s.schema.CheckWhole(s.AppendJSON(nil))...)
 	}
 	for _, c := range s.list {
-		if r := s.schema.Member(c.name); r != nil {
-			faults = append(faults, under(rawjson.Pointer(c.name), s.checkMember(c, r, whole))...)
-		}
+		faults = append(faults, under(rawjson.Pointer(c.name), s.checkMember(c, s.schema.Member(c.name), whole))...)
 	}
 	return faults
 }
 
-// checkMember judges one top-level member. With judged the validator has seen
-// it, so only our own rules are left.
-func (s *Snapshot) checkMember(c *collection, r *schema.Rules, judged bool) []schema.Fault {
+// checkMember checks one top-level member. If validated is set, the validator has
+// seen it, and only extension keywords are left to check.
+func (s *Snapshot) checkMember(c *collection, r *schema.Rules, validated bool) []schema.Fault {
 	var faults []schema.Fault
 	array := c.kind == storage.Array
-	if !judged && (!array || !r.Apart()) {
-		v := jsontext.Value("[]") // the wrong type, whatever is in it
-		if !array || r.Array() {
+	if !validated && (!array || !r.Apart()) {
+		v := jsontext.Value("[]") // the type is wrong, so the elements do not matter
+		if !array || r.Array {
 			v = c.appendJSON(nil)
 		}
-		faults, judged = r.CheckMember(v), true
+		faults, validated = r.CheckMember(v), true
 	}
 	switch {
-	case array != r.Array():
+	case array != r.Array:
 		return faults
 	case c.kind == storage.Object:
 		return append(append(faults, r.CheckRecord(c.value, true)...), s.dangling(r, c.value)...)
 	}
-	held := make(map[string]int)
+	first := make(map[string]int)
 	for i, record := range c.inOrder() {
-		of := append(r.CheckRecord(record.Value, judged), s.dangling(r, record.Value)...)
+		of := append(r.CheckRecord(record.Value, validated), s.dangling(r, record.Value)...)
 		faults = append(faults, under(fmt.Sprintf("/%d", i), of)...)
-		faults = append(faults, doubles(r, i, record.Value, held)...)
+		faults = append(faults, repeated(r, i, record.Value, first)...)
 	}
 	return faults
 }
 
-// dangling returns the references of a record that lead nowhere.
+// dangling returns a fault for each reference to a record that does not exist.
 func (s *Snapshot) dangling(r *schema.Rules, value jsontext.Value) []schema.Fault {
 	var faults []schema.Fault
-	for _, ref := range r.References() {
-		follow := func(at string, v jsontext.Value) {
+	for _, ref := range r.References {
+		check := func(at string, v jsontext.Value) {
 			id := string(v)
 			switch v.Kind() {
 			case '"':
@@ -76,40 +73,39 @@ func (s *Snapshot) dangling(r *schema.Rules, value jsontext.Value) []schema.Faul
 			}
 		}
 		v, _ := rawjson.Member(value, ref.Member)
-		follow(rawjson.Pointer(ref.Member), v)
+		check(rawjson.Pointer(ref.Member), v)
 		i := 0
 		for e := range rawjson.Elements(v) {
-			follow(fmt.Sprintf("%s/%d", rawjson.Pointer(ref.Member), i), e)
+			check(fmt.Sprintf("%s/%d", rawjson.Pointer(ref.Member), i), e)
 			i++
 		}
 	}
 	return faults
 }
 
-// doubles returns a fault for each member of element i whose value is to be
-// unique and which an earlier element has. held has the element of each value,
-// by member and identity key.
-func doubles(r *schema.Rules, i int, value jsontext.Value, held map[string]int) []schema.Fault {
+// repeated returns a fault for each unique member of element i whose value an
+// earlier element has. first has the first element of each member and value.
+func repeated(r *schema.Rules, i int, value jsontext.Value, first map[string]int) []schema.Fault {
 	var faults []schema.Fault
-	for _, name := range r.Unique() {
+	for _, name := range r.Unique {
 		v, ok := rawjson.Member(value, name)
 		if !ok || v.Kind() == 'n' {
 			continue
 		}
 		key := name + "\x00" + rawjson.Identity(v)
-		if first, taken := held[key]; taken {
+		if earlier, taken := first[key]; taken {
 			faults = append(faults, schema.Fault{
 				Pointer: fmt.Sprintf("/%d%s", i, rawjson.Pointer(name)),
-				Detail:  fmt.Sprintf("%s must be unique: element %d has the same value", rawjson.Show(v), first),
+				Detail:  fmt.Sprintf("%s must be unique: element %d has the same value", rawjson.Show(v), earlier),
 			})
 		} else {
-			held[key] = i
+			first[key] = i
 		}
 	}
 	return faults
 }
 
-// under prefixes pointers into a value with the place of the value.
+// under prefixes the pointers of faults in a value with the pointer to the value.
 func under(at string, faults []schema.Fault) []schema.Fault {
 	for i := range faults {
 		faults[i].Pointer = at + faults[i].Pointer

@@ -135,7 +135,7 @@ func TestLoadInParts(t *testing.T) {
 // TestEditsKeepLittle makes one edit after another, each of another record and
 // with white space or without: what is kept of an edit is that record.
 func TestEditsKeepLittle(t *testing.T) {
-	const n, edits = 6000, 200
+	const n, edits = 3000, 60
 	values := make([]string, n)
 	for i := range values {
 		values[i] = fmt.Sprintf(`{"id": %d,"text":"%060d"}`, i, i)

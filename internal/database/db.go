@@ -43,6 +43,9 @@ type DB struct {
 	now     atomic.Pointer[Snapshot]
 	history *history
 
+	baseline  atomic.Pointer[Snapshot] // see Baseline
+	snapshots snapshots
+
 	mu      sync.Mutex
 	queue   []*update // guarded by mu; who waits
 	leading bool      // guarded by mu; somebody runs a group, or was told to
@@ -80,6 +83,7 @@ func Open(ctx context.Context, s storage.Store, o Options) (*DB, error) {
 	}
 	snap, _ := load(b, nil, conv)
 	db.now.Store(snap)
+	db.baseline.Store(snap)
 	db.history = newHistory(snap.rev)
 	return db, nil
 }
@@ -213,7 +217,7 @@ func (db *DB) commit(ctx context.Context, group []*update) {
 			later := min(storage.Rev(len(steps)-1-i), rev-base.rev-1)
 			s.tx.snap.arrive(rev - later)
 			r := s.tx.difference(s.base).revision(s.base, s.tx.snap)
-			r.Time, r.Source, r.Request = now, FromAPI, s.request
+			r.Time, r.Source, r.Request, r.Undoes = now, FromAPI, s.request, s.tx.undoes
 			revisions[i] = r
 		}
 		db.now.Store(steps[len(steps)-1].tx.snap)
@@ -234,7 +238,7 @@ type step struct {
 func (db *DB) stage(base *Snapshot, group []*update) (steps []step) {
 	next := base
 	for _, u := range group {
-		tx := newTx(next)
+		tx := db.newTx(next)
 		u.err, u.crash, u.result = nil, nil, nil
 		if db.try(u, tx); u.err != nil {
 			continue
@@ -246,6 +250,12 @@ func (db *DB) stage(base *Snapshot, group []*update) (steps []step) {
 		u.result = next
 	}
 	return steps
+}
+
+func (db *DB) newTx(base *Snapshot) *Tx {
+	tx := newTx(base)
+	tx.history = db.history
+	return tx
 }
 
 // try runs one function. A panic is kept for the goroutine that asked.
@@ -298,6 +308,7 @@ func (db *DB) show(base, next *Snapshot, d *difference) {
 	r := d.revision(base, next)
 	r.Time, r.Source = time.Now(), FromFile
 	db.now.Store(next)
+	db.baseline.Store(next)
 	db.history.publish(r)
 }
 

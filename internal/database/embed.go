@@ -11,24 +11,23 @@ import (
 	"pickup/internal/storage"
 )
 
-// Limits of what is embedded. Levels multiply, so it is the size of the whole
-// that is limited.
-const maxEmbedded = 128 << 20 // bytes in one answer
+// maxEmbedded is the maximum number of embedded bytes in one answer. Levels
+// multiply, so their number is not limited.
+const maxEmbedded = 128 << 20
 
-// An embedder puts related records into records. It is for one answer.
+// An embedder embeds related records into the records of one answer.
 type embedder struct {
 	snap  *Snapshot
-	known map[embedded]*relation // nil where it is not a relation
+	known map[embedded]*relation // nil if it is not a relation
 	size  int                    // bytes so far
 }
 
-// embedded is what an embedder puts into the records of one collection.
 type embedded struct {
 	collection string
 	embed      *query.Embed
 }
 
-// relation is Snapshot.relation, remembered.
+// relation caches Snapshot.relation.
 func (b *embedder) relation(collection string, e *query.Embed) *relation {
 	key := embedded{collection, e}
 	rel, ok := b.known[key]
@@ -45,8 +44,9 @@ func (b *embedder) relation(collection string, e *query.Embed) *relation {
 	return rel
 }
 
-// append appends a value of the collection with what is embedded: in the place
-// of a member of that name, or behind the last. The error is a *query.Error.
+// append appends a value of the collection with the embedded records, which
+// replace a member of their name or follow the last one. The error is a
+// *query.Error.
 func (b *embedder) append(dst []byte, collection string, v jsontext.Value, embeds []*query.Embed) ([]byte, error) {
 	if len(embeds) == 0 || v.Kind() != '{' {
 		return append(dst, v...), nil
@@ -85,8 +85,8 @@ func (b *embedder) append(dst []byte, collection string, v jsontext.Value, embed
 	return append(dst, '}'), nil
 }
 
-// related appends what stands behind e for the record v, and reports whether
-// there is anything.
+// related appends the records that e embeds into the record v, and reports whether
+// there are any.
 func (b *embedder) related(dst []byte, rel relation, v jsontext.Value, e *query.Embed) ([]byte, bool, error) {
 	if !rel.children {
 		id, ok := storage.ID(v, rel.key)
@@ -117,8 +117,8 @@ func (b *embedder) related(dst []byte, rel relation, v jsontext.Value, e *query.
 	return append(dst, ']'), true, nil
 }
 
-// referring returns the records of a collection whose member called key is
-// that id, in their order.
+// referring returns the records of a collection whose member called key is that
+// id, in their order.
 func (s *Snapshot) referring(collection, key, id string) []*Record {
 	c := s.byName[collection]
 	if !c.indexes.occurs(key, c.records) {

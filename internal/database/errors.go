@@ -14,6 +14,8 @@ var (
 	ErrExists   = errors.New("already taken")  // an id or a unique value; see FaultError
 	ErrRefers   = errors.New("referred to")    // a record that refers to it forbids the delete; see FaultError
 	ErrMismatch = errors.New("does not apply") // a patch supposes what is not so; see FaultError
+	ErrGone     = errors.New("no longer kept") // the history does not have the revision
+	ErrMemory   = errors.New("no memory left") // for another named snapshot
 )
 
 // A FaultError lists everything that is wrong with a value. It wraps
@@ -34,6 +36,15 @@ func (e *FaultError) Error() string {
 	}
 	return strings.Join(s, "; ")
 }
+
+// A ConflictError reports that a change cannot be made because of other changes
+// since then.
+type ConflictError struct {
+	Detail  string   // a sentence
+	Changed []Change // the elements that are in the way; only their names are set
+}
+
+func (e *ConflictError) Error() string { return e.Detail }
 
 // refusePatch is the error of a patch that is none: at leads into it.
 func refusePatch(at, detail string) error {

@@ -1,13 +1,15 @@
 package database
 
 import (
+	"slices"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/query"
 )
 
-// Run returns what q asks for. The error wraps ErrNotFound where the collection
-// is not there, or is a *query.Error where the query would take too long.
+// Run returns the answer to q. The error wraps ErrNotFound if there is no such
+// collection, or is a *query.Error if the query would take too long.
 func (s *Snapshot) Run(q *query.Query) (*Result, error) {
 	c, err := s.array(q.Collection())
 	if err != nil {
@@ -25,7 +27,7 @@ func (s *Snapshot) Run(q *query.Query) (*Result, error) {
 			return r, err
 		}
 	}
-	records, err := s.wanted(c, q)
+	records, err := s.matching(c, q)
 	if err != nil {
 		return nil, err
 	}
@@ -39,34 +41,31 @@ func (s *Snapshot) Run(q *query.Query) (*Result, error) {
 	return r, nil
 }
 
-// wanted returns the records that q's filters want in the order of the
+// matching returns the records that pass q's filters, in the order of the
 // collection.
-func (s *Snapshot) wanted(c *collection, q *query.Query) ([]*Record, error) {
+func (s *Snapshot) matching(c *collection, q *query.Query) ([]*Record, error) {
 	m := s.matcher(q)
-	candidates, found := c.candidates(q)
-	if found {
-		wanted := make([]*Record, 0, len(candidates))
-		for _, r := range candidates {
-			if m.Match(r.Value) {
-				wanted = append(wanted, r)
-			}
-		}
-		return wanted, m.Err()
+	var matching []*Record
+	candidates, indexed := c.candidates(q)
+	all := slices.All(candidates)
+	if indexed {
+		matching = make([]*Record, 0, len(candidates))
+	} else {
+		all = c.records.All()
 	}
-	var wanted []*Record
-	for _, r := range c.records.All() {
+	for _, r := range all {
 		if m.Match(r.Value) {
-			wanted = append(wanted, r)
+			matching = append(matching, r)
 		}
 		if m.Err() != nil {
 			break
 		}
 	}
-	return wanted, m.Err()
+	return matching, m.Err()
 }
 
-// candidates returns the records among which all that q wants are, in their
-// order, if an index gives them: the one of the term with the fewest.
+// candidates returns a superset of the records that pass q's filters, in their
+// order, from the index that has the fewest. It reports false if none helps.
 func (c *collection) candidates(q *query.Query) (best []*Record, found bool) {
 	for member, keys := range q.Equalities {
 		most := c.records.Len()
@@ -78,7 +77,7 @@ func (c *collection) candidates(q *query.Query) (best []*Record, found bool) {
 		}
 	}
 	for name, span := range q.Spans() {
-		most := c.records.Len() / 4 // with more it is as quick to go through all
+		most := c.records.Len() / 4 // for more, a scan is as fast
 		if found {
 			most = min(most, len(best))
 		}
@@ -106,7 +105,7 @@ func (c *collection) slice(from, to int) []*Record {
 	return records
 }
 
-// names tells a query what names mean in one collection.
+// names resolves the names in a query of one collection.
 type names struct {
 	snap       *Snapshot
 	collection string
@@ -117,19 +116,28 @@ func (n names) Alias(name string) (string, bool) {
 	return n.snap.schema.Member(n.collection).Alias(name)
 }
 
-// ParseQuery reads the query part of a URL: see query.Parse.
+// ParseQuery parses the query part of a URL: see query.Parse.
 func (s *Snapshot) ParseQuery(collection, rawQuery string) (*query.Query, error) {
-	return query.Parse(collection, names{s, collection}, rawQuery)
+	parameters, err := query.Parameters(rawQuery)
+	if err != nil {
+		return nil, err
+	}
+	return s.NewQuery(collection, parameters)
 }
 
-// Where returns q narrowed by a condition in the form of _where. The error is
-// a *query.Error.
+// NewQuery is ParseQuery of decoded parameters.
+func (s *Snapshot) NewQuery(collection string, parameters []query.Parameter) (*query.Query, error) {
+	return query.Parse(collection, names{s, collection}, parameters)
+}
+
+// Where returns q with another condition, in the form of _where. The error is a
+// *query.Error.
 func (s *Snapshot) Where(q *query.Query, where jsontext.Value) (*query.Query, error) {
 	return q.Where(names{s, q.Collection()}, where)
 }
 
-// Under returns q narrowed to the records that refer to the one of parent with
-// that id, by their ForeignKey.
+// Under returns q limited to the records that refer to the record of parent with
+// that id by their ForeignKey.
 func (s *Snapshot) Under(q *query.Query, parent, id string) *query.Query {
 	return q.Referring(s.ForeignKey(q.Collection(), parent), id)
 }
@@ -142,7 +150,7 @@ func (s *Snapshot) matcher(q *query.Query) *query.Matcher {
 	})
 }
 
-// sorted returns the first n records in q's order; those behind are left out.
+// sorted returns the first n records in q's order.
 func (s *Snapshot) sorted(q *query.Query, records []*Record, n int) ([]*Record, error) {
 	return query.Sort(s.matcher(q), records, func(r *Record) jsontext.Value { return r.Value }, n)
 }

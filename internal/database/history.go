@@ -22,6 +22,9 @@ type Revision struct {
 	Source  Source
 	Request string // the id of the request, see WithRequest
 
+	// Undoes is the revision that this one has reverted, 0 if none.
+	Undoes storage.Rev
+
 	// Before and After are the database on both sides of the step. Before is
 	// nil if Counts is not.
 	Before, After *Snapshot
@@ -89,6 +92,7 @@ type history struct {
 	from      storage.Rev   // guarded by mu; the state that revisions[0] starts from
 	last      storage.Rev   // guarded by mu; the state that the latest revision led to
 	size      int           // guarded by mu; of all revisions
+	replaced  int           // guarded by mu; bytes of values, since the start
 	bare      int           // guarded by mu; how many revisions have lost their indexes
 	err       error         // guarded by mu; why the store cannot be read
 	more      chan struct{} // guarded by mu; closed when any of the above changes
@@ -105,6 +109,7 @@ func (h *history) publish(revisions ...*Revision) {
 	for _, r := range revisions {
 		h.revisions = append(h.revisions, r)
 		h.size += r.size
+		h.replaced += r.size
 		h.last = r.Rev
 	}
 	for len(h.revisions) > maxRevisions || h.size > maxHistory {

@@ -21,12 +21,12 @@ type conventions struct {
 
 // idMember returns the member that carries the ids of a collection's records.
 func (o conventions) idMember(collection string) string {
-	return cmp.Or(o.schema.Member(collection).IDMember(), o.member, schema.DefaultIDMember)
+	return cmp.Or(o.schema.Member(collection).IDMember, o.member, schema.DefaultIDMember)
 }
 
 // IDKind returns how the ids of a collection's new records are made.
 func (o conventions) IDKind(collection string) schema.IDKind {
-	return cmp.Or(o.schema.Member(collection).IDKind(), o.ids)
+	return cmp.Or(o.schema.Member(collection).IDKind, o.ids)
 }
 
 // newIDs returns how the ids of a collection's new records are made. Where they
@@ -34,8 +34,8 @@ func (o conventions) IDKind(collection string) schema.IDKind {
 // there may be no others, and they may be what it forbids.
 func (o conventions) newIDs(collection string) schema.IDKind {
 	kind := o.IDKind(collection)
-	if r := o.schema.Member(collection); r != nil && (kind == schema.AutoIDs || kind == "") {
-		return r.TypedIDs(o.idMember(collection))
+	if kind == schema.AutoIDs || kind == "" {
+		return o.schema.Member(collection).TypedIDs(o.idMember(collection))
 	}
 	return kind
 }

@@ -19,6 +19,8 @@ import (
 // The indexes of a collection, by top-level member. One is made when a query
 // first asks for it and then carried from snapshot to snapshot.
 type indexes struct {
+	base *collection // of a fork: what it began with, whose indexes all forks share; else nil
+
 	mu      sync.Mutex
 	byName  map[string]*index       // of equality; guarded by mu
 	inOrder map[string]*index       // see orderedindex.go; guarded by mu
@@ -57,7 +59,7 @@ func indexKey(key string, seq uint64) string {
 func (x *indexes) clone() *indexes {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	n := &indexes{byName: maps.Clone(x.byName), inOrder: maps.Clone(x.inOrder), asked: maps.Clone(x.asked)}
+	n := &indexes{base: x.base, byName: maps.Clone(x.byName), inOrder: maps.Clone(x.inOrder), asked: maps.Clone(x.asked)}
 	for name, tree := range n.byName {
 		n.byName[name] = tree.Copy()
 	}
@@ -81,22 +83,74 @@ func (x *indexes) drop() {
 func (x *indexes) room(name string) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.byName[name] != nil || len(x.byName)+len(x.inOrder) < maxIndexes
+	if x.byName[name] != nil {
+		return true
+	}
+	return len(x.byName)+len(x.inOrder) < maxIndexes && (x.base == nil || x.base.indexes.room(name))
 }
 
 // get returns the index over the member called name of records.
 func (x *indexes) get(name string, records *ordered.Map[*Record]) *index {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if tree := x.byName[name]; tree != nil {
+	return x.getLocked(&x.byName, name, records)
+}
+
+// getLocked returns an index of trees, which is one of the maps of x. That of
+// a fork is a copy of the one of its base.
+func (x *indexes) getLocked(trees *map[string]*index, name string, records *ordered.Map[*Record]) *index {
+	tree := (*trees)[name]
+	if tree != nil {
 		return tree
 	}
-	tree := build(records, func(r *Record, yield func(string)) { eachKey(r, name, yield) })
-	if x.byName == nil {
-		x.byName = make(map[string]*index)
+	keys := func(r *Record, yield func(string)) { eachKey(r, name, yield) }
+	if trees == &x.inOrder {
+		keys = func(r *Record, yield func(string)) { yield(placeKey(r, name)) }
 	}
-	x.byName[name] = tree
+	if x.base == nil {
+		tree = build(records, keys)
+	} else {
+		b := x.base.indexes
+		of := &b.byName
+		if trees == &x.inOrder {
+			of = &b.inOrder
+		}
+		b.mu.Lock()
+		tree = b.getLocked(of, name, x.base.records).Copy()
+		b.mu.Unlock()
+		x.eachDiffering(records, func(r *Record, by int) {
+			keys(r, func(key string) {
+				if by > 0 {
+					tree.Set(key, r)
+				} else {
+					tree.Delete(key)
+				}
+			})
+		})
+	}
+	if *trees == nil {
+		*trees = make(map[string]*index)
+	}
+	(*trees)[name] = tree
 	return tree
+}
+
+// eachDiffering calls do with -1 for the records that only the base has, and
+// then with 1 for those that only records has.
+func (x *indexes) eachDiffering(records *ordered.Map[*Record], do func(r *Record, by int)) {
+	if records == x.base.records {
+		return
+	}
+	for place, r := range x.base.records.All() {
+		if now, _ := records.At(place); now != r {
+			do(r, -1)
+		}
+	}
+	for place, r := range records.All() {
+		if old, _ := x.base.records.At(place); old != r {
+			do(r, 1)
+		}
+	}
 }
 
 // build returns an index over records, each under the keys that it
@@ -135,14 +189,27 @@ func eachKey(r *Record, name string, yield func(key string)) {
 func (x *indexes) occurs(name string, records *ordered.Map[*Record]) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.names == nil {
+	n, _ := x.namesLocked(records).Get(name)
+	return n > 0
+}
+
+// namesLocked returns how many of records have a member of each name.
+func (x *indexes) namesLocked(records *ordered.Map[*Record]) *btree.Map[string, int] {
+	switch {
+	case x.names != nil:
+	case x.base != nil:
+		b := x.base.indexes
+		b.mu.Lock()
+		x.names = b.namesLocked(x.base.records).Copy()
+		b.mu.Unlock()
+		x.eachDiffering(records, x.count)
+	default:
 		x.names = new(btree.Map[string, int])
 		for _, r := range records.All() {
 			x.count(r, 1)
 		}
 	}
-	n, _ := x.names.Get(name)
-	return n > 0
+	return x.names
 }
 
 // memberNames returns the names of the members that records have, after

@@ -18,7 +18,7 @@ func TestQueryIndexes(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0))
-	records := make([]string, 1500)
+	records := make([]string, times(1100, 1500))
 	for i := range records {
 		records[i] = randomRecord(rnd, fmt.Sprint(i))
 	}
@@ -32,7 +32,7 @@ func TestQueryIndexes(t *testing.T) {
 	for range times(2, 10) {
 		s := db.Snapshot()
 		n := newNaive(whole(s))
-		for range 25 {
+		for range times(12, 25) {
 			checkQuery(t, s, n, "c", randomNaive(rnd, []string{"n", "m", "k", "nobody"}, value))
 		}
 		if _, err := db.Update(t.Context(), func(tx *database.Tx) error {

@@ -9,14 +9,13 @@ import (
 	"pickup/internal/spell"
 )
 
-// strictCost is what a look at what stands where in a text costs, times its
-// bytes.
+// strictCost is the cost of finding a path in a record, for each byte.
 const strictCost = 8
 
-// Strict returns a *query.Error for the first name in q that means nothing here:
-// a property that no record of the collection has and the schema does not
-// know, or a relation that is none. ParseQuery lets such names pass, because
-// in a list without a schema the next record may have them.
+// Strict returns a *query.Error for the first unknown name in q: a property that
+// neither a record of the collection nor the schema has, or something that is not a
+// relation. ParseQuery accepts such names, because without a schema the next record
+// may have them.
 func (s *Snapshot) Strict(q *query.Query) error {
 	m := q.Matcher(nil)
 	asked := make(map[string]bool)
@@ -43,8 +42,8 @@ func (s *Snapshot) Strict(q *query.Query) error {
 	return nil
 }
 
-// has reports whether some record has something at a path, null included, or
-// may have it by the schema. Work is counted by m.
+// has reports whether a record has a value at a path, or may have one by the
+// schema. m counts the work.
 func (s *Snapshot) has(m *query.Matcher, collection string, n query.Named) bool {
 	if s.schema.Member(collection).Knows(n.Path.Names()) {
 		return true
@@ -66,7 +65,7 @@ func (s *Snapshot) has(m *query.Matcher, collection string, n query.Named) bool 
 	return false
 }
 
-// didYouMeanMember suggests the member that was probably meant.
+// didYouMeanMember returns a suggestion for a misspelled member, or "".
 func (s *Snapshot) didYouMeanMember(collection, name string) string {
 	var known []string
 	if c, err := s.array(collection); err == nil {
@@ -79,7 +78,7 @@ func (s *Snapshot) didYouMeanMember(collection, name string) string {
 	return ""
 }
 
-// strictEmbed returns an error where a name is no relation.
+// strictEmbed returns an error if a name is not a relation.
 func (s *Snapshot) strictEmbed(collection string, e *query.Embed) error {
 	rel, ok := s.relation(collection, e.Name, e.Expand)
 	if !ok {

@@ -14,11 +14,11 @@ import (
 	"pickup/internal/storage"
 )
 
-// Delete takes a record out and returns it. With it go those records of the
-// collections called children that refer to it by their ForeignKey, where ids
-// are compared as text; and with those that refer to any of these what the
-// schema says. The error wraps ErrNotFound, or is a *FaultError that wraps
-// ErrRefers where a record that has to stay refers to one that goes.
+// Delete deletes a record and returns it. It also deletes the records of the
+// collections called children that refer to it by their ForeignKey. Records that
+// refer to any of these are handled according to the schema's x-on-delete. The
+// error wraps ErrNotFound, or is a *FaultError that wraps ErrRefers: a record that
+// must stay refers to a deleted one.
 func (tx *Tx) Delete(collection, id string, children ...string) (*Record, error) {
 	old, err := tx.remove(collection, id)
 	if err != nil {
@@ -31,7 +31,7 @@ func (tx *Tx) Delete(collection, id string, children ...string) (*Record, error)
 		}
 		for _, r := range tx.snap.referring(child, tx.snap.ForeignKey(child, collection), id) {
 			if storage.IsPositionKey(r.ID) {
-				continue // no request reaches it
+				continue // it cannot be addressed
 			}
 			if _, err := tx.remove(child, r.ID); err != nil {
 				return nil, err
@@ -57,13 +57,11 @@ func (tx *Tx) remove(collection, id string) (*Record, error) {
 	return old, nil
 }
 
-// cascade does what the schema says with the records that refer to those that
-// are gone, and with those that refer to what goes with them. Only then it asks
-// whether one that has to stay refers to something that is gone, so that the
-// order of collections decides nothing. A circle of references ends where it
-// began, because what goes is out before others are looked for. What is gone
-// stands in a list, and no function calls itself for it: a chain of references
-// may be as long as a collection.
+// cascade handles the records that refer to those that are gone, according to the
+// schema, and then those that refer to records that it deletes. It looks for
+// restrictions last, so the order of collections does not matter. Cycles end
+// because records are deleted before others are looked for. The list replaces a
+// recursion: a chain of references may be as long as a collection.
 func (tx *Tx) cascade(gone []storage.Change) error {
 	for i := 0; i < len(gone); i++ {
 		id := gone[i].ID
@@ -101,8 +99,8 @@ func (tx *Tx) cascade(gone []storage.Change) error {
 	return nil
 }
 
-// references yields the members by which collections that there are refer to
-// one, where the schema says what a delete does to them.
+// references yields the references to a collection that have an x-on-delete, with
+// the names of the collections that have them.
 func (s *Snapshot) references(collection string) iter.Seq2[string, schema.Reference] {
 	return func(yield func(string, schema.Reference) bool) {
 		if s.schema == nil {
@@ -112,7 +110,7 @@ func (s *Snapshot) references(collection string) iter.Seq2[string, schema.Refere
 			if !s.byName[child].isArray() {
 				continue
 			}
-			for _, ref := range s.schema.Member(child).References() {
+			for _, ref := range s.schema.Member(child).References {
 				if ref.Collection == collection && ref.OnDelete != "" && !yield(child, ref) {
 					return
 				}
@@ -121,7 +119,7 @@ func (s *Snapshot) references(collection string) iter.Seq2[string, schema.Refere
 	}
 }
 
-// refers is the error for a record that still refers to what is gone.
+// refers returns the error for a record that still refers to a deleted one.
 func refers(child string, ref schema.Reference, r *Record) error {
 	return refused(fmt.Sprintf("%s still refers to it by its %s", describe(child, r), ref.Member))
 }
@@ -130,7 +128,7 @@ func refused(detail string) error {
 	return &FaultError{Kind: ErrRefers, Faults: []schema.Fault{{Detail: detail}}}
 }
 
-// setNull takes what is gone out of the reference of one record.
+// setNull removes the deleted id from the reference of one record.
 func (tx *Tx) setNull(child string, ref schema.Reference, r *Record, id string) error {
 	value := without(r.Value, ref.Member, id)
 	if faults := tx.snap.schema.Member(child).CheckMerge(r.Value, value, []string{ref.Member}); len(faults) > 0 {
@@ -144,8 +142,8 @@ func (tx *Tx) setNull(child string, ref schema.Reference, r *Record, id string) 
 	return nil
 }
 
-// without returns a record whose member refers to id no longer: it is null, or
-// if it is an array it has lost that element.
+// without returns value with null instead of id in the member called name, or
+// without the element id if that is an array.
 func without(value jsontext.Value, name, id string) jsontext.Value {
 	v, _ := rawjson.Member(value, name)
 	if v.Kind() != '[' {
@@ -157,7 +155,7 @@ func without(value jsontext.Value, name, id string) jsontext.Value {
 	return rawjson.SetMember(value, name, string(n.Value()))
 }
 
-// recordsReferencing returns the records of a collection of which the member called name
+// recordsReferencing returns the records of a collection whose member called name
 // is that id, or an array with it.
 func (s *Snapshot) recordsReferencing(collection, name, id string) []*Record {
 	c := s.byName[collection]

@@ -35,19 +35,18 @@ func (c *collection) ordered(name string) *index {
 	if len(x.byName)+len(x.inOrder) >= maxIndexes {
 		return nil
 	}
-	if !x.asked[name] {
+	if x.base != nil {
+		if x.base.ordered(name) == nil {
+			return nil
+		}
+	} else if !x.asked[name] {
 		if x.asked == nil || len(x.asked) >= maxIndexes {
 			x.asked = make(map[string]bool)
 		}
 		x.asked[name] = true
 		return nil
 	}
-	tree := build(c.records, func(r *Record, yield func(string)) { yield(placeKey(r, name)) })
-	if x.inOrder == nil {
-		x.inOrder = make(map[string]*index)
-	}
-	x.inOrder[name] = tree
-	return tree
+	return x.getLocked(&x.inOrder, name, c.records)
 }
 
 // placeKey returns a record's key in the ordered index over a member.

@@ -14,15 +14,15 @@ import (
 )
 
 // PatchDatabase changes the whole database by a JSON Patch (RFC 6902), as one
-// transaction over any number of records and collections: the database is one
-// JSON document, so /schedules/0 is the first schedule, whatever its id, and
-// /schedules/- a new one behind the last.
+// transaction over any number of records and collections. The database is one
+// JSON document: /schedules/0 is the first schedule, whatever its id, and
+// /schedules/- a new one at the end.
 //
-// A record that is replaced or changed keeps its id; a new one gets its id as
-// by Create, one that is removed takes with it what Delete would, and all are
-// judged by the members that are touched. A collection that is added or
-// replaced as a whole keeps the ids that it comes with. "$schema" cannot be
-// changed. Errors are as Patch's, and ErrExists and ErrRefers are possible.
+// A record that is replaced or changed keeps its id and is checked by the members
+// that are touched. A new one gets its id as from Create. With one that is removed
+// go those that Delete would remove. A collection that is added or replaced as a
+// whole keeps its ids. "$schema" cannot be changed. Errors are those of Patch, and
+// FaultErrors that wrap ErrExists or ErrRefers.
 func (tx *Tx) PatchDatabase(patch jsontext.Value) error {
 	ops, err := jsonpatch.Parse(patch)
 	if err != nil {
@@ -37,7 +37,7 @@ func (tx *Tx) PatchDatabase(patch jsontext.Value) error {
 			case len(path) == 0:
 				return refusePatch(fmt.Sprintf("/%d%s", i, member), "a patch of the database names a top-level member, as in /schedules/0")
 			case path[0] == "$schema" && op.Op != "test":
-				return refusePatch(fmt.Sprintf("/%d%s", i, member), "which rules hold is said in the file, by hand")
+				return refusePatch(fmt.Sprintf("/%d%s", i, member), "the schema of a database is set in its file")
 			}
 		}
 		d.canonical(op.Path)
@@ -51,7 +51,7 @@ func (tx *Tx) PatchDatabase(patch jsontext.Value) error {
 	if err := p.Apply(ops); err != nil {
 		return patchFault(err)
 	}
-	tx.claim, d.rebase = d.claim, func(err error) error { return err }
+	tx.claim = d.claim
 	defer func() { tx.claim = nil }()
 	if err := d.finish(); err != nil {
 		return err
@@ -70,15 +70,15 @@ type databasePatch struct {
 	patcher *jsonpatch.Patcher
 	root    *jsonpatch.Node
 	touched map[*jsonpatch.Node]*touches // of a top-level member, or of an element of a collection
-	rebase  func(error) error            // rewrites faults of the record at hand to point into the patch
-	claims  []func() error
+	rebase  func(error) error            // rewrites faults of the current record to point into the patch
+	claims  []func() error               // checks at the end
 }
 
-// An origin says what a node of the database was when the patch began: a
-// top-level member, or an element of a collection.
+// An origin is what a node was when the patch began: a top-level member, or an
+// element of a collection.
 type origin struct {
 	collection *collection
-	record     *Record // nil of a top-level member
+	record     *Record // nil for a top-level member
 }
 
 func originOf(n *jsonpatch.Node) origin {
@@ -88,25 +88,21 @@ func originOf(n *jsonpatch.Node) origin {
 	return origin{}
 }
 
-// claim remembers to look whether values are taken when all is done: two
-// records may change theirs for each other's.
+// claim defers the check for taken values to the end of the patch: two records
+// may exchange theirs.
 func (d *databasePatch) claim(collection, id string, names []string, sent map[string]string) {
 	rebase := d.rebase
 	d.claims = append(d.claims, func() error {
 		c := d.tx.snap.byName[collection]
 		r := recordByID(c, id)
 		if r == nil {
-			return nil // gone with another one
+			return nil // deleted with another record
 		}
-		if err := faultError(nil, d.tx.uniqueConflicts(c, r.Value, id, names), sent); err != nil {
-			return rebase(err)
-		}
-		return nil
+		return rebase(faultError(nil, d.tx.uniqueConflicts(c, r.Value, id, names), sent))
 	})
 }
 
-// canonical gives the members of records and objects that a path names the
-// names that the schema has for them.
+// canonical replaces aliases of members in a path by their names in the schema.
 func (d *databasePatch) canonical(path []string) {
 	if len(path) < 2 {
 		return
@@ -118,7 +114,7 @@ func (d *databasePatch) canonical(path []string) {
 	d.tx.snap.schema.Member(path[0]).CanonicalPath(below)
 }
 
-// enter makes a node of a top-level member, of its elements too if some
+// enter adds a node for a top-level member, and nodes for its elements if an
 // operation names it.
 func (d *databasePatch) enter(c *collection, ops []jsonpatch.Operation) {
 	n := jsonpatch.NewNode(c.value)
@@ -129,7 +125,7 @@ func (d *databasePatch) enter(c *collection, ops []jsonpatch.Operation) {
 		var kids []*jsonpatch.Node
 		if named {
 			kids = make([]*jsonpatch.Node, 0, c.records.Len())
-			origins := make([]origin, 0, c.records.Len()) // at once, for there may be many
+			origins := make([]origin, 0, c.records.Len()) // in one allocation
 			for _, r := range c.records.All() {
 				origins = append(origins, origin{c, r})
 				kid := jsonpatch.NewNode(r.Value)
@@ -143,12 +139,12 @@ func (d *databasePatch) enter(c *collection, ops []jsonpatch.Operation) {
 	d.root.Append(c.name, n)
 }
 
-// note remembers which top-level member, and which element of a collection, an
+// note records which top-level member, and which element of a collection, an
 // operation touches.
 func (d *databasePatch) note(i int, op *jsonpatch.Operation, path []string) {
 	n, below := d.patcher.At(path[:1]), path[1:]
 	if n == nil {
-		return // it is added as a whole, and told again when it is there
+		return // it is added as a whole; the patcher reports it again when it is there
 	}
 	d.touch(n, i, op, below)
 	if !n.IsOpenArray() || len(below) == 0 {
@@ -166,28 +162,24 @@ func (d *databasePatch) touch(n *jsonpatch.Node, i int, op *jsonpatch.Operation,
 	d.touched[n].add(i, op, below)
 }
 
-// finish makes of the patched document changes of the database.
+// finish changes the database to what the patch has made of the document.
 func (d *databasePatch) finish() error {
 	tx := d.tx
-	there := make(map[string]*jsonpatch.Node)
-	var names []string
-	for i, kid := range d.root.Kids() {
-		name := d.root.Name(i)
-		there[name] = kid
-		names = append(names, name)
+	there := make(map[string]bool)
+	for i := range d.root.Kids() {
+		there[d.root.Name(i)] = true
 	}
 	var dropped []storage.Change
 	for _, c := range slices.Clone(tx.snap.list) {
-		if there[c.name] == nil {
+		if !there[c.name] {
 			dropped = append(dropped, c.drops()...)
 			tx.snap.without(c.name)
 			delete(tx.mine, c.name)
 			tx.changes = append(tx.changes, Change{Collection: c.name})
 		}
 	}
-	for _, name := range names {
-		n := there[name]
-		t := d.touched[n]
+	for i, n := range d.root.Kids() {
+		name, t := d.root.Name(i), d.touched[n]
 		if t == nil {
 			continue
 		}
@@ -198,7 +190,7 @@ func (d *databasePatch) finish() error {
 			if c != nil {
 				dropped = append(dropped, c.drops()...)
 			}
-			err = t.rebase(d.setWhole(name, n.Value(), t))
+			err = d.setWhole(name, n.Value(), t)
 		case c.kind == storage.Array:
 			dropped, err = d.records(c, n, dropped)
 		case c.kind == storage.Object:
@@ -217,7 +209,7 @@ func (d *databasePatch) finish() error {
 	}))
 }
 
-// drops returns the changes that take all records out of a collection.
+// drops returns the changes that delete all records of a collection.
 func (c *collection) drops() []storage.Change {
 	records := c.inOrder()
 	drops := make([]storage.Change, len(records))
@@ -227,13 +219,13 @@ func (c *collection) drops() []storage.Change {
 	return drops
 }
 
-// records turns what is left of a patched collection into changes of its
-// records, and appends those that are gone to dropped.
+// records changes the records of a collection to what the patch has left of them,
+// and appends those that it has removed to dropped.
 func (d *databasePatch) records(c *collection, n *jsonpatch.Node, dropped []storage.Change) ([]storage.Change, error) {
 	gone, separate := missing(c, n.Kids())
 	dropped = append(dropped, gone...)
 	if !separate {
-		return dropped, d.rearrange(c, n.Kids())
+		return dropped, d.rebuild(c.name, n.Kids(), nil)
 	}
 	for _, g := range gone {
 		if _, err := d.tx.remove(c.name, g.ID); err != nil {
@@ -261,10 +253,10 @@ func (d *databasePatch) records(c *collection, n *jsonpatch.Node, dropped []stor
 	return dropped, nil
 }
 
-// missing returns the deletes of the records of c that are not among kids, and
-// clears the origin of kids from elsewhere. separate reports whether changes of
-// single records express all that differs: not a new order of the others, nor a
-// change of an element without an id of its own.
+// missing returns the changes that delete the records of c that are not among kids,
+// and clears the origin of kids from elsewhere. separate reports whether changes of
+// single records can express all differences: not a new order, nor a change of an
+// element without an id of its own.
 func missing(c *collection, kids []*jsonpatch.Node) (gone []storage.Change, separate bool) {
 	separate = true
 	kept, last, fresh := 0, uint64(0), false
@@ -296,72 +288,34 @@ func missing(c *collection, kids []*jsonpatch.Node) (gone []storage.Change, sepa
 	return gone, separate
 }
 
-// setWhole puts a value in the place of a top-level member, or behind the last
-// one. Of an array every element that was not there before is judged as a
-// whole, and those without an id get one. Pointers lead into the value, which t
-// has put there.
+// setWhole makes value, which t has put there, the top-level member of that name.
 func (d *databasePatch) setWhole(name string, value jsontext.Value, t *touches) error {
-	tx := d.tx
+	rules := d.tx.snap.schema.Member(name)
 	if rawjson.Depth(value) > rawjson.MaxDepth+1 {
-		return refusePatch("", fmt.Sprintf("this would leave records that are nested deeper than %d levels", rawjson.MaxDepth))
+		return t.rebase(refusePatch("", fmt.Sprintf("this would leave records that are nested deeper than %d levels", rawjson.MaxDepth)))
 	}
-	kind := value.Kind()
-	if err := faultError(tx.snap.schema.Member(name).CheckType(value), nil, nil); err != nil {
-		return err
+	if err := faultError(rules.CheckType(value), nil, nil); err != nil {
+		return t.rebase(err)
 	}
-	switch kind {
+	c := &collection{name: name, kind: storage.Other, value: value}
+	switch value.Kind() {
 	case '[':
 		n := jsonpatch.NewNode(value)
 		n.Open()
-		return d.setArray(name, n.Kids(), t)
+		return d.rebuild(name, n.Kids(), t)
 	case '{':
-		value, sent, faults := tx.snap.schema.Member(name).Canonical(value)
-		faults = append(faults, tx.snap.schema.Member(name).CheckObject(nil, value, nil)...)
+		value, sent, faults := rules.Canonical(value)
+		faults = append(faults, rules.CheckObject(nil, value, nil)...)
 		if err := faultError(faults, nil, sent); err != nil {
-			return err
+			return t.rebase(err)
 		}
-		tx.put(&collection{name: name, kind: storage.Object, value: value}, value)
-		return nil
+		c.kind, c.value = storage.Object, value
 	}
-	tx.put(&collection{name: name, kind: storage.Other, value: value}, value)
+	d.tx.put(c, c.value)
 	return nil
 }
 
-// setArray makes an array of elements that come with their ids.
-func (d *databasePatch) setArray(name string, kids []*jsonpatch.Node, t *touches) error {
-	snap := d.tx.snap
-	old := snap.byName[name]
-	a := d.arrange(name, kids)
-	a.whole = true
-	for i, kid := range kids {
-		at := fmt.Sprintf("/%d", i)
-		below := func(err error) error {
-			f, ok := err.(*FaultError)
-			if !ok {
-				return err
-			}
-			return &FaultError{Kind: f.Kind, Faults: under(at, f.Faults)}
-		}
-		d.rebase = func(err error) error { return t.rebase(below(err)) }
-		err := a.add(kid.Value(), nil, nil, func(id string, v jsontext.Value) (faults []schema.Fault, judged bool) {
-			switch r := recordByID(old, id); {
-			case r == nil:
-				return snap.schema.Member(name).CheckCreate(v), true
-			case !bytes.Equal(r.Value, v):
-				return snap.schema.Member(name).CheckReplace(v), true
-			}
-			return nil, false
-		})
-		if err != nil {
-			return below(err)
-		}
-	}
-	d.tx.put(a.c, a.c.appendJSON(nil))
-	return nil
-}
-
-// recordByID returns the record of a collection that has that id, nil where there is
-// none.
+// recordByID returns the record of a collection that has that id, or nil.
 func recordByID(c *collection, id string) *Record {
 	if !c.isArray() {
 		return nil
@@ -370,102 +324,76 @@ func recordByID(c *collection, id string) *Record {
 	return r
 }
 
-// rearrange makes an array of the elements that a patch has left of c, and of
-// those that it has put between them.
-func (d *databasePatch) rearrange(c *collection, kids []*jsonpatch.Node) error {
-	rules := d.tx.snap.schema.Member(c.name)
-	a := d.arrange(c.name, kids)
+// rebuild makes a collection of the elements that a patch has left and added. If
+// whole is not nil, it has put them there together.
+func (d *databasePatch) rebuild(name string, kids []*jsonpatch.Node, whole *touches) error {
+	snap := d.tx.snap
+	idMember, stats := snap.idMember(name), snap.idsOf(name)
+	c := newArray(name, 0, idStats{member: idMember, high: stats.high, number: stats.number})
+	keys := storage.NewKeys(idMember)
 	kept := func(kid *jsonpatch.Node) bool {
 		r := originOf(kid).record
 		return r != nil && (d.touched[kid] == nil || bytes.Equal(kid.Value(), r.Value))
 	}
+	reserved := make(map[string]bool) // ids of records that the patch has left
 	for _, kid := range kids {
+		id, ok := storage.ID(kid.Value(), idMember)
+		if ok && rawjson.IsIndex(id) {
+			c.ids.high = later(c.ids.high, id)
+		}
 		if r := originOf(kid).record; r != nil && !storage.IsPositionKey(r.ID) {
-			a.taken[r.ID] = true
-		} else if id, ok := storage.ID(kid.Value(), c.ids.member); ok && kept(kid) {
-			a.taken[id] = true
+			reserved[r.ID] = true
+		} else if ok && kept(kid) {
+			reserved[id] = true
 		}
 	}
-	for _, kid := range kids {
-		r, t, v := originOf(kid).record, d.touched[kid], kid.Value()
-		if kept(kid) {
-			a.keep(v)
-			continue
-		}
-		d.rebase = t.rebase
-		var names []string
-		if r != nil {
-			names = t.within()
-		}
-		err := a.add(v, r, names, func(_ string, v jsontext.Value) ([]schema.Fault, bool) {
-			switch {
-			case r == nil:
-				return rules.CheckCreate(v), true
-			case names == nil:
-				return rules.CheckReplace(v), true
+	for i, kid := range kids {
+		v := kid.Value()
+		if !kept(kid) {
+			d.rebase = func(err error) error {
+				f, ok := err.(*FaultError)
+				switch {
+				case whole == nil:
+					return d.touched[kid].rebase(err)
+				case ok:
+					err = &FaultError{Kind: f.Kind, Faults: under(fmt.Sprintf("/%d", i), f.Faults)}
+				}
+				return whole.rebase(err)
 			}
-			return rules.CheckMerge(r.Value, v, names), true
-		})
-		if err != nil {
-			return t.rebase(err)
+			var err error
+			if v, err = d.element(c, kid, reserved, whole != nil); err != nil {
+				return d.rebase(err)
+			}
 		}
+		c.set(keys.Next(v), v)
 	}
-	d.tx.put(a.c, a.c.appendJSON(nil))
+	d.tx.put(c, c.appendJSON(nil))
 	return nil
 }
 
-// An arrangement is a collection that is being made anew.
-type arrangement struct {
-	d     *databasePatch
-	c     *collection
-	keys  *storage.Keys
-	taken map[string]bool // the ids of records that it keeps
-	whole bool            // the elements come with their ids
-}
-
-// arrange begins the arrangement of these elements.
-func (d *databasePatch) arrange(name string, kids []*jsonpatch.Node) *arrangement {
-	snap := d.tx.snap
-	idMember := snap.idMember(name)
-	a := &arrangement{d: d, c: newArray(name, 0, idStats{member: idMember}), keys: storage.NewKeys(idMember), taken: make(map[string]bool)}
-	before := snap.idsOf(name)
-	a.c.ids.high, a.c.ids.number = before.high, before.number
-	for _, kid := range kids { // so that no id is made that one of them has
-		if id, ok := storage.ID(kid.Value(), idMember); ok && rawjson.IsIndex(id) {
-			a.c.ids.high = later(a.c.ids.high, id)
-		}
-	}
-	return a
-}
-
-// keep puts an element behind the others as it is.
-func (a *arrangement) keep(v jsontext.Value) { a.c.set(a.keys.Next(v), v) }
-
-// add puts a record behind the others if judge finds nothing wrong with it,
-// and reports that it has looked. The record was old, of which the members
-// called names were sent, or all where names is nil; where old is nil it is
-// new. It keeps its id, and gets one if it has none, or if it is put between
-// others where the service alone makes them.
-func (a *arrangement) add(v jsontext.Value, old *Record, names []string, judge func(id string, v jsontext.Value) ([]schema.Fault, bool)) error {
-	tx, name := a.d.tx, a.c.name
-	v, sent, faults, err := tx.amended(name, v)
+// element returns the value of an element that a patch has changed or added, for
+// the collection c, and checks it. A record keeps its id. An added element gets one
+// if it has none, or if the schema makes ids read-only; those of a whole array keep
+// theirs, and one that equals the record with its id is not checked.
+func (d *databasePatch) element(c *collection, kid *jsonpatch.Node, reserved map[string]bool, whole bool) (jsontext.Value, error) {
+	tx, idMember, rules := d.tx, c.ids.member, d.tx.snap.schema.Member(c.name)
+	old := originOf(kid).record
+	v, sent, faults, err := tx.amended(c.name, kid.Value())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	idMember := a.c.ids.member
 	addressed := old != nil && !storage.IsPositionKey(old.ID)
 	if addressed {
 		if v, err = keepID(old, v, idMember); err != nil {
-			return idChanged(idMember)
+			return nil, idChanged(idMember)
 		}
 	}
-	var taken []schema.Fault
-	has := func(id string) bool { return a.c.has(id) || a.taken[id] }
+	has := func(id string) bool { return c.has(id) || reserved[id] }
 	given, ok := rawjson.Member(v, idMember)
-	made := !ok || given.Kind() == 'n' || string(given) == `""` || old == nil && !a.whole && tx.snap.schema.Member(name).ReadOnlyID()
-	if made {
-		v = rawjson.SetMember(v, idMember, a.c.ids.next(tx.snap.newIDs(name), has))
+	if !ok || given.Kind() == 'n' || string(given) == `""` || old == nil && !whole && rules.ReadOnlyID() {
+		v = rawjson.SetMember(v, idMember, c.ids.next(tx.snap.newIDs(c.name), has))
 	}
+	var taken []schema.Fault
 	id, ok := storage.ID(v, idMember)
 	switch {
 	case !ok:
@@ -473,13 +401,22 @@ func (a *arrangement) add(v jsontext.Value, old *Record, names []string, judge f
 	case !addressed && has(id):
 		taken = append(taken, idTaken(idMember, given))
 	}
-	found, judged := judge(id, v)
-	if judged {
-		taken = append(taken, tx.taken(a.c, v, id, names, sent)...)
+	var names []string
+	if whole {
+		old = recordByID(tx.snap.byName[c.name], id)
+	} else if old != nil {
+		names = d.touched[kid].within()
 	}
-	if err := faultError(append(faults, found...), taken, sent); err != nil {
-		return err
+	switch {
+	case old == nil:
+		faults = append(faults, rules.CheckCreate(v)...)
+	case names != nil:
+		faults = append(faults, rules.CheckMerge(old.Value, v, names)...)
+	case !whole || !bytes.Equal(old.Value, v):
+		faults = append(faults, rules.CheckReplace(v)...)
 	}
-	a.keep(v)
-	return nil
+	if !whole || old == nil || !bytes.Equal(old.Value, v) {
+		taken = append(taken, tx.taken(c, v, id, names, sent)...)
+	}
+	return v, faultError(faults, taken, sent)
 }

@@ -360,7 +360,8 @@ func TestConcurrentTransactions(t *testing.T) {
 		}
 		return len(now.Notes), nil
 	}
-	const workers, each = 8, 40
+	const workers = 8
+	each := times(15, 40)
 	errs := make(chan error, workers)
 	for w := range workers {
 		go func() { errs <- transfer(t, db, rand.New(rand.NewPCG(uint64(w), 3)), each, check) }()

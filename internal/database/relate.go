@@ -1,21 +1,21 @@
 package database
 
 import (
+	"cmp"
+
 	"pickup/internal/storage"
 )
 
 // Records refer to each other by members that carry an id: a schedule's
-// driverId is the id of one of the drivers. Ids are compared as text, so that
-// 2 and "2" are the same.
+// driverId is the id of one of the drivers. Ids are compared as text: 2 and "2"
+// are the same.
 
-// ForeignKey returns the member by which the records of child refer to those
-// of parent. It is the parent's Singular with Id behind it; but where the
-// schema has an x-ref to parent on other members only, it is the first of
-// these by name.
+// ForeignKey returns the member by which the records of child refer to those of
+// parent: the parent's Singular followed by Id. If the schema has an x-ref to
+// parent on other members only, it is the first of these by name.
 func (s *Snapshot) ForeignKey(child, parent string) string {
-	key := Singular(parent) + "Id"
-	other := ""
-	for _, ref := range s.schema.Member(child).References() {
+	key, other := Singular(parent)+"Id", ""
+	for _, ref := range s.schema.Member(child).References {
 		switch {
 		case ref.Member == key:
 			return key
@@ -23,24 +23,20 @@ func (s *Snapshot) ForeignKey(child, parent string) string {
 			other = ref.Member
 		}
 	}
-	if other != "" {
-		return other
-	}
-	return key
+	return cmp.Or(other, key)
 }
 
-// A relation says what stands behind a name in _embed or _expand for the
-// records of one collection.
+// A relation is what a name in _embed or _expand means for the records of one
+// collection: the children that refer to a record, or the parent that it refers to.
 type relation struct {
-	children bool     // those that refer to the record, else the one that it refers to
+	children bool
 	key      string   // the member with the id: of the children, or of the record
-	in       []string // the collections to look in
+	in       []string // the collections of the related records
 	id       string   // the member of the record that its children refer to
 }
 
-// relation returns what name is to the records of a collection: a collection
-// of children, or what one of their members refers to. Where it could be
-// both, expand decides. It reports false where it is neither.
+// relation returns the relation called name of the records of a collection, and
+// whether there is one. expand prefers the parent if both are possible.
 func (s *Snapshot) relation(collection, name string, expand bool) (relation, bool) {
 	var children relation
 	// Nothing refers to a singular resource: it has no id.
@@ -48,7 +44,7 @@ func (s *Snapshot) relation(collection, name string, expand bool) (relation, boo
 		children = relation{true, s.ForeignKey(name, collection), []string{name}, s.idMember(collection)}
 	}
 	parent := relation{key: name + "Id"}
-	for _, ref := range s.schema.Member(collection).References() {
+	for _, ref := range s.schema.Member(collection).References {
 		if ref.Member == parent.key {
 			parent.in = append(parent.in, ref.Collection)
 		}

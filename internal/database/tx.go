@@ -24,6 +24,9 @@ type Tx struct {
 	mine    map[string]bool
 	changes []Change // in their order, without Op
 
+	history *history    // see Undo
+	undoes  storage.Rev // what it reverts, 0 if nothing
+
 	// claim, if any, takes over what taken is asked for.
 	claim func(collection, id string, names []string, sent map[string]string)
 }
@@ -51,7 +54,7 @@ func (tx *Tx) array(name string) (*collection, error) {
 	if err != nil || tx.mine[name] {
 		return c, err
 	}
-	for _, unique := range tx.snap.schema.Member(name).Unique() {
+	for _, unique := range tx.snap.schema.Member(name).Unique {
 		c.indexes.get(unique, c.records) // made here, it stays even if this Tx fails
 	}
 	c = c.clone()
@@ -292,7 +295,7 @@ func (tx *Tx) taken(c *collection, value jsontext.Value, id string, names []stri
 // uniqueConflicts is taken for the database as it is now.
 func (tx *Tx) uniqueConflicts(c *collection, value jsontext.Value, id string, names []string) []schema.Fault {
 	var faults []schema.Fault
-	for _, name := range tx.snap.schema.Member(c.name).Unique() {
+	for _, name := range tx.snap.schema.Member(c.name).Unique {
 		v, ok := rawjson.Member(value, name)
 		if !ok || names != nil && !slices.Contains(names, name) {
 			continue

@@ -121,7 +121,7 @@ type passage struct {
 // A record is a Resource with the rules for it.
 type record struct {
 	Resource
-	rules   *schema.Rules     // nil if there are none
+	rules   *schema.Rules
 	at      []string          // pointers to the schemas that all describe a record
 	aliases map[string]string // accepted spellings to describe, and their members
 }
@@ -136,7 +136,7 @@ func (d *describer) record(name string, kind storage.Kind) *record {
 	}
 	r.Record = d.name(title)
 	rules := d.snap.Schema().Member(name)
-	if rules == nil || rules.Array() != (kind == storage.Array) {
+	if rules.Array != (kind == storage.Array) {
 		return r // rules for the other kind of resource
 	}
 	r.rules, r.About = rules, rules.Description()
@@ -144,7 +144,7 @@ func (d *describer) record(name string, kind storage.Kind) *record {
 		r.at = append(r.at, d.follow(pointer))
 	}
 	if d.Aliases {
-		r.aliases = rules.Aliases()
+		r.aliases = rules.Aliases
 	}
 	if len(r.at) == 1 && len(r.aliases) == 0 && d.names[passage{pointer: r.at[0]}] == "" {
 		d.names[passage{pointer: r.at[0]}] = r.Record
@@ -216,7 +216,7 @@ func (d *describer) ruled(r *record) {
 	id := form{sent: true, optional: []string{r.IDMember}}
 	if r.Kind == storage.Array {
 		create := id
-		create.required = r.rules.RequiredOnCreate()
+		create.required = r.rules.RequiredOnCreate
 		if r.rules.ReadOnlyID() {
 			create.without = r.IDMember
 		}

@@ -27,7 +27,6 @@ type Map[V any] struct {
 	// and deleted since. A tree of all keys would need twice the memory and most
 	// of the time of New.
 	first []entry
-	stale int                     // number of keys of first that are no longer in their places
 	later *btree.Map[string, int] // places; gone for a deleted key of first
 }
 
@@ -141,36 +140,30 @@ func (m *Map[V]) Delete(key string) {
 		return
 	}
 	m.places.root = m.places.root.delete(m.places.owner, m.places.level, place)
-	at, ok := m.loaded(key)
-	if !ok {
+	if _, ok := m.loaded(key); ok {
+		m.later.Set(key, gone)
+	} else {
 		m.later.Delete(key)
-		return
 	}
-	m.later.Set(key, gone)
-	if at == place {
-		m.stale++
-	}
-	if m.stale > len(m.first)/2 {
+	if len(m.first) > 2*m.Len() {
 		m.compact()
 	}
 }
 
 // compact frees the deleted keys of first.
 func (m *Map[V]) compact() {
-	first := make([]entry, 0, len(m.first)-m.stale)
+	first, later := make([]entry, 0, m.Len()), new(btree.Map[string, int])
 	for _, e := range m.first {
 		if _, ok := m.places.get(e.place); ok { // places are not reused
 			first = append(first, e)
 		}
 	}
-	later := new(btree.Map[string, int])
-	m.later.Scan(func(key string, place int) bool {
+	for key, place := range m.later.Scan {
 		if place != gone {
 			later.Load(key, place)
 		}
-		return true
-	})
-	m.first, m.stale, m.later = first, 0, later
+	}
+	m.first, m.later = first, later
 }
 
 // All iterates over the values in order, with their places.
@@ -180,7 +173,7 @@ func (m *Map[V]) All() iter.Seq2[int, V] { return m.From(0) }
 func (m *Map[V]) From(place int) iter.Seq2[int, V] {
 	return func(yield func(int, V) bool) {
 		if t := &m.places; t.root != nil && place < t.next {
-			t.root.ascend(t.level, 0, max(place, 0), yield)
+			t.root.walk(t.level, 0, max(place, 0), 1, yield)
 		}
 	}
 }
@@ -189,7 +182,7 @@ func (m *Map[V]) From(place int) iter.Seq2[int, V] {
 func (m *Map[V]) Before(place int) iter.Seq2[int, V] {
 	return func(yield func(int, V) bool) {
 		if t := &m.places; t.root != nil && place > 0 {
-			t.root.descend(t.level, 0, min(place, t.next)-1, yield)
+			t.root.walk(t.level, 0, min(place, t.next)-1, -1, yield)
 		}
 	}
 }

@@ -176,39 +176,21 @@ func (n *node[V]) delete(o *owner, level, place int) *node[V] {
 	return n
 }
 
-// ascend calls yield for the values at and after the place from until it returns
-// false, and reports whether to continue. The places of n begin at start.
-func (n *node[V]) ascend(level, start, from int, yield func(place int, v V) bool) bool {
-	if level == 0 {
-		for i := max(0, from-start); i < len(n.vals); i++ {
-			if n.has&(1<<i) != 0 && !yield(start+i, n.vals[i]) {
+// walk calls yield for the values from the place from on, in steps of 1 or -1, until
+// it returns false, and reports whether to continue. The places of n begin at start.
+func (n *node[V]) walk(level, start, from, by int, yield func(place int, v V) bool) bool {
+	size := 1 << (step * level)
+	end := max(len(n.kids), len(n.vals)) // a node has only one of them
+	i := max(0, from-start) / size
+	if by < 0 {
+		i = min(i, end-1)
+	}
+	for ; 0 <= i && i < end; i += by {
+		if level > 0 {
+			if kid := n.kids[i]; kid != nil && !kid.walk(level-1, start+i*size, from, by, yield) {
 				return false
 			}
-		}
-		return true
-	}
-	size := 1 << (step * level)
-	for i := max(0, from-start) / size; i < len(n.kids); i++ {
-		if kid := n.kids[i]; kid != nil && !kid.ascend(level-1, start+i*size, from, yield) {
-			return false
-		}
-	}
-	return true
-}
-
-// descend is like ascend for the values at and before from, in reverse order.
-func (n *node[V]) descend(level, start, from int, yield func(place int, v V) bool) bool {
-	if level == 0 {
-		for i := min(len(n.vals)-1, from-start); i >= 0; i-- {
-			if n.has&(1<<i) != 0 && !yield(start+i, n.vals[i]) {
-				return false
-			}
-		}
-		return true
-	}
-	size := 1 << (step * level)
-	for i := min(len(n.kids)-1, (from-start)/size); i >= 0; i-- {
-		if kid := n.kids[i]; kid != nil && !kid.descend(level-1, start+i*size, from, yield) {
+		} else if n.has&(1<<i) != 0 && !yield(start+i, n.vals[i]) {
 			return false
 		}
 	}

@@ -39,25 +39,17 @@ func unescape(name, raw string) (string, error) {
 	return s, nil
 }
 
-// Parse parses the query part of a URL, without its question mark, that selects
-// from the collection. docs/query.md describes the language. The error is an
-// *Error.
-//
-// A name that occurs in the collection is that member, however it is spelled;
-// only an operator after a colon takes precedence. Repeats of eq, in, contains
-// and like are alternatives; everything else must match. The names of filters,
-// _embed and _expand may end in [], which some clients add to repeats. A page
-// that is not a number, or below 1, is page 1. The first of repeated paging
-// parameters is used, and an empty one is ignored.
-func Parse(collection string, names Names, rawQuery string) (*Query, error) {
+// A Parameter is a decoded parameter of a URL.
+type Parameter struct{ Name, Value string }
+
+// Parameters decodes the query part of a URL, without its question mark. It
+// leaves out "_", which clients add to bypass caches. The error is an *Error.
+func Parameters(rawQuery string) ([]Parameter, error) {
 	if rawQuery == "" {
-		return &Query{collection: collection}, nil // as most requests do
+		return nil, nil // as in most requests
 	}
-	p := newParser(&Query{collection: collection}, names)
+	var list []Parameter
 	for part := range strings.SplitSeq(rawQuery, "&") {
-		if part == "" {
-			continue
-		}
 		rawName, rawValue, _ := strings.Cut(part, "=")
 		name, err := unescape(rawName, rawName)
 		if err != nil {
@@ -67,7 +59,29 @@ func Parse(collection string, names Names, rawQuery string) (*Query, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := p.parameter(name, value); err != nil {
+		if part != "" && name != "_" {
+			list = append(list, Parameter{name, value})
+		}
+	}
+	return list, nil
+}
+
+// Parse parses the parameters of a URL that selects from the collection.
+// docs/query.md describes the language. The error is an *Error.
+//
+// A name that occurs in the collection is that member, however it is spelled;
+// only an operator after a colon takes precedence. Repeats of eq, in, contains
+// and like are alternatives; everything else must match. The names of filters,
+// _embed and _expand may end in [], which some clients add to repeats. A page
+// that is not a number, or below 1, is page 1. The first of repeated paging
+// parameters is used, and an empty one is ignored.
+func Parse(collection string, names Names, parameters []Parameter) (*Query, error) {
+	if len(parameters) == 0 {
+		return &Query{collection: collection}, nil
+	}
+	p := newParser(&Query{collection: collection}, names)
+	for _, parameter := range parameters {
+		if err := p.parameter(parameter.Name, parameter.Value); err != nil {
 			return nil, err
 		}
 	}

@@ -39,8 +39,6 @@ func newParser(q *Query, names Names) *parser {
 // parameter parses one parameter of a URL.
 func (p *parser) parameter(name, value string) error {
 	switch name {
-	case "_":
-		return nil
 	case "_where":
 		if value == "" {
 			return nil

@@ -29,11 +29,11 @@ func most(faults []Fault) []Fault {
 
 // CheckCreate returns what is wrong with a new record.
 func (r *Rules) CheckCreate(value jsontext.Value) []Fault {
-	if r == nil || !r.array {
+	if !r.Array {
 		return nil
 	}
 	found := r.findSent(value)
-	for _, name := range r.onCreate {
+	for _, name := range r.RequiredOnCreate {
 		missing := func(f finding) bool { return f.Pointer == rawjson.Pointer(name) }
 		if _, ok := rawjson.Member(value, name); !ok && !slices.ContainsFunc(found, missing) {
 			found = append(found, finding{Fault{rawjson.Pointer(name), name + " is required in a new record" + example(r.shape.members[name].parts[0])}, ""})
@@ -44,7 +44,7 @@ func (r *Rules) CheckCreate(value jsontext.Value) []Fault {
 
 // CheckReplace returns what is wrong with a record that replaces another.
 func (r *Rules) CheckReplace(value jsontext.Value) []Fault {
-	if r == nil || !r.array {
+	if !r.Array {
 		return nil
 	}
 	return most(r.withoutID(tidy(r.findSent(value))))
@@ -53,7 +53,7 @@ func (r *Rules) CheckReplace(value jsontext.Value) []Fault {
 // CheckMerge returns what is wrong with the members of after that were sent,
 // and what else is wrong with after but was not with before.
 func (r *Rules) CheckMerge(before, after jsontext.Value, sent []string) []Fault {
-	if r == nil || !r.array {
+	if !r.Array {
 		return nil
 	}
 	return most(r.withoutID(r.judgeSent(before, after, sent)))
@@ -63,7 +63,7 @@ func (r *Rules) CheckMerge(before, after jsontext.Value, sent []string) []Fault 
 // whole if sent is nil.
 func (r *Rules) CheckObject(before, after jsontext.Value, sent []string) []Fault {
 	switch {
-	case r == nil || r.array:
+	case r.whole == nil || r.Array:
 		return nil
 	case sent == nil:
 		return most(tidy(r.findSent(after)))
@@ -99,7 +99,7 @@ func (r *Rules) judge(value jsontext.Value) []Fault {
 func (r *Rules) judgeSent(before, after jsontext.Value, sent []string) []Fault {
 	names := make(map[string]bool)
 	for _, name := range sent {
-		if canonical, ok := r.alias[name]; ok {
+		if canonical, ok := r.Aliases[name]; ok {
 			name = canonical
 		}
 		names[name] = true
@@ -134,7 +134,7 @@ func (r *Rules) withoutID(faults []Fault) []Fault {
 	}
 	return slices.DeleteFunc(faults, func(f Fault) bool {
 		t := rawjson.SplitPointer(f.Pointer)
-		return len(t) > 0 && t[0] == cmp.Or(r.idMember, DefaultIDMember)
+		return len(t) > 0 && t[0] == cmp.Or(r.IDMember, DefaultIDMember)
 	})
 }
 
@@ -146,17 +146,14 @@ func (s *Schema) Respelled(pointer string) []string {
 		return nil
 	}
 	r, member := s.Member(t[0]), 1
-	if r == nil {
-		return nil
-	}
-	if r.array {
+	if r.Array {
 		member = 2
 	}
 	if len(t) <= member {
 		return nil
 	}
 	var all []string
-	for _, name := range aliasesOf(t[member], r.alias) {
+	for _, name := range aliasesOf(t[member], r.Aliases) {
 		other := slices.Clone(t)
 		other[member] = name
 		all = append(all, rawjson.Pointer(other...))
@@ -201,10 +198,15 @@ func (s *Schema) CheckWhole(database jsontext.Value) []Fault { return s.at.judge
 
 // Apart reports whether there are rules for the elements of a list alone, none
 // for the list as a whole.
-func (r *Rules) Apart() bool { return r.array && r.plain }
+func (r *Rules) Apart() bool { return r.Array && r.plain }
 
 // CheckMember returns what is wrong with a top-level member as a whole.
-func (r *Rules) CheckMember(value jsontext.Value) []Fault { return r.at.judge(r.whole, value) }
+func (r *Rules) CheckMember(value jsontext.Value) []Fault {
+	if r.whole == nil {
+		return nil
+	}
+	return r.at.judge(r.whole, value)
+}
 
 // CheckRecord returns what is wrong with a stored record or singular resource,
 // apart from uniqueness and references. With judged the validator has seen it
@@ -221,21 +223,21 @@ func (r *Rules) CheckRecord(value jsontext.Value, judged bool) []Fault {
 // are for one, or the other way round.
 func (r *Rules) CheckType(value jsontext.Value) []Fault {
 	kind := value.Kind()
-	if r == nil || r.array == (kind == '[') && (kind == '[' || kind == '{') {
+	if r.Array == (kind == '[') && (kind == '[' || kind == '{') {
 		return nil
 	}
 	if kind == '[' {
 		value = jsontext.Value("[]") // its elements do not matter
 	}
-	return most(r.at.judge(r.whole, value))
+	return most(r.CheckMember(value))
 }
 
 // Knows reports whether the rules know a path of a record.
-func (r *Rules) Knows(path []string) bool { return r != nil && r.shape.has(path) }
+func (r *Rules) Knows(path []string) bool { return r.shape.has(path) }
 
 // Known returns the names of the known members, followed by their aliases.
 func (r *Rules) Known() []string {
-	if r == nil || r.shape == nil {
+	if r.shape == nil {
 		return nil
 	}
 	return r.shape.names
@@ -243,7 +245,7 @@ func (r *Rules) Known() []string {
 
 // Description returns the description of the member, "" if it has none.
 func (r *Rules) Description() string {
-	if r == nil {
+	if r.whole == nil {
 		return ""
 	}
 	return r.whole.Description

@@ -1,5 +1,5 @@
 // Package schema compiles the rules of a database, which are a JSON Schema with
-// members of our own, and reports in sentences what is wrong with a value.
+// extension keywords, and reports in sentences what is wrong with a value.
 //
 // A Schema is the compiled file, Rules are what it says of one top-level member,
 // a Fault is one thing that is wrong: a JSON Pointer and a sentence. The package

@@ -61,7 +61,7 @@ func FuzzSchema(f *testing.F) {
 		if again := s.Member("schedules").CheckReplace(v); len(again) != len(faults) {
 			t.Errorf("judged twice: %v and %v", faults, again)
 		}
-		if r := s.Member("schedules"); r != nil && r.array && !r.ReadOnlyID() {
+		if r := s.Member("schedules"); r != nil && r.Array && !r.ReadOnlyID() {
 			for _, sch := range r.record {
 				if err := sch.Validate(plain(v)); err != nil && len(faults) == 0 {
 					t.Errorf("a validator says %v", err)

@@ -96,10 +96,10 @@ func (x *extras) misplaced(used map[use]bool) *schemaMistake {
 func newRules(at locations, whole *jsonschema.Schema, shape *shape) *Rules {
 	r := &Rules{at: at, whole: whole, shape: shape, plain: true}
 	for _, part := range shape.parts {
-		r.array = r.array || len(itemsOf(part)) > 0 || part.Types != nil && slices.Equal(part.Types.ToStrings(), []string{"array"})
+		r.Array = r.Array || len(itemsOf(part)) > 0 || part.Types != nil && slices.Equal(part.Types.ToStrings(), []string{"array"})
 		r.plain = r.plain && extrasOf(part).bare
 	}
-	if !r.array {
+	if !r.Array {
 		r.record = []*jsonschema.Schema{whole}
 		return r
 	}
@@ -118,17 +118,17 @@ func (r *Rules) readRecord(used map[use]bool) *schemaMistake {
 	}
 	for _, part := range r.shape.parts {
 		x := extrasOf(part)
-		used[use{x, onRecord}] = r.array
-		r.idKind = cmp.Or(IDKind(x.idKind), r.idKind)
-		r.idMember = cmp.Or(x.idMember, r.idMember)
+		used[use{x, onRecord}] = r.Array
+		r.IDKind = cmp.Or(IDKind(x.idKind), r.IDKind)
+		r.IDMember = cmp.Or(x.idMember, r.IDMember)
 		for _, name := range x.onCreate {
 			if r.shape.members[name] == nil {
 				return &schemaMistake{x.pointer + "/x-required-on-create", name + " is not one of the properties"}
 			}
-			r.onCreate = append(r.onCreate, name)
+			r.RequiredOnCreate = append(r.RequiredOnCreate, name)
 		}
 	}
-	r.alias = make(map[string]string)
+	r.Aliases = make(map[string]string)
 	for _, name := range slices.Sorted(maps.Keys(r.shape.members)) {
 		if m := r.readMember(name, r.shape.members[name], used); m != nil {
 			return m
@@ -142,15 +142,15 @@ func (r *Rules) readMember(name string, member *shape, used map[use]bool) *schem
 	for _, part := range member.parts {
 		x := extrasOf(part)
 		used[use{x, onMember}] = true
-		used[use{x, onUnique}] = r.array
+		used[use{x, onUnique}] = r.Array
 		for _, spelling := range x.alias {
-			if other := r.alias[spelling]; r.shape.members[spelling] != nil || other != "" && other != name {
+			if other := r.Aliases[spelling]; r.shape.members[spelling] != nil || other != "" && other != name {
 				return &schemaMistake{x.pointer + "/x-alias", spelling + " already means another member"}
 			}
-			r.alias[spelling] = name
+			r.Aliases[spelling] = name
 		}
-		if x.unique && !slices.Contains(r.unique, name) {
-			r.unique = append(r.unique, name)
+		if x.unique && !slices.Contains(r.Unique, name) {
+			r.Unique = append(r.Unique, name)
 		}
 		r.refers(name, x)
 		if part.ReadOnly {
@@ -169,8 +169,8 @@ func (r *Rules) readMember(name string, member *shape, used map[use]bool) *schem
 // refers enters the reference in x, if it has one that is not known yet.
 func (r *Rules) refers(member string, x *extras) {
 	ref := Reference{member, x.ref, x.onDelete}
-	if x.ref != "" && !slices.Contains(r.refs, ref) {
-		r.refs = append(r.refs, ref)
+	if x.ref != "" && !slices.Contains(r.References, ref) {
+		r.References = append(r.References, ref)
 	}
 }
 

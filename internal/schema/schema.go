@@ -16,7 +16,7 @@ import (
 // goroutines may use it. A nil *Schema is valid and has no rules.
 //
 // The file that an editor reads is the one that is enforced. What JSON Schema
-// cannot say is said with members of our own:
+// cannot say is said with extension keywords:
 //
 //	member                 belongs on           meaning
 //	x-unique               a record's member    true: no two records of the collection have an equal value;
@@ -53,25 +53,27 @@ type Schema struct {
 	shape *shape // of the root
 }
 
-// Rules are what a Schema says of one top-level member. Nil Rules allow anything.
+// Rules are what a Schema requires of one top-level member. They are read-only;
+// the zero value allows anything.
 type Rules struct {
+	Array            bool              // the member is a collection
+	Aliases          map[string]string // names of members by their aliases
+	Unique           []string          // members whose values must be unique, sorted
+	References       []Reference       // sorted by member
+	RequiredOnCreate []string          // members of a new record in addition to those in "required"
+	IDMember         string            // "" without x-id-field
+	IDKind           IDKind            // "" without x-id
+
 	at       locations
-	array    bool                 // a collection
 	whole    *jsonschema.Schema   // describes the member
 	record   []*jsonschema.Schema // all of these describe an element, or the object
 	shape    *shape               // of the record, nil if nothing is known
 	plain    bool                 // there are rules for the elements alone, none for the list
 	historic bool                 // some values are historic
-	alias    map[string]string    // accepted spelling to name
-	unique   []string             // names of members, sorted
-	refs     []Reference          // sorted by member
-	onCreate []string
-	readOnly []string // names of members
-	idMember string   // "" if the schema does not say
-	idKind   IDKind   // "" if the schema does not say
+	readOnly []string             // names of members
 }
 
-// A Reference says that a member carries ids of another collection.
+// A Reference is a member whose values are ids of another collection.
 type Reference struct {
 	Member, Collection string
 	OnDelete           OnDelete // of the record when the other is deleted, or ""
@@ -85,82 +87,39 @@ func (s *Schema) Collections() []string {
 	}
 	var names []string
 	for _, name := range s.names {
-		if s.rules[name].array {
+		if s.rules[name].Array {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// Member returns the rules for a top-level member, nil where there are none.
+var noRules = new(Rules)
+
+// Member returns the rules for a top-level member. It is not nil.
 func (s *Schema) Member(name string) *Rules {
-	if s == nil {
-		return nil
+	if s == nil || s.rules[name] == nil {
+		return noRules
 	}
 	return s.rules[name]
 }
 
-// Array reports whether the member is a collection.
-func (r *Rules) Array() bool { return r != nil && r.array }
-
-// IDMember returns the member with the ids of the records, "" without
-// x-id-field.
-func (r *Rules) IDMember() string {
-	if r == nil {
-		return ""
-	}
-	return r.idMember
-}
-
-// IDKind returns how new ids are made, "" without x-id.
-func (r *Rules) IDKind() IDKind {
-	if r == nil {
-		return ""
-	}
-	return r.idKind
-}
-
-// Unique returns the names of the members whose values must be unique.
-func (r *Rules) Unique() []string {
-	if r == nil {
-		return nil
-	}
-	return r.unique
-}
-
-// References returns the members that carry ids of other collections.
-func (r *Rules) References() []Reference {
-	if r == nil {
-		return nil
-	}
-	return r.refs
-}
-
-// RequiredOnCreate returns the members that a new record must have in addition
-// to those in "required".
-func (r *Rules) RequiredOnCreate() []string { return r.onCreate }
-
-// Aliases returns the names of members by their aliases.
-func (r *Rules) Aliases() map[string]string { return r.alias }
-
 // Alias returns the member that name is an alias of, such as "driverId" for
 // "driverID". It reports false if name is not an alias.
 func (r *Rules) Alias(name string) (canonical string, ok bool) {
-	if r != nil {
-		canonical, ok = r.alias[name]
-	}
+	canonical, ok = r.Aliases[name]
 	return canonical, ok
 }
 
 // ReadOnlyID reports whether the service alone makes the ids.
 func (r *Rules) ReadOnlyID() bool {
-	return r != nil && slices.Contains(r.readOnly, cmp.Or(r.idMember, DefaultIDMember))
+	return slices.Contains(r.readOnly, cmp.Or(r.IDMember, DefaultIDMember))
 }
 
 // MovesIDs reports whether some collection has its ids in a member other than
 // "id".
 func (s *Schema) MovesIDs() bool {
-	return s != nil && slices.ContainsFunc(s.names, func(name string) bool { return s.rules[name].idMember != "" })
+	return s != nil && slices.ContainsFunc(s.names, func(name string) bool { return s.rules[name].IDMember != "" })
 }
 
 // WithIDMember returns the rules of a database whose records have their ids in
@@ -173,7 +132,7 @@ func (s *Schema) WithIDMember(name string) *Schema {
 	out.rules = make(map[string]*Rules, len(s.rules))
 	for collection, r := range s.rules {
 		copied := *r
-		copied.idMember = cmp.Or(r.idMember, name)
+		copied.IDMember = cmp.Or(r.IDMember, name)
 		out.rules[collection] = &copied
 	}
 	return &out
@@ -184,7 +143,7 @@ func (s *Schema) WithIDMember(name string) *Schema {
 // under two names, one is dropped if the values are equal; else that is a fault
 // and both stay.
 func (r *Rules) Canonical(value jsontext.Value) (_ jsontext.Value, sent map[string]string, faults []Fault) {
-	if r == nil || !r.spelledOtherwise(value) {
+	if !r.spelledOtherwise(value) {
 		return value, nil, nil
 	}
 	out := make([]byte, 0, len(value))
@@ -198,7 +157,7 @@ func (r *Rules) Canonical(value jsontext.Value) (_ jsontext.Value, sent map[stri
 	sent = make(map[string]string)
 	for quoted, v := range rawjson.Members(value) {
 		spelled := rawjson.Unquote(quoted)
-		name, ok := r.alias[spelled]
+		name, ok := r.Aliases[spelled]
 		if !ok {
 			add(quoted, v)
 			continue
@@ -222,11 +181,11 @@ func (r *Rules) Canonical(value jsontext.Value) (_ jsontext.Value, sent map[stri
 
 // spelledOtherwise reports whether value has a member under an alias.
 func (r *Rules) spelledOtherwise(value jsontext.Value) (found bool) {
-	if len(r.alias) == 0 {
+	if len(r.Aliases) == 0 {
 		return false
 	}
 	for quoted := range rawjson.Members(value) {
-		if _, found = r.alias[rawjson.Unquote(quoted)]; found {
+		if _, found = r.Aliases[rawjson.Unquote(quoted)]; found {
 			return true
 		}
 	}
@@ -244,9 +203,6 @@ func (s *Schema) Title() string {
 // Faults returns what is wrong with a compact record, or singular resource, as
 // the body of a request.
 func (r *Rules) Faults(value jsontext.Value) []Fault {
-	if r == nil {
-		return nil
-	}
 	return tidy(r.findSent(value))
 }
 

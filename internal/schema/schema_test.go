@@ -124,7 +124,7 @@ func TestEveryMemberIsDescribed(t *testing.T) {
 func TestSchemaOfNothing(t *testing.T) {
 	var none *Schema
 	record := jsontext.Value(`{"Id":1}`)
-	if none.Collections() != nil || none.Member("a").Unique() != nil || none.Member("a").ReadOnlyID() {
+	if none.Collections() != nil || none.Member("a").Unique != nil || none.Member("a").ReadOnlyID() {
 		t.Error("a nil schema has rules")
 	}
 	if _, ok := none.Member("a").Alias("b"); ok {

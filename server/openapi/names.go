@@ -24,8 +24,13 @@ const (
 	MetricsPath = "/_/metrics"
 )
 
-// ChangesPath is the path of the history.
-const ChangesPath = "/_/changes"
+// The paths of the history and of earlier states.
+const (
+	ChangesPath   = "/_/changes"
+	UndoPath      = "/_/undo"
+	ResetPath     = "/_/reset"
+	SnapshotsPath = "/_/snapshots"
+)
 
 // The media types of bodies. That of a PATCH selects its meaning.
 const (

@@ -1,10 +1,8 @@
 package openapi
 
 import (
-	"bytes"
-	_ "embed"
+	"cmp"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,14 +12,6 @@ import (
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
-
-const componentPrefix = "#/components/schemas/"
-
-// ownSchemas are the schemas of what is the same for every database: problems,
-// filters, the index and so on, by their names among the components.
-//
-//go:embed schemas.json
-var ownSchemas []byte
 
 // Options describe the service.
 type Options struct {
@@ -49,37 +39,29 @@ type apiDocument struct {
 
 // Document returns the document of a snapshot as compact JSON.
 func Document(snap *database.Snapshot, o Options) jsontext.Value {
-	reserved := append(rawjson.MemberNames(ownSchemas), "Database")
-	about := describe.Database(snap, describe.Options{Prefix: componentPrefix, Reserved: reserved, Aliases: o.All})
+	schemas, _ := rawjson.Member(fixedComponents, "schemas")
+	reserved := append(rawjson.MemberNames(schemas), "Database")
+	about := describe.Database(snap, describe.Options{Prefix: schemaPrefix, Reserved: reserved, Aliases: o.All})
 	d := &apiDocument{Options: o, snap: snap, about: about, ids: make(map[string]bool)}
 	for _, r := range d.about.Resources {
 		if !HasPath(r.Name) {
 			continue
 		}
-		about := r.About
-		if about == "" {
-			about = "The contents of " + r.Name + "."
-		}
-		d.tag(r.Name, about)
+		d.tag(r.Name, cmp.Or(r.About, "The contents of "+r.Name+"."))
 		if r.Kind == storage.Array {
 			d.collection(r)
 		} else {
 			d.singular(r)
 		}
 	}
-	d.own()
-
-	version := o.Version
-	if version == "" {
-		version = "unknown"
-	}
+	d.service()
 	doc := object{
 		{"openapi", "3.1.1"},
 		{"info", object{
-			{"title", d.title()},
+			{"title", cmp.Or(snap.Schema().Title(), "pickup")},
 			{"summary", "The JSON file that pickup serves, as a REST API."},
 			{"description", apiIntroduction},
-			{"version", version},
+			{"version", cmp.Or(o.Version, "unknown")},
 		}},
 	}
 	if d.about.Dialect != "" && !strings.Contains(d.about.Dialect, "2020-12") {
@@ -94,47 +76,8 @@ func Document(snap *database.Snapshot, o Options) jsontext.Value {
 		entry{"security", security},
 		entry{"tags", d.tags},
 		entry{"paths", d.paths},
-		entry{"components", used(d.components(), d.paths)})
+		entry{"components", d.components()})
 	return appendDocument(nil, doc)
-}
-
-// used returns the components that the paths refer to. Linters report unused
-// ones.
-func used(components, paths object) object {
-	texts := make(map[string][]byte)
-	for _, sort := range components {
-		for _, e := range sort.value.(object) {
-			texts[sort.name+"/"+e.name] = appendDocument(nil, e.value)
-		}
-	}
-	reached := reachable("#/components/", texts, appendDocument(nil, paths))
-	out := object{}
-	for _, sort := range components {
-		kept := object{}
-		for _, e := range sort.value.(object) {
-			if sort.name == "securitySchemes" || reached[sort.name+"/"+e.name] {
-				kept = append(kept, e)
-			}
-		}
-		out = append(out, entry{sort.name, kept})
-	}
-	return out
-}
-
-// reachable returns the names of the texts that start refers to, directly or
-// through other texts. A reference is prefix and a name.
-func reachable(prefix string, texts map[string][]byte, start []byte) map[string]bool {
-	reached := make(map[string]bool)
-	for queue := [][]byte{start}; len(queue) > 0; queue = queue[1:] {
-		for _, behind := range bytes.Split(queue[0], []byte(`"`+prefix))[1:] {
-			name, _, _ := bytes.Cut(behind, []byte(`"`))
-			if !reached[string(name)] {
-				reached[string(name)] = true
-				queue = append(queue, texts[string(name)])
-			}
-		}
-	}
-	return reached
 }
 
 const apiIntroduction = `Every collection of the file is a resource: list, read, create, replace, change, delete.
@@ -146,188 +89,91 @@ const apiIntroduction = `Every collection of the file is a resource: list, read,
 - The document is live: it describes the current data and rules.
 - With ?all it also describes pages, parts of records, tables, arrays of bodies and aliases.`
 
-// title returns the title of the rules, or a default.
-func (d *apiDocument) title() string {
-	if t := d.snap.Schema().Title(); t != "" {
-		return t
-	}
-	return "pickup"
-}
-
 func (d *apiDocument) tag(name, description string) {
 	d.tags = append(d.tags, object{{"name", name}, {"description", description}})
 }
 
-// operationID returns id, or a similar one if it is in use.
-func (d *apiDocument) operationID(id string) string {
-	for d.ids[id] {
-		id += "_"
-	}
-	d.ids[id] = true
-	return id
-}
-
-// own adds the resources of the service itself.
-func (d *apiDocument) own() {
+// service adds the resources of the service itself.
+func (d *apiDocument) service() {
 	d.tag("service", "The service itself.")
-	about := func(path, id, summary, media string, schema any, headers list) {
-		op := object{{"operationId", d.operationID(id)}, {"tags", list{"service"}}, {"summary", summary}}
-		responses := object{{"200", d.answer("The resource.", media, schema, headers, nil)}}
-		if len(headers) > 0 { // it has an entity tag
-			op = append(op, entry{"parameters", d.parametersOf(ofGets)})
-			responses = append(responses, entry{"304", notModified})
+	add := func(path, id, summary, description, parameters string, responses object, more ...entry) {
+		get := d.operation(describe.Resource{}, id, summary, description, d.parametersOf(parameters), nil, responses)
+		if d.Auth && (path == LivezPath || path == ReadyzPath) {
+			get = append(get, entry{"security", list{object{}, object{{"basic", list{}}}}})
 		}
-		if path == "/db" {
-			d.addStream(responses[0].value.(object))
-		}
-		if path == DocsPath { // a file, which honours conditions of any kind
-			responses = append(responses, entry{"412", d.answer("If-Match does not have the current entity tag.", media, schema, headers, nil)})
-		}
-		item := object{{"get", append(op, entry{"responses", d.withErrors(responses, readErrors)})}}
-		if path == "/db" && !d.ReadOnly {
-			item = append(item, entry{"patch", d.patchDatabase()})
-		}
-		d.path(describe.Resource{}, path, nil, item)
+		d.path(describe.Resource{}, path, nil, append(object{{"get", get}}, more...))
 	}
-	tagged := list{"ETag"}
-	about("/", "getIndex", "The index: the collections, objects and service resources with their paths.", JSONType, ref("Index"), tagged)
+	good := func(headers []string, content ...entry) entry {
+		return entry{"200", answer("The resource.", headers, content...)}
+	}
+	tagged := func(content ...entry) object {
+		return d.withErrors(readErrors, good([]string{"ETag"}, content...), notModified)
+	}
+	untagged := func(path, id, summary, mediaType string, schema object) {
+		add(path, id, summary, "", "", d.withErrors(readErrors, good(nil, media(mediaType, schema, nil))))
+	}
+	whole := media(JSONType, ref("Database"), nil)
+	health := good(nil, media(JSONType, ref("Health"), nil))
+	page := media(HTMLType, textSchema, nil)
+
+	add("/", "getIndex", "The index: the collections, objects and service resources with their paths.", "", "If-None-Match",
+		tagged(media(JSONType, ref("Index"), nil)))
 	if kind, ok := d.snap.Kind("db"); !ok || kind == storage.Other {
-		about("/db", "getDatabase", "The whole database as one object.", JSONType, ref("Database"), tagged)
+		add("/db", "getDatabase", "The whole database as one object.", "", "If-None-Match", tagged(d.forms(whole, events)...),
+			entry{"patch", d.operation(describe.Resource{}, "patchDatabase", "Change any number of records and collections, all or none.",
+				"The answer is the database after the change.", d.parametersOf(ofWrites), requestBody(media(PatchType, ref("JSONPatch"), nil)),
+				d.withErrors(writeErrors, entry{"200", answer("The database after the change.", restHeaders, whole)}, noContent))})
 	}
-	d.listChanges()
-	d.health()
-	about(OpenAPIPath, "getOpenAPI", "This document.", JSONType, object{{"type", "object"}}, nil)
-	about(TypesPath, "getTypes", "TypeScript types of records and bodies.", TypesType, textSchema, nil)
-	about(DocsPath, "getDocs", "This document as an interactive page.", HTMLType, textSchema, tagged)
+	add(ChangesPath, "listChanges", "List the latest changes.",
+		"The revisions that the server holds in memory, the newest first. With more than 1,000 changes a revision has only their number.",
+		"changes._since changes._limit changes._fields", d.withErrors(append([]int{410}, readErrors...),
+			good([]string{"ETag"}, d.forms(media(JSONType, arrayOf(ref("Revision")), nil), events)...), notModified))
+	d.earlier()
+	add(LivezPath, "getLivez", "Whether the process is alive.", "It needs no credentials.", "", d.withErrors([]int{400, 414}, health))
+	add(ReadyzPath, "getReadyz", "Whether reads and writes are possible.", "It needs no credentials unless verbose is set.", "verbose",
+		d.withErrors([]int{400, 401, 414, 429}, health, entry{"503", response("NotReady")}))
+	untagged(OpenAPIPath, "getOpenAPI", "This document.", JSONType, object{{"type", "object"}})
+	untagged(TypesPath, "getTypes", "TypeScript types of records and bodies.", TypesType, textSchema)
+	add(DocsPath, "getDocs", "This document as an interactive page.", "", "If-None-Match",
+		append(tagged(page), entry{"412", answer("If-Match does not have the current entity tag.", []string{"ETag"}, page)}))
 	if d.Metrics {
-		about(MetricsPath, "getMetrics", "Metrics for Prometheus.", "text/plain", textSchema, nil)
+		untagged(MetricsPath, "getMetrics", "Metrics for Prometheus.", "text/plain", textSchema)
 	}
 	for _, r := range d.about.Resources {
-		if HasPath(r.Name) {
-			about(SchemasPath+url.PathEscape(r.Name), "get"+r.Record+"Schema", "The JSON Schema of "+aRecordOf(r)+".", SchemaType, object{{"type", "object"}}, nil)
-		}
-	}
-}
-
-// listChanges adds the history.
-func (d *apiDocument) listChanges() {
-	get := d.operation(describe.Resource{}, "listChanges", "List the latest changes.", "The revisions that the server holds in memory, the newest first. With more than 1,000 changes a revision has only their number.", list{
-		object{{"name", "_since"}, {"in", "query"}, {"description", "The id of a revision: only those after it. Of a stream also now, which leaves out the present revision."}, {"schema", textSchema}},
-		object{{"name", "_limit"}, {"in", "query"}, {"description", "The maximum number of revisions. A stream has none."}, {"schema", numberSchema}},
-		object{{"name", "_fields"}, {"in", "query"}, {"description", "id leaves out before and after."}, {"schema", object{{"type", "string"}, {"enum", list{"id"}}}}},
-	})
-	good := d.answer("The revisions.", JSONType, arrayOf(ref("Revision")), list{"ETag"}, nil)
-	d.addStream(good)
-	responses := d.withErrors(object{{"200", good}, {"304", notModified}}, append([]int{410}, readErrors...))
-	d.path(describe.Resource{}, ChangesPath, nil, object{{"get", append(get, entry{"responses", responses})}})
-}
-
-// health adds the two resources that need no credentials.
-func (d *apiDocument) health() {
-	open := func(id, summary, description string) object {
-		op := object{{"operationId", d.operationID(id)}, {"tags", list{"service"}}, {"summary", summary}, {"description", description}}
-		if d.Auth {
-			op = append(op, entry{"security", list{object{}, object{{"basic", list{}}}}})
-		}
-		return op
-	}
-	good := func() object { return d.answer("The resource.", JSONType, ref("Health"), nil, nil) }
-	get := open("getLivez", "Whether the process is alive.", "It needs no credentials.")
-	d.path(describe.Resource{}, LivezPath, nil, object{{"get", append(get, entry{"responses", d.withErrors(object{{"200", good()}}, []int{400, 414})})}})
-
-	get = open("getReadyz", "Whether reads and writes are possible.", "It needs no credentials unless verbose is set.")
-	get = append(get, entry{"parameters", list{object{
-		{"name", "verbose"}, {"in", "query"}, {"description", "Also list the checks, and the findings that need attention. Needs credentials."},
-		{"schema", textSchema}, {"allowEmptyValue", true},
-	}}})
-	broken := object{
-		{"description", "The file is temporarily unusable. The answer is a problem, or with verbose a list of checks."},
-		{"headers", headersOf(append(everyAnswer, "Retry-After"))},
-		{"content", object{{ProblemType, object{{"schema", ref("Problem")}}}, {JSONType, object{{"schema", ref("Health")}}}}},
-	}
-	responses := d.withErrors(object{{"200", good()}}, []int{400, 401, 414, 429})
-	d.path(describe.Resource{}, ReadyzPath, nil, object{{"get", append(get, entry{"responses", append(responses, entry{"503", broken})})}})
-}
-
-// aRecordOf returns the subject of a schema in words.
-func aRecordOf(r describe.Resource) string {
-	if r.Kind == storage.Array {
-		return "a record of " + r.Name
-	}
-	return r.Name
-}
-
-// components returns the components of the document, whether used or not.
-func (d *apiDocument) components() object {
-	schemas := object{}
-	for _, def := range d.about.Definitions {
-		schemas = append(schemas, entry{def.Name, def.Schema})
-	}
-	properties := object{}
-	for _, r := range d.about.Resources {
-		schema := any(ref(r.Record))
+		subject := r.Name
 		if r.Kind == storage.Array {
-			schema = object{{"type", "array"}, {"items", schema}}
+			subject = "a record of " + r.Name
 		}
-		properties = append(properties, entry{r.Name, schema})
-	}
-	schemas = append(schemas, entry{"Database", object{
-		{"description", "The whole database. It may have members that are neither collections nor objects."},
-		{"type", "object"}, {"properties", properties},
-	}})
-	for name, schema := range rawjson.Members(ownSchemas) {
-		schemas = append(schemas, entry{rawjson.Unquote(name), rawjson.Compact(schema)})
-	}
-	responses := object{}
-	for _, e := range apiErrors {
-		responses = append(responses, entry{e.name, e.response(d.All)})
-	}
-	parameters, headers := object{}, object{}
-	for _, p := range apiParameters {
-		parameters = append(parameters, entry{p.component(), p.object()})
-	}
-	for _, h := range apiHeaders {
-		headers = append(headers, entry{h.name, h.object()})
-	}
-	return object{
-		{"schemas", schemas},
-		{"parameters", parameters},
-		{"headers", headers},
-		{"responses", responses},
-		{"securitySchemes", object{{"basic", object{
-			{"type", "http"}, {"scheme", "basic"}, {"description", "HTTP Basic (RFC 7617), UTF-8."},
-		}}}},
+		if HasPath(r.Name) {
+			untagged(SchemasPath+url.PathEscape(r.Name), "get"+r.Record+"Schema", "The JSON Schema of "+subject+".", SchemaType, object{{"type", "object"}})
+		}
 	}
 }
 
-func ref(name string) object { return object{{"$ref", componentPrefix + name}} }
-
-// answer returns a response with a body of one media type.
-func (d *apiDocument) answer(description, media string, schema any, headers list, example jsontext.Value) object {
-	content := object{{"schema", schema}}
-	if example != nil {
-		content = append(content, entry{"example", example})
-	}
-	return object{
-		{"description", description},
-		{"headers", headersOf(append(everyAnswer, headers...))},
-		{"content", object{{media, content}}},
-	}
-}
-
-// withErrors appends the errors with these statuses to responses.
-func (d *apiDocument) withErrors(responses object, statuses []int) object {
-	for _, e := range apiErrors {
-		for _, status := range statuses {
-			if e.status != status && !(e.always && status == statuses[0]) {
-				continue
-			}
-			if (e.status == 401 || e.status == 429) && !d.Auth || e.status == 421 && !d.Loopback {
-				continue
-			}
-			responses = append(responses, entry{strconv.Itoa(e.status), object{{"$ref", "#/components/responses/" + e.name}}})
-			break
+// earlier adds what leads back to an earlier state, and the named snapshots.
+func (d *apiDocument) earlier() {
+	restore := func(path, id, summary, description, schema string) {
+		if !d.ReadOnly {
+			d.path(describe.Resource{}, path, nil, object{{"post", d.operation(describe.Resource{}, id, summary, description, d.parametersOf(ofWrites),
+				object{{"content", object{media(JSONType, ref(schema), nil)}}}, d.withErrors(append([]int{410}, writeErrors...),
+					entry{"200", answer("What has changed.", restHeaders, media(JSONType, ref("Restored"), nil))}, noContent))}})
 		}
 	}
-	return responses
+	restore(UndoPath, "undo", "Undo a change.", "Restores what the newest change through the API has replaced that is not undone; if repeated, the change before it. Nothing is undone if other changes are in the way.", "UndoRequest")
+	restore(ResetPath, "reset", "Restore an earlier state.", "Restores a named snapshot, or the contents at the start or at the latest edit of the file.", "ResetRequest")
+
+	read := func(id, summary string, schema object) entry {
+		return entry{"get", d.operation(describe.Resource{}, id, summary, "", d.parametersOf("If-None-Match"), nil,
+			d.withErrors(readErrors, entry{"200", answer("The resource.", []string{"ETag"}, media(JSONType, schema, nil))}, notModified))}
+	}
+	write := func(method, id, summary string, responses ...entry) entry {
+		return entry{method, d.operation(describe.Resource{}, id, summary, "", d.parametersOf("If-Match If-None-Match"), nil, d.withErrors(writeErrors, responses...))}
+	}
+	kept := answer("The snapshot.", nil, media(JSONType, ref("NamedSnapshot"), nil))
+	d.path(describe.Resource{}, SnapshotsPath, nil, object{read("listSnapshots", "List the named snapshots, oldest first.", arrayOf(ref("NamedSnapshot")))})
+	d.path(describe.Resource{}, SnapshotsPath+"/{id}", d.parametersOf("snapshot"), object{
+		read("getSnapshot", "Read the whole database as it was.", ref("Database")),
+		write("put", "keepSnapshot", "Keep the present state in memory.", entry{"200", kept}, entry{"201", kept}),
+		write("delete", "forgetSnapshot", "Forget a named snapshot.", noContent),
+	})
 }

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -16,23 +17,16 @@ import (
 // collection adds /schedules, /schedules/{id} and the lists below the
 // records that these refer to.
 func (d *apiDocument) collection(r describe.Resource) {
-	path := "/" + url.PathEscape(r.Name)
-	one := database.Singular(r.Name)
+	path, one := "/"+url.PathEscape(r.Name), database.Singular(r.Name)
 	example, body := d.examples(r)
 
 	item := d.list(r, "", "All records, or those that match the filters.", example)
-	if !d.ReadOnly {
-		item = append(item, entry{"post", d.create(r, "create"+r.Record, "Create a record, or several.",
-			"An array creates all of its records or none. A record without an id gets one.", r.Create, example, body)})
-		item = append(item, d.changes(r, "ByQuery", idParameters(one+"Id", "The id of the record, required under one of the names Id, id and "+one+"Id."), example, body)...)
-	}
+	item = append(item, d.create(r, "", "Create a record, or several.", "An array creates all of its records or none. A record without an id gets one.", r.Create, example, body))
+	item = append(item, d.changes(r, "ByQuery", idParameters(one, "The id of the record, required under one of the names Id, id and "+one+"Id."), example, body)...)
 	d.path(r, path, nil, item)
 
-	get := d.operation(r, "get"+r.Record, "Read one record.", "", d.parametersOf(ofRecords|ofGets))
-	item = object{{"get", append(get, entry{"responses", d.shown(recordHeaders, "The record.", d.part(r), example)})}}
-	if !d.ReadOnly {
-		item = append(item, d.changes(r, "", idParameters(one+"Id", "The id again. If present, it must be that of the path."), example, body)...)
-	}
+	item = object{d.read(r, "Read one record.", "The record.", example)}
+	item = append(item, d.changes(r, "", idParameters(one, "The id again. If present, it must be that of the path."), example, body)...)
 	d.path(r, path+"/{id}", idOf(one), item)
 
 	for _, parent := range r.Parents {
@@ -47,65 +41,39 @@ func (d *apiDocument) children(r describe.Resource, parent describe.Parent, exam
 	one := database.Singular(parent.Collection)
 	of := "Of" + capital(one)
 	item := d.list(r, of, "The records whose "+parent.Member+" is the id of one of "+parent.Collection+".", example)
-	if !d.ReadOnly {
-		item = append(item, entry{"post", d.create(r, "create"+r.Record+of, "Create a record that refers to this one.", "The body may omit "+parent.Member+", which is filled in.", r.MergePatch, example, body)})
-	}
+	item = append(item, d.create(r, of, "Create a record that refers to this one.", "The body may omit "+parent.Member+", which is filled in.", r.MergePatch, example, body))
 	d.path(r, "/"+url.PathEscape(parent.Collection)+"/{id}/"+url.PathEscape(r.Name), idOf(one), item)
 }
 
 // singular adds a singular resource.
 func (d *apiDocument) singular(r describe.Resource) {
-	v, err := d.snap.Value(r.Name)
-	if err != nil {
-		return // the snapshot has it
+	example, err := d.snap.Value(r.Name)
+	if err != nil || d.snap.Schema().Member(r.Name).Faults(example) != nil {
+		example = nil // it must conform to the rules
 	}
-	if d.snap.Schema().Member(r.Name).Faults(v) != nil {
-		v = nil // an example must conform to the rules
-	}
-	get := d.operation(r, "get"+r.Record, "Read "+r.Name+".", "", d.parametersOf(ofRecords|ofGets))
-	item := object{{"get", append(get, entry{"responses", d.shown(recordHeaders, "The object.", d.part(r), v)})}}
-	if !d.ReadOnly {
-		item = append(item, d.writes(r, "", nil, v, nil)...)
-	}
+	item := append(object{d.read(r, "Read "+r.Name+".", "The object.", example)}, d.writes(r, "", nil, example, nil)...)
 	d.path(r, "/"+url.PathEscape(r.Name), nil, item)
-}
-
-// idOf returns the parameter of a path, the id of one of a collection.
-func idOf(one string) list {
-	return list{object{
-		{"name", "id"}, {"in", "path"}, {"required", true}, {"description", "The id of the " + one + ", as text."},
-		{"schema", textSchema},
-	}}
 }
 
 // path adds a path with its parameters and operations, and OPTIONS.
 func (d *apiDocument) path(r describe.Resource, path string, parameters list, item object) {
-	id := "options"
-	for _, e := range item {
-		if op, ok := e.value.(object); ok && e.name == "get" {
-			id += capital(op[0].value.(string)) // its operationId
-		}
+	if d.ReadOnly {
+		item = slices.DeleteFunc(item, func(e entry) bool { return e.name != "get" && e.name != queryKey })
 	}
-	headers := everyAnswer
-	for _, e := range item {
-		switch e.name {
-		case "patch":
-			headers = append(headers, "Accept-Patch")
-		case queryKey:
-			headers = append(headers, "Accept-Query")
-		}
+	get := item[0].value.(object)
+	item = append(item, entry{"options", d.operation(r, "options"+capital(get[0].value.(string)), "Ask for the methods.", "", nil, nil,
+		d.withErrors([]int{400, 401, 404, 414, 429}, entry{"204", response("Methods")}))})
+	d.paths = append(d.paths, entry{path, append(object{}.with("parameters", parameters), item...)})
+}
+
+// operation returns an operation on a resource.
+func (d *apiDocument) operation(r describe.Resource, id, summary, description string, parameters list, body, responses object) object {
+	for d.ids[id] {
+		id += "_"
 	}
-	// It is not required: the answer to a browser's preflight has none.
-	allow := object{{"description", "The methods of the resource."}, {"schema", textSchema}}
-	options := object{{"operationId", d.operationID(id)}}
-	tag := "service"
-	if r.Name != "" {
-		tag = r.Name
-	}
-	options = append(options, entry{"tags", list{tag}}, entry{"summary", "Ask for the methods."},
-		entry{"responses", d.withErrors(object{{"204", object{{"description", "The methods and their media types."}, {"headers", append(headersOf(headers), entry{"Allow", allow})}}}}, []int{400, 401, 404, 414, 429})})
-	whole := object{}.with("parameters", parameters)
-	d.paths = append(d.paths, entry{path, append(append(whole, item...), entry{"options", options})})
+	d.ids[id] = true
+	op := object{{"operationId", id}, {"tags", list{cmp.Or(r.Name, "service")}}, {"summary", summary}}
+	return op.with("description", description).with("parameters", parameters).with("requestBody", body).with("responses", responses)
 }
 
 // queryKey is the key of the QUERY operation of a path. OpenAPI 3.2 calls it
@@ -115,18 +83,31 @@ const queryKey = "x-query"
 // list returns GET and QUERY of a list. The suffix of makes their operationIds
 // unique.
 func (d *apiDocument) list(r describe.Resource, of, description string, example jsontext.Value) object {
-	name := plural(r) + of
-	get := d.operation(r, "list"+name, "List "+r.Name+".", description, d.listParameters(r))
-	query := d.operation(r, "query"+name, "List "+r.Name+" by a condition.", "As GET; the body is a condition, in the form of the parameter _where.", d.listParameters(r))
-	query = append(query, entry{"requestBody", object{{"required", true}, {"content", object{{JSONType, object{{"schema", object{
-		{"description", "A condition, as in {\"or\": [{\"views\": {\"gt\": 10}}, {\"title\": {\"contains\": \"x\"}}]}."},
-		{"type", "object"},
-	}}}}}}}})
-	records := d.listed(r)
-	return object{
-		{"get", append(get, entry{"responses", d.shown(listHeaders, "The records, in the order of the file or of _sort.", records, arrayExample(example))})},
-		{queryKey, append(query, entry{"responses", d.withErrors(d.reads(listHeaders, "The records, as of a GET.", records, arrayExample(example)), queryErrors)})},
+	name, records := plural(r)+of, arrayOf(d.part(r))
+	if d.All {
+		page := object{{"title", "A page of " + r.Name}, {"properties", object{{"data", records}}}}
+		records = object{{"oneOf", list{records, object{{"allOf", list{ref("Page"), page}}}}}}
 	}
+	if example != nil {
+		example = slices.Concat(jsontext.Value("["), example, jsontext.Value("]"))
+	}
+	asJSON := media(JSONType, records, example)
+	return object{
+		{"get", d.operation(r, "list"+name, "List "+r.Name+".", description, d.listParameters(r), nil, d.withErrors(readErrors,
+			entry{"200", answer("The records, in the order of the file or of _sort.", listHeaders, d.forms(asJSON, table, events)...)}, notModified))},
+		{queryKey, d.operation(r, "query"+name, "List "+r.Name+" by a condition.", "As GET; the body is a condition, in the form of the parameter _where.",
+			d.listParameters(r), requestBody(media(JSONType, condition, nil)), d.withErrors(queryErrors,
+				entry{"200", answer("The records, as of a GET.", listHeaders, d.forms(asJSON, table)...)}, notModified))},
+	}
+}
+
+// condition is not a component: tools ignore x-query, and would report it as unused.
+var condition = object{{"description", "A condition, as in {\"or\": [{\"views\": {\"gt\": 10}}, {\"title\": {\"contains\": \"x\"}}]}."}, {"type", "object"}}
+
+// read returns GET of a record or an object.
+func (d *apiDocument) read(r describe.Resource, summary, description string, example jsontext.Value) entry {
+	return entry{"get", d.operation(r, "get"+r.Record, summary, "", d.parametersOf(ofRecords, readHeads), nil, d.withErrors(readErrors,
+		entry{"200", answer(description, recordHeaders, d.forms(media(JSONType, d.part(r), example), table, events)...)}, notModified))}
 }
 
 // part returns the schema of a record, or of the part of it that _fields names.
@@ -135,32 +116,6 @@ func (d *apiDocument) part(r describe.Resource) object {
 		return ref(r.Record)
 	}
 	return object{{"anyOf", list{ref(r.Record), ref("Part")}}}
-}
-
-// listed returns the schema of a list, plain or as a page.
-func (d *apiDocument) listed(r describe.Resource) object {
-	records := arrayOf(d.part(r))
-	if !d.All {
-		return records
-	}
-	number := func(description string) object { return object{{"description", description}, numberSchema[0]} }
-	other := func(description string) object {
-		return object{{"description", description}, {"type", list{"integer", "null"}}}
-	}
-	return object{{"oneOf", list{records, object{
-		{"title", "A page of " + r.Name},
-		{"type", "object"},
-		{"required", list{"first", "prev", "next", "last", "pages", "items", "data"}},
-		{"properties", object{
-			{"first", number("The number of the first page: 1.")},
-			{"prev", other("The number of the previous page, or null.")},
-			{"next", other("The number of the next page, or null.")},
-			{"last", number("The number of the last page.")},
-			{"pages", number("The number of pages.")},
-			{"items", number("The number of records on all pages.")},
-			{"data", records},
-		}},
-	}}}}
 }
 
 // oneOrMany returns the schema of what the definition called name describes,
@@ -172,126 +127,83 @@ func (d *apiDocument) oneOrMany(name string) object {
 	return object{{"oneOf", list{ref(name), arrayOf(ref(name))}}}
 }
 
-// shown returns the responses to a GET of records.
-func (d *apiDocument) shown(headers list, description string, schema object, example jsontext.Value) object {
-	responses := d.reads(headers, description, schema, example)
-	d.addStream(responses[0].value.(object))
-	return d.withErrors(responses, readErrors)
-}
-
-// addStream adds to a response of a GET that it may be a stream.
-func (d *apiDocument) addStream(response object) {
-	if d.All {
-		response[2].value = append(response[2].value.(object), entry{"text/event-stream", object{{"schema", object{
-			{"description", "Server-sent events, if Accept prefers them: reset with the present state, then created, updated and deleted, each once it is durable; broken and mended if an edit breaks and repairs the file."}, {"type", "string"},
-		}}}})
-	}
-}
-
-// reads returns the successful responses to a read.
-func (d *apiDocument) reads(headers list, description string, schema any, example jsontext.Value) object {
-	good := d.answer(description, JSONType, schema, headers, example)
-	if d.All {
-		good[2].value = append(good[2].value.(object), entry{"text/csv", object{{"schema", object{
-			{"description", "The records as a table (RFC 4180), if Accept prefers it: a column for each member."}, {"type", "string"},
-		}}}})
-	}
-	return object{{"200", good}, {"304", notModified}}
-}
-
-var notModified = object{
-	{"description", "Not modified: If-None-Match has the current entity tag."},
-	{"headers", headersOf(append(everyAnswer, recordHeaders...))},
-}
-
-var noContent = object{
-	{"description", "Done, with Prefer: return=minimal."},
-	{"headers", headersOf(append(everyAnswer, recordHeaders...))},
-}
-
-// operation begins an operation on a resource.
-func (d *apiDocument) operation(r describe.Resource, id, summary, description string, parameters list) object {
-	tag := r.Name
-	if tag == "" {
-		tag = "service"
-	}
-	op := object{{"operationId", d.operationID(id)}, {"tags", list{tag}}, {"summary", summary}}
-	return op.with("description", description).with("parameters", parameters)
-}
-
 // create returns a POST whose body has the schema called name.
-func (d *apiDocument) create(r describe.Resource, id, summary, description, name string, example, body jsontext.Value) object {
-	op := d.operation(r, id, summary, description, d.parametersOf(ofWrites))
-	op = append(op, entry{"requestBody", requestBody(d.oneOrMany(name), body)})
-	return append(op, entry{"responses", d.withErrors(object{{"201", d.created(r, example)}}, writeErrors)})
+func (d *apiDocument) create(r describe.Resource, of, summary, description, name string, example, body jsontext.Value) entry {
+	return entry{"post", d.operation(r, "create"+r.Record+of, summary, description, d.parametersOf(ofWrites),
+		requestBody(media(JSONType, d.oneOrMany(name), body)), d.withErrors(writeErrors, d.created(r, example)))}
 }
 
-// created returns the response to what has created something.
-func (d *apiDocument) created(r describe.Resource, example jsontext.Value) object {
-	return d.answer("What was created, in the form of the body. With Prefer: return=minimal nothing.", JSONType,
-		d.oneOrMany(r.Record), createdHeaders, example)
+// created returns the response to an operation that has created something.
+func (d *apiDocument) created(r describe.Resource, example jsontext.Value) entry {
+	return entry{"201", answer("What was created, in the form of the body. With Prefer: return=minimal nothing.", createdHeaders,
+		media(JSONType, d.oneOrMany(r.Record), example))}
 }
 
 // changes returns PUT, PATCH and DELETE of a record. The suffix makes their
 // operationIds unique.
 func (d *apiDocument) changes(r describe.Resource, suffix string, parameters list, example, body jsontext.Value) object {
-	ops := d.writes(r, suffix, parameters, example, body)
-	op := d.operation(r, "delete"+r.Record+suffix, "Delete a record.", "The answer is the deleted record. The rules (x-ref with on-delete) and _dependent decide about the records that refer to it.",
-		slices.Concat(parameters, d.parametersOf(ofWrites|ofDeletes)))
-	responses := object{{"200", d.answer("The record that was deleted.", JSONType, ref(r.Record), restHeaders, example)}, {"204", noContent}}
-	return append(ops, entry{"delete", append(op, entry{"responses", d.withErrors(responses, writeErrors)})})
+	return append(d.writes(r, suffix, parameters, example, body), entry{"delete", d.operation(r, "delete"+r.Record+suffix, "Delete a record.",
+		"The answer is the deleted record. The rules (x-ref with on-delete) and _dependent decide about the records that refer to it.",
+		slices.Concat(parameters, d.parametersOf(ofDeletes)), nil, d.withErrors(writeErrors,
+			entry{"200", answer("The record that was deleted.", restHeaders, media(JSONType, ref(r.Record), example))}, noContent))})
 }
 
 // writes returns PUT and PATCH.
 func (d *apiDocument) writes(r describe.Resource, suffix string, parameters list, example, body jsontext.Value) object {
 	parameters = slices.Concat(parameters, d.parametersOf(ofWrites))
-	stored := object{{"200", d.answer("What is now stored, in the form of the body.", JSONType,
-		d.oneOrMany(r.Record), recordHeaders, example)}}
-
-	put := d.operation(r, "replace"+r.Record+suffix, "Replace as a whole.", "The id and the position in the file are kept.", parameters)
-	replaced := stored
+	changed := object{{"200", answer("What is now stored, in the form of the body.", recordHeaders, media(JSONType, d.oneOrMany(r.Record), example))}, noContent}
+	replaced := changed
+	summary, description := "Replace as a whole.", "The id and the position in the file are kept."
 	if r.Kind == storage.Array && !d.snap.Schema().Member(r.Name).ReadOnlyID() {
-		put = d.operation(r, "replace"+r.Record+suffix, "Replace as a whole, or create.", "The id and the position in the file are kept. With If-None-Match: * it creates a record with that id.", parameters)
-		replaced = append(slices.Clone(stored), entry{"201", d.created(r, example)})
+		summary, description = "Replace as a whole, or create.", description+" With If-None-Match: * it creates a record with that id."
+		replaced = append(slices.Clone(changed), d.created(r, example))
 	}
-	put = append(put, entry{"requestBody", requestBody(d.oneOrMany(r.Replace), body)},
-		entry{"responses", d.withErrors(append(slices.Clone(replaced), entry{"204", noContent}), writeErrors)})
-
-	patch := d.operation(r, "update"+r.Record+suffix, "Change single members.",
-		"As application/json the members of the body replace the stored ones; others are kept. A merge patch (RFC 7396) also removes and merges; a JSON Patch (RFC 6902) lists each change. Only changed members are checked.", parameters)
-	sent := requestBody(d.oneOrMany(r.MergePatch), body)
-	sent[1].value = append(sent[1].value.(object),
-		entry{MergeType, object{{"schema", d.oneOrMany(r.MergePatch)}}},
-		entry{PatchType, object{{"schema", ref("JSONPatch")}}})
-	patch = append(patch, entry{"requestBody", sent},
-		entry{"responses", d.withErrors(append(slices.Clone(stored), entry{"204", noContent}), writeErrors)})
-	return object{{"put", put}, {"patch", patch}}
+	patch := d.oneOrMany(r.MergePatch)
+	return object{
+		{"put", d.operation(r, "replace"+r.Record+suffix, summary, description, parameters,
+			requestBody(media(JSONType, d.oneOrMany(r.Replace), body)), d.withErrors(writeErrors, replaced...))},
+		{"patch", d.operation(r, "update"+r.Record+suffix, "Change single members.",
+			"As application/json the members of the body replace the stored ones; others are kept. A merge patch (RFC 7396) also removes and merges; a JSON Patch (RFC 6902) lists each change. Only changed members are checked.",
+			parameters, requestBody(media(JSONType, patch, body), media(MergeType, patch, nil), media(PatchType, ref("JSONPatch"), nil)),
+			d.withErrors(writeErrors, changed...))},
+	}
 }
 
-// patchDatabase returns PATCH /db.
-func (d *apiDocument) patchDatabase() object {
-	op := d.operation(describe.Resource{}, "patchDatabase", "Change any number of records and collections, all or none.", "The answer is the database after the change.", d.parametersOf(ofWrites))
-	op = append(op, entry{"requestBody", object{{"required", true}, {"content", object{{PatchType, object{{"schema", ref("JSONPatch")}}}}}}})
-	responses := object{{"200", d.answer("The database after the change.", JSONType, ref("Database"), restHeaders, nil)}, {"204", noContent}}
-	return append(op, entry{"responses", d.withErrors(responses, writeErrors)})
+// answer returns a response with a body of one of the media types.
+func answer(description string, headers []string, content ...entry) object {
+	return object{{"description", description}, {"headers", headersOf(headers...)}, {"content", object(content)}}
 }
 
-func requestBody(schema any, example jsontext.Value) object {
+// media returns what a body of a media type is.
+func media(mediaType string, schema any, example jsontext.Value) entry {
 	content := object{{"schema", schema}}
 	if example != nil {
 		content = append(content, entry{"example", example})
 	}
-	return object{{"required", true}, {"content", object{{JSONType, content}}}}
+	return entry{mediaType, content}
+}
+
+// forms returns the forms of an answer that are described: without Options.All
+// only JSON.
+func (d *apiDocument) forms(asJSON entry, others ...entry) []entry {
+	if !d.All {
+		return []entry{asJSON}
+	}
+	return append([]entry{asJSON}, others...)
+}
+
+var (
+	table       = media("text/csv", ref("Table"), nil)
+	events      = media("text/event-stream", ref("Events"), nil)
+	notModified = entry{"304", response("NotModified")}
+	noContent   = entry{"204", response("NoContent")}
+)
+
+func requestBody(content ...entry) object {
+	return object{{"required", true}, {"content", object(content)}}
 }
 
 func arrayOf(schema any) object { return object{{"type", "array"}, {"items", schema}} }
-
-func arrayExample(v jsontext.Value) jsontext.Value {
-	if v == nil {
-		return nil
-	}
-	return append(append(jsontext.Value("["), v...), ']')
-}
 
 // examples returns the first record that conforms to the rules, and the same as
 // a body without the id.

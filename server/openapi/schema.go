@@ -1,6 +1,8 @@
 package openapi
 
 import (
+	"cmp"
+
 	"pickup/internal/database"
 	"pickup/internal/describe"
 )
@@ -14,10 +16,7 @@ func RecordSchema(snap *database.Snapshot, name string) ([]byte, bool) {
 		if r.Name != name {
 			continue
 		}
-		dialect := about.Dialect
-		if dialect == "" {
-			dialect = "https://json-schema.org/draft/2020-12/schema"
-		}
+		dialect := cmp.Or(about.Dialect, "https://json-schema.org/draft/2020-12/schema")
 		doc := object{{"$schema", dialect}, {"$ref", "#/$defs/" + r.Record}}
 		texts := make(map[string][]byte)
 		for _, d := range about.Definitions {

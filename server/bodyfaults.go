@@ -12,18 +12,18 @@ import (
 
 // A faultList collects the faults of the objects of a body. If rules are violated
 // and unique values are taken, the status is that for the rules.
-type faultList struct{ found *database.FaultError }
+type faultList struct{ database.FaultError }
 
 // maxFaults is roughly how many faults of a body are reported. More would not be
 // read, and all other writes wait while they are collected.
 const maxFaults = 100
 
 // full reports whether there are enough faults.
-func (l *faultList) full() bool { return l.found != nil && len(l.found.Faults) >= maxFaults }
+func (l *faultList) full() bool { return len(l.Faults) >= maxFaults }
 
 // more adds a fault which says that the objects after the i-th were not checked.
 func (l *faultList) more(b *body, i int) {
-	l.found.Faults = append(l.found.Faults, schema.Fault{Pointer: b.pointer(i+1, ""), Detail: "not checked from here on: there are too many errors before"})
+	l.Faults = append(l.Faults, schema.Fault{Pointer: b.pointer(i+1, ""), Detail: "not checked from here on: there are too many errors before"})
 }
 
 // add adds the faults in err, of the i-th object, with pointers into the body. It
@@ -33,23 +33,20 @@ func (l *faultList) add(b *body, i int, err error) error {
 	if !errors.As(err, &faults) {
 		return err
 	}
-	if l.found == nil {
-		l.found = &database.FaultError{Kind: database.ErrExists}
-	}
-	if !errors.Is(faults, database.ErrExists) {
-		l.found.Kind = faults.Kind
+	if l.Kind == nil || faults.Kind != database.ErrExists {
+		l.Kind = faults.Kind
 	}
 	for _, f := range faults.Faults {
-		l.found.Faults = append(l.found.Faults, schema.Fault{Pointer: b.pointer(i, f.Pointer), Detail: f.Detail})
+		l.Faults = append(l.Faults, schema.Fault{Pointer: b.pointer(i, f.Pointer), Detail: f.Detail})
 	}
 	return nil
 }
 
 func (l *faultList) err() error {
-	if l.found == nil {
-		return nil // not a nil pointer in an interface
+	if l.Kind == nil {
+		return nil
 	}
-	return l.found
+	return &l.FaultError
 }
 
 // rebaseFaults returns err with pointers into the body, which has one object. The

@@ -5,9 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/database"
 	"pickup/internal/rawjson"
-	"pickup/internal/storage"
 
 	"pickup/server/openapi"
 )
@@ -72,28 +70,4 @@ func (req *request) appendSpelled(dst []byte, collection string, v, sent jsontex
 		dst = rawjson.AppendMember(dst, name, value)
 	}
 	return append(dst, '}')
-}
-
-// fillReference returns object with the member that refers to parent, like driverId,
-// set to the parent's id. If the object refers to another parent, it returns false
-// and the member's name. null and "" count as no reference.
-func (req *request) fillReference(object jsontext.Value, parent *database.Record) (filled jsontext.Value, spelled string, ok bool) {
-	key := req.snap.ForeignKey(req.child, req.name)
-	id, _ := rawjson.Member(parent.Value, req.snap.IDMember(req.name))
-	filled = append(filled, '{')
-	found := false
-	for quoted, value := range rawjson.Members(object) {
-		name := rawjson.Unquote(quoted)
-		if canonical, isAlias := req.db.Schema().Member(req.child).Alias(name); name == key || isAlias && canonical == key {
-			if text, _ := storage.ID(object, name); text != parent.ID && value.Kind() != 'n' && string(value) != `""` {
-				return nil, name, false
-			}
-			value, found = id, true
-		}
-		filled = rawjson.AppendMember(filled, name, value)
-	}
-	if !found {
-		filled = rawjson.AppendMember(filled, key, id)
-	}
-	return append(filled, '}'), "", true
 }

@@ -63,8 +63,5 @@ func (req *request) readDatabase() error {
 		return req.streamDatabase()
 	}
 	tag := req.tagOf(req.snap, "", "", openapi.JSONType, nil)
-	if req.isNotModified(tag) {
-		return req.sendNotModified(tag)
-	}
 	return req.sendTagged(openapi.JSONType, tag, func(b []byte) ([]byte, error) { return req.snap.AppendJSON(b), nil })
 }

@@ -1,0 +1,264 @@
+package database
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	mathrand "math/rand/v2"
+	"slices"
+	"sync/atomic"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/schema"
+	"pickup/internal/storage"
+)
+
+// Fork returns a DB that begins with the contents of from, a snapshot of db. It
+// lives in memory: no store sees its changes, and changes of db do not reach it.
+// Its tags and its Run are its own. A fork costs a few hundred bytes for each
+// collection, and then what changes in it.
+//
+// Before each commit admit is called with the number of bytes by which Held
+// grows. If it returns an error, nothing is changed, and Update returns the error.
+func (db *DB) Fork(from *Snapshot, admit func(more int) error) *DB {
+	snap := from.fork()
+	snap.origin = mathrand.Uint64()
+	for i, c := range snap.list {
+		if c.isArray() {
+			own := *c
+			own.indexes = &indexes{base: c}
+			snap.list[i], snap.byName[c.name] = &own, &own
+		}
+	}
+	f := &DB{log: db.log, run: rand.Text()[:12], history: newHistory(snap.rev)}
+	f.store = &forkStore{base: snap, admit: admit, sizes: make(map[element]int)}
+	f.now.Store(snap)
+	f.baseline.Store(snap)
+	return f
+}
+
+// A forkStore is the Store of a fork. It counts revisions and bytes, because the
+// snapshots hold all values. Nobody follows a fork or sets its rules, so Commit
+// is all that it needs of a Store.
+type forkStore struct {
+	storage.Store
+	base  *Snapshot
+	admit func(more int) error
+	sizes map[element]int // of the values that differ from base; for one Commit at a time
+	held  atomic.Int64    // their sum
+}
+
+// An element is the place of a value: that of a record or, with an empty id, of
+// a top-level member.
+type element struct{ collection, id string }
+
+// Commit implements storage.Store.
+func (s *forkStore) Commit(_ context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
+	sizes := make(map[element]int)
+	for _, ch := range slices.Concat(updates...) {
+		at := element{ch.Collection, ch.ID}
+		if sizes[at] = len(ch.Value); bytes.Equal(ch.Value, s.base.valueAt(at)) {
+			sizes[at] = 0
+		}
+		if at.id != "" {
+			continue
+		}
+		for other := range s.sizes { // now part of this one, or gone
+			if other.collection == at.collection && other.id != "" {
+				sizes[other] = 0
+			}
+		}
+	}
+	more := 0
+	for at, size := range sizes {
+		more += size - s.sizes[at]
+	}
+	if err := s.admit(more); err != nil {
+		return 0, err
+	}
+	for at, size := range sizes {
+		if s.sizes[at] = size; size == 0 {
+			delete(s.sizes, at)
+		}
+	}
+	s.held.Add(int64(more))
+	return base + storage.Rev(len(updates)), nil
+}
+
+// Held returns the bytes of the values that a fork holds in memory in addition to
+// those that it began with.
+func (db *DB) Held() int {
+	held, kept := 0, db.Snapshots()
+	if s, ok := db.store.(*forkStore); ok {
+		held = int(s.held.Load())
+	}
+	db.history.mu.Lock()
+	defer db.history.mu.Unlock()
+	replaced := db.history.size
+	if len(kept) > 0 {
+		replaced = max(replaced, db.history.replaced-kept[0].replaced)
+	}
+	return held + replaced
+}
+
+// SetBaseline makes s, a snapshot of db, its baseline.
+func (db *DB) SetBaseline(s *Snapshot) { db.baseline.Store(s) }
+
+// valueAt returns the value of an element, nil if there is none.
+func (s *Snapshot) valueAt(at element) jsontext.Value {
+	c := s.byName[at.collection]
+	switch {
+	case c == nil:
+		return nil
+	case at.id != "":
+		return c.valueAt(at.id)
+	}
+	return c.appendJSON(nil)
+}
+
+// Changes is Diff without the elements that have only moved.
+func (s *Snapshot) Changes(to *Snapshot) []Change { return withoutMoves(s.Diff(to)) }
+
+// withoutMoves leaves out the elements without an id that have only moved, so
+// that their position keys are others.
+func withoutMoves(changes []Change) []Change {
+	if !slices.ContainsFunc(changes, func(ch Change) bool { return storage.IsPositionKey(ch.ID) }) {
+		return changes
+	}
+	type content struct{ collection, value string }
+	after := make(map[content]int)
+	for _, ch := range changes {
+		if storage.IsPositionKey(ch.ID) && ch.After != nil {
+			after[content{ch.Collection, string(ch.After)}]++
+		}
+	}
+	var kept, created []Change
+	for _, ch := range changes {
+		if !storage.IsPositionKey(ch.ID) {
+			kept = append(kept, ch)
+			continue
+		}
+		if at := (content{ch.Collection, string(ch.Before)}); after[at] > 0 {
+			after[at]--
+		} else if ch.Before != nil {
+			kept = append(kept, Change{Collection: ch.Collection, ID: ch.ID, Op: Deleted, Before: ch.Before})
+		}
+		if ch.After != nil {
+			created = append(created, Change{Collection: ch.Collection, ID: ch.ID, Op: Created, After: ch.After})
+		}
+	}
+	for _, ch := range created {
+		if at := (content{ch.Collection, string(ch.After)}); after[at] > 0 {
+			after[at]--
+			kept = append(kept, ch)
+		}
+	}
+	return kept
+}
+
+// Adopt makes the changes that lead from base to fork, where base is what a fork
+// of the database began with. What is done already is no change. All others are
+// validated again. The error is a *ConflictError if something was changed on both
+// sides, or a *FaultError whose pointers begin with the paths of records.
+func (tx *Tx) Adopt(base, fork *Snapshot) error {
+	changes := base.Changes(fork)
+	whole := make(map[string]bool) // a position key says little on the other side
+	for _, ch := range changes {
+		whole[ch.Collection] = whole[ch.Collection] || ch.ID == "" || storage.IsPositionKey(ch.ID)
+	}
+	conflict := &ConflictError{Detail: "Both sides have changed the same. Nothing was stored."}
+	var adopted []Change
+	seen := make(map[element]bool) // whether it is adopted
+	for _, ch := range changes {
+		at := element{ch.Collection, ch.ID}
+		if whole[ch.Collection] {
+			at.id = ""
+		}
+		if _, ok := seen[at]; !ok {
+			switch now, after := tx.snap.valueAt(at), fork.valueAt(at); {
+			case bytes.Equal(now, after):
+				seen[at] = false
+			case !bytes.Equal(now, base.valueAt(at)):
+				seen[at] = false
+				conflict.Changed = append(conflict.Changed, Change{Collection: at.collection, ID: at.id})
+			default:
+				seen[at] = true
+				tx.changes = append(tx.changes, Change{Collection: at.collection, ID: at.id, Before: now, After: after})
+				if err := tx.apply(storage.Change{Collection: at.collection, ID: at.id, Value: after}); err != nil {
+					return err
+				}
+			}
+		}
+		if seen[at] {
+			adopted = append(adopted, ch)
+		}
+	}
+	if conflict.Changed != nil {
+		return conflict
+	}
+	return tx.judge(adopted, base)
+}
+
+// judge returns what is wrong with changes that the Tx has made to base.
+func (tx *Tx) judge(changes []Change, base *Snapshot) error {
+	var faults, taken []schema.Fault
+	var gone []storage.Change
+	for i := 0; i < len(changes); i++ {
+		ch := changes[i]
+		c, rules, at := tx.snap.byName[ch.Collection], tx.snap.schema.Member(ch.Collection), element{ch.Collection, ch.ID}.pointer()
+		switch {
+		case ch.ID == "": // its records are judged one by one
+			for _, r := range base.byName[ch.Collection].inOrder() {
+				changes = append(changes, Change{Collection: ch.Collection, ID: r.ID, Before: r.Value})
+			}
+			for _, r := range c.inOrder() {
+				changes = append(changes, Change{Collection: ch.Collection, ID: r.ID, After: r.Value})
+			}
+			if c.isArray() {
+				faults = append(faults, under(at, rules.CheckType(jsontext.Value("[]")))...)
+			} else if c != nil {
+				faults = append(faults, under(at, rules.CheckType(c.value))...)
+				faults = append(faults, under(at, rules.CheckObject(ch.Before, c.value, changedMembers(ch)))...)
+			}
+		case ch.After == nil:
+			if c.valueAt(ch.ID) == nil {
+				gone = append(gone, storage.Change{Collection: ch.Collection, ID: ch.ID})
+			}
+		case ch.Before == nil:
+			faults = append(faults, under(at, rules.CheckCreate(ch.After))...)
+			taken = append(taken, under(at, tx.uniqueConflicts(c, ch.After, ch.ID, nil))...)
+		default:
+			faults = append(faults, under(at, rules.CheckMerge(ch.Before, ch.After, changedMembers(ch)))...)
+			taken = append(taken, under(at, tx.uniqueConflicts(c, ch.After, ch.ID, changedMembers(ch)))...)
+		}
+	}
+	if err := faultError(faults, taken, nil); err != nil {
+		return err
+	}
+	return tx.cascade(gone)
+}
+
+// changedMembers returns the members that a change sets, nil if it is not from
+// one object to another.
+func changedMembers(ch Change) []string {
+	if ch.Before.Kind() != '{' || ch.After.Kind() != '{' {
+		return nil
+	}
+	names := []string{}
+	for _, name := range rawjson.MemberNames(ch.After) {
+		v, _ := rawjson.Member(ch.After, name)
+		if old, ok := rawjson.Member(ch.Before, name); !ok || !bytes.Equal(old, v) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (e element) pointer() string {
+	if e.id == "" || storage.IsPositionKey(e.id) {
+		return rawjson.Pointer(e.collection)
+	}
+	return rawjson.Pointer(e.collection, e.id)
+}

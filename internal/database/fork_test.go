@@ -1,0 +1,372 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/schema"
+	"pickup/internal/storage"
+	"pickup/internal/storage/storetest"
+)
+
+func admitAll(int) error { return nil }
+
+func openFor(t testing.TB, data, rules string) *DB {
+	t.Helper()
+	var o Options
+	if rules != "" {
+		var err error
+		if o.Schema, err = schema.Compile("db.schema.json", []byte(rules)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db, err := Open(context.Background(), storetest.NewMemStore(jsontext.Value(data)), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func mustUpdate(t testing.TB, db *DB, fn func(*Tx) error) *Snapshot {
+	t.Helper()
+	s, err := db.Update(context.Background(), fn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// unordered returns what a snapshot has by id, and elements without an id by
+// their values.
+func unordered(s *Snapshot) state {
+	all := stateOf(s)
+	for _, elements := range all {
+		for key, value := range maps.Clone(elements) {
+			if storage.IsPositionKey(key) {
+				delete(elements, key)
+				elements["\x00"+value] += "."
+			}
+		}
+	}
+	return all
+}
+
+// TestForkModel changes forks at random. The database does not change with
+// them; their patch, and adopting them, lead from where they began to where they are.
+func TestForkModel(t *testing.T) {
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		db := openFor(t, `{"c0":[{"id":1},{"n":"no id"},7,{"n":"no id"}],"c1":[],"c2":[{"id":"a b/~c","n":[]}],"o":{"n":1},"s":7}`, "")
+		for range 3 {
+			db.Update(t.Context(), func(tx *Tx) error { return randomUpdate(tx, r) })
+		}
+		before := string(db.Snapshot().AppendJSON(nil))
+		fork := db.Fork(db.Snapshot(), admitAll)
+		base := fork.Snapshot()
+		for range 1 + r.IntN(8) {
+			fork.Update(t.Context(), func(tx *Tx) error { return randomUpdate(tx, r) })
+		}
+		want := unordered(fork.Snapshot())
+		if after := string(db.Snapshot().AppendJSON(nil)); after != before {
+			t.Fatalf("seed %d: the database was\n%s\nand is\n%s", seed, before, after)
+		}
+
+		patch := base.AppendPatch(nil, fork.Snapshot())
+		other := db.Fork(db.Snapshot(), admitAll)
+		if _, err := other.Update(t.Context(), func(tx *Tx) error { return tx.PatchDatabase(patch) }); err != nil {
+			t.Fatalf("seed %d: %s\nof %s: %v", seed, patch, before, err)
+		}
+		if got := unordered(other.Snapshot()); !reflect.DeepEqual(got, want) {
+			t.Fatalf("seed %d: %s\nof %s\nleads to\n%q\nand not\n%q", seed, patch, before, got, want)
+		}
+
+		for range 2 { // the second time there is nothing to do
+			mustUpdate(t, db, func(tx *Tx) error { return tx.Adopt(base, fork.Snapshot()) })
+			if got := unordered(db.Snapshot()); !reflect.DeepEqual(got, want) {
+				t.Fatalf("seed %d: %s\nbecame\n%q\nand not\n%q", seed, before, got, want)
+			}
+			if d := db.Snapshot().Changes(db.Snapshot()); len(d) > 0 {
+				t.Fatalf("seed %d: a snapshot differs from itself: %v", seed, d)
+			}
+		}
+		if s := fork.store.(*forkStore); len(base.Changes(fork.Snapshot())) == 0 && s.held.Load() != 0 {
+			t.Errorf("seed %d: nothing differs, but it holds %d bytes", seed, s.held.Load())
+		}
+	}
+}
+
+// TestAdopt changes a fork and the database, and adopts the fork.
+func TestAdopt(t *testing.T) {
+	const rules = `{"properties": {
+		"d": {"type": "array", "items": {"type": "object", "properties": {"id": {"readOnly": true}, "email": {"x-unique": true}, "n": {"type": "integer"}}}},
+		"s": {"type": "array", "items": {"type": "object", "properties": {"dId": {"x-ref": {"collection": "d", "on-delete": "restrict"}}}}}
+	}}`
+	const data = `{"d":[{"id":1,"email":"a@x","n":1},{"id":2,"n":"old"}],"s":[],"o":{"n":1}}`
+	merge := func(collection, id, body string) func(*Tx) error {
+		return func(tx *Tx) error { _, err := tx.Merge(collection, id, jsontext.Value(body)); return err }
+	}
+	create := func(collection, body string) func(*Tx) error {
+		return func(tx *Tx) error { _, err := tx.Create(collection, jsontext.Value(body)); return err }
+	}
+	remove := func(collection, id string) func(*Tx) error {
+		return func(tx *Tx) error { _, err := tx.Delete(collection, id); return err }
+	}
+	object := func(body string) func(*Tx) error {
+		return func(tx *Tx) error { _, err := tx.MergeObject("o", jsontext.Value(body)); return err }
+	}
+	tests := []struct {
+		name       string
+		fork, main []func(*Tx) error
+		kind       error  // wrapped by the error
+		want       string // the database, or the error, or in a conflict the records
+	}{
+		{
+			name: "different records", fork: []func(*Tx) error{merge("d", "1", `{"n":5}`)}, main: []func(*Tx) error{merge("d", "2", `{"n":6}`), object(`{"m":1}`)},
+			want: `{"d":[{"id":1,"email":"a@x","n":5},{"id":2,"n":6}],"s":[],"o":{"n":1,"m":1}}`,
+		},
+		{
+			name: "the same change", fork: []func(*Tx) error{merge("d", "1", `{"n":5}`)}, main: []func(*Tx) error{merge("d", "1", `{"n":5}`)},
+			want: `{"d":[{"id":1,"email":"a@x","n":5},{"id":2,"n":"old"}],"s":[],"o":{"n":1}}`,
+		},
+		{
+			name: "one record", fork: []func(*Tx) error{merge("d", "1", `{"n":5}`), object(`{"n":2}`)}, main: []func(*Tx) error{merge("d", "1", `{"m":5}`), object(`{"n":3}`)},
+			want: "d/1 o/",
+		},
+		{
+			name: "deleted and changed", fork: []func(*Tx) error{remove("d", "1")}, main: []func(*Tx) error{merge("d", "1", `{"n":5}`)},
+			want: "d/1",
+		},
+		{
+			name: "the same new id", fork: []func(*Tx) error{create("d", `{"n":5}`)}, main: []func(*Tx) error{create("d", `{"n":6}`)},
+			want: "d/3",
+		},
+		{
+			name: "ids that the service makes are kept", fork: []func(*Tx) error{create("d", `{"n":5}`), create("s", `{"dId":3}`)}, main: []func(*Tx) error{create("d", `{}`), remove("d", "3")},
+			want: `{"d":[{"id":1,"email":"a@x","n":1},{"id":2,"n":"old"},{"id":3,"n":5}],"s":[{"id":"1","dId":3}],"o":{"n":1}}`,
+		},
+		{
+			name: "a value that is taken by now", fork: []func(*Tx) error{merge("d", "1", `{"email":"b@x"}`)}, main: []func(*Tx) error{merge("d", "2", `{"email":"b@x"}`)},
+			kind: ErrExists, want: `/d/1/email: "b@x" is taken by /d/2`,
+		},
+		{
+			name: "a record that is referred to by now", fork: []func(*Tx) error{remove("d", "1")}, main: []func(*Tx) error{create("s", `{"dId":1}`)},
+			kind: ErrRefers, want: "/s/1 still refers to it by its dId",
+		},
+		{
+			name: "what was wrong before is not judged", fork: []func(*Tx) error{merge("d", "2", `{"email":"b@x"}`)},
+			want: `{"d":[{"id":1,"email":"a@x","n":1},{"id":2,"n":"old","email":"b@x"}],"s":[],"o":{"n":1}}`,
+		},
+		{
+			name: "values that change places", fork: []func(*Tx) error{merge("d", "2", `{"email":"c@x"}`), merge("d", "1", `{"email":"b@x"}`), merge("d", "2", `{"email":"a@x"}`)},
+			want: `{"d":[{"id":1,"email":"b@x","n":1},{"id":2,"n":"old","email":"a@x"}],"s":[],"o":{"n":1}}`,
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			db := openFor(t, data, rules)
+			fork := db.Fork(db.Snapshot(), admitAll)
+			base := fork.Snapshot()
+			for _, change := range test.fork {
+				mustUpdate(t, fork, change)
+			}
+			for _, change := range test.main {
+				mustUpdate(t, db, change)
+			}
+			before := string(db.Snapshot().AppendJSON(nil))
+			_, err := db.Update(t.Context(), func(tx *Tx) error { return tx.Adopt(base, fork.Snapshot()) })
+			after := string(db.Snapshot().AppendJSON(nil))
+			var conflict *ConflictError
+			switch {
+			case errors.As(err, &conflict):
+				var changed []string
+				for _, ch := range conflict.Changed {
+					changed = append(changed, ch.Collection+"/"+ch.ID)
+				}
+				if got := strings.Join(changed, " "); got != test.want || after != before {
+					t.Errorf("%s differ, and the database is %s", got, after)
+				}
+			case !errors.Is(err, test.kind):
+				t.Errorf("the error is %v", err)
+			case err != nil && (err.Error() != test.want || after != before):
+				t.Errorf("%v\nand the database is %s", err, after)
+			case err == nil && after != test.want:
+				t.Errorf("the database is\n%s\nand not\n%s", after, test.want)
+			}
+		})
+	}
+}
+
+// TestForkRules changes the rules of the database. A fork keeps those that it
+// began with, and adopting it is judged by the new ones.
+func TestForkRules(t *testing.T) {
+	db := openFor(t, `{"c":[{"id":1}]}`, "")
+	fork := db.Fork(db.Snapshot(), admitAll)
+	base := fork.Snapshot()
+	rules, err := schema.Compile("db.schema.json", []byte(`{"properties":{"c":{"type":"array","items":{"properties":{"n":{"type":"integer"}}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.SetSchema(t.Context(), rules); err != nil {
+		t.Fatal(err)
+	}
+	mustUpdate(t, fork, func(tx *Tx) error { _, err := tx.Merge("c", "1", jsontext.Value(`{"n":"x"}`)); return err })
+	_, err = db.Update(t.Context(), func(tx *Tx) error { return tx.Adopt(base, fork.Snapshot()) })
+	if !errors.Is(err, storage.ErrInvalid) || !strings.HasPrefix(err.Error(), "/c/1/n: ") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestForkTags compares the tags of a database and its forks that were changed
+// in the same way: their revisions are the same, their tags are not.
+func TestForkTags(t *testing.T) {
+	db := openFor(t, `{"c":[{"id":1}],"o":{"n":1}}`, "")
+	seen := make(map[[16]byte]string)
+	marks := make(map[string]bool)
+	rev := db.Snapshot().Rev() + 1
+	for i := range 50 {
+		fork := db
+		if i > 0 {
+			fork = db.Fork(db.History()[0].Before, admitAll)
+		}
+		if i == 0 || i%2 == 1 {
+			mustUpdate(t, fork, func(tx *Tx) error { _, err := tx.Create("c", jsontext.Value(`{}`)); return err })
+		}
+		if s := fork.Snapshot(); s.Rev() > rev || i == 0 && s.Rev() != rev {
+			t.Fatalf("fork %d is at revision %d and not %d", i, s.Rev(), rev)
+		}
+		for _, name := range []string{"c", "o", ""} {
+			tag, who := fork.Snapshot().Tag(name), fmt.Sprintf("%d %q at %d", i, name, fork.Snapshot().Rev())
+			if other, ok := seen[tag]; ok && !strings.HasPrefix(other, fmt.Sprint(i, " ")) {
+				t.Errorf("%s has the tag of %s", who, other)
+			}
+			seen[tag] = who
+		}
+		if marks[fork.Run()] {
+			t.Errorf("%q marks two databases", fork.Run())
+		}
+		marks[fork.Run()] = true
+	}
+}
+
+// TestForkHeld adds up what a fork holds, and refuses what is too much.
+func TestForkHeld(t *testing.T) {
+	db := openFor(t, `{"c":[{"id":1,"n":"`+strings.Repeat("x", 1000)+`"}]}`, "")
+	limit := 2500
+	var fork *DB
+	full := errors.New("no room")
+	fork = db.Fork(db.Snapshot(), func(more int) error {
+		if fork.Held()+more > limit {
+			return full
+		}
+		return nil
+	})
+	set := func(n int) error {
+		_, err := fork.Update(t.Context(), func(tx *Tx) error {
+			_, err := tx.Merge("c", "1", jsontext.Value(fmt.Sprintf(`{"n":%q}`, strings.Repeat("y", n))))
+			return err
+		})
+		return err
+	}
+	if held := fork.Held(); held != 0 {
+		t.Errorf("a new fork holds %d bytes", held)
+	}
+	if err := set(100); err != nil || fork.Held() < 1100 || fork.Held() > 1200 {
+		t.Errorf("with 100 bytes in the place of 1,000 it holds %d: %v", fork.Held(), err)
+	}
+	before := string(fork.Snapshot().AppendJSON(nil))
+	if err := set(2000); !errors.Is(err, full) || string(fork.Snapshot().AppendJSON(nil)) != before {
+		t.Errorf("2,000 bytes more: %v", err)
+	}
+	if err := set(200); err != nil {
+		t.Errorf("after what was too much: %v", err)
+	}
+}
+
+func largeDatabase(n int) string {
+	var b strings.Builder
+	b.WriteString(`{"c":[`)
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"id":%d,"title":"record %d","group":%d,"text":"%s"}`, i+1, i, i%100, strings.Repeat("z", 100))
+	}
+	return b.String() + `],"o":{"n":1}}`
+}
+
+func heap() int {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+// TestForkCost makes 256 forks of 100,000 records that each write, and then ask
+// by indexes. They cost little more than one.
+func TestForkCost(t *testing.T) {
+	db := openFor(t, largeDatabase(100_000), `{"properties":{"c":{"type":"array","items":{"properties":{"title":{"x-unique":true}}}}}}`)
+	write := func(fork *DB, i int) {
+		mustUpdate(t, fork, func(tx *Tx) error {
+			_, err := tx.Merge("c", fmt.Sprint(i+1), jsontext.Value(fmt.Sprintf(`{"group":%d}`, 1000+i)))
+			return err
+		})
+	}
+	ask := func(fork *DB, i int) {
+		for _, test := range []struct {
+			query string
+			most  int
+		}{{fmt.Sprintf("group=%d", 1000+i), 1}, {"group=5", 1000}, {"_sort=title&_limit=3", 3}, {"_sort=title&_limit=4", 4}} {
+			q, err := fork.Snapshot().ParseQuery("c", test.query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, err := fork.Snapshot().Run(q)
+			if err != nil || len(found.Records) < test.most-1 || len(found.Records) > test.most {
+				t.Fatalf("%s finds %d records: %v", test.query, len(found.Records), err)
+			}
+		}
+	}
+	slowest := time.Duration(0)
+	forks := make([]*DB, 256)
+	add := func(i int) {
+		start := time.Now()
+		forks[i] = db.Fork(db.Snapshot(), admitAll)
+		slowest = max(slowest, time.Since(start))
+		write(forks[i], i)
+	}
+	add(0)
+	one := heap()
+	for i := range forks[1:] {
+		add(i + 1)
+	}
+	if more := heap() - one; more > 10<<20 {
+		t.Errorf("255 more forks cost %d bytes", more)
+	} else {
+		t.Logf("255 more forks cost %d KiB; the slowest took %s", more>>10, slowest)
+	}
+	if slowest > 20*time.Millisecond { // 1 ms where the machine is not busy
+		t.Errorf("one took %s", slowest)
+	}
+	ask(forks[0], 0)
+	one = heap()
+	for i := range forks[1:] {
+		ask(forks[i+1], i+1)
+	}
+	if more := heap() - one; more > 20<<20 {
+		t.Errorf("their indexes cost %d bytes", more)
+	} else {
+		t.Logf("their indexes cost %d KiB", more>>10)
+	}
+	runtime.KeepAlive(forks)
+}

@@ -1,0 +1,135 @@
+package database
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/storage"
+)
+
+// AppendPatch appends the changes that lead from s to the contents of to, as
+// a JSON Patch (RFC 6902) for PatchDatabase. Each change of a record begins with
+// a test that the record is still in its place.
+func (s *Snapshot) AppendPatch(dst []byte, to *Snapshot) []byte {
+	changes := s.Changes(to)
+	p := patchWriter{b: append(dst, '[')}
+	var removed []Change
+	places := s.places(changes)
+	for _, ch := range changes {
+		if ch.ID == "" {
+			p.member(ch, to)
+			continue
+		}
+		place := strconv.Itoa(places[element{ch.Collection, ch.ID}])
+		switch ch.Op {
+		case Deleted:
+			removed = append(removed, ch)
+		case Updated:
+			p.test(ch, place, s.idMember(ch.Collection))
+			p.object(ch, ch.Collection, place)
+		}
+	}
+	// From the end, so that the places of the others stay as they are.
+	slices.SortStableFunc(removed, func(a, b Change) int {
+		return cmp.Compare(places[element{b.Collection, b.ID}], places[element{a.Collection, a.ID}])
+	})
+	for _, ch := range removed {
+		place := strconv.Itoa(places[element{ch.Collection, ch.ID}])
+		p.test(ch, place, s.idMember(ch.Collection))
+		p.op("remove", nil, ch.Collection, place)
+	}
+	for _, ch := range changes {
+		if ch.Op == Created && ch.ID != "" {
+			p.op("add", ch.After, ch.Collection, "-")
+		}
+	}
+	return append(p.b, ']')
+}
+
+// places returns the indexes of the changed records in their collections.
+func (s *Snapshot) places(changes []Change) map[element]int {
+	places, collections := make(map[element]int), make(map[string]bool)
+	for _, ch := range changes {
+		if ch.ID != "" && ch.Before != nil {
+			places[element{ch.Collection, ch.ID}], collections[ch.Collection] = 0, true
+		}
+	}
+	for name := range collections {
+		for i, r := range s.byName[name].inOrder() {
+			if _, changed := places[element{name, r.ID}]; changed {
+				places[element{name, r.ID}] = i
+			}
+		}
+	}
+	return places
+}
+
+// A patchWriter appends the operations of a JSON Patch.
+type patchWriter struct {
+	b   []byte
+	any bool
+}
+
+func (p *patchWriter) op(op string, value jsontext.Value, path ...string) {
+	if p.any {
+		p.b = append(p.b, ',')
+	}
+	p.any = true
+	p.b = rawjson.AppendQuote(append(p.b, `{"op":`...), op)
+	p.b = rawjson.AppendQuote(append(p.b, `,"path":`...), rawjson.Pointer(path...))
+	if value != nil {
+		p.b = append(append(p.b, `,"value":`...), value...)
+	}
+	p.b = append(p.b, '}')
+}
+
+// test makes sure that a record is in its place. One without an id of its own
+// must be what it was.
+func (p *patchWriter) test(ch Change, place, idMember string) {
+	if storage.IsPositionKey(ch.ID) {
+		p.op("test", ch.Before, ch.Collection, place)
+		return
+	}
+	id, _ := rawjson.Member(ch.Before, idMember)
+	p.op("test", id, ch.Collection, place, idMember)
+}
+
+// member changes a top-level member as a whole.
+func (p *patchWriter) member(ch Change, to *Snapshot) {
+	switch ch.Op {
+	case Created:
+		p.op("add", to.valueAt(element{ch.Collection, ""}), ch.Collection)
+	case Deleted:
+		p.op("remove", nil, ch.Collection)
+	case Updated:
+		ch.After = to.valueAt(element{ch.Collection, ""})
+		p.object(ch, ch.Collection)
+	}
+}
+
+// object changes the members of an object that differ, or another value as
+// a whole.
+func (p *patchWriter) object(ch Change, path ...string) {
+	names := changedMembers(ch)
+	if names == nil {
+		p.op("replace", ch.After, path...)
+		return
+	}
+	for _, name := range rawjson.MemberNames(ch.Before) {
+		if _, kept := rawjson.Member(ch.After, name); !kept {
+			p.op("remove", nil, append(path, name)...)
+		}
+	}
+	for _, name := range names {
+		op := "add"
+		if _, has := rawjson.Member(ch.Before, name); has {
+			op = "replace"
+		}
+		value, _ := rawjson.Member(ch.After, name)
+		p.op(op, value, append(path, name)...)
+	}
+}

@@ -1,0 +1,123 @@
+package database
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Baseline returns the contents at the start or at the latest external edit,
+// whichever is later.
+func (db *DB) Baseline() *Snapshot { return db.baseline.Load() }
+
+// A NamedSnapshot is a state of the database that is kept under a name.
+type NamedSnapshot struct {
+	*Snapshot
+	Name string
+	Time time.Time // when it was kept
+
+	replaced int // history.replaced at that time, or a little earlier
+}
+
+// The limits of named snapshots.
+const (
+	maxSnapshots = 64
+	maxPinned    = 256 << 20 // bytes of values that nothing but named snapshots may hold
+)
+
+// snapshots are the named snapshots of a database, oldest first.
+type snapshots struct {
+	mu   sync.Mutex
+	list []*NamedSnapshot // guarded by mu
+}
+
+// Snapshots returns the named snapshots, oldest first.
+func (db *DB) Snapshots() []*NamedSnapshot {
+	db.snapshots.mu.Lock()
+	defer db.snapshots.mu.Unlock()
+	return slices.Clone(db.snapshots.list)
+}
+
+// NamedSnapshot returns the snapshot with that name, nil if there is none.
+func (db *DB) NamedSnapshot(name string) *NamedSnapshot {
+	all := db.Snapshots()
+	if i := indexOfName(all, name); i >= 0 {
+		return all[i]
+	}
+	return nil
+}
+
+func indexOfName(list []*NamedSnapshot, name string) int {
+	return slices.IndexFunc(list, func(s *NamedSnapshot) bool { return s.Name == name })
+}
+
+// KeepSnapshot keeps the present state under a name, in place of the snapshot
+// that has the name. check is called with that one, or with nil, and may refuse.
+// The error wraps ErrMemory if there are too many snapshots, or if the others
+// hold too many values that have been replaced since.
+func (db *DB) KeepSnapshot(name string, check func(old *NamedSnapshot) error) (*NamedSnapshot, error) {
+	s := &NamedSnapshot{Name: name, Time: time.Now(), replaced: db.history.replacedSize()}
+	err := db.changeSnapshots(name, check, func(others []*NamedSnapshot) ([]*NamedSnapshot, error) {
+		s.Snapshot = db.Snapshot()
+		switch {
+		case len(others) >= maxSnapshots:
+			return nil, fmt.Errorf("there are %d snapshots; delete one before you keep another: %w", maxSnapshots, ErrMemory)
+		case pinned(others, s) > maxPinned:
+			return nil, fmt.Errorf("the snapshots hold more than %d MiB of values that have been replaced; delete one before you keep another: %w", maxPinned>>20, ErrMemory)
+		}
+		return append(others, s), nil
+	})
+	return s, err
+}
+
+// ForgetSnapshot drops the snapshot with that name. check is called with it, or
+// with nil, and may refuse.
+func (db *DB) ForgetSnapshot(name string, check func(old *NamedSnapshot) error) error {
+	return db.changeSnapshots(name, check, func(others []*NamedSnapshot) ([]*NamedSnapshot, error) { return others, nil })
+}
+
+// changeSnapshots replaces the snapshots by what change makes of those with other names.
+func (db *DB) changeSnapshots(name string, check func(*NamedSnapshot) error, change func(others []*NamedSnapshot) ([]*NamedSnapshot, error)) error {
+	db.snapshots.mu.Lock()
+	defer db.snapshots.mu.Unlock()
+	others := slices.Clone(db.snapshots.list)
+	var old *NamedSnapshot
+	if i := indexOfName(others, name); i >= 0 {
+		old = others[i]
+		others = slices.Delete(others, i, i+1)
+	}
+	err := check(old)
+	if err == nil {
+		others, err = change(others)
+	}
+	if err == nil {
+		db.snapshots.list = others
+	}
+	return err
+}
+
+// pinned returns at least how many bytes the list holds that the present state
+// does not: each value has been replaced since the oldest snapshot. Only if
+// these are too many it looks at which values they are.
+func pinned(list []*NamedSnapshot, now *NamedSnapshot) (size int) {
+	if len(list) == 0 || now.replaced-list[0].replaced <= maxPinned {
+		return 0
+	}
+	for i, s := range list {
+		next := now
+		if i+1 < len(list) {
+			next = list[i+1]
+		}
+		size += s.difference(next.Snapshot).lost
+	}
+	return size
+}
+
+// replacedSize returns how many bytes of values have been replaced since the
+// start.
+func (h *history) replacedSize() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.replaced
+}

@@ -1,0 +1,255 @@
+package database
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/storage"
+)
+
+// Undo reverts the revision rev: what it changed gets the values from before.
+// The revision that this Tx makes can be undone in its turn, which redoes rev.
+// If rev is 0, Undo reverts the newest update that is neither an undo nor
+// undone. It returns the revision that it reverts and the changes that it makes.
+//
+// The values are not validated: they were there before. But the error is
+// a *ConflictError if another change is in the way: an element that rev changed
+// has another value since; a record was created or changed since that has the
+// same unique value, or that refers to a record that Undo would delete; or
+// a record was deleted since to which one of the restored records refers. It is
+// also one if rev is an external edit or if nothing can be undone. The error
+// wraps ErrGone if the history does not have the values.
+//
+// A restored record returns to its place, except that in a collection of more
+// than a megabyte it becomes the last.
+func (tx *Tx) Undo(rev storage.Rev) (*Revision, []Change, error) {
+	r, err := tx.history.undoable(rev)
+	if err != nil {
+		return nil, nil, err
+	}
+	opposite := map[Op]Op{Created: Deleted, Updated: Updated, Deleted: Created}
+	changes := make([]Change, len(r.Changes))
+	for i, ch := range r.Changes {
+		changes[i] = Change{Collection: ch.Collection, ID: ch.ID, Op: opposite[ch.Op], Before: ch.After, After: ch.Before}
+	}
+	conflict := &ConflictError{Detail: "Other changes were made since. Nothing was undone."}
+	for _, ch := range changes {
+		if !sameElement(r.After.byName[ch.Collection], tx.snap.byName[ch.Collection], ch.ID) {
+			conflict.Changed = append(conflict.Changed, Change{Collection: ch.Collection, ID: ch.ID})
+		}
+	}
+	if conflict.Changed != nil {
+		return nil, nil, conflict
+	}
+	tx.undoes = r.Rev
+	tx.restore(r.Before, changes)
+	for _, ch := range changes {
+		for name, id := range tx.related(ch) {
+			if !bytes.Equal(r.Before.byName[name].valueAt(id), tx.snap.byName[name].valueAt(id)) {
+				conflict.Changed = append(conflict.Changed, Change{Collection: name, ID: id})
+			}
+		}
+	}
+	if conflict.Changed != nil {
+		return nil, nil, conflict
+	}
+	return r, changes, nil
+}
+
+// undoable returns the revision that Undo reverts.
+func (h *history) undoable(rev storage.Rev) (*Revision, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	undone := make(map[storage.Rev]bool)
+	for _, r := range slices.Backward(h.revisions) {
+		if !undone[r.Rev] {
+			undone[r.Undoes] = true // of an undo that is undone, its revision is in force again
+		}
+		switch changed := len(r.Changes) > 0 || r.Counts != nil; {
+		case rev != 0 && r.Rev != rev, rev == 0 && (r.Source != FromAPI || r.Undoes != 0 || undone[r.Rev] || !changed):
+			continue
+		case r.Source != FromAPI:
+			return nil, &ConflictError{Detail: "This revision is an edit of the file. Undo it in the editor."}
+		case r.Counts != nil:
+			return nil, fmt.Errorf("the revision was too large: %w", ErrGone)
+		}
+		return r, nil
+	}
+	if rev == 0 {
+		return nil, &ConflictError{Detail: "There is no change to undo."}
+	}
+	return nil, ErrGone
+}
+
+// sameElement reports whether the element with that key, or with an empty key
+// the whole member, is the same in two states of a top-level member.
+func sameElement(a, b *collection, key string) bool {
+	if key == "" {
+		return a == b || new(difference).member(a, b)
+	}
+	return b.isArray() && a.ids.member == b.ids.member && bytes.Equal(a.valueAt(key), b.valueAt(key))
+}
+
+// related yields the records that the rules relate to a restored record: those
+// with the same unique values and those that it refers to; of one that is
+// deleted, those that refer to it.
+func (tx *Tx) related(ch Change) iter.Seq2[string, string] {
+	return func(yield func(collection, id string) bool) {
+		rules := tx.snap.schema.Member(ch.Collection)
+		switch {
+		case ch.ID == "":
+		case ch.After == nil:
+			for child, ref := range tx.snap.references(ch.Collection) {
+				for _, r := range tx.snap.recordsReferencing(child, ref.Member, ch.ID) {
+					if !yield(child, r.ID) {
+						return
+					}
+				}
+			}
+		default:
+			for _, name := range rules.Unique {
+				v, _ := rawjson.Member(ch.After, name)
+				if v == nil {
+					continue
+				}
+				if r := tx.snap.byName[ch.Collection].uniqueHolder(name, v, ch.ID); r != nil && !yield(ch.Collection, r.ID) {
+					return
+				}
+			}
+			for _, ref := range rules.References {
+				v, _ := rawjson.Member(ch.After, ref.Member)
+				values := slices.Collect(rawjson.Elements(v))
+				for _, v := range append(values, v) {
+					if id := text(v); ref.OnDelete != "" && id != "" && !yield(ref.Collection, id) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// text returns a number or string as an id, "" for anything else.
+func text(v jsontext.Value) string {
+	switch v.Kind() {
+	case '"':
+		return rawjson.Unquote(v)
+	case '0':
+		return string(v)
+	}
+	return ""
+}
+
+// Reset changes the database to what it is in a snapshot of the same DB, but
+// for "$schema", and returns the changes. The values are not validated.
+func (tx *Tx) Reset(to *Snapshot) []Change {
+	changes := slices.DeleteFunc(tx.snap.Diff(to), func(ch Change) bool { return ch.Collection == "$schema" })
+	tx.restore(to, changes)
+	for _, c := range to.list {
+		if now := tx.snap.byName[c.name]; c.isArray() && now != c {
+			tx.reorder(now, now, c)
+		}
+	}
+	return changes
+}
+
+// restore puts the elements that changes name back as they are in from, in
+// their places if that costs little.
+func (tx *Tx) restore(from *Snapshot, changes []Change) {
+	was := maps.Clone(tx.snap.byName)
+	replaced := make(map[string]bool) // as a whole
+	back := make(map[string]bool)     // has restored records
+	for _, ch := range changes {
+		before, now := from.byName[ch.Collection], tx.snap.byName[ch.Collection]
+		switch {
+		case replaced[ch.Collection]:
+		case before == nil:
+			tx.snap.without(ch.Collection)
+			delete(tx.mine, ch.Collection)
+			tx.changes = append(tx.changes, Change{Collection: ch.Collection})
+		case ch.ID == "" || before.ids.member != now.ids.member: // an edit of the rules may have given other keys
+			replaced[ch.Collection] = true
+			tx.replace(before.contents())
+		default:
+			c, err := tx.array(ch.Collection)
+			if err != nil {
+				panic(err) // it has that element
+			}
+			if ch.After != nil {
+				tx.set(c, ch.ID, ch.After)
+				back[ch.Collection] = back[ch.Collection] || ch.Before == nil
+				continue
+			}
+			c.remove(ch.ID)
+			tx.changes = append(tx.changes, Change{Collection: ch.Collection, ID: ch.ID, Before: ch.Before})
+		}
+	}
+	for _, c := range from.list {
+		if back[c.name] {
+			tx.reorder(tx.snap.byName[c.name], was[c.name], c)
+		}
+	}
+}
+
+// reorder puts the records of c that are also in from into its order. The
+// others stay in front of the record that they preceded in was. A collection
+// of more than maxEditSize bytes is left as it is.
+func (tx *Tx) reorder(c, was, from *collection) {
+	size := 0
+	for _, r := range c.records.All() {
+		if size += len(r.Value); size > maxEditSize {
+			return
+		}
+	}
+	ahead := make(map[string][]string) // keys, by that of the next record that is in from
+	var others []string
+	for _, r := range was.inOrder() {
+		if _, ok := from.records.Place(r.ID); ok {
+			ahead[r.ID], others = others, nil
+		} else {
+			others = append(others, r.ID)
+		}
+	}
+	var order []string
+	for _, r := range from.records.All() {
+		order = append(append(order, ahead[r.ID]...), r.ID)
+	}
+	in := storage.Collection{Name: c.name, Kind: storage.Array}
+	for _, key := range append(order, others...) {
+		if v := c.valueAt(key); v != nil {
+			in.Elements = append(in.Elements, storage.Element{Key: key, Value: v, Compact: true})
+		}
+	}
+	if !slices.EqualFunc(in.Elements, c.inOrder(), func(e storage.Element, r *Record) bool { return e.Key == r.ID }) {
+		tx.changes = slices.DeleteFunc(tx.changes, func(ch Change) bool { return ch.Collection == c.name })
+		tx.replace(in)
+	}
+}
+
+// replace puts contents that were there before in the place of a top-level
+// member.
+func (tx *Tx) replace(in storage.Collection) {
+	keys := storage.NewKeys(tx.snap.idMember(in.Name))
+	for i, e := range in.Elements {
+		in.Elements[i].Key = keys.Next(e.Value)
+	}
+	was := tx.snap.byName[in.Name]
+	c, _ := newCollection(in, 0, tx.snap.conventions, was, was.inOrder(), true)
+	c.ids.inherit(tx.snap.idsOf(in.Name))
+	tx.put(c, c.appendJSON(nil))
+}
+
+// Preview runs fn as Update would, and stores nothing. It returns the snapshot
+// that fn began with.
+func (db *DB) Preview(fn func(*Tx) error) (*Snapshot, error) {
+	db.write.Lock() // only one goroutine may change copies of a collection
+	defer db.write.Unlock()
+	base := db.now.Load()
+	return base, fn(db.newTx(base))
+}

@@ -1,0 +1,102 @@
+package openapi
+
+import (
+	"bytes"
+	_ "embed"
+	"slices"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/storage"
+)
+
+// fixedComponents are the components that do not depend on the database, as they
+// are in a document: schemas, parameters, headers and responses.
+//
+//go:embed components.json
+var fixedComponents []byte
+
+const schemaPrefix = "#/components/schemas/"
+
+// ref returns a reference to a schema.
+func ref(name string) object { return object{{"$ref", schemaPrefix + name}} }
+
+// response returns a reference to a response.
+func response(name string) object { return object{{"$ref", "#/components/responses/" + name}} }
+
+// headersOf returns references to everyAnswer and other headers.
+func headersOf(names ...string) object {
+	headers := object{}
+	for _, name := range slices.Concat(everyAnswer, names) {
+		headers = append(headers, entry{name, object{{"$ref", "#/components/headers/" + name}}})
+	}
+	return headers
+}
+
+// The headers of answers. All but everyAnswer are in addition to it.
+var (
+	everyAnswer    = []string{"X-Request-Id", "Pickup-Revision"}
+	recordHeaders  = []string{"ETag", "Preference-Applied"}
+	listHeaders    = []string{"ETag", "Preference-Applied", "X-Total-Count", "Content-Range", "Link"}
+	createdHeaders = []string{"ETag", "Preference-Applied", "Location"}
+	restHeaders    = []string{"Preference-Applied"}
+)
+
+// components returns the components that the paths refer to. Linters report
+// unused ones.
+func (d *apiDocument) components() object {
+	own := map[string]object{"schemas": d.databaseSchemas(), "responses": d.errorResponses()}
+	components, texts := object{}, make(map[string][]byte)
+	for quoted, fixed := range rawjson.Members(fixedComponents) {
+		kind := rawjson.Unquote(quoted)
+		all := own[kind]
+		for name, v := range rawjson.Members(fixed) {
+			all = append(all, entry{rawjson.Unquote(name), rawjson.Compact(v)})
+		}
+		for _, e := range all {
+			texts[kind+"/"+e.name] = appendDocument(nil, e.value)
+		}
+		components = append(components, entry{kind, all})
+	}
+	reached := reachable("#/components/", texts, appendDocument(nil, d.paths))
+	for i, kind := range components {
+		components[i].value = slices.DeleteFunc(kind.value.(object), func(e entry) bool {
+			return kind.name != "securitySchemes" && !reached[kind.name+"/"+e.name]
+		})
+	}
+	return components
+}
+
+// databaseSchemas returns the schemas of the records and of the database.
+func (d *apiDocument) databaseSchemas() object {
+	schemas, members := object{}, object{}
+	for _, def := range d.about.Definitions {
+		schemas = append(schemas, entry{def.Name, def.Schema})
+	}
+	for _, r := range d.about.Resources {
+		schema := ref(r.Record)
+		if r.Kind == storage.Array {
+			schema = arrayOf(schema)
+		}
+		members = append(members, entry{r.Name, schema})
+	}
+	return append(schemas, entry{"Database", object{
+		{"description", "The whole database. It may have members that are neither collections nor objects."},
+		{"type", "object"}, {"properties", members},
+	}})
+}
+
+// reachable returns the names of the texts that start refers to, directly or
+// through other texts. A reference is prefix and a name.
+func reachable(prefix string, texts map[string][]byte, start []byte) map[string]bool {
+	reached := make(map[string]bool)
+	for queue := [][]byte{start}; len(queue) > 0; queue = queue[1:] {
+		for _, rest := range bytes.Split(queue[0], []byte(`"`+prefix))[1:] {
+			name, _, _ := bytes.Cut(rest, []byte(`"`))
+			if !reached[string(name)] {
+				reached[string(name)] = true
+				queue = append(queue, texts[string(name)])
+			}
+		}
+	}
+	return reached
+}

@@ -1,0 +1,129 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"pickup/internal/database"
+
+	"pickup/server/openapi"
+)
+
+// baselineName is the name of the contents at the start or at the latest edit.
+const baselineName = "baseline"
+
+// namedSnapshot is what a client sees of a named snapshot.
+type namedSnapshot struct {
+	Name    string    `json:"name"`
+	Rev     string    `json:"rev"`
+	At      time.Time `json:"at"`
+	Records int       `json:"records"` // of all collections
+}
+
+func (req *request) describeSnapshot(s *database.NamedSnapshot) namedSnapshot {
+	records := 0
+	for _, name := range s.Names() {
+		records += s.Len(name)
+	}
+	return namedSnapshot{s.Name, eventID(req.db.Run(), s.Rev()), s.Time.UTC(), records}
+}
+
+// listSnapshots serves GET /_/snapshots.
+func (req *request) listSnapshots() error {
+	list := []namedSnapshot{}
+	for _, s := range req.db.Snapshots() {
+		list = append(list, req.describeSnapshot(s))
+	}
+	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {
+		return append(b, strings.TrimSuffix(string(marshal(list)), "\n")...), nil
+	})
+}
+
+// readSnapshot serves GET /_/snapshots/NAME: the database as it was.
+func (req *request) readSnapshot() error {
+	s := req.db.NamedSnapshot(req.Param("name"))
+	if s == nil {
+		return noSnapshot(req.Param("name"))
+	}
+	req.setRevision(s.Snapshot)
+	return req.sendTagged(openapi.JSONType, req.snapshotTag(s), func(b []byte) ([]byte, error) { return s.AppendJSON(b), nil })
+}
+
+func (req *request) snapshotTag(s *database.NamedSnapshot) string {
+	return req.tagOf(s.Snapshot, "", "", openapi.JSONType, nil)
+}
+
+// keepSnapshot serves PUT /_/snapshots/NAME.
+func (req *request) keepSnapshot() error {
+	name := req.Param("name")
+	if !isName(name) || name == baselineName || name == "now" {
+		return wrongShape("the name of a snapshot has 1 to 64 of A-Z a-z 0-9 . _ - and is neither baseline nor now")
+	}
+	if err := req.rejectParameters(); err != nil {
+		return err
+	}
+	if req.Request.ContentLength != 0 {
+		return wrongShape("PUT keeps the present database: it has no body")
+	}
+	status := http.StatusCreated
+	s, err := req.db.KeepSnapshot(name, func(old *database.NamedSnapshot) error {
+		if old != nil {
+			status = http.StatusOK
+		}
+		return req.checkSnapshot(old)
+	})
+	if err != nil {
+		return err
+	}
+	req.setRevision(s.Snapshot)
+	send(req.Context, status, openapi.JSONType, marshal(req.describeSnapshot(s)))
+	return nil
+}
+
+// forgetSnapshot serves DELETE /_/snapshots/NAME.
+func (req *request) forgetSnapshot() error {
+	name := req.Param("name")
+	if err := req.rejectParameters(); err != nil {
+		return err
+	}
+	err := req.db.ForgetSnapshot(name, func(old *database.NamedSnapshot) error {
+		if old == nil {
+			return noSnapshot(name)
+		}
+		return req.checkSnapshot(old)
+	})
+	if err == nil {
+		req.Status(http.StatusNoContent)
+	}
+	return err
+}
+
+// checkSnapshot checks the preconditions on a snapshot, nil if there is none.
+func (req *request) checkSnapshot(s *database.NamedSnapshot) error {
+	if s != nil {
+		return req.checkPrecondition(req.snapshotTag(s))
+	}
+	if len(req.Request.Header.Values("If-Match")) > 0 {
+		return preconditionFailed("")
+	}
+	return nil
+}
+
+// isName reports whether a client may give s as a name.
+func isName(s string) bool {
+	for i := range len(s) {
+		switch b := s[i]; {
+		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9', b == '.', b == '_', b == '-':
+		default:
+			return false
+		}
+	}
+	return 0 < len(s) && len(s) <= 64
+}
+
+func noSnapshot(name string) *problem {
+	return newProblem(http.StatusNotFound, fmt.Sprintf("There is no snapshot %s.", strconv.Quote(clip(name))))
+}

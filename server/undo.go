@@ -1,0 +1,131 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/database"
+	"pickup/internal/rawjson"
+
+	"pickup/server/openapi"
+)
+
+// undo serves POST /_/undo: it reverts the newest change, or the revision that
+// the body names.
+func (req *request) undo() error {
+	id, err := req.readMember("rev")
+	if err != nil {
+		return err
+	}
+	var at since
+	if id != "" {
+		var ok bool
+		if at, ok = parseEventID(id); !ok {
+			return wrongShapeAt("/rev", "it is the id of a revision, as in 7KQ2AB-42")
+		}
+		if at.run != req.db.Run() || at.rev == 0 {
+			return gone(id)
+		}
+	}
+	var undone *database.Revision
+	var changes []database.Change
+	err = req.update(func(tx *database.Tx) (err error) {
+		if err = req.checkListPrecondition(tx, ""); err == nil {
+			undone, changes, err = tx.Undo(at.rev)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return req.sendChanges("undone", eventID(req.db.Run(), undone.Rev), changes)
+}
+
+// reset serves POST /_/reset: it restores the baseline, or the named snapshot
+// that the body names.
+func (req *request) reset() error {
+	name, err := req.readMember("to")
+	if err != nil {
+		return err
+	}
+	to := req.db.Baseline()
+	if name == "" {
+		name = baselineName
+	} else if name != baselineName {
+		named := req.db.NamedSnapshot(name)
+		if named == nil {
+			return noSnapshot(name)
+		}
+		to = named.Snapshot
+	}
+	var changes []database.Change
+	err = req.update(func(tx *database.Tx) error {
+		if err := req.checkListPrecondition(tx, ""); err != nil {
+			return err
+		}
+		changes = tx.Reset(to)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return req.sendChanges("to", name, changes)
+}
+
+// readMember reads a body that is empty, or an object that may have one member
+// of that name, a string, which it returns.
+func (req *request) readMember(name string) (string, error) {
+	if err := req.rejectParameters(); err != nil {
+		return "", err
+	}
+	text, err := req.readText()
+	if err != nil || len(text) == 0 {
+		return "", err
+	}
+	b, err := decodeBody(text, req.MaxDepth)
+	if err != nil {
+		return "", err
+	}
+	if b.array || len(b.objects) != 1 {
+		return "", wrongShape(`the body is empty or an object, as in {"` + name + `": "…"}`)
+	}
+	for quoted, v := range rawjson.Members(b.objects[0]) {
+		switch pointer := rawjson.Pointer(rawjson.Unquote(quoted)); {
+		case pointer != "/"+name:
+			return "", wrongShapeAt(pointer, "the body can only have the member "+name)
+		case v.Kind() != '"' || string(v) == `""`:
+			return "", wrongShapeAt(pointer, "it is a string of at least one character")
+		default:
+			return rawjson.Unquote(v), nil
+		}
+	}
+	return "", nil
+}
+
+// sendChanges answers a request that has led to the revision of Pickup-Revision
+// with its changes, without values, and one more member.
+func (req *request) sendChanges(name, value string, changes []database.Change) error {
+	if prefer(req.Context, preferMinimal) {
+		req.Status(http.StatusNoContent)
+		return nil
+	}
+	b := rawjson.AppendQuote([]byte(`{"rev":`), req.Writer.Header().Get(revisionHeader))
+	b = rawjson.AppendQuote(append(rawjson.AppendQuote(append(b, ','), name), ':'), value)
+	b = append(changesTopic{most: maxStreamedChanges}.appendChanges(b, changes, nil), "}\n"...)
+	send(req.Context, http.StatusOK, openapi.JSONType, b)
+	return nil
+}
+
+// conflictProblem returns the problem for a change that others are in the way of.
+func conflictProblem(e *database.ConflictError) *problem {
+	p := newProblem(http.StatusConflict, e.Detail)
+	for _, ch := range e.Changed[:min(len(e.Changed), maxFaults)] {
+		p.Conflicts = append(p.Conflicts, jsontext.Value(changesTopic{}.appendChange(nil, ch)))
+	}
+	return p
+}
+
+func gone(id string) *problem {
+	return newProblem(http.StatusGone, "The history does not reach back to "+clip(id)+". Read the data again.")
+}
