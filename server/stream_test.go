@@ -349,8 +349,9 @@ func (m *modelServer) follow(web *httptest.Server, path string, random *rand.Ran
 			cancel()
 			response.Body.Close()
 			return err
+		} else {
+			m.cuts.Add(1)
 		}
-		m.cuts.Add(1)
 		cancel()
 		response.Body.Close()
 	}
@@ -509,6 +510,7 @@ func TestStreamResume(t *testing.T) {
 				t.Error(err)
 			}
 			gets++
+			time.Sleep(time.Millisecond)
 		}
 	})
 	t.Logf("%d revisions, %d connections lost, %d states compared with %d GETs and each other", m.db.Snapshot().Rev(), m.cuts.Load(), m.compared.Load(), gets)
