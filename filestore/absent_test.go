@@ -34,13 +34,15 @@ func TestLeftAside(t *testing.T) {
 }
 
 // TestNeverAFile serves a missing or empty file that must not be created. That is
-// no error, however long it lasts, and the file is loaded when it appears.
+// not an error, however long it lasts, and the file is loaded when it appears.
 func TestNeverAFile(t *testing.T) {
+	t.Parallel() // it waits
 	for name, o := range map[string]Options{
 		"read-only": {ReadOnly: true}, "ephemeral": {Ephemeral: true},
 		"read-only, empty": {ReadOnly: true}, "ephemeral, empty": {Ephemeral: true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			path := filepath.Join(t.TempDir(), "db.json")
 			empty := strings.HasSuffix(name, "empty")
 			if empty {

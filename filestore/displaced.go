@@ -41,7 +41,7 @@ const (
 func (d *displacedFiles) add(path string, state disk.State, doc *document.Document) {
 	name := ""
 	for n := 0; n == 0 || slices.ContainsFunc(d.list, func(f *displacedFile) bool { return f.path == name }); n++ {
-		name = d.beside(fmt.Sprintf(".prev-%v-%d", state.Sum, n)) // a file may go back and forth between two contents
+		name = d.dotFile(fmt.Sprintf(".prev-%v-%d", state.Sum, n)) // a file may go back and forth between two contents
 	}
 	if d.o.sys.Rename(path, name) != nil {
 		name = path // only recovery needs the new name, and it knows this one too

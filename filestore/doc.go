@@ -28,7 +28,7 @@
 // Start at Store.Commit (store.go) and target.write (write.go). Each
 // part of a Store has a type of its own, and Store.mu guards them all:
 //
-//	file            the path, and the files beside it        file.go
+//	file            the path, and the files next to it       file.go
 //	lock            keeps other servers away                 lock.go
 //	target          the file as writes find and leave it     write.go
 //	mode            how it is written: swap, moveAside,
@@ -43,7 +43,7 @@
 // # A start
 //
 //	find the real file behind symlinks                                      open.go
-//	lock a file beside it, and its inode                                    lock.go
+//	lock a file next to it, and its inode                                   lock.go
 //	find out by trying which mode the file and its directory allow          open.go
 //	complete or undo what a crash interrupted                               recover.go
 //	load the file                                                           look.go
@@ -56,27 +56,10 @@
 //	let readers and watchers see it                                         store.go
 //	remove displaced files that nobody can write to any more                displaced.go
 //
-// The mode swap (swap.go):
-//
-//	write the document to a draft beside the file, and sync it
-//	swap the names of draft and file
-//	check what was displaced: the old file keeps a name, because a program may
-//	have it open; an edit is put back, and the write begins again
-//	sync the directory
-//
-// The mode move aside (moveaside.go) is for systems that cannot swap names. The
-// file moves aside and is checked there, then the draft takes its name. The next
-// start repairs a crash between the two.
-//
-// The mode in place (inplace.go) is for files that cannot be replaced:
-//
-//	check that the inode is the one that is locked, and still has a name
-//	keep other programs from opening it, with a lease
-//	check that it is in the known state; else the write begins again
-//	reserve the space for what follows
-//	make a redo record durable: in the file, or in Options.JournalDir
-//	write the document over the old one, cut off the rest, and sync
-//	drop the record
+// The write of each mode has its steps as comments: swap (swap.go) exchanges the
+// names of the file and a draft, and checks what that displaced; move aside
+// (moveaside.go) does so where a system cannot exchange names; in place (inplace.go)
+// is for files that cannot be replaced.
 //
 // # The record in the file
 //
@@ -108,7 +91,7 @@
 //
 // # Files
 //
-// The store has these files beside db.json:
+// The store has these files next to db.json:
 //
 //	.db.json.tmp-OLD-NEW     a draft, named for the sums of both documents
 //	.db.json.prev-SUM-N      a displaced file

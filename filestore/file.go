@@ -40,8 +40,8 @@ func (f *file) warn(format string, args ...any) {
 // dir returns the directory of the file.
 func (f *file) dir() string { return filepath.Dir(f.real) }
 
-// beside returns the path of a dot file next to the file.
-func (f *file) beside(suffix string) string {
+// dotFile returns the path of a dot file next to the file.
+func (f *file) dotFile(suffix string) string {
 	return filepath.Join(f.dir(), "."+filepath.Base(f.real)+suffix)
 }
 
@@ -87,7 +87,7 @@ func (f *file) read(path string) ([]byte, disk.State, error) {
 }
 
 func (f *file) parse(data []byte) (*document.Document, error) {
-	return document.Parse(f.path, data, f.o.idMember)
+	return document.Parse(f.path, data, f.o.ids)
 }
 
 func (f *file) parses(data []byte) bool {
@@ -148,7 +148,7 @@ func (f *file) create(path string, write func(w *disk.Writer)) error {
 
 // saveConflictCopy writes data to a conflict copy, durably.
 func (f *file) saveConflictCopy(data []byte, what string) bool {
-	temp := f.beside(".copy")
+	temp := f.dotFile(".copy")
 	err := f.create(temp, func(w *disk.Writer) { w.Write(data) })
 	if err != nil {
 		f.o.Log.Error("cannot write a conflict copy of "+f.path, "cause", disk.Cause(err))
@@ -161,23 +161,19 @@ func (f *file) saveConflictCopy(data []byte, what string) bool {
 // describes the file, with a %s for the path of the database.
 func (f *file) renameToConflict(path, what string) bool {
 	name := f.real + ".conflict-" + f.o.now().UTC().Format("20060102T150405.000Z")
-	for n := 1; ; n++ {
-		to := name
-		if n > 1 {
-			to = fmt.Sprintf("%s-%d", name, n)
-		}
-		err := f.o.sys.RenameNew(path, to)
-		if errors.Is(err, fs.ErrExist) && n < 1000 {
-			continue
-		}
-		if err != nil {
-			f.o.Log.Error("cannot rename an edit of "+f.path+" to a conflict copy", "file", path, "cause", disk.Cause(err))
-			return false
-		}
-		f.o.sys.SyncDir(f.dir())
-		f.warn(what+" is kept as %s", f.path, filepath.Base(to))
-		return true
+	to := name
+	err := f.o.sys.RenameNew(path, to)
+	for n := 2; n <= 1000 && errors.Is(err, fs.ErrExist); n++ {
+		to = fmt.Sprintf("%s-%d", name, n)
+		err = f.o.sys.RenameNew(path, to)
 	}
+	if err != nil {
+		f.o.Log.Error("cannot rename an edit of "+f.path+" to a conflict copy", "file", path, "cause", disk.Cause(err))
+		return false
+	}
+	f.o.sys.SyncDir(f.dir())
+	f.warn(what+" is kept as %s", f.path, filepath.Base(to))
+	return true
 }
 
 // leftAside returns the base name that a crash left the file under, "" if there
@@ -185,7 +181,7 @@ func (f *file) renameToConflict(path, what string) bool {
 func (f *file) leftAside() string {
 	entries, _ := f.o.sys.List(f.dir())
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), filepath.Base(f.beside(".aside-"))) {
+		if strings.HasPrefix(e.Name(), filepath.Base(f.dotFile(".aside-"))) {
 			return e.Name()
 		}
 	}
@@ -206,7 +202,7 @@ func writeFile(sys disk.Calls, path string, text []byte, replace bool) error {
 		return err
 	}
 	f := &file{o: Options{sys: sys}, path: path, real: real}
-	draft := f.beside(".draft")
+	draft := f.dotFile(".draft")
 	err = f.create(draft, func(w *disk.Writer) {
 		w.Write(text)
 		w.Chmod(0o644)

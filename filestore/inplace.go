@@ -104,16 +104,14 @@ func (w *inPlace) isKnown(f *os.File) (bool, error) {
 // program that has it open gets 2 s to close it.
 func (w *inPlace) lease() error {
 	sys := &w.o.sys
-	for begin := w.o.now(); ; w.o.nap(time.Millisecond) {
-		err := sys.Lease(w.lock.inode, disk.WriteLease)
-		if err != disk.ErrTaken {
-			if err == nil {
-				w.skipLeaseWait = false
-			}
+	patience := graceWrite
+	if w.skipLeaseWait {
+		patience = retryAfter
+	}
+	for begin := w.o.now(); w.o.now().Sub(begin) <= patience; w.o.nap(time.Millisecond) {
+		if sys.Lease(w.lock.inode, disk.WriteLease) != disk.ErrTaken {
+			w.skipLeaseWait = false
 			return nil // granted, or the system has no leases
-		}
-		if waited := w.o.now().Sub(begin); waited > graceWrite || w.skipLeaseWait && waited > retryAfter {
-			break
 		}
 	}
 	// A reader sees half a write at worst. A writer would mix its bytes with ours.
@@ -149,7 +147,7 @@ func (w *inPlace) appendRedo(f *os.File, at int64, old, next *document.Document,
 // documents, which would look like an edit: WriteTo writes whole sectors.
 func (w *inPlace) overwrite(f *os.File, doc *document.Document, record int64) error {
 	out := &disk.Writer{Calls: &w.o.sys, File: f}
-	doc.WriteTo(out)
+	doc.Runs().WriteTo(out)
 	if record > 0 {
 		out.Zeros(record)
 		out.Sync()

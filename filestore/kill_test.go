@@ -112,7 +112,7 @@ func TestKill(t *testing.T) {
 }
 
 // TestKillBetweenPieces kills the server before each call of a write in place of a
-// document that takes several writes. No write may end inside a sector, because a
+// document that needs several writes. No write may end inside a sector, because a
 // sector with parts of both documents looks like an edit.
 func TestKillBetweenPieces(t *testing.T) {
 	var records strings.Builder
@@ -261,7 +261,7 @@ func editsAndKills(t *testing.T, w way, e editor) (total, kept int) {
 	}
 	for from := 0; ; from += strideEdit {
 		reached := false
-		for _, last := range []int{1, 4, 15} { // calls that the save takes
+		for _, last := range []int{1, 4, 15} { // calls of the save
 			for dieAt := from; ; dieAt += strideKill {
 				r := editAndKill(t, w, e, from, last, dieAt)
 				total++

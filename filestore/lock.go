@@ -26,9 +26,9 @@ type lock struct {
 	refused     error    // wraps storage.ErrInUse while another server holds the file in place
 }
 
-// acquire takes all locks, or fails with storage.ErrInUse.
+// acquire acquires all locks, or fails with storage.ErrInUse.
 func (l *lock) acquire() (err error) {
-	l.dirLock, err = l.openLockFile(l.beside(".lock"))
+	l.dirLock, err = l.openLockFile(l.dotFile(".lock"))
 	if err == nil && l.o.JournalDir != "" {
 		l.journalLock, err = l.openLockFile(l.journalPath(".lock"))
 	}
@@ -120,7 +120,7 @@ func (l *lock) replaceInode(f *os.File) {
 	l.inode, l.writes = f, false
 }
 
-// follow takes the locks where the file is now: it may have another inode, and
+// follow locks the file where it is now: it may have another inode, and
 // be in another directory. If another server holds it, refused says so, and
 // nothing is written until that server releases it.
 func (l *lock) follow() {
@@ -129,13 +129,13 @@ func (l *lock) follow() {
 	}
 	before := l.refused
 	lost := l.dirLock == nil && before != nil
-	if l.dirLock != nil && !l.isNamed(l.dirLock, l.beside(".lock")) {
+	if l.dirLock != nil && !l.isNamed(l.dirLock, l.dotFile(".lock")) {
 		l.o.sys.Close(l.dirLock)
 		l.dirLock, lost = nil, true
 	}
 	l.refused = nil
 	if lost {
-		l.dirLock, l.refused = l.openLockFile(l.beside(".lock"))
+		l.dirLock, l.refused = l.openLockFile(l.dotFile(".lock"))
 	}
 	if l.refused == nil {
 		l.refused = l.acquireInode()

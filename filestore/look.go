@@ -90,7 +90,7 @@ func (s *Store) lookLocked() error {
 		s.touchedLocked(c)
 		return nil
 	}
-	doc, err := document.ParseEdit(s.path, data, s.o.idMember, s.doc)
+	doc, err := document.ParseEdit(s.path, data, s.o.ids, s.doc)
 	if err != nil && s.doc == nil && !s.canWrite() {
 		// Another server is writing the file, or it is read-only: leave it as it is.
 		if v, ok := judge(data, nil, func([]byte) bool { return true }); ok {
@@ -160,7 +160,7 @@ func (s *Store) takeOverLocked(doc *document.Document, c disk.State) {
 		s.o.Log.Warn("the edit of "+s.path+" undoes changes that were made through the server since the file was last loaded",
 			"records", len(undone), "ids", undone[:min(len(undone), 20)])
 	}
-	s.own = ownWrites{}
+	clear(s.own)
 }
 
 // readableLocked records that the file can be read, and reports it if watchers got
@@ -234,34 +234,28 @@ func (s *Store) syncAgainLocked() error {
 
 // ownWrites are the records that were written through the store since its last
 // edit. They show whether an edit undoes such a write, as an editor does that
-// saves an older text: the edit is valid, but people want to know. The zero value
-// has no records. Store.mu guards ownWrites.
-type ownWrites struct {
-	before map[[2]string]jsontext.Value // by collection and id: the value before, nil: none
-}
+// saves an older text: the edit is valid, but people want to know.
+type ownWrites map[[2]string]jsontext.Value // by collection and id: the value before, nil: none
 
 // mostOwnWrites is the maximum number of records: enough to notice an undo, and to
 // name some of them.
 const mostOwnWrites = 1000
 
 // add records the values that changes replace in d.
-func (w *ownWrites) add(d *document.Document, changes []storage.Change) {
-	if w.before == nil {
-		w.before = make(map[[2]string]jsontext.Value)
-	}
+func (w ownWrites) add(d *document.Document, changes []storage.Change) {
 	for _, c := range changes {
 		key := [2]string{c.Collection, c.ID}
-		if _, known := w.before[key]; !known && len(w.before) < mostOwnWrites {
-			w.before[key] = rawjson.Compact(d.Value(c.Collection, c.ID))
+		if _, known := w[key]; !known && len(w) < mostOwnWrites {
+			w[key] = rawjson.Compact(d.Value(c.Collection, c.ID))
 		}
 	}
 }
 
 // undone lists the records, as collection/id, that the edit from before to after
 // set back to their values before the writes, or removed.
-func (w *ownWrites) undone(before, after *document.Document) []string {
+func (w ownWrites) undone(before, after *document.Document) []string {
 	var undone []string
-	for key, old := range w.before {
+	for key, old := range w {
 		was, is := before.Value(key[0], key[1]), after.Value(key[0], key[1])
 		if !document.EqualValues(is, was) && (is == nil || old != nil && document.EqualValues(is, old)) {
 			undone = append(undone, strings.TrimSuffix(key[0]+"/"+key[1], "/"))

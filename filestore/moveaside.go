@@ -24,7 +24,7 @@ func (w moveAside) write(next *document.Document) error {
 		// Move the file aside.
 		aside := ""
 		for n := 0; aside == "" || w.exists(aside); n++ {
-			aside = w.beside(fmt.Sprintf(".aside-%v-%d", w.known.Sum, n))
+			aside = w.dotFile(fmt.Sprintf(".aside-%v-%d", w.known.Sum, n))
 		}
 		if err := sys.Rename(w.real, aside); err != nil && !w.exists(aside) {
 			if errors.Is(err, fs.ErrNotExist) {

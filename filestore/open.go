@@ -66,13 +66,6 @@ const (
 // touches reports whether the store may change anything on the disk.
 func (o Options) touches() bool { return !o.ReadOnly && !o.Ephemeral }
 
-func (o Options) idMember(collection string) string {
-	if o.ids == nil {
-		return "id"
-	}
-	return o.ids(collection)
-}
-
 // Open opens the file at path. A file that is missing or empty gets the content
 // o.Initial, at the first Commit if the directory is not writable. Open completes
 // or undoes writes that a crash interrupted. Errors wrap:
@@ -97,7 +90,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		o.sys = disk.Real()
 	}
 	o.sys = o.sys.Timed(o.Synced)
-	s := &Store{rev: 1, feed: storage.NewFeed(1, keepBatches)}
+	s := &Store{rev: 1, feed: storage.NewFeed(1, keepBatches), own: make(ownWrites)}
 	s.file = &file{o: o, path: path}
 	s.lock.file, s.displaced.file, s.inPlace.target = s.file, s.file, &s.target
 	s.mu.Lock()
@@ -231,7 +224,7 @@ func (t *target) probe() {
 
 // probeDir tests with two scratch files whether the file can be replaced.
 func (t *target) probeDir() (leases string, err error) {
-	a, b := t.beside(".probe-a"), t.beside(".probe-b")
+	a, b := t.dotFile(".probe-a"), t.dotFile(".probe-b")
 	for _, p := range []string{a, b} {
 		t.o.sys.Remove(p) // of a start that was killed
 		f, err := t.o.sys.Open(p, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0o600)

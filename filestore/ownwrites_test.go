@@ -80,11 +80,11 @@ func TestEditsAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var e ownWrites
+	e := make(ownWrites)
 	for i := range 5 * mostOwnWrites {
 		e.add(d, []storage.Change{{Collection: "c", ID: storage.PositionKey(i), Value: jsontext.Value(`{}`)}})
 	}
-	if len(e.before) != mostOwnWrites {
-		t.Errorf("%d are remembered", len(e.before))
+	if len(e) != mostOwnWrites {
+		t.Errorf("%d are remembered", len(e))
 	}
 }

@@ -398,7 +398,7 @@ func TestPowerControls(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var p powerRun
 			p.run(t, ways[c.way], 3, c.alter)
-			total, lost, torn := p.check(t, ways[c.way], 8, rand.New(rand.NewPCG(1, 2)))
+			total, lost, torn := p.check(t, ways[c.way], 4, rand.New(rand.NewPCG(1, 2)))
 			t.Logf("%d states: %d lost, %d torn", total, len(lost), len(torn))
 			if len(lost)+len(torn) == 0 {
 				t.Error("not caught")

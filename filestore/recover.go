@@ -1,11 +1,10 @@
 package filestore
 
 import (
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"pickup/filestore/internal/disk"
@@ -29,11 +28,11 @@ func (t *target) recover() error {
 	}
 	found := false
 	for _, e := range entries {
-		rest, ours := strings.CutPrefix(e.Name(), filepath.Base(t.beside(".")))
+		rest, ours := strings.CutPrefix(e.Name(), filepath.Base(t.dotFile(".")))
 		if !ours {
 			continue
 		}
-		path := t.beside("." + rest)
+		path := t.dotFile("." + rest)
 		kind, sums := parseName(rest)
 		switch {
 		case kind == "aside" && len(sums) == 1: // sorts before the others, which are compared with the file
@@ -63,8 +62,8 @@ func (t *target) recover() error {
 func parseName(name string) (kind string, sums []disk.Sum) {
 	kind, rest, _ := strings.Cut(name, "-")
 	for part := range strings.SplitSeq(rest, "-") {
-		if b, err := hex.DecodeString(part); err == nil && len(b) == 8 {
-			sums = append(sums, disk.Sum(binary.BigEndian.Uint64(b)))
+		if n, err := strconv.ParseUint(part, 16, 64); err == nil && len(part) == 16 {
+			sums = append(sums, disk.Sum(n))
 		}
 	}
 	return kind, sums

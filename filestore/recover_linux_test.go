@@ -18,6 +18,7 @@ import (
 // TestNotesAfterNUL opens a file with a complete document, a NUL, and text that no
 // write left there.
 func TestNotesAfterNUL(t *testing.T) {
+	t.Parallel() // it waits
 	for _, w := range ways {
 		for _, tail := range []string{
 			"\x00 my notes",

@@ -45,12 +45,12 @@ const (
 // writeRedo writes the record that leads from old to next. w keeps its first error.
 func writeRedo(w io.Writer, name string, old, next *document.Document, newSum disk.Sum) {
 	var crcs crcWriter
-	old.WriteTo(&crcs)
+	old.Runs().WriteTo(&crcs)
 	head := redoBegin + strings.ReplaceAll(name, "\n", " ") + redoHelp +
 		fmt.Sprintf(redoForm, old.Size(), uint64(disk.SumOf(old.Runs()...)), next.Size(), uint64(newSum), uint64(disk.SumOf(crcs)))
 	head += redoCheck + disk.SumOf([]byte(head)).String() + "\n"
 	w.Write(append([]byte(head), crcs...))
-	next.WriteTo(w)
+	next.Runs().WriteTo(w)
 	io.WriteString(w, head[len("\x00"):])
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,7 +18,7 @@ import (
 
 func document0(t testing.TB, text string) *document.Document {
 	t.Helper()
-	d, err := document.Parse("db.json", []byte(text), Options{}.idMember)
+	d, err := document.Parse("db.json", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,6 +62,44 @@ func TestRedoRecord(t *testing.T) {
 	}
 }
 
+// TestRecordName has names of files that look like parts of a record.
+func TestRecordName(t *testing.T) {
+	d := document0(t, sample)
+	sum := disk.SumOf(d.Runs()...)
+	for _, name := range []string{"my head=1.json", fmt.Sprintf("db"+redoForm+redoCheck, 1, uint64(sum), 1, uint64(sum), uint64(sum)), "a\nb"} {
+		var b bytes.Buffer
+		writeRedo(&b, name, d, d, sum)
+		if r, ok := readRedo(b.Bytes()); !ok || string(r.text) != sample {
+			t.Errorf("%q: %v, %+v", name, ok, r)
+		}
+	}
+}
+
+// TestSyncBeforeCut completes a write from a record in the file. With JournalDir
+// too, the document is durable before the record is cut off.
+func TestSyncBeforeCut(t *testing.T) {
+	next := edited("Dentist")
+	zeros := make([]byte, 2*block-len(longSample)%block)
+	for _, w := range ways[2:] {
+		path := home(t, longSample+string(zeros)+string(recordOf(t, longSample, next)))
+		o := w.options(t.TempDir())
+		write, sync, truncate := o.sys.WriteAt, o.sys.Sync, o.sys.Truncate
+		var steps []string
+		note := func(f *os.File, step string) {
+			if filepath.Base(f.Name()) == "db.json" && (len(steps) == 0 || steps[len(steps)-1] != step) {
+				steps = append(steps, step)
+			}
+		}
+		o.sys.WriteAt = func(f *os.File, b []byte, off int64) (int, error) { note(f, "write"); return write(f, b, off) }
+		o.sys.Sync = func(f *os.File) error { note(f, "sync"); return sync(f) }
+		o.sys.Truncate = func(f *os.File, size int64) error { note(f, "truncate"); return truncate(f, size) }
+		start(t, path, o)
+		if got := text(t, path); got != next || strings.Join(steps, ", ") != "write, sync, truncate, sync" {
+			t.Errorf("%s: %v: %q", w.name, steps, got)
+		}
+	}
+}
+
 func FuzzRedo(f *testing.F) {
 	old, next := longSample, edited("Dentist")
 	record := recordOf(f, old, next)
@@ -70,7 +109,7 @@ func FuzzRedo(f *testing.F) {
 	f.Add([]byte(sample), recordOf(f, sample, longSample))
 	f.Add([]byte(sample+"\x00\x00"), []byte("\x00\n// An interrupted save of  pickup-redo-1 old=-1:0 new=9:0 crcs=0 head=0\n"))
 	parses := func(b []byte) bool {
-		_, err := document.Parse("db.json", b, Options{}.idMember)
+		_, err := document.Parse("db.json", b, nil)
 		return err == nil
 	}
 	f.Fuzz(func(t *testing.T, data, record []byte) {

@@ -40,8 +40,8 @@ func (s *Store) Load(ctx context.Context) (storage.Batch, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.usableLocked(); err != nil {
-		return storage.Batch{}, err
+	if s.closed {
+		return storage.Batch{}, fmt.Errorf("%s: %w", s.path, fs.ErrClosed)
 	}
 	s.lookLocked() // an error is reported to the watchers
 	return s.batchLocked(), nil
@@ -69,7 +69,7 @@ func (s *Store) KeyBy(idMember func(collection string) string) error {
 	}
 	doc, changed := s.doc.KeyedBy(idMember)
 	if changed {
-		s.own = ownWrites{} // it has keys that are no longer used
+		clear(s.own) // it has keys that are no longer used
 	}
 	if s.target.doc == s.doc {
 		s.target.doc = doc
@@ -99,8 +99,8 @@ func (s *Store) batchLocked() storage.Batch {
 func (s *Store) Commit(ctx context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.usableLocked(); err != nil {
-		return 0, err
+	if s.closed {
+		return 0, fmt.Errorf("%s: %w", s.path, fs.ErrClosed)
 	}
 	if s.o.ReadOnly {
 		return 0, fmt.Errorf("%w: %s is served without writing", storage.ErrReadOnly, s.path)
@@ -148,13 +148,6 @@ func (s *Store) commitLocked(ctx context.Context, base storage.Rev, changes []st
 			return next, err
 		}
 	}
-}
-
-func (s *Store) usableLocked() error {
-	if s.closed {
-		return fmt.Errorf("%s: %w", s.path, fs.ErrClosed)
-	}
-	return nil
 }
 
 // Warnings returns what Open noticed about the file and its directory, in one

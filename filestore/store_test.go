@@ -25,7 +25,7 @@ const sample = `{
 }
 `
 
-// edited is the sample after an edit by hand.
+// edited is the sample after a hand edit.
 func edited(title string) string { return strings.Replace(sample, "Vet visit", title, 1) }
 
 // TestSlowDisk edits the file during a slow write. It is an edit like any other,

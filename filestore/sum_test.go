@@ -24,7 +24,11 @@ func TestIncrementalSum(t *testing.T) {
 	}
 	var sums disk.IncrementalSum
 	d := parse()
-	for i := range 300 {
+	turns := 60
+	if long() {
+		turns = 300
+	}
+	for i := range turns {
 		var changes []storage.Change
 		for range 1 + random.IntN(3) {
 			id := fmt.Sprint(random.IntN(20_300))

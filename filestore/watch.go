@@ -13,8 +13,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// Watch yields the batches after rev: commits as their changes, edits by hand as
-// the whole contents. It follows the file in the goroutine that iterates. An edit
+// Watch yields the batches after rev: commits as their changes, hand edits as the
+// whole contents. It follows the file in the goroutine that iterates. An edit
 // is loaded 30 ms after its last event, or at the next poll if the file system
 // sends no events.
 //
@@ -120,7 +120,7 @@ type watcher struct {
 func (s *Store) newWatcher() *watcher {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := &watcher{prev: filepath.Base(s.beside(".prev-")), names: map[string]bool{
+	w := &watcher{prev: filepath.Base(s.dotFile(".prev-")), names: map[string]bool{
 		filepath.Base(s.path): true,
 		filepath.Base(s.real): true,
 		"..data":              true, // how Kubernetes swaps the files of a ConfigMap

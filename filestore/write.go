@@ -78,7 +78,7 @@ func (t *target) write(next *document.Document) error {
 	}
 	err := t.writeOnce(next)
 	if errors.Is(err, syscall.EIO) && !isOurs(err) {
-		// After a failed sync the system takes pages for written that are not. So
+		// After a failed sync the system considers pages written that are not. So
 		// the new file is given up, and another one gets one try.
 		t.o.Log.Error("the disk failed while "+t.path+" was written, trying once more", "cause", disk.Cause(err))
 		err = t.writeOnce(next)
@@ -123,7 +123,7 @@ func (t *target) replace(next *document.Document, put func(*draft) error) error 
 	return err
 }
 
-// A draft is a complete new file beside the file.
+// A draft is a complete new file next to the file.
 type draft struct {
 	*target
 	disk.State
@@ -147,7 +147,7 @@ func (t *target) draft(next *document.Document) (*draft, error) {
 	sys := &t.o.sys
 	text := next.Runs()
 	sum := t.sums.Sum(text)
-	d := &draft{target: t, doc: next, path: t.beside(fmt.Sprintf(".tmp-%v-%v", t.known.Sum, sum))}
+	d := &draft{target: t, doc: next, path: t.dotFile(fmt.Sprintf(".tmp-%v-%v", t.known.Sum, sum))}
 	perm := os.FileMode(0o600) // until it has its owner
 	if t.like == nil {
 		perm = 0o666 // as any new file of this user
@@ -226,7 +226,7 @@ func (t *target) place(d *draft) error {
 	return t.placed(d)
 }
 
-// isPlaced reports whether d has the file's name, whatever a call said.
+// isPlaced reports whether d has the file's name, even if a call reported an error.
 func (d *draft) isPlaced() bool {
 	info, err := d.o.sys.Stat(d.real)
 	return err == nil && disk.Same(info, d.Info)

@@ -11,7 +11,8 @@ import (
 // packages of lower floors only, and nothing imports the top one.
 var floors = []string{
 	"internal/rawjson internal/spell internal/ordered",
-	"internal/storage internal/jsonpatch internal/jsonsyntax internal/query internal/schema",
+	"internal/storage internal/jsonpatch internal/jsonsyntax internal/query",
+	"internal/schema",
 	"internal/database filestore/document filestore/internal/disk",
 	"internal/describe filestore",
 	"internal/lint server/auth server/openapi",

@@ -1,7 +1,10 @@
 package server
 
 import (
+	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -43,7 +46,9 @@ func (s *server) authenticate(c *gin.Context) {
 	}
 	switch ok, pause := s.Auth.Check(c.Request.RemoteAddr, user, password); {
 	case pause > 0:
-		s.fail(c, tooManyFailures(pause))
+		// The answer does not depend on whether the credentials are right.
+		seconds := strconv.Itoa(int((pause + time.Second - 1) / time.Second))
+		s.fail(c, newProblem(http.StatusTooManyRequests, "Too many attempts to log in. Try again in "+seconds+" s.").with("Retry-After", seconds))
 	case !ok:
 		s.fail(c, noCredentials("The user or the password is wrong."))
 	default:

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -60,11 +61,11 @@ func (req *request) readText() ([]byte, error) {
 		case errors.As(err, &over):
 			return nil, tooLarge(req.MaxBody)
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, tooSlow()
+			return nil, newProblem(http.StatusRequestTimeout, "The body took too long to arrive.")
 		case errors.Is(err, errNoMemory):
 			return nil, noMemory()
 		}
-		return nil, cutShort()
+		return nil, newProblem(http.StatusBadRequest, "The body ended before its announced length.")
 	}
 	return text, nil
 }
@@ -136,7 +137,7 @@ func decodeBody(text []byte, maxDepth int) (*body, error) {
 			b.other = string(dec.StackPointer())
 		}
 		if values++; values > maxValues {
-			return nil, tooManyValues(maxValues)
+			return nil, newProblem(http.StatusRequestEntityTooLarge, fmt.Sprintf("The body has more than %d values.", maxValues))
 		}
 	}
 	if limit != "" {

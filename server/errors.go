@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"pickup/internal/database"
 	"pickup/internal/jsonsyntax"
@@ -17,7 +16,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// This file alone maps errors to statuses.
+// This file maps errors to statuses, and has the problems that several places return.
 
 // retryAfter is how many seconds a client should wait before it tries again.
 const retryAfter = "5"
@@ -119,14 +118,6 @@ func preconditionFailed(tag string) *problem {
 	return p.with("ETag", tag)
 }
 
-func alreadyExists() *problem {
-	return newProblem(http.StatusPreconditionFailed, "The resource exists and matches If-None-Match.")
-}
-
-func idsServerMade(collection, allow string) *problem {
-	return newProblem(http.StatusMethodNotAllowed, "The service assigns the ids of "+collection+", so PUT cannot create a record. Use POST.").with("Allow", allow)
-}
-
 func retry(status int, detail string) *problem {
 	return newProblem(status, detail).with("Retry-After", retryAfter)
 }
@@ -157,32 +148,12 @@ func badParameter(name, detail string) *problem {
 	return p
 }
 
-func cutShort() *problem {
-	return newProblem(http.StatusBadRequest, "The body ended before its announced length.")
-}
-
-func tooSlow() *problem {
-	return newProblem(http.StatusRequestTimeout, "The body took too long to arrive.")
-}
-
 func noCredentials(detail string) *problem {
 	return newProblem(http.StatusUnauthorized, detail).with("WWW-Authenticate", `Basic realm="pickup", charset="UTF-8"`)
 }
 
-// tooManyFailures does not depend on whether the credentials are right.
-func tooManyFailures(pause time.Duration) *problem {
-	seconds := int((pause + time.Second - 1) / time.Second)
-	return newProblem(http.StatusTooManyRequests, fmt.Sprintf(
-		"Too many attempts to log in. Try again in %d s.", seconds)).with("Retry-After", strconv.Itoa(seconds))
-}
-
 func crossOrigin(detail string) *problem {
 	return newProblem(http.StatusForbidden, detail)
-}
-
-func wrongHost(host string) *problem {
-	return newProblem(http.StatusMisdirectedRequest, fmt.Sprintf(
-		"The host %q is not allowed: use localhost or an IP address. --allow-host adds a name.", host))
 }
 
 func noResource(s *database.Snapshot, path string) *problem {
@@ -212,19 +183,6 @@ func notFound(s *database.Snapshot, detail string) *problem {
 	return p
 }
 
-func methodNotAllowed(method, allow string) *problem {
-	return newProblem(http.StatusMethodNotAllowed, fmt.Sprintf(
-		"%s is not allowed here. Allowed methods: %s.", clip(method), allow)).with("Allow", allow)
-}
-
-func unknownMethod(method string) *problem {
-	return newProblem(http.StatusNotImplemented, fmt.Sprintf("The service has no method %q.", clip(method)))
-}
-
-func readOnly(allow string) *problem {
-	return newProblem(http.StatusMethodNotAllowed, "The server is read-only (--read-only).").with("Allow", allow)
-}
-
 func tooLarge(most int64) *problem {
 	p := newProblem(http.StatusRequestEntityTooLarge, "The body is larger than "+strconv.FormatInt(most, 10)+" bytes.")
 	return p.with("Connection", "close") // the rest of the body is not read
@@ -233,14 +191,6 @@ func tooLarge(most int64) *problem {
 // noMemory is temporary, and small bodies are accepted meanwhile.
 func noMemory() *problem {
 	return retry(http.StatusServiceUnavailable, "Too many large requests and answers are in progress. Try again.").with("Connection", "close")
-}
-
-func tooManyValues(most int) *problem {
-	return newProblem(http.StatusRequestEntityTooLarge, "The body has more than "+strconv.Itoa(most)+" values.")
-}
-
-func uriTooLong(most int) *problem {
-	return newProblem(http.StatusRequestURITooLong, "The URL is longer than "+strconv.Itoa(most)+" bytes.")
 }
 
 func unsupportedMedia(header, value, detail string) *problem {

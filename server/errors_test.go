@@ -50,7 +50,7 @@ func TestStatuses(t *testing.T) {
 		{context.DeadlineExceeded, 503, false},
 		{errors.New("open /home/ruth/db.json: odd"), 500, true},
 		{noCredentials("no"), 401, false},
-		{tooSlow(), 408, false},
+		{newProblem(http.StatusRequestTimeout, "slow"), 408, false},
 	} {
 		for _, err := range []error{c.err, fmt.Errorf("/home/ruth: %w", c.err)} {
 			p, cause := problemOf(err)

@@ -1,8 +1,10 @@
 package server
 
 import (
-	"net"
+	"fmt"
+	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -14,7 +16,8 @@ import (
 // checks (DNS rebinding), but its requests have its name as Host.
 func (s *server) checkHost(c *gin.Context) {
 	if s.Loopback && !s.isOwnHost(c.Request.Host) {
-		s.fail(c, wrongHost(clip(c.Request.Host)))
+		s.fail(c, newProblem(http.StatusMisdirectedRequest, fmt.Sprintf(
+			"The host %q is not allowed: use localhost or an IP address. --allow-host adds a name.", clip(c.Request.Host))))
 	}
 }
 
@@ -44,9 +47,5 @@ func isLocalhost(name string) bool {
 
 // hostname returns host without its port, brackets and final dot.
 func hostname(host string) string {
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	return strings.TrimSuffix(host, ".")
+	return strings.TrimSuffix((&url.URL{Host: host}).Hostname(), ".")
 }

@@ -100,33 +100,21 @@ func (req *request) sendList(collection string, q *query.Query, condition []byte
 	})
 }
 
-// read serves GET of a record. It accepts the parameters of a list, but those that
-// select records have no effect.
+// read serves GET of a record or a singular object. It accepts the parameters of a
+// list, but those that select records have no effect.
 func (req *request) read() error {
 	if req.wantsStream() {
 		return req.streamRecord()
 	}
-	r, err := req.snap.Get(req.name, req.id)
+	r, err := new(database.Record), error(nil)
+	if req.id != "" {
+		r, err = req.snap.Get(req.name, req.id)
+	} else {
+		r.Value, err = req.snap.Value(req.name)
+	}
 	if err != nil {
-		return noRecord(req.snap, req.name, req.id)
+		return req.missing(req.snap)
 	}
-	return req.sendRecord(r)
-}
-
-// readObject serves GET of a singular resource.
-func (req *request) readObject() error {
-	if req.wantsStream() {
-		return req.streamRecord()
-	}
-	v, err := req.snap.Value(req.name)
-	if err != nil {
-		return err
-	}
-	return req.sendRecord(&database.Record{Value: v})
-}
-
-// sendRecord sends one record, with the members that the query asks for.
-func (req *request) sendRecord(r *database.Record) error {
 	q, _, err := req.query(req.name)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -47,7 +48,7 @@ func (s *server) newRequest(c *gin.Context) *request {
 
 func (req *request) serve(choices []*route) error {
 	if len(req.Request.RequestURI) > req.MaxURL {
-		return uriTooLong(req.MaxURL)
+		return newProblem(http.StatusRequestURITooLong, fmt.Sprintf("The URL is longer than %d bytes.", req.MaxURL))
 	}
 	route, err := req.choose(choices)
 	if err != nil {
@@ -63,9 +64,10 @@ func (req *request) serve(choices []*route) error {
 	handle := route.handler(method)
 	switch {
 	case handle == nil:
-		return methodNotAllowed(method, route.allow(req.ReadOnly))
+		allow := route.allow(req.ReadOnly)
+		return newProblem(http.StatusMethodNotAllowed, fmt.Sprintf("%s is not allowed here. Allowed methods: %s.", clip(method), allow)).with("Allow", allow)
 	case req.ReadOnly && !isSafe(method):
-		return readOnly(route.allow(true))
+		return newProblem(http.StatusMethodNotAllowed, "The server is read-only (--read-only).").with("Allow", route.allow(true))
 	}
 	return handle(req)
 }
@@ -93,7 +95,7 @@ func (req *request) sendOptions(r *route) error {
 // notFound answers a path, or a method, that no route has.
 func (s *server) notFound(c *gin.Context) {
 	if method := c.Request.Method; !slices.Contains(methods, method) {
-		s.fail(c, unknownMethod(method))
+		s.fail(c, newProblem(http.StatusNotImplemented, fmt.Sprintf("The service has no method %q.", clip(method))))
 		return
 	}
 	s.fail(c, noResource(s.newRequest(c).snap, c.Request.URL.EscapedPath()))

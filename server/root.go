@@ -48,11 +48,7 @@ func (req *request) index() index {
 	if memberOf(req.snap, "db") == nothing {
 		x.Service = append(x.Service, link{"db", "/db"})
 	}
-	x.Service = append(x.Service, link{"livez", openapi.LivezPath}, link{"readyz", openapi.ReadyzPath})
-	if req.Metrics != nil {
-		x.Service = append(x.Service, link{"metrics", openapi.MetricsPath})
-	}
-	x.Service = append(x.Service, link{"openapi", openapi.OpenAPIPath}, link{"docs", openapi.DocsPath}, link{"types", openapi.TypesPath})
+	x.Service = append(x.Service, req.service...)
 	return x
 }
 

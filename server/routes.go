@@ -29,7 +29,7 @@ var routes = []route{
 	{path: "/:collection", of: array, get: (*request).list, query: (*request).list, post: (*request).create,
 		put: (*request).replace, patch: (*request).patch, delete: (*request).remove, acceptPatch: acceptPatch},
 	// A singular object.
-	{path: "/:collection", of: object, get: (*request).readObject,
+	{path: "/:collection", of: object, get: (*request).read,
 		put: (*request).replace, patch: (*request).patch, acceptPatch: acceptPatch},
 	// A record.
 	{path: "/:collection/:id", of: array, get: (*request).read,
@@ -102,6 +102,10 @@ func (s *server) register(r gin.IRoutes) {
 			continue
 		}
 		choices[path] = nil
+		if name, ok := strings.CutPrefix(path, "/_/"); ok && route.get != nil && !strings.Contains(name, ":") {
+			name, _, _ = strings.Cut(name, ".")
+			s.service = append(s.service, link{name, path})
+		}
 		r.Match(methods, path, s.serve(choice))
 		if path != "/" {
 			r.Match(methods, path+"/", s.serve(choice))

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"sync/atomic"
@@ -84,6 +85,7 @@ type server struct {
 	budget                  budget
 	responses               responseCache
 	streams                 streams
+	service                 []link // the service's own resources, for the index
 	described, describedAll atomic.Pointer[described]
 }
 
@@ -91,15 +93,9 @@ func init() { gin.SetMode(gin.ReleaseMode) }
 
 // Handler returns a handler that serves db at the root of a host.
 func Handler(db *database.DB, o Options) http.Handler {
-	if o.MaxBody <= 0 {
-		o.MaxBody = defaultMaxBody
-	}
-	if o.MaxStreams <= 0 {
-		o.MaxStreams = defaultMaxStreams
-	}
-	if o.MaxURL <= 0 {
-		o.MaxURL = defaultMaxURL
-	}
+	o.MaxBody = cmp.Or(max(o.MaxBody, 0), defaultMaxBody)
+	o.MaxStreams = cmp.Or(max(o.MaxStreams, 0), defaultMaxStreams)
+	o.MaxURL = cmp.Or(max(o.MaxURL, 0), defaultMaxURL)
 	if o.MaxDepth <= 0 || o.MaxDepth > rawjson.MaxDepth {
 		o.MaxDepth = rawjson.MaxDepth
 	}

@@ -77,7 +77,7 @@ func (req *request) checkPrecondition(tag string) error {
 		return preconditionFailed(tag)
 	}
 	if list := req.Request.Header.Values("If-None-Match"); len(list) > 0 && matches(list, tag, true) {
-		return alreadyExists()
+		return newProblem(http.StatusPreconditionFailed, "The resource exists and matches If-None-Match.")
 	}
 	return nil
 }

@@ -135,7 +135,8 @@ func (req *request) change(c change) error {
 	status := http.StatusOK
 	if req.id != "" && req.isCreateOnly() {
 		if req.db.Schema().Member(req.name).ReadOnlyID() {
-			return idsServerMade(req.name, "GET, HEAD, PATCH, DELETE, OPTIONS")
+			return newProblem(http.StatusMethodNotAllowed, "The service assigns the ids of "+req.name+", so PUT cannot create a record. Use POST.").
+				with("Allow", "GET, HEAD, PATCH, DELETE, OPTIONS")
 		}
 		c.record, status = (*database.Tx).CreateAs, http.StatusCreated
 	}

@@ -22,6 +22,7 @@ type grammar struct {
 	Serve      serveCommand      `cmd:"" default:"withargs" help:"Serve a JSON file as a REST API. This is the default command."`
 	Check      checkCommand      `cmd:"" help:"List everything that is wrong with a file, as FILE:LINE:COLUMN: message."`
 	Schema     schemaCommand     `cmd:"" help:"Infer a schema from a file and write it next to the file."`
+	Tail       tailCommand       `cmd:"" help:"Print the changes of a running server as they happen, as a colored diff or as JSON."`
 	Health     healthCommand     `cmd:"" help:"Check whether a running server is ready."`
 	Passwd     passwdCommand     `cmd:"" help:"Print a line for --htpasswd: a user and the hash of a password, which is prompted for or read from standard input."`
 	Config     configCommand     `cmd:"" help:"Print the settings in force and where each comes from."`
@@ -47,7 +48,7 @@ func (f fileArgument) path(e *environment) string {
 	return "db.json"
 }
 
-// An address is where serve listens and health asks.
+// An address is where serve listens, and where health and tail ask.
 type address struct {
 	Host string `default:"127.0.0.1" variable:"PICKUP_HOST" placeholder:"ADDRESS" help:"Listen on this address ($PICKUP_HOST; ${default})."`
 	Port int    `short:"p" default:"3000" range:"0 65535" variable:"PICKUP_PORT" placeholder:"PORT" help:"Listen on this port; 0 picks a free one ($PICKUP_PORT; ${default})."`

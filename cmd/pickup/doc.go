@@ -2,6 +2,7 @@
 //
 //	pickup [serve] [FILE]    serve FILE ($PICKUP_DB, then db.json)
 //	pickup check [FILE]      list what is wrong with FILE as FILE:LINE:COLUMN
+//	pickup tail [URL]        print the changes of a running server as they happen
 //	pickup passwd NAME       print a line for --htpasswd
 //	pickup schema [FILE]     infer a schema from FILE
 //	pickup config            print the settings in force

@@ -26,13 +26,13 @@ type healthCommand struct {
 const healthTimeout = 3 * time.Second
 
 func (c *healthCommand) run(ctx context.Context, e *environment) error {
-	if c.Port == 0 {
-		return usagef("health needs the port of the server (--port or PICKUP_PORT)")
+	server, err := serverURL(c.address, c.transport)
+	if err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	host := net.JoinHostPort(reachable(c.Host), strconv.Itoa(c.Port))
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.scheme()+"://"+host+"/_/readyz", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, server+"/_/readyz", nil)
 	if err != nil {
 		return usagef("%q is not an address: %w", c.Host, err)
 	}
@@ -45,7 +45,7 @@ func (c *healthCommand) run(ctx context.Context, e *environment) error {
 	}}
 	resp, err := client.Do(req)
 	if err != nil {
-		return fmt.Errorf("no server responds at %s: %w", host, errors.Unwrap(err))
+		return fmt.Errorf("no server responds at %s: %w", server, errors.Unwrap(err))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusOK {
@@ -54,11 +54,19 @@ func (c *healthCommand) run(ctx context.Context, e *environment) error {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 	// This is the response of net/http to a request without TLS.
 	if !c.secure() && resp.StatusCode == http.StatusBadRequest && strings.Contains(string(body), "HTTP request to an HTTPS server") {
-		return fmt.Errorf("the server at %s uses HTTPS: give health the same TLS flags or variables, such as --tls-self-signed", host)
+		return fmt.Errorf("the server at %s uses HTTPS: give health the same TLS flags or variables, such as --tls-self-signed", server)
 	}
 	var problem struct{ Detail string } // RFC 9457
 	json.Unmarshal(body, &problem)      // without a detail, the status says it
-	return fmt.Errorf("the server at %s is not ready: %s", host, cmp.Or(problem.Detail, resp.Status))
+	return fmt.Errorf("the server at %s is not ready: %s", server, cmp.Or(problem.Detail, resp.Status))
+}
+
+// serverURL returns the URL of the server that has these settings.
+func serverURL(a address, t transport) (string, error) {
+	if a.Port == 0 {
+		return "", usagef("the port of the server is not known: set --port or PICKUP_PORT")
+	}
+	return t.scheme() + "://" + net.JoinHostPort(reachable(a.Host), strconv.Itoa(a.Port)), nil
 }
 
 // reachable returns the address at which this machine reaches a server that listens

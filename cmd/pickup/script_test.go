@@ -94,6 +94,7 @@ func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 	*at = p
 	ts.Defer(p.kill)
 	ts.Setenv("URL", p.url)
+	ts.Setenv("PORT", p.url[strings.LastIndex(p.url, ":")+1:])
 	if m := curlLine.FindStringSubmatch(p.text()); m != nil {
 		ts.Setenv("CURL", m[1])
 		ts.Setenv("PASSWORD", m[2])
@@ -181,7 +182,8 @@ func scriptAwait(ts *testscript.TestScript, neg bool, args []string) {
 	last := ""
 	if !eventually(func() bool {
 		if len(args) == 2 {
-			last = ts.ReadFile(args[1])
+			text, _ := os.ReadFile(ts.MkAbs(args[1])) // it may not exist yet
+			last = string(text)
 		} else {
 			last = request(ts, args[1:])
 		}

@@ -47,24 +47,16 @@ func elementwise(a, b storage.Collection) (changes []storage.Change, ok bool) {
 	for _, e := range b.Elements {
 		old, known := before[e.Key]
 		delete(before, e.Key)
-		if known && EqualValues(old, e.Value) {
-			continue
+		if !known || !EqualValues(old, e.Value) {
+			changes = append(changes, storage.Change{Collection: b.Name, ID: e.Key, Value: e.Value})
 		}
-		if storage.IsPositionKey(e.Key) {
-			return nil, false
-		}
-		changes = append(changes, storage.Change{Collection: b.Name, ID: e.Key, Value: e.Value})
 	}
 	for _, e := range a.Elements {
-		if _, gone := before[e.Key]; !gone {
-			continue
+		if _, gone := before[e.Key]; gone {
+			changes = append(changes, storage.Change{Collection: b.Name, ID: e.Key})
 		}
-		if storage.IsPositionKey(e.Key) {
-			return nil, false
-		}
-		changes = append(changes, storage.Change{Collection: b.Name, ID: e.Key})
 	}
-	return changes, true
+	return changes, !slices.ContainsFunc(changes, func(c storage.Change) bool { return storage.IsPositionKey(c.ID) })
 }
 
 // Overlap reports whether two lists of changes give the same record or member

@@ -64,16 +64,25 @@ func (a *array) first() element {
 	return e
 }
 
-// last returns at most n elements from the end.
-func (a *array) last(n int) []element {
-	es := make([]element, 0, min(n, a.elems.Len()))
+// top returns the list of the members, without their values.
+func (d *Document) top() *list {
+	l := &list{open: '{', tail: d.tail}
+	for _, m := range d.members {
+		l.items = append(l.items, item{gap: m.gap, label: m.label})
+	}
+	return l
+}
+
+// end returns a list of at most n elements at the end.
+func (a *array) end(n int) *list {
+	l := &list{open: '[', items: make([]item, 0, min(n, a.elems.Len())), tail: a.tail}
 	for _, e := range a.elems.Backward() {
-		if es = append(es, e); len(es) == cap(es) {
+		if l.items = append(l.items, item{gap: e.before(), value: e.value()}); len(l.items) == cap(l.items) {
 			break
 		}
 	}
-	slices.Reverse(es)
-	return es
+	slices.Reverse(l.items)
+	return l
 }
 
 // count adds n to odd if key is a position.
@@ -137,10 +146,6 @@ func (d *Document) Size() int64 { return d.length }
 
 // Bytes returns a copy of the text.
 func (d *Document) Bytes() []byte { return slices.Concat(d.Runs()...) }
-
-// WriteTo writes the text to w in few, large pieces. Each but the last is a
-// multiple of 64 KiB.
-func (d *Document) WriteTo(w io.Writer) (int64, error) { return d.Runs().WriteTo(w) }
 
 // KeyedBy returns the document with the ids of its elements read from other
 // members, and reports whether keys may have changed.

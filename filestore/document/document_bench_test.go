@@ -119,7 +119,7 @@ func BenchmarkWrite(b *testing.B) {
 	}
 	b.SetBytes(d.Size())
 	for b.Loop() {
-		if _, err := d.WriteTo(io.Discard); err != nil {
+		if _, err := d.Runs().WriteTo(io.Discard); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -103,19 +103,19 @@ func TestWriteTo(t *testing.T) {
 			t.Fatal(err)
 		}
 		var c sink
-		n, err := next.WriteTo(&c)
+		n, err := next.Runs().WriteTo(&c)
 		if err != nil || n != next.Size() || int64(c.bytes) != n || c.n > test.writes || c.torn {
 			t.Errorf("%d changes: %d of %d bytes in %d writes, want %d; torn sectors: %t; %v",
 				test.changes, n, next.Size(), c.n, test.writes, c.torn, err)
 		}
 		for _, most := range []int{1, 1000, 100_000, int(next.Size()) - 1} {
 			c := sink{most: most}
-			if n, err := next.WriteTo(&c); n != int64(most) || !errors.Is(err, errEnough) {
+			if n, err := next.Runs().WriteTo(&c); n != int64(most) || !errors.Is(err, errEnough) {
 				t.Errorf("a writer that takes %d: %d, %v", most, n, err)
 			}
 		}
 	}
-	if n, err := d.WriteTo(io.Discard); n != d.Size() || err != nil {
+	if n, err := d.Runs().WriteTo(io.Discard); n != d.Size() || err != nil {
 		t.Error(n, err)
 	}
 }

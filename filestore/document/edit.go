@@ -168,15 +168,15 @@ func (e *edit) addElement(i int, a *array, key string, v jsontext.Value) {
 	ex := a.near(a.elems.Next())
 	var gap, tail []byte
 	if a.elems.Len() > 0 {
-		gaps, whole := a.lastGaps()
-		if other := e.sibling(m, 2); other != nil && len(gaps) == 1 {
+		l := a.end(evidence + 1)
+		if other := e.sibling(m, 2); other != nil && len(l.items) == 1 {
 			// One element does not show how two are separated.
-			more, all := other.lastGaps()
-			if (breaks(gaps[0]) > 0) == (breaks(more[len(more)-1]) > 0) {
-				gaps, whole = more, all
+			more := other.end(evidence + 1)
+			if (breaks(l.items[0].gap) > 0) == (breaks(more.items[len(more.items)-1].gap) > 0) {
+				l = more
 			}
 		}
-		gap, tail = splitGap(a.tail, separator(gaps, whole, s.space))
+		gap, tail = splitGap(a.tail, l.separator(s))
 	} else {
 		first, end := s.brackets('[')
 		l := cutList(a.lastText)
@@ -228,15 +228,6 @@ func (a *array) near(place int) examples {
 	}
 }
 
-// lastGaps returns the gaps before the last elements, and whether these are all
-// elements.
-func (a *array) lastGaps() (gaps [][]byte, whole bool) {
-	for _, e := range a.last(evidence) {
-		gaps = append(gaps, e.before())
-	}
-	return gaps, len(gaps) == a.elems.Len()
-}
-
 // sibling returns the collection nearest to m that has at least n elements.
 func (d *Document) sibling(m *member, n int) (found *array) {
 	seen := false
@@ -256,12 +247,11 @@ func (e *edit) removeMember(i int) {
 	m := e.members[i]
 	e.wrote(0, len(m.gap)+len(m.label)+len(m.text()))
 	e.members = slices.Delete(e.members, i, i+1)
-	if i < len(e.members) {
-		next := e.ownMember(i)
-		e.put(&next.gap, joinGaps(m.gap, next.gap, i == 0, false))
-		return
+	after, last := &e.tail, i == len(e.members)
+	if !last {
+		after = &e.ownMember(i).gap
 	}
-	e.put(&e.tail, joinGaps(m.gap, e.tail, i == 0, true))
+	e.put(after, joinGaps(m.gap, *after, i == 0, last))
 }
 
 // replaceMember changes the member at i to v.
@@ -288,10 +278,7 @@ func (e *edit) addMember(name string, v jsontext.Value) error {
 	if k := len(e.members); k > 0 {
 		mark = colon(e.members[k-1].label)
 	}
-	top := &list{open: '{', tail: e.tail}
-	for _, m := range e.members {
-		top.items = append(top.items, item{gap: m.gap})
-	}
+	top := e.top()
 	m := &member{name: name, label: append(label, mark...)}
 	first := name == "$schema" && len(e.members) > 0
 	if first {
@@ -349,7 +336,7 @@ func (d *Document) examplesOf(m *member, open byte) examples {
 			}
 		}
 		if a := d.sibling(m, 1); a != nil && open == '{' {
-			values = append(values, concat([]byte(`{"":`), a.last(1)[0].value(), []byte("}")))
+			values = append(values, concat([]byte(`{"":`), a.end(1).items[0].value, []byte("}")))
 		}
 		return values
 	}
@@ -357,14 +344,7 @@ func (d *Document) examplesOf(m *member, open byte) examples {
 
 // sample returns a short array with the layout of a.
 func (a *array) sample() []byte {
-	const most = 4
-	b := concat(a.head, a.first().before())
-	for i, e := range a.last(most) {
-		if i == 0 {
-			b = append(b, e.value()...)
-		} else {
-			b = append(b, e.text...)
-		}
-	}
-	return append(append(b, a.tail...), a.foot...)
+	l := a.end(4)
+	l.items[0].gap = a.first().before()
+	return l.text()
 }

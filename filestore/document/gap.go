@@ -194,24 +194,26 @@ func splitGap(gap, sep []byte) (before, after []byte) {
 
 func concat(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 
-// separator returns the gap that a person would put before the next item, given
-// the gaps before the last items. whole reports whether these are all items, so
-// that the first gap follows the bracket. space follows the comma if no gap shows
-// what does.
-func separator(gaps [][]byte, whole bool, space string) []byte {
+// evidence is how many neighbours show how to lay out a new item.
+const evidence = 16
+
+// separator returns the gap that a person would put before the next item of l,
+// which is not empty. s.space follows the comma if no gap shows what does.
+func (l *list) separator(s style) []byte {
 	// Prefer the nearest separator. With line breaks, prefer the one with the
 	// fewest: a blank line may begin a group.
 	var broken, joined []byte
 	var rows []int // number of items on each line
-	for i, g := range gaps {
-		g = withoutComments(g)
+	from := max(0, len(l.items)-evidence)
+	for i, it := range l.items[from:] {
+		g := withoutComments(it.gap)
 		n := breaks(g)
 		if i == 0 || n > 0 {
 			rows = append(rows, 0)
 		}
 		rows[len(rows)-1]++
 		switch {
-		case whole && i == 0:
+		case from+i == 0: // it follows the bracket
 		case n == 0:
 			joined = g
 		case broken == nil || n <= breaks(broken):
@@ -220,10 +222,10 @@ func separator(gaps [][]byte, whole bool, space string) []byte {
 	}
 	switch {
 	case joined == nil && broken == nil:
-		if first := withoutComments(gaps[0]); breaks(first) > 0 {
+		if first := withoutComments(l.items[0].gap); breaks(first) > 0 {
 			return concat([]byte(","), lastBreak(first))
 		}
-		return []byte("," + space)
+		return []byte("," + s.space)
 	case broken == nil:
 		return joined
 	case joined == nil:

@@ -86,24 +86,12 @@ func (l *list) index(name string) int {
 	return -1
 }
 
-// evidence is how many neighbours show how to lay out a new item.
-const evidence = 16
-
-// lastGaps returns the gaps before the last items, and whether these are all.
-func (l *list) lastGaps() (gaps [][]byte, whole bool) {
-	from := max(0, len(l.items)-evidence)
-	for _, it := range l.items[from:] {
-		gaps = append(gaps, it.gap)
-	}
-	return gaps, from == 0
-}
-
 // gap returns the gap before the item at i, or that before the bracket.
-func (l *list) gap(i int) []byte {
+func (l *list) gap(i int) *[]byte {
 	if i < len(l.items) {
-		return l.items[i].gap
+		return &l.items[i].gap
 	}
-	return l.tail
+	return &l.tail
 }
 
 // oneLine reports whether all items are on the line of the brackets.
@@ -162,7 +150,7 @@ func (l *list) insert(added map[int][]item, s style, lay func(it *item)) {
 	if len(l.items) > 0 {
 		sep = l.separator(s)
 	}
-	grown := &list{open: l.open, tail: l.gap(0)}
+	grown := &list{open: l.open, tail: *l.gap(0)}
 	for i := 0; ; i++ {
 		if i == len(l.items) {
 			sep = nil
@@ -174,16 +162,10 @@ func (l *list) insert(added map[int][]item, s style, lay func(it *item)) {
 			break
 		}
 		it := l.items[i]
-		it.gap, grown.tail = grown.tail, l.gap(i+1)
+		it.gap, grown.tail = grown.tail, *l.gap(i + 1)
 		grown.items = append(grown.items, it)
 	}
 	*l = *grown
-}
-
-// separator returns the gap to put before the next item.
-func (l *list) separator(s style) []byte {
-	gaps, whole := l.lastGaps()
-	return separator(gaps, whole, s.space)
 }
 
 // remove removes the items for which gone returns true; i is where they were.
@@ -195,10 +177,7 @@ func (l *list) remove(gone func(i int) bool) {
 			kept = append(kept, it)
 			continue
 		}
-		after := &l.tail
-		if i < n-1 {
-			after = &l.items[i+1].gap
-		}
+		after := l.gap(i + 1)
 		*after = joinGaps(it.gap, *after, len(kept) == 0, i == n-1)
 	}
 	l.items = kept

@@ -41,15 +41,12 @@ func (s style) merge(old, v []byte, ex examples) []byte {
 func (s style) mergeMembers(o, n *list, ex examples) (changed bool) {
 	s = s.in(o)
 	ex = sync.OnceValue(ex)
-	at := make(map[string]int, len(o.items)) // where o's members are, from 1
-	for i, it := range o.items {
-		at[it.name] = i + 1
-	}
+	old := *o
 	added := make(map[int][]item) // new members by the member of o that they follow
 	last := 0
 	for _, it := range n.items {
-		if i := at[it.name]; i > 0 {
-			last = i
+		if i := old.index(it.name); i >= 0 {
+			last = i + 1
 			continue
 		}
 		added[last] = append(added[last], it)
@@ -67,7 +64,7 @@ func (s style) mergeMembers(o, n *list, ex examples) (changed bool) {
 	}
 	for i := range o.items {
 		it := &o.items[i]
-		if j := n.index(it.name); j >= 0 && at[it.name] > 0 {
+		if j := n.index(it.name); j >= 0 && old.index(it.name) >= 0 {
 			was := it.value
 			it.value = s.at(it.gap, s.flat).merge(was, n.items[j].value, ex.member(it.name))
 			changed = changed || !bytes.Equal(it.value, was)

@@ -123,17 +123,15 @@ func (d *Document) cut(c *parser) bool {
 
 // detach copies everything but the elements, which share the old text.
 func (d *Document) detach() {
-	for _, b := range []*[]byte{&d.head, &d.tail, &d.foot} {
-		*b = bytes.Clone(*b)
-	}
+	own := []*[]byte{&d.head, &d.tail, &d.foot}
 	for _, m := range d.members {
-		own := []*[]byte{&m.gap, &m.label, &m.value}
+		own = append(own, &m.gap, &m.label, &m.value)
 		if a := m.array; a != nil {
-			own = []*[]byte{&m.gap, &m.label, &a.head, &a.tail, &a.foot}
+			own = append(own, &a.head, &a.tail, &a.foot)
 		}
-		for _, b := range own {
-			*b = bytes.Clone(*b)
-		}
+	}
+	for _, b := range own {
+		*b = bytes.Clone(*b)
 	}
 }
 

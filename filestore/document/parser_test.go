@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"runtime"
 	"strings"
@@ -50,8 +51,11 @@ func TestChunks(t *testing.T) {
 		`{"id":"%d"} /* , ] */`, "{} // \" \n", `-1.5e3`, ` true `,
 		`{"id":"%d","id":1}`, `{"x"}`, `01`, `"`, `{]`, ``, `,`, "\"\xff\"", `"\ud800"`, `tru`, `]`, `}`, `{"a":1 "b":2}`, `1 2`, `/`,
 	}
-	valid := 0
-	for range 3000 {
+	valid, texts := 0, 1000
+	if os.Getenv("PICKUP_LONG") != "" {
+		texts = 3000
+	}
+	for range texts {
 		var b strings.Builder
 		b.WriteString(`{"a":{"b":[{"id":1}]}`)
 		for i := range 1 + r.IntN(3) {
@@ -92,8 +96,8 @@ func TestChunks(t *testing.T) {
 			}
 		}
 	}
-	if valid < 500 || valid > 2500 {
-		t.Errorf("%d of 3000 texts are valid: the others are too many or too few", valid)
+	if valid < texts/6 || valid > texts*5/6 {
+		t.Errorf("%d of %d texts are valid: the others are too many or too few", valid, texts)
 	}
 }
 

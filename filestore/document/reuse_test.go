@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"runtime"
 	"strings"
@@ -87,7 +88,7 @@ func sharedBytes(a, b *Document) (n int) {
 // possible.
 func TestEditIsFound(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
-	text := string(bigFile(5_000, 100, ""))
+	text := string(bigFile(2_500, 100, ""))
 	before, err := Parse("db.json", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -97,9 +98,9 @@ func TestEditIsFound(t *testing.T) {
 		from = bytes.Index([]byte(text), e.text)
 		return from, from + len(e.text)
 	}
-	a, b := line(1000)
-	hundred, _ := line(1100)
-	far, _ := line(3000)
+	a, b := line(500)
+	hundred, _ := line(600)
+	far, _ := line(1500)
 	for _, test := range []struct {
 		name  string
 		text  string
@@ -134,7 +135,11 @@ func TestEditIsFound(t *testing.T) {
 // each document with one parsed from the text alone.
 func TestEditModel(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
-	for seed := range uint64(400) {
+	seeds := uint64(120)
+	if os.Getenv("PICKUP_LONG") != "" {
+		seeds = 400
+	}
+	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 7))
 		d, err := Parse("db.json", []byte(`{"a": [{"id": 1}, {"id": "2", "x": [1, 2]}, 3, 33, "3", {"id": 1}, null, [4], true], "b": [], "c": {"a": [1]}, "d": [{"id": "x"},{"id": "y"},{"id":"z"}]}`), nil)
 		if err != nil {
@@ -224,7 +229,7 @@ func TestEditCosts(t *testing.T) {
 	members.WriteString(`{"a":1`)
 	records.WriteString(`{"a":[0`)
 	shuffled.WriteString(`{"a":[0`)
-	const n = 40_000
+	const n = 20_000
 	for i := range n {
 		fmt.Fprintf(&members, `,"k%d":[%d]`, n+i, i)
 		fmt.Fprintf(&records, `,{"id":%d}`, i)

@@ -119,11 +119,7 @@ func styleOf(d *Document, data []byte) style {
 	if i := bytes.IndexByte(data, '\n'); i > 0 && data[i-1] == '\r' {
 		s.nl = "\r\n"
 	}
-	top := &list{open: '{', tail: d.tail}
-	for _, m := range d.members {
-		top.items = append(top.items, item{gap: m.gap, label: m.label})
-	}
-	s = s.in(top)
+	s = s.in(d.top())
 	s.unit = cmp.Or(unitOf(d), s.unit)
 	if s.pad == "" {
 		s.pad = padOf(d)

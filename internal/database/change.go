@@ -9,7 +9,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// next returns the snapshot after a batch, and what differs.
+// next returns the snapshot after a batch, and its difference from s.
 func (s *Snapshot) next(b storage.Batch) (*Snapshot, *difference, error) {
 	if b.Reset {
 		next, d := load(b, s, s.conventions)
@@ -26,8 +26,8 @@ func (s *Snapshot) next(b storage.Batch) (*Snapshot, *difference, error) {
 	return tx.snap, tx.difference(s), nil
 }
 
-// apply makes a change as it is. The error wraps ErrNotFound if it is for an
-// element of something that is not a collection.
+// apply makes a change without any check. The error wraps ErrNotFound if it is for
+// an element of something that is not a collection.
 func (tx *Tx) apply(ch storage.Change) error {
 	switch {
 	case ch.ID == "" && ch.Value == nil:
@@ -54,8 +54,8 @@ func (tx *Tx) apply(ch storage.Change) error {
 	return nil
 }
 
-// A difference collects what differs between two snapshots. Values are equal
-// as a rule because they are the same memory, which bytes.Equal sees at once.
+// A difference collects the changes between two snapshots. Equal values are usually
+// the same memory, which makes bytes.Equal fast.
 type difference struct {
 	changes []Change
 	counts  map[string]int // of changes; nil: not counted, and not limited
@@ -85,7 +85,7 @@ func (s *Snapshot) difference(to *Snapshot) *difference {
 	return d
 }
 
-// add enters a change. Nothing changed if both values are nil or the same.
+// add adds a change, unless both values are nil or equal.
 func (d *difference) add(collection, id string, before, after jsontext.Value) {
 	ch := Change{Collection: collection, ID: id, Op: Updated, Before: before, After: after}
 	switch {
@@ -139,8 +139,8 @@ func (d *difference) revision(before, after *Snapshot) *Revision {
 	return r
 }
 
-// member enters the difference between two states of a top-level member, of
-// which one may be nil, and reports whether they are the same.
+// member adds the changes between two states of a top-level member, of which one
+// may be nil, and reports whether there are none.
 func (d *difference) member(old, now *collection) (same bool) {
 	ch := Change{Op: Updated}
 	switch {
@@ -166,12 +166,11 @@ func (d *difference) member(old, now *collection) (same bool) {
 	return false
 }
 
-// records enters the difference between two states of a collection, whose
-// records are was and is in their order. It reports whether nothing differs,
-// the order included.
+// records adds the changes between two states of a collection, whose records are
+// was and is in their order. It reports whether nothing differs, order included.
 func (d *difference) records(old, now *collection, was, is []*Record) (same bool) {
 	same = len(was) == len(is)
-	alike := 0 // the records with the same keys at the beginning: as a rule all
+	alike := 0 // records at the beginning with the same keys: usually all
 	for ; alike < min(len(was), len(is)) && was[alike].ID == is[alike].ID; alike++ {
 		if a, b := was[alike], is[alike]; !bytes.Equal(a.Value, b.Value) {
 			same = false

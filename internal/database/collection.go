@@ -15,17 +15,15 @@ import (
 	"pickup/internal/storage"
 )
 
-// A collection is a top-level member of a snapshot. It is changed only between
-// clone and the moment its snapshot is handed out, by the one goroutine that
-// writes.
+// A collection is a top-level member of a snapshot. Only the writing goroutine
+// changes it, between clone and the moment when its snapshot is handed out.
 type collection struct {
 	name  string
 	kind  storage.Kind
 	rev   storage.Rev    // of its last change; 0: not yet durable
 	value jsontext.Value // of an Object or Other, compact
 
-	// Of an Array. A clone costs nothing, a change copies the few nodes above
-	// the record.
+	// Of an Array. A clone is cheap; a change copies the few nodes above the record.
 	records  *ordered.Map[*Record] // by key, position keys among them
 	ids      idStats
 	shadowed map[string]int // number of elements with a position key by the id they carry; copied on write
@@ -40,14 +38,12 @@ func newArray(name string, rev storage.Rev, ids idStats) *collection {
 	}
 }
 
-// newCollection returns what a store has loaded: its values without white
-// space, its members under the names that the schema gives them. The records
-// are returned as a list too.
+// newCollection returns a collection that a store has loaded, and its records: the
+// values without white space, with the schema's names of members.
 //
-// The values are the store's own bytes if share is set and they are compact.
-// They keep the whole text in memory that they were cut from, which is no loss
-// while the store keeps it as well. Values that old has too, whose records are
-// was, share its bytes; old may be nil.
+// If share is set, compact values share the store's bytes and so keep its whole
+// text in memory, which is no loss while the store keeps it too. Values that are
+// equal in old, whose records are was, share those; old may be nil.
 func newCollection(in storage.Collection, rev storage.Rev, o conventions, old *collection, was []*Record, share bool) (*collection, []*Record) {
 	if in.Kind != storage.Array {
 		return &collection{name: in.Name, kind: in.Kind, rev: rev, value: rawjson.Compact(in.Value)}, nil
@@ -105,7 +101,7 @@ func sameMemory(a, b []byte) bool {
 	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
 }
 
-// inOrder returns the records of an array in their order, nil for anything else.
+// inOrder returns the records of an array in their order, or nil.
 func (c *collection) inOrder() []*Record {
 	if !c.isArray() {
 		return nil
@@ -117,11 +113,11 @@ func (c *collection) inOrder() []*Record {
 	return all
 }
 
-// spread lets do work through the numbers below n in parts, side by side on all
-// processors, and returns what each part has given when all are done.
+// spread calls do for parts of the numbers below n, in parallel on all processors,
+// and returns the results in order.
 func spread[T any](n int, do func(from, to int) T) []T {
-	const worth = 4096 // numbers, from which on another goroutine pays
-	parts := make([]T, max(1, min(runtime.GOMAXPROCS(0), n/worth)))
+	const minPart = 4096 // for fewer numbers a goroutine is not worth it
+	parts := make([]T, max(1, min(runtime.GOMAXPROCS(0), n/minPart)))
 	part := func(i int) { parts[i] = do(n*i/len(parts), n*(i+1)/len(parts)) }
 	var others sync.WaitGroup
 	for i := 1; i < len(parts); i++ {
@@ -152,7 +148,7 @@ func (c *collection) clone() *collection {
 	return &n
 }
 
-// get returns the record with that id. Position keys are not ids.
+// get returns the record with that id. A position key is not an id.
 func (c *collection) get(id string) (*Record, error) {
 	if r, ok := c.records.Get(id); ok && !storage.IsPositionKey(id) {
 		return r, nil
@@ -160,15 +156,15 @@ func (c *collection) get(id string) (*Record, error) {
 	return nil, fmt.Errorf("%q has no record with the id %q: %w", c.name, id, storage.ErrNotFound)
 }
 
-// has reports whether an element carries that id, be it one that the id does
-// not reach because an earlier one has it: in the file the two are equals.
+// has reports whether an element carries that id, even one that cannot be addressed
+// because an earlier element has the same.
 func (c *collection) has(id string) bool {
 	_, found := c.records.Place(id)
 	return found || c.shadowed[id] > 0
 }
 
-// shadowedID returns the id of an element that its id does not reach, because
-// an earlier element has it.
+// shadowedID returns the id of an element that cannot be addressed because an
+// earlier element has the same.
 func (c *collection) shadowedID(r *Record) (id string, ok bool) {
 	if !storage.IsPositionKey(r.ID) {
 		return "", false
@@ -176,7 +172,7 @@ func (c *collection) shadowedID(r *Record) (id string, ok bool) {
 	return storage.ID(r.Value, c.ids.member)
 }
 
-// shadow counts r among the elements that their ids do not reach.
+// shadow adds n to the count of shadowed elements with r's id, if r is one.
 func (c *collection) shadow(r *Record, n int) {
 	if id, ok := c.shadowedID(r); ok {
 		c.shadowed = maps.Clone(c.shadowed)
@@ -187,8 +183,8 @@ func (c *collection) shadow(r *Record, n int) {
 	}
 }
 
-// set replaces the element with that key, or appends it, and returns the old
-// one, nil if there was none. value must be compact.
+// set replaces the element with that key, or appends one, and returns it and the
+// old one, if any. value must be compact.
 func (c *collection) set(key string, value jsontext.Value) (r, old *Record) {
 	r = &Record{ID: key, Value: value, seq: uint64(c.records.Next())}
 	old, ok := c.records.Get(key)
@@ -240,20 +236,19 @@ func (c *collection) contents() storage.Collection {
 	return out
 }
 
-// A compactor strips white space from values, batching allocations. A batch
-// stays in memory as long as any of its values, so it is for values that came
-// together.
+// A compactor strips white space from values, batching allocations. A batch stays
+// in memory as long as any of its values.
 type compactor struct {
-	share bool // return values that have no white space as they are
-	alone bool // do not batch: most values of the batch are soon dropped
-	left  int  // bytes of all values that are to come
+	share bool // return compact values without copying
+	alone bool // do not batch: most values are soon dropped
+	left  int  // bytes of the values to come
 	buf   []byte
 }
 
 const batchSize = 256 << 10
 
-// compact returns v without white space. If compact is set, v has none. compact
-// returns before if that is the same value.
+// compact returns v without white space, or before if that is the same value. If
+// compact is set, v has no white space.
 func (p *compactor) compact(v, before jsontext.Value, compact bool) jsontext.Value {
 	if bytes.Equal(v, before) {
 		return before

@@ -16,26 +16,26 @@ import (
 	"pickup/internal/storage"
 )
 
-// Options say how a DB works. The zero value is a database without rules.
+// Options configure a DB. The zero value is a database without rules.
 type Options struct {
-	Schema *schema.Schema // the rules; nil: none, any JSON goes
-	Log    *slog.Logger   // nil: nothing is logged
+	Schema *schema.Schema // the rules; nil: none
+	Log    *slog.Logger   // nil: no log
 
-	// IDMember is the member that carries a record's id where the schema has no
-	// x-id-field. "": "id". Another one needs a KeyedStore.
+	// IDMember is the member that carries a record's id if the schema has no
+	// x-id-field; "" is "id".
 	IDMember string
 
-	// IDs says how new ids are made where the schema has no x-id. "": AutoIDs.
+	// IDs is the kind of new ids if the schema has no x-id; "" is AutoIDs.
 	IDs schema.IDKind
 }
 
 const (
-	maxQueue = 1024             // Updates that may wait
-	maxRetry = 10 * time.Second // how long a group is run again on what others wrote
+	maxQueue = 1024             // number of Updates that may wait
+	maxRetry = 10 * time.Second // how long a group is run again after external edits
 )
 
-// A DB is a database: the current snapshot of a Store, and the way to the next
-// one. Its methods may be called from several goroutines at once.
+// A DB is a database: the current snapshot of a Store and the means to change it.
+// Its methods may be called from several goroutines at once.
 type DB struct {
 	store   storage.Store
 	log     *slog.Logger
@@ -47,24 +47,23 @@ type DB struct {
 	snapshots snapshots
 
 	mu      sync.Mutex
-	queue   []*update // guarded by mu; who waits
-	leading bool      // guarded by mu; somebody runs a group, or was told to
+	queue   []*update // guarded by mu; those that wait
+	leading bool      // guarded by mu; a caller runs a group, or is about to
 
-	write sync.Mutex // held to move now forward
+	write sync.Mutex // held to change now
 }
 
-// An update is one call of Update that waits, is run, or is done.
+// An update is one call of Update.
 type update struct {
 	fn      func(*Tx) error
 	request string
 	turn    chan bool // true: lead the next group; false: done
-	err     error     // set before turn says done
+	err     error     // set before turn is sent false
 	crash   any       // what fn panicked with
 	result  *Snapshot
 }
 
-// Open loads a database. Its contents are as the store has them; that they
-// break a rule of the schema is no error.
+// Open loads a database. Contents that break a rule of the schema are not an error.
 func Open(ctx context.Context, s storage.Store, o Options) (*DB, error) {
 	db := &DB{store: s, log: o.Log, run: rand.Text()[:6]}
 	if db.log == nil {
@@ -72,7 +71,7 @@ func Open(ctx context.Context, s storage.Store, o Options) (*DB, error) {
 	}
 	conv := conventions{ids: o.IDs, member: o.IDMember}
 	conv.schema = o.Schema.WithIDMember(o.IDMember)
-	if conv.member != "" || conv.schema.MovesIDs() { // else the ids are where every store looks for them
+	if conv.member != "" || conv.schema.MovesIDs() { // otherwise "id" is right, the default of every store
 		if err := s.KeyBy(conv.idMember); err != nil {
 			return nil, err
 		}
@@ -88,24 +87,22 @@ func Open(ctx context.Context, s storage.Store, o Options) (*DB, error) {
 	return db, nil
 }
 
-// Snapshot returns the database as it is now: the last state that is durable.
+// Snapshot returns the current state of the database, which is durable.
 func (db *DB) Snapshot() *Snapshot { return db.now.Load() }
 
-// Schema returns the rules, nil where there are none.
+// Schema returns the rules, or nil if there are none.
 func (db *DB) Schema() *schema.Schema { return db.Snapshot().Schema() }
 
 // Update changes the database. It returns when the change is durable, visible
 // and in the history, with the first snapshot that has it. The snapshot's Rev
 // is the revision of the change.
 //
-// Calls that come while a change is on its way to the store wait, and then go
-// together in one Commit. Each fn sees what those before it did; one that
-// returns an error leaves no trace, and Update returns that error. fn may run
-// several times, on other states, in another goroutine: it assigns its results
-// and does nothing else.
+// Calls that arrive during a commit wait and are then committed together. Each fn
+// sees the changes of those before it. If fn returns an error, it changes nothing,
+// and Update returns that error. fn may run several times, on different states, in
+// another goroutine: it must have no effect but on its Tx and its results.
 //
-// ctx governs the wait. Once fn's group has begun it is finished whatever
-// becomes of ctx.
+// ctx ends the wait only: a commit that has begun is finished.
 func (db *DB) Update(ctx context.Context, fn func(*Tx) error) (*Snapshot, error) {
 	u := &update{fn: fn, request: requestOf(ctx), turn: make(chan bool, 1)}
 	db.mu.Lock()
@@ -125,7 +122,7 @@ func (db *DB) Update(ctx context.Context, fn func(*Tx) error) (*Snapshot, error)
 		case lead := <-u.turn:
 			if lead {
 				db.lead(context.WithoutCancel(ctx))
-				continue // our own update was among the group
+				continue // this update was in the group
 			}
 			if u.crash != nil {
 				panic(u.crash)
@@ -140,8 +137,7 @@ func (db *DB) Update(ctx context.Context, fn func(*Tx) error) (*Snapshot, error)
 	}
 }
 
-// leave takes u out of the queue. It reports false where u is no longer just
-// waiting.
+// leave removes u from the queue. It reports false if u is no longer waiting.
 func (db *DB) leave(u *update) bool {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -153,7 +149,7 @@ func (db *DB) leave(u *update) bool {
 	return true
 }
 
-// lead runs all that wait as one group and then hands over to the next.
+// lead commits all waiting updates as one group and then wakes the next leader.
 func (db *DB) lead(ctx context.Context) {
 	db.mu.Lock()
 	group := db.queue
@@ -166,7 +162,7 @@ func (db *DB) lead(ctx context.Context) {
 		if p != nil {
 			db.log.Error("a commit panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
-		if !ran { // this goroutine ends, but whoever waits must not wait for ever
+		if !ran { // a panic or runtime.Goexit: nobody may wait for ever
 			fail(group, fmt.Errorf("the commit was not finished: %w", storage.ErrUnsure))
 		}
 		db.mu.Lock()
@@ -184,8 +180,8 @@ func (db *DB) lead(ctx context.Context) {
 	ran = true
 }
 
-// commit brings the changes of a group to the store, then to the readers, then
-// to the followers. lead wakes the callers last.
+// commit makes the changes of a group durable, then visible, and then reports them
+// to followers. Its caller wakes the updates last.
 func (db *DB) commit(ctx context.Context, group []*update) {
 	db.write.Lock()
 	defer db.write.Unlock()
@@ -213,7 +209,7 @@ func (db *DB) commit(ctx context.Context, group []*update) {
 		}
 		now, revisions := time.Now(), make([]*Revision, len(steps))
 		for i, s := range steps {
-			// Each update has a revision of its own if the store left room.
+			// Each update has a revision of its own if the store counted them.
 			later := min(storage.Rev(len(steps)-1-i), rev-base.rev-1)
 			s.tx.snap.arrive(rev - later)
 			r := s.tx.difference(s.base).revision(s.base, s.tx.snap)
@@ -226,15 +222,15 @@ func (db *DB) commit(ctx context.Context, group []*update) {
 	}
 }
 
-// A step is what one update of a group has prepared.
+// A step is the prepared change of one update of a group.
 type step struct {
 	base    *Snapshot
 	tx      *Tx
 	request string
 }
 
-// stage runs each function of a group on what those before it left, and
-// returns those that changed something.
+// stage runs each function of a group on the result of those before it, and
+// returns the steps that change something.
 func (db *DB) stage(base *Snapshot, group []*update) (steps []step) {
 	next := base
 	for _, u := range group {
@@ -258,7 +254,7 @@ func (db *DB) newTx(base *Snapshot) *Tx {
 	return tx
 }
 
-// try runs one function. A panic is kept for the goroutine that asked.
+// try runs one function and keeps a panic for the goroutine that called Update.
 func (db *DB) try(u *update, tx *Tx) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -270,7 +266,7 @@ func (db *DB) try(u *update, tx *Tx) {
 	u.err = u.fn(tx)
 }
 
-// fail gives err to those in the group that have no error of their own.
+// fail sets err for the updates of a group that have no error of their own.
 func fail(group []*update, err error) {
 	for _, u := range group {
 		if u.err == nil {
@@ -279,7 +275,7 @@ func fail(group []*update, err error) {
 	}
 }
 
-// reload takes over what the store holds. The caller has db.write.
+// reload loads the contents of the store. The caller holds db.write.
 func (db *DB) reload(ctx context.Context) error {
 	b, err := db.store.Load(ctx)
 	if err != nil {
@@ -288,8 +284,7 @@ func (db *DB) reload(ctx context.Context) error {
 	return db.apply(b)
 }
 
-// apply makes a batch that somebody else wrote visible and wakes the
-// followers. The caller has db.write.
+// apply shows a batch of the store. The caller holds db.write.
 func (db *DB) apply(b storage.Batch) error {
 	base := db.now.Load()
 	if b.Rev <= base.rev {
@@ -302,8 +297,8 @@ func (db *DB) apply(b storage.Batch) error {
 	return err
 }
 
-// show makes next, which somebody else wrote, visible and wakes the followers.
-// The caller has db.write.
+// show makes next, an external edit, visible and wakes the followers. The caller
+// holds db.write.
 func (db *DB) show(base, next *Snapshot, d *difference) {
 	r := d.revision(base, next)
 	r.Time, r.Source = time.Now(), FromFile
@@ -312,10 +307,9 @@ func (db *DB) show(base, next *Snapshot, d *difference) {
 	db.history.publish(r)
 }
 
-// Follow takes over what others write to the store until ctx is done. It is
-// for one goroutine of the program; without it the database sees foreign
-// changes only when it writes itself. It returns ctx's error, or another where
-// the store ends before.
+// Follow applies external edits of the store until ctx is done. One goroutine of
+// the program calls it; without it the database sees such edits only when it
+// writes. It returns ctx's error, or another one if the store ends first.
 func (db *DB) Follow(ctx context.Context) error {
 	for b, err := range db.store.Watch(ctx, db.Snapshot().rev) {
 		if err == nil {
@@ -328,15 +322,15 @@ func (db *DB) Follow(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return errors.New("the store tells no more changes")
+	return errors.New("the store reports no more changes")
 }
 
-// follow takes over one batch. One that does not fit what is current, as after
-// a batch that was missed, is replaced by the whole contents.
+// follow applies one batch. If it does not fit the current state, as after a missed
+// batch, follow loads the whole contents.
 func (db *DB) follow(ctx context.Context, b storage.Batch) error {
 	db.write.Lock()
 	defer db.write.Unlock()
-	current := b.Rev >= db.now.Load().rev // else it is older than what Err says
+	current := b.Rev >= db.now.Load().rev // otherwise Err is newer
 	if err := db.apply(b); err != nil {
 		if err = db.reload(ctx); err != nil {
 			return err

@@ -4,14 +4,14 @@
 // # Nouns
 //
 // A [storage.Store] keeps the database durably: a file, a cluster, or memory in
-// tests. It moves batches of changes and knows nothing else.
+// tests. It knows batches of changes and nothing else.
 //
-// A [DB] is the current contents of a store and the one way to change them. It
-// shows a [Snapshot], which is immutable and read without a lock. A
-// [query.Query] selects records of a snapshot. A [Tx] prepares the next snapshot.
+// A [DB] is the current contents of a store and the only way to change them. Its
+// [Snapshot] is immutable and read without a lock. A [query.Query] selects records
+// of a snapshot. A [Tx] prepares the next snapshot.
 //
-// A [schema.Schema] has the rules that writes must keep. External edits of the
-// file are served as they are, rules or no rules.
+// A [schema.Schema] has the rules that writes must keep. External edits are served
+// even if they break them.
 //
 // A [Revision] is one step from a snapshot to the next. The history keeps the
 // latest of them in memory, and [DB.Since] returns them to followers.
@@ -22,28 +22,27 @@
 // they are computed; tx.go, ondelete.go, patch_record.go and patch_database.go
 // the writes; find.go the reads, with index.go and orderedindex.go; relate.go
 // and embed.go the relations between collections; ids.go new ids; check.go what
-// external edits broke. Values that are taken are refused in tx.go.
+// external edits broke. tx.go refuses taken values.
 //
 // # Order of events
 //
 // A read uses the current snapshot and never touches the store.
 //
-// A write is a function that [DB.Update] runs on a [Tx]. Calls that arrive while
-// another write is on its way to the store wait, and then go together in one
-// [storage.Store.Commit]; the first of them leads, so that needs no goroutine.
-// Each still has a revision of its own. Then, always in this order:
+// A write is a function that [DB.Update] runs on a [Tx]. Calls that arrive during a
+// commit wait for it and then share one [storage.Store.Commit], led by the first of
+// them. Each has a revision of its own. Then, always in this order:
 //
-//  1. the store has made the changes durable;
+//  1. the store makes the changes durable;
 //  2. the snapshot is swapped, so readers see them;
 //  3. the revisions enter the history, and followers are woken;
 //  4. the callers return.
 //
-// A reader therefore never sees what a power cut could take back, and a caller
-// that returns finds its revision in the history.
+// So a reader never sees what a power cut could undo, and a caller that returns
+// finds its revision in the history.
 //
-// If somebody else has written meanwhile, the store refuses with
-// [storage.ErrConflict], and the functions run again on the newer contents. They
-// are operations on records, not documents, so both changes survive.
+// After an external edit the store refuses with [storage.ErrConflict], and the
+// functions run again on the new contents. They are operations on records, not
+// documents, so both changes survive.
 //
 // An external edit arrives through [storage.Store.Watch] as the whole new
 // contents. Loading it compares each value once: equal values keep their memory,

@@ -9,19 +9,20 @@ import (
 	"pickup/internal/storage"
 )
 
-// What a caller can act on beside what a store says. Test with errors.Is.
+// Errors that a caller can act on, in addition to those of package storage. Test
+// with errors.Is.
 var (
 	ErrExists   = errors.New("already taken")  // an id or a unique value; see FaultError
-	ErrRefers   = errors.New("referred to")    // a record that refers to it forbids the delete; see FaultError
-	ErrMismatch = errors.New("does not apply") // a patch supposes what is not so; see FaultError
+	ErrRefers   = errors.New("referred to")    // another record refers to the one to be deleted; see FaultError
+	ErrMismatch = errors.New("does not apply") // a test of a patch fails, or a path leads nowhere; see FaultError
 	ErrGone     = errors.New("no longer kept") // the history does not have the revision
 	ErrMemory   = errors.New("no memory left") // for another named snapshot
 )
 
-// A FaultError lists everything that is wrong with a value. It wraps
-// ErrInvalid, or ErrExists where all that is wrong is a value that is taken.
-// Of a JSON Patch, whose pointers lead into the patch, it tells the first
-// operation that is none (ErrShape) or cannot be done (ErrMismatch).
+// A FaultError lists everything that is wrong with a value. It wraps ErrInvalid, or
+// ErrExists if the only faults are taken values. For a JSON Patch, its pointers lead
+// into the patch, and it reports the first operation that is malformed (ErrShape) or
+// cannot be applied (ErrMismatch).
 type FaultError struct {
 	Kind   error
 	Faults []schema.Fault
@@ -46,12 +47,12 @@ type ConflictError struct {
 
 func (e *ConflictError) Error() string { return e.Detail }
 
-// refusePatch is the error of a patch that is none: at leads into it.
+// refusePatch returns the error for a malformed patch; at is a pointer into it.
 func refusePatch(at, detail string) error {
 	return &FaultError{Kind: storage.ErrShape, Faults: []schema.Fault{{Pointer: at, Detail: detail}}}
 }
 
-// patchFault returns what is wrong with a patch as a *FaultError.
+// patchFault returns an error of package jsonpatch as a *FaultError.
 func patchFault(err error) error {
 	e, ok := err.(*jsonpatch.Error)
 	if !ok {

@@ -45,15 +45,11 @@ func (s *Snapshot) Run(q *query.Query) (*Result, error) {
 // collection.
 func (s *Snapshot) matching(c *collection, q *query.Query) ([]*Record, error) {
 	m := s.matcher(q)
-	var matching []*Record
-	candidates, indexed := c.candidates(q)
-	all := slices.All(candidates)
-	if indexed {
-		matching = make([]*Record, 0, len(candidates))
-	} else {
-		all = c.records.All()
+	if candidates, ok := c.candidates(q); ok {
+		return slices.DeleteFunc(candidates, func(r *Record) bool { return !m.Match(r.Value) }), m.Err()
 	}
-	for _, r := range all {
+	var matching []*Record
+	for _, r := range c.records.All() {
 		if m.Match(r.Value) {
 			matching = append(matching, r)
 		}

@@ -12,7 +12,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// conventions are what the records of a database have in common.
+// conventions are the rules of a database and the settings for its ids.
 type conventions struct {
 	schema *schema.Schema
 	member string        // Options.IDMember
@@ -24,14 +24,13 @@ func (o conventions) idMember(collection string) string {
 	return cmp.Or(o.schema.Member(collection).IDMember, o.member, schema.DefaultIDMember)
 }
 
-// IDKind returns how the ids of a collection's new records are made.
+// IDKind returns the kind of a collection's new ids that is configured.
 func (o conventions) IDKind(collection string) schema.IDKind {
 	return cmp.Or(o.schema.Member(collection).IDKind, o.ids)
 }
 
-// newIDs returns how the ids of a collection's new records are made. Where they
-// are to be as the others are, the type that the schema gives them comes first:
-// there may be no others, and they may be what it forbids.
+// newIDs returns the kind of a collection's new ids. For AutoIDs the type in the
+// schema comes before the example of other records, which may break it.
 func (o conventions) newIDs(collection string) schema.IDKind {
 	kind := o.IDKind(collection)
 	if kind == schema.AutoIDs || kind == "" {
@@ -40,14 +39,14 @@ func (o conventions) newIDs(collection string) schema.IDKind {
 	return kind
 }
 
-// idStats counts the kinds of ids that a collection holds and keeps the greatest
-// number among all that it ever held.
+// idStats counts the kinds of ids in a collection and keeps the greatest number
+// that was ever one.
 type idStats struct {
 	member  string // that carries the id
 	numbers int    // integers
 	strings int    // strings that spell an integer
-	others  int    //
-	number  bool   // whether the id that came last is a number
+	others  int
+	number  bool   // whether the latest id is a number
 	high    string // the greatest integer, in decimal digits; "": none yet
 }
 
@@ -69,8 +68,8 @@ func (c *idStats) join(o idStats) {
 	c.high = later(c.high, o.high)
 }
 
-// inherit takes over what is known of ids that were there before: the greatest
-// number, and in a collection without any what kind they were.
+// inherit adds what is known of earlier ids: the greatest number, and the kind if
+// there are no others.
 func (c *idStats) inherit(old idStats) {
 	c.high = later(c.high, old.high)
 	if c.numbers+c.strings+c.others == 0 {
@@ -80,8 +79,7 @@ func (c *idStats) inherit(old idStats) {
 
 func (c *idStats) remove(r *Record) { *c.kind(r)-- }
 
-// kind returns the counter for r's id. An element without a usable id says
-// nothing of what a next id looks like: its counter is one that nobody reads.
+// kind returns the counter for r's id, a new one if r has no usable id.
 func (c *idStats) kind(r *Record) *int {
 	switch {
 	case storage.IsPositionKey(r.ID):
@@ -95,10 +93,10 @@ func (c *idStats) kind(r *Record) *int {
 	return &c.numbers
 }
 
-// next returns a new id as JSON text. With AutoIDs, where all ids are integers,
-// or all are strings that spell one, it is the next of these; in a collection
-// that never held any it is "1", a string; else it is a UUID. taken reports
-// whether an id, as text, is some record's already.
+// next returns a new id as JSON text. With AutoIDs, if all ids are integers, or all
+// are strings that spell one, it is the next of these; in a collection that never
+// had ids it is the string "1"; otherwise it is a UUID. taken reports whether a
+// record has an id.
 func (c *idStats) next(kind schema.IDKind, taken func(id string) bool) string {
 	switch {
 	case kind == schema.NumberIDs:
@@ -123,8 +121,8 @@ func (c *idStats) counted(kind schema.IDKind) bool {
 	return kind != schema.TextIDs && c.others == 0 && c.strings == 0 && (c.numbers > 0 || c.number)
 }
 
-// shortID returns a random id without letters that are read as digits. Its
-// first character is a letter, so that it is never taken for a number.
+// shortID returns a random id without letters that look like digits. It begins with
+// a letter, so it cannot be mistaken for a number.
 func shortID() string {
 	const letters, all = "abcdefghjkmnpqrstvwxyz", "abcdefghjkmnpqrstvwxyz0123456789"
 	b := make([]byte, 6)
@@ -133,13 +131,13 @@ func shortID() string {
 		b[i] = all[b[i]%32]
 	}
 	if rawjson.IsIndex(string(b[:1])) {
-		b[0] = letters[b[0]-'0'] // rather less even than slower
+		b[0] = letters[b[0]-'0'] // not quite uniform, but fast
 	}
 	return string(b)
 }
 
-// spell returns an id that a client has chosen as JSON text: a number where
-// next makes numbers.
+// spell returns an id that a client has chosen as JSON text: as a number if next
+// returns numbers.
 func (c *idStats) spell(kind schema.IDKind, id string) string {
 	if integer(id) && (kind == schema.NumberIDs || c.counted(kind)) {
 		return id

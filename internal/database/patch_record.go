@@ -14,12 +14,11 @@ import (
 	"pickup/internal/storage"
 )
 
-// Patch changes a record by a JSON Patch (RFC 6902): all of its operations are
-// done, or none. The result is judged by the members that the patch touches.
-// The error wraps ErrNotFound or is a *FaultError with pointers into the patch:
-// of ErrShape where that is no JSON Patch, or leaves no object or another id;
-// of ErrMismatch where a test fails or an operation leads nowhere; else as
-// Replace's.
+// Patch applies a JSON Patch (RFC 6902) to a record: all operations, or none. Only
+// the members that the patch touches are checked. The error wraps ErrNotFound or is
+// a *FaultError with pointers into the patch. That wraps ErrShape if the patch is
+// malformed, or would leave another id or something that is not an object;
+// ErrMismatch if a test fails or a path leads nowhere; otherwise see Replace.
 func (tx *Tx) Patch(collection, id string, patch jsontext.Value) (*Record, error) {
 	old, err := tx.snap.Get(collection, id)
 	if err != nil {
@@ -33,8 +32,8 @@ func (tx *Tx) Patch(collection, id string, patch jsontext.Value) (*Record, error
 	return r, t.rebase(err)
 }
 
-// PatchObject changes a singular resource by a JSON Patch. Errors are as
-// Patch's.
+// PatchObject applies a JSON Patch to a singular resource. Errors are those of
+// Patch.
 func (tx *Tx) PatchObject(name string, patch jsontext.Value) (jsontext.Value, error) {
 	old, err := tx.object(name)
 	if err != nil {
@@ -48,8 +47,7 @@ func (tx *Tx) PatchObject(name string, patch jsontext.Value) (jsontext.Value, er
 	return v, t.rebase(err)
 }
 
-// patched returns what a patch makes of a record or object, and which places
-// it touches.
+// patched returns the result of a patch of a record or object, and what it touches.
 func (tx *Tx) patched(name string, old, patch jsontext.Value) (jsontext.Value, touches, error) {
 	ops, err := jsonpatch.Parse(patch)
 	if err != nil {
@@ -67,7 +65,7 @@ func (tx *Tx) patched(name string, old, patch jsontext.Value) (jsontext.Value, t
 	return p.Root.Value(), t, nil
 }
 
-// amend puts what a patch has made of a record in its place.
+// amend replaces a record by the result of a patch.
 func (tx *Tx) amend(collection string, old *Record, value jsontext.Value, names []string) (*Record, error) {
 	if bytes.Equal(old.Value, value) {
 		return old, nil
@@ -78,7 +76,7 @@ func (tx *Tx) amend(collection string, old *Record, value jsontext.Value, names 
 	}
 	idMember := tx.snap.idMember(collection)
 	if _, has := rawjson.Member(value, idMember); !has && slices.Contains(names, idMember) {
-		return nil, idChanged(idMember) // it was removed, and not left out of a new whole
+		return nil, idChanged(idMember) // removed, rather than left out of a whole record
 	}
 	if value, err = keepID(old, value, idMember); err != nil {
 		return nil, idChanged(idMember)
@@ -99,7 +97,7 @@ func (tx *Tx) amendObject(name string, value jsontext.Value, names []string) (js
 	return tx.validateAndSetObject(name, value, names, sent, faults)
 }
 
-// amended is read for what a patch has made.
+// amended is read for the result of a patch.
 func (tx *Tx) amended(name string, value jsontext.Value) (_ jsontext.Value, sent map[string]string, faults []schema.Fault, err error) {
 	switch {
 	case value.Kind() != '{':
@@ -111,22 +109,21 @@ func (tx *Tx) amended(name string, value jsontext.Value) (_ jsontext.Value, sent
 	return value, sent, faults, nil
 }
 
-// touches are the places of a record that the operations of a patch change, in
-// their order.
+// touches are the values of a record that the operations of a patch change, in their
+// order.
 type touches []touch
 
 type touch struct {
 	op      int
 	pointer string // from the record
-	value   bool   // what stands there is the operation's own value
+	value   bool   // the operation has a value for it
 }
 
 func (t *touches) add(i int, op *jsonpatch.Operation, path []string) {
 	*t = append(*t, touch{i, rawjson.Pointer(path...), op.Op == "add" || op.Op == "replace"})
 }
 
-// names returns the members that are touched; nil where the record was
-// replaced as a whole.
+// names returns the touched members, or nil if the whole record was replaced.
 func (t touches) names() []string {
 	names := []string{}
 	for _, touch := range t {
@@ -139,8 +136,7 @@ func (t touches) names() []string {
 	return names
 }
 
-// within is names for an element of a collection, which a patch may also move
-// as it is.
+// within is names for an element of a collection, ignoring that a patch moved it.
 func (t touches) within() []string {
 	return slices.DeleteFunc(slices.Clone(t), func(t touch) bool { return t.pointer == "" && !t.value }).names()
 }
@@ -172,15 +168,15 @@ func (t touches) pointer(at string) string {
 	return ""
 }
 
-// MergePatch changes a record by a JSON Merge Patch (RFC 7396): objects are
-// merged at every depth, and null removes a member. It is judged by the members
-// that are sent. Errors are as Replace's.
+// MergePatch applies a JSON Merge Patch (RFC 7396) to a record: objects are merged
+// at every depth, and null removes a member. Only the members that are sent are
+// checked. Errors are those of Replace.
 func (tx *Tx) MergePatch(collection, id string, patch jsontext.Value) (*Record, error) {
 	return tx.mergeRecord(collection, id, patch, jsonpatch.Merge)
 }
 
-// MergePatchObject changes a singular resource by a JSON Merge Patch. Errors
-// are as Replace's.
+// MergePatchObject applies a JSON Merge Patch to a singular resource. Errors are
+// those of Replace.
 func (tx *Tx) MergePatchObject(name string, patch jsontext.Value) (jsontext.Value, error) {
 	return tx.setObject(name, patch, jsonpatch.Merge, rawjson.MemberNames(patch))
 }

@@ -7,12 +7,11 @@ import (
 	"pickup/internal/schema"
 )
 
-// SetSchema puts other rules in the place of those that there are; nil takes
-// them away. The database is read again under the names and ids that the new
-// rules give, and followers are told what that has changed. Writes that are on
-// their way are judged by the old rules, all later ones by the new.
+// SetSchema replaces the rules; nil removes them. It loads the database again with
+// the names and ids of the new rules, and reports the changes to followers. A commit
+// that has begun keeps the old rules, later ones the new rules.
 //
-// An error says that the store could not be read, and nothing has changed.
+// An error means that the store could not be read and nothing has changed.
 func (db *DB) SetSchema(ctx context.Context, schema *schema.Schema) error {
 	db.write.Lock()
 	defer db.write.Unlock()
@@ -24,11 +23,11 @@ func (db *DB) SetSchema(ctx context.Context, schema *schema.Schema) error {
 	}
 	b, err := db.store.Load(ctx)
 	if err != nil {
-		db.store.KeyBy(base.idMember) // as before; it was possible then
+		db.store.KeyBy(base.idMember) // it has succeeded before
 		return err
 	}
 	next, d := load(b, base, conv)
-	next.origin = rand.Uint64() // the same contents may be shown in another way
+	next.origin = rand.Uint64() // the same contents may look different
 	db.show(base, next, d)
 	return nil
 }

@@ -15,26 +15,26 @@ import (
 	"pickup/internal/storage"
 )
 
-// A Snapshot is the whole database at one revision. It never changes, so any
-// number of goroutines read it without a lock, for as long as they like.
+// A Snapshot is the whole database at one revision. It never changes: any number of
+// goroutines may read it without a lock.
 type Snapshot struct {
 	conventions
 	rev    storage.Rev
-	origin uint64 // random, of what was loaded, see Tag
+	origin uint64 // random, new with each load of other contents or rules; see Tag
 	list   []*collection
 	byName map[string]*collection
-	gone   map[string]idStats // of collections that are no longer there
-	staged bool               // something in it is not yet durable
+	gone   map[string]idStats // of deleted collections
+	staged bool               // has changes that are not yet durable
 }
 
 // A Record is one element of a collection. It never changes.
 type Record struct {
-	ID    string         // as text; a position key where IsPositionKey(ID)
+	ID    string         // as text, or a position key
 	Value jsontext.Value // compact
 	seq   uint64         // its place: records are ordered by it
 }
 
-// Rev returns the revision of the store that s shows.
+// Rev returns the revision of s.
 func (s *Snapshot) Rev() storage.Rev { return s.rev }
 
 // Names returns the names of all top-level members in the order of the file.
@@ -46,7 +46,7 @@ func (s *Snapshot) Names() []string {
 	return names
 }
 
-// Kind returns what the top-level member called name is, and whether there is
+// Kind returns the kind of the top-level member called name, and whether there is
 // one.
 func (s *Snapshot) Kind(name string) (storage.Kind, bool) {
 	c, ok := s.byName[name]
@@ -56,14 +56,14 @@ func (s *Snapshot) Kind(name string) (storage.Kind, bool) {
 	return c.kind, true
 }
 
-// Schema returns the rules that s keeps, nil where there are none.
+// Schema returns the rules of s, or nil if there are none.
 func (s *Snapshot) Schema() *schema.Schema { return s.schema }
 
 // IDMember returns the name of the member that carries the ids of a
 // collection's records.
 func (s *Snapshot) IDMember(collection string) string { return s.idMember(collection) }
 
-// Len returns the number of elements of a collection, 0 where there is none.
+// Len returns the number of elements of a collection, 0 if there is none.
 func (s *Snapshot) Len(collection string) int {
 	if c := s.byName[collection]; c.isArray() {
 		return c.records.Len()
@@ -80,7 +80,7 @@ func (s *Snapshot) Get(collection, id string) (*Record, error) {
 	return c.get(id)
 }
 
-// Value returns a top-level member that is no collection. The error wraps
+// Value returns a top-level member that is not a collection. The error wraps
 // ErrNotFound.
 func (s *Snapshot) Value(name string) (jsontext.Value, error) {
 	c := s.byName[name]
@@ -90,8 +90,8 @@ func (s *Snapshot) Value(name string) (jsontext.Value, error) {
 	return c.value, nil
 }
 
-// All yields the records of a collection in their order, those without an id
-// of their own among them. A collection that is not there has none.
+// All yields the records of a collection in their order, including those without
+// an id of their own. It yields none if there is no such collection.
 func (s *Snapshot) All(collection string) iter.Seq[*Record] {
 	return func(yield func(*Record) bool) {
 		if c := s.byName[collection]; c.isArray() {
@@ -104,8 +104,8 @@ func (s *Snapshot) All(collection string) iter.Seq[*Record] {
 	}
 }
 
-// Occurs reports whether some record of the collection has a top-level member
-// called name.
+// Occurs reports whether a record of the collection has a top-level member called
+// name.
 func (s *Snapshot) Occurs(collection, name string) bool {
 	c, err := s.array(collection)
 	return err == nil && c.indexes.occurs(name, c.records)
@@ -125,8 +125,7 @@ func (s *Snapshot) AppendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// Contents returns the whole database as a batch that a Store could have
-// loaded.
+// Contents returns the whole database as Store.Load would.
 func (s *Snapshot) Contents() storage.Batch {
 	b := storage.Batch{Rev: s.rev, Reset: true}
 	for _, c := range s.list {
@@ -144,8 +143,7 @@ func (s *Snapshot) array(name string) (*collection, error) {
 	return c, nil
 }
 
-// fork returns a snapshot that may be changed until it is handed out, with
-// with and without.
+// fork returns a copy of s that with and without may change until it is handed out.
 func (s *Snapshot) fork() *Snapshot {
 	n := *s
 	n.list = slices.Clone(s.list)
@@ -153,8 +151,8 @@ func (s *Snapshot) fork() *Snapshot {
 	return &n
 }
 
-// with puts c in the place of the collection of its name, or at the end;
-// "$schema" where files have it, at the beginning.
+// with replaces the collection that has c's name by c, or appends c. "$schema" is
+// inserted at the beginning, as in files.
 func (s *Snapshot) with(c *collection) {
 	s.staged = true
 	switch old := s.byName[c.name]; {
@@ -168,7 +166,7 @@ func (s *Snapshot) with(c *collection) {
 	s.byName[c.name] = c
 }
 
-// without removes a collection and remembers which numbers it gave out.
+// without removes a collection and keeps the statistics of its ids.
 func (s *Snapshot) without(name string) {
 	c := s.byName[name]
 	if c == nil {
@@ -181,7 +179,7 @@ func (s *Snapshot) without(name string) {
 	s.retire(c)
 }
 
-// retire remembers the ids of a collection that is no longer there.
+// retire keeps the statistics of the ids of a deleted collection.
 func (s *Snapshot) retire(c *collection) {
 	if s.gone == nil {
 		s.gone = make(map[string]idStats)
@@ -189,7 +187,7 @@ func (s *Snapshot) retire(c *collection) {
 	s.gone[c.name] = c.ids
 }
 
-// idsOf returns the statistics of a collection's ids, also if it is gone.
+// idsOf returns the statistics of a collection's ids, even if it is deleted.
 func (s *Snapshot) idsOf(name string) idStats {
 	if c := s.byName[name]; c != nil {
 		return c.ids
@@ -197,7 +195,7 @@ func (s *Snapshot) idsOf(name string) idStats {
 	return s.gone[name]
 }
 
-// arrive gives s, and what changed in it, the revision under which it became
+// arrive sets the revision of s and of its changed collections, which are now
 // durable.
 func (s *Snapshot) arrive(rev storage.Rev) {
 	s.rev, s.staged = rev, false
@@ -208,9 +206,8 @@ func (s *Snapshot) arrive(rev storage.Rev) {
 	}
 }
 
-// load returns the snapshot of a batch with Reset set. What is as it was in
-// prev, which may be nil, is taken over: its revision, and its indexes. The
-// difference from prev comes out of the same pass.
+// load returns the snapshot of a batch with Reset set, and its difference from prev,
+// which may be nil. Collections that have not changed keep revision and indexes.
 func load(b storage.Batch, prev *Snapshot, conv conventions) (*Snapshot, *difference) {
 	s := &Snapshot{rev: b.Rev, conventions: conv, byName: make(map[string]*collection, len(b.Contents))}
 	if prev == nil {
@@ -223,8 +220,8 @@ func load(b storage.Batch, prev *Snapshot, conv conventions) (*Snapshot, *differ
 	for _, in := range b.Contents {
 		old := prev.byName[in.Name]
 		was := old.inOrder()
-		// Later texts are not shared: a collection that an edit leaves as it
-		// is stays, and each of them would keep another text in memory.
+		// Later texts are not shared: unchanged collections would keep those of
+		// several edits in memory.
 		c, records := newCollection(in, b.Rev, conv, old, was, first)
 		var same bool
 		switch {
@@ -251,11 +248,10 @@ func load(b storage.Batch, prev *Snapshot, conv conventions) (*Snapshot, *differ
 	return s, d
 }
 
-// Tag returns what an entity tag (RFC 9110, section 8.8.3) may be made of: for
-// a top-level member the revision of its last change, for "" that of the whole
-// database, qualified by what was loaded, so that no tag ever means two
-// things. In a Tx it is the tag of nothing where an earlier change of the same
-// group is not yet durable.
+// Tag returns bytes for an entity tag (RFC 9110, section 8.8.3): the revision of the
+// last change of a top-level member, or of the whole database for "", and the origin
+// of s, so that a tag never means two states. In a Tx, it matches no other tag if an
+// earlier change of the same group is not yet durable.
 func (s *Snapshot) Tag(name string) [16]byte {
 	rev := s.rev
 	if name != "" {

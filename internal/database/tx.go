@@ -12,26 +12,26 @@ import (
 	"pickup/internal/storage"
 )
 
-// A Tx is a change to the database that is being prepared. It sees its own
-// writes; nobody else sees them before they are durable. It is good only
-// within the function that Update was given.
+// A Tx is a change of the database in preparation. It sees its own writes; nobody
+// else sees them before they are durable. It is valid only in the function that
+// Update was given.
 //
-// Bodies are valid JSON without duplicate names, spelled as the client sent
-// them: the pointers of a FaultError lead into the body. Records come back as
-// they are stored.
+// Bodies are valid JSON without duplicate names, with the client's spelling of
+// names: the pointers of a FaultError lead into the body. Returned records are as
+// stored.
 type Tx struct {
-	snap    *Snapshot // ours alone; its collections are shared unless in mine
+	snap    *Snapshot // its collections are shared with others unless in mine
 	mine    map[string]bool
 	changes []Change // in their order, without Op
 
 	history *history    // see Undo
 	undoes  storage.Rev // what it reverts, 0 if nothing
 
-	// claim, if any, takes over what taken is asked for.
+	// claim, if not nil, is called by taken, which then returns nothing.
 	claim func(collection, id string, names []string, sent map[string]string)
 }
 
-// storageChanges returns the changes as a Store takes them.
+// storageChanges returns the changes for Store.Commit.
 func (tx *Tx) storageChanges() []storage.Change {
 	changes := make([]storage.Change, len(tx.changes))
 	for i, ch := range tx.changes {
@@ -44,8 +44,8 @@ func newTx(base *Snapshot) *Tx {
 	return &Tx{snap: base.fork(), mine: make(map[string]bool)}
 }
 
-// Snapshot returns the database as this Tx would leave it. It is good until
-// the next write of this Tx.
+// Snapshot returns the database with the changes of tx. It is valid until the next
+// write.
 func (tx *Tx) Snapshot() *Snapshot { return tx.snap }
 
 // array returns the collection for writing.
@@ -55,7 +55,7 @@ func (tx *Tx) array(name string) (*collection, error) {
 		return c, err
 	}
 	for _, unique := range tx.snap.schema.Member(name).Unique {
-		c.indexes.get(unique, c.records) // made here, it stays even if this Tx fails
+		c.indexes.get(unique, c.records) // before the clone, so that it outlives a failed Tx
 	}
 	c = c.clone()
 	tx.mine[name] = true
@@ -73,10 +73,9 @@ func (tx *Tx) set(c *collection, id string, value jsontext.Value) *Record {
 	return r
 }
 
-// Create appends a record. The id is made here, unless the body carries one
-// and the collection's ids are not readOnly. The error wraps ErrNotFound where
-// there is no such collection, ErrShape where the body is no object, else it
-// is a *FaultError.
+// Create appends a record. It gets a new id, unless the body has one and the
+// collection's ids are not readOnly. The error wraps ErrNotFound if there is no such
+// collection, ErrShape if the body is not an object; otherwise it is a *FaultError.
 func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
 	if _, err := tx.snap.array(collection); err != nil {
 		return nil, err
@@ -124,9 +123,9 @@ func idTaken(idMember string, id jsontext.Value) schema.Fault {
 	return schema.Fault{Pointer: rawjson.Pointer(idMember), Detail: fmt.Sprintf("the id %s is taken", rawjson.Show(id))}
 }
 
-// CreateAs is Create under an id that the client has chosen. A body without one
-// gets it as a number where the ids of the collection are numbers, else as a
-// string. The error wraps ErrShape where the body carries another id.
+// CreateAs is Create with an id that the client has chosen. A body without an id
+// gets it as a number if the ids of the collection are numbers, otherwise as a
+// string. The error wraps ErrShape if the body has another id.
 func (tx *Tx) CreateAs(collection, id string, body jsontext.Value) (*Record, error) {
 	c, err := tx.snap.array(collection)
 	if err != nil {
@@ -143,9 +142,9 @@ func (tx *Tx) CreateAs(collection, id string, body jsontext.Value) (*Record, err
 	return tx.Create(collection, body)
 }
 
-// Replace puts the body in the place of a record, whose id stays as it is
-// spelled. The error wraps ErrNotFound, or ErrShape where the body is no
-// object or carries another id, else it is a *FaultError.
+// Replace replaces a record by the body. The id keeps its spelling. The error wraps
+// ErrNotFound, or ErrShape if the body is not an object or has another id;
+// otherwise it is a *FaultError.
 func (tx *Tx) Replace(collection, id string, body jsontext.Value) (*Record, error) {
 	old, err := tx.snap.Get(collection, id)
 	if err != nil {
@@ -161,14 +160,14 @@ func (tx *Tx) Replace(collection, id string, body jsontext.Value) (*Record, erro
 	return tx.validateAndSet(collection, old, value, nil, sent, faults)
 }
 
-// Merge replaces the members of a record that the body has, null among them,
-// and keeps the others. It is judged by what is sent. Errors are as Replace's.
+// Merge sets the members of a record that the body has, null included, and keeps
+// the others. Only what is sent is checked. Errors are those of Replace.
 func (tx *Tx) Merge(collection, id string, body jsontext.Value) (*Record, error) {
 	return tx.mergeRecord(collection, id, body, rawjson.MergeMembers)
 }
 
-// mergeRecord puts what merge makes of a record and a body in the record's
-// place. It is judged by the members of the body.
+// mergeRecord replaces a record by the result of merge with a body. Only the
+// members of the body are checked.
 func (tx *Tx) mergeRecord(collection, id string, body jsontext.Value, merge func(old, v jsontext.Value) jsontext.Value) (*Record, error) {
 	old, err := tx.snap.Get(collection, id)
 	if err != nil {
@@ -187,8 +186,8 @@ func (tx *Tx) mergeRecord(collection, id string, body jsontext.Value, merge func
 	return tx.validateAndSet(collection, old, merge(old.Value, value), rawjson.MemberNames(value), sent, faults)
 }
 
-// validateAndSet puts value in the place of old if it breaks no rule: of the members
-// called names, or of the record as a whole where names is nil.
+// validateAndSet replaces old by value if the members called names keep the rules,
+// or all members if names is nil.
 func (tx *Tx) validateAndSet(collection string, old *Record, value jsontext.Value, names []string, sent map[string]string, faults []schema.Fault) (*Record, error) {
 	c, err := tx.array(collection)
 	if err != nil {
@@ -205,14 +204,14 @@ func (tx *Tx) validateAndSet(collection string, old *Record, value jsontext.Valu
 	return tx.set(c, old.ID, value), nil
 }
 
-// ReplaceObject puts the body in the place of a singular resource. Errors are
-// as Replace's.
+// ReplaceObject replaces a singular resource by the body. Errors are those of
+// Replace.
 func (tx *Tx) ReplaceObject(name string, body jsontext.Value) (jsontext.Value, error) {
 	return tx.setObject(name, body, func(_, v jsontext.Value) jsontext.Value { return v }, nil)
 }
 
-// MergeObject replaces the members of a singular resource that the body has,
-// and keeps the others. Errors are as Replace's.
+// MergeObject sets the members of a singular resource that the body has, and keeps
+// the others. Errors are those of Replace.
 func (tx *Tx) MergeObject(name string, body jsontext.Value) (jsontext.Value, error) {
 	return tx.setObject(name, body, rawjson.MergeMembers, rawjson.MemberNames(body))
 }
@@ -242,8 +241,7 @@ func (tx *Tx) validateAndSetObject(name string, value jsontext.Value, names []st
 	return value, nil
 }
 
-// put puts a top-level member, whose value is given too, in its place or
-// behind the last.
+// put sets a top-level member, whose value is given too, or appends it.
 func (tx *Tx) put(c *collection, value jsontext.Value) {
 	tx.mine[c.name] = true
 	tx.snap.with(c)
@@ -260,8 +258,8 @@ func (tx *Tx) object(name string) (jsontext.Value, error) {
 	return c.value, nil
 }
 
-// read returns the body compact, with the names that the schema gives its
-// members, and which of them were sent under another name.
+// read returns the body without white space, with the schema's names of members;
+// sent has the names that were sent as aliases.
 func (tx *Tx) read(collection string, body jsontext.Value) (value jsontext.Value, sent map[string]string, faults []schema.Fault, err error) {
 	if body.Kind() != '{' {
 		return nil, nil, nil, fmt.Errorf("a record is a JSON object, not %s: %w", rawjson.KindName(body), storage.ErrShape)
@@ -281,9 +279,8 @@ func keepID(old *Record, value jsontext.Value, idMember string) (jsontext.Value,
 	return rawjson.SetMember(value, idMember, string(stored)), nil
 }
 
-// taken returns a fault for each unique member of value that another record
-// has. Where names is not nil only these members are looked at. sent are their
-// names as faultError expects them.
+// taken returns a fault for each unique member of value that another record has.
+// If names is not nil, only these members are checked. sent is for faultError.
 func (tx *Tx) taken(c *collection, value jsontext.Value, id string, names []string, sent map[string]string) []schema.Fault {
 	if tx.claim != nil {
 		tx.claim(c.name, id, names, sent)
@@ -292,7 +289,7 @@ func (tx *Tx) taken(c *collection, value jsontext.Value, id string, names []stri
 	return tx.uniqueConflicts(c, value, id, names)
 }
 
-// uniqueConflicts is taken for the database as it is now.
+// uniqueConflicts is taken without regard to claim.
 func (tx *Tx) uniqueConflicts(c *collection, value jsontext.Value, id string, names []string) []schema.Fault {
 	var faults []schema.Fault
 	for _, name := range tx.snap.schema.Member(c.name).Unique {
@@ -314,9 +311,8 @@ func describe(collection string, r *Record) string {
 	return "/" + collection + "/" + r.ID
 }
 
-// faultError returns the error for what was found. Where rules are broken and
-// values taken, the rules come first. Pointers are led back to the names that
-// were sent.
+// faultError returns the error for faults and taken values, in this order, or nil.
+// It rewrites pointers to the names that were sent.
 func faultError(faults, taken []schema.Fault, sent map[string]string) error {
 	kind := storage.ErrInvalid
 	if len(faults) == 0 {

@@ -245,11 +245,9 @@ func (tx *Tx) replace(in storage.Collection) {
 	tx.put(c, c.appendJSON(nil))
 }
 
-// Preview runs fn as Update would, and stores nothing. It returns the snapshot
-// that fn began with.
+// Preview runs fn as Update would, on the present snapshot, which it returns. It
+// stores nothing.
 func (db *DB) Preview(fn func(*Tx) error) (*Snapshot, error) {
-	db.write.Lock() // only one goroutine may change copies of a collection
-	defer db.write.Unlock()
 	base := db.now.Load()
 	return base, fn(db.newTx(base))
 }

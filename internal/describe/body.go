@@ -7,14 +7,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/rawjson"
+	"pickup/internal/schema"
 )
 
-// A form says how a body, or an answer, differs from the schema of a record.
+// A form is how the schema of a body differs from that of a record.
 type form struct {
-	sent     bool     // no historic values
+	sent     bool     // leaves out historic values
 	optional []string // members that are not required
-	required []string // members that are required too
-	without  string   // the member that is left out, or ""
+	required []string // members that are required in addition
+	without  string   // the member to leave out, or ""
 }
 
 // body defines the schema of a body in that form and returns its name.
@@ -83,7 +84,7 @@ func (w *reformer) schema(v jsontext.Value, seen []string) []byte {
 					required = append(required, s)
 				}
 			}
-		case "x-required-on-create", "x-id", "x-id-field": // said of stored records
+		case "x-required-on-create", "x-id", "x-id-field": // about stored records
 		case "properties":
 			out = rawjson.AppendMember(out, keyword, w.members(e))
 		default:
@@ -110,7 +111,7 @@ func (w *reformer) members(v jsontext.Value) []byte {
 		}
 		rules := w.copy(e, w.sent)
 		out = rawjson.AppendMember(out, name, rules)
-		for _, alias := range aliasesOf(name, w.aliases) {
+		for _, alias := range schema.AliasesOf(name, w.aliases) {
 			out = rawjson.AppendMember(out, alias, rules)
 		}
 	}
@@ -131,7 +132,7 @@ func (d *describer) mergePatch(r *record) []byte {
 			known[name] = true
 			rules := d.nullable(v)
 			members = rawjson.AppendMember(members, name, rules)
-			for _, alias := range aliasesOf(name, r.aliases) {
+			for _, alias := range schema.AliasesOf(name, r.aliases) {
 				members = rawjson.AppendMember(members, alias, rules)
 			}
 		})
@@ -162,17 +163,6 @@ func (d *describer) nullable(v jsontext.Value) []byte {
 		return d.copy(v, true)
 	}
 	return slices.Concat([]byte(`{"anyOf":[`), d.copy(v, true), []byte(`,{"type":"null"}]}`))
-}
-
-// aliasesOf returns the aliases of a member, sorted.
-func aliasesOf(name string, aliases map[string]string) (all []string) {
-	for alias, member := range aliases {
-		if member == name {
-			all = append(all, alias)
-		}
-	}
-	slices.Sort(all)
-	return all
 }
 
 // allOf returns the schema of what all the schemas describe.

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tidwall/btree"
 )
@@ -18,8 +19,8 @@ import (
 //
 // Copy takes constant time. A change copies only the few nodes on the path to
 // the place and shares the rest. (Delete occasionally frees deleted keys.) Any
-// number of goroutines may read a Map; only one at a time may call Copy, Set, Put
-// or Delete.
+// number of goroutines may read or copy a Map; while one calls Set, Put or Delete,
+// no other may use it.
 type Map[V any] struct {
 	places tree[V]
 
@@ -75,8 +76,13 @@ func Compare(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }
 
+// copying guards what Copy changes in the original. Copies are short and rare.
+var copying sync.Mutex
+
 // Copy returns a copy that shares memory with m until either changes.
 func (m *Map[V]) Copy() *Map[V] {
+	copying.Lock()
+	defer copying.Unlock()
 	n := *m
 	n.later = m.later.Copy()
 	n.places.owner, m.places.owner = new(owner), new(owner)

@@ -3,9 +3,11 @@ package ordered
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 )
 
@@ -256,5 +258,28 @@ func TestLetGo(t *testing.T) {
 		if v, ok := whole.Get(fmt.Sprint(i)); !ok || v != i {
 			t.Fatalf("before, %d: %d, %v", i, v, ok)
 		}
+	}
+}
+
+// TestCopyAtOnce copies one map in several goroutines and changes the copies.
+func TestCopyAtOnce(t *testing.T) {
+	m := New(3, maps.All(map[string]int{"1": 1, "2": 2, "3": 3}))
+	var group sync.WaitGroup
+	for i := range 4 {
+		group.Go(func() {
+			for j := range 100 {
+				c := m.Copy()
+				c.Set("1", i*100+j)
+				c.Set("4", i)
+				c.Delete("2")
+				if v, _ := c.Get("1"); v != i*100+j || c.Len() != 3 {
+					t.Errorf("a copy has %d and %d values", v, c.Len())
+				}
+			}
+		})
+	}
+	group.Wait()
+	if v, _ := m.Get("1"); v != 1 || m.Len() != 3 {
+		t.Errorf("the original has %d and %d values", v, m.Len())
 	}
 }

@@ -58,10 +58,19 @@ func AppendQuote(dst []byte, s string) []byte {
 // AppendMember appends a member to the object, or to the members, that dst
 // ends with.
 func AppendMember(dst []byte, name string, value []byte) []byte {
+	return append(append(AppendQuote(appendComma(dst), name), ':'), value...)
+}
+
+// AppendQuotedMember is like AppendMember for a name that is quoted already.
+func AppendQuotedMember(dst, name, value []byte) []byte {
+	return append(append(append(appendComma(dst), name...), ':'), value...)
+}
+
+func appendComma(dst []byte) []byte {
 	if len(dst) > 0 && dst[len(dst)-1] != '{' {
 		dst = append(dst, ',')
 	}
-	return append(append(AppendQuote(dst, name), ':'), value...)
+	return dst
 }
 
 // MemberNames returns the names of the members of v, in order. It is not nil.
@@ -94,22 +103,16 @@ func MergeMembers(old, v jsontext.Value) jsontext.Value {
 		set[Unquote(name)] = value
 	}
 	out := append(make([]byte, 0, len(old)+len(v)), '{')
-	add := func(name, value jsontext.Value) {
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(append(out, name...), ':'), value...)
-	}
 	for name, value := range Members(old) {
 		if s := Unquote(name); set[s] != nil {
 			value = set[s]
 			delete(set, s)
 		}
-		add(name, value)
+		out = AppendQuotedMember(out, name, value)
 	}
 	for name, value := range Members(v) {
 		if _, isNew := set[Unquote(name)]; isNew {
-			add(name, value)
+			out = AppendQuotedMember(out, name, value)
 		}
 	}
 	return append(out, '}')

@@ -9,6 +9,7 @@ import (
 	"pickup/internal/rawjson"
 )
 
+// TestCanonicalNames replaces aliases by the names of their members.
 func TestCanonicalNames(t *testing.T) {
 	s := compiled(t, `{"properties":{"a":{"items":{"properties":{
 		"driverId":{"x-alias":["driverID","driver_id"]},
@@ -20,26 +21,26 @@ func TestCanonicalNames(t *testing.T) {
 		sent                map[string]string
 		faults              []string
 	}{
-		{"a", `{"driverId":1}`, `{"driverId":1}`, nil, nil},
-		{"a", `{}`, `{}`, nil, nil},
-		{"a", `{"x":1,"driverID":"2","y":3}`, `{"x":1,"driverId":"2","y":3}`, map[string]string{"driverId": "driverID"}, nil},
-		{"a", `{"driver\u0049D":2}`, `{"driverId":2}`, map[string]string{"driverId": "driverID"}, nil},
-		{"a", `{"tel~ext":2}`, `{"tel/ext":2}`, map[string]string{"tel/ext": "tel~ext"}, nil},
-		{"a", `{"driverID":2,"driverId":2}`, `{"driverId":2}`, map[string]string{}, nil},
-		{"a", `{"driverId":2,"x":1,"driverID":2.0}`, `{"driverId":2,"x":1}`, map[string]string{}, nil},
-		{"a", `{"driverId":"A","driverID":"\u0041"}`, `{"driverId":"A"}`, map[string]string{}, nil},
-		{"a", `{"driverId":[1],"driverID":[1]}`, `{"driverId":[1]}`, map[string]string{}, nil},
-		{"a", `{"driver_id":7,"driverID":7}`, `{"driverId":7}`, map[string]string{"driverId": "driver_id"}, nil},
-		{"a", `{"driverId":1,"driverID":2}`, `{"driverId":1,"driverID":2}`, map[string]string{},
-			[]string{"/driverID: this is an alias of driverId, which" + differs}},
-		{"a", `{"driverID":"1","driverId":1}`, `{"driverID":"1","driverId":1}`, map[string]string{},
-			[]string{"/driverID: this is an alias of driverId, which" + differs}},
-		{"a", `{"driver_id":1,"driverID":2}`, `{"driverId":1,"driverID":2}`, map[string]string{"driverId": "driver_id"},
-			[]string{"/driverID: this is an alias of driverId, which" + differs}},
-		{"a", `[1]`, `[1]`, nil, nil},
-		{"a", `"driverID"`, `"driverID"`, nil, nil},
-		{"settings", `{"colour":"red"}`, `{"color":"red"}`, map[string]string{"color": "colour"}, nil},
-		{"other", `{"driverID":1}`, `{"driverID":1}`, nil, nil},
+		{collection: "a", in: `{"driverId":1}`, out: `{"driverId":1}`},
+		{collection: "a", in: `{}`, out: `{}`},
+		{collection: "a", in: `{"x":1,"driverID":"2","y":3}`, out: `{"x":1,"driverId":"2","y":3}`, sent: map[string]string{"driverId": "driverID"}},
+		{collection: "a", in: `{"driver\u0049D":2}`, out: `{"driverId":2}`, sent: map[string]string{"driverId": "driverID"}},
+		{collection: "a", in: `{"tel~ext":2}`, out: `{"tel/ext":2}`, sent: map[string]string{"tel/ext": "tel~ext"}},
+		{collection: "a", in: `{"driverID":2,"driverId":2}`, out: `{"driverId":2}`, sent: map[string]string{}},
+		{collection: "a", in: `{"driverId":2,"x":1,"driverID":2.0}`, out: `{"driverId":2,"x":1}`, sent: map[string]string{}},
+		{collection: "a", in: `{"driverId":"A","driverID":"\u0041"}`, out: `{"driverId":"A"}`, sent: map[string]string{}},
+		{collection: "a", in: `{"driverId":[1],"driverID":[1]}`, out: `{"driverId":[1]}`, sent: map[string]string{}},
+		{collection: "a", in: `{"driver_id":7,"driverID":7}`, out: `{"driverId":7}`, sent: map[string]string{"driverId": "driver_id"}},
+		{collection: "a", in: `{"driverId":1,"driverID":2}`, out: `{"driverId":1,"driverID":2}`, sent: map[string]string{},
+			faults: []string{"/driverID: this is an alias of driverId, which" + differs}},
+		{collection: "a", in: `{"driverID":"1","driverId":1}`, out: `{"driverID":"1","driverId":1}`, sent: map[string]string{},
+			faults: []string{"/driverID: this is an alias of driverId, which" + differs}},
+		{collection: "a", in: `{"driver_id":1,"driverID":2}`, out: `{"driverId":1,"driverID":2}`, sent: map[string]string{"driverId": "driver_id"},
+			faults: []string{"/driverID: this is an alias of driverId, which" + differs}},
+		{collection: "a", in: `[1]`, out: `[1]`},
+		{collection: "a", in: `"driverID"`, out: `"driverID"`},
+		{collection: "settings", in: `{"colour":"red"}`, out: `{"color":"red"}`, sent: map[string]string{"color": "colour"}},
+		{collection: "other", in: `{"driverID":1}`, out: `{"driverID":1}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.in, func(t *testing.T) {
@@ -61,8 +62,9 @@ func TestCanonicalNames(t *testing.T) {
 	}
 }
 
-// An accepted spelling is no slip, and rules reach what it carries.
-func TestAliasesAreJudged(t *testing.T) {
+// TestAliasesAreChecked checks that an alias is not reported as a misspelling and
+// that the rules apply to its value.
+func TestAliasesAreChecked(t *testing.T) {
 	s := sampleSchema(t)
 	for _, tt := range []struct {
 		value string
@@ -75,7 +77,7 @@ func TestAliasesAreJudged(t *testing.T) {
 		value, _, faults := s.Member("schedules").Canonical(sent)
 		wantFaults(t, append(faults, s.Member("schedules").CheckCreate(value)...), tt.want...)
 	}
-	// A singular resource comes with the names as they were sent.
+	// The names sent for a singular resource may be aliases.
 	o := compiled(t, `{"properties":{"settings":{"type":"object","properties":{"color":{"type":"string","x-alias":["colour"]}}}}}`)
 	wantFaults(t, o.Member("settings").CheckObject(jsontext.Value(`{}`), jsontext.Value(`{"color":1}`), []string{"colour"}),
 		"/color: 1 is not a string")

@@ -15,11 +15,10 @@ import (
 // The functions of this file check one record or object. Values are compact and
 // free of aliases. Faults are sorted by pointer.
 
-// maxFaults is the number of faults that are reported for one body, so that the
-// answer to a large one stays small.
+// maxFaults limits the faults that are reported for one body.
 const maxFaults = 100
 
-// most returns the faults that are reported.
+// most returns the first maxFaults faults and the number of the others.
 func most(faults []Fault) []Fault {
 	if len(faults) <= maxFaults {
 		return faults
@@ -32,7 +31,7 @@ func (r *Rules) CheckCreate(value jsontext.Value) []Fault {
 	if !r.Array {
 		return nil
 	}
-	found := r.findSent(value)
+	found := r.find(value, true)
 	for _, name := range r.RequiredOnCreate {
 		missing := func(f finding) bool { return f.Pointer == rawjson.Pointer(name) }
 		if _, ok := rawjson.Member(value, name); !ok && !slices.ContainsFunc(found, missing) {
@@ -47,16 +46,16 @@ func (r *Rules) CheckReplace(value jsontext.Value) []Fault {
 	if !r.Array {
 		return nil
 	}
-	return most(r.withoutID(tidy(r.findSent(value))))
+	return most(r.withoutID(tidy(r.find(value, true))))
 }
 
-// CheckMerge returns what is wrong with the members of after that were sent,
-// and what else is wrong with after but was not with before.
+// CheckMerge returns what is wrong with the members of after that were sent, and
+// the other faults of after that before did not have.
 func (r *Rules) CheckMerge(before, after jsontext.Value, sent []string) []Fault {
 	if !r.Array {
 		return nil
 	}
-	return most(r.withoutID(r.judgeSent(before, after, sent)))
+	return most(r.withoutID(r.checkSent(before, after, sent)))
 }
 
 // CheckObject checks a singular resource as CheckMerge checks a record, or as a
@@ -66,37 +65,24 @@ func (r *Rules) CheckObject(before, after jsontext.Value, sent []string) []Fault
 	case r.whole == nil || r.Array:
 		return nil
 	case sent == nil:
-		return most(tidy(r.findSent(after)))
+		return most(tidy(r.find(after, true)))
 	}
-	return most(r.judgeSent(before, after, sent))
+	return most(r.checkSent(before, after, sent))
 }
 
-// find returns everything that is wrong with a stored record.
-func (r *Rules) find(value jsontext.Value) []finding {
+// find returns everything that is wrong with a record: a stored one, or with sent
+// one in a body.
+func (r *Rules) find(value jsontext.Value, sent bool) []finding {
 	var found []finding
 	for _, sch := range r.record {
 		found = append(found, r.at.find(sch, value)...)
 	}
-	return r.shape.slips(value, "", found)
+	return r.shape.find(value, "", sent && r.historic, found)
 }
 
-// findSent returns everything that is wrong with a record in a body.
-func (r *Rules) findSent(value jsontext.Value) []finding {
-	found := r.find(value)
-	if r.historic {
-		found = r.shape.historic(value, "", found)
-	}
-	return found
-}
-
-// judge returns the faults that find finds, tidy.
-func (r *Rules) judge(value jsontext.Value) []Fault {
-	return tidy(r.find(value))
-}
-
-// judgeSent implements CheckMerge: changing one member may break a rule over
+// checkSent implements CheckMerge: changing one member may break a rule over
 // several.
-func (r *Rules) judgeSent(before, after jsontext.Value, sent []string) []Fault {
+func (r *Rules) checkSent(before, after jsontext.Value, sent []string) []Fault {
 	names := make(map[string]bool)
 	for _, name := range sent {
 		if canonical, ok := r.Aliases[name]; ok {
@@ -105,7 +91,7 @@ func (r *Rules) judgeSent(before, after jsontext.Value, sent []string) []Fault {
 		names[name] = true
 	}
 	var found, rest []finding
-	for _, f := range r.findSent(after) {
+	for _, f := range r.find(after, true) {
 		if t := rawjson.SplitPointer(f.Pointer); len(t) > 0 && names[t[0]] {
 			found = append(found, f)
 		} else {
@@ -115,7 +101,7 @@ func (r *Rules) judgeSent(before, after jsontext.Value, sent []string) []Fault {
 	if len(rest) > 0 {
 		type broken struct{ pointer, rule string }
 		old := make(map[broken]bool)
-		for _, f := range r.findSent(before) {
+		for _, f := range r.find(before, true) {
 			old[broken{f.Pointer, f.rule}] = true
 		}
 		for _, f := range rest {
@@ -138,8 +124,8 @@ func (r *Rules) withoutID(faults []Fault) []Fault {
 	})
 }
 
-// Respelled returns the pointers that the value at pointer may have in the file,
-// where members may be spelled by an alias.
+// Respelled returns the other pointers that the value at pointer may have in the
+// file, which may use aliases.
 func (s *Schema) Respelled(pointer string) []string {
 	t := rawjson.SplitPointer(pointer)
 	if len(t) == 0 {
@@ -153,7 +139,7 @@ func (s *Schema) Respelled(pointer string) []string {
 		return nil
 	}
 	var all []string
-	for _, name := range aliasesOf(t[member], r.Aliases) {
+	for _, name := range AliasesOf(t[member], r.Aliases) {
 		other := slices.Clone(t)
 		other[member] = name
 		all = append(all, rawjson.Pointer(other...))
@@ -194,10 +180,9 @@ func (s *Schema) Whole() bool {
 
 // CheckWhole returns what is wrong with a whole database, by the keywords of
 // JSON Schema alone.
-func (s *Schema) CheckWhole(database jsontext.Value) []Fault { return s.at.judge(s.root, database) }
+func (s *Schema) CheckWhole(database jsontext.Value) []Fault { return s.at.check(s.root, database) }
 
-// Apart reports whether there are rules for the elements of a list alone, none
-// for the list as a whole.
+// Apart reports whether the rules of a list concern its elements alone.
 func (r *Rules) Apart() bool { return r.Array && r.plain }
 
 // CheckMember returns what is wrong with a top-level member as a whole.
@@ -205,22 +190,22 @@ func (r *Rules) CheckMember(value jsontext.Value) []Fault {
 	if r.whole == nil {
 		return nil
 	}
-	return r.at.judge(r.whole, value)
+	return r.at.check(r.whole, value)
 }
 
 // CheckRecord returns what is wrong with a stored record or singular resource,
-// apart from uniqueness and references. With judged the validator has seen it
-// already, and only our own rules are applied.
-func (r *Rules) CheckRecord(value jsontext.Value, judged bool) []Fault {
+// apart from uniqueness and references. With validated the validator has checked it
+// already, and only the rules of pickup are applied.
+func (r *Rules) CheckRecord(value jsontext.Value, validated bool) []Fault {
 	_, _, faults := r.Canonical(value)
-	if judged {
-		return append(faults, tidy(r.shape.slips(value, "", nil))...)
+	if validated {
+		return append(faults, tidy(r.shape.find(value, "", false, nil))...)
 	}
-	return append(faults, r.judge(value)...)
+	return append(faults, tidy(r.find(value, false))...)
 }
 
 // CheckType returns the fault of a value that is not a list although the rules
-// are for one, or the other way round.
+// require one, or the reverse.
 func (r *Rules) CheckType(value jsontext.Value) []Fault {
 	kind := value.Kind()
 	if r.Array == (kind == '[') && (kind == '[' || kind == '{') {
@@ -232,7 +217,7 @@ func (r *Rules) CheckType(value jsontext.Value) []Fault {
 	return most(r.CheckMember(value))
 }
 
-// Knows reports whether the rules know a path of a record.
+// Knows reports whether the rules describe the value at a path of a record.
 func (r *Rules) Knows(path []string) bool { return r.shape.has(path) }
 
 // Known returns the names of the known members, followed by their aliases.

@@ -16,16 +16,16 @@ func TestCheckObject(t *testing.T) {
 		sent          []string
 		want          []string
 	}{
-		{`{}`, `{"theme":"dark"}`, nil, nil},
-		{`{}`, `{"size":9,"unit":"pt"}`, nil, []string{"/theme: theme is required"}},
-		{`{"theme":"blue"}`, `{"theme":"blue","size":7,"unit":"pt"}`, []string{"size", "unit"}, []string{"/size: 7 is less than 8"}},
-		{`{"theme":"blue"}`, `{"theme":"blue","size":9}`, []string{"size"}, []string{unit}},
-		{`{"theme":"dark","size":9}`, `{"theme":"light","size":9}`, []string{"theme"}, nil},
-		{`{"theme":"dark","a":1,"b":2}`, `{"theme":"dark","a":1,"b":2,"c":3}`, []string{"c"},
-			[]string{`{"theme":"dark","a":1,"b":2,"c":3} has 4 members; the maximum is 3`}},
-		{`{"theme":"dark","a":1,"b":2,"c":3}`, `{"theme":"light","a":1,"b":2,"c":3}`, []string{"theme"},
-			nil},
-		{`{}`, `{"theme":"dark","Size":9}`, nil, []string{"/Size: Size is not a known member; did you mean size?"}},
+		{before: `{}`, after: `{"theme":"dark"}`},
+		{before: `{}`, after: `{"size":9,"unit":"pt"}`, want: []string{"/theme: theme is required"}},
+		{before: `{"theme":"blue"}`, after: `{"theme":"blue","size":7,"unit":"pt"}`, sent: []string{"size", "unit"},
+			want: []string{"/size: 7 is less than 8"}},
+		{before: `{"theme":"blue"}`, after: `{"theme":"blue","size":9}`, sent: []string{"size"}, want: []string{unit}},
+		{before: `{"theme":"dark","size":9}`, after: `{"theme":"light","size":9}`, sent: []string{"theme"}},
+		{before: `{"theme":"dark","a":1,"b":2}`, after: `{"theme":"dark","a":1,"b":2,"c":3}`, sent: []string{"c"},
+			want: []string{`{"theme":"dark","a":1,"b":2,"c":3} has 4 members; the maximum is 3`}},
+		{before: `{"theme":"dark","a":1,"b":2,"c":3}`, after: `{"theme":"light","a":1,"b":2,"c":3}`, sent: []string{"theme"}},
+		{before: `{}`, after: `{"theme":"dark","Size":9}`, want: []string{"/Size: Size is not a known member; did you mean size?"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.after, func(t *testing.T) {

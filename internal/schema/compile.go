@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"pickup/internal/jsonsyntax"
 	"pickup/internal/rawjson"
 )
 
@@ -41,6 +41,10 @@ func Compile(file string, data []byte) (*Schema, error) {
 	return s, nil
 }
 
+// maxDepth is how many arrays and objects a schema may nest: the limit of package
+// jsontext.
+const maxDepth = 10_000
+
 // A compilation turns a file into a schema or into its first mistake.
 type compilation struct {
 	file string
@@ -51,36 +55,20 @@ type compilation struct {
 // parse checks that the file is one JSON object (or true or false).
 func (c *compilation) parse() error {
 	c.data = withoutBOM(c.data)
+	offset, reason := jsonsyntax.Grammar{Noun: "file", MaxDepth: maxDepth}.Explain(c.data)
+	if reason != "" {
+		return c.brokenAt(offset, "%s", reason)
+	}
 	switch v := jsontext.Value(c.data); v.Kind() {
 	case '{', 't', 'f':
-	default:
-		if len(strings.TrimSpace(string(c.data))) == 0 {
-			return c.brokenAt(0, "the file is empty; a schema must be a JSON object")
-		}
-		if v.IsValid() {
-			return c.brokenAt(0, "a schema must be a JSON object, not %s", rawjson.KindName(v))
-		}
-	}
-	dec := jsontext.NewDecoder(strings.NewReader(string(c.data)))
-	err := dec.SkipValue()
-	if err == nil {
-		if end := rawjson.SkipSpace(c.data, int(dec.InputOffset())); end < len(c.data) {
-			return c.brokenAt(end, "unexpected data after the end of the schema")
-		}
 		return nil
+	default:
+		return c.brokenAt(0, "a schema must be a JSON object, not %s", rawjson.KindName(v))
 	}
-	var syntax *jsontext.SyntacticError
-	if !errors.As(err, &syntax) {
-		return c.brokenAt(len(c.data), "unexpected end of file")
-	}
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return c.brokenAt(len(c.data), "unexpected end of file: a bracket or a string is not closed")
-	}
-	return c.brokenAt(int(syntax.ByteOffset), "%s", syntax.Err)
 }
 
-// compile runs the compiler. If at is not nil it reads our own keywords and
-// enters each schema into at.
+// compile runs the compiler. If at is not nil it reads the extension keywords
+// and adds each schema to at.
 func (c *compilation) compile(at locations) (root *jsonschema.Schema, err error) {
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
@@ -108,51 +96,42 @@ func (noLoader) Load(string) (any, error) { return nil, errors.New("not this fil
 
 // explain returns the *Error for an error of the compiler.
 func (c *compilation) explain(err error) error {
-	var (
-		mistake  *schemaMistake
-		against  *jsonschema.SchemaValidationError
-		pattern  *jsonschema.InvalidRegexError
-		foreign  *jsonschema.LoadURLError
-		nowhere  *jsonschema.JSONPointerNotFoundError
-		noAnchor *jsonschema.AnchorNotFoundError
-		twice    *jsonschema.DuplicateIDError
-		anchors  *jsonschema.DuplicateAnchorError
-		badID    *jsonschema.ParseIDError
-		noPath   *jsonschema.InvalidJsonPointerError
-	)
-	switch {
-	case errors.As(err, &mistake):
-		return c.broken(mistake.pointer, "%s", mistake.reason)
-	case errors.As(err, &against):
-		return c.explainMeta(against)
-	case errors.As(err, &pattern):
-		return c.broken(fragment(pattern.URL), "%q is not a regular expression of RE2: %v", rawjson.Shorten(pattern.Regex), pattern.Err)
-	case errors.As(err, &foreign):
+	switch e := err.(type) {
+	case *schemaMistake:
+		return c.broken(e.pointer, "%s", e.reason)
+	case *jsonschema.SchemaValidationError:
+		return c.explainMeta(e)
+	case *jsonschema.InvalidRegexError:
+		return c.broken(fragment(e.URL), "%q is not a regular expression of RE2: %v", rawjson.Shorten(e.Regex), e.Err)
+	case *jsonschema.LoadURLError:
 		at, ref := c.reference(func(ref string) bool {
 			u := withoutFragment(ref)
-			return u != "" && strings.HasSuffix(withoutFragment(foreign.URL), u)
+			return u != "" && strings.HasSuffix(withoutFragment(e.URL), u)
 		})
 		if strings.HasSuffix(at, "/$schema") {
 			return c.broken(at, "%q is not a supported draft of JSON Schema; use %s", rawjson.Shorten(ref), jsonschema.Draft2020)
 		}
 		return c.broken(at, "%q refers to another file; only references within this file are supported, such as #/$defs/name", rawjson.Shorten(ref))
-	case errors.As(err, &nowhere):
-		at, ref := c.reference(func(ref string) bool { return fragment(ref) == fragment(nowhere.URL) })
-		return c.broken(at, "%q refers to nothing: the file has no such value", rawjson.Shorten(ref))
-	case errors.As(err, &noAnchor):
-		at, ref := c.reference(func(ref string) bool { return fragment(ref) == fragment(noAnchor.Reference) })
-		return c.broken(at, "%q refers to nothing: the file has no such anchor", rawjson.Shorten(ref))
-	case errors.As(err, &twice):
-		return c.broken(twice.Ptr1+"/$id", "%q is also the $id of another schema", twice.ID)
-	case errors.As(err, &noPath):
-		at, ref := c.reference(func(ref string) bool { return fragment(ref) == fragment(noPath.URL) })
-		return c.broken(at, "%q is not a JSON Pointer: ~ must be followed by 0 or 1", rawjson.Shorten(ref))
-	case errors.As(err, &badID):
-		return c.broken(fragment(badID.URL)+"/$id", "this is not a URL")
-	case errors.As(err, &anchors):
-		return c.broken(anchors.Ptr1+"/$anchor", "another schema has the same $anchor")
+	case *jsonschema.JSONPointerNotFoundError:
+		return c.badReference(e.URL, "%q refers to nothing: the file has no such value")
+	case *jsonschema.AnchorNotFoundError:
+		return c.badReference(e.Reference, "%q refers to nothing: the file has no such anchor")
+	case *jsonschema.InvalidJsonPointerError:
+		return c.badReference(e.URL, "%q is not a JSON Pointer: ~ must be followed by 0 or 1")
+	case *jsonschema.DuplicateIDError:
+		return c.broken(e.Ptr1+"/$id", "%q is also the $id of another schema", e.ID)
+	case *jsonschema.ParseIDError:
+		return c.broken(fragment(e.URL)+"/$id", "this is not a URL")
+	case *jsonschema.DuplicateAnchorError:
+		return c.broken(e.Ptr1+"/$anchor", "another schema has the same $anchor")
 	}
 	return c.brokenAt(0, "this is not a JSON Schema: %s", rawjson.Shorten(strings.ReplaceAll(err.Error(), c.base, "")))
+}
+
+// badReference returns the error of the first reference to the fragment of url.
+func (c *compilation) badReference(url, format string) error {
+	at, ref := c.reference(func(ref string) bool { return fragment(ref) == fragment(url) })
+	return c.broken(at, format, rawjson.Shorten(ref))
 }
 
 // explainMeta returns the first violation of the meta-schema in the file.

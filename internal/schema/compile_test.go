@@ -8,30 +8,33 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"pickup/internal/rawjson"
 )
 
-// The text of a broken schema may be no JSON at all. The others, which are JSON,
-// are in testdata/broken.txtar.
+// TestBrokenSchemas compiles schemas with a mistake. Those that are JSON are in
+// testdata/broken.txtar.
 func TestBrokenSchemas(t *testing.T) {
 	tests := []struct{ schema, want string }{
-		{``, `1:1: the file is empty; a schema must be a JSON object`},
-		{" \n", `1:1: the file is empty; a schema must be a JSON object`},
-		{`[]`, `1:1: a schema must be a JSON object, not an array`},
-		{` "x"`, `1:1: a schema must be a JSON object, not a string`},
-		{"{\n  \"type\": \"object\"", `2:19: unexpected end of file: a bracket or a string is not closed`},
-		{"{\n  \"type\" \"object\"\n}", `2:10: invalid character '"' after object name (expecting ':')`},
-		{"{\"type\":\"object\",\n\"type\":\"array\"}", `2:1: duplicate object member name`},
-		{"{\"title\":\"\xff\"}", `1:11: invalid UTF-8`},
-		{"{}\n{}", `2:1: unexpected data after the end of the schema`},
-		{`{} // rules`, `1:4: unexpected data after the end of the schema`},
-		{"\ufeff{\"type\":1}", `1:2: 1 is not one of array, boolean, integer, "null", number, object, string`},
+		{schema: ``, want: `1:1: the file is empty`},
+		{schema: " \n", want: `2:1: the file is empty`},
+		{schema: `[]`, want: `1:1: a schema must be a JSON object, not an array`},
+		{schema: ` "x"`, want: `1:1: a schema must be a JSON object, not a string`},
+		{schema: "{\n  \"type\": \"object\"", want: `2:19: unexpected end of the file: the { of line 1 is not closed`},
+		{schema: "{\n  \"type\" \"object\"\n}", want: `2:9: missing colon after the name "type"`},
+		{schema: "{\"type\":\"object\",\n\"type\":\"array\"}", want: `2:1: duplicate name "type": it is already used in line 1`},
+		{schema: "{\"title\":\"\xff\"}", want: `1:11: the byte 0xFF is not UTF-8; the file must be UTF-8`},
+		{schema: "{}\n{}", want: `2:1: unexpected text after the end of the value`},
+		{schema: `{} // rules`, want: `1:4: JSON has no comments`},
+		{schema: strings.Repeat("[", 20_000), want: `1:10001: the file is nested deeper than 10000 levels`},
+		{schema: "\ufeff{\"type\":1}", want: `1:2: 1 is not one of array, boolean, integer, "null", number, object, string`},
 	}
 	files := archive(t, "testdata/broken.txtar")
 	for i := 0; i+1 < len(files); i += 2 {
-		tests = append(tests, struct{ schema, want string }{text(files[i]), text(files[i+1])})
+		tests = append(tests, struct{ schema, want string }{schema: text(files[i]), want: text(files[i+1])})
 	}
 	for _, tt := range tests {
-		t.Run(tt.schema, func(t *testing.T) {
+		t.Run(rawjson.Shorten(tt.schema), func(t *testing.T) {
 			s, err := Compile("rules/db.schema.json", []byte(tt.schema))
 			var broken *Error
 			switch {
@@ -59,37 +62,37 @@ func archive(t *testing.T, name string) []txtar.File {
 // text returns the contents of a file without the final newline.
 func text(f txtar.File) string { return strings.TrimSuffix(string(f.Data), "\n") }
 
-// References inside the file work in every way to spell them; recursive rules
-// do too.
+// TestReferences compiles references within the file in every spelling, and
+// recursive rules.
 func TestReferences(t *testing.T) {
 	tests := []struct {
 		name, schema, bad, want string
 	}{
-		{"pointer", `{"properties":{"a":{"items":{"$ref":"#/$defs/x%20y"}}},"$defs":{"x y":{"properties":{"n":{"type":"number"}}}}}`,
-			`{"n":"1"}`, `/n: "1" is not a number`},
-		{"anchor", `{"properties":{"a":{"items":{"$ref":"#x"}}},"$defs":{"y":{"$anchor":"x","properties":{"n":{"type":"number"}}}}}`,
-			`{"n":"1"}`, `/n: "1" is not a number`},
-		{"own name", `{"properties":{"a":{"items":{"$ref":"db.schema.json#/$defs/x"}}},"$defs":{"x":{"properties":{"n":{"type":"number"}}}}}`,
-			`{"n":"1"}`, `/n: "1" is not a number`},
-		{"own id", `{"$id":"https://example.com/rules","properties":{"a":{"items":{"$ref":"https://example.com/rules#/$defs/x"}}},` +
+		{name: "pointer", schema: `{"properties":{"a":{"items":{"$ref":"#/$defs/x%20y"}}},"$defs":{"x y":{"properties":{"n":{"type":"number"}}}}}`,
+			bad: `{"n":"1"}`, want: `/n: "1" is not a number`},
+		{name: "anchor", schema: `{"properties":{"a":{"items":{"$ref":"#x"}}},"$defs":{"y":{"$anchor":"x","properties":{"n":{"type":"number"}}}}}`,
+			bad: `{"n":"1"}`, want: `/n: "1" is not a number`},
+		{name: "own name", schema: `{"properties":{"a":{"items":{"$ref":"db.schema.json#/$defs/x"}}},"$defs":{"x":{"properties":{"n":{"type":"number"}}}}}`,
+			bad: `{"n":"1"}`, want: `/n: "1" is not a number`},
+		{name: "own id", schema: `{"$id":"https://example.com/rules","properties":{"a":{"items":{"$ref":"https://example.com/rules#/$defs/x"}}},` +
 			`"$defs":{"x":{"properties":{"n":{"type":"number"}}}}}`,
-			`{"n":"1"}`, `/n: "1" is not a number`},
-		{"root", `{"$ref":"#/$defs/db","$defs":{"db":{"properties":{"a":{"items":{"properties":{"n":{"type":"number"}}}}}}}}`,
-			`{"n":"1"}`, `/n: "1" is not a number`},
-		{"list", `{"properties":{"a":{"$ref":"#/$defs/list"}},"$defs":{"list":{"type":"array","items":{"properties":{"n":{"type":"number"}}}}}}`,
-			`{"n":"1"}`, `/n: "1" is not a number`},
-		{"recursion", `{"properties":{"a":{"items":{"$ref":"#/$defs/tree"}}},` +
+			bad: `{"n":"1"}`, want: `/n: "1" is not a number`},
+		{name: "root", schema: `{"$ref":"#/$defs/db","$defs":{"db":{"properties":{"a":{"items":{"properties":{"n":{"type":"number"}}}}}}}}`,
+			bad: `{"n":"1"}`, want: `/n: "1" is not a number`},
+		{name: "list", schema: `{"properties":{"a":{"$ref":"#/$defs/list"}},"$defs":{"list":{"type":"array","items":{"properties":{"n":{"type":"number"}}}}}}`,
+			bad: `{"n":"1"}`, want: `/n: "1" is not a number`},
+		{name: "recursion", schema: `{"properties":{"a":{"items":{"$ref":"#/$defs/tree"}}},` +
 			`"$defs":{"tree":{"type":"object","properties":{"left":{"$ref":"#/$defs/tree"},"right":{"$ref":"#/$defs/tree"}}}}}`,
-			`{"left":{"right":{"right":7}}}`, `/left/right/right: 7 is not an object`},
-		{"slip in recursion", `{"properties":{"a":{"items":{"$ref":"#/$defs/tree"}}},` +
+			bad: `{"left":{"right":{"right":7}}}`, want: `/left/right/right: 7 is not an object`},
+		{name: "slip in recursion", schema: `{"properties":{"a":{"items":{"$ref":"#/$defs/tree"}}},` +
 			`"$defs":{"tree":{"type":"object","properties":{"left":{"$ref":"#/$defs/tree"},"right":{"$ref":"#/$defs/tree"}}}}}`,
-			`{"left":{"right":{"thgir":7,"Left":{}}}}`, `/left/right/Left: Left is not a known member; did you mean left?`},
-		{"parts", `{"properties":{"a":{"items":{"allOf":[{"$ref":"#/$defs/n"},{"properties":{"m":{"type":"string"}}}]}}},` +
+			bad: `{"left":{"right":{"thgir":7,"Left":{}}}}`, want: `/left/right/Left: Left is not a known member; did you mean left?`},
+		{name: "parts", schema: `{"properties":{"a":{"items":{"allOf":[{"$ref":"#/$defs/n"},{"properties":{"m":{"type":"string"}}}]}}},` +
 			`"$defs":{"n":{"properties":{"number":{"type":"number"}}}}}`,
-			`{"numbr":1}`, `/numbr: numbr is not a known member; did you mean number?`},
-		{"draft-07", `{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"a":{"items":{"$ref":"#/definitions/x"}}},` +
+			bad: `{"numbr":1}`, want: `/numbr: numbr is not a known member; did you mean number?`},
+		{name: "draft-07", schema: `{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"a":{"items":{"$ref":"#/definitions/x"}}},` +
 			`"definitions":{"x":{"properties":{"n":{"type":"number","x-unique":true}}}}}`,
-			`{"n":"1"}`, `/n: "1" is not a number`},
+			bad: `{"n":"1"}`, want: `/n: "1" is not a number`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -11,13 +11,14 @@ import (
 	"pickup/internal/spell"
 )
 
-// ownMembers are the keywords of our own.
-var ownMembers = []string{"x-alias", "x-historic", "x-id", "x-id-field", "x-ref", "x-required-on-create", "x-unique"}
+// extensionKeywords are the keywords that pickup adds to JSON Schema.
+var extensionKeywords = []string{"x-alias", "x-historic", "x-id", "x-id-field", "x-ref", "x-required-on-create", "x-unique"}
 
-// extras are the values of our own keywords in one schema. The compiler keeps
-// them with it.
+// extras are the values of the extension keywords in one schema. The compiler
+// keeps them with it.
 type extras struct {
-	pointer  string // of the part, in the file
+	pointer  string // of the schema, in the file
+	roles    role   // set by readRules
 	alias    []string
 	onCreate []string
 	ref      string
@@ -26,10 +27,10 @@ type extras struct {
 	unique   bool
 	idKind   string
 	idMember string
-	bare     bool // there are no keywords beside annotations, type, items, required and references
+	bare     bool // there are no keywords but annotations, type, items, required and references
 }
 
-// Validate does nothing: what our own keywords mean depends on the request.
+// Validate does nothing: what extension keywords mean depends on the request.
 func (*extras) Validate(*jsonschema.ValidatorContext, any) {}
 
 // extrasOf returns the extras of a compiled schema.
@@ -50,8 +51,8 @@ func (m *schemaMistake) Error() string { return m.pointer + ": " + m.reason }
 // locations maps the Location of a schema, which faults carry, to the schema.
 type locations map[string]*jsonschema.Schema
 
-// vocabulary returns the vocabulary of our own keywords. Compiling with it
-// enters each schema into l.
+// vocabulary returns the vocabulary of the extension keywords. Compiling with it
+// adds each schema to l.
 func (l locations) vocabulary() *jsonschema.Vocabulary {
 	return &jsonschema.Vocabulary{
 		URL: "urn:pickup:members",
@@ -70,23 +71,21 @@ func (l locations) vocabulary() *jsonschema.Vocabulary {
 // endless returns a schema that refers to itself for the same value, so that
 // validation would not end, or nil.
 func (l locations) endless() *jsonschema.Schema {
-	const open, done = 1, 2
-	state := make(map[*jsonschema.Schema]int)
-	var visit func(sch *jsonschema.Schema) *jsonschema.Schema
-	visit = func(sch *jsonschema.Schema) *jsonschema.Schema {
-		switch {
-		case sch == nil || state[sch] == done:
-			return nil
-		case state[sch] == open:
-			return sch
-		}
-		state[sch] = open
-		for _, next := range slices.Concat([]*jsonschema.Schema{sch.Ref, sch.Not, sch.If, sch.Then, sch.Else}, sch.AllOf, sch.AnyOf, sch.OneOf) {
-			if found := visit(next); found != nil {
+	done := make(map[*jsonschema.Schema]bool) // false while the schema is being visited
+	var visit func(list ...*jsonschema.Schema) *jsonschema.Schema
+	visit = func(list ...*jsonschema.Schema) *jsonschema.Schema {
+		for _, sch := range list {
+			if finished, seen := done[sch]; sch == nil || finished {
+				continue
+			} else if seen {
+				return sch
+			}
+			done[sch] = false
+			if found := visit(slices.Concat([]*jsonschema.Schema{sch.Ref, sch.Not, sch.If, sch.Then, sch.Else}, sch.AllOf, sch.AnyOf, sch.OneOf)...); found != nil {
 				return found
 			}
+			done[sch] = true
 		}
-		state[sch] = done
 		return nil
 	}
 	for _, location := range slices.Sorted(maps.Keys(l)) {
@@ -97,15 +96,10 @@ func (l locations) endless() *jsonschema.Schema {
 	return nil
 }
 
-// readExtras reads our own keywords of the schema at pointer.
+// readExtras reads the extension keywords of the schema at pointer.
 func readExtras(pointer string, obj map[string]any) (*extras, error) {
 	x := &extras{pointer: pointer, bare: true}
-	names := make([]string, 0, len(obj))
-	for name := range obj {
-		names = append(names, name)
-	}
-	slices.Sort(names) // so that the same one of two mistakes is reported every time
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(obj)) { // reports the same one of two mistakes every time
 		ok, want := true, ""
 		switch v := obj[name]; name {
 		case "x-unique":
@@ -134,9 +128,9 @@ func readExtras(pointer string, obj map[string]any) (*extras, error) {
 			ok = ok && x.idMember != ""
 			want = `the name of a member, such as "_id"`
 		default:
-			near := spell.NearName(name, ownMembers)
+			near := spell.NearName(name, extensionKeywords)
 			if strings.HasPrefix(name, "x-") {
-				near = spell.Nearest(name, ownMembers) // a misspelled rule would be ignored
+				near = spell.Nearest(name, extensionKeywords) // a misspelled rule would be ignored
 			} else {
 				x.bare = false
 			}
@@ -179,18 +173,19 @@ func (x *extras) readHistoric(v, enum any) bool {
 	allowed, _ := enum.([]any)
 	known := make(map[string]bool)
 	for _, e := range allowed {
-		known[plainKey(e)] = true
+		switch e.(type) {
+		case []any, map[string]any:
+			known[plainKey(e)] = false
+		default:
+			known[plainKey(e)] = true
+		}
 	}
 	x.historic = make(map[string]bool)
 	for _, e := range values {
-		switch key := plainKey(e); e.(type) {
-		case []any, map[string]any:
-			return false
-		default:
-			if !known[key] {
-				return false
-			}
+		if key := plainKey(e); known[key] {
 			x.historic[key] = true
+		} else {
+			return false
 		}
 	}
 	return len(x.historic) > 0 && len(x.historic) < len(known)

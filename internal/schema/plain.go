@@ -40,14 +40,14 @@ func plain(v jsontext.Value) any {
 	case 'n':
 		return nil
 	}
-	return judgeable(string(v[at:rawjson.SkipValue(v, at)]))
+	return limited(string(v[at:rawjson.SkipValue(v, at)]))
 }
 
-// judgeable returns a number that the validator can compare cheaply. It uses
+// limited returns a number that the validator can compare cheaply. It uses
 // exact rationals, for which 1e1000000 would have a million digits. Numbers
 // beyond 10^±1000 are moved to that bound, and digits after the thousandth are
 // dropped.
-func judgeable(s string) json.Number {
+func limited(s string) json.Number {
 	const most, far = 1000, 1000
 	if len(s) <= 20 && !strings.ContainsAny(s, "eE") {
 		return json.Number(s)

@@ -25,9 +25,9 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// A number keeps its value, exactly, where a rule may lie; beyond, its sign, and
-// that it is huge, tiny or whole.
-func TestJudgeable(t *testing.T) {
+// TestLimitedNumbers checks that a number of ordinary size keeps its exact value,
+// and any other its sign and whether it is huge, tiny or an integer.
+func TestLimitedNumbers(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	digits := func(n int) string {
 		b := make([]byte, n)
@@ -48,10 +48,10 @@ func TestJudgeable(t *testing.T) {
 		if r.IntN(2) == 0 {
 			s += []string{"e", "E", "e+", "e-", "E+", "E-"}[r.IntN(6)] + strconv.Itoa(r.IntN(320))
 		}
-		got, _ := new(big.Rat).SetString(string(judgeable(s)))
+		got, _ := new(big.Rat).SetString(string(limited(s)))
 		want, _ := new(big.Rat).SetString(s)
 		if got == nil || got.Cmp(want) != 0 {
-			t.Fatalf("%s became %s", s, judgeable(s))
+			t.Fatalf("%s became %s", s, limited(s))
 		}
 	}
 	long := strings.Repeat("7", 2000)
@@ -65,13 +65,13 @@ func TestJudgeable(t *testing.T) {
 		long:                         json.Number(long[:1000] + "e1000"),
 		"0." + long:                  json.Number(long[:1000] + "e-1000"),
 	} {
-		if got := judgeable(s); got != want {
+		if got := limited(s); got != want {
 			t.Errorf("%.40s: got %.40s", s, got)
 		}
 	}
 }
 
-// A body full of faults costs no more than one without.
+// TestManyFaultsAreCheap checks that faults do not make a body slow to check.
 func TestManyFaultsAreCheap(t *testing.T) {
 	s := compiled(t, `{"properties":{"a":{"items":{"properties":{
 		"n":{"items":{"anyOf":[{"type":"string","maxLength":1},{"type":"string","minLength":3}]}}},
@@ -94,7 +94,7 @@ func TestManyFaultsAreCheap(t *testing.T) {
 	}
 }
 
-// The costliest number that a body may hold is judged in no time.
+// TestNumbersAreCheap checks the most expensive numbers that a body may have.
 func TestNumbersAreCheap(t *testing.T) {
 	s := compiled(t, `{"properties":{"a":{"items":{"properties":{"n":{"items":{"type":"integer","multipleOf":7,"maximum":1e308,"enum":[1,2]}}}}}}}`)
 	start := time.Now()

@@ -21,7 +21,7 @@ type finding struct {
 	rule string
 }
 
-// find returns what breaks the rules of one schema.
+// find returns everything in v that breaks one schema.
 func (l locations) find(sch *jsonschema.Schema, v jsontext.Value) []finding {
 	var invalid *jsonschema.ValidationError
 	if err := sch.Validate(plain(v)); !errors.As(err, &invalid) {
@@ -32,12 +32,12 @@ func (l locations) find(sch *jsonschema.Schema, v jsontext.Value) []finding {
 	return r.found
 }
 
-// judge returns the faults that find finds, tidy.
-func (l locations) judge(sch *jsonschema.Schema, v jsontext.Value) []Fault {
+// check returns the faults of v under one schema.
+func (l locations) check(sch *jsonschema.Schema, v jsontext.Value) []Fault {
 	return tidy(l.find(sch, v))
 }
 
-// tidy returns the faults of findings sorted by pointer, each once.
+// tidy returns the faults of findings without duplicates, sorted by pointer.
 func tidy(found []finding) []Fault {
 	if len(found) == 0 {
 		return nil
@@ -93,23 +93,22 @@ func (r *report) add(e *jsonschema.ValidationError) {
 	}
 	r.rule = e.SchemaURL + rawjson.Pointer(e.ErrorKind.KeywordPath()...)
 	inside := func(name string) []string { return append(slices.Clone(at), name) }
+	missing := func(names []string, when string) {
+		for _, name := range names {
+			r.fault(inside(name), "%s is required%s%s", rawjson.Shorten(name), when, example(sch.Properties[name]))
+		}
+	}
 	switch k := e.ErrorKind.(type) {
 	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
 		for _, cause := range e.Causes {
 			r.add(cause)
 		}
 	case *kind.Required:
-		for _, name := range k.Missing {
-			r.fault(inside(name), "%s is required%s", rawjson.Shorten(name), example(sch.Properties[name]))
-		}
+		missing(k.Missing, "")
 	case *kind.DependentRequired:
-		for _, name := range k.Missing {
-			r.fault(inside(name), "%s is required if %s is present%s", rawjson.Shorten(name), rawjson.Shorten(k.Prop), example(sch.Properties[name]))
-		}
+		missing(k.Missing, " if "+rawjson.Shorten(k.Prop)+" is present")
 	case *kind.Dependency:
-		for _, name := range k.Missing {
-			r.fault(inside(name), "%s is required if %s is present%s", rawjson.Shorten(name), rawjson.Shorten(k.Prop), example(sch.Properties[name]))
-		}
+		missing(k.Missing, " if "+rawjson.Shorten(k.Prop)+" is present")
 	case *kind.AdditionalProperties:
 		for _, name := range k.Properties {
 			r.fault(inside(name), "%s is not a known member, and no others are allowed%s", rawjson.Shorten(name), meant(name, sch))
@@ -117,7 +116,7 @@ func (r *report) add(e *jsonschema.ValidationError) {
 	case *kind.FalseSchema:
 		r.fault(at, "this is not allowed here")
 	case *kind.RefCycle:
-		r.fault(at, "%s cannot be judged: the schema refers to itself without end", r.value(at))
+		r.fault(at, "%s cannot be checked: the schema refers to itself without end", r.value(at))
 	case *kind.PropertyNames:
 		name := newReport(r.at, rawjson.AppendQuote(nil, k.Property))
 		for _, why := range name.causes(e) {
@@ -151,13 +150,9 @@ func (r *report) choice(e *jsonschema.ValidationError) {
 		r.add(meant[0])
 		return
 	}
-	var why []string
-	for i, s := range r.causes(e) {
-		if i == 3 {
-			why = append(why, "…")
-			break
-		}
-		why = append(why, s)
+	why := r.causes(e)
+	if len(why) > 3 {
+		why = append(why[:3], "…")
 	}
 	r.fault(e.InstanceLocation, "no alternative matches: %s", strings.Join(why, "; or "))
 }

@@ -26,9 +26,8 @@ func (s *Schema) readRules(data jsontext.Value) *schemaMistake {
 			}
 		}
 	}
-	used := make(map[use]bool)
 	for _, name := range s.names {
-		if m := s.rules[name].readRecord(used); m != nil {
+		if m := s.rules[name].readRecord(); m != nil {
 			return m
 		}
 	}
@@ -37,12 +36,12 @@ func (s *Schema) readRules(data jsontext.Value) *schemaMistake {
 	}
 	for _, shape := range shapes {
 		for _, part := range shape.parts {
-			used[use{extrasOf(part), onValue}] = true
+			extrasOf(part).roles |= onValue
 		}
 	}
 	for _, location := range slices.Sorted(maps.Keys(s.at)) {
 		x := extrasOf(s.at[location])
-		if m := x.misplaced(used); m != nil {
+		if m := x.misplaced(); m != nil {
 			return m
 		}
 		for _, r := range s.rules {
@@ -52,40 +51,34 @@ func (s *Schema) readRules(data jsontext.Value) *schemaMistake {
 	return nil
 }
 
-// A use is the role in which the rules read the extras of a schema.
-type use struct {
-	extras *extras
-	role   role
-}
-
-// A role is what a schema with extras describes.
+// A role is what a schema with extension keywords describes.
 type role uint8
 
 const (
-	onRecord role = iota // of a collection
-	onMember             // of a record
-	onUnique             // the same, of a collection's record
-	onItems              // of a member that is a list
-	onValue              // that properties and items lead to
+	onRecord role = 1 << iota // of a collection
+	onMember                  // of a record
+	onUnique                  // the same, of a collection's record
+	onItems                   // of a member that is a list
+	onValue                   // that properties and items lead to
 )
 
-// misplaced returns the first keyword of ours that has no effect where it is.
-func (x *extras) misplaced(used map[use]bool) *schemaMistake {
+// misplaced returns the first extension keyword that has no effect where it is.
+func (x *extras) misplaced() *schemaMistake {
 	for _, k := range []struct {
 		keyword string
 		present bool
-		roles   []role
+		roles   role
 		where   string
 	}{
-		{"x-historic", x.historic != nil, []role{onValue}, "what properties and items lead to"},
-		{"x-required-on-create", x.onCreate != nil, []role{onRecord}, "the records of a collection"},
-		{"x-id", x.idKind != "", []role{onRecord}, "the records of a collection"},
-		{"x-id-field", x.idMember != "", []role{onRecord}, "the records of a collection"},
-		{"x-unique", x.unique, []role{onUnique}, "a member of a collection's records"},
-		{"x-alias", x.alias != nil, []role{onMember}, "a member of a record"},
-		{"x-ref", x.ref != "", []role{onMember, onItems}, "a member of a record, or on the items of one"},
+		{"x-historic", x.historic != nil, onValue, "what properties and items lead to"},
+		{"x-required-on-create", x.onCreate != nil, onRecord, "the records of a collection"},
+		{"x-id", x.idKind != "", onRecord, "the records of a collection"},
+		{"x-id-field", x.idMember != "", onRecord, "the records of a collection"},
+		{"x-unique", x.unique, onUnique, "a member of a collection's records"},
+		{"x-alias", x.alias != nil, onMember, "a member of a record"},
+		{"x-ref", x.ref != "", onMember | onItems, "a member of a record, or on the items of one"},
 	} {
-		if k.present && !slices.ContainsFunc(k.roles, func(r role) bool { return used[use{x, r}] }) {
+		if k.present && x.roles&k.roles == 0 {
 			return &schemaMistake{x.pointer + "/" + k.keyword, k.keyword + " belongs on " + k.where + ", not here"}
 		}
 	}
@@ -110,15 +103,21 @@ func newRules(at locations, whole *jsonschema.Schema, shape *shape) *Rules {
 	return r
 }
 
-// readRecord reads the extras of a record and of its members, and enters their
-// uses.
-func (r *Rules) readRecord(used map[use]bool) *schemaMistake {
+// readRecord reads the extras of a record and of its members, and sets their
+// roles.
+func (r *Rules) readRecord() *schemaMistake {
 	if r.shape == nil {
 		return nil
 	}
+	roles := onMember
+	if r.Array {
+		roles |= onUnique
+	}
 	for _, part := range r.shape.parts {
 		x := extrasOf(part)
-		used[use{x, onRecord}] = r.Array
+		if r.Array {
+			x.roles |= onRecord
+		}
 		r.IDKind = cmp.Or(IDKind(x.idKind), r.IDKind)
 		r.IDMember = cmp.Or(x.idMember, r.IDMember)
 		for _, name := range x.onCreate {
@@ -130,19 +129,18 @@ func (r *Rules) readRecord(used map[use]bool) *schemaMistake {
 	}
 	r.Aliases = make(map[string]string)
 	for _, name := range slices.Sorted(maps.Keys(r.shape.members)) {
-		if m := r.readMember(name, r.shape.members[name], used); m != nil {
+		if m := r.readMember(name, r.shape.members[name], roles); m != nil {
 			return m
 		}
 	}
 	return nil
 }
 
-// readMember reads the extras of one member.
-func (r *Rules) readMember(name string, member *shape, used map[use]bool) *schemaMistake {
+// readMember reads the extras of one member, which has the roles.
+func (r *Rules) readMember(name string, member *shape, roles role) *schemaMistake {
 	for _, part := range member.parts {
 		x := extrasOf(part)
-		used[use{x, onMember}] = true
-		used[use{x, onUnique}] = r.Array
+		x.roles |= roles
 		for _, spelling := range x.alias {
 			if other := r.Aliases[spelling]; r.shape.members[spelling] != nil || other != "" && other != name {
 				return &schemaMistake{x.pointer + "/x-alias", spelling + " already means another member"}
@@ -152,22 +150,22 @@ func (r *Rules) readMember(name string, member *shape, used map[use]bool) *schem
 		if x.unique && !slices.Contains(r.Unique, name) {
 			r.Unique = append(r.Unique, name)
 		}
-		r.refers(name, x)
+		r.addReference(name, x)
 		if part.ReadOnly {
 			r.readOnly = append(r.readOnly, name)
 		}
 	}
 	if member.items != nil { // a reference may be an id or a list of ids
 		for _, part := range member.items.parts {
-			used[use{extrasOf(part), onItems}] = true
-			r.refers(name, extrasOf(part))
+			extrasOf(part).roles |= onItems
+			r.addReference(name, extrasOf(part))
 		}
 	}
 	return nil
 }
 
-// refers enters the reference in x, if it has one that is not known yet.
-func (r *Rules) refers(member string, x *extras) {
+// addReference adds the reference in x, if it has one that is not known yet.
+func (r *Rules) addReference(member string, x *extras) {
 	ref := Reference{member, x.ref, x.onDelete}
 	if x.ref != "" && !slices.Contains(r.References, ref) {
 		r.References = append(r.References, ref)

@@ -15,24 +15,8 @@ import (
 // describes one schedule. It is compiled once and never changes; any number of
 // goroutines may use it. A nil *Schema is valid and has no rules.
 //
-// The file that an editor reads is the one that is enforced. What JSON Schema
-// cannot say is said with extension keywords:
-//
-//	member                 belongs on           meaning
-//	x-unique               a record's member    true: no two records of the collection have an equal value;
-//	                                            null and an absent member equal nothing
-//	x-alias                a record's member    other names that are accepted for the member, a list
-//	x-ref                  a record's member    the collection whose id the value is, or whose ids it lists;
-//	                                            a dangling reference refuses no write, Check reports it;
-//	                                            {"collection":"drivers","on-delete":"cascade"} adds what a
-//	                                            delete of the referenced record does: restrict refuses it,
-//	                                            cascade deletes this record too, set-null makes the value
-//	                                            null; without on-delete nothing happens
-//	x-historic             an enum              values that stored records may keep but requests may not send
-//	x-required-on-create   a record             members that a new record must have in addition to those
-//	                                            in "required", a list
-//	x-id                   a record             how new ids are made: auto, number, uuid or short (IDKind)
-//	x-id-field             a record             the member with the id, if it is not "id"
+// Editors read the same file. The keywords that pickup adds to JSON Schema are
+// described in docs/rules.md.
 //
 // The service makes an id that is readOnly: no rule is applied to the id in a
 // body. "required" may name it, although bodies omit it.
@@ -146,20 +130,13 @@ func (r *Rules) Canonical(value jsontext.Value) (_ jsontext.Value, sent map[stri
 	if !r.spelledOtherwise(value) {
 		return value, nil, nil
 	}
-	out := make([]byte, 0, len(value))
-	out = append(out, '{')
-	add := func(name, v jsontext.Value) {
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(append(out, name...), ':'), v...)
-	}
+	out := append(make([]byte, 0, len(value)), '{')
 	sent = make(map[string]string)
 	for quoted, v := range rawjson.Members(value) {
 		spelled := rawjson.Unquote(quoted)
 		name, ok := r.Aliases[spelled]
 		if !ok {
-			add(quoted, v)
+			out = rawjson.AppendQuotedMember(out, quoted, v)
 			continue
 		}
 		other, found := rawjson.Member(value, name)
@@ -170,22 +147,19 @@ func (r *Rules) Canonical(value jsontext.Value) (_ jsontext.Value, sent map[stri
 		switch {
 		case !found:
 			sent[name] = spelled
-			add(rawjson.AppendQuote(nil, name), v)
+			out = rawjson.AppendMember(out, name, v)
 		case !rawjson.Equal(v, other):
 			faults = append(faults, Fault{rawjson.Pointer(spelled), "this is an alias of " + name + ", which has a different value here; send one of them"})
-			add(quoted, v)
+			out = rawjson.AppendQuotedMember(out, quoted, v)
 		}
 	}
 	return append(out, '}'), sent, faults
 }
 
 // spelledOtherwise reports whether value has a member under an alias.
-func (r *Rules) spelledOtherwise(value jsontext.Value) (found bool) {
-	if len(r.Aliases) == 0 {
-		return false
-	}
-	for quoted := range rawjson.Members(value) {
-		if _, found = r.Aliases[rawjson.Unquote(quoted)]; found {
+func (r *Rules) spelledOtherwise(value jsontext.Value) bool {
+	for alias := range r.Aliases {
+		if _, ok := rawjson.Member(value, alias); ok {
 			return true
 		}
 	}
@@ -203,11 +177,11 @@ func (s *Schema) Title() string {
 // Faults returns what is wrong with a compact record, or singular resource, as
 // the body of a request.
 func (r *Rules) Faults(value jsontext.Value) []Fault {
-	return tidy(r.findSent(value))
+	return tidy(r.find(value, true))
 }
 
-// aliasesOf returns the aliases of a member, sorted.
-func aliasesOf(name string, alias map[string]string) (spelled []string) {
+// AliasesOf returns the aliases of a member, sorted.
+func AliasesOf(name string, alias map[string]string) (spelled []string) {
 	for other, canonical := range alias {
 		if canonical == name {
 			spelled = append(spelled, other)

@@ -44,8 +44,8 @@ func wantFaults(t testing.TB, got []Fault, want ...string) {
 	}
 }
 
-// A validator that knows nothing of ours must understand the file, and come to
-// the same result: so editors do.
+// TestStockValidatorsAgreeOnTheSample checks that a validator without the
+// extension keywords, as editors have, comes to the same result.
 func TestStockValidatorsAgreeOnTheSample(t *testing.T) {
 	c := jsonschema.NewCompiler()
 	read := func(name string) any {
@@ -96,7 +96,8 @@ func TestStockValidatorsAgreeOnTheSample(t *testing.T) {
 	}
 }
 
-// Whoever edits by hand gets a description and an example of every member.
+// TestEveryMemberIsDescribed checks that every member has a description and
+// an example for editors.
 func TestEveryMemberIsDescribed(t *testing.T) {
 	s := sampleSchema(t)
 	want := map[string]int{"schedules": 9, "drivers": 5}
@@ -141,7 +142,7 @@ func TestSchemaOfNothing(t *testing.T) {
 	wantFaults(t, faults)
 }
 
-// What no rule speaks of is free.
+// TestUnknownCollectionsAreFree checks values that no rule describes.
 func TestUnknownCollectionsAreFree(t *testing.T) {
 	s := sampleSchema(t)
 	record := jsontext.Value(`{"id":1,"Email":2,"driverID":3}`)

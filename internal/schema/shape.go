@@ -14,13 +14,13 @@ import (
 	"pickup/internal/spell"
 )
 
-// A shape is the set of members that a value may have, at every depth, by any
+// A shape is the set of members that a value may have, at every depth, in any
 // branch of the schema.
 type shape struct {
 	parts   []*jsonschema.Schema
 	members map[string]*shape
 	names   []string // of members, sorted, then their aliases
-	free    bool     // names are data, so none of them is a misspelling
+	free    bool     // names are data, so an unknown one is not a misspelling
 	items   *shape
 }
 
@@ -110,13 +110,17 @@ func itemsOf(s *jsonschema.Schema) []*jsonschema.Schema {
 	return nil
 }
 
-// historic appends a finding for each historic value in the compact v, at any
-// depth. The pointer of v is at.
-func (s *shape) historic(v jsontext.Value, at string, found []finding) []finding {
+// find appends a finding for each member of v, at any depth, whose name is
+// probably a misspelling of a known one, and with sent for each historic value.
+// The pointer of v is at.
+func (s *shape) find(v jsontext.Value, at string, sent bool, found []finding) []finding {
 	if s == nil {
 		return found
 	}
 	for _, part := range s.parts {
+		if !sent {
+			break
+		}
 		if x := extrasOf(part); len(x.historic) > 0 && x.historic[rawjson.Identity(v)] {
 			found = append(found, finding{Fault{at, rawjson.Show(v) + " " + enumSentence(plain(v), x.current(part.Enum.Values))}, "historic"})
 		}
@@ -126,28 +130,7 @@ func (s *shape) historic(v jsontext.Value, at string, found []finding) []finding
 		if s.items == nil {
 			break
 		}
-		found = s.items.historic(e, fmt.Sprintf("%s/%d", at, i), found)
-		i++
-	}
-	for quoted, e := range rawjson.Members(v) {
-		name := rawjson.Unquote(quoted)
-		found = s.members[name].historic(e, at+rawjson.Pointer(name), found)
-	}
-	return found
-}
-
-// slips appends a finding for each member of v, at any depth, whose name is
-// probably a misspelling of a known one. The pointer of v is at.
-func (s *shape) slips(v jsontext.Value, at string, found []finding) []finding {
-	if s == nil {
-		return found
-	}
-	i := 0
-	for e := range rawjson.Elements(v) {
-		if s.items == nil {
-			break
-		}
-		found = s.items.slips(e, fmt.Sprintf("%s/%d", at, i), found)
+		found = s.items.find(e, fmt.Sprintf("%s/%d", at, i), sent, found)
 		i++
 	}
 	for quoted, e := range rawjson.Members(v) {
@@ -155,12 +138,10 @@ func (s *shape) slips(v jsontext.Value, at string, found []finding) []finding {
 		inside, known := s.members[name]
 		switch {
 		case known:
-			if k := e.Kind(); k == '{' || k == '[' {
-				found = inside.slips(e, at+rawjson.Pointer(name), found)
+			if k := e.Kind(); sent || k == '{' || k == '[' {
+				found = inside.find(e, at+rawjson.Pointer(name), sent, found)
 			}
-		case s.free:
-		case slices.Contains(s.names, name): // an x-alias
-		default:
+		case !s.free && !slices.Contains(s.names, name): // not an alias either
 			if near := spell.NearName(name, s.names); near != "" {
 				found = append(found, finding{Fault{at + rawjson.Pointer(name), fmt.Sprintf("%s is not a known member; did you mean %s?", rawjson.Shorten(name), near)}, "slip"})
 			}
