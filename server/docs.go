@@ -7,8 +7,6 @@ import (
 	"io"
 	"net/http"
 	"path"
-	"strconv"
-	"strings"
 	"time"
 
 	"pickup/internal/database"
@@ -115,19 +113,6 @@ func (req *request) docs() error {
 	}
 	http.ServeContent(req.Writer, req.Request, name, time.Time{}, bytes.NewReader(file))
 	return nil
-}
-
-// acceptsGzip reports whether the client accepts the content coding gzip (RFC 9110
-// section 12.5.3).
-func acceptsGzip(r *http.Request) bool {
-	for coding := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
-		name, weight, _ := strings.Cut(strings.ToLower(strings.ReplaceAll(coding, " ", "")), ";")
-		if name == "gzip" || name == "*" {
-			q, err := strconv.ParseFloat(strings.TrimPrefix(weight, "q="), 64)
-			return weight == "" || err == nil && q > 0
-		}
-	}
-	return false
 }
 
 func inflate(file []byte) ([]byte, error) {
