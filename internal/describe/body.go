@@ -10,12 +10,12 @@ import (
 	"pickup/internal/schema"
 )
 
-// A form says how a body, or an answer, differs from the schema of a record.
+// A form is how the schema of a body differs from that of a record.
 type form struct {
-	sent     bool     // no historic values
+	sent     bool     // leaves out historic values
 	optional []string // members that are not required
-	required []string // members that are required too
-	without  string   // the member that is left out, or ""
+	required []string // members that are required in addition
+	without  string   // the member to leave out, or ""
 }
 
 // body defines the schema of a body in that form and returns its name.
@@ -84,7 +84,7 @@ func (w *reformer) schema(v jsontext.Value, seen []string) []byte {
 					required = append(required, s)
 				}
 			}
-		case "x-required-on-create", "x-id", "x-id-field": // said of stored records
+		case "x-required-on-create", "x-id", "x-id-field": // about stored records
 		case "properties":
 			out = rawjson.AppendMember(out, keyword, w.members(e))
 		default:

@@ -10,8 +10,8 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// follow returns the pointer of the schema that the one at pointer means: if
-// it is nothing but a reference, the pointer that this leads to.
+// follow returns the pointer that the schema at pointer refers to if it is only a
+// reference, otherwise pointer.
 func (d *describer) follow(pointer string) string {
 	for range 100 { // a reference may lead to itself
 		v := rawjson.At(d.rules, pointer)
@@ -147,7 +147,7 @@ func (d *describer) copy(v jsontext.Value, sent bool) []byte {
 		}
 		return array(list...)
 	case '{':
-	case 0, 't': // missing, which a schema that compiles is not, or true: few tools accept it
+	case 0, 't': // few tools accept true
 		return []byte("{}")
 	case 'f':
 		return []byte(`{"not":{}}`)

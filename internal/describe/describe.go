@@ -14,9 +14,9 @@ import (
 	"pickup/internal/storage"
 )
 
-// A Description says in JSON Schema what a database stores and accepts. A
-// resource with rules is described by them alone; stored values that break the
-// rules are served nevertheless.
+// A Description describes in JSON Schema what a database stores and accepts. A
+// resource with rules is described by them alone, although stored values may
+// break them.
 type Description struct {
 	// Dialect is the "$schema" of the rules, "" if they have none.
 	Dialect string
@@ -111,8 +111,8 @@ type describer struct {
 	out   Description
 }
 
-// A passage is a schema within the rules: as it is, or for a value that is
-// sent, which may not be historic (x-historic).
+// A passage is a schema within the rules: for stored values, or for sent ones,
+// which must not be historic (x-historic).
 type passage struct {
 	pointer string
 	sent    bool
@@ -168,14 +168,7 @@ func (d *describer) parents(r *record) {
 // inferred describes a resource without rules by its data. No member is
 // required, and a body is any object.
 func (d *describer) inferred(r *record) {
-	in := new(inference)
-	if r.Kind == storage.Array {
-		in = inferenceOf(d.snap, r.Name)
-	} else {
-		v, _ := d.snap.Value(r.Name)
-		in.add(v)
-	}
-	found := in.schema(inferring{})
+	found := inferenceOf(d.snap, r.Name).schema(inferring{})
 	d.define(r.Record, found)
 	properties, _ := rawjson.Member(found, "properties")
 	r.Members = rawjson.MemberNames(properties)

@@ -37,8 +37,8 @@ func described(t testing.TB, d *Description, name string) *jsonschema.Schema {
 	return sch
 }
 
-// A stored record may have historic values; a body may not, wherever the schema
-// leads to them.
+// TestHistoricIsDescribed checks that the schema of a stored record has historic
+// values at every depth, and that of a body none.
 func TestHistoricIsDescribed(t *testing.T) {
 	s := schemaFor(t, `{"properties":{"jobs":{"type":"array","items":{"$ref":"#/$defs/job"}},"settings":{"$ref":"#/$defs/job"}},
 		"$defs":{
@@ -92,7 +92,7 @@ func TestHistoricIsDescribed(t *testing.T) {
 	}
 }
 
-// With Aliases a record, and a body, may have a member under each of its names.
+// TestAliasesAreDescribed describes members under their aliases too.
 func TestAliasesAreDescribed(t *testing.T) {
 	s := schemaFor(t, `{"properties":{"jobs":{"items":{"type":"object","required":["driverId"],"additionalProperties":false,
 		"properties":{"id":{"type":"integer"},"driverId":{"type":"string","x-alias":["driverID"]}}}}}}`)
@@ -118,7 +118,7 @@ func TestAliasesAreDescribed(t *testing.T) {
 	}
 }
 
-// Data without rules requires nothing of a record or a body.
+// TestInferredIsDescribed checks that schemas without rules require nothing.
 func TestInferredIsDescribed(t *testing.T) {
 	d := Database(snapshotFor(t, nil, `{"posts":[{"id":1,"title":"a","by":{"name":"x"}}],"site":{"name":"x"}}`), Options{Prefix: "#/$defs/"})
 	for _, r := range d.Resources {
@@ -137,8 +137,8 @@ func TestInferredIsDescribed(t *testing.T) {
 	}
 }
 
-// A merge patch of a record has any of its members, null where one is to be
-// removed, and no value that a record could not have.
+// TestMergePatchIsDescribed checks that a merge patch may have any member of a
+// record, with a valid value or null.
 func TestMergePatchIsDescribed(t *testing.T) {
 	s := schemaFor(t, `{"properties":{"jobs":{"items":{"type":"object","required":["level"],"properties":{
 		"id":{"type":"integer"},"level":{"type":"string","enum":["high","low","past"],"x-historic":["past"]},
@@ -183,7 +183,7 @@ func snapshotFor(t testing.TB, s *schema.Schema, data string) *database.Snapshot
 	return db.Snapshot()
 }
 
-// value returns JSON as the validator takes it.
+// value returns JSON in the form that the validator expects.
 func value(data string) any {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader([]byte(data)))
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package describe says in JSON Schema what a database stores and accepts.
+// Package describe describes in JSON Schema what a database stores and accepts.
 //
 // Database returns a Description of a snapshot: four schemas for each resource
-// (Record, Create, Replace, MergePatch), taken from the rules where there are
-// some, else inferred from the data. Package openapi makes its documents from
+// (Record, Create, Replace, MergePatch), taken from the rules or else
+// inferred from the data. Package openapi makes its documents from
 // them. InferSchema returns a first rules file for a database without one.
 //
 // Start at Database. Copying a schema out of the rules is in copy.go,

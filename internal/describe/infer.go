@@ -13,47 +13,50 @@ import (
 )
 
 // InferSchema returns a first rules file for a database: types, the members that
-// every record has, formats, enums of few values, and the members whose names
-// say that they hold another collection's ids (driverId of drivers). The
-// contents of the database conform to it, apart from dangling references.
+// every record has, formats, enums of few values, and members that refer to
+// another collection by their names (driverId to drivers). The contents of the
+// database conform to it, apart from dangling references.
 func InferSchema(snap *database.Snapshot) []byte {
-	var properties, definitions []byte
+	properties, definitions := []byte(`{"$schema":{"type":"string"}`), []byte("{")
 	for _, name := range snap.Names() {
+		f := inferring{snap: snap, rules: true}
 		kind, _ := snap.Kind(name)
 		switch {
 		case name == "$schema":
 		case kind != storage.Array:
-			v, _ := snap.Value(name)
-			in := new(inference)
-			in.add(v)
-			properties = rawjson.AppendMember(properties, name, in.schema(inferring{snap: snap, rules: true}))
+			properties = rawjson.AppendMember(properties, name, inferenceOf(snap, name).schema(f))
 		default:
-			record := definitionName(database.Singular(name), definitions)
+			f.collection, f.id = name, snap.IDMember(name)
+			record := database.Singular(name)
+			for rawjson.MemberAt(definitions, 0, record) >= 0 {
+				record += "_"
+			}
 			token := url.PathEscape(rawjson.Pointer(record)[1:]) // RFC 6901, section 6
-			properties = rawjson.AppendMember(properties, name,
-				[]byte(`{"type":"array","items":{"$ref":"#/$defs/`+token+`"}}`))
-			definitions = rawjson.AppendMember(definitions, record, inferenceOf(snap, name).schema(inferring{snap: snap, rules: true, collection: name, id: snap.IDMember(name)}))
+			properties = rawjson.AppendMember(properties, name, []byte(`{"type":"array","items":{"$ref":"#/$defs/`+token+`"}}`))
+			definitions = rawjson.AppendMember(definitions, record, inferenceOf(snap, name).schema(f))
 		}
 	}
 	out := []byte(`{"$schema":"https://json-schema.org/draft/2020-12/schema",` +
 		`"description":"Rules inferred from the contents of this database. Editors use them for completion, ` +
-		`pickup checks every write. Edit them as needed.",` +
-		`"type":"object","properties":{"$schema":{"type":"string"}`)
-	if properties != nil {
-		out = append(append(out, ','), properties...)
-	}
-	out = append(out, '}')
-	if definitions != nil {
-		out = append(append(append(out, `,"$defs":{`...), definitions...), '}')
+		`pickup checks every write. Edit them as needed.","type":"object"`)
+	out = rawjson.AppendMember(out, "properties", append(properties, '}'))
+	if len(definitions) > 1 {
+		out = rawjson.AppendMember(out, "$defs", append(definitions, '}'))
 	}
 	return append(layOut(nil, append(out, '}'), 0), '\n')
 }
 
-// inferenceOf returns the inference from the elements of a collection.
-func inferenceOf(snap *database.Snapshot, collection string) *inference {
+// inferenceOf returns the inference from the records of a collection, or from
+// the value of another member.
+func inferenceOf(snap *database.Snapshot, name string) *inference {
 	in := new(inference)
-	for r := range snap.All(collection) {
-		in.add(r.Value)
+	if kind, _ := snap.Kind(name); kind != storage.Array {
+		v, _ := snap.Value(name)
+		in.add(v, 0)
+		return in
+	}
+	for r := range snap.All(name) {
+		in.add(r.Value, 0)
 	}
 	if in.n == 0 {
 		in.kinds['{'] = 1 // records are objects
@@ -61,7 +64,7 @@ func inferenceOf(snap *database.Snapshot, collection string) *inference {
 	return in
 }
 
-// An inference is what is known of the values at one place.
+// An inference describes the values at one place.
 type inference struct {
 	n        int
 	kinds    [256]int // by the kind of a value, 'f' for true and false
@@ -81,10 +84,8 @@ const (
 	mostWords = 10 // of an enum
 )
 
-func (in *inference) add(v jsontext.Value) { in.addAt(v, 0) }
-
-// addAt adds a value at that level of nesting.
-func (in *inference) addAt(v jsontext.Value, level int) {
+// add adds a value at a level of nesting.
+func (in *inference) add(v jsontext.Value, level int) {
 	kind := v.Kind()
 	if kind == 't' {
 		kind = 'f'
@@ -116,7 +117,7 @@ func (in *inference) addAt(v jsontext.Value, level int) {
 				in.members[name] = m
 				in.names = append(in.names, name)
 			}
-			m.addAt(e, level+1)
+			m.add(e, level+1)
 		}
 	case '[':
 		if level == maxLevels {
@@ -126,7 +127,7 @@ func (in *inference) addAt(v jsontext.Value, level int) {
 			in.items = new(inference)
 		}
 		for e := range rawjson.Elements(v) {
-			in.items.addAt(e, level+1)
+			in.items.add(e, level+1)
 		}
 	}
 }
@@ -155,10 +156,10 @@ func (in *inference) addString(v jsontext.Value) {
 }
 
 // inferring is the context of an inference. The zero value is for a description
-// of what there is; otherwise the schema is for a rules file.
+// of the data.
 type inferring struct {
 	snap       *database.Snapshot
-	rules      bool
+	rules      bool   // the schema is for a rules file
 	collection string // whose record it is, or ""
 	id         string // the member with the id of these records
 }
@@ -190,8 +191,8 @@ func (in *inference) schema(f inferring) []byte {
 	return append(out, '}')
 }
 
-// types returns the value of "type", nil if nothing is known. The rules leave
-// open what only was null so far.
+// types returns the value of "type", nil if nothing is known. Rules do not
+// restrict values that are all null.
 func (in *inference) types(rules bool) []byte {
 	number := "number"
 	if in.integers == in.kinds['0'] {
@@ -305,15 +306,4 @@ func parentOf(snap *database.Snapshot, member string) string {
 		}
 	}
 	return ""
-}
-
-// definitionName returns name, or a similar one if definitions has it already.
-func definitionName(name string, definitions []byte) string {
-	object := append(append([]byte("{"), definitions...), '}')
-	for {
-		if _, taken := rawjson.Member(object, name); !taken {
-			return name
-		}
-		name += "_"
-	}
 }

@@ -41,8 +41,8 @@ func TestInfer(t *testing.T) {
 	}
 }
 
-// inferred returns the schema of a database, which compiles, and whose rules
-// the database keeps.
+// inferred returns the schema of a database. It checks that the schema compiles
+// and that the database conforms to it.
 func inferred(t *testing.T, data jsontext.Value) string {
 	t.Helper()
 	db, err := database.Open(t.Context(), storetest.NewMemStore(data), database.Options{})
@@ -65,7 +65,8 @@ func inferred(t *testing.T, data jsontext.Value) string {
 	return string(text)
 }
 
-// FuzzInfer infers from any database: what comes out compiles and is kept.
+// FuzzInfer infers a schema from any database: it compiles, and the database
+// conforms to it.
 func FuzzInfer(f *testing.F) {
 	for _, name := range []string{"../../db.json", "testdata/infer.txtar"} {
 		text, err := os.ReadFile(name)

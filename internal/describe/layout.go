@@ -10,50 +10,27 @@ import (
 )
 
 // layOut appends the compact value v indented by two spaces a level. A value
-// that fits on a line and has at most one object is written on one.
+// that fits on a line and has at most one object is written on one line.
 func layOut(dst []byte, v jsontext.Value, depth int) []byte {
-	const most = 80
-	if len(v) == 0 || v[0] != '{' && v[0] != '[' {
-		return append(dst, v...)
-	}
-	if len(v)+2*depth <= most && bytes.Count(v, []byte("{")) <= 1 || len(v) == 2 {
-		return appendSpaced(dst, v)
+	const maxLine = 80
+	kind := v.Kind()
+	if kind != '{' && kind != '[' || len(v) == 2 || len(v)+2*depth <= maxLine && bytes.Count(v, []byte("{")) <= 1 {
+		dst, _ = jsontext.AppendFormat(dst, v, jsontext.PreserveRawStrings(true), jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))
+		return dst
 	}
 	indent := "\n" + strings.Repeat("  ", depth+1)
-	first := true
-	open := func() {
-		if !first {
-			dst = append(dst, ',')
-		}
-		first = false
-		dst = append(dst, indent...)
+	separator := ""
+	add := func(label []byte, e jsontext.Value) {
+		dst = append(append(append(dst, separator...), indent...), label...)
+		dst = layOut(dst, e, depth+1)
+		separator = ","
 	}
-	dst = append(dst, v[0])
+	dst = append(dst, byte(kind))
 	for name, e := range rawjson.Members(v) {
-		open()
-		dst = layOut(append(append(dst, name...), ": "...), e, depth+1)
+		add(append(name.Clone(), ": "...), e)
 	}
 	for e := range rawjson.Elements(v) {
-		open()
-		dst = layOut(dst, e, depth+1)
+		add(nil, e)
 	}
-	return append(append(dst, indent[:len(indent)-2]...), v[0]+2)
-}
-
-// appendSpaced appends a compact value with a space after commas and colons.
-func appendSpaced(dst []byte, v jsontext.Value) []byte {
-	for i := 0; i < len(v); {
-		if v[i] == '"' {
-			end := rawjson.SkipString(v, i)
-			dst = append(dst, v[i:end]...)
-			i = end
-			continue
-		}
-		dst = append(dst, v[i])
-		if v[i] == ',' || v[i] == ':' {
-			dst = append(dst, ' ')
-		}
-		i++
-	}
-	return dst
+	return append(append(dst, indent[:len(indent)-2]...), rawjson.Closing(byte(kind)))
 }

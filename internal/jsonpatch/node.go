@@ -10,16 +10,14 @@ import (
 )
 
 // A Node is a value in a document that a patch changes. It is parsed only as far
-// as the patch leads: everything else keeps its text, with the spelling of
-// numbers and the order of members.
+// as the patch leads; all other values keep their text.
 type Node struct {
-	text  jsontext.Value   // compact; nil where the node is open
+	text  jsontext.Value   // compact; nil if the node is open
 	kind  jsontext.Kind    // of an open node: '{' or '['
 	names []jsontext.Value // quoted, of an open object
 	kids  []*Node
 
-	// Origin is what the caller wants to know the node by. It moves with the
-	// node.
+	// Origin identifies the node for the caller. It moves with the node.
 	Origin any
 }
 

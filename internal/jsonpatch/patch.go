@@ -25,8 +25,8 @@ type Operation struct {
 	Value      jsontext.Value
 }
 
-// Parse parses a JSON Patch document. It ignores members that it does not know,
-// as RFC 6902 section 4 demands. The error is an *Error.
+// Parse parses a JSON Patch document. It ignores unknown members, as RFC 6902
+// section 4 requires. The error is an *Error.
 func Parse(patch jsontext.Value) ([]Operation, error) {
 	if patch.Kind() != '[' {
 		return nil, malformed("", `a JSON Patch is an array of operations, as in [{"op":"replace","path":"/title","value":"Vet"}]`)
@@ -99,7 +99,7 @@ func pointerMember(at string, v jsontext.Value, name string) ([]string, error) {
 	return path, nil
 }
 
-// An Error says what is wrong with a patch.
+// An Error is a fault of a patch.
 type Error struct {
 	Pointer   string // RFC 6901, into the patch
 	Detail    string // what is wrong and what would be right, one sentence
@@ -150,7 +150,7 @@ func (p *Patcher) do(i int, op *Operation) *Error {
 		if len(op.Path) == 0 {
 			return &Error{Pointer: "/path", Detail: "the root cannot be removed"}
 		}
-		p.tell(i, op, op.Path)
+		p.note(i, op, op.Path)
 		if p.take(op.Path) == nil {
 			return nothingAt("/path", op.Path)
 		}
@@ -161,7 +161,7 @@ func (p *Patcher) do(i int, op *Operation) *Error {
 			return nothingAt("/path", op.Path)
 		}
 		*n = Node{text: op.Value, Origin: n.Origin}
-		p.tell(i, op, op.Path)
+		p.note(i, op, op.Path)
 		return nil
 	case "add":
 		return p.add(i, op, &Node{text: op.Value})
@@ -180,12 +180,12 @@ func (p *Patcher) do(i int, op *Operation) *Error {
 	if slices.Equal(op.From, op.Path) {
 		return nil
 	}
-	p.tell(i, op, op.From)
+	p.note(i, op, op.From)
 	p.take(op.From)
 	return p.add(i, op, source)
 }
 
-func (p *Patcher) tell(i int, op *Operation, path []string) {
+func (p *Patcher) note(i int, op *Operation, path []string) {
 	if p.Note != nil {
 		p.Note(i, op, path)
 	}
@@ -222,7 +222,7 @@ func (p *Patcher) take(path []string) *Node {
 func (p *Patcher) add(i int, op *Operation, n *Node) *Error {
 	if len(op.Path) == 0 {
 		p.Root = n
-		p.tell(i, op, op.Path)
+		p.note(i, op, op.Path)
 		return nil
 	}
 	last := len(op.Path) - 1
@@ -239,13 +239,13 @@ func (p *Patcher) add(i int, op *Operation, n *Node) *Error {
 	if path[last] == "-" && parent.kind == '[' {
 		path = append(slices.Clone(path[:last]), fmt.Sprint(len(parent.kids)-1))
 	}
-	p.tell(i, op, path)
+	p.note(i, op, path)
 	return nil
 }
 
 // shown returns the text of the node for a message.
 func (n *Node) shown() string {
-	if n.text == nil && len(n.kids) > 10 { // too much to put together
+	if n.text == nil && len(n.kids) > 10 { // too large to assemble
 		return map[jsontext.Kind]string{'{': "another object", '[': "another array"}[n.kind]
 	}
 	return rawjson.Show(n.Value())

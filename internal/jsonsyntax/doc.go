@@ -1,4 +1,4 @@
-// Package jsonsyntax explains to people what is wrong with text that is not
-// JSON: where the first error is, and what would be right. It is slow; callers
-// parse with something else and ask only after an error.
+// Package jsonsyntax explains errors in JSON to people: where the first one is
+// and what would be right. It is slow, so callers use it only after another
+// parser has found an error.
 package jsonsyntax

@@ -69,8 +69,7 @@ func (f Finding) Locate(text []byte, rules *schema.Schema) Finding {
 	return f
 }
 
-// Broken returns the finding that err describes if err is about the text of a
-// database or of a schema.
+// Broken returns the finding for an error in the text of a database or a schema.
 func Broken(err error) (Finding, bool) {
 	if e, ok := errors.AsType[*storage.BrokenError](err); ok {
 		return Finding{File: e.File, Line: e.Line, Column: e.Column, Detail: e.Reason}, true
@@ -107,9 +106,9 @@ func Database(file string, unreachable []document.Oddity, snap *database.Snapsho
 	return found
 }
 
-// lookup returns the record that path leads to or into, nil if it leads to
-// none. It keeps the records of each collection in collections, because a
-// snapshot does not find them by their index.
+// lookup returns the record that path leads to or into, or nil. It keeps the
+// records of each collection in collections, because a snapshot does not find
+// them by index.
 func lookup(snap *database.Snapshot, collections map[string][]*database.Record, path []string) *database.Record {
 	if len(path) < 2 {
 		return nil

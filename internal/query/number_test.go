@@ -71,7 +71,15 @@ func TestNumbers(t *testing.T) {
 	for _, test := range []struct {
 		a, b string
 		want int
-	}{{far, "1e400", 1}, {"-" + far, "-1e400", -1}, {farther, "0", -1}, {farther, "-1e-400", 1}, {far, far, 0}, {"0e" + strings.Repeat("9", 30), "-0", 0}, {"1e000000000000000000000001", "10", 0}} {
+	}{
+		{a: far, b: "1e400", want: 1},
+		{a: "-" + far, b: "-1e400", want: -1},
+		{a: farther, b: "0", want: -1},
+		{a: farther, b: "-1e-400", want: 1},
+		{a: far, b: far},
+		{a: "0e" + strings.Repeat("9", 30), b: "-0"},
+		{a: "1e000000000000000000000001", b: "10"},
+	} {
 		if got := rawjson.ParseDecimal([]byte(test.a)).Compare(rawjson.ParseDecimal([]byte(test.b))); got != test.want {
 			t.Errorf("%s and %s compare as %d", test.a, test.b, got)
 		}

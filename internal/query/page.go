@@ -94,36 +94,34 @@ type Link struct {
 // Links returns the links from a part of a list to the others. rawQuery is the
 // query of the request.
 func (r Window) Links(rawQuery string) []Link {
-	var links []Link
+	type part struct {
+		rel    string
+		value  int
+		exists bool
+	}
+	var parameter string
+	var parts []part
 	switch {
 	case r.Dialect == Range && r.Size > 0 && (r.Offset > 0 || r.End < r.Total):
-		add := func(rel string, start int) {
-			query := withParameter(rawQuery, "_start", start)
-			if slices.ContainsFunc(strings.Split(query, "&"), func(part string) bool { return parameterName(part) == "_end" }) {
-				query = withParameter(query, "_end", start+r.Size)
-			}
-			links = append(links, Link{rel, query})
-		}
-		add("first", 0)
-		if r.Offset > 0 {
-			add("prev", max(0, r.Offset-r.Size))
-		}
-		if r.End < r.Total {
-			add("next", r.End)
-		}
-		add("last", max(0, r.Total-1)/r.Size*r.Size)
+		parameter = "_start"
+		parts = []part{{"first", 0, true}, {"prev", max(0, r.Offset-r.Size), r.Offset > 0},
+			{"next", r.End, r.End < r.Total}, {"last", max(0, r.Total-1) / r.Size * r.Size, true}}
 	case r.Pages > 1:
-		add := func(rel string, page int) {
-			links = append(links, Link{rel, withParameter(rawQuery, "_page", page)})
+		parameter = "_page"
+		parts = []part{{"first", 1, true}, {"prev", min(r.Page-1, r.Pages), r.Page > 1},
+			{"next", r.Page + 1, r.Page < r.Pages}, {"last", r.Pages, true}}
+	}
+	hasEnd := slices.ContainsFunc(strings.Split(rawQuery, "&"), func(part string) bool { return parameterName(part) == "_end" })
+	var links []Link
+	for _, p := range parts {
+		if !p.exists {
+			continue
 		}
-		add("first", 1)
-		if r.Page > 1 {
-			add("prev", min(r.Page-1, r.Pages))
+		query := withParameter(rawQuery, parameter, p.value)
+		if parameter == "_start" && hasEnd {
+			query = withParameter(query, "_end", p.value+r.Size)
 		}
-		if r.Page < r.Pages {
-			add("next", r.Page+1)
-		}
-		add("last", r.Pages)
+		links = append(links, Link{p.rel, query})
 	}
 	return links
 }

@@ -13,7 +13,7 @@ const (
 	maxSort   = 8     // sort keys
 )
 
-// An Error says which part of a query is invalid.
+// An Error is a fault of a query.
 type Error struct {
 	Parameter string // as spelled; "_where" for every condition, even one in a body
 	Pointer   string // RFC 6901, into the JSON of a condition

@@ -34,8 +34,7 @@ func (p Path) Find(v jsontext.Value) (jsontext.Value, bool) {
 	return v[i:rawjson.SkipValue(v, i)], true
 }
 
-// String returns a different string for every path, whatever characters its
-// names contain.
+// String returns a different string for every path.
 func (p Path) String() string {
 	var b strings.Builder
 	for _, s := range p {

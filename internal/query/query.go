@@ -69,9 +69,8 @@ func (q *Query) Where(names Names, condition jsontext.Value) (*Query, error) {
 // Referring returns q narrowed to the records whose member is id.
 func (q *Query) Referring(member, id string) *Query {
 	n := *q
-	n.filter.parts = slices.Clone(q.filter.parts)
 	t := &term{name: member, path: Path{{member, -1}}, op: opRefers, values: []operand{newOperand(id)}}
-	n.filter.parts = slices.Insert(n.filter.parts, 0, &filter{term: t})
+	n.filter.parts = slices.Concat([]*filter{{term: t}}, q.filter.parts)
 	return &n
 }
 

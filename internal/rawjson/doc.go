@@ -1,8 +1,6 @@
-// Package rawjson reads and edits JSON text in place. It decodes only what a
-// caller asks for, so numbers, names and strings keep their spelling.
-//
-// Everything but Explain expects valid JSON; only then are the results
-// meaningful. No function panics on anything else that has passed a decoder.
+// Package rawjson reads and edits JSON text in place. It decodes only requested
+// values, so numbers, names and strings keep their spelling. The text must be
+// valid JSON.
 //
 //   - scan.go finds the ends of values, members and elements;
 //   - pointer.go follows JSON Pointers and finds lines and columns;

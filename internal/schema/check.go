@@ -49,8 +49,8 @@ func (r *Rules) CheckReplace(value jsontext.Value) []Fault {
 	return most(r.withoutID(tidy(r.find(value, true))))
 }
 
-// CheckMerge returns what is wrong with the members of after that were sent,
-// and what else is wrong with after but was not with before.
+// CheckMerge returns what is wrong with the members of after that were sent, and
+// the other faults of after that before did not have.
 func (r *Rules) CheckMerge(before, after jsontext.Value, sent []string) []Fault {
 	if !r.Array {
 		return nil
@@ -194,11 +194,11 @@ func (r *Rules) CheckMember(value jsontext.Value) []Fault {
 }
 
 // CheckRecord returns what is wrong with a stored record or singular resource,
-// apart from uniqueness and references. With judged the validator has checked it
+// apart from uniqueness and references. With validated the validator has checked it
 // already, and only the rules of pickup are applied.
-func (r *Rules) CheckRecord(value jsontext.Value, judged bool) []Fault {
+func (r *Rules) CheckRecord(value jsontext.Value, validated bool) []Fault {
 	_, _, faults := r.Canonical(value)
-	if judged {
+	if validated {
 		return append(faults, tidy(r.shape.find(value, "", false, nil))...)
 	}
 	return append(faults, tidy(r.find(value, false))...)

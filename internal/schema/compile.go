@@ -96,46 +96,34 @@ func (noLoader) Load(string) (any, error) { return nil, errors.New("not this fil
 
 // explain returns the *Error for an error of the compiler.
 func (c *compilation) explain(err error) error {
-	var (
-		mistake  *schemaMistake
-		against  *jsonschema.SchemaValidationError
-		pattern  *jsonschema.InvalidRegexError
-		foreign  *jsonschema.LoadURLError
-		nowhere  *jsonschema.JSONPointerNotFoundError
-		noAnchor *jsonschema.AnchorNotFoundError
-		twice    *jsonschema.DuplicateIDError
-		anchors  *jsonschema.DuplicateAnchorError
-		badID    *jsonschema.ParseIDError
-		noPath   *jsonschema.InvalidJsonPointerError
-	)
-	switch {
-	case errors.As(err, &mistake):
-		return c.broken(mistake.pointer, "%s", mistake.reason)
-	case errors.As(err, &against):
-		return c.explainMeta(against)
-	case errors.As(err, &pattern):
-		return c.broken(fragment(pattern.URL), "%q is not a regular expression of RE2: %v", rawjson.Shorten(pattern.Regex), pattern.Err)
-	case errors.As(err, &foreign):
+	switch e := err.(type) {
+	case *schemaMistake:
+		return c.broken(e.pointer, "%s", e.reason)
+	case *jsonschema.SchemaValidationError:
+		return c.explainMeta(e)
+	case *jsonschema.InvalidRegexError:
+		return c.broken(fragment(e.URL), "%q is not a regular expression of RE2: %v", rawjson.Shorten(e.Regex), e.Err)
+	case *jsonschema.LoadURLError:
 		at, ref := c.reference(func(ref string) bool {
 			u := withoutFragment(ref)
-			return u != "" && strings.HasSuffix(withoutFragment(foreign.URL), u)
+			return u != "" && strings.HasSuffix(withoutFragment(e.URL), u)
 		})
 		if strings.HasSuffix(at, "/$schema") {
 			return c.broken(at, "%q is not a supported draft of JSON Schema; use %s", rawjson.Shorten(ref), jsonschema.Draft2020)
 		}
 		return c.broken(at, "%q refers to another file; only references within this file are supported, such as #/$defs/name", rawjson.Shorten(ref))
-	case errors.As(err, &nowhere):
-		return c.badReference(nowhere.URL, "%q refers to nothing: the file has no such value")
-	case errors.As(err, &noAnchor):
-		return c.badReference(noAnchor.Reference, "%q refers to nothing: the file has no such anchor")
-	case errors.As(err, &noPath):
-		return c.badReference(noPath.URL, "%q is not a JSON Pointer: ~ must be followed by 0 or 1")
-	case errors.As(err, &twice):
-		return c.broken(twice.Ptr1+"/$id", "%q is also the $id of another schema", twice.ID)
-	case errors.As(err, &badID):
-		return c.broken(fragment(badID.URL)+"/$id", "this is not a URL")
-	case errors.As(err, &anchors):
-		return c.broken(anchors.Ptr1+"/$anchor", "another schema has the same $anchor")
+	case *jsonschema.JSONPointerNotFoundError:
+		return c.badReference(e.URL, "%q refers to nothing: the file has no such value")
+	case *jsonschema.AnchorNotFoundError:
+		return c.badReference(e.Reference, "%q refers to nothing: the file has no such anchor")
+	case *jsonschema.InvalidJsonPointerError:
+		return c.badReference(e.URL, "%q is not a JSON Pointer: ~ must be followed by 0 or 1")
+	case *jsonschema.DuplicateIDError:
+		return c.broken(e.Ptr1+"/$id", "%q is also the $id of another schema", e.ID)
+	case *jsonschema.ParseIDError:
+		return c.broken(fragment(e.URL)+"/$id", "this is not a URL")
+	case *jsonschema.DuplicateAnchorError:
+		return c.broken(e.Ptr1+"/$anchor", "another schema has the same $anchor")
 	}
 	return c.brokenAt(0, "this is not a JSON Schema: %s", rawjson.Shorten(strings.ReplaceAll(err.Error(), c.base, "")))
 }

@@ -25,7 +25,7 @@ func dateTime(s string) bool {
 	return t.Format("2006-01-02T15:04:05") == s[:19]
 }
 
-// Every day of five centuries, and the days that there are not.
+// TestEveryDay checks every day of five centuries, and days that do not exist.
 func TestEveryDay(t *testing.T) {
 	for year := 1900; year <= 2400; year++ {
 		for month := range 14 {

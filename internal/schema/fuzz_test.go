@@ -11,9 +11,9 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// Whatever stands in a schema file: it compiles, or the mistake has a place in
-// the file. Whatever then comes as a record: it is judged as a validator
-// judges it, and every fault has a place in the record.
+// FuzzSchema compiles any text: the error has a place in the file. It checks any
+// record against the schema: the result is that of the validator, and every
+// fault has a place in the record.
 func FuzzSchema(f *testing.F) {
 	sample, err := os.ReadFile("../../db.schema.json")
 	if err != nil {
@@ -59,7 +59,7 @@ func FuzzSchema(f *testing.F) {
 			}
 		}
 		if again := s.Member("schedules").CheckReplace(v); len(again) != len(faults) {
-			t.Errorf("judged twice: %v and %v", faults, again)
+			t.Errorf("checked twice: %v and %v", faults, again)
 		}
 		if r := s.Member("schedules"); r != nil && r.Array && !r.ReadOnlyID() {
 			for _, sch := range r.record {

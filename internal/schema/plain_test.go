@@ -25,9 +25,9 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// A number keeps its value, exactly, where a rule may lie; beyond, its sign, and
-// that it is huge, tiny or whole.
-func TestJudgeable(t *testing.T) {
+// TestLimitedNumbers checks that a number of ordinary size keeps its exact value,
+// and any other its sign and whether it is huge, tiny or an integer.
+func TestLimitedNumbers(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	digits := func(n int) string {
 		b := make([]byte, n)
@@ -71,7 +71,7 @@ func TestJudgeable(t *testing.T) {
 	}
 }
 
-// A body full of faults costs no more than one without.
+// TestManyFaultsAreCheap checks that faults do not make a body slow to check.
 func TestManyFaultsAreCheap(t *testing.T) {
 	s := compiled(t, `{"properties":{"a":{"items":{"properties":{
 		"n":{"items":{"anyOf":[{"type":"string","maxLength":1},{"type":"string","minLength":3}]}}},
@@ -94,7 +94,7 @@ func TestManyFaultsAreCheap(t *testing.T) {
 	}
 }
 
-// The costliest number that a body may hold is judged in no time.
+// TestNumbersAreCheap checks the most expensive numbers that a body may have.
 func TestNumbersAreCheap(t *testing.T) {
 	s := compiled(t, `{"properties":{"a":{"items":{"properties":{"n":{"items":{"type":"integer","multipleOf":7,"maximum":1e308,"enum":[1,2]}}}}}}}`)
 	start := time.Now()

@@ -9,7 +9,7 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// TestKeywords judges the values of testdata/keywords.txtar.
+// TestKeywords checks the values of testdata/keywords.txtar.
 func TestKeywords(t *testing.T) {
 	var tests []keywordTest
 	for _, f := range archive(t, "testdata/keywords.txtar") {
@@ -56,7 +56,7 @@ func (tt keywordTest) run(t *testing.T) {
 	}
 }
 
-// Messages stay short whatever a client sends or a schema holds.
+// TestShown checks that messages about long values stay short.
 func TestShown(t *testing.T) {
 	long := make([]byte, 5000)
 	for i := range long {

@@ -24,7 +24,8 @@ func TestNearName(t *testing.T) {
 	}
 }
 
-// Every word that is one slip away is found, and no other.
+// TestOneLetterApart finds every word that is one typing error away, and no
+// others.
 func TestOneLetterApart(t *testing.T) {
 	const alphabet = "abc"
 	var words []string
