@@ -2,12 +2,16 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"syscall"
+	"testing"
 	"time"
 )
 
@@ -101,6 +105,29 @@ func (p *process) stop(s syscall.Signal) error {
 		return fmt.Errorf("the server stopped with %w:\n%s", p.err, p.text())
 	}
 	return nil
+}
+
+// send sends a request with credentials.
+func send(t *testing.T, method, url, body string) (status int, text string) {
+	t.Helper()
+	req, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	req.SetBasicAuth("pickup", "secret")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
 }
 
 // patience is how long a test waits for something that takes milliseconds on an

@@ -3,14 +3,17 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // beginPost sends the header of a POST to /drivers. The function that it returns
@@ -109,3 +112,92 @@ func TestSecondSignal(t *testing.T) {
 		t.Errorf("the server ended with %v, want the signal", p.err)
 	}
 }
+
+// TestStopEndsStreams stops the server while clients write and others follow the
+// changes, and while one request is not complete. The streams end at once, not
+// with that request; every acknowledged write is in the file, and so is everything
+// that a stream reported.
+func TestStopEndsStreams(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p, err := launch("pickup", dir, []string{"PICKUP_NO_AUTH=1"}, "--access-log", "off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	const writers, streams = 4, 20
+	seen := make(chan []string, streams) // the records that a stream reported, at its end
+	for range streams {
+		req, err := http.NewRequest(http.MethodGet, p.url+"/drivers", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept", "text/event-stream")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { resp.Body.Close() })
+		go func() {
+			text, _ := io.ReadAll(resp.Body)
+			seen <- driverKey.FindAllString(string(text), -1)
+		}()
+	}
+	if _, metrics := send(t, http.MethodGet, p.url+"/_/metrics", ""); !strings.Contains(metrics, fmt.Sprintf("\npickup_streams %d\n", streams)) {
+		t.Errorf("the metrics lack %d streams:\n%s", streams, metrics)
+	}
+	finish := beginPost(t, p)
+	acknowledged := make(chan []string, writers)
+	for w := range writers {
+		go func() {
+			var keys []string
+			for n := 0; ; n++ {
+				key := fmt.Sprintf("w%d-%d-end", w, n)
+				resp, err := http.Post(p.url+"/drivers", "application/json", strings.NewReader(`{"driverName":"`+key+`"}`))
+				if err != nil || resp.StatusCode != http.StatusCreated {
+					acknowledged <- keys
+					return
+				}
+				resp.Body.Close()
+				keys = append(keys, key)
+			}
+		}()
+	}
+	time.Sleep(300 * time.Millisecond)
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	var reported, written []string
+	for range streams {
+		reported = append(reported, <-seen...)
+	}
+	took := time.Since(begin)
+	if took > drainTime/2 || p.ended() {
+		t.Errorf("the streams ended after %v; the server ended with them: %v", took, p.ended())
+	}
+	for range writers {
+		written = append(written, <-acknowledged...)
+	}
+	resp, err := finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if <-p.done; p.err != nil || resp.StatusCode != http.StatusCreated {
+		t.Errorf("the server ended with %v, the last request with %s:\n%s", p.err, resp.Status, p.text())
+	}
+	text := string(read(t, filepath.Join(dir, "db.json")))
+	for _, key := range append(written, append(reported, "Ruth")...) {
+		if !strings.Contains(text, `"`+key+`"`) {
+			t.Errorf("%s is not in the file", key)
+		}
+	}
+	if len(written) < writers || len(reported) < streams {
+		t.Errorf("%d acknowledged writes and %d events are too few to show anything", len(written), len(reported))
+	}
+	t.Logf("%d streams ended after %v, with %d acknowledged writes and %d events", streams, took, len(written), len(reported))
+}
+
+// driverKey matches the names that TestStopEndsStreams writes.
+var driverKey = regexp.MustCompile(`w\d+-\d+-end`)
