@@ -2,29 +2,20 @@ package server
 
 import (
 	"mime"
+	"net/http"
 	"strconv"
 	"strings"
 )
 
 // prefers reports whether the Accept header (RFC 9110 section 12.5.1) prefers
 // a media type to JSON: it has the higher weight, or the same weight and JSON is
-// accepted only by a wildcard. Elements that do not parse are ignored.
+// accepted only by a wildcard.
 func (req *request) prefers(media string) bool {
 	accept := strings.Join(req.Request.Header.Values("Accept"), ",")
 	if !strings.Contains(strings.ToLower(accept), media) {
 		return false
 	}
-	weights := make(map[string]float64) // by media range
-	for part := range strings.SplitSeq(accept, ",") {
-		name, parameters, err := mime.ParseMediaType(part)
-		q := 1.0
-		if s, ok := parameters["q"]; ok && err == nil {
-			q, err = strconv.ParseFloat(s, 64)
-		}
-		if err == nil && q >= 0 && q <= 1 {
-			weights[name] = max(weights[name], q)
-		}
-	}
+	weights := parseWeights(accept)
 	other, json := weights[media], 0.0
 	for _, name := range []string{"application/json", "application/*", "*/*"} { // the most specific one counts
 		if q, ok := weights[name]; ok {
@@ -34,4 +25,32 @@ func (req *request) prefers(media string) bool {
 	}
 	_, named := weights["application/json"]
 	return other > 0 && (other > json || other == json && !named)
+}
+
+// acceptsGzip reports whether the client accepts the content coding gzip (RFC 9110
+// section 12.5.3).
+func acceptsGzip(r *http.Request) bool {
+	weights := parseWeights(strings.Join(r.Header.Values("Accept-Encoding"), ","))
+	q, ok := weights["gzip"]
+	if !ok {
+		q = weights["*"]
+	}
+	return q > 0
+}
+
+// parseWeights returns the weights of the elements of a header like Accept.
+// Elements that do not parse are ignored.
+func parseWeights(header string) map[string]float64 {
+	weights := make(map[string]float64)
+	for part := range strings.SplitSeq(header, ",") {
+		name, parameters, err := mime.ParseMediaType(part)
+		q := 1.0
+		if s, ok := parameters["q"]; ok && err == nil {
+			q, err = strconv.ParseFloat(s, 64)
+		}
+		if err == nil && q >= 0 && q <= 1 {
+			weights[name] = max(weights[name], q)
+		}
+	}
+	return weights
 }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -36,50 +35,44 @@ func appendCSV(dst []byte, records []jsontext.Value) []byte {
 	if len(names) == 0 && len(records) > 0 {
 		names = append(names, "value")
 	}
-	cells := make([]jsontext.Value, len(names))
-	begin := len(dst)
-	for i, name := range names {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendCell(dst, harmless(name))
-	}
 	if len(names) > 0 {
-		dst = endRow(dst, begin)
+		head := make([]string, len(names))
+		for i, name := range names {
+			head[i] = harmless(name)
+		}
+		dst = appendRow(dst, head)
 	}
 	for _, r := range records {
-		clear(cells)
+		cells := make([]string, len(names))
 		for quoted, v := range rawjson.Members(r) {
-			name := rawjson.Unquote(quoted)
-			cells[column[name]] = v
+			cells[column[rawjson.Unquote(quoted)]] = cellText(v)
 		}
 		if r.Kind() != '{' {
-			cells[0] = r
+			cells[0] = cellText(r)
 		}
-		begin := len(dst)
-		for i, v := range cells {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = appendCell(dst, cellText(v))
-		}
-		dst = endRow(dst, begin)
+		dst = appendRow(dst, cells)
 	}
 	return dst
 }
 
-// endRow ends the row that begins at dst[begin]. A single empty cell is quoted,
-// because an empty line is not a record.
-func endRow(dst []byte, begin int) []byte {
-	if len(dst) == begin {
-		dst = append(dst, `""`...)
+// appendRow appends a record of RFC 4180, whose cells are quoted if necessary. A
+// single empty cell is quoted, because an empty line is not a record.
+func appendRow(dst []byte, cells []string) []byte {
+	for i, s := range cells {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if strings.ContainsAny(s, ",\"\r\n") || strings.TrimSpace(s) != s || s == "" && len(cells) == 1 {
+			s = `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
+		}
+		dst = append(dst, s...)
 	}
 	return append(dst, '\r', '\n')
 }
 
 func cellText(v jsontext.Value) string {
 	switch {
-	case v == nil || v.Kind() == 'n':
+	case v.Kind() == 'n':
 		return ""
 	case v.Kind() == '"':
 		return harmless(rawjson.Unquote(v))
@@ -93,14 +86,4 @@ func harmless(s string) string {
 		return "'" + s
 	}
 	return s
-}
-
-// appendCell appends a field of RFC 4180, quoted if necessary.
-func appendCell(dst []byte, s string) []byte {
-	if !strings.ContainsAny(s, ",\"\r\n") && strings.TrimSpace(s) == s {
-		return append(dst, s...)
-	}
-	dst = append(dst, '"')
-	dst = append(dst, bytes.ReplaceAll([]byte(s), []byte(`"`), []byte(`""`))...)
-	return append(dst, '"')
 }

@@ -7,8 +7,6 @@ import (
 	"io"
 	"net/http"
 	"path"
-	"strconv"
-	"strings"
 	"time"
 
 	"pickup/internal/database"
@@ -31,6 +29,7 @@ const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'uns
 // rules change.
 type described struct {
 	snap     *database.Snapshot
+	prefix   string // of the paths
 	document []byte
 }
 
@@ -45,11 +44,11 @@ func (req *request) document() []byte {
 	if all {
 		cached = &req.describedAll
 	}
-	if last := cached.Load(); last != nil && last.snap == req.snap {
+	if last := cached.Load(); last != nil && last.snap == req.snap && last.prefix == req.prefix {
 		return last.document
 	}
-	now := &described{req.snap, append(openapi.Document(req.snap, openapi.Options{
-		Version: req.Version, ReadOnly: req.ReadOnly, Auth: req.Auth != nil, Loopback: req.Loopback, Metrics: req.Metrics != nil, All: all,
+	now := &described{req.snap, req.prefix, append(openapi.Document(req.snap, openapi.Options{
+		Version: req.Version, ReadOnly: req.ReadOnly, Auth: req.Auth != nil, Loopback: req.Loopback, Metrics: req.Metrics != nil, All: all, Prefix: req.prefix, Sessions: req.MaxSessions >= 0,
 	}), '\n')}
 	cached.Store(now)
 	return now.document
@@ -114,19 +113,6 @@ func (req *request) docs() error {
 	}
 	http.ServeContent(req.Writer, req.Request, name, time.Time{}, bytes.NewReader(file))
 	return nil
-}
-
-// acceptsGzip reports whether the client accepts the content coding gzip (RFC 9110
-// section 12.5.3).
-func acceptsGzip(r *http.Request) bool {
-	for coding := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
-		name, weight, _ := strings.Cut(strings.ToLower(strings.ReplaceAll(coding, " ", "")), ";")
-		if name == "gzip" || name == "*" {
-			q, err := strconv.ParseFloat(strings.TrimPrefix(weight, "q="), 64)
-			return weight == "" || err == nil && q > 0
-		}
-	}
-	return false
 }
 
 func inflate(file []byte) ([]byte, error) {

@@ -2,9 +2,9 @@ package server
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -47,9 +47,5 @@ func isLocalhost(name string) bool {
 
 // hostname returns host without its port, brackets and final dot.
 func hostname(host string) string {
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	return strings.TrimSuffix(host, ".")
+	return strings.TrimSuffix((&url.URL{Host: host}).Hostname(), ".")
 }

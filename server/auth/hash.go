@@ -15,11 +15,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A hash is the stored form of a password. matches takes about the same time for
-// every password.
-type hash interface {
-	matches(password string) bool
-}
+// A hash reports whether a password is the one that was hashed, in about the same
+// time for every password.
+type hash func(password string) bool
 
 // Bounds of the cost of a hash. Above them each wrong password would mean
 // seconds of work.
@@ -49,7 +47,10 @@ func parseHash(text string) (hash, error) {
 		case cost > maxBcryptCost:
 			return nil, fmt.Errorf("the bcrypt cost %d is above the limit of %d", cost, maxBcryptCost)
 		}
-		return bcryptHash(text), nil
+		return func(password string) bool {
+			known := password[:min(len(password), maxBcryptBytes)] // the rest would be ignored
+			return bcrypt.CompareHashAndPassword([]byte(text), []byte(known)) == nil && known == password
+		}, nil
 	}
 	return nil, fmt.Errorf("%s is not accepted: use bcrypt ($2y$, $2b$, $2a$) or $argon2id$, as pickup passwd prints them", scheme(text))
 }
@@ -72,24 +73,9 @@ func scheme(text string) string {
 // would match no password, and be rejected faster than others.
 const bcryptDigits = "./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-type bcryptHash string
-
-func (h bcryptHash) matches(password string) bool {
-	// bcrypt compares the first 72 bytes of a longer password.
-	short := len(password) <= maxBcryptBytes
-	if !short {
-		password = password[:maxBcryptBytes]
-	}
-	return bcrypt.CompareHashAndPassword([]byte(h), []byte(password)) == nil && short
-}
-
-// An argonHash is an argon2id hash, version 19 (RFC 9106), in the PHC string
+// parseArgon parses an argon2id hash, version 19 (RFC 9106), in the PHC string
 // format: $argon2id$v=19$m=19456,t=2,p=1$salt$hash, the last two in unpadded
-// Base64.
-type argonHash string
-
-// parseArgon checks the bounds first: the argon2 package panics where t or p
-// is 0, and computes whatever it is asked for.
+// Base64. The argon2 package panics if t or p is 0, and has no limits.
 func parseArgon(text string) (hash, error) {
 	p, salt, key, err := argon2id.DecodeHash(text)
 	switch {
@@ -100,7 +86,10 @@ func parseArgon(text string) (hash, error) {
 	case len(salt) < 8 || len(key) < 16 || len(key) > 64:
 		return nil, errors.New("argon2id's salt has at least 8 bytes and its hash 16 to 64")
 	}
-	return argonHash(text), nil
+	return func(password string) bool {
+		ok, err := argon2id.ComparePasswordAndHash(password, text)
+		return ok && err == nil
+	}, nil
 }
 
 // argonPrefix returns the start of a hash with the parameters. DecodeHash alone
@@ -109,19 +98,15 @@ func argonPrefix(p *argon2id.Params) string {
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$", argon2.Version, p.Memory, p.Iterations, p.Parallelism)
 }
 
-func (h argonHash) matches(password string) bool {
-	ok, err := argon2id.ComparePasswordAndHash(password, string(h))
-	return ok && err == nil
-}
-
-// A digest is the SHA-256 of a password that was given to the program itself. It
+// digest returns the hash of a password that was given to the program itself. It
 // is never stored, so a cheap hash is enough.
-type digest [sha256.Size]byte
-
-func (d digest) matches(password string) bool {
-	// Digests have one length, so the password's length cannot be timed either.
-	got := sha256.Sum256([]byte(password))
-	return subtle.ConstantTimeCompare(got[:], d[:]) == 1
+func digest(password string) hash {
+	want := sha256.Sum256([]byte(password))
+	return func(password string) bool {
+		// Digests have one length, so the password's length cannot be timed either.
+		got := sha256.Sum256([]byte(password))
+		return subtle.ConstantTimeCompare(got[:], want[:]) == 1
+	}
 }
 
 // HashBcrypt returns an htpasswd line with a bcrypt hash, which most web servers

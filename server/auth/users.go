@@ -30,7 +30,7 @@ func SingleUser(name, password string) (*Users, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newUsers([]string{name}, map[string]hash{name: digest(sha256.Sum256([]byte(password)))}, true), nil
+	return newUsers([]string{name}, map[string]hash{name: digest(password)}, true), nil
 }
 
 // ParseHtpasswd parses an htpasswd file: a line "name:hash" for each user, with a
@@ -46,22 +46,13 @@ func ParseHtpasswd(text []byte) (*Users, error) {
 		if s == "" || s[0] == '#' {
 			continue
 		}
-		name, stored, ok := strings.Cut(s, ":")
-		if !ok {
-			return nil, fmt.Errorf("line %d: expected name:hash", n)
-		}
-		name, _, err := normalize(name, "-")
-		if err != nil {
+		name, h, err := parseLine(s)
+		switch {
+		case err != nil:
 			return nil, fmt.Errorf("line %d: %w", n, err)
-		}
-		if _, twice := hashes[name]; twice {
+		case hashes[name] != nil:
 			return nil, fmt.Errorf("line %d: the user has an earlier line", n)
-		}
-		h, err := parseHash(stored)
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
-		}
-		if len(names) == maxUsers {
+		case len(names) == maxUsers:
 			return nil, fmt.Errorf("line %d: there are more than %d users", n, maxUsers)
 		}
 		hashes[name], names = h, append(names, name)
@@ -70,6 +61,17 @@ func ParseHtpasswd(text []byte) (*Users, error) {
 		return nil, errors.New("no users: add a line that pickup passwd NAME prints")
 	}
 	return newUsers(names, hashes, false), nil
+}
+
+func parseLine(line string) (name string, h hash, err error) {
+	name, stored, ok := strings.Cut(line, ":")
+	if !ok {
+		return "", nil, errors.New("expected name:hash")
+	}
+	if name, _, err = normalize(name, "-"); err == nil {
+		h, err = parseHash(stored)
+	}
+	return name, h, err
 }
 
 func newUsers(names []string, hashes map[string]hash, cheap bool) *Users {
@@ -90,5 +92,5 @@ func (u *Users) verify(name, password string) bool {
 	if !known {
 		h = u.hashes[u.names[pick]]
 	}
-	return h.matches(password) && known
+	return h(password) && known
 }

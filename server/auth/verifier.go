@@ -1,6 +1,8 @@
 package auth
 
 import (
+	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"net/netip"
 	"runtime"
@@ -9,15 +11,17 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/jellydator/ttlcache/v3"
 	"golang.org/x/sync/singleflight"
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxWaiting is the number of checks that may wait for a processor.
-const maxWaiting = 16
-
-// busyPause is how long a client is asked to wait when the queue is full.
-const busyPause = time.Second
+const (
+	verifiedFor = 5 * time.Minute // how long right credentials are remembered
+	maxVerified = 1024            // of them
+	maxWaiting  = 16              // checks that wait for a processor
+	busyPause   = time.Second     // for which a client is asked to wait if more would
+)
 
 // A Verifier decides who may use a service. It may be used by several
 // goroutines at once, and by several servers.
@@ -34,10 +38,26 @@ type Verifier struct {
 	slots    chan struct{}      // one for each check that runs
 }
 
-// A generation is a set of users, and the credentials that it has verified.
+// A generation is a set of users, and the marks of the credentials that were right,
+// so that a password is not hashed for each request. Wrong ones are not kept.
 type generation struct {
-	users    *Users
-	verified *verifiedCache
+	users *Users
+	key   [32]byte
+	marks *ttlcache.Cache[mark, struct{}]
+}
+
+// A mark is a hash of credentials, keyed with random bytes of this process:
+// neither a password nor a hash that could be attacked offline is kept. (Marks
+// never leave the process, so the length extension that HMAC guards against is
+// not a concern.)
+type mark [sha256.Size]byte
+
+// mark returns the mark of a user, whose name has no colon, and a password.
+func (g *generation) mark(user, password string) mark {
+	var room [256]byte // spares most calls an allocation
+	b := append(room[:0], g.key[:]...)
+	b = append(append(append(b, user...), ':'), password...)
+	return sha256.Sum256(b)
 }
 
 // New returns a Verifier of the users.
@@ -50,7 +70,10 @@ func New(users *Users) *Verifier {
 
 // SetUsers replaces the users and forgets the credentials of the previous ones.
 func (v *Verifier) SetUsers(users *Users) {
-	v.current.Store(&generation{users, newVerifiedCache()})
+	g := &generation{users: users, marks: ttlcache.New(
+		ttlcache.WithTTL[mark, struct{}](verifiedFor), ttlcache.WithCapacity[mark, struct{}](maxVerified))}
+	rand.Read(g.key[:]) // never fails
+	v.current.Store(g)
 }
 
 // Check reports whether the credentials are right. remote is the address of the
@@ -59,8 +82,8 @@ func (v *Verifier) SetUsers(users *Users) {
 func (v *Verifier) Check(remote, user, password string) (ok bool, pause time.Duration) {
 	user, password = norm.NFC.String(user), norm.NFC.String(password)
 	now := v.current.Load()
-	key := now.verified.mark(user, password)
-	if now.verified.has(key) {
+	key := now.mark(user, password)
+	if now.marks.Has(key) {
 		return true, 0
 	}
 	// The mark depends on a key of this generation, so no check is shared with
@@ -99,7 +122,7 @@ func (v *Verifier) verify(now *generation, key mark, from netip.Prefix, user, pa
 		return false, 0
 	}
 	v.throttle.succeeded(from)
-	now.verified.add(key)
+	now.marks.Set(key, struct{}{}, ttlcache.DefaultTTL)
 	return true, 0
 }
 

@@ -25,8 +25,7 @@ func TypeScript(snap *database.Snapshot, all bool) []byte {
 	w := new(typeWriter)
 	w.WriteString(typesHead)
 	for _, d := range about.Definitions {
-		w.comment(d.Schema, "")
-		w.WriteString("export type " + d.Name + " = " + w.typeOf(d.Schema, "") + ";\n\n")
+		w.declare(d.Name, d.Schema)
 	}
 	w.WriteString("/** The whole database. */\nexport type Database = {\n")
 	for _, r := range about.Resources {
@@ -40,8 +39,8 @@ func TypeScript(snap *database.Snapshot, all bool) []byte {
 	if all {
 		w.WriteString(pageType)
 	}
-	w.WriteString(problemType)
-	return w.Bytes()
+	w.declare("Problem", member(member(fixedComponents, "schemas"), "Problem"))
+	return bytes.TrimSuffix(w.Bytes(), []byte("\n"))
 }
 
 const pageType = `/** A page of a list: the answer with _page and _per_page. */
@@ -57,25 +56,16 @@ export type Page<T> = {
 
 `
 
-const problemType = `/** What went wrong (RFC 9457). */
-export type Problem = {
-  type: string;
-  title: string;
-  status: number;
-  detail: string;
-  /** Of invalid JSON, from 1. */
-  line?: number;
-  column?: number;
-  errors?: { pointer?: string; parameter?: string; detail: string }[];
-  /** The collections of the database, if something was not found. */
-  collections?: string[];
-};
-`
-
 const typeReference = "#/"
 
 // A typeWriter writes JSON Schemas as TypeScript types.
 type typeWriter struct{ bytes.Buffer }
+
+// declare writes the type of a schema.
+func (w *typeWriter) declare(name string, schema jsontext.Value) {
+	w.comment(schema, "")
+	w.WriteString("export type " + name + " = " + w.typeOf(schema, "") + ";\n\n")
+}
 
 // comment writes the description of a schema as a doc comment.
 func (w *typeWriter) comment(schema jsontext.Value, indent string) {
@@ -258,7 +248,7 @@ func stringOf(v jsontext.Value) string {
 }
 
 // member returns the value of the member of v called name, or nil.
-func member(v jsontext.Value, name string) jsontext.Value {
+func member(v []byte, name string) jsontext.Value {
 	value, _ := rawjson.Member(v, name)
 	return value
 }
