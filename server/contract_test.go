@@ -167,7 +167,7 @@ func isEmptyList(body string) bool {
 // meaningful are the headers that say something of one answer: where they are
 // sent they are documented.
 var meaningful = []string{
-	"X-Request-Id", "Pickup-Revision", "ETag", "Location", "Link", "X-Total-Count", "Content-Range", "Preference-Applied",
+	"X-Request-Id", "Pickup-Revision", "Pickup-Session", "Pickup-Session-New", "ETag", "Location", "Link", "X-Total-Count", "Content-Range", "Preference-Applied",
 	"Allow", "Accept", "Accept-Encoding", "Accept-Patch", "Accept-Query", "Retry-After", "WWW-Authenticate",
 }
 
@@ -240,6 +240,10 @@ func (c *contract) parameters(method string, op map[string]any, target string) e
 // is none.
 func (c *contract) operation(method, target string) (pointer string, op map[string]any) {
 	path, _, _ := strings.Cut(target, "?")
+	if below, ok := strings.CutPrefix(path, "/_/s/"); ok { // in a session
+		_, path, _ = strings.Cut(below, "/")
+		path = "/" + path
+	}
 	if path != "/" {
 		path = strings.TrimSuffix(path, "/")
 	}

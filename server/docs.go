@@ -28,6 +28,7 @@ const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'uns
 // rules change.
 type described struct {
 	snap     *database.Snapshot
+	prefix   string // of the paths
 	document []byte
 }
 
@@ -42,11 +43,11 @@ func (req *request) document() []byte {
 	if all {
 		cached = &req.describedAll
 	}
-	if last := cached.Load(); last != nil && last.snap == req.snap {
+	if last := cached.Load(); last != nil && last.snap == req.snap && last.prefix == req.prefix {
 		return last.document
 	}
-	now := &described{req.snap, append(openapi.Document(req.snap, openapi.Options{
-		Version: req.Version, ReadOnly: req.ReadOnly, Auth: req.Auth != nil, Loopback: req.Loopback, Metrics: req.Metrics != nil, All: all,
+	now := &described{req.snap, req.prefix, append(openapi.Document(req.snap, openapi.Options{
+		Version: req.Version, ReadOnly: req.ReadOnly, Auth: req.Auth != nil, Loopback: req.Loopback, Metrics: req.Metrics != nil, All: all, Prefix: req.prefix, Sessions: req.MaxSessions >= 0,
 	}), '\n')}
 	cached.Store(now)
 	return now.document

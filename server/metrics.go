@@ -31,6 +31,7 @@ type Metrics struct {
 	followers prometheus.Gauge
 	streams   prometheus.Gauge
 	dropped   prometheus.Counter
+	sessions  prometheus.Gauge
 
 	mu   sync.RWMutex
 	seen map[seriesKey]series // guarded by mu
@@ -66,8 +67,10 @@ func NewMetrics() *Metrics {
 			Help: "Streams of events that are open."}),
 		dropped: prometheus.NewCounter(prometheus.CounterOpts{Name: "pickup_streams_dropped_total",
 			Help: "Streams that were closed because the client read too slowly."}),
+		sessions: prometheus.NewGauge(prometheus.GaugeOpts{Name: "pickup_sessions",
+			Help: "Sessions, each with a fork of the database."}),
 	}
-	m.registry.MustRegister(m.requests, m.durations, m.commits, m.changes, m.syncs, m.reloads, m.followers, m.streams, m.dropped,
+	m.registry.MustRegister(m.requests, m.durations, m.commits, m.changes, m.syncs, m.reloads, m.followers, m.streams, m.dropped, m.sessions,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.handler = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{DisableCompression: true})
 	return m

@@ -16,7 +16,7 @@ import (
 const (
 	allowMethods  = "GET, HEAD, QUERY, POST, PUT, PATCH, DELETE"
 	allowHeaders  = "Authorization, Content-Type, If-Match, If-None-Match, Last-Event-ID, Pickup-Session, Prefer, X-Request-Id"
-	exposeHeaders = "ETag, Link, Location, X-Total-Count, Content-Range, Preference-Applied, Accept-Patch, Accept-Query, Pickup-Revision, X-Request-Id"
+	exposeHeaders = "ETag, Link, Location, X-Total-Count, Content-Range, Preference-Applied, Accept-Patch, Accept-Query, Pickup-Revision, Pickup-Session, Pickup-Session-New, X-Request-Id"
 	preflightAge  = "600" // seconds
 )
 
@@ -24,7 +24,6 @@ const (
 // from other pages, with which browsers would send remembered credentials. It
 // does not affect clients other than browsers.
 func (s *server) crossOrigin() gin.HandlerFunc {
-	protection := http.NewCrossOriginProtection()
 	return func(c *gin.Context) {
 		h := c.Writer.Header()
 		h["Vary"] = varyOrigin
@@ -45,6 +44,20 @@ func (s *server) crossOrigin() gin.HandlerFunc {
 			s.fail(c, newProblem(http.StatusForbidden, "A page of another origin may not write here. --cors-origin allows one."))
 		}
 	}
+}
+
+// protection is the protection that browsers offer by Sec-Fetch-Site and Origin.
+var protection http.CrossOriginProtection
+
+// mayWrite reports whether the page that sends the request, if it is one, may use
+// methods that are not safe.
+func (s *server) mayWrite(r *http.Request) bool {
+	if origin := r.Header.Get("Origin"); origin != "" && s.allowsOrigin(origin) {
+		return true
+	}
+	write := r.WithContext(r.Context())
+	write.Method = http.MethodPost
+	return protection.Check(write) == nil
 }
 
 // preflight answers a preflight request, which has no credentials.

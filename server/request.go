@@ -23,6 +23,9 @@ type request struct {
 
 	parameters []query.Parameter // of the URL
 
+	session *session // which it uses, nil if none
+	prefix  string   // of the path, which names the session; "" if it does not
+
 	reserved   int64    // bytes of the server's budget
 	answerSize int64    // the part of reserved that is for the answer to a write
 	keepBody   bool     // the tag and the body are the whole answer, so it may be cached
@@ -34,6 +37,7 @@ func (s *server) serve(choices []*route) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		req := s.newRequest(c)
 		defer req.release()
+		defer req.leaveSession()
 		if err := req.serve(choices); err != nil {
 			s.fail(c, err)
 		}
@@ -41,14 +45,23 @@ func (s *server) serve(choices []*route) gin.HandlerFunc {
 }
 
 func (s *server) newRequest(c *gin.Context) *request {
-	req := &request{server: s, Context: c, db: s.db, snap: s.db.Snapshot()}
-	req.setRevision(req.snap)
+	req := &request{server: s, Context: c}
+	req.use(s.db)
 	return req
+}
+
+// use makes the request one to db.
+func (req *request) use(db *database.DB) {
+	req.db, req.snap = db, db.Snapshot()
+	req.setRevision(req.snap)
 }
 
 func (req *request) serve(choices []*route) error {
 	if len(req.Request.RequestURI) > req.MaxURL {
 		return newProblem(http.StatusRequestURITooLong, fmt.Sprintf("The URL is longer than %d bytes.", req.MaxURL))
+	}
+	if err := req.enterSession(!choices[0].outside); err != nil {
+		return err
 	}
 	route, err := req.choose(choices)
 	if err != nil {

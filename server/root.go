@@ -17,8 +17,9 @@ type index struct {
 }
 
 type link struct {
-	Name string `json:"name"`
-	Href string `json:"href"`
+	Name    string `json:"name"`
+	Href    string `json:"href"`
+	outside bool   // see route
 }
 
 type collectionLink struct {
@@ -38,17 +39,22 @@ func (req *request) readIndex() error {
 func (req *request) index() index {
 	x := index{Name: "pickup", Version: req.Version, Collections: []collectionLink{}, Objects: []link{}, Service: []link{}}
 	for _, name := range servable(req.snap) {
-		href := "/" + url.PathEscape(name)
+		href := req.prefix + "/" + url.PathEscape(name)
 		if memberOf(req.snap, name) == array {
 			x.Collections = append(x.Collections, collectionLink{name, req.snap.Len(name), href})
 		} else {
-			x.Objects = append(x.Objects, link{name, href})
+			x.Objects = append(x.Objects, link{Name: name, Href: href})
 		}
 	}
 	if memberOf(req.snap, "db") == nothing {
-		x.Service = append(x.Service, link{"db", "/db"})
+		x.Service = append(x.Service, link{Name: "db", Href: req.prefix + "/db"})
 	}
-	x.Service = append(x.Service, req.service...)
+	for _, l := range req.service {
+		if !l.outside {
+			l.Href = req.prefix + l.Href
+		}
+		x.Service = append(x.Service, l)
+	}
 	return x
 }
 

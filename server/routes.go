@@ -37,9 +37,9 @@ var routes = []route{
 	{path: "/:collection/:id/:child", of: array, get: (*request).list, query: (*request).list, post: (*request).create},
 
 	// The state of the service. The first two need no credentials.
-	{path: "/_/livez", get: (*request).livez},
-	{path: "/_/readyz", get: (*request).readyz},
-	{path: "/_/metrics", get: (*request).metrics}, // if Options.Metrics is set
+	{path: "/_/livez", get: (*request).livez, outside: true},
+	{path: "/_/readyz", get: (*request).readyz, outside: true},
+	{path: "/_/metrics", get: (*request).metrics, outside: true}, // if Options.Metrics is set
 	// The latest revisions, and those to come.
 	{path: openapi.ChangesPath, get: (*request).listChanges},
 	// Back to an earlier state.
@@ -47,13 +47,20 @@ var routes = []route{
 	{path: openapi.ResetPath, post: (*request).reset},
 	{path: openapi.SnapshotsPath, get: (*request).listSnapshots},
 	{path: openapi.SnapshotsPath + "/:name", get: (*request).readSnapshot, put: (*request).keepSnapshot, delete: (*request).forgetSnapshot},
+	// The sessions.
+	{path: openapi.SessionsPath, get: (*request).listSessions, outside: true},
+	{path: openapi.SessionsPath + "/:name", get: ofSession((*request).readSession), put: (*request).putSession,
+		delete: ofSession((*request).endSession), outside: true},
+	{path: openapi.SessionsPath + "/:name/changes", get: ofSession((*request).sessionChanges), outside: true},
+	{path: openapi.SessionsPath + "/:name/reset", post: ofSession((*request).resetSession), outside: true},
+	{path: openapi.SessionsPath + "/:name/commit", post: ofSession((*request).commitSession), outside: true},
 	// Descriptions of the API, made from the data and the rules.
 	{path: "/_/openapi.json", get: (*request).openAPI},
-	{path: "/_/types.d.ts", get: (*request).types},
+	{path: "/_/types.d.ts", get: (*request).types, outside: true},
 	{path: "/_/schemas/:collection", get: (*request).schema},
 	// A page that shows the OpenAPI document, and the files that it loads.
-	{path: "/_/docs", get: (*request).docs},
-	{path: "/_/docs/:file", get: (*request).docs},
+	{path: "/_/docs", get: (*request).docs, outside: true},
+	{path: "/_/docs/:file", get: (*request).docs, outside: true},
 }
 
 // methods are the methods that the service knows. Every path is registered for
@@ -70,6 +77,7 @@ type route struct {
 	of                            member
 	get, post, put, patch, delete handler
 	query                         handler // like get, with a condition in the body
+	outside                       bool    // it is not a resource of sessions
 	acceptPatch                   string  // the media types of a patch
 }
 
@@ -103,11 +111,14 @@ func (s *server) register(r gin.IRoutes) {
 		choices[path] = nil
 		if name, ok := strings.CutPrefix(path, "/_/"); ok && route.get != nil && !strings.Contains(name, ":") {
 			name, _, _ = strings.Cut(name, ".")
-			s.service = append(s.service, link{name, path})
+			s.service = append(s.service, link{name, path, route.outside})
 		}
-		r.Match(methods, path, s.serve(choice))
-		if path != "/" {
-			r.Match(methods, path+"/", s.serve(choice))
+		path = strings.TrimSuffix(path, "/")
+		for _, prefix := range []string{"", sessionPrefix + ":session"} {
+			r.Match(methods, prefix+path+"/", s.serve(choice))
+			if prefix+path != "" {
+				r.Match(methods, prefix+path, s.serve(choice))
+			}
 		}
 	}
 }

@@ -198,15 +198,20 @@ func setOption(t *testing.T, o *server.Options, name, value string) {
 		o.CORSOrigins = append(o.CORSOrigins, value)
 	case "read-only":
 		o.ReadOnly = true
-	case "max-body", "max-streams":
+	case "max-body", "max-streams", "max-sessions":
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if name == "max-body" {
+		switch {
+		case name == "max-body":
 			o.MaxBody = n
-		} else {
+		case name == "max-streams":
 			o.MaxStreams = int(n)
+		case n == 0:
+			o.MaxSessions = -1
+		default:
+			o.MaxSessions = int(n)
 		}
 	default:
 		t.Fatalf("there is no option %q", name)

@@ -17,7 +17,7 @@ var (
 	sameOrigin   = []string{"same-origin"}
 	jsonTypes    = []string{openapi.JSONType}
 	cacheControl = []string{"private, no-cache"}
-	vary         = []string{"Authorization, Origin, Accept"}
+	vary         = []string{"Authorization, Origin, Accept, Pickup-Session"}
 	varyOrigin   = []string{"Origin"}
 	closing      = []string{"close"}
 )

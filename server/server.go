@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync/atomic"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -48,6 +49,18 @@ type Options struct {
 	// MaxStreams is the number of streams that may be open at a time. 0: 1,024.
 	MaxStreams int
 
+	// MaxSessions is the number of sessions that there may be at a time. 0: 256.
+	// Less than 0: there are none, and a request that names one is refused.
+	MaxSessions int
+
+	// SessionIdle is the time after which a session ends that no request uses.
+	// 0: 10 minutes.
+	SessionIdle time.Duration
+
+	// SessionMemory is the number of bytes of changed values that all sessions
+	// together may hold. 0: 256 MiB.
+	SessionMemory int64
+
 	// Stop ends all streams when it is closed. A stream would otherwise keep
 	// http.Server.Shutdown waiting. nil: they end with their clients.
 	Stop <-chan struct{}
@@ -85,6 +98,7 @@ type server struct {
 	budget                  budget
 	responses               responseCache
 	streams                 streams
+	sessions                sessions
 	service                 []link // the service's own resources, for the index
 	described, describedAll atomic.Pointer[described]
 }
@@ -96,6 +110,9 @@ func Handler(db *database.DB, o Options) http.Handler {
 	o.MaxBody = cmp.Or(max(o.MaxBody, 0), defaultMaxBody)
 	o.MaxStreams = cmp.Or(max(o.MaxStreams, 0), defaultMaxStreams)
 	o.MaxURL = cmp.Or(max(o.MaxURL, 0), defaultMaxURL)
+	o.MaxSessions = cmp.Or(o.MaxSessions, defaultMaxSessions)
+	o.SessionIdle = cmp.Or(max(o.SessionIdle, 0), defaultSessionIdle)
+	o.SessionMemory = cmp.Or(max(o.SessionMemory, 0), defaultSessionMemory)
 	if o.MaxDepth <= 0 || o.MaxDepth > rawjson.MaxDepth {
 		o.MaxDepth = rawjson.MaxDepth
 	}

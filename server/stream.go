@@ -244,6 +244,10 @@ func placeLine(run string, rev storage.Rev) []byte {
 func (req *request) follow(s *subscription, w *eventWriter) error {
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
+	var ended <-chan struct{}
+	if req.session != nil {
+		ended = req.session.ended
+	}
 	leads := false // has the token of the hub
 	pass := func() {
 		if leads {
@@ -274,6 +278,8 @@ func (req *request) follow(s *subscription, w *eventWriter) error {
 			case <-req.Request.Context().Done():
 				return nil
 			case <-req.Stop:
+				return nil
+			case <-ended:
 				return nil
 			case <-beat.C:
 				events = append(events, placeLine(s.hub.db.Run(), s.rev))

@@ -12,8 +12,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,6 +24,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"pickup/filestore"
 	"pickup/internal/database"
 	"pickup/internal/storage"
 	"pickup/internal/storage/storetest"
@@ -114,19 +118,67 @@ func (r replica) apply(path string, e streamEvent) {
 	}
 }
 
+// A modelStore is a store whose contents a test can edit and break.
+type modelStore interface {
+	storage.Store
+	Edit(contents jsontext.Value)
+	Break(err error)
+}
+
+// An editedFile is the store of a file that is edited by hand.
+type editedFile struct {
+	*filestore.Store
+	t       *testing.T
+	path    string
+	inPlace bool // the next edit does not replace the file
+}
+
+// reopen closes the store and opens the file again.
+func (f *editedFile) reopen() {
+	if f.Store != nil {
+		if err := f.Close(); err != nil {
+			f.t.Error(err)
+		}
+	}
+	var err error
+	if f.Store, err = filestore.Open(f.t.Context(), f.path, filestore.Options{}); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *editedFile) Edit(contents jsontext.Value) {
+	path := f.path
+	if f.inPlace = !f.inPlace; !f.inPlace {
+		path += "~"
+	}
+	err := os.WriteFile(path, contents, 0o644)
+	if err == nil && path != f.path {
+		err = os.Rename(path, f.path)
+	}
+	if err != nil {
+		f.t.Error(err)
+	}
+}
+
+func (f *editedFile) Break(error) { f.Edit(jsontext.Value(`{"posts":[{"id":]}`)) }
+
 // A modelServer is a server that is restarted now and then, on one store.
 type modelServer struct {
 	t     *testing.T
-	store *storetest.MemStore
+	store modelStore
 	paths []string
 
 	mu   sync.Mutex
 	db   *database.DB
 	web  http.Handler
 	stop chan struct{}
-	end  context.CancelFunc
+	end  func()             // ends the goroutine that follows the store
 	want map[string]replica // by path and id of the state: what a GET answered
 	last string             // the id of the last state; "" while there will be others
+
+	shared bool // there are several writers
+
+	compared, cuts atomic.Int64 // states, and connections that clients have lost
 }
 
 func (m *modelServer) start() {
@@ -136,13 +188,17 @@ func (m *modelServer) start() {
 		close(m.stop)
 		m.end()
 	}
+	if f, ok := m.store.(*editedFile); ok {
+		f.reopen()
+	}
 	db, err := database.Open(m.t.Context(), m.store, database.Options{})
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(m.t.Context())
-	go db.Follow(ctx)
-	m.db, m.end, m.stop = db, cancel, make(chan struct{})
+	var following sync.WaitGroup
+	following.Go(func() { db.Follow(ctx) })
+	m.db, m.end, m.stop = db, func() { cancel(); following.Wait() }, make(chan struct{})
 	m.web = server.Handler(db, server.Options{Stop: m.stop})
 }
 
@@ -164,15 +220,20 @@ func (m *modelServer) do(method, path, body string) *httptest.ResponseRecorder {
 	return w
 }
 
-// edit replaces the contents as a hand edit does.
+// edit replaces the contents as a hand edit does, and waits until they are served.
 func (m *modelServer) edit(contents string) {
 	m.store.Edit(jsontext.Value(contents))
-	b, err := m.store.Load(m.t.Context())
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	for m.db.Snapshot().Rev() < b.Rev || m.db.Err() != nil {
-		time.Sleep(time.Millisecond)
+	m.await(func() bool {
+		return m.db.Err() == nil && strings.TrimSpace(m.do("GET", "/db", "").Body.String()) == contents
+	})
+}
+
+func (m *modelServer) await(done func() bool) {
+	m.t.Helper()
+	for start := time.Now(); !done(); time.Sleep(time.Millisecond) {
+		if time.Since(start) > 20*time.Second {
+			m.t.Fatalf("the edit is not served: %.500s, %v", m.do("GET", "/db", "").Body, m.db.Err())
+		}
 	}
 }
 
@@ -217,8 +278,35 @@ func modelContents(random *rand.Rand) string {
 
 // step does something random.
 func (m *modelServer) step(random *rand.Rand) {
+	switch n := random.IntN(16); n {
+	default:
+		m.write(random, n)
+	case 9:
+		m.edit(modelContents(random))
+	case 10:
+		m.store.Break(&storage.BrokenError{File: "db.json", Line: 1, Column: 1, Reason: "broken"})
+		m.await(func() bool { return m.db.Err() != nil })
+		if w := m.do("POST", "/posts", `{"n":1}`); w.Code < 500 {
+			m.t.Errorf("a POST to a broken file: %d", w.Code)
+		}
+		m.edit(modelContents(random))
+	case 11:
+		if random.IntN(4) == 0 {
+			m.start()
+		}
+	case 12, 13:
+		m.do("POST", "/_/undo", "")
+	case 14:
+		m.do("PUT", "/_/snapshots/kept", "")
+	case 15:
+		m.do("POST", "/_/reset", []string{"", `{"to":"kept"}`}[random.IntN(2)])
+	}
+}
+
+// write makes a random change of one of nine kinds through the API.
+func (m *modelServer) write(random *rand.Rand, kind int) {
 	id, n := random.IntN(20), random.IntN(10)
-	switch random.IntN(12) {
+	switch kind {
 	case 0, 1:
 		m.do("POST", "/posts", fmt.Sprintf(`{"n":%d}`, n))
 	case 2, 3, 4:
@@ -232,16 +320,6 @@ func (m *modelServer) step(random *rand.Rand) {
 			`{"op":"add","path":"/posts/-","value":{"n":%d}},{"op":"add","path":"/profile","value":{"name":"%d"}}]`, n, 9-n, n))
 	case 8:
 		m.do("PATCH", "/db", `[{"op":"remove","path":"/profile"},{"op":"add","path":"/tags","value":[{"id":"b"}]}]`)
-	case 9:
-		m.edit(modelContents(random))
-	case 10:
-		m.store.Break(&storage.BrokenError{File: "db.json", Line: 1, Column: 1, Reason: "broken"})
-		m.do("POST", "/posts", `{"n":1}`)
-		m.edit(modelContents(random))
-	case 11:
-		if random.IntN(4) == 0 {
-			m.start()
-		}
 	}
 }
 
@@ -271,6 +349,8 @@ func (m *modelServer) follow(web *httptest.Server, path string, random *rand.Ran
 			cancel()
 			response.Body.Close()
 			return err
+		} else {
+			m.cuts.Add(1)
 		}
 		cancel()
 		response.Body.Close()
@@ -293,53 +373,99 @@ func (m *modelServer) read(events *eventReader, path string, state replica, id *
 			continue
 		}
 		*id = e.id
-		for { // the server may be faster than the one who records
-			m.mu.Lock()
-			want, ok := m.want[path+" "+e.id]
-			last := m.last
-			m.mu.Unlock()
-			if ok && !maps.Equal(want, state) {
-				return fmt.Errorf("%s at %s: the client has\n%v\nand a GET answered\n%v", path, e.id, state, want)
-			}
-			if ok && e.id == last {
-				return nil
-			}
-			if ok {
-				break
-			}
-			time.Sleep(time.Millisecond)
+		if last, err := m.compare(path, e.id, state); last || err != nil {
+			return err
 		}
 	}
 	return errCut
 }
 
-// TestStreamModel writes, edits, breaks and restarts at random, while clients
-// lose their connections: at each id the state of a client is what a GET
-// answered at that revision.
+// compare compares the state of a client at an id with what a GET answered, and
+// reports whether it is the last. If others write meanwhile, there may be no such
+// GET: then it is compared with the states of other clients and later GETs.
+func (m *modelServer) compare(path, id string, state replica) (last bool, err error) {
+	key := path + " " + id
+	for {
+		m.mu.Lock()
+		want, ok := m.want[key]
+		if !ok && m.shared {
+			want, ok = maps.Clone(state), true
+			m.want[key] = want
+		}
+		last := id == m.last
+		m.mu.Unlock()
+		if ok && !maps.Equal(want, state) {
+			return false, fmt.Errorf("%s at %s: the client has\n%v\nand a GET or another client\n%v", path, id, state, want)
+		}
+		if ok {
+			m.compared.Add(1)
+			return last, nil
+		}
+		time.Sleep(time.Millisecond) // the server is faster than the one who records
+	}
+}
+
+// TestStreamModel writes, edits, breaks, undoes, resets and restarts at random,
+// while clients lose their connections: at each id the state of a client is what
+// a GET answered at that revision.
 func TestStreamModel(t *testing.T) {
+	const contents = `{"posts":[{"id":3,"n":9}],"profile":{"name":"x"}}`
+	for _, test := range []struct {
+		name  string
+		steps int
+		store func(t *testing.T) modelStore
+	}{
+		{"memory", count(100, 5000), func(t *testing.T) modelStore { return storetest.NewMemStore(jsontext.Value(contents)) }},
+		{"file", count(60, 1000), func(t *testing.T) modelStore {
+			f := &editedFile{t: t, path: filepath.Join(t.TempDir(), "db.json")}
+			f.Edit(jsontext.Value(contents))
+			return f
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			m := &modelServer{t: t, store: test.store(t), want: make(map[string]replica), paths: []string{
+				"/posts", "/posts?n_gte=5", "/posts?n_gte=5&_fields=id", "/posts?_where=" + url.QueryEscape(`{"or":[{"n":{"lt":2}},{"n":{"gt":7}}]}`),
+				"/posts?q=3", "/posts/3", "/posts/4?_fields=n", "/profile", "/db",
+			}}
+			m.run(test.steps)
+			t.Logf("%d steps, %d states compared, %d connections lost", test.steps, m.compared.Load(), m.cuts.Load())
+		})
+	}
+}
+
+// run takes steps while clients follow.
+func (m *modelServer) run(steps int) {
 	random := rand.New(rand.NewPCG(14, 1))
-	m := &modelServer{t: t, want: make(map[string]replica), paths: []string{
-		"/posts", "/posts?n_gte=5", "/posts?n_gte=5&_fields=id", "/posts?_where=" + url.QueryEscape(`{"or":[{"n":{"lt":2}},{"n":{"gt":7}}]}`),
-		"/posts?q=3", "/posts/3", "/posts/4?_fields=n", "/profile", "/db",
-	}}
-	m.store = storetest.NewMemStore(jsontext.Value(`{"posts":[{"id":3,"n":9}],"profile":{"name":"x"}}`))
 	m.start()
 	m.record()
+	m.serve(func() {
+		for range steps {
+			m.step(random)
+			m.record()
+			time.Sleep(time.Duration(random.IntN(2)) * time.Millisecond)
+		}
+	})
+}
+
+// serve has clients follow each path while change runs, and until they have the
+// last state.
+func (m *modelServer) serve(change func()) {
 	web := httptest.NewServer(m)
 	defer web.Close()
+	defer func() { // also if a step fails
+		close(m.stop)
+		m.end()
+	}()
 	var clients sync.WaitGroup
 	for i, path := range append(m.paths, m.paths...) {
 		clients.Go(func() {
 			if err := m.follow(web, path, rand.New(rand.NewPCG(14, uint64(i)))); err != nil {
-				t.Error(err)
+				m.t.Error(err)
 			}
 		})
 	}
-	for range count(100, 300) {
-		m.step(random)
-		m.record()
-		time.Sleep(time.Duration(random.IntN(2)) * time.Millisecond)
-	}
+	change()
 	// Everybody gets an event of the last state, and so knows that it is the last.
 	m.edit(`{"posts":[],"profile":{"name":"before"}}`)
 	m.record()
@@ -349,7 +475,45 @@ func TestStreamModel(t *testing.T) {
 	m.last = last
 	m.mu.Unlock()
 	clients.Wait()
-	close(m.stop)
+}
+
+// TestStreamResume has several writers, whose changes share commits, and clients
+// that lose their connections and continue. At each id all clients have the same
+// state, and the same as a GET.
+func TestStreamResume(t *testing.T) {
+	t.Parallel()
+	f := &editedFile{t: t, path: filepath.Join(t.TempDir(), "db.json")}
+	f.Edit(jsontext.Value(`{"posts":[{"id":3,"n":9}],"profile":{"name":"x"}}`))
+	m := &modelServer{t: t, store: f, shared: true, want: make(map[string]replica), paths: []string{
+		"/posts", "/posts?n_gte=5", "/posts/3", "/profile", "/db",
+	}}
+	m.start()
+	var gets int
+	m.serve(func() {
+		var writers sync.WaitGroup
+		defer writers.Wait()
+		for w := range 4 {
+			writers.Go(func() {
+				random := rand.New(rand.NewPCG(14, uint64(w)))
+				for m.cuts.Load() < int64(count(100, 1000)) && !t.Failed() {
+					m.write(random, random.IntN(9))
+				}
+			})
+		}
+		for m.cuts.Load() < int64(count(100, 1000)) && !t.Failed() {
+			path := m.paths[gets%len(m.paths)]
+			w, state := m.do("GET", path, ""), make(replica)
+			if w.Code == 200 {
+				state = replicaOf(path, strings.TrimSpace(w.Body.String()))
+			}
+			if _, err := m.compare(path, w.Header().Get("Pickup-Revision"), state); err != nil {
+				t.Error(err)
+			}
+			gets++
+			time.Sleep(time.Millisecond)
+		}
+	})
+	t.Logf("%d revisions, %d connections lost, %d states compared with %d GETs and each other", m.db.Snapshot().Rev(), m.cuts.Load(), m.compared.Load(), gets)
 }
 
 // openEvents opens a stream.

@@ -34,7 +34,7 @@ func (s style) lay(v []byte, ex examples) []byte {
 		if len(v) <= shortLine {
 			s = s.defaultLayout(ex())
 		}
-		return s.layPlain(l)
+		models, ex = []*list{s.model(l)}, nothing
 	}
 	s = s.in(models[0])
 	if l.open == '[' {
@@ -123,8 +123,8 @@ func width(items []item) (n int) {
 // an example of its kind.
 const shortLine = 72
 
-// layPlain lays out a list in the style of the file.
-func (s style) layPlain(l *list) []byte {
+// model returns a list in the style s, for a list that has no example.
+func (s style) model(l *list) *list {
 	if l.open == '[' && !s.flat {
 		n := 0
 		for _, it := range l.items {
@@ -133,23 +133,12 @@ func (s style) layPlain(l *list) []byte {
 		s.flat = !l.nests() && n <= shortLine
 	}
 	first, end := s.brackets(l.open)
-	for i := range l.items {
-		it := &l.items[i]
-		switch {
-		case i == 0:
-			it.gap = first
-		case s.flat:
-			it.gap = []byte("," + s.space)
-		default:
-			it.gap = concat([]byte(","), first)
-		}
-		if l.open == '{' {
-			it.setColon([]byte(s.colon))
-		}
-		it.value = s.at(it.gap, s.flat).lay(it.value, nothing)
+	next := first
+	if s.flat {
+		next = []byte(s.space)
 	}
-	l.tail = end
-	return l.text()
+	label := []byte(`""` + s.colon)
+	return &list{open: l.open, items: []item{{gap: first, label: label}, {gap: concat([]byte(","), next), label: label}}, tail: end}
 }
 
 // setColon replaces what is between the name and the value.

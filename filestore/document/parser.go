@@ -49,9 +49,7 @@ type parsedArray struct {
 
 // A chunk is a part of an array that is validated at once.
 type chunk struct {
-	plain    []byte // from the gap before the first element
-	at       int    // offset of that gap
-	idMember string
+	at       int       // offset of the gap before the first element
 	elements []element // once validated, their keys are their ids, or ""
 }
 
@@ -153,12 +151,12 @@ func (c *parser) array(a *array, idMember string, was *reuse) bool {
 	end := start // of the last element
 	var elements []element
 	hand := func() {
-		s := &chunk{plain: c.plain[start:end], at: start, idMember: idMember, elements: elements}
+		s := &chunk{at: start, elements: elements}
 		cut.chunks = append(cut.chunks, s)
 		if end-start < c.chunkSize { // the last one
-			c.check(s)
+			c.check(s, idMember)
 		} else {
-			c.helpers.Go(func() { c.check(s) })
+			c.helpers.Go(func() { c.check(s, idMember) })
 		}
 		start, elements = end, make([]element, 0, len(elements)+len(elements)/8)
 	}
@@ -204,14 +202,14 @@ func (c *parser) array(a *array, idMember string, was *reuse) bool {
 }
 
 // check validates the elements of a chunk and finds their ids.
-func (c *parser) check(s *chunk) {
+func (c *parser) check(s *chunk, idMember string) {
 	if c.bad.Load() {
 		return
 	}
-	at := 0
+	at := s.at
 	for i := range s.elements {
 		e := &s.elements[i]
-		v := jsontext.Value(s.plain[at+int(e.gap) : at+len(e.text)])
+		v := jsontext.Value(c.plain[at+int(e.gap) : at+len(e.text)])
 		at += len(e.text)
 		if e.key != "" {
 			continue // validated before
@@ -220,7 +218,7 @@ func (c *parser) check(s *chunk) {
 			c.bad.Store(true)
 			return
 		}
-		e.key, _ = storage.ID(v, s.idMember)
+		e.key, _ = storage.ID(v, idMember)
 	}
 }
 

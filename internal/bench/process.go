@@ -47,7 +47,7 @@ func (b *bench) launch(name, file, answers string) (*process, error) {
 		p.url = fmt.Sprintf("http://localhost:%d", port) // it may listen on ::1 only
 	}
 	p.cmd.Dir = b.work
-	p.cmd.Env = append(os.Environ(), "PICKUP_USER="+user, "PICKUP_PASSWORD="+password)
+	p.cmd.Env = append(os.Environ(), "PICKUP_USER="+user, "PICKUP_PASSWORD="+password, "PICKUP_MAX_STREAMS=20000")
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	begin := time.Now()

@@ -159,10 +159,11 @@ func withoutMoves(changes []Change) []Change {
 }
 
 // Adopt makes the changes that lead from base to fork, where base is what a fork
-// of the database began with. What is done already is no change. All others are
-// validated again. The error is a *ConflictError if something was changed on both
-// sides, or a *FaultError whose pointers begin with the paths of records.
-func (tx *Tx) Adopt(base, fork *Snapshot) error {
+// of the database began with, and returns them. What is done already is no
+// change. All others are validated again. The error is a *ConflictError if
+// something was changed on both sides, or a *FaultError whose pointers begin with
+// the paths of records.
+func (tx *Tx) Adopt(base, fork *Snapshot) ([]Change, error) {
 	changes := base.Changes(fork)
 	whole := make(map[string]bool) // a position key says little on the other side
 	for _, ch := range changes {
@@ -187,7 +188,7 @@ func (tx *Tx) Adopt(base, fork *Snapshot) error {
 				seen[at] = true
 				tx.changes = append(tx.changes, Change{Collection: at.collection, ID: at.id, Before: now, After: after})
 				if err := tx.apply(storage.Change{Collection: at.collection, ID: at.id, Value: after}); err != nil {
-					return err
+					return nil, err
 				}
 			}
 		}
@@ -196,9 +197,9 @@ func (tx *Tx) Adopt(base, fork *Snapshot) error {
 		}
 	}
 	if conflict.Changed != nil {
-		return conflict
+		return nil, conflict
 	}
-	return tx.judge(adopted, base)
+	return adopted, tx.judge(adopted, base)
 }
 
 // judge returns what is wrong with changes that the Tx has made to base.

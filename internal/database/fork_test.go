@@ -91,7 +91,7 @@ func TestForkModel(t *testing.T) {
 		}
 
 		for range 2 { // the second time there is nothing to do
-			mustUpdate(t, db, func(tx *Tx) error { return tx.Adopt(base, fork.Snapshot()) })
+			mustUpdate(t, db, func(tx *Tx) error { _, err := tx.Adopt(base, fork.Snapshot()); return err })
 			if got := unordered(db.Snapshot()); !reflect.DeepEqual(got, want) {
 				t.Fatalf("seed %d: %s\nbecame\n%q\nand not\n%q", seed, before, got, want)
 			}
@@ -183,7 +183,7 @@ func TestAdopt(t *testing.T) {
 				mustUpdate(t, db, change)
 			}
 			before := string(db.Snapshot().AppendJSON(nil))
-			_, err := db.Update(t.Context(), func(tx *Tx) error { return tx.Adopt(base, fork.Snapshot()) })
+			_, err := db.Update(t.Context(), func(tx *Tx) error { _, err := tx.Adopt(base, fork.Snapshot()); return err })
 			after := string(db.Snapshot().AppendJSON(nil))
 			var conflict *ConflictError
 			switch {
@@ -220,7 +220,7 @@ func TestForkRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustUpdate(t, fork, func(tx *Tx) error { _, err := tx.Merge("c", "1", jsontext.Value(`{"n":"x"}`)); return err })
-	_, err = db.Update(t.Context(), func(tx *Tx) error { return tx.Adopt(base, fork.Snapshot()) })
+	_, err = db.Update(t.Context(), func(tx *Tx) error { _, err := tx.Adopt(base, fork.Snapshot()); return err })
 	if !errors.Is(err, storage.ErrInvalid) || !strings.HasPrefix(err.Error(), "/c/1/n: ") {
 		t.Errorf("%v", err)
 	}

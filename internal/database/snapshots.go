@@ -20,11 +20,12 @@ type NamedSnapshot struct {
 	replaced int // history.replaced at that time, or a little earlier
 }
 
-// The limits of named snapshots.
-const (
-	maxSnapshots = 64
-	maxPinned    = 256 << 20 // bytes of values that nothing but named snapshots may hold
-)
+// maxSnapshots is the number of named snapshots.
+const maxSnapshots = 64
+
+// maxPinned is how many bytes of values may be held by named snapshots alone. Tests
+// lower it.
+var maxPinned = 256 << 20
 
 // snapshots are the named snapshots of a database, oldest first.
 type snapshots struct {

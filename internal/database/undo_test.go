@@ -9,11 +9,13 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"pickup/internal/schema"
 	"pickup/internal/storage"
 	"pickup/internal/storage/storetest"
 )
@@ -248,4 +250,215 @@ func (s state) texts() map[string]string {
 		all[name] = strings.Join(elements, ",")
 	}
 	return all
+}
+
+func undoOf(rev storage.Rev) func(*Tx) error {
+	return func(tx *Tx) error { _, _, err := tx.Undo(rev); return err }
+}
+
+func patch(p string) func(*Tx) error {
+	return func(tx *Tx) error { return tx.PatchDatabase(jsontext.Value(p)) }
+}
+
+// TestUndoPlaces undoes changes after which others were made, and looks where
+// the restored records are.
+func TestUndoPlaces(t *testing.T) {
+	tests := []struct {
+		name, undone, later, want string
+	}{
+		{"first", `[{"op":"remove","path":"/c/0"}]`, `[]`, `[{"id":1},{"id":2},{"id":3},5]`},
+		{"middle, and one at the end", `[{"op":"remove","path":"/c/1"}]`, `[{"op":"add","path":"/c/-","value":{"n":1}}]`, `[{"id":1},{"id":2},{"id":3},5,{"id":4,"n":1}]`},
+		{"last, and one at the end", `[{"op":"remove","path":"/c/3"},{"op":"remove","path":"/c/2"}]`, `[{"op":"add","path":"/c/-","value":{"id":9}}]`, `[{"id":1},{"id":2},{"id":3},5,{"id":9}]`},
+		{"one in front", `[{"op":"remove","path":"/c/0"}]`, `[{"op":"add","path":"/c/0","value":{"id":9}}]`, `[{"id":1},{"id":9},{"id":2},{"id":3},5]`},
+		{"all", `[{"op":"replace","path":"/c","value":[]}]`, `[{"op":"add","path":"/o/n","value":1}]`, `[{"id":1},{"id":2},{"id":3},5]`},
+		{"the member", `[{"op":"remove","path":"/c"}]`, `[]`, `[{"id":1},{"id":2},{"id":3},5]`},
+		{"another kind", `[{"op":"replace","path":"/c","value":{}}]`, `[]`, `[{"id":1},{"id":2},{"id":3},5]`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			db := openFor(t, `{"c":[{"id":1},{"id":2},{"id":3},5],"o":{}}`, "")
+			rev := mustUpdate(t, db, patch(tt.undone)).Rev()
+			mustUpdate(t, db, patch(tt.later))
+			got := mustUpdate(t, db, undoOf(rev)).byName["c"]
+			if s := string(got.appendJSON(nil)); s != tt.want {
+				t.Errorf("it is\n%s and not\n%s", s, tt.want)
+			}
+		})
+	}
+}
+
+// TestUndoLargeCollection undoes a delete where it would be dear to restore the
+// place of the record.
+func TestUndoLargeCollection(t *testing.T) {
+	large := `{"id":2,"text":"` + strings.Repeat("x", maxEditSize) + `"}`
+	db := openFor(t, `{"c":[{"id":1},`+large+`]}`, "")
+	mustUpdate(t, db, func(tx *Tx) error { _, err := tx.Delete("c", "1"); return err })
+	got := mustUpdate(t, db, undoOf(0))
+	if s := string(got.AppendJSON(nil)); s != `{"c":[`+large+`,{"id":1}]}` {
+		t.Error("the record is not the last")
+	}
+}
+
+// TestUndoGone undoes revisions of which the history has no values.
+func TestUndoGone(t *testing.T) {
+	db := openFor(t, `{"c":[{"id":1,"text":"`+strings.Repeat("x", maxHistory)+`"},{"id":2}]}`, "")
+	set := func(id, body string) func(*Tx) error {
+		return func(tx *Tx) error { _, err := tx.Replace("c", id, jsontext.Value(body)); return err }
+	}
+	rev := mustUpdate(t, db, set("2", `{"n":1}`)).Rev()
+	mustUpdate(t, db, set("1", `{}`)) // as a whole too large for the history
+	for _, rev := range []storage.Rev{0, rev, rev + 7} {
+		if _, err := db.Update(t.Context(), undoOf(rev)); !errors.Is(err, ErrGone) {
+			t.Errorf("the undo of %d: %v", rev, err)
+		}
+	}
+	mustUpdate(t, db, set("2", `{"n":2}`))
+	if got, _ := mustUpdate(t, db, undoOf(0)).Get("c", "2"); string(got.Value) != `{"id":2,"n":1}` {
+		t.Errorf("it is %s", got.Value)
+	}
+	if got, _ := mustUpdate(t, db, func(tx *Tx) error { tx.Reset(db.Baseline()); return nil }).Get("c", "1"); len(got.Value) < maxHistory {
+		t.Error("the baseline is bounded by the history")
+	}
+}
+
+// TestResetToOtherKeys resets to a snapshot from before a change of the member
+// that has the ids.
+func TestResetToOtherKeys(t *testing.T) {
+	const contents = `{"c":[{"id":1,"key":"a"},{"id":2,"key":"b"}]}`
+	db := openFor(t, contents, "")
+	kept, err := db.KeepSnapshot("kept", func(*NamedSnapshot) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	rev := mustUpdate(t, db, patch(`[{"op":"remove","path":"/c/0"}]`)).Rev()
+	rules, err := schema.Compile("s.json", []byte(`{"properties":{"c":{"type":"array","items":{"type":"object","x-id-field":"key"}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.SetSchema(t.Context(), rules); err != nil {
+		t.Fatal(err)
+	}
+	var conflict *ConflictError
+	if _, err := db.Update(t.Context(), undoOf(rev)); !errors.As(err, &conflict) {
+		t.Errorf("the undo of a change under other keys: %v", err)
+	}
+	snap := mustUpdate(t, db, func(tx *Tx) error { tx.Reset(kept.Snapshot); return nil })
+	if got := string(snap.AppendJSON(nil)); got != contents {
+		t.Errorf("it is %s", got)
+	}
+	if _, err := snap.Get("c", "a"); err != nil {
+		t.Errorf("the records have not the keys of the present rules: %v", err)
+	}
+}
+
+// TestPreview looks for a trace of an update that was only previewed.
+func TestPreview(t *testing.T) {
+	db := openFor(t, `{"c":[{"id":1}]}`, "")
+	before := db.Snapshot()
+	create := func(tx *Tx) error {
+		r, err := tx.Create("c", jsontext.Value(`{}`))
+		if err == nil && r.ID != "2" {
+			t.Errorf("the id is %s", r.ID)
+		}
+		return err
+	}
+	for range 2 {
+		snap, err := db.Preview(create)
+		if err != nil || snap != before || db.Snapshot() != before || len(db.History()) > 0 {
+			t.Errorf("the preview leads to %v and %s", err, db.Snapshot().AppendJSON(nil))
+		}
+	}
+	if snap := mustUpdate(t, db, create); snap.Rev() != before.Rev()+1 {
+		t.Errorf("previews use revisions: the next is %d", snap.Rev())
+	}
+}
+
+// TestPreviewAtOnce previews, updates, undoes and keeps in several goroutines.
+func TestPreviewAtOnce(t *testing.T) {
+	db := openFor(t, `{"c":[{"id":1}]}`, `{"properties":{"c":{"items":{"properties":{"n":{"x-unique":true}}}}}}`)
+	var group sync.WaitGroup
+	for i := range 4 {
+		group.Go(func() {
+			for j := range 50 {
+				create := func(tx *Tx) error {
+					_, err := tx.Create("c", jsontext.Value(fmt.Sprintf(`{"n":"%d-%d"}`, i, j)))
+					return err
+				}
+				if _, err := db.Preview(create); err != nil {
+					t.Error(err)
+				}
+				if _, err := db.Update(t.Context(), create); err != nil {
+					t.Error(err)
+				}
+				if _, err := db.KeepSnapshot(fmt.Sprint(i), func(*NamedSnapshot) error { return nil }); err != nil {
+					t.Error(err)
+				}
+				var conflict *ConflictError
+				if _, err := db.Update(t.Context(), undoOf(0)); err != nil && !errors.As(err, &conflict) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+// TestSnapshotLimits keeps as many snapshots, and pins as many values, as are
+// allowed.
+func TestSnapshotLimits(t *testing.T) {
+	db := openFor(t, `{"c":[{"id":1}]}`, "")
+	any := func(*NamedSnapshot) error { return nil }
+	keep := func(name string) error { _, err := db.KeepSnapshot(name, any); return err }
+	for i := range maxSnapshots {
+		if err := keep(fmt.Sprint(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := keep("more"); !errors.Is(err, ErrMemory) {
+		t.Errorf("one more: %v", err)
+	}
+	if err := keep("7"); err != nil {
+		t.Errorf("another in its place: %v", err)
+	}
+	for i := range maxSnapshots {
+		if err := db.ForgetSnapshot(fmt.Sprint(i), any); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	defer func(limit int) { maxPinned = limit }(maxPinned)
+	maxPinned = 1 << 20
+	text := strings.Repeat("x", maxPinned/4)
+	set := func(n int) {
+		mustUpdate(t, db, func(tx *Tx) error {
+			_, err := tx.Replace("c", "1", jsontext.Value(fmt.Sprintf(`{"n":%d,"text":%q}`, n, text)))
+			return err
+		})
+	}
+	set(0)
+	if err := keep("first"); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 6 {
+		set(n + 1) // only the first value is pinned
+	}
+	if err := keep("second"); err != nil {
+		t.Errorf("values that no snapshot has are counted: %v", err)
+	}
+	for n := range 2 {
+		set(n + 7)
+		if err := keep(fmt.Sprint(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(9)
+	if err := keep("more"); !errors.Is(err, ErrMemory) {
+		t.Errorf("more than all values: %v", err)
+	}
+	if err := db.ForgetSnapshot("second", any); err != nil {
+		t.Fatal(err)
+	}
+	if err := keep("more"); err != nil {
+		t.Errorf("after one is gone: %v", err)
+	}
 }

@@ -29,6 +29,12 @@ const (
 	SnapshotsPath = "/_/snapshots"
 )
 
+// SessionsPath is the path of the sessions.
+const SessionsPath = "/_/sessions"
+
+// serverPaths are the other paths that a session does not have.
+var serverPaths = []string{LivezPath, ReadyzPath, MetricsPath, TypesPath, DocsPath}
+
 // The media types of bodies. That of a PATCH selects its meaning.
 const (
 	JSONType    = "application/json"

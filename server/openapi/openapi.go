@@ -20,6 +20,8 @@ type Options struct {
 	Auth     bool   // credentials are required
 	Loopback bool   // requests are refused unless Host names the loopback interface
 	Metrics  bool   // metrics are served
+	Sessions bool   // there are sessions
+	Prefix   string // of all paths, without a final slash
 
 	// All describes every form of a request and an answer: pages, parts of
 	// records, tables, arrays of bodies and aliases. Without it a list is an
@@ -67,7 +69,7 @@ func Document(snap *database.Snapshot, o Options) jsontext.Value {
 	if d.about.Dialect != "" && !strings.Contains(d.about.Dialect, "2020-12") {
 		doc = append(doc, entry{"jsonSchemaDialect", d.about.Dialect})
 	}
-	doc = append(doc, entry{"servers", list{object{{"url", "/"}, {"description", "This server."}}}})
+	doc = append(doc, entry{"servers", list{object{{"url", d.Prefix + "/"}, {"description", "This server."}}}})
 	security := list{}
 	if o.Auth {
 		security = list{object{{"basic", list{}}}}
@@ -139,6 +141,7 @@ func (d *apiDocument) service() {
 	if d.Metrics {
 		untagged(MetricsPath, "getMetrics", "Metrics for Prometheus.", "text/plain", textSchema)
 	}
+	d.sessions()
 	for _, r := range d.about.Resources {
 		subject := r.Name
 		if r.Kind == storage.Array {

@@ -60,6 +60,13 @@ func (d *apiDocument) path(r describe.Resource, path string, parameters list, it
 	if d.ReadOnly {
 		item = slices.DeleteFunc(item, func(e entry) bool { return e.name != "get" && e.name != queryKey })
 	}
+	own := !strings.HasPrefix(path, SessionsPath) && !slices.Contains(serverPaths, path)
+	switch {
+	case !own && d.Prefix != "":
+		return
+	case own && d.Prefix == "" && d.Sessions:
+		parameters = append(slices.Clone(parameters), d.parametersOf("Pickup-Session")...)
+	}
 	get := item[0].value.(object)
 	item = append(item, entry{"options", d.operation(r, "options"+capital(get[0].value.(string)), "Ask for the methods.", "", nil, nil,
 		d.withErrors([]int{400, 401, 404, 414, 429}, entry{"204", response("Methods")}))})

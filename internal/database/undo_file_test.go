@@ -1,0 +1,60 @@
+package database_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/filestore"
+	"pickup/internal/database"
+)
+
+// TestUndoFile looks at the bytes of a file after changes and their undos.
+func TestUndoFile(t *testing.T) {
+	const text = `{
+  // the family
+  "drivers": [
+    { "id": 1, "name": "Ann", "since": 1.50 },
+    { "id": 2, "name": "Bob", "since": 2.00 },
+    { "id": 3, "name": "Cid", "since": 3.25 }
+  ],
+  // a van
+  "car": { "seats": 5 }
+}
+`
+	path := filepath.Join(t.TempDir(), "db.json")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store, err := filestore.Open(t.Context(), path, filestore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	db, err := database.Open(t.Context(), store, database.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, patch := range map[string]string{
+		"update": `[{"op":"replace","path":"/drivers/1/since","value":4}]`,
+		"create": `[{"op":"add","path":"/drivers/-","value":{"name":"Dan"}}]`,
+		"first":  `[{"op":"remove","path":"/drivers/0"}]`,
+		"middle": `[{"op":"remove","path":"/drivers/1"}]`,
+		"last":   `[{"op":"remove","path":"/drivers/2"}]`,
+		"object": `[{"op":"replace","path":"/car/seats","value":7}]`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := db.Update(t.Context(), func(tx *database.Tx) error { return tx.PatchDatabase(jsontext.Value(patch)) }); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := db.Update(t.Context(), func(tx *database.Tx) error { _, _, err := tx.Undo(0); return err }); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := os.ReadFile(path); err != nil || string(got) != text {
+				t.Errorf("%v: the file is\n%s", err, got)
+			}
+		})
+	}
+}

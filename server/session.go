@@ -1,0 +1,179 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"pickup/internal/database"
+)
+
+// A session is a fork of the database under a name. A request that names one
+// works on the fork instead of the database.
+type session struct {
+	name   string
+	db     *database.DB
+	made   time.Time
+	ended  chan struct{} // closed when it ends
+	commit sync.Mutex    // held while its changes are committed
+	idle   *time.Timer   // runs while no request has it
+
+	requests int       // guarded by sessions.mu; those in progress, streams among them
+	used     time.Time // guarded by sessions.mu; when the latest of them began or ended
+}
+
+// sessions are the sessions of a server.
+type sessions struct {
+	mu     sync.Mutex
+	byName map[string]*session // guarded by mu
+}
+
+// The header that names a session, the path that does so where a client cannot
+// send headers, and the defaults of Options.
+const (
+	sessionHeader    = "Pickup-Session"
+	newSessionHeader = "Pickup-Session-New"
+	sessionPrefix    = "/_/s/"
+
+	defaultMaxSessions   = 256
+	defaultSessionIdle   = 10 * time.Minute
+	defaultSessionMemory = 256 << 20
+)
+
+// enterSession makes the request one of the session that it names, if any. The
+// session is made if there is none. own reports whether the resource is one that
+// sessions have.
+func (req *request) enterSession(own bool) error {
+	name, named, err := req.sessionName()
+	switch {
+	case err != nil || !named:
+		return err
+	case !own:
+		return newProblem(http.StatusBadRequest, "This resource belongs to the server and not to a session. Send the request without "+sessionHeader+".")
+	}
+	s := &req.sessions
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := s.byName[name]
+	if x == nil {
+		if !req.mayWrite(req.Request) {
+			return crossOrigin("A page of another origin may not begin a session here. --cors-origin allows one.")
+		}
+		if x, err = req.makeSessionLocked(name, req.db.Snapshot()); err != nil {
+			return err
+		}
+		req.Header(newSessionHeader, "1")
+	}
+	req.holdLocked(x)
+	req.Header(sessionHeader, name)
+	req.use(x.db)
+	return nil
+}
+
+// sessionName returns the session that the request names, in the header, by the
+// path, or both, and takes it out of the parameters of the path.
+func (req *request) sessionName() (name string, named bool, err error) {
+	names := req.Request.Header[sessionHeader]
+	if len(req.Params) > 0 && req.Params[0].Key == "session" {
+		inPath := req.Params[0].Value
+		req.prefix, req.Params = sessionPrefix+inPath, req.Params[1:]
+		if len(names) == 1 && names[0] != inPath {
+			return "", false, newProblem(http.StatusBadRequest, fmt.Sprintf("The path names the session %q, and %s another one.", clip(inPath), sessionHeader))
+		} else if len(names) == 0 {
+			names = []string{inPath}
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return "", false, nil
+	case len(names) > 1:
+		return "", false, newProblem(http.StatusBadRequest, "The request has "+sessionHeader+" more than once.")
+	}
+	return names[0], true, req.checkSessionName(names[0])
+}
+
+// checkSessionName returns an error unless there may be a session of that name.
+func (req *request) checkSessionName(name string) error {
+	switch {
+	case req.MaxSessions < 0:
+		return newProblem(http.StatusBadRequest, "The server has no sessions (--max-sessions 0). Nothing was done.")
+	case !isName(name):
+		return newProblem(http.StatusBadRequest, "The name of a session has 1 to 64 of A-Z a-z 0-9 . _ -")
+	}
+	return nil
+}
+
+// makeSessionLocked begins a session. The caller has sessions.mu.
+func (s *server) makeSessionLocked(name string, from *database.Snapshot) (*session, error) {
+	if len(s.sessions.byName) >= s.MaxSessions {
+		return nil, retry(http.StatusServiceUnavailable, "There are as many sessions as the server allows (--max-sessions). End one, or try again.")
+	}
+	x := &session{name: name, db: s.db.Fork(from, s.admit), made: time.Now(), used: time.Now(), ended: make(chan struct{})}
+	x.idle = time.AfterFunc(s.SessionIdle, func() {
+		s.sessions.mu.Lock()
+		defer s.sessions.mu.Unlock()
+		if x.requests == 0 && time.Since(x.used) >= s.SessionIdle { // else a request came just now
+			s.endSessionLocked(x)
+		}
+	})
+	if s.sessions.byName == nil {
+		s.sessions.byName = make(map[string]*session)
+	}
+	s.sessions.byName[name] = x
+	if s.Metrics != nil {
+		s.Metrics.sessions.Inc()
+	}
+	return x, nil
+}
+
+// endSessionLocked ends a session, unless it has ended before. Its streams end,
+// and what its requests still do is lost. The caller has sessions.mu.
+func (s *server) endSessionLocked(x *session) {
+	if s.sessions.byName[x.name] != x {
+		return
+	}
+	delete(s.sessions.byName, x.name)
+	x.idle.Stop()
+	close(x.ended)
+	if s.Metrics != nil {
+		s.Metrics.sessions.Dec()
+	}
+}
+
+// holdLocked keeps a session from being idle until the request ends. The caller
+// has sessions.mu.
+func (req *request) holdLocked(x *session) {
+	req.session = x
+	x.requests++
+	x.used = time.Now()
+	x.idle.Stop()
+}
+
+// leaveSession ends what holdLocked has begun.
+func (req *request) leaveSession() {
+	x := req.session
+	if x == nil {
+		return
+	}
+	req.sessions.mu.Lock()
+	defer req.sessions.mu.Unlock()
+	x.used = time.Now()
+	if x.requests--; x.requests == 0 && req.sessions.byName[x.name] == x {
+		x.idle.Reset(req.SessionIdle)
+	}
+}
+
+// admit refuses a write by which the sessions would hold too much.
+func (s *server) admit(more int) error {
+	s.sessions.mu.Lock()
+	defer s.sessions.mu.Unlock()
+	held := more
+	for _, x := range s.sessions.byName {
+		held += x.db.Held()
+	}
+	if more >= 0 && int64(held) > s.SessionMemory {
+		return fmt.Errorf("all sessions together hold %d MiB of changes (--session-memory); end one: %w", s.SessionMemory>>20, database.ErrMemory)
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+package server
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"pickup/internal/database"
+
+	"pickup/server/openapi"
+)
+
+// sessionState is what a client sees of a session.
+type sessionState struct {
+	Name  string    `json:"name"`
+	Rev   string    `json:"rev"`
+	At    time.Time `json:"at"` // when it began
+	Used  time.Time `json:"used"`
+	Bytes int       `json:"bytes"` // of changes that it holds
+}
+
+// stateLocked returns the state of a session. The caller has sessions.mu.
+func (x *session) stateLocked() sessionState {
+	return sessionState{x.name, eventID(x.db.Run(), x.db.Snapshot().Rev()), x.made.UTC(), x.used.UTC(), x.db.Held()}
+}
+
+// listSessions serves GET /_/sessions.
+func (req *request) listSessions() error {
+	list := []sessionState{}
+	req.sessions.mu.Lock()
+	for _, x := range req.sessions.byName {
+		list = append(list, x.stateLocked())
+	}
+	req.sessions.mu.Unlock()
+	slices.SortFunc(list, func(a, b sessionState) int { return cmp.Compare(a.Name, b.Name) })
+	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {
+		return append(b, strings.TrimSuffix(string(marshal(list)), "\n")...), nil
+	})
+}
+
+// ofSession returns a handler of a session that exists, which it does not make.
+func ofSession(handle func(*request, *session) error) handler {
+	return func(req *request) error {
+		name := req.Param("name")
+		if err := req.checkSessionName(name); err != nil {
+			return err
+		}
+		req.sessions.mu.Lock()
+		x := req.sessions.byName[name]
+		if x != nil {
+			req.holdLocked(x)
+		}
+		req.sessions.mu.Unlock()
+		if x == nil {
+			return newProblem(http.StatusNotFound, fmt.Sprintf("There is no session %s.", strconv.Quote(name)))
+		}
+		return handle(req, x)
+	}
+}
+
+// putSession serves PUT /_/sessions/NAME: it begins a session, in place of the one
+// of that name.
+func (req *request) putSession() error {
+	name := req.Param("name")
+	if err := req.checkSessionName(name); err != nil {
+		return err
+	}
+	from, err := req.readMember("from")
+	if err != nil {
+		return err
+	}
+	snap := req.db.Snapshot()
+	switch from {
+	case "", "now":
+	case baselineName:
+		snap = req.db.Baseline()
+	default:
+		named := req.db.NamedSnapshot(from)
+		if named == nil {
+			return noSnapshot(from)
+		}
+		snap = named.Snapshot
+	}
+	status := http.StatusCreated
+	req.sessions.mu.Lock()
+	if old := req.sessions.byName[name]; old != nil {
+		status = http.StatusOK
+		req.endSessionLocked(old)
+	}
+	x, err := req.makeSessionLocked(name, snap)
+	if err == nil {
+		req.holdLocked(x)
+	}
+	req.sessions.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return req.sendSession(status, x)
+}
+
+// sendSession sends the state of a session.
+func (req *request) sendSession(status int, x *session) error {
+	req.sessions.mu.Lock()
+	state := x.stateLocked()
+	req.sessions.mu.Unlock()
+	req.Header("Cache-Control", "no-store")
+	send(req.Context, status, openapi.JSONType, marshal(state))
+	return nil
+}
+
+// endSession serves DELETE /_/sessions/NAME.
+func (req *request) endSession(x *session) error {
+	req.sessions.mu.Lock()
+	defer req.sessions.mu.Unlock()
+	req.endSessionLocked(x)
+	req.Status(http.StatusNoContent)
+	return nil
+}
+
+// readSession serves GET /_/sessions/NAME.
+func (req *request) readSession(x *session) error { return req.sendSession(http.StatusOK, x) }
+
+// resetSession serves POST /_/sessions/NAME/reset.
+func (req *request) resetSession(x *session) error {
+	req.use(x.db)
+	return req.reset()
+}
+
+// sessionChanges serves GET /_/sessions/NAME/changes: what it has changed since it
+// began, or was committed, as records or as a JSON Patch.
+func (req *request) sessionChanges(x *session) error {
+	base, now := x.db.Baseline(), x.db.Snapshot()
+	if req.prefers(openapi.PatchType) {
+		return req.sendTagged(openapi.PatchType, "", func(b []byte) ([]byte, error) { return base.AppendPatch(b, now), nil })
+	}
+	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {
+		t := changesTopic{values: true}
+		b = append(b, '[')
+		for i, ch := range base.Changes(now) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = t.appendChange(b, ch)
+		}
+		return append(b, ']'), nil
+	})
+}
+
+// commitSession serves POST /_/sessions/NAME/commit: it makes the changes of the
+// session to the database. The session goes on from there.
+func (req *request) commitSession(x *session) error {
+	if err := req.rejectParameters(); err != nil {
+		return err
+	}
+	if req.Request.ContentLength != 0 {
+		return wrongShape("the request commits what the session has changed: it has no body")
+	}
+	x.commit.Lock()
+	defer x.commit.Unlock()
+	base, now := x.db.Baseline(), x.db.Snapshot()
+	var changes []database.Change
+	err := req.update(func(tx *database.Tx) (err error) {
+		if err = req.checkListPrecondition(tx, ""); err == nil {
+			changes, err = tx.Adopt(base, now)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if !hasPreference(req.Context, preferRollback) {
+		x.db.SetBaseline(now)
+	}
+	return req.sendChanges("session", x.name, changes)
+}
