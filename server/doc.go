@@ -13,7 +13,8 @@
 // records. This package adds what HTTP needs: entity tags (tag.go), preconditions,
 // pagination headers, CSV, media types. A GET reads one snapshot. A write is one
 // transaction, and its preconditions are checked within it. stream.go sends the
-// changes of a resource as server-sent events, and changes.go the history.
+// changes of a resource as server-sent events, changes.go has the history,
+// undo.go and snapshots.go the ways back to an earlier state.
 //
 // Middleware runs in this order, each in a file of its own: request id, metrics,
 // access log, recovery from panics, headers of every answer, Host check,

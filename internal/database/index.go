@@ -16,35 +16,39 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// The indexes of a collection, by top-level member. One is made when a query
-// first asks for it and then carried from snapshot to snapshot.
+// The indexes of a collection. Each is built when a query first needs it and then
+// carried from snapshot to snapshot.
 type indexes struct {
-	base *collection // of a fork: what it began with, whose indexes all forks share; else nil
+	base *collection // of a fork: what it began with, whose indexes all forks share; otherwise nil
 
-	mu      sync.Mutex
-	byName  map[string]*index       // of equality; guarded by mu
-	inOrder map[string]*index       // see orderedindex.go; guarded by mu
-	asked   map[string]bool         // for what inOrder does not have yet; guarded by mu
-	names   *btree.Map[string, int] // how many records have a member of that name; guarded by mu, nil: not yet counted
+	mu    sync.Mutex
+	trees map[indexOn]*index      // guarded by mu
+	asked map[string]bool         // members that may get an ordered index when asked for again; guarded by mu
+	names *btree.Map[string, int] // the number of records that have each member; nil: not counted; guarded by mu
 }
 
-// An index leads from an equality key (see query.EqualityKeys) to the records that have
-// it, in their order. Its keys are that key, shortened where it is long, a NUL
-// and the record's place.
+// An index finds records by a key. An equality index has records under their
+// equality keys (see query.EqualityKeys), shortened if long, followed by a NUL and
+// the record's place. For an ordered index see orderedindex.go.
 type index = btree.Map[string, *Record]
 
-// maxIndexes is how many indexes the queries of clients may bring into being
-// for one collection: each costs memory, and time at every write.
+// indexOn identifies an index of a collection.
+type indexOn struct {
+	member  string
+	ordered bool
+}
+
+// maxIndexes is the maximum number of indexes of one collection that the queries of
+// clients can create: each costs memory, and time at every write.
 const maxIndexes = 16
 
-// longKey is from where on a key is shortened, so that an index of long texts
-// does not hold them a second time. What is found by a short key is looked at
-// again.
+// longKey is the maximum length of keys, so that an index of long texts does not
+// hold them a second time. Longer keys are shortened, and their records checked.
 const longKey = 64
 
 var keySeed = maphash.MakeSeed()
 
-// shortKey returns what stands for an equality key in an index.
+// shortKey returns an equality key with its end replaced by a hash if it is long.
 func shortKey(key string) string {
 	if len(key) <= longKey {
 		return key
@@ -59,12 +63,9 @@ func indexKey(key string, seq uint64) string {
 func (x *indexes) clone() *indexes {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	n := &indexes{base: x.base, byName: maps.Clone(x.byName), inOrder: maps.Clone(x.inOrder), asked: maps.Clone(x.asked)}
-	for name, tree := range n.byName {
-		n.byName[name] = tree.Copy()
-	}
-	for name, tree := range n.inOrder {
-		n.inOrder[name] = tree.Copy()
+	n := &indexes{base: x.base, trees: maps.Clone(x.trees), asked: maps.Clone(x.asked)}
+	for on, tree := range n.trees {
+		n.trees[on] = tree.Copy()
 	}
 	if x.names != nil {
 		n.names = x.names.Copy()
@@ -76,50 +77,43 @@ func (x *indexes) clone() *indexes {
 func (x *indexes) drop() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.byName, x.inOrder, x.asked, x.names = nil, nil, nil, nil
+	x.trees, x.asked, x.names = nil, nil, nil
 }
 
-// room reports whether a query may have an index over the member called name.
+// room reports whether a query may have an equality index over the member called
+// name.
 func (x *indexes) room(name string) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.byName[name] != nil {
+	if x.trees[indexOn{member: name}] != nil {
 		return true
 	}
-	return len(x.byName)+len(x.inOrder) < maxIndexes && (x.base == nil || x.base.indexes.room(name))
+	return len(x.trees) < maxIndexes && (x.base == nil || x.base.indexes.room(name))
 }
 
-// get returns the index over the member called name of records.
+// get returns the equality index over the member called name of records.
 func (x *indexes) get(name string, records *ordered.Map[*Record]) *index {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.getLocked(&x.byName, name, records)
+	return x.getLocked(indexOn{member: name}, records)
 }
 
-// getLocked returns an index of trees, which is one of the maps of x. That of
-// a fork is a copy of the one of its base.
-func (x *indexes) getLocked(trees *map[string]*index, name string, records *ordered.Map[*Record]) *index {
-	tree := (*trees)[name]
-	if tree != nil {
+// getLocked returns an index of records. That of a fork is a copy of the one of its
+// base.
+func (x *indexes) getLocked(on indexOn, records *ordered.Map[*Record]) *index {
+	tree := x.trees[on]
+	switch {
+	case tree != nil:
 		return tree
-	}
-	keys := func(r *Record, yield func(string)) { eachKey(r, name, yield) }
-	if trees == &x.inOrder {
-		keys = func(r *Record, yield func(string)) { yield(placeKey(r, name)) }
-	}
-	if x.base == nil {
-		tree = build(records, keys)
-	} else {
+	case x.base == nil:
+		tree = on.build(records)
+	default:
 		b := x.base.indexes
-		of := &b.byName
-		if trees == &x.inOrder {
-			of = &b.inOrder
-		}
 		b.mu.Lock()
-		tree = b.getLocked(of, name, x.base.records).Copy()
+		tree = b.getLocked(on, x.base.records).Copy()
 		b.mu.Unlock()
 		x.eachDiffering(records, func(r *Record, by int) {
-			keys(r, func(key string) {
+			on.eachKey(r, func(key string) {
 				if by > 0 {
 					tree.Set(key, r)
 				} else {
@@ -128,10 +122,10 @@ func (x *indexes) getLocked(trees *map[string]*index, name string, records *orde
 			})
 		})
 	}
-	if *trees == nil {
-		*trees = make(map[string]*index)
+	if x.trees == nil {
+		x.trees = make(map[indexOn]*index)
 	}
-	(*trees)[name] = tree
+	x.trees[on] = tree
 	return tree
 }
 
@@ -153,16 +147,15 @@ func (x *indexes) eachDiffering(records *ordered.Map[*Record], do func(r *Record
 	}
 }
 
-// build returns an index over records, each under the keys that it
-// is given for it.
-func build(records *ordered.Map[*Record], keys func(r *Record, yield func(key string))) *index {
+// build returns an index of records.
+func (on indexOn) build(records *ordered.Map[*Record]) *index {
 	type entry struct {
 		key string
 		r   *Record
 	}
 	entries := make([]entry, 0, records.Len())
 	for _, r := range records.All() {
-		keys(r, func(key string) { entries = append(entries, entry{key, r}) })
+		on.eachKey(r, func(key string) { entries = append(entries, entry{key, r}) })
 	}
 	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.key, b.key) })
 	tree := new(index)
@@ -172,10 +165,14 @@ func build(records *ordered.Map[*Record], keys func(r *Record, yield func(key st
 	return tree
 }
 
-// eachKey calls yield with each key under which an index over the member
-// called name has the record.
-func eachKey(r *Record, name string, yield func(key string)) {
-	if v, ok := rawjson.Member(r.Value, name); ok {
+// eachKey calls yield with each key of a record.
+func (on indexOn) eachKey(r *Record, yield func(key string)) {
+	v, ok := rawjson.Member(r.Value, on.member)
+	if on.ordered {
+		yield(string(binary.BigEndian.AppendUint64(query.OrderKey(v), r.seq)))
+		return
+	}
+	if ok {
 		for _, k := range query.EqualityKeys(v) {
 			yield(indexKey(k, r.seq))
 		}
@@ -223,7 +220,7 @@ func (x *indexes) memberNames() []string {
 	return x.names.Keys()
 }
 
-// count enters the names of a record's members, or takes them out.
+// count adds by to the counts of a record's members.
 func (x *indexes) count(r *Record, by int) {
 	for quoted := range rawjson.Members(r.Value) {
 		name := rawjson.Unquote(quoted)
@@ -236,14 +233,11 @@ func (x *indexes) count(r *Record, by int) {
 	}
 }
 
-// add enters a record into every index that there is. Like remove it is for
-// the goroutine that writes, on a clone that nobody else has.
+// add adds a record to every index. Like remove it is called by the writing
+// goroutine, on a clone that nobody else has.
 func (x *indexes) add(r *Record) {
-	for name, tree := range x.byName {
-		eachKey(r, name, func(key string) { tree.Set(key, r) })
-	}
-	for name, tree := range x.inOrder {
-		tree.Set(placeKey(r, name), r)
+	for on, tree := range x.trees {
+		on.eachKey(r, func(key string) { tree.Set(key, r) })
 	}
 	if x.names != nil {
 		x.count(r, 1)
@@ -251,21 +245,18 @@ func (x *indexes) add(r *Record) {
 }
 
 func (x *indexes) remove(r *Record) {
-	for name, tree := range x.byName {
-		eachKey(r, name, func(key string) { tree.Delete(key) })
-	}
-	for name, tree := range x.inOrder {
-		tree.Delete(placeKey(r, name))
+	for on, tree := range x.trees {
+		on.eachKey(r, func(key string) { tree.Delete(key) })
 	}
 	if x.names != nil {
 		x.count(r, -1)
 	}
 }
 
-// lookup returns the records whose member called name may equal one of the
-// values with these keys, each once and in their order: those that do, and
-// such as begin with the same long text. It reports false where there are more
-// than most, or may be no more indexes.
+// lookup returns the records whose member called name may equal one of the values
+// with these keys, each once and in their order: those that do, and some that begin
+// with the same long text. It reports false if there are more than most, or no room
+// for an index.
 func (c *collection) lookup(name string, keys []string, most int) ([]*Record, bool) {
 	if !c.indexes.occurs(name, c.records) {
 		return nil, true

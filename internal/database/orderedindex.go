@@ -2,37 +2,33 @@ package database
 
 import (
 	"cmp"
-	"encoding/binary"
 	"slices"
 
 	"pickup/internal/query"
-	"pickup/internal/rawjson"
 )
 
 // An ordered index has every record of a collection once, in the order of one
-// of their members and, where that is equal, in their own. With it the first
-// page of a sorted list is read and not searched for, and so are the records
-// with a value between two others. Its keys are an order key and the record's
-// place.
+// member and, for equal values, in the order of the collection. It serves a page of
+// a sorted list and the records in a range of values. Its keys are an order key
+// followed by the record's place.
 
-// fewRecords is up to where a collection is gone through faster than an index
-// is worth.
+// fewRecords is the size up to which a collection is scanned as fast as an index.
 const fewRecords = 1000
 
-// ordered returns the ordered index over the member called name, or nil where
-// there is none yet: the first that asks for it does without, so that a list
-// that is sorted once costs no more than that.
+// ordered returns the ordered index over the member called name, or nil if there is
+// none. The first query gets none, so that a single one does not pay for an index.
 func (c *collection) ordered(name string) *index {
+	on := indexOn{member: name, ordered: true}
 	x := c.indexes
 	if c.records.Len() <= fewRecords || !x.occurs(name, c.records) {
 		return nil
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if tree := x.inOrder[name]; tree != nil {
+	if tree := x.trees[on]; tree != nil {
 		return tree
 	}
-	if len(x.byName)+len(x.inOrder) >= maxIndexes {
+	if len(x.trees) >= maxIndexes {
 		return nil
 	}
 	if x.base != nil {
@@ -46,13 +42,7 @@ func (c *collection) ordered(name string) *index {
 		x.asked[name] = true
 		return nil
 	}
-	return x.getLocked(&x.inOrder, name, c.records)
-}
-
-// placeKey returns a record's key in the ordered index over a member.
-func placeKey(r *Record, name string) string {
-	v, _ := rawjson.Member(r.Value, name)
-	return string(binary.BigEndian.AppendUint64(query.OrderKey(v), r.seq))
+	return x.getLocked(on, c.records)
 }
 
 // page returns the records of a whole collection in q's order, from index from
@@ -105,8 +95,8 @@ func (s *Snapshot) page(c *collection, q *query.Query, from, to int) ([]*Record,
 }
 
 // between returns the records that an ordered index has in a span, and those
-// whose member is an array, in the collection's order. It reports false where
-// there are more than most.
+// whose member is an array, in the collection's order. It reports false if there
+// are more than most.
 func between(tree *index, s *query.Span, most int) ([]*Record, bool) {
 	var found []*Record
 	for _, ends := range s.Ranges() {

@@ -17,7 +17,7 @@ type NamedSnapshot struct {
 	Name string
 	Time time.Time // when it was kept
 
-	replaced int // history.replaced at that time, or a little earlier
+	replaced int // history.replaced when it was kept, or a little earlier
 }
 
 // maxSnapshots is the number of named snapshots.
@@ -78,7 +78,8 @@ func (db *DB) ForgetSnapshot(name string, check func(old *NamedSnapshot) error) 
 	return db.changeSnapshots(name, check, func(others []*NamedSnapshot) ([]*NamedSnapshot, error) { return others, nil })
 }
 
-// changeSnapshots replaces the snapshots by what change makes of those with other names.
+// changeSnapshots replaces the snapshots by the result of change, which gets
+// those with other names.
 func (db *DB) changeSnapshots(name string, check func(*NamedSnapshot) error, change func(others []*NamedSnapshot) ([]*NamedSnapshot, error)) error {
 	db.snapshots.mu.Lock()
 	defer db.snapshots.mu.Unlock()
@@ -98,9 +99,9 @@ func (db *DB) changeSnapshots(name string, check func(*NamedSnapshot) error, cha
 	return err
 }
 
-// pinned returns at least how many bytes the list holds that the present state
-// does not: each value has been replaced since the oldest snapshot. Only if
-// these are too many it looks at which values they are.
+// pinned returns how many bytes of values are in the list and not in the present
+// state, or 0 if they cannot be too many. All of them have been replaced since the
+// oldest snapshot, so as a rule the values need not be compared.
 func pinned(list []*NamedSnapshot, now *NamedSnapshot) (size int) {
 	if len(list) == 0 || now.replaced-list[0].replaced <= maxPinned {
 		return 0

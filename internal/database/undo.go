@@ -14,20 +14,20 @@ import (
 )
 
 // Undo reverts the revision rev: what it changed gets the values from before.
-// The revision that this Tx makes can be undone in its turn, which redoes rev.
-// If rev is 0, Undo reverts the newest update that is neither an undo nor
-// undone. It returns the revision that it reverts and the changes that it makes.
+// An undo can be undone too, which is a redo. If rev is 0, Undo reverts the
+// newest update that is neither an undo nor undone. It returns the revision that
+// it reverts and the changes that it makes.
 //
-// The values are not validated: they were there before. But the error is
-// a *ConflictError if another change is in the way: an element that rev changed
-// has another value since; a record was created or changed since that has the
-// same unique value, or that refers to a record that Undo would delete; or
-// a record was deleted since to which one of the restored records refers. It is
-// also one if rev is an external edit or if nothing can be undone. The error
-// wraps ErrGone if the history does not have the values.
+// The values are not validated, because they were there before. The error is
+// a *ConflictError if another change since rev is in the way: it has changed one
+// of the same elements; it has taken a unique value of a restored record; it has
+// made a record refer to one that Undo would delete; or it has deleted a record
+// to which a restored one refers. The error is also a *ConflictError if rev is an
+// external edit, or if nothing is left to undo. It wraps ErrGone if the history
+// does not have the values.
 //
-// A restored record returns to its place, except that in a collection of more
-// than a megabyte it becomes the last.
+// A restored record returns to its place. In a collection of more than
+// maxEditSize bytes it becomes the last.
 func (tx *Tx) Undo(rev storage.Rev) (*Revision, []Change, error) {
 	r, err := tx.history.undoable(rev)
 	if err != nil {
@@ -69,7 +69,7 @@ func (h *history) undoable(rev storage.Rev) (*Revision, error) {
 	undone := make(map[storage.Rev]bool)
 	for _, r := range slices.Backward(h.revisions) {
 		if !undone[r.Rev] {
-			undone[r.Undoes] = true // of an undo that is undone, its revision is in force again
+			undone[r.Undoes] = true // an undo that is undone has no effect
 		}
 		switch changed := len(r.Changes) > 0 || r.Counts != nil; {
 		case rev != 0 && r.Rev != rev, rev == 0 && (r.Source != FromAPI || r.Undoes != 0 || undone[r.Rev] || !changed):
@@ -96,9 +96,9 @@ func sameElement(a, b *collection, key string) bool {
 	return b.isArray() && a.ids.member == b.ids.member && bytes.Equal(a.valueAt(key), b.valueAt(key))
 }
 
-// related yields the records that the rules relate to a restored record: those
-// with the same unique values and those that it refers to; of one that is
-// deleted, those that refer to it.
+// related yields the names of records that the rules relate to a changed one. Of
+// a restored record these are the holders of its unique values and the records
+// that it refers to, of a deleted record those that refer to it.
 func (tx *Tx) related(ch Change) iter.Seq2[string, string] {
 	return func(yield func(collection, id string) bool) {
 		rules := tx.snap.schema.Member(ch.Collection)
@@ -146,8 +146,8 @@ func text(v jsontext.Value) string {
 	return ""
 }
 
-// Reset changes the database to what it is in a snapshot of the same DB, but
-// for "$schema", and returns the changes. The values are not validated.
+// Reset restores the contents of a snapshot of the same DB, except "$schema", and
+// returns the changes. The values are not validated.
 func (tx *Tx) Reset(to *Snapshot) []Change {
 	changes := slices.DeleteFunc(tx.snap.Diff(to), func(ch Change) bool { return ch.Collection == "$schema" })
 	tx.restore(to, changes)
@@ -159,8 +159,8 @@ func (tx *Tx) Reset(to *Snapshot) []Change {
 	return changes
 }
 
-// restore puts the elements that changes name back as they are in from, in
-// their places if that costs little.
+// restore makes changes that lead to elements of from, in their places if that
+// costs little.
 func (tx *Tx) restore(from *Snapshot, changes []Change) {
 	was := maps.Clone(tx.snap.byName)
 	replaced := make(map[string]bool) // as a whole
@@ -197,9 +197,9 @@ func (tx *Tx) restore(from *Snapshot, changes []Change) {
 	}
 }
 
-// reorder puts the records of c that are also in from into its order. The
-// others stay in front of the record that they preceded in was. A collection
-// of more than maxEditSize bytes is left as it is.
+// reorder puts the records of c that are also in from into the order of from. Each
+// other record stays in front of the record that it preceded in was. reorder does
+// nothing to a collection of more than maxEditSize bytes.
 func (tx *Tx) reorder(c, was, from *collection) {
 	size := 0
 	for _, r := range c.records.All() {
@@ -232,8 +232,7 @@ func (tx *Tx) reorder(c, was, from *collection) {
 	}
 }
 
-// replace puts contents that were there before in the place of a top-level
-// member.
+// replace replaces a top-level member by contents that were there before.
 func (tx *Tx) replace(in storage.Collection) {
 	keys := storage.NewKeys(tx.snap.idMember(in.Name))
 	for i, e := range in.Elements {
