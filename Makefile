@@ -63,15 +63,15 @@ build:
 
 # Programs that the tests run, as command:package. The race detector needs a C
 # compiler, the walk-throughs curl and git, the tests of files real editors and
-# mounts, the tests of power cuts file systems, the tests of CORS a browser, the
+# mounts, the tests of power cuts file systems, the tests of CORS a browser, those of streams a proxy, the
 # tests of containers a shell.
-TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git unshare:util-linux mount:mount mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs ps:procps script:bsdutils sed:sed vim:vim nano:nano chromium:chromium busybox:busybox-static node:nodejs npm:npm
+TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git unshare:util-linux mount:mount mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs ps:procps script:bsdutils sed:sed vim:vim nano:nano chromium:chromium busybox:busybox-static nginx:nginx-light node:nodejs npm:npm
 
 setup: packages
 	@for d in $(CLIENTS); do (cd $$d && { [ node_modules -nt package-lock.json ] || { npm ci --ignore-scripts --no-audit --no-fund && touch node_modules; }; }) || exit 1; done
 
-# npm packages: clients of json-server, and tools that read OpenAPI documents.
-CLIENTS := server/testdata/clients-json-server server/testdata/clients/openapi
+# npm packages: clients of json-server, tools that read OpenAPI documents, examples.
+CLIENTS := server/testdata/clients-json-server server/testdata/clients/openapi examples/react-admin examples/refine
 
 packages:
 	@PATH="$$PATH:/usr/sbin:/sbin"; missing=$$(for t in $(TOOLS); do command -v $${t%%:*} >/dev/null || echo $${t##*:}; done); \

@@ -111,14 +111,13 @@ func (r Window) Links(rawQuery string) []Link {
 		parts = []part{{"first", 1, true}, {"prev", min(r.Page-1, r.Pages), r.Page > 1},
 			{"next", r.Page + 1, r.Page < r.Pages}, {"last", r.Pages, true}}
 	}
-	hasEnd := slices.ContainsFunc(strings.Split(rawQuery, "&"), func(part string) bool { return parameterName(part) == "_end" })
 	var links []Link
 	for _, p := range parts {
 		if !p.exists {
 			continue
 		}
 		query := withParameter(rawQuery, parameter, p.value)
-		if parameter == "_start" && hasEnd {
+		if parameter == "_start" && slices.ContainsFunc(strings.Split(query, "&"), func(part string) bool { return parameterName(part) == "_end" }) {
 			query = withParameter(query, "_end", p.value+r.Size)
 		}
 		links = append(links, Link{p.rel, query})
