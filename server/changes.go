@@ -9,7 +9,6 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
-
 	"pickup/server/openapi"
 )
 
@@ -148,7 +147,7 @@ func appendCounts(b []byte, counts map[string]int) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = openapi.AppendInt(append(rawjson.AppendQuote(b, name), ':'), counts[name])
+		b = strconv.AppendInt(append(rawjson.AppendQuote(b, name), ':'), int64(counts[name]), 10)
 	}
 	return append(b, '}')
 }

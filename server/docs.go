@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"pickup/internal/database"
-
 	"pickup/server/openapi"
 )
 

@@ -41,7 +41,7 @@ func (s *server) crossOrigin() gin.HandlerFunc {
 			return
 		}
 		if !allowed && protection.Check(c.Request) != nil {
-			s.fail(c, crossOrigin("A page of another origin may not write here. --cors-origin allows one."))
+			s.fail(c, newProblem(http.StatusForbidden, "A page of another origin may not write here. --cors-origin allows one."))
 		}
 	}
 }
@@ -65,7 +65,7 @@ func (s *server) preflight(c *gin.Context, allowed bool) {
 	h := c.Writer.Header()
 	h.Set("Vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
 	if !allowed {
-		s.fail(c, crossOrigin("Pages of this origin are not allowed. --cors-origin allows one."))
+		s.fail(c, newProblem(http.StatusForbidden, "Pages of this origin are not allowed. --cors-origin allows one."))
 		return
 	}
 	h.Set("Access-Control-Allow-Methods", allowMethods)

@@ -9,7 +9,6 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
-
 	"pickup/server/openapi"
 )
 

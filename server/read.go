@@ -8,7 +8,6 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/query"
-
 	"pickup/server/openapi"
 )
 

@@ -10,7 +10,6 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/storage"
-
 	"pickup/server/openapi"
 )
 

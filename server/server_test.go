@@ -189,13 +189,13 @@ func TestOneUser(t *testing.T) {
 		user, password string
 		good           bool
 	}{
-		{"ruth", "söme:thing", true},
-		{"ruth", "söme:thin", false},
-		{"ruth", "", false},
-		{"rut", "söme:thing", false},
-		{"Ruth", "söme:thing", false},
-		{"", "", false},
-		{"ruth:söme", "thing", false},
+		{user: "ruth", password: "söme:thing", good: true},
+		{user: "ruth", password: "söme:thin"},
+		{user: "ruth", password: ""},
+		{user: "rut", password: "söme:thing"},
+		{user: "Ruth", password: "söme:thing"},
+		{user: "", password: ""},
+		{user: "ruth:söme", password: "thing"},
 	} {
 		ok, pause := single("ruth", "söme:thing").Check("192.0.2.1:1", c.user, c.password)
 		if ok != c.good || pause != 0 {
@@ -283,13 +283,13 @@ func TestSlowBody(t *testing.T) {
 // and the write is not there for the write.
 func TestGoneMeanwhile(t *testing.T) {
 	for _, c := range []struct{ remove, method, path, detail string }{
-		{"posts", "POST", "/posts", `no collection \"posts\"`},
-		{"posts", "PATCH", "/posts/1", `no collection \"posts\"`},
-		{"comments", "POST", "/posts/1/comments", `no collection \"comments\"`},
-		{"profile", "PUT", "/profile", `no collection \"profile\"`},
-		{"posts to object", "POST", "/posts", "posts is no longer of the same kind"},
-		{"", "POST", "/posts/1/comments", `no record with the id \"1\"`},
-		{"", "PUT", "/posts/1", `no record with the id \"1\"`},
+		{remove: "posts", method: "POST", path: "/posts", detail: `no collection \"posts\"`},
+		{remove: "posts", method: "PATCH", path: "/posts/1", detail: `no collection \"posts\"`},
+		{remove: "comments", method: "POST", path: "/posts/1/comments", detail: `no collection \"comments\"`},
+		{remove: "profile", method: "PUT", path: "/profile", detail: `no collection \"profile\"`},
+		{remove: "posts to object", method: "POST", path: "/posts", detail: "posts is no longer of the same kind"},
+		{remove: "", method: "POST", path: "/posts/1/comments", detail: `no record with the id \"1\"`},
+		{remove: "", method: "PUT", path: "/posts/1", detail: `no record with the id \"1\"`},
 	} {
 		mem := storetest.NewMemStore(jsontext.Value(`{"posts":[{"id":1}],"comments":[],"profile":{}}`))
 		db, err := database.Open(t.Context(), mem, database.Options{})

@@ -58,7 +58,7 @@ func (req *request) enterSession(own bool) error {
 	x := s.byName[name]
 	if x == nil {
 		if !req.mayWrite(req.Request) {
-			return crossOrigin("A page of another origin may not begin a session here. --cors-origin allows one.")
+			return newProblem(http.StatusForbidden, "A page of another origin may not begin a session here. --cors-origin allows one.")
 		}
 		if x, err = req.makeSessionLocked(name, req.db.Snapshot()); err != nil {
 			return err

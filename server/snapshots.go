@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"pickup/internal/database"
-
 	"pickup/server/openapi"
 )
 

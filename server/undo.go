@@ -7,7 +7,6 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/rawjson"
-
 	"pickup/server/openapi"
 )
 

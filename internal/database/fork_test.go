@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -256,6 +257,52 @@ func TestForkTags(t *testing.T) {
 		}
 		marks[fork.Run()] = true
 	}
+}
+
+// TestForksInParallel changes forks and the database at the same time. Each sees
+// its own changes only, by indexes too.
+func TestForksInParallel(t *testing.T) {
+	db := openFor(t, largeDatabase(1500), `{"properties":{"c":{"type":"array","items":{"properties":{"title":{"x-unique":true}}}}}}`)
+	first := db.Snapshot()
+	use := func(db *DB, group int) {
+		for i := range 20 {
+			_, err := db.Update(t.Context(), func(tx *Tx) error {
+				_, err := tx.Merge("c", fmt.Sprint(i+1), jsontext.Value(fmt.Sprintf(`{"group":%d}`, group)))
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for query, want := range map[string]int{fmt.Sprint("group=", group): i + 1, fmt.Sprint("group:gte=1000&_sort=title&_limit=", i+2): i + 1} {
+				s := db.Snapshot()
+				q, err := s.ParseQuery("c", query)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if found, err := s.Run(q); err != nil || len(found.Records) != want {
+					t.Errorf("%d: %s finds %d records and not %d: %v", group, query, len(found.Records), want, err)
+					return
+				}
+			}
+		}
+	}
+	var all sync.WaitGroup
+	for i := range 30 {
+		all.Go(func() {
+			switch i % 3 {
+			case 0:
+				use(db.Fork(first, admitAll), 1000+i)
+			case 1:
+				use(db.Fork(first, admitAll).Fork(first, admitAll), 1000+i)
+			case 2:
+				db.Update(t.Context(), func(tx *Tx) error { _, err := tx.Create("c", jsontext.Value(`{}`)); return err })
+			}
+		})
+	}
+	all.Wait()
+	use(db, 2000)
 }
 
 // TestForkHeld adds up what a fork holds, and refuses what is too much.

@@ -1,9 +1,6 @@
 package openapi
 
-import (
-	"net/http"
-	"strconv"
-)
+import "net/http"
 
 // The paths of the resources that describe the service, and their media types.
 const (
@@ -63,6 +60,3 @@ func StatusText(status int) string {
 // HasPath reports whether the member of that name has a path. The path of the
 // empty name is the index, and /_/ belongs to the service itself.
 func HasPath(name string) bool { return name != "" && name != "_" }
-
-// AppendInt appends n in decimal.
-func AppendInt(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }
