@@ -63,9 +63,9 @@ build:
 
 # Programs that the tests run, as command:package. The race detector needs a C
 # compiler, the walk-throughs curl and git, the tests of files real editors and
-# mounts, the tests of power cuts file systems, the tests of CORS a browser, the
+# mounts, the tests of power cuts file systems, the tests of CORS a browser, those of streams a proxy, the
 # tests of containers a shell.
-TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git unshare:util-linux mount:mount mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs ps:procps script:bsdutils sed:sed vim:vim nano:nano chromium:chromium busybox:busybox-static node:nodejs npm:npm
+TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git unshare:util-linux mount:mount mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs ps:procps script:bsdutils sed:sed vim:vim nano:nano chromium:chromium busybox:busybox-static nginx:nginx-light node:nodejs npm:npm
 
 setup: packages
 	@for d in $(CLIENTS); do (cd $$d && { [ node_modules -nt package-lock.json ] || { npm ci --ignore-scripts --no-audit --no-fund && touch node_modules; }; }) || exit 1; done
