@@ -323,6 +323,32 @@ func TestForksInParallel(t *testing.T) {
 	use(db, 2000)
 }
 
+// TestForksBegin makes the first change of many forks of the same snapshot at once,
+// which all copy the same records.
+func TestForksBegin(t *testing.T) {
+	db := openFor(t, largeDatabase(100), "")
+	var all sync.WaitGroup
+	begin := make(chan bool)
+	for i := range 20 {
+		fork := db
+		if i > 0 {
+			fork = db.Fork(db.Snapshot(), admitAll)
+		}
+		all.Go(func() {
+			<-begin
+			_, err := fork.Update(t.Context(), func(tx *Tx) error {
+				_, err := tx.Merge("c", "1", jsontext.Value(fmt.Sprintf(`{"n":%d}`, i)))
+				return err
+			})
+			if r, _ := fork.Snapshot().Get("c", "1"); err != nil || !strings.HasSuffix(string(r.Value), fmt.Sprintf(`"n":%d}`, i)) {
+				t.Errorf("fork %d has %s: %v", i, r.Value, err)
+			}
+		})
+	}
+	close(begin)
+	all.Wait()
+}
+
 // TestForkHeld adds up what a fork holds, and refuses what is too much.
 func TestForkHeld(t *testing.T) {
 	db := openFor(t, `{"c":[{"id":1,"n":"`+strings.Repeat("x", 1000)+`"}]}`, "")
