@@ -17,8 +17,8 @@ import (
 // and a final slash makes no difference. Names and ids in a path may hold any
 // character that is percent-encoded, including a slash.
 //
-// What a first name stands for is decided by the data: a line with of serves the
-// path only if the database has such a member.
+// The data decides what a first name means: a line with of serves the path only if
+// the database has such a member.
 var routes = []route{
 	// The collections and objects, with their URLs.
 	{path: "/", get: (*request).readIndex},

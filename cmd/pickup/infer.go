@@ -72,7 +72,7 @@ func (c *schemaCommand) write(ctx context.Context, e *environment, path string, 
 }
 
 // initial returns the text of a new database: empty collections, those of the
-// schema beside it or else schedules and drivers.
+// schema next to it or else schedules and drivers.
 func initial(path string) []byte {
 	names := []string{"schedules", "drivers"}
 	var lines []string

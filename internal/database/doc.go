@@ -20,8 +20,9 @@
 //
 // db.go has Open, Update and Follow; history.go the revisions; change.go how
 // they are computed; tx.go, ondelete.go, patch_record.go and patch_database.go
-// the writes; undo.go and snapshots.go the ways back; find.go the reads, with index.go and orderedindex.go; relate.go
-// and embed.go the relations between collections; ids.go new ids; check.go what
+// the writes; undo.go and snapshots.go the ways back; fork.go and forkpatch.go
+// copies in memory and the way back from them; find.go the reads, with index.go
+// and orderedindex.go; relate.go and embed.go the relations between collections; ids.go new ids; check.go what
 // external edits broke. tx.go refuses taken values.
 //
 // # Order of events
