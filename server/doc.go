@@ -14,7 +14,9 @@
 // pagination headers, CSV, media types. A GET reads one snapshot. A write is one
 // transaction, and its preconditions are checked within it. stream.go sends the
 // changes of a resource as server-sent events, changes.go has the history,
-// undo.go and snapshots.go the ways back to an earlier state.
+// undo.go and snapshots.go the ways back to an earlier state. session.go selects
+// the fork of the database that a request works on, if it names a session, and
+// sessions.go has the resources under /_/sessions.
 //
 // front.go takes off what a path has before that of a route: a session and the
 // prefix. Middleware runs in this order, each in a file of its own: request id, metrics,

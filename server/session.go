@@ -172,7 +172,7 @@ func (s *server) admit(more int) error {
 		held += x.db.Held()
 	}
 	if more >= 0 && int64(held) > s.SessionMemory {
-		return fmt.Errorf("all sessions together hold %d MiB of changes (--session-memory); end one: %w", s.SessionMemory>>20, database.ErrMemory)
+		return fmt.Errorf("the sessions hold as many changes as the server allows (--session-memory); end one: %w", database.ErrMemory)
 	}
 	return nil
 }

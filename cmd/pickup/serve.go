@@ -24,7 +24,7 @@ import (
 	"pickup/server"
 )
 
-// A serveCommand serves a file until it is told to stop.
+// A serveCommand serves a file until SIGINT or SIGTERM.
 type serveCommand struct {
 	fileArgument
 	settings
