@@ -38,11 +38,12 @@ func TestLiveExamples(t *testing.T) {
 			if _, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`window.loadedOnce = true`)); err != nil {
 				t.Fatal(err)
 			}
+			const page = `window.loadedOnce + " " + document.querySelectorAll("li").length + "\n" + document.body.innerText`
 			shows := func(items int, want string) {
 				t.Helper()
 				got := ""
 				if !eventually(func() bool {
-					got, err = chromedp.Run(ctx, chromedp.Evaluate[string](`window.loadedOnce + " " + document.querySelectorAll("li").length + "\n" + document.body.innerText`))
+					got, err = chromedp.Run(ctx, chromedp.Evaluate[string](page))
 					return err == nil && strings.HasPrefix(got, fmt.Sprintf("true %d\n", items)) && strings.Contains(got, want)
 				}) {
 					t.Fatalf("the page does not show %d records with %q (%v):\n%s\n%s", items, want, err, got, p.text())
