@@ -289,6 +289,7 @@ func (s *service) makeServer(context.Context) error {
 		AllowedHosts: append([]string{s.Host}, s.AllowHost...),
 		Loopback:     s.loopback,
 		ReadOnly:     s.ReadOnly,
+		Prefix:       s.Prefix,
 		Metrics:      s.metrics,
 		Checks:       s.checks,
 		Findings:     s.linter.findings,
