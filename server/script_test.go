@@ -110,10 +110,9 @@ func runScript(t *testing.T, file string) {
 	}
 }
 
-// A script is a server with the database that the file's first sections
-// describe.
+// A script is a conversation and the server that its first sections configure.
 type script struct {
-	begin int // the index of the section behind these
+	begin int // the index of the section after these
 	store *storetest.MemStore
 	db    *database.DB
 	addr  string
@@ -167,7 +166,7 @@ header:
 	return s
 }
 
-// start starts the server, again if it runs already: its streams end.
+// start starts the server, or restarts it, which ends its streams.
 func (s *script) start(t *testing.T) {
 	if s.stop != nil {
 		close(s.stop)
@@ -196,6 +195,8 @@ func setOption(t *testing.T, o *server.Options, name, value string) {
 		o.AllowedHosts = append(o.AllowedHosts, value)
 	case "cors-origin":
 		o.CORSOrigins = append(o.CORSOrigins, value)
+	case "prefix":
+		o.Prefix = value
 	case "read-only":
 		o.ReadOnly = true
 	case "max-body", "max-streams", "max-sessions":
@@ -218,8 +219,7 @@ func setOption(t *testing.T, o *server.Options, name, value string) {
 	}
 }
 
-// send sends a request as it stands, over a connection of its own, so that
-// nothing between the file and the server is polite.
+// send sends a request unchanged, over a connection of its own.
 func (s *script) send(t *testing.T, name string, data []byte) *answer {
 	head, body, _ := strings.Cut(string(data), "\n\n")
 	lines := strings.Split(strings.TrimSpace(head), "\n")
@@ -269,8 +269,8 @@ func hasHeader(lines []string, name string) bool {
 	return false
 }
 
-// edit changes a top-level member as a hand edit does: behind the server's
-// back. Without data the member is removed.
+// edit changes a top-level member in the store, as a hand edit does. Without data
+// the member is removed.
 func (s *script) edit(t *testing.T, name string, data []byte) {
 	b, err := s.store.Load(t.Context())
 	if err != nil {
@@ -315,19 +315,19 @@ func (s *script) fail(t *testing.T, how string) {
 	s.store.Break(err)
 	for start := time.Now(); !errors.Is(s.db.Err(), err); time.Sleep(time.Millisecond) {
 		if time.Since(start) > 10*time.Second {
-			t.Fatal("nobody is told that the store is broken, or that it works again")
+			t.Fatal("the database did not notice that the store is broken, or works again")
 		}
 	}
 }
 
-// An answer is what came back.
+// An answer is the response to a request.
 type answer struct {
 	status string
 	header http.Header
 	body   string
 }
 
-// diff says how the answer differs from a section of the script.
+// diff describes how the answer differs from a section of the script.
 func (a *answer) diff(status string, data []byte) string {
 	if a.status != status {
 		return "the status is " + a.status + " and not " + status
@@ -420,8 +420,8 @@ func isStatus(name string) bool {
 	return err == nil && 100 <= n && n <= 599
 }
 
-// matches compares JSON token by token, other text as it is; <any> in want
-// stands for any text within one string.
+// matches compares JSON token by token and other text literally. <any> in want
+// matches any text within a string.
 func matches(got, want string) bool {
 	got, want = tidy(got), tidy(want)
 	if !strings.Contains(want, "<any>") {

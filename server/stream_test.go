@@ -731,7 +731,8 @@ func TestStreamHistory(t *testing.T) {
 	for i := range 100 {
 		setNumber(t, db, i, "")
 	}
-	want := fmt.Sprintf("event: reset\nid: %s-%d\ndata: {\"collection\":\"posts\",\"records\":[{\"id\":1,\"n\":99,\"padding\":\"\"}]}\n\n", db.Run(), db.Snapshot().Rev())
+	want := fmt.Sprintf("event: reset\nid: %s-%d\n", db.Run(), db.Snapshot().Rev()) +
+		`data: {"collection":"posts","records":[{"id":1,"n":99,"padding":""}]}` + "\n\n"
 	if got := resume("/posts"); got != want {
 		t.Errorf("after 1,100 revisions: %.200s", got)
 	}

@@ -94,7 +94,7 @@ func (s *service) banner() string {
 			insecure = " --insecure"
 		}
 		fmt.Fprintf(&b, "No password is set, so one was generated for this run. Try:\n  curl -u %s:%s%s %s/%s\n",
-			shellWord(s.users.user), s.users.password, insecure, s.url(), first)
+			shellWord(s.users.user), s.users.password, insecure, s.url()+s.Prefix, first)
 		b.WriteString("To use your own, set PICKUP_PASSWORD (and PICKUP_USER).\n")
 	}
 	return b.String()
@@ -105,6 +105,9 @@ func (s *service) banner() string {
 func (s *service) addNotices() {
 	add := func(n notice) { s.notices = append(s.notices, n) }
 	danger := func(text string) { add(notice{"WARNING", slog.LevelWarn, text}) }
+	if s.Prefix != "" {
+		add(note("the API is below %s (--prefix).", s.Prefix))
+	}
 	switch {
 	case s.ReadOnly:
 		add(note("writes are refused (--read-only)."))

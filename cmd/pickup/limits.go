@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"net/http"
@@ -23,6 +24,9 @@ type limits struct {
 	MaxPage           int           `name:"max-page" default:"0" range:"0" variable:"PICKUP_MAX_PAGE" placeholder:"N" help:"Largest page that a query may request; 0 is unlimited (${default}); 400 above."`
 	MaxConnections    int           `name:"max-connections" default:"16384" range:"1 1048576" variable:"PICKUP_MAX_CONNECTIONS" placeholder:"N" help:"Most open connections; above, the longest idle one is closed (${default})."`
 	MaxStreams        int           `name:"max-streams" default:"1024" range:"1 1048576" variable:"PICKUP_MAX_STREAMS" placeholder:"N" help:"Most open streams of server-sent events (${default}); 503 above."`
+	MaxSessions       int           `name:"max-sessions" default:"256" range:"0 1048576" variable:"PICKUP_MAX_SESSIONS" placeholder:"N" help:"Most sessions, each with its own copy of the data (${default}); 503 above. 0 turns them off."`
+	SessionIdle       time.Duration `name:"session-idle" default:"10m" variable:"PICKUP_SESSION_IDLE" placeholder:"TIME" help:"Time without a request after which a session ends (${default})."`
+	SessionMemory     size          `name:"session-memory" default:"256MiB" range:"1" variable:"PICKUP_SESSION_MEMORY" placeholder:"SIZE" help:"Changed values that all sessions together may hold (${default}); 507 above."`
 	ReadHeaderTimeout time.Duration `name:"read-header-timeout" default:"5s" variable:"PICKUP_READ_HEADER_TIMEOUT" placeholder:"TIME" help:"Time to receive the header of a request (${default})."`
 	ReadTimeout       time.Duration `name:"read-timeout" default:"30s" variable:"PICKUP_READ_TIMEOUT" placeholder:"TIME" help:"Time to receive a whole request (${default}); 408 after."`
 	WriteTimeout      time.Duration `name:"write-timeout" default:"60s" variable:"PICKUP_WRITE_TIMEOUT" placeholder:"TIME" help:"Time to send a response (${default})."`
@@ -52,6 +56,8 @@ func checkRange(flag *kong.Flag) error {
 func (l limits) options(o *server.Options) {
 	o.MaxBody, o.MaxURL, o.MaxDepth = int64(l.MaxBody), int(l.MaxURL), l.MaxDepth
 	o.MaxTerms, o.MaxPage, o.MaxStreams = l.MaxTerms, l.MaxPage, l.MaxStreams
+	o.MaxSessions = cmp.Or(l.MaxSessions, -1)
+	o.SessionIdle, o.SessionMemory = l.SessionIdle, int64(l.SessionMemory)
 }
 
 // server sets the limits that net/http enforces. It adds 4 KiB to MaxHeaderBytes.

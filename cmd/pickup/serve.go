@@ -24,7 +24,7 @@ import (
 	"pickup/server"
 )
 
-// A serveCommand serves a file until it is told to stop.
+// A serveCommand serves a file until SIGINT or SIGTERM.
 type serveCommand struct {
 	fileArgument
 	settings
@@ -292,6 +292,7 @@ func (s *service) makeServer(context.Context) error {
 		AllowedHosts: append([]string{s.Host}, s.AllowHost...),
 		Loopback:     s.loopback,
 		ReadOnly:     s.ReadOnly,
+		Prefix:       s.Prefix,
 		Metrics:      s.metrics,
 		Checks:       s.checks,
 		Findings:     s.linter.findings,

@@ -266,13 +266,48 @@ func TestUndoPlaces(t *testing.T) {
 	tests := []struct {
 		name, undone, later, want string
 	}{
-		{"first", `[{"op":"remove","path":"/c/0"}]`, `[]`, `[{"id":1},{"id":2},{"id":3},5]`},
-		{"middle, and one at the end", `[{"op":"remove","path":"/c/1"}]`, `[{"op":"add","path":"/c/-","value":{"n":1}}]`, `[{"id":1},{"id":2},{"id":3},5,{"id":4,"n":1}]`},
-		{"last, and one at the end", `[{"op":"remove","path":"/c/3"},{"op":"remove","path":"/c/2"}]`, `[{"op":"add","path":"/c/-","value":{"id":9}}]`, `[{"id":1},{"id":2},{"id":3},5,{"id":9}]`},
-		{"one in front", `[{"op":"remove","path":"/c/0"}]`, `[{"op":"add","path":"/c/0","value":{"id":9}}]`, `[{"id":1},{"id":9},{"id":2},{"id":3},5]`},
-		{"all", `[{"op":"replace","path":"/c","value":[]}]`, `[{"op":"add","path":"/o/n","value":1}]`, `[{"id":1},{"id":2},{"id":3},5]`},
-		{"the member", `[{"op":"remove","path":"/c"}]`, `[]`, `[{"id":1},{"id":2},{"id":3},5]`},
-		{"another kind", `[{"op":"replace","path":"/c","value":{}}]`, `[]`, `[{"id":1},{"id":2},{"id":3},5]`},
+		{
+			name:   "first",
+			undone: `[{"op":"remove","path":"/c/0"}]`,
+			later:  `[]`,
+			want:   `[{"id":1},{"id":2},{"id":3},5]`,
+		},
+		{
+			name:   "middle, and one at the end",
+			undone: `[{"op":"remove","path":"/c/1"}]`,
+			later:  `[{"op":"add","path":"/c/-","value":{"n":1}}]`,
+			want:   `[{"id":1},{"id":2},{"id":3},5,{"id":4,"n":1}]`,
+		},
+		{
+			name:   "last, and one at the end",
+			undone: `[{"op":"remove","path":"/c/3"},{"op":"remove","path":"/c/2"}]`,
+			later:  `[{"op":"add","path":"/c/-","value":{"id":9}}]`,
+			want:   `[{"id":1},{"id":2},{"id":3},5,{"id":9}]`,
+		},
+		{
+			name:   "one in front",
+			undone: `[{"op":"remove","path":"/c/0"}]`,
+			later:  `[{"op":"add","path":"/c/0","value":{"id":9}}]`,
+			want:   `[{"id":1},{"id":9},{"id":2},{"id":3},5]`,
+		},
+		{
+			name:   "all",
+			undone: `[{"op":"replace","path":"/c","value":[]}]`,
+			later:  `[{"op":"add","path":"/o/n","value":1}]`,
+			want:   `[{"id":1},{"id":2},{"id":3},5]`,
+		},
+		{
+			name:   "the member",
+			undone: `[{"op":"remove","path":"/c"}]`,
+			later:  `[]`,
+			want:   `[{"id":1},{"id":2},{"id":3},5]`,
+		},
+		{
+			name:   "another kind",
+			undone: `[{"op":"replace","path":"/c","value":{}}]`,
+			later:  `[]`,
+			want:   `[{"id":1},{"id":2},{"id":3},5]`,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
