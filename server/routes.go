@@ -114,11 +114,9 @@ func (s *server) register(r gin.IRoutes) {
 			s.service = append(s.service, link{name, path, route.outside})
 		}
 		path = strings.TrimSuffix(path, "/")
-		for _, prefix := range []string{"", sessionPrefix + ":session"} {
-			r.Match(methods, prefix+path+"/", s.serve(choice))
-			if prefix+path != "" {
-				r.Match(methods, prefix+path, s.serve(choice))
-			}
+		r.Match(methods, path+"/", s.serve(choice))
+		if path != "" {
+			r.Match(methods, path, s.serve(choice))
 		}
 	}
 }
@@ -129,7 +127,7 @@ func (req *request) choose(choices []*route) (*route, error) {
 	for i, p := range req.Params {
 		value, err := url.PathUnescape(p.Value)
 		if err != nil || value == "" {
-			return nil, noResource(req.snap, req.Request.URL.EscapedPath())
+			return nil, noResource(req.snap, req.sent.EscapedPath())
 		}
 		req.Params[i].Value = value
 	}
@@ -148,7 +146,7 @@ func (req *request) choose(choices []*route) (*route, error) {
 	case what == nothing && served:
 		return nil, noCollection(req.snap, name)
 	case !served || i < 0:
-		return nil, noResource(req.snap, req.Request.URL.EscapedPath())
+		return nil, noResource(req.snap, req.sent.EscapedPath())
 	}
 	req.name, req.id, req.child = name, req.Param("id"), req.Param("child")
 	if req.child != "" && memberOf(req.snap, req.child) != array {

@@ -16,7 +16,6 @@ import (
 	"pickup/internal/lint"
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
-	"pickup/internal/storage"
 )
 
 // A schemaFile finds and applies the schema of a database that is served.
@@ -25,26 +24,6 @@ type schemaFile struct {
 	store    *filestore.Store
 	rules    *schema.Schema // those to open db with
 	db       *database.DB   // nil until it is open
-}
-
-// openDatabase opens the database in store, which observed wraps, with the
-// rules of its schema. A schema that cannot be used is not an error: the notice
-// warns about it, and writes are not checked.
-func openDatabase(ctx context.Context, path string, store *filestore.Store, observed storage.Store, o database.Options) (
-	*database.DB, *reloadable, notice, error,
-) {
-	s := &schemaFile{database: path, store: store}
-	r := &reloadable{name: "schema", paths: s.paths, apply: s.apply, kept: s.kept}
-	var n notice
-	if err := r.load(ctx); err != nil {
-		n = warning("the schema is not used and writes are not checked: %v.", err)
-	} else if s.rules != nil {
-		n = note("writes are checked against %s.", s.paths()[0])
-	}
-	o.Schema = s.rules
-	db, err := database.Open(ctx, observed, o)
-	s.db = db
-	return db, r, n, err
 }
 
 // paths returns the path of the schema, "" if the database names no file.
