@@ -93,7 +93,8 @@
 //
 // The store has these files next to db.json:
 //
-//	.db.json.tmp-OLD-NEW     a draft, named for the sums of both documents
+//	.db.json.tmp-OLD-NEW     a draft, named for the sums of both documents; with -N
+//	                         after it if a displaced file still has that name
 //	.db.json.prev-SUM-N      a displaced file
 //	.db.json.aside-SUM-N     the old file during a write in the mode move aside
 //	.db.json.lock            the lock file

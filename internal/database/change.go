@@ -67,9 +67,7 @@ type difference struct {
 // limits of an edit it has counts and no changes.
 func newEdit() *difference { return &difference{counts: make(map[string]int)} }
 
-// Diff returns the changes that lead from s to the state to.
-func (s *Snapshot) Diff(to *Snapshot) []Change { return s.difference(to).changes }
-
+// difference returns the difference that leads from s to the state to.
 func (s *Snapshot) difference(to *Snapshot) *difference {
 	d := new(difference)
 	for _, c := range s.list {

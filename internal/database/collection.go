@@ -142,13 +142,7 @@ func (c *collection) clone() *collection {
 	n := *c
 	n.rev = 0
 	if c.kind == storage.Array {
-		owner := c // forks share the records that they began with
-		if b := c.indexes.base; b != nil && b.records == c.records {
-			owner = b
-		}
-		owner.indexes.mu.Lock()
 		n.records = c.records.Copy()
-		owner.indexes.mu.Unlock()
 		n.indexes = c.indexes.clone()
 	}
 	return &n

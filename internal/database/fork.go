@@ -119,7 +119,7 @@ func (s *Snapshot) valueAt(at element) jsontext.Value {
 }
 
 // Changes is Diff without the elements that have only moved.
-func (s *Snapshot) Changes(to *Snapshot) []Change { return withoutMoves(s.Diff(to)) }
+func (s *Snapshot) Changes(to *Snapshot) []Change { return withoutMoves(s.difference(to).changes) }
 
 // withoutMoves leaves out the elements without an id of their own that have only
 // moved: their position keys differ, their values do not.

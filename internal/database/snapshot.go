@@ -121,15 +121,6 @@ func (s *Snapshot) AppendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// Contents returns the whole database as Store.Load would.
-func (s *Snapshot) Contents() storage.Batch {
-	b := storage.Batch{Rev: s.rev, Reset: true}
-	for _, c := range s.list {
-		b.Contents = append(b.Contents, c.contents())
-	}
-	return b
-}
-
 // array returns the collection called name.
 func (s *Snapshot) array(name string) (*collection, error) {
 	c := s.byName[name]

@@ -145,7 +145,7 @@ func text(v jsontext.Value) string {
 // Reset restores the contents of a snapshot of the same DB, except "$schema", and
 // returns the changes. The values are not validated.
 func (tx *Tx) Reset(to *Snapshot) []Change {
-	changes := slices.DeleteFunc(tx.snap.Diff(to), func(ch Change) bool { return ch.Collection == "$schema" })
+	changes := slices.DeleteFunc(tx.snap.difference(to).changes, func(ch Change) bool { return ch.Collection == "$schema" })
 	tx.restore(to, changes)
 	for _, c := range to.list {
 		if now := tx.snap.byName[c.name]; c.isArray() && now != c {
