@@ -71,7 +71,7 @@ func rows(body any) []any {
 	return body.([]any)
 }
 
-// isPaged reports whether a query asks for a part of a list.
+// isPaged reports whether a query has parameters of pagination.
 func isPaged(query string) bool {
 	for part := range strings.SplitSeq(query, "&") {
 		name, value, _ := strings.Cut(part, "=")
@@ -86,13 +86,13 @@ func isPaged(query string) bool {
 	return false
 }
 
-// unpaged returns a query without what asks for a part of a list.
+// unpaged returns a query without the parameters of pagination.
 func unpaged(query string) string {
 	return strings.Join(slices.DeleteFunc(strings.Split(query, "&"), isPaged), "&")
 }
 
-// check asks for the list at a path, by GET, or by QUERY with a condition in
-// the body. The list without pages is want, if that is given.
+// check requests the list at a path, by GET, or by QUERY with a condition in the
+// body. If want is not nil, it is the list without pagination.
 func (l webList) check(t *testing.T, path, query, condition string, want []any) {
 	t.Helper()
 	method := "GET"
@@ -134,7 +134,7 @@ func (l webList) check(t *testing.T, path, query, condition string, want []any) 
 	}
 	if !isPaged(query) {
 		if h.Get("X-Total-Count")+h.Get("Link")+h.Get("Content-Range") != "" {
-			t.Fatalf("%s: is no page and has %v", request, h)
+			t.Fatalf("%s: is not a page, but has %v", request, h)
 		}
 		return
 	}
@@ -142,7 +142,7 @@ func (l webList) check(t *testing.T, path, query, condition string, want []any) 
 	l.checkLinks(t, request, h.Get("Link"), list)
 }
 
-// checkPaged looks at what the headers say of a page.
+// checkPaged checks the headers of a page.
 func (l webList) checkPaged(t *testing.T, request string, page []any, total int, h http.Header) {
 	t.Helper()
 	var from, to, of int
@@ -157,8 +157,8 @@ func (l webList) checkPaged(t *testing.T, request string, page []any, total int,
 
 var linkTo = regexp.MustCompile(`<http://localhost([^>]*)>; rel="(\w+)"`)
 
-// checkLinks follows the links from the first page on, with GET: all pages
-// together are the list.
+// checkLinks follows the links from the first page with GET. All pages together
+// are the list.
 func (l webList) checkLinks(t *testing.T, request, links string, list []any) {
 	t.Helper()
 	to := func(links string) map[string]string {
@@ -190,7 +190,7 @@ func (l webList) checkLinks(t *testing.T, request, links string, list []any) {
 	}
 }
 
-// ofParent wants the records that refer to the one of dogs with that id.
+// ofParent selects the records that refer to the record of dogs with that id.
 func ofParent(id string) func(any) bool {
 	return func(r any) bool {
 		m, _ := r.(map[string]any)
@@ -198,11 +198,11 @@ func ofParent(id string) func(any) bool {
 	}
 }
 
-// everything wants all records.
+// everything selects all records.
 func everything(any) bool { return true }
 
-// FuzzList asks a server for lists in any way: filters, conditions, order and
-// pages agree with each other, or the answer is 400.
+// FuzzList requests lists with any query. Filters, conditions, order and pages
+// agree with each other, or the answer is a 400.
 func FuzzList(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"", ""},
@@ -232,8 +232,7 @@ func FuzzList(f *testing.F) {
 	})
 }
 
-// decodedObject reports whether a text is a JSON object, in which no member
-// stands twice.
+// decodedObject decodes a text and reports whether it is a JSON object.
 func decodedObject(text string) (v map[string]any, ok bool) {
 	return v, json.Unmarshal([]byte(text), &v) == nil && v != nil
 }
