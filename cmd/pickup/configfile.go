@@ -108,6 +108,10 @@ func (c *configFile) value(flag *kong.Flag) (any, error) {
 		return nil, nil
 	}
 	switch v := v.(type) {
+	case map[string]any:
+		if flag.Name == "routes" {
+			return nil, nil // see routeFile
+		}
 	case []any:
 		for _, e := range v {
 			if _, ok := e.(string); !ok {
