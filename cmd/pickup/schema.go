@@ -15,6 +15,7 @@ import (
 	"pickup/filestore"
 	"pickup/internal/database"
 	"pickup/internal/describe"
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
@@ -75,7 +76,7 @@ func (c *schemaCommand) write(ctx context.Context, e *environment, path string, 
 func initial(path string) []byte {
 	names := []string{"schedules", "drivers"}
 	var lines []string
-	// openDatabase warns about a schema that cannot be used.
+	// The service warns about a schema that cannot be used.
 	if rules, err := loadSchema(path, ""); err == nil && rules != nil {
 		file, _ := schemaPath(path, "")
 		names = rules.Collections()
@@ -98,8 +99,7 @@ func isNew(path string) bool {
 
 // quote returns s as a JSON string, with invalid UTF-8 replaced.
 func quote(s string) string {
-	text, _ := jsontext.AppendQuote(nil, strings.ToValidUTF8(s, "\uFFFD"))
-	return string(text)
+	return string(rawjson.AppendQuote(nil, s))
 }
 
 // reference returns the URI reference of a file in the folder of the database.

@@ -16,7 +16,6 @@ import (
 	"pickup/internal/lint"
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
-	"pickup/internal/storage"
 )
 
 // A schemaFile finds and applies the schema of a database that is served.
@@ -25,26 +24,6 @@ type schemaFile struct {
 	store    *filestore.Store
 	rules    *schema.Schema // those to open db with
 	db       *database.DB   // nil until it is open
-}
-
-// openDatabase opens the database in store, which observed wraps, with the
-// rules of its schema. A schema that cannot be used is not an error: the notice
-// warns about it, and writes are not checked.
-func openDatabase(ctx context.Context, path string, store *filestore.Store, observed storage.Store, o database.Options) (
-	*database.DB, *reloadable, notice, error,
-) {
-	s := &schemaFile{database: path, store: store}
-	r := &reloadable{name: "schema", paths: s.paths, apply: s.apply, kept: s.kept}
-	var n notice
-	if err := r.load(ctx); err != nil {
-		n = warning("the schema is not used and writes are not checked: %v.", err)
-	} else if s.rules != nil {
-		n = note("writes are checked against %s.", s.paths()[0])
-	}
-	o.Schema = s.rules
-	db, err := database.Open(ctx, observed, o)
-	s.db = db
-	return db, r, n, err
 }
 
 // paths returns the path of the schema, "" if the database names no file.
@@ -112,7 +91,7 @@ func compile(file, declared string, texts [][]byte, err error) (*schema.Schema, 
 }
 
 // errNotFile is the error of a "$schema" that is not the path of a file.
-var errNotFile = errors.New("only a file beside the database is read, nothing is fetched")
+var errNotFile = errors.New("it must be the path of a file, because nothing is fetched")
 
 // schemaPath returns the path of the schema of a database. declared is the value
 // of "$schema", a URI reference as editors read it; if it is empty, the schema

@@ -59,10 +59,6 @@ func (s *Snapshot) Kind(name string) (storage.Kind, bool) {
 // Schema returns the rules of s, or nil if there are none.
 func (s *Snapshot) Schema() *schema.Schema { return s.schema }
 
-// IDMember returns the name of the member that carries the ids of a
-// collection's records.
-func (s *Snapshot) IDMember(collection string) string { return s.idMember(collection) }
-
 // Len returns the number of elements of a collection, 0 if there is none.
 func (s *Snapshot) Len(collection string) int {
 	if c := s.byName[collection]; c.isArray() {
