@@ -242,6 +242,14 @@ func (c *contract) operation(method, target string) (pointer string, op map[stri
 		_, path, _ = strings.Cut(below, "/")
 		path = "/" + path
 	}
+	if list, ok := c.doc["servers"].([]any); ok && !strings.HasPrefix(path, "/_/") { // below a prefix
+		if base, _ := mapOf(list[0])["url"].(string); base != "/" {
+			below, ok := strings.CutPrefix(path, base)
+			if path = "/" + strings.TrimPrefix(below, "/"); !ok || strings.HasPrefix(path, "/_/") || strings.HasPrefix(path, "/%5F/") {
+				path = "" // which is nowhere
+			}
+		}
+	}
 	if path != "/" {
 		path = strings.TrimSuffix(path, "/")
 	}

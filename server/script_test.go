@@ -195,6 +195,8 @@ func setOption(t *testing.T, o *server.Options, name, value string) {
 		o.AllowedHosts = append(o.AllowedHosts, value)
 	case "cors-origin":
 		o.CORSOrigins = append(o.CORSOrigins, value)
+	case "prefix":
+		o.Prefix = value
 	case "read-only":
 		o.ReadOnly = true
 	case "max-body", "max-streams", "max-sessions":

@@ -215,7 +215,7 @@ func TestSessionDocument(t *testing.T) {
 	}{
 		{"", "/_/openapi.json", "/", []string{"/posts", "/_/livez", "/_/sessions/{id}/commit", "/_/undo"}, []string{"/pets"}},
 		{"s", "/_/openapi.json", "/", []string{"/posts", "/pets", "/_/undo"}, nil},
-		{"", "/_/s/s/_/openapi.json", "/_/s/s/", []string{"/posts", "/pets", "/_/undo"}, []string{"/_/livez", "/_/sessions"}},
+		{"", "/_/s/s/_/openapi.json", "/_/s/s", []string{"/posts", "/pets", "/_/undo"}, []string{"/_/livez", "/_/sessions"}},
 	} {
 		w := in(web, test.session, "GET", test.target, "")
 		var doc struct {

@@ -58,7 +58,7 @@ func mustUpdate(t testing.TB, db *DB, fn func(*Tx) error) *Snapshot {
 	return s
 }
 
-// unordered returns what a snapshot has by id, and elements without an id by
+// unordered returns the records of a snapshot by id, and elements without an id by
 // their values.
 func unordered(s *Snapshot) state {
 	all := stateOf(s)
@@ -73,8 +73,8 @@ func unordered(s *Snapshot) state {
 	return all
 }
 
-// TestForkModel changes forks at random. The database does not change with
-// them; their patch, and adopting them, lead from where they began to where they are.
+// TestForkModel changes forks at random. The database does not change with them.
+// Their patches and Adopt lead from their first state to their last.
 func TestForkModel(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -236,8 +236,8 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// TestForkRules changes the rules of the database. A fork keeps those that it
-// began with, and adopting it is judged by the new ones.
+// TestForkRules changes the rules of the database. A fork keeps its rules; Adopt
+// validates against the new ones.
 func TestForkRules(t *testing.T) {
 	db := openFor(t, `{"c":[{"id":1}]}`, "")
 	fork := db.Fork(db.Snapshot(), admitAll)
@@ -378,7 +378,8 @@ func TestForksBegin(t *testing.T) {
 	all.Wait()
 }
 
-// TestForkHeld adds up what a fork holds, and refuses what is too much.
+// TestForkHeld computes the size of the values that a fork holds, and refuses a
+// commit that exceeds the limit.
 func TestForkHeld(t *testing.T) {
 	db := openFor(t, `{"c":[{"id":1,"n":"`+strings.Repeat("x", 1000)+`"}]}`, "")
 	limit := 2500
@@ -432,8 +433,8 @@ func heap() int {
 	return int(m.HeapAlloc)
 }
 
-// TestForkCost makes 256 forks of 100,000 records that each write, and then ask
-// by indexes. They cost little more than one.
+// TestForkCost makes 256 forks of 100,000 records, and writes and queries each.
+// They need little more memory than one.
 func TestForkCost(t *testing.T) {
 	db := openFor(t, largeDatabase(100_000), `{"properties":{"c":{"type":"array","items":{"properties":{"title":{"x-unique":true}}}}}}`)
 	write := func(fork *DB, i int) {

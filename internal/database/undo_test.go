@@ -19,8 +19,8 @@ import (
 	"pickup/internal/storage/storetest"
 )
 
-// TestUndoModel makes updates, edits, undos, redos and resets at random, and
-// compares each state with those that were there before.
+// TestUndoModel makes random updates, edits, undos, redos and resets, and compares
+// each state with earlier ones.
 func TestUndoModel(t *testing.T) {
 	for seed := range uint64(8) {
 		synctest.Test(t, func(t *testing.T) {
@@ -113,7 +113,7 @@ func (m *undoModel) update(fn func(*Tx) error) {
 	}
 }
 
-// undo calls Undo, and checks that it changes what it has to and nothing else.
+// undo calls Undo, and checks that it makes exactly the expected changes.
 func (m *undoModel) undo(rev storage.Rev) (*Revision, error) {
 	var undone *Revision
 	before := m.db.Snapshot()
@@ -174,7 +174,7 @@ func (m *undoModel) undoNewest() {
 	m.counts["undo"]++
 }
 
-// isUndone reports whether a revision is undone: by one that is not.
+// isUndone reports whether another revision that is not undone has undone rev.
 func (m *undoModel) isUndone(rev storage.Rev) bool {
 	return slices.ContainsFunc(m.db.History(), func(r *Revision) bool { return r.Undoes == rev && !m.isUndone(r.Rev) })
 }
@@ -259,8 +259,8 @@ func patch(p string) func(*Tx) error {
 	return func(tx *Tx) error { return tx.PatchDatabase(jsontext.Value(p)) }
 }
 
-// TestUndoPlaces undoes changes after which others were made, and looks where
-// the restored records are.
+// TestUndoPlaces undoes changes that others follow, and checks the places of the
+// restored records.
 func TestUndoPlaces(t *testing.T) {
 	tests := []struct {
 		name, undone, later, want string
@@ -321,8 +321,8 @@ func TestUndoPlaces(t *testing.T) {
 	}
 }
 
-// TestUndoLargeCollection undoes a delete where it would be dear to restore the
-// place of the record.
+// TestUndoLargeCollection undoes a delete in a collection that is too large to
+// restore the place of the record.
 func TestUndoLargeCollection(t *testing.T) {
 	large := `{"id":2,"text":"` + strings.Repeat("x", maxEditSize) + `"}`
 	db := openFor(t, `{"c":[{"id":1},`+large+`]}`, "")
@@ -333,7 +333,7 @@ func TestUndoLargeCollection(t *testing.T) {
 	}
 }
 
-// TestUndoGone undoes revisions of which the history has no values.
+// TestUndoGone undoes revisions whose values the history no longer has.
 func TestUndoGone(t *testing.T) {
 	db := openFor(t, `{"c":[{"id":1,"text":"`+strings.Repeat("x", maxHistory)+`"},{"id":2}]}`, "")
 	set := func(id, body string) func(*Tx) error {
@@ -355,8 +355,7 @@ func TestUndoGone(t *testing.T) {
 	}
 }
 
-// TestResetToOtherKeys resets to a snapshot from before a change of the member
-// that has the ids.
+// TestResetToOtherKeys resets to a snapshot with another id member.
 func TestResetToOtherKeys(t *testing.T) {
 	const contents = `{"c":[{"id":1,"key":"a"},{"id":2,"key":"b"}]}`
 	db := openFor(t, contents, "")
@@ -390,7 +389,7 @@ func TestUndoToOtherNames(t *testing.T) {
 	}
 }
 
-// TestPreview looks for a trace of an update that was only previewed.
+// TestPreview checks that a preview changes nothing.
 func TestPreview(t *testing.T) {
 	db := openFor(t, `{"c":[{"id":1}]}`, "")
 	before := db.Snapshot()
@@ -412,7 +411,7 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// TestPreviewAtOnce previews, updates, undoes and keeps in several goroutines.
+// TestPreviewAtOnce runs previews, updates, undos and snapshots concurrently.
 func TestPreviewAtOnce(t *testing.T) {
 	db := openFor(t, `{"c":[{"id":1}]}`, `{"properties":{"c":{"items":{"properties":{"n":{"x-unique":true}}}}}}`)
 	var group sync.WaitGroup
@@ -442,8 +441,7 @@ func TestPreviewAtOnce(t *testing.T) {
 	group.Wait()
 }
 
-// TestSnapshotLimits keeps as many snapshots, and pins as many values, as are
-// allowed.
+// TestSnapshotLimits reaches the maximum number of snapshots and of pinned bytes.
 func TestSnapshotLimits(t *testing.T) {
 	db := openFor(t, `{"c":[{"id":1}]}`, "")
 	any := func(*NamedSnapshot) error { return nil }
