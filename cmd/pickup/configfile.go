@@ -103,6 +103,9 @@ func (c *configFile) value(flag *kong.Flag) (any, error) {
 	if !ok {
 		return nil, nil
 	}
+	if _, isTable := v.(map[string]any); isTable && flag.Name == "routes" {
+		return nil, nil // see routeFile
+	}
 	list, isList := v.([]any)
 	if !isList {
 		list = []any{v}

@@ -38,6 +38,17 @@ func openFor(t testing.TB, data, rules string) *DB {
 	return db
 }
 
+func setRules(t testing.TB, db *DB, text string) {
+	t.Helper()
+	rules, err := schema.Compile("db.schema.json", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.SetSchema(context.Background(), rules); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func mustUpdate(t testing.TB, db *DB, fn func(*Tx) error) *Snapshot {
 	t.Helper()
 	s, err := db.Update(context.Background(), fn)
@@ -231,17 +242,35 @@ func TestForkRules(t *testing.T) {
 	db := openFor(t, `{"c":[{"id":1}]}`, "")
 	fork := db.Fork(db.Snapshot(), admitAll)
 	base := fork.Snapshot()
-	rules, err := schema.Compile("db.schema.json", []byte(`{"properties":{"c":{"type":"array","items":{"properties":{"n":{"type":"integer"}}}}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.SetSchema(t.Context(), rules); err != nil {
-		t.Fatal(err)
-	}
+	setRules(t, db, `{"properties":{"c":{"type":"array","items":{"properties":{"n":{"type":"integer"}}}}}}`)
 	mustUpdate(t, fork, func(tx *Tx) error { _, err := tx.Merge("c", "1", jsontext.Value(`{"n":"x"}`)); return err })
-	_, err = db.Update(t.Context(), func(tx *Tx) error { _, err := tx.Adopt(base, fork.Snapshot()); return err })
+	_, err := db.Update(t.Context(), func(tx *Tx) error { _, err := tx.Adopt(base, fork.Snapshot()); return err })
 	if !errors.Is(err, storage.ErrInvalid) || !strings.HasPrefix(err.Error(), "/c/1/n: ") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestAdoptOtherKeys adopts a fork that began with other rules, under which another
+// member had the ids.
+func TestAdoptOtherKeys(t *testing.T) {
+	const contents = `{"c":[{"id":1,"key":"a"}],"d":[{"id":1}]}`
+	db := openFor(t, contents, "")
+	fork := db.Fork(db.Snapshot(), admitAll)
+	base := fork.Snapshot()
+	setRules(t, db, `{"properties":{"c":{"items":{"x-id-field":"key"}}}}`)
+	create := func(collection, body string) {
+		mustUpdate(t, fork, func(tx *Tx) error { _, err := tx.Create(collection, jsontext.Value(body)); return err })
+	}
+	adopt := func(tx *Tx) error { _, err := tx.Adopt(base, fork.Snapshot()); return err }
+	create("d", `{}`)
+	if got := string(mustUpdate(t, db, adopt).AppendJSON(nil)); got != `{"c":[{"id":1,"key":"a"}],"d":[{"id":1},{"id":2}]}` {
+		t.Errorf("it is %s", got)
+	}
+	before := db.Snapshot()
+	create("c", `{"key":"b"}`)
+	var conflict *ConflictError
+	if _, err := db.Update(t.Context(), adopt); !errors.As(err, &conflict) || db.Snapshot() != before {
+		t.Errorf("a record with another key: %v, and the database is %s", err, db.Snapshot().AppendJSON(nil))
 	}
 }
 

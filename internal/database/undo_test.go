@@ -15,7 +15,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/schema"
 	"pickup/internal/storage"
 	"pickup/internal/storage/storetest"
 )
@@ -365,13 +364,7 @@ func TestResetToOtherKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	rev := mustUpdate(t, db, patch(`[{"op":"remove","path":"/c/0"}]`)).Rev()
-	rules, err := schema.Compile("s.json", []byte(`{"properties":{"c":{"type":"array","items":{"type":"object","x-id-field":"key"}}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.SetSchema(t.Context(), rules); err != nil {
-		t.Fatal(err)
-	}
+	setRules(t, db, `{"properties":{"c":{"type":"array","items":{"type":"object","x-id-field":"key"}}}}`)
 	var conflict *ConflictError
 	if _, err := db.Update(t.Context(), undoOf(rev)); !errors.As(err, &conflict) {
 		t.Errorf("the undo of a change under other keys: %v", err)
@@ -382,6 +375,17 @@ func TestResetToOtherKeys(t *testing.T) {
 	}
 	if _, err := snap.Get("c", "a"); err != nil {
 		t.Errorf("the records have not the keys of the present rules: %v", err)
+	}
+}
+
+// TestUndoToOtherNames restores a record from before a change of the rules. It has
+// the names that they give to members.
+func TestUndoToOtherNames(t *testing.T) {
+	db := openFor(t, `{"c":[{"id":1,"drv":"a"}]}`, "")
+	rev := mustUpdate(t, db, func(tx *Tx) error { _, err := tx.Delete("c", "1"); return err }).Rev()
+	setRules(t, db, `{"properties":{"c":{"items":{"properties":{"driver":{"x-alias":["drv"]}}}}}}`)
+	if got := string(mustUpdate(t, db, undoOf(rev)).AppendJSON(nil)); got != `{"c":[{"id":1,"driver":"a"}]}` {
+		t.Errorf("it is %s", got)
 	}
 }
 
