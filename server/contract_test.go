@@ -78,6 +78,9 @@ func (s *script) contractAt(t *testing.T, path string) *contract {
 // from before and after it, of which one has to allow it: an answer may show
 // what it has just deleted, or what it has just made known.
 func conform(request []byte, a *answer, before, after *contract) error {
+	if a.status == "reset" || a.status == "empty" || strings.Contains(a.header.Get("Pickup-Simulated"), "code=") {
+		return nil // it can be anything
+	}
 	line, _, _ := strings.Cut(string(request), "\n")
 	method, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	target, _, _ := strings.Cut(rest, " ")
@@ -167,7 +170,7 @@ func isEmptyList(body string) bool {
 // meaningful are the headers that say something of one answer: where they are
 // sent they are documented.
 var meaningful = []string{
-	"X-Request-Id", "Pickup-Revision", "Pickup-Session", "Pickup-Session-New", "ETag", "Location", "Link", "X-Total-Count", "Content-Range", "Preference-Applied",
+	"X-Request-Id", "Pickup-Revision", "Pickup-Session", "Pickup-Session-New", "Pickup-Simulated", "ETag", "Location", "Link", "X-Total-Count", "Content-Range", "Preference-Applied",
 	"Allow", "Accept", "Accept-Encoding", "Accept-Patch", "Accept-Query", "Retry-After", "WWW-Authenticate",
 }
 

@@ -47,7 +47,7 @@ func (req *request) document() []byte {
 		return last.document
 	}
 	now := &described{req.snap, req.prefix, append(openapi.Document(req.snap, openapi.Options{
-		Version: req.Version, ReadOnly: req.ReadOnly, Auth: req.Auth != nil, Loopback: req.Loopback, Metrics: req.Metrics != nil, All: all, Prefix: req.prefix, Sessions: req.MaxSessions >= 0,
+		Version: req.Version, ReadOnly: req.ReadOnly, Auth: req.Auth != nil, Loopback: req.Loopback, Metrics: req.Metrics != nil, All: all, Prefix: req.prefix, Sessions: req.MaxSessions >= 0, Simulate: req.Simulate != nil,
 	}), '\n')}
 	cached.Store(now)
 	return now.document

@@ -21,6 +21,7 @@ type Options struct {
 	Loopback bool   // requests are refused unless Host names the loopback interface
 	Metrics  bool   // metrics are served
 	Sessions bool   // there are sessions
+	Simulate bool   // there are simulated answers
 	Prefix   string // of all paths, without a final slash
 
 	// All describes every form of a request and an answer: pages, parts of
@@ -142,6 +143,9 @@ func (d *apiDocument) service() {
 		untagged(MetricsPath, "getMetrics", "Metrics for Prometheus.", "text/plain", textSchema)
 	}
 	d.sessions()
+	if d.Simulate {
+		d.simulation()
+	}
 	for _, r := range d.about.Resources {
 		subject := r.Name
 		if r.Kind == storage.Array {
