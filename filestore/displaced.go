@@ -40,13 +40,18 @@ const (
 // add gives the displaced file at path its name and keeps it.
 func (d *displacedFiles) add(path string, state disk.State, doc *document.Document) {
 	name := ""
-	for n := 0; n == 0 || slices.ContainsFunc(d.list, func(f *displacedFile) bool { return f.path == name }); n++ {
+	for n := 0; n == 0 || d.has(name); n++ {
 		name = d.dotFile(fmt.Sprintf(".prev-%v-%d", state.Sum, n)) // a file may go back and forth between two contents
 	}
 	if d.o.sys.Rename(path, name) != nil {
 		name = path // only recovery needs the new name, and it knows this one too
 	}
 	d.keep(name, state, doc)
+}
+
+// has reports whether the file at path is one of them.
+func (d *displacedFiles) has(path string) bool {
+	return slices.ContainsFunc(d.list, func(f *displacedFile) bool { return f.path == path })
 }
 
 func (d *displacedFiles) keep(path string, state disk.State, doc *document.Document) {
@@ -158,6 +163,9 @@ func (s *Store) mergeLateEdit(d *displacedFile, data []byte, state disk.State) (
 		return false // the edit stays where it is, for the next try
 	}
 	s.takeOverLocked(merged, s.known)
+	if overlap {
+		return s.renameToConflict(d.path, "an edit of %s that changed what was written at the same moment")
+	}
 	d.State = state
-	return overlap && s.renameToConflict(d.path, "an edit of %s that changed what was written at the same moment")
+	return false
 }

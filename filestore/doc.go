@@ -61,16 +61,17 @@
 // (moveaside.go) does so where a system cannot exchange names; in place (inplace.go)
 // is for files that cannot be replaced.
 //
-// # The record in the file
+// # The redo record
 //
-// Without Options.JournalDir the record is in the file, and is cut off with the
-// file's end. A file system may do that in two steps: write zeros from the new end
-// to the end of that block, then make the new size durable. If the power fails
-// between the two, any sector of that block may be zero. So the record begins in
-// the first block after both documents, where no zeros are written: after a power
-// cut it is whole, or gone with the size. And the write of the document also
-// writes zeros up to the record, so that a complete document is always followed by
-// a NUL or the end of the file.
+// A write in place first writes a redo record, from which the next start completes
+// or undoes it after a crash (redo.go). Without Options.JournalDir this record is at
+// the end of the file, and is cut off after the write. A file system may do that in
+// two steps: write zeros from the new end to the end of that block, then make the
+// new size durable. If the power fails between the two, any sector of that block may
+// be zero. So the record begins in the first block after both documents, where no
+// zeros are written: after a power cut it is whole, or gone with the size. And the
+// write of the document also writes zeros up to the record, so that a complete
+// document is always followed by a NUL or the end of the file.
 //
 // A record may be damaged all the same: by a file system with larger blocks than it
 // reports, or when the write of the record is interrupted. Open applies the first
@@ -93,7 +94,8 @@
 //
 // The store has these files next to db.json:
 //
-//	.db.json.tmp-OLD-NEW     a draft, named for the sums of both documents
+//	.db.json.tmp-OLD-NEW     a draft, named for the sums of both documents; with -N
+//	                         after it if a displaced file still has that name
 //	.db.json.prev-SUM-N      a displaced file
 //	.db.json.aside-SUM-N     the old file during a write in the mode move aside
 //	.db.json.lock            the lock file

@@ -108,10 +108,13 @@ func (w *inPlace) lease() error {
 	if w.skipLeaseWait {
 		patience = retryAfter
 	}
-	for begin := w.o.now(); w.o.now().Sub(begin) <= patience; w.o.nap(time.Millisecond) {
+	for begin := w.o.now(); ; w.o.nap(time.Millisecond) {
 		if sys.Lease(w.lock.inode, disk.WriteLease) != disk.ErrTaken {
 			w.skipLeaseWait = false
 			return nil // granted, or the system has no leases
+		}
+		if w.o.now().Sub(begin) > patience {
+			break
 		}
 	}
 	// A reader sees half a write at worst. A writer would mix its bytes with ours.

@@ -58,7 +58,7 @@ func (t *target) recover() error {
 }
 
 // parseName parses what follows ".db.json." in the name of a file of ours:
-// "tmp-OLD-NEW", "prev-SUM-N" or "aside-SUM-N".
+// "tmp-OLD-NEW", perhaps with "-N", "prev-SUM-N" or "aside-SUM-N".
 func parseName(name string) (kind string, sums []disk.Sum) {
 	kind, rest, _ := strings.Cut(name, "-")
 	for part := range strings.SplitSeq(rest, "-") {

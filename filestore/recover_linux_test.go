@@ -68,7 +68,8 @@ func TestRestoredBesideRecord(t *testing.T) {
 }
 
 // TestEditorOutlivesServer has an editor that cuts the file off before a swap, and
-// writes only after the server was killed and started again.
+// writes only after the server was killed and started again, and has made the write
+// that was cut off once more.
 func TestEditorOutlivesServer(t *testing.T) {
 	for _, w := range ways[:2] {
 		path := home(t, sample)
@@ -96,6 +97,11 @@ func TestEditorOutlivesServer(t *testing.T) {
 			t.Fatal(err, m.dead, editor)
 		}
 		s := start(t, path, o)
+		for _, title := range []string{"School run", "Ballet", "School run", "Ballet"} {
+			if err := commit(s, set("2", title)); err != nil && w.name == "exchange" { // else it starts over
+				t.Error(w.name, title, err)
+			}
+		}
 		editor.WriteString(edited("Dentist"))
 		editor.Close()
 		s.Close()

@@ -77,6 +77,11 @@ func (s *Store) KeyBy(idMember func(collection string) string) error {
 		s.target.doc, _ = s.target.doc.KeyedBy(idMember)
 	}
 	s.doc = doc
+	for _, d := range s.displaced.list {
+		if d.doc != nil { // an edit of it is compared by the new ids
+			d.doc, _ = d.doc.KeyedBy(idMember)
+		}
+	}
 	s.rev++
 	s.feed.Publish(storage.Batch{Rev: s.rev, Reset: true})
 	return nil

@@ -49,7 +49,7 @@ func TestTimeSetBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		if now, _ := os.Stat(path); !disk.Same(info, now) {
-			t.Fatal("the edit can be told by its looks")
+			t.Fatal("the state of the file shows the edit")
 		}
 		if err := commit(s, set("2", "Swimming")); err != nil {
 			t.Fatal(err)

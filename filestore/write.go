@@ -148,6 +148,9 @@ func (t *target) draft(next *document.Document) (*draft, error) {
 	text := next.Runs()
 	sum := t.sums.Sum(text)
 	d := &draft{target: t, doc: next, path: t.dotFile(fmt.Sprintf(".tmp-%v-%v", t.known.Sum, sum))}
+	for n := 1; t.displaced.has(d.path); n++ { // a file that was not renamed when it was displaced
+		d.path = t.dotFile(fmt.Sprintf(".tmp-%v-%v-%d", t.known.Sum, sum, n))
+	}
 	perm := os.FileMode(0o600) // until it has its owner
 	if t.like == nil {
 		perm = 0o666 // as any new file of this user

@@ -29,7 +29,7 @@ func (s *server) logAccess(c *gin.Context) {
 			slog.String("id", requestIDOf(c)),
 			slog.String("client", client),
 			slog.String("method", clip(c.Request.Method)),
-			slog.String("path", clip(c.Request.URL.EscapedPath())),
+			slog.String("path", clip(sentURL(c.Request).EscapedPath())),
 			slog.Int("status", c.Writer.Status()),
 			slog.Int("bytes", max(c.Writer.Size(), 0)),
 			slog.Float64("ms", float64(time.Since(start).Microseconds())/1000)}, attrs...)...)

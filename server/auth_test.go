@@ -40,8 +40,8 @@ func usersOf(tb testing.TB, text string) *auth.Users {
 
 const here = "192.0.2.1:4711"
 
-// What pickup passwd prints, htpasswd -B made elsewhere, and the vector of the
-// argon2 reference program are all read.
+// TestUsers checks that the output of pickup passwd, a line of htpasswd -B and
+// the test vector of the argon2 reference program are all accepted.
 func TestUsers(t *testing.T) {
 	made, err := auth.HashArgon2id("dora", strings.Repeat("lang ", 40))
 	if err != nil {
@@ -80,8 +80,8 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// bcrypt overlooks what is behind 72 bytes: a longer password that begins like
-// the right one must not do.
+// TestBcryptLength checks that a password that is right in its first 72 bytes and
+// longer is rejected: bcrypt ignores the rest.
 func TestBcryptLength(t *testing.T) {
 	long := strings.Repeat("7", 72)
 	a := auth.New(usersOf(t, line(t, "anna", long)))
@@ -128,7 +128,7 @@ func TestBadUsers(t *testing.T) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 		if err != nil && strings.Contains(err.Error(), "secret") {
-			t.Errorf("%q: the error tells the password: %v", text, err)
+			t.Errorf("%q: the error contains the password: %v", text, err)
 		}
 	}
 }
@@ -143,8 +143,8 @@ func FuzzUsers(f *testing.F) {
 	})
 }
 
-// Ten failures are free. After them the source waits, whatever it sends, for a
-// minute at most; what was verified passes, and so does everybody else.
+// TestThrottle checks that a source has ten attempts and then has to wait, for
+// a minute at most, while verified credentials and other sources are served.
 func TestThrottle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := auth.New(usersOf(t, line(t, "anna", "x")+line(t, "bert", "y")))
@@ -178,7 +178,7 @@ func TestThrottle(t *testing.T) {
 		want(here, "anna", "x", true, 0)
 		want(here, "anna", "wrong", false, 0)
 
-		// One customer has a whole /64 of IPv6.
+		// A customer usually has a whole /64 of IPv6.
 		for i := range 11 {
 			want(fmt.Sprintf("[2001:db8::%x]:1", i), "anna", "wrong", false, 0)
 		}
@@ -188,8 +188,8 @@ func TestThrottle(t *testing.T) {
 	})
 }
 
-// What was verified is remembered for five minutes, and not across a change of
-// the users.
+// TestRemember checks that verified credentials are remembered for five minutes,
+// unless the users change.
 func TestRemember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := auth.New(usersOf(t, line(t, "anna", "x")))
@@ -223,8 +223,8 @@ func TestRemember(t *testing.T) {
 	})
 }
 
-// 200 clients begin at once with one password: it is hashed once and nobody is
-// sent away. 200 that guess are not all looked at.
+// TestAtOnce checks that the password of 200 clients that begin at once is
+// hashed once and accepted, and that most of 200 wrong guesses are not hashed.
 func TestAtOnce(t *testing.T) {
 	h, err := auth.HashArgon2id("anna", "x")
 	if err != nil {
@@ -241,9 +241,9 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
-// A source that has failed too often has one attempt at the end of each pause,
-// however many it sends at once; a user who is right is not sent away for
-// coming from there several times at once.
+// TestThrottleAtOnce checks that a source that has failed too often has one attempt
+// at the end of each pause, even if it sends many at once, and that several
+// concurrent requests with the right password from there are served.
 func TestThrottleAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, users := range map[string]*auth.Users{"bcrypt": usersOf(t, line(t, "anna", "x")), "one": one(t, "anna", "x")} {
@@ -297,8 +297,8 @@ func one(t *testing.T, user, password string) *auth.Users {
 	return u
 }
 
-// Over HTTP a pause is 429 with Retry-After, a request without credentials is
-// no failure.
+// TestThrottleHTTP checks that a pause is 429 with Retry-After and that a request
+// without credentials does not count as a failure.
 func TestThrottleHTTP(t *testing.T) {
 	_, h := open(t, `{"posts":[]}`, server.Options{Auth: single("anna", "x")})
 	send := func(user, password string) *httptest.ResponseRecorder {
@@ -328,9 +328,9 @@ func TestThrottleHTTP(t *testing.T) {
 	}
 }
 
-// Who has not said who he is gets his answer before his body has come, and no
-// connection to keep.
-func TestStrangers(t *testing.T) {
+// TestUnauthenticatedBody checks that a client without credentials gets its answer
+// before it has sent its body, and that the connection is closed.
+func TestUnauthenticatedBody(t *testing.T) {
 	_, h := open(t, `{"posts":[]}`, server.Options{Auth: single("anna", "x")})
 	s := httptest.NewServer(h)
 	defer s.Close()

@@ -40,7 +40,7 @@ func TestSyntax(t *testing.T) {
 	}
 }
 
-// TestShape shows what of valid JSON is a body, and how many objects it has.
+// TestShape checks which JSON values are accepted as a body, and the number of their objects.
 func TestShape(t *testing.T) {
 	number := strings.Repeat("7", maxNumber)
 	name := strings.Repeat("n", maxName)
@@ -85,9 +85,8 @@ func TestShape(t *testing.T) {
 	}
 }
 
-// FuzzBody holds parseBody to jsontext: it accepts nothing that jsontext
-// refuses, it calls nothing invalid that jsontext accepts unless it is nested
-// too deeply, and it says where.
+// FuzzBody compares parseBody with jsontext: both accept the same texts, except
+// those that are nested too deeply, and an error has a position.
 func FuzzBody(f *testing.F) {
 	for _, seed := range []string{
 		"", "{}", "[]", "[{}]", `{"a":1,"a":2}`, `{"id":"1","tags":["a"]}`, `[{"a":1},{"b":2}]`,

@@ -9,9 +9,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// What is held for clients is bounded by what it costs, not by what it weighs
-// on its way: many small records, the answers to small changes of large ones.
-// A request that is alone is served whatever it needs.
+// TestBudget checks that the memory of requests is limited by what they take up in
+// memory rather than by their length on the wire: many small records, and the
+// answers to small changes of large ones. A single request is always served.
 func TestBudget(t *testing.T) {
 	s := &server{Options: Options{MaxBody: 10 << 20, MaxDepth: 256}, budget: newBudget(10 << 20)}
 	post := func(body string) *request {
@@ -36,10 +36,10 @@ func TestBudget(t *testing.T) {
 		}
 	}
 	if thousands > 0 {
-		t.Errorf("%d bodies of 20,000 records are taken beside them", thousands)
+		t.Errorf("%d bodies of 20,000 records are accepted in addition", thousands)
 	}
 	if _, err := small.readBody(); err != nil {
-		t.Errorf("a small one beside them: %v", err)
+		t.Errorf("a small one in addition: %v", err)
 	}
 	first.release()
 	second.release()

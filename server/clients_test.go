@@ -11,9 +11,9 @@ import (
 )
 
 // TestClients runs the data providers that react-admin and refine have for
-// json-server, as npm has them, against a real server. What they do, and what
-// they expect, stands in testdata/clients-json-server; `npm ci` there, which
-// `make test` runs, fetches them.
+// json-server, as published on npm, against a real server. The calls and the
+// expected results are in testdata/clients-json-server, where `make test` runs
+// `npm ci`.
 func TestClients(t *testing.T) {
 	const folder = "testdata/clients-json-server"
 	for _, script := range []string{"react-admin.mjs", "refine.mjs"} {

@@ -21,7 +21,7 @@ import (
 	"pickup/server"
 )
 
-// A compatCase is a request, and what one version of json-server answered.
+// A compatCase is a request and the answer of one version of json-server.
 type compatCase struct {
 	ID, Version, DB string
 	Request         struct {
@@ -34,7 +34,7 @@ type compatCase struct {
 	Body    any
 }
 
-// A compatAnswer is what we answer.
+// A compatAnswer is pickup's answer.
 type compatAnswer struct {
 	status int
 	header http.Header
@@ -139,8 +139,8 @@ func compatCases(t *testing.T) (cases map[string][]compatCase, order []string) {
 	return cases, order
 }
 
-// speaks returns the version whose dialect a request speaks, "" where it is
-// both, or neither.
+// speaks returns the version whose dialect a request uses, or "" if it is valid in
+// both or in neither.
 func speaks(c compatCase) string {
 	_, query, _ := strings.Cut(c.Request.Path, "?")
 	query, _ = url.QueryUnescape(query)
@@ -175,7 +175,7 @@ func replay(t *testing.T, c compatCase) *compatAnswer {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// As it was sent, also what no client would send.
+		// Exactly as recorded: net/http would not send some of these.
 		r.URL.Opaque = "//localhost:3000" + path
 		for name, value := range header {
 			if name == "Host" {
@@ -209,8 +209,8 @@ func replay(t *testing.T, c compatCase) *compatAnswer {
 	return a
 }
 
-// like reports whether our answer is theirs: the status, and the body unless
-// it tells of an error. A write is judged by the record that is stored.
+// like reports whether our answer equals theirs: the status and, unless it is an
+// error, the body. Writes are compared by the record that is stored.
 func (a *compatAnswer) like(theirs compatCase) bool {
 	if a.status != theirs.Status || a.status == 304 {
 		return a.status == theirs.Status
@@ -262,7 +262,7 @@ func comparable(s string, idsAsText bool) any {
 
 var anyID = regexp.MustCompile(`^<ANY \d+ chars `)
 
-// alike compares decoded JSON. A made id is like every made id.
+// alike compares decoded JSON. All generated ids are equal.
 func alike(ours, theirs any) bool {
 	if o, ok := ours.(map[string]any); ok {
 		if w, ok := theirs.(map[string]any); ok {
@@ -279,12 +279,12 @@ func alike(ours, theirs any) bool {
 	return reflect.DeepEqual(ours, theirs)
 }
 
-// compareHeaders holds X-Total-Count and Link against those of version 0.17
-// and returns how many there were.
+// compareHeaders compares X-Total-Count and Link with those of version 0.17 and
+// returns the number of headers compared.
 func compareHeaders(t *testing.T, ours *compatAnswer, theirs compatCase) (n int) {
 	for _, name := range []string{"X-Total-Count", "Link"} {
 		want, ok := theirs.Headers[strings.ToLower(name)]
-		// Links of 0.17 have a repeated page twice, and a negative one at all.
+		// Version 0.17 repeats a page in its links and has negative ones.
 		if !ok || theirs.ID == "page.repeat" || theirs.ID == "page.neg" {
 			continue
 		}

@@ -38,8 +38,7 @@ func newContract(document []byte) (*contract, error) {
 var contracts = make(map[string]*contract) // by document; the scripts take turns at it
 var contractsOpen = make(chan bool, 1)
 
-// contract returns the document of a script's server as it is now, with every
-// form of a request and an answer.
+// contract returns the current full document of a script's server.
 func (s *script) contract(t *testing.T) *contract {
 	t.Helper()
 	return s.contractAt(t, "/_/openapi.json?all")
@@ -74,9 +73,9 @@ func (s *script) contractAt(t *testing.T, path string) *contract {
 	return &now
 }
 
-// conform returns what is wrong with the answer to a request by the documents
-// from before and after it, of which one has to allow it: an answer may show
-// what it has just deleted, or what it has just made known.
+// conform returns how the answer to a request violates the document. Either the
+// document from before the request or the one from after it has to allow the
+// answer, which may show what was just deleted or created.
 func conform(request []byte, a *answer, before, after *contract) error {
 	if a.status == "reset" || a.status == "empty" || strings.Contains(a.header.Get("Pickup-Simulated"), "code=") {
 		return nil // it can be anything
@@ -93,15 +92,15 @@ func conform(request []byte, a *answer, before, after *contract) error {
 	return err
 }
 
-// allows holds one answer against the document.
+// allows checks one answer against the document.
 func (c *contract) allows(method, target string, a *answer) error {
 	contractsOpen <- true // a compiler is for one at a time
 	defer func() { <-contractsOpen }()
 	pointer, op := c.operation(method, target)
 	responses := mapOf(op["responses"])
 	if responses == nil {
-		// Nothing that is documented: then it is an error, or OPTIONS, or the
-		// records that refer to one of another collection, of which none does.
+		// Undocumented: an error, OPTIONS, or the empty list of records that refer
+		// to a record of a collection to which none refers.
 		path, _, _ := strings.Cut(target, "?")
 		below := strings.Count(strings.Trim(path, "/"), "/") == 2
 		if below && (a.status == "204" && method == http.MethodOptions || a.status == "304" ||
@@ -167,14 +166,13 @@ func isEmptyList(body string) bool {
 	return body == "[]\n" || body == "" || strings.HasSuffix(body, `,"items":0,"data":[]}`+"\n")
 }
 
-// meaningful are the headers that say something of one answer: where they are
-// sent they are documented.
+// meaningful lists the headers that have to be documented wherever they are sent.
 var meaningful = []string{
 	"X-Request-Id", "Pickup-Revision", "Pickup-Session", "Pickup-Session-New", "Pickup-Simulated", "ETag", "Location", "Link", "X-Total-Count", "Content-Range", "Preference-Applied",
 	"Allow", "Accept", "Accept-Encoding", "Accept-Patch", "Accept-Query", "Retry-After", "WWW-Authenticate",
 }
 
-// headers holds the headers of an answer against those of a response.
+// headers checks the headers of an answer against those of the documented response.
 func (c *contract) headers(documented map[string]any, a *answer) error {
 	has := func(name string) bool {
 		for n := range a.header {
@@ -204,10 +202,10 @@ func (c *contract) headers(documented map[string]any, a *answer) error {
 	return nil
 }
 
-// showing are the parameters that mean something of one record too.
+// showing lists the parameters that also apply to a single record.
 var showing = []string{"_embed", "_expand", "_fields", "_"}
 
-// parameters looks for a parameter that was honoured and is not documented.
+// parameters looks for parameters that were honored but are not documented.
 func (c *contract) parameters(method string, op map[string]any, target string) error {
 	_, query, _ := strings.Cut(target, "?")
 	sent, err := url.ParseQuery(query)
@@ -231,7 +229,7 @@ func (c *contract) parameters(method string, op map[string]any, target string) e
 		switch {
 		case documented[name], free && !strings.HasPrefix(name, "_"):
 		case !free && (method == http.MethodGet || method == http.MethodHead) && !slices.Contains(showing, name):
-			// One record has nothing to choose from.
+			// It does not apply to a single record.
 		default:
 			return fmt.Errorf("the parameter %s is not documented", name)
 		}
@@ -239,13 +237,21 @@ func (c *contract) parameters(method string, op map[string]any, target string) e
 	return nil
 }
 
-// operation returns where the operation stands and what it is, nil where there
-// is none.
+// operation returns the documented operation and its pointer, or nil if there is
+// none.
 func (c *contract) operation(method, target string) (pointer string, op map[string]any) {
 	path, _, _ := strings.Cut(target, "?")
 	if below, ok := strings.CutPrefix(path, "/_/s/"); ok { // in a session
 		_, path, _ = strings.Cut(below, "/")
 		path = "/" + path
+	}
+	if list, ok := c.doc["servers"].([]any); ok && !strings.HasPrefix(path, "/_/") { // below a prefix
+		if base, _ := mapOf(list[0])["url"].(string); base != "/" {
+			below, ok := strings.CutPrefix(path, base)
+			if path = "/" + strings.TrimPrefix(below, "/"); !ok || strings.HasPrefix(path, "/_/") || strings.HasPrefix(path, "/%5F/") {
+				path = "" // which is nowhere
+			}
+		}
 	}
 	if path != "/" {
 		path = strings.TrimSuffix(path, "/")
@@ -266,7 +272,7 @@ func (c *contract) operation(method, target string) (pointer string, op map[stri
 	return "#/paths/" + escaped(best) + "/" + method, mapOf(mapOf(mapOf(c.doc["paths"])[best])[method])
 }
 
-// fits reports whether a path is one of those that a template means.
+// fits reports whether a path matches a path template.
 func fits(template, path string) bool {
 	want, got := strings.Split(template, "/"), strings.Split(path, "/")
 	if len(want) != len(got) {
@@ -297,7 +303,7 @@ func (c *contract) validate(pointer, body string) error {
 	return nil
 }
 
-// at returns what a pointer of the form #/a/b leads to.
+// at returns the value at a pointer of the form #/a/b.
 func (c *contract) at(pointer string) any {
 	var v any = c.doc
 	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "#/"), "/") {
@@ -311,7 +317,7 @@ func mapOf(v any) map[string]any {
 	return m
 }
 
-// escaped returns a token of a JSON Pointer as it stands in a URL's fragment.
+// escaped returns a token of a JSON Pointer, encoded for the fragment of a URL.
 func escaped(token string) string {
 	return url.PathEscape(strings.NewReplacer("~", "~0", "/", "~1").Replace(token))
 }

@@ -14,9 +14,12 @@
 // pagination headers, CSV, media types. A GET reads one snapshot. A write is one
 // transaction, and its preconditions are checked within it. stream.go sends the
 // changes of a resource as server-sent events, changes.go has the history,
-// undo.go and snapshots.go the ways back to an earlier state.
+// undo.go and snapshots.go the ways back to an earlier state. session.go selects
+// the fork of the database that a request works on, if it names a session, and
+// sessions.go has the resources under /_/sessions.
 //
-// Middleware runs in this order, each in a file of its own: request id, metrics,
+// front.go takes off what a path has before that of a route: a session and the
+// prefix. Middleware runs in this order, each in a file of its own: request id, metrics,
 // access log, recovery from panics, headers of every answer, Host check,
 // cross-origin rules, credentials, simulation. Handlers return errors. errors.go maps them to
 // statuses, and each becomes a problem document (RFC 9457).

@@ -27,9 +27,9 @@ const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'uns
 // described is a document that was made. It is valid until the database or its
 // rules change.
 type described struct {
-	snap     *database.Snapshot
-	prefix   string // of the paths
-	document []byte
+	snap        *database.Snapshot
+	sessionPath string
+	document    []byte
 }
 
 // describesAll reports whether the request asks for a description of every form
@@ -43,11 +43,12 @@ func (req *request) document() []byte {
 	if all {
 		cached = &req.describedAll
 	}
-	if last := cached.Load(); last != nil && last.snap == req.snap && last.prefix == req.prefix {
+	if last := cached.Load(); last != nil && last.snap == req.snap && last.sessionPath == req.sessionPath {
 		return last.document
 	}
-	now := &described{req.snap, req.prefix, append(openapi.Document(req.snap, openapi.Options{
-		Version: req.Version, ReadOnly: req.ReadOnly, Auth: req.Auth != nil, Loopback: req.Loopback, Metrics: req.Metrics != nil, All: all, Prefix: req.prefix, Sessions: req.MaxSessions >= 0, Simulate: req.Simulate != nil,
+	now := &described{req.snap, req.sessionPath, append(openapi.Document(req.snap, openapi.Options{
+		Version: req.Version, ReadOnly: req.ReadOnly, Auth: req.Auth != nil, Loopback: req.Loopback, Metrics: req.Metrics != nil,
+		All: all, Sessions: req.MaxSessions >= 0, SessionPath: req.sessionPath, Prefix: req.Prefix, Simulate: req.Simulate != nil,
 	}), '\n')}
 	cached.Store(now)
 	return now.document
@@ -87,7 +88,7 @@ func (req *request) docs() error {
 	file, err := viewer.ReadFile("docs/" + name)
 	if err != nil {
 		if file, err = viewer.ReadFile("docs/" + name + ".gz"); err != nil {
-			return noResource(req.snap, req.Request.URL.EscapedPath())
+			return noResource(req.snap, req.sent.EscapedPath())
 		}
 		h.Add("Vary", "Accept-Encoding")
 		if acceptsGzip(req.Request) {

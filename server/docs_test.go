@@ -13,8 +13,8 @@ import (
 	"pickup/server"
 )
 
-// TestDocsPage opens the page in a browser that can resolve no name but this
-// machine's, and looks for an operation in what it shows.
+// TestDocsPage opens the page in a browser that can resolve no host but localhost,
+// and looks for an operation on it.
 func TestDocsPage(t *testing.T) {
 	web := httptest.NewServer(documents(t)["sample"].web)
 	defer web.Close()

@@ -18,8 +18,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// TestStatuses: which error has which status, and that no path of this machine
-// reaches the client.
+// TestStatuses checks the status of each kind of error, and that clients do not get
+// to see paths of the server.
 func TestStatuses(t *testing.T) {
 	faults := func(kind error) error {
 		return &database.FaultError{Kind: kind, Faults: []schema.Fault{{Pointer: "/a", Detail: "no"}}}
@@ -64,7 +64,7 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-// TestCutAnswer: a panic behind the first byte cuts the connection.
+// TestCutAnswer checks that a panic after the first byte cuts the connection.
 func TestCutAnswer(t *testing.T) {
 	s := &server{Options: Options{Log: slog.New(slog.DiscardHandler)}}
 	r := gin.New()

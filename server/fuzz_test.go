@@ -19,9 +19,9 @@ import (
 	"pickup/server"
 )
 
-// FuzzRequest sends requests of any kind to a database with rules. Whatever
-// comes in, the answer is whole JSON, an error is a problem document, and 500
-// is for a body that is no JSON alone.
+// FuzzRequest sends arbitrary requests to a database with rules. The answer is
+// always valid JSON, an error is a problem document, and only a body that is
+// not JSON is 500.
 func FuzzRequest(f *testing.F) {
 	for _, seed := range [][4]string{
 		{"GET", "/", "", ""},
@@ -87,8 +87,8 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// TestManyWriters: 64 clients create at once; each record that was answered is
-// there, once, under the id that was told.
+// TestManyWriters lets 64 clients create records at once. Each acknowledged record
+// exists once, with the id of the answer.
 func TestManyWriters(t *testing.T) {
 	db, h := open(t, `{"posts":[{"id":1}]}`, server.Options{})
 	web := httptest.NewServer(h)

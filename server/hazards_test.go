@@ -29,7 +29,7 @@ func serve(t testing.TB, contents string) string {
 	return web.URL
 }
 
-// ask sends a request; headers and body come in turn as name, value.
+// ask sends a request. The headers are names and values in turn.
 func ask(t testing.TB, method, url, body string, headers ...string) (*http.Response, string) {
 	t.Helper()
 	r, err := http.NewRequest(method, url, strings.NewReader(body))
@@ -54,8 +54,7 @@ func ask(t testing.TB, method, url, body string, headers ...string) (*http.Respo
 	return response, strings.TrimSuffix(string(text), "\n")
 }
 
-// TestHazards is what brings json-server to its knees, or makes it answer
-// something else than was asked.
+// TestHazards sends requests that crash json-server or that it answers wrongly.
 func TestHazards(t *testing.T) {
 	long := strings.Repeat("a", 200_000) + "!"
 	at := serve(t, `{
@@ -96,7 +95,7 @@ func TestHazards(t *testing.T) {
 	}
 }
 
-// TestTags follows the tags of answers that are made of more than one record.
+// TestTags checks the tags of answers that are made from several records.
 func TestTags(t *testing.T) {
 	const contents = `{"posts":[{"id":1,"title":"One"}],"comments":[{"id":1,"postId":1}],"authors":[{"id":1}]}`
 	at := serve(t, contents)
@@ -127,7 +126,7 @@ func TestTags(t *testing.T) {
 	for _, p := range paths {
 		changes := strings.Contains(p, "comments") || p == "/db"
 		if p == "/" {
-			continue // it tells counts; whatever changes, it may
+			continue // it has the number of records
 		}
 		if (before[p] != after[p]) != changes {
 			t.Errorf("%s had %s and has %s", p, before[p], after[p])
@@ -139,8 +138,7 @@ func TestTags(t *testing.T) {
 			t.Errorf("%s with an older tag: %s", p, response.Status)
 		}
 	}
-	// No tag of a list means the same thing in another process, or for other
-	// contents.
+	// Another process has other tags for lists, and so have other contents.
 	other := serve(t, strings.Replace(contents, "One", "Two", 1))
 	response, _ := ask(t, "GET", other+"/posts", "", "If-None-Match", after["/posts"])
 	if response.StatusCode != 200 {
@@ -148,8 +146,8 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// TestLostUpdates counts from many clients at once, each of which reads, adds
-// one and writes with If-Match: no count is lost, and who came late is told.
+// TestLostUpdates increments a counter from many clients at once with If-Match: no
+// increment is lost, and a client that is late gets 412.
 func TestLostUpdates(t *testing.T) {
 	at := serve(t, `{"counters":[{"id":1,"n":0}]}`)
 	const clients, each = 8, 15
@@ -186,8 +184,7 @@ func TestLostUpdates(t *testing.T) {
 	}
 }
 
-// TestCreateOnce creates one record from many clients at once: one of them
-// does.
+// TestCreateOnce lets many clients create the same record at once: one succeeds.
 func TestCreateOnce(t *testing.T) {
 	at := serve(t, `{"posts":[]}`)
 	var created, refused atomic.Int32
@@ -209,8 +206,8 @@ func TestCreateOnce(t *testing.T) {
 	}
 }
 
-// TestListPrecondition creates a record only if the list is as it was read,
-// from many clients at once: a group of writes is no way around it.
+// TestListPrecondition lets many clients create a record at once, if the list is
+// unchanged: only one succeeds, although writes are committed in groups.
 func TestListPrecondition(t *testing.T) {
 	at := serve(t, `{"posts":[]}`)
 	for _, path := range []string{"/posts", "/db"} {

@@ -8,8 +8,8 @@ import (
 	"pickup/server"
 )
 
-// TestMaxPage asks for pages in every spelling of a number: those that are too
-// large are refused by the parameter that asks for them.
+// TestMaxPage requests pages with every spelling of their size. The error for one
+// that is too large names the parameter.
 func TestMaxPage(t *testing.T) {
 	_, h := open(t, records(50), server.Options{MaxPage: 20})
 	for query, parameter := range map[string]string{

@@ -62,8 +62,8 @@ func TestMigrationPage(t *testing.T) {
 	}
 }
 
-// ofSample returns the answer of a server of the sample, without the envelope
-// of a page, and the database after it.
+// ofSample returns the answer of a server with the sample data, without the
+// envelope of a page, and the database after the request.
 func ofSample(t *testing.T, request string) string {
 	schema, err := schema.Compile("db.schema.json", readFile(t, "../db.schema.json"))
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"pickup/server"
 )
 
-// TestGuardedDescribed holds the answers of a server with credentials and
-// metrics against its document.
+// TestGuardedDescribed checks the answers of a server with credentials and metrics
+// against its document.
 func TestGuardedDescribed(t *testing.T) {
 	db, err := database.Open(t.Context(), storetest.NewMemStore(jsontext.Value(`{"posts":[{"id":1}]}`)), database.Options{})
 	if err != nil {

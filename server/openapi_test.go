@@ -22,7 +22,7 @@ import (
 	"pickup/server"
 )
 
-// oddDatabase breaks its rules in every way that the description has to know.
+// oddDatabase breaks its rules in every way that the description has to allow for.
 const oddDatabase = `{
   "$schema": "./db.schema.json",
   "schedules": [
@@ -40,8 +40,8 @@ const oddDatabase = `{
   "scalar": 3
 }`
 
-// TestContract sends random requests, good and bad ones, to databases with and
-// without rules: whatever is answered, the server's own document allows it.
+// TestContract sends random requests, valid and invalid, to databases with and
+// without rules. Every answer conforms to the server's own document.
 func TestContract(t *testing.T) {
 	rules := string(readFile(t, "../db.schema.json"))
 	databases := []struct{ name, contents, schema string }{
@@ -102,7 +102,7 @@ func isSimple(request string) bool {
 	return !strings.HasPrefix(body, "[") && !strings.Contains(body, `"driverID"`) && !strings.Contains(body, `"N"`)
 }
 
-// composedSchema says things in roundabout ways.
+// composedSchema is a schema with rules inside allOf, $ref and the like.
 const composedSchema = `{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "https://example.com/db.schema.json",
@@ -178,7 +178,7 @@ func randomRequest(random *rand.Rand, snap *database.Snapshot) string {
 	return head + "\n" + body
 }
 
-// randomBody returns an object that keeps the rules, or nearly.
+// randomBody returns an object that follows the rules, or almost.
 func randomBody(random *rand.Rand) string {
 	pick := func(list ...string) string { return list[random.IntN(len(list))] }
 	members := []string{
@@ -222,7 +222,7 @@ func openScript(t *testing.T, contents, rules string) *script {
 	})}
 }
 
-// roundTrip sends a request of one text without a network.
+// roundTrip sends a request, given as text, without a network.
 func (s *script) roundTrip(t *testing.T, request string) *answer {
 	t.Helper()
 	head, body, _ := strings.Cut(request, "\n\n")
@@ -254,7 +254,7 @@ func urlEscape(s string) string {
 	return b.String()
 }
 
-// documents are the servers whose documents the tests below read.
+// documents lists the servers whose documents the tests below read.
 func documents(t *testing.T) map[string]*script {
 	rules := string(readFile(t, "../db.schema.json"))
 	named := strings.Replace(oddDatabase, "}~%", "}~", 1) // openapi-typescript decodes a path one time too many
@@ -269,8 +269,8 @@ func documents(t *testing.T) map[string]*script {
 }
 
 // TestOpenAPIModel reads the documents with another implementation of OpenAPI,
-// which resolves every reference and validates the whole. The examples are
-// redocly's: this library takes null for a fault where a schema says nothing.
+// which resolves every reference and validates the document. The examples are
+// left to redocly: this library rejects null where a schema allows any value.
 func TestOpenAPIModel(t *testing.T) {
 	for name, s := range documents(t) {
 		t.Run(name, func(t *testing.T) {
@@ -298,7 +298,7 @@ func TestOpenAPIModel(t *testing.T) {
 	}
 }
 
-// TestSampleDescribed names what the interface demands of the document.
+// TestSampleDescribed checks the document of the sample for what the API requires.
 func TestSampleDescribed(t *testing.T) {
 	s := documents(t)["sample"]
 	c := s.contractAt(t, "/_/openapi.json")

@@ -14,11 +14,11 @@ import (
 	"pickup/server"
 )
 
-// tools is a folder with programs from npm, which make test puts there, and a
-// client that is made with them.
+// tools is a folder with npm packages, which make test installs, and a generated
+// client.
 const tools = "testdata/clients/openapi"
 
-// node runs one of the programs in dir and fails the test unless it ends well.
+// node runs one of the programs in dir. The test fails unless the program succeeds.
 func node(t *testing.T, dir, program string, args ...string) string {
 	t.Helper()
 	bin, err := filepath.Abs(filepath.Join(tools, "node_modules", ".bin", program))
@@ -43,7 +43,7 @@ func run(t *testing.T, dir, program string, args ...string) string {
 	return string(out)
 }
 
-// workshop returns a folder in which programs find what npm has installed.
+// workshop returns a folder in which programs find the npm packages.
 func workshop(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -67,8 +67,8 @@ func writeFile(t *testing.T, path, text string) {
 	}
 }
 
-// TestOpenAPITools lints the documents, makes types from them, and compiles
-// these and the server's own with tsc --strict.
+// TestOpenAPITools lints the documents, generates types from them, and compiles
+// these and the server's own types with tsc --strict.
 func TestOpenAPITools(t *testing.T) {
 	dir := workshop(t)
 	lint := []string{"lint", "--config", "redocly.yaml"}
@@ -90,7 +90,7 @@ func TestOpenAPITools(t *testing.T) {
 	node(t, dir, "tsc", "--project", ".", "--noEmit")
 	t.Log(node(t, dir, "redocly", lint...))
 
-	// The tools see mistakes, or their silence would say nothing.
+	// The tools do report mistakes.
 	s := documents(t)["sample"].roundTrip(t, "GET /_/openapi.json\n\n").body
 	writeFile(t, filepath.Join(dir, "bad.json"), strings.Replace(s, `"operationId":"listSchedules"`, `"operationId":"listDrivers"`, 1))
 	cmd := exec.Command(filepath.Join("node_modules", ".bin", "redocly"), "lint", "--config", "redocly.yaml", "bad.json")
@@ -100,8 +100,8 @@ func TestOpenAPITools(t *testing.T) {
 	}
 }
 
-// A validator of another language, with the meta-schema that it brings along,
-// takes the sample and its rules as they are.
+// TestSampleForAjv checks that a validator in another language, with its own copy
+// of the meta-schema, accepts the sample and its rules.
 func TestSampleForAjv(t *testing.T) {
 	dir := workshop(t)
 	for _, name := range []string{"db.json", "db.schema.json"} {
@@ -109,11 +109,11 @@ func TestSampleForAjv(t *testing.T) {
 	}
 	writeFile(t, filepath.Join(dir, "validate.mjs"), string(readFile(t, filepath.Join(tools, "validate.mjs"))))
 	if out := run(t, dir, "node", "validate.mjs", "db.schema.json", "db.json"); !strings.Contains(out, "all is well") {
-		t.Errorf("of the sample it says %s", out)
+		t.Errorf("for the sample it says %s", out)
 	}
 	writeFile(t, filepath.Join(dir, "db.json"), strings.Replace(string(readFile(t, "../db.json")), "Unscheduled", "Scheduld", 1))
 	if out := run(t, dir, "node", "validate.mjs", "db.schema.json", "db.json"); !strings.Contains(out, "/schedules/5/status") {
-		t.Errorf("of a status that is none it says %s", out)
+		t.Errorf("for an invalid status it says %s", out)
 	}
 }
 

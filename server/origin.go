@@ -46,7 +46,7 @@ func (s *server) crossOrigin() gin.HandlerFunc {
 	}
 }
 
-// protection is the protection that browsers offer by Sec-Fetch-Site and Origin.
+// protection refuses writes from pages of other origins, by Sec-Fetch-Site and Origin.
 var protection http.CrossOriginProtection
 
 // mayWrite reports whether the page that sends the request, if it is one, may use

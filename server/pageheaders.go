@@ -29,7 +29,7 @@ func (req *request) setPageHeaders(collection string, r *database.Result, condit
 	}
 	// A range unit is a token, which an escaped name always is.
 	h.Set("Content-Range", url.QueryEscape(collection)+" "+part+"/"+total)
-	query := req.Request.URL.RawQuery
+	query := req.sent.RawQuery
 	if condition != nil {
 		query += "&_where=" + url.QueryEscape(string(condition))
 	}
@@ -45,7 +45,7 @@ func (req *request) setPageHeaders(collection string, r *database.Result, condit
 	}
 }
 
-// here returns the URL of the request without its query, with the host as the
+// here returns the URL that the client has sent, without its query, with the host as the
 // client spelled it. It is absolute, so that pages of other origins can follow it.
 // X-Forwarded-Proto is that of a proxy that terminates TLS; a client that forges it
 // affects only its own links.
@@ -54,7 +54,7 @@ func (req *request) here() string {
 	if req.Request.TLS != nil || strings.EqualFold(req.Request.Header.Get("X-Forwarded-Proto"), "https") {
 		scheme = "https://"
 	}
-	return scheme + uriText(req.Request.Host) + uriText(req.Request.URL.EscapedPath())
+	return scheme + uriText(req.Request.Host) + uriText(req.sent.EscapedPath())
 }
 
 // uriText percent-encodes characters that net/http accepts in a URL but that must

@@ -79,7 +79,7 @@ func (s *server) fail(c *gin.Context, err error) {
 	if cause != nil {
 		s.Log.LogAttrs(c.Request.Context(), slog.LevelError, "request failed", append([]slog.Attr{
 			slog.String("id", requestIDOf(c)), slog.String("method", clip(c.Request.Method)),
-			slog.String("path", clip(c.Request.URL.Path)), slog.Any("error", cause)}, traceAttrs(c.Request)...)...)
+			slog.String("path", clip(sentURL(c.Request).Path)), slog.Any("error", cause)}, traceAttrs(c.Request)...)...)
 	}
 	h := c.Writer.Header()
 	for name, values := range p.header {

@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 
 	"github.com/gin-gonic/gin"
@@ -23,8 +24,9 @@ type request struct {
 
 	parameters []query.Parameter // of the URL
 
-	session *session // which it uses, nil if none
-	prefix  string   // of the path, which names the session; "" if it does not
+	session     *session // which it uses, nil if none
+	sent        *url.URL // as the client has sent it
+	sessionPath string   // what its path begins with if it names the session, or ""
 
 	reserved   int64    // bytes of the server's budget
 	answerSize int64    // the part of reserved that is for the answer to a write
@@ -45,10 +47,13 @@ func (s *server) serve(choices []*route) gin.HandlerFunc {
 }
 
 func (s *server) newRequest(c *gin.Context) *request {
-	req := &request{server: s, Context: c}
+	req := &request{server: s, Context: c, sent: sentURL(c.Request), sessionPath: sessionPath(placeOf(c.Request))}
 	req.use(s.db)
 	return req
 }
+
+// base returns what the paths of the API begin with for the client.
+func (req *request) base() string { return req.sessionPath + req.Prefix }
 
 // use makes the request one to db.
 func (req *request) use(db *database.DB) {
@@ -111,5 +116,10 @@ func (s *server) notFound(c *gin.Context) {
 		s.fail(c, newProblem(http.StatusNotImplemented, fmt.Sprintf("The service has no method %q.", clip(method))))
 		return
 	}
-	s.fail(c, noResource(s.newRequest(c).snap, c.Request.URL.EscapedPath()))
+	req := s.newRequest(c)
+	p := noResource(req.snap, req.sent.EscapedPath())
+	if s.Prefix != "" && c.Request.URL.Path == nowhere {
+		p.Detail += " The API is below " + s.Prefix + "."
+	}
+	s.fail(c, p)
 }

@@ -26,7 +26,7 @@ func TestResponseCache(t *testing.T) {
 	if s.get("large") != nil {
 		t.Error("a large body is cached")
 	}
-	// An entry in use stays, whatever else is offered, and the size is limited.
+	// An entry in use stays while others are offered, and the size is limited.
 	for i := range 100 {
 		tag := fmt.Sprint(i)
 		s.offer(tag, make([]byte, maxCachedBody))

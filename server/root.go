@@ -39,7 +39,7 @@ func (req *request) readIndex() error {
 func (req *request) index() index {
 	x := index{Name: "pickup", Version: req.Version, Collections: []collectionLink{}, Objects: []link{}, Service: []link{}}
 	for _, name := range servable(req.snap) {
-		href := req.prefix + "/" + url.PathEscape(name)
+		href := req.base() + "/" + url.PathEscape(name)
 		if memberOf(req.snap, name) == array {
 			x.Collections = append(x.Collections, collectionLink{name, req.snap.Len(name), href})
 		} else {
@@ -47,11 +47,11 @@ func (req *request) index() index {
 		}
 	}
 	if memberOf(req.snap, "db") == nothing {
-		x.Service = append(x.Service, link{Name: "db", Href: req.prefix + "/db"})
+		x.Service = append(x.Service, link{Name: "db", Href: req.base() + "/db"})
 	}
 	for _, l := range req.service {
 		if !l.outside {
-			l.Href = req.prefix + l.Href
+			l.Href = req.sessionPath + l.Href
 		}
 		x.Service = append(x.Service, l)
 	}

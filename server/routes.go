@@ -17,8 +17,8 @@ import (
 // and a final slash makes no difference. Names and ids in a path may hold any
 // character that is percent-encoded, including a slash.
 //
-// What a first name stands for is decided by the data: a line with of serves the
-// path only if the database has such a member.
+// The data decides what a first name means: a line with of serves the path only if
+// the database has such a member.
 var routes = []route{
 	// The collections and objects, with their URLs.
 	{path: "/", get: (*request).readIndex},
@@ -37,9 +37,9 @@ var routes = []route{
 	{path: "/:collection/:id/:child", of: array, get: (*request).list, query: (*request).list, post: (*request).create},
 
 	// The state of the service. The first two need no credentials.
-	{path: "/_/livez", get: (*request).livez, outside: true},
-	{path: "/_/readyz", get: (*request).readyz, outside: true},
-	{path: "/_/metrics", get: (*request).metrics, outside: true}, // if Options.Metrics is set
+	{path: openapi.LivezPath, get: (*request).livez, outside: true},
+	{path: openapi.ReadyzPath, get: (*request).readyz, outside: true},
+	{path: openapi.MetricsPath, get: (*request).metrics, outside: true}, // if Options.Metrics is set
 	// The latest revisions, and those to come.
 	{path: openapi.ChangesPath, get: (*request).listChanges},
 	// Back to an earlier state.
@@ -61,12 +61,12 @@ var routes = []route{
 	{path: openapi.HoldsPath, get: (*request).listHolds},
 	{path: openapi.ReleasePath + "/:name", post: (*request).releaseHold},
 	// Descriptions of the API, made from the data and the rules.
-	{path: "/_/openapi.json", get: (*request).openAPI},
-	{path: "/_/types.d.ts", get: (*request).types, outside: true},
-	{path: "/_/schemas/:collection", get: (*request).schema},
+	{path: openapi.OpenAPIPath, get: (*request).openAPI},
+	{path: openapi.TypesPath, get: (*request).types, outside: true},
+	{path: openapi.SchemasPath + ":collection", get: (*request).schema},
 	// A page that shows the OpenAPI document, and the files that it loads.
-	{path: "/_/docs", get: (*request).docs, outside: true},
-	{path: "/_/docs/:file", get: (*request).docs, outside: true},
+	{path: openapi.DocsPath, get: (*request).docs, outside: true},
+	{path: openapi.DocsPath + "/:file", get: (*request).docs, outside: true},
 }
 
 // methods are the methods that the service knows. Every path is registered for
@@ -112,7 +112,7 @@ func (s *server) register(r gin.IRoutes) {
 	for _, route := range routes {
 		path, choice := route.path, choices[route.path]
 		simulated := strings.HasPrefix(path, openapi.SimulatePath) || path == openapi.HoldsPath || strings.HasPrefix(path, openapi.ReleasePath)
-		if choice == nil || path == "/_/metrics" && s.Metrics == nil || simulated && s.Simulate == nil {
+		if choice == nil || path == openapi.MetricsPath && s.Metrics == nil || simulated && s.Simulate == nil {
 			continue
 		}
 		choices[path] = nil
@@ -121,11 +121,9 @@ func (s *server) register(r gin.IRoutes) {
 			s.service = append(s.service, link{name, path, route.outside})
 		}
 		path = strings.TrimSuffix(path, "/")
-		for _, prefix := range []string{"", sessionPrefix + ":session"} {
-			r.Match(methods, prefix+path+"/", s.serve(choice))
-			if prefix+path != "" {
-				r.Match(methods, prefix+path, s.serve(choice))
-			}
+		r.Match(methods, path+"/", s.serve(choice))
+		if path != "" {
+			r.Match(methods, path, s.serve(choice))
 		}
 	}
 }
@@ -136,7 +134,7 @@ func (req *request) choose(choices []*route) (*route, error) {
 	for i, p := range req.Params {
 		value, err := url.PathUnescape(p.Value)
 		if err != nil || value == "" {
-			return nil, noResource(req.snap, req.Request.URL.EscapedPath())
+			return nil, noResource(req.snap, req.sent.EscapedPath())
 		}
 		req.Params[i].Value = value
 	}
@@ -155,7 +153,7 @@ func (req *request) choose(choices []*route) (*route, error) {
 	case what == nothing && served:
 		return nil, noCollection(req.snap, name)
 	case !served || i < 0:
-		return nil, noResource(req.snap, req.Request.URL.EscapedPath())
+		return nil, noResource(req.snap, req.sent.EscapedPath())
 	}
 	req.name, req.id, req.child = name, req.Param("id"), req.Param("child")
 	if req.child != "" && memberOf(req.snap, req.child) != array {

@@ -116,10 +116,9 @@ func runScript(t *testing.T, file string) {
 	}
 }
 
-// A script is a server with the database that the file's first sections
-// describe.
+// A script is a conversation and the server that its first sections configure.
 type script struct {
-	first int // the index of the section behind these
+	first int // the index of the section after these
 	store *storetest.MemStore
 	db    *database.DB
 	addr  string
@@ -174,7 +173,7 @@ header:
 	return s
 }
 
-// start starts the server, again if it runs already: its streams end.
+// start starts the server, or restarts it, which ends its streams.
 func (s *script) start(t *testing.T) {
 	if s.stop != nil {
 		close(s.stop)
@@ -203,6 +202,8 @@ func setOption(t *testing.T, o *server.Options, name, value string) {
 		o.AllowedHosts = append(o.AllowedHosts, value)
 	case "cors-origin":
 		o.CORSOrigins = append(o.CORSOrigins, value)
+	case "prefix":
+		o.Prefix = value
 	case "read-only":
 		o.ReadOnly = true
 	case "max-body", "max-streams", "max-sessions":
@@ -254,8 +255,7 @@ func (s *script) send(t *testing.T, name string, data []byte) *answer {
 	return s.begin(t, name, data).finish(t)
 }
 
-// begin sends a request as it stands, over a connection of its own, so that
-// nothing between the file and the server is polite.
+// begin sends a request unchanged, over a connection of its own.
 func (s *script) begin(t *testing.T, name string, data []byte) *exchange {
 	head, body, _ := strings.Cut(string(data), "\n\n")
 	lines := strings.Split(strings.TrimSpace(head), "\n")
@@ -317,8 +317,8 @@ func hasHeader(lines []string, name string) bool {
 	return false
 }
 
-// edit changes a top-level member as a hand edit does: behind the server's
-// back. Without data the member is removed.
+// edit changes a top-level member in the store, as a hand edit does. Without data
+// the member is removed.
 func (s *script) edit(t *testing.T, name string, data []byte) {
 	b, err := s.store.Load(t.Context())
 	if err != nil {
@@ -363,19 +363,19 @@ func (s *script) fail(t *testing.T, how string) {
 	s.store.Break(err)
 	for start := time.Now(); !errors.Is(s.db.Err(), err); time.Sleep(time.Millisecond) {
 		if time.Since(start) > 10*time.Second {
-			t.Fatal("nobody is told that the store is broken, or that it works again")
+			t.Fatal("the database did not notice that the store is broken, or works again")
 		}
 	}
 }
 
-// An answer is what came back.
+// An answer is the response to a request.
 type answer struct {
 	status string
 	header http.Header
 	body   string
 }
 
-// diff says how the answer differs from a section of the script.
+// diff describes how the answer differs from a section of the script.
 func (a *answer) diff(status string, data []byte) string {
 	if a.status != status {
 		return "the status is " + a.status + " and not " + status
@@ -468,8 +468,8 @@ func isStatus(name string) bool {
 	return err == nil && 100 <= n && n <= 599 || name == "reset" || name == "empty"
 }
 
-// matches compares JSON token by token, other text as it is; <any> in want
-// stands for any text within one string.
+// matches compares JSON token by token and other text literally. <any> in want
+// matches any text within a string.
 func matches(got, want string) bool {
 	got, want = tidy(got), tidy(want)
 	if !strings.Contains(want, "<any>") {

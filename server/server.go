@@ -32,6 +32,10 @@ type Options struct {
 	Loopback     bool
 	AllowedHosts []string // names without port
 
+	// Prefix is what the paths of the API begin with, such as /api. The paths of the
+	// service, below /_/, do not have it. "": nothing.
+	Prefix string
+
 	// ReadOnly refuses writes with 405.
 	ReadOnly bool
 
@@ -111,7 +115,7 @@ type server struct {
 
 func init() { gin.SetMode(gin.ReleaseMode) }
 
-// Handler returns a handler that serves db at the root of a host.
+// Handler returns a handler that serves db.
 func Handler(db *database.DB, o Options) http.Handler {
 	o.MaxBody = cmp.Or(max(o.MaxBody, 0), defaultMaxBody)
 	o.MaxStreams = cmp.Or(max(o.MaxStreams, 0), defaultMaxStreams)
@@ -156,5 +160,5 @@ func Handler(db *database.DB, o Options) http.Handler {
 	r.Use(s.recover, setHeaders, closeUnauthenticated, s.checkHost, s.crossOrigin(), s.authenticate, s.simulate)
 	r.NoRoute(s.notFound)
 	s.register(r)
-	return r
+	return &front{s, r}
 }

@@ -25,7 +25,7 @@ import (
 	"pickup/server/auth"
 )
 
-// open returns a handler for a database of its own.
+// open returns a new database and its handler.
 func open(t testing.TB, contents string, o server.Options) (*database.DB, http.Handler) {
 	t.Helper()
 	db, err := database.Open(t.Context(), storetest.NewMemStore(jsontext.Value(contents)), database.Options{})
@@ -53,7 +53,7 @@ func single(user, password string) *auth.Verifier {
 	return auth.New(users)
 }
 
-// lines reads what a JSON logger has written.
+// lines parses the output of a JSON logger.
 func lines(t *testing.T, log *bytes.Buffer) []map[string]any {
 	t.Helper()
 	var all []map[string]any
@@ -111,13 +111,12 @@ func TestAccessLog(t *testing.T) {
 	}
 }
 
-// A bomb is a body that panics where it is read.
+// A bomb is a body that panics when it is read.
 type bomb struct{ with any }
 
 func (b bomb) Read([]byte) (int, error) { panic(b.with) }
 
-// TestPanic lets a handler panic: the client learns nothing of it, the log
-// everything.
+// TestPanic lets a handler panic: the details are in the log only.
 func TestPanic(t *testing.T) {
 	var log, access bytes.Buffer
 	_, h := open(t, `{"posts":[]}`, server.Options{
@@ -146,7 +145,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestAbort: net/http's own panic goes through.
+// TestAbort checks that http.ErrAbortHandler is passed on to net/http.
 func TestAbort(t *testing.T) {
 	_, h := open(t, `{"posts":[]}`, server.Options{})
 	defer func() {
@@ -157,7 +156,7 @@ func TestAbort(t *testing.T) {
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "/posts", bomb{http.ErrAbortHandler}))
 }
 
-// TestUnreadBody: without credentials not a byte of the body is read.
+// TestUnreadBody checks that the body of a request without credentials is not read.
 func TestUnreadBody(t *testing.T) {
 	_, h := open(t, `{"posts":[]}`, server.Options{Auth: single("a", "b")})
 	body := &countingReader{}
@@ -172,8 +171,7 @@ type countingReader struct{ n int }
 
 func (r *countingReader) Read([]byte) (int, error) { r.n++; return 0, errors.New("cut") }
 
-// TestCutBody: a body that breaks off is the client's fault, and nothing is
-// stored of it.
+// TestCutBody checks that a body that breaks off is 400 and stores nothing.
 func TestCutBody(t *testing.T) {
 	db, h := open(t, `{"posts":[]}`, server.Options{})
 	w := httptest.NewRecorder()
@@ -183,7 +181,7 @@ func TestCutBody(t *testing.T) {
 	}
 }
 
-// TestOneUser: the one user is let in by exactly that name and password.
+// TestOneUser checks that a single user needs exactly that name and password.
 func TestOneUser(t *testing.T) {
 	for _, c := range []struct {
 		user, password string
@@ -204,7 +202,7 @@ func TestOneUser(t *testing.T) {
 	}
 }
 
-// TestLongURL: a URL has a limit of its own below that of net/http.
+// TestLongURL checks the limit of a URL, which is below that of net/http.
 func TestLongURL(t *testing.T) {
 	_, h := open(t, `{"posts":[]}`, server.Options{})
 	for size, want := range map[int]int{32 << 10: 200, 32<<10 + 1: 414} {
@@ -216,7 +214,7 @@ func TestLongURL(t *testing.T) {
 	}
 }
 
-// TestOneSnapshot: what a list shows is one state, whoever writes meanwhile.
+// TestOneSnapshot checks that a list shows a single state during writes.
 func TestOneSnapshot(t *testing.T) {
 	db, h := open(t, `{"pairs":[{"id":1,"n":0},{"id":2,"n":0}]}`, server.Options{})
 	done := make(chan error)
@@ -255,7 +253,7 @@ func TestOneSnapshot(t *testing.T) {
 	}
 }
 
-// TestSlowBody: a body that does not arrive in time is answered as such.
+// TestSlowBody checks that a body that does not arrive in time is 408.
 func TestSlowBody(t *testing.T) {
 	_, h := open(t, `{"posts":[]}`, server.Options{})
 	web := httptest.NewUnstartedServer(h)
@@ -279,8 +277,8 @@ func TestSlowBody(t *testing.T) {
 	}
 }
 
-// TestGoneMeanwhile: what a hand edit takes away between the look at the path
-// and the write is not there for the write.
+// TestGoneMeanwhile removes a record by a hand edit between the routing of
+// a request and its write, which then is 404.
 func TestGoneMeanwhile(t *testing.T) {
 	for _, c := range []struct{ remove, method, path, detail string }{
 		{remove: "posts", method: "POST", path: "/posts", detail: `no collection \"posts\"`},
@@ -297,8 +295,8 @@ func TestGoneMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := server.Handler(db, server.Options{})
-		// The edit comes while the body is read, when the path has been looked
-		// up; the write finds it as a conflict and runs again.
+		// The edit comes while the body is read, after routing. The write meets
+		// a conflict and runs again.
 		edit := readerFunc(func([]byte) (int, error) {
 			change := storage.Change{Collection: c.remove}
 			switch c.remove {
@@ -324,8 +322,8 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
-// TestTooLarge: the rest of a body that is given up is not waited for, whether
-// its length was announced or not.
+// TestTooLarge checks that the server does not wait for the rest of a body that is
+// too large, with and without Content-Length.
 func TestTooLarge(t *testing.T) {
 	_, h := open(t, `{"posts":[]}`, server.Options{MaxBody: 10})
 	for _, length := range []int64{11, -1} {
@@ -339,8 +337,8 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestManyFaults sends an array in which everything is wrong: what is reported of
-// it is bounded, and so is the time for which it holds up others.
+// TestManyFaults sends an array in which every value is invalid. The size of the
+// report is limited, and so is the time for which it delays others.
 func TestManyFaults(t *testing.T) {
 	schema, err := schema.Compile("s.json", []byte(`{"properties":{"c":{"type":"array","items":{"required":["a","b","c","d"]}}}}`))
 	if err != nil {

@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -74,12 +75,10 @@ func (req *request) enterSession(own bool) error {
 }
 
 // sessionName returns the session that the request names, in the header, by the
-// path, or both, and takes it out of the parameters of the path.
+// path, or both.
 func (req *request) sessionName() (name string, named bool, err error) {
 	names := req.Request.Header[sessionHeader]
-	if len(req.Params) > 0 && req.Params[0].Key == "session" {
-		inPath := req.Params[0].Value
-		req.prefix, req.Params = sessionPrefix+inPath, req.Params[1:]
+	if inPath := strings.TrimPrefix(req.sessionPath, sessionPrefix); inPath != "" {
 		if len(names) == 1 && names[0] != inPath {
 			return "", false, newProblem(http.StatusBadRequest, fmt.Sprintf("The path names the session %q, and %s another one.", clip(inPath), sessionHeader))
 		} else if len(names) == 0 {
@@ -175,7 +174,7 @@ func (s *server) admit(more int) error {
 		held += x.db.Held()
 	}
 	if more >= 0 && int64(held) > s.SessionMemory {
-		return fmt.Errorf("all sessions together hold %d MiB of changes (--session-memory); end one: %w", s.SessionMemory>>20, database.ErrMemory)
+		return fmt.Errorf("the sessions hold as many changes as the server allows (--session-memory); end one: %w", database.ErrMemory)
 	}
 	return nil
 }

@@ -156,7 +156,9 @@ func (req *request) commitSession(x *session) error {
 	if err := req.rejectParameters(); err != nil {
 		return err
 	}
-	if req.Request.ContentLength != 0 {
+	if text, err := req.readText(); err != nil {
+		return err
+	} else if len(text) > 0 {
 		return wrongShape("the request commits what the session has changed: it has no body")
 	}
 	x.commit.Lock()

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -67,12 +68,12 @@ func (s *server) simulate(c *gin.Context) {
 	if s.Simulate == nil {
 		return
 	}
-	session, path := sessionTarget(c.Request)
+	session, path := s.target(c.Request)
 	rules := s.rulesOf(session)
 	if twins == nil && c.Request.Header["Prefer"] == nil && rules.IsEmpty() && s.Simulate.Rules.IsEmpty() && s.Simulate.Delay.Max == 0 {
 		return
 	}
-	if path == "/_" || strings.HasPrefix(path, "/_/") || s.isForeign(c.Request) {
+	if isService(path) || s.isForeign(c.Request) {
 		return
 	}
 	preferred, err := s.preferredEffect(c, twins)
@@ -82,7 +83,7 @@ func (s *server) simulate(c *gin.Context) {
 	}
 	effect := preferred
 	if c.Request.Header.Get(pageHeader) != "1" || c.Request.Header.Get("Sec-Fetch-Site") != "same-origin" {
-		request := simulate.NewRequest(c.Request.Method, path, c.Request.URL.RawQuery)
+		request := simulate.NewRequest(c.Request.Method, path, sentURL(c.Request).RawQuery)
 		effect = effect.Or(rules.Find(request, s.Simulate.Dice)).Or(s.Simulate.Rules.Find(request, s.Simulate.Dice))
 		if effect.Delay == nil && s.Simulate.Delay.Max > 0 {
 			effect.Delay = &s.Simulate.Delay
@@ -122,17 +123,21 @@ func takeTwins(u *url.URL) map[string]string {
 	return twins
 }
 
-// sessionTarget returns the session that a request names, "" without one, and the
-// path within it.
-func sessionTarget(r *http.Request) (session, path string) {
-	path = r.URL.EscapedPath()
-	if below, ok := strings.CutPrefix(path, sessionPrefix); ok {
-		session, path, _ = strings.Cut(below, "/")
-		path = "/" + path
-	} else if names := r.Header[sessionHeader]; len(names) == 1 {
+// target returns the session that a request names, "" without one, and the path that
+// rules match: as it was sent, without session and prefix.
+func (s *server) target(r *http.Request) (session, path string) {
+	if names := r.Header[sessionHeader]; len(names) == 1 {
 		session = names[0]
 	}
-	return session, path
+	p := placeOf(r)
+	if p == nil {
+		return session, r.URL.EscapedPath()
+	}
+	path = p.path
+	if below, ok := strings.CutPrefix(path, s.Prefix); ok && (below == "" || below[0] == '/') {
+		path = below
+	}
+	return cmp.Or(p.session, session), path
 }
 
 // rulesOf returns the rules that were set at run time for the requests of a session,

@@ -49,7 +49,7 @@ func (req *request) addRule() error {
 	if err := req.useRules([]*simulate.Rule{rule}, faults, false); err != nil {
 		return err
 	}
-	req.Header("Location", req.prefix+openapi.SimulatePath+"/"+rule.ID)
+	req.Header("Location", req.sessionPath+openapi.SimulatePath+"/"+rule.ID)
 	send(req.Context, http.StatusCreated, openapi.JSONType, append(req.ownRules().AppendRule(nil, rule), '\n'))
 	return nil
 }

@@ -54,7 +54,7 @@ func (req *request) create() error {
 		return err
 	}
 	if len(created) == 1 {
-		req.Header("Location", req.prefix+"/"+url.PathEscape(collection)+"/"+url.PathEscape(created[0].ID))
+		req.Header("Location", req.base()+"/"+url.PathEscape(collection)+"/"+url.PathEscape(created[0].ID))
 	}
 	values := make([]jsontext.Value, len(created))
 	for i, r := range created {

@@ -76,12 +76,12 @@ func (s *service) banner() string {
 	for _, name := range snap.Names() {
 		switch kind, _ := snap.Kind(name); kind {
 		case storage.Array:
-			fmt.Fprintf(t, "  %s\t%s%s\n", printed(name), spell.Count(snap.Len(name), "record"), unreachable(name))
+			fmt.Fprintf(t, "  %s\t%s%s\n", printed(name), spell.Count(snap.Len(name), "record"), unreachable[name])
 			if first == "" && name != "_" && plainName.MatchString(name) {
 				first = name
 			}
 		case storage.Object:
-			fmt.Fprintf(t, "  %s\tone object%s\n", printed(name), unreachable(name))
+			fmt.Fprintf(t, "  %s\tone object%s\n", printed(name), unreachable[name])
 		}
 	}
 	t.Flush() // a strings.Builder returns no error
@@ -94,7 +94,7 @@ func (s *service) banner() string {
 			insecure = " --insecure"
 		}
 		fmt.Fprintf(&b, "No password is set, so one was generated for this run. Try:\n  curl -u %s:%s%s %s/%s\n",
-			shellWord(s.users.user), s.users.password, insecure, s.url(), first)
+			shellWord(s.users.user), s.users.password, insecure, s.url()+s.Prefix, first)
 		b.WriteString("To use your own, set PICKUP_PASSWORD (and PICKUP_USER).\n")
 	}
 	return b.String()
@@ -105,6 +105,9 @@ func (s *service) banner() string {
 func (s *service) addNotices() {
 	add := func(n notice) { s.notices = append(s.notices, n) }
 	danger := func(text string) { add(notice{"WARNING", slog.LevelWarn, text}) }
+	if s.Prefix != "" {
+		add(note("the API is below %s (--prefix).", s.Prefix))
+	}
 	switch {
 	case s.ReadOnly:
 		add(note("writes are refused (--read-only)."))
@@ -133,15 +136,10 @@ func (s *service) addNotices() {
 	}
 }
 
-// unreachable says that a top-level member has no URL, "" if it has one.
-func unreachable(name string) string {
-	switch name {
-	case "":
-		return ", without a URL: / is the index"
-	case "_":
-		return ", without a URL: /_/ is reserved"
-	}
-	return ""
+// unreachable says of top-level members why they have no URL.
+var unreachable = map[string]string{
+	"":  ", without a URL: / is the index",
+	"_": ", without a URL: /_/ is reserved",
 }
 
 // url returns the base URL of the service as this machine reaches it.

@@ -214,7 +214,9 @@ func TestBrowserStreams(t *testing.T) {
 
 	// An allowed origin: fetch with credentials.
 	page.open("http://friend.example"+port, `(async () => {
-		const r = await fetch('`+base+`/drivers', {headers: {Accept: 'text/event-stream', Authorization: 'Basic ' + btoa('pickup:secret'), 'Last-Event-ID': 'unknown-1'}});
+		const r = await fetch('`+base+`/drivers', {headers: {
+			Accept: 'text/event-stream', Authorization: 'Basic ' + btoa('pickup:secret'), 'Last-Event-ID': 'unknown-1',
+		}});
 		let text = '';
 		for (const reader = r.body.pipeThrough(new TextDecoderStream()).getReader(); ;) {
 			const {value, done} = await reader.read();

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -46,9 +45,6 @@ func readConfig(args []string, getenv func(string) string) (*configFile, error) 
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, usagef("--config: %s does not exist", name)
-		}
 		return nil, usagef("--config: %w", err)
 	}
 	c := &configFile{name: name}
@@ -107,28 +103,25 @@ func (c *configFile) value(flag *kong.Flag) (any, error) {
 	if !ok {
 		return nil, nil
 	}
-	switch v := v.(type) {
-	case []any:
-		for _, e := range v {
-			if _, ok := e.(string); !ok {
-				return nil, fmt.Errorf("%s: %s must be a list of strings", c.name, flag.Name)
-			}
-		}
-		if flag.IsSlice() {
-			return v, nil
-		}
-		return nil, fmt.Errorf("%s: %s must be a single value", c.name, flag.Name)
-	case string:
-		if flag.IsSlice() {
-			return []any{v}, nil
-		}
-		return v, nil
-	case float64:
-		return fmt.Sprintf("%v", v), nil
-	case int64, bool:
-		return fmt.Sprint(v), nil
+	list, isList := v.([]any)
+	if !isList {
+		list = []any{v}
 	}
-	return nil, fmt.Errorf("%s: %s must be a string, a number, true or false", c.name, flag.Name)
+	for i, e := range list {
+		switch e.(type) {
+		case string, float64, int64, bool:
+			list[i] = fmt.Sprint(e)
+		default:
+			return nil, fmt.Errorf("%s: %s must be a string, a number, true or false", c.name, flag.Name)
+		}
+	}
+	switch {
+	case flag.IsSlice():
+		return list, nil
+	case isList:
+		return nil, fmt.Errorf("%s: %s must be a single value", c.name, flag.Name)
+	}
+	return list[0], nil
 }
 
 // check returns an error if the file has a name that is not a setting of app.

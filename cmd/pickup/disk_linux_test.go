@@ -72,7 +72,7 @@ func (i diskImage) write(b []byte, off int64) {
 // A disk is a loop device on a file of a FUSE file system, which logs writes
 // and flushes. It models a disk with a volatile cache.
 type disk struct {
-	path  string // of its content; the log has .log behind that
+	path  string // of its content; the log is at path + ".log"
 	start diskImage
 	notes []knowledge
 }

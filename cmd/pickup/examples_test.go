@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -37,11 +38,12 @@ func TestLiveExamples(t *testing.T) {
 			if _, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`window.loadedOnce = true`)); err != nil {
 				t.Fatal(err)
 			}
+			const page = `window.loadedOnce + " " + document.querySelectorAll("li").length + "\n" + document.body.innerText`
 			shows := func(items int, want string) {
 				t.Helper()
 				got := ""
 				if !eventually(func() bool {
-					got, err = chromedp.Run(ctx, chromedp.Evaluate[string](`window.loadedOnce + " " + document.querySelectorAll("li").length + "\n" + document.body.innerText`))
+					got, err = chromedp.Run(ctx, chromedp.Evaluate[string](page))
 					return err == nil && strings.HasPrefix(got, fmt.Sprintf("true %d\n", items)) && strings.Contains(got, want)
 				}) {
 					t.Fatalf("the page does not show %d records with %q (%v):\n%s\n%s", items, want, err, got, p.text())
@@ -70,6 +72,37 @@ func TestLiveExamples(t *testing.T) {
 			t.Cleanup(p.kill)
 			shows(6, "Florist (Canceled)")
 		})
+	}
+}
+
+// TestPlaywrightExample runs the tests of examples/playwright: four workers, each test
+// in a session of its own. They leave no session, and the file as it was.
+func TestPlaywrightExample(t *testing.T) {
+	t.Parallel()
+	pages := httptest.NewServer(http.FileServer(http.Dir("../../examples/eventsource")))
+	t.Cleanup(pages.Close)
+	dir := sampleDir(t)
+	p, err := launch("pickup", dir, []string{"PICKUP_NO_AUTH=1"}, "--access-log", "off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Fatal("chromium is missing: make setup installs it")
+	}
+	run := exec.CommandContext(t.Context(), "npm", "test", "--", "--output="+t.TempDir())
+	run.Dir = "../../examples/playwright"
+	run.Env = append(os.Environ(), "PICKUP_URL="+p.url, "APP_URL="+pages.URL, "CHROMIUM="+chromium)
+	out, err := run.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "using 4 workers") || !strings.Contains(string(out), "8 passed") {
+		t.Errorf("%v (make setup installs Playwright)\n%s", err, out)
+	}
+	if _, sessions := send(t, http.MethodGet, p.url+"/_/sessions", ""); strings.TrimSpace(sessions) != "[]" {
+		t.Errorf("sessions are left: %s", sessions)
+	}
+	if !bytes.Equal(read(t, dir+"/db.json"), read(t, "../../db.json")) {
+		t.Error("the file has changed")
 	}
 }
 

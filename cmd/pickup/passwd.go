@@ -43,34 +43,26 @@ func (c *passwdCommand) run(_ context.Context, e *environment) error {
 // ask prompts twice for the password on a terminal. Otherwise it reads the first
 // line of standard input.
 func (c *passwdCommand) ask(e *environment) (string, error) {
-	if f, ok := e.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		first, err := prompt(f, e.stderr, "Password for "+printed(c.Name)+": ")
+	f, ok := e.stdin.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		line, err := bufio.NewReader(io.LimitReader(e.stdin, 4<<10)).ReadString('\n')
+		if err != nil && err != io.EOF {
+			return "", fmt.Errorf("cannot read standard input: %w", err)
+		}
+		return strings.TrimRight(line, "\r\n"), nil
+	}
+	var typed [2]string
+	for i, prompt := range []string{"Password for " + printed(c.Name), "Repeat password"} {
+		fmt.Fprint(e.stderr, prompt+": ")
+		password, err := term.ReadPassword(int(f.Fd()))
+		fmt.Fprintln(e.stderr)
 		if err != nil {
-			return "", err
+			return "", fmt.Errorf("cannot read the terminal: %w", err)
 		}
-		second, err := prompt(f, e.stderr, "Repeat password: ")
-		switch {
-		case err != nil:
-			return "", err
-		case first != second:
-			return "", errors.New("the passwords differ")
-		}
-		return first, nil
+		typed[i] = string(password)
 	}
-	line, err := bufio.NewReader(io.LimitReader(e.stdin, 4<<10)).ReadString('\n')
-	if err != nil && err != io.EOF {
-		return "", fmt.Errorf("cannot read standard input: %w", err)
+	if typed[0] != typed[1] {
+		return "", errors.New("the passwords differ")
 	}
-	return strings.TrimRight(line, "\r\n"), nil
-}
-
-// prompt reads a line from a terminal without echo.
-func prompt(f *os.File, to io.Writer, text string) (string, error) {
-	fmt.Fprint(to, text)
-	password, err := term.ReadPassword(int(f.Fd()))
-	fmt.Fprintln(to)
-	if err != nil {
-		return "", fmt.Errorf("cannot read the terminal: %w", err)
-	}
-	return string(password), nil
+	return typed[0], nil
 }

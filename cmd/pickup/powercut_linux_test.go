@@ -38,6 +38,7 @@ import (
 // file systems, however it ends.
 func TestPowerCut(t *testing.T) {
 	if os.Getenv("PICKUP_TEST_POWERCUT") == "" {
+		t.Parallel()
 		for _, need := range []string{"/dev/fuse", loopControl} {
 			if f, err := os.OpenFile(need, os.O_RDWR, 0); err != nil {
 				cannot(t, "the disk of this test needs root and "+need+": "+err.Error())

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,132 +10,99 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"pickup/filestore"
 	"pickup/internal/database"
-	"pickup/internal/lint"
+	"pickup/internal/describe"
 	"pickup/internal/rawjson"
-	"pickup/internal/schema"
 	"pickup/internal/storage"
 )
 
-// A schemaFile finds and applies the schema of a database that is served.
-type schemaFile struct {
-	database string // its path
-	store    *filestore.Store
-	rules    *schema.Schema // those to open db with
-	db       *database.DB   // nil until it is open
+// A schemaCommand infers a schema from a file and writes it next to the file.
+type schemaCommand struct {
+	fileArgument
+	idConvention
+	Force bool `help:"Replace an existing schema."`
+	Link  bool `help:"Also name the schema in the file, as \"$schema\", so that editors find it."`
 }
 
-// openDatabase opens the database in store, which observed wraps, with the
-// rules of its schema. A schema that cannot be used is not an error: the notice
-// warns about it, and writes are not checked.
-func openDatabase(ctx context.Context, path string, store *filestore.Store, observed storage.Store, o database.Options) (
-	*database.DB, *reloadable, notice, error,
-) {
-	s := &schemaFile{database: path, store: store}
-	r := &reloadable{name: "schema", paths: s.paths, apply: s.apply, kept: s.kept}
-	var n notice
-	if err := r.load(ctx); err != nil {
-		n = warning("the schema is not used and writes are not checked: %v.", err)
-	} else if s.rules != nil {
-		n = note("writes are checked against %s.", s.paths()[0])
+func (c *schemaCommand) run(ctx context.Context, e *environment) error {
+	path := c.path(e)
+	if _, err := os.Stat(path); err != nil {
+		return usageError{err}
 	}
-	o.Schema = s.rules
-	db, err := database.Open(ctx, observed, o)
-	s.db = db
-	return db, r, n, err
+	// Without --link the file is only read, so a server may have it.
+	store, err := filestore.Open(ctx, path, filestore.Options{ReadOnly: !c.Link})
+	if err != nil {
+		return openError(err)
+	}
+	db, err := database.Open(ctx, store, c.options(nil))
+	if err == nil {
+		err = c.write(ctx, e, path, store, db.Snapshot())
+	}
+	return errors.Join(err, store.Close())
 }
 
-// paths returns the path of the schema, "" if the database names no file.
-func (s *schemaFile) paths() []string {
-	path, _ := schemaPath(s.database, declaredIn(s.store))
-	return []string{path}
-}
-
-// apply puts the rules of the schema into force. Its errors about the schema are
-// *schema.Error.
-func (s *schemaFile) apply(ctx context.Context, texts [][]byte, err error) error {
-	declared := declaredIn(s.store)
-	path, unusable := schemaPath(s.database, declared)
-	rules, err := compile(path, declared, texts, cmp.Or(unusable, err))
-	switch _, inText := lint.Broken(err); {
-	case inText:
+func (c *schemaCommand) write(ctx context.Context, e *environment, path string, store *filestore.Store, snap *database.Snapshot) error {
+	file, err := schemaPath(path, declaredIn(store))
+	if err != nil {
+		return usagef("%s: %w", path, err)
+	}
+	if err := filestore.WriteFile(file, describe.InferSchema(snap), c.Force); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return usagef("%s exists; --force replaces it", file)
+		}
 		return err
-	case err != nil:
-		text, _ := os.ReadFile(s.database) // without it the place is 1:1
-		f := lint.Finding{Pointer: "/$schema"}.Locate(text, nil)
-		return &schema.Error{File: s.database, Line: f.Line, Column: f.Column, Reason: err.Error()}
-	case s.db == nil:
-		s.rules = rules
+	}
+	fmt.Fprintf(e.stdout, "%s: rules inferred from %s\n", file, path)
+	if _, linked := snap.Kind("$schema"); linked {
 		return nil
 	}
-	if err := s.db.SetSchema(ctx, rules); err != nil {
-		return fmt.Errorf("%w: %w", errNotYet, err)
+	link := jsontext.Value(quote(reference(file)))
+	if !c.Link {
+		fmt.Fprintf(e.stdout, "For completion in editors, add \"$schema\": %s to %s, or use --link.\n", link, path)
+		return nil
 	}
+	if _, err := store.Commit(ctx, snap.Rev(), []storage.Change{{Collection: "$schema", Value: link}}); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stdout, "%s: \"$schema\" names it\n", path)
 	return nil
 }
 
-// kept says which rules are in force while the schema cannot be used.
-func (s *schemaFile) kept() string {
-	if s.db.Schema() == nil {
-		return "there are no rules, and writes are not checked"
+// initial returns the text of a new database: empty collections, those of the
+// schema next to it or else schedules and drivers.
+func initial(path string) []byte {
+	names := []string{"schedules", "drivers"}
+	var lines []string
+	// The service warns about a schema that cannot be used.
+	if rules, err := loadSchema(path, ""); err == nil && rules != nil {
+		file, _ := schemaPath(path, "")
+		names = rules.Collections()
+		lines = append(lines, `  "$schema": `+quote(reference(file)))
 	}
-	return "the previous rules stay in force"
+	for _, name := range names {
+		lines = append(lines, "  "+quote(name)+": []")
+	}
+	if len(lines) == 0 {
+		return []byte("{}\n")
+	}
+	return []byte("{\n" + strings.Join(lines, ",\n") + "\n}\n")
 }
 
-// loadSchema returns the schema of the database at path: the file that its
-// "$schema" member declares or, if that is empty, <name>.schema.json. It returns
-// nil if there is none. An error about the text is a *schema.Error; one that wraps
-// errNotFile says that a URL is declared, which is never fetched.
-func loadSchema(path, declared string) (*schema.Schema, error) {
-	file, err := schemaPath(path, declared)
-	if err != nil {
-		return nil, err
-	}
-	texts, err := readFiles([]string{file})
-	return compile(file, declared, texts, err)
+// isNew reports whether serving path would create a database.
+func isNew(path string) bool {
+	info, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0
 }
 
-// compile compiles the text of the schema in file. err says why it cannot be
-// read; a schema that is not declared may be missing.
-func compile(file, declared string, texts [][]byte, err error) (*schema.Schema, error) {
-	switch e, atFile := errors.AsType[*fs.PathError](err); {
-	case err == nil:
-		return schema.Compile(file, texts[0])
-	case errors.Is(err, fs.ErrNotExist) && declared == "":
-		return nil, nil
-	case atFile: // clients see the error, so it names no folder
-		return nil, fmt.Errorf("cannot read the schema %s: %w", filepath.Base(file), e.Err)
-	}
-	return nil, err
+// quote returns s as a JSON string, with invalid UTF-8 replaced.
+func quote(s string) string {
+	return string(rawjson.AppendQuote(nil, s))
 }
 
-// errNotFile is the error of a "$schema" that is not the path of a file.
-var errNotFile = errors.New("only a file beside the database is read, nothing is fetched")
-
-// schemaPath returns the path of the schema of a database. declared is the value
-// of "$schema", a URI reference as editors read it; if it is empty, the schema
-// of db.json is db.schema.json.
-func schemaPath(database, declared string) (string, error) {
-	if declared == "" {
-		return strings.TrimSuffix(database, filepath.Ext(database)) + ".schema.json", nil
-	}
-	u, err := url.Parse(declared)
-	if err != nil || u.Scheme != "" || u.Host != "" || u.Path == "" {
-		return "", fmt.Errorf(`"$schema" is %.100q: %w`, declared, errNotFile)
-	}
-	path := filepath.FromSlash(u.Path)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(filepath.Dir(database), path)
-	}
-	return path, nil
-}
-
-// declaredIn returns the value of "$schema" in a database, "" unless it is a string.
-func declaredIn(store *filestore.Store) string {
-	v := store.Value("$schema")
-	if v.Kind() != '"' {
-		return ""
-	}
-	return rawjson.Unquote(v)
+// reference returns the URI reference of a file in the folder of the database.
+func reference(file string) string {
+	return "./" + (&url.URL{Path: filepath.Base(file)}).EscapedPath()
 }

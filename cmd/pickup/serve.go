@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"os/signal"
 	"strconv"
 	"sync"
@@ -24,7 +23,7 @@ import (
 	"pickup/server"
 )
 
-// A serveCommand serves a file until it is told to stop.
+// A serveCommand serves a file until SIGINT or SIGTERM.
 type serveCommand struct {
 	fileArgument
 	settings
@@ -62,17 +61,14 @@ type service struct {
 	http          *http.Server
 	pprof         *http.Server // nil without --pprof
 	pprofListener net.Listener
-	hangup        chan os.Signal
 }
 
 func (c *serveCommand) run(ctx context.Context, e *environment) error {
 	logs := newLogs(e.stderr, isTerminal(e.stderr), &c.settings)
-	s := &service{
-		serveCommand: c, env: e, logs: logs, log: logs.log, file: c.path(e),
-		metrics: server.NewMetrics(), hangup: make(chan os.Signal, 1),
-	}
-	signal.Notify(s.hangup, syscall.SIGHUP) // its default would be to end the program
-	defer signal.Stop(s.hangup)
+	s := &service{serveCommand: c, env: e, logs: logs, log: logs.log, file: c.path(e), metrics: server.NewMetrics()}
+	// Its default would be to end the program. Files that have changed are reloaded
+	// within a second without it.
+	signal.Ignore(syscall.SIGHUP)
 	err := s.start(ctx)
 	if err == nil {
 		err = s.serve(ctx)
@@ -154,8 +150,7 @@ func (s *service) accept() error {
 }
 
 // reload looks at the files of the schema, the users and the certificate whenever
-// they may have changed, until ctx is done. It does so within a second of each
-// change, so SIGHUP only adds a line to the log.
+// they may have changed, until ctx is done.
 func (s *service) reload(ctx context.Context) {
 	paths := func() (all []string) {
 		for _, r := range s.reloadables {
@@ -164,11 +159,6 @@ func (s *service) reload(ctx context.Context) {
 		return all
 	}
 	for range filestore.PollFiles(ctx, paths) {
-		select {
-		case <-s.hangup:
-			s.log.Info("SIGHUP: checking the files of schema, users and certificate")
-		default:
-		}
 		for _, r := range s.reloadables {
 			r.look(ctx, s.log)
 		}
@@ -257,15 +247,22 @@ func (s *service) openStore(ctx context.Context) (err error) {
 	return nil
 }
 
-func (s *service) openDatabase(ctx context.Context) error {
-	o := s.idConvention.options(nil)
-	o.Log = s.log
-	db, schema, about, err := openDatabase(ctx, s.file, s.store, s.metrics.Store(s.store), o)
-	if about.text != "" {
-		s.notices = append(s.notices, about)
+// openDatabase opens the database with the rules of its schema. A schema that
+// cannot be used is not an error: a notice warns about it, and writes are not
+// checked.
+func (s *service) openDatabase(ctx context.Context) (err error) {
+	file := &schemaFile{database: s.file, store: s.store}
+	schema := &reloadable{name: "schema", paths: file.paths, apply: file.apply, kept: file.kept}
+	if err := schema.load(ctx); err != nil {
+		s.notices = append(s.notices, warning("the schema is not used and writes are not checked: %v.", err))
+	} else if file.rules != nil {
+		s.notices = append(s.notices, note("writes are checked against %s.", file.paths()[0]))
 	}
-	s.db = db
-	s.linter = &linter{path: s.file, store: s.store, db: db, schema: schema, log: s.log}
+	o := s.idConvention.options(file.rules)
+	o.Log = s.log
+	s.db, err = database.Open(ctx, s.metrics.Store(s.store), o)
+	file.db = s.db
+	s.linter = &linter{path: s.file, store: s.store, db: s.db, schema: schema, log: s.log}
 	for _, r := range s.reloadables {
 		s.checks = append(s.checks, server.Check{Name: r.name, OK: func() bool { return r.err() == nil }})
 	}
@@ -292,6 +289,7 @@ func (s *service) makeServer(context.Context) error {
 		AllowedHosts: append([]string{s.Host}, s.AllowHost...),
 		Loopback:     s.loopback,
 		ReadOnly:     s.ReadOnly,
+		Prefix:       s.Prefix,
 		Metrics:      s.metrics,
 		Checks:       s.checks,
 		Findings:     s.linter.findings,

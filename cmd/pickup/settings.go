@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"net/url"
 	"os"
 	"strings"
@@ -15,6 +16,7 @@ type settings struct {
 	address
 	transport
 	limits
+	routing
 	Htpasswd   string   `variable:"PICKUP_HTPASSWD" placeholder:"FILE" help:"Read users from this file, with a line name:hash for each, as pickup passwd prints it; reloaded when it changes ($PICKUP_HTPASSWD)."`
 	NoAuth     noAuth   `variable:"PICKUP_NO_AUTH" help:"Require no credentials; only on a loopback address, unless it is --no-auth=public ($PICKUP_NO_AUTH)."`
 	ReadOnly   bool     `xor:"writes" variable:"PICKUP_READ_ONLY" help:"Refuse writes."`
@@ -44,7 +46,7 @@ func (s *settings) check() error {
 			return usagef("--journal-dir: %s is not a directory", s.JournalDir)
 		}
 	}
-	return s.transport.check()
+	return cmp.Or(s.routing.check(), s.transport.check())
 }
 
 // isOrigin reports whether s is "*" or a serialized origin (RFC 6454, section 6.2),

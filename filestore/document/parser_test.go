@@ -103,7 +103,10 @@ func TestChunks(t *testing.T) {
 
 // TestCompact checks which elements are marked as compact.
 func TestCompact(t *testing.T) {
-	for _, text := range []string{`{"a":1}`, `{"a": 1}`, `{"a":1 }`, `{"a":" "}`, "{\n}", `[]`, `[ ]`, `" "`, `7`, `{/**/}`, `[1,]`, `{"\"":" \\","b":[" ]"]}`, "[\t1]", `{"a":[{"b": 2}]}`} {
+	for _, text := range []string{
+		`{"a":1}`, `{"a": 1}`, `{"a":1 }`, `{"a":" "}`, "{\n}", `[]`, `[ ]`, `" "`, `7`, `{/**/}`, `[1,]`,
+		`{"\"":" \\","b":[" ]"]}`, "[\t1]", `{"a":[{"b": 2}]}`,
+	} {
 		d, err := Parse("db.json", []byte(`{"c":[ `+text+` ]}`), nil)
 		if err != nil {
 			t.Fatal(text, err)

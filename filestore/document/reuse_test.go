@@ -141,7 +141,8 @@ func TestEditModel(t *testing.T) {
 	}
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 7))
-		d, err := Parse("db.json", []byte(`{"a": [{"id": 1}, {"id": "2", "x": [1, 2]}, 3, 33, "3", {"id": 1}, null, [4], true], "b": [], "c": {"a": [1]}, "d": [{"id": "x"},{"id": "y"},{"id":"z"}]}`), nil)
+		d, err := Parse("db.json", []byte(`{"a": [{"id": 1}, {"id": "2", "x": [1, 2]}, 3, 33, "3", {"id": 1}, null, [4], true], `+
+			`"b": [], "c": {"a": [1]}, "d": [{"id": "x"},{"id": "y"},{"id":"z"}]}`), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -82,8 +82,8 @@ var byteOrderMark = []byte("\ufeff")
 
 // blanked returns a copy of data with spaces for a byte order mark, comments and
 // trailing commas, so that offsets are those of data. Line breaks stay. It
-// returns nil if data has none of these. Whatever else is invalid stays so, as
-// does a comment that does not end.
+// returns nil if data has none of these. Other invalid text stays invalid, as does
+// a comment that does not end.
 func blanked(data []byte) []byte {
 	var out []byte // made when needed
 	blank := func(from, to int) {

@@ -112,7 +112,8 @@ func TestUniformStyles(t *testing.T) {
 
 func (u uniform) run(t *testing.T, r *rand.Rand) {
 	// The first collection does not change, so there is always an example.
-	top := cutList([]byte(`{"anchor":[{"id":"1","s":"x","tags":["a"],"o":{"x":1,"y":[{"z":1}]}},{"id":"2","s":"y"}],"b":[{"id":"1"}],"c":[],"one":{"id":1,"o":{"x":1}}}`))
+	top := cutList([]byte(`{"anchor":[{"id":"1","s":"x","tags":["a"],"o":{"x":1,"y":[{"z":1}]}},{"id":"2","s":"y"}],` +
+		`"b":[{"id":"1"}],"c":[],"one":{"id":1,"o":{"x":1}}}`))
 	d, err := Parse("db.json", []byte(u.text(top)), nil)
 	if err != nil {
 		t.Fatal(err)

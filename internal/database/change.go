@@ -67,9 +67,7 @@ type difference struct {
 // limits of an edit it has counts and no changes.
 func newEdit() *difference { return &difference{counts: make(map[string]int)} }
 
-// Diff returns the changes that lead from s to the state to.
-func (s *Snapshot) Diff(to *Snapshot) []Change { return s.difference(to).changes }
-
+// difference returns the difference that leads from s to the state to.
 func (s *Snapshot) difference(to *Snapshot) *difference {
 	d := new(difference)
 	for _, c := range s.list {
@@ -204,26 +202,25 @@ func (tx *Tx) difference(base *Snapshot) *difference {
 			return d
 		}
 	}
-	type element struct{ collection, id string }
+	whole := make(map[string]bool)
+	for _, ch := range tx.changes {
+		whole[ch.Collection] = whole[ch.Collection] || ch.ID == ""
+	}
 	seen := make(map[element]bool, len(tx.changes))
 	for _, ch := range tx.changes {
-		if ch.ID == "" {
-			seen[element{ch.Collection, ""}] = true
+		at := element{ch.Collection, ch.ID}
+		if whole[ch.Collection] {
+			at.id = ""
 		}
-	}
-	entered := make(map[string]bool)
-	for _, ch := range tx.changes {
 		old, now := base.byName[ch.Collection], tx.snap.byName[ch.Collection]
 		switch {
-		case seen[element{ch.Collection, ""}]:
-			if !entered[ch.Collection] {
-				d.member(old, now)
-			}
-			entered[ch.Collection] = true
-		case !seen[element{ch.Collection, ch.ID}]:
-			seen[element{ch.Collection, ch.ID}] = true
+		case seen[at]:
+		case at.id == "":
+			d.member(old, now)
+		default:
 			d.add(ch.Collection, ch.ID, old.valueAt(ch.ID), now.valueAt(ch.ID))
 		}
+		seen[at] = true
 	}
 	return d
 }

@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	aSchedule = `{"id":"1","driverId":"1","title":"School run","passenger":"Ivy","pickupLocation":"Home","dropoffLocation":"School","pickupTime":"2026-09-14T07:40:00Z","dropoffTime":"2026-09-14T08:05:00Z","status":"Scheduled"}`
-	aDriver   = `{"id":"1","driverName":"Ruth Ellery","driverIdentity":"Grandmother","cellPhone":"(603) 555-0163","email":"ruth@example.com"}`
+	aSchedule = `{"id":"1","driverId":"1","title":"School run","passenger":"Ivy","pickupLocation":"Home","dropoffLocation":"School",
+		"pickupTime":"2026-09-14T07:40:00Z","dropoffTime":"2026-09-14T08:05:00Z","status":"Scheduled"}`
+	aDriver = `{"id":"1","driverName":"Ruth Ellery","driverIdentity":"Grandmother","cellPhone":"(603) 555-0163","email":"ruth@example.com"}`
 )
 
 // changed returns record with a member set to value, or without it where that
@@ -88,32 +89,51 @@ func TestCheck(t *testing.T) {
 		name, data string
 		want       []string
 	}{
-		{"nothing", `{}`, nil},
-		{"all good", `{"$schema":"./x","pets":[{"id":1,"name":"Biscuit","owner":"7"}],"people":[{"id":7}],"settings":{"theme":"dark","owner":7},"version":3,"more":[{"Id":1}],"x":null}`, nil},
-		{"types", `{"pets":[{"id":1,"name":2},{"id":2,"name":"x"},{"id":3}],"version":1.5}`, []string{
+		{name: "nothing", data: `{}`},
+		{
+			name: "all good",
+			data: `{"$schema":"./x","pets":[{"id":1,"name":"Biscuit","owner":"7"}],"people":[{"id":7}],
+				"settings":{"theme":"dark","owner":7},"version":3,"more":[{"Id":1}],"x":null}`,
+		},
+		{name: "types", data: `{"pets":[{"id":1,"name":2},{"id":2,"name":"x"},{"id":3}],"version":1.5}`, want: []string{
 			`/pets/0/name: 2 is not a string`,
 			`/pets/2/name: name is required`,
 			`/version: 1.5 is not an integer`}},
-		{"no object", `{"pets":[5,"x",{"id":1,"name":"x"}]}`, []string{
+		{name: "no object", data: `{"pets":[5,"x",{"id":1,"name":"x"}]}`, want: []string{
 			`/pets/0: 5 is not an object`,
 			`/pets/1: "x" is not an object`}},
-		{"another type", `{"pets":{"id":1},"settings":[1],"people":7}`, []string{
+		{name: "another type", data: `{"pets":{"id":1},"settings":[1],"people":7}`, want: []string{
 			`/pets: {"id":1} is not an array`,
 			`/settings: [] is not an object`,
 			`/people: 7 is not an array`}},
-		{"slips", `{"pet":[],"People":[],"persons":[],"setting":{},"pets":[{"id":1,"name":"x","Name":"y","tags":[{"colour":1,"colr":2}]}]}`, []string{
-			`/People: People is not known; did you mean people?`,
-			`/setting: setting is not known; did you mean settings?`,
-			`/pets/0/Name: Name is not a known member; did you mean name?`,
-			`/pets/0/tags/0/colour: colour is not a known member; did you mean color?`,
-			`/pets/0/tags/0/colr: colr is not a known member; did you mean color?`}},
-		{"references", `{"pets":[{"id":1,"name":"x","owner":8,"friends":["1",2,null]},{"id":"3","name":"x","owner":null,"friends":"3"}],"people":[{"id":7}],"settings":{"owner":"8"}}`, []string{
-			`/pets/0/friends/1: 2 is the id of no record in pets`,
-			`/pets/0/owner: 8 is the id of no record in people`,
-			`/settings/owner: "8" is the id of no record in people`}},
-		{"unique", `{"pets":[{"id":1,"name":"x","chip":"A"},{"id":2,"name":"x","chip":"B"},{"id":3,"name":"x","chip":"\u0041"},{"id":4,"name":"x","chip":null},{"id":5,"name":"x","chip":null},{"id":6,"name":"x"},{"id":7,"name":"x","chip":1},{"id":8,"name":"x","chip":1.0},{"id":9,"name":"x","chip":"1"}]}`, []string{
-			`/pets/2/chip: "\u0041" must be unique: element 0 has the same value`,
-			`/pets/7/chip: 1.0 must be unique: element 6 has the same value`}},
+		{
+			name: "slips",
+			data: `{"pet":[],"People":[],"persons":[],"setting":{},"pets":[{"id":1,"name":"x","Name":"y","tags":[{"colour":1,"colr":2}]}]}`,
+			want: []string{
+				`/People: People is not known; did you mean people?`,
+				`/setting: setting is not known; did you mean settings?`,
+				`/pets/0/Name: Name is not a known member; did you mean name?`,
+				`/pets/0/tags/0/colour: colour is not a known member; did you mean color?`,
+				`/pets/0/tags/0/colr: colr is not a known member; did you mean color?`},
+		},
+		{
+			name: "references",
+			data: `{"pets":[{"id":1,"name":"x","owner":8,"friends":["1",2,null]},
+				{"id":"3","name":"x","owner":null,"friends":"3"}],"people":[{"id":7}],"settings":{"owner":"8"}}`,
+			want: []string{
+				`/pets/0/friends/1: 2 is the id of no record in pets`,
+				`/pets/0/owner: 8 is the id of no record in people`,
+				`/settings/owner: "8" is the id of no record in people`},
+		},
+		{
+			name: "unique",
+			data: `{"pets":[{"id":1,"name":"x","chip":"A"},{"id":2,"name":"x","chip":"B"},{"id":3,"name":"x","chip":"\u0041"},
+				{"id":4,"name":"x","chip":null},{"id":5,"name":"x","chip":null},{"id":6,"name":"x"},
+				{"id":7,"name":"x","chip":1},{"id":8,"name":"x","chip":1.0},{"id":9,"name":"x","chip":"1"}]}`,
+			want: []string{
+				`/pets/2/chip: "\u0041" must be unique: element 0 has the same value`,
+				`/pets/7/chip: 1.0 must be unique: element 6 has the same value`},
+		},
 	}
 	s := schemaOf(t, rules)
 	for _, tt := range tests {
@@ -145,21 +165,41 @@ func TestCheckOfTheWhole(t *testing.T) {
 		name, schema, data string
 		want               []string
 	}{
-		{"required", `{"required":["a","b"],"properties":{"a":{"type":"array"}}}`, `{"a":[]}`, []string{
+		{name: "required", schema: `{"required":["a","b"],"properties":{"a":{"type":"array"}}}`, data: `{"a":[]}`, want: []string{
 			`/b: b is required`}},
-		{"closed root", `{"properties":{"a":{"items":{"properties":{"n":{"type":"number"}}}}},"additionalProperties":false}`, `{"a":[{"n":"x"}],"b":1}`, []string{
-			`/a/0/n: "x" is not a number`,
-			`/b: b is not a known member, and no others are allowed`}},
-		{"pattern of names", `{"patternProperties":{"^x":{"type":"array"}},"properties":{"a":{}}}`, `{"a":[],"x1":5}`, []string{
-			`/x1: 5 is not an array`}},
-		{"list", `{"properties":{"a":{"type":"array","minItems":2,"uniqueItems":true,"items":{"properties":{"email":{"type":"string"}}}}}}`, `{"a":[{"email":1,"eamli":2,"mail":3,"emails":4}]}`, []string{
-			`/a: [{"email":1,"eamli":2,"mail":3,"emails":4}] has 1 element; the minimum is 2`,
-			`/a/0/email: 1 is not a string`,
-			`/a/0/emails: emails is not a known member; did you mean email?`,
-			`/a/0/mail: mail is not a known member; did you mean email?`}},
-		{"references", `{"properties":{"a":{"$ref":"#/$defs/list"}},"$defs":{"list":{"type":"array","items":{"$ref":"#/$defs/one"}},"one":{"allOf":[{"required":["x"]},{"properties":{"x":{"type":"string"}}}]}}}`, `{"a":[{"x":1},{}]}`, []string{
-			`/a/0/x: 1 is not a string`,
-			`/a/1/x: x is required`}},
+		{
+			name:   "closed root",
+			schema: `{"properties":{"a":{"items":{"properties":{"n":{"type":"number"}}}}},"additionalProperties":false}`,
+			data:   `{"a":[{"n":"x"}],"b":1}`,
+			want: []string{
+				`/a/0/n: "x" is not a number`,
+				`/b: b is not a known member, and no others are allowed`},
+		},
+		{
+			name:   "pattern of names",
+			schema: `{"patternProperties":{"^x":{"type":"array"}},"properties":{"a":{}}}`,
+			data:   `{"a":[],"x1":5}`,
+			want:   []string{`/x1: 5 is not an array`},
+		},
+		{
+			name:   "list",
+			schema: `{"properties":{"a":{"type":"array","minItems":2,"uniqueItems":true,"items":{"properties":{"email":{"type":"string"}}}}}}`,
+			data:   `{"a":[{"email":1,"eamli":2,"mail":3,"emails":4}]}`,
+			want: []string{
+				`/a: [{"email":1,"eamli":2,"mail":3,"emails":4}] has 1 element; the minimum is 2`,
+				`/a/0/email: 1 is not a string`,
+				`/a/0/emails: emails is not a known member; did you mean email?`,
+				`/a/0/mail: mail is not a known member; did you mean email?`},
+		},
+		{
+			name: "references",
+			schema: `{"properties":{"a":{"$ref":"#/$defs/list"}},"$defs":{"list":{"type":"array","items":{"$ref":"#/$defs/one"}},
+				"one":{"allOf":[{"required":["x"]},{"properties":{"x":{"type":"string"}}}]}}}`,
+			data: `{"a":[{"x":1},{}]}`,
+			want: []string{
+				`/a/0/x: 1 is not a string`,
+				`/a/1/x: x is required`},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -48,7 +48,7 @@ func newCollection(in storage.Collection, rev storage.Rev, o conventions, old *c
 	if in.Kind != storage.Array {
 		return &collection{name: in.Name, kind: in.Kind, rev: rev, value: rawjson.Compact(in.Value)}, nil
 	}
-	c := newArray(in.Name, rev, idStats{member: o.idMember(in.Name)})
+	c := newArray(in.Name, rev, idStats{member: o.IDMember(in.Name)})
 	rules := o.schema.Member(in.Name)
 	records := make([]*Record, len(in.Elements))
 	stats := spread(len(records), func(from, to int) idStats {
@@ -73,7 +73,7 @@ func newCollection(in storage.Collection, rev storage.Rev, o conventions, old *c
 			} else {
 				records[i] = &Record{ID: e.Key, Value: v, seq: uint64(i)}
 			}
-			stats.add(records[i])
+			stats.count(records[i], 1)
 		}
 		return stats
 	})
@@ -130,7 +130,7 @@ func spread[T any](n int, do func(from, to int) T) []T {
 
 // whole returns the collection that a Change with an empty ID sets.
 func whole(name string, value jsontext.Value, o conventions) *collection {
-	in := storage.NewCollection(name, value, o.idMember(name))
+	in := storage.NewCollection(name, value, o.IDMember(name))
 	c, _ := newCollection(in, 0, o, nil, nil, false)
 	return c
 }
@@ -142,13 +142,7 @@ func (c *collection) clone() *collection {
 	n := *c
 	n.rev = 0
 	if c.kind == storage.Array {
-		owner := c // forks share the records that they began with
-		if b := c.indexes.base; b != nil && b.records == c.records {
-			owner = b
-		}
-		owner.indexes.mu.Lock()
 		n.records = c.records.Copy()
-		owner.indexes.mu.Unlock()
 		n.indexes = c.indexes.clone()
 	}
 	return &n
@@ -178,14 +172,16 @@ func (c *collection) shadowedID(r *Record) (id string, ok bool) {
 	return storage.ID(r.Value, c.ids.member)
 }
 
-// shadow adds n to the count of shadowed elements with r's id, if r is one.
-func (c *collection) shadow(r *Record, n int) {
+// count adds by, 1 or -1, to the statistics and indexes for r.
+func (c *collection) count(r *Record, by int) {
+	c.ids.count(r, by)
+	c.indexes.update(r, by)
 	if id, ok := c.shadowedID(r); ok {
 		c.shadowed = maps.Clone(c.shadowed)
 		if c.shadowed == nil {
 			c.shadowed = make(map[string]int)
 		}
-		c.shadowed[id] += n
+		c.shadowed[id] += by
 	}
 }
 
@@ -196,14 +192,10 @@ func (c *collection) set(key string, value jsontext.Value) (r, old *Record) {
 	old, ok := c.records.Get(key)
 	if ok {
 		r.seq = old.seq
-		c.ids.remove(old)
-		c.shadow(old, -1)
-		c.indexes.remove(old)
+		c.count(old, -1)
 	}
 	c.records.Set(key, r)
-	c.ids.add(r)
-	c.shadow(r, 1)
-	c.indexes.add(r)
+	c.count(r, 1)
 	return r, old
 }
 
@@ -211,9 +203,7 @@ func (c *collection) set(key string, value jsontext.Value) (r, old *Record) {
 func (c *collection) remove(key string) {
 	if r, ok := c.records.Get(key); ok {
 		c.records.Delete(key)
-		c.ids.remove(r)
-		c.shadow(r, -1)
-		c.indexes.remove(r)
+		c.count(r, -1)
 	}
 }
 

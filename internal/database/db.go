@@ -72,7 +72,7 @@ func Open(ctx context.Context, s storage.Store, o Options) (*DB, error) {
 	conv := conventions{ids: o.IDs, member: o.IDMember}
 	conv.schema = o.Schema.WithIDMember(o.IDMember)
 	if conv.member != "" || conv.schema.MovesIDs() { // otherwise "id" is right, the default of every store
-		if err := s.KeyBy(conv.idMember); err != nil {
+		if err := s.KeyBy(conv.IDMember); err != nil {
 			return nil, err
 		}
 	}

@@ -112,32 +112,74 @@ func TestWrites(t *testing.T) {
 		kind error
 		left string // the database; "": as before
 	}{
-		{"replace keeps the id's spelling and place", func(tx *database.Tx) (any, error) {
+		{name: "replace keeps the id's spelling and place", run: func(tx *database.Tx) (any, error) {
 			return record(tx.Replace("c", "1", jsontext.Value(`{ "n": 1, "id": "1" }`)))
+		}, want: `{"n":1,"id":1}`, left: `{"c":[{"n":1,"id":1},{"id":"2","a":2}],"one":{"x":1,"y":{"z":2}},"s":5}`},
+		{
+			name: "replace adds the id",
+			run:  func(tx *database.Tx) (any, error) { return record(tx.Replace("c", "2", jsontext.Value(`{}`))) },
+			want: `{"id":"2"}`, left: `{"c":[{"id":1,"a":1.10,"b":[1]},{"id":"2"}],"one":{"x":1,"y":{"z":2}},"s":5}`,
 		},
-			`{"n":1,"id":1}`, nil, `{"c":[{"n":1,"id":1},{"id":"2","a":2}],"one":{"x":1,"y":{"z":2}},"s":5}`},
-		{"replace adds the id", func(tx *database.Tx) (any, error) { return record(tx.Replace("c", "2", jsontext.Value(`{}`))) },
-			`{"id":"2"}`, nil, `{"c":[{"id":1,"a":1.10,"b":[1]},{"id":"2"}],"one":{"x":1,"y":{"z":2}},"s":5}`},
-		{"merge", func(tx *database.Tx) (any, error) {
+		{name: "merge", run: func(tx *database.Tx) (any, error) {
 			return record(tx.Merge("c", "1", jsontext.Value(`{"b":null,"new":{"a":1},"id":1}`)))
+		}, want: `{"id":1,"a":1.10,"b":null,"new":{"a":1}}`,
+			left: `{"c":[{"id":1,"a":1.10,"b":null,"new":{"a":1}},{"id":"2","a":2}],"one":{"x":1,"y":{"z":2}},"s":5}`},
+		{
+			name: "delete", run: func(tx *database.Tx) (any, error) { return record(tx.Delete("c", "1")) },
+			want: `{"id":1,"a":1.10,"b":[1]}`, left: `{"c":[{"id":"2","a":2}],"one":{"x":1,"y":{"z":2}},"s":5}`,
 		},
-			`{"id":1,"a":1.10,"b":null,"new":{"a":1}}`, nil, `{"c":[{"id":1,"a":1.10,"b":null,"new":{"a":1}},{"id":"2","a":2}],"one":{"x":1,"y":{"z":2}},"s":5}`},
-		{"delete", func(tx *database.Tx) (any, error) { return record(tx.Delete("c", "1")) },
-			`{"id":1,"a":1.10,"b":[1]}`, nil, `{"c":[{"id":"2","a":2}],"one":{"x":1,"y":{"z":2}},"s":5}`},
-		{"replace an object", func(tx *database.Tx) (any, error) { return value(tx.ReplaceObject("one", jsontext.Value(`{"q": 1}`))) },
-			`{"q":1}`, nil, `{"c":[{"id":1,"a":1.10,"b":[1]},{"id":"2","a":2}],"one":{"q":1},"s":5}`},
-		{"merge an object", func(tx *database.Tx) (any, error) { return value(tx.MergeObject("one", jsontext.Value(`{"x": 2}`))) },
-			`{"x":2,"y":{"z":2}}`, nil, `{"c":[{"id":1,"a":1.10,"b":[1]},{"id":"2","a":2}],"one":{"x":2,"y":{"z":2}},"s":5}`},
-		{"no record", func(tx *database.Tx) (any, error) { return record(tx.Replace("c", "9", jsontext.Value(`{}`))) }, `"9"`, storage.ErrNotFound, ""},
-		{"no collection", func(tx *database.Tx) (any, error) { return record(tx.Create("d", jsontext.Value(`{}`))) }, `"d"`, storage.ErrNotFound, ""},
-		{"not a collection", func(tx *database.Tx) (any, error) { return record(tx.Create("one", jsontext.Value(`{}`))) }, `"one"`, storage.ErrNotFound, ""},
-		{"not an object", func(tx *database.Tx) (any, error) { return value(tx.MergeObject("s", jsontext.Value(`{}`))) }, `"s"`, storage.ErrNotFound, ""},
-		{"another id", func(tx *database.Tx) (any, error) { return record(tx.Merge("c", "1", jsontext.Value(`{"id":3}`))) }, `id is 3`, storage.ErrShape, ""},
-		{"id null", func(tx *database.Tx) (any, error) { return record(tx.Replace("c", "1", jsontext.Value(`{"id":null}`))) }, `id is null`, storage.ErrShape, ""},
-		{"an array", func(tx *database.Tx) (any, error) { return record(tx.Create("c", jsontext.Value(`[]`))) }, `an array`, storage.ErrShape, ""},
-		{"a string", func(tx *database.Tx) (any, error) { return value(tx.ReplaceObject("one", jsontext.Value(`"x"`))) }, `a string`, storage.ErrShape, ""},
-		{"a taken id", func(tx *database.Tx) (any, error) { return record(tx.Create("c", jsontext.Value(`{"id":2}`))) }, `/id: the id 2 is taken`, database.ErrExists, ""},
-		{"an id that is none", func(tx *database.Tx) (any, error) { return record(tx.Create("c", jsontext.Value(`{"id":true}`))) }, `/id`, storage.ErrInvalid, ""},
+		{
+			name: "replace an object",
+			run:  func(tx *database.Tx) (any, error) { return value(tx.ReplaceObject("one", jsontext.Value(`{"q": 1}`))) },
+			want: `{"q":1}`, left: `{"c":[{"id":1,"a":1.10,"b":[1]},{"id":"2","a":2}],"one":{"q":1},"s":5}`,
+		},
+		{
+			name: "merge an object",
+			run:  func(tx *database.Tx) (any, error) { return value(tx.MergeObject("one", jsontext.Value(`{"x": 2}`))) },
+			want: `{"x":2,"y":{"z":2}}`, left: `{"c":[{"id":1,"a":1.10,"b":[1]},{"id":"2","a":2}],"one":{"x":2,"y":{"z":2}},"s":5}`,
+		},
+		{
+			name: "no record", run: func(tx *database.Tx) (any, error) { return record(tx.Replace("c", "9", jsontext.Value(`{}`))) },
+			want: `"9"`, kind: storage.ErrNotFound,
+		},
+		{
+			name: "no collection", run: func(tx *database.Tx) (any, error) { return record(tx.Create("d", jsontext.Value(`{}`))) },
+			want: `"d"`, kind: storage.ErrNotFound,
+		},
+		{
+			name: "not a collection", run: func(tx *database.Tx) (any, error) { return record(tx.Create("one", jsontext.Value(`{}`))) },
+			want: `"one"`, kind: storage.ErrNotFound,
+		},
+		{
+			name: "not an object", run: func(tx *database.Tx) (any, error) { return value(tx.MergeObject("s", jsontext.Value(`{}`))) },
+			want: `"s"`, kind: storage.ErrNotFound,
+		},
+		{
+			name: "another id", run: func(tx *database.Tx) (any, error) { return record(tx.Merge("c", "1", jsontext.Value(`{"id":3}`))) },
+			want: `id is 3`, kind: storage.ErrShape,
+		},
+		{
+			name: "id null",
+			run:  func(tx *database.Tx) (any, error) { return record(tx.Replace("c", "1", jsontext.Value(`{"id":null}`))) },
+			want: `id is null`, kind: storage.ErrShape,
+		},
+		{
+			name: "an array", run: func(tx *database.Tx) (any, error) { return record(tx.Create("c", jsontext.Value(`[]`))) },
+			want: `an array`, kind: storage.ErrShape,
+		},
+		{
+			name: "a string", run: func(tx *database.Tx) (any, error) { return value(tx.ReplaceObject("one", jsontext.Value(`"x"`))) },
+			want: `a string`, kind: storage.ErrShape,
+		},
+		{
+			name: "a taken id", run: func(tx *database.Tx) (any, error) { return record(tx.Create("c", jsontext.Value(`{"id":2}`))) },
+			want: `/id: the id 2 is taken`, kind: database.ErrExists,
+		},
+		{
+			name: "an invalid id",
+			run:  func(tx *database.Tx) (any, error) { return record(tx.Create("c", jsontext.Value(`{"id":true}`))) },
+			want: `/id`, kind: storage.ErrInvalid,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			db := openMem(t, data)

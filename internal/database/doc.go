@@ -18,11 +18,16 @@
 //
 // # Where to begin
 //
-// db.go has Open, Update and Follow; history.go the revisions; change.go how
-// they are computed; tx.go, ondelete.go, patch_record.go and patch_database.go
-// the writes; undo.go and snapshots.go the ways back; find.go the reads, with index.go and orderedindex.go; relate.go
-// and embed.go the relations between collections; ids.go new ids; check.go what
-// external edits broke. tx.go refuses taken values.
+//   - db.go has Open, Update and Follow; history.go the revisions, and change.go
+//     how they are computed;
+//   - tx.go, ondelete.go, patch_record.go and patch_database.go have the writes, ids.go
+//     new ids; tx.go refuses taken values;
+//   - find.go has the reads, with index.go and orderedindex.go, and strict.go refuses
+//     unknown names in a query;
+//   - relate.go and embed.go have the relations between collections;
+//   - undo.go and snapshots.go have the ways back; fork.go has copies in memory, and
+//     forkpatch.go writes what they have changed as a JSON Patch;
+//   - check.go finds what external edits broke.
 //
 // # Order of events
 //

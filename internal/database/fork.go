@@ -119,43 +119,37 @@ func (s *Snapshot) valueAt(at element) jsontext.Value {
 }
 
 // Changes is Diff without the elements that have only moved.
-func (s *Snapshot) Changes(to *Snapshot) []Change { return withoutMoves(s.Diff(to)) }
+func (s *Snapshot) Changes(to *Snapshot) []Change { return withoutMoves(s.difference(to).changes) }
 
-// withoutMoves leaves out the elements without an id that have only moved, so
-// that their position keys are others.
-func withoutMoves(changes []Change) []Change {
-	if !slices.ContainsFunc(changes, func(ch Change) bool { return storage.IsPositionKey(ch.ID) }) {
-		return changes
-	}
+// withoutMoves leaves out the elements without an id of their own that have only
+// moved: their position keys differ, their values do not.
+func withoutMoves(changes []Change) (kept []Change) {
 	type content struct{ collection, value string }
-	after := make(map[content]int)
+	more := make(map[content]int) // how many more there are than before
 	for _, ch := range changes {
+		if storage.IsPositionKey(ch.ID) && ch.Before != nil {
+			more[content{ch.Collection, string(ch.Before)}]--
+		}
 		if storage.IsPositionKey(ch.ID) && ch.After != nil {
-			after[content{ch.Collection, string(ch.After)}]++
+			more[content{ch.Collection, string(ch.After)}]++
 		}
 	}
-	var kept, created []Change
+	var created []Change
 	for _, ch := range changes {
 		if !storage.IsPositionKey(ch.ID) {
 			kept = append(kept, ch)
 			continue
 		}
-		if at := (content{ch.Collection, string(ch.Before)}); after[at] > 0 {
-			after[at]--
-		} else if ch.Before != nil {
+		if was := (content{ch.Collection, string(ch.Before)}); ch.Before != nil && more[was] < 0 {
+			more[was]++
 			kept = append(kept, Change{Collection: ch.Collection, ID: ch.ID, Op: Deleted, Before: ch.Before})
 		}
-		if ch.After != nil {
+		if is := (content{ch.Collection, string(ch.After)}); ch.After != nil && more[is] > 0 {
+			more[is]--
 			created = append(created, Change{Collection: ch.Collection, ID: ch.ID, Op: Created, After: ch.After})
 		}
 	}
-	for _, ch := range created {
-		if at := (content{ch.Collection, string(ch.After)}); after[at] > 0 {
-			after[at]--
-			kept = append(kept, ch)
-		}
-	}
-	return kept
+	return append(kept, created...)
 }
 
 // Adopt makes the changes that lead from base to fork, where base is what a fork
@@ -205,7 +199,7 @@ func (tx *Tx) Adopt(base, fork *Snapshot) ([]Change, error) {
 // judge returns what is wrong with changes that the Tx has made to base.
 func (tx *Tx) judge(changes []Change, base *Snapshot) error {
 	var faults, taken []schema.Fault
-	var gone []storage.Change
+	var gone []element
 	for i := 0; i < len(changes); i++ {
 		ch := changes[i]
 		c, rules, at := tx.snap.byName[ch.Collection], tx.snap.schema.Member(ch.Collection), element{ch.Collection, ch.ID}.pointer()
@@ -225,7 +219,7 @@ func (tx *Tx) judge(changes []Change, base *Snapshot) error {
 			}
 		case ch.After == nil:
 			if c.valueAt(ch.ID) == nil {
-				gone = append(gone, storage.Change{Collection: ch.Collection, ID: ch.ID})
+				gone = append(gone, element{ch.Collection, ch.ID})
 			}
 		case ch.Before == nil:
 			faults = append(faults, under(at, rules.CheckCreate(ch.After))...)

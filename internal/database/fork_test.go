@@ -132,43 +132,61 @@ func TestAdopt(t *testing.T) {
 		want       string // the database, or the error, or in a conflict the records
 	}{
 		{
-			name: "different records", fork: []func(*Tx) error{merge("d", "1", `{"n":5}`)}, main: []func(*Tx) error{merge("d", "2", `{"n":6}`), object(`{"m":1}`)},
+			name: "different records",
+			fork: []func(*Tx) error{merge("d", "1", `{"n":5}`)},
+			main: []func(*Tx) error{merge("d", "2", `{"n":6}`), object(`{"m":1}`)},
 			want: `{"d":[{"id":1,"email":"a@x","n":5},{"id":2,"n":6}],"s":[],"o":{"n":1,"m":1}}`,
 		},
 		{
-			name: "the same change", fork: []func(*Tx) error{merge("d", "1", `{"n":5}`)}, main: []func(*Tx) error{merge("d", "1", `{"n":5}`)},
+			name: "the same change",
+			fork: []func(*Tx) error{merge("d", "1", `{"n":5}`)},
+			main: []func(*Tx) error{merge("d", "1", `{"n":5}`)},
 			want: `{"d":[{"id":1,"email":"a@x","n":5},{"id":2,"n":"old"}],"s":[],"o":{"n":1}}`,
 		},
 		{
-			name: "one record", fork: []func(*Tx) error{merge("d", "1", `{"n":5}`), object(`{"n":2}`)}, main: []func(*Tx) error{merge("d", "1", `{"m":5}`), object(`{"n":3}`)},
+			name: "one record",
+			fork: []func(*Tx) error{merge("d", "1", `{"n":5}`), object(`{"n":2}`)},
+			main: []func(*Tx) error{merge("d", "1", `{"m":5}`), object(`{"n":3}`)},
 			want: "d/1 o/",
 		},
 		{
-			name: "deleted and changed", fork: []func(*Tx) error{remove("d", "1")}, main: []func(*Tx) error{merge("d", "1", `{"n":5}`)},
+			name: "deleted and changed",
+			fork: []func(*Tx) error{remove("d", "1")},
+			main: []func(*Tx) error{merge("d", "1", `{"n":5}`)},
 			want: "d/1",
 		},
 		{
-			name: "the same new id", fork: []func(*Tx) error{create("d", `{"n":5}`)}, main: []func(*Tx) error{create("d", `{"n":6}`)},
+			name: "the same new id",
+			fork: []func(*Tx) error{create("d", `{"n":5}`)},
+			main: []func(*Tx) error{create("d", `{"n":6}`)},
 			want: "d/3",
 		},
 		{
-			name: "ids that the service makes are kept", fork: []func(*Tx) error{create("d", `{"n":5}`), create("s", `{"dId":3}`)}, main: []func(*Tx) error{create("d", `{}`), remove("d", "3")},
+			name: "ids that the service makes are kept",
+			fork: []func(*Tx) error{create("d", `{"n":5}`), create("s", `{"dId":3}`)},
+			main: []func(*Tx) error{create("d", `{}`), remove("d", "3")},
 			want: `{"d":[{"id":1,"email":"a@x","n":1},{"id":2,"n":"old"},{"id":3,"n":5}],"s":[{"id":"1","dId":3}],"o":{"n":1}}`,
 		},
 		{
-			name: "a value that is taken by now", fork: []func(*Tx) error{merge("d", "1", `{"email":"b@x"}`)}, main: []func(*Tx) error{merge("d", "2", `{"email":"b@x"}`)},
+			name: "a value that is taken by now",
+			fork: []func(*Tx) error{merge("d", "1", `{"email":"b@x"}`)},
+			main: []func(*Tx) error{merge("d", "2", `{"email":"b@x"}`)},
 			kind: ErrExists, want: `/d/1/email: "b@x" is taken by /d/2`,
 		},
 		{
-			name: "a record that is referred to by now", fork: []func(*Tx) error{remove("d", "1")}, main: []func(*Tx) error{create("s", `{"dId":1}`)},
+			name: "a record that is referred to by now",
+			fork: []func(*Tx) error{remove("d", "1")},
+			main: []func(*Tx) error{create("s", `{"dId":1}`)},
 			kind: ErrRefers, want: "/s/1 still refers to it by its dId",
 		},
 		{
-			name: "what was wrong before is not judged", fork: []func(*Tx) error{merge("d", "2", `{"email":"b@x"}`)},
+			name: "what was wrong before is not judged",
+			fork: []func(*Tx) error{merge("d", "2", `{"email":"b@x"}`)},
 			want: `{"d":[{"id":1,"email":"a@x","n":1},{"id":2,"n":"old","email":"b@x"}],"s":[],"o":{"n":1}}`,
 		},
 		{
-			name: "values that change places", fork: []func(*Tx) error{merge("d", "2", `{"email":"c@x"}`), merge("d", "1", `{"email":"b@x"}`), merge("d", "2", `{"email":"a@x"}`)},
+			name: "values that change places",
+			fork: []func(*Tx) error{merge("d", "2", `{"email":"c@x"}`), merge("d", "1", `{"email":"b@x"}`), merge("d", "2", `{"email":"a@x"}`)},
 			want: `{"d":[{"id":1,"email":"b@x","n":1},{"id":2,"n":"old","email":"a@x"}],"s":[],"o":{"n":1}}`,
 		},
 	}
@@ -303,6 +321,32 @@ func TestForksInParallel(t *testing.T) {
 	}
 	all.Wait()
 	use(db, 2000)
+}
+
+// TestForksBegin makes the first change of many forks of the same snapshot at once,
+// which all copy the same records.
+func TestForksBegin(t *testing.T) {
+	db := openFor(t, largeDatabase(100), "")
+	var all sync.WaitGroup
+	begin := make(chan bool)
+	for i := range 20 {
+		fork := db
+		if i > 0 {
+			fork = db.Fork(db.Snapshot(), admitAll)
+		}
+		all.Go(func() {
+			<-begin
+			_, err := fork.Update(t.Context(), func(tx *Tx) error {
+				_, err := tx.Merge("c", "1", jsontext.Value(fmt.Sprintf(`{"n":%d}`, i)))
+				return err
+			})
+			if r, _ := fork.Snapshot().Get("c", "1"); err != nil || !strings.HasSuffix(string(r.Value), fmt.Sprintf(`"n":%d}`, i)) {
+				t.Errorf("fork %d has %s: %v", i, r.Value, err)
+			}
+		})
+	}
+	close(begin)
+	all.Wait()
 }
 
 // TestForkHeld adds up what a fork holds, and refuses what is too much.

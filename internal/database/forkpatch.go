@@ -29,7 +29,7 @@ func (s *Snapshot) AppendPatch(dst []byte, to *Snapshot) []byte {
 		case Deleted:
 			removed = append(removed, ch)
 		case Updated:
-			p.test(ch, place, s.idMember(ch.Collection))
+			p.test(ch, place, s.IDMember(ch.Collection))
 			p.object(ch, ch.Collection, place)
 		}
 	}
@@ -39,7 +39,7 @@ func (s *Snapshot) AppendPatch(dst []byte, to *Snapshot) []byte {
 	})
 	for _, ch := range removed {
 		place := strconv.Itoa(places[element{ch.Collection, ch.ID}])
-		p.test(ch, place, s.idMember(ch.Collection))
+		p.test(ch, place, s.IDMember(ch.Collection))
 		p.op("remove", nil, ch.Collection, place)
 	}
 	for _, ch := range changes {

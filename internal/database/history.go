@@ -11,35 +11,34 @@ import (
 	"pickup/internal/storage"
 )
 
-// A Revision is one step of a database: what a single Update or one external
-// edit has changed. It never changes once it is handed out.
+// A Revision is the effect of one Update or one external edit. It is immutable.
 //
-// The order of records is not part of a Revision: an edit that only moves them
-// has no changes.
+// It does not include the order of records: an edit that only moves them has no
+// changes.
 type Revision struct {
-	Rev     storage.Rev // of After; shared by the updates of one commit where the store counts only commits
+	Rev     storage.Rev // of After; the updates of one commit share it if the store counts commits only
 	Time    time.Time   // when it became visible
 	Source  Source
 	Request string // the id of the request, see WithRequest
 
-	// Undoes is the revision that this one has reverted, 0 if none.
+	// Undoes is the revision that this one reverts, or 0.
 	Undoes storage.Rev
 
-	// Before and After are the database on both sides of the step. Before is
-	// nil if Counts is not.
+	// Before and After are the states of the database before and after the
+	// revision. Before is nil if Counts is set.
 	Before, After *Snapshot
 
-	// Changes lists each element that differs, once.
+	// Changes has one entry for each element that differs.
 	Changes []Change
 
-	// Counts replaces Changes if the step is too large to be kept change by
-	// change: the number of changes in each collection that has any.
+	// Counts replaces Changes if these are too large to be kept: it has the
+	// number of changes in each collection that has any.
 	Counts map[string]int
 
-	size int // bytes of values that are in Before and not in After
+	size int // bytes of values that only Before has
 }
 
-// A Source says where a revision comes from.
+// A Source is the origin of a revision.
 type Source string
 
 // The sources of revisions.
@@ -48,12 +47,14 @@ const (
 	FromFile Source = "file" // the store: an edit of the file or of its rules
 )
 
-// A Change is what a revision did to one element of a collection, or, with an
-// empty ID, to a top-level member as a whole: to a singular resource, or to a
-// collection that appeared, went away, or became or ceased to be an array.
+// A Change is the effect of a revision on one element of a collection. With an
+// empty ID it is the effect on a top-level member as a whole: a singular resource
+// that changed, or a collection that was created, deleted, or replaced by another
+// kind of value.
 //
-// Before and After are shared with the snapshots. The one that has no element
-// is nil; so is one that is a whole array, which the revision's snapshots have.
+// Before and After share memory with the snapshots. Before is nil if the element
+// was created, After if it was deleted. Both are nil for whole arrays, which
+// the revision's snapshots have.
 type Change struct {
 	Collection string
 	ID         string // as Record.ID, so possibly a position key
@@ -72,16 +73,16 @@ const (
 	Deleted Op = "deleted"
 )
 
-// The limits of a history, and of an edit that is kept change by change.
+// The limits of a history, and of an edit whose changes are kept.
 const (
 	maxRevisions   = 1024
-	maxHistory     = 16 << 20 // bytes of values that nothing but the history holds
+	maxHistory     = 16 << 20 // bytes of values that only the history has
 	maxEditChanges = 1000     // in one collection
 	maxEditSize    = 1 << 20  // bytes of values
 )
 
-// keepIndexes is how long the history keeps the indexes of collections that
-// have been replaced, for requests that still read them.
+// keepIndexes is how long the indexes of replaced collections are kept, for requests
+// that still read them.
 const keepIndexes = time.Second
 
 // A history keeps the latest revisions of a database and wakes its followers.
@@ -89,11 +90,11 @@ const keepIndexes = time.Second
 type history struct {
 	mu        sync.Mutex
 	revisions []*Revision   // guarded by mu; oldest first
-	from      storage.Rev   // guarded by mu; the state that revisions[0] starts from
-	last      storage.Rev   // guarded by mu; the state that the latest revision led to
+	from      storage.Rev   // guarded by mu; the state before revisions[0]
+	last      storage.Rev   // guarded by mu; the state after the latest revision
 	size      int           // guarded by mu; of all revisions
 	replaced  int           // guarded by mu; bytes of values, since the start
-	bare      int           // guarded by mu; how many revisions have lost their indexes
+	bare      int           // guarded by mu; the number of revisions without indexes
 	err       error         // guarded by mu; why the store cannot be read
 	more      chan struct{} // guarded by mu; closed when any of the above changes
 }
@@ -102,7 +103,7 @@ func newHistory(rev storage.Rev) *history {
 	return &history{from: rev, last: rev, more: make(chan struct{})}
 }
 
-// publish adds revisions that belong together and wakes the followers.
+// publish adds the revisions of one commit and wakes the followers.
 func (h *history) publish(revisions ...*Revision) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -114,7 +115,7 @@ func (h *history) publish(revisions ...*Revision) {
 	}
 	for len(h.revisions) > maxRevisions || h.size > maxHistory {
 		if first := h.revisions[0]; first.Counts != nil && first.size > 0 {
-			h.size -= first.size // nothing older is left that would hold its values
+			h.size -= first.size // no older revision holds its values
 			first.size = 0
 			continue
 		}
@@ -128,9 +129,9 @@ func (h *history) publish(revisions ...*Revision) {
 	h.wakeLocked()
 }
 
-// dropIndexesLocked frees the indexes of collections that were replaced some
-// time ago: each index would hold several nodes for each revision. A reader that
-// needs one again builds it.
+// dropIndexesLocked frees the indexes of collections that were replaced more than
+// keepIndexes ago: they would hold several nodes for each revision. A reader that
+// needs such an index builds it again.
 func (h *history) dropIndexesLocked() {
 	latest := h.revisions[len(h.revisions)-1]
 	for ; latest.Time.Sub(h.revisions[h.bare].Time) > keepIndexes; h.bare++ {
@@ -162,20 +163,6 @@ func (h *history) wakeLocked() {
 	h.more = make(chan struct{})
 }
 
-// since returns the revisions after rev.
-func (h *history) since(rev storage.Rev) (revisions []*Revision, ok bool, more <-chan struct{}) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if rev < h.from {
-		return nil, false, h.more
-	}
-	i := len(h.revisions)
-	for i > 0 && h.revisions[i-1].Rev > rev {
-		i--
-	}
-	return slices.Clone(h.revisions[i:]), true, h.more
-}
-
 // Since returns the revisions after rev, oldest first, and a channel that is
 // closed at the next revision and whenever Err changes. Updates that were
 // committed together are never split between two calls.
@@ -190,7 +177,17 @@ func (h *history) since(rev storage.Rev) (revisions []*Revision, ok bool, more <
 //		<-more
 //	}
 func (db *DB) Since(rev storage.Rev) (revisions []*Revision, ok bool, more <-chan struct{}) {
-	return db.history.since(rev)
+	h := db.history
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if rev < h.from {
+		return nil, false, h.more
+	}
+	i := len(h.revisions)
+	for i > 0 && h.revisions[i-1].Rev > rev {
+		i--
+	}
+	return slices.Clone(h.revisions[i:]), true, h.more
 }
 
 // History returns all revisions that are kept, oldest first.
@@ -200,12 +197,12 @@ func (db *DB) History() []*Revision {
 	return slices.Clone(db.history.revisions)
 }
 
-// Run returns the random mark of this DB. A revision means something only
-// together with it: after a restart the same number is another state.
+// Run returns a random identifier of this DB. Revisions are unique only within it:
+// after a restart the same number is another state.
 func (db *DB) Run() string { return db.run }
 
-// Err returns why the store cannot be read, nil if it can, as Follow has seen
-// it. While it is not nil, Snapshot returns the last good state.
+// Err returns the error of the latest attempt of Follow to read the store, nil if
+// it succeeded. After an error, Snapshot returns the last valid state.
 func (db *DB) Err() error {
 	db.history.mu.Lock()
 	defer db.history.mu.Unlock()

@@ -19,8 +19,9 @@ type conventions struct {
 	ids    schema.IDKind // Options.IDs
 }
 
-// idMember returns the member that carries the ids of a collection's records.
-func (o conventions) idMember(collection string) string {
+// IDMember returns the name of the member that carries the ids of a collection's
+// records.
+func (o conventions) IDMember(collection string) string {
 	return cmp.Or(o.schema.Member(collection).IDMember, o.member, schema.DefaultIDMember)
 }
 
@@ -34,7 +35,7 @@ func (o conventions) IDKind(collection string) schema.IDKind {
 func (o conventions) newIDs(collection string) schema.IDKind {
 	kind := o.IDKind(collection)
 	if kind == schema.AutoIDs || kind == "" {
-		return o.schema.Member(collection).TypedIDs(o.idMember(collection))
+		return o.schema.Member(collection).TypedIDs(o.IDMember(collection))
 	}
 	return kind
 }
@@ -50,9 +51,13 @@ type idStats struct {
 	high    string // the greatest integer, in decimal digits; "": none yet
 }
 
-func (c *idStats) add(r *Record) {
+// count adds by, 1 or -1, to the counter for r's id.
+func (c *idStats) count(r *Record, by int) {
 	n := c.kind(r)
-	*n++
+	*n += by
+	if by < 0 {
+		return
+	}
 	c.number = n == &c.numbers
 	if rawjson.IsIndex(r.ID) {
 		c.high = later(c.high, r.ID)
@@ -76,8 +81,6 @@ func (c *idStats) inherit(old idStats) {
 		c.number = old.number
 	}
 }
-
-func (c *idStats) remove(r *Record) { *c.kind(r)-- }
 
 // kind returns the counter for r's id, a new one if r has no usable id.
 func (c *idStats) kind(r *Record) *int {

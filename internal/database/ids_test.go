@@ -52,19 +52,19 @@ func TestIDKinds(t *testing.T) {
 		contents string
 		want     string
 	}{
-		{"", `[]`, `"1"`},
-		{schema.AutoIDs, `[]`, `"1"`},
-		{schema.AutoIDs, `[{"id":7}]`, `8`},
-		{schema.AutoIDs, `[{"id":"7"}]`, `"8"`},
-		{schema.AutoIDs, `[{"id":"a"}]`, uuid},
-		{schema.AutoIDs, `[{"id":"7"},{"id":3}]`, uuid},
-		{schema.NumberIDs, `[]`, `1`},
-		{schema.NumberIDs, `[{"id":"7"}]`, `8`},
-		{schema.NumberIDs, `[{"id":"a"},{"id":99999999999999999999}]`, `100000000000000000000`},
-		{schema.UUIDs, `[]`, uuid},
-		{schema.UUIDs, `[{"id":7}]`, uuid},
-		{schema.ShortIDs, `[]`, short},
-		{schema.ShortIDs, `[{"id":7}]`, short},
+		{contents: `[]`, want: `"1"`},
+		{kind: schema.AutoIDs, contents: `[]`, want: `"1"`},
+		{kind: schema.AutoIDs, contents: `[{"id":7}]`, want: `8`},
+		{kind: schema.AutoIDs, contents: `[{"id":"7"}]`, want: `"8"`},
+		{kind: schema.AutoIDs, contents: `[{"id":"a"}]`, want: uuid},
+		{kind: schema.AutoIDs, contents: `[{"id":"7"},{"id":3}]`, want: uuid},
+		{kind: schema.NumberIDs, contents: `[]`, want: `1`},
+		{kind: schema.NumberIDs, contents: `[{"id":"7"}]`, want: `8`},
+		{kind: schema.NumberIDs, contents: `[{"id":"a"},{"id":99999999999999999999}]`, want: `100000000000000000000`},
+		{kind: schema.UUIDs, contents: `[]`, want: uuid},
+		{kind: schema.UUIDs, contents: `[{"id":7}]`, want: uuid},
+		{kind: schema.ShortIDs, contents: `[]`, want: short},
+		{kind: schema.ShortIDs, contents: `[{"id":7}]`, want: short},
 	}
 	for _, tt := range tests {
 		t.Run(string(tt.kind)+tt.contents, func(t *testing.T) {
@@ -98,18 +98,21 @@ func cmpOr(a, b schema.IDKind) schema.IDKind {
 func TestTypedIDs(t *testing.T) {
 	const uuid = `"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"`
 	for _, tt := range []struct{ rules, contents, want, chosen string }{
-		{`"properties":{"id":{"type":"integer"}}`, `[]`, `1`, `77`},
-		{`"properties":{"id":{"type":"integer","readOnly":true}}`, `[]`, `1`, ``},
-		{`"properties":{"id":{"type":["number","null"]}}`, `[{"id":"a"},{"id":"7"}]`, `8`, `77`},
-		{`"allOf":[{"$ref":"#/$defs/record"}]`, `[]`, `1`, `77`},
-		{`"properties":{"id":{"type":"string"}}`, `[{"id":7}]`, `"8"`, `"77"`},
-		{`"properties":{"id":{"type":"string"}}`, `[{"id":"a"}]`, uuid, `"77"`},
-		{`"properties":{"id":{"type":"string","format":"uuid"}}`, `[]`, uuid, ``},
-		{`"properties":{"id":{"type":["string","number"]}}`, `[]`, `"1"`, `"77"`},
-		{`"properties":{"id":{"type":["string","number"]}}`, `[{"id":7}]`, `8`, `77`},
-		{`"x-id":"uuid","properties":{"id":{"type":"string"}}`, `[]`, uuid, `"77"`},
-		{`"x-id":"number","properties":{"id":{}}`, `[]`, `1`, `77`},
-		{`"x-id-field":"no","properties":{"id":{"type":"string"},"no":{"type":"integer"}}`, `[]`, `1`, `77`},
+		{rules: `"properties":{"id":{"type":"integer"}}`, contents: `[]`, want: `1`, chosen: `77`},
+		{rules: `"properties":{"id":{"type":"integer","readOnly":true}}`, contents: `[]`, want: `1`, chosen: ``},
+		{rules: `"properties":{"id":{"type":["number","null"]}}`, contents: `[{"id":"a"},{"id":"7"}]`, want: `8`, chosen: `77`},
+		{rules: `"allOf":[{"$ref":"#/$defs/record"}]`, contents: `[]`, want: `1`, chosen: `77`},
+		{rules: `"properties":{"id":{"type":"string"}}`, contents: `[{"id":7}]`, want: `"8"`, chosen: `"77"`},
+		{rules: `"properties":{"id":{"type":"string"}}`, contents: `[{"id":"a"}]`, want: uuid, chosen: `"77"`},
+		{rules: `"properties":{"id":{"type":"string","format":"uuid"}}`, contents: `[]`, want: uuid, chosen: ``},
+		{rules: `"properties":{"id":{"type":["string","number"]}}`, contents: `[]`, want: `"1"`, chosen: `"77"`},
+		{rules: `"properties":{"id":{"type":["string","number"]}}`, contents: `[{"id":7}]`, want: `8`, chosen: `77`},
+		{rules: `"x-id":"uuid","properties":{"id":{"type":"string"}}`, contents: `[]`, want: uuid, chosen: `"77"`},
+		{rules: `"x-id":"number","properties":{"id":{}}`, contents: `[]`, want: `1`, chosen: `77`},
+		{
+			rules: `"x-id-field":"no","properties":{"id":{"type":"string"},"no":{"type":"integer"}}`, contents: `[]`, want: `1`,
+			chosen: `77`,
+		},
 	} {
 		db := openSchema(t, `{"a":`+tt.contents+`}`, `{"properties":{"a":{"items":{`+tt.rules+`}}},"$defs":{"record":{"properties":{"id":{"type":"integer"}}}}}`)
 		if got := createID(t, db, "a", `{}`); !regexp.MustCompile("^" + tt.want + "$").MatchString(got) {

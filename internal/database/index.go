@@ -112,15 +112,7 @@ func (x *indexes) getLocked(on indexOn, records *ordered.Map[*Record]) *index {
 		b.mu.Lock()
 		tree = b.getLocked(on, x.base.records).Copy()
 		b.mu.Unlock()
-		x.eachDiffering(records, func(r *Record, by int) {
-			on.eachKey(r, func(key string) {
-				if by > 0 {
-					tree.Set(key, r)
-				} else {
-					tree.Delete(key)
-				}
-			})
-		})
+		x.eachDiffering(records, func(r *Record, by int) { on.update(tree, r, by) })
 	}
 	if x.trees == nil {
 		x.trees = make(map[indexOn]*index)
@@ -163,6 +155,17 @@ func (on indexOn) build(records *ordered.Map[*Record]) *index {
 		tree.Load(e.key, e.r)
 	}
 	return tree
+}
+
+// update adds a record to an index, or removes it if by is -1.
+func (on indexOn) update(tree *index, r *Record, by int) {
+	on.eachKey(r, func(key string) {
+		if by > 0 {
+			tree.Set(key, r)
+		} else {
+			tree.Delete(key)
+		}
+	})
 }
 
 // eachKey calls yield with each key of a record.
@@ -233,23 +236,14 @@ func (x *indexes) count(r *Record, by int) {
 	}
 }
 
-// add adds a record to every index. Like remove it is called by the writing
-// goroutine, on a clone that nobody else has.
-func (x *indexes) add(r *Record) {
+// update adds a record to every index, or removes it if by is -1. The writing
+// goroutine calls it on a clone that nobody else has.
+func (x *indexes) update(r *Record, by int) {
 	for on, tree := range x.trees {
-		on.eachKey(r, func(key string) { tree.Set(key, r) })
+		on.update(tree, r, by)
 	}
 	if x.names != nil {
-		x.count(r, 1)
-	}
-}
-
-func (x *indexes) remove(r *Record) {
-	for on, tree := range x.trees {
-		on.eachKey(r, func(key string) { tree.Delete(key) })
-	}
-	if x.names != nil {
-		x.count(r, -1)
+		x.count(r, by)
 	}
 }
 
@@ -293,7 +287,7 @@ func find(tree *index, keys []string, most int) ([]*Record, bool) {
 }
 
 // uniqueHolder returns the record other than the one with the key except whose
-// member called name has the same value, or nil. Null is no value.
+// member called name has the same value, or nil. Nulls may repeat.
 func (c *collection) uniqueHolder(name string, value jsontext.Value, except string) *Record {
 	var keys []string
 	switch value.Kind() {

@@ -62,10 +62,13 @@ func TestQueryIndexes(t *testing.T) {
 // many digits, in the sign, in the exponent, behind a long beginning, in the
 // order of code units, in a NUL.
 var (
-	indexNumbers = []string{"0", "-0", "1", "1.0", "-1", "-1.5", "-12", "-1.25", "12", "120", "0.12", "1e-400", "-1e-400", "1e400", "-1e400", "99", "100",
-		"9007199254740993", "9007199254740992", "1" + strings.Repeat("0", 70) + "1", "1" + strings.Repeat("0", 70) + "2", "-1" + strings.Repeat("0", 70) + "1", "1e71"}
+	indexNumbers = []string{"0", "-0", "1", "1.0", "-1", "-1.5", "-12", "-1.25", "12", "120", "0.12",
+		"1e-400", "-1e-400", "1e400", "-1e400", "99", "100",
+		"9007199254740993", "9007199254740992",
+		"1" + strings.Repeat("0", 70) + "1", "1" + strings.Repeat("0", 70) + "2", "-1" + strings.Repeat("0", 70) + "1", "1e71"}
 	indexTexts = []string{"", "a", "a\x00", "a\x00\x00", "a\x01", "ab", "b", "\uffee", "\U0001f600", "\ue000", "\ud7ff", "1", "100", "null",
-		strings.Repeat("long ", 13) + "a", strings.Repeat("long ", 13) + "b", strings.Repeat("long ", 13), strings.Repeat("x", 62), strings.Repeat("x", 63), strings.Repeat("x", 64)}
+		strings.Repeat("long ", 13) + "a", strings.Repeat("long ", 13) + "b", strings.Repeat("long ", 13),
+		strings.Repeat("x", 62), strings.Repeat("x", 63), strings.Repeat("x", 64)}
 )
 
 func randomRecord(rnd *rand.Rand, id string) string {

@@ -24,7 +24,7 @@ func (tx *Tx) Delete(collection, id string, children ...string) (*Record, error)
 	if err != nil {
 		return nil, err
 	}
-	gone := []storage.Change{{Collection: collection, ID: id}}
+	gone := []element{{collection, id}}
 	for _, child := range children {
 		if _, err := tx.snap.array(child); err != nil {
 			return nil, err
@@ -36,7 +36,7 @@ func (tx *Tx) Delete(collection, id string, children ...string) (*Record, error)
 			if _, err := tx.remove(child, r.ID); err != nil {
 				return nil, err
 			}
-			gone = append(gone, storage.Change{Collection: child, ID: r.ID})
+			gone = append(gone, element{child, r.ID})
 		}
 	}
 	return old, tx.cascade(gone)
@@ -62,10 +62,10 @@ func (tx *Tx) remove(collection, id string) (*Record, error) {
 // restrictions last, so the order of collections does not matter. Cycles end
 // because records are deleted before others are looked for. The list replaces a
 // recursion: a chain of references may be as long as a collection.
-func (tx *Tx) cascade(gone []storage.Change) error {
+func (tx *Tx) cascade(gone []element) error {
 	for i := 0; i < len(gone); i++ {
-		id := gone[i].ID
-		for child, ref := range tx.snap.references(gone[i].Collection) {
+		id := gone[i].id
+		for child, ref := range tx.snap.references(gone[i].collection) {
 			if ref.OnDelete == schema.Restrict {
 				continue
 			}
@@ -82,16 +82,16 @@ func (tx *Tx) cascade(gone []storage.Change) error {
 				if _, err := tx.remove(child, r.ID); err != nil {
 					return err
 				}
-				gone = append(gone, storage.Change{Collection: child, ID: r.ID})
+				gone = append(gone, element{child, r.ID})
 			}
 		}
 	}
 	for _, g := range gone {
-		for child, ref := range tx.snap.references(g.Collection) {
+		for child, ref := range tx.snap.references(g.collection) {
 			if ref.OnDelete != schema.Restrict {
 				continue
 			}
-			for _, r := range tx.snap.recordsReferencing(child, ref.Member, g.ID) {
+			for _, r := range tx.snap.recordsReferencing(child, ref.Member, g.id) {
 				return refers(child, ref, r)
 			}
 		}

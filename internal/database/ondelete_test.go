@@ -20,7 +20,9 @@ func TestOnDelete(t *testing.T) {
 	schema := func(boss, lead, owner string) string {
 		return `{"properties":{
 			"people":{"items":{"properties":{"boss":{"x-ref":` + boss + `}}}},
-			"teams":{"items":{"properties":{"lead":{"type":"integer","x-ref":` + lead + `},"members":{"x-ref":{"collection":"people","on-delete":"set-null"}}}}},
+			"teams":{"items":{"properties":{
+				"lead":{"type":"integer","x-ref":` + lead + `},
+				"members":{"x-ref":{"collection":"people","on-delete":"set-null"}}}}},
 			"desks":{"items":{"properties":{"owner":{"x-ref":` + owner + `}}}}}}`
 	}
 	const (
@@ -30,18 +32,30 @@ func TestOnDelete(t *testing.T) {
 		setNull  = `{"collection":"people","on-delete":"set-null"}`
 	)
 	for _, c := range []struct{ schema, id, want string }{
-		{schema(nothing, nothing, nothing), "4", `"members":[5]`},
-		{schema(nothing, restrict, nothing), "4", "/teams/t still refers to it by its lead"},
-		{schema(nothing, setNull, nothing), "4", "the lead of /teams/t cannot become null: null is not an integer"},
-		{schema(nothing, cascade, nothing), "4", `"teams":[]`},
-		{schema(nothing, nothing, cascade), "4", "a record of desks without an id of its own still refers to it by its owner"},
-		{schema(cascade, nothing, nothing), "1", `"people":[{"id":4,"boss":"1.0"}]`}, // a circle, and an id of another spelling
-		{schema(setNull, nothing, nothing), "2", `{"id":"3","boss":null}`},
-		{schema(restrict, nothing, nothing), "2", "/people/3 still refers to it by its boss"},
-		{`{}`, "4", `"members":[4,"4",5]`},
+		{schema: schema(nothing, nothing, nothing), id: "4", want: `"members":[5]`},
+		{schema: schema(nothing, restrict, nothing), id: "4", want: "/teams/t still refers to it by its lead"},
+		{schema: schema(nothing, setNull, nothing), id: "4", want: "the lead of /teams/t cannot become null: null is not an integer"},
+		{schema: schema(nothing, cascade, nothing), id: "4", want: `"teams":[]`},
+		{
+			schema: schema(nothing, nothing, cascade), id: "4",
+			want: "a record of desks without an id of its own still refers to it by its owner",
+		},
+		{schema: schema(cascade, nothing, nothing), id: "1", want: `"people":[{"id":4,"boss":"1.0"}]`}, // a circle, and an id of another spelling
+		{schema: schema(setNull, nothing, nothing), id: "2", want: `{"id":"3","boss":null}`},
+		{schema: schema(restrict, nothing, nothing), id: "2", want: "/people/3 still refers to it by its boss"},
+		{schema: `{}`, id: "4", want: `"members":[4,"4",5]`},
 		// Of a list it may be said on what is in it, with the type of an id there.
-		{`{"properties":{"teams":{"items":{"properties":{"members":{"type":"array","items":{"type":["integer","string"],"x-ref":` + setNull + `}}}}}}}`, "4", `"members":[5]`},
-		{`{"properties":{"teams":{"items":{"properties":{"members":{"$ref":"#/$defs/people"}}}}},"$defs":{"people":{"items":{"$ref":"#/$defs/person"}},"person":{"x-ref":` + restrict + `}}}`, "4", "/teams/t still refers to it by its members"},
+		{
+			schema: `{"properties":{"teams":{"items":{"properties":{"members":{"type":"array","items":{"type":["integer","string"],"x-ref":` + setNull + `}}}}}}}`,
+			id:     "4",
+			want:   `"members":[5]`,
+		},
+		{
+			schema: `{"properties":{"teams":{"items":{"properties":{"members":{"$ref":"#/$defs/people"}}}}},
+				"$defs":{"people":{"items":{"$ref":"#/$defs/person"}},"person":{"x-ref":` + restrict + `}}}`,
+			id:   "4",
+			want: "/teams/t still refers to it by its members",
+		},
 	} {
 		d := openSchema(t, db, c.schema)
 		_, err := d.Update(t.Context(), func(tx *database.Tx) error {
@@ -66,14 +80,19 @@ func TestDeleteChildren(t *testing.T) {
 	const db = `{"drivers":[{"id":1},{"id":"2"}],` +
 		`"schedules":[{"id":1,"driverId":1},{"id":2,"driverID":"1"},{"id":3,"driverId":1.0},{"id":4,"driverId":"2"},{"id":5}],` +
 		`"nodes":[{"id":1,"nodeId":1},{"id":2,"nodeId":1},{"id":3,"nodeId":2},{"id":4,"nodeId":[1]}],"stays":[{"id":1,"scheduleId":1}]}`
-	const schema = `{"properties":{"schedules":{"items":{"properties":{"driverId":{"x-alias":["driverID"],"x-ref":{"collection":"drivers","on-delete":"restrict"}}}}},
+	const schema = `{"properties":{
+		"schedules":{"items":{"properties":{
+			"driverId":{"x-alias":["driverID"],"x-ref":{"collection":"drivers","on-delete":"restrict"}}}}},
 		"stays":{"items":{"properties":{"scheduleId":{"x-ref":{"collection":"schedules","on-delete":"RULE"}}}}}}}`
 	for _, c := range []struct{ rule, collection, id, child, want string }{
-		{"set-null", "drivers", "1", "schedules", `"schedules":[{"id":3,"driverId":1.0},{"id":4,"driverId":"2"},{"id":5}]`},
-		{"set-null", "drivers", "1", "schedules", `"stays":[{"id":1,"scheduleId":null}]`},
-		{"restrict", "drivers", "1", "schedules", "/stays/1 still refers to it by its scheduleId"},
-		{"restrict", "drivers", "1", "stays", "/schedules/1 still refers to it by its driverId"},
-		{"restrict", "nodes", "1", "nodes", `"nodes":[{"id":3,"nodeId":2},{"id":4,"nodeId":[1]}]`}, // its own child, which is one of them
+		{
+			rule: "set-null", collection: "drivers", id: "1", child: "schedules",
+			want: `"schedules":[{"id":3,"driverId":1.0},{"id":4,"driverId":"2"},{"id":5}]`,
+		},
+		{rule: "set-null", collection: "drivers", id: "1", child: "schedules", want: `"stays":[{"id":1,"scheduleId":null}]`},
+		{rule: "restrict", collection: "drivers", id: "1", child: "schedules", want: "/stays/1 still refers to it by its scheduleId"},
+		{rule: "restrict", collection: "drivers", id: "1", child: "stays", want: "/schedules/1 still refers to it by its driverId"},
+		{rule: "restrict", collection: "nodes", id: "1", child: "nodes", want: `"nodes":[{"id":3,"nodeId":2},{"id":4,"nodeId":[1]}]`}, // its own child
 	} {
 		d := openSchema(t, db, strings.Replace(schema, "RULE", c.rule, 1))
 		before := string(d.Snapshot().AppendJSON(nil))
@@ -134,7 +153,10 @@ func TestDeleteChain(t *testing.T) {
 
 // TestReferenceMistakes shows what is said of an x-ref that is none.
 func TestReferenceMistakes(t *testing.T) {
-	for _, ref := range []string{`1`, `{}`, `{"on-delete":"cascade"}`, `{"collection":"a","on-delete":"delete"}`, `{"collection":"a","on-delete":true}`, `{"collection":"a","onDelete":"cascade"}`} {
+	for _, ref := range []string{
+		`1`, `{}`, `{"on-delete":"cascade"}`, `{"collection":"a","on-delete":"delete"}`,
+		`{"collection":"a","on-delete":true}`, `{"collection":"a","onDelete":"cascade"}`,
+	} {
 		_, err := schema.Compile("db.schema.json", []byte(`{"properties":{"b":{"items":{"properties":{"aId":{"x-ref":`+ref+`}}}}}}`))
 		var broken *schema.Error
 		if !errors.As(err, &broken) || !strings.Contains(broken.Reason, "cascade and set-null are possible too") {

@@ -93,12 +93,11 @@ func originOf(n *jsonpatch.Node) origin {
 func (d *databasePatch) claim(collection, id string, names []string, sent map[string]string) {
 	rebase := d.rebase
 	d.claims = append(d.claims, func() error {
-		c := d.tx.snap.byName[collection]
-		r := recordByID(c, id)
-		if r == nil {
+		r, err := d.tx.snap.Get(collection, id)
+		if err != nil {
 			return nil // deleted with another record
 		}
-		return rebase(faultError(nil, d.tx.uniqueConflicts(c, r.Value, id, names), sent))
+		return rebase(faultError(nil, d.tx.uniqueConflicts(d.tx.snap.byName[collection], r.Value, id, names), sent))
 	})
 }
 
@@ -169,10 +168,10 @@ func (d *databasePatch) finish() error {
 	for i := range d.root.Kids() {
 		there[d.root.Name(i)] = true
 	}
-	var dropped []storage.Change
+	var dropped []element
 	for _, c := range slices.Clone(tx.snap.list) {
 		if !there[c.name] {
-			dropped = append(dropped, c.drops()...)
+			dropped = append(dropped, c.elements()...)
 			tx.snap.without(c.name)
 			delete(tx.mine, c.name)
 			tx.changes = append(tx.changes, Change{Collection: c.name})
@@ -188,7 +187,7 @@ func (d *databasePatch) finish() error {
 		switch {
 		case c == nil || originOf(n).collection != c || t.names() == nil:
 			if c != nil {
-				dropped = append(dropped, c.drops()...)
+				dropped = append(dropped, c.elements()...)
 			}
 			err = d.setWhole(name, n.Value(), t)
 		case c.kind == storage.Array:
@@ -203,32 +202,30 @@ func (d *databasePatch) finish() error {
 			return err
 		}
 	}
-	return tx.cascade(slices.DeleteFunc(dropped, func(gone storage.Change) bool {
-		_, err := tx.snap.Get(gone.Collection, gone.ID)
+	return tx.cascade(slices.DeleteFunc(dropped, func(gone element) bool {
+		_, err := tx.snap.Get(gone.collection, gone.id)
 		return err == nil // it was moved, or put back
 	}))
 }
 
-// drops returns the changes that delete all records of a collection.
-func (c *collection) drops() []storage.Change {
-	records := c.inOrder()
-	drops := make([]storage.Change, len(records))
-	for i, r := range records {
-		drops[i] = storage.Change{Collection: c.name, ID: r.ID}
+// elements returns all elements of a collection.
+func (c *collection) elements() (all []element) {
+	for _, r := range c.inOrder() {
+		all = append(all, element{c.name, r.ID})
 	}
-	return drops
+	return all
 }
 
 // records changes the records of a collection to what the patch has left of them,
 // and appends those that it has removed to dropped.
-func (d *databasePatch) records(c *collection, n *jsonpatch.Node, dropped []storage.Change) ([]storage.Change, error) {
+func (d *databasePatch) records(c *collection, n *jsonpatch.Node, dropped []element) ([]element, error) {
 	gone, separate := missing(c, n.Kids())
 	dropped = append(dropped, gone...)
 	if !separate {
 		return dropped, d.rebuild(c.name, n.Kids(), nil)
 	}
 	for _, g := range gone {
-		if _, err := d.tx.remove(c.name, g.ID); err != nil {
+		if _, err := d.tx.remove(g.collection, g.id); err != nil {
 			return dropped, err
 		}
 	}
@@ -253,11 +250,11 @@ func (d *databasePatch) records(c *collection, n *jsonpatch.Node, dropped []stor
 	return dropped, nil
 }
 
-// missing returns the changes that delete the records of c that are not among kids,
+// missing returns the records of c that are not among kids,
 // and clears the origin of kids from elsewhere. separate reports whether changes of
 // single records can express all differences: not a new order, nor a change of an
 // element without an id of its own.
-func missing(c *collection, kids []*jsonpatch.Node) (gone []storage.Change, separate bool) {
+func missing(c *collection, kids []*jsonpatch.Node) (gone []element, separate bool) {
 	separate = true
 	kept, last, fresh := 0, uint64(0), false
 	for _, kid := range kids {
@@ -282,7 +279,7 @@ func missing(c *collection, kids []*jsonpatch.Node) (gone []storage.Change, sepa
 	for _, r := range c.records.All() {
 		if !left[r] {
 			separate = separate && !storage.IsPositionKey(r.ID)
-			gone = append(gone, storage.Change{Collection: c.name, ID: r.ID})
+			gone = append(gone, element{c.name, r.ID})
 		}
 	}
 	return gone, separate
@@ -315,20 +312,11 @@ func (d *databasePatch) setWhole(name string, value jsontext.Value, t *touches) 
 	return nil
 }
 
-// recordByID returns the record of a collection that has that id, or nil.
-func recordByID(c *collection, id string) *Record {
-	if !c.isArray() {
-		return nil
-	}
-	r, _ := c.get(id)
-	return r
-}
-
 // rebuild makes a collection of the elements that a patch has left and added. If
 // whole is not nil, it has put them there together.
 func (d *databasePatch) rebuild(name string, kids []*jsonpatch.Node, whole *touches) error {
 	snap := d.tx.snap
-	idMember, stats := snap.idMember(name), snap.idsOf(name)
+	idMember, stats := snap.IDMember(name), snap.idsOf(name)
 	c := newArray(name, 0, idStats{member: idMember, high: stats.high, number: stats.number})
 	keys := storage.NewKeys(idMember)
 	kept := func(kid *jsonpatch.Node) bool {
@@ -403,7 +391,7 @@ func (d *databasePatch) element(c *collection, kid *jsonpatch.Node, reserved map
 	}
 	var names []string
 	if whole {
-		old = recordByID(tx.snap.byName[c.name], id)
+		old, _ = tx.snap.Get(c.name, id)
 	} else if old != nil {
 		names = d.touched[kid].within()
 	}

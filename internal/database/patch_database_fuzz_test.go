@@ -15,20 +15,30 @@ import (
 // out is valid, has no id twice in a collection, and is what its store has.
 func FuzzPatchDatabase(f *testing.F) {
 	for _, patch := range []string{
-		`[{"op":"add","path":"/a/-","value":{"n":1}}]`, `[{"op":"move","from":"/a/0","path":"/a/2"}]`, `[{"op":"move","from":"/a/0","path":"/b/0"}]`,
-		`[{"op":"replace","path":"/a","value":[{"id":1},{}]}]`, `[{"op":"remove","path":"/a/3"},{"op":"remove","path":"/o"}]`, `[{"op":"copy","from":"/a","path":"/c"}]`,
-		`[{"op":"add","path":"/a/1/l/-","value":{"x":[]}},{"op":"test","path":"/s","value":1}]`, `[{"op":"move","from":"/a","path":"/o/a"}]`,
-		`[{"op":"move","from":"/o","path":"/a/0"}]`, `[{"op":"replace","path":"/a/4","value":{"id":9}}]`, `[{"op":"remove","path":"/a/0"}]`, `[{"op":"add","path":"/a/0/N","value":"x"}]`,
+		`[{"op":"add","path":"/a/-","value":{"n":1}}]`,
+		`[{"op":"move","from":"/a/0","path":"/a/2"}]`,
+		`[{"op":"move","from":"/a/0","path":"/b/0"}]`,
+		`[{"op":"replace","path":"/a","value":[{"id":1},{}]}]`,
+		`[{"op":"remove","path":"/a/3"},{"op":"remove","path":"/o"}]`,
+		`[{"op":"copy","from":"/a","path":"/c"}]`,
+		`[{"op":"add","path":"/a/1/l/-","value":{"x":[]}},{"op":"test","path":"/s","value":1}]`,
+		`[{"op":"move","from":"/a","path":"/o/a"}]`,
+		`[{"op":"move","from":"/o","path":"/a/0"}]`,
+		`[{"op":"replace","path":"/a/4","value":{"id":9}}]`,
+		`[{"op":"remove","path":"/a/0"}]`,
+		`[{"op":"add","path":"/a/0/N","value":"x"}]`,
 	} {
 		f.Add(patch)
 	}
 	schema, err := schema.Compile("s", []byte(`{"properties":{
 		"a":{"items":{"properties":{"n":{"x-alias":["N"],"x-unique":true,"type":["integer","null"]}}}},
-		"b":{"items":{"properties":{"aId":{"x-ref":{"collection":"a","on-delete":"cascade"}},"x":{"x-ref":{"collection":"b","on-delete":"set-null"}}}}}}}`))
+		"b":{"items":{"properties":{"aId":{"x-ref":{"collection":"a","on-delete":"cascade"}},
+			"x":{"x-ref":{"collection":"b","on-delete":"set-null"}}}}}}}`))
 	if err != nil {
 		f.Fatal(err)
 	}
-	contents := []byte(`{"$schema":"x","a":[{"id":1,"n":1},{"id":"2","l":[1,2]},{"id":3},{"n":7},{"id":1}],"b":[{"id":1,"aId":1},{"id":2,"aId":"2","x":1}],"o":{"k":[0]},"s":1}`)
+	contents := []byte(`{"$schema":"x","a":[{"id":1,"n":1},{"id":"2","l":[1,2]},{"id":3},{"n":7},{"id":1}],
+		"b":[{"id":1,"aId":1},{"id":2,"aId":"2","x":1}],"o":{"k":[0]},"s":1}`)
 	f.Fuzz(func(t *testing.T, patch string) {
 		p := jsontext.Value(patch)
 		if len(patch) > 10_000 || !p.IsValid() {

@@ -17,11 +17,13 @@ import (
 func TestPatchDatabase(t *testing.T) {
 	const (
 		schema = `{"properties":{
-			"drivers":{"items":{"properties":{"id":{"readOnly":true},"name":{"type":"string","x-alias":["Name"]},"email":{"x-unique":true}},"required":["name"]}},
+			"drivers":{"items":{"required":["name"],"properties":{
+				"id":{"readOnly":true},"name":{"type":"string","x-alias":["Name"]},"email":{"x-unique":true}}}},
 			"trips":{"items":{"properties":{"id":{},"driverId":{"x-ref":{"collection":"drivers","on-delete":"restrict"}}}}},
 			"notes":{"items":{"properties":{"about":{"type":["null","string","array"],"x-ref":{"collection":"trips","on-delete":"set-null"}}}}},
 			"stops":{"items":{"properties":{"tripId":{"x-ref":{"collection":"trips","on-delete":"cascade"}}}}},
-			"pets":{"items":{"x-required-on-create":["name"],"properties":{"id":{"readOnly":true},"name":{},"tag":{"x-unique":true,"x-alias":["Tag"]},"kind":{"enum":["cat","dodo"],"x-historic":["dodo"]}}}},
+			"pets":{"items":{"x-required-on-create":["name"],"properties":{"id":{"readOnly":true},"name":{},
+				"tag":{"x-unique":true,"x-alias":["Tag"]},"kind":{"enum":["cat","dodo"],"x-historic":["dodo"]}}}},
 			"settings":{"properties":{"theme":{"enum":["light","dark"]}}},"release":{"type":"number"}}}`
 		db = `{"$schema":"./db.schema.json",` +
 			`"drivers":[{"id":"1","name":"Ann","email":"a@x"},{"id":"2","name":"Bob","email":"b@x"}],` +
@@ -29,89 +31,175 @@ func TestPatchDatabase(t *testing.T) {
 			`"notes":[{"id":"n","about":"1"},{"id":"m","about":["1","2"]}],` +
 			`"stops":[{"id":1,"tripId":2},{"id":2,"tripId":"2"},{"id":3,"tripId":3}],` +
 			`"settings":{"theme":"light","size":2},` +
-			`"pets":[{"id":1,"name":"A","tag":1,"kind":"dodo"},{"no":"id"},{"id":1,"name":"twice"},"none",{"id":5,"name":"B","tag":2}],"odd":[{"a":1},{"id":"x"}],"version":3}`
+			`"pets":[{"id":1,"name":"A","tag":1,"kind":"dodo"},{"no":"id"},{"id":1,"name":"twice"},"none",{"id":5,"name":"B","tag":2}],` +
+			`"odd":[{"a":1},{"id":"x"}],"version":3}`
 	)
 	for _, c := range []struct{ patch, want, wrong string }{
-		{`[]`, "", ""},
-		{`[{"op":"test","path":"/version","value":3.0},{"op":"replace","path":"/version","value":4}]`, `"version":3 -> "version":4`, ""},
-		{`[{"op":"replace","path":"/drivers/0/Name","value":"Eve"},{"op":"add","path":"/settings/theme","value":"dark"}]`,
-			`"name":"Ann" -> "name":"Eve" & "theme":"light" -> "theme":"dark"`, ""},
-		{`[{"op":"add","path":"/drivers/-","value":{"name":"Cy","id":"77"}},{"op":"add","path":"/trips/-","value":{"id":9,"driverId":"1"}}]`,
-			`"b@x"} -> "b@x"},{"name":"Cy","id":"3"} & {"id":3} -> {"id":3},{"id":9,"driverId":"1"}`, ""},
-		{`[{"op":"add","path":"/trips/0","value":{"id":9}}]`, `"trips":[ -> "trips":[{"id":9},`, ""},
-		{`[{"op":"move","from":"/trips/2","path":"/trips/0"}]`, `"trips":[ -> "trips":[{"id":3}, & ,{"id":3}] -> ]`, ""},
-		{`[{"op":"move","from":"/trips/1/driverId","path":"/trips/2/driverId"}]`, `{"id":2,"driverId":"2"},{"id":3} -> {"id":2},{"id":3,"driverId":"2"}`, ""},
-		{`[{"op":"replace","path":"/trips/2","value":{"km":7}}]`, `{"id":3} -> {"id":3,"km":7}`, ""},
-		{`[{"op":"remove","path":"/trips/1"}]`, `{"id":2,"driverId":"2"}, ->  & ["1","2"] -> ["1"] & {"id":1,"tripId":2},{"id":2,"tripId":"2"}, -> `, ""},
-		{`[{"op":"remove","path":"/trips/0"}]`, `{"id":1,"driverId":"1","km":1.10}, ->  & "about":"1" -> "about":null & ["1","2"] -> ["2"]`, ""},
-		{`[{"op":"remove","path":"/drivers/0"},{"op":"remove","path":"/trips/0/driverId"}]`, `{"id":"1","name":"Ann","email":"a@x"}, ->  & "driverId":"1", -> `, ""},
-		{`[{"op":"add","path":"/cars","value":[{"id":4},{"plate":"X"}]}]`, `"version":3 -> "version":3,"cars":[{"id":4},{"id":5,"plate":"X"}]`, ""},
-		{`[{"op":"remove","path":"/odd"},{"op":"copy","from":"/settings","path":"/more"}]`, `"odd":[{"a":1},{"id":"x"}], ->  & "version":3 -> "version":3,"more":{"theme":"light","size":2}`, ""},
-		{`[{"op":"replace","path":"/odd/1/id","value":"y"}]`, "", "wrong shape /0/value"},
-		{`[{"op":"replace","path":"/odd/1","value":{"b":1}}]`, `{"id":"x"} -> {"id":"x","b":1}`, ""},
-		{`[{"op":"remove","path":"/odd/0"}]`, `{"a":1}, -> `, ""},
+		{patch: `[]`},
+		{
+			patch: `[{"op":"test","path":"/version","value":3.0},{"op":"replace","path":"/version","value":4}]`,
+			want:  `"version":3 -> "version":4`,
+		},
+		{
+			patch: `[{"op":"replace","path":"/drivers/0/Name","value":"Eve"},{"op":"add","path":"/settings/theme","value":"dark"}]`,
+			want:  `"name":"Ann" -> "name":"Eve" & "theme":"light" -> "theme":"dark"`,
+		},
+		{
+			patch: `[{"op":"add","path":"/drivers/-","value":{"name":"Cy","id":"77"}},
+				{"op":"add","path":"/trips/-","value":{"id":9,"driverId":"1"}}]`,
+			want: `"b@x"} -> "b@x"},{"name":"Cy","id":"3"} & {"id":3} -> {"id":3},{"id":9,"driverId":"1"}`,
+		},
+		{patch: `[{"op":"add","path":"/trips/0","value":{"id":9}}]`, want: `"trips":[ -> "trips":[{"id":9},`},
+		{patch: `[{"op":"move","from":"/trips/2","path":"/trips/0"}]`, want: `"trips":[ -> "trips":[{"id":3}, & ,{"id":3}] -> ]`},
+		{
+			patch: `[{"op":"move","from":"/trips/1/driverId","path":"/trips/2/driverId"}]`,
+			want:  `{"id":2,"driverId":"2"},{"id":3} -> {"id":2},{"id":3,"driverId":"2"}`,
+		},
+		{patch: `[{"op":"replace","path":"/trips/2","value":{"km":7}}]`, want: `{"id":3} -> {"id":3,"km":7}`},
+		{
+			patch: `[{"op":"remove","path":"/trips/1"}]`,
+			want:  `{"id":2,"driverId":"2"}, ->  & ["1","2"] -> ["1"] & {"id":1,"tripId":2},{"id":2,"tripId":"2"}, -> `,
+		},
+		{
+			patch: `[{"op":"remove","path":"/trips/0"}]`,
+			want:  `{"id":1,"driverId":"1","km":1.10}, ->  & "about":"1" -> "about":null & ["1","2"] -> ["2"]`,
+		},
+		{
+			patch: `[{"op":"remove","path":"/drivers/0"},{"op":"remove","path":"/trips/0/driverId"}]`,
+			want:  `{"id":"1","name":"Ann","email":"a@x"}, ->  & "driverId":"1", -> `,
+		},
+		{
+			patch: `[{"op":"add","path":"/cars","value":[{"id":4},{"plate":"X"}]}]`,
+			want:  `"version":3 -> "version":3,"cars":[{"id":4},{"id":5,"plate":"X"}]`,
+		},
+		{
+			patch: `[{"op":"remove","path":"/odd"},{"op":"copy","from":"/settings","path":"/more"}]`,
+			want:  `"odd":[{"a":1},{"id":"x"}], ->  & "version":3 -> "version":3,"more":{"theme":"light","size":2}`,
+		},
+		{patch: `[{"op":"replace","path":"/odd/1/id","value":"y"}]`, wrong: "wrong shape /0/value"},
+		{patch: `[{"op":"replace","path":"/odd/1","value":{"b":1}}]`, want: `{"id":"x"} -> {"id":"x","b":1}`},
+		{patch: `[{"op":"remove","path":"/odd/0"}]`, want: `{"a":1}, -> `},
 
 		// What is put between others is new, what is moved stays what it was.
-		{`[{"op":"add","path":"/pets/0","value":{"tag":3}}]`, "", "not valid /0/value/name"},
-		{`[{"op":"add","path":"/pets/0","value":{"id":5,"name":"C"}}]`, `"pets":[ -> "pets":[{"id":6,"name":"C"},`, ""},
-		{`[{"op":"add","path":"/pets/0","value":{"id":[],"name":"C"}}]`, `"pets":[ -> "pets":[{"id":6,"name":"C"},`, ""},
-		{`[{"op":"add","path":"/trips/0","value":{"id":"1"}}]`, "", "already taken /0/value/id"},
-		{`[{"op":"add","path":"/trips/0","value":{"id":{}}}]`, "", "not valid /0/value/id"},
-		{`[{"op":"add","path":"/trips/0","value":{"id":""}}]`, `"trips":[ -> "trips":[{"id":4},`, ""},
-		{`[{"op":"add","path":"/pets/0","value":{"name":"C","Tag":2.0}}]`, "", "already taken /0/value/Tag"},
-		{`[{"op":"move","from":"/pets/4","path":"/pets/0"},{"op":"replace","path":"/pets/1/name","value":"Z"},{"op":"replace","path":"/pets/0/name","value":"Y"}]`,
-			`"pets":[ -> "pets":[{"id":5,"name":"Y","tag":2}, & "name":"A" -> "name":"Z" & ,{"id":5,"name":"B","tag":2}] -> ]`, ""},
-		{`[{"op":"move","from":"/pets/0","path":"/pets/4"},{"op":"replace","path":"/pets/4/name","value":"Z"}]`,
-			`{"id":1,"name":"A","tag":1,"kind":"dodo"}, ->  & "tag":2} -> "tag":2},{"id":1,"name":"Z","tag":1,"kind":"dodo"}`, ""},
-		{`[{"op":"move","from":"/pets/4","path":"/pets/0"},{"op":"add","path":"/pets/0/kind","value":"dodo"}]`, "", "not valid /1/value"},
-		{`[{"op":"move","from":"/pets/4","path":"/pets/0"},{"op":"replace","path":"/pets/0","value":{"id":6}}]`, "", "wrong shape /1/value/id"},
-		{`[{"op":"move","from":"/pets/4","path":"/pets/0"},{"op":"replace","path":"/pets/0/tag","value":1}]`, "", "already taken /1/value"},
-		{`[{"op":"add","path":"/pets/1/name","value":"D"}]`, `{"no":"id"} -> {"id":6,"no":"id","name":"D"}`, ""},
-		{`[{"op":"replace","path":"/pets/3","value":{"name":"D"}}]`, `"none" -> {"id":6,"name":"D"}`, ""},
-		{`[{"op":"replace","path":"/pets/3","value":"D"}]`, "", "wrong shape /0/value"},
-		{`[{"op":"remove","path":"/pets/3"}]`, `"none", -> `, ""},
-		{`[{"op":"replace","path":"/pets","value":[{"id":1,"name":"A","tag":1,"kind":"dodo"},{"id":5,"tag":3}]}]`,
-			`,{"no":"id"},{"id":1,"name":"twice"},"none",{"id":5,"name":"B","tag":2} -> ,{"id":5,"tag":3}`, ""},
-		{`[{"op":"replace","path":"/pets","value":[{"id":7,"tag":3}]}]`, "", "not valid /0/value/0/name"},
-		{`[{"op":"replace","path":"/pets","value":[{"name":"A","tag":3},{"name":"B","tag":3}]}]`, "", "already taken /0/value/0/tag"},
-		{`[{"op":"replace","path":"/pets","value":[{"name":"A","id":[]}]}]`, "", "not valid /0/value/0/id"},
+		{patch: `[{"op":"add","path":"/pets/0","value":{"tag":3}}]`, wrong: "not valid /0/value/name"},
+		{patch: `[{"op":"add","path":"/pets/0","value":{"id":5,"name":"C"}}]`, want: `"pets":[ -> "pets":[{"id":6,"name":"C"},`},
+		{patch: `[{"op":"add","path":"/pets/0","value":{"id":[],"name":"C"}}]`, want: `"pets":[ -> "pets":[{"id":6,"name":"C"},`},
+		{patch: `[{"op":"add","path":"/trips/0","value":{"id":"1"}}]`, wrong: "already taken /0/value/id"},
+		{patch: `[{"op":"add","path":"/trips/0","value":{"id":{}}}]`, wrong: "not valid /0/value/id"},
+		{patch: `[{"op":"add","path":"/trips/0","value":{"id":""}}]`, want: `"trips":[ -> "trips":[{"id":4},`},
+		{patch: `[{"op":"add","path":"/pets/0","value":{"name":"C","Tag":2.0}}]`, wrong: "already taken /0/value/Tag"},
+		{
+			patch: `[{"op":"move","from":"/pets/4","path":"/pets/0"},
+				{"op":"replace","path":"/pets/1/name","value":"Z"},
+				{"op":"replace","path":"/pets/0/name","value":"Y"}]`,
+			want: `"pets":[ -> "pets":[{"id":5,"name":"Y","tag":2}, & "name":"A" -> "name":"Z" & ,{"id":5,"name":"B","tag":2}] -> ]`,
+		},
+		{
+			patch: `[{"op":"move","from":"/pets/0","path":"/pets/4"},{"op":"replace","path":"/pets/4/name","value":"Z"}]`,
+			want:  `{"id":1,"name":"A","tag":1,"kind":"dodo"}, ->  & "tag":2} -> "tag":2},{"id":1,"name":"Z","tag":1,"kind":"dodo"}`,
+		},
+		{
+			patch: `[{"op":"move","from":"/pets/4","path":"/pets/0"},{"op":"add","path":"/pets/0/kind","value":"dodo"}]`,
+			wrong: "not valid /1/value",
+		},
+		{
+			patch: `[{"op":"move","from":"/pets/4","path":"/pets/0"},{"op":"replace","path":"/pets/0","value":{"id":6}}]`,
+			wrong: "wrong shape /1/value/id",
+		},
+		{
+			patch: `[{"op":"move","from":"/pets/4","path":"/pets/0"},{"op":"replace","path":"/pets/0/tag","value":1}]`,
+			wrong: "already taken /1/value",
+		},
+		{patch: `[{"op":"add","path":"/pets/1/name","value":"D"}]`, want: `{"no":"id"} -> {"id":6,"no":"id","name":"D"}`},
+		{patch: `[{"op":"replace","path":"/pets/3","value":{"name":"D"}}]`, want: `"none" -> {"id":6,"name":"D"}`},
+		{patch: `[{"op":"replace","path":"/pets/3","value":"D"}]`, wrong: "wrong shape /0/value"},
+		{patch: `[{"op":"remove","path":"/pets/3"}]`, want: `"none", -> `},
+		{
+			patch: `[{"op":"replace","path":"/pets","value":[{"id":1,"name":"A","tag":1,"kind":"dodo"},{"id":5,"tag":3}]}]`,
+			want:  `,{"no":"id"},{"id":1,"name":"twice"},"none",{"id":5,"name":"B","tag":2} -> ,{"id":5,"tag":3}`,
+		},
+		{patch: `[{"op":"replace","path":"/pets","value":[{"id":7,"tag":3}]}]`, wrong: "not valid /0/value/0/name"},
+		{
+			patch: `[{"op":"replace","path":"/pets","value":[{"name":"A","tag":3},{"name":"B","tag":3}]}]`,
+			wrong: "already taken /0/value/0/tag",
+		},
+		{patch: `[{"op":"replace","path":"/pets","value":[{"name":"A","id":[]}]}]`, wrong: "not valid /0/value/0/id"},
 
 		// What is the only one of its kind is so in the end.
-		{`[{"op":"replace","path":"/drivers/0/email","value":"b@x"},{"op":"replace","path":"/drivers/1/email","value":"a@x"}]`,
-			`a@x -> c@x & b@x -> a@x & c@x -> b@x`, ""},
-		{`[{"op":"add","path":"/drivers/-","value":{"name":"Cy","email":"c@x"}},{"op":"add","path":"/drivers/-","value":{"name":"Di","email":"c@x"}}]`, "", "already taken /0/value/email"},
+		{
+			patch: `[{"op":"replace","path":"/drivers/0/email","value":"b@x"},{"op":"replace","path":"/drivers/1/email","value":"a@x"}]`,
+			want:  `a@x -> c@x & b@x -> a@x & c@x -> b@x`,
+		},
+		{
+			patch: `[{"op":"add","path":"/drivers/-","value":{"name":"Cy","email":"c@x"}},
+				{"op":"add","path":"/drivers/-","value":{"name":"Di","email":"c@x"}}]`,
+			wrong: "already taken /0/value/email",
+		},
 
 		// Nothing becomes of another kind than the rules say.
-		{`[{"op":"replace","path":"/pets","value":{}}]`, `"pets":[{"id":1,"name":"A","tag":1,"kind":"dodo"},{"no":"id"},{"id":1,"name":"twice"},"none",{"id":5,"name":"B","tag":2}] -> "pets":{}`, ""},
-		{`[{"op":"add","path":"/release","value":[]}]`, "", "not valid /0/value"},
-		{`[{"op":"add","path":"/release","value":"1"}]`, "", "not valid /0/value"},
-		{`[{"op":"add","path":"/release","value":1}]`, `"version":3 -> "version":3,"release":1`, ""},
+		{
+			patch: `[{"op":"replace","path":"/pets","value":{}}]`,
+			want:  `"pets":[{"id":1,"name":"A","tag":1,"kind":"dodo"},{"no":"id"},{"id":1,"name":"twice"},"none",{"id":5,"name":"B","tag":2}] -> "pets":{}`,
+		},
+		{patch: `[{"op":"add","path":"/release","value":[]}]`, wrong: "not valid /0/value"},
+		{patch: `[{"op":"add","path":"/release","value":"1"}]`, wrong: "not valid /0/value"},
+		{patch: `[{"op":"add","path":"/release","value":1}]`, want: `"version":3 -> "version":3,"release":1`},
 
 		// What goes with a whole collection goes as by Delete.
-		{`[{"op":"replace","path":"/trips","value":[{"id":1}]}]`, `{"id":1,"driverId":"1","km":1.10},{"id":2,"driverId":"2"},{"id":3}] -> {"id":1}] & ["1","2"] -> ["1"] & {"id":1,"tripId":2},{"id":2,"tripId":"2"},{"id":3,"tripId":3} -> `, ""},
-		{`[{"op":"remove","path":"/trips"}]`, `"trips":[{"id":1,"driverId":"1","km":1.10},{"id":2,"driverId":"2"},{"id":3}], ->  & "about":"1" -> "about":null & ["1","2"] -> [] & {"id":1,"tripId":2},{"id":2,"tripId":"2"},{"id":3,"tripId":3} -> `, ""},
-		{`[{"op":"remove","path":"/drivers"}]`, "", "referred to "},
-		{`[{"op":"replace","path":"/drivers","value":[]}]`, "", "referred to "},
-		{`[{"op":"move","from":"/drivers","path":"/people"}]`, "", "referred to "},
-		{`[{"op":"remove","path":"/drivers"},{"op":"remove","path":"/trips"}]`, `"drivers":[{"id":"1","name":"Ann","email":"a@x"},{"id":"2","name":"Bob","email":"b@x"}],"trips":[{"id":1,"driverId":"1","km":1.10},{"id":2,"driverId":"2"},{"id":3}], ->  & "about":"1" -> "about":null & ["1","2"] -> [] & {"id":1,"tripId":2},{"id":2,"tripId":"2"},{"id":3,"tripId":3} -> `, ""},
-		{`[{"op":"move","from":"/trips/0/id","path":"/trips/0/km"}]`, "", "wrong shape /0"},
+		{
+			patch: `[{"op":"replace","path":"/trips","value":[{"id":1}]}]`,
+			want: `{"id":1,"driverId":"1","km":1.10},{"id":2,"driverId":"2"},{"id":3}] -> {"id":1}]` +
+				` & ["1","2"] -> ["1"]` +
+				` & {"id":1,"tripId":2},{"id":2,"tripId":"2"},{"id":3,"tripId":3} -> `,
+		},
+		{
+			patch: `[{"op":"remove","path":"/trips"}]`,
+			want: `"trips":[{"id":1,"driverId":"1","km":1.10},{"id":2,"driverId":"2"},{"id":3}], -> ` +
+				` & "about":"1" -> "about":null` +
+				` & ["1","2"] -> []` +
+				` & {"id":1,"tripId":2},{"id":2,"tripId":"2"},{"id":3,"tripId":3} -> `,
+		},
+		{patch: `[{"op":"remove","path":"/drivers"}]`, wrong: "referred to "},
+		{patch: `[{"op":"replace","path":"/drivers","value":[]}]`, wrong: "referred to "},
+		{patch: `[{"op":"move","from":"/drivers","path":"/people"}]`, wrong: "referred to "},
+		{
+			patch: `[{"op":"remove","path":"/drivers"},{"op":"remove","path":"/trips"}]`,
+			want: `"drivers":[{"id":"1","name":"Ann","email":"a@x"},{"id":"2","name":"Bob","email":"b@x"}],` +
+				`"trips":[{"id":1,"driverId":"1","km":1.10},{"id":2,"driverId":"2"},{"id":3}], -> ` +
+				` & "about":"1" -> "about":null` +
+				` & ["1","2"] -> []` +
+				` & {"id":1,"tripId":2},{"id":2,"tripId":"2"},{"id":3,"tripId":3} -> `,
+		},
+		{patch: `[{"op":"move","from":"/trips/0/id","path":"/trips/0/km"}]`, wrong: "wrong shape /0"},
 
-		{`[{"op":"remove","path":"/drivers/0"}]`, "", "referred to "},
-		{`[{"op":"test","path":"/trips/0/id","value":1},{"op":"test","path":"/trips/1/id","value":1}]`, "", "does not apply /1/value"},
-		{`[{"op":"replace","path":"/trips/0/km","value":2},{"op":"replace","path":"/trips/7/km","value":2}]`, "", "does not apply /1/path"},
-		{`[{"op":"replace","path":"/trips/0/km","value":2},{"op":"replace","path":"/settings/theme","value":"blue"}]`, "", "not valid /1/value"},
-		{`[{"op":"add","path":"/drivers/-","value":{"id":"9"}}]`, "", "not valid /0/value/name"},
-		{`[{"op":"add","path":"/drivers/-","value":{"Name":3}}]`, "", "not valid /0/value/Name"},
-		{`[{"op":"remove","path":"/drivers/1/name"}]`, "", "not valid /0"},
-		{`[{"op":"replace","path":"/drivers/1/email","value":"a@x"}]`, "", "already taken /0/value"},
-		{`[{"op":"add","path":"/trips/-","value":{"id":"2"}}]`, "", "already taken /0/value/id"},
-		{`[{"op":"add","path":"/trips/-","value":7}]`, "", "wrong shape /0/value"},
-		{`[{"op":"replace","path":"/drivers","value":[{"name":"A"},{"name":7}]}]`, "", "not valid /0/value/1/name"},
-		{`[{"op":"replace","path":"/drivers","value":[{"id":5,"name":"A"},{"id":"5","name":"B"}]}]`, "", "already taken /0/value/1/id"},
-		{`[{"op":"replace","path":"/$schema","value":"./other.json"}]`, "", "wrong shape /0/path"},
-		{`[{"op":"replace","path":"","value":{}}]`, "", "wrong shape /0/path"},
-		{`[{"op":"jump","path":"/a"}]`, "", "wrong shape /0/op"},
-		{`{"op":"add"}`, "", "wrong shape "},
+		{patch: `[{"op":"remove","path":"/drivers/0"}]`, wrong: "referred to "},
+		{
+			patch: `[{"op":"test","path":"/trips/0/id","value":1},{"op":"test","path":"/trips/1/id","value":1}]`,
+			wrong: "does not apply /1/value",
+		},
+		{
+			patch: `[{"op":"replace","path":"/trips/0/km","value":2},{"op":"replace","path":"/trips/7/km","value":2}]`,
+			wrong: "does not apply /1/path",
+		},
+		{
+			patch: `[{"op":"replace","path":"/trips/0/km","value":2},{"op":"replace","path":"/settings/theme","value":"blue"}]`,
+			wrong: "not valid /1/value",
+		},
+		{patch: `[{"op":"add","path":"/drivers/-","value":{"id":"9"}}]`, wrong: "not valid /0/value/name"},
+		{patch: `[{"op":"add","path":"/drivers/-","value":{"Name":3}}]`, wrong: "not valid /0/value/Name"},
+		{patch: `[{"op":"remove","path":"/drivers/1/name"}]`, wrong: "not valid /0"},
+		{patch: `[{"op":"replace","path":"/drivers/1/email","value":"a@x"}]`, wrong: "already taken /0/value"},
+		{patch: `[{"op":"add","path":"/trips/-","value":{"id":"2"}}]`, wrong: "already taken /0/value/id"},
+		{patch: `[{"op":"add","path":"/trips/-","value":7}]`, wrong: "wrong shape /0/value"},
+		{patch: `[{"op":"replace","path":"/drivers","value":[{"name":"A"},{"name":7}]}]`, wrong: "not valid /0/value/1/name"},
+		{
+			patch: `[{"op":"replace","path":"/drivers","value":[{"id":5,"name":"A"},{"id":"5","name":"B"}]}]`,
+			wrong: "already taken /0/value/1/id",
+		},
+		{patch: `[{"op":"replace","path":"/$schema","value":"./other.json"}]`, wrong: "wrong shape /0/path"},
+		{patch: `[{"op":"replace","path":"","value":{}}]`, wrong: "wrong shape /0/path"},
+		{patch: `[{"op":"jump","path":"/a"}]`, wrong: "wrong shape /0/op"},
+		{patch: `{"op":"add"}`, wrong: "wrong shape "},
 	} {
 		d := openSchema(t, db, schema)
 		_, err := d.Update(t.Context(), func(tx *database.Tx) error { return tx.PatchDatabase(jsontext.Value(c.patch)) })

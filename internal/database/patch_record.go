@@ -74,7 +74,7 @@ func (tx *Tx) amend(collection string, old *Record, value jsontext.Value, names 
 	if err != nil {
 		return nil, err
 	}
-	idMember := tx.snap.idMember(collection)
+	idMember := tx.snap.IDMember(collection)
 	if _, has := rawjson.Member(value, idMember); !has && slices.Contains(names, idMember) {
 		return nil, idChanged(idMember) // removed, rather than left out of a whole record
 	}

@@ -24,8 +24,9 @@ func schedules(n int) jsontext.Value {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, `{"id":"%d","driverId":"%d","n":%d,"title":"To number %d","pickupTime":"2026-%02d-%02dT%02d:%02d:00Z","km":%d.%d,"status":"Scheduled","text":"%s"}`,
-			i+1, i%1000+1, i%100, i*7919%n, 1+i*7%12, 1+i*11%28, i*13%24, i*17%60, i*31%5000, i%10, strings.Repeat("lorem ipsum ", 9))
+		fmt.Fprintf(&b, `{"id":"%d","driverId":"%d","n":%d,"title":"To number %d",`, i+1, i%1000+1, i%100, i*7919%n)
+		fmt.Fprintf(&b, `"pickupTime":"2026-%02d-%02dT%02d:%02d:00Z","km":%d.%d,"status":"Scheduled","text":"%s"}`,
+			1+i*7%12, 1+i*11%28, i*13%24, i*17%60, i*31%5000, i%10, strings.Repeat("lorem ipsum ", 9))
 	}
 	b.WriteString(`]}`)
 	return jsontext.Value(b.String())

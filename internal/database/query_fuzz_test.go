@@ -18,7 +18,8 @@ import (
 // that are no records, ids twice, keys that lead nowhere.
 const queryWorld = `{
 "c": [
-	{"id":1,"n":9007199254740993,"s":"Straße K","t":["go","Rest",3,null],"o":{"p":1,"q":{"r":"x"}},"b":true,"z":null,"a.b":"dotted","first_gte":"g","d":"2026-03-01T10:00:00Z","dog":"a stray","dogId":"1"},
+	{"id":1,"n":9007199254740993,"s":"Straße K","t":["go","Rest",3,null],"o":{"p":1,"q":{"r":"x"}},
+		"b":true,"z":null,"a.b":"dotted","first_gte":"g","d":"2026-03-01T10:00:00Z","dog":"a stray","dogId":"1"},
 	{"id":"2","n":9007199254740992,"s":"STRASSE k","t":[],"o":{"p":1.0,"q":null},"b":false,"d":"2026-02-01","dogId":1},
 	{"id":3,"n":1e400,"s":"ſ\u212a\"\\ x","t":"go","o":[{"p":"in"},[1]],"b":"true","_lead":"l","dogId":2},
 	{"id":"4","n":"100","s":"\ud83d\ude00","t":[["go"],{"go":1}],"a":{"b":"nested"},"dogId":null},

@@ -41,7 +41,7 @@ func (s *Snapshot) relation(collection, name string, expand bool) (relation, boo
 	var children relation
 	// Nothing refers to a singular resource: it has no id.
 	if kind, ok := s.Kind(name); ok && kind == storage.Array && s.byName[collection].isArray() {
-		children = relation{true, s.ForeignKey(name, collection), []string{name}, s.idMember(collection)}
+		children = relation{true, s.ForeignKey(name, collection), []string{name}, s.IDMember(collection)}
 	}
 	parent := relation{key: name + "Id"}
 	for _, ref := range s.schema.Member(collection).References {

@@ -18,12 +18,12 @@ func (db *DB) SetSchema(ctx context.Context, schema *schema.Schema) error {
 	base := db.now.Load()
 	conv := base.conventions
 	conv.schema = schema.WithIDMember(conv.member)
-	if err := db.store.KeyBy(conv.idMember); err != nil {
+	if err := db.store.KeyBy(conv.IDMember); err != nil {
 		return err
 	}
 	b, err := db.store.Load(ctx)
 	if err != nil {
-		db.store.KeyBy(base.idMember) // it has succeeded before
+		db.store.KeyBy(base.IDMember) // it has succeeded before
 		return err
 	}
 	next, d := load(b, base, conv)

@@ -7,16 +7,16 @@ import (
 	pluralize "github.com/gertd/go-pluralize"
 )
 
-// plurals has the rules of English spelling, which take a millisecond to build.
+// plurals returns the rules of English plurals. Compiling them takes a millisecond.
 var plurals = sync.OnceValue(func() *pluralize.Client {
 	c := pluralize.NewClient()
-	for _, singular := range []string{"cache", "headache", "cookie", "guru", "saga"} { // its rules get these wrong
+	for _, singular := range []string{"cache", "headache", "cookie", "guru", "saga"} { // its singulars of these are wrong
 		c.AddIrregularRule(singular, singular+"s")
 	}
 	return c
 })
 
-// singulars caches what Singular has returned.
+// singulars caches the results of Singular.
 var singulars = struct {
 	sync.Mutex
 	byPlural map[string]string // guarded by Mutex
@@ -24,10 +24,10 @@ var singulars = struct {
 
 const maxSingulars = 10_000
 
-// Singular returns the name of one record of a collection, by the rules of
-// English spelling: driver of drivers, category of categories, address of
-// addresses. Its Id is the member by which other records refer to it, driverId
-// and so on. A name that is not a plural is its own singular.
+// Singular returns the singular of an English plural: driver for drivers, category
+// for categories, address for addresses. Followed by Id, as in driverId, it is the
+// member by which other records refer to one of the collection. Other names are
+// returned unchanged.
 func Singular(plural string) string {
 	singulars.Lock()
 	defer singulars.Unlock()

@@ -13,7 +13,8 @@ func TestSingular(t *testing.T) {
 		"people": "person", "children": "child", "movies": "movie", "statuses": "status", "series": "series", "news": "news",
 		"lineItems": "lineItem", "line_items": "line_item", "orderStatuses": "orderStatus",
 		"staff": "staff", "address": "address", "s": "s", "": "",
-		"lineStatuses": "lineStatus", "class": "class", "caches": "cache", "cookies": "cookie", "gurus": "guru", "aliases": "alias", "crises": "crisis", "zombies": "zombie", "sizes": "size", "my-items": "my-item", "élans": "élan",
+		"lineStatuses": "lineStatus", "class": "class", "caches": "cache", "cookies": "cookie", "gurus": "guru", "aliases": "alias",
+		"crises": "crisis", "zombies": "zombie", "sizes": "size", "my-items": "my-item", "élans": "élan",
 	} {
 		if got := Singular(plural); got != want {
 			t.Errorf("%s: %s and not %s", plural, got, want)

@@ -59,10 +59,6 @@ func (s *Snapshot) Kind(name string) (storage.Kind, bool) {
 // Schema returns the rules of s, or nil if there are none.
 func (s *Snapshot) Schema() *schema.Schema { return s.schema }
 
-// IDMember returns the name of the member that carries the ids of a
-// collection's records.
-func (s *Snapshot) IDMember(collection string) string { return s.idMember(collection) }
-
 // Len returns the number of elements of a collection, 0 if there is none.
 func (s *Snapshot) Len(collection string) int {
 	if c := s.byName[collection]; c.isArray() {
@@ -123,15 +119,6 @@ func (s *Snapshot) AppendJSON(dst []byte) []byte {
 		dst = c.appendJSON(dst)
 	}
 	return append(dst, '}')
-}
-
-// Contents returns the whole database as Store.Load would.
-func (s *Snapshot) Contents() storage.Batch {
-	b := storage.Batch{Rev: s.rev, Reset: true}
-	for _, c := range s.list {
-		b.Contents = append(b.Contents, c.contents())
-	}
-	return b
 }
 
 // array returns the collection called name.

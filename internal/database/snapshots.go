@@ -40,63 +40,56 @@ func (db *DB) Snapshots() []*NamedSnapshot {
 	return slices.Clone(db.snapshots.list)
 }
 
-// NamedSnapshot returns the snapshot with that name, nil if there is none.
+// NamedSnapshot returns the snapshot with that name, or nil.
 func (db *DB) NamedSnapshot(name string) *NamedSnapshot {
-	all := db.Snapshots()
-	if i := indexOfName(all, name); i >= 0 {
-		return all[i]
-	}
-	return nil
+	s, _ := splitName(db.Snapshots(), name)
+	return s
 }
 
-func indexOfName(list []*NamedSnapshot, name string) int {
-	return slices.IndexFunc(list, func(s *NamedSnapshot) bool { return s.Name == name })
+// splitName returns the snapshot with that name, or nil, and a list of the others.
+func splitName(list []*NamedSnapshot, name string) (s *NamedSnapshot, others []*NamedSnapshot) {
+	others = slices.Clone(list)
+	if i := slices.IndexFunc(list, func(s *NamedSnapshot) bool { return s.Name == name }); i >= 0 {
+		return list[i], slices.Delete(others, i, i+1)
+	}
+	return nil, others
 }
 
 // KeepSnapshot keeps the present state under a name, in place of the snapshot
 // that has the name. check is called with that one, or with nil, and may refuse.
-// The error wraps ErrMemory if there are too many snapshots, or if the others
-// hold too many values that have been replaced since.
+// The error wraps ErrMemory if there are too many snapshots, or if they hold too
+// many values that have been replaced since.
 func (db *DB) KeepSnapshot(name string, check func(old *NamedSnapshot) error) (*NamedSnapshot, error) {
 	s := &NamedSnapshot{Name: name, Time: time.Now(), replaced: db.history.replacedSize()}
-	err := db.changeSnapshots(name, check, func(others []*NamedSnapshot) ([]*NamedSnapshot, error) {
-		s.Snapshot = db.Snapshot()
-		switch {
-		case len(others) >= maxSnapshots:
-			return nil, fmt.Errorf("there are %d snapshots; delete one before you keep another: %w", maxSnapshots, ErrMemory)
-		case pinned(others, s) > maxPinned:
-			return nil, fmt.Errorf("the snapshots hold more than %d MiB of values that have been replaced; delete one before you keep another: %w", maxPinned>>20, ErrMemory)
-		}
-		return append(others, s), nil
-	})
-	return s, err
+	db.snapshots.mu.Lock()
+	defer db.snapshots.mu.Unlock()
+	old, others := splitName(db.snapshots.list, name)
+	if err := check(old); err != nil {
+		return nil, err
+	}
+	s.Snapshot = db.Snapshot()
+	switch {
+	case len(others) >= maxSnapshots:
+		return nil, fmt.Errorf("there are %d snapshots; delete one before you keep another: %w", maxSnapshots, ErrMemory)
+	case pinned(others, s) > maxPinned:
+		return nil, fmt.Errorf("the snapshots hold more than %d MiB of values that have been replaced; delete one before you keep another: %w",
+			maxPinned>>20, ErrMemory)
+	}
+	db.snapshots.list = append(others, s)
+	return s, nil
 }
 
 // ForgetSnapshot drops the snapshot with that name. check is called with it, or
 // with nil, and may refuse.
 func (db *DB) ForgetSnapshot(name string, check func(old *NamedSnapshot) error) error {
-	return db.changeSnapshots(name, check, func(others []*NamedSnapshot) ([]*NamedSnapshot, error) { return others, nil })
-}
-
-// changeSnapshots replaces the snapshots by the result of change, which gets
-// those with other names.
-func (db *DB) changeSnapshots(name string, check func(*NamedSnapshot) error, change func(others []*NamedSnapshot) ([]*NamedSnapshot, error)) error {
 	db.snapshots.mu.Lock()
 	defer db.snapshots.mu.Unlock()
-	others := slices.Clone(db.snapshots.list)
-	var old *NamedSnapshot
-	if i := indexOfName(others, name); i >= 0 {
-		old = others[i]
-		others = slices.Delete(others, i, i+1)
+	old, others := splitName(db.snapshots.list, name)
+	if err := check(old); err != nil {
+		return err
 	}
-	err := check(old)
-	if err == nil {
-		others, err = change(others)
-	}
-	if err == nil {
-		db.snapshots.list = others
-	}
-	return err
+	db.snapshots.list = others
+	return nil
 }
 
 // pinned returns how many bytes of values are in the list and not in the present

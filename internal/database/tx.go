@@ -154,7 +154,7 @@ func (tx *Tx) Replace(collection, id string, body jsontext.Value) (*Record, erro
 	if err != nil {
 		return nil, err
 	}
-	if value, err = keepID(old, value, tx.snap.idMember(collection)); err != nil {
+	if value, err = keepID(old, value, tx.snap.IDMember(collection)); err != nil {
 		return nil, err
 	}
 	return tx.validateAndSet(collection, old, value, nil, sent, faults)
@@ -177,7 +177,7 @@ func (tx *Tx) mergeRecord(collection, id string, body jsontext.Value, merge func
 	if err != nil {
 		return nil, err
 	}
-	idMember := tx.snap.idMember(collection)
+	idMember := tx.snap.IDMember(collection)
 	if _, has := rawjson.Member(value, idMember); has {
 		if value, err = keepID(old, value, idMember); err != nil {
 			return nil, err

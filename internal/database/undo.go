@@ -3,7 +3,6 @@ package database
 import (
 	"bytes"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 
@@ -50,9 +49,9 @@ func (tx *Tx) Undo(rev storage.Rev) (*Revision, []Change, error) {
 	tx.undoes = r.Rev
 	tx.restore(r.Before, changes)
 	for _, ch := range changes {
-		for name, id := range tx.related(ch) {
-			if !bytes.Equal(r.Before.byName[name].valueAt(id), tx.snap.byName[name].valueAt(id)) {
-				conflict.Changed = append(conflict.Changed, Change{Collection: name, ID: id})
+		for _, at := range tx.related(ch) {
+			if !bytes.Equal(r.Before.valueAt(at), tx.snap.valueAt(at)) {
+				conflict.Changed = append(conflict.Changed, Change{Collection: at.collection, ID: at.id})
 			}
 		}
 	}
@@ -96,43 +95,40 @@ func sameElement(a, b *collection, key string) bool {
 	return b.isArray() && a.ids.member == b.ids.member && bytes.Equal(a.valueAt(key), b.valueAt(key))
 }
 
-// related yields the names of records that the rules relate to a changed one. Of
-// a restored record these are the holders of its unique values and the records
-// that it refers to, of a deleted record those that refer to it.
-func (tx *Tx) related(ch Change) iter.Seq2[string, string] {
-	return func(yield func(collection, id string) bool) {
-		rules := tx.snap.schema.Member(ch.Collection)
-		switch {
-		case ch.ID == "":
-		case ch.After == nil:
-			for child, ref := range tx.snap.references(ch.Collection) {
-				for _, r := range tx.snap.recordsReferencing(child, ref.Member, ch.ID) {
-					if !yield(child, r.ID) {
-						return
-					}
-				}
+// related returns the records that the rules relate to a changed one. Of a restored
+// record these are the holders of its unique values and the records that it refers
+// to, of a deleted record those that refer to it.
+func (tx *Tx) related(ch Change) (related []element) {
+	if ch.ID == "" {
+		return nil
+	}
+	if ch.After == nil {
+		for child, ref := range tx.snap.references(ch.Collection) {
+			for _, r := range tx.snap.recordsReferencing(child, ref.Member, ch.ID) {
+				related = append(related, element{child, r.ID})
 			}
-		default:
-			for _, name := range rules.Unique {
-				v, _ := rawjson.Member(ch.After, name)
-				if v == nil {
-					continue
-				}
-				if r := tx.snap.byName[ch.Collection].uniqueHolder(name, v, ch.ID); r != nil && !yield(ch.Collection, r.ID) {
-					return
-				}
-			}
-			for _, ref := range rules.References {
-				v, _ := rawjson.Member(ch.After, ref.Member)
-				values := slices.Collect(rawjson.Elements(v))
-				for _, v := range append(values, v) {
-					if id := text(v); ref.OnDelete != "" && id != "" && !yield(ref.Collection, id) {
-						return
-					}
-				}
+		}
+		return related
+	}
+	rules := tx.snap.schema.Member(ch.Collection)
+	for _, name := range rules.Unique {
+		v, ok := rawjson.Member(ch.After, name)
+		if !ok {
+			continue
+		}
+		if r := tx.snap.byName[ch.Collection].uniqueHolder(name, v, ch.ID); r != nil {
+			related = append(related, element{ch.Collection, r.ID})
+		}
+	}
+	for _, ref := range rules.References {
+		v, _ := rawjson.Member(ch.After, ref.Member)
+		for _, v := range append(slices.Collect(rawjson.Elements(v)), v) {
+			if id := text(v); ref.OnDelete != "" && id != "" {
+				related = append(related, element{ref.Collection, id})
 			}
 		}
 	}
+	return related
 }
 
 // text returns a number or string as an id, "" for anything else.
@@ -149,7 +145,7 @@ func text(v jsontext.Value) string {
 // Reset restores the contents of a snapshot of the same DB, except "$schema", and
 // returns the changes. The values are not validated.
 func (tx *Tx) Reset(to *Snapshot) []Change {
-	changes := slices.DeleteFunc(tx.snap.Diff(to), func(ch Change) bool { return ch.Collection == "$schema" })
+	changes := slices.DeleteFunc(tx.snap.difference(to).changes, func(ch Change) bool { return ch.Collection == "$schema" })
 	tx.restore(to, changes)
 	for _, c := range to.list {
 		if now := tx.snap.byName[c.name]; c.isArray() && now != c {
@@ -234,7 +230,7 @@ func (tx *Tx) reorder(c, was, from *collection) {
 
 // replace replaces a top-level member by contents that were there before.
 func (tx *Tx) replace(in storage.Collection) {
-	keys := storage.NewKeys(tx.snap.idMember(in.Name))
+	keys := storage.NewKeys(tx.snap.IDMember(in.Name))
 	for i, e := range in.Elements {
 		in.Elements[i].Key = keys.Next(e.Value)
 	}

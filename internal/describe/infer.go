@@ -43,7 +43,7 @@ func InferSchema(snap *database.Snapshot) []byte {
 	if len(definitions) > 1 {
 		out = rawjson.AppendMember(out, "$defs", append(definitions, '}'))
 	}
-	return append(layOut(nil, append(out, '}'), 0), '\n')
+	return append(appendIndented(nil, append(out, '}'), 0), '\n')
 }
 
 // inferenceOf returns the inference from the records of a collection, or from

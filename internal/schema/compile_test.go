@@ -130,7 +130,7 @@ func TestReadOnlyIDs(t *testing.T) {
 	if !s.Member("a").ReadOnlyID() || s.Member("b").ReadOnlyID() || s.Member("c").ReadOnlyID() {
 		t.Error("the wrong ids are readOnly")
 	}
-	// The service makes the id of a: whatever is there is not the client's fault.
+	// The service makes the ids of a, so an id in the body is not a fault.
 	for _, v := range []string{`{}`, `{"id":"x"}`, `{"id":null}`} {
 		wantFaults(t, s.Member("a").CheckCreate(jsontext.Value(v)))
 		wantFaults(t, s.Member("a").CheckReplace(jsontext.Value(v)))

@@ -5,7 +5,7 @@
 // a Fault is a JSON Pointer with a sentence. The package checks one value at a
 // time; package database checks references and uniqueness.
 //
-// Start at Compile. Extension keywords are read in members.go and rules.go,
+// Start at Compile. Extension keywords are read in keywords.go and rules.go,
 // writes are checked in check.go, and the sentences are in report.go and
-// sentence.go.
+// sentence.go. Package server answers them with the status 422.
 package schema

@@ -89,7 +89,7 @@ func TestManyFaultsAreCheap(t *testing.T) {
 	wantFaults(t, append(faults[:1:1], faults[maxFaults:]...),
 		"/m0: 0 is not null",
 		"59901 more faults are not listed")
-	if d := time.Since(start); d > 10*time.Second {
+	if d := time.Since(start); d > time.Minute { // quadratic time takes far longer
 		t.Errorf("took %v", d)
 	}
 }
@@ -103,7 +103,7 @@ func TestNumbersAreCheap(t *testing.T) {
 			t.Errorf("%.20s: %d faults", n, len(f))
 		}
 	}
-	if d := time.Since(start); d > 10*time.Second {
+	if d := time.Since(start); d > time.Minute { // quadratic time takes far longer
 		t.Errorf("took %v", d)
 	}
 }

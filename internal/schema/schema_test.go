@@ -85,7 +85,7 @@ func TestStockValidatorsAgreeOnTheSample(t *testing.T) {
 	}
 	sample["schedules"].([]any)[5].(map[string]any)["status"] = "Scheduld"
 	if err := stock.Validate(sample); err == nil {
-		t.Error("a status that is none is accepted")
+		t.Error("an invalid status is accepted")
 	}
 	sample["schedules"].([]any)[5].(map[string]any)["status"] = "Scheduled"
 	for _, wrong := range []string{"2026-09-14", "2026-09-14T07:40:00.000Z", "14.9.2026"} {

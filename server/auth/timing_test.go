@@ -15,11 +15,11 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// A wrong password of a user that exists and any password of one that does not
-// take the same time. Both are checked in turn, in random order, and the sign
-// test counts which of each pair took longer: a machine that is busy slows both
-// of a pair down or one of them at random, where means and variances would be
-// those of its scheduler. Beyond 4.5 standard deviations they can be told apart.
+// TestTiming checks that rejecting a wrong password of an existing user takes as
+// long as rejecting any password of an unknown one. Both are checked in pairs, in
+// random order, and a sign test counts which of a pair took longer: a busy machine
+// slows down both or one of them at random, whereas it would distort means and
+// variances. Beyond 4.5 standard deviations the two differ.
 func TestTiming(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -74,7 +74,7 @@ func testTiming(t *testing.T, text string, n int) {
 	if math.Abs(v) >= 4.5 {
 		t.Errorf("unknown users can be told from known ones: %.1f", v)
 	}
-	// The measurement must be able to tell what differs, also by little.
+	// The measurement must detect even a small difference.
 	careless := func(user, password string) bool {
 		h, ok := users.hashes[user]
 		return ok && h(password)

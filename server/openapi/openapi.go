@@ -22,7 +22,10 @@ type Options struct {
 	Metrics  bool   // metrics are served
 	Sessions bool   // there are sessions
 	Simulate bool   // there are simulated answers
-	Prefix   string // of all paths, without a final slash
+	Prefix   string // of the paths of the API, without a final slash
+
+	// SessionPath is what all paths begin with if the document is that of a session.
+	SessionPath string
 
 	// All describes every form of a request and an answer: pages, parts of
 	// records, tables, arrays of bodies and aliases. Without it a list is an
@@ -70,7 +73,7 @@ func Document(snap *database.Snapshot, o Options) jsontext.Value {
 	if d.about.Dialect != "" && !strings.Contains(d.about.Dialect, "2020-12") {
 		doc = append(doc, entry{"jsonSchemaDialect", d.about.Dialect})
 	}
-	doc = append(doc, entry{"servers", list{object{{"url", d.Prefix + "/"}, {"description", "This server."}}}})
+	doc = append(doc, entry{"servers", servers(d.SessionPath + d.Prefix)})
 	security := list{}
 	if o.Auth {
 		security = list{object{{"basic", list{}}}}
@@ -81,6 +84,11 @@ func Document(snap *database.Snapshot, o Options) jsontext.Value {
 		entry{"paths", d.paths},
 		entry{"components", d.components()})
 	return appendDocument(nil, doc)
+}
+
+// servers describes the server at a path.
+func servers(path string) list {
+	return list{object{{"url", cmp.Or(path, "/")}, {"description", "This server."}}}
 }
 
 const apiIntroduction = `Every collection of the file is a resource: list, read, create, replace, change, delete.

@@ -62,14 +62,17 @@ func (d *apiDocument) path(r describe.Resource, path string, parameters list, it
 	}
 	own := !strings.HasPrefix(path, SessionsPath) && !slices.Contains(serverPaths, path)
 	switch {
-	case !own && d.Prefix != "":
+	case !own && d.SessionPath != "":
 		return
-	case own && d.Prefix == "" && d.Sessions:
+	case own && d.SessionPath == "" && d.Sessions:
 		parameters = append(slices.Clone(parameters), d.parametersOf("Pickup-Session")...)
 	}
 	get := item[0].value.(object)
 	item = append(item, entry{"options", d.operation(r, "options"+capital(get[0].value.(string)), "Ask for the methods.", "", nil, nil,
 		d.withErrors([]int{400, 401, 404, 414, 429}, entry{"204", response("Methods")}))})
+	if d.Prefix != "" && strings.HasPrefix(path, "/_/") {
+		item = append(item, entry{"servers", servers(d.SessionPath)})
+	}
 	d.paths = append(d.paths, entry{path, append(object{}.with("parameters", parameters), item...)})
 }
 

@@ -9,9 +9,9 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// layOut appends the compact value v indented by two spaces a level. A value
+// appendIndented appends the compact value v indented by two spaces a level. A value
 // that fits on a line and has at most one object is written on one line.
-func layOut(dst []byte, v jsontext.Value, depth int) []byte {
+func appendIndented(dst []byte, v jsontext.Value, depth int) []byte {
 	const maxLine = 80
 	kind := v.Kind()
 	if kind != '{' && kind != '[' || len(v) == 2 || len(v)+2*depth <= maxLine && bytes.Count(v, []byte("{")) <= 1 {
@@ -22,7 +22,7 @@ func layOut(dst []byte, v jsontext.Value, depth int) []byte {
 	separator := ""
 	add := func(label []byte, e jsontext.Value) {
 		dst = append(append(append(dst, separator...), indent...), label...)
-		dst = layOut(dst, e, depth+1)
+		dst = appendIndented(dst, e, depth+1)
 		separator = ","
 	}
 	dst = append(dst, byte(kind))

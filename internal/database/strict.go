@@ -82,7 +82,7 @@ func (s *Snapshot) didYouMeanMember(collection, name string) string {
 func (s *Snapshot) strictEmbed(collection string, e *query.Embed) error {
 	rel, ok := s.relation(collection, e.Name, e.Expand)
 	if !ok {
-		return &query.Error{Parameter: e.Parameter, Detail: fmt.Sprintf("%s is no collection, and %s have no %sId that refers to one",
+		return &query.Error{Parameter: e.Parameter, Detail: fmt.Sprintf("%s is not a collection, and %s have no %sId that refers to one",
 			rawjson.Shorten(e.Name), collection, rawjson.Shorten(e.Name))}
 	}
 	for _, in := range e.Inner {

@@ -1,0 +1,103 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// A front is the handler in front of Gin. It takes off what a path has before the
+// paths of routes.go: first that of a session, then Options.Prefix. A request whose
+// path has neither passes as it is.
+type front struct {
+	*server
+	next http.Handler
+}
+
+// A place is how the client has addressed a request that the front has changed.
+type place struct {
+	sent    *url.URL
+	session string // the session that the path names, "" if none
+	path    string // as sent, without the session, escaped
+}
+
+type placeKey struct{}
+
+// placeOf returns the place of a request, nil if the front has not changed it.
+func placeOf(r *http.Request) *place {
+	p, _ := r.Context().Value(placeKey{}).(*place)
+	return p
+}
+
+// sentURL returns the URL of a request as the client has sent it.
+func sentURL(r *http.Request) *url.URL {
+	if p := placeOf(r); p != nil {
+		return p.sent
+	}
+	return r.URL
+}
+
+// nowhere is a path that no route has.
+const nowhere = "*"
+
+func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if f.Prefix != "" || strings.HasPrefix(r.URL.Path, sessionPrefix) {
+		r = f.move(r)
+	}
+	f.next.ServeHTTP(w, r)
+}
+
+// move returns the request with the path that Gin matches.
+func (f *front) move(r *http.Request) *http.Request {
+	p := &place{sent: r.URL}
+	p.session, p.path = cutSession(r.URL.EscapedPath())
+	path := p.path
+	if !isService(path) {
+		path = f.withoutPrefix(path)
+	}
+	u := *r.URL
+	var err error
+	if u.Path, err = url.PathUnescape(path); err != nil {
+		u.Path = nowhere
+	}
+	u.RawPath = path
+	r = r.WithContext(context.WithValue(r.Context(), placeKey{}, p))
+	r.URL = &u
+	return r
+}
+
+// cutSession returns the session that an escaped path begins with, and what follows.
+func cutSession(path string) (session, rest string) {
+	below, ok := strings.CutPrefix(path, sessionPrefix)
+	session, rest, _ = strings.Cut(below, "/")
+	if !ok || session == "" {
+		return "", path
+	}
+	return session, "/" + rest
+}
+
+// withoutPrefix returns a path of the API without the prefix. It returns nowhere
+// for a path that does not have the prefix, or would be one of the service then.
+func (f *front) withoutPrefix(path string) string {
+	rest, ok := strings.CutPrefix(path, f.Prefix)
+	switch {
+	case ok && rest == "":
+		return "/"
+	case !ok || rest[0] != '/' || f.Prefix != "" && isService(rest):
+		return nowhere
+	}
+	return rest
+}
+
+// isService reports whether a path belongs to the service. An escaped spelling of
+// such a path does not.
+func isService(path string) bool { return path == "/_" || strings.HasPrefix(path, "/_/") }
+
+// sessionPath returns what the path of a request begins with if it names a session.
+func sessionPath(p *place) string {
+	if p == nil || p.session == "" {
+		return ""
+	}
+	return sessionPrefix + p.session
+}
