@@ -288,16 +288,16 @@ func (s *script) begin(t *testing.T, name string, data []byte) *exchange {
 	return &exchange{name, method, conn}
 }
 
-// finish reads the answer. Its status is reset or empty if the connection was reset or
+// finish reads the answer. Its status says if the connection was reset or
 // closed instead.
 func (e *exchange) finish(t *testing.T) *answer {
 	defer e.conn.Close()
 	response, err := http.ReadResponse(bufio.NewReader(e.conn), &http.Request{Method: e.method})
 	switch {
 	case errors.Is(err, syscall.ECONNRESET):
-		return &answer{status: "reset"}
+		return &answer{status: "connection reset"}
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return &answer{status: "empty"}
+		return &answer{status: "connection closed"}
 	case err != nil:
 		t.Fatalf("%s: %v", e.name, err)
 	}
@@ -465,7 +465,7 @@ func splitAnswer(data []byte) (head, body string) {
 
 func isStatus(name string) bool {
 	n, err := strconv.Atoi(name)
-	return err == nil && 100 <= n && n <= 599 || name == "reset" || name == "empty"
+	return err == nil && 100 <= n && n <= 599 || name == "connection reset" || name == "connection closed"
 }
 
 // matches compares JSON token by token and other text literally. <any> in want

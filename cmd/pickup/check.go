@@ -29,6 +29,7 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 	} else if err != nil {
 		return err
 	}
+	found = append(found, e.config.checkRules()...)
 	for _, f := range found {
 		fmt.Fprintln(e.stdout, f)
 	}

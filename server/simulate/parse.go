@@ -115,9 +115,9 @@ func (p *parser) fail(member, detail string) {
 // finish checks how the members fit together.
 func (p *parser) finish() {
 	r := p.rule
-	least := 400
+	least, allowed := 400, "code is 400 to 599, or with body 200 to 599"
 	if r.Body != nil {
-		least = 200
+		least, allowed = 200, "code is 200 to 599"
 		if _, said := rawjson.Member(r.text, "code"); !said {
 			r.Code = 200
 		}
@@ -128,7 +128,7 @@ func (p *parser) finish() {
 	case said && (r.Code != 0 || r.Body != nil):
 		p.fail("fault", "a rule has a fault, or code and body, but not both")
 	case r.Code != 0 && (r.Code < least || r.Code > 599):
-		p.fail("code", fmt.Sprintf("code is %d to 599; only with body it can be less than 400", least))
+		p.fail("code", allowed)
 	case r.Headers != nil && r.Code == 0:
 		p.fail("headers", "headers needs code or body: it does not change real answers")
 	case r.Delay == nil && r.Hold == "" && r.Code == 0 && r.Fault == "":
