@@ -62,10 +62,13 @@ build:
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/pickup ./cmd/pickup
 
 # Programs that the tests run, as command:package. The race detector needs a C
-# compiler, the walk-throughs curl and git, the tests of files real editors and
-# mounts, the tests of power cuts file systems, the tests of CORS a browser, those of streams a proxy, the
-# tests of containers a shell.
-TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git unshare:util-linux mount:mount mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs ps:procps script:bsdutils sed:sed vim:vim nano:nano chromium:chromium busybox:busybox-static nginx:nginx-light node:nodejs npm:npm
+# compiler; the walk-throughs need curl and git; the tests of files need real
+# editors and mounts; those of power cuts, file systems; those of CORS and of
+# pages, a browser; those of streams, a proxy; those of containers, a shell.
+TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git node:nodejs npm:npm \
+	unshare:util-linux mount:mount ps:procps script:bsdutils sed:sed vim:vim nano:nano \
+	mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs \
+	chromium:chromium nginx:nginx-light busybox:busybox-static
 
 setup: packages
 	@for d in $(CLIENTS); do (cd $$d && { [ node_modules -nt package-lock.json ] || { npm ci --ignore-scripts --no-audit --no-fund && touch node_modules; }; }) || exit 1; done

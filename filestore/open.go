@@ -109,7 +109,9 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 func (s *Store) startLocked(ctx context.Context) error {
 	// Find the real file: it is replaced, and never a link to it.
 	var err error
-	if s.real, err = s.o.sys.Resolve(s.path); err != nil {
+	if s.real, err = s.o.sys.Resolve(s.path); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot open %s: its directory does not exist; create it first: %w", s.path, disk.Cause(err))
+	} else if err != nil {
 		return fmt.Errorf("cannot open %s: %w", s.path, disk.Cause(err))
 	}
 	if info, err := s.o.sys.Stat(s.real); err == nil {

@@ -12,7 +12,7 @@ import (
 var floors = []string{
 	"internal/rawjson internal/spell internal/ordered",
 	"internal/storage internal/jsonpatch internal/jsonsyntax internal/query",
-	"internal/schema",
+	"internal/schema internal/rewrite",
 	"internal/database filestore/document filestore/internal/disk",
 	"internal/describe filestore",
 	"internal/lint server/auth server/openapi server/simulate",

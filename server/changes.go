@@ -44,7 +44,9 @@ func (req *request) listChanges() error {
 		return err
 	}
 	revisions := req.db.History()
-	if begin.run != "" {
+	if begin.now {
+		revisions = nil
+	} else if begin.run != "" {
 		after, ok, _ := req.db.Since(begin.rev)
 		if !ok || begin.run != req.db.Run() {
 			return gone(eventID(begin.run, begin.rev))

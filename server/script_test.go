@@ -23,6 +23,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"pickup/internal/database"
+	"pickup/internal/rewrite"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
 	"pickup/internal/storage/storetest"
@@ -67,7 +68,7 @@ func runScript(t *testing.T, file string) {
 		case name == "open":
 			before := s.contract(t)
 			answer = s.openStream(t, arg, data)
-			if err := conform([]byte(s.streams[arg].request), answer, before, s.contract(t)); err != nil {
+			if err := conform(s.routed([]byte(s.streams[arg].request)), answer, before, s.contract(t)); err != nil {
 				t.Errorf("%s: %s: against the OpenAPI document: %v", file, section.Name, err)
 			}
 		case name == "event":
@@ -99,7 +100,7 @@ func runScript(t *testing.T, file string) {
 			data = bytes.ReplaceAll(data, []byte("<revision>"), []byte(s.revision))
 			answer = s.send(t, section.Name, data)
 			s.revision = answer.header.Get("Pickup-Revision")
-			if err := conform(data, answer, before, s.contract(t)); err != nil {
+			if err := conform(s.routed(data), answer, before, s.contract(t)); err != nil {
 				t.Errorf("%s: %s: against the OpenAPI document: %v", file, section.Name, err)
 			}
 		default:
@@ -204,6 +205,13 @@ func setOption(t *testing.T, o *server.Options, name, value string) {
 		o.CORSOrigins = append(o.CORSOrigins, value)
 	case "prefix":
 		o.Prefix = value
+	case "routes":
+		lines, fault := rewrite.Parse([]byte(value))
+		table, faults := rewrite.New(lines)
+		if fault != nil || faults != nil {
+			t.Fatal(fault, faults)
+		}
+		o.Routes = func() *rewrite.Table { return table }
 	case "read-only":
 		o.ReadOnly = true
 	case "max-body", "max-streams", "max-sessions":
@@ -306,6 +314,22 @@ func (e *exchange) finish(t *testing.T) *answer {
 		t.Fatalf("%s: %v", e.name, err)
 	}
 	return &answer{strconv.Itoa(response.StatusCode), response.Header, string(text)}
+}
+
+// routed returns a request with the target to which the routes lead it.
+func (s *script) routed(request []byte) []byte {
+	line, rest, _ := strings.Cut(string(request), "\n")
+	parts := strings.Split(line, " ")
+	if s.options.Routes == nil || len(parts) < 2 {
+		return request
+	}
+	path, query, _ := strings.Cut(parts[1], "?")
+	session := regexp.MustCompile(`^/_/s/[^/]+`).FindString(path)
+	if path = strings.TrimPrefix(path, session); !rewrite.IsService(path) {
+		path, query, _ = s.options.Routes().Rewrite(path, query)
+	}
+	parts[1] = session + path + "?" + query
+	return []byte(strings.Join(parts, " ") + "\n" + rest)
 }
 
 func hasHeader(lines []string, name string) bool {

@@ -12,6 +12,7 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/lint"
 	"pickup/internal/rawjson"
+	"pickup/internal/rewrite"
 	"pickup/server/auth"
 	"pickup/server/simulate"
 )
@@ -35,6 +36,10 @@ type Options struct {
 	// Prefix is what the paths of the API begin with, such as /api. The paths of the
 	// service, below /_/, do not have it. "": nothing.
 	Prefix string
+
+	// Routes returns the routes by which paths of the API are rewritten, the prefix
+	// included. It may be called by several goroutines at once, and may return nil. nil: none.
+	Routes func() *rewrite.Table
 
 	// ReadOnly refuses writes with 405.
 	ReadOnly bool

@@ -100,7 +100,7 @@ func (req *request) checkSessionName(name string) error {
 	case req.MaxSessions < 0:
 		return newProblem(http.StatusBadRequest, "The server has no sessions (--max-sessions 0). Nothing was done.")
 	case !isName(name):
-		return newProblem(http.StatusBadRequest, "The name of a session has 1 to 64 of A-Z a-z 0-9 . _ -")
+		return newProblem(http.StatusBadRequest, "The name of a session has 1 to 64 of A-Z a-z 0-9 . _ - and is not . or ..")
 	}
 	return nil
 }

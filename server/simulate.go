@@ -19,6 +19,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"pickup/internal/rewrite"
 	"pickup/internal/spell"
 	"pickup/server/openapi"
 	"pickup/server/simulate"
@@ -73,7 +74,7 @@ func (s *server) simulate(c *gin.Context) {
 	if twins == nil && c.Request.Header["Prefer"] == nil && rules.IsEmpty() && s.Simulate.Rules.IsEmpty() && s.Simulate.Delay.Max == 0 {
 		return
 	}
-	if isService(path) || s.isForeign(c.Request) {
+	if rewrite.IsService(path) || s.isForeign(c.Request) {
 		return
 	}
 	preferred, err := s.preferredEffect(c, twins)

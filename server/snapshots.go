@@ -59,7 +59,7 @@ func (req *request) snapshotTag(s *database.NamedSnapshot) string {
 func (req *request) keepSnapshot() error {
 	name := req.Param("name")
 	if !isName(name) || name == baselineName || name == "now" {
-		return wrongShape("the name of a snapshot has 1 to 64 of A-Z a-z 0-9 . _ - and is neither baseline nor now")
+		return wrongShape("the name of a snapshot has 1 to 64 of A-Z a-z 0-9 . _ - and is not baseline, now, . or ..")
 	}
 	if err := req.rejectParameters(); err != nil {
 		return err
@@ -111,7 +111,8 @@ func (req *request) checkSnapshot(s *database.NamedSnapshot) error {
 	return nil
 }
 
-// isName reports whether a client may give s as a name.
+// isName reports whether a client may give s as a name. Clients take "." and ".."
+// out of a path, which then leads elsewhere.
 func isName(s string) bool {
 	for i := range len(s) {
 		switch b := s[i]; {
@@ -120,7 +121,7 @@ func isName(s string) bool {
 			return false
 		}
 	}
-	return 0 < len(s) && len(s) <= 64
+	return 0 < len(s) && len(s) <= 64 && s != "." && s != ".."
 }
 
 func noSnapshot(name string) *problem {

@@ -208,9 +208,19 @@ func (req *request) beginning(s *subscription, begin since) (parts [][]byte, err
 			return nil, req.missing(snap)
 		}
 		s.rev = snap.Rev()
-		var f frame
-		req.withBuildSlot(func() { f, err = resetFrame(run, s.group.topic, snap) })
-		parts = append(parts, f.data)
+		key := eventID(run, s.rev) + "\xff" + s.key // not a tag, which begins with a quote
+		reset := req.responses.get(key)
+		if reset == nil {
+			req.withBuildSlot(func() {
+				var f frame
+				f, err = resetFrame(run, s.group.topic, snap)
+				reset = f.data
+			})
+			if err == nil {
+				req.responses.offer(key, reset) // many clients begin with the same state
+			}
+		}
+		parts = append(parts, reset)
 	}
 	if err != nil {
 		return nil, err

@@ -89,6 +89,7 @@ func (req *request) readMember(name string) (string, error) {
 	if b.array || len(b.objects) != 1 {
 		return "", wrongShape(`the body is empty or an object, as in {"` + name + `": "…"}`)
 	}
+	value := ""
 	for quoted, v := range rawjson.Members(b.objects[0]) {
 		switch pointer := rawjson.Pointer(rawjson.Unquote(quoted)); {
 		case pointer != "/"+name:
@@ -96,10 +97,10 @@ func (req *request) readMember(name string) (string, error) {
 		case v.Kind() != '"' || string(v) == `""`:
 			return "", wrongShapeAt(pointer, "it is a string of at least one character")
 		default:
-			return rawjson.Unquote(v), nil
+			value = rawjson.Unquote(v)
 		}
 	}
-	return "", nil
+	return value, nil
 }
 
 // sendChanges answers a request that has led to the revision of Pickup-Revision

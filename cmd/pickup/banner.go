@@ -100,8 +100,8 @@ func (s *service) banner() string {
 	return b.String()
 }
 
-// addNotices adds notices about what becomes of writes, who may use the service,
-// and what is risky about that.
+// addNotices adds notices about the handling of writes, about the users and about
+// risks.
 func (s *service) addNotices() {
 	add := func(n notice) { s.notices = append(s.notices, n) }
 	danger := func(text string) { add(notice{"WARNING", slog.LevelWarn, text}) }

@@ -50,7 +50,7 @@ func (c *configCommand) run(_ context.Context, e *environment) error {
 		}
 	}
 	for _, flag := range e.parsed.Flags() {
-		if flag.Tag.Get("variable") == "" {
+		if flag.Tag.Get("variable") == "" || flag.Name == "routes" && c.Routes == "" {
 			continue
 		}
 		value := flag.Target.Interface()
@@ -61,6 +61,9 @@ func (c *configCommand) run(_ context.Context, e *environment) error {
 			b.WriteString("# ") // TOML has one of that name
 		}
 		print(flag.Name, value, e.sources[flag.Name])
+	}
+	if err := c.printRoutes(&b, e); err != nil {
+		return err
 	}
 	for _, name := range []string{"PICKUP_USER", "PICKUP_PASSWORD", "PICKUP_PASSWORD_FILE"} {
 		state := "not set"

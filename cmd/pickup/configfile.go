@@ -109,6 +109,9 @@ func (c *configFile) value(flag *kong.Flag) (any, error) {
 	if !ok {
 		return nil, nil
 	}
+	if _, isTable := v.(map[string]any); isTable && flag.Name == "routes" {
+		return nil, nil // see routeFile
+	}
 	list, isList := v.([]any)
 	if isList && flag.Name == simulateKey {
 		return nil, nil // rules, not the setting

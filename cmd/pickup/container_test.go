@@ -5,8 +5,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -141,27 +139,6 @@ func testUnwritableFile(t *testing.T, i *image) {
 	if log, _ := stop(); !strings.Contains(log, "--user 12345:23456") {
 		t.Errorf("the log does not name the user to run as:\n%s", log)
 	}
-}
-
-func isAlive(url string) bool {
-	resp, err := http.Get(url + "/_/livez")
-	if err == nil {
-		resp.Body.Close()
-	}
-	return err == nil
-}
-
-func freePort(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
 }
 
 func output(t *testing.T, name string, args ...string) string {

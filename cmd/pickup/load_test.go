@@ -47,11 +47,11 @@ func TestEditAfterLoad(t *testing.T) {
 		}
 		edit(t, p, "a", func(edited string) error { return os.WriteFile(file, []byte(edited), 0o644) }, string(text))
 		edit(t, p, "b", func(edited string) error {
-			beside := filepath.Join(dir, "db.json.new")
-			if err := os.WriteFile(beside, []byte(edited), 0o644); err != nil {
+			renamed := filepath.Join(dir, "db.json.new")
+			if err := os.WriteFile(renamed, []byte(edited), 0o644); err != nil {
 				return err
 			}
-			return os.Rename(beside, file)
+			return os.Rename(renamed, file)
 		}, string(text))
 		if err := p.stop(syscall.SIGTERM); err != nil {
 			t.Fatal(err)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -128,6 +129,29 @@ func send(t *testing.T, method, url, body string) (status int, text string) {
 		t.Fatal(err)
 	}
 	return resp.StatusCode, string(b)
+}
+
+// freePort returns a port that no program uses at the moment.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+func isAlive(url string) bool {
+	resp, err := http.Get(url + "/_/livez")
+	if err == nil {
+		resp.Body.Close()
+	}
+	return err == nil
 }
 
 // patience is how long a test waits for something that takes milliseconds on an

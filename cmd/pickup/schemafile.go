@@ -91,7 +91,7 @@ func compile(file, declared string, texts [][]byte, err error) (*schema.Schema, 
 }
 
 // errNotFile is the error of a "$schema" that is not the path of a file.
-var errNotFile = errors.New("only a file beside the database is read, nothing is fetched")
+var errNotFile = errors.New("it must be the path of a file, because nothing is fetched")
 
 // schemaPath returns the path of the schema of a database. declared is the value
 // of "$schema", a URI reference as editors read it; if it is empty, the schema

@@ -92,7 +92,7 @@ func TestWriteTo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, test := range []struct{ changes, writes int }{{0, 3}, {1, 5}, {200, 200}, {20_000, 200}} {
+	for _, test := range []struct{ changes, writes int }{{0, 3}, {1, 5}, {3, 9}, {200, 200}, {20_000, 200}} {
 		var changes []storage.Change
 		for i := range test.changes {
 			id := fmt.Sprint(i * (20_000 / test.changes))

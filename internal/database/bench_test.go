@@ -29,8 +29,9 @@ func recordsOf(n int) jsontext.Value {
 	return jsontext.Value(b.String())
 }
 
-// BenchmarkUpdate is the engine's own work for a change of one record: the
-// store costs next to nothing. It grows with the logarithm of the records.
+// BenchmarkUpdate measures the work of the engine for a change of one record, with
+// a store that costs almost nothing. It grows with the logarithm of the number of
+// records.
 func BenchmarkUpdate(b *testing.B) {
 	for _, n := range []int{1_000, 1_000_000} {
 		b.Run(fmt.Sprint("records=", n), func(b *testing.B) {
@@ -53,14 +54,14 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// A nowhere keeps nothing of what it is given.
+// A nowhere is a Store that discards its changes.
 type nowhere struct{ storage.Store }
 
 func (nowhere) Commit(_ context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
 	return base + storage.Rev(len(updates)), nil
 }
 
-// BenchmarkFind looks 1,000 of 100,000 records up by the value of a member.
+// BenchmarkFind finds 1,000 of 100,000 records by the value of a member.
 func BenchmarkFind(b *testing.B) {
 	db, err := database.Open(b.Context(), storetest.NewMemStore(recordsOf(100_000)), database.Options{})
 	if err != nil {
@@ -92,8 +93,8 @@ func BenchmarkGet(b *testing.B) {
 	}
 }
 
-// BenchmarkFollowers writes while so many follow, each write when all have
-// been told of the one before.
+// BenchmarkFollowers writes with various numbers of followers. Each write waits
+// until all of them have seen the previous one.
 func BenchmarkFollowers(b *testing.B) {
 	for _, n := range []int{1, 1_000, 10_000} {
 		b.Run(fmt.Sprint("followers=", n), func(b *testing.B) {

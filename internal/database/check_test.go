@@ -18,8 +18,7 @@ const (
 	aDriver = `{"id":"1","driverName":"Ruth Ellery","driverIdentity":"Grandmother","cellPhone":"(603) 555-0163","email":"ruth@example.com"}`
 )
 
-// changed returns record with a member set to value, or without it where that
-// is "".
+// changed returns record with a member set to value, or without it if value is "".
 func changed(record, name, value string) jsontext.Value {
 	if value != "" {
 		return rawjson.SetMember(jsontext.Value(record), name, value)
@@ -51,7 +50,7 @@ func sampleRules(t testing.TB) *schema.Schema {
 	return schemaOf(t, string(data))
 }
 
-// checked returns what Check finds in a database that has the rules s.
+// checked returns the result of Check for a database with the rules s.
 func checked(t testing.TB, s *schema.Schema, data string) []schema.Fault {
 	t.Helper()
 	db, err := Open(t.Context(), storetest.NewMemStore(jsontext.Value(data)), Options{Schema: s})
@@ -75,7 +74,7 @@ func wantChecked(t testing.TB, got []schema.Fault, want ...string) {
 	}
 }
 
-// Check finds what hand edits left, and nothing else.
+// TestCheck compares the results of Check with the faults in data from hand edits.
 func TestCheck(t *testing.T) {
 	const rules = `{"properties":{
 		"pets":{"type":"array","items":{"type":"object","required":["id","name"],"properties":{
@@ -143,7 +142,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// The sample's rules, over a file that somebody edited in a hurry.
+// TestCheckSchedules checks a careless hand edit against the rules of the sample.
 func TestCheckSchedules(t *testing.T) {
 	s := sampleRules(t)
 	data := `{"schedules":[` + aSchedule + `,` +
@@ -158,8 +157,8 @@ func TestCheckSchedules(t *testing.T) {
 		`/drivers/1/email: "ruth@example.com" must be unique: element 0 has the same value`)
 }
 
-// What a schema says of lists as a whole, and of the root, Check judges too;
-// it tells the same of the records as when it goes from one to the next.
+// TestCheckOfTheWhole checks rules for whole arrays and for the root. The faults
+// of records are the same as without such rules.
 func TestCheckOfTheWhole(t *testing.T) {
 	tests := []struct {
 		name, schema, data string

@@ -15,8 +15,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// TestCompactor compares each compacted value with what the library makes of
-// it. Values that share memory cannot reach each other.
+// TestCompactor compares compacted values with those of the library. Appending to
+// one value does not change another.
 func TestCompactor(t *testing.T) {
 	var values []jsontext.Value
 	for i := range 3000 {
@@ -65,9 +65,9 @@ func TestCompactor(t *testing.T) {
 	}
 }
 
-// TestLoadInParts loads a collection on one processor and on several, from
-// nothing and after an edit: what comes of it is the same, and a record that
-// the edit has left as it was keeps its bytes.
+// TestLoadInParts loads a collection on one processor and on several, initially
+// and after an edit. The results are equal, and an unchanged record keeps its
+// bytes.
 func TestLoadInParts(t *testing.T) {
 	const n = 20_000
 	in := storage.Collection{Name: "c"}
@@ -133,8 +133,8 @@ func TestLoadInParts(t *testing.T) {
 	}
 }
 
-// TestEditsKeepLittle makes one edit after another, each of another record and
-// with white space or without: what is kept of an edit is that record.
+// TestEditsKeepLittle makes many edits, each of another record, with and without
+// white space. Each edit keeps only its record in memory.
 func TestEditsKeepLittle(t *testing.T) {
 	const n, edits = 3000, 60
 	values := make([]string, n)

@@ -47,8 +47,8 @@ func create(t *testing.T, db *database.DB, collection, body string) *database.Re
 
 func whole(s *database.Snapshot) string { return string(s.AppendJSON(nil)) }
 
-// TestIDs creates records in collections of every kind of id, and gives no
-// number out twice.
+// TestIDs creates records in collections with all kinds of ids. No number is
+// assigned twice.
 func TestIDs(t *testing.T) {
 	db := openMem(t, `{
 		"empty": [], "numbers": [{"id": 7}, {"id": 12}, {"no": "id"}], "strings": [{"id": "7"}, {"id": "99"}],
@@ -94,7 +94,7 @@ func remove(t *testing.T, db *database.DB, collection, id string) {
 	}
 }
 
-// TestWrites goes through each way to change a record, and each way to fail.
+// TestWrites makes every kind of change, successfully and not.
 func TestWrites(t *testing.T) {
 	const data = `{"c":[{"id":1,"a":1.10,"b":[1]},{"id":"2","a":2}],"one":{"x":1,"y":{"z":2}},"s":5}`
 	type step = func(*database.Tx) (any, error)
@@ -208,8 +208,8 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// TestShadowedID deletes the first of two records with one id: a new one cannot
-// take it, for at the next start the second would be the one that has it.
+// TestShadowedID deletes the first of two records with the same id. A new record
+// cannot get that id: after a restart it would belong to the second.
 func TestShadowedID(t *testing.T) {
 	db := openMem(t, `{"c":[{"id":"a"},{"id":"a"},{}]}`)
 	remove(t, db, "c", "a")
@@ -223,7 +223,7 @@ func TestShadowedID(t *testing.T) {
 	create(t, db, "c", `{"id":"b"}`)
 }
 
-// A hookStore lets a test stand in the way of a commit.
+// A hookStore calls a function before each commit.
 type hookStore struct {
 	storage.Store
 	commit func(storage.Rev, []storage.Change) error
@@ -236,8 +236,8 @@ func (s *hookStore) Commit(ctx context.Context, base storage.Rev, updates ...[]s
 	return s.Store.Commit(ctx, base, updates...)
 }
 
-// TestGroupCommit holds one commit up and finds that all that came meanwhile
-// goes in the next, where each has its own outcome.
+// TestGroupCommit blocks a commit. The updates that arrive meanwhile are committed
+// together, each with its own result.
 func TestGroupCommit(t *testing.T) {
 	const waiting = 64
 	gate, entered := make(chan struct{}), make(chan int)
@@ -296,8 +296,8 @@ func TestGroupCommit(t *testing.T) {
 	}
 }
 
-// TestCommitFails finds memory as it was after a commit that failed, and the
-// next one works.
+// TestCommitFails checks that a failed commit changes nothing in memory and that
+// the next one succeeds.
 func TestCommitFails(t *testing.T) {
 	var fail error
 	s := &hookStore{Store: storetest.NewMemStore(jsontext.Value(`{"c":[]}`))}
@@ -325,8 +325,8 @@ func TestCommitFails(t *testing.T) {
 	}
 }
 
-// TestConflict lets somebody else write between a change and its commit: the
-// change is made again on what they wrote.
+// TestConflict writes to the store between a change and its commit. The change is
+// made again on the new contents.
 func TestConflict(t *testing.T) {
 	mem := storetest.NewMemStore(jsontext.Value(`{"c":[{"id":1,"a":1,"b":1}]}`))
 	s := &hookStore{Store: mem}
@@ -358,8 +358,7 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// TestPanic meets a panic in the goroutine of the one who caused it, and
-// nobody else is the worse for it.
+// TestPanic checks that a panic reaches the caller that caused it and no other.
 func TestPanic(t *testing.T) {
 	db := openMem(t, `{"c":[]}`)
 	func() {
@@ -390,7 +389,7 @@ func TestPanic(t *testing.T) {
 	create(t, db, "c", `{}`)
 }
 
-// TestManyWriters has 64 writers at once; what was acknowledged is there.
+// TestManyWriters writes from 64 goroutines. All acknowledged writes are stored.
 func TestManyWriters(t *testing.T) {
 	const writers, each = 64, 50
 	db := openMem(t, `{"c":[]}`)

@@ -11,8 +11,8 @@ import (
 	"pickup/internal/storage/storetest"
 )
 
-// A database in memory: a write, a query on what it left, and a snapshot that
-// stays what it was.
+// This example opens a database in memory, writes to it, runs a query, and shows
+// that a snapshot does not change.
 func Example() {
 	ctx := context.Background()
 	store := storetest.NewMemStore(jsontext.Value(`{
@@ -50,8 +50,7 @@ func Example() {
 	// 1 2
 }
 
-// Followers ask what has changed since the snapshot that they have, whoever
-// changed it.
+// A follower asks for all changes since its snapshot, from any writer.
 func ExampleDB_Since() {
 	ctx := context.Background()
 	db, err := database.Open(ctx, storetest.NewMemStore(jsontext.Value(`{"drivers":[{"id":1}]}`)), database.Options{})

@@ -34,7 +34,7 @@ func followed(t *testing.T, data string) (*storetest.MemStore, *database.DB, fol
 	return s, db, following{ctx, cancel}
 }
 
-// TestFollow makes edits and reads the history.
+// TestFollow makes external edits and reads the history.
 func TestFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, db, ctx := followed(t, `{"a":[{"id":1},{"id":2}],"b":{"x":1}}`)
@@ -78,8 +78,8 @@ func TestFollow(t *testing.T) {
 	})
 }
 
-// TestFollowBroken follows a file that breaks and is repaired: to something
-// new, and to what it was.
+// TestFollowBroken follows a file that becomes invalid and is repaired, with new
+// and with the same contents.
 func TestFollowBroken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, db, ctx := followed(t, `{"a":[]}`)
@@ -110,8 +110,8 @@ func TestFollowBroken(t *testing.T) {
 	})
 }
 
-// TestFollowKeepsIDs deletes by hand the record with the greatest number, and
-// the collection, and finds that no number comes again.
+// TestFollowKeepsIDs makes external edits that delete the record with the greatest
+// number, and then the collection. No number is assigned again.
 func TestFollowKeepsIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, db, ctx := followed(t, `{"a":[{"id":1},{"id":9}]}`)

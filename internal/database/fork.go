@@ -159,9 +159,11 @@ func withoutMoves(changes []Change) (kept []Change) {
 // the paths of records.
 func (tx *Tx) Adopt(base, fork *Snapshot) ([]Change, error) {
 	changes := base.Changes(fork)
-	whole := make(map[string]bool) // a position key says little on the other side
+	whole := make(map[string]bool)   // a position key says little on the other side
+	rekeyed := make(map[string]bool) // new rules: neither does any other key
 	for _, ch := range changes {
-		whole[ch.Collection] = whole[ch.Collection] || ch.ID == "" || storage.IsPositionKey(ch.ID)
+		rekeyed[ch.Collection] = rekeyed[ch.Collection] || ch.ID != "" && base.IDMember(ch.Collection) != tx.snap.IDMember(ch.Collection)
+		whole[ch.Collection] = whole[ch.Collection] || rekeyed[ch.Collection] || ch.ID == "" || storage.IsPositionKey(ch.ID)
 	}
 	conflict := &ConflictError{Detail: "Both sides have changed the same. Nothing was stored."}
 	var adopted []Change
@@ -175,6 +177,9 @@ func (tx *Tx) Adopt(base, fork *Snapshot) ([]Change, error) {
 			switch now, after := tx.snap.valueAt(at), fork.valueAt(at); {
 			case bytes.Equal(now, after):
 				seen[at] = false
+			case rekeyed[ch.Collection]:
+				conflict.Detail = "The rules have given a collection other ids since. Nothing was stored."
+				fallthrough
 			case !bytes.Equal(now, base.valueAt(at)):
 				seen[at] = false
 				conflict.Changed = append(conflict.Changed, Change{Collection: at.collection, ID: at.id})

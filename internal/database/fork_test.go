@@ -38,6 +38,17 @@ func openFor(t testing.TB, data, rules string) *DB {
 	return db
 }
 
+func setRules(t testing.TB, db *DB, text string) {
+	t.Helper()
+	rules, err := schema.Compile("db.schema.json", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.SetSchema(context.Background(), rules); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func mustUpdate(t testing.TB, db *DB, fn func(*Tx) error) *Snapshot {
 	t.Helper()
 	s, err := db.Update(context.Background(), fn)
@@ -47,7 +58,7 @@ func mustUpdate(t testing.TB, db *DB, fn func(*Tx) error) *Snapshot {
 	return s
 }
 
-// unordered returns what a snapshot has by id, and elements without an id by
+// unordered returns the records of a snapshot by id, and elements without an id by
 // their values.
 func unordered(s *Snapshot) state {
 	all := stateOf(s)
@@ -62,8 +73,8 @@ func unordered(s *Snapshot) state {
 	return all
 }
 
-// TestForkModel changes forks at random. The database does not change with
-// them; their patch, and adopting them, lead from where they began to where they are.
+// TestForkModel changes forks at random. The database does not change with them.
+// Their patches and Adopt lead from their first state to their last.
 func TestForkModel(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -225,23 +236,41 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// TestForkRules changes the rules of the database. A fork keeps those that it
-// began with, and adopting it is judged by the new ones.
+// TestForkRules changes the rules of the database. A fork keeps its rules; Adopt
+// validates against the new ones.
 func TestForkRules(t *testing.T) {
 	db := openFor(t, `{"c":[{"id":1}]}`, "")
 	fork := db.Fork(db.Snapshot(), admitAll)
 	base := fork.Snapshot()
-	rules, err := schema.Compile("db.schema.json", []byte(`{"properties":{"c":{"type":"array","items":{"properties":{"n":{"type":"integer"}}}}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.SetSchema(t.Context(), rules); err != nil {
-		t.Fatal(err)
-	}
+	setRules(t, db, `{"properties":{"c":{"type":"array","items":{"properties":{"n":{"type":"integer"}}}}}}`)
 	mustUpdate(t, fork, func(tx *Tx) error { _, err := tx.Merge("c", "1", jsontext.Value(`{"n":"x"}`)); return err })
-	_, err = db.Update(t.Context(), func(tx *Tx) error { _, err := tx.Adopt(base, fork.Snapshot()); return err })
+	_, err := db.Update(t.Context(), func(tx *Tx) error { _, err := tx.Adopt(base, fork.Snapshot()); return err })
 	if !errors.Is(err, storage.ErrInvalid) || !strings.HasPrefix(err.Error(), "/c/1/n: ") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestAdoptOtherKeys adopts a fork that began with other rules, under which another
+// member had the ids.
+func TestAdoptOtherKeys(t *testing.T) {
+	const contents = `{"c":[{"id":1,"key":"a"}],"d":[{"id":1}]}`
+	db := openFor(t, contents, "")
+	fork := db.Fork(db.Snapshot(), admitAll)
+	base := fork.Snapshot()
+	setRules(t, db, `{"properties":{"c":{"items":{"x-id-field":"key"}}}}`)
+	create := func(collection, body string) {
+		mustUpdate(t, fork, func(tx *Tx) error { _, err := tx.Create(collection, jsontext.Value(body)); return err })
+	}
+	adopt := func(tx *Tx) error { _, err := tx.Adopt(base, fork.Snapshot()); return err }
+	create("d", `{}`)
+	if got := string(mustUpdate(t, db, adopt).AppendJSON(nil)); got != `{"c":[{"id":1,"key":"a"}],"d":[{"id":1},{"id":2}]}` {
+		t.Errorf("it is %s", got)
+	}
+	before := db.Snapshot()
+	create("c", `{"key":"b"}`)
+	var conflict *ConflictError
+	if _, err := db.Update(t.Context(), adopt); !errors.As(err, &conflict) || db.Snapshot() != before {
+		t.Errorf("a record with another key: %v, and the database is %s", err, db.Snapshot().AppendJSON(nil))
 	}
 }
 
@@ -349,7 +378,8 @@ func TestForksBegin(t *testing.T) {
 	all.Wait()
 }
 
-// TestForkHeld adds up what a fork holds, and refuses what is too much.
+// TestForkHeld computes the size of the values that a fork holds, and refuses a
+// commit that exceeds the limit.
 func TestForkHeld(t *testing.T) {
 	db := openFor(t, `{"c":[{"id":1,"n":"`+strings.Repeat("x", 1000)+`"}]}`, "")
 	limit := 2500
@@ -403,8 +433,8 @@ func heap() int {
 	return int(m.HeapAlloc)
 }
 
-// TestForkCost makes 256 forks of 100,000 records that each write, and then ask
-// by indexes. They cost little more than one.
+// TestForkCost makes 256 forks of 100,000 records, and writes and queries each.
+// They need little more memory than one.
 func TestForkCost(t *testing.T) {
 	db := openFor(t, largeDatabase(100_000), `{"properties":{"c":{"type":"array","items":{"properties":{"title":{"x-unique":true}}}}}}`)
 	write := func(fork *DB, i int) {

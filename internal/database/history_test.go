@@ -21,8 +21,8 @@ import (
 	"pickup/internal/storage/storetest"
 )
 
-// A state is what a follower knows of a database: for each top-level member its
-// value, or of an array "[]" and its elements by key.
+// A state is what a follower knows of a database: the value of each top-level
+// member, or for an array "[]" and its elements by key.
 type state map[string]map[string]string
 
 func stateOf(s *Snapshot) state {
@@ -43,8 +43,8 @@ func (s state) set(c *collection) {
 	}
 }
 
-// apply makes the changes of a revision. It fails if a change does not begin at
-// the value that the state has.
+// apply makes the changes of a revision. It fails if the state does not have the
+// previous value of a change.
 func (s state) apply(r *Revision) error {
 	for _, ch := range r.Changes {
 		members, there := s[ch.Collection]
@@ -70,9 +70,9 @@ func (s state) apply(r *Revision) error {
 	return nil
 }
 
-// TestHistoryModel makes updates, groups of updates, edits, large edits and
-// breaks at random. Followers that began at any moment have, from the changes
-// alone, what the snapshot of each revision has.
+// TestHistoryModel makes random updates, groups of updates, edits, large edits and
+// invalid edits. Followers that begin at any revision reach the state of each
+// later snapshot from the changes alone.
 func TestHistoryModel(t *testing.T) {
 	for seed := range uint64(4) {
 		synctest.Test(t, func(t *testing.T) { historyModel(t, seed) })
@@ -167,8 +167,8 @@ func historyModel(t *testing.T, seed uint64) {
 	synctest.Wait()
 }
 
-// checkChain checks that each revision begins where the one before it ended,
-// under a number of its own.
+// checkChain checks that each revision begins with the snapshot of the previous
+// one and has a greater number.
 func checkChain(t *testing.T, db *DB) {
 	t.Helper()
 	var last *Revision
@@ -186,7 +186,7 @@ func checkChain(t *testing.T, db *DB) {
 	}
 }
 
-// randomUpdate makes one to four changes; some of them fail, and with them all.
+// randomUpdate makes one to four changes. If one of them fails, the update fails.
 func randomUpdate(tx *Tx, r *rand.Rand) (err error) {
 	for range 1 + r.IntN(4) {
 		name, id := fmt.Sprint("c", r.IntN(4)), fmt.Sprint(r.IntN(20))
@@ -212,7 +212,7 @@ func randomUpdate(tx *Tx, r *rand.Rand) (err error) {
 	return nil
 }
 
-// editOf returns the contents of a snapshot as somebody would edit them.
+// editOf returns the contents of a snapshot as a handEdit.
 func editOf(s *Snapshot) (h handEdit) {
 	for _, c := range s.list {
 		m := handMember{name: c.name, value: string(c.value)}
@@ -227,8 +227,8 @@ func editOf(s *Snapshot) (h handEdit) {
 	return h
 }
 
-// largeEdit returns contents with a member that is too large to be kept change
-// by change: one large record, then many records, then none.
+// largeEdit returns contents with a member whose changes are too large to be kept:
+// one large record, then many records, then none.
 func largeEdit(s *Snapshot, n int) jsontext.Value {
 	h := slices.DeleteFunc(editOf(s), func(m handMember) bool { return m.name == "large" })
 	switch n {
@@ -244,14 +244,14 @@ func largeEdit(s *Snapshot, n int) jsontext.Value {
 	return h.text()
 }
 
-// A handEdit is a database as people leave it: members by name, and the texts
-// of their elements.
+// A handEdit is the contents of a file: members by name, and the texts of their
+// elements.
 type handEdit []handMember
 
 type handMember struct {
 	name     string
-	value    string   // of what is no array
-	elements []string // of one; nil: it is none
+	value    string   // if it is not an array
+	elements []string // nil: it is not an array
 }
 
 // text returns the database as JSON.
@@ -338,8 +338,8 @@ func (h handEdit) edit(r *rand.Rand, next *int) handEdit {
 	return h
 }
 
-// TestHistoryIsBounded makes updates and edits with large values, and measures
-// what the history holds.
+// TestHistoryIsBounded makes updates and edits with large values, and measures the
+// memory that the history keeps.
 func TestHistoryIsBounded(t *testing.T) {
 	heap := func() int64 {
 		var m runtime.MemStats
@@ -409,9 +409,8 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestHistoryHoldsNoIndexes updates a collection with several indexes. The
-// history holds them for a moment only, and readers of an old snapshot still
-// find what they look for.
+// TestHistoryHoldsNoIndexes updates a collection with several indexes. The history
+// keeps them only briefly; queries of an old snapshot still have the same answers.
 func TestHistoryHoldsNoIndexes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := handMember{name: "c"}
@@ -462,8 +461,8 @@ func TestHistoryHoldsNoIndexes(t *testing.T) {
 	})
 }
 
-// TestSlowFollower lets a follower sleep while others write: it delays nobody
-// and is sent back to the snapshot.
+// TestSlowFollower has a follower that sleeps during writes. It delays nobody and
+// has to start again from the snapshot.
 func TestSlowFollower(t *testing.T) {
 	db, err := Open(t.Context(), storetest.NewMemStore(jsontext.Value(`{"c":[{"id":"1"}]}`)), Options{})
 	if err != nil {
@@ -497,8 +496,8 @@ func TestSlowFollower(t *testing.T) {
 	}
 }
 
-// TestGroupRevisions commits several updates at once: each has a revision, a
-// request and a snapshot of its own.
+// TestGroupRevisions commits several updates at once. Each has its own revision,
+// request and snapshot.
 func TestGroupRevisions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowStore{MemStore: storetest.NewMemStore(jsontext.Value(`{"c":[]}`)), gate: make(chan struct{})}
@@ -539,7 +538,7 @@ func TestGroupRevisions(t *testing.T) {
 	})
 }
 
-// A slowStore commits when its gate is open.
+// A slowStore blocks commits until its gate is open.
 type slowStore struct {
 	*storetest.MemStore
 	gate    chan struct{}
@@ -552,7 +551,7 @@ func (s *slowStore) Commit(ctx context.Context, base storage.Rev, updates ...[]s
 	return s.MemStore.Commit(ctx, base, updates...)
 }
 
-// TestSharedRevision commits a group in a store that counts commits only: its
+// TestSharedRevision commits a group to a store that counts commits only: its
 // updates share the revision.
 func TestSharedRevision(t *testing.T) {
 	for _, test := range []struct {
@@ -598,8 +597,8 @@ func (s countingStore) Commit(_ context.Context, base storage.Rev, _ ...[]storag
 	return base + s.step, nil
 }
 
-// TestLoadOfManyMembers compares databases of so many members that looking for
-// each among all would take minutes.
+// TestLoadOfManyMembers compares databases with very many members. With quadratic
+// searches it would take minutes.
 func TestLoadOfManyMembers(t *testing.T) {
 	var b storage.Batch
 	for i := range 100_000 {

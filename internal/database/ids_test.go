@@ -43,7 +43,7 @@ func memberText(object jsontext.Value, name string) string {
 	return found[1]
 }
 
-// TestIDKinds makes ids of each kind in collections that hold various ones.
+// TestIDKinds creates ids of each kind in collections with various ids.
 func TestIDKinds(t *testing.T) {
 	const uuid = `"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"`
 	const short = `"[a-hjkmnp-tv-z][a-hjkmnp-tv-z0-9]{5}"`
@@ -68,7 +68,7 @@ func TestIDKinds(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(string(tt.kind)+tt.contents, func(t *testing.T) {
-			// As an option, and as a rule of the schema that goes before it.
+			// As an option, and as a rule of the schema, which takes precedence.
 			rules, err := schema.Compile("s.json", []byte(`{"properties":{"c":{"type":"array","items":{"x-id":"`+string(cmpOr(tt.kind, "auto"))+`"}}}}`))
 			if err != nil {
 				t.Fatal(err)
@@ -93,8 +93,8 @@ func cmpOr(a, b schema.IDKind) schema.IDKind {
 	return a
 }
 
-// TestTypedIDs makes ids where the schema says what they may be, and nothing or
-// something else is there.
+// TestTypedIDs creates ids if the schema has a type for them, in collections that
+// are empty or have other ids.
 func TestTypedIDs(t *testing.T) {
 	const uuid = `"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"`
 	for _, tt := range []struct{ rules, contents, want, chosen string }{
@@ -133,8 +133,8 @@ func TestTypedIDs(t *testing.T) {
 	}
 }
 
-// TestNumbersNeverAgain deletes what was created, and takes the collection
-// away and back: a number that was given out stays taken.
+// TestNumbersNeverAgain deletes new records, and deletes and restores the
+// collection. No number is assigned again.
 func TestNumbersNeverAgain(t *testing.T) {
 	store := storetest.NewMemStore(jsontext.Value(`{"c":[{"id":5}]}`))
 	db, err := database.Open(t.Context(), store, database.Options{IDs: schema.NumberIDs})
@@ -160,7 +160,7 @@ func TestNumbersNeverAgain(t *testing.T) {
 	}
 }
 
-// TestShortIDs would meet a taken id if one could be given out twice.
+// TestShortIDs creates many short ids. None repeats or looks like a number.
 func TestShortIDs(t *testing.T) {
 	db, err := database.Open(t.Context(), storetest.NewMemStore(jsontext.Value(`{"c":[]}`)), database.Options{IDs: schema.ShortIDs})
 	if err != nil {
@@ -174,7 +174,7 @@ func TestShortIDs(t *testing.T) {
 				return err
 			}
 			if seen[r.ID] || strings.Trim(r.ID[:1], "0123456789") == "" {
-				return fmt.Errorf("%s is given out again, or looks like a number", r.ID)
+				return fmt.Errorf("%s is a duplicate, or looks like a number", r.ID)
 			}
 			seen[r.ID] = true
 		}
@@ -261,13 +261,13 @@ func keyedStores(t *testing.T) map[string]storage.Store {
 	return map[string]storage.Store{"memory": storetest.NewMemStore(jsontext.Value(keyedDatabase)), "file": file}
 }
 
-// A fixedStore is a Store that has its ids in one place.
+// A fixedStore is a Store that cannot change the member of its ids.
 type fixedStore struct{ storage.Store }
 
 func (fixedStore) KeyBy(func(string) string) error { return storage.ErrShape }
 
-// TestSetSchema changes the rules of a database that is open: names, ids and
-// checks follow, and so do the followers.
+// TestSetSchema changes the rules of an open database: names, ids, validation and
+// followers use the new ones.
 func TestSetSchema(t *testing.T) {
 	schema, err := schema.Compile("s.json", []byte(`{"properties": {"books": {"type": "array", "items": {
 		"x-id-field": "isbn", "properties": {"title": {"type": "string", "x-alias": ["Title"]}}}}}}`))

@@ -12,8 +12,8 @@ import (
 	"pickup/internal/database"
 )
 
-// TestQueryIndexes asks a collection that is large enough for every kind of
-// index, over and over while it changes, and compares with the naive evaluator.
+// TestQueryIndexes queries a collection that is large enough for every kind of
+// index, repeatedly while it changes, and compares with the naive evaluator.
 func TestQueryIndexes(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -31,7 +31,7 @@ func TestQueryIndexes(t *testing.T) {
 	db := openMem(t, `{"c":[`+strings.Join(records, ",")+`,5,{"n":1},"text"]}`)
 	for range times(2, 10) {
 		s := db.Snapshot()
-		n := newNaive(whole(s))
+		n := newNaive(t, whole(s))
 		for range times(12, 25) {
 			checkQuery(t, s, n, "c", randomNaive(rnd, []string{"n", "m", "k", "nobody"}, value))
 		}
@@ -58,9 +58,9 @@ func TestQueryIndexes(t *testing.T) {
 	}
 }
 
-// indexNumbers and indexTexts are near each other in every way: in the last of
-// many digits, in the sign, in the exponent, behind a long beginning, in the
-// order of code units, in a NUL.
+// indexNumbers and indexTexts are nearly equal in many ways: they differ in the
+// last of many digits, the sign, the exponent, the end of a long text, the order
+// of code units, or a NUL.
 var (
 	indexNumbers = []string{"0", "-0", "1", "1.0", "-1", "-1.5", "-12", "-1.25", "12", "120", "0.12",
 		"1e-400", "-1e-400", "1e400", "-1e400", "99", "100",

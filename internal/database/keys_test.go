@@ -11,8 +11,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// TestKeysModel gives ids in orders of every sort and holds the keys against a
-// map of what has come.
+// TestKeysModel assigns keys to ids in many orders and compares them with a map.
 func TestKeysModel(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for round := range 500 {
@@ -46,7 +45,7 @@ func TestKeysModel(t *testing.T) {
 	}
 }
 
-// TestKeysAreNotForged has ids that look like the keys of elements without one.
+// TestKeysAreNotForged has ids that look like position keys.
 func TestKeysAreNotForged(t *testing.T) {
 	keys, seen := storage.NewKeys("id"), make(map[string]bool)
 	for i, value := range []string{`{"id":"\u00002"}`, `{"id":"\u00000"}`, `7`, `{"id":"\u00002"}`, `{"id":""}`} {

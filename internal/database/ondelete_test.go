@@ -11,8 +11,8 @@ import (
 	"pickup/internal/schema"
 )
 
-// TestOnDelete deletes one record and shows what becomes of those that refer
-// to it, or why it is refused.
+// TestOnDelete deletes one record, which changes or deletes the records that refer
+// to it, or is refused.
 func TestOnDelete(t *testing.T) {
 	const db = `{"people":[{"id":1,"boss":3},{"id":2,"boss":1},{"id":"3","boss":2},{"id":4,"boss":"1.0"}],` +
 		`"teams":[{"id":"t","lead":4,"members":[4,"4",5]}],` +
@@ -44,7 +44,7 @@ func TestOnDelete(t *testing.T) {
 		{schema: schema(setNull, nothing, nothing), id: "2", want: `{"id":"3","boss":null}`},
 		{schema: schema(restrict, nothing, nothing), id: "2", want: "/people/3 still refers to it by its boss"},
 		{schema: `{}`, id: "4", want: `"members":[4,"4",5]`},
-		// Of a list it may be said on what is in it, with the type of an id there.
+		// The x-ref of an array may be on its items, with the type of an id.
 		{
 			schema: `{"properties":{"teams":{"items":{"properties":{"members":{"type":"array","items":{"type":["integer","string"],"x-ref":` + setNull + `}}}}}}}`,
 			id:     "4",
@@ -113,8 +113,8 @@ func TestDeleteChildren(t *testing.T) {
 	}
 }
 
-// TestDeleteOrder: which references hold a delete up is said by what is left
-// when all that goes is gone, whatever the collections are called.
+// TestDeleteOrder checks that restrictions are evaluated after all cascades, in
+// any order of collections.
 func TestDeleteOrder(t *testing.T) {
 	for _, names := range []string{"bc", "cb"} {
 		b, c := names[:1], names[1:]
@@ -131,9 +131,8 @@ func TestDeleteOrder(t *testing.T) {
 	}
 }
 
-// TestDeleteChain deletes a chain of references as long as a hostile client
-// makes it. A function that calls itself for each would overflow the stack,
-// which ends the process.
+// TestDeleteChain deletes a long chain of references. A recursive function would
+// overflow the stack, which ends the process.
 func TestDeleteChain(t *testing.T) {
 	const n = 4000
 	defer debug.SetMaxStack(debug.SetMaxStack(1 << 20)) // of 1 GB, which would need four million
@@ -151,7 +150,7 @@ func TestDeleteChain(t *testing.T) {
 	}
 }
 
-// TestReferenceMistakes shows what is said of an x-ref that is none.
+// TestReferenceMistakes checks the error for an invalid x-ref.
 func TestReferenceMistakes(t *testing.T) {
 	for _, ref := range []string{
 		`1`, `{}`, `{"on-delete":"cascade"}`, `{"collection":"a","on-delete":"delete"}`,

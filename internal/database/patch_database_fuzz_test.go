@@ -11,8 +11,8 @@ import (
 	"pickup/internal/storage/storetest"
 )
 
-// FuzzPatchDatabase applies any JSON as a patch of a whole database: what comes
-// out is valid, has no id twice in a collection, and is what its store has.
+// FuzzPatchDatabase applies any JSON as a patch of a whole database. The result is
+// valid, has no duplicate ids in a collection, and is stored.
 func FuzzPatchDatabase(f *testing.F) {
 	for _, patch := range []string{
 		`[{"op":"add","path":"/a/-","value":{"n":1}}]`,

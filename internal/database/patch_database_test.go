@@ -12,8 +12,8 @@ import (
 	"pickup/internal/storage/storetest"
 )
 
-// TestPatchDatabase holds patches of the whole database against what they
-// leave, or against the error and its pointers.
+// TestPatchDatabase compares the results of patches of the whole database, or the
+// errors and their pointers.
 func TestPatchDatabase(t *testing.T) {
 	const (
 		schema = `{"properties":{
@@ -80,7 +80,7 @@ func TestPatchDatabase(t *testing.T) {
 		{patch: `[{"op":"replace","path":"/odd/1","value":{"b":1}}]`, want: `{"id":"x"} -> {"id":"x","b":1}`},
 		{patch: `[{"op":"remove","path":"/odd/0"}]`, want: `{"a":1}, -> `},
 
-		// What is put between others is new, what is moved stays what it was.
+		// An inserted record is new, a moved one keeps its id.
 		{patch: `[{"op":"add","path":"/pets/0","value":{"tag":3}}]`, wrong: "not valid /0/value/name"},
 		{patch: `[{"op":"add","path":"/pets/0","value":{"id":5,"name":"C"}}]`, want: `"pets":[ -> "pets":[{"id":6,"name":"C"},`},
 		{patch: `[{"op":"add","path":"/pets/0","value":{"id":[],"name":"C"}}]`, want: `"pets":[ -> "pets":[{"id":6,"name":"C"},`},
@@ -125,7 +125,7 @@ func TestPatchDatabase(t *testing.T) {
 		},
 		{patch: `[{"op":"replace","path":"/pets","value":[{"name":"A","id":[]}]}]`, wrong: "not valid /0/value/0/id"},
 
-		// What is the only one of its kind is so in the end.
+		// Unique values are checked at the end of the patch.
 		{
 			patch: `[{"op":"replace","path":"/drivers/0/email","value":"b@x"},{"op":"replace","path":"/drivers/1/email","value":"a@x"}]`,
 			want:  `a@x -> c@x & b@x -> a@x & c@x -> b@x`,
@@ -136,7 +136,7 @@ func TestPatchDatabase(t *testing.T) {
 			wrong: "already taken /0/value/email",
 		},
 
-		// Nothing becomes of another kind than the rules say.
+		// The schema specifies the type of a top-level member.
 		{
 			patch: `[{"op":"replace","path":"/pets","value":{}}]`,
 			want:  `"pets":[{"id":1,"name":"A","tag":1,"kind":"dodo"},{"no":"id"},{"id":1,"name":"twice"},"none",{"id":5,"name":"B","tag":2}] -> "pets":{}`,
@@ -145,7 +145,7 @@ func TestPatchDatabase(t *testing.T) {
 		{patch: `[{"op":"add","path":"/release","value":"1"}]`, wrong: "not valid /0/value"},
 		{patch: `[{"op":"add","path":"/release","value":1}]`, want: `"version":3 -> "version":3,"release":1`},
 
-		// What goes with a whole collection goes as by Delete.
+		// Records deleted with their collection cascade as in Delete.
 		{
 			patch: `[{"op":"replace","path":"/trips","value":[{"id":1}]}]`,
 			want: `{"id":1,"driverId":"1","km":1.10},{"id":2,"driverId":"2"},{"id":3}] -> {"id":1}]` +

@@ -21,10 +21,10 @@ import (
 	"pickup/internal/storage/storetest"
 )
 
-// TestRandomTransactions makes patches of the whole database at random and
-// holds what they leave against a plain model, which decodes everything: all
-// of a patch is done, or nothing. The store has what is shown: one in memory,
-// and once a file.
+// TestRandomTransactions applies random patches of the whole database and compares
+// the results with those of a model on decoded values: a patch is applied
+// completely or not at all. The store, in memory or once a file, has the same
+// state as the snapshot.
 func TestRandomTransactions(t *testing.T) {
 	for seed := range uint64(8) {
 		g := &patchMaker{rng: rand.New(rand.NewPCG(seed, 7)), next: 100}
@@ -103,7 +103,7 @@ func decode(s string) map[string]any {
 	return v
 }
 
-// A patchMaker makes operations, most of which can be done.
+// A patchMaker makes operations, most of which are valid.
 type patchMaker struct {
 	rng  *rand.Rand
 	next int // id
@@ -140,7 +140,7 @@ func (g *patchMaker) patch(doc map[string]any) []map[string]any {
 	return ops
 }
 
-// path returns a pointer: to a record, within one, or within an object.
+// path returns a pointer to a record, into a record, or into an object.
 func (g *patchMaker) path(doc map[string]any) string {
 	collection := []string{"a", "b"}[g.rng.IntN(2)]
 	list, _ := doc[collection].([]any)
@@ -173,8 +173,8 @@ func (g *patchMaker) value(path string) any {
 	return []any{1, "two", nil, []any{0, 1}, map[string]any{"p": []any{2}}}[g.rng.IntN(5)]
 }
 
-// applyPlainly is RFC 6902 on decoded values, and what is said of ids: one that
-// is replaced stays, so a replacement with another one is refused.
+// applyPlainly implements RFC 6902 on decoded values, with the rule that a
+// replacement of a record cannot change its id.
 func applyPlainly(doc map[string]any, patch []map[string]any) (map[string]any, bool) {
 	work := clone(doc)
 	for _, c := range collections {
@@ -229,14 +229,14 @@ func applyPlainly(doc map[string]any, patch []map[string]any) (map[string]any, b
 	return result, sound(result)
 }
 
-// was is a member that a record of the model has while a patch is applied: its
-// collection and its id before.
+// was is a member that a record of the model has while a patch is applied: the
+// collection and id that it had before.
 const was = "was"
 
 var collections = []string{"a", "b"}
 
-// sound takes these members out. It reports whether all elements of the
-// collections are records, with ids of their own that are what they were.
+// sound removes these members. It reports whether all elements of the collections
+// are records with unchanged and unique ids.
 func sound(doc map[string]any) bool {
 	for _, c := range collections {
 		ids := make(map[string]bool)
@@ -330,10 +330,10 @@ func edit(v any, path []string, kind string, value any) (any, bool) {
 	return nil, false
 }
 
-// TestConcurrentTransactions moves amounts between records from many
-// goroutines, each time with a note of it in another collection, and every
-// other time with an operation at the end that cannot be done. What anybody
-// reads in between adds up.
+// TestConcurrentTransactions transfers amounts between records from many
+// goroutines and records each transfer in another collection. Every other
+// transaction ends with an operation that fails. The sum is the same in all
+// snapshots.
 func TestConcurrentTransactions(t *testing.T) {
 	db, err := database.Open(t.Context(), storetest.NewMemStore([]byte(
 		`{"accounts":[{"id":1,"has":100},{"id":2,"has":100},{"id":3,"has":100}],"notes":[]}`)), database.Options{})
@@ -376,8 +376,8 @@ func TestConcurrentTransactions(t *testing.T) {
 	}
 }
 
-// transfer makes so many transfers; those that another one came before are
-// tried again.
+// transfer makes a number of transfers, and repeats those that conflict with
+// others.
 func transfer(t *testing.T, db *database.DB, rng *rand.Rand, times int, check func() (int, error)) error {
 	for done := 0; done < times; {
 		var now struct{ Accounts []struct{ Has int } }

@@ -23,8 +23,8 @@ func ask(s *database.Snapshot, collection, query string) (*database.Result, erro
 	return s.Run(q)
 }
 
-// TestQueryRefused holds the messages for what cannot be read to what a person
-// needs: the parameter, what is wrong, what would be right.
+// TestQueryRefused checks the messages for invalid queries: they name the
+// parameter, the fault and the correction.
 func TestQueryRefused(t *testing.T) {
 	s := openMem(t, queryWorld).Snapshot()
 	for _, test := range []struct{ query, parameter, detail string }{
@@ -90,7 +90,7 @@ func TestQueryRefused(t *testing.T) {
 	}
 }
 
-// TestQueryCost asks what takes long elsewhere.
+// TestQueryCost runs queries that would be slow in a naive implementation.
 func TestQueryCost(t *testing.T) {
 	n := times(10_000, 45_000)
 	long := strings.Repeat("a", 1<<20)
@@ -149,7 +149,7 @@ func TestQueryCost(t *testing.T) {
 	}
 }
 
-// TestStrictCost asks strictly for what only the last record has.
+// TestStrictCost validates a name that only the last record has.
 func TestStrictCost(t *testing.T) {
 	var records, names strings.Builder
 	last := ""
@@ -173,7 +173,8 @@ func TestStrictCost(t *testing.T) {
 	}
 }
 
-// TestQueryManyValues compares with more values than are compared one by one.
+// TestQueryManyValues compares with so many values that they are looked up in a
+// set.
 func TestQueryManyValues(t *testing.T) {
 	s := openMem(t, `{"c":[{"id":1,"n":[7,"x"]},{"id":2,"n":70.0},{"id":3,"n":"70"},{"id":4,"n":null},{"id":5}]}`).Snapshot()
 	var values []string
@@ -199,7 +200,7 @@ func TestQueryManyValues(t *testing.T) {
 	}
 }
 
-// TestEmbedTooMuch asks for levels that multiply.
+// TestEmbedTooMuch embeds levels whose sizes multiply.
 func TestEmbedTooMuch(t *testing.T) {
 	var b strings.Builder
 	for i := range 60 {

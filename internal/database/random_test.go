@@ -17,10 +17,9 @@ import (
 	"pickup/internal/storage/storetest"
 )
 
-// TestRandom makes random changes through DB and to a plain model: ids in
-// order and a map. After each step the snapshot, the store and the model are
-// the same, and what the followers were told leads to the same state. Readers
-// look on.
+// TestRandom makes random changes to a DB and to a model: ids in order and a map.
+// After each step the snapshot, the store and the model are equal. Readers run at
+// the same time.
 func TestRandom(t *testing.T) {
 	steps := times(400, 10_000)
 	seed := rand.Uint64()
@@ -132,7 +131,7 @@ func TestRandom(t *testing.T) {
 
 var errRefused = errors.New("refused")
 
-// times returns how often a test repeats something: full with PICKUP_LONG.
+// times returns the number of repetitions of a test: full if PICKUP_LONG is set.
 func times(short, full int) int {
 	if os.Getenv("PICKUP_LONG") != "" {
 		return full

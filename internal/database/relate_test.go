@@ -29,7 +29,7 @@ func openRules(t *testing.T, rules, data string) *database.DB {
 	return db
 }
 
-// listed returns the answer to a query, or its error.
+// listed returns the body of the answer to a query, or its error.
 func listed(s *database.Snapshot, collection, query string) string {
 	r, err := ask(s, collection, query)
 	if err != nil {
@@ -52,7 +52,7 @@ const relations = `{
 "profile":{"authorId":1}
 }`
 
-// TestEmbed puts children and parents into records.
+// TestEmbed embeds children and parents.
 func TestEmbed(t *testing.T) {
 	s := openMem(t, relations).Snapshot()
 	for _, test := range []struct{ collection, query, want string }{
@@ -62,8 +62,8 @@ func TestEmbed(t *testing.T) {
 			collection: "posts", query: "id=3&id=4&id=5&id=6&_expand=author",
 			want: `[{"id":"3","authorId":"9"},{"id":"4","authorId":null},{"id":"5"},{"id":"6","authorId":[1]}]`,
 		},
-		// Ids are compared as text, so 1.0 is another one than 1. What is
-		// stored under the name makes way, in its place.
+		// Ids are compared as text, so 1.0 is not 1. An embedded value
+		// replaces a stored member of the same name.
 		{
 			collection: "posts", query: "id=1&_embed=comments",
 			want: `[{"id":"1","authorId":1,"comments":[{"id":"a","postId":1},{"id":"b","postId":"1"}]}]`,
@@ -117,8 +117,8 @@ func TestEmbed(t *testing.T) {
 	}
 }
 
-// TestEmbedFollowsWrites asks for children while they come and go, so that an
-// index is carried on.
+// TestEmbedFollowsWrites embeds children while they are created and deleted, so
+// that the index changes with them.
 func TestEmbedFollowsWrites(t *testing.T) {
 	db := openMem(t, relations)
 	ask := func() string { return listed(db.Snapshot(), "posts", "id=2&_embed=comments&_fields=comments.id") }
@@ -185,8 +185,8 @@ const family = `{
 "schedules":[{"id":"1","driverID":2,"substitute":"1","title":"A"},{"id":"2","driverId":"1","title":"B"},{"id":"3","driverId":"2","title":"C"}],
 "tasks":[{"id":"1","ownerId":"2","helper":"1"}]}`
 
-// TestQueryRules has a schema: other spellings of a member, and references
-// that are not called as their collection.
+// TestQueryRules runs queries with the rules of a schema: aliases of members, and
+// references with other names than their collections.
 func TestQueryRules(t *testing.T) {
 	data, err := os.ReadFile("../../db.schema.json")
 	if err != nil {
@@ -258,8 +258,7 @@ func TestQueryRules(t *testing.T) {
 	}
 }
 
-// TestSingular has the names of collections that people use.
-// TestWhere narrows a query by a body, as QUERY does, and leaves it as it was.
+// TestWhere adds the condition of a body to a query, which does not change.
 func TestWhere(t *testing.T) {
 	s := openMem(t, relations).Snapshot()
 	q, err := s.ParseQuery("comments", "_embed=post&_sort=-id&_limit=2&_fields=id")

@@ -35,7 +35,7 @@ func TestNumbersAreExact(t *testing.T) {
 		{`{"serial":9007199254740993.0}`, database.ErrExists},
 		{`{"serial":9007199254740993e0}`, database.ErrExists},
 		{`{"serial":900719925474099.3e1}`, database.ErrExists},
-		{`{"serial":"9007199254740993"}`, nil}, // a string is no number
+		{`{"serial":"9007199254740993"}`, nil}, // a string is not a number
 		{`{"serial":12345678901234567890123456789012345678901234567890}`, nil},
 		{`{"serial":12345678901234567890123456789012345678901234567891}`, nil},
 		{`{"serial":1234567890123456789012345678901234567890123456789.1e1}`, database.ErrExists},

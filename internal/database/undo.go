@@ -178,7 +178,8 @@ func (tx *Tx) restore(from *Snapshot, changes []Change) {
 				panic(err) // it has that element
 			}
 			if ch.After != nil {
-				tx.set(c, ch.ID, ch.After)
+				value, _, _ := tx.snap.schema.Member(ch.Collection).Canonical(ch.After) // the rules may be new
+				tx.set(c, ch.ID, value)
 				back[ch.Collection] = back[ch.Collection] || ch.Before == nil
 				continue
 			}

@@ -15,13 +15,12 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/schema"
 	"pickup/internal/storage"
 	"pickup/internal/storage/storetest"
 )
 
-// TestUndoModel makes updates, edits, undos, redos and resets at random, and
-// compares each state with those that were there before.
+// TestUndoModel makes random updates, edits, undos, redos and resets, and compares
+// each state with earlier ones.
 func TestUndoModel(t *testing.T) {
 	for seed := range uint64(8) {
 		synctest.Test(t, func(t *testing.T) {
@@ -114,7 +113,7 @@ func (m *undoModel) update(fn func(*Tx) error) {
 	}
 }
 
-// undo calls Undo, and checks that it changes what it has to and nothing else.
+// undo calls Undo, and checks that it makes exactly the expected changes.
 func (m *undoModel) undo(rev storage.Rev) (*Revision, error) {
 	var undone *Revision
 	before := m.db.Snapshot()
@@ -175,7 +174,7 @@ func (m *undoModel) undoNewest() {
 	m.counts["undo"]++
 }
 
-// isUndone reports whether a revision is undone: by one that is not.
+// isUndone reports whether another revision that is not undone has undone rev.
 func (m *undoModel) isUndone(rev storage.Rev) bool {
 	return slices.ContainsFunc(m.db.History(), func(r *Revision) bool { return r.Undoes == rev && !m.isUndone(r.Rev) })
 }
@@ -260,8 +259,8 @@ func patch(p string) func(*Tx) error {
 	return func(tx *Tx) error { return tx.PatchDatabase(jsontext.Value(p)) }
 }
 
-// TestUndoPlaces undoes changes after which others were made, and looks where
-// the restored records are.
+// TestUndoPlaces undoes changes that others follow, and checks the places of the
+// restored records.
 func TestUndoPlaces(t *testing.T) {
 	tests := []struct {
 		name, undone, later, want string
@@ -322,8 +321,8 @@ func TestUndoPlaces(t *testing.T) {
 	}
 }
 
-// TestUndoLargeCollection undoes a delete where it would be dear to restore the
-// place of the record.
+// TestUndoLargeCollection undoes a delete in a collection that is too large to
+// restore the place of the record.
 func TestUndoLargeCollection(t *testing.T) {
 	large := `{"id":2,"text":"` + strings.Repeat("x", maxEditSize) + `"}`
 	db := openFor(t, `{"c":[{"id":1},`+large+`]}`, "")
@@ -334,7 +333,7 @@ func TestUndoLargeCollection(t *testing.T) {
 	}
 }
 
-// TestUndoGone undoes revisions of which the history has no values.
+// TestUndoGone undoes revisions whose values the history no longer has.
 func TestUndoGone(t *testing.T) {
 	db := openFor(t, `{"c":[{"id":1,"text":"`+strings.Repeat("x", maxHistory)+`"},{"id":2}]}`, "")
 	set := func(id, body string) func(*Tx) error {
@@ -356,8 +355,7 @@ func TestUndoGone(t *testing.T) {
 	}
 }
 
-// TestResetToOtherKeys resets to a snapshot from before a change of the member
-// that has the ids.
+// TestResetToOtherKeys resets to a snapshot with another id member.
 func TestResetToOtherKeys(t *testing.T) {
 	const contents = `{"c":[{"id":1,"key":"a"},{"id":2,"key":"b"}]}`
 	db := openFor(t, contents, "")
@@ -366,13 +364,7 @@ func TestResetToOtherKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	rev := mustUpdate(t, db, patch(`[{"op":"remove","path":"/c/0"}]`)).Rev()
-	rules, err := schema.Compile("s.json", []byte(`{"properties":{"c":{"type":"array","items":{"type":"object","x-id-field":"key"}}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.SetSchema(t.Context(), rules); err != nil {
-		t.Fatal(err)
-	}
+	setRules(t, db, `{"properties":{"c":{"type":"array","items":{"type":"object","x-id-field":"key"}}}}`)
 	var conflict *ConflictError
 	if _, err := db.Update(t.Context(), undoOf(rev)); !errors.As(err, &conflict) {
 		t.Errorf("the undo of a change under other keys: %v", err)
@@ -386,7 +378,18 @@ func TestResetToOtherKeys(t *testing.T) {
 	}
 }
 
-// TestPreview looks for a trace of an update that was only previewed.
+// TestUndoToOtherNames restores a record from before a change of the rules. It has
+// the names that they give to members.
+func TestUndoToOtherNames(t *testing.T) {
+	db := openFor(t, `{"c":[{"id":1,"drv":"a"}]}`, "")
+	rev := mustUpdate(t, db, func(tx *Tx) error { _, err := tx.Delete("c", "1"); return err }).Rev()
+	setRules(t, db, `{"properties":{"c":{"items":{"properties":{"driver":{"x-alias":["drv"]}}}}}}`)
+	if got := string(mustUpdate(t, db, undoOf(rev)).AppendJSON(nil)); got != `{"c":[{"id":1,"driver":"a"}]}` {
+		t.Errorf("it is %s", got)
+	}
+}
+
+// TestPreview checks that a preview changes nothing.
 func TestPreview(t *testing.T) {
 	db := openFor(t, `{"c":[{"id":1}]}`, "")
 	before := db.Snapshot()
@@ -408,7 +411,7 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// TestPreviewAtOnce previews, updates, undoes and keeps in several goroutines.
+// TestPreviewAtOnce runs previews, updates, undos and snapshots concurrently.
 func TestPreviewAtOnce(t *testing.T) {
 	db := openFor(t, `{"c":[{"id":1}]}`, `{"properties":{"c":{"items":{"properties":{"n":{"x-unique":true}}}}}}`)
 	var group sync.WaitGroup
@@ -438,8 +441,7 @@ func TestPreviewAtOnce(t *testing.T) {
 	group.Wait()
 }
 
-// TestSnapshotLimits keeps as many snapshots, and pins as many values, as are
-// allowed.
+// TestSnapshotLimits reaches the maximum number of snapshots and of pinned bytes.
 func TestSnapshotLimits(t *testing.T) {
 	db := openFor(t, `{"c":[{"id":1}]}`, "")
 	any := func(*NamedSnapshot) error { return nil }

@@ -12,8 +12,8 @@ import (
 	"pickup/internal/storage/storetest"
 )
 
-// TestUniqueValues takes values of each kind: two are the same only where kind
-// and value are, arrays and objects as a whole. A write and Check agree.
+// TestUniqueValues compares values of each kind. Two are equal only if kind and
+// value are, arrays and objects as a whole. Writes and Check agree.
 func TestUniqueValues(t *testing.T) {
 	schema, err := schema.Compile("s.json", []byte(`{"properties":{"c":{"type":"array","items":{"properties":{"u":{"x-unique":true}}}}}}`))
 	if err != nil {
@@ -52,8 +52,8 @@ func TestUniqueValues(t *testing.T) {
 	}
 }
 
-// TestEmptiedByHand empties a collection of numbers by a hand edit: the next
-// id is a number all the same.
+// TestEmptiedByHand empties a collection of numbers by a hand edit. The next id is
+// still a number.
 func TestEmptiedByHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, db, ctx := followed(t, `{"c":[{"id":4}]}`)

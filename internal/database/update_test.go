@@ -23,8 +23,8 @@ func add(ctx context.Context, db *database.DB) error {
 	return err
 }
 
-// TestOrder looks at the moments of a commit: durable, then visible, then
-// told, then answered.
+// TestOrder checks that a change is durable, then visible, then reported to
+// followers, then answered.
 func TestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var durable bool
@@ -58,8 +58,8 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// TestLeaderLeaves has the one who leads a group go away while the group is on
-// its way to the store: it is finished all the same.
+// TestLeaderLeaves cancels the caller that leads a group during its commit. The
+// commit is finished.
 func TestLeaderLeaves(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &ctxStore{Store: storetest.NewMemStore(jsontext.Value(`{"c":[]}`)), cancel: cancel}
@@ -83,8 +83,8 @@ func (s *ctxStore) Commit(ctx context.Context, base storage.Rev, updates ...[]st
 	return s.Store.Commit(ctx, base, updates...)
 }
 
-// TestNextLeaderLeaves cancels callers at any moment, those who are just told
-// to lead among them: the others' writes go on.
+// TestNextLeaderLeaves cancels callers at random moments, including those that are
+// about to lead. All other writes succeed.
 func TestNextLeaderLeaves(t *testing.T) {
 	s := &hookStore{Store: storetest.NewMemStore(jsontext.Value(`{"c":[]}`))}
 	s.commit = func(storage.Rev, []storage.Change) error { runtime.Gosched(); return nil }
@@ -110,7 +110,7 @@ func TestNextLeaderLeaves(t *testing.T) {
 	}
 }
 
-// TestQueueIsFull lets more callers wait than there is room for.
+// TestQueueIsFull makes more callers wait than the queue can hold.
 func TestQueueIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -142,8 +142,8 @@ func TestQueueIsFull(t *testing.T) {
 	})
 }
 
-// TestGoexit ends the goroutine that leads in the middle of its function: who
-// waits with it is not told that all is well.
+// TestGoexit ends the leading goroutine in the middle of its function. The other
+// callers of the group do not get a success.
 func TestGoexit(t *testing.T) {
 	db := openMem(t, `{"c":[]}`)
 	done := make(chan struct{})
