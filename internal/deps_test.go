@@ -12,10 +12,10 @@ import (
 var floors = []string{
 	"internal/rawjson internal/spell internal/ordered",
 	"internal/storage internal/jsonpatch internal/jsonsyntax internal/query",
-	"internal/schema",
+	"internal/schema internal/rewrite",
 	"internal/database filestore/document filestore/internal/disk",
 	"internal/describe filestore",
-	"internal/lint server/auth server/openapi",
+	"internal/lint server/auth server/openapi server/simulate",
 	"server",
 	"cmd/pickup",
 }

@@ -5,11 +5,13 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"pickup/internal/rewrite"
 )
 
 // A front is the handler in front of Gin. It takes off what a path has before the
-// paths of routes.go: first that of a session, then Options.Prefix. A request whose
-// path has neither passes as it is.
+// paths of routes.go: the path of a session, then Options.Prefix. Before the prefix
+// it applies Options.Routes. A request that none of them concerns passes as it is.
 type front struct {
 	*server
 	next http.Handler
@@ -42,18 +44,27 @@ func sentURL(r *http.Request) *url.URL {
 const nowhere = "*"
 
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if f.Prefix != "" || strings.HasPrefix(r.URL.Path, sessionPrefix) {
-		r = f.move(r)
+	var table *rewrite.Table
+	if f.Routes != nil {
+		table = f.Routes()
+	}
+	if f.Prefix != "" || table != nil || strings.HasPrefix(r.URL.Path, sessionPrefix) {
+		r = f.move(r, table)
 	}
 	f.next.ServeHTTP(w, r)
 }
 
 // move returns the request with the path that Gin matches.
-func (f *front) move(r *http.Request) *http.Request {
+func (f *front) move(r *http.Request, table *rewrite.Table) *http.Request {
 	p := &place{sent: r.URL}
 	p.session, p.path = cutSession(r.URL.EscapedPath())
-	path := p.path
-	if !isService(path) {
+	path, query := p.path, r.URL.RawQuery
+	if table != nil && !rewrite.IsService(path) {
+		if path, query, _ = table.Rewrite(path, query); rewrite.IsService(path) {
+			path = nowhere
+		}
+	}
+	if !rewrite.IsService(path) {
 		path = f.withoutPrefix(path)
 	}
 	u := *r.URL
@@ -61,7 +72,7 @@ func (f *front) move(r *http.Request) *http.Request {
 	if u.Path, err = url.PathUnescape(path); err != nil {
 		u.Path = nowhere
 	}
-	u.RawPath = path
+	u.RawPath, u.RawQuery = path, query
 	r = r.WithContext(context.WithValue(r.Context(), placeKey{}, p))
 	r.URL = &u
 	return r
@@ -84,15 +95,11 @@ func (f *front) withoutPrefix(path string) string {
 	switch {
 	case ok && rest == "":
 		return "/"
-	case !ok || rest[0] != '/' || f.Prefix != "" && isService(rest):
+	case !ok || rest[0] != '/' || rewrite.IsService(rest):
 		return nowhere
 	}
 	return rest
 }
-
-// isService reports whether a path belongs to the service. An escaped spelling of
-// such a path does not.
-func isService(path string) bool { return path == "/_" || strings.HasPrefix(path, "/_/") }
 
 // sessionPath returns what the path of a request begins with if it names a session.
 func sessionPath(p *place) string {

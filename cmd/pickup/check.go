@@ -19,6 +19,7 @@ import (
 type checkCommand struct {
 	fileArgument
 	idConvention
+	routeFile
 }
 
 func (c *checkCommand) run(ctx context.Context, e *environment) error {
@@ -29,6 +30,12 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 	} else if err != nil {
 		return err
 	}
+	inRoutes, err := c.routeFile.check(e)
+	if err != nil {
+		return err
+	}
+	found = append(found, inRoutes...)
+	found = append(found, e.config.checkRules()...)
 	for _, f := range found {
 		fmt.Fprintln(e.stdout, f)
 	}

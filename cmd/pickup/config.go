@@ -22,6 +22,10 @@ func (c *configCommand) run(_ context.Context, e *environment) error {
 	if err := c.settings.check(); err != nil {
 		return err
 	}
+	if _, found := e.config.rules(c.MaxDelay); len(found) > 0 {
+		return usagef("%s", found[0])
+	}
+	rules := e.config.rulesText()
 	var b strings.Builder
 	print := func(name string, value any, source string) {
 		if s, ok := value.(fmt.Stringer); ok {
@@ -46,14 +50,20 @@ func (c *configCommand) run(_ context.Context, e *environment) error {
 		}
 	}
 	for _, flag := range e.parsed.Flags() {
-		if flag.Tag.Get("variable") == "" {
+		if flag.Tag.Get("variable") == "" || flag.Name == "routes" && c.Routes == "" {
 			continue
 		}
 		value := flag.Target.Interface()
 		if value == authNeeded {
 			value = false
 		}
+		if flag.Name == simulateKey && rules != "" {
+			b.WriteString("# ") // TOML has one of that name
+		}
 		print(flag.Name, value, e.sources[flag.Name])
+	}
+	if err := c.printRoutes(&b, e); err != nil {
+		return err
 	}
 	for _, name := range []string{"PICKUP_USER", "PICKUP_PASSWORD", "PICKUP_PASSWORD_FILE"} {
 		state := "not set"
@@ -62,6 +72,6 @@ func (c *configCommand) run(_ context.Context, e *environment) error {
 		}
 		fmt.Fprintf(&b, "# %s is %s\n", name, state)
 	}
-	_, err := fmt.Fprint(e.stdout, b.String())
+	_, err := fmt.Fprint(e.stdout, b.String()+rules)
 	return err
 }

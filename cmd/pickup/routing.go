@@ -1,12 +1,29 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+
+	"pickup/internal/lint"
+	"pickup/internal/rawjson"
+	"pickup/internal/rewrite"
+	"pickup/internal/spell"
 )
 
 // routing is what the service has at which path.
 type routing struct {
+	routeFile
 	Prefix string `variable:"PICKUP_PREFIX" placeholder:"PATH" help:"Serve the API below this path, such as /api, and nowhere else."`
 }
 
@@ -19,8 +36,187 @@ func (r *routing) check() error {
 	case r.Prefix == "":
 	case !plainPath.MatchString(r.Prefix):
 		return usagef("--prefix: %q is not a path such as /api or /api/v1", r.Prefix)
-	case strings.HasPrefix(r.Prefix+"/", "/_/"):
+	case rewrite.IsService(r.Prefix):
 		return usagef("--prefix: %q: the paths under /_/ belong to the service", r.Prefix)
+	}
+	return nil
+}
+
+// A routeFile names a file of routes. Without one, they are the table routes of the
+// configuration file.
+type routeFile struct {
+	Routes string `short:"r" variable:"PICKUP_ROUTES" placeholder:"FILE" help:"Rewrite paths by the routes in this file, as in json-server; re-read when it changes."`
+}
+
+// name returns the file that may have routes, "" if there is none.
+func (f routeFile) name(e *environment) string {
+	if f.Routes != "" {
+		return f.Routes
+	}
+	return e.config.name
+}
+
+// read returns the routes in the text of the file, nil if it has none.
+func (f routeFile) read(e *environment, text []byte) (*rewrite.Table, error) {
+	file, base := f.name(e), 0
+	var lines []rewrite.Line
+	var fault *rewrite.Fault
+	switch {
+	case f.Routes != "":
+		lines, fault = rewrite.Parse(text)
+	case filepath.Ext(file) == ".json":
+		var values map[string]json.RawMessage
+		if err := json.Unmarshal(text, &values); err != nil {
+			return nil, fmt.Errorf("%s%s: %w", file, configPlace(text, err), err)
+		}
+		if v := values["routes"]; len(v) > 0 && v[0] == '{' {
+			base = rawjson.Offset(text, "/routes")
+			lines, fault = rewrite.Parse(v)
+		}
+	default:
+		var values map[string]any
+		if err := toml.Unmarshal(text, &values); err != nil {
+			return nil, fmt.Errorf("%s%s: %w", file, configPlace(text, err), err)
+		}
+		lines, fault = tomlRoutes(text)
+	}
+	faults := []rewrite.Fault{}
+	var table *rewrite.Table
+	if fault != nil {
+		faults = append(faults, *fault)
+	} else if len(lines) > 0 {
+		table, faults = rewrite.New(lines)
+	}
+	var found routeFaults
+	for _, fault := range faults {
+		line, column := rawjson.LineColumn(text, base+fault.Offset)
+		found = append(found, lint.Finding{File: file, Line: line, Column: column, Detail: fault.Detail})
+	}
+	if found != nil {
+		return nil, found
+	}
+	return table, nil
+}
+
+// tomlRoutes returns the routes in a configuration file that parses, in their order.
+func tomlRoutes(text []byte) (lines []rewrite.Line, fault *rewrite.Fault) {
+	p := new(unstable.Parser)
+	add := func(n *unstable.Node, inside bool) bool {
+		var key []*unstable.Node
+		for keys := n.Key(); keys.Next(); {
+			key = append(key, keys.Node())
+		}
+		if !inside && string(key[0].Data) == "routes" {
+			key, inside = key[1:], true
+		}
+		switch value := n.Value(); {
+		case !inside || len(key) == 0:
+		case len(key) > 1 || value.Kind != unstable.String:
+			fault = &rewrite.Fault{Offset: int(key[0].Raw.Offset), Detail: `a route is a pattern and a target, both strings, such as "/api/*" = "/$1"`}
+		default:
+			lines = append(lines, rewrite.Line{Pattern: string(key[0].Data), PatternAt: int(key[0].Raw.Offset),
+				Target: string(value.Data), TargetAt: int(value.Raw.Offset)})
+		}
+		return inside
+	}
+	inside := false // the table routes
+	for p.Reset(text); p.NextExpression(); {
+		switch n := p.Expression(); n.Kind {
+		case unstable.Table, unstable.ArrayTable:
+			key := n.Key()
+			key.Next()
+			inside = string(key.Node().Data) == "routes"
+		case unstable.KeyValue:
+			if add(n, inside) && n.Value().Kind == unstable.InlineTable {
+				for each := n.Value().Children(); each.Next(); {
+					add(each.Node(), true)
+				}
+			}
+		}
+	}
+	return lines, fault
+}
+
+// routeFaults is the error of routes that cannot be used.
+type routeFaults []lint.Finding
+
+func (f routeFaults) Error() string {
+	if len(f) == 1 {
+		return f[0].String()
+	}
+	return fmt.Sprintf("%s (and %s more; pickup check lists them all)", f[0], spell.Count(len(f)-1, "fault"))
+}
+
+// check returns what is wrong with the routes.
+func (f routeFile) check(e *environment) ([]lint.Finding, error) {
+	if f.name(e) == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(f.name(e))
+	if err != nil {
+		return nil, usageError{err}
+	}
+	_, err = f.read(e, text)
+	var faults routeFaults
+	if errors.As(err, &faults) {
+		return faults, nil
+	}
+	return nil, err
+}
+
+// readRoutes reads the routes and watches their file.
+func (s *service) readRoutes(ctx context.Context) error {
+	if s.routing.name(s.env) == "" {
+		return nil
+	}
+	var now atomic.Pointer[rewrite.Table]
+	r := &reloadable{
+		name:  "routes",
+		paths: func() []string { return []string{s.routing.name(s.env)} },
+		apply: func(_ context.Context, texts [][]byte, err error) error {
+			if err != nil {
+				return err
+			}
+			table, err := s.routing.read(s.env, texts[0])
+			if err == nil {
+				now.Store(table)
+			}
+			return err
+		},
+		kept: func() string { return "the last good routes stay in force" },
+	}
+	if err := r.load(ctx); err != nil {
+		return usageError{err}
+	}
+	if table := now.Load(); table != nil {
+		s.notices = append(s.notices, note("paths are rewritten by %s in %s.", spell.Count(len(table.Lines()), "route"), s.routing.name(s.env)))
+	}
+	s.routes = now.Load
+	s.reloadables = append(s.reloadables, r)
+	return nil
+}
+
+// printRoutes prints the routes in force: as a table of the configuration file, or as
+// comments if they are in a file of their own.
+func (f routeFile) printRoutes(w io.Writer, e *environment) error {
+	if f.name(e) == "" {
+		return nil
+	}
+	text, err := os.ReadFile(f.name(e))
+	if err != nil {
+		return usageError{err}
+	}
+	table, err := f.read(e, text)
+	if err != nil || table == nil {
+		return err
+	}
+	comment := ""
+	if f.Routes != "" {
+		comment = "# "
+	}
+	fmt.Fprintf(w, "%s[routes] # %s\n", comment, f.name(e))
+	for _, l := range table.Lines() {
+		fmt.Fprintf(w, "%s%s = %s\n", comment, rawjson.AppendQuote(nil, l.Pattern), rawjson.AppendQuote(nil, l.Target))
 	}
 	return nil
 }

@@ -1,0 +1,365 @@
+// Package rewrite rewrites the paths of requests by a table of patterns, in the form
+// of json-server's routes.json:
+//
+//	{
+//	  "/api/*": "/$1",
+//	  "/:resource/:id/show": "/:resource/:id",
+//	  "/articles?id=:id": "/posts/:id",
+//	  "/posts/:category": "/posts?category=:category"
+//	}
+//
+// A [Line] is a pattern with its target and their places in a file. A [Table] is made
+// from lines, and [Table.Rewrite] applies the first that matches. A [Fault] is what is
+// wrong with a line.
+//
+// Paths are matched as they are sent, escaped. A value that moves between path and
+// query is escaped for its new place, so it stays one value.
+package rewrite
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/jsonsyntax"
+)
+
+// maxDepth is the depth up to which other values than routes are read.
+const maxDepth = 256
+
+// A Line is a pattern and its target, with the offsets of both in the file.
+type Line struct {
+	Pattern, Target     string
+	PatternAt, TargetAt int
+}
+
+// A Fault is what is wrong with a file of routes, with the offset of the place.
+type Fault struct {
+	Offset int
+	Detail string
+}
+
+// Parse returns the lines of a JSON object whose values are strings.
+func Parse(text []byte) ([]Line, *Fault) {
+	d := jsontext.NewDecoder(strings.NewReader(string(text)), jsontext.AllowDuplicateNames(true))
+	value := func() (s string, at int, err error) {
+		v, err := d.ReadValue()
+		at = int(d.InputOffset()) - len(v)
+		if err == nil && v.Kind() != '"' {
+			err = errors.New("a route is a pattern and a target, both strings")
+		} else if err == nil {
+			b, _ := jsontext.AppendUnquote(nil, v) // a valid string
+			s = string(b)
+		}
+		return s, at, err
+	}
+	if !jsontext.Value(text).IsValid(jsontext.AllowDuplicateNames(true)) {
+		offset, reason := jsonsyntax.Grammar{Noun: "file", MaxDepth: maxDepth}.Explain(text)
+		return nil, &Fault{offset, reason}
+	}
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+		return nil, &Fault{0, `routes are an object, such as {"/api/*": "/$1"}`}
+	}
+	var lines []Line
+	for d.PeekKind() == '"' {
+		var l Line
+		var err error
+		l.Pattern, l.PatternAt, _ = value()
+		if l.Target, l.TargetAt, err = value(); err != nil {
+			return nil, &Fault{l.TargetAt, err.Error()}
+		}
+		lines = append(lines, l)
+	}
+	return lines, nil
+}
+
+// A Table is a list of routes in order. Its methods may be called by several
+// goroutines at once.
+type Table struct{ routes []route }
+
+// A route is a line that is ready to match.
+type route struct {
+	line   Line
+	path   *regexp.Regexp
+	groups []string // the names of what path captures, "" for *
+	query  []condition
+	target []piece // of the path
+	adds   []piece // to the query
+}
+
+// A condition is a parameter that the query must have.
+type condition struct{ name, value, capture string }
+
+// A piece is a part of a target: text, or a value that the pattern has captured.
+type piece struct {
+	text  string
+	value int // index of the value, -1 for text
+}
+
+// A capture is a value of a request, escaped as in a path or as in a query.
+type capture struct {
+	text    string
+	inQuery bool
+}
+
+// New returns the table of some lines, or all their faults.
+func New(lines []Line) (*Table, []Fault) {
+	t := new(Table)
+	var faults []Fault
+	for _, l := range lines {
+		r := route{line: l}
+		if err := r.parsePattern(l.Pattern); err != nil {
+			faults = append(faults, Fault{l.PatternAt, err.Error()})
+			continue
+		}
+		if err := r.parseTarget(l.Target); err != nil {
+			faults = append(faults, Fault{l.TargetAt, err.Error()})
+		}
+		if i := slices.IndexFunc(t.routes, func(earlier route) bool { return earlier.covers(r) }); i >= 0 {
+			faults = append(faults, Fault{l.PatternAt, fmt.Sprintf("%q never matches, because %q comes first", l.Pattern, t.routes[i].line.Pattern)})
+		}
+		t.routes = append(t.routes, r)
+	}
+	if faults != nil {
+		return nil, faults
+	}
+	return t, nil
+}
+
+// Lines returns the lines of the table.
+func (t *Table) Lines() []Line {
+	var lines []Line
+	for _, r := range t.routes {
+		lines = append(lines, r.line)
+	}
+	return lines
+}
+
+var (
+	wildcard  = regexp.MustCompile(`\*|:([A-Za-z_]\w*)`)
+	insertion = regexp.MustCompile(`\$\d+|:[A-Za-z_]\w*`)
+	// sendable matches text that a path or a query may have as it is.
+	sendable = regexp.MustCompile(`^(?:[A-Za-z0-9/._~!$&',;=@:*+?-]|%[0-9A-Fa-f]{2})*$`)
+)
+
+// split returns the path and the query of a pattern or a target.
+func split(s string) (path, query string, err error) {
+	s = strings.Replace(s, `\?`, "?", 1) // as older versions of json-server need it
+	path, query, _ = strings.Cut(s, "?")
+	switch {
+	case !strings.HasPrefix(path, "/"):
+		err = fmt.Errorf("%q does not begin with a slash", s)
+	case IsService(path):
+		err = fmt.Errorf("%q: the paths under /_/ belong to the service", s)
+	case !sendable.MatchString(path):
+		err = fmt.Errorf("%q has a character that no path has; a pattern has * and :name only, and what a URL has to escape is written escaped", s)
+	}
+	return path, query, err
+}
+
+// IsService reports whether a path belongs to the service. An escaped spelling of
+// such a path does not.
+func IsService(path string) bool { return path == "/_" || strings.HasPrefix(path, "/_/") }
+
+// parsePattern sets what a request must have.
+func (r *route) parsePattern(pattern string) error {
+	path, query, err := split(pattern)
+	if err != nil {
+		return err
+	}
+	path = strings.TrimSuffix(path, "/")
+	var b strings.Builder
+	b.WriteString("^")
+	last := 0
+	for _, at := range wildcard.FindAllStringSubmatchIndex(path, -1) {
+		b.WriteString(regexp.QuoteMeta(path[last:at[0]]))
+		last = at[1]
+		if at[2] < 0 {
+			b.WriteString("(.*)")
+			r.groups = append(r.groups, "")
+			continue
+		}
+		b.WriteString("([^/]+)")
+		if err := r.name(path[at[2]:at[3]], pattern); err != nil {
+			return err
+		}
+	}
+	b.WriteString(regexp.QuoteMeta(path[last:]))
+	if !strings.HasSuffix(path, "*") {
+		b.WriteString("/?")
+	}
+	r.path = regexp.MustCompile(b.String() + "$")
+	for part := range strings.SplitSeq(query, "&") {
+		name, value, _ := strings.Cut(part, "=")
+		switch {
+		case query == "":
+			continue
+		case name == "":
+			return fmt.Errorf("%q has a parameter without a name", pattern)
+		case strings.Contains(value, "*"):
+			return fmt.Errorf("%q has a * in the query, where only :name can be", pattern)
+		}
+		c := condition{name: name, value: value}
+		if m := wildcard.FindStringSubmatch(value); m != nil && m[0] == value && m[1] != "" {
+			c.value, c.capture = "", m[1]
+			if err := r.name(m[1], pattern); err != nil {
+				return err
+			}
+		}
+		r.query = append(r.query, c)
+	}
+	return nil
+}
+
+// name adds the name of a captured value.
+func (r *route) name(name, pattern string) error {
+	if slices.Contains(r.groups, name) {
+		return fmt.Errorf("%q has :%s twice", pattern, name)
+	}
+	r.groups = append(r.groups, name)
+	return nil
+}
+
+// parseTarget sets where a request is led.
+func (r *route) parseTarget(target string) error {
+	path, query, err := split(target)
+	switch {
+	case err != nil:
+		return err
+	case strings.Contains(path, "*"):
+		return fmt.Errorf("%q has a *: a target has $1 for the first *, or :name", target)
+	case strings.ContainsAny(query, "# "):
+		return fmt.Errorf("%q has a character that no query has", target)
+	}
+	if r.target, err = r.pieces(path, target, false); err == nil && query != "" {
+		r.adds, err = r.pieces(query, target, true)
+	}
+	return err
+}
+
+// pieces returns the pieces of a path or a query. In the name of a parameter a word
+// after a colon may be an operator.
+func (r *route) pieces(text, target string, inQuery bool) (list []piece, err error) {
+	last := 0
+	for _, at := range insertion.FindAllStringIndex(text, -1) {
+		word := text[at[0]:at[1]]
+		value := slices.Index(r.groups, word[1:])
+		if word[0] == '$' {
+			var n int
+			fmt.Sscan(word[1:], &n) // digits, so an error means that n is out of range
+			value = n - 1
+			if n < 1 || n > len(r.groups) {
+				return nil, fmt.Errorf("%q has %s, but %q has %d of * and :name", target, word, r.line.Pattern, len(r.groups))
+			}
+		}
+		if value < 0 {
+			if before := text[:at[0]]; inQuery && strings.LastIndexByte(before, '=') <= strings.LastIndexByte(before, '&') {
+				continue
+			}
+			return nil, fmt.Errorf("%q has %s, which %q does not have", target, word, r.line.Pattern)
+		}
+		list = append(list, piece{text[last:at[0]], -1}, piece{"", value})
+		last = at[1]
+	}
+	return append(list, piece{text[last:], -1}), nil
+}
+
+// covers reports whether the route matches each path that another one matches.
+func (r *route) covers(other route) bool {
+	if len(r.query) > 0 && !slices.Equal(r.query, other.query) {
+		return false
+	}
+	path, _, _ := split(other.line.Pattern)
+	// What only a wildcard matches, in the forms that a * may have.
+	for _, sample := range []string{"", "\x00", "\x00/\x00"} {
+		s := wildcard.ReplaceAllStringFunc(path, func(w string) string {
+			if w == "*" {
+				return sample
+			}
+			return "\x00"
+		})
+		if !r.path.MatchString(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// Rewrite returns the path and the query to which the first matching route leads a
+// request, both escaped. The query of the request is added to that of the target.
+func (t *Table) Rewrite(path, query string) (newPath, newQuery string, ok bool) {
+	for _, r := range t.routes {
+		groups := r.path.FindStringSubmatch(path)
+		if groups == nil {
+			continue
+		}
+		var values []capture
+		for _, g := range groups[1:] {
+			values = append(values, capture{text: g})
+		}
+		rest, ok := query, true
+		for _, c := range r.query {
+			var v string
+			if v, rest, ok = c.take(rest); !ok {
+				break
+			}
+			if c.capture != "" {
+				values = append(values, capture{v, true})
+			}
+		}
+		if !ok {
+			continue
+		}
+		added := join(r.adds, values, true)
+		if added != "" && rest != "" {
+			added += "&"
+		}
+		return join(r.target, values, false), added + rest, true
+	}
+	return path, query, false
+}
+
+// take returns the value of the parameter, and the query without it.
+func (c condition) take(query string) (value, rest string, ok bool) {
+	parts := strings.Split(query, "&")
+	for i, part := range parts {
+		name, value, _ := strings.Cut(part, "=")
+		if name, err := url.QueryUnescape(name); err != nil || name != c.name {
+			continue
+		}
+		plain, err := url.QueryUnescape(value)
+		if err != nil || c.capture != "" && plain == "" || c.capture == "" && plain != c.value {
+			continue
+		}
+		return value, strings.Join(slices.Delete(parts, i, i+1), "&"), true
+	}
+	return "", query, false
+}
+
+// join returns pieces as text for a path or for a query.
+func join(pieces []piece, values []capture, inQuery bool) string {
+	var b strings.Builder
+	for _, p := range pieces {
+		if p.value < 0 {
+			b.WriteString(p.text)
+			continue
+		}
+		v := values[p.value]
+		switch {
+		case v.inQuery == inQuery:
+			b.WriteString(v.text)
+		case inQuery:
+			plain, _ := url.PathUnescape(v.text) // net/http has parsed it
+			b.WriteString(url.QueryEscape(plain))
+		default:
+			plain, _ := url.QueryUnescape(v.text) // take has parsed it
+			b.WriteString(url.PathEscape(plain))
+		}
+	}
+	return b.String()
+}
