@@ -15,7 +15,7 @@ var floors = []string{
 	"internal/schema internal/rewrite",
 	"internal/database filestore/document filestore/internal/disk",
 	"internal/describe filestore",
-	"internal/lint server/auth server/openapi",
+	"internal/lint server/auth server/openapi server/simulate",
 	"server",
 	"cmd/pickup",
 }

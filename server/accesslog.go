@@ -9,8 +9,8 @@ import (
 )
 
 // logAccess logs each request after it has been answered: its id, the address of
-// the client, the method, path and status, the size of the body, the duration, and
-// the trace that it is part of. Long values are clipped, so that requests cannot
+// the client, the method, path and status, the size of the body, the duration, the
+// trace that it is part of, and what was simulated. Long values are clipped, so that requests cannot
 // fill the disk. The query and the headers are left out, since they may contain
 // personal data.
 func (s *server) logAccess(c *gin.Context) {
@@ -21,6 +21,10 @@ func (s *server) logAccess(c *gin.Context) {
 		if err != nil {
 			client = c.Request.RemoteAddr
 		}
+		attrs := traceAttrs(c.Request)
+		if isSimulated(c) {
+			attrs = append(attrs, slog.String("simulated", c.Writer.Header().Get(simulatedHeader)))
+		}
 		s.AccessLog.LogAttrs(c.Request.Context(), slog.LevelInfo, "request", append([]slog.Attr{
 			slog.String("id", requestIDOf(c)),
 			slog.String("client", client),
@@ -28,7 +32,7 @@ func (s *server) logAccess(c *gin.Context) {
 			slog.String("path", clip(sentURL(c.Request).EscapedPath())),
 			slog.Int("status", c.Writer.Status()),
 			slog.Int("bytes", max(c.Writer.Size(), 0)),
-			slog.Float64("ms", float64(time.Since(start).Microseconds())/1000)}, traceAttrs(c.Request)...)...)
+			slog.Float64("ms", float64(time.Since(start).Microseconds())/1000)}, attrs...)...)
 	}()
 	c.Next()
 }

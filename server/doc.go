@@ -22,6 +22,6 @@
 // Options.Routes rewrite, and the prefix. static.go serves files where the API has
 // nothing. Middleware runs in this order, each in a file of its own: request id, metrics,
 // access log, recovery from panics, headers of every answer, Host check,
-// cross-origin rules, credentials. Handlers return errors. errors.go maps them to
+// cross-origin rules, credentials, simulation. Handlers return errors. errors.go maps them to
 // statuses, and each becomes a problem document (RFC 9457).
 package server

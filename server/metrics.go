@@ -32,6 +32,7 @@ type Metrics struct {
 	streams   prometheus.Gauge
 	dropped   prometheus.Counter
 	sessions  prometheus.Gauge
+	simulated *prometheus.CounterVec
 
 	mu   sync.RWMutex
 	seen map[seriesKey]series // guarded by mu
@@ -66,11 +67,13 @@ func NewMetrics() *Metrics {
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{Name: "pickup_streams",
 			Help: "Streams of events that are open."}),
 		dropped: prometheus.NewCounter(prometheus.CounterOpts{Name: "pickup_streams_dropped_total",
-			Help: "Streams that were closed because the client read too slowly."}),
+			Help: "Streams that were closed because the client read too slowly or a change was too large."}),
 		sessions: prometheus.NewGauge(prometheus.GaugeOpts{Name: "pickup_sessions",
 			Help: "Sessions, each with a fork of the database."}),
+		simulated: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pickup_simulated_total",
+			Help: "Simulations; kind is delay, hold, code, or the name of a fault."}, []string{"kind"}),
 	}
-	m.registry.MustRegister(m.requests, m.durations, m.commits, m.changes, m.syncs, m.reloads, m.followers, m.streams, m.dropped, m.sessions,
+	m.registry.MustRegister(m.requests, m.durations, m.commits, m.changes, m.syncs, m.reloads, m.followers, m.streams, m.dropped, m.sessions, m.simulated,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.handler = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{DisableCompression: true})
 	return m
@@ -96,9 +99,13 @@ func (m *Metrics) measure(c *gin.Context) {
 		if !slices.Contains(methods, method) { // clients must not create labels
 			method = "other"
 		}
+		if isCut(c) {
+			return // it was not answered
+		}
 		s := m.series(route, method, c.Writer.Status())
 		s.requests.Inc()
-		if c.Writer.Header().Get("Content-Type") != streamType { // which lasts as long as the client likes
+		// A stream lasts as long as the client likes.
+		if c.Writer.Header().Get("Content-Type") != streamType && !isSimulated(c) {
 			s.durations.Observe(time.Since(start).Seconds())
 		}
 	}()

@@ -16,7 +16,7 @@ import (
 const (
 	allowMethods  = "GET, HEAD, QUERY, POST, PUT, PATCH, DELETE"
 	allowHeaders  = "Authorization, Content-Type, If-Match, If-None-Match, Last-Event-ID, Pickup-Session, Prefer, X-Request-Id"
-	exposeHeaders = "ETag, Link, Location, X-Total-Count, Content-Range, Preference-Applied, Accept-Patch, Accept-Query, Pickup-Revision, Pickup-Session, Pickup-Session-New, X-Request-Id"
+	exposeHeaders = "ETag, Link, Location, X-Total-Count, Content-Range, Preference-Applied, Accept-Patch, Accept-Query, Pickup-Revision, Pickup-Session, Pickup-Session-New, Pickup-Simulated, X-Request-Id"
 	preflightAge  = "600" // seconds
 )
 

@@ -54,6 +54,12 @@ var routes = []route{
 	{path: openapi.SessionsPath + "/:name/changes", get: ofSession((*request).sessionChanges), outside: true},
 	{path: openapi.SessionsPath + "/:name/reset", post: ofSession((*request).resetSession), outside: true},
 	{path: openapi.SessionsPath + "/:name/commit", post: ofSession((*request).commitSession), outside: true},
+	// The rules for simulated answers, and the requests that are held, if
+	// Options.Simulate is set.
+	{path: openapi.SimulatePath, get: (*request).listRules, put: (*request).setRules, post: (*request).addRule, delete: (*request).removeRules},
+	{path: openapi.SimulatePath + "/:name", delete: (*request).removeRule},
+	{path: openapi.HoldsPath, get: (*request).listHolds},
+	{path: openapi.ReleasePath + "/:name", post: (*request).releaseHold},
 	// Descriptions of the API, made from the data and the rules.
 	{path: openapi.OpenAPIPath, get: (*request).openAPI},
 	{path: openapi.TypesPath, get: (*request).types, outside: true},
@@ -105,7 +111,8 @@ func (s *server) register(r gin.IRoutes) {
 	choices["/:collection"] = choices["/db"]
 	for _, route := range routes {
 		path, choice := route.path, choices[route.path]
-		if choice == nil || path == openapi.MetricsPath && s.Metrics == nil {
+		simulated := strings.HasPrefix(path, openapi.SimulatePath) || path == openapi.HoldsPath || strings.HasPrefix(path, openapi.ReleasePath)
+		if choice == nil || path == openapi.MetricsPath && s.Metrics == nil || simulated && s.Simulate == nil {
 			continue
 		}
 		choices[path] = nil

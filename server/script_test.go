@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -27,6 +28,7 @@ import (
 	"pickup/internal/storage"
 	"pickup/internal/storage/storetest"
 	"pickup/server"
+	"pickup/server/simulate"
 )
 
 var update = flag.Bool("update", false, "write the answers that differ into testdata/*.txtar")
@@ -56,7 +58,7 @@ func runScript(t *testing.T, file string) {
 		name, arg, _ := strings.Cut(section.Name, ": ")
 		data := section.Data
 		switch {
-		case i < s.begin:
+		case i < s.first:
 		case name == "store":
 			s.fail(t, arg)
 		case name == "edit":
@@ -77,6 +79,10 @@ func runScript(t *testing.T, file string) {
 			}
 		case name == "end":
 			s.streams[arg].end(t)
+		case name == "begin":
+			s.begun[arg] = s.begin(t, arg, data)
+		case name == "finish":
+			answer = s.begun[arg].finish(t)
 		case section.Name == "db.json afterwards":
 			got := string(s.db.Snapshot().AppendJSON(nil))
 			if !matches(got, string(data)) {
@@ -113,7 +119,7 @@ func runScript(t *testing.T, file string) {
 
 // A script is a conversation and the server that its first sections configure.
 type script struct {
-	begin int // the index of the section after these
+	first int // the index of the section after these
 	store *storetest.MemStore
 	db    *database.DB
 	addr  string
@@ -125,10 +131,11 @@ type script struct {
 	stop     chan struct{}
 	revision string // of the latest answer
 	streams  map[string]*scriptStream
+	begun    map[string]*exchange
 }
 
 func newScript(t *testing.T, archive *txtar.Archive) *script {
-	s := &script{options: server.Options{Version: "test"}, streams: make(map[string]*scriptStream)}
+	s := &script{options: server.Options{Version: "test"}, streams: make(map[string]*scriptStream), begun: make(map[string]*exchange)}
 	var contents, rules []byte
 header:
 	for _, section := range archive.Files {
@@ -148,7 +155,7 @@ header:
 		default:
 			break header
 		}
-		s.begin++
+		s.first++
 	}
 	if rules == nil && bytes.Contains(contents, []byte(`"./db.schema.json"`)) {
 		rules = readFile(t, "../db.schema.json")
@@ -222,13 +229,42 @@ func setOption(t *testing.T, o *server.Options, name, value string) {
 		default:
 			o.MaxSessions = int(n)
 		}
+	case "simulate":
+		o.Simulate = &server.Simulation{Rules: new(simulate.Rules), Dice: simulate.Seeded(1)}
+	case "delay":
+		var err error
+		if o.Simulate.Delay, err = simulate.ParseRange(value); err != nil {
+			t.Fatal(err)
+		}
+	case "max-delay":
+		var err error
+		if o.Simulate.MaxDelay, err = time.ParseDuration(value); err != nil {
+			t.Fatal(err)
+		}
+	case "rules":
+		rules, faults := simulate.Parse(jsontext.Value(value), time.Minute)
+		if faults != nil {
+			t.Fatal(faults)
+		}
+		o.Simulate.Rules.Set(rules)
 	default:
 		t.Fatalf("there is no option %q", name)
 	}
 }
 
-// send sends a request unchanged, over a connection of its own.
+// An exchange is a request that was sent, and whose answer is not read yet.
+type exchange struct {
+	name, method string
+	conn         net.Conn
+}
+
+// send sends a request and returns its answer.
 func (s *script) send(t *testing.T, name string, data []byte) *answer {
+	return s.begin(t, name, data).finish(t)
+}
+
+// begin sends a request unchanged, over a connection of its own.
+func (s *script) begin(t *testing.T, name string, data []byte) *exchange {
 	head, body, _ := strings.Cut(string(data), "\n\n")
 	lines := strings.Split(strings.TrimSpace(head), "\n")
 	body = strings.TrimSuffix(body, "\n")
@@ -249,7 +285,7 @@ func (s *script) send(t *testing.T, name string, data []byte) *answer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	t.Cleanup(func() { conn.Close() })
 	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
@@ -257,13 +293,25 @@ func (s *script) send(t *testing.T, name string, data []byte) *answer {
 	if _, err := fmt.Fprintf(conn, "%s HTTP/1.1\r\n%sConnection: close\r\n\r\n%s", lines[0], headers, body); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	response, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
+	return &exchange{name, method, conn}
+}
+
+// finish reads the answer. Its status says if the connection was reset or
+// closed instead.
+func (e *exchange) finish(t *testing.T) *answer {
+	defer e.conn.Close()
+	response, err := http.ReadResponse(bufio.NewReader(e.conn), &http.Request{Method: e.method})
+	switch {
+	case errors.Is(err, syscall.ECONNRESET):
+		return &answer{status: "connection reset"}
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return &answer{status: "connection closed"}
+	case err != nil:
+		t.Fatalf("%s: %v", e.name, err)
 	}
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
-		t.Fatalf("%s: %v", name, err)
+		t.Fatalf("%s: %v", e.name, err)
 	}
 	return &answer{strconv.Itoa(response.StatusCode), response.Header, string(text)}
 }
@@ -441,7 +489,7 @@ func splitAnswer(data []byte) (head, body string) {
 
 func isStatus(name string) bool {
 	n, err := strconv.Atoi(name)
-	return err == nil && 100 <= n && n <= 599
+	return err == nil && 100 <= n && n <= 599 || name == "connection reset" || name == "connection closed"
 }
 
 // matches compares JSON token by token and other text literally. <any> in want

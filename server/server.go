@@ -14,6 +14,7 @@ import (
 	"pickup/internal/rawjson"
 	"pickup/internal/rewrite"
 	"pickup/server/auth"
+	"pickup/server/simulate"
 )
 
 // Options configures a Handler. The zero value serves everyone: it has no
@@ -95,6 +96,10 @@ type Options struct {
 	// Log receives internal errors. nil: they are discarded.
 	Log *slog.Logger
 
+	// Simulate lets requests and rules ask for slow, failing and fixed answers. nil:
+	// such preferences and parameters are ignored.
+	Simulate *Simulation
+
 	// Findings returns the findings that readyz?verbose lists. It may be called by
 	// several goroutines at once. nil: none.
 	Findings func() []lint.Finding
@@ -116,6 +121,7 @@ type server struct {
 	responses               responseCache
 	streams                 streams
 	sessions                sessions
+	simulation              simulation
 	service                 []link // the service's own resources, for the index
 	described, describedAll atomic.Pointer[described]
 }
@@ -132,6 +138,14 @@ func Handler(db *database.DB, o Options) http.Handler {
 	o.SessionMemory = cmp.Or(max(o.SessionMemory, 0), defaultSessionMemory)
 	if o.MaxDepth <= 0 || o.MaxDepth > rawjson.MaxDepth {
 		o.MaxDepth = rawjson.MaxDepth
+	}
+	if o.Simulate != nil {
+		simulation := *o.Simulate
+		simulation.MaxDelay = cmp.Or(max(simulation.MaxDelay, 0), defaultMaxDelay)
+		if simulation.Dice == nil {
+			simulation.Dice = simulate.Random()
+		}
+		o.Simulate = &simulation
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -156,7 +170,7 @@ func Handler(db *database.DB, o Options) http.Handler {
 	if o.AccessLog != nil {
 		r.Use(s.logAccess)
 	}
-	r.Use(s.recover, setHeaders, closeUnauthenticated, s.checkHost, s.crossOrigin(), s.authenticate)
+	r.Use(s.recover, setHeaders, closeUnauthenticated, s.checkHost, s.crossOrigin(), s.authenticate, s.simulate)
 	r.NoRoute(s.notFound)
 	s.register(r)
 	return &front{s, r}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pickup/internal/database"
+	"pickup/server/simulate"
 )
 
 // A session is a fork of the database under a name. A request that names one
@@ -18,7 +19,8 @@ type session struct {
 	made   time.Time
 	ended  chan struct{} // closed when it ends
 	commit sync.Mutex    // held while its changes are committed
-	idle   *time.Timer   // runs while no request has it
+	rules  simulate.Rules
+	idle   *time.Timer // runs while no request has it
 
 	requests int       // guarded by sessions.mu; those in progress, streams among them
 	used     time.Time // guarded by sessions.mu; when the latest of them began or ended

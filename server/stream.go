@@ -162,7 +162,7 @@ func (req *request) stream(t topic, begin since) error {
 	if err == nil {
 		err = req.follow(s, w)
 	}
-	if errors.Is(err, errLagging) || errors.Is(err, errNotReading) {
+	if errors.Is(err, errLagging) || errors.Is(err, errNotReading) || errors.Is(err, errTooMuch) {
 		req.server.Log.Info("stream closed", "id", requestIDOf(req.Context), "reason", err)
 		if req.Metrics != nil {
 			req.Metrics.dropped.Inc()
@@ -317,13 +317,8 @@ func (req *request) newEventWriter() *eventWriter {
 	if s, ok := req.Request.Context().Value(http.ServerContextKey).(*http.Server); ok && s.WriteTimeout > 0 {
 		w.timeout = s.WriteTimeout
 	}
-	// Gin's own Flush loses the error.
-	var below http.ResponseWriter = req.Writer
-	if u, ok := below.(interface{ Unwrap() http.ResponseWriter }); ok {
-		below = u.Unwrap()
-	}
-	w.control = http.NewResponseController(below)
-	_ = w.control.SetReadDeadline(time.Time{}) // net/http would take its end for that of the client
+	w.control = http.NewResponseController(below(req.Writer)) // Gin's own Flush loses the error
+	_ = w.control.SetReadDeadline(time.Time{})                // net/http would take its end for that of the client
 	return w
 }
 

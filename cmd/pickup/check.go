@@ -35,6 +35,7 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 		return err
 	}
 	found = append(found, inRoutes...)
+	found = append(found, e.config.checkRules()...)
 	for _, f := range found {
 		fmt.Fprintln(e.stdout, f)
 	}

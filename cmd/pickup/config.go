@@ -22,6 +22,10 @@ func (c *configCommand) run(_ context.Context, e *environment) error {
 	if err := c.settings.check(); err != nil {
 		return err
 	}
+	if _, found := e.config.rules(c.MaxDelay); len(found) > 0 {
+		return usagef("%s", found[0])
+	}
+	rules := e.config.rulesText()
 	var b strings.Builder
 	print := func(name string, value any, source string) {
 		if s, ok := value.(fmt.Stringer); ok {
@@ -53,6 +57,9 @@ func (c *configCommand) run(_ context.Context, e *environment) error {
 		if value == authNeeded {
 			value = false
 		}
+		if flag.Name == simulateKey && rules != "" {
+			b.WriteString("# ") // TOML has one of that name
+		}
 		print(flag.Name, value, e.sources[flag.Name])
 	}
 	if err := c.printRoutes(&b, e); err != nil {
@@ -65,6 +72,6 @@ func (c *configCommand) run(_ context.Context, e *environment) error {
 		}
 		fmt.Fprintf(&b, "# %s is %s\n", name, state)
 	}
-	_, err := fmt.Fprint(e.stdout, b.String())
+	_, err := fmt.Fprint(e.stdout, b.String()+rules)
 	return err
 }

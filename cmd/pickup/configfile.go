@@ -21,6 +21,7 @@ import (
 // "db". It has no passwords.
 type configFile struct {
 	name   string // "" without a file
+	text   []byte
 	values map[string]any
 }
 
@@ -47,7 +48,12 @@ func readConfig(args []string, getenv func(string) string) (*configFile, error) 
 	if err != nil {
 		return nil, usagef("--config: %w", err)
 	}
-	c := &configFile{name: name}
+	return parseConfig(name, text)
+}
+
+// parseConfig parses the text of a configuration file.
+func parseConfig(name string, text []byte) (c *configFile, err error) {
+	c = &configFile{name: name, text: text}
 	if filepath.Ext(name) == ".json" {
 		err = json.Unmarshal(text, &c.values)
 	} else {
@@ -107,6 +113,9 @@ func (c *configFile) value(flag *kong.Flag) (any, error) {
 		return nil, nil // see routeFile
 	}
 	list, isList := v.([]any)
+	if isList && flag.Name == simulateKey {
+		return nil, nil // rules, not the setting
+	}
 	if !isList {
 		list = []any{v}
 	}

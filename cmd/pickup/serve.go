@@ -57,7 +57,8 @@ type service struct {
 	metrics       *server.Metrics
 	store         *filestore.Store
 	db            *database.DB
-	reloadables   []*reloadable // certificate, users and routes if there are any, the schema
+	reloadables   []*reloadable      // certificate, users, routes and rules if there are any, the schema
+	simulated     *server.Simulation // nil if answers are not simulated
 	checks        []server.Check
 	linter        *linter
 	http          *http.Server
@@ -90,6 +91,7 @@ func (s *service) start(ctx context.Context) error {
 		s.readUsers,
 		s.readCertificate,
 		s.readRoutes,
+		s.readRules,
 		s.listen,
 		s.openStore,
 		s.openDatabase,
@@ -115,7 +117,7 @@ func (s *service) serve(ctx context.Context) error {
 
 	running.Go(func() { failed <- s.accept() })        // serves each connection in its own goroutine
 	running.Go(func() { failed <- s.db.Follow(work) }) // applies external edits of the file
-	running.Go(func() { s.reload(work) })              // re-reads schema, users, certificate and routes
+	running.Go(func() { s.reload(work) })              // re-reads schema, users, certificate, routes, rules
 	running.Go(func() { s.linter.run(work) })          // logs what external edits broke
 	running.Go(func() { s.flush(work) })               // writes out the access log
 	if s.pprof != nil {
@@ -152,8 +154,8 @@ func (s *service) accept() error {
 	return s.http.Serve(s.listener)
 }
 
-// reload looks at the files of the schema, users, certificate and routes whenever
-// they may have changed, until ctx is done.
+// reload looks at the files of the schema, users, certificate, routes and rules
+// whenever they may have changed, until ctx is done.
 func (s *service) reload(ctx context.Context) {
 	paths := func() (all []string) {
 		for _, r := range s.reloadables {
@@ -300,6 +302,7 @@ func (s *service) makeServer(context.Context) error {
 		Metrics:      s.metrics,
 		Checks:       s.checks,
 		Findings:     s.linter.findings,
+		Simulate:     s.simulated,
 		Log:          s.log,
 		Version:      versionText(),
 	}

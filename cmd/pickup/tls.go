@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// A transport says whether the service uses HTTPS. health needs it to find the
-// server.
+// A transport says whether the service uses HTTPS. health and tail need it to find
+// the server.
 type transport struct {
 	TLSCert       string `name:"tls-cert" variable:"PICKUP_TLS_CERT" placeholder:"FILE" help:"Serve HTTPS with this certificate chain (PEM); reloaded when it changes ($PICKUP_TLS_CERT)."`
 	TLSKey        string `name:"tls-key" variable:"PICKUP_TLS_KEY" placeholder:"FILE" help:"Private key of the certificate (PEM) ($PICKUP_TLS_KEY)."`

@@ -8,4 +8,9 @@ SwaggerUIBundle({
   validatorUrl: null,
   tryItOutEnabled: true,
   defaultModelsExpandDepth: 0,
+  // Rules for simulated answers do not apply to this page.
+  requestInterceptor: (request) => {
+    if (new URL(request.url, location.href).origin === location.origin) request.headers["Pickup-Page"] = "1";
+    return request;
+  },
 });

@@ -29,6 +29,13 @@ const (
 	SnapshotsPath = "/_/snapshots"
 )
 
+// The paths of the rules for simulated answers and of the requests that are held.
+const (
+	SimulatePath = "/_/simulate"
+	HoldsPath    = "/_/holds"
+	ReleasePath  = "/_/release"
+)
+
 // SessionsPath is the path of the sessions.
 const SessionsPath = "/_/sessions"
 

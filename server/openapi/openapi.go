@@ -21,6 +21,7 @@ type Options struct {
 	Loopback bool   // requests are refused unless Host names the loopback interface
 	Metrics  bool   // metrics are served
 	Sessions bool   // there are sessions
+	Simulate bool   // there are simulated answers
 	Prefix   string // of the paths of the API, without a final slash
 
 	// SessionPath is what all paths begin with if the document is that of a session.
@@ -150,6 +151,9 @@ func (d *apiDocument) service() {
 		untagged(MetricsPath, "getMetrics", "Metrics for Prometheus.", "text/plain", textSchema)
 	}
 	d.sessions()
+	if d.Simulate {
+		d.simulation()
+	}
 	for _, r := range d.about.Resources {
 		subject := r.Name
 		if r.Kind == storage.Array {

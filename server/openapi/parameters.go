@@ -9,14 +9,16 @@ import (
 
 // The parameters of operations, by their names in components.json.
 const (
-	ofRecords = "_embed _expand _fields _since _"
+	ofRecords = "_embed _expand _fields _since _ " + simulated
 	ofLists   = "q _where _sort _order _page _per_page _limit _start _end " + ofRecords
-	ofWrites  = "_ If-Match If-None-Match Prefer"
-	ofDeletes = "_ _dependent If-Match If-None-Match Prefer"
+	ofWrites  = "_ If-Match If-None-Match Prefer " + simulated
+	ofDeletes = "_dependent " + ofWrites
 	readHeads = "If-None-Match Last-Event-ID Prefer"
 
 	// These change the form of an answer and are described with Options.All only.
-	reshaping = "_page _per_page _fields _since Last-Event-ID"
+	reshaping = "_page _per_page _fields _since Last-Event-ID " + simulated
+
+	simulated = "_delay _code _fault _hold" // if there are simulations
 )
 
 var textSchema = object{{"type", "string"}}
@@ -25,9 +27,10 @@ var textSchema = object{{"type", "string"}}
 func (d *apiDocument) parametersOf(names ...string) list {
 	var parameters list
 	for name := range strings.FieldsSeq(strings.Join(names, " ")) {
-		if d.All || !slices.Contains(strings.Fields(reshaping), name) {
-			parameters = append(parameters, object{{"$ref", "#/components/parameters/" + name}})
+		if !d.All && slices.Contains(strings.Fields(reshaping), name) || !d.Simulate && slices.Contains(strings.Fields(simulated), name) {
+			continue
 		}
+		parameters = append(parameters, object{{"$ref", "#/components/parameters/" + name}})
 	}
 	return parameters
 }

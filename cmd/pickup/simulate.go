@@ -1,0 +1,240 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+
+	"pickup/internal/lint"
+	"pickup/internal/rawjson"
+	"pickup/internal/spell"
+	"pickup/server"
+	"pickup/server/simulate"
+)
+
+// simulation is the settings of simulated answers.
+type simulation struct {
+	Simulate string         `enum:"auto,on,off" default:"auto" variable:"PICKUP_SIMULATE" placeholder:"on|off" help:"Let requests and rules ask for slow, failing and fixed answers (on, but off with --no-auth=public)."`
+	Delay    simulate.Range `variable:"PICKUP_DELAY" placeholder:"MS" help:"Answer after so many milliseconds, as in 500, or after a time in a range, as in 200-800."`
+	MaxDelay time.Duration  `default:"60s" variable:"PICKUP_MAX_DELAY" placeholder:"TIME" help:"Longest delay or hold (${default}); 400 above."`
+	Seed     string         `variable:"PICKUP_SEED" placeholder:"N" help:"Repeat what is random about simulated answers at each start."`
+}
+
+// simulateKey is the name of the rules in a configuration file.
+const simulateKey = "simulate"
+
+// check returns an error if the settings contradict each other.
+func (s *simulation) check(public bool) error {
+	if s.Seed != "" {
+		if _, err := strconv.ParseUint(s.Seed, 10, 64); err != nil {
+			return usagef("--seed: %q is not a whole number from 0 on", s.Seed)
+		}
+		if public {
+			return usagef("--seed cannot be used with --no-auth=public: others could foresee what is random")
+		}
+	}
+	if s.Delay.Max > s.MaxDelay {
+		return usagef("--delay: %s is longer than --max-delay, which is %v", s.Delay, s.MaxDelay)
+	}
+	return nil
+}
+
+// readRules reads the rules for simulated answers in the configuration file, and
+// watches them.
+func (s *service) readRules(ctx context.Context) error {
+	config := s.env.config
+	if s.NoAuth == noAuthPublic && s.Simulate == "auto" {
+		if s.Delay.Max > 0 || config.rulesText() != "" {
+			s.notices = append(s.notices, warning("answers are not simulated, because everyone can reach the server; --simulate=on allows it."))
+		}
+		return nil
+	}
+	if s.Simulate == "off" {
+		return nil
+	}
+	s.simulated = &server.Simulation{Rules: new(simulate.Rules), Delay: s.Delay, MaxDelay: s.MaxDelay}
+	if s.Seed != "" {
+		seed, _ := strconv.ParseUint(s.Seed, 10, 64) // check has parsed it
+		s.simulated.Dice = simulate.Seeded(seed)
+	}
+	if s.Delay.Max > 0 {
+		s.notices = append(s.notices, note("every answer is delayed by %s ms (--delay).", s.Delay))
+	}
+	if config.name == "" {
+		return nil
+	}
+	last := ""
+	rules := &reloadable{
+		name:  "rules of " + filepath.Base(config.name),
+		paths: func() []string { return []string{config.name} },
+		kept:  func() string { return "the previous rules stay in force" },
+		apply: func(_ context.Context, texts [][]byte, err error) error {
+			if err != nil {
+				return err
+			}
+			now, err := parseConfig(config.name, texts[0])
+			if err != nil {
+				return err
+			}
+			list, found := now.rules(s.MaxDelay)
+			if len(found) > 0 {
+				return usagef("%s", found[0])
+			}
+			// Other settings may have changed. The counts of the rules go on then.
+			if text := fmt.Sprint(now.values[simulateKey]); text != last {
+				s.simulated.Rules.Set(list)
+				last = text
+			}
+			return nil
+		},
+	}
+	if err := rules.load(ctx); err != nil {
+		return err
+	}
+	if n, _ := s.simulated.Rules.Size(); n > 0 {
+		s.notices = append(s.notices, note("%s of %s may simulate answers.", spell.Count(n, "rule"), config.name))
+	}
+	s.reloadables = append(s.reloadables, rules)
+	return nil
+}
+
+// rules returns the rules for simulated answers in the file, and what is wrong with
+// them.
+func (c *configFile) rules(maxDelay time.Duration) ([]*simulate.Rule, []lint.Finding) {
+	value, ok := c.values[simulateKey].([]any)
+	if !ok {
+		return nil, nil
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, []lint.Finding{c.finding("", "rules hold JSON values only: "+err.Error())}
+	}
+	rules, faults := simulate.Parse(text, maxDelay)
+	if n, size := simulate.Size(rules); len(faults) == 0 && (n > simulate.MaxRules || size > simulate.MaxBodies) {
+		faults = []simulate.Error{{Detail: fmt.Sprintf("there can be %d rules with bodies of %d MiB together", simulate.MaxRules, simulate.MaxBodies>>20)}}
+	}
+	var found []lint.Finding
+	for _, f := range faults {
+		found = append(found, c.finding(f.Pointer, f.Detail))
+	}
+	slices.SortStableFunc(found, lint.Finding.Compare)
+	return rules, found
+}
+
+// checkRules returns what is wrong with the rules in the file, and which of them can never
+// match.
+func (c *configFile) checkRules() []lint.Finding {
+	maxDelay := time.Minute
+	if text, ok := c.values["max-delay"].(string); ok {
+		if d, err := time.ParseDuration(text); err == nil {
+			maxDelay = d
+		}
+	}
+	rules, found := c.rules(maxDelay)
+	if len(found) == 0 {
+		for _, f := range simulate.Unreachable(rules) {
+			found = append(found, c.finding(f.Pointer, f.Detail))
+		}
+	}
+	return found
+}
+
+// finding returns a fault in the rules of the file, with its place.
+func (c *configFile) finding(pointer, detail string) lint.Finding {
+	f := lint.Finding{File: c.name, Pointer: rawjson.Pointer(simulateKey) + pointer, Detail: detail}
+	if tokens := rawjson.SplitPointer(pointer); len(tokens) > 1 {
+		f.Detail = tokens[1] + ": " + detail
+	}
+	offset := 0
+	if filepath.Ext(c.name) == ".json" {
+		offset = rawjson.Offset(c.text, f.Pointer)
+	} else {
+		offset = tomlOffset(c.text, f.Pointer)
+	}
+	f.Line, f.Column = rawjson.LineColumn(c.text, offset)
+	return f
+}
+
+// tomlOffset returns the index of the key, the table or the element that pointer
+// leads to, or of the nearest one around it.
+func tomlOffset(text []byte, pointer string) int {
+	places := make(map[string]int)
+	var p unstable.Parser
+	p.Reset(text)
+	// keys returns the pointer of a key below one of a table.
+	keys := func(table string, it unstable.Iterator) (pointer string, offset int) {
+		offset = -1
+		for pointer = table; it.Next(); {
+			if offset < 0 {
+				offset = int(it.Node().Raw.Offset)
+			}
+			pointer += rawjson.Pointer(string(it.Node().Data))
+		}
+		return pointer, offset
+	}
+	var add func(at string, value *unstable.Node)
+	addPair := func(table string, pair *unstable.Node) {
+		at, offset := keys(table, pair.Key())
+		places[at] = offset
+		add(at, pair.Value())
+	}
+	add = func(at string, value *unstable.Node) {
+		i := 0
+		for it := value.Children(); it.Next(); i++ {
+			switch child := it.Node(); {
+			case child.Kind == unstable.KeyValue:
+				addPair(at, child)
+			case value.Kind == unstable.Array:
+				element := at + rawjson.Pointer(strconv.Itoa(i))
+				if child.Raw.Length > 0 {
+					places[element] = int(child.Raw.Offset)
+				}
+				add(element, child)
+			}
+		}
+	}
+	table, rules := "", 0
+	for p.NextExpression() {
+		switch e := p.Expression(); e.Kind {
+		case unstable.KeyValue:
+			addPair(table, e)
+		case unstable.Table, unstable.ArrayTable:
+			var offset int
+			table, offset = keys("", e.Key())
+			rule := rawjson.Pointer(simulateKey)
+			if e.Kind == unstable.ArrayTable && table == rule {
+				rules++
+			}
+			if tokens := rawjson.SplitPointer(table); tokens[0] == simulateKey && rules > 0 {
+				table = rawjson.Pointer(slices.Insert(tokens, 1, strconv.Itoa(rules-1))...)
+			}
+			places[table] = offset
+		}
+	}
+	for tokens := rawjson.SplitPointer(pointer); ; tokens = tokens[:len(tokens)-1] {
+		if offset, ok := places[rawjson.Pointer(tokens...)]; ok || len(tokens) == 0 {
+			return offset
+		}
+	}
+}
+
+// rulesText returns the rules in the file as TOML, "" if there are none.
+func (c *configFile) rulesText() string {
+	value, ok := c.values[simulateKey].([]any)
+	if !ok {
+		return ""
+	}
+	text, err := toml.Marshal(map[string]any{simulateKey: value})
+	if err != nil {
+		return "" // it has been parsed from the same types
+	}
+	return fmt.Sprintf("\n# %s\n%s", cmp.Or(c.name, "default"), text)
+}

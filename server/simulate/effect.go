@@ -1,0 +1,137 @@
+package simulate
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/spell"
+)
+
+// An Effect is what is done to a request. Its parts are independent of each other.
+type Effect struct {
+	Delay *Range // before anything else; nil: not said
+	Hold  string // the name under which the request waits to be released
+	Outcome
+}
+
+// An Outcome is how a request ends: with a status, or with a fault.
+type Outcome struct {
+	Code    int // 0: it is not said
+	Body    jsontext.Value
+	Headers map[string]string
+	Fault   Fault
+	Rule    bool // a rule says it, not the request
+}
+
+// Or returns e with the parts of f that e does not say.
+func (e Effect) Or(f Effect) Effect {
+	if e.Delay == nil {
+		e.Delay = f.Delay
+	}
+	if e.Hold == "" {
+		e.Hold = f.Hold
+	}
+	if e.Code == 0 && e.Fault == "" {
+		e.Outcome = f.Outcome
+	}
+	return e
+}
+
+// A Fault is a way in which a connection fails.
+type Fault string
+
+// The faults.
+const (
+	ConnectionReset Fault = "connection-reset" // before anything is done
+	EmptyResponse   Fault = "empty-response"   // the connection is closed before anything is done
+	LostAnswer      Fault = "lost-answer"      // after the request has been done
+)
+
+// ParseFault returns the fault of that name.
+func ParseFault(s string) (Fault, error) {
+	names := []string{string(ConnectionReset), string(EmptyResponse), string(LostAnswer)}
+	if slices.Contains(names, s) {
+		return Fault(s), nil
+	}
+	return "", fmt.Errorf("there is no fault %q%s", clip(s), spell.DidYouMean(s, "the faults", names))
+}
+
+// A Range is a time between Min and Max.
+type Range struct{ Min, Max time.Duration }
+
+// maxMilliseconds keeps a Range within a time.Duration.
+const maxMilliseconds = 1 << 40
+
+// ParseRange parses milliseconds, as in "500", or a range of them, as in "200-800".
+func ParseRange(s string) (Range, error) {
+	low, high, isRange := strings.Cut(s, "-")
+	if !isRange {
+		high = low
+	}
+	a, err := strconv.ParseUint(low, 10, 64)
+	b, err2 := strconv.ParseUint(high, 10, 64)
+	if err != nil || err2 != nil || a > b || b > maxMilliseconds {
+		return Range{}, fmt.Errorf("%q is not a time in milliseconds, as in 500, or a range, as in 200-800", clip(s))
+	}
+	return Range{time.Duration(a) * time.Millisecond, time.Duration(b) * time.Millisecond}, nil
+}
+
+// String returns the range as ParseRange reads it.
+func (r Range) String() string {
+	low, high := strconv.FormatInt(r.Min.Milliseconds(), 10), strconv.FormatInt(r.Max.Milliseconds(), 10)
+	if low == high {
+		return low
+	}
+	return low + "-" + high
+}
+
+// UnmarshalText parses a range.
+func (r *Range) UnmarshalText(text []byte) (err error) {
+	*r, err = ParseRange(string(text))
+	return err
+}
+
+// Pick returns a time of the range in whole milliseconds, each equally likely.
+func (r Range) Pick(dice Dice) time.Duration {
+	n := (r.Max-r.Min)/time.Millisecond + 1
+	return r.Min + time.Duration(dice()*float64(n))*time.Millisecond
+}
+
+// Dice returns random numbers from 0 up to, but not including, 1. It may be called
+// by several goroutines at once.
+type Dice func() float64
+
+// Random returns dice that differ at each start.
+func Random() Dice { return rand.Float64 }
+
+// Seeded returns dice that repeat for the same seed.
+func Seeded(seed uint64) Dice {
+	var mu sync.Mutex
+	source := rand.New(rand.NewPCG(seed, seed))
+	return func() float64 {
+		mu.Lock()
+		defer mu.Unlock()
+		return source.Float64()
+	}
+}
+
+// IsName reports whether s can be the name of a hold.
+func IsName(s string) bool {
+	return 0 < len(s) && len(s) <= 64 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == ""
+}
+
+// clip shortens text for a message.
+func clip(s string) string {
+	const limit = 100
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + "…"
+}

@@ -1,0 +1,282 @@
+package simulate
+
+import (
+	"fmt"
+	"maps"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/net/http/httpguts"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/spell"
+)
+
+// Limits of rules.
+const (
+	MaxRules  = 256
+	MaxBodies = 1 << 20 // bytes of all bodies together
+)
+
+// An Error is a fault in a rule.
+type Error struct {
+	Pointer string // RFC 6901, into what was parsed
+	Detail  string
+}
+
+// Parse parses a list of rules, an array of objects. It returns all faults. No rule
+// may wait for longer than maxDelay.
+func Parse(v jsontext.Value, maxDelay time.Duration) (rules []*Rule, faults []Error) {
+	if v.Kind() != '[' {
+		return nil, []Error{{"", "rules are an array of objects"}}
+	}
+	i := 0
+	for e := range rawjson.Elements(v) {
+		r, wrong := ParseRule(e, maxDelay)
+		for _, f := range wrong {
+			faults = append(faults, Error{rawjson.Pointer(strconv.Itoa(i)) + f.Pointer, f.Detail})
+		}
+		rules = append(rules, r)
+		i++
+	}
+	return rules, faults
+}
+
+// Unreachable returns a fault for each rule that can never match, because an earlier
+// one applies to all of its requests.
+func Unreachable(rules []*Rule) (faults []Error) {
+	for i, r := range rules {
+		if j := slices.IndexFunc(rules[:i], func(earlier *Rule) bool { return earlier.covers(r) }); j >= 0 {
+			faults = append(faults, Error{rawjson.Pointer(strconv.Itoa(i)),
+				fmt.Sprintf("this rule can never match: rule %d applies to all of its requests; put it before that one", j+1)})
+		}
+	}
+	return faults
+}
+
+// A parser parses one rule.
+type parser struct {
+	rule     *Rule
+	maxDelay time.Duration
+	faults   []Error
+}
+
+// members are the members of a rule.
+var members = map[string]func(p *parser, v jsontext.Value) error{
+	"path":    (*parser).path,
+	"methods": (*parser).methods,
+	"query":   (*parser).query,
+	"delay":   (*parser).delay,
+	"code":    (*parser).code,
+	"fault":   (*parser).fault,
+	"hold":    (*parser).hold,
+	"percent": (*parser).percent,
+	"after":   func(p *parser, v jsontext.Value) error { return p.count(v, 0, &p.rule.after) },
+	"times":   func(p *parser, v jsontext.Value) error { return p.count(v, 1, &p.rule.times) },
+	"body":    func(p *parser, v jsontext.Value) error { p.rule.Body = v; return nil },
+	"headers": (*parser).headers,
+
+	// What AppendJSON adds is ignored, so that a list can be sent back.
+	"id":   func(*parser, jsontext.Value) error { return nil },
+	"hits": func(*parser, jsontext.Value) error { return nil },
+}
+
+// ParseRule parses a rule, an object.
+func ParseRule(v jsontext.Value, maxDelay time.Duration) (*Rule, []Error) {
+	if v.Kind() != '{' {
+		return nil, []Error{{"", "a rule is an object"}}
+	}
+	v = rawjson.Compact(v)
+	p := &parser{rule: &Rule{text: v, percent: 100}, maxDelay: maxDelay}
+	p.rule.Rule = true
+	for quoted, value := range rawjson.Members(v) {
+		name := rawjson.Unquote(quoted)
+		parse := members[name]
+		if parse == nil {
+			known := slices.Sorted(maps.Keys(members))
+			p.fail(name, fmt.Sprintf("a rule has no member %q%s", clip(name), spell.DidYouMean(name, "the members", known)))
+		} else if err := parse(p, value); err != nil {
+			p.fail(name, err.Error())
+		}
+	}
+	p.finish()
+	return p.rule, p.faults
+}
+
+func (p *parser) fail(member, detail string) {
+	p.faults = append(p.faults, Error{rawjson.Pointer(member), detail})
+}
+
+// finish checks how the members fit together.
+func (p *parser) finish() {
+	r := p.rule
+	least, allowed := 400, "code is 400 to 599, or with body 200 to 599"
+	if r.Body != nil {
+		least, allowed = 200, "code is 200 to 599"
+		if _, said := rawjson.Member(r.text, "code"); !said {
+			r.Code = 200
+		}
+	}
+	_, said := rawjson.Member(r.text, "fault")
+	switch {
+	case len(p.faults) > 0:
+	case said && (r.Code != 0 || r.Body != nil):
+		p.fail("fault", "a rule has a fault, or code and body, but not both")
+	case r.Code != 0 && (r.Code < least || r.Code > 599):
+		p.fail("code", allowed)
+	case r.Headers != nil && r.Code == 0:
+		p.fail("headers", "headers needs code or body: it does not change real answers")
+	case r.Delay == nil && r.Hold == "" && r.Code == 0 && r.Fault == "":
+		p.faults = append(p.faults, Error{"", "the rule does nothing: it needs delay, code, fault, hold or body"})
+	}
+}
+
+func text(v jsontext.Value) (string, error) {
+	if v.Kind() != '"' {
+		return "", fmt.Errorf("it is a string and not %s", rawjson.KindName(v))
+	}
+	return rawjson.Unquote(v), nil
+}
+
+func (p *parser) path(v jsontext.Value) error {
+	s, err := text(v)
+	if err != nil {
+		return err
+	}
+	if !strings.HasPrefix(s, "/") || strings.ContainsAny(s, "?#") {
+		return fmt.Errorf("%q is not a path, as in /schedules/*", clip(s))
+	}
+	p.rule.path = []string{}
+	if s = strings.Trim(s, "/"); s == "" {
+		return nil
+	}
+	p.rule.path = strings.Split(s, "/")
+	for i, segment := range p.rule.path {
+		switch _, err := url.PathUnescape(segment); {
+		case err != nil:
+			return fmt.Errorf("%q is not percent-encoded as it should be", clip(segment))
+		case i == 0 && segment == "_":
+			return fmt.Errorf("this can never match: what is below /_/ is never simulated")
+		case segment == rest && i < len(p.rule.path)-1:
+			return fmt.Errorf("** is the rest of a path and can only be its end")
+		case segment != any && segment != rest && strings.Contains(segment, any):
+			return fmt.Errorf("* is a whole segment, as in /schedules/*; a star itself is %%2A")
+		}
+	}
+	return nil
+}
+
+func (p *parser) methods(v jsontext.Value) error {
+	if v.Kind() != '[' {
+		return fmt.Errorf(`it is an array of methods, as in ["POST", "PATCH"]`)
+	}
+	for e := range rawjson.Elements(v) {
+		s, err := text(e)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(methods, s) {
+			return fmt.Errorf("there is no method %q; the methods are %s", clip(s), strings.Join(methods, ", "))
+		}
+		p.rule.methods = append(p.rule.methods, s)
+	}
+	return nil
+}
+
+func (p *parser) query(v jsontext.Value) error {
+	s, err := text(v)
+	if err != nil {
+		return err
+	}
+	if p.rule.query, err = url.ParseQuery(strings.TrimPrefix(s, "?")); err != nil {
+		return fmt.Errorf("%q is not a query, as in status=Canceled", clip(s))
+	}
+	return nil
+}
+
+func (p *parser) delay(v jsontext.Value) error {
+	s := string(v)
+	if v.Kind() == '"' {
+		s = rawjson.Unquote(v)
+	}
+	delay, err := ParseRange(s)
+	if err != nil {
+		return err
+	}
+	if delay.Max > p.maxDelay {
+		return fmt.Errorf("%s is longer than --max-delay, which is %v", delay, p.maxDelay)
+	}
+	p.rule.Delay = &delay
+	return nil
+}
+
+func (p *parser) code(v jsontext.Value) (err error) {
+	if p.rule.Code, err = strconv.Atoi(string(v)); err != nil || p.rule.Code == 0 {
+		return fmt.Errorf("it is a status, as in 503, and not %s", rawjson.Show(v))
+	}
+	return nil
+}
+
+func (p *parser) fault(v jsontext.Value) error {
+	s, err := text(v)
+	if err == nil {
+		p.rule.Fault, err = ParseFault(s)
+	}
+	return err
+}
+
+func (p *parser) hold(v jsontext.Value) (err error) {
+	if p.rule.Hold, err = text(v); err == nil && !IsName(p.rule.Hold) {
+		err = fmt.Errorf("the name of a hold has 1 to 64 of A-Z a-z 0-9 . _ -")
+	}
+	return err
+}
+
+func (p *parser) percent(v jsontext.Value) (err error) {
+	p.rule.percent, err = strconv.ParseFloat(string(v), 64)
+	if err != nil || !(0 < p.rule.percent && p.rule.percent <= 100) {
+		return fmt.Errorf("it is a number above 0 and up to 100, and not %s", rawjson.Show(v))
+	}
+	return nil
+}
+
+func (p *parser) count(v jsontext.Value, least int, n *int) (err error) {
+	if *n, err = strconv.Atoi(string(v)); err != nil || *n < least {
+		return fmt.Errorf("it is a whole number from %d on, and not %s", least, rawjson.Show(v))
+	}
+	return nil
+}
+
+// refused are headers that belong to the connection or to the server.
+var refused = []string{
+	"Connection", "Content-Length", "Date", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Cache-Control", "Www-Authenticate",
+	"Pickup-Simulated", "X-Content-Type-Options",
+}
+
+func (p *parser) headers(v jsontext.Value) error {
+	if v.Kind() != '{' {
+		return fmt.Errorf("it is an object of strings and not %s", rawjson.KindName(v))
+	}
+	p.rule.Headers = make(map[string]string)
+	for quoted, value := range rawjson.Members(v) {
+		name := textproto.CanonicalMIMEHeaderKey(rawjson.Unquote(quoted))
+		s, err := text(value)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", clip(name), err)
+		case !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(s):
+			return fmt.Errorf("%q is not a header", clip(name))
+		case slices.Contains(refused, name) || strings.HasPrefix(name, "Access-Control-"):
+			return fmt.Errorf("the header %s cannot be set: the server does so", clip(name))
+		case name == "Content-Type" && !strings.HasSuffix(s, "/json") && !strings.HasSuffix(s, "+json"):
+			return fmt.Errorf("Content-Type must be JSON, as the body is")
+		}
+		p.rule.Headers[name] = s
+	}
+	return nil
+}

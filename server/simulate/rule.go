@@ -1,0 +1,147 @@
+package simulate
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A Rule says what is done to which requests.
+type Rule struct {
+	Effect
+	ID string // of a rule in Rules
+
+	path    []string // segments, any and rest among them; nil: all paths
+	methods []string // nil: all methods
+	query   url.Values
+	percent float64 // of the requests that match
+	after   int     // requests that pass before the rule applies
+	times   int     // how often it applies; 0: always
+	text    jsontext.Value
+	seen    int // guarded by Rules.mu; requests that matched
+	hits    int // guarded by Rules.mu; requests to which it was applied
+}
+
+// The wildcards of a path.
+const (
+	any  = "*"  // one segment
+	rest = "**" // the rest, which may be empty
+)
+
+// A Request is what rules know of a request.
+type Request struct {
+	Method string
+	path   []string
+	query  url.Values
+}
+
+// NewRequest returns a request with the path and the query of a URL, both as they
+// are in it.
+func NewRequest(method, path, query string) Request {
+	values, _ := url.ParseQuery(query) // with what it understands
+	return Request{method, segments(path), values}
+}
+
+// segments returns the decoded segments of a path. A final slash makes no
+// difference.
+func segments(path string) []string {
+	path = strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/")
+	if path == "" {
+		return []string{}
+	}
+	all := strings.Split(path, "/")
+	for i, s := range all {
+		if decoded, err := url.PathUnescape(s); err == nil {
+			all[i] = decoded
+		}
+	}
+	return all
+}
+
+// matches reports whether the rule is for the request.
+func (r *Rule) matches(q Request) bool {
+	if r.methods != nil && !slices.Contains(r.methods, q.Method) || !matchPath(r.path, q.path) {
+		return false
+	}
+	for name, values := range r.query {
+		for _, v := range values {
+			if !slices.Contains(q.query[name], v) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func matchPath(pattern, path []string) bool {
+	if pattern == nil {
+		return true
+	}
+	for i, p := range pattern {
+		switch {
+		case p == rest:
+			return true
+		case i >= len(path), p != any && literal(p) != path[i]:
+			return false
+		}
+	}
+	return len(pattern) == len(path)
+}
+
+// literal returns the text that a segment of a pattern stands for.
+func literal(segment string) string {
+	if decoded, err := url.PathUnescape(segment); err == nil {
+		return decoded
+	}
+	return segment
+}
+
+// applies reports whether the rule applies to a request that it matches, which it
+// counts. The caller has Rules.mu.
+func (r *Rule) applies(dice Dice) bool {
+	r.seen++
+	if r.seen <= r.after || r.times > 0 && r.hits >= r.times || r.percent < 100 && dice()*100 >= r.percent {
+		return false
+	}
+	r.hits++
+	return true
+}
+
+// covers reports whether no request reaches s, which comes after r: r applies to
+// all that s matches.
+func (r *Rule) covers(s *Rule) bool {
+	if r.percent < 100 || r.after > 0 || r.times > 0 {
+		return false
+	}
+	if r.methods != nil && (s.methods == nil || slices.ContainsFunc(s.methods, func(m string) bool { return !slices.Contains(r.methods, m) })) {
+		return false
+	}
+	for name, values := range r.query {
+		if slices.ContainsFunc(values, func(v string) bool { return !slices.Contains(s.query[name], v) }) {
+			return false
+		}
+	}
+	if r.path == nil {
+		return true
+	}
+	if s.path == nil {
+		return len(r.path) == 1 && r.path[0] == rest
+	}
+	for i, p := range r.path {
+		switch {
+		case p == rest:
+			return true
+		case i >= len(s.path), s.path[i] == rest, p != any && (s.path[i] == any || literal(p) != literal(s.path[i])):
+			return false
+		}
+	}
+	return len(r.path) == len(s.path)
+}
+
+// methods that a rule may name.
+var methods = []string{
+	http.MethodGet, http.MethodHead, "QUERY", http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
+}

@@ -1,0 +1,129 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
+)
+
+// Rules are rules in use. The zero value has none. Its methods may be called by
+// several goroutines at once.
+type Rules struct {
+	filled atomic.Bool // there are rules
+
+	mu   sync.Mutex
+	list []*Rule // guarded by mu
+	last int     // guarded by mu; the id that was given out last
+}
+
+// IsEmpty reports whether there are no rules. A nil list is empty.
+func (l *Rules) IsEmpty() bool { return l == nil || !l.filled.Load() }
+
+// Set replaces the rules. They get new ids.
+func (l *Rules) Set(rules []*Rule) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = nil
+	l.addLocked(rules...)
+}
+
+// Add adds a rule at the end.
+func (l *Rules) Add(r *Rule) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.addLocked(r)
+}
+
+func (l *Rules) addLocked(rules ...*Rule) {
+	for _, r := range rules {
+		l.last++
+		r.ID = strconv.Itoa(l.last)
+		l.list = append(l.list, r)
+	}
+	l.filled.Store(len(l.list) > 0)
+}
+
+// Remove removes the rule with the id, and reports whether there was one.
+func (l *Rules) Remove(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := len(l.list)
+	l.list = slices.DeleteFunc(l.list, func(r *Rule) bool { return r.ID == id })
+	l.filled.Store(len(l.list) > 0)
+	return len(l.list) < n
+}
+
+// Find returns the effect of the first rule that applies to the request, and counts
+// the request in all rules up to this one that match it. A rule that matches but
+// does not apply, by its percent, after or times, is passed over.
+func (l *Rules) Find(q Request, dice Dice) Effect {
+	if l.IsEmpty() {
+		return Effect{}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range l.list {
+		if r.matches(q) && r.applies(dice) {
+			return r.Effect
+		}
+	}
+	return Effect{}
+}
+
+// Size returns the number of rules and of the bytes of their text.
+func (l *Rules) Size() (rules, bytes int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return Size(l.list)
+}
+
+// Size returns the number of rules and of the bytes of their text.
+func Size(list []*Rule) (rules, bytes int) {
+	for _, r := range list {
+		bytes += len(r.text)
+	}
+	return len(list), bytes
+}
+
+// AppendJSON appends the rules, each with its id and its hits, as an array.
+func (l *Rules) AppendJSON(b []byte) []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b = append(b, '[')
+	for i, r := range l.list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = r.appendLocked(b)
+	}
+	return append(b, ']')
+}
+
+// AppendRule appends a rule of the list as an object.
+func (l *Rules) AppendRule(b []byte, r *Rule) []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return r.appendLocked(b)
+}
+
+// appendLocked appends the rule as it was written, with its id and its hits. The
+// caller has Rules.mu.
+func (r *Rule) appendLocked(b []byte) []byte {
+	b = fmt.Appendf(b, `{"id":%q,"hits":%d`, r.ID, r.hits)
+	for quoted, value := range rawjson.Members(r.text) {
+		if name := rawjson.Unquote(quoted); name != "id" && name != "hits" {
+			b = append(append(append(b, ','), quoted...), ':')
+			b = append(b, value...)
+		}
+	}
+	return append(b, '}')
+}
+
+// Text returns the rule as it was written.
+func (r *Rule) Text() jsontext.Value { return r.text }

@@ -1,0 +1,129 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/server/openapi"
+	"pickup/server/simulate"
+)
+
+// ownRules returns the rules that the request reads or changes: those of its session,
+// or those outside of sessions.
+func (req *request) ownRules() *simulate.Rules {
+	if req.session != nil {
+		return &req.session.rules
+	}
+	return &req.simulation.rules
+}
+
+// listRules serves GET /_/simulate: the rules that were set at run time.
+func (req *request) listRules() error {
+	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) { return req.ownRules().AppendJSON(b), nil })
+}
+
+// setRules serves PUT /_/simulate: the body replaces all rules.
+func (req *request) setRules() error {
+	text, err := req.readRules()
+	if err != nil {
+		return err
+	}
+	rules, faults := simulate.Parse(text, req.Simulate.MaxDelay)
+	if err := req.useRules(rules, faults, true); err != nil {
+		return err
+	}
+	send(req.Context, http.StatusOK, openapi.JSONType, append(req.ownRules().AppendJSON(nil), '\n'))
+	return nil
+}
+
+// addRule serves POST /_/simulate: the rule of the body comes after all others.
+func (req *request) addRule() error {
+	text, err := req.readRules()
+	if err != nil {
+		return err
+	}
+	rule, faults := simulate.ParseRule(text, req.Simulate.MaxDelay)
+	if err := req.useRules([]*simulate.Rule{rule}, faults, false); err != nil {
+		return err
+	}
+	req.Header("Location", req.sessionPath+openapi.SimulatePath+"/"+rule.ID)
+	send(req.Context, http.StatusCreated, openapi.JSONType, append(req.ownRules().AppendRule(nil, rule), '\n'))
+	return nil
+}
+
+// removeRule serves DELETE /_/simulate/ID.
+func (req *request) removeRule() error {
+	if err := req.rejectParameters(); err != nil {
+		return err
+	}
+	if id := req.Param("name"); !req.ownRules().Remove(id) {
+		return newProblem(http.StatusNotFound, fmt.Sprintf("There is no rule %s.", strconv.Quote(clip(id))))
+	}
+	req.Status(http.StatusNoContent)
+	return nil
+}
+
+// removeRules serves DELETE /_/simulate.
+func (req *request) removeRules() error {
+	if err := req.rejectParameters(); err != nil {
+		return err
+	}
+	req.ownRules().Set(nil)
+	req.Status(http.StatusNoContent)
+	return nil
+}
+
+// readRules reads a body with rules.
+func (req *request) readRules() (jsontext.Value, error) {
+	if err := req.rejectParameters(); err != nil {
+		return nil, err
+	}
+	text, err := req.readText()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := decodeBody(text, req.MaxDepth); err != nil {
+		return nil, err
+	}
+	return text, nil
+}
+
+// useRules puts rules into force, in place of the others or in addition to them. All
+// rules that are set at run time share one limit.
+func (req *request) useRules(rules []*simulate.Rule, faults []simulate.Error, replace bool) error {
+	if len(faults) > 0 {
+		p := newProblem(http.StatusUnprocessableEntity, "The rules cannot be used. Nothing was changed.")
+		for _, f := range faults[:min(len(faults), maxFaults)] {
+			p.Errors = append(p.Errors, fault{Pointer: &f.Pointer, Detail: f.Detail})
+		}
+		return p
+	}
+	req.sessions.mu.Lock()
+	defer req.sessions.mu.Unlock()
+	own := req.ownRules()
+	count, bytes := simulate.Size(rules)
+	add := func(l *simulate.Rules) {
+		if replace && l == own {
+			return
+		}
+		n, size := l.Size()
+		count, bytes = count+n, bytes+size
+	}
+	add(&req.simulation.rules)
+	for _, x := range req.sessions.byName {
+		add(&x.rules)
+	}
+	if count > simulate.MaxRules || bytes > simulate.MaxBodies {
+		return retry(http.StatusServiceUnavailable, fmt.Sprintf("There can be %d rules with bodies of %d MiB, those of all sessions together. Remove some.",
+			simulate.MaxRules, simulate.MaxBodies>>20))
+	}
+	if replace {
+		own.Set(rules)
+	} else {
+		own.Add(rules[0])
+	}
+	return nil
+}
