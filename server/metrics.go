@@ -67,7 +67,7 @@ func NewMetrics() *Metrics {
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{Name: "pickup_streams",
 			Help: "Streams of events that are open."}),
 		dropped: prometheus.NewCounter(prometheus.CounterOpts{Name: "pickup_streams_dropped_total",
-			Help: "Streams that were closed because the client read too slowly."}),
+			Help: "Streams that were closed because the client read too slowly or a change was too large."}),
 		sessions: prometheus.NewGauge(prometheus.GaugeOpts{Name: "pickup_sessions",
 			Help: "Sessions, each with a fork of the database."}),
 		simulated: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pickup_simulated_total",

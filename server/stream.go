@@ -162,7 +162,7 @@ func (req *request) stream(t topic, begin since) error {
 	if err == nil {
 		err = req.follow(s, w)
 	}
-	if errors.Is(err, errLagging) || errors.Is(err, errNotReading) {
+	if errors.Is(err, errLagging) || errors.Is(err, errNotReading) || errors.Is(err, errTooMuch) {
 		req.server.Log.Info("stream closed", "id", requestIDOf(req.Context), "reason", err)
 		if req.Metrics != nil {
 			req.Metrics.dropped.Inc()

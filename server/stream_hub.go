@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"pickup/internal/database"
 	"pickup/internal/storage"
@@ -45,7 +46,7 @@ type group struct {
 
 // A frame is one or more events as they are sent.
 type frame struct {
-	rev     storage.Rev // what the state is after it; 0: it is no event of a revision
+	rev     storage.Rev // of the state after it; 0 if it has no event of a revision
 	data    []byte
 	waiting int // streams that have not taken it
 }
@@ -53,10 +54,17 @@ type frame struct {
 const (
 	maxBacklog = 1 << 20   // bytes that one group keeps for streams that lag, besides the latest frame
 	maxTaken   = 256 << 10 // bytes that a stream takes at a time
+
+	maxEncoded  = 64 << 20        // bytes that one call of advance encodes
+	maxEncoding = 2 * time.Second // the time that it needs for them
 )
 
 // errLagging reports that a client reads too slowly.
 var errLagging = errors.New("the client does not keep up")
+
+// errTooMuch reports that a change is too large to be encoded for all groups at
+// once. The clients connect again, and then the budget of the server holds.
+var errTooMuch = errors.New("the streams need too much memory or time")
 
 // A subscription is the place of one stream in its group.
 type subscription struct {
@@ -109,7 +117,7 @@ func (s *subscription) leave() {
 		g.frames[i].waiting--
 	}
 	g.trim()
-	if g.streams--; g.streams == 0 {
+	if g.streams--; g.streams == 0 && h.groups[s.key] == g {
 		delete(h.groups, s.key)
 	}
 	s.streams.open--
@@ -179,17 +187,13 @@ func (h *hub) advance() (more <-chan struct{}) {
 	switch {
 	case !ok:
 		snap := h.db.Snapshot()
-		for _, g := range h.groups {
-			h.publish(g, func() ([]frame, error) {
-				f, err := resetFrame(h.db.Run(), g.topic, snap)
-				return []frame{f}, err
-			})
-		}
+		h.publish(func(t topic) ([]frame, error) {
+			f, err := resetFrame(h.db.Run(), t, snap)
+			return []frame{f}, err
+		})
 		h.rev = snap.Rev()
 	case len(revisions) > 0:
-		for _, g := range h.groups {
-			h.publish(g, func() ([]frame, error) { return encode(h.db.Run(), g.topic, revisions) })
-		}
+		h.publish(func(t topic) ([]frame, error) { return encode(h.db.Run(), t, revisions) })
 		h.rev = revisions[len(revisions)-1].Rev
 	}
 	if broken := brokenDetail(h.db.Err()); broken != h.broken {
@@ -201,13 +205,24 @@ func (h *hub) advance() (more <-chan struct{}) {
 	return more
 }
 
-// publish adds what encode returns to a group. The caller has h.mu.
-func (h *hub) publish(g *group, encode func() ([]frame, error)) {
-	frames, err := encode()
-	if g.err == nil {
-		g.err = err
-	}
-	if len(frames) > 0 || err != nil {
-		g.add(frames...)
+// publish adds what encode returns for a topic to each group. A group for which
+// it fails, or would need too much, ends. The caller has h.mu.
+func (h *hub) publish(encode func(topic) ([]frame, error)) {
+	start, size := time.Now(), 0
+	for key, g := range h.groups {
+		frames, err := []frame(nil), errTooMuch
+		if size < maxEncoded && time.Since(start) < maxEncoding {
+			frames, err = encode(g.topic)
+		}
+		if err != nil {
+			g.err = err
+			delete(h.groups, key) // the next stream makes another one
+			g.add()
+		} else if len(frames) > 0 {
+			g.add(frames...)
+		}
+		for _, f := range frames {
+			size += len(f.data)
+		}
 	}
 }

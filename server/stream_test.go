@@ -672,6 +672,44 @@ func (w *flushWriter) take() string {
 	return s
 }
 
+// TestStreamTooMuch changes a large record for streams with different filters. Some
+// end, so that the server does not need memory for all at once. They can resume.
+func TestStreamTooMuch(t *testing.T) {
+	db, h := open(t, `{"posts":[{"id":1}]}`, server.Options{})
+	web := httptest.NewServer(h)
+	defer web.CloseClientConnections()
+	streams := make(map[string]*eventReader)
+	var last streamEvent
+	for i := range 24 {
+		url := fmt.Sprintf("%s/posts?id_ne=%d", web.URL, 100+i)
+		streams[url] = openEvents(t, web.Client(), url)
+		last = nextEvent(t, streams[url], "reset")
+	}
+	setNumber(t, db, 1, strings.Repeat("x", 4<<20)) // 96 MiB in all
+	var ended []*eventReader
+	sent := 0
+	for url, stream := range streams {
+		e, err := stream.next()
+		if err == nil && e.name == "updated" {
+			sent += len(e.data)
+			continue
+		}
+		if err == nil {
+			t.Fatalf("the next event is %s", e.name)
+		}
+		resumed := openEvents(t, web.Client(), url+"&_since="+last.id)
+		nextEvent(t, resumed, "updated")
+		ended = append(ended, resumed)
+	}
+	if sent < 60<<20 || sent > 70<<20 {
+		t.Errorf("%d MiB were encoded at once", sent>>20)
+	}
+	setNumber(t, db, 2, "")
+	for _, stream := range ended {
+		nextEvent(t, stream, "updated")
+	}
+}
+
 // TestStreamPlace: every 15 seconds a stream sends its place, also if all changes
 // are about others.
 func TestStreamPlace(t *testing.T) {
