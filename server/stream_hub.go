@@ -46,7 +46,7 @@ type group struct {
 
 // A frame is one or more events as they are sent.
 type frame struct {
-	rev     storage.Rev // what the state is after it; 0: it is no event of a revision
+	rev     storage.Rev // of the state after it; 0 if it has no event of a revision
 	data    []byte
 	waiting int // streams that have not taken it
 }

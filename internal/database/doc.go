@@ -26,7 +26,7 @@
 //     unknown names in a query;
 //   - relate.go and embed.go have the relations between collections;
 //   - undo.go and snapshots.go have the ways back; fork.go has copies in memory, and
-//     forkpatch.go writes what they have changed as a JSON Patch;
+//     snapshotpatch.go writes the changes between two snapshots as a JSON Patch;
 //   - check.go finds what external edits broke.
 //
 // # Order of events

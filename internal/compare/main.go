@@ -1,7 +1,7 @@
 // Compare tries the same hazards with pickup and two versions of json-server, and
 // prints a table in Markdown:
 //
-//	go run ./examples/compare
+//	go run ./internal/compare
 //
 // It needs Go, npm, which installs json-server in this folder, and root for the row of
 // the mounted file.
