@@ -18,8 +18,9 @@
 // the fork of the database that a request works on, if it names a session, and
 // sessions.go has the resources under /_/sessions.
 //
-// front.go takes off what a path has before that of a route: a session and the
-// prefix. Middleware runs in this order, each in a file of its own: request id, metrics,
+// front.go takes off what a path has before that of a route: a session, what
+// Options.Routes rewrite, and the prefix. static.go serves files where the API has
+// nothing. Middleware runs in this order, each in a file of its own: request id, metrics,
 // access log, recovery from panics, headers of every answer, Host check,
 // cross-origin rules, credentials, simulation. Handlers return errors. errors.go maps them to
 // statuses, and each becomes a problem document (RFC 9457).

@@ -70,6 +70,9 @@ func (req *request) serve(choices []*route) error {
 	}
 	route, err := req.choose(choices)
 	if err != nil {
+		if req.sendStatic() {
+			return nil
+		}
 		return err
 	}
 	if err := req.readParameters(); err != nil {
@@ -117,6 +120,9 @@ func (s *server) notFound(c *gin.Context) {
 		return
 	}
 	req := s.newRequest(c)
+	if req.sendStatic() {
+		return
+	}
 	p := noResource(req.snap, req.sent.EscapedPath())
 	if s.Prefix != "" && c.Request.URL.Path == nowhere {
 		p.Detail += " The API is below " + s.Prefix + "."

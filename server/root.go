@@ -29,8 +29,12 @@ type collectionLink struct {
 }
 
 // readIndex serves GET /: the collections and objects, in the order of the file,
-// and the resources of the service.
+// and the resources of the service. A browser gets the index.html of Options.Static,
+// if there is one.
 func (req *request) readIndex() error {
+	if len(req.Static) > 0 && req.prefers("text/html") && req.sendStatic() {
+		return nil
+	}
 	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {
 		return append(b, bytes.TrimSuffix(marshal(req.index()), []byte("\n"))...), nil
 	})

@@ -41,6 +41,14 @@ type Options struct {
 	// included. It may be called by several goroutines at once, and may return nil. nil: none.
 	Routes func() *rewrite.Table
 
+	// Static are folders whose files are served where the API has nothing. With SPA,
+	// an unknown path at which a browser expects a page is the index.html of a folder.
+	// Private returns the files and folders that are not served, whatever their names
+	// there are. It may be called by several goroutines at once. nil: none.
+	Static  []string
+	SPA     bool
+	Private func() []string
+
 	// ReadOnly refuses writes with 405.
 	ReadOnly bool
 

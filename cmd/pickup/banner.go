@@ -108,6 +108,9 @@ func (s *service) addNotices() {
 	if s.Prefix != "" {
 		add(note("the API is below %s (--prefix).", s.Prefix))
 	}
+	for _, n := range s.staticNotices() {
+		add(n)
+	}
 	switch {
 	case s.ReadOnly:
 		add(note("writes are refused (--read-only)."))

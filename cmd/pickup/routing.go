@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -24,7 +25,9 @@ import (
 // routing is what the service has at which path.
 type routing struct {
 	routeFile
-	Prefix string `variable:"PICKUP_PREFIX" placeholder:"PATH" help:"Serve the API below this path, such as /api, and nowhere else."`
+	Static []string `short:"s" sep:"none" variable:"PICKUP_STATIC" placeholder:"DIR" help:"Also serve the files of this directory, where the API has nothing. Repeatable."`
+	SPA    bool     `name:"spa" variable:"PICKUP_SPA" help:"Answer unknown paths with the index.html of --static where a browser expects a page."`
+	Prefix string   `variable:"PICKUP_PREFIX" placeholder:"PATH" help:"Serve the API below this path, such as /api, and nowhere else."`
 }
 
 // plainPath matches paths that are the same in every spelling.
@@ -38,6 +41,16 @@ func (r *routing) check() error {
 		return usagef("--prefix: %q is not a path such as /api or /api/v1", r.Prefix)
 	case rewrite.IsService(r.Prefix):
 		return usagef("--prefix: %q: the paths under /_/ belong to the service", r.Prefix)
+	}
+	for _, dir := range r.Static {
+		if info, err := os.Stat(dir); err != nil {
+			return usagef("--static: %w", err)
+		} else if !info.IsDir() {
+			return usagef("--static: %s is not a directory", dir)
+		}
+	}
+	if r.SPA && r.Static == nil {
+		return usagef("--spa needs --static DIR, which has the index.html")
 	}
 	return nil
 }
@@ -219,4 +232,35 @@ func (f routeFile) printRoutes(w io.Writer, e *environment) error {
 		fmt.Fprintf(w, "%s%s = %s\n", comment, rawjson.AppendQuote(nil, l.Pattern), rawjson.AppendQuote(nil, l.Target))
 	}
 	return nil
+}
+
+// private returns the files and folders of the service that it does not serve.
+func (s *service) private() []string {
+	all := []string{s.file, s.env.config.name, s.env.getenv("PICKUP_PASSWORD_FILE"), s.JournalDir}
+	for _, r := range s.reloadables {
+		all = append(all, r.paths()...)
+	}
+	return slices.DeleteFunc(all, func(name string) bool { return name == "" })
+}
+
+// staticNotices returns a notice for each folder of --static, and a warning if it has
+// a file of the service.
+func (s *service) staticNotices() (all []notice) {
+	for _, dir := range s.Static {
+		all = append(all, note("the files of %s are served (--static).", dir))
+		base, err := filepath.EvalSymlinks(dir)
+		if err == nil {
+			base, err = filepath.Abs(base)
+		}
+		for _, name := range s.private() {
+			real, err2 := filepath.EvalSymlinks(name)
+			if err2 == nil {
+				real, err2 = filepath.Abs(real)
+			}
+			if rel, err3 := filepath.Rel(base, real); err == nil && err2 == nil && err3 == nil && filepath.IsLocal(rel) {
+				all = append(all, warning("%s has %s, which is not served.", dir, name))
+			}
+		}
+	}
+	return all
 }

@@ -180,7 +180,7 @@ func (tx *Tx) Adopt(base, fork *Snapshot) ([]Change, error) {
 			case rekeyed[ch.Collection]:
 				conflict.Detail = "The rules have given a collection other ids since. Nothing was stored."
 				fallthrough
-			case !bytes.Equal(now, base.valueAt(at)):
+			case !bytes.Equal(now, base.valueAt(at)), at.id != "" && !tx.snap.byName[at.collection].isArray():
 				seen[at] = false
 				conflict.Changed = append(conflict.Changed, Change{Collection: at.collection, ID: at.id})
 			default:

@@ -173,6 +173,12 @@ func TestAdopt(t *testing.T) {
 			want: "d/3",
 		},
 		{
+			name: "a new record of a collection that is gone",
+			fork: []func(*Tx) error{create("d", `{"n":5}`)},
+			main: []func(*Tx) error{patch(`[{"op":"remove","path":"/d"}]`)},
+			want: "d/3",
+		},
+		{
 			name: "ids that the service makes are kept",
 			fork: []func(*Tx) error{create("d", `{"n":5}`), create("s", `{"dId":3}`)},
 			main: []func(*Tx) error{create("d", `{}`), remove("d", "3")},

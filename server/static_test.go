@@ -1,0 +1,269 @@
+package server_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pickup/server"
+)
+
+// staticFolder returns a folder with a page, and the files in it that are private.
+func staticFolder(t *testing.T) (dir string, private []string) {
+	t.Helper()
+	outer := t.TempDir()
+	dir = filepath.Join(outer, "dist")
+	for name, text := range map[string]string{
+		"dist/index.html": "<p>index", "dist/app.js": "let a", "dist/a b/ü.txt": "escaped", "dist/docs/index.html": "<p>docs",
+		"dist/posts": "a file with the name of a collection", "dist/empty/readme": "no index here", "dist/sub/data.json": "{}",
+		"dist/.env": "SECRET=dot", "dist/.git/config": "SECRET=git", "dist/db.json": "SECRET=db", "dist/journal/x/y": "SECRET=journal",
+		"outside.txt": "SECRET=outside", "dist2/a.txt": "SECRET=sibling",
+	} {
+		name = filepath.Join(outer, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, target := range map[string]string{
+		"inside": "app.js", "folder": "sub", "out": "../outside.txt", "sibling": "../dist2", "dot": ".env", "git": ".git",
+		"private": "db.json", "absolute": filepath.Join(dir, "db.json"), "logs": "journal", "loop": "loop", "up": "..",
+	} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Link(filepath.Join(dir, "db.json"), filepath.Join(dir, "hard.json")); err != nil {
+		t.Fatal(err)
+	}
+	return dir, []string{filepath.Join(dir, "db.json"), filepath.Join(dir, "journal"), filepath.Join(dir, "missing")}
+}
+
+// getFile requests a file as a browser that has opened its page.
+func getFile(web http.Handler, path string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("GET", path, nil)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	web.ServeHTTP(w, r)
+	return w
+}
+
+const asPage = "text/html,application/xhtml+xml,*/*;q=0.8"
+
+func TestStatic(t *testing.T) {
+	dir, private := staticFolder(t)
+	_, web := open(t, `{"posts":[{"id":1}],"profile":{}}`, server.Options{Static: []string{dir}, Private: func() []string { return private }})
+	for _, test := range []struct {
+		path, accept string
+		status       int
+		body         string // its beginning
+	}{
+		{path: "/app.js", status: 200, body: "let a"},
+		{path: "/index.html", status: 200, body: "<p>index"},
+		{path: "/", accept: asPage, status: 200, body: "<p>index"},
+		{path: "/", status: 200, body: `{"name":"pickup"`},
+		{path: "/", accept: "application/json, text/html", status: 200, body: `{"name":"pickup"`},
+		{path: "/docs/", status: 200, body: "<p>docs"},
+		{path: "/docs", status: 302},
+		{path: "/a%20b/%C3%BC.txt", status: 200, body: "escaped"},
+		{path: "/sub/data.json?x=1", status: 200, body: "{}"},
+		{path: "/_/s/a/app.js", status: 200, body: "let a"},
+		{path: "/inside", status: 200, body: "let a"},
+		{path: "/folder/data.json", status: 200, body: "{}"},
+
+		// What the API has.
+		{path: "/posts", accept: asPage, status: 200, body: "["},
+		{path: "/posts/1", accept: asPage, status: 200, body: "{"},
+		{path: "/posts/2", accept: asPage, status: 404},
+		{path: "/_/livez", status: 200, body: "{"},
+		{path: "/_/app.js", status: 404},
+
+		// What no folder has.
+		{path: "/missing.js", status: 404},
+		{path: "/empty/", status: 404},
+		{path: "/empty", status: 404},
+		{path: "/app.js/", status: 404},
+		{path: "/app.js/x", status: 404},
+		{path: "/loop", status: 404},
+
+		// Dot files, and what belongs to the service.
+		{path: "/.env", status: 404},
+		{path: "/%2Eenv", status: 404},
+		{path: "/.git/config", status: 404},
+		{path: "/git/config", status: 404},
+		{path: "/dot", status: 404},
+		{path: "/db.json", status: 404},
+		{path: "/hard.json", status: 404},
+		{path: "/private", status: 404},
+		{path: "/absolute", status: 404},
+		{path: "/journal/x/y", status: 404},
+		{path: "/logs/x/y", status: 404},
+
+		// Ways out.
+		{path: "/out", status: 404},
+		{path: "/up/outside.txt", status: 404},
+		{path: "/sibling/a.txt", status: 404},
+		{path: "/../outside.txt", status: 404},
+		{path: "/%2E%2E/outside.txt", status: 404},
+		{path: "/..%2Foutside.txt", status: 404},
+		{path: "/sub/..%2F..%2Foutside.txt", status: 404},
+		{path: "/sub/../../outside.txt", status: 404},
+		{path: "/..%5Coutside.txt", status: 404},
+		{path: "/%5C%5Chost%5Cshare", status: 404},
+		{path: "//app.js", status: 404},
+		{path: "/./app.js", status: 404},
+		{path: "/sub//data.json", status: 404},
+		{path: "/sub%2Fdata.json", status: 404},
+
+		// Names that mean something else on Windows.
+		{path: "/app.js::$DATA", status: 404},
+		{path: "/app.js.", status: 404},
+		{path: "/app.js%20", status: 404},
+		{path: "/C:/outside.txt", status: 404},
+		{path: "/app.js%00", status: 404},
+		{path: "/app.js%0A", status: 404},
+		{path: "/%FF", status: 404},
+	} {
+		w := getFile(web, test.path, "Accept", test.accept)
+		if body := w.Body.String(); w.Code != test.status || !strings.HasPrefix(body, test.body) || strings.Contains(body, "SECRET") {
+			t.Errorf("GET %s: %d %s", test.path, w.Code, body)
+		}
+	}
+	if w := getFile(web, "/docs?x=1"); w.Header().Get("Location") != "docs/?x=1" {
+		t.Errorf("a folder without its slash: %v", w.Header())
+	}
+	r := httptest.NewRequest("POST", "/app.js", nil)
+	w := httptest.NewRecorder()
+	web.ServeHTTP(w, r)
+	if w.Code != http.StatusNotFound {
+		t.Errorf("POST: %d", w.Code)
+	}
+}
+
+// TestStaticHeaders requests a file again, a part of it, and only its head.
+func TestStaticHeaders(t *testing.T) {
+	dir, _ := staticFolder(t)
+	_, web := open(t, `{"posts":[]}`, server.Options{Static: []string{t.TempDir(), dir}, Auth: single("anna", "secret")})
+	const user = "Basic YW5uYTpzZWNyZXQ="
+	if w := getFile(web, "/app.js"); w.Code != http.StatusUnauthorized {
+		t.Errorf("without credentials: %d", w.Code)
+	}
+	w := getFile(web, "/app.js", "Authorization", user)
+	tag := w.Header().Get("ETag")
+	for name, want := range map[string]string{
+		"Content-Type": "text/javascript; charset=utf-8", "Cache-Control": "no-cache", "Content-Security-Policy": "",
+		"Accept-Ranges": "bytes", "X-Content-Type-Options": "nosniff",
+	} {
+		if got := w.Header().Get(name); got != want {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
+	for _, test := range []struct {
+		header, value string
+		status        int
+		body          string
+	}{
+		{"If-None-Match", tag, http.StatusNotModified, ""},
+		{"If-None-Match", `"x"`, http.StatusOK, "let a"},
+		{"Range", "bytes=4-", http.StatusPartialContent, "a"},
+		{"Range", "bytes=9-", http.StatusRequestedRangeNotSatisfiable, "invalid range: failed to overlap\n"},
+	} {
+		w := getFile(web, "/app.js", "Authorization", user, test.header, test.value)
+		if w.Code != test.status || w.Body.String() != test.body {
+			t.Errorf("%s: %s: %d %s", test.header, test.value, w.Code, w.Body)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "app.js"), []byte("let other"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if w := getFile(web, "/app.js", "Authorization", user, "If-None-Match", tag); w.Code != http.StatusOK || w.Body.String() != "let other" {
+		t.Errorf("after a change: %d %s", w.Code, w.Body)
+	}
+}
+
+// TestSPA has the pages of an application whose paths exist in the browser only.
+func TestSPA(t *testing.T) {
+	dir, _ := staticFolder(t)
+	for _, test := range []struct {
+		prefix, path, accept string
+		status               int
+		body                 string // its beginning
+	}{
+		{"/api", "/", asPage, 200, "<p>index"},
+		{"/api", "/", "*/*", 200, "<p>index"},
+		{"/api", "/posts", asPage, 200, "a file"},
+		{"/api", "/orders/7/edit", asPage, 200, "<p>index"},
+		{"/api", "/orders/7/edit/more/of/it?x=1", asPage, 200, "<p>index"},
+		{"/api", "/_/s/a/orders/7", asPage, 200, "<p>index"},
+		{"/api", "/orders/7/edit", "*/*", 404, "{"},
+		{"/api", "/orders/7/edit", "application/json", 404, "{"},
+		{"/api", "/missing.js", asPage, 404, "{"},
+		{"/api", "/api/orders", asPage, 404, "{"},
+		{"/api", "/api/a/b/c/d", asPage, 404, "{"},
+		{"/api", "/api", asPage, 200, `{"name"`},
+		{"/api", "/apis", asPage, 200, "<p>index"},
+		{"/api", "/_/missing", asPage, 404, "{"},
+		{"/api", "/_/", asPage, 404, "{"},
+		{"", "/", asPage, 200, "<p>index"},
+		{"", "/orders", asPage, 200, "<p>index"},
+		{"", "/posts/1/edit", asPage, 200, "<p>index"},
+		{"", "/posts/2", asPage, 404, "{"},
+		{"", "/posts/1", asPage, 200, "{"},
+	} {
+		_, web := open(t, `{"posts":[{"id":1}]}`, server.Options{Static: []string{dir}, SPA: true, Prefix: test.prefix})
+		if w := getFile(web, test.path, "Accept", test.accept); w.Code != test.status || !strings.HasPrefix(w.Body.String(), test.body) {
+			t.Errorf("prefix %q: GET %s: %d %s", test.prefix, test.path, w.Code, w.Body)
+		}
+	}
+	_, web := open(t, `{"posts":[]}`, server.Options{Static: []string{dir}, SPA: true, Prefix: "/api"})
+	w := httptest.NewRecorder()
+	web.ServeHTTP(w, httptest.NewRequest("POST", "/orders", nil))
+	if w.Code != http.StatusNotFound {
+		t.Errorf("POST: %d", w.Code)
+	}
+}
+
+// TestStaticReplacedFile reads the database by other names while it is replaced, as
+// each write does.
+func TestStaticReplacedFile(t *testing.T) {
+	dir, private := staticFolder(t)
+	_, web := open(t, `{"posts":[]}`, server.Options{Static: []string{dir}, Private: func() []string { return private }})
+	stop, done := make(chan struct{}), make(chan error)
+	go func() {
+		for {
+			select {
+			case <-stop:
+				done <- nil
+				return
+			default:
+			}
+			temp := filepath.Join(dir, ".tmp")
+			if err := os.WriteFile(temp, []byte("SECRET=new"), 0o644); err != nil {
+				done <- err
+				return
+			}
+			if err := os.Rename(temp, filepath.Join(dir, "db.json")); err != nil {
+				done <- err
+				return
+			}
+		}
+	}()
+	for range 300 {
+		for _, path := range []string{"/db.json", "/private", "/absolute"} {
+			if w := getFile(web, path); w.Code != http.StatusNotFound {
+				t.Errorf("GET %s: %d %s", path, w.Code, w.Body)
+			}
+		}
+	}
+	close(stop)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
