@@ -102,11 +102,7 @@ func (req *request) readPatch() (jsontext.Value, error) {
 func spelledIn(patch jsontext.Value) jsontext.Value {
 	object := []byte("{")
 	seen := make(map[string]bool)
-	b, err := decodeBody(patch, rawjson.MaxDepth)
-	if err != nil {
-		return nil
-	}
-	for _, op := range b.objects {
+	for op := range rawjson.Elements(patch) {
 		path, _ := storage.ID(op, "path") // a string is its own id
 		for name := range jsontext.Pointer(path).Tokens() {
 			if !seen[name] {

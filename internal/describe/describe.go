@@ -232,7 +232,7 @@ func (d *describer) stored(r *record) {
 		for _, pointer := range r.at {
 			all = append(all, d.reference(pointer, false))
 		}
-		d.define(r.Record, slices.Concat([]byte(`{"allOf":`), array(all...), []byte("}")))
+		d.define(r.Record, allOf(all))
 	}
 }
 
