@@ -18,15 +18,10 @@ const (
 	acceptDatabasePatch = openapi.PatchType
 )
 
-// patchMedia returns the media type of the body.
-func patchMedia(r *http.Request) string {
-	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	return media
-}
-
 // patch serves PATCH of a record or an object.
 func (req *request) patch() error {
-	switch patchMedia(req.Request) {
+	media, _, _ := mime.ParseMediaType(req.Request.Header.Get("Content-Type"))
+	switch media {
 	case openapi.MergeType:
 		return req.change(mergePatch)
 	case openapi.PatchType:

@@ -20,10 +20,6 @@ import (
 	"pickup/internal/storage"
 )
 
-// Open makes a store that holds the members of database, a JSON object. It
-// registers with t.Cleanup what has to be closed.
-type Open func(t *testing.T, database string) storage.Store
-
 const sample = `{
   "$schema": "./db.schema.json",
   "drivers": [
@@ -44,8 +40,9 @@ const sample = `{
 }
 `
 
-// Run checks that the stores that open makes keep the contract.
-func Run(t *testing.T, open Open) {
+// Run checks that stores keep the contract. open returns a store that holds the members
+// of database, a JSON object, and registers with t.Cleanup what has to be closed.
+func Run(t *testing.T, open func(t *testing.T, database string) storage.Store) {
 	for _, test := range commits {
 		t.Run("Commit/"+test.name, func(t *testing.T) { test.run(t, open(t, sample)) })
 	}
