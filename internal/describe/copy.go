@@ -170,12 +170,12 @@ func (d *describer) copy(v jsontext.Value, sent bool) []byte {
 func except(values, others jsontext.Value) []byte {
 	past := make(map[string]bool)
 	for v := range rawjson.Elements(others) {
-		past[rawjson.Identity(rawjson.Compact(v))] = true
+		past[rawjson.Identity(v)] = true
 	}
 	var left [][]byte
 	for v := range rawjson.Elements(values) {
-		if c := rawjson.Compact(v); !past[rawjson.Identity(c)] {
-			left = append(left, c)
+		if !past[rawjson.Identity(v)] {
+			left = append(left, rawjson.Compact(v))
 		}
 	}
 	return array(left...)
