@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -331,7 +332,9 @@ func (s *server) sendSimulated(c *gin.Context, o simulate.Outcome) {
 		if o.Rule {
 			detail = "Simulated: a rule says so."
 		}
-		contentType, body = openapi.ProblemType, marshal(newProblem(o.Code, detail))
+		p := newProblem(o.Code, detail)
+		p.Title = cmp.Or(p.Title, "Simulated")
+		contentType, body = openapi.ProblemType, marshal(p)
 	}
 	for name, value := range o.Headers {
 		header.Set(name, value)
