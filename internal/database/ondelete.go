@@ -16,7 +16,7 @@ import (
 
 // Delete deletes a record and returns it. It also deletes the records of the
 // collections called children that refer to it by their ForeignKey. Records that
-// refer to any of these are handled according to the schema's x-on-delete. The
+// refer to any of these are handled according to the on-delete of their x-ref. The
 // error wraps ErrNotFound, or is a *FaultError that wraps ErrRefers: a record that
 // must stay refers to a deleted one.
 func (tx *Tx) Delete(collection, id string, children ...string) (*Record, error) {
@@ -99,7 +99,7 @@ func (tx *Tx) cascade(gone []element) error {
 	return nil
 }
 
-// references yields the references to a collection that have an x-on-delete, with
+// references yields the references to a collection that have an on-delete, with
 // the names of the collections that have them.
 func (s *Snapshot) references(collection string) iter.Seq2[string, schema.Reference] {
 	return func(yield func(string, schema.Reference) bool) {
