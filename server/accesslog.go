@@ -21,7 +21,10 @@ func (s *server) logAccess(c *gin.Context) {
 		if err != nil {
 			client = c.Request.RemoteAddr
 		}
-		attrs := traceAttrs(c.Request)
+		attrs, status := traceAttrs(c.Request), c.Writer.Status()
+		if isCut(c) {
+			status = 0
+		}
 		if isSimulated(c) {
 			attrs = append(attrs, slog.String("simulated", c.Writer.Header().Get(simulatedHeader)))
 		}
@@ -30,7 +33,7 @@ func (s *server) logAccess(c *gin.Context) {
 			slog.String("client", client),
 			slog.String("method", clip(c.Request.Method)),
 			slog.String("path", clip(sentURL(c.Request).EscapedPath())),
-			slog.Int("status", c.Writer.Status()),
+			slog.Int("status", status),
 			slog.Int("bytes", max(c.Writer.Size(), 0)),
 			slog.Float64("ms", float64(time.Since(start).Microseconds())/1000)}, attrs...)...)
 	}()

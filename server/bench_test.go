@@ -40,7 +40,7 @@ func (s *sink) WriteHeader(int)             {}
 // command sets.
 func BenchmarkGet(b *testing.B) {
 	for _, log := range []bool{false, true} {
-		o := server.Options{Auth: single("ruth", "secret"), Loopback: true, Metrics: server.NewMetrics()}
+		o := server.Options{Auth: single("ruth", "secret"), Loopback: true, Metrics: server.NewMetrics(), Simulate: simulated().Simulate}
 		suffix := ""
 		if log {
 			o.AccessLog, suffix = slog.New(slog.NewJSONHandler(io.Discard, nil)), ",log"

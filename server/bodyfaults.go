@@ -18,12 +18,14 @@ type faultList struct{ database.FaultError }
 // read, and all other writes wait while they are collected.
 const maxFaults = 100
 
-// full reports whether there are enough faults.
-func (l *faultList) full() bool { return len(l.Faults) >= maxFaults }
-
-// more adds a fault which says that the objects after the i-th were not checked.
-func (l *faultList) more(b *body, i int) {
+// full reports whether there are enough faults. If so, and the body has objects after
+// the i-th, it adds a fault that they were not checked.
+func (l *faultList) full(b *body, i int) bool {
+	if len(l.Faults) < maxFaults || i+1 == len(b.objects) {
+		return false
+	}
 	l.Faults = append(l.Faults, schema.Fault{Pointer: b.pointer(i+1, ""), Detail: "not checked from here on: there are too many errors before"})
+	return true
 }
 
 // add adds the faults in err, of the i-th object, with pointers into the body. It

@@ -205,6 +205,9 @@ func (c *contract) headers(documented map[string]any, a *answer) error {
 // showing lists the parameters that also apply to a single record.
 var showing = []string{"_embed", "_expand", "_fields", "_"}
 
+// ofSimulations are the parameters that a server without simulations ignores.
+var ofSimulations = []string{"_delay", "_code", "_fault", "_hold"}
+
 // parameters looks for parameters that were honored but are not documented.
 func (c *contract) parameters(method string, op map[string]any, target string) error {
 	_, query, _ := strings.Cut(target, "?")
@@ -227,7 +230,7 @@ func (c *contract) parameters(method string, op map[string]any, target string) e
 	}
 	for name := range sent {
 		switch {
-		case documented[name], free && !strings.HasPrefix(name, "_"):
+		case documented[name], free && !strings.HasPrefix(name, "_"), slices.Contains(ofSimulations, name):
 		case !free && (method == http.MethodGet || method == http.MethodHead) && !slices.Contains(showing, name):
 			// It does not apply to a single record.
 		default:

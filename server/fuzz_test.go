@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -36,6 +37,9 @@ func FuzzRequest(f *testing.F) {
 		{"PATCH", "/profile", "Content-Encoding: br", `{"a":1,"a":2}`},
 		{"DELETE", "/notes/a%2fb", "X-Request-Id: \t", ""},
 		{"DELETE", "/notes?id=1&Id=2", "", ""},
+		{"PUT", "/_/simulate", "Content-Type: application/json", `[{"path":"/a/*","code":200,"body":{"a":1},"headers":{"a":"b"}}]`},
+		{"POST", "/_/release/x?wait=1ms", "Prefer: handling=strict, hold=x", ""},
+		{"GET", "/notes?_hold=a&_delay=0-1&_code=599", "Prefer: fault=lost-answer", ""},
 		{"BREW", "/%00%ff//..;/_/x", "Content-Type: ;;;", "{"},
 	} {
 		f.Add(seed[0], seed[1], seed[2], []byte(seed[3]))
@@ -61,7 +65,14 @@ func FuzzRequest(f *testing.F) {
 			return // net/http does not let it through
 		}
 		w := httptest.NewRecorder()
-		server.Handler(db, server.Options{}).ServeHTTP(w, r)
+		h := server.Handler(db, server.Options{Simulate: &server.Simulation{MaxDelay: time.Millisecond}})
+		if func() (cut bool) {
+			defer func() { cut = recover() == http.ErrAbortHandler }()
+			h.ServeHTTP(w, r)
+			return false
+		}() {
+			return // a simulated fault
+		}
 
 		request := fmt.Sprintf("%q: %d %s", raw, w.Code, w.Body)
 		if w.Body.Len() > 0 && !jsontext.Value(w.Body.Bytes()).IsValid() {
@@ -70,7 +81,7 @@ func FuzzRequest(f *testing.F) {
 		if w.Header().Get("X-Request-Id") == "" {
 			t.Errorf("no id: %s", request)
 		}
-		if w.Code < 400 {
+		if w.Code < 400 || w.Header().Get("Pickup-Simulated") != "" {
 			return
 		}
 		var p struct {

@@ -21,41 +21,38 @@ func checkMedia(r *http.Request, whole bool) error {
 	case r.Method == methodQuery:
 		header, accept = "Accept-Query", acceptQuery
 	}
+	refuse := func(detail string) error { return unsupportedMedia(header, accept, detail) }
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return unsupportedMedia("Accept-Encoding", "identity", "Content-Encoding is not supported: send the body without it.")
 	}
 	value := r.Header.Get("Content-Type")
-	if value == "" && whole {
-		return unsupportedMedia(header, accept, "PATCH accepts "+accept+" here.")
-	}
-	if value == "" {
+	if value == "" && !whole {
 		// A page can send a body without a type without a preflight, and the
 		// browser adds the credentials that it remembers.
 		if isCrossOrigin(r) {
-			return unsupportedMedia(header, accept, "A request from a page of another origin needs Content-Type: application/json.")
+			return refuse("A request from a page of another origin needs Content-Type: application/json.")
 		}
 		return nil
 	}
 	media, _, err := mime.ParseMediaType(value)
+	patch := media == openapi.MergeType || media == openapi.PatchType
 	switch {
-	case err != nil:
-		return unsupportedMedia(header, accept, "The Content-Type does not parse. It should be application/json.")
+	case err != nil && value != "":
+		return refuse("The Content-Type does not parse. It should be application/json.")
 	case whole && media == openapi.PatchType:
 		return nil
 	case whole:
-		return unsupportedMedia(header, accept, "PATCH accepts "+accept+" here.")
-	case media == openapi.JSONType:
+		return refuse("PATCH accepts " + accept + " here.")
+	case media == openapi.JSONType, r.Method == http.MethodPatch && patch:
 		return nil
 	case media == "application/x-www-form-urlencoded":
-		return unsupportedMedia(header, accept, "The body must be JSON, but its Content-Type is that of a form, as curl -d sends it. Use curl --json, or add -H 'Content-Type: application/json'.")
-	case r.Method == http.MethodPatch && (media == openapi.MergeType || media == openapi.PatchType):
-		return nil
+		return refuse("The body must be JSON, but its Content-Type is that of a form, as curl -d sends it. Use curl --json, or add -H 'Content-Type: application/json'.")
 	case r.Method == http.MethodPatch:
-		return unsupportedMedia(header, accept, "PATCH accepts "+acceptPatch+".")
-	case media == openapi.MergeType, media == openapi.PatchType:
-		return unsupportedMedia(header, accept, "A patch is sent with PATCH. "+r.Method+" accepts application/json.")
+		return refuse("PATCH accepts " + acceptPatch + ".")
+	case patch:
+		return refuse("A patch is sent with PATCH. " + r.Method + " accepts application/json.")
 	case strings.HasSuffix(media, "+json"):
 		return nil
 	}
-	return unsupportedMedia(header, accept, "The body must be application/json, not "+clip(media)+".")
+	return refuse("The body must be application/json, not " + clip(media) + ".")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"pickup/internal/database"
@@ -25,17 +26,15 @@ type Metrics struct {
 	requests  *prometheus.CounterVec
 	durations *prometheus.HistogramVec
 	commits   *prometheus.HistogramVec
-	changes   prometheus.Histogram
-	syncs     prometheus.Histogram
-	reloads   prometheus.Histogram
+	changes   prometheus.Observer
+	syncs     prometheus.Observer
+	reloads   prometheus.Observer
 	followers prometheus.Gauge
 	streams   prometheus.Gauge
 	dropped   prometheus.Counter
 	sessions  prometheus.Gauge
 	simulated *prometheus.CounterVec
-
-	mu   sync.RWMutex
-	seen map[seriesKey]series // guarded by mu
+	seen      sync.Map // series by seriesKey
 }
 
 // Buckets of histograms: seconds, from a sync of the fastest disk to a timeout, and
@@ -47,36 +46,33 @@ var (
 
 // NewMetrics returns Metrics that are all zero.
 func NewMetrics() *Metrics {
-	m := &Metrics{
-		seen:     make(map[seriesKey]series),
-		registry: prometheus.NewRegistry(),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pickup_http_requests_total",
-			Help: "Answered requests."}, []string{"route", "method", "code"}),
-		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "pickup_http_request_duration_seconds",
-			Help: "Time from the head of a request to the end of its answer.", Buckets: seconds}, []string{"route", "method", "code"}),
-		commits: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "pickup_commit_duration_seconds",
-			Help: "Duration of commits; result is ok, conflict (the file was edited meanwhile) or error.", Buckets: seconds}, []string{"result"}),
-		changes: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "pickup_commit_changes",
-			Help: "Changes per commit.", Buckets: sizes}),
-		syncs: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "pickup_sync_duration_seconds",
-			Help: "Duration of syncs of a file or a directory.", Buckets: seconds}),
-		reloads: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "pickup_reload_duration_seconds",
-			Help: "Time to take over an external edit of the file.", Buckets: seconds}),
-		followers: prometheus.NewGauge(prometheus.GaugeOpts{Name: "pickup_followers",
-			Help: "Watchers of external edits of the file."}),
-		streams: prometheus.NewGauge(prometheus.GaugeOpts{Name: "pickup_streams",
-			Help: "Streams of events that are open."}),
-		dropped: prometheus.NewCounter(prometheus.CounterOpts{Name: "pickup_streams_dropped_total",
-			Help: "Streams that were closed because the client read too slowly or a change was too large."}),
-		sessions: prometheus.NewGauge(prometheus.GaugeOpts{Name: "pickup_sessions",
-			Help: "Sessions, each with a fork of the database."}),
-		simulated: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pickup_simulated_total",
-			Help: "Simulations; kind is delay, hold, code, or the name of a fault."}, []string{"kind"}),
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	auto := promauto.With(registry)
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return auto.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
-	m.registry.MustRegister(m.requests, m.durations, m.commits, m.changes, m.syncs, m.reloads, m.followers, m.streams, m.dropped, m.sessions, m.simulated,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.handler = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{DisableCompression: true})
-	return m
+	gauge := func(name, help string) prometheus.Gauge {
+		return auto.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	}
+	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		return auto.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	}
+	return &Metrics{
+		registry:  registry,
+		handler:   promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true}),
+		requests:  counter("pickup_http_requests_total", "Answered requests.", "route", "method", "code"),
+		durations: histogram("pickup_http_request_duration_seconds", "Time from the head of a request to the end of its answer.", seconds, "route", "method", "code"),
+		commits:   histogram("pickup_commit_duration_seconds", "Duration of commits; result is ok, conflict (the file was edited meanwhile) or error.", seconds, "result"),
+		changes:   histogram("pickup_commit_changes", "Changes per commit.", sizes).WithLabelValues(),
+		syncs:     histogram("pickup_sync_duration_seconds", "Duration of syncs of a file or a directory.", seconds).WithLabelValues(),
+		reloads:   histogram("pickup_reload_duration_seconds", "Time to take over an external edit of the file.", seconds).WithLabelValues(),
+		followers: gauge("pickup_followers", "Watchers of external edits of the file."),
+		streams:   gauge("pickup_streams", "Streams of events that are open."),
+		dropped:   counter("pickup_streams_dropped_total", "Streams that were closed because the client read too slowly or a change was too large.").WithLabelValues(),
+		sessions:  gauge("pickup_sessions", "Sessions, each with a fork of the database."),
+		simulated: counter("pickup_simulated_total", "Simulations; kind is delay, hold, code, or the name of a fault.", "kind"),
+	}
 }
 
 // Synced records the duration of a sync.
@@ -124,20 +120,16 @@ type seriesKey struct {
 	status        int
 }
 
-// series returns the series with the labels. The cache makes this much faster than
-// the lookup in the vectors.
+// series returns the series with the labels. The cache is much faster than the lookup
+// in the vectors.
 func (m *Metrics) series(route, method string, status int) series {
 	key := seriesKey{route, method, status}
-	m.mu.RLock()
-	s, ok := m.seen[key]
-	m.mu.RUnlock()
-	if !ok {
-		code := strconv.Itoa(status)
-		s = series{m.requests.WithLabelValues(route, method, code), m.durations.WithLabelValues(route, method, code)}
-		m.mu.Lock()
-		m.seen[key] = s
-		m.mu.Unlock()
+	if s, ok := m.seen.Load(key); ok {
+		return s.(series)
 	}
+	code := strconv.Itoa(status)
+	s := series{m.requests.WithLabelValues(route, method, code), m.durations.WithLabelValues(route, method, code)}
+	m.seen.Store(key, s)
 	return s
 }
 

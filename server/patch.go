@@ -18,15 +18,10 @@ const (
 	acceptDatabasePatch = openapi.PatchType
 )
 
-// patchMedia returns the media type of the body.
-func patchMedia(r *http.Request) string {
-	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	return media
-}
-
 // patch serves PATCH of a record or an object.
 func (req *request) patch() error {
-	switch patchMedia(req.Request) {
+	media, _, _ := mime.ParseMediaType(req.Request.Header.Get("Content-Type"))
+	switch media {
 	case openapi.MergeType:
 		return req.change(mergePatch)
 	case openapi.PatchType:
@@ -102,11 +97,7 @@ func (req *request) readPatch() (jsontext.Value, error) {
 func spelledIn(patch jsontext.Value) jsontext.Value {
 	object := []byte("{")
 	seen := make(map[string]bool)
-	b, err := decodeBody(patch, rawjson.MaxDepth)
-	if err != nil {
-		return nil
-	}
-	for _, op := range b.objects {
+	for op := range rawjson.Elements(patch) {
 		path, _ := storage.ID(op, "path") // a string is its own id
 		for name := range jsontext.Pointer(path).Tokens() {
 			if !seen[name] {

@@ -69,7 +69,7 @@ func (req *request) query(collection string) (q *query.Query, condition []byte, 
 func (req *request) sendList(collection string, q *query.Query, condition []byte) error {
 	media := req.responseMedia()
 	source := collection
-	if len(q.Embeds()) > 0 {
+	if len(q.Embeds) > 0 {
 		source = ""
 	}
 	tag := req.tagOf(req.snap, source, req.Request.URL.RawQuery, media, condition)
@@ -119,7 +119,7 @@ func (req *request) read() error {
 		return err
 	}
 	media, tag := req.responseMedia(), ""
-	if len(q.Embeds()) > 0 {
+	if len(q.Embeds) > 0 {
 		tag = req.tagOf(req.snap, "", req.Request.URL.RawQuery, media, nil)
 		req.keepBody = true
 	}

@@ -60,6 +60,9 @@ type simulation struct {
 // send headers.
 var simulations = []string{"delay", "code", "fault", "hold"}
 
+// twinPrefixes are what such parameters begin with.
+var twinPrefixes = []string{"_delay=", "_code=", "_fault=", "_hold="}
+
 // simulate does to the request what it prefers and what rules say: it waits, answers
 // in place of the route, or cuts the connection. The request wins over the rules set
 // at run time, and these over the rules of the configuration. The service's own
@@ -69,11 +72,12 @@ func (s *server) simulate(c *gin.Context) {
 	if s.Simulate == nil {
 		return
 	}
-	session, path := s.target(c.Request)
+	session := sessionOf(c.Request)
 	rules := s.rulesOf(session)
 	if twins == nil && c.Request.Header["Prefer"] == nil && rules.IsEmpty() && s.Simulate.Rules.IsEmpty() && s.Simulate.Delay.Max == 0 {
 		return
 	}
+	path := s.pathOf(c.Request)
 	if rewrite.IsService(path) || s.isForeign(c.Request) {
 		return
 	}
@@ -96,10 +100,7 @@ func (s *server) simulate(c *gin.Context) {
 // takeTwins takes the parameters for a simulation out of the query of a URL, where
 // they would be filters. It returns nil if there are none.
 func takeTwins(u *url.URL) map[string]string {
-	if !slices.ContainsFunc(simulations, func(name string) bool {
-		i := strings.Index(u.RawQuery, name+"=")
-		return i > 0 && u.RawQuery[i-1] == '_'
-	}) {
+	if u.RawQuery == "" || !slices.ContainsFunc(twinPrefixes, func(prefix string) bool { return strings.Contains(u.RawQuery, prefix) }) {
 		return nil
 	}
 	var twins map[string]string
@@ -124,21 +125,28 @@ func takeTwins(u *url.URL) map[string]string {
 	return twins
 }
 
-// target returns the session that a request names, "" without one, and the path that
-// rules match: as it was sent, without session and prefix.
-func (s *server) target(r *http.Request) (session, path string) {
-	if names := r.Header[sessionHeader]; len(names) == 1 {
-		session = names[0]
+// sessionOf returns the session that a request names, "" without one.
+func sessionOf(r *http.Request) string {
+	if p := placeOf(r); p != nil && p.session != "" {
+		return p.session
 	}
+	if names := r.Header[sessionHeader]; len(names) == 1 {
+		return names[0]
+	}
+	return ""
+}
+
+// pathOf returns the path that rules match: as it was sent, without session and
+// prefix.
+func (s *server) pathOf(r *http.Request) string {
 	p := placeOf(r)
 	if p == nil {
-		return session, r.URL.EscapedPath()
+		return r.URL.EscapedPath()
 	}
-	path = p.path
-	if below, ok := strings.CutPrefix(path, s.Prefix); ok && (below == "" || below[0] == '/') {
-		path = below
+	if below, ok := strings.CutPrefix(p.path, s.Prefix); ok && (below == "" || below[0] == '/') {
+		return below
 	}
-	return cmp.Or(p.session, session), path
+	return p.path
 }
 
 // rulesOf returns the rules that were set at run time for the requests of a session,
@@ -324,7 +332,9 @@ func (s *server) sendSimulated(c *gin.Context, o simulate.Outcome) {
 		if o.Rule {
 			detail = "Simulated: a rule says so."
 		}
-		contentType, body = openapi.ProblemType, marshal(newProblem(o.Code, detail))
+		p := newProblem(o.Code, detail)
+		p.Title = cmp.Or(p.Title, "Simulated")
+		contentType, body = openapi.ProblemType, marshal(p)
 	}
 	for name, value := range o.Headers {
 		header.Set(name, value)

@@ -132,7 +132,7 @@ func appendChange(collection, id string, by database.Source, record func(b []byt
 type listTopic struct{ query *query.Query }
 
 func (t listTopic) appendState(b []byte, snap *database.Snapshot) ([]byte, error) {
-	b = rawjson.AppendQuote(append(b, `{"collection":`...), t.query.Collection())
+	b = rawjson.AppendQuote(append(b, `{"collection":`...), t.query.Collection)
 	b = append(b, `,"records":`...)
 	result, err := snap.Run(t.query)
 	switch {
@@ -149,7 +149,7 @@ func (t listTopic) appendState(b []byte, snap *database.Snapshot) ([]byte, error
 }
 
 func (t listTopic) events(r *database.Revision) (events []event, ok bool) {
-	name := t.query.Collection()
+	name := t.query.Collection
 	for _, ch := range r.Changes {
 		if ch.Collection != name {
 			continue
@@ -195,7 +195,7 @@ type recordTopic struct {
 
 // value returns what a GET answers, nil if there is nothing.
 func (t recordTopic) value(snap *database.Snapshot) jsontext.Value {
-	name := t.query.Collection()
+	name := t.query.Collection
 	switch kind, _ := snap.Kind(name); {
 	case t.id == "" && kind == storage.Object:
 		v, _ := snap.Value(name) // it is there
@@ -219,7 +219,7 @@ func (t recordTopic) appendState(b []byte, snap *database.Snapshot) ([]byte, err
 }
 
 func (t recordTopic) events(r *database.Revision) ([]event, bool) {
-	name := t.query.Collection()
+	name := t.query.Collection
 	if !slices.ContainsFunc(r.Changes, func(ch database.Change) bool {
 		return ch.Collection == name && (ch.ID == t.id || ch.ID == "")
 	}) {

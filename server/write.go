@@ -42,8 +42,7 @@ func (req *request) create() error {
 			if err := faults.add(b, i, err); err != nil {
 				return err
 			}
-			if faults.full() && i+1 < len(b.objects) {
-				faults.more(b, i)
+			if faults.full(b, i) {
 				break
 			}
 			created[i] = r

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"pickup/filestore"
+	"pickup/filestore/document"
 	"pickup/internal/database"
 	"pickup/internal/lint"
 	"pickup/internal/spell"
@@ -63,6 +64,9 @@ func (c *checkCommand) check(ctx context.Context, path string) (found []lint.Fin
 	defer store.Close() // nothing was written
 	text, err := os.ReadFile(path)
 	if err != nil {
+		return nil, "", err
+	}
+	if _, err := document.Parse(path, text, nil); err != nil { // the store accepts an empty file
 		return nil, "", err
 	}
 	rules, err := loadSchema(path, declaredIn(store))

@@ -92,7 +92,7 @@ func parse(args []string, e *environment) (command, error) {
 	}
 	e.parsed = parsed
 	for _, flag := range parsed.Flags() {
-		if err := checkRange(flag); err != nil {
+		if err := checkRange(flag, e.sources[flag.Name]); err != nil {
 			return nil, err
 		}
 	}

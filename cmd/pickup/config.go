@@ -31,7 +31,7 @@ func (c *configCommand) run(_ context.Context, e *environment) error {
 		if s, ok := value.(fmt.Stringer); ok {
 			value = s.String()
 		}
-		text, _ := json.Marshal(value, jsontext.SpaceAfterComma(true)) // of these types, JSON is TOML
+		text, _ := json.Marshal(value, jsontext.SpaceAfterComma(true), jsontext.AllowInvalidUTF8(true)) // of these types, JSON is TOML
 		fmt.Fprintf(&b, "%-40s # %s\n", name+" = "+string(text), cmp.Or(source, "default"))
 	}
 	source := ""

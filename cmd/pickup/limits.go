@@ -37,19 +37,24 @@ type limits struct {
 const maxConcurrent = 100
 
 // checkRange returns an error if a flag is outside of its range, the least and the
-// greatest value. For a time, 0 would disable the limit.
-func checkRange(flag *kong.Flag) error {
+// greatest value. For a time, 0 would disable the limit. source is where the value
+// comes from, "" for the command line.
+func checkRange(flag *kong.Flag, source string) error {
+	name := "--" + flag.Name
+	if source != "" {
+		name += ": " + source
+	}
 	if d, ok := flag.Target.Interface().(time.Duration); ok && d < 10*time.Millisecond {
-		return usagef("--%s: %v is less than 10ms", flag.Name, d)
+		return usagef("%s: %v is less than 10ms", name, d)
 	}
 	least, most := int64(0), int64(math.MaxInt64)
 	switch n, _ := fmt.Sscan(flag.Tag.Get("range"), &least, &most); {
 	case n == 0 || least <= flag.Target.Int() && flag.Target.Int() <= most:
 		return nil
 	case n == 1:
-		return usagef("--%s: %d is less than %d", flag.Name, flag.Target.Int(), least)
+		return usagef("%s: %d is less than %d", name, flag.Target.Int(), least)
 	}
-	return usagef("--%s: %d is not between %d and %d", flag.Name, flag.Target.Int(), least, most)
+	return usagef("%s: %d is not between %d and %d", name, flag.Target.Int(), least, most)
 }
 
 // options sets the limits that the handler enforces.

@@ -104,7 +104,7 @@ func (b *embedder) related(dst []byte, rel relation, v jsontext.Value, e *query.
 	dst = append(dst, '[')
 	if id, ok := storage.ID(v, rel.id); ok {
 		n := len(dst)
-		for _, r := range b.snap.referring(rel.in[0], rel.key, id) {
+		for _, r := range b.snap.referring(rel.in[0], rel.key, id, false) {
 			if len(dst) > n {
 				dst = append(dst, ',')
 			}
@@ -118,8 +118,8 @@ func (b *embedder) related(dst []byte, rel relation, v jsontext.Value, e *query.
 }
 
 // referring returns the records of a collection whose member called key is that
-// id, in their order.
-func (s *Snapshot) referring(collection, key, id string) []*Record {
+// id or, with lists, an array with it, in their order.
+func (s *Snapshot) referring(collection, key, id string, lists bool) []*Record {
 	c := s.byName[collection]
 	if !c.indexes.occurs(key, c.records) {
 		return nil
@@ -127,7 +127,12 @@ func (s *Snapshot) referring(collection, key, id string) []*Record {
 	keys := query.KeysOf(id)
 	found, _ := find(c.indexes.get(key, c.records), keys, c.records.Len()*len(keys))
 	return slices.DeleteFunc(found, func(r *Record) bool {
-		of, _ := storage.ID(r.Value, key)
-		return of != id
+		v, _ := rawjson.Member(r.Value, key)
+		for e := range rawjson.Elements(v) {
+			if lists && query.RefersTo(e, id) {
+				return false
+			}
+		}
+		return !query.RefersTo(v, id)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
+	"pickup/internal/query"
 	"pickup/internal/storage/storetest"
 )
 
@@ -31,11 +32,15 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	query, err := after.ParseQuery("schedules", "title:contains=school&_embed=driver&_fields=title,driver.driverName")
+	parameters, err := query.Parameters("title:contains=school&_embed=driver&_fields=title,driver.driverName")
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := after.Run(query)
+	q, err := after.NewQuery("schedules", parameters)
+	if err != nil {
+		log.Fatal(err)
+	}
+	result, err := after.Run(q)
 	if err != nil {
 		log.Fatal(err)
 	}

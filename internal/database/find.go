@@ -11,7 +11,7 @@ import (
 // Run returns the answer to q. The error wraps ErrNotFound if there is no such
 // collection, or is a *query.Error if the query would take too long.
 func (s *Snapshot) Run(q *query.Query) (*Result, error) {
-	c, err := s.array(q.Collection())
+	c, err := s.array(q.Collection)
 	if err != nil {
 		return nil, err
 	}
@@ -112,16 +112,7 @@ func (n names) Alias(name string) (string, bool) {
 	return n.snap.schema.Member(n.collection).Alias(name)
 }
 
-// ParseQuery parses the query part of a URL: see query.Parse.
-func (s *Snapshot) ParseQuery(collection, rawQuery string) (*query.Query, error) {
-	parameters, err := query.Parameters(rawQuery)
-	if err != nil {
-		return nil, err
-	}
-	return s.NewQuery(collection, parameters)
-}
-
-// NewQuery is ParseQuery of decoded parameters.
+// NewQuery parses the parameters of a URL: see query.Parse.
 func (s *Snapshot) NewQuery(collection string, parameters []query.Parameter) (*query.Query, error) {
 	return query.Parse(collection, names{s, collection}, parameters)
 }
@@ -129,20 +120,20 @@ func (s *Snapshot) NewQuery(collection string, parameters []query.Parameter) (*q
 // Where returns q with another condition, in the form of _where. The error is a
 // *query.Error.
 func (s *Snapshot) Where(q *query.Query, where jsontext.Value) (*query.Query, error) {
-	return q.Where(names{s, q.Collection()}, where)
+	return q.Where(names{s, q.Collection}, where)
 }
 
 // Under returns q limited to the records that refer to the record of parent with
 // that id by their ForeignKey.
 func (s *Snapshot) Under(q *query.Query, parent, id string) *query.Query {
-	return q.Referring(s.ForeignKey(q.Collection(), parent), id)
+	return q.Referring(s.ForeignKey(q.Collection, parent), id)
 }
 
 // matcher returns a matcher for one run of q on s.
 func (s *Snapshot) matcher(q *query.Query) *query.Matcher {
 	b := &embedder{snap: s}
 	return q.Matcher(func(v jsontext.Value) (jsontext.Value, error) {
-		return b.append(nil, q.Collection(), v, q.Embeds())
+		return b.append(nil, q.Collection, v, q.Embeds)
 	})
 }
 

@@ -90,17 +90,13 @@ func (s *forkStore) Commit(_ context.Context, base storage.Rev, updates ...[]sto
 // Held returns the bytes of the values that a fork holds in memory in addition to
 // those that it began with.
 func (db *DB) Held() int {
-	held, kept := 0, db.Snapshots()
+	held, since := db.heldBySnapshots()
 	if s, ok := db.store.(*forkStore); ok {
-		held = int(s.held.Load())
+		held += int(s.held.Load())
 	}
 	db.history.mu.Lock()
 	defer db.history.mu.Unlock()
-	replaced := db.history.size
-	if len(kept) > 0 {
-		replaced = max(replaced, db.history.replaced-kept[0].replaced)
-	}
-	return held + replaced
+	return held + max(db.history.size, since)
 }
 
 // SetBaseline makes s, a snapshot of db, its baseline.
@@ -180,7 +176,7 @@ func (tx *Tx) Adopt(base, fork *Snapshot) ([]Change, error) {
 			case rekeyed[ch.Collection]:
 				conflict.Detail = "The rules have given a collection other ids since. Nothing was stored."
 				fallthrough
-			case !bytes.Equal(now, base.valueAt(at)):
+			case !bytes.Equal(now, base.valueAt(at)), at.id != "" && !tx.snap.byName[at.collection].isArray():
 				seen[at] = false
 				conflict.Changed = append(conflict.Changed, Change{Collection: at.collection, ID: at.id})
 			default:

@@ -173,6 +173,12 @@ func TestAdopt(t *testing.T) {
 			want: "d/3",
 		},
 		{
+			name: "a new record of a collection that is gone",
+			fork: []func(*Tx) error{create("d", `{"n":5}`)},
+			main: []func(*Tx) error{patch(`[{"op":"remove","path":"/d"}]`)},
+			want: "d/3",
+		},
+		{
 			name: "ids that the service makes are kept",
 			fork: []func(*Tx) error{create("d", `{"n":5}`), create("s", `{"dId":3}`)},
 			main: []func(*Tx) error{create("d", `{}`), remove("d", "3")},
@@ -410,6 +416,29 @@ func TestForkHeld(t *testing.T) {
 	}
 	if err := set(200); err != nil {
 		t.Errorf("after what was too much: %v", err)
+	}
+}
+
+// TestForkHeldBySnapshot changes one record of a fork again and again. A snapshot
+// from before holds one value, however many were replaced.
+func TestForkHeldBySnapshot(t *testing.T) {
+	db := openFor(t, `{"c":[{"id":1,"n":0}]}`, "")
+	fork := db.Fork(db.Snapshot(), admitAll)
+	set := func(i int) {
+		text := fmt.Sprintf(`{"n":%d,"text":%q}`, i, strings.Repeat("x", 256<<10))
+		mustUpdate(t, fork, func(tx *Tx) error { _, err := tx.Merge("c", "1", jsontext.Value(text)); return err })
+	}
+	set(0)
+	if _, err := fork.KeepSnapshot("kept", func(*NamedSnapshot) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	most := 0
+	for i := range 256 {
+		set(i)
+		most = max(most, fork.Held())
+	}
+	if most < maxHistory || most > maxHistory+1<<20 {
+		t.Errorf("it holds %d KiB", most>>10)
 	}
 }
 

@@ -615,3 +615,12 @@ func TestLoadOfManyMembers(t *testing.T) {
 		t.Errorf("it took %s", d)
 	}
 }
+
+// TestDropDoesNotWait checks that freeing the indexes of a replaced collection does
+// not wait for a reader that is building one.
+func TestDropDoesNotWait(t *testing.T) {
+	x := new(indexes)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.drop()
+}

@@ -73,11 +73,13 @@ func (x *indexes) clone() *indexes {
 	return n
 }
 
-// drop frees all indexes.
+// drop frees all indexes, unless a reader is building one: a writer must not wait
+// for it.
 func (x *indexes) drop() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.trees, x.asked, x.names = nil, nil, nil
+	if x.mu.TryLock() {
+		defer x.mu.Unlock()
+		x.trees, x.asked, x.names = nil, nil, nil
+	}
 }
 
 // room reports whether a query may have an equality index over the member called

@@ -16,7 +16,7 @@ import (
 
 // Delete deletes a record and returns it. It also deletes the records of the
 // collections called children that refer to it by their ForeignKey. Records that
-// refer to any of these are handled according to the schema's x-on-delete. The
+// refer to any of these are handled according to the on-delete of their x-ref. The
 // error wraps ErrNotFound, or is a *FaultError that wraps ErrRefers: a record that
 // must stay refers to a deleted one.
 func (tx *Tx) Delete(collection, id string, children ...string) (*Record, error) {
@@ -29,7 +29,7 @@ func (tx *Tx) Delete(collection, id string, children ...string) (*Record, error)
 		if _, err := tx.snap.array(child); err != nil {
 			return nil, err
 		}
-		for _, r := range tx.snap.referring(child, tx.snap.ForeignKey(child, collection), id) {
+		for _, r := range tx.snap.referring(child, tx.snap.ForeignKey(child, collection), id, false) {
 			if storage.IsPositionKey(r.ID) {
 				continue // it cannot be addressed
 			}
@@ -69,7 +69,7 @@ func (tx *Tx) cascade(gone []element) error {
 			if ref.OnDelete == schema.Restrict {
 				continue
 			}
-			for _, r := range tx.snap.recordsReferencing(child, ref.Member, id) {
+			for _, r := range tx.snap.referring(child, ref.Member, id, true) {
 				switch {
 				case storage.IsPositionKey(r.ID):
 					return refers(child, ref, r)
@@ -91,7 +91,7 @@ func (tx *Tx) cascade(gone []element) error {
 			if ref.OnDelete != schema.Restrict {
 				continue
 			}
-			for _, r := range tx.snap.recordsReferencing(child, ref.Member, g.id) {
+			for _, r := range tx.snap.referring(child, ref.Member, g.id, true) {
 				return refers(child, ref, r)
 			}
 		}
@@ -99,7 +99,7 @@ func (tx *Tx) cascade(gone []element) error {
 	return nil
 }
 
-// references yields the references to a collection that have an x-on-delete, with
+// references yields the references to a collection that have an on-delete, with
 // the names of the collections that have them.
 func (s *Snapshot) references(collection string) iter.Seq2[string, schema.Reference] {
 	return func(yield func(string, schema.Reference) bool) {
@@ -151,23 +151,6 @@ func without(value jsontext.Value, name, id string) jsontext.Value {
 	}
 	n := jsonpatch.NewNode(v)
 	n.Open()
-	n.DeleteFunc(func(kid *jsonpatch.Node) bool { return query.RefersTo(kid.Value(), id) })
+	n.Kids = slices.DeleteFunc(n.Kids, func(kid *jsonpatch.Node) bool { return query.RefersTo(kid.Value(), id) })
 	return rawjson.SetMember(value, name, string(n.Value()))
-}
-
-// recordsReferencing returns the records of a collection whose member called name
-// is that id, or an array with it.
-func (s *Snapshot) recordsReferencing(collection, name, id string) []*Record {
-	c := s.byName[collection]
-	keys := query.KeysOf(id)
-	found, _ := find(c.indexes.get(name, c.records), keys, c.records.Len()*len(keys))
-	return slices.DeleteFunc(found, func(r *Record) bool {
-		v, _ := rawjson.Member(r.Value, name)
-		for e := range rawjson.Elements(v) {
-			if query.RefersTo(e, id) {
-				return false
-			}
-		}
-		return !query.RefersTo(v, id)
-	})
 }

@@ -150,7 +150,7 @@ func (d *databasePatch) note(i int, op *jsonpatch.Operation, path []string) {
 		return
 	}
 	if at := n.Find(below[0]); at >= 0 {
-		d.touch(n.Kids()[at], i, op, below[1:])
+		d.touch(n.Kids[at], i, op, below[1:])
 	}
 }
 
@@ -165,7 +165,7 @@ func (d *databasePatch) touch(n *jsonpatch.Node, i int, op *jsonpatch.Operation,
 func (d *databasePatch) finish() error {
 	tx := d.tx
 	there := make(map[string]bool)
-	for i := range d.root.Kids() {
+	for i := range d.root.Kids {
 		there[d.root.Name(i)] = true
 	}
 	var dropped []element
@@ -177,7 +177,7 @@ func (d *databasePatch) finish() error {
 			tx.changes = append(tx.changes, Change{Collection: c.name})
 		}
 	}
-	for i, n := range d.root.Kids() {
+	for i, n := range d.root.Kids {
 		name, t := d.root.Name(i), d.touched[n]
 		if t == nil {
 			continue
@@ -219,17 +219,17 @@ func (c *collection) elements() (all []element) {
 // records changes the records of a collection to what the patch has left of them,
 // and appends those that it has removed to dropped.
 func (d *databasePatch) records(c *collection, n *jsonpatch.Node, dropped []element) ([]element, error) {
-	gone, separate := missing(c, n.Kids())
+	gone, separate := missing(c, n.Kids)
 	dropped = append(dropped, gone...)
 	if !separate {
-		return dropped, d.rebuild(c.name, n.Kids(), nil)
+		return dropped, d.rebuild(c.name, n.Kids, nil)
 	}
 	for _, g := range gone {
 		if _, err := d.tx.remove(g.collection, g.id); err != nil {
 			return dropped, err
 		}
 	}
-	for _, kid := range n.Kids() {
+	for _, kid := range n.Kids {
 		t := d.touched[kid]
 		if t == nil {
 			continue
@@ -299,7 +299,7 @@ func (d *databasePatch) setWhole(name string, value jsontext.Value, t *touches) 
 	case '[':
 		n := jsonpatch.NewNode(value)
 		n.Open()
-		return d.rebuild(name, n.Kids(), t)
+		return d.rebuild(name, n.Kids, t)
 	case '{':
 		value, sent, faults := rules.Canonical(value)
 		faults = append(faults, rules.CheckObject(nil, value, nil)...)

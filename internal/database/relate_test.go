@@ -104,7 +104,7 @@ func TestEmbed(t *testing.T) {
 	}
 	q, _ := s.ParseQuery("posts", "_embed=author&q=x&_fields=author")
 	r, _ := s.Get("posts", "1")
-	if b, err := s.AppendRecord([]byte("x"), q, r); err != nil || string(b) != `x{"author":{"id":1,"name":"Ann"}}` || len(q.Embeds()) == 0 {
+	if b, err := s.AppendRecord([]byte("x"), q, r); err != nil || string(b) != `x{"author":{"id":1,"name":"Ann"}}` || len(q.Embeds) == 0 {
 		t.Errorf("one record: %s, %v", b, err)
 	}
 	profile, _ := s.Value("profile")

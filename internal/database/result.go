@@ -23,7 +23,7 @@ func (r *Result) AppendJSON(dst []byte) (_ []byte, err error) {
 		dst = r.AppendEnvelope(dst)
 	}
 	dst = append(dst, '[')
-	if len(r.query.Embeds()) == 0 && !r.query.Projects() {
+	if len(r.query.Embeds) == 0 && !r.query.Projects() {
 		size := 2
 		for _, record := range r.Records {
 			size += len(record.Value) + 1
@@ -54,15 +54,15 @@ func (s *Snapshot) AppendRecord(dst []byte, q *query.Query, r *Record) ([]byte, 
 
 func (b *embedder) appendRecord(dst []byte, q *query.Query, r *Record) ([]byte, error) {
 	if !q.Projects() {
-		return b.append(dst, q.Collection(), r.Value, q.Embeds())
+		return b.append(dst, q.Collection, r.Value, q.Embeds)
 	}
 	v := r.Value
 	if v.Kind() != '{' {
 		return append(dst, v...), nil
 	}
-	if len(q.Embeds()) > 0 {
+	if len(q.Embeds) > 0 {
 		var err error
-		if v, err = b.append(nil, q.Collection(), v, q.Embeds()); err != nil {
+		if v, err = b.append(nil, q.Collection, v, q.Embeds); err != nil {
 			return dst, err
 		}
 	}

@@ -31,6 +31,8 @@ var maxPinned = 256 << 20
 type snapshots struct {
 	mu   sync.Mutex
 	list []*NamedSnapshot // guarded by mu
+	held int              // guarded by mu; bytes of values that only list held when last compared
+	at   int              // guarded by mu; history.replaced at that time
 }
 
 // Snapshots returns the named snapshots, oldest first.
@@ -99,14 +101,37 @@ func pinned(list []*NamedSnapshot, now *NamedSnapshot) (size int) {
 	if len(list) == 0 || now.replaced-list[0].replaced <= maxPinned {
 		return 0
 	}
+	return lostSince(list, now.Snapshot)
+}
+
+// lostSince returns how many bytes of values are in the list and not in now.
+func lostSince(list []*NamedSnapshot, now *Snapshot) (size int) {
 	for i, s := range list {
 		next := now
 		if i+1 < len(list) {
-			next = list[i+1]
+			next = list[i+1].Snapshot
 		}
-		size += s.difference(next.Snapshot).lost
+		size += s.difference(next).lost
 	}
 	return size
+}
+
+// heldBySnapshots returns how many bytes of values only the named snapshots held
+// when they were last compared, and how many were replaced since: at most
+// maxHistory.
+func (db *DB) heldBySnapshots() (held, since int) {
+	s := &db.snapshots
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.list) == 0 {
+		s.held = 0
+		return 0, 0
+	}
+	replaced := db.history.replacedSize()
+	if s.at = max(s.at, s.list[0].replaced); replaced-s.at > maxHistory {
+		s.held, s.at = lostSince(s.list, db.Snapshot()), replaced
+	}
+	return s.held, replaced - s.at
 }
 
 // replacedSize returns how many bytes of values have been replaced since the

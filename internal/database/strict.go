@@ -14,28 +14,28 @@ const strictCost = 8
 
 // Strict returns a *query.Error for the first unknown name in q: a property that
 // neither a record of the collection nor the schema has, or something that is not a
-// relation. ParseQuery accepts such names, because without a schema the next record
+// relation. NewQuery accepts such names, because without a schema the next record
 // may have them.
 func (s *Snapshot) Strict(q *query.Query) error {
 	m := q.Matcher(nil)
 	asked := make(map[string]bool)
-	for _, n := range q.Named() {
+	for _, n := range q.Named {
 		path := n.Path.String()
 		if asked[path] {
 			continue
 		}
 		asked[path] = true
-		has := q.EmbedsAt(n.Path) || s.has(m, q.Collection(), n)
+		has := q.EmbedsAt(n.Path) || s.has(m, q.Collection, n)
 		if m.Err() != nil {
 			return m.Err()
 		}
 		if !has {
 			return &query.Error{Parameter: n.Parameter, Detail: fmt.Sprintf("no record of %s has %s%s",
-				q.Collection(), rawjson.Shorten(n.Name), s.didYouMeanMember(q.Collection(), n.Path.First()))}
+				q.Collection, rawjson.Shorten(n.Name), s.didYouMeanMember(q.Collection, n.Path.Names()[0]))}
 		}
 	}
-	for _, e := range q.Embeds() {
-		if err := s.strictEmbed(q.Collection(), e); err != nil {
+	for _, e := range q.Embeds {
+		if err := s.strictEmbed(q.Collection, e); err != nil {
 			return err
 		}
 	}
@@ -48,7 +48,7 @@ func (s *Snapshot) has(m *query.Matcher, collection string, n query.Named) bool 
 	if s.schema.Member(collection).Knows(n.Path.Names()) {
 		return true
 	}
-	if !s.Occurs(collection, n.Path.First()) {
+	if !s.Occurs(collection, n.Path.Names()[0]) {
 		return false
 	}
 	if len(n.Path) == 1 {

@@ -104,7 +104,7 @@ func (tx *Tx) related(ch Change) (related []element) {
 	}
 	if ch.After == nil {
 		for child, ref := range tx.snap.references(ch.Collection) {
-			for _, r := range tx.snap.recordsReferencing(child, ref.Member, ch.ID) {
+			for _, r := range tx.snap.referring(child, ref.Member, ch.ID, true) {
 				related = append(related, element{child, r.ID})
 			}
 		}

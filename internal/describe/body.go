@@ -109,13 +109,17 @@ func (w *reformer) members(v jsontext.Value) []byte {
 		if name == w.without {
 			continue
 		}
-		rules := w.copy(e, w.sent)
-		out = rawjson.AppendMember(out, name, rules)
-		for _, alias := range schema.AliasesOf(name, w.aliases) {
-			out = rawjson.AppendMember(out, alias, rules)
-		}
+		out = appendSpellings(out, name, w.aliases, w.copy(e, w.sent))
 	}
 	return append(out, '}')
+}
+
+// appendSpellings appends a member under its name and its aliases.
+func appendSpellings(out []byte, name string, aliases map[string]string, rules []byte) []byte {
+	for _, name := range append([]string{name}, schema.AliasesOf(name, aliases)...) {
+		out = rawjson.AppendMember(out, name, rules)
+	}
+	return out
 }
 
 // mergePatch returns the schema of a merge patch of a record: any of its
@@ -126,14 +130,9 @@ func (d *describer) mergePatch(r *record) []byte {
 	known := make(map[string]bool)
 	for _, pointer := range r.at {
 		d.properties(pointer, func(name string, v jsontext.Value) {
-			if known[name] {
-				return
-			}
-			known[name] = true
-			rules := d.nullable(v)
-			members = rawjson.AppendMember(members, name, rules)
-			for _, alias := range schema.AliasesOf(name, r.aliases) {
-				members = rawjson.AppendMember(members, alias, rules)
+			if !known[name] {
+				known[name] = true
+				members = appendSpellings(members, name, r.aliases, d.nullable(v))
 			}
 		})
 	}

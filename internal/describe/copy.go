@@ -77,18 +77,17 @@ func (d *describer) properties(pointer string, yield func(name string, v jsontex
 	visit(rawjson.At(d.rules, pointer), 0)
 }
 
-// reference returns a schema that refers to the definition of the schema at
-// pointer, which it adds if it is missing. Few tools follow references into
+// reference appends a "$ref" to the definition of the schema at pointer, which it adds
+// if it is missing. Few tools follow references into
 // another definition, so each target gets a definition of its own.
-func (d *describer) reference(pointer string, sent bool) []byte {
+func (d *describer) reference(out []byte, pointer string, sent bool) []byte {
 	pointer = d.follow(pointer)
 	p := passage{pointer, sent && d.historic(pointer, make(map[string]bool))}
 	if d.names[p] == "" {
 		d.names[p] = d.name(title(p))
 		d.queue = append(d.queue, p)
 	}
-	ref := rawjson.AppendQuote(nil, d.Prefix+d.names[p])
-	return slices.Concat([]byte(`{"$ref":`), ref, []byte("}"))
+	return rawjson.AppendMember(out, "$ref", rawjson.AppendQuote(nil, d.Prefix+d.names[p]))
 }
 
 // title returns the words for the name of a definition.
@@ -171,12 +170,12 @@ func (d *describer) copy(v jsontext.Value, sent bool) []byte {
 func except(values, others jsontext.Value) []byte {
 	past := make(map[string]bool)
 	for v := range rawjson.Elements(others) {
-		past[rawjson.Identity(rawjson.Compact(v))] = true
+		past[rawjson.Identity(v)] = true
 	}
 	var left [][]byte
 	for v := range rawjson.Elements(values) {
-		if c := rawjson.Compact(v); !past[rawjson.Identity(c)] {
-			left = append(left, c)
+		if !past[rawjson.Identity(v)] {
+			left = append(left, rawjson.Compact(v))
 		}
 	}
 	return array(left...)
@@ -187,8 +186,7 @@ func (d *describer) appendKeyword(out []byte, keyword string, v jsontext.Value, 
 	switch {
 	case keyword == "$ref" || keyword == "$dynamicRef":
 		if pointer, ok := d.target(v); ok {
-			ref, _ := rawjson.Member(d.reference(pointer, sent), "$ref")
-			return rawjson.AppendMember(out, "$ref", ref)
+			return d.reference(out, pointer, sent)
 		}
 	case keyword == "$defs" || keyword == "definitions":
 		return out // each is a definition of its own where it is needed

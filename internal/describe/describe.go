@@ -230,9 +230,9 @@ func (d *describer) stored(r *record) {
 	default:
 		var all [][]byte
 		for _, pointer := range r.at {
-			all = append(all, d.reference(pointer, false))
+			all = append(all, append(d.reference([]byte("{"), pointer, false), '}'))
 		}
-		d.define(r.Record, slices.Concat([]byte(`{"allOf":`), array(all...), []byte("}")))
+		d.define(r.Record, allOf(all))
 	}
 }
 

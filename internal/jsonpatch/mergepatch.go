@@ -31,23 +31,23 @@ func (n *Node) merge(patch jsontext.Value) {
 		i, ok := at[rawjson.Unquote(name)]
 		switch {
 		case ok && v.Kind() == 'n':
-			gone[n.kids[i]] = true
+			gone[n.Kids[i]] = true
 		case ok:
-			n.kids[i].merge(v)
+			n.Kids[i].merge(v)
 		case v.Kind() != 'n':
 			kid := new(Node)
 			kid.merge(v)
-			n.names, n.kids = append(n.names, name), append(n.kids, kid)
+			n.names, n.Kids = append(n.names, name), append(n.Kids, kid)
 		}
 	}
 	if len(gone) == 0 {
 		return
 	}
 	old := *n
-	n.names, n.kids = nil, nil
-	for i, kid := range old.kids {
+	n.names, n.Kids = nil, nil
+	for i, kid := range old.Kids {
 		if !gone[kid] {
-			n.names, n.kids = append(n.names, old.names[i]), append(n.kids, kid)
+			n.names, n.Kids = append(n.names, old.names[i]), append(n.Kids, kid)
 		}
 	}
 }

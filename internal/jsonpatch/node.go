@@ -15,7 +15,7 @@ type Node struct {
 	text  jsontext.Value   // compact; nil if the node is open
 	kind  jsontext.Kind    // of an open node: '{' or '['
 	names []jsontext.Value // quoted, of an open object
-	kids  []*Node
+	Kids  []*Node          // the values of an open object, or the elements of an open array
 
 	// Origin identifies the node for the caller. It moves with the node.
 	Origin any
@@ -31,11 +31,11 @@ func (n *Node) Open() bool {
 	case '{':
 		for name, v := range rawjson.Members(n.text) {
 			n.names = append(n.names, name)
-			n.kids = append(n.kids, &Node{text: v})
+			n.Kids = append(n.Kids, &Node{text: v})
 		}
 	case '[':
 		for v := range rawjson.Elements(n.text) {
-			n.kids = append(n.kids, &Node{text: v})
+			n.Kids = append(n.Kids, &Node{text: v})
 		}
 	default:
 		return false
@@ -50,7 +50,7 @@ func (n *Node) append(dst []byte) []byte {
 		return append(dst, n.text...)
 	}
 	dst = append(dst, byte(n.kind))
-	for i, kid := range n.kids {
+	for i, kid := range n.Kids {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
@@ -76,7 +76,7 @@ func (n *Node) Find(token string) int {
 	if n.kind == '{' {
 		return slices.IndexFunc(n.names, func(name jsontext.Value) bool { return rawjson.NameIs(name, token) })
 	}
-	if i, ok := arrayIndex(token); ok && i < len(n.kids) {
+	if i, ok := arrayIndex(token); ok && i < len(n.Kids) {
 		return i
 	}
 	return -1
@@ -88,28 +88,27 @@ func (n *Node) Find(token string) int {
 func (n *Node) insert(token string, kid *Node) bool {
 	if n.kind == '{' {
 		if i := n.Find(token); i >= 0 {
-			n.kids[i] = kid
+			n.Kids[i] = kid
 			return true
 		}
-		n.names = append(n.names, rawjson.AppendQuote(nil, token))
-		n.kids = append(n.kids, kid)
+		n.Append(token, kid)
 		return true
 	}
 	i, ok := arrayIndex(token)
 	if token == "-" {
-		i, ok = len(n.kids), true
+		i, ok = len(n.Kids), true
 	}
-	if !ok || i > len(n.kids) {
+	if !ok || i > len(n.Kids) {
 		return false
 	}
-	n.kids = slices.Insert(n.kids, i, kid)
+	n.Kids = slices.Insert(n.Kids, i, kid)
 	return true
 }
 
 // take removes the child with the index i and returns it.
 func (n *Node) take(i int) *Node {
-	kid := n.kids[i]
-	n.kids = slices.Delete(n.kids, i, i+1)
+	kid := n.Kids[i]
+	n.Kids = slices.Delete(n.Kids, i, i+1)
 	if n.kind == '{' {
 		n.names = slices.Delete(n.names, i, i+1)
 	}
@@ -133,22 +132,16 @@ func NewNode(text jsontext.Value) *Node { return &Node{text: text} }
 func NewObject() *Node { return &Node{kind: '{'} }
 
 // NewArray returns the node of an array.
-func NewArray(elements []*Node) *Node { return &Node{kind: '[', kids: elements} }
+func NewArray(elements []*Node) *Node { return &Node{kind: '[', Kids: elements} }
 
 // Append adds a member at the end of an object.
 func (n *Node) Append(name string, kid *Node) {
 	n.names = append(n.names, rawjson.AppendQuote(nil, name))
-	n.kids = append(n.kids, kid)
+	n.Kids = append(n.Kids, kid)
 }
-
-// Kids returns the elements of an open array, or the values of an open object.
-func (n *Node) Kids() []*Node { return n.kids }
 
 // Name returns the name of the i-th member of an open object.
 func (n *Node) Name(i int) string { return rawjson.Unquote(n.names[i]) }
 
 // IsOpenArray reports whether the node is an array that has been opened.
 func (n *Node) IsOpenArray() bool { return n.text == nil && n.kind == '[' }
-
-// DeleteFunc removes the elements for which del returns true.
-func (n *Node) DeleteFunc(del func(*Node) bool) { n.kids = slices.DeleteFunc(n.kids, del) }

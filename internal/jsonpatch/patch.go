@@ -202,7 +202,7 @@ func (p *Patcher) At(path []string) *Node {
 		if i < 0 {
 			return nil
 		}
-		n = n.kids[i]
+		n = n.Kids[i]
 	}
 	return n
 }
@@ -233,11 +233,11 @@ func (p *Patcher) add(i int, op *Operation, n *Node) *Error {
 	case !parent.Open():
 		return &Error{Pointer: "/path", Detail: fmt.Sprintf("%s is %s and has no members", joinedOrRoot(op.Path[:last]), rawjson.KindName(parent.text))}
 	case !parent.insert(op.Path[last], n):
-		return &Error{Pointer: "/path", Detail: fmt.Sprintf("%q is not an index of an array of %d elements, nor - for its end", rawjson.Shorten(op.Path[last]), len(parent.kids))}
+		return &Error{Pointer: "/path", Detail: fmt.Sprintf("%q is not an index of an array of %d elements, nor - for its end", rawjson.Shorten(op.Path[last]), len(parent.Kids))}
 	}
 	path := op.Path
 	if path[last] == "-" && parent.kind == '[' {
-		path = append(slices.Clone(path[:last]), fmt.Sprint(len(parent.kids)-1))
+		path = append(slices.Clone(path[:last]), fmt.Sprint(len(parent.Kids)-1))
 	}
 	p.note(i, op, path)
 	return nil
@@ -245,7 +245,7 @@ func (p *Patcher) add(i int, op *Operation, n *Node) *Error {
 
 // shown returns the text of the node for a message.
 func (n *Node) shown() string {
-	if n.text == nil && len(n.kids) > 10 { // too large to assemble
+	if n.text == nil && len(n.Kids) > 10 { // too large to assemble
 		return map[jsontext.Kind]string{'{': "another object", '[': "another array"}[n.kind]
 	}
 	return rawjson.Show(n.Value())

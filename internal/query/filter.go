@@ -108,19 +108,9 @@ func (t *term) sign() int {
 // equalTo reports whether the scalar v equals one of the values.
 func (t *term) equalTo(v jsontext.Value) bool {
 	if t.keys != nil {
-		for _, k := range EqualityKeys(v) {
-			if t.keys[k] {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(EqualityKeys(v), func(k string) bool { return t.keys[k] })
 	}
-	for _, o := range t.values {
-		if o.equals(v) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.values, func(o operand) bool { return o.equals(v) })
 }
 
 // orderedBy reports whether the scalar v is less, or greater, than all of the

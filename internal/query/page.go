@@ -128,31 +128,22 @@ func (r Window) Links(rawQuery string) []Link {
 // withParameter returns the query with the parameter set to the value, once. The
 // name needs no percent-encoding.
 func withParameter(rawQuery, name string, value int) string {
-	var out []string
-	done := false
-	for part := range strings.SplitSeq(rawQuery, "&") {
-		if parameterName(part) == name {
-			if done {
-				continue
-			}
-			part, done = name+"="+strconv.Itoa(value), true
-		}
-		if part != "" {
-			out = append(out, part)
-		}
+	parts := strings.Split(rawQuery, "&")
+	named := func(part string) bool { return parameterName(part) == name }
+	set := name + "=" + strconv.Itoa(value)
+	if i := slices.IndexFunc(parts, named); i >= 0 {
+		parts = append(append(parts[:i:i], set), slices.DeleteFunc(parts[i+1:], named)...)
+	} else {
+		parts = append(parts, set)
 	}
-	if !done {
-		out = append(out, name+"="+strconv.Itoa(value))
-	}
-	return strings.Join(out, "&")
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "&")
 }
 
 // parameterName returns the name of one part of a query.
 func parameterName(part string) string {
-	raw, _, _ := strings.Cut(part, "=")
-	name, err := url.QueryUnescape(raw)
-	if err != nil {
-		return raw
+	name, _, _ := strings.Cut(part, "=")
+	if unescaped, err := url.QueryUnescape(name); err == nil {
+		return unescaped
 	}
 	return name
 }

@@ -77,9 +77,9 @@ func Parameters(rawQuery string) ([]Parameter, error) {
 // parameters is used, and an empty one is ignored.
 func Parse(collection string, names Names, parameters []Parameter) (*Query, error) {
 	if len(parameters) == 0 {
-		return &Query{collection: collection}, nil
+		return &Query{Collection: collection}, nil
 	}
-	p := newParser(&Query{collection: collection}, names)
+	p := newParser(&Query{Collection: collection}, names)
 	for _, parameter := range parameters {
 		if err := p.parameter(parameter.Name, parameter.Value); err != nil {
 			return nil, err

@@ -32,7 +32,7 @@ func newParser(q *Query, names Names) *parser {
 		byName: make(map[string]*term), byKey: make(map[string]*term), paging: make(map[string]string),
 	}
 	p.q.filter.parts = slices.Clone(q.filter.parts)
-	p.q.named = slices.Clone(q.named)
+	p.q.Named = slices.Clone(q.Named)
 	return p
 }
 
@@ -75,7 +75,7 @@ func (p *parser) parameter(name, value string) error {
 // path returns the path that name means in a parameter.
 func (p *parser) path(parameter, name string) Path {
 	to := pathOf(p.names, name)
-	p.q.named = append(p.q.named, Named{parameter, name, to})
+	p.q.Named = append(p.q.Named, Named{parameter, name, to})
 	return to
 }
 
@@ -173,7 +173,7 @@ func (p *parser) embed(parameter, value string) error {
 		if p.embeds++; p.embeds > maxEmbeds {
 			return &Error{Parameter: parameter, Detail: fmt.Sprintf("at most %d relations are embedded", maxEmbeds)}
 		}
-		p.q.embeds = addEmbed(p.q.embeds, parameter, levels)
+		p.q.Embeds = addEmbed(p.q.Embeds, parameter, levels)
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func (p *parser) query() (*Query, error) {
 
 // EmbedsAt reports whether a path begins in a relation that q embeds.
 func (q *Query) EmbedsAt(p Path) bool {
-	return len(p) > 0 && slices.ContainsFunc(q.embeds, func(e *Embed) bool { return e.Name == p[0].name })
+	return len(p) > 0 && slices.ContainsFunc(q.Embeds, func(e *Embed) bool { return e.Name == p[0].name })
 }
 
 // sorting parses _sort and _order.

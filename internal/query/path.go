@@ -78,9 +78,6 @@ func pathOf(names Names, name string) Path {
 	return p
 }
 
-// First returns the top-level member in which p begins.
-func (p Path) First() string { return p[0].name }
-
 // Names returns the steps of p as they are spelled: an index is a number.
 func (p Path) Names() []string {
 	names := make([]string, len(p))

@@ -10,14 +10,15 @@ import (
 // the list, and which members of each. Parse returns it. It is immutable, and
 // valid for every snapshot.
 type Query struct {
-	collection string
-	filter     filter // all of its parts must match
-	terms      int    // their number, at every depth
-	sort       []sortKey
-	paging     paging
-	embeds     []*Embed
-	fields     *fields // nil: all
-	named      []Named
+	Collection string
+	Embeds     []*Embed // the relations to embed in the records
+	Named      []Named  // every path, in the order of the request
+
+	filter filter // all of its parts must match
+	terms  int    // their number, at every depth
+	sort   []sortKey
+	paging paging
+	fields *fields // nil: all
 }
 
 // Names resolves the names in a query on one collection.
@@ -34,17 +35,8 @@ type Named struct {
 	Path            Path
 }
 
-// Named returns every path of the query, in the order of the request.
-func (q *Query) Named() []Named { return q.named }
-
-// Collection returns the collection that q selects from.
-func (q *Query) Collection() string { return q.collection }
-
 // Paged reports whether q requests a part of the list.
 func (q *Query) Paged() bool { return q.paging.dialect != Whole }
-
-// Embeds returns what q embeds in the records.
-func (q *Query) Embeds() []*Embed { return q.embeds }
 
 // Filters reports whether q has filters.
 func (q *Query) Filters() bool { return len(q.filter.parts) > 0 }

@@ -121,7 +121,7 @@ func (p *parser) to(within Path, name string) Path {
 	} else {
 		to = append(to, step{name, -1})
 	}
-	p.q.named = append(p.q.named, Named{"_where", name, to})
+	p.q.Named = append(p.q.Named, Named{"_where", name, to})
 	return to
 }
 

@@ -18,35 +18,31 @@ func Compact(v jsontext.Value) jsontext.Value {
 
 // AppendCompact appends v without white space between tokens.
 func AppendCompact(dst []byte, v jsontext.Value) []byte {
-	start := 0 // of the text not yet copied
 	for i := 0; i < len(v); {
-		switch v[i] {
-		case ' ', '\t', '\n', '\r':
-			dst = append(dst, v[start:i]...)
-			i = SkipSpace(v, i)
-			start = i
-		case '"':
-			i = SkipString(v, i)
-		default:
-			i++
-		}
+		space := nextSpace(v, i)
+		dst = append(dst, v[i:space]...)
+		i = SkipSpace(v, space)
 	}
-	return append(dst, v[start:]...)
+	return dst
 }
 
 // IsCompact reports whether v has no white space between tokens.
-func IsCompact(v jsontext.Value) bool {
-	for i := 0; i < len(v); {
+func IsCompact(v jsontext.Value) bool { return nextSpace(v, 0) == len(v) }
+
+// nextSpace returns the index of the first white space between tokens from i on,
+// or len(v).
+func nextSpace(v jsontext.Value, i int) int {
+	for i < len(v) {
 		switch v[i] {
 		case ' ', '\t', '\n', '\r':
-			return false
+			return i
 		case '"':
 			i = SkipString(v, i)
 		default:
 			i++
 		}
 	}
-	return true
+	return i
 }
 
 // AppendQuote appends s as a JSON string. Invalid UTF-8 becomes U+FFFD.

@@ -143,13 +143,13 @@ func (c *compilation) explainMeta(err *jsonschema.SchemaValidationError) error {
 	}
 	r := newReport(nil, rawjson.At(c.data, within))
 	r.add(invalid)
-	first, at := Fault{Detail: "this is not a JSON Schema"}, len(c.data)
+	detail, at := "this is not a JSON Schema", len(c.data)
 	for _, f := range r.found {
-		if pos := rawjson.Offset(c.data, within+f.Pointer); pos < at {
-			first, at = f.Fault, pos
+		if offset := rawjson.Offset(c.data, within+f.Pointer); offset < at {
+			detail, at = f.Detail, offset
 		}
 	}
-	return c.brokenAt(at, "%s", first.Detail)
+	return c.brokenAt(at, "%s", detail)
 }
 
 // reference returns the first reference in the file that match accepts.

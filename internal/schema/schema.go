@@ -66,16 +66,7 @@ type Reference struct {
 // Collections returns the names of the collections that the schema describes,
 // in the order of its file.
 func (s *Schema) Collections() []string {
-	if s == nil {
-		return nil
-	}
-	var names []string
-	for _, name := range s.names {
-		if s.rules[name].Array {
-			names = append(names, name)
-		}
-	}
-	return names
+	return slices.DeleteFunc(slices.Clone(s.Members()), func(name string) bool { return !s.rules[name].Array })
 }
 
 var noRules = new(Rules)

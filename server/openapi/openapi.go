@@ -170,25 +170,32 @@ func (d *apiDocument) earlier() {
 	restore := func(path, id, summary, description, schema string) {
 		if !d.ReadOnly {
 			d.path(describe.Resource{}, path, nil, object{{"post", d.operation(describe.Resource{}, id, summary, description, d.parametersOf(ofWrites),
-				object{{"content", object{media(JSONType, ref(schema), nil)}}}, d.withErrors(append([]int{410}, writeErrors...),
-					entry{"200", answer("What has changed.", restHeaders, media(JSONType, ref("Restored"), nil))}, noContent))}})
+				object{{"content", object{media(JSONType, ref(schema), nil)}}}, d.withErrors(append([]int{410}, writeErrors...), restored, noContent))}})
 		}
 	}
 	restore(UndoPath, "undo", "Undo a change.", "Restores what the newest change through the API has replaced that is not undone; if repeated, the change before it. Nothing is undone if other changes are in the way.", "UndoRequest")
 	restore(ResetPath, "reset", "Restore an earlier state.", "Restores a named snapshot, or the contents at the start or at the latest edit of the file.", "ResetRequest")
 
-	read := func(id, summary string, schema object) entry {
-		return entry{"get", d.operation(describe.Resource{}, id, summary, "", d.parametersOf("If-None-Match"), nil,
-			d.withErrors(readErrors, entry{"200", answer("The resource.", []string{"ETag"}, media(JSONType, schema, nil))}, notModified))}
-	}
-	write := func(method, id, summary string, responses ...entry) entry {
-		return entry{method, d.operation(describe.Resource{}, id, summary, "", d.parametersOf("If-Match If-None-Match"), nil, d.withErrors(writeErrors, responses...))}
-	}
+	tagged, conditions := []string{"ETag"}, "If-Match If-None-Match"
 	kept := answer("The snapshot.", nil, media(JSONType, ref("NamedSnapshot"), nil))
-	d.path(describe.Resource{}, SnapshotsPath, nil, object{read("listSnapshots", "List the named snapshots, oldest first.", arrayOf(ref("NamedSnapshot")))})
+	d.path(describe.Resource{}, SnapshotsPath, nil, object{d.reading("listSnapshots", "List the named snapshots, oldest first.", tagged, media(JSONType, arrayOf(ref("NamedSnapshot")), nil))})
 	d.path(describe.Resource{}, SnapshotsPath+"/{id}", d.parametersOf("snapshot"), object{
-		read("getSnapshot", "Read the whole database as it was.", ref("Database")),
-		write("put", "keepSnapshot", "Keep the present state in memory.", entry{"200", kept}, entry{"201", kept}),
-		write("delete", "forgetSnapshot", "Forget a named snapshot.", noContent),
+		d.reading("getSnapshot", "Read the whole database as it was.", tagged, media(JSONType, ref("Database"), nil)),
+		d.writing("put", "keepSnapshot", "Keep the present state in memory.", "", conditions, nil, entry{"200", kept}, entry{"201", kept}),
+		d.writing("delete", "forgetSnapshot", "Forget a named snapshot.", "", conditions, nil, noContent),
 	})
 }
+
+// reading returns the GET of a resource of the service.
+func (d *apiDocument) reading(id, summary string, headers []string, content ...entry) entry {
+	return entry{"get", d.operation(describe.Resource{}, id, summary, "", d.parametersOf("If-None-Match"), nil,
+		d.withErrors(readErrors, entry{"200", answer("The resource.", headers, content...)}, notModified))}
+}
+
+// writing returns a method that changes a resource of the service.
+func (d *apiDocument) writing(method, id, summary, description, parameters string, body object, responses ...entry) entry {
+	return entry{method, d.operation(describe.Resource{}, id, summary, description, d.parametersOf(parameters), body, d.withErrors(writeErrors, responses...))}
+}
+
+// restored is the answer of undo and of all that resets.
+var restored = entry{"200", answer("What has changed.", restHeaders, media(JSONType, ref("Restored"), nil))}

@@ -92,9 +92,11 @@ func (w *typeWriter) typeOf(schema jsontext.Value, indent string) string {
 		keyword := rawjson.Unquote(quoted)
 		switch keyword {
 		case "$ref":
-			all = append(all, referredType(stringOf(v)))
+			if name, ok := strings.CutPrefix(stringOf(v), typeReference); ok {
+				all = append(all, name)
+			}
 		case "enum":
-			all = append(all, w.union(v, func(e jsontext.Value) string { return literalType(e) }))
+			all = append(all, w.union(v, literalType))
 		case "const":
 			all = append(all, literalType(v))
 		case "anyOf", "oneOf":
@@ -221,19 +223,9 @@ func (w *typeWriter) objectType(schema jsontext.Value, indent string) string {
 	return inner.String()
 }
 
-// referredType returns the type that a reference names.
-func referredType(uri string) string {
-	name, ok := strings.CutPrefix(uri, typeReference)
-	if !ok {
-		return "unknown"
-	}
-	return name
-}
-
 // literalType returns the type of a single value.
 func literalType(v jsontext.Value) string {
-	switch v.Kind() {
-	case '{', '[':
+	if v.Kind() == '{' || v.Kind() == '[' {
 		return "unknown"
 	}
 	return string(v)

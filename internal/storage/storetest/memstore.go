@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"iter"
+	"slices"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,7 +16,7 @@ import (
 type MemStore struct {
 	mu       sync.Mutex
 	rev      storage.Rev                    // guarded by mu
-	model    model                          // guarded by mu
+	contents []storage.Collection           // guarded by mu; never modified
 	idMember func(collection string) string // guarded by mu
 	broken   error                          // guarded by mu
 	feed     *storage.Feed
@@ -35,7 +36,7 @@ func (m *MemStore) read(database jsontext.Value) {
 		name := rawjson.Unquote(quoted)
 		contents = append(contents, storage.NewCollection(name, v, m.idMember(name)))
 	}
-	m.model = newModel(contents)
+	m.contents = contents
 }
 
 // Edit replaces the contents, as an external edit of a file does, and ends what
@@ -45,11 +46,10 @@ func (m *MemStore) Edit(database jsontext.Value) {
 	defer m.mu.Unlock()
 	m.broken = nil
 	m.read(database)
-	m.resetLocked()
+	m.publishReset()
 }
 
-// resetLocked publishes new contents.
-func (m *MemStore) resetLocked() {
+func (m *MemStore) publishReset() {
 	m.rev++
 	m.feed.Publish(storage.Batch{Rev: m.rev, Reset: true})
 }
@@ -70,7 +70,7 @@ func (m *MemStore) Load(context.Context) (storage.Batch, error) {
 }
 
 func (m *MemStore) loadLocked() storage.Batch {
-	return storage.Batch{Rev: m.rev, Reset: true, Contents: m.model.contents()}
+	return storage.Batch{Rev: m.rev, Reset: true, Contents: m.contents}
 }
 
 // Commit implements storage.Store.
@@ -83,17 +83,17 @@ func (m *MemStore) Commit(_ context.Context, base storage.Rev, updates ...[]stor
 	if base != m.rev {
 		return 0, storage.ErrConflict
 	}
-	next := m.model.copy()
 	b := storage.Batch{Rev: base + storage.Rev(len(updates))}
 	for _, changes := range updates {
 		b.Changes = append(b.Changes, changes...)
 	}
+	next, err := m.contents, error(nil)
 	for _, ch := range b.Changes {
-		if err := next.change(ch, m.idMember(ch.Collection)); err != nil {
+		if next, err = apply(next, ch, m.idMember(ch.Collection)); err != nil {
 			return 0, err
 		}
 	}
-	m.rev, m.model = b.Rev, next
+	m.rev, m.contents = b.Rev, next
 	m.feed.Publish(b)
 	return m.rev, nil
 }
@@ -103,15 +103,15 @@ func (m *MemStore) KeyBy(idMember func(collection string) string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.idMember = idMember
-	contents := m.model.contents()
-	for _, c := range contents {
+	m.contents = slices.Clone(m.contents)
+	for i, c := range m.contents {
 		keys := storage.NewKeys(idMember(c.Name))
-		for i, e := range c.Elements {
-			c.Elements[i].Key = keys.Next(e.Value)
+		m.contents[i].Elements = slices.Clone(c.Elements)
+		for k, e := range c.Elements {
+			m.contents[i].Elements[k].Key = keys.Next(e.Value)
 		}
 	}
-	m.model = newModel(contents)
-	m.resetLocked()
+	m.publishReset()
 	return nil
 }
 

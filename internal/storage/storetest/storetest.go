@@ -20,10 +20,6 @@ import (
 	"pickup/internal/storage"
 )
 
-// Open makes a store that holds the members of database, a JSON object. It
-// registers with t.Cleanup what has to be closed.
-type Open func(t *testing.T, database string) storage.Store
-
 const sample = `{
   "$schema": "./db.schema.json",
   "drivers": [
@@ -44,8 +40,9 @@ const sample = `{
 }
 `
 
-// Run checks that the stores that open makes keep the contract.
-func Run(t *testing.T, open Open) {
+// Run checks that stores keep the contract. open returns a store that holds the members
+// of database, a JSON object, and registers with t.Cleanup what has to be closed.
+func Run(t *testing.T, open func(t *testing.T, database string) storage.Store) {
 	for _, test := range commits {
 		t.Run("Commit/"+test.name, func(t *testing.T) { test.run(t, open(t, sample)) })
 	}
@@ -168,7 +165,7 @@ func follow(t *testing.T, s storage.Store, first storage.Batch, rev storage.Rev)
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	m, last := newModel(first.Contents), first.Rev
+	contents, last := first.Contents, first.Rev
 	for b, err := range s.Watch(ctx, first.Rev) {
 		if err != nil {
 			t.Fatal(err)
@@ -177,10 +174,10 @@ func follow(t *testing.T, s storage.Store, first storage.Batch, rev storage.Rev)
 			t.Fatalf("Watch yields revision %d after %d", b.Rev, last)
 		}
 		if b.Reset {
-			m = newModel(b.Contents)
+			contents = b.Contents
 		}
 		for _, ch := range b.Changes {
-			if err := m.change(ch, "id"); err != nil {
+			if contents, err = apply(contents, ch, "id"); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -191,26 +188,27 @@ func follow(t *testing.T, s storage.Store, first storage.Batch, rev storage.Rev)
 	if last < rev {
 		t.Errorf("Watch ends at revision %d, the store is at %d", last, rev)
 	}
-	equal(t, s, text(m.contents()))
+	equal(t, s, text(contents))
 }
 
-// testRandom makes random changes to the store and to a model.
+// testRandom makes random changes to the store and to its contents in memory.
 func testRandom(t *testing.T, s storage.Store) {
 	const steps = 300
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	b := load(t, s)
-	m, rev := newModel(b.Contents), b.Rev
+	contents, rev := b.Contents, b.Rev
 	for range steps {
 		var changes []storage.Change
 		for range 1 + rnd.IntN(4) {
-			if ch := randomChange(rnd); m.change(ch, "id") == nil {
-				changes = append(changes, ch)
+			ch := randomChange(rnd)
+			if after, err := apply(contents, ch, "id"); err == nil {
+				contents, changes = after, append(changes, ch)
 			}
 		}
 		rev = commit(t, s, rev, changes...)
-		if equal(t, s, text(m.contents())); t.Failed() {
+		if equal(t, s, text(contents)); t.Failed() {
 			t.Fatalf("after %v", changes)
 		}
 	}
