@@ -18,7 +18,7 @@ func (req *request) resolveID() error {
 	if memberOf(req.snap, req.name) == object {
 		return req.rejectParameters()
 	}
-	own := database.Singular(req.name) + "Id"
+	own := req.snap.KeyOf(database.Singular(req.name))
 	inPath := req.id != ""
 	for _, p := range req.parameters {
 		if p.Name == "_dependent" && req.Request.Method == "DELETE" {

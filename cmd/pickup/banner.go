@@ -39,6 +39,9 @@ func warning(format string, args ...any) notice {
 // writes records of any level, because one of them may have the password.
 func (s *service) printBanner(ctx context.Context) error {
 	s.addNotices()
+	if s.Quiet {
+		s.notices = slices.DeleteFunc(s.notices, func(n notice) bool { return n.level < slog.LevelWarn })
+	}
 	s.shown = true
 	if s.LogFormat != "json" {
 		io.WriteString(s.env.stderr, s.banner()) // there is nowhere to report its error
@@ -56,7 +59,9 @@ func (s *service) printBanner(ctx context.Context) error {
 			counts = append(counts, slog.Int(name, snap.Len(name)))
 		}
 	}
-	log(slog.LevelInfo, "serving", "version", versionText(), "file", s.file, "url", s.url(), slog.Group("records", counts...))
+	if !s.Quiet {
+		log(slog.LevelInfo, "serving", "version", versionText(), "file", s.file, "url", s.url(), slog.Group("records", counts...))
+	}
 	if s.users.generated {
 		log(slog.LevelWarn, "generated a password for this run; set PICKUP_PASSWORD (and PICKUP_USER) to use your own",
 			"user", s.users.user, "password", s.users.password)
@@ -85,6 +90,9 @@ func (s *service) banner() string {
 		}
 	}
 	t.Flush() // a strings.Builder returns no error
+	if s.Quiet {
+		b.Reset()
+	}
 	for _, n := range s.notices {
 		fmt.Fprintf(&b, "%s: %s\n", n.label, n.text)
 	}
@@ -108,7 +116,7 @@ func (s *service) addNotices() {
 	if s.Prefix != "" {
 		add(note("the API is below %s (--prefix).", s.Prefix))
 	}
-	for _, n := range s.staticNotices() {
+	for _, n := range append(s.staticNotices(), s.unneeded.notices()...) {
 		add(n)
 	}
 	switch {

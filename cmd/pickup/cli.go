@@ -29,7 +29,7 @@ type grammar struct {
 	Completion completionCommand `cmd:"" help:"Print a completion script for a shell."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
 
-	ConfigFile string `name:"config" placeholder:"FILE" help:"Read settings from a TOML or JSON file ($PICKUP_CONFIG; pickup.toml or pickup.json)."`
+	ConfigFile string `name:"config" short:"c" placeholder:"FILE" help:"Read settings from a TOML or JSON file ($PICKUP_CONFIG; pickup.toml or pickup.json)."`
 }
 
 // A fileArgument is the FILE of serve, check and schema.
@@ -50,7 +50,7 @@ func (f fileArgument) path(e *environment) string {
 
 // An address is where serve listens, and where health and tail ask.
 type address struct {
-	Host string `default:"127.0.0.1" variable:"PICKUP_HOST" placeholder:"ADDRESS" help:"Listen on this address ($PICKUP_HOST; ${default})."`
+	Host string `short:"H" default:"127.0.0.1" variable:"PICKUP_HOST" placeholder:"ADDRESS" help:"Listen on this address ($PICKUP_HOST; ${default})."`
 	Port int    `short:"p" default:"3000" range:"0 65535" variable:"PICKUP_PORT" placeholder:"PORT" help:"Listen on this port; 0 picks a free one ($PICKUP_PORT; ${default})."`
 }
 
@@ -80,6 +80,9 @@ func parse(args []string, e *environment) (command, error) {
 		return nil, fmt.Errorf("grammar of the command line: %w", err)
 	}
 	args = respell(args)
+	if err := checkForeign(args); err != nil {
+		return nil, err
+	}
 	parsed, err := k.Parse(args)
 	if helped {
 		return nil, nil
@@ -147,7 +150,7 @@ func respell(args []string) []string {
 	case len(args) == 0:
 	case args[0] == "help":
 		return append(slices.Clone(args[1:]), "--help")
-	case args[0] == "--version":
+	case args[0] == "--version", args[0] == "-v":
 		return append([]string{"version"}, args[1:]...)
 	}
 	return args

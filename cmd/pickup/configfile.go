@@ -87,7 +87,10 @@ func configNamed(args []string) string {
 		if name, ok := strings.CutPrefix(arg, "--config="); ok {
 			return name
 		}
-		if arg == "--config" && i+1 < len(args) {
+		if short, ok := strings.CutPrefix(arg, "-c"); ok && short != "" {
+			return strings.TrimPrefix(short, "=")
+		}
+		if (arg == "--config" || arg == "-c") && i+1 < len(args) {
 			return args[i+1]
 		}
 		if arg == "--" {
@@ -106,6 +109,11 @@ func (c *configFile) db() string {
 // value returns the setting of a flag for the parser, nil if the file has none.
 func (c *configFile) value(flag *kong.Flag) (any, error) {
 	v, ok := c.values[flag.Name]
+	for _, name := range c.aliases(flag) {
+		if !ok {
+			v, ok = c.values[name]
+		}
+	}
 	if !ok {
 		return nil, nil
 	}
@@ -136,12 +144,27 @@ func (c *configFile) value(flag *kong.Flag) (any, error) {
 	return list[0], nil
 }
 
+// aliases returns the other names of a flag: a JSON file may have those of json-server.
+func (c *configFile) aliases(flag *kong.Flag) []string {
+	if filepath.Ext(c.name) != ".json" {
+		return nil
+	}
+	all := flag.Aliases
+	if flag.Tag.Get("variable") == "" && flag.Hidden || flag.Name == "watch" {
+		all = append(slices.Clone(all), flag.Name)
+	}
+	return all
+}
+
 // check returns an error if the file has a name that is not a setting of app.
 func (c *configFile) check(app *kong.Application) error {
 	known := map[string]bool{"db": true}
 	for _, node := range app.Children {
 		for _, f := range node.Flags {
 			known[f.Name] = known[f.Name] || f.Tag.Get("variable") != ""
+			for _, name := range c.aliases(f) {
+				known[name] = true
+			}
 		}
 	}
 	unknown := slices.Sorted(maps.Keys(c.values))
@@ -153,5 +176,9 @@ func (c *configFile) check(app *kong.Application) error {
 	if slices.Contains(unknown, "password") || slices.Contains(unknown, "user") {
 		hint = "passwords belong in PICKUP_PASSWORD_FILE or, hashed, in the htpasswd file"
 	}
-	return usagef("%s: unknown setting %q: %s", c.name, unknown[0], hint)
+	if foreign := foreignFlags[unknown[0]]; foreign != "" {
+		hint = foreign
+	}
+	line, column := c.place(rawjson.Pointer(unknown[0]))
+	return usagef("%s:%d:%d: unknown setting %q: %s", c.name, line, column, unknown[0], hint)
 }

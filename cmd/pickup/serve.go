@@ -67,6 +67,12 @@ type service struct {
 }
 
 func (c *serveCommand) run(ctx context.Context, e *environment) error {
+	if c.Quiet {
+		c.AccessLog = "off"
+		if c.LogLevel == "info" {
+			c.LogLevel = "warn"
+		}
+	}
 	logs := newLogs(e.stderr, isTerminal(e.stderr), &c.settings)
 	s := &service{serveCommand: c, env: e, logs: logs, log: logs.log, file: c.path(e), metrics: server.NewMetrics()}
 	// Its default would be to end the program. Files that have changed are reloaded
@@ -87,6 +93,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) error {
 // start makes everything that serve runs. A start that fails leaves no new file.
 func (s *service) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
+		func(context.Context) error { return checkSource(s.file) },
 		func(context.Context) error { return s.settings.check() },
 		s.readUsers,
 		s.readCertificate,

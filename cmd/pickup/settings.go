@@ -20,7 +20,7 @@ type settings struct {
 	routing
 	Htpasswd   string   `variable:"PICKUP_HTPASSWD" placeholder:"FILE" help:"Read users from this file, with a line name:hash for each, as pickup passwd prints it; reloaded when it changes ($PICKUP_HTPASSWD)."`
 	NoAuth     noAuth   `variable:"PICKUP_NO_AUTH" help:"Require no credentials; only on a loopback address, unless it is --no-auth=public ($PICKUP_NO_AUTH)."`
-	ReadOnly   bool     `xor:"writes" variable:"PICKUP_READ_ONLY" help:"Refuse writes."`
+	ReadOnly   bool     `aliases:"ro,readOnly" xor:"writes" variable:"PICKUP_READ_ONLY" help:"Refuse writes."`
 	Ephemeral  bool     `xor:"writes" variable:"PICKUP_EPHEMERAL" help:"Keep writes in memory and do not change the file."`
 	CORSOrigin []string `name:"cors-origin" sep:"none" variable:"PICKUP_CORS_ORIGIN" placeholder:"ORIGIN" help:"Allow pages of this origin, besides loopback origins, to use the service; * allows any. Repeatable."`
 	AllowHost  []string `sep:"none" variable:"PICKUP_ALLOW_HOST" placeholder:"NAME" help:"Accept this name in the Host header, besides localhost and --host. Repeatable."`
@@ -29,7 +29,8 @@ type settings struct {
 	LogLevel   string   `enum:"debug,info,warn,error" default:"info" variable:"PICKUP_LOG_LEVEL" placeholder:"LEVEL" help:"Log this level and above: debug, info, warn or error (${default})."`
 	LogFormat  string   `enum:"auto,text,json" default:"auto" variable:"PICKUP_LOG_FORMAT" placeholder:"FORMAT" help:"Log as text, json, or auto: text on a terminal, JSON elsewhere (${default})."`
 	Pprof      string   `variable:"PICKUP_PPROF" placeholder:"ADDRESS:PORT" help:"Serve profiles at /debug/pprof/ on a separate loopback address."`
-	Watch      bool     `short:"w" help:"Accepted for compatibility with json-server; the file is always watched."`
+	Quiet      bool     `short:"q" variable:"PICKUP_QUIET" help:"Print warnings and errors only."`
+	unneeded
 }
 
 // check returns an error if settings contradict each other, and for mistakes that
@@ -80,10 +81,11 @@ func words(text string) []any {
 // An idConvention says how records are identified if the schema does not say so.
 type idConvention struct {
 	IDs     string `name:"ids" enum:"auto,number,uuid,short" default:"auto" variable:"PICKUP_IDS" placeholder:"KIND" help:"Generate ids of this kind unless the schema has x-id: auto, number, uuid or short ($PICKUP_IDS; ${default})."`
-	IDField string `name:"id-field" default:"id" variable:"PICKUP_ID_FIELD" placeholder:"NAME" help:"Use this member as the id unless the schema has x-id-field ($PICKUP_ID_FIELD; ${default})."`
+	FKS     string `name:"fks" aliases:"foreign-key-suffix,foreignKeySuffix" default:"Id" variable:"PICKUP_FKS" placeholder:"SUFFIX" help:"Members that refer to records are called by the singular of the collection and this suffix, unless the schema has x-ref ($PICKUP_FKS; ${default})."`
+	IDField string `name:"id-field" short:"i" aliases:"id" default:"id" variable:"PICKUP_ID_FIELD" placeholder:"NAME" help:"Use this member as the id unless the schema has x-id-field ($PICKUP_ID_FIELD; ${default})."`
 }
 
 // options returns the options of a database with rules.
 func (c idConvention) options(rules *schema.Schema) database.Options {
-	return database.Options{Schema: rules, IDs: schema.IDKind(c.IDs), IDMember: c.IDField}
+	return database.Options{Schema: rules, IDs: schema.IDKind(c.IDs), IDMember: c.IDField, KeySuffix: c.FKS}
 }

@@ -23,7 +23,7 @@ import (
 // simulation is the settings of simulated answers.
 type simulation struct {
 	Simulate string         `enum:"auto,on,off" default:"auto" variable:"PICKUP_SIMULATE" placeholder:"on|off" help:"Let requests and rules ask for slow, failing and fixed answers (on, but off with --no-auth=public)."`
-	Delay    simulate.Range `variable:"PICKUP_DELAY" placeholder:"MS" help:"Answer after so many milliseconds, as in 500, or after a time in a range, as in 200-800."`
+	Delay    simulate.Range `short:"d" variable:"PICKUP_DELAY" placeholder:"MS" help:"Answer after so many milliseconds, as in 500, or after a time in a range, as in 200-800."`
 	MaxDelay time.Duration  `default:"60s" variable:"PICKUP_MAX_DELAY" placeholder:"TIME" help:"Longest delay or hold (${default}); 400 above."`
 	Seed     string         `variable:"PICKUP_SEED" placeholder:"N" help:"Repeat what is random about simulated answers at each start."`
 }
@@ -153,14 +153,19 @@ func (c *configFile) finding(pointer, detail string) lint.Finding {
 	if tokens := rawjson.SplitPointer(pointer); len(tokens) > 1 {
 		f.Detail = tokens[1] + ": " + detail
 	}
+	f.Line, f.Column = c.place(f.Pointer)
+	return f
+}
+
+// place returns the line and column to which a pointer leads.
+func (c *configFile) place(pointer string) (line, column int) {
 	offset := 0
 	if filepath.Ext(c.name) == ".json" {
-		offset = rawjson.Offset(c.text, f.Pointer)
+		offset = rawjson.Offset(c.text, pointer)
 	} else {
-		offset = tomlOffset(c.text, f.Pointer)
+		offset = tomlOffset(c.text, pointer)
 	}
-	f.Line, f.Column = rawjson.LineColumn(c.text, offset)
-	return f
+	return rawjson.LineColumn(c.text, offset)
 }
 
 // tomlOffset returns the index of the key, the table or the element that pointer

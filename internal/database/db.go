@@ -25,6 +25,10 @@ type Options struct {
 	// x-id-field; "" is "id".
 	IDMember string
 
+	// KeySuffix is what follows the singular of a collection in the members that refer
+	// to its records; "" is "Id".
+	KeySuffix string
+
 	// IDs is the kind of new ids if the schema has no x-id; "" is AutoIDs.
 	IDs schema.IDKind
 }
@@ -69,7 +73,7 @@ func Open(ctx context.Context, s storage.Store, o Options) (*DB, error) {
 	if db.log == nil {
 		db.log = slog.New(slog.DiscardHandler)
 	}
-	conv := conventions{ids: o.IDs, member: o.IDMember}
+	conv := conventions{ids: o.IDs, member: o.IDMember, suffix: o.KeySuffix}
 	conv.schema = o.Schema.WithIDMember(o.IDMember)
 	if conv.member != "" || conv.schema.MovesIDs() { // otherwise "id" is right, the default of every store
 		if err := s.KeyBy(conv.IDMember); err != nil {

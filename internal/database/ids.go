@@ -16,8 +16,13 @@ import (
 type conventions struct {
 	schema *schema.Schema
 	member string        // Options.IDMember
+	suffix string        // Options.KeySuffix
 	ids    schema.IDKind // Options.IDs
 }
+
+// KeyOf returns the member by which records refer to one whose collection has this
+// singular, without a schema.
+func (o conventions) KeyOf(singular string) string { return singular + cmp.Or(o.suffix, "Id") }
 
 // IDMember returns the name of the member that carries the ids of a collection's
 // records.

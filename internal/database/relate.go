@@ -11,10 +11,10 @@ import (
 // are the same.
 
 // ForeignKey returns the member by which the records of child refer to those of
-// parent: the parent's Singular followed by Id. If the schema has an x-ref to
+// parent: the parent's Singular followed by Options.KeySuffix. If the schema has an x-ref to
 // parent on other members only, it is the first of these by name.
 func (s *Snapshot) ForeignKey(child, parent string) string {
-	key, other := Singular(parent)+"Id", ""
+	key, other := s.KeyOf(Singular(parent)), ""
 	for _, ref := range s.schema.Member(child).References {
 		switch {
 		case ref.Member == key:
@@ -43,7 +43,7 @@ func (s *Snapshot) relation(collection, name string, expand bool) (relation, boo
 	if kind, ok := s.Kind(name); ok && kind == storage.Array && s.byName[collection].isArray() {
 		children = relation{true, s.ForeignKey(name, collection), []string{name}, s.IDMember(collection)}
 	}
-	parent := relation{key: name + "Id"}
+	parent := relation{key: s.KeyOf(name)}
 	for _, ref := range s.schema.Member(collection).References {
 		if ref.Member == parent.key {
 			parent.in = append(parent.in, ref.Collection)

@@ -63,9 +63,9 @@ func (d *apiDocument) listParameters(r describe.Resource) list {
 
 // idParameters are the parameters for the id, in the query of a write, of one
 // of a collection.
-func idParameters(one, description string) list {
+func idParameters(own, description string) list {
 	var parameters list
-	for _, name := range []string{"Id", "id", one + "Id"} {
+	for _, name := range []string{"Id", "id", own} {
 		parameters = append(parameters, object{
 			{"name", name}, {"in", "query"}, {"description", description}, {"schema", object{{"type", list{"string", "number"}}}},
 		})

@@ -22,11 +22,12 @@ func (d *apiDocument) collection(r describe.Resource) {
 
 	item := d.list(r, "", "All records, or those that match the filters.", example)
 	item = append(item, d.create(r, "", "Create a record, or several.", "An array creates all of its records or none. A record without an id gets one.", r.Create, example, body))
-	item = append(item, d.changes(r, "ByQuery", idParameters(one, "The id of the record, required under one of the names Id, id and "+one+"Id."), example, body)...)
+	own := d.snap.KeyOf(one)
+	item = append(item, d.changes(r, "ByQuery", idParameters(own, "The id of the record, required under one of the names Id, id and "+own+"."), example, body)...)
 	d.path(r, path, nil, item)
 
 	item = object{d.read(r, "Read one record.", "The record.", example)}
-	item = append(item, d.changes(r, "", idParameters(one, "The id again. If present, it must be that of the path."), example, body)...)
+	item = append(item, d.changes(r, "", idParameters(own, "The id again. If present, it must be that of the path."), example, body)...)
 	d.path(r, path+"/{id}", idOf(one), item)
 
 	for _, parent := range r.Parents {

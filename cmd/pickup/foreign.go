@@ -1,0 +1,71 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// This file has what differs from the command line of json-server 0.17, which runs as
+// it is otherwise.
+
+// unneeded are flags of json-server that have no effect here.
+type unneeded struct {
+	Watch     bool   `short:"w" help:"Accepted for compatibility with json-server; the file is always watched."`
+	NoCORS    bool   `name:"no-cors" aliases:"nc,noCors" hidden:""`
+	NoGzip    bool   `name:"no-gzip" aliases:"ng,noGzip" hidden:""`
+	Snapshots string `short:"S" hidden:""`
+}
+
+// notices returns a notice for each flag that is given.
+func (u unneeded) notices() (all []notice) {
+	for _, flag := range []struct {
+		given     bool
+		name, why string
+	}{
+		{u.Watch, "--watch", "the file is always watched"},
+		{u.NoCORS, "--no-cors", "pages of other hosts are refused unless --cors-origin allows them"},
+		{u.NoGzip, "--no-gzip", "answers are not compressed"},
+		{u.Snapshots != "", "--snapshots", "PUT /_/snapshots/NAME keeps a state in memory"},
+	} {
+		if flag.given {
+			all = append(all, note("%s is not needed: %s.", flag.name, flag.why))
+		}
+	}
+	return all
+}
+
+// foreignFlags are the flags of json-server that cannot work, with what to use instead.
+var foreignFlags = map[string]string{
+	"middlewares": "pickup runs no JavaScript: use rules in pickup.toml ([[simulate]])",
+	"cr":          "use --cors-origin for pages of other hosts",
+}
+
+// checkForeign returns an error if args have a flag that cannot work, before one that
+// depends on the words after it.
+func checkForeign(args []string) error {
+	for _, arg := range args {
+		name, _, _ := strings.Cut(arg, "=")
+		switch {
+		case arg == "--":
+			return nil
+		case name == "-m":
+			name = "--middlewares"
+		}
+		if instead := foreignFlags[strings.TrimPrefix(name, "--")]; instead != "" && strings.HasPrefix(name, "--") {
+			return usagef("%s: %s", arg, instead)
+		}
+	}
+	return nil
+}
+
+// checkSource returns an error if a database is named that only json-server can read.
+func checkSource(file string) error {
+	switch {
+	case strings.HasPrefix(file, "http://"), strings.HasPrefix(file, "https://"):
+		return usagef("%s is not a file: download it first, with curl -o db.json %s", file, shellWord(file))
+	case slices.Contains([]string{".js", ".cjs", ".mjs", ".ts"}, filepath.Ext(file)):
+		return usagef("%s is a program: let it write a JSON file, and serve that", file)
+	}
+	return nil
+}
