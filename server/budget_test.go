@@ -4,9 +4,14 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/database"
+	"pickup/internal/query"
+	"pickup/internal/storage/storetest"
 )
 
 // TestBudget checks that the memory of requests is limited by what they take up in
@@ -65,5 +70,35 @@ func TestBudget(t *testing.T) {
 	}
 	if used := s.budget.used.Load(); used != 0 {
 		t.Errorf("%d bytes are never given back", used)
+	}
+}
+
+// TestSlowQueries checks that a query runs without a build slot: slow ones would
+// delay all other answers.
+func TestSlowQueries(t *testing.T) {
+	db, err := database.Open(t.Context(), storetest.NewMemStore([]byte(`{"posts": [{"id": 1}, {"id": 2}]}`)), database.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _ := gin.CreateTestContext(httptest.NewRecorder())
+	c.Request = httptest.NewRequest("GET", "/posts?_limit=2", nil)
+	s := &server{Options: Options{MaxPage: 1}, budget: newBudget(10 << 20)} // no slot is free
+	s.budget.builders = nil
+	snap := db.Snapshot()
+	q, err := snap.NewQuery("posts", []query.Parameter{{Name: "_limit", Value: "2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answered := make(chan error, 1)
+	go func() {
+		answered <- (&request{server: s, Context: c, db: db, snap: snap, name: "posts", sent: c.Request.URL}).sendList("posts", q, nil)
+	}()
+	select {
+	case err := <-answered:
+		if err == nil {
+			t.Error("a page that is too large is sent")
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("the query waits for a build slot")
 	}
 }

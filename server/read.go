@@ -74,15 +74,18 @@ func (req *request) sendList(collection string, q *query.Query, condition []byte
 	}
 	tag := req.tagOf(req.snap, source, req.Request.URL.RawQuery, media, condition)
 	req.keepBody = !q.Paged()
-	return req.sendTagged(media, tag, func(b []byte) ([]byte, error) {
-		result, err := req.snap.Run(q)
-		if err != nil {
-			return nil, err
-		}
-		if err := req.checkPage(q, result); err != nil {
-			return nil, err
-		}
-		req.setPageHeaders(collection, result, condition)
+	if done, err := req.sendKnown(media, tag); done {
+		return err
+	}
+	result, err := req.snap.Run(q) // without a build slot, because it may take seconds
+	if err != nil {
+		return err
+	}
+	if err := req.checkPage(q, result); err != nil {
+		return err
+	}
+	req.setPageHeaders(collection, result, condition)
+	return req.sendNew(media, tag, func(b []byte) ([]byte, error) {
 		if media == openapi.JSONType {
 			return result.AppendJSON(b)
 		}

@@ -49,15 +49,29 @@ const maxPooled = 4 << 20 // bytes; a larger buffer is not reused
 
 // sendTagged sends what body appends, or 304 if the client has it. If tag is "",
 // the tag is the hash of the body.
-func (req *request) sendTagged(media, tag string, body func(b []byte) ([]byte, error)) (err error) {
+func (req *request) sendTagged(media, tag string, body func(b []byte) ([]byte, error)) error {
+	if done, err := req.sendKnown(media, tag); done {
+		return err
+	}
+	return req.sendNew(media, tag, body)
+}
+
+// sendKnown sends 304 or the cached body, if the client or the cache has what the
+// tag identifies. It reports whether it does.
+func (req *request) sendKnown(media, tag string) (done bool, err error) {
 	if tag != "" && req.sendNotModified(tag) {
-		return nil
+		return true, nil
 	}
 	if req.keepBody {
 		if cached := req.responses.get(tag); cached != nil {
-			return req.sendBody(media, tag, cached)
+			return true, req.sendBody(media, tag, cached)
 		}
 	}
+	return false, nil
+}
+
+// sendNew is sendTagged after sendKnown.
+func (req *request) sendNew(media, tag string, body func(b []byte) ([]byte, error)) (err error) {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
 	var b []byte

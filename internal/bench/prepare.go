@@ -78,7 +78,7 @@ func prepare(c config) (*bench, error) {
 		{"go", "test", "-c", "-tags", "nomsgpack", "-o", b.tests, "./internal/database"},
 	}
 	if c.peers {
-		modules := filepath.Join(root, "internal", "compare")
+		modules := filepath.Join(root, "internal", "bench", "compare")
 		commands = append(commands, []string{"npm", "ci", "--no-audit", "--no-fund", "--prefix", modules})
 		b.node = filepath.Join(modules, "node_modules", ".bin", "node")
 		b.peer0 = filepath.Join(modules, "node_modules", "json-server-0", "lib", "cli", "bin.js")

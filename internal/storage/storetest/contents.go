@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
@@ -60,20 +58,15 @@ func text(contents []storage.Collection) string {
 	for _, c := range contents {
 		fmt.Fprintf(&b, "%s %s:", c.Name, [...]string{"array", "object", "other"}[c.Kind])
 		if c.Kind != storage.Array {
-			fmt.Fprintf(&b, " %s", compact(c.Value))
+			fmt.Fprintf(&b, " %s", rawjson.Compact(c.Value))
 		}
 		for _, e := range c.Elements {
-			fmt.Fprintf(&b, " %s=%s", strings.ReplaceAll(e.Key, "\x00", "#"), compact(e.Value))
-			if e.Compact && compact(e.Value) != string(e.Value) {
-				fmt.Fprintf(&b, " (which is not compact: %q)", e.Value)
+			fmt.Fprintf(&b, " %s=%s", strings.ReplaceAll(e.Key, "\x00", "#"), rawjson.Compact(e.Value))
+			if e.Compact && !rawjson.IsCompact(e.Value) {
+				fmt.Fprintf(&b, " (not compact: %q)", e.Value)
 			}
 		}
 		b.WriteByte('\n')
 	}
 	return b.String()
-}
-
-// compact returns v without white space.
-func compact(v jsontext.Value) string {
-	return string(rawjson.Compact(v))
 }
