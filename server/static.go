@@ -17,7 +17,8 @@ import (
 
 // This file serves the files of Options.Static where the API has nothing. A file is
 // opened within its folder and by a path without links. It is not served if it is one
-// of Options.Private, which are compared by identity: a file may have several names.
+// of Options.Private, which are compared by path, as they may be replaced meanwhile,
+// and by identity, as a file may have several names.
 
 // sendStatic sends the file that the path names, and reports whether there is one.
 // With Options.SPA, a page of a single-page application is its index.html.
@@ -125,29 +126,43 @@ func (req *request) openFile(dir, name string) (*os.File, os.FileInfo, error) {
 	if !filepath.IsLocal(name) || slices.ContainsFunc(parts, isHidden) {
 		return nil, nil, os.ErrNotExist
 	}
+	if req.isPrivatePath(real) {
+		return nil, nil, os.ErrNotExist
+	}
 	root, err := os.OpenRoot(base)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer root.Close()
-	for range 10 { // unless private files are replaced all the time
-		before := req.privateFiles()
-		file, info, err := openPublic(root, parts, before)
-		if err != nil {
+	file, info, err := openPublic(root, parts, req.privateFiles())
+	if err == nil && info.IsDir() {
+		var index *os.File
+		if index, _, err = req.openFile(dir, name+"/index.html"); err != nil {
+			file.Close()
 			return nil, nil, err
 		}
-		if slices.EqualFunc(before, req.privateFiles(), os.SameFile) {
-			if info.IsDir() {
-				var index *os.File
-				if index, _, err = req.openFile(dir, name+"/index.html"); err == nil {
-					index.Close()
-				}
-			}
-			return file, info, err
-		}
-		file.Close()
+		index.Close()
 	}
-	return nil, nil, os.ErrNotExist
+	return file, info, err
+}
+
+// isPrivatePath reports whether a path without links is that of a private file, or
+// within a private folder. A file that is being replaced is known by its path only.
+func (s *server) isPrivatePath(real string) bool {
+	return s.Private != nil && slices.ContainsFunc(s.Private(), func(name string) bool {
+		private, err := filepath.EvalSymlinks(name)
+		if err != nil { // it is missing at the moment
+			if private, err = filepath.EvalSymlinks(filepath.Dir(name)); err != nil {
+				return false
+			}
+			private = filepath.Join(private, filepath.Base(name))
+		}
+		if private, err = filepath.Abs(private); err != nil {
+			return false
+		}
+		abs, err := filepath.Abs(real)
+		return err == nil && (abs == private || strings.HasPrefix(abs, private+string(filepath.Separator)))
+	})
 }
 
 // openPublic opens the file of root that parts name, unless it is a private one or in
