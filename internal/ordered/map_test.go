@@ -95,7 +95,7 @@ func (want model) pairs() iter.Seq2[string, int] {
 // TestMap makes random changes to copies of maps of all sizes. Each copy must equal
 // a slice of pairs, and the maps that it was copied from must not change.
 func TestMap(t *testing.T) {
-	for seed := range uint64(80) {
+	for seed := range uint64(30) { // each size with each kind of keys
 		r := rand.New(rand.NewPCG(seed, 1))
 		var now model
 		for i := range []int{0, 1, 2, 31, 32, 33, 100, 1024, 1025, 1100}[seed%10] {
