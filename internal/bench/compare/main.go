@@ -1,3 +1,5 @@
+//go:build linux
+
 // Compare tries the same hazards with pickup and two versions of json-server, and
 // prints a table in Markdown:
 //
