@@ -169,6 +169,9 @@ func TestStreamCrowd(t *testing.T) {
 	}
 	t.Logf("%d clients have %d events each; a write took %v without and %v with them (median); memory %d KiB for each",
 		clients, writes, alone, watched, (memory-before)/clients)
+	if clients >= 10_000 && (memory-before)/clients > 30 {
+		t.Error("a client uses more than 30 KiB")
+	}
 	if err := p.stop(syscall.SIGTERM); err != nil {
 		t.Error(err)
 	}
