@@ -9,47 +9,52 @@ import (
 	"pickup/internal/storage"
 )
 
-// apply returns contents after a change. It modifies neither contents nor the elements
-// in it.
-func apply(contents []storage.Collection, ch storage.Change, idMember string) ([]storage.Collection, error) {
-	at := slices.IndexFunc(contents, func(c storage.Collection) bool { return c.Name == ch.Collection })
+// apply makes a change to contents. A change that it refuses changes nothing.
+func apply(contents *[]storage.Collection, ch storage.Change, idMember string) error {
+	at := slices.IndexFunc(*contents, func(c storage.Collection) bool { return c.Name == ch.Collection })
 	there := at >= 0
-	if ch.ID != "" && (!there || contents[at].Kind != storage.Array) {
-		return nil, fmt.Errorf("collection %q: %w", ch.Collection, storage.ErrNotFound)
+	if ch.ID != "" && (!there || (*contents)[at].Kind != storage.Array) {
+		return fmt.Errorf("collection %q: %w", ch.Collection, storage.ErrNotFound)
 	}
-	contents = slices.Clone(contents)
 	switch {
 	case ch.ID != "":
-		contents[at].Elements = applyToElements(contents[at].Elements, ch)
+		applyToElements(&(*contents)[at].Elements, ch)
 	case ch.Value == nil && there:
-		contents = slices.Delete(contents, at, at+1)
+		*contents = slices.Delete(*contents, at, at+1)
 	case ch.Value == nil:
 	default:
 		c := storage.NewCollection(ch.Collection, ch.Value, idMember)
 		switch {
 		case there:
-			contents[at] = c
+			(*contents)[at] = c
 		case c.Name == "$schema":
-			contents = slices.Insert(contents, 0, c)
+			*contents = slices.Insert(*contents, 0, c)
 		default:
-			contents = append(contents, c)
+			*contents = append(*contents, c)
 		}
 	}
-	return contents, nil
+	return nil
 }
 
-func applyToElements(elements []storage.Element, ch storage.Change) []storage.Element {
-	at := slices.IndexFunc(elements, func(e storage.Element) bool { return e.Key == ch.ID })
-	elements = slices.Clone(elements)
+func applyToElements(elements *[]storage.Element, ch storage.Change) {
+	at := slices.IndexFunc(*elements, func(e storage.Element) bool { return e.Key == ch.ID })
 	switch e := (storage.Element{Key: ch.ID, Value: ch.Value}); {
 	case e.Value != nil && at >= 0:
-		elements[at] = e
+		(*elements)[at] = e
 	case e.Value != nil:
-		elements = append(elements, e)
+		*elements = append(*elements, e)
 	case at >= 0:
-		elements = slices.Delete(elements, at, at+1)
+		*elements = slices.Delete(*elements, at, at+1)
 	}
-	return elements
+}
+
+// clone returns a copy of contents that apply may change.
+func clone(contents []storage.Collection) []storage.Collection {
+	contents = slices.Clone(contents)
+	for i, c := range contents {
+		contents[i].Elements = slices.Clone(c.Elements)
+	}
+	return contents
 }
 
 // text returns contents as text, a line for each top-level member.

@@ -16,7 +16,7 @@ import (
 type MemStore struct {
 	mu       sync.Mutex
 	rev      storage.Rev                    // guarded by mu
-	contents []storage.Collection           // guarded by mu; never modified
+	contents []storage.Collection           // guarded by mu
 	idMember func(collection string) string // guarded by mu
 	broken   error                          // guarded by mu
 	feed     *storage.Feed
@@ -70,7 +70,7 @@ func (m *MemStore) Load(context.Context) (storage.Batch, error) {
 }
 
 func (m *MemStore) loadLocked() storage.Batch {
-	return storage.Batch{Rev: m.rev, Reset: true, Contents: m.contents}
+	return storage.Batch{Rev: m.rev, Reset: true, Contents: clone(m.contents)}
 }
 
 // Commit implements storage.Store.
@@ -87,13 +87,20 @@ func (m *MemStore) Commit(_ context.Context, base storage.Rev, updates ...[]stor
 	for _, changes := range updates {
 		b.Changes = append(b.Changes, changes...)
 	}
-	next, err := m.contents, error(nil)
+	// Elements do not decide whether a change is refused, and there are many.
+	trial := slices.Clone(m.contents)
+	for i := range trial {
+		trial[i].Elements = nil
+	}
 	for _, ch := range b.Changes {
-		if next, err = apply(next, ch, m.idMember(ch.Collection)); err != nil {
+		if err := apply(&trial, ch, m.idMember(ch.Collection)); err != nil {
 			return 0, err
 		}
 	}
-	m.rev, m.contents = b.Rev, next
+	for _, ch := range b.Changes {
+		apply(&m.contents, ch, m.idMember(ch.Collection))
+	}
+	m.rev = b.Rev
 	m.feed.Publish(b)
 	return m.rev, nil
 }
@@ -103,12 +110,10 @@ func (m *MemStore) KeyBy(idMember func(collection string) string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.idMember = idMember
-	m.contents = slices.Clone(m.contents)
-	for i, c := range m.contents {
+	for _, c := range m.contents {
 		keys := storage.NewKeys(idMember(c.Name))
-		m.contents[i].Elements = slices.Clone(c.Elements)
-		for k, e := range c.Elements {
-			m.contents[i].Elements[k].Key = keys.Next(e.Value)
+		for i, e := range c.Elements {
+			c.Elements[i].Key = keys.Next(e.Value)
 		}
 	}
 	m.publishReset()

@@ -165,7 +165,7 @@ func follow(t *testing.T, s storage.Store, first storage.Batch, rev storage.Rev)
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	contents, last := first.Contents, first.Rev
+	contents, last := clone(first.Contents), first.Rev
 	for b, err := range s.Watch(ctx, first.Rev) {
 		if err != nil {
 			t.Fatal(err)
@@ -174,10 +174,10 @@ func follow(t *testing.T, s storage.Store, first storage.Batch, rev storage.Rev)
 			t.Fatalf("Watch yields revision %d after %d", b.Rev, last)
 		}
 		if b.Reset {
-			contents = b.Contents
+			contents = clone(b.Contents)
 		}
 		for _, ch := range b.Changes {
-			if contents, err = apply(contents, ch, "id"); err != nil {
+			if err := apply(&contents, ch, "id"); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -198,13 +198,13 @@ func testRandom(t *testing.T, s storage.Store) {
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	b := load(t, s)
-	contents, rev := b.Contents, b.Rev
+	contents, rev := clone(b.Contents), b.Rev
 	for range steps {
 		var changes []storage.Change
 		for range 1 + rnd.IntN(4) {
 			ch := randomChange(rnd)
-			if after, err := apply(contents, ch, "id"); err == nil {
-				contents, changes = after, append(changes, ch)
+			if apply(&contents, ch, "id") == nil {
+				changes = append(changes, ch)
 			}
 		}
 		rev = commit(t, s, rev, changes...)
