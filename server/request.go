@@ -39,7 +39,7 @@ func (s *server) serve(choices []*route) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		req := s.newRequest(c)
 		defer req.release()
-		defer req.leaveSession()
+		defer func() { req.leaveSession(req.session) }()
 		if err := req.serve(choices); err != nil {
 			s.fail(c, err)
 		}

@@ -152,16 +152,15 @@ func (req *request) holdLocked(x *session) {
 }
 
 // leaveSession ends what holdLocked has begun.
-func (req *request) leaveSession() {
-	x := req.session
+func (s *server) leaveSession(x *session) {
 	if x == nil {
 		return
 	}
-	req.sessions.mu.Lock()
-	defer req.sessions.mu.Unlock()
+	s.sessions.mu.Lock()
+	defer s.sessions.mu.Unlock()
 	x.used = time.Now()
-	if x.requests--; x.requests == 0 && req.sessions.byName[x.name] == x {
-		x.idle.Reset(req.SessionIdle)
+	if x.requests--; x.requests == 0 && s.sessions.byName[x.name] == x {
+		x.idle.Reset(s.SessionIdle)
 	}
 }
 

@@ -36,7 +36,7 @@ func (req *request) sendStatic() bool {
 	if name, ok := fileName(sent); ok && slices.ContainsFunc(req.Static, func(dir string) bool { return req.sendFile(dir, name) }) {
 		return true
 	}
-	return req.SPA && !strings.Contains(path.Base(sent), ".") && req.prefers("text/html") &&
+	return req.SPA && !strings.Contains(path.Base(sent), ".") && prefers(req.Request, "text/html") &&
 		slices.ContainsFunc(req.Static, func(dir string) bool { return req.sendFile(dir, "index.html") })
 }
 
