@@ -57,9 +57,10 @@ func newCollection(in storage.Collection, rev storage.Rev, o conventions, old *c
 		for _, e := range in.Elements[from:to] {
 			values.left += len(e.Value)
 		}
+		var none Record
 		for i := from; i < to; i++ {
 			e := &in.Elements[i]
-			before := &Record{}
+			before := &none
 			if i < len(was) && was[i].ID == e.Key {
 				before = was[i]
 			} else if len(was) > 0 {
