@@ -302,7 +302,9 @@ func (d *databasePatch) setWhole(name string, value jsontext.Value, t *touches) 
 		return d.rebuild(name, n.Kids, t)
 	case '{':
 		value, sent, faults := rules.Canonical(value)
-		faults = append(faults, rules.CheckObject(nil, value, nil)...)
+		old, _ := d.tx.object(name)
+		value = d.tx.stamp(name, old, value)
+		faults = append(faults, rules.CheckObject(old, value, nil)...)
 		if err := faultError(faults, nil, sent); err != nil {
 			return t.rebase(err)
 		}
@@ -379,7 +381,7 @@ func (d *databasePatch) element(c *collection, kid *jsonpatch.Node, reserved map
 	has := func(id string) bool { return c.has(id) || reserved[id] }
 	given, ok := rawjson.Member(v, idMember)
 	if !ok || given.Kind() == 'n' || string(given) == `""` || old == nil && !whole && rules.ReadOnlyID() {
-		v = rawjson.SetMember(v, idMember, c.ids.next(tx.snap.newIDs(c.name), has))
+		v = rawjson.SetMember(v, idMember, c.ids.next(tx.snap.newIDs(c.name), has, tx.source))
 	}
 	var taken []schema.Fault
 	id, ok := storage.ID(v, idMember)
@@ -395,13 +397,18 @@ func (d *databasePatch) element(c *collection, kid *jsonpatch.Node, reserved map
 	} else if old != nil {
 		names = d.touched[kid].within()
 	}
+	var before jsontext.Value
+	if old != nil {
+		before = old.Value
+	}
+	v = tx.stamp(c.name, before, v)
 	switch {
 	case old == nil:
 		faults = append(faults, rules.CheckCreate(v)...)
 	case names != nil:
 		faults = append(faults, rules.CheckMerge(old.Value, v, names)...)
 	case !whole || !bytes.Equal(old.Value, v):
-		faults = append(faults, rules.CheckReplace(v)...)
+		faults = append(faults, rules.CheckReplace(before, v)...)
 	}
 	if !whole || old == nil || !bytes.Equal(old.Value, v) {
 		taken = append(taken, tx.taken(c, v, id, names, sent)...)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -24,6 +25,8 @@ type Tx struct {
 	mine    map[string]bool
 	changes []Change // in their order, without Op
 
+	source  *source
+	time    time.Time   // that it writes, zero if it has not yet
 	history *history    // see Undo
 	undoes  storage.Rev // what it reverts, 0 if nothing
 
@@ -77,6 +80,16 @@ func (tx *Tx) set(c *collection, id string, value jsontext.Value) *Record {
 // collection's ids are not readOnly. The error wraps ErrNotFound if there is no such
 // collection, ErrShape if the body is not an object; otherwise it is a *FaultError.
 func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
+	return tx.create(collection, body, false)
+}
+
+// CreateWithDefaults is Create of a record with the defaults of the schema for
+// members that the body lacks.
+func (tx *Tx) CreateWithDefaults(collection string, body jsontext.Value) (*Record, error) {
+	return tx.create(collection, body, true)
+}
+
+func (tx *Tx) create(collection string, body jsontext.Value, defaults bool) (*Record, error) {
 	if _, err := tx.snap.array(collection); err != nil {
 		return nil, err
 	}
@@ -88,9 +101,15 @@ func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
+	rules := tx.snap.schema.Member(collection)
+	if defaults {
+		if value = rules.WithDefaults(value); rawjson.Depth(value) > rawjson.MaxDepth {
+			return nil, fmt.Errorf("with the defaults of the schema it would be nested deeper than %d levels: %w", rawjson.MaxDepth, storage.ErrShape)
+		}
+	}
 	idMember := c.ids.member
 	given, has := rawjson.Member(value, idMember)
-	if has && (tx.snap.schema.Member(collection).ReadOnlyID() || given.Kind() == 'n' || string(given) == `""`) {
+	if has && (rules.ReadOnlyID() || given.Kind() == 'n' || string(given) == `""`) {
 		has = false
 	}
 	var id, idText string
@@ -103,11 +122,12 @@ func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
 			taken = append(taken, idTaken(idMember, given))
 		}
 	} else {
-		idText = c.ids.next(tx.snap.newIDs(collection), c.has)
+		idText = c.ids.next(tx.snap.newIDs(collection), c.has, tx.source)
 		value = rawjson.SetMember(value, idMember, idText)
 		id, _ = storage.ID(value, idMember)
 	}
-	faults = append(faults, tx.snap.schema.Member(collection).CheckCreate(value)...)
+	value = tx.stamp(collection, nil, value)
+	faults = append(faults, rules.CheckCreate(value)...)
 	taken = append(taken, tx.taken(c, value, id, nil, sent)...)
 	if err := faultError(faults, taken, sent); err != nil {
 		return nil, err
@@ -193,8 +213,9 @@ func (tx *Tx) validateAndSet(collection string, old *Record, value jsontext.Valu
 	if err != nil {
 		return nil, err
 	}
+	value = tx.stamp(collection, old.Value, value)
 	if names == nil {
-		faults = append(faults, tx.snap.schema.Member(collection).CheckReplace(value)...)
+		faults = append(faults, tx.snap.schema.Member(collection).CheckReplace(old.Value, value)...)
 	} else {
 		faults = append(faults, tx.snap.schema.Member(collection).CheckMerge(old.Value, value, names)...)
 	}
@@ -231,6 +252,7 @@ func (tx *Tx) setObject(name string, body jsontext.Value, merge func(old, v json
 // validateAndSetObject is validateAndSet for a singular resource.
 func (tx *Tx) validateAndSetObject(name string, value jsontext.Value, names []string, sent map[string]string, faults []schema.Fault) (jsontext.Value, error) {
 	c := tx.snap.byName[name]
+	value = tx.stamp(name, c.value, value)
 	faults = append(faults, tx.snap.schema.Member(name).CheckObject(c.value, value, names)...)
 	if err := faultError(faults, nil, sent); err != nil {
 		return nil, err
