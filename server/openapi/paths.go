@@ -68,6 +68,9 @@ func (d *apiDocument) path(r describe.Resource, path string, parameters list, it
 	case own && d.SessionPath == "" && d.Sessions:
 		parameters = append(slices.Clone(parameters), d.parametersOf("Pickup-Session")...)
 	}
+	if d.Simulate && !strings.HasPrefix(path, "/_/") {
+		parameters = append(slices.Clone(parameters), d.parametersOf(simulated)...)
+	}
 	get := item[0].value.(object)
 	item = append(item, entry{"options", d.operation(r, "options"+capital(get[0].value.(string)), "Ask for the methods.", "", nil, nil,
 		d.withErrors([]int{400, 401, 404, 414, 429}, entry{"204", response("Methods")}))})
