@@ -113,7 +113,9 @@ func TestStamp(t *testing.T) {
 		},
 		{
 			name: "PATCH without a change",
-			do:   func(tx *database.Tx) (*database.Record, error) { return tx.Merge("c", "1", body(`{"n":1,"made":true}`)) },
+			do: func(tx *database.Tx) (*database.Record, error) {
+				return tx.Merge("c", "1", body(`{"n":1,"made":true}`))
+			},
 			want: before,
 		},
 		{
