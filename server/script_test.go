@@ -147,9 +147,23 @@ header:
 		case "options":
 			for line := range strings.Lines(string(section.Data)) {
 				name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-				setOption(t, &s.options, name, value)
-				if name == "user" {
+				switch name {
+				case "seed":
+					seed, err := strconv.ParseUint(value, 10, 64)
+					if err != nil {
+						t.Fatal(err)
+					}
+					s.database.Seed = &seed
+				case "now":
+					var err error
+					if s.database.Start, err = time.Parse(time.RFC3339, value); err != nil {
+						t.Fatal(err)
+					}
+				case "user":
 					s.user = value
+					fallthrough
+				default:
+					setOption(t, &s.options, name, value)
 				}
 			}
 		default:
@@ -214,6 +228,8 @@ func setOption(t *testing.T, o *server.Options, name, value string) {
 		o.Routes = func() *rewrite.Table { return table }
 	case "read-only":
 		o.ReadOnly = true
+	case "file":
+		o.Source = func() server.SourceFile { return server.SourceFile{Name: value, Size: 7} }
 	case "max-body", "max-streams", "max-sessions":
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil {

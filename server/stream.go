@@ -145,10 +145,10 @@ func (req *request) stream(t topic, begin since) error {
 	if !ok {
 		return retry(http.StatusServiceUnavailable, "There are as many streams as the server allows (--max-streams). Try again.")
 	}
-	s := &stream{server: req.server, subscription: place, id: requestIDOf(req.Context)}
+	begun := false
 	defer func() {
-		if s != nil {
-			s.leave()
+		if !begun {
+			place.leave()
 		}
 	}()
 	first, err := req.beginning(place, begin)
@@ -161,21 +161,18 @@ func (req *request) stream(t topic, begin since) error {
 	if err != nil {
 		return err
 	}
-	s.first = first
 	req.setStreamHeaders()
 	req.Status(http.StatusOK)
-	// The stream gives back what the request has.
-	s.session, req.session = req.session, nil
-	s.reserved, req.reserved = req.reserved, 0
+	s := &stream{server: req.server, place: place, id: requestIDOf(req.Context), first: first, reserved: req.reserved, session: req.session}
+	req.reserved, req.session = 0, nil // the stream gives them back
 	if s.Metrics != nil {
 		s.Metrics.streams.Inc()
 	}
-	begun := s
-	s = nil
+	begun = true
 	if w, lost := req.Writer.(*lostWriter); lost {
-		begun.run(w, req.Request) // simulate cuts the connection next
+		s.run(w, req.Request) // simulate cuts the connection next
 	} else {
-		*req.Request.Context().Value(streamKey{}).(**stream) = begun
+		*req.Request.Context().Value(streamKey{}).(**stream) = s
 	}
 	return nil
 }
@@ -183,7 +180,7 @@ func (req *request) stream(t topic, begin since) error {
 // A stream is an answer of events that has begun.
 type stream struct {
 	*server
-	*subscription
+	place    *subscription
 	id       string   // of the request
 	first    [][]byte // what it begins with
 	reserved int64    // bytes of the server's budget, for first
@@ -203,7 +200,7 @@ func (s *stream) run(w http.ResponseWriter, r *http.Request) {
 	s.first = nil // a stream lasts for long
 	s.release()
 	if err == nil {
-		err = s.follow(r.Context(), out)
+		err = s.place.follow(r.Context(), out)
 	}
 	// An answer that has begun cannot fail. A client that wants more connects again.
 	if errors.Is(err, errLagging) || errors.Is(err, errNotReading) || errors.Is(err, errTooMuch) {
@@ -217,8 +214,10 @@ func (s *stream) run(w http.ResponseWriter, r *http.Request) {
 // close gives back what the stream has.
 func (s *stream) close() {
 	s.release()
-	s.leave()
-	s.leaveSession(s.session)
+	s.place.leave()
+	if s.session != nil {
+		s.leave(s.session)
+	}
 	if s.Metrics != nil {
 		s.Metrics.streams.Dec()
 	}
@@ -341,12 +340,22 @@ type eventWriter struct {
 var errNotReading = errors.New("the client does not read")
 
 func newEventWriter(w http.ResponseWriter, r *http.Request) *eventWriter {
-	e := &eventWriter{w: w, control: http.NewResponseController(w), timeout: defaultWriteTime}
-	if s, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && s.WriteTimeout > 0 {
-		e.timeout = s.WriteTimeout
-	}
+	e := &eventWriter{w: w, control: http.NewResponseController(w), timeout: writeTimeout(r)}
 	_ = e.control.SetReadDeadline(time.Time{}) // net/http would take its end for that of the client
 	return e
+}
+
+// control returns the controller of the connection. Gin's own Flush loses the error.
+func (req *request) control() *http.ResponseController {
+	return http.NewResponseController(below(req.Writer))
+}
+
+// writeTimeout returns the time for one write to the client.
+func writeTimeout(r *http.Request) time.Duration {
+	if s, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && s.WriteTimeout > 0 {
+		return s.WriteTimeout
+	}
+	return defaultWriteTime
 }
 
 // send sends events together. The deadline is for this call only: on HTTP/2 it

@@ -271,7 +271,7 @@ func (s *service) openDatabase(ctx context.Context) (err error) {
 		s.notices = append(s.notices, note("writes are checked against %s.", file.paths()[0]))
 	}
 	o := s.idConvention.options(file.rules)
-	o.Log = s.log
+	o.Log, o.Seed, o.Start = s.log, s.seed(), s.Now.Time
 	s.db, err = database.Open(ctx, s.metrics.Store(s.store), o)
 	file.db = s.db
 	s.linter = &linter{path: s.file, store: s.store, db: s.db, schema: schema, log: s.log}
@@ -309,6 +309,9 @@ func (s *service) makeServer(context.Context) error {
 		Metrics:      s.metrics,
 		Checks:       s.checks,
 		Findings:     s.linter.findings,
+		Source:       s.linter.file,
+		Rules:        s.linter.rules,
+		Ephemeral:    s.Ephemeral,
 		Simulate:     s.simulated,
 		Log:          s.log,
 		Version:      versionText(),
