@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -307,7 +308,8 @@ func TestStaticSimulated(t *testing.T) {
 			{"path": "/sub/*", "hold": "data"},
 			{"path": "/a b/*", "fault": "lost-answer"},
 			{"path": "/posts/*", "code": 500},
-			{"path": "/", "query": "new", "code": 502}
+			{"path": "/", "query": "new", "code": 502},
+			{"path": "/health", "body": "fine"}
 		]`), time.Minute)
 		if faults != nil {
 			t.Fatal(faults)
@@ -315,10 +317,10 @@ func TestStaticSimulated(t *testing.T) {
 		o.Simulate.Rules.Set(rules)
 		_, web := open(t, `{"posts":[{"id":1}]}`, o)
 		for _, test := range []struct {
-			path   string
-			status int
-			body   string // its beginning
-			took   time.Duration
+			path, accept string
+			status       int
+			body         string // its beginning
+			took         time.Duration
 		}{
 			{path: "/app.js", status: 200, body: "let a", took: 3 * time.Second},
 			{path: "/a%20b/%C3%BC.txt", status: 0, took: 3 * time.Second},
@@ -329,6 +331,7 @@ func TestStaticSimulated(t *testing.T) {
 			{path: "/posts/1?new", status: 502, body: "{", took: 3 * time.Second},
 			{path: "/_/s/a/posts/1", status: 200, body: "<p>index", took: 3 * time.Second},
 			{path: "/missing.js", status: 404, body: "{", took: 3 * time.Second},
+			{path: "/health", accept: "*/*", status: 200, body: `"fine"`, took: 3 * time.Second},
 		} {
 			start, status := time.Now(), 0
 			var w *httptest.ResponseRecorder
@@ -338,7 +341,7 @@ func TestStaticSimulated(t *testing.T) {
 						panic(cut)
 					}
 				}()
-				w = getFile(web, test.path, "Accept", asPage)
+				w = getFile(web, test.path, "Accept", cmp.Or(test.accept, asPage))
 				status = w.Code
 			}()
 			if took := time.Since(start); status != test.status || took != test.took {

@@ -27,8 +27,7 @@ const (
 
 // wantsStream reports whether the request asks for a stream.
 func (req *request) wantsStream() bool {
-	method := req.Request.Method
-	return (method == http.MethodGet || method == http.MethodHead) && req.prefers(streamType)
+	return isRead(req.Request) && req.prefers(streamType)
 }
 
 // streamList streams the records that the query of the URL wants; under narrows
