@@ -270,6 +270,9 @@ func (s *service) openDatabase(ctx context.Context) (err error) {
 	} else if file.rules != nil {
 		s.notices = append(s.notices, note("writes are checked against %s.", file.paths()[0]))
 	}
+	if !s.Now.IsZero() {
+		s.notices = append(s.notices, note("the clock of records and the history begins at %s (--now).", s.Now))
+	}
 	o := s.idConvention.options(file.rules)
 	o.Log, o.Seed, o.Start = s.log, s.seed(), s.Now.Time
 	s.db, err = database.Open(ctx, s.metrics.Store(s.store), o)
