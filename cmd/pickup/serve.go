@@ -115,7 +115,7 @@ func (s *service) start(ctx context.Context) error {
 
 // serve runs the service until ctx is done or a part of it fails, and then lets
 // requests under way finish. It starts every goroutine of the program, except those
-// of the runtime and of libraries.
+// of the runtime and of libraries, and one for each database that has streams.
 func (s *service) serve(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
