@@ -43,7 +43,7 @@ func (req *request) sendStatic() bool {
 
 // isPage reports whether a browser expects a page at a path, and not a file.
 func isPage(r *http.Request, sent string) bool {
-	return isRead(r) && !strings.Contains(path.Base(sent), ".") && prefersMedia(r, "text/html")
+	return isRead(r) && !strings.Contains(path.Base(sent), ".") && prefers(r, "text/html")
 }
 
 func isRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
@@ -93,7 +93,7 @@ func (req *request) sendFile(dir, name string) bool {
 	}
 	h["Vary"] = vary
 	h.Set("ETag", fmt.Sprintf(`"%x-%x"`, info.ModTime().UnixNano(), info.Size()))
-	http.ServeContent(fileWriter{req.Writer, req.control(), req.writeTimeout()}, req.Request, info.Name(), info.ModTime(), file)
+	http.ServeContent(fileWriter{req.Writer, req.control(), writeTimeout(req.Request)}, req.Request, info.Name(), info.ModTime(), file)
 	return true
 }
 

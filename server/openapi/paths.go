@@ -233,7 +233,7 @@ func (d *apiDocument) examples(r describe.Resource) (record, body jsontext.Value
 		body = jsontext.Value("{")
 		for quoted, v := range rawjson.Members(e.Value) {
 			name := rawjson.Unquote(quoted)
-			if name != r.IDMember {
+			if name != r.IDMember && !d.snap.Schema().Member(r.Name).Owns(name) {
 				body = rawjson.AppendMember(body, name, v)
 			}
 		}
