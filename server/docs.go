@@ -48,7 +48,7 @@ func (req *request) document() []byte {
 	}
 	now := &described{req.snap, req.sessionPath, append(openapi.Document(req.snap, openapi.Options{
 		Version: req.Version, ReadOnly: req.ReadOnly, Auth: req.Auth != nil, Loopback: req.Loopback, Metrics: req.Metrics != nil,
-		All: all, Sessions: req.MaxSessions >= 0, SessionPath: req.sessionPath, Prefix: req.Prefix, Simulate: req.Simulate != nil,
+		All: all, Sessions: req.MaxSessions >= 0, SessionPath: req.sessionPath, Prefix: req.Prefix, Simulate: req.Simulate != nil, Findings: req.Findings != nil,
 	}), '\n')}
 	cached.Store(now)
 	return now.document

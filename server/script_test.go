@@ -23,6 +23,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"pickup/internal/database"
+	"pickup/internal/lint"
 	"pickup/internal/rewrite"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
@@ -126,6 +127,8 @@ type script struct {
 	web   http.Handler
 	user  string // and password, where they are asked for
 
+	findings bool // are listed
+
 	database database.Options
 	options  server.Options
 	stop     chan struct{}
@@ -147,6 +150,10 @@ header:
 		case "options":
 			for line := range strings.Lines(string(section.Data)) {
 				name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+				if name == "findings" {
+					s.findings = true
+					continue
+				}
 				setOption(t, &s.options, name, value)
 				if name == "user" {
 					s.user = value
@@ -184,6 +191,9 @@ func (s *script) start(t *testing.T) {
 		t.Fatal(err)
 	}
 	go s.db.Follow(t.Context())
+	if s.findings {
+		s.options.Findings = lint.New("db.json", nil, s.db)
+	}
 	stop := make(chan struct{})
 	s.stop, s.options.Stop = stop, stop
 	s.web = server.Handler(s.db, s.options)
