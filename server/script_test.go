@@ -150,13 +150,25 @@ header:
 		case "options":
 			for line := range strings.Lines(string(section.Data)) {
 				name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-				if name == "findings" {
+				switch name {
+				case "findings":
 					s.findings = true
-					continue
-				}
-				setOption(t, &s.options, name, value)
-				if name == "user" {
+				case "seed":
+					seed, err := strconv.ParseUint(value, 10, 64)
+					if err != nil {
+						t.Fatal(err)
+					}
+					s.database.Seed = &seed
+				case "now":
+					var err error
+					if s.database.Start, err = time.Parse(time.RFC3339, value); err != nil {
+						t.Fatal(err)
+					}
+				case "user":
 					s.user = value
+					fallthrough
+				default:
+					setOption(t, &s.options, name, value)
 				}
 			}
 		default:

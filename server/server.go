@@ -131,6 +131,7 @@ type server struct {
 	simulation              simulation
 	service                 []link // the service's own resources, for the index
 	described, describedAll atomic.Pointer[described]
+	revision                atomic.Pointer[revisionValue]
 }
 
 func init() { gin.SetMode(gin.ReleaseMode) }

@@ -49,7 +49,7 @@ func ofSession(handle func(*request, *session) error) handler {
 		req.sessions.mu.Lock()
 		x := req.sessions.byName[name]
 		if x != nil {
-			req.holdLocked(x)
+			req.enterLocked(x)
 		}
 		req.sessions.mu.Unlock()
 		if x == nil {
@@ -90,7 +90,7 @@ func (req *request) putSession() error {
 	}
 	x, err := req.makeSessionLocked(name, snap)
 	if err == nil {
-		req.holdLocked(x)
+		req.enterLocked(x)
 	}
 	req.sessions.mu.Unlock()
 	if err != nil {

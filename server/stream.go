@@ -313,13 +313,22 @@ type eventWriter struct {
 var errNotReading = errors.New("the client does not read")
 
 func (req *request) newEventWriter() *eventWriter {
-	w := &eventWriter{w: req.Writer, timeout: defaultWriteTime}
-	if s, ok := req.Request.Context().Value(http.ServerContextKey).(*http.Server); ok && s.WriteTimeout > 0 {
-		w.timeout = s.WriteTimeout
-	}
-	w.control = http.NewResponseController(below(req.Writer)) // Gin's own Flush loses the error
-	_ = w.control.SetReadDeadline(time.Time{})                // net/http would take its end for that of the client
+	w := &eventWriter{w: req.Writer, control: req.control(), timeout: req.writeTimeout()}
+	_ = w.control.SetReadDeadline(time.Time{}) // net/http would take its end for that of the client
 	return w
+}
+
+// control returns the controller of the connection. Gin's own Flush loses the error.
+func (req *request) control() *http.ResponseController {
+	return http.NewResponseController(below(req.Writer))
+}
+
+// writeTimeout returns the time for one write to the client.
+func (req *request) writeTimeout() time.Duration {
+	if s, ok := req.Request.Context().Value(http.ServerContextKey).(*http.Server); ok && s.WriteTimeout > 0 {
+		return s.WriteTimeout
+	}
+	return defaultWriteTime
 }
 
 // send sends events together. The deadline is for this call only: on HTTP/2 it

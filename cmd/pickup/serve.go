@@ -272,7 +272,7 @@ func (s *service) openDatabase(ctx context.Context) (err error) {
 		s.notices = append(s.notices, note("writes are checked against %s.", file.paths()[0]))
 	}
 	o := s.idConvention.options(file.rules)
-	o.Log = s.log
+	o.Log, o.Seed, o.Start = s.log, s.seed(), s.Now.Time
 	s.db, err = database.Open(ctx, s.metrics.Store(s.store), o)
 	file.db = s.db
 	s.linter = &linter{Linter: lint.New(s.file, s.store, s.db), path: s.file, db: s.db, schema: schema, log: s.log}

@@ -213,12 +213,8 @@ func (c *collection) appendJSON(dst []byte) []byte {
 		return append(dst, c.value...)
 	}
 	dst = append(dst, '[')
-	n := len(dst)
 	for _, r := range c.records.All() {
-		if len(dst) > n {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, r.Value...)
+		dst = append(rawjson.AppendComma(dst), r.Value...)
 	}
 	return append(dst, ']')
 }

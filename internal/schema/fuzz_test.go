@@ -51,14 +51,14 @@ func FuzzSchema(f *testing.F) {
 		if !v.IsValid() {
 			t.Fatalf("no JSON: %s", v)
 		}
-		faults := s.Member("schedules").CheckReplace(v)
+		faults := s.Member("schedules").CheckReplace(nil, v)
 		for _, f := range faults {
 			last := strings.LastIndexByte(f.Pointer, '/')
 			if f.Detail == "" || f.Pointer != "" && rawjson.At(v, f.Pointer[:last]) == nil {
 				t.Errorf("no place in the record: %s", f)
 			}
 		}
-		if again := s.Member("schedules").CheckReplace(v); len(again) != len(faults) {
+		if again := s.Member("schedules").CheckReplace(nil, v); len(again) != len(faults) {
 			t.Errorf("checked twice: %v and %v", faults, again)
 		}
 		if r := s.Member("schedules"); r != nil && r.Array && !r.ReadOnlyID() {

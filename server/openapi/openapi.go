@@ -25,6 +25,9 @@ type Options struct {
 	Findings bool   // findings are listed
 	Prefix   string // of the paths of the API, without a final slash
 
+	// Simulated is Markdown about what is simulated at present, "" for nothing.
+	Simulated string
+
 	// SessionPath is what all paths begin with if the document is that of a session.
 	SessionPath string
 
@@ -67,7 +70,7 @@ func Document(snap *database.Snapshot, o Options) jsontext.Value {
 		{"info", object{
 			{"title", cmp.Or(snap.Schema().Title(), "pickup")},
 			{"summary", "The JSON file that pickup serves, as a REST API."},
-			{"description", apiIntroduction},
+			{"description", apiIntroduction + o.Simulated},
 			{"version", cmp.Or(o.Version, "unknown")},
 		}},
 	}
@@ -128,10 +131,10 @@ func (d *apiDocument) service() {
 	health := good(nil, media(JSONType, ref("Health"), nil))
 	page := media(HTMLType, textSchema, nil)
 
-	add("/", "getIndex", "The index: the collections, objects and service resources with their paths.", "", "If-None-Match",
+	add("/", "getIndex", "The index: the collections, objects and service resources with their paths.", "", "If-None-Match Prefer",
 		tagged(media(JSONType, ref("Index"), nil)))
 	if kind, ok := d.snap.Kind("db"); !ok || kind == storage.Other {
-		add("/db", "getDatabase", "The whole database as one object.", "", "If-None-Match", tagged(d.forms(whole, events)...),
+		add("/db", "getDatabase", "The whole database as one object.", "", "If-None-Match Prefer", tagged(d.forms(whole, events)...),
 			entry{"patch", d.operation(describe.Resource{}, "patchDatabase", "Change any number of records and collections, all or none.",
 				"The answer is the database after the change.", d.parametersOf(ofWrites), requestBody(media(PatchType, ref("JSONPatch"), nil)),
 				d.withErrors(writeErrors, entry{"200", answer("The database after the change.", restHeaders, whole)}, noContent))})
