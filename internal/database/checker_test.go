@@ -95,7 +95,7 @@ func testChecker(t *testing.T, rules string, whole bool, seed uint64) {
 				case 4:
 					_, err = tx.Merge("jobs", id, jsontext.Value(fmt.Sprintf(`{"n":%s,"driverId":%s}`, number(), number())))
 				default:
-					_, err = tx.MergeObject("settings", jsontext.Value(`{"driverId":`+number()+`}`))
+					_, err = tx.Merge("settings", "", jsontext.Value(`{"driverId":`+number()+`}`))
 				}
 				return err
 			})
