@@ -74,7 +74,10 @@ func (all *violations) apply(revisions []*Revision) bool {
 		return true
 	}
 	before, now := all.snap, revisions[len(revisions)-1].After
-	if now.schema == nil && before.schema == nil {
+	switch {
+	case now.schema != before.schema:
+		return false
+	case now.schema == nil:
 		all.snap = now
 		return true
 	}

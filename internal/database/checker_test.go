@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"pickup/internal/schema"
 	"pickup/internal/storage/storetest"
 )
 
@@ -60,7 +61,8 @@ func testChecker(t *testing.T, rules string, whole bool, seed uint64) {
 		return jsontext.Value(fmt.Sprintf(`{"free":[],"jobs":%s,"drivers":%s,"settings":{"driverId":%s}}`, list(job), list(driver), number()))
 	}
 	store := storetest.NewMemStore(contents())
-	db, err := Open(t.Context(), store, Options{Schema: schemaOf(t, rules)})
+	with := schemaOf(t, rules)
+	db, err := Open(t.Context(), store, Options{Schema: with})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,6 +76,15 @@ func testChecker(t *testing.T, rules string, whole bool, seed uint64) {
 	kept, total := 0, 0
 	for step := range 400 {
 		edited := false
+		setSchema := func(s *schema.Schema) {
+			if s == db.Schema() {
+				return
+			}
+			edited = true
+			if err := db.SetSchema(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if random.IntN(10) == 0 {
 			store.Edit(contents())
 			if err := db.reload(t.Context()); err != nil {
@@ -81,6 +92,14 @@ func testChecker(t *testing.T, rules string, whole bool, seed uint64) {
 			}
 			edited = true
 		}
+		during, after := with, with // the rules of the updates, and after them
+		switch random.IntN(10) {
+		case 0:
+			during = nil
+		case 1:
+			after = nil
+		}
+		setSchema(during)
 		for range random.IntN(4) {
 			db.Update(t.Context(), func(tx *Tx) (err error) { // which may be refused
 				switch id := number(); random.IntN(6) {
@@ -100,6 +119,7 @@ func testChecker(t *testing.T, rules string, whole bool, seed uint64) {
 				return err
 			})
 		}
+		setSchema(after)
 		if _, pending := all.Count(); step > 0 && !edited && !whole && pending {
 			t.Fatal("an update asks for a check of the whole database")
 		}
