@@ -131,7 +131,7 @@ func (req *request) resetSession(x *session) error {
 // began, or was committed, as records or as a JSON Patch.
 func (req *request) sessionChanges(x *session) error {
 	base, now := x.db.Baseline(), x.db.Snapshot()
-	if req.prefers(openapi.PatchType) {
+	if prefers(req.Request, openapi.PatchType) {
 		return req.sendTagged(openapi.PatchType, "", func(b []byte) ([]byte, error) { return base.AppendPatch(b, now), nil })
 	}
 	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {

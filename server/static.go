@@ -37,7 +37,7 @@ func (req *request) sendStatic() bool {
 	if name, ok := fileName(sent); ok && slices.ContainsFunc(req.Static, func(dir string) bool { return req.sendFile(dir, name) }) {
 		return true
 	}
-	return req.SPA && !hasDot(sent) && req.prefers("text/html") &&
+	return req.SPA && !hasDot(sent) && prefers(req.Request, "text/html") &&
 		slices.ContainsFunc(req.Static, func(dir string) bool { return req.sendFile(dir, "index.html") })
 }
 
@@ -89,7 +89,7 @@ func (req *request) sendFile(dir, name string) bool {
 	}
 	h["Vary"] = vary
 	h.Set("ETag", fmt.Sprintf(`"%x-%x"`, info.ModTime().UnixNano(), info.Size()))
-	http.ServeContent(fileWriter{req.Writer, req.control(), req.writeTimeout()}, req.Request, info.Name(), info.ModTime(), file)
+	http.ServeContent(fileWriter{req.Writer, req.control(), writeTimeout(req.Request)}, req.Request, info.Name(), info.ModTime(), file)
 	return true
 }
 

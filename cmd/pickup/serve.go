@@ -116,7 +116,7 @@ func (s *service) start(ctx context.Context) error {
 
 // serve runs the service until ctx is done or a part of it fails, and then lets
 // requests under way finish. It starts every goroutine of the program, except those
-// of the runtime and of libraries.
+// of the runtime and of libraries, and one for each database that has streams.
 func (s *service) serve(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -270,6 +270,9 @@ func (s *service) openDatabase(ctx context.Context) (err error) {
 		s.notices = append(s.notices, warning("the schema is not used and writes are not checked: %v.", err))
 	} else if file.rules != nil {
 		s.notices = append(s.notices, note("writes are checked against %s.", file.paths()[0]))
+	}
+	if !s.Now.IsZero() {
+		s.notices = append(s.notices, note("the clock of records and the history begins at %s (--now).", s.Now))
 	}
 	o := s.idConvention.options(file.rules)
 	o.Log, o.Seed, o.Start = s.log, s.seed(), s.Now.Time

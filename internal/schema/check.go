@@ -123,7 +123,7 @@ func (r *Rules) withoutOwn(before, after jsontext.Value, faults []Fault) []Fault
 		}
 		was, _ := rawjson.Member(before, t[0])
 		is, _ := rawjson.Member(after, t[0])
-		return bytes.Equal(was, is)
+		return before != nil && bytes.Equal(was, is)
 	})
 }
 
