@@ -120,9 +120,9 @@ type filesystem struct {
 }
 
 var filesystems = []filesystem{
-	{"ext4", "", runtime.NumCPU(), []string{"mkfs.ext4", "-q", "-m", "0", "-b", "4096"}, 24 << 20, 8, 2000},
-	{"xfs", "nouuid", runtime.NumCPU(), []string{"mkfs.xfs", "-q", "-f", "--unsupported"}, 64 << 20, 3, 400},
-	{"btrfs", "", 1, []string{"mkfs.btrfs", "-q", "-f", "-M"}, 110 << 20, 2, 400},
+	{kind: "ext4", workers: runtime.NumCPU(), mkfs: []string{"mkfs.ext4", "-q", "-m", "0", "-b", "4096"}, size: 24 << 20, cuts: 8, long: 2000},
+	{kind: "xfs", options: "nouuid", workers: runtime.NumCPU(), mkfs: []string{"mkfs.xfs", "-q", "-f", "--unsupported"}, size: 64 << 20, cuts: 3, long: 400},
+	{kind: "btrfs", workers: 1, mkfs: []string{"mkfs.btrfs", "-q", "-f", "-M"}, size: 110 << 20, cuts: 2, long: 400},
 }
 
 // A powerWay is a way to write the file.

@@ -193,10 +193,8 @@ func (d *databasePatch) finish() error {
 		case c.kind == storage.Array:
 			dropped, err = d.records(c, n, dropped)
 		case c.kind == storage.Object:
-			if v := n.Value(); !bytes.Equal(v, c.value) {
-				_, err = tx.amendObject(name, v, t.names())
-				err = t.rebase(err)
-			}
+			_, err = tx.amend(name, &Record{Value: c.value}, n.Value(), t.names())
+			err = t.rebase(err)
 		}
 		if err != nil {
 			return err
@@ -302,7 +300,12 @@ func (d *databasePatch) setWhole(name string, value jsontext.Value, t *touches) 
 		return d.rebuild(name, n.Kids, t)
 	case '{':
 		value, sent, faults := rules.Canonical(value)
-		faults = append(faults, rules.CheckObject(nil, value, nil)...)
+		var before jsontext.Value
+		if old, err := d.tx.target(name, ""); err == nil {
+			before = old.Value
+		}
+		value = d.tx.stamp(name, before, value)
+		faults = append(faults, rules.CheckObject(before, value, nil)...)
 		if err := faultError(faults, nil, sent); err != nil {
 			return t.rebase(err)
 		}
@@ -364,30 +367,23 @@ func (d *databasePatch) rebuild(name string, kids []*jsonpatch.Node, whole *touc
 // if it has none, or if the schema makes ids read-only; those of a whole array keep
 // theirs, and one that equals the record with its id is not checked.
 func (d *databasePatch) element(c *collection, kid *jsonpatch.Node, reserved map[string]bool, whole bool) (jsontext.Value, error) {
-	tx, idMember, rules := d.tx, c.ids.member, d.tx.snap.schema.Member(c.name)
-	old := originOf(kid).record
+	tx, rules := d.tx, d.tx.snap.schema.Member(c.name)
 	v, sent, faults, err := tx.amended(c.name, kid.Value())
 	if err != nil {
 		return nil, err
 	}
-	addressed := old != nil && !storage.IsPositionKey(old.ID)
-	if addressed {
-		if v, err = keepID(old, v, idMember); err != nil {
-			return nil, idChanged(idMember)
-		}
-	}
-	has := func(id string) bool { return c.has(id) || reserved[id] }
-	given, ok := rawjson.Member(v, idMember)
-	if !ok || given.Kind() == 'n' || string(given) == `""` || old == nil && !whole && rules.ReadOnlyID() {
-		v = rawjson.SetMember(v, idMember, c.ids.next(tx.snap.newIDs(c.name), has))
-	}
+	var id string
 	var taken []schema.Fault
-	id, ok := storage.ID(v, idMember)
-	switch {
-	case !ok:
-		faults = append(faults, noID(idMember))
-	case !addressed && has(id):
-		taken = append(taken, idTaken(idMember, given))
+	old := originOf(kid).record
+	if old != nil && !storage.IsPositionKey(old.ID) {
+		if v, err = keepID(old, v, c.ids.member); err != nil {
+			return nil, idChanged(c.ids.member)
+		}
+		id = old.ID
+	} else {
+		var invalid []schema.Fault
+		v, id, invalid, taken = tx.withID(c, v, old == nil && !whole && rules.ReadOnlyID(), func(id string) bool { return c.has(id) || reserved[id] })
+		faults = append(faults, invalid...)
 	}
 	var names []string
 	if whole {
@@ -395,15 +391,20 @@ func (d *databasePatch) element(c *collection, kid *jsonpatch.Node, reserved map
 	} else if old != nil {
 		names = d.touched[kid].within()
 	}
+	var before jsontext.Value
+	if old != nil {
+		before = old.Value
+	}
+	v = tx.stamp(c.name, before, v)
 	switch {
 	case old == nil:
 		faults = append(faults, rules.CheckCreate(v)...)
 	case names != nil:
-		faults = append(faults, rules.CheckMerge(old.Value, v, names)...)
-	case !whole || !bytes.Equal(old.Value, v):
-		faults = append(faults, rules.CheckReplace(v)...)
+		faults = append(faults, rules.CheckMerge(before, v, names)...)
+	case !whole || !bytes.Equal(before, v):
+		faults = append(faults, rules.CheckReplace(before, v)...)
 	}
-	if !whole || old == nil || !bytes.Equal(old.Value, v) {
+	if !whole || !bytes.Equal(before, v) {
 		taken = append(taken, tx.taken(c, v, id, names, sent)...)
 	}
 	return v, faultError(faults, taken, sent)
