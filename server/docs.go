@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path"
 	"time"
+	"weak"
 
 	"pickup/internal/database"
 	"pickup/server/openapi"
@@ -25,9 +26,10 @@ const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'uns
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // described is a document that was made. It is valid until the database, its rules
-// or those for simulated answers change.
+// or those for simulated answers change. It does not keep the snapshot, which may be
+// of a session that has ended.
 type described struct {
-	snap        *database.Snapshot
+	snap        weak.Pointer[database.Snapshot]
 	sessionPath string
 	simulated   string
 	document    []byte
@@ -44,12 +46,14 @@ func (req *request) document() []byte {
 	if all {
 		cached = &req.describedAll
 	}
-	if last := cached.Load(); last != nil && last.snap == req.snap && last.sessionPath == req.sessionPath && last.simulated == simulated {
+	snap := weak.Make(req.snap)
+	if last := cached.Load(); last != nil && last.snap == snap && last.sessionPath == req.sessionPath && last.simulated == simulated {
 		return last.document
 	}
-	now := &described{req.snap, req.sessionPath, simulated, append(openapi.Document(req.snap, openapi.Options{
+	now := &described{snap, req.sessionPath, simulated, append(openapi.Document(req.snap, openapi.Options{
 		Version: req.Version, ReadOnly: req.ReadOnly, Auth: req.Auth != nil, Loopback: req.Loopback, Metrics: req.Metrics != nil,
 		All: all, Sessions: req.MaxSessions >= 0, SessionPath: req.sessionPath, Prefix: req.Prefix, Simulate: req.Simulate != nil, Simulated: simulated,
+		Findings: req.Findings != nil,
 	}), '\n')}
 	cached.Store(now)
 	return now.document
