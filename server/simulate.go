@@ -81,7 +81,7 @@ func (s *server) simulate(c *gin.Context) {
 		return
 	}
 	path := s.pathOf(c.Request)
-	if rewrite.IsService(path) || s.isForeign(c.Request) || name != "" && !isName(name) {
+	if rewrite.IsService(path) || s.isForeign(c.Request) || name != "" && !simulate.IsName(name) {
 		return
 	}
 	preferred, err := s.preferredEffect(c, twins)
@@ -264,7 +264,7 @@ func (s *server) setPart(e *simulate.Effect, name, value string) error {
 		}
 		e.Fault = fault
 	case "hold":
-		if !isName(value) {
+		if !simulate.IsName(value) {
 			return errors.New("the name of a hold has 1 to 64 of A-Z a-z 0-9 . _ -")
 		}
 		e.Hold = value
