@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -81,9 +80,7 @@ func (req *request) listHolds() error {
 		}
 	}
 	l.mu.Unlock()
-	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {
-		return append(b, strings.TrimSuffix(string(marshal(list)), "\n")...), nil
-	})
+	return req.sendValue(list)
 }
 
 // releaseHold serves POST /_/release/NAME. With the parameter wait it waits for the

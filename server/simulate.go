@@ -150,7 +150,7 @@ func (s *server) pathOf(r *http.Request) string {
 	if below, ok := strings.CutPrefix(p.path, s.Prefix); ok && (below == "" || below[0] == '/') {
 		return below
 	}
-	if s.SPA && r.URL.Path == nowhere && !hasDot(p.path) {
+	if s.SPA && r.URL.Path == nowhere && isPage(r, p.path) {
 		return "/"
 	}
 	return p.path
@@ -301,6 +301,9 @@ func (s *server) apply(c *gin.Context, e simulate.Effect, h held) {
 			c.Writer = &lostWriter{ResponseWriter: answer}
 			c.Next()
 			c.Writer = answer
+		}
+		if e.Fault == simulate.EmptyResponse {
+			readAhead(c.Request) // the system resets a connection that is closed with unread data
 		}
 		cut(c, e.Fault != simulate.EmptyResponse)
 	}
@@ -466,8 +469,8 @@ func (s *server) wait(c *gin.Context, d time.Duration, done <-chan struct{}, x *
 	return nil
 }
 
-// readAhead reads a small body into memory. Only when a body has been read to its
-// end does net/http notice that the client goes.
+// readAhead reads a small body into memory. Only when a body has been read to its end
+// does net/http notice that the client goes.
 func readAhead(r *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength > freeOfBudget {
 		return

@@ -19,6 +19,7 @@ import (
 
 	"pickup/filestore"
 	"pickup/internal/database"
+	"pickup/internal/lint"
 	"pickup/internal/rewrite"
 	"pickup/internal/storage"
 	"pickup/server"
@@ -277,7 +278,7 @@ func (s *service) openDatabase(ctx context.Context) (err error) {
 	o.Log, o.Seed, o.Start = s.log, s.seed(), s.Now.Time
 	s.db, err = database.Open(ctx, s.metrics.Store(s.store), o)
 	file.db = s.db
-	s.linter = &linter{path: s.file, store: s.store, db: s.db, schema: schema, log: s.log}
+	s.linter = &linter{Linter: lint.New(s.file, s.store, s.db), path: s.file, db: s.db, schema: schema, log: s.log}
 	for _, r := range s.reloadables {
 		s.checks = append(s.checks, server.Check{Name: r.name, OK: func() bool { return r.err() == nil }})
 	}
@@ -311,7 +312,7 @@ func (s *service) makeServer(context.Context) error {
 		Private:      s.private,
 		Metrics:      s.metrics,
 		Checks:       s.checks,
-		Findings:     s.linter.findings,
+		Findings:     s.linter,
 		Source:       s.linter.file,
 		Rules:        s.linter.rules,
 		Ephemeral:    s.Ephemeral,

@@ -35,7 +35,7 @@ func (r *Rules) CheckCreate(value jsontext.Value) []Fault {
 	for _, name := range r.RequiredOnCreate {
 		missing := func(f finding) bool { return f.Pointer == rawjson.Pointer(name) }
 		if _, ok := rawjson.Member(value, name); !ok && !slices.ContainsFunc(found, missing) {
-			found = append(found, finding{Fault{rawjson.Pointer(name), name + " is required in a new record" + example(r.shape.members[name].parts[0])}, ""})
+			found = append(found, finding{Fault{Pointer: rawjson.Pointer(name), Detail: name + " is required in a new record" + example(r.shape.members[name].parts[0])}, ""})
 		}
 	}
 	return most(r.withoutOwn(nil, value, tidy(found)))
@@ -160,7 +160,7 @@ func (s *Schema) CheckNames(names []string) []Fault {
 	for _, part := range gather([]*jsonschema.Schema{s.root}, false) {
 		for _, name := range part.Required {
 			if !slices.Contains(names, name) {
-				faults = append(faults, Fault{rawjson.Pointer(name), name + " is required"})
+				faults = append(faults, Fault{Pointer: rawjson.Pointer(name), Detail: name + " is required"})
 			}
 		}
 	}
@@ -169,7 +169,7 @@ func (s *Schema) CheckNames(names []string) []Fault {
 			continue
 		}
 		if near := spell.NearName(name, s.names); near != "" {
-			faults = append(faults, Fault{rawjson.Pointer(name), fmt.Sprintf("%s is not known; did you mean %s?", rawjson.Shorten(name), near)})
+			faults = append(faults, Fault{Pointer: rawjson.Pointer(name), Detail: rawjson.Shorten(name) + " is not known"}.meaning(near, near))
 		}
 	}
 	return faults

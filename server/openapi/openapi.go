@@ -22,6 +22,7 @@ type Options struct {
 	Metrics  bool   // metrics are served
 	Sessions bool   // there are sessions
 	Simulate bool   // there are simulated answers
+	Findings bool   // findings are listed
 	Prefix   string // of the paths of the API, without a final slash
 
 	// Simulated is Markdown about what is simulated at present, "" for nothing.
@@ -145,6 +146,11 @@ func (d *apiDocument) service() {
 	d.earlier()
 	d.path(describe.Resource{}, StatusPath, nil, object{d.reading("getStatus", "The state of the service, of its collections and of its file.", []string{"ETag"},
 		media(JSONType, ref("Status"), nil))})
+	if d.Findings {
+		add(FindingsPath, "listFindings", "List what is wrong with the file.", "First the elements that no URL reaches, then the values that break a rule.",
+			"findings._start findings._end If-None-Match", d.withErrors(readErrors,
+				good([]string{"ETag", "X-Total-Count"}, media(JSONType, arrayOf(ref("Finding")), nil)), notModified))
+	}
 	add(LivezPath, "getLivez", "Whether the process is alive.", "It needs no credentials.", "", d.withErrors([]int{400, 414}, health))
 	add(ReadyzPath, "getReadyz", "Whether reads and writes are possible.", "It needs no credentials unless verbose is set.", "verbose",
 		d.withErrors([]int{400, 401, 414, 429}, health, entry{"503", response("NotReady")}))
