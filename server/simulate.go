@@ -81,7 +81,7 @@ func (s *server) simulate(c *gin.Context) {
 		return
 	}
 	path := s.pathOf(c.Request)
-	if rewrite.IsService(path) || s.isForeign(c.Request) || name != "" && !isName(name) {
+	if rewrite.IsService(path) || s.isForeign(c.Request) || name != "" && !simulate.IsName(name) {
 		return
 	}
 	preferred, err := s.preferredEffect(c, twins)
@@ -150,7 +150,7 @@ func (s *server) pathOf(r *http.Request) string {
 	if below, ok := strings.CutPrefix(p.path, s.Prefix); ok && (below == "" || below[0] == '/') {
 		return below
 	}
-	if s.SPA && r.URL.Path == nowhere && !hasDot(p.path) {
+	if s.SPA && r.URL.Path == nowhere && isPage(r, p.path) {
 		return "/"
 	}
 	return p.path
@@ -264,7 +264,7 @@ func (s *server) setPart(e *simulate.Effect, name, value string) error {
 		}
 		e.Fault = fault
 	case "hold":
-		if !isName(value) {
+		if !simulate.IsName(value) {
 			return errors.New("the name of a hold has 1 to 64 of A-Z a-z 0-9 . _ -")
 		}
 		e.Hold = value
@@ -301,6 +301,9 @@ func (s *server) apply(c *gin.Context, e simulate.Effect, h held) {
 			c.Writer = &lostWriter{ResponseWriter: answer}
 			c.Next()
 			c.Writer = answer
+		}
+		if e.Fault == simulate.EmptyResponse {
+			readAhead(c.Request) // the system resets a connection that is closed with unread data
 		}
 		cut(c, e.Fault != simulate.EmptyResponse)
 	}
@@ -467,8 +470,8 @@ func (s *server) wait(c *gin.Context, d time.Duration, done <-chan struct{}, x *
 	return nil
 }
 
-// readAhead reads a small body into memory. Only when a body has been read to its
-// end does net/http notice that the client goes.
+// readAhead reads a small body into memory. Only when a body has been read to its end
+// does net/http notice that the client goes.
 func readAhead(r *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength > freeOfBudget {
 		return

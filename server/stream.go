@@ -30,7 +30,7 @@ const (
 
 // wantsStream reports whether the request asks for a stream.
 func wantsStream(r *http.Request) bool {
-	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && prefers(r, streamType)
+	return isRead(r) && prefers(r, streamType)
 }
 
 // streamList streams the records that the query of the URL wants; under narrows
