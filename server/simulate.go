@@ -90,7 +90,7 @@ func (s *server) simulate(c *gin.Context) {
 		return
 	}
 	effect := preferred
-	if c.Request.Header.Get(pageHeader) != "1" || c.Request.Header.Get("Sec-Fetch-Site") != "same-origin" {
+	if !isOwnPage(c.Request) {
 		request := simulate.NewRequest(c.Request.Method, path, sentURL(c.Request).RawQuery)
 		effect = effect.Or(rules.Find(request, s.Simulate.Dice)).Or(s.Simulate.Rules.Find(request, s.Simulate.Dice))
 		if effect.Delay == nil && s.Simulate.Delay.Max > 0 {
@@ -345,6 +345,7 @@ func (s *server) sendSimulated(c *gin.Context, o simulate.Outcome) {
 		}
 		p := newProblem(o.Code, detail)
 		p.Title = cmp.Or(p.Title, "Simulated")
+		c.Set(problemKey, p)
 		contentType, body = openapi.ProblemType, marshal(p)
 	}
 	for name, value := range o.Headers {
