@@ -14,7 +14,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"pickup/internal/schema"
+	"pickup/internal/database"
 )
 
 // A contract is an OpenAPI document as a client has it. Every answer to the
@@ -67,7 +67,7 @@ func (s *script) contractAt(t *testing.T, path string) *contract {
 		contracts[w.Body.String()] = c
 	}
 	now := *c
-	now.broken = slices.ContainsFunc(s.db.Snapshot().Check(), func(f schema.Fault) bool {
+	now.broken = slices.ContainsFunc(s.db.Snapshot().Check(), func(f database.Violation) bool {
 		return !strings.Contains(f.Detail, "is the id of no record")
 	})
 	return &now

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"pickup/server/openapi"
+	"pickup/server/simulate"
 )
 
 // A held request waits until it is released.
@@ -81,16 +81,14 @@ func (req *request) listHolds() error {
 		}
 	}
 	l.mu.Unlock()
-	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {
-		return append(b, strings.TrimSuffix(string(marshal(list)), "\n")...), nil
-	})
+	return req.sendValue(list)
 }
 
 // releaseHold serves POST /_/release/NAME. With the parameter wait it waits for the
 // first request that is held under the name.
 func (req *request) releaseHold() error {
 	name := req.Param("name")
-	if !isName(name) {
+	if !simulate.IsName(name) {
 		return wrongShape("the name of a hold has 1 to 64 of A-Z a-z 0-9 . _ -")
 	}
 	var most time.Duration

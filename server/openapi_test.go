@@ -222,7 +222,8 @@ func openScript(t *testing.T, contents, rules string) *script {
 	return &script{db: db, web: server.Handler(db, server.Options{
 		Version:  "test",
 		Simulate: new(server.Simulation),
-		Findings: func() []lint.Finding { return []lint.Finding{{File: "db.json", Line: 1, Column: 2, Detail: "odd"}} },
+		Requests: true,
+		Findings: lint.New("db.json", nil, db),
 	})}
 }
 

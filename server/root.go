@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"net/url"
 
 	"pickup/server/openapi"
@@ -35,9 +34,7 @@ func (req *request) readIndex() error {
 	if len(req.Static) > 0 && prefers(req.Request, "text/html") && req.sendStatic() {
 		return nil
 	}
-	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {
-		return append(b, bytes.TrimSuffix(marshal(req.index()), []byte("\n"))...), nil
-	})
+	return req.sendValue(req.index())
 }
 
 func (req *request) index() index {

@@ -42,6 +42,8 @@ var routes = []route{
 	{path: openapi.MetricsPath, get: (*request).metrics, outside: true}, // if Options.Metrics is set
 	// What the page has to know before it can show anything.
 	{path: openapi.StatusPath, get: (*request).readStatus},
+	// What is wrong with the database.
+	{path: openapi.FindingsPath, get: (*request).listFindings, outside: true}, // if Options.Findings is set
 	// The latest revisions, and those to come.
 	{path: openapi.ChangesPath, get: (*request).listChanges},
 	// Back to an earlier state.
@@ -49,6 +51,9 @@ var routes = []route{
 	{path: openapi.ResetPath, post: (*request).reset},
 	{path: openapi.SnapshotsPath, get: (*request).listSnapshots},
 	{path: openapi.SnapshotsPath + "/:name", get: (*request).readSnapshot, put: (*request).keepSnapshot, delete: (*request).forgetSnapshot},
+	// The latest requests, if Options.Requests is set.
+	{path: openapi.RequestsPath, get: (*request).listRequests, delete: (*request).clearRequests, outside: true},
+	{path: openapi.RequestsPath + "/:name", get: (*request).readRequest, outside: true},
 	// The sessions.
 	{path: openapi.SessionsPath, get: (*request).listSessions, outside: true},
 	{path: openapi.SessionsPath + "/:name", get: ofSession((*request).readSession), put: (*request).putSession,
@@ -114,7 +119,8 @@ func (s *server) register(r gin.IRoutes) {
 	for _, route := range routes {
 		path, choice := route.path, choices[route.path]
 		simulated := strings.HasPrefix(path, openapi.SimulatePath) || path == openapi.HoldsPath || strings.HasPrefix(path, openapi.ReleasePath)
-		if choice == nil || path == openapi.MetricsPath && s.Metrics == nil || simulated && s.Simulate == nil {
+		if choice == nil || path == openapi.MetricsPath && s.Metrics == nil || path == openapi.FindingsPath && s.Findings == nil ||
+			strings.HasPrefix(path, openapi.RequestsPath) && !s.Requests || simulated && s.Simulate == nil {
 			continue
 		}
 		choices[path] = nil

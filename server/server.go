@@ -10,7 +10,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"pickup/internal/database"
-	"pickup/internal/lint"
 	"pickup/internal/rawjson"
 	"pickup/internal/rewrite"
 	"pickup/server/auth"
@@ -93,6 +92,9 @@ type Options struct {
 	// credentials. nil: no access log.
 	AccessLog *slog.Logger
 
+	// Requests keeps the latest requests in memory, for GET /_/requests.
+	Requests bool
+
 	// Log receives internal errors. nil: they are discarded.
 	Log *slog.Logger
 
@@ -100,9 +102,8 @@ type Options struct {
 	// such preferences and parameters are ignored.
 	Simulate *Simulation
 
-	// Findings returns the findings that readyz?verbose lists. It may be called by
-	// several goroutines at once. nil: none.
-	Findings func() []lint.Finding
+	// Findings are what is wrong with the database. nil: it is not known.
+	Findings Findings
 
 	// Source and Rules return the state of the database's file and of its rules, for
 	// GET /_/status; Rules may return nil. They may be called by several goroutines
@@ -131,6 +132,7 @@ type server struct {
 	streams                 streams
 	sessions                sessions
 	simulation              simulation
+	requests                requestLog
 	service                 []link // the service's own resources, for the index
 	described, describedAll atomic.Pointer[described]
 	revision                atomic.Pointer[revisionValue]
@@ -179,6 +181,9 @@ func Handler(db *database.DB, o Options) http.Handler {
 	}
 	if o.AccessLog != nil {
 		r.Use(s.logAccess)
+	}
+	if o.Requests {
+		r.Use(s.record)
 	}
 	r.Use(s.recover, setHeaders, closeUnauthenticated, s.checkHost, s.crossOrigin(), s.authenticate, s.simulate)
 	r.NoRoute(s.notFound)

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"pickup/internal/database"
@@ -37,9 +36,7 @@ func (req *request) listSessions() error {
 	}
 	req.sessions.mu.Unlock()
 	slices.SortFunc(list, func(a, b sessionState) int { return cmp.Compare(a.Name, b.Name) })
-	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {
-		return append(b, strings.TrimSuffix(string(marshal(list)), "\n")...), nil
-	})
+	return req.sendValue(list)
 }
 
 // ofSession returns a handler of a session that exists, which it does not make.

@@ -56,7 +56,7 @@ func TestPowerCut(t *testing.T) {
 			run += "/" + part
 		}
 		cmd := exec.Command(os.Args[0], "-test.run="+run, "-test.v", "-test.timeout=0")
-		cmd.Env = append(os.Environ(), "PICKUP_TEST_POWERCUT="+t.TempDir())
+		cmd.Env = append(os.Environ(), "PICKUP_TEST_POWERCUT="+t.TempDir(), "PICKUP_TEST_BINARY="+built(t))
 		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
 		out, err := cmd.CombinedOutput()
 		if errors.Is(err, syscall.EPERM) {
@@ -81,7 +81,7 @@ func TestPowerCut(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "container"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	bench := &powerBench{shelf: shelf, binary: built(t)}
+	bench := &powerBench{shelf: shelf, binary: os.Getenv("PICKUP_TEST_BINARY")}
 	for _, f := range filesystems {
 		t.Run(f.kind, func(t *testing.T) {
 			base, size, err := bench.format(f)

@@ -149,7 +149,7 @@ func (r *Rules) Canonical(value jsontext.Value) (_ jsontext.Value, sent map[stri
 			sent[name] = spelled
 			out = rawjson.AppendMember(out, name, v)
 		case !rawjson.Equal(v, other):
-			faults = append(faults, Fault{rawjson.Pointer(spelled), "this is an alias of " + name + ", which has a different value here; send one of them"})
+			faults = append(faults, Fault{Pointer: rawjson.Pointer(spelled), Detail: "this is an alias of " + name + ", which has a different value here; send one of them"})
 			out = rawjson.AppendQuotedMember(out, quoted, v)
 		}
 	}
