@@ -136,13 +136,18 @@ func (s *server) register(r gin.IRoutes) {
 	}
 }
 
+// isSimulationPath reports whether a path is that of rules or holds.
+func isSimulationPath(path string) bool {
+	return strings.HasPrefix(path, openapi.SimulatePath) || path == openapi.HoldsPath || strings.HasPrefix(path, openapi.ReleasePath)
+}
+
 // choose returns the route that serves what the database has at the path. It
 // sets the names and the id of the request, none of them for the whole database.
 func (req *request) choose(choices []*route) (*route, error) {
 	for i, p := range req.Params {
 		value, err := url.PathUnescape(p.Value)
 		if err != nil || value == "" {
-			return nil, noResource(req.snap, req.sent.EscapedPath())
+			return nil, req.noResource()
 		}
 		req.Params[i].Value = value
 	}
@@ -161,7 +166,7 @@ func (req *request) choose(choices []*route) (*route, error) {
 	case what == nothing && served:
 		return nil, noCollection(req.snap, name)
 	case !served || i < 0:
-		return nil, noResource(req.snap, req.sent.EscapedPath())
+		return nil, req.noResource()
 	}
 	req.name, req.id, req.child = name, req.Param("id"), req.Param("child")
 	if req.child != "" && memberOf(req.snap, req.child) != array {
