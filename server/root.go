@@ -30,9 +30,12 @@ type collectionLink struct {
 
 // readIndex serves GET /: the collections and objects, in the order of the file,
 // and the resources of the service. A browser gets the index.html of Options.Static,
-// if there is one.
+// if there is one, or is sent to the page.
 func (req *request) readIndex() error {
 	if len(req.Static) > 0 && req.prefers("text/html") && req.sendStatic() {
+		return nil
+	}
+	if req.toPage() {
 		return nil
 	}
 	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -64,6 +65,10 @@ var routes = []route{
 	{path: openapi.OpenAPIPath, get: (*request).openAPI},
 	{path: openapi.TypesPath, get: (*request).types, outside: true},
 	{path: openapi.SchemasPath + ":collection", get: (*request).schema},
+	// The page that shows the data, and the files that it loads, unless Options.NoPage
+	// is set.
+	{path: openapi.PagePath, get: (*request).page, outside: true},
+	{path: openapi.PagePath + "page/:file", get: (*request).page, outside: true},
 	// A page that shows the OpenAPI document, and the files that it loads.
 	{path: openapi.DocsPath, get: (*request).docs, outside: true},
 	{path: openapi.DocsPath + "/:file", get: (*request).docs, outside: true},
@@ -111,13 +116,12 @@ func (s *server) register(r gin.IRoutes) {
 	choices["/:collection"] = choices["/db"]
 	for _, route := range routes {
 		path, choice := route.path, choices[route.path]
-		simulated := strings.HasPrefix(path, openapi.SimulatePath) || path == openapi.HoldsPath || strings.HasPrefix(path, openapi.ReleasePath)
-		if choice == nil || path == openapi.MetricsPath && s.Metrics == nil || simulated && s.Simulate == nil {
+		if choice == nil || !s.offers(path) {
 			continue
 		}
 		choices[path] = nil
 		if name, ok := strings.CutPrefix(path, "/_/"); ok && route.get != nil && !strings.Contains(name, ":") {
-			name, _, _ = strings.Cut(name, ".")
+			name, _, _ = strings.Cut(cmp.Or(name, "page"), ".")
 			s.service = append(s.service, link{name, path, route.outside})
 		}
 		path = strings.TrimSuffix(path, "/")
@@ -126,6 +130,19 @@ func (s *server) register(r gin.IRoutes) {
 			r.Match(methods, path, s.serve(choice))
 		}
 	}
+}
+
+// offers reports whether the options let the service have a path.
+func (s *server) offers(path string) bool {
+	switch first, _, _ := strings.Cut(strings.TrimPrefix(path, "/_/"), "/"); "/_/" + first {
+	case openapi.MetricsPath:
+		return s.Metrics != nil
+	case openapi.PagePath, openapi.PagePath + "page":
+		return !s.NoPage
+	case openapi.SimulatePath, openapi.HoldsPath, openapi.ReleasePath:
+		return s.Simulate != nil
+	}
+	return true
 }
 
 // choose returns the route that serves what the database has at the path. It

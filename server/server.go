@@ -49,6 +49,9 @@ type Options struct {
 	SPA     bool
 	Private func() []string
 
+	// NoPage leaves out the page at /_/.
+	NoPage bool
+
 	// ReadOnly refuses writes with 405.
 	ReadOnly bool
 
