@@ -60,11 +60,8 @@ func (req *request) listChanges() error {
 	t.most = -1
 	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {
 		b = append(b, '[')
-		for i, r := range revisions {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = t.appendRevision(b, r)
+		for _, r := range revisions {
+			b = t.appendRevision(rawjson.AppendComma(b), r)
 		}
 		return append(b, ']'), nil
 	})
@@ -114,11 +111,8 @@ func (t changesTopic) appendChanges(b []byte, changes []database.Change, counts 
 		return appendCounts(append(b, `,"changes":null,"collections":`...), counts)
 	}
 	b = append(b, `,"changes":[`...)
-	for i, ch := range changes {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = t.appendChange(b, ch)
+	for _, ch := range changes {
+		b = t.appendChange(rawjson.AppendComma(b), ch)
 	}
 	return append(b, ']')
 }
@@ -145,11 +139,8 @@ func (t changesTopic) appendChange(b []byte, ch database.Change) []byte {
 // appendCounts appends an object with the names in their order.
 func appendCounts(b []byte, counts map[string]int) []byte {
 	b = append(b, '{')
-	for i, name := range slices.Sorted(maps.Keys(counts)) {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(append(rawjson.AppendQuote(b, name), ':'), int64(counts[name]), 10)
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		b = strconv.AppendInt(append(rawjson.AppendQuote(rawjson.AppendComma(b), name), ':'), int64(counts[name]), 10)
 	}
 	return append(b, '}')
 }

@@ -23,11 +23,11 @@ func (req *request) patch() error {
 	media, _, _ := mime.ParseMediaType(req.Request.Header.Get("Content-Type"))
 	switch media {
 	case openapi.MergeType:
-		return req.change(mergePatch)
+		return req.change((*database.Tx).MergePatch)
 	case openapi.PatchType:
 		return req.applyPatch()
 	}
-	return req.change(merge)
+	return req.change((*database.Tx).Merge)
 }
 
 // applyPatch changes a record or an object by a JSON Patch.
@@ -40,8 +40,8 @@ func (req *request) applyPatch() error {
 		return err
 	}
 	sent := &body{objects: []jsontext.Value{spelledIn(patch)}}
-	return req.write(http.StatusOK, sent, func(tx *database.Tx) (jsontext.Value, error) {
-		return jsonPatch.apply(tx, req.name, req.id, patch)
+	return req.write(http.StatusOK, sent, func(tx *database.Tx) (*database.Record, error) {
+		return tx.Patch(req.name, req.id, patch)
 	})
 }
 

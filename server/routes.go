@@ -41,6 +41,8 @@ var routes = []route{
 	{path: openapi.LivezPath, get: (*request).livez, outside: true},
 	{path: openapi.ReadyzPath, get: (*request).readyz, outside: true},
 	{path: openapi.MetricsPath, get: (*request).metrics, outside: true}, // if Options.Metrics is set
+	// What the page has to know before it can show anything.
+	{path: openapi.StatusPath, get: (*request).readStatus},
 	// The latest revisions, and those to come.
 	{path: openapi.ChangesPath, get: (*request).listChanges},
 	// Back to an earlier state.

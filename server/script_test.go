@@ -214,6 +214,8 @@ func setOption(t *testing.T, o *server.Options, name, value string) {
 		o.Routes = func() *rewrite.Table { return table }
 	case "read-only":
 		o.ReadOnly = true
+	case "file":
+		o.Source = func() server.SourceFile { return server.SourceFile{Name: value, Size: 7} }
 	case "max-body", "max-streams", "max-sessions":
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil {

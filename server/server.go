@@ -107,6 +107,15 @@ type Options struct {
 	// several goroutines at once. nil: none.
 	Findings func() []lint.Finding
 
+	// Source and Rules return the state of the database's file and of its rules, for
+	// GET /_/status; Rules may return nil. They may be called by several goroutines
+	// at once. nil: it is not shown.
+	Source func() SourceFile
+	Rules  func() *SourceFile
+
+	// Ephemeral is shown by GET /_/status: writes do not change the file.
+	Ephemeral bool
+
 	// Version is shown by the index.
 	Version string
 }

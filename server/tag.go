@@ -105,7 +105,15 @@ func (req *request) checkTarget(tx *database.Tx) error {
 // checkListPrecondition checks the preconditions on a collection, or on the database
 // if name is "". The tag is that of a GET without a query.
 func (req *request) checkListPrecondition(tx *database.Tx, name string) error {
-	return req.checkPrecondition(req.tagOf(tx.Snapshot(), name, "", openapi.JSONType, nil))
+	return req.checkPrecondition(req.listTag(tx.Snapshot(), name))
+}
+
+// listTag returns the tag of a GET of a collection without a query, or of the
+// database if name is "".
+func (req *request) listTag(snap *database.Snapshot, name string) string {
+	of := *req
+	of.name, of.id, of.child = name, "", ""
+	return of.tagOf(snap, name, "", openapi.JSONType, nil)
 }
 
 // isCreateOnly reports whether a PUT may create a record but not replace one.

@@ -95,39 +95,15 @@ func (req *request) fillReferences(tx *database.Tx, b *body, sent []jsontext.Val
 	return objects, nil
 }
 
-// A change is a way to change a record, or a singular object, by a body.
-type change struct {
-	record func(tx *database.Tx, collection, id string, body jsontext.Value) (*database.Record, error)
-	object func(tx *database.Tx, name string, body jsontext.Value) (jsontext.Value, error)
-}
-
-var (
-	replace    = change{(*database.Tx).Replace, (*database.Tx).ReplaceObject}
-	merge      = change{(*database.Tx).Merge, (*database.Tx).MergeObject}
-	mergePatch = change{(*database.Tx).MergePatch, (*database.Tx).MergePatchObject}
-	jsonPatch  = change{(*database.Tx).Patch, (*database.Tx).PatchObject}
-)
-
-// apply makes the change. A singular object has no id.
-func (c change) apply(tx *database.Tx, name, id string, body jsontext.Value) (jsontext.Value, error) {
-	if id == "" {
-		return c.object(tx, name, body)
-	}
-	return valueOf(c.record(tx, name, id, body))
-}
-
-func valueOf(r *database.Record, err error) (jsontext.Value, error) {
-	if err != nil {
-		return nil, err
-	}
-	return r.Value, nil
-}
+// A change is a method of a Tx that changes a record or, without an id, a singular
+// object.
+type change func(tx *database.Tx, name, id string, body jsontext.Value) (*database.Record, error)
 
 // replace serves PUT of a record or an object.
-func (req *request) replace() error { return req.change(replace) }
+func (req *request) replace() error { return req.change((*database.Tx).Replace) }
 
 // change changes a record or an object by a body that is an object.
-func (req *request) change(c change) error {
+func (req *request) change(apply change) error {
 	if err := req.resolveID(); err != nil {
 		return err
 	}
@@ -137,14 +113,14 @@ func (req *request) change(c change) error {
 			return newProblem(http.StatusMethodNotAllowed, "The service assigns the ids of "+req.name+", so PUT cannot create a record. Use POST.").
 				with("Allow", "GET, HEAD, PATCH, DELETE, OPTIONS")
 		}
-		c.record, status = (*database.Tx).CreateAs, http.StatusCreated
+		apply, status = (*database.Tx).CreateAs, http.StatusCreated
 	}
 	b, err := req.readSingle()
 	if err != nil {
 		return err
 	}
-	return req.write(status, b, func(tx *database.Tx) (jsontext.Value, error) {
-		changed, err := c.apply(tx, req.name, req.id, b.objects[0])
+	return req.write(status, b, func(tx *database.Tx) (*database.Record, error) {
+		changed, err := apply(tx, req.name, req.id, b.objects[0])
 		if err != nil {
 			return nil, b.rebaseFaults(err, req.snap.IDMember(req.name))
 		}
@@ -157,15 +133,15 @@ func (req *request) remove() error {
 	if err := req.resolveID(); err != nil {
 		return err
 	}
-	return req.write(http.StatusOK, new(body), func(tx *database.Tx) (jsontext.Value, error) {
-		return valueOf(tx.Delete(req.name, req.id, req.dependent...))
+	return req.write(http.StatusOK, new(body), func(tx *database.Tx) (*database.Record, error) {
+		return tx.Delete(req.name, req.id, req.dependent...)
 	})
 }
 
 // write runs change as a transaction on the record or object of the path, after
 // its preconditions, and answers with what change returns, in the form of sent.
-func (req *request) write(status int, sent *body, change func(*database.Tx) (jsontext.Value, error)) error {
-	var changed jsontext.Value
+func (req *request) write(status int, sent *body, change func(*database.Tx) (*database.Record, error)) error {
+	var changed *database.Record
 	err := req.update(func(tx *database.Tx) (err error) {
 		if err = req.checkTarget(tx); err != nil {
 			return err
@@ -173,12 +149,12 @@ func (req *request) write(status int, sent *body, change func(*database.Tx) (jso
 		if changed, err = change(tx); err != nil {
 			return err
 		}
-		return req.reserveAnswer(changed)
+		return req.reserveAnswer(changed.Value)
 	})
 	if err != nil {
 		return err
 	}
-	return req.sendWritten(status, req.name, sent, changed)
+	return req.sendWritten(status, req.name, sent, changed.Value)
 }
 
 // update runs fn as one transaction and returns when it is durable. If the client

@@ -28,14 +28,11 @@ func (req *request) sendWritten(status int, collection string, b *body, values .
 		out = append(out, '[')
 	}
 	for i, v := range values {
-		if i > 0 {
-			out = append(out, ',')
-		}
 		var sent jsontext.Value
 		if i < len(b.objects) {
 			sent = b.objects[i]
 		}
-		out = req.appendSpelled(out, collection, v, sent)
+		out = req.appendSpelled(rawjson.AppendComma(out), collection, v, sent)
 	}
 	if b.array {
 		out = append(out, ']')

@@ -31,8 +31,10 @@ func (c *configCommand) run(_ context.Context, e *environment) error {
 		if s, ok := value.(fmt.Stringer); ok {
 			value = s.String()
 		}
-		text, _ := json.Marshal(value, jsontext.SpaceAfterComma(true), jsontext.AllowInvalidUTF8(true)) // of these types, JSON is TOML
-		fmt.Fprintf(&b, "%-40s # %s\n", name+" = "+string(text), cmp.Or(source, "default"))
+		// Of these types, JSON is TOML, which has to escape one more character.
+		text, _ := json.Marshal(value, jsontext.SpaceAfterComma(true), jsontext.AllowInvalidUTF8(true))
+		setting := name + " = " + strings.ReplaceAll(string(text), "\x7f", `\u007f`)
+		fmt.Fprintf(&b, "%-40s # %s\n", setting, cmp.Or(source, "default"))
 	}
 	source := ""
 	switch {

@@ -109,22 +109,14 @@ func readUsers(getenv func(string) string, file string) (credentials, error) {
 		}
 	}
 	c := credentials{auth: auth.New(nil)}
-	c.htpasswd = &reloadable{
-		name:  "users",
-		paths: func() []string { return []string{file} },
-		kept:  func() string { return "the previous users stay in force" },
-		apply: func(_ context.Context, texts [][]byte, err error) error {
-			if err != nil {
-				return err
-			}
-			users, err := auth.ParseHtpasswd(texts[0])
-			if err != nil {
-				return fmt.Errorf("%s: %w", file, err)
-			}
-			c.auth.SetUsers(users)
-			return nil
-		},
-	}
+	c.htpasswd = newReloadable("users", "the previous users stay in force", func(texts [][]byte) error {
+		users, err := auth.ParseHtpasswd(texts[0])
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		c.auth.SetUsers(users)
+		return nil
+	}, file)
 	if err := c.htpasswd.load(context.Background()); err != nil {
 		return c, usagef("--htpasswd: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"pickup/filestore"
 	"pickup/internal/database"
 	"pickup/internal/lint"
+	"pickup/server"
 )
 
 // A linter reports what is wrong with the database while it is served: each new
@@ -119,4 +120,30 @@ func (l *linter) findings() (all []lint.Finding) {
 		all[i].File = filepath.Base(all[i].File)
 	}
 	return all
+}
+
+// file returns the state of the database's file as far as the system knows it.
+func (l *linter) file() server.SourceFile {
+	f := server.SourceFile{Name: filepath.Base(l.path)}
+	if info, err := os.Stat(l.path); err == nil {
+		f.Size, f.Modified = info.Size(), info.ModTime().UTC()
+	}
+	return f
+}
+
+// rules returns the state of the file of the rules, nil if there is none.
+func (l *linter) rules() *server.SourceFile {
+	f := &server.SourceFile{Name: filepath.Base(l.schema.paths()[0]), State: "ok"}
+	err := l.schema.err()
+	if broken, inText := lint.Broken(err); inText {
+		return &server.SourceFile{Name: filepath.Base(broken.File), State: "broken",
+			Line: broken.Line, Column: broken.Column, Detail: broken.Detail + "; " + l.schema.kept()}
+	}
+	switch {
+	case err != nil:
+		f.State, f.Detail = "broken", "the rules cannot be put into force at present; the log has the reason; "+l.schema.kept()
+	case l.db.Schema() == nil:
+		return nil
+	}
+	return f
 }

@@ -40,6 +40,22 @@ type reloadable struct {
 // change: an editor that saves it removes or truncates it for a moment.
 const saveTime = 2 * time.Second
 
+// newReloadable returns a reloadable of files that must be readable. kept says what is
+// in force while they cannot be used.
+func newReloadable(name, kept string, apply func(texts [][]byte) error, paths ...string) *reloadable {
+	return &reloadable{
+		name:  name,
+		paths: func() []string { return paths },
+		kept:  func() string { return kept },
+		apply: func(_ context.Context, texts [][]byte, err error) error {
+			if err != nil {
+				return err
+			}
+			return apply(texts)
+		},
+	}
+}
+
 // err returns why the files cannot be used, nil if they are in force.
 func (r *reloadable) err() error {
 	if err := r.failure.Load(); err != nil {
@@ -126,5 +142,11 @@ func readFiles(paths []string) (texts [][]byte, err error) {
 
 // digest identifies what was read of some files.
 func digest(paths []string, texts [][]byte, err error) [sha256.Size]byte {
-	return sha256.Sum256(fmt.Appendf(nil, "%q %q %v", paths, texts, err))
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %v\n", paths, err)
+	for _, text := range texts {
+		fmt.Fprintln(h, len(text))
+		h.Write(text)
+	}
+	return [sha256.Size]byte(h.Sum(nil))
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 
 	"pickup/internal/lint"
@@ -74,24 +72,15 @@ func (f routeFile) read(e *environment, text []byte) (*rewrite.Table, error) {
 	file, base := f.name(e), 0
 	var lines []rewrite.Line
 	var fault *rewrite.Fault
-	switch {
-	case f.Routes != "":
+	if f.Routes != "" {
 		lines, fault = rewrite.Parse(text)
-	case filepath.Ext(file) == ".json":
-		var values map[string]json.RawMessage
-		if err := json.Unmarshal(text, &values); err != nil {
-			return nil, fmt.Errorf("%s%s: %w", file, configPlace(text, err), err)
-		}
-		if v := values["routes"]; len(v) > 0 && v[0] == '{' {
-			base = rawjson.Offset(text, "/routes")
-			lines, fault = rewrite.Parse(v)
-		}
-	default:
-		var values map[string]any
-		if err := toml.Unmarshal(text, &values); err != nil {
-			return nil, fmt.Errorf("%s%s: %w", file, configPlace(text, err), err)
-		}
+	} else if _, err := parseConfig(file, text); err != nil {
+		return nil, err
+	} else if filepath.Ext(file) != ".json" {
 		lines, fault = tomlRoutes(text)
+	} else if at := rawjson.MemberAt(text, rawjson.SkipSpace(text, 0), "routes"); at >= 0 && text[at] == '{' {
+		lines, fault = rewrite.Parse(text[at:rawjson.SkipValue(text, at)])
+		base = at
 	}
 	faults := []rewrite.Fault{}
 	var table *rewrite.Table
@@ -113,40 +102,15 @@ func (f routeFile) read(e *environment, text []byte) (*rewrite.Table, error) {
 
 // tomlRoutes returns the routes in a configuration file that parses, in their order.
 func tomlRoutes(text []byte) (lines []rewrite.Line, fault *rewrite.Fault) {
-	p := new(unstable.Parser)
-	add := func(n *unstable.Node, inside bool) bool {
-		var key []*unstable.Node
-		for keys := n.Key(); keys.Next(); {
-			key = append(key, keys.Node())
-		}
-		if !inside && string(key[0].Data) == "routes" {
-			key, inside = key[1:], true
-		}
-		switch value := n.Value(); {
-		case !inside || len(key) == 0:
-		case len(key) > 1 || value.Kind != unstable.String:
-			fault = &rewrite.Fault{Offset: int(key[0].Raw.Offset), Detail: `a route is a pattern and a target, both strings, such as "/api/*" = "/$1"`}
+	tomlKeys(text, func(pointer string, offset int, value *unstable.Node) {
+		switch tokens := rawjson.SplitPointer(pointer); {
+		case tokens[0] != "routes" || len(tokens) == 1:
+		case len(tokens) > 2 || value == nil || value.Kind != unstable.String:
+			fault = &rewrite.Fault{Offset: offset, Detail: `a route is a pattern and a target, both strings, such as "/api/*" = "/$1"`}
 		default:
-			lines = append(lines, rewrite.Line{Pattern: string(key[0].Data), PatternAt: int(key[0].Raw.Offset),
-				Target: string(value.Data), TargetAt: int(value.Raw.Offset)})
+			lines = append(lines, rewrite.Line{Pattern: tokens[1], PatternAt: offset, Target: string(value.Data), TargetAt: int(value.Raw.Offset)})
 		}
-		return inside
-	}
-	inside := false // the table routes
-	for p.Reset(text); p.NextExpression(); {
-		switch n := p.Expression(); n.Kind {
-		case unstable.Table, unstable.ArrayTable:
-			key := n.Key()
-			key.Next()
-			inside = string(key.Node().Data) == "routes"
-		case unstable.KeyValue:
-			if add(n, inside) && n.Value().Kind == unstable.InlineTable {
-				for each := n.Value().Children(); each.Next(); {
-					add(each.Node(), true)
-				}
-			}
-		}
-	}
+	})
 	return lines, fault
 }
 
@@ -183,21 +147,13 @@ func (s *service) readRoutes(ctx context.Context) error {
 		return nil
 	}
 	var now atomic.Pointer[rewrite.Table]
-	r := &reloadable{
-		name:  "routes",
-		paths: func() []string { return []string{s.routing.name(s.env)} },
-		apply: func(_ context.Context, texts [][]byte, err error) error {
-			if err != nil {
-				return err
-			}
-			table, err := s.routing.read(s.env, texts[0])
-			if err == nil {
-				now.Store(table)
-			}
-			return err
-		},
-		kept: func() string { return "the last good routes stay in force" },
-	}
+	r := newReloadable("routes", "the previous routes stay in force", func(texts [][]byte) error {
+		table, err := s.routing.read(s.env, texts[0])
+		if err == nil {
+			now.Store(table)
+		}
+		return err
+	}, s.routing.name(s.env))
 	if err := r.load(ctx); err != nil {
 		return usageError{err}
 	}

@@ -72,30 +72,22 @@ func (s *service) readRules(ctx context.Context) error {
 		return nil
 	}
 	last := ""
-	rules := &reloadable{
-		name:  "rules of " + filepath.Base(config.name),
-		paths: func() []string { return []string{config.name} },
-		kept:  func() string { return "the previous rules stay in force" },
-		apply: func(_ context.Context, texts [][]byte, err error) error {
-			if err != nil {
-				return err
-			}
-			now, err := parseConfig(config.name, texts[0])
-			if err != nil {
-				return err
-			}
-			list, found := now.rules(s.MaxDelay)
-			if len(found) > 0 {
-				return usagef("%s", found[0])
-			}
-			// Other settings may have changed. The counts of the rules go on then.
-			if text := fmt.Sprint(now.values[simulateKey]); text != last {
-				s.simulated.Rules.Set(list)
-				last = text
-			}
-			return nil
-		},
-	}
+	rules := newReloadable("rules of "+filepath.Base(config.name), "the previous rules stay in force", func(texts [][]byte) error {
+		now, err := parseConfig(config.name, texts[0])
+		if err != nil {
+			return err
+		}
+		list, found := now.rules(s.MaxDelay)
+		if len(found) > 0 {
+			return usagef("%s", found[0])
+		}
+		// Other settings may have changed. The counts of the rules go on then.
+		if text := fmt.Sprint(now.values[simulateKey]); text != last {
+			s.simulated.Rules.Set(list)
+			last = text
+		}
+		return nil
+	}, config.name)
 	if err := rules.load(ctx); err != nil {
 		return err
 	}
@@ -172,61 +164,66 @@ func (c *configFile) place(pointer string) (line, column int) {
 // leads to, or of the nearest one around it.
 func tomlOffset(text []byte, pointer string) int {
 	places := make(map[string]int)
-	var p unstable.Parser
-	p.Reset(text)
-	// keys returns the pointer of a key below one of a table.
-	keys := func(table string, it unstable.Iterator) (pointer string, offset int) {
-		offset = -1
-		for pointer = table; it.Next(); {
-			if offset < 0 {
-				offset = int(it.Node().Raw.Offset)
-			}
-			pointer += rawjson.Pointer(string(it.Node().Data))
+	tomlKeys(text, func(pointer string, offset int, _ *unstable.Node) {
+		if _, known := places[pointer]; !known {
+			places[pointer] = offset
 		}
-		return pointer, offset
-	}
-	var add func(at string, value *unstable.Node)
-	addPair := func(table string, pair *unstable.Node) {
-		at, offset := keys(table, pair.Key())
-		places[at] = offset
-		add(at, pair.Value())
-	}
-	add = func(at string, value *unstable.Node) {
-		i := 0
-		for it := value.Children(); it.Next(); i++ {
-			switch child := it.Node(); {
-			case child.Kind == unstable.KeyValue:
-				addPair(at, child)
-			case value.Kind == unstable.Array:
-				element := at + rawjson.Pointer(strconv.Itoa(i))
-				if child.Raw.Length > 0 {
-					places[element] = int(child.Raw.Offset)
-				}
-				add(element, child)
-			}
-		}
-	}
-	table, rules := "", 0
-	for p.NextExpression() {
-		switch e := p.Expression(); e.Kind {
-		case unstable.KeyValue:
-			addPair(table, e)
-		case unstable.Table, unstable.ArrayTable:
-			var offset int
-			table, offset = keys("", e.Key())
-			rule := rawjson.Pointer(simulateKey)
-			if e.Kind == unstable.ArrayTable && table == rule {
-				rules++
-			}
-			if tokens := rawjson.SplitPointer(table); tokens[0] == simulateKey && rules > 0 {
-				table = rawjson.Pointer(slices.Insert(tokens, 1, strconv.Itoa(rules-1))...)
-			}
-			places[table] = offset
-		}
-	}
+	})
 	for tokens := rawjson.SplitPointer(pointer); ; tokens = tokens[:len(tokens)-1] {
 		if offset, ok := places[rawjson.Pointer(tokens...)]; ok || len(tokens) == 0 {
 			return offset
+		}
+	}
+}
+
+// tomlKeys calls yield with the pointer and the offset of each key and of each element of
+// an array, in the order of a TOML document that parses. The value is nil for a table,
+// and for all but the last part of a dotted key.
+func tomlKeys(text []byte, yield func(pointer string, offset int, value *unstable.Node)) {
+	tables := make(map[string]int) // in each array so far
+	// keys returns the pointer of the keys of n below at.
+	keys := func(at string, n *unstable.Node) string {
+		for key := n.Key(); key.Next(); {
+			at += rawjson.Pointer(string(key.Node().Data))
+			offset := int(key.Node().Raw.Offset)
+			if n.Kind == unstable.KeyValue && key.IsLast() {
+				yield(at, offset, n.Value())
+				break
+			}
+			yield(at, offset, nil)
+			if n.Kind == unstable.ArrayTable && key.IsLast() {
+				tables[at]++
+			}
+			if i := tables[at] - 1; i >= 0 {
+				at += "/" + strconv.Itoa(i)
+				yield(at, offset, nil)
+			}
+		}
+		return at
+	}
+	var visit func(at string, value *unstable.Node)
+	visit = func(at string, value *unstable.Node) {
+		i := 0
+		for children := value.Children(); children.Next(); i++ {
+			switch child := children.Node(); {
+			case child.Kind == unstable.KeyValue:
+				visit(keys(at, child), child.Value())
+			case value.Kind == unstable.Array:
+				element := at + "/" + strconv.Itoa(i)
+				if child.Raw.Length > 0 {
+					yield(element, int(child.Raw.Offset), child)
+				}
+				visit(element, child)
+			}
+		}
+	}
+	var p unstable.Parser
+	table := ""
+	for p.Reset(text); p.NextExpression(); {
+		if e := p.Expression(); e.Kind == unstable.KeyValue {
+			visit(keys(table, e), e.Value())
+		} else {
+			table = keys("", e)
 		}
 	}
 }

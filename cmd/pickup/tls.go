@@ -65,21 +65,13 @@ func (t transport) config(ctx context.Context) (*tls.Config, *reloadable, error)
 		current.Store(cert)
 		return config, nil, nil
 	}
-	files := &reloadable{
-		name:  "certificate",
-		paths: func() []string { return []string{t.TLSCert, t.TLSKey} },
-		kept:  func() string { return "the previous certificate stays in force" },
-		apply: func(_ context.Context, texts [][]byte, err error) error {
-			if err != nil {
-				return err
-			}
-			cert, err := tls.X509KeyPair(texts[0], texts[1])
-			if err == nil {
-				current.Store(&cert)
-			}
-			return err
-		},
-	}
+	files := newReloadable("certificate", "the previous certificate stays in force", func(texts [][]byte) error {
+		cert, err := tls.X509KeyPair(texts[0], texts[1])
+		if err == nil {
+			current.Store(&cert)
+		}
+		return err
+	}, t.TLSCert, t.TLSKey)
 	if err := files.load(ctx); err != nil {
 		return nil, nil, usagef("--tls-cert, --tls-key: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"slices"
+	"sync"
 
 	"pickup/internal/ordered"
 	"pickup/internal/storage"
@@ -214,11 +215,16 @@ func follows(a, b []byte) bool {
 	return len(a) > 0 && cap(a)-len(a) >= len(b) && &a[:len(a)+1][len(a)] == &b[0]
 }
 
+const piece = 64 << 10
+
+var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, piece) }}
+
 // WriteTo writes the text to w in few, large pieces. Each but the last is a
 // multiple of 64 KiB.
 func (r Runs) WriteTo(w io.Writer) (n int64, err error) {
-	const piece = 64 << 10
-	b := bufio.NewWriterSize(w, piece)
+	b := writers.Get().(*bufio.Writer)
+	b.Reset(w)
+	defer writers.Put(b)
 	for _, run := range r {
 		// bufio passes on what is larger than its buffer in one piece.
 		first := min(b.Available(), len(run))

@@ -57,9 +57,10 @@ func newCollection(in storage.Collection, rev storage.Rev, o conventions, old *c
 		for _, e := range in.Elements[from:to] {
 			values.left += len(e.Value)
 		}
+		var none Record
 		for i := from; i < to; i++ {
 			e := &in.Elements[i]
-			before := &Record{}
+			before := &none
 			if i < len(was) && was[i].ID == e.Key {
 				before = was[i]
 			} else if len(was) > 0 {
@@ -212,12 +213,8 @@ func (c *collection) appendJSON(dst []byte) []byte {
 		return append(dst, c.value...)
 	}
 	dst = append(dst, '[')
-	n := len(dst)
 	for _, r := range c.records.All() {
-		if len(dst) > n {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, r.Value...)
+		dst = append(rawjson.AppendComma(dst), r.Value...)
 	}
 	return append(dst, ']')
 }

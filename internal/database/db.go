@@ -50,26 +50,26 @@ type DB struct {
 	baseline  atomic.Pointer[Snapshot] // see Baseline
 	snapshots snapshots
 
-	mu      sync.Mutex
-	queue   []*update // guarded by mu; those that wait
-	leading bool      // guarded by mu; a caller runs a group, or is about to
+	mu    sync.Mutex
+	queue []*update // guarded by mu; those that wait
 
-	write sync.Mutex // held to change now
+	lead  chan struct{} // has an element while a caller commits a group
+	write sync.Mutex    // held to change now
 }
 
 // An update is one call of Update.
 type update struct {
 	fn      func(*Tx) error
 	request string
-	turn    chan bool // true: lead the next group; false: done
-	err     error     // set before turn is sent false
-	crash   any       // what fn panicked with
+	done    chan struct{} // closed after the fields below are set
 	result  *Snapshot
+	err     error
+	crash   any // what fn panicked with
 }
 
 // Open loads a database. Contents that break a rule of the schema are not an error.
 func Open(ctx context.Context, s storage.Store, o Options) (*DB, error) {
-	db := &DB{store: s, log: o.Log, run: rand.Text()[:6]}
+	db := &DB{store: s, log: o.Log, run: rand.Text()[:6], lead: make(chan struct{}, 1)}
 	if db.log == nil {
 		db.log = slog.New(slog.DiscardHandler)
 	}
@@ -108,37 +108,30 @@ func (db *DB) Schema() *schema.Schema { return db.Snapshot().Schema() }
 //
 // ctx ends the wait only: a commit that has begun is finished.
 func (db *DB) Update(ctx context.Context, fn func(*Tx) error) (*Snapshot, error) {
-	u := &update{fn: fn, request: requestOf(ctx), turn: make(chan bool, 1)}
+	u := &update{fn: fn, request: requestOf(ctx), done: make(chan struct{})}
 	db.mu.Lock()
-	if len(db.queue) >= maxQueue {
-		db.mu.Unlock()
-		return nil, fmt.Errorf("%d changes are waiting already: %w", maxQueue, storage.ErrBusy)
-	}
-	db.queue = append(db.queue, u)
-	if !db.leading {
-		db.leading = true
-		u.turn <- true
+	full := len(db.queue) >= maxQueue
+	if !full {
+		db.queue = append(db.queue, u)
 	}
 	db.mu.Unlock()
-
-	for {
-		select {
-		case lead := <-u.turn:
-			if lead {
-				db.lead(context.WithoutCancel(ctx))
-				continue // this update was in the group
-			}
-			if u.crash != nil {
-				panic(u.crash)
-			}
-			return u.result, u.err
-		case <-ctx.Done():
-			if db.leave(u) {
-				return nil, ctx.Err()
-			}
-			ctx = context.WithoutCancel(ctx) // it has begun
+	if full {
+		return nil, fmt.Errorf("%d changes are waiting already: %w", maxQueue, storage.ErrBusy)
+	}
+	select {
+	case db.lead <- struct{}{}: // nobody else does
+		db.commitQueue(context.WithoutCancel(ctx))
+	case <-u.done:
+	case <-ctx.Done():
+		if db.leave(u) {
+			return nil, ctx.Err()
 		}
 	}
+	<-u.done
+	if u.crash != nil {
+		panic(u.crash)
+	}
+	return u.result, u.err
 }
 
 // leave removes u from the queue. It reports false if u is no longer waiting.
@@ -146,15 +139,15 @@ func (db *DB) leave(u *update) bool {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	i := slices.Index(db.queue, u)
-	if i < 0 || len(u.turn) > 0 {
-		return false
+	if i >= 0 {
+		db.queue = slices.Delete(db.queue, i, i+1)
 	}
-	db.queue = slices.Delete(db.queue, i, i+1)
-	return true
+	return i >= 0
 }
 
-// lead commits all waiting updates as one group and then wakes the next leader.
-func (db *DB) lead(ctx context.Context) {
+// commitQueue commits all waiting updates as one group, wakes their callers, and then
+// lets another caller lead.
+func (db *DB) commitQueue(ctx context.Context) {
 	db.mu.Lock()
 	group := db.queue
 	db.queue = nil
@@ -162,23 +155,16 @@ func (db *DB) lead(ctx context.Context) {
 
 	ran := false
 	defer func() {
-		p := recover()
-		if p != nil {
+		if p := recover(); p != nil {
 			db.log.Error("a commit panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 		if !ran { // a panic or runtime.Goexit: nobody may wait for ever
 			fail(group, fmt.Errorf("the commit was not finished: %w", storage.ErrUnsure))
 		}
-		db.mu.Lock()
-		if len(db.queue) > 0 {
-			db.queue[0].turn <- true
-		} else {
-			db.leading = false
-		}
-		db.mu.Unlock()
 		for _, u := range group {
-			u.turn <- false
+			close(u.done)
 		}
+		<-db.lead
 	}()
 	db.commit(ctx, group)
 	ran = true

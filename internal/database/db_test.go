@@ -104,7 +104,6 @@ func TestWrites(t *testing.T) {
 		}
 		return string(r.Value), nil
 	}
-	value := func(v jsontext.Value, err error) (any, error) { return string(v), err }
 	for _, test := range []struct {
 		name string
 		run  step
@@ -130,12 +129,12 @@ func TestWrites(t *testing.T) {
 		},
 		{
 			name: "replace an object",
-			run:  func(tx *database.Tx) (any, error) { return value(tx.ReplaceObject("one", jsontext.Value(`{"q": 1}`))) },
+			run:  func(tx *database.Tx) (any, error) { return record(tx.Replace("one", "", jsontext.Value(`{"q": 1}`))) },
 			want: `{"q":1}`, left: `{"c":[{"id":1,"a":1.10,"b":[1]},{"id":"2","a":2}],"one":{"q":1},"s":5}`,
 		},
 		{
 			name: "merge an object",
-			run:  func(tx *database.Tx) (any, error) { return value(tx.MergeObject("one", jsontext.Value(`{"x": 2}`))) },
+			run:  func(tx *database.Tx) (any, error) { return record(tx.Merge("one", "", jsontext.Value(`{"x": 2}`))) },
 			want: `{"x":2,"y":{"z":2}}`, left: `{"c":[{"id":1,"a":1.10,"b":[1]},{"id":"2","a":2}],"one":{"x":2,"y":{"z":2}},"s":5}`,
 		},
 		{
@@ -151,7 +150,7 @@ func TestWrites(t *testing.T) {
 			want: `"one"`, kind: storage.ErrNotFound,
 		},
 		{
-			name: "not an object", run: func(tx *database.Tx) (any, error) { return value(tx.MergeObject("s", jsontext.Value(`{}`))) },
+			name: "not an object", run: func(tx *database.Tx) (any, error) { return record(tx.Merge("s", "", jsontext.Value(`{}`))) },
 			want: `"s"`, kind: storage.ErrNotFound,
 		},
 		{
@@ -168,7 +167,7 @@ func TestWrites(t *testing.T) {
 			want: `an array`, kind: storage.ErrShape,
 		},
 		{
-			name: "a string", run: func(tx *database.Tx) (any, error) { return value(tx.ReplaceObject("one", jsontext.Value(`"x"`))) },
+			name: "a string", run: func(tx *database.Tx) (any, error) { return record(tx.Replace("one", "", jsontext.Value(`"x"`))) },
 			want: `a string`, kind: storage.ErrShape,
 		},
 		{

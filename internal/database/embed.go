@@ -59,9 +59,7 @@ func (b *embedder) append(dst []byte, collection string, v jsontext.Value, embed
 			continue
 		}
 		mark := len(dst)
-		if mark > start+1 {
-			dst = append(dst, ',')
-		}
+		dst = rawjson.AppendComma(dst)
 		name := len(dst)
 		dst = append(rawjson.AppendQuote(dst, e.Name), ':')
 		var found bool
@@ -103,13 +101,9 @@ func (b *embedder) related(dst []byte, rel relation, v jsontext.Value, e *query.
 	}
 	dst = append(dst, '[')
 	if id, ok := storage.ID(v, rel.id); ok {
-		n := len(dst)
 		for _, r := range b.snap.referring(rel.in[0], rel.key, id, false) {
-			if len(dst) > n {
-				dst = append(dst, ',')
-			}
 			var err error
-			if dst, err = b.append(dst, rel.in[0], r.Value, e.Inner); err != nil {
+			if dst, err = b.append(rawjson.AppendComma(dst), rel.in[0], r.Value, e.Inner); err != nil {
 				return dst, true, err
 			}
 		}

@@ -32,7 +32,7 @@ func (db *DB) Fork(from *Snapshot, admit func(more int) error) *DB {
 			snap.list[i], snap.byName[c.name] = &own, &own
 		}
 	}
-	f := &DB{log: db.log, run: rand.Text()[:12], history: newHistory(snap.rev)}
+	f := &DB{log: db.log, run: rand.Text()[:12], history: newHistory(snap.rev), lead: make(chan struct{}, 1)}
 	f.store = &forkStore{base: snap, admit: admit, sizes: make(map[element]int)}
 	f.now.Store(snap)
 	f.baseline.Store(snap)

@@ -135,7 +135,7 @@ func TestAdopt(t *testing.T) {
 		return func(tx *Tx) error { _, err := tx.Delete(collection, id); return err }
 	}
 	object := func(body string) func(*Tx) error {
-		return func(tx *Tx) error { _, err := tx.MergeObject("o", jsontext.Value(body)); return err }
+		return func(tx *Tx) error { _, err := tx.Merge("o", "", jsontext.Value(body)); return err }
 	}
 	tests := []struct {
 		name       string

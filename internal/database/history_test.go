@@ -198,7 +198,7 @@ func randomUpdate(tx *Tx, r *rand.Rand) (err error) {
 		case 4:
 			_, err = tx.Delete(name, id)
 		case 5:
-			_, err = tx.MergeObject("o", jsontext.Value(fmt.Sprintf(`{"n":%d}`, r.IntN(3))))
+			_, err = tx.Merge("o", "", jsontext.Value(fmt.Sprintf(`{"n":%d}`, r.IntN(3))))
 		case 6:
 			err = tx.PatchDatabase(jsontext.Value(fmt.Sprintf(`[{"op":"add","path":"/%s/0","value":{"first":true}}]`, name)))
 		case 7:

@@ -193,10 +193,8 @@ func (d *databasePatch) finish() error {
 		case c.kind == storage.Array:
 			dropped, err = d.records(c, n, dropped)
 		case c.kind == storage.Object:
-			if v := n.Value(); !bytes.Equal(v, c.value) {
-				_, err = tx.amendObject(name, v, t.names())
-				err = t.rebase(err)
-			}
+			_, err = tx.amend(name, &Record{Value: c.value}, n.Value(), t.names())
+			err = t.rebase(err)
 		}
 		if err != nil {
 			return err
@@ -364,30 +362,23 @@ func (d *databasePatch) rebuild(name string, kids []*jsonpatch.Node, whole *touc
 // if it has none, or if the schema makes ids read-only; those of a whole array keep
 // theirs, and one that equals the record with its id is not checked.
 func (d *databasePatch) element(c *collection, kid *jsonpatch.Node, reserved map[string]bool, whole bool) (jsontext.Value, error) {
-	tx, idMember, rules := d.tx, c.ids.member, d.tx.snap.schema.Member(c.name)
-	old := originOf(kid).record
+	tx, rules := d.tx, d.tx.snap.schema.Member(c.name)
 	v, sent, faults, err := tx.amended(c.name, kid.Value())
 	if err != nil {
 		return nil, err
 	}
-	addressed := old != nil && !storage.IsPositionKey(old.ID)
-	if addressed {
-		if v, err = keepID(old, v, idMember); err != nil {
-			return nil, idChanged(idMember)
-		}
-	}
-	has := func(id string) bool { return c.has(id) || reserved[id] }
-	given, ok := rawjson.Member(v, idMember)
-	if !ok || given.Kind() == 'n' || string(given) == `""` || old == nil && !whole && rules.ReadOnlyID() {
-		v = rawjson.SetMember(v, idMember, c.ids.next(tx.snap.newIDs(c.name), has))
-	}
+	var id string
 	var taken []schema.Fault
-	id, ok := storage.ID(v, idMember)
-	switch {
-	case !ok:
-		faults = append(faults, noID(idMember))
-	case !addressed && has(id):
-		taken = append(taken, idTaken(idMember, given))
+	old := originOf(kid).record
+	if old != nil && !storage.IsPositionKey(old.ID) {
+		if v, err = keepID(old, v, c.ids.member); err != nil {
+			return nil, idChanged(c.ids.member)
+		}
+		id = old.ID
+	} else {
+		var invalid []schema.Fault
+		v, id, invalid, taken = tx.withID(c, v, old == nil && !whole && rules.ReadOnlyID(), func(id string) bool { return c.has(id) || reserved[id] })
+		faults = append(faults, invalid...)
 	}
 	var names []string
 	if whole {

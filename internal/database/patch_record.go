@@ -14,37 +14,23 @@ import (
 	"pickup/internal/storage"
 )
 
-// Patch applies a JSON Patch (RFC 6902) to a record: all operations, or none. Only
-// the members that the patch touches are checked. The error wraps ErrNotFound or is
-// a *FaultError with pointers into the patch. That wraps ErrShape if the patch is
-// malformed, or would leave another id or something that is not an object;
-// ErrMismatch if a test fails or a path leads nowhere; otherwise see Replace.
-func (tx *Tx) Patch(collection, id string, patch jsontext.Value) (*Record, error) {
-	old, err := tx.snap.Get(collection, id)
+// Patch applies a JSON Patch (RFC 6902) to a record or, if id is empty, a singular
+// resource: all operations, or none. Only the members that the patch touches are
+// checked. The error wraps ErrNotFound or is a *FaultError with pointers into the
+// patch. That wraps ErrShape if the patch is malformed, or would leave another id or
+// something that is not an object; ErrMismatch if a test fails or a path leads
+// nowhere; otherwise see Replace.
+func (tx *Tx) Patch(name, id string, patch jsontext.Value) (*Record, error) {
+	old, err := tx.target(name, id)
 	if err != nil {
 		return nil, err
 	}
-	value, t, err := tx.patched(collection, old.Value, patch)
+	value, t, err := tx.patched(name, old.Value, patch)
 	if err != nil {
 		return nil, err
 	}
-	r, err := tx.amend(collection, old, value, t.names())
+	r, err := tx.amend(name, old, value, t.names())
 	return r, t.rebase(err)
-}
-
-// PatchObject applies a JSON Patch to a singular resource. Errors are those of
-// Patch.
-func (tx *Tx) PatchObject(name string, patch jsontext.Value) (jsontext.Value, error) {
-	old, err := tx.object(name)
-	if err != nil {
-		return nil, err
-	}
-	value, t, err := tx.patched(name, old, patch)
-	if err != nil {
-		return nil, err
-	}
-	v, err := tx.amendObject(name, value, t.names())
-	return v, t.rebase(err)
 }
 
 // patched returns the result of a patch of a record or object, and what it touches.
@@ -65,36 +51,27 @@ func (tx *Tx) patched(name string, old, patch jsontext.Value) (jsontext.Value, t
 	return p.Root.Value(), t, nil
 }
 
-// amend replaces a record by the result of a patch.
-func (tx *Tx) amend(collection string, old *Record, value jsontext.Value, names []string) (*Record, error) {
+// amend replaces a record or singular resource by the result of a patch.
+func (tx *Tx) amend(name string, old *Record, value jsontext.Value, names []string) (*Record, error) {
 	if bytes.Equal(old.Value, value) {
 		return old, nil
 	}
-	value, sent, faults, err := tx.amended(collection, value)
+	value, sent, faults, err := tx.amended(name, value)
 	if err != nil {
 		return nil, err
 	}
-	idMember := tx.snap.IDMember(collection)
-	if _, has := rawjson.Member(value, idMember); !has && slices.Contains(names, idMember) {
+	idMember := tx.snap.IDMember(name)
+	if _, has := rawjson.Member(value, idMember); old.ID != "" && !has && slices.Contains(names, idMember) {
 		return nil, idChanged(idMember) // removed, rather than left out of a whole record
 	}
 	if value, err = keepID(old, value, idMember); err != nil {
 		return nil, idChanged(idMember)
 	}
-	return tx.validateAndSet(collection, old, value, names, sent, faults)
+	return tx.validateAndSet(name, old, value, names, sent, faults)
 }
 
 func idChanged(idMember string) error {
 	return &FaultError{Kind: storage.ErrShape, Faults: []schema.Fault{{Pointer: rawjson.Pointer(idMember), Detail: "an id does not change"}}}
-}
-
-// amendObject is amend for a singular resource.
-func (tx *Tx) amendObject(name string, value jsontext.Value, names []string) (jsontext.Value, error) {
-	value, sent, faults, err := tx.amended(name, value)
-	if err != nil {
-		return nil, err
-	}
-	return tx.validateAndSetObject(name, value, names, sent, faults)
 }
 
 // amended is read for the result of a patch.
@@ -168,15 +145,9 @@ func (t touches) pointer(at string) string {
 	return ""
 }
 
-// MergePatch applies a JSON Merge Patch (RFC 7396) to a record: objects are merged
-// at every depth, and null removes a member. Only the members that are sent are
-// checked. Errors are those of Replace.
-func (tx *Tx) MergePatch(collection, id string, patch jsontext.Value) (*Record, error) {
-	return tx.mergeRecord(collection, id, patch, jsonpatch.Merge)
-}
-
-// MergePatchObject applies a JSON Merge Patch to a singular resource. Errors are
-// those of Replace.
-func (tx *Tx) MergePatchObject(name string, patch jsontext.Value) (jsontext.Value, error) {
-	return tx.setObject(name, patch, jsonpatch.Merge, rawjson.MemberNames(patch))
+// MergePatch applies a JSON Merge Patch (RFC 7396) to a record or, if id is empty, a
+// singular resource: objects are merged at every depth, and null removes a member.
+// Only the members that are sent are checked. Errors are those of Replace.
+func (tx *Tx) MergePatch(name, id string, patch jsontext.Value) (*Record, error) {
+	return tx.merge(name, id, patch, jsonpatch.Merge)
 }

@@ -2,7 +2,12 @@ package database
 
 import (
 	"cmp"
+	"maps"
+	"slices"
+	"strings"
 
+	"pickup/internal/rawjson"
+	"pickup/internal/schema"
 	"pickup/internal/storage"
 )
 
@@ -65,4 +70,76 @@ func (s *Snapshot) relation(collection, name string, expand bool) (relation, boo
 		return parent, true
 	}
 	return children, true
+}
+
+// A Relation is a member by which the records of a collection refer to those of
+// another.
+type Relation struct {
+	From, Member, To string
+	List             bool            // the member holds a list of ids
+	OnDelete         schema.OnDelete // of the schema, or ""
+	Embed            string          // the name for _embed in To, or ""
+	Expand           string          // the name for _expand in From, or ""
+}
+
+// sampled is the number of records of a collection that Relations looks at.
+const sampled = 100
+
+// Relations returns the relations of the schema, and those that members have by
+// their names. It looks for names in the schema and in the first records of each
+// collection.
+func (s *Snapshot) Relations() (all []Relation) {
+	byKey := make(map[string]string) // collections by the member that refers to them
+	for _, c := range slices.Backward(s.list) {
+		if c.isArray() {
+			byKey[s.KeyOf(Singular(c.name))] = c.name
+		}
+	}
+	for _, c := range s.list {
+		if !c.isArray() {
+			continue
+		}
+		rules := s.schema.Member(c.name)
+		names := make(map[string]bool)
+		for _, name := range rules.Known() {
+			_, alias := rules.Alias(name)
+			names[name] = !alias
+		}
+		n := 0
+		for _, r := range c.records.All() {
+			for quoted := range rawjson.Members(r.Value) {
+				names[rawjson.Unquote(quoted)] = true
+			}
+			if n++; n == sampled {
+				break
+			}
+		}
+		for _, ref := range rules.References {
+			names[ref.Member] = false
+			all = s.appendRelation(all, Relation{From: c.name, Member: ref.Member, To: ref.Collection, List: rules.IsList(ref.Member), OnDelete: ref.OnDelete})
+		}
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			if to, ok := byKey[name]; ok && names[name] {
+				all = s.appendRelation(all, Relation{From: c.name, Member: name, To: to})
+			}
+		}
+	}
+	return all
+}
+
+// appendRelation appends a relation to a collection that exists, with the names by
+// which queries follow it.
+func (s *Snapshot) appendRelation(all []Relation, r Relation) []Relation {
+	if !s.byName[r.To].isArray() {
+		return all
+	}
+	if !r.List && s.ForeignKey(r.From, r.To) == r.Member {
+		r.Embed = r.From
+	}
+	if name, ok := strings.CutSuffix(r.Member, s.KeyOf("")); ok && !r.List {
+		if parent, ok := s.relation(r.From, name, true); ok && !parent.children && slices.Contains(parent.in, r.To) {
+			r.Expand = name
+		}
+	}
+	return append(all, r)
 }

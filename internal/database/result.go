@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"pickup/internal/query"
+	"pickup/internal/rawjson"
 )
 
 // A Result is the answer to a query of one snapshot.
@@ -31,11 +32,8 @@ func (r *Result) AppendJSON(dst []byte) (_ []byte, err error) {
 		dst = slices.Grow(dst, size)
 	}
 	b := embedder{snap: r.snap}
-	for i, record := range r.Records {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		if dst, err = b.appendRecord(dst, r.query, record); err != nil {
+	for _, record := range r.Records {
+		if dst, err = b.appendRecord(rawjson.AppendComma(dst), r.query, record); err != nil {
 			return dst, err
 		}
 	}

@@ -110,13 +110,9 @@ func (s *Snapshot) Occurs(collection, name string) bool {
 // AppendJSON appends the whole database as one compact JSON object.
 func (s *Snapshot) AppendJSON(dst []byte) []byte {
 	dst = append(dst, '{')
-	for i, c := range s.list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = rawjson.AppendQuote(dst, c.name)
-		dst = append(dst, ':')
-		dst = c.appendJSON(dst)
+	for _, c := range s.list {
+		dst = rawjson.AppendQuote(rawjson.AppendComma(dst), c.name)
+		dst = c.appendJSON(append(dst, ':'))
 	}
 	return append(dst, '}')
 }

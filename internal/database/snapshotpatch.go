@@ -69,17 +69,10 @@ func (s *Snapshot) places(changes []Change) map[element]int {
 }
 
 // A patchWriter appends the operations of a JSON Patch.
-type patchWriter struct {
-	b   []byte
-	any bool
-}
+type patchWriter struct{ b []byte }
 
 func (p *patchWriter) op(op string, value jsontext.Value, path ...string) {
-	if p.any {
-		p.b = append(p.b, ',')
-	}
-	p.any = true
-	p.b = rawjson.AppendQuote(append(p.b, `{"op":`...), op)
+	p.b = rawjson.AppendQuote(append(rawjson.AppendComma(p.b), `{"op":`...), op)
 	p.b = rawjson.AppendQuote(append(p.b, `,"path":`...), rawjson.Pointer(path...))
 	if value != nil {
 		p.b = append(append(p.b, `,"value":`...), value...)

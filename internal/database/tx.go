@@ -77,37 +77,17 @@ func (tx *Tx) set(c *collection, id string, value jsontext.Value) *Record {
 // collection's ids are not readOnly. The error wraps ErrNotFound if there is no such
 // collection, ErrShape if the body is not an object; otherwise it is a *FaultError.
 func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
-	if _, err := tx.snap.array(collection); err != nil {
+	c, err := tx.array(collection)
+	if err != nil {
 		return nil, err
 	}
 	value, sent, faults, err := tx.read(collection, body)
 	if err != nil {
 		return nil, err
 	}
-	c, err := tx.array(collection)
-	if err != nil {
-		return nil, err
-	}
-	idMember := c.ids.member
-	given, has := rawjson.Member(value, idMember)
-	if has && (tx.snap.schema.Member(collection).ReadOnlyID() || given.Kind() == 'n' || string(given) == `""`) {
-		has = false
-	}
-	var id, idText string
-	var taken []schema.Fault
-	if has {
-		var ok bool
-		if id, ok = storage.ID(value, idMember); !ok {
-			faults = append(faults, noID(idMember))
-		} else if c.has(id) {
-			taken = append(taken, idTaken(idMember, given))
-		}
-	} else {
-		idText = c.ids.next(tx.snap.newIDs(collection), c.has)
-		value = rawjson.SetMember(value, idMember, idText)
-		id, _ = storage.ID(value, idMember)
-	}
-	faults = append(faults, tx.snap.schema.Member(collection).CheckCreate(value)...)
+	rules := tx.snap.schema.Member(collection)
+	value, id, invalid, taken := tx.withID(c, value, rules.ReadOnlyID(), c.has)
+	faults = append(append(faults, invalid...), rules.CheckCreate(value)...)
 	taken = append(taken, tx.taken(c, value, id, nil, sent)...)
 	if err := faultError(faults, taken, sent); err != nil {
 		return nil, err
@@ -115,12 +95,22 @@ func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
 	return tx.set(c, id, value), nil
 }
 
-func noID(idMember string) schema.Fault {
-	return schema.Fault{Pointer: rawjson.Pointer(idMember), Detail: "an id is a number or a string of at least one character"}
-}
-
-func idTaken(idMember string, id jsontext.Value) schema.Fault {
-	return schema.Fault{Pointer: rawjson.Pointer(idMember), Detail: fmt.Sprintf("the id %s is taken", rawjson.Show(id))}
+// withID returns the value of a new record with its id, and what is wrong with that. It
+// makes an id if the value has none, or if renew is set. used reports whether a record
+// has an id.
+func (tx *Tx) withID(c *collection, value jsontext.Value, renew bool, used func(id string) bool) (_ jsontext.Value, id string, invalid, taken []schema.Fault) {
+	member := c.ids.member
+	given, ok := rawjson.Member(value, member)
+	if !ok || renew || given.Kind() == 'n' || string(given) == `""` {
+		value = rawjson.SetMember(value, member, c.ids.next(tx.snap.newIDs(c.name), used))
+	}
+	switch id, ok = storage.ID(value, member); {
+	case !ok:
+		invalid = []schema.Fault{{Pointer: rawjson.Pointer(member), Detail: "an id is a number or a string of at least one character"}}
+	case used(id):
+		taken = []schema.Fault{{Pointer: rawjson.Pointer(member), Detail: fmt.Sprintf("the id %s is taken", rawjson.Show(given))}}
+	}
+	return value, id, invalid, taken
 }
 
 // CreateAs is Create with an id that the client has chosen. A body without an id
@@ -142,82 +132,11 @@ func (tx *Tx) CreateAs(collection, id string, body jsontext.Value) (*Record, err
 	return tx.Create(collection, body)
 }
 
-// Replace replaces a record by the body. The id keeps its spelling. The error wraps
-// ErrNotFound, or ErrShape if the body is not an object or has another id;
-// otherwise it is a *FaultError.
-func (tx *Tx) Replace(collection, id string, body jsontext.Value) (*Record, error) {
-	old, err := tx.snap.Get(collection, id)
-	if err != nil {
-		return nil, err
-	}
-	value, sent, faults, err := tx.read(collection, body)
-	if err != nil {
-		return nil, err
-	}
-	if value, err = keepID(old, value, tx.snap.IDMember(collection)); err != nil {
-		return nil, err
-	}
-	return tx.validateAndSet(collection, old, value, nil, sent, faults)
-}
-
-// Merge sets the members of a record that the body has, null included, and keeps
-// the others. Only what is sent is checked. Errors are those of Replace.
-func (tx *Tx) Merge(collection, id string, body jsontext.Value) (*Record, error) {
-	return tx.mergeRecord(collection, id, body, rawjson.MergeMembers)
-}
-
-// mergeRecord replaces a record by the result of merge with a body. Only the
-// members of the body are checked.
-func (tx *Tx) mergeRecord(collection, id string, body jsontext.Value, merge func(old, v jsontext.Value) jsontext.Value) (*Record, error) {
-	old, err := tx.snap.Get(collection, id)
-	if err != nil {
-		return nil, err
-	}
-	value, sent, faults, err := tx.read(collection, body)
-	if err != nil {
-		return nil, err
-	}
-	idMember := tx.snap.IDMember(collection)
-	if _, has := rawjson.Member(value, idMember); has {
-		if value, err = keepID(old, value, idMember); err != nil {
-			return nil, err
-		}
-	}
-	return tx.validateAndSet(collection, old, merge(old.Value, value), rawjson.MemberNames(value), sent, faults)
-}
-
-// validateAndSet replaces old by value if the members called names keep the rules,
-// or all members if names is nil.
-func (tx *Tx) validateAndSet(collection string, old *Record, value jsontext.Value, names []string, sent map[string]string, faults []schema.Fault) (*Record, error) {
-	c, err := tx.array(collection)
-	if err != nil {
-		return nil, err
-	}
-	if names == nil {
-		faults = append(faults, tx.snap.schema.Member(collection).CheckReplace(value)...)
-	} else {
-		faults = append(faults, tx.snap.schema.Member(collection).CheckMerge(old.Value, value, names)...)
-	}
-	if err := faultError(faults, tx.taken(c, value, old.ID, names, sent), sent); err != nil {
-		return nil, err
-	}
-	return tx.set(c, old.ID, value), nil
-}
-
-// ReplaceObject replaces a singular resource by the body. Errors are those of
-// Replace.
-func (tx *Tx) ReplaceObject(name string, body jsontext.Value) (jsontext.Value, error) {
-	return tx.setObject(name, body, func(_, v jsontext.Value) jsontext.Value { return v }, nil)
-}
-
-// MergeObject sets the members of a singular resource that the body has, and keeps
-// the others. Errors are those of Replace.
-func (tx *Tx) MergeObject(name string, body jsontext.Value) (jsontext.Value, error) {
-	return tx.setObject(name, body, rawjson.MergeMembers, rawjson.MemberNames(body))
-}
-
-func (tx *Tx) setObject(name string, body jsontext.Value, merge func(old, v jsontext.Value) jsontext.Value, names []string) (jsontext.Value, error) {
-	old, err := tx.object(name)
+// Replace replaces a record by the body or, if id is empty, a singular resource. The
+// id keeps its spelling. The error wraps ErrNotFound, or ErrShape if the body is not
+// an object or has another id; otherwise it is a *FaultError.
+func (tx *Tx) Replace(name, id string, body jsontext.Value) (*Record, error) {
+	old, err := tx.target(name, id)
 	if err != nil {
 		return nil, err
 	}
@@ -225,37 +144,85 @@ func (tx *Tx) setObject(name string, body jsontext.Value, merge func(old, v json
 	if err != nil {
 		return nil, err
 	}
-	return tx.validateAndSetObject(name, merge(old, value), names, sent, faults)
-}
-
-// validateAndSetObject is validateAndSet for a singular resource.
-func (tx *Tx) validateAndSetObject(name string, value jsontext.Value, names []string, sent map[string]string, faults []schema.Fault) (jsontext.Value, error) {
-	c := tx.snap.byName[name]
-	faults = append(faults, tx.snap.schema.Member(name).CheckObject(c.value, value, names)...)
-	if err := faultError(faults, nil, sent); err != nil {
+	if value, err = keepID(old, value, tx.snap.IDMember(name)); err != nil {
 		return nil, err
 	}
-	c = c.clone()
-	c.value = value
-	tx.put(c, value)
-	return value, nil
+	return tx.validateAndSet(name, old, value, nil, sent, faults)
 }
 
-// put sets a top-level member, whose value is given too, or appends it.
-func (tx *Tx) put(c *collection, value jsontext.Value) {
-	tx.mine[c.name] = true
-	tx.snap.with(c)
-	tx.changes = append(tx.changes, Change{Collection: c.name, After: value})
+// Merge sets the members of a record or singular resource that the body has, null
+// included, and keeps the others. Only what is sent is checked. Errors are those of
+// Replace.
+func (tx *Tx) Merge(name, id string, body jsontext.Value) (*Record, error) {
+	return tx.merge(name, id, body, rawjson.MergeMembers)
 }
 
-// object returns the value of a singular resource. The error wraps
+// merge replaces a record or singular resource by the result of with, given the old
+// value and the body. Only the members of the body are checked.
+func (tx *Tx) merge(name, id string, body jsontext.Value, with func(old, v jsontext.Value) jsontext.Value) (*Record, error) {
+	old, err := tx.target(name, id)
+	if err != nil {
+		return nil, err
+	}
+	value, sent, faults, err := tx.read(name, body)
+	if err != nil {
+		return nil, err
+	}
+	idMember := tx.snap.IDMember(name)
+	if _, has := rawjson.Member(value, idMember); has {
+		if value, err = keepID(old, value, idMember); err != nil {
+			return nil, err
+		}
+	}
+	return tx.validateAndSet(name, old, with(old.Value, value), rawjson.MemberNames(value), sent, faults)
+}
+
+// target returns a record or, if id is empty, a singular resource. The error wraps
 // ErrNotFound.
-func (tx *Tx) object(name string) (jsontext.Value, error) {
+func (tx *Tx) target(name, id string) (*Record, error) {
+	if id != "" {
+		return tx.snap.Get(name, id)
+	}
 	c := tx.snap.byName[name]
 	if c == nil || c.kind != storage.Object {
 		return nil, fmt.Errorf("resource %q: %w", name, storage.ErrNotFound)
 	}
-	return c.value, nil
+	return &Record{Value: c.value}, nil
+}
+
+// validateAndSet replaces old by value if the members called names keep the rules,
+// or all members if names is nil.
+func (tx *Tx) validateAndSet(name string, old *Record, value jsontext.Value, names []string, sent map[string]string, faults []schema.Fault) (*Record, error) {
+	rules := tx.snap.schema.Member(name)
+	if old.ID == "" {
+		faults = append(faults, rules.CheckObject(old.Value, value, names)...)
+		if err := faultError(faults, nil, sent); err != nil {
+			return nil, err
+		}
+		tx.put(&collection{name: name, kind: storage.Object, value: value}, value)
+		return &Record{Value: value}, nil
+	}
+	c, err := tx.array(name)
+	if err != nil {
+		return nil, err
+	}
+	if names == nil {
+		faults = append(faults, rules.CheckReplace(value)...)
+	} else {
+		faults = append(faults, rules.CheckMerge(old.Value, value, names)...)
+	}
+	if err := faultError(faults, tx.taken(c, value, old.ID, names, sent), sent); err != nil {
+		return nil, err
+	}
+	return tx.set(c, old.ID, value), nil
+}
+
+// put sets a top-level member, whose value is given too, or appends it.
+func (tx *Tx) put(c *collection, value jsontext.Value) {
+	c.ids.inherit(tx.snap.idsOf(c.name))
+	tx.mine[c.name] = true
+	tx.snap.with(c)
+	tx.changes = append(tx.changes, Change{Collection: c.name, After: value})
 }
 
 // read returns the body without white space, with the schema's names of members;
@@ -268,8 +235,12 @@ func (tx *Tx) read(collection string, body jsontext.Value) (value jsontext.Value
 	return value, sent, faults, nil
 }
 
-// keepID returns value with the id of old, spelled as in old.
+// keepID returns value with the id of old, spelled as in old. A singular resource has
+// none.
 func keepID(old *Record, value jsontext.Value, idMember string) (jsontext.Value, error) {
+	if old.ID == "" {
+		return value, nil
+	}
 	stored, _ := rawjson.Member(old.Value, idMember)
 	if v, has := rawjson.Member(value, idMember); has {
 		if id, _ := storage.ID(value, idMember); id != old.ID {

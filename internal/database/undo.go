@@ -237,7 +237,6 @@ func (tx *Tx) replace(in storage.Collection) {
 	}
 	was := tx.snap.byName[in.Name]
 	c, _ := newCollection(in, 0, tx.snap.conventions, was, was.inOrder(), true)
-	c.ids.inherit(tx.snap.idsOf(in.Name))
 	tx.put(c, c.appendJSON(nil))
 }
 

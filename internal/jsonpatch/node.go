@@ -51,9 +51,7 @@ func (n *Node) append(dst []byte) []byte {
 	}
 	dst = append(dst, byte(n.kind))
 	for i, kid := range n.Kids {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
+		dst = rawjson.AppendComma(dst)
 		if n.kind == '{' {
 			dst = append(append(dst, n.names[i]...), ':')
 		}

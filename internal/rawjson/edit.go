@@ -1,7 +1,6 @@
 package rawjson
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -54,16 +53,18 @@ func AppendQuote(dst []byte, s string) []byte {
 // AppendMember appends a member to the object, or to the members, that dst
 // ends with.
 func AppendMember(dst []byte, name string, value []byte) []byte {
-	return append(append(AppendQuote(appendComma(dst), name), ':'), value...)
+	return append(append(AppendQuote(AppendComma(dst), name), ':'), value...)
 }
 
 // AppendQuotedMember is like AppendMember for a name that is quoted already.
 func AppendQuotedMember(dst, name, value []byte) []byte {
-	return append(append(append(appendComma(dst), name...), ':'), value...)
+	return append(append(append(AppendComma(dst), name...), ':'), value...)
 }
 
-func appendComma(dst []byte) []byte {
-	if len(dst) > 0 && dst[len(dst)-1] != '{' {
+// AppendComma appends a comma before the next member or element, unless dst is empty
+// or ends with the opening bracket.
+func AppendComma(dst []byte) []byte {
+	if n := len(dst); n > 0 && dst[n-1] != '{' && dst[n-1] != '[' {
 		dst = append(dst, ',')
 	}
 	return dst
@@ -85,7 +86,7 @@ func SetMember(v jsontext.Value, name, value string) jsontext.Value {
 		return slices.Concat(v[:i], []byte(value), v[SkipValue(v, i):])
 	}
 	out := AppendMember([]byte("{"), name, []byte(value))
-	if !bytes.Equal(v, []byte("{}")) {
+	if len(v) > len("{}") {
 		out = append(out, ',')
 	}
 	return append(out, v[1:]...)

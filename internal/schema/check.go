@@ -228,6 +228,11 @@ func (r *Rules) Known() []string {
 	return r.shape.names
 }
 
+// IsList reports whether the rules describe the elements of a record's member.
+func (r *Rules) IsList(member string) bool {
+	return r.shape != nil && r.shape.members[member] != nil && r.shape.members[member].items != nil
+}
+
 // Description returns the description of the member, "" if it has none.
 func (r *Rules) Description() string {
 	if r.whole == nil {

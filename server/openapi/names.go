@@ -22,6 +22,9 @@ const (
 	MetricsPath = "/_/metrics"
 )
 
+// StatusPath is the path of what a user interface has to know.
+const StatusPath = "/_/status"
+
 // The paths of the history and of earlier states.
 const (
 	ChangesPath   = "/_/changes"

@@ -44,21 +44,15 @@ func appendDocument(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case object:
 		b = append(b, '{')
-		for i, e := range v {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(rawjson.AppendQuote(b, e.name), ':')
+		for _, e := range v {
+			b = append(rawjson.AppendQuote(rawjson.AppendComma(b), e.name), ':')
 			b = appendDocument(b, e.value)
 		}
 		return append(b, '}')
 	case list:
 		b = append(b, '[')
-		for i, e := range v {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendDocument(b, e)
+		for _, e := range v {
+			b = appendDocument(rawjson.AppendComma(b), e)
 		}
 		return append(b, ']')
 	case string:

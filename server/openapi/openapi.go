@@ -141,6 +141,8 @@ func (d *apiDocument) service() {
 		"changes._since changes._limit changes._fields", d.withErrors(append([]int{410}, readErrors...),
 			good([]string{"ETag"}, d.forms(media(JSONType, arrayOf(ref("Revision")), nil), events)...), notModified))
 	d.earlier()
+	d.path(describe.Resource{}, StatusPath, nil, object{d.reading("getStatus", "The state of the service, of its collections and of its file.", []string{"ETag"},
+		media(JSONType, ref("Status"), nil))})
 	add(LivezPath, "getLivez", "Whether the process is alive.", "It needs no credentials.", "", d.withErrors([]int{400, 414}, health))
 	add(ReadyzPath, "getReadyz", "Whether reads and writes are possible.", "It needs no credentials unless verbose is set.", "verbose",
 		d.withErrors([]int{400, 401, 414, 429}, health, entry{"503", response("NotReady")}))

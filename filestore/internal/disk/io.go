@@ -118,10 +118,12 @@ func (w *Writer) Write(b []byte) (n int, err error) {
 	return n, w.err
 }
 
+var zeros [64 << 10]byte
+
 // Zeros writes zeros up to the offset end.
 func (w *Writer) Zeros(end int64) error {
 	for gap := end - w.Off; gap > 0 && w.err == nil; gap = end - w.Off {
-		w.Write(make([]byte, min(gap, 1<<20)))
+		w.Write(zeros[:min(gap, int64(len(zeros)))])
 	}
 	return w.err
 }

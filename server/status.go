@@ -1,0 +1,137 @@
+package server
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"time"
+
+	"pickup/internal/database"
+	"pickup/internal/schema"
+	"pickup/internal/storage"
+	"pickup/server/auth"
+	"pickup/server/openapi"
+)
+
+// A SourceFile is a file that the service reads, as GET /_/status shows it.
+type SourceFile struct {
+	Name     string    `json:"name"`
+	Size     int64     `json:"size,omitempty"`
+	Modified time.Time `json:"modified,omitzero"`
+	State    string    `json:"state"` // ok, or broken: it cannot be used
+	Line     int       `json:"line,omitempty"`
+	Column   int       `json:"column,omitempty"`
+	Detail   string    `json:"detail,omitempty"` // what is wrong
+}
+
+// status is the body of GET /_/status.
+type status struct {
+	Version     string            `json:"version"`
+	User        string            `json:"user,omitempty"`
+	Rev         string            `json:"rev"`
+	Session     string            `json:"session,omitempty"`
+	File        *SourceFile       `json:"file,omitempty"`
+	Rules       *SourceFile       `json:"rules,omitempty"`
+	Mode        mode              `json:"mode"`
+	Collections []collectionState `json:"collections"`
+	Objects     []objectState     `json:"objects"`
+	Relations   []relation        `json:"relations"`
+	Findings    *findingsState    `json:"findings,omitempty"`
+	Limits      limits            `json:"limits"`
+}
+
+// mode is what the service is set to do.
+type mode struct {
+	ReadOnly  bool `json:"readOnly"`
+	Ephemeral bool `json:"ephemeral"`
+	Simulate  bool `json:"simulate"`
+	Requests  bool `json:"requests"`
+	Sessions  bool `json:"sessions"`
+}
+
+type collectionState struct {
+	Name   string `json:"name"`
+	Href   string `json:"href"`
+	Count  int    `json:"count"`
+	Key    string `json:"key"`    // the member with the id
+	Record string `json:"record"` // what one of its records is called
+	Tag    string `json:"tag"`    // of the list
+}
+
+type objectState struct {
+	Name string `json:"name"`
+	Href string `json:"href"`
+}
+
+type relation struct {
+	From     string          `json:"from"`
+	Member   string          `json:"member"`
+	To       string          `json:"to"`
+	List     bool            `json:"list"`
+	OnDelete schema.OnDelete `json:"onDelete,omitempty"`
+	Embed    string          `json:"embed,omitempty"`
+	Expand   string          `json:"expand,omitempty"`
+}
+
+type findingsState struct {
+	Count   int  `json:"count"`
+	Pending bool `json:"pending"` // the count is that of an earlier state
+}
+
+type limits struct {
+	Body  int64 `json:"body"`  // bytes
+	Terms int   `json:"terms"` // of a query
+	Page  int   `json:"page"`  // records; 0: no limit
+}
+
+const maxTerms = 32 // of a query, unless Options.MaxTerms is less
+
+// readStatus serves GET /_/status: what a user interface has to know before it can
+// show anything. It reads no records but the first of each collection.
+func (req *request) readStatus() error {
+	index, snap := req.index(), req.snap
+	x := status{
+		Version: req.Version, Rev: eventID(req.db.Run(), snap.Rev()),
+		Mode:        mode{req.ReadOnly, req.Ephemeral, req.Simulate != nil, false, req.MaxSessions >= 0},
+		Collections: []collectionState{}, Objects: []objectState{}, Relations: []relation{},
+		Limits: limits{req.MaxBody, cmp.Or(max(req.MaxTerms, 0), maxTerms), max(req.MaxPage, 0)},
+	}
+	if req.Auth != nil {
+		x.User, _, _ = auth.ParseBasic(req.Request.Header["Authorization"])
+	}
+	for _, c := range index.Collections {
+		x.Collections = append(x.Collections, collectionState{c.Name, c.Href, c.Count, snap.IDMember(c.Name), database.Singular(c.Name), req.listTag(snap, c.Name)})
+	}
+	for _, o := range index.Objects {
+		x.Objects = append(x.Objects, objectState{o.Name, o.Href})
+	}
+	for _, r := range snap.Relations() {
+		x.Relations = append(x.Relations, relation(r))
+	}
+	if req.session != nil {
+		x.Session = req.session.name
+	} else {
+		req.addFiles(&x)
+	}
+	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {
+		return append(b, bytes.TrimSuffix(marshal(x), []byte("\n"))...), nil
+	})
+}
+
+// addFiles adds what the fork of a session has nothing to do with.
+func (req *request) addFiles(x *status) {
+	if req.Source != nil {
+		x.File = new(req.Source())
+		x.File.State = "ok"
+		if broken := req.db.Err(); broken != nil {
+			p, _ := problemOf(broken)
+			x.File.State, x.File.Detail = "broken", p.Detail
+			if e, ok := errors.AsType[*storage.BrokenError](broken); ok {
+				x.File.Line, x.File.Column = e.Line, e.Column
+			}
+		}
+	}
+	if req.Rules != nil {
+		x.Rules = req.Rules()
+	}
+}
