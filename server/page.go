@@ -36,7 +36,7 @@ func (req *request) toPage() bool {
 	}
 	h := req.Writer.Header()
 	h["Cache-Control"], h["Vary"] = cacheControl, vary
-	h.Set("Location", openapi.PagePath)
+	h.Set("Location", openapi.PagePath+"/")
 	req.Status(http.StatusSeeOther)
 	return true
 }

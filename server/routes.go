@@ -70,7 +70,7 @@ var routes = []route{
 	// The page that shows the data, and the files that it loads, unless Options.NoPage
 	// is set.
 	{path: openapi.PagePath, get: (*request).page, outside: true},
-	{path: openapi.PagePath + "page/:file", get: (*request).page, outside: true},
+	{path: openapi.PagePath + "/page/:file", get: (*request).page, outside: true},
 	// A page that shows the OpenAPI document, and the files that it loads.
 	{path: openapi.DocsPath, get: (*request).docs, outside: true},
 	{path: openapi.DocsPath + "/:file", get: (*request).docs, outside: true},
@@ -122,8 +122,8 @@ func (s *server) register(r gin.IRoutes) {
 			continue
 		}
 		choices[path] = nil
-		if name, ok := strings.CutPrefix(path, "/_/"); ok && route.get != nil && !strings.Contains(name, ":") {
-			name, _, _ = strings.Cut(cmp.Or(name, "page"), ".")
+		if name, ok := strings.CutPrefix(path, "/_"); ok && route.get != nil && !strings.Contains(name, ":") {
+			name, _, _ = strings.Cut(cmp.Or(strings.TrimPrefix(name, "/"), "page"), ".")
 			s.service = append(s.service, link{name, path, route.outside})
 		}
 		path = strings.TrimSuffix(path, "/")
@@ -136,12 +136,13 @@ func (s *server) register(r gin.IRoutes) {
 
 // offers reports whether the options let the service have a path.
 func (s *server) offers(path string) bool {
-	switch first, _, _ := strings.Cut(strings.TrimPrefix(path, "/_/"), "/"); "/_/" + first {
-	case openapi.MetricsPath:
+	name, below := strings.CutPrefix(path, "/_/")
+	switch name, _, _ = strings.Cut(name, "/"); {
+	case path == openapi.MetricsPath:
 		return s.Metrics != nil
-	case openapi.PagePath, openapi.PagePath + "page":
+	case path == openapi.PagePath || below && name == "page":
 		return !s.NoPage
-	case openapi.SimulatePath, openapi.HoldsPath, openapi.ReleasePath:
+	case below && (name == "simulate" || name == "holds" || name == "release"):
 		return s.Simulate != nil
 	}
 	return true

@@ -7,7 +7,7 @@ const (
 	OpenAPIPath = "/_/openapi.json"
 	TypesPath   = "/_/types.d.ts"
 	DocsPath    = "/_/docs"
-	PagePath    = "/_/"
+	PagePath    = "/_"
 	SchemasPath = "/_/schemas/"
 
 	TypesType  = "text/plain; charset=utf-8"

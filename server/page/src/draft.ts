@@ -6,6 +6,7 @@ import {
   difference,
   differing,
   isEqual,
+  memberOf,
   pointerNames,
   pointer,
   stringify,
@@ -14,7 +15,7 @@ import {
   type Obj,
   type Operation,
 } from "./json.ts";
-import { onChange, onReset } from "./live.ts";
+import { onChange, onReset, type Change } from "./live.ts";
 import { announce } from "./messages.tsx";
 import { guard } from "./route.ts";
 import { valueOf, type Field } from "./schema.ts";
@@ -62,8 +63,8 @@ export function useDraft(path: string, source: Source) {
   const base = loaded?.record ?? {};
   const operations = difference(base, value);
   const isDirty = operations.length > 0 || jsonError !== "" || Object.keys(typed).length > 0;
-  const current = useRef({ isDirty, base });
-  current.current = { isDirty, base };
+  const current = useRef({ isDirty, base, value });
+  current.current = { isDirty, base, value };
 
   const clear = () => {
     setTyped({});
@@ -98,6 +99,10 @@ export function useDraft(path: string, source: Source) {
   // A change from elsewhere is shown at once, unless something has been typed: then it becomes a merge.
   useEffect(() => {
     if (source.isNew) return;
+    const setGone = () => {
+      setDeleted(true);
+      setError(new Error("This record has been deleted."));
+    };
     const look = async () => {
       try {
         const answer = await get(path),
@@ -114,18 +119,16 @@ export function useDraft(path: string, source: Source) {
         setTimeout(() => setFlash([]), flashFor);
         take(now);
       } catch (e) {
-        if (!(e instanceof Refused) || e.status !== 404) return;
-        setDeleted(true);
-        setError(new Error("This record has been deleted."));
+        if (e instanceof Refused && e.status === 404) setGone();
       }
     };
+    const isOwn = (change: Change) =>
+      change.collection === source.collection && (source.id === null || change.id === source.id);
     const stopChanges = onChange((revisions) => {
-      const isOwn = revisions.some((r) =>
-        r.changes
-          ? r.changes.some((c) => c.collection === source.collection && (source.id === null || c.id === source.id))
-          : source.collection in (r.collections ?? {}),
-      );
-      if (isOwn) void look();
+      const own = revisions.flatMap((r) => r.changes ?? []).filter(isOwn);
+      const isLarge = revisions.some((r) => r.changes === null && source.collection in (r.collections ?? {}));
+      if (own.at(-1)?.op === "deleted" && !isLarge) setGone();
+      else if (own.length > 0 || isLarge) void look();
     });
     const stopResets = onReset(() => void look());
     return () => {
@@ -249,8 +252,12 @@ export function useDraft(path: string, source: Source) {
               tag: loaded?.tag,
             });
         const record = answer.data as Obj;
+        const { value: latest } = current.current; // more may have been typed meanwhile
         forget();
         take({ record, tag: answer.tag });
+        let next = record;
+        for (const name of differing(value, latest)) next = withMember(next, name, memberOf(latest, name));
+        setValue(next);
         return { record, revision: answer.revision };
       } catch (e) {
         await refuse(e);

@@ -55,7 +55,7 @@ export function Grid(props: GridProps) {
   const columns = useMemo(() => (isNarrow ? props.columns.slice(0, 1) : props.columns), [isNarrow, props.columns]);
   const height = isNarrow ? cardHeight : rowHeight;
   const [active, setActive] = useState<Place>({ row: 0, column: 0 });
-  const takeFocus = useRef(false),
+  const focusOn = useRef<Place | null>(null),
     hasFocus = useRef(false);
   const view = useView(scroller);
   const total = rows.total.value,
@@ -77,10 +77,12 @@ export function Grid(props: GridProps) {
   }, [rows]);
   useRequests(rows, total, first, last);
   useEffect(() => {
-    // A cell that had the focus and was replaced, as when its record arrives, gets it back.
-    if (!takeFocus.current && !(hasFocus.current && document.activeElement === document.body)) return;
-    takeFocus.current = false;
-    cellAt(scroller.current, active)?.focus({ preventScroll: true });
+    // A cell that had the focus and was replaced, as when its record arrives, gives it to its successor.
+    const place = focusOn.current ?? (hasFocus.current && document.activeElement === document.body ? active : null);
+    const cell = place && cellAt(scroller.current, place);
+    if (!cell || cell.querySelector("input, select, textarea")) return;
+    focusOn.current = null;
+    cell.focus({ preventScroll: true });
   });
 
   const moveTo = (row: number, column: number) => {
@@ -88,7 +90,7 @@ export function Grid(props: GridProps) {
     const element = scroller.current!;
     if (place.row >= 0) scrollToRow(element, place.row * height, height, top, scale);
     scrollToColumn(element, place.column);
-    takeFocus.current = true;
+    focusOn.current = place;
     setActive(place);
   };
   const edit = useCellEdit(rows, shape, columns, onOpen, moveTo);

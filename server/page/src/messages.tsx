@@ -37,7 +37,23 @@ export function toastError(what: string, error: unknown): void {
   toast(what + " " + messageOf(error), { bad: true });
 }
 
+// What had the focus before a message did.
+let before: HTMLElement | null = null;
+
+function remember(event: FocusEvent): void {
+  const from = event.relatedTarget as HTMLElement | null;
+  if (from && !from.closest(".toasts")) before = from;
+}
+
+/** Gives the focus back if it is in the messages. */
+function returnFocus(): void {
+  if (!document.activeElement?.closest(".toasts")) return;
+  const target = before?.isConnected ? before : document.querySelector<HTMLElement>("[data-cell][tabindex='0']");
+  target?.focus({ preventScroll: true });
+}
+
 const dismiss = (id: number): void => {
+  returnFocus();
   toasts.value = toasts.value.filter((t) => t.id !== id);
 };
 
@@ -47,7 +63,7 @@ export function Messages() {
       <div class="offscreen" role="status" aria-live="polite">
         {spoken}
       </div>
-      <div class="toasts">
+      <div class="toasts" onFocusIn={remember}>
         {toasts.value.map((t) => (
           <ToastBox key={t.id} toast={t} />
         ))}

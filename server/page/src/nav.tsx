@@ -45,7 +45,11 @@ export interface Tool {
   icon: IconName;
 }
 
-export const tools: Tool[] = [{ name: "Problems", screen: "problems", icon: "alert" }];
+export const tools: Tool[] = [
+  { name: "Changes", screen: "changes", icon: "history" },
+  { name: "Relations", screen: "relations", icon: "share" },
+  { name: "Sessions", screen: "sessions", icon: "layers" },
+];
 
 export function Nav() {
   const { path } = route.value;

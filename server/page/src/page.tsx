@@ -2,6 +2,7 @@
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
 import { failure, hasObject, load, status } from "./catalog.ts";
+import { Changes } from "./changes.tsx";
 import { isHelpOpen, KeyHelp, useKeys } from "./keys.tsx";
 import { connection } from "./live.ts";
 import { Messages } from "./messages.tsx";
@@ -10,6 +11,8 @@ import { Overview } from "./overview.tsx";
 import { isPaletteOpen, Palette } from "./palette.tsx";
 import { RecordPanel } from "./record.tsx";
 import { go, hasPanel, route, screen } from "./route.ts";
+import { Relations } from "./relations.tsx";
+import { Sessions } from "./sessions.tsx";
 import { Strips } from "./strips.tsx";
 import { Table } from "./table.tsx";
 import { Bones, Button, ErrorBox } from "./ui.tsx";
@@ -22,6 +25,12 @@ function Screen() {
   switch (screen.value) {
     case "overview":
       return <Overview />;
+    case "changes":
+      return <Changes />;
+    case "relations":
+      return <Relations />;
+    case "sessions":
+      return <Sessions />;
     case "new":
       return <Table key={path[2]} name={path[2] ?? ""} id={undefined} query={query} isNew />;
     case "data":

@@ -49,7 +49,7 @@ export function RecordPanel({
   const isLoaded = draft.loaded !== null;
 
   useEffect(() => {
-    if (!isLoaded) return;
+    if (!isLoaded || box.current?.contains(document.activeElement)) return;
     const first = isNew ? ".field :is(input, select, textarea)" : ".titles > :first-child";
     (box.current?.querySelector<HTMLElement>(first) ?? box.current)?.focus({ preventScroll: true });
   }, [isLoaded, path]);
@@ -62,6 +62,7 @@ export function RecordPanel({
       return;
     }
     onSaved?.(saved.record);
+    keepFocus(box.current);
     const newID = idOf(collection, saved.record);
     const text = isNew
       ? `${shape.title} ${newID} created`
@@ -71,6 +72,10 @@ export function RecordPanel({
     });
     toast(text, { action: { name: "Undo", run: undo } });
     if (isNew) go(href([collection, newID], query));
+  };
+  const merge = (merged: Obj) => {
+    draft.merge(merged);
+    keepFocus(box.current);
   };
   const close = () => {
     if (guard.ask && !guard.ask()) return;
@@ -137,7 +142,7 @@ export function RecordPanel({
                 mine={draft.value}
                 theirs={draft.conflict.record}
                 shape={shape}
-                onMerge={draft.merge}
+                onMerge={merge}
               />
             )}
             {draft.refusal && <Refusal draft={draft} isJSON={tab === "json"} />}
@@ -193,6 +198,14 @@ export function RecordPanel({
       )}
     </section>
   );
+}
+
+/** Gives the panel the focus if the button that had it is gone or disabled now. */
+function keepFocus(panel: HTMLElement | null): void {
+  requestAnimationFrame(() => {
+    const active = document.activeElement;
+    if (active === document.body || active?.matches(":disabled")) panel?.focus({ preventScroll: true });
+  });
 }
 
 /** Creates a record and opens it. */

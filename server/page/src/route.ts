@@ -62,6 +62,10 @@ export const href = (path: (string | undefined)[], query = ""): string =>
     .join("/") +
   (query ? "?" + query : "");
 
+/** Goes to an address at once, so that the next key finds the new one. */
 export function go(address: string): void {
-  if (address !== location.hash) location.hash = address;
+  if (address === location.hash || (guard.ask && !guard.ask())) return;
+  location.hash = address;
+  last = location.hash;
+  route.value = read();
 }

@@ -88,10 +88,7 @@ export function Dialog({ title, children, onClose, class: name = "" }: DialogPro
       ref={ref}
       class={name}
       aria-label={title}
-      onCancel={(event) => {
-        event.preventDefault();
-        onClose();
-      }}
+      onClose={onClose} // with Escape
       onKeyDown={(event) => event.stopPropagation()}
       onClick={(event) => {
         if (event.target === ref.current) onClose(); // beside it
