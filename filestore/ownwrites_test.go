@@ -21,11 +21,11 @@ import (
 func TestUndone(t *testing.T) {
 	const old = `{"c":[{"id":"1","n":1},{"id":"2","n":1},{"id":"3","n":1}]}`
 	for _, test := range []struct{ name, start, edit, want string }{
-		{"the old text", old, old, "c/1,c/4"},
-		{"of a file that was made at start", "", `{"c":[{"id":"9"}]}`, "c/1,c/4"},
-		{"both survive", old, `{"c":[{"id":"1","n":2},{"id":"2","n":7},{"id":"3"},{"id":"4"}]}`, ""},
-		{"edited on top", old, `{"c":[{"id":"1","n":3},{"id":"4","n":5}]}`, ""},
-		{"one deleted", old, `{"c":[{"id":"4"}]}`, "c/1"},
+		{name: "the old text", start: old, edit: old, want: "c/1,c/4"},
+		{name: "of a file that was made at start", edit: `{"c":[{"id":"9"}]}`, want: "c/1,c/4"},
+		{name: "both survive", start: old, edit: `{"c":[{"id":"1","n":2},{"id":"2","n":7},{"id":"3"},{"id":"4"}]}`},
+		{name: "edited on top", start: old, edit: `{"c":[{"id":"1","n":3},{"id":"4","n":5}]}`},
+		{name: "one deleted", start: old, edit: `{"c":[{"id":"4"}]}`, want: "c/1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "db.json")

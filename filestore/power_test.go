@@ -386,14 +386,14 @@ func TestPowerControls(t *testing.T) {
 		way   int
 		alter func(*disk.Calls)
 	}{
-		{"exchange without sync", 0, noSync},
-		{"exchange without sync of the directory", 0, noSyncDir},
-		{"rename without sync", 1, noSync},
-		{"rename without sync of the directory", 1, noSyncDir},
-		{"journal without sync", 2, noSync},
-		{"journal without sync of the directory", 2, noSyncDir},
-		{"self without sync", 3, noSync},
-		{"truncate and write", 3, truncateAndWrite},
+		{name: "exchange without sync", alter: noSync},
+		{name: "exchange without sync of the directory", alter: noSyncDir},
+		{name: "rename without sync", way: 1, alter: noSync},
+		{name: "rename without sync of the directory", way: 1, alter: noSyncDir},
+		{name: "journal without sync", way: 2, alter: noSync},
+		{name: "journal without sync of the directory", way: 2, alter: noSyncDir},
+		{name: "self without sync", way: 3, alter: noSync},
+		{name: "truncate and write", way: 3, alter: truncateAndWrite},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var p powerRun

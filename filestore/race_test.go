@@ -25,13 +25,13 @@ type saver struct {
 
 // savers are the ways in which known programs save.
 var savers = []saver{
-	{"sed, perl, rsync, jq and mv: a new file, renamed", true, func(path, text string) error {
+	{name: "sed, perl, rsync, jq and mv: a new file, renamed", replace: true, save: func(path, text string) error {
 		return errors.Join(os.WriteFile(path+".sedA1", []byte(text), 0o644), os.Rename(path+".sedA1", path))
 	}},
-	{"nano, cp, VS Code, shell redirection: cut off, then written", false, func(path, text string) error {
+	{name: "nano, cp, VS Code, shell redirection: cut off, then written", save: func(path, text string) error {
 		return os.WriteFile(path, []byte(text), 0o644)
 	}},
-	{"a slow writer: cut off, then a piece at a time", false, func(path, text string) error {
+	{name: "a slow writer: cut off, then a piece at a time", save: func(path, text string) error {
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
 		if err != nil {
 			return err
@@ -46,7 +46,7 @@ var savers = []saver{
 		}
 		return f.Close()
 	}},
-	{"vim: the old file moved aside, a new one, the old one removed", true, func(path, text string) error {
+	{name: "vim: the old file moved aside, a new one, the old one removed", replace: true, save: func(path, text string) error {
 		os.WriteFile(filepath.Join(filepath.Dir(path), "4913"), nil, 0o644)
 		os.Remove(filepath.Join(filepath.Dir(path), "4913"))
 		if err := os.Rename(path, path+"~"); err != nil {
@@ -59,7 +59,7 @@ var savers = []saver{
 		_, err = f.WriteString(text)
 		return errors.Join(err, f.Sync(), f.Close(), os.Chmod(path, 0o644), os.Remove(path+"~"))
 	}},
-	{"git checkout: removed, then made anew", true, func(path, text string) error {
+	{name: "git checkout: removed, then made anew", replace: true, save: func(path, text string) error {
 		if err := os.Remove(path); err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ var savers = []saver{
 		_, err = f.WriteString(text)
 		return errors.Join(err, f.Close())
 	}},
-	{"JetBrains: a backup, then cut off and written with O_SYNC", false, func(path, text string) error {
+	{name: "JetBrains: a backup, then cut off and written with O_SYNC", save: func(path, text string) error {
 		old, err := os.ReadFile(path)
 		if err != nil {
 			return err
@@ -85,7 +85,7 @@ var savers = []saver{
 		_, err = f.WriteString(text)
 		return errors.Join(err, f.Close(), os.Remove(path+"~"))
 	}},
-	{"JetBrains of old: a new file, the old one aside, the new one in its place", true, func(path, text string) error {
+	{name: "JetBrains of old: a new file, the old one aside, the new one in its place", replace: true, save: func(path, text string) error {
 		if err := os.WriteFile(path+"___jb_tmp___", []byte(text), 0o644); err != nil {
 			return err
 		}

@@ -144,21 +144,24 @@ func TestEditAfterCrash(t *testing.T) {
 		journal    string // in JournalDir; "": none
 		want, kept string
 	}{
-		{"old, nothing written, or put back by hand", old, record, old, ""},
-		{"torn", torn, record, next, ""},
-		{"new", next, record, next, ""},
-		{"an edit", edited("Dentist"), record, edited("Dentist"), next},
-		{"a broken edit", edited("Dentist") + "}", record, next, edited("Dentist") + "}"},
-		{"emptied", "", record, next, ""},
-		{"a cut record", old, record[:200], old, ""},
-		{"torn, then record", torn + record, "", next, ""},
-		{"old, then part of a record", old + record[:len(record)/2], "", old, ""},
-		{"old, then a record cut in its last line", old + record[:len(record)-1], "", next, ""},
-		{"an edit, then part of a record", edited("Dentist") + record[:len(record)/2], "", edited("Dentist"), record[:len(record)/2]},
-		{"a note after part of a record", old + record[:300] + strings.Repeat("note ", 999), "", old, record[:300] + strings.Repeat("note ", 999)},
-		{"old, then zeros", old + "\x00\x00\x00", "", old, ""},
-		{"an edit, then record", edited("Dentist") + record, "", edited("Dentist"), next},
-		{"no record", old, "", old, ""},
+		{name: "old, nothing written, or put back by hand", file: old, journal: record, want: old},
+		{name: "torn", file: torn, journal: record, want: next},
+		{name: "new", file: next, journal: record, want: next},
+		{name: "an edit", file: edited("Dentist"), journal: record, want: edited("Dentist"), kept: next},
+		{name: "a broken edit", file: edited("Dentist") + "}", journal: record, want: next, kept: edited("Dentist") + "}"},
+		{name: "emptied", journal: record, want: next},
+		{name: "a cut record", file: old, journal: record[:200], want: old},
+		{name: "torn, then record", file: torn + record, want: next},
+		{name: "old, then part of a record", file: old + record[:len(record)/2], want: old},
+		{name: "old, then a record cut in its last line", file: old + record[:len(record)-1], want: next},
+		{name: "an edit, then part of a record", file: edited("Dentist") + record[:len(record)/2], want: edited("Dentist"), kept: record[:len(record)/2]},
+		{
+			name: "a note after part of a record", file: old + record[:300] + strings.Repeat("note ", 999),
+			want: old, kept: record[:300] + strings.Repeat("note ", 999),
+		},
+		{name: "old, then zeros", file: old + "\x00\x00\x00", want: old},
+		{name: "an edit, then record", file: edited("Dentist") + record, want: edited("Dentist"), kept: next},
+		{name: "no record", file: old, want: old},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			path := home(t, test.file)

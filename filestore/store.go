@@ -170,6 +170,21 @@ func (s *Store) Unaddressable() []document.Oddity {
 	return s.doc.Oddities()
 }
 
+// Unaddressed returns the number of these parts.
+func (s *Store) Unaddressed() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.doc.Unaddressed()
+}
+
+// Places returns where JSON Pointers lead in the file.
+func (s *Store) Places(pointers []string) []document.Place {
+	s.mu.Lock()
+	doc := s.doc
+	s.mu.Unlock()
+	return doc.Places(pointers)
+}
+
 // Close releases the locks and removes the dot files of the store. It waits up to
 // 2 s for an editor that still writes to one of them; after that the next Open
 // collects the edit.

@@ -45,7 +45,7 @@ func TestImports(t *testing.T) {
 	for line := range strings.Lines(string(out)) {
 		paths := strings.Fields(line)
 		pkg := strings.TrimPrefix(paths[0], "pickup/")
-		if strings.HasPrefix(pkg, "internal/bench") || pkg == "internal/compare" || pkg == "server/page/build" || pkg == "internal/storage/storetest" || len(paths) == 1 {
+		if strings.HasPrefix(pkg, "internal/bench") || pkg == "server/page/build" || pkg == "internal/storage/storetest" || len(paths) == 1 {
 			continue // programs and tests of their own
 		}
 		floor := floorOf(pkg)

@@ -10,8 +10,8 @@ import (
 // prefers reports whether the Accept header (RFC 9110 section 12.5.1) prefers
 // a media type to JSON: it has the higher weight, or the same weight and JSON is
 // accepted only by a wildcard.
-func (req *request) prefers(media string) bool {
-	accept := strings.Join(req.Request.Header.Values("Accept"), ",")
+func prefers(r *http.Request, media string) bool {
+	accept := strings.Join(r.Header.Values("Accept"), ",")
 	if !strings.Contains(strings.ToLower(accept), media) {
 		return false
 	}

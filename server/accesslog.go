@@ -8,11 +8,11 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// logAccess logs each request after it has been answered: its id, the address of
-// the client, the method, path and status, the size of the body, the duration, the
-// trace that it is part of, and what was simulated. Long values are clipped, so that requests cannot
-// fill the disk. The query and the headers are left out, since they may contain
-// personal data.
+// logAccess logs each request after it has been answered, a stream when it begins: its
+// id, the address of the client, the method, path and status, the size of the body, the
+// duration, the trace that it is part of, and what was simulated. Long values are
+// clipped, so that requests cannot fill the disk. The query and the headers are left
+// out, since they may contain personal data.
 func (s *server) logAccess(c *gin.Context) {
 	start := time.Now()
 	// Deferred, so that an aborted answer is logged as well.

@@ -340,13 +340,13 @@ func TestUnauthenticatedBody(t *testing.T) {
 		status     int
 		closed     bool
 	}{
-		{"POST /posts HTTP/1.1\r\nContent-Length: 2\r\n", "", 401, true},
-		{"POST /posts HTTP/1.1\r\nTransfer-Encoding: chunked\r\n", "", 401, true},
-		{"POST /posts HTTP/1.1\r\nContent-Length: 2\r\nAuthorization: Basic eDp5\r\n", "", 401, true},
-		{"POST /posts HTTP/1.1\r\nContent-Length: 2\r\nOrigin: https://evil.example\r\n" + right, "", 403, true},
-		{"GET /_/livez HTTP/1.1\r\nContent-Length: 2\r\n", "", 200, true},
-		{"GET /_/livez HTTP/1.1\r\n", "", 200, false},
-		{"POST /posts HTTP/1.1\r\nContent-Length: 2\r\n" + right, "{}", 201, false},
+		{head: "POST /posts HTTP/1.1\r\nContent-Length: 2\r\n", status: 401, closed: true},
+		{head: "POST /posts HTTP/1.1\r\nTransfer-Encoding: chunked\r\n", status: 401, closed: true},
+		{head: "POST /posts HTTP/1.1\r\nContent-Length: 2\r\nAuthorization: Basic eDp5\r\n", status: 401, closed: true},
+		{head: "POST /posts HTTP/1.1\r\nContent-Length: 2\r\nOrigin: https://evil.example\r\n" + right, status: 403, closed: true},
+		{head: "GET /_/livez HTTP/1.1\r\nContent-Length: 2\r\n", status: 200, closed: true},
+		{head: "GET /_/livez HTTP/1.1\r\n", status: 200},
+		{head: "POST /posts HTTP/1.1\r\nContent-Length: 2\r\n" + right, body: "{}", status: 201},
 	} {
 		conn, err := net.Dial("tcp", s.Listener.Addr().String())
 		if err != nil {

@@ -50,11 +50,11 @@ func BenchmarkGet(b *testing.B) {
 			name, path string
 			unchanged  bool
 		}{
-			{"one", "/schedules/500", false},
-			{"one,304", "/schedules/500", true},
-			{"list", "/schedules", false},
-			{"list,304", "/schedules", true},
-			{"filter", "/schedules?driverId=7", false},
+			{name: "one", path: "/schedules/500"},
+			{name: "one,304", path: "/schedules/500", unchanged: true},
+			{name: "list", path: "/schedules"},
+			{name: "list,304", path: "/schedules", unchanged: true},
+			{name: "filter", path: "/schedules?driverId=7"},
 		} {
 			b.Run(t.name+suffix, func(b *testing.B) {
 				r := httptest.NewRequest("GET", "http://localhost"+t.path, nil)

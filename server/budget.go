@@ -60,10 +60,7 @@ func (req *request) reserveAnswer(answer jsontext.Value) error {
 }
 
 // release returns what the request has reserved.
-func (req *request) release() {
-	req.budget.used.Add(-req.reserved)
-	req.reserved = 0
-}
+func (req *request) release() { req.budget.used.Add(-req.reserved) }
 
 // budgeted returns a reader of a body that reserves what has arrived, not what was
 // announced: a client that stalls must not block others.

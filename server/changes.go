@@ -32,7 +32,7 @@ func (req *request) listChanges() error {
 			limit = n
 		}
 	}
-	if req.wantsStream() {
+	if wantsStream(req.Request) {
 		since, err := req.readSince([]string{"_limit"})
 		if err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"pickup/internal/schema"
+	"pickup/internal/database"
 )
 
 // A contract is an OpenAPI document as a client has it. Every answer to the
@@ -67,7 +67,7 @@ func (s *script) contractAt(t *testing.T, path string) *contract {
 		contracts[w.Body.String()] = c
 	}
 	now := *c
-	now.broken = slices.ContainsFunc(s.db.Snapshot().Check(), func(f schema.Fault) bool {
+	now.broken = slices.ContainsFunc(s.db.Snapshot().Check(), func(f database.Violation) bool {
 		return !strings.Contains(f.Detail, "is the id of no record")
 	})
 	return &now
@@ -168,7 +168,8 @@ func isEmptyList(body string) bool {
 
 // meaningful lists the headers that have to be documented wherever they are sent.
 var meaningful = []string{
-	"X-Request-Id", "Pickup-Revision", "Pickup-Session", "Pickup-Session-New", "Pickup-Simulated", "ETag", "Location", "Link", "X-Total-Count", "Content-Range", "Preference-Applied",
+	"X-Request-Id", "Pickup-Revision", "Pickup-Session", "Pickup-Session-New", "Pickup-Simulated",
+	"ETag", "Location", "Link", "X-Total-Count", "Content-Range", "Preference-Applied",
 	"Allow", "Accept", "Accept-Encoding", "Accept-Patch", "Accept-Query", "Retry-After", "WWW-Authenticate",
 }
 

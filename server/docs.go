@@ -6,6 +6,7 @@ import (
 	"embed"
 	"io"
 	"net/http"
+	"weak"
 
 	"pickup/internal/database"
 	"pickup/server/openapi"
@@ -22,11 +23,13 @@ var viewer embed.FS
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// described is a document that was made. It is valid until the database or its
-// rules change.
+// described is a document that was made. It is valid until the database, its rules
+// or those for simulated answers change. It does not keep the snapshot, which may be
+// of a session that has ended.
 type described struct {
-	snap        *database.Snapshot
+	snap        weak.Pointer[database.Snapshot]
 	sessionPath string
+	simulated   string
 	document    []byte
 }
 
@@ -37,17 +40,18 @@ func (req *request) describesAll() bool { return req.Request.URL.Query().Has("al
 // document returns the OpenAPI document of the request's snapshot. It is shared and
 // must not be modified.
 func (req *request) document() []byte {
-	all, cached := req.describesAll(), &req.described
+	all, simulated, cached := req.describesAll(), req.simulated(), &req.described
 	if all {
 		cached = &req.describedAll
 	}
-	if last := cached.Load(); last != nil && last.snap == req.snap && last.sessionPath == req.sessionPath {
+	snap := weak.Make(req.snap)
+	if last := cached.Load(); last != nil && last.snap == snap && last.sessionPath == req.sessionPath && last.simulated == simulated {
 		return last.document
 	}
-	now := &described{req.snap, req.sessionPath, append(openapi.Document(req.snap, openapi.Options{
+	now := &described{snap, req.sessionPath, simulated, append(openapi.Document(req.snap, openapi.Options{
 		Version: req.Version, ReadOnly: req.ReadOnly, Auth: req.Auth != nil, Loopback: req.Loopback, Metrics: req.Metrics != nil,
-		All: all, Sessions: req.MaxSessions >= 0, SessionPath: req.sessionPath, Prefix: req.Prefix, Simulate: req.Simulate != nil,
-		Page: !req.NoPage,
+		All: all, Sessions: req.MaxSessions >= 0, SessionPath: req.sessionPath, Prefix: req.Prefix, Simulate: req.Simulate != nil, Simulated: simulated,
+		Findings: req.Findings != nil, Page: !req.NoPage,
 	}), '\n')}
 	cached.Store(now)
 	return now.document

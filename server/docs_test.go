@@ -16,7 +16,11 @@ import (
 // TestDocsPage opens the page in a browser that can resolve no host but localhost,
 // and looks for an operation on it.
 func TestDocsPage(t *testing.T) {
-	web := httptest.NewServer(documents(t)["sample"].web)
+	s := documents(t)["sample"]
+	if a := s.roundTrip(t, "POST /_/simulate\nContent-Type: application/json\n\n"+`{"path":"/drivers","code":503}`); a.status != "201" {
+		t.Fatal(a.status, a.body)
+	}
+	web := httptest.NewServer(s.web)
 	defer web.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -30,7 +34,7 @@ func TestDocsPage(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &log)
 	}
-	for _, want := range []string{`data-path="/schedules/{id}"`, "Family driving schedules", `data-path="/drivers/{id}/schedules"`} {
+	for _, want := range []string{`data-path="/schedules/{id}"`, "Family driving schedules", `data-path="/drivers/{id}/schedules"`, `{"path":"/drivers","code":503}`} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page does not show %s", want)
 		}

@@ -44,6 +44,20 @@ func sentURL(r *http.Request) *url.URL {
 const nowhere = "*"
 
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !wantsStream(r) {
+		f.serve(w, r)
+		return
+	}
+	// A stream needs no more than its connection: it runs when Gin and the middleware
+	// have returned, and what they need for a request is free again.
+	var s *stream
+	f.serve(w, r.WithContext(context.WithValue(r.Context(), streamKey{}, &s)))
+	if s != nil {
+		s.run(w, r)
+	}
+}
+
+func (f *front) serve(w http.ResponseWriter, r *http.Request) {
 	var table *rewrite.Table
 	if f.Routes != nil {
 		table = f.Routes()

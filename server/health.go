@@ -67,9 +67,8 @@ func (req *request) readyzVerbose(broken error) error {
 	}
 	body.details = &details{Checks: req.checks(file, broken)}
 	if req.Findings != nil {
-		all := req.Findings()
-		listed := append([]lint.Finding{}, all[:min(len(all), maxFindings)]...)
-		body.Count, body.details.Findings = new(len(all)), &listed
+		found, n := req.Findings.List(0, maxFindings)
+		body.Count, body.details.Findings = &n, new(append([]lint.Finding{}, found...))
 	}
 	return req.sendHealth(status, body)
 }

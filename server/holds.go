@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +20,7 @@ type held struct {
 	Since   time.Time `json:"since"`
 	Session string    `json:"session,omitempty"`
 
+	session  *session      // nil if there is none
 	released chan struct{} // closed when it may go on
 }
 
@@ -42,7 +42,7 @@ func (s *server) hold(c *gin.Context, name string, h held) error {
 		l.arrived = nil
 	}
 	l.mu.Unlock()
-	err := s.wait(c, s.Simulate.MaxDelay, h.released)
+	err := s.wait(c, s.Simulate.MaxDelay, h.released, h.session)
 	l.mu.Lock()
 	l.list = slices.DeleteFunc(l.list, func(other *held) bool { return other == &h })
 	l.mu.Unlock()
@@ -80,9 +80,7 @@ func (req *request) listHolds() error {
 		}
 	}
 	l.mu.Unlock()
-	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {
-		return append(b, strings.TrimSuffix(string(marshal(list)), "\n")...), nil
-	})
+	return req.sendValue(list)
 }
 
 // releaseHold serves POST /_/release/NAME. With the parameter wait it waits for the
@@ -115,7 +113,7 @@ func (req *request) releaseHold() error {
 	}
 	released, arrived := req.simulation.holds.release(session, name)
 	for end := time.Now().Add(most); released == 0 && time.Now().Before(end); {
-		if err := req.wait(req.Context, time.Until(end), arrived); err != nil {
+		if err := req.wait(req.Context, time.Until(end), arrived, req.session); err != nil {
 			return err
 		}
 		released, arrived = req.simulation.holds.release(session, name)

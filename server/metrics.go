@@ -62,7 +62,7 @@ func NewMetrics() *Metrics {
 		registry:  registry,
 		handler:   promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true}),
 		requests:  counter("pickup_http_requests_total", "Answered requests.", "route", "method", "code"),
-		durations: histogram("pickup_http_request_duration_seconds", "Time from the head of a request to the end of its answer.", seconds, "route", "method", "code"),
+		durations: histogram("pickup_http_request_duration_seconds", "Time from the head of a request to the end of its answer, or to the beginning of a stream.", seconds, "route", "method", "code"),
 		commits:   histogram("pickup_commit_duration_seconds", "Duration of commits; result is ok, conflict (the file was edited meanwhile) or error.", seconds, "result"),
 		changes:   histogram("pickup_commit_changes", "Changes per commit.", sizes).WithLabelValues(),
 		syncs:     histogram("pickup_sync_duration_seconds", "Duration of syncs of a file or a directory.", seconds).WithLabelValues(),
@@ -100,8 +100,7 @@ func (m *Metrics) measure(c *gin.Context) {
 		}
 		s := m.series(route, method, c.Writer.Status())
 		s.requests.Inc()
-		// A stream lasts as long as the client likes.
-		if c.Writer.Header().Get("Content-Type") != streamType && !isSimulated(c) {
+		if !isSimulated(c) {
 			s.durations.Observe(time.Since(start).Seconds())
 		}
 	}()

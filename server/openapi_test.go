@@ -45,10 +45,13 @@ const oddDatabase = `{
 func TestContract(t *testing.T) {
 	rules := string(readFile(t, "../db.schema.json"))
 	databases := []struct{ name, contents, schema string }{
-		{"sample", string(readFile(t, "../db.json")), rules},
-		{"odd", oddDatabase, rules},
-		{"free", strings.Replace(oddDatabase, "$schema", "schema", 1), ""},
-		{"composed", `{"a":[{"id":1,"kind":"x","n":1,"state":"old"},{"id":2,"kind":"y"}],"o":{"n":1,"more":{"state":"old"}}}`, composedSchema},
+		{name: "sample", contents: string(readFile(t, "../db.json")), schema: rules},
+		{name: "odd", contents: oddDatabase, schema: rules},
+		{name: "free", contents: strings.Replace(oddDatabase, "$schema", "schema", 1)},
+		{
+			name: "composed", schema: composedSchema,
+			contents: `{"a":[{"id":1,"kind":"x","n":1,"state":"old"},{"id":2,"kind":"y"}],"o":{"n":1,"more":{"state":"old"}}}`,
+		},
 	}
 	n := count(500, 1500)
 	for _, db := range databases {
@@ -219,7 +222,7 @@ func openScript(t *testing.T, contents, rules string) *script {
 	return &script{db: db, web: server.Handler(db, server.Options{
 		Version:  "test",
 		Simulate: new(server.Simulation),
-		Findings: func() []lint.Finding { return []lint.Finding{{File: "db.json", Line: 1, Column: 2, Detail: "odd"}} },
+		Findings: lint.New("db.json", nil, db),
 	})}
 }
 

@@ -31,7 +31,7 @@ func (req *request) page() error {
 // toPage redirects a browser that opens the index to the page. It reports whether
 // it does. Programs, and requests that name a session, get the index itself.
 func (req *request) toPage() bool {
-	if req.NoPage || req.session != nil || !req.prefers("text/html") {
+	if req.NoPage || req.session != nil || !prefers(req.Request, "text/html") {
 		return false
 	}
 	h := req.Writer.Header()

@@ -13,6 +13,7 @@ const (
 	preferStrict  = "handling=strict"
 
 	preferRollback = "tx=rollback"
+	preferDefaults = "missing=default" // of a POST
 )
 
 // prefer reports whether the request has the preference; if so it adds

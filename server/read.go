@@ -18,7 +18,7 @@ func (req *request) list() error {
 		return err
 	}
 	collection := req.collection()
-	if req.wantsStream() {
+	if wantsStream(req.Request) {
 		return req.streamList(collection)
 	}
 	q, condition, err := req.query(collection)
@@ -105,7 +105,7 @@ func (req *request) sendList(collection string, q *query.Query, condition []byte
 // read serves GET of a record or a singular object. It accepts the parameters of a
 // list, but those that select records have no effect.
 func (req *request) read() error {
-	if req.wantsStream() {
+	if wantsStream(req.Request) {
 		return req.streamRecord()
 	}
 	r, err := new(database.Record), error(nil)
@@ -137,7 +137,7 @@ func (req *request) read() error {
 
 // responseMedia returns the media type of an answer with records.
 func (req *request) responseMedia() string {
-	if req.prefers("text/csv") {
+	if prefers(req.Request, "text/csv") {
 		return csvType
 	}
 	return openapi.JSONType

@@ -10,6 +10,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/query"
+	"pickup/internal/storage"
 )
 
 // A request is one request to one route. All that it reads comes from snap.
@@ -95,9 +96,22 @@ func (req *request) serve(choices []*route) error {
 
 const revisionHeader = "Pickup-Revision"
 
+// A revisionValue is a value of Pickup-Revision. Requests share the last one, to save
+// allocations.
+type revisionValue struct {
+	run   string
+	rev   storage.Rev
+	value []string
+}
+
 // setRevision sets Pickup-Revision: what the request has read, or has led to.
 func (req *request) setRevision(snap *database.Snapshot) {
-	req.Writer.Header()[revisionHeader] = []string{eventID(req.db.Run(), snap.Rev())}
+	r := req.revision.Load()
+	if r == nil || r.run != req.db.Run() || r.rev != snap.Rev() {
+		r = &revisionValue{req.db.Run(), snap.Rev(), []string{eventID(req.db.Run(), snap.Rev())}}
+		req.revision.Store(r)
+	}
+	req.Writer.Header()[revisionHeader] = r.value
 }
 
 // sendOptions sends the methods of the route, and what their bodies may be.

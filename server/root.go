@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"net/url"
 
 	"pickup/server/openapi"
@@ -32,15 +31,13 @@ type collectionLink struct {
 // and the resources of the service. A browser gets the index.html of Options.Static,
 // if there is one, or is sent to the page.
 func (req *request) readIndex() error {
-	if len(req.Static) > 0 && req.prefers("text/html") && req.sendStatic() {
+	if len(req.Static) > 0 && prefers(req.Request, "text/html") && req.sendStatic() {
 		return nil
 	}
 	if req.toPage() {
 		return nil
 	}
-	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {
-		return append(b, bytes.TrimSuffix(marshal(req.index()), []byte("\n"))...), nil
-	})
+	return req.sendValue(req.index())
 }
 
 func (req *request) index() index {
@@ -68,7 +65,7 @@ func (req *request) index() index {
 // readDatabase serves GET /db: all top-level members, including "$schema" and
 // scalars.
 func (req *request) readDatabase() error {
-	if req.wantsStream() {
+	if wantsStream(req.Request) {
 		return req.streamDatabase()
 	}
 	tag := req.tagOf(req.snap, "", "", openapi.JSONType, nil)

@@ -43,6 +43,8 @@ var routes = []route{
 	{path: openapi.MetricsPath, get: (*request).metrics, outside: true}, // if Options.Metrics is set
 	// What the page has to know before it can show anything.
 	{path: openapi.StatusPath, get: (*request).readStatus},
+	// What is wrong with the database.
+	{path: openapi.FindingsPath, get: (*request).listFindings, outside: true}, // if Options.Findings is set
 	// The latest revisions, and those to come.
 	{path: openapi.ChangesPath, get: (*request).listChanges},
 	// Back to an earlier state.
@@ -140,6 +142,8 @@ func (s *server) offers(path string) bool {
 	switch name, _, _ = strings.Cut(name, "/"); {
 	case path == openapi.MetricsPath:
 		return s.Metrics != nil
+	case path == openapi.FindingsPath:
+		return s.Findings != nil
 	case path == openapi.PagePath || below && name == "page":
 		return !s.NoPage
 	case below && (name == "simulate" || name == "holds" || name == "release"):

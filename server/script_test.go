@@ -23,6 +23,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"pickup/internal/database"
+	"pickup/internal/lint"
 	"pickup/internal/rewrite"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
@@ -126,6 +127,8 @@ type script struct {
 	web   http.Handler
 	user  string // and password, where they are asked for
 
+	findings bool // are listed
+
 	database database.Options
 	options  server.Options
 	stop     chan struct{}
@@ -147,9 +150,25 @@ header:
 		case "options":
 			for line := range strings.Lines(string(section.Data)) {
 				name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-				setOption(t, &s.options, name, value)
-				if name == "user" {
+				switch name {
+				case "findings":
+					s.findings = true
+				case "seed":
+					seed, err := strconv.ParseUint(value, 10, 64)
+					if err != nil {
+						t.Fatal(err)
+					}
+					s.database.Seed = &seed
+				case "now":
+					var err error
+					if s.database.Start, err = time.Parse(time.RFC3339, value); err != nil {
+						t.Fatal(err)
+					}
+				case "user":
 					s.user = value
+					fallthrough
+				default:
+					setOption(t, &s.options, name, value)
 				}
 			}
 		default:
@@ -184,6 +203,9 @@ func (s *script) start(t *testing.T) {
 		t.Fatal(err)
 	}
 	go s.db.Follow(t.Context())
+	if s.findings {
+		s.options.Findings = lint.New("db.json", nil, s.db)
+	}
 	stop := make(chan struct{})
 	s.stop, s.options.Stop = stop, stop
 	s.web = server.Handler(s.db, s.options)

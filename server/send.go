@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"net/http"
 	"strconv"
 	"sync"
@@ -54,6 +55,11 @@ func (req *request) sendTagged(media, tag string, body func(b []byte) ([]byte, e
 		return err
 	}
 	return req.sendNew(media, tag, body)
+}
+
+// sendValue sends a value as JSON, or 304 if the client has it.
+func (req *request) sendValue(v any) error {
+	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) { return append(b, bytes.TrimSuffix(marshal(v), []byte("\n"))...), nil })
 }
 
 // sendKnown sends 304 or the cached body, if the client or the cache has what the

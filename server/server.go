@@ -10,7 +10,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"pickup/internal/database"
-	"pickup/internal/lint"
 	"pickup/internal/rawjson"
 	"pickup/internal/rewrite"
 	"pickup/server/auth"
@@ -103,9 +102,8 @@ type Options struct {
 	// such preferences and parameters are ignored.
 	Simulate *Simulation
 
-	// Findings returns the findings that readyz?verbose lists. It may be called by
-	// several goroutines at once. nil: none.
-	Findings func() []lint.Finding
+	// Findings are what is wrong with the database. nil: it is not known.
+	Findings Findings
 
 	// Source and Rules return the state of the database's file and of its rules, for
 	// GET /_/status; Rules may return nil. They may be called by several goroutines
@@ -136,6 +134,7 @@ type server struct {
 	simulation              simulation
 	service                 []link // the service's own resources, for the index
 	described, describedAll atomic.Pointer[described]
+	revision                atomic.Pointer[revisionValue]
 }
 
 func init() { gin.SetMode(gin.ReleaseMode) }

@@ -68,7 +68,7 @@ func (req *request) enterSession(own bool) error {
 		}
 		req.Header(newSessionHeader, "1")
 	}
-	req.holdLocked(x)
+	req.enterLocked(x)
 	req.Header(sessionHeader, name)
 	req.use(x.db)
 	return nil
@@ -142,26 +142,34 @@ func (s *server) endSessionLocked(x *session) {
 	}
 }
 
-// holdLocked keeps a session from being idle until the request ends. The caller
-// has sessions.mu.
-func (req *request) holdLocked(x *session) {
+// enterLocked makes the request one of a session until leaveSession. The caller has
+// sessions.mu.
+func (req *request) enterLocked(x *session) {
 	req.session = x
+	x.holdLocked()
+}
+
+// leaveSession ends what enterLocked has begun.
+func (req *request) leaveSession() {
+	if req.session != nil {
+		req.leave(req.session)
+	}
+}
+
+// holdLocked keeps a session from being idle until leave. The caller has sessions.mu.
+func (x *session) holdLocked() {
 	x.requests++
 	x.used = time.Now()
 	x.idle.Stop()
 }
 
-// leaveSession ends what holdLocked has begun.
-func (req *request) leaveSession() {
-	x := req.session
-	if x == nil {
-		return
-	}
-	req.sessions.mu.Lock()
-	defer req.sessions.mu.Unlock()
+// leave ends what holdLocked has begun.
+func (s *server) leave(x *session) {
+	s.sessions.mu.Lock()
+	defer s.sessions.mu.Unlock()
 	x.used = time.Now()
-	if x.requests--; x.requests == 0 && req.sessions.byName[x.name] == x {
-		x.idle.Reset(req.SessionIdle)
+	if x.requests--; x.requests == 0 && s.sessions.byName[x.name] == x {
+		x.idle.Reset(s.SessionIdle)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"pickup/internal/database"
@@ -37,9 +36,7 @@ func (req *request) listSessions() error {
 	}
 	req.sessions.mu.Unlock()
 	slices.SortFunc(list, func(a, b sessionState) int { return cmp.Compare(a.Name, b.Name) })
-	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {
-		return append(b, strings.TrimSuffix(string(marshal(list)), "\n")...), nil
-	})
+	return req.sendValue(list)
 }
 
 // ofSession returns a handler of a session that exists, which it does not make.
@@ -52,7 +49,7 @@ func ofSession(handle func(*request, *session) error) handler {
 		req.sessions.mu.Lock()
 		x := req.sessions.byName[name]
 		if x != nil {
-			req.holdLocked(x)
+			req.enterLocked(x)
 		}
 		req.sessions.mu.Unlock()
 		if x == nil {
@@ -93,7 +90,7 @@ func (req *request) putSession() error {
 	}
 	x, err := req.makeSessionLocked(name, snap)
 	if err == nil {
-		req.holdLocked(x)
+		req.enterLocked(x)
 	}
 	req.sessions.mu.Unlock()
 	if err != nil {
@@ -134,7 +131,7 @@ func (req *request) resetSession(x *session) error {
 // began, or was committed, as records or as a JSON Patch.
 func (req *request) sessionChanges(x *session) error {
 	base, now := x.db.Baseline(), x.db.Snapshot()
-	if req.prefers(openapi.PatchType) {
+	if prefers(req.Request, openapi.PatchType) {
 		return req.sendTagged(openapi.PatchType, "", func(b []byte) ([]byte, error) { return base.AppendPatch(b, now), nil })
 	}
 	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {

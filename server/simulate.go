@@ -69,16 +69,19 @@ var twinPrefixes = []string{"_delay=", "_code=", "_fault=", "_hold="}
 // resources are never simulated.
 func (s *server) simulate(c *gin.Context) {
 	twins := takeTwins(c.Request.URL)
+	if twins != nil {
+		takeTwins(sentURL(c.Request)) // links do not repeat them
+	}
 	if s.Simulate == nil {
 		return
 	}
-	session := sessionOf(c.Request)
-	rules := s.rulesOf(session)
+	name := sessionOf(c.Request)
+	rules, session := s.rulesOf(name)
 	if twins == nil && c.Request.Header["Prefer"] == nil && rules.IsEmpty() && s.Simulate.Rules.IsEmpty() && s.Simulate.Delay.Max == 0 {
 		return
 	}
 	path := s.pathOf(c.Request)
-	if rewrite.IsService(path) || s.isForeign(c.Request) {
+	if rewrite.IsService(path) || s.isForeign(c.Request) || name != "" && !isName(name) {
 		return
 	}
 	preferred, err := s.preferredEffect(c, twins)
@@ -94,7 +97,7 @@ func (s *server) simulate(c *gin.Context) {
 			effect.Delay = &s.Simulate.Delay
 		}
 	}
-	s.apply(c, effect, held{Method: c.Request.Method, Path: path, Session: session})
+	s.apply(c, effect, held{Method: c.Request.Method, Path: path, Session: name, session: session})
 }
 
 // takeTwins takes the parameters for a simulation out of the query of a URL, where
@@ -137,7 +140,8 @@ func sessionOf(r *http.Request) string {
 }
 
 // pathOf returns the path that rules match: as it was sent, without session and
-// prefix.
+// prefix. The pages of a single-page application are one page, whose path is /: the
+// names in their paths are often those of the API.
 func (s *server) pathOf(r *http.Request) string {
 	p := placeOf(r)
 	if p == nil {
@@ -146,21 +150,25 @@ func (s *server) pathOf(r *http.Request) string {
 	if below, ok := strings.CutPrefix(p.path, s.Prefix); ok && (below == "" || below[0] == '/') {
 		return below
 	}
+	if s.SPA && r.URL.Path == nowhere && isPage(r, p.path) {
+		return "/"
+	}
 	return p.path
 }
 
-// rulesOf returns the rules that were set at run time for the requests of a session,
-// or for those outside of sessions. nil: none.
-func (s *server) rulesOf(session string) *simulate.Rules {
-	if session == "" {
-		return &s.simulation.rules
+// rulesOf returns the session of that name, and the rules that were set in it at run
+// time; both are nil if there is none. For "" the rules are those set outside of
+// sessions.
+func (s *server) rulesOf(name string) (*simulate.Rules, *session) {
+	if name == "" {
+		return &s.simulation.rules, nil
 	}
 	s.sessions.mu.Lock()
 	defer s.sessions.mu.Unlock()
-	if x := s.sessions.byName[session]; x != nil {
-		return &x.rules
+	if x := s.sessions.byName[name]; x != nil {
+		return &x.rules, x
 	}
-	return nil
+	return nil, nil
 }
 
 // isForeign reports whether a page of a site that is not allowed sends the request.
@@ -270,7 +278,7 @@ func (s *server) apply(c *gin.Context, e simulate.Effect, h held) {
 	if e.Delay != nil && e.Delay.Max > 0 {
 		delay := e.Delay.Pick(s.Simulate.Dice)
 		s.note(c, "delay", "delay", strconv.FormatInt(delay.Milliseconds(), 10))
-		if err := s.wait(c, delay, nil); err != nil {
+		if err := s.wait(c, delay, nil, h.session); err != nil {
 			s.fail(c, err)
 			return
 		}
@@ -293,6 +301,9 @@ func (s *server) apply(c *gin.Context, e simulate.Effect, h held) {
 			c.Writer = &lostWriter{ResponseWriter: answer}
 			c.Next()
 			c.Writer = answer
+		}
+		if e.Fault == simulate.EmptyResponse {
+			readAhead(c.Request) // the system resets a connection that is closed with unread data
 		}
 		cut(c, e.Fault != simulate.EmptyResponse)
 	}
@@ -326,7 +337,7 @@ func (s *server) sendSimulated(c *gin.Context, o simulate.Outcome) {
 	case http.StatusUnauthorized:
 		header.Set("WWW-Authenticate", "Bearer") // a browser would show a dialog for Basic
 	}
-	contentType, body := openapi.JSONType, append(slices.Clone([]byte(o.Body)), '\n')
+	contentType, body := openapi.JSONType, o.Body
 	if o.Body == nil {
 		detail := "Simulated: the request preferred it."
 		if o.Rule {
@@ -415,14 +426,22 @@ func (w *lostWriter) control() *http.ResponseController {
 }
 
 // wait waits for the given time, or until done is closed. It returns an error if the
-// client goes, the server stops, or too many requests wait. The time of the request
-// begins again afterwards.
-func (s *server) wait(c *gin.Context, d time.Duration, done <-chan struct{}) error {
+// client goes, the session ends, the server stops, or too many requests wait. A nil
+// session is none. The time of the request begins again afterwards.
+func (s *server) wait(c *gin.Context, d time.Duration, done <-chan struct{}, x *session) error {
 	if s.simulation.waiting.Add(1) > maxWaiting {
 		s.simulation.waiting.Add(-1)
 		return retry(http.StatusServiceUnavailable, "Too many requests are delayed or held. Nothing was changed.")
 	}
 	defer s.simulation.waiting.Add(-1)
+	var ended <-chan struct{}
+	if x != nil {
+		ended = x.ended
+		s.sessions.mu.Lock()
+		x.holdLocked()
+		s.sessions.mu.Unlock()
+		defer s.leave(x)
+	}
 	readAhead(c.Request)
 	control := http.NewResponseController(below(c.Writer))
 	_ = control.SetReadDeadline(time.Time{}) // tests have writers without
@@ -434,6 +453,8 @@ func (s *server) wait(c *gin.Context, d time.Duration, done <-chan struct{}) err
 	case <-done:
 	case <-c.Request.Context().Done():
 		return context.Cause(c.Request.Context())
+	case <-ended:
+		return retry(http.StatusServiceUnavailable, "The session has ended. Nothing was changed.")
 	case <-s.Stop:
 		return retry(http.StatusServiceUnavailable, "The server is stopping. Nothing was changed.")
 	}
@@ -448,8 +469,8 @@ func (s *server) wait(c *gin.Context, d time.Duration, done <-chan struct{}) err
 	return nil
 }
 
-// readAhead reads a small body into memory. Only when a body has been read to its
-// end does net/http notice that the client goes.
+// readAhead reads a small body into memory. Only when a body has been read to its end
+// does net/http notice that the client goes.
 func readAhead(r *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength > freeOfBudget {
 		return

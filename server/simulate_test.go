@@ -1,7 +1,9 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -64,6 +66,9 @@ func TestSimulatedOnFile(t *testing.T) {
 		if got := string(readFile(t, path)); got != before || db.Snapshot().Rev() != rev {
 			t.Fatalf("%s %s with %s has changed the file to\n%s", tt.method, tt.path, tt.prefer, got)
 		}
+	}
+	if err := tryRequest(t, web, "POST", "/notes", `{"text":"`+strings.Repeat("x", 50_000)+`"}`, "fault=empty-response"); !errors.Is(err, io.EOF) {
+		t.Errorf("empty-response: %v", err)
 	}
 	for _, tt := range []struct{ method, path, body, want string }{
 		{method: "PATCH", path: "/notes/1", body: `{"text":"oats"}`, want: `{"id": 1, "text": "oats"} // fresh`},
@@ -402,5 +407,108 @@ func TestSimulatedMetrics(t *testing.T) {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log does not have %s:\n%s", want, &log)
 		}
+	}
+}
+
+// TestWaitingInSession checks that a session is not idle while a request waits in it,
+// and that requests which wait end with their session and do nothing.
+func TestWaitingInSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := simulated()
+		o.SessionIdle = 5 * time.Second
+		db, h := open(t, `{"notes":[{"id":1}]}`, o)
+		before := db.Snapshot().Rev()
+		sessions := func() string { return answerOf(h, "GET", "/_/sessions").Body.String() }
+		for _, test := range []struct{ method, target, prefer, end string }{
+			{method: "DELETE", target: "/_/s/a/notes/1", prefer: "hold=x", end: "DELETE"},
+			{method: "GET", target: "/_/s/a/notes", prefer: "delay=50000", end: "PUT"},
+			{method: "POST", target: "/_/s/a/_/release/y?wait=50s", end: "DELETE"},
+		} {
+			answerOf(h, "PUT", "/_/sessions/a")
+			waits := make(chan *httptest.ResponseRecorder)
+			go func() { waits <- answerOf(h, test.method, test.target, "Prefer", test.prefer) }()
+			time.Sleep(20 * time.Second)
+			synctest.Wait()
+			if !strings.Contains(sessions(), `"name":"a"`) {
+				t.Errorf("%s %s: the session has ended, although a request waits in it", test.method, test.target)
+			}
+			answerOf(h, test.end, "/_/sessions/a")
+			synctest.Wait()
+			select {
+			case w := <-waits:
+				if w.Code != 503 || !strings.Contains(w.Body.String(), "The session has ended.") {
+					t.Errorf("%s %s: %d %s", test.method, test.target, w.Code, w.Body)
+				}
+			default:
+				t.Errorf("%s %s: the request still waits", test.method, test.target)
+				<-waits
+			}
+			if has := strings.Contains(sessions(), `"name":"a"`); has != (test.end == "PUT") {
+				t.Errorf("%s %s: the sessions are %s", test.method, test.target, sessions())
+			}
+		}
+		time.Sleep(6 * time.Second)
+		if got := sessions(); got != "[]\n" {
+			t.Errorf("afterwards the sessions are %s", got)
+		}
+		if db.Snapshot().Rev() != before {
+			t.Error("the database has changed")
+		}
+	})
+}
+
+// TestSimulationParameters looks for the parameters and Prefer in the description of
+// each path that can be simulated, and of no other.
+func TestSimulationParameters(t *testing.T) {
+	for _, on := range []bool{true, false} {
+		o := server.Options{}
+		if on {
+			o = simulated()
+		}
+		_, h := open(t, `{"notes":[{"id":1}],"profile":{}}`, o)
+		var doc struct {
+			Paths map[string]map[string]json.RawMessage
+		}
+		if err := json.Unmarshal(answerOf(h, "GET", "/_/openapi.json?all").Body.Bytes(), &doc); err != nil {
+			t.Fatal(err)
+		}
+		for path, operations := range doc.Paths {
+			isAPI := !strings.HasPrefix(path, "/_/")
+			for _, name := range []string{"_delay", "_code", "_fault", "_hold"} {
+				if has := bytes.Contains(operations["parameters"], []byte("#/components/parameters/"+name+`"`)); has != (on && isAPI) {
+					t.Errorf("%s has %s: %v", path, name, has)
+				}
+			}
+			for method, operation := range operations {
+				if isAPI && method != "options" && method != "parameters" && !bytes.Contains(operation, []byte("#/components/parameters/Prefer")) {
+					t.Errorf("%s %s has no Prefer", method, path)
+				}
+			}
+		}
+	}
+}
+
+// TestRuleAnswers gets a large fixed answer many times at once. They share its body.
+func TestRuleAnswers(t *testing.T) {
+	o := simulated()
+	const size = 1<<20 - 100
+	rules, faults := simulate.Parse([]byte(`[{"path":"/big","body":"`+strings.Repeat("a", size)+`"}]`), time.Minute)
+	if faults != nil {
+		t.Fatal(faults)
+	}
+	o.Simulate.Rules.Set(rules)
+	_, h := open(t, `{}`, o)
+	r := httptest.NewRequest("GET", "http://localhost/big", nil)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range 20 {
+		h.ServeHTTP(&sink{make(http.Header)}, r)
+	}
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > size {
+		t.Errorf("20 answers of %d bytes took %d bytes of memory", size, used)
+	}
+	if w := answerOf(h, "GET", "/big"); w.Body.Len() != size+3 {
+		t.Errorf("the answer has %d bytes", w.Body.Len())
 	}
 }

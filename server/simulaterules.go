@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -74,6 +75,27 @@ func (req *request) removeRules() error {
 	req.ownRules().Set(nil)
 	req.Status(http.StatusNoContent)
 	return nil
+}
+
+// simulated returns the rules in force for the requests of the session, as Markdown,
+// "" if there are none.
+func (req *request) simulated() string {
+	if req.Simulate == nil {
+		return ""
+	}
+	rules := append(req.ownRules().Texts(), req.Simulate.Rules.Texts()...)
+	if delay := req.Simulate.Delay; delay.Max > 0 {
+		rules = append(rules, "--delay "+delay.String())
+	}
+	if rules == nil {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\n\nAnswers are simulated by these rules:\n")
+	for _, rule := range rules {
+		b.WriteString("\n    " + clip(rule))
+	}
+	return b.String()
 }
 
 // readRules reads a body with rules.

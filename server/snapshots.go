@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"pickup/internal/database"
@@ -36,9 +35,7 @@ func (req *request) listSnapshots() error {
 	for _, s := range req.db.Snapshots() {
 		list = append(list, req.describeSnapshot(s))
 	}
-	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {
-		return append(b, strings.TrimSuffix(string(marshal(list)), "\n")...), nil
-	})
+	return req.sendValue(list)
 }
 
 // readSnapshot serves GET /_/snapshots/NAME: the database as it was.

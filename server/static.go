@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"pickup/internal/rewrite"
@@ -23,7 +24,7 @@ import (
 // sendStatic sends the file that the path names, and reports whether there is one.
 // With Options.SPA, a page of a single-page application is its index.html.
 func (req *request) sendStatic() bool {
-	if len(req.Static) == 0 || req.Request.Method != http.MethodGet && req.Request.Method != http.MethodHead {
+	if len(req.Static) == 0 || !isRead(req.Request) {
 		return false
 	}
 	sent := req.sent.EscapedPath()
@@ -36,9 +37,16 @@ func (req *request) sendStatic() bool {
 	if name, ok := fileName(sent); ok && slices.ContainsFunc(req.Static, func(dir string) bool { return req.sendFile(dir, name) }) {
 		return true
 	}
-	return req.SPA && !strings.Contains(path.Base(sent), ".") && req.prefers("text/html") &&
+	return req.SPA && isPage(req.Request, sent) &&
 		slices.ContainsFunc(req.Static, func(dir string) bool { return req.sendFile(dir, "index.html") })
 }
+
+// isPage reports whether a browser expects a page at a path, and not a file.
+func isPage(r *http.Request, sent string) bool {
+	return isRead(r) && !strings.Contains(path.Base(sent), ".") && prefers(r, "text/html")
+}
+
+func isRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
 // fileName returns the name of the file at an escaped path. A name with a final slash
 // is that of a folder. Names are refused that no file should have: those of dot files,
@@ -72,19 +80,34 @@ func (req *request) sendFile(dir, name string) bool {
 	}
 	defer file.Close()
 	h := req.Writer.Header()
+	if !isSimulated(req.Context) {
+		h["Cache-Control"] = noCache
+	}
 	if info.IsDir() {
 		h.Set("Location", path.Base(req.sent.EscapedPath())+"/"+queryOf(req.sent))
-		h["Cache-Control"] = noCache
 		req.Status(http.StatusFound)
 		return true
 	}
 	if mediaType, ok := fileTypes[path.Ext(info.Name())]; ok {
 		h.Set("Content-Type", mediaType)
 	}
-	h["Cache-Control"], h["Vary"] = noCache, vary
+	h["Vary"] = vary
 	h.Set("ETag", fmt.Sprintf(`"%x-%x"`, info.ModTime().UnixNano(), info.Size()))
-	http.ServeContent(req.Writer, req.Request, info.Name(), info.ModTime(), file)
+	http.ServeContent(fileWriter{req.Writer, req.control(), writeTimeout(req.Request)}, req.Request, info.Name(), info.ModTime(), file)
 	return true
+}
+
+// A fileWriter gives the client the whole time of a write for each part of a file, so
+// that a large one need not arrive within that time.
+type fileWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	timeout time.Duration
+}
+
+func (w fileWriter) Write(b []byte) (int, error) {
+	_ = w.control.SetWriteDeadline(time.Now().Add(w.timeout)) // tests have writers without
+	return w.ResponseWriter.Write(b)
 }
 
 var noCache = []string{"no-cache"}
@@ -146,8 +169,9 @@ func (req *request) openFile(dir, name string) (*os.File, os.FileInfo, error) {
 	return file, info, err
 }
 
-// isPrivatePath reports whether a path without links is that of a private file, or
-// within a private folder. A file that is being replaced is known by its path only.
+// isPrivatePath reports whether a path without links is that of a private file or of
+// its conflict copy (see package filestore), or within a private folder. A file that
+// is being replaced is known by its path only.
 func (s *server) isPrivatePath(real string) bool {
 	return s.Private != nil && slices.ContainsFunc(s.Private(), func(name string) bool {
 		private, err := filepath.EvalSymlinks(name)
@@ -161,7 +185,8 @@ func (s *server) isPrivatePath(real string) bool {
 			return false
 		}
 		abs, err := filepath.Abs(real)
-		return err == nil && (abs == private || strings.HasPrefix(abs, private+string(filepath.Separator)))
+		rest, ok := strings.CutPrefix(strings.ToLower(abs), strings.ToLower(private)) // case counts on some systems only
+		return err == nil && ok && (rest == "" || rest[0] == filepath.Separator || strings.HasPrefix(rest, ".conflict-"))
 	})
 }
 

@@ -1,14 +1,20 @@
 package server_test
 
 import (
+	"cmp"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"pickup/server"
+	"pickup/server/simulate"
 )
 
 // staticFolder returns a folder with a page, and the files in it that are private.
@@ -21,6 +27,8 @@ func staticFolder(t *testing.T) (dir string, private []string) {
 		"dist/posts": "a file with the name of a collection", "dist/empty/readme": "no index here", "dist/sub/data.json": "{}",
 		"dist/.env": "SECRET=dot", "dist/.git/config": "SECRET=git", "dist/db.json": "SECRET=db", "dist/journal/x/y": "SECRET=journal",
 		"outside.txt": "SECRET=outside", "dist2/a.txt": "SECRET=sibling",
+		"dist/db.json.conflict-20260102T030405.006Z": "SECRET=conflict", "dist/db.json.conflict-20260102T030405.006Z-2": "SECRET=conflict",
+		"dist/db.jsonp": "no private file",
 	} {
 		name = filepath.Join(outer, name)
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -103,6 +111,9 @@ func TestStatic(t *testing.T) {
 		{path: "/hard.json", status: 404},
 		{path: "/private", status: 404},
 		{path: "/absolute", status: 404},
+		{path: "/db.json.conflict-20260102T030405.006Z", status: 404},
+		{path: "/db.json.conflict-20260102T030405.006Z-2", status: 404},
+		{path: "/db.jsonp", status: 200, body: "no private file"},
 		{path: "/journal/x/y", status: 404},
 		{path: "/logs/x/y", status: 404},
 
@@ -265,5 +276,145 @@ func TestStaticReplacedFile(t *testing.T) {
 	close(stop)
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestStaticStoreFiles requests each file that a store may leave next to the database.
+func TestStaticStoreFiles(t *testing.T) {
+	dir, private := staticFolder(t)
+	_, web := open(t, `{"posts":[]}`, server.Options{Static: []string{dir}, Private: func() []string { return private }})
+	for _, name := range []string{
+		".db.json.lock", ".db.json.tmp-1f-2e", ".db.json.tmp-1f-2e-3", ".db.json.prev-1f-0", ".db.json.aside-1f-0", ".db.json.draft", ".db.json.copy",
+		".db.json.probe-a", ".db.json-1f.redo", ".db.json-1f.redo.tmp", ".db.json-1f.lock", "DB.json.Conflict-20260102T030405.006Z",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("SECRET"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if w := getFile(web, "/"+name); w.Code != http.StatusNotFound {
+			t.Errorf("GET /%s: %d %s", name, w.Code, w.Body)
+		}
+	}
+}
+
+// TestStaticSimulated delays, holds and fails requests for files, which are like those
+// to the API. A page of a single-page application is /, and not a path of the API.
+func TestStaticSimulated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir, _ := staticFolder(t)
+		o := simulated()
+		o.Static, o.SPA, o.Prefix, o.Simulate.Delay = []string{dir}, true, "/api", simulate.Range{Min: 3 * time.Second, Max: 3 * time.Second}
+		rules, faults := simulate.Parse([]byte(`[
+			{"path": "/app.js", "query": "v=1", "code": 503, "delay": 0},
+			{"path": "/sub/*", "hold": "data"},
+			{"path": "/a b/*", "fault": "lost-answer"},
+			{"path": "/posts/*", "code": 500},
+			{"path": "/", "query": "new", "code": 502},
+			{"path": "/health", "body": "fine"}
+		]`), time.Minute)
+		if faults != nil {
+			t.Fatal(faults)
+		}
+		o.Simulate.Rules.Set(rules)
+		_, web := open(t, `{"posts":[{"id":1}]}`, o)
+		for _, test := range []struct {
+			path, accept string
+			status       int
+			body         string // its beginning
+			took         time.Duration
+		}{
+			{path: "/app.js", status: 200, body: "let a", took: 3 * time.Second},
+			{path: "/a%20b/%C3%BC.txt", status: 0, took: 3 * time.Second},
+			{path: "/docs", status: 302, took: 3 * time.Second},
+			{path: "/app.js?v=1", status: 503, body: "{"},
+			{path: "/api/posts/1", status: 500, body: "{", took: 3 * time.Second},
+			{path: "/posts/1", status: 200, body: "<p>index", took: 3 * time.Second},
+			{path: "/posts/1?new", status: 502, body: "{", took: 3 * time.Second},
+			{path: "/_/s/a/posts/1", status: 200, body: "<p>index", took: 3 * time.Second},
+			{path: "/missing.js", status: 404, body: "{", took: 3 * time.Second},
+			{path: "/health", accept: "*/*", status: 200, body: `"fine"`, took: 3 * time.Second},
+		} {
+			start, status := time.Now(), 0
+			var w *httptest.ResponseRecorder
+			func() {
+				defer func() {
+					if cut := recover(); cut != nil && cut != http.ErrAbortHandler {
+						panic(cut)
+					}
+				}()
+				w = getFile(web, test.path, "Accept", cmp.Or(test.accept, asPage))
+				status = w.Code
+			}()
+			if took := time.Since(start); status != test.status || took != test.took {
+				t.Errorf("GET %s: %d after %v", test.path, status, took)
+			}
+			if w != nil && (!strings.HasPrefix(w.Body.String(), test.body) || w.Header().Get("Cache-Control") != "no-store" && test.took > 0) {
+				t.Errorf("GET %s: %v %s", test.path, w.Header(), w.Body)
+			}
+		}
+		held := make(chan *httptest.ResponseRecorder)
+		go func() { held <- getFile(web, "/sub/data.json", "If-None-Match", "*") }()
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if w := answerOf(web, "POST", "/_/release/data"); w.Body.String() != `{"released":1}`+"\n" {
+			t.Errorf("released: %s", w.Body)
+		}
+		if w := <-held; w.Code != 304 || w.Header().Get("Pickup-Simulated") != "delay=3000, hold=data" || w.Header().Get("Cache-Control") != "no-store" {
+			t.Errorf("%d %v", w.Code, w.Header())
+		}
+	})
+}
+
+// TestSlowDownload reads a file slowly: as a whole it takes longer than the timeouts,
+// but no part of it does. A client that does not read is cut.
+func TestSlowDownload(t *testing.T) {
+	dir := t.TempDir()
+	const size = 32 << 20
+	if err := os.WriteFile(filepath.Join(dir, "film.bin"), make([]byte, size), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, h := open(t, `{}`, server.Options{Static: []string{dir}})
+	for _, tls := range []bool{false, true} {
+		t.Run(fmt.Sprintf("HTTP2=%v", tls), func(t *testing.T) {
+			t.Parallel()
+			ended := make(chan struct{}, 2)
+			web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				h.ServeHTTP(w, r)
+				ended <- struct{}{}
+			}))
+			web.Config.ReadTimeout, web.Config.WriteTimeout = 300*time.Millisecond, 300*time.Millisecond
+			web.EnableHTTP2 = tls
+			if tls {
+				web.StartTLS()
+			} else {
+				web.Start()
+			}
+			defer web.Close()
+			get := func() io.Reader {
+				resp, err := web.Client().Get(web.URL + "/film.bin")
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { resp.Body.Close() })
+				return resp.Body
+			}
+			body, read := get(), int64(0)
+			for range 10 {
+				n, err := io.CopyN(io.Discard, body, size/10)
+				if read += n; err != nil {
+					t.Fatalf("after %d bytes: %v", read, err)
+				}
+				time.Sleep(60 * time.Millisecond)
+			}
+			if n, err := io.Copy(io.Discard, body); err != nil || read+n != size {
+				t.Errorf("after %d bytes: %v", read+n, err)
+			}
+			<-ended
+			get()
+			select {
+			case <-ended:
+			case <-time.After(10 * time.Second):
+				t.Error("the server waits for a client that does not read")
+			}
+		})
 	}
 }

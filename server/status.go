@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"pickup/internal/schema"
 	"pickup/internal/storage"
 	"pickup/server/auth"
-	"pickup/server/openapi"
 )
 
 // A SourceFile is a file that the service reads, as GET /_/status shows it.
@@ -113,9 +111,7 @@ func (req *request) readStatus() error {
 	} else {
 		req.addFiles(&x)
 	}
-	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {
-		return append(b, bytes.TrimSuffix(marshal(x), []byte("\n"))...), nil
-	})
+	return req.sendValue(x)
 }
 
 // addFiles adds what the fork of a session has nothing to do with.
@@ -133,5 +129,9 @@ func (req *request) addFiles(x *status) {
 	}
 	if req.Rules != nil {
 		x.Rules = req.Rules()
+	}
+	if req.Findings != nil {
+		n, pending := req.Findings.Count()
+		x.Findings = &findingsState{n, pending}
 	}
 }

@@ -1,7 +1,10 @@
 package server
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"slices"
@@ -26,9 +29,8 @@ const (
 )
 
 // wantsStream reports whether the request asks for a stream.
-func (req *request) wantsStream() bool {
-	method := req.Request.Method
-	return (method == http.MethodGet || method == http.MethodHead) && req.prefers(streamType)
+func wantsStream(r *http.Request) bool {
+	return isRead(r) && prefers(r, streamType)
 }
 
 // streamList streams the records that the query of the URL wants; under narrows
@@ -139,44 +141,100 @@ func (req *request) stream(t topic, begin since) error {
 		return nil
 	}
 	key := strings.Join([]string{req.FullPath(), req.name, req.id, req.child, req.Request.URL.RawQuery}, "\xff")
-	s, ok := req.streams.join(req.db, key, t, req.MaxStreams)
+	place, ok := req.streams.join(req, key, t)
 	if !ok {
 		return retry(http.StatusServiceUnavailable, "There are as many streams as the server allows (--max-streams). Try again.")
 	}
-	defer s.leave()
-	if req.Metrics != nil {
-		req.Metrics.streams.Inc()
-		defer req.Metrics.streams.Dec()
+	begun := false
+	defer func() {
+		if !begun {
+			place.leave()
+		}
+	}()
+	first, err := req.beginning(place, begin)
+	if errors.Is(err, errNoMemory) {
+		// A browser gives up for good when a stream is refused, but not when one ends.
+		req.setStreamHeaders()
+		_, _ = fmt.Fprintf(req.Writer, "retry: %d\n\n", 1000+rand.IntN(4000)) // an error means that the client is gone
+		return nil
 	}
-	first, err := req.beginning(s, begin)
 	if err != nil {
 		return err
 	}
 	req.setStreamHeaders()
 	req.Status(http.StatusOK)
-	w := req.newEventWriter()
-	defer w.close()
-	err = w.send(first...)
-	first = nil // a stream lasts for long
-	req.release()
-	if err == nil {
-		err = req.follow(s, w)
+	s := &stream{server: req.server, place: place, id: requestIDOf(req.Context), first: first, reserved: req.reserved, session: req.session}
+	req.reserved, req.session = 0, nil // the stream gives them back
+	if s.Metrics != nil {
+		s.Metrics.streams.Inc()
 	}
+	begun = true
+	if w, lost := req.Writer.(*lostWriter); lost {
+		s.run(w, req.Request) // simulate cuts the connection next
+	} else {
+		*req.Request.Context().Value(streamKey{}).(**stream) = s
+	}
+	return nil
+}
+
+// A stream is an answer of events that has begun.
+type stream struct {
+	*server
+	place    *subscription
+	id       string   // of the request
+	first    [][]byte // what it begins with
+	reserved int64    // bytes of the server's budget, for first
+	session  *session // which it uses, nil if none
+}
+
+// streamKey is the key of a **stream in the context of a request: the stream that is
+// to run once the request is done.
+type streamKey struct{}
+
+// run sends the events of a stream.
+func (s *stream) run(w http.ResponseWriter, r *http.Request) {
+	defer s.close()
+	out := newEventWriter(w, r)
+	defer out.close()
+	err := out.send(s.first...)
+	s.first = nil // a stream lasts for long
+	s.release()
+	if err == nil {
+		err = s.place.follow(r.Context(), out)
+	}
+	// An answer that has begun cannot fail. A client that wants more connects again.
 	if errors.Is(err, errLagging) || errors.Is(err, errNotReading) || errors.Is(err, errTooMuch) {
-		req.server.Log.Info("stream closed", "id", requestIDOf(req.Context), "reason", err)
-		if req.Metrics != nil {
-			req.Metrics.dropped.Inc()
+		s.Log.Info("stream closed", "id", s.id, "reason", err)
+		if s.Metrics != nil {
+			s.Metrics.dropped.Inc()
 		}
 	}
-	return nil // the answer has begun, and a client that wants more connects again
+}
+
+// close gives back what the stream has.
+func (s *stream) close() {
+	s.release()
+	s.place.leave()
+	if s.session != nil {
+		s.leave(s.session)
+	}
+	if s.Metrics != nil {
+		s.Metrics.streams.Dec()
+	}
+}
+
+// release gives back what is reserved for the beginning.
+func (s *stream) release() {
+	s.budget.used.Add(-s.reserved)
+	s.reserved = 0
 }
 
 func (req *request) setStreamHeaders() {
 	h := req.Writer.Header()
+	h["Vary"] = vary // first: it is there, and a map of eight grows even to replace one
 	h.Set("Content-Type", streamType)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // of nginx, which would collect events
-	h["Vary"] = vary
 }
 
 // beginning returns what a stream sends first: what has changed since the state
@@ -233,7 +291,7 @@ func (req *request) beginning(s *subscription, begin since) (parts [][]byte, err
 		size += len(p)
 	}
 	if !req.reserve(int64(size)) {
-		return nil, noMemory()
+		return nil, errNoMemory
 	}
 	return parts, nil
 }
@@ -249,55 +307,24 @@ func placeLine(run string, rev storage.Rev) []byte {
 	return []byte("id: " + eventID(run, rev) + "\n\n")
 }
 
-// follow sends the events of a subscription until the client goes or the server
-// stops.
-func (req *request) follow(s *subscription, w *eventWriter) error {
-	beat := time.NewTicker(beatEvery)
-	defer beat.Stop()
-	var ended <-chan struct{}
-	if req.session != nil {
-		ended = req.session.ended
-	}
-	leads := false // has the token of the hub
-	pass := func() {
-		if leads {
-			leads = false
-			s.hub.lead <- struct{}{}
-		}
-	}
-	defer pass()
+// follow sends the events of a subscription until the client goes or an error ends
+// the stream.
+func (s *subscription) follow(ctx context.Context, w *eventWriter) error {
 	for {
-		var revisions <-chan struct{}
-		lead := s.hub.lead
-		if leads {
-			revisions, lead = s.hub.advance(), nil
-		}
 		events, more, err := s.take()
 		if err != nil {
 			return err
 		}
-		if len(events) == 0 {
-			select {
-			case <-more:
-				continue
-			case <-revisions:
-				continue
-			case <-lead:
-				leads = true
-				continue
-			case <-req.Request.Context().Done():
-				return nil
-			case <-req.Stop:
-				return nil
-			case <-ended:
-				return nil
-			case <-beat.C:
-				events = append(events, placeLine(s.hub.db.Run(), s.rev))
+		if len(events) > 0 {
+			if err := w.send(events...); err != nil {
+				return err
 			}
+			continue
 		}
-		pass() // sending may wait for the client
-		if err := w.send(events...); err != nil {
-			return err
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return nil
 		}
 	}
 }
@@ -312,14 +339,23 @@ type eventWriter struct {
 // errNotReading reports that a client did not take what was sent to it in time.
 var errNotReading = errors.New("the client does not read")
 
-func (req *request) newEventWriter() *eventWriter {
-	w := &eventWriter{w: req.Writer, timeout: defaultWriteTime}
-	if s, ok := req.Request.Context().Value(http.ServerContextKey).(*http.Server); ok && s.WriteTimeout > 0 {
-		w.timeout = s.WriteTimeout
+func newEventWriter(w http.ResponseWriter, r *http.Request) *eventWriter {
+	e := &eventWriter{w: w, control: http.NewResponseController(w), timeout: writeTimeout(r)}
+	_ = e.control.SetReadDeadline(time.Time{}) // net/http would take its end for that of the client
+	return e
+}
+
+// control returns the controller of the connection. Gin's own Flush loses the error.
+func (req *request) control() *http.ResponseController {
+	return http.NewResponseController(below(req.Writer))
+}
+
+// writeTimeout returns the time for one write to the client.
+func writeTimeout(r *http.Request) time.Duration {
+	if s, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && s.WriteTimeout > 0 {
+		return s.WriteTimeout
 	}
-	w.control = http.NewResponseController(below(req.Writer)) // Gin's own Flush loses the error
-	_ = w.control.SetReadDeadline(time.Time{})                // net/http would take its end for that of the client
-	return w
+	return defaultWriteTime
 }
 
 // send sends events together. The deadline is for this call only: on HTTP/2 it

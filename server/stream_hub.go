@@ -2,6 +2,9 @@ package server
 
 import (
 	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -17,20 +20,19 @@ type streams struct {
 	open int                   // guarded by mu; all streams
 }
 
-// A hub follows one database for all of its streams. It encodes an event once
+// A hub follows one database for all of its streams, in a goroutine of its own
+// that the first of them starts and the last one ends. It encodes an event once
 // for each group of streams that have asked for the same.
-//
-// It has no goroutine of its own: the stream that holds the token of lead calls
-// advance, and passes the token on before it sends anything.
 type hub struct {
 	db      *database.DB
-	lead    chan struct{} // holds the token
 	streams int           // guarded by streams.mu
+	left    chan struct{} // closed when the last stream has left
 
 	mu     sync.Mutex
 	groups map[string]*group // guarded by mu; by what was asked for
 	rev    storage.Rev       // guarded by mu; how far advance has come
 	broken string            // guarded by mu; why the file cannot be read; "" if it can
+	err    error             // guarded by mu; why there are no more events
 }
 
 // A group is the streams of one topic. All but the topic is guarded by hub.mu.
@@ -47,6 +49,7 @@ type group struct {
 // A frame is one or more events as they are sent.
 type frame struct {
 	rev     storage.Rev // of the state after it; 0 if it has no event of a revision
+	place   bool        // it says only where the stream is
 	data    []byte
 	waiting int // streams that have not taken it
 }
@@ -61,6 +64,9 @@ const (
 
 // errLagging reports that a client reads too slowly.
 var errLagging = errors.New("the client does not keep up")
+
+// errEnded reports that the server or the session has ended.
+var errEnded = errors.New("the stream has ended")
 
 // errTooMuch reports that a change is too large to be encoded for all groups at
 // once. The clients connect again, and then the budget of the server holds.
@@ -77,21 +83,27 @@ type subscription struct {
 	broken  string      // the state of the file when the subscription began
 }
 
-// join opens a stream. It reports false if there are most already.
-func (s *streams) join(db *database.DB, key string, t topic, most int) (*subscription, bool) {
+// join opens a stream for a request. It reports false if there are as many as
+// there may be.
+func (s *streams) join(req *request, key string, t topic) (*subscription, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open >= most {
+	if s.open >= req.MaxStreams {
 		return nil, false
 	}
+	db := req.db
 	h := s.hubs[db]
 	if h == nil {
-		h = &hub{db: db, lead: make(chan struct{}, 1), groups: make(map[string]*group), rev: db.Snapshot().Rev(), broken: brokenDetail(db.Err())}
-		h.lead <- struct{}{}
+		h = &hub{db: db, left: make(chan struct{}), groups: make(map[string]*group), rev: db.Snapshot().Rev(), broken: brokenDetail(db.Err())}
 		if s.hubs == nil {
 			s.hubs = make(map[*database.DB]*hub)
 		}
 		s.hubs[db] = h
+		var ended <-chan struct{}
+		if req.session != nil {
+			ended = req.session.ended
+		}
+		go h.run(req.Log, req.Stop, ended)
 	}
 	s.open++
 	h.streams++
@@ -99,7 +111,7 @@ func (s *streams) join(db *database.DB, key string, t topic, most int) (*subscri
 	defer h.mu.Unlock()
 	g := h.groups[key]
 	if g == nil {
-		g = &group{topic: t, wake: make(chan struct{})}
+		g = &group{topic: t, wake: make(chan struct{}), err: h.err}
 		h.groups[key] = g
 	}
 	g.streams++
@@ -123,6 +135,7 @@ func (s *subscription) leave() {
 	s.streams.open--
 	if h.streams--; h.streams == 0 {
 		delete(s.streams.hubs, h.db)
+		close(h.left)
 	}
 }
 
@@ -143,14 +156,12 @@ func (s *subscription) take() (events [][]byte, more <-chan struct{}, err error)
 		f := &g.frames[i]
 		f.waiting--
 		s.next++
-		if f.rev == 0 || f.rev > s.rev {
+		if f.rev == 0 || f.rev > s.rev || f.place && f.rev == s.rev {
 			events, size = append(events, f.data), size+len(f.data)
 			s.rev = max(s.rev, f.rev)
 		}
 	}
-	if g.trim(); s.next == g.first+len(g.frames) {
-		s.rev = max(s.rev, h.rev)
-	}
+	g.trim()
 	return events, g.wake, nil
 }
 
@@ -177,9 +188,55 @@ func (g *group) add(frames ...frame) {
 	g.wake = make(chan struct{})
 }
 
-// advance hands the events of new revisions to the streams. It returns
-// a channel that is closed when there are more revisions. Only the stream with
-// the token calls it.
+// run hands out events until the last stream has left, or the server or the session
+// ends.
+func (h *hub) run(log *slog.Logger, stop, ended <-chan struct{}) {
+	defer func() {
+		if v := recover(); v != nil { // it would end the program
+			log.Error("streams ended", "error", fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
+		}
+		h.end()
+	}()
+	beat := time.NewTicker(beatEvery)
+	defer beat.Stop()
+	for {
+		more := h.advance()
+		select {
+		case <-more:
+		case <-beat.C:
+			h.beat()
+		case <-stop:
+			return
+		case <-ended:
+			return
+		case <-h.left:
+			return
+		}
+	}
+}
+
+// beat hands out the place. It keeps the connections of quiet streams.
+func (h *hub) beat() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, g := range h.groups {
+		g.add(frame{rev: h.rev, place: true, data: placeLine(h.db.Run(), h.rev)})
+	}
+}
+
+// end ends all streams.
+func (h *hub) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.err = errEnded
+	for _, g := range h.groups {
+		g.err = h.err
+		g.add()
+	}
+}
+
+// advance hands out the events of new revisions. It returns a channel that is
+// closed when there are more revisions.
 func (h *hub) advance() (more <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

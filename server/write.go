@@ -28,6 +28,10 @@ func (req *request) create() error {
 		return err
 	}
 	collection, sent := req.collection(), b.objects
+	create := (*database.Tx).Create
+	if hasPreference(req.Context, preferDefaults) {
+		create = (*database.Tx).CreateWithDefaults
+	}
 	created := make([]*database.Record, len(sent))
 	err = req.update(func(tx *database.Tx) error {
 		if err := req.checkListPrecondition(tx, collection); err != nil {
@@ -38,7 +42,7 @@ func (req *request) create() error {
 		}
 		var faults faultList
 		for i, object := range b.objects {
-			r, err := tx.Create(collection, object)
+			r, err := create(tx, collection, object)
 			if err := faults.add(b, i, err); err != nil {
 				return err
 			}
@@ -52,6 +56,7 @@ func (req *request) create() error {
 	if err != nil {
 		return err
 	}
+	prefer(req.Context, preferDefaults)
 	if len(created) == 1 {
 		req.Header("Location", req.base()+"/"+url.PathEscape(collection)+"/"+url.PathEscape(created[0].ID))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 
@@ -77,15 +78,14 @@ func (c *checkCommand) check(ctx context.Context, path string) (found []lint.Fin
 		found, unchecked = append(found, f), "the schema has a fault"
 	case err != nil:
 		f = lint.Finding{File: path, Pointer: "/$schema", Detail: err.Error()}
-		found, unchecked = append(found, f.Locate(text, nil)), "there is no schema"
+		found, unchecked = append(found, f.Locate(text)), "there is no schema"
 	}
 	db, err := database.Open(ctx, store, c.options(rules))
 	if err != nil {
 		return nil, "", err
 	}
-	for _, f := range lint.Database(path, store.Unaddressable(), db.Snapshot()) {
-		found = append(found, f.Locate(text, rules))
-	}
+	inFile, _ := lint.New(path, store, db).List(0, math.MaxInt)
+	found = append(found, inFile...)
 	slices.SortStableFunc(found, lint.Finding.Compare)
 	return found, unchecked, nil
 }

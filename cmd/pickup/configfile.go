@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 	"github.com/pelletier/go-toml/v2"
@@ -128,9 +129,11 @@ func (c *configFile) value(flag *kong.Flag) (any, error) {
 		list = []any{v}
 	}
 	for i, e := range list {
-		switch e.(type) {
-		case string, float64, int64, bool:
+		switch e := e.(type) {
+		case string, float64, int64, bool, toml.LocalDate:
 			list[i] = fmt.Sprint(e)
+		case time.Time:
+			list[i] = e.Format(time.RFC3339Nano)
 		default:
 			return nil, fmt.Errorf("%s: %s must be a string, a number, true or false", c.name, flag.Name)
 		}

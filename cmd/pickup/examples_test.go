@@ -75,6 +75,100 @@ func TestLiveExamples(t *testing.T) {
 	}
 }
 
+// TestViteExample builds examples/vite and lets pickup serve it, at a slow, a failing
+// and a changing server: a link into the application, a reload, a spinner, a save whose
+// answer is lost, and an edit of the file.
+func TestViteExample(t *testing.T) {
+	t.Parallel()
+	dist, dir := t.TempDir(), t.TempDir()
+	build := exec.CommandContext(t.Context(), "npm", "run", "build", "--", "--outDir="+dist, "--emptyOutDir")
+	build.Dir = "../../examples/vite"
+	if text, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v (make setup installs Vite)\n%s", err, text)
+	}
+	file := filepath.Join(dir, "db.json")
+	if err := os.WriteFile(file, read(t, "../../examples/vite/db.json"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p, err := launch("pickup", dir, []string{"PICKUP_NO_AUTH=1"}, "--access-log", "off", "--prefix", "/api", "--static", dist, "--spa")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	simulate := func(rules string) {
+		t.Helper()
+		if status, text := send(t, http.MethodPut, p.url+"/_/simulate", rules); status != http.StatusOK {
+			t.Fatal(text)
+		}
+	}
+	ctx := browser(t)
+	do := func(actions ...chromedp.Action[chromedp.Void]) {
+		t.Helper()
+		if err := chromedp.Do(ctx, actions...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shows := func(want string) {
+		t.Helper()
+		got := ""
+		if !eventually(func() bool {
+			got, err = chromedp.Run(ctx, chromedp.Evaluate[string](`document.body.innerText.replaceAll(/\s+/g, " ").trim()`))
+			return err == nil && got == want
+		}) {
+			t.Fatalf("the page shows %q and not %q (%v)\n%s", got, want, err, p.text())
+		}
+	}
+
+	// The address is one of the application. Its task comes when it is released.
+	simulate(`[{"path": "/tasks/*", "methods": ["GET"], "hold": "load"}]`)
+	for _, open := range []chromedp.Action[chromedp.Void]{chromedp.Navigate(p.url + "/tasks/tent"), chromedp.Reload()} {
+		do(open)
+		shows("Loading… All tasks")
+		if _, text := send(t, http.MethodPost, p.url+"/_/release/load?wait=10s", ""); strings.TrimSpace(text) != `{"released":1}` {
+			t.Fatal(text)
+		}
+		shows("Mend the tent All tasks")
+	}
+
+	// The list follows the file, without a reload.
+	if _, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`window.loadedOnce = true`)); err != nil {
+		t.Fatal(err)
+	}
+	do(chromedp.Click(chromedp.CSS("a")))
+	shows("Tasks Bake bread Mend the tent Oil the bike Add")
+	replaceInFile(t, file, "Oil the bike", "Sell the bike")
+	shows("Tasks Bake bread Mend the tent Sell the bike Add")
+
+	// The task is in the file when the page learns that its request has failed. Each
+	// further attempt finds it there.
+	simulate(`[{"path": "/tasks/*", "methods": ["PUT"], "fault": "lost-answer"}]`)
+	do(chromedp.SendKeys(chromedp.CSS("input"), "Call Ruth"), chromedp.Click(chromedp.CSS("button")))
+	const failed = "Tasks Bake bread Mend the tent Sell the bike Call Ruth Try again The task may not have been saved."
+	shows(failed)
+	if n := bytes.Count(read(t, file), []byte("Call Ruth")); n != 1 {
+		t.Errorf("the file has the task %d times:\n%s", n, read(t, file))
+	}
+	hits := func() (text string) {
+		_, text = send(t, http.MethodGet, p.url+"/_/simulate", "")
+		return text
+	}
+	before := hits()
+	do(chromedp.Click(chromedp.CSS("button")))
+	if !eventually(func() bool { return hits() != before }) {
+		t.Error("there is no second attempt")
+	}
+	shows(failed)
+	simulate(`[]`)
+	do(chromedp.Click(chromedp.CSS("button")))
+	shows("Tasks Bake bread Mend the tent Sell the bike Call Ruth Add")
+	if n := bytes.Count(read(t, file), []byte("Call Ruth")); n != 1 {
+		t.Errorf("the file has the task %d times:\n%s", n, read(t, file))
+	}
+	if once, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`window.loadedOnce`)); err != nil || !once {
+		t.Errorf("the page was loaded again: %v", err)
+	}
+}
+
 // TestPlaywrightExample runs the tests of examples/playwright: four workers, each test
 // in a session of its own. They leave no session, and the file as it was.
 func TestPlaywrightExample(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -41,18 +40,6 @@ func TestKill(t *testing.T) {
 			setup.run(t, binary, writers)
 		})
 	}
-}
-
-// built builds the server and returns the path of the binary.
-func built(t *testing.T) string {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "pickup")
-	build := exec.Command("go", "build", "-trimpath", "-tags", "nomsgpack", "-o", binary, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	return binary
 }
 
 // A killSetup is a way to serve a file, and how often the server is killed.

@@ -4,40 +4,34 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
-	"pickup/filestore"
 	"pickup/internal/database"
 	"pickup/internal/lint"
 	"pickup/server"
 )
 
 // A linter reports what is wrong with the database while it is served: each new
-// finding once in the log, all of them in readyz?verbose.
+// finding once in the log, all of them to clients.
 type linter struct {
+	*lint.Linter
 	path   string
-	store  *filestore.Store
 	db     *database.DB
 	schema *reloadable
 	log    *slog.Logger
 	logged map[string]bool // keys of the findings of the last report
-
-	mu    sync.Mutex
-	snap  *database.Snapshot // guarded by mu; found is about it
-	found []lint.Finding     // guarded by mu; never modified
 }
 
 const (
 	maxLogged   = 20          // findings that one report logs
-	maxLocated  = 200         // findings whose line and column are looked up
-	reportAfter = time.Second // from an edit to its report; people save several times
+	reportAfter = time.Second // from a change to its report; people save several times
 )
 
 // run reports at once and after each external edit of the database or of its
-// schema, until ctx is done.
+// schema, until ctx is done. After other changes it brings the findings up to date.
 func (l *linter) run(ctx context.Context) {
 	rev := l.db.Snapshot().Rev()
 	l.report()
@@ -51,19 +45,23 @@ func (l *linter) run(ctx context.Context) {
 			rev = r.Rev
 			edited = edited || r.Source == database.FromFile // updates keep the rules
 		}
-		if edited {
+		if !edited && len(revisions) == 0 {
 			select {
-			case <-time.After(reportAfter):
+			case <-more:
 			case <-ctx.Done():
 				return
 			}
-			l.report()
 			continue
 		}
 		select {
-		case <-more:
+		case <-time.After(reportAfter):
 		case <-ctx.Done():
 			return
+		}
+		if edited {
+			l.report()
+		} else {
+			l.Count()
 		}
 	}
 }
@@ -71,7 +69,7 @@ func (l *linter) run(ctx context.Context) {
 // report logs the findings that the last report did not have.
 func (l *linter) report() {
 	tuneGC(l.path)
-	found := l.current()
+	found, _ := l.Linter.List(0, math.MaxInt)
 	now, n := make(map[string]bool, len(found)), 0
 	for _, f := range found {
 		key := f.Pointer + "\x00" + f.Detail
@@ -89,37 +87,36 @@ func (l *linter) report() {
 	l.logged = now
 }
 
-// current returns the findings of the present snapshot.
-func (l *linter) current() []lint.Finding {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	snap := l.db.Snapshot()
-	if l.snap == snap {
-		return l.found
+// List returns the findings in the schema and the database. It names the files
+// without their folders, because clients see it.
+func (l *linter) List(start, end int) (found []lint.Finding, count int) {
+	broken, n := l.inSchema()
+	found, count = l.Linter.List(max(0, start-n), end-n)
+	if n > 0 && start <= 0 && end > 0 {
+		found = append([]lint.Finding{broken}, found...)
 	}
-	found := lint.Database(l.path, l.store.Unaddressable(), snap)
-	if len(found) > 0 {
-		text, _ := os.ReadFile(l.path) // without it the place is 1:1
-		for i, f := range found[:min(len(found), maxLocated)] {
-			found[i] = f.Locate(text, snap.Schema())
-		}
+	for i := range found {
+		found[i].File = filepath.Base(found[i].File)
 	}
-	l.snap, l.found = snap, found
-	return found
+	return found, count + n
 }
 
-// findings returns what is wrong with the schema and the database. It names the
-// files without their folders, because clients see it.
-func (l *linter) findings() (all []lint.Finding) {
-	if f, ok := lint.Broken(l.schema.err()); ok {
-		f.Detail += "; " + l.schema.kept()
-		all = append(all, f)
+// Count returns how many findings List has, see lint.Linter.
+func (l *linter) Count() (n int, pending bool) {
+	_, n = l.inSchema()
+	count, pending := l.Linter.Count()
+	return n + count, pending
+}
+
+// inSchema returns what is wrong with the schema, and how many findings that is: 1,
+// or 0.
+func (l *linter) inSchema() (f lint.Finding, n int) {
+	f, ok := lint.Broken(l.schema.err())
+	if !ok {
+		return f, 0
 	}
-	all = append(all, l.current()...)
-	for i := range all {
-		all[i].File = filepath.Base(all[i].File)
-	}
-	return all
+	f.Detail += "; " + l.schema.kept()
+	return f, 1
 }
 
 // file returns the state of the database's file as far as the system knows it.
@@ -133,14 +130,12 @@ func (l *linter) file() server.SourceFile {
 
 // rules returns the state of the file of the rules, nil if there is none.
 func (l *linter) rules() *server.SourceFile {
-	f := &server.SourceFile{Name: filepath.Base(l.schema.paths()[0]), State: "ok"}
-	err := l.schema.err()
-	if broken, inText := lint.Broken(err); inText {
-		return &server.SourceFile{Name: filepath.Base(broken.File), State: "broken",
-			Line: broken.Line, Column: broken.Column, Detail: broken.Detail + "; " + l.schema.kept()}
+	if broken, n := l.inSchema(); n > 0 {
+		return &server.SourceFile{Name: filepath.Base(broken.File), State: "broken", Line: broken.Line, Column: broken.Column, Detail: broken.Detail}
 	}
+	f := &server.SourceFile{Name: filepath.Base(l.schema.paths()[0]), State: "ok"}
 	switch {
-	case err != nil:
+	case l.schema.err() != nil:
 		f.State, f.Detail = "broken", "the rules cannot be put into force at present; the log has the reason; "+l.schema.kept()
 	case l.db.Schema() == nil:
 		return nil

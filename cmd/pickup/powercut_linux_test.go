@@ -56,7 +56,7 @@ func TestPowerCut(t *testing.T) {
 			run += "/" + part
 		}
 		cmd := exec.Command(os.Args[0], "-test.run="+run, "-test.v", "-test.timeout=0")
-		cmd.Env = append(os.Environ(), "PICKUP_TEST_POWERCUT="+t.TempDir())
+		cmd.Env = append(os.Environ(), "PICKUP_TEST_POWERCUT="+t.TempDir(), "PICKUP_TEST_BINARY="+built(t))
 		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
 		out, err := cmd.CombinedOutput()
 		if errors.Is(err, syscall.EPERM) {
@@ -81,7 +81,7 @@ func TestPowerCut(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "container"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	bench := &powerBench{shelf: shelf, binary: built(t)}
+	bench := &powerBench{shelf: shelf, binary: os.Getenv("PICKUP_TEST_BINARY")}
 	for _, f := range filesystems {
 		t.Run(f.kind, func(t *testing.T) {
 			base, size, err := bench.format(f)
@@ -120,9 +120,9 @@ type filesystem struct {
 }
 
 var filesystems = []filesystem{
-	{"ext4", "", runtime.NumCPU(), []string{"mkfs.ext4", "-q", "-m", "0", "-b", "4096"}, 24 << 20, 8, 2000},
-	{"xfs", "nouuid", runtime.NumCPU(), []string{"mkfs.xfs", "-q", "-f", "--unsupported"}, 64 << 20, 3, 400},
-	{"btrfs", "", 1, []string{"mkfs.btrfs", "-q", "-f", "-M"}, 110 << 20, 2, 400},
+	{kind: "ext4", workers: runtime.NumCPU(), mkfs: []string{"mkfs.ext4", "-q", "-m", "0", "-b", "4096"}, size: 24 << 20, cuts: 8, long: 2000},
+	{kind: "xfs", options: "nouuid", workers: runtime.NumCPU(), mkfs: []string{"mkfs.xfs", "-q", "-f", "--unsupported"}, size: 64 << 20, cuts: 3, long: 400},
+	{kind: "btrfs", workers: 1, mkfs: []string{"mkfs.btrfs", "-q", "-f", "-M"}, size: 110 << 20, cuts: 2, long: 400},
 }
 
 // A powerWay is a way to write the file.

@@ -11,10 +11,37 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 )
+
+// built returns the path of the program as "make build" builds it, without the race
+// detector.
+func built(t *testing.T) string {
+	t.Helper()
+	binary, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return binary
+}
+
+// build builds the program once for all tests.
+var build = sync.OnceValues(func() (string, error) {
+	path, err := exec.LookPath("pickup") // in a folder of the test binary, which testscript removes
+	if err != nil {
+		return "", err
+	}
+	binary := filepath.Join(filepath.Dir(path), "built", "pickup")
+	cmd := exec.Command("go", "build", "-trimpath", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", binary, ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return binary, nil
+})
 
 // A process is a running server.
 type process struct {

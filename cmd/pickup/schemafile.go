@@ -43,7 +43,7 @@ func (s *schemaFile) apply(ctx context.Context, texts [][]byte, err error) error
 		return err
 	case err != nil:
 		text, _ := os.ReadFile(s.database) // without it the place is 1:1
-		f := lint.Finding{Pointer: "/$schema"}.Locate(text, nil)
+		f := lint.Finding{Pointer: "/$schema"}.Locate(text)
 		return &schema.Error{File: s.database, Line: f.Line, Column: f.Column, Reason: err.Error()}
 	case s.db == nil:
 		s.rules = rules

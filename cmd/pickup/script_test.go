@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -17,8 +18,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// programs are the commands that the test binary is when called by their names.
-// Scripts and other tests start pickup this way.
+// programs are the commands that the test binary is when called by their names, with
+// the race detector. Tests start servers this way.
 var programs = map[string]func(){"pickup": main}
 
 func TestMain(m *testing.M) {
@@ -26,8 +27,11 @@ func TestMain(m *testing.M) {
 }
 
 // TestScript runs testdata/script/*.txtar, the specification of the command. The
-// README there lists the commands that are added to those of testscript.
+// README there lists the commands that are added to those of testscript. Servers are
+// watched by the race detector; other commands, which do one thing after another, are
+// not.
 func TestScript(t *testing.T) {
+	path := filepath.Dir(built(t)) + string(filepath.ListSeparator) + os.Getenv("PATH")
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
@@ -40,6 +44,7 @@ func TestScript(t *testing.T) {
 					return err
 				}
 			}
+			e.Setenv("PATH", path)
 			e.Values[serverKey{}] = new(*process)
 			return nil
 		},

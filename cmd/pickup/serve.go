@@ -19,6 +19,7 @@ import (
 
 	"pickup/filestore"
 	"pickup/internal/database"
+	"pickup/internal/lint"
 	"pickup/internal/rewrite"
 	"pickup/internal/storage"
 	"pickup/server"
@@ -115,7 +116,7 @@ func (s *service) start(ctx context.Context) error {
 
 // serve runs the service until ctx is done or a part of it fails, and then lets
 // requests under way finish. It starts every goroutine of the program, except those
-// of the runtime and of libraries.
+// of the runtime and of libraries, and one for each database that has streams.
 func (s *service) serve(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -270,11 +271,14 @@ func (s *service) openDatabase(ctx context.Context) (err error) {
 	} else if file.rules != nil {
 		s.notices = append(s.notices, note("writes are checked against %s.", file.paths()[0]))
 	}
+	if !s.Now.IsZero() {
+		s.notices = append(s.notices, note("the clock of records and the history begins at %s (--now).", s.Now))
+	}
 	o := s.idConvention.options(file.rules)
-	o.Log = s.log
+	o.Log, o.Seed, o.Start = s.log, s.seed(), s.Now.Time
 	s.db, err = database.Open(ctx, s.metrics.Store(s.store), o)
 	file.db = s.db
-	s.linter = &linter{path: s.file, store: s.store, db: s.db, schema: schema, log: s.log}
+	s.linter = &linter{Linter: lint.New(s.file, s.store, s.db), path: s.file, db: s.db, schema: schema, log: s.log}
 	for _, r := range s.reloadables {
 		s.checks = append(s.checks, server.Check{Name: r.name, OK: func() bool { return r.err() == nil }})
 	}
@@ -309,7 +313,7 @@ func (s *service) makeServer(context.Context) error {
 		NoPage:       s.NoPage,
 		Metrics:      s.metrics,
 		Checks:       s.checks,
-		Findings:     s.linter.findings,
+		Findings:     s.linter,
 		Source:       s.linter.file,
 		Rules:        s.linter.rules,
 		Ephemeral:    s.Ephemeral,

@@ -17,6 +17,7 @@ type settings struct {
 	transport
 	limits
 	simulation
+	repetition
 	routing
 	Htpasswd   string   `variable:"PICKUP_HTPASSWD" placeholder:"FILE" help:"Read users from this file, with a line name:hash for each, as pickup passwd prints it; reloaded when it changes ($PICKUP_HTPASSWD)."`
 	NoAuth     noAuth   `variable:"PICKUP_NO_AUTH" help:"Require no credentials; only on a loopback address, unless it is --no-auth=public ($PICKUP_NO_AUTH)."`
@@ -49,7 +50,7 @@ func (s *settings) check() error {
 			return usagef("--journal-dir: %s is not a directory", s.JournalDir)
 		}
 	}
-	return cmp.Or(s.simulation.check(s.NoAuth == noAuthPublic), s.routing.check(), s.transport.check())
+	return cmp.Or(s.simulation.check(), s.repetition.check(s.NoAuth == noAuthPublic), s.routing.check(), s.transport.check())
 }
 
 // isOrigin reports whether s is "*" or a serialized origin (RFC 6454, section 6.2),

@@ -25,22 +25,13 @@ type simulation struct {
 	Simulate string         `enum:"auto,on,off" default:"auto" variable:"PICKUP_SIMULATE" placeholder:"on|off" help:"Let requests and rules ask for slow, failing and fixed answers (on, but off with --no-auth=public)."`
 	Delay    simulate.Range `short:"d" variable:"PICKUP_DELAY" placeholder:"MS" help:"Answer after so many milliseconds, as in 500, or after a time in a range, as in 200-800."`
 	MaxDelay time.Duration  `default:"60s" variable:"PICKUP_MAX_DELAY" placeholder:"TIME" help:"Longest delay or hold (${default}); 400 above."`
-	Seed     string         `variable:"PICKUP_SEED" placeholder:"N" help:"Repeat what is random about simulated answers at each start."`
 }
 
 // simulateKey is the name of the rules in a configuration file.
 const simulateKey = "simulate"
 
 // check returns an error if the settings contradict each other.
-func (s *simulation) check(public bool) error {
-	if s.Seed != "" {
-		if _, err := strconv.ParseUint(s.Seed, 10, 64); err != nil {
-			return usagef("--seed: %q is not a whole number from 0 on", s.Seed)
-		}
-		if public {
-			return usagef("--seed cannot be used with --no-auth=public: others could foresee what is random")
-		}
-	}
+func (s *simulation) check() error {
 	if s.Delay.Max > s.MaxDelay {
 		return usagef("--delay: %s is longer than --max-delay, which is %v", s.Delay, s.MaxDelay)
 	}
@@ -61,9 +52,8 @@ func (s *service) readRules(ctx context.Context) error {
 		return nil
 	}
 	s.simulated = &server.Simulation{Rules: new(simulate.Rules), Delay: s.Delay, MaxDelay: s.MaxDelay}
-	if s.Seed != "" {
-		seed, _ := strconv.ParseUint(s.Seed, 10, 64) // check has parsed it
-		s.simulated.Dice = simulate.Seeded(seed)
+	if seed := s.seed(); seed != nil {
+		s.simulated.Dice = simulate.Seeded(*seed)
 	}
 	if s.Delay.Max > 0 {
 		s.notices = append(s.notices, note("every answer is delayed by %s ms (--delay).", s.Delay))

@@ -238,9 +238,9 @@ func TestStreamProxies(t *testing.T) {
 		name, url string
 		late      bool
 	}{
-		{"nginx", nginx(t, p.url), false},
-		{"heeds the header", heeds.URL, false},
-		{"ignores the header", ignores.URL, true},
+		{name: "nginx", url: nginx(t, p.url)},
+		{name: "heeds the header", url: heeds.URL},
+		{name: "ignores the header", url: ignores.URL, late: true},
 	} {
 		t.Run(proxy.name, func(t *testing.T) {
 			s, err := openStream(strings.TrimPrefix(proxy.url, "http://"), "/schedules/1?_since=now")

@@ -106,18 +106,18 @@ func TestEditIsFound(t *testing.T) {
 		text  string
 		known int // per mille
 	}{
-		{"nothing", text, 999},
-		{"a value", text[:a+40] + "9" + text[a+40:], 995},
-		{"one less", text[:a] + text[b:], 995},
-		{"a hundred less", text[:a] + text[hundred:], 995},
-		{"one more", text[:a] + `, {"id": "new"}` + text[a:], 995},
-		{"one without an id", text[:a] + `, 7` + text[a:], 995},
-		{"twice", text[:b] + text[a:], 995},
-		{"moved", text[:a] + text[b:far] + text[a:b] + text[far:], 995},
-		{"another member", `{"x": {}, ` + text[1:], 995},
-		{"another layout", string(rawjson.Compact([]byte(text))), 0},
-		{"other ids", string(bytes.ReplaceAll([]byte(text), []byte(`"id": "`), []byte(`"id": "x`))), 0},
-		{"a comment", text[:a+7] + "/* */" + text[a+7:], 0},
+		{name: "nothing", text: text, known: 999},
+		{name: "a value", text: text[:a+40] + "9" + text[a+40:], known: 995},
+		{name: "one less", text: text[:a] + text[b:], known: 995},
+		{name: "a hundred less", text: text[:a] + text[hundred:], known: 995},
+		{name: "one more", text: text[:a] + `, {"id": "new"}` + text[a:], known: 995},
+		{name: "one without an id", text: text[:a] + `, 7` + text[a:], known: 995},
+		{name: "twice", text: text[:b] + text[a:], known: 995},
+		{name: "moved", text: text[:a] + text[b:far] + text[a:b] + text[far:], known: 995},
+		{name: "another member", text: `{"x": {}, ` + text[1:], known: 995},
+		{name: "another layout", text: string(rawjson.Compact([]byte(text)))},
+		{name: "other ids", text: string(bytes.ReplaceAll([]byte(text), []byte(`"id": "`), []byte(`"id": "x`)))},
+		{name: "a comment", text: text[:a+7] + "/* */" + text[a+7:]},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			d := checkEdit(t, before, []byte(test.text))
@@ -240,8 +240,8 @@ func TestEditCosts(t *testing.T) {
 	records.WriteString("]}")
 	shuffled.WriteString("]}")
 	for _, test := range []struct{ name, before, text string }{
-		{"many members", members.String(), members.String()},
-		{"another order", records.String(), shuffled.String()},
+		{name: "many members", before: members.String(), text: members.String()},
+		{name: "another order", before: records.String(), text: shuffled.String()},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			before, err := Parse("db.json", []byte(test.before), nil)

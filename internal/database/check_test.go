@@ -50,6 +50,13 @@ func sampleRules(t testing.TB) *schema.Schema {
 	return schemaOf(t, string(data))
 }
 
+func faultsOf(found []Violation) (faults []schema.Fault) {
+	for _, v := range found {
+		faults = append(faults, v.Fault)
+	}
+	return faults
+}
+
 // checked returns the result of Check for a database with the rules s.
 func checked(t testing.TB, s *schema.Schema, data string) []schema.Fault {
 	t.Helper()
@@ -57,7 +64,7 @@ func checked(t testing.TB, s *schema.Schema, data string) []schema.Fault {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return db.Snapshot().Check()
+	return faultsOf(db.Snapshot().Check())
 }
 
 func wantChecked(t testing.TB, got []schema.Fault, want ...string) {

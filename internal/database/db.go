@@ -31,6 +31,14 @@ type Options struct {
 
 	// IDs is the kind of new ids if the schema has no x-id; "" is AutoIDs.
 	IDs schema.IDKind
+
+	// Start is the time at which the clock begins that gives x-now, the times in UUIDs
+	// and Revision.Time. The zero value selects the clock of the system.
+	Start time.Time
+
+	// Seed makes random ids repeat in each database with the same seed. nil: they
+	// are random. With Start, UUIDs repeat too: they all have that time.
+	Seed *uint64
 }
 
 const (
@@ -46,6 +54,7 @@ type DB struct {
 	run     string // see Run
 	now     atomic.Pointer[Snapshot]
 	history *history
+	source  *source
 
 	baseline  atomic.Pointer[Snapshot] // see Baseline
 	snapshots snapshots
@@ -69,7 +78,7 @@ type update struct {
 
 // Open loads a database. Contents that break a rule of the schema are not an error.
 func Open(ctx context.Context, s storage.Store, o Options) (*DB, error) {
-	db := &DB{store: s, log: o.Log, run: rand.Text()[:6], lead: make(chan struct{}, 1)}
+	db := &DB{store: s, log: o.Log, run: rand.Text()[:6], source: newSource(o), lead: make(chan struct{}, 1)}
 	if db.log == nil {
 		db.log = slog.New(slog.DiscardHandler)
 	}
@@ -197,7 +206,7 @@ func (db *DB) commit(ctx context.Context, group []*update) {
 			fail(group, err)
 			return
 		}
-		now, revisions := time.Now(), make([]*Revision, len(steps))
+		now, revisions := db.source.now(), make([]*Revision, len(steps))
 		for i, s := range steps {
 			// Each update has a revision of its own if the store counted them.
 			later := min(storage.Rev(len(steps)-1-i), rev-base.rev-1)
@@ -240,7 +249,7 @@ func (db *DB) stage(base *Snapshot, group []*update) (steps []step) {
 
 func (db *DB) newTx(base *Snapshot) *Tx {
 	tx := newTx(base)
-	tx.history = db.history
+	tx.history, tx.source = db.history, db.source
 	return tx
 }
 
@@ -291,7 +300,7 @@ func (db *DB) apply(b storage.Batch) error {
 // holds db.write.
 func (db *DB) show(base, next *Snapshot, d *difference) {
 	r := d.revision(base, next)
-	r.Time, r.Source = time.Now(), FromFile
+	r.Time, r.Source = db.source.now(), FromFile
 	db.now.Store(next)
 	db.baseline.Store(next)
 	db.history.publish(r)

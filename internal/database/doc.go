@@ -20,7 +20,7 @@
 //
 //   - db.go has Open, Update and Follow; history.go the revisions, and change.go
 //     how they are computed;
-//   - tx.go, ondelete.go, patch_record.go and patch_database.go have the writes, ids.go
+//   - tx.go, ondelete.go, patchrecord.go and patchdatabase.go have the writes, ids.go
 //     new ids; tx.go refuses taken values;
 //   - find.go has the reads, with index.go and orderedindex.go, and strict.go refuses
 //     unknown names in a query;

@@ -17,7 +17,7 @@ import (
 
 // Fork returns a DB that begins with the contents of from, a snapshot of db. It
 // lives in memory: no store sees its changes, and changes of db do not reach it.
-// Its tags and its Run are its own. A fork costs a few hundred bytes for each
+// Its tags and its Run are its own. With Options.Seed its ids begin anew. A fork costs a few hundred bytes for each
 // collection, and then what changes in it.
 //
 // Before each commit admit is called with the number of bytes by which Held
@@ -32,7 +32,7 @@ func (db *DB) Fork(from *Snapshot, admit func(more int) error) *DB {
 			snap.list[i], snap.byName[c.name] = &own, &own
 		}
 	}
-	f := &DB{log: db.log, run: rand.Text()[:12], history: newHistory(snap.rev), lead: make(chan struct{}, 1)}
+	f := &DB{log: db.log, run: rand.Text()[:12], history: newHistory(snap.rev), source: db.source.fork(), lead: make(chan struct{}, 1)}
 	f.store = &forkStore{base: snap, admit: admit, sizes: make(map[element]int)}
 	f.now.Store(snap)
 	f.baseline.Store(snap)

@@ -2,10 +2,7 @@ package database
 
 import (
 	"cmp"
-	"crypto/rand"
 	"strings"
-
-	"github.com/google/uuid"
 
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
@@ -104,44 +101,30 @@ func (c *idStats) kind(r *Record) *int {
 // next returns a new id as JSON text. With AutoIDs, if all ids are integers, or all
 // are strings that spell one, it is the next of these; in a collection that never
 // had ids it is the string "1"; otherwise it is a UUID. taken reports whether a
-// record has an id.
-func (c *idStats) next(kind schema.IDKind, taken func(id string) bool) string {
+// record has an id; random ones come from the source.
+func (c *idStats) next(kind schema.IDKind, taken func(id string) bool, from *source) string {
+	random := from.uuid
 	switch {
 	case kind == schema.NumberIDs:
 		return increment(c.high)
 	case kind == schema.ShortIDs:
-		id := shortID()
-		for taken(id) {
-			id = shortID()
-		}
-		return `"` + id + `"`
+		random = from.shortID
 	case kind == schema.UUIDs:
 	case c.counted(kind):
 		return increment(c.high)
 	case c.others == 0 && (c.numbers == 0 || kind == schema.TextIDs):
 		return `"` + increment(c.high) + `"`
 	}
-	return `"` + uuid.Must(uuid.NewV7()).String() + `"`
+	id := random()
+	for taken(id) {
+		id = random()
+	}
+	return `"` + id + `"`
 }
 
 // counted reports whether new ids are numbers because all others are.
 func (c *idStats) counted(kind schema.IDKind) bool {
 	return kind != schema.TextIDs && c.others == 0 && c.strings == 0 && (c.numbers > 0 || c.number)
-}
-
-// shortID returns a random id without letters that look like digits. It begins with
-// a letter, so it cannot be mistaken for a number.
-func shortID() string {
-	const letters, all = "abcdefghjkmnpqrstvwxyz", "abcdefghjkmnpqrstvwxyz0123456789"
-	b := make([]byte, 6)
-	rand.Read(b) // never fails (crypto/rand)
-	for i := range b {
-		b[i] = all[b[i]%32]
-	}
-	if rawjson.IsIndex(string(b[:1])) {
-		b[0] = letters[b[0]-'0'] // not quite uniform, but fast
-	}
-	return string(b)
 }
 
 // spell returns an id that a client has chosen as JSON text: as a number if next

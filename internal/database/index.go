@@ -291,20 +291,27 @@ func find(tree *index, keys []string, most int) ([]*Record, bool) {
 // uniqueHolder returns the record other than the one with the key except whose
 // member called name has the same value, or nil. Nulls may repeat.
 func (c *collection) uniqueHolder(name string, value jsontext.Value, except string) *Record {
-	var keys []string
-	switch value.Kind() {
-	case 'n':
+	if value.Kind() == 'n' {
 		return nil
-	case '[', '{':
-		keys = []string{rawjson.Identity(value)}
-	default:
-		keys = query.EqualityKeys(value)
 	}
-	found, _ := find(c.indexes.get(name, c.records), keys, c.records.Len())
-	for _, r := range found {
-		if v, _ := rawjson.Member(r.Value, name); r.ID != except && rawjson.Identity(v) == rawjson.Identity(value) {
+	for _, r := range c.holders(name, value) {
+		if r.ID != except {
 			return r
 		}
 	}
 	return nil
+}
+
+// holders returns the records whose member called name has that value, in their
+// order.
+func (c *collection) holders(name string, value jsontext.Value) []*Record {
+	keys := []string{rawjson.Identity(value)}
+	if kind := value.Kind(); kind != '[' && kind != '{' {
+		keys = query.EqualityKeys(value)
+	}
+	found, _ := find(c.indexes.get(name, c.records), keys, c.records.Len())
+	return slices.DeleteFunc(found, func(r *Record) bool {
+		v, _ := rawjson.Member(r.Value, name)
+		return rawjson.Identity(v) != rawjson.Identity(value)
+	})
 }

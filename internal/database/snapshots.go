@@ -62,7 +62,7 @@ func splitName(list []*NamedSnapshot, name string) (s *NamedSnapshot, others []*
 // The error wraps ErrMemory if there are too many snapshots, or if they hold too
 // many values that have been replaced since.
 func (db *DB) KeepSnapshot(name string, check func(old *NamedSnapshot) error) (*NamedSnapshot, error) {
-	s := &NamedSnapshot{Name: name, Time: time.Now(), replaced: db.history.replacedSize()}
+	s := &NamedSnapshot{Name: name, Time: db.source.now(), replaced: db.history.replacedSize()}
 	db.snapshots.mu.Lock()
 	defer db.snapshots.mu.Unlock()
 	old, others := splitName(db.snapshots.list, name)

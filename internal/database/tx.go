@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -24,6 +25,8 @@ type Tx struct {
 	mine    map[string]bool
 	changes []Change // in their order, without Op
 
+	source  *source
+	time    time.Time   // that it writes, zero if it has not yet
 	history *history    // see Undo
 	undoes  storage.Rev // what it reverts, 0 if nothing
 
@@ -77,6 +80,16 @@ func (tx *Tx) set(c *collection, id string, value jsontext.Value) *Record {
 // collection's ids are not readOnly. The error wraps ErrNotFound if there is no such
 // collection, ErrShape if the body is not an object; otherwise it is a *FaultError.
 func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
+	return tx.create(collection, body, false)
+}
+
+// CreateWithDefaults is Create of a record with the defaults of the schema for
+// members that the body lacks.
+func (tx *Tx) CreateWithDefaults(collection string, body jsontext.Value) (*Record, error) {
+	return tx.create(collection, body, true)
+}
+
+func (tx *Tx) create(collection string, body jsontext.Value, defaults bool) (*Record, error) {
 	c, err := tx.array(collection)
 	if err != nil {
 		return nil, err
@@ -86,7 +99,13 @@ func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
 		return nil, err
 	}
 	rules := tx.snap.schema.Member(collection)
+	if defaults {
+		if value = rules.WithDefaults(value); rawjson.Depth(value) > rawjson.MaxDepth {
+			return nil, fmt.Errorf("with the defaults of the schema it would be nested deeper than %d levels: %w", rawjson.MaxDepth, storage.ErrShape)
+		}
+	}
 	value, id, invalid, taken := tx.withID(c, value, rules.ReadOnlyID(), c.has)
+	value = tx.stamp(collection, nil, value)
 	faults = append(append(faults, invalid...), rules.CheckCreate(value)...)
 	taken = append(taken, tx.taken(c, value, id, nil, sent)...)
 	if err := faultError(faults, taken, sent); err != nil {
@@ -102,7 +121,7 @@ func (tx *Tx) withID(c *collection, value jsontext.Value, renew bool, used func(
 	member := c.ids.member
 	given, ok := rawjson.Member(value, member)
 	if !ok || renew || given.Kind() == 'n' || string(given) == `""` {
-		value = rawjson.SetMember(value, member, c.ids.next(tx.snap.newIDs(c.name), used))
+		value = rawjson.SetMember(value, member, c.ids.next(tx.snap.newIDs(c.name), used, tx.source))
 	}
 	switch id, ok = storage.ID(value, member); {
 	case !ok:
@@ -136,30 +155,19 @@ func (tx *Tx) CreateAs(collection, id string, body jsontext.Value) (*Record, err
 // id keeps its spelling. The error wraps ErrNotFound, or ErrShape if the body is not
 // an object or has another id; otherwise it is a *FaultError.
 func (tx *Tx) Replace(name, id string, body jsontext.Value) (*Record, error) {
-	old, err := tx.target(name, id)
-	if err != nil {
-		return nil, err
-	}
-	value, sent, faults, err := tx.read(name, body)
-	if err != nil {
-		return nil, err
-	}
-	if value, err = keepID(old, value, tx.snap.IDMember(name)); err != nil {
-		return nil, err
-	}
-	return tx.validateAndSet(name, old, value, nil, sent, faults)
+	return tx.write(name, id, body, nil)
 }
 
 // Merge sets the members of a record or singular resource that the body has, null
 // included, and keeps the others. Only what is sent is checked. Errors are those of
 // Replace.
 func (tx *Tx) Merge(name, id string, body jsontext.Value) (*Record, error) {
-	return tx.merge(name, id, body, rawjson.MergeMembers)
+	return tx.write(name, id, body, rawjson.MergeMembers)
 }
 
-// merge replaces a record or singular resource by the result of with, given the old
-// value and the body. Only the members of the body are checked.
-func (tx *Tx) merge(name, id string, body jsontext.Value, with func(old, v jsontext.Value) jsontext.Value) (*Record, error) {
+// write replaces a record or singular resource by the body, or by the result of merge,
+// and then checks only the members of the body.
+func (tx *Tx) write(name, id string, body jsontext.Value, merge func(old, v jsontext.Value) jsontext.Value) (*Record, error) {
 	old, err := tx.target(name, id)
 	if err != nil {
 		return nil, err
@@ -169,12 +177,15 @@ func (tx *Tx) merge(name, id string, body jsontext.Value, with func(old, v jsont
 		return nil, err
 	}
 	idMember := tx.snap.IDMember(name)
-	if _, has := rawjson.Member(value, idMember); has {
+	if _, has := rawjson.Member(value, idMember); has || merge == nil {
 		if value, err = keepID(old, value, idMember); err != nil {
 			return nil, err
 		}
 	}
-	return tx.validateAndSet(name, old, with(old.Value, value), rawjson.MemberNames(value), sent, faults)
+	if merge == nil {
+		return tx.validateAndSet(name, old, value, nil, sent, faults)
+	}
+	return tx.validateAndSet(name, old, merge(old.Value, value), rawjson.MemberNames(value), sent, faults)
 }
 
 // target returns a record or, if id is empty, a singular resource. The error wraps
@@ -194,6 +205,7 @@ func (tx *Tx) target(name, id string) (*Record, error) {
 // or all members if names is nil.
 func (tx *Tx) validateAndSet(name string, old *Record, value jsontext.Value, names []string, sent map[string]string, faults []schema.Fault) (*Record, error) {
 	rules := tx.snap.schema.Member(name)
+	value = tx.stamp(name, old.Value, value)
 	if old.ID == "" {
 		faults = append(faults, rules.CheckObject(old.Value, value, names)...)
 		if err := faultError(faults, nil, sent); err != nil {
@@ -207,7 +219,7 @@ func (tx *Tx) validateAndSet(name string, old *Record, value jsontext.Value, nam
 		return nil, err
 	}
 	if names == nil {
-		faults = append(faults, rules.CheckReplace(value)...)
+		faults = append(faults, rules.CheckReplace(old.Value, value)...)
 	} else {
 		faults = append(faults, rules.CheckMerge(old.Value, value, names)...)
 	}

@@ -23,12 +23,31 @@ func TestUniqueValues(t *testing.T) {
 		a, b string
 		same bool
 	}{
-		{`null`, `null`, false}, {`null`, `"null"`, false}, {`true`, `"true"`, false}, {`true`, `true`, true},
-		{`"a"`, `"a"`, true}, {`"a"`, `"A"`, false}, {`"\u0061"`, `"a"`, true}, {`1`, `"1"`, false}, {`1`, `1.0`, true}, {`10`, `1e1`, true},
-		{`["a","b"]`, `["b","c"]`, false}, {`["a"]`, `"a"`, false}, {`["a"]`, `[ "a" ]`, true}, {`[]`, `[]`, true}, {`[[1]]`, `[[1]]`, true},
-		{`{"a":1}`, `{ "a": 1 }`, true}, {`{"a":1}`, `{"a":2}`, false},
-		{`[1,"\u0061"]`, `[1.0,"a"]`, true}, {`["1"]`, `[1]`, false}, {`[[1],2]`, `[[1,2]]`, false}, {`["a,b"]`, `["a","b"]`, false},
-		{`{"a":1,"b":[2]}`, `{"b":[2.0],"\u0061":1e0}`, true}, {`{"a":null}`, `{}`, false}, {`{"a":true}`, `{"a":"true"}`, false}, {`{}`, `[]`, false},
+		{a: `null`, b: `null`},
+		{a: `null`, b: `"null"`},
+		{a: `true`, b: `"true"`},
+		{a: `true`, b: `true`, same: true},
+		{a: `"a"`, b: `"a"`, same: true},
+		{a: `"a"`, b: `"A"`},
+		{a: `"\u0061"`, b: `"a"`, same: true},
+		{a: `1`, b: `"1"`},
+		{a: `1`, b: `1.0`, same: true},
+		{a: `10`, b: `1e1`, same: true},
+		{a: `["a","b"]`, b: `["b","c"]`},
+		{a: `["a"]`, b: `"a"`},
+		{a: `["a"]`, b: `[ "a" ]`, same: true},
+		{a: `[]`, b: `[]`, same: true},
+		{a: `[[1]]`, b: `[[1]]`, same: true},
+		{a: `{"a":1}`, b: `{ "a": 1 }`, same: true},
+		{a: `{"a":1}`, b: `{"a":2}`},
+		{a: `[1,"\u0061"]`, b: `[1.0,"a"]`, same: true},
+		{a: `["1"]`, b: `[1]`},
+		{a: `[[1],2]`, b: `[[1,2]]`},
+		{a: `["a,b"]`, b: `["a","b"]`},
+		{a: `{"a":1,"b":[2]}`, b: `{"b":[2.0],"\u0061":1e0}`, same: true},
+		{a: `{"a":null}`, b: `{}`},
+		{a: `{"a":true}`, b: `{"a":"true"}`},
+		{a: `{}`, b: `[]`},
 	} {
 		both := `{"c":[{"id":1,"u":` + test.a + `},{"id":2,"u":` + test.b + `}]}`
 		db, err := database.Open(t.Context(), storetest.NewMemStore(jsontext.Value(both)), database.Options{Schema: schema})

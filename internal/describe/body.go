@@ -15,7 +15,7 @@ type form struct {
 	sent     bool     // leaves out historic values
 	optional []string // members that are not required
 	required []string // members that are required in addition
-	without  string   // the member to leave out, or ""
+	without  []string // members to leave out
 }
 
 // body defines the schema of a body in that form and returns its name.
@@ -106,7 +106,7 @@ func (w *reformer) members(v jsontext.Value) []byte {
 	out := []byte("{")
 	for quoted, e := range rawjson.Members(v) {
 		name := rawjson.Unquote(quoted)
-		if name == w.without {
+		if slices.Contains(w.without, name) {
 			continue
 		}
 		out = appendSpellings(out, name, w.aliases, w.copy(e, w.sent))

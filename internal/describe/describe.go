@@ -206,16 +206,17 @@ func (d *describer) ruled(r *record) {
 		}
 	}
 	d.stored(r)
-	id := form{sent: true, optional: []string{r.IDMember}}
+	given := form{sent: true, optional: []string{r.IDMember}} // by the service
+	for _, s := range r.rules.Stamps {
+		given.optional = append(given.optional, s.Member)
+	}
 	if r.Kind == storage.Array {
-		create := id
+		create := given
 		create.required = r.rules.RequiredOnCreate
-		if r.rules.ReadOnlyID() {
-			create.without = r.IDMember
-		}
+		create.without = slices.DeleteFunc(slices.Clone(given.optional), func(name string) bool { return !r.rules.Owns(name) })
 		r.Create = d.body(r, "Create", create)
 	}
-	r.Replace = d.body(r, "Replace", id)
+	r.Replace = d.body(r, "Replace", given)
 	r.MergePatch = d.name(r.Record + "MergePatch")
 	d.define(r.MergePatch, d.mergePatch(r))
 }

@@ -118,6 +118,33 @@ func TestAliasesAreDescribed(t *testing.T) {
 	}
 }
 
+// TestStampsAreDescribed requires no time that the service writes in a body, and
+// leaves out of a new record what a client cannot set.
+func TestStampsAreDescribed(t *testing.T) {
+	const job = `{"type":"object","required":["made","touched"],"additionalProperties":false,
+		"properties":{"id":{"type":"integer"},"made":{"type":"string","x-now":"create","readOnly":true},"touched":{"x-now":"update"}}}`
+	s := schemaFor(t, `{"properties":{"jobs":{"items":`+job+`},"one":`+job+`}}`)
+	d := Database(snapshotFor(t, s, `{"jobs":[],"one":{}}`), Options{Prefix: "#/$defs/"})
+	jobs, one := d.Resources[0], d.Resources[1]
+	for _, tt := range []struct {
+		name, body string
+		ok         bool
+	}{
+		{name: jobs.Record, body: `{"touched":1}`},
+		{name: jobs.Record, body: `{"touched":1,"made":"x"}`, ok: true},
+		{name: jobs.Create, body: `{}`, ok: true},
+		{name: jobs.Create, body: `{"touched":1}`, ok: true},
+		{name: jobs.Create, body: `{"made":"x"}`},
+		{name: jobs.Replace, body: `{"made":"x"}`, ok: true},
+		{name: one.Replace, body: `{}`, ok: true},
+		{name: one.Replace, body: `{"made":1}`},
+	} {
+		if err := described(t, d, tt.name).Validate(value(tt.body)); (err == nil) != tt.ok {
+			t.Errorf("%s of %s: %v", tt.name, tt.body, err)
+		}
+	}
+}
+
 // TestInferredIsDescribed checks that schemas without rules require nothing.
 func TestInferredIsDescribed(t *testing.T) {
 	d := Database(snapshotFor(t, nil, `{"posts":[{"id":1,"title":"a","by":{"name":"x"}}],"site":{"name":"x"}}`), Options{Prefix: "#/$defs/"})

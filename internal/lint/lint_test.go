@@ -64,9 +64,14 @@ func findings(t *testing.T, text []byte, rules *schema.Schema) (lines []string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := lint.Database("db.json", store.Unaddressable(), db.Snapshot())
-	for i, f := range found {
-		found[i] = f.Locate(text, rules)
+	found, count := lint.New("db.json", store, db).List(0, 1000)
+	if count != len(found) {
+		t.Fatalf("%d findings, and not %d", len(found), count)
+	}
+	for _, f := range found {
+		if again := (lint.Finding{Pointer: f.Pointer}).Locate(text); rules.Respelled(f.Pointer) == nil && (again.Line != f.Line || again.Column != f.Column) {
+			t.Errorf("%v: the whole text has it at %d:%d", f, again.Line, again.Column)
+		}
 	}
 	slices.SortStableFunc(found, lint.Finding.Compare)
 	for _, f := range found {
@@ -88,11 +93,11 @@ func TestLocate(t *testing.T) {
 		{pointer: "/cars/0", want: "f:1:1: d"},
 	} {
 		f := lint.Finding{File: "f", Pointer: c.pointer, Detail: "d"}
-		if got := f.Locate(text, nil).String(); got != c.want {
+		if got := f.Locate(text).String(); got != c.want {
 			t.Errorf("%q: got %s, want %s", c.pointer, got, c.want)
 		}
 	}
-	if f := (lint.Finding{Line: 7, Column: 1}); f.Locate(text, nil) != f {
+	if f := (lint.Finding{Line: 7, Column: 1}); f.Locate(text) != f {
 		t.Error("a place that is known was looked up")
 	}
 }

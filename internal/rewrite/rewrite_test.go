@@ -139,7 +139,9 @@ func TestCovers(t *testing.T) {
 // FuzzRewrite looks for routes and requests after which a path has no slash, no
 // longer parses, or is another one because of what a value contains.
 func FuzzRewrite(f *testing.F) {
-	for _, routes := range []string{`{"/api/*": "/$1"}`, `{"/:r/:id/show": "/:r/:id"}`, `{"/a?id=:id": "/b/:id?x=:id"}`, `{"/p/:c": "/p?c=:c", "/*/x/*": "/$2?y=$1"}`} {
+	for _, routes := range []string{
+		`{"/api/*": "/$1"}`, `{"/:r/:id/show": "/:r/:id"}`, `{"/a?id=:id": "/b/:id?x=:id"}`, `{"/p/:c": "/p?c=:c", "/*/x/*": "/$2?y=$1"}`,
+	} {
 		for _, request := range []string{"/api/posts/1?x=1", "/p/a&b", "/a?id=%2F", "/a/x/%26?c=1&&", "/posts/1/show/"} {
 			f.Add(routes, request)
 		}

@@ -1,7 +1,7 @@
 package schema
 
 import (
-	"cmp"
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -35,18 +35,18 @@ func (r *Rules) CheckCreate(value jsontext.Value) []Fault {
 	for _, name := range r.RequiredOnCreate {
 		missing := func(f finding) bool { return f.Pointer == rawjson.Pointer(name) }
 		if _, ok := rawjson.Member(value, name); !ok && !slices.ContainsFunc(found, missing) {
-			found = append(found, finding{Fault{rawjson.Pointer(name), name + " is required in a new record" + example(r.shape.members[name].parts[0])}, ""})
+			found = append(found, finding{Fault{Pointer: rawjson.Pointer(name), Detail: name + " is required in a new record" + example(r.shape.members[name].parts[0])}, ""})
 		}
 	}
-	return most(r.withoutID(tidy(found)))
+	return most(r.withoutOwn(nil, value, tidy(found)))
 }
 
-// CheckReplace returns what is wrong with a record that replaces another.
-func (r *Rules) CheckReplace(value jsontext.Value) []Fault {
+// CheckReplace returns what is wrong with after, a record that replaces before.
+func (r *Rules) CheckReplace(before, after jsontext.Value) []Fault {
 	if !r.Array {
 		return nil
 	}
-	return most(r.withoutID(tidy(r.find(value, true))))
+	return most(r.withoutOwn(before, after, tidy(r.find(after, true))))
 }
 
 // CheckMerge returns what is wrong with the members of after that were sent, and
@@ -55,7 +55,7 @@ func (r *Rules) CheckMerge(before, after jsontext.Value, sent []string) []Fault 
 	if !r.Array {
 		return nil
 	}
-	return most(r.withoutID(r.checkSent(before, after, sent)))
+	return most(r.withoutOwn(before, after, r.checkSent(before, after, sent)))
 }
 
 // CheckObject checks a singular resource as CheckMerge checks a record, or as a
@@ -65,9 +65,9 @@ func (r *Rules) CheckObject(before, after jsontext.Value, sent []string) []Fault
 	case r.whole == nil || r.Array:
 		return nil
 	case sent == nil:
-		return most(tidy(r.find(after, true)))
+		return most(r.withoutOwn(before, after, tidy(r.find(after, true))))
 	}
-	return most(r.checkSent(before, after, sent))
+	return most(r.withoutOwn(before, after, r.checkSent(before, after, sent)))
 }
 
 // find returns everything that is wrong with a record: a stored one, or with sent
@@ -113,14 +113,17 @@ func (r *Rules) checkSent(before, after jsontext.Value, sent []string) []Fault {
 	return tidy(found)
 }
 
-// withoutID drops the faults of an id that the service makes.
-func (r *Rules) withoutID(faults []Fault) []Fault {
-	if !r.ReadOnlyID() {
-		return faults
-	}
+// withoutOwn drops the faults of an id that the service makes, and those of times
+// (x-now) that are as before.
+func (r *Rules) withoutOwn(before, after jsontext.Value, faults []Fault) []Fault {
 	return slices.DeleteFunc(faults, func(f Fault) bool {
 		t := rawjson.SplitPointer(f.Pointer)
-		return len(t) > 0 && t[0] == cmp.Or(r.IDMember, DefaultIDMember)
+		if len(t) == 0 || !r.isStamp(t[0]) {
+			return len(t) > 0 && r.Owns(t[0])
+		}
+		was, _ := rawjson.Member(before, t[0])
+		is, _ := rawjson.Member(after, t[0])
+		return before != nil && bytes.Equal(was, is)
 	})
 }
 
@@ -157,7 +160,7 @@ func (s *Schema) CheckNames(names []string) []Fault {
 	for _, part := range gather([]*jsonschema.Schema{s.root}, false) {
 		for _, name := range part.Required {
 			if !slices.Contains(names, name) {
-				faults = append(faults, Fault{rawjson.Pointer(name), name + " is required"})
+				faults = append(faults, Fault{Pointer: rawjson.Pointer(name), Detail: name + " is required"})
 			}
 		}
 	}
@@ -166,7 +169,7 @@ func (s *Schema) CheckNames(names []string) []Fault {
 			continue
 		}
 		if near := spell.NearName(name, s.names); near != "" {
-			faults = append(faults, Fault{rawjson.Pointer(name), fmt.Sprintf("%s is not known; did you mean %s?", rawjson.Shorten(name), near)})
+			faults = append(faults, Fault{Pointer: rawjson.Pointer(name), Detail: rawjson.Shorten(name) + " is not known"}.meaning(near, near))
 		}
 	}
 	return faults

@@ -27,6 +27,8 @@ func FuzzSchema(f *testing.F) {
 		`{"propertyNames":{"pattern":"^a"},"unevaluatedProperties":false}`, `{"dependentRequired":{"a":["b"]}}`,
 		`{"prefixItems":[true],"contains":{"const":1},"uniqueItems":true}`, `{"multipleOf":1e-9,"format":"email"}`,
 		`{"$dynamicRef":"#x","$dynamicAnchor":"x"}`, `{"patternProperties":{"a":{"$ref":"#"}}}`,
+		`{"x-now":"update","type":["null","integer"]}`, `{"x-now":"create","$dynamicRef":"#x","$dynamicAnchor":"x"}`,
+		`{"default":{"a":1e400},"properties":{"a":{"default":[]}}}`,
 	} {
 		f.Add(`{"properties":{"schedules":{"items":{"properties":{"a":`+s+`}}}},"$defs":{"x":`+s+`}}`, `{"a":{"a":[1,"x",{"a":1e400}],"b":null},"A":2}`)
 	}
@@ -51,14 +53,14 @@ func FuzzSchema(f *testing.F) {
 		if !v.IsValid() {
 			t.Fatalf("no JSON: %s", v)
 		}
-		faults := s.Member("schedules").CheckReplace(v)
+		faults := s.Member("schedules").CheckReplace(nil, v)
 		for _, f := range faults {
 			last := strings.LastIndexByte(f.Pointer, '/')
 			if f.Detail == "" || f.Pointer != "" && rawjson.At(v, f.Pointer[:last]) == nil {
 				t.Errorf("no place in the record: %s", f)
 			}
 		}
-		if again := s.Member("schedules").CheckReplace(v); len(again) != len(faults) {
+		if again := s.Member("schedules").CheckReplace(nil, v); len(again) != len(faults) {
 			t.Errorf("checked twice: %v and %v", faults, again)
 		}
 		if r := s.Member("schedules"); r != nil && r.Array && !r.ReadOnlyID() {
@@ -67,6 +69,9 @@ func FuzzSchema(f *testing.F) {
 					t.Errorf("a validator says %v", err)
 				}
 			}
+		}
+		if filled := s.Member("schedules").WithDefaults(v); !filled.IsValid() || len(filled) < len(v) {
+			t.Errorf("with defaults: %s", filled)
 		}
 		for _, f := range s.Member("schedules").CheckMerge(v, v, nil) {
 			t.Errorf("nothing was sent: %s", f)

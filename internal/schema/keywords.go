@@ -12,7 +12,7 @@ import (
 )
 
 // extensionKeywords are the keywords that pickup adds to JSON Schema.
-var extensionKeywords = []string{"x-alias", "x-historic", "x-id", "x-id-field", "x-ref", "x-required-on-create", "x-unique"}
+var extensionKeywords = []string{"x-alias", "x-historic", "x-id", "x-id-field", "x-now", "x-ref", "x-required-on-create", "x-unique"}
 
 // extras are the values of the extension keywords in one schema. The compiler
 // keeps them with it.
@@ -24,6 +24,7 @@ type extras struct {
 	ref      string
 	onDelete OnDelete
 	historic map[string]bool // identity keys
+	now      string
 	unique   bool
 	idKind   string
 	idMember string
@@ -123,6 +124,10 @@ func readExtras(pointer string, obj map[string]any) (*extras, error) {
 			x.idKind, ok = v.(string)
 			ok = ok && slices.Contains(idKinds, x.idKind)
 			want = "one of " + strings.Join(idKinds, ", ")
+		case "x-now":
+			x.now, ok = v.(string)
+			ok = ok && (x.now == onCreate || x.now == onUpdate)
+			want = onCreate + " or " + onUpdate
 		case "x-id-field":
 			x.idMember, ok = v.(string)
 			ok = ok && x.idMember != ""

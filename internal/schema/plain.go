@@ -90,12 +90,15 @@ func literal(v any) string {
 }
 
 // jsonText returns a value of a schema as JSON, shortened.
-func jsonText(v any) string {
+func jsonText(v any) string { return rawjson.Shorten(encode(v)) }
+
+// encode returns a value of a schema as JSON.
+func encode(v any) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return "…" // never: the value came from JSON
 	}
-	return rawjson.Shorten(strings.TrimSuffix(b.String(), "\n"))
+	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -19,6 +19,19 @@ import (
 type Fault struct {
 	Pointer string // RFC 6901, into the value that was checked
 	Detail  string // one sentence: what is wrong, and what would be right
+
+	// Suggestion is what was probably meant, or "": the string in place of the
+	// value or, if the name of a member is not known, the name.
+	Suggestion string
+}
+
+// meaning returns f with a suggestion, unless near is "". The sentence has it as text.
+func (f Fault) meaning(near, text string) Fault {
+	if near != "" {
+		f.Detail += "; did you mean " + text + "?"
+		f.Suggestion = near
+	}
+	return f
 }
 
 func (f Fault) String() string {
@@ -95,7 +108,7 @@ func newReport(at locations, doc jsontext.Value) *report {
 }
 
 func (r *report) fault(at []string, format string, args ...any) {
-	r.found = append(r.found, finding{Fault{rawjson.Pointer(at...), fmt.Sprintf(format, args...)}, r.rule})
+	r.found = append(r.found, finding{Fault{Pointer: rawjson.Pointer(at...), Detail: fmt.Sprintf(format, args...)}, r.rule})
 }
 
 // add adds the finding of e, or those of its causes if e only groups them.
@@ -124,7 +137,7 @@ func (r *report) add(e *jsonschema.ValidationError) {
 		missing(k.Missing, " if "+rawjson.Shorten(k.Prop)+" is present")
 	case *kind.AdditionalProperties:
 		for _, name := range k.Properties {
-			r.fault(inside(name), "%s is not a known member, and no others are allowed%s", rawjson.Shorten(name), meant(name, sch))
+			r.found = append(r.found, finding{unknown(inside(name), sch), r.rule})
 		}
 	case *kind.FalseSchema:
 		r.fault(at, "this is not allowed here")
@@ -144,7 +157,7 @@ func (r *report) add(e *jsonschema.ValidationError) {
 		}
 		r.choice(e)
 	case *kind.Enum:
-		r.fault(at, "%s %s", r.value(at), enumSentence(k.Got, extrasOf(sch).current(k.Want)))
+		r.found = append(r.found, finding{notOneOf(rawjson.Pointer(at...), r.value(at), k.Got, extrasOf(sch).current(k.Want)), r.rule})
 	default:
 		r.fault(at, "%s %s%s", r.value(at), sentence(e.ErrorKind, sch), example(sch))
 	}

@@ -26,13 +26,13 @@ func (s *Schema) readRules(data jsontext.Value) *schemaMistake {
 			}
 		}
 	}
+	if endless := s.at.endless(); endless != nil {
+		return &schemaMistake{fragment(endless.Location), "the schema refers to itself without end"}
+	}
 	for _, name := range s.names {
 		if m := s.rules[name].readRecord(); m != nil {
 			return m
 		}
-	}
-	if endless := s.at.endless(); endless != nil {
-		return &schemaMistake{fragment(endless.Location), "the schema refers to itself without end"}
 	}
 	for _, shape := range shapes {
 		for _, part := range shape.parts {
@@ -75,6 +75,7 @@ func (x *extras) misplaced() *schemaMistake {
 		{"x-id", x.idKind != "", onRecord, "the records of a collection"},
 		{"x-id-field", x.idMember != "", onRecord, "the records of a collection"},
 		{"x-unique", x.unique, onUnique, "a member of a collection's records"},
+		{"x-now", x.now != "", onMember, "a member of a record"},
 		{"x-alias", x.alias != nil, onMember, "a member of a record"},
 		{"x-ref", x.ref != "", onMember | onItems, "a member of a record, or on the items of one"},
 	} {
@@ -155,6 +156,9 @@ func (r *Rules) readMember(name string, member *shape, roles role) *schemaMistak
 			r.readOnly = append(r.readOnly, name)
 		}
 	}
+	if m := r.readStamp(name, member.parts); m != nil {
+		return m
+	}
 	if member.items != nil { // a reference may be an id or a list of ids
 		for _, part := range member.items.parts {
 			extrasOf(part).roles |= onItems
@@ -172,15 +176,21 @@ func (r *Rules) addReference(member string, x *extras) {
 	}
 }
 
+// describing returns the schemas that every value of the member has to match.
+func (r *Rules) describing(member string) (all []*jsonschema.Schema) {
+	for _, part := range gather(r.record, false) {
+		if sch := part.Properties[member]; sch != nil {
+			all = append(all, sch)
+		}
+	}
+	return all
+}
+
 // TypedIDs returns the kind of ids that the type of the member with the id
 // implies, or AutoIDs.
 func (r *Rules) TypedIDs(member string) IDKind {
 	texts, numbers := true, true
-	var named []*jsonschema.Schema
-	for _, part := range gather(r.record, false) {
-		named = append(named, part.Properties[member])
-	}
-	for _, part := range gather(named, false) {
+	for _, part := range gather(r.describing(member), false) {
 		if part.Format != nil && part.Format.Name == "uuid" {
 			return UUIDs
 		}

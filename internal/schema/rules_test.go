@@ -161,7 +161,7 @@ func TestMemberRules(t *testing.T) {
 		}
 		t.Run(tt.member+"="+tt.value, func(t *testing.T) {
 			wantFaults(t, s.Member(collection).CheckCreate(after), want...)
-			wantFaults(t, s.Member(collection).CheckReplace(after), want...)
+			wantFaults(t, s.Member(collection).CheckReplace(nil, after), want...)
 			wantFaults(t, s.Member(collection).CheckMerge(jsontext.Value(record), after, []string{tt.member}), want...)
 			// Members that were not sent are not checked.
 			wantFaults(t, s.Member(collection).CheckMerge(after, after, []string{"id"}))
@@ -199,9 +199,9 @@ func TestRequiredMembers(t *testing.T) {
 		t.Run(tt.collection+"."+tt.member, func(t *testing.T) {
 			whole, without := jsontext.Value(tt.record), with(tt.record, tt.member, "")
 			wantFaults(t, s.Member(tt.collection).CheckCreate(whole))
-			wantFaults(t, s.Member(tt.collection).CheckReplace(whole))
+			wantFaults(t, s.Member(tt.collection).CheckReplace(nil, whole))
 			wantFaults(t, s.Member(tt.collection).CheckCreate(without), append(tt.want, tt.onCreate...)...)
-			wantFaults(t, s.Member(tt.collection).CheckReplace(without), tt.want...)
+			wantFaults(t, s.Member(tt.collection).CheckReplace(nil, without), tt.want...)
 			// A merge reports a member that it removes, not one that was missing before.
 			wantFaults(t, s.Member(tt.collection).CheckMerge(whole, without, nil), tt.want...)
 			wantFaults(t, s.Member(tt.collection).CheckMerge(without, without, nil))
@@ -236,7 +236,7 @@ func TestHistoricValuesRefuseNothing(t *testing.T) {
 	wantFaults(t, s.Member("schedules").CheckMerge(old, retitled, []string{"title"}))
 	wantFaults(t, s.Member("schedules").CheckMerge(old, old, []string{"status"}),
 		`/status: "Unscheduled" is not one of Scheduled, Canceled, Rescheduled`)
-	wantFaults(t, s.Member("schedules").CheckReplace(old), `/status: "Unscheduled" is not one of Scheduled, Canceled, Rescheduled`)
+	wantFaults(t, s.Member("schedules").CheckReplace(nil, old), `/status: "Unscheduled" is not one of Scheduled, Canceled, Rescheduled`)
 	wantFaults(t, s.Member("schedules").CheckCreate(old), `/status: "Unscheduled" is not one of Scheduled, Canceled, Rescheduled`)
 	slip := with(goodSchedule, "status", `"Unschedule"`) // the suggestion must not be refused itself
 	wantFaults(t, s.Member("schedules").CheckCreate(slip), `/status: "Unschedule" is not one of Scheduled, Canceled, Rescheduled`)
@@ -265,7 +265,7 @@ func TestHistoric(t *testing.T) {
 		}
 		body := jsontext.Value(tt.body)
 		wantFaults(t, s.Member("jobs").CheckCreate(body), want...)
-		wantFaults(t, s.Member("jobs").CheckReplace(body), want...)
+		wantFaults(t, s.Member("jobs").CheckReplace(nil, body), want...)
 		wantFaults(t, s.Member("jobs").CheckMerge(jsontext.Value(`{"id":1}`), body, []string{"id", "steps", "level"}), want...)
 	}
 	old := jsontext.Value(`{"state":"<b>ü","more":1}`)
@@ -290,7 +290,7 @@ func TestUnknownMembers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			after := with(goodSchedule, tt.name, `1`)
 			wantFaults(t, s.Member("schedules").CheckCreate(after), want...)
-			wantFaults(t, s.Member("schedules").CheckReplace(after), want...)
+			wantFaults(t, s.Member("schedules").CheckReplace(nil, after), want...)
 			wantFaults(t, s.Member("schedules").CheckMerge(jsontext.Value(goodSchedule), after, []string{tt.name}), want...)
 			wantFaults(t, s.Member("schedules").CheckMerge(after, after, []string{"title"}))
 		})

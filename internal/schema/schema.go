@@ -47,6 +47,7 @@ type Rules struct {
 	RequiredOnCreate []string          // members of a new record in addition to those in "required"
 	IDMember         string            // "" without x-id-field
 	IDKind           IDKind            // "" without x-id
+	Stamps           []Stamp           // sorted by member
 
 	at       locations
 	whole    *jsonschema.Schema   // describes the member
@@ -88,7 +89,15 @@ func (r *Rules) Alias(name string) (canonical string, ok bool) {
 
 // ReadOnlyID reports whether the service alone makes the ids.
 func (r *Rules) ReadOnlyID() bool {
-	return slices.Contains(r.readOnly, cmp.Or(r.IDMember, DefaultIDMember))
+	return slices.Contains(r.readOnly, r.idMember())
+}
+
+func (r *Rules) idMember() string { return cmp.Or(r.IDMember, DefaultIDMember) }
+
+// Owns reports whether the service alone sets the member: the id, or a time.
+func (r *Rules) Owns(name string) bool {
+	return r.Array && r.ReadOnlyID() && name == r.idMember() ||
+		slices.ContainsFunc(r.Stamps, func(s Stamp) bool { return s.ReadOnly && s.Member == name })
 }
 
 // MovesIDs reports whether some collection has its ids in a member other than
@@ -140,7 +149,7 @@ func (r *Rules) Canonical(value jsontext.Value) (_ jsontext.Value, sent map[stri
 			sent[name] = spelled
 			out = rawjson.AppendMember(out, name, v)
 		case !rawjson.Equal(v, other):
-			faults = append(faults, Fault{rawjson.Pointer(spelled), "this is an alias of " + name + ", which has a different value here; send one of them"})
+			faults = append(faults, Fault{Pointer: rawjson.Pointer(spelled), Detail: "this is an alias of " + name + ", which has a different value here; send one of them"})
 			out = rawjson.AppendQuotedMember(out, quoted, v)
 		}
 	}

@@ -136,7 +136,7 @@ func TestSchemaOfNothing(t *testing.T) {
 		t.Error("a nil schema changes a record")
 	}
 	faults = append(faults, none.Member("a").CheckCreate(record)...)
-	faults = append(faults, none.Member("a").CheckReplace(record)...)
+	faults = append(faults, none.Member("a").CheckReplace(nil, record)...)
 	faults = append(faults, none.Member("a").CheckMerge(record, record, nil)...)
 	faults = append(faults, none.Member("a").CheckObject(record, record, nil)...)
 	wantFaults(t, faults)

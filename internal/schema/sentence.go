@@ -2,8 +2,10 @@ package schema
 
 import (
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -66,8 +68,9 @@ func sentence(k jsonschema.ErrorKind, sch *jsonschema.Schema) string {
 	return "is not allowed here"
 }
 
-// enumSentence returns why got is not one of the allowed values.
-func enumSentence(got any, allowed []any) string {
+// notOneOf returns the fault of a value, shown as text, that is not one of the
+// allowed ones.
+func notOneOf(at, text string, got any, allowed []any) Fault {
 	const most = 12
 	var words, known []string
 	for i, w := range allowed {
@@ -81,16 +84,14 @@ func enumSentence(got any, allowed []any) string {
 			words = append(words, fmt.Sprintf("and %d more", len(allowed)-most))
 		}
 	}
-	s := "is not one of " + strings.Join(words, ", ")
+	s, near := "is not one of "+strings.Join(words, ", "), ""
 	if len(words) == 1 {
 		s = "is not " + words[0] + ", the only value allowed"
 	}
 	if got, ok := got.(string); ok {
-		if near := spell.Nearest(got, known); near != "" {
-			s += fmt.Sprintf("; did you mean %q?", near)
-		}
+		near = spell.Nearest(got, known)
 	}
-	return s
+	return Fault{Pointer: at, Detail: text + " " + s}.meaning(near, strconv.Quote(near))
 }
 
 func formatSentence(k *kind.Format) string {
@@ -118,17 +119,11 @@ func example(sch *jsonschema.Schema) string {
 	return ""
 }
 
-// meant returns the question for the member that name probably misspells, or "".
-func meant(name string, sch *jsonschema.Schema) string {
-	var known []string
-	for k := range sch.Properties {
-		known = append(known, k)
-	}
-	slices.Sort(known)
-	if near := spell.NearName(name, known); near != "" {
-		return fmt.Sprintf("; did you mean %s?", near)
-	}
-	return ""
+// unknown returns the fault of a member that a schema does not allow.
+func unknown(at []string, sch *jsonschema.Schema) Fault {
+	name := at[len(at)-1]
+	near := spell.NearName(name, slices.Sorted(maps.Keys(sch.Properties)))
+	return Fault{Pointer: rawjson.Pointer(at...), Detail: rawjson.Shorten(name) + " is not a known member, and no others are allowed"}.meaning(near, near)
 }
 
 // ratText returns a number of a schema as people write it.

@@ -122,7 +122,7 @@ func (s *shape) find(v jsontext.Value, at string, sent bool, found []finding) []
 			break
 		}
 		if x := extrasOf(part); len(x.historic) > 0 && x.historic[rawjson.Identity(v)] {
-			found = append(found, finding{Fault{at, rawjson.Show(v) + " " + enumSentence(plain(v), x.current(part.Enum.Values))}, "historic"})
+			found = append(found, finding{notOneOf(at, rawjson.Show(v), plain(v), x.current(part.Enum.Values)), "historic"})
 		}
 	}
 	i := 0
@@ -143,7 +143,7 @@ func (s *shape) find(v jsontext.Value, at string, sent bool, found []finding) []
 			}
 		case !s.free && !slices.Contains(s.names, name): // not an alias either
 			if near := spell.NearName(name, s.names); near != "" {
-				found = append(found, finding{Fault{at + rawjson.Pointer(name), fmt.Sprintf("%s is not a known member; did you mean %s?", rawjson.Shorten(name), near)}, "slip"})
+				found = append(found, finding{Fault{Pointer: at + rawjson.Pointer(name), Detail: rawjson.Shorten(name) + " is not a known member"}.meaning(near, near), "slip"})
 			}
 		}
 	}

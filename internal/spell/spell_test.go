@@ -80,14 +80,23 @@ func TestNearest(t *testing.T) {
 		allowed []string
 		want    string
 	}{
-		{"Scheduld", statuses, "Scheduled"}, {"scheduled", statuses, "Scheduled"}, {"SCHEDULED", statuses, "Scheduled"},
-		{"Shceduled", statuses, "Scheduled"}, {"Cancelled", statuses, "Canceled"}, {"cancel", statuses, "Canceled"},
-		{"Re-scheduled", statuses, "Rescheduled"}, {"Rescheduling", statuses, ""}, {"Cancellation", statuses, ""},
-		{"Unscheduled", statuses, ""}, // as near to Scheduled as to Rescheduled
-		{"Done", statuses, ""}, {"", statuses, ""},
-		{"on", []string{"off", "no"}, ""}, // too short to tell
-		{"chekc", []string{"check", "serve"}, "check"}, {"gtee", []string{"gt", "gte"}, "gte"}, {"kitten", []string{"sitting"}, ""},
-		{"x", nil, ""},
+		{word: "Scheduld", allowed: statuses, want: "Scheduled"},
+		{word: "scheduled", allowed: statuses, want: "Scheduled"},
+		{word: "SCHEDULED", allowed: statuses, want: "Scheduled"},
+		{word: "Shceduled", allowed: statuses, want: "Scheduled"},
+		{word: "Cancelled", allowed: statuses, want: "Canceled"},
+		{word: "cancel", allowed: statuses, want: "Canceled"},
+		{word: "Re-scheduled", allowed: statuses, want: "Rescheduled"},
+		{word: "Rescheduling", allowed: statuses},
+		{word: "Cancellation", allowed: statuses},
+		{word: "Unscheduled", allowed: statuses}, // as near to Scheduled as to Rescheduled
+		{word: "Done", allowed: statuses},
+		{word: "", allowed: statuses},
+		{word: "on", allowed: []string{"off", "no"}}, // too short to tell
+		{word: "chekc", allowed: []string{"check", "serve"}, want: "check"},
+		{word: "gtee", allowed: []string{"gt", "gte"}, want: "gte"},
+		{word: "kitten", allowed: []string{"sitting"}},
+		{word: "x"},
 	}
 	for _, tt := range tests {
 		if got := Nearest(tt.word, tt.allowed); got != tt.want {

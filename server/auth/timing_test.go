@@ -25,7 +25,10 @@ func TestTiming(t *testing.T) {
 		name string
 		line func(t *testing.T, user string) string
 		n    int // pairs
-	}{{"argon2id", argonLine, 1500}, {"bcrypt", bcryptLine, 100}} {
+	}{
+		{name: "argon2id", line: argonLine, n: 1500},
+		{name: "bcrypt", line: bcryptLine, n: 100},
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			if os.Getenv("PICKUP_LONG") != "" {
 				c.n *= 10

@@ -22,8 +22,11 @@ const (
 	MetricsPath = "/_/metrics"
 )
 
-// StatusPath is the path of what a user interface has to know.
-const StatusPath = "/_/status"
+// The paths of what a user interface has to know, and of what is wrong.
+const (
+	StatusPath   = "/_/status"
+	FindingsPath = "/_/findings"
+)
 
 // The paths of the history and of earlier states.
 const (
@@ -44,7 +47,7 @@ const (
 const SessionsPath = "/_/sessions"
 
 // serverPaths are the other paths that a session does not have.
-var serverPaths = []string{LivezPath, ReadyzPath, MetricsPath, TypesPath, DocsPath, PagePath}
+var serverPaths = []string{LivezPath, ReadyzPath, MetricsPath, FindingsPath, TypesPath, DocsPath, PagePath}
 
 // The media types of bodies. That of a PATCH selects its meaning.
 const (

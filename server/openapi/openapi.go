@@ -23,7 +23,11 @@ type Options struct {
 	Sessions bool   // there are sessions
 	Simulate bool   // there are simulated answers
 	Page     bool   // there is a page that shows the data
+	Findings bool   // findings are listed
 	Prefix   string // of the paths of the API, without a final slash
+
+	// Simulated is Markdown about what is simulated at present, "" for nothing.
+	Simulated string
 
 	// SessionPath is what all paths begin with if the document is that of a session.
 	SessionPath string
@@ -67,7 +71,7 @@ func Document(snap *database.Snapshot, o Options) jsontext.Value {
 		{"info", object{
 			{"title", cmp.Or(snap.Schema().Title(), "pickup")},
 			{"summary", "The JSON file that pickup serves, as a REST API."},
-			{"description", apiIntroduction},
+			{"description", apiIntroduction + o.Simulated},
 			{"version", cmp.Or(o.Version, "unknown")},
 		}},
 	}
@@ -128,10 +132,10 @@ func (d *apiDocument) service() {
 	health := good(nil, media(JSONType, ref("Health"), nil))
 	page := media(HTMLType, textSchema, nil)
 
-	add("/", "getIndex", "The index: the collections, objects and service resources with their paths.", "", "If-None-Match",
+	add("/", "getIndex", "The index: the collections, objects and service resources with their paths.", "", "If-None-Match Prefer",
 		tagged(media(JSONType, ref("Index"), nil)))
 	if kind, ok := d.snap.Kind("db"); !ok || kind == storage.Other {
-		add("/db", "getDatabase", "The whole database as one object.", "", "If-None-Match", tagged(d.forms(whole, events)...),
+		add("/db", "getDatabase", "The whole database as one object.", "", "If-None-Match Prefer", tagged(d.forms(whole, events)...),
 			entry{"patch", d.operation(describe.Resource{}, "patchDatabase", "Change any number of records and collections, all or none.",
 				"The answer is the database after the change.", d.parametersOf(ofWrites), requestBody(media(PatchType, ref("JSONPatch"), nil)),
 				d.withErrors(writeErrors, entry{"200", answer("The database after the change.", restHeaders, whole)}, noContent))})
@@ -143,6 +147,11 @@ func (d *apiDocument) service() {
 	d.earlier()
 	d.path(describe.Resource{}, StatusPath, nil, object{d.reading("getStatus", "The state of the service, of its collections and of its file.", []string{"ETag"},
 		media(JSONType, ref("Status"), nil))})
+	if d.Findings {
+		add(FindingsPath, "listFindings", "List what is wrong with the file.", "First the elements that no URL reaches, then the values that break a rule.",
+			"findings._start findings._end If-None-Match", d.withErrors(readErrors,
+				good([]string{"ETag", "X-Total-Count"}, media(JSONType, arrayOf(ref("Finding")), nil)), notModified))
+	}
 	add(LivezPath, "getLivez", "Whether the process is alive.", "It needs no credentials.", "", d.withErrors([]int{400, 414}, health))
 	add(ReadyzPath, "getReadyz", "Whether reads and writes are possible.", "It needs no credentials unless verbose is set.", "verbose",
 		d.withErrors([]int{400, 401, 414, 429}, health, entry{"503", response("NotReady")}))

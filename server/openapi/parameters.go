@@ -9,16 +9,16 @@ import (
 
 // The parameters of operations, by their names in components.json.
 const (
-	ofRecords = "_embed _expand _fields _since _ " + simulated
+	ofRecords = "_embed _expand _fields _since _"
 	ofLists   = "q _where _sort _order _page _per_page _limit _start _end " + ofRecords
-	ofWrites  = "_ If-Match If-None-Match Prefer " + simulated
+	ofWrites  = "_ If-Match If-None-Match Prefer"
 	ofDeletes = "_dependent " + ofWrites
 	readHeads = "If-None-Match Last-Event-ID Prefer"
 
 	// These change the form of an answer and are described with Options.All only.
 	reshaping = "_page _per_page _fields _since Last-Event-ID " + simulated
 
-	simulated = "_delay _code _fault _hold" // if there are simulations
+	simulated = "_delay _code _fault _hold" // of all paths of the API, if there are simulations
 )
 
 var textSchema = object{{"type", "string"}}
@@ -27,7 +27,7 @@ var textSchema = object{{"type", "string"}}
 func (d *apiDocument) parametersOf(names ...string) list {
 	var parameters list
 	for name := range strings.FieldsSeq(strings.Join(names, " ")) {
-		if !d.All && slices.Contains(strings.Fields(reshaping), name) || !d.Simulate && slices.Contains(strings.Fields(simulated), name) {
+		if !d.All && slices.Contains(strings.Fields(reshaping), name) {
 			continue
 		}
 		parameters = append(parameters, object{{"$ref", "#/components/parameters/" + name}})
@@ -41,7 +41,7 @@ func (d *apiDocument) listParameters(r describe.Resource) list {
 	var parameters list
 	for _, name := range r.Members {
 		// Names of the query language are never members.
-		if !slices.Contains(strings.Fields(ofLists), name) {
+		if !slices.Contains(strings.Fields(ofLists+" "+simulated), name) {
 			parameters = append(parameters, object{
 				{"name", name}, {"in", "query"}, {"description", "Records whose " + name + " equals the value; several values mean any of them."}, {"schema", ref("Filter")},
 			})

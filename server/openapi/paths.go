@@ -68,6 +68,9 @@ func (d *apiDocument) path(r describe.Resource, path string, parameters list, it
 	case own && d.SessionPath == "" && d.Sessions:
 		parameters = append(slices.Clone(parameters), d.parametersOf("Pickup-Session")...)
 	}
+	if d.Simulate && !strings.HasPrefix(path, "/_/") {
+		parameters = append(slices.Clone(parameters), d.parametersOf(simulated)...)
+	}
 	get := item[0].value.(object)
 	item = append(item, entry{"options", d.operation(r, "options"+capital(get[0].value.(string)), "Ask for the methods.", "", nil, nil,
 		d.withErrors([]int{400, 401, 404, 414, 429}, entry{"204", response("Methods")}))})
@@ -230,7 +233,7 @@ func (d *apiDocument) examples(r describe.Resource) (record, body jsontext.Value
 		body = jsontext.Value("{")
 		for quoted, v := range rawjson.Members(e.Value) {
 			name := rawjson.Unquote(quoted)
-			if name != r.IDMember {
+			if name != r.IDMember && !d.snap.Schema().Member(r.Name).Owns(name) {
 				body = rawjson.AppendMember(body, name, v)
 			}
 		}

@@ -23,8 +23,8 @@ type Effect struct {
 
 // An Outcome is how a request ends: with a status, or with a fault.
 type Outcome struct {
-	Code    int // 0: it is not said
-	Body    jsontext.Value
+	Code    int            // 0: it is not said
+	Body    jsontext.Value // with the newline that ends it; nil: none
 	Headers map[string]string
 	Fault   Fault
 	Rule    bool // a rule says it, not the request

@@ -3,6 +3,7 @@ package simulate
 import (
 	"fmt"
 	"maps"
+	"mime"
 	"net/textproto"
 	"net/url"
 	"slices"
@@ -21,6 +22,8 @@ import (
 const (
 	MaxRules  = 256
 	MaxBodies = 1 << 20 // bytes of all bodies together
+
+	maxFaults = 100 // roughly; more are not reported
 )
 
 // An Error is a fault in a rule.
@@ -29,20 +32,21 @@ type Error struct {
 	Detail  string
 }
 
-// Parse parses a list of rules, an array of objects. It returns all faults. No rule
-// may wait for longer than maxDelay.
+// Parse parses a list of rules, an array of objects. It returns the faults in it, and
+// parses no more than MaxRules+1 rules. No rule may wait for longer than maxDelay.
 func Parse(v jsontext.Value, maxDelay time.Duration) (rules []*Rule, faults []Error) {
 	if v.Kind() != '[' {
 		return nil, []Error{{"", "rules are an array of objects"}}
 	}
-	i := 0
 	for e := range rawjson.Elements(v) {
+		if len(rules) > MaxRules || len(faults) >= maxFaults {
+			break
+		}
 		r, wrong := ParseRule(e, maxDelay)
 		for _, f := range wrong {
-			faults = append(faults, Error{rawjson.Pointer(strconv.Itoa(i)) + f.Pointer, f.Detail})
+			faults = append(faults, Error{rawjson.Pointer(strconv.Itoa(len(rules))) + f.Pointer, f.Detail})
 		}
 		rules = append(rules, r)
-		i++
 	}
 	return rules, faults
 }
@@ -78,7 +82,7 @@ var members = map[string]func(p *parser, v jsontext.Value) error{
 	"percent": (*parser).percent,
 	"after":   func(p *parser, v jsontext.Value) error { return p.count(v, 0, &p.rule.after) },
 	"times":   func(p *parser, v jsontext.Value) error { return p.count(v, 1, &p.rule.times) },
-	"body":    func(p *parser, v jsontext.Value) error { p.rule.Body = v; return nil },
+	"body":    func(p *parser, v jsontext.Value) error { p.rule.Body = append(v.Clone(), '\n'); return nil },
 	"headers": (*parser).headers,
 
 	// What AppendJSON adds is ignored, so that a list can be sent back.
@@ -95,6 +99,9 @@ func ParseRule(v jsontext.Value, maxDelay time.Duration) (*Rule, []Error) {
 	p := &parser{rule: &Rule{text: v, percent: 100}, maxDelay: maxDelay}
 	p.rule.Rule = true
 	for quoted, value := range rawjson.Members(v) {
+		if len(p.faults) >= maxFaults {
+			break
+		}
 		name := rawjson.Unquote(quoted)
 		parse := members[name]
 		if parse == nil {
@@ -254,8 +261,8 @@ func (p *parser) count(v jsontext.Value, least int, n *int) (err error) {
 
 // refused are headers that belong to the connection or to the server.
 var refused = []string{
-	"Connection", "Content-Length", "Date", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Cache-Control", "Www-Authenticate",
-	"Pickup-Simulated", "X-Content-Type-Options",
+	"Connection", "Content-Encoding", "Content-Length", "Date", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Cache-Control",
+	"Www-Authenticate", "Preference-Applied", "Strict-Transport-Security", "X-Content-Type-Options",
 }
 
 func (p *parser) headers(v jsontext.Value) error {
@@ -271,12 +278,18 @@ func (p *parser) headers(v jsontext.Value) error {
 			return fmt.Errorf("%s: %w", clip(name), err)
 		case !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(s):
 			return fmt.Errorf("%q is not a header", clip(name))
-		case slices.Contains(refused, name) || strings.HasPrefix(name, "Access-Control-"):
+		case slices.Contains(refused, name) || strings.HasPrefix(name, "Access-Control-") || strings.HasPrefix(name, "Pickup-"):
 			return fmt.Errorf("the header %s cannot be set: the server does so", clip(name))
-		case name == "Content-Type" && !strings.HasSuffix(s, "/json") && !strings.HasSuffix(s, "+json"):
+		case name == "Content-Type" && !isJSON(s):
 			return fmt.Errorf("Content-Type must be JSON, as the body is")
 		}
 		p.rule.Headers[name] = s
 	}
 	return nil
+}
+
+// isJSON reports whether a media type is one of JSON.
+func isJSON(mediaType string) bool {
+	name, _, err := mime.ParseMediaType(mediaType)
+	return err == nil && (name == "application/json" || strings.HasSuffix(name, "+json"))
 }

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"pickup/internal/rawjson"
 )
 
@@ -125,5 +123,15 @@ func (r *Rule) appendLocked(b []byte) []byte {
 	return append(b, '}')
 }
 
-// Text returns the rule as it was written.
-func (r *Rule) Text() jsontext.Value { return r.text }
+// Texts returns the rules as they were written. A nil list has none.
+func (l *Rules) Texts() (all []string) {
+	if l.IsEmpty() {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range l.list {
+		all = append(all, string(r.text))
+	}
+	return all
+}

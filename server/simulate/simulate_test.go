@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -214,6 +215,35 @@ func TestRulesTogether(t *testing.T) {
 	if sum != 100 {
 		t.Errorf("the rule was applied %d times", sum)
 	}
+}
+
+// TestParseLimits parses what a client may send to keep the server busy.
+func TestParseLimits(t *testing.T) {
+	for name, text := range map[string]string{
+		"rules":   "[" + strings.Repeat(`{"code":500},`, 500_000) + `{"code":500}]`,
+		"faults":  "[" + strings.Repeat("{},", 500_000) + "{}]",
+		"members": `[{"0":0` + manyMembers(200_000) + "}]",
+	} {
+		start := time.Now()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		rules, faults := Parse(jsontext.Value(text), time.Minute)
+		runtime.ReadMemStats(&after)
+		if len(rules) > MaxRules+1 || len(faults) > 2*maxFaults || (name == "rules") == (len(faults) > 0) {
+			t.Errorf("%s: %d rules and %d faults", name, len(rules), len(faults))
+		}
+		if used := after.TotalAlloc - before.TotalAlloc; used > 20<<20 {
+			t.Errorf("%s: %d bytes and %v for %d bytes of text", name, used, time.Since(start), len(text))
+		}
+	}
+}
+
+func manyMembers(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `,"member%d":1`, i)
+	}
+	return b.String()
 }
 
 // FuzzRule checks that a rule that parses is shown as one that parses.

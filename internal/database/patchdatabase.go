@@ -300,7 +300,12 @@ func (d *databasePatch) setWhole(name string, value jsontext.Value, t *touches) 
 		return d.rebuild(name, n.Kids, t)
 	case '{':
 		value, sent, faults := rules.Canonical(value)
-		faults = append(faults, rules.CheckObject(nil, value, nil)...)
+		var before jsontext.Value
+		if old, err := d.tx.target(name, ""); err == nil {
+			before = old.Value
+		}
+		value = d.tx.stamp(name, before, value)
+		faults = append(faults, rules.CheckObject(before, value, nil)...)
 		if err := faultError(faults, nil, sent); err != nil {
 			return t.rebase(err)
 		}
@@ -386,15 +391,20 @@ func (d *databasePatch) element(c *collection, kid *jsonpatch.Node, reserved map
 	} else if old != nil {
 		names = d.touched[kid].within()
 	}
+	var before jsontext.Value
+	if old != nil {
+		before = old.Value
+	}
+	v = tx.stamp(c.name, before, v)
 	switch {
 	case old == nil:
 		faults = append(faults, rules.CheckCreate(v)...)
 	case names != nil:
-		faults = append(faults, rules.CheckMerge(old.Value, v, names)...)
-	case !whole || !bytes.Equal(old.Value, v):
-		faults = append(faults, rules.CheckReplace(v)...)
+		faults = append(faults, rules.CheckMerge(before, v, names)...)
+	case !whole || !bytes.Equal(before, v):
+		faults = append(faults, rules.CheckReplace(before, v)...)
 	}
-	if !whole || old == nil || !bytes.Equal(old.Value, v) {
+	if !whole || !bytes.Equal(before, v) {
 		taken = append(taken, tx.taken(c, v, id, names, sent)...)
 	}
 	return v, faultError(faults, taken, sent)

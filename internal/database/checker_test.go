@@ -1,0 +1,150 @@
+package database
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/schema"
+	"pickup/internal/storage/storetest"
+)
+
+// checkerRules have every kind of rule that the state of other records decides.
+const checkerRules = `{"properties": {
+  "jobs": {"type": "array", "items": {"type": "object", "required": ["title"], "properties": {
+    "title": {"type": "string", "x-unique": true}, "n": {"type": "integer", "x-unique": true},
+    "driverId": {"x-ref": "drivers"}, "helpers": {"type": "array", "items": {"x-ref": {"collection": "drivers", "on-delete": "set-null"}}},
+    "jobId": {"x-ref": "jobs"}}}},
+  "drivers": {"type": "array", %s"items": {"properties": {"state": {"enum": ["on", "off"]}}}},
+  "settings": {"type": "object", "properties": {"driverId": {"x-ref": "drivers"}}}}}`
+
+// TestChecker makes random changes, by hand and by updates, and compares what a
+// Checker keeps with a new check. After an update it does not check everything.
+func TestChecker(t *testing.T) {
+	for _, rules := range []struct {
+		name, more string
+		whole      bool // an update may concern the whole database
+	}{
+		{name: "elements"},
+		{name: "list", more: `"minItems": 3, `, whole: true},
+	} {
+		t.Run(rules.name, func(t *testing.T) {
+			text := fmt.Sprintf(checkerRules, rules.more)
+			testChecker(t, text, rules.whole, rand.Uint64())
+		})
+	}
+}
+
+func testChecker(t *testing.T, rules string, whole bool, seed uint64) {
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	number := func() string { return fmt.Sprint(random.IntN(8)) }
+	job := func() string {
+		return fmt.Sprintf(`{"id":%s,"title":%s,"n":%s,"driverId":%s,"helpers":[%s,%s],"jobId":%s}`, number(),
+			[]string{`"a"`, `"b"`, `"c"`, "7"}[random.IntN(4)], []string{"1", "2", "null", `"x"`}[random.IntN(4)], number(), number(), number(), number())
+	}
+	driver := func() string {
+		return fmt.Sprintf(`{"id":%s,"state":"%s"}`, number(), []string{"on", "off", "odd"}[random.IntN(3)])
+	}
+	list := func(one func() string) string {
+		var all []string
+		for range random.IntN(8) {
+			all = append(all, one())
+		}
+		return "[" + strings.Join(all, ",") + "]"
+	}
+	contents := func() jsontext.Value {
+		return jsontext.Value(fmt.Sprintf(`{"free":[],"jobs":%s,"drivers":%s,"settings":{"driverId":%s}}`, list(job), list(driver), number()))
+	}
+	store := storetest.NewMemStore(contents())
+	with := schemaOf(t, rules)
+	db, err := Open(t.Context(), store, Options{Schema: with})
+	if err != nil {
+		t.Fatal(err)
+	}
+	odd := func(_ string, r *Record, pointer string) bool {
+		return pointer == "/title" && strings.Contains(string(r.Value), `"n":2`)
+	}
+	all, most := NewChecker(db, nil), NewChecker(db, odd)
+	if _, pending := all.Count(); !pending {
+		t.Fatal("nothing was checked, and the count is known")
+	}
+	kept, total := 0, 0
+	for step := range 400 {
+		edited := false
+		setSchema := func(s *schema.Schema) {
+			if s == db.Schema() {
+				return
+			}
+			edited = true
+			if err := db.SetSchema(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if random.IntN(10) == 0 {
+			store.Edit(contents())
+			if err := db.reload(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			edited = true
+		}
+		during, after := with, with // the rules of the updates, and after them
+		switch random.IntN(10) {
+		case 0:
+			during = nil
+		case 1:
+			after = nil
+		}
+		setSchema(during)
+		for range random.IntN(4) {
+			db.Update(t.Context(), func(tx *Tx) (err error) { // which may be refused
+				switch id := number(); random.IntN(6) {
+				case 0:
+					_, err = tx.Create("jobs", jsontext.Value(job()))
+				case 1:
+					_, err = tx.Create([]string{"drivers", "free"}[random.IntN(2)], jsontext.Value(driver()))
+				case 2:
+					_, err = tx.Delete("drivers", id)
+				case 3:
+					_, err = tx.Delete("jobs", id)
+				case 4:
+					_, err = tx.Merge("jobs", id, jsontext.Value(fmt.Sprintf(`{"n":%s,"driverId":%s}`, number(), number())))
+				default:
+					_, err = tx.Merge("settings", "", jsontext.Value(`{"driverId":`+number()+`}`))
+				}
+				return err
+			})
+		}
+		setSchema(after)
+		if _, pending := all.Count(); step > 0 && !edited && !whole && pending {
+			t.Fatal("an update asks for a check of the whole database")
+		}
+		want := db.Snapshot().Check()
+		got, count := all.List(0, len(want)+1)
+		if !slices.Equal(got, want) || count != len(want) {
+			t.Fatalf("step %d: %d violations\n%v\nand not %d\n%v", step, count, got, len(want), want)
+		}
+		if n, pending := all.Count(); n != count || pending {
+			t.Fatalf("%d violations (pending: %v), and not %d", n, pending, count)
+		}
+		if len(want) > 2 {
+			if part, _ := all.List(1, 3); !slices.Equal(part, want[1:3]) {
+				t.Fatalf("a part is %v, and not %v", part, want[1:3])
+			}
+		}
+		fewer := slices.DeleteFunc(want, func(v Violation) bool {
+			return v.Record != nil && strings.HasSuffix(v.Pointer, "/title") && odd("", v.Record, "/title")
+		})
+		if got, count := most.List(0, count); !slices.Equal(got, fewer) || count != len(fewer) {
+			t.Fatalf("%d violations\n%v\nand not %d\n%v", count, got, len(fewer), fewer)
+		}
+		kept, total = kept+len(fewer), total+count
+	}
+	if kept == 0 || kept == total {
+		t.Errorf("%d of %d violations are left", kept, total)
+	}
+}

@@ -1,0 +1,94 @@
+package database
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"io"
+	mathrand "math/rand/v2"
+	"sync"
+	"time"
+
+	"pickup/internal/rawjson"
+)
+
+// A source gives the times and the random ids of a database.
+type source struct {
+	start, began time.Time // of the clock; zero: it is that of the system
+	seed         *uint64   // nil: ids are random
+
+	mu     sync.Mutex
+	random io.Reader // guarded by mu
+	last   int64     // guarded by mu; the time in the latest UUID, in 4,096ths of a millisecond
+}
+
+func newSource(o Options) *source {
+	s := &source{start: o.Start, seed: o.Seed, random: rand.Reader}
+	if !s.start.IsZero() {
+		s.began = time.Now()
+	}
+	if s.seed != nil {
+		var seed [32]byte
+		binary.BigEndian.PutUint64(seed[:], *s.seed)
+		s.random = mathrand.NewChaCha8(seed)
+	}
+	return s
+}
+
+// fork returns a source with the same clock. Ids of a seed begin anew.
+func (s *source) fork() *source {
+	f := newSource(Options{Seed: s.seed})
+	f.start, f.began = s.start, s.began
+	return f
+}
+
+// now returns the time.
+func (s *source) now() time.Time {
+	if s.start.IsZero() {
+		return time.Now()
+	}
+	return s.start.Add(time.Since(s.began))
+}
+
+// uuid returns a UUID of version 7 (RFC 9562, section 5.7). The bits after the
+// milliseconds are a fraction (section 6.2, method 3), so that the ids of a source
+// ascend.
+func (s *source) uuid() string {
+	at := s.now()
+	if s.seed != nil && !s.start.IsZero() {
+		at = s.start // the time that has passed differs
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = max(s.last+1, at.UnixMilli()<<12|int64(at.Nanosecond()%1e6*4096/1e6))
+	var b [16]byte
+	s.read(b[8:])
+	binary.BigEndian.PutUint64(b[:], uint64(s.last>>12<<16|0x7000|s.last&0xfff))
+	b[8] = b[8]&0x3f | 0x80
+	text := hex.EncodeToString(b[:])
+	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
+}
+
+// shortID returns a random id without letters that look like digits. It begins with
+// a letter, so it cannot be mistaken for a number.
+func (s *source) shortID() string {
+	const letters, all = "abcdefghjkmnpqrstvwxyz", "abcdefghjkmnpqrstvwxyz0123456789"
+	b := make([]byte, 6)
+	s.mu.Lock()
+	s.read(b)
+	s.mu.Unlock()
+	for i := range b {
+		b[i] = all[b[i]%32]
+	}
+	if rawjson.IsIndex(string(b[:1])) {
+		b[0] = letters[b[0]-'0'] // not quite uniform, but fast
+	}
+	return string(b)
+}
+
+// read fills b.
+func (s *source) read(b []byte) {
+	if _, err := io.ReadFull(s.random, b); err != nil {
+		panic(err) // neither source fails
+	}
+}

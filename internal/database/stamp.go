@@ -1,0 +1,72 @@
+package database
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/schema"
+)
+
+// stamp returns value, which replaces old, with the times that the service writes
+// (x-now). old is nil if there was none. A time that the client has set stays, unless
+// the member is readOnly. If nothing else changes, the times are those of old.
+func (tx *Tx) stamp(name string, old, value jsontext.Value) jsontext.Value {
+	stamps := tx.snap.schema.Member(name).Stamps
+	if len(stamps) == 0 {
+		return value
+	}
+	idMember := tx.snap.IDMember(name)
+	var due []schema.Stamp
+	for _, s := range stamps {
+		stored, had := rawjson.Member(old, s.Member)
+		sent, has := rawjson.Member(value, s.Member)
+		chosen := has && sent.Kind() != 'n' && !(had && rawjson.Equal(stored, sent))
+		switch {
+		case s.Member == idMember, chosen && !s.ReadOnly:
+			continue
+		case had:
+			value = put(value, old, s.Member, string(stored))
+		case has:
+			value = rawjson.RemoveMember(value, s.Member)
+		}
+		if s.Updates || old == nil {
+			due = append(due, s)
+		}
+	}
+	if old != nil && rawjson.Equal(old, value) {
+		return value
+	}
+	if tx.time.IsZero() {
+		tx.time = tx.source.now()
+	}
+	for _, s := range due {
+		value = put(value, old, s.Member, s.Text(tx.time))
+	}
+	return value
+}
+
+// put returns the compact object v with a member set: in its place if v has it, where
+// it is in old, or else as the last.
+func put(v, old jsontext.Value, name, value string) jsontext.Value {
+	names := rawjson.MemberNames(old)
+	i := slices.Index(names, name)
+	for i > 0 && rawjson.MemberAt(v, 0, names[i-1]) < 0 {
+		i--
+	}
+	if i == 0 || rawjson.MemberAt(v, 0, name) >= 0 {
+		return rawjson.SetMember(v, name, value)
+	}
+	out, done := []byte("{"), false
+	for quoted, e := range rawjson.Members(v) {
+		out = rawjson.AppendQuotedMember(out, quoted, e)
+		if i > 0 && rawjson.NameIs(quoted, names[i-1]) {
+			out, done = rawjson.AppendMember(out, name, []byte(value)), true
+		}
+	}
+	if !done {
+		out = rawjson.AppendMember(out, name, []byte(value))
+	}
+	return append(out, '}')
+}

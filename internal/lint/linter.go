@@ -1,0 +1,92 @@
+package lint
+
+import (
+	"fmt"
+
+	"pickup/filestore/document"
+	"pickup/internal/database"
+	"pickup/internal/rawjson"
+	"pickup/internal/storage"
+)
+
+// A Text is the text of a database, as a filestore.Store has it.
+type Text interface {
+	Unaddressable() []document.Oddity
+	Unaddressed() int
+	Places(pointers []string) []document.Place
+}
+
+// A Linter lists the findings of a database that is in use: first the elements that
+// no URL reaches, then the values that break a rule. After a change it looks again
+// only at what the change concerns. Its methods may be called by several goroutines
+// at once.
+type Linter struct {
+	file    string
+	text    Text
+	db      *database.DB
+	checker *database.Checker
+}
+
+// New returns a Linter of the database in file. text may be nil if there is none;
+// the places of findings are not known then.
+func New(file string, text Text, db *database.DB) *Linter {
+	l := &Linter{file: file, text: text, db: db}
+	l.checker = database.NewChecker(db, func(collection string, r *database.Record, pointer string) bool {
+		id := db.Snapshot().IDMember(collection)
+		_, ok := storage.ID(r.Value, id)
+		return !ok && text != nil && pointer == rawjson.Pointer(id) // among the unreachable already
+	})
+	return l
+}
+
+// List returns the findings from start to end, which is exclusive, and how many
+// there are in all.
+func (l *Linter) List(start, end int) (found []Finding, count int) {
+	odd := 0
+	if l.text != nil {
+		odd = l.text.Unaddressed()
+	}
+	if start < odd {
+		list := l.text.Unaddressable()
+		odd = len(list) // it may have changed just now
+		for _, o := range list[min(start, odd):min(end, odd)] {
+			found = append(found, Finding{File: l.file, Line: o.Line, Column: o.Column, Pointer: o.Pointer, Detail: o.Detail})
+		}
+	}
+	violations, n := l.checker.List(start-odd, end-odd)
+	return append(found, l.findings(violations)...), odd + n
+}
+
+// Count returns how many findings there are. It does not look at the whole
+// database: if that is necessary, the count is pending, and it is that of an earlier
+// state until List has been called.
+func (l *Linter) Count() (n int, pending bool) {
+	n, pending = l.checker.Count()
+	if l.text != nil {
+		n += l.text.Unaddressed()
+	}
+	return n, pending
+}
+
+// findings returns violations with their places.
+func (l *Linter) findings(violations []database.Violation) []Finding {
+	found, pointers := make([]Finding, len(violations)), make([]string, len(violations))
+	for i, v := range violations {
+		f := Finding{File: l.file, Pointer: v.Pointer, Collection: v.Collection, Detail: v.Detail, Suggestion: v.Suggestion}
+		if v.Record != nil && !storage.IsPositionKey(v.Record.ID) { // people do not count to an index
+			f.ID = v.Record.ID
+			f.value = fmt.Sprintf("%s (id %q): ", v.Pointer, v.Record.ID)
+		} else if v.Pointer != "" {
+			f.value = v.Pointer + ": "
+		}
+		found[i], pointers[i] = f, v.Pointer
+	}
+	if l.text == nil || len(found) == 0 {
+		return found
+	}
+	rules := l.db.Schema()
+	for i, p := range l.text.Places(pointers) {
+		found[i] = found[i].at(p, rules)
+	}
+	return found
+}

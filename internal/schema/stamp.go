@@ -1,0 +1,68 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// A Stamp is a member that holds the time of a write (x-now).
+type Stamp struct {
+	Member   string
+	Updates  bool // of the latest write; otherwise of the creation
+	ReadOnly bool // a client cannot set it
+
+	layout string
+}
+
+// The values of x-now.
+const (
+	onCreate = "create"
+	onUpdate = "update"
+)
+
+// layouts are the layouts of times as JSON, the best first. "" is an integer in
+// milliseconds.
+var layouts = []string{`"2006-01-02T15:04:05.000Z"`, `"2006-01-02T15:04:05Z"`, ""}
+
+// Text returns a time as JSON text, in the form that the schema allows.
+func (s Stamp) Text(t time.Time) string {
+	if s.layout == "" {
+		return fmt.Sprint(t.UnixMilli())
+	}
+	return t.UTC().Format(s.layout)
+}
+
+func (r *Rules) isStamp(name string) bool {
+	return slices.ContainsFunc(r.Stamps, func(s Stamp) bool { return s.Member == name })
+}
+
+// readStamp reads x-now from the parts of the schema of a member.
+func (r *Rules) readStamp(name string, parts []*jsonschema.Schema) *schemaMistake {
+	i := slices.IndexFunc(parts, func(part *jsonschema.Schema) bool { return extrasOf(part).now != "" })
+	if i < 0 {
+		return nil
+	}
+	x := extrasOf(parts[i])
+	s := Stamp{Member: name, Updates: x.now == onUpdate, ReadOnly: slices.Contains(r.readOnly, name)}
+	if r.Array && name == r.idMember() {
+		return &schemaMistake{x.pointer + "/x-now", "an id does not change, so it cannot be a time"}
+	}
+	example := time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)
+	for _, s.layout = range layouts {
+		if r.allows(name, jsontext.Value(s.Text(example))) {
+			r.Stamps = append(r.Stamps, s)
+			return nil
+		}
+	}
+	return &schemaMistake{x.pointer + "/x-now", fmt.Sprintf("x-now writes a time such as %s or %s, and the rules of %s allow neither",
+		example.Format(layouts[0]), s.Text(example), name)}
+}
+
+// allows reports whether the rules of a member allow the value.
+func (r *Rules) allows(member string, value jsontext.Value) bool {
+	return !slices.ContainsFunc(r.describing(member), func(sch *jsonschema.Schema) bool { return sch.Validate(plain(value)) != nil })
+}

@@ -1,0 +1,48 @@
+package server
+
+import (
+	"math"
+	"strconv"
+
+	"pickup/internal/lint"
+	"pickup/server/openapi"
+)
+
+// Findings are what is wrong with a database. Their methods may be called by
+// several goroutines at once. A lint.Linter implements them.
+type Findings interface {
+	// List returns the findings from start to end, which is exclusive, and how many
+	// there are in all.
+	List(start, end int) (found []lint.Finding, count int)
+
+	// Count returns how many there are. It may be the number of an earlier state
+	// until List is called; pending reports that.
+	Count() (n int, pending bool)
+}
+
+// listFindings serves GET /_/findings: what is wrong with the database, or a part
+// of it.
+func (req *request) listFindings() error {
+	start, end := 0, math.MaxInt
+	for _, p := range req.parameters {
+		n, err := strconv.Atoi(p.Value)
+		switch {
+		case p.Name != "_start" && p.Name != "_end":
+			return badParameter(p.Name, "the parameters are _start and _end")
+		case err != nil || n < 0:
+			return badParameter(p.Name, "it is a whole number from 0 on")
+		case p.Name == "_start":
+			start = n
+		default:
+			end = n
+		}
+	}
+	found, count := req.Findings.List(start, end)
+	text, total := marshal(append([]lint.Finding{}, found...)), strconv.Itoa(count)
+	tag := tagOf(append(text, total...))
+	if req.sendNotModified(tag) {
+		return nil
+	}
+	req.Header("X-Total-Count", total)
+	return req.sendBody(openapi.JSONType, tag, text)
+}
