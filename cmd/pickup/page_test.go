@@ -125,6 +125,7 @@ func TestPage(t *testing.T) {
 		{"sessions", sessionsFlow},
 		{"palette", paletteFlow},
 		{"phone", phoneFlow},
+		{"axe", axeFlow},
 	} {
 		t.Run(flow.name, func(t *testing.T) {
 			shared.tab.T = t

@@ -53,10 +53,12 @@ func bundle(dir string) (map[string][]byte, error) {
 	}
 	result := api.Build(api.BuildOptions{
 		AbsWorkingDir: root,
-		// The editor is loaded when JSON is shown for the first time. Names without
-		// hashes keep two branches from conflicting about them.
-		EntryPoints:       []string{"src/page.tsx", "src/editor.ts", "src/page.css", "src/theme.ts"},
-		External:          []string{"./editor.js"},
+		// The tools and the editor are loaded when they are shown for the first time. Names
+		// without hashes keep two branches from conflicting about them; there is only one
+		// chunk, because the editor shares nothing with the rest.
+		EntryPoints:       []string{"src/page.tsx", "src/tools.tsx", "src/editor.ts", "src/page.css", "src/theme.ts"},
+		Splitting:         true,
+		ChunkNames:        "shared",
 		Outdir:            "dist",
 		Bundle:            true,
 		Format:            api.FormatESModule,

@@ -13,10 +13,9 @@ import {
 import { EditorState, StateEffect, StateField, type Extension } from "@codemirror/state";
 import { Decoration, EditorView, keymap, lineNumbers, type DecorationSet } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
-import { pointerNames } from "./json.ts";
 
 export interface Mark {
-  pointer: string;
+  names: string[]; // that lead to the value
   detail: string;
 }
 
@@ -118,18 +117,18 @@ export function open(host: HTMLElement, text: string, options: Options): Editor 
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } });
     },
     mark: (list) => {
-      const places = list.map((mark) => ({ ...placeOf(view.state, mark.pointer), detail: mark.detail }));
+      const places = list.map((mark) => ({ ...placeOf(view.state, mark.names), detail: mark.detail }));
       view.dispatch({ effects: setMarks.of(places) });
     },
     close: () => view.destroy(),
   };
 }
 
-/** Returns where the value at a JSON Pointer is, or the nearest one above it. */
-function placeOf(state: EditorState, pointer: string): Place {
+/** Returns where the value is to which names lead, or the nearest one above it. */
+function placeOf(state: EditorState, names: string[]): Place {
   let node = ensureSyntaxTree(state, state.doc.length, 500)?.topNode.firstChild ?? null;
   let place: Place = { from: 0, to: Math.min(1, state.doc.length) };
-  for (const name of pointerNames(pointer)) {
+  for (const name of names) {
     let next: typeof node = null;
     if (node?.name === "Object") {
       for (const property of node.getChildren("Property")) {

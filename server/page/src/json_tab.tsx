@@ -4,7 +4,7 @@ import { messageOf } from "./api.ts";
 import type { Draft } from "./draft.ts";
 import type * as EditorModule from "./editor.ts";
 import { Icon } from "./icons.tsx";
-import { isEqual, isObject, parse, stringify } from "./json.ts";
+import { isEqual, isObject, parse, pointerNames, stringify } from "./json.ts";
 import { Bones, ErrorBox } from "./ui.tsx";
 
 interface JSONTabProps {
@@ -25,7 +25,7 @@ export function JSONTab({ draft, label, isReadOnly }: JSONTabProps) {
     let isGone = false;
     const begin = async () => {
       try {
-        const module = (await import("./editor.js" as string)) as typeof EditorModule;
+        const module = await import("./editor.ts");
         if (isGone || !host.current) return;
         editor.current = module.open(host.current, stringify(draft.value, 2), { label, isReadOnly, onChange });
         setReady(true);
@@ -48,7 +48,10 @@ export function JSONTab({ draft, label, isReadOnly }: JSONTabProps) {
       editor.current?.close();
     };
   }, []);
-  useEffect(() => editor.current?.mark(draft.faults), [draft.faults, isReady]);
+  useEffect(
+    () => editor.current?.mark(draft.faults.map((f) => ({ names: pointerNames(f.pointer), detail: f.detail }))),
+    [draft.faults, isReady],
+  );
   useEffect(() => {
     if (!editor.current) return;
     try {

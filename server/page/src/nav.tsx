@@ -47,6 +47,7 @@ export interface Tool {
 
 export const tools: Tool[] = [
   { name: "Changes", screen: "changes", icon: "history" },
+  { name: "Problems", screen: "problems", icon: "alert" },
   { name: "Relations", screen: "relations", icon: "share" },
   { name: "Sessions", screen: "sessions", icon: "layers" },
 ];

@@ -1,18 +1,16 @@
 // The page: the frame around the screens.
 import { render } from "preact";
+import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { failure, hasObject, load, status } from "./catalog.ts";
-import { Changes } from "./changes.tsx";
 import { isHelpOpen, KeyHelp, useKeys } from "./keys.tsx";
 import { connection } from "./live.ts";
 import { Messages } from "./messages.tsx";
-import { isMenuOpen, Nav } from "./nav.tsx";
+import { isMenuOpen, Nav, tools } from "./nav.tsx";
 import { Overview } from "./overview.tsx";
 import { isPaletteOpen, Palette } from "./palette.tsx";
 import { RecordPanel } from "./record.tsx";
 import { go, hasPanel, route, screen } from "./route.ts";
-import { Relations } from "./relations.tsx";
-import { Sessions } from "./sessions.tsx";
 import { Strips } from "./strips.tsx";
 import { Table } from "./table.tsx";
 import { Bones, Button, ErrorBox } from "./ui.tsx";
@@ -25,12 +23,6 @@ function Screen() {
   switch (screen.value) {
     case "overview":
       return <Overview />;
-    case "changes":
-      return <Changes />;
-    case "relations":
-      return <Relations />;
-    case "sessions":
-      return <Sessions />;
     case "new":
       return <Table key={path[2]} name={path[2] ?? ""} id={undefined} query={query} isNew />;
     case "data":
@@ -41,7 +33,34 @@ function Screen() {
         </main>
       );
   }
-  return <NoScreen />;
+  return tools.some((tool) => tool.screen === screen.value) ? <ToolScreen /> : <NoScreen />;
+}
+
+const toolBundle = signal<typeof import("./tools.tsx") | null>(null);
+const toolFailure = signal<unknown>(null);
+
+/** A screen that is loaded when it is shown for the first time. */
+function ToolScreen() {
+  useEffect(() => {
+    if (toolBundle.value) return;
+    import("./tools.tsx").then(
+      (bundle) => {
+        toolBundle.value = bundle;
+      },
+      (error: unknown) => {
+        toolFailure.value = error;
+      },
+    );
+  }, []);
+  const bundle = toolBundle.value;
+  if (bundle) return <bundle.Tool key={screen.value} name={screen.value} />;
+  if (toolFailure.value === null) return <Loading />;
+  return (
+    <main class="screen">
+      <h1>{screen}</h1>
+      <ErrorBox error={toolFailure.value} title="The screen could not be loaded" />
+    </main>
+  );
 }
 
 const Loading = () => (
