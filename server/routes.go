@@ -52,6 +52,9 @@ var routes = []route{
 	{path: openapi.ResetPath, post: (*request).reset},
 	{path: openapi.SnapshotsPath, get: (*request).listSnapshots},
 	{path: openapi.SnapshotsPath + "/:name", get: (*request).readSnapshot, put: (*request).keepSnapshot, delete: (*request).forgetSnapshot},
+	// The latest requests, if Options.Requests is set.
+	{path: openapi.RequestsPath, get: (*request).listRequests, delete: (*request).clearRequests, outside: true},
+	{path: openapi.RequestsPath + "/:name", get: (*request).readRequest, outside: true},
 	// The sessions.
 	{path: openapi.SessionsPath, get: (*request).listSessions, outside: true},
 	{path: openapi.SessionsPath + "/:name", get: ofSession((*request).readSession), put: (*request).putSession,
@@ -144,6 +147,8 @@ func (s *server) offers(path string) bool {
 		return s.Metrics != nil
 	case path == openapi.FindingsPath:
 		return s.Findings != nil
+	case below && name == "requests":
+		return s.Requests
 	case path == openapi.PagePath || below && name == "page":
 		return !s.NoPage
 	case below && (name == "simulate" || name == "holds" || name == "release"):

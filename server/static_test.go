@@ -381,7 +381,7 @@ func TestSlowDownload(t *testing.T) {
 				h.ServeHTTP(w, r)
 				ended <- struct{}{}
 			}))
-			web.Config.ReadTimeout, web.Config.WriteTimeout = 300*time.Millisecond, 300*time.Millisecond
+			web.Config.ReadTimeout, web.Config.WriteTimeout = 800*time.Millisecond, 800*time.Millisecond
 			web.EnableHTTP2 = tls
 			if tls {
 				web.StartTLS()
@@ -403,7 +403,7 @@ func TestSlowDownload(t *testing.T) {
 				if read += n; err != nil {
 					t.Fatalf("after %d bytes: %v", read, err)
 				}
-				time.Sleep(60 * time.Millisecond)
+				time.Sleep(120 * time.Millisecond)
 			}
 			if n, err := io.Copy(io.Discard, body); err != nil || read+n != size {
 				t.Errorf("after %d bytes: %v", read+n, err)

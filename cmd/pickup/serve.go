@@ -321,6 +321,9 @@ func (s *service) makeServer(context.Context) error {
 		Log:          s.log,
 		Version:      versionText(),
 	}
+	if s.Requests == "on" || s.Requests == "auto" && s.loopback && s.NoAuth != noAuthPublic {
+		o.Requests = true
+	}
 	if s.AccessLog == "on" {
 		o.AccessLog = s.logs.access
 	}
