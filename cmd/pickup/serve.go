@@ -255,7 +255,7 @@ func (s *service) openStore(ctx context.Context) (err error) {
 		return openError(err)
 	}
 	for _, w := range s.store.Warnings() {
-		s.notices = append(s.notices, warning("%s", w))
+		s.notices = append(s.notices, warning("%s.", w))
 	}
 	return nil
 }
