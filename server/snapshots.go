@@ -8,6 +8,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/server/openapi"
+	"pickup/server/simulate"
 )
 
 // baselineName is the name of the contents at the start or at the latest edit.
@@ -108,18 +109,9 @@ func (req *request) checkSnapshot(s *database.NamedSnapshot) error {
 	return nil
 }
 
-// isName reports whether a client may give s as a name. Clients take "." and ".."
-// out of a path, which then leads elsewhere.
-func isName(s string) bool {
-	for i := range len(s) {
-		switch b := s[i]; {
-		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9', b == '.', b == '_', b == '-':
-		default:
-			return false
-		}
-	}
-	return 0 < len(s) && len(s) <= 64 && s != "." && s != ".."
-}
+// isName reports whether a client may give s as the name of a snapshot, a session or a
+// hold.
+func isName(s string) bool { return simulate.IsName(s) }
 
 func noSnapshot(name string) *problem {
 	return newProblem(http.StatusNotFound, fmt.Sprintf("There is no snapshot %s.", strconv.Quote(clip(name))))

@@ -122,9 +122,11 @@ func Seeded(seed uint64) Dice {
 	}
 }
 
-// IsName reports whether s can be the name of a hold.
+// IsName reports whether s can be the name of a hold. Clients take . and .. out of a
+// path, which then leads elsewhere.
 func IsName(s string) bool {
-	return 0 < len(s) && len(s) <= 64 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == ""
+	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+	return 0 < len(s) && len(s) <= 64 && strings.Trim(s, allowed) == "" && s != "." && s != ".."
 }
 
 // clip shortens text for a message.
