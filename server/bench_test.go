@@ -39,11 +39,13 @@ func (s *sink) WriteHeader(int)             {}
 // BenchmarkGet measures a handler without net/http, with the options that the
 // command sets.
 func BenchmarkGet(b *testing.B) {
-	for _, log := range []bool{false, true} {
+	for _, suffix := range []string{"", ",log", ",requests"} {
 		o := server.Options{Auth: single("ruth", "secret"), Loopback: true, Metrics: server.NewMetrics(), Simulate: simulated().Simulate}
-		suffix := ""
-		if log {
-			o.AccessLog, suffix = slog.New(slog.NewJSONHandler(io.Discard, nil)), ",log"
+		switch suffix {
+		case ",log":
+			o.AccessLog = slog.New(slog.NewJSONHandler(io.Discard, nil))
+		case ",requests":
+			o.Requests = true
 		}
 		_, h := open(b, records(1000), o)
 		for _, t := range []struct {

@@ -53,7 +53,7 @@ func (req *request) document() []byte {
 	now := &described{snap, req.sessionPath, simulated, append(openapi.Document(req.snap, openapi.Options{
 		Version: req.Version, ReadOnly: req.ReadOnly, Auth: req.Auth != nil, Loopback: req.Loopback, Metrics: req.Metrics != nil,
 		All: all, Sessions: req.MaxSessions >= 0, SessionPath: req.sessionPath, Prefix: req.Prefix, Simulate: req.Simulate != nil, Simulated: simulated,
-		Findings: req.Findings != nil,
+		Findings: req.Findings != nil, Requests: req.Requests,
 	}), '\n')}
 	cached.Store(now)
 	return now.document

@@ -51,6 +51,9 @@ var routes = []route{
 	{path: openapi.ResetPath, post: (*request).reset},
 	{path: openapi.SnapshotsPath, get: (*request).listSnapshots},
 	{path: openapi.SnapshotsPath + "/:name", get: (*request).readSnapshot, put: (*request).keepSnapshot, delete: (*request).forgetSnapshot},
+	// The latest requests, if Options.Requests is set.
+	{path: openapi.RequestsPath, get: (*request).listRequests, delete: (*request).clearRequests, outside: true},
+	{path: openapi.RequestsPath + "/:name", get: (*request).readRequest, outside: true},
 	// The sessions.
 	{path: openapi.SessionsPath, get: (*request).listSessions, outside: true},
 	{path: openapi.SessionsPath + "/:name", get: ofSession((*request).readSession), put: (*request).putSession,
@@ -117,7 +120,7 @@ func (s *server) register(r gin.IRoutes) {
 		path, choice := route.path, choices[route.path]
 		simulated := strings.HasPrefix(path, openapi.SimulatePath) || path == openapi.HoldsPath || strings.HasPrefix(path, openapi.ReleasePath)
 		if choice == nil || path == openapi.MetricsPath && s.Metrics == nil || path == openapi.FindingsPath && s.Findings == nil ||
-			simulated && s.Simulate == nil {
+			strings.HasPrefix(path, openapi.RequestsPath) && !s.Requests || simulated && s.Simulate == nil {
 			continue
 		}
 		choices[path] = nil

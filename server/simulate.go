@@ -81,7 +81,7 @@ func (s *server) simulate(c *gin.Context) {
 		return
 	}
 	path := s.pathOf(c.Request)
-	if rewrite.IsService(path) || s.isForeign(c.Request) || name != "" && !isName(name) {
+	if rewrite.IsService(path) || s.isForeign(c.Request) || name != "" && !simulate.IsName(name) {
 		return
 	}
 	preferred, err := s.preferredEffect(c, twins)
@@ -90,7 +90,7 @@ func (s *server) simulate(c *gin.Context) {
 		return
 	}
 	effect := preferred
-	if c.Request.Header.Get(pageHeader) != "1" || c.Request.Header.Get("Sec-Fetch-Site") != "same-origin" {
+	if !isOwnPage(c.Request) {
 		request := simulate.NewRequest(c.Request.Method, path, sentURL(c.Request).RawQuery)
 		effect = effect.Or(rules.Find(request, s.Simulate.Dice)).Or(s.Simulate.Rules.Find(request, s.Simulate.Dice))
 		if effect.Delay == nil && s.Simulate.Delay.Max > 0 {
@@ -264,7 +264,7 @@ func (s *server) setPart(e *simulate.Effect, name, value string) error {
 		}
 		e.Fault = fault
 	case "hold":
-		if !isName(value) {
+		if !simulate.IsName(value) {
 			return errors.New("the name of a hold has 1 to 64 of A-Z a-z 0-9 . _ -")
 		}
 		e.Hold = value
@@ -345,6 +345,7 @@ func (s *server) sendSimulated(c *gin.Context, o simulate.Outcome) {
 		}
 		p := newProblem(o.Code, detail)
 		p.Title = cmp.Or(p.Title, "Simulated")
+		c.Set(problemKey, p)
 		contentType, body = openapi.ProblemType, marshal(p)
 	}
 	for name, value := range o.Headers {

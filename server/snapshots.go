@@ -56,7 +56,7 @@ func (req *request) snapshotTag(s *database.NamedSnapshot) string {
 // keepSnapshot serves PUT /_/snapshots/NAME.
 func (req *request) keepSnapshot() error {
 	name := req.Param("name")
-	if !isName(name) || name == baselineName || name == "now" {
+	if !simulate.IsName(name) || name == baselineName || name == "now" {
 		return wrongShape("the name of a snapshot has 1 to 64 of A-Z a-z 0-9 . _ - and is not baseline, now, . or ..")
 	}
 	if err := req.rejectParameters(); err != nil {
@@ -108,10 +108,6 @@ func (req *request) checkSnapshot(s *database.NamedSnapshot) error {
 	}
 	return nil
 }
-
-// isName reports whether a client may give s as the name of a snapshot, a session or a
-// hold.
-func isName(s string) bool { return simulate.IsName(s) }
 
 func noSnapshot(name string) *problem {
 	return newProblem(http.StatusNotFound, fmt.Sprintf("There is no snapshot %s.", strconv.Quote(clip(name))))

@@ -143,7 +143,7 @@ func (req *request) stream(t topic, begin since) error {
 	key := strings.Join([]string{req.FullPath(), req.name, req.id, req.child, req.Request.URL.RawQuery}, "\xff")
 	place, ok := req.streams.join(req, key, t)
 	if !ok {
-		return retry(http.StatusServiceUnavailable, "There are as many streams as the server allows (--max-streams). Try again.")
+		return tooManyStreams()
 	}
 	begun := false
 	defer func() {
@@ -227,6 +227,10 @@ func (s *stream) close() {
 func (s *stream) release() {
 	s.budget.used.Add(-s.reserved)
 	s.reserved = 0
+}
+
+func tooManyStreams() error {
+	return retry(http.StatusServiceUnavailable, "There are as many streams as the server allows (--max-streams). Try again.")
 }
 
 func (req *request) setStreamHeaders() {

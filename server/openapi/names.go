@@ -21,10 +21,12 @@ const (
 	MetricsPath = "/_/metrics"
 )
 
-// The paths of what a user interface has to know, and of what is wrong.
+// The paths of what a user interface has to know, of what is wrong, and of the
+// latest requests.
 const (
 	StatusPath   = "/_/status"
 	FindingsPath = "/_/findings"
+	RequestsPath = "/_/requests"
 )
 
 // The paths of the history and of earlier states.
@@ -46,7 +48,7 @@ const (
 const SessionsPath = "/_/sessions"
 
 // serverPaths are the other paths that a session does not have.
-var serverPaths = []string{LivezPath, ReadyzPath, MetricsPath, FindingsPath, TypesPath, DocsPath}
+var serverPaths = []string{LivezPath, ReadyzPath, MetricsPath, FindingsPath, RequestsPath, RequestsPath + "/{id}", TypesPath, DocsPath}
 
 // The media types of bodies. That of a PATCH selects its meaning.
 const (

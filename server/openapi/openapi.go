@@ -23,6 +23,7 @@ type Options struct {
 	Sessions bool   // there are sessions
 	Simulate bool   // there are simulated answers
 	Findings bool   // findings are listed
+	Requests bool   // requests are recorded
 	Prefix   string // of the paths of the API, without a final slash
 
 	// Simulated is Markdown about what is simulated at present, "" for nothing.
@@ -151,6 +152,9 @@ func (d *apiDocument) service() {
 			"findings._start findings._end If-None-Match", d.withErrors(readErrors,
 				good([]string{"ETag", "X-Total-Count"}, media(JSONType, arrayOf(ref("Finding")), nil)), notModified))
 	}
+	if d.Requests {
+		d.requests()
+	}
 	add(LivezPath, "getLivez", "Whether the process is alive.", "It needs no credentials.", "", d.withErrors([]int{400, 414}, health))
 	add(ReadyzPath, "getReadyz", "Whether reads and writes are possible.", "It needs no credentials unless verbose is set.", "verbose",
 		d.withErrors([]int{400, 401, 414, 429}, health, entry{"503", response("NotReady")}))
@@ -195,6 +199,18 @@ func (d *apiDocument) earlier() {
 		d.writing("put", "keepSnapshot", "Keep the present state in memory.", "", conditions, nil, entry{"200", kept}, entry{"201", kept}),
 		d.writing("delete", "forgetSnapshot", "Forget a named snapshot.", "", conditions, nil, noContent),
 	})
+}
+
+// requests adds the latest requests.
+func (d *apiDocument) requests() {
+	list := d.withErrors([]int{400, 401, 414, 429, 503}, entry{"200", answer("The requests, the newest first.", nil, d.forms(media(JSONType, arrayOf(ref("Request")), nil), events)...)})
+	d.path(describe.Resource{}, RequestsPath, nil, object{
+		{"get", d.operation(describe.Resource{}, "listRequests", "List the latest requests.",
+			"Those of the service's own page and of its resources are left out. As a stream: request events, and reset with all that are known.", d.parametersOf("requests._since Last-Event-ID"), nil, list)},
+		d.writing("delete", "clearRequests", "Forget the requests.", "", "", nil, noContent)})
+	d.path(describe.Resource{}, RequestsPath+"/{id}", d.parametersOf("request"), object{
+		{"get", d.operation(describe.Resource{}, "getRequest", "Read a request with its bodies.", "", nil, nil,
+			d.withErrors(readErrors, entry{"200", answer("The request.", nil, media(JSONType, ref("RequestBodies"), nil))}))}})
 }
 
 // reading returns the GET of a resource of the service.
