@@ -310,6 +310,7 @@ func (s *service) makeServer(context.Context) error {
 		Static:       s.Static,
 		SPA:          s.SPA,
 		Private:      s.private,
+		NoPage:       s.NoPage,
 		Metrics:      s.metrics,
 		Checks:       s.checks,
 		Findings:     s.linter,
