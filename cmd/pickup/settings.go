@@ -30,6 +30,7 @@ type settings struct {
 	AccessLog  string   `enum:"on,off" default:"on" variable:"PICKUP_ACCESS_LOG" placeholder:"on|off" help:"Log each request (${default})."`
 	LogLevel   string   `enum:"debug,info,warn,error" default:"info" variable:"PICKUP_LOG_LEVEL" placeholder:"LEVEL" help:"Log this level and above: debug, info, warn or error (${default})."`
 	LogFormat  string   `enum:"auto,text,json" default:"auto" variable:"PICKUP_LOG_FORMAT" placeholder:"FORMAT" help:"Log as text, json, or auto: text on a terminal, JSON elsewhere (${default})."`
+	NoPage     bool     `variable:"PICKUP_NO_PAGE" help:"Serve no page at /_/, only the API."`
 	Pprof      string   `variable:"PICKUP_PPROF" placeholder:"ADDRESS:PORT" help:"Serve profiles at /debug/pprof/ on a separate loopback address."`
 	Quiet      bool     `short:"q" variable:"PICKUP_QUIET" help:"Print warnings and errors only."`
 	unneeded

@@ -22,6 +22,7 @@ type Options struct {
 	Metrics  bool   // metrics are served
 	Sessions bool   // there are sessions
 	Simulate bool   // there are simulated answers
+	Page     bool   // there is a page that shows the data
 	Findings bool   // findings are listed
 	Requests bool   // requests are recorded
 	Prefix   string // of the paths of the API, without a final slash
@@ -162,6 +163,10 @@ func (d *apiDocument) service() {
 	description(TypesPath, "getTypes", "TypeScript types of records and bodies.", TypesType, textSchema)
 	add(DocsPath, "getDocs", "This document as an interactive page.", "", "If-None-Match",
 		append(tagged(page), entry{"412", answer("If-Match does not have the current entity tag.", []string{"ETag"}, page)}))
+	if d.Page {
+		add(PagePath, "getPage", "A page that shows the data and what happens to it.", "", "If-None-Match",
+			append(tagged(page), entry{"412", answer("If-Match does not have the current entity tag.", []string{"ETag"}, page)}))
+	}
 	if d.Metrics {
 		add(MetricsPath, "getMetrics", "Metrics for Prometheus.", "", "", d.withErrors(readErrors, good(nil, media("text/plain", textSchema, nil))))
 	}
