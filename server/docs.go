@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"embed"
 	"io"
-	"net/http"
 	"weak"
 
 	"pickup/internal/database"
