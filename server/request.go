@@ -146,8 +146,8 @@ func (req *request) noResource() *problem {
 	switch path := req.Request.URL.Path; {
 	case req.Prefix != "" && path == nowhere:
 		detail += " The API is below " + req.Prefix + "."
-	case req.Simulate == nil && isSimulationPath(path):
-		detail += " The server simulates nothing (--simulate)."
+	case !req.offers(path):
+		detail += " The settings of the server turn it off."
 	}
 	return notFound(req.snap, detail)
 }

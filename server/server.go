@@ -48,6 +48,9 @@ type Options struct {
 	SPA     bool
 	Private func() []string
 
+	// NoPage leaves out the page at /_/.
+	NoPage bool
+
 	// ReadOnly refuses writes with 405.
 	ReadOnly bool
 

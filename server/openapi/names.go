@@ -7,6 +7,7 @@ const (
 	OpenAPIPath = "/_/openapi.json"
 	TypesPath   = "/_/types.d.ts"
 	DocsPath    = "/_/docs"
+	PagePath    = "/_"
 	SchemasPath = "/_/schemas/"
 
 	TypesType  = "text/plain; charset=utf-8"
@@ -48,7 +49,7 @@ const (
 const SessionsPath = "/_/sessions"
 
 // serverPaths are the other paths that a session does not have.
-var serverPaths = []string{LivezPath, ReadyzPath, MetricsPath, FindingsPath, RequestsPath, RequestsPath + "/{id}", TypesPath, DocsPath}
+var serverPaths = []string{LivezPath, ReadyzPath, MetricsPath, FindingsPath, RequestsPath, RequestsPath + "/{id}", TypesPath, DocsPath, PagePath}
 
 // The media types of bodies. That of a PATCH selects its meaning.
 const (
