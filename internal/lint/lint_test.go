@@ -64,9 +64,18 @@ func findings(t *testing.T, text []byte, rules *schema.Schema) (lines []string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, count := lint.New("db.json", store, db).List(0, 1000)
+	l := lint.New("db.json", store, db)
+	found, count := l.List(0, 1000)
 	if count != len(found) {
 		t.Fatalf("%d findings, and not %d", len(found), count)
+	}
+	for start := range count + 2 {
+		for end := -1; end < count+2; end++ {
+			part, all := l.List(start, end)
+			if last := max(start, min(end, count)); all != count || !slices.Equal(part, found[min(start, count):min(last, count)]) {
+				t.Errorf("from %d to %d of %d: %v", start, end, all, part)
+			}
+		}
 	}
 	for _, f := range found {
 		if again := (lint.Finding{Pointer: f.Pointer}).Locate(text); rules.Respelled(f.Pointer) == nil && (again.Line != f.Line || again.Column != f.Column) {

@@ -42,6 +42,7 @@ func New(file string, text Text, db *database.DB) *Linter {
 // List returns the findings from start to end, which is exclusive, and how many
 // there are in all.
 func (l *Linter) List(start, end int) (found []Finding, count int) {
+	start, end = max(start, 0), max(start, end, 0)
 	odd := 0
 	if l.text != nil {
 		odd = l.text.Unaddressed()
