@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"net/http"
@@ -91,7 +92,7 @@ func (s *server) record(c *gin.Context) {
 	}
 	start := time.Now()
 	e := &recorded{Request: requestIDOf(c), At: start.UTC(), Method: clip(r.Method), Path: sentURL(r).EscapedPath(), Query: sentURL(r).RawQuery,
-		Session: sessionOf(r), Origin: clip(r.Header.Get("Origin")), Agent: clip(r.UserAgent())}
+		Session: clip(sessionOf(r)), Origin: clip(r.Header.Get("Origin")), Agent: clip(r.UserAgent())}
 	if r.ContentLength != 0 && r.Body != nil {
 		e.Type = clip(r.Header.Get("Content-Type"))
 		r.Body = struct {
@@ -144,17 +145,48 @@ func (w *recordingWriter) Unwrap() http.ResponseWriter { return below(w.Response
 
 // add adds a request, and drops the oldest ones if they are too many.
 func (l *requestLog) add(e *recorded) {
+	if e.Problem != nil {
+		e.Problem = e.Problem.excerpt()
+	}
+	e.measure()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last++
 	e.number, e.ID = l.last, strconv.FormatUint(l.last, 10)
-	e.size = 512 + len(e.Path) + len(e.Query) + cap(e.body.text) + cap(e.answer.text)
 	l.list = append(l.list, e)
-	for l.size += e.size; len(l.list) > maxRecorded || l.size > maxRecordedSize; l.list = l.list[1:] {
+	l.size += e.size
+	l.limitLocked()
+	l.wakeLocked()
+}
+
+// measure sets the size of a request.
+func (e *recorded) measure() {
+	e.size = 512 + len(e.Path) + len(e.Query) + len(e.Session) + cap(e.body.text) + cap(e.answer.text)
+	if e.Problem != nil {
+		e.size += len(marshal(e.Problem))
+	}
+}
+
+// limitLocked drops the oldest requests if they are too many.
+func (l *requestLog) limitLocked() {
+	for ; len(l.list) > maxRecorded || l.size > maxRecordedSize; l.list = l.list[1:] {
 		l.size -= l.list[0].size
 		l.list[0] = nil // the array outlives the slice
 	}
-	l.wakeLocked()
+}
+
+// redactLocked hides what may be secret. It is done when requests are read, not
+// while they are answered.
+func (l *requestLog) redactLocked() {
+	for _, e := range l.list {
+		if !e.redacted {
+			l.size -= e.size
+			e.redact()
+			e.measure()
+			l.size += e.size
+		}
+	}
+	l.limitLocked()
 }
 
 // clear drops all requests.
@@ -179,6 +211,7 @@ func (l *requestLog) wakeLocked() {
 func (l *requestLog) since(number uint64) (list []*recorded, last uint64, whole bool, more <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.redactLocked()
 	first := l.last + 1
 	if len(l.list) > 0 {
 		first = l.list[0].number
@@ -186,7 +219,6 @@ func (l *requestLog) since(number uint64) (list []*recorded, last uint64, whole 
 	whole = number > l.last || number+1 < first
 	for _, e := range l.list {
 		if whole || e.number > number {
-			e.redact()
 			list = append(list, e)
 		}
 	}
@@ -306,18 +338,15 @@ func requestEvent(name string, number uint64, data any) []byte {
 
 // readRequest serves GET /_/requests/ID: a request with its bodies.
 func (req *request) readRequest() error {
-	req.requests.mu.Lock()
-	defer req.requests.mu.Unlock()
-	id := req.Param("name")
-	for _, e := range req.requests.list {
-		if e.ID == id {
-			e.redact()
-			req.Header("Cache-Control", "no-store")
-			send(req.Context, http.StatusOK, openapi.JSONType, marshal(recordedBodies{e, string(e.body.text), string(e.answer.text), e.body.cut || e.answer.cut}))
-			return nil
-		}
+	list, _, _, _ := req.requests.since(0)
+	i := slices.IndexFunc(list, func(e *recorded) bool { return e.ID == req.Param("name") })
+	if i < 0 {
+		return newProblem(http.StatusNotFound, "There is no such request, or it was too long ago.")
 	}
-	return newProblem(http.StatusNotFound, "There is no such request, or it was too long ago.")
+	e := list[i]
+	req.Header("Cache-Control", "no-store")
+	send(req.Context, http.StatusOK, openapi.JSONType, marshal(recordedBodies{e, string(e.body.text), string(e.answer.text), e.body.cut || e.answer.cut}))
+	return nil
 }
 
 // clearRequests serves DELETE /_/requests.
@@ -338,19 +367,20 @@ func isSecret(name string) bool {
 	return slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// redact hides what may be secret, and drops what is not JSON. It is done when
-// a request is read for the first time, not while it is answered. The caller has the
-// lock of the log.
+// mentions reports whether a text, which may be JSON, may have the name of a secret.
+func mentions(text string) bool { return isSecret(text) || strings.Contains(text, `\u`) }
+
+// redact hides what may be secret, and drops what is not JSON. A request does not
+// change afterwards. The caller has the lock of the log.
 func (e *recorded) redact() {
-	if e.redacted {
-		return
-	}
 	e.redacted = true
 	e.Query = redactQuery(e.Query)
-	e.body.redact(strings.HasPrefix(e.Type, openapi.PatchType))
+	patch := strings.Contains(strings.ToLower(e.Type), "json-patch")
+	secret := e.body.cut || mentions(string(e.body.text))
+	e.body.redact(patch)
 	e.answer.redact(false)
 	if e.Problem != nil {
-		e.Problem = e.Problem.redact()
+		e.Problem.redact(patch && secret, secret)
 	}
 }
 
@@ -363,15 +393,21 @@ func redactQuery(query string) string {
 	for i, part := range parts {
 		name, value, _ := strings.Cut(part, "=")
 		plain, err := url.QueryUnescape(name)
+		text, malformed := url.QueryUnescape(value)
+		if malformed != nil {
+			text = value
+		}
 		switch {
+		case err == nil && value == "":
 		case err != nil || isSecret(plain) && plain != "_code":
 			parts[i] = name + "=" + hidden
 		case plain == "_where":
-			text, _ := url.QueryUnescape(value)
 			condition := excerpt{text: []byte(text)}
 			if condition.redact(false); string(condition.text) != text {
 				parts[i] = name + "=" + url.QueryEscape(string(condition.text))
 			}
+		case mentions(text) && strings.ContainsAny(text, "=:"): // it has names and values itself
+			parts[i] = name + "=" + hidden
 		}
 	}
 	return strings.Join(parts, "&")
@@ -383,7 +419,8 @@ func (e *excerpt) redact(patch bool) {
 	if len(e.text) == 0 {
 		return
 	}
-	values := patch && isSecret(string(e.text))
+	patch = patch || bytes.HasPrefix(bytes.TrimSpace(e.text), []byte("[")) && bytes.Contains(e.text, []byte(`"op"`))
+	values := patch && (e.cut || mentions(string(e.text)))
 	dec := jsontext.NewDecoder(bytes.NewReader(e.text), jsontext.AllowDuplicateNames(true))
 	var out []byte
 	copied, done := 0, false
@@ -414,18 +451,31 @@ func (e *excerpt) redact(patch bool) {
 	e.text = append(out, e.text[copied:]...)
 }
 
-// redact returns the problem without the sentences about values that may be secret.
-func (p *problem) redact() *problem {
+// excerpt returns what is kept of a problem.
+func (p *problem) excerpt() *problem {
 	n := *p
-	n.Errors = nil
-	for _, f := range p.Errors[:min(len(p.Errors), maxShownFaults)] {
-		if f.Pointer != nil && isSecret(*f.Pointer) || f.Parameter != nil && isSecret(*f.Parameter) {
-			f.Detail = hidden
-			if f.Parameter != nil {
-				n.Detail = hidden
-			}
-		}
-		n.Errors = append(n.Errors, f)
-	}
+	n.Errors = slices.Clone(p.Errors[:min(len(p.Errors), maxShownFaults)])
+	n.Conflicts, n.header = nil, nil
 	return &n
 }
+
+// redact hides the sentences about values that may be secret: all about those of
+// the body if values is set, and why it is not JSON if names is set.
+func (p *problem) redact(values, names bool) {
+	if names && p.Line > 0 || quotesSecret(p.Detail) {
+		p.Detail = hidden
+	}
+	for i, f := range p.Errors {
+		about := cmp.Or(f.Pointer, f.Parameter)
+		if about == nil || !isSecret(*about) && !(values && f.Pointer != nil) && !quotesSecret(f.Detail) {
+			continue
+		}
+		p.Errors[i] = fault{Pointer: f.Pointer, Parameter: f.Parameter, Detail: hidden}
+		if f.Parameter != nil || p.Detail == sentence(f.Detail) {
+			p.Detail = hidden
+		}
+	}
+}
+
+// quotesSecret reports whether a sentence quotes an object that may have a secret.
+func quotesSecret(sentence string) bool { return strings.Contains(sentence, "{") && mentions(sentence) }

@@ -1,9 +1,14 @@
 package server
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/gin-gonic/gin"
 )
 
 // TestRedact has bodies with and without secrets, also where the limit cuts them.
@@ -89,5 +94,71 @@ func TestRequestLog(t *testing.T) {
 	l.clear()
 	if list, last, whole, _ := l.since(last); len(list) != 0 || last != 6*maxRecorded+1 || !whole || l.size != 0 {
 		t.Errorf("%d requests of %d bytes are left", len(list), l.size)
+	}
+}
+
+// A slowWriter is the answer to a client that does not read.
+type slowWriter struct {
+	http.ResponseWriter
+	begun, read chan struct{}
+}
+
+func (w slowWriter) Write(b []byte) (int, error) {
+	close(w.begun)
+	<-w.read
+	return len(b), nil
+}
+
+// TestUnreadRequest has a client that does not read the request that it asks for.
+// Others are answered meanwhile.
+func TestUnreadRequest(t *testing.T) {
+	s := &server{Options: Options{Requests: true}}
+	s.requests.add(&recorded{})
+	w := slowWriter{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
+	c, _ := gin.CreateTestContext(w)
+	c.Params = gin.Params{{Key: "name", Value: "1"}}
+	req := &request{server: s, Context: c}
+	var slow sync.WaitGroup
+	slow.Go(func() { _ = req.readRequest() })
+	<-w.begun
+	added := make(chan struct{})
+	go func() {
+		s.requests.add(&recorded{})
+		close(added)
+	}()
+	select {
+	case <-added:
+	case <-time.After(10 * time.Second):
+		t.Error("a client that does not read keeps others waiting")
+	}
+	close(w.read)
+	slow.Wait()
+	<-added
+}
+
+// TestRequestMemory records requests whose parts other than the bodies are large.
+func TestRequestMemory(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	for _, e := range []recorded{
+		{Session: long},
+		{Problem: &problem{Detail: long}},
+		{Problem: &problem{Errors: []fault{{Pointer: &long}}}},
+		{Problem: &problem{Errors: []fault{{Detail: long}}}},
+		{Problem: &problem{Collections: []string{long}}},
+		{Query: strings.Repeat("key&", 1<<18)},
+		{body: excerpt{text: []byte(`{` + strings.Repeat(`"key":0,`, 1<<16) + `"a":0}`)}},
+	} {
+		var l requestLog
+		for range 20 {
+			l.add(new(e))
+		}
+		size := 0
+		list, _, _, _ := l.since(0)
+		for _, e := range list {
+			size += len(marshal(e)) + len(e.body.text)
+		}
+		if size > maxRecordedSize*5/4 {
+			t.Errorf("%.80s: %d requests hold %d bytes", marshal(list[0]), len(list), size)
+		}
 	}
 }
