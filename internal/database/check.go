@@ -46,6 +46,15 @@ type memberViolations struct {
 	elements  btree.Map[int, []elementFault] // by place; none is empty
 }
 
+func (m *memberViolations) count() int {
+	n := len(m.general)
+	m.elements.Scan(func(_ int, faults []elementFault) bool {
+		n += len(faults)
+		return true
+	})
+	return n
+}
+
 // An elementFault is a fault in an element. Its pointer begins there.
 type elementFault struct {
 	schema.Fault

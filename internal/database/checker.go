@@ -96,6 +96,12 @@ func (all *violations) apply(revisions []*Revision) bool {
 		}
 	}
 	all.snap = now
+	var again []*collection // to be checked as a whole: an undo or a reset has moved their records
+	for _, c := range now.list {
+		if old := before.byName[c.name]; c.isArray() && old.isArray() && c.places != old.places {
+			again = append(again, c)
+		}
+	}
 	dirty := make(map[*collection]map[int]bool) // places
 	mark := func(c *collection, place uint64) {
 		if dirty[c] == nil {
@@ -127,14 +133,20 @@ func (all *violations) apply(revisions []*Revision) bool {
 		}
 	}
 	for c, places := range dirty {
-		if !c.isArray() {
-			all.count -= len(all.members[c.name].general)
-			all.checkMember(c, nil)
+		switch {
+		case slices.Contains(again, c):
+			continue
+		case !c.isArray():
+			again = append(again, c)
 			continue
 		}
 		for place := range places {
 			all.checkElement(c, place)
 		}
+	}
+	for _, c := range again {
+		all.count -= all.members[c.name].count()
+		all.checkMember(c, nil)
 	}
 	return true
 }

@@ -74,6 +74,7 @@ func testChecker(t *testing.T, rules string, whole bool, seed uint64) {
 		t.Fatal("nothing was checked, and the count is known")
 	}
 	kept, total := 0, 0
+	earlier := db.Snapshot()
 	for step := range 400 {
 		edited := false
 		setSchema := func(s *schema.Schema) {
@@ -92,6 +93,9 @@ func testChecker(t *testing.T, rules string, whole bool, seed uint64) {
 			}
 			edited = true
 		}
+		if random.IntN(20) == 0 {
+			earlier = db.Snapshot()
+		}
 		during, after := with, with // the rules of the updates, and after them
 		switch random.IntN(10) {
 		case 0:
@@ -102,7 +106,19 @@ func testChecker(t *testing.T, rules string, whole bool, seed uint64) {
 		setSchema(during)
 		for range random.IntN(4) {
 			db.Update(t.Context(), func(tx *Tx) (err error) { // which may be refused
-				switch id := number(); random.IntN(6) {
+				switch id := number(); random.IntN(9) {
+				case 6:
+					edited = true // possibly a list as a whole
+					_, _, err = tx.Undo(0)
+				case 7:
+					edited = true
+					tx.Reset([]*Snapshot{db.Baseline(), earlier}[random.IntN(2)])
+				case 8:
+					edited = true
+					op := []string{"add", "replace"}[random.IntN(2)]
+					path := []string{"drivers/0", "drivers/-", "jobs/1/n", "settings"}[random.IntN(4)]
+					value := []string{driver(), number(), `{"driverId":` + number() + `}`}[random.IntN(3)]
+					err = tx.PatchDatabase(jsontext.Value(fmt.Sprintf(`[{"op":"%s","path":"/%s","value":%s}]`, op, path, value)))
 				case 0:
 					_, err = tx.Create("jobs", jsontext.Value(job()))
 				case 1:
