@@ -233,9 +233,9 @@ func TestDocsPage(t *testing.T) {
 // browser starts Chromium and stops it when the test ends.
 func browser(t *testing.T) context.Context {
 	t.Helper()
-	path, err := exec.LookPath("chromium")
+	path, err := exec.LookPath("chromium-headless-shell")
 	if err != nil {
-		t.Fatal("chromium is missing: make setup installs it")
+		t.Fatal("chromium-headless-shell is missing: make setup installs it")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("no-first-run", true), chromedp.Flag("disable-background-networking", true),
