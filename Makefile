@@ -13,7 +13,7 @@ FUZZTIME ?= 30s
 # nothing there.
 RACE    := -race -gcflags=golang.org/x/crypto/...=-race=false
 
-.PHONY: run test test-long lint bench benchmarks fuzz build setup packages clean
+.PHONY: run test test-long lint bench benchmarks fuzz build setup packages page page-dev clean
 
 ## run: serve ./db.json (ARGS="--no-auth --port 4000")
 run:
@@ -64,6 +64,17 @@ fuzz:
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/pickup ./cmd/pickup
 
+## page: bundle the page at /_/ after a change of server/page/src
+page:
+	@$(MAKE) --no-print-directory setup CLIENTS=server/page TOOLS=npm:npm
+	$(GO) run ./server/page/build
+	@$(GO) test -tags $(TAGS) ./server/page/build
+
+## page-dev: serve the page at http://127.0.0.1:3001/_/, bundled at each load, in front of make run
+SERVER ?= http://127.0.0.1:3000
+page-dev:
+	$(GO) run ./server/page/build -dev $(SERVER)
+
 # Programs that the tests run, as command:package. The race detector needs a C
 # compiler; the walk-throughs need curl and git; the tests of files need real
 # editors and mounts; those of power cuts, file systems; those of CORS and of
@@ -77,7 +88,7 @@ setup: packages
 	@for d in $(CLIENTS); do (cd $$d && { [ node_modules -nt package-lock.json ] || { npm ci --ignore-scripts --no-audit --no-fund && touch node_modules; }; }) || exit 1; done
 
 # npm packages: clients of json-server, tools that read OpenAPI documents, examples.
-CLIENTS := server/testdata/clients-json-server server/testdata/clients/openapi examples/react-admin examples/refine examples/playwright examples/vite
+CLIENTS := server/testdata/clients-json-server server/testdata/clients/openapi examples/react-admin examples/refine examples/playwright examples/vite server/page
 
 packages:
 	@PATH="$$PATH:/usr/sbin:/sbin"; missing=$$(for t in $(TOOLS); do command -v $${t%%:*} >/dev/null || echo $${t##*:}; done); \

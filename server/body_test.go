@@ -24,7 +24,7 @@ func TestSyntax(t *testing.T) {
 		{body: `{"a": 1,}`, line: 1, column: 8, detail: "unexpected comma: a member must follow"},
 		{body: "{\n  \"ä\": True}", line: 2, column: 8, detail: "expected true, found True"},
 		{body: `{"a": 1} {}`, line: 1, column: 10, detail: "unexpected text after the end of the value"},
-		{body: `{"a": 1, "a": 2}`, line: 1, column: 10, detail: `duplicate name "a": it is already used in line 1`},
+		{body: `{"a": 1, "a": 2}`, line: 1, column: 10, detail: `duplicate name "a": it is already used on line 1`},
 		{body: deep, line: 1, column: len(deep), detail: "the body is nested deeper than 256 levels"},
 	} {
 		_, err := parseBody([]byte(c.body), rawjson.MaxDepth)

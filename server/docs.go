@@ -5,9 +5,6 @@ import (
 	"compress/gzip"
 	"embed"
 	"io"
-	"net/http"
-	"path"
-	"time"
 	"weak"
 
 	"pickup/internal/database"
@@ -53,7 +50,7 @@ func (req *request) document() []byte {
 	now := &described{snap, req.sessionPath, simulated, append(openapi.Document(req.snap, openapi.Options{
 		Version: req.Version, ReadOnly: req.ReadOnly, Auth: req.Auth != nil, Loopback: req.Loopback, Metrics: req.Metrics != nil,
 		All: all, Sessions: req.MaxSessions >= 0, SessionPath: req.sessionPath, Prefix: req.Prefix, Simulate: req.Simulate != nil, Simulated: simulated,
-		Findings: req.Findings != nil,
+		Findings: req.Findings != nil, Requests: req.Requests, Page: !req.NoPage,
 	}), '\n')}
 	cached.Store(now)
 	return now.document
@@ -66,11 +63,11 @@ func (req *request) openAPI() error {
 
 // sendDescription sends a description of the current database.
 func (req *request) sendDescription(contentType string, text []byte) error {
-	h := req.Writer.Header()
-	h["Cache-Control"] = cacheControl
-	h["Vary"] = vary
-	send(req.Context, http.StatusOK, contentType, text)
-	return nil
+	tag := tagOf(text)
+	if req.sendNotModified(tag) {
+		return nil
+	}
+	return req.sendBody(contentType, tag, text)
 }
 
 // schema serves GET /_/schemas/NAME: the JSON Schema of a record or of a singular
@@ -102,21 +99,7 @@ func (req *request) docs() error {
 			return err
 		}
 	}
-	contentType, ok := map[string]string{
-		".html": openapi.HTMLType, ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
-	}[path.Ext(name)]
-	if !ok {
-		contentType = "text/plain; charset=utf-8"
-	}
-	h.Set("Content-Type", contentType)
-	h.Set("Content-Security-Policy", docsPolicy)
-	h.Set("Referrer-Policy", "no-referrer")
-	h["Cache-Control"] = cacheControl
-	h.Set("ETag", tagOf(file))
-	for _, name := range []string{"If-Match", "If-Unmodified-Since", "Range"} { // ignored, as in every other GET
-		req.Request.Header.Del(name)
-	}
-	http.ServeContent(req.Writer, req.Request, name, time.Time{}, bytes.NewReader(file))
+	req.sendAsset(name, docsPolicy, tagOf(file), file)
 	return nil
 }
 

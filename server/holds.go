@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"pickup/server/openapi"
+	"pickup/server/simulate"
 )
 
 // A held request waits until it is released.
@@ -87,7 +88,7 @@ func (req *request) listHolds() error {
 // first request that is held under the name.
 func (req *request) releaseHold() error {
 	name := req.Param("name")
-	if !isName(name) {
+	if !simulate.IsName(name) {
 		return wrongShape("the name of a hold has 1 to 64 of A-Z a-z 0-9 . _ -")
 	}
 	var most time.Duration

@@ -222,6 +222,7 @@ func openScript(t *testing.T, contents, rules string) *script {
 	return &script{contracts: make(map[string]*contract), db: db, web: server.Handler(db, server.Options{
 		Version:  "test",
 		Simulate: new(server.Simulation),
+		Requests: true,
 		Findings: lint.New("db.json", nil, db),
 	})}
 }

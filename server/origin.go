@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
+
+	"pickup/server/openapi"
 )
 
 // Values of CORS headers (Fetch standard, section 3.2). The header
@@ -28,6 +30,12 @@ func (s *server) crossOrigin() gin.HandlerFunc {
 		h := c.Writer.Header()
 		h["Vary"] = varyOrigin
 		origin := c.Request.Header.Get("Origin")
+		if strings.HasPrefix(c.FullPath(), openapi.RequestsPath) {
+			if isCrossOrigin(c.Request) || strings.HasSuffix(c.Request.Header.Get("Sec-Fetch-Site"), "-site") { // same-site or cross-site
+				s.fail(c, newProblem(http.StatusForbidden, "Pages of other origins may not see the requests."))
+			}
+			return
+		}
 		allowed := origin != "" && s.allowsOrigin(origin)
 		if allowed {
 			if slices.Contains(s.CORSOrigins, "*") {

@@ -72,6 +72,9 @@ func marshal(v any) []byte {
 	return b.Bytes()
 }
 
+// problemKey is the key of a request's *problem in its context.
+const problemKey = "problem"
+
 // fail answers with the problem for err, and logs the cause that the client does
 // not see.
 func (s *server) fail(c *gin.Context, err error) {
@@ -86,6 +89,7 @@ func (s *server) fail(c *gin.Context, err error) {
 		h[name] = values
 	}
 	h.Set("Cache-Control", "no-store")
+	c.Set(problemKey, p)
 	send(c, p.Status, openapi.ProblemType, marshal(p))
 	c.Abort()
 }

@@ -29,9 +29,12 @@ type collectionLink struct {
 
 // readIndex serves GET /: the collections and objects, in the order of the file,
 // and the resources of the service. A browser gets the index.html of Options.Static,
-// if there is one.
+// if there is one, or is sent to the page.
 func (req *request) readIndex() error {
 	if len(req.Static) > 0 && prefers(req.Request, "text/html") && req.sendStatic() {
+		return nil
+	}
+	if req.toPage() {
 		return nil
 	}
 	return req.sendValue(req.index())

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -51,6 +52,9 @@ var routes = []route{
 	{path: openapi.ResetPath, post: (*request).reset},
 	{path: openapi.SnapshotsPath, get: (*request).listSnapshots},
 	{path: openapi.SnapshotsPath + "/:name", get: (*request).readSnapshot, put: (*request).keepSnapshot, delete: (*request).forgetSnapshot},
+	// The latest requests, if Options.Requests is set.
+	{path: openapi.RequestsPath, get: (*request).listRequests, delete: (*request).clearRequests, outside: true},
+	{path: openapi.RequestsPath + "/:name", get: (*request).readRequest, outside: true},
 	// The sessions.
 	{path: openapi.SessionsPath, get: (*request).listSessions, outside: true},
 	{path: openapi.SessionsPath + "/:name", get: ofSession((*request).readSession), put: (*request).putSession,
@@ -68,6 +72,10 @@ var routes = []route{
 	{path: openapi.OpenAPIPath, get: (*request).openAPI},
 	{path: openapi.TypesPath, get: (*request).types, outside: true},
 	{path: openapi.SchemasPath + ":collection", get: (*request).schema},
+	// The page that shows the data, and the files that it loads, unless Options.NoPage
+	// is set.
+	{path: openapi.PagePath, get: (*request).page, outside: true},
+	{path: openapi.PagePath + "/page/:file", get: (*request).page, outside: true},
 	// A page that shows the OpenAPI document, and the files that it loads.
 	{path: openapi.DocsPath, get: (*request).docs, outside: true},
 	{path: openapi.DocsPath + "/:file", get: (*request).docs, outside: true},
@@ -115,14 +123,12 @@ func (s *server) register(r gin.IRoutes) {
 	choices["/:collection"] = choices["/db"]
 	for _, route := range routes {
 		path, choice := route.path, choices[route.path]
-		simulated := strings.HasPrefix(path, openapi.SimulatePath) || path == openapi.HoldsPath || strings.HasPrefix(path, openapi.ReleasePath)
-		if choice == nil || path == openapi.MetricsPath && s.Metrics == nil || path == openapi.FindingsPath && s.Findings == nil ||
-			simulated && s.Simulate == nil {
+		if choice == nil || !s.offers(path) {
 			continue
 		}
 		choices[path] = nil
-		if name, ok := strings.CutPrefix(path, "/_/"); ok && route.get != nil && !strings.Contains(name, ":") {
-			name, _, _ = strings.Cut(name, ".")
+		if name, ok := strings.CutPrefix(path, "/_"); ok && route.get != nil && !strings.Contains(name, ":") {
+			name, _, _ = strings.Cut(cmp.Or(strings.TrimPrefix(name, "/"), "page"), ".")
 			s.service = append(s.service, link{name, path, route.outside})
 		}
 		path = strings.TrimSuffix(path, "/")
@@ -131,6 +137,24 @@ func (s *server) register(r gin.IRoutes) {
 			r.Match(methods, path, s.serve(choice))
 		}
 	}
+}
+
+// offers reports whether the options let the service have a path.
+func (s *server) offers(path string) bool {
+	name, below := strings.CutPrefix(path, "/_/")
+	switch name, _, _ = strings.Cut(name, "/"); {
+	case path == openapi.MetricsPath:
+		return s.Metrics != nil
+	case path == openapi.FindingsPath:
+		return s.Findings != nil
+	case below && name == "requests":
+		return s.Requests
+	case path == openapi.PagePath || below && name == "page":
+		return !s.NoPage
+	case below && (name == "simulate" || name == "holds" || name == "release"):
+		return s.Simulate != nil
+	}
+	return true
 }
 
 // choose returns the route that serves what the database has at the path. It

@@ -20,7 +20,7 @@ func TestRandomPaths(t *testing.T) {
 		"m": [{"id": "1"}, {"id": "a/b"}, {"id": "a+b"}, {"id": "100%"}, {"id": "é"}, {"id": "_"}],
 		"d": [{"id": "x"}], "_x": [{"id": "1"}], "a/b": [{"id": "1"}], "livez": [{"id": "1"}],
 		"dbx": {}, "n": 7, "_": [{"id": "1"}]}`, server.Options{})
-	service := []string{"/", "/_/livez", "/_/readyz", "/_/openapi.json", "/_/types.d.ts", "/_/docs", "/_/docs/page.js"}
+	service := []string{"/", "/_/livez", "/_/readyz", "/_/openapi.json", "/_/types.d.ts", "/_/docs", "/_/docs/page.js", "/_"}
 	named := func(path string) bool {
 		for _, s := range service {
 			if path == s || path == s+"/" && s != "/" {

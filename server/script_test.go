@@ -236,6 +236,8 @@ func setOption(t *testing.T, o *server.Options, name, value string) {
 			t.Fatal(fault, faults)
 		}
 		o.Routes = func() *rewrite.Table { return table }
+	case "requests":
+		o.Requests = true
 	case "read-only":
 		o.ReadOnly = true
 	case "file":

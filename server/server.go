@@ -48,6 +48,9 @@ type Options struct {
 	SPA     bool
 	Private func() []string
 
+	// NoPage leaves out the page at /_/.
+	NoPage bool
+
 	// ReadOnly refuses writes with 405.
 	ReadOnly bool
 
@@ -92,6 +95,9 @@ type Options struct {
 	// credentials. nil: no access log.
 	AccessLog *slog.Logger
 
+	// Requests keeps the latest requests in memory, for GET /_/requests.
+	Requests bool
+
 	// Log receives internal errors. nil: they are discarded.
 	Log *slog.Logger
 
@@ -129,6 +135,7 @@ type server struct {
 	streams                 streams
 	sessions                sessions
 	simulation              simulation
+	requests                requestLog
 	service                 []link // the service's own resources, for the index
 	described, describedAll atomic.Pointer[described]
 	revision                atomic.Pointer[revisionValue]
@@ -177,6 +184,9 @@ func Handler(db *database.DB, o Options) http.Handler {
 	}
 	if o.AccessLog != nil {
 		r.Use(s.logAccess)
+	}
+	if o.Requests {
+		r.Use(s.record)
 	}
 	r.Use(s.recover, setHeaders, closeUnauthenticated, s.checkHost, s.crossOrigin(), s.authenticate, s.simulate)
 	r.NoRoute(s.notFound)

@@ -99,7 +99,7 @@ func (req *request) checkSessionName(name string) error {
 	switch {
 	case req.MaxSessions < 0:
 		return newProblem(http.StatusBadRequest, "The server has no sessions (--max-sessions 0). Nothing was done.")
-	case !isName(name):
+	case !simulate.IsName(name):
 		return newProblem(http.StatusBadRequest, "The name of a session has 1 to 64 of A-Z a-z 0-9 . _ - and is not . or ..")
 	}
 	return nil

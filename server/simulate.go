@@ -81,7 +81,7 @@ func (s *server) simulate(c *gin.Context) {
 		return
 	}
 	path := s.pathOf(c.Request)
-	if rewrite.IsService(path) || s.isForeign(c.Request) || name != "" && !isName(name) {
+	if rewrite.IsService(path) || s.isForeign(c.Request) || name != "" && !simulate.IsName(name) {
 		return
 	}
 	preferred, err := s.preferredEffect(c, twins)
@@ -90,7 +90,7 @@ func (s *server) simulate(c *gin.Context) {
 		return
 	}
 	effect := preferred
-	if c.Request.Header.Get(pageHeader) != "1" || c.Request.Header.Get("Sec-Fetch-Site") != "same-origin" {
+	if !isOwnPage(c.Request) {
 		request := simulate.NewRequest(c.Request.Method, path, sentURL(c.Request).RawQuery)
 		effect = effect.Or(rules.Find(request, s.Simulate.Dice)).Or(s.Simulate.Rules.Find(request, s.Simulate.Dice))
 		if effect.Delay == nil && s.Simulate.Delay.Max > 0 {
@@ -150,7 +150,7 @@ func (s *server) pathOf(r *http.Request) string {
 	if below, ok := strings.CutPrefix(p.path, s.Prefix); ok && (below == "" || below[0] == '/') {
 		return below
 	}
-	if s.SPA && r.URL.Path == nowhere && !hasDot(p.path) {
+	if s.SPA && r.URL.Path == nowhere && isPage(r, p.path) {
 		return "/"
 	}
 	return p.path
@@ -264,7 +264,7 @@ func (s *server) setPart(e *simulate.Effect, name, value string) error {
 		}
 		e.Fault = fault
 	case "hold":
-		if !isName(value) {
+		if !simulate.IsName(value) {
 			return errors.New("the name of a hold has 1 to 64 of A-Z a-z 0-9 . _ -")
 		}
 		e.Hold = value
@@ -301,6 +301,9 @@ func (s *server) apply(c *gin.Context, e simulate.Effect, h held) {
 			c.Writer = &lostWriter{ResponseWriter: answer}
 			c.Next()
 			c.Writer = answer
+		}
+		if e.Fault == simulate.EmptyResponse {
+			readAhead(c.Request) // the system resets a connection that is closed with unread data
 		}
 		cut(c, e.Fault != simulate.EmptyResponse)
 	}
@@ -342,6 +345,7 @@ func (s *server) sendSimulated(c *gin.Context, o simulate.Outcome) {
 		}
 		p := newProblem(o.Code, detail)
 		p.Title = cmp.Or(p.Title, "Simulated")
+		c.Set(problemKey, p)
 		contentType, body = openapi.ProblemType, marshal(p)
 	}
 	for name, value := range o.Headers {
@@ -466,8 +470,8 @@ func (s *server) wait(c *gin.Context, d time.Duration, done <-chan struct{}, x *
 	return nil
 }
 
-// readAhead reads a small body into memory. Only when a body has been read to its
-// end does net/http notice that the client goes.
+// readAhead reads a small body into memory. Only when a body has been read to its end
+// does net/http notice that the client goes.
 func readAhead(r *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength > freeOfBudget {
 		return

@@ -67,6 +67,9 @@ func TestSimulatedOnFile(t *testing.T) {
 			t.Fatalf("%s %s with %s has changed the file to\n%s", tt.method, tt.path, tt.prefer, got)
 		}
 	}
+	if err := tryRequest(t, web, "POST", "/notes", `{"text":"`+strings.Repeat("x", 50_000)+`"}`, "fault=empty-response"); !errors.Is(err, io.EOF) {
+		t.Errorf("empty-response: %v", err)
+	}
 	for _, tt := range []struct{ method, path, body, want string }{
 		{method: "PATCH", path: "/notes/1", body: `{"text":"oats"}`, want: `{"id": 1, "text": "oats"} // fresh`},
 		{method: "POST", path: "/notes", body: `{"text":"eggs"}`, want: `{"id": 2, "text": "eggs"}`},

@@ -8,6 +8,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/server/openapi"
+	"pickup/server/simulate"
 )
 
 // baselineName is the name of the contents at the start or at the latest edit.
@@ -55,7 +56,7 @@ func (req *request) snapshotTag(s *database.NamedSnapshot) string {
 // keepSnapshot serves PUT /_/snapshots/NAME.
 func (req *request) keepSnapshot() error {
 	name := req.Param("name")
-	if !isName(name) || name == baselineName || name == "now" {
+	if !simulate.IsName(name) || name == baselineName || name == "now" {
 		return wrongShape("the name of a snapshot has 1 to 64 of A-Z a-z 0-9 . _ - and is not baseline, now, . or ..")
 	}
 	if err := req.rejectParameters(); err != nil {
@@ -106,19 +107,6 @@ func (req *request) checkSnapshot(s *database.NamedSnapshot) error {
 		return preconditionFailed("")
 	}
 	return nil
-}
-
-// isName reports whether a client may give s as a name. Clients take "." and ".."
-// out of a path, which then leads elsewhere.
-func isName(s string) bool {
-	for i := range len(s) {
-		switch b := s[i]; {
-		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9', b == '.', b == '_', b == '-':
-		default:
-			return false
-		}
-	}
-	return 0 < len(s) && len(s) <= 64 && s != "." && s != ".."
 }
 
 func noSnapshot(name string) *problem {

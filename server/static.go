@@ -24,7 +24,7 @@ import (
 // sendStatic sends the file that the path names, and reports whether there is one.
 // With Options.SPA, a page of a single-page application is its index.html.
 func (req *request) sendStatic() bool {
-	if len(req.Static) == 0 || req.Request.Method != http.MethodGet && req.Request.Method != http.MethodHead {
+	if len(req.Static) == 0 || !isRead(req.Request) {
 		return false
 	}
 	sent := req.sent.EscapedPath()
@@ -37,12 +37,16 @@ func (req *request) sendStatic() bool {
 	if name, ok := fileName(sent); ok && slices.ContainsFunc(req.Static, func(dir string) bool { return req.sendFile(dir, name) }) {
 		return true
 	}
-	return req.SPA && !hasDot(sent) && prefers(req.Request, "text/html") &&
+	return req.SPA && isPage(req.Request, sent) &&
 		slices.ContainsFunc(req.Static, func(dir string) bool { return req.sendFile(dir, "index.html") })
 }
 
-// hasDot reports whether the last segment of a path has a dot, as the name of a file.
-func hasDot(sent string) bool { return strings.Contains(path.Base(sent), ".") }
+// isPage reports whether a browser expects a page at a path, and not a file.
+func isPage(r *http.Request, sent string) bool {
+	return isRead(r) && !strings.Contains(path.Base(sent), ".") && prefers(r, "text/html")
+}
+
+func isRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
 // fileName returns the name of the file at an escaped path. A name with a final slash
 // is that of a folder. Names are refused that no file should have: those of dot files,

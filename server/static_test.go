@@ -1,10 +1,9 @@
 package server_test
 
 import (
-	"bufio"
+	"cmp"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -182,10 +181,10 @@ func TestStaticHeaders(t *testing.T) {
 		status        int
 		body          string
 	}{
-		{"If-None-Match", tag, http.StatusNotModified, ""},
-		{"If-None-Match", `"x"`, http.StatusOK, "let a"},
-		{"Range", "bytes=4-", http.StatusPartialContent, "a"},
-		{"Range", "bytes=9-", http.StatusRequestedRangeNotSatisfiable, "invalid range: failed to overlap\n"},
+		{header: "If-None-Match", value: tag, status: http.StatusNotModified},
+		{header: "If-None-Match", value: `"x"`, status: http.StatusOK, body: "let a"},
+		{header: "Range", value: "bytes=4-", status: http.StatusPartialContent, body: "a"},
+		{header: "Range", value: "bytes=9-", status: http.StatusRequestedRangeNotSatisfiable, body: "invalid range: failed to overlap\n"},
 	} {
 		w := getFile(web, "/app.js", "Authorization", user, test.header, test.value)
 		if w.Code != test.status || w.Body.String() != test.body {
@@ -208,26 +207,26 @@ func TestSPA(t *testing.T) {
 		status               int
 		body                 string // its beginning
 	}{
-		{"/api", "/", asPage, 200, "<p>index"},
-		{"/api", "/", "*/*", 200, "<p>index"},
-		{"/api", "/posts", asPage, 200, "a file"},
-		{"/api", "/orders/7/edit", asPage, 200, "<p>index"},
-		{"/api", "/orders/7/edit/more/of/it?x=1", asPage, 200, "<p>index"},
-		{"/api", "/_/s/a/orders/7", asPage, 200, "<p>index"},
-		{"/api", "/orders/7/edit", "*/*", 404, "{"},
-		{"/api", "/orders/7/edit", "application/json", 404, "{"},
-		{"/api", "/missing.js", asPage, 404, "{"},
-		{"/api", "/api/orders", asPage, 404, "{"},
-		{"/api", "/api/a/b/c/d", asPage, 404, "{"},
-		{"/api", "/api", asPage, 200, `{"name"`},
-		{"/api", "/apis", asPage, 200, "<p>index"},
-		{"/api", "/_/missing", asPage, 404, "{"},
-		{"/api", "/_/", asPage, 404, "{"},
-		{"", "/", asPage, 200, "<p>index"},
-		{"", "/orders", asPage, 200, "<p>index"},
-		{"", "/posts/1/edit", asPage, 200, "<p>index"},
-		{"", "/posts/2", asPage, 404, "{"},
-		{"", "/posts/1", asPage, 200, "{"},
+		{prefix: "/api", path: "/", accept: asPage, status: 200, body: "<p>index"},
+		{prefix: "/api", path: "/", accept: "*/*", status: 200, body: "<p>index"},
+		{prefix: "/api", path: "/posts", accept: asPage, status: 200, body: "a file"},
+		{prefix: "/api", path: "/orders/7/edit", accept: asPage, status: 200, body: "<p>index"},
+		{prefix: "/api", path: "/orders/7/edit/more/of/it?x=1", accept: asPage, status: 200, body: "<p>index"},
+		{prefix: "/api", path: "/_/s/a/orders/7", accept: asPage, status: 200, body: "<p>index"},
+		{prefix: "/api", path: "/orders/7/edit", accept: "*/*", status: 404, body: "{"},
+		{prefix: "/api", path: "/orders/7/edit", accept: "application/json", status: 404, body: "{"},
+		{prefix: "/api", path: "/missing.js", accept: asPage, status: 404, body: "{"},
+		{prefix: "/api", path: "/api/orders", accept: asPage, status: 404, body: "{"},
+		{prefix: "/api", path: "/api/a/b/c/d", accept: asPage, status: 404, body: "{"},
+		{prefix: "/api", path: "/api", accept: asPage, status: 200, body: `{"name"`},
+		{prefix: "/api", path: "/apis", accept: asPage, status: 200, body: "<p>index"},
+		{prefix: "/api", path: "/_/missing", accept: asPage, status: 404, body: "{"},
+		{prefix: "/api", path: "/_/", accept: asPage, status: 404, body: "{"},
+		{path: "/", accept: asPage, status: 200, body: "<p>index"},
+		{path: "/orders", accept: asPage, status: 200, body: "<p>index"},
+		{path: "/posts/1/edit", accept: asPage, status: 200, body: "<p>index"},
+		{path: "/posts/2", accept: asPage, status: 404, body: "{"},
+		{path: "/posts/1", accept: asPage, status: 200, body: "{"},
 	} {
 		_, web := open(t, `{"posts":[{"id":1}]}`, server.Options{Static: []string{dir}, SPA: true, Prefix: test.prefix})
 		if w := getFile(web, test.path, "Accept", test.accept); w.Code != test.status || !strings.HasPrefix(w.Body.String(), test.body) {
@@ -309,7 +308,8 @@ func TestStaticSimulated(t *testing.T) {
 			{"path": "/sub/*", "hold": "data"},
 			{"path": "/a b/*", "fault": "lost-answer"},
 			{"path": "/posts/*", "code": 500},
-			{"path": "/", "query": "new", "code": 502}
+			{"path": "/", "query": "new", "code": 502},
+			{"path": "/health", "body": "fine"}
 		]`), time.Minute)
 		if faults != nil {
 			t.Fatal(faults)
@@ -317,10 +317,10 @@ func TestStaticSimulated(t *testing.T) {
 		o.Simulate.Rules.Set(rules)
 		_, web := open(t, `{"posts":[{"id":1}]}`, o)
 		for _, test := range []struct {
-			path   string
-			status int
-			body   string // its beginning
-			took   time.Duration
+			path, accept string
+			status       int
+			body         string // its beginning
+			took         time.Duration
 		}{
 			{path: "/app.js", status: 200, body: "let a", took: 3 * time.Second},
 			{path: "/a%20b/%C3%BC.txt", status: 0, took: 3 * time.Second},
@@ -331,6 +331,7 @@ func TestStaticSimulated(t *testing.T) {
 			{path: "/posts/1?new", status: 502, body: "{", took: 3 * time.Second},
 			{path: "/_/s/a/posts/1", status: 200, body: "<p>index", took: 3 * time.Second},
 			{path: "/missing.js", status: 404, body: "{", took: 3 * time.Second},
+			{path: "/health", accept: "*/*", status: 200, body: `"fine"`, took: 3 * time.Second},
 		} {
 			start, status := time.Now(), 0
 			var w *httptest.ResponseRecorder
@@ -340,7 +341,7 @@ func TestStaticSimulated(t *testing.T) {
 						panic(cut)
 					}
 				}()
-				w = getFile(web, test.path, "Accept", asPage)
+				w = getFile(web, test.path, "Accept", cmp.Or(test.accept, asPage))
 				status = w.Code
 			}()
 			if took := time.Since(start); status != test.status || took != test.took {
@@ -363,54 +364,57 @@ func TestStaticSimulated(t *testing.T) {
 	})
 }
 
-// TestSlowDownload reads a file slowly: as a whole it takes longer than the write
-// timeout, but no part of it does. A client that does not read is cut.
+// TestSlowDownload reads a file slowly: as a whole it takes longer than the timeouts,
+// but no part of it does. A client that does not read is cut.
 func TestSlowDownload(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	const size = 32 << 20
 	if err := os.WriteFile(filepath.Join(dir, "film.bin"), make([]byte, size), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	_, h := open(t, `{}`, server.Options{Static: []string{dir}})
-	ended := make(chan struct{}, 2)
-	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.ServeHTTP(w, r)
-		ended <- struct{}{}
-	}))
-	web.Config.WriteTimeout = 300 * time.Millisecond
-	web.Start()
-	defer web.Close()
-	request := func() net.Conn {
-		conn, err := net.Dial("tcp", web.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { conn.Close() })
-		_ = conn.(*net.TCPConn).SetReadBuffer(64 << 10)
-		fmt.Fprint(conn, "GET /film.bin HTTP/1.1\r\nHost: localhost\r\n\r\n")
-		return conn
-	}
-	resp, err := http.ReadResponse(bufio.NewReader(request()), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	read := int64(0)
-	for range 10 {
-		n, err := io.CopyN(io.Discard, resp.Body, size/10)
-		if read += n; err != nil {
-			t.Fatalf("after %d bytes: %v", read, err)
-		}
-		time.Sleep(60 * time.Millisecond)
-	}
-	if n, err := io.Copy(io.Discard, resp.Body); err != nil || read+n != size {
-		t.Errorf("after %d bytes: %v", read+n, err)
-	}
-	<-ended
-	request()
-	select {
-	case <-ended:
-	case <-time.After(10 * time.Second):
-		t.Error("the server waits for a client that does not read")
+	for _, tls := range []bool{false, true} {
+		t.Run(fmt.Sprintf("HTTP2=%v", tls), func(t *testing.T) {
+			t.Parallel()
+			ended := make(chan struct{}, 2)
+			web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				h.ServeHTTP(w, r)
+				ended <- struct{}{}
+			}))
+			web.Config.ReadTimeout, web.Config.WriteTimeout = 800*time.Millisecond, 800*time.Millisecond
+			web.EnableHTTP2 = tls
+			if tls {
+				web.StartTLS()
+			} else {
+				web.Start()
+			}
+			defer web.Close()
+			get := func() io.Reader {
+				resp, err := web.Client().Get(web.URL + "/film.bin")
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { resp.Body.Close() })
+				return resp.Body
+			}
+			body, read := get(), int64(0)
+			for range 10 {
+				n, err := io.CopyN(io.Discard, body, size/10)
+				if read += n; err != nil {
+					t.Fatalf("after %d bytes: %v", read, err)
+				}
+				time.Sleep(120 * time.Millisecond)
+			}
+			if n, err := io.Copy(io.Discard, body); err != nil || read+n != size {
+				t.Errorf("after %d bytes: %v", read+n, err)
+			}
+			<-ended
+			get()
+			select {
+			case <-ended:
+			case <-time.After(10 * time.Second):
+				t.Error("the server waits for a client that does not read")
+			}
+		})
 	}
 }

@@ -30,7 +30,7 @@ const (
 
 // wantsStream reports whether the request asks for a stream.
 func wantsStream(r *http.Request) bool {
-	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && prefers(r, streamType)
+	return isRead(r) && prefers(r, streamType)
 }
 
 // streamList streams the records that the query of the URL wants; under narrows
@@ -143,7 +143,7 @@ func (req *request) stream(t topic, begin since) error {
 	key := strings.Join([]string{req.FullPath(), req.name, req.id, req.child, req.Request.URL.RawQuery}, "\xff")
 	place, ok := req.streams.join(req, key, t)
 	if !ok {
-		return retry(http.StatusServiceUnavailable, "There are as many streams as the server allows (--max-streams). Try again.")
+		return tooManyStreams()
 	}
 	begun := false
 	defer func() {
@@ -227,6 +227,10 @@ func (s *stream) close() {
 func (s *stream) release() {
 	s.budget.used.Add(-s.reserved)
 	s.reserved = 0
+}
+
+func tooManyStreams() error {
+	return retry(http.StatusServiceUnavailable, "There are as many streams as the server allows (--max-streams). Try again.")
 }
 
 func (req *request) setStreamHeaders() {

@@ -36,10 +36,19 @@ import (
 // collection and id, objects by name.
 type replica map[string]string
 
+// modelSession is what the paths of the session of a model begin with.
+const modelSession = "/_/s/test"
+
+// resourceOf returns the path of a resource without session and query.
+func resourceOf(path string) string {
+	path, _, _ = strings.Cut(path, "?")
+	return strings.TrimPrefix(path, modelSession)
+}
+
 // replicaOf returns the replica that has what a GET answers.
 func replicaOf(path, body string) replica {
 	r := make(replica)
-	path, _, _ = strings.Cut(path, "?")
+	path = resourceOf(path)
 	switch v := jsontext.Value(body); {
 	case path == "/db":
 		r.database(v)
@@ -89,7 +98,7 @@ func (r replica) apply(path string, e streamEvent) {
 	if err := json.Unmarshal([]byte(e.data), &data, json.MatchCaseInsensitiveNames(true), json.RejectUnknownMembers(false)); err != nil {
 		panic(err)
 	}
-	path, _, _ = strings.Cut(path, "?")
+	path = resourceOf(path)
 	single := strings.Count(path, "/") == 2 || path == "/profile"
 	switch {
 	case e.name == "broken", e.name == "mended":
@@ -175,7 +184,7 @@ type modelServer struct {
 	stop chan struct{}
 	end  func()             // ends the goroutine that follows the store
 	want map[string]replica // by path and id of the state: what a GET answered
-	last string             // the id of the last state; "" while there will be others
+	last map[string]string  // the id of the last state, by run; nil while there will be others
 
 	shared bool // there are several writers
 
@@ -213,7 +222,7 @@ func (m *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // do sends a request that may fail while the store is broken.
 func (m *modelServer) do(method, path, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
-	if path == "/db" && method == "PATCH" {
+	if resourceOf(path) == "/db" && method == "PATCH" {
 		r.Header.Set("Content-Type", "application/json-patch+json")
 	}
 	w := httptest.NewRecorder()
@@ -238,22 +247,25 @@ func (m *modelServer) await(done func() bool) {
 	}
 }
 
-// record notes what a GET answers now.
-func (m *modelServer) record() (id string) {
-	id = fmt.Sprintf("%s-%d", m.db.Run(), m.db.Snapshot().Rev())
+// record notes what a GET answers now. It returns the ids by run.
+func (m *modelServer) record() map[string]string {
+	ids := make(map[string]string)
 	for _, path := range m.paths {
-		r := make(replica)
-		if w := m.do("GET", path, ""); w.Code == 200 {
+		r, w := make(replica), m.do("GET", path, "")
+		if w.Code == 200 {
 			r = replicaOf(path, strings.TrimSpace(w.Body.String()))
 		}
+		id := w.Header().Get("Pickup-Revision")
+		run, _, _ := strings.Cut(id, "-")
+		ids[run] = id
 		m.mu.Lock()
 		m.want[path+" "+id] = r
 		m.mu.Unlock()
 	}
-	return id
+	return ids
 }
 
-// contents returns a random file.
+// modelContents returns a random file.
 func modelContents(random *rand.Rand) string {
 	var b strings.Builder
 	b.WriteString(`{"posts":[`)
@@ -279,9 +291,9 @@ func modelContents(random *rand.Rand) string {
 
 // step does something random.
 func (m *modelServer) step(random *rand.Rand) {
-	switch n := random.IntN(16); n {
+	switch n := random.IntN(22); n {
 	default:
-		m.write(random, n)
+		m.write(random, n, "")
 	case 9:
 		m.edit(modelContents(random))
 	case 10:
@@ -301,26 +313,35 @@ func (m *modelServer) step(random *rand.Rand) {
 		m.do("PUT", "/_/snapshots/kept", "")
 	case 15:
 		m.do("POST", "/_/reset", []string{"", `{"to":"kept"}`}[random.IntN(2)])
+	case 16, 17, 18:
+		m.write(random, random.IntN(9), modelSession)
+	case 19:
+		m.do("POST", modelSession+[]string{"/_/undo", "/_/reset"}[random.IntN(2)], "")
+	case 20:
+		m.do("POST", "/_/sessions/test/commit", "")
+	case 21:
+		m.do("DELETE", "/_/sessions/test", "") // the next request makes another one
 	}
 }
 
-// write makes a random change of one of nine kinds through the API.
-func (m *modelServer) write(random *rand.Rand, kind int) {
+// write makes a random change of one of nine kinds through the API, in a session if
+// the path of one is given.
+func (m *modelServer) write(random *rand.Rand, kind int, session string) {
 	id, n := random.IntN(20), random.IntN(10)
 	switch kind {
 	case 0, 1:
-		m.do("POST", "/posts", fmt.Sprintf(`{"n":%d}`, n))
+		m.do("POST", session+"/posts", fmt.Sprintf(`{"n":%d}`, n))
 	case 2, 3, 4:
-		m.do("PATCH", fmt.Sprintf("/posts/%d", id), fmt.Sprintf(`{"n":%d}`, n))
+		m.do("PATCH", fmt.Sprintf("%s/posts/%d", session, id), fmt.Sprintf(`{"n":%d}`, n))
 	case 5:
-		m.do("DELETE", fmt.Sprintf("/posts/%d", id), "")
+		m.do("DELETE", fmt.Sprintf("%s/posts/%d", session, id), "")
 	case 6:
-		m.do("PATCH", "/profile", fmt.Sprintf(`{"name":"%d"}`, n))
+		m.do("PATCH", session+"/profile", fmt.Sprintf(`{"name":"%d"}`, n))
 	case 7:
-		m.do("PATCH", "/db", fmt.Sprintf(`[{"op":"replace","path":"/posts/0/n","value":%d},{"op":"remove","path":"/posts/1"},`+
+		m.do("PATCH", session+"/db", fmt.Sprintf(`[{"op":"replace","path":"/posts/0/n","value":%d},{"op":"remove","path":"/posts/1"},`+
 			`{"op":"add","path":"/posts/-","value":{"n":%d}},{"op":"add","path":"/profile","value":{"name":"%d"}}]`, n, 9-n, n))
 	case 8:
-		m.do("PATCH", "/db", `[{"op":"remove","path":"/profile"},{"op":"add","path":"/tags","value":[{"id":"b"}]}]`)
+		m.do("PATCH", session+"/db", `[{"op":"remove","path":"/profile"},{"op":"add","path":"/tags","value":[{"id":"b"}]}]`)
 	}
 }
 
@@ -360,9 +381,10 @@ func (m *modelServer) follow(web *httptest.Server, path string, random *rand.Ran
 
 var errCut = io.ErrUnexpectedEOF
 
-// read reads events until the connection ends, or is cut.
+// read reads events until the connection ends, or is cut. It is not cut any more
+// when the last state is known: a transaction of many events would never arrive.
 func (m *modelServer) read(events *eventReader, path string, state replica, id *string, random *rand.Rand) error {
-	for random.IntN(15) > 0 {
+	for m.ends() || random.IntN(15) > 0 {
 		e, err := events.next()
 		if err != nil {
 			return errCut
@@ -381,22 +403,30 @@ func (m *modelServer) read(events *eventReader, path string, state replica, id *
 	return errCut
 }
 
+// ends reports whether the last state is known.
+func (m *modelServer) ends() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.last != nil
+}
+
 // compare compares the state of a client at an id with what a GET answered, and
 // reports whether it is the last. If others write meanwhile, there may be no such
 // GET: then it is compared with the states of other clients and later GETs.
 func (m *modelServer) compare(path, id string, state replica) (last bool, err error) {
+	run, _, _ := strings.Cut(id, "-")
 	key := path + " " + id
 	for {
 		m.mu.Lock()
-		if isLater(id, m.last) { // the store has counted once more, without a change
-			id, key = m.last, path+" "+m.last
+		if at := m.last[run]; isLater(id, at) { // the store has counted once more, without a change
+			id, key = at, path+" "+at
 		}
 		want, ok := m.want[key]
 		if !ok && m.shared {
 			want, ok = maps.Clone(state), true
 			m.want[key] = want
 		}
-		last := id == m.last
+		last := id == m.last[run]
 		m.mu.Unlock()
 		if ok && !maps.Equal(want, state) {
 			return false, fmt.Errorf("%s at %s: the client has\n%v\nand a GET or another client\n%v", path, id, state, want)
@@ -418,9 +448,10 @@ func isLater(id, last string) bool {
 	return run == lastRun && n > m
 }
 
-// TestStreamModel writes, edits, breaks, undoes, resets and restarts at random,
-// while clients lose their connections: at each id the state of a client is what
-// a GET answered at that revision.
+// TestStreamModel writes, edits, breaks, undoes, resets and restarts at random, and
+// so in a session, which is committed and ended now and then. Clients lose their
+// connections. At each id the state of a client is what a GET answered at that
+// revision, in the database or in the session.
 func TestStreamModel(t *testing.T) {
 	const contents = `{"posts":[{"id":3,"n":9}],"profile":{"name":"x"}}`
 	for _, test := range []struct {
@@ -428,8 +459,8 @@ func TestStreamModel(t *testing.T) {
 		steps int
 		store func(t *testing.T) modelStore
 	}{
-		{"memory", count(100, 5000), func(t *testing.T) modelStore { return storetest.NewMemStore(jsontext.Value(contents)) }},
-		{"file", count(60, 1000), func(t *testing.T) modelStore {
+		{name: "memory", steps: count(100, 5000), store: func(t *testing.T) modelStore { return storetest.NewMemStore(jsontext.Value(contents)) }},
+		{name: "file", steps: count(60, 1000), store: func(t *testing.T) modelStore {
 			f := &editedFile{t: t, path: filepath.Join(t.TempDir(), "db.json")}
 			f.Edit(jsontext.Value(contents))
 			return f
@@ -440,6 +471,7 @@ func TestStreamModel(t *testing.T) {
 			m := &modelServer{t: t, store: test.store(t), want: make(map[string]replica), paths: []string{
 				"/posts", "/posts?n_gte=5", "/posts?n_gte=5&_fields=id", "/posts?_where=" + url.QueryEscape(`{"or":[{"n":{"lt":2}},{"n":{"gt":7}}]}`),
 				"/posts?q=3", "/posts/3", "/posts/4?_fields=n", "/profile", "/db",
+				modelSession + "/posts?n_gte=5&_fields=id", modelSession + "/posts/3", modelSession + "/profile", modelSession + "/db",
 			}}
 			m.run(test.steps)
 			t.Logf("%d steps, %d states compared, %d connections lost", test.steps, m.compared.Load(), m.cuts.Load())
@@ -481,8 +513,10 @@ func (m *modelServer) serve(change func()) {
 	change()
 	// Everybody gets an event of the last state, and so knows that it is the last.
 	m.edit(`{"posts":[],"profile":{"name":"before"}}`)
+	m.do("PATCH", modelSession+"/db", `[{"op":"add","path":"/posts","value":[]},{"op":"add","path":"/profile","value":{"name":"before"}}]`)
 	m.record()
 	m.edit(`{"posts":[{"id":3,"n":9},{"id":4,"n":33}],"profile":{"name":"last"}}`)
+	m.do("PATCH", modelSession+"/db", `[{"op":"add","path":"/posts","value":[{"id":3,"n":9}]},{"op":"add","path":"/profile","value":{"name":"last"}}]`)
 	last := m.record()
 	m.mu.Lock()
 	m.last = last
@@ -509,7 +543,7 @@ func TestStreamResume(t *testing.T) {
 			writers.Go(func() {
 				random := rand.New(rand.NewPCG(14, uint64(w)))
 				for m.cuts.Load() < int64(count(100, 1000)) && !t.Failed() {
-					m.write(random, random.IntN(9))
+					m.write(random, random.IntN(9), "")
 				}
 			})
 		}

@@ -233,6 +233,12 @@ func TestDocsPage(t *testing.T) {
 // browser starts Chromium and stops it when the test ends.
 func browser(t *testing.T) context.Context {
 	t.Helper()
+	return browserFor(t, 90*time.Second)
+}
+
+// browserFor is like browser, for a test that takes at most so long.
+func browserFor(t *testing.T, most time.Duration) context.Context {
+	t.Helper()
 	path, err := exec.LookPath("chromium-headless-shell")
 	if err != nil {
 		t.Fatal("chromium-headless-shell is missing: make setup installs it")
@@ -245,7 +251,7 @@ func browser(t *testing.T) context.Context {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 90*time.Second)
+	ctx, cancel = context.WithTimeout(ctx, most)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -193,6 +193,9 @@ func help(options kong.HelpOptions, ctx *kong.Context) error {
 }
 
 const helpTail = `
+Each of these settings has a variable, as --max-body has PICKUP_MAX_BODY, and is
+called max-body in a configuration file. pickup config prints all of them.
+
 Credentials:
   PICKUP_USER             name of the user (pickup)
   PICKUP_PASSWORD         the password, or

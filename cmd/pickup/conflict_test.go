@@ -13,7 +13,7 @@ import (
 
 // TestConflictCopyIsLogged has an editor that holds the file open across writes
 // and other edits, and then saves. Its text cannot be merged: a copy keeps it, and
-// the log names the copy.
+// the log names the copy. It is not among the files that the server serves.
 func TestConflictCopyIsLogged(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -22,7 +22,7 @@ func TestConflictCopyIsLogged(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text("Vet visit")), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	p, err := launch("pickup", dir, []string{"PICKUP_NO_AUTH=1"})
+	p, err := launch("pickup", dir, []string{"PICKUP_NO_AUTH=1"}, "--static", ".")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,6 +77,11 @@ func TestConflictCopyIsLogged(t *testing.T) {
 	}
 	if !eventually(func() bool { name := copyOf(late); return name != "" && strings.Contains(p.text(), name) }) {
 		t.Error("the log names no file with the text of the editor:", p.text())
+	}
+	for name, want := range map[string]int{copyOf(late): http.StatusNotFound, "db.json": http.StatusNotFound, "server.log": http.StatusOK} {
+		if status, text := send(t, http.MethodGet, p.url+"/"+name, ""); status != want {
+			t.Errorf("GET /%s: %d %s", name, status, text)
+		}
 	}
 	if err := p.stop(syscall.SIGTERM); err != nil {
 		t.Error(err)

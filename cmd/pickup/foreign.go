@@ -49,7 +49,7 @@ func checkForeign(args []string) error {
 		switch {
 		case arg == "--":
 			return nil
-		case name == "-m":
+		case name == "-m", name == "--middleware":
 			name = "--middlewares"
 		}
 		if instead := foreignFlags[strings.TrimPrefix(name, "--")]; instead != "" && strings.HasPrefix(name, "--") {

@@ -27,6 +27,17 @@ func TestPublicCommands(t *testing.T) {
 		{command: "json-server db.json --watch --port 3030", want: meaning{file: "db.json", port: 3030}},
 		{command: "json-server -w db.json -d 2500", want: meaning{file: "db.json", delay: "2500"}},
 		{command: "json-server --port 3002 --watch db.json --delay 1500", want: meaning{file: "db.json", port: 3002, delay: "1500"}},
+		{command: "json-server -p 8088 -w database.json", want: meaning{file: "database.json", port: 8088}},
+		{command: "json-server --port 8000 data/cities.json", want: meaning{file: "data/cities.json", port: 8000}},
+		{
+			command: "json-server --watch db.json --port 3001 --host localhost --delay 500",
+			want:    meaning{file: "db.json", host: "localhost", port: 3001, delay: "500"},
+		},
+		{
+			command: "json-server --watch mock-server/db.json --routes mock-server/routes.json --port 3000",
+			want:    meaning{file: "mock-server/db.json", routes: "mock-server/routes.json"},
+		},
+		{command: "json-server -s ./static -s ./node_modules db.json", want: meaning{file: "db.json", static: "./static ./node_modules"}},
 		{command: "json-server --watch --host localhost db.json", want: meaning{file: "db.json", host: "localhost"}},
 		{command: "json-server --watch db.json --host 192.168.1.5 --port 3000", want: meaning{file: "db.json", host: "192.168.1.5"}},
 		{command: "json-server --static ./build db.json", want: meaning{file: "db.json", static: "./build"}},
@@ -47,6 +58,7 @@ func TestPublicCommands(t *testing.T) {
 			command: "json-server __json_server_mock__/db.json --watch --port 3001 --middlewares ./__json_server_mock__/middleware.js",
 			refused: "use rules in pickup.toml",
 		},
+		{command: "json-server projects/app/data.js --port 3500 --middleware projects/app/authMiddleware.js", refused: "use rules in pickup.toml"},
 		{command: "json-server projects/app/data.js --port 3500", refused: "data.js is a program: let it write a JSON file"},
 
 		// Forms that the documentation of json-server has.

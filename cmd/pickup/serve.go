@@ -255,7 +255,7 @@ func (s *service) openStore(ctx context.Context) (err error) {
 		return openError(err)
 	}
 	for _, w := range s.store.Warnings() {
-		s.notices = append(s.notices, warning("%s", w))
+		s.notices = append(s.notices, warning("%s.", w))
 	}
 	return nil
 }
@@ -310,6 +310,7 @@ func (s *service) makeServer(context.Context) error {
 		Static:       s.Static,
 		SPA:          s.SPA,
 		Private:      s.private,
+		NoPage:       s.NoPage,
 		Metrics:      s.metrics,
 		Checks:       s.checks,
 		Findings:     s.linter,
@@ -319,6 +320,9 @@ func (s *service) makeServer(context.Context) error {
 		Simulate:     s.simulated,
 		Log:          s.log,
 		Version:      versionText(),
+	}
+	if s.Requests == "on" || s.Requests == "auto" && s.loopback && s.NoAuth != noAuthPublic {
+		o.Requests = true
 	}
 	if s.AccessLog == "on" {
 		o.AccessLog = s.logs.access

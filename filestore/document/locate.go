@@ -133,7 +133,7 @@ func why(collection, name string, v []byte, lines map[string]int) string {
 	}
 	id, ok := storage.ID(v, name)
 	if ok {
-		return fmt.Sprintf("the %s %s is already used in line %d; this element is listed, but no URL reaches it",
+		return fmt.Sprintf("the %s %s is already used on line %d; this element is listed, but no URL reaches it",
 			name, rawjson.Shorten(id), lines[id])
 	}
 	return fmt.Sprintf("this element of %s has no %s that is a number or a string; it is listed, but no URL reaches it",

@@ -38,14 +38,14 @@ func TestOddities(t *testing.T) {
 		}
 	}
 	want := []string{
-		`/schedules/1 3:18: the id 1 is already used in line 3; this element is listed, but no URL reaches it`,
+		`/schedules/1 3:18: the id 1 is already used on line 3; this element is listed, but no URL reaches it`,
 		`/schedules/2 5:5: this element of schedules has no id that is a number or a string; it is listed, but no URL reaches it`,
 		`/schedules/4 6:18: this element of schedules is not an object; it is listed, but no URL reaches it`,
 		`/schedules/5 6:24: this element of schedules has no id that is a number or a string; it is listed, but no URL reaches it`,
 		`/schedules/6 6:36: this element of schedules has no id that is a number or a string; it is listed, but no URL reaches it`,
-		`/schedules/7 7:5: the id 1 is already used in line 3; this element is listed, but no URL reaches it`,
+		`/schedules/7 7:5: the id 1 is already used on line 3; this element is listed, but no URL reaches it`,
 		`/a~1b/0 9:11: this element of a/b is not an object; it is listed, but no URL reaches it`,
-		`/drivers/1 10:49: the key a is already used in line 10; this element is listed, but no URL reaches it`,
+		`/drivers/1 10:49: the key a is already used on line 10; this element is listed, but no URL reaches it`,
 		`/drivers/2 10:63: this element of drivers has no key that is a number or a string; it is listed, but no URL reaches it`,
 	}
 	if !slices.Equal(got, want) {

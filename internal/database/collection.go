@@ -157,6 +157,12 @@ func (c *collection) get(id string) (*Record, error) {
 	return nil, fmt.Errorf("%q has no record with the id %q: %w", c.name, id, storage.ErrNotFound)
 }
 
+// holds reports whether r, which may be of any collection, is a record of c.
+func (c *collection) holds(r *Record) bool {
+	own, _ := c.records.At(int(r.seq))
+	return own == r
+}
+
 // has reports whether an element carries that id, even one that cannot be addressed
 // because an earlier element has the same.
 func (c *collection) has(id string) bool {

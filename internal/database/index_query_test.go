@@ -67,7 +67,7 @@ var (
 		"9007199254740993", "9007199254740992",
 		"1" + strings.Repeat("0", 70) + "1", "1" + strings.Repeat("0", 70) + "2", "-1" + strings.Repeat("0", 70) + "1", "1e71"}
 	indexTexts = []string{"", "a", "a\x00", "a\x00\x00", "a\x01", "ab", "b", "\uffee", "\U0001f600", "\ue000", "\ud7ff", "1", "100", "null",
-		strings.Repeat("long ", 13) + "a", strings.Repeat("long ", 13) + "b", strings.Repeat("long ", 13),
+		strings.Repeat("long ", 13) + "a", strings.Repeat("long ", 13) + "b", strings.Repeat("long ", 12) + "long",
 		strings.Repeat("x", 62), strings.Repeat("x", 63), strings.Repeat("x", 64)}
 )
 

@@ -74,18 +74,11 @@ type databasePatch struct {
 	claims  []func() error               // checks at the end
 }
 
-// An origin is what a node was when the patch began: a top-level member, or an
-// element of a collection.
-type origin struct {
-	collection *collection
-	record     *Record // nil for a top-level member
-}
-
-func originOf(n *jsonpatch.Node) origin {
-	if o, ok := n.Origin.(*origin); ok {
-		return *o
-	}
-	return origin{}
+// recordOf returns the record that an element of a collection was when the patch began,
+// or nil.
+func recordOf(n *jsonpatch.Node) *Record {
+	r, _ := n.Origin.(*Record)
+	return r
 }
 
 // claim defers the check for taken values to the end of the patch: two records
@@ -124,17 +117,15 @@ func (d *databasePatch) enter(c *collection, ops []jsonpatch.Operation) {
 		var kids []*jsonpatch.Node
 		if named {
 			kids = make([]*jsonpatch.Node, 0, c.records.Len())
-			origins := make([]origin, 0, c.records.Len()) // in one allocation
 			for _, r := range c.records.All() {
-				origins = append(origins, origin{c, r})
 				kid := jsonpatch.NewNode(r.Value)
-				kid.Origin = &origins[len(origins)-1]
+				kid.Origin = r
 				kids = append(kids, kid)
 			}
 		}
 		n = jsonpatch.NewArray(kids)
 	}
-	n.Origin = &origin{collection: c}
+	n.Origin = c
 	d.root.Append(c.name, n)
 }
 
@@ -185,7 +176,7 @@ func (d *databasePatch) finish() error {
 		c := tx.snap.byName[name]
 		var err error
 		switch {
-		case c == nil || originOf(n).collection != c || t.names() == nil:
+		case c == nil || n.Origin != c || t.names() == nil:
 			if c != nil {
 				dropped = append(dropped, c.elements()...)
 			}
@@ -234,7 +225,7 @@ func (d *databasePatch) records(c *collection, n *jsonpatch.Node, dropped []elem
 		}
 		d.rebase = t.rebase
 		var err error
-		if r := originOf(kid).record; r != nil {
+		if r := recordOf(kid); r != nil {
 			_, err = d.tx.amend(c.name, r, kid.Value(), t.within())
 		} else if v := kid.Value(); v.Kind() != '{' {
 			err = refusePatch("", "a record is a JSON object, not "+rawjson.KindName(v))
@@ -256,12 +247,11 @@ func missing(c *collection, kids []*jsonpatch.Node) (gone []element, separate bo
 	separate = true
 	kept, last, fresh := 0, uint64(0), false
 	for _, kid := range kids {
-		o := originOf(kid)
-		if o.record == nil || o.collection != c {
+		r := recordOf(kid)
+		if r == nil || !c.holds(r) {
 			kid.Origin, fresh = nil, true
 			continue
 		}
-		r := o.record
 		kept++
 		unchanged := !storage.IsPositionKey(r.ID) || bytes.Equal(kid.Value(), r.Value)
 		separate = separate && !fresh && r.seq >= last && unchanged
@@ -272,7 +262,7 @@ func missing(c *collection, kids []*jsonpatch.Node) (gone []element, separate bo
 	}
 	left := make(map[*Record]bool, kept)
 	for _, kid := range kids {
-		left[originOf(kid).record] = true
+		left[recordOf(kid)] = true
 	}
 	for _, r := range c.records.All() {
 		if !left[r] {
@@ -323,7 +313,7 @@ func (d *databasePatch) rebuild(name string, kids []*jsonpatch.Node, whole *touc
 	c := newArray(name, 0, idStats{member: idMember, high: stats.high, number: stats.number})
 	keys := storage.NewKeys(idMember)
 	kept := func(kid *jsonpatch.Node) bool {
-		r := originOf(kid).record
+		r := recordOf(kid)
 		return r != nil && (d.touched[kid] == nil || bytes.Equal(kid.Value(), r.Value))
 	}
 	reserved := make(map[string]bool) // ids of records that the patch has left
@@ -332,7 +322,7 @@ func (d *databasePatch) rebuild(name string, kids []*jsonpatch.Node, whole *touc
 		if ok && rawjson.IsIndex(id) {
 			c.ids.high = later(c.ids.high, id)
 		}
-		if r := originOf(kid).record; r != nil && !storage.IsPositionKey(r.ID) {
+		if r := recordOf(kid); r != nil && !storage.IsPositionKey(r.ID) {
 			reserved[r.ID] = true
 		} else if ok && kept(kid) {
 			reserved[id] = true
@@ -374,7 +364,7 @@ func (d *databasePatch) element(c *collection, kid *jsonpatch.Node, reserved map
 	}
 	var id string
 	var taken []schema.Fault
-	old := originOf(kid).record
+	old := recordOf(kid)
 	if old != nil && !storage.IsPositionKey(old.ID) {
 		if v, err = keepID(old, v, c.ids.member); err != nil {
 			return nil, idChanged(c.ids.member)

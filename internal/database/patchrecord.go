@@ -149,5 +149,5 @@ func (t touches) pointer(at string) string {
 // singular resource: objects are merged at every depth, and null removes a member.
 // Only the members that are sent are checked. Errors are those of Replace.
 func (tx *Tx) MergePatch(name, id string, patch jsontext.Value) (*Record, error) {
-	return tx.merge(name, id, patch, jsonpatch.Merge)
+	return tx.write(name, id, patch, jsonpatch.Merge)
 }

@@ -155,30 +155,19 @@ func (tx *Tx) CreateAs(collection, id string, body jsontext.Value) (*Record, err
 // id keeps its spelling. The error wraps ErrNotFound, or ErrShape if the body is not
 // an object or has another id; otherwise it is a *FaultError.
 func (tx *Tx) Replace(name, id string, body jsontext.Value) (*Record, error) {
-	old, err := tx.target(name, id)
-	if err != nil {
-		return nil, err
-	}
-	value, sent, faults, err := tx.read(name, body)
-	if err != nil {
-		return nil, err
-	}
-	if value, err = keepID(old, value, tx.snap.IDMember(name)); err != nil {
-		return nil, err
-	}
-	return tx.validateAndSet(name, old, value, nil, sent, faults)
+	return tx.write(name, id, body, nil)
 }
 
 // Merge sets the members of a record or singular resource that the body has, null
 // included, and keeps the others. Only what is sent is checked. Errors are those of
 // Replace.
 func (tx *Tx) Merge(name, id string, body jsontext.Value) (*Record, error) {
-	return tx.merge(name, id, body, rawjson.MergeMembers)
+	return tx.write(name, id, body, rawjson.MergeMembers)
 }
 
-// merge replaces a record or singular resource by the result of with, given the old
-// value and the body. Only the members of the body are checked.
-func (tx *Tx) merge(name, id string, body jsontext.Value, with func(old, v jsontext.Value) jsontext.Value) (*Record, error) {
+// write replaces a record or singular resource by the body, or by the result of merge,
+// and then checks only the members of the body.
+func (tx *Tx) write(name, id string, body jsontext.Value, merge func(old, v jsontext.Value) jsontext.Value) (*Record, error) {
 	old, err := tx.target(name, id)
 	if err != nil {
 		return nil, err
@@ -188,12 +177,15 @@ func (tx *Tx) merge(name, id string, body jsontext.Value, with func(old, v jsont
 		return nil, err
 	}
 	idMember := tx.snap.IDMember(name)
-	if _, has := rawjson.Member(value, idMember); has {
+	if _, has := rawjson.Member(value, idMember); has || merge == nil {
 		if value, err = keepID(old, value, idMember); err != nil {
 			return nil, err
 		}
 	}
-	return tx.validateAndSet(name, old, with(old.Value, value), rawjson.MemberNames(value), sent, faults)
+	if merge == nil {
+		return tx.validateAndSet(name, old, value, nil, sent, faults)
+	}
+	return tx.validateAndSet(name, old, merge(old.Value, value), rawjson.MemberNames(value), sent, faults)
 }
 
 // target returns a record or, if id is empty, a singular resource. The error wraps

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
@@ -123,23 +121,12 @@ func (tx *Tx) related(ch Change) (related []element) {
 	for _, ref := range rules.References {
 		v, _ := rawjson.Member(ch.After, ref.Member)
 		for _, v := range append(slices.Collect(rawjson.Elements(v)), v) {
-			if id := text(v); ref.OnDelete != "" && id != "" {
+			if id, _ := rawjson.Text(v); ref.OnDelete != "" && id != "" {
 				related = append(related, element{ref.Collection, id})
 			}
 		}
 	}
 	return related
-}
-
-// text returns a number or string as an id, "" for anything else.
-func text(v jsontext.Value) string {
-	switch v.Kind() {
-	case '"':
-		return rawjson.Unquote(v)
-	case '0':
-		return string(v)
-	}
-	return ""
 }
 
 // Reset restores the contents of a snapshot of the same DB, except "$schema", and

@@ -61,10 +61,10 @@ func (r *reader) line(offset int) int {
 	return line
 }
 
-// bracket returns the innermost open bracket, as in "the { of line 1".
+// bracket returns the innermost open bracket, as in "the { on line 1".
 func (r *reader) bracket() string {
 	at := r.open[len(r.open)-1]
-	return fmt.Sprintf("the %c of line %d", r.text[at], r.line(at))
+	return fmt.Sprintf("the %c on line %d", r.text[at], r.line(at))
 }
 
 // document reads the whole text.
@@ -294,7 +294,7 @@ func (r *reader) name(names map[string]int) bool {
 	quoted := rawjson.Shorten(string(r.text[start:end]))
 	name := rawjson.Unquote(r.text[start:end])
 	if first, ok := names[name]; ok {
-		return r.fail(start, "duplicate name %s: it is already used in line %d", quoted, r.line(first))
+		return r.fail(start, "duplicate name %s: it is already used on line %d", quoted, r.line(first))
 	}
 	names[name] = start
 	if !r.space() {

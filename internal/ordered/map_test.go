@@ -42,6 +42,24 @@ func (want model) check(t *testing.T, m *Map[int]) {
 	if !slices.Equal(forward, backward) || len(forward) != len(want) {
 		t.Fatalf("forward %v, backward %v", forward, backward)
 	}
+	n := 0
+	for memo, values := range m.Blocks() {
+		sum := 0
+		for v := range values {
+			if v != want[n].value {
+				t.Fatalf("the value %d in a block is %d, not %d", n, v, want[n].value)
+			}
+			sum += v
+			n++
+		}
+		if kept := memo.Load(); kept != nil && *kept != sum {
+			t.Fatalf("a block keeps %v, and its sum is %d", *kept, sum)
+		}
+		memo.Store(new(any(sum)))
+	}
+	if n != len(want) {
+		t.Fatalf("%d values in blocks, not %d", n, len(want))
+	}
 	for i, p := range want {
 		if p.value != forward[i].value || i > 0 && forward[i].place <= forward[i-1].place {
 			t.Fatalf("%v, not %v", forward, want)

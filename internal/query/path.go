@@ -35,13 +35,7 @@ func (p Path) Find(v jsontext.Value) (jsontext.Value, bool) {
 }
 
 // String returns a different string for every path.
-func (p Path) String() string {
-	var b strings.Builder
-	for _, s := range p {
-		b.WriteString(strconv.Quote(s.name))
-	}
-	return b.String()
-}
+func (p Path) String() string { return rawjson.Pointer(p.Names()...) }
 
 // parsePath parses a.b, tags[0] and tags.0.
 func parsePath(name string) Path {

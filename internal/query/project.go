@@ -47,12 +47,10 @@ func (f *fields) append(dst, v []byte, i int) (_ []byte, end int, ok bool) {
 	}
 	open, last := v[i], rawjson.Closing(v[i])
 	dst = append(dst, open)
-	start, n := len(dst), 0
+	n := 0
 	for i = rawjson.SkipSpace(v, i+1); i < len(v) && v[i] != last; n++ {
 		mark := len(dst)
-		if mark > start {
-			dst = append(dst, ',')
-		}
+		dst = rawjson.AppendComma(dst)
 		part := f
 		if open == '{' {
 			end := rawjson.SkipString(v, i)

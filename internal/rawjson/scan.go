@@ -183,6 +183,18 @@ func NameIs(quoted []byte, s string) bool {
 // Unquote returns the text of a quoted string.
 func Unquote(quoted []byte) string { return string(UnquoteBytes(quoted)) }
 
+// Text returns a number as it is spelled, or the text of a string. It reports false
+// for other values.
+func Text(v jsontext.Value) (text string, ok bool) {
+	switch v.Kind() {
+	case '0':
+		return string(v), true
+	case '"':
+		return Unquote(v), true
+	}
+	return "", false
+}
+
 // UnquoteBytes is like Unquote but returns a part of quoted if it can.
 func UnquoteBytes(quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 {

@@ -23,19 +23,11 @@ func IsPositionKey(key string) bool { return strings.HasPrefix(key, "\x00") }
 // called name. Usable are numbers, as they are spelled, and strings that are not
 // empty and do not begin with NUL. The value must be valid JSON.
 func ID(value jsontext.Value, name string) (id string, ok bool) {
-	v, ok := rawjson.Member(value, name)
-	if !ok {
+	v, _ := rawjson.Member(value, name)
+	if id, ok = rawjson.Text(v); id == "" || IsPositionKey(id) {
 		return "", false
 	}
-	switch v.Kind() {
-	case '0':
-		return string(v), true
-	case '"':
-		if s := rawjson.Unquote(v); s != "" && !IsPositionKey(s) {
-			return s, true
-		}
-	}
-	return "", false
+	return id, ok
 }
 
 // Keys assigns keys to the elements of one array, in their order.

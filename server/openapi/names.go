@@ -7,6 +7,7 @@ const (
 	OpenAPIPath = "/_/openapi.json"
 	TypesPath   = "/_/types.d.ts"
 	DocsPath    = "/_/docs"
+	PagePath    = "/_"
 	SchemasPath = "/_/schemas/"
 
 	TypesType  = "text/plain; charset=utf-8"
@@ -21,10 +22,12 @@ const (
 	MetricsPath = "/_/metrics"
 )
 
-// The paths of what a user interface has to know, and of what is wrong.
+// The paths of what a user interface has to know, of what is wrong, and of the
+// latest requests.
 const (
 	StatusPath   = "/_/status"
 	FindingsPath = "/_/findings"
+	RequestsPath = "/_/requests"
 )
 
 // The paths of the history and of earlier states.
@@ -46,7 +49,7 @@ const (
 const SessionsPath = "/_/sessions"
 
 // serverPaths are the other paths that a session does not have.
-var serverPaths = []string{LivezPath, ReadyzPath, MetricsPath, FindingsPath, TypesPath, DocsPath}
+var serverPaths = []string{LivezPath, ReadyzPath, MetricsPath, FindingsPath, RequestsPath, RequestsPath + "/{id}", TypesPath, DocsPath, PagePath}
 
 // The media types of bodies. That of a PATCH selects its meaning.
 const (

@@ -22,7 +22,9 @@ type Options struct {
 	Metrics  bool   // metrics are served
 	Sessions bool   // there are sessions
 	Simulate bool   // there are simulated answers
+	Page     bool   // there is a page that shows the data
 	Findings bool   // findings are listed
+	Requests bool   // requests are recorded
 	Prefix   string // of the paths of the API, without a final slash
 
 	// Simulated is Markdown about what is simulated at present, "" for nothing.
@@ -124,8 +126,8 @@ func (d *apiDocument) service() {
 	tagged := func(content ...entry) object {
 		return d.withErrors(readErrors, good([]string{"ETag"}, content...), notModified)
 	}
-	untagged := func(path, id, summary, mediaType string, schema object) {
-		add(path, id, summary, "", "", d.withErrors(readErrors, good(nil, media(mediaType, schema, nil))))
+	description := func(path, id, summary, mediaType string, schema object) {
+		add(path, id, summary, "", "If-None-Match", tagged(media(mediaType, schema, nil)))
 	}
 	whole := media(JSONType, ref("Database"), nil)
 	health := good(nil, media(JSONType, ref("Health"), nil))
@@ -151,15 +153,22 @@ func (d *apiDocument) service() {
 			"findings._start findings._end If-None-Match", d.withErrors(readErrors,
 				good([]string{"ETag", "X-Total-Count"}, media(JSONType, arrayOf(ref("Finding")), nil)), notModified))
 	}
+	if d.Requests {
+		d.requests()
+	}
 	add(LivezPath, "getLivez", "Whether the process is alive.", "It needs no credentials.", "", d.withErrors([]int{400, 414}, health))
 	add(ReadyzPath, "getReadyz", "Whether reads and writes are possible.", "It needs no credentials unless verbose is set.", "verbose",
 		d.withErrors([]int{400, 401, 414, 429}, health, entry{"503", response("NotReady")}))
-	untagged(OpenAPIPath, "getOpenAPI", "This document.", JSONType, object{{"type", "object"}})
-	untagged(TypesPath, "getTypes", "TypeScript types of records and bodies.", TypesType, textSchema)
+	description(OpenAPIPath, "getOpenAPI", "This document.", JSONType, object{{"type", "object"}})
+	description(TypesPath, "getTypes", "TypeScript types of records and bodies.", TypesType, textSchema)
 	add(DocsPath, "getDocs", "This document as an interactive page.", "", "If-None-Match",
 		append(tagged(page), entry{"412", answer("If-Match does not have the current entity tag.", []string{"ETag"}, page)}))
+	if d.Page {
+		add(PagePath, "getPage", "A page that shows the data and what happens to it.", "", "If-None-Match",
+			append(tagged(page), entry{"412", answer("If-Match does not have the current entity tag.", []string{"ETag"}, page)}))
+	}
 	if d.Metrics {
-		untagged(MetricsPath, "getMetrics", "Metrics for Prometheus.", "text/plain", textSchema)
+		add(MetricsPath, "getMetrics", "Metrics for Prometheus.", "", "", d.withErrors(readErrors, good(nil, media("text/plain", textSchema, nil))))
 	}
 	d.sessions()
 	if d.Simulate {
@@ -171,7 +180,7 @@ func (d *apiDocument) service() {
 			subject = "a record of " + r.Name
 		}
 		if HasPath(r.Name) {
-			untagged(SchemasPath+url.PathEscape(r.Name), "get"+r.Record+"Schema", "The JSON Schema of "+subject+".", SchemaType, object{{"type", "object"}})
+			description(SchemasPath+url.PathEscape(r.Name), "get"+r.Record+"Schema", "The JSON Schema of "+subject+".", SchemaType, object{{"type", "object"}})
 		}
 	}
 }
@@ -195,6 +204,18 @@ func (d *apiDocument) earlier() {
 		d.writing("put", "keepSnapshot", "Keep the present state in memory.", "", conditions, nil, entry{"200", kept}, entry{"201", kept}),
 		d.writing("delete", "forgetSnapshot", "Forget a named snapshot.", "", conditions, nil, noContent),
 	})
+}
+
+// requests adds the latest requests.
+func (d *apiDocument) requests() {
+	list := d.withErrors([]int{400, 401, 414, 429, 503}, entry{"200", answer("The requests, the newest first.", nil, d.forms(media(JSONType, arrayOf(ref("Request")), nil), events)...)})
+	d.path(describe.Resource{}, RequestsPath, nil, object{
+		{"get", d.operation(describe.Resource{}, "listRequests", "List the latest requests.",
+			"Those of the service's own page and of its resources are left out. As a stream: request events, and reset with all that are known.", d.parametersOf("requests._since Last-Event-ID"), nil, list)},
+		d.writing("delete", "clearRequests", "Forget the requests.", "", "", nil, noContent)})
+	d.path(describe.Resource{}, RequestsPath+"/{id}", d.parametersOf("request"), object{
+		{"get", d.operation(describe.Resource{}, "getRequest", "Read a request with its bodies.", "", nil, nil,
+			d.withErrors(readErrors, entry{"200", answer("The request.", nil, media(JSONType, ref("RequestBodies"), nil))}))}})
 }
 
 // reading returns the GET of a resource of the service.

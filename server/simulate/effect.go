@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"pickup/internal/rawjson"
 	"pickup/internal/spell"
 )
 
@@ -60,7 +61,7 @@ func ParseFault(s string) (Fault, error) {
 	if slices.Contains(names, s) {
 		return Fault(s), nil
 	}
-	return "", fmt.Errorf("there is no fault %q%s", clip(s), spell.DidYouMean(s, "the faults", names))
+	return "", fmt.Errorf("there is no fault %q%s", rawjson.Shorten(s), spell.DidYouMean(s, "the faults", names))
 }
 
 // A Range is a time between Min and Max.
@@ -78,7 +79,7 @@ func ParseRange(s string) (Range, error) {
 	a, err := strconv.ParseUint(low, 10, 64)
 	b, err2 := strconv.ParseUint(high, 10, 64)
 	if err != nil || err2 != nil || a > b || b > maxMilliseconds {
-		return Range{}, fmt.Errorf("%q is not a time in milliseconds, as in 500, or a range, as in 200-800", clip(s))
+		return Range{}, fmt.Errorf("%q is not a time in milliseconds, as in 500, or a range, as in 200-800", rawjson.Shorten(s))
 	}
 	return Range{time.Duration(a) * time.Millisecond, time.Duration(b) * time.Millisecond}, nil
 }
@@ -122,16 +123,9 @@ func Seeded(seed uint64) Dice {
 	}
 }
 
-// IsName reports whether s can be the name of a hold.
+// IsName reports whether a client may give s as a name, of a hold for example. Clients
+// take "." and ".." out of a path, which then leads elsewhere.
 func IsName(s string) bool {
-	return 0 < len(s) && len(s) <= 64 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == ""
-}
-
-// clip shortens text for a message.
-func clip(s string) string {
-	const limit = 100
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit], "") + "…"
+	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+	return 0 < len(s) && len(s) <= 64 && strings.Trim(s, allowed) == "" && s != "." && s != ".."
 }

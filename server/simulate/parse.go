@@ -96,7 +96,7 @@ func ParseRule(v jsontext.Value, maxDelay time.Duration) (*Rule, []Error) {
 		return nil, []Error{{"", "a rule is an object"}}
 	}
 	v = rawjson.Compact(v)
-	p := &parser{rule: &Rule{text: v, percent: 100}, maxDelay: maxDelay}
+	p := &parser{rule: &Rule{text: v, path: []string{rest}, percent: 100}, maxDelay: maxDelay}
 	p.rule.Rule = true
 	for quoted, value := range rawjson.Members(v) {
 		if len(p.faults) >= maxFaults {
@@ -106,7 +106,7 @@ func ParseRule(v jsontext.Value, maxDelay time.Duration) (*Rule, []Error) {
 		parse := members[name]
 		if parse == nil {
 			known := slices.Sorted(maps.Keys(members))
-			p.fail(name, fmt.Sprintf("a rule has no member %q%s", clip(name), spell.DidYouMean(name, "the members", known)))
+			p.fail(name, fmt.Sprintf("a rule has no member %q%s", rawjson.Shorten(name), spell.DidYouMean(name, "the members", known)))
 		} else if err := parse(p, value); err != nil {
 			p.fail(name, err.Error())
 		}
@@ -156,17 +156,15 @@ func (p *parser) path(v jsontext.Value) error {
 		return err
 	}
 	if !strings.HasPrefix(s, "/") || strings.ContainsAny(s, "?#") {
-		return fmt.Errorf("%q is not a path, as in /schedules/*", clip(s))
+		return fmt.Errorf("%q is not a path, as in /schedules/*", rawjson.Shorten(s))
 	}
-	p.rule.path = []string{}
-	if s = strings.Trim(s, "/"); s == "" {
-		return nil
+	if p.rule.path = nil; strings.Trim(s, "/") != "" {
+		p.rule.path = strings.Split(strings.Trim(s, "/"), "/")
 	}
-	p.rule.path = strings.Split(s, "/")
 	for i, segment := range p.rule.path {
 		switch _, err := url.PathUnescape(segment); {
 		case err != nil:
-			return fmt.Errorf("%q is not percent-encoded as it should be", clip(segment))
+			return fmt.Errorf("%q is not percent-encoded as it should be", rawjson.Shorten(segment))
 		case i == 0 && segment == "_":
 			return fmt.Errorf("this can never match: what is below /_/ is never simulated")
 		case segment == rest && i < len(p.rule.path)-1:
@@ -188,7 +186,7 @@ func (p *parser) methods(v jsontext.Value) error {
 			return err
 		}
 		if !slices.Contains(methods, s) {
-			return fmt.Errorf("there is no method %q; the methods are %s", clip(s), strings.Join(methods, ", "))
+			return fmt.Errorf("there is no method %q; the methods are %s", rawjson.Shorten(s), strings.Join(methods, ", "))
 		}
 		p.rule.methods = append(p.rule.methods, s)
 	}
@@ -201,7 +199,7 @@ func (p *parser) query(v jsontext.Value) error {
 		return err
 	}
 	if p.rule.query, err = url.ParseQuery(strings.TrimPrefix(s, "?")); err != nil {
-		return fmt.Errorf("%q is not a query, as in status=Canceled", clip(s))
+		return fmt.Errorf("%q is not a query, as in status=Canceled", rawjson.Shorten(s))
 	}
 	return nil
 }
@@ -275,11 +273,11 @@ func (p *parser) headers(v jsontext.Value) error {
 		s, err := text(value)
 		switch {
 		case err != nil:
-			return fmt.Errorf("%s: %w", clip(name), err)
+			return fmt.Errorf("%s: %w", rawjson.Shorten(name), err)
 		case !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(s):
-			return fmt.Errorf("%q is not a header", clip(name))
+			return fmt.Errorf("%q is not a header", rawjson.Shorten(name))
 		case slices.Contains(refused, name) || strings.HasPrefix(name, "Access-Control-") || strings.HasPrefix(name, "Pickup-"):
-			return fmt.Errorf("the header %s cannot be set: the server does so", clip(name))
+			return fmt.Errorf("the header %s cannot be set: the server does so", rawjson.Shorten(name))
 		case name == "Content-Type" && !isJSON(s):
 			return fmt.Errorf("Content-Type must be JSON, as the body is")
 		}

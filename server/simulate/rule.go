@@ -14,7 +14,7 @@ type Rule struct {
 	Effect
 	ID string // of a rule in Rules
 
-	path    []string // segments, any and rest among them; nil: all paths
+	path    []string // segments, any and rest among them
 	methods []string // nil: all methods
 	query   url.Values
 	percent float64 // of the requests that match
@@ -50,13 +50,11 @@ func NewRequest(method, path, query string) Request {
 func segments(path string) []string {
 	path = strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/")
 	if path == "" {
-		return []string{}
+		return nil
 	}
 	all := strings.Split(path, "/")
 	for i, s := range all {
-		if decoded, err := url.PathUnescape(s); err == nil {
-			all[i] = decoded
-		}
+		all[i] = literal(s)
 	}
 	return all
 }
@@ -77,9 +75,6 @@ func (r *Rule) matches(q Request) bool {
 }
 
 func matchPath(pattern, path []string) bool {
-	if pattern == nil {
-		return true
-	}
 	for i, p := range pattern {
 		switch {
 		case p == rest:
@@ -91,7 +86,7 @@ func matchPath(pattern, path []string) bool {
 	return len(pattern) == len(path)
 }
 
-// literal returns the text that a segment of a pattern stands for.
+// literal returns the text of a segment, which may be percent-encoded.
 func literal(segment string) string {
 	if decoded, err := url.PathUnescape(segment); err == nil {
 		return decoded
@@ -123,12 +118,6 @@ func (r *Rule) covers(s *Rule) bool {
 		if slices.ContainsFunc(values, func(v string) bool { return !slices.Contains(s.query[name], v) }) {
 			return false
 		}
-	}
-	if r.path == nil {
-		return true
-	}
-	if s.path == nil {
-		return len(r.path) == 1 && r.path[0] == rest
 	}
 	for i, p := range r.path {
 		switch {

@@ -94,11 +94,8 @@ func (l *Rules) AppendJSON(b []byte) []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b = append(b, '[')
-	for i, r := range l.list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = r.appendLocked(b)
+	for _, r := range l.list {
+		b = r.appendLocked(rawjson.AppendComma(b))
 	}
 	return append(b, ']')
 }
@@ -116,8 +113,7 @@ func (r *Rule) appendLocked(b []byte) []byte {
 	b = fmt.Appendf(b, `{"id":%q,"hits":%d`, r.ID, r.hits)
 	for quoted, value := range rawjson.Members(r.text) {
 		if name := rawjson.Unquote(quoted); name != "id" && name != "hits" {
-			b = append(append(append(b, ','), quoted...), ':')
-			b = append(b, value...)
+			b = rawjson.AppendQuotedMember(b, quoted, value)
 		}
 	}
 	return append(b, '}')

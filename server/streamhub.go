@@ -83,6 +83,25 @@ type subscription struct {
 	broken  string      // the state of the file when the subscription began
 }
 
+// reserve counts a stream that has no hub. It reports false if there are as many
+// streams as there may be.
+func (s *streams) reserve(most int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open >= most {
+		return false
+	}
+	s.open++
+	return true
+}
+
+// release ends what reserve has begun.
+func (s *streams) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open--
+}
+
 // join opens a stream for a request. It reports false if there are as many as
 // there may be.
 func (s *streams) join(req *request, key string, t topic) (*subscription, bool) {

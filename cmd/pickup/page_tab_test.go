@@ -1,0 +1,279 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// A tab is a tab of Chromium with the page in it. Its methods fail the test.
+type tab struct {
+	*testing.T
+	ctx context.Context
+	url string
+
+	mu       sync.Mutex
+	messages []string // errors and warnings in the console
+}
+
+var desktop = chromedp.EmulateViewport(1360, 850)
+
+// newTab opens a tab of the browser of ctx. url is the server's, with credentials
+// if it requires them.
+func newTab(t *testing.T, ctx context.Context, url string) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	p := &tab{T: t, ctx: ctx, url: url}
+	p.do(desktop)
+	dialogs, console := chromedp.Events(ctx, page.JavascriptDialogOpening), chromedp.Console(ctx)
+	go func() {
+		for range dialogs { // leave, although something has been typed
+			go chromedp.Call(ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
+		}
+	}()
+	go func() {
+		for m, err := range console {
+			if err != nil {
+				return
+			}
+			if m.Type == chromedp.ConsoleError || m.Type == chromedp.ConsoleWarning || m.Type == chromedp.ConsoleException {
+				p.mu.Lock()
+				p.messages = append(p.messages, fmt.Sprint(m.Type, ": ", m.Text, " ", m.URL))
+				p.mu.Unlock()
+			}
+		}
+	}()
+	return p
+}
+
+func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	p.Helper()
+	if err := chromedp.Do(p.ctx, steps...); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// onPhone makes the tab that of a phone.
+func (p *tab) onPhone() {
+	p.Helper()
+	p.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch))
+}
+
+// prefer sets the color scheme that the system prefers.
+func (p *tab) prefer(scheme string) {
+	p.Helper()
+	_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+	})
+	if err != nil {
+		p.Fatal(err)
+	}
+}
+
+// open loads the page anew at an address such as #/schedules, and waits for its heading.
+func (p *tab) open(hash string) {
+	p.Helper()
+	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(p.url+"/_/"+hash))
+	p.until(`document.querySelector("main h1, .panel h1") && !document.querySelector("[aria-busy=true]")`)
+}
+
+// show goes to an address without loading the page.
+func (p *tab) show(hash string) {
+	p.Helper()
+	p.run(`location.hash = ` + quoted(hash))
+	p.until(`document.querySelector("main h1, .panel h1") && !document.querySelector("[aria-busy=true]")`)
+}
+
+// eval returns the value of an expression as text.
+func (p *tab) eval(expression string) string {
+	p.Helper()
+	text, err := chromedp.Run(p.ctx, chromedp.Evaluate[string](`(async () => String(await (`+expression+`)))()`, chromedp.EvalAwaitPromise))
+	if err != nil {
+		p.Fatalf("%s: %v", expression, err)
+	}
+	return text
+}
+
+// run runs statements.
+func (p *tab) run(statements string) {
+	p.Helper()
+	p.eval(`(async () => { ` + statements + ` })()`)
+}
+
+// until waits until an expression is true, also while the page is loaded anew.
+func (p *tab) until(expression string) {
+	p.Helper()
+	script := `(async () => {
+		const end = Date.now() + ` + fmt.Sprint(patience.Milliseconds()) + `;
+		for (;;) {
+			if (` + expression + `) return "";
+			if (Date.now() > end) return "the page:\n" + document.body.innerText;
+			await new Promise(done => setTimeout(done, 20));
+		}
+	})()`
+	got, err := chromedp.Run(p.ctx, chromedp.Evaluate[string](script, chromedp.EvalAwaitPromise))
+	for end := time.Now().Add(patience); err != nil && strings.Contains(err.Error(), "navigated") && time.Now().Before(end); {
+		got, err = chromedp.Run(p.ctx, chromedp.Evaluate[string](script, chromedp.EvalAwaitPromise))
+	}
+	if got != "" || err != nil {
+		p.picture("failure")
+		p.Fatalf("it never became true: %s (%v)\nconsole: %v\n%s", expression, err, p.console(), got)
+	}
+}
+
+// sees waits until the page shows a text.
+func (p *tab) sees(text string) {
+	p.Helper()
+	p.until(`document.body.innerText.includes(` + quoted(text) + `)`)
+}
+
+// want compares the value of an expression.
+func (p *tab) want(expression, want string) {
+	p.Helper()
+	if got := p.eval(expression); got != want {
+		p.Errorf("%s is %q, want %q", expression, got, want)
+	}
+}
+
+// press presses keys such as Enter, Ctrl+S or Shift+Tab, one after the other.
+func (p *tab) press(keys ...string) {
+	p.Helper()
+	named := map[string]string{
+		"Enter": kb.Enter, "Escape": kb.Escape, "Tab": kb.Tab, "Backspace": kb.Backspace, "Delete": kb.Delete, "Space": " ", "F2": kb.F2, "F10": kb.F10,
+		"ArrowUp": kb.ArrowUp, "ArrowDown": kb.ArrowDown, "ArrowLeft": kb.ArrowLeft, "ArrowRight": kb.ArrowRight, "Home": kb.Home, "End": kb.End,
+		"PageDown": kb.PageDown, "PageUp": kb.PageUp,
+	}
+	modifiers := map[string]chromedp.Modifier{"Ctrl": chromedp.ModifierCtrl, "Shift": chromedp.ModifierShift, "Alt": chromedp.ModifierAlt}
+	for _, key := range keys {
+		parts := strings.Split(key, "+")
+		var held []chromedp.Modifier
+		for _, name := range parts[:len(parts)-1] {
+			held = append(held, modifiers[name])
+		}
+		text := parts[len(parts)-1]
+		if named[text] != "" {
+			text = named[text]
+		}
+		p.keys(text, held...)
+	}
+}
+
+// keys sends the keys of a text. As from a keyboard, a key whose event is canceled
+// types nothing; with chromedp.KeyEvent it would.
+func (p *tab) keys(text string, held ...chromedp.Modifier) {
+	p.Helper()
+	for _, r := range text {
+		events := kb.Encode(r)
+		for i, event := range events {
+			chromedp.KeyModifiers(held...)(event)
+			if event.Type == kb.KeyChar {
+				continue
+			}
+			if event.Type == kb.KeyDown && events[i+1].Type == kb.KeyChar && event.Modifiers&^int64(chromedp.ModifierShift) == 0 {
+				event.Text, event.UnmodifiedText = events[i+1].Text, events[i+1].UnmodifiedText
+			}
+			if _, err := chromedp.Call(p.ctx, input.DispatchKeyEvent, *event); err != nil {
+				p.Fatal(err)
+			}
+		}
+	}
+}
+
+// enter types a text where the focus is.
+func (p *tab) enter(text string) {
+	p.Helper()
+	p.keys(text)
+}
+
+// click waits for an element, scrolls to it and clicks it.
+func (p *tab) click(selector string) {
+	p.Helper()
+	p.until(`document.querySelector(` + quoted(selector) + `)`)
+	var at struct{ X, Y float64 }
+	text := p.eval(`(async () => {
+		const e = document.querySelector(` + quoted(selector) + `);
+		e.scrollIntoView({block: "nearest", inline: "nearest"});
+		await new Promise(done => requestAnimationFrame(done));
+		const r = e.getBoundingClientRect();
+		return JSON.stringify({X: r.x + r.width / 2, Y: r.y + r.height / 2});
+	})()`)
+	if err := json.Unmarshal([]byte(text), &at); err != nil {
+		p.Fatal(err)
+	}
+	p.do(chromedp.MouseClickXY(at.X, at.Y))
+}
+
+// clickText clicks the button, link or option with a text.
+func (p *tab) clickText(text string) {
+	p.Helper()
+	p.until(`[...document.querySelectorAll("button, a, option, label")].some(e => e.textContent.trim().startsWith(` + quoted(text) + `))`)
+	p.run(`const e = [...document.querySelectorAll("button, a, option, label")].find(e => e.textContent.trim().startsWith(` + quoted(text) + `)); e.focus(); e.click()`)
+}
+
+// fill replaces the text of an input.
+func (p *tab) fill(selector, text string) {
+	p.Helper()
+	p.until(`document.querySelector(` + quoted(selector) + `) && (!document.querySelector(".panel") || document.activeElement.closest(".panel, dialog"))`)
+	p.run(`const e = document.querySelector(` + quoted(selector) + `); e.focus(); e.select?.()`)
+	if text == "" {
+		p.press("Backspace")
+	} else {
+		p.enter(text)
+	}
+}
+
+// console returns the errors and warnings so far, and forgets them.
+func (p *tab) console() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	list := p.messages
+	p.messages = nil
+	return list
+}
+
+// picture writes a picture of the tab to the directory PICKUP_PICTURES, if it is set.
+func (p *tab) picture(name string) {
+	p.Helper()
+	dir := os.Getenv("PICKUP_PICTURES")
+	if dir == "" {
+		return
+	}
+	image, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, name+".png"), image, 0o644)
+	}
+	if err != nil {
+		p.Error(err)
+	}
+}
+
+// quoted returns a text as a JavaScript literal.
+func quoted(text string) string {
+	b, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // a string can be marshaled
+	}
+	return string(b)
+}
+
+// cell is an expression for the cell of a record and a member.
+func cell(id, member string) string {
+	return `(() => {
+		const names = [...document.querySelectorAll(".head .cell .name")].map(e => e.textContent);
+		const row = [...document.querySelectorAll(".spacer .row")].find(r => r.children[0]?.textContent === ` + quoted(id) + `);
+		return row?.children[names.indexOf(` + quoted(member) + `)];
+	})()`
+}

@@ -1,0 +1,535 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// A pageTest is a server with the sample, and a tab with its page.
+type pageTest struct {
+	*tab
+	process *process
+	file    string
+	sample  string // what is in the file at first
+}
+
+// reset makes the file what it was at first, and waits until the server has it.
+func (p *pageTest) reset() {
+	p.Helper()
+	if string(read(p.T, p.file)) != p.sample {
+		p.save(p.sample)
+	}
+	p.console()
+}
+
+// save replaces the file as an editor does, and waits until the server has read it.
+func (p *pageTest) save(text string) {
+	p.Helper()
+	before := p.revision()
+	if err := os.WriteFile(p.file, []byte(text), 0o644); err != nil {
+		p.Fatal(err)
+	}
+	if !eventually(func() bool { return p.revision() != before }) {
+		p.Fatalf("the server does not read the file:\n%s", p.process.text())
+	}
+}
+
+// revision returns the revision of the server, or why the file cannot be read.
+func (p *pageTest) revision() string {
+	p.Helper()
+	_, text := send(p.T, "GET", p.process.url+"/_/status", "")
+	_, text, _ = strings.Cut(text, `"rev":`)
+	return text[:strings.Index(text, `"modified"`)+1]
+}
+
+// edit replaces text in the file.
+func (p *pageTest) edit(old, new string) {
+	p.Helper()
+	text := string(read(p.T, p.file))
+	if !strings.Contains(text, old) {
+		p.Fatalf("the file has no %s", old)
+	}
+	p.save(strings.Replace(text, old, new, 1))
+}
+
+// api sends a request as another client, and checks its status.
+func (p *pageTest) api(method, path, body string, status int) string {
+	p.Helper()
+	got, text := send(p.T, method, p.process.url+path, body)
+	if got != status {
+		p.Fatalf("%s %s: %d %s", method, path, got, text)
+	}
+	return text
+}
+
+// holds waits until the file contains a text.
+func (p *pageTest) holds(text string) {
+	p.Helper()
+	if !eventually(func() bool { return bytes.Contains(read(p.T, p.file), []byte(text)) }) {
+		p.Fatalf("the file has no %s:\n%s", text, read(p.T, p.file))
+	}
+}
+
+// isSample waits until the file is what it was at first, byte for byte.
+func (p *pageTest) isSample() {
+	p.Helper()
+	if !eventually(func() bool { return string(read(p.T, p.file)) == p.sample }) {
+		p.Fatalf("the file is not what it was:\n%s", read(p.T, p.file))
+	}
+}
+
+// quiet fails if the console has messages.
+func (p *pageTest) quiet() {
+	p.Helper()
+	if list := p.console(); len(list) > 0 {
+		p.Errorf("the console has %q", list)
+	}
+}
+
+// TestPage does with the page what people do with it, in Chromium. The flows share
+// a server and a tab; each begins with the sample.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	dir := sampleDir(t)
+	server, err := launch("pickup", dir, []string{"PICKUP_PASSWORD=secret"}, "--access-log", "off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.kill)
+	url := strings.Replace(server.url, "//", "//pickup:secret@", 1)
+	ctx := browserFor(t, 5*time.Minute)
+	shared := &pageTest{process: server, file: dir + "/db.json", sample: string(read(t, dir+"/db.json")), tab: newTab(t, ctx, url)}
+	for _, flow := range []struct {
+		name string
+		run  func(*pageTest)
+	}{
+		{"overview", overviewFlow},
+		{"live", liveFlow},
+		{"query", queryFlow},
+		{"cell", cellFlow},
+		{"refused", refusedFlow},
+		{"record", recordFlow},
+		{"conflict", conflictFlow},
+		{"json", jsonFlow},
+		{"create", createFlow},
+		{"delete", deleteFlow},
+		{"several", severalFlow},
+		{"columns", columnsFlow},
+		{"broken", brokenFlow},
+		{"changes", changesFlow},
+		{"sessions", sessionsFlow},
+		{"palette", paletteFlow},
+		{"phone", phoneFlow},
+		{"axe", axeFlow},
+	} {
+		t.Run(flow.name, func(t *testing.T) {
+			shared.tab.T = t
+			shared.reset()
+			flow.run(shared)
+			shared.quiet()
+		})
+	}
+}
+
+func overviewFlow(p *pageTest) {
+	p.do(chromedp.Navigate(p.url + "/")) // as a browser opens the address of the banner
+	p.until(`location.pathname === "/_/" && document.querySelector("h1")?.textContent === "Overview"`)
+	p.sees("schedules")
+	p.want(`[...document.querySelectorAll(".plain tbody tr")].map(r => r.children[1].textContent).join()`, "7,4")
+	p.until(`document.querySelector(".members")?.textContent.includes("pickupLocation")`)
+	p.want(`document.querySelector("pre").textContent.includes("secret")`, "false")
+	p.clickText("curl")
+	p.until(`document.querySelector("pre").textContent.startsWith("curl -u 'pickup' 'http://127.0.0.1")`)
+	p.clickText("drivers")
+	p.until(`location.hash === "#/drivers" && document.querySelectorAll(".spacer .row").length === 4`)
+	p.press("g", "o")
+	p.until(`location.hash === "#/"`)
+	p.do(chromedp.Navigate(p.url + "/_/#/nothing"))
+	p.sees("There is no collection called nothing.")
+}
+
+// liveFlow edits the file in an editor, and writes as another client.
+func liveFlow(p *pageTest) {
+	p.open("#/schedules")
+	p.until(cell("4", "title") + `?.textContent === "Piano lesson"`)
+	p.until(`document.querySelector(".foot .live")?.textContent === "Live"`)
+	p.edit(`Piano lesson`, `Piano recital`)
+	p.until(cell("4", "title") + `?.textContent === "Piano recital"`)
+	p.want(`[...document.querySelectorAll(".cell.changed")].map(e => e.textContent).join()`, "Piano recital")
+	p.api("PATCH", "/schedules/5", `{"status": "Rescheduled"}`, 200)
+	p.until(cell("5", "status") + `?.textContent === "Rescheduled"`)
+	p.api("DELETE", "/schedules/1", "", 200)
+	p.until(`document.querySelector(".count").textContent === "6 records"`)
+	p.until(`document.querySelector(".nav .n").textContent === "6"`)
+}
+
+func queryFlow(p *pageTest) {
+	p.open("#/schedules")
+	p.until(`document.querySelectorAll(".spacer .row").length === 7`)
+	p.press("/")
+	p.enter("status=")
+	p.until(`document.querySelectorAll("[role=option]").length === 4`)
+	p.press("ArrowDown", "Enter")
+	p.until(`location.hash === "#/schedules?status=Scheduled"`)
+	p.enter("pickupTime>=2026-09-15")
+	p.press("Enter")
+	p.until(`location.hash === "#/schedules?status=Scheduled&pickupTime:gte=2026-09-15"`)
+	p.run(`[...document.querySelectorAll(".head .cell")].find(e => e.textContent === "pickupTime").click()`)
+	p.until(`location.hash.endsWith("&_sort=pickupTime")`)
+	list := p.api("GET", "/schedules?status=Scheduled&pickupTime:gte=2026-09-15&_sort=pickupTime&_fields=id", "", 200)
+	p.until(`[...document.querySelectorAll(".spacer .row")].map(r => r.children[0].textContent).join() === ` + list + `.map(r => r.id).join()`)
+	p.run(`history.back()`)
+	p.until(`location.hash === "#/schedules?status=Scheduled&pickupTime:gte=2026-09-15"`)
+	p.click("#filter")
+	p.press("Backspace", "Backspace")
+	p.until(`location.hash === "#/schedules"`)
+	p.show("#/schedules?_where=" + `%7B%22status%22%3A%22Canceled%22%7D`)
+	p.until(`document.querySelectorAll(".spacer .row").length === 1 && document.querySelector(".term")?.textContent.includes("_where")`)
+	p.show("#/schedules?_limt=3")
+	p.until(`document.querySelector("[role=alert]")?.textContent.includes("_limt")`)
+	if list := p.console(); len(list) != 1 || !strings.Contains(list[0], "400") { // the browser logs failed requests
+		p.Errorf("the console has %q", list)
+	}
+}
+
+// cellFlow edits cells with the keyboard alone.
+func cellFlow(p *pageTest) {
+	p.open("#/schedules")
+	p.until(cell("1", "driverId") + `?.textContent.startsWith("Dana Marlow")`)
+	p.click(`[data-cell="0:1"]`)
+	p.press("ArrowDown", "ArrowRight")
+	p.until(`document.activeElement.dataset.cell === "1:2"`)
+	p.want(`document.querySelectorAll("[data-cell][tabindex='0']").length`, "1")
+	p.press("Enter")
+	p.until(`document.activeElement.matches(".edits input")`)
+	p.enter("Vet, second visit")
+	p.press("Enter")
+	p.until(`document.activeElement.dataset.cell === "2:2"`)
+	p.holds(`"title": "Vet, second visit"`)
+	if n := differing(p.sample, string(read(p.T, p.file))); n != 1 {
+		p.Errorf("%d lines of the file differ", n)
+	}
+	p.clickText("Undo")
+	p.isSample()
+	p.until(cell("2", "title") + `?.textContent === "Vet visit"`)
+	p.press("F2")
+	p.until(`document.activeElement.matches(".edits input")`)
+	p.enter("x")
+	p.press("Escape")
+	p.until(`document.activeElement.dataset.cell === "2:2"`)
+	p.press("End", "Enter") // the status
+	p.until(`document.activeElement.matches(".edits select")`)
+	p.run(`const s = document.activeElement; s.value = "Canceled"; s.dispatchEvent(new Event("change", {bubbles: true}))`)
+	p.press("Tab")
+	p.until(cell("3", "status") + `?.textContent === "Canceled"`)
+	p.press("Ctrl+z")
+	p.isSample()
+	p.press("Space")
+	p.until(`location.hash === "#/schedules/3" && document.activeElement.closest(".panel")`)
+	p.press("Escape")
+	p.until(`location.hash === "#/schedules" && document.activeElement.dataset.cell?.startsWith("2:")`)
+}
+
+// refusedFlow stores a value that breaks the rules, and one whose record somebody
+// else has changed.
+func refusedFlow(p *pageTest) {
+	p.open("#/drivers")
+	p.until(`document.querySelectorAll(".spacer .row").length === 4`)
+	p.click(`[data-cell="1:3"]`)
+	p.press("Enter")
+	p.until(`document.activeElement.matches(".edits input")`)
+	p.enter("603")
+	p.press("Enter")
+	p.until(`document.querySelector(".cellerror")?.textContent.includes("telephone number")`)
+	p.want(`document.activeElement.getAttribute("aria-invalid")`, "true")
+	p.want(`document.getElementById(document.activeElement.getAttribute("aria-describedby")) !== null`, "true")
+	p.press("Escape")
+	p.until(`document.activeElement.dataset.cell === "1:3"`)
+	p.console() // the browser logs the 422
+
+	p.press("ArrowLeft", "ArrowLeft", "Enter")
+	p.until(`document.activeElement.matches(".edits input")`)
+	p.run(`await new Promise(done => setTimeout(done, 300))`) // until the page has the tag of the record
+	p.api("PATCH", "/drivers/2", `{"driverName": "Theirs"}`, 200)
+	p.enter("Mine")
+	p.press("Enter")
+	p.until(`document.querySelector(".cellerror")?.textContent.includes("driverName is now Theirs")`)
+	p.press("Enter")
+	p.holds(`"driverName": "Mine"`)
+	p.console() // and the 412
+}
+
+func recordFlow(p *pageTest) {
+	p.open("#/schedules/4")
+	p.until(`document.querySelector("#member-title")?.value === "Piano lesson"`)
+	p.until(`document.querySelector(".after .clip")?.textContent === "Tomas Marlow"`)
+	p.fill("#member-title", "Piano concert")
+	p.fill("#member-passenger", "Ivy and Amara")
+	p.until(`document.querySelectorAll(".field.differs").length === 2`)
+	p.press("Ctrl+s")
+	p.holds(`"passenger": "Ivy and Amara"`)
+	if n := differing(p.sample, string(read(p.T, p.file))); n != 2 {
+		p.Errorf("%d lines of the file differ", n)
+	}
+	p.until(cell("4", "title") + `?.textContent === "Piano concert"`)
+	p.press("Alt+ArrowDown")
+	p.until(`document.querySelector("#member-title")?.value === "Dentist"`)
+	p.edit("Dentist", "Optician") // a record without changes follows
+	p.until(`document.querySelector("#member-title")?.value === "Optician"`)
+	p.show("#/drivers/2")
+	p.until(`[...document.querySelectorAll(".related li a")].some(a => a.textContent === "Piano concert")`)
+	p.clickText("Piano concert")
+	p.until(`location.hash === "#/schedules/4"`)
+	p.show("#/schedules/99")
+	p.sees("99")
+	p.until(`document.querySelector(".panel [role=alert]")`)
+	p.console() // the browser logs the 404
+}
+
+// conflictFlow edits a record in the page and in the file.
+func conflictFlow(p *pageTest) {
+	p.open("#/schedules/4")
+	p.fill("#member-title", "Piano concert")
+	p.fill("#member-passenger", "Ivy and Amara")
+	text := strings.Replace(string(read(p.T, p.file)), "Piano lesson", "Piano recital", 1)
+	p.save(strings.Replace(text, "2026-09-17T16:20:00Z", "2026-09-17T16:10:00Z", 1))
+	p.until(`document.querySelector(".merge")`)
+	p.want(`document.querySelector(".merge tbody").textContent.includes("Piano recital")`, "true")
+	p.want(`document.querySelector(".merge .primary").disabled`, "true")
+	p.click(`.merge tbody td input`) // mine
+	p.clickText("Merge")
+	p.until(`!document.querySelector(".merge")`)
+	p.press("Ctrl+s")
+	p.holds(`"passenger": "Ivy and Amara"`)
+	p.holds(`"title": "Piano concert"`)
+	p.holds(`"pickupTime": "2026-09-17T16:10:00Z"`)
+
+	p.fill("#member-title", "Draft")
+	p.api("DELETE", "/schedules/4", "", 200)
+	p.sees("This record has been deleted.")
+	p.clickText("Create it again")
+	p.holds(`"title": "Draft"`)
+	p.until(`document.querySelector("#member-title")?.value === "Draft" && !document.querySelector(".dirty")`)
+}
+
+func jsonFlow(p *pageTest) {
+	p.edit(`"title": "Piano lesson"`, `"title": "Piano lesson", "price": 1.10, "big": 12345678901234567890`)
+	p.open("#/schedules/4")
+	p.clickText("JSON")
+	const content = `document.querySelector(".editor")?.shadowRoot?.querySelector(".cm-content")`
+	p.until(content + `?.textContent.includes("12345678901234567890")`)
+	// The editor has its styles in spite of the policy.
+	p.want(`getComputedStyle(document.querySelector(".editor").shadowRoot.querySelector(".cm-scroller")).display`, "flex")
+	p.want(`document.querySelectorAll("style").length`, "0")
+	p.run(content + `.focus()`)
+	p.press("Ctrl+End", "ArrowLeft")
+	p.enter("x")
+	p.until(`document.querySelector(".panel .primary").disabled && document.querySelector(".panel [role=status]")`)
+	p.press("Backspace")
+	p.until(`!document.querySelector(".panel .error")`)
+	p.clickText("Form")
+	p.fill("#member-title", "Piano concert")
+	p.press("Ctrl+s")
+	p.holds(`"title": "Piano concert", "price": 1.10, "big": 12345678901234567890`)
+	p.until(`!document.querySelector(".dirty")`)
+	p.show("#/drivers/1")
+	p.until(`document.querySelector("#member-email")`)
+	p.fill("#member-cellPhone", "603")
+	p.fill("#member-email", "dana@")
+	p.press("Ctrl+s")
+	p.until(`document.querySelectorAll(".panel [aria-invalid=true]").length === 2`)
+	p.want(`document.activeElement.id`, "member-cellPhone")
+	p.clickText("JSON")
+	p.until(`[...document.querySelector(".editor")?.shadowRoot?.querySelectorAll(".fault") ?? []].map(e => e.textContent).join("|") === '"603"|"dana@"'`)
+	p.clickText("Discard")
+	p.until(`!document.querySelector(".dirty")`)
+	p.console() // the browser logs the 422
+}
+
+func createFlow(p *pageTest) {
+	p.open("#/schedules")
+	p.until(`document.querySelectorAll(".spacer .row").length === 7`)
+	p.press("n")
+	p.until(`document.activeElement.closest(".field")`)
+	p.want(`document.querySelector("#member-id") === null`, "true") // it is read-only
+	for _, field := range [][2]string{{"driverId", "3"}, {"title", "Swimming"}, {"passenger", "Amara"}, {"pickupLocation", "School"},
+		{"dropoffLocation", "Town baths"}, {"pickupTime", "2026-09-21T15:00:00Z"}, {"dropoffTime", "tomorrow"}} {
+		p.fill("#member-"+field[0], field[1])
+	}
+	p.run(`const s = document.querySelector("#member-status"); s.value = "Scheduled"; s.dispatchEvent(new Event("change", {bubbles: true}))`)
+	p.press("Ctrl+s")
+	p.until(`document.querySelector("#member-dropoffTime-wrong")`)
+	p.console() // the browser logs the 422
+	p.fill("#member-dropoffTime", "2026-09-21T15:20:00Z")
+	p.press("Ctrl+s")
+	p.until(`/^#\/schedules\/\d+$/.test(location.hash) && document.querySelectorAll(".spacer .row").length === 8`)
+	p.holds(`"title": "Swimming"`)
+	p.press("Escape")
+	p.clickText("Undo")
+	p.isSample()
+}
+
+func deleteFlow(p *pageTest) {
+	p.open("#/drivers/2")
+	p.click(".delete")
+	p.until(`document.querySelector("dialog")?.textContent.includes("2 of schedules refer to it by driverId")`)
+	p.click("dialog .danger")
+	p.until(`document.querySelectorAll(".spacer .row").length === 3 && !document.querySelector(".panel")`)
+	p.api("GET", "/drivers/2", "", 404)
+	p.clickText("Undo")
+	p.isSample() // with its id
+	p.open("#/drivers/2")
+	p.click(".delete")
+	p.clickText("Delete these, too")
+	p.click("dialog .danger")
+	p.until(`document.querySelectorAll(".spacer .row").length === 3`)
+	p.api("GET", "/schedules/4", "", 404)
+	p.clickText("Undo")
+	p.isSample()
+}
+
+// severalFlow selects records, and changes and deletes them in one transaction.
+func severalFlow(p *pageTest) {
+	p.open("#/schedules")
+	p.until(`document.querySelectorAll(".spacer .row").length === 7`)
+	p.click(`[data-cell="1:1"]`)
+	p.press("Shift+Space", "ArrowDown", "ArrowDown", "Shift+Space")
+	p.until(`document.querySelector(".selection")?.textContent.includes("2 records selected")`)
+	p.clickText("Set a member")
+	p.run(`const s = document.querySelector("#set-member"); s.value = "passenger"; s.dispatchEvent(new Event("change", {bubbles: true}))`)
+	p.fill("#set-value", "Everyone")
+	p.click("dialog .primary")
+	p.until(cell("2", "passenger") + `?.textContent === "Everyone" && ` + cell("4", "passenger") + `?.textContent === "Everyone"`)
+	p.clickText("Undo")
+	p.isSample()
+	p.until(cell("2", "passenger") + `?.textContent === "Jonah, with Biscuit the dog"`)
+	p.click(`[data-cell="1:1"]`)
+	p.press("Shift+Space", "ArrowDown", "Shift+Space")
+	p.until(`document.querySelector(".selection")?.textContent.includes("2 records selected")`)
+	p.click(".selection button:nth-last-child(2)")
+	p.until(`document.querySelectorAll(".spacer .row").length === 5`)
+	p.api("GET", "/schedules/3", "", 404)
+	p.clickText("Undo")
+	p.isSample()
+}
+
+func columnsFlow(p *pageTest) {
+	p.open("#/schedules")
+	p.until(`document.querySelectorAll(".spacer .row").length === 7`)
+	const columns = `[...document.querySelectorAll(".head .name")].map(e => e.textContent).join()`
+	p.click("[aria-label=Columns]")
+	p.clickText("driverId")
+	p.until(columns + `.startsWith("id,title")`)
+	p.click("[aria-label='Move it down']")
+	p.click("[aria-label='Move it down']")
+	p.clickText("Done")
+	p.open("#/schedules")
+	p.until(columns + `.startsWith("id,title,passenger") && !` + columns + `.includes("driverId")`)
+	p.click("[aria-label=Columns]")
+	p.clickText("Reset")
+	p.until(columns + `.startsWith("id,driverId,title")`)
+}
+
+func brokenFlow(p *pageTest) {
+	p.open("#/schedules")
+	p.until(`document.querySelector(".foot .live")?.textContent === "Live"`)
+	p.save(strings.Replace(p.sample, `"drivers": [`, `"drivers": [,`, 1))
+	p.until(`document.querySelector(".strip.bad")?.textContent.includes("db.json:")`)
+	p.until(`!document.querySelector("main .primary")`) // nothing can be made
+	p.show("#/schedules/4")
+	p.until(`document.querySelector(".panel-foot")?.textContent.includes("does not parse")`)
+	p.save(p.sample)
+	p.until(`!document.querySelector(".strip.bad") && document.querySelector("main .primary")`)
+}
+
+func changesFlow(p *pageTest) {
+	p.open("#/_/changes")
+	p.api("PATCH", "/schedules/5", `{"title": "Optician"}`, 200)
+	p.until(`document.querySelector(".changes li:first-child")?.textContent.includes("Optician")`)
+	p.want(`document.querySelector(".changes li:first-child del").textContent`, "Dentist")
+	p.click(".changes li:first-child button")
+	p.until(`document.querySelector(".changes li:first-child")?.textContent.includes("undo of")`)
+	p.isSample()
+	p.fill(".snapshots input", "before")
+	p.clickText("Take a snapshot")
+	p.until(`document.querySelector(".snapshots .feed")?.textContent.includes("before")`)
+	p.api("DELETE", "/schedules/5", "", 200)
+	p.clickText("Go back")
+	p.click("dialog .primary")
+	p.isSample()
+	p.click("[aria-label='Forget before']")
+	p.until(`document.querySelector(".snapshots .feed").children.length === 0`)
+}
+
+func sessionsFlow(p *pageTest) {
+	p.api("PUT", "/_/sessions/checkout", "", 201)
+	p.api("PATCH", "/_/s/checkout/schedules/4", `{"title": "In the session"}`, 200)
+	p.open("#/_/sessions")
+	p.until(`document.querySelector(".changes b")?.textContent === "checkout"`)
+	p.click(".changes button[aria-expanded]")
+	p.until(`document.querySelector(".changes .feed")?.textContent.includes("schedules 4")`)
+	p.clickText("Look into it")
+	p.until(`document.querySelector(".strip.session")?.textContent.includes("checkout")`)
+	p.show("#/schedules")
+	p.until(cell("4", "title") + `?.textContent === "In the session"`)
+	p.isSample()
+	p.api("PATCH", "/_/s/checkout/schedules/4", `{"title": "Live, too"}`, 200)
+	p.until(cell("4", "title") + `?.textContent === "Live, too"`)
+	p.clickText("Leave it")
+	p.until(`!document.querySelector(".strip.session") && document.querySelector("h1")`)
+	p.show("#/schedules")
+	p.until(cell("4", "title") + `?.textContent === "Piano lesson"`)
+	p.api("DELETE", "/_/sessions/checkout", "", 204)
+}
+
+func paletteFlow(p *pageTest) {
+	p.open("#/")
+	p.press("Ctrl+k")
+	p.until(`document.activeElement.matches(".palette input")`)
+	p.enter("dentist")
+	p.until(`[...document.querySelectorAll("#found li")].some(e => e.textContent.includes("schedules 5"))`)
+	p.press("Enter")
+	p.until(`location.hash === "#/schedules/5"`)
+	p.open("#/")
+	p.press("?")
+	p.until(`document.querySelector("dialog")?.textContent.includes("find anything")`)
+	p.press("Escape")
+	p.until(`!document.querySelector("dialog")`)
+}
+
+func phoneFlow(p *pageTest) {
+	p.onPhone()
+	p.open("#/schedules")
+	p.until(`document.querySelectorAll(".card-row").length === 7`)
+	p.want(`document.documentElement.scrollWidth <= innerWidth`, "true")
+	p.click(`[data-cell="3:0"]`)
+	p.until(`location.hash === "#/schedules/4" && document.querySelector("#member-title")`)
+	p.want(`document.documentElement.scrollWidth <= innerWidth`, "true")
+	p.click("[aria-label='Close (Esc)']")
+	p.until(`location.hash === "#/schedules"`)
+	p.click("[aria-label=Contents].button")
+	p.until(`document.querySelector(".nav.shown")`)
+	p.clickText("drivers")
+	p.until(`location.hash === "#/drivers" && !document.querySelector(".nav.shown")`)
+	p.do(desktop)
+}
+
+// differing returns how many lines of two texts differ.
+func differing(a, b string) int {
+	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
+	if len(x) != len(y) {
+		return max(len(x), len(y))
+	}
+	n := 0
+	for i := range x {
+		if x[i] != y[i] {
+			n++
+		}
+	}
+	return n
+}

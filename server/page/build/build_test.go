@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The budgets of what a browser loads, in bytes after compression.
+const (
+	maxFirst = 50_000 // before it shows anything
+	maxAll   = 160_000
+)
+
+// TestBuilt bundles the page and compares it with the files that are committed. It
+// checks their sizes, and that they name no other host and need no eval.
+func TestBuilt(t *testing.T) {
+	files, err := bundle("..")
+	if err != nil {
+		t.Fatalf("%v\n(make setup installs the packages)", err)
+	}
+	kept, err := os.ReadDir("../dist")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range kept {
+		if files[file.Name()] == nil {
+			t.Errorf("dist/%s is not part of the page: run make page", file.Name())
+		}
+	}
+	first, all := 0, 0
+	for name, text := range files {
+		committed, err := os.ReadFile(filepath.Join("../dist", name))
+		if err != nil || !bytes.Equal(committed, text) {
+			t.Errorf("dist/%s is not what src gives: run make page (%v)", name, err)
+		}
+		if name == "LICENSES.txt" {
+			continue
+		}
+		size := len(compress(t, text))
+		t.Logf("%-12s %7d bytes, %6d compressed", name, len(text), size)
+		all += size
+		if name != "editor.js" && name != "tools.js" {
+			first += size
+		}
+		for _, bad := range []string{"https://", "eval(", "new Function", " style=\""} {
+			if name != "editor.js" && bytes.Contains(text, []byte(bad)) {
+				t.Errorf("dist/%s contains %q", name, bad)
+			}
+		}
+		rest := strings.NewReplacer("http://www.w3.org/2000/svg", "", "http://www.w3.org/1999/xhtml", "", "http://www.w3.org/1998/Math/MathML", "").Replace(string(text))
+		if strings.Contains(rest, "http://") {
+			t.Errorf("dist/%s names another host", name)
+		}
+	}
+	if first > maxFirst || all > maxAll {
+		t.Errorf("a browser loads %d bytes first and %d in all, want at most %d and %d", first, all, maxFirst, maxAll)
+	}
+	t.Logf("first %d, all %d bytes compressed", first, all)
+}
+
+func compress(t *testing.T, text []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestTypes checks the types of the page.
+func TestTypes(t *testing.T) {
+	tsc := exec.Command("node_modules/.bin/tsc", "--project", ".")
+	tsc.Dir = ".."
+	if out, err := tsc.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}

@@ -1,0 +1,1 @@
+var e=localStorage.getItem("pickup.theme");e&&(document.documentElement.dataset.theme=e);

@@ -1,0 +1,143 @@
+// Requests to the server. The types of its own resources come from its OpenAPI
+// document (server.d.ts); records are whatever the file holds.
+import { signal } from "@preact/signals";
+import type { components } from "./server.d.ts";
+import { parse, pointer, type Json } from "./json.ts";
+
+export type Schemas = components["schemas"];
+export type Problem = Schemas["Problem"];
+
+/** An answer that is an error. */
+export class Refused extends Error {
+  constructor(
+    readonly problem: Problem,
+    readonly status: number,
+  ) {
+    super(problem.detail ?? problem.title);
+  }
+
+  /** Returns what is wrong with a member or a part of it. */
+  faultOf(member: string): string | undefined {
+    const own = pointer(member);
+    return this.problem.errors?.find(
+      (fault) => "pointer" in fault && (fault.pointer === own || fault.pointer?.startsWith(own + "/")),
+    )?.detail;
+  }
+}
+
+/** The server cannot be reached. */
+export class Unreachable extends Error {
+  constructor() {
+    super("The server does not answer.");
+  }
+}
+
+export interface Answer {
+  data: Json;
+  tag: string;
+  total: number | undefined;
+  revision: string;
+  status: number;
+  milliseconds: number;
+}
+
+export interface RequestOptions {
+  body?: string | undefined;
+  type?: string | undefined;
+  tag?: string | undefined;
+  signal?: AbortSignal | undefined;
+  isMinimal?: boolean; // the answer needs no body
+}
+
+/** The session whose database the page shows, "" for the file. It lasts as long as the tab. */
+export const session = signal(sessionStorage.getItem("pickup.session") ?? "");
+
+export function enterSession(name: string): void {
+  if (name) sessionStorage.setItem("pickup.session", name);
+  else sessionStorage.removeItem("pickup.session");
+  location.assign(location.pathname + "#/");
+  location.reload();
+}
+
+// Requests of this tab have ids by which it knows its own changes.
+const idOfTab = "page:" + Math.random().toString(36).slice(2) + ":";
+let requestCount = 0;
+
+export const isOfTab = (request: string | undefined): boolean => request?.startsWith(idOfTab) === true;
+export const isOfPage = (request: string | undefined): boolean => request?.startsWith("page:") === true;
+
+/** Whether a path is a resource of the server and not of a session. */
+const isOutside = (path: string): boolean => /^\/_\/(requests|findings|sessions|readyz|metrics)\b/.test(path);
+
+/** Sends a request as the page's own, which no rule delays and no list of requests shows. */
+export function send(
+  method: string,
+  path: string,
+  options: RequestOptions,
+  more: Record<string, string>,
+): Promise<Response> {
+  const headers: Record<string, string> = { "Pickup-Page": "1", "X-Request-Id": idOfTab + ++requestCount, ...more };
+  if (session.value && !isOutside(path)) headers["Pickup-Session"] = session.value;
+  if (options.body !== undefined) headers["Content-Type"] = options.type ?? "application/json";
+  if (options.tag) headers["If-Match"] = options.tag;
+  if (options.isMinimal) headers["Prefer"] = "return=minimal";
+  // The origin leaves out the password that the page's own address may have.
+  return fetch(location.origin + path, {
+    method,
+    headers,
+    body: options.body ?? null,
+    signal: options.signal ?? null,
+    cache: "no-store",
+  });
+}
+
+/** Sends a request and returns its answer, or throws Refused or Unreachable. */
+export async function ask(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+  const start = performance.now();
+  let response: Response, body: string;
+  try {
+    response = await send(method, path, options, { Accept: "application/json" });
+    body = await response.text();
+  } catch (error) {
+    if (options.signal?.aborted) throw error;
+    throw new Unreachable();
+  }
+  if (!response.ok) throw new Refused(problemOf(response, body), response.status);
+  const total = response.headers.get("X-Total-Count");
+  return {
+    data: body ? parse(body) : null,
+    tag: response.headers.get("ETag") ?? "",
+    total: total === null ? undefined : Number(total),
+    revision: response.headers.get("Pickup-Revision") ?? "",
+    status: response.status,
+    milliseconds: performance.now() - start,
+  };
+}
+
+/** Returns the problem document of an answer, or one made of its text. */
+export function problemOf(response: Response, body: string): Problem {
+  try {
+    const problem = JSON.parse(body) as Problem;
+    if (typeof problem.title === "string") return problem;
+  } catch {
+    // An answer of a proxy, for example.
+  }
+  const detail = body.slice(0, 500) || response.statusText || "The status is " + response.status + ".";
+  return { type: "about:blank", title: response.statusText || "Error", status: response.status, detail };
+}
+
+export const get = (path: string, signal?: AbortSignal): Promise<Answer> => ask("GET", path, { signal });
+
+/** Reads a resource of the server itself. */
+export async function read<T>(path: string): Promise<T> {
+  return (await get(path)).data as unknown as T;
+}
+
+/** What the paths of the API begin with (--prefix). */
+export const prefix = signal("");
+
+/** Returns the path of a collection, an object or a record. */
+export const pathOf = (collection: string, id?: string): string =>
+  prefix.value + "/" + encodeURIComponent(collection) + (id === undefined ? "" : "/" + encodeURIComponent(id));
+
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

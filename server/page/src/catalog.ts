@@ -1,0 +1,178 @@
+// What the file has: collections, objects, their shapes, and the labels of
+// records that others refer to.
+import { computed, signal } from "@preact/signals";
+import { get, pathOf, prefix, read, type Schemas } from "./api.ts";
+import { memberOf, type Obj } from "./json.ts";
+import { broken, follow, onChange, onReset, type Revision } from "./live.ts";
+import { labelOf, shapeOf, type Shape } from "./schema.ts";
+
+export type Status = Schemas["Status"];
+
+export const status = signal<Status | null>(null);
+export const shapes = signal<Record<string, Shape>>({});
+
+/** Why the page cannot begin. */
+export const failure = signal<unknown>(null);
+
+export const collections = computed(() => status.value?.collections ?? []);
+export const objects = computed(() => status.value?.objects ?? []);
+export const relations = computed(() => status.value?.relations ?? []);
+export const isReadOnly = computed(() => status.value?.mode.readOnly === true);
+
+/** Whether the page can write, and otherwise why not. */
+export const whyLocked = computed(() => {
+  if (isReadOnly.value) return "The server is read-only.";
+  return broken.value ? "The file does not parse, so nothing is written." : "";
+});
+
+export const keyOf = (collection: string): string =>
+  collections.value.find((c) => c.name === collection)?.key ?? "id";
+
+export const hasCollection = (name: string): boolean => collections.value.some((c) => c.name === name);
+export const hasObject = (name: string): boolean => objects.value.some((o) => o.name === name);
+
+/** Returns the id of a record as text. */
+export const idOf = (collection: string, record: Obj): string => String(memberOf(record, keyOf(collection)) ?? "");
+
+/** Returns the name of a record for people, its id if it has none. */
+export const nameOf = (collection: string, record: Obj): string =>
+  labelOf(record, keyOf(collection)) || idOf(collection, record);
+
+export const shapeFor = (name: string): Shape => shapes.value[name] ?? shapeOf(name, {}, keyOf(name), []);
+
+/** Reads the status. The first time it also reads the schemas and opens the stream. */
+export async function load(): Promise<void> {
+  const first = status.value === null;
+  try {
+    const answer = await get("/_/status");
+    show(answer.data as unknown as Status);
+    if (first) follow(answer.revision);
+    failure.value = null;
+  } catch (error) {
+    if (first) failure.value = error;
+  }
+}
+
+function show(now: Status): void {
+  const before = status.value;
+  status.value = now;
+  const [first] = [...now.collections, ...now.objects];
+  prefix.value = first ? first.href.slice(0, first.href.lastIndexOf("/")) : "";
+  broken.value = now.file?.state === "broken" ? (now.file.detail ?? "") : "";
+  const names = [...now.collections, ...now.objects].map((item) => item.name);
+  const isNew = (name: string) => shapes.value[name] === undefined;
+  const rulesChanged = before !== null && JSON.stringify(before.rules) !== JSON.stringify(now.rules);
+  void loadShapes(names.filter((name) => rulesChanged || isNew(name)));
+}
+
+async function loadShapes(names: string[]): Promise<void> {
+  await Promise.all(
+    names.map(async (name) => {
+      try {
+        const schema = await read<Obj>("/_/schemas/" + encodeURIComponent(name));
+        shapes.value = { ...shapes.value, [name]: shapeOf(name, schema, keyOf(name), relations.value) };
+      } catch {
+        // The members of the records are shown without it.
+      }
+    }),
+  );
+}
+
+let reload = 0;
+
+/** Reads the status soon. Many changes read it once. */
+function loadSoon(): void {
+  reload ||= window.setTimeout(() => {
+    reload = 0;
+    void load();
+  }, 150);
+}
+
+onChange((revisions) => {
+  loadSoon();
+  // An edit of the file may bring members that the inferred schema did not have.
+  const edited = revisions.filter((r) => r.by === "file").flatMap(namesIn);
+  void loadShapes([...new Set(edited)].filter((name) => hasCollection(name) || hasObject(name)));
+});
+
+onReset(() => {
+  loadSoon();
+  void loadShapes([...collections.value, ...objects.value].map((item) => item.name));
+});
+
+const namesIn = (revision: Revision): string[] =>
+  revision.changes ? revision.changes.map((change) => change.collection) : Object.keys(revision.collections ?? {});
+
+broken.subscribe(() => {
+  if (status.value) loadSoon();
+});
+
+// Labels are asked for once each, and many in one request.
+const labels = signal<Record<string, string>>({});
+const wanted = new Map<string, Set<string>>(),
+  asked = new Set<string>();
+const maxAsked = 200; // labels in one request
+let asking = 0;
+
+/** Returns the name of a record that others refer to: undefined until it is known, "" if there is no such record. */
+export function labelFor(collection: string, id: string): string | undefined {
+  want(collection, id);
+  return labels.value[collection + "/" + id];
+}
+
+function want(collection: string, id: string): void {
+  const key = collection + "/" + id;
+  if (id === "" || asked.has(key)) return;
+  asked.add(key);
+  wanted.set(collection, (wanted.get(collection) ?? new Set()).add(id));
+  asking ||= window.setTimeout(() => void askLabels(), 16);
+}
+
+/** Asks for the labels of all records that these refer to, so that a block of a list needs one request. */
+export function wantLabels(shape: Shape, records: Obj[]): void {
+  for (const field of shape.fields) {
+    if (field.kind !== "reference") continue;
+    for (const record of records) {
+      const id = memberOf(record, field.name);
+      if (typeof id === "string" || typeof id === "number") want(field.collection, String(id));
+    }
+  }
+}
+
+async function askLabels(): Promise<void> {
+  asking = 0;
+  const found: Record<string, string> = {};
+  for (const [collection, ids] of [...wanted]) {
+    const key = keyOf(collection),
+      part = [...ids].slice(0, maxAsked);
+    for (const id of part) ids.delete(id);
+    if (ids.size === 0) wanted.delete(collection);
+    else asking ||= window.setTimeout(() => void askLabels(), 16);
+    const query = part.map((id) => encodeURIComponent(key) + "=" + encodeURIComponent(id)).join("&");
+    try {
+      const records = await read<Obj[]>(pathOf(collection) + "?" + query);
+      for (const id of part) found[collection + "/" + id] = "";
+      for (const record of records) found[collection + "/" + idOf(collection, record)] = nameOf(collection, record);
+    } catch {
+      for (const id of part) asked.delete(collection + "/" + id); // the link works without a label
+    }
+  }
+  labels.value = { ...labels.value, ...found };
+}
+
+function forgetLabels(isStale: (key: string) => boolean): void {
+  const kept = Object.entries(labels.peek()).filter(([key]) => !isStale(key));
+  for (const key of [...asked]) if (isStale(key)) asked.delete(key);
+  labels.value = Object.fromEntries(kept);
+}
+
+onReset(() => forgetLabels(() => true));
+onChange((revisions) => {
+  for (const revision of revisions) {
+    if (revision.changes) {
+      const changed = new Set(revision.changes.map((change) => change.collection + "/" + (change.id ?? "")));
+      forgetLabels((key) => changed.has(key));
+    } else
+      forgetLabels((key) => Object.keys(revision.collections ?? {}).some((name) => key.startsWith(name + "/")));
+  }
+});

@@ -1,0 +1,170 @@
+// The changes since the start, with what was there before, and their undo.
+import { useMemo } from "preact/hooks";
+import { whyLocked } from "./catalog.ts";
+import { keyOf } from "./catalog.ts";
+import { history, historyError, useHistory } from "./history.ts";
+import { Icon } from "./icons.tsx";
+import { differing, isObject, memberOf, stringify, type Json, type Obj } from "./json.ts";
+import { authorOf, type Change, type Revision } from "./live.ts";
+import { announce, toastError } from "./messages.tsx";
+import { go, href, route } from "./route.ts";
+import { labelOf, typedOf } from "./schema.ts";
+import { Snapshots } from "./snapshots.tsx";
+import { Ago, Bones, Button, count, Empty, ErrorBox, formatCount } from "./ui.tsx";
+import { undo } from "./undo.ts";
+
+const maxChanges = 20; // of a revision that are listed
+const maxText = 200; // characters of a value
+
+export function Changes() {
+  useHistory();
+  const of = new URLSearchParams(route.value.query).get("of") ?? "";
+  const all = history.value;
+  const list = useMemo(() => (all ?? []).filter((revision) => of === "" || touches(revision, of)), [all, of]);
+  const undone = new Set((all ?? []).map((revision) => revision.undoes));
+  return (
+    <main class="screen" aria-labelledby="title">
+      <header class="top">
+        <h1 id="title">Changes</h1>
+        <span class="count">{all !== null && count(list.length, "change") + " since the server started"}</span>
+      </header>
+      <Snapshots />
+      {of && (
+        <div class="row-of">
+          <span class="term">
+            <span class="dim">of</span> <b>{of}</b>
+            <button type="button" aria-label={"Remove: of " + of} onClick={() => go(href(["_", "changes"]))}>
+              <Icon name="close" size={12} />
+            </button>
+          </span>
+        </div>
+      )}
+      {historyError.value !== null && <ErrorBox error={historyError.value} />}
+      {all === null && historyError.value === null && <Bones count={3} />}
+      {all !== null && list.length === 0 && (
+        <Empty icon="history" title="Nothing has changed yet">
+          <p>
+            Edit the file, or write through the API. Each change is listed here with the values before and after.
+          </p>
+        </Empty>
+      )}
+      <ol class="changes">
+        {list.map((revision) => (
+          <RevisionItem key={revision.rev} revision={revision} isUndone={undone.has(revision.rev)} />
+        ))}
+      </ol>
+    </main>
+  );
+}
+
+/** Whether a revision has changed a collection, or a record such as "schedules/4". */
+function touches(revision: Revision, of: string): boolean {
+  const [collection, id] = of.split(/\/(.*)/s);
+  if (revision.changes === null) return collection !== undefined && collection in (revision.collections ?? {});
+  return revision.changes.some((change) => change.collection === collection && (!id || change.id === id));
+}
+
+function RevisionItem({ revision, isUndone }: { revision: Revision; isUndone: boolean }) {
+  const changes = revision.changes ?? [];
+  const revert = async () => {
+    try {
+      await undo(revision.rev);
+      announce("Undone");
+    } catch (error) {
+      toastError("Not undone.", error);
+    }
+  };
+  return (
+    <li>
+      <header>
+        <RevisionTitle revision={revision} />
+        <span class="grow" />
+        {revision.undoes && <span class="pill">undo of {revision.undoes.split("-").at(-1)}</span>}
+        {isUndone && <span class="pill">undone</span>}
+        <Author revision={revision} />
+        <Ago at={revision.at} />
+        {revision.by === "api" && !isUndone && !whyLocked.value && (
+          <Button kind="quiet" icon="undo" onClick={() => void revert()}>
+            Undo
+          </Button>
+        )}
+      </header>
+      {changes.length === 1
+        ? changes.map((change) => <Difference key="one" change={change} />)
+        : changes.slice(0, maxChanges).map((change, i) => (
+            <div key={i} class="change">
+              <ChangeTitle change={change} />
+              <Difference change={change} />
+            </div>
+          ))}
+      {changes.length > maxChanges && <p class="dim">and {formatCount(changes.length - maxChanges)} more</p>}
+    </li>
+  );
+}
+
+function RevisionTitle({ revision }: { revision: Revision }) {
+  const [only] = revision.changes ?? [];
+  if (only && revision.changes?.length === 1) return <ChangeTitle change={only} />;
+  const counts = new Map(Object.entries(revision.collections ?? {}));
+  for (const { collection } of revision.changes ?? []) counts.set(collection, (counts.get(collection) ?? 0) + 1);
+  const parts = [...counts].map(([name, n]) => `${formatCount(n)} of ${name}`);
+  return <b>{parts.join(", ") || "No records"}</b>;
+}
+
+const marks = { created: "+", updated: "~", deleted: "−" };
+
+export function ChangeTitle({ change }: { change: Change }) {
+  const op = change.op ?? "updated";
+  const record = change.after ?? change.before,
+    name = isObject(record) ? labelOf(record, keyOf(change.collection)) : "";
+  const title = `${change.collection} ${change.id ?? ""}`;
+  return (
+    <>
+      <span class={"op-mark " + op} title={op}>
+        <span aria-hidden="true">{marks[op]}</span>
+        <span class="offscreen">{op}</span>
+      </span>
+      {op === "deleted" ? <b>{title}</b> : <a href={href([change.collection, change.id])}>{title}</a>}
+      <span class="dim clip">{name}</span>
+    </>
+  );
+}
+
+const authors = { tab: "here", page: "on this page", api: "API", file: "file" };
+
+export function Author({ revision }: { revision: Revision }) {
+  const author = authorOf(revision);
+  return <span class={"pill " + author}>{authors[author]}</span>;
+}
+
+/** What an update has changed, member by member. */
+function Difference({ change }: { change: Change }) {
+  if (change.op !== "updated") return null;
+  const before = asObject(change.before),
+    after = asObject(change.after);
+  const names = differing(before, after);
+  return (
+    <dl class="diff">
+      {names.map((name) => (
+        <div key={name}>
+          <dt class="code">{name || "value"}</dt>
+          <dd>
+            <del>{textOf(memberOf(before, name))}</del>
+            <Icon name="right" size={12} />
+            <span class="offscreen">becomes</span>
+            <ins>{textOf(memberOf(after, name))}</ins>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+const asObject = (value: Json | undefined): Obj =>
+  isObject(value) ? value : value === undefined ? {} : { "": value };
+
+function textOf(value: Json | undefined): string {
+  if (value === undefined) return "–";
+  const text = value === null ? "null" : typeof value === "object" ? stringify(value) : typedOf(value);
+  return text.length > maxText ? text.slice(0, maxText) + "…" : text || "empty";
+}

@@ -1,0 +1,219 @@
+// A record as a form: an input for each member.
+import { useState } from "preact/hooks";
+import type { Draft } from "./draft.ts";
+import { Icon } from "./icons.tsx";
+import { Input } from "./inputs.tsx";
+import { isEqual, memberOf, pointer, type Json } from "./json.ts";
+import { fieldOf, typedOf, type Field, type Shape } from "./schema.ts";
+import { Button } from "./ui.tsx";
+import { ReferenceLink, Value } from "./values.tsx";
+
+interface FormProps {
+  draft: Draft;
+  shape: Shape;
+  isNew: boolean;
+  isLocked: boolean;
+}
+
+const maxMembers = 300; // inputs; a record with more is edited as JSON
+
+export function Form({ draft, shape, isNew, isLocked }: FormProps) {
+  const names = new Set([
+    ...shape.fields.map((field) => field.name),
+    ...Object.keys(draft.value),
+    ...Object.keys(draft.base),
+  ]);
+  const fields = [...names].map((name) => fieldOf(shape, name)).filter((field) => !isNew || !field.readOnly);
+  const hidden = fields.length - maxMembers;
+  return (
+    <div class="form">
+      {fields.slice(0, maxMembers).map((field) => (
+        <Member
+          key={field.name}
+          draft={draft}
+          field={field}
+          isKey={field.name === shape.key}
+          isNew={isNew}
+          isLocked={isLocked}
+        />
+      ))}
+      {hidden > 0 && <p class="dim">{hidden} more members are in the JSON tab.</p>}
+      {!isLocked && <AddMember onAdd={(name) => draft.set(name, memberOf(draft.value, name) ?? "")} />}
+    </div>
+  );
+}
+
+interface MemberProps {
+  draft: Draft;
+  field: Field;
+  isKey: boolean;
+  isNew: boolean;
+  isLocked: boolean;
+}
+
+function Member({ draft, field, isKey, isNew, isLocked }: MemberProps) {
+  const { name } = field,
+    id = "member-" + name,
+    helpID = id + "-help",
+    faultID = id + "-wrong";
+  const was = memberOf(draft.base, name),
+    now = memberOf(draft.value, name);
+  const isFixed = isLocked || (!isNew && (isKey || field.readOnly));
+  const fault = faultText(draft, name);
+  const isChanged = !isEqual(was, now);
+  const classes = ["field"];
+  if (isChanged && !isNew) classes.push("differs");
+  if (draft.flash.includes(name)) classes.push("changed");
+  return (
+    <div class={classes.join(" ")}>
+      <div class="field-head">
+        <label for={isFixed ? undefined : id}>
+          {name}
+          {field.required && (
+            <span class="need" title="required">
+              *
+            </span>
+          )}
+        </label>
+        {isChanged && !isNew && !isFixed && (
+          <button
+            type="button"
+            class="link"
+            onClick={() => draft.set(name, was)}
+            aria-label={"Discard the change of " + name}
+          >
+            Discard
+          </button>
+        )}
+        <span class="type">{kindText(field, isKey)}</span>
+      </div>
+      {isFixed ? (
+        <div class="fixed" id={id}>
+          <FixedValue value={now} field={field} />
+          {isKey && <Icon name="lock" size={12} />}
+        </div>
+      ) : (
+        <Input
+          id={id}
+          field={field}
+          value={draft.typed[name] ?? typedOf(now)}
+          was={was ?? now}
+          isInvalid={fault !== ""}
+          describedBy={[fault && faultID, field.description && helpID].filter(Boolean).join(" ")}
+          onInput={(text) => draft.type(field, text)}
+        />
+      )}
+      {!isFixed && now === null && <p class="help">The value is null.</p>}
+      {!isFixed && <ReferredRecord field={field} value={now} />}
+      {fault && (
+        <p class="error" id={faultID}>
+          <Icon name="alert" size={13} />
+          {fault}
+        </p>
+      )}
+      {field.description && (
+        <p class="help" id={helpID}>
+          {field.description}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** A value that cannot be edited. Objects and arrays are laid out. */
+function FixedValue({ value, field }: { value: Json | undefined; field: Field }) {
+  if (
+    typeof value === "object" &&
+    value !== null &&
+    typedOf(value).startsWith("{") !== typedOf(value).startsWith("[")
+  ) {
+    return (
+      <pre class="code" tabIndex={0}>
+        {typedOf(value)}
+      </pre>
+    );
+  }
+  if (typeof value === "string" && field.kind === "text") return <span class="whole">{value}</span>;
+  return <Value value={value} field={field} />;
+}
+
+/** The record that a reference leads to. */
+function ReferredRecord({ field, value }: { field: Field; value: Json | undefined }) {
+  if (
+    field.kind !== "reference" ||
+    value === undefined ||
+    value === null ||
+    value === "" ||
+    typeof value === "object"
+  )
+    return null;
+  return (
+    <div class="after">
+      <ReferenceLink collection={field.collection} id={String(value)} how="link" />
+    </div>
+  );
+}
+
+function AddMember({ onAdd }: { onAdd: (name: string) => void }) {
+  const [isOpen, setOpen] = useState(false),
+    [name, setName] = useState("");
+  if (!isOpen) {
+    return (
+      <div>
+        <Button kind="quiet" icon="plus" onClick={() => setOpen(true)}>
+          Add a member
+        </Button>
+      </div>
+    );
+  }
+  const add = () => {
+    if (name) onAdd(name);
+    setOpen(false);
+    setName("");
+    requestAnimationFrame(() => document.getElementById("member-" + name)?.focus());
+  };
+  return (
+    <div class="field">
+      <div class="field-head">
+        <label for="new-member">Name of the member</label>
+      </div>
+      <div class="row-of">
+        <input
+          id="new-member"
+          autocomplete="off"
+          value={name}
+          onInput={(event) => setName(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== "Enter" || event.ctrlKey || event.metaKey) return;
+            event.preventDefault();
+            add();
+          }}
+        />
+        <Button onClick={add}>Add</Button>
+      </div>
+    </div>
+  );
+}
+
+/** Returns what is wrong with a member and its parts. */
+function faultText(draft: Draft, name: string): string {
+  const own = pointer(name);
+  const found = draft.faults.filter((fault) => fault.pointer === own || fault.pointer.startsWith(own + "/"));
+  return found.map((f) => (f.pointer === own ? "" : f.pointer.slice(own.length) + ": ") + f.detail).join(" ");
+}
+
+function kindText(field: Field, isKey: boolean): string {
+  if (isKey) return "id";
+  switch (field.kind) {
+    case "reference":
+    case "references":
+      return "→ " + field.collection;
+    case "choice":
+      return "one of " + field.choices.length;
+    case "time":
+      return "date and time";
+    case "any":
+      return "";
+  }
+  return field.kind;
+}

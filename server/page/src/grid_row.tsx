@@ -1,0 +1,181 @@
+// A row of the grid.
+import { Component } from "preact";
+import type { CellEdit } from "./cell_edit.ts";
+import { nameOf, idOf } from "./catalog.ts";
+import { Input } from "./inputs.tsx";
+import { memberOf, type Obj } from "./json.ts";
+import type { Field, Kind, Shape } from "./schema.ts";
+import { Value } from "./values.tsx";
+
+interface RowProps {
+  index: number;
+  y: number; // px
+  id: string;
+  record: Obj | undefined; // undefined while it is not loaded
+  columns: Field[];
+  active: number; // the column with the tab stop, or -1
+  isOpened: boolean;
+  isSelected: boolean;
+  fresh: string; // members that have just changed, one a line
+  edit: CellEdit | null;
+  onEdit: (draft: string) => void;
+  card: Shape | null; // on a phone
+}
+
+export class Row extends Component<RowProps> {
+  override shouldComponentUpdate(next: RowProps): boolean {
+    return (Object.keys(next) as (keyof RowProps)[]).some(
+      (name) => name !== "onEdit" && next[name] !== this.props[name],
+    );
+  }
+
+  override render(props: RowProps) {
+    const { index, y, record, columns, active, fresh, edit, card } = props;
+    const style = { transform: `translateY(${y}px)` };
+    if (!record) {
+      return (
+        <div class="row" role="row" aria-rowindex={index + 2} style={style}>
+          <div
+            role="gridcell"
+            class="cell wait"
+            aria-colspan={columns.length}
+            data-cell={index + ":" + Math.max(0, active)}
+            tabIndex={active >= 0 ? 0 : -1}
+          >
+            <span class="offscreen">not loaded yet</span>
+          </div>
+        </div>
+      );
+    }
+    const marks = fresh.split("\n");
+    const classes = ["row"];
+    if (props.isOpened) classes.push("opened");
+    if (props.isSelected) classes.push("selected");
+    if (marks.includes("*")) classes.push("new");
+    else if (card && fresh) classes.push("changed");
+    if (edit) classes.push("editing");
+    return (
+      <div
+        class={classes.join(" ")}
+        role="row"
+        aria-rowindex={index + 2}
+        aria-selected={props.isSelected}
+        aria-current={props.isOpened || undefined}
+        style={style}
+      >
+        {columns.map((field, column) => (
+          <Cell
+            key={field.name}
+            place={index + ":" + column}
+            column={column}
+            field={field}
+            record={record}
+            isActive={active === column}
+            isFresh={marks.includes(field.name)}
+            edit={edit?.column === column ? edit : null}
+            onEdit={props.onEdit}
+            card={card}
+          />
+        ))}
+      </div>
+    );
+  }
+}
+
+interface CellProps {
+  place: string;
+  column: number;
+  field: Field;
+  record: Obj;
+  isActive: boolean;
+  isFresh: boolean;
+  edit: CellEdit | null;
+  onEdit: (draft: string) => void;
+  card: Shape | null;
+}
+
+function Cell({ place, column, field, record, isActive, isFresh, edit, onEdit, card }: CellProps) {
+  const classes = ["cell"];
+  if (field.kind === "number") classes.push("right");
+  if (isFresh) classes.push("changed");
+  if (edit) classes.push("edits");
+  return (
+    <div
+      role={column === 0 ? "rowheader" : "gridcell"}
+      aria-colindex={column + 1}
+      data-cell={place}
+      tabIndex={isActive && !edit ? 0 : -1}
+      class={classes.join(" ")}
+    >
+      {edit ? (
+        <CellInput field={field} edit={edit} onEdit={onEdit} />
+      ) : card ? (
+        <Card record={record} shape={card} />
+      ) : (
+        <Value value={memberOf(record, field.name)} field={field} />
+      )}
+    </div>
+  );
+}
+
+function CellInput({ field, edit, onEdit }: { field: Field; edit: CellEdit; onEdit: (draft: string) => void }) {
+  return (
+    <>
+      <Input
+        field={field}
+        value={edit.draft}
+        was={edit.was}
+        autoFocus
+        label={field.name}
+        isInvalid={edit.error !== ""}
+        describedBy={edit.error ? "cell-error" : ""}
+        onInput={onEdit}
+      />
+      {edit.error && (
+        <div class="cellerror" id="cell-error" role="alert">
+          {edit.error}
+        </div>
+      )}
+    </>
+  );
+}
+
+/** A record in two lines. */
+function Card({ record, shape }: { record: Obj; shape: Shape }) {
+  const first = (...kinds: Kind[]) =>
+    shape.fields.find(
+      (f) => kinds.includes(f.kind) && memberOf(record, f.name) !== undefined && memberOf(record, f.name) !== null,
+    );
+  const shown = [first("choice", "boolean"), first("reference"), first("time", "date") ?? first("number")];
+  return (
+    <span class="card-row">
+      <span class="card-name">
+        <b>{nameOf(shape.name, record)}</b>
+        <span class="refid">{idOf(shape.name, record)}</span>
+      </span>
+      <span class="card-more">
+        {shown.map(
+          (field) => field && <Value key={field.name} value={memberOf(record, field.name)} field={field} plain />,
+        )}
+      </span>
+    </span>
+  );
+}
+
+/** Grey bars where rows will be. */
+export function Skeleton({ columns, height }: { columns: number; height: number }) {
+  const cells = Array.from({ length: columns }, (_, i) => (
+    <div key={i} class="cell" role="gridcell">
+      <span class="bone" />
+    </div>
+  ));
+  return (
+    <>
+      {Array.from({ length: 12 }, (_, i) => (
+        <div key={i} class="row" role="row" style={{ transform: `translateY(${i * height}px)` }}>
+          {cells}
+        </div>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,60 @@
+// The latest changes with their values before and after. They are read when a
+// screen shows them, and then brought up to date.
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { read, Refused } from "./api.ts";
+import { onChange, onReset, type Revision } from "./live.ts";
+
+export const history = signal<Revision[] | null>(null); // the newest first
+export const historyError = signal<unknown>(null);
+
+const kept = 300; // revisions
+let readers = 0;
+let reading: Promise<void> | null = null;
+let isStale = false;
+
+/** Has the history read while a screen shows it. */
+export function useHistory(): void {
+  useEffect(() => {
+    readers++;
+    update();
+    return () => {
+      readers--;
+    };
+  }, []);
+}
+
+function update(): void {
+  if (reading) isStale = true;
+  else {
+    reading = readNew().finally(() => {
+      reading = null;
+      if (!isStale) return;
+      isStale = false;
+      update();
+    });
+  }
+}
+
+async function readNew(): Promise<void> {
+  const last = history.value?.[0]?.rev;
+  try {
+    const since = last ? "&_since=" + encodeURIComponent(last) : "";
+    const revisions = await read<Revision[]>(`/_/changes?_limit=${kept}${since}`);
+    history.value = [...revisions, ...(history.value ?? [])].slice(0, kept);
+    historyError.value = null;
+  } catch (error) {
+    const isGone = error instanceof Refused && error.status === 410; // the server was restarted
+    history.value = isGone ? null : history.value;
+    historyError.value = isGone ? null : error;
+    if (isGone) await readNew();
+  }
+}
+
+onChange(() => {
+  if (readers > 0) update();
+});
+onReset(() => {
+  history.value = null;
+  if (readers > 0) update();
+});

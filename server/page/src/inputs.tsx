@@ -1,0 +1,125 @@
+// How a value is edited: the input that its field asks for.
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { pathOf, read } from "./api.ts";
+import { idOf, nameOf } from "./catalog.ts";
+import type { Json, Obj } from "./json.ts";
+import { isStructured, typedOf, type Field } from "./schema.ts";
+
+export interface InputProps {
+  field: Field;
+  value: string;
+  was: Json | undefined; // in the file
+  onInput: (value: string) => void;
+  id?: string | undefined;
+  label?: string | undefined;
+  isInvalid?: boolean;
+  describedBy?: string | undefined;
+  autoFocus?: boolean;
+}
+
+type Control = HTMLInputElement & HTMLSelectElement & HTMLTextAreaElement;
+
+const longText = 70; // characters from which a text gets several lines
+
+export function Input(props: InputProps) {
+  const { field, value, was, onInput, autoFocus } = props;
+  const ref = useRef<Control>(null);
+  useEffect(() => {
+    if (!autoFocus) return;
+    ref.current?.focus();
+    if (ref.current?.tagName === "INPUT") ref.current.select();
+  }, []);
+  const shared = {
+    ref,
+    id: props.id,
+    value,
+    "aria-invalid": props.isInvalid ? true : undefined,
+    "aria-describedby": props.describedBy || undefined,
+    "aria-label": props.label,
+    autocomplete: "off",
+    spellcheck: false,
+  } as const;
+  const input = (event: { currentTarget: { value: string } }) => onInput(event.currentTarget.value);
+  if (field.kind === "choice" || field.kind === "boolean") {
+    return (
+      <select {...shared} onChange={input}>
+        <Choices field={field} value={value} was={was} />
+      </select>
+    );
+  }
+  if (field.kind === "reference")
+    return <ReferenceInput field={field} value={value} onInput={onInput} shared={shared} />;
+  if (isStructured(field, was)) {
+    return <textarea {...shared} class="code" rows={Math.min(12, value.split("\n").length + 1)} onInput={input} />;
+  }
+  if ((field.kind === "text" || field.kind === "any") && (value.length > longText || value.includes("\n"))) {
+    return <textarea {...shared} rows={Math.min(8, Math.ceil(value.length / 50) + 1)} onInput={input} />;
+  }
+  // The server judges values; the browser only offers a keyboard.
+  const keyboards = { number: "decimal", email: "email", link: "url" } as const;
+  const keyboard = keyboards[field.kind as keyof typeof keyboards];
+  const example = was === undefined && field.example !== undefined ? typedOf(field.example) : "";
+  return <input {...shared} type="text" inputMode={keyboard} placeholder={example} onInput={input} />;
+}
+
+function Choices({ field, value, was }: { field: Field; value: string; was: Json | undefined }) {
+  const choices = field.kind === "boolean" ? ["true", "false"] : field.choices.map(typedOf);
+  const historic = field.historic.map(typedOf);
+  return (
+    <>
+      {!choices.includes(value) && <option value={value}>{value === "" ? "–" : value + " (not allowed)"}</option>}
+      {choices.map((choice) => {
+        const isHistoric = historic.includes(choice);
+        return (
+          <option key={choice} value={choice} disabled={isHistoric && choice !== typedOf(was)}>
+            {choice + (isHistoric ? " (old records only)" : "")}
+          </option>
+        );
+      })}
+    </>
+  );
+}
+
+interface ReferenceInputProps {
+  field: Field;
+  value: string;
+  onInput: (value: string) => void;
+  shared: object;
+}
+
+const offered = 50; // records
+
+/** An input that suggests records by name. */
+function ReferenceInput({ field, value, onInput, shared }: ReferenceInputProps) {
+  const [records, setRecords] = useState<Obj[]>([]);
+  const list = useId();
+  useEffect(() => {
+    const search = /^\d*$/.test(value) ? "" : "&q=" + encodeURIComponent(value);
+    let isCurrent = true;
+    const timer = setTimeout(async () => {
+      const found = await read<Obj[]>(`${pathOf(field.collection)}?_start=0&_end=${offered}${search}`).catch(
+        () => [],
+      );
+      if (isCurrent) setRecords(found);
+    }, 120);
+    return () => {
+      isCurrent = false;
+      clearTimeout(timer);
+    };
+  }, [field.collection, value]);
+  return (
+    <>
+      <input {...shared} type="text" list={list} onInput={(event) => onInput(event.currentTarget.value)} />
+      <datalist id={list}>
+        {records.map((record) => {
+          const id = idOf(field.collection, record);
+          return (
+            <option key={id} value={id}>
+              {nameOf(field.collection, record)}
+            </option>
+          );
+        })}
+      </datalist>
+    </>
+  );
+}

@@ -1,0 +1,89 @@
+// JSON that keeps the spelling of numbers: 1.10 and 12345678901234567890 are
+// written back as they were read.
+
+export type Json = null | boolean | number | string | Num | Json[] | Obj;
+export interface Obj {
+  [name: string]: Json;
+}
+
+/** A number that JavaScript would spell in another way. */
+export class Num {
+  constructor(readonly text: string) {}
+  toString(): string {
+    return this.text;
+  }
+  toJSON(): unknown {
+    return "rawJSON" in JSON ? (JSON as unknown as RawJSON).rawJSON(this.text) : Number(this.text);
+  }
+}
+
+interface RawJSON {
+  rawJSON(text: string): unknown;
+}
+
+export function parse(text: string): Json {
+  return JSON.parse(text, (_name: string, value: unknown, context?: { source?: string }) => {
+    const spelled = context?.source;
+    return typeof value === "number" && spelled !== undefined && String(value) !== spelled
+      ? new Num(spelled)
+      : value;
+  }) as Json;
+}
+
+export function stringify(value: Json | undefined, indent?: number): string {
+  return value === undefined ? "" : JSON.stringify(value, null, indent);
+}
+
+export const isNumber = (value: Json | undefined): value is number | Num =>
+  typeof value === "number" || value instanceof Num;
+
+export const isObject = (value: Json | undefined): value is Obj =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Num);
+
+export const isEqual = (a: Json | undefined, b: Json | undefined): boolean =>
+  a === b || stringify(a) === stringify(b);
+
+/** Returns the member of a record. A name such as "constructor" is a member like any other. */
+export const memberOf = (record: Obj | undefined, name: string): Json | undefined =>
+  record && Object.hasOwn(record, name) ? record[name] : undefined;
+
+/** Returns a record without a member, or with a new value of it. */
+export function withMember(record: Obj, name: string, value: Json | undefined): Obj {
+  const entries = Object.entries(record).filter(([other]) => other !== name || value !== undefined);
+  const at = entries.findIndex(([other]) => other === name);
+  if (value !== undefined) entries.splice(at < 0 ? entries.length : at, at < 0 ? 0 : 1, [name, value]);
+  return Object.fromEntries(entries);
+}
+
+export interface Operation {
+  op: "add" | "replace" | "remove" | "test";
+  path: string;
+  value?: Json;
+}
+
+/** Returns a JSON Pointer (RFC 6901). */
+export const pointer = (...names: (string | number)[]): string =>
+  names.map((name) => "/" + String(name).replaceAll("~", "~0").replaceAll("/", "~1")).join("");
+
+/** Returns the names that a JSON Pointer has. */
+export const pointerNames = (text: string): string[] =>
+  text
+    .split("/")
+    .slice(1)
+    .map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
+
+/** Returns the names of the members that differ. */
+export function differing(from: Obj | undefined, to: Obj | undefined): string[] {
+  const names = new Set([...Object.keys(from ?? {}), ...Object.keys(to ?? {})]);
+  return [...names].filter((name) => !isEqual(memberOf(from, name), memberOf(to, name)));
+}
+
+/** Returns the JSON Patch from one object to another, member by member, so that other members keep their bytes. */
+export function difference(from: Obj, to: Obj): Operation[] {
+  return differing(from, to).map((name) => {
+    const value = memberOf(to, name),
+      path = pointer(name);
+    if (value === undefined) return { op: "remove", path };
+    return { op: Object.hasOwn(from, name) ? "replace" : "add", path, value };
+  });
+}

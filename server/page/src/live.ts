@@ -1,0 +1,172 @@
+// What the server reports by itself: the stream of changes. A tab that is not
+// visible for a while closes its stream, because a browser opens only six
+// connections to a host over HTTP/1.1.
+import { signal } from "@preact/signals";
+import { isOfPage, isOfTab, problemOf, send, session } from "./api.ts";
+import { readEvents, type ServerEvent } from "./events.ts";
+import { parse, type Obj } from "./json.ts";
+
+export interface Change {
+  collection: string;
+  id?: string;
+  op?: "created" | "updated" | "deleted";
+  before?: Obj;
+  after?: Obj;
+}
+
+export interface Revision {
+  rev: string;
+  at: string;
+  by: "api" | "file";
+  request?: string;
+  undoes?: string;
+  changes: Change[] | null; // null: too many, see collections
+  collections?: Record<string, number>;
+}
+
+/** Returns who made a revision. */
+export function authorOf(revision: Revision): "tab" | "page" | "api" | "file" {
+  if (revision.by === "file") return "file";
+  if (isOfTab(revision.request)) return "tab";
+  return isOfPage(revision.request) ? "page" : "api";
+}
+
+/** Whether a revision may have changed a collection or an object. */
+export const concerns = (revision: Revision, name: string): boolean =>
+  revision.changes === null
+    ? name in (revision.collections ?? {})
+    : revision.changes.some((c) => c.collection === name);
+
+export const connection = signal<"connecting" | "live" | "lost" | "signed out">("connecting");
+
+/** Why the file cannot be read, "" while it can. */
+export const broken = signal("");
+
+type Listener<T> = (value: T) => void;
+
+/** Listeners of one kind of event. add returns a function that removes the listener again. */
+class Listeners<T> {
+  private all = new Set<Listener<T>>();
+  add(listener: Listener<T>): () => void {
+    this.all.add(listener);
+    return () => void this.all.delete(listener);
+  }
+  call(value: T): void {
+    for (const listener of [...this.all]) listener(value);
+  }
+}
+
+const changed = new Listeners<Revision[]>();
+const replaced = new Listeners<void>();
+
+/** Calls the listener with the latest revisions, at most four times a second. */
+export const onChange = (listener: Listener<Revision[]>): (() => void) => changed.add(listener);
+
+/** Calls the listener when anything may have changed, because the stream did not continue where it ended. */
+export const onReset = (listener: () => void): (() => void) => replaced.add(listener);
+
+const interval = 250; // ms between two calls of the listeners
+let waiting: Revision[] = [];
+let timer = 0;
+
+function deliver(revision: Revision): void {
+  waiting.push(revision);
+  if (timer) return;
+  const flush = () => {
+    timer = 0;
+    if (waiting.length === 0) return;
+    const revisions = waiting;
+    waiting = [];
+    changed.call(revisions);
+    timer = window.setTimeout(flush, interval);
+  };
+  flush();
+}
+
+let lastID = ""; // of an event, from which the stream continues
+let stream: AbortController | null = null;
+let retries = 0;
+let retry = 0;
+
+const delays = [1000, 2000, 5000, 10_000];
+
+/** Opens the stream. since is the revision that the page has read. */
+export function follow(since: string): void {
+  lastID ||= since;
+  if (!stream) void listen();
+}
+
+async function listen(): Promise<void> {
+  clearTimeout(retry);
+  const own = new AbortController();
+  stream = own;
+  try {
+    const query = "?_fields=id" + (lastID ? "&_since=" + encodeURIComponent(lastID) : "");
+    const headers: Record<string, string> = { Accept: "text/event-stream" };
+    if (lastID) headers["Last-Event-ID"] = lastID;
+    const response = await send("GET", "/_/changes" + query, { signal: own.signal }, headers);
+    if (response.status === 401) {
+      connection.value = "signed out";
+      return;
+    }
+    if (!response.ok || !response.body) throw new Error(problemOf(response, await response.text()).detail ?? "");
+    retries = 0;
+    connection.value = "live";
+    await readEvents(response.body, receive);
+  } catch {
+    // The server does not answer, the connection has ended, or the tab has closed it.
+  }
+  if (stream !== own) return; // closed, and perhaps opened again
+  stream = null;
+  connection.value = "lost";
+  retry = window.setTimeout(() => void listen(), delays[Math.min(retries++, delays.length - 1)]);
+}
+
+function receive(event: ServerEvent): void {
+  if (event.id) lastID = event.id;
+  if (!event.data) return;
+  const data = parse(event.data) as Obj;
+  switch (event.name) {
+    case "reset":
+      broken.value = "";
+      replaced.call();
+      break;
+    case "change":
+      deliver(data as unknown as Revision);
+      break;
+    case "broken":
+      broken.value = String(data["detail"]);
+      break;
+    case "mended":
+      broken.value = "";
+      break;
+  }
+}
+
+/** Connects at once if the connection is lost. */
+function reconnect(): void {
+  if (stream || !lastID || connection.value === "signed out") return;
+  retries = 0;
+  void listen();
+}
+
+function disconnect(): void {
+  const own = stream;
+  stream = null;
+  clearTimeout(retry);
+  own?.abort();
+}
+
+const hiddenFor = 30_000; // ms after which a hidden tab closes its stream
+let hidden = 0;
+
+document.addEventListener("visibilitychange", () => {
+  clearTimeout(hidden);
+  if (document.visibilityState === "visible") reconnect();
+  else hidden = window.setTimeout(disconnect, hiddenFor);
+});
+addEventListener("online", reconnect);
+addEventListener("pagehide", disconnect);
+
+/** The name of what the page shows: the file, or a session. */
+export const sourceName = (): string => (session.value ? "the session " + session.value : "the file");

@@ -1,0 +1,116 @@
+// Messages: what a screen reader hears, and what everyone sees for a moment.
+import { signal } from "@preact/signals";
+import { useRef } from "preact/hooks";
+import { messageOf } from "./api.ts";
+import { Icon } from "./icons.tsx";
+
+const spoken = signal("");
+
+/** Has a screen reader say a text. */
+export function announce(text: string): void {
+  spoken.value = "";
+  setTimeout(() => {
+    spoken.value = text;
+  }, 30);
+}
+
+interface Toast {
+  id: number;
+  text: string;
+  bad?: boolean;
+  action?: { name: string; run: () => void };
+}
+
+const toasts = signal<Toast[]>([]);
+const maxToasts = 3;
+const shownFor = 7000,
+  shownLong = 10_000; // ms
+let lastID = 0;
+
+export function toast(text: string, options: Omit<Toast, "id" | "text"> = {}): void {
+  toasts.value = [...toasts.value.slice(1 - maxToasts), { id: ++lastID, text, ...options }];
+  announce(text);
+}
+
+/** Shows why something did not happen. */
+export function toastError(what: string, error: unknown): void {
+  toast(what + " " + messageOf(error), { bad: true });
+}
+
+// What had the focus before a message did.
+let before: HTMLElement | null = null;
+
+function remember(event: FocusEvent): void {
+  const from = event.relatedTarget as HTMLElement | null;
+  if (from && !from.closest(".toasts")) before = from;
+}
+
+/** Gives the focus back if it is in the messages. */
+function returnFocus(): void {
+  if (!document.activeElement?.closest(".toasts")) return;
+  const target = before?.isConnected ? before : document.querySelector<HTMLElement>("[data-cell][tabindex='0']");
+  target?.focus({ preventScroll: true });
+}
+
+const dismiss = (id: number): void => {
+  returnFocus();
+  toasts.value = toasts.value.filter((t) => t.id !== id);
+};
+
+export function Messages() {
+  return (
+    <>
+      <div class="offscreen" role="status" aria-live="polite">
+        {spoken}
+      </div>
+      <div class="toasts" onFocusIn={remember}>
+        {toasts.value.map((t) => (
+          <ToastBox key={t.id} toast={t} />
+        ))}
+      </div>
+    </>
+  );
+}
+
+/** A message that goes away by itself, but not while the pointer or the focus is on it. */
+function ToastBox({ toast: t }: { toast: Toast }) {
+  const timer = useRef(0);
+  const start = () => {
+    clearTimeout(timer.current);
+    timer.current = window.setTimeout(() => dismiss(t.id), t.bad || t.action ? shownLong : shownFor);
+  };
+  const stop = () => clearTimeout(timer.current);
+  if (!timer.current) start();
+  return (
+    <div
+      class={t.bad ? "toast bad" : "toast"}
+      onMouseEnter={stop}
+      onMouseLeave={start}
+      onFocusIn={stop}
+      onFocusOut={start}
+    >
+      <span>{t.text}</span>
+      {t.action && (
+        <button
+          type="button"
+          class="button quiet"
+          onClick={() => {
+            t.action!.run();
+            dismiss(t.id);
+          }}
+        >
+          {t.action.name}
+        </button>
+      )}
+      <button
+        type="button"
+        class="button quiet square"
+        aria-label="Dismiss"
+        title="Dismiss"
+        onClick={() => dismiss(t.id)}
+      >
+        <Icon name="close" />
+      </button>
+    </div>
+  );
+}

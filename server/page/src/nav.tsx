@@ -1,0 +1,199 @@
+// The contents of the page: collections, objects and tools.
+import type { ComponentChildren } from "preact";
+import { signal } from "@preact/signals";
+import { useState } from "preact/hooks";
+import { session } from "./api.ts";
+import { collections, isReadOnly, objects, status } from "./catalog.ts";
+import { Icon, type IconName } from "./icons.tsx";
+import { isHelpOpen } from "./keys.tsx";
+import { broken, connection } from "./live.ts";
+import { isPaletteOpen } from "./palette.tsx";
+import { href, route } from "./route.ts";
+import { Button, formatCount, isMac } from "./ui.tsx";
+
+export const isMenuOpen = signal(false); // on a phone
+
+interface ItemProps {
+  address: string;
+  icon: IconName;
+  name: string;
+  isCurrent?: boolean;
+  children?: ComponentChildren;
+}
+
+function Item({ address, icon, name, isCurrent = false, children }: ItemProps) {
+  return (
+    <li>
+      <a
+        href={address}
+        aria-current={isCurrent ? "page" : undefined}
+        onClick={() => {
+          isMenuOpen.value = false;
+        }}
+      >
+        <Icon name={icon} />
+        <span class="clip">{name}</span>
+        {children}
+      </a>
+    </li>
+  );
+}
+
+export interface Tool {
+  name: string;
+  screen: string;
+  icon: IconName;
+}
+
+export const tools: Tool[] = [
+  { name: "Changes", screen: "changes", icon: "history" },
+  { name: "Problems", screen: "problems", icon: "alert" },
+  { name: "Relations", screen: "relations", icon: "share" },
+  { name: "Sessions", screen: "sessions", icon: "layers" },
+];
+
+export function Nav() {
+  const { path } = route.value;
+  const isShown = (name: string) => path[0] === name || (path[1] === "new" && path[2] === name);
+  const close = () => {
+    isMenuOpen.value = false;
+  };
+  return (
+    <nav
+      class={isMenuOpen.value ? "nav shown" : "nav"}
+      aria-label="Contents"
+      onKeyDown={(event) => {
+        if (event.key === "Escape") close();
+      }}
+    >
+      <Brand />
+      <ul>
+        <Item address="#/" icon="home" name="Overview" isCurrent={path.length === 0} />
+      </ul>
+      {collections.value.length > 0 && <h2>Collections</h2>}
+      <ul>
+        {collections.value.map((c) => (
+          <Item key={c.name} address={href([c.name])} icon="table" name={c.name} isCurrent={isShown(c.name)}>
+            <span class="n">{formatCount(c.count)}</span>
+          </Item>
+        ))}
+      </ul>
+      {objects.value.length > 0 && <h2>Objects</h2>}
+      <ul>
+        {objects.value.map((o) => (
+          <Item key={o.name} address={href([o.name])} icon="braces" name={o.name} isCurrent={path[0] === o.name} />
+        ))}
+      </ul>
+      <h2>Tools</h2>
+      <ul>
+        {tools.map((tool) => (
+          <Item
+            key={tool.screen}
+            address={href(["_", tool.screen])}
+            icon={tool.icon}
+            name={tool.name}
+            isCurrent={path[0] === "_" && path[1] === tool.screen}
+          >
+            <Badge screen={tool.screen} />
+          </Item>
+        ))}
+        <Item address="/_/docs" icon="book" name="API">
+          <Icon name="out" size={12} />
+        </Item>
+      </ul>
+      <span class="grow" />
+      <Foot />
+    </nav>
+  );
+}
+
+/** How many things of a tool want attention. */
+function Badge({ screen }: { screen: string }) {
+  if (screen !== "problems") return null;
+  const n = (status.value?.findings?.count ?? 0) + (broken.value ? 1 : 0);
+  return n > 0 ? <span class="n bad">{formatCount(n)}</span> : null;
+}
+
+function Brand() {
+  const find = () => {
+    isPaletteOpen.value = true;
+    isMenuOpen.value = false;
+  };
+  return (
+    <div class="brand">
+      <img src="/_/page/icon.svg" alt="" width="22" height="22" />
+      <strong>pickup</strong>
+      <span class="grow" />
+      <button type="button" class="button quiet find" onClick={find}>
+        <Icon name="search" />
+        <kbd>{isMac ? "⌘K" : "Ctrl K"}</kbd>
+        <span class="offscreen">Find anything</span>
+      </button>
+    </div>
+  );
+}
+
+const connectionTexts = {
+  connecting: "Connecting…",
+  live: "Live",
+  lost: "Reconnecting…",
+  "signed out": "Signed out",
+};
+
+function Foot() {
+  return (
+    <div class="foot">
+      <span class={"live " + connection.value.replace(" ", "-")} role="status">
+        <i />
+        {connectionTexts[connection.value]}
+      </span>
+      {isReadOnly.value && (
+        <span class="pill">
+          <Icon name="lock" size={12} />
+          read-only
+        </span>
+      )}
+      {status.value?.mode.ephemeral && <span class="pill">kept in memory</span>}
+      {session.value && <span class="pill session">{session}</span>}
+      <span class="grow" />
+      <ThemeButton />
+      <Button
+        kind="quiet"
+        label="Keys (?)"
+        onClick={() => {
+          isHelpOpen.value = true;
+        }}
+      >
+        ?
+      </Button>
+    </div>
+  );
+}
+
+const themeOf = (): string =>
+  document.documentElement.dataset["theme"] ??
+  (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+
+/** Switches between light and dark. It forgets the choice that the system makes anyway. */
+export function switchTheme(): string {
+  const next = themeOf() === "dark" ? "light" : "dark";
+  delete document.documentElement.dataset["theme"];
+  localStorage.removeItem("pickup.theme");
+  if (themeOf() !== next) {
+    document.documentElement.dataset["theme"] = next;
+    localStorage.setItem("pickup.theme", next);
+  }
+  return next;
+}
+
+function ThemeButton() {
+  const [theme, setTheme] = useState(themeOf());
+  return (
+    <Button
+      kind="quiet"
+      icon={theme === "dark" ? "sun" : "moon"}
+      label={theme === "dark" ? "Light" : "Dark"}
+      onClick={() => setTheme(switchTheme())}
+    />
+  );
+}

@@ -1,0 +1,176 @@
+// The page: the frame around the screens.
+import { render } from "preact";
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { failure, hasObject, load, status } from "./catalog.ts";
+import { isHelpOpen, KeyHelp, useKeys } from "./keys.tsx";
+import { connection } from "./live.ts";
+import { Messages } from "./messages.tsx";
+import { isMenuOpen, Nav, tools } from "./nav.tsx";
+import { Overview } from "./overview.tsx";
+import { isPaletteOpen, Palette } from "./palette.tsx";
+import { RecordPanel } from "./record.tsx";
+import { go, hasPanel, route, screen } from "./route.ts";
+import { Strips } from "./strips.tsx";
+import { Table } from "./table.tsx";
+import { Bones, Button, ErrorBox } from "./ui.tsx";
+
+function Screen() {
+  const { path, query } = route.value,
+    [name = "", id] = path;
+  if (connection.value === "signed out") return <SignedOut />;
+  if (!status.value) return failure.value === null ? <Loading /> : <Failed />;
+  switch (screen.value) {
+    case "overview":
+      return <Overview />;
+    case "new":
+      return <Table key={path[2]} name={path[2] ?? ""} id={undefined} query={query} isNew />;
+    case "data":
+      if (!hasObject(name)) return <Table key={name} name={name} id={id} query={query} isNew={false} />;
+      return (
+        <main class="screen" aria-label={name}>
+          <RecordPanel key={name} collection={name} id={null} query="" isObject onClose={() => go("#/")} />
+        </main>
+      );
+  }
+  return tools.some((tool) => tool.screen === screen.value) ? <ToolScreen /> : <NoScreen />;
+}
+
+const toolBundle = signal<typeof import("./tools.tsx") | null>(null);
+const toolFailure = signal<unknown>(null);
+
+/** A screen that is loaded when it is shown for the first time. */
+function ToolScreen() {
+  useEffect(() => {
+    if (toolBundle.value) return;
+    import("./tools.tsx").then(
+      (bundle) => {
+        toolBundle.value = bundle;
+      },
+      (error: unknown) => {
+        toolFailure.value = error;
+      },
+    );
+  }, []);
+  const bundle = toolBundle.value;
+  if (bundle) return <bundle.Tool key={screen.value} name={screen.value} />;
+  if (toolFailure.value === null) return <Loading />;
+  return (
+    <main class="screen">
+      <h1>{screen}</h1>
+      <ErrorBox error={toolFailure.value} title="The screen could not be loaded" />
+    </main>
+  );
+}
+
+const Loading = () => (
+  <main class="screen" aria-busy="true">
+    <Bones count={3} />
+  </main>
+);
+
+const Failed = () => (
+  <main class="screen">
+    <h1>pickup</h1>
+    <ErrorBox error={failure.value} />
+    <div>
+      <Button onClick={() => void load()}>Try again</Button>
+    </div>
+  </main>
+);
+
+const SignedOut = () => (
+  <main class="screen">
+    <h1>Signed out</h1>
+    <p>The server does not accept the credentials of this browser any more.</p>
+    <div>
+      <Button onClick={() => location.reload()}>Sign in again</Button>
+    </div>
+  </main>
+);
+
+const NoScreen = () => (
+  <main class="screen">
+    <h1>Not found</h1>
+    <p>
+      The page has no such screen. <a href="#/">Overview</a>
+    </p>
+  </main>
+);
+
+/** The bar above the contents on a phone. */
+function TopBar() {
+  return (
+    <header class="bar">
+      <Button
+        kind="quiet"
+        icon="menu"
+        label="Contents"
+        aria-expanded={isMenuOpen.value}
+        onClick={() => {
+          isMenuOpen.value = !isMenuOpen.value;
+        }}
+      />
+      <img src="/_/page/icon.svg" alt="" width="22" height="22" />
+      <strong>pickup</strong>
+      <span class="grow" />
+      <span class={"live " + connection.value}>
+        <i />
+        <span class="offscreen">{connection.value}</span>
+      </span>
+      <Button
+        kind="quiet"
+        icon="search"
+        label="Find anything"
+        onClick={() => {
+          isPaletteOpen.value = true;
+        }}
+      />
+    </header>
+  );
+}
+
+function skipToContents(event: Event): void {
+  event.preventDefault();
+  document.querySelector<HTMLElement>("main :is([tabindex='0'], a, button, input)")?.focus();
+}
+
+function Page() {
+  useKeys();
+  const { path } = route.value;
+  const title = path[0] === "_" ? (path[1] ?? "") : path.join(" ") || "overview";
+  useEffect(() => {
+    document.title = title + " · pickup";
+  }, [title]);
+  return (
+    <>
+      <a class="skip" href="#title" onClick={skipToContents}>
+        Skip to the contents
+      </a>
+      <div class="frame">
+        <TopBar />
+        {isMenuOpen.value && (
+          <div
+            class="veil"
+            onClick={() => {
+              isMenuOpen.value = false;
+            }}
+          />
+        )}
+        <Nav />
+        <div class="content">
+          <Strips />
+          <div class={hasPanel.value ? "work beside" : "work"}>
+            <Screen />
+          </div>
+        </div>
+      </div>
+      {isPaletteOpen.value && <Palette />}
+      {isHelpOpen.value && <KeyHelp />}
+      <Messages />
+    </>
+  );
+}
+
+void load();
+render(<Page />, document.getElementById("page")!);

@@ -1,0 +1,143 @@
+// Finds anything by typing: collections, screens, commands, and records.
+import { signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
+import { pathOf, read } from "./api.ts";
+import { collections, idOf, nameOf, objects, whyLocked } from "./catalog.ts";
+import { Icon, type IconName } from "./icons.tsx";
+import type { Obj } from "./json.ts";
+import { switchTheme, tools } from "./nav.tsx";
+import { go, href } from "./route.ts";
+import { count, Dialog } from "./ui.tsx";
+import { undoLast } from "./undo.ts";
+
+export const isPaletteOpen = signal(false);
+
+interface Entry {
+  name: string;
+  note: string;
+  icon: IconName;
+  run: () => void;
+}
+
+const maxFixed = 8,
+  maxRecords = 4; // entries; records of each collection
+const searchAfter = 150; // ms
+
+const link = (name: string, note: string, icon: IconName, address: string): Entry => ({
+  name,
+  note,
+  icon,
+  run: () => go(address),
+});
+
+function fixedEntries(): Entry[] {
+  const list = [
+    ...collections.value.map((c) => link(c.name, count(c.count, "record"), "table", href([c.name]))),
+    ...objects.value.map((o) => link(o.name, "object", "braces", href([o.name]))),
+    link("Overview", "", "home", "#/"),
+    ...tools.map((tool) => link(tool.name, "", tool.icon, href(["_", tool.screen]))),
+    { name: "API", note: "", icon: "book" as const, run: () => location.assign("/_/docs") },
+    { name: "Switch between light and dark", note: "", icon: "moon" as const, run: () => void switchTheme() },
+  ];
+  if (whyLocked.value) return list;
+  return [
+    ...list,
+    { name: "Undo the last change", note: "made here", icon: "undo", run: () => void undoLast() },
+    ...collections.value.map((c) => link("New record in " + c.name, "", "plus", href(["_", "new", c.name]))),
+  ];
+}
+
+/** Returns the records of all collections that contain a text. */
+function useRecords(word: string): Entry[] {
+  const [found, setFound] = useState<Entry[]>([]);
+  useEffect(() => {
+    setFound([]);
+    if (!word) return;
+    let isCurrent = true;
+    const search = async (name: string) => {
+      const query = `?q=${encodeURIComponent(word)}&_start=0&_end=${maxRecords}`;
+      const records = await read<Obj[]>(pathOf(name) + query).catch(() => []);
+      if (!isCurrent) return;
+      const entries = records.map((record) => {
+        const id = idOf(name, record);
+        return link(nameOf(name, record), `${name} ${id}`, "right", href([name, id]));
+      });
+      setFound((others) => [...others, ...entries]);
+    };
+    const timer = setTimeout(() => {
+      for (const { name } of collections.value) void search(name);
+    }, searchAfter);
+    return () => {
+      isCurrent = false;
+      clearTimeout(timer);
+    };
+  }, [word]);
+  return found;
+}
+
+export function Palette() {
+  const [typed, setTyped] = useState(""),
+    [at, setAt] = useState(0);
+  const word = typed.trim().toLowerCase();
+  const records = useRecords(word);
+  const fixed = fixedEntries().filter((entry) => entry.name.toLowerCase().includes(word));
+  const list = [...fixed.slice(0, maxFixed), ...records];
+  const close = () => {
+    isPaletteOpen.value = false;
+  };
+  const run = (entry: Entry | undefined) => {
+    close();
+    entry?.run();
+  };
+  const onKey = (event: KeyboardEvent) => {
+    const n = Math.max(1, list.length);
+    if (event.key === "ArrowDown") setAt((at + 1) % n);
+    else if (event.key === "ArrowUp") setAt((at + n - 1) % n);
+    else if (event.key === "Enter") run(list[at]);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <Dialog title="Find anything" class="top-most" onClose={close}>
+      <div class="palette">
+        <div class="palette-in">
+          <Icon name="search" />
+          <input
+            type="text"
+            role="combobox"
+            aria-label="Find a collection, a screen or a record"
+            aria-expanded="true"
+            aria-controls="found"
+            aria-activedescendant={list[at] ? "found-" + at : undefined}
+            autocomplete="off"
+            spellcheck={false}
+            placeholder="Find a collection, a screen or a record"
+            value={typed}
+            onInput={(event) => {
+              setTyped(event.currentTarget.value);
+              setAt(0);
+            }}
+            onKeyDown={onKey}
+          />
+        </div>
+        <ul id="found" role="listbox" aria-label="Found">
+          {list.map((entry, i) => (
+            <li
+              key={entry.name + entry.note}
+              id={"found-" + i}
+              role="option"
+              aria-selected={i === at}
+              onMouseEnter={() => setAt(i)}
+              onClick={() => run(entry)}
+            >
+              <Icon name={entry.icon} />
+              <span class="clip">{entry.name}</span>
+              <span class="dim">{entry.note}</span>
+            </li>
+          ))}
+        </ul>
+        {list.length === 0 && <p class="dim none">Nothing has that name, and no record contains it.</p>}
+      </div>
+    </Dialog>
+  );
+}

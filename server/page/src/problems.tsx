@@ -1,0 +1,214 @@
+// What is wrong: a file that does not parse, rules that cannot be used, and
+// records that break them.
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { ask, get, pathOf, type Schemas } from "./api.ts";
+import { shapeFor, status, whyLocked } from "./catalog.ts";
+import { Icon } from "./icons.tsx";
+import { pointerNames, stringify } from "./json.ts";
+import { broken, onChange, onReset } from "./live.ts";
+import { toast, toastError } from "./messages.tsx";
+import { href } from "./route.ts";
+import { valueOf, fieldOf } from "./schema.ts";
+import { Bones, Button, count, Empty, ErrorBox, formatCount } from "./ui.tsx";
+import { undoLater } from "./undo.ts";
+
+type Finding = Schemas["Finding"];
+
+const shown = 200; // findings
+
+export function Problems() {
+  const { list, total, error } = useFindings();
+  const groups = useMemo(() => groupsOf(list ?? []), [list]);
+  const rules = status.value?.rules,
+    isFine = list?.length === 0 && !broken.value && rules?.state !== "broken";
+  return (
+    <main class="screen" aria-labelledby="title">
+      <header class="top">
+        <h1 id="title">Problems</h1>
+        <span class="count" aria-live="polite">
+          {total > 0 && count(total, "problem")}
+        </span>
+      </header>
+      {broken.value && (
+        <Fault title="The file does not parse" detail={broken.value}>
+          Reads continue from its last good state. Correct it in your editor and save it.
+        </Fault>
+      )}
+      {rules?.state === "broken" && (
+        <Fault title={rules.name + " cannot be used"} detail={rules.detail ?? ""}>
+          Writes are not checked against it until it is corrected.
+        </Fault>
+      )}
+      {error !== null && <ErrorBox error={error} />}
+      {list === null && error === null && <Bones count={3} />}
+      {isFine && (
+        <Empty icon="check" title="Nothing is wrong">
+          <p>The file parses, and all records follow the rules.</p>
+        </Empty>
+      )}
+      {groups.map(([name, findings]) => (
+        <section key={name} class="card">
+          <h2>{name || "The file"}</h2>
+          <MendAll findings={findings} />
+          <ul class="findings">
+            {findings.map((finding) => (
+              <FindingLine key={finding.pointer + finding.detail} finding={finding} />
+            ))}
+          </ul>
+        </section>
+      ))}
+      {list !== null && total > list.length && <p class="dim">and {formatCount(total - list.length)} more</p>}
+    </main>
+  );
+}
+
+interface FaultProps {
+  title: string;
+  detail: string;
+  children: string;
+}
+
+function Fault({ title, detail, children }: FaultProps) {
+  return (
+    <div class="wrong" role="alert">
+      <Icon name="alert" size={20} />
+      <div>
+        <strong>{title}</strong>
+        <p>{detail}</p>
+        <p class="dim">{children}</p>
+      </div>
+    </div>
+  );
+}
+
+/** Returns the findings, which follow the changes. */
+function useFindings(): { list: Finding[] | null; total: number; error: unknown } {
+  const [list, setList] = useState<Finding[] | null>(null),
+    [total, setTotal] = useState(0);
+  const [error, setError] = useState<unknown>(null);
+  useEffect(() => {
+    let isGone = false;
+    const load = async () => {
+      try {
+        const answer = await get(`/_/findings?_start=0&_end=${shown}`);
+        if (isGone) return;
+        const findings = answer.data as unknown as Finding[];
+        setList(findings);
+        setTotal(answer.total ?? findings.length);
+        setError(null);
+      } catch (e) {
+        if (!isGone) setError(e);
+      }
+    };
+    void load();
+    const stops = [onChange(() => void load()), onReset(() => void load())];
+    return () => {
+      isGone = true;
+      for (const stop of stops) stop();
+    };
+  }, []);
+  return { list, total, error };
+}
+
+function groupsOf(list: Finding[]): [collection: string, findings: Finding[]][] {
+  const groups = new Map<string, Finding[]>();
+  for (const finding of list) {
+    const name = finding.collection ?? pointerNames(finding.pointer ?? "")[0] ?? "";
+    groups.set(name, [...(groups.get(name) ?? []), finding]);
+  }
+  return [...groups];
+}
+
+/** A change that mends a finding. */
+interface Mend {
+  collection: string;
+  id: string;
+  member: string;
+  value: string;
+}
+
+/** Returns how a finding can be mended, if the server suggests a value for a member of a record. */
+function mendOf(finding: Finding): Mend | null {
+  const { collection, id, suggestion } = finding;
+  const [, , member, ...below] = pointerNames(finding.pointer ?? "");
+  if (!collection || !id || !suggestion || member === undefined || below.length > 0) return null;
+  return { collection, id, member, value: suggestion };
+}
+
+async function apply({ collection, id, member, value }: Mend): Promise<string> {
+  const path = pathOf(collection, id),
+    now = await get(path);
+  const typed = valueOf(fieldOf(shapeFor(collection), member), value, undefined);
+  return (await ask("PATCH", path, { body: stringify({ [member]: typed }), tag: now.tag })).revision;
+}
+
+function FindingLine({ finding }: { finding: Finding }) {
+  const { collection, id, file, line, column, pointer } = finding,
+    mend = mendOf(finding);
+  const member = pointerNames(pointer ?? "")[2];
+  const run = async () => {
+    try {
+      const undo = undoLater(await apply(mend!), (error) => {
+        if (error) toastError("Not undone.", error);
+      });
+      toast(`${mend!.member} of ${collection} ${id} is ${mend!.value}`, { action: { name: "Undo", run: undo } });
+    } catch (error) {
+      toastError("Not changed.", error);
+    }
+  };
+  return (
+    <li>
+      <Icon name="alert" size={15} />
+      <div>
+        <p>{finding.detail}</p>
+        <p class="dim">
+          <span class="code">{file + (line ? `:${line}:${column}` : "")}</span>
+          {collection && id && (
+            <>
+              {" · "}
+              <a href={href([collection, id])}>
+                {collection} {id}
+              </a>
+            </>
+          )}
+          {member && (
+            <>
+              {" · "}
+              <span class="code">{member}</span>
+            </>
+          )}
+        </p>
+      </div>
+      <span class="grow" />
+      {mend && !whyLocked.value && <Button onClick={() => void run()}>Make it “{mend.value}”</Button>}
+      {collection && id && (
+        <a class="button" href={href([collection, id])}>
+          Open
+        </a>
+      )}
+    </li>
+  );
+}
+
+/** Mends all findings that have a suggestion. */
+function MendAll({ findings }: { findings: Finding[] }) {
+  const mends = findings.map(mendOf).filter((mend) => mend !== null);
+  if (mends.length < 2 || whyLocked.value) return null;
+  const run = async () => {
+    let done = 0;
+    try {
+      for (const mend of mends) {
+        await apply(mend);
+        done++;
+      }
+      toast(count(done, "record") + " changed");
+    } catch (error) {
+      toastError(`${count(done, "record")} changed, then:`, error);
+    }
+  };
+  return (
+    <div>
+      <Button onClick={() => void run()}>Make all {formatCount(mends.length)} changes that are suggested</Button>
+    </div>
+  );
+}

@@ -1,0 +1,286 @@
+// The filter of a list: conditions, and a field that suggests more.
+import { useRef, useState } from "preact/hooks";
+import { labelFor } from "./catalog.ts";
+import { Icon } from "./icons.tsx";
+import { memberOf } from "./json.ts";
+import { operators, parseTerm, withTerm, type Query, type Term } from "./query.ts";
+import type { Rows } from "./rows.ts";
+import { fieldOf, typedOf, type Field, type Shape } from "./schema.ts";
+
+interface QueryBarProps {
+  shape: Shape;
+  query: Query;
+  rows: Rows;
+  onChange: (query: Query) => void;
+}
+
+export function QueryBar({ shape, query, rows, onChange }: QueryBarProps) {
+  const [typed, setTyped] = useState(""),
+    [isOpen, setOpen] = useState(false),
+    [at, setAt] = useState(-1);
+  const input = useRef<HTMLInputElement>(null);
+  const members = shape.fields.map((field) => field.name);
+  const suggestions = isOpen ? suggest(typed, shape, query, rows) : [];
+  const chosen = suggestions[at];
+
+  const reset = (text = "") => {
+    setTyped(text);
+    setAt(-1);
+    setOpen(text !== "");
+  };
+  const choose = (suggestion: Suggestion) => {
+    if (suggestion.query) onChange(suggestion.query);
+    reset(suggestion.completion ?? "");
+    input.current?.focus();
+  };
+  const apply = () => {
+    const term = parseTerm(typed, members);
+    onChange(term ? withTerm(query, term) : { ...query, q: typed.trim() });
+    reset();
+  };
+  const move = (step: number) => {
+    const n = Math.max(1, suggestions.length);
+    setOpen(true);
+    setAt(at < 0 && step < 0 ? n - 1 : (at + step + n) % n);
+  };
+  const removeLast = () => {
+    if (query.rest.length > 0) onChange({ ...query, rest: query.rest.slice(0, -1) });
+    else if (query.q) onChange({ ...query, q: "" });
+    else if (query.terms.length > 0) onChange({ ...query, terms: query.terms.slice(0, -1) });
+  };
+  const onKey = (event: KeyboardEvent) => {
+    switch (event.key) {
+      case "ArrowDown":
+        move(1);
+        break;
+      case "ArrowUp":
+        move(-1);
+        break;
+      case "Enter":
+        if (chosen) choose(chosen);
+        else if (typed.trim()) apply();
+        break;
+      case "Escape":
+        if (isOpen || typed) reset();
+        else input.current?.blur();
+        event.stopPropagation();
+        return;
+      case "Backspace":
+        if (typed === "") removeLast();
+        return;
+      case "Tab":
+        if (!chosen?.completion) return;
+        choose(chosen);
+        break;
+      default:
+        return;
+    }
+    event.preventDefault();
+  };
+  const hasTerms = query.terms.length + query.rest.length > 0 || query.q !== "";
+  return (
+    <div
+      class="query"
+      onFocusOut={(event) => {
+        if (!(event.currentTarget as HTMLElement).contains(event.relatedTarget as Node | null)) setOpen(false);
+      }}
+    >
+      <Icon name="filter" size={14} />
+      <Conditions shape={shape} query={query} onChange={onChange} />
+      <input
+        ref={input}
+        id="filter"
+        type="text"
+        role="combobox"
+        aria-label="Filter"
+        aria-expanded={suggestions.length > 0}
+        aria-controls="suggestions"
+        aria-autocomplete="list"
+        aria-activedescendant={chosen ? "suggestion-" + at : undefined}
+        autocomplete="off"
+        spellcheck={false}
+        placeholder={hasTerms ? "and…" : `Filter: any text, or ${example(shape)}`}
+        value={typed}
+        onInput={(event) => {
+          setTyped(event.currentTarget.value);
+          setOpen(true);
+          setAt(-1);
+        }}
+        onFocus={() => setOpen(true)}
+        onKeyDown={onKey}
+      />
+      <kbd class="hint">/</kbd>
+      <ul
+        id="suggestions"
+        role="listbox"
+        aria-label="Suggestions"
+        class={suggestions.length > 0 ? "suggestions" : "suggestions none"}
+      >
+        {suggestions.map((suggestion, i) => (
+          <li
+            key={suggestion.text + suggestion.note}
+            id={"suggestion-" + i}
+            role="option"
+            aria-selected={i === at}
+            onMouseDown={(event) => {
+              event.preventDefault();
+              choose(suggestion);
+            }}
+            onMouseEnter={() => setAt(i)}
+          >
+            <span class={suggestion.hue === undefined ? "clip" : "chip hue" + (suggestion.hue % 6)}>
+              {suggestion.text}
+            </span>
+            <span class="dim">{suggestion.note}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** The conditions of a query, each with a button that removes it. */
+function Conditions({ shape, query, onChange }: { shape: Shape; query: Query; onChange: (query: Query) => void }) {
+  return (
+    <ul class="terms" aria-label="Conditions">
+      {query.terms.map((term, i) => (
+        <TermChip
+          key={"term" + i}
+          name={term.member}
+          sign={operators[term.operator].sign}
+          words={operators[term.operator].words}
+          value={term.value}
+          note={term.operator === "eq" ? referredName(fieldOf(shape, term.member), term.value) : ""}
+          onRemove={() => onChange({ ...query, terms: query.terms.filter((_, j) => j !== i) })}
+        />
+      ))}
+      {query.q && <TermChip name="anywhere" value={query.q} onRemove={() => onChange({ ...query, q: "" })} />}
+      {query.rest.map(([name, value], i) => (
+        <TermChip
+          key={"rest" + i}
+          name={name}
+          sign="="
+          value={value}
+          onRemove={() => onChange({ ...query, rest: query.rest.filter((_, j) => j !== i) })}
+        />
+      ))}
+    </ul>
+  );
+}
+
+const referredName = (field: Field, id: string): string =>
+  (field.collection && labelFor(field.collection, id)) || "";
+
+interface TermChipProps {
+  name: string;
+  sign?: string;
+  words?: string;
+  value: string;
+  note?: string;
+  onRemove: () => void;
+}
+
+function TermChip({ name, sign = "", words = sign, value, note, onRemove }: TermChipProps) {
+  const label = `Remove: ${name} ${words} ${value}`;
+  return (
+    <li class="term">
+      <span class="dim">{name}</span>{" "}
+      {sign && (
+        <span class="op" title={words}>
+          {sign}
+        </span>
+      )}{" "}
+      <b>{value}</b>
+      {note && <span class="dim"> {note}</span>}
+      <button type="button" aria-label={label} title="Remove" onClick={onRemove}>
+        <Icon name="close" size={12} />
+      </button>
+    </li>
+  );
+}
+
+/** Returns two conditions that this collection could have. */
+function example(shape: Shape): string {
+  const others = shape.fields.filter((field) => field.name !== shape.key);
+  const choice = others.find((field) => field.kind === "choice");
+  const ordered = others.find((field) => field.kind === "time" || field.kind === "number");
+  const text = others.find((field) => field.kind === "text");
+  const terms = [
+    choice && `${choice.name}=${typedOf(choice.choices[0])}`,
+    text && text.name + "~…",
+    ordered && ordered.name + ">=…",
+  ];
+  return terms.filter(Boolean).slice(0, 2).join(", ") || "member=value";
+}
+
+interface Suggestion {
+  text: string;
+  note: string;
+  completion?: string; // of the text in the field
+  query?: Query;
+  hue?: number;
+}
+
+const maxSuggestions = 9;
+
+function suggest(typed: string, shape: Shape, query: Query, rows: Rows): Suggestion[] {
+  const term = parseTerm(
+    typed,
+    shape.fields.map((field) => field.name),
+  );
+  const field = term && shape.fields.find((f) => f.name === term.member);
+  return field && term ? suggestValues(term, field, query, rows) : suggestMembers(typed.trim(), shape, query);
+}
+
+function suggestValues(term: Term, field: Field, query: Query, rows: Rows): Suggestion[] {
+  const values = new Set<string>();
+  if (field.kind === "choice") for (const choice of field.choices) values.add(typedOf(choice));
+  else if (field.kind === "boolean") for (const value of ["true", "false"]) values.add(value);
+  else {
+    for (const record of rows.sample(100)) {
+      const value = memberOf(record, field.name);
+      if (value !== undefined && value !== null && typeof value !== "object") values.add(String(value));
+    }
+  }
+  const hueOf = (value: string) => field.choices.map(typedOf).indexOf(value);
+  const matches = (value: string) => {
+    const text = term.value.toLowerCase();
+    return value.toLowerCase().includes(text) || referredName(field, value).toLowerCase().includes(text);
+  };
+  return [...values]
+    .filter(matches)
+    .slice(0, maxSuggestions)
+    .map((value) => ({
+      text: value.length > 60 ? value.slice(0, 60) + "…" : value,
+      note: referredName(field, value),
+      query: withTerm(query, { ...term, value }),
+      ...(field.kind === "choice" ? { hue: hueOf(value) } : {}),
+    }));
+}
+
+function suggestMembers(typed: string, shape: Shape, query: Query): Suggestion[] {
+  const word = typed.toLowerCase();
+  const fields = shape.fields.filter((field) => field.name.toLowerCase().includes(word)).slice(0, maxSuggestions);
+  const found: Suggestion[] = fields.map((field) => ({
+    text: field.name,
+    note: noteOf(field),
+    completion: field.name + (field.kind === "time" || field.kind === "number" ? ">=" : "="),
+  }));
+  if (typed) found.unshift({ text: typed, note: "in any member", query: { ...query, q: typed } });
+  return found;
+}
+
+function noteOf(field: Field): string {
+  switch (field.kind) {
+    case "choice":
+      return field.choices.slice(0, 3).map(typedOf).join(", ") + (field.choices.length > 3 ? ", …" : "");
+    case "reference":
+    case "references":
+      return "→ " + field.collection;
+    case "time":
+      return "date and time";
+    case "any":
+      return "";
+  }
+  return field.kind;
+}

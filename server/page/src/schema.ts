@@ -1,0 +1,195 @@
+// A JSON Schema of records, as a table and a form need it.
+import { isNumber, isObject, memberOf, parse, type Json, type Obj } from "./json.ts";
+
+export type Kind =
+  | "text"
+  | "number"
+  | "boolean"
+  | "choice"
+  | "time"
+  | "date"
+  | "email"
+  | "link"
+  | "reference"
+  | "references"
+  | "object"
+  | "array"
+  | "any";
+
+export interface Field {
+  name: string;
+  kind: Kind;
+  description: string;
+  required: boolean;
+  readOnly: boolean;
+  choices: Json[];
+  historic: Json[]; // choices that no new record may have
+  collection: string; // that a reference leads to
+  example: Json | undefined;
+}
+
+export interface Shape {
+  name: string;
+  title: string;
+  description: string;
+  key: string; // the member with the id
+  fields: Field[];
+}
+
+/** A reference from a member of one collection to another collection. */
+export interface Reference {
+  from: string;
+  member: string;
+  to: string;
+}
+
+/** Returns the field of a member, also of one that the schema does not name. */
+export function fieldOf(shape: Shape, name: string): Field {
+  return shape.fields.find((field) => field.name === name) ?? makeField(name, {}, {}, false, "");
+}
+
+/** Replaces a reference to a definition by the definition. Members next to $ref win. */
+function resolve(schema: Obj, root: Obj): Obj {
+  let found = schema;
+  for (let i = 0; i < 20 && typeof found["$ref"] === "string"; i++) {
+    const definitions = root["$defs"];
+    const name = found["$ref"].replace("#/$defs/", "").replaceAll("~1", "/").replaceAll("~0", "~");
+    const target = isObject(definitions) ? memberOf(definitions, name) : undefined;
+    if (!isObject(target)) break;
+    const { $ref: _, ...own } = found;
+    found = { ...target, ...own };
+  }
+  return found;
+}
+
+function stringsOf(value: Json | undefined): string[] {
+  if (Array.isArray(value)) return value.filter((item) => typeof item === "string");
+  return typeof value === "string" ? [value] : [];
+}
+
+const textOf = (value: Json | undefined): string => (typeof value === "string" ? value : "");
+
+/** Returns the shape of the records that a schema describes; references are those of its collection. */
+export function shapeOf(name: string, schema: Obj, key: string, references: Reference[]): Shape {
+  let root = resolve(schema, schema);
+  // Records that break the rules add a second alternative. Forms show the first, the rules.
+  const alternatives = root["anyOf"] ?? root["oneOf"];
+  if (Array.isArray(alternatives) && isObject(alternatives[0])) {
+    root = { ...resolve(alternatives[0], schema), description: root["description"] ?? "" };
+  }
+  const required = new Set([...stringsOf(root["required"]), ...stringsOf(root["x-required-on-create"])]);
+  const members = isObject(root["properties"]) ? root["properties"] : {};
+  const fields = Object.entries(members).map(([member, rule]) => {
+    const to = references.find((r) => r.from === name && r.member === member)?.to ?? "";
+    return makeField(
+      member,
+      isObject(rule) ? resolve(rule, schema) : {},
+      schema,
+      required.has(member),
+      to,
+      member === key,
+    );
+  });
+  fields.sort((a, b) => Number(b.name === key) - Number(a.name === key));
+  return { name, key, fields, title: textOf(root["title"]) || name, description: textOf(root["description"]) };
+}
+
+function makeField(name: string, rule: Obj, root: Obj, required: boolean, to: string, isKey = false): Field {
+  const choices = rule["enum"],
+    historic = rule["x-historic"],
+    examples = rule["examples"];
+  const field: Field = {
+    name,
+    required,
+    kind: "any",
+    collection: to,
+    description: textOf(rule["description"]),
+    readOnly: rule["readOnly"] === true,
+    choices: Array.isArray(choices) ? choices : [],
+    historic: Array.isArray(historic) ? historic : [],
+    example: Array.isArray(examples) ? examples[0] : undefined,
+  };
+  field.kind = kindOf(field, rule, root, isKey);
+  return field;
+}
+
+function kindOf(field: Field, rule: Obj, root: Obj, isKey: boolean): Kind {
+  const types = stringsOf(rule["type"]).filter((type) => type !== "null"),
+    format = textOf(rule["format"]);
+  const isOnly = (...allowed: string[]) => types.length > 0 && types.every((type) => allowed.includes(type));
+  if (field.collection) {
+    const items = isObject(rule["items"]) ? resolve(rule["items"], root) : {};
+    return isOnly("array") || items["x-ref"] !== undefined ? "references" : "reference";
+  }
+  if (field.choices.length > 0) return "choice";
+  if (isOnly("boolean")) return "boolean";
+  if (isOnly("number", "integer")) return "number";
+  if (isOnly("object")) return "object";
+  if (isOnly("array")) return "array";
+  if (format.includes("date-time")) return "time";
+  if (format === "date") return "date";
+  if (format === "email") return "email";
+  if (format.startsWith("uri")) return "link";
+  return isOnly("string") || isKey ? "text" : "any";
+}
+
+/** Whether a value is edited as JSON. */
+export const isStructured = (field: Field, value: Json | undefined): boolean =>
+  field.kind === "object" ||
+  field.kind === "array" ||
+  field.kind === "references" ||
+  (typeof value === "object" && value !== null && !isNumber(value));
+
+/**
+ * Returns the value that a person has typed into a field. A field that may hold
+ * several types keeps the type that it has. It throws if the text has to be JSON
+ * and is not.
+ */
+export function valueOf(field: Field, typed: string, before: Json | undefined): Json {
+  if (typed === "" && before === null) return null;
+  if (isStructured(field, before)) return parse(typed);
+  switch (field.kind) {
+    case "number":
+      return /^\s*-?\d/.test(typed) ? parse(typed.trim()) : typed;
+    case "boolean":
+      return typed === "true" ? true : typed === "false" ? false : typed;
+    case "choice":
+      return field.choices.find((choice) => typedOf(choice) === typed) ?? typed;
+    case "reference":
+      return isNumber(before) && /^-?\d+$/.test(typed) ? parse(typed) : typed;
+    case "any":
+      return typeof before === "string" ? typed : parseLoosely(typed);
+  }
+  return typed;
+}
+
+/** Returns the JSON value of a text, or the text. */
+function parseLoosely(typed: string): Json {
+  try {
+    return parse(typed);
+  } catch {
+    return typed;
+  }
+}
+
+/** Returns a value as text to edit. */
+export function typedOf(value: Json | undefined): string {
+  if (value === undefined || value === null) return "";
+  return typeof value === "object" && !isNumber(value) ? JSON.stringify(value, null, 2) : String(value);
+}
+
+const firstNames = ["name", "title", "label", "subject"];
+const lastNames = ["email", "description", "text", "body"];
+
+/** Returns a short name of a record, or "". */
+export function labelOf(record: Obj, key = "id"): string {
+  const members = Object.keys(record);
+  const isText = (name: string) => typeof memberOf(record, name) === "string" && memberOf(record, name) !== "";
+  const found =
+    firstNames.find(isText) ??
+    members.find((name) => /name$|title$/i.test(name) && isText(name)) ??
+    lastNames.find(isText) ??
+    members.find((name) => name !== key && !/id$/i.test(name) && isText(name));
+  const text = found ? String(record[found]) : "";
+  return text.length > 200 ? text.slice(0, 200) + "…" : text;
+}

@@ -1,0 +1,171 @@
+// What can be done with several records at once. Each action is one transaction.
+import { useState } from "preact/hooks";
+import { ask, pathOf, prefix, read } from "./api.ts";
+import { hasCollection, keyOf, whyLocked } from "./catalog.ts";
+import { Input } from "./inputs.tsx";
+import { memberOf, pointer, stringify, type Json, type Obj, type Operation } from "./json.ts";
+import { announce, toast, toastError } from "./messages.tsx";
+import type { Rows } from "./rows.ts";
+import { fieldOf, typedOf, valueOf, type Shape } from "./schema.ts";
+import { Button, copyText, count, Dialog, ErrorBox } from "./ui.tsx";
+import { undoLater } from "./undo.ts";
+
+interface SelectionProps {
+  rows: Rows;
+  shape: Shape;
+  selected: ReadonlySet<string>;
+  onDone: () => void;
+}
+
+export function SelectionBar({ rows, shape, selected, onDone }: SelectionProps) {
+  const [isSetting, setSetting] = useState(false);
+  const n = count(selected.size, "record");
+  const records = (): Obj[] => {
+    const found: Obj[] = [];
+    for (const id of selected) {
+      const record = rows.at(rows.indexOf(id));
+      if (record) found.push(record);
+    }
+    return found;
+  };
+  const copyAs = (text: string) => void copyText(text).then(() => announce("Copied"));
+  const remove = async () => {
+    try {
+      await change(shape.name, selected, (path) => ({ op: "remove", path }), `${n} deleted`);
+      onDone();
+    } catch (error) {
+      toastError("Nothing was deleted.", error);
+    }
+  };
+  return (
+    <div class="selection" role="group" aria-label="Selected records">
+      <strong>{n} selected</strong>
+      <span class="grow" />
+      <Button onClick={() => copyAs(stringify(records(), 2))}>Copy as JSON</Button>
+      <Button onClick={() => copyAs(csvOf(records(), shape))}>Copy as CSV</Button>
+      {!whyLocked.value && (
+        <>
+          <Button onClick={() => setSetting(true)}>Set a member</Button>
+          <Button icon="trash" onClick={() => void remove()}>
+            Delete
+          </Button>
+        </>
+      )}
+      <Button kind="quiet" icon="close" label="Clear the selection" onClick={onDone} />
+      {isSetting && (
+        <SetMember
+          shape={shape}
+          selected={selected}
+          onClose={(isDone) => {
+            setSetting(false);
+            if (isDone) onDone();
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+interface SetMemberProps {
+  shape: Shape;
+  selected: ReadonlySet<string>;
+  onClose: (isDone: boolean) => void;
+}
+
+function SetMember({ shape, selected, onClose }: SetMemberProps) {
+  const fields = shape.fields.filter((field) => !field.readOnly && field.name !== shape.key);
+  const [name, setName] = useState(fields[0]?.name ?? ""),
+    [typed, setTyped] = useState("");
+  const [error, setError] = useState<unknown>(null);
+  const field = fieldOf(shape, name);
+  const save = async () => {
+    try {
+      const value = valueOf(field, typed, undefined);
+      const text = `${name} of ${count(selected.size, "record")} is ${typedOf(value) || "empty"}`;
+      await change(shape.name, selected, (path) => ({ op: "add", path: path + pointer(name), value }), text);
+      onClose(true);
+    } catch (e) {
+      setError(e);
+    }
+  };
+  return (
+    <Dialog title="Set a member" onClose={() => onClose(false)}>
+      <h2>Set a member of {count(selected.size, "record")}</h2>
+      <div class="form">
+        <div class="field">
+          <label for="set-member">Member</label>
+          <select
+            id="set-member"
+            value={name}
+            onChange={(event) => {
+              setName(event.currentTarget.value);
+              setTyped("");
+            }}
+          >
+            {fields.map((f) => (
+              <option key={f.name}>{f.name}</option>
+            ))}
+          </select>
+        </div>
+        <div class="field">
+          <label for="set-value">Value</label>
+          <Input key={name} id="set-value" field={field} value={typed} was={undefined} onInput={setTyped} />
+        </div>
+      </div>
+      {error !== null && <ErrorBox error={error} title="Nothing was changed" />}
+      <div class="row-of end">
+        <Button onClick={() => onClose(false)}>Cancel</Button>
+        <Button kind="primary" onClick={() => void save()}>
+          Save
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+/**
+ * Changes records in one transaction. A patch of the database names records by
+ * their places, so it tests that each place has the id that it had.
+ */
+async function change(
+  collection: string,
+  ids: ReadonlySet<string>,
+  operation: (path: string) => Operation,
+  done: string,
+): Promise<void> {
+  if (hasCollection("db")) throw new Error("The collection called db is in the way of the transaction.");
+  const key = keyOf(collection);
+  const records = await read<Obj[]>(`${pathOf(collection)}?_fields=${encodeURIComponent(key)}`);
+  const tests: Operation[] = [],
+    operations: Operation[] = [];
+  for (let i = records.length - 1; i >= 0; i--) {
+    // from the end, so that a removal moves no place that follows
+    const id = memberOf(records[i], key);
+    if (id === undefined || !ids.has(String(id))) continue;
+    const path = pointer(collection, i);
+    tests.push({ op: "test", path: path + pointer(key), value: id });
+    operations.push(operation(path));
+  }
+  if (operations.length !== ids.size) throw new Error("Some of these records do not exist any more.");
+  const body = stringify([...tests, ...operations] as unknown as Json);
+  const answer = await ask("PATCH", prefix.value + "/db", {
+    body,
+    type: "application/json-patch+json",
+    isMinimal: true,
+  });
+  const undo = undoLater(answer.revision, (error) => {
+    if (error) toastError("Not undone.", error);
+  });
+  toast(done, { action: { name: "Undo", run: undo } });
+}
+
+/** Returns records as comma-separated values (RFC 4180). */
+function csvOf(records: Obj[], shape: Shape): string {
+  const names = [...new Set([...shape.fields.map((f) => f.name), ...records.flatMap((r) => Object.keys(r))])];
+  const cell = (value: Json | undefined) => {
+    const text = typeof value === "object" ? stringify(value) : typedOf(value);
+    return /[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
+  };
+  const lines = [names, ...records.map((record) => names.map((name) => memberOf(record, name)))];
+  return lines.map((line) => line.map(cell).join(",")).join("\r\n") + "\r\n";
+}

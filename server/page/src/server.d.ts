@@ -1,0 +1,256 @@
+// Made from the OpenAPI document by go test ./server -run TestPageTypes -update.
+export interface components {
+    schemas: {
+        /** @description The whole database. It may have members that are neither collections nor objects. */
+        Database: Record<string, never>;
+        /** @description What went wrong (RFC 9457). */
+        Problem: {
+            type: string;
+            title: string;
+            status: number;
+            detail: string;
+            /** @description Of invalid JSON, from 1. */
+            line?: number;
+            /** @description Of invalid JSON, from 1, in characters. */
+            column?: number;
+            errors?: {
+                /** @description Where in the body (RFC 6901). */
+                pointer?: string;
+                /** @description Which parameter of the URL. */
+                parameter?: string;
+                detail: string;
+            }[];
+            /** @description The collections of the database, if something was not found. */
+            collections?: string[];
+            /** @description The records that other changes have touched, or without id whole members. */
+            conflicts?: {
+                collection: string;
+                id?: string;
+            }[];
+        };
+        /** @description A JSON Patch (RFC 6902): all of its operations are applied, or none. */
+        JSONPatch: {
+            /** @enum {string} */
+            op: "add" | "remove" | "replace" | "move" | "copy" | "test";
+            /** @description A JSON Pointer (RFC 6901). */
+            path: string;
+            /** @description Of move and copy: a JSON Pointer. */
+            from?: string;
+            /** @description Of add, replace and test. */
+            value?: unknown;
+        }[];
+        Link: {
+            name: string;
+            /** @description Records of a collection. */
+            count?: number;
+            href: string;
+        };
+        Index: {
+            name: string;
+            version: string;
+            collections: components["schemas"]["Link"][];
+            objects: components["schemas"]["Link"][];
+            service: components["schemas"]["Link"][];
+        };
+        Health: {
+            /** @enum {string} */
+            status: "alive" | "ready" | "not ready";
+            checks?: {
+                name: string;
+                status: string;
+            }[];
+            /** @description How many findings there are. */
+            count?: number;
+            findings?: components["schemas"]["Finding"][];
+        };
+        /** @description Something in the file, or in its rules, that a person should look at. */
+        Finding: {
+            file: string;
+            /** @description From 1. */
+            line?: number;
+            /** @description From 1, in characters. */
+            column?: number;
+            /** @description Where in the file (RFC 6901). */
+            pointer?: string;
+            /** @description Of the record that it is about. */
+            collection?: string;
+            /** @description Of the record that it is about. */
+            id?: string;
+            /** @description What is wrong. */
+            detail: string;
+            /** @description What was probably meant: the string in place of the value, or the name if the member is not known. */
+            suggestion?: string;
+        };
+        /** @description A file that the service reads. */
+        SourceFile: {
+            name: string;
+            /** @description In bytes. */
+            size?: number;
+            /** Format: date-time */
+            modified?: string;
+            /** @enum {string} */
+            state: "ok" | "broken";
+            /** @description Where it is broken, from 1. */
+            line?: number;
+            column?: number;
+            /** @description What is wrong. */
+            detail?: string;
+        };
+        /** @description What a user interface has to know before it can show anything. */
+        Status: {
+            version: string;
+            /** @description Whose credentials the request has. */
+            user?: string;
+            /** @description The revision that this is about: the mark of the server's run and a number. */
+            rev: string;
+            /** @description Whose collections these are. */
+            session?: string;
+            /** @description The file of the database. A session has none. */
+            file?: components["schemas"]["SourceFile"];
+            /** @description The file of the rules, if there is one. */
+            rules?: components["schemas"]["SourceFile"];
+            mode: {
+                /** @description Writes are refused. */
+                readOnly: boolean;
+                /** @description Writes do not change the file. */
+                ephemeral: boolean;
+                /** @description Answers can be simulated. */
+                simulate: boolean;
+                /** @description Requests are recorded. */
+                requests: boolean;
+                /** @description There can be sessions. */
+                sessions: boolean;
+            };
+            collections: {
+                name: string;
+                href: string;
+                /** @description How many records there are. */
+                count: number;
+                /** @description The member with the id. */
+                key: string;
+                /** @description What one of its records is called. */
+                record: string;
+                /** @description The entity tag of the list of all records. */
+                tag: string;
+            }[];
+            objects: {
+                name: string;
+                href: string;
+            }[];
+            relations: {
+                /** @description The collection with the member. */
+                from: string;
+                member: string;
+                /** @description The collection that it refers to. */
+                to: string;
+                /** @description The member holds a list of ids. */
+                list: boolean;
+                /** @enum {string} */
+                onDelete?: "restrict" | "cascade" | "set-null";
+                /** @description The name for _embed in the other collection. */
+                embed?: string;
+                /** @description The name for _expand. */
+                expand?: string;
+            }[];
+            findings?: {
+                /** @description How many findings there are. */
+                count: number;
+                /** @description The count is that of an earlier state. */
+                pending: boolean;
+            };
+            limits: {
+                /** @description The size of a body in bytes. */
+                body: number;
+                /** @description The number of different parameters of a query. */
+                terms: number;
+                /** @description The number of records of a page; 0 is unlimited. */
+                page: number;
+            };
+        };
+        /** @description A fork of the database under a name. */
+        Session: {
+            name: string;
+            /** @description The latest revision of the fork. */
+            rev: string;
+            /**
+             * Format: date-time
+             * @description When it began.
+             */
+            at: string;
+            /**
+             * Format: date-time
+             * @description When a request last used it.
+             */
+            used: string;
+            /** @description The size of the values that it has changed. */
+            bytes: number;
+        };
+        SessionRequest: {
+            /** @description What it begins with: now, baseline (the contents at the start or at the latest edit of the file), or the name of a snapshot. */
+            from?: string;
+        };
+        /** @description One step of the database. */
+        Revision: {
+            /** @description Its id: the run of the server and a number. */
+            rev: string;
+            /** Format: date-time */
+            at: string;
+            /**
+             * @description A request, or an edit of the file.
+             * @enum {string}
+             */
+            by: "api" | "file";
+            /** @description The X-Request-Id of the request. */
+            request?: string;
+            /** @description The revision that it has reverted. */
+            undoes?: string;
+            changes: components["schemas"]["Changes"];
+            collections?: components["schemas"]["ChangeCounts"];
+        };
+        Changes: {
+            collection: string;
+            id?: string;
+            /** @enum {string} */
+            op: "created" | "updated" | "deleted";
+            before?: unknown;
+            after?: unknown;
+        }[] | null;
+        /** @description The number of changes in each collection, if there are too many to list. */
+        ChangeCounts: {
+            [key: string]: number;
+        };
+        UndoRequest: {
+            /** @description The revision to undo instead of the newest. That of an undo is redone. */
+            rev?: string;
+        };
+        ResetRequest: {
+            /** @description The name of a snapshot. */
+            to?: string;
+        };
+        Restored: {
+            /** @description The revision that has restored the values. */
+            rev: string;
+            /** @description Of an undo: the revision that is undone. */
+            undone?: string;
+            /** @description Of a reset: the name of the snapshot, or baseline. */
+            to?: string;
+            /** @description Of a commit: the session that has made the changes. */
+            session?: string;
+            changes: components["schemas"]["Changes"];
+            collections?: components["schemas"]["ChangeCounts"];
+        };
+        /** @description A state of the database that is kept under a name. */
+        NamedSnapshot: {
+            name: string;
+            /** @description The revision that it shows. */
+            rev: string;
+            /**
+             * Format: date-time
+             * @description When it was kept.
+             */
+            at: string;
+            /** @description The number of records in all collections. */
+            records: number;
+        };
+    };
+}

@@ -1,0 +1,118 @@
+// The sessions: databases of tests, which never reach the file.
+import { useEffect, useState } from "preact/hooks";
+import { ask, enterSession, read, session, type Schemas } from "./api.ts";
+import { isReadOnly } from "./catalog.ts";
+import { ChangeTitle } from "./changes.tsx";
+import type { Change } from "./live.ts";
+import { toast, toastError } from "./messages.tsx";
+import { Ago, Bones, Button, count, Empty, ErrorBox, formatCount } from "./ui.tsx";
+
+type Session = Schemas["Session"];
+
+const pathOf = (name: string): string => "/_/sessions/" + encodeURIComponent(name);
+
+export function Sessions() {
+  const [list, setList] = useState<Session[] | null>(null),
+    [error, setError] = useState<unknown>(null);
+  const [opened, setOpened] = useState("");
+  const load = () => {
+    read<Session[]>("/_/sessions").then(setList, setError);
+  };
+  useEffect(load, []);
+  const run = async (done: string, method: string, path: string) => {
+    try {
+      await ask(method, path, method === "POST" ? { body: "{}" } : {});
+      toast(done);
+      setOpened("");
+      load();
+    } catch (e) {
+      toastError("Not done.", e);
+    }
+  };
+  return (
+    <main class="screen" aria-labelledby="title">
+      <header class="top">
+        <h1 id="title">Sessions</h1>
+        <span class="count">{list && count(list.length, "session")}</span>
+        <span class="grow" />
+        <Button onClick={load}>Refresh</Button>
+      </header>
+      {error !== null && <ErrorBox error={error} />}
+      {list === null && error === null && <Bones count={2} />}
+      {list?.length === 0 && (
+        <Empty icon="layers" title="No sessions">
+          <p>
+            A request with the header <span class="code">Pickup-Session: NAME</span> works on a database of its own,
+            which begins as a copy of this one. Tests that run side by side do not see each other's writes.
+          </p>
+        </Empty>
+      )}
+      <ul class="changes">
+        {list?.map((item) => (
+          <li key={item.name}>
+            <header>
+              <b>{item.name}</b>
+              {item.name === session.value && <span class="pill session">shown</span>}
+              <span class="dim">{formatCount(item.bytes)} bytes</span>
+              <span class="grow" />
+              <span class="dim">used</span>
+              <Ago at={item.used} />
+            </header>
+            <div class="row-of wrap">
+              <Button
+                aria-expanded={opened === item.name}
+                onClick={() => setOpened(opened === item.name ? "" : item.name)}
+              >
+                Changes
+              </Button>
+              <Button onClick={() => enterSession(item.name)}>Look into it</Button>
+              {!isReadOnly.value && (
+                <>
+                  <Button onClick={() => void run("The session is reset", "POST", pathOf(item.name) + "/reset")}>
+                    Reset
+                  </Button>
+                  <Button
+                    onClick={() => void run("Its changes are in the file", "POST", pathOf(item.name) + "/commit")}
+                  >
+                    Commit to the file
+                  </Button>
+                </>
+              )}
+              <Button
+                kind="quiet"
+                icon="trash"
+                onClick={() => void run("The session has ended", "DELETE", pathOf(item.name))}
+              >
+                End
+              </Button>
+            </div>
+            {opened === item.name && <SessionChanges name={item.name} />}
+          </li>
+        ))}
+      </ul>
+    </main>
+  );
+}
+
+const shown = 50; // changes
+
+function SessionChanges({ name }: { name: string }) {
+  const [changes, setChanges] = useState<Change[] | null>(null),
+    [error, setError] = useState<unknown>(null);
+  useEffect(() => {
+    read<Change[]>(pathOf(name) + "/changes").then(setChanges, setError);
+  }, [name]);
+  if (error !== null) return <ErrorBox error={error} />;
+  if (changes === null) return <Bones count={1} />;
+  if (changes.length === 0) return <p class="dim">It has changed nothing.</p>;
+  return (
+    <ul class="feed">
+      {changes.slice(0, shown).map((change, i) => (
+        <li key={i} class="line">
+          <ChangeTitle change={change} />
+        </li>
+      ))}
+      {changes.length > shown && <li class="dim">and {formatCount(changes.length - shown)} more</li>}
+    </ul>
+  );
+}

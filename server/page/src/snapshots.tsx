@@ -1,0 +1,126 @@
+// Named snapshots of the database, and the way back to them.
+import { useEffect, useState } from "preact/hooks";
+import { ask, read, type Schemas } from "./api.ts";
+import { whyLocked } from "./catalog.ts";
+import { onReset } from "./live.ts";
+import { toast, toastError } from "./messages.tsx";
+import { Ago, Button, count, Dialog } from "./ui.tsx";
+import { undoLater } from "./undo.ts";
+
+type NamedSnapshot = Schemas["NamedSnapshot"];
+
+const pathOf = (name: string): string => "/_/snapshots/" + encodeURIComponent(name);
+
+export function Snapshots() {
+  const [list, setList] = useState<NamedSnapshot[]>([]),
+    [name, setName] = useState("");
+  const [target, setTarget] = useState<string | null>(null); // to go back to
+  const load = () => {
+    read<NamedSnapshot[]>("/_/snapshots").then(setList, () => setList([]));
+  };
+  useEffect(() => {
+    load();
+    return onReset(load);
+  }, []);
+  const run = async (what: string, action: () => Promise<unknown>) => {
+    try {
+      await action();
+      load();
+    } catch (error) {
+      toastError(what, error);
+    }
+  };
+  const keep = () => {
+    const chosen = name.trim() || "snapshot-" + (list.length + 1);
+    setName("");
+    void run("Not kept.", () => ask("PUT", pathOf(chosen)));
+  };
+  if (whyLocked.value && list.length === 0) return null;
+  return (
+    <section class="card snapshots" aria-labelledby="snapshots">
+      <h2 id="snapshots">Snapshots</h2>
+      <p class="dim">
+        A snapshot keeps the database as it is now. Snapshots are in memory and end with the server. Going back is a
+        change that can be undone.
+      </p>
+      <ul class="feed">
+        {list.map((snapshot) => (
+          <li key={snapshot.name} class="line">
+            <b class="clip">{snapshot.name}</b>
+            <span class="dim">{count(snapshot.records, "record")}</span>
+            <span class="grow" />
+            <Ago at={snapshot.at} />
+            {!whyLocked.value && <Button onClick={() => setTarget(snapshot.name)}>Go back</Button>}
+            <Button
+              kind="quiet"
+              icon="trash"
+              label={"Forget " + snapshot.name}
+              onClick={() => void run("Not forgotten.", () => ask("DELETE", pathOf(snapshot.name)))}
+            />
+          </li>
+        ))}
+      </ul>
+      {!whyLocked.value && (
+        <form
+          class="row-of wrap"
+          onSubmit={(event) => {
+            event.preventDefault();
+            keep();
+          }}
+        >
+          <input
+            class="name"
+            aria-label="Name of the snapshot"
+            placeholder="name"
+            pattern="[A-Za-z0-9._\-]+"
+            value={name}
+            onInput={(event) => setName(event.currentTarget.value)}
+          />
+          <Button icon="camera" onClick={keep}>
+            Take a snapshot
+          </Button>
+          <Button onClick={() => setTarget("baseline")}>Reset</Button>
+        </form>
+      )}
+      {target !== null && <GoBack target={target} onClose={() => setTarget(null)} />}
+    </section>
+  );
+}
+
+/** Asks before many records change. */
+function GoBack({ target, onClose }: { target: string; onClose: () => void }) {
+  const run = async () => {
+    const body = target === "baseline" ? "{}" : JSON.stringify({ to: target });
+    try {
+      const answer = await ask("POST", "/_/reset", { body });
+      const n = (answer.data as unknown as { changes: unknown[] | null }).changes?.length;
+      const undo = undoLater(answer.revision, (error) => {
+        if (error) toastError("Not undone.", error);
+      });
+      toast(
+        n === 0 ? "Nothing had changed" : `Back at ${target}`,
+        n === 0 ? {} : { action: { name: "Undo", run: undo } },
+      );
+    } catch (error) {
+      toastError("Not changed.", error);
+    }
+    onClose();
+  };
+  return (
+    <Dialog title="Go back" onClose={onClose}>
+      <h2>{target === "baseline" ? "Take back what came through the API?" : `Go back to ${target}?`}</h2>
+      <p>
+        {target === "baseline"
+          ? "The records become what they were at the start, or at the last edit of the file."
+          : "All records become what they were then. Edits of the file are taken back, too."}{" "}
+        This can be undone.
+      </p>
+      <div class="row-of end">
+        <Button onClick={onClose}>Cancel</Button>
+        <Button kind="primary" onClick={() => void run()}>
+          Go back
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,45 @@
+// What is true of every screen: strips above the contents.
+import { enterSession, session } from "./api.ts";
+import { status } from "./catalog.ts";
+import { Icon } from "./icons.tsx";
+import { broken, connection } from "./live.ts";
+import { Button } from "./ui.tsx";
+
+export function Strips() {
+  const rules = status.value?.rules;
+  return (
+    <>
+      {connection.value === "lost" && (
+        <div class="strip warn" role="status">
+          <Icon name="alert" />
+          The server does not answer. What you see may be old. The page continues as soon as the server is back.
+        </div>
+      )}
+      {broken.value && (
+        <div class="strip bad" role="alert">
+          <Icon name="alert" />
+          <span>
+            <b>The file does not parse.</b> {broken}
+          </span>
+        </div>
+      )}
+      {rules?.state === "broken" && (
+        <div class="strip warn" role="status">
+          <Icon name="alert" />
+          <span>
+            <b>The rules cannot be used.</b> {rules.detail}
+          </span>
+        </div>
+      )}
+      {session.value && (
+        <div class="strip session" role="status">
+          <Icon name="layers" />
+          <span>
+            This is the session <b>{session}</b>. Nothing here reaches the file.
+          </span>
+          <Button onClick={() => enterSession("")}>Leave it</Button>
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,196 @@
+// The list of a collection, with its query, and one of its records beside it.
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { pathOf } from "./api.ts";
+import { collections, hasCollection, idOf, shapeFor, whyLocked } from "./catalog.ts";
+import { ColumnMenu } from "./column_menu.tsx";
+import { useAllColumns, useShownColumns } from "./columns.ts";
+import { Grid } from "./grid.tsx";
+import type { Json, Obj } from "./json.ts";
+import { authorOf, concerns, onChange, onReset, type Revision } from "./live.ts";
+import { QueryBar } from "./query_bar.tsx";
+import { readQuery, withTerm, writeQuery, type Query } from "./query.ts";
+import { RecordPanel } from "./record.tsx";
+import { go, href, route } from "./route.ts";
+import { Rows } from "./rows.ts";
+import { typedOf } from "./schema.ts";
+import { SelectionBar } from "./selection.tsx";
+import { languages } from "./snippets.ts";
+import { Button, Copy, count, ErrorBox, formatCount } from "./ui.tsx";
+
+interface TableProps {
+  name: string;
+  id: string | undefined;
+  query: string;
+  isNew: boolean; // a new record is beside the table
+}
+
+export function Table(props: TableProps) {
+  if (!hasCollection(props.name)) {
+    return (
+      <main class="screen" aria-labelledby="title">
+        <h1 id="title">{props.name}</h1>
+        <ErrorBox error={new Error(`There is no collection called ${props.name}.`)} title="Not found" />
+        <p>
+          <a href="#/">Overview</a>
+        </p>
+      </main>
+    );
+  }
+  return <CollectionTable {...props} />;
+}
+
+function CollectionTable({ name, id, query: written, isNew }: TableProps) {
+  const shape = shapeFor(name);
+  const query = useMemo(() => readQuery(written), [written]);
+  const rows = useRows(name, written);
+  const all = useAllColumns(rows, shape),
+    columns = useShownColumns(all, shape);
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [menu, setMenu] = useState<string | null>(null);
+  useEffect(() => setSelected(new Set()), [rows]);
+
+  const show = (next: Query) => go(href([name, id], writeQuery(next)));
+  const open = (record: string) => go(href([name, record], route.value.query));
+  const openNew = () => go(href(["_", "new", name], written));
+  const step = (by: number) => {
+    const record = rows.at(rows.indexOf(id ?? "") + by);
+    if (record) open(idOf(name, record));
+  };
+  const close = () => {
+    go(href([name], written));
+    requestAnimationFrame(() => document.querySelector<HTMLElement>("[data-cell][tabindex='0']")?.focus());
+  };
+  const toggle = (record: string) => {
+    const next = new Set(selected);
+    if (!next.delete(record)) next.add(record);
+    setSelected(next);
+  };
+  const path = pathOf(name) + (written ? "?" + written : "");
+  const isFiltered = query.terms.length > 0 || query.q !== "" || query.rest.length > 0;
+  const isPanelOpen = id !== undefined || isNew;
+
+  return (
+    <>
+      <main class="screen list" aria-labelledby="title">
+        <header class="top">
+          <h1 id="title">{name}</h1>
+          <Total name={name} total={rows.total.value} isFiltered={isFiltered} />
+          <span class="grow" />
+          <Button kind="quiet" icon="columns" label="Columns" onClick={() => setMenu("")} />
+          {!whyLocked.value && (
+            <Button kind="primary" icon="plus" onClick={openNew}>
+              New<kbd>N</kbd>
+            </Button>
+          )}
+        </header>
+        {shape.description && <p class="lead">{shape.description}</p>}
+        <QueryBar shape={shape} query={query} rows={rows} onChange={show} />
+        <RequestLine path={path} milliseconds={rows.milliseconds.value} />
+        {rows.error.value && rows.total.value !== null ? <ErrorBox error={rows.error.value} /> : null}
+        <Grid
+          rows={rows}
+          shape={shape}
+          columns={columns}
+          sort={query.sort}
+          opened={id}
+          isFiltered={isFiltered}
+          selected={selected}
+          onSelect={toggle}
+          onSort={(member, more) => show(sorted(query, member, more))}
+          onOpen={open}
+          onFilter={(member, value, without) => show(filtered(query, member, value, without))}
+          onNew={openNew}
+          onMenu={setMenu}
+        />
+        {selected.size > 0 && (
+          <SelectionBar rows={rows} shape={shape} selected={selected} onDone={() => setSelected(new Set())} />
+        )}
+      </main>
+      {isPanelOpen && (
+        <RecordPanel
+          key={isNew ? "new" : "record"}
+          collection={name}
+          id={isNew ? null : id!}
+          query={written}
+          onClose={close}
+          onSaved={(record: Obj) => rows.put(record)}
+          onStep={step}
+        />
+      )}
+      {menu !== null && (
+        <ColumnMenu
+          shape={shape}
+          all={all}
+          member={menu}
+          onSort={(member, more) => show(sorted(query, member, more))}
+          onClose={() => setMenu(null)}
+        />
+      )}
+    </>
+  );
+}
+
+/** Returns the rows of a list, which follow the changes of the collection. */
+function useRows(name: string, query: string): Rows {
+  const rows = useMemo(() => new Rows(name, query), [name, query]);
+  useEffect(() => () => rows.close(), [rows]);
+  useEffect(() => onReset(() => rows.refresh()), [rows]);
+  useEffect(() => {
+    // An edit of this tab leaves its row where it is until the list is requested again.
+    const isOwnUpdate = (revision: Revision) =>
+      authorOf(revision) === "tab" &&
+      revision.changes?.length === 1 &&
+      revision.changes[0]?.op === "updated" &&
+      !revision.undoes;
+    return onChange((revisions) => {
+      if (revisions.some((r) => concerns(r, name) && !isOwnUpdate(r))) rows.refresh();
+    });
+  }, [rows]);
+  return rows;
+}
+
+function sorted(query: Query, member: string, more: boolean): Query {
+  const now = query.sort.find((s) => s.member === member);
+  const others = more ? query.sort.filter((s) => s.member !== member) : [];
+  if (now?.descending) return { ...query, sort: others };
+  return { ...query, sort: [...others, { member, descending: now !== undefined }] };
+}
+
+function filtered(query: Query, member: string, value: Json | undefined, without: boolean): Query {
+  const others = { ...query, terms: query.terms.filter((term) => term.member !== member) };
+  if (value === undefined || value === null) {
+    return withTerm(others, { member, operator: "exists", value: String(without) });
+  }
+  return withTerm(others, { member, operator: without ? "ne" : "eq", value: typedOf(value) });
+}
+
+function Total({ name, total, isFiltered }: { name: string; total: number | null; isFiltered: boolean }) {
+  const all = collections.value.find((c) => c.name === name)?.count ?? 0;
+  const text =
+    total === null ? "" : isFiltered ? `${formatCount(total)} of ${formatCount(all)}` : count(total, "record");
+  return (
+    <span class="count" aria-live="polite">
+      {text}
+    </span>
+  );
+}
+
+/** The request that the table shows, to copy. */
+function RequestLine({ path, milliseconds }: { path: string; milliseconds: number }) {
+  return (
+    <div class="request">
+      <span class="method get">GET</span>
+      <code class="path" title={path}>
+        {path}
+      </code>
+      <span class="faint ms">{milliseconds > 0 && milliseconds.toFixed(0) + " ms"}</span>
+      <span class="row-of">
+        {languages.slice(0, 3).map((language) => (
+          <Copy key={language.name} text={() => language.write({ method: "GET", path })}>
+            {language.name}
+          </Copy>
+        ))}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,217 @@
+// Small parts that several screens use.
+import type { ComponentChildren, JSX } from "preact";
+import { signal } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { messageOf, Refused } from "./api.ts";
+import { Icon, type IconName } from "./icons.tsx";
+import { announce } from "./messages.tsx";
+
+type ButtonProps = Omit<JSX.IntrinsicElements["button"], "class" | "label"> & {
+  icon?: IconName;
+  kind?: "plain" | "primary" | "danger" | "quiet";
+  label?: string | undefined; // of a button that shows an icon only
+  class?: string;
+};
+
+export function Button({ icon, kind = "plain", label, children, class: more = "", ...rest }: ButtonProps) {
+  const square = children === undefined ? "square" : "";
+  return (
+    <button type="button" class={`button ${kind} ${square} ${more}`} aria-label={label} title={label} {...rest}>
+      {icon && <Icon name={icon} />}
+      {children}
+    </button>
+  );
+}
+
+/** A button that copies a text, which is made when it is pressed. */
+export function Copy({
+  text,
+  label = "Copy",
+  children,
+}: {
+  text: () => string;
+  label?: string;
+  children?: ComponentChildren;
+}) {
+  const [done, setDone] = useState(false);
+  const run = async () => {
+    await copyText(text());
+    setDone(true);
+    announce("Copied");
+    setTimeout(() => setDone(false), 1500);
+  };
+  return (
+    <Button
+      kind="quiet"
+      class="copy"
+      icon={done ? "check" : "copy"}
+      label={children ? undefined : label}
+      onClick={() => void run()}
+    >
+      {children}
+    </Button>
+  );
+}
+
+export async function copyText(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // There is no clipboard outside of https and localhost.
+    const area = document.createElement("textarea");
+    area.value = text;
+    area.className = "offscreen";
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+}
+
+interface DialogProps {
+  title: string;
+  children: ComponentChildren;
+  onClose: () => void;
+  class?: string;
+}
+
+/** A modal dialog. The browser keeps the focus in it and gives it back. */
+export function Dialog({ title, children, onClose, class: name = "" }: DialogProps) {
+  const ref = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const dialog = ref.current!;
+    dialog.showModal();
+    return () => dialog.close();
+  }, []);
+  return (
+    <dialog
+      ref={ref}
+      class={name}
+      aria-label={title}
+      onClose={onClose} // with Escape
+      onKeyDown={(event) => event.stopPropagation()}
+      onClick={(event) => {
+        if (event.target === ref.current) onClose(); // beside it
+      }}
+    >
+      {children}
+    </dialog>
+  );
+}
+
+export function Empty({ icon, title, children }: { icon: IconName; title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <Icon name={icon} size={28} />
+      <h2>{title}</h2>
+      <div>{children}</div>
+    </div>
+  );
+}
+
+/** What went wrong, with each fault that the server lists. */
+export function ErrorBox({ error, title }: { error: unknown; title?: string }) {
+  const problem = error instanceof Refused ? error.problem : null;
+  const faults = problem?.errors ?? [];
+  return (
+    <div class="wrong" role="alert">
+      <Icon name="alert" size={18} />
+      <div>
+        <strong>{title ?? (problem ? `${problem.status} ${problem.title}` : "No answer")}</strong>
+        <p>{messageOf(error)}</p>
+        {faults.length > 1 && (
+          <ul>
+            {faults.map((fault, i) => (
+              <li key={i}>
+                <span class="code">{placeOf(fault)}</span> {fault.detail}
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** Returns where a fault is: a JSON Pointer or the name of a parameter. */
+export function placeOf(fault: { pointer?: string } | { parameter?: string }): string {
+  if ("pointer" in fault && fault.pointer) return fault.pointer;
+  return "parameter" in fault && fault.parameter ? fault.parameter : "";
+}
+
+/** Grey bars where contents will be. */
+export function Bones({ count }: { count: number }) {
+  const bars = Array.from({ length: count }, (_, i) => <span key={i} class="bone" />);
+  return <div class="bones">{bars}</div>;
+}
+
+interface SegmentsProps<T extends string> {
+  label: string;
+  options: readonly T[];
+  value: T;
+  onChange: (value: T) => void;
+  children?: ComponentChildren;
+}
+
+/** Buttons of which one is pressed. */
+export function Segments<T extends string>({ label, options, value, onChange, children }: SegmentsProps<T>) {
+  return (
+    <div class="segments" role="group" aria-label={label}>
+      {options.map((option) => (
+        <button key={option} type="button" aria-pressed={option === value} onClick={() => onChange(option)}>
+          {option}
+        </button>
+      ))}
+      {children}
+    </div>
+  );
+}
+
+export const formatCount = (n: number): string => n.toLocaleString("en");
+
+/** Returns a number and a noun, as in "2 entries". */
+export function count(n: number, noun: string): string {
+  const plural = noun.endsWith("y") ? noun.slice(0, -1) + "ies" : noun + "s";
+  return formatCount(n) + " " + (n === 1 ? noun : plural);
+}
+
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "narrow" });
+const now = signal(Date.now());
+setInterval(() => {
+  if (document.visibilityState === "visible") now.value = Date.now();
+}, 10_000);
+
+const units: [unit: Intl.RelativeTimeFormatUnit, seconds: number, until: number][] = [
+  ["second", 1, 60],
+  ["minute", 60, 3600],
+  ["hour", 3600, 86_400],
+  ["day", 86_400, Infinity],
+];
+
+/** A time, as the time since then. */
+export function Ago({ at }: { at: string }) {
+  const seconds = (now.value - Date.parse(at)) / 1000;
+  const [unit, length] = units.find(([, , until]) => seconds < until) ?? ["day", 86_400];
+  const text = seconds < 8 ? "now" : relative.format(-Math.round(seconds / length), unit);
+  return (
+    <time dateTime={at} title={new Date(at).toLocaleString()}>
+      {text}
+    </time>
+  );
+}
+
+/** Whether a media query holds. */
+export function useMedia(query: string): boolean {
+  const [matches, setMatches] = useState(() => matchMedia(query).matches);
+  useEffect(() => {
+    const media = matchMedia(query),
+      update = () => setMatches(media.matches);
+    update();
+    media.addEventListener("change", update);
+    return () => media.removeEventListener("change", update);
+  }, [query]);
+  return matches;
+}
+
+export const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
+export const hasModifier = (event: KeyboardEvent): boolean => event.ctrlKey || event.metaKey;

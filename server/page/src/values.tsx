@@ -1,0 +1,113 @@
+// How a value is shown. Values are text nodes, whatever they contain.
+import { labelFor } from "./catalog.ts";
+import { Icon } from "./icons.tsx";
+import { isNumber, isObject, stringify, type Json } from "./json.ts";
+import { href } from "./route.ts";
+import type { Field } from "./schema.ts";
+
+const maxText = 300,
+  maxJSON = 120; // characters that a cell has of a value
+const hues = 6;
+
+const clip = (text: string, max: number): string => (text.length > max ? text.slice(0, max) + "…" : text);
+
+interface ValueProps {
+  value: Json | undefined;
+  field: Field;
+  plain?: boolean; // without links
+}
+
+export function Value({ value, field, plain = false }: ValueProps) {
+  if (value === undefined) {
+    return (
+      <span class="faint">
+        <span aria-hidden="true">–</span>
+        <span class="offscreen">missing</span>
+      </span>
+    );
+  }
+  if (value === null) return <span class="faint code">null</span>;
+  if (field.kind === "reference" && (typeof value === "string" || isNumber(value))) {
+    return <ReferenceLink collection={field.collection} id={String(value)} how={plain ? "plain" : "apart"} />;
+  }
+  if (field.kind === "choice" && !isObject(value) && !Array.isArray(value))
+    return <Chip value={value} field={field} />;
+  if (typeof value === "boolean") {
+    return (
+      <span class={value ? "yes" : "no"}>
+        {value && <Icon name="check" size={14} />}
+        {String(value)}
+      </span>
+    );
+  }
+  if (isNumber(value)) return <span class="num">{String(value)}</span>;
+  if (typeof value === "string") return <Text value={value} field={field} />;
+  return <span class="code dim">{clip(shortJSON(value), maxJSON)}</span>;
+}
+
+function Text({ value, field }: { value: string; field: Field }) {
+  if (value === "") return <span class="faint">empty text</span>;
+  if (field.kind !== "time" && field.kind !== "date") return <>{clip(value, maxText)}</>;
+  return (
+    <span class="num" title={localTime(value)}>
+      {value}
+    </span>
+  );
+}
+
+/** A choice in the tint of its place among the choices. */
+function Chip({ value, field }: { value: Json; field: Field }) {
+  const at = field.choices.findIndex((choice) => String(choice) === String(value));
+  if (at >= 0) return <span class={"chip hue" + (at % hues)}>{String(value)}</span>;
+  return (
+    <span class="chip wrong" title="The rules do not allow it">
+      {clip(String(value), maxText)}
+    </span>
+  );
+}
+
+/** Returns short JSON of a value. It looks at the beginning of a large one only. */
+function shortJSON(value: Json): string {
+  if (Array.isArray(value) && value.length > maxJSON) return stringify(value.slice(0, maxJSON));
+  return stringify(value);
+}
+
+function localTime(text: string): string {
+  const time = new Date(text);
+  return isNaN(+time) ? "" : time.toLocaleString(undefined, { dateStyle: "full", timeStyle: "short" });
+}
+
+interface ReferenceProps {
+  collection: string;
+  id: string;
+  how: "link" | "plain" | "apart"; // apart: an arrow is the link, because a click selects the cell
+}
+
+/** A record by its name and id. */
+export function ReferenceLink({ collection, id, how }: ReferenceProps) {
+  const name = labelFor(collection, id);
+  const label = (
+    <>
+      <span class="clip">{name === "" ? <span class="wrong-text">no such record</span> : (name ?? "…")}</span>
+      <span class="refid">{id}</span>
+    </>
+  );
+  if (how === "plain") return <span class="ref">{label}</span>;
+  const address = href([collection, id]);
+  if (how === "link") {
+    return (
+      <a class="ref" href={address}>
+        {label}
+      </a>
+    );
+  }
+  const title = `Open ${collection} ${id}`;
+  return (
+    <span class="ref apart">
+      {label}
+      <a class="goto" href={address} tabIndex={-1} aria-label={title} title={title}>
+        <Icon name="right" size={13} />
+      </a>
+    </span>
+  );
+}

@@ -1,0 +1,431 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rewrite"
+	"pickup/server/openapi"
+)
+
+// The limits of the requests that are recorded.
+const (
+	maxRecorded     = 500
+	maxRecordedBody = 16 << 10
+	maxRecordedSize = 8 << 20 // of all
+	maxShownFaults  = 20
+)
+
+// A recorded request is one that was answered.
+type recorded struct {
+	ID        string    `json:"id"`
+	Request   string    `json:"request"` // its X-Request-Id
+	At        time.Time `json:"at"`
+	Method    string    `json:"method"`
+	Path      string    `json:"path"` // as sent
+	Query     string    `json:"query,omitempty"`
+	Session   string    `json:"session,omitempty"`
+	Status    int       `json:"status"` // 0 if the connection was cut
+	MS        float64   `json:"ms"`
+	Bytes     int       `json:"bytes"`
+	Origin    string    `json:"origin,omitempty"`
+	Agent     string    `json:"agent,omitempty"`
+	Type      string    `json:"type,omitempty"` // of its body
+	Simulated string    `json:"simulated,omitempty"`
+	Problem   *problem  `json:"problem,omitempty"`
+
+	number       uint64
+	size         int // of all, in bytes, roughly
+	body, answer excerpt
+	redacted     bool
+}
+
+// recordedBodies is a recorded request with its body and that of the answer.
+type recordedBodies struct {
+	*recorded
+	Body      string `json:"body,omitempty"`
+	Answer    string `json:"answer,omitempty"`
+	Truncated bool   `json:"truncated,omitempty"`
+}
+
+// An excerpt is the beginning of a body.
+type excerpt struct {
+	text []byte
+	cut  bool
+}
+
+// Write implements io.Writer.
+func (e *excerpt) Write(b []byte) (int, error) {
+	n := min(len(b), maxRecordedBody-len(e.text))
+	e.text = append(e.text, b[:n]...)
+	e.cut = e.cut || n < len(b)
+	return len(b), nil
+}
+
+// A requestLog has the latest requests, in memory.
+type requestLog struct {
+	mu   sync.Mutex
+	list []*recorded   // guarded by mu; the oldest first
+	last uint64        // guarded by mu; the number of the latest request or clearing
+	size int           // guarded by mu; of list, in bytes
+	more chan struct{} // guarded by mu; closed when any of these changes; nil if nobody waits
+}
+
+// record records the request when it has been answered, unless it is one of the
+// service's page or for a resource of the service.
+func (s *server) record(c *gin.Context) {
+	r := c.Request
+	if isOwnPage(r) || rewrite.IsService(s.pathOf(r)) {
+		return
+	}
+	start := time.Now()
+	e := &recorded{Request: requestIDOf(c), At: start.UTC(), Method: clip(r.Method), Path: sentURL(r).EscapedPath(), Query: sentURL(r).RawQuery,
+		Session: sessionOf(r), Origin: clip(r.Header.Get("Origin")), Agent: clip(r.UserAgent())}
+	if r.ContentLength != 0 && r.Body != nil {
+		e.Type = clip(r.Header.Get("Content-Type"))
+		r.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.TeeReader(r.Body, &e.body), r.Body}
+	}
+	writer := c.Writer
+	c.Writer = &recordingWriter{writer, &e.answer}
+	// Deferred, so that an aborted answer is recorded as well.
+	defer func() {
+		if isPreflight(r) && writer.Status() < http.StatusBadRequest {
+			return
+		}
+		e.Status, e.Bytes, e.Simulated = writer.Status(), max(writer.Size(), 0), writer.Header().Get(simulatedHeader)
+		if isCut(c) {
+			e.Status = 0
+		}
+		e.MS = float64(time.Since(start).Microseconds()) / 1000
+		if p, ok := c.Get(problemKey); ok {
+			e.Problem = p.(*problem)
+		}
+		s.requests.add(e)
+	}()
+	c.Next()
+}
+
+// isOwnPage reports whether the service's own page sends a request.
+func isOwnPage(r *http.Request) bool {
+	return r.Header.Get(pageHeader) == "1" && r.Header.Get("Sec-Fetch-Site") == "same-origin"
+}
+
+// A recordingWriter keeps the beginning of an answer that is JSON.
+type recordingWriter struct {
+	gin.ResponseWriter
+	answer *excerpt
+}
+
+func (w *recordingWriter) Write(b []byte) (int, error) {
+	if t := w.Header()["Content-Type"]; len(t) > 0 && strings.Contains(t[0], "json") && t[0] != openapi.ProblemType {
+		_, _ = w.answer.Write(b) // it has no error
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+func (w *recordingWriter) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
+
+// Unwrap is for http.ResponseController.
+func (w *recordingWriter) Unwrap() http.ResponseWriter { return below(w.ResponseWriter) }
+
+// add adds a request, and drops the oldest ones if they are too many.
+func (l *requestLog) add(e *recorded) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last++
+	e.number, e.ID = l.last, strconv.FormatUint(l.last, 10)
+	e.size = 512 + len(e.Path) + len(e.Query) + cap(e.body.text) + cap(e.answer.text)
+	l.list = append(l.list, e)
+	for l.size += e.size; len(l.list) > maxRecorded || l.size > maxRecordedSize; l.list = l.list[1:] {
+		l.size -= l.list[0].size
+		l.list[0] = nil // the array outlives the slice
+	}
+	l.wakeLocked()
+}
+
+// clear drops all requests.
+func (l *requestLog) clear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list, l.size = nil, 0
+	l.last++
+	l.wakeLocked()
+}
+
+func (l *requestLog) wakeLocked() {
+	if l.more != nil {
+		close(l.more)
+		l.more = nil
+	}
+}
+
+// since returns the requests after the one with a number, the oldest first, and the
+// number of the latest. whole reports that they are all, because those since then
+// are not known. more is closed when there is a change.
+func (l *requestLog) since(number uint64) (list []*recorded, last uint64, whole bool, more <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first := l.last + 1
+	if len(l.list) > 0 {
+		first = l.list[0].number
+	}
+	whole = number > l.last || number+1 < first
+	for _, e := range l.list {
+		if whole || e.number > number {
+			e.redact()
+			list = append(list, e)
+		}
+	}
+	if l.more == nil {
+		l.more = make(chan struct{})
+	}
+	return list, l.last, whole, l.more
+}
+
+// listRequests serves GET /_/requests: the latest requests, the newest first, or as
+// a stream those to come.
+func (req *request) listRequests() error {
+	number, now, err := req.requestsSince()
+	if err != nil {
+		return err
+	}
+	if wantsStream(req.Request) {
+		return req.streamRequests(number, now)
+	}
+	list, _, _, _ := req.requests.since(number)
+	if now {
+		list = nil
+	}
+	req.Header("Cache-Control", "no-store")
+	send(req.Context, http.StatusOK, openapi.JSONType, marshal(newestFirst(list)))
+	return nil
+}
+
+// newestFirst returns a list in reverse, not nil.
+func newestFirst(list []*recorded) []*recorded {
+	list = append([]*recorded{}, list...)
+	slices.Reverse(list)
+	return list
+}
+
+// requestsSince returns the number of the request after which a client wants them,
+// by Last-Event-ID or the parameter _since. now: only those to come.
+func (req *request) requestsSince() (number uint64, now bool, err error) {
+	id := req.Request.Header.Get("Last-Event-ID")
+	for _, p := range req.parameters {
+		switch {
+		case p.Name != "_since":
+			return 0, false, badParameter(p.Name, "the only parameter is _since")
+		case id == "":
+			id = p.Value
+		}
+	}
+	if id == "" || id == "now" {
+		return 0, id == "now", nil
+	}
+	if number, err = strconv.ParseUint(id, 10, 64); err != nil {
+		return 0, false, badParameter("_since", "it is the id of a request, or now")
+	}
+	return number, false, nil
+}
+
+// streamRequests sends the requests after the one with a number, and those to come,
+// until the client goes or the server stops. It begins with all of them if number is 0.
+func (req *request) streamRequests(number uint64, now bool) error {
+	if !req.streams.reserve(req.MaxStreams) {
+		return tooManyStreams()
+	}
+	defer req.streams.release()
+	req.setStreamHeaders()
+	req.Status(http.StatusOK)
+	if req.Request.Method == http.MethodHead {
+		return nil
+	}
+	req.Writer.WriteHeaderNow()
+	w := newEventWriter(below(req.Writer), req.Request)
+	defer w.close()
+	beat := time.NewTicker(beatEvery)
+	defer beat.Stop()
+	begin := !now && number == 0
+	events := [][]byte{[]byte("retry: 1000\n\n")}
+	for {
+		list, last, whole, more := req.requests.since(number)
+		switch {
+		case now:
+			events = append(events, requestEvent("", last, nil))
+		case begin || whole:
+			events = append(events, requestEvent("reset", last, map[string]any{"requests": newestFirst(list)}))
+		default:
+			for _, e := range list {
+				events = append(events, requestEvent("request", e.number, e))
+			}
+		}
+		number, begin, now = last, false, false
+		if len(events) > 0 {
+			if err := w.send(events...); err != nil {
+				return nil
+			}
+		}
+		events = nil
+		select {
+		case <-more:
+		case <-req.Request.Context().Done():
+			return nil
+		case <-req.Stop:
+			return nil
+		case <-beat.C:
+			events = append(events, requestEvent("", last, nil))
+		}
+	}
+}
+
+// requestEvent returns an event of the stream of requests. Without a name it is only
+// the place of the stream.
+func requestEvent(name string, number uint64, data any) []byte {
+	b := strconv.AppendUint([]byte("id: "), number, 10)
+	if name == "" {
+		return append(b, "\n\n"...)
+	}
+	b = append(append(b, "\nevent: "+name+"\ndata: "...), marshal(data)...) // which ends its line
+	return append(b, '\n')
+}
+
+// readRequest serves GET /_/requests/ID: a request with its bodies.
+func (req *request) readRequest() error {
+	req.requests.mu.Lock()
+	defer req.requests.mu.Unlock()
+	id := req.Param("name")
+	for _, e := range req.requests.list {
+		if e.ID == id {
+			e.redact()
+			req.Header("Cache-Control", "no-store")
+			send(req.Context, http.StatusOK, openapi.JSONType, marshal(recordedBodies{e, string(e.body.text), string(e.answer.text), e.body.cut || e.answer.cut}))
+			return nil
+		}
+	}
+	return newProblem(http.StatusNotFound, "There is no such request, or it was too long ago.")
+}
+
+// clearRequests serves DELETE /_/requests.
+func (req *request) clearRequests() error {
+	req.requests.clear()
+	req.Status(http.StatusNoContent)
+	return nil
+}
+
+// hidden replaces a value that may be secret.
+const hidden = "…"
+
+// secretWords are in the names of members and parameters whose values may be secret.
+var secretWords = []string{"pass", "secret", "token", "key", "auth", "cookie", "code"}
+
+func isSecret(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })
+}
+
+// redact hides what may be secret, and drops what is not JSON. It is done when
+// a request is read for the first time, not while it is answered. The caller has the
+// lock of the log.
+func (e *recorded) redact() {
+	if e.redacted {
+		return
+	}
+	e.redacted = true
+	e.Query = redactQuery(e.Query)
+	e.body.redact(strings.HasPrefix(e.Type, openapi.PatchType))
+	e.answer.redact(false)
+	if e.Problem != nil {
+		e.Problem = e.Problem.redact()
+	}
+}
+
+// redactQuery returns a query with the values hidden that may be secret.
+func redactQuery(query string) string {
+	if query == "" {
+		return ""
+	}
+	parts := strings.Split(query, "&")
+	for i, part := range parts {
+		name, value, _ := strings.Cut(part, "=")
+		plain, err := url.QueryUnescape(name)
+		switch {
+		case err != nil || isSecret(plain) && plain != "_code":
+			parts[i] = name + "=" + hidden
+		case plain == "_where":
+			text, _ := url.QueryUnescape(value)
+			condition := excerpt{text: []byte(text)}
+			if condition.redact(false); string(condition.text) != text {
+				parts[i] = name + "=" + url.QueryEscape(string(condition.text))
+			}
+		}
+	}
+	return strings.Join(parts, "&")
+}
+
+// redact hides the values of members that may be secret. Of a JSON Patch it hides
+// all values if some word in it may be the name of a secret.
+func (e *excerpt) redact(patch bool) {
+	if len(e.text) == 0 {
+		return
+	}
+	values := patch && isSecret(string(e.text))
+	dec := jsontext.NewDecoder(bytes.NewReader(e.text), jsontext.AllowDuplicateNames(true))
+	var out []byte
+	copied, done := 0, false
+	for {
+		token, err := dec.ReadToken()
+		if err == io.EOF && done || e.cut && errors.Is(err, io.ErrUnexpectedEOF) {
+			break
+		}
+		if err != nil || done {
+			e.text = nil // it is not JSON
+			return
+		}
+		container, n := dec.StackIndex(dec.StackDepth())
+		done = dec.StackDepth() == 0
+		if container != '{' || n%2 == 0 || token.Kind() != '"' {
+			continue
+		}
+		if name := token.String(); isSecret(name) || values && name == "value" {
+			at := dec.InputOffset()
+			_, err := dec.ReadValue()
+			out = append(append(out, e.text[copied:at]...), `:"`+hidden+`"`...)
+			copied = int(dec.InputOffset())
+			if err != nil {
+				copied = len(e.text) // it is cut, or the next token reports it
+			}
+		}
+	}
+	e.text = append(out, e.text[copied:]...)
+}
+
+// redact returns the problem without the sentences about values that may be secret.
+func (p *problem) redact() *problem {
+	n := *p
+	n.Errors = nil
+	for _, f := range p.Errors[:min(len(p.Errors), maxShownFaults)] {
+		if f.Pointer != nil && isSecret(*f.Pointer) || f.Parameter != nil && isSecret(*f.Parameter) {
+			f.Detail = hidden
+			if f.Parameter != nil {
+				n.Detail = hidden
+			}
+		}
+		n.Errors = append(n.Errors, f)
+	}
+	return &n
+}

@@ -1,0 +1,93 @@
+package server
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestRedact has bodies with and without secrets, also where the limit cuts them.
+func TestRedact(t *testing.T) {
+	long := strings.Repeat("x", maxRecordedBody)
+	for _, c := range []struct {
+		name, body, want string
+		patch            bool
+	}{
+		{name: "nothing", body: ` {"a": [1.50, "b"], "n": null} `, want: ` {"a": [1.50, "b"], "n": null} `},
+		{name: "names", body: `{"PassWord":"p","a":{"x-auth":[{"b":1}],"c":2},"KEY" : 1}`, want: `{"PassWord":"…","a":{"x-auth":"…","c":2},"KEY":"…"}`},
+		{name: "escaped", body: `{"\u0070assword": "p", "a": 1}`, want: `{"\u0070assword":"…", "a": 1}`},
+		{name: "value", body: `{"a": "password", "b": ["token", {"c": 1}]}`, want: `{"a": "password", "b": ["token", {"c": 1}]}`},
+		{name: "twice", body: `{"a": 1, "a": {"token": 1, "token": 2}}`, want: `{"a": 1, "a": {"token":"…", "token":"…"}}`},
+		{name: "form", body: `user=ruth&password=p`},
+		{name: "two values", body: `{} {}`},
+		{name: "unfinished", body: `{"a": {"token": `},
+		{name: "not JSON", body: `{"token": p}`},
+		{name: "patch", body: `[{"path":"/token","value":"t"},{"path":"/a","value":{"b":1}}]`, want: `[{"path":"/token","value":"…"},{"path":"/a","value":"…"}]`, patch: true},
+		{name: "patch without", body: `[{"path":"/a","value":1}]`, want: `[{"path":"/a","value":1}]`, patch: true},
+		{name: "cut in text", body: `{"token":"t","a":"` + long, want: (`{"token":"…","a":"` + long)[:maxRecordedBody+2]},
+		{name: "cut in secret", body: `{"a":1,"token":"` + long, want: `{"a":1,"token":"…"`},
+		{name: "cut in list of secrets", body: `{"a":1,"tokens":["` + long, want: `{"a":1,"tokens":"…"`},
+		{name: "cut and not JSON", body: `{a:"` + long},
+	} {
+		var e excerpt
+		for _, part := range []string{c.body[:len(c.body)/2], c.body[len(c.body)/2:]} {
+			if n, err := e.Write([]byte(part)); n != len(part) || err != nil {
+				t.Fatal(n, err)
+			}
+		}
+		if e.redact(c.patch); string(e.text) != c.want {
+			t.Errorf("%s: %.60q (%d bytes), and not %.60q (%d bytes)", c.name, e.text, len(e.text), c.want, len(c.want))
+		}
+	}
+}
+
+func TestRedactQuery(t *testing.T) {
+	for _, c := range []struct{ query, want string }{
+		{query: "", want: ""},
+		{query: "a=1&b", want: "a=1&b"},
+		{query: "access_token=x&a=1&%74oken=y&apiKey:eq=z", want: "access_token=…&a=1&%74oken=…&apiKey:eq=…"},
+		{query: "_where=%7B%22token%22%3A%221%22%7D", want: "_where=%7B%22token%22%3A%22%E2%80%A6%22%7D"},
+		{query: "_where={\"a\":1}", want: "_where={\"a\":1}"},
+		{query: "_where=token", want: "_where="},
+		{query: "%zz=1", want: "%zz=…"},
+		{query: "_code=503", want: "_code=503"},
+	} {
+		if got := redactQuery(c.query); got != c.want {
+			t.Errorf("%q: %q, and not %q", c.query, got, c.want)
+		}
+	}
+}
+
+// TestRequestLog adds more than a log holds.
+func TestRequestLog(t *testing.T) {
+	var l requestLog
+	for i := range 3 * maxRecorded {
+		l.add(&recorded{Path: "/a", At: time.Now(), body: excerpt{text: make([]byte, i%2)}})
+	}
+	list, last, whole, more := l.since(3*maxRecorded - 10)
+	if len(list) != 10 || last != 3*maxRecorded || whole || list[9].ID != "1500" {
+		t.Errorf("%d requests up to %d", len(list), last)
+	}
+	if list, _, whole, _ = l.since(2*maxRecorded - 1); len(list) != maxRecorded || !whole {
+		t.Errorf("%d requests (all: %v) after one that is gone", len(list), whole)
+	}
+	for range 3 * maxRecorded {
+		l.add(&recorded{answer: excerpt{text: make([]byte, maxRecordedBody)}, body: excerpt{text: make([]byte, maxRecordedBody)}})
+	}
+	select {
+	case <-more:
+	default:
+		t.Error("nobody was woken")
+	}
+	size := 0
+	for _, e := range l.list {
+		size += e.size
+	}
+	if size != l.size || size > maxRecordedSize || size < maxRecordedSize-3*maxRecordedBody {
+		t.Errorf("%d bytes, counted as %d", size, l.size)
+	}
+	l.clear()
+	if list, last, whole, _ := l.since(last); len(list) != 0 || last != 6*maxRecorded+1 || !whole || l.size != 0 {
+		t.Errorf("%d requests of %d bytes are left", len(list), l.size)
+	}
+}
