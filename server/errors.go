@@ -152,10 +152,6 @@ func noCredentials(detail string) *problem {
 	return newProblem(http.StatusUnauthorized, detail).with("WWW-Authenticate", `Basic realm="pickup", charset="UTF-8"`)
 }
 
-func noResource(s *database.Snapshot, path string) *problem {
-	return notFound(s, fmt.Sprintf("There is nothing at %q.", clip(path)))
-}
-
 func noCollection(s *database.Snapshot, name string) *problem {
 	names := servable(s)
 	kind, there := s.Kind(name)
