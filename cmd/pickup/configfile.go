@@ -120,12 +120,10 @@ func (c *configFile) value(flag *kong.Flag) (any, error) {
 	if !ok {
 		return nil, nil
 	}
-	if _, isTable := v.(map[string]any); isTable && flag.Name == "routes" {
-		return nil, nil // see routeFile
-	}
+	_, isTable := v.(map[string]any)
 	list, isList := v.([]any)
-	if isList && flag.Name == simulateKey {
-		return nil, nil // rules, not the setting
+	if isTable && flag.Name == "routes" || (isTable || isList) && flag.Name == simulateKey {
+		return nil, nil // not the setting: see routeFile and configFile.rules
 	}
 	if !isList {
 		list = []any{v}

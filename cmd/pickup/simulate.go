@@ -89,17 +89,22 @@ func (s *service) readRules(ctx context.Context) error {
 // rules returns the rules for simulated answers in the file, and what is wrong with
 // them.
 func (c *configFile) rules(maxDelay time.Duration) ([]*simulate.Rule, []lint.Finding) {
-	value, ok := c.values[simulateKey].([]any)
-	if !ok {
+	switch c.values[simulateKey].(type) {
+	case []any:
+	case map[string]any:
+		return nil, []lint.Finding{c.finding("", "rules are an array: in TOML each begins with [[simulate]]")}
+	default:
 		return nil, nil
 	}
-	text, err := json.Marshal(value)
+	text, err := json.Marshal(c.values[simulateKey])
 	if err != nil {
 		return nil, []lint.Finding{c.finding("", "rules hold JSON values only: "+err.Error())}
 	}
 	rules, faults := simulate.Parse(text, maxDelay)
-	if n, size := simulate.Size(rules); len(faults) == 0 && (n > simulate.MaxRules || size > simulate.MaxBodies) {
-		faults = []simulate.Error{{Detail: fmt.Sprintf("there can be %d rules with bodies of %d MiB together", simulate.MaxRules, simulate.MaxBodies>>20)}}
+	if len(faults) == 0 {
+		if n, size := simulate.Size(rules); n > simulate.MaxRules || size > simulate.MaxBodies {
+			faults = []simulate.Error{{Detail: fmt.Sprintf("there can be %d rules with bodies of %d MiB together", simulate.MaxRules, simulate.MaxBodies>>20)}}
+		}
 	}
 	var found []lint.Finding
 	for _, f := range faults {
