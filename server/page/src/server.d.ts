@@ -16,9 +16,13 @@ export interface components {
             errors?: {
                 /** @description Where in the body (RFC 6901). */
                 pointer?: string;
+                /** @description Where in the record, if the body is a JSON Patch of it. */
+                member?: string;
                 /** @description Which parameter of the URL. */
                 parameter?: string;
                 detail: string;
+                /** @description What was probably meant: the string in place of the value, or the name if the member is not known. */
+                suggestion?: string;
             }[];
             /** @description The collections of the database, if something was not found. */
             collections?: string[];
