@@ -45,6 +45,10 @@ func axeFlow(p *pageTest) {
 			p.click(".delete")
 			p.until(`document.querySelector("dialog [type=checkbox]")`)
 		}},
+		{name: "requests", hash: "#/_/requests", act: func() {
+			p.api("PATCH", "/schedules/5", `{"status": "Scheduld"}`, 422)
+			p.until(`document.querySelector("table.log tbody tr")`)
+		}},
 		{name: "changes", hash: "#/_/changes", act: func() { p.until(`document.querySelector(".snapshots")`) }},
 		{name: "problems", hash: "#/_/problems", act: func() { p.until(`document.querySelector(".findings li, .empty")`) }},
 		{name: "relations", hash: "#/_/relations", act: func() { p.until(`document.querySelector(".reflist li")`) }},
