@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"embed"
 	"io"
-	"net/http"
 	"weak"
 
 	"pickup/internal/database"
@@ -64,11 +63,11 @@ func (req *request) openAPI() error {
 
 // sendDescription sends a description of the current database.
 func (req *request) sendDescription(contentType string, text []byte) error {
-	h := req.Writer.Header()
-	h["Cache-Control"] = cacheControl
-	h["Vary"] = vary
-	send(req.Context, http.StatusOK, contentType, text)
-	return nil
+	tag := tagOf(text)
+	if req.sendNotModified(tag) {
+		return nil
+	}
+	return req.sendBody(contentType, tag, text)
 }
 
 // schema serves GET /_/schemas/NAME: the JSON Schema of a record or of a singular
@@ -91,7 +90,7 @@ func (req *request) docs() error {
 	file, err := viewer.ReadFile("docs/" + name)
 	if err != nil {
 		if file, err = viewer.ReadFile("docs/" + name + ".gz"); err != nil {
-			return noResource(req.snap, req.sent.EscapedPath())
+			return req.noResource()
 		}
 		h.Add("Vary", "Accept-Encoding")
 		if acceptsGzip(req.Request) {

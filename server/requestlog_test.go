@@ -91,3 +91,23 @@ func TestRequestLog(t *testing.T) {
 		t.Errorf("%d requests of %d bytes are left", len(list), l.size)
 	}
 }
+
+// TestRedactProblem hides sentences about values that may be secret, wherever the
+// name is.
+func TestRedactProblem(t *testing.T) {
+	at := func(s string) *string { return &s }
+	p := &problem{Detail: "d", Errors: []fault{
+		{Pointer: at("/title"), Detail: "a"}, {Pointer: at("/user/password"), Detail: "b", Suggestion: "s"},
+		{Pointer: at("/0/value"), Member: "/apiKey", Detail: "c"},
+	}}
+	got := p.redact()
+	if got.Detail != "d" || got.Errors[0].Detail != "a" || got.Errors[1].Detail != hidden || got.Errors[1].Suggestion != "" || got.Errors[2].Detail != hidden {
+		t.Errorf("%+v", got)
+	}
+	if p.Errors[1].Detail != "b" {
+		t.Error("the answer itself was changed")
+	}
+	if got := badParameter("token:eq", "x is wrong").redact(); got.Detail != hidden || got.Errors[0].Detail != hidden {
+		t.Errorf("%+v", got)
+	}
+}

@@ -181,15 +181,15 @@ func TestSessionMemory(t *testing.T) {
 		session, method, target, body string
 		status                        int
 	}{
-		{"a", "POST", "/posts", large, 201},
-		{"b", "POST", "/posts", large, 201},
-		{"b", "POST", "/posts", large, 507},
-		{"c", "POST", "/posts", large, 507},
-		{"c", "GET", "/posts", "", 200},
-		{"", "POST", "/posts", large, 201},
-		{"a", "POST", "/posts", `{"small":true}`, 201},
-		{"", "DELETE", "/_/sessions/a", "", 204},
-		{"c", "POST", "/posts", large, 201},
+		{session: "a", method: "POST", target: "/posts", body: large, status: 201},
+		{session: "b", method: "POST", target: "/posts", body: large, status: 201},
+		{session: "b", method: "POST", target: "/posts", body: large, status: 507},
+		{session: "c", method: "POST", target: "/posts", body: large, status: 507},
+		{session: "c", method: "GET", target: "/posts", status: 200},
+		{method: "POST", target: "/posts", body: large, status: 201},
+		{session: "a", method: "POST", target: "/posts", body: `{"small":true}`, status: 201},
+		{method: "DELETE", target: "/_/sessions/a", status: 204},
+		{session: "c", method: "POST", target: "/posts", body: large, status: 201},
 	} {
 		w := in(web, test.session, test.method, test.target, test.body)
 		if w.Code != test.status {
@@ -213,9 +213,9 @@ func TestSessionDocument(t *testing.T) {
 		session, target, server string
 		has, hasNot             []string
 	}{
-		{"", "/_/openapi.json", "/", []string{"/posts", "/_/livez", "/_/sessions/{id}/commit", "/_/undo"}, []string{"/pets"}},
-		{"s", "/_/openapi.json", "/", []string{"/posts", "/pets", "/_/undo"}, nil},
-		{"", "/_/s/s/_/openapi.json", "/_/s/s", []string{"/posts", "/pets", "/_/undo"}, []string{"/_/livez", "/_/sessions"}},
+		{target: "/_/openapi.json", server: "/", has: []string{"/posts", "/_/livez", "/_/sessions/{id}/commit", "/_/undo"}, hasNot: []string{"/pets"}},
+		{session: "s", target: "/_/openapi.json", server: "/", has: []string{"/posts", "/pets", "/_/undo"}},
+		{target: "/_/s/s/_/openapi.json", server: "/_/s/s", has: []string{"/posts", "/pets", "/_/undo"}, hasNot: []string{"/_/livez", "/_/sessions"}},
 	} {
 		w := in(web, test.session, "GET", test.target, "")
 		var doc struct {

@@ -181,10 +181,10 @@ func TestStaticHeaders(t *testing.T) {
 		status        int
 		body          string
 	}{
-		{"If-None-Match", tag, http.StatusNotModified, ""},
-		{"If-None-Match", `"x"`, http.StatusOK, "let a"},
-		{"Range", "bytes=4-", http.StatusPartialContent, "a"},
-		{"Range", "bytes=9-", http.StatusRequestedRangeNotSatisfiable, "invalid range: failed to overlap\n"},
+		{header: "If-None-Match", value: tag, status: http.StatusNotModified},
+		{header: "If-None-Match", value: `"x"`, status: http.StatusOK, body: "let a"},
+		{header: "Range", value: "bytes=4-", status: http.StatusPartialContent, body: "a"},
+		{header: "Range", value: "bytes=9-", status: http.StatusRequestedRangeNotSatisfiable, body: "invalid range: failed to overlap\n"},
 	} {
 		w := getFile(web, "/app.js", "Authorization", user, test.header, test.value)
 		if w.Code != test.status || w.Body.String() != test.body {
@@ -207,26 +207,26 @@ func TestSPA(t *testing.T) {
 		status               int
 		body                 string // its beginning
 	}{
-		{"/api", "/", asPage, 200, "<p>index"},
-		{"/api", "/", "*/*", 200, "<p>index"},
-		{"/api", "/posts", asPage, 200, "a file"},
-		{"/api", "/orders/7/edit", asPage, 200, "<p>index"},
-		{"/api", "/orders/7/edit/more/of/it?x=1", asPage, 200, "<p>index"},
-		{"/api", "/_/s/a/orders/7", asPage, 200, "<p>index"},
-		{"/api", "/orders/7/edit", "*/*", 404, "{"},
-		{"/api", "/orders/7/edit", "application/json", 404, "{"},
-		{"/api", "/missing.js", asPage, 404, "{"},
-		{"/api", "/api/orders", asPage, 404, "{"},
-		{"/api", "/api/a/b/c/d", asPage, 404, "{"},
-		{"/api", "/api", asPage, 200, `{"name"`},
-		{"/api", "/apis", asPage, 200, "<p>index"},
-		{"/api", "/_/missing", asPage, 404, "{"},
-		{"/api", "/_/", asPage, 404, "{"},
-		{"", "/", asPage, 200, "<p>index"},
-		{"", "/orders", asPage, 200, "<p>index"},
-		{"", "/posts/1/edit", asPage, 200, "<p>index"},
-		{"", "/posts/2", asPage, 404, "{"},
-		{"", "/posts/1", asPage, 200, "{"},
+		{prefix: "/api", path: "/", accept: asPage, status: 200, body: "<p>index"},
+		{prefix: "/api", path: "/", accept: "*/*", status: 200, body: "<p>index"},
+		{prefix: "/api", path: "/posts", accept: asPage, status: 200, body: "a file"},
+		{prefix: "/api", path: "/orders/7/edit", accept: asPage, status: 200, body: "<p>index"},
+		{prefix: "/api", path: "/orders/7/edit/more/of/it?x=1", accept: asPage, status: 200, body: "<p>index"},
+		{prefix: "/api", path: "/_/s/a/orders/7", accept: asPage, status: 200, body: "<p>index"},
+		{prefix: "/api", path: "/orders/7/edit", accept: "*/*", status: 404, body: "{"},
+		{prefix: "/api", path: "/orders/7/edit", accept: "application/json", status: 404, body: "{"},
+		{prefix: "/api", path: "/missing.js", accept: asPage, status: 404, body: "{"},
+		{prefix: "/api", path: "/api/orders", accept: asPage, status: 404, body: "{"},
+		{prefix: "/api", path: "/api/a/b/c/d", accept: asPage, status: 404, body: "{"},
+		{prefix: "/api", path: "/api", accept: asPage, status: 200, body: `{"name"`},
+		{prefix: "/api", path: "/apis", accept: asPage, status: 200, body: "<p>index"},
+		{prefix: "/api", path: "/_/missing", accept: asPage, status: 404, body: "{"},
+		{prefix: "/api", path: "/_/", accept: asPage, status: 404, body: "{"},
+		{path: "/", accept: asPage, status: 200, body: "<p>index"},
+		{path: "/orders", accept: asPage, status: 200, body: "<p>index"},
+		{path: "/posts/1/edit", accept: asPage, status: 200, body: "<p>index"},
+		{path: "/posts/2", accept: asPage, status: 404, body: "{"},
+		{path: "/posts/1", accept: asPage, status: 200, body: "{"},
 	} {
 		_, web := open(t, `{"posts":[{"id":1}]}`, server.Options{Static: []string{dir}, SPA: true, Prefix: test.prefix})
 		if w := getFile(web, test.path, "Accept", test.accept); w.Code != test.status || !strings.HasPrefix(w.Body.String(), test.body) {

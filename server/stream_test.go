@@ -459,8 +459,8 @@ func TestStreamModel(t *testing.T) {
 		steps int
 		store func(t *testing.T) modelStore
 	}{
-		{"memory", count(100, 5000), func(t *testing.T) modelStore { return storetest.NewMemStore(jsontext.Value(contents)) }},
-		{"file", count(60, 1000), func(t *testing.T) modelStore {
+		{name: "memory", steps: count(100, 5000), store: func(t *testing.T) modelStore { return storetest.NewMemStore(jsontext.Value(contents)) }},
+		{name: "file", steps: count(60, 1000), store: func(t *testing.T) modelStore {
 			f := &editedFile{t: t, path: filepath.Join(t.TempDir(), "db.json")}
 			f.Edit(jsontext.Value(contents))
 			return f

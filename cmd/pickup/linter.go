@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pickup/internal/database"
+	"pickup/internal/describe"
 	"pickup/internal/lint"
 	"pickup/server"
 )
@@ -66,10 +67,12 @@ func (l *linter) run(ctx context.Context) {
 	}
 }
 
-// report logs the findings that the last report did not have.
+// report logs the findings that the last report did not have. What it finds out
+// about the records is kept, so that nobody has to wait for a description.
 func (l *linter) report() {
 	tuneGC(l.path)
 	found, _ := l.Linter.List(0, math.MaxInt)
+	describe.Database(l.db.Snapshot(), describe.Options{})
 	now, n := make(map[string]bool, len(found)), 0
 	for _, f := range found {
 		key := f.Pointer + "\x00" + f.Detail

@@ -25,7 +25,7 @@ type settings struct {
 	Ephemeral  bool     `xor:"writes" variable:"PICKUP_EPHEMERAL" help:"Keep writes in memory and do not change the file."`
 	CORSOrigin []string `name:"cors-origin" sep:"none" variable:"PICKUP_CORS_ORIGIN" placeholder:"ORIGIN" help:"Allow pages of this origin, besides loopback origins, to use the service; * allows any. Repeatable."`
 	AllowHost  []string `sep:"none" variable:"PICKUP_ALLOW_HOST" placeholder:"NAME" help:"Accept this name in the Host header, besides localhost and --host. Repeatable."`
-	Requests   string   `enum:"auto,on,off" default:"auto" variable:"PICKUP_REQUESTS" placeholder:"on|off" help:"Keep the latest requests and their bodies in memory and show them to users (on, but off unless the address is a loopback one); never with --no-auth=public."`
+	Requests   string   `enum:"auto,on,off" default:"auto" variable:"PICKUP_REQUESTS" placeholder:"on|off" help:"Keep the latest requests and their bodies in memory and show them to users (on for a loopback address, else off); never with --no-auth=public."`
 	JournalDir string   `variable:"PICKUP_JOURNAL_DIR" placeholder:"DIR" help:"Keep the journal of a file that is mounted by itself in this directory."`
 	AccessLog  string   `enum:"on,off" default:"on" variable:"PICKUP_ACCESS_LOG" placeholder:"on|off" help:"Log each request (${default})."`
 	LogLevel   string   `enum:"debug,info,warn,error" default:"info" variable:"PICKUP_LOG_LEVEL" placeholder:"LEVEL" help:"Log this level and above: debug, info, warn or error (${default})."`

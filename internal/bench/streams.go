@@ -3,15 +3,9 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -70,13 +64,13 @@ func (b *bench) streamOnce(dead bool) ([]time.Duration, error) {
 		if err := c.conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
 			return nil, err
 		}
-		c.ask("/schedules")
+		fmt.Fprint(c.conn, streamRequest(c.host, "/schedules"))
 	}
 	all, err := p.follow("/schedules?_since=now", 100)
-	defer all.close()
 	if err != nil {
 		return nil, err
 	}
+	defer all.close()
 	writer, err := p.connect()
 	if err != nil {
 		return nil, err
@@ -127,10 +121,10 @@ func (b *bench) manyStreamsOnce(n int, last, memory, writes *row) error {
 	}
 	before := p.memory("VmRSS")
 	all, err := p.follow("/schedules", n)
-	defer all.close()
 	if err != nil {
 		return err
 	}
+	defer all.close()
 	watched, err := p.patchEachSecond(2, 15, records)
 	if err != nil {
 		return err
@@ -163,137 +157,4 @@ func (p *process) patchEachSecond(w, n, records int) (time.Duration, error) {
 	}
 	slices.Sort(took)
 	return took[n/2], nil
-}
-
-// ask sends the request of a stream.
-func (c *client) ask(target string) {
-	fmt.Fprintf(c.conn, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: %s\r\nAccept: text/event-stream\r\n\r\n", target, c.host, authorization)
-}
-
-// followers are the clients of a stream.
-type followers struct {
-	conns   []net.Conn
-	reading sync.WaitGroup
-	mu      sync.Mutex
-	seen    [][]arrival // guarded by mu; of each client
-}
-
-// An arrival is when a client had the event with an id.
-type arrival struct {
-	id string
-	at time.Time
-}
-
-// follow opens n streams and waits until each has begun.
-func (p *process) follow(target string, n int) (*followers, error) {
-	f := &followers{conns: make([]net.Conn, n), seen: make([][]arrival, n)}
-	begun := make(chan error, n)
-	for i := range n {
-		c, err := p.connect()
-		if err != nil {
-			return f, err
-		}
-		f.conns[i] = c.conn
-		f.reading.Go(func() { f.read(i, c, target, begun) })
-		if i%100 == 99 { // no more than the backlog of a listener
-			for range 100 {
-				if err := <-begun; err != nil {
-					return f, err
-				}
-			}
-		}
-	}
-	for range n % 100 {
-		if err := <-begun; err != nil {
-			return f, err
-		}
-	}
-	return f, nil
-}
-
-// read reads a stream until it ends. What it begins with is not an arrival.
-func (f *followers) read(i int, c *client, target string, begun chan<- error) {
-	c.r = bufio.NewReaderSize(c.conn, 1<<10)
-	c.ask(target)
-	resp, err := http.ReadResponse(c.r, nil)
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = errors.New(resp.Status)
-	}
-	if err != nil {
-		begun <- err
-		return
-	}
-	first := true
-	named := false // the line before is the name of an event
-	for lines := bufio.NewReaderSize(resp.Body, 512); ; {
-		line, err := lines.ReadSlice('\n')
-		if err != nil && err != bufio.ErrBufferFull {
-			return
-		}
-		if id, ok := bytes.CutPrefix(line, []byte("id: ")); ok && first {
-			first = false
-			begun <- nil
-		} else if ok && named { // not only the place of a quiet stream
-			f.mu.Lock()
-			f.seen[i] = append(f.seen[i], arrival{string(bytes.TrimSpace(id)), time.Now()})
-			f.mu.Unlock()
-		}
-		named = bytes.HasPrefix(line, []byte("event: "))
-	}
-}
-
-// close ends the streams.
-func (f *followers) close() {
-	for _, c := range f.conns {
-		if c != nil {
-			c.Close()
-		}
-	}
-	f.reading.Wait()
-}
-
-// delays waits for the events of the latest n revisions and returns their sorted
-// delays at all clients. A client without one of them, or with another, is an
-// error.
-func (f *followers) delays(p *process, n int) (all []time.Duration, err error) {
-	status, body, err := p.get(fmt.Sprintf("/_/changes?_fields=id&_limit=%d", n))
-	if err != nil || status != http.StatusOK {
-		return nil, fmt.Errorf("GET /_/changes: %d %w", status, err)
-	}
-	var revisions []struct {
-		Rev string
-		At  time.Time
-	}
-	if err := json.Unmarshal(body, &revisions); err != nil {
-		return nil, err
-	}
-	if len(revisions) != n {
-		return nil, fmt.Errorf("the history has %d of %d revisions", len(revisions), n)
-	}
-	slices.Reverse(revisions)
-	complete := func() bool {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		return !slices.ContainsFunc(f.seen, func(seen []arrival) bool { return len(seen) < n })
-	}
-	for begin := time.Now(); !complete(); time.Sleep(10 * time.Millisecond) {
-		if time.Since(begin) > 10*time.Second {
-			break // the loop below says which client lacks what
-		}
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for i, seen := range f.seen {
-		for j, r := range revisions {
-			if j >= len(seen) || seen[j].id != r.Rev {
-				return nil, fmt.Errorf("client %d lacks the event of %s", i, r.Rev)
-			}
-			all = append(all, seen[j].at.Sub(r.At))
-		}
-		if len(seen) > n {
-			return nil, fmt.Errorf("client %d has %d events of %d revisions", i, len(seen), n)
-		}
-	}
-	slices.Sort(all)
-	return all, nil
 }

@@ -1,6 +1,7 @@
 package database
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -111,7 +112,7 @@ func (all *violations) apply(revisions []*Revision) bool {
 		old, was := before.byName[at.collection].records.Get(at.id)
 		is, there := c.records.Get(at.id)
 		if was != there && !storage.IsPositionKey(at.id) {
-			all.markReferring(at, mark)
+			all.markReferring(at, there, mark)
 		}
 		for _, r := range []*Record{old, is} {
 			if r == nil {
@@ -143,12 +144,20 @@ func (all *violations) isValidated(c *collection) bool {
 	return all.members[c.name].validated && all.snap.schema.Member(c.name).Array
 }
 
-// markReferring marks what refers to an element that has come or gone.
-func (all *violations) markReferring(to element, mark func(c *collection, place uint64)) {
+// markReferring marks what may refer to an element that has come or gone. What
+// refers to one that has come has a fault already, so no index is needed.
+func (all *violations) markReferring(to element, come bool, mark func(c *collection, place uint64)) {
 	for _, child := range all.snap.list {
 		for _, ref := range all.snap.schema.Member(child.name).References {
 			switch {
 			case ref.Collection != to.collection:
+			case child.isArray() && come:
+				all.members[child.name].elements.Scan(func(place int, faults []elementFault) bool {
+					if slices.ContainsFunc(faults, func(f elementFault) bool { return f.linked }) {
+						mark(child, uint64(place))
+					}
+					return true
+				})
 			case child.isArray():
 				for _, r := range all.snap.referring(child.name, ref.Member, to.id, true) {
 					mark(child, r.seq)
@@ -168,7 +177,7 @@ func (all *violations) checkElement(c *collection, place int) {
 		all.set(c, m, place, r, nil)
 		return
 	}
-	faults := append(elementFaults(rules.CheckRecord(r.Value, m.validated)), linkedFaults(s.dangling(rules, r.Value))...)
+	faults := append(elementFaults(rules.CheckRecord(r.Value, m.validated), false), elementFaults(s.dangling(rules, r.Value), true)...)
 	eachUnique(rules, r.Value, func(name string, v jsontext.Value) {
 		if first := c.holders(name, v)[0]; first.seq != r.seq {
 			faults = append(faults, repeated(name, v, first))

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -98,6 +99,16 @@ func (s *Snapshot) All(collection string) iter.Seq[*Record] {
 			}
 		}
 	}
+}
+
+// Blocks yields what All yields, in blocks. With each it yields a place in which
+// package describe keeps what it has computed of the block. Snapshots share it until a
+// record of the block changes.
+func (s *Snapshot) Blocks(collection string) iter.Seq2[*atomic.Pointer[any], iter.Seq[*Record]] {
+	if c := s.byName[collection]; c.isArray() {
+		return c.records.Blocks()
+	}
+	return func(func(*atomic.Pointer[any], iter.Seq[*Record]) bool) {}
 }
 
 // Occurs reports whether a record of the collection has a top-level member called

@@ -159,7 +159,7 @@ func (d *describer) parents(r *record) {
 	}
 	for _, parent := range d.snap.Names() {
 		member := d.snap.ForeignKey(r.Name, parent)
-		if kind, _ := d.snap.Kind(parent); kind == storage.Array && (slices.Contains(r.Members, member) || d.snap.Occurs(r.Name, member)) {
+		if kind, _ := d.snap.Kind(parent); kind == storage.Array && (slices.Contains(r.Members, member) || len(r.at) > 0 && d.snap.Occurs(r.Name, member)) {
 			r.Parents = append(r.Parents, Parent{parent, member})
 		}
 	}
@@ -168,7 +168,7 @@ func (d *describer) parents(r *record) {
 // inferred describes a resource without rules by its data. No member is
 // required, and a body is any object.
 func (d *describer) inferred(r *record) {
-	found := inferenceOf(d.snap, r.Name).schema(inferring{})
+	found := inferenceOf(d.snap, r.Name, false).schema(inferring{})
 	d.define(r.Record, found)
 	properties, _ := rawjson.Member(found, "properties")
 	r.Members = rawjson.MemberNames(properties)

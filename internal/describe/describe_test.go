@@ -2,7 +2,10 @@ package describe
 
 import (
 	"bytes"
+	"fmt"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -217,4 +220,59 @@ func value(data string) any {
 		panic(err)
 	}
 	return v
+}
+
+// TestKept compares the description of a database after each of some changes, for
+// which most of it is known, with that of a new database with the same contents.
+func TestKept(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	value := func() string {
+		return []string{"1", "1.5", `"x"`, "null", "true", `[1, "x"]`, `{"a": 1, "b": [{"c": null}]}`, "{}", "[]"}[random.IntN(9)]
+	}
+	record := func(id int) string {
+		return fmt.Sprintf(`{"id":%d,"%c":%s,"%c":%s}`, id, 'a'+random.IntN(6), value(), 'A'+random.IntN(6), value())
+	}
+	var text strings.Builder
+	for i := range 2500 {
+		text.WriteString("," + record(i))
+	}
+	db := openDatabase(t, `{"records":[`+text.String()[1:]+`],"empty":[]}`)
+	schemas := func(db *database.DB) (all string) {
+		d := Database(db.Snapshot(), Options{})
+		for _, def := range d.Definitions {
+			all += def.Name + string(def.Schema) + "\n"
+		}
+		return all
+	}
+	for step := range 20 {
+		for range 1 + random.IntN(200)*(step%2) {
+			id := fmt.Sprint(random.IntN(2600))
+			_, err := db.Update(t.Context(), func(tx *database.Tx) error { // that some have no such record does not matter
+				switch random.IntN(3) {
+				case 0:
+					tx.Create("records", jsontext.Value(record(3000+random.IntN(1000))))
+				case 1:
+					tx.Delete("records", id)
+				default:
+					tx.Merge("records", id, jsontext.Value(record(0)))
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, want := schemas(db), schemas(openDatabase(t, string(db.Snapshot().AppendJSON(nil)))); got != want {
+			t.Fatalf("step %d: the description is\n%s\nand not\n%s", step, got, want)
+		}
+	}
+}
+
+func openDatabase(t *testing.T, text string) *database.DB {
+	t.Helper()
+	db, err := database.Open(t.Context(), storetest.NewMemStore(jsontext.Value(text)), database.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
 }

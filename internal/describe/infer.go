@@ -24,7 +24,7 @@ func InferSchema(snap *database.Snapshot) []byte {
 		switch {
 		case name == "$schema":
 		case kind != storage.Array:
-			properties = rawjson.AppendMember(properties, name, inferenceOf(snap, name).schema(f))
+			properties = rawjson.AppendMember(properties, name, inferenceOf(snap, name, true).schema(f))
 		default:
 			f.collection, f.id = name, snap.IDMember(name)
 			record := database.Singular(name)
@@ -33,7 +33,7 @@ func InferSchema(snap *database.Snapshot) []byte {
 			}
 			token := url.PathEscape(rawjson.Pointer(record)[1:]) // RFC 6901, section 6
 			properties = rawjson.AppendMember(properties, name, []byte(`{"type":"array","items":{"$ref":"#/$defs/`+token+`"}}`))
-			definitions = rawjson.AppendMember(definitions, record, inferenceOf(snap, name).schema(f))
+			definitions = rawjson.AppendMember(definitions, record, inferenceOf(snap, name, true).schema(f))
 		}
 	}
 	out := []byte(`{"$schema":"https://json-schema.org/draft/2020-12/schema",` +
@@ -47,27 +47,46 @@ func InferSchema(snap *database.Snapshot) []byte {
 }
 
 // inferenceOf returns the inference from the records of a collection, or from
-// the value of another member.
-func inferenceOf(snap *database.Snapshot, name string) *inference {
-	in := new(inference)
+// the value of another member: for a rules file, or else for a description, which
+// needs no contents of strings. For a description it looks only at the blocks of
+// records that have changed since the last one.
+func inferenceOf(snap *database.Snapshot, name string, rules bool) *inference {
+	in := &inference{rules: rules}
 	if kind, _ := snap.Kind(name); kind != storage.Array {
 		v, _ := snap.Value(name)
 		in.add(v, 0)
 		return in
 	}
-	for r := range snap.All(name) {
-		in.add(r.Value, 0)
+	for memo, records := range snap.Blocks(name) {
+		known := memo.Load()
+		if rules || known == nil {
+			part := in
+			if !rules {
+				part = new(inference)
+			}
+			for r := range records {
+				part.add(r.Value, 0)
+			}
+			if rules {
+				continue
+			}
+			if known = new(any(part)); part.size() <= maxKept {
+				memo.Store(known)
+			}
+		}
+		in.join((*known).(*inference))
 	}
 	if in.n == 0 {
-		in.kinds['{'] = 1 // records are objects
+		in.kinds[indexOf('{')] = 1 // records are objects
 	}
 	return in
 }
 
 // An inference describes the values at one place.
 type inference struct {
+	rules    bool // it is for a rules file
 	n        int
-	kinds    [256]int // by the kind of a value, 'f' for true and false
+	kinds    [len(kinds)]int // by the index of the kind
 	integers int
 	first    jsontext.Value // the first string or number
 	words    map[string]int // strings by what they spell; nil after too many
@@ -82,49 +101,94 @@ const (
 	maxLevels = 32 // of nesting; deeper values are ignored
 	maxWords  = 64 // different strings that are counted
 	mostWords = 10 // of an enum
+
+	maxKept = 1000 // places in an inference that is kept with a block of records
+
+	kinds = `{["0fn` // of values; f is true, too
 )
+
+func indexOf(kind byte) int { return strings.IndexByte(kinds, kind) }
+
+// count returns the number of values of a kind.
+func (in *inference) count(kind byte) int { return in.kinds[indexOf(kind)] }
+
+// size returns the number of places.
+func (in *inference) size() int {
+	size := 1
+	for _, m := range in.members {
+		size += m.size()
+	}
+	if in.items != nil {
+		size += in.items.size()
+	}
+	return size
+}
+
+// join adds the values of another inference for a description, which come later.
+func (in *inference) join(o *inference) {
+	in.n += o.n
+	in.integers += o.integers
+	for i, n := range o.kinds {
+		in.kinds[i] += n
+	}
+	for _, name := range o.names {
+		in.member(name).join(o.members[name])
+	}
+	if o.items != nil {
+		if in.items == nil {
+			in.items = new(inference)
+		}
+		in.items.join(o.items)
+	}
+}
+
+// member returns the inference of a member, which is new if there is none.
+func (in *inference) member(name string) *inference {
+	m := in.members[name]
+	if m == nil {
+		if in.members == nil {
+			in.members = make(map[string]*inference)
+		}
+		m = &inference{rules: in.rules}
+		in.members[name] = m
+		in.names = append(in.names, name)
+	}
+	return m
+}
 
 // add adds a value at a level of nesting.
 func (in *inference) add(v jsontext.Value, level int) {
-	kind := v.Kind()
+	kind := byte(v.Kind())
 	if kind == 't' {
 		kind = 'f'
 	}
 	in.n++
-	in.kinds[kind]++
+	in.kinds[indexOf(kind)]++
 	switch kind {
 	case '0':
-		if in.first == nil {
+		if in.first == nil && in.rules {
 			in.first = v
 		}
 		if !strings.ContainsAny(string(v), ".eE") {
 			in.integers++
 		}
 	case '"':
-		in.addString(v)
+		if in.rules {
+			in.addString(v)
+		}
 	case '{':
 		if level == maxLevels {
 			return
 		}
-		if in.members == nil {
-			in.members = make(map[string]*inference)
-		}
 		for quoted, e := range rawjson.Members(v) {
-			name := rawjson.Unquote(quoted)
-			m := in.members[name]
-			if m == nil {
-				m = new(inference)
-				in.members[name] = m
-				in.names = append(in.names, name)
-			}
-			m.add(e, level+1)
+			in.member(rawjson.Unquote(quoted)).add(e, level+1)
 		}
 	case '[':
 		if level == maxLevels {
 			return
 		}
 		if in.items == nil {
-			in.items = new(inference)
+			in.items = &inference{rules: in.rules}
 		}
 		for e := range rawjson.Elements(v) {
 			in.items.add(e, level+1)
@@ -134,7 +198,7 @@ func (in *inference) add(v jsontext.Value, level int) {
 
 func (in *inference) addString(v jsontext.Value) {
 	s := rawjson.Unquote(v)
-	if in.kinds['"'] == 1 {
+	if in.count('"') == 1 {
 		in.formats = schema.InferableFormats
 		in.words = make(map[string]int)
 		if in.first == nil {
@@ -178,10 +242,10 @@ func (in *inference) schema(f inferring) []byte {
 			out = rawjson.AppendMember(out, "x-id", rawjson.AppendQuote(nil, string(kind)))
 		}
 	}
-	if in.kinds['"'] > 0 && in.kinds['"']+in.kinds['n'] == in.n && f.rules {
+	if in.count('"') > 0 && in.count('"')+in.count('n') == in.n && f.rules {
 		out = in.appendStringRules(out)
 	}
-	if in.kinds['{'] > 0 {
+	if in.count('{') > 0 {
 		out = in.appendMembers(out, f)
 	}
 	if in.items != nil && in.items.n > 0 {
@@ -195,7 +259,7 @@ func (in *inference) schema(f inferring) []byte {
 // restrict values that are all null.
 func (in *inference) types(rules bool) []byte {
 	number := "number"
-	if in.integers == in.kinds['0'] {
+	if in.integers == in.count('0') {
 		number = "integer"
 	}
 	var names []string
@@ -203,7 +267,7 @@ func (in *inference) types(rules bool) []byte {
 		kind byte
 		name string
 	}{{'{', "object"}, {'[', "array"}, {'"', "string"}, {'0', number}, {'f', "boolean"}, {'n', "null"}} {
-		if in.kinds[t.kind] > 0 {
+		if in.count(t.kind) > 0 {
 			names = append(names, t.name)
 		}
 	}
@@ -223,7 +287,7 @@ func (in *inference) appendStringRules(out []byte) []byte {
 		out = rawjson.AppendMember(out, "format", rawjson.AppendQuote(nil, in.formats[0]))
 	} else if in.few() {
 		values := quote(in.order)
-		if in.kinds['n'] > 0 {
+		if in.count('n') > 0 {
 			values = append(values, []byte("null"))
 		}
 		return rawjson.AppendMember(out, "enum", array(values...))
@@ -237,7 +301,7 @@ func (in *inference) appendStringRules(out []byte) []byte {
 // few reports whether the strings are probably an enum: a few single words,
 // each of which occurs twice on average.
 func (in *inference) few() bool {
-	n := in.kinds['"']
+	n := in.count('"')
 	if in.words == nil || n < 5 || len(in.order) < 2 || len(in.order) > mostWords || 2*len(in.order) > n+1 {
 		return false
 	}
@@ -255,7 +319,7 @@ func (in *inference) appendMembers(out []byte, f inferring) []byte {
 	properties := []byte("{")
 	for _, name := range in.names {
 		m := in.members[name]
-		if m.n == in.kinds['{'] {
+		if m.n == in.count('{') {
 			required = append(required, name)
 		}
 		properties = rawjson.AppendMember(properties, name, m.memberSchema(name, f))

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tidwall/btree"
 )
@@ -177,6 +178,17 @@ func (m *Map[V]) compact() {
 
 // All iterates over the values in order, with their places.
 func (m *Map[V]) All() iter.Seq2[int, V] { return m.From(0) }
+
+// Blocks iterates over the values in order, in blocks of at most 1,024. With each it
+// yields a place in which a reader may keep what it has computed of the block. Copies
+// share it until the block changes.
+func (m *Map[V]) Blocks() iter.Seq2[*atomic.Pointer[any], iter.Seq[V]] {
+	return func(yield func(*atomic.Pointer[any], iter.Seq[V]) bool) {
+		if t := &m.places; t.root != nil {
+			t.root.blocks(t.level, yield)
+		}
+	}
+}
 
 // From iterates over the values at and after a place, in order.
 func (m *Map[V]) From(place int) iter.Seq2[int, V] {

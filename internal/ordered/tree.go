@@ -4,6 +4,7 @@ import (
 	"iter"
 	"math/bits"
 	"slices"
+	"sync/atomic"
 )
 
 // A tree holds values at places. Each node covers 32 times as many places as its
@@ -25,6 +26,7 @@ type node[V any] struct {
 	kids  []*node[V] // of an inner node; nil if empty
 	has   uint32     // of a leaf: bit i is set if value i exists
 	vals  []V
+	memo  atomic.Pointer[any] // see Map.Blocks
 }
 
 const (
@@ -146,11 +148,10 @@ func (t *tree[V]) set(place int, v V) {
 // own returns n, or a copy of it, for o to change.
 func (n *node[V]) own(o *owner) *node[V] {
 	if n.owner == o {
+		n.memo.Store(nil)
 		return n
 	}
-	c := *n
-	c.owner, c.kids, c.vals = o, slices.Clone(n.kids), slices.Clone(n.vals)
-	return &c
+	return &node[V]{owner: o, count: n.count, kids: slices.Clone(n.kids), has: n.has, vals: slices.Clone(n.vals)}
 }
 
 func (n *node[V]) set(o *owner, level, place int, v V) *node[V] {
@@ -212,6 +213,21 @@ func (n *node[V]) walk(level, start, from, by int, yield func(place int, v V) bo
 				return false
 			}
 		} else if n.has&(1<<i) != 0 && !yield(start+i, n.vals[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// blocks calls yield for the nodes of level 1, or for n if its level is less.
+func (n *node[V]) blocks(level int, yield func(*atomic.Pointer[any], iter.Seq[V]) bool) bool {
+	if level <= 1 {
+		return yield(&n.memo, func(yield func(V) bool) {
+			n.walk(level, 0, 0, 1, func(_ int, v V) bool { return yield(v) })
+		})
+	}
+	for _, kid := range n.kids {
+		if kid != nil && !kid.blocks(level-1, yield) {
 			return false
 		}
 	}

@@ -126,8 +126,8 @@ func (d *apiDocument) service() {
 	tagged := func(content ...entry) object {
 		return d.withErrors(readErrors, good([]string{"ETag"}, content...), notModified)
 	}
-	untagged := func(path, id, summary, mediaType string, schema object) {
-		add(path, id, summary, "", "", d.withErrors(readErrors, good(nil, media(mediaType, schema, nil))))
+	description := func(path, id, summary, mediaType string, schema object) {
+		add(path, id, summary, "", "If-None-Match", tagged(media(mediaType, schema, nil)))
 	}
 	whole := media(JSONType, ref("Database"), nil)
 	health := good(nil, media(JSONType, ref("Health"), nil))
@@ -159,8 +159,8 @@ func (d *apiDocument) service() {
 	add(LivezPath, "getLivez", "Whether the process is alive.", "It needs no credentials.", "", d.withErrors([]int{400, 414}, health))
 	add(ReadyzPath, "getReadyz", "Whether reads and writes are possible.", "It needs no credentials unless verbose is set.", "verbose",
 		d.withErrors([]int{400, 401, 414, 429}, health, entry{"503", response("NotReady")}))
-	untagged(OpenAPIPath, "getOpenAPI", "This document.", JSONType, object{{"type", "object"}})
-	untagged(TypesPath, "getTypes", "TypeScript types of records and bodies.", TypesType, textSchema)
+	description(OpenAPIPath, "getOpenAPI", "This document.", JSONType, object{{"type", "object"}})
+	description(TypesPath, "getTypes", "TypeScript types of records and bodies.", TypesType, textSchema)
 	add(DocsPath, "getDocs", "This document as an interactive page.", "", "If-None-Match",
 		append(tagged(page), entry{"412", answer("If-Match does not have the current entity tag.", []string{"ETag"}, page)}))
 	if d.Page {
@@ -168,7 +168,7 @@ func (d *apiDocument) service() {
 			append(tagged(page), entry{"412", answer("If-Match does not have the current entity tag.", []string{"ETag"}, page)}))
 	}
 	if d.Metrics {
-		untagged(MetricsPath, "getMetrics", "Metrics for Prometheus.", "text/plain", textSchema)
+		add(MetricsPath, "getMetrics", "Metrics for Prometheus.", "", "", d.withErrors(readErrors, good(nil, media("text/plain", textSchema, nil))))
 	}
 	d.sessions()
 	if d.Simulate {
@@ -180,7 +180,7 @@ func (d *apiDocument) service() {
 			subject = "a record of " + r.Name
 		}
 		if HasPath(r.Name) {
-			untagged(SchemasPath+url.PathEscape(r.Name), "get"+r.Record+"Schema", "The JSON Schema of "+subject+".", SchemaType, object{{"type", "object"}})
+			description(SchemasPath+url.PathEscape(r.Name), "get"+r.Record+"Schema", "The JSON Schema of "+subject+".", SchemaType, object{{"type", "object"}})
 		}
 	}
 }

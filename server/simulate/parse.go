@@ -122,9 +122,9 @@ func (p *parser) fail(member, detail string) {
 // finish checks how the members fit together.
 func (p *parser) finish() {
 	r := p.rule
-	least, allowed := 400, "code is 400 to 599, or with body 200 to 599"
+	least, allowed := 400, "it is a status from 400 to 599, or with body from 200 to 599"
 	if r.Body != nil {
-		least, allowed = 200, "code is 200 to 599"
+		least, allowed = 200, "it is a status from 200 to 599"
 		if _, said := rawjson.Member(r.text, "code"); !said {
 			r.Code = 200
 		}

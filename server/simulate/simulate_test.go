@@ -184,6 +184,17 @@ func TestParseRange(t *testing.T) {
 	}
 }
 
+func TestIsName(t *testing.T) {
+	for name, want := range map[string]bool{
+		"a": true, "A-z_0.9": true, "..a": true, strings.Repeat("a", 64): true,
+		"": false, ".": false, "..": false, "a b": false, "a/b": false, "ä": false, "a\n": false, strings.Repeat("a", 65): false,
+	} {
+		if IsName(name) != want {
+			t.Errorf("%q: %v", name, !want)
+		}
+	}
+}
+
 // TestRulesTogether uses and changes rules at once. times is exact nevertheless.
 func TestRulesTogether(t *testing.T) {
 	var rules Rules

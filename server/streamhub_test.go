@@ -39,8 +39,8 @@ func TestHubPanic(t *testing.T) {
 		topic topic
 		want  error
 	}{
-		{panicking{}, errEnded},
-		{databaseTopic{}, nil},
+		{topic: panicking{}, want: errEnded},
+		{topic: databaseTopic{}},
 	} {
 		s, ok := f.streams.join(req, "key", test.topic)
 		if !ok {
@@ -98,9 +98,9 @@ func TestStreamWithoutMemory(t *testing.T) {
 func TestDescribedSession(t *testing.T) {
 	_, f := newFront(t, `{"posts":[]}`)
 	for _, request := range []struct{ method, path, body string }{
-		{"POST", "/_/s/s/posts", `{}`},
-		{"GET", "/_/s/s/_/openapi.json", ""},
-		{"DELETE", "/_/sessions/s", ""},
+		{method: "POST", path: "/_/s/s/posts", body: `{}`},
+		{method: "GET", path: "/_/s/s/_/openapi.json"},
+		{method: "DELETE", path: "/_/sessions/s"},
 	} {
 		w := httptest.NewRecorder()
 		f.ServeHTTP(w, httptest.NewRequest(request.method, request.path, strings.NewReader(request.body)))
