@@ -90,7 +90,7 @@ func (req *request) docs() error {
 	file, err := viewer.ReadFile("docs/" + name)
 	if err != nil {
 		if file, err = viewer.ReadFile("docs/" + name + ".gz"); err != nil {
-			return noResource(req.snap, req.sent.EscapedPath())
+			return req.noResource()
 		}
 		h.Add("Vary", "Accept-Encoding")
 		if acceptsGzip(req.Request) {

@@ -103,7 +103,7 @@ func faultProblem(e *database.FaultError) *problem {
 		p = newProblem(http.StatusBadRequest, "The patch cannot be applied. Nothing was changed.")
 	}
 	for _, f := range e.Faults {
-		p.Errors = append(p.Errors, fault{Pointer: &f.Pointer, Detail: f.Detail})
+		p.Errors = append(p.Errors, fault{Pointer: &f.Pointer, Member: f.Member, Detail: f.Detail, Suggestion: f.Suggestion})
 	}
 	return p
 }
@@ -150,10 +150,6 @@ func badParameter(name, detail string) *problem {
 
 func noCredentials(detail string) *problem {
 	return newProblem(http.StatusUnauthorized, detail).with("WWW-Authenticate", `Basic realm="pickup", charset="UTF-8"`)
-}
-
-func noResource(s *database.Snapshot, path string) *problem {
-	return notFound(s, fmt.Sprintf("There is nothing at %q.", clip(path)))
 }
 
 func noCollection(s *database.Snapshot, name string) *problem {

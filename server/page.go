@@ -16,7 +16,7 @@ func (req *request) page() error {
 	name := cmp.Or(req.Param("file"), "index.html")
 	file, ok := page.Open(name)
 	if !ok {
-		return noResource(req.snap, req.sent.EscapedPath())
+		return req.noResource()
 	}
 	content := file.Plain
 	if acceptsGzip(req.Request) {

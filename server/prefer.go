@@ -1,9 +1,15 @@
 package server
 
 import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
+
+	"pickup/internal/spell"
 )
 
 // The preferences of RFC 7240 that are honored, besides those of simulate.go. Others
@@ -15,6 +21,43 @@ const (
 	preferRollback = "tx=rollback"
 	preferDefaults = "missing=default" // of a POST
 )
+
+// preferences are all that the server knows, with their values. Those of simulate.go
+// are judged there.
+var preferences = map[string][]string{
+	"handling": {"lenient", "strict"},
+	"missing":  {"default", "null"},
+	"return":   {"minimal", "representation"},
+	"tx":       {"commit", "rollback"},
+
+	"delay": nil, "code": nil, "fault": nil, "hold": nil,
+}
+
+// checkPreferences refuses a preference that the server does not know, if the request
+// has handling=strict.
+func (s *server) checkPreferences(c *gin.Context) {
+	if !hasPreference(c, preferStrict) {
+		return
+	}
+	for _, value := range c.Request.Header["Prefer"] {
+		for part := range strings.SplitSeq(value, ",") {
+			name, value := splitPreference(part)
+			values, known := preferences[strings.ToLower(name)]
+			detail := ""
+			switch {
+			case name == "":
+			case !known:
+				detail = fmt.Sprintf("there is no preference %q%s", clip(name), spell.DidYouMean(name, "the preferences", slices.Sorted(maps.Keys(preferences))))
+			case values != nil && !slices.Contains(values, strings.ToLower(value)):
+				detail = fmt.Sprintf("%s has no value %q%s", strings.ToLower(name), clip(value), spell.DidYouMean(value, "the values", values))
+			}
+			if detail != "" {
+				s.fail(c, newProblem(http.StatusBadRequest, sentence("Prefer: "+detail)))
+				return
+			}
+		}
+	}
+}
 
 // prefer reports whether the request has the preference; if so it adds
 // Preference-Applied to the answer.
@@ -38,12 +81,17 @@ func hasPreference(c *gin.Context, preference string) bool {
 func preferenceOf(c *gin.Context, name string) (value string, ok bool) {
 	for _, value := range c.Request.Header["Prefer"] {
 		for part := range strings.SplitSeq(value, ",") {
-			part, _, _ = strings.Cut(part, ";") // parameters
-			n, v, _ := strings.Cut(part, "=")
-			if strings.EqualFold(strings.TrimSpace(n), name) {
-				return strings.Trim(strings.TrimSpace(v), `"`), true
+			if n, v := splitPreference(part); strings.EqualFold(n, name) {
+				return v, true
 			}
 		}
 	}
 	return "", false
+}
+
+// splitPreference returns the name and the value of a preference without parameters.
+func splitPreference(part string) (name, value string) {
+	part, _, _ = strings.Cut(part, ";")
+	name, value, _ = strings.Cut(part, "=")
+	return strings.TrimSpace(name), strings.Trim(strings.TrimSpace(value), `"`)
 }

@@ -137,9 +137,17 @@ func (s *server) notFound(c *gin.Context) {
 	if req.sendStatic() {
 		return
 	}
-	p := noResource(req.snap, req.sent.EscapedPath())
-	if s.Prefix != "" && c.Request.URL.Path == nowhere {
-		p.Detail += " The API is below " + s.Prefix + "."
+	s.fail(c, req.noResource())
+}
+
+// noResource returns the problem for a path at which there is nothing.
+func (req *request) noResource() *problem {
+	detail := fmt.Sprintf("There is nothing at %q.", clip(req.sent.EscapedPath()))
+	switch path := req.Request.URL.Path; {
+	case req.Prefix != "" && path == nowhere:
+		detail += " The API is below " + req.Prefix + "."
+	case !req.offers(path):
+		detail += " The settings of the server turn it off."
 	}
-	s.fail(c, p)
+	return notFound(req.snap, detail)
 }

@@ -163,7 +163,7 @@ func (req *request) choose(choices []*route) (*route, error) {
 	for i, p := range req.Params {
 		value, err := url.PathUnescape(p.Value)
 		if err != nil || value == "" {
-			return nil, noResource(req.snap, req.sent.EscapedPath())
+			return nil, req.noResource()
 		}
 		req.Params[i].Value = value
 	}
@@ -182,7 +182,7 @@ func (req *request) choose(choices []*route) (*route, error) {
 	case what == nothing && served:
 		return nil, noCollection(req.snap, name)
 	case !served || i < 0:
-		return nil, noResource(req.snap, req.sent.EscapedPath())
+		return nil, req.noResource()
 	}
 	req.name, req.id, req.child = name, req.Param("id"), req.Param("child")
 	if req.child != "" && memberOf(req.snap, req.child) != array {

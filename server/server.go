@@ -188,7 +188,7 @@ func Handler(db *database.DB, o Options) http.Handler {
 	if o.Requests {
 		r.Use(s.record)
 	}
-	r.Use(s.recover, setHeaders, closeUnauthenticated, s.checkHost, s.crossOrigin(), s.authenticate, s.simulate)
+	r.Use(s.recover, setHeaders, closeUnauthenticated, s.checkHost, s.crossOrigin(), s.authenticate, s.checkPreferences, s.simulate)
 	r.NoRoute(s.notFound)
 	s.register(r)
 	return &front{s, r}

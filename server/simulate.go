@@ -20,7 +20,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"pickup/internal/rewrite"
-	"pickup/internal/spell"
 	"pickup/server/openapi"
 	"pickup/server/simulate"
 )
@@ -186,12 +185,6 @@ func (s *server) isForeign(r *http.Request) bool {
 // is always refused.
 func (s *server) preferredEffect(c *gin.Context, twins map[string]string) (e simulate.Effect, err error) {
 	strict := hasPreference(c, preferStrict)
-	if strict {
-		if name := unknownPreference(c); name != "" {
-			return e, newProblem(http.StatusBadRequest, sentence(fmt.Sprintf("Prefer: there is no preference %q%s",
-				clip(name), spell.DidYouMean(name, "the preferences", preferences))))
-		}
-	}
 	for _, name := range simulations {
 		value, found := preferenceOf(c, name)
 		parameter := ""
@@ -213,24 +206,6 @@ func (s *server) preferredEffect(c *gin.Context, twins map[string]string) (e sim
 		}
 	}
 	return e, nil
-}
-
-// preferences are all that the server knows.
-var preferences = append([]string{"return", "handling", "tx", "missing"}, simulations...)
-
-// unknownPreference returns the name of the first preference that the server does
-// not know, "" if there is none.
-func unknownPreference(c *gin.Context) string {
-	for _, value := range c.Request.Header["Prefer"] {
-		for part := range strings.SplitSeq(value, ",") {
-			part, _, _ = strings.Cut(part, ";")
-			name, _, _ := strings.Cut(part, "=")
-			if name = strings.TrimSpace(name); name != "" && !slices.Contains(preferences, strings.ToLower(name)) {
-				return name
-			}
-		}
-	}
-	return ""
 }
 
 var errTooLong = errors.New("too long")

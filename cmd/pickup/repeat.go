@@ -50,8 +50,8 @@ func (i *instant) UnmarshalText(text []byte) (err error) {
 			break
 		}
 	}
-	if err != nil || i.Year() < 1970 {
-		return fmt.Errorf("%q is not a time such as 2026-01-31T12:00:00Z or a date, from 1970 on", text)
+	if year := i.UTC().Year(); err != nil || year < 1970 || year > 9998 { // the clock runs on, and JSON has no year 10000
+		return fmt.Errorf("%q is not a time such as 2026-01-31T12:00:00Z or a date, from 1970 to 9998", text)
 	}
 	return nil
 }

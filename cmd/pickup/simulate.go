@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
-	"github.com/pelletier/go-toml/v2/unstable"
 
 	"pickup/internal/lint"
 	"pickup/internal/rawjson"
@@ -91,17 +89,22 @@ func (s *service) readRules(ctx context.Context) error {
 // rules returns the rules for simulated answers in the file, and what is wrong with
 // them.
 func (c *configFile) rules(maxDelay time.Duration) ([]*simulate.Rule, []lint.Finding) {
-	value, ok := c.values[simulateKey].([]any)
-	if !ok {
+	switch c.values[simulateKey].(type) {
+	case []any:
+	case map[string]any:
+		return nil, []lint.Finding{c.finding("", "rules are an array: in TOML each begins with [[simulate]]")}
+	default:
 		return nil, nil
 	}
-	text, err := json.Marshal(value)
+	text, err := json.Marshal(c.values[simulateKey])
 	if err != nil {
 		return nil, []lint.Finding{c.finding("", "rules hold JSON values only: "+err.Error())}
 	}
 	rules, faults := simulate.Parse(text, maxDelay)
-	if n, size := simulate.Size(rules); len(faults) == 0 && (n > simulate.MaxRules || size > simulate.MaxBodies) {
-		faults = []simulate.Error{{Detail: fmt.Sprintf("there can be %d rules with bodies of %d MiB together", simulate.MaxRules, simulate.MaxBodies>>20)}}
+	if len(faults) == 0 {
+		if n, size := simulate.Size(rules); n > simulate.MaxRules || size > simulate.MaxBodies {
+			faults = []simulate.Error{{Detail: fmt.Sprintf("there can be %d rules with bodies of %d MiB together", simulate.MaxRules, simulate.MaxBodies>>20)}}
+		}
 	}
 	var found []lint.Finding
 	for _, f := range faults {
@@ -137,85 +140,6 @@ func (c *configFile) finding(pointer, detail string) lint.Finding {
 	}
 	f.Line, f.Column = c.place(f.Pointer)
 	return f
-}
-
-// place returns the line and column to which a pointer leads.
-func (c *configFile) place(pointer string) (line, column int) {
-	offset := 0
-	if filepath.Ext(c.name) == ".json" {
-		offset = rawjson.Offset(c.text, pointer)
-	} else {
-		offset = tomlOffset(c.text, pointer)
-	}
-	return rawjson.LineColumn(c.text, offset)
-}
-
-// tomlOffset returns the index of the key, the table or the element that pointer
-// leads to, or of the nearest one around it.
-func tomlOffset(text []byte, pointer string) int {
-	places := make(map[string]int)
-	tomlKeys(text, func(pointer string, offset int, _ *unstable.Node) {
-		if _, known := places[pointer]; !known {
-			places[pointer] = offset
-		}
-	})
-	for tokens := rawjson.SplitPointer(pointer); ; tokens = tokens[:len(tokens)-1] {
-		if offset, ok := places[rawjson.Pointer(tokens...)]; ok || len(tokens) == 0 {
-			return offset
-		}
-	}
-}
-
-// tomlKeys calls yield with the pointer and the offset of each key and of each element of
-// an array, in the order of a TOML document that parses. The value is nil for a table,
-// and for all but the last part of a dotted key.
-func tomlKeys(text []byte, yield func(pointer string, offset int, value *unstable.Node)) {
-	tables := make(map[string]int) // in each array so far
-	// keys returns the pointer of the keys of n below at.
-	keys := func(at string, n *unstable.Node) string {
-		for key := n.Key(); key.Next(); {
-			at += rawjson.Pointer(string(key.Node().Data))
-			offset := int(key.Node().Raw.Offset)
-			if n.Kind == unstable.KeyValue && key.IsLast() {
-				yield(at, offset, n.Value())
-				break
-			}
-			yield(at, offset, nil)
-			if n.Kind == unstable.ArrayTable && key.IsLast() {
-				tables[at]++
-			}
-			if i := tables[at] - 1; i >= 0 {
-				at += "/" + strconv.Itoa(i)
-				yield(at, offset, nil)
-			}
-		}
-		return at
-	}
-	var visit func(at string, value *unstable.Node)
-	visit = func(at string, value *unstable.Node) {
-		i := 0
-		for children := value.Children(); children.Next(); i++ {
-			switch child := children.Node(); {
-			case child.Kind == unstable.KeyValue:
-				visit(keys(at, child), child.Value())
-			case value.Kind == unstable.Array:
-				element := at + "/" + strconv.Itoa(i)
-				if child.Raw.Length > 0 {
-					yield(element, int(child.Raw.Offset), child)
-				}
-				visit(element, child)
-			}
-		}
-	}
-	var p unstable.Parser
-	table := ""
-	for p.Reset(text); p.NextExpression(); {
-		if e := p.Expression(); e.Kind == unstable.KeyValue {
-			visit(keys(table, e), e.Value())
-		} else {
-			table = keys("", e)
-		}
-	}
 }
 
 // rulesText returns the rules in the file as TOML, "" if there are none.

@@ -98,9 +98,9 @@ func (all *violations) checkMember(c *collection, known *violations) {
 	for place, record := range c.records.All() {
 		own, ok := known.own(c.name, record)
 		if !ok {
-			own = elementFaults(r.CheckRecord(record.Value, m.validated))
+			own = elementFaults(r.CheckRecord(record.Value, m.validated), false)
 		}
-		linked := linkedFaults(s.dangling(r, record.Value))
+		linked := elementFaults(s.dangling(r, record.Value), true)
 		eachUnique(r, record.Value, func(name string, v jsontext.Value) {
 			key := name + "\x00" + rawjson.Identity(v)
 			if first[key] == nil {
@@ -210,12 +210,8 @@ func (s *Snapshot) dangling(r *schema.Rules, value jsontext.Value) []schema.Faul
 	var faults []schema.Fault
 	for _, ref := range r.References {
 		check := func(at string, v jsontext.Value) {
-			id := string(v)
-			switch v.Kind() {
-			case '"':
-				id = rawjson.Unquote(v)
-			case '0':
-			default:
+			id, ok := rawjson.Text(v)
+			if !ok {
 				return
 			}
 			if _, err := s.Get(ref.Collection, id); err != nil {
@@ -248,16 +244,9 @@ func repeated(name string, v jsontext.Value, first *Record) elementFault {
 	return elementFault{Fault: fault, linked: true, first: int(first.seq) + 1}
 }
 
-func elementFaults(faults []schema.Fault) (all []elementFault) {
+func elementFaults(faults []schema.Fault, linked bool) (all []elementFault) {
 	for _, f := range faults {
-		all = append(all, elementFault{Fault: f})
-	}
-	return all
-}
-
-func linkedFaults(faults []schema.Fault) (all []elementFault) {
-	for _, f := range faults {
-		all = append(all, elementFault{Fault: f, linked: true})
+		all = append(all, elementFault{Fault: f, linked: linked})
 	}
 	return all
 }

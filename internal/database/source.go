@@ -60,7 +60,7 @@ func (s *source) uuid() string {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last = max(s.last+1, at.UnixMilli()<<12|int64(at.Nanosecond()%1e6*4096/1e6))
+	s.last = max(s.last+1, at.UnixMilli()<<12|int64(at.Nanosecond())%1e6*4096/1e6)
 	var b [16]byte
 	s.read(b[8:])
 	binary.BigEndian.PutUint64(b[:], uint64(s.last>>12<<16|0x7000|s.last&0xfff))

@@ -220,6 +220,30 @@ func TestStamp(t *testing.T) {
 	}
 }
 
+// TestStampOfManyMembers replaces a large record by one with other members. The time
+// that it keeps is after all of those that are gone.
+func TestStampOfManyMembers(t *testing.T) {
+	members := func(letter string) string {
+		var b strings.Builder
+		for i := range 30_000 {
+			fmt.Fprintf(&b, `"%s%d":1,`, letter, i)
+		}
+		return b.String()
+	}
+	db := openStamped(t, storetest.NewMemStore(jsontext.Value(`{"c":[{"id":1,`+members("a")+`"made":"m"}]}`)))
+	start := time.Now()
+	_, err := db.Update(t.Context(), func(tx *database.Tx) error {
+		r, err := tx.Replace("c", "1", jsontext.Value(`{`+members("b")+`"id":1}`))
+		if err == nil && memberOf(string(r.Value), "made") != `"m"` {
+			t.Errorf("the time is %s", memberOf(string(r.Value), "made"))
+		}
+		return err
+	})
+	if took := time.Since(start); err != nil || took > 5*time.Second {
+		t.Errorf("after %v: %v", took, err)
+	}
+}
+
 func wantValue(t *testing.T, name string, got jsontext.Value, want string) {
 	t.Helper()
 	if string(got) != want {

@@ -33,9 +33,9 @@ func (r *Rules) CheckCreate(value jsontext.Value) []Fault {
 	}
 	found := r.find(value, true)
 	for _, name := range r.RequiredOnCreate {
-		missing := func(f violation) bool { return f.Pointer == rawjson.Pointer(name) }
+		missing := func(f ruleFault) bool { return f.Pointer == rawjson.Pointer(name) }
 		if _, ok := rawjson.Member(value, name); !ok && !slices.ContainsFunc(found, missing) {
-			found = append(found, violation{Fault{Pointer: rawjson.Pointer(name), Detail: name + " is required in a new record" + example(r.shape.members[name].parts[0])}, ""})
+			found = append(found, ruleFault{Fault{Pointer: rawjson.Pointer(name), Detail: name + " is required in a new record" + example(r.shape.members[name].parts[0])}, ""})
 		}
 	}
 	return most(r.withoutOwn(nil, value, tidy(found)))
@@ -72,8 +72,8 @@ func (r *Rules) CheckObject(before, after jsontext.Value, sent []string) []Fault
 
 // find returns everything that is wrong with a record: a stored one, or with sent
 // one in a body.
-func (r *Rules) find(value jsontext.Value, sent bool) []violation {
-	var found []violation
+func (r *Rules) find(value jsontext.Value, sent bool) []ruleFault {
+	var found []ruleFault
 	for _, sch := range r.record {
 		found = append(found, r.at.find(sch, value)...)
 	}
@@ -90,7 +90,7 @@ func (r *Rules) checkSent(before, after jsontext.Value, sent []string) []Fault {
 		}
 		names[name] = true
 	}
-	var found, rest []violation
+	var found, rest []ruleFault
 	for _, f := range r.find(after, true) {
 		if t := rawjson.SplitPointer(f.Pointer); len(t) > 0 && names[t[0]] {
 			found = append(found, f)

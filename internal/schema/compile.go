@@ -134,7 +134,7 @@ func (c *compilation) badReference(url, format string) error {
 	return c.broken(at, format, rawjson.Shorten(ref))
 }
 
-// explainMeta returns the first violation of the meta-schema in the file.
+// explainMeta returns the first fault of the file under its meta-schema.
 func (c *compilation) explainMeta(err *jsonschema.SchemaValidationError) error {
 	within := fragment(err.URL)
 	invalid, ok := err.Err.(*jsonschema.ValidationError)

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"bytes"
 	"maps"
 	"slices"
 
@@ -16,45 +15,90 @@ import (
 // not made for the defaults of their members, and defaults in branches such as anyOf
 // do not count. The id and times (x-now) get no default: the service has values.
 func (r *Rules) WithDefaults(value jsontext.Value) jsontext.Value {
-	return fill(value, r.record, func(name string) bool {
-		return name == r.idMember() || r.isStamp(name)
-	})
+	f := newFiller(r.record)
+	f.open()
+	f.names = slices.DeleteFunc(f.names, func(name string) bool { return name == r.idMember() || r.isStamp(name) })
+	return f.appendFilled(make([]byte, 0, len(value)), value)
 }
 
-// fill returns a value with the defaults of the schemas that describe it. No member
-// gets one for which made reports true.
-func fill(value jsontext.Value, schemas []*jsonschema.Schema, made func(name string) bool) jsontext.Value {
+// A filler fills in the defaults of values that the same schemas describe. Schemas may
+// be recursive, so fillers are made as deep as the values are.
+type filler struct {
+	parts   []*jsonschema.Schema
+	members map[string]*filler // nil before open, as are the following
+	names   []string           // of the members that have a default, sorted
+	items   *filler
+}
+
+func newFiller(schemas []*jsonschema.Schema) *filler {
+	return &filler{parts: gather(schemas, false)}
+}
+
+// open makes the fillers of members and elements.
+func (f *filler) open() {
+	if f.members != nil {
+		return
+	}
 	var items []*jsonschema.Schema
 	members := make(map[string][]*jsonschema.Schema)
-	for _, part := range gather(schemas, false) {
+	for _, part := range f.parts {
 		items = append(items, itemsOf(part)...)
 		for name, sch := range part.Properties {
 			members[name] = append(members[name], sch)
 		}
 	}
-	never := func(string) bool { return false }
+	f.items, f.members = newFiller(items), make(map[string]*filler)
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		f.members[name] = newFiller(members[name])
+		if f.members[name].value() != nil {
+			f.names = append(f.names, name)
+		}
+	}
+}
+
+// value returns the default of the value itself, nil if there is none.
+func (f *filler) value() *any {
+	for _, part := range f.parts {
+		if part.Default != nil {
+			return part.Default
+		}
+	}
+	return nil
+}
+
+// appendFilled appends a value with the defaults that it lacks.
+func (f *filler) appendFilled(out []byte, value jsontext.Value) []byte {
+	if f == nil || len(f.parts) == 0 {
+		return append(out, value...)
+	}
 	switch value.Kind() {
 	case '[':
-		var elements [][]byte
+		f.open()
+		out = append(out, '[')
 		for e := range rawjson.Elements(value) {
-			elements = append(elements, fill(e, items, never))
+			out = f.items.appendFilled(rawjson.AppendComma(out), e)
 		}
-		return slices.Concat([]byte("["), bytes.Join(elements, []byte(",")), []byte("]"))
+		return append(out, ']')
 	case '{':
-		out := []byte("{")
+		f.open()
+		var has map[string]bool
+		if len(f.names) > 0 {
+			has = make(map[string]bool)
+		}
+		out = append(out, '{')
 		for quoted, e := range rawjson.Members(value) {
 			name := rawjson.Unquote(quoted)
-			out = rawjson.AppendQuotedMember(out, quoted, fill(e, members[name], never))
-			delete(members, name)
+			if has != nil {
+				has[name] = true
+			}
+			out = f.members[name].appendFilled(rawjson.AppendQuotedMember(out, quoted, nil), e)
 		}
-		for _, name := range slices.Sorted(maps.Keys(members)) {
-			parts := gather(members[name], false)
-			i := slices.IndexFunc(parts, func(part *jsonschema.Schema) bool { return part.Default != nil })
-			if i >= 0 && !made(name) {
-				out = rawjson.AppendMember(out, name, []byte(encode(*parts[i].Default)))
+		for _, name := range f.names {
+			if !has[name] {
+				out = rawjson.AppendMember(out, name, []byte(encode(*f.members[name].value())))
 			}
 		}
 		return append(out, '}')
 	}
-	return value
+	return append(out, value...)
 }

@@ -23,6 +23,10 @@ type Fault struct {
 	// Suggestion is what was probably meant, or "": the string in place of the
 	// value or, if the name of a member is not known, the name.
 	Suggestion string
+
+	// Member is a pointer into the record if Pointer leads into a JSON Patch of it,
+	// otherwise "".
+	Member string
 }
 
 // meaning returns f with a suggestion, unless near is "". The sentence has it as text.
@@ -41,14 +45,14 @@ func (f Fault) String() string {
 	return f.Pointer + ": " + f.Detail
 }
 
-// A violation is a fault with the keyword that reports it.
-type violation struct {
+// A ruleFault is a fault with the keyword that reports it.
+type ruleFault struct {
 	Fault
 	rule string
 }
 
 // find returns everything in v that breaks one schema.
-func (l locations) find(sch *jsonschema.Schema, v jsontext.Value) []violation {
+func (l locations) find(sch *jsonschema.Schema, v jsontext.Value) []ruleFault {
 	var invalid *jsonschema.ValidationError
 	if err := sch.Validate(plain(v)); !errors.As(err, &invalid) {
 		return nil
@@ -63,8 +67,8 @@ func (l locations) check(sch *jsonschema.Schema, v jsontext.Value) []Fault {
 	return tidy(l.find(sch, v))
 }
 
-// tidy returns the faults of violations without duplicates, sorted by pointer.
-func tidy(found []violation) []Fault {
+// tidy returns faults without their keywords and without duplicates, sorted by pointer.
+func tidy(found []ruleFault) []Fault {
 	if len(found) == 0 {
 		return nil
 	}
@@ -94,13 +98,13 @@ func compareTokens(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// A report turns the errors of the validator into violations.
+// A report turns the errors of the validator into faults.
 type report struct {
 	at    locations
 	doc   jsontext.Value
 	rule  string                               // the keyword that add is at
 	seen  map[string]map[string]jsontext.Value // by pointer, see inside
-	found []violation
+	found []ruleFault
 }
 
 func newReport(at locations, doc jsontext.Value) *report {
@@ -108,10 +112,10 @@ func newReport(at locations, doc jsontext.Value) *report {
 }
 
 func (r *report) fault(at []string, format string, args ...any) {
-	r.found = append(r.found, violation{Fault{Pointer: rawjson.Pointer(at...), Detail: fmt.Sprintf(format, args...)}, r.rule})
+	r.found = append(r.found, ruleFault{Fault{Pointer: rawjson.Pointer(at...), Detail: fmt.Sprintf(format, args...)}, r.rule})
 }
 
-// add adds the violation of e, or those of its causes if e only groups them.
+// add adds the fault of e, or those of its causes if e only groups them.
 func (r *report) add(e *jsonschema.ValidationError) {
 	sch, at := r.at[e.SchemaURL], e.InstanceLocation
 	if sch == nil {
@@ -137,7 +141,7 @@ func (r *report) add(e *jsonschema.ValidationError) {
 		missing(k.Missing, " if "+rawjson.Shorten(k.Prop)+" is present")
 	case *kind.AdditionalProperties:
 		for _, name := range k.Properties {
-			r.found = append(r.found, violation{unknown(inside(name), sch), r.rule})
+			r.found = append(r.found, ruleFault{unknown(inside(name), sch), r.rule})
 		}
 	case *kind.FalseSchema:
 		r.fault(at, "this is not allowed here")
@@ -157,14 +161,14 @@ func (r *report) add(e *jsonschema.ValidationError) {
 		}
 		r.choice(e)
 	case *kind.Enum:
-		r.found = append(r.found, violation{notOneOf(rawjson.Pointer(at...), r.value(at), k.Got, extrasOf(sch).current(k.Want)), r.rule})
+		r.found = append(r.found, ruleFault{notOneOf(rawjson.Pointer(at...), r.value(at), k.Got, extrasOf(sch).current(k.Want)), r.rule})
 	default:
 		r.fault(at, "%s %s%s", r.value(at), sentence(e.ErrorKind, sch), example(sch))
 	}
 }
 
 // choice adds why no alternative matches. If only one of them is for a value of
-// that type, its violations are reported.
+// that type, its faults are reported.
 func (r *report) choice(e *jsonschema.ValidationError) {
 	var meant []*jsonschema.ValidationError
 	for _, branch := range e.Causes {
@@ -194,7 +198,7 @@ func ofOtherType(e *jsonschema.ValidationError, depth int) bool {
 	return false
 }
 
-// causes returns the violations of the causes of e as text.
+// causes returns the faults of the causes of e as text.
 func (r *report) causes(e *jsonschema.ValidationError) []string {
 	var all []string
 	for _, cause := range e.Causes {

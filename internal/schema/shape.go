@@ -110,10 +110,10 @@ func itemsOf(s *jsonschema.Schema) []*jsonschema.Schema {
 	return nil
 }
 
-// find appends a violation for each member of v, at any depth, whose name is
+// find appends a fault for each member of v, at any depth, whose name is
 // probably a misspelling of a known one, and with sent for each historic value.
 // The pointer of v is at.
-func (s *shape) find(v jsontext.Value, at string, sent bool, found []violation) []violation {
+func (s *shape) find(v jsontext.Value, at string, sent bool, found []ruleFault) []ruleFault {
 	if s == nil {
 		return found
 	}
@@ -122,7 +122,7 @@ func (s *shape) find(v jsontext.Value, at string, sent bool, found []violation) 
 			break
 		}
 		if x := extrasOf(part); len(x.historic) > 0 && x.historic[rawjson.Identity(v)] {
-			found = append(found, violation{notOneOf(at, rawjson.Show(v), plain(v), x.current(part.Enum.Values)), "historic"})
+			found = append(found, ruleFault{notOneOf(at, rawjson.Show(v), plain(v), x.current(part.Enum.Values)), "historic"})
 		}
 	}
 	i := 0
@@ -143,7 +143,7 @@ func (s *shape) find(v jsontext.Value, at string, sent bool, found []violation) 
 			}
 		case !s.free && !slices.Contains(s.names, name): // not an alias either
 			if near := spell.NearName(name, s.names); near != "" {
-				found = append(found, violation{Fault{Pointer: at + rawjson.Pointer(name), Detail: rawjson.Shorten(name) + " is not a known member"}.meaning(near, near), "slip"})
+				found = append(found, ruleFault{Fault{Pointer: at + rawjson.Pointer(name), Detail: rawjson.Shorten(name) + " is not a known member"}.meaning(near, near), "slip"})
 			}
 		}
 	}

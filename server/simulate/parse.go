@@ -122,9 +122,9 @@ func (p *parser) fail(member, detail string) {
 // finish checks how the members fit together.
 func (p *parser) finish() {
 	r := p.rule
-	least, allowed := 400, "code is 400 to 599, or with body 200 to 599"
+	least, allowed := 400, "it is a status from 400 to 599, or with body from 200 to 599"
 	if r.Body != nil {
-		least, allowed = 200, "code is 200 to 599"
+		least, allowed = 200, "it is a status from 200 to 599"
 		if _, said := rawjson.Member(r.text, "code"); !said {
 			r.Code = 200
 		}
@@ -171,6 +171,8 @@ func (p *parser) path(v jsontext.Value) error {
 			return fmt.Errorf("** is the rest of a path and can only be its end")
 		case segment != any && segment != rest && strings.Contains(segment, any):
 			return fmt.Errorf("* is a whole segment, as in /schedules/*; a star itself is %%2A")
+		case strings.HasPrefix(segment, ":"): // as in routes
+			return fmt.Errorf("%q is no wildcard: write *, as in /schedules/*; a colon itself is %%3A", rawjson.Shorten(segment))
 		}
 	}
 	return nil
