@@ -288,7 +288,7 @@ func (p *powerRun) check(t *testing.T, w way, states int, r *rand.Rand) (total i
 		seen := make(map[string]bool)
 		for how := range states {
 			a := p.cut(at, how, r)
-			if key := fmt.Sprint(a); seen[key] {
+			if key := fmt.Sprintf("%x", a); seen[key] {
 				continue // as with another choice
 			} else {
 				seen[key] = true

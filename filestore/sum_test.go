@@ -24,7 +24,7 @@ func TestIncrementalSum(t *testing.T) {
 	}
 	var sums disk.IncrementalSum
 	d := parse()
-	turns := 60
+	turns := 20
 	if long() {
 		turns = 300
 	}

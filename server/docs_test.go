@@ -24,7 +24,7 @@ func TestDocsPage(t *testing.T) {
 	defer web.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+	cmd := exec.CommandContext(ctx, "chromium-headless-shell", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir="+t.TempDir(),
 		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--enable-logging=stderr", "--virtual-time-budget=20000",
 		"--dump-dom", web.URL+"/_/docs")
@@ -34,7 +34,9 @@ func TestDocsPage(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &log)
 	}
-	for _, want := range []string{`data-path="/schedules/{id}"`, "Family driving schedules", `data-path="/drivers/{id}/schedules"`, `{"path":"/drivers","code":503}`} {
+	for _, want := range []string{
+		`data-path="/schedules/{id}"`, "Family driving schedules", `data-path="/drivers/{id}/schedules"`, `{"path":"/drivers","code":503}`,
+	} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page does not show %s", want)
 		}

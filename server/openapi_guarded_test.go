@@ -31,7 +31,7 @@ func TestGuardedDescribed(t *testing.T) {
 		if a.status != want {
 			t.Errorf("%s\nis answered with %s %s, want %s", request, a.status, a.body, want)
 		}
-		if err := conform([]byte(request), a, c, c); err != nil {
+		if err := conform([]byte(request), a, c, func() *contract { return c }); err != nil {
 			t.Errorf("%s\nis answered with %s, and the document says: %v", request, a.status, err)
 		}
 	}

@@ -467,10 +467,10 @@ func (p *problem) redact(values, names bool) {
 	}
 	for i, f := range p.Errors {
 		about := cmp.Or(f.Pointer, f.Parameter)
-		if about == nil || !isSecret(*about) && !(values && f.Pointer != nil) && !quotesSecret(f.Detail) {
+		if about == nil || !isSecret(*about+f.Member) && !(values && f.Pointer != nil) && !quotesSecret(f.Detail) {
 			continue
 		}
-		p.Errors[i] = fault{Pointer: f.Pointer, Parameter: f.Parameter, Detail: hidden}
+		p.Errors[i] = fault{Pointer: f.Pointer, Parameter: f.Parameter, Member: f.Member, Detail: hidden}
 		if f.Parameter != nil || p.Detail == sentence(f.Detail) {
 			p.Detail = hidden
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -99,4 +100,26 @@ func TestRequestsHideSecrets(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRequestsTogether records, lists, reads and forgets requests at the same time.
+func TestRequestsTogether(t *testing.T) {
+	_, handler := open(t, `{"posts": [{"id": 1, "token": "hunter2"}]}`, server.Options{Requests: true})
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for n := range 50 {
+				r := httptest.NewRequest("GET", []string{"/posts/1?token=hunter2", "/posts/2", "/_/requests", fmt.Sprint("/_/requests/", n)}[(i+n)%4], nil)
+				if i == 0 && n%10 == 0 {
+					r = httptest.NewRequest("DELETE", "/_/requests", nil)
+				}
+				w := httptest.NewRecorder()
+				handler.ServeHTTP(w, r)
+				if strings.HasPrefix(r.URL.Path, "/_/") && strings.Contains(w.Body.String(), "hunter2") || w.Code >= 500 {
+					t.Errorf("%s %s: %d %s", r.Method, r.URL, w.Code, w.Body)
+				}
+			}
+		})
+	}
+	all.Wait()
 }

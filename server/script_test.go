@@ -69,7 +69,7 @@ func runScript(t *testing.T, file string) {
 		case name == "open":
 			before := s.contract(t)
 			answer = s.openStream(t, arg, data)
-			if err := conform(s.routed([]byte(s.streams[arg].request)), answer, before, s.contract(t)); err != nil {
+			if err := conform(s.routed([]byte(s.streams[arg].request)), answer, before, func() *contract { return s.contract(t) }); err != nil {
 				t.Errorf("%s: %s: against the OpenAPI document: %v", file, section.Name, err)
 			}
 		case name == "event":
@@ -101,7 +101,7 @@ func runScript(t *testing.T, file string) {
 			data = bytes.ReplaceAll(data, []byte("<revision>"), []byte(s.revision))
 			answer = s.send(t, section.Name, data)
 			s.revision = answer.header.Get("Pickup-Revision")
-			if err := conform(s.routed(data), answer, before, s.contract(t)); err != nil {
+			if err := conform(s.routed(data), answer, before, func() *contract { return s.contract(t) }); err != nil {
 				t.Errorf("%s: %s: against the OpenAPI document: %v", file, section.Name, err)
 			}
 		default:
@@ -129,16 +129,18 @@ type script struct {
 
 	findings bool // are listed
 
-	database database.Options
-	options  server.Options
-	stop     chan struct{}
-	revision string // of the latest answer
-	streams  map[string]*scriptStream
-	begun    map[string]*exchange
+	database  database.Options
+	options   server.Options
+	stop      chan struct{}
+	revision  string // of the latest answer
+	streams   map[string]*scriptStream
+	contracts map[string]*contract // of the current state, by path
+	begun     map[string]*exchange
 }
 
 func newScript(t *testing.T, archive *txtar.Archive) *script {
-	s := &script{options: server.Options{Version: "test"}, streams: make(map[string]*scriptStream), begun: make(map[string]*exchange)}
+	s := &script{options: server.Options{Version: "test"}, streams: make(map[string]*scriptStream), begun: make(map[string]*exchange),
+		contracts: make(map[string]*contract)}
 	var contents, rules []byte
 header:
 	for _, section := range archive.Files {

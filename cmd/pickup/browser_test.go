@@ -239,9 +239,9 @@ func browser(t *testing.T) context.Context {
 // browserFor is like browser, for a test that takes at most so long.
 func browserFor(t *testing.T, most time.Duration) context.Context {
 	t.Helper()
-	path, err := exec.LookPath("chromium")
+	path, err := exec.LookPath("chromium-headless-shell")
 	if err != nil {
-		t.Fatal("chromium is missing: make setup installs it")
+		t.Fatal("chromium-headless-shell is missing: make setup installs it")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("no-first-run", true), chromedp.Flag("disable-background-networking", true),

@@ -32,12 +32,12 @@ func TestReadme(t *testing.T) {
 	}
 	for _, command := range k.Model.Children {
 		name := "pickup " + strings.Replace(command.Name, "serve", "[serve]", 1)
-		lacks(name, `(?m)^`+regexp.QuoteMeta(name)+`( |$)`)
+		lacks(name, "\n"+regexp.QuoteMeta(name)+"[ \n]")
 		if !strings.Contains(comment, "\n//\t"+name) {
 			t.Errorf("the package comment lacks %s", name)
 		}
 		for _, flag := range command.Flags {
-			lacks("--"+flag.Name, "`[^`]*--"+flag.Name+"[ =`]")
+			lacks("--"+flag.Name, "--"+flag.Name+"[ =`]")
 			// The docs state this rule instead of a variable for each limit.
 			if v := flag.Tag.Get("variable"); v != "" && v != "PICKUP_"+strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_")) {
 				t.Errorf("--%s has the variable %q", flag.Name, v)

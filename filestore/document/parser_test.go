@@ -51,7 +51,7 @@ func TestChunks(t *testing.T) {
 		`{"id":"%d"} /* , ] */`, "{} // \" \n", `-1.5e3`, ` true `,
 		`{"id":"%d","id":1}`, `{"x"}`, `01`, `"`, `{]`, ``, `,`, "\"\xff\"", `"\ud800"`, `tru`, `]`, `}`, `{"a":1 "b":2}`, `1 2`, `/`,
 	}
-	valid, texts := 0, 1000
+	valid, texts := 0, 500
 	if os.Getenv("PICKUP_LONG") != "" {
 		texts = 3000
 	}

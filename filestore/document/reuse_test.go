@@ -88,7 +88,7 @@ func sharedBytes(a, b *Document) (n int) {
 // possible.
 func TestEditIsFound(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
-	text := string(bigFile(2_500, 100, ""))
+	text := string(bigFile(1_250, 100, ""))
 	before, err := Parse("db.json", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -98,9 +98,9 @@ func TestEditIsFound(t *testing.T) {
 		from = bytes.Index([]byte(text), e.text)
 		return from, from + len(e.text)
 	}
-	a, b := line(500)
-	hundred, _ := line(600)
-	far, _ := line(1500)
+	a, b := line(250)
+	hundred, _ := line(350)
+	far, _ := line(750)
 	for _, test := range []struct {
 		name  string
 		text  string
@@ -135,7 +135,7 @@ func TestEditIsFound(t *testing.T) {
 // each document with one parsed from the text alone.
 func TestEditModel(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
-	seeds := uint64(120)
+	seeds := uint64(60)
 	if os.Getenv("PICKUP_LONG") != "" {
 		seeds = 400
 	}
@@ -230,7 +230,7 @@ func TestEditCosts(t *testing.T) {
 	members.WriteString(`{"a":1`)
 	records.WriteString(`{"a":[0`)
 	shuffled.WriteString(`{"a":[0`)
-	const n = 20_000
+	const n = 10_000
 	for i := range n {
 		fmt.Fprintf(&members, `,"k%d":[%d]`, n+i, i)
 		fmt.Fprintf(&records, `,{"id":%d}`, i)

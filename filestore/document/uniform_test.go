@@ -97,7 +97,7 @@ func (u uniform) list(l *list, deep int, flat bool) string {
 // TestUniformStyles checks that edits of a file with one style give what a formatter
 // of that style would write.
 func TestUniformStyles(t *testing.T) {
-	seeds := uint64(8)
+	seeds := uint64(4)
 	if os.Getenv("PICKUP_LONG") != "" {
 		seeds = 600
 	}

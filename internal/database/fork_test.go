@@ -434,7 +434,7 @@ func TestForkHeldBySnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	most := 0
-	for i := range 256 {
+	for i := range 128 {
 		set(i)
 		most = max(most, fork.Held())
 	}
