@@ -22,7 +22,11 @@ func TestRedact(t *testing.T) {
 		{name: "two values", body: `{} {}`},
 		{name: "unfinished", body: `{"a": {"token": `},
 		{name: "not JSON", body: `{"token": p}`},
-		{name: "patch", body: `[{"path":"/token","value":"t"},{"path":"/a","value":{"b":1}}]`, want: `[{"path":"/token","value":"…"},{"path":"/a","value":"…"}]`, patch: true},
+		{
+			name: "patch", patch: true,
+			body: `[{"path":"/token","value":"t"},{"path":"/a","value":{"b":1}}]`,
+			want: `[{"path":"/token","value":"…"},{"path":"/a","value":"…"}]`,
+		},
 		{name: "patch without", body: `[{"path":"/a","value":1}]`, want: `[{"path":"/a","value":1}]`, patch: true},
 		{name: "cut in text", body: `{"token":"t","a":"` + long, want: (`{"token":"…","a":"` + long)[:maxRecordedBody+2]},
 		{name: "cut in secret", body: `{"a":1,"token":"` + long, want: `{"a":1,"token":"…"`},

@@ -83,6 +83,7 @@ func axeFlow(p *pageTest) {
 				}
 				p.run(axe)
 			}
+			p.picture(state.name + "-" + look)
 			// The colors are all that the scheme changes.
 			rules := `["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]`
 			if look == "dark" && !long {
@@ -96,7 +97,6 @@ func axeFlow(p *pageTest) {
 				return result.violations.map(v => v.id + ": " + v.nodes.map(n => n.html.slice(0, 160) + " " + (n.any[0]?.message ?? n.all[0]?.message ?? n.none[0]?.message)).join("\n\t")).join("\n");
 			})()`)
 			if found != "" {
-				p.picture("axe-" + state.name + "-" + look)
 				p.Errorf("%s, %s: %s", state.name, look, found)
 			}
 			if look == "phone" {

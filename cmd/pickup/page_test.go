@@ -467,6 +467,7 @@ func changesFlow(p *pageTest) {
 	p.clickText("Go back")
 	p.click("dialog .primary")
 	p.isSample()
+	p.until(`!document.querySelector("dialog")`)
 	p.click("[aria-label='Forget before']")
 	p.until(`document.querySelector(".snapshots .feed").children.length === 0`)
 }
