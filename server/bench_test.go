@@ -132,7 +132,8 @@ func BenchmarkKept(b *testing.B) {
 				return time.Since(start)
 			}
 			patch := func() {
-				h.ServeHTTP(&sink{make(http.Header)}, httptest.NewRequest("PATCH", "/schedules/500", strings.NewReader(`{"status":"Canceled","n":`+fmt.Sprint(rand.Int())+`}`)))
+				body := fmt.Sprintf(`{"status":"Canceled","n":%d}`, rand.Int())
+				h.ServeHTTP(&sink{make(http.Header)}, httptest.NewRequest("PATCH", "/schedules/500", strings.NewReader(body)))
 			}
 			first := get()
 			patch()

@@ -39,7 +39,8 @@ func (l *faultList) add(b *body, i int, err error) error {
 		l.Kind = faults.Kind
 	}
 	for _, f := range faults.Faults {
-		l.Faults = append(l.Faults, schema.Fault{Pointer: b.pointer(i, f.Pointer), Detail: f.Detail})
+		f.Pointer = b.pointer(i, f.Pointer)
+		l.Faults = append(l.Faults, f)
 	}
 	return nil
 }

@@ -5,8 +5,6 @@ import (
 	"io"
 	"runtime"
 	"sync/atomic"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A budget limits the memory for bodies and answers that wait for slow clients.
@@ -47,8 +45,8 @@ func (req *request) reserve(n int64) bool {
 // reserveAnswer reserves the memory for the answer to a write. A transaction calls
 // it each time that it runs, before anything is stored: afterwards it is too late
 // to refuse the write. A small body can ask for a large answer.
-func (req *request) reserveAnswer(answer jsontext.Value) error {
-	more := int64(len(answer)) - req.answerSize
+func (req *request) reserveAnswer(size int) error {
+	more := int64(size) - req.answerSize
 	if more <= freeOfBudget {
 		return nil
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/query"
+	"pickup/internal/schema"
 	"pickup/internal/storage/storetest"
 )
 
@@ -54,7 +56,7 @@ func TestBudget(t *testing.T) {
 	for range 1000 {
 		req := post("")
 		for range 3 { // a transaction may run several times
-			if req.reserveAnswer(record) != nil {
+			if req.reserveAnswer(len(record)) != nil {
 				break
 			}
 		}
@@ -70,6 +72,35 @@ func TestBudget(t *testing.T) {
 	}
 	if used := s.budget.used.Load(); used != 0 {
 		t.Errorf("%d bytes are never given back", used)
+	}
+}
+
+// TestBudgetOfDefaults creates a record whose default is large while no memory is left.
+func TestBudgetOfDefaults(t *testing.T) {
+	rules, err := schema.Compile("s.json", []byte(`{"properties":{"posts":{"items":{"properties":{"text":{"default":"`+strings.Repeat("x", 100<<10)+`"}}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := database.Open(t.Context(), storetest.NewMemStore([]byte(`{"posts": []}`)), database.Options{Schema: rules})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{Options: Options{MaxBody: 1 << 20, MaxDepth: 256}, budget: newBudget(1 << 20)}
+	s.budget.used.Store(s.budget.limit)
+	for _, tt := range []struct {
+		prefer string
+		ok     bool
+	}{{prefer: "missing=default"}, {prefer: "", ok: true}} {
+		c, _ := gin.CreateTestContext(httptest.NewRecorder())
+		c.Request = httptest.NewRequest("POST", "/posts", strings.NewReader(`{}`))
+		c.Request.Header.Set("Prefer", tt.prefer)
+		err := (&request{server: s, Context: c, db: db, snap: db.Snapshot(), name: "posts", sent: c.Request.URL}).create()
+		if (err == nil) != tt.ok {
+			t.Errorf("Prefer: %s: %v", tt.prefer, err)
+		}
+	}
+	if n := len(slices.Collect(db.Snapshot().All("posts"))); n != 1 {
+		t.Errorf("%d records were stored", n)
 	}
 }
 

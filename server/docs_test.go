@@ -34,7 +34,9 @@ func TestDocsPage(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &log)
 	}
-	for _, want := range []string{`data-path="/schedules/{id}"`, "Family driving schedules", `data-path="/drivers/{id}/schedules"`, `{"path":"/drivers","code":503}`} {
+	for _, want := range []string{
+		`data-path="/schedules/{id}"`, "Family driving schedules", `data-path="/drivers/{id}/schedules"`, `{"path":"/drivers","code":503}`,
+	} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page does not show %s", want)
 		}

@@ -103,7 +103,7 @@ func faultProblem(e *database.FaultError) *problem {
 		p = newProblem(http.StatusBadRequest, "The patch cannot be applied. Nothing was changed.")
 	}
 	for _, f := range e.Faults {
-		p.Errors = append(p.Errors, fault{Pointer: &f.Pointer, Detail: f.Detail})
+		p.Errors = append(p.Errors, fault{Pointer: &f.Pointer, Member: f.Member, Detail: f.Detail, Suggestion: f.Suggestion})
 	}
 	return p
 }

@@ -16,7 +16,7 @@ import (
 // resources with those that the OpenAPI document of an empty file gives.
 func TestPageTypes(t *testing.T) {
 	const types = "page/src/server.d.ts"
-	_, handler := open(t, `{}`, server.Options{})
+	_, handler := open(t, `{}`, server.Options{Requests: true, Simulate: new(server.Simulation)})
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, httptest.NewRequest("GET", "/_/openapi.json", nil))
 	dir := workshop(t)

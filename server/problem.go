@@ -41,9 +41,11 @@ type problem struct {
 // A fault is one error in a request. Either Pointer, a JSON Pointer into the body
 // (RFC 6901), or Parameter, the name of a parameter in the URL, is set.
 type fault struct {
-	Pointer   *string `json:"pointer,omitempty"`
-	Parameter *string `json:"parameter,omitempty"`
-	Detail    string  `json:"detail"`
+	Pointer    *string `json:"pointer,omitempty"`
+	Member     string  `json:"member,omitempty"` // of the record, if the body is a JSON Patch
+	Parameter  *string `json:"parameter,omitempty"`
+	Detail     string  `json:"detail"`
+	Suggestion string  `json:"suggestion,omitempty"` // see schema.Fault
 }
 
 func newProblem(status int, detail string) *problem {

@@ -419,8 +419,8 @@ func (p *problem) redact() *problem {
 	n := *p
 	n.Errors = nil
 	for _, f := range p.Errors[:min(len(p.Errors), maxShownFaults)] {
-		if f.Pointer != nil && isSecret(*f.Pointer) || f.Parameter != nil && isSecret(*f.Parameter) {
-			f.Detail = hidden
+		if f.Pointer != nil && isSecret(*f.Pointer+f.Member) || f.Parameter != nil && isSecret(*f.Parameter) {
+			f.Detail, f.Suggestion = hidden, ""
 			if f.Parameter != nil {
 				n.Detail = hidden
 			}

@@ -22,7 +22,11 @@ func TestRedact(t *testing.T) {
 		{name: "two values", body: `{} {}`},
 		{name: "unfinished", body: `{"a": {"token": `},
 		{name: "not JSON", body: `{"token": p}`},
-		{name: "patch", body: `[{"path":"/token","value":"t"},{"path":"/a","value":{"b":1}}]`, want: `[{"path":"/token","value":"…"},{"path":"/a","value":"…"}]`, patch: true},
+		{
+			name: "patch", patch: true,
+			body: `[{"path":"/token","value":"t"},{"path":"/a","value":{"b":1}}]`,
+			want: `[{"path":"/token","value":"…"},{"path":"/a","value":"…"}]`,
+		},
 		{name: "patch without", body: `[{"path":"/a","value":1}]`, want: `[{"path":"/a","value":1}]`, patch: true},
 		{name: "cut in text", body: `{"token":"t","a":"` + long, want: (`{"token":"…","a":"` + long)[:maxRecordedBody+2]},
 		{name: "cut in secret", body: `{"a":1,"token":"` + long, want: `{"a":1,"token":"…"`},
@@ -89,5 +93,25 @@ func TestRequestLog(t *testing.T) {
 	l.clear()
 	if list, last, whole, _ := l.since(last); len(list) != 0 || last != 6*maxRecorded+1 || !whole || l.size != 0 {
 		t.Errorf("%d requests of %d bytes are left", len(list), l.size)
+	}
+}
+
+// TestRedactProblem hides sentences about values that may be secret, wherever the
+// name is.
+func TestRedactProblem(t *testing.T) {
+	at := func(s string) *string { return &s }
+	p := &problem{Detail: "d", Errors: []fault{
+		{Pointer: at("/title"), Detail: "a"}, {Pointer: at("/user/password"), Detail: "b", Suggestion: "s"},
+		{Pointer: at("/0/value"), Member: "/apiKey", Detail: "c"},
+	}}
+	got := p.redact()
+	if got.Detail != "d" || got.Errors[0].Detail != "a" || got.Errors[1].Detail != hidden || got.Errors[1].Suggestion != "" || got.Errors[2].Detail != hidden {
+		t.Errorf("%+v", got)
+	}
+	if p.Errors[1].Detail != "b" {
+		t.Error("the answer itself was changed")
+	}
+	if got := badParameter("token:eq", "x is wrong").redact(); got.Detail != hidden || got.Errors[0].Detail != hidden {
+		t.Errorf("%+v", got)
 	}
 }

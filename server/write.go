@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -41,6 +42,7 @@ func (req *request) create() error {
 			return err
 		}
 		var faults faultList
+		more := 0 // than the body has: defaults may be large
 		for i, object := range b.objects {
 			r, err := create(tx, collection, object)
 			if err := faults.add(b, i, err); err != nil {
@@ -49,9 +51,11 @@ func (req *request) create() error {
 			if faults.full(b, i) {
 				break
 			}
-			created[i] = r
+			if created[i] = r; r != nil {
+				more += len(r.Value) - len(object)
+			}
 		}
-		return faults.err()
+		return cmp.Or(faults.err(), req.reserveAnswer(more))
 	})
 	if err != nil {
 		return err
@@ -154,7 +158,7 @@ func (req *request) write(status int, sent *body, change func(*database.Tx) (*da
 		if changed, err = change(tx); err != nil {
 			return err
 		}
-		return req.reserveAnswer(changed.Value)
+		return req.reserveAnswer(len(changed.Value))
 	})
 	if err != nil {
 		return err

@@ -1,10 +1,14 @@
 package main
 
-import "os"
+import (
+	"os"
+	"slices"
+)
 
 // axeFlow checks each screen with axe-core, in light and dark and on a phone.
 func axeFlow(p *pageTest) {
 	axe := string(read(p.T, "../../server/page/node_modules/axe-core/axe.min.js"))
+	long := os.Getenv("PICKUP_LONG") != ""
 	for _, state := range []struct {
 		name, hash string
 		act        func()
@@ -45,6 +49,10 @@ func axeFlow(p *pageTest) {
 			p.click(".delete")
 			p.until(`document.querySelector("dialog [type=checkbox]")`)
 		}},
+		{name: "requests", hash: "#/_/requests", act: func() {
+			p.api("PATCH", "/schedules/5", `{"status": "Scheduld"}`, 422)
+			p.until(`document.querySelector("table.log tbody tr")`)
+		}},
 		{name: "changes", hash: "#/_/changes", act: func() { p.until(`document.querySelector(".snapshots")`) }},
 		{name: "problems", hash: "#/_/problems", act: func() { p.until(`document.querySelector(".findings li, .empty")`) }},
 		{name: "relations", hash: "#/_/relations", act: func() { p.until(`document.querySelector(".reflist li")`) }},
@@ -59,7 +67,7 @@ func axeFlow(p *pageTest) {
 		}},
 	} {
 		for _, look := range []string{"light", "dark", "phone"} {
-			if look == "phone" && state.noPhone {
+			if look == "phone" && (state.noPhone || !long && !slices.Contains([]string{"overview", "table", "record", "requests"}, state.name)) {
 				continue
 			}
 			if look == "phone" {
@@ -75,9 +83,10 @@ func axeFlow(p *pageTest) {
 				}
 				p.run(axe)
 			}
+			p.picture(state.name + "-" + look)
 			// The colors are all that the scheme changes.
 			rules := `["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]`
-			if look == "dark" && os.Getenv("PICKUP_LONG") == "" {
+			if look == "dark" && !long {
 				rules = `["color-contrast"]`
 			}
 			found := p.eval(`(async () => {
@@ -88,7 +97,6 @@ func axeFlow(p *pageTest) {
 				return result.violations.map(v => v.id + ": " + v.nodes.map(n => n.html.slice(0, 160) + " " + (n.any[0]?.message ?? n.all[0]?.message ?? n.none[0]?.message)).join("\n\t")).join("\n");
 			})()`)
 			if found != "" {
-				p.picture("axe-" + state.name + "-" + look)
 				p.Errorf("%s, %s: %s", state.name, look, found)
 			}
 			if look == "phone" {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	netURL "net/url"
 	"os"
 	"strings"
 	"testing"
@@ -122,10 +124,13 @@ func TestPage(t *testing.T) {
 		{"columns", columnsFlow},
 		{"broken", brokenFlow},
 		{"changes", changesFlow},
+		{"problems", problemsFlow},
+		{"requests", requestsFlow},
 		{"sessions", sessionsFlow},
+		{"axe", axeFlow},
+		{"hostile", hostileFlow},
 		{"palette", paletteFlow},
 		{"phone", phoneFlow},
-		{"axe", axeFlow},
 	} {
 		t.Run(flow.name, func(t *testing.T) {
 			shared.tab.T = t
@@ -462,8 +467,116 @@ func changesFlow(p *pageTest) {
 	p.clickText("Go back")
 	p.click("dialog .primary")
 	p.isSample()
+	p.until(`!document.querySelector("dialog")`)
 	p.click("[aria-label='Forget before']")
 	p.until(`document.querySelector(".snapshots .feed").children.length === 0`)
+}
+
+// problemsFlow breaks records by hand, and mends them with what the server suggests.
+func problemsFlow(p *pageTest) {
+	p.open("#/_/problems")
+	p.sees("Nothing is wrong")
+	p.save(strings.ReplaceAll(p.sample, `"Rescheduled"`, `"Resheduled"`))
+	p.until(`document.querySelector(".findings li")?.textContent.includes("db.json:")`)
+	p.until(`document.querySelector(".nav .n.bad")?.textContent === "1"`)
+	p.clickText("Make it “Rescheduled”")
+	p.isSample()
+	p.sees("Nothing is wrong")
+	p.save(p.sample[:len(p.sample)-3])
+	p.until(`document.querySelector("main [role=alert]")?.textContent.includes("db.json:")`)
+	p.save(p.sample)
+	p.until(`!document.querySelector("main [role=alert]")`)
+}
+
+// requestsFlow sends requests as a front end does, and lets some of them fail.
+func requestsFlow(p *pageTest) {
+	p.open("#/_/requests")
+	p.api("DELETE", "/_/requests", "", 204)
+	p.until(`document.querySelector(".empty")`)
+	p.api("GET", "/schedules?status=Canceled", "", 200)
+	p.api("PATCH", "/schedules/5", `{"status": "Scheduld"}`, 422)
+	p.until(`document.querySelectorAll("table.log tbody tr").length === 2`) // not those of the page
+	p.want(`document.querySelector("table.log tbody tr").textContent.includes("/schedules/5")`, "true")
+	p.clickText("/schedules/5")
+	p.until(`document.querySelector(".panel pre")?.textContent.includes("Scheduld")`)
+	p.want(`document.querySelector(".panel .wrong").textContent.includes("did you mean")`, "true")
+	p.press("Escape")
+	p.until(`!document.querySelector(".panel")`)
+	p.clickText("failed")
+	p.until(`document.querySelectorAll("table.log tbody tr").length === 1`)
+	p.clickText("all")
+	p.clickText("/schedules?status=Canceled")
+	p.clickText("Open as a table")
+	p.until(`location.hash === "#/schedules?status=Canceled" && document.querySelectorAll(".spacer .row").length === 1`)
+
+	p.show("#/_/requests")
+	slide := func(n int, value string) {
+		p.run(`const e = document.querySelectorAll(".simulation [type=range]")[` + string(rune('0'+n)) + `]; e.value = "` + value + `";
+			e.dispatchEvent(new Event("input", {bubbles: true})); e.dispatchEvent(new Event("change", {bubbles: true}))`)
+	}
+	slide(0, "300")
+	p.until(`document.querySelector(".simulation.on")`)
+	slide(1, "100")
+	p.until(`document.querySelectorAll(".simulation output")[1].textContent === "100 %" && document.querySelector(".simulation.on")`)
+	if !eventually(func() bool { return strings.Contains(p.api("GET", "/_/simulate", "", 200), `"percent"`) }) {
+		t := p.api("GET", "/_/simulate", "", 200)
+		p.Fatalf("the rules are %s", t)
+	}
+	start := time.Now()
+	p.api("GET", "/schedules", "", 503)
+	if took := time.Since(start); took < 300*time.Millisecond {
+		p.Errorf("the answer took %v", took)
+	}
+	p.until(`document.querySelector("table.log tbody tr .pill")?.textContent.includes("503")`)
+	p.show("#/schedules") // the page is not affected
+	p.until(`document.querySelectorAll(".spacer .row").length === 7 && document.querySelector(".strip.simulated")`)
+	p.show("#/_/requests")
+	p.clickText("Off")
+	p.until(`!document.querySelector(".simulation.on")`)
+	p.api("GET", "/schedules", "", 200)
+}
+
+// hostileFlow shows data that wants to be more than data.
+func hostileFlow(p *pageTest) {
+	long := strings.Repeat("<b>long</b> ", 100_000)
+	var wide strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&wide, `, "member %d": %d`, i, i)
+	}
+	deep := strings.Repeat(`{"a":[`, 100) + strings.Repeat(`]}`, 100)
+	p.save(`{
+  "evil": [
+    {"id": "<img src=x onerror=alert(1)>", "name": "<script>alert(1)</script>", "link": "javascript:alert(1)", "__proto__": {"polluted": true},
+      "constructor": "c", "toString": 1, "a/b": "slash", "a~b": "tilde", "_": "underscore", "\u202erlo": "\u202egnp.exe", "emoji": "👩‍👩‍👧"},
+    {"id": "../../secret", "name": "..", "__proto__": null},
+    {"id": "long", "name": "` + long + `"},
+    {"id": "wide"` + wide.String() + `},
+    {"id": "deep", "name": ` + deep + `},
+    {"name": "no id"}
+  ],
+  "<b>bold</b>": [],
+  "constructor": {"hasOwnProperty": "x"}
+}`)
+	p.run(`window.alert = () => { window.pwned = true }`)
+	p.open("#/")
+	p.sees("<b>bold</b>")
+	p.show("#/evil")
+	p.until(`document.querySelectorAll(".spacer .row").length === 6`)
+	p.until(`document.querySelector(".head").textContent.includes("__proto__") && document.querySelector(".grid").textContent.includes("<script>alert(1)</script>")`)
+	p.run(`document.querySelector(".grid").scrollLeft = 1e6; await new Promise(done => setTimeout(done, 100))`)
+	for _, id := range []string{"<img src=x onerror=alert(1)>", "../../secret", "long", "wide", "deep"} {
+		p.show("#/evil/" + strings.ReplaceAll(netURL.PathEscape(id), "/", "%2F"))
+		p.until(`document.querySelector(".panel .fixed")?.textContent.includes(` + quoted(id) + `)`)
+	}
+	p.show("#/constructor")
+	p.until(`document.querySelector("#member-hasOwnProperty")?.value === "x"`)
+	p.want(`window.pwned || ({}).polluted || document.querySelectorAll("img[src=x], script:not([src]), main b b, a[href^='javascript']").length`, "0")
+	p.show("#/evil/..%2F..%2Fsecret")
+	p.fill("#member-name", "written")
+	p.press("Ctrl+s")
+	p.holds(`{"id": "../../secret", "name": "written", "__proto__": null}`)
+	p.until(`!document.querySelector(".dirty")`)
+	p.show("#/")
 }
 
 func sessionsFlow(p *pageTest) {
@@ -497,7 +610,7 @@ func paletteFlow(p *pageTest) {
 	p.until(`location.hash === "#/schedules/5"`)
 	p.open("#/")
 	p.press("?")
-	p.until(`document.querySelector("dialog")?.textContent.includes("find anything")`)
+	p.until(`document.querySelector("dialog[open]")?.textContent.includes("find anything")`)
 	p.press("Escape")
 	p.until(`!document.querySelector("dialog")`)
 }
@@ -532,4 +645,33 @@ func differing(a, b string) int {
 		}
 	}
 	return n
+}
+
+// TestPageReadOnly shows a read-only server: nothing offers to write.
+func TestPageReadOnly(t *testing.T) {
+	t.Parallel()
+	server, err := launch("pickup", sampleDir(t), []string{"PICKUP_NO_AUTH=1"}, "--access-log", "off", "--read-only")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.kill)
+	p := newTab(t, browser(t), server.url)
+	p.open("#/schedules")
+	p.until(`document.querySelector(".foot .pill")?.textContent === "read-only" && document.querySelectorAll(".spacer .row").length === 7`)
+	p.want(`document.querySelector("main .primary") === null`, "true")
+	p.click(`[data-cell="0:2"]`)
+	p.press("Enter") // opens
+	p.until(`document.querySelector(".panel #member-title.fixed")`)
+	p.want(`document.querySelectorAll(".panel .delete, .panel .primary, .panel :is(input, textarea, select)").length`, "0")
+
+	// A server that is gone, and comes back.
+	port := server.url[strings.LastIndex(server.url, ":")+1:]
+	server.kill()
+	p.until(`document.querySelector(".strip.warn")?.textContent.includes("does not answer")`)
+	again, err := launch("pickup", sampleDir(t), []string{"PICKUP_NO_AUTH=1"}, "--access-log", "off", "--port", port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(again.kill)
+	p.until(`!document.querySelector(".strip.warn") && document.querySelector("main .primary")`)
 }

@@ -40,6 +40,11 @@ func (r *routing) check() error {
 	case rewrite.IsService(r.Prefix):
 		return usagef("--prefix: %q: the paths under /_/ belong to the service", r.Prefix)
 	}
+	if r.Routes != "" {
+		if _, err := os.Stat(r.Routes); err != nil {
+			return usagef("--routes: %w", err)
+		}
+	}
 	for _, dir := range r.Static {
 		if info, err := os.Stat(dir); err != nil {
 			return usagef("--static: %w", err)
@@ -131,7 +136,7 @@ func (f routeFile) check(e *environment) ([]lint.Finding, error) {
 	}
 	text, err := os.ReadFile(f.name(e))
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usagef("--routes: %w", err)
 	}
 	_, err = f.read(e, text)
 	var faults routeFaults

@@ -63,7 +63,8 @@ func FuzzLocate(f *testing.F) {
 // TestPlaces compares the places of pointers with those that Locate finds in the
 // whole text, also after an edit.
 func TestPlaces(t *testing.T) {
-	text := "\ufeff{\n  \"a\": [\n    {\"id\": 1, \"ü\": \"x\",\n \"n\": [1, 2]}, // one\n    {\"id\": 2}\n  ], \"b/c\": [[]],\n  \"o\": {\"p\": {\"q\": 3}},\n\t\"e\": [\n]}"
+	text := "\ufeff{\n  \"a\": [\n    {\"id\": 1, \"ü\": \"x\",\n \"n\": [1, 2]}, // one\n" +
+		"    {\"id\": 2}\n  ], \"b/c\": [[]],\n  \"o\": {\"p\": {\"q\": 3}},\n\t\"e\": [\n]}"
 	d, err := Parse("db.json", []byte(text), func(string) string { return "id" })
 	if err != nil {
 		t.Fatal(err)

@@ -17,8 +17,8 @@ import (
 
 // Fork returns a DB that begins with the contents of from, a snapshot of db. It
 // lives in memory: no store sees its changes, and changes of db do not reach it.
-// Its tags and its Run are its own. With Options.Seed its ids begin anew. A fork costs a few hundred bytes for each
-// collection, and then what changes in it.
+// Its tags and its Run are its own. With Options.Seed its ids begin anew. A fork costs
+// a few hundred bytes for each collection, and then what changes in it.
 //
 // Before each commit admit is called with the number of bytes by which Held
 // grows. If it returns an error, nothing is changed, and Update returns the error.

@@ -2,6 +2,7 @@ package database
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -127,7 +128,9 @@ func (t touches) rebase(err error) error {
 	}
 	rebased := &FaultError{Kind: faults.Kind}
 	for _, f := range faults.Faults {
-		rebased.Faults = append(rebased.Faults, schema.Fault{Pointer: t.pointer(f.Pointer), Detail: f.Detail})
+		f.Member = cmp.Or(f.Member, f.Pointer)
+		f.Pointer = t.pointer(f.Pointer)
+		rebased.Faults = append(rebased.Faults, f)
 	}
 	return rebased
 }

@@ -247,14 +247,14 @@ func TestKept(t *testing.T) {
 	for step := range 20 {
 		for range 1 + random.IntN(200)*(step%2) {
 			id := fmt.Sprint(random.IntN(2600))
-			_, err := db.Update(t.Context(), func(tx *database.Tx) (err error) {
+			_, err := db.Update(t.Context(), func(tx *database.Tx) error { // that some have no such record does not matter
 				switch random.IntN(3) {
 				case 0:
-					_, err = tx.Create("records", jsontext.Value(record(3000+random.IntN(1000))))
+					tx.Create("records", jsontext.Value(record(3000+random.IntN(1000))))
 				case 1:
-					_, err = tx.Delete("records", id)
+					tx.Delete("records", id)
 				default:
-					_, err = tx.Merge("records", id, jsontext.Value(record(0)))
+					tx.Merge("records", id, jsontext.Value(record(0)))
 				}
 				return nil
 			})

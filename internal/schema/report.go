@@ -23,6 +23,10 @@ type Fault struct {
 	// Suggestion is what was probably meant, or "": the string in place of the
 	// value or, if the name of a member is not known, the name.
 	Suggestion string
+
+	// Member is a pointer into the record if Pointer leads into a JSON Patch of it,
+	// otherwise "".
+	Member string
 }
 
 // meaning returns f with a suggestion, unless near is "". The sentence has it as text.

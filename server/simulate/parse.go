@@ -171,6 +171,8 @@ func (p *parser) path(v jsontext.Value) error {
 			return fmt.Errorf("** is the rest of a path and can only be its end")
 		case segment != any && segment != rest && strings.Contains(segment, any):
 			return fmt.Errorf("* is a whole segment, as in /schedules/*; a star itself is %%2A")
+		case strings.HasPrefix(segment, ":"): // as in routes
+			return fmt.Errorf("%q is no wildcard: write *, as in /schedules/*; a colon itself is %%3A", rawjson.Shorten(segment))
 		}
 	}
 	return nil

@@ -89,7 +89,8 @@ func TestUnreachable(t *testing.T) {
 		var texts []string
 		for range 2 {
 			texts = append(texts, `{"code":500`+
-				pick("", `,"path":"/**"`, `,"path":"/a"`, `,"path":"/%61"`, `,"path":"/*"`, `,"path":"/a/*"`, `,"path":"/a/**"`, `,"path":"/*/b"`, `,"path":"/a/b"`, `,"path":"/*/**"`)+
+				pick("", `,"path":"/**"`, `,"path":"/a"`, `,"path":"/%61"`, `,"path":"/*"`, `,"path":"/a/*"`, `,"path":"/a/**"`,
+					`,"path":"/*/b"`, `,"path":"/a/b"`, `,"path":"/*/**"`)+
 				pick("", `,"methods":["GET"]`, `,"methods":["GET","POST"]`)+
 				pick("", "", `,"query":"q=1"`, `,"query":"r=1&q=1"`)+
 				pick("", "", "", `,"times":1`, `,"after":1`, `,"percent":50`)+"}")

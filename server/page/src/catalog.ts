@@ -9,7 +9,7 @@ import { labelOf, shapeOf, type Shape } from "./schema.ts";
 export type Status = Schemas["Status"];
 
 export const status = signal<Status | null>(null);
-export const shapes = signal<Record<string, Shape>>({});
+export const shapes = signal<ReadonlyMap<string, Shape>>(new Map());
 
 /** Why the page cannot begin. */
 export const failure = signal<unknown>(null);
@@ -38,7 +38,7 @@ export const idOf = (collection: string, record: Obj): string => String(memberOf
 export const nameOf = (collection: string, record: Obj): string =>
   labelOf(record, keyOf(collection)) || idOf(collection, record);
 
-export const shapeFor = (name: string): Shape => shapes.value[name] ?? shapeOf(name, {}, keyOf(name), []);
+export const shapeFor = (name: string): Shape => shapes.value.get(name) ?? shapeOf(name, {}, keyOf(name), []);
 
 /** Reads the status. The first time it also reads the schemas and opens the stream. */
 export async function load(): Promise<void> {
@@ -60,7 +60,7 @@ function show(now: Status): void {
   prefix.value = first ? first.href.slice(0, first.href.lastIndexOf("/")) : "";
   broken.value = now.file?.state === "broken" ? (now.file.detail ?? "") : "";
   const names = [...now.collections, ...now.objects].map((item) => item.name);
-  const isNew = (name: string) => shapes.value[name] === undefined;
+  const isNew = (name: string) => !shapes.value.has(name);
   const rulesChanged = before !== null && JSON.stringify(before.rules) !== JSON.stringify(now.rules);
   void loadShapes(names.filter((name) => rulesChanged || isNew(name)));
 }
@@ -70,7 +70,7 @@ async function loadShapes(names: string[]): Promise<void> {
     names.map(async (name) => {
       try {
         const schema = await read<Obj>("/_/schemas/" + encodeURIComponent(name));
-        shapes.value = { ...shapes.value, [name]: shapeOf(name, schema, keyOf(name), relations.value) };
+        shapes.value = new Map(shapes.value).set(name, shapeOf(name, schema, keyOf(name), relations.value));
       } catch {
         // The members of the records are shown without it.
       }

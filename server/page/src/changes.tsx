@@ -1,7 +1,6 @@
 // The changes since the start, with what was there before, and their undo.
 import { useMemo } from "preact/hooks";
-import { whyLocked } from "./catalog.ts";
-import { keyOf } from "./catalog.ts";
+import { hasCollection, hasObject, keyOf, whyLocked } from "./catalog.ts";
 import { history, historyError, useHistory } from "./history.ts";
 import { Icon } from "./icons.tsx";
 import { differing, isObject, memberOf, stringify, type Json, type Obj } from "./json.ts";
@@ -60,7 +59,8 @@ export function Changes() {
 /** Whether a revision has changed a collection, or a record such as "schedules/4". */
 function touches(revision: Revision, of: string): boolean {
   const [collection, id] = of.split(/\/(.*)/s);
-  if (revision.changes === null) return collection !== undefined && collection in (revision.collections ?? {});
+  if (revision.changes === null)
+    return collection !== undefined && Object.hasOwn(revision.collections ?? {}, collection);
   return revision.changes.some((change) => change.collection === collection && (!id || change.id === id));
 }
 
@@ -117,6 +117,7 @@ export function ChangeTitle({ change }: { change: Change }) {
   const op = change.op ?? "updated";
   const record = change.after ?? change.before,
     name = isObject(record) ? labelOf(record, keyOf(change.collection)) : "";
+  const isShown = hasCollection(change.collection) || hasObject(change.collection);
   const title = `${change.collection} ${change.id ?? ""}`;
   return (
     <>
@@ -124,7 +125,7 @@ export function ChangeTitle({ change }: { change: Change }) {
         <span aria-hidden="true">{marks[op]}</span>
         <span class="offscreen">{op}</span>
       </span>
-      {op === "deleted" ? <b>{title}</b> : <a href={href([change.collection, change.id])}>{title}</a>}
+      {op === "deleted" || !isShown ? <b>{title}</b> : <a href={href([change.collection, change.id])}>{title}</a>}
       <span class="dim clip">{name}</span>
     </>
   );

@@ -36,7 +36,7 @@ export function ColumnMenu({ shape, all, member, onSort, onClose }: ColumnMenuPr
     choose(name, { hidden: isHidden ? choice.hidden.filter((h) => h !== column) : [...choice.hidden, column] });
   };
   const widen = (by: number) => {
-    const now = choice.widths[selected] ?? widthOfHeader(selected);
+    const now = widthOfHeader(selected);
     choose(name, { widths: { ...choice.widths, [selected]: Math.max(minWidth, now + by) } });
   };
   return (

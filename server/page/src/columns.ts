@@ -83,7 +83,9 @@ export function useWidths(columns: Field[], rows: Rows, shape: Shape): number[] 
   if (kept.current.key !== key) {
     kept.current = {
       key,
-      widths: columns.map((field, i) => chosen[field.name] ?? widthOf(field, i, sample, shape)),
+      widths: columns.map(
+        (field, i) => (Object.hasOwn(chosen, field.name) && chosen[field.name]) || widthOf(field, i, sample, shape),
+      ),
     };
   }
   return kept.current.widths;

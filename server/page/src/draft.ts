@@ -126,7 +126,9 @@ export function useDraft(path: string, source: Source) {
       change.collection === source.collection && (source.id === null || change.id === source.id);
     const stopChanges = onChange((revisions) => {
       const own = revisions.flatMap((r) => r.changes ?? []).filter(isOwn);
-      const isLarge = revisions.some((r) => r.changes === null && source.collection in (r.collections ?? {}));
+      const isLarge = revisions.some(
+        (r) => r.changes === null && Object.hasOwn(r.collections ?? {}, source.collection),
+      );
       if (own.at(-1)?.op === "deleted" && !isLarge) setGone();
       else if (own.length > 0 || isLarge) void look();
     });
@@ -196,7 +198,7 @@ export function useDraft(path: string, source: Source) {
     /** Takes what a person has typed into a field. */
     type: (field: Field, text: string) => {
       const own = pointer(field.name),
-        before = base[field.name];
+        before = memberOf(base, field.name);
       const others = faults.filter((f) => f.pointer !== own && !f.pointer.startsWith(own + "/"));
       const { [field.name]: _, ...rest } = typed;
       try {

@@ -96,7 +96,7 @@ function Member({ draft, field, isKey, isNew, isLocked }: MemberProps) {
         <Input
           id={id}
           field={field}
-          value={draft.typed[name] ?? typedOf(now)}
+          value={memberOf(draft.typed, name) === undefined ? typedOf(now) : draft.typed[name]!}
           was={was ?? now}
           isInvalid={fault !== ""}
           describedBy={[fault && faultID, field.description && helpID].filter(Boolean).join(" ")}

@@ -34,7 +34,7 @@ export function authorOf(revision: Revision): "tab" | "page" | "api" | "file" {
 /** Whether a revision may have changed a collection or an object. */
 export const concerns = (revision: Revision, name: string): boolean =>
   revision.changes === null
-    ? name in (revision.collections ?? {})
+    ? Object.hasOwn(revision.collections ?? {}, name)
     : revision.changes.some((c) => c.collection === name);
 
 export const connection = signal<"connecting" | "live" | "lost" | "signed out">("connecting");

@@ -25,11 +25,11 @@ export function Merge({ base, mine, theirs, shape, onMerge }: MergeProps) {
     (name) => !isEqual(memberOf(mine, name), memberOf(theirs, name)) && changedThere.includes(name),
   );
   const taken = changedThere.filter((name) => !changedHere.includes(name));
-  const isDecided = conflicting.every((name) => choices[name]);
+  const isDecided = conflicting.every((name) => Object.hasOwn(choices, name));
   const merged = () => {
     let record = theirs;
     for (const name of changedHere) {
-      if (choices[name] !== "theirs") record = withMember(record, name, memberOf(mine, name));
+      if (memberOf(choices, name) !== "theirs") record = withMember(record, name, memberOf(mine, name));
     }
     return record;
   };
@@ -71,7 +71,7 @@ export function Merge({ base, mine, theirs, shape, onMerge }: MergeProps) {
                         <input
                           type="radio"
                           name={"merge-" + name}
-                          checked={choices[name] === side}
+                          checked={memberOf(choices, name) === side}
                           onChange={() => setChoices({ ...choices, [name]: side })}
                         />
                         <span class="offscreen">{side}: </span>

@@ -46,6 +46,7 @@ export interface Tool {
 }
 
 export const tools: Tool[] = [
+  { name: "Requests", screen: "requests", icon: "pulse" },
   { name: "Changes", screen: "changes", icon: "history" },
   { name: "Problems", screen: "problems", icon: "alert" },
   { name: "Relations", screen: "relations", icon: "share" },

@@ -16,9 +16,13 @@ export interface components {
             errors?: {
                 /** @description Where in the body (RFC 6901). */
                 pointer?: string;
+                /** @description Where in the record, if the body is a JSON Patch of it. */
+                member?: string;
                 /** @description Which parameter of the URL. */
                 parameter?: string;
                 detail: string;
+                /** @description What was probably meant: the string in place of the value, or the name if the member is not known. */
+                suggestion?: string;
             }[];
             /** @description The collections of the database, if something was not found. */
             collections?: string[];
@@ -167,6 +171,40 @@ export interface components {
                 page: number;
             };
         };
+        /** @description A request that was answered. Values that may be secret are hidden. */
+        Request: {
+            id: string;
+            /** @description Its X-Request-Id. */
+            request: string;
+            /** Format: date-time */
+            at: string;
+            method: string;
+            /** @description As sent. */
+            path: string;
+            query?: string;
+            /** @description The session that it names. */
+            session?: string;
+            /** @description 0 if the connection was cut. */
+            status: number;
+            /** @description Until it was answered, in milliseconds. */
+            ms: number;
+            /** @description The size of the answer. */
+            bytes: number;
+            origin?: string;
+            agent?: string;
+            /** @description The Content-Type of its body. */
+            type?: string;
+            /** @description What was simulated, as in delay=500, code=503. */
+            simulated?: string;
+            problem?: components["schemas"]["Problem"];
+        };
+        /** @description A request with the first 16 KiB of its body and of the answer, where they are JSON. */
+        RequestBodies: {
+            body?: string;
+            answer?: string;
+            /** @description One of them was longer. */
+            truncated?: boolean;
+        } & components["schemas"]["Request"];
         /** @description A fork of the database under a name. */
         Session: {
             name: string;
@@ -184,6 +222,51 @@ export interface components {
             used: string;
             /** @description The size of the values that it has changed. */
             bytes: number;
+        };
+        /** @description What is done to which requests. The first rule that matches applies. */
+        SimulationRule: {
+            readonly id?: string;
+            /** @description How often the rule was applied. */
+            readonly hits?: number;
+            /** @description Of the requests: * is one segment, ** the rest. */
+            path?: string;
+            /** @description Of the requests; none means all. */
+            methods?: string[];
+            /** @description Parameters that the requests have, as in a URL. */
+            query?: string;
+            /** @description Milliseconds, or a range of them, as in 200-800. */
+            delay?: number | string;
+            /** @description The status of the answer: 400 to 599, with body 200 to 599. */
+            code?: number;
+            /** @enum {string} */
+            fault?: "connection-reset" | "empty-response" | "lost-answer";
+            /** @description The name under which the requests wait to be released. */
+            hold?: string;
+            /** @description Of the requests that match. */
+            percent?: number;
+            /** @description The number of requests that pass first. */
+            after?: number;
+            /** @description How often the rule applies. */
+            times?: number;
+            /** @description The body of the answer. */
+            body?: unknown;
+            /** @description Headers of the answer. */
+            headers?: {
+                [key: string]: string;
+            };
+        };
+        /** @description A request that waits to be released. */
+        Hold: {
+            name: string;
+            method: string;
+            path: string;
+            /** Format: date-time */
+            since: string;
+            session?: string;
+        };
+        Released: {
+            /** @description The number of requests. */
+            released: number;
         };
         SessionRequest: {
             /** @description What it begins with: now, baseline (the contents at the start or at the latest edit of the file), or the name of a snapshot. */

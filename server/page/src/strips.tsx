@@ -3,6 +3,8 @@ import { enterSession, session } from "./api.ts";
 import { status } from "./catalog.ts";
 import { Icon } from "./icons.tsx";
 import { broken, connection } from "./live.ts";
+import { screen } from "./route.ts";
+import { SimulationStrip } from "./simulation_strip.tsx";
 import { Button } from "./ui.tsx";
 
 export function Strips() {
@@ -31,6 +33,7 @@ export function Strips() {
           </span>
         </div>
       )}
+      {screen.value !== "requests" && <SimulationStrip />}
       {session.value && (
         <div class="strip session" role="status">
           <Icon name="layers" />

@@ -2,12 +2,14 @@
 import { Changes } from "./changes.tsx";
 import { Problems } from "./problems.tsx";
 import { Relations } from "./relations.tsx";
+import { Requests } from "./requests.tsx";
 import { Sessions } from "./sessions.tsx";
 
 const screens: Record<string, () => preact.JSX.Element> = {
   changes: Changes,
   problems: Problems,
   relations: Relations,
+  requests: Requests,
   sessions: Sessions,
 };
 

@@ -1,0 +1,343 @@
+// The requests of front ends, live, and the switches for simulated answers.
+import { useEffect, useState } from "preact/hooks";
+import { ask, pathOf, read, type Schemas } from "./api.ts";
+import { hasCollection, status } from "./catalog.ts";
+import { Icon } from "./icons.tsx";
+import { parse, stringify } from "./json.ts";
+import { toast, toastError } from "./messages.tsx";
+import { requests, requestsError, useRequestLog, type LoggedRequest } from "./request_log.ts";
+import { go, route } from "./route.ts";
+import { SimulationBar } from "./simulation_bar.tsx";
+import { languages, type RequestText } from "./snippets.ts";
+import { Bones, Button, Copy, count, Empty, ErrorBox, formatCount, placeOf, Segments } from "./ui.tsx";
+
+type Bodies = Schemas["RequestBodies"];
+
+const filters = ["all", "writes", "failed"] as const;
+type Filter = (typeof filters)[number];
+
+const shown = 200; // requests
+const safeMethods = ["GET", "HEAD", "OPTIONS", "QUERY"];
+
+const isFailed = (request: LoggedRequest): boolean => request.status >= 400 || request.status === 0;
+
+function matches(request: LoggedRequest, filter: Filter, word: string): boolean {
+  if (filter === "writes" && safeMethods.includes(request.method)) return false;
+  if (filter === "failed" && !isFailed(request)) return false;
+  return decode(request.path + "?" + (request.query ?? ""))
+    .toLowerCase()
+    .includes(word.toLowerCase());
+}
+
+export function Requests() {
+  if (!status.value?.mode.requests) return <Off />;
+  return <Log />;
+}
+
+function Off() {
+  return (
+    <main class="screen" aria-labelledby="title">
+      <h1 id="title">Requests</h1>
+      <SimulationBar />
+      <Empty icon="pulse" title="Requests are not recorded">
+        <p>
+          Start the server with <span class="code">--requests=on</span> to see the requests of your front end here.
+        </p>
+      </Empty>
+    </main>
+  );
+}
+
+function Log() {
+  useRequestLog();
+  const id = route.value.path[2];
+  const [filter, setFilter] = useState<Filter>("all"),
+    [word, setWord] = useState("");
+  const [held, setHeld] = useState<LoggedRequest[] | null>(null); // while the list stands still
+  const all = held ?? requests.value,
+    waiting = held ? newer(requests.value ?? [], held) : 0;
+  const list = (all ?? []).filter((request) => matches(request, filter, word));
+  const forget = () => {
+    setHeld(null);
+    ask("DELETE", "/_/requests").catch((error: unknown) => toastError("Not forgotten.", error));
+  };
+  return (
+    <>
+      <main class="screen list" aria-labelledby="title">
+        <header class="top">
+          <h1 id="title">Requests</h1>
+          <span class="count" aria-live="polite">
+            {all && count(all.length, "request")}
+          </span>
+          <span class="grow" />
+          <Segments label="Which requests" options={filters} value={filter} onChange={setFilter} />
+          <input
+            id="filter"
+            class="search"
+            type="search"
+            aria-label="Search in paths"
+            placeholder="path"
+            value={word}
+            onInput={(event) => setWord(event.currentTarget.value)}
+          />
+          <Button icon={held ? "play" : "pause"} onClick={() => setHeld(held ? null : requests.value)}>
+            {held ? "Continue" : "Hold"}
+            {waiting > 0 && <span class="n">{waiting} new</span>}
+          </Button>
+          <Button kind="quiet" icon="trash" label="Forget them" onClick={forget} />
+        </header>
+        <SimulationBar />
+        {requestsError.value !== null && <ErrorBox error={requestsError.value} />}
+        {all === null && requestsError.value === null && <Bones count={3} />}
+        {all !== null && list.length === 0 && (
+          <Empty icon="pulse" title={all.length === 0 ? "No requests yet" : "None of these"}>
+            <p>
+              Point your front end at <span class="code">{location.origin}</span>. Its requests appear here as they
+              are answered. Those of this page are left out.
+            </p>
+          </Empty>
+        )}
+        {list.length > 0 && <Table list={list.slice(0, shown)} opened={id} />}
+      </main>
+      {id !== undefined && <RequestPanel key={id} id={id} />}
+    </>
+  );
+}
+
+/** Returns how many requests came after those of a list that stands still. */
+function newer(now: LoggedRequest[], held: LoggedRequest[]): number {
+  const at = now.findIndex((request) => request.id === held[0]?.id);
+  return at < 0 ? now.length : at;
+}
+
+function Table({ list, opened }: { list: LoggedRequest[]; opened: string | undefined }) {
+  return (
+    <div class="log" tabIndex={0} role="region" aria-label="Requests">
+      <table class="plain log">
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            <th scope="col">Status</th>
+            <th scope="col">Method</th>
+            <th scope="col">Request</th>
+            <th scope="col" class="right">
+              ms
+            </th>
+            <th scope="col" class="right phone-no">
+              Bytes
+            </th>
+            <th scope="col" class="phone-no">
+              From
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {list.map((request) => (
+            <Line key={request.id} request={request} isOpened={request.id === opened} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const timeOf = (request: LoggedRequest): string => new Date(request.at).toLocaleTimeString("en-GB");
+const fullPath = (request: LoggedRequest): string => request.path + (request.query ? "?" + request.query : "");
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    return text;
+  }
+}
+
+function Line({ request, isOpened }: { request: LoggedRequest; isOpened: boolean }) {
+  return (
+    <tr class={isOpened ? "opened" : ""}>
+      <td class="num dim">{timeOf(request)}</td>
+      <td>
+        <StatusCode status={request.status} />
+      </td>
+      <td>
+        <span class={"method " + request.method.toLowerCase()}>{request.method}</span>
+      </td>
+      <td class="clip">
+        <a class="code" href={"#/_/requests/" + encodeURIComponent(request.id)}>
+          {decode(request.path)}
+          {request.query && <span class="dim">?{decode(request.query)}</span>}
+        </a>
+        {request.simulated && (
+          <span class="pill simulated">
+            <Icon name="flask" size={12} />
+            {request.simulated}
+          </span>
+        )}
+        {request.session && <span class="pill session">{request.session}</span>}
+      </td>
+      <td class="right num">{request.ms < 10 ? request.ms.toFixed(1) : Math.round(request.ms)}</td>
+      <td class="right num phone-no">{formatCount(request.bytes)}</td>
+      <td class="dim phone-no clip">{request.origin || agentName(request.agent)}</td>
+    </tr>
+  );
+}
+
+function StatusCode({ status: code }: { status: number }) {
+  return <span class={"status s" + String(code)[0]}>{code || "cut"}</span>;
+}
+
+function agentName(agent = ""): string {
+  const known = /curl|node|Go-http|python|HTTPie/i.exec(agent)?.[0];
+  return known ?? (agent.includes("Mozilla") ? "browser" : agent.slice(0, 20));
+}
+
+/** A request with what was sent and what came back. */
+function RequestPanel({ id }: { id: string }) {
+  const [request, setRequest] = useState<Bodies | null>(null),
+    [error, setError] = useState<unknown>(null);
+  const close = () => go("#/_/requests");
+  useEffect(() => {
+    read<Bodies>("/_/requests/" + encodeURIComponent(id)).then(setRequest, setError);
+  }, [id]);
+  return (
+    <section
+      class="panel"
+      role="dialog"
+      aria-label="Request"
+      tabIndex={-1}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") close();
+      }}
+    >
+      <div class="panel-head">
+        <div class="titles">
+          <h2 tabIndex={-1} ref={(heading) => heading?.focus()}>
+            {request ? `${request.method} ${decode(request.path)}` : "Request"}
+          </h2>
+          {request && (
+            <p class="dim">
+              <StatusCode status={request.status} /> in {request.ms.toFixed(1)} ms, {timeOf(request)}
+            </p>
+          )}
+        </div>
+        <Button kind="quiet" icon="close" label="Close (Esc)" onClick={close} />
+      </div>
+      <div class="panel-body" tabIndex={0} role="region" aria-label="Details">
+        {error !== null && <ErrorBox error={error} />}
+        {request ? <Details request={request} /> : error === null && <Bones count={4} />}
+      </div>
+    </section>
+  );
+}
+
+function Details({ request }: { request: Bodies }) {
+  const text: RequestText = {
+    method: request.method,
+    path: fullPath(request),
+    body: request.body,
+    type: request.type,
+  };
+  const { problem } = request;
+  return (
+    <>
+      <Actions request={request} text={text} />
+      {request.simulated && (
+        <p class="note">
+          <Icon name="flask" size={14} />
+          Simulated: {request.simulated}
+        </p>
+      )}
+      {problem && (
+        <div class="wrong">
+          <Icon name="alert" size={18} />
+          <div>
+            <strong>{problem.title}</strong>
+            <p>{problem.detail}</p>
+            <ul>
+              {problem.errors?.map((fault, i) => (
+                <li key={i}>
+                  <span class="code">{placeOf(fault)}</span> {fault.detail}
+                </li>
+              ))}
+            </ul>
+          </div>
+        </div>
+      )}
+      {request.query && (
+        <>
+          <h3>Query</h3>
+          <dl class="pairs">
+            {[...new URLSearchParams(request.query)].map(([name, value], i) => (
+              <div key={i}>
+                <dt class="code">{name}</dt>
+                <dd class="code">{value}</dd>
+              </div>
+            ))}
+          </dl>
+        </>
+      )}
+      {request.body && <Body title="Sent" note={request.type ?? ""} text={request.body} />}
+      {request.answer && (
+        <Body title="Answered" note={request.truncated ? "the first 16 KiB" : ""} text={request.answer} />
+      )}
+      <h3>From</h3>
+      <p class="dim">
+        {request.origin || "no page"} · {request.agent} · <span class="code">{request.request}</span>
+      </p>
+    </>
+  );
+}
+
+function Actions({ request, text }: { request: Bodies; text: RequestText }) {
+  const [collection = "", record] = request.path.split("/").slice(1).map(decode);
+  const isData = pathOf(collection, record).startsWith("/") && hasCollection(collection);
+  const address = "#" + (record === undefined ? fullPath(request) : request.path);
+  const again = async () => {
+    try {
+      const answer = await ask(text.method, text.path, { body: text.body, type: text.type });
+      toast(`${answer.status} in ${answer.milliseconds.toFixed(0)} ms`);
+    } catch (error) {
+      toastError("", error);
+    }
+  };
+  return (
+    <div class="row-of wrap">
+      {isData && request.method === "GET" && (
+        <a class="button" href={address}>
+          <Icon name="table" />
+          {record === undefined ? "Open as a table" : "Open the record"}
+        </a>
+      )}
+      <Button icon="play" onClick={() => void again()}>
+        Send again
+      </Button>
+      {languages.map((language) => (
+        <Copy key={language.name} text={() => language.write(text, status.value?.user)}>
+          {language.name}
+        </Copy>
+      ))}
+    </div>
+  );
+}
+
+function Body({ title, note, text }: { title: string; note: string; text: string }) {
+  return (
+    <>
+      <h3>
+        {title} <span class="dim">{note}</span>
+      </h3>
+      <pre class="code" tabIndex={0}>
+        {layOut(text)}
+      </pre>
+    </>
+  );
+}
+
+/** Returns JSON with line breaks, and other text as it is. */
+function layOut(text: string): string {
+  try {
+    return stringify(parse(text), 2);
+  } catch {
+    return text;
+  }
+}

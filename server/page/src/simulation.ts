@@ -1,0 +1,104 @@
+// The rules for simulated answers that are set at run time. The page has two of
+// its own at most, the last in the list: one for requests that fail, and one for
+// the others, which are only slow.
+import { computed, signal } from "@preact/signals";
+import { ask, read, type Schemas } from "./api.ts";
+import { status } from "./catalog.ts";
+import { onReset } from "./live.ts";
+
+export type Rule = Schemas["SimulationRule"];
+
+export const rules = signal<Rule[]>([]);
+
+/** What the switches of the page are set to. */
+export interface Switches {
+  delay: number; // ms
+  percent: number; // of the requests that fail
+  how: string; // a status, or a fault of the connection
+  path: string;
+  methods: string[]; // none: all
+}
+
+export const off: Switches = { delay: 0, percent: 0, how: "503", path: "/**", methods: [] };
+
+/** Whether a rule is one that the switches can make. */
+const isOwn = (rule: Rule): boolean =>
+  Object.keys(rule).every((name) =>
+    ["id", "hits", "path", "methods", "delay", "code", "fault", "percent"].includes(name),
+  ) &&
+  (rule.code === undefined && rule.fault === undefined ? rule.percent === undefined : rule.percent !== undefined);
+
+function ownRules(): Rule[] {
+  const [first, second] = rules.value.slice(-2).filter(isOwn);
+  if (!first || !second) return first ? [first] : [];
+  const areOne =
+    first.percent !== undefined && second.percent === undefined && targetOf(first) === targetOf(second);
+  return areOne ? [first, second] : [second];
+}
+
+/** Returns the requests that a rule is for, and their delay. */
+const targetOf = (rule: Rule): string => JSON.stringify([rule.path, rule.methods, rule.delay]);
+
+export const otherRules = computed(() => {
+  const own = new Set(ownRules());
+  return rules.value.filter((rule) => !own.has(rule));
+});
+
+/** What the rules of the page say. */
+export const switches = computed<Switches>(() => {
+  const own = ownRules(),
+    failing = own.find((rule) => rule.percent !== undefined),
+    [first] = own;
+  if (!first) return off;
+  return {
+    delay: Number(own.find((rule) => rule.delay !== undefined)?.delay ?? 0),
+    percent: failing?.percent ?? 0,
+    how: String(failing?.fault ?? failing?.code ?? off.how),
+    path: first.path ?? "/**",
+    methods: first.methods ?? [],
+  };
+});
+
+export async function loadRules(): Promise<void> {
+  if (!status.value?.mode.simulate) return;
+  rules.value = await read<Rule[]>("/_/simulate").catch(() => []);
+}
+
+/** Replaces the rules of the page. */
+export async function setSwitches(next: Switches): Promise<void> {
+  const { delay, percent, how, path, methods } = next;
+  const base: Rule = { path, ...(methods.length > 0 ? { methods } : {}), ...(delay > 0 ? { delay } : {}) };
+  const own: Rule[] = [];
+  if (percent > 0)
+    own.push({ ...base, percent, ...(/^\d+$/.test(how) ? { code: Number(how) } : { fault: how as never }) });
+  if (delay > 0) own.push(base);
+  const others = otherRules.value.map(({ id: _, hits: __, ...rule }) => rule);
+  const answer = await ask("PUT", "/_/simulate", { body: JSON.stringify([...others, ...own]) });
+  rules.value = answer.data as unknown as Rule[];
+}
+
+export async function removeRule(rule: Rule): Promise<void> {
+  await ask("DELETE", "/_/simulate/" + encodeURIComponent(rule.id ?? ""));
+  await loadRules();
+}
+
+/** Returns in words what a rule does. */
+export function describeRule(rule: Rule): string {
+  const parts: string[] = [];
+  if (rule.delay !== undefined) parts.push(`wait ${rule.delay} ms`);
+  if (rule.hold) parts.push(`wait for ${rule.hold}`);
+  if (rule.code !== undefined || rule.body !== undefined) parts.push("get " + (rule.code ?? 200));
+  if (rule.fault) parts.push("end with " + rule.fault);
+  const which = rule.percent === undefined ? "" : `${rule.percent} % of `;
+  return `${which}${rule.methods?.join(", ") ?? "all requests"} to ${rule.path ?? "/**"} ${parts.join(" and ")}`;
+}
+
+let isLoaded = false;
+
+status.subscribe((now) => {
+  if (now && !isLoaded) {
+    isLoaded = true;
+    void loadRules();
+  }
+});
+onReset(() => void loadRules());

@@ -1,0 +1,118 @@
+// Switches for answers that are slow or fail, and the rules that others have set.
+import { useState } from "preact/hooks";
+import { isReadOnly, status } from "./catalog.ts";
+import { Icon } from "./icons.tsx";
+import { toastError } from "./messages.tsx";
+import { describeRule, off, otherRules, removeRule, setSwitches, switches, type Switches } from "./simulation.ts";
+import { Button, count } from "./ui.tsx";
+
+const maxDelay = 5000; // ms
+const endings = ["503", "500", "502", "401", "404", "429", "connection-reset", "empty-response", "lost-answer"];
+const methodChoices: Record<string, string[]> = {
+  all: [],
+  writes: ["POST", "PUT", "PATCH", "DELETE"],
+  reads: ["GET", "HEAD", "QUERY"],
+};
+
+export function SimulationBar() {
+  const [draft, setDraft] = useState<Partial<Switches>>({}); // while a slider moves
+  if (!status.value?.mode.simulate || isReadOnly.value) return null;
+  const now = { ...switches.value, ...draft };
+  const set = (part: Partial<Switches>) => {
+    setDraft({});
+    setSwitches({ ...now, ...part }).catch((error: unknown) => toastError("Not changed.", error));
+  };
+  const isOn = switches.value.delay > 0 || switches.value.percent > 0;
+  const methods =
+    Object.keys(methodChoices).find((name) => methodChoices[name]!.join() === now.methods.join()) ?? "all";
+  return (
+    <>
+      <fieldset class={isOn ? "simulation on" : "simulation"}>
+        <legend class="offscreen">Simulate slow and failing answers</legend>
+        <Icon name="flask" />
+        <label>
+          Delay
+          <input
+            type="range"
+            min={0}
+            max={maxDelay}
+            step={100}
+            value={now.delay}
+            aria-valuetext={now.delay + " milliseconds"}
+            onInput={(event) => setDraft({ ...draft, delay: Number(event.currentTarget.value) })}
+            onChange={(event) => set({ delay: Number(event.currentTarget.value) })}
+          />
+          <output>{now.delay > 0 ? (now.delay / 1000).toFixed(1) + " s" : "none"}</output>
+        </label>
+        <label>
+          Failing
+          <input
+            type="range"
+            min={0}
+            max={100}
+            step={5}
+            value={now.percent}
+            aria-valuetext={now.percent + " percent"}
+            onInput={(event) => setDraft({ ...draft, percent: Number(event.currentTarget.value) })}
+            onChange={(event) => set({ percent: Number(event.currentTarget.value) })}
+          />
+          <output>{now.percent > 0 ? now.percent + " %" : "none"}</output>
+        </label>
+        <Choice label="with" value={now.how} options={endings} onChange={(how) => set({ how })} />
+        <Choice
+          label="of"
+          value={methods}
+          options={Object.keys(methodChoices)}
+          onChange={(name) => set({ methods: methodChoices[name]! })}
+        />
+        <label>
+          to
+          <input
+            class="path"
+            value={now.path}
+            spellcheck={false}
+            onInput={(event) => setDraft({ ...draft, path: event.currentTarget.value })}
+            onChange={(event) => set({ path: event.currentTarget.value || off.path })}
+          />
+        </label>
+        {isOn && <Button onClick={() => set(off)}>Off</Button>}
+        <span class="dim note-text">Requests of this page are not affected.</span>
+      </fieldset>
+      <ul class="plain-list">
+        {otherRules.value.map((rule) => (
+          <li key={rule.id} class="row-of">
+            <Icon name="flask" size={14} />
+            <span class="clip">{describeRule(rule)}</span>
+            <span class="dim">applied {count(rule.hits ?? 0, "time")}</span>
+            <Button
+              kind="quiet"
+              icon="trash"
+              label="Remove the rule"
+              onClick={() => void removeRule(rule).catch((error: unknown) => toastError("Not removed.", error))}
+            />
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+interface ChoiceProps {
+  label: string;
+  value: string;
+  options: string[];
+  onChange: (value: string) => void;
+}
+
+function Choice({ label, value, options, onChange }: ChoiceProps) {
+  return (
+    <label>
+      {label}
+      <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+        {options.map((option) => (
+          <option key={option}>{option}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
