@@ -80,6 +80,9 @@ func (s *script) contractAt(t *testing.T, path string) *contract {
 	}
 	now := *c
 	now.stored = stored
+	if s.contracts == nil {
+		s.contracts = make(map[string]*contract)
+	}
 	s.contracts[path] = &now
 	return &now
 }

@@ -139,8 +139,7 @@ type script struct {
 }
 
 func newScript(t *testing.T, archive *txtar.Archive) *script {
-	s := &script{options: server.Options{Version: "test"}, streams: make(map[string]*scriptStream), begun: make(map[string]*exchange),
-		contracts: make(map[string]*contract)}
+	s := &script{options: server.Options{Version: "test"}, streams: make(map[string]*scriptStream), begun: make(map[string]*exchange)}
 	var contents, rules []byte
 header:
 	for _, section := range archive.Files {

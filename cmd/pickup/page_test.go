@@ -610,7 +610,7 @@ func paletteFlow(p *pageTest) {
 	p.until(`location.hash === "#/schedules/5"`)
 	p.open("#/")
 	p.press("?")
-	p.until(`document.querySelector("dialog")?.textContent.includes("find anything")`)
+	p.until(`document.querySelector("dialog[open]")?.textContent.includes("find anything")`)
 	p.press("Escape")
 	p.until(`!document.querySelector("dialog")`)
 }

@@ -1,7 +1,7 @@
 // Small parts that several screens use.
 import type { ComponentChildren, JSX } from "preact";
 import { signal } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { messageOf, Refused } from "./api.ts";
 import { Icon, type IconName } from "./icons.tsx";
 import { announce } from "./messages.tsx";
@@ -78,7 +78,7 @@ interface DialogProps {
 /** A modal dialog. The browser keeps the focus in it and gives it back. */
 export function Dialog({ title, children, onClose, class: name = "" }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const dialog = ref.current!;
     dialog.showModal();
     return () => dialog.close();
