@@ -19,8 +19,9 @@ import (
 // server keeps of the requests.
 func TestRequestsHideSecrets(t *testing.T) {
 	const (
-		secret  = "hunter2"
-		rules   = `{"properties": {"posts": {"type": "array", "items": {"properties": {"password": {"enum": ["x"]}, "pin_code": {"pattern": "^x"}, "token": {"x-unique": true}, "login": {"enum": ["x"]}}}}}}`
+		secret = "hunter2"
+		rules  = `{"properties": {"posts": {"type": "array", "items": {"properties": {"password": {"enum": ["x"]},
+			"pin_code": {"pattern": "^x"}, "token": {"x-unique": true}, "login": {"enum": ["x"]}}}}}}`
 		patches = "application/json-patch+json"
 	)
 	long := strings.Repeat(" ", 16<<10)

@@ -94,7 +94,9 @@ func axeFlow(p *pageTest) {
 				await Promise.all(document.getAnimations().map(a => a.finished.catch(() => {})));
 				const result = await axe.run(document, {runOnly: ` + rules + `});
 				if (result.passes.length === 0) return "axe has checked nothing";
-				return result.violations.map(v => v.id + ": " + v.nodes.map(n => n.html.slice(0, 160) + " " + (n.any[0]?.message ?? n.all[0]?.message ?? n.none[0]?.message)).join("\n\t")).join("\n");
+				const why = n => (n.any[0] ?? n.all[0] ?? n.none[0])?.message;
+				const node = n => n.html.slice(0, 160) + " " + why(n);
+				return result.violations.map(v => v.id + ": " + v.nodes.map(node).join("\n\t")).join("\n");
 			})()`)
 			if found != "" {
 				p.Errorf("%s, %s: %s", state.name, look, found)

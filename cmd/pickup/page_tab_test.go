@@ -220,7 +220,8 @@ func (p *tab) click(selector string) {
 func (p *tab) clickText(text string) {
 	p.Helper()
 	p.until(`[...document.querySelectorAll("button, a, option, label")].some(e => e.textContent.trim().startsWith(` + quoted(text) + `))`)
-	p.run(`const e = [...document.querySelectorAll("button, a, option, label")].find(e => e.textContent.trim().startsWith(` + quoted(text) + `)); e.focus(); e.click()`)
+	p.run(`const e = [...document.querySelectorAll("button, a, option, label")]
+		.find(e => e.textContent.trim().startsWith(` + quoted(text) + `)); e.focus(); e.click()`)
 }
 
 // fill replaces the text of an input.
