@@ -473,7 +473,7 @@ func TestSimulationParameters(t *testing.T) {
 			t.Fatal(err)
 		}
 		for path, operations := range doc.Paths {
-			isAPI := !strings.HasPrefix(path, "/_/")
+			isAPI := !strings.HasPrefix(path+"/", "/_/")
 			for _, name := range []string{"_delay", "_code", "_fault", "_hold"} {
 				if has := bytes.Contains(operations["parameters"], []byte("#/components/parameters/"+name+`"`)); has != (on && isAPI) {
 					t.Errorf("%s has %s: %v", path, name, has)

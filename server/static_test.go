@@ -221,7 +221,7 @@ func TestSPA(t *testing.T) {
 		{prefix: "/api", path: "/api", accept: asPage, status: 200, body: `{"name"`},
 		{prefix: "/api", path: "/apis", accept: asPage, status: 200, body: "<p>index"},
 		{prefix: "/api", path: "/_/missing", accept: asPage, status: 404, body: "{"},
-		{prefix: "/api", path: "/_/", accept: asPage, status: 404, body: "{"},
+		{prefix: "/api", path: "/_/", accept: asPage, status: 200, body: "<!DOCTYPE html>\n<html"},
 		{path: "/", accept: asPage, status: 200, body: "<p>index"},
 		{path: "/orders", accept: asPage, status: 200, body: "<p>index"},
 		{path: "/posts/1/edit", accept: asPage, status: 200, body: "<p>index"},

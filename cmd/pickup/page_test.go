@@ -308,7 +308,7 @@ func conflictFlow(p *pageTest) {
 	p.want(`document.querySelector(".merge .primary").disabled`, "true")
 	p.click(`.merge tbody td input`) // mine
 	p.clickText("Merge")
-	p.until(`!document.querySelector(".merge")`)
+	p.until(`!document.querySelector(".merge") && document.querySelector(".panel").contains(document.activeElement)`)
 	p.press("Ctrl+s")
 	p.holds(`"passenger": "Ivy and Amara"`)
 	p.holds(`"title": "Piano concert"`)

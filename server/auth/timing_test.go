@@ -27,7 +27,7 @@ func TestTiming(t *testing.T) {
 		n    int // pairs
 	}{
 		{name: "argon2id", line: argonLine, n: 1500},
-		{name: "bcrypt", line: bcryptLine, n: 100},
+		{name: "bcrypt", line: bcryptLine, n: 300},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if os.Getenv("PICKUP_LONG") != "" {

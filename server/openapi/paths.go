@@ -68,13 +68,14 @@ func (d *apiDocument) path(r describe.Resource, path string, parameters list, it
 	case own && d.SessionPath == "" && d.Sessions:
 		parameters = append(slices.Clone(parameters), d.parametersOf("Pickup-Session")...)
 	}
-	if d.Simulate && !strings.HasPrefix(path, "/_/") {
+	ofService := strings.HasPrefix(path+"/", PagePath+"/")
+	if d.Simulate && !ofService {
 		parameters = append(slices.Clone(parameters), d.parametersOf(simulated)...)
 	}
 	get := item[0].value.(object)
 	item = append(item, entry{"options", d.operation(r, "options"+capital(get[0].value.(string)), "Ask for the methods.", "", nil, nil,
 		d.withErrors([]int{400, 401, 404, 414, 429}, entry{"204", response("Methods")}))})
-	if d.Prefix != "" && strings.HasPrefix(path, "/_/") {
+	if d.Prefix != "" && ofService {
 		item = append(item, entry{"servers", servers(d.SessionPath)})
 	}
 	d.paths = append(d.paths, entry{path, append(object{}.with("parameters", parameters), item...)})
