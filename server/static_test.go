@@ -218,7 +218,8 @@ func TestSPA(t *testing.T) {
 		{prefix: "/api", path: "/missing.js", accept: asPage, status: 404, body: "{"},
 		{prefix: "/api", path: "/api/orders", accept: asPage, status: 404, body: "{"},
 		{prefix: "/api", path: "/api/a/b/c/d", accept: asPage, status: 404, body: "{"},
-		{prefix: "/api", path: "/api", accept: asPage, status: 200, body: `{"name"`},
+		{prefix: "/api", path: "/api", accept: asPage, status: 303}, // to the page
+		{prefix: "/api", path: "/api", accept: "*/*", status: 200, body: `{"name"`},
 		{prefix: "/api", path: "/apis", accept: asPage, status: 200, body: "<p>index"},
 		{prefix: "/api", path: "/_/missing", accept: asPage, status: 404, body: "{"},
 		{prefix: "/api", path: "/_/", accept: asPage, status: 200, body: "<!DOCTYPE html>\n<html"},
