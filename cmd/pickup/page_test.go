@@ -320,6 +320,13 @@ func conflictFlow(p *pageTest) {
 	p.clickText("Create it again")
 	p.holds(`"title": "Draft"`)
 	p.until(`document.querySelector("#member-title")?.value === "Draft" && !document.querySelector(".dirty")`)
+	// The browser logs a 404 if the page asked for the record that it saved just
+	// before it was deleted.
+	for _, message := range p.console() {
+		if !strings.Contains(message, " 404 ") || !strings.HasSuffix(message, "/schedules/4") {
+			p.Errorf("the console has %q", message)
+		}
+	}
 }
 
 func jsonFlow(p *pageTest) {
