@@ -402,8 +402,8 @@ func (w *lostWriter) control() *http.ResponseController {
 }
 
 // wait waits for the given time, or until done is closed. It returns an error if the
-// client goes, the session ends, the server stops, or too many requests wait. A nil
-// session is none. The time of the request begins again afterwards.
+// client goes, the session ends, the server stops, or too many requests wait. x is
+// nil outside of sessions. The time of the request begins again afterwards.
 func (s *server) wait(c *gin.Context, d time.Duration, done <-chan struct{}, x *session) error {
 	if s.simulation.waiting.Add(1) > maxWaiting {
 		s.simulation.waiting.Add(-1)

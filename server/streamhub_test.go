@@ -64,8 +64,9 @@ func TestHubPanic(t *testing.T) {
 	}
 }
 
-// TestStreamWithoutMemory: a stream whose beginning does not fit into the budget
-// ends, and the client is told when to come again. It would take an error as final.
+// TestStreamWithoutMemory checks that a stream whose beginning does not fit into the
+// budget ends with the time after which to connect again. A browser gives up for good
+// after an error.
 func TestStreamWithoutMemory(t *testing.T) {
 	_, f := newFront(t, `{"posts":[{"id":1,"text":"`+strings.Repeat("x", freeOfBudget)+`"}]}`)
 	get := func() string {

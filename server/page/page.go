@@ -12,7 +12,7 @@ import (
 )
 
 // Policy is the Content-Security-Policy of the page. It lets no text become markup
-// or a script: Trusted Types are required, and there are none.
+// or a script: it requires Trusted Types and allows no policy that makes them.
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
