@@ -319,12 +319,10 @@ func (s *subscription) follow(ctx context.Context, w *eventWriter) error {
 		if err != nil {
 			return err
 		}
-		if len(events) > 0 {
-			if err := w.send(events...); err != nil {
-				return err
-			}
-			continue
+		if err := w.send(events...); err != nil {
+			return err
 		}
+		clear(events) // they may be large
 		select {
 		case <-more:
 		case <-ctx.Done():
@@ -335,16 +333,18 @@ func (s *subscription) follow(ctx context.Context, w *eventWriter) error {
 
 // An eventWriter sends to the client of a stream.
 type eventWriter struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	timeout time.Duration // for one call of send
+	w        http.ResponseWriter
+	control  *http.ResponseController
+	timeout  time.Duration // for one call of send
+	lasting  bool          // the deadline may pass between calls of send
+	deadline time.Time     // of writes; zero if none
 }
 
 // errNotReading reports that a client did not take what was sent to it in time.
 var errNotReading = errors.New("the client does not read")
 
 func newEventWriter(w http.ResponseWriter, r *http.Request) *eventWriter {
-	e := &eventWriter{w: w, control: http.NewResponseController(w), timeout: writeTimeout(r)}
+	e := &eventWriter{w: w, control: http.NewResponseController(w), timeout: writeTimeout(r), lasting: r.ProtoMajor == 1}
 	_ = e.control.SetReadDeadline(time.Time{}) // net/http would take its end for that of the client
 	return e
 }
@@ -362,11 +362,17 @@ func writeTimeout(r *http.Request) time.Duration {
 	return defaultWriteTime
 }
 
-// send sends events together. The deadline is for this call only: on HTTP/2 it
-// would end a stream that has nothing to send.
+// send sends events together. On HTTP/2 the deadline is for this call only, because
+// it would end a stream that has nothing to send. On HTTP/1 it is moved only once
+// an eighth of the time has passed: a deadline takes as long as half of a small write.
 func (w *eventWriter) send(events ...[]byte) error {
-	start := time.Now()
-	_ = w.control.SetWriteDeadline(start.Add(w.timeout)) // tests have writers without
+	if len(events) == 0 {
+		return nil
+	}
+	if now := time.Now(); w.deadline.Sub(now) < w.timeout-w.timeout/8 {
+		w.deadline = now.Add(w.timeout)
+		_ = w.control.SetWriteDeadline(w.deadline) // tests have writers without
+	}
 	var err error
 	for _, e := range events {
 		if _, err = w.w.Write(e); err != nil {
@@ -376,10 +382,13 @@ func (w *eventWriter) send(events ...[]byte) error {
 	if err == nil {
 		err = w.control.Flush()
 	}
-	if err != nil && time.Since(start) >= w.timeout {
+	if err != nil && !time.Now().Before(w.deadline) {
 		return errNotReading
 	}
-	_ = w.control.SetWriteDeadline(time.Time{})
+	if !w.lasting {
+		w.deadline = time.Time{}
+		_ = w.control.SetWriteDeadline(w.deadline)
+	}
 	return err
 }
 
