@@ -163,7 +163,7 @@ func (req *request) stream(t topic, begin since) error {
 	}
 	req.setStreamHeaders()
 	req.Status(http.StatusOK)
-	s := &stream{server: req.server, place: place, id: requestIDOf(req.Context), first: first, reserved: req.reserved, session: req.session}
+	s := &stream{server: req.server, place: place, id: requestIDOf(req.Context), first: first, reserved: req.reserved, session: req.session, revoked: req.revoked()}
 	req.reserved, req.session = 0, nil // the stream gives them back
 	if s.Metrics != nil {
 		s.Metrics.streams.Inc()
@@ -185,6 +185,7 @@ type stream struct {
 	first    [][]byte // what it begins with
 	reserved int64    // bytes of the server's budget, for first
 	session  *session // which it uses, nil if none
+	revoked  <-chan struct{} // see request.revoked
 }
 
 // streamKey is the key of a **stream in the context of a request: the stream that is
@@ -200,14 +201,17 @@ func (s *stream) run(w http.ResponseWriter, r *http.Request) {
 	s.first = nil // a stream lasts for long
 	s.release()
 	if err == nil {
-		err = s.place.follow(r.Context(), out)
+		err = s.place.follow(r.Context(), s.revoked, out)
 	}
 	// An answer that has begun cannot fail. A client that wants more connects again.
-	if errors.Is(err, errLagging) || errors.Is(err, errNotReading) || errors.Is(err, errTooMuch) {
-		s.Log.Info("stream closed", "id", s.id, "reason", err)
+	switch err {
+	case errLagging, errNotReading, errTooMuch:
 		if s.Metrics != nil {
 			s.Metrics.dropped.Inc()
 		}
+		fallthrough
+	case errRevoked:
+		s.Log.Info("stream closed", "id", s.id, "reason", err)
 	}
 }
 
@@ -311,9 +315,12 @@ func placeLine(run string, rev storage.Rev) []byte {
 	return []byte("id: " + eventID(run, rev) + "\n\n")
 }
 
-// follow sends the events of a subscription until the client goes or an error ends
-// the stream.
-func (s *subscription) follow(ctx context.Context, w *eventWriter) error {
+// errRevoked reports that the users have changed.
+var errRevoked = errors.New("the user is gone or has another password")
+
+// follow sends the events of a subscription until the client goes, its credentials are
+// revoked, or an error ends the stream.
+func (s *subscription) follow(ctx context.Context, revoked <-chan struct{}, w *eventWriter) error {
 	for {
 		events, more, err := s.take()
 		if err != nil {
@@ -327,6 +334,8 @@ func (s *subscription) follow(ctx context.Context, w *eventWriter) error {
 		case <-more:
 		case <-ctx.Done():
 			return nil
+		case <-revoked:
+			return errRevoked
 		}
 	}
 }
