@@ -181,10 +181,10 @@ func (req *request) stream(t topic, begin since) error {
 type stream struct {
 	*server
 	place    *subscription
-	id       string   // of the request
-	first    [][]byte // what it begins with
-	reserved int64    // bytes of the server's budget, for first
-	session  *session // which it uses, nil if none
+	id       string          // of the request
+	first    [][]byte        // what it begins with
+	reserved int64           // bytes of the server's budget, for first
+	session  *session        // which it uses, nil if none
 	revoked  <-chan struct{} // see request.revoked
 }
 
