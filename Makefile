@@ -85,7 +85,7 @@ page:
 	$(GO) run ./server/page/build
 	@$(GO) test -tags $(TAGS) ./server/page/build
 
-## page-dev: serve the page at http://127.0.0.1:3001/_/, bundled at each load, in front of make run
+## page-dev: serve the page at http://127.0.0.1:3001/_/, bundled when src is saved, in front of make run
 SERVER ?= http://127.0.0.1:3000
 page-dev:
 	$(GO) run ./server/page/build -dev $(SERVER)
