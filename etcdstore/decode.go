@@ -192,28 +192,36 @@ func (d *step) changes() {
 			whole[m.name] = true
 			add(m.name, "", m.value)
 		case slices.Contains(d.head.Whole, m.name):
-			whole[m.name] = true
-			add(m.name, "", d.array(m.name))
+			v, same := d.array(m.name, idMemberOf(m.value))
+			whole[m.name] = same
+			add(m.name, "", v)
 		}
 	}
 	for _, deleted := range []bool{true, false} {
 		for _, r := range d.records {
-			if r.deleted == deleted && !whole[r.name] {
+			if r.deleted == deleted && !whole[r.name] && !(deleted && slices.Contains(d.head.Whole, r.name)) {
 				add(r.name, r.key, r.value)
 			}
 		}
 	}
 }
 
-// array returns the collection that the records of a step make.
-func (d *step) array(name string) jsontext.Value {
-	v := []byte{'['}
+// array returns the collection that the records of a step make. If the keys of its
+// elements would be others than those of the records, it returns an empty one and
+// false: each record has to be a change of its own.
+func (d *step) array(name, idMember string) (v jsontext.Value, ok bool) {
+	v = []byte{'['}
+	keys := storage.NewKeys(idMember)
 	for _, r := range d.records {
-		if r.name == name && !r.deleted {
-			v = append(rawjson.AppendComma(v), r.value...)
+		if r.name != name || r.deleted {
+			continue
 		}
+		if keys.Next(r.value) != r.key {
+			return []byte("[]"), false
+		}
+		v = append(rawjson.AppendComma(v), r.value...)
 	}
-	return append(v, ']')
+	return append(v, ']'), true
 }
 
 // noteLocked makes a step what the next commit starts from, if it follows the state.
