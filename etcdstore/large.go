@@ -214,7 +214,7 @@ func (s *Store) fold(ctx context.Context, rev int64, h head, ops []op) (int64, h
 // finish folds and closes a batch that a commit left open. A replica that still works
 // on it gets time to do so.
 func (s *Store) finish(ctx context.Context, rev int64, h head) error {
-	for end := time.Now().Add(graceFold); !strings.HasPrefix(h.Commit, s.me) && time.Now().Before(end); time.Sleep(repeatAfter) {
+	for end := time.Now().Add(s.grace); !strings.HasPrefix(h.Commit, s.me) && time.Now().Before(end); time.Sleep(repeatAfter) {
 		call, cancel := context.WithTimeout(ctx, readTime)
 		now, _, _, err := s.latest(call)
 		cancel()

@@ -147,7 +147,7 @@ func set(t testing.TB, s *Store, base storage.Rev, id, value string) storage.Rev
 // write writes a key past the store, and returns the revision of the cluster.
 func write(t testing.TB, s *Store, key, value string) int64 {
 	t.Helper()
-	r, err := s.etcd.Do(t.Context(), clientv3.OpTxn(nil, []clientv3.Op{clientv3.OpPut(s.prefix+key, value)}, nil))
+	r, err := s.etcd.Do(t.Context(), clientv3.OpTxn(nil, []clientv3.Op{clientv3.OpPut(key, value)}, nil))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,7 +93,7 @@ func randomChanges(rnd *rand.Rand, contents []storage.Collection, i int) (change
 // TestFollowers makes random changes and compares the store that makes them with one
 // that follows, one that only catches up, and one that loads.
 func TestFollowers(t *testing.T) {
-	runs, steps := 1, 120
+	runs, steps := 1, 60
 	if long {
 		runs, steps = 20, 400
 	}

@@ -72,7 +72,8 @@ type Store struct {
 	away     error                          // guarded by mu; of the last call if the cluster did not answer
 	idMember func(collection string) string // guarded by mu
 
-	leaveOpen func() bool // of tests: whether to stop after the flip
+	grace     time.Duration // graceFold, but of tests
+	leaveOpen func() bool   // of tests: whether to stop after the flip
 }
 
 // stats count events, for metrics and tests.
@@ -121,6 +122,7 @@ func newStore(c cluster, prefix string, log *slog.Logger) *Store {
 		prefix:   prefix,
 		log:      cmp.Or(log, slog.New(slog.DiscardHandler)),
 		opened:   time.Now(),
+		grace:    graceFold,
 		me:       strings.ToLower(rand.Text()[:8]),
 		idMember: func(string) string { return defaultIDMember },
 	}
