@@ -34,8 +34,8 @@ lint:
 	@files=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
 	if [ -n "$$files" ]; then echo "gofmt would change:"; echo "$$files"; exit 1; fi
 	$(GO) vet -tags $(TAGS) ./...
-	GOOS=darwin $(GO) vet -tags $(TAGS) ./filestore/... ./server/... ./internal/... ./cmd/...
-	GOOS=windows $(GO) vet -tags $(TAGS) ./filestore/... ./server/... ./internal/... ./cmd/...
+	GOOS=darwin $(GO) vet -tags $(TAGS) ./etcdstore/... ./filestore/... ./server/... ./internal/... ./cmd/...
+	GOOS=windows $(GO) vet -tags $(TAGS) ./etcdstore/... ./filestore/... ./server/... ./internal/... ./cmd/...
 	$(GO) run $(STATICCHECK) -tags $(TAGS) ./...
 	$(GO) mod tidy -diff
 	$(GO) mod verify
@@ -80,11 +80,12 @@ page-dev:
 # Programs that the tests run, as command:package. The race detector needs a C
 # compiler; the walk-throughs need curl and git; the tests of files need real
 # editors and mounts; those of power cuts, file systems; those of CORS and of
-# pages, a browser; those of streams, a proxy; those of containers, a shell.
+# pages, a browser; those of streams, a proxy; those of containers, a shell; those of
+# clusters, etcd.
 TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git node:nodejs npm:npm \
 	unshare:util-linux mount:mount ps:procps script:bsdutils sed:sed vim:vim nano:nano \
 	mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs \
-	chromium-headless-shell:chromium-headless-shell nginx:nginx-light busybox:busybox-static
+	chromium-headless-shell:chromium-headless-shell nginx:nginx-light busybox:busybox-static etcd:etcd-server
 
 setup: packages
 	@for d in $(CLIENTS); do (cd $$d && { [ node_modules -nt package-lock.json ] || { npm ci --ignore-scripts --no-audit --no-fund && touch node_modules; }; }) || exit 1; done

@@ -93,7 +93,7 @@ func randomChanges(rnd *rand.Rand, contents []storage.Collection, i int) (change
 // TestFollowers makes random changes and compares the store that makes them with one
 // that follows, one that only catches up, and one that loads.
 func TestFollowers(t *testing.T) {
-	runs, steps := 1, 60
+	runs, steps := 1, 40
 	if long {
 		runs, steps = 20, 400
 	}
@@ -170,7 +170,7 @@ func testFollowers(t *testing.T, c *etcdtest.Cluster, steps int, leave bool) {
 // TestPlan turns random changes into operations and those, as events, into changes
 // again, and compares what both make of a plain model. No etcd is asked.
 func TestPlan(t *testing.T) {
-	steps := 3000
+	steps := 300
 	if long {
 		steps = 1_000_000
 	}

@@ -151,6 +151,14 @@ func (s *Store) KeyBy(idMember func(collection string) string) error {
 func (s *Store) Fresh() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.freshLocked()
+}
+
+// freshLocked is Fresh for a caller that holds s.mu.
+func (s *Store) freshLocked() time.Time {
+	if s.fresh.IsZero() {
+		return s.opened
+	}
 	return s.fresh
 }
 
@@ -241,11 +249,7 @@ func (s *Store) next(last head, rev int64) head {
 // awayErrorLocked returns the error of a cluster that does not answer. The caller holds
 // s.mu.
 func (s *Store) awayErrorLocked(err error) error {
-	since := s.fresh
-	if since.IsZero() {
-		since = s.opened
-	}
-	return &storage.AwayError{Since: since, Err: err}
+	return &storage.AwayError{Since: s.freshLocked(), Err: err}
 }
 
 // name returns the name of a new commit.

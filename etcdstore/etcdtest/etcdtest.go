@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -114,7 +113,6 @@ func (c *Cluster) Hosts() string {
 // Stop ends the nodes and removes their data.
 func (c *Cluster) Stop() {
 	for _, n := range c.Nodes {
-		n.Signal(syscall.SIGCONT)
 		n.Kill()
 	}
 	os.RemoveAll(c.dir)
@@ -171,7 +169,7 @@ func (n *Node) Kill() {
 }
 
 // Signal sends a signal to a node.
-func (n *Node) Signal(s syscall.Signal) {
+func (n *Node) Signal(s os.Signal) {
 	if n.cmd != nil && n.cmd.Process != nil {
 		n.cmd.Process.Signal(s)
 	}
