@@ -602,7 +602,8 @@ func hostileFlow(p *pageTest) {
 	p.show("#/evil")
 	p.until(`document.querySelectorAll(".spacer .row").length === 6`)
 	p.until(`document.querySelector(".head").textContent.includes("__proto__") &&
-		document.querySelector(".grid").textContent.includes("<script>alert(1)</script>")`)
+		document.querySelector(".grid").textContent.includes("<script>alert(1)</script>") &&
+		document.querySelector(".grid").textContent.includes("no id")`)
 	p.run(`document.querySelector(".grid").scrollLeft = 1e6; await new Promise(done => setTimeout(done, 100))`)
 	for _, id := range []string{"<img src=x onerror=alert(1)>", "../../secret", "long", "wide", "deep"} {
 		p.show("#/evil/" + strings.ReplaceAll(netURL.PathEscape(id), "/", "%2F"))

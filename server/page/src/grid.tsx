@@ -286,7 +286,7 @@ function ColumnHeader({ field, column, sort, isActive }: ColumnHeaderProps) {
       role="columnheader"
       aria-colindex={column + 1}
       aria-sort={direction}
-      class={"cell" + (field.kind === "number" ? " right" : "")}
+      class={"cell" + (column > 0 && field.kind === "number" ? " right" : "")}
       data-cell={"-1:" + column}
       tabIndex={isActive ? 0 : -1}
       title={field.description || field.name}

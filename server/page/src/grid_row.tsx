@@ -96,7 +96,7 @@ interface CellProps {
 
 function Cell({ place, column, field, record, isActive, isFresh, edit, onEdit, card }: CellProps) {
   const classes = ["cell"];
-  if (field.kind === "number") classes.push("right");
+  if (column > 0 && field.kind === "number") classes.push("right");
   if (isFresh) classes.push("changed");
   if (edit) classes.push("edits");
   return (

@@ -86,7 +86,7 @@ export function SimulationBar() {
             <li key={rule.id} class="row-of">
               <Icon name="flask" size={14} />
               <span class="clip">{describeRule(rule)}</span>
-              <span class="dim">applied {count(rule.hits ?? 0, "time")}</span>
+              <span class="dim phone-no">applied {count(rule.hits ?? 0, "time")}</span>
               <Button
                 kind="quiet"
                 icon="trash"
