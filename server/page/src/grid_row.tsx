@@ -96,7 +96,7 @@ interface CellProps {
 
 function Cell({ place, column, field, record, isActive, isFresh, edit, onEdit, card }: CellProps) {
   const classes = ["cell"];
-  if (field.kind === "number") classes.push("right");
+  if (column > 0 && field.kind === "number") classes.push("right");
   if (isFresh) classes.push("changed");
   if (edit) classes.push("edits");
   return (
@@ -111,6 +111,8 @@ function Cell({ place, column, field, record, isActive, isFresh, edit, onEdit, c
         <CellInput field={field} edit={edit} onEdit={onEdit} />
       ) : card ? (
         <Card record={record} shape={card} />
+      ) : column === 0 && memberOf(record, field.name) === undefined ? (
+        <span class="faint">no id</span>
       ) : (
         <Value value={memberOf(record, field.name)} field={field} />
       )}

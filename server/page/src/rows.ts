@@ -4,6 +4,8 @@ import { signal } from "@preact/signals";
 import { get, pathOf } from "./api.ts";
 import { idOf, shapeFor, wantLabels } from "./catalog.ts";
 import { differing, type Obj } from "./json.ts";
+import { announce } from "./messages.tsx";
+import { count } from "./ui.tsx";
 
 const blockSize = 100;
 const maxBlocks = 30;
@@ -92,7 +94,9 @@ export class Rows {
       );
       if (this.closed) return;
       const records = answer.data as Obj[];
+      const isFirst = this.fresh.value.size === 0;
       this.mark(this.blocks.get(block), records);
+      if (isFirst && this.fresh.value.size > 0) announce(count(this.fresh.value.size, "value") + " changed");
       wantLabels(shapeFor(this.name), records);
       this.keep(block, records);
       this.total.value = answer.total ?? records.length;
