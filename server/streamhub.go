@@ -58,9 +58,6 @@ const (
 	maxBacklog = 1 << 20   // bytes that one group keeps for streams that lag, besides the latest frame
 	maxTaken   = 256 << 10 // bytes that a stream takes at a time
 
-	crowd     = 1000             // streams of a database that keep the processors busy for a while
-	headStart = time.Millisecond // for the answer to a write, before a crowd has its event
-
 	maxEncoded  = 64 << 20        // bytes that one call of advance encodes
 	maxEncoding = 2 * time.Second // the time that it needs for them
 )
@@ -233,9 +230,6 @@ func (h *hub) run(log *slog.Logger, stop, ended <-chan struct{}) {
 		more := h.advance()
 		select {
 		case <-more:
-			if h.isCrowded() {
-				time.Sleep(headStart)
-			}
 		case <-beat.C:
 			h.beat()
 		case <-stop:
@@ -246,18 +240,6 @@ func (h *hub) run(log *slog.Logger, stop, ended <-chan struct{}) {
 			return
 		}
 	}
-}
-
-// isCrowded reports whether there are so many streams that a writer would wait for
-// the processors before it has its answer.
-func (h *hub) isCrowded() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	n := 0
-	for _, g := range h.groups {
-		n += g.streams
-	}
-	return n >= crowd
 }
 
 // beat hands out the place. It keeps the connections of quiet streams.
