@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"pickup/internal/database"
 	"pickup/internal/jsonsyntax"
@@ -58,13 +59,13 @@ func problemOf(err error) (p *problem, cause error) {
 	case errors.Is(err, storage.ErrTooLarge):
 		return newProblem(http.StatusRequestEntityTooLarge, "The database would exceed its size limit. Nothing was changed."), err
 	case errors.Is(err, storage.ErrFull):
-		return retry(http.StatusInsufficientStorage, "The disk is full. Nothing was changed."), err
+		return retry(http.StatusInsufficientStorage, unwritable(err)+" Nothing was changed."), err
 	case errors.Is(err, storage.ErrUnsure):
 		return newProblem(http.StatusInternalServerError, "The change was stored, but the disk did not confirm it, so it may not survive a power failure. Read it back before you repeat it."), err
 	case errors.Is(err, storage.ErrReadOnly):
-		return retry(http.StatusServiceUnavailable, "The file cannot be written. Nothing was changed."+adviceOf(err)), err
+		return retry(http.StatusServiceUnavailable, unwritable(err)+" Nothing was changed."), err
 	case errors.Is(err, storage.ErrInUse):
-		return retry(http.StatusServiceUnavailable, "Another server holds the file now. Nothing was changed."), err
+		return retry(http.StatusServiceUnavailable, unwritable(err)+" Nothing was changed."), err
 	case errors.Is(err, storage.ErrBusy) && errors.As(err, &advice):
 		return retry(http.StatusServiceUnavailable, "The file cannot be used: "+advice.Advice+". Reads return the last valid state. Nothing was changed."), err
 	case errors.Is(err, storage.ErrBusy), errors.Is(err, storage.ErrConflict):
@@ -73,6 +74,20 @@ func problemOf(err error) (p *problem, cause error) {
 		return retry(http.StatusServiceUnavailable, "The request was canceled before its turn came. Nothing was changed."), nil
 	}
 	return newProblem(http.StatusInternalServerError, "Internal error. The log has the cause, with the id that is in X-Request-Id."), err
+}
+
+// unwritable says why the file cannot be written, and what the operator can do. The
+// error of a system call has no path.
+func unwritable(err error) string {
+	switch cause, ok := errors.AsType[syscall.Errno](err); {
+	case errors.Is(err, storage.ErrFull):
+		return "The disk is full."
+	case errors.Is(err, storage.ErrInUse):
+		return "Another server holds the file now."
+	case ok:
+		return "The file cannot be written: " + cause.Error() + "." + adviceOf(err)
+	}
+	return "The file cannot be written." + adviceOf(err)
 }
 
 // reasonOf returns the text of an error without the sentinel at its end.
@@ -128,7 +143,7 @@ func invalidJSON(text []byte, maxDepth int) *problem {
 	offset, reason := jsonsyntax.Grammar{Noun: "body", MaxDepth: maxDepth}.Explain(text)
 	line, column := rawjson.LineColumn(text, offset)
 	p := newProblem(http.StatusInternalServerError, fmt.Sprintf("The body is not valid JSON: line %d, column %d: %s.", line, column, reason))
-	p.Title, p.Line, p.Column = "Internal server Error", line, column
+	p.Title, p.Line, p.Column, p.secret = "Internal server Error", line, column, mentions(string(text))
 	return p
 }
 
