@@ -36,7 +36,7 @@ func TestContainer(t *testing.T) {
 
 func testImage(t *testing.T, i *image) {
 	t.Logf("%.1f MB", float64(i.size)/1e6)
-	if i.size > 25e6 {
+	if i.size > 30e6 {
 		t.Errorf("the image has %d bytes", i.size)
 	}
 	for _, c := range []struct {
