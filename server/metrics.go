@@ -145,18 +145,22 @@ func (req *request) metrics() error {
 type databaseCollector struct{ *server }
 
 var (
-	revision = prometheus.NewDesc("pickup_revision", "Commits and external edits since the start.", nil, nil)
-	records  = prometheus.NewDesc("pickup_records", "Records of a collection.", []string{"collection"}, nil)
-	broken   = prometheus.NewDesc("pickup_file_broken", "1 while the file cannot be read or parsed.", nil, nil)
-	locked   = prometheus.NewDesc("pickup_file_unwritable", "1 while the file cannot be written although it should be.", nil, nil)
+	revision      = prometheus.NewDesc("pickup_revision", "Commits and external edits since the start.", nil, nil)
+	records       = prometheus.NewDesc("pickup_records", "Records of a collection.", []string{"collection"}, nil)
+	fileBroken    = prometheus.NewDesc("pickup_file_broken", "1 while the file cannot be read or parsed.", nil, nil)
+	unwritten     = prometheus.NewDesc("pickup_file_unwritable", "1 while the file cannot be written although it should be.", nil, nil)
+	clusterBroken = prometheus.NewDesc("pickup_cluster_broken", "1 while the cluster does not answer or cannot be read.", nil, nil)
+	freshness     = prometheus.NewDesc("pickup_cluster_fresh_seconds", "Time since the state was last known to be the latest of the cluster.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (c *databaseCollector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- revision
 	ch <- records
-	ch <- broken
-	ch <- locked
+	ch <- fileBroken
+	ch <- unwritten
+	ch <- clusterBroken
+	ch <- freshness
 }
 
 // Collect implements prometheus.Collector.
@@ -168,11 +172,18 @@ func (c *databaseCollector) Collect(ch chan<- prometheus.Metric) {
 			ch <- prometheus.MustNewConstMetric(records, prometheus.GaugeValue, float64(snap.Len(name)), strings.ToValidUTF8(name, "\uFFFD"))
 		}
 	}
-	for desc, err := range map[*prometheus.Desc]error{broken: c.db.Err(), locked: c.writeError()} {
-		state := 0.0
-		if err != nil {
-			state = 1
-		}
-		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, state)
+	if !c.db.Shared() {
+		ch <- prometheus.MustNewConstMetric(fileBroken, prometheus.GaugeValue, oneIf(c.db.Err() != nil))
+		ch <- prometheus.MustNewConstMetric(unwritten, prometheus.GaugeValue, oneIf(c.writeError() != nil))
+		return
 	}
+	ch <- prometheus.MustNewConstMetric(clusterBroken, prometheus.GaugeValue, oneIf(c.db.Err() != nil))
+	ch <- prometheus.MustNewConstMetric(freshness, prometheus.GaugeValue, c.db.Age().Seconds())
+}
+
+func oneIf(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
 }

@@ -152,7 +152,7 @@ func output(t *testing.T, name string, args ...string) string {
 
 // buildImage builds the Dockerfile with Docker.
 func buildImage(t *testing.T) *image {
-	base := regexp.MustCompile(`(?m)^FROM (\S+) AS`).FindStringSubmatch(string(read(t, "../../Dockerfile")))[1]
+	base := regexp.MustCompile(`(?m)^FROM (?:--platform=\S+ )?(\S+) AS`).FindStringSubmatch(string(read(t, "../../Dockerfile")))[1]
 	if exec.Command("docker", "image", "inspect", base).Run() != nil && exec.Command("docker", "pull", "-q", base).Run() != nil {
 		importBase(t, base)
 	}
@@ -230,7 +230,12 @@ func buildSteps(t *testing.T) *image {
 		case word == "COPY" && last:
 			fields := strings.Fields(rest)
 			from, to := fields[len(fields)-2], fields[len(fields)-1]
-			output(t, "cp", "-r", strings.Replace(from, "/out/", out+"/", 1), filepath.Join(root, to))
+			if built, ok := strings.CutPrefix(from, "/out/"); ok {
+				from = filepath.Join(out, built)
+			} else {
+				from = filepath.Join("../..", from)
+			}
+			output(t, "cp", "-r", from, filepath.Join(root, to))
 		case word == "ENV" && last:
 			env = append(env, strings.Fields(rest)...)
 		case word == "ENTRYPOINT":
@@ -261,7 +266,7 @@ exec env -i $5 "$(command -v chroot)" --userspec="$4" . ` + entry[0]
 		if os.Getuid() != 0 {
 			flags, user = []string{"--mount", "--map-root-user"}, "0:0"
 		}
-		all := append(append([]string{}, env...), extra...)
+		all := append(append([]string{"container=steps"}, env...), extra...)
 		cmd := exec.Command("unshare", append(flags, "sh", "-c", script, "sh", root, mount, at, user, strings.Join(all, " "))...)
 		var log strings.Builder
 		cmd.Stdout, cmd.Stderr = &log, &log

@@ -51,7 +51,7 @@ func checkForeign(args []string) error {
 			name = "--middlewares"
 		}
 		if instead := foreignFlags[strings.TrimPrefix(name, "--")]; instead != "" && strings.HasPrefix(name, "--") {
-			return usagef("%s: %s", arg, instead)
+			return usagef("%s: %s (see docs/json-server.md)", arg, instead)
 		}
 	}
 	return nil
@@ -67,7 +67,8 @@ func checkSource(file string) error {
 		if !filepath.IsAbs(file) {
 			module = "./" + file
 		}
-		return usagef("%s is a program; write its data to a file and serve that: node -p 'JSON.stringify(require(%q)())' > db.json", file, module)
+		return usagef("%s is a program: let it write a JSON file, and serve that, as in node -p %s > db.json",
+			file, shellWord(`JSON.stringify(require("`+module+`")())`))
 	}
 	return nil
 }

@@ -6,14 +6,15 @@ import { isReadOnly, idOf, whyLocked } from "./catalog.ts";
 import { useCellEdit } from "./cell_edit.ts";
 import { Row, Skeleton } from "./grid_row.tsx";
 import { memberOf, stringify, type Json, type Obj } from "./json.ts";
+import type { Author } from "./live.ts";
 import { announce } from "./messages.tsx";
 import { href } from "./route.ts";
 import type { Rows } from "./rows.ts";
 import { typedOf, type Field, type Shape } from "./schema.ts";
 import type { Sort } from "./query.ts";
 import { Icon } from "./icons.tsx";
-import { Button, copyText, Empty, ErrorBox, hasModifier, useMedia } from "./ui.tsx";
-import { useWidths } from "./columns.ts";
+import { Button, copyText, drag, Empty, ErrorBox, hasModifier, useNarrow } from "./ui.tsx";
+import { setWidth, useWidths } from "./columns.ts";
 
 const rowHeight = 34,
   cardHeight = 60; // px
@@ -51,7 +52,7 @@ export function Grid(props: GridProps) {
   const { rows, shape, sort, opened, isFiltered, selected, onSort, onOpen, onFilter } = props;
   const scroller = useRef<HTMLDivElement>(null);
   // On a phone a record is two lines and not a row of which only the id is visible.
-  const isNarrow = useMedia("(max-width: 600px)");
+  const isNarrow = useNarrow();
   const columns = useMemo(() => (isNarrow ? props.columns.slice(0, 1) : props.columns), [isNarrow, props.columns]);
   const height = isNarrow ? cardHeight : rowHeight;
   const [active, setActive] = useState<Place>({ row: 0, column: 0 });
@@ -117,7 +118,11 @@ export function Grid(props: GridProps) {
       field = columns[column];
     const value = record && field ? memberOf(record, field.name) : undefined;
     const id = record && idOf(shape.name, record);
-    if (target) moveTo(target.row, target.column);
+    if (row < 0 && field && event.shiftKey && /Arrow(Left|Right)/.test(event.key)) {
+      const width = (cellAt(scroller.current, active)?.offsetWidth ?? 0) + (event.key === "ArrowLeft" ? -20 : 20);
+      setWidth(shape.name, field.name, width);
+      announce(width + " pixels");
+    } else if (target) moveTo(target.row, target.column);
     else if (row < 0) {
       if (!field) return;
       if (event.key === "F10" && event.shiftKey) props.onMenu(field.name);
@@ -144,9 +149,11 @@ export function Grid(props: GridProps) {
   const onPointer = (event: MouseEvent, isDouble: boolean) => {
     const target = event.target as HTMLElement,
       place = placeOf(target);
-    if (!place || target.closest("a, input, select, textarea")) return;
-    const record = recordAt(place),
-      field = columns[place.column];
+    if (!place) return;
+    const field = columns[place.column];
+    if (isDouble && field && target.matches(".grip")) setWidth(shape.name, field.name, undefined);
+    if (target.closest("a, input, select, textarea, .grip")) return;
+    const record = recordAt(place);
     if (isDouble) {
       if (place.row >= 0) void edit.begin(place.row, place.column);
       return;
@@ -156,10 +163,18 @@ export function Grid(props: GridProps) {
       if (target.closest(".menu-of")) props.onMenu(field.name);
       else onSort(field.name, event.shiftKey);
     } else if (place.column === 0 && record) {
-      if (event.shiftKey || hasModifier(event as unknown as KeyboardEvent))
-        props.onSelect(idOf(shape.name, record));
-      else onOpen(idOf(shape.name, record));
+      const id = idOf(shape.name, record);
+      if (event.shiftKey || hasModifier(event) || isOnBox(event)) props.onSelect(id);
+      else onOpen(id);
     }
+  };
+
+  const onPress = (event: PointerEvent) => {
+    const target = event.target as HTMLElement,
+      field = columns[placeOf(target)?.column ?? -1];
+    if (!field || !target.matches(".grip")) return;
+    const width = target.parentElement!.offsetWidth;
+    drag(event, (x) => setWidth(shape.name, field.name, width + x));
   };
 
   const indices = visibleRows(first, last, active.row, count);
@@ -184,12 +199,15 @@ export function Grid(props: GridProps) {
         aria-readonly={isReadOnly.value || undefined}
         style={{ "--columns": template, "--wide": sum + "px", "--row": height + "px" }}
         onKeyDown={onKey}
-        onFocusIn={() => {
+        onFocusIn={(event) => {
           hasFocus.current = true;
+          const place = placeOf(event.target as HTMLElement);
+          if (place && (place.row !== active.row || place.column !== active.column)) setActive(place);
         }}
         onFocusOut={(event) => {
           if (event.relatedTarget) hasFocus.current = false;
         }}
+        onPointerDown={onPress}
         onClick={(event) => onPointer(event, false)}
         onDblClick={(event) => onPointer(event, true)}
       >
@@ -269,7 +287,7 @@ function ColumnHeader({ field, column, sort, isActive }: ColumnHeaderProps) {
       role="columnheader"
       aria-colindex={column + 1}
       aria-sort={direction}
-      class={"cell" + (field.kind === "number" ? " right" : "")}
+      class={"cell" + (column > 0 && field.kind === "number" ? " right" : "")}
       data-cell={"-1:" + column}
       tabIndex={isActive ? 0 : -1}
       title={field.description || field.name}
@@ -280,9 +298,17 @@ function ColumnHeader({ field, column, sort, isActive }: ColumnHeaderProps) {
       <span class="menu-of" aria-hidden="true">
         <Icon name="dots" size={14} />
       </span>
+      <span class="grip" />
     </div>
   );
 }
+
+const boxWidth = 26; // px
+
+/** Whether a click in the first column is on the box that selects the record. */
+const isOnBox = (event: MouseEvent): boolean =>
+  event.clientX < (event.currentTarget as HTMLElement).getBoundingClientRect().left + boxWidth &&
+  (event as PointerEvent).pointerType !== "touch";
 
 const clamp = (n: number, min: number, max: number): number => Math.max(min, Math.min(max, n));
 
@@ -400,11 +426,11 @@ function visibleRows(first: number, last: number, active: number, count: number)
   return indices;
 }
 
-/** Returns the marks of a record: the members that changed, or "*" for a new record. */
-function marksOf(fresh: ReadonlySet<string>, id: string): string {
+/** Returns who changed a record, and its marks: the members that changed, or "*" for a new record. */
+function marksOf(fresh: ReadonlyMap<string, Author>, id: string): string {
   if (fresh.size === 0 || id === "") return "";
-  const own = [...fresh].filter((mark) => mark === id || mark.startsWith(id + "/"));
-  return own.map((mark) => mark.slice(id.length + 1) || "*").join("\n");
+  const own = [...fresh].filter(([mark]) => mark === id || mark.startsWith(id + "/"));
+  return [...own.slice(-1).map(([, by]) => by), ...own.map(([mark]) => mark.slice(id.length + 1) || "*")].join("\n");
 }
 
 /**
