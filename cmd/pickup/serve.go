@@ -249,8 +249,13 @@ func (s *service) listen(ctx context.Context) (err error) {
 			return inUse
 		}
 	}
-	if errors.Is(err, syscall.EADDRINUSE) {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("%s is in use by another program; -p 0 picks a free port", address)
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("cannot listen on port %d: %w; choose one from 1024 on, such as -p 3000", s.Port, syscall.EACCES)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return usagef("--host: %s is not an address of this machine; use 127.0.0.1, or 0.0.0.0 for all of them", s.Host)
 	}
 	return fmt.Errorf("cannot listen: %w", err)
 }
@@ -265,6 +270,9 @@ func (s *service) openStore(ctx context.Context) (err error) {
 		Synced:      s.metrics.Synced,
 		Log:         s.log,
 	})
+	if errors.Is(err, storage.ErrInUse) {
+		return fmt.Errorf("%w; stop that server first, or look at the file with --read-only", err)
+	}
 	if err != nil {
 		return openError(err)
 	}
