@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -94,7 +95,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) error {
 // start makes everything that serve runs. A start that fails leaves no new file.
 func (s *service) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		func(context.Context) error { return s.checkFile() },
+		func(context.Context) error { return checkSource(s.file) },
 		func(context.Context) error { return s.settings.check() },
 		s.readUsers,
 		s.readCertificate,
@@ -198,15 +199,6 @@ func (s *service) notifySystemd(state string) {
 	}
 }
 
-// checkFile returns an error if the file is named by an argument and does not exist,
-// or if it cannot be a database.
-func (s *service) checkFile() error {
-	if err := checkSource(s.file); err != nil || s.File == "" {
-		return err
-	}
-	return checkExists(s.file)
-}
-
 // readUsers finds out who may use the service, and who can reach it.
 func (s *service) readUsers(context.Context) (err error) {
 	if s.loopback, err = onlyLoopback(s.Host); err != nil {
@@ -249,8 +241,13 @@ func (s *service) listen(ctx context.Context) (err error) {
 			return inUse
 		}
 	}
-	if errors.Is(err, syscall.EADDRINUSE) {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("%s is in use by another program; -p 0 picks a free port", address)
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("cannot listen on port %d: %w; choose one from 1024 on, such as -p 3000", s.Port, syscall.EACCES)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return usagef("--host: %s is not an address of this machine; use 127.0.0.1, or 0.0.0.0 for all of them", s.Host)
 	}
 	return fmt.Errorf("cannot listen: %w", err)
 }
@@ -258,6 +255,7 @@ func (s *service) listen(ctx context.Context) (err error) {
 func (s *service) openStore(ctx context.Context) (err error) {
 	s.store, err = filestore.Open(ctx, s.file, filestore.Options{
 		Initial:     initial(s.file),
+		MustExist:   s.File != "", // or a typing error would be a new database
 		ReadOnly:    s.ReadOnly,
 		Ephemeral:   s.Ephemeral,
 		JournalDir:  s.JournalDir,
@@ -265,6 +263,12 @@ func (s *service) openStore(ctx context.Context) (err error) {
 		Synced:      s.metrics.Synced,
 		Log:         s.log,
 	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return cmp.Or(checkExists(s.file), openError(err))
+	}
+	if errors.Is(err, storage.ErrInUse) {
+		return fmt.Errorf("%w; stop that server first, or look at the file with --read-only", err)
+	}
 	if err != nil {
 		return openError(err)
 	}

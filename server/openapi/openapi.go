@@ -150,6 +150,8 @@ func (d *apiDocument) service() {
 	d.earlier()
 	d.path(describe.Resource{}, StatusPath, nil, object{d.reading("getStatus", "Read the state of the service.", "That of its collections and its file, and what is possible.", []string{"ETag"},
 		media(JSONType, ref("Status"), nil))})
+	d.path(describe.Resource{}, ValuesPath+"/{collection}/{member}", d.parametersOf("values.collection values.member values.q values._limit"),
+		object{d.reading("listValues", "List the values of a member.", "The most frequent comes first.", []string{"ETag"}, media(JSONType, arrayOf(ref("ValueCount")), nil))})
 	if d.Findings {
 		add(FindingsPath, "listFindings", "List what is wrong with the file.", "First the elements that no URL reaches, then the values that break a rule.",
 			"findings._start findings._end If-None-Match", d.withErrors(readErrors,

@@ -85,6 +85,12 @@ export interface components {
             /** @description What was probably meant: the string in place of the value, or the name if the member is not known. */
             suggestion?: string;
         };
+        /** @description A value of a member and how many records have it. */
+        ValueCount: {
+            /** @description A text, a number, true, false or null. An array counts as its elements. */
+            value: unknown;
+            count: number;
+        };
         /** @description A file that the service reads. */
         SourceFile: {
             name: string;
