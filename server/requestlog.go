@@ -326,6 +326,8 @@ func (req *request) streamRequests(number uint64, now bool) error {
 			return nil
 		case <-req.Stop:
 			return nil
+		case <-req.revoked():
+			return nil
 		case <-beat.C:
 			events = append(events, requestEvent("", last, nil))
 		}

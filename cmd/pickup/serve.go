@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -94,7 +95,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) error {
 // start makes everything that serve runs. A start that fails leaves no new file.
 func (s *service) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		func(context.Context) error { return s.checkFile() },
+		func(context.Context) error { return checkSource(s.file) },
 		func(context.Context) error { return s.settings.check() },
 		s.readUsers,
 		s.readCertificate,
@@ -198,15 +199,6 @@ func (s *service) notifySystemd(state string) {
 	}
 }
 
-// checkFile returns an error if the file is named by an argument and does not exist,
-// or if it cannot be a database.
-func (s *service) checkFile() error {
-	if err := checkSource(s.file); err != nil || s.File == "" {
-		return err
-	}
-	return checkExists(s.file)
-}
-
 // readUsers finds out who may use the service, and who can reach it.
 func (s *service) readUsers(context.Context) (err error) {
 	if s.loopback, err = onlyLoopback(s.Host); err != nil {
@@ -263,6 +255,7 @@ func (s *service) listen(ctx context.Context) (err error) {
 func (s *service) openStore(ctx context.Context) (err error) {
 	s.store, err = filestore.Open(ctx, s.file, filestore.Options{
 		Initial:     initial(s.file),
+		MustExist:   s.File != "", // or a typing error would be a new database
 		ReadOnly:    s.ReadOnly,
 		Ephemeral:   s.Ephemeral,
 		JournalDir:  s.JournalDir,
@@ -270,6 +263,9 @@ func (s *service) openStore(ctx context.Context) (err error) {
 		Synced:      s.metrics.Synced,
 		Log:         s.log,
 	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return cmp.Or(checkExists(s.file), openError(err))
+	}
 	if errors.Is(err, storage.ErrInUse) {
 		return fmt.Errorf("%w; stop that server first, or look at the file with --read-only", err)
 	}

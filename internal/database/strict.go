@@ -30,8 +30,7 @@ func (s *Snapshot) Strict(q *query.Query) error {
 			return m.Err()
 		}
 		if !has {
-			return &query.Error{Parameter: n.Parameter, Detail: fmt.Sprintf("no record of %s has %s%s",
-				q.Collection, rawjson.Shorten(n.Name), s.didYouMeanMember(q.Collection, n.Path.Names()[0]))}
+			return s.noMember(q.Collection, n)
 		}
 	}
 	for _, e := range q.Embeds {
@@ -78,6 +77,12 @@ func (db *DB) checkUnknown(s *Snapshot, q *query.Query) (unknown []string, err e
 		}
 	}
 	return unknown, nil
+}
+
+// noMember returns the error that no record of a collection has what is named.
+func (s *Snapshot) noMember(collection string, n query.Named) *query.Error {
+	return &query.Error{Parameter: n.Parameter, Detail: fmt.Sprintf("no record of %s has %s%s",
+		collection, rawjson.Shorten(n.Name), s.didYouMeanMember(collection, n.Path.Names()[0]))}
 }
 
 // has reports whether a record has a value at a path, or may have one by the
