@@ -285,10 +285,10 @@ export interface components {
             /** Format: date-time */
             at: string;
             /**
-             * @description A request, or an edit of the file.
+             * @description A request, an edit of the file, or another server of a cluster.
              * @enum {string}
              */
-            by: "api" | "file";
+            by: "api" | "file" | "elsewhere";
             /** @description The X-Request-Id of the request. */
             request?: string;
             /** @description The revision that it has reverted. */
