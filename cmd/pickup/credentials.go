@@ -58,6 +58,17 @@ type credentials struct {
 	htpasswd *reloadable // nil without --htpasswd
 }
 
+// defaultUser is the name of the user unless PICKUP_USER says otherwise.
+const defaultUser = "pickup"
+
+// shown returns the name of the user if everyone knows it, otherwise "".
+func (c credentials) shown() string {
+	if c.user == defaultUser {
+		return c.user
+	}
+	return ""
+}
+
 // readCredentials reads the htpasswd file or, without one, the variables of one
 // user. It generates a password if none is set.
 func readCredentials(getenv func(string) string, htpasswd string) (c credentials, err error) {
@@ -81,7 +92,7 @@ func readCredentials(getenv func(string) string, htpasswd string) (c credentials
 // readUser returns the user of PICKUP_USER and the password of PICKUP_PASSWORD or
 // PICKUP_PASSWORD_FILE, "" if neither is set.
 func readUser(getenv func(string) string) (user, password string, err error) {
-	user, password = cmp.Or(getenv("PICKUP_USER"), "pickup"), getenv("PICKUP_PASSWORD")
+	user, password = cmp.Or(getenv("PICKUP_USER"), defaultUser), getenv("PICKUP_PASSWORD")
 	file := getenv("PICKUP_PASSWORD_FILE")
 	if file == "" {
 		return user, password, nil
