@@ -30,6 +30,8 @@ type settings struct {
 	NoPage     bool     `group:"paths" variable:"PICKUP_NO_PAGE" help:"Serve no page at /_/, only the API."`
 	Pprof      string   `group:"logs" variable:"PICKUP_PPROF" placeholder:"ADDRESS:PORT" help:"Serve profiles at /debug/pprof/ on a separate loopback address."`
 	Quiet      bool     `group:"logs" short:"q" variable:"PICKUP_QUIET" help:"Print warnings and errors only."`
+	clusterAccess
+	clusterReads
 	simulation `group:"simulation"`
 	repetition `group:"repetition"`
 	limits     `group:"limits"`
