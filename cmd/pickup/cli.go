@@ -231,7 +231,7 @@ const firstScreen = `Usage: pickup [FILE] [FLAGS]    serve FILE ($PICKUP_DB, or 
 pickup serves a JSON file as a REST API. The file stays yours to edit.
 
 Commands:
-  init [FILE]             create FILE and its schema, or a schema for an existing FILE
+  init [FILE]             create FILE or its schema, or both; overwrites nothing
   serve [FILE]            serve FILE; the default
   check [FILE]            list everything that is wrong with FILE
   schema [FILE]           infer a schema from FILE
@@ -248,7 +248,7 @@ Flags (pickup serve --help lists all of them by topic):
   -p, --port=PORT         listen on this port; 0 picks a free one (3000)
   -H, --host=ADDRESS      listen on this address (127.0.0.1)
       --no-auth           ask for no password; on this machine only
-      --cors-origin=URL   let pages of this origin use the API; those of localhost may
+      --cors-origin=URL   let pages of this origin use the API, as localhost may
       --read-only         refuse writes
       --ephemeral         keep writes in memory and leave the file alone
   -d, --delay=MS          answer slowly, as in 500 or 200-800

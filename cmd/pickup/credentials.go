@@ -114,7 +114,7 @@ func readUsers(getenv func(string) string, file string) (credentials, error) {
 			return credentials{}, usagef("--htpasswd and %s are both set: keep one", name)
 		}
 	}
-	c := credentials{auth: auth.New(nil)}
+	c := credentials{auth: auth.New(new(auth.Users))}
 	c.htpasswd = newReloadable("users", "the previous users stay in force", func(texts [][]byte) error {
 		users, err := auth.ParseHtpasswd(texts[0])
 		if err != nil {
@@ -139,7 +139,7 @@ func printable(s string) bool {
 func onlyLoopback(host string) (bool, error) {
 	addr, err := net.ResolveIPAddr("ip", host)
 	if err != nil {
-		return false, usagef("--host: %w", err)
+		return false, usagef("--host: %w; use an address of this machine, such as 127.0.0.1", err)
 	}
 	return addr.IP.IsLoopback(), nil
 }

@@ -176,9 +176,10 @@ func liveFlow(p *pageTest) {
 	p.until(`document.querySelector(".foot .live")?.textContent === "Live"`)
 	p.edit(`Piano lesson`, `Piano recital`)
 	p.until(cell("4", "title") + `?.textContent === "Piano recital"`)
-	p.want(`[...document.querySelectorAll(".cell.changed")].map(e => e.textContent).join()`, "Piano recital")
+	p.want(`[...document.querySelectorAll(".row.file .cell.changed")].map(e => e.textContent).join()`, "Piano recital")
 	p.api("PATCH", "/schedules/5", `{"status": "Rescheduled"}`, 200)
 	p.until(cell("5", "status") + `?.textContent === "Rescheduled"`)
+	p.want(`[...document.querySelectorAll(".row.api .cell.changed")].map(e => e.textContent).join()`, "Rescheduled")
 	p.api("DELETE", "/schedules/1", "", 200)
 	p.until(`document.querySelector(".count").textContent === "6 records"`)
 	p.until(`document.querySelector(".nav .n").textContent === "6"`)
@@ -188,8 +189,15 @@ func queryFlow(p *pageTest) {
 	p.open("#/schedules")
 	p.until(`document.querySelectorAll(".spacer .row").length === 7`)
 	p.press("/")
+	const options = `[...document.querySelectorAll("[role=option]")].map(e => e.innerText.replaceAll("\n", " ")).join()`
+	p.enter("passenger=iv")
+	p.until(options + ` === "Ivy 2,Ivy and Jonah 1"`)
+	p.press("Escape")
+	p.enter("driverId=ruth")
+	p.until(options + ` === "Ruth Ellery 3"`)
+	p.press("Escape")
 	p.enter("status=")
-	p.until(`document.querySelectorAll("[role=option]").length === 4`)
+	p.until(options + ` === "Scheduled 4,Canceled 1,Rescheduled 1,Unscheduled 1"`)
 	p.press("ArrowDown", "Enter")
 	p.until(`location.hash === "#/schedules?status=Scheduled"`)
 	p.enter("pickupTime>=2026-09-15")
@@ -570,6 +578,23 @@ func requestsFlow(p *pageTest) {
 	p.show("#/schedules") // the page is not affected
 	p.until(`document.querySelectorAll(".spacer .row").length === 7 && document.querySelector(".strip.simulated")`)
 	p.show("#/_/requests")
+	p.run(`const s = document.querySelector(".simulation select"); s.value = "hold"; s.dispatchEvent(new Event("change", {bubbles: true}))`)
+	p.sees("0 requests wait")
+	answered := make(chan int)
+	go func() {
+		status, _ := send(p.T, "GET", p.process.url+"/schedules", "")
+		answered <- status
+	}()
+	if !eventually(func() bool { return strings.Contains(p.api("GET", "/_/holds", "", 200), "/schedules") }) {
+		p.Fatal("the request is not held")
+	}
+	p.run(`dispatchEvent(new Event("focus"))`)
+	p.sees("GET /schedules")
+	p.clickText("Release")
+	if status := <-answered; status != 200 {
+		p.Errorf("the status of the request that was held is %d", status)
+	}
+	p.sees("0 requests wait")
 	p.clickText("Off")
 	p.until(`!document.querySelector(".simulation.on")`)
 	p.api("GET", "/schedules", "", 200)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -76,7 +77,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) error {
 			c.LogLevel = "warn"
 		}
 	}
-	logs := newLogs(e.stderr, isTerminal(e.stderr), &c.settings)
+	logs := newLogs(e.stderr, isTerminal(e.stderr), e.getenv("NO_COLOR") == "", &c.settings)
 	s := &service{serveCommand: c, env: e, logs: logs, log: logs.log, file: c.path(e), metrics: server.NewMetrics()}
 	// Its default would be to end the program. Files that have changed are reloaded
 	// within a second without it.
@@ -96,7 +97,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) error {
 // start makes everything that serve runs. A start that fails leaves no new file.
 func (s *service) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		func(context.Context) error { return s.checkFile() },
+		s.checkFile,
 		func(context.Context) error { return s.settings.check() },
 		s.readUsers,
 		s.readCertificate,
@@ -200,16 +201,12 @@ func (s *service) notifySystemd(state string) {
 	}
 }
 
-// checkFile returns an error if the file is named by an argument and does not exist,
-// or if it cannot be a database.
-func (s *service) checkFile() error {
+// checkFile returns an error if the database cannot be that of a service.
+func (s *service) checkFile(context.Context) error {
 	if etcdstore.IsURL(s.file) {
 		return s.checkCluster()
 	}
-	if err := checkSource(s.file); err != nil || s.File == "" {
-		return err
-	}
-	return checkExists(s.file)
+	return checkSource(s.file)
 }
 
 // readUsers finds out who may use the service, and who can reach it.
@@ -254,8 +251,13 @@ func (s *service) listen(ctx context.Context) (err error) {
 			return inUse
 		}
 	}
-	if errors.Is(err, syscall.EADDRINUSE) {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("%s is in use by another program; -p 0 picks a free port", address)
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("cannot listen on port %d: %w; choose one from 1024 on, such as -p 3000", s.Port, syscall.EACCES)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return usagef("--host: %s is not an address of this machine; use 127.0.0.1, or 0.0.0.0 for all of them", s.Host)
 	}
 	return fmt.Errorf("cannot listen: %w", err)
 }
@@ -266,6 +268,7 @@ func (s *service) openStore(ctx context.Context) (err error) {
 	}
 	s.store, err = filestore.Open(ctx, s.file, filestore.Options{
 		Initial:     initial(s.file),
+		MustExist:   s.File != "", // or a typing error would be a new database
 		ReadOnly:    s.ReadOnly,
 		Ephemeral:   s.Ephemeral,
 		JournalDir:  s.JournalDir,
@@ -273,6 +276,12 @@ func (s *service) openStore(ctx context.Context) (err error) {
 		Synced:      s.metrics.Synced,
 		Log:         s.log,
 	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return cmp.Or(checkExists(s.file), openError(err))
+	}
+	if errors.Is(err, storage.ErrInUse) {
+		return fmt.Errorf("%w; stop that server first, or look at the file with --read-only", err)
+	}
 	if err != nil {
 		return openError(err)
 	}
@@ -335,35 +344,36 @@ func (s *service) listenPprof(context.Context) (err error) {
 // makeServer makes the HTTP server of the database.
 func (s *service) makeServer(context.Context) error {
 	o := server.Options{
-		Auth:         s.users.auth,
-		CORSOrigins:  s.CORSOrigin,
-		AllowedHosts: append([]string{s.Host}, s.AllowHost...),
-		Loopback:     s.loopback,
-		ReadOnly:     s.ReadOnly,
-		ReadLatest:   s.Reads == "latest",
-		MaxStale:     s.MaxStale,
-		Prefix:       s.Prefix,
-		Routes:       s.routes,
-		Static:       s.Static,
-		SPA:          s.SPA,
-		Private:      s.private,
-		NoPage:       s.NoPage,
-		Metrics:      s.metrics,
-		Checks:       s.checks,
-		Findings:     s.linter,
-		Ephemeral:    s.Ephemeral,
-		Simulate:     s.simulated,
-		Log:          s.log,
-		Version:      versionText(),
+		Auth:          s.users.auth,
+		CORSOrigins:   s.CORSOrigin,
+		AllowedHosts:  append([]string{s.Host}, s.AllowHost...),
+		Loopback:      s.loopback,
+		ReadOnly:      s.ReadOnly,
+		ReadLatest:    s.Reads == "latest",
+		MaxStale:      s.MaxStale,
+		NoCompression: s.NoCompression,
+		Prefix:        s.Prefix,
+		Routes:        s.routes,
+		Static:        s.Static,
+		SPA:           s.SPA,
+		Private:       s.private,
+		NoPage:        s.NoPage,
+		Metrics:       s.metrics,
+		Checks:        s.checks,
+		Findings:      s.linter,
+		Ephemeral:     s.Ephemeral,
+		Simulate:      s.simulated,
+		Log:           s.log,
+		Version:       versionText(),
 	}
 	if s.store != nil {
-		o.Source, o.Rules = s.linter.file, s.linter.rules
+		o.Source, o.Rules, o.Writable = s.linter.file, s.linter.rules, s.store.Writable
 	}
 	if s.Requests == "on" || s.Requests == "auto" && s.loopback && s.NoAuth != noAuthPublic {
 		o.Requests = true
 	}
 	if s.AccessLog == "on" {
-		o.AccessLog = s.logs.access
+		o.AccessLog, o.AccessDetails = s.logs.access, s.logs.people
 	}
 	s.limits.options(&o)
 	most := connectionsWithin(s.MaxConnections)

@@ -6,7 +6,7 @@ import { Input } from "./inputs.tsx";
 import { isEqual, memberOf, pointer, type Json } from "./json.ts";
 import { fieldOf, typedOf, type Field, type Shape } from "./schema.ts";
 import { Button } from "./ui.tsx";
-import { ReferenceLink, Value } from "./values.tsx";
+import { localTime, ReferenceLink, Value } from "./values.tsx";
 
 interface FormProps {
   draft: Draft;
@@ -85,7 +85,7 @@ function Member({ draft, field, isKey, isNew, isLocked }: MemberProps) {
             Discard
           </button>
         )}
-        <span class="type">{kindText(field, isKey)}</span>
+        <span class="type">{(field.kind === "time" && localTime(now, "medium")) || kindText(field, isKey)}</span>
       </div>
       {isFixed ? (
         <div class="fixed" id={id}>

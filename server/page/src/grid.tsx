@@ -6,6 +6,7 @@ import { isReadOnly, idOf, whyLocked } from "./catalog.ts";
 import { useCellEdit } from "./cell_edit.ts";
 import { Row, Skeleton } from "./grid_row.tsx";
 import { memberOf, stringify, type Json, type Obj } from "./json.ts";
+import type { Author } from "./live.ts";
 import { announce } from "./messages.tsx";
 import { href } from "./route.ts";
 import type { Rows } from "./rows.ts";
@@ -26,6 +27,7 @@ const rowsAbove = 40,
 const maxHeight = 15_000_000;
 
 export interface GridProps {
+  isReady: boolean; // to be shown
   rows: Rows;
   shape: Shape;
   columns: Field[];
@@ -58,7 +60,7 @@ export function Grid(props: GridProps) {
   const focusOn = useRef<Place | null>(null),
     hasFocus = useRef(false);
   const view = useView(scroller);
-  const total = rows.total.value,
+  const total = props.isReady ? rows.total.value : null,
     fresh = rows.fresh.value;
   void rows.version.value;
   rows.pinned = Math.max(0, active.row);
@@ -425,11 +427,11 @@ function visibleRows(first: number, last: number, active: number, count: number)
   return indices;
 }
 
-/** Returns the marks of a record: the members that changed, or "*" for a new record. */
-function marksOf(fresh: ReadonlySet<string>, id: string): string {
+/** Returns who changed a record, and its marks: the members that changed, or "*" for a new record. */
+function marksOf(fresh: ReadonlyMap<string, Author>, id: string): string {
   if (fresh.size === 0 || id === "") return "";
-  const own = [...fresh].filter((mark) => mark === id || mark.startsWith(id + "/"));
-  return own.map((mark) => mark.slice(id.length + 1) || "*").join("\n");
+  const own = [...fresh].filter(([mark]) => mark === id || mark.startsWith(id + "/"));
+  return [...own.slice(-1).map(([, by]) => by), ...own.map(([mark]) => mark.slice(id.length + 1) || "*")].join("\n");
 }
 
 /**
