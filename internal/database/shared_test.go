@@ -600,3 +600,34 @@ func TestForkOfShared(t *testing.T) {
 		}
 	})
 }
+
+// A renamed is a store that holds another database since it was opened.
+type renamed struct {
+	*storetest.Replica
+	name string
+}
+
+func (s *renamed) Load(ctx context.Context) (storage.Batch, error) {
+	b, err := s.Replica.Load(ctx)
+	if s.name != "" {
+		b.Origin = s.name
+	}
+	return b, err
+}
+
+// TestOtherDatabase puts another database in the place of the one that is open.
+func TestOtherDatabase(t *testing.T) {
+	store := &renamed{Replica: storetest.NewCluster(jsontext.Value(twoRecords)).Replica()}
+	db := open(t, store)
+	before := db.Snapshot()
+	store.name = "another"
+	if err := db.SetRules(t.Context(), []byte(`{}`)); err != nil { // loads the database again
+		t.Fatal(err)
+	}
+	if db.Snapshot() != before {
+		t.Errorf("another database was taken over: %s", whole(db.Snapshot()))
+	}
+	if _, err := db.Update(t.Context(), deleting("a", "1")); !errors.Is(err, storage.ErrBroken) {
+		t.Errorf("a write: %v, want ErrBroken", err)
+	}
+}
