@@ -293,7 +293,9 @@ func TestSharedTags(t *testing.T) {
 			merging("a", "1", `{"n":2}`),
 			merging("a", "1", `{"n":2}`), // changes nothing
 			func(tx *database.Tx) error { // copies a, and changes b
-				tx.Delete("a", "none")
+				if _, err := tx.Create("a", jsontext.Value(`{"id":"1"}`)); !errors.Is(err, database.ErrExists) {
+					return fmt.Errorf("create a record with an id that is taken: %v", err)
+				}
 				return creating("b", `{"id":"1"}`)(tx)
 			},
 			deleting("b", "1"),
