@@ -133,6 +133,9 @@ func (s *Store) startLocked(ctx context.Context) error {
 		}
 		// Find out how it can be written.
 		s.probe()
+		if not, ok := s.mode.(readOnly); ok {
+			s.noteWrite(not.why)
+		}
 		// Complete or undo what a crash interrupted.
 		if err := s.recover(); err != nil {
 			return err

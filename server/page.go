@@ -23,7 +23,6 @@ func (req *request) page() error {
 		content = file.Gzip()
 		req.Header("Content-Encoding", "gzip")
 	}
-	req.Writer.Header().Add("Vary", "Accept-Encoding")
 	req.sendAsset(name, page.Policy, content.Tag, content.Text)
 	return nil
 }

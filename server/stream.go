@@ -40,12 +40,9 @@ func (req *request) streamList(collection string) error {
 	if err != nil {
 		return err
 	}
-	q, _, err := req.query(collection)
+	q, _, err := req.listQuery(collection)
 	if err != nil {
 		return err
-	}
-	if req.child != "" {
-		q = req.snap.Under(q, req.name, req.id)
 	}
 	return req.stream(listTopic{q}, since)
 }

@@ -4,14 +4,18 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"pickup/internal/database"
 	"pickup/internal/describe"
 	"pickup/internal/lint"
+	"pickup/internal/spell"
 	"pickup/server"
 )
 
@@ -32,9 +36,14 @@ const (
 )
 
 // run reports at once and after each external edit of the database or of its
-// schema, until ctx is done. After other changes it brings the findings up to date.
+// schema, until ctx is done. After other changes it brings the findings up to date. If
+// that needs a check of the whole database, the next one waits ten times as long.
 func (l *linter) run(ctx context.Context) {
-	rev := l.db.Snapshot().Rev()
+	var (
+		rev, rules = l.db.Snapshot().Rev(), l.db.Schema()
+		check      <-chan time.Time // when the whole database is to be checked; nil if it is not
+		rest       time.Duration
+	)
 	l.report()
 	for {
 		revisions, ok, more := l.db.Since(rev)
@@ -44,11 +53,21 @@ func (l *linter) run(ctx context.Context) {
 		}
 		for _, r := range revisions {
 			rev = r.Rev
-			edited = edited || r.Source == database.FromFile // updates keep the rules
+			if r.Source != database.FromFile { // updates keep the rules
+				continue
+			}
+			edited = true
+			if r.After.Schema() == rules {
+				l.log.Info("loaded an edit of " + l.path + ": " + summary(r))
+			}
+			rules = r.After.Schema()
 		}
 		if !edited && len(revisions) == 0 {
 			select {
 			case <-more:
+			case begin := <-check:
+				l.Linter.List(0, 0)
+				check, rest = nil, 10*time.Since(begin)
 			case <-ctx.Done():
 				return
 			}
@@ -61,10 +80,34 @@ func (l *linter) run(ctx context.Context) {
 		}
 		if edited {
 			l.report()
-		} else {
-			l.Count()
+		} else if _, pending := l.Count(); pending && check == nil {
+			check = time.After(rest)
 		}
 	}
+}
+
+// summary returns how many records an edit adds (+), changes (~) and removes (-) in
+// each collection.
+func summary(r *database.Revision) string {
+	counts := make(map[string]map[database.Op]int)
+	for _, ch := range r.Changes {
+		if counts[ch.Collection] == nil {
+			counts[ch.Collection] = make(map[database.Op]int)
+		}
+		counts[ch.Collection][ch.Op]++
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		n := counts[name]
+		parts = append(parts, fmt.Sprintf("%s +%d ~%d -%d", printed(name), n[database.Created], n[database.Updated], n[database.Deleted]))
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Counts)) {
+		parts = append(parts, printed(name)+" "+spell.Count(r.Counts[name], "change"))
+	}
+	if parts == nil {
+		return "no value has changed"
+	}
+	return strings.Join(parts, ", ")
 }
 
 // report logs the findings that the last report did not have. What it finds out

@@ -75,7 +75,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) error {
 			c.LogLevel = "warn"
 		}
 	}
-	logs := newLogs(e.stderr, isTerminal(e.stderr), &c.settings)
+	logs := newLogs(e.stderr, isTerminal(e.stderr), e.getenv("NO_COLOR") == "", &c.settings)
 	s := &service{serveCommand: c, env: e, logs: logs, log: logs.log, file: c.path(e), metrics: server.NewMetrics()}
 	// Its default would be to end the program. Files that have changed are reloaded
 	// within a second without it.
@@ -321,32 +321,34 @@ func (s *service) listenPprof(context.Context) (err error) {
 // makeServer makes the HTTP server of the database.
 func (s *service) makeServer(context.Context) error {
 	o := server.Options{
-		Auth:         s.users.auth,
-		CORSOrigins:  s.CORSOrigin,
-		AllowedHosts: append([]string{s.Host}, s.AllowHost...),
-		Loopback:     s.loopback,
-		ReadOnly:     s.ReadOnly,
-		Prefix:       s.Prefix,
-		Routes:       s.routes,
-		Static:       s.Static,
-		SPA:          s.SPA,
-		Private:      s.private,
-		NoPage:       s.NoPage,
-		Metrics:      s.metrics,
-		Checks:       s.checks,
-		Findings:     s.linter,
-		Source:       s.linter.file,
-		Rules:        s.linter.rules,
-		Ephemeral:    s.Ephemeral,
-		Simulate:     s.simulated,
-		Log:          s.log,
-		Version:      versionText(),
+		Auth:          s.users.auth,
+		CORSOrigins:   s.CORSOrigin,
+		AllowedHosts:  append([]string{s.Host}, s.AllowHost...),
+		Loopback:      s.loopback,
+		ReadOnly:      s.ReadOnly,
+		NoCompression: s.NoCompression,
+		Prefix:        s.Prefix,
+		Routes:        s.routes,
+		Static:        s.Static,
+		SPA:           s.SPA,
+		Private:       s.private,
+		NoPage:        s.NoPage,
+		Metrics:       s.metrics,
+		Checks:        s.checks,
+		Findings:      s.linter,
+		Writable:      s.store.Writable,
+		Source:        s.linter.file,
+		Rules:         s.linter.rules,
+		Ephemeral:     s.Ephemeral,
+		Simulate:      s.simulated,
+		Log:           s.log,
+		Version:       versionText(),
 	}
 	if s.Requests == "on" || s.Requests == "auto" && s.loopback && s.NoAuth != noAuthPublic {
 		o.Requests = true
 	}
 	if s.AccessLog == "on" {
-		o.AccessLog = s.logs.access
+		o.AccessLog, o.AccessDetails = s.logs.access, s.logs.people
 	}
 	s.limits.options(&o)
 	most := connectionsWithin(s.MaxConnections)

@@ -92,6 +92,9 @@ func pathOf(names Names, name string) Path {
 	return p
 }
 
+// Member returns the member of a record that p begins with.
+func (p Path) Member() string { return p[0].name }
+
 // Names returns the steps of p as they are spelled: an index is a number.
 func (p Path) Names() []string {
 	names := make([]string, len(p))

@@ -1,8 +1,8 @@
 // The list of a collection, with its query, and one of its records beside it.
 import { Fragment } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { get, pathOf } from "./api.ts";
-import { collections, hasCollection, idOf, shapeFor, whyLocked } from "./catalog.ts";
+import { get, pathOf, session } from "./api.ts";
+import { collections, hasCollection, idOf, shapeFor, shapes, status, whyLocked } from "./catalog.ts";
 import { useAllColumns, useShownColumns } from "./columns.ts";
 import { Grid } from "./grid.tsx";
 import { Icon } from "./icons.tsx";
@@ -83,7 +83,9 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
         <header class="top">
           <h1 id="title">{name}</h1>
           <Total name={name} total={rows.total.value} isFiltered={isFiltered} />
-          <span class="grow" />
+          <p class="lead grow clip" title={shape.description}>
+            {shape.description}
+          </p>
           {isNarrow ? (
             <SortMenu columns={all} sort={query.sort} onChange={(sort) => show({ ...query, sort })} />
           ) : (
@@ -95,11 +97,11 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
             </Button>
           )}
         </header>
-        {shape.description && <p class="lead">{shape.description}</p>}
-        <QueryBar shape={shape} query={query} rows={rows} onChange={show} />
+        <QueryBar shape={shape} query={query} onChange={show} />
         <RequestLine path={path} milliseconds={rows.milliseconds.value} />
         {rows.error.value && rows.total.value !== null ? <ErrorBox error={rows.error.value} /> : null}
         <Grid
+          isReady={useReady(name)}
           rows={rows}
           shape={shape}
           columns={columns}
@@ -148,6 +150,18 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
       )}
     </>
   );
+}
+
+const readyAfter = 300; // ms
+
+/** Whether the schema of a collection is there, on which its columns depend, or is late. */
+function useReady(name: string): boolean {
+  const [isLate, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), readyAfter);
+    return () => clearTimeout(timer);
+  }, [name]);
+  return isLate || shapes.value.has(name);
 }
 
 interface SortMenuProps {
@@ -235,7 +249,7 @@ function RequestLine({ path, milliseconds }: { path: string; milliseconds: numbe
       <span class="faint ms">{milliseconds > 0 && milliseconds.toFixed(0) + " ms"}</span>
       <span class="row-of">
         {languages.slice(0, 3).map((language) => (
-          <Copy key={language.name} text={() => language.write({ method: "GET", path })}>
+          <Copy key={language.name} text={() => language.write({ method: "GET", path, session: session.value }, status.value?.user)}>
             {language.name}
           </Copy>
         ))}
