@@ -25,7 +25,7 @@ type linter struct {
 	*lint.Linter
 	path   string
 	db     *database.DB
-	schema *reloadable
+	schema *reloadable // nil for a database in a cluster, which has its rules
 	log    *slog.Logger
 	logged map[string]bool // keys of the findings of the last report
 }
@@ -157,6 +157,9 @@ func (l *linter) Count() (n int, pending bool) {
 // inSchema returns what is wrong with the schema, and how many findings that is: 1,
 // or 0.
 func (l *linter) inSchema() (f lint.Finding, n int) {
+	if l.schema == nil {
+		return f, 0
+	}
 	f, ok := lint.Broken(l.schema.err())
 	if !ok {
 		return f, 0
