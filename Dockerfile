@@ -1,19 +1,27 @@
-FROM golang:1.26 AS build
+# docker build -t pickup .
+# docker buildx build --platform linux/amd64,linux/arm64 … compiles for the other platform, it does not emulate it.
+FROM --platform=${BUILDPLATFORM:-linux/amd64} golang:1.26 AS build
 WORKDIR /src
+ENV CGO_ENABLED=0
 COPY go.mod go.sum ./
 RUN go mod download
+ARG TARGETOS
+ARG TARGETARCH
 # Compile the large dependencies in a layer of their own, so that a change of
 # pickup's code does not compile them again. The flags must be those below.
-RUN CGO_ENABLED=0 go build -trimpath -tags nomsgpack github.com/gin-gonic/gin github.com/prometheus/client_golang/prometheus/promhttp \
+RUN GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -tags nomsgpack github.com/gin-gonic/gin github.com/prometheus/client_golang/prometheus/promhttp \
  github.com/alecthomas/kong github.com/pelletier/go-toml/v2 github.com/santhosh-tekuri/jsonschema/v6
 COPY . .
 ARG VERSION=
 # scratch has no mkdir: make /data here.
-RUN CGO_ENABLED=0 go build -trimpath -tags nomsgpack -buildvcs=false -ldflags "-s -w -buildid= -X main.version=${VERSION}" -o /out/pickup ./cmd/pickup \
+RUN GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -tags nomsgpack -buildvcs=false -ldflags "-s -w -buildid= -X main.version=${VERSION}" -o /out/pickup ./cmd/pickup \
+ && go run ./internal/notices -o /out/THIRD_PARTY_NOTICES linux/amd64 linux/arm64 \
  && mkdir /out/data
 
 FROM scratch
 COPY --from=build /out/pickup /pickup
+COPY --from=build /out/THIRD_PARTY_NOTICES /THIRD_PARTY_NOTICES
+COPY LICENSE /LICENSE
 # A new volume inherits the owner of the directory that it is mounted on.
 COPY --from=build --chown=65532:65532 /out/data /data
 USER 65532:65532

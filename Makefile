@@ -15,7 +15,7 @@ PACKAGES := ./cmd/pickup ./server ./filestore ./...
 # nothing there.
 RACE    := -race -gcflags=golang.org/x/crypto/...=-race=false
 
-.PHONY: run test test-long lint bench benchmarks fuzz build setup packages page page-dev clean
+.PHONY: run test test-long lint bench benchmarks fuzz build release setup packages page page-dev clean
 
 ## run: serve ./db.json (ARGS="--no-auth --port 4000")
 run:
@@ -24,10 +24,12 @@ run:
 ## test: run all tests with the race detector, in about five minutes
 test: setup
 	$(GO) test $(RACE) -tags $(TAGS) -timeout 15m $(PACKAGES)
+	$(GO) test -C internal/release ./...
 
 ## test-long: run them with the full counts of kills, edits, faults and power cuts
 test-long: setup
 	PICKUP_LONG=1 $(GO) test $(RACE) -tags $(TAGS) -timeout 120m -v $(PACKAGES)
+	PICKUP_LONG=1 $(GO) test -C internal/release -timeout 60m -v ./...
 
 ## lint: check formatting, vet, staticcheck, modules and known vulnerabilities
 lint:
@@ -37,8 +39,9 @@ lint:
 	GOOS=darwin $(GO) vet -tags $(TAGS) ./filestore/... ./server/... ./internal/... ./cmd/...
 	GOOS=windows $(GO) vet -tags $(TAGS) ./filestore/... ./server/... ./internal/... ./cmd/...
 	$(GO) run $(STATICCHECK) -tags $(TAGS) ./...
-	$(GO) mod tidy -diff
-	$(GO) mod verify
+	$(GO) vet -C internal/release ./...
+	cd internal/release && $(GO) run $(STATICCHECK) ./...
+	for dir in . internal/release; do $(GO) mod tidy -C $$dir -diff && $(GO) mod verify -C $$dir || exit 1; done
 	GO=$(GO) GOVULNCHECK=$(GOVULNCHECK) TAGS=$(TAGS) .ci/vulnerabilities
 
 ## bench: compare pickup with its floors and both json-servers and write
@@ -66,13 +69,20 @@ fuzz:
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/pickup ./cmd/pickup
 
+## release: build archives, packages for Linux and npm, and the rest of a release
+## into dist/ (OWNER=name URL=address; ARGS="-only linux/amd64" for a part of it)
+OWNER ?= example
+URL   ?= https://example.com/pickup
+release:
+	$(GO) run -C internal/release . -owner $(OWNER) -url $(URL) $(ARGS)
+
 ## page: bundle the page at /_/ after a change of server/page/src
 page:
 	@$(MAKE) --no-print-directory setup CLIENTS=server/page TOOLS=npm:npm
 	$(GO) run ./server/page/build
 	@$(GO) test -tags $(TAGS) ./server/page/build
 
-## page-dev: serve the page at http://127.0.0.1:3001/_/, bundled at each load, in front of make run
+## page-dev: serve the page at http://127.0.0.1:3001/_/, bundled when src is saved, in front of make run
 SERVER ?= http://127.0.0.1:3000
 page-dev:
 	$(GO) run ./server/page/build -dev $(SERVER)
@@ -80,11 +90,12 @@ page-dev:
 # Programs that the tests run, as command:package. The race detector needs a C
 # compiler; the walk-throughs need curl and git; the tests of files need real
 # editors and mounts; those of power cuts, file systems; those of CORS and of
-# pages, a browser; those of streams, a proxy; those of containers, a shell.
+# pages, a browser; those of streams, a proxy; those of containers, a shell; those of
+# releases, what installs packages.
 TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git node:nodejs npm:npm \
 	unshare:util-linux mount:mount ps:procps script:bsdutils sed:sed vim:vim nano:nano \
 	mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs \
-	chromium-headless-shell:chromium-headless-shell nginx:nginx-light busybox:busybox-static
+	chromium-headless-shell:chromium-headless-shell nginx:nginx-light busybox:busybox-static dpkg:dpkg rpm:rpm systemd-analyze:systemd
 
 setup: packages
 	@for d in $(CLIENTS); do (cd $$d && { [ node_modules -nt package-lock.json ] || { npm ci --ignore-scripts --no-audit --no-fund && touch node_modules; }; }) || exit 1; done
@@ -101,4 +112,4 @@ packages:
 	$$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends $$missing
 
 clean:
-	rm -rf bin
+	rm -rf bin dist THIRD_PARTY_NOTICES

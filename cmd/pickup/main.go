@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -19,9 +20,10 @@ import (
 
 func main() {
 	// The first signal stops the service in order. A second one has its default
-	// effect and stops it at once.
+	// effect and stops it at once, but not within a second: a terminal sends Ctrl-C to
+	// each process, and npm, a parent of this one, then passes it on once more.
 	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, restore)
+	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, restore) })
 	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr))
 }
 

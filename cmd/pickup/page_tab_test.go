@@ -198,22 +198,55 @@ func (p *tab) enter(text string) {
 	p.keys(text)
 }
 
-// click waits for an element, scrolls to it and clicks it.
+// click waits for an element, scrolls to it and clicks its middle.
 func (p *tab) click(selector string) {
 	p.Helper()
+	at := p.place(selector)
+	p.do(chromedp.MouseClickXY(at.X+at.Width/2, at.Y+at.Height/2))
+}
+
+// clickAt is like click, but clicks at a distance from the left edge.
+func (p *tab) clickAt(selector string, x float64) {
+	p.Helper()
+	at := p.place(selector)
+	p.do(chromedp.MouseClickXY(at.X+x, at.Y+at.Height/2))
+}
+
+// drag presses the pointer on an element, moves it to the right and releases it.
+func (p *tab) drag(selector string, by float64) {
+	p.Helper()
+	at := p.place(selector)
+	x, y := at.X+at.Width/2, at.Y+at.Height/2
+	for _, event := range []input.DispatchMouseEventParams{
+		{Type: "mousePressed", X: x, Y: y, Button: input.MouseButtonLeft, ClickCount: 1},
+		{Type: "mouseMoved", X: x + by/2, Y: y, Button: input.MouseButtonLeft, Buttons: 1},
+		{Type: "mouseMoved", X: x + by, Y: y, Button: input.MouseButtonLeft, Buttons: 1},
+		{Type: "mouseReleased", X: x + by, Y: y, Button: input.MouseButtonLeft, ClickCount: 1},
+	} {
+		if _, err := chromedp.Call(p.ctx, input.DispatchMouseEvent, event); err != nil {
+			p.Fatal(err)
+		}
+	}
+}
+
+type box struct{ X, Y, Width, Height float64 }
+
+// place waits for an element, scrolls to it and returns where it is.
+func (p *tab) place(selector string) box {
+	p.Helper()
 	p.until(`document.querySelector(` + quoted(selector) + `)`)
-	var at struct{ X, Y float64 }
+	var at box
 	text := p.eval(`(async () => {
 		const e = document.querySelector(` + quoted(selector) + `);
 		e.scrollIntoView({block: "nearest", inline: "nearest"});
 		await new Promise(done => requestAnimationFrame(done));
-		const r = e.getBoundingClientRect();
-		return JSON.stringify({X: r.x + r.width / 2, Y: r.y + r.height / 2});
+		const {x, y, width, height} = e.getBoundingClientRect();
+		return JSON.stringify({x, y, width, height});
 	})()`)
 	if err := json.Unmarshal([]byte(text), &at); err != nil {
 		p.Fatal(err)
 	}
-	p.do(chromedp.MouseClickXY(at.X, at.Y))
+	return at
 }
 
 // clickText clicks the button, link or option with a text.

@@ -154,8 +154,19 @@ func overviewFlow(p *pageTest) {
 	p.until(`location.hash === "#/drivers" && document.querySelectorAll(".spacer .row").length === 4`)
 	p.press("g", "o")
 	p.until(`location.hash === "#/"`)
-	p.do(chromedp.Navigate(p.url + "/_/#/nothing"))
-	p.sees("There is no collection called nothing.")
+	p.api("PATCH", "/schedules/5", `{"title": "Optician"}`, 200)
+	p.api("PATCH", "/schedules/5", `{"status": "Scheduld"}`, 422)
+	p.until(`document.querySelector("[aria-label='Latest changes'] li")?.textContent.includes("schedules 5")`)
+	p.until(`document.querySelector("[aria-label='Latest requests'] li")?.textContent.startsWith("422PATCH/schedules/5")`)
+	const failures = `document.querySelector(".nav [href='#/_/requests'] .n")`
+	p.until(failures + `?.textContent === "1"`)
+	p.clickText("/schedules/5")
+	p.until(`document.querySelector(".panel pre")?.textContent.includes("Scheduld") && !` + failures) // they have been seen
+	p.press("Escape", "g", "o")
+	p.until(`document.querySelector("[aria-label='Latest requests'] li") && !` + failures)
+	p.show("#/nothing")
+	p.sees(`There is no collection "nothing". There are: schedules, drivers.`)
+	p.console() // the browser logs the 404
 }
 
 // liveFlow edits the file in an editor, and writes as another client.
@@ -284,6 +295,9 @@ func recordFlow(p *pageTest) {
 	p.until(cell("4", "title") + `?.textContent === "Piano concert"`)
 	p.press("Alt+ArrowDown")
 	p.until(`document.querySelector("#member-title")?.value === "Dentist"`)
+	p.run(`document.querySelector(".edge").focus()`)
+	p.press("ArrowLeft")
+	p.until(`document.querySelector(".panel").offsetWidth === 500`)
 	p.edit("Dentist", "Optician") // a record without changes follows
 	p.until(`document.querySelector("#member-title")?.value === "Optician"`)
 	p.show("#/drivers/2")
@@ -420,8 +434,9 @@ func severalFlow(p *pageTest) {
 	p.clickText("Undo")
 	p.isSample()
 	p.until(cell("2", "passenger") + `?.textContent === "Jonah, with Biscuit the dog"`)
-	p.click(`[data-cell="1:1"]`)
-	p.press("Shift+Space", "ArrowDown", "Shift+Space")
+	for _, row := range []string{"1", "2"} { // the box is at the left edge
+		p.clickAt(`[data-cell="`+row+`:0"]`, 12)
+	}
 	p.until(`document.querySelector(".selection")?.textContent.includes("2 records selected")`)
 	p.click(".selection button:nth-last-child(2)")
 	p.until(`document.querySelectorAll(".spacer .row").length === 5`)
@@ -445,6 +460,23 @@ func columnsFlow(p *pageTest) {
 	p.click("[aria-label=Columns]")
 	p.clickText("Reset")
 	p.until(columns + `.startsWith("id,driverId,title")`)
+	p.clickText("Done")
+
+	width := func(want int) {
+		p.Helper()
+		p.until(fmt.Sprintf(`document.querySelector("[data-cell='0:1']")?.offsetWidth === %d`, want))
+	}
+	width(156)
+	p.drag("[data-cell='-1:1'] .grip", 44)
+	width(200)
+	p.open("#/schedules")
+	width(200)
+	p.click("[data-cell='0:1']")
+	p.press("ArrowUp", "Shift+ArrowLeft")
+	width(180)
+	p.want(`location.hash`, "#/schedules") // and nothing was sorted
+	p.run(`document.querySelector("[data-cell='-1:1'] .grip").dispatchEvent(new MouseEvent("dblclick", {bubbles: true}))`)
+	width(156)
 }
 
 func brokenFlow(p *pageTest) {
@@ -485,7 +517,7 @@ func problemsFlow(p *pageTest) {
 	p.sees("Nothing is wrong")
 	p.save(strings.ReplaceAll(p.sample, `"Rescheduled"`, `"Resheduled"`))
 	p.until(`document.querySelector(".findings li")?.textContent.includes("db.json:")`)
-	p.until(`document.querySelector(".nav .n.bad")?.textContent === "1"`)
+	p.until(`document.querySelector(".nav [href='#/_/problems'] .n")?.textContent === "1"`)
 	p.clickText("Make it “Rescheduled”")
 	p.isSample()
 	p.sees("Nothing is wrong")
@@ -628,6 +660,10 @@ func phoneFlow(p *pageTest) {
 	p.open("#/schedules")
 	p.until(`document.querySelectorAll(".card-row").length === 7`)
 	p.want(`document.documentElement.scrollWidth <= innerWidth`, "true")
+	p.run(`const s = document.querySelector(".sort select"); s.value = "-title"; s.dispatchEvent(new Event("change", {bubbles: true}))`)
+	p.until(`location.hash === "#/schedules?_sort=-title" && document.querySelector(".card-row b")?.textContent === "Vet visit"`)
+	p.run(`history.back()`)
+	p.until(`document.querySelector(".card-row b")?.textContent === "School run"`)
 	p.click(`[data-cell="3:0"]`)
 	p.until(`location.hash === "#/schedules/4" && document.querySelector("#member-title")`)
 	p.want(`document.documentElement.scrollWidth <= innerWidth`, "true")

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Calls of the system that the unit in examples/systemd takes away (@privileged
+// Calls of the system that the unit in packaging takes away (@privileged
 // and @resources of systemd.exec(5)) and that a program of this kind may make.
 var denied = []uint32{
 	unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_CHROOT, unix.SYS_PIVOT_ROOT, unix.SYS_SETUID, unix.SYS_SETGID, unix.SYS_SETGROUPS,
@@ -46,11 +46,11 @@ func init() {
 }
 
 // TestUnit starts, writes and stops under the system call filter of the unit in
-// examples/systemd. Without SystemCallErrorNumber, systemd would kill the process at
+// packaging. Without SystemCallErrorNumber, systemd would kill the process at
 // the first denied call, which the first write makes.
 func TestUnit(t *testing.T) {
 	t.Parallel()
-	unit := string(read(t, "../../examples/systemd/pickup.service"))
+	unit := string(read(t, "../../packaging/pickup.service"))
 	outcome := "killed"
 	for line := range strings.Lines(unit) {
 		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "SystemCallErrorNumber="); ok {

@@ -3,6 +3,7 @@ package storage
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // What a caller can act on. Errors of this package and of stores wrap these;
@@ -19,6 +20,7 @@ var (
 	ErrBusy     = errors.New("busy")         // the queue is full, or a save is in progress: try again
 	ErrInUse    = errors.New("in use")       // another server holds the file
 	ErrUnsure   = errors.New("outcome open") // the change may or may not be durable
+	ErrAway     = errors.New("out of reach") // a SharedStore does not answer; nothing was changed; see AwayError
 )
 
 // A BrokenError reports where a file stops being JSON.
@@ -32,6 +34,18 @@ func (e *BrokenError) Unwrap() error { return ErrBroken }
 
 func (e *BrokenError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Reason)
+}
+
+// An AwayError reports that a SharedStore does not answer.
+type AwayError struct {
+	Since time.Time // when it last did
+	Err   error     // why it does not now
+}
+
+func (e *AwayError) Unwrap() []error { return []error{ErrAway, e.Err} }
+
+func (e *AwayError) Error() string {
+	return fmt.Sprintf("no answer since %s: %v", e.Since.UTC().Format(time.RFC3339), e.Err)
 }
 
 // An AdviceError is an error with the way out for the operator. Clients may see the

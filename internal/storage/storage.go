@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"iter"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // A Rev is the number of a state of one Store. It grows with each batch and means
-// nothing to another Store or after a restart.
+// nothing to another Store or after a restart, unless the Store is a SharedStore.
 type Rev uint64
 
 // A Store keeps one database durably. It moves batches: it knows no query, no
@@ -49,6 +50,50 @@ type Store interface {
 	KeyBy(member func(collection string) string) error
 }
 
+// A SharedStore is a Store of a database that several processes use at the same
+// time, each through a SharedStore of its own. The suite RunShared states what holds
+// in addition to the contract of a Store:
+//
+//   - A revision is the same state for all of them, and stays so after a restart. It
+//     is not used again. Revisions need not be consecutive.
+//   - All updates of one Commit get the same revision.
+//   - The store keeps the rules, the schema of the database, with the contents, and
+//     the keys of elements too: it does not compute them again.
+//   - Each batch that is not a Reset has After. A batch without changes only moves
+//     the revision.
+//
+// If the store cannot be reached, every method returns an error wrapping ErrAway (an
+// *AwayError) within a few seconds, and nothing was changed. Commit and CommitRules
+// return ErrUnsure instead if they cannot find out whether the change was stored.
+// Watch yields the error when the state that it has yielded has not been
+// confirmed as the latest for a few seconds, and a batch when it is again.
+//
+// KeyBy changes nothing: its error reports that a collection has its ids in another
+// member. The members become those of later collections.
+type SharedStore interface {
+	Store
+
+	// Latest returns the revision of a state that was the latest at some moment of
+	// the call, however long others have not been heard of (it is linearizable).
+	Latest(ctx context.Context) (Rev, error)
+
+	// Since yields the batches that lead from the state at after to one that was
+	// the latest at some moment of the call, and ends. It yields the whole contents
+	// if it does not have the batches, and nothing if after is the latest. An error
+	// ends the sequence.
+	Since(ctx context.Context, after Rev) iter.Seq2[Batch, error]
+
+	// CommitRules is Commit with other rules from that revision on; empty: none.
+	// idMember returns the members with the ids under these rules. A collection
+	// whose ids are in another member than before is among changes as a whole, and
+	// its elements get new keys.
+	CommitRules(ctx context.Context, base Rev, rules []byte, idMember func(collection string) string, changes []Change) (Rev, error)
+
+	// Fresh returns the latest time at which the state that Load, Since or Watch
+	// last yielded is known to have been the latest.
+	Fresh() time.Time
+}
+
 // A Batch is one step of a database from one state to the next.
 type Batch struct {
 	Rev Rev
@@ -58,6 +103,12 @@ type Batch struct {
 	Reset    bool
 	Contents []Collection
 	Changes  []Change
+
+	// A SharedStore sets the following; other stores leave them empty.
+	After  Rev    // the revision of the state before; of no meaning if Reset is set
+	Own    bool   // a Commit of this Store made the changes; it may not have returned yet
+	Rules  []byte // the schema from here on; empty: none; nil: as before, never nil if Reset is set
+	Origin string // the name of the database, made at random with it; set if Reset is set
 }
 
 // A Kind is the kind of a top-level member of the database.
@@ -76,6 +127,11 @@ type Collection struct {
 	Kind     Kind
 	Elements []Element      // of an Array, in their order
 	Value    jsontext.Value // of an Object or Other
+
+	// Rev is the revision of the latest change of the collection: of a batch whose
+	// Changes name it, or that replaced the contents. Two states of a collection
+	// never have the same. A Store that is not shared leaves it 0.
+	Rev Rev
 }
 
 // NewCollection returns the top-level member with that name and value. Its

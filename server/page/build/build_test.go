@@ -3,6 +3,9 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -88,5 +91,59 @@ func TestTypes(t *testing.T) {
 	tsc.Dir = ".."
 	if out, err := tsc.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// TestWatch saves a file of the page while a browser waits for it.
+func TestWatch(t *testing.T) {
+	dir := t.TempDir()
+	save := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "src", name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "src"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"page.tsx", "tools.tsx", "editor.ts", "theme.ts", "page.css", "index.html", "icon.svg"} {
+		save(name, "")
+	}
+	save("page.tsx", `console.log("before")`)
+	d, stop, err := watch(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	server := httptest.NewServer(d.handler(http.NotFoundHandler()))
+	defer server.Close()
+	open := func(path string) io.ReadCloser {
+		t.Helper()
+		answer, err := http.Get(server.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { answer.Body.Close() })
+		return answer.Body
+	}
+	has := func(path, want string) {
+		t.Helper()
+		if text, err := io.ReadAll(open(path)); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s is %q (%v), want %q in it", path, text, err, want)
+		}
+	}
+	has("/_/", "/_/page/reload")
+	has("/_/page/page.js", "before")
+	for _, step := range []struct{ text, path, want string }{
+		{`console.log("after")`, "/_/page/page.js", "after"},
+		{`console.log(`, "/_/", "src/page.tsx:1:12"},
+		{`console.log("mended")`, "/_/page/page.js", "mended"},
+	} {
+		events := open("/_/page/reload")
+		save("page.tsx", step.text)
+		if text, err := io.ReadAll(events); string(text) != "data: bundled\n\n" || err != nil {
+			t.Fatalf("the event is %q (%v)", text, err)
+		}
+		has(step.path, step.want)
 	}
 }

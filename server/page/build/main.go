@@ -1,14 +1,16 @@
 // Command build bundles the page: it writes ../dist, which is committed and embedded.
 // It needs the packages of ../package.json (npm ci). The program never imports it.
 //
-// With -dev URL it serves the page on a port of its own, bundled again at each load,
-// and passes everything else to the server at that URL.
+// With -dev URL it serves the page on a port of its own and passes everything else to
+// the server at that URL. When a file of src is saved it bundles again, and open pages
+// load themselves again.
 package main
 
 import (
 	"errors"
 	"flag"
 	"fmt"
+	"html"
 	"log"
 	"mime"
 	"net/http"
@@ -18,6 +20,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/evanw/esbuild/pkg/api"
 	"github.com/go-json-experiment/json"
@@ -51,7 +54,12 @@ func bundle(dir string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := api.Build(api.BuildOptions{
+	result := api.Build(options(root))
+	return collect(root, &result)
+}
+
+func options(root string) api.BuildOptions {
+	return api.BuildOptions{
 		AbsWorkingDir: root,
 		// The tools and the editor are loaded when they are shown for the first time. Names
 		// without hashes keep two branches from conflicting about them; there is only one
@@ -73,11 +81,15 @@ func bundle(dir string) (map[string][]byte, error) {
 		Engines: []api.Engine{
 			{Name: api.EngineChrome, Version: "123"}, {Name: api.EngineFirefox, Version: "128"}, {Name: api.EngineSafari, Version: "17.5"},
 		},
-	})
+	}
+}
+
+// collect returns the files of dist that a build has made, and those that are copied.
+func collect(root string, result *api.BuildResult) (files map[string][]byte, err error) {
 	if len(result.Errors) > 0 {
 		return nil, errors.New(strings.Join(api.FormatMessages(result.Errors, api.FormatMessagesOptions{}), ""))
 	}
-	files := make(map[string][]byte)
+	files = make(map[string][]byte)
 	for _, f := range result.OutputFiles {
 		files[filepath.Base(f.Path)] = f.Contents
 	}
@@ -140,29 +152,116 @@ func write(dir string, files map[string][]byte) error {
 	return nil
 }
 
-// develop serves the page of src, bundled when it is loaded, in front of a server.
+// develop serves the page of src in front of a server.
 func develop(dir, server, listen string) error {
 	target, err := url.Parse(server)
 	if err != nil {
 		return err
 	}
+	d, stop, err := watch(dir)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
-	var files map[string][]byte
-	http.HandleFunc("GET /_/{$}", func(w http.ResponseWriter, r *http.Request) {
-		var err error
-		if files, err = bundle(dir); err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Write(files["index.html"])
-	})
-	http.HandleFunc("GET /_/page/{file}", func(w http.ResponseWriter, r *http.Request) {
-		name := r.PathValue("file")
-		w.Header().Set("Content-Type", mime.TypeByExtension(filepath.Ext(name)))
-		w.Write(files[name])
-	})
-	http.Handle("/", proxy)
 	log.Printf("http://%s/_/", listen)
-	return http.ListenAndServe(listen, nil)
+	return http.ListenAndServe(listen, d.handler(proxy))
+}
+
+// A developer has the latest bundle.
+type developer struct {
+	mu    sync.Mutex
+	files map[string][]byte
+	err   error         // of the bundle
+	next  chan struct{} // closed when there is another bundle
+}
+
+// watch bundles dir now and whenever a file of the bundle is saved.
+func watch(dir string) (d *developer, stop func(), err error) {
+	root, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	d = &developer{next: make(chan struct{})}
+	first := d.next
+	o := options(root)
+	o.Plugins = []api.Plugin{{Name: "developer", Setup: func(b api.PluginBuild) {
+		b.OnEnd(func(r *api.BuildResult) (api.OnEndResult, error) {
+			d.set(collect(root, r))
+			return api.OnEndResult{}, nil
+		})
+	}}}
+	c, failure := api.Context(o)
+	if failure != nil {
+		return nil, nil, failure
+	}
+	if err := c.Watch(api.WatchOptions{}); err != nil {
+		return nil, nil, err
+	}
+	<-first
+	return d, c.Dispose, nil
+}
+
+func (d *developer) set(files map[string][]byte, err error) {
+	if err != nil {
+		log.Print(err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.files, d.err = files, err
+	close(d.next)
+	d.next = make(chan struct{})
+}
+
+// latest returns the latest bundle, and a channel that is closed when there is another.
+func (d *developer) latest() (map[string][]byte, error, <-chan struct{}) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.files, d.err, d.next
+}
+
+func (d *developer) handler(others http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /_/{$}", d.index)
+	mux.HandleFunc("GET /_/page/{file}", d.file)
+	mux.HandleFunc("GET /_/page/reload", d.reload)
+	mux.Handle("/", others)
+	return mux
+}
+
+const reloader = `<script>new EventSource("/_/page/reload").onmessage = () => location.reload()</script>`
+
+// index serves the page, or why it cannot be bundled. It loads itself again after the next bundle.
+func (d *developer) index(w http.ResponseWriter, _ *http.Request) {
+	files, err, _ := d.latest()
+	text := files["index.html"]
+	if err != nil {
+		text = fmt.Appendf(nil, "<!DOCTYPE html><pre>%s</pre>", html.EscapeString(err.Error()))
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Write(append(slices.Clip(text), reloader...))
+}
+
+func (d *developer) file(w http.ResponseWriter, r *http.Request) {
+	files, _, _ := d.latest()
+	text, ok := files[r.PathValue("file")]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", mime.TypeByExtension(filepath.Ext(r.PathValue("file"))))
+	w.Header().Set("Cache-Control", "no-store")
+	w.Write(text)
+}
+
+// reload is an event stream with an event when there is another bundle.
+func (d *developer) reload(w http.ResponseWriter, r *http.Request) {
+	_, _, next := d.latest()
+	w.Header().Set("Content-Type", "text/event-stream")
+	http.NewResponseController(w).Flush()
+	select {
+	case <-next:
+		fmt.Fprint(w, "data: bundled\n\n")
+	case <-r.Context().Done():
+	}
 }

@@ -111,7 +111,7 @@ broken.subscribe(() => {
 const labels = signal<Record<string, string>>({});
 const wanted = new Map<string, Set<string>>(),
   asked = new Set<string>();
-const maxAsked = 200; // labels in one request
+const maxAsked = 200; // records in one request
 let asking = 0;
 
 /** Returns the name of a record that others refer to: undefined until it is known, "" if there is no such record. */
@@ -139,18 +139,27 @@ export function wantLabels(shape: Shape, records: Obj[]): void {
   }
 }
 
+/** Reads the records with these ids, as far as they exist. */
+export async function readRecords(collection: string, ids: string[]): Promise<Obj[]> {
+  const key = encodeURIComponent(keyOf(collection)),
+    found: Obj[] = [];
+  for (let i = 0; i < ids.length; i += maxAsked) {
+    const query = ids.slice(i, i + maxAsked).map((id) => key + "=" + encodeURIComponent(id));
+    found.push(...(await read<Obj[]>(pathOf(collection) + "?" + query.join("&"))));
+  }
+  return found;
+}
+
 async function askLabels(): Promise<void> {
   asking = 0;
   const found: Record<string, string> = {};
   for (const [collection, ids] of [...wanted]) {
-    const key = keyOf(collection),
-      part = [...ids].slice(0, maxAsked);
+    const part = [...ids].slice(0, maxAsked);
     for (const id of part) ids.delete(id);
     if (ids.size === 0) wanted.delete(collection);
     else asking ||= window.setTimeout(() => void askLabels(), 16);
-    const query = part.map((id) => encodeURIComponent(key) + "=" + encodeURIComponent(id)).join("&");
     try {
-      const records = await read<Obj[]>(pathOf(collection) + "?" + query);
+      const records = await readRecords(collection, part);
       for (const id of part) found[collection + "/" + id] = "";
       for (const record of records) found[collection + "/" + idOf(collection, record)] = nameOf(collection, record);
     } catch {

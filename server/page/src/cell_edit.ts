@@ -4,10 +4,10 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, get, messageOf, pathOf, Refused } from "./api.ts";
 import { idOf, whyLocked } from "./catalog.ts";
 import { memberOf, stringify, type Json, type Obj } from "./json.ts";
-import { announce, toast, toastError } from "./messages.tsx";
+import { announce, toastError } from "./messages.tsx";
 import type { Rows } from "./rows.ts";
 import { isStructured, typedOf, valueOf, type Field, type Shape } from "./schema.ts";
-import { undoLater } from "./undo.ts";
+import { toastUndo } from "./undo.ts";
 
 export interface CellEdit {
   row: number;
@@ -66,11 +66,9 @@ export function useCellEdit(
     const path = pathOf(shape.name, id);
     const answer = await ask("PATCH", path, { body: stringify({ [field.name]: value }), tag });
     rows.put(answer.data as Obj);
-    const undo = undoLater(answer.revision, (error) => {
-      if (error) toastError("Not undone.", error);
-      else void get(path).then((a) => rows.put(a.data as Obj));
+    toastUndo(`${field.name} of ${shape.name} ${id} is ${describe(value)}`, answer.revision, () => {
+      void get(path).then((a) => rows.put(a.data as Obj));
     });
-    toast(`${field.name} of ${shape.name} ${id} is ${describe(value)}`, { action: { name: "Undo", run: undo } });
   };
 
   const save = async (rowStep: number, columnStep: number) => {

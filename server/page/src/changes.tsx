@@ -102,7 +102,7 @@ function RevisionItem({ revision, isUndone }: { revision: Revision; isUndone: bo
   );
 }
 
-function RevisionTitle({ revision }: { revision: Revision }) {
+export function RevisionTitle({ revision }: { revision: Revision }) {
   const [only] = revision.changes ?? [];
   if (only && revision.changes?.length === 1) return <ChangeTitle change={only} />;
   const counts = new Map(Object.entries(revision.collections ?? {}));
@@ -111,7 +111,7 @@ function RevisionTitle({ revision }: { revision: Revision }) {
   return <b>{parts.join(", ") || "No records"}</b>;
 }
 
-const marks = { created: "+", updated: "~", deleted: "−" };
+const marks = { created: ["+", "hue4"], updated: ["~", "hue2"], deleted: ["−", "hue1"] };
 
 export function ChangeTitle({ change }: { change: Change }) {
   const op = change.op ?? "updated";
@@ -121,8 +121,8 @@ export function ChangeTitle({ change }: { change: Change }) {
   const title = `${change.collection} ${change.id ?? ""}`;
   return (
     <>
-      <span class={"op-mark " + op} title={op}>
-        <span aria-hidden="true">{marks[op]}</span>
+      <span class={"op-mark " + marks[op][1]} title={op}>
+        <span aria-hidden="true">{marks[op][0]}</span>
         <span class="offscreen">{op}</span>
       </span>
       {op === "deleted" || !isShown ? <b>{title}</b> : <a href={href([change.collection, change.id])}>{title}</a>}
@@ -131,11 +131,16 @@ export function ChangeTitle({ change }: { change: Change }) {
   );
 }
 
-const authors = { tab: "here", page: "on this page", api: "API", file: "file" };
+const authors = {
+  tab: ["here", "hue0"],
+  page: ["on this page", "hue0"],
+  api: ["API", "hue4"],
+  file: ["file", "hue2"],
+};
 
 export function Author({ revision }: { revision: Revision }) {
-  const author = authorOf(revision);
-  return <span class={"pill " + author}>{authors[author]}</span>;
+  const [text, hue] = authors[authorOf(revision)];
+  return <span class={"pill " + hue}>{text}</span>;
 }
 
 /** What an update has changed, member by member. */
@@ -150,10 +155,10 @@ function Difference({ change }: { change: Change }) {
         <div key={name}>
           <dt class="code">{name || "value"}</dt>
           <dd>
-            <del>{textOf(memberOf(before, name))}</del>
+            <del class="hue1">{textOf(memberOf(before, name))}</del>
             <Icon name="right" size={12} />
             <span class="offscreen">becomes</span>
-            <ins>{textOf(memberOf(after, name))}</ins>
+            <ins class="hue4">{textOf(memberOf(after, name))}</ins>
           </dd>
         </div>
       ))}

@@ -1,6 +1,6 @@
 // The columns of a table: which are shown, their order and their widths.
 import { useState } from "preact/hooks";
-import { choiceOf, choose, resetColumns } from "./columns.ts";
+import { choiceOf, choose, resetColumns, setWidth } from "./columns.ts";
 import type { Field, Shape } from "./schema.ts";
 import { Button, Dialog } from "./ui.tsx";
 
@@ -8,12 +8,11 @@ interface ColumnMenuProps {
   shape: Shape;
   all: Field[];
   member: string; // of the header from which it was opened, or ""
-  onSort: (member: string, more: boolean) => void;
+  onSort: (member: string) => void;
   onClose: () => void;
 }
 
-const widthStep = 40,
-  minWidth = 60; // px
+const widthStep = 40; // px
 
 export function ColumnMenu({ shape, all, member, onSort, onClose }: ColumnMenuProps) {
   const name = shape.name,
@@ -35,10 +34,7 @@ export function ColumnMenu({ shape, all, member, onSort, onClose }: ColumnMenuPr
     const isHidden = choice.hidden.includes(column);
     choose(name, { hidden: isHidden ? choice.hidden.filter((h) => h !== column) : [...choice.hidden, column] });
   };
-  const widen = (by: number) => {
-    const now = widthOfHeader(selected);
-    choose(name, { widths: { ...choice.widths, [selected]: Math.max(minWidth, now + by) } });
-  };
+  const widen = (by: number) => setWidth(name, selected, widthOfHeader(selected) + by);
   return (
     <Dialog title={"Columns of " + name} onClose={onClose}>
       <h2>Columns of {name}</h2>
@@ -60,7 +56,7 @@ export function ColumnMenu({ shape, all, member, onSort, onClose }: ColumnMenuPr
       {selected && (
         <div class="row-of wrap" role="group" aria-label={"Column " + selected}>
           <span class="code clip">{selected}</span>
-          <Button icon="sortup" label="Sort by it" onClick={() => onSort(selected, false)} />
+          <Button icon="sortup" label="Sort by it" onClick={() => onSort(selected)} />
           <Button icon="up" label="Move it up" onClick={() => move(-1)} />
           <Button icon="down" label="Move it down" onClick={() => move(1)} />
           <Button onClick={() => widen(-widthStep)}>Narrower</Button>

@@ -9,7 +9,7 @@ import { fieldOf, typedOf, type Field, type Shape } from "./schema.ts";
 interface Choice {
   hidden: string[];
   order: string[];
-  widths: Record<string, number>;
+  widths: Record<string, number | undefined>;
 }
 
 const none: Choice = { hidden: [], order: [], widths: {} };
@@ -28,6 +28,14 @@ export const choiceOf = (collection: string): Choice => ({ ...none, ...choices.v
 export function choose(collection: string, part: Partial<Choice>): void {
   choices.value = { ...choices.value, [collection]: { ...choiceOf(collection), ...part } };
   localStorage.setItem("pickup.columns", JSON.stringify(choices.value));
+}
+
+const minWidth = 60; // px
+
+/** Sets the width of a column; undefined makes it fit the records again. */
+export function setWidth(collection: string, column: string, width: number | undefined): void {
+  const { widths } = choiceOf(collection);
+  choose(collection, { widths: { ...widths, [column]: width && Math.max(minWidth, Math.round(width)) } });
 }
 
 export function resetColumns(collection: string): void {

@@ -115,6 +115,7 @@ export function useDraft(path: string, source: Source) {
           announce("This record was changed by somebody else");
           return;
         }
+        announce("This record has changed");
         setFlash(differing(current.current.base, now.record));
         setTimeout(() => setFlash([]), flashFor);
         take(now);

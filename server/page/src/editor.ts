@@ -2,17 +2,9 @@
 // makes its styles a constructed style sheet, which the policy style-src 'self'
 // allows. In the document it would make a <style> element, which the policy blocks.
 import { history, historyKeymap, indentLess, indentMore, standardKeymap } from "@codemirror/commands";
-import { jsonLanguage } from "@codemirror/lang-json";
-import {
-  bracketMatching,
-  ensureSyntaxTree,
-  HighlightStyle,
-  indentUnit,
-  syntaxHighlighting,
-} from "@codemirror/language";
-import { EditorState, StateEffect, StateField, type Extension } from "@codemirror/state";
-import { Decoration, EditorView, keymap, lineNumbers, type DecorationSet } from "@codemirror/view";
-import { tags } from "@lezer/highlight";
+import { bracketMatching, indentService, indentUnit } from "@codemirror/language";
+import { EditorState, RangeSetBuilder, StateEffect, StateField, type Extension } from "@codemirror/state";
+import { Decoration, EditorView, keymap, lineNumbers, ViewPlugin, type DecorationSet } from "@codemirror/view";
 
 export interface Mark {
   names: string[]; // that lead to the value
@@ -46,18 +38,63 @@ const theme = EditorView.theme({
   ".cm-content": { caretColor: "var(--ink)", padding: "10px 0" },
   ".cm-gutters": { backgroundColor: "transparent", color: "var(--faint-ink)", border: "none" },
   ".cm-lineNumbers .cm-gutterElement": { padding: "0 8px 0 12px", minWidth: "20px" },
+  ".name": { color: "var(--json-name)" },
+  ".text": { color: "var(--json-text)" },
+  ".number": { color: "var(--json-number)" },
+  ".word": { color: "var(--json-word)" },
+  ".sign": { color: "var(--muted)" },
   ".cm-content ::selection": { backgroundColor: "var(--selection)" },
   ".cm-matchingBracket": { backgroundColor: "var(--selection)", outline: "none" },
   ".fault": { textDecoration: "underline wavy var(--bad) 1px", textUnderlineOffset: "3px" },
 });
 
-const colors = HighlightStyle.define([
-  { tag: tags.propertyName, color: "var(--json-name)" },
-  { tag: tags.string, color: "var(--json-text)" },
-  { tag: tags.number, color: "var(--json-number)" },
-  { tag: [tags.bool, tags.null], color: "var(--json-word)" },
-  { tag: [tags.brace, tags.squareBracket, tags.separator], color: "var(--muted)" },
-]);
+// No token of JSON contains a line break, so a line has its colors by itself.
+const token = /("(?:[^"\\]|\\.)*"?)(?=(\s*:)?)|(-?\d[\w.+-]*)|(true|false|null)|[{}[\],:]/g;
+const maxLine = 10_000; // characters of a line that has colors
+
+const styles = Object.fromEntries(
+  ["name", "text", "number", "word", "sign"].map((name) => [name, Decoration.mark({ class: name })]),
+);
+
+function colorsOf(view: EditorView): DecorationSet {
+  const { doc } = view.state,
+    marks = new RangeSetBuilder<Decoration>();
+  let done = -1;
+  for (const { from, to } of view.visibleRanges) {
+    if (to <= done) continue;
+    for (let line = doc.lineAt(Math.max(from, done + 1)); ; line = doc.line(line.number + 1)) {
+      if (line.length < maxLine) {
+        for (const { 0: whole, 1: text, 2: colon, 3: number, 4: word, index } of line.text.matchAll(token)) {
+          const style = text ? (colon ? "name" : "text") : number ? "number" : word ? "word" : "sign";
+          const start = line.from + index;
+          marks.add(start, start + (text ?? whole).length, styles[style]!);
+        }
+      }
+      done = line.to;
+      if (line.to >= to || line.number === doc.lines) break;
+    }
+  }
+  return marks.finish();
+}
+
+const colors = ViewPlugin.define(
+  (view) => ({
+    marks: colorsOf(view),
+    update(now) {
+      if (now.docChanged || now.viewportChanged) this.marks = colorsOf(now.view);
+    },
+  }),
+  { decorations: (plugin) => plugin.marks },
+);
+
+// A line is indented as the one above it, and more after an opening bracket.
+const indentation = indentService.of((context, position) => {
+  const line = context.lineAt(position, -1),
+    above = line.from > 0 ? context.lineAt(line.from - 1, -1) : line;
+  const isOpen = /[[{]\s*$/.test(above.text),
+    isClosing = /^\s*[\]}]/.test(context.lineAt(position, 1).text);
+  return context.lineIndent(above.from) + context.unit * (Number(isOpen) - Number(isClosing));
+});
 
 interface Place {
   from: number;
@@ -91,8 +128,8 @@ export function open(host: HTMLElement, text: string, options: Options): Editor 
     history(),
     bracketMatching(),
     indentUnit.of("  "),
-    jsonLanguage,
-    syntaxHighlighting(colors),
+    indentation,
+    colors,
     theme,
     EditorView.lineWrapping,
     // Tab leaves the editor, as it leaves any field.
@@ -117,35 +154,39 @@ export function open(host: HTMLElement, text: string, options: Options): Editor 
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } });
     },
     mark: (list) => {
-      const places = list.map((mark) => ({ ...placeOf(view.state, mark.names), detail: mark.detail }));
+      const places = list.map((mark) => ({ ...placeOf(view.state.doc.toString(), mark.names), detail: mark.detail }));
       view.dispatch({ effects: setMarks.of(places) });
     },
     close: () => view.destroy(),
   };
 }
 
-/** Returns where the value is to which names lead, or the nearest one above it. */
-function placeOf(state: EditorState, names: string[]): Place {
-  let node = ensureSyntaxTree(state, state.doc.length, 500)?.topNode.firstChild ?? null;
-  let place: Place = { from: 0, to: Math.min(1, state.doc.length) };
-  for (const name of names) {
-    let next: typeof node = null;
-    if (node?.name === "Object") {
-      for (const property of node.getChildren("Property")) {
-        const own = property.getChild("PropertyName");
-        if (own && unquote(state.sliceDoc(own.from, own.to)) === name) next = property.lastChild;
+/** Returns where in a JSON text the value is to which names lead, or the nearest one above it. */
+function placeOf(text: string, names: string[]): Place {
+  const tokens = [...text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g)];
+  let place: Place = { from: 0, to: Math.min(1, text.length) },
+    next = 0,
+    deepest = -1;
+  // Reads a value. depth is how many of the names lead to it, and -1 beside their path.
+  const readValue = (depth: number): void => {
+    const first = tokens[next];
+    if (!first) return;
+    const isObject = first[0] === "{";
+    if (isObject || first[0] === "[") {
+      next++;
+      for (let i = 0; tokens[next] && !/[\]}]/.test(tokens[next]![0][0]!); i++) {
+        const name = isObject ? unquote(tokens[next]![0]) : String(i);
+        if (isObject) next += 2; // with the colon
+        readValue(depth >= 0 && names[depth] === name ? depth + 1 : -1);
+        if (tokens[next]?.[0] === ",") next++;
       }
-    } else if (node?.name === "Array") {
-      const values: NonNullable<typeof node>[] = [];
-      for (let child = node.firstChild; child; child = child.nextSibling) {
-        if (!/[[\],⚠]/.test(child.name)) values.push(child);
-      }
-      next = values[Number(name)] ?? null;
     }
-    if (!next) return place;
-    place = { from: next.from, to: next.to };
-    node = next;
-  }
+    const last = tokens[next++] ?? first;
+    if (depth <= deepest) return;
+    deepest = depth;
+    place = { from: first.index, to: last.index + last[0].length };
+  };
+  readValue(0);
   return place;
 }
 

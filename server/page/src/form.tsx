@@ -69,7 +69,7 @@ function Member({ draft, field, isKey, isNew, isLocked }: MemberProps) {
       <div class="field-head">
         <label for={isFixed ? undefined : id}>
           {name}
-          {field.required && (
+          {field.required && !isFixed && (
             <span class="need" title="required">
               *
             </span>

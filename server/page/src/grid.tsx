@@ -12,8 +12,8 @@ import type { Rows } from "./rows.ts";
 import { typedOf, type Field, type Shape } from "./schema.ts";
 import type { Sort } from "./query.ts";
 import { Icon } from "./icons.tsx";
-import { Button, copyText, Empty, ErrorBox, hasModifier, useMedia } from "./ui.tsx";
-import { useWidths } from "./columns.ts";
+import { Button, copyText, drag, Empty, ErrorBox, hasModifier, useNarrow } from "./ui.tsx";
+import { setWidth, useWidths } from "./columns.ts";
 
 const rowHeight = 34,
   cardHeight = 60; // px
@@ -51,7 +51,7 @@ export function Grid(props: GridProps) {
   const { rows, shape, sort, opened, isFiltered, selected, onSort, onOpen, onFilter } = props;
   const scroller = useRef<HTMLDivElement>(null);
   // On a phone a record is two lines and not a row of which only the id is visible.
-  const isNarrow = useMedia("(max-width: 600px)");
+  const isNarrow = useNarrow();
   const columns = useMemo(() => (isNarrow ? props.columns.slice(0, 1) : props.columns), [isNarrow, props.columns]);
   const height = isNarrow ? cardHeight : rowHeight;
   const [active, setActive] = useState<Place>({ row: 0, column: 0 });
@@ -117,7 +117,11 @@ export function Grid(props: GridProps) {
       field = columns[column];
     const value = record && field ? memberOf(record, field.name) : undefined;
     const id = record && idOf(shape.name, record);
-    if (target) moveTo(target.row, target.column);
+    if (row < 0 && field && event.shiftKey && /Arrow(Left|Right)/.test(event.key)) {
+      const width = (cellAt(scroller.current, active)?.offsetWidth ?? 0) + (event.key === "ArrowLeft" ? -20 : 20);
+      setWidth(shape.name, field.name, width);
+      announce(width + " pixels");
+    } else if (target) moveTo(target.row, target.column);
     else if (row < 0) {
       if (!field) return;
       if (event.key === "F10" && event.shiftKey) props.onMenu(field.name);
@@ -144,9 +148,11 @@ export function Grid(props: GridProps) {
   const onPointer = (event: MouseEvent, isDouble: boolean) => {
     const target = event.target as HTMLElement,
       place = placeOf(target);
-    if (!place || target.closest("a, input, select, textarea")) return;
-    const record = recordAt(place),
-      field = columns[place.column];
+    if (!place) return;
+    const field = columns[place.column];
+    if (isDouble && field && target.matches(".grip")) setWidth(shape.name, field.name, undefined);
+    if (target.closest("a, input, select, textarea, .grip")) return;
+    const record = recordAt(place);
     if (isDouble) {
       if (place.row >= 0) void edit.begin(place.row, place.column);
       return;
@@ -156,10 +162,18 @@ export function Grid(props: GridProps) {
       if (target.closest(".menu-of")) props.onMenu(field.name);
       else onSort(field.name, event.shiftKey);
     } else if (place.column === 0 && record) {
-      if (event.shiftKey || hasModifier(event as unknown as KeyboardEvent))
-        props.onSelect(idOf(shape.name, record));
-      else onOpen(idOf(shape.name, record));
+      const id = idOf(shape.name, record);
+      if (event.shiftKey || hasModifier(event) || isOnBox(event)) props.onSelect(id);
+      else onOpen(id);
     }
+  };
+
+  const onPress = (event: PointerEvent) => {
+    const target = event.target as HTMLElement,
+      field = columns[placeOf(target)?.column ?? -1];
+    if (!field || !target.matches(".grip")) return;
+    const width = target.parentElement!.offsetWidth;
+    drag(event, (x) => setWidth(shape.name, field.name, width + x));
   };
 
   const indices = visibleRows(first, last, active.row, count);
@@ -184,12 +198,15 @@ export function Grid(props: GridProps) {
         aria-readonly={isReadOnly.value || undefined}
         style={{ "--columns": template, "--wide": sum + "px", "--row": height + "px" }}
         onKeyDown={onKey}
-        onFocusIn={() => {
+        onFocusIn={(event) => {
           hasFocus.current = true;
+          const place = placeOf(event.target as HTMLElement);
+          if (place && (place.row !== active.row || place.column !== active.column)) setActive(place);
         }}
         onFocusOut={(event) => {
           if (event.relatedTarget) hasFocus.current = false;
         }}
+        onPointerDown={onPress}
         onClick={(event) => onPointer(event, false)}
         onDblClick={(event) => onPointer(event, true)}
       >
@@ -280,9 +297,17 @@ function ColumnHeader({ field, column, sort, isActive }: ColumnHeaderProps) {
       <span class="menu-of" aria-hidden="true">
         <Icon name="dots" size={14} />
       </span>
+      <span class="grip" />
     </div>
   );
 }
+
+const boxWidth = 26; // px
+
+/** Whether a click in the first column is on the box that selects the record. */
+const isOnBox = (event: MouseEvent): boolean =>
+  event.clientX < (event.currentTarget as HTMLElement).getBoundingClientRect().left + boxWidth &&
+  (event as PointerEvent).pointerType !== "touch";
 
 const clamp = (n: number, min: number, max: number): number => Math.max(min, Math.min(max, n));
 

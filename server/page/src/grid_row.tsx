@@ -111,6 +111,8 @@ function Cell({ place, column, field, record, isActive, isFresh, edit, onEdit, c
         <CellInput field={field} edit={edit} onEdit={onEdit} />
       ) : card ? (
         <Card record={record} shape={card} />
+      ) : column === 0 && memberOf(record, field.name) === undefined ? (
+        <span class="faint">no id</span>
       ) : (
         <Value value={memberOf(record, field.name)} field={field} />
       )}

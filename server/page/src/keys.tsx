@@ -1,16 +1,14 @@
-// The keys that work on every screen, and their list.
+// The keys that work on every screen.
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { hasCollection, whyLocked } from "./catalog.ts";
-import { isPaletteOpen } from "./palette.tsx";
+import { isHelpOpen, isPaletteOpen } from "./later.tsx";
 import { go, href, route } from "./route.ts";
-import { Button, Dialog, hasModifier, isMac } from "./ui.tsx";
+import { hasModifier } from "./ui.tsx";
 import { undoLast } from "./undo.ts";
 
-export const isHelpOpen = signal(false);
-
 // WCAG 2.1.4: somebody who speaks to the page can switch off keys of one letter.
-const hasLetters = signal(localStorage.getItem("pickup.letters") !== "off");
+export const hasLetters = signal(localStorage.getItem("pickup.letters") !== "off");
 
 const chordTime = 900; // ms between G and the next letter
 const screens: Record<string, string> = {
@@ -72,88 +70,4 @@ function press(key: string): boolean {
       return true;
   }
   return false;
-}
-
-const control = isMac ? "⌘" : "Ctrl";
-
-const keys: { place: string; list: [keys: string, effect: string][] }[] = [
-  {
-    place: "Everywhere",
-    list: [
-      [control + " K", "find anything"],
-      ["/", "filter"],
-      ["N", "new record"],
-      ["G, then O R C P L S", "overview, requests, changes, problems, relations, sessions"],
-      [control + " Z", "undo the last change made here"],
-      ["?", "this list"],
-    ],
-  },
-  {
-    place: "In a table",
-    list: [
-      ["← ↑ → ↓", "move; with " + control + " to the end"],
-      ["Home End PgUp PgDn", "move further"],
-      ["Enter, F2", "edit; Enter saves, Esc cancels"],
-      ["Tab", "save, and move right"],
-      ["Space, O", "open the record"],
-      [control + " Enter", "open the record that the value refers to"],
-      ["F, Shift F", "only records with this value, or without it"],
-      [control + " C", "copy the value; with Shift as JSON"],
-      ["Shift Space", "select the record"],
-      ["Delete", "set the value to null"],
-      ["Enter, Shift Enter", "on a column header: sort, or add to the sorting"],
-      ["Shift F10", "on a column header: columns"],
-      ["Esc", "go to the filter"],
-    ],
-  },
-  {
-    place: "In a record",
-    list: [
-      [control + " S", "save"],
-      ["Alt ↑ ↓", "record above, below"],
-      [control + " ] [", "indent, in JSON"],
-      ["Esc", "back to the table"],
-    ],
-  },
-];
-
-export function KeyHelp() {
-  const close = () => {
-    isHelpOpen.value = false;
-  };
-  const setLetters = (on: boolean) => {
-    hasLetters.value = on;
-    localStorage.setItem("pickup.letters", on ? "on" : "off");
-  };
-  return (
-    <Dialog title="Keys" onClose={close}>
-      <h2>Keys</h2>
-      {keys.map(({ place, list }) => (
-        <section key={place} class="keys">
-          <h3>{place}</h3>
-          <dl>
-            {list.map(([key, effect]) => (
-              <div key={key + effect}>
-                <dt>
-                  <kbd>{key}</kbd>
-                </dt>
-                <dd>{effect}</dd>
-              </div>
-            ))}
-          </dl>
-        </section>
-      ))}
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={hasLetters.value}
-          onChange={(event) => setLetters(event.currentTarget.checked)}
-        />
-        Use keys of a single letter (switch off for speech input)
-      </label>
-      <div class="row-of end">
-        <Button onClick={close}>Close</Button>
-      </div>
-    </Dialog>
-  );
 }

@@ -5,9 +5,8 @@ import { useState } from "preact/hooks";
 import { session } from "./api.ts";
 import { collections, isReadOnly, objects, status } from "./catalog.ts";
 import { Icon, type IconName } from "./icons.tsx";
-import { isHelpOpen } from "./keys.tsx";
+import { bundle, isHelpOpen, isPaletteOpen } from "./later.tsx";
 import { broken, connection } from "./live.ts";
-import { isPaletteOpen } from "./palette.tsx";
 import { href, route } from "./route.ts";
 import { Button, formatCount, isMac } from "./ui.tsx";
 
@@ -110,9 +109,15 @@ export function Nav() {
 
 /** How many things of a tool want attention. */
 function Badge({ screen }: { screen: string }) {
-  if (screen !== "problems") return null;
-  const n = (status.value?.findings?.count ?? 0) + (broken.value ? 1 : 0);
-  return n > 0 ? <span class="n bad">{formatCount(n)}</span> : null;
+  let n = 0;
+  if (screen === "problems") n = (status.value?.findings?.count ?? 0) + (broken.value ? 1 : 0);
+  else if (screen === "requests") n = bundle.value?.unseenFailures.value ?? 0;
+  if (n === 0) return null;
+  return (
+    <span class="n bad" title={screen === "requests" ? "failed since you looked" : ""}>
+      {formatCount(n)}
+    </span>
+  );
 }
 
 function Brand() {

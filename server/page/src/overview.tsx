@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { ask, pathOf, prefix, type Schemas } from "./api.ts";
 import { collections, objects, relations, shapeFor, status, whyLocked } from "./catalog.ts";
 import { Icon } from "./icons.tsx";
+import { Later } from "./later.tsx";
 import { broken } from "./live.ts";
 import { toastError } from "./messages.tsx";
 import { href } from "./route.ts";
@@ -27,6 +28,7 @@ export function Overview() {
           <Contents />
           <Usage />
           <State />
+          <Later show={({ Latest }) => <Latest />} />
         </div>
       )}
     </main>
@@ -189,6 +191,15 @@ function State() {
             {rules.detail || `Writes are checked against ${rules.name}`}
           </StateLine>
         )}
+        {file && !rules && (
+          <li class="dim">
+            <Icon name="braces" size={15} />
+            <span>
+              There are no rules. <code>{makeRules(file.name)}</code> makes them from this data.
+            </span>
+            <Copy text={() => makeRules(file.name)} />
+          </li>
+        )}
         <StateLine isGood={findings === 0}>
           {findings > 0 ? <a href="#/_/problems">{count(findings, "problem")}</a> : "No problems are known"}
         </StateLine>
@@ -202,6 +213,9 @@ function State() {
     </section>
   );
 }
+
+/** Returns the command that writes a schema next to the file. */
+const makeRules = (file: string): string => "pickup schema " + file;
 
 function StateLine({ isGood, children }: { isGood: boolean; children: preact.ComponentChildren }) {
   return (

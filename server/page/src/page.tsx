@@ -1,14 +1,13 @@
 // The page: the frame around the screens.
 import { render } from "preact";
-import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { failure, hasObject, load, status } from "./catalog.ts";
-import { isHelpOpen, KeyHelp, useKeys } from "./keys.tsx";
+import { useKeys } from "./keys.tsx";
+import { isHelpOpen, isPaletteOpen, Later, loadTools } from "./later.tsx";
 import { connection } from "./live.ts";
 import { Messages } from "./messages.tsx";
 import { isMenuOpen, Nav, tools } from "./nav.tsx";
 import { Overview } from "./overview.tsx";
-import { isPaletteOpen, Palette } from "./palette.tsx";
 import { RecordPanel } from "./record.tsx";
 import { go, hasPanel, route, screen } from "./route.ts";
 import { Strips } from "./strips.tsx";
@@ -33,34 +32,8 @@ function Screen() {
         </main>
       );
   }
-  return tools.some((tool) => tool.screen === screen.value) ? <ToolScreen /> : <NoScreen />;
-}
-
-const toolBundle = signal<typeof import("./tools.tsx") | null>(null);
-const toolFailure = signal<unknown>(null);
-
-/** A screen that is loaded when it is shown for the first time. */
-function ToolScreen() {
-  useEffect(() => {
-    if (toolBundle.value) return;
-    import("./tools.tsx").then(
-      (bundle) => {
-        toolBundle.value = bundle;
-      },
-      (error: unknown) => {
-        toolFailure.value = error;
-      },
-    );
-  }, []);
-  const bundle = toolBundle.value;
-  if (bundle) return <bundle.Tool key={screen.value} name={screen.value} />;
-  if (toolFailure.value === null) return <Loading />;
-  return (
-    <main class="screen">
-      <h1>{screen}</h1>
-      <ErrorBox error={toolFailure.value} title="The screen could not be loaded" />
-    </main>
-  );
+  if (!tools.some((tool) => tool.screen === screen.value)) return <NoScreen />;
+  return <Later show={(bundle) => <bundle.Tool key={screen.value} name={screen.value} />} wait={<Loading />} />;
 }
 
 const Loading = () => (
@@ -165,12 +138,12 @@ function Page() {
           </div>
         </div>
       </div>
-      {isPaletteOpen.value && <Palette />}
-      {isHelpOpen.value && <KeyHelp />}
+      {isPaletteOpen.value && <Later show={({ Palette }) => <Palette />} />}
+      {isHelpOpen.value && <Later show={({ KeyHelp }) => <KeyHelp />} />}
       <Messages />
     </>
   );
 }
 
-void load();
+void load().then(() => setTimeout(loadTools, 500)); // after the first records
 render(<Page />, document.getElementById("page")!);

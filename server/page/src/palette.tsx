@@ -1,16 +1,15 @@
 // Finds anything by typing: collections, screens, commands, and records.
-import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { pathOf, read } from "./api.ts";
 import { collections, idOf, nameOf, objects, whyLocked } from "./catalog.ts";
 import { Icon, type IconName } from "./icons.tsx";
 import type { Obj } from "./json.ts";
+import { isPaletteOpen } from "./later.tsx";
 import { switchTheme, tools } from "./nav.tsx";
 import { go, href } from "./route.ts";
+import { off, setSwitches, switches } from "./simulation.ts";
 import { count, Dialog } from "./ui.tsx";
 import { undoLast } from "./undo.ts";
-
-export const isPaletteOpen = signal(false);
 
 interface Entry {
   name: string;
@@ -43,6 +42,9 @@ function fixedEntries(): Entry[] {
   return [
     ...list,
     { name: "Undo the last change", note: "made here", icon: "undo", run: () => void undoLast() },
+    ...(switches.value === off
+      ? []
+      : [{ name: "Simulate nothing", note: "", icon: "flask" as const, run: () => void setSwitches(off) }]),
     ...collections.value.map((c) => link("New record in " + c.name, "", "plus", href(["_", "new", c.name]))),
   ];
 }

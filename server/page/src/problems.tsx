@@ -10,7 +10,7 @@ import { toast, toastError } from "./messages.tsx";
 import { href } from "./route.ts";
 import { valueOf, fieldOf } from "./schema.ts";
 import { Bones, Button, count, Empty, ErrorBox, formatCount } from "./ui.tsx";
-import { undoLater } from "./undo.ts";
+import { toastUndo } from "./undo.ts";
 
 type Finding = Schemas["Finding"];
 
@@ -148,10 +148,7 @@ function FindingLine({ finding }: { finding: Finding }) {
   const member = pointerNames(pointer ?? "")[2];
   const run = async () => {
     try {
-      const undo = undoLater(await apply(mend!), (error) => {
-        if (error) toastError("Not undone.", error);
-      });
-      toast(`${mend!.member} of ${collection} ${id} is ${mend!.value}`, { action: { name: "Undo", run: undo } });
+      toastUndo(`${mend!.member} of ${collection} ${id} is ${mend!.value}`, await apply(mend!));
     } catch (error) {
       toastError("Not changed.", error);
     }

@@ -50,7 +50,9 @@ export function readQuery(text: string): Query {
   return query;
 }
 
-const readSort = (text: string): Sort => ({ member: text.replace(/^-/, ""), descending: text.startsWith("-") });
+export const readSort = (text: string): Sort => ({ member: text.replace(/^-/, ""), descending: text.startsWith("-") });
+
+export const writeSort = (sort: Sort): string => (sort.descending ? "-" : "") + sort.member;
 
 /** Percent-encodes what has a meaning in a query, and leaves the rest legible. */
 const encode = (text: string): string =>
@@ -65,7 +67,7 @@ export function writeQuery(query: Query): string {
   });
   if (query.q) parts.push("q=" + encode(query.q));
   if (query.sort.length > 0) {
-    parts.push("_sort=" + query.sort.map((sort) => (sort.descending ? "-" : "") + encode(sort.member)).join(","));
+    parts.push("_sort=" + query.sort.map((sort) => encode(writeSort(sort))).join(","));
   }
   for (const [name, value] of query.rest) parts.push(encode(name) + "=" + encode(value));
   return parts.join("&");

@@ -8,15 +8,15 @@ import { Form } from "./form.tsx";
 import { Icon } from "./icons.tsx";
 import { JSONTab } from "./json_tab.tsx";
 import { stringify, type Json, type Obj } from "./json.ts";
-import { Merge } from "./merge.tsx";
-import { announce, toast, toastError } from "./messages.tsx";
+import { Later } from "./later.tsx";
+import { announce, toastError } from "./messages.tsx";
+import { PanelEdge } from "./panel_edge.tsx";
 import { Related } from "./related.tsx";
-import { RemoveDialog } from "./remove.tsx";
 import { go, guard, href } from "./route.ts";
 import { labelOf } from "./schema.ts";
 import { languages, type RequestText } from "./snippets.ts";
 import { Bones, Button, Copy, count, ErrorBox, hasModifier, isMac } from "./ui.tsx";
-import { undoLater } from "./undo.ts";
+import { toastUndo } from "./undo.ts";
 
 interface RecordPanelProps {
   collection: string;
@@ -67,10 +67,7 @@ export function RecordPanel({
     const text = isNew
       ? `${shape.title} ${newID} created`
       : `${count(before, "member")} of ${collection} ${id ?? ""} saved`;
-    const undo = undoLater(saved.revision, (error) => {
-      if (error) toastError("Not undone.", error);
-    });
-    toast(text, { action: { name: "Undo", run: undo } });
+    toastUndo(text, saved.revision);
     if (isNew) go(href([collection, newID], query));
   };
   const merge = (merged: Obj) => {
@@ -107,6 +104,7 @@ export function RecordPanel({
       tabIndex={-1}
       onKeyDown={onKey}
     >
+      {!isObject && <PanelEdge />}
       <div class="panel-head">
         <Titles
           title={title}
@@ -137,12 +135,16 @@ export function RecordPanel({
         ) : (
           <>
             {draft.conflict && (
-              <Merge
-                base={draft.base}
-                mine={draft.value}
-                theirs={draft.conflict.record}
-                shape={shape}
-                onMerge={merge}
+              <Later
+                show={({ Merge }) => (
+                  <Merge
+                    base={draft.base}
+                    mine={draft.value}
+                    theirs={draft.conflict!.record}
+                    shape={shape}
+                    onMerge={merge}
+                  />
+                )}
               />
             )}
             {draft.refusal && <Refusal draft={draft} isJSON={tab === "json"} />}
@@ -184,16 +186,20 @@ export function RecordPanel({
         </div>
       )}
       {isRemoving && draft.loaded && (
-        <RemoveDialog
-          collection={collection}
-          id={id!}
-          tag={draft.loaded.tag}
-          onClose={(isGone) => {
-            setRemoving(false);
-            if (!isGone) return;
-            draft.forget();
-            onClose();
-          }}
+        <Later
+          show={({ RemoveDialog }) => (
+            <RemoveDialog
+              collection={collection}
+              id={id!}
+              tag={draft.loaded!.tag}
+              onClose={(isGone) => {
+                setRemoving(false);
+                if (!isGone) return;
+                draft.forget();
+                onClose();
+              }}
+            />
+          )}
         />
       )}
     </section>
@@ -213,10 +219,7 @@ async function create(collection: string, record: Obj, query: string): Promise<v
   try {
     const answer = await ask("POST", pathOf(collection), { body: stringify(record) });
     const id = idOf(collection, answer.data as Obj);
-    const undo = undoLater(answer.revision, (error) => {
-      if (error) toastError("Not undone.", error);
-    });
-    toast(`${collection} ${id} created`, { action: { name: "Undo", run: undo } });
+    toastUndo(`${collection} ${id} created`, answer.revision);
     go(href([collection, id], query));
   } catch (error) {
     toastError("Not created.", error);

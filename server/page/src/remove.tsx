@@ -3,10 +3,9 @@ import { useEffect, useState } from "preact/hooks";
 import { ask, messageOf, pathOf } from "./api.ts";
 import { shapeFor } from "./catalog.ts";
 import { Icon } from "./icons.tsx";
-import { toast, toastError } from "./messages.tsx";
 import { referringTo, type Referring } from "./related.tsx";
 import { Button, Dialog, formatCount } from "./ui.tsx";
-import { undoLater } from "./undo.ts";
+import { toastUndo } from "./undo.ts";
 
 interface RemoveDialogProps {
   collection: string;
@@ -30,10 +29,7 @@ export function RemoveDialog({ collection, id, tag, onClose }: RemoveDialogProps
     const query = withThem ? "?" + names.map((name) => "_dependent=" + encodeURIComponent(name)).join("&") : "";
     try {
       const answer = await ask("DELETE", pathOf(collection, id) + query, { tag });
-      const undo = undoLater(answer.revision, (e) => {
-        if (e) toastError("Not undone.", e);
-      });
-      toast(`${collection} ${id} deleted`, { action: { name: "Undo", run: undo } });
+      toastUndo(`${collection} ${id} deleted`, answer.revision);
       onClose(true);
     } catch (e) {
       setError(messageOf(e));

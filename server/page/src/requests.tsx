@@ -1,11 +1,12 @@
 // The requests of front ends, live, and the switches for simulated answers.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, pathOf, read, type Schemas } from "./api.ts";
 import { hasCollection, status } from "./catalog.ts";
 import { Icon } from "./icons.tsx";
 import { parse, stringify } from "./json.ts";
 import { toast, toastError } from "./messages.tsx";
-import { requests, requestsError, useRequestLog, type LoggedRequest } from "./request_log.ts";
+import { PanelEdge } from "./panel_edge.tsx";
+import { isFailed, requests, requestsError, setSeen, type LoggedRequest } from "./request_log.ts";
 import { go, route } from "./route.ts";
 import { SimulationBar } from "./simulation_bar.tsx";
 import { languages, type RequestText } from "./snippets.ts";
@@ -18,8 +19,6 @@ type Filter = (typeof filters)[number];
 
 const shown = 200; // requests
 const safeMethods = ["GET", "HEAD", "OPTIONS", "QUERY"];
-
-const isFailed = (request: LoggedRequest): boolean => request.status >= 400 || request.status === 0;
 
 function matches(request: LoggedRequest, filter: Filter, word: string): boolean {
   if (filter === "writes" && safeMethods.includes(request.method)) return false;
@@ -49,16 +48,21 @@ function Off() {
 }
 
 function Log() {
-  useRequestLog();
+  useEffect(setSeen, [requests.value]);
   const id = route.value.path[2];
   const [filter, setFilter] = useState<Filter>("all"),
     [word, setWord] = useState("");
   const [held, setHeld] = useState<LoggedRequest[] | null>(null); // while the list stands still
+  const isByHand = useRef(false); // held by the button, and not because it is scrolled
+  const hold = (on: boolean, byHand = false) => {
+    isByHand.current = on && byHand;
+    setHeld(on ? requests.value : null);
+  };
   const all = held ?? requests.value,
     waiting = held ? newer(requests.value ?? [], held) : 0;
   const list = (all ?? []).filter((request) => matches(request, filter, word));
   const forget = () => {
-    setHeld(null);
+    hold(false);
     ask("DELETE", "/_/requests").catch((error: unknown) => toastError("Not forgotten.", error));
   };
   return (
@@ -80,7 +84,7 @@ function Log() {
             value={word}
             onInput={(event) => setWord(event.currentTarget.value)}
           />
-          <Button icon={held ? "play" : "pause"} onClick={() => setHeld(held ? null : requests.value)}>
+          <Button icon={held ? "play" : "pause"} onClick={() => hold(!held, true)}>
             {held ? "Continue" : "Hold"}
             {waiting > 0 && <span class="n">{waiting} new</span>}
           </Button>
@@ -97,7 +101,15 @@ function Log() {
             </p>
           </Empty>
         )}
-        {list.length > 0 && <Table list={list.slice(0, shown)} opened={id} />}
+        {list.length > 0 && (
+          <Table
+            list={list.slice(0, shown)}
+            opened={id}
+            onScroll={(isAway) => {
+              if (!isByHand.current && isAway !== (held !== null)) hold(isAway);
+            }}
+          />
+        )}
       </main>
       {id !== undefined && <RequestPanel key={id} id={id} />}
     </>
@@ -110,9 +122,21 @@ function newer(now: LoggedRequest[], held: LoggedRequest[]): number {
   return at < 0 ? now.length : at;
 }
 
-function Table({ list, opened }: { list: LoggedRequest[]; opened: string | undefined }) {
+interface TableProps {
+  list: LoggedRequest[];
+  opened: string | undefined;
+  onScroll: (isAway: boolean) => void; // from the newest
+}
+
+function Table({ list, opened, onScroll }: TableProps) {
   return (
-    <div class="log" tabIndex={0} role="region" aria-label="Requests">
+    <div
+      class="log"
+      tabIndex={0}
+      role="region"
+      aria-label="Requests"
+      onScroll={(event) => onScroll(event.currentTarget.scrollTop > 0)}
+    >
       <table class="plain log">
         <thead>
           <tr>
@@ -160,13 +184,10 @@ function Line({ request, isOpened }: { request: LoggedRequest; isOpened: boolean
         <StatusCode status={request.status} />
       </td>
       <td>
-        <span class={"method " + request.method.toLowerCase()}>{request.method}</span>
+        <Method request={request} />
       </td>
       <td class="clip">
-        <a class="code" href={"#/_/requests/" + encodeURIComponent(request.id)}>
-          {decode(request.path)}
-          {request.query && <span class="dim">?{decode(request.query)}</span>}
-        </a>
+        <RequestName request={request} />
         {request.simulated && (
           <span class="pill simulated">
             <Icon name="flask" size={12} />
@@ -182,7 +203,21 @@ function Line({ request, isOpened }: { request: LoggedRequest; isOpened: boolean
   );
 }
 
-function StatusCode({ status: code }: { status: number }) {
+export function Method({ request }: { request: LoggedRequest }) {
+  return <span class={"method " + request.method.toLowerCase()}>{request.method}</span>;
+}
+
+/** The path and the query, which lead to the details. */
+export function RequestName({ request }: { request: LoggedRequest }) {
+  return (
+    <a class="code" href={"#/_/requests/" + encodeURIComponent(request.id)}>
+      {decode(request.path)}
+      {request.query && <span class="dim">?{decode(request.query)}</span>}
+    </a>
+  );
+}
+
+export function StatusCode({ status: code }: { status: number }) {
   return <span class={"status s" + String(code)[0]}>{code || "cut"}</span>;
 }
 
@@ -209,6 +244,7 @@ function RequestPanel({ id }: { id: string }) {
         if (event.key === "Escape") close();
       }}
     >
+      <PanelEdge />
       <div class="panel-head">
         <div class="titles">
           <h2 tabIndex={-1} ref={(heading) => heading?.focus()}>

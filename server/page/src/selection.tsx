@@ -1,14 +1,14 @@
 // What can be done with several records at once. Each action is one transaction.
 import { useState } from "preact/hooks";
 import { ask, pathOf, prefix, read } from "./api.ts";
-import { hasCollection, keyOf, whyLocked } from "./catalog.ts";
+import { hasCollection, keyOf, readRecords, whyLocked } from "./catalog.ts";
 import { Input } from "./inputs.tsx";
 import { memberOf, pointer, stringify, type Json, type Obj, type Operation } from "./json.ts";
-import { announce, toast, toastError } from "./messages.tsx";
+import { announce, toastError } from "./messages.tsx";
 import type { Rows } from "./rows.ts";
 import { fieldOf, typedOf, valueOf, type Shape } from "./schema.ts";
 import { Button, copyText, count, Dialog, ErrorBox } from "./ui.tsx";
-import { undoLater } from "./undo.ts";
+import { toastUndo } from "./undo.ts";
 
 interface SelectionProps {
   rows: Rows;
@@ -20,15 +20,16 @@ interface SelectionProps {
 export function SelectionBar({ rows, shape, selected, onDone }: SelectionProps) {
   const [isSetting, setSetting] = useState(false);
   const n = count(selected.size, "record");
-  const records = (): Obj[] => {
-    const found: Obj[] = [];
-    for (const id of selected) {
-      const record = rows.at(rows.indexOf(id));
-      if (record) found.push(record);
+  const copyAs = async (write: (records: Obj[]) => string) => {
+    try {
+      const loaded = [...selected].map((id) => rows.at(rows.indexOf(id))).filter((record) => record !== undefined);
+      const isWhole = loaded.length === selected.size; // those far away may have been forgotten
+      await copyText(write(isWhole ? loaded : await readRecords(shape.name, [...selected])));
+      announce("Copied");
+    } catch (error) {
+      toastError("Not copied.", error);
     }
-    return found;
   };
-  const copyAs = (text: string) => void copyText(text).then(() => announce("Copied"));
   const remove = async () => {
     try {
       await change(shape.name, selected, (path) => ({ op: "remove", path }), `${n} deleted`);
@@ -41,8 +42,8 @@ export function SelectionBar({ rows, shape, selected, onDone }: SelectionProps) 
     <div class="selection" role="group" aria-label="Selected records">
       <strong>{n} selected</strong>
       <span class="grow" />
-      <Button onClick={() => copyAs(stringify(records(), 2))}>Copy as JSON</Button>
-      <Button onClick={() => copyAs(csvOf(records(), shape))}>Copy as CSV</Button>
+      <Button onClick={() => void copyAs((records) => stringify(records, 2))}>Copy as JSON</Button>
+      <Button onClick={() => void copyAs((records) => csvOf(records, shape))}>Copy as CSV</Button>
       {!whyLocked.value && (
         <>
           <Button onClick={() => setSetting(true)}>Set a member</Button>
@@ -153,10 +154,7 @@ async function change(
     type: "application/json-patch+json",
     isMinimal: true,
   });
-  const undo = undoLater(answer.revision, (error) => {
-    if (error) toastError("Not undone.", error);
-  });
-  toast(done, { action: { name: "Undo", run: undo } });
+  toastUndo(done, answer.revision);
 }
 
 /** Returns records as comma-separated values (RFC 4180). */

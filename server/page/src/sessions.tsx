@@ -33,7 +33,7 @@ export function Sessions() {
     <main class="screen" aria-labelledby="title">
       <header class="top">
         <h1 id="title">Sessions</h1>
-        <span class="count">{list && count(list.length, "session")}</span>
+        <span class="count">{list?.length ? count(list.length, "session") : ""}</span>
         <span class="grow" />
         <Button onClick={load}>Refresh</Button>
       </header>

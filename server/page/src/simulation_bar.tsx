@@ -27,7 +27,10 @@ export function SimulationBar() {
     Object.keys(methodChoices).find((name) => methodChoices[name]!.join() === now.methods.join()) ?? "all";
   return (
     <>
-      <fieldset class={isOn ? "simulation on" : "simulation"}>
+      <fieldset
+        class={isOn ? "simulation on" : "simulation"}
+        title="This is for the requests of your front end, not for those of this page."
+      >
         <legend class="offscreen">Simulate slow and failing answers</legend>
         <Icon name="flask" />
         <label>
@@ -76,23 +79,24 @@ export function SimulationBar() {
           />
         </label>
         {isOn && <Button onClick={() => set(off)}>Off</Button>}
-        <span class="dim note-text">Requests of this page are not affected.</span>
       </fieldset>
-      <ul class="plain-list">
-        {otherRules.value.map((rule) => (
-          <li key={rule.id} class="row-of">
-            <Icon name="flask" size={14} />
-            <span class="clip">{describeRule(rule)}</span>
-            <span class="dim">applied {count(rule.hits ?? 0, "time")}</span>
-            <Button
-              kind="quiet"
-              icon="trash"
-              label="Remove the rule"
-              onClick={() => void removeRule(rule).catch((error: unknown) => toastError("Not removed.", error))}
-            />
-          </li>
-        ))}
-      </ul>
+      {otherRules.value.length > 0 && (
+        <ul class="plain-list">
+          {otherRules.value.map((rule) => (
+            <li key={rule.id} class="row-of">
+              <Icon name="flask" size={14} />
+              <span class="clip">{describeRule(rule)}</span>
+              <span class="dim">applied {count(rule.hits ?? 0, "time")}</span>
+              <Button
+                kind="quiet"
+                icon="trash"
+                label="Remove the rule"
+                onClick={() => void removeRule(rule).catch((error: unknown) => toastError("Not removed.", error))}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
     </>
   );
 }

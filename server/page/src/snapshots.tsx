@@ -5,7 +5,7 @@ import { whyLocked } from "./catalog.ts";
 import { onReset } from "./live.ts";
 import { toast, toastError } from "./messages.tsx";
 import { Ago, Button, count, Dialog } from "./ui.tsx";
-import { undoLater } from "./undo.ts";
+import { toastUndo } from "./undo.ts";
 
 type NamedSnapshot = Schemas["NamedSnapshot"];
 
@@ -94,13 +94,8 @@ function GoBack({ target, onClose }: { target: string; onClose: () => void }) {
     try {
       const answer = await ask("POST", "/_/reset", { body });
       const n = (answer.data as unknown as { changes: unknown[] | null }).changes?.length;
-      const undo = undoLater(answer.revision, (error) => {
-        if (error) toastError("Not undone.", error);
-      });
-      toast(
-        n === 0 ? "Nothing had changed" : `Back at ${target}`,
-        n === 0 ? {} : { action: { name: "Undo", run: undo } },
-      );
+      if (n === 0) toast("Nothing had changed");
+      else toastUndo(`Back at ${target}`, answer.revision);
     } catch (error) {
       toastError("Not changed.", error);
     }

@@ -1,21 +1,22 @@
 // The list of a collection, with its query, and one of its records beside it.
+import { Fragment } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { pathOf } from "./api.ts";
+import { get, pathOf } from "./api.ts";
 import { collections, hasCollection, idOf, shapeFor, whyLocked } from "./catalog.ts";
-import { ColumnMenu } from "./column_menu.tsx";
 import { useAllColumns, useShownColumns } from "./columns.ts";
 import { Grid } from "./grid.tsx";
+import { Icon } from "./icons.tsx";
 import type { Json, Obj } from "./json.ts";
+import { Later } from "./later.tsx";
 import { authorOf, concerns, onChange, onReset, type Revision } from "./live.ts";
 import { QueryBar } from "./query_bar.tsx";
-import { readQuery, withTerm, writeQuery, type Query } from "./query.ts";
+import { readQuery, readSort, withTerm, writeQuery, writeSort, type Query, type Sort } from "./query.ts";
 import { RecordPanel } from "./record.tsx";
 import { go, href, route } from "./route.ts";
 import { Rows } from "./rows.ts";
-import { typedOf } from "./schema.ts";
-import { SelectionBar } from "./selection.tsx";
+import { typedOf, type Field } from "./schema.ts";
 import { languages } from "./snippets.ts";
-import { Button, Copy, count, ErrorBox, formatCount } from "./ui.tsx";
+import { Button, Copy, count, ErrorBox, formatCount, useNarrow } from "./ui.tsx";
 
 interface TableProps {
   name: string;
@@ -25,18 +26,24 @@ interface TableProps {
 }
 
 export function Table(props: TableProps) {
-  if (!hasCollection(props.name)) {
-    return (
-      <main class="screen" aria-labelledby="title">
-        <h1 id="title">{props.name}</h1>
-        <ErrorBox error={new Error(`There is no collection called ${props.name}.`)} title="Not found" />
-        <p>
-          <a href="#/">Overview</a>
-        </p>
-      </main>
-    );
-  }
-  return <CollectionTable {...props} />;
+  return hasCollection(props.name) ? <CollectionTable {...props} /> : <NotFound name={props.name} />;
+}
+
+/** What the server says about a name that it does not have. It knows similar ones. */
+function NotFound({ name }: { name: string }) {
+  const [error, setError] = useState<unknown>(null);
+  useEffect(() => {
+    get(pathOf(name)).catch(setError);
+  }, [name]);
+  return (
+    <main class="screen" aria-labelledby="title">
+      <h1 id="title">{name}</h1>
+      {error !== null && <ErrorBox error={error} title="Not found" />}
+      <p>
+        <a href="#/">Overview</a>
+      </p>
+    </main>
+  );
 }
 
 function CollectionTable({ name, id, query: written, isNew }: TableProps) {
@@ -65,6 +72,7 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
     if (!next.delete(record)) next.add(record);
     setSelected(next);
   };
+  const isNarrow = useNarrow();
   const path = pathOf(name) + (written ? "?" + written : "");
   const isFiltered = query.terms.length > 0 || query.q !== "" || query.rest.length > 0;
   const isPanelOpen = id !== undefined || isNew;
@@ -76,7 +84,11 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
           <h1 id="title">{name}</h1>
           <Total name={name} total={rows.total.value} isFiltered={isFiltered} />
           <span class="grow" />
-          <Button kind="quiet" icon="columns" label="Columns" onClick={() => setMenu("")} />
+          {isNarrow ? (
+            <SortMenu columns={all} sort={query.sort} onChange={(sort) => show({ ...query, sort })} />
+          ) : (
+            <Button kind="quiet" icon="columns" label="Columns" onClick={() => setMenu("")} />
+          )}
           {!whyLocked.value && (
             <Button kind="primary" icon="plus" onClick={openNew}>
               New<kbd>N</kbd>
@@ -103,7 +115,11 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
           onMenu={setMenu}
         />
         {selected.size > 0 && (
-          <SelectionBar rows={rows} shape={shape} selected={selected} onDone={() => setSelected(new Set())} />
+          <Later
+            show={({ SelectionBar }) => (
+              <SelectionBar rows={rows} shape={shape} selected={selected} onDone={() => setSelected(new Set())} />
+            )}
+          />
         )}
       </main>
       {isPanelOpen && (
@@ -118,15 +134,47 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
         />
       )}
       {menu !== null && (
-        <ColumnMenu
-          shape={shape}
-          all={all}
-          member={menu}
-          onSort={(member, more) => show(sorted(query, member, more))}
-          onClose={() => setMenu(null)}
+        <Later
+          show={({ ColumnMenu }) => (
+            <ColumnMenu
+              shape={shape}
+              all={all}
+              member={menu}
+              onSort={(member) => show(sorted(query, member, false))}
+              onClose={() => setMenu(null)}
+            />
+          )}
         />
       )}
     </>
+  );
+}
+
+interface SortMenuProps {
+  columns: Field[];
+  sort: Sort[];
+  onChange: (sort: Sort[]) => void;
+}
+
+/** How the list is sorted, on a phone, where it has no headers. */
+function SortMenu({ columns, sort, onChange }: SortMenuProps) {
+  return (
+    <label class="button square sort">
+      <Icon name={sort[0]?.descending ? "sortdown" : "sortup"} />
+      <select
+        aria-label="Sort by"
+        value={sort[0] ? writeSort(sort[0]) : ""}
+        onChange={({ currentTarget: { value } }) => onChange(value ? [readSort(value)] : [])}
+      >
+        <option value="">Not sorted</option>
+        {columns.map(({ name }) => (
+          <Fragment key={name}>
+            <option value={name}>{name} ↑</option>
+            <option value={"-" + name}>{name} ↓</option>
+          </Fragment>
+        ))}
+      </select>
+    </label>
   );
 }
 

@@ -1,9 +1,18 @@
-// The screens of the tools, a bundle of its own that is loaded when one is shown.
+// The second bundle: the screens of the tools, and the dialogs of the other screens.
 import { Changes } from "./changes.tsx";
 import { Problems } from "./problems.tsx";
 import { Relations } from "./relations.tsx";
 import { Requests } from "./requests.tsx";
 import { Sessions } from "./sessions.tsx";
+
+export { ColumnMenu } from "./column_menu.tsx";
+export { KeyHelp } from "./key_help.tsx";
+export { Latest } from "./latest.tsx";
+export { Merge } from "./merge.tsx";
+export { Palette } from "./palette.tsx";
+export { RemoveDialog } from "./remove.tsx";
+export { unseenFailures } from "./request_log.ts";
+export { SelectionBar } from "./selection.tsx";
 
 const screens: Record<string, () => preact.JSX.Element> = {
   changes: Changes,

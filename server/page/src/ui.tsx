@@ -201,7 +201,7 @@ export function Ago({ at }: { at: string }) {
 }
 
 /** Whether a media query holds. */
-export function useMedia(query: string): boolean {
+function useMedia(query: string): boolean {
   const [matches, setMatches] = useState(() => matchMedia(query).matches);
   useEffect(() => {
     const media = matchMedia(query),
@@ -213,5 +213,18 @@ export function useMedia(query: string): boolean {
   return matches;
 }
 
+/** Whether the window has the width of a phone. */
+export const useNarrow = (): boolean => useMedia("(max-width: 600px)");
+
+/** Follows the pointer until it is released. onMove gets the distance from where it was pressed, in px. */
+export function drag(event: PointerEvent, onMove: (x: number) => void): void {
+  const grip = event.target as HTMLElement;
+  const move = (now: PointerEvent) => onMove(now.clientX - event.clientX);
+  event.preventDefault();
+  grip.setPointerCapture(event.pointerId);
+  grip.addEventListener("pointermove", move);
+  grip.addEventListener("lostpointercapture", () => grip.removeEventListener("pointermove", move), { once: true });
+}
+
 export const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
-export const hasModifier = (event: KeyboardEvent): boolean => event.ctrlKey || event.metaKey;
+export const hasModifier = (event: KeyboardEvent | MouseEvent): boolean => event.ctrlKey || event.metaKey;

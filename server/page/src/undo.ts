@@ -11,18 +11,19 @@ export async function undo(revision: string): Promise<void> {
   if (at >= 0) made.splice(at, 1);
 }
 
-/** Remembers a revision that this tab has made, and returns what undoes it. */
-export function undoLater(revision: string, onDone: (error: unknown) => void): () => void {
+/** Reports a change that this tab has made, with a button that undoes it. */
+export function toastUndo(text: string, revision: string, onDone?: () => void): void {
   made.push(revision);
-  return () => {
-    undo(revision).then(
-      () => {
-        announce("Undone");
-        onDone(null);
-      },
-      (error: unknown) => onDone(error),
-    );
+  const run = async () => {
+    try {
+      await undo(revision);
+      announce("Undone");
+      onDone?.();
+    } catch (error) {
+      toastError("Not undone.", error);
+    }
   };
+  toast(text, { action: { name: "Undo", run } });
 }
 
 /** Undoes the last change that this tab has made. */

@@ -1,0 +1,116 @@
+// Command notices writes the licences of what the program contains: of its modules,
+// of Go, and of the npm packages in the pages that it serves. With -spdx it writes a
+// bill of materials (SPDX 2.3) instead.
+//
+//	go run ./internal/notices [-o FILE] [-spdx VERSION] [GOOS/GOARCH ...]
+//
+// The list is the union of what the given platforms need, by default those of a
+// release. It runs anywhere in the repository.
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"strings"
+)
+
+// platforms are those of a release.
+var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("notices: ")
+	out := flag.String("o", "", "write to this file instead of standard output")
+	version := flag.String("spdx", "", "write the bill of materials of this version")
+	flag.Parse()
+	if flag.NArg() > 0 {
+		platforms = flag.Args()
+	}
+	if err := run(*out, *version); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(out, version string) error {
+	root, err := command(nil, "list", "-m", "-f", "{{.Dir}}")
+	if err != nil {
+		return err
+	}
+	all, err := components(strings.TrimSpace(root), platforms)
+	if err != nil {
+		return err
+	}
+	text := notices(all)
+	if version != "" {
+		if text, err = billOfMaterials(all, version); err != nil {
+			return err
+		}
+	}
+	if out == "" {
+		_, err = os.Stdout.Write(text)
+		return err
+	}
+	return os.WriteFile(out, text, 0o644)
+}
+
+// notices returns the licences of components, each under a heading.
+func notices(all []component) []byte {
+	var b bytes.Buffer
+	line := strings.Repeat("=", 78)
+	fmt.Fprintln(&b, "pickup contains this software, under these licences.")
+	for _, c := range all {
+		if c.kind == "program" {
+			continue // its licence is a file of its own
+		}
+		fmt.Fprintf(&b, "\n%s\n%s %s (%s)\n%s\n", line, c.name, c.version, c.license, line)
+		for _, text := range c.texts {
+			fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")))
+		}
+	}
+	return b.Bytes()
+}
+
+// licensePhrases are words that only the text of one licence has. BSD licences
+// differ by a clause.
+var licensePhrases = []struct{ phrase, without, id string }{
+	{phrase: "Apache License Version 2.0", id: "Apache-2.0"},
+	{phrase: "Neither the name of", id: "BSD-3-Clause"},
+	{phrase: "Redistributions in binary form must reproduce", without: "Neither the name of", id: "BSD-2-Clause"},
+	{phrase: "Permission to use, copy, modify, and/or distribute this software", id: "ISC"},
+	{phrase: "Permission is hereby granted, free of charge, to any person obtaining a copy", id: "MIT"},
+	{phrase: "Mozilla Public License Version 2.0", id: "MPL-2.0"},
+}
+
+// identify returns the SPDX expression for the text of a licence. A text that it does
+// not know is an error, because a person has to decide about it.
+func identify(text string) (string, error) {
+	text = strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "License, ", "License ")
+	var found []string
+	for _, l := range licensePhrases {
+		if strings.Contains(text, l.phrase) && (l.without == "" || !strings.Contains(text, l.without)) {
+			found = append(found, l.id)
+		}
+	}
+	if len(found) == 0 {
+		return "", errors.New("identify the licence: none that is known; see licensePhrases")
+	}
+	return strings.Join(found, " AND "), nil
+}
+
+// A component is software that the program contains, or the program itself.
+type component struct {
+	kind    string // program, golang or npm
+	name    string
+	version string // for kind golang as in go.mod
+	license string // SPDX expression
+	texts   []string
+}
+
+func (c component) compare(d component) int {
+	return cmp.Or(strings.Compare(c.kind, d.kind), strings.Compare(c.name, d.name))
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"debug/buildinfo"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestComponents compares the modules with those that a binary says it contains, and
+// looks for the packages that pages contain.
+func TestComponents(t *testing.T) {
+	all, err := components("../..", []string{runtime.GOOS + "/" + runtime.GOARCH})
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary := filepath.Join(t.TempDir(), "pickup")
+	cmd := exec.Command("go", "build", "-trimpath", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", binary, "pickup/cmd/pickup")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	info, err := buildinfo.ReadFile(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := map[string]bool{"pickup ": true, "std " + strings.TrimPrefix(info.GoVersion, "go"): true}
+	for _, m := range info.Deps {
+		missing[m.Path+" "+m.Version] = true
+	}
+	for _, c := range all {
+		if c.license == "" || len(c.texts) == 0 {
+			t.Errorf("%s has the licence %q and %d texts", c.name, c.license, len(c.texts))
+		}
+		if c.kind == "npm" {
+			continue
+		}
+		if !missing[c.name+" "+c.version] {
+			t.Errorf("the binary does not contain %s %s", c.name, c.version)
+		}
+		delete(missing, c.name+" "+c.version)
+	}
+	for name := range missing {
+		t.Errorf("the list lacks %s", name)
+	}
+	text := string(notices(all))
+	for _, want := range []string{
+		"github.com/gin-gonic/gin v1", "Copyright 2009 The Go Authors", "swagger-ui-dist 5", "Copyright 2020-2021 SmartBear",
+		"preact 11", "@codemirror/state 6", "The Prometheus Authors",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the notices lack %q", want)
+		}
+	}
+}
+
+func TestIdentify(t *testing.T) {
+	for _, test := range []struct{ name, text, want string }{
+		{name: "two in one file", want: "Apache-2.0 AND MIT", text: `
+			Apache License
+			Version 2.0, January 2004
+			Permission is hereby granted, free of charge, to any person
+			obtaining a copy`},
+		{name: "two clauses", want: "BSD-2-Clause", text: "Redistributions in binary form must reproduce the above"},
+		{name: "three clauses", want: "BSD-3-Clause", text: "Redistributions in binary form must reproduce ...\n Neither the name\n of Google"},
+		{name: "unknown", text: "All rights reserved."},
+	} {
+		got, err := identify(test.text)
+		if got != test.want || (err == nil) != (test.want != "") {
+			t.Errorf("%s: %q, %v", test.name, got, err)
+		}
+	}
+}

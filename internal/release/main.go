@@ -1,0 +1,171 @@
+// Command release builds what a release consists of, as .goreleaser.yaml says it:
+// archives, Linux packages, a Homebrew cask, a bill of materials and checksums. It
+// also makes the npm packages. Two runs at one commit give the same bytes.
+//
+//	go -C internal/release run . [-only GOOS/GOARCH] [-o DIR] [-owner NAME] [-url URL] [-version VERSION]
+//
+// It is a module of its own, so that its dependencies are not those of pickup.
+package main
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("release: ")
+	r := release{root: "../.."}
+	flag.StringVar(&r.out, "o", "../../dist", "directory for the files; it is emptied")
+	flag.StringVar(&r.only, "only", "", "build for one platform only, such as linux/amd64")
+	flag.StringVar(&r.owner, "owner", "example", "npm scope and account that publishes")
+	flag.StringVar(&r.url, "url", "https://example.com/pickup", "address of the repository")
+	flag.StringVar(&r.version, "version", "", "version, by default that of git describe")
+	flag.Parse()
+	if err := r.run(); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// A release is built from the repository at root into the directory out.
+type release struct {
+	root, out  string
+	work       string // temporary directory
+	only       string // platform, or "" for all
+	owner, url string
+	version    string    // semantic version without a v
+	time       time.Time // of the commit, and of all files
+	config     config
+}
+
+func (r *release) run() (err error) {
+	if err := r.inspect(); err != nil {
+		return err
+	}
+	if r.config, err = readConfig(filepath.Join(r.root, ".goreleaser.yaml")); err != nil {
+		return err
+	}
+	if r.out, err = filepath.Abs(r.out); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(r.out); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(r.out, 0o755); err != nil {
+		return err
+	}
+	if r.work, err = os.MkdirTemp("", "pickup-release-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(r.work)
+
+	for _, hook := range r.config.Before.Hooks {
+		if err := r.command(r.root, nil, strings.Fields(hook)...); err != nil {
+			return err
+		}
+	}
+	programs, err := r.build()
+	if err != nil {
+		return err
+	}
+	var archives []archive
+	for _, p := range programs {
+		a, err := r.archive(p)
+		if err != nil {
+			return err
+		}
+		archives = append(archives, a)
+		if err := r.linuxPackages(p); err != nil {
+			return err
+		}
+	}
+	if err := r.npmPackages(programs); err != nil {
+		return err
+	}
+	if err := r.casks(archives); err != nil {
+		return err
+	}
+	if err := r.billsOfMaterials(); err != nil {
+		return err
+	}
+	return r.checksums()
+}
+
+// inspect sets the version and the time from git.
+func (r *release) inspect() error {
+	seconds, err := r.git("log", "-1", "--format=%ct")
+	if err != nil {
+		return err
+	}
+	s, err := strconv.ParseInt(cmp.Or(os.Getenv("SOURCE_DATE_EPOCH"), seconds), 10, 64)
+	if err != nil {
+		return err
+	}
+	r.time = time.Unix(s, 0).UTC()
+	if r.version == "" {
+		described, err := r.git("describe", "--tags", "--long", "--dirty", "--match", "v[0-9]*")
+		if err != nil { // there is no tag
+			count, _ := r.git("rev-list", "--count", "HEAD")
+			described, _ = r.git("describe", "--always", "--dirty")
+			described = fmt.Sprintf("v0.0.0-%s-g%s", count, described)
+		}
+		r.version = semver(described)
+	}
+	r.version = strings.TrimPrefix(r.version, "v")
+	return nil
+}
+
+func (r *release) git(args ...string) (string, error) {
+	cmd := exec.Command("git", args...)
+	cmd.Dir = r.root
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w", strings.Join(args, " "), err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// semver returns the version for what git describe --long --dirty prints: that of
+// the tag, or a pre-release of the version that follows.
+func semver(described string) string {
+	described, dirty := strings.CutSuffix(strings.TrimPrefix(described, "v"), "-dirty")
+	parts := strings.Split(described, "-")
+	last := len(parts) - 2
+	version, count, hash := strings.Join(parts[:last], "-"), parts[last], parts[last+1]
+	if count == "0" && !dirty && version != "0.0.0" {
+		return version
+	}
+	if base, pre, ok := strings.Cut(version, "-"); ok {
+		version = base + "-" + pre + ".dev."
+	} else if version == "0.0.0" {
+		version += "-dev."
+	} else {
+		dot := strings.LastIndex(version, ".") + 1
+		patch, _ := strconv.Atoi(version[dot:])
+		version = version[:dot] + strconv.Itoa(patch+1) + "-dev."
+	}
+	version += count + "." + hash
+	if dirty {
+		version += ".dirty"
+	}
+	return version
+}
+
+// command runs a program in a directory.
+func (r *release) command(dir string, env []string, args ...string) error {
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w", strings.Join(args, " "), err)
+	}
+	return nil
+}
