@@ -5,12 +5,13 @@ GO      ?= go
 # Leaves out Gin's msgpack codec, which pickup does not use: 6 MB of binary.
 TAGS    := nomsgpack
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
-LDFLAGS := -s -w -buildid= -X main.version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 FUZZTIME ?= 30s
 # All, those that take longest first.
 PACKAGES := ./cmd/pickup ./server ./filestore ./...
+# A pattern of names; all by default.
+RUN :=
 # Hashing passwords takes ten times as long with the race detector, which finds
 # nothing there.
 RACE    := -race -gcflags=golang.org/x/crypto/...=-race=false
@@ -19,12 +20,13 @@ RACE    := -race -gcflags=golang.org/x/crypto/...=-race=false
 
 ## run: serve ./db.json (ARGS="--no-auth --port 4000")
 run:
-	$(GO) run -tags $(TAGS) ./cmd/pickup $(ARGS)
+	$(GO) run ./cmd/pickup $(ARGS)
 
 ## test: run all tests with the race detector, in about five minutes
+## (PACKAGES="./server" RUN=TestScripts for some of them)
 test: setup
-	$(GO) test $(RACE) -tags $(TAGS) -timeout 15m $(PACKAGES)
-	$(GO) test -C internal/release ./...
+	$(GO) test $(RACE) -tags $(TAGS) -timeout 15m -run '$(RUN)' $(PACKAGES)
+	$(GO) test -C internal/release -run '$(RUN)' ./...
 
 ## test-long: run them with the full counts of kills, edits, faults and power cuts
 test-long: setup
@@ -36,8 +38,8 @@ lint:
 	@files=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
 	if [ -n "$$files" ]; then echo "gofmt would change:"; echo "$$files"; exit 1; fi
 	$(GO) vet -tags $(TAGS) ./...
-	GOOS=darwin $(GO) vet -tags $(TAGS) ./filestore/... ./server/... ./internal/... ./cmd/...
-	GOOS=windows $(GO) vet -tags $(TAGS) ./filestore/... ./server/... ./internal/... ./cmd/...
+	GOOS=darwin $(GO) vet -tags $(TAGS) ./etcdstore/... ./filestore/... ./server/... ./internal/... ./cmd/...
+	GOOS=windows $(GO) vet -tags $(TAGS) ./etcdstore/... ./filestore/... ./server/... ./internal/... ./cmd/...
 	$(GO) run $(STATICCHECK) -tags $(TAGS) ./...
 	$(GO) vet -C internal/release ./...
 	cd internal/release && $(GO) run $(STATICCHECK) ./...
@@ -65,9 +67,10 @@ fuzz:
 		done; \
 	done
 
-## build: build bin/pickup, a static binary; builds of one commit are identical
+## build: build bin/pickup for this machine, with what "make run" has compiled;
+## static binaries are those of make release
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/pickup ./cmd/pickup
+	$(GO) build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/pickup ./cmd/pickup
 
 ## release: build archives, packages for Linux and npm, and the rest of a release
 ## into dist/ (OWNER=name URL=address; ARGS="-only linux/amd64" for a part of it)
@@ -91,11 +94,12 @@ page-dev:
 # compiler; the walk-throughs need curl and git; the tests of files need real
 # editors and mounts; those of power cuts, file systems; those of CORS and of
 # pages, a browser; those of streams, a proxy; those of containers, a shell; those of
-# releases, what installs packages.
+# clusters, etcd; those of releases, what installs packages.
 TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git node:nodejs npm:npm \
 	unshare:util-linux mount:mount ps:procps script:bsdutils sed:sed vim:vim nano:nano \
 	mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs \
-	chromium-headless-shell:chromium-headless-shell nginx:nginx-light busybox:busybox-static dpkg:dpkg rpm:rpm systemd-analyze:systemd
+	chromium-headless-shell:chromium-headless-shell nginx:nginx-light busybox:busybox-static dpkg:dpkg rpm:rpm systemd-analyze:systemd \
+	etcd:etcd-server
 
 setup: packages
 	@for d in $(CLIENTS); do (cd $$d && { [ node_modules -nt package-lock.json ] || { npm ci --ignore-scripts --no-audit --no-fund && touch node_modules; }; }) || exit 1; done

@@ -61,8 +61,10 @@ func isAny(err error, targets ...error) bool {
 // ownerAdvice says as which user the server has to run to write the file, "" if
 // that is not the problem.
 func (f *file) ownerAdvice() string {
+	what := "the file"
 	info, err := f.o.sys.Stat(f.real)
 	if err != nil {
+		what = "its directory"
 		info, err = f.o.sys.Stat(f.dir())
 	}
 	if err != nil {
@@ -72,8 +74,11 @@ func (f *file) ownerAdvice() string {
 	if !ok || uid == os.Geteuid() {
 		return ""
 	}
-	return fmt.Sprintf("the file belongs to %d:%d and this server runs as %d:%d: run it as the owner, with docker run --user %d:%d",
-		uid, gid, os.Geteuid(), os.Getegid(), uid, gid)
+	advice := fmt.Sprintf("%s belongs to %d:%d and this server runs as %d:%d: run it as the owner", what, uid, gid, os.Geteuid(), os.Getegid())
+	if f.o.InContainer {
+		advice += fmt.Sprintf(", with docker run --user %d:%d", uid, gid)
+	}
+	return advice
 }
 
 // unusable returns the error of Commit and Watch for a file that cannot be read.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"pickup/filestore/document"
@@ -26,14 +27,15 @@ type file struct {
 // errEmpty means that a file has no bytes, as in the middle of a save.
 var errEmpty = errors.New("the file is empty")
 
-// warn adds a message to Warnings while the file is being opened, and to the log
-// afterwards.
+// warn adds a message to Warnings while the file is being opened, in place of those
+// that it repeats, and to the log afterwards.
 func (f *file) warn(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if f.opened {
 		f.o.Log.Warn(text)
 		return
 	}
+	f.warnings = slices.DeleteFunc(f.warnings, func(w string) bool { return strings.Contains(text, w) })
 	f.warnings = append(f.warnings, text)
 }
 
@@ -103,7 +105,11 @@ const largest = 4 << 30
 func (f *file) checkKind(info os.FileInfo) error {
 	switch {
 	case info.IsDir():
-		return kindError{f.path, "is a directory, not a file (Docker makes a directory if the file to mount does not exist: remove it and create the file first)"}
+		why := "is a directory, not a file"
+		if f.o.InContainer {
+			why += " (Docker makes a directory if the file to mount does not exist: remove it and create the file first)"
+		}
+		return kindError{f.path, why}
 	case !info.Mode().IsRegular():
 		return kindError{f.path, "is not a regular file"}
 	case info.Size() > largest:
@@ -193,7 +199,10 @@ func (f *file) leftAside() string {
 // complete. If it exists, WriteFile replaces it or, without replace, fails with
 // an error that wraps fs.ErrExist.
 func WriteFile(path string, text []byte, replace bool) error {
-	return writeFile(disk.Real(), path, text, replace)
+	if err := writeFile(disk.Real(), path, text, replace); err != nil {
+		return fmt.Errorf("cannot write %s: %w", path, disk.Cause(err))
+	}
+	return nil
 }
 
 func writeFile(sys disk.Calls, path string, text []byte, replace bool) error {

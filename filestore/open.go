@@ -34,6 +34,9 @@ type Options struct {
 	// file itself during the write.
 	JournalDir string
 
+	// InContainer lets advice name docker run.
+	InContainer bool
+
 	// Synced is called with the duration of each sync of a file or a directory.
 	// The store is locked during the call, which must return at once. May be nil.
 	Synced func(time.Duration)
@@ -167,7 +170,14 @@ func (s *Store) firstLoadLocked(ctx context.Context) error {
 		}
 		now := s.o.now()
 		quiet := s.reading.state.Info != nil && now.Sub(s.reading.state.Info.ModTime()) > quietAtMost
-		if !isPassing(err) || errors.Is(err, fs.ErrPermission) || quiet || now.Sub(start) > graceStart || ctx.Err() != nil {
+		if errors.Is(err, fs.ErrPermission) {
+			s.warnings = nil // that it cannot be written
+			if advice := s.ownerAdvice(); advice != "" {
+				err = fmt.Errorf("%w: %s", err, advice)
+			}
+			return fmt.Errorf("cannot read %s: %w", s.path, err)
+		}
+		if !isPassing(err) || quiet || now.Sub(start) > graceStart || ctx.Err() != nil {
 			return err
 		}
 		s.o.nap(retryAfter)

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -293,7 +295,19 @@ func TestBeginning(t *testing.T) {
 func TestCannotBegin(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "db.json")
 	os.Mkdir(dir, 0o755)
-	if _, err := Open(t.Context(), dir, Options{}); !errors.Is(err, storage.ErrShape) || !strings.Contains(err.Error(), "Docker") {
+	if _, err := Open(t.Context(), dir, Options{InContainer: true}); !errors.Is(err, storage.ErrShape) || !strings.Contains(err.Error(), "Docker") {
+		t.Error(err)
+	}
+	if _, err := Open(t.Context(), dir, Options{}); !errors.Is(err, storage.ErrShape) || strings.Contains(err.Error(), "Docker") {
+		t.Error(err)
+	}
+	locked := home(t, `{}`)
+	sys := disk.Real()
+	sys.Open = func(path string, flag int, mode os.FileMode) (*os.File, error) {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.EACCES}
+	}
+	refused := "cannot read " + locked + ": permission denied"
+	if _, err := Open(t.Context(), locked, Options{sys: sys}); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), refused) {
 		t.Error(err)
 	}
 	path := home(t, "{\n\t\"a\": [1,,]\n}")

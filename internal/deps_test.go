@@ -14,7 +14,7 @@ var floors = []string{
 	"internal/storage internal/jsonpatch internal/jsonsyntax internal/query",
 	"internal/schema internal/rewrite",
 	"internal/database filestore/document filestore/internal/disk",
-	"internal/describe filestore",
+	"internal/describe filestore etcdstore",
 	"internal/lint server/auth server/openapi server/page server/simulate",
 	"server",
 	"cmd/pickup",
@@ -22,7 +22,7 @@ var floors = []string{
 
 // programs are on no floor: programs of their own, and tests for packages that
 // implement an interface.
-var programs = []string{"internal/notices", "internal/storage/storetest", "server/page/build"}
+var programs = []string{"etcdstore/etcdtest", "internal/notices", "internal/storage/storetest", "server/page/build"}
 
 // owners lists the only packages that import what a path begins with.
 var owners = []struct{ path, packages string }{
@@ -32,6 +32,9 @@ var owners = []struct{ path, packages string }{
 	{path: "github.com/pkg/xattr", packages: "filestore/internal/disk"},
 	{path: "github.com/prometheus/", packages: "server"},
 	{path: "github.com/santhosh-tekuri/jsonschema/", packages: "internal/schema internal/describe"},
+	{path: "go.etcd.io/", packages: "etcdstore"},
+	{path: "go.uber.org/zap", packages: "etcdstore"},
+	{path: "google.golang.org/grpc", packages: "etcdstore"},
 	{path: "github.com/tidwall/btree", packages: "internal/ordered internal/database"},
 	{path: "golang.org/x/crypto/", packages: "server/auth"},
 	{path: "github.com/alecthomas/kong", packages: "cmd/pickup"},
@@ -42,7 +45,7 @@ var owners = []struct{ path, packages string }{
 // TestImports checks what each package imports outside its tests.
 func TestImports(t *testing.T) {
 	out, err := exec.Command("go", "list", "-tags", "nomsgpack", "-f", `{{.ImportPath}} {{join .Imports " "}}`,
-		"pickup/cmd/...", "pickup/filestore/...", "pickup/internal/...", "pickup/server/...").Output()
+		"pickup/cmd/...", "pickup/etcdstore/...", "pickup/filestore/...", "pickup/internal/...", "pickup/server/...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

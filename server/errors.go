@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"pickup/internal/database"
 	"pickup/internal/jsonsyntax"
@@ -22,8 +23,9 @@ import (
 const retryAfter = "5"
 
 // problemOf returns the problem for an error, and the error itself as the cause if
-// it should be logged: an unknown error, or one of the store.
-func problemOf(err error) (p *problem, cause error) {
+// it should be logged: an unknown error, or one of the store. keeper is what the
+// database is in.
+func problemOf(err error, keeper string) (p *problem, cause error) {
 	if errors.As(err, &p) {
 		return p, nil
 	}
@@ -33,6 +35,7 @@ func problemOf(err error) (p *problem, cause error) {
 		query    *query.Error
 		broken   *storage.BrokenError
 		advice   *storage.AdviceError
+		away     *storage.AwayError
 	)
 	switch {
 	case errors.As(err, &faults):
@@ -51,20 +54,31 @@ func problemOf(err error) (p *problem, cause error) {
 		return retry(http.StatusServiceUnavailable, fmt.Sprintf(
 			"The file does not parse: %s:%d:%d: %s. Reads return its last valid state. Writes fail until it is repaired.",
 			filepath.Base(broken.File), broken.Line, broken.Column, broken.Reason)), nil
+	case errors.Is(err, storage.ErrUnsure) && keeper == "cluster":
+		return newProblem(http.StatusInternalServerError, "The cluster has not confirmed the change. It is stored or will never be: read it before you repeat it."), err
+	case errors.As(err, &away):
+		return retry(http.StatusServiceUnavailable, "The cluster has not answered since "+away.Since.UTC().Format(time.RFC3339)+
+			". Reads return the state of that time. Nothing was changed."), err
+	case errors.Is(err, storage.ErrAway):
+		return retry(http.StatusServiceUnavailable, "The cluster does not answer. Nothing was changed."), err
 	case errors.Is(err, storage.ErrBroken):
-		return retry(http.StatusServiceUnavailable, "The file cannot be read. Reads return its last valid state. Writes fail until it is repaired."), err
+		return retry(http.StatusServiceUnavailable, "The "+keeper+" cannot be read. Reads return its last valid state. Writes fail until it is repaired."+adviceOf(err)), err
 	case errors.Is(err, storage.ErrNotFound): // gone since the path was looked up
 		return newProblem(http.StatusNotFound, "The resource no longer exists."), nil
 	case errors.Is(err, storage.ErrTooLarge):
 		return newProblem(http.StatusRequestEntityTooLarge, "The database would exceed its size limit. Nothing was changed."), err
+	case errors.Is(err, storage.ErrFull) && keeper == "cluster":
+		return retry(http.StatusInsufficientStorage, "The cluster is full. Nothing was changed."), err
 	case errors.Is(err, storage.ErrFull):
 		return retry(http.StatusInsufficientStorage, "The disk is full. Nothing was changed."), err
 	case errors.Is(err, storage.ErrUnsure):
 		return newProblem(http.StatusInternalServerError, "The change was stored, but the disk did not confirm it, so it may not survive a power failure. Read it back before you repeat it."), err
 	case errors.Is(err, storage.ErrReadOnly):
-		return retry(http.StatusServiceUnavailable, "The file cannot be written. Nothing was changed."+adviceOf(err)), err
+		return retry(http.StatusServiceUnavailable, "The "+keeper+" cannot be written. Nothing was changed."+adviceOf(err)), err
 	case errors.Is(err, storage.ErrInUse):
 		return retry(http.StatusServiceUnavailable, "Another server holds the file now. Nothing was changed."), err
+	case errors.Is(err, storage.ErrBusy) && keeper == "cluster":
+		return retry(http.StatusServiceUnavailable, "Too many writes are waiting, here or at other servers. Nothing was changed. Try again."), err
 	case errors.Is(err, storage.ErrBusy) && errors.As(err, &advice):
 		return retry(http.StatusServiceUnavailable, "The file cannot be used: "+advice.Advice+". Reads return the last valid state. Nothing was changed."), err
 	case errors.Is(err, storage.ErrBusy), errors.Is(err, storage.ErrConflict):

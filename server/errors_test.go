@@ -53,7 +53,7 @@ func TestStatuses(t *testing.T) {
 		{err: newProblem(http.StatusRequestTimeout, "slow"), status: 408},
 	} {
 		for _, err := range []error{c.err, fmt.Errorf("/home/ruth: %w", c.err)} {
-			p, cause := problemOf(err)
+			p, cause := problemOf(err, "file")
 			if p.Status != c.status || (cause != nil) != c.logged {
 				t.Errorf("%v: %d, to be logged: %v", err, p.Status, cause)
 			}

@@ -60,7 +60,7 @@ func (req *request) readyzVerbose(broken error) error {
 	if broken != nil {
 		status, body.Status = http.StatusServiceUnavailable, "not ready"
 		req.Header("Retry-After", retryAfter)
-		p, cause := problemOf(broken)
+		p, cause := problemOf(broken, keeper(req.db))
 		if file = p.Detail; cause != nil {
 			req.server.Log.Warn("not ready", "id", requestIDOf(req.Context), "error", cause)
 		}
@@ -95,18 +95,20 @@ func (req *request) withoutReason(err error) error {
 // a value.
 func isVerbose(r *http.Request) bool { return r.URL.Query().Has("verbose") }
 
-// checks returns the state of the file, of writes, and of Options.Checks. broken
-// is why the file cannot be read, or nil. Writes still work if the file does not
+// checks returns the state of the file or cluster, of writes, and of Options.Checks.
+// broken is why it cannot be read, or nil. Writes still work if the file does not
 // exist: they create it again.
 func (req *request) checks(file string, broken error) []checked {
 	writes := "ok"
 	switch {
 	case req.ReadOnly:
 		writes = "refused: the server was started with --read-only"
+	case errors.Is(broken, storage.ErrAway):
+		writes = "refused until the cluster answers"
 	case broken != nil && !errors.Is(broken, fs.ErrNotExist):
-		writes = "refused until the file is repaired"
+		writes = "refused until the " + keeper(req.db) + " is repaired"
 	}
-	list := []checked{{"file", file}, {"writes", writes}}
+	list := []checked{{keeper(req.db), file}, {"writes", writes}}
 	for _, c := range req.Checks {
 		state := "ok"
 		if !c.OK() {

@@ -143,16 +143,20 @@ func (req *request) metrics() error {
 type databaseCollector struct{ db *database.DB }
 
 var (
-	revision = prometheus.NewDesc("pickup_revision", "Commits and external edits since the start.", nil, nil)
-	records  = prometheus.NewDesc("pickup_records", "Records of a collection.", []string{"collection"}, nil)
-	broken   = prometheus.NewDesc("pickup_file_broken", "1 while the file cannot be read, written or parsed.", nil, nil)
+	revision      = prometheus.NewDesc("pickup_revision", "Commits and external edits since the start.", nil, nil)
+	records       = prometheus.NewDesc("pickup_records", "Records of a collection.", []string{"collection"}, nil)
+	fileBroken    = prometheus.NewDesc("pickup_file_broken", "1 while the file cannot be read, written or parsed.", nil, nil)
+	clusterBroken = prometheus.NewDesc("pickup_cluster_broken", "1 while the cluster does not answer or cannot be read.", nil, nil)
+	freshness     = prometheus.NewDesc("pickup_cluster_fresh_seconds", "Time since the state was last known to be the latest of the cluster.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (c *databaseCollector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- revision
 	ch <- records
-	ch <- broken
+	ch <- fileBroken
+	ch <- clusterBroken
+	ch <- freshness
 }
 
 // Collect implements prometheus.Collector.
@@ -168,5 +172,10 @@ func (c *databaseCollector) Collect(ch chan<- prometheus.Metric) {
 	if c.db.Err() != nil {
 		state = 1
 	}
-	ch <- prometheus.MustNewConstMetric(broken, prometheus.GaugeValue, state)
+	if !c.db.Shared() {
+		ch <- prometheus.MustNewConstMetric(fileBroken, prometheus.GaugeValue, state)
+		return
+	}
+	ch <- prometheus.MustNewConstMetric(clusterBroken, prometheus.GaugeValue, state)
+	ch <- prometheus.MustNewConstMetric(freshness, prometheus.GaugeValue, c.db.Age().Seconds())
 }

@@ -17,8 +17,8 @@ import (
 // credentials, and cannot use those that the browser remembers.
 const (
 	allowMethods  = "GET, HEAD, QUERY, POST, PUT, PATCH, DELETE"
-	allowHeaders  = "Authorization, Content-Type, If-Match, If-None-Match, Last-Event-ID, Pickup-Session, Prefer, X-Request-Id"
-	exposeHeaders = "ETag, Link, Location, X-Total-Count, Content-Range, Preference-Applied, Accept-Patch, Accept-Query, Pickup-Revision, Pickup-Session, Pickup-Session-New, Pickup-Simulated, X-Request-Id"
+	allowHeaders  = "Authorization, Content-Type, If-Match, If-None-Match, Last-Event-ID, Pickup-Revision, Pickup-Session, Prefer, X-Request-Id"
+	exposeHeaders = "Age, ETag, Link, Location, X-Total-Count, Content-Range, Preference-Applied, Accept-Patch, Accept-Query, Pickup-Revision, Pickup-Session, Pickup-Session-New, Pickup-Simulated, X-Request-Id"
 	preflightAge  = "600" // seconds
 )
 

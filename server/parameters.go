@@ -22,7 +22,7 @@ func (req *request) resolveID() error {
 	inPath := req.id != ""
 	for _, p := range req.parameters {
 		if p.Name == "_dependent" && req.Request.Method == "DELETE" {
-			if err := req.readDependents(p.Value); err != nil {
+			if err := req.settle(func() error { return req.readDependents(p.Value) }); err != nil {
 				return err
 			}
 			continue
@@ -50,6 +50,7 @@ func (req *request) resolveID() error {
 
 // readDependents parses the value of _dependent, a list of collections.
 func (req *request) readDependents(names string) error {
+	req.dependent = nil
 	for name := range strings.SplitSeq(names, ",") {
 		if kind, ok := req.snap.Kind(name); !ok || kind != storage.Array {
 			return badParameter("_dependent", strconv.Quote(clip(name))+" is not a collection")

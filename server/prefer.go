@@ -30,6 +30,7 @@ var preferences = map[string][]string{
 	"return":   {"minimal", "representation"},
 	"tx":       {"commit", "rollback"},
 
+	"wait":  nil, // see freshness.go
 	"delay": nil, "code": nil, "fault": nil, "hold": nil,
 }
 

@@ -80,7 +80,7 @@ const problemKey = "problem"
 // fail answers with the problem for err, and logs the cause that the client does
 // not see.
 func (s *server) fail(c *gin.Context, err error) {
-	p, cause := problemOf(err)
+	p, cause := problemOf(err, keeper(s.db))
 	if cause != nil {
 		s.Log.LogAttrs(c.Request.Context(), slog.LevelError, "request failed", append([]slog.Attr{
 			slog.String("id", requestIDOf(c)), slog.String("method", clip(c.Request.Method)),

@@ -60,6 +60,7 @@ func (req *request) base() string { return req.sessionPath + req.Prefix }
 func (req *request) use(db *database.DB) {
 	req.db, req.snap = db, db.Snapshot()
 	req.setRevision(req.snap)
+	setAge(req.Context, db)
 }
 
 func (req *request) serve(choices []*route) error {
@@ -69,7 +70,19 @@ func (req *request) serve(choices []*route) error {
 	if err := req.enterSession(!choices[0].outside); err != nil {
 		return err
 	}
-	route, err := req.choose(choices)
+	if !choices[0].outside {
+		if err := req.awaitRevision(); err != nil {
+			return err
+		}
+	}
+	var route *route
+	err := req.unescape()
+	if err == nil {
+		err = req.settle(func() (err error) {
+			route, err = req.choose(choices)
+			return err
+		})
+	}
 	if err != nil {
 		if req.sendStatic() {
 			return nil

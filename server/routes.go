@@ -157,16 +157,21 @@ func (s *server) offers(path string) bool {
 	return true
 }
 
-// choose returns the route that serves what the database has at the path. It
-// sets the names and the id of the request, none of them for the whole database.
-func (req *request) choose(choices []*route) (*route, error) {
+// unescape decodes the names and ids in the path.
+func (req *request) unescape() error {
 	for i, p := range req.Params {
 		value, err := url.PathUnescape(p.Value)
 		if err != nil || value == "" {
-			return nil, req.noResource()
+			return req.noResource()
 		}
 		req.Params[i].Value = value
 	}
+	return nil
+}
+
+// choose returns the route that serves what the database has at the path. It
+// sets the names and the id of the request, none of them for the whole database.
+func (req *request) choose(choices []*route) (*route, error) {
 	if choices[0].of == anything {
 		return choices[0], nil
 	}

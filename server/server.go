@@ -66,6 +66,12 @@ type Options struct {
 	// does not apply to a list without parameters for paging.
 	MaxTerms, MaxPage int
 
+	// ReadLatest shows the latest state of a cluster to reads that do not say which
+	// they want. MaxStale refuses them with 503 if it has not been known for so long
+	// that no other server has overtaken this one; 0: never.
+	ReadLatest bool
+	MaxStale   time.Duration
+
 	// MaxStreams is the number of streams that may be open at a time. 0: 1,024.
 	MaxStreams int
 

@@ -120,7 +120,7 @@ func (req *request) addFiles(x *status) {
 		x.File = new(req.Source())
 		x.File.State = "ok"
 		if broken := req.db.Err(); broken != nil {
-			p, _ := problemOf(broken)
+			p, _ := problemOf(broken, keeper(req.db))
 			x.File.State, x.File.Detail = "broken", p.Detail
 			if e, ok := errors.AsType[*storage.BrokenError](broken); ok {
 				x.File.Line, x.File.Column = e.Line, e.Column

@@ -11,7 +11,28 @@ import (
 
 // Store returns s with its commits and reloads measured. The database is opened on
 // the result.
-func (m *Metrics) Store(s storage.Store) storage.Store { return observed{s, m} }
+func (m *Metrics) Store(s storage.Store) storage.Store {
+	if shared, ok := s.(storage.SharedStore); ok {
+		return observedShared{shared, observed{s, m}}
+	}
+	return observed{s, m}
+}
+
+// observedShared is a SharedStore with metrics.
+type observedShared struct {
+	storage.SharedStore
+	observed observed
+}
+
+// Commit implements storage.Store.
+func (o observedShared) Commit(ctx context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
+	return o.observed.Commit(ctx, base, updates...)
+}
+
+// Watch implements storage.Store.
+func (o observedShared) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
+	return o.observed.Watch(ctx, after)
+}
 
 // observed is a Store with metrics.
 type observed struct {

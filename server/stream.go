@@ -140,6 +140,12 @@ func (req *request) stream(t topic, begin since) error {
 		req.Status(http.StatusOK)
 		return nil
 	}
+	if req.db.Shared() && begin.run == req.db.Run() {
+		// The client may come from a server that is ahead of this one.
+		if req.reach(func(ctx context.Context) (*database.Snapshot, error) { return req.db.Reach(ctx, begin.rev) }) != nil {
+			return req.endStream()
+		}
+	}
 	key := strings.Join([]string{req.FullPath(), req.name, req.id, req.child, req.Request.URL.RawQuery}, "\xff")
 	place, ok := req.streams.join(req, key, t)
 	if !ok {
@@ -153,10 +159,7 @@ func (req *request) stream(t topic, begin since) error {
 	}()
 	first, err := req.beginning(place, begin)
 	if errors.Is(err, errNoMemory) {
-		// A browser gives up for good when a stream is refused, but not when one ends.
-		req.setStreamHeaders()
-		_, _ = fmt.Fprintf(req.Writer, "retry: %d\n\n", 1000+rand.IntN(4000)) // an error means that the client is gone
-		return nil
+		return req.endStream()
 	}
 	if err != nil {
 		return err
@@ -174,6 +177,14 @@ func (req *request) stream(t topic, begin since) error {
 	} else {
 		*req.Request.Context().Value(streamKey{}).(**stream) = s
 	}
+	return nil
+}
+
+// endStream answers with a stream that ends at once. A browser gives up for good when
+// a stream is refused, but not when one ends.
+func (req *request) endStream() error {
+	req.setStreamHeaders()
+	_, _ = fmt.Fprintf(req.Writer, "retry: %d\n\n", 1000+rand.IntN(4000)) // an error means that the client is gone
 	return nil
 }
 

@@ -113,7 +113,7 @@ func (s *streams) join(req *request, key string, t topic) (*subscription, bool) 
 	db := req.db
 	h := s.hubs[db]
 	if h == nil {
-		h = &hub{db: db, left: make(chan struct{}), groups: make(map[string]*group), rev: db.Snapshot().Rev(), broken: brokenDetail(db.Err())}
+		h = &hub{db: db, left: make(chan struct{}), groups: make(map[string]*group), rev: db.Snapshot().Rev(), broken: brokenDetail(db)}
 		if s.hubs == nil {
 			s.hubs = make(map[*database.DB]*hub)
 		}
@@ -272,7 +272,7 @@ func (h *hub) advance() (more <-chan struct{}) {
 		h.publish(func(t topic) ([]frame, error) { return encode(h.db.Run(), t, revisions) })
 		h.rev = revisions[len(revisions)-1].Rev
 	}
-	if broken := brokenDetail(h.db.Err()); broken != h.broken {
+	if broken := brokenDetail(h.db); broken != h.broken {
 		h.broken = broken
 		for _, g := range h.groups {
 			g.add(frame{data: fileEvent(broken)})

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -100,17 +101,20 @@ func fileEvent(broken string) []byte {
 	return event{"broken", append(rawjson.AppendQuote([]byte(`{"detail":`), broken), '}')}.append(nil, "")
 }
 
-// brokenDetail returns what a client is told about an error of the file, "" if
-// there is none.
-func brokenDetail(err error) string {
+// brokenDetail returns what a client is told about an error of the file or cluster,
+// "" if there is none.
+func brokenDetail(db *database.DB) string {
 	var broken *storage.BrokenError
-	switch {
+	var away *storage.AwayError
+	switch err := db.Err(); {
 	case err == nil:
 		return ""
 	case errors.As(err, &broken):
 		return fmt.Sprintf("%s:%d:%d: %s", filepath.Base(broken.File), broken.Line, broken.Column, broken.Reason)
+	case errors.As(err, &away):
+		return "the cluster has not answered since " + away.Since.UTC().Format(time.RFC3339)
 	}
-	return "the file cannot be read at present" // the log says why
+	return "the " + keeper(db) + " cannot be read at present" // the log says why
 }
 
 // appendChange appends the data of an event about one element, or with an empty

@@ -21,7 +21,7 @@ func (req *request) create() error {
 	if err := req.rejectParameters(); err != nil {
 		return err
 	}
-	if err := req.checkParent(); err != nil {
+	if err := req.settle(req.checkParent); err != nil {
 		return err
 	}
 	b, err := req.readBody()
@@ -81,14 +81,14 @@ func (req *request) fillReferences(tx *database.Tx, b *body, sent []jsontext.Val
 	if err != nil {
 		return nil, err
 	}
-	key := req.snap.ForeignKey(req.child, req.name)
-	id, _ := rawjson.Member(parent.Value, req.snap.IDMember(req.name))
+	key := tx.Snapshot().ForeignKey(req.child, req.name)
+	id, _ := rawjson.Member(parent.Value, tx.Snapshot().IDMember(req.name))
 	objects := make([]jsontext.Value, len(sent))
 	for i, object := range sent {
 		filled, found := jsontext.Value("{"), false
 		for quoted, value := range rawjson.Members(object) {
 			name := rawjson.Unquote(quoted)
-			if canonical, isAlias := req.db.Schema().Member(req.child).Alias(name); name == key || isAlias && canonical == key {
+			if canonical, isAlias := tx.Snapshot().Schema().Member(req.child).Alias(name); name == key || isAlias && canonical == key {
 				if text, _ := storage.ID(object, name); text != parent.ID && value.Kind() != 'n' && string(value) != `""` {
 					return nil, wrongShapeAt(b.pointer(i, "/"+name), "it differs from the id in the path, "+strconv.Quote(clip(req.id)))
 				}
@@ -173,13 +173,17 @@ func (req *request) update(fn func(*database.Tx) error) error {
 	var err error
 	rollback := hasPreference(req.Context, preferRollback)
 	if rollback {
-		snap, err = req.db.Preview(fn)
+		snap, err = req.db.Preview(req.Request.Context(), fn)
 	} else {
 		snap, err = req.db.Update(database.WithRequest(req.Request.Context(), requestIDOf(req.Context)), fn)
 	}
+	if err != nil {
+		snap = req.db.Snapshot()
+		req.setRevision(snap) // the change was refused on this state, or an earlier one
+	}
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
-		return req.missing(req.db.Snapshot())
+		return req.missing(snap)
 	case err != nil:
 		return err
 	case rollback:

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/url"
 	"os"
 	"regexp"
 	"slices"
@@ -63,7 +64,7 @@ func (s *service) printBanner(ctx context.Context) error {
 		log(slog.LevelInfo, "serving", "version", versionText(), "file", s.file, "url", s.url(), slog.Group("records", counts...))
 	}
 	if s.users.generated {
-		log(slog.LevelWarn, "generated a password for this run; set PICKUP_PASSWORD (and PICKUP_USER) to use your own",
+		log(slog.LevelWarn, "generated a password for this run; set PICKUP_PASSWORD (and PICKUP_USER) to use your own"+s.insteadOfPassword(),
 			"user", s.users.user, "password", s.users.password)
 	}
 	for _, n := range s.notices {
@@ -76,19 +77,27 @@ func (s *service) printBanner(ctx context.Context) error {
 func (s *service) banner() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "pickup %s serves %s at %s\n", versionText(), s.file, s.url())
-	first := "" // the collection of the example
+	api, first := s.url()+s.Prefix+"/", "" // first is the collection of the example
 	snap, t := s.db.Snapshot(), tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, name := range snap.Names() {
+		at := api + url.PathEscape(name)
+		if unreachable[name] != "" {
+			at = strconv.Quote(name)
+		}
 		switch kind, _ := snap.Kind(name); kind {
 		case storage.Array:
-			fmt.Fprintf(t, "  %s\t%s%s\n", printed(name), spell.Count(snap.Len(name), "record"), unreachable[name])
-			if first == "" && name != "_" && plainName.MatchString(name) {
+			fmt.Fprintf(t, "  %s\t%s%s\n", at, spell.Count(snap.Len(name), "record"), unreachable[name])
+			if first == "" && unreachable[name] == "" && plainName.MatchString(name) {
 				first = name
 			}
 		case storage.Object:
-			fmt.Fprintf(t, "  %s\tone object%s\n", printed(name), unreachable[name])
+			fmt.Fprintf(t, "  %s\tone object%s\n", at, unreachable[name])
 		}
 	}
+	if !s.NoPage {
+		fmt.Fprintf(t, "  %s/_/\tthe data, to look at and to edit\n", s.url())
+	}
+	fmt.Fprintf(t, "  %s/_/docs\tthe API, to read and to try\n", s.url())
 	t.Flush() // a strings.Builder returns no error
 	if s.Quiet {
 		b.Reset()
@@ -98,14 +107,23 @@ func (s *service) banner() string {
 	}
 	if s.users.generated {
 		insecure := ""
-		if s.TLSSelfSigned {
+		if s.secure() { // the certificate is not for this address
 			insecure = " --insecure"
 		}
-		fmt.Fprintf(&b, "No password is set, so one was generated for this run. Try:\n  curl -u %s:%s%s %s/%s\n",
-			shellWord(s.users.user), s.users.password, insecure, s.url()+s.Prefix, first)
-		b.WriteString("To use your own, set PICKUP_PASSWORD (and PICKUP_USER).\n")
+		fmt.Fprintf(&b, "No password is set, so one was generated for this run. Try:\n  curl -u %s:%s%s %s%s\n",
+			shellWord(s.users.user), s.users.password, insecure, api, first)
+		fmt.Fprintf(&b, "To use your own, set PICKUP_PASSWORD (and PICKUP_USER)%s.\n", s.insteadOfPassword())
 	}
 	return b.String()
+}
+
+// insteadOfPassword returns the end of a sentence about passwords: that a front end
+// on this machine needs none.
+func (s *service) insteadOfPassword() string {
+	if !s.loopback {
+		return ""
+	}
+	return "; for a front end on this machine, --no-auth needs none"
 }
 
 // addNotices adds notices about the handling of writes, about the users and about
@@ -118,6 +136,9 @@ func (s *service) addNotices() {
 	}
 	for _, n := range append(s.staticNotices(), s.unneeded.notices()...) {
 		add(n)
+	}
+	for _, u := range s.networkURLs() {
+		add(note("other machines may reach the service at %s; pages from there need --cors-origin.", u))
 	}
 	switch {
 	case s.ReadOnly:
@@ -154,17 +175,48 @@ var unreachable = map[string]string{
 }
 
 // url returns the base URL of the service as this machine reaches it.
-func (s *service) url() string {
+func (s *service) url() string { return s.urlAt(reachable(s.Host)) }
+
+// urlAt returns the base URL of the service at a host.
+func (s *service) urlAt(host string) string {
 	port := s.listener.Addr().(*net.TCPAddr).Port
-	return s.scheme() + "://" + net.JoinHostPort(reachable(s.Host), strconv.Itoa(port))
+	return s.scheme() + "://" + net.JoinHostPort(host, strconv.Itoa(port))
+}
+
+// networkURLs returns the URLs at which other machines may reach a service that
+// listens on all addresses. Those of a container are not known outside of it.
+func (s *service) networkURLs() (all []string) {
+	if host, err := net.ResolveIPAddr("ip", s.Host); err == nil && host.IP != nil && !host.IP.IsUnspecified() || s.env.container {
+		return nil
+	}
+	addresses, _ := net.InterfaceAddrs() // without them there is no note
+	for _, a := range addresses {
+		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && n.IP.IsGlobalUnicast() {
+			all = append(all, s.urlAt(n.IP.String()))
+		}
+	}
+	return all
+}
+
+// inContainer reports whether the program runs in a container.
+func inContainer(getenv func(string) string) bool {
+	for _, name := range []string{"/.dockerenv", "/run/.containerenv"} { // of Docker and of Podman
+		if _, err := os.Stat(name); err == nil {
+			return true
+		}
+	}
+	return getenv("container") != "" || getenv("KUBERNETES_SERVICE_HOST") != ""
 }
 
 // plainName matches names that need no escape in a URL or on a command line.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
+// plainWord matches words that a shell leaves as they are.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+-]+$`)
+
 // shellWord returns s as one word of a POSIX shell.
 func shellWord(s string) string {
-	if plainName.MatchString(s) {
+	if plainWord.MatchString(s) {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

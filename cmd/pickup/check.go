@@ -26,7 +26,7 @@ type checkCommand struct {
 
 func (c *checkCommand) run(ctx context.Context, e *environment) error {
 	path := c.path(e)
-	found, unchecked, err := c.check(ctx, path)
+	found, unchecked, err := c.check(ctx, e, path)
 	if f, inText := lint.Broken(err); inText {
 		found = []lint.Finding{f}
 	} else if err != nil {
@@ -54,11 +54,11 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 
 // check returns the findings in the database at path in the order of their places.
 // unchecked says why there are no rules to check.
-func (c *checkCommand) check(ctx context.Context, path string) (found []lint.Finding, unchecked string, err error) {
-	if _, err := os.Stat(path); err != nil {
-		return nil, "", usageError{err}
+func (c *checkCommand) check(ctx context.Context, e *environment, path string) (found []lint.Finding, unchecked string, err error) {
+	if err := checkExists(path); err != nil {
+		return nil, "", err
 	}
-	store, err := filestore.Open(ctx, path, filestore.Options{ReadOnly: true})
+	store, err := filestore.Open(ctx, path, filestore.Options{ReadOnly: true, InContainer: e.container})
 	if err != nil {
 		return nil, "", openError(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -20,6 +21,7 @@ import (
 // flag is not given; an empty variable counts as unset.
 type grammar struct {
 	Serve      serveCommand      `cmd:"" default:"withargs" help:"Serve a JSON file as a REST API. This is the default command."`
+	Init       initCommand       `cmd:"" help:"Create a file and its schema, or a schema for an existing file. Overwrites nothing."`
 	Check      checkCommand      `cmd:"" help:"List everything that is wrong with a file, as FILE:LINE:COLUMN: message."`
 	Schema     schemaCommand     `cmd:"" help:"Infer a schema from a file and write it next to the file."`
 	Tail       tailCommand       `cmd:"" help:"Print the changes of a running server as they happen, as a colored diff or as JSON."`
@@ -32,7 +34,7 @@ type grammar struct {
 	ConfigFile string `name:"config" short:"c" placeholder:"FILE" help:"Read settings from a TOML or JSON file ($PICKUP_CONFIG; pickup.toml or pickup.json)."`
 }
 
-// A fileArgument is the FILE of serve, check and schema.
+// A fileArgument is the FILE of serve, init, check and schema.
 type fileArgument struct {
 	File string `arg:"" optional:"" help:"The JSON file to use ($PICKUP_DB; db.json)."`
 }
@@ -74,12 +76,13 @@ func parse(args []string, e *environment) (command, error) {
 		kong.Writers(e.stdout, e.stderr),
 		kong.Exit(func(int) { helped = true }),
 		kong.Help(help),
+		kong.ExplicitGroups(topics),
 		kong.Resolvers(kong.ResolverFunc(e.resolve)),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("grammar of the command line: %w", err)
 	}
-	args = respell(args)
+	args = joinNegative(respell(args))
 	if err := checkForeign(args); err != nil {
 		return nil, err
 	}
@@ -88,7 +91,7 @@ func parse(args []string, e *environment) (command, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, usagef("%w (see pickup --help)", err)
+		return nil, plainUsage(err)
 	}
 	e.parsed = parsed
 	for _, flag := range parsed.Flags() {
@@ -103,7 +106,7 @@ func parse(args []string, e *environment) (command, error) {
 		}
 	}
 	if selected.Name == "serve" && !slices.Contains(args, "serve") {
-		if err := checkFileName(g.Serve.File, k.Model.Leaves(true)); err != nil {
+		if err := checkFileName(g.Serve.File, g.Serve.NoAuth, k.Model.Leaves(true)); err != nil {
 			return nil, err
 		}
 	}
@@ -156,43 +159,121 @@ func respell(args []string) []string {
 	return args
 }
 
+// joinNegative returns args in which a negative number after a flag is its value,
+// so that the error is about the number.
+func joinNegative(args []string) []string {
+	var joined []string
+	for i, arg := range args {
+		if i > 0 && strings.HasPrefix(args[i-1], "-") && negative.MatchString(arg) {
+			joined[len(joined)-1] += "=" + arg
+		} else {
+			joined = append(joined, arg)
+		}
+	}
+	return joined
+}
+
+var negative = regexp.MustCompile(`^-[0-9]`)
+
+// plainUsage returns an error of the parser in our words.
+func plainUsage(err error) error {
+	if m := withoutValue.FindStringSubmatch(err.Error()); m != nil {
+		return usagef("%s needs a value (see pickup serve --help)", m[1])
+	}
+	return usagef("%w (see pickup --help)", err)
+}
+
+// withoutValue matches errors about a flag at the end of the line, or before another.
+var withoutValue = regexp.MustCompile(`^(\S+): expected \S+ value but got`)
+
 // checkFileName returns an error if word, an argument without a command, looks like
 // a mistyped command: one word that names no file.
-func checkFileName(word string, commands []*kong.Node) error {
+func checkFileName(word string, n noAuth, commands []*kong.Node) error {
 	if word == "" || strings.ContainsAny(word, `./\`) {
 		return nil
 	}
 	if _, err := os.Stat(word); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if noAuth(word) == noAuthPublic && n != authNeeded {
+		return usagef("unknown command %q; did you mean --no-auth=public?", word)
+	}
 	var names []string
 	for _, c := range commands {
 		names = append(names, c.Name)
 	}
+	if near := nearFile(word); near != "" && spell.Nearest(word, names) == "" {
+		return usagef("unknown command %q; did you mean the file %s?", word, near)
+	}
 	hint := spell.DidYouMean(word, "the commands", names)
-	return usagef("unknown command %q%s (to serve a file of that name: pickup serve %s)", word, hint, shellWord(word))
+	return usagef("unknown command %q%s (to create a file of that name: pickup init %s)", word, hint, shellWord(word))
 }
 
-// help prints the help of a command. Without a command it prints the list of
-// commands, the flags of serve, and variables and exit codes.
+// help prints the help of a command or, without one, the first screen.
 func help(options kong.HelpOptions, ctx *kong.Context) error {
-	if err := kong.DefaultHelpPrinter(options, ctx); err != nil || ctx.Selected() != nil {
+	if ctx.Selected() == nil {
+		_, err := fmt.Fprint(ctx.Stdout, firstScreen)
 		return err
 	}
-	serve, err := kong.Trace(ctx.Kong, []string{"serve"})
-	if err != nil {
-		return err
+	err := kong.DefaultHelpPrinter(options, ctx)
+	if err == nil && ctx.Selected().Name == "serve" {
+		_, err = fmt.Fprint(ctx.Stdout, serveTail)
 	}
-	fmt.Fprintln(ctx.Stdout)
-	options.NoAppSummary = true
-	if err := kong.DefaultHelpPrinter(options, serve); err != nil {
-		return err
-	}
-	_, err = fmt.Fprint(ctx.Stdout, helpTail)
 	return err
 }
 
-const helpTail = `
+// firstScreen has every command and what most people need of the rest.
+const firstScreen = `Usage: pickup [FILE] [FLAGS]    serve FILE ($PICKUP_DB, or db.json)
+       pickup COMMAND [--help]
+
+pickup serves a JSON file as a REST API. The file stays yours to edit.
+
+Commands:
+  init [FILE]             create FILE or its schema, or both; overwrites nothing
+  serve [FILE]            serve FILE; the default
+  check [FILE]            list everything that is wrong with FILE
+  schema [FILE]           infer a schema from FILE
+  tail [URL]              print the changes of a running server as they happen
+  passwd NAME             print a line for --htpasswd
+  health                  check whether a running server is ready
+  config                  print the settings in force and where each comes from
+  completion SHELL        print completions for bash, zsh or fish
+  version                 print the version
+
+Flags (pickup serve --help lists all of them by topic):
+  -p, --port=PORT         listen on this port; 0 picks a free one (3000)
+  -H, --host=ADDRESS      listen on this address (127.0.0.1)
+      --no-auth           ask for no password; on this machine only
+      --cors-origin=URL   let pages of this origin use the API, as localhost may
+      --read-only         refuse writes
+      --ephemeral         keep writes in memory and leave the file alone
+  -d, --delay=MS          answer slowly, as in 500 or 200-800
+  -s, --static=DIR        also serve the files of a folder
+      --prefix=PATH       serve the API below a path such as /api
+  -c, --config=FILE       read settings from this file (pickup.toml)
+  -q, --quiet             print warnings and errors only
+
+The password is PICKUP_PASSWORD; without one, each start makes and prints one.
+A front end that used json-server runs with one word changed and --no-auth:
+  pickup --no-auth --watch db.json --port 3001 --delay 500
+`
+
+// topics are the groups of flags in the help of a command.
+var topics = []kong.Group{
+	{Key: "address", Title: "Address:"},
+	{Key: "access", Title: "Who may use the service:"},
+	{Key: "file", Title: "The file:"},
+	{Key: "ids", Title: "Ids and references:"},
+	{Key: "paths", Title: "Paths and files:"},
+	{Key: "simulation", Title: "Slow and failing answers:"},
+	{Key: "repetition", Title: "The same at each start:"},
+	{Key: "logs", Title: "Logs and requests:"},
+	{Key: "limits", Title: "Limits:"},
+	{Key: "json-server", Title: "For users of json-server:"},
+}
+
+// serveTail is what the help of serve has after the flags.
+const serveTail = `
 Each of these settings has a variable, as --max-body has PICKUP_MAX_BODY, and is
 called max-body in a configuration file. pickup config prints all of them.
 

@@ -266,7 +266,7 @@ exec env -i $5 "$(command -v chroot)" --userspec="$4" . ` + entry[0]
 		if os.Getuid() != 0 {
 			flags, user = []string{"--mount", "--map-root-user"}, "0:0"
 		}
-		all := append(append([]string{}, env...), extra...)
+		all := append(append([]string{"container=steps"}, env...), extra...)
 		cmd := exec.Command("unshare", append(flags, "sh", "-c", script, "sh", root, mount, at, user, strings.Join(all, " "))...)
 		var log strings.Builder
 		cmd.Stdout, cmd.Stderr = &log, &log

@@ -133,7 +133,7 @@ func printable(s string) bool {
 func onlyLoopback(host string) (bool, error) {
 	addr, err := net.ResolveIPAddr("ip", host)
 	if err != nil {
-		return false, usagef("--host: %w", err)
+		return false, usagef("--host: %w; use an address of this machine, such as 127.0.0.1", err)
 	}
 	return addr.IP.IsLoopback(), nil
 }

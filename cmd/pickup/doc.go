@@ -1,6 +1,7 @@
 // Pickup serves a JSON file as a REST API. The file stays yours to edit.
 //
 //	pickup [serve] [FILE]    serve FILE ($PICKUP_DB, then db.json)
+//	pickup init [FILE]       create FILE and its schema, or a schema for an existing FILE
 //	pickup check [FILE]      list what is wrong with FILE as FILE:LINE:COLUMN
 //	pickup tail [URL]        print the changes of a running server as they happen
 //	pickup passwd NAME       print a line for --htpasswd

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -13,9 +14,8 @@ import (
 	"testing"
 )
 
-// TestDocs types the commands of the documents: the lines after "$ " in every
-// console block, in order, in one shell, in a directory with the sample and its
-// server. Each command must print what the document shows.
+// TestDocs types the commands of the documents (see docSteps), in order, in one shell,
+// in a directory with the sample and its server. Each command must print what the document shows.
 //
 // The server listens on a free port instead of 3000 and is built once instead
 // of run by go run. White space in JSON does not count, so that documents can
@@ -23,7 +23,7 @@ import (
 func TestDocs(t *testing.T) {
 	for _, doc := range documents(t, "README.md", "docs/*.md", "examples/quickstart/README.md") {
 		text := manual(t, doc)
-		if !strings.Contains(text, "\n```console\n") {
+		if len(docSteps(text)) == 0 {
 			continue
 		}
 		t.Run(doc, func(t *testing.T) {
@@ -49,9 +49,6 @@ func runDoc(t *testing.T, name, text string) {
 		t.Fatalf("%s does not start the server with %q", name, docStart)
 	}
 	steps := docSteps(text)
-	if len(steps) == 0 {
-		t.Fatalf("%s has no command", name)
-	}
 	dir := t.TempDir()
 	for _, sample := range []string{"db.json", "db.schema.json"} {
 		if err := os.WriteFile(filepath.Join(dir, sample), []byte(manual(t, sample)), 0o644); err != nil {
@@ -131,17 +128,35 @@ type step struct {
 	command, want string
 }
 
-// docSteps returns the steps of a document's console blocks. A line that begins
-// with "$ " is a command, "> " continues it, and the other lines are its output.
+// docSteps returns the steps of a document. In a console block, a line that begins
+// with "$ " is a command, "> " continues it, and the other lines are its output. An sh
+// block is a step if a json or diff block follows it, which has the output.
 func docSteps(text string) []step {
 	var steps []step
-	inside := false
+	block, script, at := "", "", 0 // the kind of the block, "" outside; an sh block and its line
 	for i, line := range strings.Split(text, "\n") {
 		last := len(steps) - 1
 		switch {
+		case strings.HasPrefix(line, "```") && block != "":
+			block = ""
 		case strings.HasPrefix(line, "```"):
-			inside = line == "```console"
-		case !inside:
+			block = cmp.Or(line[3:], "text")
+			switch {
+			case block == "sh":
+				script, at = "", i+2
+			case block != "json" && block != "diff":
+			case script == "":
+				block = "text"
+			default:
+				steps = append(steps, step{line: at, command: script})
+			}
+		case block == "" && line != "":
+			script = ""
+		case block == "sh":
+			script += line + "\n"
+		case block == "json", block == "diff":
+			steps[last].want += line + "\n"
+		case block != "console":
 		case strings.HasPrefix(line, "$ "):
 			steps = append(steps, step{line: i + 1, command: line[2:]})
 		case strings.HasPrefix(line, "> ") && last >= 0 && steps[last].want == "":

@@ -53,7 +53,7 @@ func checkForeign(args []string) error {
 			name = "--middlewares"
 		}
 		if instead := foreignFlags[strings.TrimPrefix(name, "--")]; instead != "" && strings.HasPrefix(name, "--") {
-			return usagef("%s: %s", arg, instead)
+			return usagef("%s: %s (see docs/json-server.md)", arg, instead)
 		}
 	}
 	return nil
@@ -65,7 +65,8 @@ func checkSource(file string) error {
 	case strings.HasPrefix(file, "http://"), strings.HasPrefix(file, "https://"):
 		return usagef("%s is not a file: download it first, with curl -o db.json %s", file, shellWord(file))
 	case slices.Contains([]string{".js", ".cjs", ".mjs", ".ts"}, filepath.Ext(file)):
-		return usagef("%s is a program: let it write a JSON file, and serve that", file)
+		return usagef("%s is a program: let it write a JSON file, and serve that, as in node -p %s > db.json",
+			file, shellWord(`JSON.stringify(require("./`+file+`")())`))
 	}
 	return nil
 }

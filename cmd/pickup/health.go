@@ -45,7 +45,7 @@ func (c *healthCommand) run(ctx context.Context, e *environment) error {
 	}}
 	resp, err := client.Do(req)
 	if err != nil {
-		return fmt.Errorf("no server responds at %s: %w", server, errors.Unwrap(err))
+		return fmt.Errorf("no server responds at %s (set --host and --port as for the server): %w", server, errors.Unwrap(err))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusOK {

@@ -38,19 +38,20 @@ const (
 
 // An environment holds the inputs and outputs of a command.
 type environment struct {
-	getenv  func(string) string // "" if the variable is unset
-	config  *configFile         // not nil while a command runs
-	parsed  *kong.Context       // the command line
-	sources map[string]string   // of the values of flags that parsed does not have
-	stdin   io.Reader
-	stdout  io.Writer // results
-	stderr  io.Writer // banner, logs and errors
+	getenv    func(string) string // "" if the variable is unset
+	container bool                // it is in a container
+	config    *configFile         // not nil while a command runs
+	parsed    *kong.Context       // the command line
+	sources   map[string]string   // of the values of flags that parsed does not have
+	stdin     io.Reader
+	stdout    io.Writer // results
+	stderr    io.Writer // banner, logs and errors
 }
 
 // run is the program: it runs the command in args until that is done or ctx is
 // done, and returns the exit code.
 func run(ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
-	e := &environment{getenv: getenv, sources: make(map[string]string), stdin: stdin, stdout: stdout, stderr: stderr}
+	e := &environment{getenv: getenv, container: inContainer(getenv), sources: make(map[string]string), stdin: stdin, stdout: stdout, stderr: stderr}
 	command, err := parse(args, e)
 	if err == nil && command != nil {
 		err = command.run(ctx, e)

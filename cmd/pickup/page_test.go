@@ -189,9 +189,10 @@ func liveFlow(p *pageTest) {
 	p.until(`document.querySelector(".foot .live")?.textContent === "Live"`)
 	p.edit(`Piano lesson`, `Piano recital`)
 	p.until(cell("4", "title") + `?.textContent === "Piano recital"`)
-	p.want(`[...document.querySelectorAll(".cell.changed")].map(e => e.textContent).join()`, "Piano recital")
+	p.want(`[...document.querySelectorAll(".row.file .cell.changed")].map(e => e.textContent).join()`, "Piano recital")
 	p.api("PATCH", "/schedules/5", `{"status": "Rescheduled"}`, 200)
 	p.until(cell("5", "status") + `?.textContent === "Rescheduled"`)
+	p.want(`[...document.querySelectorAll(".row.api .cell.changed")].map(e => e.textContent).join()`, "Rescheduled")
 	p.api("DELETE", "/schedules/1", "", 200)
 	p.until(`document.querySelector(".count").textContent === "6 records"`)
 	p.until(`document.querySelector(".nav .n").textContent === "6"`)
@@ -583,6 +584,23 @@ func requestsFlow(p *pageTest) {
 	p.show("#/schedules") // the page is not affected
 	p.until(`document.querySelectorAll(".spacer .row").length === 7 && document.querySelector(".strip.simulated")`)
 	p.show("#/_/requests")
+	p.run(`const s = document.querySelector(".simulation select"); s.value = "hold"; s.dispatchEvent(new Event("change", {bubbles: true}))`)
+	p.sees("0 requests wait")
+	answered := make(chan int)
+	go func() {
+		status, _ := send(p.T, "GET", p.process.url+"/schedules", "")
+		answered <- status
+	}()
+	if !eventually(func() bool { return strings.Contains(p.api("GET", "/_/holds", "", 200), "/schedules") }) {
+		p.Fatal("the request is not held")
+	}
+	p.run(`dispatchEvent(new Event("focus"))`)
+	p.sees("GET /schedules")
+	p.clickText("Release")
+	if status := <-answered; status != 200 {
+		p.Errorf("the status of the request that was held is %d", status)
+	}
+	p.sees("0 requests wait")
 	p.clickText("Off")
 	p.until(`!document.querySelector(".simulation.on")`)
 	p.api("GET", "/schedules", "", 200)
@@ -615,7 +633,8 @@ func hostileFlow(p *pageTest) {
 	p.show("#/evil")
 	p.until(`document.querySelectorAll(".spacer .row").length === 6`)
 	p.until(`document.querySelector(".head").textContent.includes("__proto__") &&
-		document.querySelector(".grid").textContent.includes("<script>alert(1)</script>")`)
+		document.querySelector(".grid").textContent.includes("<script>alert(1)</script>") &&
+		document.querySelector(".grid").textContent.includes("no id")`)
 	p.run(`document.querySelector(".grid").scrollLeft = 1e6; await new Promise(done => setTimeout(done, 100))`)
 	for _, id := range []string{"<img src=x onerror=alert(1)>", "../../secret", "long", "wide", "deep"} {
 		p.show("#/evil/" + strings.ReplaceAll(netURL.PathEscape(id), "/", "%2F"))

@@ -62,7 +62,7 @@ func (c *passwdCommand) ask(e *environment) (string, error) {
 		typed[i] = string(password)
 	}
 	if typed[0] != typed[1] {
-		return "", errors.New("the passwords differ")
+		return "", errors.New("the passwords differ; run the command again")
 	}
 	return typed[0], nil
 }

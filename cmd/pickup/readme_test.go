@@ -50,6 +50,41 @@ func TestReadme(t *testing.T) {
 	}
 }
 
+// TestFirstScreen checks that the first screen of help fits a terminal, names every
+// command, and no flag that does not exist.
+func TestFirstScreen(t *testing.T) {
+	k, err := kong.New(new(grammar), kong.ExplicitGroups(topics))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(firstScreen), "\n")
+	if len(lines) > 40 {
+		t.Errorf("it has %d lines", len(lines))
+	}
+	for _, line := range lines {
+		if len(line) > 80 {
+			t.Errorf("longer than 80 characters: %s", line)
+		}
+	}
+	known := make(map[string]bool)
+	for _, command := range k.Model.Children {
+		if !strings.Contains(firstScreen, "\n  "+command.Name+" ") {
+			t.Errorf("it lacks %s", command.Name)
+		}
+		for _, flag := range append(command.Flags, k.Model.Flags...) {
+			known["--"+flag.Name] = true
+			if command.Name == "serve" && flag.Group == nil && flag.Name != "help" && flag.Name != "config" {
+				t.Errorf("--%s has no topic", flag.Name)
+			}
+		}
+	}
+	for _, flag := range regexp.MustCompile(`--[a-z][a-z-]+`).FindAllString(firstScreen, -1) {
+		if !known[flag] {
+			t.Errorf("there is no %s", flag)
+		}
+	}
+}
+
 // TestDocumentsLead checks that links in documents lead to files that exist,
 // and to headings that they have.
 func TestDocumentsLead(t *testing.T) {

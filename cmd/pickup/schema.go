@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -16,6 +17,7 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/describe"
 	"pickup/internal/rawjson"
+	"pickup/internal/spell"
 	"pickup/internal/storage"
 )
 
@@ -24,13 +26,15 @@ type schemaCommand struct {
 	fileArgument
 	idConvention
 	Force bool `help:"Replace an existing schema."`
-	Link  bool `help:"Also name the schema in the file, as \"$schema\", so that editors find it."`
+	Link  bool `help:"Also name the schema in the file, as \"$schema\", so that editors find it. An existing schema is kept."`
+
+	keep bool // an existing schema is no error
 }
 
 func (c *schemaCommand) run(ctx context.Context, e *environment) error {
 	path := c.path(e)
-	if _, err := os.Stat(path); err != nil {
-		return usageError{err}
+	if err := checkExists(path); err != nil {
+		return err
 	}
 	// Without --link the file is only read, so a server may have it.
 	store, err := filestore.Open(ctx, path, filestore.Options{ReadOnly: !c.Link})
@@ -49,13 +53,14 @@ func (c *schemaCommand) write(ctx context.Context, e *environment, path string, 
 	if err != nil {
 		return usagef("%s: %w", path, err)
 	}
-	if err := filestore.WriteFile(file, describe.InferSchema(snap), c.Force); err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			return usagef("%s exists; --force replaces it", file)
-		}
+	switch err := filestore.WriteFile(file, describe.InferSchema(snap), c.Force); {
+	case err == nil:
+		fmt.Fprintf(e.stdout, "%s: rules inferred from %s\n", file, path)
+	case !errors.Is(err, fs.ErrExist):
 		return err
+	case !c.Link && !c.keep:
+		return usagef("%s exists; --force replaces it, --link keeps it and names it in %s", file, path)
 	}
-	fmt.Fprintf(e.stdout, "%s: rules inferred from %s\n", file, path)
 	if _, linked := snap.Kind("$schema"); linked {
 		return nil
 	}
@@ -95,6 +100,42 @@ func initial(path string) []byte {
 func isNew(path string) bool {
 	info, err := os.Stat(path)
 	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0
+}
+
+// checkExists returns an error if there is no file at path, unless its directory is
+// missing too, which opening it reports.
+func checkExists(path string) error {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Dir(path)); err != nil {
+		return nil
+	}
+	hint := ""
+	if near := nearFile(path); near != "" {
+		hint = "; did you mean " + near + "?"
+	}
+	return usagef("%s does not exist%s (to create it: pickup init %s)", path, hint, shellWord(path))
+}
+
+// nearFile returns the file in the folder of path that was probably meant, or "".
+func nearFile(path string) string {
+	folder, base := filepath.Split(path)
+	entries, _ := os.ReadDir(filepath.Dir(path)) // without it there is no hint
+	var names []string
+	for _, e := range entries {
+		if e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".") {
+			names = append(names, e.Name())
+		}
+	}
+	near := spell.Nearest(base, names)
+	if name := strings.TrimSuffix(base, filepath.Ext(base)) + ".json"; near == "" && slices.Contains(names, name) {
+		near = name
+	}
+	if near == "" {
+		return ""
+	}
+	return folder + near
 }
 
 // quote returns s as a JSON string, with invalid UTF-8 replaced.

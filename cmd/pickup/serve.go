@@ -94,7 +94,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) error {
 // start makes everything that serve runs. A start that fails leaves no new file.
 func (s *service) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		func(context.Context) error { return checkSource(s.file) },
+		func(context.Context) error { return s.checkFile() },
 		func(context.Context) error { return s.settings.check() },
 		s.readUsers,
 		s.readCertificate,
@@ -198,6 +198,15 @@ func (s *service) notifySystemd(state string) {
 	}
 }
 
+// checkFile returns an error if the file is named by an argument and does not exist,
+// or if it cannot be a database.
+func (s *service) checkFile() error {
+	if err := checkSource(s.file); err != nil || s.File == "" {
+		return err
+	}
+	return checkExists(s.file)
+}
+
 // readUsers finds out who may use the service, and who can reach it.
 func (s *service) readUsers(context.Context) (err error) {
 	if s.loopback, err = onlyLoopback(s.Host); err != nil {
@@ -205,7 +214,11 @@ func (s *service) readUsers(context.Context) (err error) {
 	}
 	switch {
 	case s.NoAuth == noAuthLocal && !s.loopback:
-		return usagef("--no-auth requires a loopback address, and %s is not one: set PICKUP_PASSWORD, or use --no-auth=public to let everyone in", s.Host)
+		name := "--no-auth"
+		if variable := "PICKUP_NO_AUTH"; s.env.sources["no-auth"] == variable {
+			name = variable
+		}
+		return usagef("%s requires a loopback address, and %s is not one: set PICKUP_PASSWORD, or use %s=public to let everyone in", name, s.Host, name)
 	case s.NoAuth == authNeeded:
 		s.users, err = readCredentials(s.env.getenv, s.Htpasswd)
 	}
@@ -236,26 +249,38 @@ func (s *service) listen(ctx context.Context) (err error) {
 			return inUse
 		}
 	}
-	if errors.Is(err, syscall.EADDRINUSE) {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("%s is in use by another program; -p 0 picks a free port", address)
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("cannot listen on port %d: %w; choose one from 1024 on, such as -p 3000", s.Port, syscall.EACCES)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return usagef("--host: %s is not an address of this machine; use 127.0.0.1, or 0.0.0.0 for all of them", s.Host)
 	}
 	return fmt.Errorf("cannot listen: %w", err)
 }
 
 func (s *service) openStore(ctx context.Context) (err error) {
 	s.store, err = filestore.Open(ctx, s.file, filestore.Options{
-		Initial:    initial(s.file),
-		ReadOnly:   s.ReadOnly,
-		Ephemeral:  s.Ephemeral,
-		JournalDir: s.JournalDir,
-		Synced:     s.metrics.Synced,
-		Log:        s.log,
+		Initial:     initial(s.file),
+		ReadOnly:    s.ReadOnly,
+		Ephemeral:   s.Ephemeral,
+		JournalDir:  s.JournalDir,
+		InContainer: s.env.container,
+		Synced:      s.metrics.Synced,
+		Log:         s.log,
 	})
+	if errors.Is(err, storage.ErrInUse) {
+		return fmt.Errorf("%w; stop that server first, or look at the file with --read-only", err)
+	}
 	if err != nil {
 		return openError(err)
 	}
 	for _, w := range s.store.Warnings() {
 		s.notices = append(s.notices, warning("%s.", w))
+	}
+	if !s.ReadOnly && !s.Ephemeral && unignored(ctx, s.file) != "" {
+		s.notices = append(s.notices, note("git does not ignore pickup's files next to %s: add %s to .gitignore, as pickup init does.", s.file, ignorePattern(s.file)))
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func (all *violations) apply(revisions []*Revision) bool {
 	}
 	touched := make(map[element]bool)
 	for _, r := range revisions {
-		if all.validate || r.Source == FromFile || r.Counts != nil {
+		if all.validate || r.reset || r.Counts != nil {
 			return false
 		}
 		for _, ch := range r.Changes {

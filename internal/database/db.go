@@ -18,7 +18,7 @@ import (
 
 // Options configure a DB. The zero value is a database without rules.
 type Options struct {
-	Schema *schema.Schema // the rules; nil: none
+	Schema *schema.Schema // the rules; nil: none; a SharedStore has its own instead
 	Log    *slog.Logger   // nil: no log
 
 	// IDMember is the member that carries a record's id if the schema has no
@@ -50,6 +50,8 @@ const (
 // Its methods may be called from several goroutines at once.
 type DB struct {
 	store   storage.Store
+	shared  storage.SharedStore // store, if others use it too; otherwise nil
+	latest  latest
 	log     *slog.Logger
 	run     string // see Run
 	now     atomic.Pointer[Snapshot]
@@ -83,7 +85,10 @@ func Open(ctx context.Context, s storage.Store, o Options) (*DB, error) {
 		db.log = slog.New(slog.DiscardHandler)
 	}
 	conv := conventions{ids: o.IDs, member: o.IDMember, suffix: o.KeySuffix}
-	conv.schema = o.Schema.WithIDMember(o.IDMember)
+	db.shared, _ = s.(storage.SharedStore)
+	if db.shared == nil {
+		conv.schema = o.Schema.WithIDMember(o.IDMember)
+	}
 	if conv.member != "" || conv.schema.MovesIDs() { // otherwise "id" is right, the default of every store
 		if err := s.KeyBy(conv.IDMember); err != nil {
 			return nil, err
@@ -92,6 +97,14 @@ func Open(ctx context.Context, s storage.Store, o Options) (*DB, error) {
 	b, err := s.Load(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if db.shared != nil {
+		db.run = b.Origin
+		if conv = conv.under(b); conv.stored.err == nil {
+			if err := s.KeyBy(conv.IDMember); err != nil {
+				return nil, err
+			}
+		}
 	}
 	snap, _ := load(b, nil, conv)
 	db.now.Store(snap)
@@ -184,40 +197,72 @@ func (db *DB) commitQueue(ctx context.Context) {
 func (db *DB) commit(ctx context.Context, group []*update) {
 	db.write.Lock()
 	defer db.write.Unlock()
-	for start := time.Now(); ; {
+	for start, lost := time.Now(), 0; ; lost++ {
 		base := db.now.Load()
 		steps := db.stage(base, group)
-		if len(steps) == 0 {
+		if len(steps) == 0 && db.shared == nil {
 			return
 		}
-		updates := make([][]storage.Change, len(steps))
-		for i := range steps {
-			updates[i] = steps[i].tx.storageChanges()
-		}
-		rev, err := db.store.Commit(ctx, base.rev, updates...)
+		rev, err := db.storeSteps(ctx, base, steps)
 		if errors.Is(err, storage.ErrConflict) {
 			if time.Since(start) > maxRetry {
-				err = fmt.Errorf("the file keeps changing: %w", storage.ErrBusy)
-			} else if err = db.reload(ctx); err == nil {
+				err = fmt.Errorf("others keep changing the database: %w", storage.ErrBusy)
+			} else if err = db.catchUp(ctx, lost); err == nil {
 				continue
 			}
 		}
-		if err != nil {
+		switch {
+		case err != nil && db.shared != nil:
+			failAll(group, err) // the refusals may be those of an old state
+		case err != nil:
 			fail(group, err)
-			return
+		case len(steps) > 0:
+			db.publish(steps, base.rev, rev)
 		}
-		now, revisions := db.source.now(), make([]*Revision, len(steps))
-		for i, s := range steps {
-			// Each update has a revision of its own if the store counted them.
-			later := min(storage.Rev(len(steps)-1-i), rev-base.rev-1)
-			s.tx.snap.arrive(rev - later)
-			r := s.tx.difference(s.base).revision(s.base, s.tx.snap)
-			r.Time, r.Source, r.Request, r.Undoes = now, FromAPI, s.request, s.tx.undoes
-			revisions[i] = r
+		return
+	}
+}
+
+// storeSteps commits the changes of steps that begin at base. If there are none,
+// it confirms that base is the latest state of a shared store: what refuses a change,
+// or makes it needless, must hold now. The caller holds db.write.
+func (db *DB) storeSteps(ctx context.Context, base *Snapshot, steps []step) (rev storage.Rev, err error) {
+	if base.stored != nil && base.stored.err != nil {
+		return 0, base.stored.err
+	}
+	updates := make([][]storage.Change, len(steps))
+	for i := range steps {
+		updates[i] = steps[i].tx.storageChanges()
+	}
+	db.unlocked(func() {
+		if len(steps) > 0 {
+			rev, err = db.store.Commit(ctx, base.rev, updates...)
+		} else {
+			err = db.confirm(ctx, base.rev)
 		}
+	})
+	return rev, err
+}
+
+// publish makes steps, which are durable as rev, visible, and reports them to
+// followers. The caller holds db.write.
+func (db *DB) publish(steps []step, base, rev storage.Rev) {
+	now, revisions := db.source.now(), make([]*Revision, len(steps))
+	for i, s := range steps {
+		// Each update has a revision of its own if the store counted them.
+		later := min(storage.Rev(len(steps)-1-i), rev-base-1)
+		if db.shared != nil {
+			later = 0
+			s.tx.dropClones(s.base)
+		}
+		s.tx.snap.arrive(rev - later)
+		r := s.tx.difference(s.base).revision(s.base, s.tx.snap)
+		r.Time, r.Source, r.Request, r.Undoes = now, FromAPI, s.request, s.tx.undoes
+		revisions[i] = r
+	}
+	if db.now.Load().rev < rev { // otherwise Follow was faster
 		db.now.Store(steps[len(steps)-1].tx.snap)
 		db.history.publish(revisions...)
-		return
 	}
 }
 
@@ -274,33 +319,61 @@ func fail(group []*update, err error) {
 	}
 }
 
+// failAll sets err for all updates of a group.
+func failAll(group []*update, err error) {
+	for _, u := range group {
+		u.result, u.err = nil, err
+	}
+}
+
 // reload loads the contents of the store. The caller holds db.write.
 func (db *DB) reload(ctx context.Context) error {
-	b, err := db.store.Load(ctx)
+	var b storage.Batch
+	var err error
+	db.unlocked(func() { b, err = db.store.Load(ctx) })
 	if err != nil {
 		return err
 	}
 	return db.apply(b)
 }
 
-// apply shows a batch of the store. The caller holds db.write.
-func (db *DB) apply(b storage.Batch) error {
+// apply shows a batch of the store, unless it is older than what is shown. The
+// caller holds db.write.
+func (db *DB) apply(b storage.Batch) (err error) {
 	base := db.now.Load()
 	if b.Rev <= base.rev {
 		return nil
 	}
-	next, d, err := base.next(b)
+	next, d := (*Snapshot)(nil), (*difference)(nil)
+	switch {
+	case db.shared != nil && !b.Reset:
+		if next, d, err = base.follow(b); err == nil && len(b.Changes) == 0 {
+			db.now.Store(next)
+			db.history.wake()
+			return nil
+		}
+	case db.shared != nil:
+		var conv conventions
+		if conv, err = db.conventions(base.conventions, b); err == nil {
+			next, d = load(b, base, conv)
+		}
+	default:
+		next, d, err = base.next(b)
+	}
 	if err == nil {
-		db.show(base, next, d)
+		db.show(base, next, d, b.Reset)
 	}
 	return err
 }
 
-// show makes next, an external edit, visible and wakes the followers. The caller
-// holds db.write.
-func (db *DB) show(base, next *Snapshot, d *difference) {
+// show makes next, an external edit, visible and wakes the followers. reset reports
+// that the store yielded the whole contents. The caller holds db.write.
+func (db *DB) show(base, next *Snapshot, d *difference, reset bool) {
 	r := d.revision(base, next)
-	r.Time, r.Source = db.source.now(), FromFile
+	r.Time, r.Source, r.reset = db.source.now(), FromFile, reset || db.shared == nil
+	if db.shared != nil {
+		r.Source = FromElsewhere
+	}
 	db.now.Store(next)
 	db.baseline.Store(next)
 	db.history.publish(r)
@@ -324,19 +397,33 @@ func (db *DB) Follow(ctx context.Context) error {
 	return errors.New("the store reports no more changes")
 }
 
-// follow applies one batch. If it does not fit the current state, as after a missed
-// batch, follow loads the whole contents.
+// follow applies one batch of Watch.
 func (db *DB) follow(ctx context.Context, b storage.Batch) error {
+	if b.Own { // Update reports it, if its Commit returns at all
+		select {
+		case db.lead <- struct{}{}:
+			defer func() { <-db.lead }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	db.write.Lock()
 	defer db.write.Unlock()
 	current := b.Rev >= db.now.Load().rev // otherwise Err is newer
-	if err := db.apply(b); err != nil {
-		if err = db.reload(ctx); err != nil {
-			return err
-		}
+	if err := db.applyOrReload(ctx, b); err != nil {
+		return err
 	}
 	if current {
 		db.history.setErr(nil)
 	}
 	return nil
+}
+
+// applyOrReload applies a batch. If it does not fit the current state, as after a
+// missed batch, it loads the whole contents. The caller holds db.write.
+func (db *DB) applyOrReload(ctx context.Context, b storage.Batch) error {
+	if err := db.apply(b); err == nil {
+		return nil
+	}
+	return db.reload(ctx)
 }

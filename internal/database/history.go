@@ -16,7 +16,7 @@ import (
 // It does not include the order of records: an edit that only moves them has no
 // changes.
 type Revision struct {
-	Rev     storage.Rev // of After; the updates of one commit share it if the store counts commits only
+	Rev     storage.Rev // of After; the updates of one commit share it if the store counts commits only, as shared ones do
 	Time    time.Time   // when it became visible
 	Source  Source
 	Request string // the id of the request, see WithRequest
@@ -35,7 +35,8 @@ type Revision struct {
 	// number of changes in each collection that has any.
 	Counts map[string]int
 
-	size int // bytes of values that only Before has
+	size  int  // bytes of values that only Before has
+	reset bool // the store yielded the whole contents, not the changes
 }
 
 // A Source is the origin of a revision.
@@ -43,8 +44,9 @@ type Source string
 
 // The sources of revisions.
 const (
-	FromAPI  Source = "api"  // Update
-	FromFile Source = "file" // the store: an edit of the file or of its rules
+	FromAPI       Source = "api"       // Update
+	FromFile      Source = "file"      // the store: an edit of the file or of its rules
+	FromElsewhere Source = "elsewhere" // a shared store: others who use it, or new rules
 )
 
 // A Change is the effect of a revision on one element of a collection. With an
@@ -158,6 +160,20 @@ func (h *history) setErr(err error) {
 	}
 }
 
+// wake wakes the followers: the revision of the current state is another one.
+func (h *history) wake() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.wakeLocked()
+}
+
+// changed returns a channel that is closed at the next change.
+func (h *history) changed() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.more
+}
+
 func (h *history) wakeLocked() {
 	close(h.more)
 	h.more = make(chan struct{})
@@ -198,14 +214,19 @@ func (db *DB) History() []*Revision {
 }
 
 // Run returns a random identifier of this DB. Revisions are unique only within it:
-// after a restart the same number is another state.
+// after a restart the same number is another state. If the store is shared, Run is
+// the name of the database in it, the same for all who use it.
 func (db *DB) Run() string { return db.run }
 
 // Err returns the error of the latest attempt of Follow to read the store, nil if
-// it succeeded. After an error, Snapshot returns the last valid state.
+// it succeeded. After an error, Snapshot returns the last valid state. Rules of a
+// shared store that cannot be used are an error too.
 func (db *DB) Err() error {
 	db.history.mu.Lock()
 	defer db.history.mu.Unlock()
+	if stored := db.Snapshot().stored; db.history.err == nil && stored != nil {
+		return stored.err
+	}
 	return db.history.err
 }
 

@@ -15,6 +15,7 @@ type conventions struct {
 	member string        // Options.IDMember
 	suffix string        // Options.KeySuffix
 	ids    schema.IDKind // Options.IDs
+	stored *storedRules  // of a shared store; nil: the store keeps none
 }
 
 // KeyOf returns the member by which records refer to one whose collection has this

@@ -7,7 +7,7 @@ import (
 	"pickup/internal/schema"
 )
 
-// SetSchema replaces the rules; nil removes them. It loads the database again with
+// SetSchema replaces the rules of a store that is not shared; nil removes them. It loads the database again with
 // the names and ids of the new rules, and reports the changes to followers. A commit
 // that has begun keeps the old rules, later ones the new rules.
 //
@@ -28,6 +28,6 @@ func (db *DB) SetSchema(ctx context.Context, schema *schema.Schema) error {
 	}
 	next, d := load(b, base, conv)
 	next.origin = rand.Uint64() // the same contents may look different
-	db.show(base, next, d)
+	db.show(base, next, d, true)
 	return nil
 }

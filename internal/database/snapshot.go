@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"iter"
@@ -21,7 +22,7 @@ import (
 type Snapshot struct {
 	conventions
 	rev    storage.Rev
-	origin uint64 // random, new with each load of other contents or rules; see Tag
+	origin uint64 // random and new with other rules, or that of stored; see Tag
 	list   []*collection
 	byName map[string]*collection
 	gone   map[string]idStats // of deleted collections
@@ -210,13 +211,16 @@ func load(b storage.Batch, prev *Snapshot, conv conventions) (*Snapshot, *differ
 	} else {
 		s.origin, s.gone = prev.origin, maps.Clone(prev.gone)
 	}
+	if conv.stored != nil {
+		s.origin = conv.stored.origin
+	}
 	first, d := prev.byName == nil, newEdit()
 	for _, in := range b.Contents {
 		old := prev.byName[in.Name]
 		was := old.inOrder()
 		// Later texts are not shared: unchanged collections would keep those of
 		// several edits in memory.
-		c, records := newCollection(in, b.Rev, conv, old, was, first)
+		c, records := newCollection(in, cmp.Or(in.Rev, b.Rev), conv, old, was, first)
 		var same bool
 		switch {
 		case first:
@@ -225,7 +229,7 @@ func load(b storage.Batch, prev *Snapshot, conv conventions) (*Snapshot, *differ
 		default:
 			same = d.member(old, c)
 		}
-		if same {
+		if same && (in.Rev == 0 || in.Rev == old.rev) {
 			c = old
 		} else {
 			c.ids.inherit(prev.idsOf(in.Name))

@@ -2,6 +2,7 @@ package database
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,7 +14,8 @@ import (
 // Undo reverts the revision rev: what it changed gets the values from before.
 // An undo can be undone too, which is a redo. If rev is 0, Undo reverts the
 // newest update that is neither an undo nor undone. It returns the revision that
-// it reverts and the changes that it makes.
+// it reverts and the changes that it makes. The updates of one commit to a shared
+// store are one revision.
 //
 // The values are not validated, because they were there before. The error is
 // a *ConflictError if another change since rev is in the way: it has changed one
@@ -64,24 +66,43 @@ func (h *history) undoable(rev storage.Rev) (*Revision, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	undone := make(map[storage.Rev]bool)
-	for _, r := range slices.Backward(h.revisions) {
-		if !undone[r.Rev] {
-			undone[r.Undoes] = true // an undo that is undone has no effect
+	for i := len(h.revisions); i > 0; {
+		end := i
+		for i--; i > 0 && h.revisions[i-1].Rev == h.revisions[i].Rev; i-- {
 		}
-		switch changed := len(r.Changes) > 0 || r.Counts != nil; {
-		case rev != 0 && r.Rev != rev, rev == 0 && (r.Source != FromAPI || r.Undoes != 0 || undone[r.Rev] || !changed):
+		updates := h.revisions[i:end]
+		r, undo, changed, large := updates[0], true, false, false
+		for _, u := range updates {
+			if !undone[u.Rev] {
+				undone[u.Undoes] = true // an undo that is undone has no effect
+			}
+			undo = undo && u.Undoes != 0
+			changed = changed || len(u.Changes) > 0 || u.Counts != nil
+			large = large || u.Counts != nil || u.Rev == h.from // the others of its commit are gone
+		}
+		switch {
+		case rev != 0 && r.Rev != rev, rev == 0 && (r.Source != FromAPI || undo || undone[r.Rev] || !changed):
 			continue
-		case r.Source != FromAPI:
+		case r.Source == FromFile:
 			return nil, &ConflictError{Detail: "This revision is an edit of the file. Undo it in the editor."}
-		case r.Counts != nil:
+		case large:
 			return nil, fmt.Errorf("the revision was too large: %w", ErrGone)
 		}
-		return r, nil
+		return merge(updates), nil
 	}
 	if rev == 0 {
 		return nil, &ConflictError{Detail: "There is no change to undo."}
 	}
 	return nil, ErrGone
+}
+
+// merge returns the revision of all updates of one commit.
+func merge(updates []*Revision) *Revision {
+	first, last := updates[0], updates[len(updates)-1]
+	if first == last {
+		return first
+	}
+	return &Revision{Rev: last.Rev, Before: first.Before, After: last.After, Changes: first.Before.difference(last.After).changes}
 }
 
 // sameElement reports whether the element with that key, or with an empty key
@@ -227,9 +248,12 @@ func (tx *Tx) replace(in storage.Collection) {
 	tx.put(c, c.appendJSON(nil))
 }
 
-// Preview runs fn as Update would, on the present snapshot, which it returns. It
+// Preview runs fn as Update would, on the latest snapshot, which it returns. It
 // stores nothing.
-func (db *DB) Preview(fn func(*Tx) error) (*Snapshot, error) {
-	base := db.now.Load()
+func (db *DB) Preview(ctx context.Context, fn func(*Tx) error) (*Snapshot, error) {
+	base, err := db.Fresh(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return base, fn(db.newTx(base))
 }

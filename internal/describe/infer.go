@@ -251,6 +251,8 @@ func (in *inference) schema(f inferring) []byte {
 	if in.items != nil && in.items.n > 0 {
 		f.collection = ""
 		out = rawjson.AppendMember(out, "items", in.items.schema(f))
+	} else if in.items != nil && !f.rules {
+		out = rawjson.AppendMember(out, "items", []byte("{}")) // linters ask for it
 	}
 	return append(out, '}')
 }

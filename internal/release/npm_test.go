@@ -254,35 +254,44 @@ func TestNpmPlatform(t *testing.T) {
 
 var serves = regexp.MustCompile(`serves .* at (http://127\.0\.0\.1:\d+)`)
 
-// startServer starts a server in dir, in a process group of its own, and waits for
-// its address.
+// startServer starts a server in dir with an empty collection, and returns the command
+// and the address.
 func startServer(t *testing.T, cmd *exec.Cmd, dir string) (*exec.Cmd, string) {
 	t.Helper()
-	log, err := os.Create(filepath.Join(dir, "server.log"))
+	if err := os.WriteFile(filepath.Join(dir, "db.json"), []byte(`{"posts": []}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, serve(t, cmd, dir)
+}
+
+// serve starts a server in dir, in a process group of its own, and waits for its
+// address.
+func serve(t *testing.T, cmd *exec.Cmd, dir string) string {
+	t.Helper()
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	if err := os.WriteFile(filepath.Join(dir, "db.json"), []byte(`{"posts": []}`), 0o644); err != nil {
-		t.Fatal(err)
-	}
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
-	for range 600 {
+	for deadline := time.Now().Add(10 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		text, err := os.ReadFile(log.Name())
 		if err != nil {
 			t.Fatal(err)
 		}
 		if m := serves.FindSubmatch(text); m != nil {
-			return cmd, string(m[1])
+			return string(m[1])
 		}
-		time.Sleep(50 * time.Millisecond)
+		if syscall.Kill(cmd.Process.Pid, 0) != nil {
+			break
+		}
 	}
 	text, _ := os.ReadFile(log.Name())
 	t.Fatalf("the server does not start:\n%s", text)
-	return nil, ""
+	return ""
 }

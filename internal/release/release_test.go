@@ -30,29 +30,30 @@ const (
 	testVersion = "1.2.3-rc.1"
 )
 
-// TestMain removes what build has made.
+// scratch is the directory of the release that built makes.
+var scratch string
+
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if dir, err := built(); err == nil {
-		os.RemoveAll(dir)
-	}
+	os.RemoveAll(scratch)
 	os.Exit(code)
 }
 
 // built makes a release once for all tests: for all platforms in the long run, else
 // for that of the machine. It returns its directory.
-var built = sync.OnceValues(func() (string, error) { return makeRelease(testVersion) })
-
-func makeRelease(version string) (string, error) {
-	out, err := os.MkdirTemp("", "pickup-dist-")
-	if err != nil {
+var built = sync.OnceValues(func() (dir string, err error) {
+	if scratch, err = os.MkdirTemp("", "pickup-dist-"); err != nil {
 		return "", err
 	}
-	r := release{root: "../..", out: out, owner: testOwner, url: "https://example.com/pickup", version: version}
+	return scratch, makeRelease(scratch)
+})
+
+func makeRelease(out string) error {
+	r := release{root: "../..", out: out, owner: testOwner, url: "https://example.com/pickup", version: testVersion}
 	if !long {
 		r.only = runtime.GOOS + "/" + runtime.GOARCH
 	}
-	return out, r.run()
+	return r.run()
 }
 
 // dist returns the directory of the release.
@@ -307,13 +308,11 @@ func TestCask(t *testing.T) {
 
 // TestReproducible makes the release again and compares.
 func TestReproducible(t *testing.T) {
-	first := dist(t)
-	second, err := makeRelease(testVersion)
-	t.Cleanup(func() { os.RemoveAll(second) })
-	if err != nil {
+	second := t.TempDir()
+	if err := makeRelease(second); err != nil {
 		t.Fatal(err)
 	}
-	output(t, "/", nil, "diff", "-r", first, second)
+	output(t, "/", nil, "diff", "-r", dist(t), second)
 }
 
 func TestSemver(t *testing.T) {

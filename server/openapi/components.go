@@ -60,10 +60,10 @@ func (d *apiDocument) components() object {
 	reached := reachable("#/components/", texts, appendDocument(nil, d.paths))
 	for i, kind := range components {
 		components[i].value = slices.DeleteFunc(kind.value.(object), func(e entry) bool {
-			return kind.name != "securitySchemes" && !reached[kind.name+"/"+e.name]
+			return !reached[kind.name+"/"+e.name] && !(kind.name == "securitySchemes" && d.Auth)
 		})
 	}
-	return components
+	return slices.DeleteFunc(components, func(e entry) bool { return len(e.value.(object)) == 0 })
 }
 
 // databaseSchemas returns the schemas of the records and of the database.

@@ -34,8 +34,8 @@ type Options struct {
 	SessionPath string
 
 	// All describes every form of a request and an answer: pages, parts of
-	// records, tables, arrays of bodies and aliases. Without it a list is an
-	// array, and a write sends and gets one record.
+	// records, tables, arrays of bodies, aliases, ids in the query, and OPTIONS.
+	// Without it a list is an array, and a write sends and gets one record.
 	All bool
 }
 
@@ -73,6 +73,8 @@ func Document(snap *database.Snapshot, o Options) jsontext.Value {
 			{"title", cmp.Or(snap.Schema().Title(), "pickup")},
 			{"summary", "The JSON file that pickup serves, as a REST API."},
 			{"description", apiIntroduction + o.Simulated},
+			{"contact", object{{"name", "pickup"}}},
+			{"license", object{{"name", "MIT"}, {"identifier", "MIT"}}},
 			{"version", cmp.Or(o.Version, "unknown")},
 		}},
 	}
@@ -104,7 +106,7 @@ const apiIntroduction = `Every collection of the file is a resource: list, read,
 - QUERY (RFC 10008) is a GET with a condition in its body. This version of OpenAPI cannot describe it; see x-query.
 - Errors are problem documents (RFC 9457). Each fault in a body is listed with its JSON Pointer (RFC 6901).
 - The document is live: it describes the current data and rules.
-- With ?all it also describes pages, parts of records, tables, arrays of bodies and aliases.`
+- With ?all it also describes pages, parts of records, tables, arrays of bodies, aliases, ids in the query and OPTIONS.`
 
 func (d *apiDocument) tag(name, description string) {
 	d.tags = append(d.tags, object{{"name", name}, {"description", description}})
@@ -126,17 +128,17 @@ func (d *apiDocument) service() {
 	tagged := func(content ...entry) object {
 		return d.withErrors(readErrors, good([]string{"ETag"}, content...), notModified)
 	}
-	description := func(path, id, summary, mediaType string, schema object) {
-		add(path, id, summary, "", "If-None-Match", tagged(media(mediaType, schema, nil)))
+	description := func(path, id, summary, details, mediaType string, schema object) {
+		add(path, id, summary, details, "If-None-Match", tagged(media(mediaType, schema, nil)))
 	}
 	whole := media(JSONType, ref("Database"), nil)
 	health := good(nil, media(JSONType, ref("Health"), nil))
 	page := media(HTMLType, textSchema, nil)
 
-	add("/", "getIndex", "The index: the collections, objects and service resources with their paths.", "", "If-None-Match Prefer",
+	add("/", "getIndex", "List the resources.", "The collections, objects and service resources with their paths. A browser is sent to the page.", "If-None-Match Prefer",
 		tagged(media(JSONType, ref("Index"), nil)))
 	if kind, ok := d.snap.Kind("db"); !ok || kind == storage.Other {
-		add("/db", "getDatabase", "The whole database as one object.", "", "If-None-Match Prefer", tagged(d.forms(whole, events)...),
+		add("/db", "getDatabase", "Read the whole database.", "As one object.", "If-None-Match Prefer", tagged(d.forms(whole, events)...),
 			entry{"patch", d.operation(describe.Resource{}, "patchDatabase", "Change any number of records and collections, all or none.",
 				"The answer is the database after the change.", d.parametersOf(ofWrites), requestBody(media(PatchType, ref("JSONPatch"), nil)),
 				d.withErrors(writeErrors, entry{"200", answer("The database after the change.", restHeaders, whole)}, noContent))})
@@ -146,7 +148,7 @@ func (d *apiDocument) service() {
 		"changes._since changes._limit changes._fields", d.withErrors(append([]int{410}, readErrors...),
 			good([]string{"ETag"}, d.forms(media(JSONType, arrayOf(ref("Revision")), nil), events)...), notModified))
 	d.earlier()
-	d.path(describe.Resource{}, StatusPath, nil, object{d.reading("getStatus", "The state of the service, of its collections and of its file.", []string{"ETag"},
+	d.path(describe.Resource{}, StatusPath, nil, object{d.reading("getStatus", "Read the state of the service.", "That of its collections and its file, and what is possible.", []string{"ETag"},
 		media(JSONType, ref("Status"), nil))})
 	if d.Findings {
 		add(FindingsPath, "listFindings", "List what is wrong with the file.", "First the elements that no URL reaches, then the values that break a rule.",
@@ -159,16 +161,16 @@ func (d *apiDocument) service() {
 	add(LivezPath, "getLivez", "Whether the process is alive.", "It needs no credentials.", "", d.withErrors([]int{400, 414}, health))
 	add(ReadyzPath, "getReadyz", "Whether reads and writes are possible.", "It needs no credentials unless verbose is set.", "verbose",
 		d.withErrors([]int{400, 401, 414, 429}, health, entry{"503", response("NotReady")}))
-	description(OpenAPIPath, "getOpenAPI", "This document.", JSONType, object{{"type", "object"}})
-	description(TypesPath, "getTypes", "TypeScript types of records and bodies.", TypesType, textSchema)
-	add(DocsPath, "getDocs", "This document as an interactive page.", "", "If-None-Match",
+	description(OpenAPIPath, "getOpenAPI", "Read this document.", "It describes the current data and rules; ?all has every form.", JSONType, object{{"type", "object"}})
+	description(TypesPath, "getTypes", "Read TypeScript types.", "Those of records and bodies, under the names of this document.", TypesType, textSchema)
+	add(DocsPath, "getDocs", "Open this document as a page.", "Its operations can be tried there.", "If-None-Match",
 		append(tagged(page), entry{"412", answer("If-Match does not have the current entity tag.", []string{"ETag"}, page)}))
 	if d.Page {
-		add(PagePath, "getPage", "A page that shows the data and what happens to it.", "", "If-None-Match",
+		add(PagePath, "getPage", "Open the page.", "It shows the data and what happens to it.", "If-None-Match",
 			append(tagged(page), entry{"412", answer("If-Match does not have the current entity tag.", []string{"ETag"}, page)}))
 	}
 	if d.Metrics {
-		add(MetricsPath, "getMetrics", "Metrics for Prometheus.", "", "", d.withErrors(readErrors, good(nil, media("text/plain", textSchema, nil))))
+		add(MetricsPath, "getMetrics", "Read metrics.", "In the text format of Prometheus.", "", d.withErrors(readErrors, good(nil, media("text/plain", textSchema, nil))))
 	}
 	d.sessions()
 	if d.Simulate {
@@ -180,7 +182,7 @@ func (d *apiDocument) service() {
 			subject = "a record of " + r.Name
 		}
 		if HasPath(r.Name) {
-			description(SchemasPath+url.PathEscape(r.Name), "get"+r.Record+"Schema", "The JSON Schema of "+subject+".", SchemaType, object{{"type", "object"}})
+			description(SchemasPath+url.PathEscape(r.Name), "get"+r.Record+"Schema", "Read the JSON Schema of "+subject+".", "With everything that it refers to.", SchemaType, object{{"type", "object"}})
 		}
 	}
 }
@@ -198,11 +200,11 @@ func (d *apiDocument) earlier() {
 
 	tagged, conditions := []string{"ETag"}, "If-Match If-None-Match"
 	kept := answer("The snapshot.", nil, media(JSONType, ref("NamedSnapshot"), nil))
-	d.path(describe.Resource{}, SnapshotsPath, nil, object{d.reading("listSnapshots", "List the named snapshots, oldest first.", tagged, media(JSONType, arrayOf(ref("NamedSnapshot")), nil))})
+	d.path(describe.Resource{}, SnapshotsPath, nil, object{d.reading("listSnapshots", "List the named snapshots.", "The oldest comes first.", tagged, media(JSONType, arrayOf(ref("NamedSnapshot")), nil))})
 	d.path(describe.Resource{}, SnapshotsPath+"/{id}", d.parametersOf("snapshot"), object{
-		d.reading("getSnapshot", "Read the whole database as it was.", tagged, media(JSONType, ref("Database"), nil)),
-		d.writing("put", "keepSnapshot", "Keep the present state in memory.", "", conditions, nil, entry{"200", kept}, entry{"201", kept}),
-		d.writing("delete", "forgetSnapshot", "Forget a named snapshot.", "", conditions, nil, noContent),
+		d.reading("getSnapshot", "Read a named snapshot.", "The whole database as it was.", tagged, media(JSONType, ref("Database"), nil)),
+		d.writing("put", "keepSnapshot", "Keep the present state.", "In memory, under a name. A snapshot of that name is replaced.", conditions, nil, entry{"200", kept}, entry{"201", kept}),
+		d.writing("delete", "forgetSnapshot", "Forget a named snapshot.", "The database does not change.", conditions, nil, noContent),
 	})
 }
 
@@ -212,15 +214,15 @@ func (d *apiDocument) requests() {
 	d.path(describe.Resource{}, RequestsPath, nil, object{
 		{"get", d.operation(describe.Resource{}, "listRequests", "List the latest requests.",
 			"Those of the service's own page and of its resources are left out. As a stream: request events, and reset with all that are known.", d.parametersOf("requests._since Last-Event-ID"), nil, list)},
-		d.writing("delete", "clearRequests", "Forget the requests.", "", "", nil, noContent)})
+		d.writing("delete", "clearRequests", "Forget the requests.", "New ones are kept from then on.", "", nil, noContent)})
 	d.path(describe.Resource{}, RequestsPath+"/{id}", d.parametersOf("request"), object{
-		{"get", d.operation(describe.Resource{}, "getRequest", "Read a request with its bodies.", "", nil, nil,
+		{"get", d.operation(describe.Resource{}, "getRequest", "Read a request.", "With its body and the body of its answer.", nil, nil,
 			d.withErrors(readErrors, entry{"200", answer("The request.", nil, media(JSONType, ref("RequestBodies"), nil))}))}})
 }
 
 // reading returns the GET of a resource of the service.
-func (d *apiDocument) reading(id, summary string, headers []string, content ...entry) entry {
-	return entry{"get", d.operation(describe.Resource{}, id, summary, "", d.parametersOf("If-None-Match"), nil,
+func (d *apiDocument) reading(id, summary, description string, headers []string, content ...entry) entry {
+	return entry{"get", d.operation(describe.Resource{}, id, summary, description, d.parametersOf("If-None-Match"), nil,
 		d.withErrors(readErrors, entry{"200", answer("The resource.", headers, content...)}, notModified))}
 }
 

@@ -23,10 +23,12 @@ func (d *apiDocument) collection(r describe.Resource) {
 	item := d.list(r, "", "All records, or those that match the filters.", example)
 	item = append(item, d.create(r, "", "Create a record, or several.", "An array creates all of its records or none. A record without an id gets one.", r.Create, example, body))
 	own := d.snap.KeyOf(one)
-	item = append(item, d.changes(r, "ByQuery", idParameters(own, "The id of the record, required under one of the names Id, id and "+own+"."), example, body)...)
+	if d.All {
+		item = append(item, d.changes(r, "ByQuery", idParameters(own, "The id of the record, required under one of the names Id, id and "+own+"."), example, body)...)
+	}
 	d.path(r, path, nil, item)
 
-	item = object{d.read(r, "Read one record.", "The record.", example)}
+	item = object{d.read(r, "Read one record.", "Related records can be added.", "The record.", example)}
 	item = append(item, d.changes(r, "", idParameters(own, "The id again. If present, it must be that of the path."), example, body)...)
 	d.path(r, path+"/{id}", idOf(one), item)
 
@@ -52,7 +54,7 @@ func (d *apiDocument) singular(r describe.Resource) {
 	if err != nil || d.snap.Schema().Member(r.Name).Faults(example) != nil {
 		example = nil // it must conform to the rules
 	}
-	item := append(object{d.read(r, "Read "+r.Name+".", "The object.", example)}, d.writes(r, "", nil, example, nil)...)
+	item := append(object{d.read(r, "Read "+r.Name+".", "It is a single object.", "The object.", example)}, d.writes(r, "", nil, example, nil)...)
 	d.path(r, "/"+url.PathEscape(r.Name), nil, item)
 }
 
@@ -72,9 +74,12 @@ func (d *apiDocument) path(r describe.Resource, path string, parameters list, it
 	if d.Simulate && !ofService {
 		parameters = append(slices.Clone(parameters), d.parametersOf(simulated)...)
 	}
-	get := item[0].value.(object)
-	item = append(item, entry{"options", d.operation(r, "options"+capital(get[0].value.(string)), "Ask for the methods.", "", nil, nil,
-		d.withErrors([]int{400, 401, 404, 414, 429}, entry{"204", response("Methods")}))})
+	if d.All {
+		get := item[0].value.(object)
+		item = append(item, entry{"options", d.operation(r, "options"+capital(get[0].value.(string)), "List the allowed methods.",
+			"The header Allow has them, and Accept-Patch the media types of a PATCH.", nil, nil,
+			d.withErrors([]int{400, 401, 404, 414, 429}, entry{"204", response("Methods")}))})
+	}
 	if d.Prefix != "" && ofService {
 		item = append(item, entry{"servers", servers(d.SessionPath)})
 	}
@@ -120,8 +125,8 @@ func (d *apiDocument) list(r describe.Resource, of, description string, example 
 var condition = object{{"description", "A condition, as in {\"or\": [{\"views\": {\"gt\": 10}}, {\"title\": {\"contains\": \"x\"}}]}."}, {"type", "object"}}
 
 // read returns GET of a record or an object.
-func (d *apiDocument) read(r describe.Resource, summary, description string, example jsontext.Value) entry {
-	return entry{"get", d.operation(r, "get"+r.Record, summary, "", d.parametersOf(ofRecords, readHeads), nil, d.withErrors(readErrors,
+func (d *apiDocument) read(r describe.Resource, summary, details, description string, example jsontext.Value) entry {
+	return entry{"get", d.operation(r, "get"+r.Record, summary, details, d.parametersOf(ofRecords, readHeads), nil, d.withErrors(readErrors,
 		entry{"200", answer(description, recordHeaders, d.forms(media(JSONType, d.part(r), example), table, events)...)}, notModified))}
 }
 

@@ -110,8 +110,9 @@ type Replica struct {
 }
 
 // SetFault sets a function that is called when Load, Commit, CommitRules, Latest or
-// Since begins, with the name of the method, and with Stored when a commit is
-// stored. If it returns an error, so does the method. nil: no faults.
+// Since begins, with the name of the method. If it returns an error, so does the
+// method. It is also called with Stored when a commit is stored: then the error is
+// that of an answer that is lost. nil: no faults.
 func (r *Replica) SetFault(fault func(call string) error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -217,7 +218,10 @@ func (r *Replica) commit(call string, base storage.Rev, changes []storage.Change
 	if err != nil {
 		return 0, err
 	}
-	return rev, r.begin("Stored")
+	if err := r.begin("Stored"); err != nil {
+		return 0, fmt.Errorf("%w: %w", storage.ErrUnsure, err)
+	}
+	return rev, nil
 }
 
 // Latest implements storage.SharedStore.

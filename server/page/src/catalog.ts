@@ -38,7 +38,12 @@ export const idOf = (collection: string, record: Obj): string => String(memberOf
 export const nameOf = (collection: string, record: Obj): string =>
   labelOf(record, keyOf(collection)) || idOf(collection, record);
 
-export const shapeFor = (name: string): Shape => shapes.value.get(name) ?? shapeOf(name, {}, keyOf(name), []);
+export const shapeFor = (name: string): Shape => shapes.value.get(name) ?? shapeWith(name, {});
+
+function shapeWith(name: string, schema: Obj): Shape {
+  const record = collections.value.find((c) => c.name === name)?.record;
+  return shapeOf(name, schema, keyOf(name), relations.value, record);
+}
 
 /** Reads the status. The first time it also reads the schemas and opens the stream. */
 export async function load(): Promise<void> {
@@ -70,7 +75,7 @@ async function loadShapes(names: string[]): Promise<void> {
     names.map(async (name) => {
       try {
         const schema = await read<Obj>("/_/schemas/" + encodeURIComponent(name));
-        shapes.value = new Map(shapes.value).set(name, shapeOf(name, schema, keyOf(name), relations.value));
+        shapes.value = new Map(shapes.value).set(name, shapeWith(name, schema));
       } catch {
         // The members of the records are shown without it.
       }

@@ -56,7 +56,9 @@ export function ColumnMenu({ shape, all, member, onSort, onClose }: ColumnMenuPr
       {selected && (
         <div class="row-of wrap" role="group" aria-label={"Column " + selected}>
           <span class="code clip">{selected}</span>
-          <Button icon="sortup" label="Sort by it" onClick={() => onSort(selected)} />
+          <Button icon="sortup" onClick={() => onSort(selected)}>
+            Sort
+          </Button>
           <Button icon="up" label="Move it up" onClick={() => move(-1)} />
           <Button icon="down" label="Move it down" onClick={() => move(1)} />
           <Button onClick={() => widen(-widthStep)}>Narrower</Button>

@@ -6,7 +6,7 @@ import { Input } from "./inputs.tsx";
 import { isEqual, memberOf, pointer, type Json } from "./json.ts";
 import { fieldOf, typedOf, type Field, type Shape } from "./schema.ts";
 import { Button } from "./ui.tsx";
-import { ReferenceLink, Value } from "./values.tsx";
+import { localTime, ReferenceLink, Value } from "./values.tsx";
 
 interface FormProps {
   draft: Draft;
@@ -85,7 +85,7 @@ function Member({ draft, field, isKey, isNew, isLocked }: MemberProps) {
             Discard
           </button>
         )}
-        <span class="type">{kindText(field, isKey)}</span>
+        <span class="type">{(field.kind === "time" && localTime(now, "medium")) || kindText(field, isKey)}</span>
       </div>
       {isFixed ? (
         <div class="fixed" id={id}>
@@ -100,10 +100,10 @@ function Member({ draft, field, isKey, isNew, isLocked }: MemberProps) {
           was={was ?? now}
           isInvalid={fault !== ""}
           describedBy={[fault && faultID, field.description && helpID].filter(Boolean).join(" ")}
+          placeholder={placeholderFor(field, now, isNew)}
           onInput={(text) => draft.type(field, text)}
         />
       )}
-      {!isFixed && now === null && <p class="help">The value is null.</p>}
       {!isFixed && <ReferredRecord field={field} value={now} />}
       {fault && (
         <p class="error" id={faultID}>
@@ -118,6 +118,14 @@ function Member({ draft, field, isKey, isNew, isLocked }: MemberProps) {
       )}
     </div>
   );
+}
+
+/** Returns what tells an empty text, null and a missing member apart. */
+function placeholderFor(field: Field, value: Json | undefined, isNew: boolean): string {
+  if (value === null) return "null";
+  if (value !== undefined) return "empty text";
+  if (field.example !== undefined) return typedOf(field.example);
+  return isNew ? "" : "missing";
 }
 
 /** A value that cannot be edited. Objects and arrays are laid out. */
@@ -160,7 +168,7 @@ function AddMember({ onAdd }: { onAdd: (name: string) => void }) {
   if (!isOpen) {
     return (
       <div>
-        <Button kind="quiet" icon="plus" onClick={() => setOpen(true)}>
+        <Button kind="quiet" icon="plus" class="add" onClick={() => setOpen(true)}>
           Add a member
         </Button>
       </div>

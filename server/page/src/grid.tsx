@@ -6,6 +6,7 @@ import { isReadOnly, idOf, whyLocked } from "./catalog.ts";
 import { useCellEdit } from "./cell_edit.ts";
 import { Row, Skeleton } from "./grid_row.tsx";
 import { memberOf, stringify, type Json, type Obj } from "./json.ts";
+import type { Author } from "./live.ts";
 import { announce } from "./messages.tsx";
 import { href } from "./route.ts";
 import type { Rows } from "./rows.ts";
@@ -286,7 +287,7 @@ function ColumnHeader({ field, column, sort, isActive }: ColumnHeaderProps) {
       role="columnheader"
       aria-colindex={column + 1}
       aria-sort={direction}
-      class={"cell" + (field.kind === "number" ? " right" : "")}
+      class={"cell" + (column > 0 && field.kind === "number" ? " right" : "")}
       data-cell={"-1:" + column}
       tabIndex={isActive ? 0 : -1}
       title={field.description || field.name}
@@ -425,11 +426,11 @@ function visibleRows(first: number, last: number, active: number, count: number)
   return indices;
 }
 
-/** Returns the marks of a record: the members that changed, or "*" for a new record. */
-function marksOf(fresh: ReadonlySet<string>, id: string): string {
+/** Returns who changed a record, and its marks: the members that changed, or "*" for a new record. */
+function marksOf(fresh: ReadonlyMap<string, Author>, id: string): string {
   if (fresh.size === 0 || id === "") return "";
-  const own = [...fresh].filter((mark) => mark === id || mark.startsWith(id + "/"));
-  return own.map((mark) => mark.slice(id.length + 1) || "*").join("\n");
+  const own = [...fresh].filter(([mark]) => mark === id || mark.startsWith(id + "/"));
+  return [...own.slice(-1).map(([, by]) => by), ...own.map(([mark]) => mark.slice(id.length + 1) || "*")].join("\n");
 }
 
 /**

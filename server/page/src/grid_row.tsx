@@ -16,7 +16,7 @@ interface RowProps {
   active: number; // the column with the tab stop, or -1
   isOpened: boolean;
   isSelected: boolean;
-  fresh: string; // members that have just changed, one a line
+  fresh: string; // who has just changed it, and the members, one a line
   edit: CellEdit | null;
   onEdit: (draft: string) => void;
   card: Shape | null; // on a phone
@@ -47,8 +47,8 @@ export class Row extends Component<RowProps> {
         </div>
       );
     }
-    const marks = fresh.split("\n");
-    const classes = ["row"];
+    const [by = "", ...marks] = fresh.split("\n");
+    const classes = ["row", by];
     if (props.isOpened) classes.push("opened");
     if (props.isSelected) classes.push("selected");
     if (marks.includes("*")) classes.push("new");
@@ -96,7 +96,7 @@ interface CellProps {
 
 function Cell({ place, column, field, record, isActive, isFresh, edit, onEdit, card }: CellProps) {
   const classes = ["cell"];
-  if (field.kind === "number") classes.push("right");
+  if (column > 0 && field.kind === "number") classes.push("right");
   if (isFresh) classes.push("changed");
   if (edit) classes.push("edits");
   return (

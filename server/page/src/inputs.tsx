@@ -14,6 +14,7 @@ export interface InputProps {
   label?: string | undefined;
   isInvalid?: boolean;
   describedBy?: string | undefined;
+  placeholder?: string; // while it is empty
   autoFocus?: boolean;
 }
 
@@ -38,12 +39,13 @@ export function Input(props: InputProps) {
     "aria-label": props.label,
     autocomplete: "off",
     spellcheck: false,
+    placeholder: props.placeholder,
   } as const;
   const input = (event: { currentTarget: { value: string } }) => onInput(event.currentTarget.value);
   if (field.kind === "choice" || field.kind === "boolean") {
     return (
       <select {...shared} onChange={input}>
-        <Choices field={field} value={value} was={was} />
+        <Choices field={field} value={value} was={was} none={props.placeholder || "–"} />
       </select>
     );
   }
@@ -58,16 +60,22 @@ export function Input(props: InputProps) {
   // The server judges values; the browser only offers a keyboard.
   const keyboards = { number: "decimal", email: "email", link: "url" } as const;
   const keyboard = keyboards[field.kind as keyof typeof keyboards];
-  const example = was === undefined && field.example !== undefined ? typedOf(field.example) : "";
-  return <input {...shared} type="text" inputMode={keyboard} placeholder={example} onInput={input} />;
+  return <input {...shared} type="text" inputMode={keyboard} onInput={input} />;
 }
 
-function Choices({ field, value, was }: { field: Field; value: string; was: Json | undefined }) {
+interface ChoicesProps {
+  field: Field;
+  value: string;
+  was: Json | undefined;
+  none: string;
+}
+
+function Choices({ field, value, was, none }: ChoicesProps) {
   const choices = field.kind === "boolean" ? ["true", "false"] : field.choices.map(typedOf);
   const historic = field.historic.map(typedOf);
   return (
     <>
-      {!choices.includes(value) && <option value={value}>{value === "" ? "–" : value + " (not allowed)"}</option>}
+      {!choices.includes(value) && <option value={value}>{value === "" ? none : value + " (not allowed)"}</option>}
       {choices.map((choice) => {
         const isHistoric = historic.includes(choice);
         return (

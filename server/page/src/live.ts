@@ -24,8 +24,10 @@ export interface Revision {
   collections?: Record<string, number>;
 }
 
+export type Author = "tab" | "page" | "api" | "file";
+
 /** Returns who made a revision. */
-export function authorOf(revision: Revision): "tab" | "page" | "api" | "file" {
+export function authorOf(revision: Revision): Author {
   if (revision.by === "file") return "file";
   if (isOfTab(revision.request)) return "tab";
   return isOfPage(revision.request) ? "page" : "api";

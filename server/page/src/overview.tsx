@@ -194,7 +194,7 @@ function State() {
         {file && !rules && (
           <li class="dim">
             <Icon name="braces" size={15} />
-            <span>
+            <span class="grow">
               There are no rules. <code>{makeRules(file.name)}</code> makes them from this data.
             </span>
             <Copy text={() => makeRules(file.name)} />

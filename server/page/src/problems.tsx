@@ -176,7 +176,6 @@ function FindingLine({ finding }: { finding: Finding }) {
           )}
         </p>
       </div>
-      <span class="grow" />
       {mend && !whyLocked.value && <Button onClick={() => void run()}>Make it “{mend.value}”</Button>}
       {collection && id && (
         <a class="button" href={href([collection, id])}>

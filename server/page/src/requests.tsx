@@ -198,7 +198,7 @@ function Line({ request, isOpened }: { request: LoggedRequest; isOpened: boolean
       </td>
       <td class="right num">{request.ms < 10 ? request.ms.toFixed(1) : Math.round(request.ms)}</td>
       <td class="right num phone-no">{formatCount(request.bytes)}</td>
-      <td class="dim phone-no clip">{request.origin || agentName(request.agent)}</td>
+      <td class="dim phone-no clip">{request.origin?.replace(/^https?:\/\//, "") || agentName(request.agent)}</td>
     </tr>
   );
 }

@@ -4,6 +4,9 @@ import { signal } from "@preact/signals";
 import { get, pathOf } from "./api.ts";
 import { idOf, shapeFor, wantLabels } from "./catalog.ts";
 import { differing, type Obj } from "./json.ts";
+import type { Author } from "./live.ts";
+import { announce } from "./messages.tsx";
+import { count } from "./ui.tsx";
 
 const blockSize = 100;
 const maxBlocks = 30;
@@ -11,14 +14,16 @@ const freshFor = 2500; // ms that a change stays marked
 
 const blockOf = (row: number): number => Math.floor(Math.max(0, row) / blockSize);
 
+const places: Record<Author, string> = { file: "in the file", api: "by the API", page: "on another page", tab: "here" };
+
 export class Rows {
   readonly total = signal<number | null>(null);
   readonly version = signal(0); // grows when records change
   readonly error = signal<unknown>(null);
   readonly milliseconds = signal(0);
 
-  /** What has just changed: "id/member", or "id" for a new record. */
-  readonly fresh = signal<ReadonlySet<string>>(new Set());
+  /** What has just changed, "id/member" or "id" for a new record, and who changed it. */
+  readonly fresh = signal<ReadonlyMap<string, Author>>(new Map());
 
   /** The row with the tab stop: its block is kept wherever the list is scrolled to. */
   pinned = 0;
@@ -67,7 +72,7 @@ export class Rows {
   }
 
   /** Requests the visible rows again. Others are requested when they become visible. */
-  refresh(): void {
+  refresh(by: Author = "api"): void {
     const [from, to] = this.view,
       first = blockOf(from),
       last = blockOf(to),
@@ -77,11 +82,11 @@ export class Rows {
     }
     for (let block = first; block <= last; block++) {
       this.requests.get(block)?.abort();
-      void this.request(block);
+      void this.request(block, by);
     }
   }
 
-  private async request(block: number): Promise<void> {
+  private async request(block: number, by: Author = "api"): Promise<void> {
     const request = new AbortController();
     this.requests.set(block, request);
     const part = `_start=${block * blockSize}&_end=${(block + 1) * blockSize}`;
@@ -92,7 +97,10 @@ export class Rows {
       );
       if (this.closed) return;
       const records = answer.data as Obj[];
-      this.mark(this.blocks.get(block), records);
+      const isFirst = this.fresh.value.size === 0;
+      this.mark(this.blocks.get(block), records, by);
+      if (isFirst && this.fresh.value.size > 0)
+        announce(`${count(this.fresh.value.size, "value")} changed ${places[by]}`);
       wantLabels(shapeFor(this.name), records);
       this.keep(block, records);
       this.total.value = answer.total ?? records.length;
@@ -116,20 +124,20 @@ export class Rows {
   }
 
   /** Marks what differs from the records that were there before. */
-  private mark(before: Obj[] | undefined, now: Obj[]): void {
+  private mark(before: Obj[] | undefined, now: Obj[], by: Author): void {
     if (!before) return;
     const known = new Map(before.map((record) => [idOf(this.name, record), record]));
-    const fresh = new Set<string>();
+    const fresh = new Map<string, Author>();
     for (const record of now) {
       const id = idOf(this.name, record),
         old = known.get(id);
-      if (old) for (const member of differing(old, record)) fresh.add(id + "/" + member);
-      else if (now.length !== before.length) fresh.add(id);
+      if (old) for (const member of differing(old, record)) fresh.set(id + "/" + member, by);
+      else if (now.length !== before.length) fresh.set(id, by);
     }
     if (fresh.size === 0) return;
-    this.fresh.value = new Set([...this.fresh.value, ...fresh]);
+    this.fresh.value = new Map([...this.fresh.value, ...fresh]);
     setTimeout(() => {
-      this.fresh.value = new Set([...this.fresh.value].filter((mark) => !fresh.has(mark)));
+      this.fresh.value = new Map([...this.fresh.value].filter(([mark]) => !fresh.has(mark)));
     }, freshFor);
   }
 
@@ -140,7 +148,7 @@ export class Rows {
     const old = records?.[row % blockSize];
     if (row < 0 || !records || !old) return;
     records[row % blockSize] = record;
-    this.mark([old], [record]);
+    this.mark([old], [record], "tab");
     this.version.value++;
   }
 

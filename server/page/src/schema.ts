@@ -70,7 +70,7 @@ function stringsOf(value: Json | undefined): string[] {
 const textOf = (value: Json | undefined): string => (typeof value === "string" ? value : "");
 
 /** Returns the shape of the records that a schema describes; references are those of its collection. */
-export function shapeOf(name: string, schema: Obj, key: string, references: Reference[]): Shape {
+export function shapeOf(name: string, schema: Obj, key: string, references: Reference[], record = name): Shape {
   let root = resolve(schema, schema);
   // Records that break the rules add a second alternative. Forms show the first, the rules.
   const alternatives = root["anyOf"] ?? root["oneOf"];
@@ -91,7 +91,8 @@ export function shapeOf(name: string, schema: Obj, key: string, references: Refe
     );
   });
   fields.sort((a, b) => Number(b.name === key) - Number(a.name === key));
-  return { name, key, fields, title: textOf(root["title"]) || name, description: textOf(root["description"]) };
+  const title = textOf(root["title"]) || record.slice(0, 1).toUpperCase() + record.slice(1);
+  return { name, key, fields, title, description: textOf(root["description"]) };
 }
 
 function makeField(name: string, rule: Obj, root: Obj, required: boolean, to: string, isKey = false): Field {

@@ -14,19 +14,22 @@ export const rules = signal<Rule[]>([]);
 export interface Switches {
   delay: number; // ms
   percent: number; // of the requests that fail
-  how: string; // a status, or a fault of the connection
+  how: string; // a status, a fault of the connection, or "hold"
   path: string;
   methods: string[]; // none: all
 }
 
 export const off: Switches = { delay: 0, percent: 0, how: "503", path: "/**", methods: [] };
 
+const holdName = "page"; // under which the switches hold requests
+
 /** Whether a rule is one that the switches can make. */
 const isOwn = (rule: Rule): boolean =>
   Object.keys(rule).every((name) =>
-    ["id", "hits", "path", "methods", "delay", "code", "fault", "percent"].includes(name),
+    ["id", "hits", "path", "methods", "delay", "code", "fault", "hold", "percent"].includes(name),
   ) &&
-  (rule.code === undefined && rule.fault === undefined ? rule.percent === undefined : rule.percent !== undefined);
+  (rule.hold ?? holdName) === holdName &&
+  (rule.code ?? rule.fault ?? rule.hold) === undefined === (rule.percent === undefined);
 
 function ownRules(): Rule[] {
   const [first, second] = rules.value.slice(-2).filter(isOwn);
@@ -53,7 +56,7 @@ export const switches = computed<Switches>(() => {
   return {
     delay: Number(own.find((rule) => rule.delay !== undefined)?.delay ?? 0),
     percent: failing?.percent ?? 0,
-    how: String(failing?.fault ?? failing?.code ?? off.how),
+    how: failing?.hold ? "hold" : String(failing?.fault ?? failing?.code ?? off.how),
     path: first.path ?? "/**",
     methods: first.methods ?? [],
   };
@@ -69,8 +72,8 @@ export async function setSwitches(next: Switches): Promise<void> {
   const { delay, percent, how, path, methods } = next;
   const base: Rule = { path, ...(methods.length > 0 ? { methods } : {}), ...(delay > 0 ? { delay } : {}) };
   const own: Rule[] = [];
-  if (percent > 0)
-    own.push({ ...base, percent, ...(/^\d+$/.test(how) ? { code: Number(how) } : { fault: how as never }) });
+  const end = how === "hold" ? { hold: holdName } : /^\d+$/.test(how) ? { code: Number(how) } : { fault: how as never };
+  if (percent > 0) own.push({ ...base, percent, ...end });
   if (delay > 0) own.push(base);
   const others = otherRules.value.map(({ id: _, hits: __, ...rule }) => rule);
   const answer = await ask("PUT", "/_/simulate", { body: JSON.stringify([...others, ...own]) });
@@ -86,7 +89,7 @@ export async function removeRule(rule: Rule): Promise<void> {
 export function describeRule(rule: Rule): string {
   const parts: string[] = [];
   if (rule.delay !== undefined) parts.push(`wait ${rule.delay} ms`);
-  if (rule.hold) parts.push(`wait for ${rule.hold}`);
+  if (rule.hold) parts.push(`wait until ${rule.hold} is released`);
   if (rule.code !== undefined || rule.body !== undefined) parts.push("get " + (rule.code ?? 200));
   if (rule.fault) parts.push("end with " + rule.fault);
   const which = rule.percent === undefined ? "" : `${rule.percent} % of `;

@@ -1,13 +1,17 @@
 // Switches for answers that are slow or fail, and the rules that others have set.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
+import { ask, read, type Schemas } from "./api.ts";
 import { isReadOnly, status } from "./catalog.ts";
 import { Icon } from "./icons.tsx";
 import { toastError } from "./messages.tsx";
-import { describeRule, off, otherRules, removeRule, setSwitches, switches, type Switches } from "./simulation.ts";
+import { requests } from "./request_log.ts";
+import { describeRule, off, otherRules, removeRule, rules, setSwitches, switches, type Switches } from "./simulation.ts";
 import { Button, count } from "./ui.tsx";
 
+type Hold = Schemas["Hold"];
+
 const maxDelay = 5000; // ms
-const endings = ["503", "500", "502", "401", "404", "429", "connection-reset", "empty-response", "lost-answer"];
+const endings = ["503", "500", "502", "401", "404", "429", "connection-reset", "empty-response", "lost-answer", "hold"];
 const methodChoices: Record<string, string[]> = {
   all: [],
   writes: ["POST", "PUT", "PATCH", "DELETE"],
@@ -80,13 +84,14 @@ export function SimulationBar() {
         </label>
         {isOn && <Button onClick={() => set(off)}>Off</Button>}
       </fieldset>
+      <Holds />
       {otherRules.value.length > 0 && (
         <ul class="plain-list">
           {otherRules.value.map((rule) => (
             <li key={rule.id} class="row-of">
               <Icon name="flask" size={14} />
               <span class="clip">{describeRule(rule)}</span>
-              <span class="dim">applied {count(rule.hits ?? 0, "time")}</span>
+              <span class="dim phone-no">applied {count(rule.hits ?? 0, "time")}</span>
               <Button
                 kind="quiet"
                 icon="trash"
@@ -97,6 +102,43 @@ export function SimulationBar() {
           ))}
         </ul>
       )}
+    </>
+  );
+}
+
+/** The requests that wait, and what lets them go on. */
+function Holds() {
+  const [list, setList] = useState<Hold[]>([]);
+  const load = () => {
+    read<Hold[]>("/_/holds").then(setList, () => setList([]));
+  };
+  useEffect(load, [requests.value, rules.value]);
+  useEffect(() => {
+    addEventListener("focus", load); // a person comes back from the front end
+    return () => removeEventListener("focus", load);
+  }, []);
+  const names = new Set([...rules.value.map((rule) => rule.hold), ...list.map((hold) => hold.name)]);
+  return (
+    <>
+      {[...names].map((name) => {
+        if (!name) return null;
+        const held = list.filter((hold) => hold.name === name);
+        const release = () => {
+          ask("POST", "/_/release/" + encodeURIComponent(name)).then(load, (error: unknown) =>
+            toastError("Not released.", error),
+          );
+        };
+        return (
+          <div key={name} class="row-of">
+            <Icon name="pause" size={14} />
+            <span>{held.length === 1 ? "1 request waits" : held.length + " requests wait"}</span>
+            <span class="dim clip">{held.map((hold) => hold.method + " " + hold.path).join(", ")}</span>
+            <Button icon="play" onClick={release}>
+              Release
+            </Button>
+          </div>
+        );
+      })}
     </>
   );
 }

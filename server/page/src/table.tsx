@@ -191,7 +191,8 @@ function useRows(name: string, query: string): Rows {
       revision.changes[0]?.op === "updated" &&
       !revision.undoes;
     return onChange((revisions) => {
-      if (revisions.some((r) => concerns(r, name) && !isOwnUpdate(r))) rows.refresh();
+      const last = revisions.findLast((r) => concerns(r, name) && !isOwnUpdate(r));
+      if (last) rows.refresh(authorOf(last));
     });
   }, [rows]);
   return rows;

@@ -11,7 +11,7 @@ export { Latest } from "./latest.tsx";
 export { Merge } from "./merge.tsx";
 export { Palette } from "./palette.tsx";
 export { RemoveDialog } from "./remove.tsx";
-export { unseenFailures } from "./request_log.ts";
+export { requests, unseenFailures } from "./request_log.ts";
 export { SelectionBar } from "./selection.tsx";
 
 const screens: Record<string, () => preact.JSX.Element> = {

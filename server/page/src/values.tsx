@@ -49,7 +49,7 @@ function Text({ value, field }: { value: string; field: Field }) {
   if (value === "") return <span class="faint">empty text</span>;
   if (field.kind !== "time" && field.kind !== "date") return <>{clip(value, maxText)}</>;
   return (
-    <span class="num" title={localTime(value)}>
+    <span class="num" title={localTime(value, "full")}>
       {value}
     </span>
   );
@@ -72,9 +72,10 @@ function shortJSON(value: Json): string {
   return stringify(value);
 }
 
-function localTime(text: string): string {
-  const time = new Date(text);
-  return isNaN(+time) ? "" : time.toLocaleString(undefined, { dateStyle: "full", timeStyle: "short" });
+/** Returns a time as the clock here shows it, "" for what is no time. */
+export function localTime(value: Json | undefined, dateStyle: "full" | "medium"): string {
+  const time = new Date(typeof value === "string" ? value : NaN);
+  return isNaN(+time) ? "" : time.toLocaleString(undefined, { dateStyle, timeStyle: "short" });
 }
 
 interface ReferenceProps {

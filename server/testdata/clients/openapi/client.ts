@@ -73,8 +73,9 @@ equal("again", again.response.status, 304);
 const late = await api.PATCH("/schedules/{id}", { params: { path: { id }, header: { "If-Match": '"x"' } }, body: { title: "late" } });
 equal("late", late.response.status, 412);
 
-const changed = await api.PATCH("/schedules", { params: { query: { Id: id } }, body: { status: "Canceled" } });
-equal("changed", must("changed", changed.data, changed.error).status, "Canceled");
+const changed = await whole.PATCH("/schedules", { params: { query: { Id: id } }, body: { status: "Canceled" } });
+const one = must("changed", changed.data, changed.error);
+equal("changed", Array.isArray(one) ? "several" : one.status, "Canceled");
 
 const replaced = await api.PUT("/schedules/{id}", { params: { path: { id } }, body: { ...schedule, title: undefined } });
 equal("replaced", must("replaced", replaced.data, replaced.error).title, undefined);

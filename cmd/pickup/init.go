@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"pickup/filestore"
+	"pickup/internal/storage"
+)
+
+// An initCommand makes what is missing of a database, its schema and the line in
+// .gitignore. It overwrites nothing.
+type initCommand struct {
+	fileArgument
+	idConvention
+}
+
+// starter has the database and the schema that init makes from nothing.
+//
+//go:embed starter
+var starter embed.FS
+
+func (c *initCommand) run(ctx context.Context, e *environment) error {
+	path := c.path(e)
+	if err := checkSource(path); err != nil {
+		return err
+	}
+	if isNew(path) {
+		if err := createDatabase(ctx, e, path); err != nil {
+			return err
+		}
+	}
+	s := schemaCommand{fileArgument: fileArgument{path}, idConvention: c.idConvention, Link: true, keep: true}
+	err := s.run(ctx, e)
+	if errors.Is(err, storage.ErrInUse) { // by a server, which may go on
+		s.Link = false
+		err = s.run(ctx, e)
+	}
+	if err != nil {
+		return err
+	}
+	if root := unignored(ctx, path); root != "" {
+		name := filepath.Join(root, ".gitignore")
+		if err := appendLine(name, ignorePattern(path)); err != nil {
+			return err
+		}
+		fmt.Fprintf(e.stdout, "%s: added %s, for pickup's files next to %s\n", name, ignorePattern(path), path)
+	}
+	fmt.Fprintf(e.stdout, "Next: pickup --no-auth %s    then open http://localhost:3000\n", shellWord(path))
+	return nil
+}
+
+// createDatabase creates a database: with the collections of the schema next to it
+// or, without one, with a few records and a schema for them.
+func createDatabase(ctx context.Context, e *environment, path string) error {
+	rules, err := loadSchema(path, "")
+	if err != nil {
+		return err
+	}
+	text, file := initial(path), ""
+	if rules == nil {
+		file, _ = schemaPath(path, "")
+		if text, err = starter.ReadFile("starter/db.json"); err != nil {
+			return err
+		}
+		text = bytes.Replace(text, []byte(`"./db.schema.json"`), []byte(quote(reference(file))), 1)
+	}
+	store, err := filestore.Open(ctx, path, filestore.Options{Initial: text})
+	if err != nil {
+		return openError(err)
+	}
+	if err := store.Close(); err != nil {
+		return err
+	}
+	if isNew(path) {
+		return errors.New(strings.Join(store.Warnings(), "; "))
+	}
+	fmt.Fprintf(e.stdout, "%s: created\n", path)
+	if rules != nil {
+		return nil
+	}
+	schema, err := starter.ReadFile("starter/db.schema.json")
+	if err != nil {
+		return err
+	}
+	if err := filestore.WriteFile(file, schema, false); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stdout, "%s: created, with rules to begin with\n", file)
+	return nil
+}
+
+// appendLine appends a line to a text file, which may not exist.
+func appendLine(name, line string) error {
+	text, err := os.ReadFile(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	line += "\n"
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		line = "\n" + line
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(line)
+	return errors.Join(err, f.Close())
+}

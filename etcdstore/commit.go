@@ -1,0 +1,297 @@
+package etcdstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"pickup/internal/storage"
+)
+
+// Commit makes the changes of all updates durable in one step, which has one
+// revision. Errors wrap:
+//
+//   - storage.ErrConflict: another replica was faster; Since has its changes
+//   - storage.ErrAway: the cluster does not answer; nothing changed
+//   - storage.ErrUnsure: it did not answer either when asked for the outcome
+//   - storage.ErrFull, storage.ErrTooLarge, storage.ErrReadOnly: etcd has refused it
+//   - storage.ErrBroken: the value of a key is not JSON
+func (s *Store) Commit(ctx context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
+	return s.commit(ctx, int64(base), slices.Concat(updates...), nil)
+}
+
+// CommitRules implements storage.SharedStore.
+func (s *Store) CommitRules(ctx context.Context, base storage.Rev, rules []byte, idMember func(string) string, changes []storage.Change) (storage.Rev, error) {
+	return s.commit(ctx, int64(base), changes, &newRules{rules, idMember})
+}
+
+// newRules are the rules of CommitRules.
+type newRules struct {
+	text     []byte
+	idMember func(collection string) string
+}
+
+// commit makes changes durable; rules may be nil.
+func (s *Store) commit(ctx context.Context, base int64, changes []storage.Change, rules *newRules) (storage.Rev, error) {
+	s.committing.Lock()
+	defer s.committing.Unlock()
+	if err := s.reachable(ctx); err != nil {
+		return 0, err
+	}
+	st, base, err := s.at(ctx, base)
+	if err != nil {
+		return 0, s.outcome(err)
+	}
+	s.mu.Lock()
+	if st.rev != base { // a watch was faster
+		s.mu.Unlock()
+		return 0, s.outcome(errMoved)
+	}
+	last, ids := st.head, s.idMember
+	if rules != nil {
+		ids = rules.idMember
+	}
+	p, err := newPlan(st, ids, changes)
+	if err != nil {
+		s.mu.Unlock()
+		return 0, err
+	}
+	ops, whole := p.ops()
+	switch {
+	case rules == nil:
+	case len(rules.text) > 0:
+		ops = append(ops, put(rulesKey, rules.text))
+	case st.rules:
+		ops = append(ops, del(rulesKey))
+	}
+	s.mu.Unlock()
+
+	c := &commit{Store: s, base: base, last: last, head: s.next(last, base), ops: ops}
+	c.head.Whole = whole
+	rev, err := c.run(ctx)
+	if err != nil {
+		return 0, s.outcome(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.idMember = ids
+	switch {
+	case s.state == nil || s.state.rev != base: // a watch was faster
+	case s.state != st: // it was loaded again, and does not have the changes
+		s.state = nil
+	default:
+		p.apply(c.parts)
+		st.rules = st.rules && rules == nil || rules != nil && len(rules.text) > 0
+		st.rev, st.asOf, st.head, st.same = c.lastRev, c.lastRev, c.last, 0
+		if rev != c.lastRev {
+			st.same = rev
+		}
+	}
+	return storage.Rev(rev), nil
+}
+
+// outcome returns the error of Commit for one of its parts.
+func (s *Store) outcome(err error) error {
+	switch {
+	case errors.Is(err, errMoved):
+		s.stats.conflicts.Add(1)
+		return fmt.Errorf("%s: %w", strings.TrimSuffix(s.prefix, "/"), storage.ErrConflict)
+	case errors.Is(err, storage.ErrUnsure):
+		s.stats.unsure.Add(1)
+		return err
+	}
+	return s.failure(err)
+}
+
+// reachable returns an error if the contents are broken, or if the cluster did not
+// answer the last time and does not answer now. A transaction is better not sent then:
+// its outcome would be open.
+func (s *Store) reachable(ctx context.Context) error {
+	s.mu.Lock()
+	away, broken := s.away, s.broken
+	s.mu.Unlock()
+	if broken != nil || away == nil {
+		return broken
+	}
+	call, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	_, _, _, err := s.latest(call)
+	return s.failure(err)
+}
+
+// at returns what is known of the database at base, and the revision that stands for
+// base: a later one if only a batch was closed since. It completes an open batch.
+func (s *Store) at(ctx context.Context, base int64) (*state, int64, error) {
+	s.mu.Lock()
+	st := s.state
+	stale := st == nil || st.rev < base
+	s.mu.Unlock()
+	if stale {
+		if _, err := s.Load(ctx); err != nil {
+			return nil, 0, err
+		}
+	}
+	s.mu.Lock()
+	st = s.state
+	if st.same == base {
+		base = st.rev
+	}
+	rev, h := st.rev, st.head
+	s.mu.Unlock()
+	switch {
+	case rev != base:
+		return nil, 0, errMoved
+	case h.Open != nil:
+		if err := s.finish(ctx, rev, h); err != nil {
+			return nil, 0, err
+		}
+		return nil, 0, errMoved // the head is another in either case
+	}
+	return st, base, nil
+}
+
+// A commit is one step of the database from the head last, written at base.
+type commit struct {
+	*Store
+	base    int64
+	last    head
+	head    head // the new one
+	ops     []op
+	parts   map[string]string // the names of the parts of large values, by key
+	ifs     []clientv3.Cmp
+	lastRev int64 // of the last head that run wrote, which is then last
+}
+
+// run writes the operations as one step, and returns the revision that has them.
+func (c *commit) run(ctx context.Context) (int64, error) {
+	total := 0
+	for _, o := range c.ops {
+		if total += o.size(); len(o.key) > maxKey-len(c.prefix) {
+			return 0, fmt.Errorf("%w: a name or an id has more than %d bytes", storage.ErrTooLarge, maxKey-len(c.prefix)-64)
+		}
+	}
+	if total > maxBatch {
+		return 0, fmt.Errorf("%w: the changes have %d MiB together, more than %d", storage.ErrTooLarge, total>>20, maxBatch>>20)
+	}
+	if err := c.divide(ctx); err != nil {
+		return 0, err
+	}
+	if fit(c.ops, len(c.prefix)) < len(c.ops) {
+		return c.stage(ctx)
+	}
+	rev, err := c.try(ctx, c.ops)
+	c.last, c.lastRev = c.head, rev
+	return rev, err
+}
+
+// size is about what an operation adds to a request.
+func (o op) size() int { return len(o.key) + len(o.end) + len(o.value) + 32 }
+
+// fit returns how many of the operations one transaction carries, at least one.
+func fit(ops []op, prefix int) int {
+	size := 0
+	for i, o := range ops {
+		if size += o.size() + prefix; i == maxOperations || i > 0 && size > maxBytes {
+			return i
+		}
+	}
+	return len(ops)
+}
+
+// try writes the head, and ops with it, if the head is still that of the base. The
+// error is errMoved if it is not, and wraps storage.ErrUnsure if that cannot be found
+// out.
+func (c *commit) try(ctx context.Context, ops []op) (int64, error) {
+	c.head.Keys = counted(ops)
+	then := append([]clientv3.Op{clientv3.OpPut(c.prefix+headKey, string(c.head.encode()))}, c.nested(ops)...)
+	r, err := c.transact(ctx, writeTime, append(c.ifs, c.unmoved(c.base)), then, headKey)
+	switch {
+	case err == nil && r.Succeeded:
+		return r.Header.Revision, nil
+	case err == nil:
+		return c.won(found(r))
+	case isRefused(err), isUnsent(err):
+		return 0, err
+	}
+	return c.settle(ctx, err)
+}
+
+// won returns the revision of the commit if it wrote the head that was found.
+func (c *commit) won(kvs []*mvccpb.KeyValue) (int64, error) {
+	if len(kvs) == 0 {
+		return 0, c.absent()
+	}
+	h, err := decodeHead(kvs[0].Value)
+	if err != nil {
+		return 0, err
+	}
+	if h.Prev == c.base && h.Commit == c.head.Commit {
+		return kvs[0].ModRevision, nil // it was sent twice
+	}
+	return 0, errMoved
+}
+
+// transact performs a transaction that reads the key otherwise if its conditions do
+// not hold. It asks other nodes as long as none has received it.
+func (s *Store) transact(ctx context.Context, limit time.Duration, ifs []clientv3.Cmp, then []clientv3.Op, otherwise string) (*clientv3.TxnResponse, error) {
+	op := clientv3.OpTxn(ifs, then, []clientv3.Op{clientv3.OpGet(s.prefix + otherwise)})
+	for again := 0; ; again++ {
+		call, cancel := context.WithTimeout(ctx, limit)
+		r, err := s.etcd.Do(call, op)
+		cancel()
+		if err == nil || !isUnsent(err) || again == 4 || ctx.Err() != nil {
+			return r.Txn(), err
+		}
+		time.Sleep(time.Duration(again) * repeatAfter)
+	}
+}
+
+// found returns what a transaction read because its conditions did not hold.
+func found(r *clientv3.TxnResponse) []*mvccpb.KeyValue {
+	return r.Responses[0].GetResponseRange().Kvs
+}
+
+// unmoved is the condition that the head is the one written at rev; 0: there is none.
+func (s *Store) unmoved(rev int64) clientv3.Cmp {
+	return clientv3.Compare(clientv3.ModRevision(s.prefix+headKey), "=", rev)
+}
+
+// created is the condition that a key was created at rev; 0: it does not exist.
+func (s *Store) created(key string, rev int64) clientv3.Cmp {
+	return clientv3.Compare(clientv3.CreateRevision(s.prefix+key), "=", rev)
+}
+
+// nested returns operations as etcd takes them: no more than 63 next to the head, and
+// in each of these no more than 64, so that both levels together have at most 128.
+func (s *Store) nested(ops []op) []clientv3.Op {
+	const wide = 63
+	if len(ops) <= wide {
+		return s.plain(ops)
+	}
+	var all []clientv3.Op
+	for group := range slices.Chunk(ops, (len(ops)+wide-1)/wide) {
+		all = append(all, clientv3.OpTxn(nil, s.plain(group), nil))
+	}
+	return all
+}
+
+func (s *Store) plain(ops []op) []clientv3.Op {
+	all := make([]clientv3.Op, len(ops))
+	for i, o := range ops {
+		switch {
+		case o.value != nil:
+			all[i] = clientv3.OpPut(s.prefix+o.key, string(o.value))
+		case o.end != "":
+			all[i] = clientv3.OpDelete(s.prefix+o.key, clientv3.WithRange(s.prefix+o.end))
+		default:
+			all[i] = clientv3.OpDelete(s.prefix + o.key)
+		}
+	}
+	return all
+}

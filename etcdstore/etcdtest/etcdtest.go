@@ -1,0 +1,176 @@
+// Package etcdtest runs nodes of etcd for tests.
+package etcdtest
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Options says how to run a Cluster. The zero value is one node on loopback.
+type Options struct {
+	Nodes  int      // 0: one
+	Binary string   // "": etcd, as the system has it
+	Flags  []string // more of them
+
+	// Place returns a command that runs its arguments on the host of a node, and the
+	// address of that host. nil: this machine, on ports that are free.
+	Place func(node int) (before []string, address string)
+}
+
+// A Cluster is several nodes.
+type Cluster struct {
+	Nodes []*Node
+	dir   string
+}
+
+// A Node is one process.
+type Node struct {
+	Host string // HOST:PORT for clients
+
+	command []string
+	log     string
+	cmd     *exec.Cmd
+	done    chan struct{} // closed when the process has ended
+}
+
+// Start runs a cluster and waits until it answers.
+func Start(o Options) (*Cluster, error) {
+	dir, err := os.MkdirTemp("", "etcd")
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{dir: dir}
+	o.Nodes, o.Binary = max(1, o.Nodes), cmp.Or(o.Binary, "etcd")
+	var peers, initial []string
+	var before [][]string
+	for i := range o.Nodes {
+		var command []string
+		client, peer := "", ""
+		if o.Place != nil {
+			var address string
+			command, address = o.Place(i)
+			client, peer = address+":2379", address+":2380"
+		} else if client, peer, err = freePorts(); err != nil {
+			return nil, err
+		}
+		c.Nodes = append(c.Nodes, &Node{Host: client, log: filepath.Join(dir, fmt.Sprintf("n%d.log", i))})
+		before, peers = append(before, command), append(peers, "http://"+peer)
+		initial = append(initial, fmt.Sprintf("n%d=http://%s", i, peer))
+	}
+	for i, n := range c.Nodes {
+		n.command = slices.Concat(before[i], []string{o.Binary,
+			"--name", fmt.Sprintf("n%d", i), "--data-dir", filepath.Join(dir, fmt.Sprintf("n%d", i)),
+			"--listen-client-urls", "http://" + n.Host, "--advertise-client-urls", "http://" + n.Host,
+			"--listen-peer-urls", peers[i], "--initial-advertise-peer-urls", peers[i],
+			"--initial-cluster", strings.Join(initial, ","), "--initial-cluster-state", "new",
+			"--log-level", "warn"}, o.Flags)
+		if err := n.Start(); err != nil {
+			c.Stop()
+			return nil, err
+		}
+	}
+	for _, n := range c.Nodes {
+		if err := n.await(); err != nil {
+			c.Stop()
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// freePorts returns two addresses that no program uses at the moment.
+func freePorts() (a, b string, err error) {
+	for _, p := range []*string{&a, &b} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return "", "", err
+		}
+		defer l.Close()
+		*p = l.Addr().String()
+	}
+	return a, b, nil
+}
+
+// Hosts returns the nodes as a URL has them.
+func (c *Cluster) Hosts() string {
+	var hosts []string
+	for _, n := range c.Nodes {
+		hosts = append(hosts, n.Host)
+	}
+	return strings.Join(hosts, ",")
+}
+
+// Stop ends the nodes and removes their data.
+func (c *Cluster) Stop() {
+	for _, n := range c.Nodes {
+		n.Kill()
+	}
+	os.RemoveAll(c.dir)
+}
+
+// Start starts a node that has ended, or for the first time.
+func (n *Node) Start() error {
+	log, err := os.OpenFile(n.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	n.cmd = exec.Command(n.command[0], n.command[1:]...)
+	n.cmd.Stdout, n.cmd.Stderr = log, log
+	if err := n.cmd.Start(); err != nil {
+		return err
+	}
+	n.done = make(chan struct{})
+	go func(cmd *exec.Cmd, done chan struct{}) {
+		cmd.Wait()
+		close(done)
+	}(n.cmd, n.done)
+	return nil
+}
+
+// await waits until a node answers.
+func (n *Node) await() error {
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		select {
+		case <-n.done:
+			log, _ := os.ReadFile(n.log)
+			return fmt.Errorf("etcd has ended:\n%s", log)
+		default:
+		}
+		if r, err := http.Get("http://" + n.Host + "/health"); err == nil {
+			var b bytes.Buffer
+			b.ReadFrom(r.Body)
+			r.Body.Close()
+			if strings.Contains(b.String(), "true") {
+				return nil
+			}
+		}
+	}
+	log, _ := os.ReadFile(n.log)
+	return errors.New("etcd does not answer:\n" + string(log))
+}
+
+// Kill ends a node as kill -9 does.
+func (n *Node) Kill() {
+	if n.cmd != nil && n.cmd.Process != nil {
+		n.cmd.Process.Kill() // fails if it has ended
+		<-n.done
+	}
+}
+
+// Signal sends a signal to a node.
+func (n *Node) Signal(s os.Signal) {
+	if n.cmd != nil && n.cmd.Process != nil {
+		n.cmd.Process.Signal(s)
+	}
+}

@@ -1,0 +1,202 @@
+package etcdstore
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/storage"
+)
+
+// The keys of a database, without its prefix.
+const (
+	headKey    = "head"
+	rulesKey   = "rules"
+	memberKeys = "c/"
+	recordKeys = "r/"
+	partKeys   = "p/"
+	stagedKeys = "t/"
+
+	rankDigits  = 6
+	placeDigits = 12
+	partDigits  = 6
+)
+
+// defaultIDMember is the member with the ids of a collection unless KeyBy says
+// otherwise.
+const defaultIDMember = "id"
+
+// layout is the version of the keys and their values.
+const layout = 1
+
+// A head is the value of the head.
+type head struct {
+	Layout   int      `json:"pickup"`
+	Database string   `json:"database"`         // generated once, so that no revision means two things
+	Prev     int64    `json:"prev"`             // the revision of the previous head
+	Commit   string   `json:"commit"`           // a name that is never used twice
+	Keys     int      `json:"keys,omitempty"`   // see I9
+	Whole    []string `json:"whole,omitempty"`  // the collections that this commit replaced
+	Open     *batch   `json:"open,omitempty"`   // the batch that is not yet in the records
+	Reload   bool     `json:"reload,omitempty"` // what changed is not known: read everything
+	Reset    int64    `json:"reset,omitempty"`  // the revision of the last head with Reload, unless it is this one
+}
+
+// A batch names the parts of a staged batch.
+type batch struct {
+	Name  string `json:"id"`
+	Parts int    `json:"chunks"`
+}
+
+func (h head) encode() []byte {
+	b, _ := json.Marshal(h) // cannot fail: strings and numbers
+	return b
+}
+
+func decodeHead(v []byte) (h head, err error) {
+	if err = json.Unmarshal(v, &h); err != nil {
+		return h, fmt.Errorf("%w: the key %s is not a head: %w", storage.ErrBroken, headKey, err)
+	}
+	if h.Layout != layout {
+		return h, fmt.Errorf("%w: the database has the layout %d and this version knows %d: use a newer version", storage.ErrShape, h.Layout, layout)
+	}
+	return h, nil
+}
+
+// padded returns n with leading zeros, so that keys are in the order of numbers.
+func padded(n uint64, digits int) string { return fmt.Sprintf("%0*d", digits, n) }
+
+// escape returns a name as one segment of a key that terminals can show.
+func escape(s string) string {
+	if !strings.ContainsFunc(s, needsEscape) {
+		return s
+	}
+	var b strings.Builder
+	for i := range len(s) {
+		if needsEscape(rune(s[i])) {
+			fmt.Fprintf(&b, "%%%02X", s[i])
+		} else {
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String()
+}
+
+func needsEscape(c rune) bool { return c < 0x20 || c == '/' || c == '%' || c == 0x7f }
+
+func unescape(s string) (string, bool) {
+	if strings.IndexByte(s, '%') < 0 {
+		return s, true
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '%' {
+			b.WriteByte(s[i])
+			continue
+		}
+		if i+2 >= len(s) {
+			return "", false
+		}
+		n, err := strconv.ParseUint(s[i+1:i+3], 16, 8)
+		if err != nil {
+			return "", false
+		}
+		b.WriteByte(byte(n))
+		i += 2
+	}
+	return b.String(), true
+}
+
+func memberKey(rank uint64, name string) string {
+	return memberKeys + padded(rank, rankDigits) + "/" + escape(name)
+}
+
+func recordKey(name string, at uint64, key string) string {
+	return recordsOf(name) + padded(at, placeDigits) + "/" + escape(key)
+}
+
+func recordsOf(name string) string { return recordKeys + escape(name) + "/" }
+
+// partsOf returns the prefix of the parts of a value or of a staged batch.
+func partsOf(keys, name string) string { return keys + name + "/" }
+
+func partKey(keys, name string, i int) string {
+	return partsOf(keys, name) + padded(uint64(i), partDigits)
+}
+
+// parseMember parses a key after "c/".
+func parseMember(s string) (rank uint64, name string, ok bool) {
+	number, rest, found := strings.Cut(s, "/")
+	rank, err := strconv.ParseUint(number, 10, 64)
+	name, ok = unescape(rest)
+	return rank, name, ok && found && err == nil
+}
+
+// parseRecord parses a key after "r/".
+func parseRecord(s string) (name string, at uint64, key string, ok bool) {
+	first, rest, found := strings.Cut(s, "/")
+	number, last, also := strings.Cut(rest, "/")
+	at, err := strconv.ParseUint(number, 10, 64)
+	name, okName := unescape(first)
+	key, okKey := unescape(last)
+	return name, at, key, found && also && okName && okKey && err == nil && key != ""
+}
+
+// A pointer is the value of a key whose value is in parts: @NAME/COUNT, which is not
+// JSON.
+func pointerTo(name string, count int) []byte { return fmt.Appendf(nil, "@%s/%d", name, count) }
+
+func parsePointer(v []byte) (name string, count int, ok bool) {
+	if len(v) == 0 || v[0] != '@' {
+		return "", 0, false
+	}
+	name, n, _ := strings.Cut(string(v[1:]), "/")
+	count, err := strconv.Atoi(n)
+	return name, count, err == nil
+}
+
+// collectionValue returns the value of a collection under c/.
+func collectionValue(idMember string) []byte {
+	if idMember == defaultIDMember {
+		return []byte("[]")
+	}
+	return append(rawjson.AppendQuote([]byte("["), idMember), ']')
+}
+
+// idMemberOf returns the member that the value of a collection under c/ names.
+func idMemberOf(value jsontext.Value) string {
+	for v := range rawjson.Elements(value) {
+		if name, ok := rawjson.Text(v); ok {
+			return name
+		}
+	}
+	return defaultIDMember
+}
+
+// kindOf returns the kind of the top-level member with that name and value.
+func kindOf(name string, value jsontext.Value) storage.Kind {
+	switch {
+	case name == "$schema":
+		return storage.Other
+	case value.Kind() == '[':
+		return storage.Array
+	case value.Kind() == '{':
+		return storage.Object
+	}
+	return storage.Other
+}
+
+// prefixEnd returns the first key after all that begin with prefix, which does not
+// consist of 0xff bytes.
+func prefixEnd(prefix string) string {
+	b := []byte(prefix)
+	for b[len(b)-1] == 0xff {
+		b = b[:len(b)-1]
+	}
+	b[len(b)-1]++
+	return string(b)
+}

@@ -1,0 +1,245 @@
+package etcdstore
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"pickup/internal/storage"
+)
+
+// divide writes the parts of values that are too large for one key, and replaces these
+// values by pointers.
+func (c *commit) divide(ctx context.Context) error {
+	for i := range c.ops {
+		o := &c.ops[i]
+		if len(o.value) <= maxValue {
+			continue
+		}
+		if len(c.ifs) == maxConditions {
+			return fmt.Errorf("%w: more than %d values of more than %d KiB in one change", storage.ErrTooLarge, maxConditions, maxValue>>10)
+		}
+		name := fmt.Sprintf("%s.%d", c.head.Commit, i)
+		count, err := c.lay(ctx, partKeys, name, chunks(o.value, maxValue))
+		if err != nil {
+			return err
+		}
+		o.value = pointerTo(name, count)
+		if c.parts == nil {
+			c.parts = make(map[string]string)
+		}
+		c.parts[o.key] = name
+	}
+	return nil
+}
+
+func chunks(value []byte, size int) (parts [][]byte) {
+	for len(value) > size {
+		parts = append(parts, value[:size])
+		value = value[size:]
+	}
+	return append(parts, value)
+}
+
+// lay writes parts that do not count yet, and adds the condition that the first of
+// them still exists, so that no sweep has deleted them. It returns their number.
+func (c *commit) lay(ctx context.Context, keys, name string, parts [][]byte) (int, error) {
+	for i, part := range parts {
+		key := partKey(keys, name, i)
+		rev, err := c.create(ctx, key, part)
+		if err != nil {
+			return 0, err
+		}
+		if i == 0 {
+			c.ifs = append(c.ifs, c.created(key, rev))
+		}
+	}
+	return len(parts), nil
+}
+
+// create creates a key, and returns the revision at which that happened.
+func (s *Store) create(ctx context.Context, key string, value []byte) (int64, error) {
+	for again := 0; ; again++ {
+		r, err := s.transact(ctx, writeTime, []clientv3.Cmp{s.created(key, 0)}, s.plain([]op{put(key, value)}), key)
+		switch {
+		case err == nil && r.Succeeded:
+			return r.Header.Revision, nil
+		case err == nil:
+			return found(r)[0].CreateRevision, nil // by an earlier try
+		case isRefused(err) || again == 3 || ctx.Err() != nil:
+			return 0, err
+		}
+		time.Sleep(repeatAfter)
+	}
+}
+
+// A stagedOp is a line of a staged batch. A value that is JSON is the last member.
+type stagedOp struct {
+	Put     string          `json:"put,omitempty"`
+	Pointer string          `json:"pointer,omitempty"`
+	Delete  string          `json:"delete,omitempty"`
+	End     string          `json:"end,omitempty"`
+	Value   json.RawMessage `json:"value,omitempty"`
+}
+
+// splitOps returns operations as parts of a staged batch.
+func splitOps(ops []op) (parts [][]byte) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // values keep their spelling
+	for _, o := range ops {
+		var line stagedOp
+		switch {
+		case o.value == nil:
+			line.Delete, line.End = o.key, o.end
+		case o.value[0] == '@':
+			line.Put, line.Pointer = o.key, string(o.value)
+		default:
+			line.Put, line.Value = o.key, o.value
+		}
+		before := b.Len()
+		enc.Encode(line) // cannot fail: the value is valid
+		if before > 0 && b.Len() > maxBytes {
+			rest := bytes.Clone(b.Bytes()[before:])
+			parts = append(parts, bytes.Clone(b.Bytes()[:before]))
+			b.Reset()
+			b.Write(rest)
+		}
+	}
+	return append(parts, b.Bytes())
+}
+
+// joinOps returns the operations of a staged batch. Other batches may be among the
+// keys.
+func joinOps(open *batch, prefix string, kvs []*mvccpb.KeyValue) (ops []op, err error) {
+	parts := 0
+	for _, kv := range kvs {
+		if !strings.HasPrefix(string(kv.Key), prefix+partsOf(stagedKeys, open.Name)) {
+			continue
+		}
+		parts++
+		for text := range bytes.Lines(kv.Value) {
+			var line stagedOp
+			if err := json.Unmarshal(text, &line); err != nil {
+				return nil, &brokenError{string(kv.Key), "is not a part of a batch"}
+			}
+			switch {
+			case line.Delete != "":
+				ops = append(ops, op{key: line.Delete, end: line.End})
+			case line.Pointer != "":
+				ops = append(ops, put(line.Put, []byte(line.Pointer)))
+			default:
+				ops = append(ops, put(line.Put, line.Value))
+			}
+		}
+	}
+	if parts != open.Parts {
+		return nil, &brokenError{prefix + partsOf(stagedKeys, open.Name), fmt.Sprintf("has %d parts of %d", parts, open.Parts)}
+	}
+	return ops, nil
+}
+
+// stage commits a large batch as the package comment describes. Once the batch counts,
+// an error does not matter: the next commit goes on from there.
+func (c *commit) stage(ctx context.Context) (int64, error) {
+	c.stats.staged.Add(1)
+	var flip, rest []op // see I5
+	for _, o := range c.ops {
+		if strings.HasPrefix(o.key, memberKeys) || o.key == rulesKey {
+			flip = append(flip, o)
+		} else {
+			rest = append(rest, o)
+		}
+	}
+	if fit(flip, len(c.prefix)) < len(flip) {
+		return 0, fmt.Errorf("%w: the top-level members that change have more than %d KiB together", storage.ErrTooLarge, maxBytes>>10)
+	}
+	count, err := c.lay(ctx, stagedKeys, c.head.Commit, splitOps(rest))
+	if err != nil {
+		return 0, err
+	}
+	c.head.Open = &batch{c.head.Commit, count}
+	rev, err := c.try(ctx, flip)
+	if err != nil {
+		if errors.Is(err, errMoved) || isRefused(err) { // it will never count
+			c.sweepStaged(ctx, c.head.Commit)
+		}
+		return 0, err
+	}
+	c.last, c.lastRev = c.head, rev
+	if c.leaveOpen != nil && c.leaveOpen() {
+		return rev, nil
+	}
+	closed, h, err := c.fold(ctx, rev, c.head, rest)
+	if err != nil {
+		c.log.Warn("cannot finish a large batch, which the next commit will do", "error", err)
+		return rev, nil
+	}
+	c.last, c.lastRev = h, closed
+	return rev, nil
+}
+
+// sweepStaged deletes a batch that does not count. If that fails it stays until a sweep.
+func (s *Store) sweepStaged(ctx context.Context, name string) {
+	s.transact(ctx, readTime, nil, s.plain([]op{deleteParts(stagedKeys, name)}), headKey)
+}
+
+// fold puts the open batch of h, which was written at rev, into the records, and
+// closes it. It returns the closing head and its revision. The error is errMoved if
+// another replica did so.
+func (s *Store) fold(ctx context.Context, rev int64, h head, ops []op) (int64, head, error) {
+	for len(ops) > 0 {
+		n := fit(ops, len(s.prefix))
+		r, err := s.transact(ctx, writeTime, []clientv3.Cmp{s.unmoved(rev)}, s.nested(ops[:n]), headKey)
+		switch {
+		case err != nil:
+			return 0, h, err
+		case !r.Succeeded:
+			return 0, h, errMoved
+		}
+		ops = ops[n:]
+	}
+	c := &commit{Store: s, base: rev, last: h, head: s.next(h, rev)}
+	closed, err := c.try(ctx, []op{deleteParts(stagedKeys, h.Open.Name)})
+	return closed, c.head, err
+}
+
+// finish folds and closes a batch that a commit left open. A replica that still works
+// on it gets time to do so.
+func (s *Store) finish(ctx context.Context, rev int64, h head) error {
+	for end := time.Now().Add(s.grace); !strings.HasPrefix(h.Commit, s.me) && time.Now().Before(end); time.Sleep(repeatAfter) {
+		call, cancel := context.WithTimeout(ctx, readTime)
+		now, _, _, err := s.latest(call)
+		cancel()
+		if err != nil {
+			return err
+		}
+		if now != rev {
+			return errMoved
+		}
+	}
+	ops, err := s.staged(ctx, rev, h.Open)
+	if err != nil {
+		return err
+	}
+	_, _, err = s.fold(ctx, rev, h, ops)
+	return err
+}
+
+// staged reads the open batch as it was at rev.
+func (s *Store) staged(ctx context.Context, rev int64, open *batch) ([]op, error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	r, err := s.getParts(ctx, stagedKeys, open.Name, rev)
+	if err != nil {
+		return nil, err
+	}
+	return joinOps(open, s.prefix, r.Kvs)
+}

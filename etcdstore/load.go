@@ -1,0 +1,282 @@
+package etcdstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/storage"
+)
+
+// A page of a load has this many keys at first and at most, and about so many bytes.
+const (
+	firstPage = 500
+	largePage = 5000
+	pageBytes = 4 << 20
+)
+
+// contents are the keys of a database at one revision.
+type contents struct {
+	prefix    string
+	rev, asOf int64 // of the head, and of the cluster
+	head      head
+	rules     []byte // nil: none
+	members   []memberPair
+	records   map[string][]recordPair // by collection, in their order
+	parts     map[string][]byte       // values by the names of their parts
+}
+
+type memberPair struct {
+	rank  uint64
+	name  string
+	value jsontext.Value
+	parts string
+	rev   int64
+}
+
+type recordPair struct {
+	at    uint64
+	key   string
+	value jsontext.Value
+	parts string
+}
+
+// Load returns the contents at the latest revision. Errors wrap storage.ErrAway,
+// storage.ErrBroken, or fs.ErrNotExist if there is no database.
+func (s *Store) Load(ctx context.Context) (storage.Batch, error) {
+	s.mu.Lock()
+	s.loading++
+	s.mu.Unlock()
+	began := time.Now()
+	c, err := s.read(ctx)
+	for isCompacted(err) && ctx.Err() == nil { // reading took too long
+		began = time.Now()
+		c, err = s.read(ctx)
+	}
+	var b storage.Batch
+	var st *state
+	if err == nil {
+		b, st, err = c.batch()
+	}
+	err = s.failure(err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.loading--
+	if err == nil || errors.Is(err, storage.ErrBroken) {
+		s.broken = err
+	}
+	if err == nil && (s.state == nil || s.state.rev < st.rev || s.state.rev == st.rev && s.state.asOf < st.asOf) {
+		s.state, s.fresh, s.away = st, began, nil
+		for _, e := range s.pending {
+			s.noteLocked(e)
+		}
+	}
+	if s.loading == 0 {
+		s.pending = nil
+	}
+	return b, err
+}
+
+// read reads all keys, in pages at one revision.
+func (s *Store) read(ctx context.Context) (*contents, error) {
+	c := &contents{prefix: s.prefix, records: make(map[string][]recordPair), parts: make(map[string][]byte)}
+	var staged []*mvccpb.KeyValue
+	found := false
+	key, limit := "", int64(firstPage)
+	for more := true; more; {
+		page, err := s.page(ctx, key, limit, c.asOf)
+		if err != nil {
+			return nil, err
+		}
+		if c.asOf == 0 {
+			c.asOf = page.Header.Revision
+		}
+		size := 0
+		for _, kv := range page.Kvs {
+			size += len(kv.Value)
+			key = strings.TrimPrefix(string(kv.Key), s.prefix)
+			switch {
+			case key == headKey:
+				found, c.rev = true, kv.ModRevision
+				if c.head, err = decodeHead(kv.Value); err != nil {
+					return nil, err
+				}
+			case key == rulesKey:
+				c.rules = kv.Value
+			case strings.HasPrefix(key, partKeys):
+				name, _, _ := strings.Cut(key[len(partKeys):], "/")
+				c.parts[name] = append(c.parts[name], kv.Value...)
+			case strings.HasPrefix(key, stagedKeys):
+				staged = append(staged, kv)
+			default:
+				if err := c.add(key, kv.Value, kv.ModRevision); err != nil {
+					return nil, err
+				}
+			}
+		}
+		more = page.More
+		key += "\x00"
+		limit = min(largePage, max(1, limit*pageBytes/int64(max(size, 1))))
+	}
+	if !found {
+		return nil, s.absent()
+	}
+	if c.head.Open != nil {
+		ops, err := joinOps(c.head.Open, s.prefix, staged)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.overlay(ops); err != nil {
+			return nil, err
+		}
+	}
+	return c, c.resolve()
+}
+
+// page reads keys from one on, at a revision or, if that is 0, at the latest.
+func (s *Store) page(ctx context.Context, key string, limit, rev int64) (page *clientv3.GetResponse, err error) {
+	for try := 0; ; try++ {
+		call, cancel := context.WithTimeout(ctx, writeTime)
+		page, err = s.get(call, key, clientv3.WithRange(prefixEnd(s.prefix)), clientv3.WithLimit(limit), clientv3.WithRev(rev))
+		cancel()
+		if !isAway(err) || try == 1 || ctx.Err() != nil {
+			return page, err
+		}
+		time.Sleep(repeatAfter)
+	}
+}
+
+// add adds a member or a record.
+func (c *contents) add(key string, value []byte, rev int64) error {
+	if rest, ok := strings.CutPrefix(key, recordKeys); ok {
+		name, at, id, ok := parseRecord(rest)
+		if !ok {
+			return strange(c.prefix + key)
+		}
+		c.records[name] = append(c.records[name], recordPair{at: at, key: id, value: value})
+		return nil
+	}
+	rest, ok := strings.CutPrefix(key, memberKeys)
+	rank, name, valid := parseMember(rest)
+	if !ok || !valid {
+		return strange(c.prefix + key)
+	}
+	c.members = append(c.members, memberPair{rank: rank, name: name, value: value, rev: rev})
+	return nil
+}
+
+// overlay applies the open batch, a part of which may be in the records already.
+func (c *contents) overlay(ops []op) error {
+	all := make(map[string][]byte)
+	for name, records := range c.records {
+		for _, r := range records {
+			all[recordKey(name, r.at, r.key)] = r.value
+		}
+	}
+	for _, o := range ops {
+		switch {
+		case o.value != nil:
+			all[o.key] = o.value
+		case o.end == "":
+			delete(all, o.key)
+		case strings.HasPrefix(o.key, recordKeys):
+			for key := range all {
+				if key >= o.key && key < o.end {
+					delete(all, key)
+				}
+			}
+		}
+	}
+	c.records = make(map[string][]recordPair)
+	for key, value := range all {
+		if err := c.add(key, value, 0); err != nil {
+			return err
+		}
+	}
+	for _, records := range c.records {
+		slices.SortFunc(records, func(a, b recordPair) int { return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.key, b.key)) })
+	}
+	return nil
+}
+
+// resolve replaces pointers by the values that they lead to, and checks the values.
+func (c *contents) resolve() error {
+	value := func(v *jsontext.Value, parts *string) bool {
+		if name, _, ok := parsePointer(*v); ok {
+			*v, *parts = c.parts[name], name
+		}
+		return v.IsValid()
+	}
+	for i := range c.members {
+		if m := &c.members[i]; !value(&m.value, &m.parts) {
+			return notJSON(c.prefix + memberKey(m.rank, m.name))
+		}
+	}
+	for name, records := range c.records {
+		for i := range records {
+			if r := &records[i]; !value(&r.value, &r.parts) {
+				return notJSON(c.prefix + recordKey(name, r.at, r.key))
+			}
+		}
+	}
+	return nil
+}
+
+// A brokenError is about a key that somebody has written past pickup.
+type brokenError struct{ key, reason string }
+
+func (e *brokenError) Error() string { return "the key " + e.key + " " + e.reason }
+
+func (e *brokenError) Unwrap() error {
+	return &storage.AdviceError{Err: storage.ErrBroken, Advice: e.Error()}
+}
+
+func notJSON(key string) error {
+	return &brokenError{key, "is not JSON: correct it with etcdctl put"}
+}
+
+func strange(key string) error {
+	return &brokenError{key, "is not a key of pickup: delete it with etcdctl del"}
+}
+
+// batch returns the contents as Load does, and what a commit must know of them.
+func (c *contents) batch() (storage.Batch, *state, error) {
+	st := &state{rev: c.rev, asOf: c.asOf, head: c.head, rules: c.rules != nil, members: make(map[string]*member), rank: 1}
+	b := storage.Batch{Rev: storage.Rev(c.rev), Reset: true, Rules: append([]byte{}, c.rules...), Origin: c.head.Database}
+	replaced := c.head.Reset // by hand
+	if c.head.Reload {
+		replaced = c.rev
+	}
+	for _, m := range c.members {
+		in := storage.Collection{Name: m.name, Kind: kindOf(m.name, m.value), Rev: storage.Rev(max(m.rev, replaced))}
+		known := &member{rank: m.rank, kind: in.Kind, parts: m.parts}
+		st.rank = max(st.rank, m.rank+1)
+		if in.Kind == storage.Array {
+			known.ids = idMemberOf(m.value)
+			records := c.records[m.name]
+			known.places = make(map[string]place, len(records))
+			in.Elements = make([]storage.Element, len(records))
+			for i, r := range records {
+				if _, twice := known.places[r.key]; twice {
+					return b, nil, &brokenError{c.prefix + recordKey(m.name, r.at, r.key), "has the id of another record: delete one of them with etcdctl del"}
+				}
+				in.Elements[i] = storage.Element{Key: r.key, Value: r.value, Compact: rawjson.IsCompact(r.value)}
+				known.places[r.key] = place{r.at, r.parts}
+				known.next = r.at + 1
+			}
+		} else {
+			in.Value = m.value
+		}
+		st.members[m.name] = known
+		b.Contents = append(b.Contents, in)
+	}
+	return b, st, nil
+}

@@ -1,0 +1,258 @@
+package etcdstore
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/storage"
+)
+
+// An op puts a key, or deletes a key or a range of keys, under the prefix.
+type op struct {
+	key, end string // end: of a range
+	value    []byte // nil: delete
+	keys     int    // of a range: how many keys it deletes that followers see
+}
+
+func put(key string, value []byte) op { return op{key: key, value: value} }
+func del(key string) op               { return op{key: key} }
+
+// deleteParts deletes the parts of a value or of a staged batch.
+func deleteParts(keys, name string) op {
+	from := partsOf(keys, name)
+	return op{key: from, end: prefixEnd(from)}
+}
+
+// A plan is the outcome of a list of changes: the last word on each key.
+type plan struct {
+	state   *state
+	ids     func(collection string) string
+	members map[string]*planned
+	order   []string // of the members, as the changes touch them
+	rank    uint64   // of the next member
+}
+
+// A planned is a top-level member that the changes touch.
+type planned struct {
+	old   *member // nil: there was none
+	gone  bool    // there is none now
+	again bool    // it was deleted and added at the end
+	whole bool    // it was replaced as a whole
+	rank  uint64
+	kind  storage.Kind
+	ids   string         // of an Array: the member with the ids
+	value jsontext.Value // of an Object or Other
+	elems map[string]elem
+	next  uint64
+}
+
+// An elem is an element that the changes touch.
+type elem struct {
+	at    uint64
+	value jsontext.Value // nil: it is gone
+}
+
+func newPlan(st *state, ids func(string) string, changes []storage.Change) (*plan, error) {
+	p := &plan{state: st, ids: ids, members: make(map[string]*planned), rank: st.rank}
+	for _, ch := range changes {
+		if err := p.change(ch); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// member returns the top-level member with that name, as the changes so far leave it.
+func (p *plan) member(name string) *planned {
+	m := p.members[name]
+	if m == nil {
+		m = &planned{old: p.state.members[name], elems: make(map[string]elem)}
+		if m.gone = m.old == nil; !m.gone {
+			m.rank, m.kind, m.ids, m.next = m.old.rank, m.old.kind, m.old.ids, m.old.next
+		}
+		p.members[name] = m
+		p.order = append(p.order, name)
+	}
+	return m
+}
+
+func (p *plan) change(ch storage.Change) error {
+	m := p.member(ch.Collection)
+	switch {
+	case ch.ID == "" && ch.Value == nil:
+		m.gone, m.whole, m.value = true, true, nil
+		clear(m.elems)
+	case ch.ID == "":
+		p.replace(m, ch)
+	case m.gone || m.kind != storage.Array:
+		return fmt.Errorf("collection %q: %w", ch.Collection, storage.ErrNotFound)
+	case ch.Value != nil:
+		m.set(ch.ID, ch.Value)
+	default:
+		if at, ok := m.place(ch.ID); ok {
+			m.elems[ch.ID] = elem{at: at}
+		}
+	}
+	return nil
+}
+
+// replace replaces a whole member, or adds it.
+func (p *plan) replace(m *planned, ch storage.Change) {
+	if m.gone {
+		m.again = m.old != nil
+		if m.rank = p.rank; ch.Collection == "$schema" {
+			m.rank = 0 // the first in the file
+		} else {
+			p.rank++
+		}
+	}
+	m.gone, m.whole, m.value = false, true, nil
+	clear(m.elems)
+	if m.kind = kindOf(ch.Collection, ch.Value); m.kind != storage.Array {
+		m.value = ch.Value
+		return
+	}
+	m.ids = p.ids(ch.Collection)
+	keys := storage.NewKeys(m.ids)
+	for v := range rawjson.Elements(ch.Value) {
+		m.set(keys.Next(v), v)
+	}
+}
+
+// place returns the place of an element, and whether there is one.
+func (m *planned) place(key string) (uint64, bool) {
+	if e, ok := m.elems[key]; ok {
+		return e.at, e.value != nil
+	}
+	if m.whole || m.old == nil {
+		return 0, false
+	}
+	old, ok := m.old.places[key]
+	return old.at, ok
+}
+
+func (m *planned) set(key string, value jsontext.Value) {
+	at, ok := m.place(key)
+	if !ok {
+		at = m.next
+		m.next++
+	}
+	m.elems[key] = elem{at, value}
+}
+
+// ops returns the operations, and the names of the collections that they replace as a
+// whole. Values may still be too large for a key.
+func (p *plan) ops() (ops []op, whole []string) {
+	for _, name := range p.order {
+		m := p.members[name]
+		if m.old != nil && m.whole {
+			ops = append(ops, m.old.deleted(name)...)
+		}
+		if m.old != nil && (m.gone || m.again && m.rank != m.old.rank) {
+			ops = append(ops, del(memberKey(m.old.rank, name)))
+		}
+		switch {
+		case m.gone:
+		case m.kind != storage.Array:
+			ops = append(ops, put(memberKey(m.rank, name), m.value))
+		default:
+			// It is written even if it is the same: its revision is the collection's.
+			ops = append(ops, put(memberKey(m.rank, name), collectionValue(m.ids)))
+			if m.whole {
+				whole = append(whole, name)
+			}
+			ops = append(ops, m.records(name)...)
+		}
+	}
+	return ops, whole
+}
+
+// deleted returns the operations that delete all that belongs to the value of a member.
+func (m *member) deleted(name string) (ops []op) {
+	if m.parts != "" {
+		ops = append(ops, deleteParts(partKeys, m.parts))
+	}
+	if len(m.places) == 0 {
+		return ops
+	}
+	from := recordsOf(name)
+	ops = append(ops, op{key: from, end: from + padded(m.next, placeDigits), keys: len(m.places)})
+	for _, at := range m.places {
+		if at.parts != "" {
+			ops = append(ops, deleteParts(partKeys, at.parts))
+		}
+	}
+	return ops
+}
+
+// records returns the operations for the elements of a collection, in their order.
+func (m *planned) records(name string) (ops []op) {
+	keys := slices.SortedFunc(maps.Keys(m.elems), func(a, b string) int {
+		return cmp.Or(cmp.Compare(m.elems[a].at, m.elems[b].at), cmp.Compare(a, b))
+	})
+	for _, key := range keys {
+		e := m.elems[key]
+		var old place
+		was := false
+		if !m.whole && m.old != nil {
+			old, was = m.old.places[key]
+		}
+		if was && old.parts != "" {
+			ops = append(ops, deleteParts(partKeys, old.parts))
+		}
+		if was && (e.value == nil || old.at != e.at) {
+			ops = append(ops, del(recordKey(name, old.at, key)))
+		}
+		if e.value != nil {
+			ops = append(ops, put(recordKey(name, e.at, key), e.value))
+		}
+	}
+	return ops
+}
+
+// apply makes the outcome the state of the store. parts are the names of the parts of
+// large values by key.
+func (p *plan) apply(parts map[string]string) {
+	p.state.rank = p.rank
+	for name, m := range p.members {
+		if m.gone {
+			delete(p.state.members, name)
+			continue
+		}
+		n := m.old
+		if n == nil || m.whole {
+			n = &member{parts: parts[memberKey(m.rank, name)]}
+			p.state.members[name] = n
+			if m.kind == storage.Array {
+				n.places = make(map[string]place, len(m.elems))
+			}
+		}
+		n.rank, n.kind, n.ids, n.next = m.rank, m.kind, m.ids, m.next
+		for key, e := range m.elems {
+			if e.value == nil {
+				delete(n.places, key)
+			} else {
+				n.places[key] = place{e.at, parts[recordKey(name, e.at, key)]}
+			}
+		}
+	}
+}
+
+// counted returns how many keys ops write that followers see.
+func counted(ops []op) (n int) {
+	for _, o := range ops {
+		switch {
+		case isOutside(o.key):
+		case o.end != "":
+			n += o.keys
+		default:
+			n++
+		}
+	}
+	return n
+}

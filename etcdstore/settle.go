@@ -1,0 +1,80 @@
+package etcdstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"pickup/internal/storage"
+)
+
+// settle finds out what became of a transaction that cause has left open, and returns
+// as try does. It writes a head with nothing else, a fence. If that succeeds, the
+// transaction has not succeeded and cannot any more. Otherwise the chain of heads tells
+// which one followed the base.
+func (c *commit) settle(ctx context.Context, cause error) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	fence := c.next(c.last, c.base)
+	fence.Open = c.last.Open
+	then := []clientv3.Op{clientv3.OpPut(c.prefix+headKey, string(fence.encode()))}
+	for wait := repeatAfter; ; wait = min(2*wait, time.Second) {
+		r, err := c.transact(ctx, readTime, []clientv3.Cmp{c.unmoved(c.base)}, then, headKey)
+		switch {
+		case err == nil && r.Succeeded:
+			c.stats.settled.Add(1)
+			return 0, errMoved
+		case err == nil:
+			rev, err := c.trace(ctx, found(r))
+			if err != nil && !errors.Is(err, errMoved) {
+				return 0, c.unsure(cause, err)
+			}
+			c.stats.settled.Add(1)
+			return rev, err
+		case isRefused(err):
+			return 0, c.unsure(cause, err)
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return 0, c.unsure(cause, err)
+		}
+	}
+}
+
+func (c *commit) unsure(cause, err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.away = cause
+	return fmt.Errorf("%w: the cluster did not answer a commit (%w), and then: %w", storage.ErrUnsure, cause, err)
+}
+
+// trace follows the chain of heads back from the one that was found to the one that
+// followed the base.
+func (c *commit) trace(ctx context.Context, kvs []*mvccpb.KeyValue) (int64, error) {
+	for {
+		if len(kvs) == 0 {
+			return 0, c.absent()
+		}
+		h, err := decodeHead(kvs[0].Value)
+		switch {
+		case err != nil:
+			return 0, err
+		case h.Commit == c.head.Commit:
+			return kvs[0].ModRevision, nil
+		case h.Prev <= c.base:
+			return 0, errMoved
+		}
+		call, cancel := context.WithTimeout(ctx, readTime)
+		r, err := c.get(call, headKey, clientv3.WithRev(h.Prev))
+		cancel()
+		if err != nil {
+			return 0, err
+		}
+		kvs = r.Kvs
+	}
+}

@@ -1,0 +1,259 @@
+package etcdstore
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"pickup/internal/storage"
+)
+
+// Options says how a Store reaches its cluster. The zero value is useful.
+type Options struct {
+	TLS      *tls.Config  // of a URL with etcds; nil: the authorities of the system
+	Password string       // of the user in the URL
+	Log      *slog.Logger // nil: discarded
+}
+
+// The limits of etcd and of this package.
+const (
+	maxOperations = 63 * 64   // of a transaction, without the head; see nested
+	maxBytes      = 1 << 20   // of a transaction; etcd's default limit is 1.5 MiB
+	maxValue      = 768 << 10 // of a key
+	maxKey        = 32 << 10  // bytes of a key
+	maxBatch      = 64 << 20  // bytes of a commit
+	maxConditions = 60        // of a transaction: one for each value in parts
+)
+
+// How long the store waits.
+const (
+	readTime    = time.Second           // for the answer to a read of a key
+	writeTime   = 3 * time.Second       // for the outcome of a transaction
+	settleTime  = 5 * time.Second       // to find out an outcome that was not reported
+	probeEach   = time.Second           // between two looks at the head
+	staleAfter  = 3 * time.Second       // since the cluster answered, until Watch reports it
+	graceFold   = 2 * time.Second       // for another replica to fold its batch
+	watchWait   = 50 * time.Millisecond // for a batch that Watch is about to receive
+	repeatAfter = 50 * time.Millisecond // of a failed call
+	reloadAfter = 2 * time.Second       // of a load that failed
+)
+
+// A Store is a database under a prefix. Several goroutines may call its methods at
+// once.
+type Store struct {
+	etcd   cluster
+	prefix string // ends in a slash
+	log    *slog.Logger
+	me     string        // begins the names of the commits of this process
+	count  atomic.Uint64 // of them
+	stats  stats
+	opened time.Time
+
+	committing sync.Mutex // held by the commit under way
+
+	mu       sync.Mutex
+	state    *state                         // guarded by mu; nil: nothing is known
+	loading  int                            // guarded by mu; loads under way
+	pending  []*step                        // guarded by mu; what arrived during them
+	follower *follower                      // guarded by mu; of the running Watch, nil if there is none
+	fresh    time.Time                      // guarded by mu; when state was known to be the latest
+	broken   error                          // guarded by mu; of a key that is not JSON
+	away     error                          // guarded by mu; of the last call if the cluster did not answer
+	idMember func(collection string) string // guarded by mu
+
+	grace     time.Duration // graceFold, but of tests
+	leaveOpen func() bool   // of tests: whether to stop after the flip
+}
+
+// stats count events, for metrics and tests.
+type stats struct {
+	conflicts, staged, settled, unsure, reloads, foreign, restarts, gaps atomic.Int64
+}
+
+// A state is what a commit must know of the database as it is at rev.
+type state struct {
+	rev     int64
+	same    int64 // an earlier revision with the same contents: only a batch was closed since; or 0
+	asOf    int64 // the head was not written from rev to here
+	head    head
+	rules   bool // whether there are any
+	members map[string]*member
+	rank    uint64 // of the next member
+}
+
+// A member is what a commit must know of a top-level member.
+type member struct {
+	rank   uint64
+	kind   storage.Kind
+	ids    string           // of an Array: the member with the ids
+	parts  string           // the name of the parts that have its value, or ""
+	places map[string]place // of an Array, by key
+	next   uint64           // the next place
+}
+
+type place struct {
+	at    uint64
+	parts string // the name of the parts that have the value, or ""
+}
+
+// Open returns the database at an address. It does not call the cluster: the first
+// Load reports whether there is a database.
+func Open(a Address, o Options) (*Store, error) {
+	if a.User != "" && o.Password == "" {
+		return nil, errNoPassword
+	}
+	return newStore(newNodes(a, o), a.Prefix, o.Log), nil
+}
+
+func newStore(c cluster, prefix string, log *slog.Logger) *Store {
+	return &Store{
+		etcd:     c,
+		prefix:   prefix,
+		log:      cmp.Or(log, slog.New(slog.DiscardHandler)),
+		opened:   time.Now(),
+		grace:    graceFold,
+		me:       strings.ToLower(rand.Text()[:8]),
+		idMember: func(string) string { return defaultIDMember },
+	}
+}
+
+// Close closes the connections.
+func (s *Store) Close() error { return s.etcd.Close() }
+
+// KeyBy implements storage.SharedStore.
+func (s *Store) KeyBy(idMember func(collection string) string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state != nil {
+		for name, m := range s.state.members {
+			if want := idMember(name); m.kind == storage.Array && m.ids != want {
+				return fmt.Errorf("%w: the ids of %q are in the member %q, not in %q", storage.ErrShape, name, m.ids, want)
+			}
+		}
+	}
+	s.idMember = idMember
+	return nil
+}
+
+// Fresh returns the last time at which Load and Watch are known to have had the
+// latest contents.
+func (s *Store) Fresh() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.freshLocked()
+}
+
+// freshLocked is Fresh for a caller that holds s.mu.
+func (s *Store) freshLocked() time.Time {
+	if s.fresh.IsZero() {
+		return s.opened
+	}
+	return s.fresh
+}
+
+// Latest returns the revision that was the latest at some moment of the call.
+func (s *Store) Latest(ctx context.Context) (storage.Rev, error) {
+	var rev int64
+	err := s.repeat(ctx, func(ctx context.Context) (err error) {
+		rev, _, _, err = s.latest(ctx)
+		return err
+	})
+	return storage.Rev(rev), err
+}
+
+// latest reads the head. asOf is the revision of the cluster at that time.
+func (s *Store) latest(ctx context.Context) (rev int64, h head, asOf int64, err error) {
+	began := time.Now()
+	s.mu.Lock()
+	known := int64(0)
+	if s.state != nil {
+		known = s.state.rev
+	}
+	s.mu.Unlock()
+	r, err := s.get(ctx, headKey)
+	if err != nil {
+		return 0, h, 0, err
+	}
+	if len(r.Kvs) == 0 {
+		return 0, h, 0, s.absent()
+	}
+	if h, err = decodeHead(r.Kvs[0].Value); err != nil {
+		return 0, h, 0, err
+	}
+	rev, asOf = r.Kvs[0].ModRevision, r.Header.Revision
+	if rev < known {
+		err = fmt.Errorf("the cluster is at revision %d and was at %d: if it was restored from a backup, restart this server", rev, known)
+		return 0, h, 0, &storage.AwayError{Since: s.Fresh(), Err: err}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away = nil
+	if s.state != nil && s.state.rev == rev {
+		s.fresh = began
+		s.state.asOf = max(s.state.asOf, asOf)
+	}
+	return rev, h, asOf, nil
+}
+
+// absent returns the error of a prefix without a database.
+func (s *Store) absent() error {
+	return fmt.Errorf("there is no database at %s: %w", strings.TrimSuffix(s.prefix, "/"), fs.ErrNotExist)
+}
+
+// repeat calls do, which changes nothing, until it succeeds, a few times.
+func (s *Store) repeat(ctx context.Context, do func(context.Context) error) (err error) {
+	for range 3 {
+		call, cancel := context.WithTimeout(ctx, readTime)
+		err = do(call)
+		cancel()
+		if err == nil || ctx.Err() != nil || !isAway(err) {
+			break
+		}
+		time.Sleep(repeatAfter)
+	}
+	return s.failure(err)
+}
+
+// get reads keys under the prefix.
+func (s *Store) get(ctx context.Context, key string, o ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	r, err := s.etcd.Do(ctx, clientv3.OpGet(s.prefix+key, o...))
+	return r.Get(), err
+}
+
+// getParts reads the parts of a value or of a staged batch as they were at a revision.
+func (s *Store) getParts(ctx context.Context, keys, name string, rev int64) (*clientv3.GetResponse, error) {
+	from := partsOf(keys, name)
+	return s.get(ctx, from, clientv3.WithRange(prefixEnd(s.prefix+from)), clientv3.WithRev(rev))
+}
+
+// next returns a head that follows one written at a revision.
+func (s *Store) next(last head, rev int64) head {
+	h := head{Layout: layout, Database: last.Database, Prev: rev, Commit: s.name(), Reset: last.Reset}
+	if last.Reload {
+		h.Reset = rev
+	}
+	return h
+}
+
+// awayErrorLocked returns the error of a cluster that does not answer. The caller holds
+// s.mu.
+func (s *Store) awayErrorLocked(err error) error {
+	return &storage.AwayError{Since: s.freshLocked(), Err: err}
+}
+
+// name returns the name of a new commit.
+func (s *Store) name() string { return fmt.Sprintf("%s.%d", s.me, s.count.Add(1)) }
+
+// errMoved is the error of a transaction whose head is no longer the latest.
+var errMoved = errors.New("the head has moved")

@@ -1,0 +1,91 @@
+package etcdstore
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+)
+
+// An Address says where a database is in a cluster.
+type Address struct {
+	Hosts  []string // of the nodes, HOST:PORT
+	Secure bool     // etcds: with TLS
+	User   string   // of etcd, may be empty
+	Prefix string   // of the keys, with a slash at both ends
+}
+
+// IsURL reports whether s names a database in etcd.
+func IsURL(s string) bool {
+	return strings.HasPrefix(s, "etcd://") || strings.HasPrefix(s, "etcds://")
+}
+
+// Parse parses a URL as in etcd://HOST:PORT,HOST:PORT/PREFIX.
+func Parse(text string) (Address, error) {
+	fail := func(why string) (Address, error) {
+		return Address{}, fmt.Errorf("%s: %s, as in etcd://10.0.0.1:2379,10.0.0.2:2379/family", Redacted(text), why)
+	}
+	scheme, rest, _ := strings.Cut(text, "://")
+	a := Address{Secure: scheme == "etcds"}
+	authority, path, _ := strings.Cut(rest, "/")
+	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+		user, password, found := strings.Cut(authority[:at], ":")
+		if found && password != "" {
+			return fail("set PICKUP_ETCD_PASSWORD or PICKUP_ETCD_PASSWORD_FILE: others can read a password in a URL")
+		}
+		var err error
+		if a.User, err = url.PathUnescape(user); err != nil || a.User == "" {
+			return fail("the user before @ is not valid")
+		}
+		authority = authority[at+1:]
+	}
+	for _, host := range strings.Split(authority, ",") {
+		switch name, port, err := net.SplitHostPort(host); {
+		case err == nil && name != "" && port != "":
+		case host != "" && !strings.Contains(host, ":"):
+			host = net.JoinHostPort(host, "2379")
+		default:
+			return fail(fmt.Sprintf("%q is not a host and its port", host))
+		}
+		a.Hosts = append(a.Hosts, host)
+	}
+	path, err := url.PathUnescape(strings.Trim(path, "/"))
+	if err != nil || strings.ContainsAny(path, "?#") {
+		return fail("the path is not valid")
+	}
+	if path == "" {
+		return fail("name a prefix for the keys of the database after the hosts")
+	}
+	a.Prefix = "/" + path + "/"
+	return a, nil
+}
+
+// Redacted returns a URL without the password that it should not have.
+func Redacted(text string) string {
+	scheme, rest, _ := strings.Cut(text, "://")
+	authority, path, slash := strings.Cut(rest, "/")
+	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+		user, _, _ := strings.Cut(authority[:at], ":")
+		authority = user + authority[at:]
+	}
+	if slash {
+		path = "/" + path
+	}
+	return scheme + "://" + authority + path
+}
+
+// String returns the address as a URL.
+func (a Address) String() string {
+	scheme, user := "etcd://", ""
+	if a.Secure {
+		scheme = "etcds://"
+	}
+	if a.User != "" {
+		user = url.PathEscape(a.User) + "@"
+	}
+	return scheme + user + strings.Join(a.Hosts, ",") + strings.TrimSuffix((&url.URL{Path: a.Prefix}).EscapedPath(), "/")
+}
+
+// errNoPassword is the error of a user without a password.
+var errNoPassword = errors.New("the URL names a user of etcd: set PICKUP_ETCD_PASSWORD or PICKUP_ETCD_PASSWORD_FILE")

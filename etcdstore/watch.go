@@ -1,0 +1,376 @@
+package etcdstore
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"pickup/internal/storage"
+)
+
+// keepBatches is the number of commits that a watcher may lag behind before it gets
+// the whole contents instead.
+const keepBatches = 256
+
+// Watch implements storage.SharedStore. One goroutine receives the events of etcd, and
+// another reads the head each second; both end with the call.
+func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
+	return func(yield func(storage.Batch, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		f := s.newFollower(int64(after))
+		s.setFollower(f)
+		defer s.setFollower(nil)
+		var running sync.WaitGroup
+		defer running.Wait()
+		defer cancel()
+		running.Go(func() { f.run(ctx) })
+		running.Go(func() { f.probe(ctx) })
+
+		var reported error
+		for ctx.Err() == nil {
+			batches, more, err := f.since(ctx, after)
+			if reported != nil && err == nil && len(batches) == 0 {
+				batches = []storage.Batch{{Rev: after, After: after}}
+			}
+			for _, b := range batches {
+				after, reported = b.Rev, nil
+				if ctx.Err() != nil || !yield(b, nil) {
+					return
+				}
+			}
+			if err != nil && (reported == nil || err.Error() != reported.Error()) {
+				reported = err
+				if ctx.Err() != nil || !yield(storage.Batch{Rev: after}, err) {
+					return
+				}
+			}
+			select {
+			case <-more:
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// Since implements storage.SharedStore. As a rule a running Watch has received the
+// batches.
+func (s *Store) Since(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
+	return func(yield func(storage.Batch, error) bool) {
+		latest, err := s.Latest(ctx)
+		if err != nil {
+			yield(storage.Batch{}, err)
+			return
+		}
+		if latest <= after {
+			return
+		}
+		s.mu.Lock()
+		f := s.follower
+		s.mu.Unlock()
+		batches := f.until(ctx, after, latest)
+		if batches == nil {
+			batches = s.receive(ctx, after, latest)
+		}
+		if batches == nil {
+			yield(s.Load(ctx))
+		}
+		for _, b := range batches {
+			if !yield(b, nil) {
+				return
+			}
+		}
+	}
+}
+
+// receive returns the batches after a revision up to another by a watch of its own,
+// nil if they cannot be had.
+func (s *Store) receive(ctx context.Context, after, latest storage.Rev) []storage.Batch {
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	f := s.newFollower(int64(after))
+	f.goal, f.restart = int64(latest), cancel
+	f.events(ctx)
+	batches, _, _ := f.feed.Since(after)
+	if len(batches) == 0 || batches[len(batches)-1].Rev < latest {
+		return nil
+	}
+	return batches
+}
+
+// A follower receives the events of the keys of a Store while Watch runs.
+type follower struct {
+	*Store
+	feed *storage.Feed
+
+	// The goroutine that receives has the following for itself.
+	from int64 // the next revision to watch
+	open bool  // whether a batch may be open at the last revision
+	goal int64 // the revision of a head at which to end, 0 if there is none
+
+	mu      sync.Mutex
+	last    int64              // guarded by mu; the revision of the last head received
+	behind  time.Time          // guarded by mu; since when a later head is known, zero if none is
+	trouble error              // guarded by mu; why the state may be old, nil if it is not
+	restart context.CancelFunc // guarded by mu; ends the watch of etcd
+}
+
+// newFollower returns a follower of what comes after a revision.
+func (s *Store) newFollower(after int64) *follower {
+	f := &follower{Store: s, feed: storage.NewFeed(storage.Rev(after), keepBatches), from: after + 1, open: true, last: after}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if st := s.state; st != nil && st.rev == after {
+		// Others may have written and compacted much since then.
+		f.from, f.open = st.asOf+1, st.head.Open != nil
+	}
+	return f
+}
+
+// setFollower makes Since use the batches of a follower, or none.
+func (s *Store) setFollower(f *follower) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.follower = f
+}
+
+// since returns the batches after rev, or the whole contents, and a channel that is
+// closed when there may be more. err says why the state may be old.
+func (f *follower) since(ctx context.Context, rev storage.Rev) (batches []storage.Batch, more <-chan struct{}, err error) {
+	batches, ok, more := f.feed.Since(rev)
+	f.mu.Lock()
+	err = f.trouble
+	f.mu.Unlock()
+	if ok {
+		return batches, more, err
+	}
+	b, loadErr := f.Load(ctx)
+	if loadErr != nil {
+		time.AfterFunc(reloadAfter, f.wake)
+		return nil, more, loadErr
+	}
+	return []storage.Batch{b}, more, err
+}
+
+// wake makes Watch look again.
+func (f *follower) wake() { f.feed.Publish(storage.Batch{}) }
+
+// until waits for the batches after a revision up to another, which etcd is about to
+// report. It returns nil if they do not come, or if there is no follower.
+func (f *follower) until(ctx context.Context, after, latest storage.Rev) []storage.Batch {
+	if f == nil {
+		return nil
+	}
+	late := time.After(watchWait)
+	for {
+		batches, ok, more := f.feed.Since(after)
+		switch {
+		case !ok:
+			return nil
+		case len(batches) > 0 && batches[len(batches)-1].Rev >= latest:
+			return batches
+		}
+		select {
+		case <-more:
+		case <-late:
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// run receives events until ctx is done.
+func (f *follower) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		call, cancel := context.WithCancel(ctx)
+		f.mu.Lock()
+		f.restart = cancel
+		f.mu.Unlock()
+		err := f.events(call)
+		cancel()
+		if ctx.Err() != nil {
+			return
+		}
+		f.stats.restarts.Add(1)
+		if isCompacted(err) {
+			if err = f.skip(ctx); err == nil {
+				continue
+			}
+		}
+		select {
+		case <-time.After(repeatAfter):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// events receives events until the watch of etcd ends.
+//
+// After a break it goes on after the last event. The revision of a response does not
+// say that there are no events before it: a watch that is far behind receives several
+// responses, all with the latest revision.
+func (f *follower) events(ctx context.Context) error {
+	for r := range f.etcd.Watch(ctx, f.prefix, clientv3.WithRange(prefixEnd(f.prefix)), clientv3.WithRev(f.from), clientv3.WithProgressNotify()) {
+		if r.CompactRevision != 0 {
+			return rpctypes.ErrCompacted
+		}
+		if err := r.Err(); err != nil {
+			return err
+		}
+		for _, events := range byRevision(r.Events) {
+			if err := f.handle(ctx, events); err != nil {
+				return err
+			}
+		}
+		if r.IsProgressNotify() {
+			f.from = max(f.from, r.Header.Revision+1)
+		}
+	}
+	return nil
+}
+
+// handle handles the events of one revision. An error is that of a call to etcd:
+// the events have to be received again.
+func (f *follower) handle(ctx context.Context, events []*clientv3.Event) error {
+	d, err := f.decode(ctx, events, f.open)
+	f.mu.Lock()
+	last := f.last
+	f.mu.Unlock()
+	switch {
+	case ctx.Err() != nil || isAway(err):
+		return err
+	case d.rev <= last: // a load has it
+	case err != nil || d.reload:
+		f.reset(d.rev, d.head)
+	case d.foreign:
+		f.adopt(ctx, d.rev)
+	case d.head == nil: // parts, or a fold
+	case d.head.Prev != last: // see I2
+		f.stats.gaps.Add(1)
+		f.log.Error("etcd has not reported a commit; loading everything", "after", last, "revision", d.rev, "follows", d.head.Prev)
+		f.reset(d.rev, d.head)
+	default:
+		f.Store.mu.Lock()
+		f.noteLocked(d)
+		f.Store.mu.Unlock()
+		f.arrive(d.batch, d.head)
+	}
+	f.from = d.rev + 1
+	return nil
+}
+
+// arrive publishes a batch.
+func (f *follower) arrive(b storage.Batch, h *head) {
+	f.open = h == nil || h.Open != nil
+	f.mu.Lock()
+	f.last, f.behind = int64(b.Rev), time.Time{}
+	f.mu.Unlock()
+	f.feed.Publish(b)
+	if f.goal > 0 && int64(b.Rev) >= f.goal {
+		f.restart()
+	}
+}
+
+// reset makes Watch load the contents, which are at rev or later.
+func (f *follower) reset(rev int64, h *head) {
+	f.stats.reloads.Add(1)
+	f.arrive(storage.Batch{Rev: storage.Rev(rev), Reset: true}, h)
+}
+
+// skip goes on from the latest revision after a compaction. Usually others have
+// written, and nobody to this database.
+func (f *follower) skip(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	rev, h, asOf, err := f.latest(ctx)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	same := rev == f.last
+	f.mu.Unlock()
+	if !same {
+		f.reset(rev, &h)
+	}
+	f.from = asOf + 1
+	return nil
+}
+
+// adopt commits what somebody has written without a head at a revision, so that every
+// replica reads it.
+func (f *follower) adopt(ctx context.Context, foreign int64) {
+	f.stats.foreign.Add(1)
+	call, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	rev, h, _, err := f.latest(call)
+	if err != nil || h.Open != nil || h.Reload && rev > foreign {
+		return // the next look at the head finds it
+	}
+	c := &commit{Store: f.Store, base: rev, last: h, head: f.next(h, rev)}
+	c.head.Reload = true
+	if _, err := c.try(ctx, nil); err == nil {
+		f.log.Warn("a key was written past pickup; it counts from now on", "revision", foreign)
+	}
+}
+
+// probe reads the head each second, until ctx is done.
+func (f *follower) probe(ctx context.Context) {
+	tick := time.NewTicker(probeEach)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		began := time.Now()
+		call, cancel := context.WithTimeout(ctx, 2*readTime)
+		rev, _, _, err := f.latest(call)
+		cancel()
+		if ctx.Err() != nil {
+			return
+		}
+		if f.look(rev, began, f.failure(err)) {
+			f.wake()
+		}
+	}
+}
+
+// look notes what a probe has found, and reports whether Watch has to know.
+func (f *follower) look(rev int64, began time.Time, err error) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case err == nil && rev <= f.last:
+		f.behind = time.Time{}
+		f.confirm(began)
+		changed := f.trouble != nil
+		f.trouble = nil
+		return changed
+	case err == nil && f.behind.IsZero():
+		f.behind = began
+	case err == nil && time.Since(f.behind) > probeEach:
+		f.behind = time.Time{}
+		f.restart() // the watch hangs
+	}
+	if since := f.Fresh(); time.Since(since) > staleAfter && f.trouble == nil {
+		if err == nil {
+			err = errors.New("the watch lags behind")
+		}
+		f.trouble = &storage.AwayError{Since: since, Err: err}
+		return true
+	}
+	return false
+}
+
+// confirm notes that the state was the latest at a time.
+func (s *Store) confirm(at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fresh = at
+}

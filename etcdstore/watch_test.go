@@ -1,0 +1,275 @@
+package etcdstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"pickup/etcdstore/etcdtest"
+	"pickup/internal/storage"
+)
+
+// TestCompacted watches from a revision that etcd no longer has. Everything is loaded
+// again only if the database has changed since then.
+func TestCompacted(t *testing.T) {
+	for _, changed := range []bool{false, true} {
+		t.Run(fmt.Sprint("changed ", changed), func(t *testing.T) {
+			each(t, func(t *testing.T, c *etcdtest.Cluster) {
+				a := open(t, c, `{"items":[{"id":"1"}]}`)
+				b := another(t, c, a)
+				first := load(t, b)
+				b.state.asOf = b.state.rev // as if it was loaded long ago
+				rev := first.Rev
+				if changed {
+					load(t, a)
+					rev = set(t, a, rev, "2", `{"id":"2"}`)
+				}
+				for range 3 { // writes of others
+					write(t, a, "/other", "1")
+				}
+				compact(t, a, write(t, a, "/other", "2"))
+				follower := following(t, b, first)
+				eventually(t, func() bool { _, at, _, _ := follower(); return at >= rev && b.stats.restarts.Load() > 0 })
+				time.Sleep(100 * time.Millisecond) // it reads the head
+				load(t, a)
+				set(t, a, rev, "3", `{"id":"3"}`)
+				eventually(t, func() bool { got, _, _, _ := follower(); return strings.Contains(text(got), `"3"=`) })
+				if _, _, err, resets := follower(); resets != map[bool]int{false: 0, true: 1}[changed] || err != nil {
+					t.Errorf("everything was loaded %d times (%v)", resets, err)
+				}
+			})
+		})
+	}
+}
+
+// TestTombstone follows from the very revision to which etcd was compacted, and in
+// which a record was deleted. Old versions do not report the delete.
+func TestTombstone(t *testing.T) {
+	each(t, func(t *testing.T, c *etcdtest.Cluster) {
+		a := open(t, c, `{"items":[{"id":"1"},{"id":"2"}]}`)
+		b := another(t, c, a)
+		first := load(t, b)
+		load(t, a)
+		rev, err := a.Commit(t.Context(), first.Rev, []storage.Change{{Collection: "items", ID: "1"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		compact(t, a, int64(rev))
+		time.Sleep(300 * time.Millisecond) // etcd compacts later
+		follower := following(t, b, first)
+		eventually(t, func() bool { _, at, _, _ := follower(); return at >= rev })
+		if got, _, _, _ := follower(); text(got) != text(load(t, a).Contents) {
+			t.Errorf("the follower has\n%s", text(got))
+		}
+		t.Logf("%d gaps", b.stats.gaps.Load())
+	})
+}
+
+// TestForeign writes a key as with etcdctl put: a value that is valid, one that is not,
+// and its correction.
+func TestForeign(t *testing.T) {
+	c := oneNode(t)
+	a := open(t, c, `{"items":[{"id":"1","v":"old"}]}`)
+	b := another(t, c, a)
+	ctx := t.Context()
+	followA, followB := following(t, a, load(t, a)), following(t, b, load(t, b))
+	key := recordKey("items", 0, "1")
+	first := load(t, a)
+	write(t, a, a.prefix+key, `{"id":"1", "v":"by hand"}`)
+	for _, f := range []func() ([]storage.Collection, storage.Rev, error, int){followA, followB} {
+		eventually(t, func() bool { got, _, _, _ := f(); return strings.Contains(text(got), "by hand") })
+	}
+	edited := load(t, a)
+	if edited.Contents[0].Rev <= first.Contents[0].Rev {
+		t.Error("the collection has the revision that it had before the edit")
+	}
+	rev := set(t, a, edited.Rev, "2", `{"id":"2"}`)
+	if got := load(t, another(t, c, a)).Contents[0].Rev; got != rev {
+		t.Errorf("the collection has the revision %d after a commit at %d", got, rev)
+	}
+
+	write(t, a, a.prefix+key, `{"id":"1", "v":`)
+	eventually(t, func() bool {
+		_, _, err, _ := followB()
+		return errors.Is(err, storage.ErrBroken) && strings.Contains(err.Error(), "/r/items/000000000000/1")
+	})
+	latest, err := b.Latest(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = b.Commit(ctx, latest, []storage.Change{{Collection: "items", ID: "2"}}); !errors.Is(err, storage.ErrBroken) {
+		t.Errorf("Commit while a key is broken: %v, want ErrBroken", err)
+	}
+	write(t, a, a.prefix+key, `{"id":"1", "v":"corrected"}`)
+	eventually(t, func() bool {
+		got, _, err, _ := followB()
+		return err == nil && strings.Contains(text(got), "corrected")
+	})
+	again(t, b, "items", `[]`)
+}
+
+// A cut is a cluster whose first watch ends after the first revision. It may also
+// never report one of the revisions.
+type cut struct {
+	cluster
+	watches atomic.Int64
+	skip    int64
+}
+
+func (c *cut) Watch(ctx context.Context, key string, o ...clientv3.OpOption) clientv3.WatchChan {
+	first := c.watches.Add(1) == 1
+	out := make(chan clientv3.WatchResponse)
+	go func() {
+		defer close(out)
+		for r := range c.cluster.Watch(ctx, key, o...) {
+			for i, events := range byRevision(r.Events) {
+				if events[0].Kv.ModRevision == c.skip {
+					continue
+				}
+				// The revision in the header is the latest, as for a watch far behind.
+				response := r
+				response.Events = events
+				select {
+				case out <- response:
+				case <-ctx.Done():
+					return
+				}
+				if first && i == 0 {
+					return
+				}
+			}
+		}
+	}()
+	return out
+}
+
+// TestCut misses nothing if a watch ends between two of several responses, and loads
+// everything if etcd does not report a commit.
+func TestCut(t *testing.T) {
+	for _, lose := range []bool{false, true} {
+		t.Run(fmt.Sprint("lose ", lose), func(t *testing.T) {
+			c := oneNode(t)
+			a := open(t, c, `{"items":[]}`)
+			b := another(t, c, a)
+			first := load(t, b)
+			load(t, a)
+			rev := first.Rev
+			var revs []storage.Rev
+			for _, id := range []string{"1", "2", "3"} {
+				rev = set(t, a, rev, id, `{"id":"`+id+`"}`)
+				revs = append(revs, rev)
+			}
+			f := &cut{cluster: b.etcd}
+			if lose {
+				f.skip = int64(revs[1])
+			}
+			b.etcd = f
+			follower := following(t, b, first)
+			eventually(t, func() bool { _, at, _, _ := follower(); return at == rev })
+			got, _, _, resets := follower()
+			if want := map[bool]int{false: 0, true: 1}[lose]; resets != want || text(got) != text(load(t, a).Contents) {
+				t.Errorf("%d loads, want %d; the follower has\n%s", resets, want, text(got))
+			}
+		})
+	}
+}
+
+// TestAway stops the node of a cluster: Watch reports it, and that it is back.
+func TestAway(t *testing.T) {
+	c, err := etcdtest.Start(etcdtest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Stop)
+	s := open(t, c, `{"items":[]}`)
+	first := load(t, s)
+	follower := following(t, s, first)
+	c.Nodes[0].Kill()
+	eventually(t, func() bool { _, _, err, _ := follower(); return errors.Is(err, storage.ErrAway) })
+	if age := time.Since(s.Fresh()); age < staleAfter {
+		t.Errorf("Watch has reported it %v after the cluster last answered", age)
+	}
+	began := time.Now()
+	_, err = s.Commit(t.Context(), first.Rev, many(1, 10))
+	if !errors.Is(err, storage.ErrAway) || time.Since(began) > 2*readTime {
+		t.Errorf("Commit: %v after %v, want ErrAway", err, time.Since(began))
+	}
+	if err := c.Nodes[0].Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool { _, _, err, _ := follower(); return err == nil })
+	if age := time.Since(s.Fresh()); age > staleAfter {
+		t.Errorf("the state is %v old after the cluster has answered", age)
+	}
+	again(t, s, "n", "1")
+	eventually(t, func() bool { got, _, _, _ := follower(); return len(got) == 2 })
+}
+
+// TestDropped deletes all keys, and imports another database in their place.
+func TestDropped(t *testing.T) {
+	c := oneNode(t)
+	s := open(t, c, `{"items":[]}`)
+	first := load(t, s)
+	follower := following(t, s, first)
+	if _, err := s.etcd.Do(t.Context(), clientv3.OpDelete(s.prefix, clientv3.WithPrefix())); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool { _, _, err, _ := follower(); return err != nil })
+	if _, err := s.Commit(t.Context(), first.Rev, many(1, 10)); err == nil {
+		t.Error("Commit without a database reports no error")
+	}
+	if _, err := another(t, c, s).Import(t.Context(), contentsOf(`{"other":[]}`), nil); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool { got, _, err, _ := follower(); return err == nil && got[0].Name == "other" })
+	if b := load(t, s); b.Origin == first.Origin {
+		t.Error("another database has the same name")
+	}
+}
+
+// TestSlowLoad loads while another store writes: what arrives meanwhile is noted, so
+// that the next commit needs no load of its own.
+func TestSlowLoad(t *testing.T) {
+	c := oneNode(t)
+	a := open(t, c, `{"items":[],"n":0}`)
+	b := another(t, c, a)
+	first := load(t, b)
+	follower := following(t, b, first)
+	rev := load(t, a).Rev
+	stop := make(chan bool)
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			var err error
+			if rev, err = a.Commit(t.Context(), rev, []storage.Change{{Collection: "n", Value: jsontext.Value(fmt.Sprint(i))}}); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	}()
+	for range 30 {
+		load(t, b)
+	}
+	close(stop)
+	<-done
+	eventually(t, func() bool { _, at, _, _ := follower(); return at == rev })
+	b.mu.Lock()
+	at, loading, pending := b.state.rev, b.loading, len(b.pending)
+	b.mu.Unlock()
+	if at != int64(rev) || loading != 0 || pending != 0 {
+		t.Errorf("the state is at %d with %d batches waiting, want %d", at, pending, rev)
+	}
+}

@@ -1,0 +1,303 @@
+package database
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/schema"
+	"pickup/internal/storage"
+)
+
+// This file has what only databases in a storage.SharedStore need: others change
+// them too, and their rules come with the contents.
+
+// storedRules are the rules of a database whose store keeps them.
+type storedRules struct {
+	text   []byte
+	name   string // of the database
+	origin uint64 // see Snapshot.Tag: the same wherever name and text are the same
+	err    error  // why the rules cannot be used; writes are refused then
+}
+
+// under returns the conventions from b on, a batch with Reset set.
+func (o conventions) under(b storage.Batch) conventions {
+	if o.stored != nil && bytes.Equal(b.Rules, o.stored.text) {
+		return o
+	}
+	sum := sha256.Sum256(append(append([]byte(b.Origin), 0), b.Rules...))
+	o.schema, o.stored = nil, &storedRules{text: b.Rules, name: b.Origin, origin: binary.BigEndian.Uint64(sum[:])}
+	if len(b.Rules) == 0 {
+		return o
+	}
+	rules, err := schema.Compile("rules", b.Rules)
+	if err != nil {
+		return o.refuse(err)
+	}
+	o.schema = rules.WithIDMember(o.member)
+	return o
+}
+
+// refuse returns the conventions of a database whose rules cannot be used.
+func (o conventions) refuse(cause error) conventions {
+	stored := *o.stored
+	stored.err = &storage.AdviceError{
+		Err:    fmt.Errorf("%w: the rules cannot be used: %v", storage.ErrReadOnly, cause),
+		Advice: fmt.Sprintf("this version cannot use the rules of the database: %v", cause),
+	}
+	o.schema, o.stored = nil, &stored
+	return o
+}
+
+// conventions returns the conventions from b on, a batch with Reset set.
+func (db *DB) conventions(o conventions, b storage.Batch) (conventions, error) {
+	if b.Origin != o.stored.name {
+		return o, fmt.Errorf("%w: another database was put in the place of this one; restart the server", storage.ErrBroken)
+	}
+	next := o.under(b)
+	if next.stored != o.stored && next.stored.err == nil {
+		if err := db.store.KeyBy(next.IDMember); err != nil {
+			return next.refuse(err), nil
+		}
+	}
+	return next, nil
+}
+
+// follow returns the snapshot after a batch with changes, and its difference from
+// s. It returns an error if the batch is not the next one or has other rules.
+func (s *Snapshot) follow(b storage.Batch) (*Snapshot, *difference, error) {
+	if b.After != s.rev || b.Rules != nil && !bytes.Equal(b.Rules, s.stored.text) {
+		return nil, nil, fmt.Errorf("the batch %d does not follow the state %d", b.Rev, s.rev)
+	}
+	return s.next(b)
+}
+
+// dropClones gives the collections that tx has copied and not changed the revisions
+// that they have in base: those in the store stay as they are.
+func (tx *Tx) dropClones(base *Snapshot) {
+	changed := make(map[string]bool, len(tx.mine))
+	for _, ch := range tx.changes {
+		changed[ch.Collection] = true
+	}
+	for name := range tx.mine {
+		if c, was := tx.snap.byName[name], base.byName[name]; c != nil && was != nil && !changed[name] {
+			c.rev = was.rev
+		}
+	}
+}
+
+// unlocked runs f without db.write if the store is shared: f may wait for a network,
+// and what others write is shown meanwhile. The caller holds db.write.
+func (db *DB) unlocked(f func()) {
+	if db.shared != nil {
+		db.write.Unlock()
+		defer db.write.Lock()
+	}
+	f()
+}
+
+// confirm returns an error wrapping ErrConflict unless rev, which is shown, is the
+// latest revision of the shared store.
+func (db *DB) confirm(ctx context.Context, rev storage.Rev) error {
+	latest, err := db.shared.Latest(ctx)
+	switch {
+	case err != nil:
+		return err
+	case latest > rev:
+		return storage.ErrConflict
+	case latest < rev:
+		return fmt.Errorf("%w: its latest revision is %d, after it was %d", storage.ErrBroken, latest, rev)
+	}
+	return nil
+}
+
+const (
+	patience  = 3                    // lost races after which a group waits
+	raceDelay = 4 * time.Millisecond // for how long, at most, for each race that it has lost
+)
+
+// catchUp applies what others have written, when a group has lost that many races
+// before. The caller holds db.write.
+func (db *DB) catchUp(ctx context.Context, lost int) (err error) {
+	if db.shared == nil {
+		return db.reload(ctx)
+	}
+	db.unlocked(func() {
+		if lost >= patience {
+			time.Sleep(rand.N(time.Duration(lost) * raceDelay))
+		}
+		for b, failed := range db.shared.Since(ctx, db.Snapshot().rev) {
+			if err = failed; err == nil {
+				err = db.takeOver(ctx, b)
+			}
+			if err != nil {
+				return
+			}
+		}
+	})
+	return err
+}
+
+// takeOver is applyOrReload for a caller that does not hold db.write.
+func (db *DB) takeOver(ctx context.Context, b storage.Batch) error {
+	db.write.Lock()
+	defer db.write.Unlock()
+	return db.applyOrReload(ctx, b)
+}
+
+// Reach returns a snapshot at rev or later as soon as there is one.
+func (db *DB) Reach(ctx context.Context, rev storage.Rev) (*Snapshot, error) {
+	for {
+		more := db.history.changed()
+		if s := db.Snapshot(); s.rev >= rev {
+			return s, nil
+		}
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("the state %d is not here yet: %w", rev, ctx.Err())
+		}
+	}
+}
+
+// Fresh returns a snapshot that is not older than the call, whoever has written. If
+// the store is not shared, each Snapshot is.
+func (db *DB) Fresh(ctx context.Context) (*Snapshot, error) {
+	if db.shared == nil {
+		return db.Snapshot(), nil
+	}
+	rev, err := db.latest.ask(ctx, db.shared)
+	if err != nil {
+		return nil, err
+	}
+	return db.Reach(ctx, rev)
+}
+
+// Shared reports whether others may change the database, through its store.
+func (db *DB) Shared() bool { return db.shared != nil }
+
+// Age returns for how long it has not been known that no one has overtaken the
+// current state, 0 if the store is not shared.
+func (db *DB) Age() time.Duration {
+	if db.shared == nil {
+		return 0
+	}
+	return max(0, time.Since(db.shared.Fresh()))
+}
+
+// A latest asks a store for its latest revision, once for all who wait. The zero
+// value is ready for use.
+type latest struct {
+	asking sync.Mutex // held during a call of Latest
+
+	mu   sync.Mutex
+	next *answer // guarded by mu; of the call that has not begun, nil if nobody waits for one
+}
+
+// An answer is the result of one call of Latest.
+type answer struct {
+	done chan struct{} // closed after the fields below are set
+	rev  storage.Rev
+	err  error
+}
+
+// ask returns the result of a call of Latest that begins after ask does. Of those who
+// wait, the first makes the call.
+func (l *latest) ask(ctx context.Context, store storage.SharedStore) (storage.Rev, error) {
+	l.mu.Lock()
+	a, first := l.next, l.next == nil
+	if first {
+		a = &answer{done: make(chan struct{})}
+		l.next = a
+	}
+	l.mu.Unlock()
+	if first {
+		l.answer(ctx, store, a)
+	}
+	select {
+	case <-a.done:
+		return a.rev, a.err
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+// answer calls Latest for a. The call goes on if ctx is canceled, because others wait
+// for it too, until ctx's deadline.
+func (l *latest) answer(ctx context.Context, store storage.SharedStore, a *answer) {
+	l.asking.Lock()
+	defer l.asking.Unlock()
+	defer close(a.done)
+	l.mu.Lock()
+	l.next = nil
+	l.mu.Unlock()
+	a.err = errors.New("the call did not return") // of a panic
+	call := context.WithoutCancel(ctx)
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		call, cancel = context.WithDeadline(call, deadline)
+		defer cancel()
+	}
+	a.rev, a.err = store.Latest(call)
+}
+
+// SetRules replaces the rules of a shared store, for all who use it; an empty text
+// removes them. They hold from one revision on. The error is a *schema.Error if the
+// rules cannot be used, and wraps ErrShape if the store is not shared: it then has
+// SetSchema.
+func (db *DB) SetRules(ctx context.Context, text []byte) error {
+	if db.shared == nil {
+		return fmt.Errorf("the store does not keep the rules: %w", storage.ErrShape)
+	}
+	if text == nil {
+		text = []byte{} // nil means that the rules stay
+	}
+	select { // a group that is being committed would only lose the race
+	case db.lead <- struct{}{}:
+		defer func() { <-db.lead }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	db.write.Lock()
+	defer db.write.Unlock()
+	for start, lost := time.Now(), 0; ; lost++ {
+		base := db.now.Load()
+		conv := base.under(storage.Batch{Rules: text, Origin: db.run})
+		if conv.stored.err != nil {
+			_, err := schema.Compile("rules", text)
+			return err
+		}
+		var err error
+		db.unlocked(func() {
+			_, err = db.shared.CommitRules(ctx, base.rev, text, conv.IDMember, base.rekeyed(conv))
+		})
+		if errors.Is(err, storage.ErrConflict) && time.Since(start) < maxRetry {
+			if err = db.catchUp(ctx, lost); err == nil {
+				continue
+			}
+		}
+		if err != nil {
+			return err
+		}
+		return db.reload(ctx)
+	}
+}
+
+// rekeyed returns the changes that set each collection again whose ids are in
+// another member under the conventions o.
+func (s *Snapshot) rekeyed(o conventions) (changes []storage.Change) {
+	for _, c := range s.list {
+		if c.isArray() && c.ids.member != o.IDMember(c.name) {
+			changes = append(changes, storage.Change{Collection: c.name, Value: jsontext.Value(c.appendJSON(nil))})
+		}
+	}
+	return changes
+}

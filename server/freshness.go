@@ -1,0 +1,124 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"pickup/internal/database"
+	"pickup/internal/storage"
+)
+
+// Others may change a database in a cluster. A read shows the state that this server
+// has, which they may have overtaken. It can ask for another one with the header
+// Pickup-Revision: for one that is not older than a revision, or for the latest.
+
+const (
+	latestRevision = "latest"         // of Pickup-Revision
+	revisionWait   = 2 * time.Second  // how long a read waits for its state
+	maxWait        = 10 * time.Second // how long it may wait, by Prefer: wait=N
+
+	staleAfter = 3 * time.Second // answers have Age if the cluster has not answered for so long
+)
+
+// awaitRevision makes a read one of a state that is as new as it asks for.
+func (req *request) awaitRevision() error {
+	if !isRead(req.Request) && req.Request.Method != methodQuery {
+		return nil // a write is judged on the latest state in any case
+	}
+	want := ""
+	switch values := req.Request.Header[revisionHeader]; {
+	case len(values) > 1:
+		return newProblem(http.StatusBadRequest, "The request has "+revisionHeader+" more than once.")
+	case len(values) == 1:
+		want = values[0]
+	case req.ReadLatest:
+		want = latestRevision
+	case req.MaxStale > 0 && req.db.Age() > req.MaxStale:
+		return tryAgainSoon("The cluster has not answered for longer than a read may lag behind (--max-stale).")
+	default:
+		return nil
+	}
+	return req.reach(func(ctx context.Context) (*database.Snapshot, error) {
+		if want == latestRevision {
+			return req.db.Fresh(ctx)
+		}
+		at, ok := parseEventID(want)
+		switch {
+		case !ok:
+			return nil, newProblem(http.StatusBadRequest, revisionHeader+" is the value of that header in an answer, as in 7KQ2AB-42, or latest.")
+		case at.run != req.db.Run():
+			return nil, newProblem(http.StatusPreconditionFailed,
+				revisionHeader+" is of another database, or of an earlier run of this server. Send the request without it.")
+		}
+		return req.db.Reach(ctx, at.rev)
+	})
+}
+
+// reach makes the request one of the state that find returns, which may take as long
+// as the request can wait.
+func (req *request) reach(find func(context.Context) (*database.Snapshot, error)) error {
+	ctx, cancel := context.WithTimeout(req.Request.Context(), req.patience())
+	defer cancel()
+	snap, err := find(ctx)
+	if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, storage.ErrAway) && req.Request.Context().Err() == nil {
+		return tryAgainSoon("This server does not have the state that the request asks for yet.")
+	}
+	if err != nil {
+		return err
+	}
+	req.snap = snap
+	req.setRevision(snap)
+	return nil
+}
+
+func tryAgainSoon(detail string) *problem {
+	return newProblem(http.StatusServiceUnavailable, detail).with("Retry-After", "1")
+}
+
+// patience returns how long the request can wait for a state.
+func (req *request) patience() time.Duration {
+	value, ok := preferenceOf(req.Context, "wait")
+	n, err := strconv.ParseUint(value, 10, 32)
+	if !ok || err != nil {
+		return revisionWait
+	}
+	return min(time.Duration(n)*time.Second, maxWait)
+}
+
+// settle calls look, which looks at snap for what the request is about. If look
+// returns an error and the method is not safe, it is called again on the latest state
+// of a cluster: what refuses a write must hold there.
+func (req *request) settle(look func() error) error {
+	err, was := look(), req.snap
+	if err == nil || isSafe(req.Request.Method) || !req.db.Shared() {
+		return err
+	}
+	if failed := req.reach(req.db.Fresh); failed != nil {
+		return failed
+	}
+	if req.snap == was {
+		return err
+	}
+	return look()
+}
+
+// setAge sets Age if it has not been known for a while that the state is the latest:
+// for how long (RFC 9111 section 5.1).
+func setAge(c *gin.Context, db *database.DB) {
+	if age := db.Age(); age > staleAfter {
+		c.Writer.Header()["Age"] = []string{strconv.Itoa(int(age / time.Second))}
+	}
+}
+
+// keeper returns what keeps the database.
+func keeper(db *database.DB) string {
+	if db.Shared() {
+		return "cluster"
+	}
+	return "file"
+}
