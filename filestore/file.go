@@ -22,6 +22,7 @@ type file struct {
 	real     string   // without symlinks
 	opened   bool     // Open has returned
 	warnings []string // of Open
+	warned   string   // the last message since then
 }
 
 // errEmpty means that a file has no bytes, as in the middle of a save.
@@ -32,7 +33,10 @@ var errEmpty = errors.New("the file is empty")
 func (f *file) warn(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if f.opened {
-		f.o.Log.Warn(text)
+		if text != f.warned { // a file that cannot be written is tried again and again
+			f.o.Log.Warn(text)
+		}
+		f.warned = text
 		return
 	}
 	f.warnings = slices.DeleteFunc(f.warnings, func(w string) bool { return strings.Contains(text, w) })

@@ -155,7 +155,7 @@ func (s *Store) takeOverLocked(doc *document.Document, c disk.State) {
 		d.doc = nil // an edit that is finished there from now on cannot be merged
 	}
 	s.feed.Publish(storage.Batch{Rev: s.rev, Reset: true})
-	s.o.Log.Info("loaded an edit of " + s.path)
+	s.o.Log.Debug("loaded an edit of " + s.path)
 	if undone := s.own.undone(before, doc); len(undone) > 0 {
 		s.o.Log.Warn("the edit of "+s.path+" undoes changes that were made through the server since the file was last loaded",
 			"records", len(undone), "ids", undone[:min(len(undone), 20)])

@@ -48,6 +48,7 @@ func TestMounts(t *testing.T) {
 	t.Run("replaced on the host", testReplacedOnHost)
 	t.Run("two mounts of one file", testTwoMounts)
 	t.Run("read-only mount", testReadOnlyMount)
+	t.Run("writable", testWritable)
 	t.Run("overlay", testOverlay)
 	t.Run("file size limit", testFileSizeLimit)
 	t.Run("directory with an access list", testDirectoryWithACL)
@@ -216,14 +217,80 @@ func testTwoMounts(t *testing.T) {
 	}
 }
 
+// testWritable makes a disk full and read-only while the file is served, and gives it
+// room again. A look notices each, without a write.
+func testWritable(t *testing.T) {
+	dir := t.TempDir()
+	mount(t, "none", dir, "tmpfs", 0, "size=64k")
+	path := filepath.Join(dir, "db.json")
+	put(t, path, sample)
+	var skew time.Duration
+	s := start(t, path, Options{now: func() time.Time { return time.Now().Add(skew) }})
+	expect := func(want error) {
+		t.Helper()
+		skew += tryAfter
+		s.mu.Lock()
+		s.lookWritable()
+		s.mu.Unlock()
+		if err := s.Writable(); !errors.Is(err, want) {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+	cover := func() { // with a read-only mount of itself
+		t.Helper()
+		if err := unix.Mount(dir, dir, "", unix.MS_BIND, ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Mount("", dir, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	uncover := func() {
+		t.Helper()
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect(nil)
+	if err := os.WriteFile(filepath.Join(dir, "filler"), make([]byte, 1<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal("the disk is not full:", err)
+	}
+	expect(storage.ErrFull)
+	if err := os.Remove(filepath.Join(dir, "filler")); err != nil {
+		t.Fatal(err)
+	}
+	expect(nil)
+	cover()
+	expect(syscall.EROFS)
+	if err := commit(s, set("2", "Ballet")); !errors.Is(err, syscall.EROFS) {
+		t.Error(err)
+	}
+	uncover()
+	expect(nil)
+	cover()
+	if err := commit(s, set("2", "Ballet")); !errors.Is(err, syscall.EROFS) || !errors.Is(s.Writable(), syscall.EROFS) {
+		t.Error(err, s.Writable())
+	}
+	for _, o := range []Options{{ReadOnly: true}, {Ephemeral: true}} {
+		reader, err := Open(t.Context(), path, o)
+		if err != nil || reader.Writable() != nil || reader.Close() != nil {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	uncover()
+	if err := commit(s, set("2", "Ballet")); err != nil || s.Writable() != nil {
+		t.Error(err, s.Writable())
+	}
+}
+
 func testReadOnlyMount(t *testing.T) {
 	dir, mounted := filepath.Dir(home(t, sample)), t.TempDir()
 	mount(t, dir, mounted, "", unix.MS_BIND, "")
 	mount(t, "", mounted, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, "")
 	path := filepath.Join(mounted, "db.json")
 	s := start(t, path, Options{})
-	if n := s.Warnings(); len(n) != 1 || !strings.Contains(n[0], "read-only file system") {
-		t.Error(n)
+	if n := s.Warnings(); len(n) != 1 || !strings.Contains(n[0], "read-only file system") || !errors.Is(s.Writable(), syscall.EROFS) {
+		t.Error(n, s.Writable())
 	}
 	if err := commit(s, set("2", "Ballet")); !errors.Is(err, storage.ErrReadOnly) {
 		t.Error(err)
@@ -331,6 +398,9 @@ func TestPermissions(t *testing.T) {
 			return
 		}
 		s := start(t, path, Options{})
+		if err := s.Writable(); !errors.Is(err, syscall.EACCES) || !strings.Contains(err.Error(), "--user 0:0") {
+			t.Error(err)
+		}
 		err := commit(s, set("2", "Ballet"))
 		if !errors.Is(err, storage.ErrReadOnly) || !strings.Contains(err.Error(), "--user 0:0") {
 			t.Error(err)

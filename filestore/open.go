@@ -20,6 +20,10 @@ type Options struct {
 	// is opened. nil: {}.
 	Initial []byte
 
+	// MustExist makes Open fail with fs.ErrNotExist if the file is missing, also
+	// after what a crash interrupted is completed or undone.
+	MustExist bool
+
 	// ReadOnly makes Commit fail with storage.ErrReadOnly. Nothing on the disk is
 	// created, locked or recovered.
 	ReadOnly bool
@@ -77,7 +81,7 @@ func (o Options) touches() bool { return !o.ReadOnly && !o.Ephemeral }
 //   - storage.ErrInUse: another server holds the file
 //   - storage.ErrShape: path is not a regular file
 //   - fs.ErrPermission: the file is not readable
-//   - fs.ErrNotExist: its directory does not exist
+//   - fs.ErrNotExist: its directory does not exist, or the file with MustExist
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Initial == nil {
@@ -129,6 +133,9 @@ func (s *Store) startLocked(ctx context.Context) error {
 		}
 		// Find out how it can be written.
 		s.probe()
+		if not, ok := s.mode.(readOnly); ok {
+			s.noteWrite(not.why)
+		}
 		// Complete or undo what a crash interrupted.
 		if err := s.recover(); err != nil {
 			return err
@@ -155,6 +162,9 @@ func (s *Store) firstLoadLocked(ctx context.Context) error {
 			if aside := s.leftAside(); aside != "" {
 				return fmt.Errorf("%w: an interrupted write left %s as %s: start once without read-only to put it back", storage.ErrReadOnly, s.path, aside)
 			}
+		}
+		if errors.Is(err, fs.ErrNotExist) && s.o.MustExist {
+			return fmt.Errorf("cannot open %s: %w", s.path, err)
 		}
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errEmpty) {
 			return s.createLocked()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -289,6 +290,24 @@ func TestBeginning(t *testing.T) {
 				t.Error(info.Mode())
 			}
 		})
+	}
+}
+
+// TestMustExist opens a file that is missing, and one that an interrupted write has
+// left aside.
+func TestMustExist(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "db.json")
+	if _, err := Open(t.Context(), path, Options{MustExist: true}); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) > 0 {
+		t.Errorf("Open leaves %v (%v)", left, err)
+	}
+	aside := fmt.Sprintf(".db.json.aside-%v-0", disk.SumOf([]byte(sample)))
+	put(t, filepath.Join(filepath.Dir(path), aside), sample)
+	start(t, path, Options{MustExist: true})
+	if got := text(t, path); got != sample {
+		t.Errorf("%q", got)
 	}
 }
 

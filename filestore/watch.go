@@ -84,6 +84,7 @@ func (s *Store) look(w *watcher) bool {
 		s.syncAgainLocked() // the next try is the next poll
 	}
 	s.inPlace.syncJournal()
+	s.lookWritable()
 	w.poll = pollEvery
 	switch {
 	case err != nil && s.reading.reported == nil:

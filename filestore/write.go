@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"pickup/filestore/document"
 	"pickup/filestore/internal/disk"
@@ -23,6 +25,9 @@ type target struct {
 	unsynced  bool                // a sync failed, so that doc may not be durable
 	like      os.FileInfo         // gives a new file its permissions; nil: there was no file yet
 	sums      disk.IncrementalSum // of what was written last
+
+	failure atomic.Pointer[error] // see Store.Writable
+	tried   time.Time             // when failure was last found out
 }
 
 // A mode is a way to write the file.
@@ -66,7 +71,8 @@ func (t *target) canWrite() bool {
 // write makes next durable as the content of the file, in the way that the file
 // and its directory allow. Its errors are those of mode.write, in the words of a
 // Store.
-func (t *target) write(next *document.Document) error {
+func (t *target) write(next *document.Document) (err error) {
+	defer func() { t.noteWrite(err) }()
 	// What prevented a write may have ended.
 	if !t.canWrite() {
 		t.probe()
@@ -76,7 +82,7 @@ func (t *target) write(next *document.Document) error {
 			return t.lock.refused
 		}
 	}
-	err := t.writeOnce(next)
+	err = t.writeOnce(next)
 	if errors.Is(err, syscall.EIO) && !isOurs(err) {
 		// After a failed sync the system considers pages written that are not. So
 		// the new file is given up, and another one gets one try.

@@ -15,33 +15,39 @@ func prefers(r *http.Request, media string) bool {
 	if !strings.Contains(strings.ToLower(accept), media) {
 		return false
 	}
-	weights := parseWeights(accept)
-	other, json := weights[media], 0.0
+	accepted := parseWeights(accept)
+	other, json := accepted[media], 0.0
 	for _, name := range []string{"application/json", "application/*", "*/*"} { // the most specific one counts
-		if q, ok := weights[name]; ok {
+		if q, ok := accepted[name]; ok {
 			json = q
 			break
 		}
 	}
-	_, named := weights["application/json"]
+	_, named := accepted["application/json"]
 	return other > 0 && (other > json || other == json && !named)
 }
 
 // acceptsGzip reports whether the client accepts the content coding gzip (RFC 9110
 // section 12.5.3).
 func acceptsGzip(r *http.Request) bool {
-	weights := parseWeights(strings.Join(r.Header.Values("Accept-Encoding"), ","))
-	q, ok := weights["gzip"]
-	if !ok {
-		q = weights["*"]
+	return parseWeights(strings.Join(r.Header.Values("Accept-Encoding"), ",")).coding("gzip") > 0
+}
+
+// weights are the elements of a header like Accept with their weights.
+type weights map[string]float64
+
+// coding returns the weight of a content coding, 0 if it is not accepted.
+func (w weights) coding(name string) float64 {
+	if q, ok := w[name]; ok {
+		return q
 	}
-	return q > 0
+	return w["*"]
 }
 
 // parseWeights returns the weights of the elements of a header like Accept.
 // Elements that do not parse are ignored.
-func parseWeights(header string) map[string]float64 {
-	weights := make(map[string]float64)
+func parseWeights(header string) weights {
+	w := make(weights)
 	for part := range strings.SplitSeq(header, ",") {
 		name, parameters, err := mime.ParseMediaType(part)
 		q := 1.0
@@ -49,8 +55,8 @@ func parseWeights(header string) map[string]float64 {
 			q, err = strconv.ParseFloat(s, 64)
 		}
 		if err == nil && q >= 0 && q <= 1 {
-			weights[name] = max(weights[name], q)
+			w[name] = max(w[name], q)
 		}
 	}
-	return weights
+	return w
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -73,9 +74,9 @@ func TestUsers(t *testing.T) {
 		{user: "fritz", password: "a b"},
 		{user: "", password: ""},
 	} {
-		ok, pause := a.Check(here, c.user, c.password)
-		if ok != c.ok || pause != 0 {
-			t.Errorf("%q %q: %v, %v", c.user, c.password, ok, pause)
+		revoked, pause := a.Check(here, c.user, c.password)
+		if revoked != nil != c.ok || pause != 0 {
+			t.Errorf("%q %q: %v, %v", c.user, c.password, revoked, pause)
 		}
 	}
 }
@@ -86,8 +87,8 @@ func TestBcryptLength(t *testing.T) {
 	long := strings.Repeat("7", 72)
 	a := auth.New(usersOf(t, line(t, "anna", long)))
 	for password, want := range map[string]bool{long: true, long + "8": false, long[:71]: false} {
-		if ok, _ := a.Check(here, "anna", password); ok != want {
-			t.Errorf("%d bytes: %v", len(password), ok)
+		if revoked, _ := a.Check(here, "anna", password); revoked != nil != want {
+			t.Errorf("%d bytes: %v", len(password), revoked)
 		}
 	}
 	if _, err := auth.HashBcrypt("anna", long+"8"); err == nil {
@@ -149,7 +150,8 @@ func TestThrottle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := auth.New(usersOf(t, line(t, "anna", "x")+line(t, "bert", "y")))
 		check := func(remote, user, password string) (bool, time.Duration) {
-			return a.Check(remote, user, password)
+			revoked, pause := a.Check(remote, user, password)
+			return revoked != nil, pause
 		}
 		want := func(remote, user, password string, ok bool, pause time.Duration) {
 			t.Helper()
@@ -198,26 +200,26 @@ func TestRemember(t *testing.T) {
 				a.Check(here, "anna", "wrong")
 			}
 		}
-		if ok, _ := a.Check(here, "anna", "x"); !ok {
+		if revoked, _ := a.Check(here, "anna", "x"); revoked == nil {
 			t.Fatal("the right password is refused")
 		}
 		time.Sleep(5*time.Minute - time.Second)
 		throttled() // what passes now is remembered
-		if ok, _ := a.Check(here, "anna", "x"); !ok {
+		if revoked, _ := a.Check(here, "anna", "x"); revoked == nil {
 			t.Error("forgotten too early")
 		}
 		time.Sleep(time.Second + 1)
 		throttled()
-		if ok, pause := a.Check(here, "anna", "x"); ok || pause == 0 {
+		if revoked, pause := a.Check(here, "anna", "x"); revoked != nil || pause == 0 {
 			t.Error("remembered for too long")
 		}
 		a.SetUsers(usersOf(t, line(t, "anna", "new")))
 		time.Sleep(time.Minute)
-		if ok, _ := a.Check(here, "anna", "x"); ok {
+		if revoked, _ := a.Check(here, "anna", "x"); revoked != nil {
 			t.Error("the former password passes")
 		}
 		time.Sleep(time.Minute)
-		if ok, _ := a.Check(here, "anna", "new"); !ok {
+		if revoked, _ := a.Check(here, "anna", "new"); revoked == nil {
 			t.Error("the new password is refused")
 		}
 	})
@@ -266,17 +268,50 @@ func TestThrottleAtOnce(t *testing.T) {
 	})
 }
 
+// TestRevoke checks that credentials are revoked when the line of their user changes or
+// goes, and only then.
+func TestRevoke(t *testing.T) {
+	anna, bert, carl := line(t, "anna", "x"), line(t, "bert", "y"), line(t, "carl", "z")
+	a := auth.New(usersOf(t, anna+bert+carl))
+	open := make(map[string]<-chan struct{})
+	for user, password := range map[string]string{"anna": "x", "bert": "y", "carl": "z"} {
+		open[user], _ = a.Check(here, user, password)
+	}
+	for i, step := range []struct {
+		users   string
+		revoked []string
+	}{
+		{users: carl + anna + bert},
+		{users: anna + line(t, "bert", "new") + carl, revoked: []string{"bert"}},
+		{users: anna + bert, revoked: []string{"bert", "carl"}},
+		{users: line(t, "dora", "x"), revoked: []string{"anna", "bert", "carl"}},
+	} {
+		a.SetUsers(usersOf(t, step.users))
+		for user, revoked := range open {
+			got := false
+			select {
+			case <-revoked:
+				got = true
+			default:
+			}
+			if got != slices.Contains(step.revoked, user) {
+				t.Errorf("step %d: %s: %v", i, user, got)
+			}
+		}
+	}
+}
+
 // atOnce counts how n checks of anna end that run at the same time.
 func atOnce(t *testing.T, a *auth.Verifier, n int, from, password func(i int) string) (right, wrong, paused int) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
-			ok, pause := a.Check(from(i), "anna", password(i))
+			revoked, pause := a.Check(from(i), "anna", password(i))
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
-			case ok:
+			case revoked != nil:
 				right++
 			case pause > 0:
 				paused++

@@ -44,14 +44,27 @@ func (s *server) authenticate(c *gin.Context) {
 		s.fail(c, noCredentials("The Authorization header must be Basic and the Base64 of user:password."))
 		return
 	}
-	switch ok, pause := s.Auth.Check(c.Request.RemoteAddr, user, password); {
+	switch revoked, pause := s.Auth.Check(c.Request.RemoteAddr, user, password); {
 	case pause > 0:
 		// The answer does not depend on whether the credentials are right.
 		seconds := strconv.Itoa(int((pause + time.Second - 1) / time.Second))
 		s.fail(c, newProblem(http.StatusTooManyRequests, "Too many attempts to log in. Try again in "+seconds+" s.").with("Retry-After", seconds))
-	case !ok:
+	case revoked == nil:
 		s.fail(c, noCredentials("The user or the password is wrong."))
 	default:
 		delete(c.Writer.Header(), "Connection")
+		if wantsStream(c.Request) {
+			c.Set(revokedKey, revoked)
+		}
 	}
+}
+
+// revokedKey is the key of a channel in the context of a stream: it is closed when
+// the credentials of the client are no longer accepted.
+const revokedKey = "revoked"
+
+// revoked returns that channel, nil if the server needs no credentials.
+func (req *request) revoked() <-chan struct{} {
+	c, _ := req.Value(revokedKey).(<-chan struct{})
+	return c
 }

@@ -299,7 +299,8 @@ func fits(template, path string) bool {
 	for i := range want {
 		w, err := url.PathUnescape(want[i])
 		g, err2 := url.PathUnescape(got[i])
-		if err != nil || err2 != nil || want[i] != "{id}" && w != g || want[i] == "{id}" && g == "" {
+		parameter := strings.HasPrefix(want[i], "{")
+		if err != nil || err2 != nil || !parameter && w != g || parameter && g == "" {
 			return false
 		}
 	}

@@ -95,7 +95,6 @@ func (req *request) docs() error {
 		if file, err = viewer.ReadFile("docs/" + name + ".gz"); err != nil {
 			return req.noResource()
 		}
-		h.Add("Vary", "Accept-Encoding")
 		if acceptsGzip(req.Request) {
 			h.Set("Content-Encoding", "gzip")
 		} else if file, err = inflate(file); err != nil {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"pickup/internal/database"
@@ -67,16 +68,14 @@ func problemOf(err error, keeper string) (p *problem, cause error) {
 		return newProblem(http.StatusNotFound, "The resource no longer exists."), nil
 	case errors.Is(err, storage.ErrTooLarge):
 		return newProblem(http.StatusRequestEntityTooLarge, "The database would exceed its size limit. Nothing was changed."), err
-	case errors.Is(err, storage.ErrFull) && keeper == "cluster":
-		return retry(http.StatusInsufficientStorage, "The cluster is full. Nothing was changed."), err
 	case errors.Is(err, storage.ErrFull):
-		return retry(http.StatusInsufficientStorage, "The disk is full. Nothing was changed."), err
+		return retry(http.StatusInsufficientStorage, unwritable(err, keeper)+" Nothing was changed."), err
 	case errors.Is(err, storage.ErrUnsure):
 		return newProblem(http.StatusInternalServerError, "The change was stored, but the disk did not confirm it, so it may not survive a power failure. Read it back before you repeat it."), err
 	case errors.Is(err, storage.ErrReadOnly):
-		return retry(http.StatusServiceUnavailable, "The "+keeper+" cannot be written. Nothing was changed."+adviceOf(err)), err
+		return retry(http.StatusServiceUnavailable, unwritable(err, keeper)+" Nothing was changed."), err
 	case errors.Is(err, storage.ErrInUse):
-		return retry(http.StatusServiceUnavailable, "Another server holds the file now. Nothing was changed."), err
+		return retry(http.StatusServiceUnavailable, unwritable(err, keeper)+" Nothing was changed."), err
 	case errors.Is(err, storage.ErrBusy) && keeper == "cluster":
 		return retry(http.StatusServiceUnavailable, "Too many writes are waiting, here or at other servers. Nothing was changed. Try again."), err
 	case errors.Is(err, storage.ErrBusy) && errors.As(err, &advice):
@@ -87,6 +86,22 @@ func problemOf(err error, keeper string) (p *problem, cause error) {
 		return retry(http.StatusServiceUnavailable, "The request was canceled before its turn came. Nothing was changed."), nil
 	}
 	return newProblem(http.StatusInternalServerError, "Internal error. The log has the cause, with the id that is in X-Request-Id."), err
+}
+
+// unwritable says why the keeper cannot be written, and what the operator can do. The
+// error of a system call has no path.
+func unwritable(err error, keeper string) string {
+	switch cause, ok := errors.AsType[syscall.Errno](err); {
+	case errors.Is(err, storage.ErrFull) && keeper == "cluster":
+		return "The cluster is full."
+	case errors.Is(err, storage.ErrFull):
+		return "The disk is full."
+	case errors.Is(err, storage.ErrInUse):
+		return "Another server holds the file now."
+	case ok:
+		return "The " + keeper + " cannot be written: " + cause.Error() + "." + adviceOf(err)
+	}
+	return "The " + keeper + " cannot be written." + adviceOf(err)
 }
 
 // reasonOf returns the text of an error without the sentinel at its end.
@@ -142,7 +157,7 @@ func invalidJSON(text []byte, maxDepth int) *problem {
 	offset, reason := jsonsyntax.Grammar{Noun: "body", MaxDepth: maxDepth}.Explain(text)
 	line, column := rawjson.LineColumn(text, offset)
 	p := newProblem(http.StatusInternalServerError, fmt.Sprintf("The body is not valid JSON: line %d, column %d: %s.", line, column, reason))
-	p.Title, p.Line, p.Column = "Internal server Error", line, column
+	p.Title, p.Line, p.Column, p.secret = "Internal server Error", line, column, mentions(string(text))
 	return p
 }
 

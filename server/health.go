@@ -41,7 +41,8 @@ type checked struct {
 // livez reports that the process answers.
 func (req *request) livez() error { return req.sendHealth(http.StatusOK, health{Status: "alive"}) }
 
-// readyz reports whether the database can be read: 503 while its file cannot.
+// readyz reports whether the database can be read and written: 503 while its file
+// cannot be read, or not be written although it should.
 // With the parameter verbose it lists the checks and the findings; then
 // authenticate asks for credentials.
 func (req *request) readyz() error {
@@ -51,15 +52,19 @@ func (req *request) readyz() error {
 		return req.readyzVerbose(broken)
 	case broken != nil:
 		return req.withoutReason(broken)
+	case req.writeError() != nil:
+		return retry(http.StatusServiceUnavailable, unwritable(req.writeError(), keeper(req.db))+" Reads work.")
 	}
 	return req.sendHealth(http.StatusOK, health{Status: "ready"})
 }
 
 func (req *request) readyzVerbose(broken error) error {
 	status, body, file := http.StatusOK, health{Status: "ready"}, "ok"
-	if broken != nil {
+	if broken != nil || req.writeError() != nil {
 		status, body.Status = http.StatusServiceUnavailable, "not ready"
 		req.Header("Retry-After", retryAfter)
+	}
+	if broken != nil {
 		p, cause := problemOf(broken, keeper(req.db))
 		if file = p.Detail; cause != nil {
 			req.server.Log.Warn("not ready", "id", requestIDOf(req.Context), "error", cause)
@@ -75,7 +80,7 @@ func (req *request) readyzVerbose(broken error) error {
 
 func (req *request) sendHealth(status int, body health) error {
 	req.Header("Cache-Control", "no-store")
-	send(req.Context, status, openapi.JSONType, marshal(body))
+	req.send(req.Context, status, openapi.JSONType, marshal(body))
 	return nil
 }
 
@@ -89,6 +94,15 @@ func (req *request) withoutReason(err error) error {
 	place := *broken
 	place.Reason = "the log has the reason, and so has readyz?verbose with credentials"
 	return &place
+}
+
+// writeError returns why writes fail although the server is not read-only, nil if they
+// do not.
+func (s *server) writeError() error {
+	if s.ReadOnly || s.Writable == nil {
+		return nil
+	}
+	return s.Writable()
 }
 
 // isVerbose reports whether the query has the parameter verbose, with or without
@@ -107,6 +121,8 @@ func (req *request) checks(file string, broken error) []checked {
 		writes = "refused until the cluster answers"
 	case broken != nil && !errors.Is(broken, fs.ErrNotExist):
 		writes = "refused until the " + keeper(req.db) + " is repaired"
+	case req.writeError() != nil:
+		writes = unwritable(req.writeError(), keeper(req.db))
 	}
 	list := []checked{{keeper(req.db), file}, {"writes", writes}}
 	for _, c := range req.Checks {

@@ -120,6 +120,6 @@ func (req *request) releaseHold() error {
 		released, arrived = req.simulation.holds.release(session, name)
 	}
 	req.Header("Cache-Control", "no-store")
-	send(req.Context, http.StatusOK, openapi.JSONType, fmt.Appendf(nil, "{\"released\":%d}\n", released))
+	req.send(req.Context, http.StatusOK, openapi.JSONType, fmt.Appendf(nil, "{\"released\":%d}\n", released))
 	return nil
 }

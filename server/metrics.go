@@ -14,7 +14,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"pickup/internal/database"
 	"pickup/internal/storage"
 )
 
@@ -60,7 +59,7 @@ func NewMetrics() *Metrics {
 	}
 	return &Metrics{
 		registry:  registry,
-		handler:   promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true}),
+		handler:   promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
 		requests:  counter("pickup_http_requests_total", "Answered requests.", "route", "method", "code"),
 		durations: histogram("pickup_http_request_duration_seconds", "Time from the head of a request to the end of its answer, or to the beginning of a stream.", seconds, "route", "method", "code"),
 		commits:   histogram("pickup_commit_duration_seconds", "Duration of commits; result is ok, conflict (the file was edited meanwhile) or error.", seconds, "result"),
@@ -79,7 +78,7 @@ func NewMetrics() *Metrics {
 func (m *Metrics) Synced(d time.Duration) { m.syncs.Observe(d.Seconds()) }
 
 // register adds the metrics of the database.
-func (m *Metrics) register(db *database.DB) { m.registry.MustRegister(&databaseCollector{db}) }
+func (m *Metrics) register(s *server) { m.registry.MustRegister(&databaseCollector{s}) }
 
 // measure counts each request after it has been answered.
 func (m *Metrics) measure(c *gin.Context) {
@@ -135,17 +134,21 @@ func (m *Metrics) series(route, method string, status int) series {
 // metrics serves GET /_/metrics.
 func (req *request) metrics() error {
 	req.Header("Cache-Control", "no-store")
+	if req.NoCompression {
+		req.Request.Header.Del("Accept-Encoding")
+	}
 	req.Metrics.handler.ServeHTTP(req.Writer, req.Request)
 	return nil
 }
 
 // A databaseCollector collects the metrics of a database.
-type databaseCollector struct{ db *database.DB }
+type databaseCollector struct{ *server }
 
 var (
 	revision      = prometheus.NewDesc("pickup_revision", "Commits and external edits since the start.", nil, nil)
 	records       = prometheus.NewDesc("pickup_records", "Records of a collection.", []string{"collection"}, nil)
-	fileBroken    = prometheus.NewDesc("pickup_file_broken", "1 while the file cannot be read, written or parsed.", nil, nil)
+	fileBroken    = prometheus.NewDesc("pickup_file_broken", "1 while the file cannot be read or parsed.", nil, nil)
+	unwritten     = prometheus.NewDesc("pickup_file_unwritable", "1 while the file cannot be written although it should be.", nil, nil)
 	clusterBroken = prometheus.NewDesc("pickup_cluster_broken", "1 while the cluster does not answer or cannot be read.", nil, nil)
 	freshness     = prometheus.NewDesc("pickup_cluster_fresh_seconds", "Time since the state was last known to be the latest of the cluster.", nil, nil)
 )
@@ -155,6 +158,7 @@ func (c *databaseCollector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- revision
 	ch <- records
 	ch <- fileBroken
+	ch <- unwritten
 	ch <- clusterBroken
 	ch <- freshness
 }
@@ -168,14 +172,18 @@ func (c *databaseCollector) Collect(ch chan<- prometheus.Metric) {
 			ch <- prometheus.MustNewConstMetric(records, prometheus.GaugeValue, float64(snap.Len(name)), strings.ToValidUTF8(name, "\uFFFD"))
 		}
 	}
-	state := 0.0
-	if c.db.Err() != nil {
-		state = 1
-	}
 	if !c.db.Shared() {
-		ch <- prometheus.MustNewConstMetric(fileBroken, prometheus.GaugeValue, state)
+		ch <- prometheus.MustNewConstMetric(fileBroken, prometheus.GaugeValue, oneIf(c.db.Err() != nil))
+		ch <- prometheus.MustNewConstMetric(unwritten, prometheus.GaugeValue, oneIf(c.writeError() != nil))
 		return
 	}
-	ch <- prometheus.MustNewConstMetric(clusterBroken, prometheus.GaugeValue, state)
+	ch <- prometheus.MustNewConstMetric(clusterBroken, prometheus.GaugeValue, oneIf(c.db.Err() != nil))
 	ch <- prometheus.MustNewConstMetric(freshness, prometheus.GaugeValue, c.db.Age().Seconds())
+}
+
+func oneIf(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -8,18 +9,21 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
+	"golang.org/x/net/http/httpguts"
 
 	"pickup/server/openapi"
 )
 
-// Values of CORS headers (Fetch standard, section 3.2). The header
-// Access-Control-Allow-Credentials is never sent: a page must know the
-// credentials, and cannot use those that the browser remembers.
+// Values of CORS headers (Fetch standard, section 3.2).
 const (
 	allowMethods  = "GET, HEAD, QUERY, POST, PUT, PATCH, DELETE"
 	allowHeaders  = "Authorization, Content-Type, If-Match, If-None-Match, Last-Event-ID, Pickup-Revision, Pickup-Session, Prefer, X-Request-Id"
 	exposeHeaders = "Age, ETag, Link, Location, X-Total-Count, Content-Range, Preference-Applied, Accept-Patch, Accept-Query, Pickup-Revision, Pickup-Session, Pickup-Session-New, Pickup-Simulated, X-Request-Id"
 	preflightAge  = "600" // seconds
+
+	// Of the headers that a preflight asks for. With more it gets allowHeaders.
+	maxAskedHeaders = 64
+	maxAskedBytes   = 4 << 10
 )
 
 // crossOrigin lets pages of the allowed origins use the service, and refuses writes
@@ -36,20 +40,24 @@ func (s *server) crossOrigin() gin.HandlerFunc {
 			}
 			return
 		}
-		allowed := origin != "" && s.allowsOrigin(origin)
+		trust := s.trust(origin)
+		allowed := trust > untrusted
 		if allowed {
-			if slices.Contains(s.CORSOrigins, "*") {
+			if trust == trustedAsAny {
 				origin = "*"
 			}
 			h.Set("Access-Control-Allow-Origin", origin)
 			h.Set("Access-Control-Expose-Headers", exposeHeaders)
+			if trust == named || trust == local && s.Auth == nil {
+				h.Set("Access-Control-Allow-Credentials", "true")
+			}
 		}
 		if isPreflight(c.Request) {
 			s.preflight(c, allowed)
 			return
 		}
 		if !allowed && protection.Check(c.Request) != nil {
-			s.fail(c, newProblem(http.StatusForbidden, "A page of another origin may not write here. --cors-origin allows one."))
+			s.fail(c, newProblem(http.StatusForbidden, "A page of another origin may not write here: "+refusedOrigin(origin)+"."))
 		}
 	}
 }
@@ -60,7 +68,7 @@ var protection http.CrossOriginProtection
 // mayWrite reports whether the page that sends the request, if it is one, may use
 // methods that are not safe.
 func (s *server) mayWrite(r *http.Request) bool {
-	if origin := r.Header.Get("Origin"); origin != "" && s.allowsOrigin(origin) {
+	if s.trust(r.Header.Get("Origin")) > untrusted {
 		return true
 	}
 	write := r.WithContext(r.Context())
@@ -73,27 +81,75 @@ func (s *server) preflight(c *gin.Context, allowed bool) {
 	h := c.Writer.Header()
 	h.Set("Vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
 	if !allowed {
-		s.fail(c, newProblem(http.StatusForbidden, "Pages of this origin are not allowed. --cors-origin allows one."))
+		s.fail(c, newProblem(http.StatusForbidden, sentence(refusedOrigin(c.Request.Header.Get("Origin")))))
 		return
 	}
 	h.Set("Access-Control-Allow-Methods", allowMethods)
-	h.Set("Access-Control-Allow-Headers", allowHeaders)
+	h.Set("Access-Control-Allow-Headers", allowedHeaders(c.Request.Header["Access-Control-Request-Headers"]))
 	h.Set("Access-Control-Max-Age", preflightAge)
 	c.AbortWithStatus(http.StatusNoContent)
+}
+
+// allowedHeaders returns the headers that a page may send which asks for some: those
+// that have a valid name, but not the one by which the service knows its own page.
+func allowedHeaders(asked []string) string {
+	list := strings.Join(asked, ",")
+	if list == "" || len(list) > maxAskedBytes || strings.Count(list, ",") >= maxAskedHeaders {
+		return allowHeaders
+	}
+	var names []string
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		if httpguts.ValidHeaderFieldName(name) && !strings.EqualFold(name, pageHeader) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// refusedOrigin says how pages of an origin can be allowed.
+func refusedOrigin(origin string) string {
+	if u, err := url.Parse(origin); err != nil || u.Scheme+"://"+u.Host != origin {
+		return "its origin is not one that --cors-origin can allow"
+	}
+	return fmt.Sprintf("the origin %s is not allowed; --cors-origin %[1]s allows it", clip(origin))
 }
 
 func isPreflight(r *http.Request) bool {
 	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != ""
 }
 
-// allowsOrigin reports whether pages of origin may use the service: pages of a
-// loopback address on any port, and those of CORSOrigins.
-func (s *server) allowsOrigin(origin string) bool {
-	if slices.ContainsFunc(s.CORSOrigins, func(o string) bool {
-		return o == "*" || strings.EqualFold(strings.TrimSuffix(o, "/"), origin)
-	}) {
-		return true
+// A trust is the reason why pages of an origin may use the service.
+type trust uint8
+
+const (
+	untrusted    trust = iota
+	trustedAsAny       // CORSOrigins has *
+	local              // a loopback address, on any port
+	named              // in CORSOrigins
+)
+
+// trust returns why pages of an origin may use the service. "" is untrusted.
+func (s *server) trust(origin string) trust {
+	if origin == "" {
+		return untrusted
 	}
+	if slices.ContainsFunc(s.CORSOrigins, func(o string) bool {
+		return o != "*" && strings.EqualFold(strings.TrimSuffix(o, "/"), origin)
+	}) {
+		return named
+	}
+	if isLocalOrigin(origin) {
+		return local
+	}
+	if slices.Contains(s.CORSOrigins, "*") {
+		return trustedAsAny
+	}
+	return untrusted
+}
+
+// isLocalOrigin reports whether an origin is that of a loopback address.
+func isLocalOrigin(origin string) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Scheme+"://"+u.Host != origin {
 		return false

@@ -71,7 +71,7 @@ func (req *request) patchDatabase() error {
 		req.Status(http.StatusNoContent)
 		return nil
 	}
-	send(req.Context, http.StatusOK, openapi.JSONType, append(after.AppendJSON(nil), '\n'))
+	req.send(req.Context, http.StatusOK, openapi.JSONType, append(after.AppendJSON(nil), '\n'))
 	return nil
 }
 

@@ -36,6 +36,7 @@ type problem struct {
 	Conflicts []jsontext.Value `json:"conflicts,omitempty"` // elements that others have changed
 
 	header http.Header
+	secret bool // Detail may quote a secret of the body
 }
 
 // A fault is one error in a request. Either Pointer, a JSON Pointer into the body
@@ -92,7 +93,7 @@ func (s *server) fail(c *gin.Context, err error) {
 	}
 	h.Set("Cache-Control", "no-store")
 	c.Set(problemKey, p)
-	send(c, p.Status, openapi.ProblemType, marshal(p))
+	s.send(c, p.Status, openapi.ProblemType, marshal(p))
 	c.Abort()
 }
 

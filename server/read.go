@@ -21,12 +21,9 @@ func (req *request) list() error {
 	if wantsStream(req.Request) {
 		return req.streamList(collection)
 	}
-	q, condition, err := req.query(collection)
+	q, condition, err := req.listQuery(collection)
 	if err != nil {
 		return err
-	}
-	if req.child != "" {
-		q = req.snap.Under(q, req.name, req.id)
 	}
 	return req.sendList(collection, q, condition)
 }
@@ -43,6 +40,40 @@ func (req *request) checkParent() error {
 		return noRecord(req.snap, req.name, req.id)
 	}
 	return nil
+}
+
+// listQuery returns the query of a list.
+func (req *request) listQuery(collection string) (*query.Query, []byte, error) {
+	q, condition, err := req.query(collection)
+	if err != nil {
+		return nil, nil, err
+	}
+	unknown, err := req.db.CheckFilters(req.snap, q)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, name := range unknown {
+		req.logUnknown(collection, name)
+	}
+	if req.child != "" {
+		q = req.snap.Under(q, req.name, req.id)
+	}
+	return q, condition, nil
+}
+
+// maxUnknown is the number of unknown members that the log names.
+const maxUnknown = 1000
+
+// logUnknown logs, once, that clients filter by a member that no record has.
+func (s *server) logUnknown(collection, name string) {
+	name = clip(name)
+	if s.unknownCount.Load() >= maxUnknown {
+		return
+	}
+	if _, logged := s.unknown.LoadOrStore([2]string{collection, name}, true); !logged {
+		s.unknownCount.Add(1)
+		s.Log.Info("a filter selects nothing, because no record has its member", "collection", collection, "member", name)
+	}
 }
 
 // query parses the query of the URL, and for the method QUERY the condition in the

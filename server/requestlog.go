@@ -132,10 +132,17 @@ type recordingWriter struct {
 }
 
 func (w *recordingWriter) Write(b []byte) (int, error) {
+	if w.Header()["Content-Encoding"] == nil {
+		w.keep(b)
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// keep keeps the beginning of a part of an answer, unless it is not JSON.
+func (w *recordingWriter) keep(b []byte) {
 	if t := w.Header()["Content-Type"]; len(t) > 0 && strings.Contains(t[0], "json") && t[0] != openapi.ProblemType {
 		_, _ = w.answer.Write(b) // it has no error
 	}
-	return w.ResponseWriter.Write(b)
 }
 
 func (w *recordingWriter) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
@@ -243,7 +250,7 @@ func (req *request) listRequests() error {
 		list = nil
 	}
 	req.Header("Cache-Control", "no-store")
-	send(req.Context, http.StatusOK, openapi.JSONType, marshal(newestFirst(list)))
+	req.send(req.Context, http.StatusOK, openapi.JSONType, marshal(newestFirst(list)))
 	return nil
 }
 
@@ -319,6 +326,8 @@ func (req *request) streamRequests(number uint64, now bool) error {
 			return nil
 		case <-req.Stop:
 			return nil
+		case <-req.revoked():
+			return nil
 		case <-beat.C:
 			events = append(events, requestEvent("", last, nil))
 		}
@@ -345,7 +354,7 @@ func (req *request) readRequest() error {
 	}
 	e := list[i]
 	req.Header("Cache-Control", "no-store")
-	send(req.Context, http.StatusOK, openapi.JSONType, marshal(recordedBodies{e, string(e.body.text), string(e.answer.text), e.body.cut || e.answer.cut}))
+	req.send(req.Context, http.StatusOK, openapi.JSONType, marshal(recordedBodies{e, string(e.body.text), string(e.answer.text), e.body.cut || e.answer.cut}))
 	return nil
 }
 

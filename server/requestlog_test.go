@@ -120,6 +120,7 @@ func TestUnreadRequest(t *testing.T) {
 	s.requests.add(&recorded{})
 	w := slowWriter{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
 	c, _ := gin.CreateTestContext(w)
+	c.Request = httptest.NewRequest("GET", "/_/requests/1", nil)
 	c.Params = gin.Params{{Key: "name", Value: "1"}}
 	req := &request{server: s, Context: c}
 	var slow sync.WaitGroup

@@ -45,6 +45,8 @@ var routes = []route{
 	{path: openapi.StatusPath, get: (*request).readStatus},
 	// What is wrong with the database.
 	{path: openapi.FindingsPath, get: (*request).listFindings, outside: true}, // if Options.Findings is set
+	// The values of a member, for suggestions.
+	{path: openapi.ValuesPath + "/:collection/:member", get: (*request).listValues},
 	// The latest revisions, and those to come.
 	{path: openapi.ChangesPath, get: (*request).listChanges},
 	// Back to an earlier state.

@@ -239,6 +239,13 @@ func setOption(t *testing.T, o *server.Options, name, value string) {
 		o.Requests = true
 	case "read-only":
 		o.ReadOnly = true
+	case "unwritable":
+		causes := map[string]error{"EROFS": syscall.EROFS, "EACCES": syscall.EACCES, "full": storage.ErrFull, "in-use": storage.ErrInUse}
+		err := fmt.Errorf("%w: open /home/somebody/db.json: %w", storage.ErrReadOnly, causes[value])
+		if value == "EACCES" {
+			err = &storage.AdviceError{Err: err, Advice: "run it with docker run --user 1000:1000"}
+		}
+		o.Writable = func() error { return err }
 	case "file":
 		o.Source = func() server.SourceFile { return server.SourceFile{Name: value, Size: 7} }
 	case "max-body", "max-streams", "max-sessions":

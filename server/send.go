@@ -18,8 +18,8 @@ var (
 	sameOrigin   = []string{"same-origin"}
 	jsonTypes    = []string{openapi.JSONType}
 	cacheControl = []string{"private, no-cache"}
-	vary         = []string{"Authorization, Origin, Accept, Pickup-Session"}
-	varyOrigin   = []string{"Origin"}
+	vary         = []string{"Authorization, Origin, Accept, Accept-Encoding, Pickup-Session"}
+	varyOrigin   = []string{"Origin, Accept-Encoding"}
 	closing      = []string{"close"}
 )
 
@@ -31,13 +31,27 @@ func setHeaders(c *gin.Context) {
 	h["Cross-Origin-Resource-Policy"] = sameOrigin
 }
 
-// send sends a whole answer. net/http omits the body for HEAD.
-func send(c *gin.Context, status int, contentType string, body []byte) {
+// send sends a whole answer, compressed if the client accepts that.
+func (s *server) send(c *gin.Context, status int, contentType string, body []byte) {
+	s.sendAs(c, status, contentType, "", body)
+}
+
+// sendAs is send with the entity tag of exactly these bytes, or "".
+func (s *server) sendAs(c *gin.Context, status int, contentType, tag string, body []byte) {
 	h := c.Writer.Header()
 	if h["Content-Type"] = jsonTypes; contentType != openapi.JSONType {
 		h["Content-Type"] = []string{contentType}
 	}
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	if coding := s.codingFor(c.Request, len(body)); coding != nil && h["Content-Encoding"] == nil {
+		s.sendCoded(c, status, coding, tag, body)
+		return
+	}
+	write(c, status, body)
+}
+
+// write writes a whole answer. net/http omits the body for HEAD.
+func write(c *gin.Context, status int, body []byte) {
+	c.Writer.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
 	c.Status(status)
 	// An error means that the client is gone.
 	_, _ = c.Writer.Write(body)
@@ -110,7 +124,7 @@ func (req *request) sendBody(media, tag string, b []byte) error {
 		return noMemory()
 	}
 	req.setCacheHeaders(tag)
-	send(req.Context, http.StatusOK, media, b)
+	req.sendAs(req.Context, http.StatusOK, media, tag, b)
 	return nil
 }
 
@@ -118,10 +132,14 @@ func (req *request) sendBody(media, tag string, b []byte) error {
 // identifies. It reports whether it does.
 func (req *request) sendNotModified(tag string) bool {
 	list := req.Request.Header.Values("If-None-Match")
-	if len(list) == 0 || !matches(list, tag, true) {
+	if len(list) == 0 {
 		return false
 	}
-	req.setCacheHeaders(tag)
+	known := match(list, tag, true)
+	if known == "" {
+		return false
+	}
+	req.setCacheHeaders(known)
 	req.Status(http.StatusNotModified)
 	return true
 }
@@ -139,8 +157,8 @@ func (req *request) setCacheHeaders(tag string) {
 
 // withBuildSlot runs do, which only computes, when one of a few slots is free. More
 // at once would need more memory and not be faster.
-func (req *request) withBuildSlot(do func()) {
-	req.budget.builders <- struct{}{}
-	defer func() { <-req.budget.builders }()
+func (s *server) withBuildSlot(do func()) {
+	s.budget.builders <- struct{}{}
+	defer func() { <-s.budget.builders }()
 	do()
 }

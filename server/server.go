@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"log/slog"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -51,6 +52,9 @@ type Options struct {
 	// NoPage leaves out the page at /_/.
 	NoPage bool
 
+	// NoCompression sends answers as they are, whatever codings a client accepts.
+	NoCompression bool
+
 	// ReadOnly refuses writes with 405.
 	ReadOnly bool
 
@@ -94,12 +98,19 @@ type Options struct {
 	// Metrics are served at /_/metrics. nil: none.
 	Metrics *Metrics
 
+	// Writable returns why writes fail at present, nil if they do not. It may be called by
+	// several goroutines at once. nil: it is not known.
+	Writable func() error
+
 	// Checks are shown by readyz?verbose in addition to its own.
 	Checks []Check
 
-	// AccessLog receives a record for each request, without its query and its
-	// credentials. nil: no access log.
-	AccessLog *slog.Logger
+	// AccessLog receives a record for each request except successful health checks,
+	// without its query and its headers. With AccessDetails, it also has the query and the
+	// reason of an error, with what may be secret hidden, and no records of preflights
+	// and of the service's own pages. nil: no access log.
+	AccessLog     *slog.Logger
+	AccessDetails bool
 
 	// Requests keeps the latest requests in memory, for GET /_/requests.
 	Requests bool
@@ -145,6 +156,8 @@ type server struct {
 	service                 []link // the service's own resources, for the index
 	described, describedAll atomic.Pointer[described]
 	revision                atomic.Pointer[revisionValue]
+	unknown                 sync.Map     // what logUnknown has logged, by [2]string
+	unknownCount            atomic.Int32 // of these
 }
 
 func init() { gin.SetMode(gin.ReleaseMode) }
@@ -185,7 +198,7 @@ func Handler(db *database.DB, o Options) http.Handler {
 	}
 	r.Use(requestID)
 	if o.Metrics != nil {
-		o.Metrics.register(db)
+		o.Metrics.register(s)
 		r.Use(o.Metrics.measure)
 	}
 	if o.AccessLog != nil {

@@ -105,7 +105,7 @@ func (req *request) sendSession(status int, x *session) error {
 	state := x.stateLocked()
 	req.sessions.mu.Unlock()
 	req.Header("Cache-Control", "no-store")
-	send(req.Context, status, openapi.JSONType, marshal(state))
+	req.send(req.Context, status, openapi.JSONType, marshal(state))
 	return nil
 }
 

@@ -176,8 +176,7 @@ func (s *server) isForeign(r *http.Request) bool {
 	if r.Header.Get("Sec-Fetch-Site") != "cross-site" {
 		return false
 	}
-	origin := r.Header.Get("Origin")
-	return origin == "" || !s.allowsOrigin(origin)
+	return s.trust(r.Header.Get("Origin")) == untrusted
 }
 
 // preferredEffect returns what the request prefers. A preference that is unknown or
@@ -334,7 +333,7 @@ func (s *server) sendSimulated(c *gin.Context, o simulate.Outcome) {
 	case http.StatusNoContent, http.StatusResetContent, http.StatusNotModified:
 		c.Status(o.Code)
 	default:
-		send(c, o.Code, contentType, body)
+		s.send(c, o.Code, contentType, body)
 	}
 }
 

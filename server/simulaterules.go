@@ -36,7 +36,7 @@ func (req *request) setRules() error {
 	if err := req.useRules(rules, faults, true); err != nil {
 		return err
 	}
-	send(req.Context, http.StatusOK, openapi.JSONType, append(req.ownRules().AppendJSON(nil), '\n'))
+	req.send(req.Context, http.StatusOK, openapi.JSONType, append(req.ownRules().AppendJSON(nil), '\n'))
 	return nil
 }
 
@@ -51,7 +51,7 @@ func (req *request) addRule() error {
 		return err
 	}
 	req.Header("Location", req.sessionPath+openapi.SimulatePath+"/"+rule.ID)
-	send(req.Context, http.StatusCreated, openapi.JSONType, append(req.ownRules().AppendRule(nil, rule), '\n'))
+	req.send(req.Context, http.StatusCreated, openapi.JSONType, append(req.ownRules().AppendRule(nil, rule), '\n'))
 	return nil
 }
 

@@ -76,7 +76,7 @@ func (req *request) keepSnapshot() error {
 		return err
 	}
 	req.setRevision(s.Snapshot)
-	send(req.Context, status, openapi.JSONType, marshal(req.describeSnapshot(s)))
+	req.send(req.Context, status, openapi.JSONType, marshal(req.describeSnapshot(s)))
 	return nil
 }
 

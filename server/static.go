@@ -1,7 +1,9 @@
 package server
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -88,13 +90,47 @@ func (req *request) sendFile(dir, name string) bool {
 		req.Status(http.StatusFound)
 		return true
 	}
-	if mediaType, ok := fileTypes[path.Ext(info.Name())]; ok {
+	mediaType, known := fileTypes[path.Ext(info.Name())]
+	if known {
 		h.Set("Content-Type", mediaType)
 	}
 	h["Vary"] = vary
-	h.Set("ETag", fmt.Sprintf(`"%x-%x"`, info.ModTime().UnixNano(), info.Size()))
-	http.ServeContent(fileWriter{req.Writer, req.control(), writeTimeout(req.Request)}, req.Request, info.Name(), info.ModTime(), file)
+	tag := fmt.Sprintf(`"%x-%x"`, info.ModTime().UnixNano(), info.Size())
+	if sent := match(req.Request.Header["If-None-Match"], tag, true); sent != "" {
+		req.setTag(sent)
+		req.Status(http.StatusNotModified)
+		return true
+	}
+	h.Set("ETag", tag) // in the spelling that ServeContent reads
+	content := io.ReadSeeker(file)
+	if known && mediaType != "font/woff2" && req.Request.Header["Range"] == nil {
+		content = req.compressedFile(file, info.Size())
+	}
+	http.ServeContent(fileWriter{req.Writer, req.control(), writeTimeout(req.Request)}, req.Request, info.Name(), info.ModTime(), content)
 	return true
+}
+
+// maxCompressedFile is the size in bytes up to which a file is compressed.
+const maxCompressedFile = 8 << 20
+
+// compressedFile returns the content of a file in the coding that the client accepts,
+// or the file itself.
+func (req *request) compressedFile(file *os.File, size int64) io.ReadSeeker {
+	coding := req.codingFor(req.Request, int(min(size, maxCompressedFile)))
+	if coding == nil || size > maxCompressedFile || !req.reserve(size) {
+		return file
+	}
+	text, err := io.ReadAll(io.LimitReader(file, size))
+	if err != nil || int64(len(text)) < size { // it is being replaced
+		_, _ = file.Seek(0, io.SeekStart) // ServeContent reports the error
+		return file
+	}
+	var out []byte
+	req.withBuildSlot(func() { out = coding.append(nil, text) })
+	h := req.Writer.Header()
+	h.Set("Content-Encoding", coding.name)
+	h.Set("ETag", coding.tag(h.Get("ETag")))
+	return bytes.NewReader(out)
 }
 
 // A fileWriter gives the client the whole time of a write for each part of a file, so

@@ -40,12 +40,9 @@ func (req *request) streamList(collection string) error {
 	if err != nil {
 		return err
 	}
-	q, _, err := req.query(collection)
+	q, _, err := req.listQuery(collection)
 	if err != nil {
 		return err
-	}
-	if req.child != "" {
-		q = req.snap.Under(q, req.name, req.id)
 	}
 	return req.stream(listTopic{q}, since)
 }
@@ -166,7 +163,7 @@ func (req *request) stream(t topic, begin since) error {
 	}
 	req.setStreamHeaders()
 	req.Status(http.StatusOK)
-	s := &stream{server: req.server, place: place, id: requestIDOf(req.Context), first: first, reserved: req.reserved, session: req.session}
+	s := &stream{server: req.server, place: place, id: requestIDOf(req.Context), first: first, reserved: req.reserved, session: req.session, revoked: req.revoked()}
 	req.reserved, req.session = 0, nil // the stream gives them back
 	if s.Metrics != nil {
 		s.Metrics.streams.Inc()
@@ -192,10 +189,11 @@ func (req *request) endStream() error {
 type stream struct {
 	*server
 	place    *subscription
-	id       string   // of the request
-	first    [][]byte // what it begins with
-	reserved int64    // bytes of the server's budget, for first
-	session  *session // which it uses, nil if none
+	id       string          // of the request
+	first    [][]byte        // what it begins with
+	reserved int64           // bytes of the server's budget, for first
+	session  *session        // which it uses, nil if none
+	revoked  <-chan struct{} // see request.revoked
 }
 
 // streamKey is the key of a **stream in the context of a request: the stream that is
@@ -211,14 +209,17 @@ func (s *stream) run(w http.ResponseWriter, r *http.Request) {
 	s.first = nil // a stream lasts for long
 	s.release()
 	if err == nil {
-		err = s.place.follow(r.Context(), out)
+		err = s.place.follow(r.Context(), s.revoked, out)
 	}
 	// An answer that has begun cannot fail. A client that wants more connects again.
-	if errors.Is(err, errLagging) || errors.Is(err, errNotReading) || errors.Is(err, errTooMuch) {
-		s.Log.Info("stream closed", "id", s.id, "reason", err)
+	switch err {
+	case errLagging, errNotReading, errTooMuch:
 		if s.Metrics != nil {
 			s.Metrics.dropped.Inc()
 		}
+		fallthrough
+	case errRevoked:
+		s.Log.Info("stream closed", "id", s.id, "reason", err)
 	}
 }
 
@@ -322,40 +323,45 @@ func placeLine(run string, rev storage.Rev) []byte {
 	return []byte("id: " + eventID(run, rev) + "\n\n")
 }
 
-// follow sends the events of a subscription until the client goes or an error ends
-// the stream.
-func (s *subscription) follow(ctx context.Context, w *eventWriter) error {
+// errRevoked reports that the users have changed.
+var errRevoked = errors.New("the user is gone or has another password")
+
+// follow sends the events of a subscription until the client goes, its credentials are
+// revoked, or an error ends the stream.
+func (s *subscription) follow(ctx context.Context, revoked <-chan struct{}, w *eventWriter) error {
 	for {
 		events, more, err := s.take()
 		if err != nil {
 			return err
 		}
-		if len(events) > 0 {
-			if err := w.send(events...); err != nil {
-				return err
-			}
-			continue
+		if err := w.send(events...); err != nil {
+			return err
 		}
+		clear(events) // they may be large
 		select {
 		case <-more:
 		case <-ctx.Done():
 			return nil
+		case <-revoked:
+			return errRevoked
 		}
 	}
 }
 
 // An eventWriter sends to the client of a stream.
 type eventWriter struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	timeout time.Duration // for one call of send
+	w        http.ResponseWriter
+	control  *http.ResponseController
+	timeout  time.Duration // for one call of send
+	lasting  bool          // the deadline may pass between calls of send
+	deadline time.Time     // of writes; zero if none
 }
 
 // errNotReading reports that a client did not take what was sent to it in time.
 var errNotReading = errors.New("the client does not read")
 
 func newEventWriter(w http.ResponseWriter, r *http.Request) *eventWriter {
-	e := &eventWriter{w: w, control: http.NewResponseController(w), timeout: writeTimeout(r)}
+	e := &eventWriter{w: w, control: http.NewResponseController(w), timeout: writeTimeout(r), lasting: r.ProtoMajor == 1}
 	_ = e.control.SetReadDeadline(time.Time{}) // net/http would take its end for that of the client
 	return e
 }
@@ -373,11 +379,17 @@ func writeTimeout(r *http.Request) time.Duration {
 	return defaultWriteTime
 }
 
-// send sends events together. The deadline is for this call only: on HTTP/2 it
-// would end a stream that has nothing to send.
+// send sends events together. On HTTP/2 the deadline is for this call only, because
+// it would end a stream that has nothing to send. On HTTP/1 it is moved only once
+// an eighth of the time has passed: a deadline takes as long as half of a small write.
 func (w *eventWriter) send(events ...[]byte) error {
-	start := time.Now()
-	_ = w.control.SetWriteDeadline(start.Add(w.timeout)) // tests have writers without
+	if len(events) == 0 {
+		return nil
+	}
+	if now := time.Now(); w.deadline.Sub(now) < w.timeout-w.timeout/8 {
+		w.deadline = now.Add(w.timeout)
+		_ = w.control.SetWriteDeadline(w.deadline) // tests have writers without
+	}
 	var err error
 	for _, e := range events {
 		if _, err = w.w.Write(e); err != nil {
@@ -387,10 +399,13 @@ func (w *eventWriter) send(events ...[]byte) error {
 	if err == nil {
 		err = w.control.Flush()
 	}
-	if err != nil && time.Since(start) >= w.timeout {
+	if err != nil && !time.Now().Before(w.deadline) {
 		return errNotReading
 	}
-	_ = w.control.SetWriteDeadline(time.Time{})
+	if !w.lasting {
+		w.deadline = time.Time{}
+		_ = w.control.SetWriteDeadline(w.deadline)
+	}
 	return err
 }
 

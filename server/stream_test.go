@@ -30,6 +30,7 @@ import (
 	"pickup/internal/storage"
 	"pickup/internal/storage/storetest"
 	"pickup/server"
+	"pickup/server/auth"
 )
 
 // A replica is what a client has built from the events of a stream: records by
@@ -594,6 +595,41 @@ func nextEvent(t *testing.T, r *eventReader, name string) streamEvent {
 		t.Fatalf("%s, %v instead of %s", e, err, name)
 	}
 	return e
+}
+
+// TestStreamRevoked: the streams of a user end when the user is gone or has another
+// password; those of others go on.
+func TestStreamRevoked(t *testing.T) {
+	anna, bert, carl := line(t, "anna", "x"), line(t, "bert", "y"), line(t, "carl", "z")
+	verifier, stop := auth.New(usersOf(t, anna+bert+carl)), make(chan struct{})
+	db, h := open(t, `{"posts":[{"id":1}]}`, server.Options{Auth: verifier, Requests: true, Stop: stop})
+	web := httptest.NewServer(h)
+	defer web.Close()
+	defer close(stop)
+	as := func(user, path string) *eventReader {
+		r := openEvents(t, web.Client(), strings.Replace(web.URL, "//", "//"+user+"@", 1)+path)
+		nextEvent(t, r, "reset")
+		return r
+	}
+	var revoked []*eventReader
+	for _, path := range []string{"/posts", "/posts/1", "/db", "/_/changes?_since=x-1", "/_/requests", "/_/s/test/posts"} {
+		revoked = append(revoked, as("anna:x", path), as("bert:y", path))
+	}
+	stays, requests := as("carl:z", "/posts"), as("carl:z", "/_/requests")
+	verifier.SetUsers(usersOf(t, line(t, "anna", "new")+carl))
+	for i, r := range revoked {
+		ended := time.AfterFunc(10*time.Second, web.CloseClientConnections)
+		for err := error(nil); err != io.EOF; {
+			if _, err = r.next(); err != nil && err != io.EOF {
+				t.Fatalf("stream %d: %v", i, err)
+			}
+		}
+		ended.Stop()
+	}
+	setNumber(t, db, 1, "")
+	nextEvent(t, stays, "updated")
+	as("anna:new", "/posts")
+	nextEvent(t, requests, "request")
 }
 
 // setNumber writes a record.

@@ -72,6 +72,9 @@ var errEnded = errors.New("the stream has ended")
 // once. The clients connect again, and then the budget of the server holds.
 var errTooMuch = errors.New("the streams need too much memory or time")
 
+// closed is a closed channel.
+var closed = func() <-chan struct{} { c := make(chan struct{}); close(c); return c }()
+
 // A subscription is the place of one stream in its group.
 type subscription struct {
 	streams *streams
@@ -81,6 +84,7 @@ type subscription struct {
 	next    int         // guarded by hub.mu; the number of the next frame
 	rev     storage.Rev // the state that the client has: earlier frames are skipped
 	broken  string      // the state of the file when the subscription began
+	taken   [][]byte    // what take returned last
 }
 
 // reserve counts a stream that has no hub. It reports false if there are as many
@@ -159,7 +163,7 @@ func (s *subscription) leave() {
 }
 
 // take returns the events that the stream has not sent yet, and a channel that
-// is closed when there are more.
+// is closed when there are more. The events are valid until the next call.
 func (s *subscription) take() (events [][]byte, more <-chan struct{}, err error) {
 	h, g := s.hub, s.group
 	h.mu.Lock()
@@ -170,7 +174,7 @@ func (s *subscription) take() (events [][]byte, more <-chan struct{}, err error)
 	if s.next < g.first {
 		return nil, nil, errLagging
 	}
-	size := 0
+	events, size := s.taken[:0], 0
 	for i := s.next - g.first; i < len(g.frames) && size < maxTaken; i++ {
 		f := &g.frames[i]
 		f.waiting--
@@ -180,8 +184,12 @@ func (s *subscription) take() (events [][]byte, more <-chan struct{}, err error)
 			s.rev = max(s.rev, f.rev)
 		}
 	}
+	s.taken, more = events, g.wake
+	if s.next < g.first+len(g.frames) {
+		more = closed
+	}
 	g.trim()
-	return events, g.wake, nil
+	return events, more, nil
 }
 
 // trim forgets the frames that every stream has taken and, beyond maxBacklog,

@@ -43,12 +43,14 @@ func quoteTag(sum [sha256.Size]byte) string {
 	return string(tag[:])
 }
 
-// matches reports whether the values of If-Match or If-None-Match contain the tag
-// or are *. If weak is set, tags that are marked as weak count too.
-func matches(list []string, tag string, weak bool) bool {
+// match returns the tag in the values of If-Match or If-None-Match that identifies
+// what has the given tag, or "". The suffix of a content coding makes no difference:
+// the client knows the same content. * matches any tag. If weak is set, tags that are
+// marked as weak count too.
+func match(list []string, tag string, weak bool) string {
 	for _, value := range list {
 		if strings.TrimSpace(value) == "*" {
-			return true
+			return tag
 		}
 		for value != "" {
 			value = strings.TrimLeft(value, " \t,")
@@ -60,22 +62,22 @@ func matches(list []string, tag string, weak bool) bool {
 			if end < 0 {
 				break
 			}
-			if rest[:end+2] == tag && (weak || !isWeak) {
-				return true
+			if sent := rest[:end+2]; (sent == tag || plainTag(sent) == tag) && (weak || !isWeak) {
+				return sent
 			}
 			value = rest[end+2:]
 		}
 	}
-	return false
+	return ""
 }
 
 // checkPrecondition checks If-Match and If-None-Match against the current tag. It
 // is called within the transaction, so that no change comes in between.
 func (req *request) checkPrecondition(tag string) error {
-	if list := req.Request.Header.Values("If-Match"); len(list) > 0 && !matches(list, tag, false) {
+	if list := req.Request.Header.Values("If-Match"); len(list) > 0 && match(list, tag, false) == "" {
 		return preconditionFailed(tag)
 	}
-	if list := req.Request.Header.Values("If-None-Match"); len(list) > 0 && matches(list, tag, true) {
+	if list := req.Request.Header.Values("If-None-Match"); len(list) > 0 && match(list, tag, true) != "" {
 		return newProblem(http.StatusPreconditionFailed, "The resource exists and matches If-None-Match.")
 	}
 	return nil

@@ -113,7 +113,7 @@ func (req *request) sendChanges(name, value string, changes []database.Change) e
 	b := rawjson.AppendQuote([]byte(`{"rev":`), req.Writer.Header().Get(revisionHeader))
 	b = rawjson.AppendQuote(append(rawjson.AppendQuote(append(b, ','), name), ':'), value)
 	b = append(changesTopic{most: maxStreamedChanges}.appendChanges(b, changes, nil), "}\n"...)
-	send(req.Context, http.StatusOK, openapi.JSONType, b)
+	req.send(req.Context, http.StatusOK, openapi.JSONType, b)
 	return nil
 }
 

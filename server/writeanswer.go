@@ -37,7 +37,7 @@ func (req *request) sendWritten(status int, collection string, b *body, values .
 	if b.array {
 		out = append(out, ']')
 	}
-	send(req.Context, status, openapi.JSONType, append(out, '\n'))
+	req.send(req.Context, status, openapi.JSONType, append(out, '\n'))
 	return nil
 }
 

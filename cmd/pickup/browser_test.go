@@ -102,10 +102,25 @@ func TestBrowser(t *testing.T) {
 	if location := evaluate("http://localhost"+port, front)["location"]; !strings.HasPrefix(fmt.Sprint(location), "/drivers/") {
 		t.Errorf("the page sees the Location %v", location)
 	}
-	want(evaluate("http://friend.example"+port, `
-		result.patched = (await fetch('`+named.url+`/drivers/1', {method: 'PATCH', body: '{"driverName":"Rita"}',
-			headers: {'Content-Type': 'application/json'}})).status;`),
-		map[string]any{"patched": 200})
+	// It may send any header but that of our page, and credentials if none are required or
+	// the server names the origin.
+	tries := `
+		const attempt = async (name, url, options) => {
+			try { result[name] = (await fetch(url, options)).status } catch (e) { result[name] = 'failed' }
+		};
+		const headers = {'X-Custom': 'a', 'X-Requested-With': 'b', 'Cache-Control': 'no-cache', 'Content-Type': 'application/json',
+			traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'};
+		const patch = (base, options) => [base + '/drivers/1', {method: 'PATCH', body: '{"driverName":"Rita"}', headers, ...options}];`
+	want(evaluate("http://localhost"+port, tries+`
+		await attempt('headers', ...patch('`+open.url+`', {}));
+		await attempt('credentials', ...patch('`+open.url+`', {credentials: 'include'}));
+		await attempt('required', '`+closed.url+`/drivers', {credentials: 'include'});
+		await attempt('ourPage', '`+open.url+`/drivers', {headers: {'Pickup-Page': '1'}});`),
+		map[string]any{"headers": 200, "credentials": 200, "required": "failed", "ourPage": "failed"})
+	want(evaluate("http://friend.example"+port, tries+`
+		await attempt('patched', ...patch('`+named.url+`', {}));
+		await attempt('credentials', ...patch('`+named.url+`', {credentials: 'include'}));`),
+		map[string]any{"patched": 200, "credentials": 200})
 
 	// A page of another origin sends each kind of request that browsers permit.
 	before, openBefore := read(t, dir+"/db.json"), read(t, openDir+"/db.json")

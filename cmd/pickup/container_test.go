@@ -18,7 +18,9 @@ import (
 
 // An image is the result of the Dockerfile and a way to run it.
 type image struct {
-	size int64 // bytes
+	size    int64  // bytes
+	tag     string // with Docker
+	notices string
 	// start runs the image as user, with a folder or file mounted, a read-only root
 	// and no privileges. health runs its health check.
 	start func(t *testing.T, user, mount, at string, env []string) (stop func() (log string, code int), health func() error)
@@ -29,7 +31,11 @@ type image struct {
 func TestContainer(t *testing.T) {
 	t.Parallel() // it mostly waits for the build
 	if exec.Command("docker", "info").Run() == nil {
-		t.Run("engine", func(t *testing.T) { testImage(t, buildImage(t)) })
+		t.Run("engine", func(t *testing.T) {
+			i := buildImage(t)
+			testImage(t, i)
+			t.Run("README", func(t *testing.T) { testReadmeImage(t, i) })
+		})
 	}
 	t.Run("steps", func(t *testing.T) { testImage(t, buildSteps(t)) })
 }
@@ -38,6 +44,9 @@ func testImage(t *testing.T, i *image) {
 	t.Logf("%.1f MB", float64(i.size)/1e6)
 	if i.size > 30e6 {
 		t.Errorf("the image has %d bytes", i.size)
+	}
+	if !strings.Contains(i.notices, "github.com/gin-gonic/gin v1") {
+		t.Error("the image lacks the licences of its modules")
 	}
 	for _, c := range []struct {
 		name, user string
@@ -141,6 +150,33 @@ func testUnwritableFile(t *testing.T, i *image) {
 	}
 }
 
+// testReadmeImage types the command of the README that runs the image. Only the
+// network differs, because the bridge may be disabled.
+func testReadmeImage(t *testing.T, i *image) {
+	line := regexp.MustCompile(`(?m)^docker run .* pickup$`).FindString(string(read(t, "../../README.md")))
+	port := freePort(t)
+	command := strings.Replace(line, " -p 3000:3000 ", " -d --network=host -e PICKUP_PORT="+port+" ", 1)
+	if command == line || !strings.Contains(line, "PICKUP_PASSWORD=secret") {
+		t.Fatalf("README.md runs the image with %q", line)
+	}
+	dir := sampleDir(t)
+	id, err := shell(dir, os.Environ(), strings.TrimSuffix(command, "pickup")+i.tag)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { exec.Command("docker", "rm", "-f", strings.TrimSpace(id)).Run() })
+	url := "http://127.0.0.1:" + port
+	if !eventually(func() bool { return isAlive(url) }) {
+		t.Fatal(output(t, "docker", "logs", strings.TrimSpace(id)))
+	}
+	if status, text := send(t, "PATCH", url+"/schedules/1", `{"title":"From outside"}`); status != 200 {
+		t.Errorf("%d %s", status, text)
+	}
+	if !strings.Contains(string(read(t, dir+"/db.json")), "From outside") {
+		t.Error("the file on the host is unchanged")
+	}
+}
+
 func output(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(name, args...).CombinedOutput()
@@ -160,6 +196,9 @@ func buildImage(t *testing.T) *image {
 	// On the host's network, because the bridge may be disabled.
 	output(t, "docker", "build", "-q", "--network=host", "--build-arg", "VERSION=test", "-t", tag, "../..")
 	t.Cleanup(func() { exec.Command("docker", "image", "rm", "-f", tag).Run() })
+	created := output(t, "docker", "create", tag)
+	notices := output(t, "docker", "cp", created+":/THIRD_PARTY_NOTICES", "-")
+	output(t, "docker", "rm", created)
 	if v := output(t, "docker", "run", "--rm", "--network=none", tag, "version"); !strings.HasPrefix(v, "pickup test go1.") {
 		t.Errorf("version prints %q", v)
 	}
@@ -167,7 +206,7 @@ func buildImage(t *testing.T) *image {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &image{size: size, start: func(t *testing.T, user, mount, at string, env []string) (func() (string, int), func() error) {
+	return &image{size: size, tag: tag, notices: notices, start: func(t *testing.T, user, mount, at string, env []string) (func() (string, int), func() error) {
 		args := []string{"run", "-d", "--network=host", "--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges",
 			"--health-interval=1s", "--user", user, "-v", mount + ":" + at}
 		for _, v := range env {
@@ -215,6 +254,7 @@ func buildSteps(t *testing.T) *image {
 	text := strings.ReplaceAll(string(read(t, "../../Dockerfile")), "\\\n", "")
 	out, root := t.TempDir(), t.TempDir()
 	var env, entry []string
+	buildEnv := append(os.Environ(), "VERSION=test")
 	last := false
 	for line := range strings.Lines(text) {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -223,7 +263,7 @@ func buildSteps(t *testing.T) *image {
 			last = rest == "scratch"
 		case word == "RUN" && strings.Contains(rest, "go build"):
 			cmd := exec.Command("sh", "-ec", strings.ReplaceAll(rest, "/out/", out+"/"))
-			cmd.Dir, cmd.Env = "../..", append(os.Environ(), "VERSION=test")
+			cmd.Dir, cmd.Env = "../..", buildEnv
 			if text, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%s: %v\n%s", line, err, text)
 			}
@@ -238,6 +278,8 @@ func buildSteps(t *testing.T) *image {
 			output(t, "cp", "-r", from, filepath.Join(root, to))
 		case word == "ENV" && last:
 			env = append(env, strings.Fields(rest)...)
+		case word == "ENV":
+			buildEnv = append(buildEnv, strings.Fields(rest)...)
 		case word == "ENTRYPOINT":
 			entry = strings.Fields(strings.NewReplacer("[", "", "]", "", `"`, "", ",", " ").Replace(rest))
 		}
@@ -256,7 +298,7 @@ func buildSteps(t *testing.T) *image {
 	if err := os.Chmod(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return &image{size: info.Size(), start: func(t *testing.T, user, mount, at string, extra []string) (func() (string, int), func() error) {
+	return &image{size: info.Size(), notices: string(read(t, root+"/THIRD_PARTY_NOTICES")), start: func(t *testing.T, user, mount, at string, extra []string) (func() (string, int), func() error) {
 		script := `set -e
 mount --bind "$1" "$1"; cd "$1"
 mount --bind "$2" ".$3"

@@ -108,7 +108,7 @@ func readUsers(getenv func(string) string, file string) (credentials, error) {
 			return credentials{}, usagef("--htpasswd and %s are both set: keep one", name)
 		}
 	}
-	c := credentials{auth: auth.New(nil)}
+	c := credentials{auth: auth.New(new(auth.Users))}
 	c.htpasswd = newReloadable("users", "the previous users stay in force", func(texts [][]byte) error {
 		users, err := auth.ParseHtpasswd(texts[0])
 		if err != nil {

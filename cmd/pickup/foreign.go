@@ -13,7 +13,6 @@ import (
 type unneeded struct {
 	Watch     bool   `short:"w" help:"Accepted for compatibility with json-server; the file is always watched."`
 	NoCORS    bool   `name:"no-cors" aliases:"nc,noCors" hidden:""`
-	NoGzip    bool   `name:"no-gzip" aliases:"ng,noGzip" hidden:""`
 	Snapshots string `short:"S" hidden:""`
 }
 
@@ -25,7 +24,6 @@ func (u unneeded) notices() (all []notice) {
 	}{
 		{u.Watch, "--watch", "the file is always watched"},
 		{u.NoCORS, "--no-cors", "pages of other hosts are refused unless --cors-origin allows them"},
-		{u.NoGzip, "--no-gzip", "answers are not compressed"},
 		{u.Snapshots != "", "--snapshots", "PUT /_/snapshots/NAME keeps a state in memory"},
 	} {
 		if flag.given {
@@ -65,8 +63,12 @@ func checkSource(file string) error {
 	case strings.HasPrefix(file, "http://"), strings.HasPrefix(file, "https://"):
 		return usagef("%s is not a file: download it first, with curl -o db.json %s", file, shellWord(file))
 	case slices.Contains([]string{".js", ".cjs", ".mjs", ".ts"}, filepath.Ext(file)):
+		module := file
+		if !filepath.IsAbs(file) {
+			module = "./" + file
+		}
 		return usagef("%s is a program: let it write a JSON file, and serve that, as in node -p %s > db.json",
-			file, shellWord(`JSON.stringify(require("./`+file+`")())`))
+			file, shellWord(`JSON.stringify(require("`+module+`")())`))
 	}
 	return nil
 }

@@ -79,8 +79,11 @@ func createDatabase(ctx context.Context, e *environment, path string) error {
 	if err := store.Close(); err != nil {
 		return err
 	}
-	if isNew(path) {
+	switch written, _ := os.ReadFile(path); {
+	case len(written) == 0:
 		return errors.New(strings.Join(store.Warnings(), "; "))
+	case !bytes.Equal(written, text):
+		return nil // a crash had left it aside
 	}
 	fmt.Fprintf(e.stdout, "%s: created\n", path)
 	if rules != nil {

@@ -4,14 +4,18 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"pickup/internal/database"
 	"pickup/internal/describe"
 	"pickup/internal/lint"
+	"pickup/internal/spell"
 	"pickup/server"
 )
 
@@ -34,7 +38,7 @@ const (
 // run reports at once and after each external edit of the database or of its
 // schema, until ctx is done. After other changes it brings the findings up to date.
 func (l *linter) run(ctx context.Context) {
-	rev := l.db.Snapshot().Rev()
+	rev, rules := l.db.Snapshot().Rev(), l.db.Schema()
 	l.report()
 	for {
 		revisions, ok, more := l.db.Since(rev)
@@ -44,7 +48,14 @@ func (l *linter) run(ctx context.Context) {
 		}
 		for _, r := range revisions {
 			rev = r.Rev
-			edited = edited || r.Source == database.FromFile // updates keep the rules
+			if r.Source != database.FromFile { // updates keep the rules
+				continue
+			}
+			edited = true
+			if r.After.Schema() == rules {
+				l.log.Info("loaded an edit of " + l.path + ": " + summary(r))
+			}
+			rules = r.After.Schema()
 		}
 		if !edited && len(revisions) == 0 {
 			select {
@@ -65,6 +76,30 @@ func (l *linter) run(ctx context.Context) {
 			l.Count()
 		}
 	}
+}
+
+// summary returns how many records an edit adds (+), changes (~) and removes (-) in
+// each collection.
+func summary(r *database.Revision) string {
+	counts := make(map[string]map[database.Op]int)
+	for _, ch := range r.Changes {
+		if counts[ch.Collection] == nil {
+			counts[ch.Collection] = make(map[database.Op]int)
+		}
+		counts[ch.Collection][ch.Op]++
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		n := counts[name]
+		parts = append(parts, fmt.Sprintf("%s +%d ~%d -%d", printed(name), n[database.Created], n[database.Updated], n[database.Deleted]))
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Counts)) {
+		parts = append(parts, printed(name)+" "+spell.Count(r.Counts[name], "change"))
+	}
+	if parts == nil {
+		return "no value has changed"
+	}
+	return strings.Join(parts, ", ")
 }
 
 // report logs the findings that the last report did not have. What it finds out

@@ -15,24 +15,29 @@ type logs struct {
 	log    *slog.Logger // writes each line at once
 	access *slog.Logger // buffers lines, unless a person watches
 	out    *logBuffer
+	people bool // they are for people to read
 }
 
-// newLogs returns the logs that write to w: as text on a terminal and as JSON
+// newLogs returns the logs that write to w: for people on a terminal and as JSON
 // elsewhere, unless the settings say which.
-func newLogs(w io.Writer, terminal bool, s *settings) logs {
+func newLogs(w io.Writer, terminal, color bool, s *settings) logs {
 	var level slog.Level
 	if level.UnmarshalText([]byte(s.LogLevel)) != nil {
 		level = slog.LevelInfo // only in tests: the parser checks it
 	}
+	people := terminal && s.LogFormat == "auto"
 	logger := func(w io.Writer) *slog.Logger {
 		o := &slog.HandlerOptions{Level: level}
-		if s.LogFormat == "text" || s.LogFormat == "auto" && terminal {
+		switch {
+		case people:
+			return slog.New(&terminalHandler{w: w, level: level, color: color})
+		case s.LogFormat == "text":
 			return slog.New(slog.NewTextHandler(w, o))
 		}
 		return slog.New(slog.NewJSONHandler(w, o))
 	}
 	out := &logBuffer{w: w, buf: bufio.NewWriterSize(w, 64<<10)}
-	l := logs{log: logger(unbuffered{out}), out: out}
+	l := logs{log: logger(unbuffered{out}), out: out, people: people}
 	if l.access = l.log; !terminal {
 		l.access = logger(out)
 	}

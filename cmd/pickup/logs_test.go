@@ -13,7 +13,7 @@ import (
 // the same place: every line stays one record, and all stay in order.
 func TestLogsDoNotMix(t *testing.T) {
 	var out bytes.Buffer
-	l := newLogs(&out, false, new(settings))
+	l := newLogs(&out, false, false, new(settings))
 	n := 0
 	line := func(log interface{ Info(string, ...any) }, args ...any) {
 		log.Info("line", append([]any{"n", n}, args...)...)
@@ -49,8 +49,8 @@ func TestLogsDoNotMix(t *testing.T) {
 func TestLogsWait(t *testing.T) {
 	for _, terminal := range []bool{true, false} {
 		var out bytes.Buffer
-		l := newLogs(&out, terminal, new(settings))
-		l.access.Info("request")
+		l := newLogs(&out, terminal, false, &settings{LogFormat: "auto"})
+		l.access.Info("a request")
 		if got := out.Len() > 0; got != terminal {
 			t.Errorf("terminal: %v; the request is written at once: %v", terminal, got)
 		}
@@ -65,9 +65,9 @@ func TestLogsWait(t *testing.T) {
 func TestLogsGoOn(t *testing.T) {
 	var out bytes.Buffer
 	full := &failingWriter{w: &out, times: 1}
-	l := newLogs(full, false, new(settings))
+	l := newLogs(full, false, false, new(settings))
 	l.log.Info("lost")
-	l.access.Info("request")
+	l.access.Info("a request")
 	l.log.Info("loaded")
 	if text := out.String(); !strings.Contains(text, "request") || !strings.Contains(text, "loaded") {
 		t.Errorf("after a write that failed: %q", text)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -74,7 +75,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) error {
 			c.LogLevel = "warn"
 		}
 	}
-	logs := newLogs(e.stderr, isTerminal(e.stderr), &c.settings)
+	logs := newLogs(e.stderr, isTerminal(e.stderr), e.getenv("NO_COLOR") == "", &c.settings)
 	s := &service{serveCommand: c, env: e, logs: logs, log: logs.log, file: c.path(e), metrics: server.NewMetrics()}
 	// Its default would be to end the program. Files that have changed are reloaded
 	// within a second without it.
@@ -94,7 +95,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) error {
 // start makes everything that serve runs. A start that fails leaves no new file.
 func (s *service) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		func(context.Context) error { return s.checkFile() },
+		func(context.Context) error { return checkSource(s.file) },
 		func(context.Context) error { return s.settings.check() },
 		s.readUsers,
 		s.readCertificate,
@@ -198,15 +199,6 @@ func (s *service) notifySystemd(state string) {
 	}
 }
 
-// checkFile returns an error if the file is named by an argument and does not exist,
-// or if it cannot be a database.
-func (s *service) checkFile() error {
-	if err := checkSource(s.file); err != nil || s.File == "" {
-		return err
-	}
-	return checkExists(s.file)
-}
-
 // readUsers finds out who may use the service, and who can reach it.
 func (s *service) readUsers(context.Context) (err error) {
 	if s.loopback, err = onlyLoopback(s.Host); err != nil {
@@ -263,6 +255,7 @@ func (s *service) listen(ctx context.Context) (err error) {
 func (s *service) openStore(ctx context.Context) (err error) {
 	s.store, err = filestore.Open(ctx, s.file, filestore.Options{
 		Initial:     initial(s.file),
+		MustExist:   s.File != "", // or a typing error would be a new database
 		ReadOnly:    s.ReadOnly,
 		Ephemeral:   s.Ephemeral,
 		JournalDir:  s.JournalDir,
@@ -270,6 +263,9 @@ func (s *service) openStore(ctx context.Context) (err error) {
 		Synced:      s.metrics.Synced,
 		Log:         s.log,
 	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return cmp.Or(checkExists(s.file), openError(err))
+	}
 	if errors.Is(err, storage.ErrInUse) {
 		return fmt.Errorf("%w; stop that server first, or look at the file with --read-only", err)
 	}
@@ -325,32 +321,34 @@ func (s *service) listenPprof(context.Context) (err error) {
 // makeServer makes the HTTP server of the database.
 func (s *service) makeServer(context.Context) error {
 	o := server.Options{
-		Auth:         s.users.auth,
-		CORSOrigins:  s.CORSOrigin,
-		AllowedHosts: append([]string{s.Host}, s.AllowHost...),
-		Loopback:     s.loopback,
-		ReadOnly:     s.ReadOnly,
-		Prefix:       s.Prefix,
-		Routes:       s.routes,
-		Static:       s.Static,
-		SPA:          s.SPA,
-		Private:      s.private,
-		NoPage:       s.NoPage,
-		Metrics:      s.metrics,
-		Checks:       s.checks,
-		Findings:     s.linter,
-		Source:       s.linter.file,
-		Rules:        s.linter.rules,
-		Ephemeral:    s.Ephemeral,
-		Simulate:     s.simulated,
-		Log:          s.log,
-		Version:      versionText(),
+		Auth:          s.users.auth,
+		CORSOrigins:   s.CORSOrigin,
+		AllowedHosts:  append([]string{s.Host}, s.AllowHost...),
+		Loopback:      s.loopback,
+		ReadOnly:      s.ReadOnly,
+		NoCompression: s.NoCompression,
+		Prefix:        s.Prefix,
+		Routes:        s.routes,
+		Static:        s.Static,
+		SPA:           s.SPA,
+		Private:       s.private,
+		NoPage:        s.NoPage,
+		Metrics:       s.metrics,
+		Checks:        s.checks,
+		Findings:      s.linter,
+		Writable:      s.store.Writable,
+		Source:        s.linter.file,
+		Rules:         s.linter.rules,
+		Ephemeral:     s.Ephemeral,
+		Simulate:      s.simulated,
+		Log:           s.log,
+		Version:       versionText(),
 	}
 	if s.Requests == "on" || s.Requests == "auto" && s.loopback && s.NoAuth != noAuthPublic {
 		o.Requests = true
 	}
 	if s.AccessLog == "on" {
-		o.AccessLog = s.logs.access
+		o.AccessLog, o.AccessDetails = s.logs.access, s.logs.people
 	}
 	s.limits.options(&o)
 	most := connectionsWithin(s.MaxConnections)

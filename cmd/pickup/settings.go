@@ -13,27 +13,28 @@ import (
 // settings are the settings of a service. A flag overrides its variable, and that
 // overrides the configuration file.
 type settings struct {
-	address    `group:"address"`
-	transport  `group:"address"`
-	routing    `group:"paths"`
-	Htpasswd   string   `group:"access" variable:"PICKUP_HTPASSWD" placeholder:"FILE" help:"Read users from this file, with a line name:hash for each, as pickup passwd prints it; reloaded when it changes ($PICKUP_HTPASSWD)."`
-	NoAuth     noAuth   `group:"access" variable:"PICKUP_NO_AUTH" help:"Require no credentials; only on a loopback address, unless it is --no-auth=public ($PICKUP_NO_AUTH)."`
-	ReadOnly   bool     `group:"file" aliases:"ro,readOnly" xor:"writes" variable:"PICKUP_READ_ONLY" help:"Refuse writes."`
-	Ephemeral  bool     `group:"file" xor:"writes" variable:"PICKUP_EPHEMERAL" help:"Keep writes in memory and do not change the file."`
-	CORSOrigin []string `group:"access" name:"cors-origin" sep:"none" variable:"PICKUP_CORS_ORIGIN" placeholder:"ORIGIN" help:"Allow pages of this origin, besides loopback origins, to use the service; * allows any. Repeatable."`
-	AllowHost  []string `group:"access" sep:"none" variable:"PICKUP_ALLOW_HOST" placeholder:"NAME" help:"Accept this name in the Host header, besides localhost and --host. Repeatable."`
-	Requests   string   `group:"logs" enum:"auto,on,off" default:"auto" variable:"PICKUP_REQUESTS" placeholder:"on|off" help:"Keep the latest requests and their bodies in memory and show them to users (on for a loopback address, else off); never with --no-auth=public."`
-	JournalDir string   `group:"file" variable:"PICKUP_JOURNAL_DIR" placeholder:"DIR" help:"Keep the journal of a file that is mounted by itself in this directory."`
-	AccessLog  string   `group:"logs" enum:"on,off" default:"on" variable:"PICKUP_ACCESS_LOG" placeholder:"on|off" help:"Log each request (${default})."`
-	LogLevel   string   `group:"logs" enum:"debug,info,warn,error" default:"info" variable:"PICKUP_LOG_LEVEL" placeholder:"LEVEL" help:"Log this level and above: debug, info, warn or error (${default})."`
-	LogFormat  string   `group:"logs" enum:"auto,text,json" default:"auto" variable:"PICKUP_LOG_FORMAT" placeholder:"FORMAT" help:"Log as text, json, or auto: text on a terminal, JSON elsewhere (${default})."`
-	NoPage     bool     `group:"paths" variable:"PICKUP_NO_PAGE" help:"Serve no page at /_/, only the API."`
-	Pprof      string   `group:"logs" variable:"PICKUP_PPROF" placeholder:"ADDRESS:PORT" help:"Serve profiles at /debug/pprof/ on a separate loopback address."`
-	Quiet      bool     `group:"logs" short:"q" variable:"PICKUP_QUIET" help:"Print warnings and errors only."`
-	simulation `group:"simulation"`
-	repetition `group:"repetition"`
-	limits     `group:"limits"`
-	unneeded   `group:"json-server"`
+	address       `group:"address"`
+	transport     `group:"address"`
+	routing       `group:"paths"`
+	Htpasswd      string   `group:"access" variable:"PICKUP_HTPASSWD" placeholder:"FILE" help:"Read users from this file, with a line name:hash for each, as pickup passwd prints it; reloaded when it changes ($PICKUP_HTPASSWD)."`
+	NoAuth        noAuth   `group:"access" variable:"PICKUP_NO_AUTH" help:"Require no credentials; only on a loopback address, unless it is --no-auth=public ($PICKUP_NO_AUTH)."`
+	ReadOnly      bool     `group:"file" aliases:"ro,readOnly" xor:"writes" variable:"PICKUP_READ_ONLY" help:"Refuse writes."`
+	Ephemeral     bool     `group:"file" xor:"writes" variable:"PICKUP_EPHEMERAL" help:"Keep writes in memory and do not change the file."`
+	CORSOrigin    []string `group:"access" name:"cors-origin" sep:"none" variable:"PICKUP_CORS_ORIGIN" placeholder:"ORIGIN" help:"Allow pages of this origin, besides loopback origins, to use the service; * allows any. Repeatable."`
+	AllowHost     []string `group:"access" sep:"none" variable:"PICKUP_ALLOW_HOST" placeholder:"NAME" help:"Accept this name in the Host header, besides localhost and --host. Repeatable."`
+	Requests      string   `group:"logs" enum:"auto,on,off" default:"auto" variable:"PICKUP_REQUESTS" placeholder:"on|off" help:"Keep the latest requests and their bodies in memory and show them to users (on for a loopback address, else off); never with --no-auth=public."`
+	JournalDir    string   `group:"file" variable:"PICKUP_JOURNAL_DIR" placeholder:"DIR" help:"Keep the journal of a file that is mounted by itself in this directory."`
+	AccessLog     string   `group:"logs" enum:"on,off" default:"on" variable:"PICKUP_ACCESS_LOG" placeholder:"on|off" help:"Log each request (${default})."`
+	LogLevel      string   `group:"logs" enum:"debug,info,warn,error" default:"info" variable:"PICKUP_LOG_LEVEL" placeholder:"LEVEL" help:"Log this level and above: debug, info, warn or error (${default})."`
+	LogFormat     string   `group:"logs" enum:"auto,text,json" default:"auto" variable:"PICKUP_LOG_FORMAT" placeholder:"FORMAT" help:"Log as text, json, or auto: short lines on a terminal, JSON elsewhere (${default})."`
+	NoCompression bool     `group:"paths" aliases:"no-gzip,ng,noGzip" variable:"PICKUP_NO_COMPRESSION" help:"Do not compress answers."`
+	NoPage        bool     `group:"paths" variable:"PICKUP_NO_PAGE" help:"Serve no page at /_/, only the API."`
+	Pprof         string   `group:"logs" variable:"PICKUP_PPROF" placeholder:"ADDRESS:PORT" help:"Serve profiles at /debug/pprof/ on a separate loopback address."`
+	Quiet         bool     `group:"logs" short:"q" variable:"PICKUP_QUIET" help:"Print warnings and errors only."`
+	simulation    `group:"simulation"`
+	repetition    `group:"repetition"`
+	limits        `group:"limits"`
+	unneeded      `group:"json-server"`
 }
 
 // check returns an error if settings contradict each other, and for mistakes that

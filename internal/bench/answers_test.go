@@ -106,6 +106,8 @@ func TestVerdict(t *testing.T) {
 		{target: target{of: peer1, least: 20}, mine: 200, want: "at least 20 × json-server 1.0.0-beta.15: met"},
 		{target: target{of: peer1, least: 20}, mine: 199, want: "at least 20 × json-server 1.0.0-beta.15: **missed** (the floor reaches 10)"},
 		{target: target{of: peer0, least: 20}, mine: 199, want: ""}, // json-server 0.17 was not measured
+		{target: target{of: floor, most: 1.5}, mine: 150, want: "at most 1.5 × floor: met"},
+		{target: target{of: floor, most: 1.5}, mine: 151, want: "at most 1.5 × floor: **missed**"},
 		{target: target{most: 50}, mine: 50, want: "at most 50.0 ms: met"},
 		{target: target{most: 50}, mine: 51, want: "at most 50.0 ms: **missed**"},
 	} {

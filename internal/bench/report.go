@@ -27,8 +27,8 @@ type sample struct {
 	p99   time.Duration // 99th percentile of latency; 0: not measured
 }
 
-// A target is a goal for pickup: at least a multiple of what another contestant
-// reaches or, if of is "", at most a value in the unit of the row.
+// A target is a goal for pickup: at least or at most a multiple of what another
+// contestant reaches or, if of is "", at most a value in the unit of the row.
 type target struct {
 	of    string
 	least float64
@@ -172,6 +172,9 @@ func (r *row) verdict(mine sample) string {
 				continue
 			}
 			text, holds = fmt.Sprintf("at least %.2g × %s", t.least, t.of), mine.value >= t.least*other.value
+			if t.most > 0 {
+				text, holds = fmt.Sprintf("at most %.2g × %s", t.most, t.of), mine.value <= t.most*other.value
+			}
 		}
 		if mine.value == 0 {
 			continue

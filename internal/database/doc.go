@@ -25,6 +25,7 @@
 //   - find.go has the reads, with index.go and orderedindex.go, and strict.go refuses
 //     unknown names in a query;
 //   - relate.go and embed.go have the relations between collections;
+//   - shared.go has what only databases need that several processes use;
 //   - undo.go and snapshots.go have the ways back; fork.go has copies in memory, and
 //     snapshotpatch.go writes the changes between two snapshots as a JSON Patch;
 //   - check.go finds what external edits broke.
@@ -55,6 +56,18 @@
 //
 // The package starts no goroutine that outlives a call. A large load is split
 // among all processors.
+//
+// # Shared stores
+//
+// If the store is a [storage.SharedStore], others change the database too. What they
+// write arrives in the same way, as changes. A write that loses the race against
+// another takes over the batches that it has missed and runs again. Updates that
+// change nothing, refusals among them, are answered only if the state that they have
+// seen is confirmed to be the latest: they are statements about the data, as reads
+// are. DB.write is not held while a commit waits for the network.
+//
+// [DB.Snapshot] may have been overtaken by others. [DB.Fresh] has not been, and
+// [DB.Reach] waits for a revision.
 //
 // # Invariants
 //

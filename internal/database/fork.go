@@ -34,6 +34,7 @@ func (db *DB) Fork(from *Snapshot, admit func(more int) error) *DB {
 	}
 	f := &DB{log: db.log, run: rand.Text()[:12], history: newHistory(snap.rev), source: db.source.fork(), lead: make(chan struct{}, 1)}
 	f.store = &forkStore{base: snap, admit: admit, sizes: make(map[element]int)}
+	f.history.outer = db.history
 	f.now.Store(snap)
 	f.baseline.Store(snap)
 	return f

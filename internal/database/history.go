@@ -2,12 +2,14 @@ package database
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
@@ -99,6 +101,9 @@ type history struct {
 	bare      int           // guarded by mu; the number of revisions without indexes
 	err       error         // guarded by mu; why the store cannot be read
 	more      chan struct{} // guarded by mu; closed when any of the above changes
+
+	past  map[string]map[string]bool // guarded by mu; see pastNames
+	outer *history                   // of the database that a fork began with; otherwise nil
 }
 
 func newHistory(rev storage.Rev) *history {
@@ -114,6 +119,7 @@ func (h *history) publish(revisions ...*Revision) {
 		h.size += r.size
 		h.replaced += r.size
 		h.last = r.Rev
+		h.addPastLocked(r)
 	}
 	for len(h.revisions) > maxRevisions || h.size > maxHistory {
 		if first := h.revisions[0]; first.Counts != nil && first.size > 0 {
@@ -129,6 +135,52 @@ func (h *history) publish(revisions ...*Revision) {
 	}
 	h.dropIndexesLocked()
 	h.wakeLocked()
+}
+
+// maxPastNames is the maximum number of names of a collection that pastNames returns.
+const maxPastNames = 1000
+
+// addPastLocked adds the names of the members that a revision may have removed. If
+// there are too many, or the values are not kept, the names of the collection are no
+// longer known.
+func (h *history) addPastLocked(r *Revision) {
+	if h.past == nil {
+		h.past = make(map[string]map[string]bool)
+	}
+	for name := range r.Counts {
+		h.past[name] = nil
+	}
+	for _, ch := range r.Changes {
+		names, ok := h.past[ch.Collection]
+		if !ok {
+			names = make(map[string]bool)
+			h.past[ch.Collection] = names
+		}
+		for quoted := range rawjson.Members(ch.Before) {
+			if names != nil && !names[string(rawjson.UnquoteBytes(quoted))] {
+				names[rawjson.Unquote(quoted)] = true
+			}
+		}
+		if len(names) > maxPastNames {
+			h.past[ch.Collection] = nil
+		}
+	}
+}
+
+// pastNames returns the names of members that records of a collection had before they
+// were changed or deleted. It reports false if these are no longer known.
+func (h *history) pastNames(collection string) (names []string, ok bool) {
+	for ; h != nil; h = h.outer {
+		h.mu.Lock()
+		past, any := h.past[collection]
+		names = slices.AppendSeq(names, maps.Keys(past))
+		h.mu.Unlock()
+		if any && past == nil {
+			return nil, false
+		}
+	}
+	slices.Sort(names)
+	return names, true
 }
 
 // dropIndexesLocked frees the indexes of collections that were replaced more than

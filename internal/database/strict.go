@@ -30,8 +30,7 @@ func (s *Snapshot) Strict(q *query.Query) error {
 			return m.Err()
 		}
 		if !has {
-			return &query.Error{Parameter: n.Parameter, Detail: fmt.Sprintf("no record of %s has %s%s",
-				q.Collection, rawjson.Shorten(n.Name), s.didYouMeanMember(q.Collection, n.Path.Names()[0]))}
+			return s.noMember(q.Collection, n)
 		}
 	}
 	for _, e := range q.Embeds {
@@ -40,6 +39,50 @@ func (s *Snapshot) Strict(q *query.Query) error {
 		}
 	}
 	return nil
+}
+
+// CheckFilters returns a *query.Error for the first filter of q on an unknown member
+// whose name is almost that of a known one. unknown has the other unknown members: the
+// filters on them select nothing. A member is known if the rules have it, or if a record
+// of the collection has had it since db was opened.
+func (db *DB) CheckFilters(s *Snapshot, q *query.Query) (unknown []string, err error) {
+	for _, n := range q.Named {
+		if !s.Occurs(q.Collection, n.Path.Member()) {
+			return db.checkUnknown(s, q)
+		}
+	}
+	return nil, nil // as for most queries
+}
+
+func (db *DB) checkUnknown(s *Snapshot, q *query.Query) (unknown []string, err error) {
+	rules := s.schema.Member(q.Collection)
+	for parameter, name := range q.Tested {
+		if s.Occurs(q.Collection, name) || rules.Knows([]string{name}) {
+			continue
+		}
+		known, ok := db.history.pastNames(q.Collection)
+		if !ok || slices.Contains(known, name) {
+			continue
+		}
+		if c, err := s.array(q.Collection); err == nil {
+			known = append(known, c.indexes.memberNames()...)
+		}
+		known = append(known, rules.Known()...)
+		if near := spell.NearName(name, known); near != "" {
+			return nil, &query.Error{Parameter: parameter, Detail: fmt.Sprintf("no record of %s has %s; did you mean %s?",
+				q.Collection, rawjson.Shorten(name), rawjson.Shorten(near))}
+		}
+		if len(known) > 0 {
+			unknown = append(unknown, name)
+		}
+	}
+	return unknown, nil
+}
+
+// noMember returns the error that no record of a collection has what is named.
+func (s *Snapshot) noMember(collection string, n query.Named) *query.Error {
+	return &query.Error{Parameter: n.Parameter, Detail: fmt.Sprintf("no record of %s has %s%s",
+		collection, rawjson.Shorten(n.Name), s.didYouMeanMember(collection, n.Path.Names()[0]))}
 }
 
 // has reports whether a record has a value at a path, or may have one by the

@@ -36,7 +36,7 @@ const manyValues = 8
 func (t *term) add(value string) error {
 	switch t.op {
 	case opContains, opStartsWith, opEndsWith, opSearch:
-		t.folded = append(t.folded, appendFolded(nil, []byte(value)))
+		t.folded = append(t.folded, AppendFolded(nil, []byte(value)))
 	case opLike:
 		p, err := compilePattern(t.name, value)
 		if err != nil {

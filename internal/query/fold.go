@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// appendFolded appends s with each character replaced by the first of those that
+// AppendFolded appends s with each character replaced by the first of those that
 // differ from it only by case: Unicode's simple folding, as in package regexp.
-func appendFolded(dst, s []byte) []byte {
+func AppendFolded(dst, s []byte) []byte {
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c < utf8.RuneSelf {

@@ -39,7 +39,7 @@ func compilePattern(name, s string) (*pattern, error) {
 	}
 	parsed = parsed.Simplify()
 	if parsed.Op == syntax.OpEmptyMatch || parsed.Op == syntax.OpLiteral && ignoresCase(parsed) {
-		return &pattern{literal: appendFolded([]byte{}, []byte(string(parsed.Rune)))}, nil
+		return &pattern{literal: AppendFolded([]byte{}, []byte(string(parsed.Rune)))}, nil
 	}
 	program, err := syntax.Compile(parsed)
 	if err == nil && len(program.Inst) <= maxProgram {

@@ -130,7 +130,7 @@ var textTests = [...]func(s, value []byte) bool{
 
 // text reports whether the string v satisfies t without regard to case.
 func (m *Matcher) text(t *term, v jsontext.Value) bool {
-	m.folded = appendFolded(m.folded[:0], rawjson.UnquoteBytes(v))
+	m.folded = AppendFolded(m.folded[:0], rawjson.UnquoteBytes(v))
 	all := t.op != opContains // else one of the values is enough
 	for _, value := range t.folded {
 		if !m.Spend(t.name, len(m.folded)) {
@@ -154,7 +154,7 @@ func (m *Matcher) like(t *term, v jsontext.Value) bool {
 	}
 	for _, p := range t.patterns {
 		if p.re == nil {
-			m.folded = appendFolded(m.folded[:0], s)
+			m.folded = AppendFolded(m.folded[:0], s)
 			if m.Spend(t.name, len(s)) && bytes.Contains(m.folded, p.literal) {
 				return true
 			}
@@ -188,11 +188,11 @@ func appendValues(dst []byte, v jsontext.Value) []byte {
 		case '"':
 			i = rawjson.SkipString(v, i)
 			if next := rawjson.SkipSpace(v, i); next == len(v) || v[next] != ':' { // else it is a name
-				dst = append(appendFolded(dst, rawjson.UnquoteBytes(v[at:i])), 0xff)
+				dst = append(AppendFolded(dst, rawjson.UnquoteBytes(v[at:i])), 0xff)
 			}
 		default:
 			if i = rawjson.SkipValue(v, i); v[at] != 'n' {
-				dst = append(appendFolded(dst, v[at:i]), 0xff)
+				dst = append(AppendFolded(dst, v[at:i]), 0xff)
 			}
 		}
 	}

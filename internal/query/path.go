@@ -18,6 +18,13 @@ type step struct {
 	index int
 }
 
+func newStep(name string) step {
+	if n, err := strconv.Atoi(name); err == nil && rawjson.IsIndex(name) {
+		return step{name, n}
+	}
+	return step{name, -1}
+}
+
 // Find returns the value at p within v.
 func (p Path) Find(v jsontext.Value) (jsontext.Value, bool) {
 	i := rawjson.SkipSpace(v, 0)
@@ -45,12 +52,25 @@ func parsePath(name string) Path {
 			if i > 0 {
 				piece = strings.TrimSuffix(piece, "]")
 			}
-			index := -1
-			if n, err := strconv.Atoi(piece); err == nil && rawjson.IsIndex(piece) {
-				index = n
-			}
-			p = append(p, step{piece, index})
+			p = append(p, newStep(piece))
 		}
+	}
+	return p
+}
+
+// PathOf returns the path that name means in a filter, or else as a JSON Pointer
+// (RFC 6901), which begins with a slash.
+func PathOf(names Names, name string) Path {
+	if !strings.HasPrefix(name, "/") || names.Has(name) {
+		return pathOf(names, name)
+	}
+	var p Path
+	for i, token := range rawjson.SplitPointer(name) {
+		s := newStep(token)
+		if i == 0 {
+			s.index = -1 // a record has members
+		}
+		p = append(p, s)
 	}
 	return p
 }
@@ -71,6 +91,9 @@ func pathOf(names Names, name string) Path {
 	}
 	return p
 }
+
+// Member returns the member of a record that p begins with.
+func (p Path) Member() string { return p[0].name }
 
 // Names returns the steps of p as they are spelled: an index is a number.
 func (p Path) Names() []string {

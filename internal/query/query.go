@@ -84,6 +84,22 @@ func (q *Query) Equalities(yield func(member string, keys []string) bool) {
 	}
 }
 
+// Tested iterates over the top-level members whose values the filters of q test, with
+// the parameter of each. A filter that asks whether a member exists does not count.
+func (q *Query) Tested(yield func(parameter, member string) bool) { q.filter.tested(yield) }
+
+func (f *filter) tested(yield func(parameter, member string) bool) bool {
+	if t := f.term; t != nil && len(t.path) > 0 && t.op != opExists && t.op != opRefers && !t.embedded {
+		return yield(t.name, t.path[0].name)
+	}
+	for _, part := range f.parts {
+		if !part.tested(yield) {
+			return false
+		}
+	}
+	return true
+}
+
 // SortKeys returns the number of sort keys.
 func (q *Query) SortKeys() int { return len(q.sort) }
 

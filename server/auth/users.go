@@ -14,10 +14,11 @@ import (
 // Users holds the users of a service and the hashes of their passwords. It is
 // immutable.
 type Users struct {
-	hashes map[string]hash // by name
-	names  []string        // the keys of hashes, in the order of the file
-	key    [32]byte        // picks the hash that an unknown user is compared with
-	cheap  bool            // a comparison takes microseconds
+	hashes map[string]hash   // by name
+	lines  map[string]string // of the file, by name; nil without one
+	names  []string          // the keys of hashes, in the order of the file
+	key    [32]byte          // picks the hash that an unknown user is compared with
+	cheap  bool              // a comparison takes microseconds
 }
 
 // maxUsers bounds the memory that a file can use.
@@ -30,14 +31,14 @@ func SingleUser(name, password string) (*Users, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newUsers([]string{name}, map[string]hash{name: digest(password)}, true), nil
+	return newUsers([]string{name}, map[string]hash{name: digest(password)}, nil, true), nil
 }
 
 // ParseHtpasswd parses an htpasswd file: a line "name:hash" for each user, with a
 // bcrypt or argon2id hash. It skips empty lines and those that begin with #. An
 // error gives the number of the line but none of its text.
 func ParseHtpasswd(text []byte) (*Users, error) {
-	hashes := make(map[string]hash)
+	hashes, lines := make(map[string]hash), make(map[string]string)
 	var names []string
 	n := 0
 	for line := range bytes.Lines(bytes.TrimPrefix(text, []byte("\uFEFF"))) {
@@ -55,12 +56,12 @@ func ParseHtpasswd(text []byte) (*Users, error) {
 		case len(names) == maxUsers:
 			return nil, fmt.Errorf("line %d: there are more than %d users", n, maxUsers)
 		}
-		hashes[name], names = h, append(names, name)
+		hashes[name], lines[name], names = h, s, append(names, name)
 	}
 	if len(names) == 0 {
 		return nil, errors.New("no users: add a line that pickup passwd NAME prints")
 	}
-	return newUsers(names, hashes, false), nil
+	return newUsers(names, hashes, lines, false), nil
 }
 
 func parseLine(line string) (name string, h hash, err error) {
@@ -74,10 +75,16 @@ func parseLine(line string) (name string, h hash, err error) {
 	return name, h, err
 }
 
-func newUsers(names []string, hashes map[string]hash, cheap bool) *Users {
-	u := &Users{hashes: hashes, names: names, cheap: cheap}
+func newUsers(names []string, hashes map[string]hash, lines map[string]string, cheap bool) *Users {
+	u := &Users{hashes: hashes, lines: lines, names: names, cheap: cheap}
 	rand.Read(u.key[:]) // never fails
 	return u
+}
+
+// keep reports whether a user has the same line in both.
+func (u *Users) keep(name string, next *Users) bool {
+	line, ok := u.lines[name]
+	return ok && line == next.lines[name]
 }
 
 // verify reports whether the credentials are right. The password of an unknown

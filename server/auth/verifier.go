@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unicode"
@@ -31,7 +32,8 @@ const (
 // keeps failing has to pause, for up to a minute; remembered credentials pass
 // meanwhile.
 type Verifier struct {
-	current  atomic.Pointer[generation]
+	current  atomic.Pointer[generation] // set by one SetUsers at a time
+	setting  sync.Mutex
 	throttle *throttle
 	checks   singleflight.Group // by mark: equal credentials share one check
 	queue    chan struct{}      // one for each check that waits or runs
@@ -41,9 +43,10 @@ type Verifier struct {
 // A generation is a set of users, and the marks of the credentials that were right,
 // so that a password is not hashed for each request. Wrong ones are not kept.
 type generation struct {
-	users *Users
-	key   [32]byte
-	marks *ttlcache.Cache[mark, struct{}]
+	users   *Users
+	revoked map[string]chan struct{} // by name; those of users that stay are the same in the next generation
+	key     [32]byte
+	marks   *ttlcache.Cache[mark, struct{}]
 }
 
 // A mark is a hash of credentials, keyed with random bytes of this process:
@@ -68,23 +71,43 @@ func New(users *Users) *Verifier {
 	return v
 }
 
-// SetUsers replaces the users and forgets the credentials of the previous ones.
+// SetUsers replaces the users and forgets the credentials of the previous ones. Those
+// of users that are gone, or have another line, are revoked.
 func (v *Verifier) SetUsers(users *Users) {
-	g := &generation{users: users, marks: ttlcache.New(
+	v.setting.Lock()
+	defer v.setting.Unlock()
+	g := &generation{users: users, revoked: make(map[string]chan struct{}), marks: ttlcache.New(
 		ttlcache.WithTTL[mark, struct{}](verifiedFor), ttlcache.WithCapacity[mark, struct{}](maxVerified))}
 	rand.Read(g.key[:]) // never fails
+	last := v.current.Load()
+	for name := range users.hashes {
+		if last != nil && last.users.keep(name, users) {
+			g.revoked[name] = last.revoked[name]
+		} else {
+			g.revoked[name] = make(chan struct{})
+		}
+	}
 	v.current.Store(g)
+	if last == nil {
+		return
+	}
+	for name, revoked := range last.revoked {
+		if g.revoked[name] != revoked {
+			close(revoked)
+		}
+	}
 }
 
-// Check reports whether the credentials are right. remote is the address of the
-// client, as in http.Request.RemoteAddr. A positive pause means that the
+// Check reports whether the credentials are right, by a channel that is closed when
+// they are no longer accepted; it is nil if they are wrong. remote is the address of
+// the client, as in http.Request.RemoteAddr. A positive pause means that the
 // credentials were not checked, and how long the client should wait.
-func (v *Verifier) Check(remote, user, password string) (ok bool, pause time.Duration) {
+func (v *Verifier) Check(remote, user, password string) (revoked <-chan struct{}, pause time.Duration) {
 	user, password = norm.NFC.String(user), norm.NFC.String(password)
 	now := v.current.Load()
 	key := now.mark(user, password)
 	if now.marks.Has(key) {
-		return true, 0
+		return now.revoked[user], 0
 	}
 	// The mark depends on a key of this generation, so no check is shared with
 	// the previous users.
@@ -93,7 +116,10 @@ func (v *Verifier) Check(remote, user, password string) (ok bool, pause time.Dur
 		return outcome{ok, pause}, nil
 	})
 	result := shared.(outcome)
-	return result.ok, result.pause
+	if !result.ok {
+		return nil, result.pause
+	}
+	return now.revoked[user], 0
 }
 
 // An outcome is what Check returns, shared by all who sent the credentials at

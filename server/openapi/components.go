@@ -35,8 +35,8 @@ func headersOf(names ...string) object {
 // The headers of answers. All but everyAnswer are in addition to it.
 var (
 	everyAnswer    = []string{"X-Request-Id", "Pickup-Revision", "Pickup-Session", "Pickup-Session-New", "Pickup-Simulated"}
-	recordHeaders  = []string{"ETag", "Preference-Applied"}
-	listHeaders    = []string{"ETag", "Preference-Applied", "X-Total-Count", "Content-Range", "Link"}
+	recordHeaders  = []string{"Age", "ETag", "Preference-Applied"}
+	listHeaders    = []string{"Age", "ETag", "Preference-Applied", "X-Total-Count", "Content-Range", "Link"}
 	createdHeaders = []string{"ETag", "Preference-Applied", "Location"}
 	restHeaders    = []string{"Preference-Applied"}
 )

@@ -24,7 +24,7 @@ var apiErrors = []apiError{
 	{408, "TooSlow", "The body took too long to arrive.", nil, false},
 	{409, "Conflict", "A unique value is taken, the patch does not apply to the stored value, another record refers to the one to delete, or what is to be undone has changed since. Nothing was changed.", nil, false},
 	{410, "Gone", "The history does not reach back so far, or does not have the values.", nil, false},
-	{412, "PreconditionFailed", "The condition in If-Match or If-None-Match is false. Nothing was changed.", []string{"ETag"}, false},
+	{412, "PreconditionFailed", "The condition in If-Match or If-None-Match is false, or Pickup-Revision is of another database. Nothing was changed.", []string{"ETag"}, false},
 	{413, "TooLarge", "The body is too large, or the database would be.", nil, false},
 	{414, "URITooLong", "The URL is too long.", nil, false},
 	{415, "UnsupportedMediaType", "The Content-Type or the Content-Encoding is not accepted. A header lists what is.", []string{"Accept", "Accept-Encoding", "Accept-Patch", "Accept-Query"}, false},
@@ -33,7 +33,7 @@ var apiErrors = []apiError{
 	{429, "TooManyFailures", "Too many wrong credentials came from this address. Until the time is over none are checked.", []string{"Retry-After"}, false},
 	{431, "HeadersTooLarge", "The headers are too large. The answer is a line of plain text.", nil, true},
 	{500, "InvalidJSON", "The body is not valid JSON (title \"Internal server Error\", with line and column), or the server failed.", nil, true},
-	{503, "Unavailable", "Temporarily unavailable: an edit left the file broken, it is being saved, the disk reports an error, or too many large requests are in progress. Nothing was changed.", []string{"Retry-After"}, false},
+	{503, "Unavailable", "Temporarily unavailable: an edit left the file broken, it is being saved, the disk reports an error, the cluster does not answer, or too many large requests are in progress. Nothing was changed.", []string{"Retry-After"}, false},
 	{507, "Full", "The disk is full, or there are too many snapshots. Nothing was changed.", []string{"Retry-After"}, false},
 }
 
@@ -75,9 +75,10 @@ func (d *apiDocument) withErrors(statuses []int, responses ...entry) object {
 	return responses
 }
 
-// The statuses of refused reads and writes.
+// The statuses of refused reads, reads of data, and writes.
 var (
 	readErrors  = []int{400, 401, 404, 414, 429, 503}
-	queryErrors = []int{400, 401, 404, 408, 413, 414, 415, 429, 503}
+	dataErrors  = []int{400, 401, 404, 412, 414, 429, 503}
+	queryErrors = []int{400, 401, 404, 408, 412, 413, 414, 415, 429, 503}
 	writeErrors = []int{400, 401, 404, 405, 408, 409, 412, 413, 414, 415, 422, 429, 503, 507}
 )

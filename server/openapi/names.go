@@ -30,6 +30,9 @@ const (
 	RequestsPath = "/_/requests"
 )
 
+// ValuesPath is the path below which the values of members are.
+const ValuesPath = "/_/values"
+
 // The paths of the history and of earlier states.
 const (
 	ChangesPath   = "/_/changes"

@@ -125,31 +125,33 @@ func (d *apiDocument) service() {
 	good := func(headers []string, content ...entry) entry {
 		return entry{"200", answer("The resource.", headers, content...)}
 	}
-	tagged := func(content ...entry) object {
-		return d.withErrors(readErrors, good([]string{"ETag"}, content...), notModified)
+	tagged := func(errors []int, content ...entry) object {
+		return d.withErrors(errors, good([]string{"ETag"}, content...), notModified)
 	}
 	description := func(path, id, summary, details, mediaType string, schema object) {
-		add(path, id, summary, details, "If-None-Match", tagged(media(mediaType, schema, nil)))
+		add(path, id, summary, details, "If-None-Match", tagged(readErrors, media(mediaType, schema, nil)))
 	}
 	whole := media(JSONType, ref("Database"), nil)
 	health := good(nil, media(JSONType, ref("Health"), nil))
 	page := media(HTMLType, textSchema, nil)
 
-	add("/", "getIndex", "List the resources.", "The collections, objects and service resources with their paths. A browser is sent to the page.", "If-None-Match Prefer",
-		tagged(media(JSONType, ref("Index"), nil)))
+	add("/", "getIndex", "List the resources.", "The collections, objects and service resources with their paths. A browser is sent to the page.", "If-None-Match Pickup-Revision Prefer",
+		tagged(dataErrors, media(JSONType, ref("Index"), nil)))
 	if kind, ok := d.snap.Kind("db"); !ok || kind == storage.Other {
-		add("/db", "getDatabase", "Read the whole database.", "As one object.", "If-None-Match Prefer", tagged(d.forms(whole, events)...),
+		add("/db", "getDatabase", "Read the whole database.", "As one object.", "If-None-Match Pickup-Revision Prefer", tagged(dataErrors, d.forms(whole, events)...),
 			entry{"patch", d.operation(describe.Resource{}, "patchDatabase", "Change any number of records and collections, all or none.",
 				"The answer is the database after the change.", d.parametersOf(ofWrites), requestBody(media(PatchType, ref("JSONPatch"), nil)),
 				d.withErrors(writeErrors, entry{"200", answer("The database after the change.", restHeaders, whole)}, noContent))})
 	}
 	add(ChangesPath, "listChanges", "List the latest changes.",
 		"The revisions that the server holds in memory, the newest first. With more than 1,000 changes a revision has only their number.",
-		"changes._since changes._limit changes._fields", d.withErrors(append([]int{410}, readErrors...),
+		"changes._since changes._limit changes._fields Pickup-Revision", d.withErrors(append([]int{410}, dataErrors...),
 			good([]string{"ETag"}, d.forms(media(JSONType, arrayOf(ref("Revision")), nil), events)...), notModified))
 	d.earlier()
 	d.path(describe.Resource{}, StatusPath, nil, object{d.reading("getStatus", "Read the state of the service.", "That of its collections and its file, and what is possible.", []string{"ETag"},
 		media(JSONType, ref("Status"), nil))})
+	d.path(describe.Resource{}, ValuesPath+"/{collection}/{member}", d.parametersOf("values.collection values.member values.q values._limit"),
+		object{d.reading("listValues", "List the values of a member.", "The most frequent comes first.", []string{"ETag"}, media(JSONType, arrayOf(ref("ValueCount")), nil))})
 	if d.Findings {
 		add(FindingsPath, "listFindings", "List what is wrong with the file.", "First the elements that no URL reaches, then the values that break a rule.",
 			"findings._start findings._end If-None-Match", d.withErrors(readErrors,
@@ -164,10 +166,10 @@ func (d *apiDocument) service() {
 	description(OpenAPIPath, "getOpenAPI", "Read this document.", "It describes the current data and rules; ?all has every form.", JSONType, object{{"type", "object"}})
 	description(TypesPath, "getTypes", "Read TypeScript types.", "Those of records and bodies, under the names of this document.", TypesType, textSchema)
 	add(DocsPath, "getDocs", "Open this document as a page.", "Its operations can be tried there.", "If-None-Match",
-		append(tagged(page), entry{"412", answer("If-Match does not have the current entity tag.", []string{"ETag"}, page)}))
+		append(tagged(readErrors, page), entry{"412", answer("If-Match does not have the current entity tag.", []string{"ETag"}, page)}))
 	if d.Page {
 		add(PagePath, "getPage", "Open the page.", "It shows the data and what happens to it.", "If-None-Match",
-			append(tagged(page), entry{"412", answer("If-Match does not have the current entity tag.", []string{"ETag"}, page)}))
+			append(tagged(readErrors, page), entry{"412", answer("If-Match does not have the current entity tag.", []string{"ETag"}, page)}))
 	}
 	if d.Metrics {
 		add(MetricsPath, "getMetrics", "Read metrics.", "In the text format of Prometheus.", "", d.withErrors(readErrors, good(nil, media("text/plain", textSchema, nil))))

@@ -13,7 +13,7 @@ const (
 	ofLists   = "q _where _sort _order _page _per_page _limit _start _end " + ofRecords
 	ofWrites  = "_ If-Match If-None-Match Prefer"
 	ofDeletes = "_dependent " + ofWrites
-	readHeads = "If-None-Match Last-Event-ID Prefer"
+	readHeads = "If-None-Match Last-Event-ID Pickup-Revision Prefer"
 
 	// These change the form of an answer and are described with Options.All only.
 	reshaping = "_page _per_page _fields _since Last-Event-ID " + simulated

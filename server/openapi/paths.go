@@ -113,7 +113,7 @@ func (d *apiDocument) list(r describe.Resource, of, description string, example 
 	}
 	asJSON := media(JSONType, records, example)
 	return object{
-		{"get", d.operation(r, "list"+name, "List "+r.Name+".", description, d.listParameters(r), nil, d.withErrors(readErrors,
+		{"get", d.operation(r, "list"+name, "List "+r.Name+".", description, d.listParameters(r), nil, d.withErrors(dataErrors,
 			entry{"200", answer("The records, in the order of the file or of _sort.", listHeaders, d.forms(asJSON, table, events)...)}, notModified))},
 		{queryKey, d.operation(r, "query"+name, "List "+r.Name+" by a condition.", "As GET; the body is a condition, in the form of the parameter _where.",
 			d.listParameters(r), requestBody(media(JSONType, condition, nil)), d.withErrors(queryErrors,
@@ -126,7 +126,7 @@ var condition = object{{"description", "A condition, as in {\"or\": [{\"views\":
 
 // read returns GET of a record or an object.
 func (d *apiDocument) read(r describe.Resource, summary, details, description string, example jsontext.Value) entry {
-	return entry{"get", d.operation(r, "get"+r.Record, summary, details, d.parametersOf(ofRecords, readHeads), nil, d.withErrors(readErrors,
+	return entry{"get", d.operation(r, "get"+r.Record, summary, details, d.parametersOf(ofRecords, readHeads), nil, d.withErrors(dataErrors,
 		entry{"200", answer(description, recordHeaders, d.forms(media(JSONType, d.part(r), example), table, events)...)}, notModified))}
 }
 

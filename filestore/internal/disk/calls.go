@@ -37,6 +37,10 @@ type Calls struct {
 	Lock  func(f *os.File) error                 // exclusively, without waiting, until f is closed; ErrTaken
 	Lease func(f *os.File, kind LeaseKind) error // until f is closed or NoLease; ErrTaken
 
+	// CanWrite returns why the file or directory at path, or size bytes on its disk,
+	// cannot be written, as far as that can be seen without writing.
+	CanWrite func(path string, size int64) error
+
 	IsMount func(path string) bool // path is itself a mount point
 	Watch   func() (*fsnotify.Watcher, error)
 }
@@ -66,6 +70,7 @@ func Real() Calls {
 		SyncDir:    syncDir,
 		Lock:       lock,
 		Lease:      lease,
+		CanWrite:   canWrite,
 		IsMount:    isMount,
 		Watch:      fsnotify.NewWatcher,
 	}

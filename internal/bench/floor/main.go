@@ -4,8 +4,8 @@
 // machine allows.
 //
 // As a server it has the same authentication, request ids and headers. It answers
-// a GET with bytes from memory, and replaces the file for a group of writes in the
-// same steps:
+// a GET with bytes from memory, replaces the file for a group of writes in the same
+// steps, and streams an event for each write:
 //
 //	floor -p PORT [-access-log] [-answers DIR] [-file FILE]
 //

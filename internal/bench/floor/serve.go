@@ -42,9 +42,17 @@ func handler(accessLog bool, dir string, d *disk) (http.Handler, error) {
 		r.Use(logAccess())
 	}
 	r.Use(gin.CustomRecoveryWithWriter(os.Stderr, nil), authenticate)
+	var f feed
 	r.NoRoute(func(c *gin.Context) {
-		if c.Request.Method != http.MethodGet {
-			write(c, d)
+		switch {
+		case c.Request.Method != http.MethodGet:
+			write(c, d, &f)
+			return
+		case wantsStream(c):
+			f.stream(c)
+			return
+		case c.Request.URL.Path == "/_/changes":
+			f.changes(c)
 			return
 		}
 		a, ok := answers[c.Request.URL.RequestURI()]
@@ -101,7 +109,7 @@ var created atomic.Int64
 // write makes a change and answers when it is durable: a POST with the record
 // that it has appended, every other write with its body. A DELETE removes the last
 // record, whatever its id, so that the file has the right length.
-func write(c *gin.Context, d *disk) {
+func write(c *gin.Context, d *disk, f *feed) {
 	body, err := io.ReadAll(c.Request.Body)
 	if err != nil || len(body) == 0 && c.Request.Method != http.MethodDelete {
 		c.Status(http.StatusBadRequest)
@@ -120,6 +128,7 @@ func write(c *gin.Context, d *disk) {
 		c.String(http.StatusInternalServerError, "%v", err)
 		return
 	}
+	f.publish(time.Now(), body)
 	send(c, status, body)
 }
 

@@ -77,7 +77,7 @@ async function loadShapes(names: string[]): Promise<void> {
         const schema = await read<Obj>("/_/schemas/" + encodeURIComponent(name));
         shapes.value = new Map(shapes.value).set(name, shapeWith(name, schema));
       } catch {
-        // The members of the records are shown without it.
+        shapes.value = new Map(shapes.value).set(name, shapeWith(name, {})); // records are shown without it
       }
     }),
   );

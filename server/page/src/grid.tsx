@@ -27,6 +27,7 @@ const rowsAbove = 40,
 const maxHeight = 15_000_000;
 
 export interface GridProps {
+  isReady: boolean; // to be shown
   rows: Rows;
   shape: Shape;
   columns: Field[];
@@ -59,7 +60,7 @@ export function Grid(props: GridProps) {
   const focusOn = useRef<Place | null>(null),
     hasFocus = useRef(false);
   const view = useView(scroller);
-  const total = rows.total.value,
+  const total = props.isReady ? rows.total.value : null,
     fresh = rows.fresh.value;
   void rows.version.value;
   rows.pinned = Math.max(0, active.row);

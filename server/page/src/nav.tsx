@@ -53,8 +53,6 @@ export const tools: Tool[] = [
 ];
 
 export function Nav() {
-  const { path } = route.value;
-  const isShown = (name: string) => path[0] === name || (path[1] === "new" && path[2] === name);
   const close = () => {
     isMenuOpen.value = false;
   };
@@ -67,6 +65,18 @@ export function Nav() {
       }}
     >
       <Brand />
+      {status.value && <Contents />}
+      <span class="grow" />
+      <Foot />
+    </nav>
+  );
+}
+
+function Contents() {
+  const { path } = route.value;
+  const isShown = (name: string) => path[0] === name || (path[1] === "new" && path[2] === name);
+  return (
+    <>
       <ul>
         <Item address="#/" icon="home" name="Overview" isCurrent={path.length === 0} />
       </ul>
@@ -101,9 +111,7 @@ export function Nav() {
           <Icon name="out" size={12} />
         </Item>
       </ul>
-      <span class="grow" />
-      <Foot />
-    </nav>
+    </>
   );
 }
 

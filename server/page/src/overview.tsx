@@ -1,19 +1,21 @@
 // The overview: what the file has, how to use it, and how it is.
 import { useState } from "preact/hooks";
 import { ask, pathOf, prefix, type Schemas } from "./api.ts";
-import { collections, objects, relations, shapeFor, status, whyLocked } from "./catalog.ts";
+import { collections, objects, relations, shapeFor, shapes, status, whyLocked } from "./catalog.ts";
 import { Icon } from "./icons.tsx";
 import { Later } from "./later.tsx";
 import { broken } from "./live.ts";
 import { toastError } from "./messages.tsx";
 import { href } from "./route.ts";
 import { languages } from "./snippets.ts";
-import { Button, Copy, count, Empty, formatCount, Segments } from "./ui.tsx";
+import { Bones, Button, Copy, count, Empty, formatCount, Segments } from "./ui.tsx";
 
 type CollectionState = Schemas["Status"]["collections"][number];
 
 export function Overview() {
-  const isEmpty = collections.value.length + objects.value.length === 0;
+  const names = [...collections.value, ...objects.value].map((item) => item.name),
+    isEmpty = names.length === 0;
+  const isReady = names.slice(0, 20).every((name) => shapes.value.has(name)); // rows do not grow later
   return (
     <main class="screen overview" aria-labelledby="title">
       <header class="top">
@@ -23,6 +25,8 @@ export function Overview() {
       </header>
       {isEmpty ? (
         <EmptyFile />
+      ) : !isReady ? (
+        <Bones count={3} />
       ) : (
         <div class="columns">
           <Contents />

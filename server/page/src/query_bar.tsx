@@ -1,26 +1,30 @@
 // The filter of a list: conditions, and a field that suggests more.
-import { useRef, useState } from "preact/hooks";
-import { labelFor } from "./catalog.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { get, pathOf } from "./api.ts";
+import { idOf, labelFor } from "./catalog.ts";
 import { Icon } from "./icons.tsx";
-import { memberOf } from "./json.ts";
+import type { Json, Obj } from "./json.ts";
 import { operators, parseTerm, withTerm, type Query, type Term } from "./query.ts";
-import type { Rows } from "./rows.ts";
 import { fieldOf, typedOf, type Field, type Shape } from "./schema.ts";
+import { formatCount } from "./ui.tsx";
 
 interface QueryBarProps {
   shape: Shape;
   query: Query;
-  rows: Rows;
   onChange: (query: Query) => void;
 }
 
-export function QueryBar({ shape, query, rows, onChange }: QueryBarProps) {
+export function QueryBar({ shape, query, onChange }: QueryBarProps) {
   const [typed, setTyped] = useState(""),
     [isOpen, setOpen] = useState(false),
     [at, setAt] = useState(-1);
   const input = useRef<HTMLInputElement>(null);
   const members = shape.fields.map((field) => field.name);
-  const suggestions = isOpen ? suggest(typed, shape, query, rows) : [];
+  const term = parseTerm(typed, members),
+    field = shape.fields.find((f) => f.name === term?.member);
+  const values = useValues(shape.name, isOpen ? field : undefined, term?.value ?? "");
+  const found = term && field ? suggestValues(term, field, query, values) : suggestMembers(typed.trim(), shape, query);
+  const suggestions = isOpen ? found : [];
   const chosen = suggestions[at];
 
   const reset = (text = "") => {
@@ -34,7 +38,6 @@ export function QueryBar({ shape, query, rows, onChange }: QueryBarProps) {
     input.current?.focus();
   };
   const apply = () => {
-    const term = parseTerm(typed, members);
     onChange(term ? withTerm(query, term) : { ...query, q: typed.trim() });
     reset();
   };
@@ -223,39 +226,64 @@ interface Suggestion {
 
 const maxSuggestions = 9;
 
-function suggest(typed: string, shape: Shape, query: Query, rows: Rows): Suggestion[] {
-  const term = parseTerm(
-    typed,
-    shape.fields.map((field) => field.name),
-  );
-  const field = term && shape.fields.find((f) => f.name === term.member);
-  return field && term ? suggestValues(term, field, query, rows) : suggestMembers(typed.trim(), shape, query);
-}
-
-function suggestValues(term: Term, field: Field, query: Query, rows: Rows): Suggestion[] {
-  const values = new Set<string>();
-  if (field.kind === "choice") for (const choice of field.choices) values.add(typedOf(choice));
-  else if (field.kind === "boolean") for (const value of ["true", "false"]) values.add(value);
-  else {
-    for (const record of rows.sample(100)) {
-      const value = memberOf(record, field.name);
-      if (value !== undefined && value !== null && typeof value !== "object") values.add(String(value));
-    }
-  }
-  const hueOf = (value: string) => field.choices.map(typedOf).indexOf(value);
-  const matches = (value: string) => {
-    const text = term.value.toLowerCase();
-    return value.toLowerCase().includes(text) || referredName(field, value).toLowerCase().includes(text);
-  };
-  return [...values]
+function suggestValues(term: Term, field: Field, query: Query, known: KnownValue[]): Suggestion[] {
+  const text = term.value.toLowerCase(),
+    isFixed = field.kind === "choice" || field.kind === "boolean";
+  const counts = new Map(known.filter(({ value }) => value !== null).map(({ value, count }) => [typedOf(value), count]));
+  const choices = field.kind === "boolean" ? ["true", "false"] : field.choices.map(typedOf);
+  const matches = (value: string) =>
+    value.toLowerCase().includes(text) || referredName(field, value).toLowerCase().includes(text);
+  return (isFixed ? choices : [...counts.keys()])
     .filter(matches)
     .slice(0, maxSuggestions)
-    .map((value) => ({
-      text: value.length > 60 ? value.slice(0, 60) + "…" : value,
-      note: referredName(field, value),
-      query: withTerm(query, { ...term, value }),
-      ...(field.kind === "choice" ? { hue: hueOf(value) } : {}),
-    }));
+    .map((value) => {
+      const count = counts.get(value),
+        name = referredName(field, value),
+        shown = name || value || "empty text";
+      return {
+        text: shown.length > 60 ? shown.slice(0, 60) + "…" : shown,
+        note: [name && value, count && formatCount(count)].filter(Boolean).join(" · "),
+        query: withTerm(query, { ...term, value }),
+        ...(field.kind === "choice" ? { hue: choices.indexOf(value) } : {}),
+      };
+    });
+}
+
+interface KnownValue {
+  value: Json;
+  count?: number; // of the records that have it
+}
+
+const asked = 20; // values
+const askAfter = 100; // ms
+
+/** Returns the values of a member that contain what is typed, the most frequent first. */
+function useValues(collection: string, field: Field | undefined, text: string): KnownValue[] {
+  const [found, setFound] = useState<{ of: string; list: KnownValue[] }>({ of: "", list: [] });
+  const name = field?.name ?? "";
+  useEffect(() => {
+    if (!field) return;
+    const request = new AbortController();
+    const ask = async () => {
+      const path = `/_/values/${encodeURIComponent(collection)}/${encodeURIComponent(name)}`;
+      const list = field.kind === "reference" && text ? await named(field.collection, text, request.signal) : [];
+      const answer = await get(`${path}?q=${encodeURIComponent(text)}&_limit=${asked}`, request.signal);
+      setFound({ of: name, list: [...(answer.data as unknown as KnownValue[]), ...list] });
+    };
+    const timer = setTimeout(() => void ask().catch(() => {}), askAfter); // the filter works without suggestions
+    return () => {
+      clearTimeout(timer);
+      request.abort();
+    };
+  }, [collection, name, text]);
+  return found.of === name ? found.list : [];
+}
+
+/** Returns the ids of records whose texts contain what is typed. */
+async function named(collection: string, text: string, signal: AbortSignal): Promise<KnownValue[]> {
+  const query = `?q=${encodeURIComponent(text)}&_start=0&_end=${asked}`;
+  const answer = await get(pathOf(collection) + query, signal);
+  return (answer.data as Obj[]).map((record) => ({ value: idOf(collection, record) }));
 }
 
 function suggestMembers(typed: string, shape: Shape, query: Query): Suggestion[] {

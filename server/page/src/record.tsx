@@ -110,7 +110,7 @@ export function RecordPanel({
           title={title}
           isObject={isObject}
           isDirty={draft.isDirty}
-          name={id === null ? "" : labelOf(draft.base, shape.key)}
+          name={id === null ? "" : labelOf(draft.base, shape.key) || "\u00a0"} // its line is there from the start
         />
         {onStep && id !== null && (
           <>

@@ -85,6 +85,12 @@ export interface components {
             /** @description What was probably meant: the string in place of the value, or the name if the member is not known. */
             suggestion?: string;
         };
+        /** @description A value of a member and how many records have it. */
+        ValueCount: {
+            /** @description A text, a number, true, false or null. An array counts as its elements. */
+            value: unknown;
+            count: number;
+        };
         /** @description A file that the service reads. */
         SourceFile: {
             name: string;
@@ -279,10 +285,10 @@ export interface components {
             /** Format: date-time */
             at: string;
             /**
-             * @description A request, or an edit of the file.
+             * @description A request, an edit of the file, or another server of a cluster.
              * @enum {string}
              */
-            by: "api" | "file";
+            by: "api" | "file" | "elsewhere";
             /** @description The X-Request-Id of the request. */
             request?: string;
             /** @description The revision that it has reverted. */

@@ -89,7 +89,7 @@ export async function removeRule(rule: Rule): Promise<void> {
 export function describeRule(rule: Rule): string {
   const parts: string[] = [];
   if (rule.delay !== undefined) parts.push(`wait ${rule.delay} ms`);
-  if (rule.hold) parts.push(`wait until ${rule.hold} is released`);
+  if (rule.hold) parts.push(`are held as ${rule.hold}`);
   if (rule.code !== undefined || rule.body !== undefined) parts.push("get " + (rule.code ?? 200));
   if (rule.fault) parts.push("end with " + rule.fault);
   const which = rule.percent === undefined ? "" : `${rule.percent} % of `;

@@ -13,7 +13,7 @@ export function SimulationStrip() {
       <span>{rules.value.map(describeRule).join("; ")}.</span>
       <a href="#/_/requests">Change</a>
       {latest && (
-        <span>
+        <span class="phone-no">
           latest request <Ago at={latest.at} />
         </span>
       )}

@@ -2,7 +2,7 @@
 import { Fragment } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { get, pathOf } from "./api.ts";
-import { collections, hasCollection, idOf, shapeFor, whyLocked } from "./catalog.ts";
+import { collections, hasCollection, idOf, shapeFor, shapes, whyLocked } from "./catalog.ts";
 import { useAllColumns, useShownColumns } from "./columns.ts";
 import { Grid } from "./grid.tsx";
 import { Icon } from "./icons.tsx";
@@ -83,7 +83,9 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
         <header class="top">
           <h1 id="title">{name}</h1>
           <Total name={name} total={rows.total.value} isFiltered={isFiltered} />
-          <span class="grow" />
+          <p class="lead grow clip" title={shape.description}>
+            {shape.description}
+          </p>
           {isNarrow ? (
             <SortMenu columns={all} sort={query.sort} onChange={(sort) => show({ ...query, sort })} />
           ) : (
@@ -95,11 +97,11 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
             </Button>
           )}
         </header>
-        {shape.description && <p class="lead">{shape.description}</p>}
-        <QueryBar shape={shape} query={query} rows={rows} onChange={show} />
+        <QueryBar shape={shape} query={query} onChange={show} />
         <RequestLine path={path} milliseconds={rows.milliseconds.value} />
         {rows.error.value && rows.total.value !== null ? <ErrorBox error={rows.error.value} /> : null}
         <Grid
+          isReady={useReady(name)}
           rows={rows}
           shape={shape}
           columns={columns}
@@ -148,6 +150,18 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
       )}
     </>
   );
+}
+
+const readyAfter = 300; // ms
+
+/** Whether the schema of a collection is there, on which its columns depend, or is late. */
+function useReady(name: string): boolean {
+  const [isLate, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), readyAfter);
+    return () => clearTimeout(timer);
+  }, [name]);
+  return isLate || shapes.value.has(name);
 }
 
 interface SortMenuProps {

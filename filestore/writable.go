@@ -1,0 +1,96 @@
+package filestore
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"time"
+
+	"pickup/filestore/internal/disk"
+	"pickup/internal/storage"
+)
+
+// tryAfter is the time between two tests of whether the file can be written.
+const tryAfter = 5 * time.Second
+
+// Writable returns why the file cannot be written, as far as the latest write or a look
+// at the file and its directory has shown. It returns nil if the file can be written, or
+// is not to be written. It never waits for a write.
+func (s *Store) Writable() error {
+	if err := s.failure.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// noteWrite records the outcome of a write, or of tryWrite.
+func (t *target) noteWrite(err error) {
+	t.tried = t.o.now()
+	switch {
+	case err == nil:
+		if t.failure.Swap(nil) != nil {
+			t.o.Log.Info(t.path + " can be written again")
+		}
+	case isAny(err, storage.ErrReadOnly, storage.ErrFull, storage.ErrInUse):
+		t.failure.Store(&err)
+	}
+}
+
+// lookWritable finds out now and then whether the file can be written. It does not touch
+// the disk while all is well.
+func (t *target) lookWritable() {
+	if !t.o.touches() || t.doc == nil {
+		return
+	}
+	failed, path, size := t.failure.Load() != nil, t.dir(), t.doc.Size()
+	if t.isInPlace() {
+		path, size = t.real, 2*size
+	}
+	if !failed && t.o.sys.CanWrite(path, size) == nil || t.o.now().Sub(t.tried) < tryAfter {
+		return
+	}
+	err := t.tryWrite(size)
+	if t.noteWrite(err); err != nil && !failed && t.failure.Load() != nil {
+		t.o.Log.Error(err.Error())
+	}
+}
+
+// tryWrite does what a write would do, up to the reservation of the space, without
+// changing the file.
+func (t *target) tryWrite(size int64) error {
+	if !t.canWrite() {
+		t.probe()
+		if not, ok := t.mode.(readOnly); ok {
+			return not.why
+		}
+	}
+	if t.lock.refused != nil {
+		if t.lock.follow(); t.lock.refused != nil {
+			return t.lock.refused
+		}
+	}
+	err := error(syscall.EACCES)
+	if !t.isInPlace() {
+		err = t.tryDraft(size)
+	}
+	if isAny(err, syscall.EBUSY, syscall.EXDEV, syscall.EPERM, syscall.EACCES) {
+		f, openErr := t.o.sys.Open(t.real, os.O_RDWR, 0)
+		if err = openErr; err == nil {
+			err = errors.Join(t.o.sys.Close(f), t.o.sys.CanWrite(t.real, size))
+		}
+	}
+	return t.refuse(disk.Cause(err))
+}
+
+// tryDraft creates a file next to the file, reserves its space and removes it.
+func (t *target) tryDraft(size int64) error {
+	path := t.dotFile(".probe-a")
+	t.o.sys.Remove(path) // of a start that was killed
+	f, err := t.o.sys.Open(path, disk.CreateNew, 0o600)
+	if err != nil {
+		return err
+	}
+	defer t.o.sys.Remove(path)
+	defer t.o.sys.Close(f)
+	return t.o.sys.Reserve(f, size)
+}

@@ -1,0 +1,56 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"pickup/internal/query"
+	"pickup/internal/spell"
+	"pickup/server/openapi"
+)
+
+const (
+	fewValues  = 20    // that GET /_/values lists without _limit
+	manyValues = 1_000 // that it lists at most
+)
+
+// listValues serves GET /_/values/COLLECTION/MEMBER: the values of a member, the most
+// frequent first.
+func (req *request) listValues() error {
+	collection, member := req.Param("collection"), req.Param("member")
+	switch memberOf(req.snap, collection) {
+	case nothing:
+		return noCollection(req.snap, collection)
+	case object:
+		return notFound(req.snap, collection+" is not a collection.")
+	}
+	search, limit := "", fewValues
+	for _, p := range req.parameters {
+		switch p.Name {
+		case "q":
+			search = p.Value
+		case "_limit":
+			n, err := strconv.Atoi(p.Value)
+			if err != nil || n < 1 || n > manyValues {
+				return badParameter(p.Name, fmt.Sprintf("it is a whole number from 1 to %d", manyValues))
+			}
+			limit = n
+		default:
+			return badParameter(p.Name, "there is no such parameter"+spell.DidYouMean(p.Name, "the parameters", []string{"q", "_limit"}))
+		}
+	}
+	req.keepBody = true
+	tag := req.tagOf(req.snap, collection, strings.Join([]string{openapi.ValuesPath, collection, member, search, strconv.Itoa(limit)}, "\xff"), openapi.JSONType, nil)
+	var unknown *query.Error
+	err := req.sendTagged(openapi.JSONType, tag, func(b []byte) ([]byte, error) {
+		values, err := req.snap.Values(collection, member, search, limit)
+		return append(b, bytes.TrimSuffix(marshal(values), []byte("\n"))...), err
+	})
+	if errors.As(err, &unknown) {
+		return notFound(req.snap, sentence(unknown.Detail))
+	}
+	return err
+}
