@@ -26,12 +26,7 @@ func (req *request) sendPageFile(name, policy string) error {
 		content = file.Gzip()
 		req.Header("Content-Encoding", "gzip")
 	}
-<<<<<<< HEAD
-	req.Writer.Header().Add("Vary", "Accept-Encoding")
 	req.sendAsset(name, policy, content.Tag, content.Text)
-=======
-	req.sendAsset(name, page.Policy, content.Tag, content.Text)
->>>>>>> main
 	return nil
 }
 
