@@ -24,6 +24,7 @@ type pageTest struct {
 func (p *pageTest) reset() {
 	p.Helper()
 	if string(read(p.T, p.file)) != p.sample {
+		p.do(chromedp.Navigate("about:blank")) // a page would ask for what is gone
 		p.save(p.sample)
 	}
 	p.console()
