@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"pickup/etcdstore"
 	"pickup/filestore"
 	"pickup/filestore/document"
 	"pickup/internal/database"
@@ -22,11 +23,16 @@ type checkCommand struct {
 	fileArgument
 	idConvention
 	routeFile
+	clusterAccess
 }
 
 func (c *checkCommand) run(ctx context.Context, e *environment) error {
 	path := c.path(e)
-	found, unchecked, err := c.check(ctx, e, path)
+	check := c.check
+	if etcdstore.IsURL(path) {
+		check = c.checkCluster
+	}
+	found, unchecked, err := check(ctx, e, path)
 	if f, inText := lint.Broken(err); inText {
 		found = []lint.Finding{f}
 	} else if err != nil {

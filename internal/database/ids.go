@@ -28,6 +28,12 @@ func (o conventions) IDMember(collection string) string {
 	return cmp.Or(o.schema.Member(collection).IDMember, o.member, schema.DefaultIDMember)
 }
 
+// IDMembers returns a function that returns the member with the ids of a collection in
+// a database with these options, as a Store needs it before the database is open.
+func IDMembers(o Options) func(collection string) string {
+	return conventions{schema: o.Schema.WithIDMember(o.IDMember), member: o.IDMember}.IDMember
+}
+
 // IDKind returns the kind of a collection's new ids that is configured.
 func (o conventions) IDKind(collection string) schema.IDKind {
 	return cmp.Or(o.schema.Member(collection).IDKind, o.ids)

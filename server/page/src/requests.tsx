@@ -272,6 +272,7 @@ function Details({ request }: { request: Bodies }) {
     path: fullPath(request),
     body: request.body,
     type: request.type,
+    session: request.session,
   };
   const { problem } = request;
   return (

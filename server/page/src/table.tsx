@@ -1,8 +1,8 @@
 // The list of a collection, with its query, and one of its records beside it.
 import { Fragment } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { get, pathOf } from "./api.ts";
-import { collections, hasCollection, idOf, shapeFor, shapes, whyLocked } from "./catalog.ts";
+import { get, pathOf, session } from "./api.ts";
+import { collections, hasCollection, idOf, shapeFor, shapes, status, whyLocked } from "./catalog.ts";
 import { useAllColumns, useShownColumns } from "./columns.ts";
 import { Grid } from "./grid.tsx";
 import { Icon } from "./icons.tsx";
@@ -249,7 +249,7 @@ function RequestLine({ path, milliseconds }: { path: string; milliseconds: numbe
       <span class="faint ms">{milliseconds > 0 && milliseconds.toFixed(0) + " ms"}</span>
       <span class="row-of">
         {languages.slice(0, 3).map((language) => (
-          <Copy key={language.name} text={() => language.write({ method: "GET", path })}>
+          <Copy key={language.name} text={() => language.write({ method: "GET", path, session: session.value }, status.value?.user)}>
             {language.name}
           </Copy>
         ))}
