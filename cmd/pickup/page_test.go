@@ -463,7 +463,7 @@ func severalFlow(p *pageTest) {
 	}
 	p.until(`document.querySelector(".selection")?.textContent.includes("2 records selected")`)
 	p.click(".selection button:nth-last-child(2)")
-	p.until(`document.querySelectorAll(".spacer .row").length === 5`)
+	p.until(`document.querySelectorAll(".spacer .row").length === 5 && document.activeElement.closest(".grid")`)
 	p.api("GET", "/schedules/3", "", 404)
 	p.clickText("Undo")
 	p.isSample()
@@ -533,6 +533,7 @@ func changesFlow(p *pageTest) {
 	p.until(`!document.querySelector("dialog")`)
 	p.click("[aria-label='Forget before']")
 	p.until(`document.querySelector(".snapshots .feed").children.length === 0`)
+	p.until(`document.activeElement.id === "title"`) // the button that had the focus is gone
 }
 
 // problemsFlow breaks records by hand, and mends them with what the server suggests.
@@ -772,7 +773,7 @@ func phoneFlow(p *pageTest) {
 	p.click("[aria-label=Contents].button")
 	p.until(`document.querySelector(".nav.shown")`)
 	p.clickText("drivers")
-	p.until(`location.hash === "#/drivers" && !document.querySelector(".nav.shown")`)
+	p.until(`location.hash === "#/drivers" && !document.querySelector(".nav.shown") && document.activeElement.id === "title"`)
 	p.api("PATCH", "/schedules/5", `{"status": "Scheduld"}`, 422)
 	for _, hash := range []string{"#/", "#/_/requests", "#/_/changes", "#/_/problems", "#/_/relations", "#/_/sessions", "#/_/new/schedules"} {
 		p.show(hash)

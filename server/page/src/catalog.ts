@@ -116,7 +116,8 @@ broken.subscribe(() => {
 const labels = signal<Record<string, string>>({});
 const wanted = new Map<string, Set<string>>(),
   asked = new Set<string>();
-const maxAsked = 200; // records in one request
+const maxAsked = 200, // records in one request
+  maxLabels = 5000;
 let asking = 0;
 
 /** Returns the name of a record that others refer to: undefined until it is known, "" if there is no such record. */
@@ -157,6 +158,7 @@ export async function readRecords(collection: string, ids: string[]): Promise<Ob
 
 async function askLabels(): Promise<void> {
   asking = 0;
+  if (asked.size > maxLabels) forgetLabels((key) => key in labels.peek()); // those that are shown are requested again
   const found: Record<string, string> = {};
   for (const [collection, ids] of [...wanted]) {
     const part = [...ids].slice(0, maxAsked);
