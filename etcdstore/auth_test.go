@@ -58,7 +58,7 @@ func TestAuth(t *testing.T) {
 	rev := set(t, s, first.Rev, "1", `{"id":"1"}`)
 	time.Sleep(2500 * time.Millisecond) // the token expires
 	rev = set(t, s, rev, "2", `{"id":"2"}`)
-	eventually(t, func() bool { _, at, err, _ := follower(); return at == rev && err == nil })
+	eventually(t, func() bool { _, at, _, err := follower(); return at == rev && err == nil })
 
 	for name, s := range map[string]*Store{
 		"another prefix":   as("pickup", "secret", "/other/"),

@@ -72,14 +72,16 @@ var kinds = map[string][]storage.Change{
 	"small":  {{Collection: "items", ID: "a", Value: jsontext.Value(`{"id":"a"}`)}, {Collection: "items", ID: "1"}},
 	"nested": many(200, 10),
 	"parts":  many(1, 2<<20),
-	"staged": append(many(30, 60<<10), storage.Change{Collection: "items", ID: "1"}, storage.Change{Collection: "n", Value: jsontext.Value("6")}),
+	"staged": append(many(30, 60<<10),
+		storage.Change{Collection: "items", ID: "1"}, storage.Change{Collection: "n", Value: jsontext.Value("6")}),
 }
 
 // many returns changes that add records of a size.
 func many(n, size int) (changes []storage.Change) {
 	for i := range n {
 		id := fmt.Sprint("new", i)
-		changes = append(changes, storage.Change{Collection: "items", ID: id, Value: jsontext.Value(fmt.Sprintf(`{"id":%q,"t":"%s"}`, id, strings.Repeat("x", size)))})
+		v := fmt.Sprintf(`{"id":%q,"t":"%s"}`, id, strings.Repeat("x", size))
+		changes = append(changes, storage.Change{Collection: "items", ID: id, Value: jsontext.Value(v)})
 	}
 	return changes
 }
