@@ -95,8 +95,9 @@ function loadSoon(): void {
 
 onChange((revisions) => {
   loadSoon();
-  // An edit of the file may bring members that the inferred schema did not have.
-  const edited = revisions.filter((r) => r.by === "file").flatMap(namesIn);
+  // An edit of the file may bring members that the inferred schema did not have, and so
+  // may another server.
+  const edited = revisions.filter((r) => r.by !== "api").flatMap(namesIn);
   void loadShapes([...new Set(edited)].filter((name) => hasCollection(name) || hasObject(name)));
 });
 
