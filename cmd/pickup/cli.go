@@ -179,14 +179,21 @@ var negative = regexp.MustCompile(`^-[0-9]`)
 
 // plainUsage returns an error of the parser in our words.
 func plainUsage(err error) error {
-	if m := withoutValue.FindStringSubmatch(err.Error()); m != nil {
-		return usagef("%s needs a value (see pickup serve --help)", m[1])
+	text := err.Error()
+	for _, w := range plainWords {
+		text = w.parser.ReplaceAllString(text, w.ours)
 	}
-	return usagef("%w (see pickup --help)", err)
+	return usagef("%s (see pickup --help)", text)
 }
 
-// withoutValue matches errors about a flag at the end of the line, or before another.
-var withoutValue = regexp.MustCompile(`^(\S+): expected \S+ value but got`)
+var plainWords = []struct {
+	parser *regexp.Regexp
+	ours   string
+}{
+	{regexp.MustCompile(`: expected \S+ value but got .*`), ` needs a value`},
+	{regexp.MustCompile(`expected a valid \d+ bit int but got (".*")`), `$1 is not a whole number`},
+	{regexp.MustCompile(`expected duration but got (".*?").*`), `$1 is not a time such as 30s or 5m`},
+}
 
 // checkFileName returns an error if word, an argument without a command, looks like
 // a mistyped command: one word that names no file.

@@ -546,7 +546,7 @@ func TestUnusableRules(t *testing.T) {
 				t.Errorf("%s: Err is %v, want ErrReadOnly", name, r.Err())
 			}
 		}
-		if rev, err = a.store.CommitRules(t.Context(), rev, []byte(`{"properties":{"b":{"items":{"x-id-field":"slug"}}}}`), id, nil); err != nil {
+		if _, err = a.store.CommitRules(t.Context(), rev, []byte(`{"properties":{"b":{"items":{"x-id-field":"slug"}}}}`), id, nil); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

@@ -63,9 +63,15 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
     const record = rows.at(rows.indexOf(id ?? "") + by);
     if (record) open(idOf(name, record));
   };
+  const focusCell = () =>
+    requestAnimationFrame(() => document.querySelector<HTMLElement>("[data-cell][tabindex='0']")?.focus());
   const close = () => {
     go(href([name], written));
-    requestAnimationFrame(() => document.querySelector<HTMLElement>("[data-cell][tabindex='0']")?.focus());
+    focusCell();
+  };
+  const unselect = () => {
+    setSelected(new Set());
+    focusCell();
   };
   const toggle = (record: string) => {
     const next = new Set(selected);
@@ -119,7 +125,7 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
         {selected.size > 0 && (
           <Later
             show={({ SelectionBar }) => (
-              <SelectionBar rows={rows} shape={shape} selected={selected} onDone={() => setSelected(new Set())} />
+              <SelectionBar rows={rows} shape={shape} selected={selected} onDone={unselect} />
             )}
           />
         )}
