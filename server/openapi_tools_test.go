@@ -73,7 +73,6 @@ func TestOpenAPITools(t *testing.T) {
 	dir := workshop(t)
 	lint := []string{"lint", "--config", "redocly.yaml"}
 	writeFile(t, filepath.Join(dir, "spectral.yaml"), "extends: [spectral:oas]\n")
-	spectral := []string{"lint", "--ruleset", "spectral.yaml", "--fail-severity", "hint"}
 	var uses strings.Builder
 	for database, s := range documents(t) {
 		for _, query := range []string{"", "?all"} {
@@ -81,9 +80,6 @@ func TestOpenAPITools(t *testing.T) {
 			writeFile(t, filepath.Join(dir, name+".json"), s.roundTrip(t, "GET /_/openapi.json"+query+"\n\n").body)
 			writeFile(t, filepath.Join(dir, name+".types.d.ts"), s.roundTrip(t, "GET /_/types.d.ts"+query+"\n\n").body)
 			lint = append(lint, name+".json")
-			if name == "sampleall" || name == "free" { // each takes seconds
-				spectral = append(spectral, name+".json")
-			}
 			if name == "odd" || name == "composedall" { // each takes seconds; the sample's are made by TestGeneratedClient
 				node(t, dir, "openapi-typescript", name+".json", "-o", name+".api.d.ts")
 				uses.WriteString(`export type * as ` + name + ` from "./` + name + `.api.js";` + "\n")
@@ -94,7 +90,9 @@ func TestOpenAPITools(t *testing.T) {
 	writeFile(t, filepath.Join(dir, "uses.ts"), uses.String())
 	node(t, dir, "tsc", "--project", ".", "--noEmit")
 	t.Log(node(t, dir, "redocly", lint...))
-	t.Log(node(t, dir, "spectral", spectral...))
+	// spectral decodes the paths of odd names, and does not find them then.
+	writeFile(t, filepath.Join(dir, "plain.json"), openScript(t, freeDatabase, "").roundTrip(t, "GET /_/openapi.json\n\n").body)
+	t.Log(node(t, dir, "spectral", "lint", "--ruleset", "spectral.yaml", "--fail-severity", "hint", "sampleall.json", "plain.json"))
 
 	// The tools do report mistakes.
 	s := documents(t)["nothing"].roundTrip(t, "GET /_/openapi.json\n\n").body

@@ -26,6 +26,7 @@ const (
 	maxRecordedBody = 16 << 10
 	maxRecordedSize = 8 << 20 // of all
 	maxShownFaults  = 20
+	redactAfter     = time.Second
 )
 
 // A recorded request is one that was answered.
@@ -81,6 +82,8 @@ type requestLog struct {
 	last uint64        // guarded by mu; the number of the latest request or clearing
 	size int           // guarded by mu; of list, in bytes
 	more chan struct{} // guarded by mu; closed when any of these changes; nil if nobody waits
+
+	redacting bool // guarded by mu; redact runs, or will
 }
 
 // record records the request when it has been answered, unless it is one of the
@@ -91,7 +94,12 @@ func (s *server) record(c *gin.Context) {
 		return
 	}
 	start := time.Now()
-	e := &recorded{Request: requestIDOf(c), At: start.UTC(), Method: clip(r.Method), Path: sentURL(r).EscapedPath(), Query: sentURL(r).RawQuery,
+	kept := &struct { // one allocation
+		recorded
+		writer recordingWriter
+	}{}
+	e := &kept.recorded
+	*e = recorded{Request: requestIDOf(c), At: start.UTC(), Method: clip(r.Method), Path: sentURL(r).EscapedPath(), Query: sentURL(r).RawQuery,
 		Session: clip(sessionOf(r)), Origin: clip(r.Header.Get("Origin")), Agent: clip(r.UserAgent())}
 	if r.ContentLength != 0 && r.Body != nil {
 		e.Type = clip(r.Header.Get("Content-Type"))
@@ -101,7 +109,8 @@ func (s *server) record(c *gin.Context) {
 		}{io.TeeReader(r.Body, &e.body), r.Body}
 	}
 	writer := c.Writer
-	c.Writer = &recordingWriter{writer, &e.answer}
+	kept.writer = recordingWriter{writer, &e.answer}
+	c.Writer = &kept.writer
 	// Deferred, so that an aborted answer is recorded as well.
 	defer func() {
 		if isPreflight(r) && writer.Status() < http.StatusBadRequest {
@@ -115,6 +124,7 @@ func (s *server) record(c *gin.Context) {
 		if p, ok := c.Get(problemKey); ok {
 			e.Problem = p.(*problem)
 		}
+		c.Writer, kept.writer = writer, recordingWriter{} // which Gin uses again
 		s.requests.add(e)
 	}()
 	c.Next()
@@ -159,11 +169,15 @@ func (l *requestLog) add(e *recorded) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last++
-	e.number, e.ID = l.last, strconv.FormatUint(l.last, 10)
+	e.number = l.last
 	l.list = append(l.list, e)
 	l.size += e.size
 	l.limitLocked()
 	l.wakeLocked()
+	if !l.redacting {
+		l.redacting = true
+		time.AfterFunc(redactAfter, l.redact)
+	}
 }
 
 // measure sets the size of a request.
@@ -182,18 +196,33 @@ func (l *requestLog) limitLocked() {
 	}
 }
 
-// redactLocked hides what may be secret. It is done when requests are read, not
-// while they are answered.
-func (l *requestLog) redactLocked() {
-	for _, e := range l.list {
-		if !e.redacted {
-			l.size -= e.size
-			e.redact()
-			e.measure()
-			l.size += e.size
+// redact hides what may be secret in the requests that are not redacted yet. It is
+// called a moment after a request: no answer waits for it, and those that are dropped
+// soon need no work. It holds the lock for one request at a time.
+func (l *requestLog) redact() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.redacting = false
+	for _, e := range slices.Clone(l.list) {
+		if len(l.list) > 0 && e.number >= l.list[0].number { // it is still there
+			l.redactLocked(e)
 		}
+		l.mu.Unlock()
+		l.mu.Lock()
 	}
 	l.limitLocked()
+}
+
+// redactLocked hides what may be secret in a request.
+func (l *requestLog) redactLocked(e *recorded) {
+	if e.redacted {
+		return
+	}
+	l.size -= e.size
+	e.ID = strconv.FormatUint(e.number, 10)
+	e.redact()
+	e.measure()
+	l.size += e.size
 }
 
 // clear drops all requests.
@@ -218,7 +247,10 @@ func (l *requestLog) wakeLocked() {
 func (l *requestLog) since(number uint64) (list []*recorded, last uint64, whole bool, more <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.redactLocked()
+	for _, e := range l.list {
+		l.redactLocked(e)
+	}
+	l.limitLocked()
 	first := l.last + 1
 	if len(l.list) > 0 {
 		first = l.list[0].number

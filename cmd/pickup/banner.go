@@ -76,7 +76,11 @@ func (s *service) printBanner(ctx context.Context) error {
 // banner returns the banner as text of several lines.
 func (s *service) banner() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "pickup %s serves %s at %s\n", versionText(), s.file, s.url())
+	file := s.file
+	if s.cluster != nil {
+		file += fmt.Sprintf(" (revision %d)", s.db.Snapshot().Rev())
+	}
+	fmt.Fprintf(&b, "pickup %s serves %s at %s\n", versionText(), file, s.url())
 	api, first := s.url()+s.Prefix+"/", "" // first is the collection of the example
 	snap, t := s.db.Snapshot(), tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, name := range snap.Names() {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"pickup/etcdstore"
 	"pickup/filestore"
 	"pickup/filestore/document"
 	"pickup/internal/database"
@@ -22,11 +23,19 @@ type checkCommand struct {
 	fileArgument
 	idConvention
 	routeFile
+	clusterAccess
+	Sweep bool `help:"Also delete what writes to a database in etcd have left that were killed."`
 }
 
 func (c *checkCommand) run(ctx context.Context, e *environment) error {
 	path := c.path(e)
-	found, unchecked, err := c.check(ctx, e, path)
+	check := c.check
+	if etcdstore.IsURL(path) {
+		check = c.checkCluster
+	} else if c.Sweep {
+		return usagef("--sweep is for a database in etcd")
+	}
+	found, unchecked, err := check(ctx, e, path)
 	if f, inText := lint.Broken(err); inText {
 		found = []lint.Finding{f}
 	} else if err != nil {
@@ -37,6 +46,9 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 		return err
 	}
 	found = append(found, inRoutes...)
+	if fault := e.config.checkSettings(ctx); fault != nil {
+		found = append(found, *fault)
+	}
 	found = append(found, e.config.checkRules()...)
 	for _, f := range found {
 		fmt.Fprintln(e.stdout, f)

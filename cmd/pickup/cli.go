@@ -24,6 +24,8 @@ type grammar struct {
 	Init       initCommand       `cmd:"" help:"Create a file and its schema, or a schema for an existing file. Overwrites nothing."`
 	Check      checkCommand      `cmd:"" help:"List everything that is wrong with a file, as FILE:LINE:COLUMN: message."`
 	Schema     schemaCommand     `cmd:"" help:"Infer a schema from a file and write it next to the file."`
+	Import     importCommand     `cmd:"" help:"Make a database in an etcd cluster of a file and its schema."`
+	Export     exportCommand     `cmd:"" help:"Write a database in an etcd cluster, and its rules, to a file."`
 	Tail       tailCommand       `cmd:"" help:"Print the changes of a running server as they happen, as a colored diff or as JSON."`
 	Health     healthCommand     `cmd:"" help:"Check whether a running server is ready."`
 	Passwd     passwdCommand     `cmd:"" help:"Print a line for --htpasswd: a user and the hash of a password, which is prompted for or read from standard input."`
@@ -36,7 +38,7 @@ type grammar struct {
 
 // A fileArgument is the FILE of serve, init, check and schema.
 type fileArgument struct {
-	File string `arg:"" optional:"" help:"The JSON file to use ($PICKUP_DB; db.json)."`
+	File string `arg:"" optional:"" help:"The JSON file to use, or a database in etcd, as in etcd://10.0.0.1:2379,10.0.0.2:2379/family ($PICKUP_DB; db.json)."`
 }
 
 // path returns the file to use.
@@ -177,14 +179,21 @@ var negative = regexp.MustCompile(`^-[0-9]`)
 
 // plainUsage returns an error of the parser in our words.
 func plainUsage(err error) error {
-	if m := withoutValue.FindStringSubmatch(err.Error()); m != nil {
-		return usagef("%s needs a value (see pickup serve --help)", m[1])
+	text := err.Error()
+	for _, w := range plainWords {
+		text = w.parser.ReplaceAllString(text, w.ours)
 	}
-	return usagef("%w (see pickup --help)", err)
+	return usagef("%s (see pickup --help)", text)
 }
 
-// withoutValue matches errors about a flag at the end of the line, or before another.
-var withoutValue = regexp.MustCompile(`^(\S+): expected \S+ value but got`)
+var plainWords = []struct {
+	parser *regexp.Regexp
+	ours   string
+}{
+	{regexp.MustCompile(`: expected \S+ value but got .*`), ` needs a value`},
+	{regexp.MustCompile(`expected a valid \d+ bit int but got (".*")`), `$1 is not a whole number`},
+	{regexp.MustCompile(`expected duration but got (".*?").*`), `$1 is not a time such as 30s or 5m`},
+}
 
 // checkFileName returns an error if word, an argument without a command, looks like
 // a mistyped command: one word that names no file.
@@ -233,6 +242,8 @@ Commands:
   serve [FILE]            serve FILE; the default
   check [FILE]            list everything that is wrong with FILE
   schema [FILE]           infer a schema from FILE
+  import FILE CLUSTER     make a database in etcd of FILE and its schema
+  export CLUSTER [FILE]   write a database in etcd to FILE
   tail [URL]              print the changes of a running server as they happen
   passwd NAME             print a line for --htpasswd
   health                  check whether a running server is ready
@@ -263,6 +274,7 @@ var topics = []kong.Group{
 	{Key: "address", Title: "Address:"},
 	{Key: "access", Title: "Who may use the service:"},
 	{Key: "file", Title: "The file:"},
+	{Key: "cluster", Title: "A database in etcd (see docs/cluster.md):"},
 	{Key: "ids", Title: "Ids and references:"},
 	{Key: "paths", Title: "Paths and files:"},
 	{Key: "simulation", Title: "Slow and failing answers:"},

@@ -67,7 +67,7 @@ func (c *configCommand) run(_ context.Context, e *environment) error {
 	if err := c.printRoutes(&b, e); err != nil {
 		return err
 	}
-	for _, name := range []string{"PICKUP_USER", "PICKUP_PASSWORD", "PICKUP_PASSWORD_FILE"} {
+	for _, name := range []string{"PICKUP_USER", "PICKUP_PASSWORD", "PICKUP_PASSWORD_FILE", "PICKUP_ETCD_PASSWORD", "PICKUP_ETCD_PASSWORD_FILE"} {
 		state := "not set"
 		if e.getenv(name) != "" {
 			state = "set"

@@ -58,6 +58,17 @@ type credentials struct {
 	htpasswd *reloadable // nil without --htpasswd
 }
 
+// defaultUser is the name of the user unless PICKUP_USER says otherwise.
+const defaultUser = "pickup"
+
+// shown returns the name of the user if everyone knows it, otherwise "".
+func (c credentials) shown() string {
+	if c.user == defaultUser {
+		return c.user
+	}
+	return ""
+}
+
 // readCredentials reads the htpasswd file or, without one, the variables of one
 // user. It generates a password if none is set.
 func readCredentials(getenv func(string) string, htpasswd string) (c credentials, err error) {
@@ -81,24 +92,30 @@ func readCredentials(getenv func(string) string, htpasswd string) (c credentials
 // readUser returns the user of PICKUP_USER and the password of PICKUP_PASSWORD or
 // PICKUP_PASSWORD_FILE, "" if neither is set.
 func readUser(getenv func(string) string) (user, password string, err error) {
-	user, password = cmp.Or(getenv("PICKUP_USER"), "pickup"), getenv("PICKUP_PASSWORD")
-	file := getenv("PICKUP_PASSWORD_FILE")
+	password, err = readPassword(getenv, "PICKUP_PASSWORD")
+	return cmp.Or(getenv("PICKUP_USER"), defaultUser), password, err
+}
+
+// readPassword returns the password in the variable with that name, or in the file
+// that the variable with _FILE at the end names, "" if neither is set.
+func readPassword(getenv func(string) string, name string) (string, error) {
+	password, file := getenv(name), getenv(name+"_FILE")
 	if file == "" {
-		return user, password, nil
+		return password, nil
 	}
 	if password != "" {
-		return "", "", usagef("PICKUP_PASSWORD and PICKUP_PASSWORD_FILE are both set: keep one")
+		return "", usagef("%s and %s_FILE are both set: keep one", name, name)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return "", "", usagef("PICKUP_PASSWORD_FILE: %w", err)
+		return "", usagef("%s_FILE: %w", name, err)
 	}
 	password, rest, _ := strings.Cut(string(text), "\n")
 	password = strings.TrimSuffix(password, "\r")
 	if password == "" || strings.TrimSpace(rest) != "" {
-		return "", "", usagef("PICKUP_PASSWORD_FILE: %s must contain only the password, on its first line", file)
+		return "", usagef("%s_FILE: %s must contain only the password, on its first line", name, file)
 	}
-	return user, password, nil
+	return password, nil
 }
 
 // readUsers reads an htpasswd file.

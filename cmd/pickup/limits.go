@@ -44,7 +44,7 @@ func checkRange(flag *kong.Flag, source string) error {
 	if source != "" {
 		name += ": " + source
 	}
-	if d, ok := flag.Target.Interface().(time.Duration); ok && d < 10*time.Millisecond {
+	if d, ok := flag.Target.Interface().(time.Duration); ok && d < 10*time.Millisecond && (d != 0 || flag.HasDefault) {
 		return usagef("%s: %v is less than 10ms", name, d)
 	}
 	least, most := int64(0), int64(math.MaxInt64)

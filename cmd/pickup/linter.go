@@ -25,7 +25,7 @@ type linter struct {
 	*lint.Linter
 	path   string
 	db     *database.DB
-	schema *reloadable
+	schema *reloadable // nil for a database in a cluster, which has its rules
 	log    *slog.Logger
 	logged map[string]bool // keys of the findings of the last report
 }
@@ -36,9 +36,14 @@ const (
 )
 
 // run reports at once and after each external edit of the database or of its
-// schema, until ctx is done. After other changes it brings the findings up to date.
+// schema, until ctx is done. After other changes it brings the findings up to date. If
+// that needs a check of the whole database, the next one waits ten times as long.
 func (l *linter) run(ctx context.Context) {
-	rev, rules := l.db.Snapshot().Rev(), l.db.Schema()
+	var (
+		rev, rules = l.db.Snapshot().Rev(), l.db.Schema()
+		check      <-chan time.Time // when the whole database is to be checked; nil if it is not
+		rest       time.Duration
+	)
 	l.report()
 	for {
 		revisions, ok, more := l.db.Since(rev)
@@ -60,6 +65,9 @@ func (l *linter) run(ctx context.Context) {
 		if !edited && len(revisions) == 0 {
 			select {
 			case <-more:
+			case begin := <-check:
+				l.Linter.List(0, 0)
+				check, rest = nil, 10*time.Since(begin)
 			case <-ctx.Done():
 				return
 			}
@@ -72,8 +80,8 @@ func (l *linter) run(ctx context.Context) {
 		}
 		if edited {
 			l.report()
-		} else {
-			l.Count()
+		} else if _, pending := l.Count(); pending && check == nil {
+			check = time.After(rest)
 		}
 	}
 }
@@ -149,6 +157,9 @@ func (l *linter) Count() (n int, pending bool) {
 // inSchema returns what is wrong with the schema, and how many findings that is: 1,
 // or 0.
 func (l *linter) inSchema() (f lint.Finding, n int) {
+	if l.schema == nil {
+		return f, 0
+	}
 	f, ok := lint.Broken(l.schema.err())
 	if !ok {
 		return f, 0

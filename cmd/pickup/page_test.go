@@ -191,13 +191,13 @@ func queryFlow(p *pageTest) {
 	p.press("/")
 	const options = `[...document.querySelectorAll("[role=option]")].map(e => e.innerText.replaceAll("\n", " ")).join()`
 	p.enter("passenger=iv")
-	p.until(options + ` === "Ivy 2,Ivy and Jonah 1"`)
+	p.until(options + ` === "Ivy 2 records,Ivy and Jonah 1 record"`)
 	p.press("Escape")
 	p.enter("driverId=ruth")
 	p.until(options + ` === "Ruth Ellery 3"`)
 	p.press("Escape")
 	p.enter("status=")
-	p.until(options + ` === "Scheduled 4,Canceled 1,Rescheduled 1,Unscheduled 1"`)
+	p.until(options + ` === "Scheduled 4 records,Canceled 1 record,Rescheduled 1 record,Unscheduled 1 record"`)
 	p.press("ArrowDown", "Enter")
 	p.until(`location.hash === "#/schedules?status=Scheduled"`)
 	p.enter("pickupTime>=2026-09-15")
@@ -295,6 +295,8 @@ func recordFlow(p *pageTest) {
 	p.fill("#member-title", "Piano concert")
 	p.fill("#member-passenger", "Ivy and Amara")
 	p.until(`document.querySelectorAll(".field.differs").length === 2`)
+	p.run(`navigator.clipboard.writeText = async text => { window.copied = text }; [...document.querySelectorAll(".panel .copy")].at(-1).click()`)
+	p.until(`window.copied?.startsWith("curl -u 'pickup' -X PATCH -H 'Content-Type: application/json-patch+json' -H 'If-Match: \"")`)
 	p.press("Ctrl+s")
 	p.holds(`"passenger": "Ivy and Amara"`)
 	if n := differing(p.sample, string(read(p.T, p.file))); n != 2 {
@@ -447,7 +449,7 @@ func severalFlow(p *pageTest) {
 	}
 	p.until(`document.querySelector(".selection")?.textContent.includes("2 records selected")`)
 	p.click(".selection button:nth-last-child(2)")
-	p.until(`document.querySelectorAll(".spacer .row").length === 5`)
+	p.until(`document.querySelectorAll(".spacer .row").length === 5 && document.activeElement.closest(".grid")`)
 	p.api("GET", "/schedules/3", "", 404)
 	p.clickText("Undo")
 	p.isSample()
@@ -474,17 +476,17 @@ func columnsFlow(p *pageTest) {
 		p.Helper()
 		p.until(fmt.Sprintf(`document.querySelector("[data-cell='0:1']")?.offsetWidth === %d`, want))
 	}
-	width(156)
+	width(180)
 	p.drag("[data-cell='-1:1'] .grip", 44)
-	width(200)
+	width(224)
 	p.open("#/schedules")
-	width(200)
+	width(224)
 	p.click("[data-cell='0:1']")
 	p.press("ArrowUp", "Shift+ArrowLeft")
-	width(180)
+	width(204)
 	p.want(`location.hash`, "#/schedules") // and nothing was sorted
 	p.run(`document.querySelector("[data-cell='-1:1'] .grip").dispatchEvent(new MouseEvent("dblclick", {bubbles: true}))`)
-	width(156)
+	width(180)
 }
 
 func brokenFlow(p *pageTest) {
@@ -517,6 +519,7 @@ func changesFlow(p *pageTest) {
 	p.until(`!document.querySelector("dialog")`)
 	p.click("[aria-label='Forget before']")
 	p.until(`document.querySelector(".snapshots .feed").children.length === 0`)
+	p.until(`document.activeElement.id === "title"`) // the button that had the focus is gone
 }
 
 // problemsFlow breaks records by hand, and mends them with what the server suggests.
@@ -529,6 +532,14 @@ func problemsFlow(p *pageTest) {
 	p.clickText("Make it “Rescheduled”")
 	p.isSample()
 	p.sees("Nothing is wrong")
+	wrong := strings.ReplaceAll(strings.ReplaceAll(p.sample, `"Rescheduled"`, `"Resheduled"`), `"Canceled"`, `"Cancelled"`)
+	p.save(wrong)
+	p.clickText("Make all 2 changes")
+	p.sees("2 records changed")
+	p.isSample()
+	p.press("Ctrl+z")
+	p.holds(`"Cancelled"`)
+	p.holds(`"Resheduled"`)
 	p.save(p.sample[:len(p.sample)-3])
 	p.until(`document.querySelector("main [role=alert]")?.textContent.includes("db.json:")`)
 	p.save(p.sample)
@@ -698,7 +709,7 @@ func phoneFlow(p *pageTest) {
 	p.click("[aria-label=Contents].button")
 	p.until(`document.querySelector(".nav.shown")`)
 	p.clickText("drivers")
-	p.until(`location.hash === "#/drivers" && !document.querySelector(".nav.shown")`)
+	p.until(`location.hash === "#/drivers" && !document.querySelector(".nav.shown") && document.activeElement.id === "title"`)
 	p.do(desktop)
 }
 

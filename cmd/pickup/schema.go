@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"pickup/etcdstore"
 	"pickup/filestore"
 	"pickup/internal/database"
 	"pickup/internal/describe"
@@ -25,14 +26,23 @@ import (
 type schemaCommand struct {
 	fileArgument
 	idConvention
-	Force bool `help:"Replace an existing schema."`
-	Link  bool `help:"Also name the schema in the file, as \"$schema\", so that editors find it. An existing schema is kept."`
+	Force bool   `help:"Replace an existing schema."`
+	Rules string `placeholder:"FILE" help:"Put the rules of this file into force for a database in etcd, instead of inferred ones."`
+	Link  bool   `help:"Also name the schema in the file, as \"$schema\", so that editors find it. An existing schema is kept."`
+
+	clusterAccess
 
 	keep bool // an existing schema is no error
 }
 
 func (c *schemaCommand) run(ctx context.Context, e *environment) error {
 	path := c.path(e)
+	if etcdstore.IsURL(path) {
+		return c.runCluster(ctx, e, path)
+	}
+	if c.Rules != "" {
+		return usagef("--rules is for a database in etcd: the rules of a file are in %s", strings.TrimSuffix(path, filepath.Ext(path))+".schema.json")
+	}
 	if err := checkExists(path); err != nil {
 		return err
 	}

@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"pickup/etcdstore/etcdtest"
 )
 
 // programs are the commands that the test binary is when called by their names, with
@@ -55,6 +57,8 @@ func TestScript(t *testing.T) {
 			"await":    scriptAwait,
 			"exits":    scriptExits,
 			"hup":      scriptHangup,
+			"etcd":     scriptEtcd,
+			"etcdctl":  scriptEtcdctl,
 		},
 	})
 }
@@ -73,10 +77,29 @@ func TestScriptsRunToTheEnd(t *testing.T) {
 var passed = []string{
 	"PATH", "HOME", "TMPDIR", "PICKUP_DB", "PICKUP_HOST", "PICKUP_PORT", "PICKUP_NO_AUTH",
 	"PICKUP_USER", "PICKUP_PASSWORD", "PICKUP_PASSWORD_FILE", "PICKUP_HTPASSWD", "PICKUP_CONFIG",
-	"PICKUP_TLS_SELF_SIGNED", "PICKUP_CORS_ORIGIN", "PICKUP_LOG_LEVEL", "container",
+	"PICKUP_ETCD_PASSWORD", "PICKUP_TLS_SELF_SIGNED", "PICKUP_CORS_ORIGIN", "PICKUP_LOG_LEVEL", "container",
 }
 
 type serverKey struct{}
+
+// scriptEtcd starts an etcd of one node and sets ETCD to its URL.
+func scriptEtcd(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: etcd")
+	}
+	c, err := etcdtest.Start(etcdtest.Options{})
+	ts.Check(err)
+	ts.Defer(c.Stop)
+	ts.Setenv("ETCD", "etcd://"+c.Hosts())
+}
+
+// scriptEtcdctl puts a key past pickup, as etcdctl does.
+func scriptEtcdctl(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 || args[0] != "put" {
+		ts.Fatalf("usage: etcdctl put KEY VALUE")
+	}
+	ts.Check(etcdtest.Put(strings.TrimPrefix(ts.Getenv("ETCD"), "etcd://"), args[1], args[2]))
+}
 
 // serverOf returns the variable that holds the server of a script, nil if none runs.
 func serverOf(ts *testscript.TestScript) **process { return ts.Value(serverKey{}).(**process) }

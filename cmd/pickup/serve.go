@@ -18,6 +18,7 @@ import (
 
 	"github.com/coreos/go-systemd/v22/daemon"
 
+	"pickup/etcdstore"
 	"pickup/filestore"
 	"pickup/internal/database"
 	"pickup/internal/lint"
@@ -57,7 +58,8 @@ type service struct {
 	routes        func() *rewrite.Table // nil without a file that may have routes
 	listener      net.Listener
 	metrics       *server.Metrics
-	store         *filestore.Store
+	store         *filestore.Store // nil for a database in a cluster
+	cluster       *etcdstore.Store // nil for a file
 	db            *database.DB
 	reloadables   []*reloadable      // certificate, users, routes and rules if there are any, the schema
 	simulated     *server.Simulation // nil if answers are not simulated
@@ -95,7 +97,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) error {
 // start makes everything that serve runs. A start that fails leaves no new file.
 func (s *service) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		func(context.Context) error { return checkSource(s.file) },
+		s.checkFile,
 		func(context.Context) error { return s.settings.check() },
 		s.readUsers,
 		s.readCertificate,
@@ -199,6 +201,14 @@ func (s *service) notifySystemd(state string) {
 	}
 }
 
+// checkFile returns an error if the database cannot be that of a service.
+func (s *service) checkFile(context.Context) error {
+	if etcdstore.IsURL(s.file) {
+		return s.checkCluster()
+	}
+	return checkSource(s.file)
+}
+
 // readUsers finds out who may use the service, and who can reach it.
 func (s *service) readUsers(context.Context) (err error) {
 	if s.loopback, err = onlyLoopback(s.Host); err != nil {
@@ -236,7 +246,7 @@ func (s *service) listen(ctx context.Context) (err error) {
 	if s.listener, err = net.Listen("tcp", address); err == nil {
 		return nil
 	}
-	if !isNew(s.file) {
+	if !etcdstore.IsURL(s.file) && !isNew(s.file) {
 		if inUse := s.openStore(ctx); inUse != nil {
 			return inUse
 		}
@@ -253,6 +263,9 @@ func (s *service) listen(ctx context.Context) (err error) {
 }
 
 func (s *service) openStore(ctx context.Context) (err error) {
+	if etcdstore.IsURL(s.file) {
+		return s.openCluster(ctx)
+	}
 	s.store, err = filestore.Open(ctx, s.file, filestore.Options{
 		Initial:     initial(s.file),
 		MustExist:   s.File != "", // or a typing error would be a new database
@@ -281,10 +294,26 @@ func (s *service) openStore(ctx context.Context) (err error) {
 	return nil
 }
 
-// openDatabase opens the database with the rules of its schema. A schema that
+// openDatabase opens the database with its rules.
+func (s *service) openDatabase(ctx context.Context) (err error) {
+	for _, r := range s.reloadables {
+		s.checks = append(s.checks, server.Check{Name: r.name, OK: func() bool { return r.err() == nil }})
+	}
+	if s.cluster != nil {
+		err = s.openShared(ctx)
+	} else {
+		err = s.openFile(ctx)
+	}
+	if !s.Now.IsZero() {
+		s.notices = append(s.notices, note("the clock of records and the history begins at %s (--now).", s.Now))
+	}
+	return err
+}
+
+// openFile opens the database with the rules in the file of its schema. A schema that
 // cannot be used is not an error: a notice warns about it, and writes are not
 // checked.
-func (s *service) openDatabase(ctx context.Context) (err error) {
+func (s *service) openFile(ctx context.Context) (err error) {
 	file := &schemaFile{database: s.file, store: s.store}
 	schema := &reloadable{name: "schema", paths: file.paths, apply: file.apply, kept: file.kept}
 	if err := schema.load(ctx); err != nil {
@@ -292,17 +321,11 @@ func (s *service) openDatabase(ctx context.Context) (err error) {
 	} else if file.rules != nil {
 		s.notices = append(s.notices, note("writes are checked against %s.", file.paths()[0]))
 	}
-	if !s.Now.IsZero() {
-		s.notices = append(s.notices, note("the clock of records and the history begins at %s (--now).", s.Now))
-	}
 	o := s.idConvention.options(file.rules)
 	o.Log, o.Seed, o.Start = s.log, s.seed(), s.Now.Time
 	s.db, err = database.Open(ctx, s.metrics.Store(s.store), o)
 	file.db = s.db
 	s.linter = &linter{Linter: lint.New(s.file, s.store, s.db), path: s.file, db: s.db, schema: schema, log: s.log}
-	for _, r := range s.reloadables {
-		s.checks = append(s.checks, server.Check{Name: r.name, OK: func() bool { return r.err() == nil }})
-	}
 	s.reloadables = append(s.reloadables, schema) // its failure is a finding
 	return err
 }
@@ -322,10 +345,13 @@ func (s *service) listenPprof(context.Context) (err error) {
 func (s *service) makeServer(context.Context) error {
 	o := server.Options{
 		Auth:          s.users.auth,
+		User:          s.users.shown(),
 		CORSOrigins:   s.CORSOrigin,
 		AllowedHosts:  append([]string{s.Host}, s.AllowHost...),
 		Loopback:      s.loopback,
 		ReadOnly:      s.ReadOnly,
+		ReadLatest:    s.Reads == "latest",
+		MaxStale:      s.MaxStale,
 		NoCompression: s.NoCompression,
 		Prefix:        s.Prefix,
 		Routes:        s.routes,
@@ -336,13 +362,13 @@ func (s *service) makeServer(context.Context) error {
 		Metrics:       s.metrics,
 		Checks:        s.checks,
 		Findings:      s.linter,
-		Writable:      s.store.Writable,
-		Source:        s.linter.file,
-		Rules:         s.linter.rules,
 		Ephemeral:     s.Ephemeral,
 		Simulate:      s.simulated,
 		Log:           s.log,
 		Version:       versionText(),
+	}
+	if s.store != nil {
+		o.Source, o.Rules, o.Writable = s.linter.file, s.linter.rules, s.store.Writable
 	}
 	if s.Requests == "on" || s.Requests == "auto" && s.loopback && s.NoAuth != noAuthPublic {
 		o.Requests = true
@@ -381,10 +407,13 @@ func (s *service) close(ctx context.Context) error {
 			s.log.Log(ctx, n.level, n.text)
 		}
 	}
-	if s.store == nil {
-		return nil
+	switch {
+	case s.cluster != nil:
+		return s.cluster.Close()
+	case s.store != nil:
+		return s.store.Close()
 	}
-	return s.store.Close()
+	return nil
 }
 
 // openError returns the error of a file that cannot be opened as wrong usage if

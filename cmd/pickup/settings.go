@@ -31,10 +31,12 @@ type settings struct {
 	NoPage        bool     `group:"paths" variable:"PICKUP_NO_PAGE" help:"Serve no page at /_/, only the API."`
 	Pprof         string   `group:"logs" variable:"PICKUP_PPROF" placeholder:"ADDRESS:PORT" help:"Serve profiles at /debug/pprof/ on a separate loopback address."`
 	Quiet         bool     `group:"logs" short:"q" variable:"PICKUP_QUIET" help:"Print warnings and errors only."`
-	simulation    `group:"simulation"`
-	repetition    `group:"repetition"`
-	limits        `group:"limits"`
-	unneeded      `group:"json-server"`
+	clusterAccess
+	clusterReads
+	simulation `group:"simulation"`
+	repetition `group:"repetition"`
+	limits     `group:"limits"`
+	unneeded   `group:"json-server"`
 }
 
 // check returns an error if settings contradict each other, and for mistakes that

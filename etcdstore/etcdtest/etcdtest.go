@@ -4,6 +4,7 @@ package etcdtest
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -14,6 +15,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 )
 
 // Options says how to run a Cluster. The zero value is one node on loopback.
@@ -166,6 +170,17 @@ func (n *Node) Kill() {
 		n.cmd.Process.Kill() // fails if it has ended
 		<-n.done
 	}
+}
+
+// Put writes a key, as etcdctl put does.
+func Put(host, key, value string) error {
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{host}, DialTimeout: 10 * time.Second, Logger: zap.NewNop()})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_, err = c.Put(context.Background(), key, value)
+	return err
 }
 
 // Signal sends a signal to a node.

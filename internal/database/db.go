@@ -399,13 +399,12 @@ func (db *DB) Follow(ctx context.Context) error {
 
 // follow applies one batch of Watch.
 func (db *DB) follow(ctx context.Context, b storage.Batch) error {
-	if b.Own { // Update reports it, if its Commit returns at all
-		select {
-		case db.lead <- struct{}{}:
-			defer func() { <-db.lead }()
-		case <-ctx.Done():
-			return ctx.Err()
+	if b.Own {
+		release, err := db.awaitCommit(ctx, b.Rev)
+		if err != nil {
+			return err
 		}
+		defer release()
 	}
 	db.write.Lock()
 	defer db.write.Unlock()

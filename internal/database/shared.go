@@ -146,6 +146,25 @@ func (db *DB) catchUp(ctx context.Context, lost int) (err error) {
 	return err
 }
 
+// awaitCommit waits until the commit that has led to rev is shown, as Update does
+// it, or until no commit is in progress: then its outcome was not known, and Follow
+// shows it. The caller calls release when it has.
+func (db *DB) awaitCommit(ctx context.Context, rev storage.Rev) (release func(), err error) {
+	for {
+		more := db.history.changed()
+		if db.Snapshot().rev >= rev {
+			return func() {}, nil
+		}
+		select {
+		case db.lead <- struct{}{}:
+			return func() { <-db.lead }, nil
+		case <-more:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
 // takeOver is applyOrReload for a caller that does not hold db.write.
 func (db *DB) takeOver(ctx context.Context, b storage.Batch) error {
 	db.write.Lock()
@@ -287,7 +306,10 @@ func (db *DB) SetRules(ctx context.Context, text []byte) error {
 		if err != nil {
 			return err
 		}
-		return db.reload(ctx)
+		if err := db.reload(ctx); err != nil { // the rules hold even so
+			db.log.Warn("cannot load the database under its new rules yet", "error", err)
+		}
+		return nil
 	}
 }
 

@@ -293,7 +293,9 @@ func TestSharedTags(t *testing.T) {
 			merging("a", "1", `{"n":2}`),
 			merging("a", "1", `{"n":2}`), // changes nothing
 			func(tx *database.Tx) error { // copies a, and changes b
-				tx.Delete("a", "none")
+				if _, err := tx.Create("a", jsontext.Value(`{"id":"1"}`)); !errors.Is(err, database.ErrExists) {
+					return fmt.Errorf("create a record with an id that is taken: %v", err)
+				}
 				return creating("b", `{"id":"1"}`)(tx)
 			},
 			deleting("b", "1"),
@@ -544,7 +546,7 @@ func TestUnusableRules(t *testing.T) {
 				t.Errorf("%s: Err is %v, want ErrReadOnly", name, r.Err())
 			}
 		}
-		if rev, err = a.store.CommitRules(t.Context(), rev, []byte(`{"properties":{"b":{"items":{"x-id-field":"slug"}}}}`), id, nil); err != nil {
+		if _, err = a.store.CommitRules(t.Context(), rev, []byte(`{"properties":{"b":{"items":{"x-id-field":"slug"}}}}`), id, nil); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -599,4 +601,35 @@ func TestForkOfShared(t *testing.T) {
 			t.Errorf("%d changes were adopted: %s", changes, whole(got))
 		}
 	})
+}
+
+// A renamed is a store that holds another database since it was opened.
+type renamed struct {
+	*storetest.Replica
+	name string
+}
+
+func (s *renamed) Load(ctx context.Context) (storage.Batch, error) {
+	b, err := s.Replica.Load(ctx)
+	if s.name != "" {
+		b.Origin = s.name
+	}
+	return b, err
+}
+
+// TestOtherDatabase puts another database in the place of the one that is open.
+func TestOtherDatabase(t *testing.T) {
+	store := &renamed{Replica: storetest.NewCluster(jsontext.Value(twoRecords)).Replica()}
+	db := open(t, store)
+	before := db.Snapshot()
+	store.name = "another"
+	if err := db.SetRules(t.Context(), []byte(`{}`)); err != nil { // loads the database again
+		t.Fatal(err)
+	}
+	if db.Snapshot() != before {
+		t.Errorf("another database was taken over: %s", whole(db.Snapshot()))
+	}
+	if _, err := db.Update(t.Context(), deleting("a", "1")); !errors.Is(err, storage.ErrBroken) {
+		t.Errorf("a write: %v, want ErrBroken", err)
+	}
 }

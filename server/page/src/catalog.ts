@@ -95,8 +95,9 @@ function loadSoon(): void {
 
 onChange((revisions) => {
   loadSoon();
-  // An edit of the file may bring members that the inferred schema did not have.
-  const edited = revisions.filter((r) => r.by === "file").flatMap(namesIn);
+  // An edit of the file may bring members that the inferred schema did not have, and so
+  // may another server.
+  const edited = revisions.filter((r) => r.by !== "api").flatMap(namesIn);
   void loadShapes([...new Set(edited)].filter((name) => hasCollection(name) || hasObject(name)));
 });
 
@@ -116,7 +117,8 @@ broken.subscribe(() => {
 const labels = signal<Record<string, string>>({});
 const wanted = new Map<string, Set<string>>(),
   asked = new Set<string>();
-const maxAsked = 200; // records in one request
+const maxAsked = 200, // records in one request
+  maxLabels = 5000;
 let asking = 0;
 
 /** Returns the name of a record that others refer to: undefined until it is known, "" if there is no such record. */
@@ -157,6 +159,7 @@ export async function readRecords(collection: string, ids: string[]): Promise<Ob
 
 async function askLabels(): Promise<void> {
   asking = 0;
+  if (asked.size > maxLabels) forgetLabels((key) => key in labels.peek()); // those that are shown are requested again
   const found: Record<string, string> = {};
   for (const [collection, ids] of [...wanted]) {
     const part = [...ids].slice(0, maxAsked);

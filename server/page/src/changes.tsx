@@ -136,6 +136,7 @@ const authors = {
   page: ["on this page", "hue0"],
   api: ["API", "hue4"],
   file: ["file", "hue2"],
+  elsewhere: ["elsewhere", "hue2"],
 };
 
 export function Author({ revision }: { revision: Revision }) {

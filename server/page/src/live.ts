@@ -17,18 +17,18 @@ export interface Change {
 export interface Revision {
   rev: string;
   at: string;
-  by: "api" | "file";
+  by: "api" | "file" | "elsewhere"; // elsewhere: through another server of a cluster
   request?: string;
   undoes?: string;
   changes: Change[] | null; // null: too many, see collections
   collections?: Record<string, number>;
 }
 
-export type Author = "tab" | "page" | "api" | "file";
+export type Author = "tab" | "page" | "api" | "file" | "elsewhere";
 
 /** Returns who made a revision. */
 export function authorOf(revision: Revision): Author {
-  if (revision.by === "file") return "file";
+  if (revision.by !== "api") return revision.by;
   if (isOfTab(revision.request)) return "tab";
   return isOfPage(revision.request) ? "page" : "api";
 }

@@ -4,6 +4,7 @@ import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { session } from "./api.ts";
 import { collections, isReadOnly, objects, status } from "./catalog.ts";
+import { focusScreen } from "./focus.ts";
 import { Icon, type IconName } from "./icons.tsx";
 import { bundle, isHelpOpen, isPaletteOpen } from "./later.tsx";
 import { broken, connection } from "./live.ts";
@@ -27,6 +28,7 @@ function Item({ address, icon, name, isCurrent = false, children }: ItemProps) {
         href={address}
         aria-current={isCurrent ? "page" : undefined}
         onClick={() => {
+          if (isMenuOpen.value) setTimeout(focusScreen, 150); // the link is hidden then
           isMenuOpen.value = false;
         }}
       >

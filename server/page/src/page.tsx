@@ -2,6 +2,7 @@
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
 import { failure, hasObject, load, status } from "./catalog.ts";
+import { keepFocusIn } from "./focus.ts";
 import { useKeys } from "./keys.tsx";
 import { isHelpOpen, isPaletteOpen, Later, loadTools } from "./later.tsx";
 import { connection } from "./live.ts";
@@ -146,4 +147,6 @@ function Page() {
 }
 
 void load().then(() => setTimeout(loadTools, 500)); // after the first records
-render(<Page />, document.getElementById("page")!);
+const page = document.getElementById("page")!;
+keepFocusIn(page);
+render(<Page />, page);

@@ -4,11 +4,12 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { ask, get, pathOf, type Schemas } from "./api.ts";
 import { shapeFor, status, whyLocked } from "./catalog.ts";
 import { Icon } from "./icons.tsx";
-import { pointerNames, stringify } from "./json.ts";
+import { pointer, pointerNames, stringify, type Json, type Operation } from "./json.ts";
 import { broken, onChange, onReset } from "./live.ts";
-import { toast, toastError } from "./messages.tsx";
+import { toastError } from "./messages.tsx";
 import { href } from "./route.ts";
-import { valueOf, fieldOf } from "./schema.ts";
+import { fieldOf, typedOf, valueOf } from "./schema.ts";
+import { changeRecords } from "./transaction.ts";
 import { Bones, Button, count, Empty, ErrorBox, formatCount } from "./ui.tsx";
 import { toastUndo } from "./undo.ts";
 
@@ -124,7 +125,7 @@ interface Mend {
   collection: string;
   id: string;
   member: string;
-  value: string;
+  value: Json;
 }
 
 /** Returns how a finding can be mended, if the server suggests a value for a member of a record. */
@@ -132,14 +133,13 @@ function mendOf(finding: Finding): Mend | null {
   const { collection, id, suggestion } = finding;
   const [, , member, ...below] = pointerNames(finding.pointer ?? "");
   if (!collection || !id || !suggestion || member === undefined || below.length > 0) return null;
-  return { collection, id, member, value: suggestion };
+  return { collection, id, member, value: valueOf(fieldOf(shapeFor(collection), member), suggestion, undefined) };
 }
 
 async function apply({ collection, id, member, value }: Mend): Promise<string> {
   const path = pathOf(collection, id),
     now = await get(path);
-  const typed = valueOf(fieldOf(shapeFor(collection), member), value, undefined);
-  return (await ask("PATCH", path, { body: stringify({ [member]: typed }), tag: now.tag })).revision;
+  return (await ask("PATCH", path, { body: stringify({ [member]: value }), tag: now.tag })).revision;
 }
 
 function FindingLine({ finding }: { finding: Finding }) {
@@ -148,7 +148,7 @@ function FindingLine({ finding }: { finding: Finding }) {
   const member = pointerNames(pointer ?? "")[2];
   const run = async () => {
     try {
-      toastUndo(`${mend!.member} of ${collection} ${id} is ${mend!.value}`, await apply(mend!));
+      toastUndo(`${mend!.member} of ${collection} ${id} is ${typedOf(mend!.value)}`, await apply(mend!));
     } catch (error) {
       toastError("Not changed.", error);
     }
@@ -176,7 +176,7 @@ function FindingLine({ finding }: { finding: Finding }) {
           )}
         </p>
       </div>
-      {mend && !whyLocked.value && <Button onClick={() => void run()}>Make it “{mend.value}”</Button>}
+      {mend && !whyLocked.value && <Button onClick={() => void run()}>Make it “{typedOf(mend.value)}”</Button>}
       {collection && id && (
         <a class="button" href={href([collection, id])}>
           Open
@@ -191,15 +191,16 @@ function MendAll({ findings }: { findings: Finding[] }) {
   const mends = findings.map(mendOf).filter((mend) => mend !== null);
   if (mends.length < 2 || whyLocked.value) return null;
   const run = async () => {
-    let done = 0;
+    const [{ collection }] = mends as [Mend],
+      ids = new Set(mends.map((mend) => mend.id));
+    const change = (path: string, id: string): Operation[] =>
+      mends
+        .filter((mend) => mend.id === id)
+        .map(({ member, value }) => ({ op: "replace", path: path + pointer(member), value }));
     try {
-      for (const mend of mends) {
-        await apply(mend);
-        done++;
-      }
-      toast(count(done, "record") + " changed");
+      await changeRecords(collection, ids, change, count(ids.size, "record") + " changed");
     } catch (error) {
-      toastError(`${count(done, "record")} changed, then:`, error);
+      toastError("Nothing was changed.", error);
     }
   };
   return (

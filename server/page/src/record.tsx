@@ -1,8 +1,8 @@
 // One record: its members as a form or as JSON, what refers to it, and its end.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ask, pathOf, Refused } from "./api.ts";
-import { idOf, shapeFor, whyLocked } from "./catalog.ts";
+import { ask, pathOf, Refused, session } from "./api.ts";
+import { idOf, shapeFor, status, whyLocked } from "./catalog.ts";
 import { useDraft, type Draft } from "./draft.ts";
 import { Form } from "./form.tsx";
 import { Icon } from "./icons.tsx";
@@ -122,7 +122,7 @@ export function RecordPanel({
       </div>
       <Tabs tab={tab} canChange={draft.jsonError === ""} onChange={setTab}>
         {languages.slice(1, 3).map((language) => (
-          <Copy key={language.name} text={() => language.write(requestOf(draft, path, isNew))}>
+          <Copy key={language.name} text={() => language.write(requestOf(draft, path, isNew), status.value?.user)}>
             {language.name}
           </Copy>
         ))}
@@ -297,10 +297,11 @@ function Tabs({ tab, canChange, onChange, children }: TabsProps) {
 
 /** Returns the request that Save would send, or the one that reads the record. */
 function requestOf(draft: Draft, path: string, isNew: boolean): RequestText {
-  if (isNew) return { method: "POST", path, body: stringify(draft.value, 2) };
-  if (!draft.isDirty) return { method: "GET", path };
+  const target = { path, session: session.value };
+  if (isNew) return { method: "POST", ...target, body: stringify(draft.value, 2) };
+  if (!draft.isDirty) return { method: "GET", ...target };
   const body = stringify(draft.operations as unknown as Json, 2);
-  return { method: "PATCH", path, body, type: "application/json-patch+json" };
+  return { method: "PATCH", ...target, body, type: "application/json-patch+json", tag: draft.loaded?.tag };
 }
 
 function footText(draft: Draft, isNew: boolean): string {

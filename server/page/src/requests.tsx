@@ -97,7 +97,8 @@ function Log() {
           <Empty icon="pulse" title={all.length === 0 ? "No requests yet" : "None of these"}>
             <p>
               Point your front end at <span class="code">{location.origin}</span>. Its requests appear here as they
-              are answered. Those of this page are left out.
+              are answered. Pages on localhost may send them; <span class="code">--cors-origin</span> allows others.
+              Requests of this page are left out.
             </p>
           </Empty>
         )}
@@ -272,6 +273,7 @@ function Details({ request }: { request: Bodies }) {
     path: fullPath(request),
     body: request.body,
     type: request.type,
+    session: request.session,
   };
   const { problem } = request;
   return (

@@ -14,7 +14,13 @@ const freshFor = 2500; // ms that a change stays marked
 
 const blockOf = (row: number): number => Math.floor(Math.max(0, row) / blockSize);
 
-const places: Record<Author, string> = { file: "in the file", api: "by the API", page: "on another page", tab: "here" };
+const places: Record<Author, string> = {
+  file: "in the file",
+  api: "by the API",
+  elsewhere: "at another server",
+  page: "on another page",
+  tab: "here",
+};
 
 export class Rows {
   readonly total = signal<number | null>(null);

@@ -1,14 +1,13 @@
 // What can be done with several records at once. Each action is one transaction.
 import { useState } from "preact/hooks";
-import { ask, pathOf, prefix, read } from "./api.ts";
-import { hasCollection, keyOf, readRecords, whyLocked } from "./catalog.ts";
+import { readRecords, whyLocked } from "./catalog.ts";
 import { Input } from "./inputs.tsx";
-import { memberOf, pointer, stringify, type Json, type Obj, type Operation } from "./json.ts";
+import { memberOf, pointer, stringify, type Json, type Obj } from "./json.ts";
 import { announce, toastError } from "./messages.tsx";
 import type { Rows } from "./rows.ts";
 import { fieldOf, typedOf, valueOf, type Shape } from "./schema.ts";
+import { changeRecords } from "./transaction.ts";
 import { Button, copyText, count, Dialog, ErrorBox } from "./ui.tsx";
-import { toastUndo } from "./undo.ts";
 
 interface SelectionProps {
   rows: Rows;
@@ -32,7 +31,7 @@ export function SelectionBar({ rows, shape, selected, onDone }: SelectionProps) 
   };
   const remove = async () => {
     try {
-      await change(shape.name, selected, (path) => ({ op: "remove", path }), `${n} deleted`);
+      await changeRecords(shape.name, selected, (path) => [{ op: "remove", path }], `${n} deleted`);
       onDone();
     } catch (error) {
       toastError("Nothing was deleted.", error);
@@ -83,7 +82,7 @@ function SetMember({ shape, selected, onClose }: SetMemberProps) {
     try {
       const value = valueOf(field, typed, undefined);
       const text = `${name} of ${count(selected.size, "record")} is ${typedOf(value) || "empty"}`;
-      await change(shape.name, selected, (path) => ({ op: "add", path: path + pointer(name), value }), text);
+      await changeRecords(shape.name, selected, (path) => [{ op: "add", path: path + pointer(name), value }], text);
       onClose(true);
     } catch (e) {
       setError(e);
@@ -122,39 +121,6 @@ function SetMember({ shape, selected, onClose }: SetMemberProps) {
       </div>
     </Dialog>
   );
-}
-
-/**
- * Changes records in one transaction. A patch of the database names records by
- * their places, so it tests that each place has the id that it had.
- */
-async function change(
-  collection: string,
-  ids: ReadonlySet<string>,
-  operation: (path: string) => Operation,
-  done: string,
-): Promise<void> {
-  if (hasCollection("db")) throw new Error("The collection called db is in the way of the transaction.");
-  const key = keyOf(collection);
-  const records = await read<Obj[]>(`${pathOf(collection)}?_fields=${encodeURIComponent(key)}`);
-  const tests: Operation[] = [],
-    operations: Operation[] = [];
-  for (let i = records.length - 1; i >= 0; i--) {
-    // from the end, so that a removal moves no place that follows
-    const id = memberOf(records[i], key);
-    if (id === undefined || !ids.has(String(id))) continue;
-    const path = pointer(collection, i);
-    tests.push({ op: "test", path: path + pointer(key), value: id });
-    operations.push(operation(path));
-  }
-  if (operations.length !== ids.size) throw new Error("Some of these records do not exist any more.");
-  const body = stringify([...tests, ...operations] as unknown as Json);
-  const answer = await ask("PATCH", prefix.value + "/db", {
-    body,
-    type: "application/json-patch+json",
-    isMinimal: true,
-  });
-  toastUndo(done, answer.revision);
 }
 
 /** Returns records as comma-separated values (RFC 4180). */

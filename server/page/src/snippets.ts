@@ -5,6 +5,8 @@ export interface RequestText {
   path: string;
   body?: string | undefined;
   type?: string | undefined;
+  tag?: string | undefined; // that the record has to have
+  session?: string | undefined;
 }
 
 export interface Language {
@@ -12,7 +14,20 @@ export interface Language {
   write: (request: RequestText, user?: string) => string;
 }
 
-const urlOf = (request: RequestText): string => location.origin + request.path;
+function urlOf({ path, session }: RequestText): string {
+  const isNamed = !session || path.startsWith("/_/s/");
+  return location.origin + (isNamed ? "" : "/_/s/" + encodeURIComponent(session)) + path;
+}
+
+const jsonType = "application/json";
+
+/** Returns the headers that a request needs. */
+function headersOf({ body, type = jsonType, tag }: RequestText): [name: string, value: string][] {
+  const headers: [string, string][] = [];
+  if (body) headers.push(["Content-Type", type]);
+  if (tag) headers.push(["If-Match", tag]);
+  return headers;
+}
 
 /** Quotes a word for sh. */
 const quote = (word: string): string => "'" + word.replaceAll("'", `'\\''`) + "'";
@@ -20,9 +35,9 @@ const quote = (word: string): string => "'" + word.replaceAll("'", `'\\''`) + "'
 function writeFetch(request: RequestText): string {
   const options: string[] = [];
   if (request.method !== "GET") options.push(`  method: ${JSON.stringify(request.method)},`);
+  const headers = headersOf(request).map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`);
+  if (headers.length > 0) options.push(`  headers: { ${headers.join(", ")} },`);
   if (request.body) {
-    const type = JSON.stringify(request.type ?? "application/json");
-    options.push(`  headers: { "Content-Type": ${type} },`);
     options.push(`  body: JSON.stringify(${request.body.trim().replaceAll("\n", "\n  ")}),`);
   }
   const more = options.length > 0 ? `, {\n${options.join("\n")}\n}` : "";
@@ -34,12 +49,11 @@ function writeCurl(request: RequestText, user?: string): string {
   const words = ["curl"];
   if (user) words.push("-u", quote(user));
   if (request.method !== "GET") words.push("-X", request.method);
-  if (request.body) {
-    if (request.type && request.type !== "application/json") {
-      words.push("-H", quote("Content-Type: " + request.type), "--data-binary");
-    } else words.push("--json");
-    words.push(quote(request.body));
+  for (const [name, value] of headersOf(request)) {
+    if (value !== jsonType) words.push("-H", quote(name + ": " + value));
   }
+  if (request.body)
+    words.push((request.type ?? jsonType) === jsonType ? "--json" : "--data-binary", quote(request.body));
   if (/[[\]{}]/.test(request.path)) words.push("--globoff");
   words.push(quote(urlOf(request)));
   return words.join(" ");
@@ -47,8 +61,8 @@ function writeCurl(request: RequestText, user?: string): string {
 
 function writeHTTPie(request: RequestText): string {
   const body = request.body ? ` <<< ${quote(request.body)}` : "";
-  const type = request.body && request.type ? " " + quote("Content-Type:" + request.type) : "";
-  return `http ${request.method} ${quote(urlOf(request))}${type}${body}`;
+  const headers = headersOf(request).map(([name, value]) => " " + quote(name + ":" + value));
+  return `http ${request.method} ${quote(urlOf(request))}${headers.join("")}${body}`;
 }
 
 export const languages: Language[] = [

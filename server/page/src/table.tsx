@@ -1,8 +1,8 @@
 // The list of a collection, with its query, and one of its records beside it.
 import { Fragment } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { get, pathOf } from "./api.ts";
-import { collections, hasCollection, idOf, shapeFor, shapes, whyLocked } from "./catalog.ts";
+import { get, pathOf, session } from "./api.ts";
+import { collections, hasCollection, idOf, shapeFor, shapes, status, whyLocked } from "./catalog.ts";
 import { useAllColumns, useShownColumns } from "./columns.ts";
 import { Grid } from "./grid.tsx";
 import { Icon } from "./icons.tsx";
@@ -63,9 +63,15 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
     const record = rows.at(rows.indexOf(id ?? "") + by);
     if (record) open(idOf(name, record));
   };
+  const focusCell = () =>
+    requestAnimationFrame(() => document.querySelector<HTMLElement>("[data-cell][tabindex='0']")?.focus());
   const close = () => {
     go(href([name], written));
-    requestAnimationFrame(() => document.querySelector<HTMLElement>("[data-cell][tabindex='0']")?.focus());
+    focusCell();
+  };
+  const unselect = () => {
+    setSelected(new Set());
+    focusCell();
   };
   const toggle = (record: string) => {
     const next = new Set(selected);
@@ -119,7 +125,7 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
         {selected.size > 0 && (
           <Later
             show={({ SelectionBar }) => (
-              <SelectionBar rows={rows} shape={shape} selected={selected} onDone={() => setSelected(new Set())} />
+              <SelectionBar rows={rows} shape={shape} selected={selected} onDone={unselect} />
             )}
           />
         )}
@@ -249,7 +255,7 @@ function RequestLine({ path, milliseconds }: { path: string; milliseconds: numbe
       <span class="faint ms">{milliseconds > 0 && milliseconds.toFixed(0) + " ms"}</span>
       <span class="row-of">
         {languages.slice(0, 3).map((language) => (
-          <Copy key={language.name} text={() => language.write({ method: "GET", path })}>
+          <Copy key={language.name} text={() => language.write({ method: "GET", path, session: session.value }, status.value?.user)}>
             {language.name}
           </Copy>
         ))}

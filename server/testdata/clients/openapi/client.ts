@@ -48,6 +48,9 @@ equal("read", must("read", read.data, read.error).title, "A visit by types");
 const listed = await api.GET("/schedules", { params: { query: { status: ["Scheduled", "Canceled"], title: "A visit by types" } } });
 equal("listed", must("listed", listed.data, listed.error).map((s) => s.title).join(), "A visit by types");
 
+const { data } = await api.GET("/schedules"); // the lines of docs/http.md
+equal("titles", data?.map((schedule) => schedule.title).length, 8);
+
 // The language beside the names of members, and what it puts into a record.
 const page = must("page", (await whole.GET("/schedules", {
   params: { query: { _sort: "-id", _page: 1, _per_page: 1, _embed: "driver", _fields: "id,driver.email" } },

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"math"
+	"os"
+	"time"
+
+	"pickup/etcdstore"
+	"pickup/internal/database"
+	"pickup/internal/describe"
+	"pickup/internal/lint"
+	"pickup/internal/schema"
+	"pickup/internal/spell"
+	"pickup/internal/storage"
+)
+
+// A clusterAccess says how to reach the etcd of a URL with etcds.
+type clusterAccess struct {
+	EtcdCACert string `name:"etcd-cacert" group:"cluster" variable:"PICKUP_ETCD_CACERT" placeholder:"FILE" help:"Trust the certificates of etcd that these authorities (PEM) have signed, instead of those of the system's."`
+	EtcdCert   string `name:"etcd-cert" group:"cluster" variable:"PICKUP_ETCD_CERT" placeholder:"FILE" help:"Show this certificate (PEM) to etcd; read again for each connection."`
+	EtcdKey    string `name:"etcd-key" group:"cluster" variable:"PICKUP_ETCD_KEY" placeholder:"FILE" help:"Private key of the certificate (PEM)."`
+}
+
+// clusterReads says what reads of a database in etcd show.
+type clusterReads struct {
+	Reads    string        `group:"cluster" enum:"local,latest" default:"local" variable:"PICKUP_READS" placeholder:"local|latest" help:"What a read shows that does not ask for a revision: the state that is here, or the latest (${default})."`
+	MaxStale time.Duration `group:"cluster" variable:"PICKUP_MAX_STALE" placeholder:"TIME" help:"Refuse reads if etcd has not answered for so long, as in 30s."`
+}
+
+// connectTime is how long a start waits for a cluster that does not answer.
+const connectTime = 30 * time.Second
+
+// open returns the store of the database with that URL.
+func (c clusterAccess) open(e *environment, url string, log *slog.Logger) (*etcdstore.Store, error) {
+	address, err := etcdstore.Parse(url)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	o := etcdstore.Options{Log: log}
+	if o.Password, err = readPassword(e.getenv, "PICKUP_ETCD_PASSWORD"); err != nil {
+		return nil, err
+	}
+	if o.TLS, err = c.config(address.Secure); err != nil {
+		return nil, err
+	}
+	store, err := etcdstore.Open(address, o)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return store, nil
+}
+
+// config returns the TLS configuration, nil without TLS.
+func (c clusterAccess) config(secure bool) (*tls.Config, error) {
+	switch {
+	case !secure && cmp.Or(c.EtcdCACert, c.EtcdCert, c.EtcdKey) != "":
+		return nil, usagef("--etcd-cacert, --etcd-cert and --etcd-key are for URLs that begin with etcds://")
+	case !secure:
+		return nil, nil
+	case (c.EtcdCert == "") != (c.EtcdKey == ""):
+		return nil, usagef("--etcd-cert and --etcd-key require each other")
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if c.EtcdCACert != "" {
+		text, err := os.ReadFile(c.EtcdCACert)
+		if err != nil {
+			return nil, usagef("--etcd-cacert: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(text) {
+			return nil, usagef("--etcd-cacert: %s has no certificate in PEM", c.EtcdCACert)
+		}
+	}
+	if c.EtcdCert != "" {
+		load := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			cert, err := tls.LoadX509KeyPair(c.EtcdCert, c.EtcdKey)
+			return &cert, err
+		}
+		if _, err := load(nil); err != nil {
+			return nil, usagef("--etcd-cert, --etcd-key: %w", err)
+		}
+		config.GetClientCertificate = load
+	}
+	return config, nil
+}
+
+// await waits until a cluster answers, and returns an error that says what to do if
+// there is no database.
+func await(ctx context.Context, store *etcdstore.Store, url string, log *slog.Logger) error {
+	for end, told := time.Now().Add(connectTime), false; ; {
+		_, err := store.Latest(ctx)
+		if !errors.Is(err, storage.ErrAway) || time.Now().After(end) || ctx.Err() != nil {
+			return clusterError(err, url)
+		}
+		if !told {
+			log.Warn("waiting for the cluster", "url", url, "for", connectTime, "error", err)
+			told = true
+		}
+		select {
+		case <-time.After(300 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// clusterError returns the error of a command for one of a store.
+func clusterError(err error, url string) error {
+	var away *storage.AwayError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return usagef("%w (to make one of a file: pickup import db.json %s)", err, shellWord(url))
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, storage.ErrShape):
+		return usageError{err}
+	case errors.As(err, &away):
+		return fmt.Errorf("%s does not answer: %w", url, away.Err)
+	}
+	return err
+}
+
+// checkCluster returns an error if settings do not fit a database in a cluster.
+func (s *settings) checkCluster() error {
+	switch {
+	case s.JournalDir != "":
+		return usagef("--journal-dir is for a file, not for a database in etcd")
+	case s.Ephemeral:
+		return usagef("--ephemeral is for a file, not for a database in etcd")
+	}
+	return nil
+}
+
+// openCluster opens the store of a database in a cluster, which has to answer.
+func (s *service) openCluster(ctx context.Context) (err error) {
+	if s.cluster, err = s.clusterAccess.open(s.env, s.file, s.log); err != nil {
+		return err
+	}
+	return await(ctx, s.cluster, s.file, s.log)
+}
+
+// openShared opens the database in a cluster, which has its rules.
+func (s *service) openShared(ctx context.Context) (err error) {
+	o := s.idConvention.options(nil)
+	o.Log, o.Seed, o.Start = s.log, s.seed(), s.Now.Time
+	if s.db, err = database.Open(ctx, s.metrics.Store(s.cluster), o); err != nil {
+		return clusterError(err, s.file)
+	}
+	if s.db.Schema() != nil {
+		s.notices = append(s.notices, note("writes are checked against the rules in the cluster."))
+	}
+	s.linter = &linter{Linter: lint.New(s.file, nil, s.db), path: s.file, db: s.db, log: s.log}
+	return nil
+}
+
+// checkCluster is check for a database in a cluster.
+func (c *checkCommand) checkCluster(ctx context.Context, e *environment, url string) (found []lint.Finding, unchecked string, err error) {
+	db, store, err := c.clusterAccess.database(ctx, e, url, c.idConvention)
+	if err != nil {
+		if errors.Is(err, storage.ErrBroken) {
+			return []lint.Finding{{File: url, Detail: err.Error()}}, "", nil
+		}
+		return nil, "", err
+	}
+	defer store.Close()
+	if err := db.Err(); err != nil {
+		unchecked = err.Error()
+	}
+	found, _ = lint.New(url, nil, db).List(0, math.MaxInt)
+	if c.Sweep {
+		n, err := store.Sweep(ctx)
+		if err != nil {
+			return nil, "", clusterError(err, url)
+		}
+		fmt.Fprintf(e.stdout, "%s: deleted %s of writes that were killed\n", url, spell.Count(n, "part"))
+	}
+	return found, unchecked, nil
+}
+
+// database opens a database in a cluster for a command that does not serve it.
+func (c clusterAccess) database(ctx context.Context, e *environment, url string, ids idConvention) (*database.DB, *etcdstore.Store, error) {
+	log := slog.New(slog.NewTextHandler(e.stderr, nil))
+	store, err := c.open(e, url, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err = await(ctx, store, url, log); err == nil {
+		var db *database.DB
+		if db, err = database.Open(ctx, store, ids.options(nil)); err == nil {
+			return db, store, nil
+		}
+	}
+	store.Close()
+	return nil, nil, clusterError(err, url)
+}
+
+// runCluster puts rules into force for a database in a cluster: those of a file, or
+// those inferred from its contents.
+func (c *schemaCommand) runCluster(ctx context.Context, e *environment, url string) error {
+	if c.Link {
+		return usagef("--link is for a file, not for a database in etcd")
+	}
+	db, store, err := c.clusterAccess.database(ctx, e, url, c.idConvention)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	text, from := []byte(nil), "inferred from its records"
+	switch {
+	case c.Rules != "":
+		if text, err = os.ReadFile(c.Rules); err != nil {
+			return usageError{err}
+		}
+		if _, err := schema.Compile(c.Rules, text); err != nil {
+			return usageError{err}
+		}
+		from = "of " + c.Rules
+	case db.Schema() != nil && !c.Force:
+		return usagef("%s has rules; --force replaces them", url)
+	default:
+		text = describe.InferSchema(db.Snapshot())
+	}
+	if err := db.SetRules(ctx, text); err != nil {
+		return clusterError(err, url)
+	}
+	fmt.Fprintf(e.stdout, "%s: the rules %s are in force (revision %d)\n", url, from, db.Snapshot().Rev())
+	found, n := lint.New(url, nil, db).List(0, 20)
+	for _, f := range found {
+		fmt.Fprintln(e.stdout, f)
+	}
+	if n > len(found) {
+		fmt.Fprintf(e.stdout, "%s: %d more findings; pickup check lists them all\n", url, n-len(found))
+	}
+	return nil
+}

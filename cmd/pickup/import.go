@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+
+	"pickup/etcdstore"
+	"pickup/filestore"
+	"pickup/internal/database"
+	"pickup/internal/schema"
+	"pickup/internal/spell"
+	"pickup/internal/storage"
+)
+
+// An importCommand makes a database in a cluster of a file and its rules.
+type importCommand struct {
+	File    string `arg:"" help:"The JSON file to import."`
+	Cluster string `arg:"" help:"Where to put the database, as in etcd://10.0.0.1:2379,10.0.0.2:2379/family."`
+	Replace bool   `help:"Change an existing database into that of the file, in one step."`
+	Rules   string `placeholder:"FILE" help:"The schema to import instead of the one that belongs to the file."`
+	clusterAccess
+	idConvention
+}
+
+func (c *importCommand) run(ctx context.Context, e *environment) error {
+	if !etcdstore.IsURL(c.Cluster) {
+		return usagef("%s is not the URL of a database in etcd, as in etcd://10.0.0.1:2379/family", c.Cluster)
+	}
+	if err := checkExists(c.File); err != nil {
+		return err
+	}
+	store, err := c.clusterAccess.open(e, c.Cluster, nil)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	// The lock keeps servers away that could write meanwhile.
+	file, err := filestore.Open(ctx, c.File, filestore.Options{})
+	if err != nil {
+		return openError(err)
+	}
+	defer file.Close() // nothing was written
+	rules, text, err := c.rules(file)
+	if err != nil {
+		return usageError{err}
+	}
+	o := c.idConvention.options(rules)
+	idMember := database.IDMembers(o)
+	if err := errors.Join(file.KeyBy(idMember), store.KeyBy(idMember)); err != nil {
+		return err
+	}
+	from, err := file.Load(ctx)
+	if err != nil {
+		return err
+	}
+	rev, err := store.Import(ctx, from.Contents, text)
+	if errors.Is(err, fs.ErrExist) {
+		if !c.Replace {
+			return usagef("%w; --replace changes it", err)
+		}
+		rev, err = c.replace(ctx, store, from, text, idMember)
+	}
+	if err != nil {
+		return clusterError(err, c.Cluster)
+	}
+	fmt.Fprintf(e.stdout, "%s: imported from %s (revision %d)\n", c.Cluster, c.File, rev)
+	return nil
+}
+
+// rules returns the rules to import, and their text, which is nil if there are none.
+func (c *importCommand) rules(file *filestore.Store) (*schema.Schema, []byte, error) {
+	path, err := c.Rules, error(nil)
+	if path == "" {
+		if path, err = schemaPath(c.File, declaredIn(file)); err != nil {
+			return nil, nil, err
+		}
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && c.Rules == "" && declaredIn(file) == "" {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	rules, err := schema.Compile(path, text)
+	return rules, text, err
+}
+
+// replace changes the database in the cluster into that of the file.
+func (c *importCommand) replace(ctx context.Context, store *etcdstore.Store, from storage.Batch, rules []byte, idMember func(string) string) (storage.Rev, error) {
+	for {
+		now, err := store.Load(ctx)
+		if err != nil {
+			return 0, err
+		}
+		changes := difference(now.Contents, from.Contents)
+		if string(now.Rules) == string(rules) && len(changes) == 0 {
+			return now.Rev, nil
+		}
+		if string(now.Rules) != string(rules) { // the ids may be in other members
+			changes = difference(nil, from.Contents)
+			for _, old := range now.Contents {
+				if !named(from.Contents, old.Name) {
+					changes = append(changes, storage.Change{Collection: old.Name})
+				}
+			}
+		}
+		rev, err := store.CommitRules(ctx, now.Rev, rules, idMember, changes)
+		if !errors.Is(err, storage.ErrConflict) {
+			return rev, err
+		}
+	}
+}
+
+// An exportCommand writes a database in a cluster, and its rules, to a file.
+type exportCommand struct {
+	Cluster string `arg:"" help:"The database to export, as in etcd://10.0.0.1:2379,10.0.0.2:2379/family."`
+	File    string `arg:"" optional:"" help:"The JSON file to write; what differs is changed in an existing one. Without it: standard output."`
+	clusterAccess
+}
+
+func (c *exportCommand) run(ctx context.Context, e *environment) error {
+	if !etcdstore.IsURL(c.Cluster) {
+		return usagef("%s is not the URL of a database in etcd, as in etcd://10.0.0.1:2379/family", c.Cluster)
+	}
+	store, err := c.clusterAccess.open(e, c.Cluster, nil)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	log := slog.New(slog.NewTextHandler(e.stderr, nil))
+	if err := await(ctx, store, c.Cluster, log); err != nil {
+		return err
+	}
+	b, err := store.Load(ctx)
+	if err != nil {
+		return clusterError(err, c.Cluster)
+	}
+	if c.File == "" {
+		_, err := e.stdout.Write(databaseText(b.Contents))
+		return err
+	}
+	n, err := c.write(ctx, b)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stdout, "%s: %s from %s (revision %d)\n", c.File, spell.Count(n, "change"), c.Cluster, b.Rev)
+	return c.writeRules(e, b.Rules)
+}
+
+// write changes what differs in the file, and returns how many changes that took.
+func (c *exportCommand) write(ctx context.Context, b storage.Batch) (int, error) {
+	if isNew(c.File) {
+		return len(b.Contents), filestore.WriteFile(c.File, databaseText(b.Contents), true)
+	}
+	file, err := filestore.Open(ctx, c.File, filestore.Options{})
+	if err != nil {
+		return 0, openError(err)
+	}
+	defer file.Close()
+	var rules *schema.Schema
+	if len(b.Rules) > 0 {
+		if rules, err = schema.Compile("the rules of "+c.Cluster, b.Rules); err != nil {
+			return 0, err
+		}
+	}
+	if err := file.KeyBy(database.IDMembers(database.Options{Schema: rules})); err != nil {
+		return 0, err
+	}
+	now, err := file.Load(ctx)
+	if err != nil {
+		return 0, err
+	}
+	changes := difference(now.Contents, b.Contents)
+	if len(changes) == 0 {
+		return 0, nil
+	}
+	_, err = file.Commit(ctx, now.Rev, changes)
+	return len(changes), err
+}
+
+// writeRules writes the rules next to the file, unless they are there.
+func (c *exportCommand) writeRules(e *environment, rules []byte) error {
+	if len(rules) == 0 {
+		return nil
+	}
+	path, err := schemaPath(c.File, "")
+	if err != nil {
+		return err
+	}
+	if old, err := os.ReadFile(path); err == nil && string(old) == string(rules) {
+		return nil
+	}
+	if err := filestore.WriteFile(path, rules, true); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stdout, "%s: the rules\n", path)
+	return nil
+}
