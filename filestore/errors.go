@@ -74,11 +74,27 @@ func (f *file) ownerAdvice() string {
 	if !ok || uid == os.Geteuid() {
 		return ""
 	}
-	advice := fmt.Sprintf("%s belongs to %d:%d and this server runs as %d:%d: run it as the owner", what, uid, gid, os.Geteuid(), os.Getegid())
+	return fmt.Sprintf("%s belongs to %s", what, f.runAsOwner(uid, gid))
+}
+
+// runAsOwner names the owner and the user of the server, and says that they should be
+// one.
+func (f *file) runAsOwner(uid, gid int) string {
+	advice := fmt.Sprintf("%d:%d and this server runs as %d:%d: run it as the owner", uid, gid, os.Geteuid(), os.Getegid())
 	if f.o.InContainer {
 		advice += fmt.Sprintf(", with docker run --user %d:%d", uid, gid)
 	}
 	return advice
+}
+
+// ownerError says why a new file cannot have the owner of the file.
+func (f *file) ownerError() error {
+	info, err := f.o.sys.Stat(f.real)
+	if err != nil {
+		return errors.New("its owner cannot be kept")
+	}
+	uid, gid, _ := disk.Owner(info)
+	return errors.New("its owner is " + f.runAsOwner(uid, gid))
 }
 
 // unusable returns the error of Commit and Watch for a file that cannot be read.

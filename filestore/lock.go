@@ -105,7 +105,7 @@ func (l *lock) lockInode() error {
 	}
 	if err := sys.Lock(f); err == disk.ErrTaken {
 		sys.Close(f)
-		return fmt.Errorf("%w: another server, which sees it under another path, holds %s", storage.ErrInUse, l.path)
+		return fmt.Errorf("%w: %s is held by another server", storage.ErrInUse, l.path)
 	}
 	l.replaceInode(f)
 	l.writes = l.wantsWrites
@@ -130,7 +130,7 @@ func (l *lock) follow() {
 	before := l.refused
 	lost := l.dirLock == nil && before != nil
 	if l.dirLock != nil && !l.isNamed(l.dirLock, l.dotFile(".lock")) {
-		l.o.sys.Close(l.dirLock)
+		l.unlock(l.dirLock) // its error leaves a file behind that the next server may have
 		l.dirLock, lost = nil, true
 	}
 	l.refused = nil
@@ -145,18 +145,22 @@ func (l *lock) follow() {
 	}
 }
 
+// unlock removes a lock file while it is locked, so that it is ours, and closes it.
+func (l *lock) unlock(f *os.File) (err error) {
+	if l.isNamed(f, f.Name()) {
+		err = l.o.sys.Remove(f.Name())
+	}
+	return errors.Join(err, l.o.sys.Close(f))
+}
+
 // release gives up all locks.
 func (l *lock) release() error {
 	l.replaceInode(nil)
 	var errs []error
 	for _, f := range []*os.File{l.dirLock, l.journalLock} {
-		if f == nil {
-			continue
+		if f != nil {
+			errs = append(errs, l.unlock(f))
 		}
-		if l.isNamed(f, f.Name()) { // removed while it is locked, so that it is ours
-			errs = append(errs, l.o.sys.Remove(f.Name()))
-		}
-		errs = append(errs, l.o.sys.Close(f))
 	}
 	*l = lock{file: l.file}
 	return errors.Join(errs...)

@@ -397,7 +397,7 @@ func TestPermissions(t *testing.T) {
 			}
 			return
 		}
-		s := start(t, path, Options{})
+		s := start(t, path, Options{InContainer: true})
 		if err := s.Writable(); !errors.Is(err, syscall.EACCES) || !strings.Contains(err.Error(), "--user 0:0") {
 			t.Error(err)
 		}
@@ -417,7 +417,7 @@ func TestPermissions(t *testing.T) {
 		if path == "" {
 			return // only root can make it
 		}
-		s := start(t, path, Options{})
+		s := start(t, path, Options{InContainer: true})
 		if err := commit(s, set("2", "Ballet")); !errors.Is(err, storage.ErrReadOnly) || !strings.Contains(err.Error(), "--user 0:0") {
 			t.Error(err)
 		}

@@ -256,7 +256,7 @@ func (t *target) probeDir() (leases string, err error) {
 		defer t.o.sys.Remove(p)
 		defer t.o.sys.Close(f)
 		if err := t.copyOwner(f); err != nil {
-			return "no", errors.New("its owner cannot be kept")
+			return "no", t.ownerError()
 		}
 		leases = "yes"
 		if err := t.o.sys.Lease(f, disk.ReadLease); err != nil {

@@ -180,6 +180,9 @@ func TestWatchThroughSymlink(t *testing.T) {
 	os.Symlink(other, path+".new")
 	os.Rename(path+".new", path)
 	seen(t, steps, "Grandma", 900*time.Millisecond)
+	if left := dots(real); len(left) > 0 {
+		t.Errorf("files are left next to the first target: %v", left)
+	}
 }
 
 // TestLateEditIsWatched finishes a save in a file that a commit has displaced

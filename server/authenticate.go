@@ -1,6 +1,8 @@
 package server
 
 import (
+	"cmp"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -23,6 +25,15 @@ func closeUnauthenticated(c *gin.Context) {
 	}
 }
 
+// loginHint says how to log in to a server on a loopback address, or to do without.
+func (s *server) loginHint(r *http.Request) string {
+	if !s.Loopback {
+		return ""
+	}
+	target := strings.ReplaceAll(urlOf(r), "'", "%27")
+	return fmt.Sprintf(" In a shell, curl -u %s '%s' asks for the password. pickup --no-auth requires none on this machine.", cmp.Or(s.User, "USER"), clip(target))
+}
+
 // authenticate checks the credentials (RFC 7617) before anything else is read.
 // livez and readyz need none, but readyz?verbose shows what is in the database.
 // Preflights were answered before.
@@ -36,7 +47,7 @@ func (s *server) authenticate(c *gin.Context) {
 	}
 	values := c.Request.Header["Authorization"]
 	if len(values) == 0 {
-		s.fail(c, noCredentials("The service requires a user and a password (HTTP Basic)."))
+		s.fail(c, noCredentials("The service requires a user and a password (HTTP Basic)."+s.loginHint(c.Request)))
 		return
 	}
 	user, password, ok := auth.ParseBasic(values)

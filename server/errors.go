@@ -15,6 +15,7 @@ import (
 	"pickup/internal/jsonsyntax"
 	"pickup/internal/query"
 	"pickup/internal/rawjson"
+	"pickup/internal/spell"
 	"pickup/internal/storage"
 )
 
@@ -191,7 +192,11 @@ func noCollection(s *database.Snapshot, name string) *problem {
 	case len(names) == 0:
 		return notFound(s, fmt.Sprintf("There is no collection %q. The database has none yet.", clip(name)))
 	}
-	return notFound(s, fmt.Sprintf("There is no collection %q. There are: %s.", clip(name), strings.Join(names, ", ")))
+	meant := ""
+	if near := spell.Nearest(name, names); near != "" {
+		meant = " Did you mean " + near + "?"
+	}
+	return notFound(s, fmt.Sprintf("There is no collection %q.%s There are: %s.", clip(name), meant, strings.Join(names, ", ")))
 }
 
 func noRecord(s *database.Snapshot, collection, id string) *problem {

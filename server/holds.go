@@ -22,7 +22,8 @@ type held struct {
 	Session string    `json:"session,omitempty"`
 
 	session  *session      // nil if there is none
-	released chan struct{} // closed when it may go on
+	released chan struct{} // closed when it may go on, or the session has ended
+	ended    bool          // guarded by holds.mu; the session began after the request, and has ended
 }
 
 // holds are the requests that are held, in the order of their arrival.
@@ -46,8 +47,25 @@ func (s *server) hold(c *gin.Context, name string, h held) error {
 	err := s.wait(c, s.Simulate.MaxDelay, h.released, h.session)
 	l.mu.Lock()
 	l.list = slices.DeleteFunc(l.list, func(other *held) bool { return other == &h })
+	if h.ended && err == nil {
+		err = sessionEnded()
+	}
 	l.mu.Unlock()
 	return err
+}
+
+// end ends the requests that wait for a session which did not exist when they came.
+func (l *holds) end(session string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = slices.DeleteFunc(l.list, func(h *held) bool {
+		if h.Session != session || h.session != nil {
+			return false
+		}
+		h.ended = true
+		close(h.released)
+		return true
+	})
 }
 
 // release lets the requests of a session that are held under a name go on. It

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -38,23 +39,23 @@ func (req *request) setPageHeaders(collection string, r *database.Result, condit
 	}
 	var links []string
 	for _, l := range r.Links(query) {
-		links = append(links, "<"+req.here()+"?"+uriText(l.Query)+`>; rel="`+l.Rel+`"`)
+		links = append(links, "<"+urlOf(req.Request)+"?"+uriText(l.Query)+`>; rel="`+l.Rel+`"`)
 	}
 	if links != nil {
 		h.Set("Link", strings.Join(links, ", "))
 	}
 }
 
-// here returns the URL that the client has sent, without its query, with the host as the
+// urlOf returns the URL that the client has sent, without its query, with the host as the
 // client spelled it. It is absolute, so that pages of other origins can follow it.
 // X-Forwarded-Proto is that of a proxy that terminates TLS; a client that forges it
 // affects only its own links.
-func (req *request) here() string {
+func urlOf(r *http.Request) string {
 	scheme := "http://"
-	if req.Request.TLS != nil || strings.EqualFold(req.Request.Header.Get("X-Forwarded-Proto"), "https") {
+	if r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
 		scheme = "https://"
 	}
-	return scheme + uriText(req.Request.Host) + uriText(req.sent.EscapedPath())
+	return scheme + uriText(r.Host) + uriText(sentURL(r).EscapedPath())
 }
 
 // uriText percent-encodes characters that net/http accepts in a URL but that must

@@ -42,8 +42,7 @@ func (req *request) resolveID() error {
 		}
 	}
 	if req.id == "" {
-		return badParameter("Id", req.Request.Method+" needs the id of a record: "+
-			"/"+req.name+"/4 or /"+req.name+"?Id=4; the parameter can also be called id or "+own)
+		return badParameter("Id", req.Request.Method+" needs the id of a record, as in /"+req.name+"/4 or /"+req.name+"?Id=4")
 	}
 	return nil
 }

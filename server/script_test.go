@@ -219,7 +219,7 @@ func setOption(t *testing.T, o *server.Options, name, value string) {
 	switch name {
 	case "user":
 		user, password, _ := strings.Cut(value, ":")
-		o.Auth = single(user, password)
+		o.Auth, o.User = single(user, password), user
 	case "loopback":
 		o.Loopback = true
 	case "allow-host":

@@ -23,6 +23,9 @@ type Options struct {
 	// Auth checks the credentials of clients. nil: no authentication.
 	Auth *auth.Verifier
 
+	// User is the name of a user that a 401 on a loopback address may show. "": none.
+	User string
+
 	// CORSOrigins are origins whose pages may use the service, in addition to those
 	// of loopback addresses: "https://app.example", or "*" for all.
 	CORSOrigins []string

@@ -128,6 +128,10 @@ func (s *server) makeSessionLocked(name string, from *database.Snapshot) (*sessi
 	return x, nil
 }
 
+func sessionEnded() error {
+	return retry(http.StatusServiceUnavailable, "The session has ended. Nothing was changed.")
+}
+
 // endSessionLocked ends a session, unless it has ended before. Its streams end,
 // and what its requests still do is lost. The caller has sessions.mu.
 func (s *server) endSessionLocked(x *session) {
@@ -137,6 +141,7 @@ func (s *server) endSessionLocked(x *session) {
 	delete(s.sessions.byName, x.name)
 	x.idle.Stop()
 	close(x.ended)
+	s.simulation.holds.end(x.name)
 	if s.Metrics != nil {
 		s.Metrics.sessions.Dec()
 	}

@@ -429,7 +429,7 @@ func (s *server) wait(c *gin.Context, d time.Duration, done <-chan struct{}, x *
 	case <-c.Request.Context().Done():
 		return context.Cause(c.Request.Context())
 	case <-ended:
-		return retry(http.StatusServiceUnavailable, "The session has ended. Nothing was changed.")
+		return sessionEnded()
 	case <-s.Stop:
 		return retry(http.StatusServiceUnavailable, "The server is stopping. Nothing was changed.")
 	}

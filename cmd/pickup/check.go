@@ -43,6 +43,9 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 		return err
 	}
 	found = append(found, inRoutes...)
+	if fault := e.config.checkSettings(ctx); fault != nil {
+		found = append(found, *fault)
+	}
 	found = append(found, e.config.checkRules()...)
 	for _, f := range found {
 		fmt.Fprintln(e.stdout, f)

@@ -2,9 +2,11 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -17,6 +19,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 
+	"pickup/internal/lint"
 	"pickup/internal/rawjson"
 )
 
@@ -184,6 +187,25 @@ func (c *configFile) check(app *kong.Application) error {
 	}
 	line, column := c.place(rawjson.Pointer(unknown[0]))
 	return usagef("%s:%d:%d: unknown setting %q: %s", c.name, line, column, unknown[0], hint)
+}
+
+// checkSettings returns why serve would refuse the settings in the file, nil if it would
+// not.
+func (c *configFile) checkSettings(ctx context.Context) *lint.Finding {
+	if c.name == "" {
+		return nil
+	}
+	e := &environment{getenv: func(string) string { return "" }, sources: make(map[string]string), stdout: io.Discard, stderr: io.Discard}
+	command, err := parse([]string{"config", "--config", c.name}, e)
+	if err == nil {
+		e.config.values[simulateKey] = nil // its rules are judged one by one
+		err = command.run(ctx, e)
+	}
+	if err == nil {
+		return nil
+	}
+	detail := strings.TrimSuffix(strings.TrimPrefix(err.Error(), c.name+": "), " (see pickup --help)")
+	return &lint.Finding{File: c.name, Detail: detail}
 }
 
 // place returns the line and column to which a pointer leads.

@@ -58,6 +58,17 @@ type credentials struct {
 	htpasswd *reloadable // nil without --htpasswd
 }
 
+// defaultUser is the name of the user unless PICKUP_USER says otherwise.
+const defaultUser = "pickup"
+
+// shown returns the name of the user if everyone knows it, otherwise "".
+func (c credentials) shown() string {
+	if c.user == defaultUser {
+		return c.user
+	}
+	return ""
+}
+
 // readCredentials reads the htpasswd file or, without one, the variables of one
 // user. It generates a password if none is set.
 func readCredentials(getenv func(string) string, htpasswd string) (c credentials, err error) {
@@ -82,7 +93,7 @@ func readCredentials(getenv func(string) string, htpasswd string) (c credentials
 // PICKUP_PASSWORD_FILE, "" if neither is set.
 func readUser(getenv func(string) string) (user, password string, err error) {
 	password, err = readPassword(getenv, "PICKUP_PASSWORD")
-	return cmp.Or(getenv("PICKUP_USER"), "pickup"), password, err
+	return cmp.Or(getenv("PICKUP_USER"), defaultUser), password, err
 }
 
 // readPassword returns the password in the variable with that name, or in the file

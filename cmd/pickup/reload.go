@@ -69,7 +69,7 @@ func (r *reloadable) load(ctx context.Context) error {
 	paths := r.paths()
 	texts, err := readFiles(paths)
 	r.applied = digest(paths, texts, err)
-	if err := r.apply(ctx, texts, err); err != nil {
+	if err := r.apply(ctx, texts, err); err != nil && !errors.Is(err, errUnchanged) {
 		r.failure.Store(&err)
 		return err
 	}
@@ -79,6 +79,10 @@ func (r *reloadable) load(ctx context.Context) error {
 // errNotYet is wrapped by errors of apply that are not about the files: the same
 // content may be used later.
 var errNotYet = errors.New("not possible yet")
+
+// errUnchanged is returned by apply when what it takes from the files is in force
+// already: another part of a file has changed.
+var errUnchanged = errors.New("unchanged")
 
 // look applies the files again if they have changed, and logs what became of it.
 func (r *reloadable) look(ctx context.Context, log *slog.Logger) {
@@ -95,7 +99,10 @@ func (r *reloadable) look(ctx context.Context, log *slog.Logger) {
 		return
 	}
 	r.applied = now
-	if err := r.apply(ctx, texts, err); err != nil {
+	switch err := r.apply(ctx, texts, err); {
+	case errors.Is(err, errUnchanged) && last == nil:
+		return
+	case err != nil && !errors.Is(err, errUnchanged):
 		if last == nil || last.Error() != err.Error() {
 			log.Warn("cannot reload the "+r.name+"; "+r.kept(), "error", err)
 		}

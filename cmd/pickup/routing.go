@@ -154,10 +154,13 @@ func (s *service) readRoutes(ctx context.Context) error {
 	var now atomic.Pointer[rewrite.Table]
 	r := newReloadable("routes", "the previous routes stay in force", func(texts [][]byte) error {
 		table, err := s.routing.read(s.env, texts[0])
-		if err == nil {
-			now.Store(table)
+		if err != nil {
+			return err
 		}
-		return err
+		if now.Swap(table).Equal(table) {
+			return errUnchanged
+		}
+		return nil
 	}, s.routing.name(s.env))
 	if err := r.load(ctx); err != nil {
 		return usageError{err}

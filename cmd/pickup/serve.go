@@ -345,6 +345,7 @@ func (s *service) listenPprof(context.Context) (err error) {
 func (s *service) makeServer(context.Context) error {
 	o := server.Options{
 		Auth:          s.users.auth,
+		User:          s.users.shown(),
 		CORSOrigins:   s.CORSOrigin,
 		AllowedHosts:  append([]string{s.Host}, s.AllowHost...),
 		Loopback:      s.loopback,

@@ -70,10 +70,12 @@ func (s *service) readRules(ctx context.Context) error {
 			return usagef("%s", found[0])
 		}
 		// Other settings may have changed. The counts of the rules go on then.
-		if text := fmt.Sprint(now.values[simulateKey]); text != last {
-			s.simulated.Rules.Set(list)
-			last = text
+		text := fmt.Sprint(now.values[simulateKey])
+		if text == last {
+			return errUnchanged
 		}
+		s.simulated.Rules.Set(list)
+		last = text
 		return nil
 	}, config.name)
 	if err := rules.load(ctx); err != nil {

@@ -2,6 +2,7 @@ package database
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"pickup/internal/rawjson"
@@ -107,7 +108,7 @@ func (c *idStats) kind(r *Record) *int {
 
 // next returns a new id as JSON text. With AutoIDs, if all ids are integers, or all
 // are strings that spell one, it is the next of these; in a collection that never
-// had ids it is the string "1"; otherwise it is a UUID. taken reports whether a
+// had ids it is the string "1", or 1, see guess; otherwise it is a UUID. taken reports whether a
 // record has an id; random ones come from the source.
 func (c *idStats) next(kind schema.IDKind, taken func(id string) bool, from *source) string {
 	random := from.uuid
@@ -132,6 +133,20 @@ func (c *idStats) next(kind schema.IDKind, taken func(id string) bool, from *sou
 // counted reports whether new ids are numbers because all others are.
 func (c *idStats) counted(kind schema.IDKind) bool {
 	return kind != schema.TextIDs && c.others == 0 && c.strings == 0 && (c.numbers > 0 || c.number)
+}
+
+// guess makes the first id of a collection that never had one a number, if those of all
+// other collections are.
+func (c *idStats) guess(s *Snapshot) {
+	if c.numbers+c.strings+c.others > 0 || c.high != "" || c.number {
+		return
+	}
+	for _, other := range s.list {
+		if ids := &other.ids; ids.strings+ids.others > 0 {
+			return
+		}
+	}
+	c.number = slices.ContainsFunc(s.list, func(other *collection) bool { return other.ids.numbers > 0 })
 }
 
 // spell returns an id that a client has chosen as JSON text: as a number if next

@@ -93,6 +93,25 @@ func cmpOr(a, b schema.IDKind) schema.IDKind {
 	return a
 }
 
+// TestFirstID creates the first id of a collection next to others.
+func TestFirstID(t *testing.T) {
+	for _, test := range []struct{ others, want string }{
+		{others: ``, want: `"1"`},
+		{others: `,"a":[{"id":7}]`, want: `1`},
+		{others: `,"a":[{"id":7}],"b":[],"c":{"id":"x"},"d":[{"id":2},{"name":"no id"}]`, want: `1`},
+		{others: `,"a":[{"id":"7"}]`, want: `"1"`},
+		{others: `,"a":[{"id":7}],"b":[{"id":"x"}]`, want: `"1"`},
+		{others: `,"a":[]`, want: `"1"`},
+	} {
+		db := openMem(t, `{"new":[]`+test.others+`}`)
+		first := createID(t, db, "new", `{}`)
+		second := createID(t, db, "new", `{}`)
+		if first != test.want || second != strings.Replace(test.want, "1", "2", 1) {
+			t.Errorf("next to %s: %s and %s", test.others, first, second)
+		}
+	}
+}
+
 // TestTypedIDs creates ids if the schema has a type for them, in collections that
 // are empty or have other ids.
 func TestTypedIDs(t *testing.T) {

@@ -121,6 +121,7 @@ func (tx *Tx) withID(c *collection, value jsontext.Value, renew bool, used func(
 	member := c.ids.member
 	given, ok := rawjson.Member(value, member)
 	if !ok || renew || given.Kind() == 'n' || string(given) == `""` {
+		c.ids.guess(tx.snap)
 		value = rawjson.SetMember(value, member, c.ids.next(tx.snap.newIDs(c.name), used, tx.source))
 	}
 	switch id, ok = storage.ID(value, member); {

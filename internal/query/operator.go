@@ -40,4 +40,5 @@ func operatorCalled(name string) (operator, bool) {
 // does nothing: clients add it to bypass caches.
 var functions = []string{
 	"q", "_where", "_sort", "_order", "_page", "_per_page", "_limit", "_start", "_end", "_embed", "_expand", "_fields",
+	"_delay", "_code", "_fault", "_hold", // which the server takes out
 }

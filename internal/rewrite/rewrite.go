@@ -133,11 +133,19 @@ func New(lines []Line) (*Table, []Fault) {
 
 // Lines returns the lines of the table.
 func (t *Table) Lines() []Line {
+	if t == nil {
+		return nil
+	}
 	var lines []Line
 	for _, r := range t.routes {
 		lines = append(lines, r.line)
 	}
 	return lines
+}
+
+// Equal reports whether both have the same routes, wherever they are in their files.
+func (t *Table) Equal(other *Table) bool {
+	return slices.EqualFunc(t.Lines(), other.Lines(), func(a, b Line) bool { return a.Pattern == b.Pattern && a.Target == b.Target })
 }
 
 var (
