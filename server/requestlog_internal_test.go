@@ -19,6 +19,8 @@ func TestRequestsRedacted(t *testing.T) {
 		}
 		check := func(count int) {
 			t.Helper()
+			l.mu.Lock()
+			defer l.mu.Unlock()
 			size := 0
 			for _, e := range l.list {
 				if kept := fmt.Sprint(e.Query, string(e.body.text)); kept != `token=…{"password":"…"}` {

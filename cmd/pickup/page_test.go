@@ -191,13 +191,13 @@ func queryFlow(p *pageTest) {
 	p.press("/")
 	const options = `[...document.querySelectorAll("[role=option]")].map(e => e.innerText.replaceAll("\n", " ")).join()`
 	p.enter("passenger=iv")
-	p.until(options + ` === "Ivy 2,Ivy and Jonah 1"`)
+	p.until(options + ` === "Ivy 2 records,Ivy and Jonah 1 record"`)
 	p.press("Escape")
 	p.enter("driverId=ruth")
 	p.until(options + ` === "Ruth Ellery 3"`)
 	p.press("Escape")
 	p.enter("status=")
-	p.until(options + ` === "Scheduled 4,Canceled 1,Rescheduled 1,Unscheduled 1"`)
+	p.until(options + ` === "Scheduled 4 records,Canceled 1 record,Rescheduled 1 record,Unscheduled 1 record"`)
 	p.press("ArrowDown", "Enter")
 	p.until(`location.hash === "#/schedules?status=Scheduled"`)
 	p.enter("pickupTime>=2026-09-15")
@@ -476,17 +476,17 @@ func columnsFlow(p *pageTest) {
 		p.Helper()
 		p.until(fmt.Sprintf(`document.querySelector("[data-cell='0:1']")?.offsetWidth === %d`, want))
 	}
-	width(156)
+	width(180)
 	p.drag("[data-cell='-1:1'] .grip", 44)
-	width(200)
+	width(224)
 	p.open("#/schedules")
-	width(200)
+	width(224)
 	p.click("[data-cell='0:1']")
 	p.press("ArrowUp", "Shift+ArrowLeft")
-	width(180)
+	width(204)
 	p.want(`location.hash`, "#/schedules") // and nothing was sorted
 	p.run(`document.querySelector("[data-cell='-1:1'] .grip").dispatchEvent(new MouseEvent("dblclick", {bubbles: true}))`)
-	width(156)
+	width(180)
 }
 
 func brokenFlow(p *pageTest) {
