@@ -16,7 +16,7 @@
 //	read everything at one revision            load.go
 //	from changes to keys                       plan.go
 //	one transaction, and its outcome           commit.go, settle.go
-//	values and batches beyond etcd's limits    large.go
+//	values and batches beyond etcd's limits    large.go, sweep.go
 //	from events of keys to changes             decode.go
 //	follow other replicas                      watch.go, since.go
 //	a new database                             import.go

@@ -72,14 +72,16 @@ var kinds = map[string][]storage.Change{
 	"small":  {{Collection: "items", ID: "a", Value: jsontext.Value(`{"id":"a"}`)}, {Collection: "items", ID: "1"}},
 	"nested": many(200, 10),
 	"parts":  many(1, 2<<20),
-	"staged": append(many(30, 60<<10), storage.Change{Collection: "items", ID: "1"}, storage.Change{Collection: "n", Value: jsontext.Value("6")}),
+	"staged": append(many(30, 60<<10),
+		storage.Change{Collection: "items", ID: "1"}, storage.Change{Collection: "n", Value: jsontext.Value("6")}),
 }
 
 // many returns changes that add records of a size.
 func many(n, size int) (changes []storage.Change) {
 	for i := range n {
 		id := fmt.Sprint("new", i)
-		changes = append(changes, storage.Change{Collection: "items", ID: id, Value: jsontext.Value(fmt.Sprintf(`{"id":%q,"t":"%s"}`, id, strings.Repeat("x", size)))})
+		v := fmt.Sprintf(`{"id":%q,"t":"%s"}`, id, strings.Repeat("x", size))
+		changes = append(changes, storage.Change{Collection: "items", ID: id, Value: jsontext.Value(v)})
 	}
 	return changes
 }
@@ -196,4 +198,56 @@ func TestUnsure(t *testing.T) {
 			t.Errorf("%s: %v, want ErrAway with its time", name, err)
 		}
 	}
+}
+
+// TestSweep deletes what commits have left whose processes died, and nothing else. A
+// commit whose parts are deleted under its hands is refused and changes nothing.
+func TestSweep(t *testing.T) {
+	c := oneNode(t)
+	a := open(t, c, `{"items":[],"big":{}}`)
+	b := load(t, a)
+	rev, err := a.Commit(t.Context(), b.Rev, append(many(1, 2<<20), storage.Change{Collection: "big", Value: many(1, 1<<20)[0].Value}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, keys := range []string{partKeys, stagedKeys} {
+		left := &commit{Store: a}
+		if _, err := left.lay(t.Context(), keys, "dead.1", [][]byte{[]byte("x"), []byte("y")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []int{2, 0} {
+		if n, err := a.Sweep(t.Context()); n != want || err != nil {
+			t.Errorf("Sweep deletes %d (%v), want %d", n, err, want)
+		}
+	}
+	if got := load(t, another(t, c, a)); len(got.Contents[0].Elements[0].Value) < 2<<20 || len(got.Contents[1].Value) < 1<<20 {
+		t.Error("a value is gone")
+	}
+	// Before the flip, which is the call after those for the parts.
+	w := another(t, c, a)
+	load(t, w)
+	w.etcd = &sweeping{cluster: w.etcd, sweep: func() { a.Sweep(t.Context()) }}
+	if _, err := w.Commit(t.Context(), rev, many(30, 60<<10)); !errors.Is(err, storage.ErrConflict) {
+		t.Errorf("a commit without its parts: %v, want ErrConflict", err)
+	}
+	if got := load(t, a); got.Rev != rev {
+		t.Errorf("the revision is %d, want %d", got.Rev, rev)
+	}
+	again(t, w, "n", "1")
+}
+
+// A sweeping cluster calls sweep before each transaction with two conditions.
+type sweeping struct {
+	cluster
+	sweep func()
+}
+
+func (s *sweeping) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
+	if op.IsTxn() {
+		if ifs, _, _ := op.Txn(); len(ifs) > 1 {
+			s.sweep()
+		}
+	}
+	return s.cluster.Do(ctx, op)
 }

@@ -177,9 +177,9 @@ func eventually(t testing.TB, ok func() bool) {
 }
 
 // following runs Watch after a revision until the test ends, and returns a function
-// with what it has yielded so far: the contents, their revision, the last error, and
-// how often everything was loaded.
-func following(t testing.TB, s *Store, first storage.Batch) func() (contents []storage.Collection, rev storage.Rev, err error, resets int) {
+// with what it has yielded so far: the contents, their revision, how often everything
+// was loaded, and the last error.
+func following(t testing.TB, s *Store, first storage.Batch) func() (contents []storage.Collection, rev storage.Rev, resets int, err error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var mu sync.Mutex
@@ -205,9 +205,9 @@ func following(t testing.TB, s *Store, first storage.Batch) func() (contents []s
 		}
 	}()
 	t.Cleanup(func() { cancel(); <-done })
-	return func() ([]storage.Collection, storage.Rev, error, int) {
+	return func() ([]storage.Collection, storage.Rev, int, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		return contents, rev, last, resets
+		return contents, rev, resets, last
 	}
 }

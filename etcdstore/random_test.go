@@ -135,7 +135,7 @@ func testFollowers(t *testing.T, c *etcdtest.Cluster, steps int, leave bool) {
 		}
 		want := text(contents)
 		eventually(t, func() bool { _, at, _, _ := follower(); return at >= rev })
-		if got, _, err, _ := follower(); text(got) != want || err != nil {
+		if got, _, _, err := follower(); text(got) != want || err != nil {
 			t.Fatalf("step %d: the follower has (%v)\n%.500s\nwant\n%.500s", i, err, text(got), want)
 		}
 		for b, err := range lazy.Since(t.Context(), lazyRev) {
@@ -162,7 +162,7 @@ func testFollowers(t *testing.T, c *etcdtest.Cluster, steps int, leave bool) {
 			}
 		}
 	}
-	if _, _, _, resets := follower(); resets > 0 {
+	if _, _, resets, _ := follower(); resets > 0 {
 		t.Errorf("the follower has loaded everything %d times", resets)
 	}
 }

@@ -41,7 +41,7 @@ func TestCompacted(t *testing.T) {
 				load(t, a)
 				set(t, a, rev, "3", `{"id":"3"}`)
 				eventually(t, func() bool { got, _, _, _ := follower(); return strings.Contains(text(got), `"3"=`) })
-				if _, _, err, resets := follower(); resets != map[bool]int{false: 0, true: 1}[changed] || err != nil {
+				if _, _, resets, err := follower(); resets != map[bool]int{false: 0, true: 1}[changed] || err != nil {
 					t.Errorf("everything was loaded %d times (%v)", resets, err)
 				}
 			})
@@ -83,7 +83,7 @@ func TestForeign(t *testing.T) {
 	key := recordKey("items", 0, "1")
 	first := load(t, a)
 	write(t, a, a.prefix+key, `{"id":"1", "v":"by hand"}`)
-	for _, f := range []func() ([]storage.Collection, storage.Rev, error, int){followA, followB} {
+	for _, f := range []func() ([]storage.Collection, storage.Rev, int, error){followA, followB} {
 		eventually(t, func() bool { got, _, _, _ := f(); return strings.Contains(text(got), "by hand") })
 	}
 	edited := load(t, a)
@@ -97,7 +97,7 @@ func TestForeign(t *testing.T) {
 
 	write(t, a, a.prefix+key, `{"id":"1", "v":`)
 	eventually(t, func() bool {
-		_, _, err, _ := followB()
+		_, _, _, err := followB()
 		return errors.Is(err, storage.ErrBroken) && strings.Contains(err.Error(), "/r/items/000000000000/1")
 	})
 	latest, err := b.Latest(ctx)
@@ -109,7 +109,7 @@ func TestForeign(t *testing.T) {
 	}
 	write(t, a, a.prefix+key, `{"id":"1", "v":"corrected"}`)
 	eventually(t, func() bool {
-		got, _, err, _ := followB()
+		got, _, _, err := followB()
 		return err == nil && strings.Contains(text(got), "corrected")
 	})
 	again(t, b, "items", `[]`)
@@ -173,7 +173,7 @@ func TestCut(t *testing.T) {
 			b.etcd = f
 			follower := following(t, b, first)
 			eventually(t, func() bool { _, at, _, _ := follower(); return at == rev })
-			got, _, _, resets := follower()
+			got, _, resets, _ := follower()
 			if want := map[bool]int{false: 0, true: 1}[lose]; resets != want || text(got) != text(load(t, a).Contents) {
 				t.Errorf("%d loads, want %d; the follower has\n%s", resets, want, text(got))
 			}
@@ -192,7 +192,7 @@ func TestAway(t *testing.T) {
 	first := load(t, s)
 	follower := following(t, s, first)
 	c.Nodes[0].Kill()
-	eventually(t, func() bool { _, _, err, _ := follower(); return errors.Is(err, storage.ErrAway) })
+	eventually(t, func() bool { _, _, _, err := follower(); return errors.Is(err, storage.ErrAway) })
 	if age := time.Since(s.Fresh()); age < staleAfter {
 		t.Errorf("Watch has reported it %v after the cluster last answered", age)
 	}
@@ -204,7 +204,7 @@ func TestAway(t *testing.T) {
 	if err := c.Nodes[0].Start(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool { _, _, err, _ := follower(); return err == nil })
+	eventually(t, func() bool { _, _, _, err := follower(); return err == nil })
 	if age := time.Since(s.Fresh()); age > staleAfter {
 		t.Errorf("the state is %v old after the cluster has answered", age)
 	}
@@ -221,14 +221,14 @@ func TestDropped(t *testing.T) {
 	if _, err := s.etcd.Do(t.Context(), clientv3.OpDelete(s.prefix, clientv3.WithPrefix())); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool { _, _, err, _ := follower(); return err != nil })
+	eventually(t, func() bool { _, _, _, err := follower(); return err != nil })
 	if _, err := s.Commit(t.Context(), first.Rev, many(1, 10)); err == nil {
 		t.Error("Commit without a database reports no error")
 	}
 	if _, err := another(t, c, s).Import(t.Context(), contentsOf(`{"other":[]}`), nil); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool { got, _, err, _ := follower(); return err == nil && got[0].Name == "other" })
+	eventually(t, func() bool { got, _, _, err := follower(); return err == nil && got[0].Name == "other" })
 	if b := load(t, s); b.Origin == first.Origin {
 		t.Error("another database has the same name")
 	}

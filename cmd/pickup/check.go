@@ -24,6 +24,7 @@ type checkCommand struct {
 	idConvention
 	routeFile
 	clusterAccess
+	Sweep bool `help:"Also delete what writes to a database in etcd have left that were killed."`
 }
 
 func (c *checkCommand) run(ctx context.Context, e *environment) error {
@@ -31,6 +32,8 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 	check := c.check
 	if etcdstore.IsURL(path) {
 		check = c.checkCluster
+	} else if c.Sweep {
+		return usagef("--sweep is for a database in etcd")
 	}
 	found, unchecked, err := check(ctx, e, path)
 	if f, inText := lint.Broken(err); inText {

@@ -292,7 +292,8 @@ func runCluster(t *testing.T, binary string, operations int) *clusterHistory {
 	for i := range clusterReplicas {
 		name, address := hostOf(10 + i)
 		r := &replica{host: 10 + i, url: "http://" + address + ":3000", log: filepath.Join(dir, name+".log")}
-		r.args = []string{"ip", "netns", "exec", name, pickup, "serve", url, "--host", address, "--no-auth=public", "--access-log=off", "--requests=off", "--log-level=warn"}
+		r.args = []string{"ip", "netns", "exec", name, pickup, "serve", url, "--host", address,
+			"--no-auth=public", "--access-log=off", "--requests=off", "--log-level=warn"}
 		r.start(t)
 		defer r.kill()
 		replicas = append(replicas, r)
@@ -500,9 +501,7 @@ func (c *clusterClient) operate(t *testing.T) {
 		if n < 3 { // of a pair
 			in.key, path = fmt.Sprint("pair", k), "/db"
 		}
-		switch fresh = []string{"", "latest", "latest", c.token}[rand.IntN(4)]; fresh {
-		case "":
-		default:
+		if fresh = []string{"", "latest", "latest", c.token}[rand.IntN(4)]; fresh != "" {
 			header.Set("Pickup-Revision", fresh)
 		}
 	case n < 14:
@@ -562,14 +561,14 @@ func (c *clusterClient) operate(t *testing.T) {
 	}
 	if in.op == "read" {
 		if !out.unknown {
-			c.read(t, in, out, at, fresh, call, end, answer, text, k)
+			c.read(t, exchange{in, out, at, k, fresh, call, end, answer.Header, text})
 		}
 		return
 	}
 	if out.unknown {
 		end = 24 * time.Hour
 	} else {
-		c.advance(answer)
+		c.advance(answer.Header)
 		if (in.op == "create" || in.op == "patch" || in.op == "swap") && out.status < 300 {
 			c.known[in.key] = [2]string{in.new, answer.Header.Get("ETag")}
 		}
@@ -579,39 +578,51 @@ func (c *clusterClient) operate(t *testing.T) {
 	c.history.operations = append(c.history.operations, porcupine.Operation{ClientId: c.n, Input: in, Call: int64(call), Output: out, Return: int64(end)})
 }
 
+// An exchange is a request and its answer.
+type exchange struct {
+	in        clusterInput
+	out       clusterOutput
+	replica   int
+	pair      int    // the number of the pair, if it is about one
+	fresh     string // what it asks for
+	call, end time.Duration
+	header    http.Header
+	text      []byte
+}
+
 // read notes a read.
-func (c *clusterClient) read(t *testing.T, in clusterInput, out clusterOutput, at int, fresh string, call, end time.Duration, answer *http.Response, text []byte, k int) {
+func (c *clusterClient) read(t *testing.T, x exchange) {
 	var record struct{ V string }
 	var all map[string]json.RawMessage
 	switch {
-	case out.status != http.StatusOK:
-	case strings.HasPrefix(in.key, "pair"):
-		var b struct{ V string }
-		if json.Unmarshal(text, &all) != nil || json.Unmarshal(all[fmt.Sprint("a", k)], &record) != nil || json.Unmarshal(all[fmt.Sprint("b", k)], &b) != nil {
-			t.Errorf("the database is %.200s", text)
+	case x.out.status != http.StatusOK:
+	case strings.HasPrefix(x.in.key, "pair"):
+		a, b := fmt.Sprint("a", x.pair), fmt.Sprint("b", x.pair)
+		var second struct{ V string }
+		if json.Unmarshal(x.text, &all) != nil || json.Unmarshal(all[a], &record) != nil || json.Unmarshal(all[b], &second) != nil {
+			t.Errorf("the database is %.200s", x.text)
 		}
-		if record != b {
-			t.Errorf("half of a transaction is visible: %q and %q", record.V, b.V)
+		if record != second {
+			t.Errorf("half of a transaction is visible: %q and %q", record.V, second.V)
 		}
 	default:
-		if err := json.Unmarshal(text, &record); err != nil {
-			t.Errorf("a record is %.200s", text)
+		if err := json.Unmarshal(x.text, &record); err != nil {
+			t.Errorf("a record is %.200s", x.text)
 		}
-		c.known[in.key] = [2]string{record.V, answer.Header.Get("ETag")}
+		c.known[x.in.key] = [2]string{record.V, x.header.Get("ETag")}
 	}
-	out.value = record.V
-	rev := revisionIn(answer.Header.Get("Pickup-Revision"))
-	older := fresh != "" && fresh != "latest" && rev < revisionIn(fresh)
-	c.advance(answer)
+	x.out.value = record.V
+	rev := revisionIn(x.header.Get("Pickup-Revision"))
+	c.advance(x.header)
 	h := c.history
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.reads = append(h.reads, seenAt{in.key, out.value, rev, at})
-	if older {
+	h.reads = append(h.reads, seenAt{x.in.key, x.out.value, rev, x.replica})
+	if x.fresh != "" && x.fresh != "latest" && rev < revisionIn(x.fresh) {
 		h.older++
 	}
-	o := porcupine.Operation{ClientId: c.n, Input: in, Call: int64(call), Output: out, Return: int64(end)}
-	if fresh == "latest" {
+	o := porcupine.Operation{ClientId: c.n, Input: x.in, Call: int64(x.call), Output: x.out, Return: int64(x.end)}
+	if x.fresh == "latest" {
 		h.operations = append(h.operations, o)
 	} else {
 		h.local = append(h.local, o)
@@ -619,8 +630,8 @@ func (c *clusterClient) read(t *testing.T, in clusterInput, out clusterOutput, a
 }
 
 // advance keeps the token of an answer if it is newer.
-func (c *clusterClient) advance(answer *http.Response) {
-	if token := answer.Header.Get("Pickup-Revision"); revisionIn(token) > revisionIn(c.token) {
+func (c *clusterClient) advance(header http.Header) {
+	if token := header.Get("Pickup-Revision"); revisionIn(token) > revisionIn(c.token) {
 		c.token = token
 	}
 }

@@ -64,7 +64,7 @@ func options(root string) api.BuildOptions {
 		// The tools and the editor are loaded when they are shown for the first time. Names
 		// without hashes keep two branches from conflicting about them; there is only one
 		// chunk, because the editor shares nothing with the rest.
-		EntryPoints:       []string{"src/page.tsx", "src/tools.tsx", "src/editor.ts", "src/page.css", "src/theme.ts"},
+		EntryPoints:       []string{"src/page.tsx", "src/tools.tsx", "src/editor.ts", "src/page.css", "src/docs.css", "src/theme.ts"},
 		Splitting:         true,
 		ChunkNames:        "shared",
 		Outdir:            "dist",
@@ -214,10 +214,10 @@ func (d *developer) set(files map[string][]byte, err error) {
 }
 
 // latest returns the latest bundle, and a channel that is closed when there is another.
-func (d *developer) latest() (map[string][]byte, error, <-chan struct{}) {
+func (d *developer) latest() (files map[string][]byte, next <-chan struct{}, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.files, d.err, d.next
+	return d.files, d.next, d.err
 }
 
 func (d *developer) handler(others http.Handler) http.Handler {
@@ -233,7 +233,7 @@ const reloader = `<script>new EventSource("/_/page/reload").onmessage = () => lo
 
 // index serves the page, or why it cannot be bundled. It loads itself again after the next bundle.
 func (d *developer) index(w http.ResponseWriter, _ *http.Request) {
-	files, err, _ := d.latest()
+	files, _, err := d.latest()
 	text := files["index.html"]
 	if err != nil {
 		text = fmt.Appendf(nil, "<!DOCTYPE html><pre>%s</pre>", html.EscapeString(err.Error()))
@@ -256,7 +256,7 @@ func (d *developer) file(w http.ResponseWriter, r *http.Request) {
 
 // reload is an event stream with an event when there is another bundle.
 func (d *developer) reload(w http.ResponseWriter, r *http.Request) {
-	_, _, next := d.latest()
+	_, next, _ := d.latest()
 	w.Header().Set("Content-Type", "text/event-stream")
 	http.NewResponseController(w).Flush()
 	select {

@@ -108,7 +108,7 @@ function widthOf(field: Field, column: number, sample: Obj[], shape: Shape): num
     case "time":
       return 178;
     case "reference":
-      return 156;
+      return 180;
     case "boolean":
       return 92;
     case "choice":

@@ -6,7 +6,7 @@ import { Icon } from "./icons.tsx";
 import type { Json, Obj } from "./json.ts";
 import { operators, parseTerm, withTerm, type Query, type Term } from "./query.ts";
 import { fieldOf, typedOf, type Field, type Shape } from "./schema.ts";
-import { formatCount } from "./ui.tsx";
+import { count } from "./ui.tsx";
 
 interface QueryBarProps {
   shape: Shape;
@@ -132,7 +132,7 @@ export function QueryBar({ shape, query, onChange }: QueryBarProps) {
             onMouseEnter={() => setAt(i)}
           >
             <span class={suggestion.hue === undefined ? "clip" : "chip hue" + (suggestion.hue % 6)}>
-              {suggestion.text}
+              {suggestion.text} {suggestion.id && <span class="refid">{suggestion.id}</span>}
             </span>
             <span class="dim">{suggestion.note}</span>
           </li>
@@ -218,6 +218,7 @@ function example(shape: Shape): string {
 
 interface Suggestion {
   text: string;
+  id?: string; // of the record that the text names
   note: string;
   completion?: string; // of the text in the field
   query?: Query;
@@ -237,12 +238,13 @@ function suggestValues(term: Term, field: Field, query: Query, known: KnownValue
     .filter(matches)
     .slice(0, maxSuggestions)
     .map((value) => {
-      const count = counts.get(value),
+      const records = counts.get(value),
         name = referredName(field, value),
         shown = name || value || "empty text";
       return {
         text: shown.length > 60 ? shown.slice(0, 60) + "…" : shown,
-        note: [name && value, count && formatCount(count)].filter(Boolean).join(" · "),
+        id: name && value,
+        note: records === undefined ? "" : count(records, "record"),
         query: withTerm(query, { ...term, value }),
         ...(field.kind === "choice" ? { hue: choices.indexOf(value) } : {}),
       };
