@@ -408,6 +408,9 @@ func isSecret(name string) bool {
 	return slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })
 }
 
+// isPatch reports whether a Content-Type is that of a JSON Patch, however it is spelled.
+func isPatch(mediaType string) bool { return strings.Contains(strings.ToLower(mediaType), "json-patch") }
+
 // mentions reports whether a text, which may be JSON, may have the name of a secret.
 func mentions(text string) bool { return isSecret(text) || strings.Contains(text, `\u`) }
 
@@ -416,7 +419,7 @@ func mentions(text string) bool { return isSecret(text) || strings.Contains(text
 func (e *recorded) redact() {
 	e.redacted = true
 	e.Query = redactQuery(e.Query)
-	patch := strings.Contains(strings.ToLower(e.Type), "json-patch")
+	patch := isPatch(e.Type)
 	secret := e.body.cut || mentions(string(e.body.text))
 	e.body.redact(patch)
 	e.answer.redact(false)
