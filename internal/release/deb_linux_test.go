@@ -202,13 +202,6 @@ exec chroot --userspec="$4" "$1" /bin/sh -c 'cd "$0"; exec "$@"' "$2" $5`
 	}
 }
 
-func write(t *testing.T, path string, text []byte, mode os.FileMode) {
-	t.Helper()
-	if err := os.WriteFile(path, text, mode); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // message returns the next message of the service, or why there is none.
 func message(t *testing.T, notify *net.UnixConn) string {
 	t.Helper()

@@ -99,9 +99,14 @@ func TestNpmInstall(t *testing.T) {
 	t.Run("npx", func(t *testing.T) {
 		t.Parallel()
 		env := []string{"npm_config_cache=" + t.TempDir(), "npm_config_update_notifier=false", "npm_config_registry=" + url}
-		if v := output(t, t.TempDir(), env, "npx", "--yes", "@someone/pickup", "version"); !strings.HasPrefix(v, "pickup "+testVersion) {
-			t.Errorf("version prints %q", v)
+		cmd := exec.Command("npx", "--yes", "@someone/pickup", "--no-auth", "--port", "0", "db.json")
+		cmd.Env = append(os.Environ(), env...)
+		cmd, server := startServer(t, cmd, t.TempDir())
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
 		}
+		cmd.Wait()
+		waitUntilGone(t, server)
 	})
 }
 
@@ -253,6 +258,20 @@ func TestNpmPlatform(t *testing.T) {
 }
 
 var serves = regexp.MustCompile(`serves .* at (http://127\.0\.0\.1:\d+)`)
+
+// waitUntilGone waits until nothing listens at an address.
+func waitUntilGone(t *testing.T, url string) {
+	t.Helper()
+	for range 600 {
+		resp, err := http.Get(url)
+		if err != nil {
+			return
+		}
+		resp.Body.Close()
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Error("the program still runs")
+}
 
 // startServer starts a server in dir with an empty collection, and returns the command
 // and the address.

@@ -216,6 +216,13 @@ func output(t *testing.T, dir string, env []string, name string, args ...string)
 	return string(out)
 }
 
+func write(t *testing.T, path string, text []byte, mode os.FileMode) {
+	t.Helper()
+	if err := os.WriteFile(path, text, mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestArchive unpacks the archive of this machine and runs the program.
 func TestArchive(t *testing.T) {
 	dir := t.TempDir()

@@ -18,6 +18,16 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGBREAK']) {
   } catch {} // the system does not have this signal
 }
 const child = spawn(program, process.argv.slice(2), { stdio: 'inherit' })
+if (process.env.npm_command) {
+  // At a signal npm and npx end the shell that runs this command, and the shell does
+  // not pass the signal on.
+  const parent = process.ppid
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(watch)
+    child.kill('SIGTERM')
+  }, 500)
+}
 child.on('error', (error) => fail(`start ${program}: ${error.message}`))
 child.on('exit', (code, signal) => {
   if (signal === null) process.exit(code)
