@@ -86,6 +86,9 @@ func (req *request) docs() error {
 	if name == "" {
 		name = "index.html"
 	}
+	if name == "docs.css" || name == "icon.svg" { // of the other page
+		return req.sendPageFile(name, docsPolicy)
+	}
 	h := req.Writer.Header()
 	file, err := viewer.ReadFile("docs/" + name)
 	if err != nil {

@@ -25,8 +25,8 @@ import (
 const retryAfter = "5"
 
 // problemOf returns the problem for an error, and the error itself as the cause if
-// it should be logged: an unknown error, or one of the store. keeper is what the
-// database is in.
+// it should be logged: an unknown error, or one of the store. That a cluster is away
+// is logged once, by the database. keeper is what the database is in.
 func problemOf(err error, keeper string) (p *problem, cause error) {
 	if errors.As(err, &p) {
 		return p, nil
@@ -60,9 +60,9 @@ func problemOf(err error, keeper string) (p *problem, cause error) {
 		return newProblem(http.StatusInternalServerError, "The cluster has not confirmed the change. It is stored or will never be: read it before you repeat it."), err
 	case errors.As(err, &away):
 		return retry(http.StatusServiceUnavailable, "The cluster has not answered since "+away.Since.UTC().Format(time.RFC3339)+
-			". Reads return the state of that time. Nothing was changed."), err
+			". Reads return the state of that time. Nothing was changed."), nil
 	case errors.Is(err, storage.ErrAway):
-		return retry(http.StatusServiceUnavailable, "The cluster does not answer. Nothing was changed."), err
+		return retry(http.StatusServiceUnavailable, "The cluster does not answer. Nothing was changed."), nil
 	case errors.Is(err, storage.ErrBroken):
 		return retry(http.StatusServiceUnavailable, "The "+keeper+" cannot be read. Reads return its last valid state. Writes fail until it is repaired."+adviceOf(err)), err
 	case errors.Is(err, storage.ErrNotFound): // gone since the path was looked up

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ func TestStatuses(t *testing.T) {
 		err    error
 		status int
 		logged bool
+		keeper string // "": a file
 	}{
 		{err: storage.ErrNotFound, status: 404},
 		{err: storage.ErrShape, status: 400},
@@ -46,6 +48,13 @@ func TestStatuses(t *testing.T) {
 		{err: storage.ErrFull, status: 507, logged: true},
 		{err: storage.ErrTooLarge, status: 413, logged: true},
 		{err: storage.ErrUnsure, status: 500, logged: true},
+		{err: &storage.AwayError{Err: errors.New("dial /home/ruth: no")}, status: 503, keeper: "cluster"},
+		{err: storage.ErrAway, status: 503, keeper: "cluster"},
+		{err: fmt.Errorf("%w: %w", storage.ErrUnsure, &storage.AwayError{Err: context.DeadlineExceeded}), status: 500, logged: true, keeper: "cluster"},
+		{err: storage.ErrBroken, status: 503, logged: true, keeper: "cluster"},
+		{err: storage.ErrReadOnly, status: 503, logged: true, keeper: "cluster"},
+		{err: storage.ErrBusy, status: 503, logged: true, keeper: "cluster"},
+		{err: storage.ErrFull, status: 507, logged: true, keeper: "cluster"},
 		{err: context.Canceled, status: 503},
 		{err: context.DeadlineExceeded, status: 503},
 		{err: errors.New("open /home/ruth/db.json: odd"), status: 500, logged: true},
@@ -53,7 +62,10 @@ func TestStatuses(t *testing.T) {
 		{err: newProblem(http.StatusRequestTimeout, "slow"), status: 408},
 	} {
 		for _, err := range []error{c.err, fmt.Errorf("/home/ruth: %w", c.err)} {
-			p, cause := problemOf(err, "file")
+			p, cause := problemOf(err, cmp.Or(c.keeper, "file"))
+			if c.keeper != "" && strings.Contains(p.Detail, "file") {
+				t.Errorf("%v: there is no file in a cluster: %s", err, p.Detail)
+			}
 			if p.Status != c.status || (cause != nil) != c.logged {
 				t.Errorf("%v: %d, to be logged: %v", err, p.Status, cause)
 			}

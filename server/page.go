@@ -13,7 +13,10 @@ import (
 
 // page serves GET /_/ and /_/page/FILE: the page, and the files that it loads.
 func (req *request) page() error {
-	name := cmp.Or(req.Param("file"), "index.html")
+	return req.sendPageFile(cmp.Or(req.Param("file"), "index.html"), page.Policy)
+}
+
+func (req *request) sendPageFile(name, policy string) error {
 	file, ok := page.Open(name)
 	if !ok {
 		return req.noResource()
@@ -23,7 +26,7 @@ func (req *request) page() error {
 		content = file.Gzip()
 		req.Header("Content-Encoding", "gzip")
 	}
-	req.sendAsset(name, page.Policy, content.Tag, content.Text)
+	req.sendAsset(name, policy, content.Tag, content.Text)
 	return nil
 }
 

@@ -252,7 +252,7 @@ func browser(t *testing.T) context.Context {
 }
 
 // browserFor is like browser, for a test that takes at most so long.
-func browserFor(t *testing.T, most time.Duration) context.Context {
+func browserFor(t *testing.T, most time.Duration, more ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	path, err := exec.LookPath("chromium-headless-shell")
 	if err != nil {
@@ -262,7 +262,7 @@ func browserFor(t *testing.T, most time.Duration) context.Context {
 		chromedp.Flag("disable-quic", true), chromedp.Flag("no-first-run", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
 		chromedp.Flag("host-resolver-rules", "MAP *.example 127.0.0.1"))
-	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), append(options, more...)...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)

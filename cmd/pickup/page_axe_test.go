@@ -3,15 +3,14 @@ package main
 import (
 	"os"
 	"slices"
+	"strings"
 )
 
 // axeFlow checks each screen with axe-core, in light and dark and on a phone.
 func axeFlow(p *pageTest) {
-	axe := string(read(p.T, "../../server/page/node_modules/axe-core/axe.min.js"))
-	long := os.Getenv("PICKUP_LONG") != ""
 	for _, state := range []struct {
 		name, hash string
-		act        func()
+		act, after func()
 		noPhone    bool
 	}{
 		{name: "overview", hash: "#/"},
@@ -21,6 +20,44 @@ func axeFlow(p *pageTest) {
 			p.clickText("JSON")
 			p.until(`document.querySelector(".editor")?.shadowRoot?.querySelector(".cm-content")`)
 		}},
+		{name: "merge", hash: "#/schedules/4", act: func() {
+			p.fill("#member-title", "Piano concert")
+			text := strings.Replace(p.sample, "Piano lesson", "Piano recital", 1)
+			p.save(strings.Replace(text, "2026-09-17T16:20:00Z", "2026-09-17T16:10:00Z", 1))
+			p.until(`document.querySelector(".merge tbody")`)
+		}, after: p.reset},
+		{name: "gone", hash: "#/schedules/4", act: func() {
+			p.fill("#member-title", "Piano concert")
+			p.api("DELETE", "/schedules/4", "", 200)
+			p.sees("Create it again")
+		}, after: p.reset},
+		{name: "broken", hash: "#/schedules", act: func() {
+			p.save(p.sample[:len(p.sample)-3])
+			p.until(`document.querySelector(".strip.bad")`)
+		}},
+		{name: "broken-problems", hash: "#/_/problems", act: func() { p.until(`document.querySelector("main [role=alert]")`) }, after: p.reset},
+		{name: "findings", hash: "#/_/problems", act: func() {
+			p.save(strings.ReplaceAll(p.sample, `"Rescheduled"`, `"Resheduled"`))
+			p.until(`document.querySelector(".findings li")`)
+		}, after: p.reset},
+		{name: "saved", hash: "#/schedules/4", act: func() {
+			p.fill("#member-title", "Piano concert")
+			p.press("Ctrl+s")
+			p.until(`[...document.querySelectorAll("button")].some(e => e.textContent.startsWith("Undo"))`)
+		}, after: p.reset},
+		{name: "columns", hash: "#/schedules", noPhone: true, act: func() {
+			p.click("[aria-label=Columns]")
+			p.until(`document.querySelector("dialog[open]")`)
+		}},
+		{name: "set", hash: "#/schedules", noPhone: true, act: func() {
+			p.until(`document.querySelectorAll(".spacer .row").length === 7`)
+			p.click(`[data-cell="1:1"]`)
+			p.press("Shift+Space")
+			p.clickText("Set a member")
+			p.until(`document.querySelector("dialog #set-member")`)
+		}},
+		{name: "refused-query", hash: "#/schedules?_limt=3", act: func() { p.until(`document.querySelector("main [role=alert]")`) }},
+		{name: "nothing", hash: "#/nothing", act: func() { p.sees("There is no collection") }},
 		{name: "new", hash: "#/_/new/schedules", act: func() { p.until(`document.querySelector("#member-title")`) }},
 		{name: "refused", hash: "#/drivers", noPhone: true, act: func() {
 			p.until(`document.querySelectorAll(".spacer .row").length === 4`)
@@ -53,6 +90,15 @@ func axeFlow(p *pageTest) {
 			p.api("PATCH", "/schedules/5", `{"status": "Scheduld"}`, 422)
 			p.until(`document.querySelector("table.log tbody tr")`)
 		}},
+		{name: "request", hash: "#/_/requests", act: func() {
+			p.clickText("/schedules/5")
+			p.until(`document.querySelector(".panel pre")`)
+		}},
+		{name: "simulated", hash: "#/schedules", act: func() {
+			p.api("POST", "/_/simulate", `{"path": "/drivers", "delay": 300}`, 201)
+			p.open("#/schedules")
+			p.until(`document.querySelector(".strip.simulated")`)
+		}, after: func() { p.api("DELETE", "/_/simulate", "", 204) }},
 		{name: "changes", hash: "#/_/changes", act: func() { p.until(`document.querySelector(".snapshots")`) }},
 		{name: "problems", hash: "#/_/problems", act: func() { p.until(`document.querySelector(".findings li, .empty")`) }},
 		{name: "relations", hash: "#/_/relations", act: func() { p.until(`document.querySelector(".reflist li")`) }},
@@ -66,46 +112,59 @@ func axeFlow(p *pageTest) {
 			p.until(`document.querySelector("dialog .keys")`)
 		}},
 	} {
-		for _, look := range []string{"light", "dark", "phone"} {
-			if look == "phone" && (state.noPhone || !long && !slices.Contains([]string{"overview", "table", "record", "requests"}, state.name)) {
-				continue
-			}
-			if look == "phone" {
-				p.onPhone()
-			} else {
-				p.prefer(look)
-			}
-			// A change of the color scheme needs no new page, nor does that of the width.
-			if look == "light" {
-				p.open(state.hash)
-				if state.act != nil {
-					state.act()
-				}
-				p.run(axe)
-			}
-			p.picture(state.name + "-" + look)
-			// The colors are all that the scheme changes.
-			rules := `["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]`
-			if look == "dark" && !long {
-				rules = `["color-contrast"]`
-			}
-			found := p.eval(`(async () => {
-				await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
-				await Promise.all(document.getAnimations().map(a => a.finished.catch(() => {})));
-				const result = await axe.run(document, {runOnly: ` + rules + `});
-				if (result.passes.length === 0) return "axe has checked nothing";
-				const why = n => (n.any[0] ?? n.all[0] ?? n.none[0])?.message;
-				const node = n => n.html.slice(0, 160) + " " + why(n);
-				return result.violations.map(v => v.id + ": " + v.nodes.map(node).join("\n\t")).join("\n");
-			})()`)
-			if found != "" {
-				p.Errorf("%s, %s: %s", state.name, look, found)
-			}
-			if look == "phone" {
-				p.do(desktop)
-			}
+		p.open(state.hash)
+		if state.act != nil {
+			state.act()
 		}
-		p.prefer("light")
+		onPhone := !state.noPhone && (long() || slices.Contains([]string{"overview", "table", "record", "requests", "merge"}, state.name))
+		p.accessible(state.name, onPhone)
+		if state.after != nil {
+			state.after()
+		}
 	}
 	p.console() // the browser logs the 422
 }
+
+// accessible checks what the tab shows, or parts of it, with axe-core: in light and
+// dark and on a phone.
+func (p *tab) accessible(name string, onPhone bool, parts ...string) {
+	p.Helper()
+	part := "document"
+	if len(parts) > 0 {
+		part = `{include: ["` + strings.Join(parts, `", "`) + `"]}`
+	}
+	p.run(string(read(p.T, "../../server/page/node_modules/axe-core/axe.min.js")))
+	// A change of the color scheme needs no new page, nor does that of the width.
+	for _, look := range []string{"light", "dark", "phone"} {
+		rules := `["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]`
+		switch look {
+		case "phone":
+			if !onPhone {
+				continue
+			}
+			p.onPhone()
+		case "dark":
+			if p.prefer(look); !long() { // the colors are all that the scheme changes
+				rules = `["color-contrast"]`
+			}
+		}
+		p.picture(name + "-" + look)
+		found := p.eval(`(async () => {
+			await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+			await Promise.all(document.getAnimations().map(a => a.finished.catch(() => {})));
+			const result = await axe.run(` + part + `, {runOnly: ` + rules + `});
+			if (result.passes.length === 0) return "axe has checked nothing";
+			const why = n => (n.any[0] ?? n.all[0] ?? n.none[0])?.message;
+			const node = n => n.html.slice(0, 160) + " " + why(n);
+			return result.violations.map(v => v.id + ": " + v.nodes.map(node).join("\n\t")).join("\n");
+		})()`)
+		if found != "" {
+			p.Errorf("%s, %s: %s", name, look, found)
+		}
+	}
+	p.do(desktop)
+	p.prefer("light")
+}
+
+// long reports whether tests have time.
+func long() bool { return os.Getenv("PICKUP_LONG") != "" }

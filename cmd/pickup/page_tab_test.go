@@ -6,14 +6,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/heapprofiler"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -75,12 +79,41 @@ func (p *tab) onPhone() {
 // prefer sets the color scheme that the system prefers.
 func (p *tab) prefer(scheme string) {
 	p.Helper()
+	p.media("prefers-color-scheme", scheme)
+}
+
+// media sets a feature of the system for which pages have media queries.
+func (p *tab) media(name, value string) {
+	p.Helper()
 	_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+		Features: []*emulation.MediaFeature{{Name: name, Value: value}},
 	})
 	if err != nil {
 		p.Fatal(err)
 	}
+}
+
+// heap returns the bytes of memory that the page's objects need.
+func (p *tab) heap() float64 {
+	p.Helper()
+	if _, err := chromedp.Call(p.ctx, heapprofiler.CollectGarbage, cdp.Empty{}); err != nil {
+		p.Fatal(err)
+	}
+	usage, err := chromedp.Call(p.ctx, runtime.GetHeapUsage, cdp.Empty{})
+	if err != nil {
+		p.Fatal(err)
+	}
+	return usage.UsedSize
+}
+
+// number returns the value of an expression that is a number.
+func (p *tab) number(expression string) float64 {
+	p.Helper()
+	n, err := strconv.ParseFloat(p.eval(expression), 64)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return n
 }
 
 // open loads the page anew at an address such as #/schedules, and waits for its heading.

@@ -24,6 +24,7 @@ type pageTest struct {
 func (p *pageTest) reset() {
 	p.Helper()
 	if string(read(p.T, p.file)) != p.sample {
+		p.do(chromedp.Navigate("about:blank")) // a page would ask for what is gone
 		p.save(p.sample)
 	}
 	p.console()
@@ -106,7 +107,7 @@ func TestPage(t *testing.T) {
 	url := strings.Replace(server.url, "//", "//pickup:secret@", 1)
 	ctx := browserFor(t, 5*time.Minute)
 	shared := &pageTest{process: server, file: dir + "/db.json", sample: string(read(t, dir+"/db.json")), tab: newTab(t, ctx, url)}
-	for _, flow := range []struct {
+	for i, flow := range []struct {
 		name string
 		run  func(*pageTest)
 	}{
@@ -127,6 +128,7 @@ func TestPage(t *testing.T) {
 		{"problems", problemsFlow},
 		{"requests", requestsFlow},
 		{"sessions", sessionsFlow},
+		{"docs", docsFlow},
 		{"axe", axeFlow},
 		{"hostile", hostileFlow},
 		{"palette", paletteFlow},
@@ -134,11 +136,23 @@ func TestPage(t *testing.T) {
 	} {
 		t.Run(flow.name, func(t *testing.T) {
 			shared.tab.T = t
-			shared.reset()
-			flow.run(shared)
-			shared.quiet()
+			for _, look := range looks(i) {
+				shared.prefer(look)
+				shared.reset()
+				flow.run(shared)
+				shared.quiet()
+			}
 		})
 	}
+}
+
+// looks returns the color schemes of a flow: both if there is time.
+func looks(i int) []string {
+	both := []string{"light", "dark"}
+	if long() {
+		return both
+	}
+	return both[i%2 : i%2+1]
 }
 
 func overviewFlow(p *pageTest) {
@@ -613,12 +627,12 @@ func requestsFlow(p *pageTest) {
 
 // hostileFlow shows data that wants to be more than data.
 func hostileFlow(p *pageTest) {
-	long := strings.Repeat("<b>long</b> ", 100_000)
+	long := strings.Repeat("<b>long</b> ", 400_000) // 5 MB
 	var wide strings.Builder
 	for i := range 1000 {
 		fmt.Fprintf(&wide, `, "member %d": %d`, i, i)
 	}
-	deep := strings.Repeat(`{"a":[`, 100) + strings.Repeat(`]}`, 100)
+	deep := strings.Repeat(`{"a":[`, 150) + strings.Repeat(`]}`, 150) // 300 levels
 	p.save(`{
   "evil": [
     {"id": "<img src=x onerror=alert(1)>", "name": "<script>alert(1)</script>", "link": "javascript:alert(1)", "__proto__": {"polluted": true},
@@ -645,6 +659,18 @@ func hostileFlow(p *pageTest) {
 		p.show("#/evil/" + strings.ReplaceAll(netURL.PathEscape(id), "/", "%2F"))
 		p.until(`document.querySelector(".panel .fixed")?.textContent.includes(` + quoted(id) + `)`)
 	}
+	p.api("PATCH", "/evil/deep", `{"name": "<img src=x onerror=alert(1)>", "<b>": "\u202egnp.exe"}`, 200)
+	p.api("GET", "/<img src=x onerror=alert(1)>?<b>=javascript:alert(1)", "", 404)
+	for _, hash := range []string{"#/_/requests", "#/_/changes", "#/_/problems", "#/_/relations", "#/_/sessions", "#/%3Cb%3Ebold%3C%2Fb%3E", "#/<script>"} {
+		p.show(hash)
+	}
+	p.until(`document.querySelector("main [role=alert]")`)
+	p.console() // the browser logs the 404
+	p.press("Ctrl+k")
+	p.until(`document.activeElement.matches(".palette input")`)
+	p.enter("<img")
+	p.until(`document.querySelector("#found").textContent.includes("<img src=x onerror=alert(1)>")`)
+	p.press("Escape")
 	p.show("#/constructor")
 	p.until(`document.querySelector("#member-hasOwnProperty")?.value === "x"`)
 	p.want(`window.pwned || ({}).polluted || document.querySelectorAll("img[src=x], script:not([src]), main b b, a[href^='javascript']").length`, "0")
@@ -677,6 +703,21 @@ func sessionsFlow(p *pageTest) {
 	p.api("DELETE", "/_/sessions/checkout", "", 204)
 }
 
+// docsFlow goes from the page to the description of the API, and back.
+func docsFlow(p *pageTest) {
+	p.open("#/schedules")
+	p.until(`document.querySelectorAll(".spacer .row").length === 7`)
+	ground := p.eval(`getComputedStyle(document.body).backgroundColor`)
+	p.click(`a[href="/_/docs"]`)
+	p.until(`document.querySelector('[data-path="/schedules/{id}"]')`)
+	p.want(`getComputedStyle(document.body).backgroundColor`, ground)
+	p.click(`[data-path="/schedules/{id}"]`)
+	p.until(`document.querySelector(".opblock.is-open .parameters")`)
+	p.accessible("docs", false, ".bar", ".information-container", ".opblock.is-open") // all of it takes long
+	p.click(".home")
+	p.until(`location.pathname === "/_/" && document.querySelector("h1")?.textContent === "Overview"`)
+}
+
 func paletteFlow(p *pageTest) {
 	p.open("#/")
 	p.press("Ctrl+k")
@@ -692,24 +733,52 @@ func paletteFlow(p *pageTest) {
 	p.until(`!document.querySelector("dialog")`)
 }
 
+// phoneFlow does with fingers what the other flows do with keys.
 func phoneFlow(p *pageTest) {
 	p.onPhone()
+	fits := func() {
+		p.Helper()
+		p.want(`document.documentElement.scrollWidth <= innerWidth`, "true")
+	}
 	p.open("#/schedules")
 	p.until(`document.querySelectorAll(".card-row").length === 7`)
-	p.want(`document.documentElement.scrollWidth <= innerWidth`, "true")
+	fits()
 	p.run(`const s = document.querySelector(".sort select"); s.value = "-title"; s.dispatchEvent(new Event("change", {bubbles: true}))`)
 	p.until(`location.hash === "#/schedules?_sort=-title" && document.querySelector(".card-row b")?.textContent === "Vet visit"`)
 	p.run(`history.back()`)
 	p.until(`document.querySelector(".card-row b")?.textContent === "School run"`)
 	p.click(`[data-cell="3:0"]`)
 	p.until(`location.hash === "#/schedules/4" && document.querySelector("#member-title")`)
-	p.want(`document.documentElement.scrollWidth <= innerWidth`, "true")
+	fits()
+	p.fill("#member-title", "Piano concert")
+	p.click(".panel-foot .primary")
+	p.holds(`"title": "Piano concert"`)
+	p.clickText("Undo")
+	p.isSample()
+	p.until(`document.querySelector("#member-title")?.value === "Piano lesson"`)
+	p.clickText("JSON")
+	p.until(`document.querySelector(".editor")?.shadowRoot?.querySelector(".cm-content")`)
+	fits()
+	p.click(".panel .delete")
+	p.until(`document.querySelector("dialog[open]").getBoundingClientRect().right <= innerWidth`)
+	p.press("Escape")
+	p.until(`!document.querySelector("dialog")`)
 	p.click("[aria-label='Close (Esc)']")
 	p.until(`location.hash === "#/schedules"`)
+	p.click("#filter")
+	p.enter("status=Canceled")
+	p.press("Enter")
+	p.until(`location.hash === "#/schedules?status=Canceled" && document.querySelectorAll(".card-row").length === 1`)
+	fits()
 	p.click("[aria-label=Contents].button")
 	p.until(`document.querySelector(".nav.shown")`)
 	p.clickText("drivers")
 	p.until(`location.hash === "#/drivers" && !document.querySelector(".nav.shown") && document.activeElement.id === "title"`)
+	p.api("PATCH", "/schedules/5", `{"status": "Scheduld"}`, 422)
+	for _, hash := range []string{"#/", "#/_/requests", "#/_/changes", "#/_/problems", "#/_/relations", "#/_/sessions", "#/_/new/schedules"} {
+		p.show(hash)
+		fits()
+	}
 	p.do(desktop)
 }
 
@@ -726,33 +795,4 @@ func differing(a, b string) int {
 		}
 	}
 	return n
-}
-
-// TestPageReadOnly shows a read-only server: nothing offers to write.
-func TestPageReadOnly(t *testing.T) {
-	t.Parallel()
-	server, err := launch("pickup", sampleDir(t), []string{"PICKUP_NO_AUTH=1"}, "--access-log", "off", "--read-only")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.kill)
-	p := newTab(t, browser(t), server.url)
-	p.open("#/schedules")
-	p.until(`document.querySelector(".foot .pill")?.textContent === "read-only" && document.querySelectorAll(".spacer .row").length === 7`)
-	p.want(`document.querySelector("main .primary") === null`, "true")
-	p.click(`[data-cell="0:2"]`)
-	p.press("Enter") // opens
-	p.until(`document.querySelector(".panel #member-title.fixed")`)
-	p.want(`document.querySelectorAll(".panel .delete, .panel .primary, .panel :is(input, textarea, select)").length`, "0")
-
-	// A server that is gone, and comes back.
-	port := server.url[strings.LastIndex(server.url, ":")+1:]
-	server.kill()
-	p.until(`document.querySelector(".strip.warn")?.textContent.includes("does not answer")`)
-	again, err := launch("pickup", sampleDir(t), []string{"PICKUP_NO_AUTH=1"}, "--access-log", "off", "--port", port)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(again.kill)
-	p.until(`!document.querySelector(".strip.warn") && document.querySelector("main .primary")`)
 }

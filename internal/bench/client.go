@@ -20,6 +20,8 @@ type client struct {
 	host string
 	out  []byte
 	body []byte
+
+	coding string // Accept-Encoding; "": none
 }
 
 func (p *process) connect() (*client, error) {
@@ -35,6 +37,9 @@ func (p *process) connect() (*client, error) {
 // call.
 func (c *client) do(method, target, body string) (status int, answer []byte, err error) {
 	c.out = append(c.out[:0], method+" "+target+" HTTP/1.1\r\nHost: "+c.host+"\r\nAuthorization: "+authorization+"\r\n"...)
+	if c.coding != "" {
+		c.out = append(c.out, "Accept-Encoding: "+c.coding+"\r\n"...)
+	}
 	if body != "" {
 		c.out = append(c.out, "Content-Type: application/json\r\nContent-Length: "+strconv.Itoa(len(body))+"\r\n"...)
 	}

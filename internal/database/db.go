@@ -388,7 +388,7 @@ func (db *DB) Follow(ctx context.Context) error {
 			err = db.follow(ctx, b)
 		}
 		if err != nil {
-			db.history.setErr(err)
+			db.setErr(err)
 		}
 	}
 	if err := ctx.Err(); err != nil {
@@ -413,7 +413,7 @@ func (db *DB) follow(ctx context.Context, b storage.Batch) error {
 		return err
 	}
 	if current {
-		db.history.setErr(nil)
+		db.setErr(nil)
 	}
 	return nil
 }

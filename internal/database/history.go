@@ -202,14 +202,17 @@ func (h *history) dropIndexesLocked() {
 	}
 }
 
-// setErr records why the store cannot be read, nil if it can.
-func (h *history) setErr(err error) {
+// setErr records why the store cannot be read, nil if it can, and returns what was
+// recorded before.
+func (h *history) setErr(err error) (before error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.err != nil || err != nil {
+	before = h.err
+	if before != nil || err != nil {
 		h.err = err
 		h.wakeLocked()
 	}
+	return before
 }
 
 // wake wakes the followers: the revision of the current state is another one.

@@ -165,6 +165,18 @@ func (db *DB) awaitCommit(ctx context.Context, rev storage.Rev) (release func(),
 	}
 }
 
+// setErr sets Err. If the store is shared, it also logs when the error begins and ends:
+// others log what they find out about their files.
+func (db *DB) setErr(err error) {
+	switch before := db.history.setErr(err); {
+	case db.shared == nil || (err == nil) == (before == nil):
+	case err != nil:
+		db.log.Error("the cluster cannot be followed", "error", err)
+	default:
+		db.log.Info("the cluster can be followed again", "revision", db.Snapshot().rev)
+	}
+}
+
 // takeOver is applyOrReload for a caller that does not hold db.write.
 func (db *DB) takeOver(ctx context.Context, b storage.Batch) error {
 	db.write.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -447,6 +448,37 @@ func TestAway(t *testing.T) {
 		synctest.Wait()
 		if b.Err() != nil {
 			t.Errorf("a replica that is back and has missed nothing: %v", b.Err())
+		}
+	})
+}
+
+// TestAwayIsLoggedOnce reads the log of a replica that is cut off while it is written
+// to.
+func TestAwayIsLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		store := storetest.NewCluster(jsontext.Value(twoRecords)).Replica()
+		db, err := database.Open(t.Context(), store, database.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go db.Follow(ctx)
+		for _, off := range []bool{true, false, true} {
+			store.Cut(off)
+			synctest.Wait()
+			for range 3 {
+				_, err := db.Update(ctx, merging("a", "1", `{"n":3}`))
+				if errors.Is(err, storage.ErrAway) != off {
+					t.Errorf("a write: %v", err)
+				}
+			}
+		}
+		cancel()
+		synctest.Wait()
+		away, back := strings.Count(log.String(), "cannot be followed"), strings.Count(log.String(), "followed again")
+		if n := strings.Count(log.String(), "\n"); away != 2 || back != 1 || n != 3 {
+			t.Errorf("the log is\n%s", &log)
 		}
 	})
 }

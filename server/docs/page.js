@@ -1,9 +1,11 @@
 // Shows this server's own OpenAPI document. Nothing is loaded from elsewhere:
 // the validator, which is a service on the web, stays off. The origin leaves
 // out a password that the page's own address may have: fetch takes none.
+const address = location.origin + "/_/openapi.json?all";
+const root = document.getElementById("page");
 SwaggerUIBundle({
-  url: location.origin + "/_/openapi.json?all",
-  dom_id: "#page",
+  url: address,
+  domNode: root,
   deepLinking: true,
   validatorUrl: null,
   tryItOutEnabled: true,
@@ -13,4 +15,21 @@ SwaggerUIBundle({
     if (new URL(request.url, location.href).origin === location.origin) request.headers["Pickup-Page"] = "1";
     return request;
   },
+  // A server with --no-page has no page to go back to.
+  responseInterceptor: (response) => {
+    if (response.url === address && !JSON.parse(response.text).paths["/_"]) document.querySelector(".home").removeAttribute("href");
+    return response;
+  },
 });
+
+// The title is a heading of the first level, those of the collections are of the
+// third. The viewer has a main landmark of its own, within that of this page, and
+// links to operations in the buttons that open them. Inputs are named by their row.
+new MutationObserver(() => {
+  for (const heading of root.querySelectorAll(":is(h3, h4, h5):not([aria-level])")) heading.ariaLevel = heading.tagName[1] - 1;
+  for (const main of root.querySelectorAll("main:not([role])")) main.role = "group";
+  for (const link of root.querySelectorAll("button a[href]")) link.removeAttribute("href");
+  for (const input of root.querySelectorAll("[data-param-name] :is(input, select, textarea):not([aria-label])")) {
+    input.ariaLabel = input.closest("[data-param-name]").dataset.paramName;
+  }
+}).observe(root, { childList: true, subtree: true });

@@ -63,11 +63,11 @@ export function Messages() {
       <div class="offscreen" role="status" aria-live="polite">
         {spoken}
       </div>
-      <div class="toasts" onFocusIn={remember}>
+      <section class="toasts" aria-label="Messages" onFocusIn={remember}>
         {toasts.value.map((t) => (
           <ToastBox key={t.id} toast={t} />
         ))}
-      </div>
+      </section>
     </>
   );
 }

@@ -41,9 +41,9 @@ export function readQuery(text: string): Query {
   const query: Query = { terms: [], q: "", sort: [], rest: [] };
   for (const [name, value] of new URLSearchParams(text)) {
     const [, member = "", operator] = /^(.+):(\w+)$/.exec(name) ?? [];
-    if (name === "q") query.q = value;
-    else if (name === "_sort") query.sort = value.split(",").filter(Boolean).map(readSort);
-    else if (name.startsWith("_")) query.rest.push([name, value]);
+    if (name === "q" && !query.q) query.q = value;
+    else if (name === "_sort" && query.sort.length === 0) query.sort = value.split(",").filter(Boolean).map(readSort);
+    else if (name === "q" || name.startsWith("_")) query.rest.push([name, value]);
     else if (isOperator(operator)) query.terms.push({ member, operator, value });
     else query.terms.push({ member: name, operator: "eq", value });
   }

@@ -8,7 +8,7 @@ export function SimulationStrip() {
   if (rules.value.length === 0) return null;
   const latest = bundle.value?.requests.value?.[0]; // it may be long ago
   return (
-    <div class="strip simulated">
+    <div class="strip simulated" role="status">
       <Icon name="flask" />
       <span>{rules.value.map(describeRule).join("; ")}.</span>
       <a href="#/_/requests">Change</a>

@@ -1,0 +1,550 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	netURL "net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/memory"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/security"
+	"github.com/chromedp/chromedp"
+)
+
+// TestPageServers opens the page on servers of several kinds, and while they end,
+// begin and change, in one Chromium.
+func TestPageServers(t *testing.T) {
+	t.Parallel()
+	ctx := browserFor(t, 5*time.Minute)
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil { // the tabs share its browser
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, context.Context)
+	}{
+		{"read-only", readOnlyServer},
+		{"ephemeral", ephemeralServer},
+		{"no credentials", openServer},
+		{"public", publicServer},
+		{"prefix", prefixServer},
+		{"API alone", serverWithoutPage},
+		{"empty file", emptyServer},
+		{"TLS", tlsServer},
+		{"offline", offlineServer},
+		{"conflict without a stream", unseenConflict},
+		{"credentials", withCredentials},
+		// removed user
+		{"tabs", eightTabs},
+		{"elsewhere", pageElsewhere},
+		{"commands", copiedCommands},
+		{"large", hundredThousand},
+		{"memory", flatMemory},
+		{"motion", reducedMotion},
+		{"zoom", zoomedPage},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, ctx) })
+	}
+}
+
+// openServerEnv is the environment of a server that requires no credentials.
+var openServerEnv = []string{"PICKUP_NO_AUTH=1"}
+
+// servePage starts a server with the sample, and opens a tab for its page.
+func servePage(t *testing.T, ctx context.Context, env []string, args ...string) *pageTest {
+	t.Helper()
+	return servePageOf(t, ctx, sampleDir(t), env, args...)
+}
+
+// servePageOf is like servePage, with the files of dir.
+func servePageOf(t *testing.T, ctx context.Context, dir string, env []string, args ...string) *pageTest {
+	t.Helper()
+	server, err := launch("pickup", dir, env, append([]string{"--access-log", "off"}, args...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.kill)
+	file := dir + "/db.json"
+	return &pageTest{process: server, file: file, sample: string(read(t, file)), tab: newTab(t, ctx, server.url)}
+}
+
+// rows is an expression for the number of rows of the table.
+const rows = `document.querySelectorAll(".spacer .row").length`
+
+// readOnlyServer shows a read-only server: nothing offers to write.
+func readOnlyServer(t *testing.T, ctx context.Context) {
+	p := servePage(t, ctx, openServerEnv, "--read-only")
+	p.open("#/schedules")
+	p.until(`document.querySelector(".foot .pill")?.textContent === "read-only" && ` + rows + ` === 7`)
+	p.want(`document.querySelector("main .primary") === null`, "true")
+	p.click(`[data-cell="0:2"]`)
+	p.press("n", "Delete")
+	p.press("Enter") // opens
+	p.until(`document.querySelector(".panel #member-title.fixed")`)
+	p.want(`document.querySelectorAll(".panel .delete, .panel .primary, .panel :is(input, textarea, select)").length`, "0")
+	p.clickText("JSON")
+	p.until(`document.querySelector(".editor")?.shadowRoot?.querySelector("[aria-readonly=true]")`)
+	for _, hash := range []string{"#/", "#/_/changes", "#/_/problems", "#/_/sessions"} {
+		p.show(hash)
+		p.want(`document.querySelectorAll("main .primary").length`, "0")
+	}
+	p.quiet()
+}
+
+// ephemeralServer writes to a server that keeps the file as it is.
+func ephemeralServer(t *testing.T, ctx context.Context) {
+	p := servePage(t, ctx, openServerEnv, "--ephemeral")
+	p.open("#/schedules/4")
+	p.until(`document.querySelector(".foot .pill")?.textContent === "kept in memory"`)
+	p.fill("#member-title", "Piano concert")
+	p.press("Ctrl+s")
+	p.until(cell("4", "title") + `?.textContent === "Piano concert"`)
+	if text := p.api("GET", "/schedules/4", "", 200); !strings.Contains(text, "Piano concert") {
+		t.Errorf("the server has %s", text)
+	}
+	p.isSample()
+	p.quiet()
+}
+
+// openServer shows a server that requires no credentials: no command has a user.
+func openServer(t *testing.T, ctx context.Context) {
+	p := servePage(t, ctx, openServerEnv)
+	p.open("#/")
+	p.clickText("curl")
+	p.until(`document.querySelector("pre").textContent.startsWith("curl 'http://127.0.0.1:")`)
+	p.quiet()
+}
+
+// publicServer shows a server that anybody may use: it records no requests.
+func publicServer(t *testing.T, ctx context.Context) {
+	p := servePage(t, ctx, nil, "--no-auth=public")
+	p.open("#/_/requests")
+	p.sees("Requests are not recorded")
+	p.quiet()
+}
+
+// prefixServer shows a server whose API is below a prefix.
+func prefixServer(t *testing.T, ctx context.Context) {
+	p := servePage(t, ctx, openServerEnv, "--prefix", "/api/v1")
+	p.open("#/schedules/4")
+	p.until(`document.querySelector(".request .path")?.textContent === "/api/v1/schedules"`)
+	p.fill("#member-title", "Piano concert")
+	p.press("Ctrl+s")
+	p.holds(`"title": "Piano concert"`)
+	p.until(`document.querySelector(".after .clip")?.textContent === "Tomas Marlow"`)
+	p.quiet()
+}
+
+// serverWithoutPage shows the description of an API that has no page to go back to.
+func serverWithoutPage(t *testing.T, ctx context.Context) {
+	p := servePage(t, ctx, openServerEnv, "--no-page")
+	p.do(chromedp.Navigate(p.url + "/_/docs"))
+	p.until(`document.querySelector('[data-path="/schedules/{id}"]') && !document.querySelector(".home[href]")`)
+	p.quiet()
+}
+
+// emptyServer begins with an empty file, and makes a collection and a record.
+func emptyServer(t *testing.T, ctx context.Context) {
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/db.json", []byte("{}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p := servePageOf(t, ctx, dir, openServerEnv)
+	p.open("#/")
+	p.until(`document.querySelector("[aria-label='Name of the collection']")`)
+	p.fill("[aria-label='Name of the collection']", "things")
+	p.press("Enter")
+	p.holds(`"things": []`)
+	p.show("#/things")
+	p.sees("No records yet")
+	p.quiet()
+}
+
+// tlsServer edits a record over HTTPS.
+func tlsServer(t *testing.T, ctx context.Context) {
+	p := servePage(t, ctx, openServerEnv, "--tls-self-signed")
+	if _, err := chromedp.Call(p.ctx, security.SetIgnoreCertificateErrors, security.SetIgnoreCertificateErrorsParams{Ignore: true}); err != nil {
+		t.Fatal(err)
+	}
+	p.open("#/schedules/4")
+	p.until(`location.protocol === "https:" && document.querySelector(".foot .live")?.textContent === "Live"`)
+	p.fill("#member-title", "Piano concert")
+	p.press("Ctrl+s")
+	p.holds(`"title": "Piano concert"`)
+	p.quiet()
+}
+
+// offlineServer ends the server while records are edited, in the form and in the JSON
+// editor. What has been typed stays, and the page continues with the next server.
+func offlineServer(t *testing.T, ctx context.Context) {
+	line := newWire(t)
+	p := servePage(t, ctx, openServerEnv)
+	line.lead(p.process)
+	p.url = "http://" + line.Addr().String()
+	const lost = `document.querySelector(".strip.warn")?.textContent.includes("does not answer")`
+	const editor = `document.querySelector(".editor")?.shadowRoot?.querySelector(".cm-content")`
+	// restart edits the file between two servers.
+	restart := func(old, new string) {
+		t.Helper()
+		p.process.kill()
+		p.until(lost)
+		text := strings.Replace(string(read(t, p.file)), old, new, 1)
+		if err := os.WriteFile(p.file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		p.press("Ctrl+s")
+		p.until(`document.querySelector(".panel [role=alert]")?.textContent.includes("does not answer")`)
+		next, err := launch("pickup", p.file[:len(p.file)-len("/db.json")], openServerEnv, "--access-log", "off")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(next.kill)
+		p.process = next
+		line.lead(next)
+		p.until(`!` + lost)
+	}
+	p.open("#/schedules/4")
+	p.until(`document.querySelector(".foot .live")?.textContent === "Live"`)
+	p.fill("#member-title", "Piano concert")
+	restart("Dentist", "Optician")
+	p.until(cell("5", "title") + `?.textContent === "Optician"`)
+	p.want(`document.querySelector("#member-title").value`, "Piano concert")
+	p.press("Ctrl+s")
+	p.holds(`"title": "Piano concert"`)
+	p.until(`!document.querySelector(".dirty") && !document.querySelector(".panel [role=alert]")`)
+
+	p.clickText("JSON")
+	p.until(editor + `?.textContent.includes("Piano concert")`)
+	p.run(editor + `.focus()`)
+	p.press("Ctrl+End", "ArrowLeft", "ArrowLeft") // before the last brace
+	p.enter(`, "note": "typed"`)
+	p.until(`document.querySelector(".dirty")`)
+	restart("Optician", "Orthodontist")
+	p.until(cell("5", "title") + `?.textContent === "Orthodontist"`)
+	p.want(editor+`.textContent.includes('"note": "typed"')`, "true")
+	p.press("Ctrl+s")
+	p.holds(`"note": "typed"`)
+	p.until(`!document.querySelector(".dirty")`)
+	p.console() // the browser logs each attempt
+}
+
+// unseenConflict saves a record that somebody else has changed, which the page does
+// not know: its stream does not arrive.
+func unseenConflict(t *testing.T, ctx context.Context) {
+	p := servePage(t, ctx, openServerEnv)
+	p.before(`const send = fetch;
+		window.fetch = (url, options) => String(url).includes("/_/changes") ? new Promise(() => {}) : send(url, options)`)
+	p.open("#/schedules/4")
+	p.fill("#member-title", "Piano concert")
+	p.fill("#member-passenger", "Ivy and Amara")
+	p.api("PATCH", "/schedules/4", `{"title": "Piano recital", "pickupTime": "2026-09-17T16:10:00Z"}`, 200)
+	p.press("Ctrl+s")
+	p.until(`document.querySelector(".merge")?.textContent.includes("pickupTime is now 2026-09-17T16:10:00Z")`)
+	p.want(`[...document.querySelectorAll(".merge tbody td")].map(e => e.textContent).join("|")`, "mine: Piano concert|theirs: Piano recital")
+	p.want(`document.querySelector(".panel-foot .primary").disabled && document.querySelector(".merge .primary").disabled`, "true")
+	p.click(`.merge tbody td:last-child input`)
+	p.clickText("Merge")
+	p.until(`!document.querySelector(".merge") && document.querySelector(".panel").contains(document.activeElement)`)
+	p.press("Ctrl+s")
+	p.holds(`"passenger": "Ivy and Amara"`)
+	p.holds(`"title": "Piano recital"`)
+	p.holds(`"pickupTime": "2026-09-17T16:10:00Z"`)
+	if list := p.console(); len(list) != 1 || !strings.Contains(list[0], "412") { // the browser logs failed requests
+		p.Errorf("the console has %q", list)
+	}
+}
+
+// withCredentials opens the page without and with credentials.
+func withCredentials(t *testing.T, ctx context.Context) {
+	p := servePage(t, ctx, []string{"PICKUP_PASSWORD=secret"})
+	// The address of TestPage has a password, too. Another browser session has none.
+	answer, err := chromedp.Run(p.ctx, chromedp.NavigateResponse(p.url+"/_/"))
+	if err != nil || answer.Status != http.StatusUnauthorized {
+		t.Fatalf("the page without credentials: %+v %v", answer, err)
+	}
+	p.console() // the browser logs the 401
+	p.url = strings.Replace(p.url, "//", "//pickup:secret@", 1)
+	p.open("#/schedules/4")
+	p.fill("#member-title", "Piano concert")
+	p.press("Ctrl+s")
+	p.holds(`"title": "Piano concert"`)
+	p.clickText("JSON") // loads the editor
+	p.until(`document.querySelector(".editor")?.shadowRoot?.querySelector(".cm-content")`)
+	p.want(`document.documentElement.outerHTML.includes("secret")`, "false")
+	p.quiet()
+}
+
+// removedUser removes the user of a page that is open.
+func removedUser(t *testing.T, ctx context.Context) {
+	dir := sampleDir(t)
+	users := func(lines string) {
+		t.Helper()
+		if err := os.WriteFile(dir+"/users", []byte(lines), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const anna = "anna:$2a$04$3hYRLaVzwpRIs1gHNh2dGuVQGuAizcVDvMszW08fdbs60nwwd5lbi\n"
+	const bert = "bert:$argon2id$v=19$m=64,t=1,p=1$c2FsdHNhbHQ$rYgS9ZWMuhcsFduPLSBZ9CDKEmzCq0PZcVAXzJJlUg8\n"
+	users(anna + bert)
+	p := servePageOf(t, ctx, dir, nil, "--htpasswd", "users")
+	p.url = strings.Replace(p.url, "//", "//anna:pass%3A%20one@", 1)
+	p.open("#/schedules")
+	p.until(`document.querySelector(".foot .live")?.textContent === "Live" && ` + rows + ` === 7`)
+	users(bert)
+	p.until(`document.querySelector("h1")?.textContent === "Signed out" && !` + rows)
+	p.accessible("signed-out", true)
+	users(anna + bert)
+	p.until(`(await fetch(location.origin + "/_/status")).ok`)
+	p.clickText("Sign in again")
+	p.until(rows + ` === 7`)
+	p.console() // the browser logs the 401
+}
+
+// movableClock lets skip(ms) run what a page does within so many milliseconds.
+const movableClock = `
+	const begin = setTimeout, end = clearTimeout, waiting = new Map();
+	window.setTimeout = (run, ms = 0, ...rest) => {
+		const id = begin(() => { waiting.delete(id); run(...rest) }, ms);
+		waiting.set(id, {run, due: Date.now() + ms});
+		return id;
+	};
+	window.clearTimeout = id => { waiting.delete(id); end(id) };
+	window.skip = ms => {
+		for (const [id, {run, due}] of [...waiting]) if (due <= Date.now() + ms) { clearTimeout(id); run() }
+	}`
+
+// eightTabs opens eight tabs of one server, as many as a browser has connections to
+// a host and two more. Those that are hidden give their connections back.
+func eightTabs(t *testing.T, ctx context.Context) {
+	p := servePage(t, ctx, openServerEnv)
+	const live = `document.querySelector(".foot .live")?.textContent === "Live" && ` + rows + ` === 7`
+	hide := func(tab *tab, state string) {
+		tab.Helper()
+		tab.run(`Object.defineProperty(document, "visibilityState", {value: "` + state + `", configurable: true});
+			document.dispatchEvent(new Event("visibilitychange"))`)
+	}
+	for i := range 7 {
+		hidden := newTab(t, ctx, p.url)
+		hidden.before(movableClock)
+		hidden.open("#/schedules")
+		hidden.until(live)
+		if hide(hidden, "hidden"); i == 0 {
+			defer func() {
+				p.api("PATCH", "/schedules/4", `{"title": "Seen later"}`, 200)
+				hide(hidden, "visible")
+				hidden.until(live + ` && ` + cell("4", "title") + `?.textContent === "Seen later"`)
+			}()
+		}
+		hidden.run(`skip(31_000)`)
+	}
+	p.open("#/schedules")
+	p.until(live)
+	p.api("PATCH", "/schedules/5", `{"title": "Seen now"}`, 200)
+	p.until(cell("5", "title") + `?.textContent === "Seen now"`)
+	p.quiet()
+}
+
+// before runs a script before those of the pages that the tab will load.
+func (p *tab) before(script string) {
+	p.Helper()
+	_, err := chromedp.Call(p.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
+	if err != nil {
+		p.Fatal(err)
+	}
+}
+
+// pageElsewhere opens pages of other origins, which can neither show the page in a
+// frame nor read what it reads.
+func pageElsewhere(t *testing.T, ctx context.Context) {
+	p := servePage(t, ctx, openServerEnv)
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<!DOCTYPE html><title>elsewhere</title><body>")
+	}))
+	t.Cleanup(elsewhere.Close)
+	port := elsewhere.URL[strings.LastIndex(elsewhere.URL, ":"):]
+	for _, origin := range []struct{ name, readable string }{
+		{"http://localhost" + port, "/schedules /_/status /_/ /_/page/page.js"}, // a front end under development
+		{"http://hostile.example" + port, ""},
+	} {
+		p.do(chromedp.Navigate(origin.name))
+		p.want(`(async () => {
+			const read = [];
+			for (const path of ["/schedules", "/_/status", "/_/", "/_/page/page.js", "/_/requests"]) {
+				const answer = await fetch("`+p.url+`" + path).catch(() => null);
+				if (answer?.ok) read.push(path);
+			}
+			return read.join(" ");
+		})()`, origin.readable)
+		p.console() // the browser logs the refusals
+		p.run(`const frame = document.createElement("iframe"); frame.src = "` + p.url + `/_/"; document.body.append(frame)`)
+		refused := func() bool { return strings.Contains(strings.Join(p.console(), "\n"), "frame-ancestors") }
+		if !eventually(refused) {
+			t.Errorf("%s shows the page in a frame", origin.name)
+		}
+	}
+}
+
+// copiedCommands copies requests as commands and lets sh run them.
+func copiedCommands(t *testing.T, ctx context.Context) {
+	p := servePage(t, ctx, openServerEnv)
+	p.before(`if (navigator.clipboard) navigator.clipboard.writeText = async text => { window.copied = text }`)
+	// copied presses the button Curl in a part of the page, and runs what is copied.
+	copied := func(part string) string {
+		t.Helper()
+		p.until(`document.querySelector(` + quoted(part) + `)`)
+		p.run(`window.copied = "";
+			[...document.querySelectorAll(` + quoted(part+" .copy") + `)].find(e => e.textContent === "curl").click()`)
+		p.until(`window.copied`)
+		command := exec.Command("sh", "-c", p.eval(`window.copied`))
+		out, err := command.Output()
+		if err != nil {
+			t.Fatalf("%q: %v", command.Args, err)
+		}
+		return string(out)
+	}
+	const odd = "it's \"$HOME\" `id` \\ 100% & [x] {y} #é\n2"
+	p.api("PATCH", "/schedules/4", `{"title": `+quoted(odd)+`}`, 200)
+	p.open("#/schedules?title=" + strings.ReplaceAll(netURL.QueryEscape(odd), "+", "%20") + "&_sort=-pickupTime")
+	p.until(rows + ` === 1`)
+	list := copied(".request")
+	p.want(quoted(list)+` === JSON.stringify(JSON.parse(`+quoted(list)+`)) || JSON.parse(`+quoted(list)+`).map(r => r.id).join()`, "4")
+
+	p.open("#/schedules/5")
+	p.fill("#member-title", odd[:len(odd)-3])
+	p.until(`document.querySelector(".dirty")`)
+	copied(".panel .tabs")
+	if text := p.api("GET", "/schedules/5?_fields=title", "", 200); !strings.Contains(text, quoted(odd[:len(odd)-3])[1:20]) {
+		t.Errorf("the command has written %s", text)
+	}
+	p.quiet()
+}
+
+// hundredThousand scrolls through 100,000 records. The budgets are those of the number of
+// elements, listeners and requests, and of memory.
+func hundredThousand(t *testing.T, ctx context.Context) {
+	const n = 100_000
+	dir := t.TempDir()
+	var text strings.Builder
+	text.WriteString(`{"drivers": [{"id": "d0", "name": "Ruth"}, {"id": "d1", "name": "Tomas"}], "schedules": [`)
+	for i := range n {
+		if i > 0 {
+			text.WriteByte(',')
+		}
+		fmt.Fprintf(&text, "\n"+`{"id": "%d", "driverId": "d%d", "title": "School run", "rank": %d, "at": "2026-03-02T07:30:00Z"}`, i+1, i%2, i*7919%n)
+	}
+	text.WriteString("]}\n")
+	if err := os.WriteFile(dir+"/db.json", []byte(text.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p := servePageOf(t, ctx, dir, openServerEnv)
+	p.open("#/schedules")
+	p.until(cell("1", "driverId") + `?.textContent.startsWith("Ruth")`)
+	p.click(`[data-cell="0:2"]`)
+	const focused = `document.activeElement.dataset.cell === "0:2"`
+	p.until(focused)
+	const loaded = `!document.querySelector(".spacer .wait")`
+	p.run(`performance.clearResourceTimings();
+		const grid = document.querySelector(".grid");
+		for (let y = 0; y <= 30_000; y += 200) { grid.scrollTop = y; await new Promise(requestAnimationFrame) }`)
+	p.until(loaded)
+	p.want(focused, "true")
+	if requests := p.number(`performance.getEntriesByType("resource").length`); requests < 5 || requests >= 15 {
+		t.Errorf("scrolling 30,000 pixels needs %.0f requests", requests)
+	}
+	last := p.number(`(async () => {
+		const start = performance.now();
+		document.querySelector(".grid").scrollTop = 1e9;
+		while (!` + cell("100000", "rank") + ` && performance.now() - start < 10_000) await new Promise(requestAnimationFrame);
+		return performance.now() - start;
+	})()`)
+	if last > 2000 {
+		t.Errorf("the last row is there after %.0f ms", last)
+	}
+	p.want(focused, "true")
+	p.press("ArrowDown", "ArrowRight") // back to the focus
+	p.until(`document.activeElement.dataset.cell === "1:3" && document.querySelector(".grid").scrollTop < 100`)
+	p.press("Ctrl+ArrowDown")
+	p.until(`document.activeElement.dataset.cell === "99999:3" && document.activeElement.closest(".row").textContent.startsWith("100000")`)
+	heap := p.heap() // frees what is not used
+	counters, err := chromedp.Call(p.ctx, memory.GetDOMCounters, cdp.Empty{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("last row after %.0f ms; %d nodes, %d listeners, heap %.1f MB", last, counters.Nodes, counters.JsEventListeners, heap/1e6)
+	if counters.Nodes >= 1500 || counters.JsEventListeners >= 150 || heap > 30e6 {
+		t.Errorf("%d nodes, %d listeners, a heap of %.1f MB", counters.Nodes, counters.JsEventListeners, heap/1e6)
+	}
+	p.quiet()
+}
+
+// flatMemory changes records while the page shows them, more often than its lists have
+// entries, or as often as in an hour of work if there is time.
+func flatMemory(t *testing.T, ctx context.Context) {
+	p := servePage(t, ctx, openServerEnv, "--ephemeral") // which writes faster
+	p.open("#/")
+	rounds := 3
+	if long() {
+		rounds = 60
+	}
+	var heaps []float64
+	for round := range rounds {
+		last := ""
+		for _, hash := range []string{"#/schedules/4", "#/_/requests", "#/_/changes", "#/", "#/schedules"} {
+			p.show(hash)
+			for i := range 100 {
+				last = fmt.Sprintf("%s, %d of %d", hash, i, round)
+				p.api("PATCH", fmt.Sprintf("/schedules/%d", i%7+1), `{"title": `+quoted(last)+`}`, 200)
+			}
+		}
+		p.until(`document.querySelector(".grid")?.textContent.includes(` + quoted(last) + `) && !document.querySelector(".changed")`)
+		heaps = append(heaps, p.heap()/1e6)
+	}
+	t.Logf("the heap in MB after 500 changes each: %.2f", heaps)
+	if early, late := heaps[rounds/3], heaps[rounds-1]; late > early*1.1+0.5 {
+		t.Errorf("the heap grows from %.1f to %.1f MB", early, late)
+	}
+	p.quiet()
+}
+
+// reducedMotion changes a record on a system whose user wants no motion.
+func reducedMotion(t *testing.T, ctx context.Context) {
+	p := servePage(t, ctx, openServerEnv)
+	for _, motion := range []struct{ name, running string }{{"no-preference", "true"}, {"reduce", "false"}} {
+		p.media("prefers-reduced-motion", motion.name)
+		p.open("#/schedules")
+		p.until(`document.querySelector(".foot .live")?.textContent === "Live" && ` + rows + ` === 7`)
+		p.api("PATCH", "/schedules/4", `{"title": "With `+motion.name+`"}`, 200)
+		p.until(cell("4", "title") + `?.textContent === "With ` + motion.name + `"`)
+		p.want(`document.querySelector(".cell.changed") !== null && document.getAnimations().length > 0`, motion.running)
+		p.want(`getComputedStyle(document.querySelector(".cell.changed")).backgroundColor !== getComputedStyle(`+cell("3", "title")+`).backgroundColor`, "true")
+	}
+	p.quiet()
+}
+
+// zoomedPage zooms to 400 %: the page is that of a phone, and nothing is cut off.
+func zoomedPage(t *testing.T, ctx context.Context) {
+	p := servePage(t, ctx, openServerEnv)
+	p.do(chromedp.EmulateViewport(1360/4, 850/4, chromedp.EmulateScale(4)))
+	for _, hash := range []string{"#/", "#/schedules", "#/schedules?status=Canceled", "#/_/requests", "#/_/changes", "#/_/problems", "#/_/relations",
+		"#/_/sessions", "#/_/new/drivers", "#/drivers/1"} {
+		p.open(hash)
+		p.want(`document.documentElement.scrollWidth <= innerWidth ? "fits" : "`+hash+` is " + document.documentElement.scrollWidth + " pixels wide"`, "fits")
+	}
+	p.fill("#member-driverName", "Dana M.")
+	p.want(`(() => {
+		const r = document.activeElement.getBoundingClientRect();
+		return r.top >= 0 && r.bottom <= innerHeight && document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2) === document.activeElement;
+	})()`, "true")
+	p.click(".panel-foot .primary")
+	p.holds(`"driverName": "Dana M."`)
+	p.quiet()
+}
