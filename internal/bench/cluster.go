@@ -79,11 +79,14 @@ type replicas struct {
 	all    []*process
 }
 
-// replicate starts n replicas of a new database; the floor begins with an empty one.
+// replicate starts n replicas of a new database. The floor is one program, and begins
+// with an empty one.
 func (b *bench) replicate(c *etcdtest.Cluster, who string, n int, text string) (r *replicas, err error) {
 	r = &replicas{prefix: "/" + rand.Text()}
 	r.url = "etcd://" + c.Hosts() + r.prefix
-	if who == ours {
+	if who == floor {
+		n = 1
+	} else {
 		file := filepath.Join(b.work, "import.json")
 		if err = save(file, text); err == nil {
 			err = b.pickupRuns("import", file, r.url)
@@ -116,10 +119,10 @@ func (r *replicas) stop() {
 }
 
 // etcdWrites measures clients that send each POST to another replica than the one
-// before, as a load balancer does, and the floor, which is one program.
+// before, as a load balancer does, and the floor.
 func (b *bench) etcdWrites(c *etcdtest.Cluster, row *row, n, clients int) error {
 	text, _ := sized(1_000_000)
-	for who, n := range map[string]int{floor: 1, ours: n} {
+	for _, who := range []string{floor, ours} {
 		r, err := b.replicate(c, who, n, text)
 		if err == nil {
 			err = b.etcdLoad(row, who, r, clients)
@@ -186,7 +189,10 @@ func (b *bench) etcdReads(c *etcdtest.Cluster, row *row, n int) error {
 			row.targets = nil // replicas that share the processors are no faster than one
 		}
 	}
-	for who, n := range map[string]int{ours: n, oneReplica: 1} {
+	for _, who := range []string{ours, oneReplica} {
+		if who == oneReplica {
+			n = 1
+		}
 		var sum sample
 		samples, errs := make(chan sample, n), make(chan error, n)
 		for _, p := range r.all[:n] {
