@@ -206,10 +206,13 @@ func (s *Store) latest(ctx context.Context) (rev int64, h head, asOf int64, err 
 	return rev, h, asOf, nil
 }
 
-// absent returns the error of a prefix without a database.
-func (s *Store) absent() error {
-	return fmt.Errorf("there is no database at %s: %w", strings.TrimSuffix(s.prefix, "/"), fs.ErrNotExist)
-}
+// An absentError is about a prefix without a database.
+type absentError string
+
+func (e absentError) Error() string { return "there is no database at " + string(e) }
+func (absentError) Unwrap() []error { return []error{storage.ErrAway, fs.ErrNotExist} }
+
+func (s *Store) absent() error { return absentError(strings.TrimSuffix(s.prefix, "/")) }
 
 // repeat calls do, which changes nothing, until it succeeds, a few times.
 func (s *Store) repeat(ctx context.Context, do func(context.Context) error) (err error) {

@@ -222,8 +222,8 @@ func TestDropped(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, func() bool { _, _, _, err := follower(); return err != nil })
-	if _, err := s.Commit(t.Context(), first.Rev, many(1, 10)); err == nil {
-		t.Error("Commit without a database reports no error")
+	if _, err := s.Commit(t.Context(), first.Rev, many(1, 10)); !errors.Is(err, storage.ErrAway) {
+		t.Errorf("Commit without a database: %v, want ErrAway", err)
 	}
 	if _, err := another(t, c, s).Import(t.Context(), contentsOf(`{"other":[]}`), nil); err != nil {
 		t.Fatal(err)

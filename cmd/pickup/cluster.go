@@ -97,7 +97,7 @@ func (c clusterAccess) config(secure bool) (*tls.Config, error) {
 func await(ctx context.Context, store *etcdstore.Store, url string, log *slog.Logger) error {
 	for end, told := time.Now().Add(connectTime), false; ; {
 		_, err := store.Latest(ctx)
-		if !errors.Is(err, storage.ErrAway) || time.Now().After(end) || ctx.Err() != nil {
+		if !errors.Is(err, storage.ErrAway) || errors.Is(err, fs.ErrNotExist) || time.Now().After(end) || ctx.Err() != nil {
 			return clusterError(err, url)
 		}
 		if !told {

@@ -45,7 +45,7 @@ func TestCluster(t *testing.T) {
 	operations := 2000
 	binaries := map[string]string{"the etcd of the system": "etcd"}
 	if os.Getenv("PICKUP_LONG") != "" {
-		operations = 25_000
+		operations = 27_000
 		newest, err := etcdtest.Newest()
 		if err != nil {
 			t.Fatal(err)
@@ -225,7 +225,7 @@ type clusterHistory struct {
 	local      []porcupine.Operation // guarded by mu; reads that ask for nothing
 	older      int                   // guarded by mu; reads that show an older state than they ask for
 	counts     map[string]int        // guarded by mu; of answers
-	faults     []string
+	faults     map[string]int
 }
 
 // A seenAt is a value that a read has shown at a revision.
@@ -243,8 +243,8 @@ func (h *clusterHistory) check(t *testing.T) {
 			unknown++
 		}
 	}
-	t.Logf("%d operations, %d of unknown outcome; %d local reads, %d reads in all; faults: %s\nanswers: %v",
-		len(h.operations), unknown, len(h.local), len(h.reads), strings.Join(h.faults, ", "), h.counts)
+	t.Logf("%d operations, %d of unknown outcome; %d local reads, %d reads in all; faults: %v\nanswers: %v",
+		len(h.operations), unknown, len(h.local), len(h.reads), h.faults, h.counts)
 	if result := porcupine.CheckOperationsTimeout(clusterModel, h.operations, 5*time.Minute); result != porcupine.Ok {
 		t.Errorf("porcupine: the history is %s", result)
 	}
@@ -304,7 +304,7 @@ func runCluster(t *testing.T, binary string, operations int) *clusterHistory {
 			t.Fatalf("a server does not start:\n%s", log)
 		}
 	}
-	h := &clusterHistory{counts: make(map[string]int)}
+	h := &clusterHistory{counts: make(map[string]int), faults: make(map[string]int)}
 	stop := make(chan struct{})
 	var clients sync.WaitGroup
 	began := time.Now()
@@ -330,7 +330,7 @@ func runCluster(t *testing.T, binary string, operations int) *clusterHistory {
 			break
 		}
 		f := clusterFaults[i%len(clusterFaults)]
-		h.faults = append(h.faults, f.name)
+		h.faults[f.name]++
 		f.run(t, c, replicas)
 	}
 	close(stop)
