@@ -130,11 +130,6 @@ func (s *server) record(c *gin.Context) {
 	c.Next()
 }
 
-// isOwnPage reports whether the service's own page sends a request.
-func isOwnPage(r *http.Request) bool {
-	return r.Header.Get(pageHeader) == "1" && r.Header.Get("Sec-Fetch-Site") == "same-origin"
-}
-
 // A recordingWriter keeps the beginning of an answer that is JSON.
 type recordingWriter struct {
 	gin.ResponseWriter
@@ -158,7 +153,7 @@ func (w *recordingWriter) keep(b []byte) {
 func (w *recordingWriter) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
 
 // Unwrap is for http.ResponseController.
-func (w *recordingWriter) Unwrap() http.ResponseWriter { return below(w.ResponseWriter) }
+func (w *recordingWriter) Unwrap() http.ResponseWriter { return unwrapped(w.ResponseWriter) }
 
 // add adds a request, and drops the oldest ones if they are too many.
 func (l *requestLog) add(e *recorded) {
@@ -327,7 +322,7 @@ func (req *request) streamRequests(number uint64, now bool) error {
 		return nil
 	}
 	req.Writer.WriteHeaderNow()
-	w := newEventWriter(below(req.Writer), req.Request)
+	w := newEventWriter(unwrapped(req.Writer), req.Request)
 	defer w.close()
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
