@@ -267,6 +267,8 @@ func cellFlow(p *pageTest) {
 	p.until(cell("3", "status") + `?.textContent === "Canceled"`)
 	p.press("Ctrl+z")
 	p.isSample()
+	p.until(`document.querySelector(".toasts").textContent.includes("Undone")`)
+	p.want(`document.querySelector(".toasts").textContent.includes("is Canceled")`, "false") // it no longer is
 	p.press("Space")
 	p.until(`location.hash === "#/schedules/3" && document.activeElement.closest(".panel")`)
 	p.press("Escape")
@@ -738,7 +740,7 @@ func phoneFlow(p *pageTest) {
 	p.onPhone()
 	fits := func() {
 		p.Helper()
-		p.want(`document.documentElement.scrollWidth <= innerWidth`, "true")
+		p.want(`document.documentElement.scrollWidth <= innerWidth && document.documentElement.scrollHeight <= innerHeight`, "true")
 	}
 	p.open("#/schedules")
 	p.until(`document.querySelectorAll(".card-row").length === 7`)
@@ -778,7 +780,13 @@ func phoneFlow(p *pageTest) {
 	for _, hash := range []string{"#/", "#/_/requests", "#/_/changes", "#/_/problems", "#/_/relations", "#/_/sessions", "#/_/new/schedules"} {
 		p.show(hash)
 		fits()
+		if hash == "#/_/requests" {
+			p.want(`parseFloat(getComputedStyle(document.querySelector(".log .right")).paddingRight) > 0`, "true")
+		}
 	}
+	p.show("#/")
+	p.run(`document.querySelector(".top h1").style.width = "100%"`) // the version is on a second line
+	p.want(`document.querySelector(".top").scrollHeight <= document.querySelector(".top").clientHeight`, "true")
 	p.do(desktop)
 }
 
