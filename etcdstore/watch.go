@@ -17,8 +17,8 @@ import (
 // the whole contents instead.
 const keepBatches = 256
 
-// Watch implements storage.SharedStore. One goroutine receives the events of etcd, and
-// another reads the head each second; both end with the call.
+// Watch implements storage.SharedStore. One goroutine receives the events of etcd,
+// another reads the head each second, and a third one sweeps; all end with the call.
 func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
 	return func(yield func(storage.Batch, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -30,6 +30,7 @@ func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 		defer cancel()
 		running.Go(func() { f.run(ctx) })
 		running.Go(func() { f.probe(ctx) })
+		running.Go(func() { f.tidy(ctx) })
 
 		var reported error
 		for ctx.Err() == nil {

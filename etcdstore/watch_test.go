@@ -177,6 +177,11 @@ func TestCut(t *testing.T) {
 			if want := map[bool]int{false: 0, true: 1}[lose]; resets != want || text(got) != text(load(t, a).Contents) {
 				t.Errorf("%d loads, want %d; the follower has\n%s", resets, want, text(got))
 			}
+			for _, counter := range b.Counters() {
+				if n := counter.Value(); counter.Name == "gaps" && (n == 1) != lose {
+					t.Errorf("%d gaps are counted", n)
+				}
+			}
 		})
 	}
 }
