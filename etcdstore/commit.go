@@ -164,12 +164,23 @@ type commit struct {
 	head    head // the new one
 	ops     []op
 	parts   map[string]string // the names of the parts of large values, by key
+	laid    []op              // delete these and other parts of the commit
 	ifs     []clientv3.Cmp
 	lastRev int64 // of the last head that run wrote, which is then last
 }
 
 // run writes the operations as one step, and returns the revision that has them.
 func (c *commit) run(ctx context.Context) (int64, error) {
+	rev, err := c.write(ctx)
+	// The error of an unknown outcome may wrap a refusal too: that of the question.
+	if errors.Is(err, errMoved) || isRefused(err) && !errors.Is(err, storage.ErrUnsure) {
+		c.withdraw(ctx)
+	}
+	return rev, err
+}
+
+// write is run, but leaves the parts where they are if it fails.
+func (c *commit) write(ctx context.Context) (int64, error) {
 	total := 0
 	for _, o := range c.ops {
 		if total += o.size(); len(o.key) > maxKey-len(c.prefix) {

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -235,6 +238,81 @@ func TestSweep(t *testing.T) {
 		t.Errorf("the revision is %d, want %d", got.Rev, rev)
 	}
 	again(t, w, "n", "1")
+}
+
+// TestTidy has a store that follows delete what is of no use, and nothing else, without
+// being asked.
+func TestTidy(t *testing.T) {
+	c := oneNode(t)
+	s := open(t, c, `{"items":[],"big":{}}`)
+	b := load(t, s)
+	changes := append(many(1, 1<<20), storage.Change{Collection: "big", Value: many(1, 1<<20)[0].Value})
+	if _, err := s.Commit(t.Context(), b.Rev, changes); err != nil {
+		t.Fatal(err)
+	}
+	counted, err := s.laid(t.Context())
+	if err != nil || len(counted) != 2 {
+		t.Fatalf("%d values in parts (%v), want 2", len(counted), err)
+	}
+	write(t, s, s.prefix+partKey(partKeys, "dead.1", 0), "x")
+	write(t, s, s.prefix+partKey(stagedKeys, "dead.2", 1), "y") // a sweep had deleted the first part
+	s.tidyEach = 50 * time.Millisecond
+	following(t, s, load(t, s))
+	eventually(t, func() bool { found, err := s.laid(t.Context()); return err == nil && maps.Equal(found, counted) })
+}
+
+// TestWithdraw leaves no parts of commits that did not hold: another store was faster,
+// or etcd refuses them.
+func TestWithdraw(t *testing.T) {
+	c := oneNode(t)
+	a := open(t, c, `{"items":[]}`)
+	b := another(t, c, a)
+	for name, n := range map[string]int{"a large value": 1, "a large batch": 30} {
+		first := load(t, b)
+		again(t, a, "n", `"`+name+`"`)
+		if _, err := b.Commit(t.Context(), first.Rev, many(n, 2<<20/n)); !errors.Is(err, storage.ErrConflict) {
+			t.Errorf("%s: %v, want ErrConflict", name, err)
+		}
+		if found, err := b.laid(t.Context()); len(found) > 0 || err != nil {
+			t.Errorf("%s: %v is left (%v)", name, found, err)
+		}
+	}
+}
+
+// A filling cluster loses the answer to the first transaction with two conditions, which
+// it performs, and has no space for more.
+type filling struct {
+	cluster
+	full atomic.Bool
+}
+
+func (f *filling) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
+	if op.IsTxn() {
+		ifs, then, _ := op.Txn()
+		if f.full.Load() && len(then) > 0 && then[0].IsPut() {
+			return clientv3.OpResponse{}, rpctypes.ErrNoSpace
+		}
+		if len(ifs) > 1 {
+			f.full.Store(true)
+			f.cluster.Do(ctx, op)
+			return clientv3.OpResponse{}, context.DeadlineExceeded
+		}
+	}
+	return f.cluster.Do(ctx, op)
+}
+
+// TestUnsureBatch keeps the parts of a batch that may count.
+func TestUnsureBatch(t *testing.T) {
+	c := oneNode(t)
+	s := open(t, c, `{"items":[]}`)
+	b := load(t, s)
+	s.etcd = &filling{cluster: s.etcd}
+	if _, err := s.Commit(t.Context(), b.Rev, many(30, 60<<10)); !errors.Is(err, storage.ErrUnsure) {
+		t.Errorf("Commit: %v, want ErrUnsure", err)
+	}
+	if got := load(t, another(t, c, s)); len(got.Contents[0].Elements) != 30 {
+		t.Errorf("the batch has %d records", len(got.Contents[0].Elements))
+	}
 }
 
 // A sweeping cluster calls sweep before each transaction with two conditions.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -51,6 +50,7 @@ func chunks(value []byte, size int) (parts [][]byte) {
 // lay writes parts that do not count yet, and adds the condition that the first of
 // them still exists, so that no sweep has deleted them. It returns their number.
 func (c *commit) lay(ctx context.Context, keys, name string, parts [][]byte) (int, error) {
+	c.laid = append(c.laid, deleteParts(keys, name))
 	for i, part := range parts {
 		key := partKey(keys, name, i)
 		rev, err := c.create(ctx, key, part)
@@ -168,9 +168,6 @@ func (c *commit) stage(ctx context.Context) (int64, error) {
 	c.head.Open = &batch{c.head.Commit, count}
 	rev, err := c.try(ctx, flip)
 	if err != nil {
-		if errors.Is(err, errMoved) || isRefused(err) { // it will never count
-			c.sweepStaged(ctx, c.head.Commit)
-		}
 		return 0, err
 	}
 	c.last, c.lastRev = c.head, rev
@@ -186,9 +183,12 @@ func (c *commit) stage(ctx context.Context) (int64, error) {
 	return rev, nil
 }
 
-// sweepStaged deletes a batch that does not count. If that fails it stays until a sweep.
-func (s *Store) sweepStaged(ctx context.Context, name string) {
-	s.transact(ctx, readTime, nil, s.plain([]op{deleteParts(stagedKeys, name)}), headKey)
+// withdraw deletes the parts of a commit that will never count. If that fails they stay
+// until a sweep.
+func (c *commit) withdraw(ctx context.Context) {
+	if len(c.laid) > 0 {
+		c.transact(ctx, readTime, nil, c.plain(c.laid), headKey)
+	}
 }
 
 // fold puts the open batch of h, which was written at rev, into the records, and

@@ -134,9 +134,9 @@ func testFollowers(t *testing.T, c *etcdtest.Cluster, steps int, leave bool) {
 			continue
 		}
 		want := text(contents)
-		eventually(t, func() bool { _, at, _, _ := follower(); return at >= rev })
-		if got, _, _, err := follower(); text(got) != want || err != nil {
-			t.Fatalf("step %d: the follower has (%v)\n%.500s\nwant\n%.500s", i, err, text(got), want)
+		eventually(t, func() bool { _, at, _, err := follower(); return at >= rev && err == nil })
+		if got, _, _, _ := follower(); text(got) != want {
+			t.Fatalf("step %d: the follower has\n%.500s\nwant\n%.500s", i, text(got), want)
 		}
 		for b, err := range lazy.Since(t.Context(), lazyRev) {
 			if err != nil {

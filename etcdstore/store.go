@@ -47,6 +47,7 @@ const (
 	watchWait   = 50 * time.Millisecond // for a batch that Watch is about to receive
 	repeatAfter = 50 * time.Millisecond // of a failed call
 	reloadAfter = 2 * time.Second       // of a load that failed
+	tidyEach    = 10 * time.Minute      // between two looks for what writes have left
 )
 
 // A Store is a database under a prefix. Several goroutines may call its methods at
@@ -73,10 +74,11 @@ type Store struct {
 	idMember func(collection string) string // guarded by mu
 
 	grace     time.Duration // graceFold, but of tests
+	tidyEach  time.Duration // tidyEach, but of tests
 	leaveOpen func() bool   // of tests: whether to stop after the flip
 }
 
-// stats count events, for metrics and tests.
+// stats count events, for Counters and tests.
 type stats struct {
 	conflicts, staged, settled, unsure, reloads, foreign, restarts, gaps atomic.Int64
 }
@@ -123,8 +125,30 @@ func newStore(c cluster, prefix string, log *slog.Logger) *Store {
 		log:      cmp.Or(log, slog.New(slog.DiscardHandler)),
 		opened:   time.Now(),
 		grace:    graceFold,
+		tidyEach: tidyEach,
 		me:       strings.ToLower(rand.Text()[:8]),
 		idMember: func(string) string { return defaultIDMember },
+	}
+}
+
+// A Counter counts events of a Store since it was opened.
+type Counter struct {
+	Name  string // as in settled
+	Help  string
+	Value func() int64
+}
+
+// Counters returns the counters of a Store.
+func (s *Store) Counters() []Counter {
+	return []Counter{
+		{"conflicts", "Commits that another server was faster than.", s.stats.conflicts.Load},
+		{"staged", "Commits that were too large for one transaction.", s.stats.staged.Load},
+		{"settled", "Commits whose outcome was not reported and then found out.", s.stats.settled.Load},
+		{"unsure", "Commits whose outcome could not be found out.", s.stats.unsure.Load},
+		{"reloads", "Times that what changed was not known and everything was read again.", s.stats.reloads.Load},
+		{"gaps", "Commits that etcd has not reported as a whole.", s.stats.gaps.Load},
+		{"foreign", "Writes past pickup.", s.stats.foreign.Load},
+		{"restarts", "Watches that were begun again.", s.stats.restarts.Load},
 	}
 }
 
@@ -206,10 +230,13 @@ func (s *Store) latest(ctx context.Context) (rev int64, h head, asOf int64, err 
 	return rev, h, asOf, nil
 }
 
-// absent returns the error of a prefix without a database.
-func (s *Store) absent() error {
-	return fmt.Errorf("there is no database at %s: %w", strings.TrimSuffix(s.prefix, "/"), fs.ErrNotExist)
-}
+// An absentError is about a prefix without a database.
+type absentError string
+
+func (e absentError) Error() string { return "there is no database at " + string(e) }
+func (absentError) Unwrap() []error { return []error{storage.ErrAway, fs.ErrNotExist} }
+
+func (s *Store) absent() error { return absentError(strings.TrimSuffix(s.prefix, "/")) }
 
 // repeat calls do, which changes nothing, until it succeeds, a few times.
 func (s *Store) repeat(ctx context.Context, do func(context.Context) error) (err error) {

@@ -17,8 +17,8 @@ import (
 // the whole contents instead.
 const keepBatches = 256
 
-// Watch implements storage.SharedStore. One goroutine receives the events of etcd, and
-// another reads the head each second; both end with the call.
+// Watch implements storage.SharedStore. One goroutine receives the events of etcd,
+// another reads the head each second, and a third one sweeps; all end with the call.
 func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
 	return func(yield func(storage.Batch, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -30,6 +30,7 @@ func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 		defer cancel()
 		running.Go(func() { f.run(ctx) })
 		running.Go(func() { f.probe(ctx) })
+		running.Go(func() { f.tidy(ctx) })
 
 		var reported error
 		for ctx.Err() == nil {
@@ -115,6 +116,7 @@ type follower struct {
 	mu      sync.Mutex
 	last    int64              // guarded by mu; the revision of the last head received
 	behind  time.Time          // guarded by mu; since when a later head is known, zero if none is
+	busy    bool               // guarded by mu; events are being handled
 	trouble error              // guarded by mu; why the state may be old, nil if it is not
 	restart context.CancelFunc // guarded by mu; ends the watch of etcd
 }
@@ -237,6 +239,8 @@ func (f *follower) events(ctx context.Context) error {
 // handle handles the events of one revision. An error is that of a call to etcd:
 // the events have to be received again.
 func (f *follower) handle(ctx context.Context, events []*clientv3.Event) error {
+	f.setBusy(true)
+	defer f.setBusy(false)
 	d, err := f.decode(ctx, events, f.open)
 	f.mu.Lock()
 	last := f.last
@@ -262,6 +266,12 @@ func (f *follower) handle(ctx context.Context, events []*clientv3.Event) error {
 	}
 	f.from = d.rev + 1
 	return nil
+}
+
+func (f *follower) setBusy(busy bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.busy = busy
 }
 
 // arrive publishes a batch.
@@ -354,7 +364,7 @@ func (f *follower) look(rev int64, began time.Time, err error) bool {
 		return changed
 	case err == nil && f.behind.IsZero():
 		f.behind = began
-	case err == nil && time.Since(f.behind) > probeEach:
+	case err == nil && !f.busy && time.Since(f.behind) > probeEach:
 		f.behind = time.Time{}
 		f.restart() // the watch hangs
 	}

@@ -177,6 +177,11 @@ func TestCut(t *testing.T) {
 			if want := map[bool]int{false: 0, true: 1}[lose]; resets != want || text(got) != text(load(t, a).Contents) {
 				t.Errorf("%d loads, want %d; the follower has\n%s", resets, want, text(got))
 			}
+			for _, counter := range b.Counters() {
+				if n := counter.Value(); counter.Name == "gaps" && (n == 1) != lose {
+					t.Errorf("%d gaps are counted", n)
+				}
+			}
 		})
 	}
 }
@@ -222,8 +227,8 @@ func TestDropped(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, func() bool { _, _, _, err := follower(); return err != nil })
-	if _, err := s.Commit(t.Context(), first.Rev, many(1, 10)); err == nil {
-		t.Error("Commit without a database reports no error")
+	if _, err := s.Commit(t.Context(), first.Rev, many(1, 10)); !errors.Is(err, storage.ErrAway) {
+		t.Errorf("Commit without a database: %v, want ErrAway", err)
 	}
 	if _, err := another(t, c, s).Import(t.Context(), contentsOf(`{"other":[]}`), nil); err != nil {
 		t.Fatal(err)

@@ -21,7 +21,12 @@
 // front.go takes off what a path has before that of a route: a session, what
 // Options.Routes rewrite, and the prefix. static.go serves files where the API has
 // nothing. Middleware runs in this order, each in a file of its own: request id, metrics,
-// access log, recovery from panics, headers of every answer, Host check, cross-origin
-// rules, credentials, preferences, simulation. Handlers return errors. errors.go maps
-// them to statuses, and each becomes a problem document (RFC 9457).
+// access log, request log, recovery from panics, headers of every answer, Host check,
+// cross-origin rules, credentials, preferences, simulation. Handlers return errors.
+// errors.go maps them to statuses, and each becomes a problem document (RFC 9457).
+//
+// simulate.go simulates slow and failing answers: those that a request prefers
+// (simulateprefer.go), and those of rules, which simulaterules.go changes at run time.
+// wait.go delays a request, holds.go holds one until it is released, and
+// simulatefault.go cuts connections.
 package server

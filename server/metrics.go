@@ -74,6 +74,11 @@ func NewMetrics() *Metrics {
 	}
 }
 
+// AddCounter adds a counter whose value others keep.
+func (m *Metrics) AddCounter(name, help string, value func() int64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(value()) }))
+}
+
 // Synced records the duration of a sync.
 func (m *Metrics) Synced(d time.Duration) { m.syncs.Observe(d.Seconds()) }
 

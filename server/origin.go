@@ -26,6 +26,9 @@ const (
 	maxAskedBytes   = 4 << 10
 )
 
+// pageHeader is what the service's own pages send.
+const pageHeader = "Pickup-Page"
+
 // crossOrigin lets pages of the allowed origins use the service, and refuses writes
 // from other pages, with which browsers would send remembered credentials. It
 // does not affect clients other than browsers.
@@ -169,4 +172,18 @@ func isCrossOrigin(r *http.Request) bool {
 	}
 	u, err := url.Parse(origin)
 	return err != nil || !strings.EqualFold(u.Host, r.Host)
+}
+
+// isOwnPage reports whether the service's own page sends a request.
+func isOwnPage(r *http.Request) bool {
+	return r.Header.Get(pageHeader) == "1" && r.Header.Get("Sec-Fetch-Site") == "same-origin"
+}
+
+// isForeign reports whether a page of a site that is not allowed sends the request.
+// It could otherwise occupy the server, even if it cannot read the answers.
+func (s *server) isForeign(r *http.Request) bool {
+	if r.Header.Get("Sec-Fetch-Site") != "cross-site" {
+		return false
+	}
+	return s.trust(r.Header.Get("Origin")) == untrusted
 }

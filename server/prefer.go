@@ -12,7 +12,7 @@ import (
 	"pickup/internal/spell"
 )
 
-// The preferences of RFC 7240 that are honored, besides those of simulate.go. Others
+// The preferences of RFC 7240 that are honored, besides those of simulateprefer.go. Others
 // are ignored.
 const (
 	preferMinimal = "return=minimal"
@@ -22,7 +22,7 @@ const (
 	preferDefaults = "missing=default" // of a POST
 )
 
-// preferences are all that the server knows, with their values. Those of simulate.go
+// preferences are all that the server knows, with their values. Those of simulateprefer.go
 // are judged there.
 var preferences = map[string][]string{
 	"handling": {"lenient", "strict"},

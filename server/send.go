@@ -57,6 +57,14 @@ func write(c *gin.Context, status int, body []byte) {
 	_, _ = c.Writer.Write(body)
 }
 
+// unwrapped returns the writer that Gin wraps.
+func unwrapped(w http.ResponseWriter) http.ResponseWriter {
+	if u, ok := w.(interface{ Unwrap() http.ResponseWriter }); ok {
+		return u.Unwrap()
+	}
+	return w
+}
+
 // buffers holds *[]byte for bodies, so that they need not grow for each list.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 

@@ -44,6 +44,17 @@ const (
 	defaultSessionMemory = 256 << 20
 )
 
+// sessionOf returns the session that a request names, "" without one.
+func sessionOf(r *http.Request) string {
+	if p := placeOf(r); p != nil && p.session != "" {
+		return p.session
+	}
+	if names := r.Header[sessionHeader]; len(names) == 1 {
+		return names[0]
+	}
+	return ""
+}
+
 // enterSession makes the request one of the session that it names, if any. The
 // session is made if there is none. own reports whether the resource is one that
 // sessions have.

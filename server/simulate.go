@@ -1,17 +1,8 @@
 package server
 
 import (
-	"bytes"
 	"cmp"
-	"context"
-	"crypto/tls"
-	"errors"
-	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -41,10 +32,7 @@ type Simulation struct {
 
 const (
 	simulatedHeader = "Pickup-Simulated"
-	pageHeader      = "Pickup-Page" // a request of the service's own page
-
 	defaultMaxDelay = time.Minute
-	maxWaiting      = 1024 // requests
 )
 
 // A simulation is the state of a Simulation in use.
@@ -53,14 +41,6 @@ type simulation struct {
 	holds   holds
 	waiting atomic.Int32
 }
-
-// simulations are the preferences by which a request asks for a simulation. A
-// parameter with _ before the name has the same effect, for clients that cannot
-// send headers.
-var simulations = []string{"delay", "code", "fault", "hold"}
-
-// twinPrefixes are what such parameters begin with.
-var twinPrefixes = []string{"_delay=", "_code=", "_fault=", "_hold="}
 
 // simulate does to the request what it prefers and what rules say: it waits, answers
 // in place of the route, or cuts the connection. The request wins over the rules set
@@ -99,45 +79,6 @@ func (s *server) simulate(c *gin.Context) {
 	s.apply(c, effect, held{Method: c.Request.Method, Path: path, Session: name, session: session})
 }
 
-// takeTwins takes the parameters for a simulation out of the query of a URL, where
-// they would be filters. It returns nil if there are none.
-func takeTwins(u *url.URL) map[string]string {
-	if u.RawQuery == "" || !slices.ContainsFunc(twinPrefixes, func(prefix string) bool { return strings.Contains(u.RawQuery, prefix) }) {
-		return nil
-	}
-	var twins map[string]string
-	parts := strings.Split(u.RawQuery, "&")
-	u.RawQuery = strings.Join(slices.DeleteFunc(parts, func(part string) bool {
-		name, value, _ := strings.Cut(part, "=")
-		name, isTwin := strings.CutPrefix(name, "_")
-		if !isTwin || !slices.Contains(simulations, name) {
-			return false
-		}
-		if text, err := url.QueryUnescape(value); err == nil {
-			value = text
-		}
-		if twins == nil {
-			twins = make(map[string]string)
-		}
-		if _, again := twins[name]; !again {
-			twins[name] = value
-		}
-		return true
-	}), "&")
-	return twins
-}
-
-// sessionOf returns the session that a request names, "" without one.
-func sessionOf(r *http.Request) string {
-	if p := placeOf(r); p != nil && p.session != "" {
-		return p.session
-	}
-	if names := r.Header[sessionHeader]; len(names) == 1 {
-		return names[0]
-	}
-	return ""
-}
-
 // pathOf returns the path that rules match: as it was sent, without session and
 // prefix. The pages of a single-page application are one page, whose path is /: the
 // names in their paths are often those of the API.
@@ -168,82 +109,6 @@ func (s *server) rulesOf(name string) (*simulate.Rules, *session) {
 		return &x.rules, x
 	}
 	return nil, nil
-}
-
-// isForeign reports whether a page of a site that is not allowed sends the request.
-// It could otherwise occupy the server, even if it cannot read the answers.
-func (s *server) isForeign(r *http.Request) bool {
-	if r.Header.Get("Sec-Fetch-Site") != "cross-site" {
-		return false
-	}
-	return s.trust(r.Header.Get("Origin")) == untrusted
-}
-
-// preferredEffect returns what the request prefers. A preference that is unknown or
-// impossible is ignored, and refused with handling=strict. A delay that is too long
-// is always refused.
-func (s *server) preferredEffect(c *gin.Context, twins map[string]string) (e simulate.Effect, err error) {
-	strict := hasPreference(c, preferStrict)
-	for _, name := range simulations {
-		value, found := preferenceOf(c, name)
-		parameter := ""
-		if !found {
-			parameter = "_" + name
-			if value, found = twins[name]; !found {
-				continue
-			}
-		}
-		wrong := s.setPart(&e, name, value)
-		switch {
-		case wrong == nil:
-			c.Writer.Header().Add("Preference-Applied", name+"="+value)
-		case !strict && !errors.Is(wrong, errTooLong):
-		case parameter != "":
-			return e, badParameter(parameter, wrong.Error())
-		default:
-			return e, newProblem(http.StatusBadRequest, sentence("Prefer: "+name+": "+wrong.Error()))
-		}
-	}
-	return e, nil
-}
-
-var errTooLong = errors.New("too long")
-
-// setPart sets the part of an effect that a preference means, or returns what is
-// wrong with it.
-func (s *server) setPart(e *simulate.Effect, name, value string) error {
-	switch name {
-	case "delay":
-		delay, err := simulate.ParseRange(value)
-		if err != nil {
-			return err
-		}
-		if delay.Max > s.Simulate.MaxDelay {
-			return fmt.Errorf("%s is %w: a delay is at most %v (--max-delay)", delay, errTooLong, s.Simulate.MaxDelay)
-		}
-		e.Delay = &delay
-	case "code":
-		code, err := strconv.Atoi(value)
-		if err != nil || code < 400 || code > 599 {
-			return fmt.Errorf("it is a status from 400 to 599, and not %q", clip(value))
-		}
-		e.Code = code
-	case "fault":
-		fault, err := simulate.ParseFault(value)
-		if err == nil && e.Code != 0 {
-			err = errors.New("a request has a code or a fault, but not both")
-		}
-		if err != nil {
-			return err
-		}
-		e.Fault = fault
-	case "hold":
-		if !simulate.IsName(value) {
-			return errors.New("the name of a hold has 1 to 64 of A-Z a-z 0-9 . _ -")
-		}
-		e.Hold = value
-	}
-	return nil
 }
 
 // apply carries out an effect: the delay, the hold, and then the answer. Without an
@@ -335,124 +200,4 @@ func (s *server) sendSimulated(c *gin.Context, o simulate.Outcome) {
 	default:
 		s.send(c, o.Code, contentType, body)
 	}
-}
-
-// cut ends the connection without an answer, or without the rest of it. With reset
-// the client gets a TCP reset if the protocol is HTTP/1; on HTTP/2 the stream is
-// reset in any case.
-func cut(c *gin.Context, reset bool) {
-	if h, ok := below(c.Writer).(http.Hijacker); ok && reset {
-		if conn, _, err := h.Hijack(); err == nil {
-			lower := conn
-			if t, ok := conn.(*tls.Conn); ok {
-				lower = t.NetConn()
-			}
-			if t, ok := lower.(*net.TCPConn); ok {
-				_ = t.SetLinger(0) // or else it is closed as usual
-			}
-			lower.Close() // nobody is left to tell
-		}
-	}
-	panic(http.ErrAbortHandler)
-}
-
-// below returns the writer that Gin wraps.
-func below(w http.ResponseWriter) http.ResponseWriter {
-	if u, ok := w.(interface{ Unwrap() http.ResponseWriter }); ok {
-		return u.Unwrap()
-	}
-	return w
-}
-
-// A lostWriter discards an answer. Of a stream it sends what comes first, and then
-// fails, so that the stream ends in the middle.
-type lostWriter struct {
-	gin.ResponseWriter
-	begun bool // what comes first of a stream has been sent
-}
-
-var errLost = errors.New("the answer is lost")
-
-func (w *lostWriter) Write(b []byte) (int, error) {
-	switch {
-	case w.Header().Get("Content-Type") != streamType:
-		return len(b), nil
-	case w.begun:
-		return 0, errLost
-	}
-	return w.ResponseWriter.Write(b)
-}
-
-func (w *lostWriter) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
-
-func (w *lostWriter) WriteHeaderNow() {}
-
-// FlushError is for http.ResponseController, as are the following methods.
-func (w *lostWriter) FlushError() error {
-	w.begun = true
-	return w.control().Flush()
-}
-
-func (w *lostWriter) SetReadDeadline(t time.Time) error  { return w.control().SetReadDeadline(t) }
-func (w *lostWriter) SetWriteDeadline(t time.Time) error { return w.control().SetWriteDeadline(t) }
-
-func (w *lostWriter) control() *http.ResponseController {
-	return http.NewResponseController(below(w.ResponseWriter))
-}
-
-// wait waits for the given time, or until done is closed. It returns an error if the
-// client goes, the session ends, the server stops, or too many requests wait. x is
-// nil outside of sessions. The time of the request begins again afterwards.
-func (s *server) wait(c *gin.Context, d time.Duration, done <-chan struct{}, x *session) error {
-	if s.simulation.waiting.Add(1) > maxWaiting {
-		s.simulation.waiting.Add(-1)
-		return retry(http.StatusServiceUnavailable, "Too many requests are delayed or held. Nothing was changed.")
-	}
-	defer s.simulation.waiting.Add(-1)
-	var ended <-chan struct{}
-	if x != nil {
-		ended = x.ended
-		s.sessions.mu.Lock()
-		x.holdLocked()
-		s.sessions.mu.Unlock()
-		defer s.leave(x)
-	}
-	readAhead(c.Request)
-	control := http.NewResponseController(below(c.Writer))
-	_ = control.SetReadDeadline(time.Time{}) // tests have writers without
-	_ = control.SetWriteDeadline(time.Time{})
-	over := time.NewTimer(d)
-	defer over.Stop()
-	select {
-	case <-over.C:
-	case <-done:
-	case <-c.Request.Context().Done():
-		return context.Cause(c.Request.Context())
-	case <-ended:
-		return sessionEnded()
-	case <-s.Stop:
-		return retry(http.StatusServiceUnavailable, "The server is stopping. Nothing was changed.")
-	}
-	if server, ok := c.Request.Context().Value(http.ServerContextKey).(*http.Server); ok {
-		if server.ReadTimeout > 0 {
-			_ = control.SetReadDeadline(time.Now().Add(server.ReadTimeout))
-		}
-		if server.WriteTimeout > 0 {
-			_ = control.SetWriteDeadline(time.Now().Add(server.WriteTimeout))
-		}
-	}
-	return nil
-}
-
-// readAhead reads a small body into memory. Only when a body has been read to its end
-// does net/http notice that the client goes.
-func readAhead(r *http.Request) {
-	if r.Body == nil || r.Body == http.NoBody || r.ContentLength > freeOfBudget {
-		return
-	}
-	text, _ := io.ReadAll(io.LimitReader(r.Body, freeOfBudget)) // what follows has the error
-	r.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(text), r.Body), r.Body}
 }

@@ -368,7 +368,7 @@ func newEventWriter(w http.ResponseWriter, r *http.Request) *eventWriter {
 
 // control returns the controller of the connection. Gin's own Flush loses the error.
 func (req *request) control() *http.ResponseController {
-	return http.NewResponseController(below(req.Writer))
+	return http.NewResponseController(unwrapped(req.Writer))
 }
 
 // writeTimeout returns the time for one write to the client.

@@ -85,7 +85,7 @@ func parse(args []string, e *environment) (command, error) {
 		return nil, fmt.Errorf("grammar of the command line: %w", err)
 	}
 	args = joinNegative(respell(args))
-	if err := checkForeign(args); err != nil {
+	if err := checkUnsupported(args); err != nil {
 		return nil, err
 	}
 	parsed, err := k.Parse(args)

@@ -97,7 +97,7 @@ func (c clusterAccess) config(secure bool) (*tls.Config, error) {
 func await(ctx context.Context, store *etcdstore.Store, url string, log *slog.Logger) error {
 	for end, told := time.Now().Add(connectTime), false; ; {
 		_, err := store.Latest(ctx)
-		if !errors.Is(err, storage.ErrAway) || time.Now().After(end) || ctx.Err() != nil {
+		if !errors.Is(err, storage.ErrAway) || errors.Is(err, fs.ErrNotExist) || time.Now().After(end) || ctx.Err() != nil {
 			return clusterError(err, url)
 		}
 		if !told {
@@ -146,6 +146,9 @@ func (s *service) openCluster(ctx context.Context) (err error) {
 
 // openShared opens the database in a cluster, which has its rules.
 func (s *service) openShared(ctx context.Context) (err error) {
+	for _, c := range s.cluster.Counters() {
+		s.metrics.AddCounter("pickup_cluster_"+c.Name+"_total", c.Help, c.Value)
+	}
 	o := s.idConvention.options(nil)
 	o.Log, o.Seed, o.Start = s.log, s.seed(), s.Now.Time
 	if s.db, err = database.Open(ctx, s.metrics.Store(s.cluster), o); err != nil {

@@ -182,8 +182,8 @@ func (c *configFile) check(app *kong.Application) error {
 	if slices.Contains(unknown, "password") || slices.Contains(unknown, "user") {
 		hint = "passwords belong in PICKUP_PASSWORD_FILE or, hashed, in the htpasswd file"
 	}
-	if foreign := foreignFlags[unknown[0]]; foreign != "" {
-		hint = foreign
+	if instead := unsupported[unknown[0]]; instead != "" {
+		hint = instead
 	}
 	line, column := c.place(rawjson.Pointer(unknown[0]))
 	return usagef("%s:%d:%d: unknown setting %q: %s", c.name, line, column, unknown[0], hint)

@@ -267,6 +267,8 @@ func cellFlow(p *pageTest) {
 	p.until(cell("3", "status") + `?.textContent === "Canceled"`)
 	p.press("Ctrl+z")
 	p.isSample()
+	p.until(`document.querySelector(".toasts").textContent.includes("Undone")`)
+	p.want(`document.querySelector(".toasts").textContent.includes("is Canceled")`, "false") // it no longer is
 	p.press("Space")
 	p.until(`location.hash === "#/schedules/3" && document.activeElement.closest(".panel")`)
 	p.press("Escape")
@@ -508,7 +510,8 @@ func brokenFlow(p *pageTest) {
 	p.until(`document.querySelector(".foot .live")?.textContent === "Live"`)
 	p.save(strings.Replace(p.sample, `"drivers": [`, `"drivers": [,`, 1))
 	p.until(`document.querySelector(".strip.bad")?.textContent.includes("db.json:")`)
-	p.until(`!document.querySelector("main .primary")`) // nothing can be made
+	p.want(`document.querySelector(".strip.bad").textContent.split("does not parse").length`, "2") // it says so once
+	p.until(`!document.querySelector("main .primary")`)                                            // nothing can be made
 	p.show("#/schedules/4")
 	p.until(`document.querySelector(".panel-foot")?.textContent.includes("does not parse")`)
 	p.save(p.sample)
@@ -738,7 +741,7 @@ func phoneFlow(p *pageTest) {
 	p.onPhone()
 	fits := func() {
 		p.Helper()
-		p.want(`document.documentElement.scrollWidth <= innerWidth`, "true")
+		p.want(`document.documentElement.scrollWidth <= innerWidth && document.documentElement.scrollHeight <= innerHeight`, "true")
 	}
 	p.open("#/schedules")
 	p.until(`document.querySelectorAll(".card-row").length === 7`)
@@ -778,7 +781,13 @@ func phoneFlow(p *pageTest) {
 	for _, hash := range []string{"#/", "#/_/requests", "#/_/changes", "#/_/problems", "#/_/relations", "#/_/sessions", "#/_/new/schedules"} {
 		p.show(hash)
 		fits()
+		if hash == "#/_/requests" {
+			p.want(`parseFloat(getComputedStyle(document.querySelector(".log .right")).paddingRight) > 0`, "true")
+		}
 	}
+	p.show("#/")
+	p.run(`document.querySelector(".top h1").style.width = "100%"`) // the version is on a second line
+	p.want(`document.querySelector(".top").scrollHeight <= document.querySelector(".top").clientHeight`, "true")
 	p.do(desktop)
 }
 

@@ -212,16 +212,9 @@ func (s *service) private() []string {
 func (s *service) staticNotices() (all []notice) {
 	for _, dir := range s.Static {
 		all = append(all, note("the files of %s are served (--static).", dir))
-		base, err := filepath.EvalSymlinks(dir)
-		if err == nil {
-			base, err = filepath.Abs(base)
-		}
 		for _, name := range s.private() {
-			real, err2 := filepath.EvalSymlinks(name)
-			if err2 == nil {
-				real, err2 = filepath.Abs(real)
-			}
-			if rel, err3 := filepath.Rel(base, real); err == nil && err2 == nil && err3 == nil && filepath.IsLocal(rel) {
+			rel, err := filepath.Rel(realPath(dir), realPath(name))
+			if _, missing := os.Stat(name); missing == nil && err == nil && filepath.IsLocal(rel) {
 				all = append(all, warning("%s has %s, which is not served.", dir, name))
 			}
 		}

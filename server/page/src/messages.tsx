@@ -27,9 +27,11 @@ const shownFor = 7000,
   shownLong = 10_000; // ms
 let lastID = 0;
 
-export function toast(text: string, options: Omit<Toast, "id" | "text"> = {}): void {
+/** Shows a message for a moment and returns its id. */
+export function toast(text: string, options: Omit<Toast, "id" | "text"> = {}): number {
   toasts.value = [...toasts.value.slice(1 - maxToasts), { id: ++lastID, text, ...options }];
   announce(text);
+  return lastID;
 }
 
 /** Shows why something did not happen. */
@@ -52,7 +54,8 @@ function returnFocus(): void {
   target?.focus({ preventScroll: true });
 }
 
-const dismiss = (id: number): void => {
+/** Takes a message away, if it is still shown. */
+export const dismiss = (id: number): void => {
   returnFocus();
   toasts.value = toasts.value.filter((t) => t.id !== id);
 };

@@ -59,7 +59,11 @@ func TestPublicCommands(t *testing.T) {
 			refused: "use rules in pickup.toml",
 		},
 		{command: "json-server projects/app/data.js --port 3500 --middleware projects/app/authMiddleware.js", refused: "use rules in pickup.toml"},
-		{command: "json-server projects/app/data.js --port 3500", refused: `data.js is a program; write its data to a file and serve that: node -p 'JSON.stringify(require("./projects/app/data.js")())' > db.json`},
+		{
+			command: "json-server projects/app/data.js --port 3500",
+			refused: `data.js is a program: let it write a JSON file, and serve that, as in ` +
+				`node -p 'JSON.stringify(require("./projects/app/data.js")())' > db.json`,
+		},
 
 		// Forms that the documentation of json-server has.
 		{command: "json-server -H 0.0.0.0 -r routes.json -s public -q db.json",

@@ -33,15 +33,15 @@ func (u unneeded) notices() (all []notice) {
 	return all
 }
 
-// foreignFlags are the flags of json-server that cannot work, with what to use instead.
-var foreignFlags = map[string]string{
+// unsupported are the flags of json-server that cannot work, with what to use instead.
+var unsupported = map[string]string{
 	"middlewares": "pickup runs no JavaScript: use rules in pickup.toml ([[simulate]])",
 	"cr":          "use --cors-origin for pages of other hosts",
 }
 
-// checkForeign returns an error if args have a flag that cannot work, before one that
+// checkUnsupported returns an error if args have a flag that cannot work, before one that
 // depends on the words after it.
-func checkForeign(args []string) error {
+func checkUnsupported(args []string) error {
 	for _, arg := range args {
 		name, _, _ := strings.Cut(arg, "=")
 		switch {
@@ -50,7 +50,7 @@ func checkForeign(args []string) error {
 		case name == "-m", name == "--middleware":
 			name = "--middlewares"
 		}
-		if instead := foreignFlags[strings.TrimPrefix(name, "--")]; instead != "" && strings.HasPrefix(name, "--") {
+		if instead := unsupported[strings.TrimPrefix(name, "--")]; instead != "" && strings.HasPrefix(name, "--") {
 			return usagef("%s: %s (see docs/json-server.md)", arg, instead)
 		}
 	}

@@ -1,0 +1,66 @@
+package server
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+// cut ends the connection without an answer, or without the rest of it. With reset
+// the client gets a TCP reset if the protocol is HTTP/1; on HTTP/2 the stream is
+// reset in any case.
+func cut(c *gin.Context, reset bool) {
+	if h, ok := unwrapped(c.Writer).(http.Hijacker); ok && reset {
+		if conn, _, err := h.Hijack(); err == nil {
+			lower := conn
+			if t, ok := conn.(*tls.Conn); ok {
+				lower = t.NetConn()
+			}
+			if t, ok := lower.(*net.TCPConn); ok {
+				_ = t.SetLinger(0) // or else it is closed as usual
+			}
+			lower.Close() // nobody is left to tell
+		}
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// A lostWriter discards an answer. Of a stream it sends what comes first, and then
+// fails, so that the stream ends in the middle.
+type lostWriter struct {
+	gin.ResponseWriter
+	begun bool // what comes first of a stream has been sent
+}
+
+var errLost = errors.New("the answer is lost")
+
+func (w *lostWriter) Write(b []byte) (int, error) {
+	switch {
+	case w.Header().Get("Content-Type") != streamType:
+		return len(b), nil
+	case w.begun:
+		return 0, errLost
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+func (w *lostWriter) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
+
+func (w *lostWriter) WriteHeaderNow() {}
+
+// FlushError is for http.ResponseController, as are the following methods.
+func (w *lostWriter) FlushError() error {
+	w.begun = true
+	return w.control().Flush()
+}
+
+func (w *lostWriter) SetReadDeadline(t time.Time) error  { return w.control().SetReadDeadline(t) }
+func (w *lostWriter) SetWriteDeadline(t time.Time) error { return w.control().SetWriteDeadline(t) }
+
+func (w *lostWriter) control() *http.ResponseController {
+	return http.NewResponseController(unwrapped(w.ResponseWriter))
+}
