@@ -26,7 +26,9 @@ func isSecret(name string) bool {
 }
 
 // isPatch reports whether a Content-Type is that of a JSON Patch, however it is spelled.
-func isPatch(mediaType string) bool { return strings.Contains(strings.ToLower(mediaType), "json-patch") }
+func isPatch(mediaType string) bool {
+	return strings.Contains(strings.ToLower(mediaType), "json-patch")
+}
 
 // mentions reports whether a text, which may be JSON, may have the name of a secret.
 func mentions(text string) bool { return isSecret(text) || strings.Contains(text, `\u`) }
