@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,16 +31,16 @@ func (c *importCommand) run(ctx context.Context, e *environment) error {
 	if !etcdstore.IsURL(c.Cluster) {
 		return usagef("%s is not the URL of a database in etcd, as in etcd://10.0.0.1:2379/family", c.Cluster)
 	}
-	if err := checkExists(c.File); err != nil {
-		return err
-	}
 	store, err := c.clusterAccess.open(e, c.Cluster, nil)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
 	// The lock keeps servers away that could write meanwhile.
-	file, err := filestore.Open(ctx, c.File, filestore.Options{})
+	file, err := filestore.Open(ctx, c.File, filestore.Options{MustExist: true})
+	if errors.Is(err, fs.ErrNotExist) {
+		return cmp.Or(checkExists(c.File), openError(err))
+	}
 	if err != nil {
 		return openError(err)
 	}
@@ -154,10 +155,9 @@ func (c *exportCommand) run(ctx context.Context, e *environment) error {
 
 // write changes what differs in the file, and returns how many changes that took.
 func (c *exportCommand) write(ctx context.Context, b storage.Batch) (int, error) {
-	if isNew(c.File) {
-		return len(b.Contents), filestore.WriteFile(c.File, databaseText(b.Contents), true)
-	}
-	file, err := filestore.Open(ctx, c.File, filestore.Options{})
+	made := isNew(c.File)
+	// Open also completes a write that was interrupted and has left the file aside.
+	file, err := filestore.Open(ctx, c.File, filestore.Options{Initial: databaseText(b.Contents)})
 	if err != nil {
 		return 0, openError(err)
 	}
@@ -176,6 +176,9 @@ func (c *exportCommand) write(ctx context.Context, b storage.Batch) (int, error)
 		return 0, err
 	}
 	changes := difference(now.Contents, b.Contents)
+	if made && len(changes) == 0 {
+		return len(b.Contents), nil
+	}
 	if len(changes) == 0 {
 		return 0, nil
 	}
