@@ -21,9 +21,9 @@ import (
 
 // Options says how a Store reaches its cluster. The zero value is useful.
 type Options struct {
-	TLS      *tls.Config  // of a URL with etcds; nil: the authorities of the system
-	Password string       // of the user in the URL
-	Log      *slog.Logger // nil: discarded
+	TLS      func() (*tls.Config, error) // of a connection to a URL with etcds; nil: the authorities of the system
+	Password string                      // of the user in the URL
+	Log      *slog.Logger                // nil: discarded
 }
 
 // The limits of etcd and of this package.
