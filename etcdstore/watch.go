@@ -248,6 +248,8 @@ func (f *follower) handle(ctx context.Context, events []*clientv3.Event) error {
 	switch {
 	case ctx.Err() != nil || isAway(err):
 		return err
+	case f.lost() != nil:
+		return f.lost()
 	case d.rev <= last: // a load has it
 	case err != nil || d.reload:
 		f.reset(d.rev, d.head)
@@ -340,7 +342,12 @@ func (f *follower) probe(ctx context.Context) {
 		}
 		began := time.Now()
 		call, cancel := context.WithTimeout(ctx, 2*readTime)
-		rev, _, _, err := f.latest(call)
+		rev, h, _, err := f.latest(call)
+		if err == nil && f.Writable() != nil { // is there space again?
+			if _, err := f.transact(call, readTime, []clientv3.Cmp{f.unmoved(rev)}, f.fence(h, rev), headKey); err == nil {
+				f.setFull(nil)
+			}
+		}
 		cancel()
 		if ctx.Err() != nil {
 			return
