@@ -39,6 +39,11 @@ func TestAccessDetails(t *testing.T) {
 			people: "PATCH /posts/1 400 A record is a JSON object, as in {\"title\": \"Vet\"}.",
 		},
 		{
+			request: "PATCH /posts/1", body: `[{"op":"test","path":"/password","value":1}]`,
+			headers: []string{"Content-Type", "application/JSON-Patch+json"}, programs: "PATCH /posts/1 409",
+			people: "PATCH /posts/1 409 The patch does not apply to what is stored. Nothing was changed. /0/value: …",
+		},
+		{
 			request: "GET /posts", headers: []string{"Origin", "https://a.example"},
 			people:   "GET /posts 200 the origin https://a.example is not allowed; --cors-origin https://a.example allows it",
 			programs: "GET /posts 200 the origin https://a.example is not allowed; --cors-origin https://a.example allows it",
@@ -64,7 +69,7 @@ func TestAccessDetails(t *testing.T) {
 	} {
 		for _, details := range []bool{false, true} {
 			var log bytes.Buffer
-			_, h := open(t, `{"posts":[{"id":1,"title":"a"}]}`, server.Options{AccessLog: slog.New(slog.NewJSONHandler(&log, nil)), AccessDetails: details})
+			_, h := open(t, `{"posts":[{"id":1,"title":"a","password":"hushhush"}]}`, server.Options{AccessLog: slog.New(slog.NewJSONHandler(&log, nil)), AccessDetails: details})
 			method, target, _ := strings.Cut(test.request, " ")
 			r := httptest.NewRequest(method, target, strings.NewReader(test.body))
 			for i := 0; i < len(test.headers); i += 2 {

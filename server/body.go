@@ -9,6 +9,8 @@ import (
 	"os"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
 )
 
 // Limits of a body, in addition to its size.
@@ -77,6 +79,37 @@ func (req *request) readSingle() (*body, error) {
 		return nil, wrongShape("the request changes one record, but the array has several: send an object, or an array of one")
 	}
 	return b, err
+}
+
+// readMember reads a body that is empty, or an object that may have one member
+// of that name, a string, which it returns.
+func (req *request) readMember(name string) (string, error) {
+	if err := req.rejectParameters(); err != nil {
+		return "", err
+	}
+	text, err := req.readText()
+	if err != nil || len(text) == 0 {
+		return "", err
+	}
+	b, err := decodeBody(text, req.MaxDepth)
+	if err != nil {
+		return "", err
+	}
+	if b.array || len(b.objects) != 1 {
+		return "", wrongShape(`the body is empty or an object, as in {"` + name + `": "…"}`)
+	}
+	value := ""
+	for quoted, v := range rawjson.Members(b.objects[0]) {
+		switch pointer := rawjson.Pointer(rawjson.Unquote(quoted)); {
+		case pointer != "/"+name:
+			return "", wrongShapeAt(pointer, "the body can only have the member "+name)
+		case v.Kind() != '"' || string(v) == `""`:
+			return "", wrongShapeAt(pointer, "it is a string of at least one character")
+		default:
+			value = rawjson.Unquote(v)
+		}
+	}
+	return value, nil
 }
 
 // parseBody parses a body that is one object, or an array of objects.

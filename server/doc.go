@@ -13,9 +13,10 @@
 // records. This package adds what HTTP needs: entity tags (tag.go), preconditions,
 // pagination headers, CSV, media types. A GET reads one snapshot. A write is one
 // transaction, and its preconditions are checked within it. stream.go sends the
-// changes of a resource as server-sent events, changes.go has the history,
-// undo.go and snapshots.go the ways back to an earlier state. session.go selects
-// the fork of the database that a request works on, if it names a session, and
+// changes of a resource as server-sent events: streamtopics.go encodes the events, and
+// streamhub.go does that once for all streams that ask for the same. changes.go has
+// the history, undo.go and snapshots.go the ways back to an earlier state. session.go
+// selects the fork of the database that a request works on, if it names a session, and
 // sessions.go has the resources under /_/sessions.
 //
 // front.go takes off what a path has before that of a route: a session, what

@@ -72,37 +72,6 @@ func (req *request) reset() error {
 	return req.sendChanges("to", name, changes)
 }
 
-// readMember reads a body that is empty, or an object that may have one member
-// of that name, a string, which it returns.
-func (req *request) readMember(name string) (string, error) {
-	if err := req.rejectParameters(); err != nil {
-		return "", err
-	}
-	text, err := req.readText()
-	if err != nil || len(text) == 0 {
-		return "", err
-	}
-	b, err := decodeBody(text, req.MaxDepth)
-	if err != nil {
-		return "", err
-	}
-	if b.array || len(b.objects) != 1 {
-		return "", wrongShape(`the body is empty or an object, as in {"` + name + `": "…"}`)
-	}
-	value := ""
-	for quoted, v := range rawjson.Members(b.objects[0]) {
-		switch pointer := rawjson.Pointer(rawjson.Unquote(quoted)); {
-		case pointer != "/"+name:
-			return "", wrongShapeAt(pointer, "the body can only have the member "+name)
-		case v.Kind() != '"' || string(v) == `""`:
-			return "", wrongShapeAt(pointer, "it is a string of at least one character")
-		default:
-			value = rawjson.Unquote(v)
-		}
-	}
-	return value, nil
-}
-
 // sendChanges answers a request that has led to the revision of Pickup-Revision
 // with its changes, without values, and one more member.
 func (req *request) sendChanges(name, value string, changes []database.Change) error {

@@ -510,7 +510,8 @@ func brokenFlow(p *pageTest) {
 	p.until(`document.querySelector(".foot .live")?.textContent === "Live"`)
 	p.save(strings.Replace(p.sample, `"drivers": [`, `"drivers": [,`, 1))
 	p.until(`document.querySelector(".strip.bad")?.textContent.includes("db.json:")`)
-	p.until(`!document.querySelector("main .primary")`) // nothing can be made
+	p.want(`document.querySelector(".strip.bad").textContent.split("does not parse").length`, "2") // it says so once
+	p.until(`!document.querySelector("main .primary")`)                                            // nothing can be made
 	p.show("#/schedules/4")
 	p.until(`document.querySelector(".panel-foot")?.textContent.includes("does not parse")`)
 	p.save(p.sample)

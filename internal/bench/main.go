@@ -14,8 +14,8 @@
 // or this one. Answers are checked: a wrong answer of pickup or of a floor fails
 // the run, one of a json-server is noted in the table.
 //
-// The workloads are in reads.go, compression.go, writes.go, life.go and engine.go, the table is
-// in report.go.
+// The workloads are in reads.go, compression.go, writes.go, life.go, engine.go and cluster.go,
+// the table is in report.go.
 package main
 
 import (
@@ -118,7 +118,7 @@ func run(c config) error {
 		return err
 	}
 	defer os.RemoveAll(b.work)
-	for _, part := range []func() error{b.reads, b.compression, b.writes, b.mixed, b.streams, b.engine, b.life, b.edits, b.idle, b.page, b.disk} {
+	for _, part := range []func() error{b.reads, b.compression, b.writes, b.mixed, b.streams, b.engine, b.life, b.edits, b.idle, b.page, b.disk, b.etcd} {
 		if err := part(); err != nil {
 			return err
 		}

@@ -28,6 +28,7 @@ type process struct {
 	cmd   *exec.Cmd
 	url   string
 	start time.Duration // until its first answer
+	group string        // its control group, see hold
 }
 
 // launch starts a contestant on a file and waits for its first answer.
@@ -88,6 +89,30 @@ func (p *process) stop() {
 		syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 		<-ended
 	}
+	if p.group != "" {
+		os.Remove(p.group)
+	}
+}
+
+// hold gives the process a fifth of a processor, by a control group.
+func (p *process) hold() error {
+	root, limits := "/sys/fs/cgroup", []string{"cpu.max=2000 10000"}
+	if _, err := os.Stat(root + "/cgroup.controllers"); err != nil { // version 1
+		root, limits = root+"/cpu", []string{"cpu.cfs_period_us=10000", "cpu.cfs_quota_us=2000"}
+	}
+	pid := strconv.Itoa(p.cmd.Process.Pid)
+	group := filepath.Join(root, "pickup-bench-"+pid)
+	if err := os.Mkdir(group, 0o755); err != nil {
+		return err
+	}
+	p.group = group
+	for _, l := range append(limits, "cgroup.procs="+pid) {
+		file, value, _ := strings.Cut(l, "=")
+		if err := os.WriteFile(filepath.Join(group, file), []byte(value), 0); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // get sends a GET with net/http.

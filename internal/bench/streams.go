@@ -75,6 +75,12 @@ func (b *bench) streamOnce(who string, dead bool) ([]time.Duration, error) {
 		return nil, err
 	}
 	defer all.close()
+	return b.patchAndWait(p, all, records)
+}
+
+// patchAndWait makes 100 PATCHes a second and returns the sorted delays of their
+// events at all followers.
+func (b *bench) patchAndWait(p *process, all *followers, records int) ([]time.Duration, error) {
 	writer, err := p.connect()
 	if err != nil {
 		return nil, err

@@ -137,12 +137,15 @@ func (h *history) publish(revisions ...*Revision) {
 	h.wakeLocked()
 }
 
-// maxPastNames is the maximum number of names of a collection that pastNames returns.
-const maxPastNames = 1000
+// The limits of pastNames: the number of names of a collection, and the bytes of one.
+const (
+	maxPastNames = 1000
+	maxPastName  = 256
+)
 
 // addPastLocked adds the names of the members that a revision may have removed. If
-// there are too many, or the values are not kept, the names of the collection are no
-// longer known.
+// there are too many, one is too long, or the values are not kept, the names of the
+// collection are no longer known.
 func (h *history) addPastLocked(r *Revision) {
 	if h.past == nil {
 		h.past = make(map[string]map[string]bool)
@@ -151,18 +154,19 @@ func (h *history) addPastLocked(r *Revision) {
 		h.past[name] = nil
 	}
 	for _, ch := range r.Changes {
-		names, ok := h.past[ch.Collection]
-		if !ok {
-			names = make(map[string]bool)
-			h.past[ch.Collection] = names
-		}
 		for quoted := range rawjson.Members(ch.Before) {
-			if names != nil && !names[string(rawjson.UnquoteBytes(quoted))] {
-				names[rawjson.Unquote(quoted)] = true
+			names, ok := h.past[ch.Collection]
+			switch {
+			case ok && names == nil || names[string(rawjson.UnquoteBytes(quoted))]:
+				continue
+			case len(names) == maxPastNames || len(quoted) > maxPastName:
+				h.past[ch.Collection] = nil
+				continue
+			case !ok:
+				names = make(map[string]bool)
+				h.past[ch.Collection] = names
 			}
-		}
-		if len(names) > maxPastNames {
-			h.past[ch.Collection] = nil
+			names[rawjson.Unquote(quoted)] = true
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -623,4 +624,34 @@ func TestDropDoesNotWait(t *testing.T) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.drop()
+}
+
+// TestPastNames removes members: those with many or long names are not kept, however
+// often clients make them.
+func TestPastNames(t *testing.T) {
+	h := newHistory(0)
+	remove := func(rev storage.Rev, collection, name string) {
+		before := jsontext.Value(`{"a":1,` + strconv.Quote(name) + `:2}`)
+		h.publish(&Revision{Rev: rev, Changes: []Change{{Collection: collection, ID: "1", Before: before, After: jsontext.Value(`{}`)}}})
+	}
+	remove(1, "few", "b")
+	remove(2, "long", strings.Repeat("x", 1<<20))
+	remove(3, "long", "b")
+	for i := range 1100 {
+		remove(storage.Rev(4+i), "many", fmt.Sprintf("m%d", i))
+	}
+	for _, test := range []struct {
+		collection string
+		names      string
+		known      bool
+	}{
+		{collection: "few", names: "a b", known: true},
+		{collection: "none", known: true},
+		{collection: "long"},
+		{collection: "many"},
+	} {
+		if names, known := h.pastNames(test.collection); strings.Join(names, " ") != test.names || known != test.known {
+			t.Errorf("%s: %.40q, %v", test.collection, names, known)
+		}
+	}
 }

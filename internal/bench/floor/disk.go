@@ -18,7 +18,8 @@ import (
 // swap it with the old one, sync the directory. Changes that arrive during a
 // write are grouped into the next one.
 type disk struct {
-	path string
+	path    string
+	cluster *cluster // where the records are instead; nil: in the file
 
 	mu      sync.Mutex
 	waiting []*change // guarded by mu
@@ -76,6 +77,9 @@ func (d *disk) commit(record []byte, remove bool) error {
 
 // write applies a group of changes and replaces the file.
 func (d *disk) write(group []*change) error {
+	if d.cluster != nil {
+		return d.cluster.write(group)
+	}
 	end := bytes.LastIndexByte(d.text, ']')
 	foot := string(d.text[end:])
 	d.text = d.text[:end]

@@ -9,6 +9,9 @@
 //
 //	floor -p PORT [-access-log] [-answers DIR] [-file FILE]
 //
+// FILE may be the URL of an etcd cluster. A group of writes is then one transaction
+// with the operations that pickup's would have.
+//
 // Without a port it writes a file for a while and prints the changes per second:
 //
 //	floor -file FILE -writers 64 -duration 1s
@@ -19,6 +22,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -38,7 +42,14 @@ func main() {
 
 func run(port int, accessLog bool, answers, file string, writers int, duration time.Duration) error {
 	var d *disk
-	if file != "" {
+	switch {
+	case strings.HasPrefix(file, "etcd://"):
+		c, err := connect(file)
+		if err != nil {
+			return err
+		}
+		d = &disk{cluster: c}
+	case file != "":
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return err

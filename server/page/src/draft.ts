@@ -221,7 +221,7 @@ export function useDraft(path: string, source: Source) {
       setValue(withMember(value, name, next));
     },
 
-    /** Takes the text of the editor: a record, or why it is none. */
+    /** Takes the text of the editor: a record, or the reason why it is not one. */
     setJSON: (record: Obj | null, wrong: string) => {
       setJSONError(wrong);
       if (!record) return;

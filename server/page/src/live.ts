@@ -137,7 +137,7 @@ function receive(event: ServerEvent): void {
       deliver(data as unknown as Revision);
       break;
     case "broken":
-      broken.value = String(data["detail"]);
+      broken.value = `The file does not parse: ${String(data["detail"])}.`;
       break;
     case "mended":
       broken.value = "";

@@ -186,9 +186,7 @@ function State() {
     <section class="card" aria-labelledby="state">
       <h2 id="state">{file?.name ?? "State"}</h2>
       <ul class="checks">
-        <StateLine isGood={!broken.value}>
-          {broken.value ? "The file does not parse: " + broken.value : "The file parses"}
-        </StateLine>
+        <StateLine isGood={!broken.value}>{broken.value || "The file parses"}</StateLine>
         <StateLine isGood={!whyLocked.value}>{whyLocked.value || "The file can be written"}</StateLine>
         {rules && (
           <StateLine isGood={rules.state === "ok"}>

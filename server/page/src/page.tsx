@@ -45,7 +45,7 @@ const Loading = () => (
 
 const Failed = () => (
   <main class="screen">
-    <h1>pickup</h1>
+    <h1 id="title">pickup</h1>
     <ErrorBox error={failure.value} />
     <div>
       <Button onClick={() => void load()}>Try again</Button>
@@ -55,7 +55,7 @@ const Failed = () => (
 
 const SignedOut = () => (
   <main class="screen">
-    <h1>Signed out</h1>
+    <h1 id="title">Signed out</h1>
     <p>The server does not accept the credentials of this browser any more.</p>
     <div>
       <Button onClick={() => location.reload()}>Sign in again</Button>
@@ -65,7 +65,7 @@ const SignedOut = () => (
 
 const NoScreen = () => (
   <main class="screen">
-    <h1>Not found</h1>
+    <h1 id="title">Not found</h1>
     <p>
       The page has no such screen. <a href="#/">Overview</a>
     </p>

@@ -31,8 +31,8 @@ export function Problems() {
         </span>
       </header>
       {broken.value && (
-        <Fault title="The file does not parse" detail={broken.value}>
-          Reads continue from its last good state. Correct it in your editor and save it.
+        <Fault title="The file cannot be loaded" detail={broken.value}>
+          Correct it in your editor and save it.
         </Fault>
       )}
       {rules?.state === "broken" && (

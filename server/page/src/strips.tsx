@@ -20,9 +20,7 @@ export function Strips() {
       {broken.value && (
         <div class="strip bad" role="alert">
           <Icon name="alert" />
-          <span>
-            <b>The file does not parse.</b> {broken}
-          </span>
+          <span>{broken}</span>
         </div>
       )}
       {rules?.state === "broken" && (
