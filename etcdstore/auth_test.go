@@ -38,6 +38,10 @@ func TestAuth(t *testing.T) {
 	do(admin.RoleGrantPermission(ctx, "family", "/family/", clientv3.GetPrefixRangeEnd("/family/"), clientv3.PermissionType(clientv3.PermReadWrite)))
 	do(admin.UserAdd(ctx, "pickup", "secret"))
 	do(admin.UserGrantRole(ctx, "pickup", "family"))
+	do(admin.RoleAdd(ctx, "reader"))
+	do(admin.RoleGrantPermission(ctx, "reader", "/family/", clientv3.GetPrefixRangeEnd("/family/"), clientv3.PermissionType(clientv3.PermRead)))
+	do(admin.UserAdd(ctx, "reader", "secret"))
+	do(admin.UserGrantRole(ctx, "reader", "reader"))
 	do(admin.AuthEnable(ctx))
 
 	as := func(user, password, prefix string) *Store {
@@ -60,6 +64,10 @@ func TestAuth(t *testing.T) {
 	rev = set(t, s, rev, "2", `{"id":"2"}`)
 	eventually(t, func() bool { _, at, _, err := follower(); return at == rev && err == nil })
 
+	reader := as("reader", "secret", "/family/")
+	if _, err := reader.Commit(ctx, load(t, reader).Rev, many(1, 10)); !errors.Is(err, storage.ErrReadOnly) {
+		t.Errorf("a commit of a user who may only read: %v, want ErrReadOnly", err)
+	}
 	for name, s := range map[string]*Store{
 		"another prefix":   as("pickup", "secret", "/other/"),
 		"a wrong password": as("pickup", "wrong", "/family/"),

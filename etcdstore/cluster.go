@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials"
 )
 
 // A cluster is what a Store needs of etcd.
@@ -51,7 +53,7 @@ func newNodes(a Address, o Options) *nodes {
 	if a.Secure {
 		scheme = "https://"
 		if o.TLS == nil {
-			o.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+			o.TLS = func() (*tls.Config, error) { return &tls.Config{MinVersion: tls.VersionTLS12}, nil }
 		}
 	}
 	redial := backoff.DefaultConfig
@@ -71,12 +73,29 @@ func newNodes(a Address, o Options) *nodes {
 			},
 		}
 		if a.Secure {
-			c.TLS = o.TLS
+			handshake := tlsHandshake{credentials.NewTLS(nil), o.TLS}
+			c.DialOptions = append(c.DialOptions, grpc.WithTransportCredentials(handshake))
 		}
 		n.configs = append(n.configs, c)
 	}
 	return n
 }
+
+// A tlsHandshake asks for its configuration at each connection.
+type tlsHandshake struct {
+	credentials.TransportCredentials
+	config func() (*tls.Config, error)
+}
+
+func (h tlsHandshake) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	config, err := h.config()
+	if err != nil {
+		return nil, nil, err
+	}
+	return credentials.NewTLS(config).ClientHandshake(ctx, authority, conn)
+}
+
+func (h tlsHandshake) Clone() credentials.TransportCredentials { return h }
 
 // client returns a client that is connected, if there is one, and its number. It
 // begins with the node in use.

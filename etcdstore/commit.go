@@ -1,6 +1,7 @@
 package etcdstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,7 +81,7 @@ func (s *Store) commit(ctx context.Context, base int64, changes []storage.Change
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.idMember = ids
+	s.idMember, s.full = ids, nil
 	switch {
 	case s.state == nil || s.state.rev != base: // a watch was faster
 	case s.state != st: // it was loaded again, and does not have the changes
@@ -114,7 +115,7 @@ func (s *Store) outcome(err error) error {
 // its outcome would be open.
 func (s *Store) reachable(ctx context.Context) error {
 	s.mu.Lock()
-	away, broken := s.away, s.broken
+	away, broken := s.away, cmp.Or(s.gone, s.broken)
 	s.mu.Unlock()
 	if broken != nil || away == nil {
 		return broken

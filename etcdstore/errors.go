@@ -71,10 +71,10 @@ func (s *Store) failure(err error) error {
 	case !ok, errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, rpctypes.ErrNoSpace):
-		return &storage.AdviceError{
+		return s.setFull(&storage.AdviceError{
 			Err:    fmt.Errorf("%w: the cluster is full: %w", storage.ErrFull, err),
 			Advice: "the cluster is full: compact and defragment it, and disarm its alarm",
-		}
+		})
 	case errors.Is(err, rpctypes.ErrRequestTooLarge):
 		return fmt.Errorf("%w: %w", storage.ErrTooLarge, err)
 	case errors.Is(err, rpctypes.ErrPermissionDenied), errors.Is(err, rpctypes.ErrAuthFailed), errors.Is(err, rpctypes.ErrUserEmpty),

@@ -59,10 +59,10 @@ func (h head) encode() []byte {
 
 func decodeHead(v []byte) (h head, err error) {
 	if err = json.Unmarshal(v, &h); err != nil {
-		return h, fmt.Errorf("%w: the key %s is not a head: %w", storage.ErrBroken, headKey, err)
+		return h, &brokenError{headKey, fmt.Sprintf("is not a head: %v", err)}
 	}
 	if h.Layout != layout {
-		return h, fmt.Errorf("%w: the database has the layout %d and this version knows %d: use a newer version", storage.ErrShape, h.Layout, layout)
+		return h, &brokenError{headKey, fmt.Sprintf("has the layout %d and this version knows %d: use a newer version", h.Layout, layout)}
 	}
 	return h, nil
 }

@@ -66,6 +66,9 @@ func (s *Store) Load(ctx context.Context) (storage.Batch, error) {
 	if err == nil {
 		b, st, err = c.batch()
 	}
+	if err == nil {
+		err = s.lost()
+	}
 	err = s.failure(err)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,9 +19,7 @@ import (
 func (c *commit) settle(ctx context.Context, cause error) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
-	fence := c.next(c.last, c.base)
-	fence.Open = c.last.Open
-	then := []clientv3.Op{clientv3.OpPut(c.prefix+headKey, string(fence.encode()))}
+	then := c.fence(c.last, c.base)
 	for wait := repeatAfter; ; wait = min(2*wait, time.Second) {
 		r, err := c.transact(ctx, readTime, []clientv3.Cmp{c.unmoved(c.base)}, then, headKey)
 		switch {
@@ -44,6 +42,13 @@ func (c *commit) settle(ctx context.Context, cause error) (int64, error) {
 			return 0, c.unsure(cause, err)
 		}
 	}
+}
+
+// fence returns the operations of a commit without changes after one at rev.
+func (s *Store) fence(last head, rev int64) []clientv3.Op {
+	h := s.next(last, rev)
+	h.Open = last.Open
+	return []clientv3.Op{clientv3.OpPut(s.prefix+headKey, string(h.encode()))}
 }
 
 func (c *commit) unsure(cause, err error) error {

@@ -21,9 +21,9 @@ import (
 
 // Options says how a Store reaches its cluster. The zero value is useful.
 type Options struct {
-	TLS      *tls.Config  // of a URL with etcds; nil: the authorities of the system
-	Password string       // of the user in the URL
-	Log      *slog.Logger // nil: discarded
+	TLS      func() (*tls.Config, error) // of a connection to a URL with etcds; nil: the authorities of the system
+	Password string                      // of the user in the URL
+	Log      *slog.Logger                // nil: discarded
 }
 
 // The limits of etcd and of this package.
@@ -70,6 +70,8 @@ type Store struct {
 	follower *follower                      // guarded by mu; of the running Watch, nil if there is none
 	fresh    time.Time                      // guarded by mu; when state was known to be the latest
 	broken   error                          // guarded by mu; of a key that is not JSON
+	gone     error                          // guarded by mu; of a cluster that has lost revisions, which now mean other states
+	full     error                          // guarded by mu; of the last commit if the cluster had no space for it
 	away     error                          // guarded by mu; of the last call if the cluster did not answer
 	idMember func(collection string) string // guarded by mu
 
@@ -170,6 +172,21 @@ func (s *Store) KeyBy(idMember func(collection string) string) error {
 	return nil
 }
 
+// Writable returns why commits fail although the cluster answers, nil if they do not.
+func (s *Store) Writable() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.full
+}
+
+// setFull sets the error of Writable, and returns it.
+func (s *Store) setFull(err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.full = err
+	return err
+}
+
 // Fresh returns the last time at which Load and Watch are known to have had the
 // latest contents.
 func (s *Store) Fresh() time.Time {
@@ -196,6 +213,13 @@ func (s *Store) Latest(ctx context.Context) (storage.Rev, error) {
 	return storage.Rev(rev), err
 }
 
+// lost returns the error of a cluster that has lost revisions, nil if it has not.
+func (s *Store) lost() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.gone
+}
+
 // latest reads the head. asOf is the revision of the cluster at that time.
 func (s *Store) latest(ctx context.Context) (rev int64, h head, asOf int64, err error) {
 	began := time.Now()
@@ -216,12 +240,15 @@ func (s *Store) latest(ctx context.Context) (rev int64, h head, asOf int64, err 
 		return 0, h, 0, err
 	}
 	rev, asOf = r.Kvs[0].ModRevision, r.Header.Revision
-	if rev < known {
-		err = fmt.Errorf("the cluster is at revision %d and was at %d: if it was restored from a backup, restart this server", rev, known)
-		return 0, h, 0, &storage.AwayError{Since: s.Fresh(), Err: err}
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if rev < known && s.gone == nil {
+		err = fmt.Errorf("the cluster is at revision %d and was at %d: if it was restored from a backup, restart this server", rev, known)
+		s.gone = s.awayErrorLocked(err)
+	}
+	if s.gone != nil {
+		return 0, h, 0, s.gone
+	}
 	s.away = nil
 	if s.state != nil && s.state.rev == rev {
 		s.fresh = began

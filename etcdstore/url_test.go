@@ -6,13 +6,17 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"io"
 	"math/big"
 	"net"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"pickup/internal/storage"
 )
 
 func TestParse(t *testing.T) {
@@ -85,7 +89,7 @@ func TestTLS(t *testing.T) {
 		}
 	}()
 	connect := func(config *tls.Config) *Store {
-		s, err := Open(Address{Hosts: []string{l.Addr().String()}, Secure: true, Prefix: "/tls/"}, Options{TLS: config})
+		s, err := Open(Address{Hosts: []string{l.Addr().String()}, Secure: true, Prefix: "/tls/"}, Options{TLS: func() (*tls.Config, error) { return config, nil }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,6 +109,22 @@ func TestTLS(t *testing.T) {
 			t.Errorf("%s: there is no error", name)
 		}
 	}
+	// The configuration of the next connection is another one.
+	_, other := certificate(t)
+	var roots atomic.Pointer[x509.CertPool]
+	roots.Store(other)
+	s, err = Open(Address{Hosts: []string{l.Addr().String()}, Secure: true, Prefix: "/tls/"}, Options{TLS: func() (*tls.Config, error) {
+		return &tls.Config{RootCAs: roots.Load(), Certificates: []tls.Certificate{cert}}, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	if _, err := s.Latest(t.Context()); !errors.Is(err, storage.ErrAway) {
+		t.Errorf("another authority: %v, want ErrAway", err)
+	}
+	roots.Store(pool)
+	eventually(t, func() bool { _, err := s.Latest(t.Context()); return err == nil })
 }
 
 // certificate returns a certificate for 127.0.0.1 that signs itself.

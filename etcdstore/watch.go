@@ -248,11 +248,15 @@ func (f *follower) handle(ctx context.Context, events []*clientv3.Event) error {
 	switch {
 	case ctx.Err() != nil || isAway(err):
 		return err
+	case f.lost() != nil:
+		return f.lost()
 	case d.rev <= last: // a load has it
 	case err != nil || d.reload:
 		f.reset(d.rev, d.head)
 	case d.foreign:
-		f.adopt(ctx, d.rev)
+		if err := f.adopt(ctx, d.rev); errors.Is(err, errMoved) || errors.Is(err, storage.ErrUnsure) || isAway(err) {
+			return err
+		}
 	case d.head == nil: // parts, or a fold
 	case d.head.Prev != last: // see I2
 		f.stats.gaps.Add(1)
@@ -312,20 +316,26 @@ func (f *follower) skip(ctx context.Context) error {
 }
 
 // adopt commits what somebody has written without a head at a revision, so that every
-// replica reads it.
-func (f *follower) adopt(ctx context.Context, foreign int64) {
+// replica reads it. If it fails the edit has to be looked at again.
+func (f *follower) adopt(ctx context.Context, foreign int64) error {
 	f.stats.foreign.Add(1)
 	call, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
 	rev, h, _, err := f.latest(call)
-	if err != nil || h.Open != nil || h.Reload && rev > foreign {
-		return // the next look at the head finds it
+	switch {
+	case err != nil:
+		return err
+	case h.Reload && rev > foreign, h.Reset > foreign: // another replica did so
+		return nil
+	case h.Open != nil: // it is closed first
+		return errMoved
 	}
 	c := &commit{Store: f.Store, base: rev, last: h, head: f.next(h, rev)}
 	c.head.Reload = true
-	if _, err := c.try(ctx, nil); err == nil {
+	if _, err = c.try(ctx, nil); err == nil {
 		f.log.Warn("a key was written past pickup; it counts from now on", "revision", foreign)
 	}
+	return err
 }
 
 // probe reads the head each second, until ctx is done.
@@ -340,7 +350,12 @@ func (f *follower) probe(ctx context.Context) {
 		}
 		began := time.Now()
 		call, cancel := context.WithTimeout(ctx, 2*readTime)
-		rev, _, _, err := f.latest(call)
+		rev, h, _, err := f.latest(call)
+		if err == nil && f.Writable() != nil { // is there space again?
+			if _, err := f.transact(call, readTime, []clientv3.Cmp{f.unmoved(rev)}, f.fence(h, rev), headKey); err == nil {
+				f.setFull(nil)
+			}
+		}
 		cancel()
 		if ctx.Err() != nil {
 			return

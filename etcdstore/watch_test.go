@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -113,6 +114,37 @@ func TestForeign(t *testing.T) {
 		return err == nil && strings.Contains(text(got), "corrected")
 	})
 	again(t, b, "items", `[]`)
+}
+
+// A racing cluster calls first before its first transaction that adopts a hand edit.
+type racing struct {
+	cluster
+	first func()
+	once  sync.Once
+}
+
+func (r *racing) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
+	if op.IsTxn() {
+		if _, then, _ := op.Txn(); len(then) == 1 && strings.Contains(string(then[0].ValueBytes()), `"reload":true`) {
+			r.once.Do(r.first)
+		}
+	}
+	return r.cluster.Do(ctx, op)
+}
+
+// TestForeignRace commits just before a hand edit is adopted.
+func TestForeignRace(t *testing.T) {
+	c := oneNode(t)
+	a := open(t, c, `{"items":[{"id":"1","v":"old"}]}`)
+	b := another(t, c, a)
+	first := load(t, b)
+	b.etcd = &racing{cluster: b.etcd, first: func() { again(t, a, "n", "1") }}
+	follower := following(t, b, first)
+	write(t, a, a.prefix+recordKey("items", 0, "1"), `{"id":"1","v":"by hand"}`)
+	eventually(t, func() bool {
+		got, _, _, err := follower()
+		return err == nil && len(got) == 2 && strings.Contains(text(got), "by hand")
+	})
 }
 
 // A cut is a cluster whose first watch ends after the first revision. It may also

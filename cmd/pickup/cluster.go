@@ -24,7 +24,7 @@ import (
 
 // A clusterAccess says how to reach the etcd of a URL with etcds.
 type clusterAccess struct {
-	EtcdCACert string `name:"etcd-cacert" group:"cluster" variable:"PICKUP_ETCD_CACERT" placeholder:"FILE" help:"Trust the certificates of etcd that these authorities (PEM) have signed, instead of those of the system's."`
+	EtcdCACert string `name:"etcd-cacert" group:"cluster" variable:"PICKUP_ETCD_CACERT" placeholder:"FILE" help:"Trust the certificates of etcd that these authorities (PEM) have signed, instead of those of the system's; read again for each connection."`
 	EtcdCert   string `name:"etcd-cert" group:"cluster" variable:"PICKUP_ETCD_CERT" placeholder:"FILE" help:"Show this certificate (PEM) to etcd; read again for each connection."`
 	EtcdKey    string `name:"etcd-key" group:"cluster" variable:"PICKUP_ETCD_KEY" placeholder:"FILE" help:"Private key of the certificate (PEM)."`
 }
@@ -48,9 +48,10 @@ func (c clusterAccess) open(e *environment, url string, log *slog.Logger) (*etcd
 	if o.Password, err = readPassword(e.getenv, "PICKUP_ETCD_PASSWORD"); err != nil {
 		return nil, err
 	}
-	if o.TLS, err = c.config(address.Secure); err != nil {
+	if err = c.check(address.Secure); err != nil {
 		return nil, err
 	}
+	o.TLS = c.config
 	store, err := etcdstore.Open(address, o)
 	if err != nil {
 		return nil, usageError{err}
@@ -58,16 +59,22 @@ func (c clusterAccess) open(e *environment, url string, log *slog.Logger) (*etcd
 	return store, nil
 }
 
-// config returns the TLS configuration, nil without TLS.
-func (c clusterAccess) config(secure bool) (*tls.Config, error) {
+// check returns an error if the files cannot be used.
+func (c clusterAccess) check(secure bool) error {
 	switch {
 	case !secure && cmp.Or(c.EtcdCACert, c.EtcdCert, c.EtcdKey) != "":
-		return nil, usagef("--etcd-cacert, --etcd-cert and --etcd-key are for URLs that begin with etcds://")
+		return usagef("--etcd-cacert, --etcd-cert and --etcd-key are for URLs that begin with etcds://")
 	case !secure:
-		return nil, nil
+		return nil
 	case (c.EtcdCert == "") != (c.EtcdKey == ""):
-		return nil, usagef("--etcd-cert and --etcd-key require each other")
+		return usagef("--etcd-cert and --etcd-key require each other")
 	}
+	_, err := c.config()
+	return err
+}
+
+// config reads the files for a TLS configuration.
+func (c clusterAccess) config() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if c.EtcdCACert != "" {
 		text, err := os.ReadFile(c.EtcdCACert)
@@ -80,14 +87,11 @@ func (c clusterAccess) config(secure bool) (*tls.Config, error) {
 		}
 	}
 	if c.EtcdCert != "" {
-		load := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			cert, err := tls.LoadX509KeyPair(c.EtcdCert, c.EtcdKey)
-			return &cert, err
-		}
-		if _, err := load(nil); err != nil {
+		cert, err := tls.LoadX509KeyPair(c.EtcdCert, c.EtcdKey)
+		if err != nil {
 			return nil, usagef("--etcd-cert, --etcd-key: %w", err)
 		}
-		config.GetClientCertificate = load
+		config.Certificates = []tls.Certificate{cert}
 	}
 	return config, nil
 }

@@ -369,6 +369,8 @@ func (s *service) makeServer(context.Context) error {
 	}
 	if s.store != nil {
 		o.Source, o.Rules, o.Writable = s.linter.file, s.linter.rules, s.store.Writable
+	} else {
+		o.Writable = s.cluster.Writable
 	}
 	if s.Requests == "on" || s.Requests == "auto" && s.loopback && s.NoAuth != noAuthPublic {
 		o.Requests = true
