@@ -183,7 +183,7 @@ func TestAdopt(t *testing.T) {
 			name: "ids that the service makes are kept",
 			fork: []func(*Tx) error{create("d", `{"n":5}`), create("s", `{"dId":3}`)},
 			main: []func(*Tx) error{create("d", `{}`), remove("d", "3")},
-			want: `{"d":[{"id":1,"email":"a@x","n":1},{"id":2,"n":"old"},{"id":3,"n":5}],"s":[{"id":"1","dId":3}],"o":{"n":1}}`,
+			want: `{"d":[{"id":1,"email":"a@x","n":1},{"id":2,"n":"old"},{"id":3,"n":5}],"s":[{"id":1,"dId":3}],"o":{"n":1}}`,
 		},
 		{
 			name: "a value that is taken by now",
