@@ -126,7 +126,7 @@ func (s *Store) reachable(ctx context.Context) error {
 	return s.failure(err)
 }
 
-// at returns what is known of the database at base, and the revision that stands for
+// at returns what is known of the database at base, and the revision that represents
 // base: a later one if only a batch was closed since. It completes an open batch.
 func (s *Store) at(ctx context.Context, base int64) (*state, int64, error) {
 	s.mu.Lock()
@@ -269,7 +269,7 @@ func found(r *clientv3.TxnResponse) []*mvccpb.KeyValue {
 	return r.Responses[0].GetResponseRange().Kvs
 }
 
-// unmoved is the condition that the head is the one written at rev; 0: there is none.
+// unmoved is the condition that the head is the one written at rev, or that there is no head if rev is 0.
 func (s *Store) unmoved(rev int64) clientv3.Cmp {
 	return clientv3.Compare(clientv3.ModRevision(s.prefix+headKey), "=", rev)
 }

@@ -14,7 +14,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// Import creates a database with contents and rules where there is none; otherwise the
+// Import creates a database with contents and rules if none exists; otherwise the
 // error wraps fs.ErrExist. Until its last transaction, which writes the head, there is
 // no database. KeyBy sets the members with the ids.
 func (s *Store) Import(ctx context.Context, contents []storage.Collection, rules []byte) (storage.Rev, error) {

@@ -40,7 +40,7 @@ type plan struct {
 // A planned is a top-level member that the changes touch.
 type planned struct {
 	old   *member // nil: there was none
-	gone  bool    // there is none now
+	gone  bool    // it does not exist now
 	again bool    // it was deleted and added at the end
 	whole bool    // it was replaced as a whole
 	rank  uint64

@@ -99,14 +99,14 @@ func (c clusterAccess) config() (*tls.Config, error) {
 // await waits until a cluster answers, and returns an error that says what to do if
 // there is no database.
 func await(ctx context.Context, store *etcdstore.Store, url string, log *slog.Logger) error {
-	for end, told := time.Now().Add(connectTime), false; ; {
+	for end, logged := time.Now().Add(connectTime), false; ; {
 		_, err := store.Latest(ctx)
 		if !errors.Is(err, storage.ErrAway) || errors.Is(err, fs.ErrNotExist) || time.Now().After(end) || ctx.Err() != nil {
 			return clusterError(err, url)
 		}
-		if !told {
+		if !logged {
 			log.Warn("waiting for the cluster", "url", url, "for", connectTime, "error", err)
-			told = true
+			logged = true
 		}
 		select {
 		case <-time.After(300 * time.Millisecond):
