@@ -199,7 +199,7 @@ func (db *DB) Reach(ctx context.Context, rev storage.Rev) (*Snapshot, error) {
 	}
 }
 
-// Fresh returns a snapshot that is not older than the call, whoever has written. If
+// Fresh returns a snapshot that is not older than the call, also after writes by other replicas. If
 // the store is not shared, each Snapshot is.
 func (db *DB) Fresh(ctx context.Context) (*Snapshot, error) {
 	if db.shared == nil {

@@ -219,7 +219,7 @@ func TestNpmPlatform(t *testing.T) {
 	}
 
 	// On Windows the program has an ending, and no signal is passed on: kill would end
-	// it at once, and a console has told it already.
+	// it at once, and a console has sent it already.
 	windows := filepath.Join(filepath.Dir(command), "../../pickup-win32-x64")
 	if err := os.MkdirAll(filepath.Join(windows, "bin"), 0o755); err != nil {
 		t.Fatal(err)
