@@ -173,10 +173,15 @@ func (p *tab) sees(text string) {
 	p.until(`document.body.innerText.includes(` + quoted(text) + `)`)
 }
 
-// want compares the value of an expression.
+// want waits until an expression has a value: what the page shows may follow what
+// the test waited for.
 func (p *tab) want(expression, want string) {
 	p.Helper()
-	if got := p.eval(expression); got != want {
+	got := p.eval(expression)
+	for end := time.Now().Add(patience); got != want && time.Now().Before(end); got = p.eval(expression) {
+		time.Sleep(20 * time.Millisecond)
+	}
+	if got != want {
 		p.Errorf("%s is %q, want %q", expression, got, want)
 	}
 }
