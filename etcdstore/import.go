@@ -33,6 +33,9 @@ type importer struct {
 }
 
 func (i *importer) run(contents []storage.Collection, rules []byte) (int64, error) {
+	if err := i.unoccupied(); err != nil {
+		return 0, err
+	}
 	// Delete what an import that was interrupted has left.
 	if _, err := i.write(clientv3.OpDelete(i.prefix, clientv3.WithPrefix())); err != nil {
 		return 0, err
@@ -63,6 +66,47 @@ func (i *importer) run(contents []storage.Collection, rules []byte) (int64, erro
 		last = append(last, clientv3.OpPut(i.prefix+rulesKey, string(rules)))
 	}
 	return i.write(last...)
+}
+
+// unoccupied returns an error if the prefix has keys of others, or is in that of
+// another database.
+func (i *importer) unoccupied() error {
+	keys := []clientv3.Op{
+		clientv3.OpGet(i.prefix, clientv3.WithPrefix(), clientv3.WithCountOnly()),
+		clientv3.OpGet(i.prefix+headKey, clientv3.WithCountOnly()),
+		clientv3.OpGet(i.prefix+rulesKey, clientv3.WithCountOnly()),
+	}
+	for _, own := range []string{memberKeys, recordKeys, partKeys, stagedKeys} {
+		keys = append(keys, clientv3.OpGet(i.prefix+own, clientv3.WithPrefix(), clientv3.WithCountOnly()))
+	}
+	r, err := i.transact(i.ctx, writeTime, nil, keys, headKey)
+	if err != nil {
+		return err
+	}
+	others := r.Responses[0].GetResponseRange().Count
+	for _, own := range r.Responses[1:] {
+		others -= own.GetResponseRange().Count
+	}
+	if others > 0 {
+		return fmt.Errorf("other programs have keys under %s: choose another prefix: %w", i.prefix, storage.ErrShape)
+	}
+	for at := range strings.TrimSuffix(i.prefix, "/") {
+		if at == 0 || i.prefix[at] != '/' {
+			continue
+		}
+		call, cancel := context.WithTimeout(i.ctx, readTime)
+		r, err := i.etcd.Do(call, clientv3.OpGet(i.prefix[:at+1]+headKey))
+		cancel()
+		if err != nil { // as a rule the user may not read it
+			continue
+		}
+		for _, kv := range r.Get().Kvs {
+			if _, err := decodeHead(kv.Value); err == nil {
+				return fmt.Errorf("%s is under the prefix of another database, %s: choose another one: %w", i.prefix, i.prefix[:at], storage.ErrShape)
+			}
+		}
+	}
+	return nil
 }
 
 // flush writes the operations that are waiting.
