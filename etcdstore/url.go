@@ -75,17 +75,5 @@ func Redacted(text string) string {
 	return scheme + "://" + authority + path
 }
 
-// String returns the address as a URL.
-func (a Address) String() string {
-	scheme, user := "etcd://", ""
-	if a.Secure {
-		scheme = "etcds://"
-	}
-	if a.User != "" {
-		user = url.PathEscape(a.User) + "@"
-	}
-	return scheme + user + strings.Join(a.Hosts, ",") + strings.TrimSuffix((&url.URL{Path: a.Prefix}).EscapedPath(), "/")
-}
-
 // errNoPassword is the error of a user without a password.
 var errNoPassword = errors.New("the URL names a user of etcd: set PICKUP_ETCD_PASSWORD or PICKUP_ETCD_PASSWORD_FILE")
