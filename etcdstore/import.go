@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io/fs"
+	"path"
 	"strings"
 	"time"
 
@@ -15,8 +16,9 @@ import (
 )
 
 // Import creates a database with contents and rules if none exists; otherwise the
-// error wraps fs.ErrExist. Until its last transaction, which writes the head, there is
-// no database. KeyBy sets the members with the ids.
+// error wraps fs.ErrExist. It refuses a prefix that has other keys. Until its last
+// transaction, which writes the head, there is no database. KeyBy sets the members with
+// the ids.
 func (s *Store) Import(ctx context.Context, contents []storage.Collection, rules []byte) (storage.Rev, error) {
 	s.committing.Lock()
 	defer s.committing.Unlock()
@@ -33,7 +35,10 @@ type importer struct {
 }
 
 func (i *importer) run(contents []storage.Collection, rules []byte) (int64, error) {
-	if err := i.unoccupied(); err != nil {
+	if _, err := i.write(); err != nil { // there is a database
+		return 0, err
+	}
+	if err := i.checkPrefix(); err != nil {
 		return 0, err
 	}
 	// Delete what an import that was interrupted has left.
@@ -68,42 +73,27 @@ func (i *importer) run(contents []storage.Collection, rules []byte) (int64, erro
 	return i.write(last...)
 }
 
-// unoccupied returns an error if the prefix has keys of others, or is in that of
-// another database.
-func (i *importer) unoccupied() error {
-	keys := []clientv3.Op{
-		clientv3.OpGet(i.prefix, clientv3.WithPrefix(), clientv3.WithCountOnly()),
-		clientv3.OpGet(i.prefix+headKey, clientv3.WithCountOnly()),
-		clientv3.OpGet(i.prefix+rulesKey, clientv3.WithCountOnly()),
+// checkPrefix returns an error if other programs or databases have keys under the
+// prefix, which would be deleted, or if the prefix is within another database, to which
+// the new keys would be strange.
+func (i *importer) checkPrefix() error {
+	ctx, cancel := context.WithTimeout(i.ctx, 10*writeTime)
+	defer cancel()
+	for above := path.Dir(path.Clean(i.prefix)); above != "/"; above = path.Dir(above) {
+		r, err := i.etcd.Do(ctx, clientv3.OpGet(above+"/"+headKey))
+		if err == nil && len(r.Get().Kvs) > 0 { // an error says that the user may not look there
+			return fmt.Errorf("%s is within the database at %s: choose another prefix", path.Clean(i.prefix), above)
+		}
 	}
-	for _, own := range []string{memberKeys, recordKeys, partKeys, stagedKeys} {
-		keys = append(keys, clientv3.OpGet(i.prefix+own, clientv3.WithPrefix(), clientv3.WithCountOnly()))
-	}
-	r, err := i.transact(i.ctx, writeTime, nil, keys, headKey)
+	r, err := i.get(ctx, "", clientv3.WithRange(prefixEnd(i.prefix)), clientv3.WithKeysOnly())
 	if err != nil {
 		return err
 	}
-	others := r.Responses[0].GetResponseRange().Count
-	for _, own := range r.Responses[1:] {
-		others -= own.GetResponseRange().Count
-	}
-	if others > 0 {
-		return fmt.Errorf("other programs have keys under %s: choose another prefix: %w", i.prefix, storage.ErrShape)
-	}
-	for at := range strings.TrimSuffix(i.prefix, "/") {
-		if at == 0 || i.prefix[at] != '/' {
-			continue
-		}
-		call, cancel := context.WithTimeout(i.ctx, readTime)
-		r, err := i.etcd.Do(call, clientv3.OpGet(i.prefix[:at+1]+headKey))
-		cancel()
-		if err != nil { // as a rule the user may not read it
-			continue
-		}
-		for _, kv := range r.Get().Kvs {
-			if _, err := decodeHead(kv.Value); err == nil {
-				return fmt.Errorf("%s is under the prefix of another database, %s: choose another one: %w", i.prefix, i.prefix[:at], storage.ErrShape)
-			}
+	left := contents{records: make(map[string][]recordPair)}
+	for _, kv := range r.Kvs {
+		key := strings.TrimPrefix(string(kv.Key), i.prefix)
+		if !isOutside(key) && key != rulesKey && left.add(key, nil, 0) != nil {
+			return fmt.Errorf("%s has keys of others, such as %s: choose another prefix", path.Clean(i.prefix), kv.Key)
 		}
 	}
 	return nil
