@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -162,6 +163,9 @@ func (c *exportCommand) write(ctx context.Context, e *environment, b storage.Bat
 		return openError(err)
 	}
 	defer file.Close()
+	if isNew(c.File) { // Open could not create it
+		return errors.New(strings.Join(file.Warnings(), "; "))
+	}
 	if err := file.KeyBy(idMember); err != nil {
 		return err
 	}
