@@ -114,7 +114,9 @@ func (c clusterAccess) config() (*tls.Config, error) {
 func await(ctx context.Context, store *etcdstore.Store, url string, log *slog.Logger) error {
 	for end, logged := time.Now().Add(connectTime), false; ; {
 		_, err := store.Latest(ctx)
-		if !errors.Is(err, storage.ErrAway) || errors.Is(err, fs.ErrNotExist) || time.Now().After(end) || ctx.Err() != nil {
+		var connection *etcdstore.ConnectionError
+		hopeless := errors.Is(err, fs.ErrNotExist) || errors.As(err, &connection) && connection.Advice() != ""
+		if !errors.Is(err, storage.ErrAway) || hopeless || time.Now().After(end) || ctx.Err() != nil {
 			return clusterError(err, url)
 		}
 		if !logged {
@@ -131,10 +133,13 @@ func await(ctx context.Context, store *etcdstore.Store, url string, log *slog.Lo
 // clusterError returns the error of a command for one of a store.
 func clusterError(err error, url string) error {
 	var away *storage.AwayError
+	var advice *storage.AdviceError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return usagef("%w (to make one of a file: pickup import db.json %s)", err, shellWord(url))
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, storage.ErrShape):
+	case errors.Is(err, fs.ErrPermission) && errors.As(err, &advice):
+		return usagef("%s: permission denied: %s", url, advice.Advice)
+	case errors.Is(err, storage.ErrShape):
 		return usageError{err}
 	case errors.As(err, &away):
 		return fmt.Errorf("%s does not answer: %w", url, away.Err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -45,6 +46,9 @@ func (c *importCommand) run(ctx context.Context, e *environment) error {
 		return openError(err)
 	}
 	defer file.Close() // nothing was written
+	if err := await(ctx, store, c.Cluster, slog.New(slog.NewTextHandler(e.stderr, nil))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	rules, text, err := c.rules(file)
 	if err != nil {
 		return usageError{err}
