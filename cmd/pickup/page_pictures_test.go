@@ -430,7 +430,9 @@ func TestVisibleDifference(t *testing.T) {
 			draw.Draw(picture, button, raster.NewUniform(ground), raster.Point{}, draw.Src)
 			draw.Draw(picture, button.Add(raster.Pt(-2, 0)), kept, button.Min, draw.Src)
 		}, true},
-		{"no button", func(picture *raster.RGBA) { draw.Draw(picture, button, raster.NewUniform(ground), raster.Point{}, draw.Src) }, true},
+		{"no button", func(picture *raster.RGBA) {
+			draw.Draw(picture, button, raster.NewUniform(ground), raster.Point{}, draw.Src)
+		}, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			picture := raster.NewRGBA(kept.Bounds())
