@@ -2,7 +2,7 @@
 import { enterSession, session } from "./api.ts";
 import { status } from "./catalog.ts";
 import { Icon } from "./icons.tsx";
-import { Later } from "./later.tsx";
+import { bundle } from "./later.tsx";
 import { broken, connection } from "./live.ts";
 import { screen } from "./route.ts";
 import { Button } from "./ui.tsx";
@@ -31,9 +31,7 @@ export function Strips() {
           </span>
         </div>
       )}
-      {screen.value !== "requests" && status.value?.mode.simulate && (
-        <Later show={({ SimulationStrip }) => <SimulationStrip />} />
-      )}
+      {screen.value !== "requests" && bundle.value && <bundle.value.SimulationStrip />}
       {session.value && (
         <div class="strip session" role="status">
           <Icon name="layers" />
