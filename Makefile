@@ -25,8 +25,8 @@ run:
 ## test: run all tests with the race detector, in about five minutes
 ## (PACKAGES="./server" RUN=TestScripts for some of them)
 test: setup
-	$(GO) test $(RACE) -tags $(TAGS) -timeout 15m -run '$(RUN)' $(PACKAGES)
-	$(GO) test -C internal/release -run '$(RUN)' ./...
+	$(GO) test $(RACE) -tags $(TAGS) -timeout 30m -run '$(RUN)' $(PACKAGES)
+	$(GO) test -C internal/release -timeout 30m -run '$(RUN)' ./...
 
 ## test-long: run them with the full counts of kills, edits, faults and power cuts
 test-long: setup

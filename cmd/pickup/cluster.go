@@ -234,7 +234,7 @@ func (c *schemaCommand) runCluster(ctx context.Context, e *environment, url stri
 	switch {
 	case c.Rules != "":
 		if text, err = os.ReadFile(c.Rules); err != nil {
-			return usageError{err}
+			return usagef("--rules: %w", err)
 		}
 		if _, err := schema.Compile(c.Rules, text); err != nil {
 			return usageError{err}
