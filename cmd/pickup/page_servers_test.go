@@ -588,13 +588,13 @@ func hundredThousand(t *testing.T, ctx context.Context) {
 }
 
 // flatMemory changes records while the page shows them, more often than its lists have
-// entries, or as often as in an hour of work if there is time.
+// entries, or if there is time, as often as in an hour with ten changes a second.
 func flatMemory(t *testing.T, ctx context.Context) {
 	p := servePage(t, ctx, openServerEnv, "--ephemeral") // which writes faster
 	p.open("#/")
 	rounds := 3
 	if long() {
-		rounds = 60
+		rounds = 72
 	}
 	var heaps []float64
 	for round := range rounds {
