@@ -73,6 +73,12 @@ func (i *importer) run(contents []storage.Collection, rules []byte) (int64, erro
 	return i.write(last...)
 }
 
+// A presentError is about a prefix with a database.
+type presentError string
+
+func (e presentError) Error() string { return "there is a database at " + string(e) }
+func (presentError) Unwrap() error   { return fs.ErrExist }
+
 // checkPrefix returns an error if other programs or databases have keys under the
 // prefix, which would be deleted, or if the prefix is within another database, to which
 // the new keys would be strange.
@@ -127,7 +133,7 @@ func (i *importer) write(then ...clientv3.Op) (int64, error) {
 			if rev, err := i.won(found(r)); err == nil { // the answer to an earlier try was lost
 				return rev, nil
 			}
-			return 0, fmt.Errorf("there is a database at %s: %w", strings.TrimSuffix(i.prefix, "/"), fs.ErrExist)
+			return 0, presentError(path.Clean(i.prefix))
 		case !isAway(err) || again == 3 || i.ctx.Err() != nil:
 			return 0, err
 		}

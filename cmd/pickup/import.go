@@ -89,7 +89,7 @@ func (c *importCommand) rules(file *filestore.Store) (*schema.Schema, []byte, er
 		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("cannot read the schema: %w", err)
 	}
 	rules, err := schema.Compile(path, text)
 	return rules, text, err

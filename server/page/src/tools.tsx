@@ -11,8 +11,9 @@ export { Latest } from "./latest.tsx";
 export { Merge } from "./merge.tsx";
 export { Palette } from "./palette.tsx";
 export { RemoveDialog } from "./remove.tsx";
-export { requests, unseenFailures } from "./request_log.ts";
+export { unseenFailures } from "./request_log.ts";
 export { SelectionBar } from "./selection.tsx";
+export { SimulationStrip } from "./simulation_strip.tsx";
 
 const screens: Record<string, () => preact.JSX.Element> = {
   changes: Changes,
