@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"pickup/internal/rawjson"
 )
 
 // What a caller can act on. Errors of this package and of stores wrap these;
@@ -28,6 +30,7 @@ type BrokenError struct {
 	File         string // as it was named to the store
 	Line, Column int    // from 1; the column counts characters (code points)
 	Reason       string // what is wrong there, one sentence without the position
+	Excerpt      rawjson.Excerpt
 }
 
 func (e *BrokenError) Unwrap() error { return ErrBroken }
