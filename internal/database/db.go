@@ -181,7 +181,7 @@ func (db *DB) commitQueue(ctx context.Context) {
 			db.log.Error("a commit panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 		if !ran { // a panic or runtime.Goexit: nobody may wait for ever
-			fail(group, fmt.Errorf("the commit was not finished: %w", storage.ErrUnsure))
+			fail(group, fmt.Errorf("the commit was not finished: %w", storage.ErrUnsure), false)
 		}
 		for _, u := range group {
 			close(u.done)
@@ -212,10 +212,8 @@ func (db *DB) commit(ctx context.Context, group []*update) {
 			}
 		}
 		switch {
-		case err != nil && db.shared != nil:
-			failAll(group, err) // the refusals may be those of an old state
 		case err != nil:
-			fail(group, err)
+			fail(group, err, db.shared != nil) // then refusals may be those of an old state
 		case len(steps) > 0:
 			db.publish(steps, base.rev, rev)
 		}
@@ -310,19 +308,13 @@ func (db *DB) try(u *update, tx *Tx) {
 	u.err = u.fn(tx)
 }
 
-// fail sets err for the updates of a group that have no error of their own.
-func fail(group []*update, err error) {
+// fail sets err for the updates of a group: for all, or for those that have no error
+// of their own.
+func fail(group []*update, err error, all bool) {
 	for _, u := range group {
-		if u.err == nil {
+		if all || u.err == nil {
 			u.result, u.err = nil, err
 		}
-	}
-}
-
-// failAll sets err for all updates of a group.
-func failAll(group []*update, err error) {
-	for _, u := range group {
-		u.result, u.err = nil, err
 	}
 }
 
