@@ -81,7 +81,7 @@ func (c *importCommand) rules(file *filestore.Store) (*schema.Schema, []byte, er
 	path, err := c.Rules, error(nil)
 	if path == "" {
 		if path, err = schemaPath(c.File, declaredIn(file)); err != nil {
-			return nil, nil, err
+			return nil, nil, fmt.Errorf("%s: %w; --rules names a schema to use instead", c.File, err)
 		}
 	}
 	text, err := os.ReadFile(path)
