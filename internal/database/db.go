@@ -76,6 +76,8 @@ type update struct {
 	result  *Snapshot
 	err     error
 	crash   any // what fn panicked with
+
+	changes bool // whether fn has changed something, in the latest run
 }
 
 // Open loads a database. Contents that break a rule of the schema are not an error.
@@ -181,7 +183,7 @@ func (db *DB) commitQueue(ctx context.Context) {
 			db.log.Error("a commit panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 		if !ran { // a panic or runtime.Goexit: nobody may wait for ever
-			fail(group, fmt.Errorf("the commit was not finished: %w", storage.ErrUnsure), false)
+			fail(group, fmt.Errorf("the commit was not finished: %w", storage.ErrUnsure))
 		}
 		for _, u := range group {
 			close(u.done)
@@ -212,8 +214,10 @@ func (db *DB) commit(ctx context.Context, group []*update) {
 			}
 		}
 		switch {
+		case err != nil && db.shared != nil:
+			db.failAll(group, err) // the refusals may be those of an old state
 		case err != nil:
-			fail(group, err, db.shared != nil) // then refusals may be those of an old state
+			fail(group, err)
 		case len(steps) > 0:
 			db.publish(steps, base.rev, rev)
 		}
@@ -277,11 +281,11 @@ func (db *DB) stage(base *Snapshot, group []*update) (steps []step) {
 	next := base
 	for _, u := range group {
 		tx := db.newTx(next)
-		u.err, u.crash, u.result = nil, nil, nil
+		u.err, u.crash, u.result, u.changes = nil, nil, nil, false
 		if db.try(u, tx); u.err != nil {
 			continue
 		}
-		if len(tx.changes) > 0 {
+		if u.changes = len(tx.changes) > 0; u.changes {
 			steps = append(steps, step{next, tx, u.request})
 			next = tx.snap
 		}
@@ -308,12 +312,22 @@ func (db *DB) try(u *update, tx *Tx) {
 	u.err = u.fn(tx)
 }
 
-// fail sets err for the updates of a group: for all, or for those that have no error
-// of their own.
-func fail(group []*update, err error, all bool) {
+// fail sets err for the updates of a group that have no error of their own.
+func fail(group []*update, err error) {
 	for _, u := range group {
-		if all || u.err == nil {
+		if u.err == nil {
 			u.result, u.err = nil, err
+		}
+	}
+}
+
+// failAll sets err for all updates of a group, whose store is shared. If the outcome
+// of the commit is not known, that of updates without changes is: nothing.
+func (db *DB) failAll(group []*update, err error) {
+	for _, u := range group {
+		u.result, u.err = nil, err
+		if errors.Is(err, storage.ErrUnsure) && !u.changes {
+			u.err = &storage.AwayError{Since: db.shared.Fresh(), Err: errors.New(err.Error())}
 		}
 	}
 }
