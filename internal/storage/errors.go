@@ -13,7 +13,7 @@ import (
 var (
 	ErrNotFound = errors.New("not found")              // no such collection or record
 	ErrConflict = errors.New("the store has moved on") // Commit's base is not current
-	ErrInvalid  = errors.New("not valid")              // breaks a rule of the schema; see FaultError
+	ErrInvalid  = errors.New("not valid")              // not JSON, or it breaks a rule of the schema
 	ErrShape    = errors.New("wrong shape")            // valid JSON, but not what is needed here
 	ErrBroken   = errors.New("the file is broken")     // a hand edit that does not parse; see BrokenError
 	ErrTooLarge = errors.New("too large")
