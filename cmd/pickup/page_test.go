@@ -105,7 +105,7 @@ func TestPage(t *testing.T) {
 	}
 	t.Cleanup(server.kill)
 	url := strings.Replace(server.url, "//", "//pickup:secret@", 1)
-	ctx := browserFor(t, 5*time.Minute)
+	ctx := browserFor(t, 12*time.Minute)
 	shared := &pageTest{process: server, file: dir + "/db.json", sample: string(read(t, dir+"/db.json")), tab: newTab(t, ctx, url)}
 	for i, flow := range []struct {
 		name string
@@ -126,6 +126,7 @@ func TestPage(t *testing.T) {
 		{"broken", brokenFlow},
 		{"changes", changesFlow},
 		{"problems", problemsFlow},
+		{"relations", relationsFlow},
 		{"requests", requestsFlow},
 		{"log", logFlow},
 		{"sessions", sessionsFlow},
@@ -190,11 +191,11 @@ func liveFlow(p *pageTest) {
 	p.until(cell("4", "title") + `?.textContent === "Piano lesson"`)
 	p.until(`document.querySelector(".foot .live")?.textContent === "Live"`)
 	p.edit(`Piano lesson`, `Piano recital`)
+	p.until(`[...document.querySelectorAll(".row.file .cell.changed")].map(e => e.textContent).join() === "Piano recital"`)
 	p.until(cell("4", "title") + `?.textContent === "Piano recital"`)
-	p.want(`[...document.querySelectorAll(".row.file .cell.changed")].map(e => e.textContent).join()`, "Piano recital")
 	p.api("PATCH", "/schedules/5", `{"status": "Rescheduled"}`, 200)
+	p.until(`[...document.querySelectorAll(".row.api .cell.changed")].map(e => e.textContent).join() === "Rescheduled"`)
 	p.until(cell("5", "status") + `?.textContent === "Rescheduled"`)
-	p.want(`[...document.querySelectorAll(".row.api .cell.changed")].map(e => e.textContent).join()`, "Rescheduled")
 	p.api("DELETE", "/schedules/1", "", 200)
 	p.until(`document.querySelector(".count").textContent === "6 records"`)
 	p.until(`document.querySelector(".nav .n").textContent === "6"`)
@@ -204,6 +205,7 @@ func queryFlow(p *pageTest) {
 	p.open("#/schedules")
 	p.until(`document.querySelectorAll(".spacer .row").length === 7`)
 	p.press("/")
+	p.until(`document.activeElement.id === "filter"`)
 	const options = `[...document.querySelectorAll("[role=option]")].map(e => e.innerText.replaceAll("\n", " ")).join()`
 	p.enter("passenger=iv")
 	p.until(options + ` === "Ivy 2 records,Ivy and Jonah 1 record"`)
@@ -270,6 +272,7 @@ func cellFlow(p *pageTest) {
 	p.isSample()
 	p.until(`document.querySelector(".toasts").textContent.includes("Undone")`)
 	p.want(`document.querySelector(".toasts").textContent.includes("is Canceled")`, "false") // it no longer is
+	p.until(`document.activeElement.dataset.cell?.startsWith("2:")`)
 	p.press("Space")
 	p.until(`location.hash === "#/schedules/3" && document.activeElement.closest(".panel")`)
 	p.press("Escape")
@@ -295,7 +298,7 @@ func refusedFlow(p *pageTest) {
 
 	p.press("ArrowLeft", "ArrowLeft", "Enter")
 	p.until(`document.activeElement.matches(".edits input")`)
-	p.run(`await new Promise(done => setTimeout(done, 300))`) // until the page has the tag of the record
+	p.until(`performance.getEntriesByType("resource").some(e => e.name.endsWith("/drivers/2"))`) // which has the tag of the record
 	p.api("PATCH", "/drivers/2", `{"driverName": "Theirs"}`, 200)
 	p.enter("Mine")
 	p.press("Enter")
@@ -348,12 +351,14 @@ func conflictFlow(p *pageTest) {
 	p.want(`document.querySelector(".merge tbody").textContent.includes("Piano recital")`, "true")
 	p.want(`document.querySelector(".merge .primary").disabled`, "true")
 	p.click(`.merge tbody td input`) // mine
+	p.until(`!document.querySelector(".merge .primary").disabled`)
 	p.clickText("Merge")
 	p.until(`!document.querySelector(".merge") && document.querySelector(".panel").contains(document.activeElement)`)
 	p.press("Ctrl+s")
 	p.holds(`"passenger": "Ivy and Amara"`)
 	p.holds(`"title": "Piano concert"`)
 	p.holds(`"pickupTime": "2026-09-17T16:10:00Z"`)
+	p.until(`!document.querySelector(".dirty")`)
 
 	p.fill("#member-title", "Draft")
 	p.api("DELETE", "/schedules/4", "", 200)
@@ -529,8 +534,20 @@ func changesFlow(p *pageTest) {
 	p.isSample()
 	p.fill(".snapshots input", "before")
 	p.clickText("Take a snapshot")
-	p.until(`document.querySelector(".snapshots .feed")?.textContent.includes("before")`)
+	p.until(`document.querySelector(".snapshots .feed")?.textContent.includes("as it is now")`)
 	p.api("DELETE", "/schedules/5", "", 200)
+	p.until(`document.querySelector(".snapshots .feed")?.textContent.includes("1 record differs")`)
+	p.api("PATCH", "/drivers/2", `{"driverName": "Tom Marlow"}`, 200)
+	p.until(`document.querySelector(".snapshots .feed")?.textContent.includes("2 records differ")`)
+	const list = `[...document.querySelectorAll(".changes > li header a, .changes > li header b")].map(e => e.textContent).join()`
+	p.run(`const s = document.querySelector("main select"); s.value = "schedules"; s.dispatchEvent(new Event("change", {bubbles: true}))`)
+	p.until(`location.hash === "#/_/changes?of=schedules" && ` + list + `.startsWith("schedules 5,") && !` + list + `.includes("drivers")`)
+	p.fill("#filter", "nobody")
+	p.press("Enter")
+	p.sees("None of these")
+	p.show("#/_/changes?of=drivers%2F2")
+	p.until(list + `.startsWith("drivers 2") && !` + list + `.includes("schedules")`)
+	p.show("#/_/changes")
 	p.clickText("Go back")
 	p.click("dialog .primary")
 	p.isSample()
@@ -560,8 +577,32 @@ func problemsFlow(p *pageTest) {
 	p.holds(`"Resheduled"`)
 	p.save(p.sample[:len(p.sample)-3])
 	p.until(`document.querySelector("main [role=alert]")?.textContent.includes("db.json:")`)
+	p.save(strings.Replace(p.sample, `"drivers": [`, `"drivers": [,`, 1))
+	p.until(`document.querySelector("main [role=alert] pre")?.textContent.endsWith('"drivers": [,\n' + " ".repeat(19) + "^")`)
+	p.want(`document.querySelector("main [role=alert] mark").textContent`, ",")
 	p.save(p.sample)
 	p.until(`!document.querySelector("main [role=alert]") && !document.querySelector(".nav [href='#/_/problems'] .n")`)
+}
+
+// relationsFlow shows which collections refer to which.
+func relationsFlow(p *pageTest) {
+	p.open("#/_/relations")
+	p.until(`document.querySelectorAll("svg .edge").length === 1`)
+	p.run(`navigator.clipboard.writeText = async text => { window.copied = text }`)
+	p.click("[aria-label='Copy /schedules?_expand=driver']")
+	p.until(`window.copied === location.origin + "/schedules?_expand=driver"`)
+	p.click("[aria-label='Copy /drivers?_embed=schedules']")
+	p.until(`window.copied === location.origin + "/drivers?_embed=schedules"`)
+	var many strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&many, `"c%d": [], `, i)
+	}
+	p.save(strings.Replace(p.sample, "{", "{"+many.String(), 1))
+	p.until(`document.querySelector("main #filter") && !document.querySelector("main svg .edge")`)
+	p.fill("#filter", "nothing")
+	p.until(`document.querySelectorAll(".reflist li").length === 0`)
+	p.fill("#filter", "DRIVERID")
+	p.until(`document.querySelectorAll(".reflist li").length === 1`)
 }
 
 // requestsFlow sends requests as a front end does, and lets some of them fail.
@@ -586,6 +627,7 @@ func requestsFlow(p *pageTest) {
 	p.until(`location.hash === "#/schedules?status=Canceled" && document.querySelectorAll(".spacer .row").length === 1`)
 
 	p.show("#/_/requests")
+	p.until(`document.querySelector(".simulation select")`)
 	slide := func(n int, value string) {
 		p.run(`const e = document.querySelectorAll(".simulation [type=range]")[` + string(rune('0'+n)) + `]; e.value = "` + value + `";
 			e.dispatchEvent(new Event("input", {bubbles: true})); e.dispatchEvent(new Event("change", {bubbles: true}))`)
@@ -607,6 +649,7 @@ func requestsFlow(p *pageTest) {
 	p.show("#/schedules") // the page is not affected
 	p.until(`document.querySelectorAll(".spacer .row").length === 7 && document.querySelector(".strip.simulated")`)
 	p.show("#/_/requests")
+	p.until(`document.querySelector(".simulation select")`)
 	p.run(`const s = document.querySelector(".simulation select"); s.value = "hold"; s.dispatchEvent(new Event("change", {bubbles: true}))`)
 	p.sees("0 requests wait")
 	answered := make(chan int)
@@ -839,6 +882,7 @@ func phoneFlow(p *pageTest) {
 		p.show(hash)
 		fits()
 		if hash == "#/_/requests" {
+			p.until(`document.querySelector(".log .right")`)
 			p.want(`parseFloat(getComputedStyle(document.querySelector(".log .right")).paddingRight) > 0`, "true")
 		}
 	}
