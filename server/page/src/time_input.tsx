@@ -18,8 +18,9 @@ interface TimeInputProps {
 export function TimeInput({ field, value, onInput, shared }: TimeInputProps) {
   const picker = useRef<HTMLInputElement>(null);
   const isDate = field.kind === "date";
+  const format = isDate ? /^\d{4}-\d\d-\d\d$/ : /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
   const { length } = isDate ? "2026-09-14" : "2026-09-14T07:40";
-  const rest = (text: string) => (isDate ? "" : text.slice(length));
+  const rest = (text: string) => (format.test(text) ? text.slice(length) : "");
   const pick = (picked: string) => {
     const more = [value, typedOf(field.example), "2026-09-14T07:40:00Z"].map(rest).find(Boolean) ?? "";
     if (picked) onInput(picked.slice(0, length) + more);
@@ -33,7 +34,7 @@ export function TimeInput({ field, value, onInput, shared }: TimeInputProps) {
         type={isDate ? "date" : "datetime-local"}
         tabIndex={-1}
         aria-hidden="true"
-        value={value.slice(0, length)}
+        value={format.exec(value)?.[0] ?? ""}
         onChange={(event) => pick(event.currentTarget.value)}
       />
       <Button
