@@ -70,6 +70,7 @@ export function ReferenceInput({ field, value, isInCell, onInput, shared }: Refe
   const close = () => {
     setOpen(false);
     setTyped(null);
+    if (!isAll) setKnown([]);
     held.current = "";
   };
   const type = (text: string) => {
@@ -108,7 +109,7 @@ export function ReferenceInput({ field, value, isInCell, onInput, shared }: Refe
   }, [collection, isOpen, isAll, text]);
 
   const move = (step: number) => {
-    open();
+    if (!isOpen) return open();
     const n = found.length;
     const next = found[at < 0 && step < 0 ? n - 1 : (at + step + n) % n];
     if (next) onInput(next.id);
