@@ -25,8 +25,8 @@ run:
 ## test: run all tests with the race detector, in about five minutes
 ## (PACKAGES="./server" RUN=TestScripts for some of them)
 test: setup
-	$(GO) test $(RACE) -tags $(TAGS) -timeout 15m -run '$(RUN)' $(PACKAGES)
-	$(GO) test -C internal/release -run '$(RUN)' ./...
+	$(GO) test $(RACE) -tags $(TAGS) -timeout 30m -run '$(RUN)' $(PACKAGES)
+	$(GO) test -C internal/release -timeout 30m -run '$(RUN)' ./...
 
 ## test-long: run them with the full counts of kills, edits, faults and power cuts
 test-long: setup
@@ -99,7 +99,7 @@ TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git node:nodejs npm:npm \
 	unshare:util-linux mount:mount ps:procps script:bsdutils sed:sed vim:vim nano:nano \
 	mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs \
 	chromium-headless-shell:chromium-headless-shell nginx:nginx-light busybox:busybox-static dpkg:dpkg rpm:rpm systemd-analyze:systemd \
-	etcd:etcd-server ip:iproute2
+	etcd:etcd-server etcdctl:etcd-client ip:iproute2
 
 setup: packages
 	@for d in $(CLIENTS); do (cd $$d && { [ node_modules -nt package-lock.json ] || { npm ci --ignore-scripts --no-audit --no-fund && touch node_modules; }; }) || exit 1; done

@@ -33,7 +33,8 @@ type cluster interface {
 // it answers: a client of all nodes would send every third call to a node that hangs.
 type nodes struct {
 	configs []clientv3.Config
-	at      atomic.Int64 // the node in use
+	at      atomic.Int64             // the node in use
+	why     []atomic.Pointer[string] // of each node, why the latest connection failed; nil if none did
 
 	mu      sync.Mutex
 	clients []*clientv3.Client // guarded by mu; nil: not yet connected
@@ -48,7 +49,7 @@ const (
 )
 
 func newNodes(a Address, o Options) *nodes {
-	n := &nodes{clients: make([]*clientv3.Client, len(a.Hosts))}
+	n := &nodes{clients: make([]*clientv3.Client, len(a.Hosts)), why: make([]atomic.Pointer[string], len(a.Hosts))}
 	scheme := "http://"
 	if a.Secure {
 		scheme = "https://"
@@ -58,7 +59,7 @@ func newNodes(a Address, o Options) *nodes {
 	}
 	redial := backoff.DefaultConfig
 	redial.BaseDelay, redial.MaxDelay = repeatAfter, redialAtMost
-	for _, host := range a.Hosts {
+	for at, host := range a.Hosts {
 		c := clientv3.Config{
 			Endpoints:            []string{scheme + host},
 			DialTimeout:          dialTime,
@@ -70,6 +71,7 @@ func newNodes(a Address, o Options) *nodes {
 			Logger:               zap.NewNop(),
 			DialOptions: []grpc.DialOption{
 				grpc.WithConnectParams(grpc.ConnectParams{Backoff: redial, MinConnectTimeout: dialTime}),
+				grpc.WithChainUnaryInterceptor(n.note(at)),
 			},
 		}
 		if a.Secure {
@@ -79,6 +81,27 @@ func newNodes(a Address, o Options) *nodes {
 		n.configs = append(n.configs, c)
 	}
 	return n
+}
+
+// note returns an interceptor that notes why there is no connection to a node. The
+// client of etcd reports only that a call has taken too long.
+func (n *nodes) note(at int) grpc.UnaryClientInterceptor {
+	return func(ctx context.Context, method string, req, reply any, c *grpc.ClientConn, invoke grpc.UnaryInvoker, o ...grpc.CallOption) error {
+		err := invoke(ctx, method, req, reply, c, o...)
+		if why, ok := connectionCause(err); ok {
+			n.why[at].Store(&why)
+		}
+		return err
+	}
+}
+
+// explain returns an error of a call to a node, with the reason if there is no
+// connection.
+func (n *nodes) explain(at int64, err error) error {
+	if why := n.why[at].Load(); why != nil && isAway(err) {
+		return &ConnectionError{Node: n.configs[at].Endpoints[0], Cause: *why, err: err}
+	}
+	return err
 }
 
 // A tlsHandshake asks for its configuration at each connection.
@@ -107,7 +130,7 @@ func (n *nodes) client() (c *clientv3.Client, number int64, err error) {
 		at := (first + i) % int64(len(n.clients))
 		if n.clients[at] == nil {
 			if n.clients[at], err = clientv3.New(n.configs[at]); err != nil {
-				n.clients[at] = nil
+				n.clients[at], err = nil, n.explain(at, err)
 				continue // its user cannot be authenticated, or it is down
 			}
 			n.clients[at].ActiveConnection().Connect()
@@ -118,6 +141,7 @@ func (n *nodes) client() (c *clientv3.Client, number int64, err error) {
 		switch n.clients[at].ActiveConnection().GetState() {
 		case connectivity.Ready:
 			n.at.CompareAndSwap(first, at)
+			n.why[at].Store(nil)
 			return n.clients[at], at, nil
 		case connectivity.Idle:
 			n.clients[at].ActiveConnection().Connect()
@@ -143,7 +167,7 @@ func (n *nodes) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, er
 	if isAway(err) {
 		n.leave(number)
 	}
-	return r, err
+	return r, n.explain(number, err)
 }
 
 // Watch uses one node until it is lost. Its client would wait for the node to return.

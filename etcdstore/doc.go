@@ -18,7 +18,7 @@
 //	one transaction, and its outcome           commit.go, settle.go
 //	values and batches beyond etcd's limits    large.go, sweep.go
 //	from events of keys to changes             decode.go
-//	follow other replicas                      watch.go, since.go
+//	follow other replicas                      watch.go
 //	a new database                             import.go
 //
 // # Keys

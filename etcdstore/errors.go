@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"strings"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -30,6 +31,54 @@ func codeOf(err error) (code codes.Code, ok bool) {
 	}
 	s, ok := status.FromError(err)
 	return s.Code(), ok && err != nil
+}
+
+// A ConnectionError reports why no connection to a node can be made.
+type ConnectionError struct {
+	Node  string // its URL
+	Cause string
+	err   error // of the call
+}
+
+func (e *ConnectionError) Unwrap() error { return e.err }
+
+func (e *ConnectionError) Error() string {
+	text := e.Node + ": " + e.Cause
+	if advice := e.Advice(); advice != "" {
+		text += " (" + advice + ")"
+	}
+	return text
+}
+
+// Advice returns what can be done, "" if the connection may succeed later.
+func (e *ConnectionError) Advice() string {
+	has := func(text string) bool { return strings.Contains(e.Cause, text) }
+	switch {
+	case has("does not look like a TLS handshake"):
+		return "the node does not use TLS: the URL begins with etcd://"
+	case has("signed by unknown authority"):
+		return "name the authority of etcd's certificates: --etcd-cacert FILE"
+	case has("failed to verify"):
+		return "the certificate of the node is not valid for this host at this time"
+	case has("remote error: tls: certificate required"), has("remote error: tls: bad certificate"), has("remote error: tls: unknown certificate authority"):
+		return "the node asks for a certificate of an authority that it trusts: --etcd-cert FILE --etcd-key FILE"
+	case has("remote error: tls: "):
+		return "the node refuses the certificate: --etcd-cert FILE --etcd-key FILE"
+	case has("server preface: EOF"), has("server preface: http2: "):
+		return "is this a node of etcd, and does it use TLS? Then the URL begins with etcds://"
+	}
+	return ""
+}
+
+// connectionCause returns the reason why a call found no connection. ok reports whether
+// err has one.
+func connectionCause(err error) (cause string, ok bool) {
+	s, _ := status.FromError(err)
+	_, cause, ok = strings.Cut(s.Message(), "connection error: desc = ")
+	if text, err := strconv.Unquote(cause); err == nil {
+		cause = text
+	}
+	return strings.TrimPrefix(cause, "transport: "), ok
 }
 
 // isRefused reports whether etcd has refused a call and will not perform it. Other
@@ -77,12 +126,20 @@ func (s *Store) failure(err error) error {
 		})
 	case errors.Is(err, rpctypes.ErrRequestTooLarge):
 		return fmt.Errorf("%w: %w", storage.ErrTooLarge, err)
-	case errors.Is(err, rpctypes.ErrPermissionDenied), errors.Is(err, rpctypes.ErrAuthFailed), errors.Is(err, rpctypes.ErrUserEmpty),
-		code == codes.Unauthenticated:
-		return fmt.Errorf("%w: the user of etcd may not do this: %w: %w", storage.ErrReadOnly, fs.ErrPermission, err)
+	case errors.Is(err, rpctypes.ErrPermissionDenied):
+		return refusal(err, "grant a role of the user of etcd the permission readwrite for the prefix")
+	case errors.Is(err, rpctypes.ErrAuthFailed):
+		return refusal(err, "the user of etcd or its password is wrong")
+	case errors.Is(err, rpctypes.ErrUserEmpty), code == codes.Unauthenticated:
+		return refusal(err, "etcd asks for a user: name it in the URL, as in etcd://USER@HOST, and its password in PICKUP_ETCD_PASSWORD")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.away = err
 	return s.awayErrorLocked(err)
+}
+
+// refusal returns the error of a call that the user of etcd may not make.
+func refusal(err error, advice string) error {
+	return &storage.AdviceError{Err: fmt.Errorf("%w: %w: %w", storage.ErrReadOnly, fs.ErrPermission, err), Advice: advice}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io/fs"
+	"path"
 	"strings"
 	"time"
 
@@ -15,8 +16,9 @@ import (
 )
 
 // Import creates a database with contents and rules if none exists; otherwise the
-// error wraps fs.ErrExist. Until its last transaction, which writes the head, there is
-// no database. KeyBy sets the members with the ids.
+// error wraps fs.ErrExist. It refuses a prefix that has other keys. Until its last
+// transaction, which writes the head, there is no database. KeyBy sets the members with
+// the ids.
 func (s *Store) Import(ctx context.Context, contents []storage.Collection, rules []byte) (storage.Rev, error) {
 	s.committing.Lock()
 	defer s.committing.Unlock()
@@ -33,6 +35,12 @@ type importer struct {
 }
 
 func (i *importer) run(contents []storage.Collection, rules []byte) (int64, error) {
+	if _, err := i.write(); err != nil { // there is a database
+		return 0, err
+	}
+	if err := i.checkPrefix(); err != nil {
+		return 0, err
+	}
 	// Delete what an import that was interrupted has left.
 	if _, err := i.write(clientv3.OpDelete(i.prefix, clientv3.WithPrefix())); err != nil {
 		return 0, err
@@ -65,6 +73,38 @@ func (i *importer) run(contents []storage.Collection, rules []byte) (int64, erro
 	return i.write(last...)
 }
 
+// A presentError is about a prefix with a database.
+type presentError string
+
+func (e presentError) Error() string { return "there is a database at " + string(e) }
+func (presentError) Unwrap() error   { return fs.ErrExist }
+
+// checkPrefix returns an error if other programs or databases have keys under the
+// prefix, which would be deleted, or if the prefix is within another database, to which
+// the new keys would be strange.
+func (i *importer) checkPrefix() error {
+	ctx, cancel := context.WithTimeout(i.ctx, 10*writeTime)
+	defer cancel()
+	for above := path.Dir(path.Clean(i.prefix)); above != "/"; above = path.Dir(above) {
+		r, err := i.etcd.Do(ctx, clientv3.OpGet(above+"/"+headKey))
+		if err == nil && len(r.Get().Kvs) > 0 { // an error says that the user may not look there
+			return fmt.Errorf("%s is within the database at %s: choose another prefix", path.Clean(i.prefix), above)
+		}
+	}
+	r, err := i.get(ctx, "", clientv3.WithRange(prefixEnd(i.prefix)), clientv3.WithKeysOnly())
+	if err != nil {
+		return err
+	}
+	left := contents{records: make(map[string][]recordPair)}
+	for _, kv := range r.Kvs {
+		key := strings.TrimPrefix(string(kv.Key), i.prefix)
+		if !isOutside(key) && key != rulesKey && left.add(key, nil, 0) != nil {
+			return fmt.Errorf("%s has keys of others, such as %s: choose another prefix", path.Clean(i.prefix), kv.Key)
+		}
+	}
+	return nil
+}
+
 // flush writes the operations that are waiting.
 func (i *importer) flush() error {
 	i.head.Commit = i.name() // of which the parts have their names
@@ -93,7 +133,7 @@ func (i *importer) write(then ...clientv3.Op) (int64, error) {
 			if rev, err := i.won(found(r)); err == nil { // the answer to an earlier try was lost
 				return rev, nil
 			}
-			return 0, fmt.Errorf("there is a database at %s: %w", strings.TrimSuffix(i.prefix, "/"), fs.ErrExist)
+			return 0, presentError(path.Clean(i.prefix))
 		case !isAway(err) || again == 3 || i.ctx.Err() != nil:
 			return 0, err
 		}

@@ -172,6 +172,18 @@ func (s *Store) KeyBy(idMember func(collection string) string) error {
 	return nil
 }
 
+// IDMember returns the member that had the ids of a collection when it was last loaded.
+func (s *Store) IDMember(collection string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state != nil {
+		if m := s.state.members[collection]; m != nil && m.kind == storage.Array {
+			return m.ids
+		}
+	}
+	return defaultIDMember
+}
+
 // Writable returns why commits fail although the cluster answers, nil if they do not.
 func (s *Store) Writable() error {
 	s.mu.Lock()

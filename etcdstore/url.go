@@ -26,6 +26,9 @@ func Parse(text string) (Address, error) {
 	fail := func(why string) (Address, error) {
 		return Address{}, fmt.Errorf("%s: %s, as in etcd://10.0.0.1:2379,10.0.0.2:2379/family", Redacted(text), why)
 	}
+	if !IsURL(text) {
+		return fail("it is not the URL of a database in etcd")
+	}
 	scheme, rest, _ := strings.Cut(text, "://")
 	a := Address{Secure: scheme == "etcds"}
 	authority, path, _ := strings.Cut(rest, "/")
@@ -63,7 +66,10 @@ func Parse(text string) (Address, error) {
 
 // Redacted returns a URL without the password that it should not have.
 func Redacted(text string) string {
-	scheme, rest, _ := strings.Cut(text, "://")
+	scheme, rest, found := strings.Cut(text, "://")
+	if !found {
+		return text
+	}
 	authority, path, slash := strings.Cut(rest, "/")
 	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
 		user, _, _ := strings.Cut(authority[:at], ":")
@@ -73,18 +79,6 @@ func Redacted(text string) string {
 		path = "/" + path
 	}
 	return scheme + "://" + authority + path
-}
-
-// String returns the address as a URL.
-func (a Address) String() string {
-	scheme, user := "etcd://", ""
-	if a.Secure {
-		scheme = "etcds://"
-	}
-	if a.User != "" {
-		user = url.PathEscape(a.User) + "@"
-	}
-	return scheme + user + strings.Join(a.Hosts, ",") + strings.TrimSuffix((&url.URL{Path: a.Prefix}).EscapedPath(), "/")
 }
 
 // errNoPassword is the error of a user without a password.

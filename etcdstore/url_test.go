@@ -23,13 +23,13 @@ func TestParse(t *testing.T) {
 	for _, test := range []struct {
 		url  string
 		want Address
-		text string // of the address, if it is not url; or of the error
+		text string // of the error
 	}{
 		{url: "etcd://a:1/family", want: Address{Hosts: []string{"a:1"}, Prefix: "/family/"}},
 		{url: "etcds://a:1,10.0.0.2:3/x/y", want: Address{Hosts: []string{"a:1", "10.0.0.2:3"}, Secure: true, Prefix: "/x/y/"}},
-		{url: "etcd://a,[::1]:2/p/", want: Address{Hosts: []string{"a:2379", "[::1]:2"}, Prefix: "/p/"}, text: "etcd://a:2379,[::1]:2/p"},
+		{url: "etcd://a,[::1]:2/p/", want: Address{Hosts: []string{"a:2379", "[::1]:2"}, Prefix: "/p/"}},
 		{url: "etcd://me@a:1/p%20q", want: Address{Hosts: []string{"a:1"}, User: "me", Prefix: "/p q/"}},
-		{url: "etcd://me:@a:1/p", want: Address{Hosts: []string{"a:1"}, User: "me", Prefix: "/p/"}, text: "etcd://me@a:1/p"},
+		{url: "etcd://me:@a:1/p", want: Address{Hosts: []string{"a:1"}, User: "me", Prefix: "/p/"}},
 		{url: "etcd://me:secret@a:1/p", text: "etcd://me@a:1/p: set PICKUP_ETCD_PASSWORD"},
 		{url: "etcd://a:1", text: "name a prefix"},
 		{url: "etcd://a:1/", text: "name a prefix"},
@@ -49,12 +49,6 @@ func TestParse(t *testing.T) {
 		}
 		if err != nil || !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s: %+v (%v), want %+v", test.url, got, err, test.want)
-		}
-		if test.text == "" {
-			test.text = test.url
-		}
-		if got.String() != test.text {
-			t.Errorf("%s is %s as text", test.url, got)
 		}
 	}
 }

@@ -49,6 +49,7 @@ func TestMounts(t *testing.T) {
 	t.Run("two mounts of one file", testTwoMounts)
 	t.Run("read-only mount", testReadOnlyMount)
 	t.Run("writable", testWritable)
+	t.Run("writable in place", testWritableInPlace)
 	t.Run("overlay", testOverlay)
 	t.Run("file size limit", testFileSizeLimit)
 	t.Run("directory with an access list", testDirectoryWithACL)
@@ -280,6 +281,44 @@ func testWritable(t *testing.T) {
 	uncover()
 	if err := commit(s, set("2", "Ballet")); err != nil || s.Writable() != nil {
 		t.Error(err, s.Writable())
+	}
+}
+
+// testWritableInPlace fills a disk until it has room for one record of a file that is
+// written in place: that is enough. Then it takes that room.
+func testWritableInPlace(t *testing.T) {
+	const block = 4096
+	dir := t.TempDir()
+	mount(t, "none", dir, "tmpfs", 0, "size=128k")
+	path := filepath.Join(dir, "db.json")
+	put(t, path, sample+strings.Repeat(" ", 10*block-len(sample))) // a record of 11 blocks
+	mount(t, path, path, "", unix.MS_BIND, "")
+	var skew time.Duration
+	s := start(t, path, Options{now: func() time.Time { return time.Now().Add(skew) }})
+	for _, test := range []struct {
+		free int
+		want error
+	}{
+		{free: 12},
+		{free: 4, want: storage.ErrFull},
+		{free: 12},
+	} {
+		put(t, filepath.Join(dir, "filler"), "")
+		var fs unix.Statfs_t
+		if err := unix.Statfs(dir, &fs); err != nil || fs.Bsize != block {
+			t.Fatal(fs.Bsize, err)
+		}
+		put(t, filepath.Join(dir, "filler"), strings.Repeat("x", (int(fs.Bfree)-test.free)*block))
+		skew += tryAfter
+		s.mu.Lock()
+		s.lookWritable()
+		s.mu.Unlock()
+		if err := s.Writable(); !errors.Is(err, test.want) {
+			t.Errorf("%d free blocks: %v, want %v", test.free, err, test.want)
+		}
+		if err := commit(s, set("2", fmt.Sprint(skew))); !errors.Is(err, test.want) {
+			t.Errorf("%d free blocks: a commit returns %v, want %v", test.free, err, test.want)
+		}
 	}
 }
 

@@ -1,8 +1,10 @@
 package filestore
 
 import (
+	"cmp"
 	"errors"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -42,22 +44,37 @@ func (t *target) lookWritable() {
 	if !t.o.touches() || t.doc == nil {
 		return
 	}
-	failed, path, size := t.failure.Load() != nil, t.dir(), t.doc.Size()
-	if t.isInPlace() {
-		path, size = t.real, 2*size
-	}
-	if !failed && t.o.sys.CanWrite(path, size) == nil || t.o.now().Sub(t.tried) < tryAfter {
+	failed := t.failure.Load() != nil
+	if !failed && t.hasRoom() == nil || t.o.now().Sub(t.tried) < tryAfter {
 		return
 	}
-	err := t.tryWrite(size)
+	err := t.tryWrite()
 	if t.noteWrite(err); err != nil && !failed && t.failure.Load() != nil {
 		t.o.Log.Error(err.Error())
 	}
 }
 
+// hasRoom returns why a document of the same size cannot be written, as far as the
+// permissions and the free space show.
+func (t *target) hasRoom() error {
+	if !t.isInPlace() {
+		return t.o.sys.CanWrite(t.dir(), t.doc.Size())
+	}
+	return t.hasRoomInPlace()
+}
+
+// hasRoomInPlace is hasRoom for a write in place, whose record needs the space.
+func (t *target) hasRoomInPlace() error {
+	record := redoSize(filepath.Base(t.real), t.doc, t.doc)
+	if t.o.JournalDir != "" {
+		return cmp.Or(t.o.sys.CanWrite(t.real, 0), t.o.sys.CanWrite(t.o.JournalDir, record))
+	}
+	return t.o.sys.CanWrite(t.real, record)
+}
+
 // tryWrite does what a write would do, up to the reservation of the space, without
 // changing the file.
-func (t *target) tryWrite(size int64) error {
+func (t *target) tryWrite() error {
 	if !t.canWrite() {
 		t.probe()
 		if not, ok := t.mode.(readOnly); ok {
@@ -71,12 +88,12 @@ func (t *target) tryWrite(size int64) error {
 	}
 	err := error(syscall.EACCES)
 	if !t.isInPlace() {
-		err = t.tryDraft(size)
+		err = t.tryDraft(t.doc.Size())
 	}
 	if isAny(err, syscall.EBUSY, syscall.EXDEV, syscall.EPERM, syscall.EACCES) {
 		f, openErr := t.o.sys.Open(t.real, os.O_RDWR, 0)
 		if err = openErr; err == nil {
-			err = errors.Join(t.o.sys.Close(f), t.o.sys.CanWrite(t.real, size))
+			err = errors.Join(t.o.sys.Close(f), t.hasRoomInPlace())
 		}
 	}
 	return t.refuse(disk.Cause(err))

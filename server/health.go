@@ -46,14 +46,19 @@ func (req *request) livez() error { return req.sendHealth(http.StatusOK, health{
 // With the parameter verbose it lists the checks and the findings; then
 // authenticate asks for credentials.
 func (req *request) readyz() error {
-	broken := req.db.Err()
+	broken, err := req.db.Err(), req.writeError()
 	switch {
 	case isVerbose(req.Request):
 		return req.readyzVerbose(broken)
 	case broken != nil:
 		return req.withoutReason(broken)
-	case req.writeError() != nil:
-		return retry(http.StatusServiceUnavailable, unwritable(req.writeError(), keeper(req.db))+" Reads work.")
+	case err != nil:
+		more := ""
+		if advice, ok := errors.AsType[*storage.AdviceError](err); ok && req.Auth != nil {
+			// Clients without credentials need not know the users of this machine.
+			err, more = advice.Err, " The log says what to do, and so does readyz?verbose with credentials."
+		}
+		return retry(http.StatusServiceUnavailable, unwritable(err, keeper(req.db))+more+" Reads work.")
 	}
 	return req.sendHealth(http.StatusOK, health{Status: "ready"})
 }

@@ -36,7 +36,6 @@ func mentions(text string) bool { return isSecret(text) || strings.Contains(text
 // redact hides what may be secret, and drops what is not JSON. A request does not
 // change afterwards. The caller has the lock of the log.
 func (e *recorded) redact() {
-	e.redacted = true
 	e.Query = redactQuery(e.Query)
 	patch := isPatch(e.Type)
 	secret := e.body.cut || mentions(string(e.body.text))
@@ -45,6 +44,7 @@ func (e *recorded) redact() {
 	if e.Problem != nil {
 		e.Problem.redact(patch && secret, secret)
 	}
+	e.redacted = true
 }
 
 // redactQuery returns a query with the values hidden that may be secret.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"io"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
@@ -72,6 +73,8 @@ func (e *excerpt) Write(b []byte) (int, error) {
 
 // A requestLog has the latest requests, in memory.
 type requestLog struct {
+	log *slog.Logger
+
 	mu   sync.Mutex
 	list []*recorded   // guarded by mu; the oldest first
 	last uint64        // guarded by mu; the number of the latest request or clearing
@@ -166,7 +169,7 @@ func (l *requestLog) add(e *recorded) {
 	l.wakeLocked()
 	if !l.redacting {
 		l.redacting = true
-		time.AfterFunc(redactAfter, l.redact)
+		time.AfterFunc(redactAfter, func() { contain(l.log, "requests not redacted", l.redact) })
 	}
 }
 
@@ -216,11 +219,11 @@ func (l *requestLog) redactLocked(e *recorded) {
 	if e.redacted {
 		return
 	}
-	l.size -= e.size
+	before := e.size
 	e.ID = strconv.FormatUint(e.number, 10)
 	e.redact()
 	e.measure()
-	l.size += e.size
+	l.size += e.size - before
 }
 
 // clear drops all requests.

@@ -192,7 +192,7 @@ func Handler(db *database.DB, o Options) http.Handler {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &server{Options: o, db: db, budget: newBudget(o.MaxBody)}
+	s := &server{Options: o, db: db, budget: newBudget(o.MaxBody), requests: requestLog{log: o.Log}}
 	r := gin.New()
 	r.RedirectTrailingSlash = false
 	// The route knows the methods of what is there. Gin's own look at the other

@@ -3,9 +3,6 @@ package server
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"log/slog"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -130,7 +127,7 @@ func (s *streams) join(req *request, key string, t topic) (*subscription, bool) 
 		if req.session != nil {
 			ended = req.session.ended
 		}
-		go h.run(req.Log, req.Stop, ended)
+		go contain(req.Log, "streams ended", func() { h.run(req.Stop, ended) })
 	}
 	path := sentURL(req.Request).Path
 	s.open++
@@ -243,13 +240,8 @@ func (g *group) add(frames ...frame) {
 
 // run hands out events until the last stream has left, or the server or the session
 // ends.
-func (h *hub) run(log *slog.Logger, stop, ended <-chan struct{}) {
-	defer func() {
-		if v := recover(); v != nil { // it would end the program
-			log.Error("streams ended", "error", fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
-		}
-		h.end()
-	}()
+func (h *hub) run(stop, ended <-chan struct{}) {
+	defer h.end()
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
 	for {

@@ -190,6 +190,7 @@ var plainWords = []struct {
 	parser *regexp.Regexp
 	ours   string
 }{
+	{regexp.MustCompile(`^expected "(<.*>)"`), `missing $1`},
 	{regexp.MustCompile(`: expected \S+ value but got .*`), ` needs a value`},
 	{regexp.MustCompile(`expected a valid \d+ bit int but got (".*")`), `$1 is not a whole number`},
 	{regexp.MustCompile(`expected duration but got (".*?").*`), `$1 is not a time such as 30s or 5m`},

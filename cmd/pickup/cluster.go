@@ -59,6 +59,19 @@ func (c clusterAccess) open(e *environment, url string, log *slog.Logger) (*etcd
 	return store, nil
 }
 
+// connect is open of a database that must exist, in a cluster that answers.
+func (c clusterAccess) connect(ctx context.Context, e *environment, url string, log *slog.Logger) (*etcdstore.Store, error) {
+	store, err := c.open(e, url, log)
+	if err != nil {
+		return nil, err
+	}
+	if err := await(ctx, store, url, log); err != nil {
+		store.Close()
+		return nil, err
+	}
+	return store, nil
+}
+
 // check returns an error if the files cannot be used.
 func (c clusterAccess) check(secure bool) error {
 	switch {
@@ -101,7 +114,9 @@ func (c clusterAccess) config() (*tls.Config, error) {
 func await(ctx context.Context, store *etcdstore.Store, url string, log *slog.Logger) error {
 	for end, logged := time.Now().Add(connectTime), false; ; {
 		_, err := store.Latest(ctx)
-		if !errors.Is(err, storage.ErrAway) || errors.Is(err, fs.ErrNotExist) || time.Now().After(end) || ctx.Err() != nil {
+		var connection *etcdstore.ConnectionError
+		hopeless := errors.Is(err, fs.ErrNotExist) || errors.As(err, &connection) && connection.Advice() != ""
+		if !errors.Is(err, storage.ErrAway) || hopeless || time.Now().After(end) || ctx.Err() != nil {
 			return clusterError(err, url)
 		}
 		if !logged {
@@ -118,10 +133,13 @@ func await(ctx context.Context, store *etcdstore.Store, url string, log *slog.Lo
 // clusterError returns the error of a command for one of a store.
 func clusterError(err error, url string) error {
 	var away *storage.AwayError
+	var advice *storage.AdviceError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return usagef("%w (to make one of a file: pickup import db.json %s)", err, shellWord(url))
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, storage.ErrShape):
+	case errors.Is(err, fs.ErrPermission) && errors.As(err, &advice):
+		return usagef("%s: permission denied: %s", url, advice.Advice)
+	case errors.Is(err, storage.ErrShape):
 		return usageError{err}
 	case errors.As(err, &away):
 		return fmt.Errorf("%s does not answer: %w", url, away.Err)
@@ -142,10 +160,8 @@ func (s *settings) checkCluster() error {
 
 // openCluster opens the store of a database in a cluster, which has to answer.
 func (s *service) openCluster(ctx context.Context) (err error) {
-	if s.cluster, err = s.clusterAccess.open(s.env, s.file, s.log); err != nil {
-		return err
-	}
-	return await(ctx, s.cluster, s.file, s.log)
+	s.cluster, err = s.clusterAccess.connect(ctx, s.env, s.file, s.log)
+	return err
 }
 
 // openShared opens the database in a cluster, which has its rules.
@@ -191,19 +207,16 @@ func (c *checkCommand) checkCluster(ctx context.Context, e *environment, url str
 
 // database opens a database in a cluster for a command that does not serve it.
 func (c clusterAccess) database(ctx context.Context, e *environment, url string, ids idConvention) (*database.DB, *etcdstore.Store, error) {
-	log := slog.New(slog.NewTextHandler(e.stderr, nil))
-	store, err := c.open(e, url, log)
+	store, err := c.connect(ctx, e, url, e.log())
 	if err != nil {
 		return nil, nil, err
 	}
-	if err = await(ctx, store, url, log); err == nil {
-		var db *database.DB
-		if db, err = database.Open(ctx, store, ids.options(nil)); err == nil {
-			return db, store, nil
-		}
+	db, err := database.Open(ctx, store, ids.options(nil))
+	if err != nil {
+		store.Close()
+		return nil, nil, clusterError(err, url)
 	}
-	store.Close()
-	return nil, nil, clusterError(err, url)
+	return db, store, nil
 }
 
 // runCluster puts rules into force for a database in a cluster: those of a file, or
@@ -221,7 +234,7 @@ func (c *schemaCommand) runCluster(ctx context.Context, e *environment, url stri
 	switch {
 	case c.Rules != "":
 		if text, err = os.ReadFile(c.Rules); err != nil {
-			return usageError{err}
+			return usagef("--rules: %w", err)
 		}
 		if _, err := schema.Compile(c.Rules, text); err != nil {
 			return usageError{err}

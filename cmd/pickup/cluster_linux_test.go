@@ -32,15 +32,7 @@ const inNetwork = "PICKUP_TEST_NETWORK"
 // revision that it shows. With PICKUP_LONG it does so with the newest etcd too. As a
 // control, the history must not be linearizable with the reads that ask for nothing.
 func TestCluster(t *testing.T) {
-	if os.Getenv(inNetwork) == "" {
-		// Each host is a network namespace in one that belongs to the test.
-		cmd := exec.Command("unshare", "--map-root-user", "--mount", "--net", os.Args[0], "-test.run=^TestCluster$", "-test.v", "-test.timeout=60m")
-		cmd.Env = append(os.Environ(), inNetwork+"=1")
-		out, err := cmd.CombinedOutput()
-		t.Logf("%s", out)
-		if err != nil {
-			t.Error(err)
-		}
+	if !ownNetwork(t, time.Hour) {
 		return
 	}
 	operations := 1500
@@ -53,7 +45,6 @@ func TestCluster(t *testing.T) {
 		}
 		binaries["the newest etcd"] = newest
 	}
-	makeNetwork(t)
 	for name, binary := range binaries {
 		t.Run(name, func(t *testing.T) {
 			h := runCluster(t, binary, operations)
@@ -77,6 +68,24 @@ func ip(t *testing.T, args ...string) {
 	if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
 		t.Fatalf("ip %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
+}
+
+// ownNetwork runs the test again in a process with a network of its own, and reports
+// whether it is that process. Each host is a network namespace there.
+func ownNetwork(t *testing.T, limit time.Duration) bool {
+	t.Helper()
+	if os.Getenv(inNetwork) != "" {
+		makeNetwork(t)
+		return true
+	}
+	cmd := exec.Command("unshare", "--map-root-user", "--mount", "--net", os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout="+limit.String())
+	cmd.Env = append(os.Environ(), inNetwork+"=1")
+	out, err := cmd.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Error(err)
+	}
+	return false
 }
 
 // makeNetwork makes a bridge to which each host is connected.
@@ -270,8 +279,9 @@ func (h *clusterHistory) check(t *testing.T, operations int) {
 	}
 }
 
-// runCluster runs clients and faults, and returns the history.
-func runCluster(t *testing.T, binary string, operations int) *clusterHistory {
+// startCluster starts nodes and servers of a database with that text, each on a host of
+// its own, until the test ends.
+func startCluster(t *testing.T, binary, prefix, database string) (*etcdtest.Cluster, []*replica) {
 	dir := t.TempDir()
 	c, err := etcdtest.Start(etcdtest.Options{Nodes: clusterNodes, Binary: binary, Place: func(i int) ([]string, string) {
 		name, address := hostOf(i)
@@ -280,16 +290,12 @@ func runCluster(t *testing.T, binary string, operations int) *clusterHistory {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Stop()
+	t.Cleanup(c.Stop)
 	t.Logf("etcd %s", nodeVersion(t, c.Nodes[0]))
 	pickup := built(t)
-	url := "etcd://" + c.Hosts() + "/" + strconv.Itoa(operations)
-	sample := `{"items":[]`
-	for i := range clusterRecords {
-		sample += fmt.Sprintf(`,"a%d":{"v":""},"b%d":{"v":""}`, i, i)
-	}
+	url := "etcd://" + c.Hosts() + "/" + prefix
 	file := filepath.Join(dir, "db.json")
-	if err := os.WriteFile(file, []byte(sample+"}\n"), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(database), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := exec.Command(pickup, "import", file, url).CombinedOutput(); err != nil {
@@ -302,7 +308,7 @@ func runCluster(t *testing.T, binary string, operations int) *clusterHistory {
 		r.args = []string{"ip", "netns", "exec", name, pickup, "serve", url, "--host", address,
 			"--no-auth=public", "--access-log=off", "--requests=off", "--log-level=warn"}
 		r.start(t)
-		defer r.kill()
+		t.Cleanup(r.kill)
 		replicas = append(replicas, r)
 	}
 	for _, r := range replicas {
@@ -311,6 +317,16 @@ func runCluster(t *testing.T, binary string, operations int) *clusterHistory {
 			t.Fatalf("a server does not start:\n%s", log)
 		}
 	}
+	return c, replicas
+}
+
+// runCluster runs clients and faults, and returns the history.
+func runCluster(t *testing.T, binary string, operations int) *clusterHistory {
+	sample := `{"items":[]`
+	for i := range clusterRecords {
+		sample += fmt.Sprintf(`,"a%d":{"v":""},"b%d":{"v":""}`, i, i)
+	}
+	c, replicas := startCluster(t, binary, strconv.Itoa(operations), sample+"}\n")
 	h := &clusterHistory{counts: make(map[string]int), faults: make(map[string]int)}
 	stop := make(chan struct{})
 	var clients sync.WaitGroup

@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/etcdstore"
 )
 
 // A configCommand prints the settings in force as a pickup.toml, with the source of
@@ -45,7 +47,11 @@ func (c *configCommand) run(_ context.Context, e *environment) error {
 	case e.config.db() != "":
 		source = e.config.name
 	}
-	print("db", c.path(e), source)
+	db := c.path(e)
+	if etcdstore.IsURL(db) {
+		db = etcdstore.Redacted(db)
+	}
+	print("db", db, source)
 	for _, p := range e.parsed.Path {
 		if p.Flag != nil && !p.Resolved {
 			e.sources[p.Flag.Name] = "flag"

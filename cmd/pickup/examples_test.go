@@ -75,6 +75,62 @@ func TestLiveExamples(t *testing.T) {
 	}
 }
 
+// TestFormExample saves a record that breaks a rule in the form of examples/react-admin.
+// The reason is shown below its field, and goes when the value is right.
+func TestFormExample(t *testing.T) {
+	t.Parallel()
+	pages := httptest.NewServer(http.FileServer(http.Dir(buildExample(t, "react-admin"))))
+	t.Cleanup(pages.Close)
+	dir := sampleDir(t)
+	p, err := launch("pickup", dir, []string{"PICKUP_NO_AUTH=1"}, "--access-log", "off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	ctx := browser(t)
+	if err := chromedp.Do(ctx, chromedp.Navigate(pages.URL+"/?server="+p.url)); err != nil {
+		t.Fatal(err)
+	}
+	// until waits until script is true.
+	until := func(script string) {
+		t.Helper()
+		if !eventually(func() bool {
+			ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool](script))
+			return err == nil && ok
+		}) {
+			text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("document.body.innerText"))
+			t.Fatalf("the page does not come to %s (%v):\n%s\n%s", script, err, text, p.text())
+		}
+	}
+	const status = "[name=status]"
+	save := func(value string) {
+		t.Helper()
+		clear := `(() => { const f = document.querySelector("` + status + `"); f.focus(); f.select(); return true })()`
+		if _, err := chromedp.Run(ctx, chromedp.Evaluate[bool](clear)); err != nil {
+			t.Fatal(err)
+		}
+		if err := chromedp.Do(ctx, chromedp.SendKeys(chromedp.CSS(status), value), chromedp.Click(chromedp.CSS("form button"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	until(`document.querySelectorAll("li").length == 7`)
+	if err := chromedp.Do(ctx, chromedp.Click(chromedp.CSS("li:nth-child(4) button"))); err != nil {
+		t.Fatal(err)
+	}
+	until(`document.querySelector("` + status + `")?.value == "Rescheduled"`)
+	reason := `document.querySelector("p:has(` + status + `) em").innerText`
+	save("Canceld")
+	until(reason + `.includes('did you mean "Canceled"?')`)
+	if bytes.Contains(read(t, dir+"/db.json"), []byte("Canceld")) {
+		t.Error("the record is in the file")
+	}
+	save("Canceled")
+	until(reason + ` == "" && document.body.innerText.includes("Piano lesson (Canceled)")`)
+	if n := bytes.Count(read(t, dir+"/db.json"), []byte(`"Canceled"`)); n != 2 {
+		t.Errorf("the file has the status %d times", n)
+	}
+}
+
 // TestViteExample builds examples/vite and lets pickup serve it, at a slow, a failing
 // and a changing server: a link into the application, a reload, a spinner, a save whose
 // answer is lost, and an edit of the file.

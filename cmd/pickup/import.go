@@ -8,6 +8,10 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/etcdstore"
 	"pickup/filestore"
@@ -28,9 +32,6 @@ type importCommand struct {
 }
 
 func (c *importCommand) run(ctx context.Context, e *environment) error {
-	if !etcdstore.IsURL(c.Cluster) {
-		return usagef("%s is not the URL of a database in etcd, as in etcd://10.0.0.1:2379/family", c.Cluster)
-	}
 	store, err := c.clusterAccess.open(e, c.Cluster, nil)
 	if err != nil {
 		return err
@@ -45,6 +46,9 @@ func (c *importCommand) run(ctx context.Context, e *environment) error {
 		return openError(err)
 	}
 	defer file.Close() // nothing was written
+	if err := await(ctx, store, c.Cluster, slog.New(slog.NewTextHandler(e.stderr, nil))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	rules, text, err := c.rules(file)
 	if err != nil {
 		return usageError{err}
@@ -85,7 +89,7 @@ func (c *importCommand) rules(file *filestore.Store) (*schema.Schema, []byte, er
 		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("cannot read the schema: %w", err)
 	}
 	rules, err := schema.Compile(path, text)
 	return rules, text, err
@@ -125,18 +129,11 @@ type exportCommand struct {
 }
 
 func (c *exportCommand) run(ctx context.Context, e *environment) error {
-	if !etcdstore.IsURL(c.Cluster) {
-		return usagef("%s is not the URL of a database in etcd, as in etcd://10.0.0.1:2379/family", c.Cluster)
-	}
-	store, err := c.clusterAccess.open(e, c.Cluster, nil)
+	store, err := c.clusterAccess.connect(ctx, e, c.Cluster, e.log())
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	log := slog.New(slog.NewTextHandler(e.stderr, nil))
-	if err := await(ctx, store, c.Cluster, log); err != nil {
-		return err
-	}
 	b, err := store.Load(ctx)
 	if err != nil {
 		return clusterError(err, c.Cluster)
@@ -145,62 +142,63 @@ func (c *exportCommand) run(ctx context.Context, e *environment) error {
 		_, err := e.stdout.Write(databaseText(b.Contents))
 		return err
 	}
-	n, err := c.write(ctx, b)
+	return c.write(ctx, e, b, store.IDMember)
+}
+
+// write changes what differs in the file, and writes the rules next to it, or where it
+// says that they are. idMember returns the members with the ids in the cluster.
+func (c *exportCommand) write(ctx context.Context, e *environment, b storage.Batch, idMember func(string) string) error {
+	rules, err := schemaPath(c.File, "")
+	if err != nil {
+		return err
+	}
+	contents := slices.Clone(b.Contents)
+	if i := slices.IndexFunc(contents, isSchema); i >= 0 && len(b.Rules) > 0 {
+		contents[i].Value = jsontext.Value(quote(reference(rules)))
+	}
+	made := isNew(c.File)
+	// Open also completes a write that was interrupted and has left the file aside.
+	file, err := filestore.Open(ctx, c.File, filestore.Options{Initial: databaseText(contents)})
+	if err != nil {
+		return openError(err)
+	}
+	defer file.Close()
+	if isNew(c.File) { // Open could not create it
+		return errors.New(strings.Join(file.Warnings(), "; "))
+	}
+	if err := file.KeyBy(idMember); err != nil {
+		return err
+	}
+	now, err := file.Load(ctx)
+	if err != nil {
+		return err
+	}
+	changes := difference(now.Contents, contents)
+	if path, err := schemaPath(c.File, declaredIn(file)); err == nil && path != rules && len(b.Rules) > 0 {
+		rules = path
+		changes = slices.DeleteFunc(changes, func(ch storage.Change) bool { return ch.Collection == "$schema" })
+	}
+	n := len(changes)
+	if n > 0 {
+		_, err = file.Commit(ctx, now.Rev, changes)
+	} else if made {
+		n = len(contents)
+	}
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(e.stdout, "%s: %s from %s (revision %d)\n", c.File, spell.Count(n, "change"), c.Cluster, b.Rev)
-	return c.writeRules(e, b.Rules)
-}
-
-// write changes what differs in the file, and returns how many changes that took.
-func (c *exportCommand) write(ctx context.Context, b storage.Batch) (int, error) {
-	made := isNew(c.File)
-	// Open also completes a write that was interrupted and has left the file aside.
-	file, err := filestore.Open(ctx, c.File, filestore.Options{Initial: databaseText(b.Contents)})
-	if err != nil {
-		return 0, openError(err)
-	}
-	defer file.Close()
-	var rules *schema.Schema
-	if len(b.Rules) > 0 {
-		if rules, err = schema.Compile("the rules of "+c.Cluster, b.Rules); err != nil {
-			return 0, err
-		}
-	}
-	if err := file.KeyBy(database.IDMembers(database.Options{Schema: rules})); err != nil {
-		return 0, err
-	}
-	now, err := file.Load(ctx)
-	if err != nil {
-		return 0, err
-	}
-	changes := difference(now.Contents, b.Contents)
-	if made && len(changes) == 0 {
-		return len(b.Contents), nil
-	}
-	if len(changes) == 0 {
-		return 0, nil
-	}
-	_, err = file.Commit(ctx, now.Rev, changes)
-	return len(changes), err
-}
-
-// writeRules writes the rules next to the file, unless they are there.
-func (c *exportCommand) writeRules(e *environment, rules []byte) error {
-	if len(rules) == 0 {
+	if len(b.Rules) == 0 {
 		return nil
 	}
-	path, err := schemaPath(c.File, "")
-	if err != nil {
-		return err
-	}
-	if old, err := os.ReadFile(path); err == nil && string(old) == string(rules) {
+	if old, err := os.ReadFile(rules); err == nil && string(old) == string(b.Rules) {
 		return nil
 	}
-	if err := filestore.WriteFile(path, rules, true); err != nil {
+	if err := filestore.WriteFile(rules, b.Rules, true); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stdout, "%s: the rules\n", path)
+	fmt.Fprintf(e.stdout, "%s: the rules\n", rules)
 	return nil
 }
+
+func isSchema(c storage.Collection) bool { return c.Name == "$schema" }

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"pickup/etcdstore"
 )
 
 // This file has what differs from the command line of json-server 0.17, which runs as
@@ -57,9 +59,11 @@ func checkUnsupported(args []string) error {
 	return nil
 }
 
-// checkSource returns an error if a database is named that only json-server can read.
+// checkSource returns an error if what is named is not a file: json-server can read more.
 func checkSource(file string) error {
 	switch {
+	case etcdstore.IsURL(file):
+		return usagef("%s is not a file (to make a database in etcd: pickup import db.json %s)", file, shellWord(file))
 	case strings.HasPrefix(file, "http://"), strings.HasPrefix(file, "https://"):
 		return usagef("%s is not a file: download it first, with curl -o db.json %s", file, shellWord(file))
 	case slices.Contains([]string{".js", ".cjs", ".mjs", ".ts"}, filepath.Ext(file)):

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"runtime"
@@ -47,6 +48,9 @@ type environment struct {
 	stdout    io.Writer // results
 	stderr    io.Writer // banner, logs and errors
 }
+
+// log returns the log of a command that does not serve.
+func (e *environment) log() *slog.Logger { return slog.New(slog.NewTextHandler(e.stderr, nil)) }
 
 // run is the program: it runs the command in args until that is done or ctx is
 // done, and returns the exit code.

@@ -58,7 +58,6 @@ func TestScript(t *testing.T) {
 			"exits":    scriptExits,
 			"hup":      scriptHangup,
 			"etcd":     scriptEtcd,
-			"etcdctl":  scriptEtcdctl,
 		},
 	})
 }
@@ -77,28 +76,42 @@ func TestScriptsRunToTheEnd(t *testing.T) {
 var passed = []string{
 	"PATH", "HOME", "TMPDIR", "PICKUP_DB", "PICKUP_HOST", "PICKUP_PORT", "PICKUP_NO_AUTH",
 	"PICKUP_USER", "PICKUP_PASSWORD", "PICKUP_PASSWORD_FILE", "PICKUP_HTPASSWD", "PICKUP_CONFIG",
-	"PICKUP_ETCD_PASSWORD", "PICKUP_TLS_SELF_SIGNED", "PICKUP_CORS_ORIGIN", "PICKUP_LOG_LEVEL", "container",
+	"PICKUP_ETCD_PASSWORD", "PICKUP_ETCD_PASSWORD_FILE", "PICKUP_ETCD_CACERT", "PICKUP_ETCD_CERT", "PICKUP_ETCD_KEY", "PICKUP_TLS_SELF_SIGNED", "PICKUP_CORS_ORIGIN", "PICKUP_LOG_LEVEL", "container",
 }
 
 type serverKey struct{}
 
-// scriptEtcd starts an etcd of one node and sets ETCD to its URL.
+// scriptEtcd starts an etcd of one node, and sets ETCD to its URL and the variables of
+// etcdctl.
 func scriptEtcd(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) > 0 {
-		ts.Fatalf("usage: etcd")
+	if neg {
+		ts.Fatalf("usage: etcd [secure] FLAGS...")
 	}
-	c, err := etcdtest.Start(etcdtest.Options{})
+	o := etcdtest.Options{Flags: args}
+	scheme := ""
+	if len(args) > 0 && args[0] == "secure" {
+		scheme = "s"
+		o.Secure = true
+		file := ts.MkAbs
+		authority, err := etcdtest.NewAuthority(file("ca.pem"))
+		ts.Check(err)
+		for _, name := range []string{"node", "root", "family"} {
+			ts.Check(authority.Issue(file(name+".pem"), file(name+".key"), name))
+		}
+		_, err = etcdtest.NewAuthority(file("other.pem"))
+		ts.Check(err)
+		o.Flags = append([]string{"--cert-file", file("node.pem"), "--key-file", file("node.key"), "--trusted-ca-file", file("ca.pem"),
+			"--client-cert-auth"}, args[1:]...)
+		ts.Setenv("ETCDCTL_CACERT", file("ca.pem"))
+		ts.Setenv("ETCDCTL_CERT", file("root.pem"))
+		ts.Setenv("ETCDCTL_KEY", file("root.key"))
+	}
+	c, err := etcdtest.Start(o)
 	ts.Check(err)
 	ts.Defer(c.Stop)
-	ts.Setenv("ETCD", "etcd://"+c.Hosts())
-}
-
-// scriptEtcdctl puts a key past pickup, as etcdctl does.
-func scriptEtcdctl(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 3 || args[0] != "put" {
-		ts.Fatalf("usage: etcdctl put KEY VALUE")
-	}
-	ts.Check(etcdtest.Put(strings.TrimPrefix(ts.Getenv("ETCD"), "etcd://"), args[1], args[2]))
+	ts.Setenv("ETCD", "etcd"+scheme+"://"+c.Hosts())
+	ts.Setenv("ETCD_HOSTS", c.Hosts())
+	ts.Setenv("ETCDCTL_ENDPOINTS", "http"+scheme+"://"+c.Hosts())
 }
 
 // serverOf returns the variable that holds the server of a script, nil if none runs.

@@ -4,7 +4,6 @@ package etcdtest
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -13,11 +12,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
-
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 )
 
 // Options says how to run a Cluster. The zero value is one node on loopback.
@@ -25,6 +22,7 @@ type Options struct {
 	Nodes  int      // 0: one
 	Binary string   // "": etcd, as the system has it
 	Flags  []string // more of them
+	Secure bool     // the flags have a certificate: nodes serve clients with TLS
 
 	// Place returns a command that runs its arguments on the host of a node, and the
 	// address of that host. nil: this machine, on ports that are free.
@@ -42,6 +40,7 @@ type Node struct {
 	Host string // HOST:PORT for clients
 
 	command []string
+	health  string // the URL at which a node says how it is
 	log     string
 	cmd     *exec.Cmd
 	done    chan struct{} // closed when the process has ended
@@ -55,29 +54,34 @@ func Start(o Options) (*Cluster, error) {
 	}
 	c := &Cluster{dir: dir}
 	o.Nodes, o.Binary = max(1, o.Nodes), cmp.Or(o.Binary, "etcd")
+	scheme := "http://"
+	if o.Secure {
+		scheme = "https://"
+	}
 	var peers, initial []string
 	var before [][]string
 	for i := range o.Nodes {
 		var command []string
-		client, peer := "", ""
+		ports := []string{"2379", "2380", "2381"}
+		address := "127.0.0.1"
 		if o.Place != nil {
-			var address string
 			command, address = o.Place(i)
-			client, peer = address+":2379", address+":2380"
-		} else if client, peer, err = freePorts(); err != nil {
+		} else if ports, err = freePorts(len(ports)); err != nil {
 			return nil, err
 		}
-		c.Nodes = append(c.Nodes, &Node{Host: client, log: filepath.Join(dir, fmt.Sprintf("n%d.log", i))})
-		before, peers = append(before, command), append(peers, "http://"+peer)
-		initial = append(initial, fmt.Sprintf("n%d=http://%s", i, peer))
+		c.Nodes = append(c.Nodes, &Node{
+			Host: net.JoinHostPort(address, ports[0]), health: "http://" + net.JoinHostPort(address, ports[2]), log: filepath.Join(dir, fmt.Sprintf("n%d.log", i)),
+		})
+		before, peers = append(before, command), append(peers, "http://"+net.JoinHostPort(address, ports[1]))
+		initial = append(initial, fmt.Sprintf("n%d=%s", i, peers[i]))
 	}
 	for i, n := range c.Nodes {
 		n.command = slices.Concat(before[i], []string{o.Binary,
 			"--name", fmt.Sprintf("n%d", i), "--data-dir", filepath.Join(dir, fmt.Sprintf("n%d", i)),
-			"--listen-client-urls", "http://" + n.Host, "--advertise-client-urls", "http://" + n.Host,
+			"--listen-client-urls", scheme + n.Host, "--advertise-client-urls", scheme + n.Host,
 			"--listen-peer-urls", peers[i], "--initial-advertise-peer-urls", peers[i],
 			"--initial-cluster", strings.Join(initial, ","), "--initial-cluster-state", "new",
-			"--log-level", "warn"}, o.Flags)
+			"--listen-metrics-urls", n.health, "--log-level", "warn"}, o.Flags)
 		if err := n.Start(); err != nil {
 			c.Stop()
 			return nil, err
@@ -92,17 +96,17 @@ func Start(o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// freePorts returns two addresses that no program uses at the moment.
-func freePorts() (a, b string, err error) {
-	for _, p := range []*string{&a, &b} {
+// freePorts returns ports of 127.0.0.1 that no program uses at the moment.
+func freePorts(n int) (ports []string, err error) {
+	for range n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
-			return "", "", err
+			return nil, err
 		}
 		defer l.Close()
-		*p = l.Addr().String()
+		ports = append(ports, strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
 	}
-	return a, b, nil
+	return ports, nil
 }
 
 // Hosts returns the nodes as a URL has them.
@@ -151,7 +155,7 @@ func (n *Node) await() error {
 			return fmt.Errorf("etcd has ended:\n%s", log)
 		default:
 		}
-		if r, err := http.Get("http://" + n.Host + "/health"); err == nil {
+		if r, err := http.Get(n.health + "/health"); err == nil {
 			var b bytes.Buffer
 			b.ReadFrom(r.Body)
 			r.Body.Close()
@@ -170,17 +174,6 @@ func (n *Node) Kill() {
 		n.cmd.Process.Kill() // fails if it has ended
 		<-n.done
 	}
-}
-
-// Put writes a key, as etcdctl put does.
-func Put(host, key, value string) error {
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{host}, DialTimeout: 10 * time.Second, Logger: zap.NewNop()})
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	_, err = c.Put(context.Background(), key, value)
-	return err
 }
 
 // Signal sends a signal to a node.

@@ -42,7 +42,8 @@ func (r *release) build() ([]program, error) {
 				}
 				args := append([]string{"go", "build"}, b.Flags...)
 				args = append(args, "-tags", strings.Join(b.Tags, ","), "-ldflags", strings.Join(flags, " "), "-o", p.path, b.Main)
-				env := append([]string{"GOOS=" + system, "GOARCH=" + arch, "GOFLAGS=-mod=readonly"}, b.Env...)
+				// Nothing of the environment decides what is built.
+				env := append([]string{"GOOS=" + system, "GOARCH=" + arch, "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFLAGS=-mod=readonly"}, b.Env...)
 				if err := r.command(r.root, env, args...); err != nil {
 					return nil, err
 				}
@@ -59,7 +60,8 @@ func (r *release) build() ([]program, error) {
 // An archive is a file with the program and its documents.
 type archive struct {
 	program
-	name string // in out
+	name   string // in out
+	folder string // that all its files are in, or ""
 }
 
 // archive packs a program with the files of the configuration.
@@ -86,6 +88,12 @@ func (r *release) archive(p program) (archive, error) {
 			return a, err
 		}
 		entries = append(entries, entry{p.name(), 0o755, text})
+		if c.WrapInDirectory {
+			a.folder = name
+			for i := range entries {
+				entries[i].name = name + "/" + entries[i].name
+			}
+		}
 		pack := packTar
 		if format == "zip" {
 			pack = packZip

@@ -33,8 +33,11 @@ func (r *release) casks(archives []archive) error {
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(w, "\n  on_%s do\n    on_%s do\n      sha256 \"%x\"\n      url %q\n    end\n  end\n",
-					brewNames[a.os], brewNames[a.arch], sha256.Sum256(text), url)
+				fmt.Fprintf(w, "\n  on_%s do\n    on_%s do\n      sha256 \"%x\"\n      url %q\n", brewNames[a.os], brewNames[a.arch], sha256.Sum256(text), url)
+				if a.folder != "" {
+					fmt.Fprintf(w, "      rename %q, %q\n", a.folder+"/"+a.program.name(), a.program.name())
+				}
+				fmt.Fprint(w, "    end\n  end\n")
 			}
 			fmt.Fprintf(w, "\n  name %q\n  desc %q\n  homepage %q\n\n  binary %q\n", c.Name, c.Description, homepage, c.Name)
 			script := strings.ReplaceAll(strings.TrimSpace(c.Hooks.Post.Install), "\n", "\n    ")

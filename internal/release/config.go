@@ -27,6 +27,7 @@ type config struct {
 	}
 	Archives []struct {
 		NameTemplate    string `yaml:"name_template"`
+		WrapInDirectory bool   `yaml:"wrap_in_directory"`
 		Formats         []string
 		FormatOverrides []struct {
 			Goos    string

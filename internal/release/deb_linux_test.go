@@ -39,6 +39,11 @@ func TestDeb(t *testing.T) {
 	}
 	output(t, root, nil, "cp", shell, "bin/sh")
 	output(t, root, nil, "touch", "var/lib/dpkg/status")
+	// An upgrade must not fail because the service does.
+	write(t, filepath.Join(root, "bin/systemctl"), []byte("#!/bin/sh\necho \"$@\" >> /run/systemctl\nexit 1\n"), 0o755)
+	if err := os.MkdirAll(filepath.Join(root, "run/systemd/system"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Chmod(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -61,6 +66,10 @@ func TestDeb(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(root, "var/lib/pickup/db.json")); err != nil {
 		t.Error("the removal deletes the database:", err)
+	}
+	calls, err := os.ReadFile(filepath.Join(root, "run/systemctl"))
+	if want := "daemon-reload\ntry-restart pickup.service\ndisable --now pickup.service\n"; err != nil || string(calls) != want {
+		t.Errorf("systemctl is called with\n%s(%v)", calls, err)
 	}
 }
 

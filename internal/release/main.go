@@ -9,12 +9,15 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -24,7 +27,7 @@ func main() {
 	log.SetFlags(0)
 	log.SetPrefix("release: ")
 	r := release{root: "../.."}
-	flag.StringVar(&r.out, "o", "../../dist", "directory for the files; it is emptied")
+	flag.StringVar(&r.out, "o", "../../dist", "directory for the files; those of a previous release are removed")
 	flag.StringVar(&r.only, "only", "", "build for one platform only, such as linux/amd64")
 	flag.StringVar(&r.owner, "owner", "example", "npm scope and account that publishes")
 	flag.StringVar(&r.url, "url", "https://example.com/pickup", "address of the repository")
@@ -56,10 +59,7 @@ func (r *release) run() (err error) {
 	if r.out, err = filepath.Abs(r.out); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(r.out); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(r.out, 0o755); err != nil {
+	if err := emptyDirectory(r.out); err != nil {
 		return err
 	}
 	if r.work, err = os.MkdirTemp("", "pickup-release-"); err != nil {
@@ -120,13 +120,43 @@ func (r *release) inspect() error {
 		r.version = semver(described)
 	}
 	r.version = strings.TrimPrefix(r.version, "v")
+	for _, v := range []struct{ flag, value, pattern, what string }{
+		{flag: "owner", value: r.owner, pattern: `[a-z0-9][a-z0-9._-]*`, what: "the scope of npm packages, in lower case"},
+		{flag: "url", value: r.url, pattern: `https?://[^\s"]*[^\s"/]`, what: "an address without a slash at the end"},
+		{flag: "version", value: r.version, pattern: `\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?`, what: "a semantic version such as 1.2.3 or 1.2.3-rc.1"},
+	} {
+		if !regexp.MustCompile(`^` + v.pattern + `$`).MatchString(v.value) {
+			return fmt.Errorf("-%s %q: it has to be %s", v.flag, v.value, v.what)
+		}
+	}
 	return nil
+}
+
+// releaseFiles are the names of the files of a release.
+var releaseFiles = regexp.MustCompile(`^(checksums\.txt|pickup[._].*|.+-pickup-.*\.tgz)$`)
+
+// emptyDirectory makes an empty directory at a path. One that has anything else than
+// a release is an error.
+func emptyDirectory(path string) error {
+	files, err := os.ReadDir(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, file := range files {
+		if !file.Type().IsRegular() || !releaseFiles.MatchString(file.Name()) {
+			return fmt.Errorf("empty %s: %s is not a file of a release; name another directory, or remove it", path, file.Name())
+		}
+	}
+	return errors.Join(os.RemoveAll(path), os.MkdirAll(path, 0o755))
 }
 
 func (r *release) git(args ...string) (string, error) {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = r.root
 	out, err := cmd.Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		err = errors.New(strings.TrimSpace(string(exit.Stderr)))
+	}
 	if err != nil {
 		return "", fmt.Errorf("git %s: %w", strings.Join(args, " "), err)
 	}

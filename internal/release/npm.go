@@ -20,6 +20,7 @@ type manifest struct {
 	OS                   []string          `json:"os,omitempty"`
 	CPU                  []string          `json:"cpu,omitempty"`
 	PreferUnplugged      bool              `json:"preferUnplugged,omitempty"` // a binary cannot run out of a zip file
+	PublishConfig        map[string]string `json:"publishConfig"`             // packages with a scope are private by default
 	OptionalDependencies map[string]string `json:"optionalDependencies,omitempty"`
 }
 
@@ -37,11 +38,13 @@ func npmName(name string) string {
 // the command. npm installs the one whose os and cpu are those of the machine, so no
 // script has to run.
 func (r *release) npmPackages(programs []program) error {
+	public := map[string]string{"access": "public"}
 	main := manifest{
 		Name: "@" + r.owner + "/pickup", Version: r.version, License: "MIT", Homepage: r.url,
 		Description:          "Serves a JSON file as a REST API and writes every change back into it",
 		Keywords:             []string{"json", "rest", "api", "mock", "server", "json-server", "database"},
 		Bin:                  map[string]string{"pickup": "bin/pickup.js"},
+		PublishConfig:        public,
 		Engines:              map[string]string{"node": ">=18"},
 		OptionalDependencies: make(map[string]string),
 	}
@@ -50,7 +53,7 @@ func (r *release) npmPackages(programs []program) error {
 		m := manifest{
 			Name: main.Name + "-" + platform, Version: r.version, License: "MIT", Homepage: r.url,
 			Description: fmt.Sprintf("The program of %s for %s", main.Name, platform),
-			OS:          []string{npmName(p.os)}, CPU: []string{npmName(p.arch)}, PreferUnplugged: true,
+			OS:          []string{npmName(p.os)}, CPU: []string{npmName(p.arch)}, PreferUnplugged: true, PublishConfig: public,
 		}
 		main.OptionalDependencies[m.Name] = r.version
 		text, err := os.ReadFile(p.path)

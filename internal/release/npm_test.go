@@ -113,7 +113,7 @@ func TestNpmInstall(t *testing.T) {
 // unpackNpm lays out the packages as npm does, and returns the command.
 func unpackNpm(t *testing.T) string {
 	t.Helper()
-	scope := filepath.Join(t.TempDir(), "node_modules/@someone")
+	scope := filepath.Join(t.TempDir(), "two words/node_modules/@someone")
 	platform := "-" + npmName(runtime.GOOS) + "-" + npmName(runtime.GOARCH)
 	for _, suffix := range []string{"", platform} {
 		to := filepath.Join(scope, "pickup"+suffix)
@@ -194,6 +194,32 @@ func TestNpmCommand(t *testing.T) {
 	err, _ := cmd.Wait().(*exec.ExitError)
 	if err == nil || err.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 		t.Errorf("the command ends with %v, want SIGKILL", err)
+	}
+}
+
+// TestNpmProgram replaces the program.
+func TestNpmProgram(t *testing.T) {
+	t.Parallel()
+	command := unpackNpm(t)
+	program := filepath.Join(filepath.Dir(command), "../../pickup-"+npmName(runtime.GOOS)+"-"+npmName(runtime.GOARCH)+"/bin/pickup")
+	for _, test := range []struct {
+		name, program string
+		mode          os.FileMode
+		code          int
+		want          string
+	}{
+		{name: "ended by a signal that Node.js ignores", program: "#!/bin/sh\nkill -PIPE $$\n", mode: 0o755, code: 128 + int(syscall.SIGPIPE)},
+		{name: "not executable", mode: 0o644, code: 1, want: "pickup: start " + filepath.Clean(program)},
+	} {
+		if err := os.Remove(program); err != nil {
+			t.Fatal(err)
+		}
+		write(t, program, []byte(test.program), test.mode)
+		out, err := exec.Command("node", command).CombinedOutput()
+		exit, _ := err.(*exec.ExitError)
+		if exit == nil || exit.ExitCode() != test.code || !strings.Contains(string(out), test.want) {
+			t.Errorf("%s: %v: %s", test.name, err, out)
+		}
 	}
 }
 
@@ -298,7 +324,11 @@ func serve(t *testing.T, cmd *exec.Cmd, dir string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
-	for deadline := time.Now().Add(10 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	end := time.Now().Add(time.Hour)
+	if d, ok := t.Deadline(); ok {
+		end = d.Add(-time.Minute) // it may have to be compiled first
+	}
+	for ; time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		text, err := os.ReadFile(log.Name())
 		if err != nil {
 			t.Fatal(err)

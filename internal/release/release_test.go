@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/json"
@@ -223,10 +224,16 @@ func write(t *testing.T, path string, text []byte, mode os.FileMode) {
 	}
 }
 
-// TestArchive unpacks the archive of this machine and runs the program.
+// TestArchive unpacks the archive of this machine and runs the program. All is in one
+// folder, so that a db.json next to it is not overwritten.
 func TestArchive(t *testing.T) {
 	dir := t.TempDir()
-	output(t, dir, nil, "tar", "-xf", filepath.Join(dist(t), fmt.Sprintf("pickup_%s_%s_%s.tar.gz", testVersion, runtime.GOOS, runtime.GOARCH)))
+	name := fmt.Sprintf("pickup_%s_%s_%s", testVersion, runtime.GOOS, runtime.GOARCH)
+	output(t, dir, nil, "tar", "-xf", filepath.Join(dist(t), name+".tar.gz"))
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 || files[0].Name() != name {
+		t.Fatalf("the archive has %v (%v)", files, err)
+	}
+	dir = filepath.Join(dir, name)
 	if v := output(t, dir, nil, "./pickup", "version"); !strings.HasPrefix(v, "pickup "+testVersion+" go1.") {
 		t.Errorf("version prints %q", v)
 	}
@@ -310,6 +317,38 @@ func TestCask(t *testing.T) {
 		if err != nil || fmt.Sprintf("%x", sha256.Sum256(content)) != a[1] {
 			t.Errorf("%s has another checksum (%v)", a[2], err)
 		}
+		folder := strings.TrimSuffix(a[2], ".tar.gz")
+		if move := fmt.Sprintf("\n      rename %q, %q\n", folder+"/pickup", "pickup"); !strings.Contains(string(text), move) {
+			t.Errorf("the cask lacks %s", move)
+		}
+	}
+}
+
+// TestRefused checks what a release does not begin with, and that nothing is lost.
+func TestRefused(t *testing.T) {
+	dir := t.TempDir()
+	kept := filepath.Join(dir, "letter.txt")
+	write(t, kept, nil, 0o600)
+	for _, test := range []struct{ owner, url, version, out, want string }{
+		{owner: "Someone", want: `-owner "Someone": it has to be`},
+		{url: "https://example.com/pickup/", want: "without a slash at the end"},
+		{version: "next", want: "a semantic version such as"},
+		{version: "1.2.3 -X main.x=1", want: "a semantic version such as"},
+		{out: dir, want: "letter.txt is not a file of a release"},
+	} {
+		r := release{root: "../..", out: cmp.Or(test.out, t.TempDir()), owner: cmp.Or(test.owner, testOwner),
+			url: cmp.Or(test.url, "https://example.com/pickup"), version: cmp.Or(test.version, testVersion)}
+		if err := r.run(); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%+v: error %v", test, err)
+		}
+	}
+	if _, err := os.Stat(kept); err != nil {
+		t.Error(err)
+	}
+	// Outside of a repository the error has the words of git.
+	r := release{root: t.TempDir()}
+	if err := r.run(); err == nil || !strings.Contains(err.Error(), "not a git repository") {
+		t.Errorf("error %v", err)
 	}
 }
 

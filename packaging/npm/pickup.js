@@ -4,6 +4,7 @@
 // standard input and output, signals, and the exit code.
 
 const { spawn } = require('node:child_process')
+const { constants } = require('node:os')
 const { name, version, optionalDependencies } = require('../package.json')
 
 const windows = process.platform === 'win32'
@@ -34,6 +35,7 @@ child.on('exit', (code, signal) => {
   // End as the program did.
   process.removeAllListeners(signal)
   process.kill(process.pid, signal)
+  process.exit(128 + constants.signals[signal]) // Node.js ignores this signal
 })
 
 function locate() {
