@@ -23,7 +23,7 @@ import (
 // begin and change, in one Chromium.
 func TestPageServers(t *testing.T) {
 	t.Parallel()
-	ctx := browserFor(t, 5*time.Minute)
+	ctx := browserFor(t, 10*time.Minute)
 	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil { // the tabs share its browser
 		t.Fatal(err)
 	}
