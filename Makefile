@@ -94,12 +94,13 @@ page-dev:
 # compiler; the walk-throughs need curl and git; the tests of files need real
 # editors and mounts; those of power cuts, file systems; those of CORS and of
 # pages, a browser; those of streams, a proxy; those of containers, a shell; those of
-# clusters, etcd; those of releases, what installs packages.
+# clusters, etcd; those of releases, what installs packages. The pictures of the page
+# have a font, which is a file.
 TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git node:nodejs npm:npm \
 	unshare:util-linux mount:mount ps:procps script:bsdutils sed:sed vim:vim nano:nano \
 	mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs \
 	chromium-headless-shell:chromium-headless-shell nginx:nginx-light busybox:busybox-static dpkg:dpkg rpm:rpm systemd-analyze:systemd \
-	etcd:etcd-server etcdctl:etcd-client ip:iproute2
+	etcd:etcd-server etcdctl:etcd-client ip:iproute2 /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf:fonts-dejavu-core
 
 setup: packages
 	@for d in $(CLIENTS); do (cd $$d && { [ node_modules -nt package-lock.json ] || { npm ci --ignore-scripts --no-audit --no-fund && touch node_modules; }; }) || exit 1; done
@@ -108,7 +109,7 @@ setup: packages
 CLIENTS := server/testdata/clients-json-server server/testdata/clients/openapi examples/react-admin examples/refine examples/playwright examples/vite server/page
 
 packages:
-	@PATH="$$PATH:/usr/sbin:/sbin"; missing=$$(for t in $(TOOLS); do command -v $${t%%:*} >/dev/null || echo $${t##*:}; done); \
+	@PATH="$$PATH:/usr/sbin:/sbin"; missing=$$(for t in $(TOOLS); do command -v $${t%%:*} >/dev/null || [ -e $${t%%:*} ] || echo $${t##*:}; done); \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	echo "the tests need:" $$missing; \
 	if ! command -v apt-get >/dev/null; then echo "install them with the system's package manager" >&2; exit 1; fi; \

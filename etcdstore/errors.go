@@ -122,7 +122,7 @@ func (s *Store) failure(err error) error {
 	case errors.Is(err, rpctypes.ErrNoSpace):
 		return s.setFull(&storage.AdviceError{
 			Err:    fmt.Errorf("%w: the cluster is full: %w", storage.ErrFull, err),
-			Advice: "the cluster is full: compact and defragment it, and disarm its alarm",
+			Advice: "compact and defragment it, and disarm its alarm",
 		})
 	case errors.Is(err, rpctypes.ErrRequestTooLarge):
 		return fmt.Errorf("%w: %w", storage.ErrTooLarge, err)

@@ -30,12 +30,23 @@ func (req *request) listChanges() error {
 			return badParameter(p.Name, "it is the number of revisions")
 		case p.Name == "_limit":
 			limit = n
+		case p.Name == "_requests":
+			if err := req.followRequests(p.Value); err != nil {
+				return err
+			}
 		}
 	}
 	if wantsStream(req.Request) {
 		since, err := req.readSince([]string{"_limit"})
 		if err != nil {
 			return err
+		}
+		if req.log != nil {
+			if since.run != req.db.Run() { // another server has counted, or this one before a restart
+				req.log.number = 0
+			}
+			req.log.all = req.log.number == 0
+			req.leaveOut("_requests")
 		}
 		return req.stream(t, since)
 	}
@@ -65,6 +76,23 @@ func (req *request) listChanges() error {
 		}
 		return append(b, ']'), nil
 	})
+}
+
+// followRequests lets the stream report the requests after one, too.
+func (req *request) followRequests(id string) error {
+	number, err := strconv.ParseUint(id, 10, 64)
+	switch {
+	case !req.Requests:
+		return badParameter("_requests", "the settings of the server turn it off")
+	case !wantsStream(req.Request):
+		return badParameter("_requests", "only a stream has it")
+	case err != nil:
+		return badParameter("_requests", "it is the id of a request, or 0")
+	case isElsewhere(req.Request):
+		return requestsForbidden()
+	}
+	req.log = &requestFeed{log: &req.requests, number: number, shared: true}
+	return nil
 }
 
 // changesTopic is the revisions of a database.

@@ -94,7 +94,7 @@ func problemOf(err error, keeper string) (p *problem, cause error) {
 func unwritable(err error, keeper string) string {
 	switch cause, ok := errors.AsType[syscall.Errno](err); {
 	case errors.Is(err, storage.ErrFull) && keeper == "cluster":
-		return "The cluster is full."
+		return "The cluster is full." + adviceOf(err)
 	case errors.Is(err, storage.ErrFull):
 		return "The disk is full."
 	case errors.Is(err, storage.ErrInUse):

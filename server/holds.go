@@ -44,6 +44,12 @@ func (s *server) hold(c *gin.Context, name string, h held) error {
 		l.arrived = nil
 	}
 	l.mu.Unlock()
+	db := s.db
+	if h.session != nil {
+		db = h.session.db
+	}
+	s.simulation.changed(db)
+	defer s.simulation.changed(db)
 	err := s.wait(c, s.Simulate.MaxDelay, h.released, h.session)
 	l.mu.Lock()
 	l.list = slices.DeleteFunc(l.list, func(other *held) bool { return other == &h })

@@ -38,8 +38,8 @@ func (s *server) crossOrigin() gin.HandlerFunc {
 		h["Vary"] = varyOrigin
 		origin := c.Request.Header.Get("Origin")
 		if strings.HasPrefix(c.FullPath(), openapi.RequestsPath) {
-			if isCrossOrigin(c.Request) || strings.HasSuffix(c.Request.Header.Get("Sec-Fetch-Site"), "-site") { // same-site or cross-site
-				s.fail(c, newProblem(http.StatusForbidden, "Pages of other origins may not see the requests."))
+			if isElsewhere(c.Request) {
+				s.fail(c, requestsForbidden())
 			}
 			return
 		}
@@ -172,6 +172,16 @@ func isCrossOrigin(r *http.Request) bool {
 	}
 	u, err := url.Parse(origin)
 	return err != nil || !strings.EqualFold(u.Host, r.Host)
+}
+
+// isElsewhere reports whether a page of another origin sends a request, whether or not
+// it may use the API.
+func isElsewhere(r *http.Request) bool {
+	return isCrossOrigin(r) || strings.HasSuffix(r.Header.Get("Sec-Fetch-Site"), "-site") // same-site or cross-site
+}
+
+func requestsForbidden() *problem {
+	return newProblem(http.StatusForbidden, "Pages of other origins may not see the requests.")
 }
 
 // isOwnPage reports whether the service's own page sends a request.

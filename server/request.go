@@ -29,10 +29,11 @@ type request struct {
 	sent        *url.URL // as the client has sent it
 	sessionPath string   // what its path begins with if it names the session, or ""
 
-	reserved   int64    // bytes of the server's budget
-	answerSize int64    // the part of reserved that is for the answer to a write
-	keepBody   bool     // the tag and the body are the whole answer, so it may be cached
-	dependent  []string // the collections in which DELETE deletes records that refer to this one
+	reserved   int64        // bytes of the server's budget
+	answerSize int64        // the part of reserved that is for the answer to a write
+	log        *requestFeed // of a stream that reports requests too
+	keepBody   bool         // the tag and the body are the whole answer, so it may be cached
+	dependent  []string     // the collections in which DELETE deletes records that refer to this one
 }
 
 // serve returns a handler that serves one of the routes that share a path.

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"bytes"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -332,25 +334,16 @@ func (req *request) streamRequests(number uint64, now bool) error {
 	defer w.close()
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
-	begin := !now && number == 0
-	events := [][]byte{[]byte("retry: 1000\n\n")}
+	feed, events := requestFeed{log: &req.requests, number: number, all: number == 0}, [][]byte{[]byte("retry: 1000\n\n")}
+	if now {
+		_, feed.number, _, _ = req.requests.since(0)
+		feed.all = false
+		events = append(events, feed.place())
+	}
 	for {
-		list, last, whole, more := req.requests.since(number)
-		switch {
-		case now:
-			events = append(events, requestEvent("", last, nil))
-		case begin || whole:
-			events = append(events, requestEvent("reset", last, map[string]any{"requests": newestFirst(list)}))
-		default:
-			for _, e := range list {
-				events = append(events, requestEvent("request", e.number, e))
-			}
-		}
-		number, begin, now = last, false, false
-		if len(events) > 0 {
-			if err := w.send(events...); err != nil {
-				return nil
-			}
+		list, more := feed.take()
+		if err := w.send(append(events, list...)...); err != nil {
+			return nil
 		}
 		events = nil
 		select {
@@ -362,21 +355,47 @@ func (req *request) streamRequests(number uint64, now bool) error {
 		case <-req.revoked():
 			return nil
 		case <-beat.C:
-			events = append(events, requestEvent("", last, nil))
+			events = append(events, feed.place())
 		}
 	}
 }
 
-// requestEvent returns an event of the stream of requests. Without a name it is only
-// the place of the stream.
-func requestEvent(name string, number uint64, data any) []byte {
-	b := strconv.AppendUint([]byte("id: "), number, 10)
-	if name == "" {
-		return append(b, "\n\n"...)
-	}
-	b = append(append(b, "\nevent: "+name+"\ndata: "...), marshal(data)...) // which ends its line
-	return append(b, '\n')
+// A requestFeed is the events of the request log that a stream has not sent yet.
+type requestFeed struct {
+	log    *requestLog
+	number uint64 // of the latest request that the client knows
+	all    bool   // the client gets all that are known
+	shared bool   // the ids of the stream are those of other events
 }
+
+// take returns the events since the last call, and a channel that is closed when there
+// are more.
+func (f *requestFeed) take() (events [][]byte, more <-chan struct{}) {
+	list, last, whole, more := f.log.since(f.number)
+	switch {
+	case (f.all || whole) && f.shared:
+		events = append(events, f.event("requests", last, map[string]any{"requests": newestFirst(list)}))
+	case f.all || whole:
+		events = append(events, f.event("reset", last, map[string]any{"requests": newestFirst(list)}))
+	default:
+		for _, e := range list {
+			events = append(events, f.event("request", e.number, e))
+		}
+	}
+	f.number, f.all = last, false
+	return events, more
+}
+
+func (f *requestFeed) event(name string, number uint64, data any) []byte {
+	id := ""
+	if !f.shared {
+		id = strconv.FormatUint(number, 10)
+	}
+	return event{name, bytes.TrimSpace(marshal(data))}.append(nil, id)
+}
+
+// place returns the line by which a client knows its place without an event.
+func (f *requestFeed) place() []byte { return fmt.Appendf(nil, "id: %d\n\n", f.number) }
 
 // readRequest serves GET /_/requests/ID: a request with its bodies.
 func (req *request) readRequest() error {

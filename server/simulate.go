@@ -10,6 +10,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"pickup/internal/database"
 	"pickup/internal/rewrite"
 	"pickup/server/openapi"
 	"pickup/server/simulate"
@@ -40,6 +41,13 @@ type simulation struct {
 	rules   simulate.Rules // set at run time, outside of sessions
 	holds   holds
 	waiting atomic.Int32
+	changes atomic.Uint64 // of rules and holds
+}
+
+// changed tells the clients of a database that its rules or holds have changed.
+func (s *simulation) changed(db *database.DB) {
+	s.changes.Add(1)
+	db.Wake()
 }
 
 // simulate does to the request what it prefers and what rules say: it waits, answers

@@ -63,6 +63,7 @@ func (req *request) removeRule() error {
 	if id := req.Param("name"); !req.ownRules().Remove(id) {
 		return newProblem(http.StatusNotFound, fmt.Sprintf("There is no rule %s.", strconv.Quote(clip(id))))
 	}
+	req.simulation.changed(req.db)
 	req.Status(http.StatusNoContent)
 	return nil
 }
@@ -73,6 +74,7 @@ func (req *request) removeRules() error {
 		return err
 	}
 	req.ownRules().Set(nil)
+	req.simulation.changed(req.db)
 	req.Status(http.StatusNoContent)
 	return nil
 }
@@ -147,5 +149,6 @@ func (req *request) useRules(rules []*simulate.Rule, faults []simulate.Error, re
 	} else {
 		own.Add(rules[0])
 	}
+	req.simulation.changed(req.db)
 	return nil
 }

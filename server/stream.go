@@ -99,8 +99,7 @@ func (req *request) readSince(refused []string) (s since, err error) {
 			id = p.Value
 		}
 	}
-	req.parameters = slices.DeleteFunc(req.parameters, func(p query.Parameter) bool { return p.Name == "_since" })
-	req.Request.URL.RawQuery = withoutSince(req.Request.URL.RawQuery)
+	req.leaveOut("_since")
 	if at, ok := parseEventID(id); ok {
 		return at, nil
 	}
@@ -116,13 +115,15 @@ func parseEventID(id string) (since, bool) {
 	return since{run: id[:i], rev: storage.Rev(rev)}, err == nil
 }
 
-// withoutSince returns a query without the parameter _since.
-func withoutSince(query string) string {
-	parts := strings.Split(query, "&")
-	return strings.Join(slices.DeleteFunc(parts, func(part string) bool {
+// leaveOut takes a parameter out of the query, so that streams which differ only in it
+// share a group.
+func (req *request) leaveOut(parameter string) {
+	req.parameters = slices.DeleteFunc(req.parameters, func(p query.Parameter) bool { return p.Name == parameter })
+	parts := strings.Split(req.Request.URL.RawQuery, "&")
+	req.Request.URL.RawQuery = strings.Join(slices.DeleteFunc(parts, func(part string) bool {
 		name, _, _ := strings.Cut(part, "=")
 		name, err := url.QueryUnescape(name)
-		return err == nil && name == "_since"
+		return err == nil && name == parameter
 	}), "&")
 }
 
@@ -163,7 +164,7 @@ func (req *request) stream(t topic, begin since) error {
 	}
 	req.setStreamHeaders()
 	req.Status(http.StatusOK)
-	s := &stream{server: req.server, place: place, id: requestIDOf(req.Context), first: first, reserved: req.reserved, session: req.session, revoked: req.revoked()}
+	s := &stream{server: req.server, place: place, id: requestIDOf(req.Context), first: first, reserved: req.reserved, session: req.session, revoked: req.revoked(), log: req.log}
 	req.reserved, req.session = 0, nil // the stream gives them back
 	if s.Metrics != nil {
 		s.Metrics.streams.Inc()
@@ -194,6 +195,7 @@ type stream struct {
 	reserved int64           // bytes of the server's budget, for first
 	session  *session        // which it uses, nil if none
 	revoked  <-chan struct{} // see request.revoked
+	log      *requestFeed    // nil: it reports no requests
 }
 
 // streamKey is the key of a **stream in the context of a request: the stream that is
@@ -209,7 +211,7 @@ func (s *stream) run(w http.ResponseWriter, r *http.Request) {
 	s.first = nil // a stream lasts for long
 	s.release()
 	if err == nil {
-		err = s.place.follow(r.Context(), s.revoked, out)
+		err = s.place.follow(r.Context(), s.revoked, s.log, out)
 	}
 	// An answer that has begun cannot fail. A client that wants more connects again.
 	switch err {
@@ -326,9 +328,9 @@ func placeLine(run string, rev storage.Rev) []byte {
 // errRevoked reports that the users have changed.
 var errRevoked = errors.New("the user is gone or has another password")
 
-// follow sends the events of a subscription until the client goes, its credentials are
-// revoked, or an error ends the stream.
-func (s *subscription) follow(ctx context.Context, revoked <-chan struct{}, w *eventWriter) error {
+// follow sends the events of a subscription, and those of log unless it is nil, until
+// the client goes, its credentials are revoked, or an error ends the stream.
+func (s *subscription) follow(ctx context.Context, revoked <-chan struct{}, log *requestFeed, w *eventWriter) error {
 	for {
 		events, more, err := s.take()
 		if err != nil {
@@ -338,8 +340,16 @@ func (s *subscription) follow(ctx context.Context, revoked <-chan struct{}, w *e
 			return err
 		}
 		clear(events) // they may be large
+		var logged <-chan struct{}
+		if log != nil {
+			events, logged = log.take()
+			if err := w.send(events...); err != nil {
+				return err
+			}
+		}
 		select {
 		case <-more:
+		case <-logged:
 		case <-ctx.Done():
 			return nil
 		case <-revoked:

@@ -27,12 +27,31 @@ type hub struct {
 	streams int            // guarded by streams.mu
 	paths   map[string]int // guarded by streams.mu; the number of streams by the path of their URL
 	left    chan struct{}  // closed when the last stream has left
+	look    func() situation
 
 	mu     sync.Mutex
 	groups map[string]*group // guarded by mu; by what was asked for
 	rev    storage.Rev       // guarded by mu; how far advance has come
 	broken string            // guarded by mu; why the file cannot be read; "" if it can
+	told   situation         // guarded by mu; what look has returned last
 	err    error             // guarded by mu; why there are no more events
+}
+
+// A situation is what else may change without a revision: clients that follow all
+// changes are told, and read GET /_/status, /_/simulate or /_/holds again.
+type situation struct {
+	rules      string // whether the schema can be used
+	simulation uint64 // how often its rules, or the requests that are held, have changed
+}
+
+func (s *server) situation() situation {
+	now := situation{simulation: s.simulation.changes.Load()}
+	if s.Rules != nil {
+		if file := s.Rules(); file != nil {
+			now.rules = file.State + file.Detail
+		}
+	}
+	return now
 }
 
 // A group is the streams of one topic. All but the topic is guarded by hub.mu.
@@ -118,7 +137,8 @@ func (s *streams) join(req *request, key string, t topic) (*subscription, bool) 
 	db := req.db
 	h := s.hubs[db]
 	if h == nil {
-		h = &hub{db: db, paths: make(map[string]int), left: make(chan struct{}), groups: make(map[string]*group), rev: db.Snapshot().Rev(), broken: brokenDetail(db)}
+		h = &hub{db: db, paths: make(map[string]int), left: make(chan struct{}), look: req.situation, groups: make(map[string]*group),
+			rev: db.Snapshot().Rev(), broken: brokenDetail(db), told: req.situation()}
 		if s.hubs == nil {
 			s.hubs = make(map[*database.DB]*hub)
 		}
@@ -302,6 +322,14 @@ func (h *hub) advance() (more <-chan struct{}) {
 		h.broken = broken
 		for _, g := range h.groups {
 			g.add(frame{data: fileEvent(broken)})
+		}
+	}
+	if now := h.look(); now != h.told {
+		h.told = now
+		for _, g := range h.groups {
+			if _, ok := g.topic.(changesTopic); ok {
+				g.add(frame{data: event{"status", []byte("{}")}.append(nil, "")})
+			}
 		}
 	}
 	return more

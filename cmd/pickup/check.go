@@ -24,7 +24,7 @@ type checkCommand struct {
 	idConvention
 	routeFile
 	clusterAccess
-	Sweep bool `help:"Also delete what writes to a database in etcd have left that were killed."`
+	Sweep bool `help:"Also delete what interrupted writes have left in a database in etcd."`
 }
 
 func (c *checkCommand) run(ctx context.Context, e *environment) error {

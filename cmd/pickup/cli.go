@@ -24,7 +24,7 @@ type grammar struct {
 	Init       initCommand       `cmd:"" help:"Create a file and its schema, or a schema for an existing file. Overwrites nothing."`
 	Check      checkCommand      `cmd:"" help:"List everything that is wrong with a file, as FILE:LINE:COLUMN: message."`
 	Schema     schemaCommand     `cmd:"" help:"Infer a schema from a file and write it next to the file."`
-	Import     importCommand     `cmd:"" help:"Make a database in an etcd cluster of a file and its schema."`
+	Import     importCommand     `cmd:"" help:"Copy a file and its schema into a database in an etcd cluster."`
 	Export     exportCommand     `cmd:"" help:"Write a database in an etcd cluster, and its rules, to a file."`
 	Tail       tailCommand       `cmd:"" help:"Print the changes of a running server as they happen, as a colored diff or as JSON."`
 	Health     healthCommand     `cmd:"" help:"Check whether a running server is ready."`
@@ -54,8 +54,8 @@ func (f fileArgument) path(e *environment) string {
 
 // An address is where serve listens, and where health and tail ask.
 type address struct {
-	Host string `short:"H" default:"127.0.0.1" variable:"PICKUP_HOST" placeholder:"ADDRESS" help:"Listen on this address ($PICKUP_HOST; ${default})."`
-	Port int    `short:"p" default:"3000" range:"0 65535" variable:"PICKUP_PORT" placeholder:"PORT" help:"Listen on this port; 0 picks a free one ($PICKUP_PORT; ${default})."`
+	Host string `short:"H" default:"127.0.0.1" variable:"PICKUP_HOST" placeholder:"ADDRESS" help:"Address of the server ($PICKUP_HOST; ${default})."`
+	Port int    `short:"p" default:"3000" range:"0 65535" variable:"PICKUP_PORT" placeholder:"PORT" help:"Port of the server; 0 picks a free one ($PICKUP_PORT; ${default})."`
 }
 
 // A command is what a node of the grammar runs.
@@ -243,7 +243,7 @@ Commands:
   serve [FILE]            serve FILE; the default
   check [FILE]            list everything that is wrong with FILE
   schema [FILE]           infer a schema from FILE
-  import FILE CLUSTER     make a database in etcd of FILE and its schema
+  import FILE CLUSTER     copy FILE and its schema into a database in etcd
   export CLUSTER [FILE]   write a database in etcd to FILE
   tail [URL]              print the changes of a running server as they happen
   passwd NAME             print a line for --htpasswd

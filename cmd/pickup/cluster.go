@@ -24,14 +24,14 @@ import (
 
 // A clusterAccess says how to reach the etcd of a URL with etcds.
 type clusterAccess struct {
-	EtcdCACert string `name:"etcd-cacert" group:"cluster" variable:"PICKUP_ETCD_CACERT" placeholder:"FILE" help:"Trust the certificates of etcd that these authorities (PEM) have signed, instead of those of the system's; read again for each connection."`
+	EtcdCACert string `name:"etcd-cacert" group:"cluster" variable:"PICKUP_ETCD_CACERT" placeholder:"FILE" help:"Trust these authorities (PEM) for the certificates of etcd, instead of those of the system; read again for each connection."`
 	EtcdCert   string `name:"etcd-cert" group:"cluster" variable:"PICKUP_ETCD_CERT" placeholder:"FILE" help:"Show this certificate (PEM) to etcd; read again for each connection."`
 	EtcdKey    string `name:"etcd-key" group:"cluster" variable:"PICKUP_ETCD_KEY" placeholder:"FILE" help:"Private key of the certificate (PEM)."`
 }
 
 // clusterReads says what reads of a database in etcd show.
 type clusterReads struct {
-	Reads    string        `group:"cluster" enum:"local,latest" default:"local" variable:"PICKUP_READS" placeholder:"local|latest" help:"What a read shows that does not ask for a revision: the state that is here, or the latest (${default})."`
+	Reads    string        `group:"cluster" enum:"local,latest" default:"local" variable:"PICKUP_READS" placeholder:"local|latest" help:"What a read without Pickup-Revision shows: the state that this server has, or the latest of the cluster (${default})."`
 	MaxStale time.Duration `group:"cluster" variable:"PICKUP_MAX_STALE" placeholder:"TIME" help:"Refuse reads if etcd has not answered for so long, as in 30s."`
 }
 
@@ -136,7 +136,7 @@ func clusterError(err error, url string) error {
 	var advice *storage.AdviceError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return usagef("%w (to make one of a file: pickup import db.json %s)", err, shellWord(url))
+		return usagef("%w (to make one from a file: pickup import db.json %s)", err, shellWord(url))
 	case errors.Is(err, fs.ErrPermission) && errors.As(err, &advice):
 		return usagef("%s: permission denied: %s", url, advice.Advice)
 	case errors.Is(err, storage.ErrShape):

@@ -45,6 +45,8 @@ func TestPageServers(t *testing.T) {
 		{"credentials", withCredentials},
 		{"removed user", removedUser},
 		{"tabs", eightTabs},
+		{"missed news", missedNews},
+		{"forgotten rules", forgottenRules},
 		{"elsewhere", pageElsewhere},
 		{"commands", copiedCommands},
 		{"large", hundredThousand},
@@ -330,23 +332,36 @@ func removedUser(t *testing.T, ctx context.Context) {
 	p.url = strings.Replace(p.url, "//", "//anna:pass%3A%20one@", 1)
 	p.open("#/schedules")
 	p.until(`document.querySelector(".foot .live")?.textContent === "Live" && ` + rows + ` === 7`)
-	p.until(`performance.getEntriesByName(location.origin + "/_/page/tools.js").length > 0`) // it is loaded later
 	users(bert)
 	p.until(`document.querySelector("h1")?.textContent === "Signed out" && !` + rows)
 	p.accessible("signed-out", true)
 	users(anna + bert)
-	if !eventually(func() bool {
-		answer, err := http.Get(p.url + "/_/status")
-		if err == nil {
-			answer.Body.Close()
-		}
-		return err == nil && answer.StatusCode == http.StatusOK
-	}) {
+	if !eventually(func() bool { return statusOf(t, p.url+"/_/status") == http.StatusOK }) {
 		t.Fatal("the server does not accept the user who is back")
 	}
+	p.before(`const send = fetch, wait = setTimeout;
+		window.fetch = (url, options) => String(url).includes("/_/changes") ? new Promise(() => {}) : send(url, options);
+		window.setTimeout = (run, ms, ...rest) => ms === 500 ? 0 : wait(run, ms, ...rest)`) // nothing is loaded later
 	p.open("#/schedules") // Chromium has forgotten the password, and the address has it
 	p.until(rows + ` === 7`)
+	users(bert)
+	if !eventually(func() bool { return statusOf(t, p.url+"/_/status") == http.StatusUnauthorized }) {
+		t.Fatal("the server still accepts the user")
+	}
+	p.press("?") // needs the part of the page that is not loaded yet
+	p.until(`document.querySelector("h1")?.textContent === "Signed out" && !document.querySelector(".toast")`)
 	p.console() // the browser logs the 401
+}
+
+// statusOf returns the status of a GET, 0 if there is no answer.
+func statusOf(t *testing.T, url string) int {
+	t.Helper()
+	answer, err := http.Get(url)
+	if err != nil {
+		return 0
+	}
+	answer.Body.Close()
+	return answer.StatusCode
 }
 
 // movableClock lets skip(ms) run what a page does within so many milliseconds.
@@ -367,20 +382,15 @@ const movableClock = `
 func eightTabs(t *testing.T, ctx context.Context) {
 	p := servePage(t, ctx, openServerEnv)
 	const live = `document.querySelector(".foot .live")?.textContent === "Live" && ` + rows + ` === 7`
-	hide := func(tab *tab, state string) {
-		tab.Helper()
-		tab.run(`Object.defineProperty(document, "visibilityState", {value: "` + state + `", configurable: true});
-			document.dispatchEvent(new Event("visibilitychange"))`)
-	}
 	for i := range 7 {
 		hidden := newTab(t, ctx, p.url)
 		hidden.before(movableClock)
 		hidden.open("#/schedules")
 		hidden.until(live)
-		if hide(hidden, "hidden"); i == 0 {
+		if hidden.become("hidden"); i == 0 {
 			defer func() {
 				p.api("PATCH", "/schedules/4", `{"title": "Seen later"}`, 200)
-				hide(hidden, "visible")
+				hidden.become("visible")
 				hidden.until(live + ` && ` + cell("4", "title") + `?.textContent === "Seen later"`)
 			}()
 		}
@@ -390,6 +400,87 @@ func eightTabs(t *testing.T, ctx context.Context) {
 	p.until(live)
 	p.api("PATCH", "/schedules/5", `{"title": "Seen now"}`, 200)
 	p.until(cell("5", "title") + `?.textContent === "Seen now"`)
+	p.quiet()
+}
+
+// become hides the tab, or shows it again.
+func (p *tab) become(state string) {
+	p.Helper()
+	p.run(`Object.defineProperty(document, "visibilityState", {value: "` + state + `", configurable: true});
+		document.dispatchEvent(new Event("visibilitychange"))`)
+}
+
+// missedNews mends the file while the page does not follow, and has the page read the
+// number of problems before the server knows it. One stream is enough for the page.
+func missedNews(t *testing.T, ctx context.Context) {
+	p := servePage(t, ctx, openServerEnv)
+	p.before(movableClock + `;
+		const send = fetch;
+		window.streams = 0;
+		window.early = 0;
+		window.fetch = async (url, options) => {
+			const isStream = options.headers.Accept === "text/event-stream";
+			if (isStream) streams++;
+			const answer = await send(url, options).catch(error => { if (isStream) streams--; throw error });
+			if (isStream) options.signal.addEventListener("abort", () => streams--);
+			if (!window.early || !String(url).endsWith("/_/status")) return answer;
+			early--;
+			const status = await answer.json();
+			status.findings = {count: 7, pending: true};
+			return new Response(JSON.stringify(status), {headers: answer.headers});
+		}`)
+	const badge = `document.querySelector(".nav [href='#/_/problems'] .n")`
+	p.open("#/_/problems")
+	p.until(`document.querySelector(".foot .live")?.textContent === "Live" && window.streams === 1`)
+	p.save(p.sample[:len(p.sample)-3])
+	p.until(`document.querySelector(".strip.bad") && ` + badge + `?.textContent === "1"`)
+	p.become("hidden")
+	p.run(`skip(31_000)`)
+	p.until(`window.streams === 0`)
+	p.save(p.sample)
+	p.become("visible")
+	p.until(`window.streams === 1 && !document.querySelector(".strip.bad") && !` + badge)
+
+	p.run(`window.early = 1`)
+	p.api("PATCH", "/schedules/5", `{"title": "Optician"}`, 200)
+	p.until(badge + `?.textContent === "7"`)
+	p.until(`!` + badge)
+	if err := os.WriteFile(p.file[:len(p.file)-len("db.json")]+"db.schema.json", []byte(`{"type": 7}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p.until(`document.querySelector(".strip.warn")?.textContent.includes("The rules cannot be used")`)
+	p.until(`document.querySelector("main [role=alert]")?.textContent.includes("db.schema.json")`)
+	p.quiet()
+}
+
+// forgottenRules simulates failures for half an hour in which no front end sends a
+// request.
+func forgottenRules(t *testing.T, ctx context.Context) {
+	p := servePage(t, ctx, openServerEnv)
+	p.before(`let ahead = 0;
+		const now = Date.now, repeat = setInterval;
+		Date.now = () => now() + ahead;
+		window.setInterval = (run, ms) => repeat(run, ms / 100);
+		window.pass = minutes => { ahead += minutes * 60_000 }`)
+	const asked = `document.querySelector(".strip.simulated")?.textContent.includes("Shall it stay?")`
+	p.api("POST", "/_/simulate", `{"path": "/drivers", "delay": 5}`, 201)
+	p.open("#/schedules")
+	p.until(`document.querySelector(".strip.simulated")`)
+	p.run(`pass(29)`)
+	p.want(asked, "false")
+	p.run(`pass(2)`)
+	p.until(asked)
+	p.accessible("forgotten", true)
+	p.clickText("Keep it")
+	p.until(`document.querySelector(".strip.simulated") && !` + asked)
+	p.run(`pass(31)`)
+	p.until(asked)
+	p.show("#/_/requests")
+	p.clickText("Off")
+	if !eventually(func() bool { return p.api("GET", "/_/simulate", "", 200) == "[]\n" }) {
+		t.Error("the rules are still there")
+	}
+	p.until(`!document.querySelector("main").textContent.includes("Shall it stay?")`)
 	p.quiet()
 }
 

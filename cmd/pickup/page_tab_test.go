@@ -150,10 +150,10 @@ func (p *tab) run(statements string) {
 func (p *tab) until(expression string) {
 	p.Helper()
 	script := `(async () => {
-		const end = Date.now() + ` + fmt.Sprint(patience.Milliseconds()) + `;
+		const end = performance.now() + ` + fmt.Sprint(patience.Milliseconds()) + `;
 		for (;;) {
 			if (` + expression + `) return "";
-			if (Date.now() > end) return "the page:\n" + document.body.innerText;
+			if (performance.now() > end) return "the page:\n" + document.body.innerText;
 			await new Promise(done => setTimeout(done, 20));
 		}
 	})()`

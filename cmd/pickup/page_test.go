@@ -130,6 +130,7 @@ func TestPage(t *testing.T) {
 		{"changes", changesFlow},
 		{"problems", problemsFlow},
 		{"requests", requestsFlow},
+		{"log", logFlow},
 		{"sessions", sessionsFlow},
 		{"docs", docsFlow},
 		{"axe", axeFlow},
@@ -707,7 +708,7 @@ func problemsFlow(p *pageTest) {
 	p.save(p.sample[:len(p.sample)-3])
 	p.until(`document.querySelector("main [role=alert]")?.textContent.includes("db.json:")`)
 	p.save(p.sample)
-	p.until(`!document.querySelector("main [role=alert]")`)
+	p.until(`!document.querySelector("main [role=alert]") && !document.querySelector(".nav [href='#/_/problems'] .n")`)
 }
 
 // requestsFlow sends requests as a front end does, and lets some of them fail.
@@ -763,7 +764,6 @@ func requestsFlow(p *pageTest) {
 	if !eventually(func() bool { return strings.Contains(p.api("GET", "/_/holds", "", 200), "/schedules") }) {
 		p.Fatal("the request is not held")
 	}
-	p.run(`dispatchEvent(new Event("focus"))`)
 	p.sees("GET /schedules")
 	p.clickText("Release")
 	if status := <-answered; status != 200 {
@@ -773,6 +773,63 @@ func requestsFlow(p *pageTest) {
 	p.clickText("Off")
 	p.until(`!document.querySelector(".simulation.on")`)
 	p.api("GET", "/schedules", "", 200)
+
+	p.show("#/schedules") // what others simulate is shown at once
+	p.api("POST", "/_/simulate", `{"path": "/drivers", "code": 503}`, 201)
+	p.until(`document.querySelector(".strip.simulated")?.textContent.includes("all requests to /drivers get 503")`)
+	p.api("DELETE", "/_/simulate", "", 204)
+	p.until(`!document.querySelector(".strip.simulated")`)
+}
+
+// logFlow holds the list of requests, and sends some of them again.
+func logFlow(p *pageTest) {
+	p.api("DELETE", "/_/requests", "", 204)
+	p.open("#/_/requests")
+	p.until(`document.querySelector(".empty .code")?.textContent === location.origin`)
+	p.api("GET", "/schedules/1", "", 200)
+	const lines = `document.querySelectorAll("table.log tbody tr").length`
+	p.until(lines + ` === 1`)
+	p.press("Ctrl+k")
+	p.until(`document.activeElement.matches(".palette input")`)
+	p.enter("hold the")
+	p.press("Enter")
+	p.until(`document.querySelector(".top").textContent.includes("Continue")`)
+	p.api("GET", "/schedules/2", "", 200)
+	p.api("PATCH", "/schedules/5", `{"title": "Optician"}`, 200)
+	p.until(`document.querySelector(".top .n")?.textContent === "2 new"`)
+	p.want(lines, "1")
+	p.clickText("writes")
+	p.until(`document.querySelector(".top .n")?.textContent === "1 new"`)
+	p.sees("None of these")
+	p.clickText("all")
+	p.clickText("Continue")
+	p.until(lines + ` === 3`)
+
+	p.api("PATCH", "/schedules/5", `{"title": "Dentist"}`, 200)
+	p.clickText("/schedules/5")
+	p.clickText("Send again")
+	p.isSample()
+	p.clickText("Open the record")
+	p.until(`location.hash === "#/schedules/5" && document.querySelector("#member-title")`)
+	p.api("PATCH", "/schedules/5", `{"accessToken": "s3cr3t"}`, 200)
+	p.api("PATCH", "/_/s/alice/schedules/5", `{"title": "In a session"}`, 200)
+	p.show("#/_/requests")
+	p.clickText("/_/s/alice/schedules/5")
+	p.until(`document.querySelector(".panel pre")?.textContent.includes("In a session")`)
+	p.want(`[...document.querySelectorAll(".panel a")].some(e => e.textContent.startsWith("Open the record"))`, "false") // not this one
+	p.clickText("Send again")
+	p.until(`document.querySelector(".toasts")?.textContent.includes("200 in")`)
+	p.press("Escape")
+	p.until(`document.activeElement.textContent === "/_/s/alice/schedules/5"`)
+	p.clickText("/schedules/5")
+	p.sees("what may be secret in it is not kept")
+	p.want(`[...document.querySelectorAll(".panel button")].some(e => e.textContent.startsWith("Send again"))`, "false")
+	if strings.Contains(string(read(p.T, p.file)), "In a session") {
+		p.Error("what was sent to a session is in the file")
+	}
+	p.api("DELETE", "/_/sessions/alice", "", 204)
+	p.api("DELETE", "/_/requests", "", 204)
+	p.sees("No requests yet")
 }
 
 // hostileFlow shows data that wants to be more than data.

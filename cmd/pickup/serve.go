@@ -176,7 +176,10 @@ func (s *service) reload(ctx context.Context) {
 	}
 	for range filestore.PollFiles(ctx, paths) {
 		for _, r := range s.reloadables {
-			r.look(ctx, s.log)
+			before := r.failure.Load()
+			if r.look(ctx, s.log); r.failure.Load() != before {
+				s.db.Wake() // clients are told whether the schema can be used
+			}
 		}
 	}
 }

@@ -349,7 +349,7 @@ func (db *DB) apply(b storage.Batch) (err error) {
 	case db.shared != nil && !b.Reset:
 		if next, d, err = base.follow(b); err == nil && len(b.Changes) == 0 {
 			db.now.Store(next)
-			db.history.wake()
+			db.history.wake() // the revision of the current state is another one
 			return nil
 		}
 	case db.shared != nil:

@@ -219,7 +219,11 @@ func (h *history) setErr(err error) (before error) {
 	return before
 }
 
-// wake wakes the followers: the revision of the current state is another one.
+// Wake wakes the followers although there is no new revision: something else that they
+// report has changed.
+func (db *DB) Wake() { db.history.wake() }
+
+// wake wakes the followers.
 func (h *history) wake() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -239,7 +243,7 @@ func (h *history) wakeLocked() {
 }
 
 // Since returns the revisions after rev, oldest first, and a channel that is
-// closed at the next revision and whenever Err changes. Updates that were
+// closed at the next revision, whenever Err changes, and by Wake. Updates that were
 // committed together are never split between two calls.
 //
 // ok is false if the history does not go back to rev. The caller then starts

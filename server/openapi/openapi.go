@@ -143,9 +143,13 @@ func (d *apiDocument) service() {
 				"The answer is the database after the change.", d.parametersOf(ofWrites), requestBody(media(PatchType, ref("JSONPatch"), nil)),
 				d.withErrors(writeErrors, entry{"200", answer("The database after the change.", restHeaders, whole)}, noContent))})
 	}
+	ofChanges := "changes._since changes._limit changes._fields Pickup-Revision"
+	if d.Requests {
+		ofChanges += " changes._requests"
+	}
 	add(ChangesPath, "listChanges", "List the latest changes.",
 		"The revisions that the server holds in memory, the newest first. With more than 1,000 changes a revision has only their number.",
-		"changes._since changes._limit changes._fields Pickup-Revision", d.withErrors(append([]int{410}, dataErrors...),
+		ofChanges, d.withErrors(append([]int{410}, dataErrors...),
 			good([]string{"ETag"}, d.forms(media(JSONType, arrayOf(ref("Revision")), nil), events)...), notModified))
 	d.earlier()
 	d.path(describe.Resource{}, StatusPath, nil, object{d.reading("getStatus", "Read the state of the service.", "That of its collections and its file, and what is possible.", []string{"ETag"},

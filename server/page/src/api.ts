@@ -69,8 +69,11 @@ export const isOfPage = (request: string | undefined): boolean => request?.start
 /** Whether a path is a resource of the server and not of a session. */
 const isOutside = (path: string): boolean => /^\/_\/(requests|findings|sessions|readyz|metrics)\b/.test(path);
 
+/** Whether the server does not accept the credentials of the browser any more. */
+export const isSignedOut = signal(false);
+
 /** Sends a request as the page's own, which no rule delays and no list of requests shows. */
-export function send(
+export async function send(
   method: string,
   path: string,
   options: RequestOptions,
@@ -82,13 +85,15 @@ export function send(
   if (options.tag) headers["If-Match"] = options.tag;
   if (options.isMinimal) headers["Prefer"] = "return=minimal";
   // The origin leaves out the password that the page's own address may have.
-  return fetch(location.origin + path, {
+  const response = await fetch(location.origin + path, {
     method,
     headers,
     body: options.body ?? null,
     signal: options.signal ?? null,
     cache: "no-store",
   });
+  if (response.status === 401) isSignedOut.value = true;
+  return response;
 }
 
 /** Sends a request and returns its answer with the body, or throws Refused or Unreachable. */

@@ -3,7 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import { get, pathOf, prefix, read, type Schemas } from "./api.ts";
 import { memberOf, type Obj } from "./json.ts";
-import { broken, follow, onChange, onReset, type Revision } from "./live.ts";
+import { broken, follow, onChange, onNews, onReset, type Revision } from "./live.ts";
 import { labelOf, shapeOf, type Shape } from "./schema.ts";
 
 export type Status = Schemas["Status"];
@@ -45,13 +45,18 @@ function shapeWith(name: string, schema: Obj): Shape {
   return shapeOf(name, schema, keyOf(name), relations.value, record);
 }
 
+let loads = 0;
+
 /** Reads the status. The first time it also reads the schemas and opens the stream. */
 export async function load(): Promise<void> {
-  const first = status.value === null;
+  const first = status.value === null,
+    own = ++loads;
   try {
-    const answer = await get("/_/status");
-    show(answer.data as unknown as Status);
-    if (first) follow(answer.revision);
+    const answer = await get("/_/status"),
+      now = answer.data as unknown as Status;
+    if (own !== loads) return; // a later one knows more
+    show(now);
+    if (first) follow(answer.revision, now.mode.requests);
     failure.value = null;
   } catch (error) {
     if (first) failure.value = error;
@@ -68,6 +73,7 @@ function show(now: Status): void {
   const isNew = (name: string) => !shapes.value.has(name);
   const rulesChanged = before !== null && JSON.stringify(before.rules) !== JSON.stringify(now.rules);
   void loadShapes(names.filter((name) => rulesChanged || isNew(name)));
+  if (now.findings?.pending) setTimeout(loadSoon, pendingFor);
 }
 
 async function loadShapes(names: string[]): Promise<void> {
@@ -84,6 +90,7 @@ async function loadShapes(names: string[]): Promise<void> {
 }
 
 let reload = 0;
+const pendingFor = 1000; // ms after which the server may have counted the findings
 
 /** Reads the status soon. Many changes read it once. */
 function loadSoon(): void {
@@ -109,9 +116,7 @@ onReset(() => {
 const namesIn = (revision: Revision): string[] =>
   revision.changes ? revision.changes.map((change) => change.collection) : Object.keys(revision.collections ?? {});
 
-broken.subscribe(() => {
-  if (status.value) loadSoon();
-});
+onNews(loadSoon);
 
 // Labels are asked for once each, and many in one request.
 const labels = signal<Record<string, string>>({});

@@ -3,6 +3,8 @@
 import type { ComponentChild } from "preact";
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { isSignedOut } from "./api.ts";
+import { load } from "./catalog.ts";
 import { toastError } from "./messages.tsx";
 
 type Bundle = typeof import("./tools.tsx");
@@ -22,7 +24,10 @@ export function loadTools(): void {
     .then((loaded) => {
       bundle.value = loaded;
     })
-    .catch((error: unknown) => toastError("A part of the page could not be loaded.", error))
+    .catch(async (error: unknown) => {
+      await load(); // finds out whether the user is signed out
+      if (!isSignedOut.value) toastError("A part of the page could not be loaded.", error);
+    })
     .finally(() => {
       isLoading = false;
     });

@@ -4,8 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { read } from "./api.ts";
 import { status } from "./catalog.ts";
 import { Author, RevisionTitle } from "./changes.tsx";
-import { onChange, onReset, type Revision } from "./live.ts";
-import { requests } from "./request_log.ts";
+import { onChange, onReset, requests, type Revision } from "./live.ts";
 import { Method, RequestName, StatusCode } from "./requests.tsx";
 import { Ago } from "./ui.tsx";
 

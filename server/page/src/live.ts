@@ -1,8 +1,8 @@
-// What the server reports by itself: the stream of changes. A tab that is not
-// visible for a while closes its stream, because a browser opens only six
+// What the server reports by itself: one stream of changes and requests. A tab that
+// is not visible for a while closes its stream, because a browser opens only six
 // connections to a host over HTTP/1.1.
 import { signal } from "@preact/signals";
-import { isOfPage, isOfTab, problemOf, send, session } from "./api.ts";
+import { isOfPage, isOfTab, isSignedOut, problemOf, send, session, type Schemas } from "./api.ts";
 import { readEvents, type ServerEvent } from "./events.ts";
 import { parse, type Obj } from "./json.ts";
 
@@ -39,10 +39,15 @@ export const concerns = (revision: Revision, name: string): boolean =>
     ? Object.hasOwn(revision.collections ?? {}, name)
     : revision.changes.some((c) => c.collection === name);
 
-export const connection = signal<"connecting" | "live" | "lost" | "signed out">("connecting");
+export const connection = signal<"connecting" | "live" | "lost">("connecting");
 
 /** Why the file cannot be read, "" while it can. */
 export const broken = signal("");
+
+export type LoggedRequest = Schemas["Request"];
+
+/** The latest requests of other clients, the newest first; null until they are known. */
+export const requests = signal<LoggedRequest[] | null>(null);
 
 type Listener<T> = (value: T) => void;
 
@@ -59,7 +64,8 @@ class Listeners<T> {
 }
 
 const changed = new Listeners<Revision[]>();
-const replaced = new Listeners<void>();
+const replaced = new Listeners<void>(),
+  news = new Listeners<void>();
 
 /** Calls the listener with the latest revisions, at most four times a second. */
 export const onChange = (listener: Listener<Revision[]>): (() => void) => changed.add(listener);
@@ -67,22 +73,46 @@ export const onChange = (listener: Listener<Revision[]>): (() => void) => change
 /** Calls the listener when anything may have changed, because the stream did not continue where it ended. */
 export const onReset = (listener: () => void): (() => void) => replaced.add(listener);
 
-const interval = 250; // ms between two calls of the listeners
-let waiting: Revision[] = [];
-let timer = 0;
+/** Calls the listener when something else than records may have changed: the state of a file, what is simulated or held. */
+export const onNews = (listener: () => void): (() => void) => news.add(listener);
 
-function deliver(revision: Revision): void {
-  waiting.push(revision);
-  if (timer) return;
-  const flush = () => {
-    timer = 0;
-    if (waiting.length === 0) return;
-    const revisions = waiting;
-    waiting = [];
-    changed.call(revisions);
-    timer = window.setTimeout(flush, interval);
+const interval = 250; // ms
+
+/** Returns a function that calls run, but at most four times a second. */
+function limited(run: () => void): () => void {
+  let timer = 0,
+    isWanted = false;
+  const call = () => {
+    isWanted = timer > 0;
+    if (isWanted) return;
+    timer = window.setTimeout(() => {
+      timer = 0;
+      if (isWanted) call();
+    }, interval);
+    run();
   };
-  flush();
+  return call;
+}
+
+let revisions: Revision[] = [];
+const deliver = limited(() => {
+  const latest = revisions;
+  revisions = [];
+  changed.call(latest);
+});
+
+const keptRequests = 500;
+let lastRequest = "0", // the id of the latest
+  arrived: LoggedRequest[] = []; // the newest last
+const showArrived = limited(() => {
+  requests.value = [...arrived.reverse(), ...(requests.value ?? [])].slice(0, keptRequests);
+  arrived = [];
+});
+
+function showRequests(all: LoggedRequest[]): void {
+  lastRequest = all[0]?.id ?? "0";
+  arrived = [];
+  requests.value = all;
 }
 
 let lastID = ""; // of an event, from which the stream continues
@@ -91,10 +121,14 @@ let retries = 0;
 let retry = 0;
 
 const delays = [1000, 2000, 5000, 10_000];
+const silence = 45_000; // ms after which the connection is lost: the server sends its place every 15 s
+let watch = 0,
+  hasRequests = false;
 
-/** Opens the stream. since is the revision that the page has read. */
-export function follow(since: string): void {
+/** Opens the stream. since is the revision that the page has read; withRequests says whether the server records requests. */
+export function follow(since: string, withRequests: boolean): void {
   lastID ||= since;
+  hasRequests = withRequests;
   if (!stream) void listen();
 }
 
@@ -103,23 +137,25 @@ async function listen(): Promise<void> {
   const own = new AbortController();
   stream = own;
   try {
-    const query = "?_fields=id" + (lastID ? "&_since=" + encodeURIComponent(lastID) : "");
-    const headers: Record<string, string> = { Accept: "text/event-stream" };
-    if (lastID) headers["Last-Event-ID"] = lastID;
+    const query = `?_fields=id&_since=${encodeURIComponent(lastID)}` + (hasRequests ? "&_requests=" + lastRequest : "");
+    const headers = { Accept: "text/event-stream", "Last-Event-ID": lastID };
     const response = await send("GET", "/_/changes" + query, { signal: own.signal }, headers);
-    if (response.status === 401) {
-      connection.value = "signed out";
-      return;
-    }
     if (!response.ok || !response.body) throw new Error(problemOf(response, await response.text()).detail ?? "");
     retries = 0;
     connection.value = "live";
-    await readEvents(response.body, receive);
+    news.call(); // of which it has missed some
+    await readEvents(response.body, (event) => {
+      clearTimeout(watch);
+      watch = window.setTimeout(() => own.abort(), silence);
+      receive(event);
+    });
   } catch {
     // The server does not answer, the connection has ended, or the tab has closed it.
   }
   if (stream !== own) return; // closed, and perhaps opened again
   stream = null;
+  clearTimeout(watch);
+  if (isSignedOut.value) return;
   connection.value = "lost";
   retry = window.setTimeout(() => void listen(), delays[Math.min(retries++, delays.length - 1)]);
 }
@@ -134,20 +170,27 @@ function receive(event: ServerEvent): void {
       replaced.call();
       break;
     case "change":
-      deliver(data as unknown as Revision);
+      revisions.push(data as unknown as Revision);
+      deliver();
       break;
-    case "broken":
-      broken.value = `The file does not parse: ${String(data["detail"])}.`;
+    case "requests":
+      showRequests(data["requests"] as unknown as LoggedRequest[]);
       break;
-    case "mended":
-      broken.value = "";
+    case "request":
+      lastRequest = String(data["id"]);
+      arrived.push(data as unknown as LoggedRequest);
+      showArrived();
       break;
+    default: // broken, mended, status
+      if (event.name === "broken") broken.value = `The file does not parse: ${String(data["detail"])}.`;
+      if (event.name === "mended") broken.value = "";
+      news.call();
   }
 }
 
 /** Connects at once if the connection is lost. */
 function reconnect(): void {
-  if (stream || !lastID || connection.value === "signed out") return;
+  if (stream || !lastID || isSignedOut.value) return;
   retries = 0;
   void listen();
 }
@@ -156,6 +199,7 @@ function disconnect(): void {
   const own = stream;
   stream = null;
   clearTimeout(retry);
+  clearTimeout(watch);
   own?.abort();
 }
 

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
-import { session } from "./api.ts";
+import { isSignedOut, session } from "./api.ts";
 import { collections, isReadOnly, objects, status } from "./catalog.ts";
 import { focusScreen } from "./focus.ts";
 import { Icon, type IconName } from "./icons.tsx";
@@ -153,15 +153,14 @@ const connectionTexts = {
   connecting: "Connecting…",
   live: "Live",
   lost: "Reconnecting…",
-  "signed out": "Signed out",
 };
 
 function Foot() {
   return (
     <div class="foot">
-      <span class={"live " + connection.value.replace(" ", "-")} role="status">
+      <span class={"live " + connection.value} role="status">
         <i />
-        {connectionTexts[connection.value]}
+        {isSignedOut.value ? "Signed out" : connectionTexts[connection.value]}
       </span>
       {isReadOnly.value && (
         <span class="pill">

@@ -1,6 +1,7 @@
 // The page: the frame around the screens.
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
+import { isSignedOut } from "./api.ts";
 import { failure, hasObject, load, status } from "./catalog.ts";
 import { keepFocusIn } from "./focus.ts";
 import { useKeys } from "./keys.tsx";
@@ -17,7 +18,7 @@ import { Bones, Button, ErrorBox } from "./ui.tsx";
 function Screen() {
   const { path, query } = route.value,
     [name = "", id] = path;
-  if (connection.value === "signed out") return <SignedOut />;
+  if (isSignedOut.value) return <SignedOut />;
   if (!status.value) return failure.value === null ? <Loading /> : <Failed />;
   switch (screen.value) {
     case "overview":

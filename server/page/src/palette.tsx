@@ -1,13 +1,15 @@
 // Finds anything by typing: collections, screens, commands, and records.
 import { useEffect, useState } from "preact/hooks";
 import { pathOf, read } from "./api.ts";
-import { collections, idOf, nameOf, objects, whyLocked } from "./catalog.ts";
+import { collections, idOf, isReadOnly, nameOf, objects, status, whyLocked } from "./catalog.ts";
 import { Icon, type IconName } from "./icons.tsx";
 import type { Obj } from "./json.ts";
-import { isPaletteOpen } from "./later.tsx";
+import { isHelpOpen, isPaletteOpen } from "./later.tsx";
+import { toastError } from "./messages.tsx";
 import { switchTheme, tools } from "./nav.tsx";
+import { held, hold } from "./request_log.ts";
 import { go, href } from "./route.ts";
-import { off, setSwitches, switches } from "./simulation.ts";
+import { removeAllRules, rules } from "./simulation.ts";
 import { count, Dialog } from "./ui.tsx";
 import { undoLast } from "./undo.ts";
 
@@ -29,25 +31,36 @@ const link = (name: string, note: string, icon: IconName, address: string): Entr
   run: () => go(address),
 });
 
+const command = (name: string, icon: IconName, run: () => void, note = ""): Entry => ({ name, note, icon, run });
+
 function fixedEntries(): Entry[] {
   const list = [
     ...collections.value.map((c) => link(c.name, count(c.count, "record"), "table", href([c.name]))),
     ...objects.value.map((o) => link(o.name, "object", "braces", href([o.name]))),
     link("Overview", "", "home", "#/"),
     ...tools.map((tool) => link(tool.name, "", tool.icon, href(["_", tool.screen]))),
-    { name: "API", note: "", icon: "book" as const, run: () => location.assign("/_/docs") },
-    { name: "Switch between light and dark", note: "", icon: "moon" as const, run: () => void switchTheme() },
+    command("API", "book", () => location.assign("/_/docs")),
+    command("Switch between light and dark", "moon", () => void switchTheme()),
+    command("Keys", "braces", () => {
+      isHelpOpen.value = true;
+    }),
   ];
+  const isHeld = held.value !== null;
+  if (status.value?.mode.requests) {
+    list.push(command(isHeld ? "Continue the log" : "Hold the log", isHeld ? "play" : "pause", () => hold(!isHeld, true)));
+  }
+  if (rules.value.length > 0 && !isReadOnly.value) {
+    list.push(command("Simulate nothing", "flask", () => void removeAllRules().catch(notDone)));
+  }
   if (whyLocked.value) return list;
   return [
     ...list,
-    { name: "Undo the last change", note: "made here", icon: "undo", run: () => void undoLast() },
-    ...(switches.value === off
-      ? []
-      : [{ name: "Simulate nothing", note: "", icon: "flask" as const, run: () => void setSwitches(off) }]),
+    command("Undo the last change", "undo", () => void undoLast(), "made here"),
     ...collections.value.map((c) => link("New record in " + c.name, "", "plus", href(["_", "new", c.name]))),
   ];
 }
+
+const notDone = (error: unknown) => toastError("Not changed.", error);
 
 /** Returns the records of all collections that contain a text. */
 function useRecords(word: string): Entry[] {

@@ -1,16 +1,6 @@
-// The latest requests of other clients, as the server records them. The stream is
-// closed while the tab is hidden, see live.ts.
-import { computed, effect, signal } from "@preact/signals";
-import { problemOf, Refused, send, type Schemas } from "./api.ts";
-import { status } from "./catalog.ts";
-import { readEvents, type ServerEvent } from "./events.ts";
-import { parse } from "./json.ts";
-import { connection } from "./live.ts";
-
-export type LoggedRequest = Schemas["Request"];
-
-export const requests = signal<LoggedRequest[] | null>(null); // the newest first
-export const requestsError = signal<unknown>(null);
+// Which of the latest requests have been seen, and the list that stands still.
+import { computed, signal } from "@preact/signals";
+import { requests, type LoggedRequest } from "./live.ts";
 
 export const isFailed = (request: LoggedRequest): boolean => request.status >= 400 || request.status === 0;
 
@@ -28,49 +18,26 @@ export function setSeen(): void {
   sessionStorage.setItem("pickup.seen", String(seenUntil.value));
 }
 
-const kept = 500;
-const retryAfter = 2000; // ms
+/** The list while it stands still, null while it follows. */
+export const held = signal<LoggedRequest[] | null>(null);
 
-let lastID = "";
+let isByHand = false; // and not because the list is scrolled
 
-function receive(event: ServerEvent): void {
-  if (event.id) lastID = event.id;
-  if (!event.data) return;
-  const data = parse(event.data) as unknown;
-  if (event.name === "reset") requests.value = (data as { requests: LoggedRequest[] }).requests;
-  else requests.value = [data as LoggedRequest, ...(requests.value ?? [])].slice(0, kept);
+export function hold(on: boolean, byHand: boolean): void {
+  isByHand = on && byHand;
+  held.value = on ? (requests.value ?? []) : null;
 }
 
-async function listen(signal: AbortSignal): Promise<void> {
-  try {
-    const headers: Record<string, string> = { Accept: "text/event-stream" };
-    if (lastID) headers["Last-Event-ID"] = lastID;
-    const response = await send("GET", "/_/requests", { signal }, headers);
-    if (!response.ok || !response.body)
-      throw new Refused(problemOf(response, await response.text()), response.status);
-    requestsError.value = null;
-    await readEvents(response.body, receive);
-  } catch (error) {
-    if (error instanceof Refused) requestsError.value = error;
-  }
-  setTimeout(() => {
-    if (!signal.aborted) void listen(signal);
-  }, retryAfter);
+/** Keeps the list still while somebody reads further down, unless it is held by hand anyway. */
+export function holdWhileAway(isAway: boolean): void {
+  if (!isByHand && isAway !== (held.value !== null)) hold(isAway, false);
 }
 
-const isVisible = signal(true);
-const isWanted = computed(
-  () => isVisible.value && connection.value === "live" && status.value?.mode.requests === true,
-);
-const updateVisible = () => {
-  isVisible.value = document.visibilityState === "visible";
-};
-document.addEventListener("visibilitychange", updateVisible);
-updateVisible();
-
-effect(() => {
-  if (!isWanted.value) return;
-  const stream = new AbortController();
-  void listen(stream.signal);
-  return () => stream.abort();
-});
+/** Returns the requests that came after those of a list that stands still. */
+export function newer(): LoggedRequest[] {
+  if (!held.value) return [];
+  const now = requests.value ?? [],
+    latest = held.value[0]?.id,
+    at = now.findIndex((request) => request.id === latest);
+  return at < 0 ? now : now.slice(0, at);
+}

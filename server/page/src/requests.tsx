@@ -1,12 +1,13 @@
 // The requests of front ends, live, and the switches for simulated answers.
-import { useEffect, useRef, useState } from "preact/hooks";
-import { ask, pathOf, read, type Schemas } from "./api.ts";
-import { hasCollection, status } from "./catalog.ts";
+import { useEffect, useState } from "preact/hooks";
+import { ask, prefix, read, Refused, session, type Schemas } from "./api.ts";
+import { hasCollection, hasObject, isReadOnly, status } from "./catalog.ts";
 import { Icon } from "./icons.tsx";
 import { parse, stringify } from "./json.ts";
+import { requests, type LoggedRequest } from "./live.ts";
 import { toast, toastError } from "./messages.tsx";
 import { PanelEdge } from "./panel_edge.tsx";
-import { isFailed, requests, requestsError, setSeen, type LoggedRequest } from "./request_log.ts";
+import { held, hold, holdWhileAway, isFailed, newer, setSeen } from "./request_log.ts";
 import { go, route } from "./route.ts";
 import { SimulationBar } from "./simulation_bar.tsx";
 import { languages, type RequestText } from "./snippets.ts";
@@ -48,21 +49,22 @@ function Off() {
 }
 
 function Log() {
-  useEffect(setSeen, [requests.value]);
+  const { value: now } = requests;
+  useEffect(setSeen, [now]);
+  useEffect(() => () => holdWhileAway(false), []);
   const id = route.value.path[2];
   const [filter, setFilter] = useState<Filter>("all"),
     [word, setWord] = useState("");
-  const [held, setHeld] = useState<LoggedRequest[] | null>(null); // while the list stands still
-  const isByHand = useRef(false); // held by the button, and not because it is scrolled
-  const hold = (on: boolean, byHand = false) => {
-    isByHand.current = on && byHand;
-    setHeld(on ? requests.value : null);
+  const isHeld = held.value !== null,
+    all = held.value ?? now;
+  const list = (all ?? []).filter((request) => matches(request, filter, word)),
+    waiting = newer().filter((request) => matches(request, filter, word)).length;
+  const toggle = () => {
+    hold(!isHeld, true);
+    if (isHeld) document.querySelector(".log")?.scrollTo(0, 0);
   };
-  const all = held ?? requests.value,
-    waiting = held ? newer(requests.value ?? [], held) : 0;
-  const list = (all ?? []).filter((request) => matches(request, filter, word));
   const forget = () => {
-    hold(false);
+    hold(false, false);
     ask("DELETE", "/_/requests").catch((error: unknown) => toastError("Not forgotten.", error));
   };
   return (
@@ -84,59 +86,51 @@ function Log() {
             value={word}
             onInput={(event) => setWord(event.currentTarget.value)}
           />
-          <Button icon={held ? "play" : "pause"} onClick={() => hold(!held, true)}>
-            {held ? "Continue" : "Hold"}
+          <Button icon={isHeld ? "play" : "pause"} onClick={toggle}>
+            {isHeld ? "Continue" : "Hold"}
             {waiting > 0 && <span class="n">{waiting} new</span>}
           </Button>
           <Button kind="quiet" icon="trash" label="Forget them" onClick={forget} />
         </header>
         <SimulationBar />
-        {requestsError.value !== null && <ErrorBox error={requestsError.value} />}
-        {all === null && requestsError.value === null && <Bones count={3} />}
-        {all !== null && list.length === 0 && (
-          <Empty icon="pulse" title={all.length === 0 ? "No requests yet" : "None of these"}>
-            <p>
-              Point your front end at <span class="code">{location.origin}</span>. Its requests appear here as they
-              are answered. Pages on localhost may send them; <span class="code">--cors-origin</span> allows others.
-              Requests of this page are left out.
-            </p>
-          </Empty>
-        )}
-        {list.length > 0 && (
-          <Table
-            list={list.slice(0, shown)}
-            opened={id}
-            onScroll={(isAway) => {
-              if (!isByHand.current && isAway !== (held !== null)) hold(isAway);
-            }}
-          />
-        )}
+        {all === null && <Bones count={3} />}
+        {all?.length === 0 && <NoRequests />}
+        {all !== null && all.length > 0 && list.length === 0 && <Empty icon="pulse" title="None of these" />}
+        {list.length > 0 && <Table list={list} opened={id} />}
       </main>
       {id !== undefined && <RequestPanel key={id} id={id} />}
     </>
   );
 }
 
-/** Returns how many requests came after those of a list that stands still. */
-function newer(now: LoggedRequest[], held: LoggedRequest[]): number {
-  const at = now.findIndex((request) => request.id === held[0]?.id);
-  return at < 0 ? now.length : at;
+function NoRequests() {
+  const address = location.origin + prefix.value;
+  return (
+    <Empty icon="pulse" title="No requests yet">
+      <p>
+        Point your front end at <span class="code">{address}</span> <Copy text={() => address} />
+      </p>
+      <p>
+        Its requests appear here as they are answered; those of this page are left out. Pages on localhost may send
+        them, and <span class="code">--cors-origin</span> allows others.
+      </p>
+    </Empty>
+  );
 }
 
 interface TableProps {
   list: LoggedRequest[];
   opened: string | undefined;
-  onScroll: (isAway: boolean) => void; // from the newest
 }
 
-function Table({ list, opened, onScroll }: TableProps) {
+function Table({ list, opened }: TableProps) {
   return (
     <div
       class="log"
       tabIndex={0}
       role="region"
       aria-label="Requests"
-      onScroll={(event) => onScroll(event.currentTarget.scrollTop > 0)}
+      onScroll={(event) => holdWhileAway(event.currentTarget.scrollTop > 0)}
     >
       <table class="plain log">
         <thead>
@@ -157,15 +151,17 @@ function Table({ list, opened, onScroll }: TableProps) {
           </tr>
         </thead>
         <tbody>
-          {list.map((request) => (
+          {list.slice(0, shown).map((request) => (
             <Line key={request.id} request={request} isOpened={request.id === opened} />
           ))}
         </tbody>
       </table>
+      {list.length > shown && <p class="dim more">and {formatCount(list.length - shown)} more, which the search finds</p>}
     </div>
   );
 }
 
+const addressOf = (id: string): string => "#/_/requests/" + encodeURIComponent(id);
 const timeOf = (request: LoggedRequest): string => new Date(request.at).toLocaleTimeString("en-GB");
 const fullPath = (request: LoggedRequest): string => request.path + (request.query ? "?" + request.query : "");
 
@@ -211,7 +207,7 @@ export function Method({ request }: { request: LoggedRequest }) {
 /** The path and the query, which lead to the details. */
 export function RequestName({ request }: { request: LoggedRequest }) {
   return (
-    <a class="code" href={"#/_/requests/" + encodeURIComponent(request.id)}>
+    <a class="code" href={addressOf(request.id)}>
       {decode(request.path)}
       {request.query && <span class="dim">?{decode(request.query)}</span>}
     </a>
@@ -231,7 +227,10 @@ function agentName(agent = ""): string {
 function RequestPanel({ id }: { id: string }) {
   const [request, setRequest] = useState<Bodies | null>(null),
     [error, setError] = useState<unknown>(null);
-  const close = () => go("#/_/requests");
+  const close = () => {
+    go("#/_/requests");
+    requestAnimationFrame(() => document.querySelector<HTMLElement>(`table.log [href="${addressOf(id)}"]`)?.focus());
+  };
   useEffect(() => {
     read<Bodies>("/_/requests/" + encodeURIComponent(id)).then(setRequest, setError);
   }, [id]);
@@ -326,35 +325,64 @@ function Details({ request }: { request: Bodies }) {
   );
 }
 
+/** Where the page shows what a request was for: null if it does not. */
+function placeIn(request: Bodies): { address: string; what: string } | null {
+  if ((request.session ?? "") !== session.value || request.status === 404) return null;
+  const path = request.path.replace(/^\/_\/s\/[^/]+/, "").slice(prefix.value.length),
+    [name = "", id, ...more] = path.split("/").slice(1).filter(Boolean).map(decode);
+  if (more.length > 0 || (id !== undefined && request.method === "DELETE")) return null;
+  if (hasObject(name) && id === undefined) return { address: "#" + path, what: "object" };
+  if (!hasCollection(name)) return null;
+  if (id !== undefined) return { address: "#" + path, what: "record" };
+  const isList = safeMethods.includes(request.method);
+  return isList ? { address: "#" + path + (request.query ? "?" + request.query : ""), what: "table" } : null;
+}
+
+/** Returns why a request cannot be sent once more, "" if it can. */
+function whyNotAgain(request: Bodies): string {
+  if (isReadOnly.value && !safeMethods.includes(request.method)) return "The server is read-only.";
+  if (request.type && !request.body) return "It cannot be sent again: its body is not kept.";
+  if ((fullPath(request) + (request.body ?? "")).includes("…")) {
+    return "It cannot be sent again: what may be secret in it is not kept.";
+  }
+  return !request.body || isJSON(request.body) ? "" : "It cannot be sent again: not all of its body is kept.";
+}
+
 function Actions({ request, text }: { request: Bodies; text: RequestText }) {
-  const [collection = "", record] = request.path.split("/").slice(1).map(decode);
-  const isData = pathOf(collection, record).startsWith("/") && hasCollection(collection);
-  const address = "#" + (record === undefined ? fullPath(request) : request.path);
+  const place = placeIn(request),
+    why = whyNotAgain(request);
   const again = async () => {
+    const isNamed = !request.session || text.path.startsWith("/_/s/");
+    const path = (isNamed ? "" : "/_/s/" + encodeURIComponent(request.session!)) + text.path;
     try {
-      const answer = await ask(text.method, text.path, { body: text.body, type: text.type });
+      const answer = await ask(text.method, path, { body: text.body, type: text.type });
       toast(`${answer.status} in ${answer.milliseconds.toFixed(0)} ms`);
     } catch (error) {
-      toastError("", error);
+      toastError(error instanceof Refused ? error.status + ":" : "", error);
     }
   };
   return (
-    <div class="row-of wrap">
-      {isData && request.method === "GET" && (
-        <a class="button" href={address}>
-          <Icon name="table" />
-          {record === undefined ? "Open as a table" : "Open the record"}
-        </a>
-      )}
-      <Button icon="play" onClick={() => void again()}>
-        Send again
-      </Button>
-      {languages.map((language) => (
-        <Copy key={language.name} text={() => language.write(text, status.value?.user)}>
-          {language.name}
-        </Copy>
-      ))}
-    </div>
+    <>
+      <div class="row-of wrap">
+        {place && (
+          <a class="button" href={place.address}>
+            <Icon name="table" />
+            {place.what === "table" ? "Open as a table" : "Open the " + place.what}
+          </a>
+        )}
+        {why === "" && (
+          <Button icon="play" onClick={() => void again()}>
+            Send again
+          </Button>
+        )}
+        {languages.map((language) => (
+          <Copy key={language.name} text={() => language.write(text, status.value?.user)}>
+            {language.name}
+          </Copy>
+        ))}
+      </div>
+      {why !== "" && <p class="dim">{why}</p>}
+    </>
   );
 }
 
@@ -371,11 +399,14 @@ function Body({ title, note, text }: { title: string; note: string; text: string
   );
 }
 
-/** Returns JSON with line breaks, and other text as it is. */
-function layOut(text: string): string {
+function isJSON(text: string): boolean {
   try {
-    return stringify(parse(text), 2);
+    parse(text);
+    return true;
   } catch {
-    return text;
+    return false;
   }
 }
+
+/** Returns JSON with line breaks, and other text as it is. */
+const layOut = (text: string): string => (isJSON(text) ? stringify(parse(text), 2) : text);

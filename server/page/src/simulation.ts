@@ -4,7 +4,7 @@
 import { computed, signal } from "@preact/signals";
 import { ask, read, type Schemas } from "./api.ts";
 import { status } from "./catalog.ts";
-import { onReset } from "./live.ts";
+import { onNews } from "./live.ts";
 
 export type Rule = Schemas["SimulationRule"];
 
@@ -85,6 +85,11 @@ export async function removeRule(rule: Rule): Promise<void> {
   await loadRules();
 }
 
+export async function removeAllRules(): Promise<void> {
+  await ask("DELETE", "/_/simulate");
+  await loadRules();
+}
+
 /** Returns in words what a rule does. */
 export function describeRule(rule: Rule): string {
   const parts: string[] = [];
@@ -96,12 +101,5 @@ export function describeRule(rule: Rule): string {
   return `${which}${rule.methods?.join(", ") ?? "all requests"} to ${rule.path ?? "/**"} ${parts.join(" and ")}`;
 }
 
-let isLoaded = false;
-
-status.subscribe((now) => {
-  if (now && !isLoaded) {
-    isLoaded = true;
-    void loadRules();
-  }
-});
-onReset(() => void loadRules());
+void loadRules();
+onNews(() => void loadRules());

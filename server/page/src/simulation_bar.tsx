@@ -3,9 +3,10 @@ import { useEffect, useState } from "preact/hooks";
 import { ask, read, type Schemas } from "./api.ts";
 import { isReadOnly, status } from "./catalog.ts";
 import { Icon } from "./icons.tsx";
+import { onNews } from "./live.ts";
 import { toastError } from "./messages.tsx";
-import { requests } from "./request_log.ts";
 import { describeRule, off, otherRules, removeRule, rules, setSwitches, switches, type Switches } from "./simulation.ts";
+import { ForgottenRules } from "./simulation_strip.tsx";
 import { Button, count } from "./ui.tsx";
 
 type Hold = Schemas["Hold"];
@@ -84,6 +85,7 @@ export function SimulationBar() {
         </label>
         {isOn && <Button onClick={() => set(off)}>Off</Button>}
       </fieldset>
+      <ForgottenRules />
       <Holds />
       {otherRules.value.length > 0 && (
         <ul class="plain-list">
@@ -112,10 +114,9 @@ function Holds() {
   const load = () => {
     read<Hold[]>("/_/holds").then(setList, () => setList([]));
   };
-  useEffect(load, [requests.value, rules.value]);
   useEffect(() => {
-    addEventListener("focus", load); // a person comes back from the front end
-    return () => removeEventListener("focus", load);
+    load();
+    return onNews(load);
   }, []);
   const names = new Set([...rules.value.map((rule) => rule.hold), ...list.map((hold) => hold.name)]);
   return (

@@ -1,22 +1,62 @@
 // What is simulated, in a strip above the other screens.
+import { computed, effect, signal } from "@preact/signals";
+import { isReadOnly, status } from "./catalog.ts";
 import { Icon } from "./icons.tsx";
-import { bundle } from "./later.tsx";
-import { describeRule, rules } from "./simulation.ts";
-import { Ago } from "./ui.tsx";
+import { requests } from "./live.ts";
+import { toastError } from "./messages.tsx";
+import { describeRule, removeAllRules, rules } from "./simulation.ts";
+import { Ago, Button, now } from "./ui.tsx";
 
 export function SimulationStrip() {
   if (rules.value.length === 0) return null;
-  const latest = bundle.value?.requests.value?.[0]; // it may be long ago
+  const latest = requests.value?.[0]; // it may be long ago
   return (
     <div class="strip simulated" role="status">
       <Icon name="flask" />
       <span>{rules.value.map(describeRule).join("; ")}.</span>
       <a href="#/_/requests">Change</a>
-      {latest && (
+      {latest && !isForgotten.value && (
         <span class="phone-no">
           latest request <Ago at={latest.at} />
         </span>
       )}
+      <ForgottenRules />
     </div>
+  );
+}
+
+const idle = 30 * 60_000; // ms without a request after which the rules may be forgotten
+
+const texts = computed(() => rules.value.map(describeRule).join());
+const begin = signal(0); // when the rules were set, or somebody wanted them to stay
+
+effect(() => {
+  if (texts.value) begin.value = Date.now();
+});
+
+/** Whether something is simulated although no front end sends requests. */
+const isForgotten = computed(() => {
+  if (rules.value.length === 0 || !status.value?.mode.requests) return false;
+  const latest = Date.parse(requests.value?.[0]?.at ?? "") || 0;
+  return now.value - Math.max(begin.value, latest) > idle;
+});
+
+/** Asks whether the rules shall stay, if they may be forgotten. */
+export function ForgottenRules() {
+  if (!isForgotten.value || isReadOnly.value) return null;
+  return (
+    <span class="row-of wrap">
+      No front end has sent a request for 30 minutes. Shall it stay?
+      <Button
+        onClick={() => {
+          begin.value = Date.now();
+        }}
+      >
+        Keep it
+      </Button>
+      <Button onClick={() => void removeAllRules().catch((error: unknown) => toastError("Not changed.", error))}>
+        Off
+      </Button>
+    </span>
   );
 }

@@ -2,9 +2,9 @@
 import { enterSession, session } from "./api.ts";
 import { status } from "./catalog.ts";
 import { Icon } from "./icons.tsx";
+import { bundle } from "./later.tsx";
 import { broken, connection } from "./live.ts";
 import { screen } from "./route.ts";
-import { SimulationStrip } from "./simulation_strip.tsx";
 import { Button } from "./ui.tsx";
 
 export function Strips() {
@@ -31,7 +31,7 @@ export function Strips() {
           </span>
         </div>
       )}
-      {screen.value !== "requests" && <SimulationStrip />}
+      {screen.value !== "requests" && bundle.value && <bundle.value.SimulationStrip />}
       {session.value && (
         <div class="strip session" role="status">
           <Icon name="layers" />

@@ -12,8 +12,9 @@ export { EmptyFile, OverviewCards } from "./overview_cards.tsx";
 export { Palette } from "./palette.tsx";
 export { Input } from "./inputs.tsx";
 export { RecordPanel } from "./record.tsx";
-export { requests, unseenFailures } from "./request_log.ts";
+export { unseenFailures } from "./request_log.ts";
 export { SelectionBar } from "./selection.tsx";
+export { SimulationStrip } from "./simulation_strip.tsx";
 
 const screens: Record<string, () => preact.JSX.Element> = {
   changes: Changes,

@@ -190,7 +190,9 @@ export function count(n: number, noun: string): string {
 }
 
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "narrow" });
-const now = signal(Date.now());
+
+/** The time, in ms, brought up to date now and then. */
+export const now = signal(Date.now());
 setInterval(() => {
   if (document.visibilityState === "visible") now.value = Date.now();
 }, 10_000);
