@@ -138,7 +138,7 @@ func TestRestored(t *testing.T) {
 	follower := following(t, s, first)
 	both.later.Store(true)
 	isPast := func(err error) bool {
-		return errors.Is(err, storage.ErrAway) && strings.Contains(err.Error(), "restored from a backup, restart this server")
+		return errors.Is(err, storage.ErrBroken) && strings.Contains(err.Error(), "a restore from a backup: restart this server")
 	}
 	eventually(t, func() bool { _, _, _, err := follower(); return isPast(err) })
 	for rev < goal {

@@ -1,6 +1,7 @@
 package etcdstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -111,6 +112,18 @@ func testFollowers(t *testing.T, c *etcdtest.Cluster, steps int, leave bool) {
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	a := open(t, c, randomSample)
+	t.Cleanup(func() { // the long test would fill the disk
+		client, _, err := a.etcd.(*nodes).client()
+		if err == nil {
+			var r *clientv3.DeleteResponse
+			if r, err = client.Delete(context.Background(), a.prefix, clientv3.WithPrefix()); err == nil {
+				_, err = client.Compact(context.Background(), r.Header.Revision)
+			}
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
 	if leave {
 		a.leaveOpen = func() bool { return rnd.IntN(2) == 0 }
 	}

@@ -255,8 +255,10 @@ func (s *Store) latest(ctx context.Context) (rev int64, h head, asOf int64, err 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if rev < known && s.gone == nil {
-		err = fmt.Errorf("the cluster is at revision %d and was at %d: if it was restored from a backup, restart this server", rev, known)
-		s.gone = s.awayErrorLocked(err)
+		s.gone = &storage.AdviceError{
+			Err:    fmt.Errorf("%w: the cluster is at revision %d and was at %d", storage.ErrBroken, rev, known),
+			Advice: "the cluster has lost changes, as after a restore from a backup: restart this server to go on with its state",
+		}
 	}
 	if s.gone != nil {
 		return 0, h, 0, s.gone

@@ -370,7 +370,11 @@ func (f *follower) probe(ctx context.Context) {
 func (f *follower) look(rev int64, began time.Time, err error) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	switch {
+	switch gone := f.lost(); {
+	case gone != nil:
+		changed := f.trouble != gone
+		f.trouble = gone
+		return changed
 	case err == nil && rev <= f.last:
 		f.behind = time.Time{}
 		f.confirm(began)

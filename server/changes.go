@@ -59,7 +59,7 @@ func (req *request) listChanges() error {
 		revisions = nil
 	} else if begin.run != "" {
 		after, ok, _ := req.db.Since(begin.rev)
-		if !ok || begin.run != req.db.Run() {
+		if !ok || begin.run != req.db.Run() || !req.db.Shown(begin.rev) {
 			return gone(eventID(begin.run, begin.rev))
 		}
 		revisions = after

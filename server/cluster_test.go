@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -181,6 +182,10 @@ func TestWritesFindLatest(t *testing.T) {
 		a.want(t, 200, "", "PATCH", "/db", `[{"op":"add","path":"/likes","value":[{"id":"l","postId":"2"}]}]`)
 		b.want(t, 200, "", "DELETE", "/posts/2?_dependent=likes,comments", "")
 		b.want(t, 200, `"likes":[]`, "GET", "/db", "")
+		behind()
+		a.want(t, 200, "", "PATCH", "/db", `[{"op":"replace","path":"/profile","value":[]}]`)
+		b.want(t, 405, "POST is not allowed", "POST", "/posts/1", `{}`)
+		b.want(t, 201, "Ann", "POST", "/profile", `{"name":"Ann"}`)
 		b.want(t, 404, "There is no collection", "POST", "/none", `{}`)
 		b.want(t, 400, "not a collection", "DELETE", "/posts/1?_dependent=none", "")
 		b.store.Hold(true)
@@ -210,6 +215,45 @@ func TestUndoElsewhere(t *testing.T) {
 		synctest.Wait()
 		a.want(t, 200, "One", "GET", "/posts/1", "", "Pickup-Session", "s")
 		a.want(t, 404, "", "GET", "/posts/1", "")
+	})
+}
+
+// TestLost resumes with revisions that are not those of a state of this server: one that
+// the cluster has lost, and one that this server has passed over.
+func TestLost(t *testing.T) {
+	inCluster(t, server.Options{}, clustered, func(t *testing.T, a, b *peer) {
+		b.store.Hold(true)
+		ghost := a.want(t, 201, "", "POST", "/posts", `{"id":"ghost"}`).Header().Get("Pickup-Revision")
+		a.want(t, 200, "", "DELETE", "/posts/ghost", "")
+		for range 300 { // more than the store keeps: b reads everything
+			a.send("PATCH", "/posts/1", fmt.Sprintf(`{"title":"%d"}`, rand.Int()))
+		}
+		b.store.Hold(false)
+		synctest.Wait()
+		now := b.want(t, 200, "", "GET", "/posts", "").Header().Get("Pickup-Revision")
+		for _, test := range []struct {
+			after     string
+			wantReset bool
+			wantRead  int
+		}{
+			{after: now, wantRead: 200},
+			{after: ghost, wantReset: true, wantRead: 200},
+			{after: now + "0", wantReset: true, wantRead: 412},
+		} {
+			b.want(t, test.wantRead, "", "GET", "/posts", "", "Pickup-Revision", test.after)
+			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+			r := httptest.NewRequest("GET", "/posts", nil).WithContext(ctx)
+			r.Header.Set("Accept", "text/event-stream")
+			r.Header.Set("Last-Event-ID", test.after)
+			w := httptest.NewRecorder()
+			b.web.ServeHTTP(w, r)
+			cancel()
+			synctest.Wait()
+			if got := w.Body.String(); strings.Contains(got, "event: reset") != test.wantReset {
+				t.Errorf("after %s: %s, want a reset: %t", test.after, got, test.wantReset)
+			}
+		}
+		b.want(t, 410, "", "GET", "/_/changes?_since="+ghost, "")
 	})
 }
 

@@ -55,8 +55,21 @@ func (req *request) awaitRevision() error {
 			return nil, newProblem(http.StatusPreconditionFailed,
 				revisionHeader+" is of another database, or of an earlier run of this server. Send the request without it.")
 		}
-		return req.db.Reach(ctx, at.rev)
+		snap, err := req.db.Reach(ctx, at.rev)
+		if err != nil && req.isLost(at.rev) {
+			return nil, newProblem(http.StatusPreconditionFailed, revisionHeader+" is of a state that the database has lost. Send the request without it.")
+		}
+		return snap, err
 	})
+}
+
+// isLost reports whether the latest state is older than a revision, which a client has
+// seen: the cluster was restored from a backup.
+func (req *request) isLost(rev storage.Rev) bool {
+	ctx, cancel := context.WithTimeout(req.Request.Context(), revisionWait)
+	defer cancel()
+	latest, err := req.db.Latest(ctx)
+	return err == nil && latest < rev
 }
 
 // reach makes the request one of the state that find returns, which may take as long

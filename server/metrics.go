@@ -150,7 +150,7 @@ func (req *request) metrics() error {
 type databaseCollector struct{ *server }
 
 var (
-	revision      = prometheus.NewDesc("pickup_revision", "Commits and external edits since the start.", nil, nil)
+	revision      = prometheus.NewDesc("pickup_revision", "Revision of the state that is shown: commits and external edits since the start, or the revision in the cluster.", nil, nil)
 	records       = prometheus.NewDesc("pickup_records", "Records of a collection.", []string{"collection"}, nil)
 	fileBroken    = prometheus.NewDesc("pickup_file_broken", "1 while the file cannot be read or parsed.", nil, nil)
 	unwritten     = prometheus.NewDesc("pickup_file_unwritable", "1 while the file cannot be written although it should be.", nil, nil)

@@ -76,16 +76,19 @@ func (req *request) serve(choices []*route) error {
 			return err
 		}
 	}
+	method := req.Request.Method
 	var route *route
 	err := req.unescape()
 	if err == nil {
 		err = req.settle(func() (err error) {
-			route, err = req.choose(choices)
+			if route, err = req.choose(choices); err == nil && method != http.MethodOptions && route.handler(method) == nil {
+				err = req.notAllowed(route)
+			}
 			return err
 		})
 	}
 	if err != nil {
-		if req.sendStatic() {
+		if route == nil && req.sendStatic() {
 			return nil
 		}
 		return err
@@ -93,19 +96,19 @@ func (req *request) serve(choices []*route) error {
 	if err := req.readParameters(); err != nil {
 		return err
 	}
-	method := req.Request.Method
-	if method == http.MethodOptions {
-		return req.sendOptions(route)
-	}
-	handle := route.handler(method)
 	switch {
-	case handle == nil:
-		allow := route.allow(req.ReadOnly)
-		return newProblem(http.StatusMethodNotAllowed, fmt.Sprintf("%s is not allowed here. Allowed methods: %s.", clip(method), allow)).with("Allow", allow)
+	case method == http.MethodOptions:
+		return req.sendOptions(route)
 	case req.ReadOnly && !isSafe(method):
 		return newProblem(http.StatusMethodNotAllowed, "The server is read-only (--read-only).").with("Allow", route.allow(true))
 	}
-	return handle(req)
+	return route.handler(method)(req)
+}
+
+// notAllowed returns the problem for a method that a route does not have.
+func (req *request) notAllowed(r *route) *problem {
+	allow := r.allow(req.ReadOnly)
+	return newProblem(http.StatusMethodNotAllowed, fmt.Sprintf("%s is not allowed here. Allowed methods: %s.", clip(req.Request.Method), allow)).with("Allow", allow)
 }
 
 const revisionHeader = "Pickup-Revision"

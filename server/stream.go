@@ -140,7 +140,8 @@ func (req *request) stream(t topic, begin since) error {
 	}
 	if req.db.Shared() && begin.run == req.db.Run() {
 		// The client may come from a server that is ahead of this one.
-		if req.reach(func(ctx context.Context) (*database.Snapshot, error) { return req.db.Reach(ctx, begin.rev) }) != nil {
+		err := req.reach(func(ctx context.Context) (*database.Snapshot, error) { return req.db.Reach(ctx, begin.rev) })
+		if err != nil && !req.isLost(begin.rev) {
 			return req.endStream()
 		}
 	}
@@ -266,7 +267,7 @@ func (req *request) beginning(s *subscription, begin since) (parts [][]byte, err
 	case begin.now:
 		s.rev = snap.Rev()
 		parts = append(parts, placeLine(run, s.rev))
-	case ok && begin.run == run && begin.rev <= snap.Rev():
+	case ok && begin.run == run && begin.rev <= snap.Rev() && req.db.Shown(begin.rev):
 		s.rev = begin.rev
 		if n := len(revisions); n > 0 {
 			s.rev = revisions[n-1].Rev

@@ -41,6 +41,9 @@ type Node struct {
 
 	command []string
 	health  string // the URL at which a node says how it is
+	data    string // its directory
+	initial string // the members of the cluster, as the flags have them
+	peer    string // its URL for other nodes
 	log     string
 	cmd     *exec.Cmd
 	done    chan struct{} // closed when the process has ended
@@ -58,7 +61,7 @@ func Start(o Options) (*Cluster, error) {
 	if o.Secure {
 		scheme = "https://"
 	}
-	var peers, initial []string
+	var initial []string
 	var before [][]string
 	for i := range o.Nodes {
 		var command []string
@@ -71,16 +74,18 @@ func Start(o Options) (*Cluster, error) {
 		}
 		c.Nodes = append(c.Nodes, &Node{
 			Host: net.JoinHostPort(address, ports[0]), health: "http://" + net.JoinHostPort(address, ports[2]), log: filepath.Join(dir, fmt.Sprintf("n%d.log", i)),
+			data: filepath.Join(dir, fmt.Sprintf("n%d", i)), peer: "http://" + net.JoinHostPort(address, ports[1]),
 		})
-		before, peers = append(before, command), append(peers, "http://"+net.JoinHostPort(address, ports[1]))
-		initial = append(initial, fmt.Sprintf("n%d=%s", i, peers[i]))
+		before = append(before, command)
+		initial = append(initial, fmt.Sprintf("n%d=%s", i, c.Nodes[i].peer))
 	}
 	for i, n := range c.Nodes {
+		n.initial = strings.Join(initial, ",")
 		n.command = slices.Concat(before[i], []string{o.Binary,
-			"--name", fmt.Sprintf("n%d", i), "--data-dir", filepath.Join(dir, fmt.Sprintf("n%d", i)),
+			"--name", fmt.Sprintf("n%d", i), "--data-dir", n.data,
 			"--listen-client-urls", scheme + n.Host, "--advertise-client-urls", scheme + n.Host,
-			"--listen-peer-urls", peers[i], "--initial-advertise-peer-urls", peers[i],
-			"--initial-cluster", strings.Join(initial, ","), "--initial-cluster-state", "new",
+			"--listen-peer-urls", n.peer, "--initial-advertise-peer-urls", n.peer,
+			"--initial-cluster", n.initial, "--initial-cluster-state", "new",
 			"--listen-metrics-urls", n.health, "--log-level", "warn"}, o.Flags)
 		if err := n.Start(); err != nil {
 			c.Stop()
@@ -124,6 +129,32 @@ func (c *Cluster) Stop() {
 		n.Kill()
 	}
 	os.RemoveAll(c.dir)
+}
+
+// Restore puts all nodes back to a snapshot that etcdctl has saved.
+func (c *Cluster) Restore(snapshot string) error {
+	for _, n := range c.Nodes {
+		n.Kill()
+	}
+	for i, n := range c.Nodes {
+		if err := os.RemoveAll(n.data); err != nil {
+			return err
+		}
+		out, err := exec.Command("etcdctl", "snapshot", "restore", snapshot, "--name", fmt.Sprintf("n%d", i), "--data-dir", n.data,
+			"--initial-cluster", n.initial, "--initial-advertise-peer-urls", n.peer).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("etcdctl snapshot restore: %w\n%s", err, out)
+		}
+		if err := n.Start(); err != nil {
+			return err
+		}
+	}
+	for _, n := range c.Nodes {
+		if err := n.await(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Start starts a node that has ended, or for the first time.

@@ -76,6 +76,8 @@ type update struct {
 	result  *Snapshot
 	err     error
 	crash   any // what fn panicked with
+
+	changes bool // whether fn has changed something, in the latest run
 }
 
 // Open loads a database. Contents that break a rule of the schema are not an error.
@@ -213,7 +215,7 @@ func (db *DB) commit(ctx context.Context, group []*update) {
 		}
 		switch {
 		case err != nil && db.shared != nil:
-			failAll(group, err) // the refusals may be those of an old state
+			db.failAll(group, err) // the refusals may be those of an old state
 		case err != nil:
 			fail(group, err)
 		case len(steps) > 0:
@@ -279,11 +281,11 @@ func (db *DB) stage(base *Snapshot, group []*update) (steps []step) {
 	next := base
 	for _, u := range group {
 		tx := db.newTx(next)
-		u.err, u.crash, u.result = nil, nil, nil
+		u.err, u.crash, u.result, u.changes = nil, nil, nil, false
 		if db.try(u, tx); u.err != nil {
 			continue
 		}
-		if len(tx.changes) > 0 {
+		if u.changes = len(tx.changes) > 0; u.changes {
 			steps = append(steps, step{next, tx, u.request})
 			next = tx.snap
 		}
@@ -319,10 +321,14 @@ func fail(group []*update, err error) {
 	}
 }
 
-// failAll sets err for all updates of a group.
-func failAll(group []*update, err error) {
+// failAll sets err for all updates of a group, whose store is shared. If the outcome
+// of the commit is not known, that of updates without changes is: nothing.
+func (db *DB) failAll(group []*update, err error) {
 	for _, u := range group {
 		u.result, u.err = nil, err
+		if errors.Is(err, storage.ErrUnsure) && !u.changes {
+			u.err = &storage.AwayError{Since: db.shared.Fresh(), Err: errors.New(err.Error())}
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -267,6 +268,17 @@ func (db *DB) Since(rev storage.Rev) (revisions []*Revision, ok bool, more <-cha
 		i--
 	}
 	return slices.Clone(h.revisions[i:]), true, h.more
+}
+
+// Shown reports whether rev is the revision of a state that this DB has shown, as far
+// as the history goes back. One of another replica may have been passed over, and one
+// that the store has lost is the state of nobody.
+func (db *DB) Shown(rev storage.Rev) bool {
+	h := db.history
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, found := slices.BinarySearchFunc(h.revisions, rev, func(r *Revision, rev storage.Rev) int { return cmp.Compare(r.Rev, rev) })
+	return found || rev == h.from || rev == db.Snapshot().rev
 }
 
 // History returns all revisions that are kept, oldest first.

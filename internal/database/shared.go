@@ -202,14 +202,20 @@ func (db *DB) Reach(ctx context.Context, rev storage.Rev) (*Snapshot, error) {
 // Fresh returns a snapshot that is not older than the call, also after writes by other replicas. If
 // the store is not shared, each Snapshot is.
 func (db *DB) Fresh(ctx context.Context) (*Snapshot, error) {
-	if db.shared == nil {
-		return db.Snapshot(), nil
-	}
-	rev, err := db.latest.ask(ctx, db.shared)
+	rev, err := db.Latest(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return db.Reach(ctx, rev)
+}
+
+// Latest returns the revision of a state that is not older than the call, which Reach may
+// have to wait for.
+func (db *DB) Latest(ctx context.Context) (storage.Rev, error) {
+	if db.shared == nil {
+		return db.Snapshot().rev, nil
+	}
+	return db.latest.ask(ctx, db.shared)
 }
 
 // Shared reports whether others may change the database, through its store.

@@ -499,6 +499,33 @@ func TestUnsure(t *testing.T) {
 		if _, err := a.Update(t.Context(), creating("b", `{"id":"1"}`)); !errors.Is(err, database.ErrExists) {
 			t.Errorf("the record is there: %v, want ErrExists", err)
 		}
+
+		// In a group, the outcome of what is refused, or changes nothing, is known.
+		hold := make(chan struct{})
+		a.store.SetFault(func(call string) error {
+			switch call {
+			case "Commit":
+				<-hold
+			case "Stored":
+				return errors.New("the answer is lost")
+			}
+			return nil
+		})
+		var errs [4]error
+		var running sync.WaitGroup
+		nothing := func(*database.Tx) error { return nil }
+		for i, fn := range []func(*database.Tx) error{merging("a", "1", `{"n":5}`), merging("a", "2", `{"n":6}`), deleting("a", "none"), nothing} {
+			running.Go(func() { _, errs[i] = a.Update(t.Context(), fn) })
+			synctest.Wait()
+		}
+		close(hold)
+		running.Wait()
+		for i, err := range errs {
+			if unsure, away := errors.Is(err, storage.ErrUnsure), errors.Is(err, storage.ErrAway); unsure != (i < 2) || away != (i >= 2) {
+				t.Errorf("update %d: %v", i, err)
+			}
+		}
+		a.store.SetFault(nil)
 		synctest.Wait()
 		if x, y := whole(a.Snapshot()), whole(b.Snapshot()); x != y {
 			t.Errorf("the replicas have\n%s and\n%s", x, y)

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bufio"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pickup/etcdstore/etcdtest"
+)
+
+// TestClusterRestored restores etcd from a backup while a server runs. The server says
+// so and keeps the state that it has; after a restart, clients that have seen what the
+// backup does not have are told.
+func TestClusterRestored(t *testing.T) {
+	c, err := etcdtest.Start(etcdtest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Stop)
+	dir := sampleDir(t)
+	url := "etcd://" + c.Hosts() + "/family"
+	run := func(name string, args ...string) {
+		t.Helper()
+		if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+		}
+	}
+	run(built(t), "import", filepath.Join(dir, "db.json"), url)
+	serve := func() *process {
+		p, err := launch("pickup", dir, []string{"PICKUP_PASSWORD=secret"}, url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.kill)
+		return p
+	}
+	get := func(p *process, header ...string) *http.Response {
+		t.Helper()
+		req, err := http.NewRequest("GET", p.url+"/drivers", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; i < len(header); i += 2 {
+			req.Header.Set(header[i], header[i+1])
+		}
+		req.SetBasicAuth("pickup", "secret")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { resp.Body.Close() })
+		return resp
+	}
+
+	p := serve()
+	backup := filepath.Join(dir, "backup")
+	run("etcdctl", "--endpoints", c.Hosts(), "snapshot", "save", backup)
+	for range 5 {
+		if status, text := send(t, "PATCH", p.url+"/drivers/1", `{"driverName":"Lost"}`); status != http.StatusOK {
+			t.Fatalf("PATCH: %d %s", status, text)
+		}
+		if status, text := send(t, "PATCH", p.url+"/drivers/1", `{"driverName":"Lost too"}`); status != http.StatusOK {
+			t.Fatalf("PATCH: %d %s", status, text)
+		}
+	}
+	lost := get(p).Header.Get("Pickup-Revision")
+	if err := c.Restore(backup); err != nil {
+		t.Fatal(err)
+	}
+	const advice = "The cluster has lost changes, as after a restore from a backup: restart this server"
+	for method, path := range map[string]string{"GET": "/_/readyz", "PATCH": "/drivers/1"} {
+		text := ""
+		if !eventually(func() bool {
+			var status int
+			status, text = send(t, method, p.url+path, `{"driverName":"New"}`)
+			return status == http.StatusServiceUnavailable && strings.Contains(text, advice)
+		}) {
+			t.Errorf("%s %s after the restore: %s", method, path, text)
+		}
+	}
+	if status, text := send(t, "GET", p.url+"/drivers/1", ""); status != http.StatusOK || !strings.Contains(text, "Lost too") {
+		t.Errorf("a read after the restore: %d %s", status, text)
+	}
+	p.kill()
+
+	p = serve()
+	if status, text := send(t, "GET", p.url+"/drivers/1", ""); status != http.StatusOK || strings.Contains(text, "Lost") {
+		t.Errorf("a read after the restart: %d %s", status, text)
+	}
+	if resp := get(p, "Pickup-Revision", lost); resp.StatusCode != http.StatusPreconditionFailed {
+		t.Errorf("a read that asks for a lost revision: %s, want 412", resp.Status)
+	}
+	events := bufio.NewScanner(get(p, "Accept", "text/event-stream", "Last-Event-ID", lost).Body)
+	for events.Scan() && !strings.HasPrefix(events.Text(), "event: ") {
+	}
+	if got := events.Text(); got != "event: reset" {
+		t.Errorf("a stream after a lost revision begins with %q (%v), want a reset", got, events.Err())
+	}
+	if status, text := send(t, "PATCH", p.url+"/drivers/1", `{"driverName":"New"}`); status != http.StatusOK {
+		t.Errorf("PATCH: %d %s", status, text)
+	}
+}
