@@ -94,6 +94,7 @@ func axeFlow(p *pageTest) {
 		{name: "suggestions", hash: "#/schedules", noPhone: true, act: func() {
 			p.until(`document.querySelector("#filter")`)
 			p.press("/")
+			p.until(`document.activeElement.id === "filter"`)
 			p.enter("s")
 			p.press("ArrowDown")
 			p.until(`document.querySelector("[role=option][aria-selected=true]")`)

@@ -23,7 +23,7 @@ import (
 // begin and change, in one Chromium.
 func TestPageServers(t *testing.T) {
 	t.Parallel()
-	ctx := browserFor(t, 10*time.Minute)
+	ctx := browserFor(t, 12*time.Minute)
 	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil { // the tabs share its browser
 		t.Fatal(err)
 	}
@@ -285,6 +285,7 @@ func unseenConflict(t *testing.T, ctx context.Context) {
 	p.want(`[...document.querySelectorAll(".merge tbody td")].map(e => e.textContent).join("|")`, "mine: Piano concert|theirs: Piano recital")
 	p.want(`document.querySelector(".panel-foot .primary").disabled && document.querySelector(".merge .primary").disabled`, "true")
 	p.click(`.merge tbody td:last-child input`)
+	p.until(`!document.querySelector(".merge .primary").disabled`)
 	p.clickText("Merge")
 	p.until(`!document.querySelector(".merge") && document.querySelector(".panel").contains(document.activeElement)`)
 	p.press("Ctrl+s")
@@ -598,7 +599,7 @@ func hundredThousand(t *testing.T, ctx context.Context) {
 		while (!` + cell("100000", "rank") + ` && performance.now() - start < 10_000) await new Promise(requestAnimationFrame);
 		return performance.now() - start;
 	})()`)
-	if last > 2000 {
+	if long() && last > 2000 { // on a machine that does nothing else
 		t.Errorf("the last row is there after %.0f ms", last)
 	}
 	p.want(focused, "true")
@@ -619,13 +620,13 @@ func hundredThousand(t *testing.T, ctx context.Context) {
 }
 
 // flatMemory changes records while the page shows them, more often than its lists have
-// entries, or as often as in an hour of work if there is time.
+// entries, or if there is time, as often as in an hour with ten changes a second.
 func flatMemory(t *testing.T, ctx context.Context) {
 	p := servePage(t, ctx, openServerEnv, "--ephemeral") // which writes faster
 	p.open("#/")
 	rounds := 3
 	if long() {
-		rounds = 60
+		rounds = 72
 	}
 	var heaps []float64
 	for round := range rounds {
@@ -655,9 +656,9 @@ func reducedMotion(t *testing.T, ctx context.Context) {
 		p.open("#/schedules")
 		p.until(`document.querySelector(".foot .live")?.textContent === "Live" && ` + rows + ` === 7`)
 		p.api("PATCH", "/schedules/4", `{"title": "With `+motion.name+`"}`, 200)
-		p.until(cell("4", "title") + `?.textContent === "With ` + motion.name + `"`)
-		p.want(`document.querySelector(".cell.changed") !== null && document.getAnimations().length > 0`, motion.running)
-		p.want(`getComputedStyle(document.querySelector(".cell.changed")).backgroundColor !== getComputedStyle(`+cell("3", "title")+`).backgroundColor`, "true")
+		p.until(`document.querySelector(".cell.changed")?.textContent === "With ` + motion.name + `" &&
+			document.getAnimations().length > 0 === ` + motion.running + ` &&
+			getComputedStyle(document.querySelector(".cell.changed")).backgroundColor !== getComputedStyle(` + cell("3", "title") + `).backgroundColor`)
 	}
 	p.quiet()
 }

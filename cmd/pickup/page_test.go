@@ -105,7 +105,7 @@ func TestPage(t *testing.T) {
 	}
 	t.Cleanup(server.kill)
 	url := strings.Replace(server.url, "//", "//pickup:secret@", 1)
-	ctx := browserFor(t, 10*time.Minute)
+	ctx := browserFor(t, 12*time.Minute)
 	shared := &pageTest{process: server, file: dir + "/db.json", sample: string(read(t, dir+"/db.json")), tab: newTab(t, ctx, url)}
 	for i, flow := range []struct {
 		name string
@@ -201,11 +201,11 @@ func liveFlow(p *pageTest) {
 	p.until(cell("4", "title") + `?.textContent === "Piano lesson"`)
 	p.until(`document.querySelector(".foot .live")?.textContent === "Live"`)
 	p.edit(`Piano lesson`, `Piano recital`)
+	p.until(`[...document.querySelectorAll(".row.file .cell.changed")].map(e => e.textContent).join() === "Piano recital"`)
 	p.until(cell("4", "title") + `?.textContent === "Piano recital"`)
-	p.want(`[...document.querySelectorAll(".row.file .cell.changed")].map(e => e.textContent).join()`, "Piano recital")
 	p.api("PATCH", "/schedules/5", `{"status": "Rescheduled"}`, 200)
+	p.until(`[...document.querySelectorAll(".row.api .cell.changed")].map(e => e.textContent).join() === "Rescheduled"`)
 	p.until(cell("5", "status") + `?.textContent === "Rescheduled"`)
-	p.want(`[...document.querySelectorAll(".row.api .cell.changed")].map(e => e.textContent).join()`, "Rescheduled")
 	p.api("DELETE", "/schedules/1", "", 200)
 	p.until(`document.querySelector(".count").textContent === "6 records"`)
 	p.until(`document.querySelector(".nav .n").textContent === "6"`)
@@ -215,6 +215,7 @@ func queryFlow(p *pageTest) {
 	p.open("#/schedules")
 	p.until(`document.querySelectorAll(".spacer .row").length === 7`)
 	p.press("/")
+	p.until(`document.activeElement.id === "filter"`)
 	const options = `[...document.querySelectorAll("[role=option]")].map(e => e.innerText.replaceAll("\n", " ")).join()`
 	p.enter("passenger=iv")
 	p.until(options + ` === "Ivy 2 records,Ivy and Jonah 1 record"`)
@@ -281,6 +282,7 @@ func cellFlow(p *pageTest) {
 	p.isSample()
 	p.until(`document.querySelector(".toasts").textContent.includes("Undone")`)
 	p.want(`document.querySelector(".toasts").textContent.includes("is Canceled")`, "false") // it no longer is
+	p.until(`document.activeElement.dataset.cell?.startsWith("2:")`)
 	p.press("Space")
 	p.until(`location.hash === "#/schedules/3" && document.activeElement.closest(".panel")`)
 	p.press("Escape")
@@ -306,7 +308,7 @@ func refusedFlow(p *pageTest) {
 
 	p.press("ArrowLeft", "ArrowLeft", "Enter")
 	p.until(`document.activeElement.matches(".edits input")`)
-	p.run(`await new Promise(done => setTimeout(done, 300))`) // until the page has the tag of the record
+	p.until(`performance.getEntriesByType("resource").some(e => e.name.endsWith("/drivers/2"))`) // which has the tag of the record
 	p.api("PATCH", "/drivers/2", `{"driverName": "Theirs"}`, 200)
 	p.enter("Mine")
 	p.press("Enter")
@@ -457,12 +459,14 @@ func conflictFlow(p *pageTest) {
 	p.want(`document.querySelector(".merge tbody").textContent.includes("Piano recital")`, "true")
 	p.want(`document.querySelector(".merge .primary").disabled`, "true")
 	p.click(`.merge tbody td input`) // mine
+	p.until(`!document.querySelector(".merge .primary").disabled`)
 	p.clickText("Merge")
 	p.until(`!document.querySelector(".merge") && document.querySelector(".panel").contains(document.activeElement)`)
 	p.press("Ctrl+s")
 	p.holds(`"passenger": "Ivy and Amara"`)
 	p.holds(`"title": "Piano concert"`)
 	p.holds(`"pickupTime": "2026-09-17T16:10:00Z"`)
+	p.until(`!document.querySelector(".dirty")`)
 
 	p.fill("#member-title", "Draft")
 	p.api("DELETE", "/schedules/4", "", 200)
@@ -733,6 +737,7 @@ func requestsFlow(p *pageTest) {
 	p.until(`location.hash === "#/schedules?status=Canceled" && document.querySelectorAll(".spacer .row").length === 1`)
 
 	p.show("#/_/requests")
+	p.until(`document.querySelector(".simulation select")`)
 	slide := func(n int, value string) {
 		p.run(`const e = document.querySelectorAll(".simulation [type=range]")[` + string(rune('0'+n)) + `]; e.value = "` + value + `";
 			e.dispatchEvent(new Event("input", {bubbles: true})); e.dispatchEvent(new Event("change", {bubbles: true}))`)
@@ -754,6 +759,7 @@ func requestsFlow(p *pageTest) {
 	p.show("#/schedules") // the page is not affected
 	p.until(`document.querySelectorAll(".spacer .row").length === 7 && document.querySelector(".strip.simulated")`)
 	p.show("#/_/requests")
+	p.until(`document.querySelector(".simulation select")`)
 	p.run(`const s = document.querySelector(".simulation select"); s.value = "hold"; s.dispatchEvent(new Event("change", {bubbles: true}))`)
 	p.sees("0 requests wait")
 	answered := make(chan int)
@@ -986,6 +992,7 @@ func phoneFlow(p *pageTest) {
 		p.show(hash)
 		fits()
 		if hash == "#/_/requests" {
+			p.until(`document.querySelector(".log .right")`)
 			p.want(`parseFloat(getComputedStyle(document.querySelector(".log .right")).paddingRight) > 0`, "true")
 		}
 	}

@@ -16,28 +16,44 @@ import (
 // compression measures what it costs to compress a list, which is another one for each
 // request, and how small it gets.
 func (b *bench) compression() error {
+	codings := []string{"gzip", "zstd"}
 	for _, size := range []int{100_000, 5_000_000} {
-		for _, coding := range []string{"identity", "gzip", "zstd"} {
-			name := fmt.Sprintf("GET list of %s, %s, a different one each time", sizeName(size), coding)
-			if !b.wanted(name) {
-				continue
+		rows := make(map[string]*row)
+		for _, coding := range codings {
+			if name := fmt.Sprintf("GET list of %s with %s, a different one each time; the floor: the same without", sizeName(size), coding); b.wanted(name) {
+				rows[coding] = b.row(name, "/s")
 			}
-			row := b.row(name, "/s")
-			for range b.times(row) {
-				if err := b.compressOnce(row, size, coding); err != nil {
-					return fmt.Errorf("%s: %w", name, err)
+		}
+		for range b.times(rows["gzip"], rows["zstd"]) {
+			plain, whole, err := b.compress(size, "identity")
+			if err != nil {
+				return err
+			}
+			for _, coding := range codings {
+				row := rows[coding]
+				if row == nil {
+					continue
 				}
+				s, length, err := b.compress(size, coding)
+				if err != nil {
+					return fmt.Errorf("%s: %w", row.name, err)
+				}
+				row.add(ours, s)
+				row.add(floor, plain)
+				row.note(ours, fmt.Sprintf("%s KB, %.2g of it", formatNumber(length/1000), length/whole))
+				row.note(floor, formatNumber(whole/1000)+" KB")
 			}
 		}
 	}
 	return nil
 }
 
-// compressOnce measures one coding for one round.
-func (b *bench) compressOnce(row *row, size int, coding string) error {
+// compress measures one coding for one round, and returns the size of an answer in
+// bytes.
+func (b *bench) compress(size int, coding string) (s sample, length float64, err error) {
 	p, _, n, err := b.launchOn(ours, "compression.json", size)
 	if err != nil {
-		return err
+		return s, 0, err
 	}
 	defer p.stop()
 	before := p.cpu()
@@ -54,20 +70,18 @@ func (b *bench) compressOnce(row *row, size int, coding string) error {
 		return 1, err
 	})
 	if err != nil {
-		return err
+		return s, 0, err
 	}
 	used := p.cpu() - before
-	row.add(ours, sample{value: float64(did.ops) / did.took.Seconds(), cpu: used / time.Duration(max(1, did.ops)), p99: did.p99})
-	row.note(ours, formatNumber(float64(len(first))/1000)+" KB")
 	text, err := decompress(coding, first)
 	if err != nil {
-		return err
+		return s, 0, err
 	}
 	list, err := decode(text)
 	if all, ok := list.([]any); err == nil && (!ok || len(all) != n) {
 		err = fmt.Errorf("not a list of %d records: %.100s", n, text)
 	}
-	return err
+	return sample{value: float64(did.ops) / did.took.Seconds(), cpu: used / time.Duration(max(1, did.ops)), p99: did.p99}, float64(len(first)), err
 }
 
 func decompress(coding string, b []byte) ([]byte, error) {
