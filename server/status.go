@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pickup/internal/database"
+	"pickup/internal/rawjson"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
 	"pickup/server/auth"
@@ -20,6 +21,8 @@ type SourceFile struct {
 	Line     int       `json:"line,omitempty"`
 	Column   int       `json:"column,omitempty"`
 	Detail   string    `json:"detail,omitempty"` // what is wrong
+
+	Excerpt rawjson.Excerpt `json:"excerpt,omitzero"` // of the line that is broken
 }
 
 // status is the body of GET /_/status.
@@ -132,7 +135,7 @@ func (req *request) addFiles(x *status) {
 			p, _ := problemOf(broken, keeper(req.db))
 			x.File.State, x.File.Detail = "broken", p.Detail
 			if e, ok := errors.AsType[*storage.BrokenError](broken); ok {
-				x.File.Line, x.File.Column = e.Line, e.Column
+				x.File.Line, x.File.Column, x.File.Excerpt = e.Line, e.Column, e.Excerpt
 			}
 		}
 	}

@@ -110,6 +110,10 @@ func axeFlow(p *pageTest) {
 			p.click(".delete")
 			p.until(`document.querySelector("dialog [type=checkbox]")`)
 		}},
+		{name: "no-requests", hash: "#/_/requests", act: func() {
+			p.api("DELETE", "/_/requests", "", 204)
+			p.until(`document.querySelector(".empty .copy")`)
+		}},
 		{name: "requests", hash: "#/_/requests", act: func() {
 			p.api("PATCH", "/schedules/5", `{"status": "Scheduld"}`, 422)
 			p.until(`document.querySelector("table.log tbody tr")`)
@@ -123,7 +127,7 @@ func axeFlow(p *pageTest) {
 			p.open("#/schedules")
 			p.until(`document.querySelector(".strip.simulated")`)
 		}, after: func() { p.api("DELETE", "/_/simulate", "", 204) }},
-		{name: "changes", hash: "#/_/changes", act: func() { p.until(`document.querySelector(".snapshots")`) }},
+		{name: "changes", hash: "#/_/changes", act: func() { p.until(`document.querySelector(".snapshots") && document.querySelector("main select")`) }},
 		{name: "problems", hash: "#/_/problems", act: func() { p.until(`document.querySelector(".findings li, .empty")`) }},
 		{name: "relations", hash: "#/_/relations", act: func() { p.until(`document.querySelector(".reflist li")`) }},
 		{name: "sessions", hash: "#/_/sessions", act: func() { p.until(`document.querySelector(".empty")`) }},

@@ -129,6 +129,7 @@ func TestPage(t *testing.T) {
 		{"broken", brokenFlow},
 		{"changes", changesFlow},
 		{"problems", problemsFlow},
+		{"relations", relationsFlow},
 		{"requests", requestsFlow},
 		{"log", logFlow},
 		{"sessions", sessionsFlow},
@@ -680,8 +681,20 @@ func changesFlow(p *pageTest) {
 	p.isSample()
 	p.fill(".snapshots input", "before")
 	p.clickText("Take a snapshot")
-	p.until(`document.querySelector(".snapshots .feed")?.textContent.includes("before")`)
+	p.until(`document.querySelector(".snapshots .feed")?.textContent.includes("as it is now")`)
 	p.api("DELETE", "/schedules/5", "", 200)
+	p.until(`document.querySelector(".snapshots .feed")?.textContent.includes("1 record differs")`)
+	p.api("PATCH", "/drivers/2", `{"driverName": "Tom Marlow"}`, 200)
+	p.until(`document.querySelector(".snapshots .feed")?.textContent.includes("2 records differ")`)
+	const list = `[...document.querySelectorAll(".changes > li header a, .changes > li header b")].map(e => e.textContent).join()`
+	p.run(`const s = document.querySelector("main select"); s.value = "schedules"; s.dispatchEvent(new Event("change", {bubbles: true}))`)
+	p.until(`location.hash === "#/_/changes?of=schedules" && ` + list + `.startsWith("schedules 5,") && !` + list + `.includes("drivers")`)
+	p.fill("#filter", "nobody")
+	p.press("Enter")
+	p.sees("None of these")
+	p.show("#/_/changes?of=drivers%2F2")
+	p.until(list + `.startsWith("drivers 2") && !` + list + `.includes("schedules")`)
+	p.show("#/_/changes")
 	p.clickText("Go back")
 	p.click("dialog .primary")
 	p.isSample()
@@ -711,8 +724,32 @@ func problemsFlow(p *pageTest) {
 	p.holds(`"Resheduled"`)
 	p.save(p.sample[:len(p.sample)-3])
 	p.until(`document.querySelector("main [role=alert]")?.textContent.includes("db.json:")`)
+	p.save(strings.Replace(p.sample, `"drivers": [`, `"drivers": [,`, 1))
+	p.until(`document.querySelector("main [role=alert] pre")?.textContent.endsWith('"drivers": [,\n' + " ".repeat(19) + "^")`)
+	p.want(`document.querySelector("main [role=alert] mark").textContent`, ",")
 	p.save(p.sample)
 	p.until(`!document.querySelector("main [role=alert]") && !document.querySelector(".nav [href='#/_/problems'] .n")`)
+}
+
+// relationsFlow shows which collections refer to which.
+func relationsFlow(p *pageTest) {
+	p.open("#/_/relations")
+	p.until(`document.querySelectorAll("svg .edge").length === 1`)
+	p.run(`navigator.clipboard.writeText = async text => { window.copied = text }`)
+	p.click("[aria-label='Copy /schedules?_expand=driver']")
+	p.until(`window.copied === location.origin + "/schedules?_expand=driver"`)
+	p.click("[aria-label='Copy /drivers?_embed=schedules']")
+	p.until(`window.copied === location.origin + "/drivers?_embed=schedules"`)
+	var many strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&many, `"c%d": [], `, i)
+	}
+	p.save(strings.Replace(p.sample, "{", "{"+many.String(), 1))
+	p.until(`document.querySelector("main #filter") && !document.querySelector("main svg .edge")`)
+	p.fill("#filter", "nothing")
+	p.until(`document.querySelectorAll(".reflist li").length === 0`)
+	p.fill("#filter", "DRIVERID")
+	p.until(`document.querySelectorAll(".reflist li").length === 1`)
 }
 
 // requestsFlow sends requests as a front end does, and lets some of them fail.

@@ -424,12 +424,3 @@ func (s *service) close(ctx context.Context) error {
 	}
 	return nil
 }
-
-// openError returns the error of a file that cannot be opened as wrong usage if
-// what was named is not a file.
-func openError(err error) error {
-	if errors.Is(err, storage.ErrShape) || errors.Is(err, fs.ErrNotExist) {
-		return usageError{err}
-	}
-	return err
-}

@@ -161,10 +161,10 @@ export function RecordPanel({
               <Button kind="quiet" icon="copy" label="Duplicate" onClick={duplicate} />
             </>
           )}
-          {id !== null && (
+          {!isNew && (
             <a
               class="button quiet square"
-              href={href(["_", "changes"], `of=${encodeURIComponent(collection + "/" + id)}`)}
+              href={href(["_", "changes"], `of=${encodeURIComponent(collection + (id === null ? "" : "/" + id))}`)}
               title="Its changes"
             >
               <Icon name="history" />

@@ -107,6 +107,13 @@ export interface components {
             column?: number;
             /** @description What is wrong. */
             detail?: string;
+            /** @description What is around that place. */
+            excerpt?: {
+                /** @description A part of the line, up to 200 characters. */
+                text: string;
+                /** @description The character of text that is at the place, from 1. */
+                caret: number;
+            };
         };
         /** @description What a user interface has to know before it can show anything. */
         Status: {
@@ -350,6 +357,8 @@ export interface components {
             at: string;
             /** @description The number of records in all collections. */
             records: number;
+            /** @description The number of records that have been added, changed or removed since. */
+            differing: number;
         };
     };
 }

@@ -72,10 +72,10 @@ function writeCurl(request: RequestText, user?: string): string {
   return words.join(" ");
 }
 
-function writeHTTPie(request: RequestText): string {
+function writeHTTPie(request: RequestText, user?: string): string {
   const body = request.body ? ` <<< ${quote(request.body)}` : "";
   const headers = headersOf(request).map(([name, value]) => " " + quote(name + ":" + value));
-  return `http ${request.method} ${quote(urlOf(request))}${headers.join("")}${body}`;
+  return `http ${user ? `-a ${quote(user)} ` : ""}${request.method} ${quote(urlOf(request))}${headers.join("")}${body}`;
 }
 
 export const languages: Language[] = [
