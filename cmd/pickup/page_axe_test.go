@@ -4,6 +4,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 )
 
 // axeFlow checks each screen with axe-core, in light and dark and on a phone.
@@ -192,6 +193,14 @@ func (p *tab) accessible(name string, onPhone bool, parts ...string) {
 	}
 	p.do(desktop)
 	p.prefer("light")
+}
+
+// pageTime returns the time that a test of the page has, on a busy machine, too.
+func pageTime() time.Duration {
+	if long() {
+		return time.Hour
+	}
+	return 12 * time.Minute
 }
 
 // long reports whether tests have time.

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/memory"
@@ -23,7 +22,7 @@ import (
 // begin and change, in one Chromium.
 func TestPageServers(t *testing.T) {
 	t.Parallel()
-	ctx := browserFor(t, 12*time.Minute)
+	ctx := browserFor(t, pageTime())
 	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil { // the tabs share its browser
 		t.Fatal(err)
 	}
@@ -640,8 +639,8 @@ func flatMemory(t *testing.T, ctx context.Context) {
 		}
 		p.until(`document.querySelector(".grid")?.textContent.includes(` + quoted(last) + `) && !document.querySelector(".changed")`)
 		heaps = append(heaps, p.heap()/1e6)
+		t.Logf("the heap after %d changes: %.2f MB", 500*(round+1), heaps[round])
 	}
-	t.Logf("the heap in MB after 500 changes each: %.2f", heaps)
 	if early, late := heaps[rounds/3], heaps[rounds-1]; late > early*1.1+0.5 {
 		t.Errorf("the heap grows from %.1f to %.1f MB", early, late)
 	}

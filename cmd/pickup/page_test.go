@@ -105,7 +105,7 @@ func TestPage(t *testing.T) {
 	}
 	t.Cleanup(server.kill)
 	url := strings.Replace(server.url, "//", "//pickup:secret@", 1)
-	ctx := browserFor(t, 12*time.Minute)
+	ctx := browserFor(t, pageTime())
 	shared := &pageTest{process: server, file: dir + "/db.json", sample: string(read(t, dir+"/db.json")), tab: newTab(t, ctx, url)}
 	for i, flow := range []struct {
 		name string
