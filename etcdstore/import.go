@@ -28,6 +28,9 @@ func (s *Store) Import(ctx context.Context, contents []storage.Collection, rules
 	return storage.Rev(rev), s.failure(err)
 }
 
+// claimKey has the name of the import under way.
+const claimKey = stagedKeys + "import/000000"
+
 // An importer writes keys where there is no head.
 type importer struct {
 	commit
@@ -45,6 +48,11 @@ func (i *importer) run(contents []storage.Collection, rules []byte) (int64, erro
 	if _, err := i.write(clientv3.OpDelete(i.prefix, clientv3.WithPrefix())); err != nil {
 		return 0, err
 	}
+	// Another import that begins now deletes this key, which ends this one.
+	if _, err := i.write(clientv3.OpPut(i.prefix+claimKey, i.head.Commit)); err != nil {
+		return 0, err
+	}
+	i.ifs = []clientv3.Cmp{clientv3.Compare(clientv3.Value(i.prefix+claimKey), "=", i.head.Commit)}
 	for at, c := range contents {
 		rank, value := uint64(at+1), c.Value
 		if c.Name == "$schema" {
@@ -66,7 +74,7 @@ func (i *importer) run(contents []storage.Collection, rules []byte) (int64, erro
 	if err := i.flush(); err != nil {
 		return 0, err
 	}
-	last := []clientv3.Op{clientv3.OpPut(i.prefix+headKey, string(i.head.encode()))}
+	last := []clientv3.Op{clientv3.OpPut(i.prefix+headKey, string(i.head.encode())), clientv3.OpDelete(i.prefix + claimKey)}
 	if len(rules) > 0 {
 		last = append(last, clientv3.OpPut(i.prefix+rulesKey, string(rules)))
 	}
@@ -108,10 +116,11 @@ func (i *importer) checkPrefix() error {
 // flush writes the operations that are waiting.
 func (i *importer) flush() error {
 	i.head.Commit = i.name() // of which the parts have their names
+	claim := i.ifs
 	if err := i.divide(i.ctx); err != nil {
 		return err
 	}
-	i.ifs = nil // no sweep runs without a head
+	i.ifs = claim // no sweep runs without a head
 	for len(i.ops) > 0 {
 		n := fit(i.ops, len(i.prefix))
 		if _, err := i.write(i.nested(i.ops[:n])...); err != nil {
@@ -125,10 +134,12 @@ func (i *importer) flush() error {
 // write performs operations if there is no head. They may be repeated.
 func (i *importer) write(then ...clientv3.Op) (int64, error) {
 	for again := 0; ; again++ {
-		r, err := i.transact(i.ctx, 10*writeTime, []clientv3.Cmp{i.unmoved(0)}, then, headKey)
+		r, err := i.transact(i.ctx, 10*writeTime, append(i.ifs, i.unmoved(0)), then, headKey)
 		switch {
 		case err == nil && r.Succeeded:
 			return r.Header.Revision, nil
+		case err == nil && len(found(r)) == 0:
+			return 0, fmt.Errorf("another import into %s has begun; run this one again if it fails", path.Clean(i.prefix))
 		case err == nil:
 			if rev, err := i.won(found(r)); err == nil { // the answer to an earlier try was lost
 				return rev, nil

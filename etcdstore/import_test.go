@@ -1,8 +1,13 @@
 package etcdstore
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // TestImportPrefix imports into prefixes that have keys already. Nobody's keys are
@@ -42,5 +47,68 @@ func TestImportPrefix(t *testing.T) {
 	r, err := other.get(t.Context(), "configmaps/a")
 	if err != nil || len(r.Kvs) != 1 {
 		t.Errorf("the key of another program: %v, %v", r, err)
+	}
+}
+
+// A hooked cluster calls before ahead of each transaction, and does not send it if that
+// returns an error.
+type hooked struct {
+	cluster
+	before func() error
+}
+
+func (h *hooked) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
+	if op.IsTxn() {
+		if err := h.before(); err != nil {
+			return clientv3.OpResponse{}, err
+		}
+	}
+	return h.cluster.Do(ctx, op)
+}
+
+// TestImportTogether begins another import before each transaction of one, and ends it
+// after some of its own. The first import then fails, or the database is whole.
+func TestImportTogether(t *testing.T) {
+	c := oneNode(t)
+	var items strings.Builder
+	for i := range maxOperations + 10 {
+		fmt.Fprintf(&items, `,{"id":"%d"}`, i)
+	}
+	contents := contentsOf(`{"items":[` + items.String()[1:] + `]}`)
+	errKilled := errors.New("killed")
+	succeeded := 0
+	for begin := 1; succeeded < 2; begin++ { // until the second one begins too late
+		succeeded = 0
+		for kill := 2; kill <= 3; kill++ { // before and after its claim
+			prefix := fmt.Sprintf("/test/together-%d-%d/", begin, kill)
+			first, second := connect(t, c, prefix), connect(t, c, prefix)
+			did := 0
+			second.etcd = &hooked{second.etcd, func() error {
+				if did++; did > kill {
+					return errKilled
+				}
+				return nil
+			}}
+			n := 0
+			first.etcd = &hooked{first.etcd, func() error {
+				if n++; n == begin {
+					second.Import(t.Context(), contentsOf(`{"other":[]}`), nil)
+				}
+				return nil
+			}}
+			_, err := first.Import(t.Context(), contents, nil)
+			if err != nil {
+				if !strings.Contains(err.Error(), "another import into "+strings.TrimSuffix(prefix, "/")+" has begun") {
+					t.Errorf("%s: %v", prefix, err)
+				}
+				continue
+			}
+			if text(load(t, first).Contents) != text(contents) {
+				t.Errorf("%s: the database is not the one that was imported", prefix)
+			}
+			if n < begin {
+				succeeded++
+			}
+		}
 	}
 }

@@ -32,8 +32,8 @@ func (req *request) setRules() error {
 	if err != nil {
 		return err
 	}
-	rules, faults := simulate.Parse(text, req.Simulate.MaxDelay)
-	if err := req.useRules(rules, faults, true); err != nil {
+	rules, errs := simulate.Parse(text, req.Simulate.MaxDelay)
+	if err := req.useRules(rules, errs, true); err != nil {
 		return err
 	}
 	req.send(req.Context, http.StatusOK, openapi.JSONType, append(req.ownRules().AppendJSON(nil), '\n'))
@@ -46,8 +46,8 @@ func (req *request) addRule() error {
 	if err != nil {
 		return err
 	}
-	rule, faults := simulate.ParseRule(text, req.Simulate.MaxDelay)
-	if err := req.useRules([]*simulate.Rule{rule}, faults, false); err != nil {
+	rule, errs := simulate.ParseRule(text, req.Simulate.MaxDelay)
+	if err := req.useRules([]*simulate.Rule{rule}, errs, false); err != nil {
 		return err
 	}
 	req.Header("Location", req.sessionPath+openapi.SimulatePath+"/"+rule.ID)
@@ -117,10 +117,10 @@ func (req *request) readRules() (jsontext.Value, error) {
 
 // useRules puts rules into force, in place of the others or in addition to them. All
 // rules that are set at run time share one limit.
-func (req *request) useRules(rules []*simulate.Rule, faults []simulate.Error, replace bool) error {
-	if len(faults) > 0 {
+func (req *request) useRules(rules []*simulate.Rule, errs []simulate.Error, replace bool) error {
+	if len(errs) > 0 {
 		p := newProblem(http.StatusUnprocessableEntity, "The rules cannot be used. Nothing was changed.")
-		for _, f := range faults[:min(len(faults), maxFaults)] {
+		for _, f := range errs[:min(len(errs), maxFaults)] {
 			p.Errors = append(p.Errors, fault{Pointer: &f.Pointer, Detail: f.Detail})
 		}
 		return p

@@ -20,6 +20,8 @@ type namedSnapshot struct {
 	Rev     string    `json:"rev"`
 	At      time.Time `json:"at"`
 	Records int       `json:"records"` // of all collections
+
+	Differing int `json:"differing"` // records that are not as they are now
 }
 
 func (req *request) describeSnapshot(s *database.NamedSnapshot) namedSnapshot {
@@ -27,7 +29,7 @@ func (req *request) describeSnapshot(s *database.NamedSnapshot) namedSnapshot {
 	for _, name := range s.Names() {
 		records += s.Len(name)
 	}
-	return namedSnapshot{s.Name, eventID(req.db.Run(), s.Rev()), s.Time.UTC(), records}
+	return namedSnapshot{s.Name, eventID(req.db.Run(), s.Rev()), s.Time.UTC(), records, s.Differing(req.db.Snapshot())}
 }
 
 // listSnapshots serves GET /_/snapshots.

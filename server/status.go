@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pickup/internal/database"
+	"pickup/internal/rawjson"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
 	"pickup/server/auth"
@@ -20,6 +21,8 @@ type SourceFile struct {
 	Line     int       `json:"line,omitempty"`
 	Column   int       `json:"column,omitempty"`
 	Detail   string    `json:"detail,omitempty"` // what is wrong
+
+	Excerpt rawjson.Excerpt `json:"excerpt,omitzero"` // of the line that is broken
 }
 
 // status is the body of GET /_/status.
@@ -35,6 +38,8 @@ type status struct {
 	Objects     []objectState     `json:"objects"`
 	Relations   []relation        `json:"relations"`
 	Findings    *findingsState    `json:"findings,omitempty"`
+	Streams     []streamState     `json:"streams,omitempty"`
+	Addresses   []string          `json:"addresses,omitempty"` // for other machines
 	Limits      limits            `json:"limits"`
 }
 
@@ -76,6 +81,12 @@ type findingsState struct {
 	Pending bool `json:"pending"` // the count is that of an earlier state
 }
 
+// streamState is how many streams are open at a path.
+type streamState struct {
+	Path  string `json:"path"`
+	Count int    `json:"count"`
+}
+
 type limits struct {
 	Body  int64 `json:"body"`  // bytes
 	Terms int   `json:"terms"` // of a query
@@ -106,6 +117,7 @@ func (req *request) readStatus() error {
 	for _, r := range snap.Relations() {
 		x.Relations = append(x.Relations, relation(r))
 	}
+	x.Streams = req.streams.paths(req.db)
 	if req.session != nil {
 		x.Session = req.session.name
 	} else {
@@ -123,12 +135,15 @@ func (req *request) addFiles(x *status) {
 			p, _ := problemOf(broken, keeper(req.db))
 			x.File.State, x.File.Detail = "broken", p.Detail
 			if e, ok := errors.AsType[*storage.BrokenError](broken); ok {
-				x.File.Line, x.File.Column = e.Line, e.Column
+				x.File.Line, x.File.Column, x.File.Excerpt = e.Line, e.Column, e.Excerpt
 			}
 		}
 	}
 	if req.Rules != nil {
 		x.Rules = req.Rules()
+	}
+	if req.Addresses != nil {
+		x.Addresses = req.Addresses()
 	}
 	if req.Findings != nil {
 		n, pending := req.Findings.Count()

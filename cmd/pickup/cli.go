@@ -36,22 +36,6 @@ type grammar struct {
 	ConfigFile string `name:"config" short:"c" placeholder:"FILE" help:"Read settings from a TOML or JSON file ($PICKUP_CONFIG; pickup.toml or pickup.json)."`
 }
 
-// A fileArgument is the FILE of serve, init, check and schema.
-type fileArgument struct {
-	File string `arg:"" optional:"" help:"The JSON file to use, or a database in etcd, as in etcd://10.0.0.1:2379,10.0.0.2:2379/family ($PICKUP_DB; db.json)."`
-}
-
-// path returns the file to use.
-func (f fileArgument) path(e *environment) string {
-	if f.File != "" {
-		return f.File
-	}
-	if v := cmp.Or(e.getenv("PICKUP_DB"), e.config.db()); v != "" {
-		return v
-	}
-	return "db.json"
-}
-
 // An address is where serve listens, and where health and tail ask.
 type address struct {
 	Host string `short:"H" default:"127.0.0.1" variable:"PICKUP_HOST" placeholder:"ADDRESS" help:"Address of the server ($PICKUP_HOST; ${default})."`

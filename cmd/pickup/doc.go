@@ -1,16 +1,16 @@
 // Pickup serves a JSON file as a REST API. The file stays yours to edit.
 //
-//	pickup [serve] [FILE]    serve FILE ($PICKUP_DB, then db.json)
-//	pickup init [FILE]       create FILE and its schema, or a schema for an existing FILE
-//	pickup check [FILE]      list what is wrong with FILE as FILE:LINE:COLUMN
+//	pickup [serve] [FILE]         serve FILE ($PICKUP_DB, then db.json)
+//	pickup init [FILE]            create FILE and its schema, or a schema for an existing FILE
+//	pickup check [FILE]           list what is wrong with FILE as FILE:LINE:COLUMN
 //	pickup import FILE CLUSTER    copy FILE into a database in etcd
 //	pickup export CLUSTER [FILE]  write a database in etcd to FILE
-//	pickup tail [URL]        print the changes of a running server as they happen
-//	pickup passwd NAME       print a line for --htpasswd
-//	pickup schema [FILE]     infer a schema from FILE
-//	pickup config            print the settings in force
-//	pickup completion SHELL  print a completion script for bash, zsh or fish
-//	pickup health            check whether a running server is ready
+//	pickup tail [URL]             print the changes of a running server as they happen
+//	pickup passwd NAME            print a line for --htpasswd
+//	pickup schema [FILE]          infer a schema from FILE
+//	pickup config                 print the settings in force
+//	pickup completion SHELL       print a completion script for bash, zsh or fish
+//	pickup health                 check whether a running server is ready
 //	pickup version
 //
 // Exit codes: 0 success, 1 faults found or another failure, 2 wrong usage or not a
@@ -20,7 +20,8 @@
 // Begin with main.go, which runs a command and turns its error into an exit code,
 // and serve.go, which lists the steps of a start and every goroutine of the program.
 // cli.go has the commands, and settings.go, limits.go, tls.go and credentials.go
-// have the flags. A [reloadable] is a file in use that is read again when it changes,
+// have the flags. A command is in the file of its name; file.go has what they do with
+// FILE, and cluster.go what they do with a database in etcd. A [reloadable] is a file in use that is read again when it changes,
 // a [notice] is a sentence of the banner, and the [linter] reports what is wrong with
 // the database while it is served.
 package main

@@ -52,15 +52,3 @@ func repository(folder string) string {
 		folder = above
 	}
 }
-
-// realPath returns the absolute path of a file without links, or path if it cannot be
-// found out.
-func realPath(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	if abs, err := filepath.Abs(path); err == nil {
-		path = abs
-	}
-	return path
-}

@@ -81,7 +81,7 @@ func (c *importCommand) rules(file *filestore.Store) (*schema.Schema, []byte, er
 	path, err := c.Rules, error(nil)
 	if path == "" {
 		if path, err = schemaPath(c.File, declaredIn(file)); err != nil {
-			return nil, nil, err
+			return nil, nil, fmt.Errorf("%s: %w; --rules names a schema to use instead", c.File, err)
 		}
 	}
 	text, err := os.ReadFile(path)
@@ -103,10 +103,14 @@ func (c *importCommand) replace(ctx context.Context, store *etcdstore.Store, fro
 			return 0, err
 		}
 		changes := difference(now.Contents, from.Contents)
-		if string(now.Rules) == string(rules) && len(changes) == 0 {
-			return now.Rev, nil
-		}
-		if string(now.Rules) != string(rules) { // the ids may be in other members
+		if string(now.Rules) == string(rules) {
+			if len(changes) == 0 {
+				return now.Rev, nil
+			}
+			if err := store.KeyBy(idMember); err != nil { // its servers would not find the records
+				return 0, usagef("%w; see --id-field", err)
+			}
+		} else { // the ids may be in other members
 			changes = difference(nil, from.Contents)
 			for _, old := range now.Contents {
 				if !named(from.Contents, old.Name) {
@@ -153,7 +157,7 @@ func (c *exportCommand) write(ctx context.Context, e *environment, b storage.Bat
 		return err
 	}
 	contents := slices.Clone(b.Contents)
-	if i := slices.IndexFunc(contents, isSchema); i >= 0 && len(b.Rules) > 0 {
+	if i := slices.IndexFunc(contents, func(c storage.Collection) bool { return c.Name == "$schema" }); i >= 0 && len(b.Rules) > 0 {
 		contents[i].Value = jsontext.Value(quote(reference(rules)))
 	}
 	made := isNew(c.File)
@@ -200,5 +204,3 @@ func (c *exportCommand) write(ctx context.Context, e *environment, b storage.Bat
 	fmt.Fprintf(e.stdout, "%s: the rules\n", rules)
 	return nil
 }
-
-func isSchema(c storage.Collection) bool { return c.Name == "$schema" }

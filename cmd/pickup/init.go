@@ -100,6 +100,26 @@ func createDatabase(ctx context.Context, e *environment, path string) error {
 	return nil
 }
 
+// initial returns the text of a new database: empty collections, those of the
+// schema next to it or else schedules and drivers.
+func initial(path string) []byte {
+	names := []string{"schedules", "drivers"}
+	var lines []string
+	// The service warns about a schema that cannot be used.
+	if rules, err := loadSchema(path, ""); err == nil && rules != nil {
+		file, _ := schemaPath(path, "")
+		names = rules.Collections()
+		lines = append(lines, `  "$schema": `+quote(reference(file)))
+	}
+	for _, name := range names {
+		lines = append(lines, "  "+quote(name)+": []")
+	}
+	if len(lines) == 0 {
+		return []byte("{}\n")
+	}
+	return []byte("{\n" + strings.Join(lines, ",\n") + "\n}\n")
+}
+
 // appendLine appends a line to a text file, which may not exist.
 func appendLine(name, line string) error {
 	text, err := os.ReadFile(name)

@@ -180,7 +180,7 @@ func (l *linter) file() server.SourceFile {
 // rules returns the state of the file of the rules, nil if there is none.
 func (l *linter) rules() *server.SourceFile {
 	if broken, n := l.inSchema(); n > 0 {
-		return &server.SourceFile{Name: filepath.Base(broken.File), State: "broken", Line: broken.Line, Column: broken.Column, Detail: broken.Detail}
+		return &server.SourceFile{Name: filepath.Base(broken.File), State: "broken", Line: broken.Line, Column: broken.Column, Detail: broken.Detail, Excerpt: broken.Excerpt}
 	}
 	f := &server.SourceFile{Name: filepath.Base(l.schema.paths()[0]), State: "ok"}
 	switch {

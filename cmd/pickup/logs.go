@@ -36,7 +36,7 @@ func newLogs(w io.Writer, terminal, color bool, s *settings) logs {
 		}
 		return slog.New(slog.NewJSONHandler(w, o))
 	}
-	out := &logBuffer{w: w, buf: bufio.NewWriterSize(w, 64<<10)}
+	out := &logBuffer{w: w, filled: make(chan struct{}, 1), buf: bufio.NewWriterSize(w, 64<<10)}
 	l := logs{log: logger(unbuffered{out}), out: out, people: people}
 	if l.access = l.log; !terminal {
 		l.access = logger(out)
@@ -53,7 +53,9 @@ func isTerminal(w io.Writer) bool {
 // A logBuffer buffers lines, so that a request does not wait for its line in the
 // access log. It is safe for concurrent use.
 type logBuffer struct {
-	w   io.Writer
+	w      io.Writer
+	filled chan struct{} // receives after a line was buffered
+
 	mu  sync.Mutex
 	buf *bufio.Writer // guarded by mu
 }
@@ -75,6 +77,12 @@ func (b *logBuffer) write(line []byte, flush bool) (int, error) {
 	}
 	if err != nil {
 		b.buf.Reset(b.w) // a bufio.Writer fails for good, but a full disk may get room
+	}
+	if b.buf.Buffered() > 0 {
+		select {
+		case b.filled <- struct{}{}:
+		default:
+		}
 	}
 	return n, err
 }

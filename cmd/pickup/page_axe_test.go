@@ -4,6 +4,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 )
 
 // axeFlow checks each screen with axe-core, in light and dark and on a phone.
@@ -58,6 +59,29 @@ func axeFlow(p *pageTest) {
 		}},
 		{name: "refused-query", hash: "#/schedules?_limt=3", act: func() { p.until(`document.querySelector("main [role=alert]")`) }},
 		{name: "nothing", hash: "#/nothing", act: func() { p.sees("There is no collection") }},
+		{name: "nearest", hash: "#/schedule", act: func() { p.sees("Did you mean") }},
+		{name: "no-screen", hash: "#/_/nothing", act: func() { p.until(`document.querySelector("main .links")`) }},
+		{name: "picker", hash: "#/schedules", noPhone: true, act: func() {
+			p.until(rows + ` === 7`)
+			p.click(`[data-cell="1:1"]`)
+			p.press("Enter")
+			p.until(`document.querySelector(".choices [aria-selected=true]")`)
+		}},
+		{name: "time", hash: "#/schedules", noPhone: true, act: func() {
+			p.until(rows + ` === 7`)
+			p.click(`[data-cell="1:6"]`)
+			p.press("Enter")
+			p.until(`document.querySelector(".edits .timed input")`)
+		}},
+		{name: "form-picker", hash: "#/schedules/4", act: func() {
+			p.fill("#member-driverId", "marlow")
+			p.until(`document.querySelector(".choices [aria-selected=true]")`)
+		}, after: p.reset},
+		{name: "refused-new", hash: "#/_/new/schedules", act: func() {
+			p.fill("#member-pickupTime", "tomorrow")
+			p.press("Ctrl+s")
+			p.until(`document.querySelectorAll(".panel [aria-invalid=true]").length === 8`)
+		}},
 		{name: "new", hash: "#/_/new/schedules", act: func() { p.until(`document.querySelector("#member-title")`) }},
 		{name: "refused", hash: "#/drivers", noPhone: true, act: func() {
 			p.until(`document.querySelectorAll(".spacer .row").length === 4`)
@@ -71,6 +95,7 @@ func axeFlow(p *pageTest) {
 		{name: "suggestions", hash: "#/schedules", noPhone: true, act: func() {
 			p.until(`document.querySelector("#filter")`)
 			p.press("/")
+			p.until(`document.activeElement.id === "filter"`)
 			p.enter("s")
 			p.press("ArrowDown")
 			p.until(`document.querySelector("[role=option][aria-selected=true]")`)
@@ -86,6 +111,10 @@ func axeFlow(p *pageTest) {
 			p.click(".delete")
 			p.until(`document.querySelector("dialog [type=checkbox]")`)
 		}},
+		{name: "no-requests", hash: "#/_/requests", act: func() {
+			p.api("DELETE", "/_/requests", "", 204)
+			p.until(`document.querySelector(".empty .copy")`)
+		}},
 		{name: "requests", hash: "#/_/requests", act: func() {
 			p.api("PATCH", "/schedules/5", `{"status": "Scheduld"}`, 422)
 			p.until(`document.querySelector("table.log tbody tr")`)
@@ -99,7 +128,7 @@ func axeFlow(p *pageTest) {
 			p.open("#/schedules")
 			p.until(`document.querySelector(".strip.simulated")`)
 		}, after: func() { p.api("DELETE", "/_/simulate", "", 204) }},
-		{name: "changes", hash: "#/_/changes", act: func() { p.until(`document.querySelector(".snapshots")`) }},
+		{name: "changes", hash: "#/_/changes", act: func() { p.until(`document.querySelector(".snapshots") && document.querySelector("main select")`) }},
 		{name: "problems", hash: "#/_/problems", act: func() { p.until(`document.querySelector(".findings li, .empty")`) }},
 		{name: "relations", hash: "#/_/relations", act: func() { p.until(`document.querySelector(".reflist li")`) }},
 		{name: "sessions", hash: "#/_/sessions", act: func() { p.until(`document.querySelector(".empty")`) }},
@@ -164,6 +193,14 @@ func (p *tab) accessible(name string, onPhone bool, parts ...string) {
 	}
 	p.do(desktop)
 	p.prefer("light")
+}
+
+// pageTime returns the time that a test of the page has, on a busy machine, too.
+func pageTime() time.Duration {
+	if long() {
+		return time.Hour
+	}
+	return 12 * time.Minute
 }
 
 // long reports whether tests have time.

@@ -126,7 +126,9 @@ func (p *tab) open(hash string) {
 // show goes to an address without loading the page.
 func (p *tab) show(hash string) {
 	p.Helper()
-	p.run(`location.hash = ` + quoted(hash))
+	p.run(`const before = location.hash;
+		location.hash = ` + quoted(hash) + `;
+		if (location.hash !== before) await new Promise(done => addEventListener("hashchange", done, {once: true}))`)
 	p.until(`document.querySelector("main h1, .panel h1") && !document.querySelector("[aria-busy=true]")`)
 }
 
@@ -146,13 +148,17 @@ func (p *tab) run(statements string) {
 	p.eval(`(async () => { ` + statements + ` })()`)
 }
 
-// until waits until an expression is true, also while the page is loaded anew.
+// until waits until an expression is true, also while the page is loaded anew, and
+// for what the page does after it has drawn that: it gives the focus and listens to keys.
 func (p *tab) until(expression string) {
 	p.Helper()
 	script := `(async () => {
 		const end = performance.now() + ` + fmt.Sprint(patience.Milliseconds()) + `;
 		for (;;) {
-			if (` + expression + `) return "";
+			if (` + expression + `) {
+				await new Promise(done => { requestAnimationFrame(() => setTimeout(done)); setTimeout(done, 200) });
+				return "";
+			}
 			if (performance.now() > end) return "the page:\n" + document.body.innerText;
 			await new Promise(done => setTimeout(done, 20));
 		}
@@ -269,17 +275,24 @@ func (p *tab) drag(selector string, by float64) {
 
 type box struct{ X, Y, Width, Height float64 }
 
-// place waits for an element, scrolls to it and returns where it is.
+// place waits for an element that stays where it is, scrolls to it and returns where
+// it is.
 func (p *tab) place(selector string) box {
 	p.Helper()
 	p.until(`document.querySelector(` + quoted(selector) + `)`)
 	var at box
 	text := p.eval(`(async () => {
-		const e = document.querySelector(` + quoted(selector) + `);
-		e.scrollIntoView({block: "nearest", inline: "nearest"});
-		await new Promise(done => requestAnimationFrame(done));
-		const {x, y, width, height} = e.getBoundingClientRect();
-		return JSON.stringify({x, y, width, height});
+		const end = performance.now() + ` + fmt.Sprint(patience.Milliseconds()) + `;
+		for (let last = ""; performance.now() < end;) {
+			const e = document.querySelector(` + quoted(selector) + `);
+			e?.scrollIntoView({block: "nearest", inline: "nearest"});
+			await new Promise(done => requestAnimationFrame(() => setTimeout(done)));
+			if (!e) continue;
+			const {x, y, width, height} = e.getBoundingClientRect(), now = JSON.stringify({x, y, width, height});
+			if (now === last) return now;
+			last = now;
+		}
+		throw "it moves, or is gone";
 	})()`)
 	if err := json.Unmarshal([]byte(text), &at); err != nil {
 		p.Fatal(err)

@@ -105,7 +105,7 @@ func TestPage(t *testing.T) {
 	}
 	t.Cleanup(server.kill)
 	url := strings.Replace(server.url, "//", "//pickup:secret@", 1)
-	ctx := browserFor(t, 5*time.Minute)
+	ctx := browserFor(t, pageTime())
 	shared := &pageTest{process: server, file: dir + "/db.json", sample: string(read(t, dir+"/db.json")), tab: newTab(t, ctx, url)}
 	for i, flow := range []struct {
 		name string
@@ -116,16 +116,20 @@ func TestPage(t *testing.T) {
 		{"query", queryFlow},
 		{"cell", cellFlow},
 		{"refused", refusedFlow},
+		{"pickers", pickersFlow},
+		{"keys", keysFlow},
 		{"record", recordFlow},
 		{"conflict", conflictFlow},
 		{"json", jsonFlow},
 		{"create", createFlow},
+		{"faults", faultsFlow},
 		{"delete", deleteFlow},
 		{"several", severalFlow},
 		{"columns", columnsFlow},
 		{"broken", brokenFlow},
 		{"changes", changesFlow},
 		{"problems", problemsFlow},
+		{"relations", relationsFlow},
 		{"requests", requestsFlow},
 		{"log", logFlow},
 		{"sessions", sessionsFlow},
@@ -162,6 +166,7 @@ func overviewFlow(p *pageTest) {
 	p.sees("schedules")
 	p.want(`[...document.querySelectorAll(".plain tbody tr")].map(r => r.children[1].textContent).join()`, "7,4")
 	p.until(`document.querySelector(".members")?.textContent.includes("pickupLocation")`)
+	p.until(`document.querySelector("pre")`)
 	p.want(`document.querySelector("pre").textContent.includes("secret")`, "false")
 	p.clickText("curl")
 	p.until(`document.querySelector("pre").textContent.startsWith("curl -u 'pickup' 'http://127.0.0.1")`)
@@ -179,8 +184,15 @@ func overviewFlow(p *pageTest) {
 	p.until(`document.querySelector(".panel pre")?.textContent.includes("Scheduld") && !` + failures) // they have been seen
 	p.press("Escape", "g", "o")
 	p.until(`document.querySelector("[aria-label='Latest requests'] li") && !` + failures)
+	p.until(`document.querySelector(".followers")?.textContent.includes("/_/changes")`)
 	p.show("#/nothing")
 	p.sees(`There is no collection "nothing". There are: schedules, drivers.`)
+	p.show("#/schedule/4?q=piano")
+	p.click(`main p:not(.links) a`) // did you mean
+	p.until(`location.hash === "#/schedules/4?q=piano" && document.querySelector("#member-title")?.value === "Piano lesson"`)
+	p.show("#/_/reqests")
+	p.clickText("requests")
+	p.until(`location.hash === "#/_/requests"`)
 	p.console() // the browser logs the 404
 }
 
@@ -190,11 +202,11 @@ func liveFlow(p *pageTest) {
 	p.until(cell("4", "title") + `?.textContent === "Piano lesson"`)
 	p.until(`document.querySelector(".foot .live")?.textContent === "Live"`)
 	p.edit(`Piano lesson`, `Piano recital`)
+	p.until(`[...document.querySelectorAll(".row.file .cell.changed")].map(e => e.textContent).join() === "Piano recital"`)
 	p.until(cell("4", "title") + `?.textContent === "Piano recital"`)
-	p.want(`[...document.querySelectorAll(".row.file .cell.changed")].map(e => e.textContent).join()`, "Piano recital")
 	p.api("PATCH", "/schedules/5", `{"status": "Rescheduled"}`, 200)
+	p.until(`[...document.querySelectorAll(".row.api .cell.changed")].map(e => e.textContent).join() === "Rescheduled"`)
 	p.until(cell("5", "status") + `?.textContent === "Rescheduled"`)
-	p.want(`[...document.querySelectorAll(".row.api .cell.changed")].map(e => e.textContent).join()`, "Rescheduled")
 	p.api("DELETE", "/schedules/1", "", 200)
 	p.until(`document.querySelector(".count").textContent === "6 records"`)
 	p.until(`document.querySelector(".nav .n").textContent === "6"`)
@@ -204,6 +216,7 @@ func queryFlow(p *pageTest) {
 	p.open("#/schedules")
 	p.until(`document.querySelectorAll(".spacer .row").length === 7`)
 	p.press("/")
+	p.until(`document.activeElement.id === "filter"`)
 	const options = `[...document.querySelectorAll("[role=option]")].map(e => e.innerText.replaceAll("\n", " ")).join()`
 	p.enter("passenger=iv")
 	p.until(options + ` === "Ivy 2 records,Ivy and Jonah 1 record"`)
@@ -270,6 +283,7 @@ func cellFlow(p *pageTest) {
 	p.isSample()
 	p.until(`document.querySelector(".toasts").textContent.includes("Undone")`)
 	p.want(`document.querySelector(".toasts").textContent.includes("is Canceled")`, "false") // it no longer is
+	p.until(`document.activeElement.dataset.cell?.startsWith("2:")`)
 	p.press("Space")
 	p.until(`location.hash === "#/schedules/3" && document.activeElement.closest(".panel")`)
 	p.press("Escape")
@@ -295,7 +309,7 @@ func refusedFlow(p *pageTest) {
 
 	p.press("ArrowLeft", "ArrowLeft", "Enter")
 	p.until(`document.activeElement.matches(".edits input")`)
-	p.run(`await new Promise(done => setTimeout(done, 300))`) // until the page has the tag of the record
+	p.until(`performance.getEntriesByType("resource").some(e => e.name.endsWith("/drivers/2"))`) // which has the tag of the record
 	p.api("PATCH", "/drivers/2", `{"driverName": "Theirs"}`, 200)
 	p.enter("Mine")
 	p.press("Enter")
@@ -303,6 +317,104 @@ func refusedFlow(p *pageTest) {
 	p.press("Enter")
 	p.holds(`"driverName": "Mine"`)
 	p.console() // and the 412
+}
+
+// pickersFlow finds records by their names, and picks times.
+func pickersFlow(p *pageTest) {
+	const names = `[...document.querySelectorAll(".choices [role=option] .clip")].map(e => e.textContent).join()`
+	p.open("#/schedules")
+	p.until(cell("1", "driverId") + `?.textContent.startsWith("Dana Marlow")`)
+	p.click(`[data-cell="0:1"]`)
+	p.press("Enter")
+	p.until(names + `.startsWith("Dana Marlow,Tomas Marlow")`)
+	p.want(`document.getElementById(document.activeElement.getAttribute("aria-activedescendant"))?.textContent`, "Dana Marlow1")
+	p.enter("ruth")
+	p.until(names + ` === "Ruth Ellery"`)
+	p.press("Enter")
+	p.until(cell("1", "driverId") + `?.textContent.startsWith("Ruth Ellery")`)
+	p.until(`document.activeElement.dataset.cell === "1:1"`)
+	p.want(`document.querySelectorAll(".choices").length`, "0")
+	p.press("Ctrl+z")
+	p.isSample()
+
+	p.show("#/schedules/4")
+	p.fill("#member-driverId", "marlow")
+	p.until(names + ` === "Dana Marlow,Tomas Marlow"`)
+	p.press("ArrowDown")
+	p.until(`document.querySelector(".after .clip")?.textContent === "Tomas Marlow"`)
+	p.press("Escape") // the list, not the record
+	p.until(`document.querySelector("#member-driverId").value === "2" && !document.querySelector(".dirty")`)
+	p.press("ArrowDown")
+	p.until(names + `.includes("Samuel Okafor")`)
+	p.press("ArrowDown")
+	p.until(`document.querySelector(".after .clip")?.textContent === "Ruth Ellery"`)
+	p.press("Tab") // the list closes
+	p.until(`!document.querySelector(".choices [role=option]")`)
+	p.want(`document.querySelector("#member-driverId").value`, "3")
+
+	p.want(`document.querySelector("#member-pickupTime").value`, "2026-09-17T16:20:00Z")
+	p.want(`document.querySelector(".timed .picker").value`, "2026-09-17T16:20")
+	p.run(`const e = document.querySelector(".timed .picker"); e.value = "2026-09-18T08:05"; e.dispatchEvent(new Event("change", {bubbles: true}))`)
+	p.want(`document.querySelector("#member-pickupTime").value`, "2026-09-18T08:05:00Z")       // the rest is as it was
+	p.run(`HTMLInputElement.prototype.showPicker = function () { window.picked = this.type }`) // it is a window of the browser's
+	p.click(".timed button")
+	p.want(`window.picked`, "datetime-local")
+	p.press("Ctrl+s")
+	p.holds(`"driverId": "3"`)
+	p.holds(`"pickupTime": "2026-09-18T08:05:00Z"`)
+	if n := differing(p.sample, string(read(p.T, p.file))); n != 2 {
+		p.Errorf("%d lines of the file differ", n)
+	}
+}
+
+// keysFlow presses keys that are the page's, and those that are the browser's.
+func keysFlow(p *pageTest) {
+	p.open("#/schedules")
+	p.until(rows + ` === 7`)
+	p.click(`[data-cell="0:2"]`)
+	p.until(`document.activeElement.dataset.cell === "0:2"`)
+	p.want(`(() => {
+		const press = (key, held) => document.activeElement.dispatchEvent(
+			new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true, ...held}));
+		const control = {ctrlKey: true}, shift = {ctrlKey: true, shiftKey: true}, alt = {altKey: true};
+		const list = [["f", control], ["g", control], ["F3", {}], ["F5", {}], ["l", control], ["p", control], ["r", control], ["t", control],
+			["w", control], ["a", control], ["s", control], ["+", control], ["-", control], ["0", control], ["k", shift], ["r", shift], ["z", shift],
+			["PageUp", control], ["PageDown", control], ["ArrowLeft", alt], ["ArrowRight", alt], ["ArrowDown", alt], ["d", alt], ["F6", {}], ["F12", {}]];
+		const taken = list.filter(([key, held]) => !press(key, held)).map(([key]) => key);
+		const wheel = held => document.activeElement.dispatchEvent(new WheelEvent("wheel", {deltaY: 9, bubbles: true, cancelable: true, ...held}));
+		return taken.join() + [wheel({shiftKey: true}), wheel(control), document.activeElement.dispatchEvent(new MouseEvent("auxclick", {button: 1, bubbles: true, cancelable: true}))];
+	})()`, "true,true,true")
+	p.press("f")
+	p.until(`location.hash.startsWith("#/schedules?title=")`)
+	p.run(`history.back()`)
+	p.until(`location.hash === "#/schedules" && ` + rows + ` === 7`)
+	p.press("?")
+	p.clickText("Use keys of a single letter")
+	p.press("Escape")
+	p.until(`!document.querySelector("dialog")`)
+	p.click(`[data-cell="0:2"]`)
+	p.press("f", "o", "n", "g", "c")
+	p.press("ArrowDown")
+	p.until(`document.activeElement.dataset.cell === "1:2"`)
+	p.want(`location.hash`, "#/schedules") // no letter has done anything
+	p.run(`localStorage.removeItem("pickup.letters")`)
+
+	p.open("#/schedules")
+	p.until(rows + ` === 7`)
+	p.click(`[data-cell="2:2"]`)
+	p.press("O") // with Caps Lock
+	p.until(`location.hash === "#/schedules/3" && document.querySelector("#member-title")?.value`)
+	p.press("Alt+ArrowDown")
+	p.until(`location.hash === "#/schedules/4" && document.querySelector("#member-title")?.value === "Piano lesson"`)
+	p.press("Alt+ArrowUp", "Alt+ArrowUp")
+	p.until(`location.hash === "#/schedules/2" && document.querySelector("#member-title")?.value === "Vet visit"`)
+	p.press("Escape")
+	p.until(`location.hash === "#/schedules" && document.activeElement.dataset.cell === "2:2"`) // the cell that one came from
+	p.show("#/schedules/2")
+	p.until(`document.querySelector("#member-title")?.value === "Vet visit"`)
+	p.click(`[data-cell="5:2"]`)
+	p.press("Alt+ArrowDown")
+	p.until(`location.hash === "#/schedules/3"`)
 }
 
 func recordFlow(p *pageTest) {
@@ -348,12 +460,14 @@ func conflictFlow(p *pageTest) {
 	p.want(`document.querySelector(".merge tbody").textContent.includes("Piano recital")`, "true")
 	p.want(`document.querySelector(".merge .primary").disabled`, "true")
 	p.click(`.merge tbody td input`) // mine
+	p.until(`!document.querySelector(".merge .primary").disabled`)
 	p.clickText("Merge")
 	p.until(`!document.querySelector(".merge") && document.querySelector(".panel").contains(document.activeElement)`)
 	p.press("Ctrl+s")
 	p.holds(`"passenger": "Ivy and Amara"`)
 	p.holds(`"title": "Piano concert"`)
 	p.holds(`"pickupTime": "2026-09-17T16:10:00Z"`)
+	p.until(`!document.querySelector(".dirty")`)
 
 	p.fill("#member-title", "Draft")
 	p.api("DELETE", "/schedules/4", "", 200)
@@ -427,6 +541,30 @@ func createFlow(p *pageTest) {
 	p.isSample()
 }
 
+// faultsFlow sends a record that breaks rules: each fault names its member once.
+func faultsFlow(p *pageTest) {
+	p.open("#/_/new/schedules")
+	p.fill("#member-pickupTime", "tomorrow")
+	p.want(`document.querySelector("label[for=member-title] .need") !== null`, "true") // required in a new record
+	p.press("Ctrl+s")
+	p.until(`document.querySelectorAll(".panel [aria-invalid=true]").length === 8`)
+	p.want(`document.querySelector("#member-driverId-wrong").textContent`, `Required; for example: "2"`)
+	p.want(`document.querySelector("#member-title-wrong").textContent.startsWith("Required in a new record")`, "true")
+	p.want(`document.querySelectorAll(".panel .wrong li").length`, "0") // those are at their inputs
+	p.clickText("JSON")
+	p.until(`document.querySelectorAll(".panel .wrong li").length === 8`)
+	p.want(`[...document.querySelectorAll(".panel .wrong li")].find(e => e.textContent.startsWith("/driverId")).textContent`,
+		`/driverId required; for example: "2"`)
+	p.console() // the browser logs the 422
+	p.show("#/schedules/4")
+	p.until(`document.querySelector("#member-title")`)
+	p.want(`document.querySelector("label[for=member-title] .need") === null`, "true")
+	p.click(`[data-cell="3:3"]`)
+	p.press("Delete") // a passenger is required
+	p.until(`document.querySelector(".toast.bad")?.textContent.includes("not a string")`)
+	p.console()
+}
+
 func deleteFlow(p *pageTest) {
 	p.open("#/drivers/2")
 	p.click(".delete")
@@ -461,6 +599,20 @@ func severalFlow(p *pageTest) {
 	p.clickText("Undo")
 	p.isSample()
 	p.until(cell("2", "passenger") + `?.textContent === "Jonah, with Biscuit the dog"`)
+	p.clickAt(`[data-cell="-1:0"]`, 12) // all, and none
+	p.until(`document.querySelector(".selection")?.textContent.includes("7 records selected")`)
+	p.clickAt(`[data-cell="-1:0"]`, 12)
+	p.until(`!document.querySelector(".selection")`)
+	p.click(`[data-cell="0:1"]`)
+	p.press("ArrowUp", "Shift+Space")
+	p.until(`document.querySelector(".selection")?.textContent.includes("7 records selected")`)
+	p.click("[aria-label='Clear the selection']")
+	p.clickAt(`[data-cell="1:0"]`, 12)
+	p.run(`const {x, y} = document.querySelector('[data-cell="4:0"]').getBoundingClientRect();
+		document.querySelector('[data-cell="4:0"]').dispatchEvent(new MouseEvent("click", {bubbles: true, shiftKey: true, clientX: x + 12, clientY: y + 9}))`)
+	p.until(`document.querySelector(".selection")?.textContent.includes("4 records selected")`)
+	p.click("[aria-label='Clear the selection']")
+	p.until(`!document.querySelector(".selection")`)
 	for _, row := range []string{"1", "2"} { // the box is at the left edge
 		p.clickAt(`[data-cell="`+row+`:0"]`, 12)
 	}
@@ -529,8 +681,20 @@ func changesFlow(p *pageTest) {
 	p.isSample()
 	p.fill(".snapshots input", "before")
 	p.clickText("Take a snapshot")
-	p.until(`document.querySelector(".snapshots .feed")?.textContent.includes("before")`)
+	p.until(`document.querySelector(".snapshots .feed")?.textContent.includes("as it is now")`)
 	p.api("DELETE", "/schedules/5", "", 200)
+	p.until(`document.querySelector(".snapshots .feed")?.textContent.includes("1 record differs")`)
+	p.api("PATCH", "/drivers/2", `{"driverName": "Tom Marlow"}`, 200)
+	p.until(`document.querySelector(".snapshots .feed")?.textContent.includes("2 records differ")`)
+	const list = `[...document.querySelectorAll(".changes > li header a, .changes > li header b")].map(e => e.textContent).join()`
+	p.run(`const s = document.querySelector("main select"); s.value = "schedules"; s.dispatchEvent(new Event("change", {bubbles: true}))`)
+	p.until(`location.hash === "#/_/changes?of=schedules" && ` + list + `.startsWith("schedules 5,") && !` + list + `.includes("drivers")`)
+	p.fill("#filter", "nobody")
+	p.press("Enter")
+	p.sees("None of these")
+	p.show("#/_/changes?of=drivers%2F2")
+	p.until(list + `.startsWith("drivers 2") && !` + list + `.includes("schedules")`)
+	p.show("#/_/changes")
 	p.clickText("Go back")
 	p.click("dialog .primary")
 	p.isSample()
@@ -560,8 +724,32 @@ func problemsFlow(p *pageTest) {
 	p.holds(`"Resheduled"`)
 	p.save(p.sample[:len(p.sample)-3])
 	p.until(`document.querySelector("main [role=alert]")?.textContent.includes("db.json:")`)
+	p.save(strings.Replace(p.sample, `"drivers": [`, `"drivers": [,`, 1))
+	p.until(`document.querySelector("main [role=alert] pre")?.textContent.endsWith('"drivers": [,\n' + " ".repeat(19) + "^")`)
+	p.want(`document.querySelector("main [role=alert] mark").textContent`, ",")
 	p.save(p.sample)
 	p.until(`!document.querySelector("main [role=alert]") && !document.querySelector(".nav [href='#/_/problems'] .n")`)
+}
+
+// relationsFlow shows which collections refer to which.
+func relationsFlow(p *pageTest) {
+	p.open("#/_/relations")
+	p.until(`document.querySelectorAll("svg .edge").length === 1`)
+	p.run(`navigator.clipboard.writeText = async text => { window.copied = text }`)
+	p.click("[aria-label='Copy /schedules?_expand=driver']")
+	p.until(`window.copied === location.origin + "/schedules?_expand=driver"`)
+	p.click("[aria-label='Copy /drivers?_embed=schedules']")
+	p.until(`window.copied === location.origin + "/drivers?_embed=schedules"`)
+	var many strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&many, `"c%d": [], `, i)
+	}
+	p.save(strings.Replace(p.sample, "{", "{"+many.String(), 1))
+	p.until(`document.querySelector("main #filter") && !document.querySelector("main svg .edge")`)
+	p.fill("#filter", "nothing")
+	p.until(`document.querySelectorAll(".reflist li").length === 0`)
+	p.fill("#filter", "DRIVERID")
+	p.until(`document.querySelectorAll(".reflist li").length === 1`)
 }
 
 // requestsFlow sends requests as a front end does, and lets some of them fail.
@@ -586,6 +774,7 @@ func requestsFlow(p *pageTest) {
 	p.until(`location.hash === "#/schedules?status=Canceled" && document.querySelectorAll(".spacer .row").length === 1`)
 
 	p.show("#/_/requests")
+	p.until(`document.querySelector(".simulation select")`)
 	slide := func(n int, value string) {
 		p.run(`const e = document.querySelectorAll(".simulation [type=range]")[` + string(rune('0'+n)) + `]; e.value = "` + value + `";
 			e.dispatchEvent(new Event("input", {bubbles: true})); e.dispatchEvent(new Event("change", {bubbles: true}))`)
@@ -607,6 +796,7 @@ func requestsFlow(p *pageTest) {
 	p.show("#/schedules") // the page is not affected
 	p.until(`document.querySelectorAll(".spacer .row").length === 7 && document.querySelector(".strip.simulated")`)
 	p.show("#/_/requests")
+	p.until(`document.querySelector(".simulation select")`)
 	p.run(`const s = document.querySelector(".simulation select"); s.value = "hold"; s.dispatchEvent(new Event("change", {bubbles: true}))`)
 	p.sees("0 requests wait")
 	answered := make(chan int)
@@ -839,6 +1029,7 @@ func phoneFlow(p *pageTest) {
 		p.show(hash)
 		fits()
 		if hash == "#/_/requests" {
+			p.until(`document.querySelector(".log .right")`)
 			p.want(`parseFloat(getComputedStyle(document.querySelector(".log .right")).paddingRight) > 0`, "true")
 		}
 	}

@@ -82,12 +82,17 @@ func launchUnder(binary string, before []string, dir string, env []string, args 
 		p.err = p.cmd.Wait()
 		close(p.done)
 	}()
-	eventually(func() bool {
+	started := func() bool {
 		if m := urlLine.FindStringSubmatch(p.text()); m != nil {
 			p.url = m[1]
 		}
 		return p.url != "" || p.ended()
-	})
+	}
+	for range 5 { // a large file takes long on a busy machine
+		if eventually(started) {
+			break
+		}
+	}
 	if p.url == "" {
 		p.kill()
 		return nil, fmt.Errorf("the server did not start (%v):\n%s", p.err, p.text())

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -18,7 +16,6 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/describe"
 	"pickup/internal/rawjson"
-	"pickup/internal/spell"
 	"pickup/internal/storage"
 )
 
@@ -84,68 +81,6 @@ func (c *schemaCommand) write(ctx context.Context, e *environment, path string, 
 	}
 	fmt.Fprintf(e.stdout, "%s: \"$schema\" names it\n", path)
 	return nil
-}
-
-// initial returns the text of a new database: empty collections, those of the
-// schema next to it or else schedules and drivers.
-func initial(path string) []byte {
-	names := []string{"schedules", "drivers"}
-	var lines []string
-	// The service warns about a schema that cannot be used.
-	if rules, err := loadSchema(path, ""); err == nil && rules != nil {
-		file, _ := schemaPath(path, "")
-		names = rules.Collections()
-		lines = append(lines, `  "$schema": `+quote(reference(file)))
-	}
-	for _, name := range names {
-		lines = append(lines, "  "+quote(name)+": []")
-	}
-	if len(lines) == 0 {
-		return []byte("{}\n")
-	}
-	return []byte("{\n" + strings.Join(lines, ",\n") + "\n}\n")
-}
-
-// isNew reports whether serving path would create a database.
-func isNew(path string) bool {
-	info, err := os.Stat(path)
-	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0
-}
-
-// checkExists returns an error if there is no file at path, unless its directory is
-// missing too, which opening it reports.
-func checkExists(path string) error {
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if _, err := os.Stat(filepath.Dir(path)); err != nil {
-		return nil
-	}
-	hint := ""
-	if near := nearFile(path); near != "" {
-		hint = "; did you mean " + near + "?"
-	}
-	return usagef("%s does not exist%s (to create it: pickup init %s)", path, hint, shellWord(path))
-}
-
-// nearFile returns the file in the folder of path that was probably meant, or "".
-func nearFile(path string) string {
-	folder, base := filepath.Split(path)
-	entries, _ := os.ReadDir(filepath.Dir(path)) // without it there is no hint
-	var names []string
-	for _, e := range entries {
-		if e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".") {
-			names = append(names, e.Name())
-		}
-	}
-	near := spell.Nearest(base, names)
-	if name := strings.TrimSuffix(base, filepath.Ext(base)) + ".json"; near == "" && slices.Contains(names, name) {
-		near = name
-	}
-	if near == "" {
-		return ""
-	}
-	return folder + near
 }
 
 // quote returns s as a JSON string, with invalid UTF-8 replaced.

@@ -39,7 +39,7 @@ const (
 	// shorter than the ten seconds after which Docker kills.
 	drainTime = 8 * time.Second
 
-	flushEach = time.Second // how often the access log is written out
+	flushAfter = time.Second // a line was buffered, the access log is written out
 )
 
 // A service is everything that runs: the steps of start make its parts.
@@ -184,13 +184,16 @@ func (s *service) reload(ctx context.Context) {
 	}
 }
 
-// flush writes out the access log from time to time and when ctx is done.
+// flush writes out the access log soon after a line was buffered, and when ctx is done.
+// It does nothing for a server without requests.
 func (s *service) flush(ctx context.Context) {
-	tick := time.NewTicker(flushEach)
-	defer tick.Stop()
 	for ctx.Err() == nil {
 		select {
-		case <-tick.C:
+		case <-s.logs.out.filled:
+			select {
+			case <-time.After(flushAfter):
+			case <-ctx.Done():
+			}
 		case <-ctx.Done():
 		}
 		s.logs.out.Flush() // there is nowhere to log its error
@@ -365,6 +368,7 @@ func (s *service) makeServer(context.Context) error {
 		Metrics:       s.metrics,
 		Checks:        s.checks,
 		Findings:      s.linter,
+		Addresses:     s.networkURLs,
 		Ephemeral:     s.Ephemeral,
 		Simulate:      s.simulated,
 		Log:           s.log,
@@ -419,13 +423,4 @@ func (s *service) close(ctx context.Context) error {
 		return s.store.Close()
 	}
 	return nil
-}
-
-// openError returns the error of a file that cannot be opened as wrong usage if
-// what was named is not a file.
-func openError(err error) error {
-	if errors.Is(err, storage.ErrShape) || errors.Is(err, fs.ErrNotExist) {
-		return usageError{err}
-	}
-	return err
 }

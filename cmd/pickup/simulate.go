@@ -102,14 +102,14 @@ func (c *configFile) rules(maxDelay time.Duration) ([]*simulate.Rule, []lint.Fin
 	if err != nil {
 		return nil, []lint.Finding{c.finding("", "rules hold JSON values only: "+err.Error())}
 	}
-	rules, faults := simulate.Parse(text, maxDelay)
-	if len(faults) == 0 {
+	rules, errs := simulate.Parse(text, maxDelay)
+	if len(errs) == 0 {
 		if n, size := simulate.Size(rules); n > simulate.MaxRules || size > simulate.MaxBodies {
-			faults = []simulate.Error{{Detail: fmt.Sprintf("there can be %d rules with bodies of %d MiB together", simulate.MaxRules, simulate.MaxBodies>>20)}}
+			errs = []simulate.Error{{Detail: fmt.Sprintf("there can be %d rules with bodies of %d MiB together", simulate.MaxRules, simulate.MaxBodies>>20)}}
 		}
 	}
 	var found []lint.Finding
-	for _, f := range faults {
+	for _, f := range errs {
 		found = append(found, c.finding(f.Pointer, f.Detail))
 	}
 	slices.SortStableFunc(found, lint.Finding.Compare)
@@ -134,7 +134,7 @@ func (c *configFile) checkRules() []lint.Finding {
 	return found
 }
 
-// finding returns a fault in the rules of the file, with its place.
+// finding returns what is wrong with the rules of the file, with its place.
 func (c *configFile) finding(pointer, detail string) lint.Finding {
 	f := lint.Finding{File: c.name, Pointer: rawjson.Pointer(simulateKey) + pointer, Detail: detail}
 	if tokens := rawjson.SplitPointer(pointer); len(tokens) > 1 {

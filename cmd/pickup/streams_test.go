@@ -283,20 +283,28 @@ func TestStreamProxies(t *testing.T) {
 // which it ends a quiet connection, and returns its URL.
 func nginx(t *testing.T, target string) string {
 	t.Helper()
+	port := freePort(t)
+	startNginx(t, "http://127.0.0.1:"+port, fmt.Sprintf(`server { listen 127.0.0.1:%s; location / { proxy_pass %s; proxy_read_timeout 20s; } }`, port, target))
+	return "http://127.0.0.1:" + port
+}
+
+// startNginx starts nginx with servers, and waits until pickup answers at a URL.
+func startNginx(t *testing.T, url, servers string) {
+	t.Helper()
 	path, err := exec.LookPath("nginx")
 	if err != nil {
 		path = "/usr/sbin/nginx" // not in the PATH of users
 	}
-	dir, port := t.TempDir(), freePort(t)
+	dir := t.TempDir()
 	config := fmt.Sprintf(`
-		daemon off; worker_processes 1; pid %[1]s/pid; error_log %[1]s/error.log;
+		daemon off; user root; worker_processes 1; pid %[1]s/pid; error_log %[1]s/error.log;
 		events {}
 		http {
 			access_log off;
 			client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; fastcgi_temp_path %[1]s/fastcgi;
 			uwsgi_temp_path %[1]s/uwsgi; scgi_temp_path %[1]s/scgi;
-			server { listen 127.0.0.1:%[2]s; location / { proxy_pass %[3]s; proxy_read_timeout 20s; } }
-		}`, dir, port, target)
+			%[2]s
+		}`, dir, servers)
 	file := filepath.Join(dir, "nginx.conf")
 	if err := os.WriteFile(file, []byte(config), 0o644); err != nil {
 		t.Fatal(err)
@@ -309,12 +317,10 @@ func nginx(t *testing.T, target string) string {
 		cmd.Process.Signal(syscall.SIGTERM) // so that its worker ends, too
 		cmd.Wait()
 	})
-	url := "http://127.0.0.1:" + port
 	if !eventually(func() bool { return isAlive(url) }) {
 		text, _ := os.ReadFile(dir + "/error.log")
 		t.Fatalf("nginx does not serve: %s", text)
 	}
-	return url
 }
 
 // TestStreamLargeEdit edits a file of 4 MB, or of 100 MB with PICKUP_LONG, while

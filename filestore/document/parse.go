@@ -59,7 +59,7 @@ var grammar = jsonsyntax.Grammar{
 func broken(file string, data []byte) error {
 	offset, reason := grammar.Explain(data)
 	line, column := rawjson.LineColumn(data, offset)
-	return &storage.BrokenError{File: file, Line: line, Column: column, Reason: cmp.Or(reason, "this is not valid JSON")}
+	return &storage.BrokenError{File: file, Line: line, Column: column, Reason: cmp.Or(reason, "this is not valid JSON"), Excerpt: rawjson.ExcerptAt(data, offset)}
 }
 
 // cut fills d with the slices that c finds. It reports false if the text is not a

@@ -20,15 +20,17 @@
 //
 //   - db.go has Open, Update and Follow; history.go the revisions, and change.go
 //     how they are computed;
-//   - tx.go, ondelete.go, patchrecord.go and patchdatabase.go have the writes, ids.go
-//     new ids; tx.go refuses taken values;
+//   - tx.go, ondelete.go, patchrecord.go and patchdatabase.go have the writes; ids.go
+//     new ids, stamp.go the times of x-now, and source.go what both take from a clock
+//     and from chance; tx.go refuses taken values;
 //   - find.go has the reads, with index.go and orderedindex.go, and strict.go refuses
-//     unknown names in a query;
+//     unknown names in a query; values.go counts the values of a member;
 //   - relate.go and embed.go have the relations between collections;
 //   - shared.go has what only databases need that several processes use;
 //   - undo.go and snapshots.go have the ways back; fork.go has copies in memory, and
 //     snapshotpatch.go writes the changes between two snapshots as a JSON Patch;
-//   - check.go finds what external edits broke.
+//   - setschema.go replaces the rules; check.go finds what breaks them, and checker.go
+//     keeps that up to date.
 //
 // # Order of events
 //

@@ -1,10 +1,14 @@
 package database
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"pickup/internal/storage"
 )
 
 // Baseline returns the contents at the start or at the latest external edit,
@@ -18,6 +22,70 @@ type NamedSnapshot struct {
 	Time time.Time // when it was kept
 
 	replaced int // history.replaced when it was kept, or a little earlier
+	compared atomic.Pointer[comparison]
+}
+
+// A comparison is what Differing has returned for the state at a revision.
+type comparison struct {
+	rev storage.Rev
+	n   int
+}
+
+// Differing returns how many records have been added, changed or removed from s to now,
+// a later or earlier state. Another member counts as one; the order does not count. What
+// both states share is not looked at, and the latest number is kept.
+func (s *NamedSnapshot) Differing(now *Snapshot) (n int) {
+	if last := s.compared.Load(); last != nil && last.rev == now.rev {
+		return last.n
+	}
+	for _, c := range s.list {
+		n += c.differing(now.byName[c.name])
+	}
+	for _, c := range now.list {
+		if s.byName[c.name] == nil {
+			n += c.differing(nil)
+		}
+	}
+	s.compared.Store(&comparison{now.rev, n})
+	return n
+}
+
+// differing returns how many records of a collection differ in another state of it, nil
+// if it is gone.
+func (c *collection) differing(to *collection) (n int) {
+	switch {
+	case c == to:
+		return 0
+	case !c.isArray() || !to.isArray():
+		if new(difference).member(c, to) {
+			return 0
+		}
+		for _, c := range []*collection{c, to} {
+			if c.isArray() {
+				n += c.records.Len()
+			}
+		}
+		return max(n, 1)
+	}
+	c.records.Differing(to.records, func(a, b *Record) {
+		switch {
+		case a == b:
+			return
+		case a != nil && b != nil && a.ID == b.ID:
+			if !bytes.Equal(a.Value, b.Value) {
+				n++
+			}
+			return
+		}
+		// They may be at other places.
+		if a != nil && !bytes.Equal(a.Value, to.valueAt(a.ID)) {
+			n++
+		}
+		if b != nil && c.valueAt(b.ID) == nil {
+			n++
+		}
+	})
+	return n
 }
 
 // maxSnapshots is the number of named snapshots.

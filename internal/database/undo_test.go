@@ -99,6 +99,44 @@ func (m *undoModel) step() {
 		}
 	}
 	m.checkStored()
+	for _, s := range m.db.Snapshots() {
+		for range 2 { // the second number is kept
+			if got, want := s.Differing(m.db.Snapshot()), differingRecords(s.Snapshot, m.db.Snapshot()); got != want {
+				m.Fatalf("%d records differ, not %d", got, want)
+			}
+		}
+	}
+}
+
+// differingRecords counts the records that differ, and members that are not collections in
+// both states as one, or as their records.
+func differingRecords(a, b *Snapshot) (n int) {
+	for name := range maps.Keys(merged(a.byName, b.byName)) {
+		x, y := a.byName[name], b.byName[name]
+		if x.isArray() && y.isArray() {
+			values := make(map[string]string)
+			for r := range a.All(name) {
+				values[r.ID] = string(r.Value)
+			}
+			for r := range b.All(name) {
+				if values[r.ID] != string(r.Value) {
+					n++
+				}
+				delete(values, r.ID)
+			}
+			n += len(values)
+		} else if x == nil || y == nil || x.kind != y.kind || string(x.value) != string(y.value) {
+			n += max(1, a.Len(name)+b.Len(name))
+		}
+	}
+	return n
+}
+
+// merged returns the entries of both maps.
+func merged[V any](a, b map[string]V) map[string]V {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
 }
 
 // update makes an update that can be undone.

@@ -17,6 +17,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/filestore/document"
+	"pickup/internal/rawjson"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
 )
@@ -32,6 +33,9 @@ type Finding struct {
 	ID         string `json:"id,omitempty"`         // of the record that has the value, if it has one
 	Detail     string `json:"detail"`               // one sentence
 	Suggestion string `json:"suggestion,omitempty"` // see schema.Fault
+
+	// Excerpt is the place of a Broken text.
+	Excerpt rawjson.Excerpt `json:"-"`
 
 	value string // the pointer and the record as String has them, or ""
 }
@@ -81,10 +85,10 @@ func (f Finding) at(p document.Place, rules *schema.Schema) Finding {
 // Broken returns the finding for an error in the text of a database or a schema.
 func Broken(err error) (Finding, bool) {
 	if e, ok := errors.AsType[*storage.BrokenError](err); ok {
-		return Finding{File: e.File, Line: e.Line, Column: e.Column, Detail: e.Reason}, true
+		return Finding{File: e.File, Line: e.Line, Column: e.Column, Detail: e.Reason, Excerpt: e.Excerpt}, true
 	}
 	if e, ok := errors.AsType[*schema.Error](err); ok {
-		return Finding{File: e.File, Line: e.Line, Column: e.Column, Detail: e.Reason}, true
+		return Finding{File: e.File, Line: e.Line, Column: e.Column, Detail: e.Reason, Excerpt: e.Excerpt}, true
 	}
 	return Finding{}, false
 }

@@ -208,5 +208,12 @@ func (m *Map[V]) Before(place int) iter.Seq2[int, V] {
 	}
 }
 
+// Differing calls visit for the places at which m and n may not have the same value, with
+// both values, the zero value where there is none. It does not look at what they share.
+func (m *Map[V]) Differing(n *Map[V], visit func(a, b V)) {
+	level := max(m.places.level, n.places.level)
+	m.places.raised(level).differing(n.places.raised(level), visit)
+}
+
 // Backward iterates over the values in reverse order.
 func (m *Map[V]) Backward() iter.Seq2[int, V] { return m.Before(m.places.next) }

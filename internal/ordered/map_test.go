@@ -104,6 +104,33 @@ func (want model) check(t *testing.T, m *Map[int]) {
 	}
 }
 
+// differing returns the pairs of values that differ, and how often.
+func differing(m, n *Map[int]) map[[2]int]int {
+	found := make(map[[2]int]int)
+	m.Differing(n, func(a, b int) {
+		if a != b {
+			found[[2]int{a, b}]++
+		}
+	})
+	return found
+}
+
+func (want model) differing(other model) map[[2]int]int {
+	found, values := make(map[[2]int]int), make(map[int][2]int)
+	for _, p := range want {
+		values[p.place] = [2]int{p.value, 0}
+	}
+	for _, p := range other {
+		values[p.place] = [2]int{values[p.place][0], p.value}
+	}
+	for _, pair := range values {
+		if pair[0] != pair[1] {
+			found[pair]++
+		}
+	}
+	return found
+}
+
 func (want model) pairs() iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		for _, p := range want {
@@ -211,6 +238,9 @@ func TestMap(t *testing.T) {
 		}
 		for _, s := range before {
 			s.model.check(t, s.m)
+			if got, want := differing(s.m, m), s.model.differing(now); !maps.Equal(got, want) {
+				t.Fatalf("the pairs %v differ, not %v", got, want)
+			}
 		}
 	}
 }

@@ -233,3 +233,48 @@ func (n *node[V]) blocks(level int, yield func(*atomic.Pointer[any], iter.Seq[V]
 	}
 	return true
 }
+
+// raised returns a root of a level that is not below that of the tree, nil if it is empty.
+func (t *tree[V]) raised(level int) *node[V] {
+	root := t.root
+	for range level - t.level {
+		if root != nil {
+			root = &node[V]{kids: []*node[V]{root}}
+		}
+	}
+	return root
+}
+
+// differing calls visit for the places at which two nodes, nil if empty, may differ.
+func (n *node[V]) differing(m *node[V], visit func(a, b V)) {
+	if n == m {
+		return
+	}
+	if n == nil {
+		n = new(node[V])
+	}
+	if m == nil {
+		m = new(node[V])
+	}
+	for i := range max(len(n.kids), len(m.kids)) {
+		var a, b *node[V]
+		if i < len(n.kids) {
+			a = n.kids[i]
+		}
+		if i < len(m.kids) {
+			b = m.kids[i]
+		}
+		a.differing(b, visit)
+	}
+	for has := n.has | m.has; has != 0; has &= has - 1 {
+		var a, b V
+		i := bits.TrailingZeros32(has)
+		if n.has&(1<<i) != 0 {
+			a = n.vals[i]
+		}
+		if m.has&(1<<i) != 0 {
+			b = m.vals[i]
+		}
+		visit(a, b)
+	}
+}

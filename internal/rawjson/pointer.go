@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -83,6 +84,33 @@ func LineColumn(data []byte, offset int) (line, column int) {
 		before = bytes.TrimPrefix(before, []byte(byteOrderMark))
 	}
 	return line, 1 + utf8.RuneCount(before)
+}
+
+// An Excerpt is a part of one line of a text.
+type Excerpt struct {
+	Text  string `json:"text"`
+	Caret int    `json:"caret"` // the character that it is about, from 1; it may be the one after Text
+}
+
+// around is how many characters an excerpt has before its place, and from it on.
+const around = 100
+
+// ExcerptAt returns what is around an offset in its line: at most 200 characters.
+func ExcerptAt(data []byte, offset int) Excerpt {
+	offset = min(offset, len(data))
+	start := 1 + bytes.LastIndexByte(data[:offset], '\n')
+	end := len(data)
+	if i := bytes.IndexByte(data[offset:], '\n'); i >= 0 {
+		end = offset + i
+	}
+	before := []rune(string(data[max(start, offset-around*utf8.UTFMax):offset]))
+	after := []rune(string(data[offset:min(end, offset+around*utf8.UTFMax)]))
+	before, after = before[max(0, len(before)-around):], after[:min(len(after), around)]
+	text := strings.TrimSuffix(string(append(before, after...)), "\r")
+	if short := strings.TrimPrefix(text, byteOrderMark); len(before) > 0 && short != text {
+		return Excerpt{short, len(before)}
+	}
+	return Excerpt{text, 1 + len(before)}
 }
 
 // Pointer returns the JSON Pointer (RFC 6901) of these tokens.

@@ -171,7 +171,7 @@ func (c *compilation) broken(pointer, format string, args ...any) error {
 
 func (c *compilation) brokenAt(offset int, format string, args ...any) error {
 	line, column := rawjson.LineColumn(c.data, offset)
-	return &Error{File: c.file, Line: line, Column: column, Reason: fmt.Sprintf(format, args...)}
+	return &Error{File: c.file, Line: line, Column: column, Reason: fmt.Sprintf(format, args...), Excerpt: rawjson.ExcerptAt(c.data, offset)}
 }
 
 // fragment returns the fragment of a URL, unescaped.
@@ -195,6 +195,7 @@ type Error struct {
 	File         string // as given to Compile
 	Line, Column int    // from 1; the column counts characters (code points)
 	Reason       string // one sentence without the position
+	Excerpt      rawjson.Excerpt
 }
 
 func (e *Error) Error() string {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"pickup/internal/rawjson"
 )
 
 // What a caller can act on. Errors of this package and of stores wrap these;
@@ -11,7 +13,7 @@ import (
 var (
 	ErrNotFound = errors.New("not found")              // no such collection or record
 	ErrConflict = errors.New("the store has moved on") // Commit's base is not current
-	ErrInvalid  = errors.New("not valid")              // breaks a rule of the schema; see FaultError
+	ErrInvalid  = errors.New("not valid")              // not JSON, or it breaks a rule of the schema
 	ErrShape    = errors.New("wrong shape")            // valid JSON, but not what is needed here
 	ErrBroken   = errors.New("the file is broken")     // a hand edit that does not parse; see BrokenError
 	ErrTooLarge = errors.New("too large")
@@ -28,6 +30,7 @@ type BrokenError struct {
 	File         string // as it was named to the store
 	Line, Column int    // from 1; the column counts characters (code points)
 	Reason       string // what is wrong there, one sentence without the position
+	Excerpt      rawjson.Excerpt
 }
 
 func (e *BrokenError) Unwrap() error { return ErrBroken }

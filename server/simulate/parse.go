@@ -23,51 +23,51 @@ const (
 	MaxRules  = 256
 	MaxBodies = 1 << 20 // bytes of all bodies together
 
-	maxFaults = 100 // roughly; more are not reported
+	maxErrors = 100 // roughly; more are not reported
 )
 
-// An Error is a fault in a rule.
+// An Error is what is wrong with a rule.
 type Error struct {
 	Pointer string // RFC 6901, into what was parsed
 	Detail  string
 }
 
-// Parse parses a list of rules, an array of objects. It returns the faults in it, and
+// Parse parses a list of rules, an array of objects. It returns what is wrong with them, and
 // parses no more than MaxRules+1 rules. No rule may wait for longer than maxDelay.
-func Parse(v jsontext.Value, maxDelay time.Duration) (rules []*Rule, faults []Error) {
+func Parse(v jsontext.Value, maxDelay time.Duration) (rules []*Rule, errs []Error) {
 	if v.Kind() != '[' {
 		return nil, []Error{{"", "rules are an array of objects"}}
 	}
 	for e := range rawjson.Elements(v) {
-		if len(rules) > MaxRules || len(faults) >= maxFaults {
+		if len(rules) > MaxRules || len(errs) >= maxErrors {
 			break
 		}
 		r, wrong := ParseRule(e, maxDelay)
 		for _, f := range wrong {
-			faults = append(faults, Error{rawjson.Pointer(strconv.Itoa(len(rules))) + f.Pointer, f.Detail})
+			errs = append(errs, Error{rawjson.Pointer(strconv.Itoa(len(rules))) + f.Pointer, f.Detail})
 		}
 		rules = append(rules, r)
 	}
-	return rules, faults
+	return rules, errs
 }
 
-// Unreachable returns a fault for each rule that can never match, because an earlier
+// Unreachable returns an error for each rule that can never match, because an earlier
 // one applies to all of its requests.
-func Unreachable(rules []*Rule) (faults []Error) {
+func Unreachable(rules []*Rule) (errs []Error) {
 	for i, r := range rules {
 		if j := slices.IndexFunc(rules[:i], func(earlier *Rule) bool { return earlier.covers(r) }); j >= 0 {
-			faults = append(faults, Error{rawjson.Pointer(strconv.Itoa(i)),
+			errs = append(errs, Error{rawjson.Pointer(strconv.Itoa(i)),
 				fmt.Sprintf("this rule can never match: rule %d applies to all of its requests; put it before that one", j+1)})
 		}
 	}
-	return faults
+	return errs
 }
 
 // A parser parses one rule.
 type parser struct {
 	rule     *Rule
 	maxDelay time.Duration
-	faults   []Error
+	errs     []Error
 }
 
 // members are the members of a rule.
@@ -99,7 +99,7 @@ func ParseRule(v jsontext.Value, maxDelay time.Duration) (*Rule, []Error) {
 	p := &parser{rule: &Rule{text: v, path: []string{rest}, percent: 100}, maxDelay: maxDelay}
 	p.rule.Rule = true
 	for quoted, value := range rawjson.Members(v) {
-		if len(p.faults) >= maxFaults {
+		if len(p.errs) >= maxErrors {
 			break
 		}
 		name := rawjson.Unquote(quoted)
@@ -112,11 +112,11 @@ func ParseRule(v jsontext.Value, maxDelay time.Duration) (*Rule, []Error) {
 		}
 	}
 	p.finish()
-	return p.rule, p.faults
+	return p.rule, p.errs
 }
 
 func (p *parser) fail(member, detail string) {
-	p.faults = append(p.faults, Error{rawjson.Pointer(member), detail})
+	p.errs = append(p.errs, Error{rawjson.Pointer(member), detail})
 }
 
 // finish checks how the members fit together.
@@ -131,7 +131,7 @@ func (p *parser) finish() {
 	}
 	_, said := rawjson.Member(r.text, "fault")
 	switch {
-	case len(p.faults) > 0:
+	case len(p.errs) > 0:
 	case said && (r.Code != 0 || r.Body != nil):
 		p.fail("fault", "a rule has a fault, or code and body, but not both")
 	case r.Code != 0 && (r.Code < least || r.Code > 599):
@@ -139,7 +139,7 @@ func (p *parser) finish() {
 	case r.Headers != nil && r.Code == 0:
 		p.fail("headers", "headers needs code or body: it does not change real answers")
 	case r.Delay == nil && r.Hold == "" && r.Code == 0 && r.Fault == "":
-		p.faults = append(p.faults, Error{"", "the rule does nothing: it needs delay, code, fault, hold or body"})
+		p.errs = append(p.errs, Error{"", "the rule does nothing: it needs delay, code, fault, hold or body"})
 	}
 }
 

@@ -16,9 +16,9 @@ import (
 // parse returns the rules of a JSON array.
 func parse(t testing.TB, text string) []*Rule {
 	t.Helper()
-	rules, faults := Parse(jsontext.Value(text), time.Minute)
-	if faults != nil {
-		t.Fatalf("%s: %v", text, faults)
+	rules, errs := Parse(jsontext.Value(text), time.Minute)
+	if errs != nil {
+		t.Fatalf("%s: %v", text, errs)
 	}
 	return rules
 }
@@ -233,16 +233,16 @@ func TestRulesTogether(t *testing.T) {
 func TestParseLimits(t *testing.T) {
 	for name, text := range map[string]string{
 		"rules":   "[" + strings.Repeat(`{"code":500},`, 500_000) + `{"code":500}]`,
-		"faults":  "[" + strings.Repeat("{},", 500_000) + "{}]",
+		"errors":  "[" + strings.Repeat("{},", 500_000) + "{}]",
 		"members": `[{"0":0` + manyMembers(200_000) + "}]",
 	} {
 		start := time.Now()
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		rules, faults := Parse(jsontext.Value(text), time.Minute)
+		rules, errs := Parse(jsontext.Value(text), time.Minute)
 		runtime.ReadMemStats(&after)
-		if len(rules) > MaxRules+1 || len(faults) > 2*maxFaults || (name == "rules") == (len(faults) > 0) {
-			t.Errorf("%s: %d rules and %d faults", name, len(rules), len(faults))
+		if len(rules) > MaxRules+1 || len(errs) > 2*maxErrors || (name == "rules") == (len(errs) > 0) {
+			t.Errorf("%s: %d rules and %d errors", name, len(rules), len(errs))
 		}
 		if used := after.TotalAlloc - before.TotalAlloc; used > 20<<20 {
 			t.Errorf("%s: %d bytes and %v for %d bytes of text", name, used, time.Since(start), len(text))
@@ -270,16 +270,16 @@ func FuzzRule(f *testing.F) {
 		if !jsontext.Value(text).IsValid() {
 			return
 		}
-		rule, faults := ParseRule(text, time.Minute)
-		if faults != nil {
+		rule, errs := ParseRule(text, time.Minute)
+		if errs != nil {
 			return
 		}
 		var rules Rules
 		rules.Set([]*Rule{rule})
 		rules.Find(NewRequest("GET", "/a/b", "a=1"), Random())
 		shown := rules.AppendJSON(nil)
-		if again, faults := Parse(shown, time.Minute); faults != nil || len(again) != 1 {
-			t.Errorf("%s is shown as %s: %v", text, shown, faults)
+		if again, errs := Parse(shown, time.Minute); errs != nil || len(again) != 1 {
+			t.Errorf("%s is shown as %s: %v", text, shown, errs)
 		}
 	})
 }

@@ -1,6 +1,6 @@
 // The changes since the start, with what was there before, and their undo.
 import { useMemo } from "preact/hooks";
-import { hasCollection, hasObject, keyOf, whyLocked } from "./catalog.ts";
+import { collections, hasCollection, hasObject, keyOf, objects, whyLocked } from "./catalog.ts";
 import { history, historyError, useHistory } from "./history.ts";
 import { Icon } from "./icons.tsx";
 import { differing, isObject, memberOf, stringify, type Json, type Obj } from "./json.ts";
@@ -28,19 +28,11 @@ export function Changes() {
         <span class="count">{all !== null && count(list.length, "change") + " since the server started"}</span>
       </header>
       <Snapshots />
-      {of && (
-        <div class="row-of">
-          <span class="term">
-            <span class="dim">of</span> <b>{of}</b>
-            <button type="button" aria-label={"Remove: of " + of} onClick={() => go(href(["_", "changes"]))}>
-              <Icon name="close" size={12} />
-            </button>
-          </span>
-        </div>
-      )}
+      {all !== null && all.length > 0 && <Filter of={of} />}
       {historyError.value !== null && <ErrorBox error={historyError.value} />}
       {all === null && historyError.value === null && <Bones count={3} />}
-      {all !== null && list.length === 0 && (
+      {all !== null && all.length > 0 && list.length === 0 && <Empty icon="history" title="None of these" />}
+      {all?.length === 0 && (
         <Empty icon="history" title="Nothing has changed yet">
           <p>
             Edit the file, or write through the API. Each change is listed here with the values before and after.
@@ -53,6 +45,42 @@ export function Changes() {
         ))}
       </ol>
     </main>
+  );
+}
+
+/** Selects the changes of a collection or object, or of one record. */
+function Filter({ of }: { of: string }) {
+  const [name = "", id = ""] = of.split(/\/(.*)/s);
+  const names = new Set([...collections.value, ...objects.value].map((item) => item.name));
+  if (name) names.add(name); // it may have been deleted
+  const show = (name: string, id: string) => {
+    const query = name && `of=${encodeURIComponent(name + (id && "/" + id))}`;
+    go(href(["_", "changes"], query));
+  };
+  return (
+    <div class="row-of wrap">
+      <label>
+        of{" "}
+        <select value={name} onChange={(event) => show(event.currentTarget.value, "")}>
+          <option value="">everything</option>
+          {[...names].map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      {name && !hasObject(name) && (
+        <input
+          id="filter"
+          type="search"
+          aria-label="Id of the record"
+          placeholder="id of a record"
+          value={id}
+          onChange={(event) => show(name, event.currentTarget.value)}
+        />
+      )}
+    </div>
   );
 }
 

@@ -5,7 +5,7 @@ import { ask, get, pathOf, type Schemas } from "./api.ts";
 import { shapeFor, status, whyLocked } from "./catalog.ts";
 import { Icon } from "./icons.tsx";
 import { pointer, pointerNames, stringify, type Json, type Operation } from "./json.ts";
-import { broken, onChange, onReset } from "./live.ts";
+import { broken, onChange, onNews, onReset } from "./live.ts";
 import { toastError } from "./messages.tsx";
 import { href } from "./route.ts";
 import { fieldOf, typedOf, valueOf } from "./schema.ts";
@@ -14,14 +14,19 @@ import { Bones, Button, count, Empty, ErrorBox, formatCount } from "./ui.tsx";
 import { toastUndo } from "./undo.ts";
 
 type Finding = Schemas["Finding"];
+type SourceFile = Schemas["SourceFile"];
 
 const shown = 200; // findings
 
 export function Problems() {
   const { list, total, error } = useFindings();
-  const groups = useMemo(() => groupsOf(list ?? []), [list]);
   const rules = status.value?.rules,
-    isFine = list?.length === 0 && !broken.value && rules?.state !== "broken";
+    shownAbove = rules?.state === "broken" ? rules.name : "";
+  const groups = useMemo(
+    () => groupsOf((list ?? []).filter((finding) => finding.pointer || finding.file !== shownAbove)),
+    [list, shownAbove],
+  );
+  const isFine = list?.length === 0 && !broken.value && rules?.state !== "broken";
   return (
     <main class="screen" aria-labelledby="title">
       <header class="top">
@@ -31,13 +36,13 @@ export function Problems() {
         </span>
       </header>
       {broken.value && (
-        <Fault title="The file cannot be loaded" detail={broken.value}>
+        <Fault title="The file cannot be loaded" detail={broken.value} file={status.value?.file}>
           Correct it in your editor and save it.
         </Fault>
       )}
       {rules?.state === "broken" && (
-        <Fault title={rules.name + " cannot be used"} detail={rules.detail ?? ""}>
-          Writes are not checked against it until it is corrected.
+        <Fault title={rules.name + " cannot be used"} detail={rules.detail ?? ""} file={rules}>
+          Correct it in your editor and save it.
         </Fault>
       )}
       {error !== null && <ErrorBox error={error} />}
@@ -66,21 +71,42 @@ export function Problems() {
 interface FaultProps {
   title: string;
   detail: string;
+  file: SourceFile | undefined;
   children: string;
 }
 
-function Fault({ title, detail, children }: FaultProps) {
+function Fault({ title, detail, file, children }: FaultProps) {
   return (
     <div class="wrong" role="alert">
       <Icon name="alert" size={20} />
       <div>
         <strong>{title}</strong>
         <p>{detail}</p>
+        {file?.excerpt && <Excerpt line={file.line ?? 1} {...file.excerpt} />}
         <p class="dim">{children}</p>
       </div>
     </div>
   );
 }
+
+/** A part of a line, with a caret under the place that is wrong. */
+function Excerpt({ line, text, caret }: { line: number; text: string; caret: number }) {
+  const margin = line + " │ ",
+    characters = [...text].map(visible);
+  const before = margin + characters.slice(0, caret - 1).join("");
+  return (
+    <pre class="code" tabIndex={0} role="region" aria-label={"Line " + line}>
+      {before}
+      <mark>{characters[caret - 1] ?? ""}</mark>
+      {characters.slice(caret).join("")}
+      {"\n" + before.replace(/[^\t]/gu, " ") + "^"}
+    </pre>
+  );
+}
+
+/** Returns what shows a character, which may be a control character. */
+const visible = (character: string): string =>
+  character < " " && character !== "\t" ? String.fromCharCode(0x2400 + character.charCodeAt(0)) : character;
 
 /** Returns the findings, which follow the changes. */
 function useFindings(): { list: Finding[] | null; total: number; error: unknown } {
@@ -102,7 +128,8 @@ function useFindings(): { list: Finding[] | null; total: number; error: unknown 
       }
     };
     void load();
-    const stops = [onChange(() => void load()), onReset(() => void load())];
+    const again = () => void load();
+    const stops = [onChange(again), onReset(again), onNews(again)];
     return () => {
       isGone = true;
       for (const stop of stops) stop();

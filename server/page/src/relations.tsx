@@ -1,8 +1,10 @@
 // Which collections refer to which: as a map and as a list.
+import { useState } from "preact/hooks";
+import { pathOf } from "./api.ts";
 import { collections, hasCollection, relations, shapeFor, type Status } from "./catalog.ts";
 import { Icon } from "./icons.tsx";
 import { href } from "./route.ts";
-import { count, Empty, formatCount } from "./ui.tsx";
+import { Copy, count, Empty, formatCount } from "./ui.tsx";
 
 type Relation = Status["relations"][number];
 
@@ -15,12 +17,27 @@ const gapX = 90,
   gapY = 28;
 
 export function Relations() {
+  const [word, setWord] = useState("");
   const list = relations.value.filter((relation) => hasCollection(relation.from) && hasCollection(relation.to));
+  const isLong = collections.value.length > maxBoxes;
+  const shown = list.filter(({ from, member, to }) => `${from}.${member} ${to}`.toLowerCase().includes(word.toLowerCase()));
   return (
     <main class="screen" aria-labelledby="title">
       <header class="top">
         <h1 id="title">Relations</h1>
         <span class="count">{count(list.length, "reference")}</span>
+        <span class="grow" />
+        {isLong && (
+          <input
+            id="filter"
+            class="search"
+            type="search"
+            aria-label="Search in references"
+            placeholder="collection or member"
+            value={word}
+            onInput={(event) => setWord(event.currentTarget.value)}
+          />
+        )}
       </header>
       {list.length === 0 && (
         <Empty icon="share" title="No references">
@@ -30,10 +47,10 @@ export function Relations() {
           </p>
         </Empty>
       )}
-      {list.length > 0 && collections.value.length <= maxBoxes && <RelationMap list={list} />}
+      {list.length > 0 && !isLong && <RelationMap list={list} />}
       <h2 class="offscreen">As a list</h2>
       <ul class="reflist">
-        {list.map((relation) => (
+        {shown.map((relation) => (
           <RelationLine key={relation.from + "/" + relation.member} relation={relation} />
         ))}
       </ul>
@@ -50,12 +67,19 @@ function RelationLine({ relation }: { relation: Relation }) {
       <Icon name="right" size={13} />
       <a href={href([to])}>{to}</a>
       {onDelete && <span class="pill">on delete: {onDelete}</span>}
-      <span class="dim">
-        {expand && <span class="code">{`/${from}?_expand=${expand}`}</span>}
-        {expand && embed && " or "}
-        {embed && <span class="code">{`/${to}?_embed=${embed}`}</span>}
-      </span>
+      {expand && <Query path={`${pathOf(from)}?_expand=${encodeURIComponent(expand)}`} />}
+      {embed && <Query path={`${pathOf(to)}?_embed=${encodeURIComponent(embed)}`} />}
     </li>
+  );
+}
+
+/** A list with the records that are referred to, or that refer to it. */
+function Query({ path }: { path: string }) {
+  return (
+    <span class="row-of">
+      <span class="code dim">{path}</span>
+      <Copy text={() => location.origin + path} label={"Copy " + path} />
+    </span>
   );
 }
 
@@ -99,7 +123,9 @@ function RelationMap({ list }: { list: Relation[] }) {
     all = [...boxes.values()];
   const right = Math.max(...all.map((box) => box.x + width)) + 4,
     bottom = Math.max(...all.map((box) => box.y + box.height)) + 4;
-  const text = list.map((relation) => `${relation.from}.${relation.member} refers to ${relation.to}`).join("; ");
+  const text = list
+    .map(({ from, member, to, onDelete }) => `${from}.${member} refers to ${to}${onDelete ? ", on delete " + onDelete : ""}`)
+    .join("; ");
   return (
     <div class="map" tabIndex={0} role="region" aria-label="Map of the collections">
       <svg width={right} height={bottom} viewBox={`-2 -2 ${right} ${bottom}`} role="img" aria-label={text}>
@@ -123,7 +149,16 @@ function Edge({ relation, boxes }: { relation: Relation; boxes: ReadonlyMap<stri
   const x = to.x > from.x ? from.x + width : from.x,
     bend = to.x > from.x ? gapX / 2 : -gapX / 2;
   const target = to.x - 5;
-  return <path class="edge" d={`M${x} ${y} C${x + bend} ${y} ${target - gapX / 2} ${end} ${target} ${end}`} />;
+  return (
+    <>
+      <path class="edge" d={`M${x} ${y} C${x + bend} ${y} ${target - gapX / 2} ${end} ${target} ${end}`} />
+      {relation.onDelete && (
+        <text class="rule" x={(x + target) / 2} y={(y + end) / 2 - 4}>
+          {relation.onDelete}
+        </text>
+      )}
+    </>
+  );
 }
 
 function BoxOf({ name, box, list }: { name: string; box: Box; list: Relation[] }) {

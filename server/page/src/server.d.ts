@@ -26,6 +26,8 @@ export interface components {
             }[];
             /** @description The collections of the database, if something was not found. */
             collections?: string[];
+            /** @description The name that was probably meant, if something was not found. */
+            suggestion?: string;
             /** @description The records that other changes have touched, or without id whole members. */
             conflicts?: {
                 collection: string;
@@ -105,6 +107,13 @@ export interface components {
             column?: number;
             /** @description What is wrong. */
             detail?: string;
+            /** @description What is around that place. */
+            excerpt?: {
+                /** @description A part of the line, up to 200 characters. */
+                text: string;
+                /** @description The character of text that is at the place, from 1. */
+                caret: number;
+            };
         };
         /** @description What a user interface has to know before it can show anything. */
         Status: {
@@ -168,6 +177,14 @@ export interface components {
                 /** @description The count is that of an earlier state. */
                 pending: boolean;
             };
+            /** @description Who follows: the open streams by path, the paths with most streams first. */
+            streams?: {
+                path: string;
+                /** @description How many streams there are. */
+                count: number;
+            }[];
+            /** @description The URLs at which other machines may reach the service. */
+            addresses?: string[];
             limits: {
                 /** @description The size of a body in bytes. */
                 body: number;
@@ -340,6 +357,8 @@ export interface components {
             at: string;
             /** @description The number of records in all collections. */
             records: number;
+            /** @description The number of records that have been added, changed or removed since. */
+            differing: number;
         };
     };
 }

@@ -2,12 +2,14 @@
 import { useEffect, useState } from "preact/hooks";
 import { ask, read, type Schemas } from "./api.ts";
 import { whyLocked } from "./catalog.ts";
-import { onReset } from "./live.ts";
+import { onChange, onReset } from "./live.ts";
 import { toast, toastError } from "./messages.tsx";
 import { Ago, Button, count, Dialog } from "./ui.tsx";
 import { toastUndo } from "./undo.ts";
 
 type NamedSnapshot = Schemas["NamedSnapshot"];
+
+const describeDiffering = (n: number): string => count(n, "record") + (n === 1 ? " differs" : " differ");
 
 const pathOf = (name: string): string => "/_/snapshots/" + encodeURIComponent(name);
 
@@ -20,7 +22,8 @@ export function Snapshots() {
   };
   useEffect(() => {
     load();
-    return onReset(load);
+    const stops = [onChange(load), onReset(load)];
+    return () => stops.forEach((stop) => stop());
   }, []);
   const run = async (what: string, action: () => Promise<unknown>) => {
     try {
@@ -47,7 +50,9 @@ export function Snapshots() {
         {list.map((snapshot) => (
           <li key={snapshot.name} class="line">
             <b class="clip">{snapshot.name}</b>
-            <span class="dim">{count(snapshot.records, "record")}</span>
+            <span class="dim">
+              {snapshot.differing === 0 ? "as it is now" : describeDiffering(snapshot.differing)}
+            </span>
             <span class="grow" />
             <Ago at={snapshot.at} />
             {!whyLocked.value && <Button onClick={() => setTarget(snapshot.name)}>Go back</Button>}
