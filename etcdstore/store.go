@@ -255,10 +255,7 @@ func (s *Store) latest(ctx context.Context) (rev int64, h head, asOf int64, err 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if rev < known && s.gone == nil {
-		s.gone = &storage.AdviceError{
-			Err:    fmt.Errorf("%w: the cluster is at revision %d and was at %d", storage.ErrBroken, rev, known),
-			Advice: "the cluster has lost changes, as after a restore from a backup: restart this server to go on with its state",
-		}
+		s.gone = lostError{rev, known}
 	}
 	if s.gone != nil {
 		return 0, h, 0, s.gone
@@ -269,6 +266,19 @@ func (s *Store) latest(ctx context.Context) (rev int64, h head, asOf int64, err 
 		s.state.asOf = max(s.state.asOf, asOf)
 	}
 	return rev, h, asOf, nil
+}
+
+// A lostError is about a cluster that has lost revisions.
+type lostError struct{ rev, known int64 }
+
+const lostAdvice = "the cluster has lost changes, as after a restore from a backup: restart this server to go on with its state"
+
+func (e lostError) Error() string {
+	return fmt.Sprintf("revision %d of the cluster follows %d: %s", e.rev, e.known, lostAdvice)
+}
+
+func (lostError) Unwrap() error {
+	return &storage.AdviceError{Err: storage.ErrBroken, Advice: lostAdvice}
 }
 
 // An absentError is about a prefix without a database.

@@ -5,9 +5,11 @@ import (
 	"compress/gzip"
 	"embed"
 	"io"
+	"sync"
 	"weak"
 
 	"pickup/internal/database"
+	"pickup/internal/describe"
 	"pickup/server/openapi"
 )
 
@@ -30,6 +32,13 @@ type described struct {
 	sessionPath string
 	simulated   string
 	document    []byte
+}
+
+// inferredRules are the rules that were made from a snapshot.
+type inferredRules struct {
+	mu   sync.Mutex
+	snap weak.Pointer[database.Snapshot] // guarded by mu
+	text []byte                          // guarded by mu
 }
 
 // describesAll reports whether the request asks for a description of every form
@@ -68,6 +77,19 @@ func (req *request) sendDescription(contentType string, text []byte) error {
 		return nil
 	}
 	return req.sendBody(contentType, tag, text)
+}
+
+// inferSchema serves GET /_/schema.json: the rules that pickup schema would make from
+// the data. Reading all records takes long, so it is done once for a state and by one
+// request at a time.
+func (req *request) inferSchema() error {
+	cached := &req.inferred
+	cached.mu.Lock()
+	defer cached.mu.Unlock()
+	if snap := weak.Make(req.snap); cached.snap != snap {
+		cached.snap, cached.text = snap, describe.InferSchema(req.snap)
+	}
+	return req.sendDescription(openapi.SchemaType, cached.text)
 }
 
 // schema serves GET /_/schemas/NAME: the JSON Schema of a record or of a singular

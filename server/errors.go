@@ -192,11 +192,13 @@ func noCollection(s *database.Snapshot, name string) *problem {
 	case len(names) == 0:
 		return notFound(s, fmt.Sprintf("There is no collection %q. The database has none yet.", clip(name)))
 	}
-	meant := ""
-	if near := spell.Nearest(name, names); near != "" {
+	near, meant := spell.Nearest(name, names), ""
+	if near != "" {
 		meant = " Did you mean " + near + "?"
 	}
-	return notFound(s, fmt.Sprintf("There is no collection %q.%s There are: %s.", clip(name), meant, strings.Join(names, ", ")))
+	p := notFound(s, fmt.Sprintf("There is no collection %q.%s There are: %s.", clip(name), meant, strings.Join(names, ", ")))
+	p.Suggestion = near
+	return p
 }
 
 func noRecord(s *database.Snapshot, collection, id string) *problem {

@@ -32,6 +32,7 @@ type problem struct {
 	Column      int      `json:"column,omitempty"` // in characters, from 1
 	Errors      []fault  `json:"errors,omitempty"`
 	Collections []string `json:"collections,omitempty"` // what exists, if something was not found
+	Suggestion  string   `json:"suggestion,omitempty"`  // the name that was probably meant
 
 	Conflicts []jsontext.Value `json:"conflicts,omitempty"` // elements that others have changed
 

@@ -73,6 +73,7 @@ var routes = []route{
 	// Descriptions of the API, made from the data and the rules.
 	{path: openapi.OpenAPIPath, get: (*request).openAPI},
 	{path: openapi.TypesPath, get: (*request).types, outside: true},
+	{path: openapi.SchemaPath, get: (*request).inferSchema},
 	{path: openapi.SchemasPath + ":collection", get: (*request).schema},
 	// The page that shows the data, and the files that it loads, unless Options.NoPage
 	// is set.

@@ -248,6 +248,8 @@ func setOption(t *testing.T, o *server.Options, name, value string) {
 		o.Writable = func() error { return err }
 	case "file":
 		o.Source = func() server.SourceFile { return server.SourceFile{Name: value, Size: 7} }
+	case "address":
+		o.Addresses = func() []string { return []string{value} }
 	case "max-body", "max-streams", "max-sessions":
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil {

@@ -134,6 +134,10 @@ type Options struct {
 	Source func() SourceFile
 	Rules  func() *SourceFile
 
+	// Addresses returns the URLs at which other machines may reach the service, for
+	// GET /_/status. It may be called by several goroutines at once. nil: none.
+	Addresses func() []string
+
 	// Ephemeral is shown by GET /_/status: writes do not change the file.
 	Ephemeral bool
 
@@ -158,6 +162,7 @@ type server struct {
 	requests                requestLog
 	service                 []link // the service's own resources, for the index
 	described, describedAll atomic.Pointer[described]
+	inferred                inferredRules
 	revision                atomic.Pointer[revisionValue]
 	unknown                 sync.Map     // what logUnknown has logged, by [2]string
 	unknownCount            atomic.Int32 // of these

@@ -38,6 +38,8 @@ type status struct {
 	Objects     []objectState     `json:"objects"`
 	Relations   []relation        `json:"relations"`
 	Findings    *findingsState    `json:"findings,omitempty"`
+	Streams     []streamState     `json:"streams,omitempty"`
+	Addresses   []string          `json:"addresses,omitempty"` // for other machines
 	Limits      limits            `json:"limits"`
 }
 
@@ -79,6 +81,12 @@ type findingsState struct {
 	Pending bool `json:"pending"` // the count is that of an earlier state
 }
 
+// streamState is how many streams are open at a path.
+type streamState struct {
+	Path  string `json:"path"`
+	Count int    `json:"count"`
+}
+
 type limits struct {
 	Body  int64 `json:"body"`  // bytes
 	Terms int   `json:"terms"` // of a query
@@ -109,6 +117,7 @@ func (req *request) readStatus() error {
 	for _, r := range snap.Relations() {
 		x.Relations = append(x.Relations, relation(r))
 	}
+	x.Streams = req.streams.paths(req.db)
 	if req.session != nil {
 		x.Session = req.session.name
 	} else {
@@ -132,6 +141,9 @@ func (req *request) addFiles(x *status) {
 	}
 	if req.Rules != nil {
 		x.Rules = req.Rules()
+	}
+	if req.Addresses != nil {
+		x.Addresses = req.Addresses()
 	}
 	if req.Findings != nil {
 		n, pending := req.Findings.Count()

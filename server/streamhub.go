@@ -1,8 +1,10 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,8 +24,9 @@ type streams struct {
 // for each group of streams that have asked for the same.
 type hub struct {
 	db      *database.DB
-	streams int           // guarded by streams.mu
-	left    chan struct{} // closed when the last stream has left
+	streams int            // guarded by streams.mu
+	paths   map[string]int // guarded by streams.mu; the number of streams by the path of their URL
+	left    chan struct{}  // closed when the last stream has left
 	look    func() situation
 
 	mu     sync.Mutex
@@ -97,6 +100,7 @@ type subscription struct {
 	hub     *hub
 	group   *group
 	key     string
+	path    string      // of the URL
 	next    int         // guarded by hub.mu; the number of the next frame
 	rev     storage.Rev // the state that the client has: earlier frames are skipped
 	broken  string      // the state of the file when the subscription began
@@ -133,7 +137,8 @@ func (s *streams) join(req *request, key string, t topic) (*subscription, bool) 
 	db := req.db
 	h := s.hubs[db]
 	if h == nil {
-		h = &hub{db: db, left: make(chan struct{}), look: req.situation, groups: make(map[string]*group), rev: db.Snapshot().Rev(), broken: brokenDetail(db), told: req.situation()}
+		h = &hub{db: db, paths: make(map[string]int), left: make(chan struct{}), look: req.situation, groups: make(map[string]*group),
+			rev: db.Snapshot().Rev(), broken: brokenDetail(db), told: req.situation()}
 		if s.hubs == nil {
 			s.hubs = make(map[*database.DB]*hub)
 		}
@@ -144,8 +149,10 @@ func (s *streams) join(req *request, key string, t topic) (*subscription, bool) 
 		}
 		go contain(req.Log, "streams ended", func() { h.run(req.Stop, ended) })
 	}
+	path := sentURL(req.Request).Path
 	s.open++
 	h.streams++
+	h.paths[path]++
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	g := h.groups[key]
@@ -154,7 +161,24 @@ func (s *streams) join(req *request, key string, t topic) (*subscription, bool) 
 		h.groups[key] = g
 	}
 	g.streams++
-	return &subscription{streams: s, hub: h, group: g, key: key, next: g.first + len(g.frames), broken: h.broken}, true
+	return &subscription{streams: s, hub: h, group: g, key: key, path: path, next: g.first + len(g.frames), broken: h.broken}, true
+}
+
+const mostPaths = 20 // that paths returns
+
+// paths returns how many streams of a database are open at each path, the paths with
+// most streams first.
+func (s *streams) paths(db *database.DB) []streamState {
+	var all []streamState
+	s.mu.Lock()
+	if h := s.hubs[db]; h != nil {
+		for path, n := range h.paths {
+			all = append(all, streamState{clip(path), n})
+		}
+	}
+	s.mu.Unlock()
+	slices.SortFunc(all, func(a, b streamState) int { return cmp.Or(b.Count-a.Count, strings.Compare(a.Path, b.Path)) })
+	return all[:min(len(all), mostPaths)]
 }
 
 // leave closes a stream.
@@ -172,6 +196,9 @@ func (s *subscription) leave() {
 		delete(h.groups, s.key)
 	}
 	s.streams.open--
+	if h.paths[s.path]--; h.paths[s.path] == 0 {
+		delete(h.paths, s.path)
+	}
 	if h.streams--; h.streams == 0 {
 		delete(s.streams.hubs, h.db)
 		close(h.left)

@@ -18,6 +18,7 @@ import (
 // services of compose.yaml run on hosts that have their names, with the environment and
 // the commands that they have there, and nginx has the file of the example.
 func TestClusterExample(t *testing.T) {
+	t.Parallel()
 	if !ownNetwork(t, 5*time.Minute) {
 		return
 	}

@@ -43,7 +43,10 @@ func TestClusterSoak(t *testing.T) {
 	var clients sync.WaitGroup
 	writers := make([]*soakWriter, 4)
 	for n := range writers {
-		writers[n] = &soakWriter{n: n, replicas: replicas, client: &http.Client{Timeout: patience}, acknowledged: make(map[string]string), counts: make(map[string]int)}
+		writers[n] = &soakWriter{
+			n: n, replicas: replicas, client: &http.Client{Timeout: patience},
+			acknowledged: make(map[string]string), counts: make(map[string]int),
+		}
 		clients.Go(func() { writers[n].run(t, stop) })
 	}
 	samples := make([][]vitals, len(replicas))

@@ -15,6 +15,7 @@ import (
 // so and keeps the state that it has; after a restart, clients that have seen what the
 // backup does not have are told.
 func TestClusterRestored(t *testing.T) {
+	t.Parallel()
 	c, err := etcdtest.Start(etcdtest.Options{})
 	if err != nil {
 		t.Fatal(err)

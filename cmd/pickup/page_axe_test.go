@@ -4,6 +4,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 )
 
 // axeFlow checks each screen with axe-core, in light and dark and on a phone.
@@ -58,6 +59,29 @@ func axeFlow(p *pageTest) {
 		}},
 		{name: "refused-query", hash: "#/schedules?_limt=3", act: func() { p.until(`document.querySelector("main [role=alert]")`) }},
 		{name: "nothing", hash: "#/nothing", act: func() { p.sees("There is no collection") }},
+		{name: "nearest", hash: "#/schedule", act: func() { p.sees("Did you mean") }},
+		{name: "no-screen", hash: "#/_/nothing", act: func() { p.until(`document.querySelector("main .links")`) }},
+		{name: "picker", hash: "#/schedules", noPhone: true, act: func() {
+			p.until(rows + ` === 7`)
+			p.click(`[data-cell="1:1"]`)
+			p.press("Enter")
+			p.until(`document.querySelector(".choices [aria-selected=true]")`)
+		}},
+		{name: "time", hash: "#/schedules", noPhone: true, act: func() {
+			p.until(rows + ` === 7`)
+			p.click(`[data-cell="1:6"]`)
+			p.press("Enter")
+			p.until(`document.querySelector(".edits .timed input")`)
+		}},
+		{name: "form-picker", hash: "#/schedules/4", act: func() {
+			p.fill("#member-driverId", "marlow")
+			p.until(`document.querySelector(".choices [aria-selected=true]")`)
+		}, after: p.reset},
+		{name: "refused-new", hash: "#/_/new/schedules", act: func() {
+			p.fill("#member-pickupTime", "tomorrow")
+			p.press("Ctrl+s")
+			p.until(`document.querySelectorAll(".panel [aria-invalid=true]").length === 8`)
+		}},
 		{name: "new", hash: "#/_/new/schedules", act: func() { p.until(`document.querySelector("#member-title")`) }},
 		{name: "refused", hash: "#/drivers", noPhone: true, act: func() {
 			p.until(`document.querySelectorAll(".spacer .row").length === 4`)
@@ -169,6 +193,14 @@ func (p *tab) accessible(name string, onPhone bool, parts ...string) {
 	}
 	p.do(desktop)
 	p.prefer("light")
+}
+
+// pageTime returns the time that a test of the page has, on a busy machine, too.
+func pageTime() time.Duration {
+	if long() {
+		return time.Hour
+	}
+	return 12 * time.Minute
 }
 
 // long reports whether tests have time.

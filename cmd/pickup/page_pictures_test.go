@@ -61,7 +61,7 @@ const steady = `
 // to, -update writes the pictures anew.
 func TestPagePictures(t *testing.T) {
 	t.Parallel()
-	ctx := browserFor(t, 12*time.Minute, pictureFonts(t))
+	ctx := browserFor(t, pageTime(), pictureFonts(t))
 	dir := sampleDir(t)
 	server, err := launch("pickup", dir, openServerEnv, "--access-log", "off", "--now", "2026-09-14T08:00:00Z", "--seed", "1")
 	if err != nil {
@@ -250,6 +250,7 @@ func screens(p *pageTest) []screen {
 			seen(".findings li")()
 			p.until(`document.querySelector(".nav .n.bad")`)
 		}, after: p.reset},
+		{name: "relations", hash: "#/_/relations", act: seen(".reflist li")},
 		{name: "sessions", hash: "#/_/sessions", act: func() {
 			p.api("PUT", "/_/sessions/checkout", "", 201)
 			p.api("PATCH", "/_/s/checkout/schedules/4", `{"title": "In the session"}`, 200)

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/memory"
@@ -23,7 +22,7 @@ import (
 // begin and change, in one Chromium.
 func TestPageServers(t *testing.T) {
 	t.Parallel()
-	ctx := browserFor(t, 12*time.Minute)
+	ctx := browserFor(t, pageTime())
 	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil { // the tabs share its browser
 		t.Fatal(err)
 	}
@@ -38,6 +37,7 @@ func TestPageServers(t *testing.T) {
 		{"prefix", prefixServer},
 		{"API alone", serverWithoutPage},
 		{"empty file", emptyServer},
+		{"no rules", serverWithoutRules},
 		{"TLS", tlsServer},
 		{"offline", offlineServer},
 		{"conflict without a stream", unseenConflict},
@@ -167,6 +167,37 @@ func emptyServer(t *testing.T, ctx context.Context) {
 	p.holds(`"things": []`)
 	p.show("#/things")
 	p.sees("No records yet")
+	p.quiet()
+}
+
+// serverWithoutRules shows the rules that the data gives, to copy.
+func serverWithoutRules(t *testing.T, ctx context.Context) {
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/db.json", []byte(`{"cars": [{"id": 1, "seats": 5}, {"id": 2, "seats": 7}]}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p := servePageOf(t, ctx, dir, openServerEnv)
+	p.before(`const plain = fetch; window.fetch = async (...sent) => {
+		const answer = await plain(...sent);
+		if (!String(sent[0]).endsWith("/_/status")) return answer;
+		const status = {...await answer.json(), addresses: ["http://192.0.2.7:3000"]}; // as if it listened there
+		return new Response(JSON.stringify(status), answer);
+	};
+	if (navigator.clipboard) navigator.clipboard.writeText = async text => { window.copied = text }`)
+	p.open("#/")
+	p.until(`document.querySelector(".checks [href='http://192.0.2.7:3000/_/']")`)
+	p.clickText("Make rules from this data")
+	p.until(`document.querySelector("dialog pre")?.textContent.includes('"seats"')`)
+	p.accessible("rules", true)
+	p.run(`[...document.querySelectorAll("dialog .copy")].at(-1).click()`)
+	p.until(`window.copied`)
+	rules := p.eval(`window.copied`)
+	p.press("Escape")
+	p.until(`!document.querySelector("dialog")`)
+	if err := os.WriteFile(dir+"/db.schema.json", []byte(rules), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p.sees("Writes are checked against db.schema.json")
 	p.quiet()
 }
 
@@ -608,8 +639,8 @@ func flatMemory(t *testing.T, ctx context.Context) {
 		}
 		p.until(`document.querySelector(".grid")?.textContent.includes(` + quoted(last) + `) && !document.querySelector(".changed")`)
 		heaps = append(heaps, p.heap()/1e6)
+		t.Logf("the heap after %d changes: %.2f MB", 500*(round+1), heaps[round])
 	}
-	t.Logf("the heap in MB after 500 changes each: %.2f", heaps)
 	if early, late := heaps[rounds/3], heaps[rounds-1]; late > early*1.1+0.5 {
 		t.Errorf("the heap grows from %.1f to %.1f MB", early, late)
 	}

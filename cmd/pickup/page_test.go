@@ -105,7 +105,7 @@ func TestPage(t *testing.T) {
 	}
 	t.Cleanup(server.kill)
 	url := strings.Replace(server.url, "//", "//pickup:secret@", 1)
-	ctx := browserFor(t, 12*time.Minute)
+	ctx := browserFor(t, pageTime())
 	shared := &pageTest{process: server, file: dir + "/db.json", sample: string(read(t, dir+"/db.json")), tab: newTab(t, ctx, url)}
 	for i, flow := range []struct {
 		name string
@@ -116,10 +116,13 @@ func TestPage(t *testing.T) {
 		{"query", queryFlow},
 		{"cell", cellFlow},
 		{"refused", refusedFlow},
+		{"pickers", pickersFlow},
+		{"keys", keysFlow},
 		{"record", recordFlow},
 		{"conflict", conflictFlow},
 		{"json", jsonFlow},
 		{"create", createFlow},
+		{"faults", faultsFlow},
 		{"delete", deleteFlow},
 		{"several", severalFlow},
 		{"columns", columnsFlow},
@@ -163,6 +166,7 @@ func overviewFlow(p *pageTest) {
 	p.sees("schedules")
 	p.want(`[...document.querySelectorAll(".plain tbody tr")].map(r => r.children[1].textContent).join()`, "7,4")
 	p.until(`document.querySelector(".members")?.textContent.includes("pickupLocation")`)
+	p.until(`document.querySelector("pre")`)
 	p.want(`document.querySelector("pre").textContent.includes("secret")`, "false")
 	p.clickText("curl")
 	p.until(`document.querySelector("pre").textContent.startsWith("curl -u 'pickup' 'http://127.0.0.1")`)
@@ -180,8 +184,15 @@ func overviewFlow(p *pageTest) {
 	p.until(`document.querySelector(".panel pre")?.textContent.includes("Scheduld") && !` + failures) // they have been seen
 	p.press("Escape", "g", "o")
 	p.until(`document.querySelector("[aria-label='Latest requests'] li") && !` + failures)
+	p.until(`document.querySelector(".followers")?.textContent.includes("/_/changes")`)
 	p.show("#/nothing")
 	p.sees(`There is no collection "nothing". There are: schedules, drivers.`)
+	p.show("#/schedule/4?q=piano")
+	p.click(`main p:not(.links) a`) // did you mean
+	p.until(`location.hash === "#/schedules/4?q=piano" && document.querySelector("#member-title")?.value === "Piano lesson"`)
+	p.show("#/_/reqests")
+	p.clickText("requests")
+	p.until(`location.hash === "#/_/requests"`)
 	p.console() // the browser logs the 404
 }
 
@@ -308,6 +319,104 @@ func refusedFlow(p *pageTest) {
 	p.console() // and the 412
 }
 
+// pickersFlow finds records by their names, and picks times.
+func pickersFlow(p *pageTest) {
+	const names = `[...document.querySelectorAll(".choices [role=option] .clip")].map(e => e.textContent).join()`
+	p.open("#/schedules")
+	p.until(cell("1", "driverId") + `?.textContent.startsWith("Dana Marlow")`)
+	p.click(`[data-cell="0:1"]`)
+	p.press("Enter")
+	p.until(names + `.startsWith("Dana Marlow,Tomas Marlow")`)
+	p.want(`document.getElementById(document.activeElement.getAttribute("aria-activedescendant"))?.textContent`, "Dana Marlow1")
+	p.enter("ruth")
+	p.until(names + ` === "Ruth Ellery"`)
+	p.press("Enter")
+	p.until(cell("1", "driverId") + `?.textContent.startsWith("Ruth Ellery")`)
+	p.until(`document.activeElement.dataset.cell === "1:1"`)
+	p.want(`document.querySelectorAll(".choices").length`, "0")
+	p.press("Ctrl+z")
+	p.isSample()
+
+	p.show("#/schedules/4")
+	p.fill("#member-driverId", "marlow")
+	p.until(names + ` === "Dana Marlow,Tomas Marlow"`)
+	p.press("ArrowDown")
+	p.until(`document.querySelector(".after .clip")?.textContent === "Tomas Marlow"`)
+	p.press("Escape") // the list, not the record
+	p.until(`document.querySelector("#member-driverId").value === "2" && !document.querySelector(".dirty")`)
+	p.press("ArrowDown")
+	p.until(names + `.includes("Samuel Okafor")`)
+	p.press("ArrowDown")
+	p.until(`document.querySelector(".after .clip")?.textContent === "Ruth Ellery"`)
+	p.press("Tab") // the list closes
+	p.until(`!document.querySelector(".choices [role=option]")`)
+	p.want(`document.querySelector("#member-driverId").value`, "3")
+
+	p.want(`document.querySelector("#member-pickupTime").value`, "2026-09-17T16:20:00Z")
+	p.want(`document.querySelector(".timed .picker").value`, "2026-09-17T16:20")
+	p.run(`const e = document.querySelector(".timed .picker"); e.value = "2026-09-18T08:05"; e.dispatchEvent(new Event("change", {bubbles: true}))`)
+	p.want(`document.querySelector("#member-pickupTime").value`, "2026-09-18T08:05:00Z")       // the rest is as it was
+	p.run(`HTMLInputElement.prototype.showPicker = function () { window.picked = this.type }`) // it is a window of the browser's
+	p.click(".timed button")
+	p.want(`window.picked`, "datetime-local")
+	p.press("Ctrl+s")
+	p.holds(`"driverId": "3"`)
+	p.holds(`"pickupTime": "2026-09-18T08:05:00Z"`)
+	if n := differing(p.sample, string(read(p.T, p.file))); n != 2 {
+		p.Errorf("%d lines of the file differ", n)
+	}
+}
+
+// keysFlow presses keys that are the page's, and those that are the browser's.
+func keysFlow(p *pageTest) {
+	p.open("#/schedules")
+	p.until(rows + ` === 7`)
+	p.click(`[data-cell="0:2"]`)
+	p.until(`document.activeElement.dataset.cell === "0:2"`)
+	p.want(`(() => {
+		const press = (key, held) => document.activeElement.dispatchEvent(
+			new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true, ...held}));
+		const control = {ctrlKey: true}, shift = {ctrlKey: true, shiftKey: true}, alt = {altKey: true};
+		const list = [["f", control], ["g", control], ["F3", {}], ["F5", {}], ["l", control], ["p", control], ["r", control], ["t", control],
+			["w", control], ["a", control], ["s", control], ["+", control], ["-", control], ["0", control], ["k", shift], ["r", shift], ["z", shift],
+			["PageUp", control], ["PageDown", control], ["ArrowLeft", alt], ["ArrowRight", alt], ["ArrowDown", alt], ["d", alt], ["F6", {}], ["F12", {}]];
+		const taken = list.filter(([key, held]) => !press(key, held)).map(([key]) => key);
+		const wheel = held => document.activeElement.dispatchEvent(new WheelEvent("wheel", {deltaY: 9, bubbles: true, cancelable: true, ...held}));
+		return taken.join() + [wheel({shiftKey: true}), wheel(control), document.activeElement.dispatchEvent(new MouseEvent("auxclick", {button: 1, bubbles: true, cancelable: true}))];
+	})()`, "true,true,true")
+	p.press("f")
+	p.until(`location.hash.startsWith("#/schedules?title=")`)
+	p.run(`history.back()`)
+	p.until(`location.hash === "#/schedules" && ` + rows + ` === 7`)
+	p.press("?")
+	p.clickText("Use keys of a single letter")
+	p.press("Escape")
+	p.until(`!document.querySelector("dialog")`)
+	p.click(`[data-cell="0:2"]`)
+	p.press("f", "o", "n", "g", "c")
+	p.press("ArrowDown")
+	p.until(`document.activeElement.dataset.cell === "1:2"`)
+	p.want(`location.hash`, "#/schedules") // no letter has done anything
+	p.run(`localStorage.removeItem("pickup.letters")`)
+
+	p.open("#/schedules")
+	p.until(rows + ` === 7`)
+	p.click(`[data-cell="2:2"]`)
+	p.press("O") // with Caps Lock
+	p.until(`location.hash === "#/schedules/3" && document.querySelector("#member-title")?.value`)
+	p.press("Alt+ArrowDown")
+	p.until(`location.hash === "#/schedules/4" && document.querySelector("#member-title")?.value === "Piano lesson"`)
+	p.press("Alt+ArrowUp", "Alt+ArrowUp")
+	p.until(`location.hash === "#/schedules/2" && document.querySelector("#member-title")?.value === "Vet visit"`)
+	p.press("Escape")
+	p.until(`location.hash === "#/schedules" && document.activeElement.dataset.cell === "2:2"`) // the cell that one came from
+	p.show("#/schedules/2")
+	p.until(`document.querySelector("#member-title")?.value === "Vet visit"`)
+	p.click(`[data-cell="5:2"]`)
+	p.press("Alt+ArrowDown")
+	p.until(`location.hash === "#/schedules/3"`)
+}
+
 func recordFlow(p *pageTest) {
 	p.open("#/schedules/4")
 	p.until(`document.querySelector("#member-title")?.value === "Piano lesson"`)
@@ -432,6 +541,30 @@ func createFlow(p *pageTest) {
 	p.isSample()
 }
 
+// faultsFlow sends a record that breaks rules: each fault names its member once.
+func faultsFlow(p *pageTest) {
+	p.open("#/_/new/schedules")
+	p.fill("#member-pickupTime", "tomorrow")
+	p.want(`document.querySelector("label[for=member-title] .need") !== null`, "true") // required in a new record
+	p.press("Ctrl+s")
+	p.until(`document.querySelectorAll(".panel [aria-invalid=true]").length === 8`)
+	p.want(`document.querySelector("#member-driverId-wrong").textContent`, `Required; for example: "2"`)
+	p.want(`document.querySelector("#member-title-wrong").textContent.startsWith("Required in a new record")`, "true")
+	p.want(`document.querySelectorAll(".panel .wrong li").length`, "0") // those are at their inputs
+	p.clickText("JSON")
+	p.until(`document.querySelectorAll(".panel .wrong li").length === 8`)
+	p.want(`[...document.querySelectorAll(".panel .wrong li")].find(e => e.textContent.startsWith("/driverId")).textContent`,
+		`/driverId required; for example: "2"`)
+	p.console() // the browser logs the 422
+	p.show("#/schedules/4")
+	p.until(`document.querySelector("#member-title")`)
+	p.want(`document.querySelector("label[for=member-title] .need") === null`, "true")
+	p.click(`[data-cell="3:3"]`)
+	p.press("Delete") // a passenger is required
+	p.until(`document.querySelector(".toast.bad")?.textContent.includes("not a string")`)
+	p.console()
+}
+
 func deleteFlow(p *pageTest) {
 	p.open("#/drivers/2")
 	p.click(".delete")
@@ -466,6 +599,20 @@ func severalFlow(p *pageTest) {
 	p.clickText("Undo")
 	p.isSample()
 	p.until(cell("2", "passenger") + `?.textContent === "Jonah, with Biscuit the dog"`)
+	p.clickAt(`[data-cell="-1:0"]`, 12) // all, and none
+	p.until(`document.querySelector(".selection")?.textContent.includes("7 records selected")`)
+	p.clickAt(`[data-cell="-1:0"]`, 12)
+	p.until(`!document.querySelector(".selection")`)
+	p.click(`[data-cell="0:1"]`)
+	p.press("ArrowUp", "Shift+Space")
+	p.until(`document.querySelector(".selection")?.textContent.includes("7 records selected")`)
+	p.click("[aria-label='Clear the selection']")
+	p.clickAt(`[data-cell="1:0"]`, 12)
+	p.run(`const {x, y} = document.querySelector('[data-cell="4:0"]').getBoundingClientRect();
+		document.querySelector('[data-cell="4:0"]').dispatchEvent(new MouseEvent("click", {bubbles: true, shiftKey: true, clientX: x + 12, clientY: y + 9}))`)
+	p.until(`document.querySelector(".selection")?.textContent.includes("4 records selected")`)
+	p.click("[aria-label='Clear the selection']")
+	p.until(`!document.querySelector(".selection")`)
 	for _, row := range []string{"1", "2"} { // the box is at the left edge
 		p.clickAt(`[data-cell="`+row+`:0"]`, 12)
 	}

@@ -368,6 +368,7 @@ func (s *service) makeServer(context.Context) error {
 		Metrics:       s.metrics,
 		Checks:        s.checks,
 		Findings:      s.linter,
+		Addresses:     s.networkURLs,
 		Ephemeral:     s.Ephemeral,
 		Simulate:      s.simulated,
 		Log:           s.log,

@@ -105,6 +105,48 @@ func TestNewcomer(t *testing.T) {
 		cmd.Wait() // npx ends with the signal
 		waitUntilGone(t, url)
 	})
+	if runtime.GOOS == "linux" { // the deb as it is installed: see TestDeb
+		step("the deb", func() { runDeb(t, clone+"/dist") })
+	}
+	base := exec.Command("sh", "-c", "docker image inspect golang:1.26 || docker pull golang:1.26")
+	if err := base.Run(); err != nil {
+		t.Log("the image is not built: there is no Docker, or it has no golang:1.26")
+		return
+	}
+	step("docker build", func() { runImage(t, clone) })
+}
+
+// runDeb unpacks the deb in dist and serves a file with its program.
+func runDeb(t *testing.T, dist string) {
+	t.Helper()
+	debs, err := filepath.Glob(dist + "/*.deb")
+	if err != nil || len(debs) != 1 {
+		t.Fatal(debs, err)
+	}
+	dir := t.TempDir()
+	output(t, dir, nil, "dpkg-deb", "--extract", debs[0], dir)
+	cmd, url := startServer(t, exec.Command(dir+"/usr/bin/pickup", "--no-auth", "--port", "0", "db.json"), dir)
+	resp, err := http.Get(url + "/posts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	syscall.Kill(-cmd.Process.Pid, syscall.SIGINT)
+	if err := cmd.Wait(); err != nil || resp.StatusCode != http.StatusOK {
+		t.Error(resp.Status, err)
+	}
+}
+
+// runImage builds the image of a clone and runs its program. TestContainer of
+// cmd/pickup serves files with it.
+func runImage(t *testing.T, clone string) {
+	t.Helper()
+	// On the host's network, because the bridge may be disabled.
+	id := strings.TrimSpace(output(t, clone, nil, "docker", "build", "-q", "--network=host", "."))
+	t.Cleanup(func() { exec.Command("docker", "image", "rm", "-f", id).Run() })
+	if v := output(t, clone, nil, "docker", "run", "--rm", "--network=none", id, "version"); !strings.HasPrefix(v, "pickup devel go1.") {
+		t.Errorf("version prints %q", v)
+	}
 }
 
 // readmeCommands returns the two commands of the README's first block that run pickup

@@ -9,6 +9,7 @@ const (
 	DocsPath    = "/_/docs"
 	PagePath    = "/_"
 	SchemasPath = "/_/schemas/"
+	SchemaPath  = "/_/schema.json"
 
 	TypesType  = "text/plain; charset=utf-8"
 	HTMLType   = "text/html; charset=utf-8"

@@ -168,6 +168,7 @@ func (d *apiDocument) service() {
 	add(ReadyzPath, "getReadyz", "Whether reads and writes are possible.", "It needs no credentials unless verbose is set.", "verbose",
 		d.withErrors([]int{400, 401, 414, 429}, health, entry{"503", response("NotReady")}))
 	description(OpenAPIPath, "getOpenAPI", "Read this document.", "It describes the current data and rules; ?all has every form.", JSONType, object{{"type", "object"}})
+	description(SchemaPath, "inferSchema", "Make rules from the data.", "The text that pickup schema would write next to the file.", SchemaType, object{{"type", "object"}})
 	description(TypesPath, "getTypes", "Read TypeScript types.", "Those of records and bodies, under the names of this document.", TypesType, textSchema)
 	add(DocsPath, "getDocs", "Open this document as a page.", "Its operations can be tried there.", "If-None-Match",
 		append(tagged(readErrors, page), entry{"412", answer("If-Match does not have the current entity tag.", []string{"ETag"}, page)}))

@@ -96,9 +96,8 @@ export async function send(
   return response;
 }
 
-/** Sends a request and returns its answer, or throws Refused or Unreachable. */
-export async function ask(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
-  const start = performance.now();
+/** Sends a request and returns its answer with the body, or throws Refused or Unreachable. */
+async function exchange(method: string, path: string, options: RequestOptions): Promise<[Response, string]> {
   let response: Response, body: string;
   try {
     response = await send(method, path, options, { Accept: "application/json" });
@@ -108,6 +107,13 @@ export async function ask(method: string, path: string, options: RequestOptions 
     throw new Unreachable();
   }
   if (!response.ok) throw new Refused(problemOf(response, body), response.status);
+  return [response, body];
+}
+
+/** Sends a request and returns its answer. */
+export async function ask(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+  const start = performance.now();
+  const [response, body] = await exchange(method, path, options);
   const total = response.headers.get("X-Total-Count");
   return {
     data: body ? parse(body) : null,
@@ -133,6 +139,9 @@ export function problemOf(response: Response, body: string): Problem {
 
 export const get = (path: string, signal?: AbortSignal): Promise<Answer> => ask("GET", path, { signal });
 
+/** Reads a text as it is. */
+export const readText = async (path: string): Promise<string> => (await exchange("GET", path, {}))[1];
+
 /** Reads a resource of the server itself. */
 export async function read<T>(path: string): Promise<T> {
   return (await get(path)).data as unknown as T;
@@ -144,5 +153,15 @@ export const prefix = signal("");
 /** Returns the path of a collection, an object or a record. */
 export const pathOf = (collection: string, id?: string): string =>
   prefix.value + "/" + encodeURIComponent(collection) + (id === undefined ? "" : "/" + encodeURIComponent(id));
+
+/** Returns the faults that the sentence of a problem does not have. */
+export const faultsBeside = ({ detail = "", errors = [] }: Problem): NonNullable<Problem["errors"]> =>
+  errors.filter((fault) => !detail.toLowerCase().includes(fault.detail.toLowerCase()));
+
+/** Returns what went wrong, with all faults, as one text. */
+export function reasonOf(error: unknown): string {
+  const faults = error instanceof Refused ? faultsBeside(error.problem) : [];
+  return [messageOf(error), ...faults.map((fault) => fault.detail)].join(" ");
+}
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

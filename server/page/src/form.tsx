@@ -1,11 +1,11 @@
 // A record as a form: an input for each member.
 import { useState } from "preact/hooks";
-import type { Draft } from "./draft.ts";
+import type { Draft, Fault } from "./draft.ts";
 import { Icon } from "./icons.tsx";
 import { Input } from "./inputs.tsx";
 import { isEqual, memberOf, pointer, type Json } from "./json.ts";
 import { fieldOf, typedOf, type Field, type Shape } from "./schema.ts";
-import { Button } from "./ui.tsx";
+import { Button, withoutName } from "./ui.tsx";
 import { localTime, ReferenceLink, Value } from "./values.tsx";
 
 interface FormProps {
@@ -15,15 +15,21 @@ interface FormProps {
   isLocked: boolean;
 }
 
-const maxMembers = 300; // inputs; a record with more is edited as JSON
+export const maxMembers = 300; // inputs; a record with more is edited as JSON
 
-export function Form({ draft, shape, isNew, isLocked }: FormProps) {
+/** Returns the fields of the members that a form has inputs for. */
+export function fieldsOf(draft: Draft, shape: Shape, isNew: boolean): Field[] {
   const names = new Set([
     ...shape.fields.map((field) => field.name),
     ...Object.keys(draft.value),
     ...Object.keys(draft.base),
   ]);
-  const fields = [...names].map((name) => fieldOf(shape, name)).filter((field) => !isNew || !field.readOnly);
+  const fields = [...names].map((name) => fieldOf(shape, name));
+  return fields.filter((field) => !isNew || !field.readOnly);
+}
+
+export function Form({ draft, shape, isNew, isLocked }: FormProps) {
+  const fields = fieldsOf(draft, shape, isNew);
   const hidden = fields.length - maxMembers;
   return (
     <div class="form">
@@ -69,7 +75,7 @@ function Member({ draft, field, isKey, isNew, isLocked }: MemberProps) {
       <div class="field-head">
         <label for={isFixed ? undefined : id}>
           {name}
-          {field.required && !isFixed && (
+          {(field.required || (isNew && field.requiredOnCreate)) && !isFixed && (
             <span class="need" title="required">
               *
             </span>
@@ -203,11 +209,13 @@ function AddMember({ onAdd }: { onAdd: (name: string) => void }) {
   );
 }
 
-/** Returns what is wrong with a member and its parts. */
+/** Returns what is wrong with a member and its parts. The label has its name. */
 function faultText(draft: Draft, name: string): string {
   const own = pointer(name);
   const found = draft.faults.filter((fault) => fault.pointer === own || fault.pointer.startsWith(own + "/"));
-  return found.map((f) => (f.pointer === own ? "" : f.pointer.slice(own.length) + ": ") + f.detail).join(" ");
+  const text = ({ pointer: place, detail }: Fault) =>
+    (place === own ? "" : place.slice(own.length) + ": ") + withoutName(detail, place);
+  return found.map((fault) => text(fault).replace(/^./u, (letter) => letter.toUpperCase())).join(" ");
 }
 
 function kindText(field: Field, isKey: boolean): string {

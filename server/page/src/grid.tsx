@@ -7,6 +7,7 @@ import { useCellEdit } from "./cell_edit.ts";
 import { Row, Skeleton } from "./grid_row.tsx";
 import { memberOf, stringify, type Json, type Obj } from "./json.ts";
 import type { Author } from "./live.ts";
+import { hasLetters } from "./keys.tsx";
 import { announce } from "./messages.tsx";
 import { href } from "./route.ts";
 import type { Rows } from "./rows.ts";
@@ -15,6 +16,8 @@ import type { Sort } from "./query.ts";
 import { Icon } from "./icons.tsx";
 import { Button, copyText, drag, Empty, ErrorBox, hasModifier, useNarrow } from "./ui.tsx";
 import { setWidth, useWidths } from "./columns.ts";
+
+export const mostSelected = 10_000; // records
 
 const rowHeight = 34,
   cardHeight = 60; // px
@@ -35,9 +38,11 @@ export interface GridProps {
   opened: string | undefined; // the id of the record beside the table
   isFiltered: boolean;
   selected: ReadonlySet<string>;
-  onSelect: (id: string) => void;
+  onSelect: (id: string, isRange: boolean) => void; // isRange: with those since the last one
+  onSelectAll: () => void;
   onSort: (member: string, more: boolean) => void;
   onOpen: (id: string) => void;
+  onStep: (by: number) => void; // to the record below or above the opened one
   onFilter: (member: string, value: Json | undefined, without: boolean) => void;
   onNew: () => void;
   onMenu: (member: string) => void;
@@ -79,6 +84,10 @@ export function Grid(props: GridProps) {
   }, [rows]);
   useRequests(rows, total, first, last);
   useEffect(() => {
+    const row = opened === undefined || !scroller.current ? -1 : rows.indexOf(opened);
+    if (row >= 0) scrollToRow(scroller.current!, row * height, height, top, scale);
+  }, [opened, rows, total === null]);
+  useEffect(() => {
     // A cell that had the focus and was replaced, as when its record arrives, gives it to its successor.
     const place = focusOn.current ?? (hasFocus.current && document.activeElement === document.body ? active : null);
     const cell = place && cellAt(scroller.current, place);
@@ -106,7 +115,13 @@ export function Grid(props: GridProps) {
     }
     const { row, column } = active,
       control = hasModifier(event);
-    if (event.altKey) return;
+    if (event.altKey) {
+      if (opened === undefined || !/^Arrow(Up|Down)$/.test(event.key)) return;
+      props.onStep(event.key === "ArrowDown" ? 1 : -1);
+      event.preventDefault();
+      return;
+    }
+    const letter = hasLetters.value && !control ? event.key.toLowerCase() : "";
     const target = targetOf(
       event.key,
       control,
@@ -127,6 +142,7 @@ export function Grid(props: GridProps) {
     else if (row < 0) {
       if (!field) return;
       if (event.key === "F10" && event.shiftKey) props.onMenu(field.name);
+      else if (event.key === " " && event.shiftKey) props.onSelectAll();
       else if (event.key === "Enter" || event.key === " ") onSort(field.name, event.shiftKey);
       else return;
     } else if (!record || !field || !id) return;
@@ -134,9 +150,9 @@ export function Grid(props: GridProps) {
       if (!field.collection || typeof value === "object" || value === undefined) return;
       location.hash = href([field.collection, String(value)]);
     } else if (event.key === "Enter" || event.key === "F2") void edit.begin(row, column);
-    else if (event.key === " " && event.shiftKey) props.onSelect(id);
-    else if (event.key === " " || (event.key === "o" && !control)) onOpen(id);
-    else if (event.key.toLowerCase() === "f" && !control) onFilter(field.name, value, event.shiftKey);
+    else if (event.key === " " && event.shiftKey) props.onSelect(id, false);
+    else if (event.key === " " || letter === "o") onOpen(id);
+    else if (letter === "f") onFilter(field.name, value, event.shiftKey);
     else if (event.key === "Delete" && !whyLocked.value) void edit.clear(row, column);
     else if (event.key.toLowerCase() === "c" && control && !String(getSelection())) {
       void copyText(event.shiftKey ? stringify(value) : typedOf(value)).then(() => announce("Copied"));
@@ -162,10 +178,11 @@ export function Grid(props: GridProps) {
     setActive(place);
     if (place.row < 0 && field) {
       if (target.closest(".menu-of")) props.onMenu(field.name);
+      else if (place.column === 0 && isOnBox(event)) props.onSelectAll();
       else onSort(field.name, event.shiftKey);
     } else if (place.column === 0 && record) {
       const id = idOf(shape.name, record);
-      if (event.shiftKey || hasModifier(event) || isOnBox(event)) props.onSelect(id);
+      if (event.shiftKey || hasModifier(event) || isOnBox(event)) props.onSelect(id, event.shiftKey);
       else onOpen(id);
     }
   };
@@ -197,6 +214,7 @@ export function Grid(props: GridProps) {
         aria-colcount={columns.length}
         aria-busy={total === null}
         aria-multiselectable={true}
+        data-all={total !== null && total > 0 && selected.size >= Math.min(total, mostSelected) ? "" : undefined}
         aria-readonly={isReadOnly.value || undefined}
         style={{ "--columns": template, "--wide": sum + "px", "--row": height + "px" }}
         onKeyDown={onKey}
@@ -347,8 +365,10 @@ function targetOf(
     case "End":
       return { row: control ? rows - 1 : row, column: columns - 1 };
     case "PageUp":
+      if (control) break; // the tab to the left
       return { row: Math.max(0, row - far), column };
     case "PageDown":
+      if (control) break;
       return { row: row + far, column };
   }
   return undefined;

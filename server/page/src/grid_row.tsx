@@ -2,7 +2,7 @@
 import { Component } from "preact";
 import type { CellEdit } from "./cell_edit.ts";
 import { nameOf, idOf } from "./catalog.ts";
-import { Input } from "./inputs.tsx";
+import { Later } from "./later.tsx";
 import { memberOf, type Obj } from "./json.ts";
 import type { Field, Kind, Shape } from "./schema.ts";
 import { Value } from "./values.tsx";
@@ -123,15 +123,19 @@ function Cell({ place, column, field, record, isActive, isFresh, edit, onEdit, c
 function CellInput({ field, edit, onEdit }: { field: Field; edit: CellEdit; onEdit: (draft: string) => void }) {
   return (
     <>
-      <Input
-        field={field}
-        value={edit.draft}
-        was={edit.was}
-        autoFocus
-        label={field.name}
-        isInvalid={edit.error !== ""}
-        describedBy={edit.error ? "cell-error" : ""}
-        onInput={onEdit}
+      <Later
+        show={({ Input }) => (
+          <Input
+            field={field}
+            value={edit.draft}
+            was={edit.was}
+            autoFocus
+            label={field.name}
+            isInvalid={edit.error !== ""}
+            describedBy={edit.error ? "cell-error" : ""}
+            onInput={onEdit}
+          />
+        )}
       />
       {edit.error && (
         <div class="cellerror" id="cell-error" role="alert">

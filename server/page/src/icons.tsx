@@ -34,6 +34,7 @@ const paths = {
   columns: "M3 5h18v14H3zM9 5v14M15 5v14",
   layers: "M12 3l9 5-9 5-9-5zM3 12l9 5 9-5M3 16l9 5 9-5",
   camera: "M4 8h4l2-3h4l2 3h4v11H4zM12 10.5a3 3 0 1 0 0 6 3 3 0 0 0 0-6z",
+  calendar: "M4 6h16v15H4zM4 11h16M8 3v4M16 3v4",
   dots: "M5 12h.01M12 12h.01M19 12h.01",
 };
 export type IconName = keyof typeof paths;

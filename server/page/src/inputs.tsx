@@ -1,9 +1,9 @@
 // How a value is edited: the input that its field asks for.
-import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { pathOf, read } from "./api.ts";
-import { idOf, nameOf } from "./catalog.ts";
-import type { Json, Obj } from "./json.ts";
+import { useEffect, useRef } from "preact/hooks";
+import type { Json } from "./json.ts";
+import { ReferenceInput } from "./reference_input.tsx";
 import { isStructured, typedOf, type Field } from "./schema.ts";
+import { TimeInput } from "./time_input.tsx";
 
 export interface InputProps {
   field: Field;
@@ -19,6 +19,13 @@ export interface InputProps {
 }
 
 type Control = HTMLInputElement & HTMLSelectElement & HTMLTextAreaElement;
+
+/** What all inputs have. */
+export interface SharedProps {
+  ref: { current: Control | null };
+  id: string | undefined;
+  "aria-label": string | undefined;
+}
 
 const longText = 70; // characters from which a text gets several lines
 
@@ -49,8 +56,12 @@ export function Input(props: InputProps) {
       </select>
     );
   }
-  if (field.kind === "reference")
-    return <ReferenceInput field={field} value={value} onInput={onInput} shared={shared} />;
+  if (field.kind === "reference") {
+    return <ReferenceInput field={field} value={value} isInCell={autoFocus === true} onInput={onInput} shared={shared} />;
+  }
+  if (field.kind === "time" || field.kind === "date") {
+    return <TimeInput field={field} value={value} onInput={onInput} shared={shared} />;
+  }
   if (isStructured(field, was)) {
     return <textarea {...shared} class="code" rows={Math.min(12, value.split("\n").length + 1)} onInput={input} />;
   }
@@ -84,50 +95,6 @@ function Choices({ field, value, was, none }: ChoicesProps) {
           </option>
         );
       })}
-    </>
-  );
-}
-
-interface ReferenceInputProps {
-  field: Field;
-  value: string;
-  onInput: (value: string) => void;
-  shared: object;
-}
-
-const offered = 50; // records
-
-/** An input that suggests records by name. */
-function ReferenceInput({ field, value, onInput, shared }: ReferenceInputProps) {
-  const [records, setRecords] = useState<Obj[]>([]);
-  const list = useId();
-  useEffect(() => {
-    const search = /^\d*$/.test(value) ? "" : "&q=" + encodeURIComponent(value);
-    let isCurrent = true;
-    const timer = setTimeout(async () => {
-      const found = await read<Obj[]>(`${pathOf(field.collection)}?_start=0&_end=${offered}${search}`).catch(
-        () => [],
-      );
-      if (isCurrent) setRecords(found);
-    }, 120);
-    return () => {
-      isCurrent = false;
-      clearTimeout(timer);
-    };
-  }, [field.collection, value]);
-  return (
-    <>
-      <input {...shared} type="text" list={list} onInput={(event) => onInput(event.currentTarget.value)} />
-      <datalist id={list}>
-        {records.map((record) => {
-          const id = idOf(field.collection, record);
-          return (
-            <option key={id} value={id}>
-              {nameOf(field.collection, record)}
-            </option>
-          );
-        })}
-      </datalist>
     </>
   );
 }

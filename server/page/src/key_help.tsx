@@ -10,7 +10,7 @@ const keys: { place: string; list: [keys: string, effect: string][] }[] = [
     place: "Everywhere",
     list: [
       [control + " K", "find anything"],
-      ["/", "filter"],
+      ["/", "filter, or find where there is no table"],
       ["N", "new record"],
       ["G, then O R C P L S", "overview, requests, changes, problems, relations, sessions"],
       [control + " Z", "undo the last change made here"],
@@ -20,8 +20,8 @@ const keys: { place: string; list: [keys: string, effect: string][] }[] = [
   {
     place: "In a record",
     list: [
-      [control + " S", "save"],
-      ["Alt ↑ ↓", "record above, below"],
+      [control + " S, " + control + " Enter", "save"],
+      ["Alt ↑ ↓", "record above, below; in the table, too"],
       [control + " ] [", "indent, in JSON"],
       ["Esc", "back to the table"],
     ],
@@ -37,7 +37,7 @@ const keys: { place: string; list: [keys: string, effect: string][] }[] = [
       [control + " Enter", "open the record that the value refers to"],
       ["F, Shift F", "only records with this value, or without it"],
       [control + " C", "copy the value; with Shift as JSON"],
-      ["Shift Space", "select the record"],
+      ["Shift Space", "select the record; on a column header, all"],
       ["Delete", "set the value to null"],
       ["Enter, Shift Enter", "on a column header: sort, or add to the sorting"],
       ["Shift ← →", "on a column header: narrower, wider"],

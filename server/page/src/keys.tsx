@@ -27,7 +27,7 @@ export function useKeys(): void {
       const target = event.target as HTMLElement,
         key = event.key.toLowerCase();
       const isTyping = target.closest("input, textarea, select, [contenteditable=true], .editor, dialog") !== null;
-      if (hasModifier(event) && key === "k") {
+      if (hasModifier(event) && key === "k" && !event.shiftKey) {
         event.preventDefault();
         isPaletteOpen.value = !isPaletteOpen.value;
         return;

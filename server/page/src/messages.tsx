@@ -1,7 +1,7 @@
 // Messages: what a screen reader hears, and what everyone sees for a moment.
 import { signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import { messageOf } from "./api.ts";
+import { reasonOf } from "./api.ts";
 import { Icon } from "./icons.tsx";
 
 const spoken = signal("");
@@ -36,7 +36,7 @@ export function toast(text: string, options: Omit<Toast, "id" | "text"> = {}): n
 
 /** Shows why something did not happen. */
 export function toastError(what: string, error: unknown): void {
-  toast(what + " " + messageOf(error), { bad: true });
+  toast(what + " " + reasonOf(error), { bad: true });
 }
 
 // What had the focus before a message did.

@@ -10,7 +10,6 @@ import { connection } from "./live.ts";
 import { Messages } from "./messages.tsx";
 import { isMenuOpen, Nav, tools } from "./nav.tsx";
 import { Overview } from "./overview.tsx";
-import { RecordPanel } from "./record.tsx";
 import { go, hasPanel, route, screen } from "./route.ts";
 import { Strips } from "./strips.tsx";
 import { Table } from "./table.tsx";
@@ -30,11 +29,17 @@ function Screen() {
       if (!hasObject(name)) return <Table key={name} name={name} id={id} query={query} isNew={false} />;
       return (
         <main class="screen" aria-label={name}>
-          <RecordPanel key={name} collection={name} id={null} query="" isObject onClose={() => go("#/")} />
+          <Later
+            show={({ RecordPanel }) => (
+              <RecordPanel key={name} collection={name} id={null} query="" isObject onClose={() => go("#/")} />
+            )}
+          />
         </main>
       );
   }
-  if (!tools.some((tool) => tool.screen === screen.value)) return <NoScreen />;
+  if (!tools.some((tool) => tool.screen === screen.value)) {
+    return <Later show={(bundle) => <bundle.NoScreen name={screen.value} />} wait={<Loading />} />;
+  }
   return <Later show={(bundle) => <bundle.Tool key={screen.value} name={screen.value} />} wait={<Loading />} />;
 }
 
@@ -61,15 +66,6 @@ const SignedOut = () => (
     <div>
       <Button onClick={() => location.reload()}>Sign in again</Button>
     </div>
-  </main>
-);
-
-const NoScreen = () => (
-  <main class="screen">
-    <h1 id="title">Not found</h1>
-    <p>
-      The page has no such screen. <a href="#/">Overview</a>
-    </p>
   </main>
 );
 

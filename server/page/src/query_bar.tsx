@@ -7,6 +7,7 @@ import type { Json, Obj } from "./json.ts";
 import { operators, parseTerm, withTerm, type Query, type Term } from "./query.ts";
 import { fieldOf, typedOf, type Field, type Shape } from "./schema.ts";
 import { count } from "./ui.tsx";
+import { hueOf } from "./values.tsx";
 
 interface QueryBarProps {
   shape: Shape;
@@ -131,7 +132,7 @@ export function QueryBar({ shape, query, onChange }: QueryBarProps) {
             }}
             onMouseEnter={() => setAt(i)}
           >
-            <span class={suggestion.hue === undefined ? "clip" : "chip hue" + (suggestion.hue % 6)}>
+            <span class={suggestion.hue === undefined ? "clip" : "chip " + hueOf(suggestion.hue)}>
               {suggestion.text} {suggestion.id && <span class="refid">{suggestion.id}</span>}
             </span>
             <span class="dim">{suggestion.note}</span>

@@ -4,18 +4,19 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, pathOf, Refused, session } from "./api.ts";
 import { idOf, shapeFor, status, whyLocked } from "./catalog.ts";
 import { useDraft, type Draft } from "./draft.ts";
-import { Form } from "./form.tsx";
+import { fieldsOf, Form, maxMembers } from "./form.tsx";
 import { Icon } from "./icons.tsx";
 import { JSONTab } from "./json_tab.tsx";
-import { stringify, type Json, type Obj } from "./json.ts";
-import { Later } from "./later.tsx";
+import { pointerNames, stringify, type Json, type Obj } from "./json.ts";
+import { Merge } from "./merge.tsx";
 import { announce, toastError } from "./messages.tsx";
 import { PanelEdge } from "./panel_edge.tsx";
 import { Related } from "./related.tsx";
+import { RemoveDialog } from "./remove.tsx";
 import { go, guard, href } from "./route.ts";
 import { labelOf } from "./schema.ts";
 import { languages, type RequestText } from "./snippets.ts";
-import { Bones, Button, Copy, count, ErrorBox, hasModifier, isMac } from "./ui.tsx";
+import { Bones, Button, Copy, count, ErrorBox, Faults, hasModifier, isMac } from "./ui.tsx";
 import { toastUndo } from "./undo.ts";
 
 interface RecordPanelProps {
@@ -80,7 +81,7 @@ export function RecordPanel({
     onClose();
   };
   const onKey = (event: KeyboardEvent) => {
-    if (hasModifier(event) && (event.key === "s" || event.key === "Enter")) void save();
+    if (hasModifier(event) && (event.key.toLowerCase() === "s" || event.key === "Enter")) void save();
     else if (event.key === "Escape" && !isObject) close();
     else if (event.altKey && event.key === "ArrowDown" && onStep) onStep(1);
     else if (event.altKey && event.key === "ArrowUp" && onStep) onStep(-1);
@@ -135,19 +136,14 @@ export function RecordPanel({
         ) : (
           <>
             {draft.conflict && (
-              <Later
-                show={({ Merge }) => (
-                  <Merge
-                    base={draft.base}
-                    mine={draft.value}
-                    theirs={draft.conflict!.record}
-                    shape={shape}
-                    onMerge={merge}
-                  />
-                )}
+              <Merge base={draft.base} mine={draft.value} theirs={draft.conflict.record} shape={shape} onMerge={merge} />
+            )}
+            {draft.refusal && (
+              <Refusal
+                draft={draft}
+                inputs={(tab === "json" ? [] : fieldsOf(draft, shape, isNew)).slice(0, maxMembers).map((f) => f.name)}
               />
             )}
-            {draft.refusal && <Refusal draft={draft} isJSON={tab === "json"} />}
             {tab === "json" ? (
               <JSONTab draft={draft} label={title + " as JSON"} isReadOnly={isLocked} />
             ) : (
@@ -186,20 +182,16 @@ export function RecordPanel({
         </div>
       )}
       {isRemoving && draft.loaded && (
-        <Later
-          show={({ RemoveDialog }) => (
-            <RemoveDialog
-              collection={collection}
-              id={id!}
-              tag={draft.loaded!.tag}
-              onClose={(isGone) => {
-                setRemoving(false);
-                if (!isGone) return;
-                draft.forget();
-                onClose();
-              }}
-            />
-          )}
+        <RemoveDialog
+          collection={collection}
+          id={id!}
+          tag={draft.loaded.tag}
+          onClose={(isGone) => {
+            setRemoving(false);
+            if (!isGone) return;
+            draft.forget();
+            onClose();
+          }}
         />
       )}
     </section>
@@ -336,26 +328,15 @@ function LoadError({ draft, collection, query }: { draft: Draft; collection: str
 }
 
 /** Why Save was refused, with the faults that no input shows. */
-function Refusal({ draft, isJSON }: { draft: Draft; isJSON: boolean }) {
-  const names = Object.keys(draft.value);
-  const isShown = (place: string) =>
-    names.some((name) => place === "/" + name || place.startsWith("/" + name + "/"));
-  const faults = draft.faults.filter((fault) => isJSON || !isShown(fault.pointer));
+function Refusal({ draft, inputs }: { draft: Draft; inputs: string[] }) {
+  const faults = draft.faults.filter((fault) => !inputs.includes(pointerNames(fault.pointer)[0] ?? ""));
   return (
     <div class="wrong" role="alert">
       <Icon name="alert" size={18} />
       <div>
         <strong>Not saved</strong>
         <p>{draft.refusal}</p>
-        {faults.length > 0 && (
-          <ul>
-            {faults.map((fault, i) => (
-              <li key={i}>
-                <span class="code">{fault.pointer || "/"}</span> {fault.detail}
-              </li>
-            ))}
-          </ul>
-        )}
+        <Faults list={faults.map((fault) => ({ place: fault.pointer, detail: fault.detail }))} />
       </div>
     </div>
   );

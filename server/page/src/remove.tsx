@@ -1,6 +1,6 @@
 // Deleting a record, with what the rules do about those that refer to it.
 import { useEffect, useState } from "preact/hooks";
-import { ask, messageOf, pathOf } from "./api.ts";
+import { ask, pathOf, reasonOf } from "./api.ts";
 import { shapeFor } from "./catalog.ts";
 import { Icon } from "./icons.tsx";
 import { referringTo, type Referring } from "./related.tsx";
@@ -32,7 +32,7 @@ export function RemoveDialog({ collection, id, tag, onClose }: RemoveDialogProps
       toastUndo(`${collection} ${id} deleted`, answer.revision);
       onClose(true);
     } catch (e) {
-      setError(messageOf(e));
+      setError(reasonOf(e));
     }
   };
   return (

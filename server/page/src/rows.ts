@@ -2,7 +2,7 @@
 // that were visible long ago are forgotten.
 import { signal } from "@preact/signals";
 import { get, pathOf } from "./api.ts";
-import { idOf, shapeFor, wantLabels } from "./catalog.ts";
+import { idOf, keyOf, shapeFor, wantLabels } from "./catalog.ts";
 import { differing, type Obj } from "./json.ts";
 import type { Author } from "./live.ts";
 import { announce } from "./messages.tsx";
@@ -55,6 +55,16 @@ export class Rows {
       if (at >= 0) return block * blockSize + at;
     }
     return -1;
+  }
+
+  /** Returns the ids of the rows from..to, which is exclusive. Those that are not loaded are requested. */
+  async idsOf(from: number, to: number): Promise<string[]> {
+    let records = Array.from({ length: to - from }, (_, i) => this.at(from + i));
+    if (records.includes(undefined)) {
+      const part = `_fields=${encodeURIComponent(keyOf(this.name))}&_start=${from}&_end=${to}`;
+      records = (await get(`${pathOf(this.name)}?${this.query ? this.query + "&" : ""}${part}`)).data as Obj[];
+    }
+    return records.map((record) => idOf(this.name, record ?? {})).filter(Boolean);
   }
 
   /** Returns the first records, of which columns and widths are made. */

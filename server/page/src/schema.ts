@@ -21,6 +21,7 @@ export interface Field {
   kind: Kind;
   description: string;
   required: boolean;
+  requiredOnCreate: boolean;
   readOnly: boolean;
   choices: Json[];
   historic: Json[]; // choices that no new record may have
@@ -45,7 +46,7 @@ export interface Reference {
 
 /** Returns the field of a member, also of one that the schema does not name. */
 export function fieldOf(shape: Shape, name: string): Field {
-  return shape.fields.find((field) => field.name === name) ?? makeField(name, {}, {}, false, "");
+  return shape.fields.find((field) => field.name === name) ?? makeField(name, {}, {}, "");
 }
 
 /** Replaces a reference to a definition by the definition. Members next to $ref win. */
@@ -77,31 +78,27 @@ export function shapeOf(name: string, schema: Obj, key: string, references: Refe
   if (Array.isArray(alternatives) && isObject(alternatives[0])) {
     root = { ...resolve(alternatives[0], schema), description: root["description"] ?? "" };
   }
-  const required = new Set([...stringsOf(root["required"]), ...stringsOf(root["x-required-on-create"])]);
+  const required = new Set(stringsOf(root["required"])),
+    onCreate = new Set(stringsOf(root["x-required-on-create"]));
   const members = isObject(root["properties"]) ? root["properties"] : {};
   const fields = Object.entries(members).map(([member, rule]) => {
     const to = references.find((r) => r.from === name && r.member === member)?.to ?? "";
-    return makeField(
-      member,
-      isObject(rule) ? resolve(rule, schema) : {},
-      schema,
-      required.has(member),
-      to,
-      member === key,
-    );
+    const field = makeField(member, isObject(rule) ? resolve(rule, schema) : {}, schema, to, member === key);
+    return { ...field, required: required.has(member), requiredOnCreate: onCreate.has(member) };
   });
   fields.sort((a, b) => Number(b.name === key) - Number(a.name === key));
   const title = textOf(root["title"]) || record.slice(0, 1).toUpperCase() + record.slice(1);
   return { name, key, fields, title, description: textOf(root["description"]) };
 }
 
-function makeField(name: string, rule: Obj, root: Obj, required: boolean, to: string, isKey = false): Field {
+function makeField(name: string, rule: Obj, root: Obj, to: string, isKey = false): Field {
   const choices = rule["enum"],
     historic = rule["x-historic"],
     examples = rule["examples"];
   const field: Field = {
     name,
-    required,
+    required: false,
+    requiredOnCreate: false,
     kind: "any",
     collection: to,
     description: textOf(rule["description"]),

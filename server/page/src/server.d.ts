@@ -26,6 +26,8 @@ export interface components {
             }[];
             /** @description The collections of the database, if something was not found. */
             collections?: string[];
+            /** @description The name that was probably meant, if something was not found. */
+            suggestion?: string;
             /** @description The records that other changes have touched, or without id whole members. */
             conflicts?: {
                 collection: string;
@@ -175,6 +177,14 @@ export interface components {
                 /** @description The count is that of an earlier state. */
                 pending: boolean;
             };
+            /** @description Who follows: the open streams by path, the paths with most streams first. */
+            streams?: {
+                path: string;
+                /** @description How many streams there are. */
+                count: number;
+            }[];
+            /** @description The URLs at which other machines may reach the service. */
+            addresses?: string[];
             limits: {
                 /** @description The size of a body in bytes. */
                 body: number;

@@ -1,5 +1,7 @@
 // A request as text to copy: a URL, or code that sends it.
 
+import { parse, stringify } from "./json.ts";
+
 export interface RequestText {
   method: string;
   path: string;
@@ -32,14 +34,25 @@ function headersOf({ body, type = jsonType, tag }: RequestText): [name: string, 
 /** Quotes a word for sh. */
 const quote = (word: string): string => "'" + word.replaceAll("'", `'\\''`) + "'";
 
+/** Returns an expression for a body: a value if JavaScript would write it as it is, otherwise a text. */
+function literalOf(body: string): string {
+  const text = body.trim();
+  try {
+    if (JSON.stringify(JSON.parse(text)) === stringify(parse(text)) && !text.includes('"__proto__"')) {
+      return `JSON.stringify(${text.replaceAll("\n", "\n  ")})`;
+    }
+  } catch {
+    // It is not JSON.
+  }
+  return JSON.stringify(text);
+}
+
 function writeFetch(request: RequestText): string {
   const options: string[] = [];
   if (request.method !== "GET") options.push(`  method: ${JSON.stringify(request.method)},`);
   const headers = headersOf(request).map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`);
   if (headers.length > 0) options.push(`  headers: { ${headers.join(", ")} },`);
-  if (request.body) {
-    options.push(`  body: JSON.stringify(${request.body.trim().replaceAll("\n", "\n  ")}),`);
-  }
+  if (request.body) options.push(`  body: ${literalOf(request.body)},`);
   const more = options.length > 0 ? `, {\n${options.join("\n")}\n}` : "";
   return `const response = await fetch(${JSON.stringify(urlOf(request))}${more});\nconst data = await response.json();`;
 }

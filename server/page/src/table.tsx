@@ -1,17 +1,17 @@
 // The list of a collection, with its query, and one of its records beside it.
 import { Fragment } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
-import { get, pathOf, session } from "./api.ts";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { pathOf, session } from "./api.ts";
 import { collections, hasCollection, idOf, shapeFor, shapes, status, whyLocked } from "./catalog.ts";
 import { useAllColumns, useShownColumns } from "./columns.ts";
-import { Grid } from "./grid.tsx";
+import { Grid, mostSelected } from "./grid.tsx";
 import { Icon } from "./icons.tsx";
 import type { Json, Obj } from "./json.ts";
 import { Later } from "./later.tsx";
 import { authorOf, concerns, onChange, onReset, type Revision } from "./live.ts";
+import { toast, toastError } from "./messages.tsx";
 import { QueryBar } from "./query_bar.tsx";
 import { readQuery, readSort, withTerm, writeQuery, writeSort, type Query, type Sort } from "./query.ts";
-import { RecordPanel } from "./record.tsx";
 import { go, href, route } from "./route.ts";
 import { Rows } from "./rows.ts";
 import { typedOf, type Field } from "./schema.ts";
@@ -26,24 +26,9 @@ interface TableProps {
 }
 
 export function Table(props: TableProps) {
-  return hasCollection(props.name) ? <CollectionTable {...props} /> : <NotFound name={props.name} />;
-}
-
-/** What the server says about a name that it does not have. It knows similar ones. */
-function NotFound({ name }: { name: string }) {
-  const [error, setError] = useState<unknown>(null);
-  useEffect(() => {
-    get(pathOf(name)).catch(setError);
-  }, [name]);
-  return (
-    <main class="screen" aria-labelledby="title">
-      <h1 id="title">{name}</h1>
-      {error !== null && <ErrorBox error={error} title="Not found" />}
-      <p>
-        <a href="#/">Overview</a>
-      </p>
-    </main>
-  );
+  const { name } = props;
+  if (hasCollection(name)) return <CollectionTable {...props} />;
+  return <Later show={({ NoCollection }) => <NoCollection key={name} name={name} />} wait={<main class="screen" aria-busy="true" />} />;
 }
 
 function CollectionTable({ name, id, query: written, isNew }: TableProps) {
@@ -60,7 +45,8 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
   const open = (record: string) => go(href([name, record], route.value.query));
   const openNew = () => go(href(["_", "new", name], written));
   const step = (by: number) => {
-    const record = rows.at(rows.indexOf(id ?? "") + by);
+    const row = rows.indexOf(id ?? ""),
+      record = row < 0 ? undefined : rows.at(row + by);
     if (record) open(idOf(name, record));
   };
   const focusCell = () =>
@@ -73,9 +59,28 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
     setSelected(new Set());
     focusCell();
   };
-  const toggle = (record: string) => {
-    const next = new Set(selected);
+  const anchor = useRef(""); // the record that was selected last
+  const select = async (from: number, to: number) => {
+    try {
+      const next = new Set([...selected, ...(await rows.idsOf(from, to))]);
+      setSelected(new Set([...next].slice(0, mostSelected)));
+      if (next.size > mostSelected || to - from > mostSelected) toast(`Only ${formatCount(mostSelected)} records can be selected.`);
+    } catch (error) {
+      toastError("Not selected.", error);
+    }
+  };
+  const selectAll = () => {
+    const total = rows.total.value ?? 0;
+    if (selected.size >= Math.min(total, mostSelected)) setSelected(new Set());
+    else void select(0, total);
+  };
+  const toggle = (record: string, isRange: boolean) => {
+    const next = new Set(selected),
+      from = isRange ? rows.indexOf(anchor.current) : -1,
+      to = rows.indexOf(record);
+    if (from >= 0 && to >= 0) return void select(Math.min(from, to), Math.max(from, to) + 1);
     if (!next.delete(record)) next.add(record);
+    anchor.current = record;
     setSelected(next);
   };
   const isNarrow = useNarrow();
@@ -116,8 +121,10 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
           isFiltered={isFiltered}
           selected={selected}
           onSelect={toggle}
+          onSelectAll={selectAll}
           onSort={(member, more) => show(sorted(query, member, more))}
           onOpen={open}
+          onStep={step}
           onFilter={(member, value, without) => show(filtered(query, member, value, without))}
           onNew={openNew}
           onMenu={setMenu}
@@ -131,14 +138,19 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
         )}
       </main>
       {isPanelOpen && (
-        <RecordPanel
-          key={isNew ? "new" : "record"}
-          collection={name}
-          id={isNew ? null : id!}
-          query={written}
-          onClose={close}
-          onSaved={(record: Obj) => rows.put(record)}
-          onStep={step}
+        <Later
+          show={({ RecordPanel }) => (
+            <RecordPanel
+              key={isNew ? "new" : "record"}
+              collection={name}
+              id={isNew ? null : id!}
+              query={written}
+              onClose={close}
+              onSaved={(record: Obj) => rows.put(record)}
+              onStep={step}
+            />
+          )}
+          wait={<section class="panel" aria-busy="true" />}
         />
       )}
       {menu !== null && (

@@ -7,10 +7,11 @@ import { Sessions } from "./sessions.tsx";
 
 export { ColumnMenu } from "./column_menu.tsx";
 export { KeyHelp } from "./key_help.tsx";
-export { Latest } from "./latest.tsx";
-export { Merge } from "./merge.tsx";
+export { NoCollection, NoScreen } from "./nowhere.tsx";
+export { EmptyFile, OverviewCards } from "./overview_cards.tsx";
 export { Palette } from "./palette.tsx";
-export { RemoveDialog } from "./remove.tsx";
+export { Input } from "./inputs.tsx";
+export { RecordPanel } from "./record.tsx";
 export { unseenFailures } from "./request_log.ts";
 export { SelectionBar } from "./selection.tsx";
 export { SimulationStrip } from "./simulation_strip.tsx";

@@ -2,8 +2,9 @@
 import type { ComponentChildren, JSX } from "preact";
 import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { messageOf, Refused } from "./api.ts";
+import { faultsBeside, messageOf, Refused } from "./api.ts";
 import { Icon, type IconName } from "./icons.tsx";
+import { pointerNames } from "./json.ts";
 import { announce } from "./messages.tsx";
 
 type ButtonProps = Omit<JSX.IntrinsicElements["button"], "class" | "label"> & {
@@ -112,25 +113,38 @@ export function Empty({ icon, title, children }: { icon: IconName; title: string
 /** What went wrong, with each fault that the server lists. */
 export function ErrorBox({ error, title }: { error: unknown; title?: string }) {
   const problem = error instanceof Refused ? error.problem : null;
-  const faults = problem?.errors ?? [];
+  const message = messageOf(error);
+  const faults = problem ? faultsBeside(problem) : [];
   return (
     <div class="wrong" role="alert">
       <Icon name="alert" size={18} />
       <div>
         <strong>{title ?? (problem ? `${problem.status} ${problem.title}` : "No answer")}</strong>
-        <p>{messageOf(error)}</p>
-        {faults.length > 1 && (
-          <ul>
-            {faults.map((fault, i) => (
-              <li key={i}>
-                <span class="code">{placeOf(fault)}</span> {fault.detail}
-              </li>
-            ))}
-          </ul>
-        )}
+        <p>{message}</p>
+        <Faults list={faults.map((fault) => ({ place: placeOf(fault), detail: fault.detail ?? "" }))} />
       </div>
     </div>
   );
+}
+
+/** Faults with their places, each of which is named once. */
+export function Faults({ list }: { list: { place: string; detail: string }[] }) {
+  if (list.length === 0) return null;
+  return (
+    <ul>
+      {list.map(({ place, detail }, i) => (
+        <li key={i}>
+          <span class="code">{place || "/"}</span> {withoutName(detail, place)}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Returns a sentence without the name at its beginning, if a place next to it ends in that name. */
+export function withoutName(sentence: string, place: string): string {
+  const name = pointerNames(place).at(-1) + " is ";
+  return sentence.startsWith(name) ? sentence.slice(name.length) : sentence;
 }
 
 /** Returns where a fault is: a JSON Pointer or the name of a parameter. */
@@ -229,4 +243,6 @@ export function drag(event: PointerEvent, onMove: (x: number) => void): void {
 }
 
 export const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
-export const hasModifier = (event: KeyboardEvent | MouseEvent): boolean => event.ctrlKey || event.metaKey;
+/** Whether Ctrl or ⌘ is held. With Alt it is the AltGr of a letter. */
+export const hasModifier = (event: KeyboardEvent | MouseEvent): boolean =>
+  (event.ctrlKey || event.metaKey) && !event.altKey;

@@ -7,7 +7,11 @@ import type { Field } from "./schema.ts";
 
 const maxText = 300,
   maxJSON = 120; // characters that a cell has of a value
-const hues = 6;
+const hues = 6,
+  grey = 3;
+
+/** Returns the class of the tint that a choice has by its place: the first six differ. */
+export const hueOf = (at: number): string => "hue" + (at < hues ? at : grey);
 
 const clip = (text: string, max: number): string => (text.length > max ? text.slice(0, max) + "…" : text);
 
@@ -58,7 +62,7 @@ function Text({ value, field }: { value: string; field: Field }) {
 /** A choice in the tint of its place among the choices. */
 function Chip({ value, field }: { value: Json; field: Field }) {
   const at = field.choices.findIndex((choice) => String(choice) === String(value));
-  if (at >= 0) return <span class={"chip hue" + (at % hues)}>{String(value)}</span>;
+  if (at >= 0) return <span class={"chip " + hueOf(at)}>{String(value)}</span>;
   return (
     <span class="chip wrong" title="The rules do not allow it">
       {clip(String(value), maxText)}

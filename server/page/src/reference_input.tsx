@@ -1,0 +1,233 @@
+// A reference: a combobox that finds records by their names (ARIA Authoring
+// Practices, editable combobox with automatic selection).
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { get, pathOf } from "./api.ts";
+import { idOf, keyOf, nameOf } from "./catalog.ts";
+import type { SharedProps } from "./inputs.tsx";
+import type { Obj } from "./json.ts";
+import type { Field } from "./schema.ts";
+
+interface Choice {
+  id: string;
+  name: string;
+}
+
+const offered = 50; // records
+const askAfter = 120; // ms
+
+/** Returns the choices that match a text: that with this id first, then names that begin with it. */
+function matching(choices: Choice[], text: string): Choice[] {
+  const word = text.trim().toLowerCase();
+  const rank = ({ id, name }: Choice) => {
+    if (id.toLowerCase() === word) return 0;
+    const at = name.toLowerCase().indexOf(word);
+    return at === 0 ? 1 : at > 0 || id.toLowerCase().includes(word) ? 2 : 3;
+  };
+  return choices.filter((choice) => rank(choice) < 3).sort((a, b) => rank(a) - rank(b));
+}
+
+/** Reads records of a collection, and whether they are all that it has. */
+async function readChoices(collection: string, text: string, signal: AbortSignal): Promise<[Choice[], boolean]> {
+  const list = (query = "") => get(`${pathOf(collection)}?_start=0&_end=${offered}${query}`, signal);
+  const word = encodeURIComponent(text.trim()),
+    key = encodeURIComponent(keyOf(collection));
+  const answers = await Promise.all(text ? [list(`&${key}=${word}`), list("&q=" + word)] : [list()]);
+  const found = new Map<string, Choice>();
+  for (const record of answers.flatMap((answer) => answer.data as Obj[])) {
+    const id = idOf(collection, record);
+    found.set(id, { id, name: nameOf(collection, record) });
+  }
+  return [[...found.values()], !text && (answers[0]?.total ?? 0) <= offered];
+}
+
+interface ReferenceInputProps {
+  field: Field;
+  value: string;
+  isInCell: boolean; // of a table: the list opens at once, and Escape is the cell's
+  onInput: (value: string) => void;
+  shared: SharedProps;
+}
+
+/** While the list is open, the value is the id of the record that is selected in it. */
+export function ReferenceInput({ field, value, isInCell, onInput, shared }: ReferenceInputProps) {
+  const { collection } = field,
+    list = useId();
+  const [typed, setTyped] = useState<string | null>(null); // null: nothing, the value is shown
+  const [isOpen, setOpen] = useState(isInCell);
+  const [known, setKnown] = useState<Choice[]>([]), // for what is typed
+    [isAll, setAll] = useState(false),
+    [isAsking, setAsking] = useState(false);
+  const before = useRef(value); // when the list was opened
+  const held = useRef(""); // a key that waits for the answer
+  const found = typed === null || !isAll ? known : matching(known, typed);
+  const at = isOpen ? found.findIndex((choice) => choice.id === value) : -1;
+
+  const open = () => {
+    if (isOpen) return;
+    before.current = value;
+    setOpen(true);
+  };
+  const close = () => {
+    setOpen(false);
+    setTyped(null);
+    if (!isAll) setKnown([]);
+    held.current = "";
+  };
+  const type = (text: string) => {
+    open();
+    setTyped(text);
+    const [first] = isAll && text.trim() ? matching(known, text) : [];
+    setAsking(!isAll);
+    onInput(first?.id ?? text);
+  };
+  const current = useRef({ typed, onInput });
+  current.current = { typed, onInput };
+
+  const text = isAll ? "" : (typed ?? "");
+  useEffect(() => {
+    if (!isOpen || isAll) return;
+    const request = new AbortController();
+    const ask = async () => {
+      const [choices, areAll] = await readChoices(collection, text, request.signal).catch(() => [[], false] as const);
+      if (request.signal.aborted) return;
+      const { typed: now } = current.current;
+      const ordered = matching([...choices], areAll ? "" : text);
+      setKnown(ordered);
+      setAll(areAll);
+      setAsking(false);
+      const [first] = now?.trim() ? matching(ordered, now) : [];
+      if (first) current.current.onInput(first.id);
+      const key = held.current;
+      held.current = "";
+      if (key) setTimeout(() => shared.ref.current?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })));
+    };
+    const timer = setTimeout(() => void ask(), text ? askAfter : 0);
+    return () => {
+      clearTimeout(timer);
+      request.abort();
+    };
+  }, [collection, isOpen, isAll, text]);
+
+  const move = (step: number) => {
+    if (!isOpen) return open();
+    const n = found.length;
+    const next = found[at < 0 && step < 0 ? n - 1 : (at + step + n) % n];
+    if (next) onInput(next.id);
+  };
+  const onKey = (event: KeyboardEvent) => {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    switch (event.key) {
+      case "ArrowDown":
+        move(1);
+        break;
+      case "ArrowUp":
+        move(-1);
+        break;
+      case "Enter":
+        if (isAsking && typed?.trim()) {
+          held.current = event.key;
+          event.stopPropagation();
+          break;
+        }
+        close();
+        return;
+      case "Escape":
+        if (!isOpen || isInCell) return;
+        onInput(before.current);
+        close();
+        event.stopPropagation();
+        break;
+      default:
+        return;
+    }
+    event.preventDefault();
+  };
+  const isShown = isOpen && found.length > 0;
+  return (
+    <>
+      <input
+        {...shared}
+        type="text"
+        role="combobox"
+        aria-expanded={isShown}
+        aria-controls={list}
+        aria-autocomplete="list"
+        aria-activedescendant={at >= 0 ? `${list}-${at}` : undefined}
+        value={typed ?? value}
+        onInput={(event) => type(event.currentTarget.value)}
+        onKeyDown={onKey}
+        onClick={open}
+        onBlur={close}
+      />
+      <Choices
+        id={list}
+        label={collection}
+        choices={isShown ? found : []}
+        at={at}
+        input={shared.ref}
+        onChoose={(id) => {
+          onInput(id);
+          close();
+        }}
+      />
+    </>
+  );
+}
+
+interface ChoicesProps {
+  id: string;
+  label: string;
+  choices: Choice[];
+  at: number;
+  input: { current: HTMLElement | null };
+  onChoose: (id: string) => void;
+}
+
+/** The list of a combobox. It is over everything, so that no table or dialog cuts it off. */
+function Choices({ id, label, choices, at, input, onChoose }: ChoicesProps) {
+  const box = useRef<HTMLUListElement>(null);
+  const isShown = choices.length > 0;
+  useLayoutEffect(() => {
+    if (!isShown || !box.current || !input.current) return;
+    const popover = box.current,
+      anchor = input.current;
+    const place = () => {
+      const { left, top, bottom, width } = anchor.getBoundingClientRect();
+      const isAbove = bottom + popover.offsetHeight > innerHeight && top > innerHeight - bottom;
+      popover.style.left = left + "px";
+      popover.style.minWidth = width + "px";
+      popover.style.top = (isAbove ? top - popover.offsetHeight - 3 : bottom + 3) + "px";
+    };
+    popover.showPopover();
+    place();
+    addEventListener("scroll", place, true);
+    addEventListener("resize", place);
+    return () => {
+      removeEventListener("scroll", place, true);
+      removeEventListener("resize", place);
+      popover.hidePopover();
+    };
+  }, [isShown, choices.length]);
+  useEffect(() => {
+    box.current?.children[at]?.scrollIntoView({ block: "nearest" });
+  }, [at, choices]);
+  return (
+    <ul ref={box} id={id} popover="manual" role="listbox" aria-label={label} class="suggestions choices">
+      {choices.map((choice, i) => (
+        <li
+          key={choice.id}
+          id={`${id}-${i}`}
+          role="option"
+          aria-selected={i === at}
+          onMouseDown={(event) => {
+            event.preventDefault(); // the input keeps the focus
+            onChoose(choice.id);
+          }}
+        >
+          <span class="clip">{choice.name}</span>
+          <span class="refid">{choice.id}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
