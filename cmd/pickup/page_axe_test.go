@@ -128,7 +128,7 @@ func axeFlow(p *pageTest) {
 			p.open("#/schedules")
 			p.until(`document.querySelector(".strip.simulated")`)
 		}, after: func() { p.api("DELETE", "/_/simulate", "", 204) }},
-		{name: "changes", hash: "#/_/changes", act: func() { p.until(`document.querySelector(".snapshots") && document.querySelector("main select")`) }},
+		{name: "changes", hash: "#/_/changes", act: func() { p.until(`document.querySelector(".snapshots") && !document.querySelector(".bones")`) }},
 		{name: "problems", hash: "#/_/problems", act: func() { p.until(`document.querySelector(".findings li, .empty")`) }},
 		{name: "relations", hash: "#/_/relations", act: func() { p.until(`document.querySelector(".reflist li")`) }},
 		{name: "sessions", hash: "#/_/sessions", act: func() { p.until(`document.querySelector(".empty")`) }},
