@@ -3,6 +3,7 @@ package etcdstore
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -41,18 +42,13 @@ func (i *importer) run(contents []storage.Collection, rules []byte) (int64, erro
 	if _, err := i.write(); err != nil { // there is a database
 		return 0, err
 	}
-	if err := i.checkPrefix(); err != nil {
+	claimed, err := i.checkPrefix()
+	if err != nil {
 		return 0, err
 	}
-	// Delete what an import that was interrupted has left.
-	if _, err := i.write(clientv3.OpDelete(i.prefix, clientv3.WithPrefix())); err != nil {
+	if err := i.begin(claimed); err != nil {
 		return 0, err
 	}
-	// Another import that begins now deletes this key, which ends this one.
-	if _, err := i.write(clientv3.OpPut(i.prefix+claimKey, i.head.Commit)); err != nil {
-		return 0, err
-	}
-	i.ifs = []clientv3.Cmp{clientv3.Compare(clientv3.Value(i.prefix+claimKey), "=", i.head.Commit)}
 	for at, c := range contents {
 		rank, value := uint64(at+1), c.Value
 		if c.Name == "$schema" {
@@ -81,6 +77,29 @@ func (i *importer) run(contents []storage.Collection, rules []byte) (int64, erro
 	return i.write(last...)
 }
 
+// begin deletes what an import that was interrupted has left, and claims the prefix,
+// whose claim was last written at the revision claimed. Another import that begins now
+// writes another claim, which ends this one.
+func (i *importer) begin(claimed int64) error {
+	claim := i.prefix + claimKey
+	// Not twice: a try that is performed late must not delete the keys of this import.
+	i.ifs = []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(claim), "=", claimed)}
+	_, err := i.write(clientv3.OpPut(claim, i.head.Commit),
+		clientv3.OpDelete(i.prefix, clientv3.WithRange(claim)), clientv3.OpDelete(claim+"\x00", clientv3.WithRange(prefixEnd(i.prefix))))
+	i.ifs = []clientv3.Cmp{clientv3.Compare(clientv3.Value(claim), "=", i.head.Commit)}
+	if _, rival := errors.AsType[rivalError](err); rival {
+		return nil // or an earlier try has succeeded: the next write finds out
+	}
+	return err
+}
+
+// A rivalError is about a prefix that another import has claimed.
+type rivalError string
+
+func (e rivalError) Error() string {
+	return fmt.Sprintf("another import into %s has begun; run this one again if it fails", string(e))
+}
+
 // A presentError is about a prefix with a database.
 type presentError string
 
@@ -89,28 +108,32 @@ func (presentError) Unwrap() error   { return fs.ErrExist }
 
 // checkPrefix returns an error if other programs or databases have keys under the
 // prefix, which would be deleted, or if the prefix is within another database, to which
-// the new keys would be strange.
-func (i *importer) checkPrefix() error {
+// the new keys would be strange. It returns the revision at which an import has claimed
+// the prefix, 0 if none has.
+func (i *importer) checkPrefix() (claimed int64, err error) {
 	ctx, cancel := context.WithTimeout(i.ctx, 10*writeTime)
 	defer cancel()
 	for above := path.Dir(path.Clean(i.prefix)); above != "/"; above = path.Dir(above) {
 		r, err := i.etcd.Do(ctx, clientv3.OpGet(above+"/"+headKey))
 		if err == nil && len(r.Get().Kvs) > 0 { // an error says that the user may not look there
-			return fmt.Errorf("%s is within the database at %s: choose another prefix", path.Clean(i.prefix), above)
+			return 0, fmt.Errorf("%s is within the database at %s: choose another prefix", path.Clean(i.prefix), above)
 		}
 	}
 	r, err := i.get(ctx, "", clientv3.WithRange(prefixEnd(i.prefix)), clientv3.WithKeysOnly())
 	if err != nil {
-		return err
+		return 0, err
 	}
 	left := contents{records: make(map[string][]recordPair)}
 	for _, kv := range r.Kvs {
 		key := strings.TrimPrefix(string(kv.Key), i.prefix)
+		if key == claimKey {
+			claimed = kv.ModRevision
+		}
 		if !isOutside(key) && key != rulesKey && left.add(key, nil, 0) != nil {
-			return fmt.Errorf("%s has keys of others, such as %s: choose another prefix", path.Clean(i.prefix), kv.Key)
+			return 0, fmt.Errorf("%s has keys of others, such as %s: choose another prefix", path.Clean(i.prefix), kv.Key)
 		}
 	}
-	return nil
+	return claimed, nil
 }
 
 // flush writes the operations that are waiting.
@@ -139,7 +162,7 @@ func (i *importer) write(then ...clientv3.Op) (int64, error) {
 		case err == nil && r.Succeeded:
 			return r.Header.Revision, nil
 		case err == nil && len(found(r)) == 0:
-			return 0, fmt.Errorf("another import into %s has begun; run this one again if it fails", path.Clean(i.prefix))
+			return 0, rivalError(path.Clean(i.prefix))
 		case err == nil:
 			if rev, err := i.won(found(r)); err == nil { // the answer to an earlier try was lost
 				return rev, nil

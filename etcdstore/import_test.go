@@ -77,9 +77,9 @@ func TestImportTogether(t *testing.T) {
 	contents := contentsOf(`{"items":[` + items.String()[1:] + `]}`)
 	errKilled := errors.New("killed")
 	succeeded := 0
-	for begin := 1; succeeded < 2; begin++ { // until the second one begins too late
+	for begin := 1; succeeded < 3; begin++ { // until the second one begins too late
 		succeeded = 0
-		for kill := 2; kill <= 3; kill++ { // before and after its claim
+		for kill := 1; kill <= 3; kill++ { // before its claim, after it, and after its keys
 			prefix := fmt.Sprintf("/test/together-%d-%d/", begin, kill)
 			first, second := connect(t, c, prefix), connect(t, c, prefix)
 			did := 0
