@@ -83,13 +83,17 @@ func (req *request) sendDescription(contentType string, text []byte) error {
 // the data. Reading all records takes long, so it is done once for a state and by one
 // request at a time.
 func (req *request) inferSchema() error {
-	cached := &req.inferred
-	cached.mu.Lock()
-	defer cached.mu.Unlock()
-	if snap := weak.Make(req.snap); cached.snap != snap {
-		cached.snap, cached.text = snap, describe.InferSchema(req.snap)
+	return req.sendDescription(openapi.SchemaType, req.inferred.of(req.snap))
+}
+
+// of returns the rules of a snapshot. They are shared and must not be modified.
+func (r *inferredRules) of(s *database.Snapshot) []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if snap := weak.Make(s); r.snap != snap {
+		r.snap, r.text = snap, describe.InferSchema(s)
 	}
-	return req.sendDescription(openapi.SchemaType, cached.text)
+	return r.text
 }
 
 // schema serves GET /_/schemas/NAME: the JSON Schema of a record or of a singular

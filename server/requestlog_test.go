@@ -141,6 +141,34 @@ func TestUnreadRequest(t *testing.T) {
 	<-added
 }
 
+// TestUnreadSchema has a client that does not read the rules that it asks for. Others
+// get them meanwhile.
+func TestUnreadSchema(t *testing.T) {
+	db, f := newFront(t, `{"posts":[{"id":1}]}`)
+	ask := func(w http.ResponseWriter) {
+		c, _ := gin.CreateTestContext(w)
+		c.Request = httptest.NewRequest("GET", "/_/schema.json", nil)
+		_ = (&request{server: f.server, Context: c, db: db, snap: db.Snapshot()}).inferSchema()
+	}
+	w := slowWriter{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
+	var slow sync.WaitGroup
+	slow.Go(func() { ask(w) })
+	<-w.begun
+	answered := make(chan struct{})
+	go func() {
+		ask(httptest.NewRecorder())
+		close(answered)
+	}()
+	select {
+	case <-answered:
+	case <-time.After(10 * time.Second):
+		t.Error("a client that does not read keeps others waiting")
+	}
+	close(w.read)
+	slow.Wait()
+	<-answered
+}
+
 // TestRequestMemory records requests whose parts other than the bodies are large.
 func TestRequestMemory(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)

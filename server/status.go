@@ -142,7 +142,7 @@ func (req *request) addFiles(x *status) {
 	if req.Rules != nil {
 		x.Rules = req.Rules()
 	}
-	if req.Addresses != nil {
+	if req.Addresses != nil && !isElsewhere(req.Request) {
 		x.Addresses = req.Addresses()
 	}
 	if req.Findings != nil {

@@ -39,3 +39,23 @@ func TestStatusTag(t *testing.T) {
 		t.Error("a write did not change the tag")
 	}
 }
+
+// TestStatusElsewhere reads /_/status from pages of several origins: those of others do
+// not see at which addresses the machine is.
+func TestStatusElsewhere(t *testing.T) {
+	s := openScript(t, `{"drivers": []}`, "address http://192.0.2.7:3000\ncors-origin *\n")
+	for _, test := range []struct {
+		name, header string
+		sees         bool
+	}{
+		{name: "a program", sees: true},
+		{name: "the service's own page", header: "Sec-Fetch-Site: same-origin\n", sees: true},
+		{name: "a page of another origin", header: "Sec-Fetch-Site: cross-site\nOrigin: https://example.com\n"},
+		{name: "a page that says no more than its origin", header: "Origin: https://example.com\n"},
+	} {
+		a := s.roundTrip(t, "GET /_/status\n"+test.header+"\n")
+		if sees := strings.Contains(a.body, "192.0.2.7"); a.status != "200" || sees != test.sees {
+			t.Errorf("%s: %s, with the addresses: %v", test.name, a.status, sees)
+		}
+	}
+}

@@ -143,11 +143,11 @@ func (s *streams) join(req *request, key string, t topic) (*subscription, bool) 
 			s.hubs = make(map[*database.DB]*hub)
 		}
 		s.hubs[db] = h
-		var ended <-chan struct{}
+		stop, ended := req.Stop, (<-chan struct{})(nil)
 		if req.session != nil {
 			ended = req.session.ended
 		}
-		go contain(req.Log, "streams ended", func() { h.run(req.Stop, ended) })
+		go contain(req.Log, "streams ended", func() { h.run(stop, ended) })
 	}
 	path := sentURL(req.Request).Path
 	s.open++

@@ -190,7 +190,7 @@ func (s *service) urlAt(host string) string {
 // networkURLs returns the URLs at which other machines may reach a service that
 // listens on all addresses. Those of a container are not known outside of it.
 func (s *service) networkURLs() (all []string) {
-	if host, err := net.ResolveIPAddr("ip", s.Host); err == nil && host.IP != nil && !host.IP.IsUnspecified() || s.env.container {
+	if s.Host != "" && !net.ParseIP(s.Host).IsUnspecified() || s.env.container {
 		return nil
 	}
 	addresses, _ := net.InterfaceAddrs() // without them there is no note

@@ -63,6 +63,7 @@ func checkUnsupported(args []string) error {
 func checkSource(file string) error {
 	switch {
 	case etcdstore.IsURL(file):
+		file = etcdstore.Redacted(file)
 		return usagef("%s is not a file (to make a database in etcd: pickup import db.json %s)", file, shellWord(file))
 	case strings.HasPrefix(file, "http://"), strings.HasPrefix(file, "https://"):
 		return usagef("%s is not a file: download it first, with curl -o db.json %s", file, shellWord(file))

@@ -72,6 +72,7 @@ func TestPublicCommands(t *testing.T) {
 		{command: "json-server --readOnly --noCors --noGzip --snapshots=. --id=_id --foreignKeySuffix=_id db.json", want: meaning{file: "db.json"}},
 		{command: "json-server db.json -m ./first.js ./second.js", refused: "-m: pickup runs no JavaScript"},
 		{command: "json-server http://example.org/db.json", refused: "curl -o db.json http://example.org/db.json"},
+		{command: "json-server etcd://me:secret@10.0.0.1/family", refused: "import db.json etcd://me@10.0.0.1/family"},
 		{command: "json-server --cr db.json", refused: "--cr: use --cors-origin"},
 	} {
 		t.Run(test.command, func(t *testing.T) {

@@ -49,6 +49,7 @@ func TestNetworkURLs(t *testing.T) {
 		{host: "::", want: machine},
 		{host: "127.0.0.1"},
 		{host: "localhost"},
+		{host: "unknown.invalid"}, // no name is looked up
 		{host: "0.0.0.0", container: true},
 	} {
 		s := &service{serveCommand: new(serveCommand), env: &environment{container: test.container}, listener: listener}
