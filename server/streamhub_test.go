@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
@@ -34,7 +35,7 @@ func (panicking) events(*database.Revision) ([]event, bool) { panic("cannot be e
 // and no more. New ones begin again.
 func TestHubPanic(t *testing.T) {
 	db, f := newFront(t, `{"posts":[]}`)
-	req := &request{server: f.server, db: db}
+	req := &request{server: f.server, db: db, Context: &gin.Context{Request: httptest.NewRequest("GET", "/db", nil)}}
 	for _, test := range []struct {
 		topic topic
 		want  error
