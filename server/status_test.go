@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"pickup/server"
 )
 
 // TestStatusTag compares the tags in /_/status with those of the lists, and uses
@@ -43,7 +45,11 @@ func TestStatusTag(t *testing.T) {
 // TestStatusElsewhere reads /_/status from pages of several origins: those of others do
 // not see at which addresses the machine is.
 func TestStatusElsewhere(t *testing.T) {
-	s := openScript(t, `{"drivers": []}`, "address http://192.0.2.7:3000\ncors-origin *\n")
+	s := openScript(t, `{"drivers": []}`, "")
+	s.web = server.Handler(s.db, server.Options{
+		CORSOrigins: []string{"*"},
+		Addresses:   func() []string { return []string{"http://192.0.2.7:3000"} },
+	})
 	for _, test := range []struct {
 		name, header string
 		sees         bool
