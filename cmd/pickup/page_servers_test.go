@@ -462,7 +462,7 @@ func forgottenRules(t *testing.T, ctx context.Context) {
 		Date.now = () => now() + ahead;
 		window.setInterval = (run, ms) => repeat(run, ms / 100);
 		window.pass = minutes => { ahead += minutes * 60_000 }`)
-	const asked = `document.querySelector(".strip.simulated")?.textContent.includes("Shall it stay?")`
+	const asked = `document.querySelector(".strip.simulated")?.textContent.includes("Keep simulating?")`
 	p.api("POST", "/_/simulate", `{"path": "/drivers", "delay": 5}`, 201)
 	p.open("#/schedules")
 	p.until(`document.querySelector(".strip.simulated")`)
@@ -471,7 +471,7 @@ func forgottenRules(t *testing.T, ctx context.Context) {
 	p.run(`pass(2)`)
 	p.until(asked)
 	p.accessible("forgotten", true)
-	p.clickText("Keep it")
+	p.clickText("Keep")
 	p.until(`document.querySelector(".strip.simulated") && !` + asked)
 	p.run(`pass(31)`)
 	p.until(asked)
@@ -480,7 +480,7 @@ func forgottenRules(t *testing.T, ctx context.Context) {
 	if !eventually(func() bool { return p.api("GET", "/_/simulate", "", 200) == "[]\n" }) {
 		t.Error("the rules are still there")
 	}
-	p.until(`!document.querySelector("main").textContent.includes("Shall it stay?")`)
+	p.until(`!document.querySelector("main").textContent.includes("Keep simulating?")`)
 	p.quiet()
 }
 

@@ -272,6 +272,8 @@ func cellFlow(p *pageTest) {
 	p.press("F2")
 	p.until(`document.activeElement.matches(".edits input")`)
 	p.enter("x")
+	p.run(`document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: "Escape", bubbles: true, isComposing: true}))`) // of an input method
+	p.want(`document.activeElement.matches(".edits input")`, "true")
 	p.press("Escape")
 	p.until(`document.activeElement.dataset.cell === "2:2"`)
 	p.press("End", "Enter") // the status
@@ -365,6 +367,38 @@ func pickersFlow(p *pageTest) {
 	if n := differing(p.sample, string(read(p.T, p.file))); n != 2 {
 		p.Errorf("%d lines of the file differ", n)
 	}
+	p.fill("#member-pickupTime", "2026-09-18T08:05") // without a zone
+	p.run(`const e = document.querySelector(".timed .picker"); e.value = "2026-09-19T08:05"; e.dispatchEvent(new Event("change", {bubbles: true}))`)
+	p.want(`document.querySelector("#member-pickupTime").value`, "2026-09-19T08:05")
+	p.clickText("Discard")
+
+	// Keys wait for the choices that they are for.
+	p.open("#/schedules")
+	p.until(cell("2", "driverId") + `?.textContent.startsWith("Ruth Ellery")`)
+	p.click(`[data-cell="1:1"]`)
+	p.run(`window.realFetch = fetch; window.fetch = (...a) => new Promise(done => setTimeout(done, 300)).then(() => realFetch(...a))`)
+	p.press("Enter")
+	p.until(`document.activeElement.matches(".edits input")`)
+	p.enter("marlow")
+	p.press("ArrowDown", "Tab")
+	p.until(`document.activeElement.dataset.cell === "1:2"`)
+	p.until(cell("2", "driverId") + `?.textContent.startsWith("Tomas Marlow")`)
+	p.show("#/schedules/7")
+	p.fill("#member-driverId", "samuel")
+	p.press("Tab")
+	p.until(`document.querySelector("#member-driverId").value === "4" && document.activeElement.id !== "member-driverId"`)
+	p.run(`window.fetch = realFetch`)
+	p.clickText("Discard")
+
+	// The ids of a collection may be numbers.
+	p.do(chromedp.Navigate("about:blank"))
+	p.edit("{", `{"owners": [{"id": 1, "name": "Ann"}, {"id": 2, "name": "Bea"}],
+		"pets": [{"id": 1, "name": "Rex", "ownerId": 1}, {"id": 2, "name": "Tom"}],`)
+	p.open("#/pets/2")
+	p.fill("#member-ownerId", "bea")
+	p.until(names + ` === "Bea"`)
+	p.press("Ctrl+s")
+	p.holds(`"ownerId": 2`)
 }
 
 // keysFlow presses keys that are the page's, and those that are the browser's.
@@ -593,6 +627,7 @@ func severalFlow(p *pageTest) {
 	p.until(`document.querySelector(".selection")?.textContent.includes("2 records selected")`)
 	p.clickText("Set a member")
 	p.run(`const s = document.querySelector("#set-member"); s.value = "passenger"; s.dispatchEvent(new Event("change", {bubbles: true}))`)
+	p.want(`document.querySelector("dialog .primary").disabled`, "true") // there is no value yet
 	p.fill("#set-value", "Everyone")
 	p.click("dialog .primary")
 	p.until(cell("2", "passenger") + `?.textContent === "Everyone" && ` + cell("4", "passenger") + `?.textContent === "Everyone"`)
@@ -690,6 +725,9 @@ func changesFlow(p *pageTest) {
 	p.run(`const s = document.querySelector("main select"); s.value = "schedules"; s.dispatchEvent(new Event("change", {bubbles: true}))`)
 	p.until(`location.hash === "#/_/changes?of=schedules" && ` + list + `.startsWith("schedules 5,")`)
 	p.fill("#filter", "nobody")
+	p.api("PATCH", "/schedules/6", `{"title": "Dentist again"}`, 200) // while it is typed
+	p.until(`document.querySelector(".changes li:first-child")?.textContent.includes("Dentist again")`)
+	p.want(`document.querySelector("#filter").value`, "nobody")
 	p.press("Enter")
 	p.sees("None of these")
 	p.show("#/_/changes?of=drivers%2F2")

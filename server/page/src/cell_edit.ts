@@ -75,7 +75,9 @@ export function useCellEdit(
     const edit = current.current,
       field = edit && columns[edit.column];
     if (!edit || !field || edit.isSaving) return;
+    const isCurrent = (c: CellEdit | null) => c?.row === edit.row && c.column === edit.column && c.id === edit.id;
     const leave = () => {
+      if (!isCurrent(current.current)) return; // it was left while it was saved
       setCell(null);
       moveTo(edit.row + rowStep, edit.column + columnStep);
     };
@@ -95,7 +97,7 @@ export function useCellEdit(
     } catch (error) {
       const refused = await explain(error, shape, edit, field);
       announce(refused.error);
-      setCell({ ...edit, ...refused, isSaving: false });
+      setCell((c) => c && (isCurrent(c) ? { ...c, ...refused, isSaving: false } : c));
     }
   };
 

@@ -1,5 +1,5 @@
 // The changes since the start, with what was there before, and their undo.
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { collections, hasCollection, hasObject, keyOf, objects, whyLocked } from "./catalog.ts";
 import { history, historyError, useHistory } from "./history.ts";
 import { Icon } from "./icons.tsx";
@@ -51,9 +51,11 @@ export function Changes() {
 /** Selects the changes of a collection or object, or of one record. */
 function Filter({ of }: { of: string }) {
   const [name = "", id = ""] = of.split(/\/(.*)/s);
+  const [typed, setTyped] = useState<string | null>(null); // an id that is not complete yet
   const names = new Set([...collections.value, ...objects.value].map((item) => item.name));
   if (name) names.add(name); // it may have been deleted
   const show = (name: string, id: string) => {
+    setTyped(null);
     const query = name && `of=${encodeURIComponent(name + (id && "/" + id))}`;
     go(href(["_", "changes"], query));
   };
@@ -76,7 +78,8 @@ function Filter({ of }: { of: string }) {
           type="search"
           aria-label="Id of the record"
           placeholder="id of a record"
-          value={id}
+          value={typed ?? id}
+          onInput={(event) => setTyped(event.currentTarget.value)}
           onChange={(event) => show(name, event.currentTarget.value)}
         />
       )}

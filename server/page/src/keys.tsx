@@ -46,8 +46,16 @@ export function useKeys(): void {
       else if (!press(key)) return;
       event.preventDefault();
     };
+    // Keys that compose a character, as those of Japanese do, have no other meaning.
+    const onCompose = (event: KeyboardEvent) => {
+      if (event.isComposing && !(event.target as HTMLElement).closest(".editor")) event.stopPropagation();
+    };
     addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
+    addEventListener("keydown", onCompose, true);
+    return () => {
+      removeEventListener("keydown", onKey);
+      removeEventListener("keydown", onCompose, true);
+    };
   }, []);
 }
 

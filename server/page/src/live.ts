@@ -136,17 +136,22 @@ async function listen(): Promise<void> {
   clearTimeout(retry);
   const own = new AbortController();
   stream = own;
+  const expect = () => {
+    clearTimeout(watch);
+    watch = window.setTimeout(() => own.abort(), silence);
+  };
   try {
+    expect();
     const query = `?_fields=id&_since=${encodeURIComponent(lastID)}` + (hasRequests ? "&_requests=" + lastRequest : "");
     const headers = { Accept: "text/event-stream", "Last-Event-ID": lastID };
     const response = await send("GET", "/_/changes" + query, { signal: own.signal }, headers);
+    if (response.status === 400) hasRequests = false; // the server was restarted and records none
     if (!response.ok || !response.body) throw new Error(problemOf(response, await response.text()).detail ?? "");
     retries = 0;
     connection.value = "live";
     news.call(); // of which it has missed some
     await readEvents(response.body, (event) => {
-      clearTimeout(watch);
-      watch = window.setTimeout(() => own.abort(), silence);
+      expect();
       receive(event);
     });
   } catch {

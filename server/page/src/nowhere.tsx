@@ -31,7 +31,7 @@ export function NoScreen({ name }: { name: string }) {
   return (
     <Nowhere title="Not found" names={tools.map((tool) => tool.screen)} link={(other) => href(["_", other])}>
       <p>
-        The page has no screen <span class="code">{name}</span>. There are:
+        The page has no screen <span class="code">{name}</span>. It has these:
       </p>
     </Nowhere>
   );

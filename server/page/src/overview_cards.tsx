@@ -119,7 +119,7 @@ function State() {
           <li key={address} class="dim">
             <Icon name="out" size={15} />
             <span class="grow">
-              Other machines may reach it at <a href={address + "/_/"}>{address}</a>
+              Other machines can reach it at <a href={address + "/_/"}>{address}</a>
             </span>
             <Copy text={() => address} label={"Copy " + address} />
           </li>
@@ -175,8 +175,8 @@ function MadeRules({ file, onClose }: { file: string; onClose: () => void }) {
     <Dialog title="Rules made from this data" class="wide" onClose={onClose}>
       <h2>Rules made from this data</h2>
       <p>
-        All of the data keeps them. Save the text as <code>{file.replace(/(\.json)?$/, ".schema.json")}</code> next to
-        the file, or let <code>pickup schema {file}</code> do it. Then every write is checked against it.
+        The data already follows them. Save the text as <code>{file.replace(/(\.json)?$/, ".schema.json")}</code> next to
+        the file, or run <code>pickup schema {file}</code>. Then every write is checked against it.
       </p>
       {error !== null ? (
         <ErrorBox error={error} />

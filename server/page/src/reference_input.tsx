@@ -6,6 +6,7 @@ import { idOf, keyOf, nameOf } from "./catalog.ts";
 import type { SharedProps } from "./inputs.tsx";
 import type { Obj } from "./json.ts";
 import type { Field } from "./schema.ts";
+import { hasModifier } from "./ui.tsx";
 
 interface Choice {
   id: string;
@@ -40,6 +41,12 @@ async function readChoices(collection: string, text: string, signal: AbortSignal
   return [[...found.values()], !text && (answers[0]?.total ?? 0) <= offered];
 }
 
+/** Whether a key moves in the list, or saves what is selected in it. */
+const needsChoice = (event: KeyboardEvent, isInCell: boolean): boolean =>
+  ["ArrowDown", "ArrowUp", "Enter"].includes(event.key) ||
+  (event.key === "Tab" && isInCell) ||
+  (hasModifier(event) && event.key.toLowerCase() === "s");
+
 interface ReferenceInputProps {
   field: Field;
   value: string;
@@ -56,10 +63,11 @@ export function ReferenceInput({ field, value, isInCell, onInput, shared }: Refe
   const [isOpen, setOpen] = useState(isInCell);
   const [known, setKnown] = useState<Choice[]>([]), // for what is typed
     [isAll, setAll] = useState(false),
-    [isAsking, setAsking] = useState(false);
+    [answered, setAnswered] = useState(""); // the text that the known ones are for
   const before = useRef(value); // when the list was opened
-  const held = useRef(""); // a key that waits for the answer
+  const held = useRef<KeyboardEvent[]>([]); // keys that wait for the answer
   const found = typed === null || !isAll ? known : matching(known, typed);
+  const isAsking = !isAll && (typed ?? "").trim() !== "" && typed !== answered;
   const at = isOpen ? found.findIndex((choice) => choice.id === value) : -1;
 
   const open = () => {
@@ -70,14 +78,16 @@ export function ReferenceInput({ field, value, isInCell, onInput, shared }: Refe
   const close = () => {
     setOpen(false);
     setTyped(null);
-    if (!isAll) setKnown([]);
-    held.current = "";
+    setKnown([]); // they may change until it is opened again
+    setAll(false);
+    setAnswered("");
+    held.current = [];
   };
   const type = (text: string) => {
     open();
     setTyped(text);
     const [first] = isAll && text.trim() ? matching(known, text) : [];
-    setAsking(!isAll);
+    held.current = [];
     onInput(first?.id ?? text);
   };
   const current = useRef({ typed, onInput });
@@ -94,12 +104,13 @@ export function ReferenceInput({ field, value, isInCell, onInput, shared }: Refe
       const ordered = matching([...choices], areAll ? "" : text);
       setKnown(ordered);
       setAll(areAll);
-      setAsking(false);
+      setAnswered(text);
       const [first] = now?.trim() ? matching(ordered, now) : [];
       if (first) current.current.onInput(first.id);
-      const key = held.current;
-      held.current = "";
-      if (key) setTimeout(() => shared.ref.current?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })));
+      const keys = held.current;
+      if (document.activeElement !== shared.ref.current) close();
+      held.current = [];
+      for (const key of keys) setTimeout(() => shared.ref.current?.dispatchEvent(new KeyboardEvent(key.type, key)));
     };
     const timer = setTimeout(() => void ask(), text ? askAfter : 0);
     return () => {
@@ -115,6 +126,12 @@ export function ReferenceInput({ field, value, isInCell, onInput, shared }: Refe
     if (next) onInput(next.id);
   };
   const onKey = (event: KeyboardEvent) => {
+    if (isAsking && needsChoice(event, isInCell)) {
+      held.current.push(event);
+      event.preventDefault();
+      event.stopPropagation();
+      return;
+    }
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     switch (event.key) {
       case "ArrowDown":
@@ -124,11 +141,6 @@ export function ReferenceInput({ field, value, isInCell, onInput, shared }: Refe
         move(-1);
         break;
       case "Enter":
-        if (isAsking && typed?.trim()) {
-          held.current = event.key;
-          event.stopPropagation();
-          break;
-        }
         close();
         return;
       case "Escape":
@@ -157,7 +169,9 @@ export function ReferenceInput({ field, value, isInCell, onInput, shared }: Refe
         onInput={(event) => type(event.currentTarget.value)}
         onKeyDown={onKey}
         onClick={open}
-        onBlur={close}
+        onBlur={() => {
+          if (!isAsking) close(); // otherwise the answer does
+        }}
       />
       <Choices
         id={list}

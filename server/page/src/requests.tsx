@@ -51,7 +51,6 @@ function Off() {
 function Log() {
   const { value: now } = requests;
   useEffect(setSeen, [now]);
-  useEffect(() => () => holdWhileAway(false), []);
   const id = route.value.path[2];
   const [filter, setFilter] = useState<Filter>("all"),
     [word, setWord] = useState("");
@@ -124,6 +123,7 @@ interface TableProps {
 }
 
 function Table({ list, opened }: TableProps) {
+  useEffect(() => () => holdWhileAway(false), []);
   return (
     <div
       class="log"
@@ -156,7 +156,7 @@ function Table({ list, opened }: TableProps) {
           ))}
         </tbody>
       </table>
-      {list.length > shown && <p class="dim more">and {formatCount(list.length - shown)} more, which the search finds</p>}
+      {list.length > shown && <p class="dim more">{formatCount(list.length - shown)} older ones are not shown. Search to find them.</p>}
     </div>
   );
 }

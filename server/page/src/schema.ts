@@ -26,6 +26,7 @@ export interface Field {
   choices: Json[];
   historic: Json[]; // choices that no new record may have
   collection: string; // that a reference leads to
+  isNumeric: boolean; // its values are numbers, those of a reference, too
   example: Json | undefined;
 }
 
@@ -95,8 +96,10 @@ function makeField(name: string, rule: Obj, root: Obj, to: string, isKey = false
   const choices = rule["enum"],
     historic = rule["x-historic"],
     examples = rule["examples"];
+  const types = stringsOf(rule["type"]).filter((type) => type !== "null");
   const field: Field = {
     name,
+    isNumeric: types.length > 0 && types.every((type) => type === "number" || type === "integer"),
     required: false,
     requiredOnCreate: false,
     kind: "any",
@@ -121,7 +124,7 @@ function kindOf(field: Field, rule: Obj, root: Obj, isKey: boolean): Kind {
   }
   if (field.choices.length > 0) return "choice";
   if (isOnly("boolean")) return "boolean";
-  if (isOnly("number", "integer")) return "number";
+  if (field.isNumeric) return "number";
   if (isOnly("object")) return "object";
   if (isOnly("array")) return "array";
   if (format.includes("date-time")) return "time";
@@ -154,7 +157,7 @@ export function valueOf(field: Field, typed: string, before: Json | undefined): 
     case "choice":
       return field.choices.find((choice) => typedOf(choice) === typed) ?? typed;
     case "reference":
-      return isNumber(before) && /^-?\d+$/.test(typed) ? parse(typed) : typed;
+      return (field.isNumeric || isNumber(before)) && /^-?(0|[1-9]\d*)$/.test(typed) ? parse(typed) : typed;
     case "any":
       return typeof before === "string" ? typed : parseLoosely(typed);
   }

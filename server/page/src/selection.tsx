@@ -75,12 +75,12 @@ interface SetMemberProps {
 function SetMember({ shape, selected, onClose }: SetMemberProps) {
   const fields = shape.fields.filter((field) => !field.readOnly && field.name !== shape.key);
   const [name, setName] = useState(fields[0]?.name ?? ""),
-    [typed, setTyped] = useState("");
+    [typed, setTyped] = useState<string | null>(null); // null: nothing yet
   const [error, setError] = useState<unknown>(null);
   const field = fieldOf(shape, name);
   const save = async () => {
     try {
-      const value = valueOf(field, typed, undefined);
+      const value = valueOf(field, typed ?? "", undefined);
       const text = `${name} of ${count(selected.size, "record")} is ${typedOf(value) || "empty"}`;
       await changeRecords(shape.name, selected, (path) => [{ op: "add", path: path + pointer(name), value }], text);
       onClose(true);
@@ -99,7 +99,7 @@ function SetMember({ shape, selected, onClose }: SetMemberProps) {
             value={name}
             onChange={(event) => {
               setName(event.currentTarget.value);
-              setTyped("");
+              setTyped(null);
             }}
           >
             {fields.map((f) => (
@@ -109,13 +109,13 @@ function SetMember({ shape, selected, onClose }: SetMemberProps) {
         </div>
         <div class="field">
           <label for="set-value">Value</label>
-          <Input key={name} id="set-value" field={field} value={typed} was={undefined} onInput={setTyped} />
+          <Input key={name} id="set-value" field={field} value={typed ?? ""} was={undefined} onInput={setTyped} />
         </div>
       </div>
       {error !== null && <ErrorBox error={error} title="Nothing was changed" />}
       <div class="row-of end">
         <Button onClick={() => onClose(false)}>Cancel</Button>
-        <Button kind="primary" onClick={() => void save()}>
+        <Button kind="primary" disabled={typed === null} onClick={() => void save()}>
           Save
         </Button>
       </div>

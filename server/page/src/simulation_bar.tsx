@@ -20,12 +20,15 @@ const methodChoices: Record<string, string[]> = {
 };
 
 export function SimulationBar() {
-  const [draft, setDraft] = useState<Partial<Switches>>({}); // while a slider moves
+  const [draft, setDraft] = useState<Partial<Switches>>({}); // what is not set yet
   if (!status.value?.mode.simulate || isReadOnly.value) return null;
   const now = { ...switches.value, ...draft };
   const set = (part: Partial<Switches>) => {
-    setDraft({});
-    setSwitches({ ...now, ...part }).catch((error: unknown) => toastError("Not changed.", error));
+    const next = { ...draft, ...part };
+    setDraft(next);
+    setSwitches({ ...switches.value, ...next })
+      .catch((error: unknown) => toastError("Not changed.", error))
+      .finally(() => setDraft((latest) => (latest === next ? {} : latest)));
   };
   const isOn = switches.value.delay > 0 || switches.value.percent > 0;
   const methods =

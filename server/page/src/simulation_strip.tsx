@@ -16,7 +16,7 @@ export function SimulationStrip() {
       <span>{rules.value.map(describeRule).join("; ")}.</span>
       <a href="#/_/requests">Change</a>
       {latest && !isForgotten.value && (
-        <span class="phone-no">
+        <span class="phone-no" aria-live="off">
           latest request <Ago at={latest.at} />
         </span>
       )}
@@ -41,18 +41,18 @@ const isForgotten = computed(() => {
   return now.value - Math.max(begin.value, latest) > idle;
 });
 
-/** Asks whether the rules shall stay, if they may be forgotten. */
+/** Asks whether to keep the rules, if they may be forgotten. */
 export function ForgottenRules() {
   if (!isForgotten.value || isReadOnly.value) return null;
   return (
     <span class="row-of wrap">
-      No front end has sent a request for 30 minutes. Shall it stay?
+      <span>No front end has sent a request for 30 minutes. Keep simulating?</span>
       <Button
         onClick={() => {
           begin.value = Date.now();
         }}
       >
-        Keep it
+        Keep
       </Button>
       <Button onClick={() => void removeAllRules().catch((error: unknown) => toastError("Not changed.", error))}>
         Off

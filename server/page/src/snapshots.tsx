@@ -34,7 +34,9 @@ export function Snapshots() {
     }
   };
   const keep = () => {
-    const chosen = name.trim() || "snapshot-" + (list.length + 1);
+    let n = 1;
+    while (list.some((snapshot) => snapshot.name === "snapshot-" + n)) n++;
+    const chosen = name.trim() || "snapshot-" + n;
     setName("");
     void run("Not kept.", () => ask("PUT", pathOf(chosen)));
   };

@@ -62,9 +62,9 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
   const anchor = useRef(""); // the record that was selected last
   const select = async (from: number, to: number) => {
     try {
-      const next = new Set([...selected, ...(await rows.idsOf(from, to))]);
-      setSelected(new Set([...next].slice(0, mostSelected)));
-      if (next.size > mostSelected || to - from > mostSelected) toast(`Only ${formatCount(mostSelected)} records can be selected.`);
+      const ids = await rows.idsOf(from, Math.min(to, from + mostSelected));
+      setSelected((now) => new Set([...now, ...ids].slice(0, mostSelected)));
+      if (to - from > mostSelected) toast(`Only ${formatCount(mostSelected)} records can be selected.`);
     } catch (error) {
       toastError("Not selected.", error);
     }

@@ -20,10 +20,9 @@ export function TimeInput({ field, value, onInput, shared }: TimeInputProps) {
   const isDate = field.kind === "date";
   const format = isDate ? /^\d{4}-\d\d-\d\d$/ : /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
   const { length } = isDate ? "2026-09-14" : "2026-09-14T07:40";
-  const rest = (text: string) => (format.test(text) ? text.slice(length) : "");
   const pick = (picked: string) => {
-    const more = [value, typedOf(field.example), "2026-09-14T07:40:00Z"].map(rest).find(Boolean) ?? "";
-    if (picked) onInput(picked.slice(0, length) + more);
+    const like = [value, typedOf(field.example), "2026-09-14T07:40:00Z"].find((text) => format.test(text)) ?? "";
+    if (picked) onInput(picked.slice(0, length) + like.slice(length));
   };
   return (
     <span class="timed">

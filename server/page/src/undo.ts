@@ -2,7 +2,8 @@
 import { ask } from "./api.ts";
 import { announce, dismiss, toast, toastError } from "./messages.tsx";
 
-const made = new Map<string, number>(); // revisions with their messages, the newest last
+const made = new Map<string, number>(); // the latest revisions with their messages, the newest last
+const kept = 100; // revisions
 
 /** Reverts a revision, and withdraws the message about it. */
 export async function undo(revision: string): Promise<void> {
@@ -24,6 +25,7 @@ export function toastUndo(text: string, revision: string, onDone?: () => void): 
     }
   };
   made.set(revision, toast(text, { action: { name: "Undo", run } }));
+  for (const old of made.keys()) if (made.size > kept) made.delete(old);
 }
 
 /** Undoes the last change that this tab has made. */
