@@ -154,8 +154,8 @@ func axeFlow(p *pageTest) {
 	p.console() // the browser logs the 422
 }
 
-// accessible checks what the tab shows, or parts of it, with axe-core: in light, and
-// if onPhone or there is time in dark, and if onPhone on a phone.
+// accessible checks what the tab shows, or parts of it, with axe-core: in light and
+// dark and on a phone.
 func (p *tab) accessible(name string, onPhone bool, parts ...string) {
 	p.Helper()
 	part := "document"
@@ -173,9 +173,6 @@ func (p *tab) accessible(name string, onPhone bool, parts ...string) {
 			}
 			p.onPhone()
 		case "dark":
-			if !onPhone && !long() {
-				continue
-			}
 			if p.prefer(look); !long() { // the colors are all that the scheme changes
 				rules = `["color-contrast"]`
 			}
