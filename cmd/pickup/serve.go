@@ -178,7 +178,7 @@ func (s *service) reload(ctx context.Context) {
 		for _, r := range s.reloadables {
 			before := r.failure.Load()
 			if r.look(ctx, s.log); r.failure.Load() != before {
-				s.db.Wake() // clients are told whether the schema can be used
+				s.db.Wake() // so that clients learn whether the schema can be used
 			}
 		}
 	}
