@@ -2,6 +2,7 @@
 import { Component } from "preact";
 import type { CellEdit } from "./cell_edit.ts";
 import { nameOf, idOf } from "./catalog.ts";
+import type { OnInput } from "./inputs.tsx";
 import { Later } from "./later.tsx";
 import { memberOf, type Obj } from "./json.ts";
 import type { Field, Kind, Shape } from "./schema.ts";
@@ -18,7 +19,7 @@ interface RowProps {
   isSelected: boolean;
   fresh: string; // who has just changed it, and the members, one a line
   edit: CellEdit | null;
-  onEdit: (draft: string) => void;
+  onEdit: OnInput;
   card: Shape | null; // on a phone
 }
 
@@ -72,7 +73,7 @@ export class Row extends Component<RowProps> {
             record={record}
             isActive={active === column}
             isFresh={marks.includes(field.name)}
-            edit={edit?.column === column ? edit : null}
+            edit={edit?.member === field.name ? edit : null}
             onEdit={props.onEdit}
             card={card}
           />
@@ -90,7 +91,7 @@ interface CellProps {
   isActive: boolean;
   isFresh: boolean;
   edit: CellEdit | null;
-  onEdit: (draft: string) => void;
+  onEdit: OnInput;
   card: Shape | null;
 }
 
@@ -120,7 +121,7 @@ function Cell({ place, column, field, record, isActive, isFresh, edit, onEdit, c
   );
 }
 
-function CellInput({ field, edit, onEdit }: { field: Field; edit: CellEdit; onEdit: (draft: string) => void }) {
+function CellInput({ field, edit, onEdit }: { field: Field; edit: CellEdit; onEdit: OnInput }) {
   return (
     <>
       <Later

@@ -5,11 +5,14 @@ import { ReferenceInput } from "./reference_input.tsx";
 import { isStructured, typedOf, type Field } from "./schema.ts";
 import { TimeInput } from "./time_input.tsx";
 
+/** Takes what was typed: the text of a value, or a name for which the id has to be found. */
+export type OnInput = (text: string, isName?: boolean) => void;
+
 export interface InputProps {
   field: Field;
   value: string;
   was: Json | undefined; // in the file
-  onInput: (value: string) => void;
+  onInput: OnInput;
   id?: string | undefined;
   label?: string | undefined;
   isInvalid?: boolean;
@@ -84,8 +87,10 @@ interface ChoicesProps {
 function Choices({ field, value, was, none }: ChoicesProps) {
   const choices = field.kind === "boolean" ? ["true", "false"] : field.choices.map(typedOf);
   const historic = field.historic.map(typedOf);
+  const canBeEmpty = value !== "" && !choices.includes("") && (field.isNullable || !field.required);
   return (
     <>
+      {canBeEmpty && <option value="">{field.isNullable ? "null" : "–"}</option>}
       {!choices.includes(value) && <option value={value}>{value === "" ? none : value + " (not allowed)"}</option>}
       {choices.map((choice) => {
         const isHistoric = historic.includes(choice);
