@@ -240,7 +240,7 @@ export function useDraft(path: string, source: Source) {
     },
 
     discard: () => {
-      if (loaded) take(loaded);
+      if (loaded) take(conflict ?? loaded);
       setEdition(edition + 1);
     },
 

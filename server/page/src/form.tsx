@@ -1,5 +1,5 @@
 // A record as a form: an input for each member.
-import { useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Draft, Fault } from "./draft.ts";
 import { Icon } from "./icons.tsx";
 import { Input } from "./inputs.tsx";
@@ -178,6 +178,9 @@ function ReferredRecord({ field, value }: { field: Field; value: Json | undefine
 function AddMember({ onAdd }: { onAdd: (name: string) => void }) {
   const [isOpen, setOpen] = useState(false),
     [name, setName] = useState("");
+  useLayoutEffect(() => {
+    if (isOpen) document.getElementById("new-member")?.focus();
+  }, [isOpen]);
   if (!isOpen) {
     return (
       <div>
@@ -187,11 +190,12 @@ function AddMember({ onAdd }: { onAdd: (name: string) => void }) {
       </div>
     );
   }
-  const add = () => {
-    if (name) onAdd(name);
+  const close = (added: string) => {
+    if (added) onAdd(added);
     setOpen(false);
     setName("");
-    requestAnimationFrame(() => document.getElementById("member-" + name)?.focus());
+    const next = () => document.getElementById("member-" + added) ?? document.querySelector<HTMLElement>(".add");
+    requestAnimationFrame(() => next()?.focus());
   };
   return (
     <div class="field">
@@ -205,12 +209,14 @@ function AddMember({ onAdd }: { onAdd: (name: string) => void }) {
           value={name}
           onInput={(event) => setName(event.currentTarget.value)}
           onKeyDown={(event) => {
-            if (event.key !== "Enter" || event.ctrlKey || event.metaKey) return;
+            const isEnter = event.key === "Enter" && !event.ctrlKey && !event.metaKey;
+            if (!isEnter && event.key !== "Escape") return;
             event.preventDefault();
-            add();
+            event.stopPropagation();
+            close(isEnter ? name : "");
           }}
         />
-        <Button onClick={add}>Add</Button>
+        <Button onClick={() => close(name)}>Add</Button>
       </div>
     </div>
   );

@@ -77,6 +77,10 @@ export function RecordPanel({
     draft.merge(merged, isKept);
     keepFocus(box.current);
   };
+  const discard = () => {
+    draft.discard();
+    keepFocus(box.current);
+  };
   const close = () => {
     if (!mayLeave()) return;
     draft.forget();
@@ -180,7 +184,7 @@ export function RecordPanel({
             </a>
           )}
           <span class="grow dim">{footText(draft, isNew)}</span>
-          {draft.isDirty && !isNew && <Button onClick={draft.discard}>Discard</Button>}
+          {draft.isDirty && !isNew && <Button onClick={discard}>Discard</Button>}
           <WriteButton kind="primary" disabled={!draft.canSave} onClick={() => void save()}>
             {draft.isSaving ? "Saving…" : isNew ? "Create" : "Save"}
             <kbd>{isMac ? "⌘" : "Ctrl"} S</kbd>
