@@ -15,7 +15,7 @@ import (
 
 // This file has what the commands share that use the FILE of their arguments.
 
-// A fileArgument is the FILE of serve, init, check and schema.
+// A fileArgument is the FILE of serve, check, schema and config.
 type fileArgument struct {
 	File string `arg:"" optional:"" help:"The JSON file to use, or a database in etcd, as in etcd://10.0.0.1:2379,10.0.0.2:2379/family ($PICKUP_DB; db.json)."`
 }

@@ -18,7 +18,7 @@ import (
 // An initCommand makes what is missing of a database, its schema and the line in
 // .gitignore. It overwrites nothing.
 type initCommand struct {
-	fileArgument
+	File string `arg:"" optional:"" help:"The JSON file to create, or to infer a schema from ($PICKUP_DB; db.json)."`
 	idConvention
 }
 
@@ -28,7 +28,7 @@ type initCommand struct {
 var starter embed.FS
 
 func (c *initCommand) run(ctx context.Context, e *environment) error {
-	path := c.path(e)
+	path := fileArgument{c.File}.path(e)
 	if err := checkSource(path); err != nil {
 		return err
 	}
