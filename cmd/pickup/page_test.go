@@ -625,7 +625,7 @@ func jsonFlow(p *pageTest) {
 	p.enter("x")
 	p.until(`document.querySelector(".panel .primary").disabled && document.querySelector(".panel [role=status]")`)
 	p.click(".panel-foot button:nth-last-child(2)") // Discard
-	p.until(`!document.querySelector(".panel .error") && !/}x?}x?$/.test(`+content+`.textContent) && !document.querySelector(".dirty")`)
+	p.until(`!document.querySelector(".panel .error") && !/}x?}x?$/.test(` + content + `.textContent) && !document.querySelector(".dirty")`)
 	p.clickText("Form")
 	p.fill("#member-title", "Piano concert")
 	p.press("Ctrl+s")
