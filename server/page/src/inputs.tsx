@@ -36,9 +36,7 @@ export function Input(props: InputProps) {
   const { field, was, onInput, autoFocus } = props;
   const ref = useRef<Control>(null);
   const [value, setOwn] = useOwnText(props.value);
-  // The element stays the same while a person types in it.
-  const lines = useRef(0);
-  if (!ref.current || ref.current !== document.activeElement) lines.current = linesOf(field, value, was);
+  const [lines] = useState(() => linesOf(field, value, was)); // the element stays the same while a person types in it
   useEffect(() => {
     if (!autoFocus) return;
     ref.current?.focus();
@@ -73,8 +71,8 @@ export function Input(props: InputProps) {
   if (field.kind === "time" || field.kind === "date") {
     return <TimeInput field={field} value={value} onInput={onInput} shared={shared} />;
   }
-  if (lines.current > 0) {
-    return <textarea {...shared} class={isStructured(field, was) ? "code" : ""} rows={lines.current} onInput={input} />;
+  if (lines > 0) {
+    return <textarea {...shared} class={isStructured(field, was) ? "code" : ""} rows={lines} onInput={input} />;
   }
   // The server judges values; the browser only offers a keyboard.
   const keyboards = { number: "decimal", email: "email", link: "url" } as const;
