@@ -4,6 +4,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isReadOnly, idOf, whyLocked } from "./catalog.ts";
 import { useCellEdit } from "./cell_edit.ts";
+import { faultsOf } from "./findings.ts";
 import { Row, Skeleton } from "./grid_row.tsx";
 import { memberOf, stringify, type Json, type Obj } from "./json.ts";
 import type { Author } from "./live.ts";
@@ -254,6 +255,7 @@ export function Grid(props: GridProps) {
                   isOpened={id !== "" && id === opened}
                   isSelected={selected.has(id)}
                   fresh={marksOf(fresh, id)}
+                  faults={faultsOf(shape.name, id)}
                   edit={edit.cell?.row === i ? edit.cell : null}
                   onEdit={edit.type}
                   card={isNarrow ? shape : null}

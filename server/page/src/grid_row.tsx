@@ -17,6 +17,7 @@ interface RowProps {
   isOpened: boolean;
   isSelected: boolean;
   fresh: string; // who has just changed it, and the members, one a line
+  faults: ReadonlyMap<string, string> | undefined; // by member
   edit: CellEdit | null;
   onEdit: (draft: string) => void;
   card: Shape | null; // on a phone
@@ -72,6 +73,7 @@ export class Row extends Component<RowProps> {
             record={record}
             isActive={active === column}
             isFresh={marks.includes(field.name)}
+            fault={card ? [...(props.faults?.values() ?? [])].join(" ") : props.faults?.get(field.name)}
             edit={edit?.column === column ? edit : null}
             onEdit={props.onEdit}
             card={card}
@@ -89,12 +91,13 @@ interface CellProps {
   record: Obj;
   isActive: boolean;
   isFresh: boolean;
+  fault: string | undefined;
   edit: CellEdit | null;
   onEdit: (draft: string) => void;
   card: Shape | null;
 }
 
-function Cell({ place, column, field, record, isActive, isFresh, edit, onEdit, card }: CellProps) {
+function Cell({ place, column, field, record, isActive, isFresh, fault, edit, onEdit, card }: CellProps) {
   const classes = ["cell"];
   if (column > 0 && field.kind === "number") classes.push("right");
   if (isFresh) classes.push("changed");
@@ -106,6 +109,8 @@ function Cell({ place, column, field, record, isActive, isFresh, edit, onEdit, c
       data-cell={place}
       tabIndex={isActive && !edit ? 0 : -1}
       class={classes.join(" ")}
+      aria-invalid={fault ? true : undefined}
+      title={fault || undefined}
     >
       {edit ? (
         <CellInput field={field} edit={edit} onEdit={onEdit} />

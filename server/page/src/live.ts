@@ -182,6 +182,7 @@ function receive(event: ServerEvent): void {
       showRequests(data["requests"] as unknown as LoggedRequest[]);
       break;
     case "request":
+      if (Number(data["id"]) <= Number(lastRequest)) break; // sent again
       lastRequest = String(data["id"]);
       arrived.push(data as unknown as LoggedRequest);
       showArrived();

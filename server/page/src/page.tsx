@@ -8,7 +8,7 @@ import { useKeys } from "./keys.tsx";
 import { isHelpOpen, isPaletteOpen, Later, loadTools } from "./later.tsx";
 import { connection } from "./live.ts";
 import { Messages } from "./messages.tsx";
-import { isMenuOpen, Nav, tools } from "./nav.tsx";
+import { isMenuOpen, Nav } from "./nav.tsx";
 import { Overview } from "./overview.tsx";
 import { go, hasPanel, route, screen } from "./route.ts";
 import { Strips } from "./strips.tsx";
@@ -36,9 +36,6 @@ function Screen() {
           />
         </main>
       );
-  }
-  if (!tools.some((tool) => tool.screen === screen.value)) {
-    return <Later show={(bundle) => <bundle.NoScreen name={screen.value} />} wait={<Loading />} />;
   }
   return <Later show={(bundle) => <bundle.Tool key={screen.value} name={screen.value} />} wait={<Loading />} />;
 }
