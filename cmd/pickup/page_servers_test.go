@@ -22,14 +22,13 @@ import (
 // begin and change, in one Chromium.
 func TestPageServers(t *testing.T) {
 	t.Parallel()
-	ctx := browserFor(t, pageTime())
-	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil { // the tabs share its browser
-		t.Fatal(err)
-	}
+	ctx := sharedBrowser(t)
 	for _, test := range []struct {
 		name string
 		run  func(*testing.T, context.Context)
 	}{
+		{"memory", flatMemory},
+		{"large", hundredThousand},
 		{"read-only", readOnlyServer},
 		{"ephemeral", ephemeralServer},
 		{"no credentials", openServer},
@@ -48,13 +47,24 @@ func TestPageServers(t *testing.T) {
 		{"forgotten rules", forgottenRules},
 		{"elsewhere", pageElsewhere},
 		{"commands", copiedCommands},
-		{"large", hundredThousand},
-		{"memory", flatMemory},
 		{"motion", reducedMotion},
 		{"zoom", zoomedPage},
 	} {
-		t.Run(test.name, func(t *testing.T) { test.run(t, ctx) })
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			test.run(t, ctx)
+		})
 	}
+}
+
+// sharedBrowser starts a browser whose tabs are those of several tests.
+func sharedBrowser(t *testing.T) context.Context {
+	t.Helper()
+	ctx := browser(t)
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
+		t.Fatal(err)
+	}
+	return ctx
 }
 
 // openServerEnv is the environment of a server that requires no credentials.
@@ -299,7 +309,6 @@ func unseenConflict(t *testing.T, ctx context.Context) {
 // withCredentials opens the page without and with credentials.
 func withCredentials(t *testing.T, ctx context.Context) {
 	p := servePage(t, ctx, []string{"PICKUP_PASSWORD=secret"})
-	// The address of TestPage has a password, too. Another browser session has none.
 	answer, err := chromedp.Run(p.ctx, chromedp.NavigateResponse(p.url+"/_/"))
 	if err != nil || answer.Status != http.StatusUnauthorized {
 		t.Fatalf("the page without credentials: %+v %v", answer, err)

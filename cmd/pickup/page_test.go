@@ -24,7 +24,7 @@ type pageTest struct {
 func (p *pageTest) reset() {
 	p.Helper()
 	if string(read(p.T, p.file)) != p.sample {
-		p.do(chromedp.Navigate("about:blank")) // a page would ask for what is gone
+		p.leave() // a page would ask for what is gone
 		p.save(p.sample)
 	}
 	p.console()
@@ -94,23 +94,20 @@ func (p *pageTest) quiet() {
 	}
 }
 
-// TestPage does with the page what people do with it, in Chromium. The flows share
-// a server and a tab; each begins with the sample.
+// TestPage does with the page what people do with it, in Chromium. Each flow has a
+// server and a tab, and begins with the sample.
 func TestPage(t *testing.T) {
 	t.Parallel()
-	dir := sampleDir(t)
-	server, err := launch("pickup", dir, []string{"PICKUP_PASSWORD=secret"}, "--access-log", "off")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.kill)
-	url := strings.Replace(server.url, "//", "//pickup:secret@", 1)
-	ctx := browserFor(t, pageTime())
-	shared := &pageTest{process: server, file: dir + "/db.json", sample: string(read(t, dir+"/db.json")), tab: newTab(t, ctx, url)}
+	ctx := sharedBrowser(t)
 	for i, flow := range []struct {
 		name string
 		run  func(*pageTest)
 	}{
+		{"axe of records", axeOfRecords}, // those that take longest begin first
+		{"axe of screens", axeOfScreens},
+		{"docs", docsFlow},
+		{"changes", changesFlow},
+		{"hostile", hostileFlow},
 		{"overview", overviewFlow},
 		{"live", liveFlow},
 		{"query", queryFlow},
@@ -127,25 +124,23 @@ func TestPage(t *testing.T) {
 		{"several", severalFlow},
 		{"columns", columnsFlow},
 		{"broken", brokenFlow},
-		{"changes", changesFlow},
 		{"problems", problemsFlow},
 		{"relations", relationsFlow},
 		{"requests", requestsFlow},
 		{"log", logFlow},
 		{"sessions", sessionsFlow},
-		{"docs", docsFlow},
-		{"axe", axeFlow},
-		{"hostile", hostileFlow},
 		{"palette", paletteFlow},
 		{"phone", phoneFlow},
 	} {
 		t.Run(flow.name, func(t *testing.T) {
-			shared.tab.T = t
+			t.Parallel()
+			p := servePage(t, ctx, []string{"PICKUP_PASSWORD=secret"})
+			p.url = strings.Replace(p.url, "//", "//pickup:secret@", 1)
 			for _, look := range looks(i) {
-				shared.prefer(look)
-				shared.reset()
-				flow.run(shared)
-				shared.quiet()
+				p.prefer(look)
+				p.reset()
+				flow.run(p)
+				p.quiet()
 			}
 		})
 	}
@@ -462,7 +457,7 @@ func pickersFlow(p *pageTest) {
 	p.clickText("Discard")
 
 	// The ids of a collection may be numbers.
-	p.do(chromedp.Navigate("about:blank"))
+	p.leave()
 	p.edit("{", `{"owners": [{"id": 1, "name": "Ann"}, {"id": 2, "name": "Bea"}],
 		"pets": [{"id": 1, "name": "Rex", "ownerId": 1}, {"id": 2, "name": "Tom"}],`)
 	p.open("#/pets/2")
