@@ -18,7 +18,7 @@ import (
 // An initCommand makes what is missing of a database, its schema and the line in
 // .gitignore. It overwrites nothing.
 type initCommand struct {
-	fileArgument
+	File string `arg:"" optional:"" help:"The JSON file to create, or to infer a schema from ($PICKUP_DB; db.json)."`
 	idConvention
 }
 
@@ -28,7 +28,7 @@ type initCommand struct {
 var starter embed.FS
 
 func (c *initCommand) run(ctx context.Context, e *environment) error {
-	path := c.path(e)
+	path := fileArgument{c.File}.path(e)
 	if err := checkSource(path); err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (c *initCommand) run(ctx context.Context, e *environment) error {
 		}
 		fmt.Fprintf(e.stdout, "%s: added %s, for pickup's files next to %s\n", name, ignorePattern(path), path)
 	}
-	fmt.Fprintf(e.stdout, "Next: pickup --no-auth %s    then open http://localhost:3000\n", shellWord(path))
+	fmt.Fprintf(e.stdout, "Next: %s --no-auth %s    then open http://localhost:3000\n", e.program(), shellWord(path))
 	return nil
 }
 

@@ -182,6 +182,7 @@ function receive(event: ServerEvent): void {
       showRequests(data["requests"] as unknown as LoggedRequest[]);
       break;
     case "request":
+      if (Number(data["id"]) <= Number(lastRequest)) break; // sent again
       lastRequest = String(data["id"]);
       arrived.push(data as unknown as LoggedRequest);
       showArrived();
@@ -217,6 +218,9 @@ document.addEventListener("visibilitychange", () => {
   else hidden = window.setTimeout(disconnect, hiddenFor);
 });
 addEventListener("online", reconnect);
+isSignedOut.subscribe((isOut) => {
+  if (!isOut) reconnect();
+});
 addEventListener("pagehide", disconnect);
 
 /** The name of what the page shows: the file, or a session. */

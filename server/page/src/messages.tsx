@@ -4,13 +4,14 @@ import { useRef } from "preact/hooks";
 import { reasonOf } from "./api.ts";
 import { Icon } from "./icons.tsx";
 
-const spoken = signal("");
+const spoken = signal(""),
+  urgent = signal(""); // interrupts what the screen reader says
 
 /** Has a screen reader say a text. */
-export function announce(text: string): void {
-  spoken.value = "";
+export function announce(text: string, voice = spoken): void {
+  voice.value = "";
   setTimeout(() => {
-    spoken.value = text;
+    voice.value = text;
   }, 30);
 }
 
@@ -30,7 +31,7 @@ let lastID = 0;
 /** Shows a message for a moment and returns its id. */
 export function toast(text: string, options: Omit<Toast, "id" | "text"> = {}): number {
   toasts.value = [...toasts.value.slice(1 - maxToasts), { id: ++lastID, text, ...options }];
-  announce(text);
+  announce(text, options.bad ? urgent : spoken);
   return lastID;
 }
 
@@ -65,6 +66,9 @@ export function Messages() {
     <>
       <div class="offscreen" role="status" aria-live="polite">
         {spoken}
+      </div>
+      <div class="offscreen" role="alert">
+        {urgent}
       </div>
       <section class="toasts" aria-label="Messages" onFocusIn={remember}>
         {toasts.value.map((t) => (
