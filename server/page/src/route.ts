@@ -1,7 +1,7 @@
 // The address: the part after # is the API's own address.
 //   #/                     the overview
 //   #/schedules?status=…   the list that GET /schedules?status=… returns
-//   #/schedules/4?status=… a record beside that list
+//   #/schedules/4?status=… a record next to that list
 //   #/_/requests           a screen of the page
 import { computed, signal } from "@preact/signals";
 
@@ -32,7 +32,7 @@ export const screen = computed(() => {
   return first === undefined ? "overview" : "data";
 });
 
-/** Whether a record or a request is open beside a list. */
+/** Whether a record or a request is open next to a list. */
 export const hasPanel = computed(() => {
   const [first, second, third] = route.value.path;
   if (first === "_") return second === "new" || (second === "requests" && third !== undefined);
@@ -44,14 +44,22 @@ export const guard: { ask: (() => boolean) | null } = { ask: null };
 
 let last = location.hash;
 
-addEventListener("hashchange", () => {
-  if (location.hash === last) return;
-  if (guard.ask && !guard.ask()) {
-    history.replaceState(null, "", last || "#/");
-    return;
-  }
+// The entries of the history are numbered, so that the page finds back to one.
+const entry = (): number | undefined => (history.state as { entry?: number } | null)?.entry;
+let current = entry() ?? 0;
+history.replaceState({ entry: current }, "");
+
+function show(): void {
+  current = entry() ?? current + 1;
+  history.replaceState({ entry: current }, "");
   last = location.hash;
   route.value = read();
+}
+
+addEventListener("hashchange", () => {
+  if (location.hash === last) return;
+  if (!guard.ask || guard.ask()) show();
+  else history.go(current - (entry() ?? current + 1));
 });
 
 export const href = (path: (string | undefined)[], query = ""): string =>
@@ -66,6 +74,5 @@ export const href = (path: (string | undefined)[], query = ""): string =>
 export function go(address: string): void {
   if (address === location.hash || (guard.ask && !guard.ask())) return;
   location.hash = address;
-  last = location.hash;
-  route.value = read();
+  show();
 }
