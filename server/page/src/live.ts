@@ -220,5 +220,8 @@ document.addEventListener("visibilitychange", () => {
   else hidden = window.setTimeout(disconnect, hiddenFor);
 });
 addEventListener("online", reconnect);
+isSignedOut.subscribe((isOut) => {
+  if (!isOut) reconnect();
+});
 addEventListener("pagehide", disconnect);
 
