@@ -23,7 +23,8 @@ const hidden = "…"
 var secretWords = map[string]bool{
 	"pass": true, "key": true, "session": true, "sid": true, "pin": true, "otp": true, "totp": true, "jwt": true, "bearer": true,
 	"authorization": true, "authentication": true, "signature": true, "iban": true, "cvv": true, "cvc": true, "ssn": true,
-	"cardnumber": true, "creditcard": true, "accountnumber": true, "accesscode": true, "securitycode": true, "verificationcode": true,
+	"authorisation": true, "passkey": true, "authkey": true, "cardnumber": true, "creditcard": true, "accountnumber": true,
+	"authcode": true, "accesscode": true, "securitycode": true, "verificationcode": true, "resetcode": true, "recoverycode": true, "logincode": true,
 }
 
 // secretEnds are the ends of such words, as in usertoken.

@@ -56,12 +56,13 @@ func TestSecretNames(t *testing.T) {
 		pwd userPwd DBPass db_pass pass passphrase pass-phrase Passwort secret secrets client_secret clientSecret clientsecret token tokens TOKENs accessToken
 		access-token userToken2 idtoken JWTToken token:eq key keys apiKey api_key API_KEY APIKey X-Api-Key apikey KEY publicKey auth x-auth oauth OAuth2
 		authorization Proxy-Authorization authentication credential credentials cookie Set-Cookie session sessionId sessionid connect.sid JSESSIONID PHPSESSID
-		otp totpCode pin pinCode PINCode pin_code user[pin] /user/pin cvv cvv2 iban ibans card_number cardNumber creditCard accessCode`) {
+		otp totpCode pin pinCode PINCode pin_code user[pin] /user/pin cvv cvv2 iban ibans card_number cardNumber creditCard accessCode
+		csrftoken APIKEY authHeader authcode authCode resetCode verification_code`) {
 		if !isSecret(name) {
 			t.Errorf("%s is not secret", name)
 		}
 	}
-	for _, name := range strings.Fields(`author authors authorId author_id authority authentic passenger passengers compass bypass keyword keywords monkey
+	for _, name := range strings.Fields(`author AUTHOR authors authorId author_id authority authentic passenger passengers compass passed bypass keyword KEYWORD keywords monkey Monkey
 		keyboard postcode zipcode barcode country_code _code code secretary pinned spin opinion shipping cottage sidebar inside option obsession possession
 		title id name größe /passenger schlüssel`) {
 		if isSecret(name) {
@@ -85,6 +86,8 @@ func TestRedactQuery(t *testing.T) {
 		{query: "_where=token", want: "_where="},
 		{query: "%zz=1", want: "%zz=…"},
 		{query: "_code=503", want: "_code=503"},
+		{query: "author=typicode&authorId=3&passenger=Ivy", want: "author=typicode&authorId=3&passenger=Ivy"},
+		{query: "authCode=y&zipCode=1&country_code=2", want: "authCode=…&zipCode=1&country_code=2"},
 		{query: "authorId=3&next=%2Fposts%3Fauthor%3Da&pin=1", want: "authorId=3&next=%2Fposts%3Fauthor%3Da&pin=…"},
 	} {
 		if got := redactQuery(c.query); got != c.want {

@@ -67,7 +67,7 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 // check returns the findings in the database at path in the order of their places.
 // unchecked says why there are no rules to check.
 func (c *checkCommand) check(ctx context.Context, e *environment, path string) (found []lint.Finding, unchecked string, err error) {
-	if err := checkExists(path); err != nil {
+	if err := checkExists(e, path); err != nil {
 		return nil, "", err
 	}
 	store, err := filestore.Open(ctx, path, filestore.Options{ReadOnly: true, InContainer: e.container})

@@ -204,7 +204,7 @@ func (c *configFile) checkSettings(ctx context.Context) *lint.Finding {
 	if err == nil {
 		return nil
 	}
-	detail := strings.TrimSuffix(strings.TrimPrefix(err.Error(), c.name+": "), " (see pickup --help)")
+	detail := strings.TrimSuffix(strings.TrimPrefix(err.Error(), c.name+": "), " (see pickup config --help)")
 	return &lint.Finding{File: c.name, Detail: detail}
 }
 

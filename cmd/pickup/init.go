@@ -53,7 +53,7 @@ func (c *initCommand) run(ctx context.Context, e *environment) error {
 		}
 		fmt.Fprintf(e.stdout, "%s: added %s, for pickup's files next to %s\n", name, ignorePattern(path), path)
 	}
-	fmt.Fprintf(e.stdout, "Next: pickup --no-auth %s    then open http://localhost:3000\n", shellWord(path))
+	fmt.Fprintf(e.stdout, "Next: %s --no-auth %s    then open http://localhost:3000\n", e.program(), shellWord(path))
 	return nil
 }
 

@@ -92,7 +92,7 @@ export async function send(
     signal: options.signal ?? null,
     cache: "no-store",
   });
-  if (response.status === 401) isSignedOut.value = true;
+  isSignedOut.value = response.status === 401;
   return response;
 }
 

@@ -218,6 +218,9 @@ document.addEventListener("visibilitychange", () => {
   else hidden = window.setTimeout(disconnect, hiddenFor);
 });
 addEventListener("online", reconnect);
+isSignedOut.subscribe((isOut) => {
+  if (!isOut) reconnect();
+});
 addEventListener("pagehide", disconnect);
 
 /** The name of what the page shows: the file, or a session. */

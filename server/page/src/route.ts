@@ -4,6 +4,7 @@
 //   #/schedules/4?status=… a record beside that list
 //   #/_/requests           a screen of the page
 import { computed, signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 
 export interface Route {
   path: string[];
@@ -18,8 +19,8 @@ function decode(name: string): string {
   }
 }
 
-function read(): Route {
-  const [path = "", query = ""] = location.hash.replace(/^#/, "").split(/\?(.*)/s);
+function read(hash = location.hash): Route {
+  const [path = "", query = ""] = hash.replace(/^#/, "").split(/\?(.*)/s);
   return { path: path.split("/").filter(Boolean).map(decode), query };
 }
 
@@ -39,20 +40,38 @@ export const hasPanel = computed(() => {
   return second !== undefined;
 });
 
-/** Asks before the page goes elsewhere; false stays. */
-export const guard: { ask: (() => boolean) | null } = { ask: null };
+/** Whether there is something that is lost if the page goes elsewhere. */
+const unsaved = new Set<() => boolean>();
+
+const isUnsaved = (): boolean => [...unsaved].some((has) => has());
+
+/** Asks before the page goes elsewhere, if something would be lost; false stays. */
+export const mayLeave = (): boolean => !isUnsaved() || confirm("Leave without saving your changes?");
+
+/** Asks before the page goes elsewhere while a component has something that is not saved. */
+export function useUnsaved(has: () => boolean): void {
+  useEffect(() => {
+    unsaved.add(has);
+    return () => void unsaved.delete(has);
+  });
+}
+
+addEventListener("beforeunload", (event) => {
+  if (isUnsaved()) event.preventDefault();
+});
 
 let last = location.hash;
 
 addEventListener("hashchange", () => {
   if (location.hash === last) return;
-  if (guard.ask && !guard.ask()) {
-    history.replaceState(null, "", last || "#/");
-    return;
-  }
-  last = location.hash;
-  route.value = read();
+  if (keeps(read()) || mayLeave()) {
+    last = location.hash;
+    route.value = read();
+  } else history.replaceState(null, "", last || "#/");
 });
+
+/** Whether a record that is edited stays where it is: another list beside it is no other record. */
+const keeps = (next: Route): boolean => href(next.path) === href(route.value.path);
 
 export const href = (path: (string | undefined)[], query = ""): string =>
   "#/" +
@@ -64,7 +83,7 @@ export const href = (path: (string | undefined)[], query = ""): string =>
 
 /** Goes to an address at once, so that the next key finds the new one. */
 export function go(address: string): void {
-  if (address === location.hash || (guard.ask && !guard.ask())) return;
+  if (address === location.hash || !(keeps(read(address)) || mayLeave())) return;
   location.hash = address;
   last = location.hash;
   route.value = read();

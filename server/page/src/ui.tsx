@@ -72,7 +72,7 @@ export async function copyText(text: string): Promise<void> {
 interface DialogProps {
   title: string;
   children: ComponentChildren;
-  onClose: () => void;
+  onClose?: () => void; // without it, the dialog stays
   class?: string;
 }
 
@@ -89,10 +89,10 @@ export function Dialog({ title, children, onClose, class: name = "" }: DialogPro
       ref={ref}
       class={name}
       aria-label={title}
-      onClose={onClose} // with Escape
+      onClose={onClose ?? (() => ref.current?.showModal())} // with Escape
       onKeyDown={(event) => event.stopPropagation()}
       onClick={(event) => {
-        if (event.target === ref.current) onClose(); // beside it
+        if (event.target === ref.current) onClose?.(); // beside it
       }}
     >
       {children}
