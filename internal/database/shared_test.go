@@ -127,6 +127,33 @@ func TestSharedRefusals(t *testing.T) {
 	})
 }
 
+// TestRefusedWhileOthersWrite refuses changes, and makes one that changes nothing, at a
+// replica that meets another commit whenever it calls the store.
+func TestRefusedWhileOthersWrite(t *testing.T) {
+	two(t, func(t *testing.T, a, b replica) {
+		b.store.Hold(true)
+		asked := 0
+		b.store.SetFault(func(call string) error {
+			if call == "Latest" || call == "Commit" {
+				asked++
+				a.update(t, creating("b", fmt.Sprintf(`{"id":"%d"}`, asked)))
+			}
+			return nil
+		})
+		if _, err := b.Update(t.Context(), deleting("b", "none")); !errors.Is(err, storage.ErrNotFound) || asked != 1 {
+			t.Errorf("delete a record that is not there: %v after %d calls, want ErrNotFound after 1", err, asked)
+		}
+		if _, err := b.Update(t.Context(), creating("b", `{"id":"2"}`)); !errors.Is(err, database.ErrExists) || asked != 2 {
+			t.Errorf("create a record that another replica has created meanwhile: %v after %d calls, want ErrExists after 2", err, asked)
+		}
+		seen := 0
+		b.update(t, func(tx *database.Tx) error { seen = tx.Snapshot().Len("b"); return nil })
+		if seen != asked {
+			t.Errorf("an update that changes nothing has seen %d records, want %d", seen, asked)
+		}
+	})
+}
+
 // TestSharedGroupFails lets a commit fail whose group has a refusal.
 func TestSharedGroupFails(t *testing.T) {
 	two(t, func(t *testing.T, a, _ replica) {
