@@ -368,21 +368,23 @@ func (db *DB) apply(b storage.Batch) (err error) {
 		next, d, err = base.next(b)
 	}
 	if err == nil {
-		db.show(base, next, d, b.Reset)
+		db.show(base, next, d, b)
 	}
 	return err
 }
 
-// show makes next, an external edit, visible and wakes the followers. reset reports
-// that the store yielded the whole contents. The caller holds db.write.
-func (db *DB) show(base, next *Snapshot, d *difference, reset bool) {
+// show makes next visible, to which an external edit has led, and wakes the followers.
+// b is the batch that the store yielded. The caller holds db.write.
+func (db *DB) show(base, next *Snapshot, d *difference, b storage.Batch) {
 	r := d.revision(base, next)
-	r.Time, r.Source, r.reset = db.source.now(), FromFile, reset || db.shared == nil
+	r.Time, r.Source, r.reset = db.source.now(), FromFile, b.Reset || db.shared == nil
 	if db.shared != nil {
 		r.Source = FromElsewhere
 	}
 	db.now.Store(next)
-	db.baseline.Store(next)
+	if db.shared == nil || next.stored != base.stored || b.Edited > db.Baseline().rev { // not a write of another replica
+		db.baseline.Store(next)
+	}
 	db.history.publish(r)
 }
 

@@ -433,6 +433,69 @@ func TestFreshAsksOnce(t *testing.T) {
 	}
 }
 
+// TestSharedBaseline resets a replica. The baseline is its start, until a hand edit or
+// other rules; what other replicas write, and a gap, leave it.
+func TestSharedBaseline(t *testing.T) {
+	two(t, func(t *testing.T, a, b replica) {
+		reset := func(r replica) string {
+			t.Helper()
+			synctest.Wait()
+			to := r.Baseline()
+			return whole(r.update(t, func(tx *database.Tx) error { tx.Reset(to); return nil }))
+		}
+		change := func() {
+			a.update(t, merging("a", "1", `{"n":3}`))
+			synctest.Wait()
+			b.update(t, merging("c", "", `{"x":2}`))
+			synctest.Wait()
+			a.update(t, merging("a", "2", `{"n":4}`))
+		}
+		change()
+		if got := reset(a); got != twoRecords {
+			t.Errorf("after a reset of one replica: %s", got)
+		}
+		change()
+		if got := reset(b); got != twoRecords {
+			t.Errorf("after a reset of the other replica: %s", got)
+		}
+
+		change()
+		b.store.Hold(true)
+		if err := b.store.Edit(storage.Change{Collection: "a", ID: "1", Value: jsontext.Value(`{"id":"1","n":5}`)}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		const edited = `{"a":[{"id":"1","n":5},{"id":"2","n":4}],"b":[],"c":{"x":2}}`
+		a.update(t, creating("b", `{"id":"1"}`))
+		if got := reset(a); got != edited {
+			t.Errorf("after a hand edit and a reset: %s, want %s", got, edited)
+		}
+		b.store.Hold(false)
+		if got := reset(b); got != edited {
+			t.Errorf("after a reset of a replica that lagged behind the edit: %s, want %s", got, edited)
+		}
+		b.store.Hold(true)
+		for i := range 200 {
+			a.update(t, merging("a", "1", fmt.Sprintf(`{"n":%d}`, i)))
+		}
+		b.store.Hold(false)
+		if got := reset(b); got != edited {
+			t.Errorf("after a gap and a reset: %s, want %s", got, edited)
+		}
+
+		change()
+		if err := a.SetRules(t.Context(), []byte(`{"properties":{"b":{"items":{"required":["id"]}}}}`)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		want := whole(b.Snapshot())
+		b.update(t, deleting("a", "2"))
+		if x, y := reset(a), reset(b); x != want || y != want {
+			t.Errorf("after other rules and resets: %s and %s, want %s", x, y, want)
+		}
+	})
+}
+
 // TestSharedGap lets a replica lag until the store does not have the batches that it
 // has missed.
 func TestSharedGap(t *testing.T) {
