@@ -84,6 +84,7 @@ func TestReadYourWrites(t *testing.T) {
 		b.store.Hold(true)
 		written := a.want(t, 200, "Uno", "PATCH", "/posts/1", `{"title":"Uno"}`).Header().Get("Pickup-Revision")
 		b.want(t, 200, "One", "GET", "/posts/1", "") // a local read
+		b.want(t, 503, "does not have the state", "PATCH", "/posts/1", `{"title":"Due"}`, "Prefer", "tx=rollback")
 		for _, revision := range []string{written, "latest"} {
 			begin := time.Now()
 			w := b.want(t, 503, "does not have the state", "GET", "/posts/1", "", "Pickup-Revision", revision)

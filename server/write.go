@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -173,7 +174,10 @@ func (req *request) update(fn func(*database.Tx) error) error {
 	var err error
 	rollback := hasPreference(req.Context, preferRollback)
 	if rollback {
-		snap, err = req.db.Preview(req.Request.Context(), fn)
+		err = req.reach(func(ctx context.Context) (_ *database.Snapshot, err error) {
+			snap, err = req.db.Preview(ctx, fn)
+			return snap, err
+		})
 	} else {
 		snap, err = req.db.Update(database.WithRequest(req.Request.Context(), requestIDOf(req.Context)), fn)
 	}
