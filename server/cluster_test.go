@@ -189,6 +189,11 @@ func TestWritesFindLatest(t *testing.T) {
 		b.want(t, 201, "Ann", "POST", "/profile", `{"name":"Ann"}`)
 		b.want(t, 404, "There is no collection", "POST", "/none", `{}`)
 		b.want(t, 400, "not a collection", "DELETE", "/posts/1?_dependent=none", "")
+		behind()
+		if err := a.db.SetRules(t.Context(), []byte(`{"properties":{"posts":{"items":{"properties":{"id":{"readOnly":true}}}}}}`)); err != nil {
+			t.Fatal(err)
+		}
+		b.want(t, 405, "The service assigns the ids of posts", "PUT", "/posts/x", `{}`, "If-None-Match", "*")
 		b.store.Hold(true)
 		w := a.want(t, 200, "", "DELETE", "/posts/1", "")
 		refused := b.want(t, 404, "", "PATCH", "/posts/1", `{}`)
