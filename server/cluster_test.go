@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -294,5 +295,21 @@ func TestStreamElsewhere(t *testing.T) {
 		if strings.Contains(w.Body.String(), "event") {
 			t.Errorf("a stream at a server that stays behind: %s", w.Body)
 		}
+	})
+}
+
+// TestUnsure loses the answer to a write, which was stored.
+func TestUnsure(t *testing.T) {
+	inCluster(t, server.Options{}, clustered, func(t *testing.T, a, b *peer) {
+		a.store.SetFault(func(call string) error {
+			if call == "Stored" {
+				return errors.New("the answer is lost")
+			}
+			return nil
+		})
+		a.want(t, 500, "may have stored or may store later", "PATCH", "/posts/1", `{"title":"Uno"}`)
+		a.store.SetFault(nil)
+		b.want(t, 201, "", "POST", "/posts", `{}`)
+		a.want(t, 200, "Uno", "GET", "/posts/1", "", "Pickup-Revision", "latest")
 	})
 }
