@@ -140,7 +140,7 @@ function mendOf(finding: Finding): Mend | null {
   const { collection, id, suggestion } = finding;
   const [member, ...below] = memberNames(finding);
   if (!collection || !id || !suggestion || member === undefined || below.length > 0) return null;
-  return { collection, id, member, value: valueOf(fieldOf(shapeFor(collection), member), suggestion, undefined) };
+  return { collection, id, member, value: valueOf(fieldOf(shapeFor(collection), member), suggestion, undefined) ?? null };
 }
 
 async function apply({ collection, id, member, value }: Mend): Promise<string> {
