@@ -36,7 +36,7 @@ export interface Answer {
   data: Json;
   tag: string;
   total: number | undefined;
-  revision: string;
+  revision: string; // "" if a write has changed nothing
   status: number;
   milliseconds: number;
 }
@@ -46,11 +46,15 @@ export interface RequestOptions {
   type?: string | undefined;
   tag?: string | undefined;
   signal?: AbortSignal | undefined;
+  session?: string | undefined; // instead of that of the page, "" for none
   isMinimal?: boolean; // the answer needs no body
 }
 
 /** The session whose database the page shows, "" for the file. It lasts as long as the tab. */
 export const session = signal(sessionStorage.getItem("pickup.session") ?? "");
+
+/** Whether the session has ended, and a request of the page has begun it again. */
+export const isSessionNew = signal(false);
 
 export function enterSession(name: string): void {
   if (name) sessionStorage.setItem("pickup.session", name);
@@ -80,7 +84,8 @@ export async function send(
   more: Record<string, string>,
 ): Promise<Response> {
   const headers: Record<string, string> = { "Pickup-Page": "1", "X-Request-Id": idOfTab + ++requestCount, ...more };
-  if (session.value && !isOutside(path)) headers["Pickup-Session"] = session.value;
+  const name = options.session ?? (isOutside(path) ? "" : session.value);
+  if (name) headers["Pickup-Session"] = name;
   if (options.body !== undefined) headers["Content-Type"] = options.type ?? "application/json";
   if (options.tag) headers["If-Match"] = options.tag;
   if (options.isMinimal) headers["Prefer"] = "return=minimal";
@@ -92,6 +97,7 @@ export async function send(
     signal: options.signal ?? null,
     cache: "no-store",
   });
+  if (response.headers.has("Pickup-Session-New") && options.session === undefined) isSessionNew.value = true;
   if (response.status === 401) isSignedOut.value = true;
   return response;
 }
@@ -119,7 +125,7 @@ export async function ask(method: string, path: string, options: RequestOptions 
     data: body ? parse(body) : null,
     tag: response.headers.get("ETag") ?? "",
     total: total === null ? undefined : Number(total),
-    revision: response.headers.get("Pickup-Revision") ?? "",
+    revision: (!response.headers.has("Pickup-Unchanged") && response.headers.get("Pickup-Revision")) || "",
     status: response.status,
     milliseconds: performance.now() - start,
   };

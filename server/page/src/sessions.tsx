@@ -1,7 +1,7 @@
 // The sessions: databases of tests, which never reach the file.
 import { useEffect, useState } from "preact/hooks";
 import { ask, enterSession, read, session, type Schemas } from "./api.ts";
-import { isReadOnly } from "./catalog.ts";
+import { isReadOnly, status } from "./catalog.ts";
 import { ChangeTitle } from "./changes.tsx";
 import type { Change } from "./live.ts";
 import { toast, toastError } from "./messages.tsx";
@@ -12,6 +12,24 @@ type Session = Schemas["Session"];
 const pathOf = (name: string): string => "/_/sessions/" + encodeURIComponent(name);
 
 export function Sessions() {
+  return status.value?.mode.sessions ? <List /> : <Off />;
+}
+
+function Off() {
+  return (
+    <main class="screen" aria-labelledby="title">
+      <h1 id="title">Sessions</h1>
+      <Empty icon="layers" title="Sessions are off">
+        <p>
+          Start the server without <span class="code">--max-sessions 0</span>, and each test can have a database of its
+          own.
+        </p>
+      </Empty>
+    </main>
+  );
+}
+
+function List() {
   const [list, setList] = useState<Session[] | null>(null),
     [error, setError] = useState<unknown>(null);
   const [opened, setOpened] = useState("");
@@ -19,14 +37,20 @@ export function Sessions() {
     read<Session[]>("/_/sessions").then(setList, setError);
   };
   useEffect(load, []);
-  const run = async (done: string, method: string, path: string) => {
+  const end = async (name: string) => {
+    const isEnded = await run("The session has ended", "DELETE", pathOf(name));
+    if (isEnded && name === session.value) enterSession(""); // a request in it would begin it again
+  };
+  const run = async (done: string, method: string, path: string): Promise<boolean> => {
     try {
       await ask(method, path, method === "POST" ? { body: "{}" } : {});
       toast(done);
       setOpened("");
       load();
+      return true;
     } catch (e) {
       toastError("Not done.", e);
+      return false;
     }
   };
   return (
@@ -81,7 +105,7 @@ export function Sessions() {
               <Button
                 kind="quiet"
                 icon="trash"
-                onClick={() => void run("The session has ended", "DELETE", pathOf(item.name))}
+                onClick={() => void end(item.name)}
               >
                 End
               </Button>

@@ -1,5 +1,5 @@
 // What is true of every screen: strips above the contents.
-import { enterSession, session } from "./api.ts";
+import { enterSession, isSessionNew, session } from "./api.ts";
 import { status } from "./catalog.ts";
 import { Icon } from "./icons.tsx";
 import { bundle } from "./later.tsx";
@@ -32,11 +32,17 @@ export function Strips() {
       )}
       {bundle.value && <bundle.value.SimulationStrip />}
       {session.value && (
-        <div class="strip session" role="status">
-          <Icon name="layers" />
-          <span>
-            This is the session <b>{session}</b>. Nothing here reaches the file.
-          </span>
+        <div class={isSessionNew.value ? "strip warn" : "strip session"} role="status">
+          <Icon name={isSessionNew.value ? "alert" : "layers"} />
+          {isSessionNew.value ? (
+            <span>
+              The session <b>{session}</b> has ended, with its changes. This is a new one of that name.
+            </span>
+          ) : (
+            <span>
+              This is the session <b>{session}</b>. Nothing here reaches the file.
+            </span>
+          )}
           <Button onClick={() => enterSession("")}>Leave it</Button>
         </div>
       )}
