@@ -134,7 +134,7 @@ func (s *Store) at(ctx context.Context, base int64) (*state, int64, error) {
 	stale := st == nil || st.rev < base
 	s.mu.Unlock()
 	if stale {
-		if _, err := s.Load(ctx); err != nil {
+		if _, err := s.load(ctx); err != nil {
 			return nil, 0, err
 		}
 	}

@@ -52,6 +52,15 @@ type recordPair struct {
 // Load returns the contents at the latest revision. Errors wrap storage.ErrAway,
 // storage.ErrBroken, or fs.ErrNotExist if there is no database.
 func (s *Store) Load(ctx context.Context) (storage.Batch, error) {
+	b, err := s.load(ctx)
+	if err == nil {
+		s.show(b.Rev)
+	}
+	return b, err
+}
+
+// load is Load for a caller that may not yield what it returns.
+func (s *Store) load(ctx context.Context) (storage.Batch, error) {
 	s.mu.Lock()
 	s.loading++
 	s.mu.Unlock()
@@ -77,7 +86,8 @@ func (s *Store) Load(ctx context.Context) (storage.Batch, error) {
 		s.broken = err
 	}
 	if err == nil && (s.state == nil || s.state.rev < st.rev || s.state.rev == st.rev && s.state.asOf < st.asOf) {
-		s.state, s.fresh, s.away = st, began, nil
+		s.state, s.away = st, nil
+		s.sawLocked(st.rev, began)
 		for _, e := range s.pending {
 			s.noteLocked(e)
 		}

@@ -43,6 +43,7 @@ func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 				if ctx.Err() != nil || !yield(b, nil) {
 					return
 				}
+				s.show(b.Rev)
 			}
 			if err != nil && (reported == nil || err.Error() != reported.Error()) {
 				reported = err
@@ -78,12 +79,17 @@ func (s *Store) Since(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 			batches = s.receive(ctx, after, latest)
 		}
 		if batches == nil {
-			yield(s.Load(ctx))
+			b, err := s.load(ctx)
+			if !yield(b, err) || err != nil {
+				return
+			}
+			s.show(b.Rev)
 		}
 		for _, b := range batches {
 			if !yield(b, nil) {
 				return
 			}
+			s.show(b.Rev)
 		}
 	}
 }
@@ -150,7 +156,7 @@ func (f *follower) since(ctx context.Context, rev storage.Rev) (batches []storag
 	if ok {
 		return batches, more, err
 	}
-	b, loadErr := f.Load(ctx)
+	b, loadErr := f.load(ctx)
 	if loadErr != nil {
 		time.AfterFunc(reloadAfter, f.wake)
 		return nil, more, loadErr
@@ -377,7 +383,6 @@ func (f *follower) look(rev int64, began time.Time, err error) bool {
 		return changed
 	case err == nil && rev <= f.last:
 		f.behind = time.Time{}
-		f.confirm(began)
 		changed := f.trouble != nil
 		f.trouble = nil
 		return changed
@@ -395,11 +400,4 @@ func (f *follower) look(rev int64, began time.Time, err error) bool {
 		return true
 	}
 	return false
-}
-
-// confirm notes that the state was the latest at a time.
-func (s *Store) confirm(at time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fresh = at
 }

@@ -33,7 +33,7 @@ func TestAccessDetails(t *testing.T) {
 			request: "POST /posts", body: `{"a": x}`,
 			people: "POST /posts 500 The body is not valid JSON: line 1, column 7: ", programs: "POST /posts 500",
 		},
-		{request: "POST /posts", body: `{"password": hushhush}`, people: "POST /posts 500 …", programs: "POST /posts 500"},
+		{request: "POST /posts", body: `{"password": hushhush}`, people: "POST /posts 500 line 1, column 14: …", programs: "POST /posts 500"},
 		{
 			request: "PATCH /posts/1", body: `["hushhush"]`, programs: "PATCH /posts/1 400",
 			people: "PATCH /posts/1 400 A record is a JSON object, as in {\"title\": \"Vet\"}.",

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"net/url"
 	"slices"
@@ -17,12 +18,72 @@ import (
 // hidden replaces a value that may be secret.
 const hidden = "…"
 
-// secretWords are in the names of members and parameters whose values may be secret.
-var secretWords = []string{"pass", "secret", "token", "key", "auth", "cookie", "code"}
+// secretWords are in the names of members and parameters whose values may be secret. One
+// that is a part of other words, as auth is of author, is so only in compounds and as a
+// word of its own, as in api_key and userKey, unless it follows a word that says what it
+// is for.
+var secretWords = []struct {
+	text             string
+	part             bool
+	compounds, after []string
+}{
+	{text: "secret"}, {text: "token"}, {text: "cookie"}, {text: "pwd"}, {text: "credential"},
+	{text: "pass", part: true, compounds: []string{"passw", "passphrase", "passcode", "passkey"}},
+	{text: "auth", part: true, compounds: []string{"oauth", "authorization", "authorisation", "authentication"}},
+	{text: "key", part: true, compounds: []string{"apikey", "accesskey", "privatekey", "authkey"}},
+	{
+		text: "code", part: true, compounds: []string{"accesscode", "authcode", "pincode"},
+		after: []string{"area", "color", "country", "currency", "error", "language", "post", "postal", "product", "region", "state", "status", "zip"},
+	},
+}
 
+// isSecret reports whether the value of a member or parameter of this name may be
+// secret, and whether a text has such a name.
 func isSecret(name string) bool {
-	name = strings.ToLower(name)
-	return slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })
+	lower := lowerASCII(name)
+	for _, word := range secretWords {
+		for at := strings.Index(lower, word.text); at >= 0; {
+			end := at + len(word.text)
+			in := func(compound string) bool {
+				return strings.Contains(lower[max(0, at-len(compound)):min(len(lower), end+len(compound))], compound)
+			}
+			before := strings.TrimRight(lower[:at], "_-")
+			if !word.part || slices.ContainsFunc(word.compounds, in) ||
+				isWord(name, at, end) && !slices.ContainsFunc(word.after, func(w string) bool { return strings.HasSuffix(before, w) }) {
+				return true
+			}
+			next := strings.Index(lower[end:], word.text)
+			if next < 0 {
+				break
+			}
+			at = end + next
+		}
+	}
+	return false
+}
+
+// isWord reports whether the letters from start to end, and an s after them, are a word
+// of their own in a name.
+func isWord(name string, start, end int) bool {
+	lower := func(i int) bool { return 'a' <= name[i] && name[i] <= 'z' }
+	upper := func(i int) bool { return 'A' <= name[i] && name[i] <= 'Z' }
+	if start > 0 && (lower(start-1) && !upper(start) || upper(start-1) && !(upper(start) && lower(start+1))) {
+		return false
+	}
+	if end < len(name) && name[end]|0x20 == 's' {
+		end++
+	}
+	return end == len(name) || !lower(end) && !(upper(end) && upper(end-1))
+}
+
+func lowerASCII(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c | 0x20
+		}
+	}
+	return string(b)
 }
 
 // isPatch reports whether a Content-Type is that of a JSON Patch, however it is spelled.
@@ -117,7 +178,10 @@ func (e *excerpt) redact(patch bool) {
 // redact hides the sentences about values that may be secret: all about those of
 // the body if values is set, and why it is not JSON if names is set.
 func (p *problem) redact(values, names bool) {
-	if names && p.Line > 0 || quotesSecret(p.Detail) {
+	switch {
+	case names && p.Line > 0:
+		p.Detail = fmt.Sprintf("line %d, column %d: %s", p.Line, p.Column, hidden)
+	case quotesSecret(p.Detail):
 		p.Detail = hidden
 	}
 	for i, f := range p.Errors {

@@ -60,9 +60,27 @@ func TestRedactQuery(t *testing.T) {
 		{query: "_where=token", want: "_where="},
 		{query: "%zz=1", want: "%zz=…"},
 		{query: "_code=503", want: "_code=503"},
+		{query: "author=typicode&authorId=3&passenger=Ivy", want: "author=typicode&authorId=3&passenger=Ivy"},
+		{query: "code=x&authCode=y&zipCode=1&country_code=2", want: "code=…&authCode=…&zipCode=1&country_code=2"},
 	} {
 		if got := redactQuery(c.query); got != c.want {
 			t.Errorf("%q: %q, and not %q", c.query, got, c.want)
+		}
+	}
+}
+
+// TestSecretNames has names of secrets, and others with the same letters.
+func TestSecretNames(t *testing.T) {
+	for name, want := range map[string]bool{
+		"password": true, "userPassword": true, "PASSWD": true, "pass": true, "db_pass": true, "userPass": true, "client-secret": true,
+		"token": true, "accessToken": true, "csrftoken": true, "key": true, "keys": true, "api_key": true, "apiKey": true, "APIKey": true, "APIKEY": true, "apikey": true,
+		"API_KEY": true, "auth": true, "authHeader": true, "oauth": true, "Authorization": true, "cookie": true, "code": true, "/user/code": true,
+		"accessCode": true, "verification_code": true, "authcode": true, "pin_code": true, "resetCode": true,
+		"author": false, "authorId": false, "AUTHOR": false, "Authors": false, "passenger": false, "compass": false, "passed": false, "keyword": false, "KEYWORD": false,
+		"monkey": false, "Monkey": false, "keyboard": false, "postcode": false, "zipCode": false, "country_code": false, "barcode": false, "codec": false,
+	} {
+		if isSecret(name) != want {
+			t.Errorf("%s: %t", name, !want)
 		}
 	}
 }
@@ -211,6 +229,10 @@ func TestRedactProblem(t *testing.T) {
 	}
 	if p.Errors[1].Detail != "b" {
 		t.Error("the answer itself was changed")
+	}
+	got = &problem{Detail: "The body is not valid JSON: p is wrong", Line: 1, Column: 27}
+	if got.redact(false, true); got.Detail != "line 1, column 27: …" {
+		t.Errorf("%+v", got)
 	}
 	got = badParameter("token:eq", "x is wrong")
 	if got.redact(false, false); got.Detail != hidden || got.Errors[0].Detail != hidden {

@@ -353,26 +353,36 @@ func removedUser(t *testing.T, ctx context.Context) {
 	users(anna + bert)
 	p := servePageOf(t, ctx, dir, nil, "--htpasswd", "users")
 	p.url = strings.Replace(p.url, "//", "//anna:pass%3A%20one@", 1)
-	p.open("#/schedules")
+	const signedOut = `document.querySelector("dialog[open] h1")?.textContent === "Signed out"`
+	p.open("#/schedules/4")
 	p.until(`document.querySelector(".foot .live")?.textContent === "Live" && ` + rows + ` === 7`)
+	p.fill("#member-title", "Typed")
 	users(bert)
-	p.until(`document.querySelector("h1")?.textContent === "Signed out" && !` + rows)
+	p.until(signedOut)
 	p.accessible("signed-out", true)
+	p.press("Escape", "Escape") // does not show the page
+	p.until(signedOut)
 	users(anna + bert)
 	if !eventually(func() bool { return statusOf(t, p.url+"/_/status") == http.StatusOK }) {
 		t.Fatal("the server does not accept the user who is back")
 	}
+	newTab(t, ctx, p.url).open("#/") // Chromium has forgotten the password, and the address has it
+	p.clickText("Sign in again")
+	p.until(`!document.querySelector("dialog") && document.querySelector(".foot .live")?.textContent === "Live"`)
+	p.press("Ctrl+s")
+	p.holds(`"title": "Typed"`)
+	p.until(`!document.querySelector(".dirty")`)
 	p.before(`const send = fetch, wait = setTimeout;
 		window.fetch = (url, options) => String(url).includes("/_/changes") ? new Promise(() => {}) : send(url, options);
 		window.setTimeout = (run, ms, ...rest) => ms === 500 ? 0 : wait(run, ms, ...rest)`) // nothing is loaded later
-	p.open("#/schedules") // Chromium has forgotten the password, and the address has it
+	p.open("#/schedules")
 	p.until(rows + ` === 7`)
 	users(bert)
 	if !eventually(func() bool { return statusOf(t, p.url+"/_/status") == http.StatusUnauthorized }) {
 		t.Fatal("the server still accepts the user")
 	}
 	p.press("?") // needs the part of the page that is not loaded yet
-	p.until(`document.querySelector("h1")?.textContent === "Signed out" && !document.querySelector(".toast")`)
+	p.until(signedOut + ` && !document.querySelector(".toast")`)
 	p.console() // the browser logs the 401
 }
 

@@ -246,8 +246,8 @@ type answer struct {
 	err  error
 }
 
-// ask returns the result of a call of Latest that begins after ask does. Of those who
-// wait, the first makes the call.
+// ask returns the result of a call of Latest that begins after ask does. The call does
+// not end with ctx, because others wait for it too.
 func (l *latest) ask(ctx context.Context, store storage.SharedStore) (storage.Rev, error) {
 	l.mu.Lock()
 	a, first := l.next, l.next == nil
@@ -257,7 +257,7 @@ func (l *latest) ask(ctx context.Context, store storage.SharedStore) (storage.Re
 	}
 	l.mu.Unlock()
 	if first {
-		l.answer(ctx, store, a)
+		go l.answer(context.WithoutCancel(ctx), store, a)
 	}
 	select {
 	case <-a.done:
@@ -267,23 +267,15 @@ func (l *latest) ask(ctx context.Context, store storage.SharedStore) (storage.Re
 	}
 }
 
-// answer calls Latest for a. The call goes on if ctx is canceled, because others wait
-// for it too, until ctx's deadline.
+// answer calls Latest for a.
 func (l *latest) answer(ctx context.Context, store storage.SharedStore, a *answer) {
 	l.asking.Lock()
 	defer l.asking.Unlock()
-	defer close(a.done)
 	l.mu.Lock()
 	l.next = nil
 	l.mu.Unlock()
-	a.err = errors.New("the call did not return") // of a panic
-	call := context.WithoutCancel(ctx)
-	if deadline, ok := ctx.Deadline(); ok {
-		var cancel context.CancelFunc
-		call, cancel = context.WithDeadline(call, deadline)
-		defer cancel()
-	}
-	a.rev, a.err = store.Latest(call)
+	a.rev, a.err = store.Latest(ctx)
+	close(a.done)
 }
 
 // SetRules replaces the rules of a shared store, for all who use it; an empty text

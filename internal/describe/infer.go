@@ -14,7 +14,7 @@ import (
 )
 
 // InferSchema returns a first rules file for a database: types, the members that
-// every record has, formats, enums of few values, and members that refer to
+// every one of several records has, formats, enums of few values, and members that refer to
 // another collection by their names (driverId to drivers). The contents of the
 // database conform to it, apart from dangling references.
 func InferSchema(snap *database.Snapshot) []byte {
@@ -327,20 +327,24 @@ func (in *inference) appendStringRules(out []byte) []byte {
 	return out
 }
 
+// enough is how many values it takes to infer more than types from them.
+const enough = 5
+
 // few reports whether the strings are probably an enum: a few single words,
 // each of which occurs twice on average.
 func (in *inference) few() bool {
 	n := in.count('"')
-	return n >= 5 && len(in.words) >= 2 && 2*len(in.words) <= n+1
+	return n >= enough && len(in.words) >= 2 && 2*len(in.words) <= n+1
 }
 
-// appendMembers appends "required" and "properties".
+// appendMembers appends "required" and "properties". Of few objects only the id of a
+// record is required.
 func (in *inference) appendMembers(out []byte, f inferring) []byte {
 	var required []string
 	properties := []byte("{")
 	for _, name := range in.names {
 		m := in.members[name]
-		if m.n == in.count('{') {
+		if n := in.count('{'); m.n == n && (n >= enough || f.collection != "" && name == f.id) {
 			required = append(required, name)
 		}
 		properties = rawjson.AppendMember(properties, name, m.memberSchema(name, f))

@@ -23,6 +23,7 @@ func RunShared(t *testing.T, open func(t *testing.T, database string) (a, b stor
 		"Watch":      testSharedWatch,
 		"Since":      testSince,
 		"Revisions":  testRevisions,
+		"Fresh":      testFresh,
 		"Increments": testIncrements,
 		"Rules":      testRules,
 		"KeyBy":      testKeyBy,
@@ -150,6 +151,39 @@ func testRevisions(t *testing.T, a, b storage.SharedStore) {
 				t.Errorf("%s: %s has the revision %d after %d, and %d was committed", name, c.Name, c.Rev, was, rev)
 			}
 		}
+	}
+}
+
+// testFresh writes while a follower is busy with the state before: Fresh is not about
+// states that have not been yielded.
+func testFresh(t *testing.T, a, b storage.SharedStore) {
+	first := load(t, a)
+	rev := commit(t, b, first.Rev, set("drivers", "f", `{"id":"f"}`))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var wrote time.Time
+	for batch, err := range a.Watch(ctx, first.Rev) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if batch.Rev < rev {
+			continue
+		}
+		wrote = time.Now()
+		next := commit(t, b, rev, set("drivers", "f", `{"id":"f","n":1}`))
+		for latest := rev; latest < next; {
+			if latest, err = a.Latest(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if fresh := a.Fresh(); fresh.After(wrote) {
+			t.Errorf("Fresh returns %v after a write that Watch has not yielded", fresh.Sub(wrote))
+		}
+		break
+	}
+	load(t, a)
+	if fresh := a.Fresh(); fresh.Before(wrote) {
+		t.Errorf("Fresh returns %v before a write that Load has returned", wrote.Sub(fresh))
 	}
 }
 

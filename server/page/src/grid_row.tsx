@@ -2,6 +2,7 @@
 import { Component } from "preact";
 import type { CellEdit } from "./cell_edit.ts";
 import { nameOf, idOf } from "./catalog.ts";
+import type { OnInput } from "./inputs.tsx";
 import { Later } from "./later.tsx";
 import { memberOf, type Obj } from "./json.ts";
 import type { Field, Kind, Shape } from "./schema.ts";
@@ -19,7 +20,7 @@ interface RowProps {
   fresh: string; // who has just changed it, and the members, one a line
   faults: ReadonlyMap<string, string> | undefined; // by member
   edit: CellEdit | null;
-  onEdit: (draft: string) => void;
+  onEdit: OnInput;
   card: Shape | null; // on a phone
 }
 
@@ -74,7 +75,7 @@ export class Row extends Component<RowProps> {
             isActive={active === column}
             isFresh={marks.includes(field.name)}
             fault={card ? [...(props.faults?.values() ?? [])].join(" ") : props.faults?.get(field.name)}
-            edit={edit?.column === column ? edit : null}
+            edit={edit?.member === field.name ? edit : null}
             onEdit={props.onEdit}
             card={card}
           />
@@ -93,7 +94,7 @@ interface CellProps {
   isFresh: boolean;
   fault: string | undefined;
   edit: CellEdit | null;
-  onEdit: (draft: string) => void;
+  onEdit: OnInput;
   card: Shape | null;
 }
 
@@ -125,7 +126,7 @@ function Cell({ place, column, field, record, isActive, isFresh, fault, edit, on
   );
 }
 
-function CellInput({ field, edit, onEdit }: { field: Field; edit: CellEdit; onEdit: (draft: string) => void }) {
+function CellInput({ field, edit, onEdit }: { field: Field; edit: CellEdit; onEdit: OnInput }) {
   return (
     <>
       <Later

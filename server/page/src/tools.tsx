@@ -14,6 +14,7 @@ export { EmptyFile, OverviewCards } from "./overview_cards.tsx";
 export { Palette } from "./palette.tsx";
 export { Input } from "./inputs.tsx";
 export { RecordPanel } from "./record.tsx";
+export { settle } from "./reference_input.tsx";
 export { unseenFailures } from "./request_log.ts";
 export { SelectionBar } from "./selection.tsx";
 export { SimulationStrip } from "./simulation_strip.tsx";
