@@ -141,7 +141,7 @@ func publicServer(t *testing.T, ctx context.Context) {
 	p.open("#/_/requests")
 	p.sees("Requests are not recorded")
 	p.show("#/_/sessions")
-	p.sees("Sessions are off")
+	p.sees("--max-sessions 0")
 	p.quiet()
 }
 

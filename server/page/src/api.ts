@@ -60,6 +60,7 @@ export const isSessionNew = signal(false);
 export function enterSession(name: string): void {
   if (name) sessionStorage.setItem("pickup.session", name);
   else sessionStorage.removeItem("pickup.session");
+  session.value = name; // until the page is loaded anew
   location.assign(location.pathname + "#/");
   location.reload();
 }

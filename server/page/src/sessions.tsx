@@ -12,24 +12,6 @@ type Session = Schemas["Session"];
 const pathOf = (name: string): string => "/_/sessions/" + encodeURIComponent(name);
 
 export function Sessions() {
-  return status.value?.mode.sessions ? <List /> : <Off />;
-}
-
-function Off() {
-  return (
-    <main class="screen" aria-labelledby="title">
-      <h1 id="title">Sessions</h1>
-      <Empty icon="layers" title="Sessions are off">
-        <p>
-          Start the server without <span class="code">--max-sessions 0</span>, and each test can have a database of its
-          own.
-        </p>
-      </Empty>
-    </main>
-  );
-}
-
-function List() {
   const [list, setList] = useState<Session[] | null>(null),
     [error, setError] = useState<unknown>(null);
   const [opened, setOpened] = useState("");
@@ -38,8 +20,12 @@ function List() {
   };
   useEffect(load, []);
   const end = async (name: string) => {
+    const isOwn = name === session.value;
+    if (isOwn) session.value = ""; // a request in it would begin it again
     const isEnded = await run("The session has ended", "DELETE", pathOf(name));
-    if (isEnded && name === session.value) enterSession(""); // a request in it would begin it again
+    if (!isOwn) return;
+    if (isEnded) enterSession("");
+    else session.value = name;
   };
   const run = async (done: string, method: string, path: string): Promise<boolean> => {
     try {
@@ -65,10 +51,14 @@ function List() {
       {list === null && error === null && <Bones count={2} />}
       {list?.length === 0 && (
         <Empty icon="layers" title="No sessions">
-          <p>
-            A request with the header <span class="code">Pickup-Session: NAME</span> works on a database of its own,
-            which begins as a copy of this one. Tests that run side by side do not see each other's writes.
-          </p>
+          {status.value?.mode.sessions ? (
+            <p>
+              A request with the header <span class="code">Pickup-Session: NAME</span> works on a copy of its own. Tests
+              that run side by side do not see each other's writes.
+            </p>
+          ) : (
+            <p>The server allows none (--max-sessions 0).</p>
+          )}
         </Empty>
       )}
       <ul class="changes">

@@ -69,17 +69,14 @@ export async function loadRules(): Promise<void> {
   rules.value = await read<Rule[]>("/_/simulate");
 }
 
-let setting: Promise<void> | null = null; // the latest change
+let changes = 0, // that are not done yet
+  latest = Promise.resolve();
 
 /** Replaces the rules of the page, after the changes before. */
 export function setSwitches(next: Switches): Promise<void> {
-  const own = (setting ?? Promise.resolve())
-    .catch(() => {})
-    .then(() => replaceOwn(next))
-    .finally(() => {
-      if (setting === own) setting = null;
-    });
-  setting = own;
+  changes++;
+  const own = latest.then(() => replaceOwn(next)).finally(() => changes--);
+  latest = own.catch(() => {});
   return own;
 }
 
@@ -120,7 +117,7 @@ export function describeRule(rule: Rule): string {
 
 /** Reads the rules, or keeps those that are known. */
 const update = (): void => {
-  if (!setting) loadRules().catch(() => {});
+  if (changes === 0) loadRules().catch(() => {});
 };
 update();
 onNews(update);

@@ -34,15 +34,12 @@ export function Strips() {
       {session.value && (
         <div class={isSessionNew.value ? "strip warn" : "strip session"} role="status">
           <Icon name={isSessionNew.value ? "alert" : "layers"} />
-          {isSessionNew.value ? (
-            <span>
-              The session <b>{session}</b> has ended, with its changes. This is a new one of that name.
-            </span>
-          ) : (
-            <span>
-              This is the session <b>{session}</b>. Nothing here reaches the file.
-            </span>
-          )}
+          <span>
+            This is the session <b>{session}</b>.{" "}
+            {isSessionNew.value
+              ? "It is a new one: that of before has ended, with its changes."
+              : "Nothing here reaches the file."}
+          </span>
           <Button onClick={() => enterSession("")}>Leave it</Button>
         </div>
       )}
