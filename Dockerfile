@@ -1,5 +1,6 @@
 # docker build -t pickup .
 # docker buildx build --platform linux/amd64,linux/arm64 … compiles for the other platform, it does not emulate it.
+# podman build and buildah need --format docker: their default format has no health check.
 FROM --platform=${BUILDPLATFORM:-linux/amd64} golang:1.26 AS build
 WORKDIR /src
 ENV CGO_ENABLED=0
