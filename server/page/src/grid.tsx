@@ -12,7 +12,7 @@ import { hasLetters } from "./keys.tsx";
 import { announce } from "./messages.tsx";
 import { href } from "./route.ts";
 import type { Rows } from "./rows.ts";
-import { typedOf, type Field, type Shape } from "./schema.ts";
+import { isStructured, typedOf, type Field, type Shape } from "./schema.ts";
 import type { Sort } from "./query.ts";
 import { Icon } from "./icons.tsx";
 import { copyText, drag, Empty, ErrorBox, hasModifier, useNarrow } from "./ui.tsx";
@@ -64,13 +64,15 @@ export function Grid(props: GridProps) {
   const isNarrow = useNarrow();
   const columns = useMemo(() => (isNarrow ? props.columns.slice(0, 1) : props.columns), [isNarrow, props.columns]);
   const height = isNarrow ? cardHeight : rowHeight;
-  const [active, setActive] = useState<Place>({ row: 0, column: 0 });
+  const [stop, setActive] = useState<Place>({ row: 0, column: 0 });
   const focusOn = useRef<Place | null>(null),
     hasFocus = useRef(false);
   const view = useView(scroller);
   const total = props.isReady ? rows.total.value : null,
     fresh = rows.fresh.value;
   void rows.version.value;
+  const lastRow = total === null ? stop.row : total - 1;
+  const active = { ...stop, row: Math.min(stop.row, lastRow), column: clamp(stop.column, 0, columns.length - 1) };
   rows.pinned = Math.max(0, active.row);
 
   const count = total ?? 0,
@@ -166,7 +168,8 @@ export function Grid(props: GridProps) {
     } else if (event.key === "Enter" || event.key === "F2") void edit.begin(row, column);
     else if (event.key === " " && event.shiftKey) props.onSelect(id, false);
     else if (event.key === " " || letter === "o") onOpen(id);
-    else if (letter === "f") onFilter(field.name, value, event.shiftKey);
+    else if (letter === "f" && (value === null || value === undefined || !isStructured(field, value)))
+      onFilter(field.name, value, event.shiftKey);
     else if (event.key === "Delete") void edit.clear(row, column);
     else if (event.key.toLowerCase() === "c" && control && !String(getSelection())) {
       void copyText(event.shiftKey ? stringify(value) : typedOf(value)).then(() => announce("Copied"));

@@ -43,7 +43,8 @@ export const hasPanel = computed(() => {
 /** Whether there is something that is lost if the page goes elsewhere. */
 const unsaved = new Set<() => boolean>();
 
-const isUnsaved = (): boolean => [...unsaved].some((has) => has());
+/** Whether something is not saved. */
+export const isUnsaved = (): boolean => [...unsaved].some((has) => has());
 
 /** Asks before the page goes elsewhere, if something would be lost; false stays. */
 export const mayLeave = (): boolean => !isUnsaved() || confirm("Leave without saving your changes?");
@@ -61,14 +62,28 @@ addEventListener("beforeunload", (event) => {
 });
 
 let last = location.hash;
+let place = placeOf(0); // in the history of the tab
+
+/** Returns the place of the entry that is shown. One that has none is new. */
+function placeOf(next: number): number {
+  const known: unknown = history.state;
+  if (typeof known === "number") return known;
+  history.replaceState(next, "");
+  return next;
+}
 
 addEventListener("hashchange", () => {
   if (location.hash === last) return;
-  if (keeps(read()) || mayLeave()) {
-    last = location.hash;
-    route.value = read();
-  } else history.replaceState(null, "", last || "#/");
+  const now = placeOf(place + 1);
+  if (keeps(read()) || mayLeave()) arrive(now);
+  else history.go(place - now || -1); // 0 would load the page anew
 });
+
+function arrive(at: number): void {
+  place = at;
+  last = location.hash;
+  route.value = read();
+}
 
 /** Whether a record that is edited stays where it is: another list beside it is no other record. */
 const keeps = (next: Route): boolean => href(next.path) === href(route.value.path);
@@ -85,6 +100,5 @@ export const href = (path: (string | undefined)[], query = ""): string =>
 export function go(address: string): void {
   if (address === location.hash || !(keeps(read(address)) || mayLeave())) return;
   location.hash = address;
-  last = location.hash;
-  route.value = read();
+  arrive(placeOf(place + 1));
 }
