@@ -73,7 +73,11 @@ func (c *schemaCommand) write(ctx context.Context, e *environment, path string, 
 	}
 	link := jsontext.Value(quote(reference(file)))
 	if !c.Link {
-		fmt.Fprintf(e.stdout, "For completion in editors, add \"$schema\": %s to %s, or use --link.\n", link, path)
+		instead := "use --link"
+		if c.keep {
+			instead = "run pickup init again when the server has stopped"
+		}
+		fmt.Fprintf(e.stdout, "For completion in editors, add \"$schema\": %s to %s, or %s.\n", link, path, instead)
 		return nil
 	}
 	if _, err := store.Commit(ctx, snap.Rev(), []storage.Change{{Collection: "$schema", Value: link}}); err != nil {
