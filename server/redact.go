@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -18,72 +18,49 @@ import (
 // hidden replaces a value that may be secret.
 const hidden = "…"
 
-// secretWords are in the names of members and parameters whose values may be secret. One
-// that is a part of other words, as auth is of author, is so only in compounds and as a
-// word of its own, as in api_key and userKey, unless it follows a word that says what it
-// is for.
-var secretWords = []struct {
-	text             string
-	part             bool
-	compounds, after []string
-}{
-	{text: "secret"}, {text: "token"}, {text: "cookie"}, {text: "pwd"}, {text: "credential"},
-	{text: "pass", part: true, compounds: []string{"passw", "passphrase", "passcode", "passkey"}},
-	{text: "auth", part: true, compounds: []string{"oauth", "authorization", "authorisation", "authentication"}},
-	{text: "key", part: true, compounds: []string{"apikey", "accesskey", "privatekey", "authkey"}},
-	{
-		text: "code", part: true, compounds: []string{"accesscode", "authcode", "pincode"},
-		after: []string{"area", "color", "country", "currency", "error", "language", "post", "postal", "product", "region", "state", "status", "zip"},
-	},
+// secretWords are the words, in the singular, by which a name is that of a secret. Some
+// are two words of a name, as in card_number.
+var secretWords = map[string]bool{
+	"pass": true, "key": true, "session": true, "sid": true, "pin": true, "otp": true, "totp": true, "jwt": true, "bearer": true,
+	"authorization": true, "authentication": true, "signature": true, "iban": true, "cvv": true, "cvc": true, "ssn": true,
+	"authorisation": true, "passkey": true, "authkey": true, "cardnumber": true, "creditcard": true, "accountnumber": true,
+	"authcode": true, "accesscode": true, "securitycode": true, "verificationcode": true, "resetcode": true, "recoverycode": true, "logincode": true,
 }
 
-// isSecret reports whether the value of a member or parameter of this name may be
-// secret, and whether a text has such a name.
+// secretEnds are the ends of such words, as in usertoken.
+var secretEnds = []string{"pwd", "passphrase", "passcode", "secret", "token", "credential", "cookie", "auth",
+	"apikey", "accesskey", "secretkey", "privatekey", "sessionid", "sessid"}
+
+// isSecret reports whether a word of a name, or of a text, is that of a secret:
+// accessToken and X-Api-Key have one, author and monkey have none.
 func isSecret(name string) bool {
-	lower := lowerASCII(name)
-	for _, word := range secretWords {
-		for at := strings.Index(lower, word.text); at >= 0; {
-			end := at + len(word.text)
-			in := func(compound string) bool {
-				return strings.Contains(lower[max(0, at-len(compound)):min(len(lower), end+len(compound))], compound)
-			}
-			before := strings.TrimRight(lower[:at], "_-")
-			if !word.part || slices.ContainsFunc(word.compounds, in) ||
-				isWord(name, at, end) && !slices.ContainsFunc(word.after, func(w string) bool { return strings.HasSuffix(before, w) }) {
-				return true
-			}
-			next := strings.Index(lower[end:], word.text)
-			if next < 0 {
-				break
-			}
-			at = end + next
+	previous := ""
+	secret := func(word string) bool {
+		one := strings.TrimSuffix(word, "s")
+		pair := previous + one
+		previous = word
+		return secretWords[word] || secretWords[one] || secretWords[pair] || strings.Contains(word, "passw") ||
+			slices.ContainsFunc(secretEnds, func(end string) bool { return strings.HasSuffix(one, end) })
+	}
+	for i := 0; i < len(name); {
+		start := i
+		for i < len(name) && 'A' <= name[i] && name[i] <= 'Z' {
+			i++
+		}
+		capitals := i - start
+		for i < len(name) && ('a' <= name[i] && name[i] <= 'z' || name[i] >= utf8.RuneSelf) {
+			i++
+		}
+		if i == start { // no letter
+			i++
+			continue
+		}
+		word := strings.ToLower(name[start:i])
+		if secret(word) || 1 < capitals && capitals < len(word) && (secret(word[:capitals-1]) || secret(word[capitals-1:])) { // DBPass, PINCode
+			return true
 		}
 	}
 	return false
-}
-
-// isWord reports whether the letters from start to end, and an s after them, are a word
-// of their own in a name.
-func isWord(name string, start, end int) bool {
-	lower := func(i int) bool { return 'a' <= name[i] && name[i] <= 'z' }
-	upper := func(i int) bool { return 'A' <= name[i] && name[i] <= 'Z' }
-	if start > 0 && (lower(start-1) && !upper(start) || upper(start-1) && !(upper(start) && lower(start+1))) {
-		return false
-	}
-	if end < len(name) && name[end]|0x20 == 's' {
-		end++
-	}
-	return end == len(name) || !lower(end) && !(upper(end) && upper(end-1))
-}
-
-func lowerASCII(s string) string {
-	b := []byte(s)
-	for i, c := range b {
-		if 'A' <= c && c <= 'Z' {
-			b[i] = c | 0x20
-		}
-	}
-	return string(b)
 }
 
 // isPatch reports whether a Content-Type is that of a JSON Patch, however it is spelled.
@@ -92,18 +69,23 @@ func isPatch(mediaType string) bool {
 }
 
 // mentions reports whether a text, which may be JSON, may have the name of a secret.
-func mentions(text string) bool { return isSecret(text) || strings.Contains(text, `\u`) }
+func mentions(text string) bool {
+	return strings.Contains(text, `\u`) || isSecret(escapes.Replace(text))
+}
+
+// escapes removes the escapes of a JSON string, whose letters are no part of a word.
+var escapes = strings.NewReplacer(`\\`, " ", `\b`, " ", `\f`, " ", `\n`, " ", `\r`, " ", `\t`, " ")
 
 // redact hides what may be secret, and drops what is not JSON. A request does not
 // change afterwards. The caller has the lock of the log.
 func (e *recorded) redact() {
 	e.Query = redactQuery(e.Query)
 	patch := isPatch(e.Type)
-	secret := e.body.cut || mentions(string(e.body.text))
+	text := string(e.body.text)
 	e.body.redact(patch)
 	e.answer.redact(false)
 	if e.Problem != nil {
-		e.Problem.redact(patch && secret, secret)
+		e.Problem.redact(patch && (e.body.cut || mentions(text)))
 	}
 	e.redacted = true
 }
@@ -123,7 +105,7 @@ func redactQuery(query string) string {
 		}
 		switch {
 		case err == nil && value == "":
-		case err != nil || isSecret(plain) && plain != "_code":
+		case err != nil || isSecret(plain):
 			parts[i] = name + "=" + hidden
 		case plain == "_where":
 			condition := excerpt{text: []byte(text)}
@@ -176,12 +158,9 @@ func (e *excerpt) redact(patch bool) {
 }
 
 // redact hides the sentences about values that may be secret: all about those of
-// the body if values is set, and why it is not JSON if names is set.
-func (p *problem) redact(values, names bool) {
-	switch {
-	case names && p.Line > 0:
-		p.Detail = fmt.Sprintf("line %d, column %d: %s", p.Line, p.Column, hidden)
-	case quotesSecret(p.Detail):
+// the body if values is set.
+func (p *problem) redact(values bool) {
+	if quotesSecret(p.Detail) {
 		p.Detail = hidden
 	}
 	for i, f := range p.Errors {

@@ -209,6 +209,15 @@ func liveFlow(p *pageTest) {
 	p.api("DELETE", "/schedules/1", "", 200)
 	p.until(`document.querySelector(".count").textContent === "6 records"`)
 	p.until(`document.querySelector(".nav .n").textContent === "6"`)
+
+	// What could not be read without a network is read again with it.
+	p.run(`window.realFetch = fetch; window.fetch = () => Promise.reject(new TypeError());
+		dispatchEvent(new Event("pagehide")); dispatchEvent(new Event("online"))`)
+	p.until(`document.querySelector(".strip.warn")`)
+	p.run(`location.hash = "#/schedules/4?status=Scheduled"`)
+	p.until(`document.querySelector("main [role=alert]") && document.querySelector(".panel [role=alert]")`)
+	p.run(`window.fetch = realFetch; dispatchEvent(new Event("online"))`)
+	p.until(rows + ` === 3 && document.querySelector("#member-title")?.value === "Piano recital" && !document.querySelector("[role=alert] strong")`)
 }
 
 func queryFlow(p *pageTest) {
@@ -573,6 +582,13 @@ func recordFlow(p *pageTest) {
 	p.until(`[...document.querySelectorAll(".related li a")].some(a => a.textContent === "Piano concert")`)
 	p.clickText("Piano concert")
 	p.until(`location.hash === "#/schedules/4"`)
+	p.show("#/drivers")
+	p.show("#/drivers/2")
+	p.fill("#member-driverName", "Tom")
+	p.run(`window.asked = 0; window.confirm = () => asked++ > 0; history.back()`)
+	p.until(`asked === 1 && location.hash === "#/drivers/2"`) // stay
+	p.run(`history.back()`)
+	p.until(`asked === 2 && location.hash === "#/drivers"`)
 	p.show("#/schedules/99")
 	p.sees("99")
 	p.until(`document.querySelector(".panel [role=alert]")`)
@@ -631,6 +647,7 @@ func jsonFlow(p *pageTest) {
 	p.want(`document.querySelectorAll("style").length`, "0")
 	p.run(content + `.focus()`)
 	p.press("Ctrl+End", "ArrowLeft")
+	p.until(`[...document.querySelector(".editor").shadowRoot.querySelectorAll(".bracket")].map(e => e.textContent).join("") === "{}"`)
 	p.enter("x")
 	p.until(`document.querySelector(".panel .primary").disabled && document.querySelector(".panel [role=status]")`)
 	p.press("Backspace")
@@ -707,7 +724,13 @@ func faultsFlow(p *pageTest) {
 
 func deleteFlow(p *pageTest) {
 	p.open("#/drivers/2")
+	p.run(`window.realFetch = fetch;
+		window.fetch = (url, ...more) => url.includes("driverId=") ? Promise.reject(new TypeError()) : realFetch(url, ...more)`)
 	p.click(".delete")
+	p.until(`document.querySelector("dialog .error")?.textContent.startsWith("What refers to it is not known")`)
+	p.want(`document.querySelector("dialog .danger").disabled`, "true")
+	p.run(`window.fetch = realFetch`)
+	p.clickText("Try again")
 	p.until(`document.querySelector("dialog")?.textContent.includes("2 of schedules refer to it by driverId")`)
 	p.click("dialog .danger")
 	p.until(`document.querySelectorAll(".spacer .row").length === 3 && !document.querySelector(".panel")`)
@@ -854,6 +877,10 @@ func changesFlow(p *pageTest) {
 	p.fill(".snapshots input", "before")
 	p.clickText("Take a snapshot")
 	p.until(`document.querySelector(".snapshots .feed")?.textContent.includes("as it is now")`)
+	p.fill(".snapshots input", "before") // which is there
+	p.clickText("Take a snapshot")
+	p.until(`document.querySelector(".toast.bad")?.textContent.includes("exists")`)
+	p.console() // the browser logs the 412
 	p.api("DELETE", "/schedules/5", "", 200)
 	p.until(`document.querySelector(".snapshots .feed")?.textContent.includes("1 record differs")`)
 	p.api("PATCH", "/drivers/2", `{"driverName": "Tom Marlow"}`, 200)
@@ -1070,7 +1097,8 @@ func hostileFlow(p *pageTest) {
     {"id": "long", "name": "` + long + `"},
     {"id": "wide"` + wide.String() + `},
     {"id": "deep", "name": ` + deep + `},
-    {"name": "no id"}
+    {"name": "no id"},
+    {"id": ".."}
   ],
   "<b>bold</b>": [],
   "constructor": {"hasOwnProperty": "x"}
@@ -1079,7 +1107,7 @@ func hostileFlow(p *pageTest) {
 	p.open("#/")
 	p.sees("<b>bold</b>")
 	p.show("#/evil")
-	p.until(`document.querySelectorAll(".spacer .row").length === 6`)
+	p.until(`document.querySelectorAll(".spacer .row").length === 7`)
 	p.until(`document.querySelector(".head").textContent.includes("__proto__") &&
 		document.querySelector(".grid").textContent.includes("<script>alert(1)</script>") &&
 		document.querySelector(".grid").textContent.includes("no id")`)
@@ -1088,6 +1116,8 @@ func hostileFlow(p *pageTest) {
 		p.show("#/evil/" + strings.ReplaceAll(netURL.PathEscape(id), "/", "%2F"))
 		p.until(`document.querySelector(".panel .fixed")?.textContent.includes(` + quoted(id) + `)`)
 	}
+	p.run(`location.hash = "#/evil/.."`)
+	p.sees("A browser cannot send a request for /evil/..")
 	p.api("PATCH", "/evil/deep", `{"name": "<img src=x onerror=alert(1)>", "<b>": "\u202egnp.exe"}`, 200)
 	p.api("GET", "/<img src=x onerror=alert(1)>?<b>=javascript:alert(1)", "", 404)
 	for _, hash := range []string{"#/_/requests", "#/_/changes", "#/_/problems", "#/_/relations", "#/_/sessions", "#/%3Cb%3Ebold%3C%2Fb%3E", "#/<script>"} {
@@ -1162,15 +1192,18 @@ func paletteFlow(p *pageTest) {
 	p.until(`!document.querySelector("dialog")`)
 }
 
-// smallTargets is an expression for what a finger does not hit: what does not reach 18
-// pixels around its middle, apart from links in a line of text.
+// smallTargets is an expression for what a finger does not hit: what is not 18 pixels
+// long on each side of a place in it, apart from links in a line of text.
 const smallTargets = `[...document.querySelectorAll("a, button, input, select, textarea, [role=tab]")]
 	.map(e => e.matches("[type=checkbox], [type=radio]") ? e.closest("label") ?? e : e)
 	.filter(e => e.checkVisibility({visibilityProperty: true, opacityProperty: true}) && !e.closest(".offscreen, .skip, p:not(.links)"))
 	.filter(e => {
 		e.scrollIntoView({block: "center"});
 		const {x, y, width, height} = e.getBoundingClientRect();
-		const isHit = (dx, dy) => e.contains(document.elementFromPoint(x + width / 2 + dx, y + height / 2 + dy));
+		const isHit = (dx, dy) => {
+			const hit = document.elementFromPoint(x + Math.min(width, 99) / 2 + dx, y + height / 2 + dy);
+			return e.contains(hit) || hit?.closest(".toasts");
+		};
 		return width > 0 && !(isHit(-18.4, 0) && isHit(18.4, 0) && isHit(0, -18.4) && isHit(0, 18.4));
 	})
 	.map(e => Math.round(e.offsetWidth) + " x " + Math.round(e.offsetHeight) + " " + e.outerHTML.slice(0, 90)).join("\n")`
@@ -1182,7 +1215,9 @@ func phoneFlow(p *pageTest) {
 		p.Helper()
 		p.want(`document.documentElement.scrollWidth <= innerWidth && document.documentElement.scrollHeight <= innerHeight`, "true")
 		p.until(`!document.querySelector(".bones")`)
-		p.want(smallTargets, "")
+		if list := p.eval(smallTargets); list != "" {
+			p.Errorf("too small for a finger: %s", list)
+		}
 	}
 	p.open("#/schedules")
 	p.until(`document.querySelectorAll(".card-row").length === 7`)
@@ -1215,6 +1250,10 @@ func phoneFlow(p *pageTest) {
 	p.until(`location.hash === "#/schedules?status=Canceled" && document.querySelectorAll(".card-row").length === 1`)
 	fits()
 	p.click("[aria-label=Contents].button")
+	p.until(`document.querySelector(".nav.shown")?.contains(document.activeElement) && document.querySelector(".content").inert`)
+	p.press("Escape")
+	p.until(`!document.querySelector(".nav.shown") && document.activeElement.ariaLabel === "Contents"`)
+	p.press("Enter")
 	p.until(`document.querySelector(".nav.shown")`)
 	p.clickText("drivers")
 	p.until(`location.hash === "#/drivers" && !document.querySelector(".nav.shown") && document.activeElement.id === "title"`)

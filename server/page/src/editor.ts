@@ -2,7 +2,7 @@
 // makes its styles a constructed style sheet, which the policy style-src 'self'
 // allows. In the document it would make a <style> element, which the policy blocks.
 import { history, historyKeymap, indentLess, indentMore, standardKeymap } from "@codemirror/commands";
-import { bracketMatching, indentService, indentUnit } from "@codemirror/language";
+import { indentService, indentUnit } from "@codemirror/language";
 import { EditorState, RangeSetBuilder, StateEffect, StateField, type Extension } from "@codemirror/state";
 import { Decoration, EditorView, keymap, lineNumbers, ViewPlugin, type DecorationSet } from "@codemirror/view";
 
@@ -44,7 +44,7 @@ const theme = EditorView.theme({
   ".word": { color: "var(--json-word)" },
   ".sign": { color: "var(--muted)" },
   ".cm-content ::selection": { backgroundColor: "var(--selection)" },
-  ".cm-matchingBracket": { backgroundColor: "var(--selection)", outline: "none" },
+  ".bracket": { backgroundColor: "var(--selection)" },
   ".fault": { textDecoration: "underline wavy var(--bad) 1px", textUnderlineOffset: "3px" },
 });
 
@@ -87,6 +87,31 @@ const colors = ViewPlugin.define(
   { decorations: (plugin) => plugin.marks },
 );
 
+const bracket = Decoration.mark({ class: "bracket" });
+const reach = 20_000; // characters before and after the cursor
+
+/** Marks the bracket at the cursor and the one that belongs to it. */
+function bracketsOf({ doc, selection }: EditorState): DecorationSet {
+  const { head } = selection.main,
+    from = doc.lineAt(Math.max(0, head - reach)).from; // no text of JSON contains a line break
+  const open: number[] = [];
+  for (const { 0: sign, index } of doc.sliceString(from, head + reach).matchAll(/"(?:[^"\\\n]|\\.)*"?|[{}[\]]/g)) {
+    const last = from + index;
+    if (sign === "{" || sign === "[") open.push(last);
+    if (sign !== "}" && sign !== "]") continue;
+    const first = open.pop();
+    if (first === undefined || ![first, first + 1, last, last + 1].includes(head)) continue;
+    return Decoration.set([bracket.range(first, first + 1), bracket.range(last, last + 1)]);
+  }
+  return Decoration.none;
+}
+
+const brackets = StateField.define<DecorationSet>({
+  create: bracketsOf,
+  update: (set, { docChanged, selection, state }) => (docChanged || selection ? bracketsOf(state) : set),
+  provide: (field) => EditorView.decorations.from(field),
+});
+
 // A line is indented as the one above it, and more after an opening bracket.
 const indentation = indentService.of((context, position) => {
   const line = context.lineAt(position, -1),
@@ -126,7 +151,7 @@ export function open(host: HTMLElement, text: string, options: Options): Editor 
   const extensions: Extension[] = [
     lineNumbers(),
     history(),
-    bracketMatching(),
+    brackets,
     indentUnit.of("  "),
     indentation,
     colors,
@@ -167,7 +192,7 @@ function placeOf(text: string, names: string[]): Place {
   let place: Place = { from: 0, to: Math.min(1, text.length) },
     next = 0,
     deepest = -1;
-  // Reads a value. depth is how many of the names lead to it, and -1 beside their path.
+  // Reads a value. depth is how many of the names lead to it, and -1 off their path.
   const readValue = (depth: number): void => {
     const first = tokens[next];
     if (!first) return;

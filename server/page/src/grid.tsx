@@ -6,13 +6,13 @@ import { isReadOnly, idOf } from "./catalog.ts";
 import { useCellEdit } from "./cell_edit.ts";
 import { faultsOf } from "./findings.ts";
 import { Row, Skeleton } from "./grid_row.tsx";
-import { memberOf, stringify, type Json, type Obj } from "./json.ts";
+import { isNumber, memberOf, stringify, type Json, type Obj } from "./json.ts";
 import type { Author } from "./live.ts";
 import { hasLetters } from "./keys.tsx";
 import { announce } from "./messages.tsx";
 import { href } from "./route.ts";
 import type { Rows } from "./rows.ts";
-import { isStructured, typedOf, type Field, type Shape } from "./schema.ts";
+import { typedOf, type Field, type Shape } from "./schema.ts";
 import type { Sort } from "./query.ts";
 import { Icon } from "./icons.tsx";
 import { copyText, drag, Empty, ErrorBox, hasModifier, useNarrow } from "./ui.tsx";
@@ -37,7 +37,7 @@ export interface GridProps {
   shape: Shape;
   columns: Field[];
   sort: Sort[];
-  opened: string | undefined; // the id of the record beside the table
+  opened: string | undefined; // the id of the record next to the table
   isFiltered: boolean;
   selected: ReadonlySet<string>;
   onSelect: (id: string, isRange: boolean) => void; // isRange: with those since the last one
@@ -168,9 +168,10 @@ export function Grid(props: GridProps) {
     } else if (event.key === "Enter" || event.key === "F2") void edit.begin(row, column);
     else if (event.key === " " && event.shiftKey) props.onSelect(id, false);
     else if (event.key === " " || letter === "o") onOpen(id);
-    else if (letter === "f" && (value === null || value === undefined || !isStructured(field, value)))
-      onFilter(field.name, value, event.shiftKey);
-    else if (event.key === "Delete") void edit.clear(row, column);
+    else if (letter === "f") {
+      if (typeof value === "object" && value !== null && !isNumber(value)) announce("A filter has no list or object");
+      else onFilter(field.name, value, event.shiftKey);
+    } else if (event.key === "Delete") void edit.clear(row, column);
     else if (event.key.toLowerCase() === "c" && control && !String(getSelection())) {
       void copyText(event.shiftKey ? stringify(value) : typedOf(value)).then(() => announce("Copied"));
     } else if (event.key === "Escape") document.getElementById("filter")?.focus();

@@ -1,6 +1,6 @@
 // Messages: what a screen reader hears, and what everyone sees for a moment.
 import { signal } from "@preact/signals";
-import { useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { reasonOf } from "./api.ts";
 import { Icon } from "./icons.tsx";
 
@@ -48,16 +48,16 @@ function remember(event: FocusEvent): void {
   if (from && !from.closest(".toasts")) before = from;
 }
 
-/** Gives the focus back if it is in the messages. */
-function returnFocus(): void {
-  if (!document.activeElement?.closest(".toasts")) return;
+/** Gives the focus back if it is in a message. */
+function returnFocus(id: number): void {
+  if (document.activeElement?.closest(".toast")?.id !== "toast-" + id) return;
   const target = before?.isConnected ? before : document.querySelector<HTMLElement>("[data-cell][tabindex='0']");
   target?.focus({ preventScroll: true });
 }
 
 /** Takes a message away, if it is still shown. */
 export const dismiss = (id: number): void => {
-  returnFocus();
+  returnFocus(id);
   toasts.value = toasts.value.filter((t) => t.id !== id);
 };
 
@@ -82,14 +82,18 @@ export function Messages() {
 /** A message that goes away by itself, but not while the pointer or the focus is on it. */
 function ToastBox({ toast: t }: { toast: Toast }) {
   const timer = useRef(0);
+  useEffect(() => {
+    start();
+    return stop;
+  }, []);
   const start = () => {
     clearTimeout(timer.current);
     timer.current = window.setTimeout(() => dismiss(t.id), t.bad || t.action ? shownLong : shownFor);
   };
   const stop = () => clearTimeout(timer.current);
-  if (!timer.current) start();
   return (
     <div
+      id={"toast-" + t.id}
       class={t.bad ? "toast bad" : "toast"}
       onMouseEnter={stop}
       onMouseLeave={start}

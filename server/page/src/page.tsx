@@ -8,7 +8,7 @@ import { useKeys } from "./keys.tsx";
 import { bundle, isHelpOpen, isPaletteOpen, Later, loadTools } from "./later.tsx";
 import { connection } from "./live.ts";
 import { Messages } from "./messages.tsx";
-import { isMenuOpen, Nav } from "./nav.tsx";
+import { closeMenu, isMenuOpen, Nav } from "./nav.tsx";
 import { Overview } from "./overview.tsx";
 import { go, hasPanel, isUnsaved, route, screen } from "./route.ts";
 import { Strips } from "./strips.tsx";
@@ -79,14 +79,14 @@ function SignedOut() {
 /** The bar above the contents on a phone. */
 function TopBar() {
   return (
-    <header class="bar">
+    <header class="bar" inert={isMenuOpen.value}>
       <Button
         kind="quiet"
         icon="menu"
         label="Contents"
         aria-expanded={isMenuOpen.value}
         onClick={() => {
-          isMenuOpen.value = !isMenuOpen.value;
+          isMenuOpen.value = true;
         }}
       />
       <img src="/_/page/icon.svg" alt="" width="22" height="22" />
@@ -128,15 +128,10 @@ function Page() {
       <div class="frame">
         <TopBar />
         {isMenuOpen.value && (
-          <div
-            class="veil"
-            onClick={() => {
-              isMenuOpen.value = false;
-            }}
-          />
+          <div class="veil" onClick={closeMenu} />
         )}
         <Nav />
-        <div class="content">
+        <div class="content" inert={isMenuOpen.value}>
           <Strips />
           <div class={hasPanel.value ? "work beside" : "work"}>
             <Screen />

@@ -152,7 +152,7 @@ export function Palette() {
             </li>
           ))}
         </ul>
-        {list.length === 0 && <p class="dim none">Nothing has that name, and no record contains it.</p>}
+        {list.length === 0 && <p class="dim none">No matches.</p>}
       </div>
     </Dialog>
   );

@@ -1,7 +1,7 @@
 // The address: the part after # is the API's own address.
 //   #/                     the overview
 //   #/schedules?status=…   the list that GET /schedules?status=… returns
-//   #/schedules/4?status=… a record beside that list
+//   #/schedules/4?status=… a record next to that list
 //   #/_/requests           a screen of the page
 import { computed, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
@@ -33,7 +33,7 @@ export const screen = computed(() => {
   return first === undefined ? "overview" : "data";
 });
 
-/** Whether a record or a request is open beside a list. */
+/** Whether a record or a request is open next to a list. */
 export const hasPanel = computed(() => {
   const [first, second, third] = route.value.path;
   if (first === "_") return second === "new" || (second === "requests" && third !== undefined);
@@ -62,30 +62,26 @@ addEventListener("beforeunload", (event) => {
 });
 
 let last = location.hash;
-let place = placeOf(0); // in the history of the tab
 
-/** Returns the place of the entry that is shown. One that has none is new. */
-function placeOf(next: number): number {
-  const known: unknown = history.state;
-  if (typeof known === "number") return known;
-  history.replaceState(next, "");
-  return next;
-}
+// The entries of the history are numbered, so that the page finds back to one.
+const entry = (): number | undefined => (history.state as { entry?: number } | null)?.entry;
+let current = entry() ?? 0;
+history.replaceState({ entry: current }, "");
 
-addEventListener("hashchange", () => {
-  if (location.hash === last) return;
-  const now = placeOf(place + 1);
-  if (keeps(read()) || mayLeave()) arrive(now);
-  else history.go(place - now || -1); // 0 would load the page anew
-});
-
-function arrive(at: number): void {
-  place = at;
+function show(): void {
+  current = entry() ?? current + 1;
+  history.replaceState({ entry: current }, "");
   last = location.hash;
   route.value = read();
 }
 
-/** Whether a record that is edited stays where it is: another list beside it is no other record. */
+addEventListener("hashchange", () => {
+  if (location.hash === last) return;
+  if (keeps(read()) || mayLeave()) show();
+  else history.go(current - (entry() ?? current + 1));
+});
+
+/** Whether a record that is edited stays where it is: another list next to it is no other record. */
 const keeps = (next: Route): boolean => href(next.path) === href(route.value.path);
 
 export const href = (path: (string | undefined)[], query = ""): string =>
@@ -100,5 +96,5 @@ export const href = (path: (string | undefined)[], query = ""): string =>
 export function go(address: string): void {
   if (address === location.hash || !(keeps(read(address)) || mayLeave())) return;
   location.hash = address;
-  arrive(placeOf(place + 1));
+  show();
 }

@@ -1,4 +1,4 @@
-// The list of a collection, with its query, and one of its records beside it.
+// The list of a collection, with its query, and one of its records next to it.
 import { Fragment } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { pathOf, session } from "./api.ts";
@@ -23,7 +23,7 @@ interface TableProps {
   name: string;
   id: string | undefined;
   query: string;
-  isNew: boolean; // a new record is beside the table
+  isNew: boolean; // a new record is next to the table
 }
 
 export function Table(props: TableProps) {
