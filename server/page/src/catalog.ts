@@ -31,14 +31,8 @@ export const keyOf = (collection: string): string =>
 export const hasCollection = (name: string): boolean => collections.value.some((c) => c.name === name);
 export const hasObject = (name: string): boolean => objects.value.some((o) => o.name === name);
 
-/** Whether no address can lead to a record with this id: browsers resolve the dots. */
-export const hasNoPath = (id: string): boolean => id === "." || id === "..";
-
-/** Returns the id of a record as text, "" if it has none that leads to it. */
-export function idOf(collection: string, record: Obj): string {
-  const id = String(memberOf(record, keyOf(collection)) ?? "");
-  return hasNoPath(id) ? "" : id;
-}
+/** Returns the id of a record as text. */
+export const idOf = (collection: string, record: Obj): string => String(memberOf(record, keyOf(collection)) ?? "");
 
 /** Returns the name of a record for people, its id if it has none. */
 export const nameOf = (collection: string, record: Obj): string =>

@@ -2,7 +2,7 @@
 import { Fragment } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { pathOf, session } from "./api.ts";
-import { collections, hasCollection, hasNoPath, idOf, shapeFor, shapes, status } from "./catalog.ts";
+import { collections, hasCollection, idOf, shapeFor, shapes, status } from "./catalog.ts";
 import { useAllColumns, useShownColumns } from "./columns.ts";
 import { Grid, mostSelected } from "./grid.tsx";
 import { Icon } from "./icons.tsx";
@@ -89,7 +89,7 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
   const isNarrow = useNarrow();
   const path = pathOf(name) + (written ? "?" + written : "");
   const isFiltered = query.terms.length > 0 || query.q !== "" || query.rest.length > 0;
-  const isPanelOpen = (id !== undefined && !hasNoPath(id)) || isNew;
+  const isPanelOpen = id !== undefined || isNew;
 
   return (
     <>
