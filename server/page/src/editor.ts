@@ -1,10 +1,10 @@
 // The JSON editor, a bundle of its own. It is in a shadow root: there CodeMirror
 // makes its styles a constructed style sheet, which the policy style-src 'self'
 // allows. In the document it would make a <style> element, which the policy blocks.
-import { history, historyKeymap, indentLess, indentMore, standardKeymap } from "@codemirror/commands";
-import { indentService, indentUnit } from "@codemirror/language";
+import { history, historyKeymap } from "@codemirror/commands";
 import { EditorState, RangeSetBuilder, StateEffect, StateField, type Extension } from "@codemirror/state";
 import { Decoration, EditorView, keymap, lineNumbers, ViewPlugin, type DecorationSet } from "@codemirror/view";
+import { brackets, keys } from "./editor_keys.ts";
 
 export interface Mark {
   names: string[]; // that lead to the value
@@ -87,40 +87,6 @@ const colors = ViewPlugin.define(
   { decorations: (plugin) => plugin.marks },
 );
 
-const bracket = Decoration.mark({ class: "bracket" });
-const reach = 20_000; // characters before and after the cursor
-
-/** Marks the bracket at the cursor and the one that belongs to it. */
-function bracketsOf({ doc, selection }: EditorState): DecorationSet {
-  const { head } = selection.main,
-    from = doc.lineAt(Math.max(0, head - reach)).from; // no text of JSON contains a line break
-  const open: number[] = [];
-  for (const { 0: sign, index } of doc.sliceString(from, head + reach).matchAll(/"(?:[^"\\\n]|\\.)*"?|[{}[\]]/g)) {
-    const last = from + index;
-    if (sign === "{" || sign === "[") open.push(last);
-    if (sign !== "}" && sign !== "]") continue;
-    const first = open.pop();
-    if (first === undefined || ![first, first + 1, last, last + 1].includes(head)) continue;
-    return Decoration.set([bracket.range(first, first + 1), bracket.range(last, last + 1)]);
-  }
-  return Decoration.none;
-}
-
-const brackets = StateField.define<DecorationSet>({
-  create: bracketsOf,
-  update: (set, { docChanged, selection, state }) => (docChanged || selection ? bracketsOf(state) : set),
-  provide: (field) => EditorView.decorations.from(field),
-});
-
-// A line is indented as the one above it, and more after an opening bracket.
-const indentation = indentService.of((context, position) => {
-  const line = context.lineAt(position, -1),
-    above = line.from > 0 ? context.lineAt(line.from - 1, -1) : line;
-  const isOpen = /[[{]\s*$/.test(above.text),
-    isClosing = /^\s*[\]}]/.test(context.lineAt(position, 1).text);
-  return context.lineIndent(above.from) + context.unit * (Number(isOpen) - Number(isClosing));
-});
-
 interface Place {
   from: number;
   to: number;
@@ -152,18 +118,11 @@ export function open(host: HTMLElement, text: string, options: Options): Editor 
     lineNumbers(),
     history(),
     brackets,
-    indentUnit.of("  "),
-    indentation,
     colors,
     theme,
     EditorView.lineWrapping,
     // Tab leaves the editor, as it leaves any field.
-    keymap.of([
-      { key: "Mod-]", run: indentMore },
-      { key: "Mod-[", run: indentLess },
-      ...standardKeymap,
-      ...historyKeymap,
-    ]),
+    keymap.of([...keys, ...historyKeymap]),
     marks,
     EditorState.readOnly.of(options.isReadOnly),
     EditorView.contentAttributes.of({ "aria-label": options.label }),
