@@ -102,6 +102,7 @@ func (s *Store) outcome(err error) error {
 	switch {
 	case errors.Is(err, errMoved):
 		s.stats.conflicts.Add(1)
+		s.pass(0)
 		return fmt.Errorf("%s: %w", strings.TrimSuffix(s.prefix, "/"), storage.ErrConflict)
 	case errors.Is(err, storage.ErrUnsure):
 		s.stats.unsure.Add(1)
@@ -221,8 +222,8 @@ func fit(ops []op, prefix int) int {
 // out.
 func (c *commit) try(ctx context.Context, ops []op) (int64, error) {
 	c.head.Keys = counted(ops)
-	then := append([]clientv3.Op{clientv3.OpPut(c.prefix+headKey, string(c.head.encode()))}, c.nested(ops)...)
-	r, err := c.transact(ctx, writeTime, append(c.ifs, c.unmoved(c.base)), then, headKey)
+	then := append([]clientv3.Op{clientv3.OpPut(c.prefix+headKey, c.head.encode())}, c.nested(ops)...)
+	r, err := c.transact(ctx, writeTime, append(c.ifs, c.unmoved(c.base, c.last)...), then, headKey)
 	switch {
 	case err == nil && r.Succeeded:
 		return r.Header.Revision, nil
@@ -246,7 +247,18 @@ func (c *commit) won(kvs []*mvccpb.KeyValue) (int64, error) {
 	if h.Prev == c.base && h.Commit == c.head.Commit {
 		return kvs[0].ModRevision, nil // it was sent twice
 	}
+	c.pass(kvs[0].ModRevision)
 	return 0, errMoved
+}
+
+// pass notes the revision of a head that a commit did not expect, or that of the state.
+func (s *Store) pass(rev int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.passed = max(s.passed, rev)
+	if s.state != nil {
+		s.passed = max(s.passed, s.state.rev)
+	}
 }
 
 // transact performs a transaction that reads the key otherwise if its conditions do
@@ -269,9 +281,13 @@ func found(r *clientv3.TxnResponse) []*mvccpb.KeyValue {
 	return r.Responses[0].GetResponseRange().Kvs
 }
 
-// unmoved is the condition that the head is the one written at rev, or that there is no head if rev is 0.
-func (s *Store) unmoved(rev int64) clientv3.Cmp {
-	return clientv3.Compare(clientv3.ModRevision(s.prefix+headKey), "=", rev)
+// unmoved returns the conditions that the head is h, written at rev. In another cluster,
+// or in this one after a restore, another head may have that revision.
+func (s *Store) unmoved(rev int64, h head) []clientv3.Cmp {
+	return []clientv3.Cmp{
+		clientv3.Compare(clientv3.ModRevision(s.prefix+headKey), "=", rev),
+		clientv3.Compare(clientv3.Value(s.prefix+headKey), "=", h.text),
+	}
 }
 
 // created is the condition that a key was created at rev; 0: it does not exist.

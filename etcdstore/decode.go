@@ -52,6 +52,9 @@ func (s *Store) decode(ctx context.Context, events []*clientv3.Event, open bool)
 			return d, s.absent()
 		default:
 			h, err := decodeHead(e.Kv.Value)
+			if err == nil {
+				err = s.belongs(h, d.rev, 0)
+			}
 			if err != nil {
 				return d, err
 			}

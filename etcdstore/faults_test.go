@@ -279,7 +279,7 @@ func TestWithdraw(t *testing.T) {
 	}
 }
 
-// A filling cluster loses the answer to the first transaction with two conditions, which
+// A filling cluster loses the answer to the first transaction with three conditions, which
 // it performs, and has no space for more.
 type filling struct {
 	cluster
@@ -292,7 +292,7 @@ func (f *filling) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, 
 		if f.full.Load() && len(then) > 0 && then[0].IsPut() {
 			return clientv3.OpResponse{}, rpctypes.ErrNoSpace
 		}
-		if len(ifs) > 1 {
+		if len(ifs) > 2 {
 			f.full.Store(true)
 			f.cluster.Do(ctx, op)
 			return clientv3.OpResponse{}, context.DeadlineExceeded
@@ -315,7 +315,7 @@ func TestUnsureBatch(t *testing.T) {
 	}
 }
 
-// A sweeping cluster calls sweep before each transaction with two conditions.
+// A sweeping cluster calls sweep before each transaction with three conditions.
 type sweeping struct {
 	cluster
 	sweep func()
@@ -323,7 +323,7 @@ type sweeping struct {
 
 func (s *sweeping) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
 	if op.IsTxn() {
-		if ifs, _, _ := op.Txn(); len(ifs) > 1 {
+		if ifs, _, _ := op.Txn(); len(ifs) > 2 {
 			s.sweep()
 		}
 	}

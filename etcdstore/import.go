@@ -70,7 +70,7 @@ func (i *importer) run(contents []storage.Collection, rules []byte) (int64, erro
 	if err := i.flush(); err != nil {
 		return 0, err
 	}
-	last := []clientv3.Op{clientv3.OpPut(i.prefix+headKey, string(i.head.encode())), clientv3.OpDelete(i.prefix + claimKey)}
+	last := []clientv3.Op{clientv3.OpPut(i.prefix+headKey, i.head.encode()), clientv3.OpDelete(i.prefix + claimKey)}
 	if len(rules) > 0 {
 		last = append(last, clientv3.OpPut(i.prefix+rulesKey, string(rules)))
 	}
@@ -119,19 +119,22 @@ func (i *importer) checkPrefix() (claimed int64, err error) {
 			return 0, fmt.Errorf("%s is within the database at %s: choose another prefix", path.Clean(i.prefix), above)
 		}
 	}
-	r, err := i.get(ctx, "", clientv3.WithRange(prefixEnd(i.prefix)), clientv3.WithKeysOnly())
-	if err != nil {
-		return 0, err
-	}
-	left := contents{records: make(map[string][]recordPair)}
-	for _, kv := range r.Kvs {
-		key := strings.TrimPrefix(string(kv.Key), i.prefix)
-		if key == claimKey {
-			claimed = kv.ModRevision
+	for key, more := "", true; more; {
+		page, err := i.page(i.ctx, key, largePage, 0, clientv3.WithKeysOnly())
+		if err != nil {
+			return 0, err
 		}
-		if !isOutside(key) && key != rulesKey && left.add(key, nil, 0) != nil {
-			return 0, fmt.Errorf("%s has keys of others, such as %s: choose another prefix", path.Clean(i.prefix), kv.Key)
+		left := contents{records: make(map[string][]recordPair)}
+		for _, kv := range page.Kvs {
+			key = strings.TrimPrefix(string(kv.Key), i.prefix)
+			if key == claimKey {
+				claimed = kv.ModRevision
+			}
+			if !isOutside(key) && key != rulesKey && left.add(key, nil, 0) != nil {
+				return 0, fmt.Errorf("%s has keys of others, such as %s: choose another prefix", path.Clean(i.prefix), kv.Key)
+			}
 		}
+		key, more = key+"\x00", page.More
 	}
 	return claimed, nil
 }
@@ -157,7 +160,7 @@ func (i *importer) flush() error {
 // write performs operations if there is no head. They may be repeated.
 func (i *importer) write(then ...clientv3.Op) (int64, error) {
 	for again := 0; ; again++ {
-		r, err := i.transact(i.ctx, 10*writeTime, append(i.ifs, i.unmoved(0)), then, headKey)
+		r, err := i.transact(i.ctx, 10*writeTime, append(i.ifs, i.created(headKey, 0)), then, headKey)
 		switch {
 		case err == nil && r.Succeeded:
 			return r.Header.Revision, nil

@@ -44,6 +44,8 @@ type head struct {
 	Open     *batch   `json:"open,omitempty"`   // the batch that is not yet in the records
 	Reload   bool     `json:"reload,omitempty"` // what changed is not known: read everything
 	Reset    int64    `json:"reset,omitempty"`  // the revision of the last head with Reload, unless it is this one
+
+	text string // its value in etcd, as it was read or written
 }
 
 // A batch names the parts of a staged batch.
@@ -52,9 +54,11 @@ type batch struct {
 	Parts int    `json:"chunks"`
 }
 
-func (h head) encode() []byte {
+// encode sets the text of a new head, and returns it.
+func (h *head) encode() string {
 	b, _ := json.Marshal(h) // cannot fail: strings and numbers
-	return b
+	h.text = string(b)
+	return h.text
 }
 
 func decodeHead(v []byte) (h head, err error) {
@@ -64,6 +68,7 @@ func decodeHead(v []byte) (h head, err error) {
 	if h.Layout != layout {
 		return h, &brokenError{headKey, fmt.Sprintf("has the layout %d and this version knows %d: use a newer version", h.Layout, layout)}
 	}
+	h.text = string(v)
 	return h, nil
 }
 

@@ -197,7 +197,7 @@ func (c *commit) withdraw(ctx context.Context) {
 func (s *Store) fold(ctx context.Context, rev int64, h head, ops []op) (int64, head, error) {
 	for len(ops) > 0 {
 		n := fit(ops, len(s.prefix))
-		r, err := s.transact(ctx, writeTime, []clientv3.Cmp{s.unmoved(rev)}, s.nested(ops[:n]), headKey)
+		r, err := s.transact(ctx, writeTime, s.unmoved(rev, h), s.nested(ops[:n]), headKey)
 		switch {
 		case err != nil:
 			return 0, h, err

@@ -26,7 +26,8 @@ const (
 // contents are the keys of a database at one revision.
 type contents struct {
 	prefix    string
-	rev, asOf int64 // of the head, and of the cluster
+	rev, asOf int64  // of the head, and of the cluster
+	cluster   uint64 // its id
 	head      head
 	rules     []byte // nil: none
 	members   []memberPair
@@ -54,6 +55,10 @@ type recordPair struct {
 func (s *Store) Load(ctx context.Context) (storage.Batch, error) {
 	s.mu.Lock()
 	s.loading++
+	known := int64(0)
+	if s.state != nil {
+		known = s.state.rev
+	}
 	s.mu.Unlock()
 	began := time.Now()
 	c, err := s.read(ctx)
@@ -67,7 +72,7 @@ func (s *Store) Load(ctx context.Context) (storage.Batch, error) {
 		b, st, err = c.batch()
 	}
 	if err == nil {
-		err = s.lost()
+		err = s.belongs(c.head, c.rev, known)
 	}
 	err = s.failure(err)
 	s.mu.Lock()
@@ -100,7 +105,10 @@ func (s *Store) read(ctx context.Context) (*contents, error) {
 			return nil, err
 		}
 		if c.asOf == 0 {
-			c.asOf = page.Header.Revision
+			c.asOf, c.cluster = page.Header.Revision, page.Header.ClusterId
+		}
+		if page.Header.ClusterId != c.cluster {
+			return nil, errOther
 		}
 		size := 0
 		for _, kv := range page.Kvs {
@@ -145,10 +153,11 @@ func (s *Store) read(ctx context.Context) (*contents, error) {
 }
 
 // page reads keys from one on, at a revision or, if that is 0, at the latest.
-func (s *Store) page(ctx context.Context, key string, limit, rev int64) (page *clientv3.GetResponse, err error) {
+func (s *Store) page(ctx context.Context, key string, limit, rev int64, o ...clientv3.OpOption) (page *clientv3.GetResponse, err error) {
+	o = append(o, clientv3.WithRange(prefixEnd(s.prefix)), clientv3.WithLimit(limit), clientv3.WithRev(rev))
 	for try := 0; ; try++ {
 		call, cancel := context.WithTimeout(ctx, writeTime)
-		page, err = s.get(call, key, clientv3.WithRange(prefixEnd(s.prefix)), clientv3.WithLimit(limit), clientv3.WithRev(rev))
+		page, err = s.get(call, key, o...)
 		cancel()
 		if !isAway(err) || try == 1 || ctx.Err() != nil {
 			return page, err

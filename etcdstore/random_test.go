@@ -239,7 +239,7 @@ func TestPlan(t *testing.T) {
 		h := s.next(s.state.head, s.state.rev)
 		h.Whole, h.Keys = whole, counted(ops)
 		rev := s.state.rev + 1
-		events := []*clientv3.Event{{Kv: &mvccpb.KeyValue{Key: []byte(s.prefix + headKey), Value: h.encode(), ModRevision: rev}}}
+		events := []*clientv3.Event{{Kv: &mvccpb.KeyValue{Key: []byte(s.prefix + headKey), Value: []byte(h.encode()), ModRevision: rev}}}
 		seen := make(map[string]bool)
 		event := func(key string, value []byte) {
 			if seen[key] {

@@ -70,7 +70,8 @@ type Store struct {
 	follower *follower                      // guarded by mu; of the running Watch, nil if there is none
 	fresh    time.Time                      // guarded by mu; when state was known to be the latest
 	broken   error                          // guarded by mu; of a key that is not JSON
-	gone     error                          // guarded by mu; of a cluster that has lost revisions, which now mean other states
+	gone     error                          // guarded by mu; see belongs: revisions now mean other states
+	passed   int64                          // guarded by mu; the head that was faster than the last commit, until Since uses it
 	full     error                          // guarded by mu; of the last commit if the cluster had no space for it
 	away     error                          // guarded by mu; of the last call if the cluster did not answer
 	idMember func(collection string) string // guarded by mu
@@ -225,7 +226,8 @@ func (s *Store) Latest(ctx context.Context) (storage.Rev, error) {
 	return storage.Rev(rev), err
 }
 
-// lost returns the error of a cluster that has lost revisions, nil if it has not.
+// lost returns the error of a cluster that has lost revisions, or has another database,
+// nil if it has not.
 func (s *Store) lost() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -252,14 +254,11 @@ func (s *Store) latest(ctx context.Context) (rev int64, h head, asOf int64, err 
 		return 0, h, 0, err
 	}
 	rev, asOf = r.Kvs[0].ModRevision, r.Header.Revision
+	if err = s.belongs(h, rev, known); err != nil {
+		return 0, h, 0, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if rev < known && s.gone == nil {
-		s.gone = lostError{rev, known}
-	}
-	if s.gone != nil {
-		return 0, h, 0, s.gone
-	}
 	s.away = nil
 	if s.state != nil && s.state.rev == rev {
 		s.fresh = began
@@ -268,13 +267,35 @@ func (s *Store) latest(ctx context.Context) (rev int64, h head, asOf int64, err 
 	return rev, h, asOf, nil
 }
 
+// belongs returns an error unless a head that was read, written at rev, is one of the
+// database that is known, and not older than known. The error stays until a restart.
+func (s *Store) belongs(h head, rev, known int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch st := s.state; {
+	case s.gone != nil || st == nil:
+	case h.Database != st.head.Database:
+		s.gone = errOther
+	case rev < known, rev == st.rev && h.Commit != st.head.Commit:
+		s.gone = lostError{rev, st.rev}
+	}
+	return s.gone
+}
+
+// errOther is the error of a cluster that has another database than before.
+var errOther error = &storage.AdviceError{
+	Err: storage.ErrBroken,
+	Advice: "another database is in the place of this one: restart this server to serve it; " +
+		"if the URL names nodes of two clusters, correct it",
+}
+
 // A lostError is about a cluster that has lost revisions.
 type lostError struct{ rev, known int64 }
 
 const lostAdvice = "the cluster has lost changes, as after a restore from a backup: restart this server to go on with its state"
 
 func (e lostError) Error() string {
-	return fmt.Sprintf("revision %d of the cluster follows %d: %s", e.rev, e.known, lostAdvice)
+	return fmt.Sprintf("the head of revision %d follows that of %d: %s", e.rev, e.known, lostAdvice)
 }
 
 func (lostError) Unwrap() error {

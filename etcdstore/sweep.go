@@ -62,7 +62,7 @@ func (s *Store) sweep(ctx context.Context, found map[string]int64) (n int, err e
 			continue
 		}
 		// All parts at once, if nothing has made them count meanwhile; see I9.
-		ifs := []clientv3.Cmp{s.unmoved(st.rev), s.created(prefix+padded(0, partDigits), created)}
+		ifs := append(s.unmoved(st.rev, st.head), s.created(prefix+padded(0, partDigits), created))
 		r, err := s.transact(ctx, writeTime, ifs, s.plain([]op{{key: prefix, end: prefixEnd(prefix)}}), headKey)
 		if err != nil {
 			return n, err

@@ -62,17 +62,20 @@ func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 // batches.
 func (s *Store) Since(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
 	return func(yield func(storage.Batch, error) bool) {
-		latest, err := s.Latest(ctx)
-		if err != nil {
-			yield(storage.Batch{}, err)
-			return
+		s.mu.Lock()
+		f, latest := s.follower, storage.Rev(s.passed)
+		s.passed = 0
+		s.mu.Unlock()
+		if latest <= after { // no commit has found a later one
+			var err error
+			if latest, err = s.Latest(ctx); err != nil {
+				yield(storage.Batch{}, err)
+				return
+			}
 		}
 		if latest <= after {
 			return
 		}
-		s.mu.Lock()
-		f := s.follower
-		s.mu.Unlock()
 		batches := f.until(ctx, after, latest)
 		if batches == nil {
 			batches = s.receive(ctx, after, latest)
@@ -352,7 +355,7 @@ func (f *follower) probe(ctx context.Context) {
 		call, cancel := context.WithTimeout(ctx, 2*readTime)
 		rev, h, _, err := f.latest(call)
 		if err == nil && f.Writable() != nil { // is there space again?
-			if _, err := f.transact(call, readTime, []clientv3.Cmp{f.unmoved(rev)}, f.fence(h, rev), headKey); err == nil {
+			if _, err := f.transact(call, readTime, f.unmoved(rev, h), f.fence(h, rev), headKey); err == nil {
 				f.setFull(nil)
 			}
 		}

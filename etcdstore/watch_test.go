@@ -249,7 +249,8 @@ func TestAway(t *testing.T) {
 	eventually(t, func() bool { got, _, _, _ := follower(); return len(got) == 2 })
 }
 
-// TestDropped deletes all keys, and imports another database in their place.
+// TestDropped deletes all keys, and imports another database in their place, which is
+// not taken for the one that was there.
 func TestDropped(t *testing.T) {
 	c := oneNode(t)
 	s := open(t, c, `{"items":[]}`)
@@ -265,9 +266,18 @@ func TestDropped(t *testing.T) {
 	if _, err := another(t, c, s).Import(t.Context(), contentsOf(`{"other":[]}`), nil); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool { got, _, _, err := follower(); return err == nil && got[0].Name == "other" })
-	if b := load(t, s); b.Origin == first.Origin {
-		t.Error("another database has the same name")
+	isOther := func(err error) bool {
+		return errors.Is(err, storage.ErrBroken) && strings.Contains(err.Error(), "another database is in the place of this one")
+	}
+	eventually(t, func() bool { _, _, _, err := follower(); return isOther(err) })
+	if _, err := s.Commit(t.Context(), first.Rev, many(1, 10)); !isOther(err) {
+		t.Errorf("Commit to another database: %v", err)
+	}
+	if got, at, _, _ := follower(); at != first.Rev || text(got) != text(first.Contents) {
+		t.Errorf("the follower is at %d with\n%s", at, text(got))
+	}
+	if b := load(t, another(t, c, s)); b.Origin == first.Origin || b.Contents[0].Name != "other" {
+		t.Errorf("a new store has the database %q with\n%s", b.Origin, text(b.Contents))
 	}
 }
 
