@@ -24,7 +24,16 @@ import (
 //   - storage.ErrFull, storage.ErrTooLarge, storage.ErrReadOnly: etcd has refused it
 //   - storage.ErrBroken: the value of a key is not JSON
 func (s *Store) Commit(ctx context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
-	return s.commit(ctx, int64(base), slices.Concat(updates...), nil)
+	all := slices.Concat(updates...)
+	if size := 0; len(updates) > 1 {
+		for _, ch := range all {
+			size += len(ch.Value)
+		}
+		if size > maxGroup { // each has a commit of its own instead
+			return 0, fmt.Errorf("%w: %d updates have %d MiB together", storage.ErrTooLarge, len(updates), size>>20)
+		}
+	}
+	return s.commit(ctx, int64(base), all, nil)
 }
 
 // CommitRules implements storage.SharedStore.
@@ -42,6 +51,7 @@ type newRules struct {
 func (s *Store) commit(ctx context.Context, base int64, changes []storage.Change, rules *newRules) (storage.Rev, error) {
 	s.committing.Lock()
 	defer s.committing.Unlock()
+	s.pass(0)
 	if err := s.reachable(ctx); err != nil {
 		return 0, err
 	}
@@ -102,7 +112,6 @@ func (s *Store) outcome(err error) error {
 	switch {
 	case errors.Is(err, errMoved):
 		s.stats.conflicts.Add(1)
-		s.pass(0)
 		return fmt.Errorf("%s: %w", strings.TrimSuffix(s.prefix, "/"), storage.ErrConflict)
 	case errors.Is(err, storage.ErrUnsure):
 		s.stats.unsure.Add(1)
@@ -135,7 +144,7 @@ func (s *Store) at(ctx context.Context, base int64) (*state, int64, error) {
 	stale := st == nil || st.rev < base
 	s.mu.Unlock()
 	if stale {
-		if _, err := s.Load(ctx); err != nil {
+		if _, err := s.load(ctx); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -167,15 +176,14 @@ type commit struct {
 	ops     []op
 	parts   map[string]string // the names of the parts of large values, by key
 	laid    []op              // delete these and other parts of the commit
-	ifs     []clientv3.Cmp
-	lastRev int64 // of the last head that run wrote, which is then last
+	lastRev int64             // of the last head that run wrote, which is then last
 }
 
 // run writes the operations as one step, and returns the revision that has them.
 func (c *commit) run(ctx context.Context) (int64, error) {
 	rev, err := c.write(ctx)
 	// The error of an unknown outcome may wrap a refusal too: that of the question.
-	if errors.Is(err, errMoved) || isRefused(err) && !errors.Is(err, storage.ErrUnsure) {
+	if errors.Is(err, errMoved) || errors.Is(err, storage.ErrTooLarge) || isRefused(err) && !errors.Is(err, storage.ErrUnsure) {
 		c.withdraw(ctx)
 	}
 	return rev, err
@@ -223,7 +231,7 @@ func fit(ops []op, prefix int) int {
 func (c *commit) try(ctx context.Context, ops []op) (int64, error) {
 	c.head.Keys = counted(ops)
 	then := append([]clientv3.Op{clientv3.OpPut(c.prefix+headKey, c.head.encode())}, c.nested(ops)...)
-	r, err := c.transact(ctx, writeTime, append(c.ifs, c.unmoved(c.base, c.last)...), then, headKey)
+	r, err := c.transact(ctx, writeTime, c.unmoved(c.base, c.last), then, headKey)
 	switch {
 	case err == nil && r.Succeeded:
 		return r.Header.Revision, nil
@@ -251,14 +259,11 @@ func (c *commit) won(kvs []*mvccpb.KeyValue) (int64, error) {
 	return 0, errMoved
 }
 
-// pass notes the revision of a head that a commit did not expect, or that of the state.
+// pass notes the revision of a head that was faster than a commit; 0: there is none.
 func (s *Store) pass(rev int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.passed = max(s.passed, rev)
-	if s.state != nil {
-		s.passed = max(s.passed, s.state.rev)
-	}
+	s.passed = rev
 }
 
 // transact performs a transaction that reads the key otherwise if its conditions do
@@ -290,9 +295,9 @@ func (s *Store) unmoved(rev int64, h head) []clientv3.Cmp {
 	}
 }
 
-// created is the condition that a key was created at rev; 0: it does not exist.
-func (s *Store) created(key string, rev int64) clientv3.Cmp {
-	return clientv3.Compare(clientv3.CreateRevision(s.prefix+key), "=", rev)
+// headless is the condition that there is no head.
+func (s *Store) headless() clientv3.Cmp {
+	return clientv3.Compare(clientv3.CreateRevision(s.prefix+headKey), "=", 0)
 }
 
 // nested returns operations as etcd takes them: no more than 63 next to the head, and

@@ -53,7 +53,7 @@ func TestFull(t *testing.T) {
 	if _, _, _, err := follower(); err != nil {
 		t.Errorf("Watch: %v", err)
 	}
-	client, _, err := s.etcd.(*nodes).client()
+	client, _, err := s.etcd.(*nodes).client(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,6 +220,20 @@ func TestRestored(t *testing.T) {
 	}
 }
 
+// TestRestoredBehind has a follower miss a restore and as many commits as it lost.
+func TestRestoredBehind(t *testing.T) {
+	s, backup, both := restored(t, twoClusters(t), "/one/")
+	first := load(t, s)
+	b := writeUntil(t, backup, first.Rev)
+	set(t, backup, b.Rev, "2", `{"id":"2"}`) // it follows what s has, as it seems
+	both.later.Store(true)
+	follower := following(t, s, first)
+	eventually(t, func() bool { _, _, _, err := follower(); return isPast(err) })
+	if got, at, _, _ := follower(); at != first.Rev || text(got) != text(first.Contents) {
+		t.Errorf("the follower is at %d with\n%s", at, text(got))
+	}
+}
+
 // An alternating cluster sends each call to the other one of two.
 type alternating struct {
 	swapped
@@ -273,11 +287,15 @@ func TestTwoClusters(t *testing.T) {
 		return errors.Is(err, storage.ErrBroken) && strings.Contains(err.Error(), "if the URL names nodes of two clusters, correct it")
 	}
 	writer := open(hosts...)
+	clusters[1].Nodes[0].Kill()
 	first := load(t, writer)
 	if !strings.Contains(text(first.Contents), `"cluster":0`) {
 		t.Fatalf("the first node of the URL has\n%s", text(first.Contents))
 	}
 	clusters[0].Nodes[0].Kill()
+	if err := clusters[1].Nodes[0].Start(); err != nil {
+		t.Fatal(err)
+	}
 	change := []storage.Change{{Collection: "items", ID: "1", Value: jsontext.Value(`{"id":"1","lost":true}`)}}
 	eventually(t, func() bool {
 		_, err := writer.Commit(t.Context(), first.Rev, change)

@@ -3,6 +3,7 @@ package etcdstore
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -38,6 +39,7 @@ type head struct {
 	Layout   int      `json:"pickup"`
 	Database string   `json:"database"`         // generated once, so that no revision means two things
 	Prev     int64    `json:"prev"`             // the revision of the previous head
+	After    string   `json:"after,omitempty"`  // its commit
 	Commit   string   `json:"commit"`           // a name that is never used twice
 	Keys     int      `json:"keys,omitempty"`   // see I9
 	Whole    []string `json:"whole,omitempty"`  // the collections that this commit replaced
@@ -131,6 +133,15 @@ func partsOf(keys, name string) string { return keys + name + "/" }
 
 func partKey(keys, name string, i int) string {
 	return partsOf(keys, name) + padded(uint64(i), partDigits)
+}
+
+// partPattern is that of keys under p/ and t/ after these: the name of a commit, which
+// has a number for each value, or of an import, and a number.
+var partPattern = regexp.MustCompile(`^(?:[a-z2-7]{8}(?:\.\d+){1,2}|import)/\d{6}$`)
+
+// isPart reports whether a key is one of a part.
+func isPart(key string) bool {
+	return (strings.HasPrefix(key, partKeys) || strings.HasPrefix(key, stagedKeys)) && partPattern.MatchString(key[len(partKeys):])
 }
 
 // parseMember parses a key after "c/".

@@ -16,18 +16,19 @@ import (
 	"pickup/internal/storage"
 )
 
-// A page of a load has this many keys at first and at most, and about so many bytes.
+// A page of a load has this many keys at first, at most, and at most of parts, and
+// about so many bytes.
 const (
-	firstPage = 500
-	largePage = 5000
+	firstPage = 50
+	largePage = 1000
+	partPage  = 8
 	pageBytes = 4 << 20
 )
 
 // contents are the keys of a database at one revision.
 type contents struct {
 	prefix    string
-	rev, asOf int64  // of the head, and of the cluster
-	cluster   uint64 // its id
+	rev, asOf int64 // of the head, and of the cluster
 	head      head
 	rules     []byte // nil: none
 	members   []memberPair
@@ -53,6 +54,19 @@ type recordPair struct {
 // Load returns the contents at the latest revision. Errors wrap storage.ErrAway,
 // storage.ErrBroken, or fs.ErrNotExist if there is no database.
 func (s *Store) Load(ctx context.Context) (storage.Batch, error) {
+	began := time.Now()
+	b, err := s.load(ctx)
+	if err == nil {
+		s.yields(b.Rev)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.fresh = began
+	}
+	return b, err
+}
+
+// load is Load for the store itself.
+func (s *Store) load(ctx context.Context) (storage.Batch, error) {
 	s.mu.Lock()
 	s.loading++
 	known := int64(0)
@@ -60,10 +74,8 @@ func (s *Store) Load(ctx context.Context) (storage.Batch, error) {
 		known = s.state.rev
 	}
 	s.mu.Unlock()
-	began := time.Now()
 	c, err := s.read(ctx)
 	for isCompacted(err) && ctx.Err() == nil { // reading took too long
-		began = time.Now()
 		c, err = s.read(ctx)
 	}
 	var b storage.Batch
@@ -82,7 +94,7 @@ func (s *Store) Load(ctx context.Context) (storage.Batch, error) {
 		s.broken = err
 	}
 	if err == nil && (s.state == nil || s.state.rev < st.rev || s.state.rev == st.rev && s.state.asOf < st.asOf) {
-		s.state, s.fresh, s.away = st, began, nil
+		s.state, s.away = st, nil
 		for _, e := range s.pending {
 			s.noteLocked(e)
 		}
@@ -98,45 +110,39 @@ func (s *Store) read(ctx context.Context) (*contents, error) {
 	c := &contents{prefix: s.prefix, records: make(map[string][]recordPair), parts: make(map[string][]byte)}
 	var staged []*mvccpb.KeyValue
 	found := false
-	key, limit := "", int64(firstPage)
-	for more := true; more; {
-		page, err := s.page(ctx, key, limit, c.asOf)
-		if err != nil {
+	each := func(key string, kv *mvccpb.KeyValue) (err error) {
+		switch {
+		case key == headKey:
+			found, c.rev = true, kv.ModRevision
+			c.head, err = decodeHead(kv.Value)
+		case key == rulesKey:
+			c.rules = kv.Value
+		case strings.HasPrefix(key, partKeys):
+			name, _, _ := strings.Cut(key[len(partKeys):], "/")
+			c.parts[name] = append(c.parts[name], kv.Value...)
+		case strings.HasPrefix(key, stagedKeys):
+			staged = append(staged, kv)
+		default:
+			err = c.add(key, kv.Value, kv.ModRevision)
+		}
+		return err
+	}
+	at := &scan{Store: s}
+	for _, keys := range []struct {
+		from, to string
+		most     int64
+	}{
+		{"", partKeys, largePage},
+		{partKeys, prefixEnd(partKeys), partPage},
+		{prefixEnd(partKeys), stagedKeys, largePage},
+		{stagedKeys, prefixEnd(stagedKeys), partPage},
+		{prefixEnd(stagedKeys), "", largePage},
+	} {
+		if err := at.read(ctx, keys.from, keys.to, keys.most, each); err != nil {
 			return nil, err
 		}
-		if c.asOf == 0 {
-			c.asOf, c.cluster = page.Header.Revision, page.Header.ClusterId
-		}
-		if page.Header.ClusterId != c.cluster {
-			return nil, errOther
-		}
-		size := 0
-		for _, kv := range page.Kvs {
-			size += len(kv.Value)
-			key = strings.TrimPrefix(string(kv.Key), s.prefix)
-			switch {
-			case key == headKey:
-				found, c.rev = true, kv.ModRevision
-				if c.head, err = decodeHead(kv.Value); err != nil {
-					return nil, err
-				}
-			case key == rulesKey:
-				c.rules = kv.Value
-			case strings.HasPrefix(key, partKeys):
-				name, _, _ := strings.Cut(key[len(partKeys):], "/")
-				c.parts[name] = append(c.parts[name], kv.Value...)
-			case strings.HasPrefix(key, stagedKeys):
-				staged = append(staged, kv)
-			default:
-				if err := c.add(key, kv.Value, kv.ModRevision); err != nil {
-					return nil, err
-				}
-			}
-		}
-		more = page.More
-		key += "\x00"
-		limit = min(largePage, max(1, limit*pageBytes/int64(max(size, 1))))
 	}
+	c.asOf = at.rev
 	if !found {
 		return nil, s.absent()
 	}
@@ -152,16 +158,61 @@ func (s *Store) read(ctx context.Context) (*contents, error) {
 	return c, c.resolve()
 }
 
-// page reads keys from one on, at a revision or, if that is 0, at the latest.
-func (s *Store) page(ctx context.Context, key string, limit, rev int64, o ...clientv3.OpOption) (page *clientv3.GetResponse, err error) {
-	o = append(o, clientv3.WithRange(prefixEnd(s.prefix)), clientv3.WithLimit(limit), clientv3.WithRev(rev))
+// A scan reads keys in pages, which show one revision.
+type scan struct {
+	*Store
+	rev     int64  // of the cluster; 0: the latest
+	cluster uint64 // the id of the cluster, 0: not known yet
+}
+
+// read calls each for the keys from one to another, which is not included ("" is the
+// last one). A page has at most so many keys.
+func (s *scan) read(ctx context.Context, from, to string, most int64, each func(key string, kv *mvccpb.KeyValue) error, o ...clientv3.OpOption) error {
+	end := s.prefix + to
+	if to == "" {
+		end = prefixEnd(s.prefix)
+	}
+	limit := int64(min(firstPage, most))
+	for more := true; more; {
+		page, err := s.page(ctx, from, append(o, clientv3.WithRange(end)), &limit)
+		if err != nil {
+			return err
+		}
+		if s.rev == 0 {
+			s.rev = page.Header.Revision
+		}
+		if s.cluster == 0 {
+			s.cluster = page.Header.ClusterId
+		}
+		if page.Header.ClusterId != s.cluster {
+			return errOther
+		}
+		size := 0
+		for _, kv := range page.Kvs {
+			size += len(kv.Value)
+			from = strings.TrimPrefix(string(kv.Key), s.prefix)
+			if err := each(from, kv); err != nil {
+				return err
+			}
+		}
+		more = page.More
+		from += "\x00"
+		limit = min(most, 2*limit, max(1, limit*pageBytes/int64(max(size, 1))))
+	}
+	return nil
+}
+
+// page reads keys from one on, no more than limit. If that takes too long, it lowers the
+// limit.
+func (s *scan) page(ctx context.Context, from string, o []clientv3.OpOption, limit *int64) (page *clientv3.GetResponse, err error) {
 	for try := 0; ; try++ {
 		call, cancel := context.WithTimeout(ctx, writeTime)
-		page, err = s.get(call, key, o...)
+		page, err = s.get(call, from, append(o, clientv3.WithLimit(*limit), clientv3.WithRev(s.rev))...)
 		cancel()
-		if !isAway(err) || try == 1 || ctx.Err() != nil {
+		if !isAway(err) || try == 2 || ctx.Err() != nil {
 			return page, err
 		}
+		*limit = max(1, *limit/16)
 		time.Sleep(repeatAfter)
 	}
 }

@@ -113,7 +113,7 @@ func testFollowers(t *testing.T, c *etcdtest.Cluster, steps int, leave bool) {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	a := open(t, c, randomSample)
 	t.Cleanup(func() { // the long test would fill the disk
-		client, _, err := a.etcd.(*nodes).client()
+		client, _, err := a.etcd.(*nodes).client(context.Background())
 		if err == nil {
 			var r *clientv3.DeleteResponse
 			if r, err = client.Delete(context.Background(), a.prefix, clientv3.WithPrefix()); err == nil {

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"pickup/internal/storage"
@@ -33,7 +34,7 @@ const (
 	maxValue      = 768 << 10 // of a key
 	maxKey        = 32 << 10  // bytes of a key
 	maxBatch      = 64 << 20  // bytes of a commit
-	maxConditions = 60        // of a transaction: one for each value in parts
+	maxGroup      = 4 << 20   // bytes of a commit of several updates
 )
 
 // How long the store waits.
@@ -68,10 +69,11 @@ type Store struct {
 	loading  int                            // guarded by mu; loads under way
 	pending  []*step                        // guarded by mu; what arrived during them
 	follower *follower                      // guarded by mu; of the running Watch, nil if there is none
-	fresh    time.Time                      // guarded by mu; when state was known to be the latest
+	yielded  int64                          // guarded by mu; the newest revision of Load, Since and Watch
+	fresh    time.Time                      // guarded by mu; when that was known to be the latest
 	broken   error                          // guarded by mu; of a key that is not JSON
 	gone     error                          // guarded by mu; see belongs: revisions now mean other states
-	passed   int64                          // guarded by mu; the head that was faster than the last commit, until Since uses it
+	passed   int64                          // guarded by mu; the head that was faster than the last commit, until Since or Latest; or 0
 	full     error                          // guarded by mu; of the last commit if the cluster had no space for it
 	away     error                          // guarded by mu; of the last call if the cluster did not answer
 	idMember func(collection string) string // guarded by mu
@@ -218,6 +220,7 @@ func (s *Store) freshLocked() time.Time {
 
 // Latest returns the revision that was the latest at some moment of the call.
 func (s *Store) Latest(ctx context.Context) (storage.Rev, error) {
+	s.pass(0)
 	var rev int64
 	err := s.repeat(ctx, func(ctx context.Context) (err error) {
 		rev, _, _, err = s.latest(ctx)
@@ -261,10 +264,19 @@ func (s *Store) latest(ctx context.Context) (rev int64, h head, asOf int64, err 
 	defer s.mu.Unlock()
 	s.away = nil
 	if s.state != nil && s.state.rev == rev {
-		s.fresh = began
 		s.state.asOf = max(s.state.asOf, asOf)
 	}
+	if rev <= s.yielded {
+		s.fresh = began
+	}
 	return rev, h, asOf, nil
+}
+
+// yields notes that Load, Since or Watch has yielded the state at rev.
+func (s *Store) yields(rev storage.Rev) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.yielded = max(s.yielded, int64(rev))
 }
 
 // belongs returns an error unless a head that was read, written at rev, is one of the
@@ -276,17 +288,22 @@ func (s *Store) belongs(h head, rev, known int64) error {
 	case s.gone != nil || st == nil:
 	case h.Database != st.head.Database:
 		s.gone = errOther
-	case rev < known, rev == st.rev && h.Commit != st.head.Commit:
+	case rev < known, rev == st.rev && h.Commit != st.head.Commit, h.Prev == st.rev && h.After != st.head.Commit:
 		s.gone = lostError{rev, st.rev}
 	}
 	return s.gone
 }
 
 // errOther is the error of a cluster that has another database than before.
-var errOther error = &storage.AdviceError{
-	Err: storage.ErrBroken,
-	Advice: "another database is in the place of this one: restart this server to serve it; " +
-		"if the URL names nodes of two clusters, correct it",
+var errOther error = otherError("another database is in the place of this one: restart this server to serve it; " +
+	"if the URL names nodes of two clusters, correct it")
+
+type otherError string
+
+func (e otherError) Error() string { return string(e) }
+
+func (e otherError) Unwrap() error {
+	return &storage.AdviceError{Err: storage.ErrBroken, Advice: string(e)}
 }
 
 // A lostError is about a cluster that has lost revisions.
@@ -316,7 +333,10 @@ func (s *Store) repeat(ctx context.Context, do func(context.Context) error) (err
 		call, cancel := context.WithTimeout(ctx, readTime)
 		err = do(call)
 		cancel()
-		if err == nil || ctx.Err() != nil || !isAway(err) {
+		if ctx.Err() != nil { // this says nothing about the cluster
+			return ctx.Err()
+		}
+		if err == nil || !isAway(err) {
 			break
 		}
 		time.Sleep(repeatAfter)
@@ -331,14 +351,19 @@ func (s *Store) get(ctx context.Context, key string, o ...clientv3.OpOption) (*c
 }
 
 // getParts reads the parts of a value or of a staged batch as they were at a revision.
-func (s *Store) getParts(ctx context.Context, keys, name string, rev int64) (*clientv3.GetResponse, error) {
+func (s *Store) getParts(ctx context.Context, keys, name string, rev int64) (kvs []*mvccpb.KeyValue, err error) {
 	from := partsOf(keys, name)
-	return s.get(ctx, from, clientv3.WithRange(prefixEnd(s.prefix+from)), clientv3.WithRev(rev))
+	at := &scan{Store: s, rev: rev}
+	err = at.read(ctx, from, prefixEnd(from), partPage, func(_ string, kv *mvccpb.KeyValue) error {
+		kvs = append(kvs, kv)
+		return nil
+	})
+	return kvs, err
 }
 
 // next returns a head that follows one written at a revision.
 func (s *Store) next(last head, rev int64) head {
-	h := head{Layout: layout, Database: last.Database, Prev: rev, Commit: s.name(), Reset: last.Reset}
+	h := head{Layout: layout, Database: last.Database, Prev: rev, After: last.Commit, Commit: s.name(), Reset: last.Reset}
 	if last.Reload {
 		h.Reset = rev
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -45,7 +46,7 @@ func Parse(text string) (Address, error) {
 	}
 	for _, host := range strings.Split(authority, ",") {
 		switch name, port, err := net.SplitHostPort(host); {
-		case err == nil && name != "" && port != "":
+		case err == nil && name != "" && isPort(port):
 		case host != "" && !strings.Contains(host, ":"):
 			host = net.JoinHostPort(host, "2379")
 		default:
@@ -54,7 +55,7 @@ func Parse(text string) (Address, error) {
 		a.Hosts = append(a.Hosts, host)
 	}
 	path, err := url.PathUnescape(strings.Trim(path, "/"))
-	if err != nil || strings.ContainsAny(path, "?#") {
+	if err != nil || strings.ContainsAny(path, "?#@") {
 		return fail("the path is not valid")
 	}
 	if path == "" {
@@ -70,15 +71,16 @@ func Redacted(text string) string {
 	if !found {
 		return text
 	}
-	authority, path, slash := strings.Cut(rest, "/")
-	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
-		user, _, _ := strings.Cut(authority[:at], ":")
-		authority = user + authority[at:]
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 { // a password may have a slash
+		user, _, _ := strings.Cut(rest[:at], ":")
+		rest = user + rest[at:]
 	}
-	if slash {
-		path = "/" + path
-	}
-	return scheme + "://" + authority + path
+	return scheme + "://" + rest
+}
+
+func isPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && n > 0
 }
 
 // errNoPassword is the error of a user without a password.

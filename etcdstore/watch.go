@@ -3,6 +3,7 @@ package etcdstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"sync"
 	"time"
@@ -25,6 +26,7 @@ func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 		f := s.newFollower(int64(after))
 		s.setFollower(f)
 		defer s.setFollower(nil)
+		s.yields(after)
 		var running sync.WaitGroup
 		defer running.Wait()
 		defer cancel()
@@ -43,6 +45,7 @@ func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 				if ctx.Err() != nil || !yield(b, nil) {
 					return
 				}
+				s.yields(after)
 			}
 			if err != nil && (reported == nil || err.Error() != reported.Error()) {
 				reported = err
@@ -87,6 +90,7 @@ func (s *Store) Since(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 			if !yield(b, nil) {
 				return
 			}
+			s.yields(b.Rev)
 		}
 	}
 }
@@ -153,7 +157,7 @@ func (f *follower) since(ctx context.Context, rev storage.Rev) (batches []storag
 	if ok {
 		return batches, more, err
 	}
-	b, loadErr := f.Load(ctx)
+	b, loadErr := f.load(ctx)
 	if loadErr != nil {
 		time.AfterFunc(reloadAfter, f.wake)
 		return nil, more, loadErr
@@ -299,8 +303,9 @@ func (f *follower) reset(rev int64, h *head) {
 	f.arrive(storage.Batch{Rev: storage.Rev(rev), Reset: true}, h)
 }
 
-// skip goes on from the latest revision after a compaction. Usually others have
-// written, and nobody to this database.
+// skip goes on from the latest revision after a compaction. If the head is the same,
+// others have written, or somebody has written past pickup: all replicas load the
+// contents.
 func (f *follower) skip(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
@@ -313,6 +318,8 @@ func (f *follower) skip(ctx context.Context) error {
 	f.mu.Unlock()
 	if !same {
 		f.reset(rev, &h)
+	} else if err := f.adopt(ctx, f.from-1); err != nil && !isRefused(err) {
+		return err
 	}
 	f.from = asOf + 1
 	return nil
@@ -336,7 +343,7 @@ func (f *follower) adopt(ctx context.Context, foreign int64) error {
 	c := &commit{Store: f.Store, base: rev, last: h, head: f.next(h, rev)}
 	c.head.Reload = true
 	if _, err = c.try(ctx, nil); err == nil {
-		f.log.Warn("a key was written past pickup; it counts from now on", "revision", foreign)
+		f.log.Warn("keys may have been written past pickup; they count from now on", "after", foreign)
 	}
 	return err
 }
@@ -378,12 +385,13 @@ func (f *follower) look(rev int64, began time.Time, err error) bool {
 		changed := f.trouble != gone
 		f.trouble = gone
 		return changed
-	case err == nil && rev <= f.last:
+	case err == nil && !f.Fresh().Before(began): // Watch has yielded it
 		f.behind = time.Time{}
-		f.confirm(began)
 		changed := f.trouble != nil
 		f.trouble = nil
 		return changed
+	case err == nil && rev <= f.last:
+		f.behind = time.Time{}
 	case err == nil && f.behind.IsZero():
 		f.behind = began
 	case err == nil && !f.busy && time.Since(f.behind) > probeEach:
@@ -392,17 +400,10 @@ func (f *follower) look(rev int64, began time.Time, err error) bool {
 	}
 	if since := f.Fresh(); time.Since(since) > staleAfter && f.trouble == nil {
 		if err == nil {
-			err = errors.New("the watch lags behind")
+			err = fmt.Errorf("revision %d is not here yet", rev)
 		}
 		f.trouble = &storage.AwayError{Since: since, Err: err}
 		return true
 	}
 	return false
-}
-
-// confirm notes that the state was the latest at a time.
-func (s *Store) confirm(at time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fresh = at
 }

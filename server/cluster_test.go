@@ -149,8 +149,10 @@ func TestStale(t *testing.T) {
 		b.want(t, 503, "refused until the cluster answers", "GET", "/_/readyz?verbose", "")
 		b.want(t, 200, "pickup_cluster_fresh_seconds 7.5", "GET", "/_/metrics", "")
 		b.want(t, 200, "pickup_cluster_broken 1", "GET", "/_/metrics", "")
+		seen := b.want(t, 200, "ruth", "GET", "/profile", "").Header().Get("Pickup-Revision")
 		time.Sleep(time.Minute)
 		b.want(t, 503, "--max-stale", "GET", "/profile", "")
+		b.want(t, 503, "--max-stale", "GET", "/profile", "", "Pickup-Revision", seen)
 		a.want(t, 200, "Ann", "GET", "/profile", "")
 		b.store.Cut(false)
 		synctest.Wait()
@@ -194,6 +196,7 @@ func TestWritesFindLatest(t *testing.T) {
 		if x, y := refused.Header().Get("Pickup-Revision"), w.Header().Get("Pickup-Revision"); x != y {
 			t.Errorf("a refusal is of %s, and the write that made it necessary of %s", x, y)
 		}
+		b.want(t, 503, "does not have the state", "POST", "/posts", `{}`, "Prefer", "tx=rollback")
 		b.store.Cut(true)
 		b.want(t, 503, "The cluster has not answered", "POST", "/none", `{}`)
 	})

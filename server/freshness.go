@@ -38,9 +38,11 @@ func (req *request) awaitRevision() error {
 		want = values[0]
 	case req.ReadLatest:
 		want = latestRevision
-	case req.MaxStale > 0 && req.db.Age() > req.MaxStale:
+	}
+	switch {
+	case want != latestRevision && req.MaxStale > 0 && req.db.Age() > req.MaxStale:
 		return tryAgainSoon("The cluster has not answered for longer than a read may lag behind (--max-stale).")
-	default:
+	case want == "":
 		return nil
 	}
 	return req.reach(func(ctx context.Context) (*database.Snapshot, error) {
@@ -79,6 +81,9 @@ func (req *request) reach(find func(context.Context) (*database.Snapshot, error)
 	defer cancel()
 	snap, err := find(ctx)
 	if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, storage.ErrAway) && req.Request.Context().Err() == nil {
+		if broken := req.db.Err(); broken != nil {
+			return broken
+		}
 		return tryAgainSoon("This server does not have the state that the request asks for yet.")
 	}
 	if err != nil {

@@ -173,7 +173,9 @@ func (req *request) update(fn func(*database.Tx) error) error {
 	var err error
 	rollback := hasPreference(req.Context, preferRollback)
 	if rollback {
-		snap, err = req.db.Preview(req.Request.Context(), fn)
+		if err = req.reach(req.db.Fresh); err == nil {
+			snap, err = req.snap, req.db.Preview(req.snap, fn)
+		}
 	} else {
 		snap, err = req.db.Update(database.WithRequest(req.Request.Context(), requestIDOf(req.Context)), fn)
 	}

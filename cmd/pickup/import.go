@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -95,9 +96,12 @@ func (c *importCommand) rules(file *filestore.Store) (*schema.Schema, []byte, er
 	return rules, text, err
 }
 
+// replaceTime is how long an import tries to change a database that servers write to.
+const replaceTime = 30 * time.Second
+
 // replace changes the database in the cluster into that of the file.
 func (c *importCommand) replace(ctx context.Context, store *etcdstore.Store, from storage.Batch, rules []byte, idMember func(string) string) (storage.Rev, error) {
-	for {
+	for end := time.Now().Add(replaceTime); ; {
 		now, err := store.Load(ctx)
 		if err != nil {
 			return 0, err
@@ -121,6 +125,9 @@ func (c *importCommand) replace(ctx context.Context, store *etcdstore.Store, fro
 		rev, err := store.CommitRules(ctx, now.Rev, rules, idMember, changes)
 		if !errors.Is(err, storage.ErrConflict) {
 			return rev, err
+		}
+		if time.Now().After(end) {
+			return 0, fmt.Errorf("%s: servers write to it all the time: restart them with --read-only and import again", c.Cluster)
 		}
 	}
 }

@@ -199,13 +199,23 @@ func (db *DB) commitQueue(ctx context.Context) {
 func (db *DB) commit(ctx context.Context, group []*update) {
 	db.write.Lock()
 	defer db.write.Unlock()
+	db.commitLocked(ctx, group)
+}
+
+// commitLocked is commit for a caller that holds db.write.
+func (db *DB) commitLocked(ctx context.Context, group []*update) {
 	for start, lost := time.Now(), 0; ; lost++ {
 		base := db.now.Load()
 		steps := db.stage(base, group)
 		if len(steps) == 0 && db.shared == nil {
 			return
 		}
-		rev, err := db.storeSteps(ctx, base, steps)
+		rev, err := db.storeSteps(ctx, base, steps, lost)
+		if errors.Is(err, storage.ErrTooLarge) && len(group) > 1 { // each may fit alone
+			db.commitLocked(ctx, group[:len(group)/2])
+			db.commitLocked(ctx, group[len(group)/2:])
+			return
+		}
 		if errors.Is(err, storage.ErrConflict) {
 			if time.Since(start) > maxRetry {
 				err = fmt.Errorf("others keep changing the database: %w", storage.ErrBusy)
@@ -225,10 +235,11 @@ func (db *DB) commit(ctx context.Context, group []*update) {
 	}
 }
 
-// storeSteps commits the changes of steps that begin at base. If there are none,
-// it confirms that base is the latest state of a shared store: what refuses a change,
-// or makes it needless, must hold now. The caller holds db.write.
-func (db *DB) storeSteps(ctx context.Context, base *Snapshot, steps []step) (rev storage.Rev, err error) {
+// storeSteps commits the changes of steps that begin at base. If there are none, it
+// confirms that base is the latest state of a shared store: what refuses a change, or
+// makes it needless, must hold at some moment of the call of Update. A group that has
+// lost races has caught up with such a state. The caller holds db.write.
+func (db *DB) storeSteps(ctx context.Context, base *Snapshot, steps []step, lost int) (rev storage.Rev, err error) {
 	if base.stored != nil && base.stored.err != nil {
 		return 0, base.stored.err
 	}
@@ -237,9 +248,10 @@ func (db *DB) storeSteps(ctx context.Context, base *Snapshot, steps []step) (rev
 		updates[i] = steps[i].tx.storageChanges()
 	}
 	db.unlocked(func() {
-		if len(steps) > 0 {
+		switch {
+		case len(steps) > 0:
 			rev, err = db.store.Commit(ctx, base.rev, updates...)
-		} else {
+		case lost == 0:
 			err = db.confirm(ctx, base.rev)
 		}
 	})
@@ -381,7 +393,9 @@ func (db *DB) show(base, next *Snapshot, d *difference, reset bool) {
 		r.Source = FromElsewhere
 	}
 	db.now.Store(next)
-	db.baseline.Store(next)
+	if db.shared == nil || next.stored != base.stored {
+		db.baseline.Store(next)
+	}
 	db.history.publish(r)
 }
 

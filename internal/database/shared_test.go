@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -109,10 +110,6 @@ func TestSharedRefusals(t *testing.T) {
 		if want := whole(a.Snapshot()); seen != want {
 			t.Errorf("an update that changes nothing has seen %s, want %s", seen, want)
 		}
-		seen = ""
-		if _, err := b.Preview(t.Context(), func(tx *database.Tx) error { seen = whole(tx.Snapshot()); return nil }); err != nil || seen != whole(a.Snapshot()) {
-			t.Errorf("Preview has seen %s (%v)", seen, err)
-		}
 		b.store.Cut(true)
 		for name, fn := range map[string]func(*database.Tx) error{
 			"a refusal": deleting("b", "none"), "a change": deleting("b", "x"), "nothing": func(*database.Tx) error { return nil },
@@ -121,8 +118,96 @@ func TestSharedRefusals(t *testing.T) {
 				t.Errorf("%s while the cluster is away: %v, want ErrAway", name, err)
 			}
 		}
-		if _, err := b.Preview(t.Context(), deleting("b", "none")); !errors.Is(err, storage.ErrAway) {
-			t.Errorf("Preview while the cluster is away: %v, want ErrAway", err)
+	})
+}
+
+// TestRefusedWhileOthersWrite refuses a change at a replica that always finds a newer
+// state than its own.
+func TestRefusedWhileOthersWrite(t *testing.T) {
+	two(t, func(t *testing.T, a, b replica) {
+		writes := 0
+		b.store.SetFault(func(call string) error {
+			if call == "Latest" {
+				writes++
+				a.update(t, creating("b", fmt.Sprintf(`{"id":"%d"}`, writes)))
+			}
+			return nil
+		})
+		began := time.Now()
+		_, err := b.Update(t.Context(), deleting("b", "none"))
+		if !errors.Is(err, storage.ErrNotFound) || time.Since(began) > time.Second || writes != 1 {
+			t.Errorf("a refusal while another replica writes: %v after %v, %d writes", err, time.Since(began), writes)
+		}
+	})
+}
+
+// A limited is a store that commits a few changes at once, and none until held is
+// closed.
+type limited struct {
+	*storetest.Replica
+	held chan struct{}
+}
+
+func (s *limited) Commit(ctx context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
+	<-s.held
+	if len(slices.Concat(updates...)) > 3 {
+		return 0, storage.ErrTooLarge
+	}
+	return s.Replica.Commit(ctx, base, updates...)
+}
+
+// TestGroupTooLarge commits together what is too large only together.
+func TestGroupTooLarge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &limited{storetest.NewCluster(jsontext.Value(twoRecords)).Replica(), make(chan struct{})}
+		db := open(t, store)
+		var running sync.WaitGroup
+		for i := range 12 {
+			running.Go(func() {
+				_, err := db.Update(t.Context(), func(tx *database.Tx) error {
+					for j := range 1 + 3*(i%3) { // 1, 4 or 7 changes
+						if err := creating("b", fmt.Sprintf(`{"id":"%d-%d"}`, i, j))(tx); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+				if tooLarge := i%3 > 0; tooLarge != errors.Is(err, storage.ErrTooLarge) || !tooLarge && err != nil {
+					t.Errorf("update %d: %v", i, err)
+				}
+			})
+			synctest.Wait()
+		}
+		close(store.held)
+		running.Wait()
+		if n := strings.Count(whole(db.Snapshot()), `-0"`); n != 4 {
+			t.Errorf("%d updates are stored, want 4: %s", n, whole(db.Snapshot()))
+		}
+	})
+}
+
+// TestSharedBaseline has replicas write: the baseline of each is that of its start, or
+// of the latest rules.
+func TestSharedBaseline(t *testing.T) {
+	two(t, func(t *testing.T, a, b replica) {
+		a.update(t, creating("b", `{"id":"a1"}`))
+		b.update(t, creating("b", `{"id":"b1"}`))
+		synctest.Wait()
+		a.update(t, creating("b", `{"id":"a2"}`))
+		synctest.Wait()
+		for name, r := range map[string]replica{"a": a, "b": b} {
+			if got := whole(r.Baseline()); got != twoRecords {
+				t.Errorf("the baseline of %s is %s", name, got)
+			}
+		}
+		if err := b.SetRules(t.Context(), []byte(`{}`)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		for name, r := range map[string]replica{"a": a, "b": b} {
+			if got := whole(r.Baseline()); got != whole(a.Snapshot()) {
+				t.Errorf("with other rules, the baseline of %s is %s", name, got)
+			}
 		}
 	})
 }
@@ -404,6 +489,33 @@ func TestFreshAsksOnce(t *testing.T) {
 	if calls < 2 || calls > 10 {
 		t.Errorf("%d calls of Latest for 51 readers, of whom 50 came during the first", calls)
 	}
+}
+
+// TestFreshDeadlines has readers wait for one call, each as long as it likes.
+func TestFreshDeadlines(t *testing.T) {
+	two(t, func(t *testing.T, a, b replica) {
+		hold := make(chan struct{})
+		b.store.SetFault(func(call string) error {
+			if call == "Latest" {
+				<-hold
+			}
+			return nil
+		})
+		var running sync.WaitGroup
+		for _, wait := range []time.Duration{0, time.Millisecond, time.Minute} {
+			running.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), wait)
+				defer cancel()
+				if _, err := b.Fresh(ctx); (err == nil) != (wait == time.Minute) || err != nil && err != context.DeadlineExceeded {
+					t.Errorf("after %v: %v", wait, err)
+				}
+			})
+			synctest.Wait()
+		}
+		time.Sleep(time.Second)
+		close(hold)
+		running.Wait()
+	})
 }
 
 // TestSharedGap lets a replica lag until the store does not have the batches that it
