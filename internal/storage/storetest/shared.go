@@ -22,6 +22,7 @@ func RunShared(t *testing.T, open func(t *testing.T, database string) (a, b stor
 	for name, run := range map[string]func(t *testing.T, a, b storage.SharedStore){
 		"Watch":      testSharedWatch,
 		"Since":      testSince,
+		"Fresh":      testFresh,
 		"Revisions":  testRevisions,
 		"Increments": testIncrements,
 		"Rules":      testRules,
@@ -70,6 +71,31 @@ func testSharedWatch(t *testing.T, a, b storage.SharedStore) {
 			}
 		}
 		equal(t, s, text(contents))
+	}
+}
+
+// testFresh asks for the latest revision while what Watch has yielded is being handled:
+// a state that was received and not yielded is not the one that is shown.
+func testFresh(t *testing.T, a, b storage.SharedStore) {
+	first := load(t, b)
+	rev := commit(t, a, first.Rev, set("drivers", "f", `{"id":"f"}`))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for _, err := range b.Watch(ctx, first.Rev) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		rev = commit(t, a, rev, set("drivers", "f", `{"id":"f","n":1}`))
+		written := time.Now()
+		for time.Since(written) < 200*time.Millisecond {
+			if latest, err := b.Latest(ctx); latest != rev || err != nil {
+				t.Fatalf("the latest revision is %d (%v), want %d", latest, err, rev)
+			}
+		}
+		if fresh := b.Fresh(); fresh.After(written) {
+			t.Errorf("the state was the latest %v after a later one was written", fresh.Sub(written))
+		}
+		break
 	}
 }
 
