@@ -9,12 +9,12 @@ ARG TARGETOS
 ARG TARGETARCH
 # Compile the large dependencies in a layer of their own, so that a change of
 # pickup's code does not compile them again. The flags must be those below.
-RUN GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -tags nomsgpack github.com/gin-gonic/gin github.com/prometheus/client_golang/prometheus/promhttp go.etcd.io/etcd/client/v3 \
+RUN GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -tags nomsgpack,grpcnotrace github.com/gin-gonic/gin github.com/prometheus/client_golang/prometheus/promhttp go.etcd.io/etcd/client/v3 \
  github.com/alecthomas/kong github.com/pelletier/go-toml/v2 github.com/santhosh-tekuri/jsonschema/v6
 COPY . .
 ARG VERSION=
 # scratch has no mkdir: make /data here.
-RUN GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -tags nomsgpack -buildvcs=false -ldflags "-s -w -buildid= -X main.version=${VERSION}" -o /out/pickup ./cmd/pickup \
+RUN GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -tags nomsgpack,grpcnotrace -buildvcs=false -ldflags "-s -w -buildid= -X main.version=${VERSION}" -o /out/pickup ./cmd/pickup \
  && go run ./internal/notices -o /out/THIRD_PARTY_NOTICES linux/amd64 linux/arm64 \
  && mkdir /out/data
 

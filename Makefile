@@ -10,6 +10,9 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 FUZZTIME ?= 30s
 # All, those that take longest first.
 PACKAGES := ./cmd/pickup ./server ./filestore ./...
+# Many tests wait for servers, browsers and clusters, so more of them run than there
+# are processors.
+AT_ONCE := -p 3 -parallel 4
 # A pattern of names; all by default.
 RUN :=
 # Hashing passwords takes ten times as long with the race detector, which finds
@@ -25,7 +28,7 @@ run:
 ## test: run all tests with the race detector, in about five minutes
 ## (PACKAGES="./server" RUN=TestScripts for some of them)
 test: setup
-	$(GO) test $(RACE) -tags $(TAGS) -timeout 30m -run '$(RUN)' $(PACKAGES)
+	$(GO) test $(RACE) -tags $(TAGS) $(AT_ONCE) -timeout 30m -run '$(RUN)' $(PACKAGES)
 	$(GO) test -C internal/release -timeout 30m -run '$(RUN)' ./...
 
 ## test-long: run them with the full counts of kills, edits, faults and power cuts

@@ -54,18 +54,14 @@ type recordPair struct {
 // Load returns the contents at the latest revision. Errors wrap storage.ErrAway,
 // storage.ErrBroken, or fs.ErrNotExist if there is no database.
 func (s *Store) Load(ctx context.Context) (storage.Batch, error) {
-	began := time.Now()
 	b, err := s.load(ctx)
 	if err == nil {
-		s.yields(b.Rev)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.fresh = began
+		s.show(b.Rev)
 	}
 	return b, err
 }
 
-// load is Load for the store itself.
+// load is Load for a caller that may not yield what it returns.
 func (s *Store) load(ctx context.Context) (storage.Batch, error) {
 	s.mu.Lock()
 	s.loading++
@@ -74,8 +70,10 @@ func (s *Store) load(ctx context.Context) (storage.Batch, error) {
 		known = s.state.rev
 	}
 	s.mu.Unlock()
+	began := time.Now()
 	c, err := s.read(ctx)
 	for isCompacted(err) && ctx.Err() == nil { // reading took too long
+		began = time.Now()
 		c, err = s.read(ctx)
 	}
 	var b storage.Batch
@@ -95,6 +93,7 @@ func (s *Store) load(ctx context.Context) (storage.Batch, error) {
 	}
 	if err == nil && (s.state == nil || s.state.rev < st.rev || s.state.rev == st.rev && s.state.asOf < st.asOf) {
 		s.state, s.away = st, nil
+		s.sawLocked(st.rev, began)
 		for _, e := range s.pending {
 			s.noteLocked(e)
 		}

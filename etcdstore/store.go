@@ -69,8 +69,9 @@ type Store struct {
 	loading  int                            // guarded by mu; loads under way
 	pending  []*step                        // guarded by mu; what arrived during them
 	follower *follower                      // guarded by mu; of the running Watch, nil if there is none
-	yielded  int64                          // guarded by mu; the newest revision of Load, Since and Watch
-	fresh    time.Time                      // guarded by mu; when that was known to be the latest
+	shown    int64                          // guarded by mu; the newest revision that Load, Since or Watch has yielded
+	fresh    time.Time                      // guarded by mu; when shown was known to be the latest
+	seen     sighting                       // guarded by mu; sets fresh when it is shown
 	broken   error                          // guarded by mu; of a key that is not JSON
 	gone     error                          // guarded by mu; see belongs: revisions now mean other states
 	passed   int64                          // guarded by mu; the head that was faster than the last commit, until Since or Latest; or 0
@@ -97,6 +98,12 @@ type state struct {
 	rules   bool // whether there are any
 	members map[string]*member
 	rank    uint64 // of the next member
+}
+
+// A sighting is the revision of a head that was the latest at a time.
+type sighting struct {
+	rev int64
+	at  time.Time
 }
 
 // A member is what a commit must know of a top-level member.
@@ -202,8 +209,8 @@ func (s *Store) setFull(err error) error {
 	return err
 }
 
-// Fresh returns the last time at which Load and Watch are known to have had the
-// latest contents.
+// Fresh returns the last time at which what Load, Since or Watch has yielded is known to
+// have been the latest.
 func (s *Store) Fresh() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,6 +223,34 @@ func (s *Store) freshLocked() time.Time {
 		return s.opened
 	}
 	return s.fresh
+}
+
+// sawLocked notes that rev was the latest at a time. Of the times whose state has not
+// been yielded it keeps the first: under steady writes the last is never yielded in
+// time. The caller holds s.mu.
+func (s *Store) sawLocked(rev int64, at time.Time) {
+	if s.seen.at.IsZero() {
+		s.seen = sighting{rev, at}
+	}
+	s.showLocked(0)
+}
+
+// show notes that rev has been yielded.
+func (s *Store) show(rev storage.Rev) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.showLocked(int64(rev))
+}
+
+// showLocked is show for a caller that holds s.mu.
+func (s *Store) showLocked(rev int64) {
+	s.shown = max(s.shown, rev)
+	if s.seen.rev <= s.shown {
+		if s.seen.at.After(s.fresh) {
+			s.fresh = s.seen.at
+		}
+		s.seen = sighting{}
+	}
 }
 
 // Latest returns the revision that was the latest at some moment of the call.
@@ -266,17 +301,8 @@ func (s *Store) latest(ctx context.Context) (rev int64, h head, asOf int64, err 
 	if s.state != nil && s.state.rev == rev {
 		s.state.asOf = max(s.state.asOf, asOf)
 	}
-	if rev <= s.yielded {
-		s.fresh = began
-	}
+	s.sawLocked(rev, began)
 	return rev, h, asOf, nil
-}
-
-// yields notes that Load, Since or Watch has yielded the state at rev.
-func (s *Store) yields(rev storage.Rev) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.yielded = max(s.yielded, int64(rev))
 }
 
 // belongs returns an error unless a head that was read, written at rev, is one of the

@@ -3,7 +3,6 @@ package etcdstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"sync"
 	"time"
@@ -26,7 +25,6 @@ func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 		f := s.newFollower(int64(after))
 		s.setFollower(f)
 		defer s.setFollower(nil)
-		s.yields(after)
 		var running sync.WaitGroup
 		defer running.Wait()
 		defer cancel()
@@ -45,7 +43,7 @@ func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 				if ctx.Err() != nil || !yield(b, nil) {
 					return
 				}
-				s.yields(after)
+				s.show(b.Rev)
 			}
 			if err != nil && (reported == nil || err.Error() != reported.Error()) {
 				reported = err
@@ -84,13 +82,17 @@ func (s *Store) Since(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 			batches = s.receive(ctx, after, latest)
 		}
 		if batches == nil {
-			yield(s.Load(ctx))
+			b, err := s.load(ctx)
+			if !yield(b, err) || err != nil {
+				return
+			}
+			s.show(b.Rev)
 		}
 		for _, b := range batches {
 			if !yield(b, nil) {
 				return
 			}
-			s.yields(b.Rev)
+			s.show(b.Rev)
 		}
 	}
 }
@@ -385,13 +387,11 @@ func (f *follower) look(rev int64, began time.Time, err error) bool {
 		changed := f.trouble != gone
 		f.trouble = gone
 		return changed
-	case err == nil && !f.Fresh().Before(began): // Watch has yielded it
+	case err == nil && rev <= f.last:
 		f.behind = time.Time{}
 		changed := f.trouble != nil
 		f.trouble = nil
 		return changed
-	case err == nil && rev <= f.last:
-		f.behind = time.Time{}
 	case err == nil && f.behind.IsZero():
 		f.behind = began
 	case err == nil && !f.busy && time.Since(f.behind) > probeEach:
@@ -400,7 +400,7 @@ func (f *follower) look(rev int64, began time.Time, err error) bool {
 	}
 	if since := f.Fresh(); time.Since(since) > staleAfter && f.trouble == nil {
 		if err == nil {
-			err = fmt.Errorf("revision %d is not here yet", rev)
+			err = errors.New("the watch lags behind")
 		}
 		f.trouble = &storage.AwayError{Since: since, Err: err}
 		return true

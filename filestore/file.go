@@ -200,8 +200,8 @@ func (f *file) leftAside() string {
 
 // WriteFile makes text the content of the file at path, which is not the file of
 // a Store: its schema, for example. After a crash the file is as it was, or
-// complete. If it exists, WriteFile replaces it or, without replace, fails with
-// an error that wraps fs.ErrExist.
+// complete. If it exists, WriteFile replaces it, with its owner and permissions, or,
+// without replace, fails with an error that wraps fs.ErrExist.
 func WriteFile(path string, text []byte, replace bool) error {
 	if err := writeFile(disk.Real(), path, text, replace); err != nil {
 		return fmt.Errorf("cannot write %s: %w", path, disk.Cause(err))
@@ -218,7 +218,12 @@ func writeFile(sys disk.Calls, path string, text []byte, replace bool) error {
 	draft := f.dotFile(".draft")
 	err = f.create(draft, func(w *disk.Writer) {
 		w.Write(text)
-		w.Chmod(0o644)
+		mode := os.FileMode(0o644)
+		if old, err := sys.Stat(real); err == nil {
+			sys.CopyOwner(w.File, real)
+			mode = old.Mode()
+		}
+		w.Chmod(mode)
 	})
 	if err != nil {
 		return err

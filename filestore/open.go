@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"time"
 
 	"pickup/filestore/internal/disk"
@@ -213,7 +214,11 @@ func (s *Store) createLocked() error {
 	}
 	switch {
 	case absent && s.o.touches():
-		s.warn("created %s, which did not exist", s.path)
+		where := ""
+		if s.o.InContainer && filepath.IsAbs(s.path) {
+			where = "; it stays in the container unless a folder is mounted on " + filepath.Dir(s.path)
+		}
+		s.warn("created %s, which did not exist%s", s.path, where)
 	case absent:
 		s.warn("%s does not exist, and is not created", s.path)
 	case s.o.touches():

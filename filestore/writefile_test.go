@@ -20,14 +20,15 @@ func TestWriteFile(t *testing.T) {
 		replace bool
 		sync    error // of the disk
 		want    string
+		mode    os.FileMode
 		err     error
 	}{
-		{name: "new", want: "new"},
-		{name: "new, with replace", replace: true, want: "new"},
-		{name: "existing", old: "old", want: "old", err: fs.ErrExist},
-		{name: "existing, with replace", old: "old", replace: true, want: "new"},
+		{name: "new", want: "new", mode: 0o644},
+		{name: "new, with replace", replace: true, want: "new", mode: 0o644},
+		{name: "existing", old: "old", want: "old", mode: 0o640, err: fs.ErrExist},
+		{name: "existing, with replace", old: "old", replace: true, want: "new", mode: 0o640},
 		{name: "the disk fails", sync: syscall.EIO, err: syscall.EIO},
-		{name: "the disk fails, existing", old: "old", replace: true, sync: syscall.EIO, want: "old", err: syscall.EIO},
+		{name: "the disk fails, existing", old: "old", replace: true, sync: syscall.EIO, want: "old", mode: 0o640, err: syscall.EIO},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "db.schema.json")
@@ -39,7 +40,7 @@ func TestWriteFile(t *testing.T) {
 				return string(text)
 			}
 			if c.old != "" {
-				if err := os.WriteFile(path, []byte(c.old), 0o644); err != nil {
+				if err := errors.Join(os.WriteFile(path, []byte(c.old), 0o640), os.Chmod(path, 0o640)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -55,6 +56,9 @@ func TestWriteFile(t *testing.T) {
 			}
 			if got := content(); got != c.want {
 				t.Errorf("the file has %q, want %q", got, c.want)
+			}
+			if info, err := os.Stat(path); c.want != "" && (err != nil || info.Mode() != c.mode) {
+				t.Errorf("the file is %v, %v", info, err)
 			}
 			files, err := os.ReadDir(filepath.Dir(path))
 			if err != nil {

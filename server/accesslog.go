@@ -80,7 +80,7 @@ func (s *server) reason(c *gin.Context, status int) string {
 		return ""
 	}
 	p := failed.(*problem).excerpt()
-	p.redact(isPatch(c.Request.Header.Get("Content-Type")), p.secret)
+	p.redact(isPatch(c.Request.Header.Get("Content-Type")))
 	text := p.Detail
 	for _, f := range p.Errors[:min(1, len(p.Errors))] {
 		if f.Pointer != nil && !strings.Contains(strings.ToLower(text), strings.ToLower(f.Detail)) {

@@ -33,7 +33,15 @@ func TestAccessDetails(t *testing.T) {
 			request: "POST /posts", body: `{"a": x}`,
 			people: "POST /posts 500 The body is not valid JSON: line 1, column 7: ", programs: "POST /posts 500",
 		},
-		{request: "POST /posts", body: `{"password": hushhush}`, people: "POST /posts 500 …", programs: "POST /posts 500"},
+		{
+			request: "POST /posts", body: `{"password": hushhush}`, programs: "POST /posts 500",
+			people: "POST /posts 500 The body is not valid JSON: line 1, column 14: the word … must be in double quotes.",
+		},
+		{
+			request: "POST /posts", body: `{"title":"x","author":"me",}`, programs: "POST /posts 500",
+			people: "POST /posts 500 The body is not valid JSON: line 1, column 27: unexpected comma: a member must follow.",
+		},
+		{request: "GET /posts?title=json-server&author=typicode", people: "GET /posts?title=json-server&author=typicode 200", programs: "GET /posts 200"},
 		{
 			request: "PATCH /posts/1", body: `["hushhush"]`, programs: "PATCH /posts/1 400",
 			people: "PATCH /posts/1 400 A record is a JSON object, as in {\"title\": \"Vet\"}.",

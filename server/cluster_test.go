@@ -130,6 +130,7 @@ func TestReadLatest(t *testing.T) {
 // TestStale serves reads while the cluster cannot be reached.
 func TestStale(t *testing.T) {
 	inCluster(t, server.Options{MaxStale: time.Minute}, clustered, func(t *testing.T, a, b *peer) {
+		seen := b.want(t, 200, "ruth", "GET", "/profile", "").Header().Get("Pickup-Revision")
 		b.store.Cut(true)
 		since := time.Now().UTC().Format(time.RFC3339)
 		a.want(t, 200, "", "PATCH", "/profile", `{"name":"Ann"}`)

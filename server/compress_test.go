@@ -84,8 +84,8 @@ func TestMatchCoding(t *testing.T) {
 	}
 }
 
-// decoded returns what a coding has compressed.
-func decoded(t *testing.T, coding string, b []byte) string {
+// Decoded returns what a coding has compressed.
+func Decoded(t *testing.T, coding string, b []byte) string {
 	t.Helper()
 	var r io.Reader = bytes.NewReader(b)
 	var err error
@@ -112,7 +112,7 @@ func TestCodings(t *testing.T) {
 			text := strings.Repeat(`{"id":1}`, size/8) + strings.Repeat("x", size%8)
 			for range 3 { // with a writer of the pool
 				out := c.append([]byte("begin"), []byte(text))
-				if rest, ok := bytes.CutPrefix(out, []byte("begin")); !ok || decoded(t, c.name, rest) != text {
+				if rest, ok := bytes.CutPrefix(out, []byte("begin")); !ok || Decoded(t, c.name, rest) != text {
 					t.Fatalf("%s of %d bytes: %.60q", c.name, size, out)
 				}
 			}

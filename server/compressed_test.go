@@ -1,16 +1,12 @@
 package server_test
 
 import (
-	"compress/gzip"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/klauspost/compress/zstd"
 
 	"pickup/server"
 )
@@ -36,22 +32,7 @@ func (c caller) call(method, target, coding, body string, headers ...string) *ht
 // text returns the body without its coding.
 func (c caller) text(w *httptest.ResponseRecorder) string {
 	c.t.Helper()
-	r := io.Reader(w.Body)
-	var err error
-	switch w.Header().Get("Content-Encoding") {
-	case "gzip":
-		r, err = gzip.NewReader(r)
-	case "zstd":
-		r, err = zstd.NewReader(r)
-	}
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	b, err := io.ReadAll(r)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return string(b)
+	return server.Decoded(c.t, w.Header().Get("Content-Encoding"), w.Body.Bytes())
 }
 
 // etag returns the entity tag of an answer, however its header is spelled.

@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"embed"
 	"io"
-	"sync"
 	"weak"
 
 	"pickup/internal/database"
@@ -32,13 +31,6 @@ type described struct {
 	sessionPath string
 	simulated   string
 	document    []byte
-}
-
-// inferredRules are the rules that were made from a snapshot.
-type inferredRules struct {
-	mu   sync.Mutex
-	snap weak.Pointer[database.Snapshot] // guarded by mu
-	text []byte                          // guarded by mu
 }
 
 // describesAll reports whether the request asks for a description of every form
@@ -80,20 +72,11 @@ func (req *request) sendDescription(contentType string, text []byte) error {
 }
 
 // inferSchema serves GET /_/schema.json: the rules that pickup schema would make from
-// the data. Reading all records takes long, so it is done once for a state and by one
-// request at a time.
+// the data.
 func (req *request) inferSchema() error {
-	return req.sendDescription(openapi.SchemaType, req.inferred.of(req.snap))
-}
-
-// of returns the rules of a snapshot. They are shared and must not be modified.
-func (r *inferredRules) of(s *database.Snapshot) []byte {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if snap := weak.Make(s); r.snap != snap {
-		r.snap, r.text = snap, describe.InferSchema(s)
-	}
-	return r.text
+	var text []byte
+	req.withBuildSlot(func() { text = describe.InferSchema(req.snap) })
+	return req.sendDescription(openapi.SchemaType, text)
 }
 
 // schema serves GET /_/schemas/NAME: the JSON Schema of a record or of a singular

@@ -1,9 +1,7 @@
 package server_test
 
 import (
-	"compress/gzip"
 	"context"
-	"io"
 	"net/http/httptest"
 	"os/exec"
 	"strings"
@@ -81,16 +79,8 @@ func TestDocsFiles(t *testing.T) {
 			t.Errorf("%q: %d %v", test.accept, w.Code, w.Header())
 			continue
 		}
-		var body io.Reader = w.Body
-		if test.compressed {
-			var err error
-			if body, err = gzip.NewReader(w.Body); err != nil {
-				t.Fatal(err)
-			}
-		}
-		text, err := io.ReadAll(body)
-		if err != nil || string(text) != plain.Body.String() {
-			t.Errorf("%q: %d bytes, not %d: %v", test.accept, len(text), plain.Body.Len(), err)
+		if text := server.Decoded(t, w.Header().Get("Content-Encoding"), w.Body.Bytes()); text != plain.Body.String() {
+			t.Errorf("%q: %d bytes, not %d", test.accept, len(text), plain.Body.Len())
 		}
 		tag := w.Header().Get("ETag")
 		if again := get(file, "Accept-Encoding", test.accept, "If-None-Match", `"x", W/`+tag); again.Code != 304 {

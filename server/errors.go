@@ -155,10 +155,11 @@ func retry(status int, detail string) *problem {
 // invalidJSON returns the problem for a body that is not valid JSON or is nested
 // too deep. Its status and title are those that the interface prescribes.
 func invalidJSON(text []byte, maxDepth int) *problem {
-	offset, reason := jsonsyntax.Grammar{Noun: "body", MaxDepth: maxDepth}.Explain(text)
+	offset, reason, unquoted := jsonsyntax.Grammar{Noun: "body", MaxDepth: maxDepth}.Explain(text)
 	line, column := rawjson.LineColumn(text, offset)
-	p := newProblem(http.StatusInternalServerError, fmt.Sprintf("The body is not valid JSON: line %d, column %d: %s.", line, column, reason))
-	p.Title, p.Line, p.Column, p.secret = "Internal server Error", line, column, mentions(string(text))
+	place := fmt.Sprintf("The body is not valid JSON: line %d, column %d: ", line, column)
+	p := newProblem(http.StatusInternalServerError, place+reason+".")
+	p.Title, p.Line, p.Column, p.unquoted = "Internal server Error", line, column, place+unquoted+"."
 	return p
 }
 

@@ -81,6 +81,9 @@ func (req *request) reach(find func(context.Context) (*database.Snapshot, error)
 	defer cancel()
 	snap, err := find(ctx)
 	if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, storage.ErrAway) && req.Request.Context().Err() == nil {
+		if age := req.db.Age(); age > staleAfter {
+			return &storage.AwayError{Since: time.Now().Add(-age), Err: err}
+		}
 		if broken := req.db.Err(); broken != nil {
 			return broken
 		}

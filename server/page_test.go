@@ -1,9 +1,6 @@
 package server_test
 
 import (
-	"bytes"
-	"compress/gzip"
-	"io"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
@@ -70,12 +67,8 @@ func TestPageFiles(t *testing.T) {
 			t.Errorf("%s: %v and %v", path, plain.Header(), compressed.Header())
 			continue
 		}
-		r, err := gzip.NewReader(compressed.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text, err := io.ReadAll(r); err != nil || !bytes.Equal(text, plain.Body.Bytes()) {
-			t.Errorf("%s: compressed, it has %d bytes, not %d (%v)", path, len(text), plain.Body.Len(), err)
+		if text := server.Decoded(t, "gzip", compressed.Body.Bytes()); text != plain.Body.String() {
+			t.Errorf("%s: compressed, it has %d bytes, not %d", path, len(text), plain.Body.Len())
 		}
 	}
 	for _, path := range []string{"/_/page/", "/_/page/nothing.js", "/_/page/..%2fpage.go", "/_/page/src"} {

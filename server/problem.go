@@ -36,8 +36,8 @@ type problem struct {
 
 	Conflicts []jsontext.Value `json:"conflicts,omitempty"` // elements that others have changed
 
-	header http.Header
-	secret bool // Detail may quote a secret of the body
+	header   http.Header
+	unquoted string // Detail without what it quotes of the body; "" if it quotes nothing
 }
 
 // A fault is one error in a request. Either Pointer, a JSON Pointer into the body

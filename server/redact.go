@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -17,12 +18,49 @@ import (
 // hidden replaces a value that may be secret.
 const hidden = "…"
 
-// secretWords are in the names of members and parameters whose values may be secret.
-var secretWords = []string{"pass", "secret", "token", "key", "auth", "cookie", "code"}
+// secretWords are the words, in the singular, by which a name is that of a secret. Some
+// are two words of a name, as in card_number.
+var secretWords = map[string]bool{
+	"pass": true, "key": true, "session": true, "sid": true, "pin": true, "otp": true, "totp": true, "jwt": true, "bearer": true,
+	"authorization": true, "authentication": true, "signature": true, "iban": true, "cvv": true, "cvc": true, "ssn": true,
+	"authorisation": true, "passkey": true, "authkey": true, "cardnumber": true, "creditcard": true, "accountnumber": true,
+	"authcode": true, "accesscode": true, "securitycode": true, "verificationcode": true, "resetcode": true, "recoverycode": true, "logincode": true,
+}
 
+// secretEnds are the ends of such words, as in usertoken.
+var secretEnds = []string{"pwd", "passphrase", "passcode", "secret", "token", "credential", "cookie", "auth",
+	"apikey", "accesskey", "secretkey", "privatekey", "sessionid", "sessid"}
+
+// isSecret reports whether a word of a name, or of a text, is that of a secret:
+// accessToken and X-Api-Key have one, author and monkey have none.
 func isSecret(name string) bool {
-	name = strings.ToLower(name)
-	return slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })
+	previous := ""
+	secret := func(word string) bool {
+		one := strings.TrimSuffix(word, "s")
+		pair := previous + one
+		previous = word
+		return secretWords[word] || secretWords[one] || secretWords[pair] || strings.Contains(word, "passw") ||
+			slices.ContainsFunc(secretEnds, func(end string) bool { return strings.HasSuffix(one, end) })
+	}
+	for i := 0; i < len(name); {
+		start := i
+		for i < len(name) && 'A' <= name[i] && name[i] <= 'Z' {
+			i++
+		}
+		capitals := i - start
+		for i < len(name) && ('a' <= name[i] && name[i] <= 'z' || name[i] >= utf8.RuneSelf) {
+			i++
+		}
+		if i == start { // no letter
+			i++
+			continue
+		}
+		word := strings.ToLower(name[start:i])
+		if secret(word) || 1 < capitals && capitals < len(word) && (secret(word[:capitals-1]) || secret(word[capitals-1:])) { // DBPass, PINCode
+			return true
+		}
+	}
+	return false
 }
 
 // isPatch reports whether a Content-Type is that of a JSON Patch, however it is spelled.
@@ -31,18 +69,23 @@ func isPatch(mediaType string) bool {
 }
 
 // mentions reports whether a text, which may be JSON, may have the name of a secret.
-func mentions(text string) bool { return isSecret(text) || strings.Contains(text, `\u`) }
+func mentions(text string) bool {
+	return strings.Contains(text, `\u`) || isSecret(escapes.Replace(text))
+}
+
+// escapes removes the escapes of a JSON string, whose letters are no part of a word.
+var escapes = strings.NewReplacer(`\\`, " ", `\b`, " ", `\f`, " ", `\n`, " ", `\r`, " ", `\t`, " ")
 
 // redact hides what may be secret, and drops what is not JSON. A request does not
 // change afterwards. The caller has the lock of the log.
 func (e *recorded) redact() {
 	e.Query = redactQuery(e.Query)
 	patch := isPatch(e.Type)
-	secret := e.body.cut || mentions(string(e.body.text))
+	text := string(e.body.text)
 	e.body.redact(patch)
 	e.answer.redact(false)
 	if e.Problem != nil {
-		e.Problem.redact(patch && secret, secret)
+		e.Problem.redact(patch && (e.body.cut || mentions(text)))
 	}
 	e.redacted = true
 }
@@ -62,7 +105,7 @@ func redactQuery(query string) string {
 		}
 		switch {
 		case err == nil && value == "":
-		case err != nil || isSecret(plain) && plain != "_code":
+		case err != nil || isSecret(plain):
 			parts[i] = name + "=" + hidden
 		case plain == "_where":
 			condition := excerpt{text: []byte(text)}
@@ -115,9 +158,9 @@ func (e *excerpt) redact(patch bool) {
 }
 
 // redact hides the sentences about values that may be secret: all about those of
-// the body if values is set, and why it is not JSON if names is set.
-func (p *problem) redact(values, names bool) {
-	if names && p.Line > 0 || quotesSecret(p.Detail) {
+// the body if values is set.
+func (p *problem) redact(values bool) {
+	if quotesSecret(p.Detail) {
 		p.Detail = hidden
 	}
 	for i, f := range p.Errors {

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -16,7 +17,7 @@ import (
 )
 
 // TestRequestsHideSecrets sends a secret in many ways. None of them is in what the
-// server keeps of the requests.
+// server keeps of the requests, nor in its log.
 func TestRequestsHideSecrets(t *testing.T) {
 	const (
 		secret = "hunter2"
@@ -74,7 +75,8 @@ func TestRequestsHideSecrets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			handler := server.Handler(db, server.Options{Requests: true})
+			var log strings.Builder
+			handler := server.Handler(db, server.Options{Requests: true, AccessLog: slog.New(slog.NewTextHandler(&log, nil)), AccessDetails: true})
 			send := func(method, target, mediaType, body string) *httptest.ResponseRecorder {
 				target, query, _ := strings.Cut(target, "?")
 				r := httptest.NewRequest(method, target, strings.NewReader(body))
@@ -96,8 +98,10 @@ func TestRequestsHideSecrets(t *testing.T) {
 			if !strings.Contains(kept, `"id":"1"`) {
 				t.Fatal(kept)
 			}
-			if strings.Contains(kept, secret) {
-				t.Errorf("the secret is kept:\n%sThe answer was %s", kept, sent.Body)
+			for _, text := range []string{kept, log.String()} {
+				if strings.Contains(text, secret) {
+					t.Errorf("the secret is kept:\n%sThe answer was %s", text, sent.Body)
+				}
 			}
 		})
 	}

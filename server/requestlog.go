@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"log/slog"
@@ -186,6 +187,7 @@ func (e *recorded) measure() {
 // excerpt returns what is kept of a problem.
 func (p *problem) excerpt() *problem {
 	n := *p
+	n.Detail = cmp.Or(p.unquoted, p.Detail)
 	n.Errors = slices.Clone(p.Errors[:min(len(p.Errors), maxShownFaults)])
 	n.Conflicts, n.header = nil, nil
 	return &n

@@ -50,6 +50,32 @@ func TestRedact(t *testing.T) {
 	}
 }
 
+// TestSecretNames has names of what may be secret, and names that only look like them.
+func TestSecretNames(t *testing.T) {
+	for _, name := range strings.Fields(`password passwords Password PASSWORD PassWord userpassword userPassword passwordHash passwordhash password1 passwd
+		pwd userPwd DBPass db_pass pass passphrase pass-phrase Passwort secret secrets client_secret clientSecret clientsecret token tokens TOKENs accessToken
+		access-token userToken2 idtoken JWTToken token:eq key keys apiKey api_key API_KEY APIKey X-Api-Key apikey KEY publicKey auth x-auth oauth OAuth2
+		authorization Proxy-Authorization authentication credential credentials cookie Set-Cookie session sessionId sessionid connect.sid JSESSIONID PHPSESSID
+		otp totpCode pin pinCode PINCode pin_code user[pin] /user/pin cvv cvv2 iban ibans card_number cardNumber creditCard accessCode
+		csrftoken APIKEY authHeader authcode authCode resetCode verification_code`) {
+		if !isSecret(name) {
+			t.Errorf("%s is not secret", name)
+		}
+	}
+	for _, name := range strings.Fields(`author AUTHOR authors authorId author_id authority authentic passenger passengers compass passed bypass keyword KEYWORD keywords monkey Monkey
+		keyboard postcode zipcode barcode country_code _code code secretary pinned spin opinion shipping cottage sidebar inside option obsession possession
+		title id name größe /passenger schlüssel`) {
+		if isSecret(name) {
+			t.Errorf("%s is secret", name)
+		}
+	}
+	for text, want := range map[string]bool{`{"a":"\npin"}`: true, `{"a":"\\token"}`: true, `{"\u0061":1}`: true, `{"a":"\n","author":"\t"}`: false} {
+		if mentions(text) != want {
+			t.Errorf("%s: not %v", text, want)
+		}
+	}
+}
+
 func TestRedactQuery(t *testing.T) {
 	for _, c := range []struct{ query, want string }{
 		{query: "", want: ""},
@@ -60,6 +86,9 @@ func TestRedactQuery(t *testing.T) {
 		{query: "_where=token", want: "_where="},
 		{query: "%zz=1", want: "%zz=…"},
 		{query: "_code=503", want: "_code=503"},
+		{query: "author=typicode&authorId=3&passenger=Ivy", want: "author=typicode&authorId=3&passenger=Ivy"},
+		{query: "authCode=y&zipCode=1&country_code=2", want: "authCode=…&zipCode=1&country_code=2"},
+		{query: "authorId=3&next=%2Fposts%3Fauthor%3Da&pin=1", want: "authorId=3&next=%2Fposts%3Fauthor%3Da&pin=…"},
 	} {
 		if got := redactQuery(c.query); got != c.want {
 			t.Errorf("%q: %q, and not %q", c.query, got, c.want)
@@ -205,7 +234,7 @@ func TestRedactProblem(t *testing.T) {
 		{Pointer: at("/0/value"), Member: "/apiKey", Detail: "c"},
 	}}
 	got := p.excerpt()
-	got.redact(false, false)
+	got.redact(false)
 	if got.Detail != "d" || got.Errors[0].Detail != "a" || got.Errors[1].Detail != hidden || got.Errors[1].Suggestion != "" || got.Errors[2].Detail != hidden {
 		t.Errorf("%+v", got)
 	}
@@ -213,7 +242,7 @@ func TestRedactProblem(t *testing.T) {
 		t.Error("the answer itself was changed")
 	}
 	got = badParameter("token:eq", "x is wrong")
-	if got.redact(false, false); got.Detail != hidden || got.Errors[0].Detail != hidden {
+	if got.redact(false); got.Detail != hidden || got.Errors[0].Detail != hidden {
 		t.Errorf("%+v", got)
 	}
 }

@@ -162,7 +162,6 @@ type server struct {
 	requests                requestLog
 	service                 []link // the service's own resources, for the index
 	described, describedAll atomic.Pointer[described]
-	inferred                inferredRules
 	revision                atomic.Pointer[revisionValue]
 	unknown                 sync.Map     // what logUnknown has logged, by [2]string
 	unknownCount            atomic.Int32 // of these

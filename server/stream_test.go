@@ -812,6 +812,52 @@ func TestStreamPlace(t *testing.T) {
 	})
 }
 
+// TestStreamOthers: a stream of all changes has the event status a moment after other
+// streams open or close, once for many.
+func TestStreamOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, h := open(t, `{"posts":[{"id":1}]}`, server.Options{})
+		follow := func(path string) (*flushWriter, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(t.Context())
+			w := &flushWriter{header: make(http.Header)}
+			r := httptest.NewRequestWithContext(ctx, "GET", path, nil)
+			r.Header.Set("Accept", "text/event-stream")
+			go h.ServeHTTP(w, r)
+			synctest.Wait()
+			return w, cancel
+		}
+		all, leave := follow("/_/changes?_since=now")
+		all.take()
+		var others []context.CancelFunc
+		report := func(when, want string) {
+			t.Helper()
+			time.Sleep(time.Second)
+			synctest.Wait()
+			if got := all.take(); got != want {
+				t.Errorf("%s: %q, want %q", when, got, want)
+			}
+		}
+		report("alone", "")
+		for range 3 {
+			posts, leave := follow("/posts?_since=now")
+			others = append(others, leave)
+			posts.take()
+			defer func() {
+				if got := posts.take(); got != "" {
+					t.Errorf("a stream of records has %q", got)
+				}
+			}()
+		}
+		report("others open", "event: status\ndata: {}\n\n")
+		for _, leave := range others {
+			leave()
+		}
+		report("they close", "event: status\ndata: {}\n\n")
+		leave()
+		synctest.Wait()
+	})
+}
+
 // TestStreamHistory: a client that was away for more revisions than there are in
 // the history, or for an edit of many records, gets the state.
 func TestStreamHistory(t *testing.T) {

@@ -26,6 +26,8 @@ type hub struct {
 	db      *database.DB
 	streams int            // guarded by streams.mu
 	paths   map[string]int // guarded by streams.mu; the number of streams by the path of their URL
+	moved   chan struct{}  // has a value when a stream has joined others or left them
+	moves   uint64         // see situation; only run uses it
 	left    chan struct{}  // closed when the last stream has left
 	look    func() situation
 
@@ -33,15 +35,17 @@ type hub struct {
 	groups map[string]*group // guarded by mu; by what was asked for
 	rev    storage.Rev       // guarded by mu; how far advance has come
 	broken string            // guarded by mu; why the file cannot be read; "" if it can
-	told   situation         // guarded by mu; what look has returned last
+	last   situation         // guarded by mu; what look has returned last
 	err    error             // guarded by mu; why there are no more events
 }
 
-// A situation is what else may change without a revision: clients that follow all
-// changes are told, and read GET /_/status, /_/simulate or /_/holds again.
+// A situation is what else may change without a revision. When it does, clients that
+// follow all changes get the event status, and read GET /_/status, /_/simulate or
+// /_/holds again.
 type situation struct {
 	rules      string // whether the schema can be used
 	simulation uint64 // how often its rules, or the requests that are held, have changed
+	moves      uint64 // how often streams have opened or closed; many at a time count once
 }
 
 func (s *server) situation() situation {
@@ -79,6 +83,8 @@ const (
 
 	maxEncoded  = 64 << 20        // bytes that one call of advance encodes
 	maxEncoding = 2 * time.Second // the time that it needs for them
+
+	reportAfter = 250 * time.Millisecond // from a stream that opens or closes to the event status
 )
 
 // errLagging reports that a client reads too slowly.
@@ -137,8 +143,8 @@ func (s *streams) join(req *request, key string, t topic) (*subscription, bool) 
 	db := req.db
 	h := s.hubs[db]
 	if h == nil {
-		h = &hub{db: db, paths: make(map[string]int), left: make(chan struct{}), look: req.situation, groups: make(map[string]*group),
-			rev: db.Snapshot().Rev(), broken: brokenDetail(db), told: req.situation()}
+		h = &hub{db: db, paths: make(map[string]int), moved: make(chan struct{}, 1), left: make(chan struct{}), look: req.situation,
+			groups: make(map[string]*group), rev: db.Snapshot().Rev(), broken: brokenDetail(db), last: req.situation()}
 		if s.hubs == nil {
 			s.hubs = make(map[*database.DB]*hub)
 		}
@@ -151,7 +157,9 @@ func (s *streams) join(req *request, key string, t topic) (*subscription, bool) 
 	}
 	path := sentURL(req.Request).Path
 	s.open++
-	h.streams++
+	if h.streams++; h.streams > 1 {
+		h.noteMove()
+	}
 	h.paths[path]++
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -202,6 +210,16 @@ func (s *subscription) leave() {
 	if h.streams--; h.streams == 0 {
 		delete(s.streams.hubs, h.db)
 		close(h.left)
+	} else {
+		h.noteMove()
+	}
+}
+
+// noteMove has the event status sent soon, because a stream has opened or closed.
+func (h *hub) noteMove() {
+	select {
+	case h.moved <- struct{}{}:
+	default:
 	}
 }
 
@@ -264,10 +282,18 @@ func (h *hub) run(stop, ended <-chan struct{}) {
 	defer h.end()
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
+	var report <-chan time.Time // many streams that open or close are one event
 	for {
 		more := h.advance()
 		select {
 		case <-more:
+		case <-h.moved:
+			if report == nil {
+				report = time.After(reportAfter)
+			}
+		case <-report:
+			report = nil
+			h.moves++
 		case <-beat.C:
 			h.beat()
 		case <-stop:
@@ -324,8 +350,10 @@ func (h *hub) advance() (more <-chan struct{}) {
 			g.add(frame{data: fileEvent(broken)})
 		}
 	}
-	if now := h.look(); now != h.told {
-		h.told = now
+	now := h.look()
+	now.moves = h.moves
+	if now != h.last {
+		h.last = now
 		for _, g := range h.groups {
 			if _, ok := g.topic.(changesTopic); ok {
 				g.add(frame{data: event{"status", []byte("{}")}.append(nil, "")})

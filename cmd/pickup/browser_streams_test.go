@@ -153,6 +153,7 @@ func follow(base string) string {
 // origin continues after a cut connection and begins again after a restart of
 // the server. Pages of an allowed origin do so, too, and can use fetch.
 func TestBrowserStreams(t *testing.T) {
+	t.Parallel()
 	pages := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, "<!DOCTYPE html><title>page</title><body>")

@@ -245,14 +245,9 @@ func TestDocsPage(t *testing.T) {
 	}
 }
 
-// browser starts Chromium and stops it when the test ends.
-func browser(t *testing.T) context.Context {
-	t.Helper()
-	return browserFor(t, 90*time.Second)
-}
-
-// browserFor is like browser, for a test that takes at most so long.
-func browserFor(t *testing.T, most time.Duration, more ...chromedp.ExecAllocatorOption) context.Context {
+// browser starts Chromium and stops it when the test ends, or shortly before go test
+// ends all tests.
+func browser(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	path, err := exec.LookPath("chromium-headless-shell")
 	if err != nil {
@@ -266,7 +261,9 @@ func browserFor(t *testing.T, most time.Duration, more ...chromedp.ExecAllocator
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, most)
-	t.Cleanup(cancel)
+	if end, ok := t.Deadline(); ok {
+		ctx, cancel = context.WithDeadline(ctx, end.Add(-time.Minute))
+		t.Cleanup(cancel)
+	}
 	return ctx
 }

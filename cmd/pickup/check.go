@@ -36,8 +36,9 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 		return usagef("--sweep is for a database in etcd")
 	}
 	found, unchecked, err := check(ctx, e, path)
-	if f, inText := lint.Broken(err); inText {
-		found = []lint.Finding{f}
+	f, inText := lint.Broken(err)
+	if inText {
+		found, unchecked = []lint.Finding{f}, "the rest of the file is read when this is mended"
 	} else if err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 // check returns the findings in the database at path in the order of their places.
 // unchecked says why there are no rules to check.
 func (c *checkCommand) check(ctx context.Context, e *environment, path string) (found []lint.Finding, unchecked string, err error) {
-	if err := checkExists(path); err != nil {
+	if err := checkExists(e, path); err != nil {
 		return nil, "", err
 	}
 	store, err := filestore.Open(ctx, path, filestore.Options{ReadOnly: true, InContainer: e.container})

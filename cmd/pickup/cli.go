@@ -72,6 +72,12 @@ func parse(args []string, e *environment) (command, error) {
 	if err := checkUnsupported(args); err != nil {
 		return nil, err
 	}
+	commands := k.Model.Leaves(true)
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") && !slices.ContainsFunc(commands, func(c *kong.Node) bool { return c.Name == args[0] }) {
+		if err := checkFileName(e, args[0], authNeeded, commands); err != nil {
+			return nil, err
+		}
+	}
 	parsed, err := k.Parse(args)
 	if helped {
 		return nil, nil
@@ -92,7 +98,7 @@ func parse(args []string, e *environment) (command, error) {
 		}
 	}
 	if selected.Name == "serve" && !slices.Contains(args, "serve") {
-		if err := checkFileName(g.Serve.File, g.Serve.NoAuth, k.Model.Leaves(true)); err != nil {
+		if err := checkFileName(e, g.Serve.File, g.Serve.NoAuth, commands); err != nil {
 			return nil, err
 		}
 	}
@@ -161,13 +167,18 @@ func joinNegative(args []string) []string {
 
 var negative = regexp.MustCompile(`^-[0-9]`)
 
-// plainUsage returns an error of the parser in our words.
+// plainUsage returns an error of the parser in our words, and the command whose help to
+// read.
 func plainUsage(err error) error {
 	text := err.Error()
 	for _, w := range plainWords {
 		text = w.parser.ReplaceAllString(text, w.ours)
 	}
-	return usagef("%s (see pickup --help)", text)
+	command := "serve"
+	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context.Selected() != nil {
+		command = parse.Context.Selected().Name
+	}
+	return usagef("%s (see pickup %s --help)", text, command)
 }
 
 var plainWords = []struct {
@@ -183,7 +194,7 @@ var plainWords = []struct {
 
 // checkFileName returns an error if word, an argument without a command, looks like
 // a mistyped command: one word that names no file.
-func checkFileName(word string, n noAuth, commands []*kong.Node) error {
+func checkFileName(e *environment, word string, n noAuth, commands []*kong.Node) error {
 	if word == "" || strings.ContainsAny(word, `./\`) {
 		return nil
 	}
@@ -201,7 +212,7 @@ func checkFileName(word string, n noAuth, commands []*kong.Node) error {
 		return usagef("unknown command %q; did you mean the file %s?", word, near)
 	}
 	hint := spell.DidYouMean(word, "the commands", names)
-	return usagef("unknown command %q%s (to create a file of that name: pickup init %s)", word, hint, shellWord(word))
+	return usagef("unknown command %q%s (to create a file of that name: %s init %s)", word, hint, e.program(), shellWord(word))
 }
 
 // help prints the help of a command or, without one, the first screen.

@@ -32,6 +32,7 @@ const inNetwork = "PICKUP_TEST_NETWORK"
 // revision that it shows. With PICKUP_LONG it does so with the newest etcd too. As a
 // control, the history must not be linearizable with the reads that ask for nothing.
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	if !ownNetwork(t, time.Hour) {
 		return
 	}

@@ -22,6 +22,7 @@ import (
 // nodes and servers fail one after another. No acknowledged write may be missing at the
 // end, and the memory, goroutines and open files of the servers must not grow.
 func TestClusterSoak(t *testing.T) {
+	t.Parallel()
 	during, pause, binary := 5*time.Second, time.Second, "etcd"
 	var err error
 	if os.Getenv("PICKUP_LONG") != "" {

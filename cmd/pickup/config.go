@@ -3,10 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/etcdstore"
@@ -33,8 +33,12 @@ func (c *configCommand) run(_ context.Context, e *environment) error {
 		if s, ok := value.(fmt.Stringer); ok {
 			value = s.String()
 		}
+		text := []byte("[]")
+		if list, ok := value.([]string); !ok || list != nil {
+			text, _ = json.Marshal(value) // a text, a number, true or false, or a list of texts
+		}
 		// Of these types, JSON is TOML, which has to escape one more character.
-		text, _ := json.Marshal(value, jsontext.SpaceAfterComma(true), jsontext.AllowInvalidUTF8(true))
+		_ = (*jsontext.Value)(&text).Format(jsontext.SpaceAfterComma(true))
 		setting := name + " = " + strings.ReplaceAll(string(text), "\x7f", `\u007f`)
 		fmt.Fprintf(&b, "%-40s # %s\n", setting, cmp.Or(source, "default"))
 	}

@@ -21,6 +21,7 @@ import (
 
 	"pickup/internal/lint"
 	"pickup/internal/rawjson"
+	"pickup/internal/spell"
 )
 
 // A configFile has settings under the names of their flags, and the database under
@@ -178,7 +179,10 @@ func (c *configFile) check(app *kong.Application) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	hint := "pickup config prints all settings"
+	hint := "pickup serve --help lists all settings"
+	if near := spell.Nearest(unknown[0], slices.Sorted(maps.Keys(known))); near != "" {
+		hint = "did you mean " + near + "?"
+	}
 	if slices.Contains(unknown, "password") || slices.Contains(unknown, "user") {
 		hint = "passwords belong in PICKUP_PASSWORD_FILE or, hashed, in the htpasswd file"
 	}
@@ -204,7 +208,7 @@ func (c *configFile) checkSettings(ctx context.Context) *lint.Finding {
 	if err == nil {
 		return nil
 	}
-	detail := strings.TrimSuffix(strings.TrimPrefix(err.Error(), c.name+": "), " (see pickup --help)")
+	detail := strings.TrimSuffix(strings.TrimPrefix(err.Error(), c.name+": "), " (see pickup config --help)")
 	return &lint.Finding{File: c.name, Detail: detail}
 }
 

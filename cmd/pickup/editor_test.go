@@ -15,6 +15,7 @@ import (
 // language service of VS Code: it completes names and choices, and underlines what
 // breaks a rule.
 func TestEditor(t *testing.T) {
+	t.Parallel()
 	const notes = `{
   "notes": [
     { "id": 1, "text": "a b", "kind": "todo" },

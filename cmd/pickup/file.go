@@ -15,7 +15,7 @@ import (
 
 // This file has what the commands share that use the FILE of their arguments.
 
-// A fileArgument is the FILE of serve, init, check and schema.
+// A fileArgument is the FILE of serve, check, schema and config.
 type fileArgument struct {
 	File string `arg:"" optional:"" help:"The JSON file to use, or a database in etcd, as in etcd://10.0.0.1:2379,10.0.0.2:2379/family ($PICKUP_DB; db.json)."`
 }
@@ -39,7 +39,7 @@ func isNew(path string) bool {
 
 // checkExists returns an error if there is no file at path, unless its directory is
 // missing too, which opening it reports.
-func checkExists(path string) error {
+func checkExists(e *environment, path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -50,7 +50,7 @@ func checkExists(path string) error {
 	if near := nearFile(path); near != "" {
 		hint = "; did you mean " + near + "?"
 	}
-	return usagef("%s does not exist%s (to create it: pickup init %s)", path, hint, shellWord(path))
+	return usagef("%s does not exist%s (to create it: %s init %s)", path, hint, e.program(), shellWord(path))
 }
 
 // nearFile returns the file in the folder of path that was probably meant, or "".

@@ -41,7 +41,7 @@ func (c *importCommand) run(ctx context.Context, e *environment) error {
 	// The lock keeps servers away that could write meanwhile.
 	file, err := filestore.Open(ctx, c.File, filestore.Options{MustExist: true})
 	if errors.Is(err, fs.ErrNotExist) {
-		return cmp.Or(checkExists(c.File), openError(err))
+		return cmp.Or(checkExists(e, c.File), openError(err))
 	}
 	if err != nil {
 		return openError(err)

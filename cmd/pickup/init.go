@@ -12,13 +12,14 @@ import (
 	"strings"
 
 	"pickup/filestore"
+	"pickup/internal/schema"
 	"pickup/internal/storage"
 )
 
 // An initCommand makes what is missing of a database, its schema and the line in
 // .gitignore. It overwrites nothing.
 type initCommand struct {
-	fileArgument
+	File string `arg:"" optional:"" help:"The JSON file to create, or to infer a schema from ($PICKUP_DB; db.json)."`
 	idConvention
 }
 
@@ -28,17 +29,21 @@ type initCommand struct {
 var starter embed.FS
 
 func (c *initCommand) run(ctx context.Context, e *environment) error {
-	path := c.path(e)
+	path := fileArgument{c.File}.path(e)
 	if err := checkSource(path); err != nil {
 		return err
 	}
+	rules, err := loadSchema(path, "")
+	if err != nil {
+		return err
+	}
 	if isNew(path) {
-		if err := createDatabase(ctx, e, path); err != nil {
+		if err := createDatabase(ctx, e, path, rules); err != nil {
 			return err
 		}
 	}
 	s := schemaCommand{fileArgument: fileArgument{path}, idConvention: c.idConvention, Link: true, keep: true}
-	err := s.run(ctx, e)
+	err = s.run(ctx, e)
 	if errors.Is(err, storage.ErrInUse) { // by a server, which may go on
 		s.Link = false
 		err = s.run(ctx, e)
@@ -53,20 +58,17 @@ func (c *initCommand) run(ctx context.Context, e *environment) error {
 		}
 		fmt.Fprintf(e.stdout, "%s: added %s, for pickup's files next to %s\n", name, ignorePattern(path), path)
 	}
-	fmt.Fprintf(e.stdout, "Next: pickup --no-auth %s    then open http://localhost:3000\n", shellWord(path))
+	fmt.Fprintf(e.stdout, "Next: %s --no-auth %s\n", e.program(), shellWord(path))
 	return nil
 }
 
 // createDatabase creates a database: with the collections of the schema next to it
 // or, without one, with a few records and a schema for them.
-func createDatabase(ctx context.Context, e *environment, path string) error {
-	rules, err := loadSchema(path, "")
-	if err != nil {
-		return err
-	}
+func createDatabase(ctx context.Context, e *environment, path string, rules *schema.Schema) error {
 	text, file := initial(path), ""
 	if rules == nil {
 		file, _ = schemaPath(path, "")
+		var err error
 		if text, err = starter.ReadFile("starter/db.json"); err != nil {
 			return err
 		}
@@ -89,11 +91,11 @@ func createDatabase(ctx context.Context, e *environment, path string) error {
 	if rules != nil {
 		return nil
 	}
-	schema, err := starter.ReadFile("starter/db.schema.json")
+	first, err := starter.ReadFile("starter/db.schema.json")
 	if err != nil {
 		return err
 	}
-	if err := filestore.WriteFile(file, schema, false); err != nil {
+	if err := filestore.WriteFile(file, first, false); err != nil {
 		return err
 	}
 	fmt.Fprintf(e.stdout, "%s: created, with rules to begin with\n", file)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,9 +45,11 @@ var unsupported = map[string]string{
 // checkUnsupported returns an error if args have a flag that cannot work, before one that
 // depends on the words after it.
 func checkUnsupported(args []string) error {
-	for _, arg := range args {
+	for i, arg := range args {
 		name, _, _ := strings.Cut(arg, "=")
 		switch {
+		case arg == "-h" && i+1 < len(args) && (args[i+1] == "localhost" || net.ParseIP(args[i+1]) != nil):
+			return usagef("-h shows the help; to listen on %s: -H %s", args[i+1], args[i+1])
 		case arg == "--":
 			return nil
 		case name == "-m", name == "--middleware":

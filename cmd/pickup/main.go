@@ -49,6 +49,10 @@ type environment struct {
 	stderr    io.Writer // banner, logs and errors
 }
 
+// program returns the words that run the program in a shell. The command of the npm
+// package sets them where it is not in the PATH.
+func (e *environment) program() string { return cmp.Or(e.getenv("PICKUP_COMMAND"), "pickup") }
+
 // log returns the log of a command that does not serve.
 func (e *environment) log() *slog.Logger { return slog.New(slog.NewTextHandler(e.stderr, nil)) }
 

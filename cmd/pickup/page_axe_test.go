@@ -4,17 +4,20 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 )
 
-// axeFlow checks each screen with axe-core, in light and dark and on a phone.
-func axeFlow(p *pageTest) {
-	for _, state := range []struct {
-		name, hash string
-		act, after func()
-		noPhone    bool
-	}{
-		{name: "overview", hash: "#/"},
+// An axeState is a state of the page that axe-core checks, in light and dark and on a
+// phone.
+type axeState struct {
+	name, hash string
+	act        func() // once the page shows the hash
+	after      func()
+	noPhone    bool
+}
+
+// axeOfRecords checks tables, records, and at last the list of the changes so far.
+func axeOfRecords(p *pageTest) {
+	p.checkStates([]axeState{
 		{name: "table", hash: "#/schedules?status=Scheduled&_sort=-pickupTime", act: func() { p.until(`document.querySelectorAll(".spacer .row").length === 4`) }},
 		{name: "record", hash: "#/schedules/4", act: func() { p.until(`document.querySelector("#member-title")`) }},
 		{name: "json", hash: "#/drivers/1", act: func() {
@@ -32,35 +35,11 @@ func axeFlow(p *pageTest) {
 			p.api("DELETE", "/schedules/4", "", 200)
 			p.sees("Create it again")
 		}, after: p.reset},
-		{name: "broken", hash: "#/schedules", act: func() {
-			p.save(p.sample[:len(p.sample)-3])
-			p.until(`document.querySelector(".strip.bad")`)
-		}},
-		{name: "broken-problems", hash: "#/_/problems", act: func() { p.until(`document.querySelector("main [role=alert]")`) }, after: p.reset},
-		{name: "findings", hash: "#/_/problems", act: func() {
-			p.save(strings.ReplaceAll(p.sample, `"Rescheduled"`, `"Resheduled"`))
-			p.until(`document.querySelector(".findings li")`)
-		}, after: p.reset},
 		{name: "saved", hash: "#/schedules/4", act: func() {
 			p.fill("#member-title", "Piano concert")
 			p.press("Ctrl+s")
 			p.until(`[...document.querySelectorAll("button")].some(e => e.textContent.startsWith("Undo"))`)
 		}, after: p.reset},
-		{name: "columns", hash: "#/schedules", noPhone: true, act: func() {
-			p.click("[aria-label=Columns]")
-			p.until(`document.querySelector("dialog[open]")`)
-		}},
-		{name: "set", hash: "#/schedules", noPhone: true, act: func() {
-			p.until(`document.querySelectorAll(".spacer .row").length === 7`)
-			p.click(`[data-cell="1:1"]`)
-			p.press("Shift+Space")
-			p.clickText("Set a member")
-			p.until(`document.querySelector("dialog #set-member")`)
-		}},
-		{name: "refused-query", hash: "#/schedules?_limt=3", act: func() { p.until(`document.querySelector("main [role=alert]")`) }},
-		{name: "nothing", hash: "#/nothing", act: func() { p.sees("There is no collection") }},
-		{name: "nearest", hash: "#/schedule", act: func() { p.sees("Did you mean") }},
-		{name: "no-screen", hash: "#/_/nothing", act: func() { p.until(`document.querySelector("main .links")`) }},
 		{name: "picker", hash: "#/schedules", noPhone: true, act: func() {
 			p.until(rows + ` === 7`)
 			p.click(`[data-cell="1:1"]`)
@@ -92,6 +71,42 @@ func axeFlow(p *pageTest) {
 			p.press("Enter")
 			p.until(`document.querySelector(".cellerror")`)
 		}},
+		{name: "delete", hash: "#/drivers/2", act: func() {
+			p.click(".delete")
+			p.until(`document.querySelector("dialog [type=checkbox]")`)
+		}},
+		{name: "changes", hash: "#/_/changes", act: func() { p.until(`document.querySelector(".snapshots") && !document.querySelector(".bones")`) }},
+	})
+}
+
+// axeOfScreens checks the other screens, and what opens above a table.
+func axeOfScreens(p *pageTest) {
+	p.checkStates([]axeState{
+		{name: "overview", hash: "#/"},
+		{name: "broken", hash: "#/schedules", act: func() {
+			p.save(p.sample[:len(p.sample)-3])
+			p.until(`document.querySelector(".strip.bad")`)
+		}},
+		{name: "broken-problems", hash: "#/_/problems", act: func() { p.until(`document.querySelector("main [role=alert]")`) }, after: p.reset},
+		{name: "findings", hash: "#/_/problems", act: func() {
+			p.save(strings.ReplaceAll(p.sample, `"Rescheduled"`, `"Resheduled"`))
+			p.until(`document.querySelector(".findings li")`)
+		}, after: p.reset},
+		{name: "columns", hash: "#/schedules", noPhone: true, act: func() {
+			p.click("[aria-label=Columns]")
+			p.until(`document.querySelector("dialog[open]")`)
+		}},
+		{name: "set", hash: "#/schedules", noPhone: true, act: func() {
+			p.until(`document.querySelectorAll(".spacer .row").length === 7`)
+			p.click(`[data-cell="1:1"]`)
+			p.press("Shift+Space")
+			p.clickText("Set a member")
+			p.until(`document.querySelector("dialog #set-member")`)
+		}},
+		{name: "refused-query", hash: "#/schedules?_limt=3", act: func() { p.until(`document.querySelector("main [role=alert]")`) }},
+		{name: "nothing", hash: "#/nothing", act: func() { p.sees("There is no collection") }},
+		{name: "nearest", hash: "#/schedule", act: func() { p.sees("Did you mean") }},
+		{name: "no-screen", hash: "#/_/nothing", act: func() { p.until(`document.querySelector("main .links")`) }},
 		{name: "suggestions", hash: "#/schedules", noPhone: true, act: func() {
 			p.until(`document.querySelector("#filter")`)
 			p.press("/")
@@ -107,10 +122,6 @@ func axeFlow(p *pageTest) {
 			p.until(`document.querySelector(".selection")`)
 		}},
 		{name: "empty", hash: "#/schedules?q=nothing+like+this", act: func() { p.sees("Nothing matches") }},
-		{name: "delete", hash: "#/drivers/2", act: func() {
-			p.click(".delete")
-			p.until(`document.querySelector("dialog [type=checkbox]")`)
-		}},
 		{name: "no-requests", hash: "#/_/requests", act: func() {
 			p.api("DELETE", "/_/requests", "", 204)
 			p.until(`document.querySelector(".empty .copy")`)
@@ -128,7 +139,6 @@ func axeFlow(p *pageTest) {
 			p.open("#/schedules")
 			p.until(`document.querySelector(".strip.simulated")`)
 		}, after: func() { p.api("DELETE", "/_/simulate", "", 204) }},
-		{name: "changes", hash: "#/_/changes", act: func() { p.until(`document.querySelector(".snapshots") && !document.querySelector(".bones")`) }},
 		{name: "problems", hash: "#/_/problems", act: func() { p.until(`document.querySelector(".findings li, .empty")`) }},
 		{name: "relations", hash: "#/_/relations", act: func() { p.until(`document.querySelector(".reflist li")`) }},
 		{name: "sessions", hash: "#/_/sessions", act: func() { p.until(`document.querySelector(".empty")`) }},
@@ -140,7 +150,13 @@ func axeFlow(p *pageTest) {
 			p.press("?")
 			p.until(`document.querySelector("dialog .keys")`)
 		}},
-	} {
+	})
+}
+
+// checkStates shows states, one after another, and checks each.
+func (p *pageTest) checkStates(states []axeState) {
+	p.Helper()
+	for _, state := range states {
 		p.open(state.hash)
 		if state.act != nil {
 			state.act()
@@ -181,7 +197,7 @@ func (p *tab) accessible(name string, onPhone bool, parts ...string) {
 		found := p.eval(`(async () => {
 			await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
 			await Promise.all(document.getAnimations().map(a => a.finished.catch(() => {})));
-			const result = await axe.run(` + part + `, {runOnly: ` + rules + `});
+			const result = await axe.run(` + part + `, {runOnly: ` + rules + `, resultTypes: ["violations"], selectors: false});
 			if (result.passes.length === 0) return "axe has checked nothing";
 			const why = n => (n.any[0] ?? n.all[0] ?? n.none[0])?.message;
 			const node = n => n.html.slice(0, 160) + " " + why(n);
@@ -193,14 +209,6 @@ func (p *tab) accessible(name string, onPhone bool, parts ...string) {
 	}
 	p.do(desktop)
 	p.prefer("light")
-}
-
-// pageTime returns the time that a test of the page has, on a busy machine, too.
-func pageTime() time.Duration {
-	if long() {
-		return time.Hour
-	}
-	return 12 * time.Minute
 }
 
 // long reports whether tests have time.

@@ -61,7 +61,7 @@ const steady = `
 // to, -update writes the pictures anew.
 func TestPagePictures(t *testing.T) {
 	t.Parallel()
-	ctx := browserFor(t, pageTime(), pictureFonts(t))
+	ctx := browser(t, pictureFonts(t))
 	dir := sampleDir(t)
 	server, err := launch("pickup", dir, openServerEnv, "--access-log", "off", "--now", "2026-09-14T08:00:00Z", "--seed", "1")
 	if err != nil {

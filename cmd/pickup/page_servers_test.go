@@ -22,14 +22,13 @@ import (
 // begin and change, in one Chromium.
 func TestPageServers(t *testing.T) {
 	t.Parallel()
-	ctx := browserFor(t, pageTime())
-	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil { // the tabs share its browser
-		t.Fatal(err)
-	}
+	ctx := sharedBrowser(t)
 	for _, test := range []struct {
 		name string
 		run  func(*testing.T, context.Context)
 	}{
+		{"memory", flatMemory},
+		{"large", hundredThousand},
 		{"read-only", readOnlyServer},
 		{"ephemeral", ephemeralServer},
 		{"no credentials", openServer},
@@ -48,13 +47,24 @@ func TestPageServers(t *testing.T) {
 		{"forgotten rules", forgottenRules},
 		{"elsewhere", pageElsewhere},
 		{"commands", copiedCommands},
-		{"large", hundredThousand},
-		{"memory", flatMemory},
 		{"motion", reducedMotion},
 		{"zoom", zoomedPage},
 	} {
-		t.Run(test.name, func(t *testing.T) { test.run(t, ctx) })
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			test.run(t, ctx)
+		})
 	}
+}
+
+// sharedBrowser starts a browser whose tabs are those of several tests.
+func sharedBrowser(t *testing.T) context.Context {
+	t.Helper()
+	ctx := browser(t)
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
+		t.Fatal(err)
+	}
+	return ctx
 }
 
 // openServerEnv is the environment of a server that requires no credentials.
@@ -299,7 +309,6 @@ func unseenConflict(t *testing.T, ctx context.Context) {
 // withCredentials opens the page without and with credentials.
 func withCredentials(t *testing.T, ctx context.Context) {
 	p := servePage(t, ctx, []string{"PICKUP_PASSWORD=secret"})
-	// The address of TestPage has a password, too. Another browser session has none.
 	answer, err := chromedp.Run(p.ctx, chromedp.NavigateResponse(p.url+"/_/"))
 	if err != nil || answer.Status != http.StatusUnauthorized {
 		t.Fatalf("the page without credentials: %+v %v", answer, err)
@@ -330,26 +339,36 @@ func removedUser(t *testing.T, ctx context.Context) {
 	users(anna + bert)
 	p := servePageOf(t, ctx, dir, nil, "--htpasswd", "users")
 	p.url = strings.Replace(p.url, "//", "//anna:pass%3A%20one@", 1)
-	p.open("#/schedules")
+	const signedOut = `document.querySelector("dialog[open] h1")?.textContent === "Signed out"`
+	p.open("#/schedules/4")
 	p.until(`document.querySelector(".foot .live")?.textContent === "Live" && ` + rows + ` === 7`)
+	p.fill("#member-title", "Typed")
 	users(bert)
-	p.until(`document.querySelector("h1")?.textContent === "Signed out" && !` + rows)
+	p.until(signedOut)
 	p.accessible("signed-out", true)
+	p.press("Escape", "Escape") // does not show the page
+	p.until(signedOut)
 	users(anna + bert)
 	if !eventually(func() bool { return statusOf(t, p.url+"/_/status") == http.StatusOK }) {
 		t.Fatal("the server does not accept the user who is back")
 	}
+	newTab(t, ctx, p.url).open("#/") // Chromium has forgotten the password, and the address has it
+	p.clickText("Sign in again")
+	p.until(`!document.querySelector("dialog") && document.querySelector(".foot .live")?.textContent === "Live"`)
+	p.press("Ctrl+s")
+	p.holds(`"title": "Typed"`)
+	p.until(`!document.querySelector(".dirty")`)
 	p.before(`const send = fetch, wait = setTimeout;
 		window.fetch = (url, options) => String(url).includes("/_/changes") ? new Promise(() => {}) : send(url, options);
 		window.setTimeout = (run, ms, ...rest) => ms === 500 ? 0 : wait(run, ms, ...rest)`) // nothing is loaded later
-	p.open("#/schedules") // Chromium has forgotten the password, and the address has it
+	p.open("#/schedules")
 	p.until(rows + ` === 7`)
 	users(bert)
 	if !eventually(func() bool { return statusOf(t, p.url+"/_/status") == http.StatusUnauthorized }) {
 		t.Fatal("the server still accepts the user")
 	}
 	p.press("?") // needs the part of the page that is not loaded yet
-	p.until(`document.querySelector("h1")?.textContent === "Signed out" && !document.querySelector(".toast")`)
+	p.until(signedOut + ` && !document.querySelector(".toast")`)
 	p.console() // the browser logs the 401
 }
 

@@ -42,6 +42,10 @@ func newTab(t *testing.T, ctx context.Context, url string) *tab {
 	t.Cleanup(cancel)
 	p := &tab{T: t, ctx: ctx, url: url}
 	p.do(desktop)
+	// Other tabs of the browser do not take the focus away.
+	if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
+		t.Fatal(err)
+	}
 	dialogs, console := chromedp.Events(ctx, page.JavascriptDialogOpening), chromedp.Console(ctx)
 	go func() {
 		for range dialogs { // leave, although something has been typed
@@ -119,8 +123,16 @@ func (p *tab) number(expression string) float64 {
 // open loads the page anew at an address such as #/schedules, and waits for its heading.
 func (p *tab) open(hash string) {
 	p.Helper()
-	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(p.url+"/_/"+hash))
+	p.leave()
+	p.do(chromedp.Navigate(p.url + "/_/" + hash))
 	p.until(`document.querySelector("main h1, .panel h1") && !document.querySelector("[aria-busy=true]")`)
+}
+
+// leave ends the page. The next one is of the same site, so that Chromium needs no new
+// process for it.
+func (p *tab) leave() {
+	p.Helper()
+	p.do(chromedp.Navigate(p.url + "/_/livez"))
 }
 
 // show goes to an address without loading the page.

@@ -40,7 +40,7 @@ func (c *schemaCommand) run(ctx context.Context, e *environment) error {
 	if c.Rules != "" {
 		return usagef("--rules is for a database in etcd: the rules of a file are in %s", strings.TrimSuffix(path, filepath.Ext(path))+".schema.json")
 	}
-	if err := checkExists(path); err != nil {
+	if err := checkExists(e, path); err != nil {
 		return err
 	}
 	// Without --link the file is only read, so a server may have it.
@@ -62,7 +62,7 @@ func (c *schemaCommand) write(ctx context.Context, e *environment, path string, 
 	}
 	switch err := filestore.WriteFile(file, describe.InferSchema(snap), c.Force); {
 	case err == nil:
-		fmt.Fprintf(e.stdout, "%s: rules inferred from %s\n", file, path)
+		fmt.Fprintf(e.stdout, "%s: rules inferred from %s; writes are checked against them from now on, so edit them as needed\n", file, path)
 	case !errors.Is(err, fs.ErrExist):
 		return err
 	case !c.Link && !c.keep:
@@ -73,7 +73,11 @@ func (c *schemaCommand) write(ctx context.Context, e *environment, path string, 
 	}
 	link := jsontext.Value(quote(reference(file)))
 	if !c.Link {
-		fmt.Fprintf(e.stdout, "For completion in editors, add \"$schema\": %s to %s, or use --link.\n", link, path)
+		instead := "use --link"
+		if c.keep {
+			instead = "run pickup init again when the server has stopped"
+		}
+		fmt.Fprintf(e.stdout, "For completion in editors, add \"$schema\": %s to %s, or %s.\n", link, path, instead)
 		return nil
 	}
 	if _, err := store.Commit(ctx, snap.Rev(), []storage.Change{{Collection: "$schema", Value: link}}); err != nil {

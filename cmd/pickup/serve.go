@@ -283,7 +283,7 @@ func (s *service) openStore(ctx context.Context) (err error) {
 		Log:         s.log,
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return cmp.Or(checkExists(s.file), openError(err))
+		return cmp.Or(checkExists(s.env, s.file), openError(err))
 	}
 	if errors.Is(err, storage.ErrInUse) {
 		return fmt.Errorf("%w; stop that server first, or look at the file with --read-only", err)

@@ -18,11 +18,11 @@ import (
 	"time"
 )
 
-// TestSoak reads, writes and edits the file for eight seconds, or for ten minutes with
+// TestSoak reads, writes and edits the file for four seconds, or for ten minutes with
 // PICKUP_LONG. It checks that no acknowledged write is lost, and that memory,
 // goroutines and open files do not grow.
 func TestSoak(t *testing.T) {
-	during := 8 * time.Second
+	during := 4 * time.Second
 	if os.Getenv("PICKUP_LONG") != "" {
 		during = 10 * time.Minute
 	}
@@ -48,7 +48,8 @@ func TestSoak(t *testing.T) {
 
 	samples := []vitals{}
 	begin := time.Now()
-	for time.Since(begin) < during && !t.Failed() {
+	enough := func() bool { return requests.Load() >= 1000 && edits.Load() > 0 } // a busy machine needs longer
+	for (time.Since(begin) < during || !enough() && time.Since(begin) < during+patience) && !t.Failed() {
 		time.Sleep(during / 20)
 		samples = append(samples, measure(t, p))
 	}
@@ -81,7 +82,7 @@ func TestSoak(t *testing.T) {
 	early, late := average(samples[len(samples)/4:len(samples)/2]), average(samples[len(samples)*3/4:])
 	t.Logf("%v: %d requests, %d hand edits, %d records lost; early and late: memory %d and %d MiB, goroutines %d and %d, open files %d and %d",
 		during, requests.Load(), edits.Load(), lost, early.memory>>20, late.memory>>20, early.goroutines, late.goroutines, early.files, late.files)
-	if edits.Load() == 0 || requests.Load() < 1000 {
+	if !enough() {
 		t.Error("too few requests or edits to show anything")
 	}
 	if late.memory > early.memory*3/2+32<<20 || late.goroutines > early.goroutines+20 || late.files > early.files+20 {

@@ -97,6 +97,7 @@ func patch(url, title string) (revision string, took time.Duration, err error) {
 // TestStreamCrowd connects 500 clients to one collection, or 10,000 with
 // PICKUP_LONG, and writes once a second. Each client must get each event.
 func TestStreamCrowd(t *testing.T) {
+	t.Parallel()
 	clients, writes := 500, 5
 	if os.Getenv("PICKUP_LONG") != "" {
 		clients, writes = 10_000, 30

@@ -57,7 +57,7 @@ var grammar = jsonsyntax.Grammar{
 
 // broken returns the error for a file that does not parse.
 func broken(file string, data []byte) error {
-	offset, reason := grammar.Explain(data)
+	offset, reason, _ := grammar.Explain(data)
 	line, column := rawjson.LineColumn(data, offset)
 	return &storage.BrokenError{File: file, Line: line, Column: column, Reason: cmp.Or(reason, "this is not valid JSON"), Excerpt: rawjson.ExcerptAt(data, offset)}
 }

@@ -27,7 +27,7 @@ func TestBroken(t *testing.T) {
 		for i := range len(text) {
 			for _, cut := range []string{text, text[:i], text[i:], text[:i] + text[i+1:]} {
 				_, err := Parse("db.json", []byte(cut), nil)
-				if _, reason := grammar.Explain([]byte(cut)); (reason == "") != (err == nil) {
+				if _, reason, _ := grammar.Explain([]byte(cut)); (reason == "") != (err == nil) {
 					t.Errorf("%q: the parser says %v, the explanation is %q", cut, err, reason)
 				}
 			}

@@ -73,8 +73,8 @@ func prepare(c config) (*bench, error) {
 	b.pickup, b.floor, b.tests = filepath.Join(work, "pickup"), filepath.Join(work, "floor"), filepath.Join(work, "engine.test")
 	commands := [][]string{
 		{"wrk", "-v"},
-		{"go", "build", "-trimpath", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", b.pickup, "./cmd/pickup"},
-		{"go", "build", "-trimpath", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", b.floor, "./internal/bench/floor"},
+		{"go", "build", "-trimpath", "-tags", "nomsgpack,grpcnotrace", "-ldflags", "-s -w", "-o", b.pickup, "./cmd/pickup"},
+		{"go", "build", "-trimpath", "-tags", "nomsgpack,grpcnotrace", "-ldflags", "-s -w", "-o", b.floor, "./internal/bench/floor"},
 		{"go", "test", "-c", "-tags", "nomsgpack", "-o", b.tests, "./internal/database"},
 	}
 	if c.peers {

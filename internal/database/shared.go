@@ -233,9 +233,10 @@ func (db *DB) Age() time.Duration {
 // A latest asks a store for its latest revision, once for all who wait. The zero
 // value is ready for use.
 type latest struct {
+	asking sync.Mutex // held during a call of Latest
+
 	mu   sync.Mutex
-	next *answer         // guarded by mu; of the call that has not begun, nil if nobody waits for one
-	last <-chan struct{} // guarded by mu; closed when the call before the next one has ended, nil if there was none
+	next *answer // guarded by mu; of the call that has not begun, nil if nobody waits for one
 }
 
 // An answer is the result of one call of Latest.
@@ -245,17 +246,19 @@ type answer struct {
 	err  error
 }
 
-// ask returns the result of a call of Latest that begins after ask does, for all who
-// wait at the time.
+// ask returns the result of a call of Latest that begins after ask does. The call does
+// not end with ctx, because others wait for it too.
 func (l *latest) ask(ctx context.Context, store storage.SharedStore) (storage.Rev, error) {
 	l.mu.Lock()
 	a, first := l.next, l.next == nil
 	if first {
 		a = &answer{done: make(chan struct{})}
-		go l.answer(context.WithoutCancel(ctx), store, a, l.last)
-		l.next, l.last = a, a.done
+		l.next = a
 	}
 	l.mu.Unlock()
+	if first {
+		go l.answer(context.WithoutCancel(ctx), store, a)
+	}
 	select {
 	case <-a.done:
 		return a.rev, a.err
@@ -264,21 +267,15 @@ func (l *latest) ask(ctx context.Context, store storage.SharedStore) (storage.Re
 	}
 }
 
-// answer calls Latest for a, after another call has ended.
-func (l *latest) answer(ctx context.Context, store storage.SharedStore, a *answer, before <-chan struct{}) {
-	defer close(a.done)
-	if before != nil {
-		<-before
-	}
+// answer calls Latest for a.
+func (l *latest) answer(ctx context.Context, store storage.SharedStore, a *answer) {
+	l.asking.Lock()
+	defer l.asking.Unlock()
 	l.mu.Lock()
 	l.next = nil
 	l.mu.Unlock()
-	defer func() {
-		if p := recover(); p != nil {
-			a.err = fmt.Errorf("panic: %v", p)
-		}
-	}()
 	a.rev, a.err = store.Latest(ctx)
+	close(a.done)
 }
 
 // SetRules replaces the rules of a shared store, for all who use it; an empty text

@@ -491,31 +491,35 @@ func TestFreshAsksOnce(t *testing.T) {
 	}
 }
 
-// TestFreshDeadlines has readers wait for one call, each as long as it likes.
-func TestFreshDeadlines(t *testing.T) {
-	two(t, func(t *testing.T, a, b replica) {
-		hold := make(chan struct{})
-		b.store.SetFault(func(call string) error {
-			if call == "Latest" {
-				<-hold
-			}
-			return nil
-		})
-		var running sync.WaitGroup
-		for _, wait := range []time.Duration{0, time.Millisecond, time.Minute} {
-			running.Go(func() {
-				ctx, cancel := context.WithTimeout(t.Context(), wait)
-				defer cancel()
-				if _, err := b.Fresh(ctx); (err == nil) != (wait == time.Minute) || err != nil && err != context.DeadlineExceeded {
-					t.Errorf("after %v: %v", wait, err)
-				}
-			})
-			synctest.Wait()
+// TestFreshImpatient has a reader who does not wait share a call with one who does.
+func TestFreshImpatient(t *testing.T) {
+	db := replicas(t, 1, twoRecords)[0]
+	hold, began := make(chan struct{}), make(chan struct{}, 3)
+	db.store.SetFault(func(call string) error {
+		if call == "Latest" {
+			began <- struct{}{}
+			<-hold
 		}
-		time.Sleep(time.Second)
-		close(hold)
-		running.Wait()
+		return nil
 	})
+	var running sync.WaitGroup
+	patient := func() {
+		running.Go(func() {
+			if _, err := db.Fresh(t.Context()); err != nil {
+				t.Errorf("a reader who waits: %v", err)
+			}
+		})
+	}
+	patient()
+	<-began
+	over, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	if _, err := db.Fresh(over); !errors.Is(err, context.DeadlineExceeded) { // it begins the call that the next reader waits for
+		t.Errorf("a reader who does not wait: %v", err)
+	}
+	patient()
+	close(hold)
+	running.Wait()
 }
 
 // TestSharedGap lets a replica lag until the store does not have the batches that it

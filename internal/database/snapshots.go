@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"pickup/internal/storage"
@@ -23,21 +22,21 @@ type NamedSnapshot struct {
 	Time time.Time // when it was kept
 
 	replaced int // history.replaced when it was kept, or a little earlier
-	compared atomic.Pointer[comparison]
-}
 
-// A comparison is what Differing has returned for the state at a revision.
-type comparison struct {
-	rev storage.Rev
-	n   int
+	mu        sync.Mutex
+	compared  storage.Rev // guarded by mu; of the latest argument of Differing
+	differing int         // guarded by mu; its result
 }
 
 // Differing returns how many records have been added, changed or removed from s to now,
 // a later or earlier state. Another member counts as one; the order does not count. What
-// both states share is not looked at, and the latest number is kept.
+// both states share is not looked at. The latest number is kept, for which callers at
+// the same time wait.
 func (s *NamedSnapshot) Differing(now *Snapshot) (n int) {
-	if last := s.compared.Load(); last != nil && last.rev == now.rev {
-		return last.n
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.compared == now.rev {
+		return s.differing
 	}
 	for _, c := range s.list {
 		n += c.differing(now.byName[c.name])
@@ -47,7 +46,7 @@ func (s *NamedSnapshot) Differing(now *Snapshot) (n int) {
 			n += c.differing(nil)
 		}
 	}
-	s.compared.Store(&comparison{now.rev, n})
+	s.compared, s.differing = now.rev, n
 	return n
 }
 
@@ -139,6 +138,7 @@ func (db *DB) KeepSnapshot(name string, check func(old *NamedSnapshot) error) (*
 		return nil, err
 	}
 	s.Snapshot = db.Snapshot()
+	s.compared = s.rev
 	switch {
 	case len(others) >= maxSnapshots:
 		return nil, fmt.Errorf("there are %d snapshots; delete one before you keep another: %w", maxSnapshots, ErrMemory)

@@ -239,7 +239,7 @@ func TestStampOfManyMembers(t *testing.T) {
 		}
 		return err
 	})
-	if took := time.Since(start); err != nil || took > 5*time.Second {
+	if took := time.Since(start); err != nil || took > time.Minute {
 		t.Errorf("after %v: %v", took, err)
 	}
 }

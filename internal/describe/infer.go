@@ -2,6 +2,7 @@ package describe
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,7 +14,7 @@ import (
 )
 
 // InferSchema returns a first rules file for a database: types, the members that
-// every record has, formats, enums of few values, and members that refer to
+// every one of several records has, formats, enums of few values, and members that refer to
 // another collection by their names (driverId to drivers). The contents of the
 // database conform to it, apart from dangling references.
 func InferSchema(snap *database.Snapshot) []byte {
@@ -48,8 +49,8 @@ func InferSchema(snap *database.Snapshot) []byte {
 
 // inferenceOf returns the inference from the records of a collection, or from
 // the value of another member: for a rules file, or else for a description, which
-// needs no contents of strings. For a description it looks only at the blocks of
-// records that have changed since the last one.
+// needs no contents of strings. It looks only at the blocks of records that have
+// changed since the last one of its kind.
 func inferenceOf(snap *database.Snapshot, name string, rules bool) *inference {
 	in := &inference{rules: rules}
 	if kind, _ := snap.Kind(name); kind != storage.Array {
@@ -58,23 +59,20 @@ func inferenceOf(snap *database.Snapshot, name string, rules bool) *inference {
 		return in
 	}
 	for memo, records := range snap.Blocks(name) {
-		known := memo.Load()
-		if rules || known == nil {
-			part := in
-			if !rules {
-				part = new(inference)
-			}
+		var part *inference
+		if kept := memo.Load(); kept != nil {
+			part = (*kept).(*inference)
+		}
+		if part == nil || rules && !part.rules {
+			part = &inference{rules: rules}
 			for r := range records {
 				part.add(r.Value, 0)
 			}
-			if rules {
-				continue
-			}
-			if known = new(any(part)); part.size() <= maxKept {
-				memo.Store(known)
+			if part.size() <= maxKept {
+				memo.Store(new(any(part)))
 			}
 		}
-		in.join((*known).(*inference))
+		in.join(part)
 	}
 	if in.n == 0 {
 		in.kinds[indexOf('{')] = 1 // records are objects
@@ -89,8 +87,7 @@ type inference struct {
 	kinds    [len(kinds)]int // by the index of the kind
 	integers int
 	first    jsontext.Value // the first string or number
-	words    map[string]int // strings by what they spell; nil after too many
-	order    []string       // the keys of words in order of appearance
+	words    []string       // the different strings in order of appearance; nil if they are no enum
 	formats  []string       // that all strings have
 	members  map[string]*inference
 	names    []string // of members in order of appearance
@@ -99,8 +96,7 @@ type inference struct {
 
 const (
 	maxLevels = 32 // of nesting; deeper values are ignored
-	maxWords  = 64 // different strings that are counted
-	mostWords = 10 // of an enum
+	maxWords  = 10 // of an enum
 
 	maxKept = 1000 // places in an inference that is kept with a block of records
 
@@ -124,8 +120,11 @@ func (in *inference) size() int {
 	return size
 }
 
-// join adds the values of another inference for a description, which come later.
+// join adds the values of another inference, which come later.
 func (in *inference) join(o *inference) {
+	if in.rules {
+		in.joinStrings(o)
+	}
 	in.n += o.n
 	in.integers += o.integers
 	for i, n := range o.kinds {
@@ -136,9 +135,36 @@ func (in *inference) join(o *inference) {
 	}
 	if o.items != nil {
 		if in.items == nil {
-			in.items = new(inference)
+			in.items = &inference{rules: in.rules}
 		}
 		in.items.join(o.items)
+	}
+}
+
+// joinStrings adds what another inference knows of the contents of strings.
+func (in *inference) joinStrings(o *inference) {
+	if in.first == nil {
+		in.first = o.first
+	}
+	switch {
+	case o.count('"') == 0:
+	case in.count('"') == 0:
+		in.formats, in.words = o.formats, slices.Clone(o.words)
+	default:
+		in.formats = slices.DeleteFunc(slices.Clone(in.formats), func(f string) bool { return !slices.Contains(o.formats, f) })
+		in.addWords(o.words)
+	}
+}
+
+// addWords adds different strings, nil if they are no enum.
+func (in *inference) addWords(words []string) {
+	for _, w := range words {
+		if in.words != nil && !slices.Contains(in.words, w) {
+			in.words = append(in.words, w)
+		}
+	}
+	if words == nil || len(in.words) > maxWords {
+		in.words = nil
 	}
 }
 
@@ -197,26 +223,27 @@ func (in *inference) add(v jsontext.Value, level int) {
 }
 
 func (in *inference) addString(v jsontext.Value) {
-	s := rawjson.Unquote(v)
 	if in.count('"') == 1 {
-		in.formats = schema.InferableFormats
-		in.words = make(map[string]int)
+		in.formats, in.words = schema.InferableFormats, []string{}
 		if in.first == nil {
 			in.first = v
 		}
 	}
-	if len(in.formats) > 0 {
-		in.formats = schema.FormatsOf(s, in.formats)
-	}
-	if in.words == nil {
+	if len(in.formats) == 0 && in.words == nil {
 		return
 	}
-	if in.words[s]++; in.words[s] == 1 {
-		in.order = append(in.order, s)
-	}
-	if len(in.order) > maxWords {
+	s := rawjson.Unquote(v)
+	in.formats = schema.FormatsOf(s, in.formats)
+	if isWord(s) {
+		in.addWords([]string{s})
+	} else {
 		in.words = nil
 	}
+}
+
+// isWord reports whether a string may be a value of an enum: a single word.
+func isWord(s string) bool {
+	return s != "" && len(s) <= 40 && !strings.ContainsAny(s, " \t\n@/")
 }
 
 // inferring is the context of an inference. The zero value is for a description
@@ -288,7 +315,7 @@ func (in *inference) appendStringRules(out []byte) []byte {
 	if len(in.formats) > 0 {
 		out = rawjson.AppendMember(out, "format", rawjson.AppendQuote(nil, in.formats[0]))
 	} else if in.few() {
-		values := quote(in.order)
+		values := quote(in.words)
 		if in.count('n') > 0 {
 			values = append(values, []byte("null"))
 		}
@@ -300,28 +327,24 @@ func (in *inference) appendStringRules(out []byte) []byte {
 	return out
 }
 
+// enough is how many values it takes to infer more than types from them.
+const enough = 5
+
 // few reports whether the strings are probably an enum: a few single words,
 // each of which occurs twice on average.
 func (in *inference) few() bool {
 	n := in.count('"')
-	if in.words == nil || n < 5 || len(in.order) < 2 || len(in.order) > mostWords || 2*len(in.order) > n+1 {
-		return false
-	}
-	for _, w := range in.order {
-		if w == "" || len(w) > 40 || strings.ContainsAny(w, " \t\n@/") {
-			return false
-		}
-	}
-	return true
+	return n >= enough && len(in.words) >= 2 && 2*len(in.words) <= n+1
 }
 
-// appendMembers appends "required" and "properties".
+// appendMembers appends "required" and "properties". Of few objects only the id of a
+// record is required.
 func (in *inference) appendMembers(out []byte, f inferring) []byte {
 	var required []string
 	properties := []byte("{")
 	for _, name := range in.names {
 		m := in.members[name]
-		if m.n == in.count('{') {
+		if n := in.count('{'); m.n == n && (n >= enough || f.collection != "" && name == f.id) {
 			required = append(required, name)
 		}
 		properties = rawjson.AppendMember(properties, name, m.memberSchema(name, f))

@@ -21,11 +21,12 @@ type Grammar struct {
 }
 
 // Explain returns the offset of the first error in text and one sentence, not
-// capitalized, about it. The reason is empty if there is no error.
-func (g Grammar) Explain(text []byte) (offset int, reason string) {
+// capitalized, about it. The reason is empty if there is no error. unquoted is the reason
+// with "…" for what it quotes of the text.
+func (g Grammar) Explain(text []byte) (offset int, reason, unquoted string) {
 	r := &reader{Grammar: g, text: text}
 	r.document()
-	return r.offset, r.reason
+	return r.offset, r.reason, r.unquoted
 }
 
 // A reader reads a text up to the first error. Its methods return false after
@@ -36,13 +37,26 @@ type reader struct {
 	i      int
 	open   []int // offsets of the open brackets
 	offset int   // of the error
-	reason string
+
+	reason, unquoted string
 }
+
+// A quotation is a part of the text in a reason.
+type quotation string
 
 func (r *reader) fail(offset int, format string, args ...any) bool {
 	r.offset, r.reason = offset, fmt.Sprintf(format, args...)
+	for i, arg := range args {
+		if _, ok := arg.(quotation); ok {
+			args[i] = "…"
+		}
+	}
+	r.unquoted = fmt.Sprintf(format, args...)
 	return false
 }
+
+// shortened returns the quotation of a text that may be long.
+func shortened(text string) quotation { return quotation(rawjson.Shorten(text)) }
 
 // peek returns the next byte, or 0 at the end.
 func (r *reader) peek() byte {
@@ -136,7 +150,7 @@ func (r *reader) utf8(end int) bool {
 	for r.i < end {
 		c, n := utf8.DecodeRune(r.text[r.i:end])
 		if c == utf8.RuneError && n == 1 {
-			return r.fail(r.i, "the byte 0x%02X is not UTF-8; the %s must be UTF-8", r.text[r.i], r.Noun)
+			return r.fail(r.i, "the byte %s is not UTF-8; the %s must be UTF-8", quotation(fmt.Sprintf("0x%02X", r.text[r.i])), r.Noun)
 		}
 		r.i += n
 	}
@@ -201,9 +215,9 @@ func (r *reader) unexpected(wanted string) bool {
 	case word == "" && (c == '+' || c == '.') && wanted == "a value":
 		return r.fail(r.i, "a number begins with a digit or a minus sign, not with %c", c)
 	case word == "":
-		return r.fail(r.i, "expected %s, found %s", wanted, strconv.QuoteRune(c))
+		return r.fail(r.i, "expected %s, found %s", wanted, quotation(strconv.QuoteRune(c)))
 	case wanted != "a value":
-		return r.fail(r.i, `expected %s, found the word "%s"`, wanted, rawjson.Shorten(word))
+		return r.fail(r.i, `expected %s, found the word "%s"`, wanted, shortened(word))
 	}
 	switch lower := strings.ToLower(word); lower {
 	case "true", "false", "null":
@@ -213,7 +227,7 @@ func (r *reader) unexpected(wanted string) bool {
 	case "nan", "infinity":
 		return r.fail(r.i, "%s is not a JSON number; use null or a string", word)
 	}
-	return r.fail(r.i, "the word %s must be in double quotes", rawjson.Shorten(word))
+	return r.fail(r.i, "the word %s must be in double quotes", shortened(word))
 }
 
 // list reads an object or array.
@@ -291,7 +305,7 @@ func (r *reader) name(names map[string]int) bool {
 		return false
 	}
 	end := r.i
-	quoted := rawjson.Shorten(string(r.text[start:end]))
+	quoted := shortened(string(r.text[start:end]))
 	name := rawjson.Unquote(r.text[start:end])
 	if first, ok := names[name]; ok {
 		return r.fail(start, "duplicate name %s: it is already used on line %d", quoted, r.line(first))

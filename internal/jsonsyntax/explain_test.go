@@ -53,12 +53,43 @@ func TestExplain(t *testing.T) {
 }
 
 func explained(g Grammar, text string) string {
-	offset, reason := g.Explain([]byte(text))
+	offset, reason, _ := g.Explain([]byte(text))
 	if reason == "" {
 		return "is valid"
 	}
 	line, column := rawjson.LineColumn([]byte(text), offset)
 	return fmt.Sprintf("%d:%d: %s", line, column, reason)
+}
+
+// TestUnquoted puts a word at each place of the texts of testdata/cases.txt: the reason
+// without quotations never has it.
+func TestUnquoted(t *testing.T) {
+	data, err := os.ReadFile("testdata/cases.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const word = "hunter2"
+	quoted := 0
+	for line := range strings.Lines(string(data)) {
+		text, err := strconv.Unquote(strings.TrimSpace(line))
+		if err != nil || len(text) > 1000 {
+			continue
+		}
+		for i := range len(text) + 1 {
+			for _, g := range grammars {
+				_, reason, unquoted := g.Explain([]byte(text[:i] + word + text[i:]))
+				if strings.Contains(reason, word) {
+					quoted++
+				}
+				if strings.Contains(unquoted, word) || (reason == "") != (unquoted == "") {
+					t.Errorf("%q: %s", reason, unquoted)
+				}
+			}
+		}
+	}
+	if quoted == 0 {
+		t.Error("no reason quotes the word")
+	}
 }
 
 func TestMaxDepth(t *testing.T) {
@@ -92,7 +123,7 @@ func FuzzExplain(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		g := Grammar{Noun: "body", MaxDepth: 10_000}
-		offset, reason := g.Explain(text)
+		offset, reason, _ := g.Explain(text)
 		if valid := jsontext.Value(text).IsValid(); valid != (reason == "") {
 			t.Fatalf("%q: valid is %v, and the reason %q", text, valid, reason)
 		}

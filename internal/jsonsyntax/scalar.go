@@ -6,8 +6,6 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"pickup/internal/rawjson"
 )
 
 // str reads a string.
@@ -50,7 +48,7 @@ func (r *reader) escape() bool {
 			if unicode.IsControl(c) {
 				return r.fail(at, `this backslash begins no escape; write \\ for a backslash`)
 			}
-			return r.fail(at, `\%c is not an escape; write \\ for a backslash`, c)
+			return r.fail(at, `\%s is not an escape; write \\ for a backslash`, quotation(c))
 		}
 		r.i++
 		return true
@@ -63,7 +61,7 @@ func (r *reader) escape() bool {
 	if utf16.IsSurrogate(c) {
 		low, ok := hexEscape(r.text[r.i:])
 		if !ok || utf16.DecodeRune(c, low) == unicode.ReplacementChar {
-			return r.fail(at, `%s is half of a surrogate pair; the other half is missing`, r.text[at:r.i])
+			return r.fail(at, `%s is half of a surrogate pair; the other half is missing`, quotation(r.text[at:r.i]))
 		}
 		r.i += 6
 	}
@@ -125,5 +123,5 @@ func (r *reader) number() bool {
 	if !r.utf8(end) {
 		return false
 	}
-	return r.fail(start, "%s is not a number; strings must be in double quotes", rawjson.Shorten(string(r.text[start:end])))
+	return r.fail(start, "%s is not a number; strings must be in double quotes", shortened(string(r.text[start:end])))
 }

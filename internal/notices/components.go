@@ -55,7 +55,7 @@ func modules(root string, platforms []string) ([]component, error) {
 	versions := make(map[string][2]string) // by path: version and directory
 	for _, platform := range platforms {
 		system, arch, _ := strings.Cut(platform, "/")
-		out, err := command([]string{"CGO_ENABLED=0", "GOOS=" + system, "GOARCH=" + arch}, "list", "-C", root, "-deps", "-tags", "nomsgpack",
+		out, err := command([]string{"CGO_ENABLED=0", "GOOS=" + system, "GOARCH=" + arch}, "list", "-C", root, "-deps", "-tags", "nomsgpack,grpcnotrace",
 			"-f", "{{with .Module}}{{.Path}}\t{{.Version}}\t{{.Dir}}{{end}}", "./cmd/pickup")
 		if err != nil {
 			return nil, err

@@ -58,9 +58,11 @@ func run(out, version string) error {
 	return os.WriteFile(out, text, 0o644)
 }
 
-// notices returns the licences of components, each under a heading.
+// notices returns the licences of components, each under a heading. A text that
+// several have is there once.
 func notices(all []component) []byte {
 	var b bytes.Buffer
+	owners := make(map[string]string) // the first component that has a text
 	line := strings.Repeat("=", 78)
 	fmt.Fprintln(&b, "pickup contains this software, under these licences.")
 	for _, c := range all {
@@ -69,6 +71,12 @@ func notices(all []component) []byte {
 		}
 		fmt.Fprintf(&b, "\n%s\n%s %s (%s)\n%s\n", line, c.name, c.version, c.license, line)
 		for _, text := range c.texts {
+			words := strings.Join(strings.Fields(text), " ")
+			if owner := owners[words]; owner != "" {
+				fmt.Fprintf(&b, "\nThe text is that of %s.\n", owner)
+				continue
+			}
+			owners[words] = c.name
 			fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")))
 		}
 	}

@@ -18,7 +18,7 @@ func TestComponents(t *testing.T) {
 		t.Fatal(err)
 	}
 	binary := filepath.Join(t.TempDir(), "pickup")
-	cmd := exec.Command("go", "build", "-trimpath", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", binary, "pickup/cmd/pickup")
+	cmd := exec.Command("go", "build", "-trimpath", "-tags", "nomsgpack,grpcnotrace", "-ldflags", "-s -w", "-o", binary, "pickup/cmd/pickup")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -54,6 +54,23 @@ func TestComponents(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("the notices lack %q", want)
 		}
+	}
+}
+
+// TestNotices lists the licences of components of which two have one text, with other
+// line ends.
+func TestNotices(t *testing.T) {
+	text := string(notices([]component{
+		{name: "a", version: "v1", license: "MIT", texts: []string{"Do what\r\nyou like.\r\n", "By A."}},
+		{name: "pickup", kind: "program", texts: []string{"Not here."}},
+		{name: "b", version: "v2", license: "MIT", texts: []string{"Do what you\nlike.", "By B."}},
+	}))
+	line := strings.Repeat("=", 78)
+	_, got, _ := strings.Cut(text, "\n")
+	want := "\n" + line + "\na v1 (MIT)\n" + line + "\n\nDo what\nyou like.\n\nBy A.\n\n" +
+		line + "\nb v2 (MIT)\n" + line + "\n\nThe text is that of a.\n\nBy B.\n"
+	if got != want {
+		t.Errorf("the notices are\n%s", text)
 	}
 }
 

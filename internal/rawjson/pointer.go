@@ -99,14 +99,13 @@ const around = 100
 func ExcerptAt(data []byte, offset int) Excerpt {
 	offset = min(offset, len(data))
 	start := 1 + bytes.LastIndexByte(data[:offset], '\n')
-	end := len(data)
-	if i := bytes.IndexByte(data[offset:], '\n'); i >= 0 {
-		end = offset + i
-	}
-	before := []rune(string(data[max(start, offset-around*utf8.UTFMax):offset]))
-	after := []rune(string(data[offset:min(end, offset+around*utf8.UTFMax)]))
+	line, _, _ := bytes.Cut(data[start:], []byte("\n"))
+	line = bytes.TrimSuffix(line, []byte("\r"))
+	offset = min(offset-start, len(line))
+	before := []rune(string(line[max(0, offset-around*utf8.UTFMax):offset]))
+	after := []rune(string(line[offset:min(len(line), offset+around*utf8.UTFMax)]))
 	before, after = before[max(0, len(before)-around):], after[:min(len(after), around)]
-	text := strings.TrimSuffix(string(append(before, after...)), "\r")
+	text := string(append(before, after...))
 	if short := strings.TrimPrefix(text, byteOrderMark); len(before) > 0 && short != text {
 		return Excerpt{short, len(before)}
 	}

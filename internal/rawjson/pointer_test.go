@@ -18,6 +18,7 @@ func TestExcerptAt(t *testing.T) {
 		{name: "its beginning", text: "{\n|]\n}", after: "]"},
 		{name: "its end", text: "{\"a\"|\n}", before: `{"a"`},
 		{name: "of Windows", text: "{\r\n]|\r\n}", before: "]"},
+		{name: "its line end", text: "{\r\n]\r|\n}", before: "]"},
 		{name: "the end of the text", text: "{\n|"},
 		{name: "with a byte order mark", text: "\ufeff{|]", before: "{", after: "]"},
 		{name: "long", text: long + "|" + long, before: long[:200], after: long[:200]},

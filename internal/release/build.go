@@ -122,11 +122,11 @@ func (r *release) read(patterns ...string) ([]entry, error) {
 			return nil, fmt.Errorf("read %s: no such file (%v)", pattern, err)
 		}
 		for _, path := range paths {
-			text, err := os.ReadFile(path)
+			name, err := filepath.Rel(r.root, path)
 			if err != nil {
 				return nil, err
 			}
-			name, err := filepath.Rel(r.root, path)
+			text, err := os.ReadFile(r.source(name))
 			if err != nil {
 				return nil, err
 			}

@@ -151,9 +151,9 @@ func runService(t *testing.T, root string) {
 	if err := os.Chmod(filepath.Join(root, "run/notify"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	env := []string{"NOTIFY_SOCKET=/run/notify"}
+	env := []string{"NOTIFY_SOCKET=/run/notify", "CREDENTIALS_DIRECTORY=" + credentials}
 	for _, list := range u["Environment"] {
-		env = append(env, strings.Fields(strings.ReplaceAll(list, "%d", credentials))...)
+		env = append(env, strings.Fields(list)...)
 	}
 	for _, file := range u["EnvironmentFile"] {
 		text, err := os.ReadFile(root + strings.TrimPrefix(file, "-"))
@@ -167,7 +167,8 @@ mount --bind "$1" "$1"; mount --bind "$1/$2" "$1/$2"; mount -o remount,ro,bind "
 umask "$3"
 exec chroot --userspec="$4" "$1" /bin/sh -c 'cd "$0"; exec "$@"' "$2" $5`
 	user := fmt.Sprintf("%d:%d", serviceUser, serviceUser)
-	cmd := exec.Command("unshare", "--mount", "sh", "-c", script, "sh", root, u["WorkingDirectory"][0], u["UMask"][0], user, u["ExecStart"][0])
+	cmd := exec.Command("unshare", "--mount", "sh", "-c", script, "sh", root, u["WorkingDirectory"][0], u["UMask"][0], user,
+		strings.ReplaceAll(u["ExecStart"][0], "${CREDENTIALS_DIRECTORY}", credentials))
 	cmd.Env = append(env, "PATH="+os.Getenv("PATH"))
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	if err != nil {

@@ -57,7 +57,7 @@ func (r *release) linuxPackage(p program, c linuxPackage, format string) error {
 	for _, content := range c.Contents {
 		copied := *content
 		if copied.Source != "" {
-			copied.Source = filepath.Join(r.root, copied.Source)
+			copied.Source = r.source(copied.Source)
 		}
 		info := files.ContentFileInfo{Mode: 0o644}
 		if copied.FileInfo != nil {

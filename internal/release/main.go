@@ -59,22 +59,26 @@ func (r *release) run() (err error) {
 	if r.out, err = filepath.Abs(r.out); err != nil {
 		return err
 	}
-	if err := emptyDirectory(r.out); err != nil {
+	out := r.out
+	if err := checkDirectory(out); err != nil {
 		return err
 	}
 	if r.work, err = os.MkdirTemp("", "pickup-release-"); err != nil {
 		return err
 	}
 	defer os.RemoveAll(r.work)
-
-	for _, hook := range r.config.Before.Hooks {
-		if err := r.command(r.root, nil, strings.Fields(hook)...); err != nil {
-			return err
-		}
+	r.out = filepath.Join(r.work, "dist")
+	if err := errors.Join(os.Mkdir(r.out, 0o755), r.documents()); err != nil {
+		return err
 	}
 	programs, err := r.build()
 	if err != nil {
 		return err
+	}
+	for _, hook := range r.config.Before.Hooks {
+		if err := r.command(r.root, nil, strings.Fields(hook)...); err != nil {
+			return err
+		}
 	}
 	var archives []archive
 	for _, p := range programs {
@@ -96,7 +100,14 @@ func (r *release) run() (err error) {
 	if err := r.billsOfMaterials(); err != nil {
 		return err
 	}
-	return r.checksums()
+	if err := r.checksums(); err != nil {
+		return err
+	}
+	// A build that fails leaves the previous release.
+	if err := checkDirectory(out); err != nil {
+		return err
+	}
+	return errors.Join(os.RemoveAll(out), os.CopyFS(out, os.DirFS(r.out)))
 }
 
 // inspect sets the version and the time from git.
@@ -133,11 +144,15 @@ func (r *release) inspect() error {
 }
 
 // releaseFiles are the names of the files of a release.
-var releaseFiles = regexp.MustCompile(`^(checksums\.txt|pickup[._].*|.+-pickup-.*\.tgz)$`)
+var releaseFiles = func() *regexp.Regexp {
+	const version = `\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?`
+	return regexp.MustCompile(`^(checksums\.txt|pickup\.rb|pickup_` + version + `(_(linux|darwin|windows)_(amd64|arm64)\.(tar\.gz|zip|deb|rpm|apk)|\.spdx\.json)` +
+		`|[a-z0-9][a-z0-9._-]*-pickup(-(linux|darwin|win32)-(x64|arm64))?-` + version + `\.tgz)$`)
+}()
 
-// emptyDirectory makes an empty directory at a path. One that has anything else than
-// a release is an error.
-func emptyDirectory(path string) error {
+// checkDirectory returns an error if there is anything else than a release in a
+// directory, which may not exist.
+func checkDirectory(path string) error {
 	files, err := os.ReadDir(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -147,7 +162,7 @@ func emptyDirectory(path string) error {
 			return fmt.Errorf("empty %s: %s is not a file of a release; name another directory, or remove it", path, file.Name())
 		}
 	}
-	return errors.Join(os.RemoveAll(path), os.MkdirAll(path, 0o755))
+	return nil
 }
 
 func (r *release) git(args ...string) (string, error) {

@@ -31,7 +31,7 @@ func TestNewcomer(t *testing.T) {
 	output(t, root, nil, "sh", "-c", `git ls-files -z --cached --others --exclude-standard | xargs -0 sh -c 'for f; do [ ! -f "$f" ] || echo "$f"; done' sh |
 		tar -c -T - | tar -x -C "$0"`, clone)
 	// The flags of a release, so that nothing is compiled again.
-	build, env := []string{"CGO_ENABLED=0", "GOFLAGS=-trimpath -tags=nomsgpack"}, []string(nil)
+	build, env := []string{"CGO_ENABLED=0", "GOFLAGS=-trimpath -tags=nomsgpack,grpcnotrace"}, []string(nil)
 	if long {
 		caches := t.TempDir()
 		env = []string{

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // A manifest is a package.json.
@@ -20,7 +21,8 @@ type manifest struct {
 	OS                   []string          `json:"os,omitempty"`
 	CPU                  []string          `json:"cpu,omitempty"`
 	PreferUnplugged      bool              `json:"preferUnplugged,omitempty"` // a binary cannot run out of a zip file
-	PublishConfig        map[string]string `json:"publishConfig"`             // packages with a scope are private by default
+	Repository           map[string]string `json:"repository"`
+	PublishConfig        map[string]string `json:"publishConfig"` // packages with a scope are private by default
 	OptionalDependencies map[string]string `json:"optionalDependencies,omitempty"`
 }
 
@@ -39,8 +41,12 @@ func npmName(name string) string {
 // script has to run.
 func (r *release) npmPackages(programs []program) error {
 	public := map[string]string{"access": "public"}
+	if strings.Contains(r.version, "-") {
+		public["tag"] = "next" // or npm does not publish a pre-release
+	}
+	repository := map[string]string{"type": "git", "url": "git+" + r.url + ".git"}
 	main := manifest{
-		Name: "@" + r.owner + "/pickup", Version: r.version, License: "MIT", Homepage: r.url,
+		Name: "@" + r.owner + "/pickup", Version: r.version, License: "MIT", Homepage: r.url, Repository: repository,
 		Description:          "Serves a JSON file as a REST API and writes every change back into it",
 		Keywords:             []string{"json", "rest", "api", "mock", "server", "json-server", "database"},
 		Bin:                  map[string]string{"pickup": "bin/pickup.js"},
@@ -51,7 +57,7 @@ func (r *release) npmPackages(programs []program) error {
 	for _, p := range programs {
 		platform := npmName(p.os) + "-" + npmName(p.arch)
 		m := manifest{
-			Name: main.Name + "-" + platform, Version: r.version, License: "MIT", Homepage: r.url,
+			Name: main.Name + "-" + platform, Version: r.version, License: "MIT", Homepage: r.url, Repository: repository,
 			Description: fmt.Sprintf("The program of %s for %s", main.Name, platform),
 			OS:          []string{npmName(p.os)}, CPU: []string{npmName(p.arch)}, PreferUnplugged: true, PublishConfig: public,
 		}

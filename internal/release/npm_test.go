@@ -99,7 +99,12 @@ func TestNpmInstall(t *testing.T) {
 	t.Run("npx", func(t *testing.T) {
 		t.Parallel()
 		env := []string{"npm_config_cache=" + t.TempDir(), "npm_config_update_notifier=false", "npm_config_registry=" + url}
-		cmd := exec.Command("npx", "--yes", "@someone/pickup", "--no-auth", "--port", "0", "db.json")
+		cmd := exec.Command("npx", "--yes", "@someone/pickup", "missing.json")
+		cmd.Env = append(os.Environ(), env...)
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "to create it: npx @someone/pickup init missing.json") {
+			t.Errorf("without a file: %v: %s", err, out)
+		}
+		cmd = exec.Command("npx", "--yes", "@someone/pickup", "--no-auth", "--port", "0", "db.json")
 		cmd.Env = append(os.Environ(), env...)
 		cmd, server := startServer(t, cmd, t.TempDir())
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {

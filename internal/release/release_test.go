@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -238,6 +239,39 @@ func TestArchive(t *testing.T) {
 		t.Errorf("version prints %q", v)
 	}
 	output(t, dir, nil, "./pickup", "check", "db.json")
+	checkLinks(t, dir)
+}
+
+// checkLinks checks that links in the documents of a package lead to its files or to the
+// repository, and that no placeholder is left.
+func checkLinks(t *testing.T, dir string) {
+	t.Helper()
+	links := 0
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(path) != ".md" || err != nil {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if found := regexp.MustCompile(`\bOWNER\b|[_-]VERSION\b`).Find(text); found != nil {
+			t.Errorf("%s has %s", path, found)
+		}
+		for _, m := range regexp.MustCompile(`\]\(([^()#\s]+)`).FindAllStringSubmatch(string(text), -1) {
+			if strings.Contains(m[1], ":") {
+				continue
+			}
+			links++
+			if _, err := os.Stat(filepath.Join(filepath.Dir(path), m[1])); err != nil {
+				t.Error(err)
+			}
+		}
+		return nil
+	})
+	if err != nil || links < 50 {
+		t.Errorf("%d links, %v", links, err)
+	}
 }
 
 // TestBillOfMaterials looks up the parts of the program, and the fields that SPDX
@@ -327,23 +361,29 @@ func TestCask(t *testing.T) {
 // TestRefused checks what a release does not begin with, and that nothing is lost.
 func TestRefused(t *testing.T) {
 	dir := t.TempDir()
-	kept := filepath.Join(dir, "letter.txt")
+	kept := filepath.Join(dir, "pickup.toml") // the settings of somebody
 	write(t, kept, nil, 0o600)
-	for _, test := range []struct{ owner, url, version, out, want string }{
+	previous := filepath.Join(t.TempDir(), "dist/checksums.txt")
+	output(t, "/", nil, "mkdir", filepath.Dir(previous))
+	write(t, previous, nil, 0o600)
+	for _, test := range []struct{ owner, url, version, out, only, want string }{
 		{owner: "Someone", want: `-owner "Someone": it has to be`},
 		{url: "https://example.com/pickup/", want: "without a slash at the end"},
 		{version: "next", want: "a semantic version such as"},
 		{version: "1.2.3 -X main.x=1", want: "a semantic version such as"},
-		{out: dir, want: "letter.txt is not a file of a release"},
+		{out: dir, want: "pickup.toml is not a file of a release"},
+		{out: filepath.Dir(previous), only: "plan9/mips", want: "does not build for it"},
 	} {
 		r := release{root: "../..", out: cmp.Or(test.out, t.TempDir()), owner: cmp.Or(test.owner, testOwner),
-			url: cmp.Or(test.url, "https://example.com/pickup"), version: cmp.Or(test.version, testVersion)}
+			url: cmp.Or(test.url, "https://example.com/pickup"), version: cmp.Or(test.version, testVersion), only: test.only}
 		if err := r.run(); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: error %v", test, err)
 		}
 	}
-	if _, err := os.Stat(kept); err != nil {
-		t.Error(err)
+	for _, path := range []string{kept, previous} {
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
 	}
 	// Outside of a repository the error has the words of git.
 	r := release{root: t.TempDir()}

@@ -59,7 +59,7 @@ func Parse(text []byte) ([]Line, *Fault) {
 		return s, at, err
 	}
 	if !jsontext.Value(text).IsValid(jsontext.AllowDuplicateNames(true)) {
-		offset, reason := jsonsyntax.Grammar{Noun: "file", MaxDepth: maxDepth}.Explain(text)
+		offset, reason, _ := jsonsyntax.Grammar{Noun: "file", MaxDepth: maxDepth}.Explain(text)
 		return nil, &Fault{offset, reason}
 	}
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {

@@ -55,7 +55,7 @@ type compilation struct {
 // parse checks that the file is one JSON object (or true or false).
 func (c *compilation) parse() error {
 	c.data = withoutBOM(c.data)
-	offset, reason := jsonsyntax.Grammar{Noun: "file", MaxDepth: maxDepth}.Explain(c.data)
+	offset, reason, _ := jsonsyntax.Grammar{Noun: "file", MaxDepth: maxDepth}.Explain(c.data)
 	if reason != "" {
 		return c.brokenAt(offset, "%s", reason)
 	}

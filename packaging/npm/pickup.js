@@ -18,7 +18,9 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGBREAK']) {
     process.on(signal, () => windows || child.kill(signal))
   } catch {} // the system does not have this signal
 }
-const child = spawn(program, process.argv.slice(2), { stdio: 'inherit' })
+const env = { ...process.env }
+if (env.npm_command) env.PICKUP_COMMAND = `npx ${name}` // what hints say, because pickup is not in the PATH
+const child = spawn(program, process.argv.slice(2), { stdio: 'inherit', env })
 if (process.env.npm_command) {
   // At a signal npm and npx end the shell that runs this command, and the shell does
   // not pass the signal on.

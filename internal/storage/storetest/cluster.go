@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -225,8 +226,8 @@ func (r *Replica) commit(call string, base storage.Rev, changes []storage.Change
 }
 
 // Latest implements storage.SharedStore.
-func (r *Replica) Latest(context.Context) (storage.Rev, error) {
-	if err := r.begin("Latest"); err != nil {
+func (r *Replica) Latest(ctx context.Context) (storage.Rev, error) {
+	if err := cmp.Or(r.begin("Latest"), ctx.Err()); err != nil {
 		return 0, err
 	}
 	r.cluster.mu.Lock()

@@ -181,6 +181,58 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+// TestTypedValues reads what people type into fields. An empty input is an empty text
+// only where the rules have texts.
+func TestTypedValues(t *testing.T) {
+	tests := []struct{ rule, required, before, typed, want string }{
+		{rule: `{"type": "string"}`, before: `"a"`, typed: "", want: `""`},
+		{rule: `{"type": "string"}`, before: "", typed: "", want: "none"},
+		{rule: `{"type": ["string", "null"]}`, before: "null", typed: "", want: "null"},
+		{rule: `{"type": "string", "format": "date-time"}`, before: `"2026-09-14T07:40:00Z"`, typed: "", want: "none"},
+		{rule: `{"type": ["string", "null"], "format": "date"}`, before: `"2026-09-14"`, typed: "", want: "null"},
+		{rule: `{"type": "integer"}`, before: "5", typed: "", want: "none"},
+		{rule: `{"type": ["integer", "null"]}`, required: "m", before: "5", typed: "", want: "null"},
+		{rule: `{"type": "integer"}`, required: "m", before: "5", typed: "", want: "error: A value is required."},
+		{rule: `{"type": "number"}`, before: "5", typed: " 1.10 ", want: "1.10"},
+		{rule: `{"type": "number"}`, before: "5", typed: "12345678901234567890", want: "12345678901234567890"},
+		{rule: `{"type": "number"}`, before: "5", typed: "1,5", want: "error: “1,5” is not a number such as 12 or -1.5."},
+		{rule: `{"type": "number"}`, before: "5", typed: "many", want: "error: “many” is not a number such as 12 or -1.5."},
+		{rule: `{"type": "boolean"}`, before: "true", typed: "", want: "none"},
+		{rule: `{"type": "boolean"}`, required: "m", before: "true", typed: "", want: "error: A value is required."},
+		{rule: `{"enum": ["a", null]}`, required: "m", before: `"a"`, typed: "", want: "null"},
+		{rule: `{"enum": ["a", ""]}`, before: `"a"`, typed: "", want: `""`},
+		{rule: `{"enum": ["a"]}`, before: `"a"`, typed: "", want: "none"},
+		{rule: `{"type": "array"}`, before: "[1]", typed: "", want: "none"},
+		{rule: `{"type": ["integer", "boolean"]}`, before: "5", typed: "", want: "none"},
+		{rule: `{"type": ["integer", "string"]}`, before: `"5"`, typed: "", want: `""`},
+		{rule: `{"type": ["integer", "string"]}`, before: `"5"`, typed: "6", want: `"6"`},
+		{rule: `{}`, before: "5", typed: "", want: "none"},
+		{rule: `{}`, before: `"a"`, typed: "", want: `""`},
+		{rule: `{}`, before: "", typed: "true", want: "true"},
+	}
+	var texts []string
+	for _, test := range tests {
+		required := "[]"
+		if test.required != "" {
+			required = fmt.Sprintf("[%q]", test.required)
+		}
+		before, typed := test.before, fmt.Sprintf("%q", test.typed)
+		if before != "" {
+			before = `, "before": ` + before
+		}
+		texts = append(texts, `{"schema": {"required": `+required+`, "properties": {"m": `+test.rule+`}}, "typed": `+typed+before+`}`)
+	}
+	for i, got := range inBrowser(t, `text => {
+		const {schema: rules, typed, before} = json.parse(text);
+		const field = schema.fieldOf(schema.shapeOf("c", rules, "id", []), "m");
+		return json.stringify(schema.valueOf(field, typed, before)) || "none";
+	}`, texts) {
+		if got != tests[i].want {
+			t.Errorf("%s, %s, is %s, want %s", texts[i], tests[i].required, got, tests[i].want)
+		}
+	}
+}
+
 // TestDifference compares random records. The patch that the page sends must make one
 // of the other when the server applies it, and must not touch what is equal.
 func TestDifference(t *testing.T) {

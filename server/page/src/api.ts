@@ -47,6 +47,7 @@ export interface RequestOptions {
   tag?: string | undefined;
   signal?: AbortSignal | undefined;
   isMinimal?: boolean; // the answer needs no body
+  isNew?: boolean; // there must be none yet
 }
 
 /** The session whose database the page shows, "" for the file. It lasts as long as the tab. */
@@ -79,11 +80,13 @@ export async function send(
   options: RequestOptions,
   more: Record<string, string>,
 ): Promise<Response> {
+  if (/^[^?]*\/\.\.?([/?]|$)/.test(path)) throw new Error(`A browser cannot send a request for ${path}: it removes the dots.`);
   const headers: Record<string, string> = { "Pickup-Page": "1", "X-Request-Id": idOfTab + ++requestCount, ...more };
   if (session.value && !isOutside(path)) headers["Pickup-Session"] = session.value;
   if (options.body !== undefined) headers["Content-Type"] = options.type ?? "application/json";
   if (options.tag) headers["If-Match"] = options.tag;
   if (options.isMinimal) headers["Prefer"] = "return=minimal";
+  if (options.isNew) headers["If-None-Match"] = "*";
   // The origin leaves out the password that the page's own address may have.
   const response = await fetch(location.origin + path, {
     method,
@@ -92,7 +95,7 @@ export async function send(
     signal: options.signal ?? null,
     cache: "no-store",
   });
-  if (response.status === 401) isSignedOut.value = true;
+  isSignedOut.value = response.status === 401;
   return response;
 }
 
@@ -103,8 +106,8 @@ async function exchange(method: string, path: string, options: RequestOptions): 
     response = await send(method, path, options, { Accept: "application/json" });
     body = await response.text();
   } catch (error) {
-    if (options.signal?.aborted) throw error;
-    throw new Unreachable();
+    if (error instanceof TypeError && !options.signal?.aborted) throw new Unreachable();
+    throw error;
   }
   if (!response.ok) throw new Refused(problemOf(response, body), response.status);
   return [response, body];
@@ -154,13 +157,13 @@ export const prefix = signal("");
 export const pathOf = (collection: string, id?: string): string =>
   prefix.value + "/" + encodeURIComponent(collection) + (id === undefined ? "" : "/" + encodeURIComponent(id));
 
-/** Returns the faults that the sentence of a problem does not have. */
-export const faultsBeside = ({ detail = "", errors = [] }: Problem): NonNullable<Problem["errors"]> =>
+/** Returns the faults that the detail of a problem does not mention. */
+export const otherFaults = ({ detail = "", errors = [] }: Problem): NonNullable<Problem["errors"]> =>
   errors.filter((fault) => !detail.toLowerCase().includes(fault.detail.toLowerCase()));
 
 /** Returns what went wrong, with all faults, as one text. */
 export function reasonOf(error: unknown): string {
-  const faults = error instanceof Refused ? faultsBeside(error.problem) : [];
+  const faults = error instanceof Refused ? otherFaults(error.problem) : [];
   return [messageOf(error), ...faults.map((fault) => fault.detail)].join(" ");
 }
 

@@ -19,11 +19,11 @@ export const objects = computed(() => status.value?.objects ?? []);
 export const relations = computed(() => status.value?.relations ?? []);
 export const isReadOnly = computed(() => status.value?.mode.readOnly === true);
 
+/** Why nothing can be written at the moment, "" if it can. A read-only server shows nothing that writes. */
+export const whyOff = computed(() => (broken.value ? "The file does not parse, so nothing is written." : ""));
+
 /** Whether the page can write, and otherwise why not. */
-export const whyLocked = computed(() => {
-  if (isReadOnly.value) return "The server is read-only.";
-  return broken.value ? "The file does not parse, so nothing is written." : "";
-});
+export const whyLocked = computed(() => (isReadOnly.value ? "The server is read-only." : whyOff.value));
 
 export const keyOf = (collection: string): string =>
   collections.value.find((c) => c.name === collection)?.key ?? "id";

@@ -1,7 +1,7 @@
 // The changes since the start, with what was there before, and their undo.
 import { useMemo, useState } from "preact/hooks";
 import { collections, hasCollection, hasObject, keyOf, objects, whyLocked } from "./catalog.ts";
-import { history, historyError, useHistory } from "./history.ts";
+import { history, historyError, kept, useHistory } from "./history.ts";
 import { Icon } from "./icons.tsx";
 import { differing, isObject, memberOf, stringify, type Json, type Obj } from "./json.ts";
 import { authorOf, type Change, type Revision } from "./live.ts";
@@ -25,7 +25,9 @@ export function Changes() {
     <main class="screen" aria-labelledby="title">
       <header class="top">
         <h1 id="title">Changes</h1>
-        <span class="count">{all !== null && count(list.length, "change") + " since the server started"}</span>
+        <span class="count">
+          {all !== null && count(list.length, "change") + (all.length < kept ? " since the server started" : ", the latest")}
+        </span>
       </header>
       <Snapshots />
       {all !== null && all.length > 0 && <Filter of={of} />}
@@ -164,7 +166,7 @@ export function ChangeTitle({ change }: { change: Change }) {
 
 const authors = {
   tab: ["here", "hue0"],
-  page: ["on this page", "hue0"],
+  page: ["another page", "hue0"],
   api: ["API", "hue4"],
   file: ["file", "hue2"],
   elsewhere: ["elsewhere", "hue2"],

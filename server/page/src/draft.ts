@@ -1,7 +1,7 @@
 // The draft of a record: what the server has, what a person has typed, and what
 // to do when both have changed.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ask, get, messageOf, Refused } from "./api.ts";
+import { ask, get, messageOf, Refused, Unreachable } from "./api.ts";
 import {
   difference,
   differing,
@@ -17,8 +17,9 @@ import {
 } from "./json.ts";
 import { onChange, onReset, type Change } from "./live.ts";
 import { announce } from "./messages.tsx";
-import { guard } from "./route.ts";
-import { valueOf, type Field } from "./schema.ts";
+import { settle, type Typed } from "./reference_input.tsx";
+import { useUnsaved } from "./route.ts";
+import { typedOf, valueOf, type Field } from "./schema.ts";
 
 export interface Fault {
   pointer: string;
@@ -34,6 +35,7 @@ export interface Loaded {
 export interface Saved {
   record: Obj;
   revision: string;
+  members: number; // that were changed
 }
 
 interface Source {
@@ -51,23 +53,25 @@ export function useDraft(path: string, source: Source) {
   const [loaded, setLoaded] = useState<Loaded | null>(null),
     [error, setError] = useState<unknown>(null);
   const [value, setValue] = useState<Obj>({});
-  const [typed, setTyped] = useState<Record<string, string>>({}); // texts that are not values yet
+  const [typed, setTyped] = useState<ReadonlyMap<string, Typed>>(new Map()); // texts that are not values yet
   const [jsonError, setJSONError] = useState("");
   const [faults, setFaults] = useState<Fault[]>([]),
     [refusal, setRefusal] = useState("");
   const [conflict, setConflict] = useState<Loaded | null>(null);
   const [isSaving, setSaving] = useState(false),
     [isDeleted, setDeleted] = useState(false);
+  const [edition, setEdition] = useState(0); // grows when what was typed is replaced
   const [flash, setFlash] = useState<string[]>([]);
 
   const base = loaded?.record ?? {};
   const operations = difference(base, value);
-  const isDirty = operations.length > 0 || jsonError !== "" || Object.keys(typed).length > 0;
-  const current = useRef({ isDirty, base, value });
-  current.current = { isDirty, base, value };
+  const isDirty = operations.length > 0 || jsonError !== "" || typed.size > 0;
+  const latest = { path, isDirty, isSaving, base, value, typed, jsonError };
+  const current = useRef(latest);
+  current.current = latest;
 
   const clear = () => {
-    setTyped({});
+    setTyped(new Map());
     setJSONError("");
     setFaults([]);
     setRefusal("");
@@ -99,6 +103,8 @@ export function useDraft(path: string, source: Source) {
   // A change from elsewhere is shown at once, unless something has been typed: then it becomes a merge.
   useEffect(() => {
     if (source.isNew) return;
+    let timer = 0,
+      isOver = false;
     const setGone = () => {
       setDeleted(true);
       setError(new Error("This record has been deleted."));
@@ -107,9 +113,18 @@ export function useDraft(path: string, source: Source) {
       try {
         const answer = await get(path),
           now = { record: answer.data as Obj, tag: answer.tag };
+        if (isOver) return;
         setError(null);
         setDeleted(false);
-        if (isEqual(now.record, current.current.base)) return;
+        if (current.current.isSaving) {
+          timer = window.setTimeout(() => void look(), flashFor); // it may be what is saved here
+          return;
+        }
+        if (isEqual(now.record, current.current.base)) {
+          setConflict(null);
+          setLoaded(now);
+          return;
+        }
         if (current.current.isDirty) {
           setConflict(now);
           announce("This record was changed by somebody else");
@@ -120,7 +135,7 @@ export function useDraft(path: string, source: Source) {
         setTimeout(() => setFlash([]), flashFor);
         take(now);
       } catch (e) {
-        if (e instanceof Refused && e.status === 404) setGone();
+        if (!isOver && e instanceof Refused && e.status === 404) setGone();
       }
     };
     const isOwn = (change: Change) =>
@@ -135,32 +150,24 @@ export function useDraft(path: string, source: Source) {
     });
     const stopResets = onReset(() => void look());
     return () => {
+      isOver = true;
+      clearTimeout(timer);
       stopChanges();
       stopResets();
     };
   }, [path, source.isNew]);
 
-  useEffect(() => {
-    guard.ask = () => !current.current.isDirty || confirm("Leave without saving your changes?");
-    const onLeave = (event: BeforeUnloadEvent) => {
-      if (current.current.isDirty) event.preventDefault();
-    };
-    addEventListener("beforeunload", onLeave);
-    return () => {
-      guard.ask = null;
-      removeEventListener("beforeunload", onLeave);
-    };
-  }, []);
+  useUnsaved(() => current.current.isDirty);
 
   const forget = () => {
     current.current.isDirty = false;
   };
 
-  const refuse = async (e: unknown) => {
+  const refuse = async (e: unknown, patch: Operation[]) => {
     setRefusal(messageOf(e));
     announce(messageOf(e));
     if (!(e instanceof Refused)) return;
-    setFaults(faultsOf(e, source.isNew ? null : operations));
+    setFaults(faultsOf(e, source.isNew ? null : patch));
     if (e.status !== 412) return;
     try {
       const answer = await get(path);
@@ -175,8 +182,9 @@ export function useDraft(path: string, source: Source) {
     (isDirty || source.isNew) &&
     !isSaving &&
     conflict === null &&
+    !isDeleted &&
     jsonError === "" &&
-    Object.keys(typed).length === 0;
+    [...typed.values()].every((t) => t.isName);
 
   return {
     loaded,
@@ -191,32 +199,33 @@ export function useDraft(path: string, source: Source) {
     conflict,
     jsonError,
     flash,
+    edition,
     isDirty,
     isSaving,
     canSave,
     forget,
 
     /** Takes what a person has typed into a field. */
-    type: (field: Field, text: string) => {
+    type: (field: Field, text: string, isName?: boolean) => {
       const own = pointer(field.name),
         before = memberOf(base, field.name);
       const others = faults.filter((f) => f.pointer !== own && !f.pointer.startsWith(own + "/"));
-      const { [field.name]: _, ...rest } = typed;
+      const rest = new Map(typed);
+      rest.delete(field.name);
       try {
-        const isCleared = text === "" && !Object.hasOwn(base, field.name);
-        setValue(withMember(value, field.name, isCleared ? undefined : valueOf(field, text, before)));
-        setTyped(rest);
+        if (isName && text !== typedOf(before)) rest.set(field.name, { field, text, isName });
+        else setValue(withMember(value, field.name, valueOf(field, text, before)));
         setFaults(others);
       } catch (e) {
-        setTyped({ ...rest, [field.name]: text });
+        rest.set(field.name, { field, text });
         setFaults([...others, { pointer: own, detail: messageOf(e) }]);
       }
+      setTyped(rest);
     },
 
     /** Sets a member, or removes it. */
     set: (name: string, next: Json | undefined) => {
-      const { [name]: _, ...rest } = typed;
-      setTyped(rest);
+      setTyped(new Map([...typed].filter(([other]) => other !== name)));
       setFaults(faults.filter((f) => f.pointer !== pointer(name)));
       setValue(withMember(value, name, next));
     },
@@ -225,20 +234,24 @@ export function useDraft(path: string, source: Source) {
     setJSON: (record: Obj | null, wrong: string) => {
       setJSONError(wrong);
       if (!record) return;
+      const isSame = (name: string) => isEqual(memberOf(record, name), memberOf(value, name));
+      setTyped(new Map([...typed].filter(([name]) => isSame(name))));
       setValue(record);
-      setTyped({});
     },
 
     discard: () => {
-      if (loaded) take(loaded);
+      if (loaded) take(conflict ?? loaded);
+      setEdition(edition + 1);
     },
 
-    /** Ends the conflict: the draft becomes the merged record. */
-    merge: (merged: Obj) => {
+    /** Ends the conflict: the draft becomes the merged record, with what is not a value yet if it is kept. */
+    merge: (merged: Obj, isKept: boolean) => {
       if (!conflict) return;
       clear();
+      if (isKept) setTyped(typed);
       setLoaded(conflict);
       setValue(merged);
+      setEdition(edition + 1);
     },
 
     /** Saves the draft, and returns null if that is refused. */
@@ -246,24 +259,37 @@ export function useDraft(path: string, source: Source) {
       if (!canSave) return null;
       setSaving(true);
       setRefusal("");
+      let sent = value,
+        patch = operations;
       try {
+        for (const [name, text] of typed) {
+          try {
+            sent = withMember(sent, name, await settle(text, memberOf(base, name)));
+          } catch (e) {
+            if (e instanceof Unreachable) throw e;
+            setFaults((all) => [...all, { pointer: pointer(name), detail: messageOf(e) }]);
+            return null;
+          }
+        }
+        patch = difference(base, sent);
         const answer = source.isNew
-          ? await ask("POST", path, { body: stringify(value) })
-          : await ask("PATCH", path, {
-              body: stringify(operations as unknown as Json),
-              type: patchType,
-              tag: loaded?.tag,
-            });
+          ? await ask("POST", path, { body: stringify(sent) })
+          : await ask("PATCH", path, { body: stringify(patch as unknown as Json), type: patchType, tag: loaded?.tag });
         const record = answer.data as Obj;
-        const { value: latest } = current.current; // more may have been typed meanwhile
+        const saved = { record, revision: answer.revision, members: patch.length };
+        const latest = current.current; // more may have been typed meanwhile
+        if (latest.path !== path) return saved; // another record is shown
         forget();
         take({ record, tag: answer.tag });
         let next = record;
-        for (const name of differing(value, latest)) next = withMember(next, name, memberOf(latest, name));
+        for (const name of differing(value, latest.value))
+          next = withMember(next, name, memberOf(latest.value, name));
         setValue(next);
-        return { record, revision: answer.revision };
+        setTyped(new Map([...latest.typed].filter(([name, { text }]) => typed.get(name)?.text !== text)));
+        setJSONError(latest.jsonError);
+        return saved;
       } catch (e) {
-        await refuse(e);
+        await refuse(e, patch);
         return null;
       } finally {
         setSaving(false);

@@ -167,7 +167,7 @@ function placeOf(text: string, names: string[]): Place {
   let place: Place = { from: 0, to: Math.min(1, text.length) },
     next = 0,
     deepest = -1;
-  // Reads a value. depth is how many of the names lead to it, and -1 beside their path.
+  // Reads a value. depth is how many of the names lead to it, and -1 off their path.
   const readValue = (depth: number): void => {
     const first = tokens[next];
     if (!first) return;

@@ -1,5 +1,5 @@
 // A record as a form: an input for each member.
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Draft, Fault } from "./draft.ts";
 import { Icon } from "./icons.tsx";
 import { Input } from "./inputs.tsx";
@@ -17,19 +17,25 @@ interface FormProps {
 
 export const maxMembers = 300; // inputs; a record with more is edited as JSON
 
-/** Returns the fields of the members that a form has inputs for. */
-export function fieldsOf(draft: Draft, shape: Shape, isNew: boolean): Field[] {
+/** Returns the fields of the members that a form has inputs for. added are names that a person has added. */
+export function fieldsOf(draft: Draft, shape: Shape, isNew: boolean, added: string[] = []): Field[] {
   const names = new Set([
     ...shape.fields.map((field) => field.name),
     ...Object.keys(draft.value),
     ...Object.keys(draft.base),
+    ...added,
   ]);
   const fields = [...names].map((name) => fieldOf(shape, name));
   return fields.filter((field) => !isNew || !field.readOnly);
 }
 
 export function Form({ draft, shape, isNew, isLocked }: FormProps) {
-  const fields = fieldsOf(draft, shape, isNew);
+  const added = useRef<string[]>([]);
+  const fields = fieldsOf(draft, shape, isNew, added.current);
+  const add = (name: string) => {
+    added.current.push(name);
+    draft.set(name, memberOf(draft.value, name) ?? "");
+  };
   const hidden = fields.length - maxMembers;
   return (
     <div class="form">
@@ -44,7 +50,7 @@ export function Form({ draft, shape, isNew, isLocked }: FormProps) {
         />
       ))}
       {hidden > 0 && <p class="dim">{hidden} more members are in the JSON tab.</p>}
-      {!isLocked && <AddMember onAdd={(name) => draft.set(name, memberOf(draft.value, name) ?? "")} />}
+      {!isLocked && <AddMember onAdd={add} />}
     </div>
   );
 }
@@ -66,7 +72,8 @@ function Member({ draft, field, isKey, isNew, isLocked }: MemberProps) {
     now = memberOf(draft.value, name);
   const isFixed = isLocked || (!isNew && (isKey || field.readOnly));
   const fault = faultText(draft, name);
-  const isChanged = !isEqual(was, now);
+  const typed = draft.typed.get(name);
+  const isChanged = typed !== undefined || !isEqual(was, now);
   const classes = ["field"];
   if (isChanged && !isNew) classes.push("differs");
   if (draft.flash.includes(name)) classes.push("changed");
@@ -102,15 +109,15 @@ function Member({ draft, field, isKey, isNew, isLocked }: MemberProps) {
         <Input
           id={id}
           field={field}
-          value={memberOf(draft.typed, name) === undefined ? typedOf(now) : draft.typed[name]!}
+          value={typed?.text ?? typedOf(now)}
           was={was ?? now}
           isInvalid={fault !== ""}
           describedBy={[fault && faultID, field.description && helpID].filter(Boolean).join(" ")}
           placeholder={placeholderFor(field, now, isNew)}
-          onInput={(text) => draft.type(field, text)}
+          onInput={(text, isName) => draft.type(field, text, isName)}
         />
       )}
-      {!isFixed && <ReferredRecord field={field} value={now} />}
+      {!isFixed && !typed && <ReferredRecord field={field} value={now} />}
       {fault && (
         <p class="error" id={faultID}>
           <Icon name="alert" size={13} />
@@ -171,6 +178,9 @@ function ReferredRecord({ field, value }: { field: Field; value: Json | undefine
 function AddMember({ onAdd }: { onAdd: (name: string) => void }) {
   const [isOpen, setOpen] = useState(false),
     [name, setName] = useState("");
+  useLayoutEffect(() => {
+    if (isOpen) document.getElementById("new-member")?.focus();
+  }, [isOpen]);
   if (!isOpen) {
     return (
       <div>
@@ -180,11 +190,12 @@ function AddMember({ onAdd }: { onAdd: (name: string) => void }) {
       </div>
     );
   }
-  const add = () => {
-    if (name) onAdd(name);
+  const close = (added: string) => {
+    if (added) onAdd(added);
     setOpen(false);
     setName("");
-    requestAnimationFrame(() => document.getElementById("member-" + name)?.focus());
+    const next = () => document.getElementById("member-" + added) ?? document.querySelector<HTMLElement>(".add");
+    requestAnimationFrame(() => next()?.focus());
   };
   return (
     <div class="field">
@@ -198,12 +209,14 @@ function AddMember({ onAdd }: { onAdd: (name: string) => void }) {
           value={name}
           onInput={(event) => setName(event.currentTarget.value)}
           onKeyDown={(event) => {
-            if (event.key !== "Enter" || event.ctrlKey || event.metaKey) return;
+            const isEnter = event.key === "Enter" && !event.ctrlKey && !event.metaKey;
+            if (!isEnter && event.key !== "Escape") return;
             event.preventDefault();
-            add();
+            event.stopPropagation();
+            close(isEnter ? name : "");
           }}
         />
-        <Button onClick={add}>Add</Button>
+        <Button onClick={() => close(name)}>Add</Button>
       </div>
     </div>
   );

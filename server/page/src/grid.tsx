@@ -2,10 +2,11 @@
 // rows. One cell has the tab stop. Its row stays in the page wherever the grid is
 // scrolled to, so that the keyboard does not lose its place.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { isReadOnly, idOf, whyLocked } from "./catalog.ts";
+import { isReadOnly, idOf } from "./catalog.ts";
 import { useCellEdit } from "./cell_edit.ts";
+import { faultsOf } from "./findings.ts";
 import { Row, Skeleton } from "./grid_row.tsx";
-import { memberOf, stringify, type Json, type Obj } from "./json.ts";
+import { isNumber, memberOf, stringify, type Json, type Obj } from "./json.ts";
 import type { Author } from "./live.ts";
 import { hasLetters } from "./keys.tsx";
 import { announce } from "./messages.tsx";
@@ -14,7 +15,8 @@ import type { Rows } from "./rows.ts";
 import { typedOf, type Field, type Shape } from "./schema.ts";
 import type { Sort } from "./query.ts";
 import { Icon } from "./icons.tsx";
-import { Button, copyText, drag, Empty, ErrorBox, hasModifier, useNarrow } from "./ui.tsx";
+import { copyText, drag, Empty, ErrorBox, hasModifier, useNarrow } from "./ui.tsx";
+import { WriteButton } from "./write_button.tsx";
 import { setWidth, useWidths } from "./columns.ts";
 
 export const mostSelected = 10_000; // records
@@ -35,7 +37,7 @@ export interface GridProps {
   shape: Shape;
   columns: Field[];
   sort: Sort[];
-  opened: string | undefined; // the id of the record beside the table
+  opened: string | undefined; // the id of the record next to the table
   isFiltered: boolean;
   selected: ReadonlySet<string>;
   onSelect: (id: string, isRange: boolean) => void; // isRange: with those since the last one
@@ -52,6 +54,7 @@ export interface GridProps {
 interface Place {
   row: number;
   column: number;
+  id?: string | undefined; // of its record
 }
 
 export function Grid(props: GridProps) {
@@ -91,10 +94,20 @@ export function Grid(props: GridProps) {
     // A cell that had the focus and was replaced, as when its record arrives, gives it to its successor.
     const place = focusOn.current ?? (hasFocus.current && document.activeElement === document.body ? active : null);
     const cell = place && cellAt(scroller.current, place);
-    if (!cell || cell.querySelector("input, select, textarea")) return;
+    if (!cell) return;
     focusOn.current = null;
-    cell.focus({ preventScroll: true });
+    (cell.querySelector<HTMLElement>("input, select, textarea") ?? cell).focus({ preventScroll: true });
   });
+
+  // The tab stop follows its record when others come or go above it.
+  const idAt = (row: number): string => idOf(shape.name, rows.at(row) ?? {});
+  const stopAt = ({ row, column }: Place) => setActive({ row, column, id: idAt(row) });
+  useLayoutEffect(() => {
+    const id = idAt(active.row);
+    if (id === "" || id === active.id) return;
+    const row = active.id ? rows.indexOf(active.id) : -1;
+    setActive(row < 0 ? { ...active, id } : { ...active, row });
+  }, [rows, rows.version.value]);
 
   const moveTo = (row: number, column: number) => {
     const place = { row: clamp(row, -1, count - 1), column: clamp(column, 0, columns.length - 1) };
@@ -102,13 +115,14 @@ export function Grid(props: GridProps) {
     if (place.row >= 0) scrollToRow(element, place.row * height, height, top, scale);
     scrollToColumn(element, place.column);
     focusOn.current = place;
-    setActive(place);
+    stopAt(place);
   };
   const edit = useCellEdit(rows, shape, columns, onOpen, moveTo);
+  useStill(scroller, edit.cell?.id, edit.row, height / scale);
   const recordAt = (place: Place): Obj | undefined => (place.row < 0 ? undefined : rows.at(place.row));
 
   const onKey = (event: KeyboardEvent) => {
-    if (edit.cell) {
+    if ((event.target as HTMLElement).closest(".edits")) {
       if (edit.onKey(event)) event.preventDefault();
       event.stopPropagation();
       return;
@@ -152,8 +166,10 @@ export function Grid(props: GridProps) {
     } else if (event.key === "Enter" || event.key === "F2") void edit.begin(row, column);
     else if (event.key === " " && event.shiftKey) props.onSelect(id, false);
     else if (event.key === " " || letter === "o") onOpen(id);
-    else if (letter === "f") onFilter(field.name, value, event.shiftKey);
-    else if (event.key === "Delete" && !whyLocked.value) void edit.clear(row, column);
+    else if (letter === "f") {
+      if (typeof value === "object" && value !== null && !isNumber(value)) announce("A filter has no list or object");
+      else onFilter(field.name, value, event.shiftKey);
+    } else if (event.key === "Delete") void edit.clear(row, column);
     else if (event.key.toLowerCase() === "c" && control && !String(getSelection())) {
       void copyText(event.shiftKey ? stringify(value) : typedOf(value)).then(() => announce("Copied"));
     } else if (event.key === "Escape") document.getElementById("filter")?.focus();
@@ -175,7 +191,7 @@ export function Grid(props: GridProps) {
       if (place.row >= 0) void edit.begin(place.row, place.column);
       return;
     }
-    setActive(place);
+    stopAt(place);
     if (place.row < 0 && field) {
       if (target.closest(".menu-of")) props.onMenu(field.name);
       else if (place.column === 0 && isOnBox(event)) props.onSelectAll();
@@ -195,8 +211,10 @@ export function Grid(props: GridProps) {
     drag(event, (x) => setWidth(shape.name, field.name, width + x));
   };
 
-  const indices = visibleRows(first, last, active.row, count);
-  const slots = useSlots(indices);
+  const recordIn = (row: number): Obj | undefined =>
+    row === edit.row && idAt(row) !== edit.cell?.id ? edit.cell?.record : rows.at(row);
+  const indices = visibleRows(first, last, [active.row, edit.row], count);
+  const slots = useSlots(indices, (row) => idOf(shape.name, recordIn(row) ?? {}));
   const widths = useWidths(columns, rows, shape);
   if (rows.error.value && total === null) return <ErrorBox error={rows.error.value} />;
   const template = widths.map((w, i) => (i === widths.length - 1 ? `minmax(${w}px, 1fr)` : w + "px")).join(" ");
@@ -221,10 +239,14 @@ export function Grid(props: GridProps) {
         onFocusIn={(event) => {
           hasFocus.current = true;
           const place = placeOf(event.target as HTMLElement);
-          if (place && (place.row !== active.row || place.column !== active.column)) setActive(place);
+          if (place && (place.row !== active.row || place.column !== active.column)) stopAt(place);
         }}
         onFocusOut={(event) => {
-          if (event.relatedTarget) hasFocus.current = false;
+          const to = event.relatedTarget as Node | null,
+            edited = (event.target as HTMLElement).closest(".edits");
+          if (!to) return;
+          hasFocus.current = false;
+          if (edited && !edited.contains(to)) void edit.save();
         }}
         onPointerDown={onPress}
         onClick={(event) => onPointer(event, false)}
@@ -240,7 +262,7 @@ export function Grid(props: GridProps) {
             <Skeleton columns={columns.length} height={height} />
           ) : (
             indices.map((i) => {
-              const record = rows.at(i),
+              const record = recordIn(i),
                 id = record ? idOf(shape.name, record) : "";
               return (
                 <Row
@@ -254,7 +276,8 @@ export function Grid(props: GridProps) {
                   isOpened={id !== "" && id === opened}
                   isSelected={selected.has(id)}
                   fresh={marksOf(fresh, id)}
-                  edit={edit.cell?.row === i ? edit.cell : null}
+                  faults={faultsOf(shape.name, id)}
+                  edit={edit.row === i ? edit.cell : null}
                   onEdit={edit.type}
                   card={isNarrow ? shape : null}
                 />
@@ -281,11 +304,9 @@ function NoRows({ isFiltered, onNew }: { isFiltered: boolean; onNew: () => void 
       <p>
         Send a <span class="code">POST</span>, or add one to the file. It appears here at once.
       </p>
-      {!whyLocked.value && (
-        <Button icon="plus" onClick={onNew}>
-          New record
-        </Button>
-      )}
+      <WriteButton icon="plus" onClick={onNew}>
+        New record
+      </WriteButton>
     </Empty>
   );
 }
@@ -436,15 +457,24 @@ function scrollToColumn(grid: HTMLElement, column: number): void {
   else if (right > grid.scrollLeft + grid.clientWidth) grid.scrollLeft = right - grid.clientWidth;
 }
 
-/** Returns the rows that have elements: the visible ones and the one with the tab stop. */
-function visibleRows(first: number, last: number, active: number, count: number): number[] {
-  const indices: number[] = [];
-  for (let i = first; i <= last; i++) indices.push(i);
-  if (active >= 0 && active < count) {
-    if (active < first) indices.unshift(active);
-    if (active > last) indices.push(active);
-  }
-  return indices;
+/** Returns the rows that have elements: the visible ones, the one with the tab stop and the one that is edited. */
+function visibleRows(first: number, last: number, others: [active: number, edited: number], count: number): number[] {
+  const indices = new Set<number>();
+  for (let i = first; i <= last; i++) indices.add(i);
+  if (others[0] < count) indices.add(others[0]);
+  indices.add(others[1]);
+  indices.delete(-1);
+  return [...indices].sort((a, b) => a - b);
+}
+
+/** Keeps the row that is edited where it is on the screen when others come or go above it. */
+function useStill(scroller: { current: HTMLElement | null }, id: string | undefined, row: number, height: number): void {
+  const before = useRef({ id, row });
+  useLayoutEffect(() => {
+    const { id: lastID, row: last } = before.current;
+    if (id !== undefined && id === lastID) scroller.current?.scrollBy(0, (row - last) * height);
+    before.current = { id, row };
+  }, [id, row]);
 }
 
 /** Returns who changed a record, and its marks: the members that changed, or "*" for a new record. */
@@ -455,26 +485,28 @@ function marksOf(fresh: ReadonlyMap<string, Author>, id: string): string {
 }
 
 /**
- * Returns which element shows which row: the element of a row that is scrolled out
- * of sight shows one that comes into it. That is half the work of making new ones.
+ * Returns which element shows which row. A record keeps its element when its row
+ * moves, with the focus in it; and the element of a row that is scrolled out of sight
+ * shows one that comes into it. That is half the work of making new ones.
  */
-function useSlots(indices: number[]): Map<number, number> {
-  const kept = useRef(new Map<number, number>());
+function useSlots(indices: number[], idAt: (row: number) => string): Map<number, number> {
+  const kept = useRef({ ids: new Map<string, number>(), rows: new Map<number, number>() });
   const next = new Map<number, number>(),
+    ids = new Map<string, number>(),
     taken = new Set<number>();
-  for (const i of indices) {
-    const slot = kept.current.get(i);
-    if (slot === undefined) continue;
-    next.set(i, slot);
+  const take = (row: number, slot: number | undefined) => {
+    if (slot === undefined || next.has(row) || taken.has(slot)) return;
+    next.set(row, slot);
     taken.add(slot);
-  }
+  };
+  for (const i of indices) take(i, kept.current.ids.get(idAt(i)));
+  for (const i of indices) take(i, kept.current.rows.get(i));
   let free = 0;
   for (const i of indices) {
-    if (next.has(i)) continue;
-    while (taken.has(free)) free++;
-    next.set(i, free);
-    taken.add(free);
+    while (taken.has(free) && !next.has(i)) free++;
+    take(i, free);
+    if (idAt(i)) ids.set(idAt(i), next.get(i)!);
   }
-  kept.current = next;
+  kept.current = { ids, rows: next };
   return next;
 }

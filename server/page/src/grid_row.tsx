@@ -2,6 +2,7 @@
 import { Component } from "preact";
 import type { CellEdit } from "./cell_edit.ts";
 import { nameOf, idOf } from "./catalog.ts";
+import type { OnInput } from "./inputs.tsx";
 import { Later } from "./later.tsx";
 import { memberOf, type Obj } from "./json.ts";
 import type { Field, Kind, Shape } from "./schema.ts";
@@ -17,8 +18,9 @@ interface RowProps {
   isOpened: boolean;
   isSelected: boolean;
   fresh: string; // who has just changed it, and the members, one a line
+  faults: ReadonlyMap<string, string> | undefined; // by member
   edit: CellEdit | null;
-  onEdit: (draft: string) => void;
+  onEdit: OnInput;
   card: Shape | null; // on a phone
 }
 
@@ -72,7 +74,8 @@ export class Row extends Component<RowProps> {
             record={record}
             isActive={active === column}
             isFresh={marks.includes(field.name)}
-            edit={edit?.column === column ? edit : null}
+            fault={card ? [...(props.faults?.values() ?? [])].join(" ") : props.faults?.get(field.name)}
+            edit={edit?.member === field.name ? edit : null}
             onEdit={props.onEdit}
             card={card}
           />
@@ -89,12 +92,13 @@ interface CellProps {
   record: Obj;
   isActive: boolean;
   isFresh: boolean;
+  fault: string | undefined;
   edit: CellEdit | null;
-  onEdit: (draft: string) => void;
+  onEdit: OnInput;
   card: Shape | null;
 }
 
-function Cell({ place, column, field, record, isActive, isFresh, edit, onEdit, card }: CellProps) {
+function Cell({ place, column, field, record, isActive, isFresh, fault, edit, onEdit, card }: CellProps) {
   const classes = ["cell"];
   if (column > 0 && field.kind === "number") classes.push("right");
   if (isFresh) classes.push("changed");
@@ -106,6 +110,8 @@ function Cell({ place, column, field, record, isActive, isFresh, edit, onEdit, c
       data-cell={place}
       tabIndex={isActive && !edit ? 0 : -1}
       class={classes.join(" ")}
+      aria-invalid={fault ? true : undefined}
+      title={fault || undefined}
     >
       {edit ? (
         <CellInput field={field} edit={edit} onEdit={onEdit} />
@@ -120,7 +126,7 @@ function Cell({ place, column, field, record, isActive, isFresh, edit, onEdit, c
   );
 }
 
-function CellInput({ field, edit, onEdit }: { field: Field; edit: CellEdit; onEdit: (draft: string) => void }) {
+function CellInput({ field, edit, onEdit }: { field: Field; edit: CellEdit; onEdit: OnInput }) {
   return (
     <>
       <Later

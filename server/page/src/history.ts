@@ -8,7 +8,7 @@ import { onChange, onReset, type Revision } from "./live.ts";
 export const history = signal<Revision[] | null>(null); // the newest first
 export const historyError = signal<unknown>(null);
 
-const kept = 300; // revisions
+export const kept = 300; // revisions
 let readers = 0;
 let reading: Promise<void> | null = null;
 let isStale = false;

@@ -60,6 +60,9 @@ export function JSONTab({ draft, label, isReadOnly }: JSONTabProps) {
       // It is being typed.
     }
   }, [draft.value]);
+  useEffect(() => {
+    if (draft.edition > 0) editor.current?.set(stringify(draft.value, 2));
+  }, [draft.edition]);
 
   if (error) return <ErrorBox error={error} title="The editor could not be loaded" />;
   return (

@@ -38,7 +38,7 @@ const keys: { place: string; list: [keys: string, effect: string][] }[] = [
       ["F, Shift F", "only records with this value, or without it"],
       [control + " C", "copy the value; with Shift as JSON"],
       ["Shift Space", "select the record; on a column header, all"],
-      ["Delete", "set the value to null"],
+      ["Delete", "set the value to null, or remove it"],
       ["Enter, Shift Enter", "on a column header: sort, or add to the sorting"],
       ["Shift ← →", "on a column header: narrower, wider"],
       ["Shift F10", "on a column header: columns"],

@@ -1,8 +1,9 @@
 // The keys that work on every screen.
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { hasCollection, whyLocked } from "./catalog.ts";
+import { hasCollection, isReadOnly, whyOff } from "./catalog.ts";
 import { isHelpOpen, isPaletteOpen } from "./later.tsx";
+import { toast } from "./messages.tsx";
 import { go, href, route } from "./route.ts";
 import { hasModifier } from "./ui.tsx";
 import { undoLast } from "./undo.ts";
@@ -70,8 +71,9 @@ function press(key: string): boolean {
       return true;
     }
     case "n":
-      if (whyLocked.value || !hasCollection(name)) return false;
-      go(href(["_", "new", name], route.value.query));
+      if (isReadOnly.value || !hasCollection(name)) return false;
+      if (whyOff.value) toast(whyOff.value, { bad: true });
+      else go(href(["_", "new", name], route.value.query));
       return true;
     case "?":
       isHelpOpen.value = true;

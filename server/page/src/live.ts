@@ -2,7 +2,7 @@
 // is not visible for a while closes its stream, because a browser opens only six
 // connections to a host over HTTP/1.1.
 import { signal } from "@preact/signals";
-import { isOfPage, isOfTab, isSignedOut, problemOf, send, session, type Schemas } from "./api.ts";
+import { isOfPage, isOfTab, isSignedOut, problemOf, send, type Schemas } from "./api.ts";
 import { readEvents, type ServerEvent } from "./events.ts";
 import { parse, type Obj } from "./json.ts";
 
@@ -70,7 +70,7 @@ const replaced = new Listeners<void>(),
 /** Calls the listener with the latest revisions, at most four times a second. */
 export const onChange = (listener: Listener<Revision[]>): (() => void) => changed.add(listener);
 
-/** Calls the listener when anything may have changed, because the stream did not continue where it ended. */
+/** Calls the listener when anything has to be read again: the stream was lost, or begins anew. */
 export const onReset = (listener: () => void): (() => void) => replaced.add(listener);
 
 /** Calls the listener when something else than records may have changed: the state of a file, what is simulated or held. */
@@ -148,8 +148,10 @@ async function listen(): Promise<void> {
     if (response.status === 400) hasRequests = false; // the server was restarted and records none
     if (!response.ok || !response.body) throw new Error(problemOf(response, await response.text()).detail ?? "");
     retries = 0;
+    const wasLost = connection.value === "lost";
     connection.value = "live";
     news.call(); // of which it has missed some
+    if (wasLost) replaced.call(); // some requests of the page may have failed
     await readEvents(response.body, (event) => {
       expect();
       receive(event);
@@ -182,6 +184,7 @@ function receive(event: ServerEvent): void {
       showRequests(data["requests"] as unknown as LoggedRequest[]);
       break;
     case "request":
+      if (Number(data["id"]) <= Number(lastRequest)) break; // sent again
       lastRequest = String(data["id"]);
       arrived.push(data as unknown as LoggedRequest);
       showArrived();
@@ -217,7 +220,8 @@ document.addEventListener("visibilitychange", () => {
   else hidden = window.setTimeout(disconnect, hiddenFor);
 });
 addEventListener("online", reconnect);
+isSignedOut.subscribe((isOut) => {
+  if (!isOut) reconnect();
+});
 addEventListener("pagehide", disconnect);
 
-/** The name of what the page shows: the file, or a session. */
-export const sourceName = (): string => (session.value ? "the session " + session.value : "the file");

@@ -14,10 +14,11 @@ interface MergeProps {
   mine: Obj;
   theirs: Obj;
   shape: Shape;
-  onMerge: (merged: Obj) => void;
+  canMerge: boolean;
+  onMerge: (merged: Obj, isKept: boolean) => void; // isKept: with what is not a value yet
 }
 
-export function Merge({ base, mine, theirs, shape, onMerge }: MergeProps) {
+export function Merge({ base, mine, theirs, shape, canMerge, onMerge }: MergeProps) {
   const [choices, setChoices] = useState<Record<string, Side>>({});
   const changedHere = differing(base, mine),
     changedThere = differing(base, theirs);
@@ -90,10 +91,10 @@ export function Merge({ base, mine, theirs, shape, onMerge }: MergeProps) {
         </>
       )}
       <div class="row-of">
-        <Button kind="primary" disabled={!isDecided} onClick={() => onMerge(merged())}>
+        <Button kind="primary" disabled={!isDecided || !canMerge} onClick={() => onMerge(merged(), true)}>
           Merge
         </Button>
-        <Button onClick={() => onMerge(theirs)}>Discard mine</Button>
+        <Button onClick={() => onMerge(theirs, false)}>Discard mine</Button>
       </div>
     </div>
   );

@@ -1,16 +1,17 @@
 // Messages: what a screen reader hears, and what everyone sees for a moment.
 import { signal } from "@preact/signals";
-import { useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { reasonOf } from "./api.ts";
 import { Icon } from "./icons.tsx";
 
-const spoken = signal("");
+const spoken = signal(""),
+  urgent = signal(""); // interrupts what the screen reader says
 
 /** Has a screen reader say a text. */
-export function announce(text: string): void {
-  spoken.value = "";
+export function announce(text: string, voice = spoken): void {
+  voice.value = "";
   setTimeout(() => {
-    spoken.value = text;
+    voice.value = text;
   }, 30);
 }
 
@@ -30,7 +31,7 @@ let lastID = 0;
 /** Shows a message for a moment and returns its id. */
 export function toast(text: string, options: Omit<Toast, "id" | "text"> = {}): number {
   toasts.value = [...toasts.value.slice(1 - maxToasts), { id: ++lastID, text, ...options }];
-  announce(text);
+  announce(text, options.bad ? urgent : spoken);
   return lastID;
 }
 
@@ -47,16 +48,16 @@ function remember(event: FocusEvent): void {
   if (from && !from.closest(".toasts")) before = from;
 }
 
-/** Gives the focus back if it is in the messages. */
-function returnFocus(): void {
-  if (!document.activeElement?.closest(".toasts")) return;
+/** Gives the focus back if it is in a message. */
+function returnFocus(id: number): void {
+  if (document.activeElement?.closest(".toast")?.id !== "toast-" + id) return;
   const target = before?.isConnected ? before : document.querySelector<HTMLElement>("[data-cell][tabindex='0']");
   target?.focus({ preventScroll: true });
 }
 
 /** Takes a message away, if it is still shown. */
 export const dismiss = (id: number): void => {
-  returnFocus();
+  returnFocus(id);
   toasts.value = toasts.value.filter((t) => t.id !== id);
 };
 
@@ -65,6 +66,9 @@ export function Messages() {
     <>
       <div class="offscreen" role="status" aria-live="polite">
         {spoken}
+      </div>
+      <div class="offscreen" role="alert">
+        {urgent}
       </div>
       <section class="toasts" aria-label="Messages" onFocusIn={remember}>
         {toasts.value.map((t) => (
@@ -78,14 +82,18 @@ export function Messages() {
 /** A message that goes away by itself, but not while the pointer or the focus is on it. */
 function ToastBox({ toast: t }: { toast: Toast }) {
   const timer = useRef(0);
+  useEffect(() => {
+    start();
+    return stop;
+  }, []);
   const start = () => {
     clearTimeout(timer.current);
     timer.current = window.setTimeout(() => dismiss(t.id), t.bad || t.action ? shownLong : shownFor);
   };
   const stop = () => clearTimeout(timer.current);
-  if (!timer.current) start();
   return (
     <div
+      id={"toast-" + t.id}
       class={t.bad ? "toast bad" : "toast"}
       onMouseEnter={stop}
       onMouseLeave={start}

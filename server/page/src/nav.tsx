@@ -1,7 +1,7 @@
 // The contents of the page: collections, objects and tools.
 import type { ComponentChildren } from "preact";
 import { signal } from "@preact/signals";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { isSignedOut, session } from "./api.ts";
 import { collections, isReadOnly, objects, status } from "./catalog.ts";
 import { focusScreen } from "./focus.ts";
@@ -12,6 +12,12 @@ import { href, route } from "./route.ts";
 import { Button, formatCount, isMac } from "./ui.tsx";
 
 export const isMenuOpen = signal(false); // on a phone
+
+/** Closes the contents, and gives the focus back to the button that opened them. */
+export function closeMenu(): void {
+  isMenuOpen.value = false;
+  setTimeout(() => document.querySelector<HTMLElement>(".bar button")?.focus());
+}
 
 interface ItemProps {
   address: string;
@@ -55,15 +61,17 @@ export const tools: Tool[] = [
 ];
 
 export function Nav() {
-  const close = () => {
-    isMenuOpen.value = false;
-  };
+  const nav = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (isMenuOpen.value) nav.current?.querySelector("a")?.focus();
+  }, [isMenuOpen.value]);
   return (
     <nav
+      ref={nav}
       class={isMenuOpen.value ? "nav shown" : "nav"}
       aria-label="Contents"
       onKeyDown={(event) => {
-        if (event.key === "Escape") close();
+        if (event.key === "Escape" && isMenuOpen.value) closeMenu();
       }}
     >
       <Brand />

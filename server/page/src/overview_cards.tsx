@@ -2,10 +2,10 @@
 // happened to it.
 import { useEffect, useState } from "preact/hooks";
 import { ask, pathOf, prefix, readText } from "./api.ts";
-import { collections, load, objects, status, whyLocked } from "./catalog.ts";
+import { collections, objects, status, whyLocked } from "./catalog.ts";
 import { Icon } from "./icons.tsx";
 import { Latest } from "./latest.tsx";
-import { broken, connection } from "./live.ts";
+import { broken } from "./live.ts";
 import { toastError } from "./messages.tsx";
 import { languages } from "./snippets.ts";
 import { Bones, Button, Copy, count, Dialog, Empty, ErrorBox, formatCount, Segments } from "./ui.tsx";
@@ -138,12 +138,6 @@ function State() {
 
 /** Who follows the data: the streams that are open. */
 function Followers() {
-  useEffect(() => {
-    const update = () => void load();
-    if (connection.value === "live") update(); // with the stream of this page
-    addEventListener("focus", update);
-    return () => removeEventListener("focus", update);
-  }, [connection.value]);
   const streams = status.value?.streams ?? [];
   const total = streams.reduce((sum, stream) => sum + stream.count, 0);
   if (total === 0) return null;

@@ -1,24 +1,23 @@
 // The page: the frame around the screens.
 import { render } from "preact";
-import { useEffect } from "preact/hooks";
-import { isSignedOut } from "./api.ts";
+import { useEffect, useState } from "preact/hooks";
+import { get, isSignedOut, messageOf } from "./api.ts";
 import { failure, hasObject, load, status } from "./catalog.ts";
 import { keepFocusIn } from "./focus.ts";
 import { useKeys } from "./keys.tsx";
-import { isHelpOpen, isPaletteOpen, Later, loadTools } from "./later.tsx";
+import { bundle, isHelpOpen, isPaletteOpen, Later, loadTools } from "./later.tsx";
 import { connection } from "./live.ts";
 import { Messages } from "./messages.tsx";
-import { isMenuOpen, Nav, tools } from "./nav.tsx";
+import { closeMenu, isMenuOpen, Nav } from "./nav.tsx";
 import { Overview } from "./overview.tsx";
 import { go, hasPanel, route, screen } from "./route.ts";
 import { Strips } from "./strips.tsx";
 import { Table } from "./table.tsx";
-import { Bones, Button, ErrorBox } from "./ui.tsx";
+import { Bones, Button, Dialog, ErrorBox } from "./ui.tsx";
 
 function Screen() {
   const { path, query } = route.value,
     [name = "", id] = path;
-  if (isSignedOut.value) return <SignedOut />;
   if (!status.value) return failure.value === null ? <Loading /> : <Failed />;
   switch (screen.value) {
     case "overview":
@@ -36,9 +35,6 @@ function Screen() {
           />
         </main>
       );
-  }
-  if (!tools.some((tool) => tool.screen === screen.value)) {
-    return <Later show={(bundle) => <bundle.NoScreen name={screen.value} />} wait={<Loading />} />;
   }
   return <Later show={(bundle) => <bundle.Tool key={screen.value} name={screen.value} />} wait={<Loading />} />;
 }
@@ -59,27 +55,34 @@ const Failed = () => (
   </main>
 );
 
-const SignedOut = () => (
-  <main class="screen">
-    <h1 id="title">Signed out</h1>
-    <p>The server does not accept the credentials of this browser any more.</p>
-    <div>
-      <Button onClick={() => location.reload()}>Sign in again</Button>
-    </div>
-  </main>
-);
+/** Covers the page. What was typed stays under it: the browser asks for credentials when the page asks for its state. */
+function SignedOut() {
+  const [error, setError] = useState("");
+  const signIn = () => {
+    if (!bundle.value) return location.reload(); // nothing can be typed before it is there
+    get("/_/status").catch((e: unknown) => setError(messageOf(e)));
+  };
+  return (
+    <Dialog title="Signed out" class="whole">
+      <h1>Signed out</h1>
+      <p>The server does not accept the credentials of this browser any more. What you have typed is kept.</p>
+      <p role="alert">{error}</p>
+      <Button onClick={signIn}>Sign in again</Button>
+    </Dialog>
+  );
+}
 
 /** The bar above the contents on a phone. */
 function TopBar() {
   return (
-    <header class="bar">
+    <header class="bar" inert={isMenuOpen.value}>
       <Button
         kind="quiet"
         icon="menu"
         label="Contents"
         aria-expanded={isMenuOpen.value}
         onClick={() => {
-          isMenuOpen.value = !isMenuOpen.value;
+          isMenuOpen.value = true;
         }}
       />
       <img src="/_/page/icon.svg" alt="" width="22" height="22" />
@@ -121,15 +124,10 @@ function Page() {
       <div class="frame">
         <TopBar />
         {isMenuOpen.value && (
-          <div
-            class="veil"
-            onClick={() => {
-              isMenuOpen.value = false;
-            }}
-          />
+          <div class="veil" onClick={closeMenu} />
         )}
         <Nav />
-        <div class="content">
+        <div class="content" inert={isMenuOpen.value}>
           <Strips />
           <div class={hasPanel.value ? "work beside" : "work"}>
             <Screen />
@@ -138,6 +136,7 @@ function Page() {
       </div>
       {isPaletteOpen.value && <Later show={({ Palette }) => <Palette />} />}
       {isHelpOpen.value && <Later show={({ KeyHelp }) => <KeyHelp />} />}
+      {isSignedOut.value && <SignedOut />}
       <Messages />
     </>
   );

@@ -1,6 +1,6 @@
 // Finds anything by typing: collections, screens, commands, and records.
 import { useEffect, useState } from "preact/hooks";
-import { pathOf, read } from "./api.ts";
+import { get, pathOf } from "./api.ts";
 import { collections, idOf, isReadOnly, nameOf, objects, status, whyLocked } from "./catalog.ts";
 import { Icon, type IconName } from "./icons.tsx";
 import type { Obj } from "./json.ts";
@@ -9,7 +9,7 @@ import { toastError } from "./messages.tsx";
 import { switchTheme, tools } from "./nav.tsx";
 import { held, hold } from "./request_log.ts";
 import { go, href } from "./route.ts";
-import { removeAllRules, rules } from "./simulation.ts";
+import { canSimulate, removeAllRules, rules } from "./simulation.ts";
 import { count, Dialog } from "./ui.tsx";
 import { undoLast } from "./undo.ts";
 
@@ -45,6 +45,7 @@ function fixedEntries(): Entry[] {
       isHelpOpen.value = true;
     }),
   ];
+  if (canSimulate.value) list.push(link("Simulate", "slow and failing answers", "flask", "#/_/simulate"));
   const isHeld = held.value !== null;
   if (status.value?.mode.requests) {
     list.push(command(isHeld ? "Continue the log" : "Hold the log", isHeld ? "play" : "pause", () => hold(!isHeld, true)));
@@ -68,23 +69,23 @@ function useRecords(word: string): Entry[] {
   useEffect(() => {
     setFound([]);
     if (!word) return;
-    let isCurrent = true;
-    const search = async (name: string) => {
+    const search = new AbortController();
+    const look = async (name: string) => {
       const query = `?q=${encodeURIComponent(word)}&_start=0&_end=${maxRecords}`;
-      const records = await read<Obj[]>(pathOf(name) + query).catch(() => []);
-      if (!isCurrent) return;
-      const entries = records.map((record) => {
+      const { data } = await get(pathOf(name) + query, search.signal);
+      if (search.signal.aborted) return;
+      const entries = (data as Obj[]).map((record) => {
         const id = idOf(name, record);
         return link(nameOf(name, record), `${name} ${id}`, "right", href([name, id]));
       });
       setFound((others) => [...others, ...entries]);
     };
     const timer = setTimeout(() => {
-      for (const { name } of collections.value) void search(name);
+      for (const { name } of collections.value) void look(name).catch(() => {}); // the others are found
     }, searchAfter);
     return () => {
-      isCurrent = false;
       clearTimeout(timer);
+      search.abort();
     };
   }, [word]);
   return found;
@@ -151,7 +152,7 @@ export function Palette() {
             </li>
           ))}
         </ul>
-        {list.length === 0 && <p class="dim none">Nothing has that name, and no record contains it.</p>}
+        {list.length === 0 && <p class="dim none">No matches.</p>}
       </div>
     </Dialog>
   );

@@ -1,5 +1,5 @@
 // The edge of a panel, which makes it wider.
-import { useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { drag } from "./ui.tsx";
 
 const least = 320,
@@ -15,6 +15,7 @@ export function PanelEdge() {
     document.documentElement.style.setProperty("--panel-width", next + "px");
     setWidth(next);
   };
+  useLayoutEffect(() => setWidth(now()), []);
   return (
     <div
       ref={edge}
@@ -22,7 +23,7 @@ export function PanelEdge() {
       role="separator"
       aria-orientation="vertical"
       aria-label="Width of the panel"
-      aria-valuenow={width || now()}
+      aria-valuenow={width}
       aria-valuemin={least}
       aria-valuemax={most}
       tabIndex={0}

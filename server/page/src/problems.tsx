@@ -1,11 +1,12 @@
 // What is wrong: a file that does not parse, rules that cannot be used, and
 // records that break them.
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { ask, get, pathOf, type Schemas } from "./api.ts";
 import { shapeFor, status, whyLocked } from "./catalog.ts";
+import { findingCount, findings, findingsError, loadFindings, memberNames, type Finding } from "./findings.ts";
 import { Icon } from "./icons.tsx";
 import { pointer, pointerNames, stringify, type Json, type Operation } from "./json.ts";
-import { broken, onChange, onNews, onReset } from "./live.ts";
+import { broken } from "./live.ts";
 import { toastError } from "./messages.tsx";
 import { href } from "./route.ts";
 import { fieldOf, typedOf, valueOf } from "./schema.ts";
@@ -13,19 +14,18 @@ import { changeRecords } from "./transaction.ts";
 import { Bones, Button, count, Empty, ErrorBox, formatCount } from "./ui.tsx";
 import { toastUndo } from "./undo.ts";
 
-type Finding = Schemas["Finding"];
 type SourceFile = Schemas["SourceFile"];
 
-const shown = 200; // findings
+const shown = 100; // findings of a kind
 
 export function Problems() {
-  const { list, total, error } = useFindings();
+  useEffect(() => void loadFindings(), []);
+  const list = findings.value,
+    total = findingCount.value,
+    error = findingsError.value;
   const rules = status.value?.rules,
     shownAbove = rules?.state === "broken" ? rules.name : "";
-  const groups = useMemo(
-    () => groupsOf((list ?? []).filter((finding) => finding.pointer || finding.file !== shownAbove)),
-    [list, shownAbove],
-  );
+  const listed = (list ?? []).filter((finding) => finding.pointer || finding.file !== shownAbove);
   const isFine = list?.length === 0 && !broken.value && rules?.state !== "broken";
   return (
     <main class="screen" aria-labelledby="title">
@@ -52,15 +52,18 @@ export function Problems() {
           <p>The file parses, and all records follow the rules.</p>
         </Empty>
       )}
-      {groups.map(([name, findings]) => (
+      {groupsOf(listed, collectionOf).map(([name, ofCollection]) => (
         <section key={name} class="card">
           <h2>{name || "The file"}</h2>
-          <MendAll findings={findings} />
-          <ul class="findings">
-            {findings.map((finding) => (
-              <FindingLine key={finding.pointer + finding.detail} finding={finding} />
-            ))}
-          </ul>
+          {groupsOf(ofCollection, kindOf).map(([kind, alike]) => (
+            <ul key={kind} class="findings">
+              <MendAll alike={alike} />
+              {alike.slice(0, shown).map((finding) => (
+                <FindingLine key={finding.pointer + finding.detail} finding={finding} />
+              ))}
+              {alike.length > shown && <li class="dim">and {formatCount(alike.length - shown)} more</li>}
+            </ul>
+          ))}
         </section>
       ))}
       {list !== null && total > list.length && <p class="dim">and {formatCount(total - list.length)} more</p>}
@@ -108,41 +111,18 @@ function Excerpt({ line, text, caret }: { line: number; text: string; caret: num
 const visible = (character: string): string =>
   character < " " && character !== "\t" ? String.fromCharCode(0x2400 + character.charCodeAt(0)) : character;
 
-/** Returns the findings, which follow the changes. */
-function useFindings(): { list: Finding[] | null; total: number; error: unknown } {
-  const [list, setList] = useState<Finding[] | null>(null),
-    [total, setTotal] = useState(0);
-  const [error, setError] = useState<unknown>(null);
-  useEffect(() => {
-    let isGone = false;
-    const load = async () => {
-      try {
-        const answer = await get(`/_/findings?_start=0&_end=${shown}`);
-        if (isGone) return;
-        const findings = answer.data as unknown as Finding[];
-        setList(findings);
-        setTotal(answer.total ?? findings.length);
-        setError(null);
-      } catch (e) {
-        if (!isGone) setError(e);
-      }
-    };
-    void load();
-    const again = () => void load();
-    const stops = [onChange(again), onReset(again), onNews(again)];
-    return () => {
-      isGone = true;
-      for (const stop of stops) stop();
-    };
-  }, []);
-  return { list, total, error };
-}
+const collectionOf = (finding: Finding): string =>
+  finding.collection ?? pointerNames(finding.pointer ?? "")[0] ?? "";
 
-function groupsOf(list: Finding[]): [collection: string, findings: Finding[]][] {
+/** Returns what findings that are mended alike have in common. */
+const kindOf = (finding: Finding): string =>
+  mendOf(finding) ? JSON.stringify([memberNames(finding), finding.suggestion]) : "";
+
+function groupsOf(list: Finding[], nameOf: (finding: Finding) => string): [name: string, list: Finding[]][] {
   const groups = new Map<string, Finding[]>();
   for (const finding of list) {
-    const name = finding.collection ?? pointerNames(finding.pointer ?? "")[0] ?? "";
-    groups.set(name, [...(groups.get(name) ?? []), finding]);
+    const name = nameOf(finding);
+    if (!groups.get(name)?.push(finding)) groups.set(name, [finding]);
   }
   return [...groups];
 }
@@ -158,9 +138,9 @@ interface Mend {
 /** Returns how a finding can be mended, if the server suggests a value for a member of a record. */
 function mendOf(finding: Finding): Mend | null {
   const { collection, id, suggestion } = finding;
-  const [, , member, ...below] = pointerNames(finding.pointer ?? "");
+  const [member, ...below] = memberNames(finding);
   if (!collection || !id || !suggestion || member === undefined || below.length > 0) return null;
-  return { collection, id, member, value: valueOf(fieldOf(shapeFor(collection), member), suggestion, undefined) };
+  return { collection, id, member, value: valueOf(fieldOf(shapeFor(collection), member), suggestion, undefined) ?? null };
 }
 
 async function apply({ collection, id, member, value }: Mend): Promise<string> {
@@ -170,9 +150,9 @@ async function apply({ collection, id, member, value }: Mend): Promise<string> {
 }
 
 function FindingLine({ finding }: { finding: Finding }) {
-  const { collection, id, file, line, column, pointer } = finding,
+  const { collection, id, file, line, column } = finding,
     mend = mendOf(finding);
-  const member = pointerNames(pointer ?? "")[2];
+  const [member] = memberNames(finding);
   const run = async () => {
     try {
       toastUndo(`${mend!.member} of ${collection} ${id} is ${typedOf(mend!.value)}`, await apply(mend!));
@@ -213,17 +193,15 @@ function FindingLine({ finding }: { finding: Finding }) {
   );
 }
 
-/** Mends all findings that have a suggestion. */
-function MendAll({ findings }: { findings: Finding[] }) {
-  const mends = findings.map(mendOf).filter((mend) => mend !== null);
-  if (mends.length < 2 || whyLocked.value) return null;
+/** Mends findings that have the same suggestion. */
+function MendAll({ alike }: { alike: Finding[] }) {
+  const mends = alike.map(mendOf).filter((mend) => mend !== null),
+    [first] = mends;
+  if (!first || mends.length < 2 || whyLocked.value) return null;
+  const { collection, member, value } = first;
   const run = async () => {
-    const [{ collection }] = mends as [Mend],
-      ids = new Set(mends.map((mend) => mend.id));
-    const change = (path: string, id: string): Operation[] =>
-      mends
-        .filter((mend) => mend.id === id)
-        .map(({ member, value }) => ({ op: "replace", path: path + pointer(member), value }));
+    const ids = new Set(mends.map((mend) => mend.id));
+    const change = (path: string): Operation[] => [{ op: "replace", path: path + pointer(member), value }];
     try {
       await changeRecords(collection, ids, change, count(ids.size, "record") + " changed");
     } catch (error) {
@@ -231,8 +209,10 @@ function MendAll({ findings }: { findings: Finding[] }) {
     }
   };
   return (
-    <div>
-      <Button onClick={() => void run()}>Make all {formatCount(mends.length)} changes that are suggested</Button>
-    </div>
+    <li>
+      <Button onClick={() => void run()}>
+        Make all {formatCount(mends.length)} “{typedOf(value)}”
+      </Button>
+    </li>
   );
 }

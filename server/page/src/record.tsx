@@ -2,21 +2,22 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, pathOf, Refused, session } from "./api.ts";
-import { idOf, shapeFor, status, whyLocked } from "./catalog.ts";
+import { idOf, isReadOnly, shapeFor, status, whyOff } from "./catalog.ts";
 import { useDraft, type Draft } from "./draft.ts";
 import { fieldsOf, Form, maxMembers } from "./form.tsx";
 import { Icon } from "./icons.tsx";
 import { JSONTab } from "./json_tab.tsx";
-import { pointerNames, stringify, type Json, type Obj } from "./json.ts";
+import { differing, pointerNames, stringify, type Json, type Obj } from "./json.ts";
 import { Merge } from "./merge.tsx";
 import { announce, toastError } from "./messages.tsx";
 import { PanelEdge } from "./panel_edge.tsx";
 import { Related } from "./related.tsx";
 import { RemoveDialog } from "./remove.tsx";
-import { go, guard, href } from "./route.ts";
+import { go, href, mayLeave } from "./route.ts";
 import { labelOf } from "./schema.ts";
 import { languages, type RequestText } from "./snippets.ts";
 import { Bones, Button, Copy, count, ErrorBox, Faults, hasModifier, isMac } from "./ui.tsx";
+import { WriteButton } from "./write_button.tsx";
 import { toastUndo } from "./undo.ts";
 
 interface RecordPanelProps {
@@ -56,7 +57,8 @@ export function RecordPanel({
   }, [isLoaded, path]);
 
   const save = async () => {
-    const before = draft.operations.length;
+    if (isReadOnly.value) return;
+    if (whyOff.value) return void toastError("Not saved.", new Error(whyOff.value));
     const saved = await draft.save();
     if (!saved) {
       requestAnimationFrame(() => box.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
@@ -67,16 +69,20 @@ export function RecordPanel({
     const newID = idOf(collection, saved.record);
     const text = isNew
       ? `${shape.title} ${newID} created`
-      : `${count(before, "member")} of ${collection} ${id ?? ""} saved`;
+      : `${count(saved.members, "member")} of ${collection} ${id ?? ""} saved`;
     toastUndo(text, saved.revision);
     if (isNew) go(href([collection, newID], query));
   };
-  const merge = (merged: Obj) => {
-    draft.merge(merged);
+  const merge = (merged: Obj, isKept: boolean) => {
+    draft.merge(merged, isKept);
+    keepFocus(box.current);
+  };
+  const discard = () => {
+    draft.discard();
     keepFocus(box.current);
   };
   const close = () => {
-    if (guard.ask && !guard.ask()) return;
+    if (!mayLeave()) return;
     draft.forget();
     onClose();
   };
@@ -95,7 +101,7 @@ export function RecordPanel({
   };
 
   const title = isNew ? `New ${shape.title.toLowerCase()}` : isObject ? collection : `${shape.title} ${id}`;
-  const isLocked = whyLocked.value !== "";
+  const isLocked = isReadOnly.value;
   return (
     <section
       ref={box}
@@ -129,14 +135,20 @@ export function RecordPanel({
         ))}
       </Tabs>
       <div class="panel-body" role="tabpanel" id="record" aria-labelledby={"tab-" + tab} tabIndex={-1}>
-        {draft.error !== null ? (
-          <LoadError draft={draft} collection={collection} query={query} />
-        ) : !isLoaded ? (
+        {draft.error !== null && <LoadError draft={draft} collection={collection} query={query} />}
+        {draft.error !== null && !(draft.isDeleted && draft.isDirty) ? null : !isLoaded ? (
           <Bones count={5} />
         ) : (
           <>
             {draft.conflict && (
-              <Merge base={draft.base} mine={draft.value} theirs={draft.conflict.record} shape={shape} onMerge={merge} />
+              <Merge
+                base={draft.base}
+                mine={draft.value}
+                theirs={draft.conflict.record}
+                shape={shape}
+                canMerge={draft.jsonError === ""}
+                onMerge={merge}
+              />
             )}
             {draft.refusal && (
               <Refusal
@@ -157,8 +169,8 @@ export function RecordPanel({
         <div class="panel-foot">
           {id !== null && !isLocked && (
             <>
-              <Button kind="quiet" icon="trash" label="Delete" class="delete" onClick={() => setRemoving(true)} />
-              <Button kind="quiet" icon="copy" label="Duplicate" onClick={duplicate} />
+              <WriteButton kind="quiet" icon="trash" label="Delete" class="delete" onClick={() => setRemoving(true)} />
+              <WriteButton kind="quiet" icon="copy" label="Duplicate" onClick={duplicate} />
             </>
           )}
           {!isNew && (
@@ -172,13 +184,11 @@ export function RecordPanel({
             </a>
           )}
           <span class="grow dim">{footText(draft, isNew)}</span>
-          {draft.isDirty && !isNew && <Button onClick={draft.discard}>Discard</Button>}
-          {!isLocked && (
-            <Button kind="primary" disabled={!draft.canSave} onClick={() => void save()}>
-              {draft.isSaving ? "Saving…" : isNew ? "Create" : "Save"}
-              <kbd>{isMac ? "⌘" : "Ctrl"} S</kbd>
-            </Button>
-          )}
+          {draft.isDirty && !isNew && <Button onClick={discard}>Discard</Button>}
+          <WriteButton kind="primary" disabled={!draft.canSave} onClick={() => void save()}>
+            {draft.isSaving ? "Saving…" : isNew ? "Create" : "Save"}
+            <kbd>{isMac ? "⌘" : "Ctrl"} S</kbd>
+          </WriteButton>
         </div>
       )}
       {isRemoving && draft.loaded && (
@@ -297,9 +307,11 @@ function requestOf(draft: Draft, path: string, isNew: boolean): RequestText {
 }
 
 function footText(draft: Draft, isNew: boolean): string {
-  if (whyLocked.value) return whyLocked.value;
+  if (isReadOnly.value) return "The server is read-only.";
+  if (whyOff.value) return whyOff.value;
   if (isNew) return "";
-  return draft.isDirty ? count(draft.operations.length, "member") + " changed" : "Saved";
+  const names = new Set([...differing(draft.base, draft.value), ...draft.typed.keys()]);
+  return draft.isDirty ? count(names.size, "member") + " changed" : "Saved";
 }
 
 /** Why the record is not shown. One that was deleted can be made again of what was typed. */
@@ -316,11 +328,11 @@ function LoadError({ draft, collection, query }: { draft: Draft; collection: str
         error={draft.error}
         title={draft.error instanceof Refused ? draft.error.problem.title : "Not shown"}
       />
-      {isGone && !whyLocked.value && (
+      {isGone && (
         <div class="row-of">
-          <Button icon="plus" onClick={() => void again()}>
+          <WriteButton icon="plus" disabled={draft.typed.size > 0 || draft.jsonError !== ""} onClick={() => void again()}>
             Create it again
-          </Button>
+          </WriteButton>
         </div>
       )}
     </>

@@ -3,9 +3,9 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { get, pathOf } from "./api.ts";
 import { idOf, keyOf, nameOf } from "./catalog.ts";
-import type { SharedProps } from "./inputs.tsx";
-import type { Obj } from "./json.ts";
-import type { Field } from "./schema.ts";
+import type { OnInput, SharedProps } from "./inputs.tsx";
+import type { Json, Obj } from "./json.ts";
+import { valueOf, type Field } from "./schema.ts";
 import { hasModifier } from "./ui.tsx";
 
 interface Choice {
@@ -41,6 +41,26 @@ async function readChoices(collection: string, text: string, signal: AbortSignal
   return [[...found.values()], !text && (answers[0]?.total ?? 0) <= offered];
 }
 
+/** Returns the id of the record that a text names: the first that its list would offer. */
+async function findID(collection: string, text: string): Promise<string> {
+  const [choices] = await readChoices(collection, text, new AbortController().signal);
+  const [first] = matching(choices, text);
+  if (!first) throw new Error(`${collection} has no record “${text}”.`);
+  return first.id;
+}
+
+/** What a person has typed into a field. */
+export interface Typed {
+  field: Field;
+  text: string;
+  isName?: boolean | undefined; // of a record whose id is not known yet
+}
+
+/** Returns the value of what was typed. It throws if that is none. */
+export async function settle({ field, text, isName }: Typed, before: Json | undefined): Promise<Json | undefined> {
+  return valueOf(field, isName ? await findID(field.collection, text) : text, before);
+}
+
 /** Whether a key moves in the list, or saves what is selected in it. */
 const needsChoice = (event: KeyboardEvent, isInCell: boolean): boolean =>
   ["ArrowDown", "ArrowUp", "Enter"].includes(event.key) ||
@@ -51,11 +71,11 @@ interface ReferenceInputProps {
   field: Field;
   value: string;
   isInCell: boolean; // of a table: the list opens at once, and Escape is the cell's
-  onInput: (value: string) => void;
+  onInput: OnInput;
   shared: SharedProps;
 }
 
-/** While the list is open, the value is the id of the record that is selected in it. */
+/** While the list is open, the value is the id of the record that is selected in it, or a name until it is found. */
 export function ReferenceInput({ field, value, isInCell, onInput, shared }: ReferenceInputProps) {
   const { collection } = field,
     list = useId();
@@ -88,7 +108,7 @@ export function ReferenceInput({ field, value, isInCell, onInput, shared }: Refe
     setTyped(text);
     const [first] = isAll && text.trim() ? matching(known, text) : [];
     held.current = [];
-    onInput(first?.id ?? text);
+    onInput(first?.id ?? text, !first && text.trim() !== "");
   };
   const current = useRef({ typed, onInput });
   current.current = { typed, onInput };
@@ -145,7 +165,7 @@ export function ReferenceInput({ field, value, isInCell, onInput, shared }: Refe
         return;
       case "Escape":
         if (!isOpen || isInCell) return;
-        onInput(before.current);
+        onInput(before.current, before.current !== "");
         close();
         event.stopPropagation();
         break;

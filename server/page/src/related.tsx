@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { get, pathOf } from "./api.ts";
 import { idOf, nameOf, relations } from "./catalog.ts";
 import type { Obj } from "./json.ts";
-import { concerns, onChange } from "./live.ts";
+import { concerns, onChange, onReset } from "./live.ts";
 import { href } from "./route.ts";
 import { formatCount } from "./ui.tsx";
 
@@ -50,12 +50,14 @@ export function Related({ collection, id }: { collection: string; id: string }) 
     };
     void look();
     const from = relations.value.filter((relation) => relation.to === collection).map((relation) => relation.from);
-    const stop = onChange((revisions) => {
-      if (revisions.some((r) => from.some((name) => concerns(r, name)))) void look();
-    });
+    const stopChanges = onChange((revisions) => {
+        if (revisions.some((r) => from.some((name) => concerns(r, name)))) void look();
+      }),
+      stopResets = onReset(() => void look());
     return () => {
       isGone = true;
-      stop();
+      stopChanges();
+      stopResets();
     };
   }, [collection, id]);
   if (found.length === 0) return null;

@@ -49,6 +49,7 @@ export function Relations() {
       )}
       {list.length > 0 && !isLong && <RelationMap list={list} />}
       <h2 class="offscreen">As a list</h2>
+      {list.length > 0 && shown.length === 0 && <Empty icon="share" title="None of these" />}
       <ul class="reflist">
         {shown.map((relation) => (
           <RelationLine key={relation.from + "/" + relation.member} relation={relation} />

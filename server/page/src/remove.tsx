@@ -18,12 +18,14 @@ export function RemoveDialog({ collection, id, tag, onClose }: RemoveDialogProps
   const [referring, setReferring] = useState<Referring[] | null>(null);
   const [error, setError] = useState(""),
     [withThem, setWithThem] = useState(false);
-  useEffect(() => {
+  const look = () => {
+    setError("");
     referringTo(collection, id, 1).then(
       (list) => setReferring(list.filter((group) => group.total > 0)),
-      () => setReferring([]),
+      (e: unknown) => setError("What refers to it is not known. " + reasonOf(e)),
     );
-  }, [collection, id]);
+  };
+  useEffect(look, [collection, id]);
   const remove = async () => {
     const names = [...new Set((referring ?? []).map((group) => group.collection))];
     const query = withThem ? "?" + names.map((name) => "_dependent=" + encodeURIComponent(name)).join("&") : "";
@@ -40,7 +42,9 @@ export function RemoveDialog({ collection, id, tag, onClose }: RemoveDialogProps
       <h2>
         Delete {shapeFor(collection).title.toLowerCase()} {id}?
       </h2>
-      {referring === null ? (
+      {referring === null && error ? (
+        <Button onClick={look}>Try again</Button>
+      ) : referring === null ? (
         <p class="dim">Looking for records that refer to it…</p>
       ) : referring.length === 0 ? (
         <p>Nothing refers to it.</p>

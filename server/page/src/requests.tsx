@@ -9,9 +9,10 @@ import { toast, toastError } from "./messages.tsx";
 import { PanelEdge } from "./panel_edge.tsx";
 import { held, hold, holdWhileAway, isFailed, newer, setSeen } from "./request_log.ts";
 import { go, route } from "./route.ts";
+import { canSimulate } from "./simulation.ts";
 import { SimulationBar } from "./simulation_bar.tsx";
 import { languages, type RequestText } from "./snippets.ts";
-import { Bones, Button, Copy, count, Empty, ErrorBox, formatCount, placeOf, Segments } from "./ui.tsx";
+import { Bones, Button, Copy, count, Empty, ErrorBox, formatCount, placeOf, Segments, useNarrow } from "./ui.tsx";
 
 type Bodies = Schemas["RequestBodies"];
 
@@ -38,7 +39,7 @@ function Off() {
   return (
     <main class="screen" aria-labelledby="title">
       <h1 id="title">Requests</h1>
-      <SimulationBar />
+      <Switches />
       <Empty icon="pulse" title="Requests are not recorded">
         <p>
           Start the server with <span class="code">--requests=on</span> to see the requests of your front end here.
@@ -91,7 +92,7 @@ function Log() {
           </Button>
           <Button kind="quiet" icon="trash" label="Forget them" onClick={forget} />
         </header>
-        <SimulationBar />
+        <Switches />
         {all === null && <Bones count={3} />}
         {all?.length === 0 && <NoRequests />}
         {all !== null && all.length > 0 && list.length === 0 && <Empty icon="pulse" title="None of these" />}
@@ -99,6 +100,18 @@ function Log() {
       </main>
       {id !== undefined && <RequestPanel key={id} id={id} />}
     </>
+  );
+}
+
+/** The switches, on a phone a way to them. */
+function Switches() {
+  if (!useNarrow()) return <SimulationBar />;
+  if (!canSimulate.value) return null;
+  return (
+    <a class="button" href="#/_/simulate">
+      <Icon name="flask" />
+      Simulate
+    </a>
   );
 }
 

@@ -1,9 +1,10 @@
 // The address: the part after # is the API's own address.
 //   #/                     the overview
 //   #/schedules?status=…   the list that GET /schedules?status=… returns
-//   #/schedules/4?status=… a record beside that list
+//   #/schedules/4?status=… a record next to that list
 //   #/_/requests           a screen of the page
 import { computed, signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 
 export interface Route {
   path: string[];
@@ -18,8 +19,8 @@ function decode(name: string): string {
   }
 }
 
-function read(): Route {
-  const [path = "", query = ""] = location.hash.replace(/^#/, "").split(/\?(.*)/s);
+function read(hash = location.hash): Route {
+  const [path = "", query = ""] = hash.replace(/^#/, "").split(/\?(.*)/s);
   return { path: path.split("/").filter(Boolean).map(decode), query };
 }
 
@@ -32,27 +33,55 @@ export const screen = computed(() => {
   return first === undefined ? "overview" : "data";
 });
 
-/** Whether a record or a request is open beside a list. */
+/** Whether a record or a request is open next to a list. */
 export const hasPanel = computed(() => {
   const [first, second, third] = route.value.path;
   if (first === "_") return second === "new" || (second === "requests" && third !== undefined);
   return second !== undefined;
 });
 
-/** Asks before the page goes elsewhere; false stays. */
-export const guard: { ask: (() => boolean) | null } = { ask: null };
+/** Whether there is something that is lost if the page goes elsewhere. */
+const unsaved = new Set<() => boolean>();
+
+const isUnsaved = (): boolean => [...unsaved].some((has) => has());
+
+/** Asks before the page goes elsewhere, if something would be lost; false stays. */
+export const mayLeave = (): boolean => !isUnsaved() || confirm("Leave without saving your changes?");
+
+/** Asks before the page goes elsewhere while a component has something that is not saved. */
+export function useUnsaved(has: () => boolean): void {
+  useEffect(() => {
+    unsaved.add(has);
+    return () => void unsaved.delete(has);
+  });
+}
+
+addEventListener("beforeunload", (event) => {
+  if (isUnsaved()) event.preventDefault();
+});
 
 let last = location.hash;
 
-addEventListener("hashchange", () => {
-  if (location.hash === last) return;
-  if (guard.ask && !guard.ask()) {
-    history.replaceState(null, "", last || "#/");
-    return;
-  }
+// The entries of the history are numbered, so that the page finds back to one.
+const entry = (): number | undefined => (history.state as { entry?: number } | null)?.entry;
+let current = entry() ?? 0;
+history.replaceState({ entry: current }, "");
+
+function show(): void {
+  current = entry() ?? current + 1;
+  history.replaceState({ entry: current }, "");
   last = location.hash;
   route.value = read();
+}
+
+addEventListener("hashchange", () => {
+  if (location.hash === last) return;
+  if (keeps(read()) || mayLeave()) show();
+  else history.go(current - (entry() ?? current + 1));
 });
+
+/** Whether a record that is edited stays where it is: another list next to it is no other record. */
+const keeps = (next: Route): boolean => href(next.path) === href(route.value.path);
 
 export const href = (path: (string | undefined)[], query = ""): string =>
   "#/" +
@@ -64,8 +93,7 @@ export const href = (path: (string | undefined)[], query = ""): string =>
 
 /** Goes to an address at once, so that the next key finds the new one. */
 export function go(address: string): void {
-  if (address === location.hash || (guard.ask && !guard.ask())) return;
+  if (address === location.hash || !(keeps(read(address)) || mayLeave())) return;
   location.hash = address;
-  last = location.hash;
-  route.value = read();
+  show();
 }

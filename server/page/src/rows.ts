@@ -35,6 +35,7 @@ export class Rows {
   pinned = 0;
 
   private blocks = new Map<number, Obj[]>();
+  private stale = new Set<number>(); // blocks that may have changed since
   private requests = new Map<number, AbortController>();
   private view: [from: number, to: number] = [0, 0];
   private closed = false;
@@ -83,7 +84,8 @@ export class Rows {
       this.requests.delete(block);
     }
     for (let block = first; block <= last; block++) {
-      if (!this.blocks.has(block) && !this.requests.has(block)) void this.request(block);
+      const isKnown = this.blocks.has(block) && !this.stale.has(block);
+      if (!isKnown && !this.requests.has(block)) void this.request(block);
     }
   }
 
@@ -94,6 +96,7 @@ export class Rows {
       last = blockOf(to),
       pinned = blockOf(this.pinned);
     for (const block of [...this.blocks.keys()]) {
+      this.stale.add(block);
       if ((block < first || block > last) && block !== pinned) this.blocks.delete(block);
     }
     for (let block = first; block <= last; block++) {
@@ -131,6 +134,7 @@ export class Rows {
   }
 
   private keep(block: number, records: Obj[]): void {
+    this.stale.delete(block);
     this.blocks.delete(block);
     this.blocks.set(block, records); // as the latest
     for (const old of this.blocks.keys()) {

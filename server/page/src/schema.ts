@@ -27,6 +27,8 @@ export interface Field {
   historic: Json[]; // choices that no new record may have
   collection: string; // that a reference leads to
   isNumeric: boolean; // its values are numbers, those of a reference, too
+  isTextual: boolean; // its values may be strings
+  isNullable: boolean; // the rules name null as a value
   example: Json | undefined;
 }
 
@@ -100,13 +102,15 @@ function makeField(name: string, rule: Obj, root: Obj, to: string, isKey = false
   const field: Field = {
     name,
     isNumeric: types.length > 0 && types.every((type) => type === "number" || type === "integer"),
+    isTextual: types.length === 0 || types.includes("string"),
+    isNullable: stringsOf(rule["type"]).includes("null") || (Array.isArray(choices) && choices.includes(null)),
     required: false,
     requiredOnCreate: false,
     kind: "any",
     collection: to,
     description: textOf(rule["description"]),
     readOnly: rule["readOnly"] === true,
-    choices: Array.isArray(choices) ? choices : [],
+    choices: Array.isArray(choices) ? choices.filter((choice) => choice !== null) : [],
     historic: Array.isArray(historic) ? historic : [],
     example: Array.isArray(examples) ? examples[0] : undefined,
   };
@@ -142,16 +146,17 @@ export const isStructured = (field: Field, value: Json | undefined): boolean =>
   (typeof value === "object" && value !== null && !isNumber(value));
 
 /**
- * Returns the value that a person has typed into a field. A field that may hold
- * several types keeps the type that it has. It throws if the text has to be JSON
- * and is not.
+ * Returns the value that a person has typed into a field, undefined for none. A field
+ * that may hold several types keeps the type that it has. It throws if the text has
+ * to be a value of another type and is not.
  */
-export function valueOf(field: Field, typed: string, before: Json | undefined): Json {
-  if (typed === "" && before === null) return null;
+export function valueOf(field: Field, typed: string, before: Json | undefined): Json | undefined {
+  if (typed === "" && !holdsEmptyText(field, before)) return nothingOf(field, before);
   if (isStructured(field, before)) return parse(typed);
   switch (field.kind) {
     case "number":
-      return /^\s*-?\d/.test(typed) ? parse(typed.trim()) : typed;
+      if (!number.test(typed)) throw new Error(`“${typed}” is not a number such as 12 or -1.5.`);
+      return parse(typed.trim());
     case "boolean":
       return typed === "true" ? true : typed === "false" ? false : typed;
     case "choice":
@@ -162,6 +167,22 @@ export function valueOf(field: Field, typed: string, before: Json | undefined): 
       return typeof before === "string" ? typed : parseLoosely(typed);
   }
   return typed;
+}
+
+const number = /^\s*-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?\s*$/i;
+
+/** Whether an empty input means an empty text. */
+function holdsEmptyText(field: Field, before: Json | undefined): boolean {
+  if (!field.isTextual || before === undefined || before === null) return false;
+  return field.kind === "text" || field.choices.includes("") || (field.kind === "any" && typeof before === "string");
+}
+
+/** Returns what an empty input means where that is no text: null if the rules allow it, or no value. */
+export function nothingOf(field: Field, before: Json | undefined): null | undefined {
+  if (before === undefined) return undefined;
+  if (before === null || field.isNullable) return null;
+  if (field.required) throw new Error("A value is required.");
+  return undefined;
 }
 
 /** Returns the JSON value of a text, or the text. */

@@ -1,13 +1,15 @@
 // What can be done with several records at once. Each action is one transaction.
 import { useState } from "preact/hooks";
-import { readRecords, whyLocked } from "./catalog.ts";
+import { readRecords } from "./catalog.ts";
 import { Input } from "./inputs.tsx";
-import { memberOf, pointer, stringify, type Json, type Obj } from "./json.ts";
+import { memberOf, pointer, stringify, type Json, type Obj, type Operation } from "./json.ts";
 import { announce, toastError } from "./messages.tsx";
 import type { Rows } from "./rows.ts";
-import { fieldOf, typedOf, valueOf, type Shape } from "./schema.ts";
+import { settle, type Typed } from "./reference_input.tsx";
+import { fieldOf, typedOf, type Shape } from "./schema.ts";
 import { changeRecords } from "./transaction.ts";
 import { Button, copyText, count, Dialog, ErrorBox } from "./ui.tsx";
+import { WriteButton } from "./write_button.tsx";
 
 interface SelectionProps {
   rows: Rows;
@@ -43,14 +45,10 @@ export function SelectionBar({ rows, shape, selected, onDone }: SelectionProps) 
       <span class="grow" />
       <Button onClick={() => void copyAs((records) => stringify(records, 2))}>Copy as JSON</Button>
       <Button onClick={() => void copyAs((records) => csvOf(records, shape))}>Copy as CSV</Button>
-      {!whyLocked.value && (
-        <>
-          <Button onClick={() => setSetting(true)}>Set a member</Button>
-          <Button icon="trash" onClick={() => void remove()}>
-            Delete
-          </Button>
-        </>
-      )}
+      <WriteButton onClick={() => setSetting(true)}>Set a member</WriteButton>
+      <WriteButton icon="trash" onClick={() => void remove()}>
+        Delete
+      </WriteButton>
       <Button kind="quiet" icon="close" label="Clear the selection" onClick={onDone} />
       {isSetting && (
         <SetMember
@@ -75,14 +73,19 @@ interface SetMemberProps {
 function SetMember({ shape, selected, onClose }: SetMemberProps) {
   const fields = shape.fields.filter((field) => !field.readOnly && field.name !== shape.key);
   const [name, setName] = useState(fields[0]?.name ?? ""),
-    [typed, setTyped] = useState<string | null>(null); // null: nothing yet
+    [typed, setTyped] = useState<Omit<Typed, "field"> | null>(null); // null: nothing yet
   const [error, setError] = useState<unknown>(null);
   const field = fieldOf(shape, name);
   const save = async () => {
     try {
-      const value = valueOf(field, typed ?? "", undefined);
+      const value = await settle({ field, ...typed! }, typed!.text === "" ? "" : undefined);
       const text = `${name} of ${count(selected.size, "record")} is ${typedOf(value) || "empty"}`;
-      await changeRecords(shape.name, selected, (path) => [{ op: "add", path: path + pointer(name), value }], text);
+      const change = (path: string): Operation[] => {
+        const member = path + pointer(name);
+        const set: Operation = { op: "add", path: member, value: value ?? null };
+        return value === undefined ? [set, { op: "remove", path: member }] : [set]; // what is missing cannot be removed
+      };
+      await changeRecords(shape.name, selected, change, text);
       onClose(true);
     } catch (e) {
       setError(e);
@@ -109,7 +112,7 @@ function SetMember({ shape, selected, onClose }: SetMemberProps) {
         </div>
         <div class="field">
           <label for="set-value">Value</label>
-          <Input key={name} id="set-value" field={field} value={typed ?? ""} was={undefined} onInput={setTyped} />
+          <Input key={name} id="set-value" field={field} value={typed?.text ?? ""} was={undefined} onInput={(text, isName) => setTyped({ text, isName })} />
         </div>
       </div>
       {error !== null && <ErrorBox error={error} title="Nothing was changed" />}

@@ -3,12 +3,14 @@
 // the others, which are only slow.
 import { computed, signal } from "@preact/signals";
 import { ask, read, type Schemas } from "./api.ts";
-import { status } from "./catalog.ts";
+import { isReadOnly, status } from "./catalog.ts";
 import { onNews } from "./live.ts";
 
 export type Rule = Schemas["SimulationRule"];
 
 export const rules = signal<Rule[]>([]);
+
+export const canSimulate = computed(() => status.value?.mode.simulate === true && !isReadOnly.value);
 
 /** What the switches of the page are set to. */
 export interface Switches {

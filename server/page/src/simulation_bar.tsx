@@ -1,17 +1,18 @@
 // Switches for answers that are slow or fail, and the rules that others have set.
 import { useEffect, useState } from "preact/hooks";
 import { ask, read, type Schemas } from "./api.ts";
-import { isReadOnly, status } from "./catalog.ts";
+import { isReadOnly, whyLocked } from "./catalog.ts";
 import { Icon } from "./icons.tsx";
 import { onNews } from "./live.ts";
 import { toastError } from "./messages.tsx";
-import { describeRule, off, otherRules, removeRule, rules, setSwitches, switches, type Switches } from "./simulation.ts";
+import { canSimulate, describeRule, off, otherRules, removeRule, rules, setSwitches, switches, type Switches } from "./simulation.ts";
 import { ForgottenRules } from "./simulation_strip.tsx";
-import { Button, count } from "./ui.tsx";
+import { Button, count, Empty } from "./ui.tsx";
 
 type Hold = Schemas["Hold"];
 
 const maxDelay = 5000; // ms
+const purpose = "This is for the requests of your front end, not for those of this page.";
 const endings = ["503", "500", "502", "401", "404", "429", "connection-reset", "empty-response", "lost-answer", "hold"];
 const methodChoices: Record<string, string[]> = {
   all: [],
@@ -19,9 +20,26 @@ const methodChoices: Record<string, string[]> = {
   reads: ["GET", "HEAD", "QUERY"],
 };
 
+/** The switches as a screen of their own: on a phone they leave no room for the requests. */
+export function Simulation() {
+  return (
+    <main class="screen" aria-labelledby="title">
+      <h1 id="title">Simulate</h1>
+      <p class="dim">{purpose}</p>
+      {canSimulate.value ? (
+        <SimulationBar />
+      ) : (
+        <Empty icon="flask" title="Nothing can be simulated">
+          {isReadOnly.value ? <p>{whyLocked}</p> : <p>Start the server with <code>--simulate=on</code>.</p>}
+        </Empty>
+      )}
+    </main>
+  );
+}
+
 export function SimulationBar() {
   const [draft, setDraft] = useState<Partial<Switches>>({}); // what is not set yet
-  if (!status.value?.mode.simulate || isReadOnly.value) return null;
+  if (!canSimulate.value) return null;
   const now = { ...switches.value, ...draft };
   const set = (part: Partial<Switches>) => {
     const next = { ...draft, ...part };
@@ -37,7 +55,7 @@ export function SimulationBar() {
     <>
       <fieldset
         class={isOn ? "simulation on" : "simulation"}
-        title="This is for the requests of your front end, not for those of this page."
+        title={purpose}
       >
         <legend class="offscreen">Simulate slow and failing answers</legend>
         <Icon name="flask" />

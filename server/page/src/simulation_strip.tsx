@@ -4,17 +4,20 @@ import { isReadOnly, status } from "./catalog.ts";
 import { Icon } from "./icons.tsx";
 import { requests } from "./live.ts";
 import { toastError } from "./messages.tsx";
+import { screen } from "./route.ts";
 import { describeRule, removeAllRules, rules } from "./simulation.ts";
-import { Ago, Button, now } from "./ui.tsx";
+import { Ago, Button, now, useNarrow } from "./ui.tsx";
 
 export function SimulationStrip() {
-  if (rules.value.length === 0) return null;
+  const isNarrow = useNarrow(),
+    hasSwitches = screen.value === "simulate" || (screen.value === "requests" && !isNarrow);
+  if (rules.value.length === 0 || hasSwitches) return null;
   const latest = requests.value?.[0]; // it may be long ago
   return (
     <div class="strip simulated" role="status">
       <Icon name="flask" />
       <span>{rules.value.map(describeRule).join("; ")}.</span>
-      <a href="#/_/requests">Change</a>
+      <a href={isNarrow ? "#/_/simulate" : "#/_/requests"}>Change</a>
       {latest && !isForgotten.value && (
         <span class="phone-no" aria-live="off">
           latest request <Ago at={latest.at} />

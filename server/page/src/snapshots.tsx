@@ -38,7 +38,7 @@ export function Snapshots() {
     while (list.some((snapshot) => snapshot.name === "snapshot-" + n)) n++;
     const chosen = name.trim() || "snapshot-" + n;
     setName("");
-    void run("Not kept.", () => ask("PUT", pathOf(chosen)));
+    void run("Not kept.", () => ask("PUT", pathOf(chosen), { isNew: true }));
   };
   if (whyLocked.value && list.length === 0) return null;
   return (

@@ -4,7 +4,6 @@ import { status } from "./catalog.ts";
 import { Icon } from "./icons.tsx";
 import { bundle } from "./later.tsx";
 import { broken, connection } from "./live.ts";
-import { screen } from "./route.ts";
 import { Button } from "./ui.tsx";
 
 export function Strips() {
@@ -31,7 +30,7 @@ export function Strips() {
           </span>
         </div>
       )}
-      {screen.value !== "requests" && bundle.value && <bundle.value.SimulationStrip />}
+      {bundle.value && <bundle.value.SimulationStrip />}
       {session.value && (
         <div class="strip session" role="status">
           <Icon name="layers" />

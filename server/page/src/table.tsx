@@ -1,8 +1,8 @@
-// The list of a collection, with its query, and one of its records beside it.
+// The list of a collection, with its query, and one of its records next to it.
 import { Fragment } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { pathOf, session } from "./api.ts";
-import { collections, hasCollection, idOf, shapeFor, shapes, status, whyLocked } from "./catalog.ts";
+import { collections, hasCollection, idOf, shapeFor, shapes, status } from "./catalog.ts";
 import { useAllColumns, useShownColumns } from "./columns.ts";
 import { Grid, mostSelected } from "./grid.tsx";
 import { Icon } from "./icons.tsx";
@@ -17,12 +17,13 @@ import { Rows } from "./rows.ts";
 import { typedOf, type Field } from "./schema.ts";
 import { languages } from "./snippets.ts";
 import { Button, Copy, count, ErrorBox, formatCount, useNarrow } from "./ui.tsx";
+import { WriteButton } from "./write_button.tsx";
 
 interface TableProps {
   name: string;
   id: string | undefined;
   query: string;
-  isNew: boolean; // a new record is beside the table
+  isNew: boolean; // a new record is next to the table
 }
 
 export function Table(props: TableProps) {
@@ -102,11 +103,9 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
           ) : (
             <Button kind="quiet" icon="columns" label="Columns" onClick={() => setMenu("")} />
           )}
-          {!whyLocked.value && (
-            <Button kind="primary" icon="plus" onClick={openNew}>
-              New<kbd>N</kbd>
-            </Button>
-          )}
+          <WriteButton kind="primary" icon="plus" onClick={openNew}>
+            New<kbd>N</kbd>
+          </WriteButton>
         </header>
         <QueryBar shape={shape} query={query} onChange={show} />
         <RequestLine path={path} milliseconds={rows.milliseconds.value} />

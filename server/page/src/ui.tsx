@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { faultsBeside, messageOf, Refused } from "./api.ts";
+import { otherFaults, messageOf, Refused } from "./api.ts";
 import { Icon, type IconName } from "./icons.tsx";
 import { pointerNames } from "./json.ts";
 import { announce } from "./messages.tsx";
@@ -72,7 +72,7 @@ export async function copyText(text: string): Promise<void> {
 interface DialogProps {
   title: string;
   children: ComponentChildren;
-  onClose: () => void;
+  onClose?: () => void; // without it, the dialog stays
   class?: string;
 }
 
@@ -89,10 +89,10 @@ export function Dialog({ title, children, onClose, class: name = "" }: DialogPro
       ref={ref}
       class={name}
       aria-label={title}
-      onClose={onClose} // with Escape
+      onClose={onClose ?? (() => ref.current?.showModal())} // with Escape
       onKeyDown={(event) => event.stopPropagation()}
       onClick={(event) => {
-        if (event.target === ref.current) onClose(); // beside it
+        if (event.target === ref.current) onClose?.(); // outside of it
       }}
     >
       {children}
@@ -114,7 +114,7 @@ export function Empty({ icon, title, children }: { icon: IconName; title: string
 export function ErrorBox({ error, title }: { error: unknown; title?: string }) {
   const problem = error instanceof Refused ? error.problem : null;
   const message = messageOf(error);
-  const faults = problem ? faultsBeside(problem) : [];
+  const faults = problem ? otherFaults(problem) : [];
   return (
     <div class="wrong" role="alert">
       <Icon name="alert" size={18} />

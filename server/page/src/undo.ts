@@ -1,16 +1,25 @@
 // Undo of changes that this tab has made.
-import { ask } from "./api.ts";
+import { ask, Refused } from "./api.ts";
 import { announce, dismiss, toast, toastError } from "./messages.tsx";
 
 const made = new Map<string, number>(); // the latest revisions with their messages, the newest last
 const kept = 100; // revisions
 
-/** Reverts a revision, and withdraws the message about it. */
+/**
+ * Reverts a revision, and withdraws the message about it. A revision that can never be
+ * reverted, because its records have changed since, is not in the way of those before it.
+ */
 export async function undo(revision: string): Promise<void> {
-  await ask("POST", "/_/undo", { body: JSON.stringify({ rev: revision }) });
   const message = made.get(revision);
-  if (message) dismiss(message);
   made.delete(revision);
+  try {
+    await ask("POST", "/_/undo", { body: JSON.stringify({ rev: revision }) });
+  } catch (error) {
+    const isFinal = error instanceof Refused && [409, 410].includes(error.status);
+    if (message && !isFinal) made.set(revision, message);
+    throw error;
+  }
+  if (message) dismiss(message);
 }
 
 /** Reports a change that this tab has made, with a button that undoes it. */
