@@ -25,7 +25,7 @@ RACE    := -race -gcflags=golang.org/x/crypto/...=-race=false
 run:
 	$(GO) run ./cmd/pickup $(ARGS)
 
-## test: run all tests with the race detector, in about five minutes
+## test: run all tests with the race detector, in about ten minutes on two processors
 ## (PACKAGES="./server" RUN=TestScripts for some of them)
 test: setup
 	$(GO) test $(RACE) -tags $(TAGS) $(AT_ONCE) -timeout 30m -run '$(RUN)' $(PACKAGES)

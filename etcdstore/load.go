@@ -317,6 +317,7 @@ func (c *contents) batch() (storage.Batch, *state, error) {
 	if c.head.Reload {
 		replaced = c.rev
 	}
+	b.Edited = storage.Rev(replaced)
 	for _, m := range c.members {
 		in := storage.Collection{Name: m.name, Kind: kindOf(m.name, m.value), Rev: storage.Rev(max(m.rev, replaced))}
 		known := &member{rank: m.rank, kind: in.Kind, parts: m.parts}

@@ -32,21 +32,23 @@ func Parse(text string) (Address, error) {
 	}
 	scheme, rest, _ := strings.Cut(text, "://")
 	a := Address{Secure: scheme == "etcds"}
-	authority, path, _ := strings.Cut(rest, "/")
-	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
-		user, password, found := strings.Cut(authority[:at], ":")
-		if found && password != "" {
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		user, password, _ := strings.Cut(rest[:at], ":")
+		if password != "" {
 			return fail("set PICKUP_ETCD_PASSWORD or PICKUP_ETCD_PASSWORD_FILE: others can read a password in a URL")
 		}
 		var err error
-		if a.User, err = url.PathUnescape(user); err != nil || a.User == "" {
+		if a.User, err = url.PathUnescape(user); err != nil || user == "" || strings.Contains(user, "/") {
 			return fail("the user before @ is not valid")
 		}
-		authority = authority[at+1:]
+		rest = rest[at+1:]
 	}
+	authority, path, _ := strings.Cut(rest, "/")
 	for _, host := range strings.Split(authority, ",") {
-		switch name, port, err := net.SplitHostPort(host); {
-		case err == nil && name != "" && isPort(port):
+		name, port, err := net.SplitHostPort(host)
+		number, notPort := strconv.ParseUint(port, 10, 16)
+		switch {
+		case err == nil && name != "" && notPort == nil && number > 0:
 		case host != "" && !strings.Contains(host, ":"):
 			host = net.JoinHostPort(host, "2379")
 		default:
@@ -55,7 +57,7 @@ func Parse(text string) (Address, error) {
 		a.Hosts = append(a.Hosts, host)
 	}
 	path, err := url.PathUnescape(strings.Trim(path, "/"))
-	if err != nil || strings.ContainsAny(path, "?#@") {
+	if err != nil || strings.ContainsAny(path, "?#") {
 		return fail("the path is not valid")
 	}
 	if path == "" {
@@ -65,22 +67,16 @@ func Parse(text string) (Address, error) {
 	return a, nil
 }
 
-// Redacted returns a URL without the password that it should not have.
+// Redacted returns a URL without the password that it should not have. The password
+// may have any character; the hosts and the prefix have no @.
 func Redacted(text string) string {
-	scheme, rest, found := strings.Cut(text, "://")
-	if !found {
+	scheme, rest, _ := strings.Cut(text, "://")
+	at := strings.LastIndexByte(rest, '@')
+	if at < 0 {
 		return text
 	}
-	if at := strings.LastIndexByte(rest, '@'); at >= 0 { // a password may have a slash
-		user, _, _ := strings.Cut(rest[:at], ":")
-		rest = user + rest[at:]
-	}
-	return scheme + "://" + rest
-}
-
-func isPort(text string) bool {
-	n, err := strconv.ParseUint(text, 10, 16)
-	return err == nil && n > 0
+	user, _, _ := strings.Cut(rest[:at], ":")
+	return scheme + "://" + user + rest[at:]
 }
 
 // errNoPassword is the error of a user without a password.

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -84,6 +85,7 @@ func TestReadYourWrites(t *testing.T) {
 		b.store.Hold(true)
 		written := a.want(t, 200, "Uno", "PATCH", "/posts/1", `{"title":"Uno"}`).Header().Get("Pickup-Revision")
 		b.want(t, 200, "One", "GET", "/posts/1", "") // a local read
+		b.want(t, 503, "does not have the state", "PATCH", "/posts/1", `{"title":"Due"}`, "Prefer", "tx=rollback")
 		for _, revision := range []string{written, "latest"} {
 			begin := time.Now()
 			w := b.want(t, 503, "does not have the state", "GET", "/posts/1", "", "Pickup-Revision", revision)
@@ -190,6 +192,11 @@ func TestWritesFindLatest(t *testing.T) {
 		b.want(t, 201, "Ann", "POST", "/profile", `{"name":"Ann"}`)
 		b.want(t, 404, "There is no collection", "POST", "/none", `{}`)
 		b.want(t, 400, "not a collection", "DELETE", "/posts/1?_dependent=none", "")
+		behind()
+		if err := a.db.SetRules(t.Context(), []byte(`{"properties":{"posts":{"items":{"properties":{"id":{"readOnly":true}}}}}}`)); err != nil {
+			t.Fatal(err)
+		}
+		b.want(t, 405, "The service assigns the ids of posts", "PUT", "/posts/x", `{}`, "If-None-Match", "*")
 		b.store.Hold(true)
 		w := a.want(t, 200, "", "DELETE", "/posts/1", "")
 		refused := b.want(t, 404, "", "PATCH", "/posts/1", `{}`)
@@ -292,5 +299,21 @@ func TestStreamElsewhere(t *testing.T) {
 		if strings.Contains(w.Body.String(), "event") {
 			t.Errorf("a stream at a server that stays behind: %s", w.Body)
 		}
+	})
+}
+
+// TestUnsure loses the answer to a write, which was stored.
+func TestUnsure(t *testing.T) {
+	inCluster(t, server.Options{}, clustered, func(t *testing.T, a, b *peer) {
+		a.store.SetFault(func(call string) error {
+			if call == "Stored" {
+				return errors.New("the answer is lost")
+			}
+			return nil
+		})
+		a.want(t, 500, "may have stored or may store later", "PATCH", "/posts/1", `{"title":"Uno"}`)
+		a.store.SetFault(nil)
+		b.want(t, 201, "", "POST", "/posts", `{}`)
+		a.want(t, 200, "Uno", "GET", "/posts/1", "", "Pickup-Revision", "latest")
 	})
 }

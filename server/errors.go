@@ -57,7 +57,7 @@ func problemOf(err error, keeper string) (p *problem, cause error) {
 			"The file does not parse: %s:%d:%d: %s. Reads return its last valid state. Writes fail until it is repaired.",
 			filepath.Base(broken.File), broken.Line, broken.Column, broken.Reason)), nil
 	case errors.Is(err, storage.ErrUnsure) && keeper == "cluster":
-		return newProblem(http.StatusInternalServerError, "The cluster has not confirmed the change. It may be stored, now or when the cluster answers again: read it then, before you repeat it."), err
+		return newProblem(http.StatusInternalServerError, "The cluster has not confirmed the change, which it may have stored or may store later. Before you repeat it, read it with Pickup-Revision: latest, after another write has succeeded."), err
 	case errors.As(err, &away):
 		return retry(http.StatusServiceUnavailable, "The cluster has not answered since "+away.Since.UTC().Format(time.RFC3339)+
 			". Reads return the state of that time. Nothing was changed."), nil

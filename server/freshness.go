@@ -84,9 +84,6 @@ func (req *request) reach(find func(context.Context) (*database.Snapshot, error)
 		if age := req.db.Age(); age > staleAfter {
 			return &storage.AwayError{Since: time.Now().Add(-age), Err: err}
 		}
-		if broken := req.db.Err(); broken != nil {
-			return broken
-		}
 		return tryAgainSoon("This server does not have the state that the request asks for yet.")
 	}
 	if err != nil {

@@ -89,7 +89,7 @@ func TestHazards(t *testing.T) {
 		if want := strings.Replace(c.want, `[{"id":"1"}]`, `{"id":"1"}`, 1); got != want {
 			t.Errorf("%s %s: %.200s and not %s", c.method, c.path, got, want)
 		}
-		if d := time.Since(start); d > 2*time.Second {
+		if d := time.Since(start); d > 20*time.Second {
 			t.Errorf("%s %s took %v", c.method, c.path, d)
 		}
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -118,11 +119,7 @@ func (req *request) change(apply change) error {
 	}
 	status := http.StatusOK
 	if req.id != "" && req.isCreateOnly() {
-		if req.db.Schema().Member(req.name).ReadOnlyID() {
-			return newProblem(http.StatusMethodNotAllowed, "The service assigns the ids of "+req.name+", so PUT cannot create a record. Use POST.").
-				with("Allow", "GET, HEAD, PATCH, DELETE, OPTIONS")
-		}
-		apply, status = (*database.Tx).CreateAs, http.StatusCreated
+		apply, status = createAs, http.StatusCreated
 	}
 	b, err := req.readSingle()
 	if err != nil {
@@ -135,6 +132,15 @@ func (req *request) change(apply change) error {
 		}
 		return changed, nil
 	})
+}
+
+// createAs is CreateAs, unless the rules of tx leave the ids to the service.
+func createAs(tx *database.Tx, name, id string, body jsontext.Value) (*database.Record, error) {
+	if tx.Snapshot().Schema().Member(name).ReadOnlyID() {
+		return nil, newProblem(http.StatusMethodNotAllowed, "The service assigns the ids of "+name+", so PUT cannot create a record. Use POST.").
+			with("Allow", "GET, HEAD, PATCH, DELETE, OPTIONS")
+	}
+	return tx.CreateAs(name, id, body)
 }
 
 // remove serves DELETE of a record. The answer is the deleted record.
@@ -173,9 +179,10 @@ func (req *request) update(fn func(*database.Tx) error) error {
 	var err error
 	rollback := hasPreference(req.Context, preferRollback)
 	if rollback {
-		if err = req.reach(req.db.Fresh); err == nil {
-			snap, err = req.snap, req.db.Preview(req.snap, fn)
-		}
+		err = req.reach(func(ctx context.Context) (_ *database.Snapshot, err error) {
+			snap, err = req.db.Preview(ctx, fn)
+			return snap, err
+		})
 	} else {
 		snap, err = req.db.Update(database.WithRequest(req.Request.Context(), requestIDOf(req.Context)), fn)
 	}

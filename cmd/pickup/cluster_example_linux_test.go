@@ -140,6 +140,10 @@ func TestClusterExample(t *testing.T) {
 	goOn("all run")
 	end("etcd2", syscall.SIGTERM)
 	goOn("etcd2 is stopped")
+	if os.Getenv("PICKUP_LONG") != "" { // nginx waits for 20 seconds
+		running["pickup1"].Process.Signal(syscall.SIGSTOP)
+		goOn("pickup1 hangs")
+	}
 	end("pickup1", syscall.SIGKILL)
 	goOn("pickup1 is killed")
 	end("etcd1", syscall.SIGTERM)

@@ -287,7 +287,13 @@ func buildSteps(t *testing.T) *image {
 	if len(entry) != 1 {
 		t.Fatalf("the entry point is %q", entry)
 	}
-	info, err := os.Stat(root + entry[0])
+	size := int64(0)
+	err := filepath.Walk(root, func(_ string, info os.FileInfo, err error) error {
+		if err == nil && info.Mode().IsRegular() {
+			size += info.Size()
+		}
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +304,7 @@ func buildSteps(t *testing.T) *image {
 	if err := os.Chmod(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return &image{size: info.Size(), notices: string(read(t, root+"/THIRD_PARTY_NOTICES")), start: func(t *testing.T, user, mount, at string, extra []string) (func() (string, int), func() error) {
+	return &image{size: size, notices: string(read(t, root+"/THIRD_PARTY_NOTICES")), start: func(t *testing.T, user, mount, at string, extra []string) (func() (string, int), func() error) {
 		script := `set -e
 mount --bind "$1" "$1"; cd "$1"
 mount --bind "$2" ".$3"

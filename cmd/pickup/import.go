@@ -14,7 +14,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/etcdstore"
 	"pickup/filestore"
 	"pickup/internal/database"
 	"pickup/internal/schema"
@@ -96,12 +95,12 @@ func (c *importCommand) rules(file *filestore.Store) (*schema.Schema, []byte, er
 	return rules, text, err
 }
 
-// replaceTime is how long an import tries to change a database that servers write to.
+// replaceTime is how long replace tries again after servers have written.
 const replaceTime = 30 * time.Second
 
 // replace changes the database in the cluster into that of the file.
-func (c *importCommand) replace(ctx context.Context, store *etcdstore.Store, from storage.Batch, rules []byte, idMember func(string) string) (storage.Rev, error) {
-	for end := time.Now().Add(replaceTime); ; {
+func (c *importCommand) replace(ctx context.Context, store storage.SharedStore, from storage.Batch, rules []byte, idMember func(string) string) (storage.Rev, error) {
+	for start := time.Now(); ; {
 		now, err := store.Load(ctx)
 		if err != nil {
 			return 0, err
@@ -123,11 +122,11 @@ func (c *importCommand) replace(ctx context.Context, store *etcdstore.Store, fro
 			}
 		}
 		rev, err := store.CommitRules(ctx, now.Rev, rules, idMember, changes)
-		if !errors.Is(err, storage.ErrConflict) {
+		switch {
+		case !errors.Is(err, storage.ErrConflict):
 			return rev, err
-		}
-		if time.Now().After(end) {
-			return 0, fmt.Errorf("%s: servers write to it all the time: restart them with --read-only and import again", c.Cluster)
+		case time.Since(start) > replaceTime:
+			return 0, fmt.Errorf("servers keep writing to %s, nothing was changed: restart them with --read-only, and import again", c.Cluster)
 		}
 	}
 }

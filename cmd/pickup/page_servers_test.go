@@ -638,7 +638,8 @@ func hundredThousand(t *testing.T, ctx context.Context) {
 }
 
 // flatMemory changes records while the page shows them, more often than its lists have
-// entries, or if there is time, as often as in an hour with ten changes a second.
+// entries, or if there is time, as often as in an hour with ten changes a second. What
+// grows a little is the code that V8 compiles, and what the inspector of Chromium keeps.
 func flatMemory(t *testing.T, ctx context.Context) {
 	p := servePage(t, ctx, openServerEnv, "--ephemeral") // which writes faster
 	p.open("#/")

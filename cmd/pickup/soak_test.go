@@ -48,8 +48,9 @@ func TestSoak(t *testing.T) {
 
 	samples := []vitals{}
 	begin := time.Now()
-	enough := func() bool { return requests.Load() >= 1000 && edits.Load() > 0 } // a busy machine needs longer
-	for (time.Since(begin) < during || !enough() && time.Since(begin) < during+patience) && !t.Failed() {
+	// A busy machine needs more time to do enough.
+	enough := func() bool { return requests.Load() >= 1000 && edits.Load() > 0 }
+	for (time.Since(begin) < during || !enough()) && !t.Failed() {
 		time.Sleep(during / 20)
 		samples = append(samples, measure(t, p))
 	}
@@ -82,9 +83,6 @@ func TestSoak(t *testing.T) {
 	early, late := average(samples[len(samples)/4:len(samples)/2]), average(samples[len(samples)*3/4:])
 	t.Logf("%v: %d requests, %d hand edits, %d records lost; early and late: memory %d and %d MiB, goroutines %d and %d, open files %d and %d",
 		during, requests.Load(), edits.Load(), lost, early.memory>>20, late.memory>>20, early.goroutines, late.goroutines, early.files, late.files)
-	if !enough() {
-		t.Error("too few requests or edits to show anything")
-	}
 	if late.memory > early.memory*3/2+32<<20 || late.goroutines > early.goroutines+20 || late.files > early.files+20 {
 		t.Error("memory, goroutines or open files grow")
 	}

@@ -207,10 +207,7 @@ func (db *DB) commitLocked(ctx context.Context, group []*update) {
 	for start, lost := time.Now(), 0; ; lost++ {
 		base := db.now.Load()
 		steps := db.stage(base, group)
-		if len(steps) == 0 && db.shared == nil {
-			return
-		}
-		rev, err := db.storeSteps(ctx, base, steps, lost)
+		rev, err := db.storeSteps(ctx, base, steps, lost > 0)
 		if errors.Is(err, storage.ErrTooLarge) && len(group) > 1 { // each may fit alone
 			db.commitLocked(ctx, group[:len(group)/2])
 			db.commitLocked(ctx, group[len(group)/2:])
@@ -235,13 +232,16 @@ func (db *DB) commitLocked(ctx context.Context, group []*update) {
 	}
 }
 
-// storeSteps commits the changes of steps that begin at base. If there are none, it
-// confirms that base is the latest state of a shared store: what refuses a change, or
-// makes it needless, must hold at some moment of the call of Update. A group that has
-// lost races has caught up with such a state. The caller holds db.write.
-func (db *DB) storeSteps(ctx context.Context, base *Snapshot, steps []step, lost int) (rev storage.Rev, err error) {
-	if base.stored != nil && base.stored.err != nil {
+// storeSteps commits the changes of steps that begin at base. If there are none,
+// it confirms that base is the latest state of a shared store: what refuses a change,
+// or makes it needless, must hold at some moment since the group was formed. A state to
+// which the group has caught up does. The caller holds db.write.
+func (db *DB) storeSteps(ctx context.Context, base *Snapshot, steps []step, caughtUp bool) (rev storage.Rev, err error) {
+	switch {
+	case base.stored != nil && base.stored.err != nil:
 		return 0, base.stored.err
+	case len(steps) == 0 && (db.shared == nil || caughtUp):
+		return 0, nil
 	}
 	updates := make([][]storage.Change, len(steps))
 	for i := range steps {
@@ -251,7 +251,7 @@ func (db *DB) storeSteps(ctx context.Context, base *Snapshot, steps []step, lost
 		switch {
 		case len(steps) > 0:
 			rev, err = db.store.Commit(ctx, base.rev, updates...)
-		case lost == 0:
+		default:
 			err = db.confirm(ctx, base.rev)
 		}
 	})
@@ -379,21 +379,21 @@ func (db *DB) apply(b storage.Batch) (err error) {
 		next, d, err = base.next(b)
 	}
 	if err == nil {
-		db.show(base, next, d, b.Reset)
+		db.show(base, next, d, b)
 	}
 	return err
 }
 
-// show makes next, an external edit, visible and wakes the followers. reset reports
-// that the store yielded the whole contents. The caller holds db.write.
-func (db *DB) show(base, next *Snapshot, d *difference, reset bool) {
+// show makes next visible, to which an external edit has led, and wakes the followers.
+// b is the batch that the store yielded. The caller holds db.write.
+func (db *DB) show(base, next *Snapshot, d *difference, b storage.Batch) {
 	r := d.revision(base, next)
-	r.Time, r.Source, r.reset = db.source.now(), FromFile, reset || db.shared == nil
+	r.Time, r.Source, r.reset = db.source.now(), FromFile, b.Reset || db.shared == nil
 	if db.shared != nil {
 		r.Source = FromElsewhere
 	}
 	db.now.Store(next)
-	if db.shared == nil || next.stored != base.stored {
+	if db.shared == nil || next.stored != base.stored || b.Edited > db.Baseline().rev { // not a write of another replica
 		db.baseline.Store(next)
 	}
 	db.history.publish(r)

@@ -612,7 +612,7 @@ func TestLoadOfManyMembers(t *testing.T) {
 	if _, d := load(b, was, conventions{}); len(d.changes) != 11 {
 		t.Errorf("%d changes", len(d.changes))
 	}
-	if d := time.Since(begin); d > 5*time.Second {
+	if d := time.Since(begin); d > 30*time.Second {
 		t.Errorf("it took %s", d)
 	}
 }

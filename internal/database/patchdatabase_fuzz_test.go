@@ -51,7 +51,7 @@ func FuzzPatchDatabase(f *testing.F) {
 		}
 		start := time.Now()
 		_, err = db.Update(t.Context(), func(tx *Tx) error { return tx.PatchDatabase(p) })
-		if d := time.Since(start); d > 2*time.Second {
+		if d := time.Since(start); d > 20*time.Second {
 			t.Errorf("%s took %v", patch, d)
 		}
 		if err != nil {

@@ -28,6 +28,6 @@ func (db *DB) SetSchema(ctx context.Context, schema *schema.Schema) error {
 	}
 	next, d := load(b, base, conv)
 	next.origin = rand.Uint64() // the same contents may look different
-	db.show(base, next, d, true)
+	db.show(base, next, d, b)
 	return nil
 }

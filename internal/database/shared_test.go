@@ -212,6 +212,33 @@ func TestSharedBaseline(t *testing.T) {
 	})
 }
 
+// TestRefusedWhileOthersWrite refuses changes, and makes one that changes nothing, at a
+// replica that meets another commit whenever it calls the store.
+func TestRefusedWhileOthersWrite(t *testing.T) {
+	two(t, func(t *testing.T, a, b replica) {
+		b.store.Hold(true)
+		asked := 0
+		b.store.SetFault(func(call string) error {
+			if call == "Latest" || call == "Commit" {
+				asked++
+				a.update(t, creating("b", fmt.Sprintf(`{"id":"%d"}`, asked)))
+			}
+			return nil
+		})
+		if _, err := b.Update(t.Context(), deleting("b", "none")); !errors.Is(err, storage.ErrNotFound) || asked != 1 {
+			t.Errorf("delete a record that is not there: %v after %d calls, want ErrNotFound after 1", err, asked)
+		}
+		if _, err := b.Update(t.Context(), creating("b", `{"id":"2"}`)); !errors.Is(err, database.ErrExists) || asked != 2 {
+			t.Errorf("create a record that another replica has created meanwhile: %v after %d calls, want ErrExists after 2", err, asked)
+		}
+		seen := 0
+		b.update(t, func(tx *database.Tx) error { seen = tx.Snapshot().Len("b"); return nil })
+		if seen != asked {
+			t.Errorf("an update that changes nothing has seen %d records, want %d", seen, asked)
+		}
+	})
+}
+
 // TestSharedGroupFails lets a commit fail whose group has a refusal.
 func TestSharedGroupFails(t *testing.T) {
 	two(t, func(t *testing.T, a, _ replica) {
@@ -489,6 +516,69 @@ func TestFreshAsksOnce(t *testing.T) {
 	if calls < 2 || calls > 10 {
 		t.Errorf("%d calls of Latest for 51 readers, of whom 50 came during the first", calls)
 	}
+}
+
+// TestSharedBaseline resets a replica. The baseline is its start, until a hand edit or
+// other rules; what other replicas write, and a gap, leave it.
+func TestSharedBaseline(t *testing.T) {
+	two(t, func(t *testing.T, a, b replica) {
+		reset := func(r replica) string {
+			t.Helper()
+			synctest.Wait()
+			to := r.Baseline()
+			return whole(r.update(t, func(tx *database.Tx) error { tx.Reset(to); return nil }))
+		}
+		change := func() {
+			a.update(t, merging("a", "1", `{"n":3}`))
+			synctest.Wait()
+			b.update(t, merging("c", "", `{"x":2}`))
+			synctest.Wait()
+			a.update(t, merging("a", "2", `{"n":4}`))
+		}
+		change()
+		if got := reset(a); got != twoRecords {
+			t.Errorf("after a reset of one replica: %s", got)
+		}
+		change()
+		if got := reset(b); got != twoRecords {
+			t.Errorf("after a reset of the other replica: %s", got)
+		}
+
+		change()
+		b.store.Hold(true)
+		if err := b.store.Edit(storage.Change{Collection: "a", ID: "1", Value: jsontext.Value(`{"id":"1","n":5}`)}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		const edited = `{"a":[{"id":"1","n":5},{"id":"2","n":4}],"b":[],"c":{"x":2}}`
+		a.update(t, creating("b", `{"id":"1"}`))
+		if got := reset(a); got != edited {
+			t.Errorf("after a hand edit and a reset: %s, want %s", got, edited)
+		}
+		b.store.Hold(false)
+		if got := reset(b); got != edited {
+			t.Errorf("after a reset of a replica that lagged behind the edit: %s, want %s", got, edited)
+		}
+		b.store.Hold(true)
+		for i := range 200 {
+			a.update(t, merging("a", "1", fmt.Sprintf(`{"n":%d}`, i)))
+		}
+		b.store.Hold(false)
+		if got := reset(b); got != edited {
+			t.Errorf("after a gap and a reset: %s, want %s", got, edited)
+		}
+
+		change()
+		if err := a.SetRules(t.Context(), []byte(`{"properties":{"b":{"items":{"required":["id"]}}}}`)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		want := whole(b.Snapshot())
+		b.update(t, deleting("a", "2"))
+		if x, y := reset(a), reset(b); x != want || y != want {
+			t.Errorf("after other rules and resets: %s and %s, want %s", x, y, want)
+		}
+	})
 }
 
 // TestFreshImpatient has a reader who does not wait share a call with one who does.

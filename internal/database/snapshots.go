@@ -10,9 +10,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// Baseline returns the contents at the start or at the latest external edit, whichever is
-// later. If the store is shared, the edits are those of the rules: others write through
-// servers.
+// Baseline returns the contents at the start or at the latest external edit,
+// whichever is later.
 func (db *DB) Baseline() *Snapshot { return db.baseline.Load() }
 
 // A NamedSnapshot is a state of the database that is kept under a name.

@@ -2,6 +2,7 @@ package database
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -247,5 +248,12 @@ func (tx *Tx) replace(in storage.Collection) {
 	tx.put(c, c.appendJSON(nil))
 }
 
-// Preview runs fn on a snapshot as Update would. It stores nothing.
-func (db *DB) Preview(base *Snapshot, fn func(*Tx) error) error { return fn(db.newTx(base)) }
+// Preview runs fn as Update would, on the latest snapshot, which it returns. It
+// stores nothing.
+func (db *DB) Preview(ctx context.Context, fn func(*Tx) error) (*Snapshot, error) {
+	base, err := db.Fresh(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return base, fn(db.newTx(base))
+}

@@ -439,8 +439,8 @@ func TestPreview(t *testing.T) {
 		return err
 	}
 	for range 2 {
-		err := db.Preview(before, create)
-		if err != nil || db.Snapshot() != before || len(db.History()) > 0 {
+		snap, err := db.Preview(t.Context(), create)
+		if err != nil || snap != before || db.Snapshot() != before || len(db.History()) > 0 {
 			t.Errorf("the preview leads to %v and %s", err, db.Snapshot().AppendJSON(nil))
 		}
 	}
@@ -460,7 +460,7 @@ func TestPreviewAtOnce(t *testing.T) {
 					_, err := tx.Create("c", jsontext.Value(fmt.Sprintf(`{"n":"%d-%d"}`, i, j)))
 					return err
 				}
-				if err := db.Preview(db.Snapshot(), create); err != nil {
+				if _, err := db.Preview(t.Context(), create); err != nil {
 					t.Error(err)
 				}
 				if _, err := db.Update(t.Context(), create); err != nil {

@@ -109,6 +109,7 @@ type Batch struct {
 	Own    bool   // a Commit of this Store made the changes; it may not have returned yet
 	Rules  []byte // the schema from here on; empty: none; nil: as before, never nil if Reset is set
 	Origin string // the name of the database, made at random with it; set if Reset is set
+	Edited Rev    // of the latest state that a hand edit has led to, 0 if none has; set if Reset is set
 }
 
 // A Kind is the kind of a top-level member of the database.

@@ -25,6 +25,7 @@ type Cluster struct {
 	mu       sync.Mutex
 	rev      storage.Rev          // guarded by mu
 	contents []storage.Collection // guarded by mu
+	edited   storage.Rev          // guarded by mu; of the latest Edit, 0 if there was none
 	members  map[string]string    // guarded by mu; with the ids, by collection
 	rules    []byte               // guarded by mu; not nil
 	log      []logged             // guarded by mu; the latest batches, oldest first
@@ -63,7 +64,8 @@ func (c *Cluster) wakeLocked() {
 	c.more = make(chan struct{})
 }
 
-// commit makes changes if the cluster is still at base. rules is nil if they stay.
+// commit makes changes if the cluster is still at base. rules is nil if they stay. by
+// is nil if they are made by hand: then nobody learns what they are.
 func (c *Cluster) commit(by *Replica, base storage.Rev, changes []storage.Change, rules []byte, idMember func(string) string) (storage.Rev, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,6 +95,9 @@ func (c *Cluster) commit(by *Replica, base storage.Rev, changes []storage.Change
 	}
 	c.log = append(c.log, logged{b, by})
 	c.log = c.log[max(0, len(c.log)-keptBatches):]
+	if by == nil {
+		c.edited, c.log = b.Rev, nil
+	}
 	c.wakeLocked()
 	return b.Rev, nil
 }
@@ -132,6 +137,12 @@ func (r *Replica) Cut(off bool) {
 	}
 	r.mu.Unlock()
 	r.wake()
+}
+
+// Edit sets an element by hand, past all replicas, when nobody else writes.
+func (r *Replica) Edit(ch storage.Change) error {
+	_, err := r.cluster.commit(nil, r.cluster.load().Rev, []storage.Change{ch}, nil, func(string) string { return "id" })
+	return err
 }
 
 // Hold makes Watch yield nothing until Hold(false), as on a slow network.
@@ -194,7 +205,11 @@ func (r *Replica) Load(context.Context) (storage.Batch, error) {
 func (c *Cluster) load() storage.Batch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return storage.Batch{Rev: c.rev, Reset: true, Contents: clone(c.contents), Rules: c.rules, Origin: c.origin}
+	return c.loadLocked()
+}
+
+func (c *Cluster) loadLocked() storage.Batch {
+	return storage.Batch{Rev: c.rev, Reset: true, Contents: clone(c.contents), Rules: c.rules, Origin: c.origin, Edited: c.edited}
 }
 
 // Commit implements storage.Store.
@@ -269,7 +284,7 @@ func (r *Replica) since(rev storage.Rev) (batches []storage.Batch, more <-chan s
 		batches = append(batches, b.Batch)
 	}
 	if rev < from {
-		batches = []storage.Batch{{Rev: c.rev, Reset: true, Contents: clone(c.contents), Rules: c.rules, Origin: c.origin}}
+		batches = []storage.Batch{c.loadLocked()}
 	}
 	return batches, c.more
 }

@@ -1,10 +1,10 @@
 // The JSON editor, a bundle of its own. It is in a shadow root: there CodeMirror
 // makes its styles a constructed style sheet, which the policy style-src 'self'
 // allows. In the document it would make a <style> element, which the policy blocks.
-import { history, historyKeymap, indentLess, indentMore, standardKeymap } from "@codemirror/commands";
-import { bracketMatching, indentService, indentUnit } from "@codemirror/language";
+import { history, historyKeymap } from "@codemirror/commands";
 import { EditorState, RangeSetBuilder, StateEffect, StateField, type Extension } from "@codemirror/state";
 import { Decoration, EditorView, keymap, lineNumbers, ViewPlugin, type DecorationSet } from "@codemirror/view";
+import { brackets, keys } from "./editor_keys.ts";
 
 export interface Mark {
   names: string[]; // that lead to the value
@@ -44,7 +44,7 @@ const theme = EditorView.theme({
   ".word": { color: "var(--json-word)" },
   ".sign": { color: "var(--muted)" },
   ".cm-content ::selection": { backgroundColor: "var(--selection)" },
-  ".cm-matchingBracket": { backgroundColor: "var(--selection)", outline: "none" },
+  ".bracket": { backgroundColor: "var(--selection)" },
   ".fault": { textDecoration: "underline wavy var(--bad) 1px", textUnderlineOffset: "3px" },
 });
 
@@ -87,15 +87,6 @@ const colors = ViewPlugin.define(
   { decorations: (plugin) => plugin.marks },
 );
 
-// A line is indented as the one above it, and more after an opening bracket.
-const indentation = indentService.of((context, position) => {
-  const line = context.lineAt(position, -1),
-    above = line.from > 0 ? context.lineAt(line.from - 1, -1) : line;
-  const isOpen = /[[{]\s*$/.test(above.text),
-    isClosing = /^\s*[\]}]/.test(context.lineAt(position, 1).text);
-  return context.lineIndent(above.from) + context.unit * (Number(isOpen) - Number(isClosing));
-});
-
 interface Place {
   from: number;
   to: number;
@@ -126,19 +117,12 @@ export function open(host: HTMLElement, text: string, options: Options): Editor 
   const extensions: Extension[] = [
     lineNumbers(),
     history(),
-    bracketMatching(),
-    indentUnit.of("  "),
-    indentation,
+    brackets,
     colors,
     theme,
     EditorView.lineWrapping,
     // Tab leaves the editor, as it leaves any field.
-    keymap.of([
-      { key: "Mod-]", run: indentMore },
-      { key: "Mod-[", run: indentLess },
-      ...standardKeymap,
-      ...historyKeymap,
-    ]),
+    keymap.of([...keys, ...historyKeymap]),
     marks,
     EditorState.readOnly.of(options.isReadOnly),
     EditorView.contentAttributes.of({ "aria-label": options.label }),

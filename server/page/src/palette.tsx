@@ -10,7 +10,7 @@ import { switchTheme, tools } from "./nav.tsx";
 import { held, hold } from "./request_log.ts";
 import { go, href } from "./route.ts";
 import { canSimulate, removeAllRules, rules } from "./simulation.ts";
-import { count, Dialog } from "./ui.tsx";
+import { count, Dialog, useSearch } from "./ui.tsx";
 import { undoLast } from "./undo.ts";
 
 interface Entry {
@@ -66,28 +66,21 @@ const notDone = (error: unknown) => toastError("Not changed.", error);
 /** Returns the records of all collections that contain a text. */
 function useRecords(word: string): Entry[] {
   const [found, setFound] = useState<Entry[]>([]);
-  useEffect(() => {
-    setFound([]);
-    if (!word) return;
-    const search = new AbortController();
+  useEffect(() => setFound([]), [word]);
+  const search = async (signal: AbortSignal) => {
     const look = async (name: string) => {
       const query = `?q=${encodeURIComponent(word)}&_start=0&_end=${maxRecords}`;
-      const { data } = await get(pathOf(name) + query, search.signal);
-      if (search.signal.aborted) return;
+      const { data } = await get(pathOf(name) + query, signal);
+      if (signal.aborted) return;
       const entries = (data as Obj[]).map((record) => {
         const id = idOf(name, record);
         return link(nameOf(name, record), `${name} ${id}`, "right", href([name, id]));
       });
       setFound((others) => [...others, ...entries]);
     };
-    const timer = setTimeout(() => {
-      for (const { name } of collections.value) void look(name).catch(() => {}); // the others are found
-    }, searchAfter);
-    return () => {
-      clearTimeout(timer);
-      search.abort();
-    };
-  }, [word]);
+    if (word) await Promise.allSettled(collections.value.map(({ name }) => look(name)));
+  };
+  useSearch(search, searchAfter, [word]);
   return found;
 }
 

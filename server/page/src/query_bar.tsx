@@ -1,12 +1,12 @@
 // The filter of a list: conditions, and a field that suggests more.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { get, pathOf } from "./api.ts";
 import { idOf, labelFor } from "./catalog.ts";
 import { Icon } from "./icons.tsx";
 import type { Json, Obj } from "./json.ts";
 import { operators, parseTerm, withTerm, type Query, type Term } from "./query.ts";
 import { fieldOf, typedOf, type Field, type Shape } from "./schema.ts";
-import { count } from "./ui.tsx";
+import { count, useSearch } from "./ui.tsx";
 import { hueOf } from "./values.tsx";
 
 interface QueryBarProps {
@@ -264,21 +264,15 @@ const askAfter = 100; // ms
 function useValues(collection: string, field: Field | undefined, text: string): KnownValue[] {
   const [found, setFound] = useState<{ of: string; list: KnownValue[] }>({ of: "", list: [] });
   const name = field?.name ?? "";
-  useEffect(() => {
-    if (!field) return;
-    const request = new AbortController();
-    const ask = async () => {
+  const search = async (signal: AbortSignal) => {
+    if (field) {
       const path = `/_/values/${encodeURIComponent(collection)}/${encodeURIComponent(name)}`;
-      const list = field.kind === "reference" && text ? await named(field.collection, text, request.signal) : [];
-      const answer = await get(`${path}?q=${encodeURIComponent(text)}&_limit=${asked}`, request.signal);
+      const list = field.kind === "reference" && text ? await named(field.collection, text, signal) : [];
+      const answer = await get(`${path}?q=${encodeURIComponent(text)}&_limit=${asked}`, signal);
       setFound({ of: name, list: [...(answer.data as unknown as KnownValue[]), ...list] });
-    };
-    const timer = setTimeout(() => void ask().catch(() => {}), askAfter); // the filter works without suggestions
-    return () => {
-      clearTimeout(timer);
-      request.abort();
-    };
-  }, [collection, name, text]);
+    }
+  };
+  useSearch(search, askAfter, [collection, name, text]);
   return found.of === name ? found.list : [];
 }
 

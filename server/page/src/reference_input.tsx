@@ -6,7 +6,7 @@ import { idOf, keyOf, nameOf } from "./catalog.ts";
 import type { OnInput, SharedProps } from "./inputs.tsx";
 import type { Json, Obj } from "./json.ts";
 import { valueOf, type Field } from "./schema.ts";
-import { hasModifier } from "./ui.tsx";
+import { hasModifier, useSearch } from "./ui.tsx";
 
 interface Choice {
   id: string;
@@ -114,12 +114,10 @@ export function ReferenceInput({ field, value, isInCell, onInput, shared }: Refe
   current.current = { typed, onInput };
 
   const text = isAll ? "" : (typed ?? "");
-  useEffect(() => {
-    if (!isOpen || isAll) return;
-    const request = new AbortController();
-    const ask = async () => {
-      const [choices, areAll] = await readChoices(collection, text, request.signal).catch(() => [[], false] as const);
-      if (request.signal.aborted) return;
+  const search = async (signal: AbortSignal) => {
+    if (isOpen && !isAll) {
+      const [choices, areAll] = await readChoices(collection, text, signal).catch(() => [[], false] as const);
+      if (signal.aborted) return;
       const { typed: now } = current.current;
       const ordered = matching([...choices], areAll ? "" : text);
       setKnown(ordered);
@@ -131,13 +129,9 @@ export function ReferenceInput({ field, value, isInCell, onInput, shared }: Refe
       if (document.activeElement !== shared.ref.current) close();
       held.current = [];
       for (const key of keys) setTimeout(() => shared.ref.current?.dispatchEvent(new KeyboardEvent(key.type, key)));
-    };
-    const timer = setTimeout(() => void ask(), text ? askAfter : 0);
-    return () => {
-      clearTimeout(timer);
-      request.abort();
-    };
-  }, [collection, isOpen, isAll, text]);
+    }
+  };
+  useSearch(search, text ? askAfter : 0, [collection, isOpen, isAll, text]);
 
   const move = (step: number) => {
     if (!isOpen) return open();

@@ -216,6 +216,18 @@ export function Ago({ at }: { at: string }) {
   );
 }
 
+/** Has something searched a moment after the last change of its inputs, and gives up the search before. */
+export function useSearch(search: (signal: AbortSignal) => Promise<void>, after: number, inputs: unknown[]): void {
+  useEffect(() => {
+    const request = new AbortController();
+    const timer = setTimeout(() => void search(request.signal).catch(() => {}), after); // nothing is found then
+    return () => {
+      clearTimeout(timer);
+      request.abort();
+    };
+  }, inputs);
+}
+
 /** Whether a media query holds. */
 function useMedia(query: string): boolean {
   const [matches, setMatches] = useState(() => matchMedia(query).matches);
