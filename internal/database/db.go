@@ -248,10 +248,9 @@ func (db *DB) storeSteps(ctx context.Context, base *Snapshot, steps []step, caug
 		updates[i] = steps[i].tx.storageChanges()
 	}
 	db.unlocked(func() {
-		switch {
-		case len(steps) > 0:
+		if len(steps) > 0 {
 			rev, err = db.store.Commit(ctx, base.rev, updates...)
-		default:
+		} else {
 			err = db.confirm(ctx, base.rev)
 		}
 	})

@@ -110,6 +110,10 @@ func TestSharedRefusals(t *testing.T) {
 		if want := whole(a.Snapshot()); seen != want {
 			t.Errorf("an update that changes nothing has seen %s, want %s", seen, want)
 		}
+		seen = ""
+		if _, err := b.Preview(t.Context(), func(tx *database.Tx) error { seen = whole(tx.Snapshot()); return nil }); err != nil || seen != whole(a.Snapshot()) {
+			t.Errorf("Preview has seen %s (%v)", seen, err)
+		}
 		b.store.Cut(true)
 		for name, fn := range map[string]func(*database.Tx) error{
 			"a refusal": deleting("b", "none"), "a change": deleting("b", "x"), "nothing": func(*database.Tx) error { return nil },
@@ -118,25 +122,35 @@ func TestSharedRefusals(t *testing.T) {
 				t.Errorf("%s while the cluster is away: %v, want ErrAway", name, err)
 			}
 		}
+		if _, err := b.Preview(t.Context(), deleting("b", "none")); !errors.Is(err, storage.ErrAway) {
+			t.Errorf("Preview while the cluster is away: %v, want ErrAway", err)
+		}
 	})
 }
 
-// TestRefusedWhileOthersWrite refuses a change at a replica that always finds a newer
-// state than its own.
+// TestRefusedWhileOthersWrite refuses changes, and makes one that changes nothing, at a
+// replica that meets another commit whenever it calls the store.
 func TestRefusedWhileOthersWrite(t *testing.T) {
 	two(t, func(t *testing.T, a, b replica) {
-		writes := 0
+		b.store.Hold(true)
+		asked := 0
 		b.store.SetFault(func(call string) error {
-			if call == "Latest" {
-				writes++
-				a.update(t, creating("b", fmt.Sprintf(`{"id":"%d"}`, writes)))
+			if call == "Latest" || call == "Commit" {
+				asked++
+				a.update(t, creating("b", fmt.Sprintf(`{"id":"%d"}`, asked)))
 			}
 			return nil
 		})
-		began := time.Now()
-		_, err := b.Update(t.Context(), deleting("b", "none"))
-		if !errors.Is(err, storage.ErrNotFound) || time.Since(began) > time.Second || writes != 1 {
-			t.Errorf("a refusal while another replica writes: %v after %v, %d writes", err, time.Since(began), writes)
+		if _, err := b.Update(t.Context(), deleting("b", "none")); !errors.Is(err, storage.ErrNotFound) || asked != 1 {
+			t.Errorf("delete a record that is not there: %v after %d calls, want ErrNotFound after 1", err, asked)
+		}
+		if _, err := b.Update(t.Context(), creating("b", `{"id":"2"}`)); !errors.Is(err, database.ErrExists) || asked != 2 {
+			t.Errorf("create a record that another replica has created meanwhile: %v after %d calls, want ErrExists after 2", err, asked)
+		}
+		seen := 0
+		b.update(t, func(tx *database.Tx) error { seen = tx.Snapshot().Len("b"); return nil })
+		if seen != asked {
+			t.Errorf("an update that changes nothing has seen %d records, want %d", seen, asked)
 		}
 	})
 }
@@ -182,59 +196,6 @@ func TestGroupTooLarge(t *testing.T) {
 		running.Wait()
 		if n := strings.Count(whole(db.Snapshot()), `-0"`); n != 4 {
 			t.Errorf("%d updates are stored, want 4: %s", n, whole(db.Snapshot()))
-		}
-	})
-}
-
-// TestSharedBaseline has replicas write: the baseline of each is that of its start, or
-// of the latest rules.
-func TestSharedBaseline(t *testing.T) {
-	two(t, func(t *testing.T, a, b replica) {
-		a.update(t, creating("b", `{"id":"a1"}`))
-		b.update(t, creating("b", `{"id":"b1"}`))
-		synctest.Wait()
-		a.update(t, creating("b", `{"id":"a2"}`))
-		synctest.Wait()
-		for name, r := range map[string]replica{"a": a, "b": b} {
-			if got := whole(r.Baseline()); got != twoRecords {
-				t.Errorf("the baseline of %s is %s", name, got)
-			}
-		}
-		if err := b.SetRules(t.Context(), []byte(`{}`)); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		for name, r := range map[string]replica{"a": a, "b": b} {
-			if got := whole(r.Baseline()); got != whole(a.Snapshot()) {
-				t.Errorf("with other rules, the baseline of %s is %s", name, got)
-			}
-		}
-	})
-}
-
-// TestRefusedWhileOthersWrite refuses changes, and makes one that changes nothing, at a
-// replica that meets another commit whenever it calls the store.
-func TestRefusedWhileOthersWrite(t *testing.T) {
-	two(t, func(t *testing.T, a, b replica) {
-		b.store.Hold(true)
-		asked := 0
-		b.store.SetFault(func(call string) error {
-			if call == "Latest" || call == "Commit" {
-				asked++
-				a.update(t, creating("b", fmt.Sprintf(`{"id":"%d"}`, asked)))
-			}
-			return nil
-		})
-		if _, err := b.Update(t.Context(), deleting("b", "none")); !errors.Is(err, storage.ErrNotFound) || asked != 1 {
-			t.Errorf("delete a record that is not there: %v after %d calls, want ErrNotFound after 1", err, asked)
-		}
-		if _, err := b.Update(t.Context(), creating("b", `{"id":"2"}`)); !errors.Is(err, database.ErrExists) || asked != 2 {
-			t.Errorf("create a record that another replica has created meanwhile: %v after %d calls, want ErrExists after 2", err, asked)
-		}
-		seen := 0
-		b.update(t, func(tx *database.Tx) error { seen = tx.Snapshot().Len("b"); return nil })
-		if seen != asked {
-			t.Errorf("an update that changes nothing has seen %d records, want %d", seen, asked)
 		}
 	})
 }
