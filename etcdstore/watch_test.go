@@ -95,8 +95,12 @@ func TestForeign(t *testing.T) {
 		t.Error("the collection has the revision that it had before the edit")
 	}
 	rev := set(t, a, edited.Rev, "2", `{"id":"2"}`)
-	if got := load(t, another(t, c, a)).Contents[0].Rev; got != rev {
+	later := load(t, another(t, c, a))
+	if got := later.Contents[0].Rev; got != rev {
 		t.Errorf("the collection has the revision %d after a commit at %d", got, rev)
+	}
+	if first.Edited != 0 || edited.Edited != edited.Rev || later.Edited != edited.Rev {
+		t.Errorf("the latest hand edit has led to %d, %d and %d, want 0 and twice %d", first.Edited, edited.Edited, later.Edited, edited.Rev)
 	}
 
 	write(t, a, a.prefix+key, `{"id":"1", "v":`)

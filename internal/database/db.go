@@ -296,7 +296,7 @@ func (db *DB) stage(base *Snapshot, group []*update) (steps []step) {
 		if db.try(u, tx); u.err != nil {
 			continue
 		}
-		if u.changes = len(tx.changes) > 0; u.changes {
+		if u.changes = tx.IsChanged(); u.changes {
 			steps = append(steps, step{next, tx, u.request})
 			next = tx.snap
 		}

@@ -22,8 +22,12 @@ export async function undo(revision: string): Promise<void> {
   if (message) dismiss(message);
 }
 
-/** Reports a change that this tab has made, with a button that undoes it. */
+/** Reports a change that this tab has made, with a button that undoes it. revision is "" if nothing has changed. */
 export function toastUndo(text: string, revision: string, onDone?: () => void): void {
+  if (!revision) {
+    toast(text);
+    return;
+  }
   const run = async () => {
     try {
       await undo(revision);
