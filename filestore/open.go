@@ -122,7 +122,7 @@ func (s *Store) startLocked(ctx context.Context) error {
 	} else if err != nil {
 		return fmt.Errorf("cannot open %s: %w", s.path, disk.Cause(err))
 	}
-	if info, err := s.o.sys.Stat(s.real); err == nil {
+	if info, err := s.o.sys.Stat(s.path); err == nil {
 		if err := s.checkKind(info); err != nil {
 			return err
 		}

@@ -182,7 +182,7 @@ func isEmptyList(body string) bool {
 
 // meaningful lists the headers that have to be documented wherever they are sent.
 var meaningful = []string{
-	"X-Request-Id", "Pickup-Revision", "Pickup-Session", "Pickup-Session-New", "Pickup-Simulated",
+	"X-Request-Id", "Pickup-Revision", "Pickup-Unchanged", "Pickup-Session", "Pickup-Session-New", "Pickup-Simulated",
 	"ETag", "Location", "Link", "X-Total-Count", "Content-Range", "Preference-Applied",
 	"Allow", "Accept", "Accept-Encoding", "Accept-Patch", "Accept-Query", "Retry-After", "WWW-Authenticate",
 }

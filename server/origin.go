@@ -18,7 +18,7 @@ import (
 const (
 	allowMethods  = "GET, HEAD, QUERY, POST, PUT, PATCH, DELETE"
 	allowHeaders  = "Authorization, Content-Type, If-Match, If-None-Match, Last-Event-ID, Pickup-Revision, Pickup-Session, Prefer, X-Request-Id"
-	exposeHeaders = "Age, Allow, ETag, Link, Location, Retry-After, X-Total-Count, Content-Range, Preference-Applied, Accept-Patch, Accept-Query, Pickup-Revision, Pickup-Session, Pickup-Session-New, Pickup-Simulated, X-Request-Id"
+	exposeHeaders = "Age, Allow, ETag, Link, Location, Retry-After, X-Total-Count, Content-Range, Preference-Applied, Accept-Patch, Accept-Query, Pickup-Revision, Pickup-Unchanged, Pickup-Session, Pickup-Session-New, Pickup-Simulated, X-Request-Id"
 	preflightAge  = "600" // seconds
 
 	// Of the headers that a preflight asks for. With more it gets allowHeaders.
@@ -184,9 +184,12 @@ func requestsForbidden() *problem {
 	return newProblem(http.StatusForbidden, "Pages of other origins may not see the requests.")
 }
 
-// isOwnPage reports whether the service's own page sends a request.
+// isOwnPage reports whether the service's own page sends a request. To pages of other
+// origins no preflight allows pageHeader. Browsers send Sec-Fetch-Site only to https and
+// to this machine, so without it Origin decides, which a GET does not have.
 func isOwnPage(r *http.Request) bool {
-	return r.Header.Get(pageHeader) == "1" && r.Header.Get("Sec-Fetch-Site") == "same-origin"
+	site := r.Header.Get("Sec-Fetch-Site")
+	return r.Header.Get(pageHeader) == "1" && (site == "same-origin" || site == "" && !isCrossOrigin(r))
 }
 
 // isForeign reports whether a page of a site that is not allowed sends the request.

@@ -111,7 +111,10 @@ func (req *request) notAllowed(r *route) *problem {
 	return newProblem(http.StatusMethodNotAllowed, fmt.Sprintf("%s is not allowed here. Allowed methods: %s.", clip(req.Request.Method), allow)).with("Allow", allow)
 }
 
-const revisionHeader = "Pickup-Revision"
+const (
+	revisionHeader  = "Pickup-Revision"
+	unchangedHeader = "Pickup-Unchanged"
+)
 
 // A revisionValue is a value of Pickup-Revision. Requests share the last one, to save
 // allocations.

@@ -31,6 +31,7 @@ type status struct {
 	User        string            `json:"user,omitempty"`
 	Rev         string            `json:"rev"`
 	Session     string            `json:"session,omitempty"`
+	Prefix      string            `json:"prefix,omitempty"`
 	File        *SourceFile       `json:"file,omitempty"`
 	Rules       *SourceFile       `json:"rules,omitempty"`
 	Mode        mode              `json:"mode"`
@@ -100,7 +101,7 @@ const maxTerms = 32 // of a query, unless Options.MaxTerms is less
 func (req *request) readStatus() error {
 	index, snap := req.index(), req.snap
 	x := status{
-		Version: req.Version, Rev: eventID(req.db.Run(), snap.Rev()),
+		Version: req.Version, Rev: eventID(req.db.Run(), snap.Rev()), Prefix: req.base(),
 		Mode:        mode{req.ReadOnly, req.Ephemeral, req.Simulate != nil, req.Requests, req.MaxSessions >= 0},
 		Collections: []collectionState{}, Objects: []objectState{}, Relations: []relation{},
 		Limits: limits{req.MaxBody, cmp.Or(max(req.MaxTerms, 0), maxTerms), max(req.MaxPage, 0)},

@@ -177,6 +177,7 @@ func (req *request) write(status int, sent *body, change func(*database.Tx) (*da
 func (req *request) update(fn func(*database.Tx) error) error {
 	var snap *database.Snapshot
 	var err error
+	changed := false
 	rollback := hasPreference(req.Context, preferRollback)
 	if rollback {
 		err = req.reach(func(ctx context.Context) (_ *database.Snapshot, err error) {
@@ -184,7 +185,11 @@ func (req *request) update(fn func(*database.Tx) error) error {
 			return snap, err
 		})
 	} else {
-		snap, err = req.db.Update(database.WithRequest(req.Request.Context(), requestIDOf(req.Context)), fn)
+		snap, err = req.db.Update(database.WithRequest(req.Request.Context(), requestIDOf(req.Context)), func(tx *database.Tx) error {
+			err := fn(tx)
+			changed = tx.IsChanged()
+			return err
+		})
 	}
 	if err != nil {
 		snap = req.db.Snapshot()
@@ -197,6 +202,8 @@ func (req *request) update(fn func(*database.Tx) error) error {
 		return err
 	case rollback:
 		req.Writer.Header().Add("Preference-Applied", preferRollback)
+	case !changed:
+		req.Header(unchangedHeader, "1") // the revision is that of another request
 	}
 	req.setRevision(snap)
 	return nil

@@ -226,6 +226,14 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
+// shellFile returns the path of a file as an argument that is not a flag.
+func shellFile(path string) string {
+	if strings.HasPrefix(path, "-") {
+		path = "./" + path
+	}
+	return shellWord(path)
+}
+
 // printed returns a name for a terminal. It quotes control characters, so that a
 // name in a file cannot move the cursor.
 func printed(name string) string {

@@ -53,7 +53,7 @@ func readConfig(args []string, getenv func(string) string) (*configFile, error) 
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return nil, usagef("--config: %w", err)
+		return nil, fileError("--config", err)
 	}
 	return parseConfig(name, text)
 }

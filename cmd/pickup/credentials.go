@@ -135,7 +135,7 @@ func readUsers(getenv func(string) string, file string) (credentials, error) {
 		return nil
 	}, file)
 	if err := c.htpasswd.load(context.Background()); err != nil {
-		return c, usagef("--htpasswd: %w", err)
+		return c, fileError("--htpasswd", err)
 	}
 	return c, nil
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -128,25 +129,25 @@ type step struct {
 	command, want string
 }
 
-// docSteps returns the steps of a document. In a console block, a line that begins
-// with "$ " is a command, "> " continues it, and the other lines are its output. An sh
-// block is a step if a json or diff block follows it, which has the output.
+// docSteps returns the steps of a document: the sh blocks that a json, diff or text block
+// with the output follows, and those that edit the file and print nothing.
 func docSteps(text string) []step {
 	var steps []step
 	block, script, at := "", "", 0 // the kind of the block, "" outside; an sh block and its line
 	for i, line := range strings.Split(text, "\n") {
-		last := len(steps) - 1
 		switch {
 		case strings.HasPrefix(line, "```") && block != "":
+			if block == "sh" && quiet.MatchString(script) {
+				steps = append(steps, step{line: at, command: script})
+			}
 			block = ""
 		case strings.HasPrefix(line, "```"):
-			block = cmp.Or(line[3:], "text")
+			block = cmp.Or(line[3:], "none")
 			switch {
 			case block == "sh":
 				script, at = "", i+2
-			case block != "json" && block != "diff":
-			case script == "":
-				block = "text"
+			case !slices.Contains([]string{"json", "diff", "text"}, block) || script == "" || script == docStart:
+				block = "none"
 			default:
 				steps = append(steps, step{line: at, command: script})
 			}
@@ -154,19 +155,15 @@ func docSteps(text string) []step {
 			script = ""
 		case block == "sh":
 			script += line + "\n"
-		case block == "json", block == "diff":
-			steps[last].want += line + "\n"
-		case block != "console":
-		case strings.HasPrefix(line, "$ "):
-			steps = append(steps, step{line: i + 1, command: line[2:]})
-		case strings.HasPrefix(line, "> ") && last >= 0 && steps[last].want == "":
-			steps[last].command += "\n" + line[2:]
-		case last >= 0:
-			steps[last].want += line + "\n"
+		case block != "" && block != "none":
+			steps[len(steps)-1].want += line + "\n"
 		}
 	}
 	return steps
 }
+
+// quiet matches the commands of a document that edit the file and print nothing.
+var quiet = regexp.MustCompile(`^(sed -i|git checkout -q) `)
 
 // matches reports whether the output got matches want, as a document shows it.
 func matches(want, got string) bool {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -37,9 +38,13 @@ func isNew(path string) bool {
 	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0
 }
 
-// checkExists returns an error if there is no file at path, unless its directory is
-// missing too, which opening it reports.
+// checkExists returns an error if there is no file at path, or a directory with a
+// db.json. Opening path reports other directories, and that its directory is missing.
 func checkExists(e *environment, path string) error {
+	inside := filepath.Join(path, "db.json")
+	if info, err := os.Stat(inside); err == nil && info.Mode().IsRegular() {
+		return usagef("%s is a directory; did you mean %s?", path, inside)
+	}
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -50,7 +55,7 @@ func checkExists(e *environment, path string) error {
 	if near := nearFile(path); near != "" {
 		hint = "; did you mean " + near + "?"
 	}
-	return usagef("%s does not exist%s (to create it: %s init %s)", path, hint, e.program(), shellWord(path))
+	return usagef("%s does not exist%s (to create it: %s init %s)", path, hint, e.program(), shellFile(path))
 }
 
 // nearFile returns the file in the folder of path that was probably meant, or "".
@@ -73,11 +78,26 @@ func nearFile(path string) string {
 	return folder + near
 }
 
+// fileError returns an error about a file that a flag names.
+func fileError(flag string, err error) error {
+	var failed *fs.PathError
+	switch {
+	case !errors.As(err, &failed):
+		return usagef("%s: %w", flag, err)
+	case errors.Is(err, fs.ErrNotExist):
+		return usagef("%s: %s does not exist", flag, failed.Path)
+	}
+	return usagef("%s: cannot read %s: %w", flag, failed.Path, failed.Err)
+}
+
 // openError returns the error of a file that cannot be opened as wrong usage if
 // what was named is not a file.
 func openError(err error) error {
 	if errors.Is(err, storage.ErrShape) || errors.Is(err, fs.ErrNotExist) {
 		return usageError{err}
+	}
+	if broken, ok := errors.AsType[*storage.BrokenError](err); ok && filepath.Ext(broken.File) == ".json5" {
+		return fmt.Errorf("%w (of JSON5, only comments and trailing commas are accepted: npx json5 %s > db.json)", err, shellFile(broken.File))
 	}
 	return err
 }

@@ -58,7 +58,7 @@ func (c *initCommand) run(ctx context.Context, e *environment) error {
 		}
 		fmt.Fprintf(e.stdout, "%s: added %s, for pickup's files next to %s\n", name, ignorePattern(path), path)
 	}
-	fmt.Fprintf(e.stdout, "Next: %s --no-auth %s\n", e.program(), shellWord(path))
+	fmt.Fprintf(e.stdout, "Next: %s --no-auth %s\n", e.program(), shellFile(path))
 	return nil
 }
 

@@ -102,8 +102,8 @@ func (k killSetup) run(t *testing.T, binary string, writers int) {
 	for i := range ledgers {
 		ledgers[i] = &ledger{name: fmt.Sprintf("w%d", i), seen: map[string]*entry{}}
 	}
-	acknowledged := 0
-	for round := range rounds {
+	acknowledged, round := 0, 0
+	for ; round < rounds || acknowledged < rounds*writers; round++ { // a busy machine needs more rounds
 		p, err := k.launch(binary, dir, file)
 		if err != nil {
 			t.Fatalf("round %d: %v", round, err)
@@ -131,10 +131,7 @@ func (k killSetup) run(t *testing.T, binary string, writers int) {
 		}
 	}
 	stop()
-	if acknowledged < rounds*writers {
-		t.Errorf("only %d writes were acknowledged, too few to show anything", acknowledged)
-	}
-	t.Logf("%d kills, %d acknowledged writes of %d writers, %d reads of the file", rounds, acknowledged, writers, reads.Load())
+	t.Logf("%d kills, %d acknowledged writes of %d writers, %d reads of the file", round, acknowledged, writers, reads.Load())
 }
 
 // A ledger records what one writer knows about its records. The writer sends one

@@ -137,9 +137,11 @@ func openServer(t *testing.T, ctx context.Context) {
 
 // publicServer shows a server that anybody may use: it records no requests.
 func publicServer(t *testing.T, ctx context.Context) {
-	p := servePage(t, ctx, nil, "--no-auth=public")
+	p := servePage(t, ctx, nil, "--no-auth=public", "--max-sessions", "0")
 	p.open("#/_/requests")
 	p.sees("Requests are not recorded")
+	p.show("#/_/sessions")
+	p.sees("--max-sessions 0")
 	p.quiet()
 }
 
@@ -169,7 +171,7 @@ func emptyServer(t *testing.T, ctx context.Context) {
 	if err := os.WriteFile(dir+"/db.json", []byte("{}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	p := servePageOf(t, ctx, dir, openServerEnv)
+	p := servePageOf(t, ctx, dir, openServerEnv, "--prefix", "/api")
 	p.open("#/")
 	p.until(`document.querySelector("[aria-label='Name of the collection']")`)
 	p.fill("[aria-label='Name of the collection']", "things")
@@ -193,14 +195,16 @@ func serverWithoutRules(t *testing.T, ctx context.Context) {
 		const status = {...await answer.json(), addresses: ["http://192.0.2.7:3000"]}; // as if it listened there
 		return new Response(JSON.stringify(status), answer);
 	};
-	if (navigator.clipboard) navigator.clipboard.writeText = async text => { window.copied = text }`)
+	Object.defineProperty(navigator, "clipboard", {value: undefined}); // as on http of another machine
+	addEventListener("copy", () => { window.copied = document.activeElement.value })`)
 	p.open("#/")
 	p.until(`document.querySelector(".checks [href='http://192.0.2.7:3000/_/']")`)
 	p.clickText("Make rules from this data")
 	p.until(`document.querySelector("dialog pre")?.textContent.includes('"seats"')`)
 	p.accessible("rules", true)
-	p.run(`[...document.querySelectorAll("dialog .copy")].at(-1).click()`)
-	p.until(`window.copied`)
+	p.run(`[...document.querySelectorAll("dialog .copy")].at(-1).id = "rules"`)
+	p.click("#rules")
+	p.until(`window.copied && document.activeElement.id === "rules"`)
 	rules := p.eval(`window.copied`)
 	p.press("Escape")
 	p.until(`!document.querySelector("dialog")`)
@@ -208,6 +212,16 @@ func serverWithoutRules(t *testing.T, ctx context.Context) {
 		t.Fatal(err)
 	}
 	p.sees("Writes are checked against db.schema.json")
+
+	// Instead of a member that is not known another one may be meant, but not as its value.
+	const strict = `{"properties": {"cars": {"items": {"properties": {"id": {}, "seats": {"type": "integer"}}, "additionalProperties": false}}}}`
+	if err := os.WriteFile(dir+"/db.schema.json", []byte(strict), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p.save(`{"cars": [{"id": 1, "seatz": 5}]}`)
+	p.show("#/_/problems")
+	p.sees("did you mean")
+	p.want(`[...document.querySelectorAll(".findings button")].length`, "0")
 	p.quiet()
 }
 
@@ -573,9 +587,14 @@ func copiedCommands(t *testing.T, ctx context.Context) {
 	p.fill("#member-title", odd[:len(odd)-3])
 	p.until(`document.querySelector(".dirty")`)
 	copied(".panel .tabs")
+	p.api("X`id`", "/schedules/4", "", 501) // the method, too, is from anybody
 	if text := p.api("GET", "/schedules/5?_fields=title", "", 200); !strings.Contains(text, quoted(odd[:len(odd)-3])[1:20]) {
 		t.Errorf("the command has written %s", text)
 	}
+	p.show("#/_/requests")
+	p.clickText("failed")
+	p.clickText("/schedules/4")
+	p.want(quoted(copied(".panel .row-of"))+`.includes('no method \\"X`+"`id`"+`\\"')`, "true")
 	p.quiet()
 }
 

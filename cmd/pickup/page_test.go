@@ -776,17 +776,24 @@ func severalFlow(p *pageTest) {
 	p.clickText("Undo")
 	p.isSample()
 	p.until(cell("2", "passenger") + `?.textContent === "Jonah, with Biscuit the dog"`)
-	p.clickAt(`[data-cell="2:0"]`, 12)
-	p.api("PATCH", "/drivers/2", `{"driverName": "Theirs"}`, 200)
-	p.clickText("Set a member")
-	p.run(`const s = document.querySelector("#set-member"); s.value = "title"; s.dispatchEvent(new Event("change", {bubbles: true}))`)
-	p.fill("#set-value", "Football practice") // as it is
-	p.click("dialog .primary")
-	p.until(`!document.querySelector("dialog")`)
-	p.press("Ctrl+z") // is not the undo of what others have done
-	p.until(`document.querySelector(".toast.bad")?.textContent.includes("nothing to change")`)
-	p.holds(`"driverName": "Theirs"`)
-	p.save(p.sample)
+	set := func(value string) {
+		p.clickAt(`[data-cell="1:0"]`, 12)
+		p.clickText("Set a member")
+		p.run(`const s = document.querySelector("#set-member"); s.value = "passenger"; s.dispatchEvent(new Event("change", {bubbles: true}))`)
+		p.fill("#set-value", value)
+		p.click("dialog .primary")
+		p.until(`!document.querySelector("dialog")`)
+	}
+	set("Nobody")
+	p.holds(`"Nobody"`)
+	p.api("PATCH", "/drivers/2", `{"driverName": "Somebody else"}`, 200)
+	set("Nobody") // changes nothing, so there is only the first change to undo
+	p.until(`document.querySelectorAll(".toast").length === 2`)
+	p.press("Ctrl+z")
+	p.until(cell("2", "passenger") + `?.textContent === "Jonah, with Biscuit the dog"`)
+	p.holds("Somebody else")
+	p.api("POST", "/_/undo", "", 200)
+	p.isSample()
 	p.clickAt(`[data-cell="-1:0"]`, 12) // all, and none
 	p.until(`document.querySelector(".selection")?.textContent.includes("7 records selected")`)
 	p.clickAt(`[data-cell="-1:0"]`, 12)
@@ -1037,8 +1044,14 @@ func requestsFlow(p *pageTest) {
 	p.api("GET", "/schedules", "", 200)
 
 	p.show("#/schedules") // what others simulate is shown at once
-	p.api("POST", "/_/simulate", `{"path": "/drivers", "code": 503}`, 201)
+	p.api("POST", "/_/simulate", `{"path": "/drivers", "code": 503, "times": 1}`, 201)
 	p.until(`document.querySelector(".strip.simulated")?.textContent.includes("all requests to /drivers get 503")`)
+	p.api("GET", "/drivers", "", 503)
+	p.show("#/_/requests")
+	p.until(`document.querySelector(".simulation select")`)
+	slide(0, "100") // leaves that rule as it is, and what it has answered
+	p.until(`document.querySelector(".simulation.on")`)
+	p.api("GET", "/drivers", "", 200)
 	p.api("DELETE", "/_/simulate", "", 204)
 	p.until(`!document.querySelector(".strip.simulated")`)
 }
@@ -1168,11 +1181,25 @@ func sessionsFlow(p *pageTest) {
 	p.isSample()
 	p.api("PATCH", "/_/s/checkout/schedules/4", `{"title": "Live, too"}`, 200)
 	p.until(cell("4", "title") + `?.textContent === "Live, too"`)
-	p.clickText("Leave it")
-	p.until(`!document.querySelector(".strip.session") && document.querySelector("h1")`)
+	p.show("#/_/requests") // a request of the file is sent to the file again
+	p.api("PATCH", "/schedules/5", `{"title": "Optician"}`, 200)
+	p.clickText("/schedules/5")
+	p.api("PATCH", "/schedules/5", `{"title": "Dentist"}`, 200)
+	p.clickText("Send again")
+	p.holds("Optician")
+	p.api("POST", "/_/undo", "", 200)
+	p.isSample()
+	p.api("DELETE", "/_/sessions/checkout", "", 204) // the page begins it anew, and says so
+	p.sees("that of before has ended")
+	p.show("#/_/sessions")
+	p.until(`document.querySelector(".changes b")?.textContent === "checkout"`)
+	p.clickText("End")
+	p.until(`!document.querySelector(".strip") && document.querySelector("h1")`)
 	p.show("#/schedules")
 	p.until(cell("4", "title") + `?.textContent === "Piano lesson"`)
-	p.api("DELETE", "/_/sessions/checkout", "", 204)
+	if list := p.api("GET", "/_/sessions", "", 200); list != "[]\n" {
+		p.Errorf("the sessions are %s", list)
+	}
 }
 
 // docsFlow goes from the page to the description of the API, and back.

@@ -42,12 +42,12 @@ func (r *routing) check() error {
 	}
 	if r.Routes != "" {
 		if _, err := os.Stat(r.Routes); err != nil {
-			return usagef("--routes: %w", err)
+			return fileError("--routes", err)
 		}
 	}
 	for _, dir := range r.Static {
 		if info, err := os.Stat(dir); err != nil {
-			return usagef("--static: %w", err)
+			return fileError("--static", err)
 		} else if !info.IsDir() {
 			return usagef("--static: %s is not a directory", dir)
 		}
@@ -136,7 +136,7 @@ func (f routeFile) check(e *environment) ([]lint.Finding, error) {
 	}
 	text, err := os.ReadFile(f.name(e))
 	if err != nil {
-		return nil, usagef("--routes: %w", err)
+		return nil, fileError("--routes", err)
 	}
 	_, err = f.read(e, text)
 	var faults routeFaults

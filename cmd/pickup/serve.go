@@ -282,7 +282,7 @@ func (s *service) openStore(ctx context.Context) (err error) {
 		Synced:      s.metrics.Synced,
 		Log:         s.log,
 	})
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, storage.ErrShape) {
 		return cmp.Or(checkExists(s.env, s.file), openError(err))
 	}
 	if errors.Is(err, storage.ErrInUse) {

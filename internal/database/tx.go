@@ -51,6 +51,10 @@ func newTx(base *Snapshot) *Tx {
 // write.
 func (tx *Tx) Snapshot() *Snapshot { return tx.snap }
 
+// IsChanged reports whether tx has made a change. An update without one makes no
+// revision.
+func (tx *Tx) IsChanged() bool { return len(tx.changes) > 0 }
+
 // array returns the collection for writing.
 func (tx *Tx) array(name string) (*collection, error) {
 	c, err := tx.snap.array(name)

@@ -37,8 +37,9 @@ var (
 	everyAnswer    = []string{"X-Request-Id", "Pickup-Revision", "Pickup-Session", "Pickup-Session-New", "Pickup-Simulated"}
 	recordHeaders  = []string{"Age", "ETag", "Preference-Applied"}
 	listHeaders    = []string{"Age", "ETag", "Preference-Applied", "X-Total-Count", "Content-Range", "Link"}
-	createdHeaders = []string{"ETag", "Preference-Applied", "Location"}
-	restHeaders    = []string{"Preference-Applied"}
+	writtenHeaders = append(recordHeaders, "Pickup-Unchanged")
+	createdHeaders = []string{"ETag", "Preference-Applied", "Location", "Pickup-Unchanged"}
+	restHeaders    = []string{"Preference-Applied", "Pickup-Unchanged"}
 )
 
 // components returns the components that the paths refer to. Linters report

@@ -171,7 +171,7 @@ func (d *apiDocument) changes(r describe.Resource, suffix string, parameters lis
 // writes returns PUT and PATCH.
 func (d *apiDocument) writes(r describe.Resource, suffix string, parameters list, example, body jsontext.Value) object {
 	parameters = slices.Concat(parameters, d.parametersOf(ofWrites))
-	changed := object{{"200", answer("What is now stored, in the form of the body.", recordHeaders, media(JSONType, d.oneOrMany(r.Record), example))}, noContent}
+	changed := object{{"200", answer("What is now stored, in the form of the body.", writtenHeaders, media(JSONType, d.oneOrMany(r.Record), example))}, noContent}
 	replaced := changed
 	summary, description := "Replace as a whole.", "The id and the position in the file are kept."
 	if r.Kind == storage.Array && !d.snap.Schema().Member(r.Name).ReadOnlyID() {

@@ -36,7 +36,7 @@ export interface Answer {
   data: Json;
   tag: string;
   total: number | undefined;
-  revision: string;
+  revision: string; // "" if a write has changed nothing
   status: number;
   milliseconds: number;
 }
@@ -46,6 +46,7 @@ export interface RequestOptions {
   type?: string | undefined;
   tag?: string | undefined;
   signal?: AbortSignal | undefined;
+  session?: string | undefined; // instead of that of the page, "" for none
   isMinimal?: boolean; // the answer needs no body
   isNew?: boolean; // there must be none yet
 }
@@ -53,9 +54,13 @@ export interface RequestOptions {
 /** The session whose database the page shows, "" for the file. It lasts as long as the tab. */
 export const session = signal(sessionStorage.getItem("pickup.session") ?? "");
 
+/** Whether the session has ended, and a request of the page has begun it again. */
+export const isSessionNew = signal(false);
+
 export function enterSession(name: string): void {
   if (name) sessionStorage.setItem("pickup.session", name);
   else sessionStorage.removeItem("pickup.session");
+  session.value = name; // until the page is loaded anew
   location.assign(location.pathname + "#/");
   location.reload();
 }
@@ -82,7 +87,8 @@ export async function send(
 ): Promise<Response> {
   if (/^[^?]*\/\.\.?([/?]|$)/.test(path)) throw new Error(`A browser cannot send a request for ${path}: it removes the dots.`);
   const headers: Record<string, string> = { "Pickup-Page": "1", "X-Request-Id": idOfTab + ++requestCount, ...more };
-  if (session.value && !isOutside(path)) headers["Pickup-Session"] = session.value;
+  const name = options.session ?? (isOutside(path) ? "" : session.value);
+  if (name) headers["Pickup-Session"] = name;
   if (options.body !== undefined) headers["Content-Type"] = options.type ?? "application/json";
   if (options.tag) headers["If-Match"] = options.tag;
   if (options.isMinimal) headers["Prefer"] = "return=minimal";
@@ -95,6 +101,7 @@ export async function send(
     signal: options.signal ?? null,
     cache: "no-store",
   });
+  if (response.headers.has("Pickup-Session-New") && options.session === undefined) isSessionNew.value = true;
   isSignedOut.value = response.status === 401;
   return response;
 }
@@ -122,7 +129,7 @@ export async function ask(method: string, path: string, options: RequestOptions 
     data: body ? parse(body) : null,
     tag: response.headers.get("ETag") ?? "",
     total: total === null ? undefined : Number(total),
-    revision: response.headers.get("Pickup-Revision") ?? "",
+    revision: (!response.headers.has("Pickup-Unchanged") && response.headers.get("Pickup-Revision")) || "",
     status: response.status,
     milliseconds: performance.now() - start,
   };

@@ -66,8 +66,7 @@ export async function load(): Promise<void> {
 function show(now: Status): void {
   const before = status.value;
   status.value = now;
-  const [first] = [...now.collections, ...now.objects];
-  prefix.value = first ? first.href.slice(0, first.href.lastIndexOf("/")) : "";
+  prefix.value = now.prefix ?? "";
   broken.value = now.file?.state === "broken" ? (now.file.detail ?? "") : "";
   const names = [...now.collections, ...now.objects].map((item) => item.name);
   const isNew = (name: string) => !shapes.value.has(name);

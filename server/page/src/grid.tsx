@@ -9,7 +9,7 @@ import { Row, Skeleton } from "./grid_row.tsx";
 import { isNumber, memberOf, stringify, type Json, type Obj } from "./json.ts";
 import type { Author } from "./live.ts";
 import { hasLetters } from "./keys.tsx";
-import { announce } from "./messages.tsx";
+import { announce, toastError } from "./messages.tsx";
 import { href } from "./route.ts";
 import type { Rows } from "./rows.ts";
 import { typedOf, type Field, type Shape } from "./schema.ts";
@@ -19,7 +19,7 @@ import { copyText, drag, Empty, ErrorBox, hasModifier, useNarrow } from "./ui.ts
 import { WriteButton } from "./write_button.tsx";
 import { setWidth, useWidths } from "./columns.ts";
 
-export const mostSelected = 10_000; // records
+export const mostSelected = 5_000; // records: a patch has at most 10,000 operations, two for each
 
 const rowHeight = 34,
   cardHeight = 60; // px
@@ -173,7 +173,10 @@ export function Grid(props: GridProps) {
       else onFilter(field.name, value, event.shiftKey);
     } else if (event.key === "Delete") void edit.clear(row, column);
     else if (event.key.toLowerCase() === "c" && control && !String(getSelection())) {
-      void copyText(event.shiftKey ? stringify(value) : typedOf(value)).then(() => announce("Copied"));
+      void copyText(event.shiftKey ? stringify(value) : typedOf(value)).then(
+        () => announce("Copied"),
+        (error: unknown) => toastError("Not copied.", error),
+      );
     } else if (event.key === "Escape") document.getElementById("filter")?.focus();
     else return;
     event.preventDefault();

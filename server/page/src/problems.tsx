@@ -5,11 +5,11 @@ import { ask, get, pathOf, type Schemas } from "./api.ts";
 import { shapeFor, status, whyLocked } from "./catalog.ts";
 import { findingCount, findings, findingsError, loadFindings, memberNames, type Finding } from "./findings.ts";
 import { Icon } from "./icons.tsx";
-import { pointer, pointerNames, stringify, type Json, type Operation } from "./json.ts";
+import { pointer, pointerNames, stringify, type Operation } from "./json.ts";
 import { broken } from "./live.ts";
 import { toastError } from "./messages.tsx";
 import { href } from "./route.ts";
-import { fieldOf, typedOf, valueOf } from "./schema.ts";
+import { fieldOf } from "./schema.ts";
 import { changeRecords } from "./transaction.ts";
 import { Bones, Button, count, Empty, ErrorBox, formatCount } from "./ui.tsx";
 import { toastUndo } from "./undo.ts";
@@ -132,15 +132,20 @@ interface Mend {
   collection: string;
   id: string;
   member: string;
-  value: Json;
+  value: string;
 }
 
-/** Returns how a finding can be mended, if the server suggests a value for a member of a record. */
+/**
+ * Returns how a finding can be mended, if the server suggests a value for a member of
+ * a record. If the name of a member is not known, it suggests a name, which is no choice.
+ */
 function mendOf(finding: Finding): Mend | null {
   const { collection, id, suggestion } = finding;
   const [member, ...below] = memberNames(finding);
   if (!collection || !id || !suggestion || member === undefined || below.length > 0) return null;
-  return { collection, id, member, value: valueOf(fieldOf(shapeFor(collection), member), suggestion, undefined) ?? null };
+  return fieldOf(shapeFor(collection), member).choices.includes(suggestion)
+    ? { collection, id, member, value: suggestion }
+    : null;
 }
 
 async function apply({ collection, id, member, value }: Mend): Promise<string> {
@@ -155,7 +160,7 @@ function FindingLine({ finding }: { finding: Finding }) {
   const [member] = memberNames(finding);
   const run = async () => {
     try {
-      toastUndo(`${mend!.member} of ${collection} ${id} is ${typedOf(mend!.value)}`, await apply(mend!));
+      toastUndo(`${mend!.member} of ${collection} ${id} is ${mend!.value}`, await apply(mend!));
     } catch (error) {
       toastError("Not changed.", error);
     }
@@ -183,7 +188,7 @@ function FindingLine({ finding }: { finding: Finding }) {
           )}
         </p>
       </div>
-      {mend && !whyLocked.value && <Button onClick={() => void run()}>Make it “{typedOf(mend.value)}”</Button>}
+      {mend && !whyLocked.value && <Button onClick={() => void run()}>Make it “{mend.value}”</Button>}
       {collection && id && (
         <a class="button" href={href([collection, id])}>
           Open
@@ -211,7 +216,7 @@ function MendAll({ alike }: { alike: Finding[] }) {
   return (
     <li>
       <Button onClick={() => void run()}>
-        Make all {formatCount(mends.length)} “{typedOf(value)}”
+        Make all {formatCount(mends.length)} “{value}”
       </Button>
     </li>
   );

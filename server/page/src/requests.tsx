@@ -365,10 +365,9 @@ function Actions({ request, text }: { request: Bodies; text: RequestText }) {
   const place = placeIn(request),
     why = whyNotAgain(request);
   const again = async () => {
-    const isNamed = !request.session || text.path.startsWith("/_/s/");
-    const path = (isNamed ? "" : "/_/s/" + encodeURIComponent(request.session!)) + text.path;
+    const { method, path, body, type, session: name = "" } = text;
     try {
-      const answer = await ask(text.method, path, { body: text.body, type: text.type });
+      const answer = await ask(method, path, { body, type, session: name });
       toast(`${answer.status} in ${answer.milliseconds.toFixed(0)} ms`);
     } catch (error) {
       toastError(error instanceof Refused ? error.status + ":" : "", error);

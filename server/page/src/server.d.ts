@@ -124,6 +124,8 @@ export interface components {
             rev: string;
             /** @description Whose collections these are. */
             session?: string;
+            /** @description What the paths of the collections begin with. */
+            prefix?: string;
             /** @description The file of the database. A session has none. */
             file?: components["schemas"]["SourceFile"];
             /** @description The file of the rules, if there is one. */

@@ -1,7 +1,7 @@
 // The sessions: databases of tests, which never reach the file.
 import { useEffect, useState } from "preact/hooks";
 import { ask, enterSession, read, session, type Schemas } from "./api.ts";
-import { isReadOnly } from "./catalog.ts";
+import { isReadOnly, status } from "./catalog.ts";
 import { ChangeTitle } from "./changes.tsx";
 import type { Change } from "./live.ts";
 import { toast, toastError } from "./messages.tsx";
@@ -19,14 +19,24 @@ export function Sessions() {
     read<Session[]>("/_/sessions").then(setList, setError);
   };
   useEffect(load, []);
-  const run = async (done: string, method: string, path: string) => {
+  const end = async (name: string) => {
+    const isOwn = name === session.value;
+    if (isOwn) session.value = ""; // a request in it would begin it again
+    const isEnded = await run("The session has ended", "DELETE", pathOf(name));
+    if (!isOwn) return;
+    if (isEnded) enterSession("");
+    else session.value = name;
+  };
+  const run = async (done: string, method: string, path: string): Promise<boolean> => {
     try {
       await ask(method, path, method === "POST" ? { body: "{}" } : {});
       toast(done);
       setOpened("");
       load();
+      return true;
     } catch (e) {
       toastError("Not done.", e);
+      return false;
     }
   };
   return (
@@ -41,10 +51,14 @@ export function Sessions() {
       {list === null && error === null && <Bones count={2} />}
       {list?.length === 0 && (
         <Empty icon="layers" title="No sessions">
-          <p>
-            A request with the header <span class="code">Pickup-Session: NAME</span> works on a database of its own,
-            which begins as a copy of this one. Tests that run side by side do not see each other's writes.
-          </p>
+          {status.value?.mode.sessions ? (
+            <p>
+              A request with the header <span class="code">Pickup-Session: NAME</span> works on a copy of its own. Tests
+              that run side by side do not see each other's writes.
+            </p>
+          ) : (
+            <p>The server allows none (--max-sessions 0).</p>
+          )}
         </Empty>
       )}
       <ul class="changes">
@@ -81,7 +95,7 @@ export function Sessions() {
               <Button
                 kind="quiet"
                 icon="trash"
-                onClick={() => void run("The session has ended", "DELETE", pathOf(item.name))}
+                onClick={() => void end(item.name)}
               >
                 End
               </Button>

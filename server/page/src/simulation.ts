@@ -66,20 +66,32 @@ export const switches = computed<Switches>(() => {
 
 export async function loadRules(): Promise<void> {
   if (!status.value?.mode.simulate) return;
-  rules.value = await read<Rule[]>("/_/simulate").catch(() => []);
+  rules.value = await read<Rule[]>("/_/simulate");
 }
 
-/** Replaces the rules of the page. */
-export async function setSwitches(next: Switches): Promise<void> {
+let changes = 0, // that are not done yet
+  latest = Promise.resolve();
+
+/** Replaces the rules of the page, after the changes before. */
+export function setSwitches(next: Switches): Promise<void> {
+  changes++;
+  const own = latest.then(() => replaceOwn(next)).finally(() => changes--);
+  latest = own.catch(() => {});
+  return own;
+}
+
+/** Leaves the rules of others as they are: a rule that is set anew would forget what it has answered. */
+async function replaceOwn(next: Switches): Promise<void> {
+  await loadRules();
   const { delay, percent, how, path, methods } = next;
   const base: Rule = { path, ...(methods.length > 0 ? { methods } : {}), ...(delay > 0 ? { delay } : {}) };
   const own: Rule[] = [];
   const end = how === "hold" ? { hold: holdName } : /^\d+$/.test(how) ? { code: Number(how) } : { fault: how as never };
   if (percent > 0) own.push({ ...base, percent, ...end });
   if (delay > 0) own.push(base);
-  const others = otherRules.value.map(({ id: _, hits: __, ...rule }) => rule);
-  const answer = await ask("PUT", "/_/simulate", { body: JSON.stringify([...others, ...own]) });
-  rules.value = answer.data as unknown as Rule[];
+  for (const { id = "" } of ownRules()) await ask("DELETE", "/_/simulate/" + encodeURIComponent(id));
+  for (const rule of own) await ask("POST", "/_/simulate", { body: JSON.stringify(rule) });
+  await loadRules();
 }
 
 export async function removeRule(rule: Rule): Promise<void> {
@@ -103,5 +115,9 @@ export function describeRule(rule: Rule): string {
   return `${which}${rule.methods?.join(", ") ?? "all requests"} to ${rule.path ?? "/**"} ${parts.join(" and ")}`;
 }
 
-void loadRules();
-onNews(() => void loadRules());
+/** Reads the rules, or keeps those that are known. */
+const update = (): void => {
+  if (changes === 0) loadRules().catch(() => {});
+};
+update();
+onNews(update);

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { ask, read, type Schemas } from "./api.ts";
 import { whyLocked } from "./catalog.ts";
 import { onChange, onReset } from "./live.ts";
-import { toast, toastError } from "./messages.tsx";
+import { toastError } from "./messages.tsx";
 import { Ago, Button, count, Dialog } from "./ui.tsx";
 import { toastUndo } from "./undo.ts";
 
@@ -100,9 +100,7 @@ function GoBack({ target, onClose }: { target: string; onClose: () => void }) {
     const body = target === "baseline" ? "{}" : JSON.stringify({ to: target });
     try {
       const answer = await ask("POST", "/_/reset", { body });
-      const n = (answer.data as unknown as { changes: unknown[] | null }).changes?.length;
-      if (n === 0) toast("Nothing had changed");
-      else toastUndo(`Back at ${target}`, answer.revision);
+      toastUndo(`Back at ${target}`, answer.revision);
     } catch (error) {
       toastError("Not changed.", error);
     }

@@ -34,6 +34,9 @@ function headersOf({ body, type = jsonType, tag }: RequestText): [name: string, 
 /** Quotes a word for sh. */
 const quote = (word: string): string => "'" + word.replaceAll("'", `'\\''`) + "'";
 
+/** Returns a method as a word for sh. Any client may have sent it, and it may have $ and backticks. */
+const methodWord = (method: string): string => (/^[A-Z]+$/.test(method) ? method : quote(method));
+
 /** Returns an expression for a body: a value if JavaScript would write it as it is, otherwise a text. */
 function literalOf(body: string): string {
   const text = body.trim();
@@ -61,7 +64,8 @@ function writeFetch(request: RequestText): string {
 function writeCurl(request: RequestText, user?: string): string {
   const words = ["curl"];
   if (user) words.push("-u", quote(user));
-  if (request.method !== "GET") words.push("-X", request.method);
+  if (request.method === "HEAD") words.push("--head");
+  else if (request.method !== "GET") words.push("-X", methodWord(request.method));
   for (const [name, value] of headersOf(request)) {
     if (value !== jsonType) words.push("-H", quote(name + ": " + value));
   }
@@ -75,7 +79,7 @@ function writeCurl(request: RequestText, user?: string): string {
 function writeHTTPie(request: RequestText, user?: string): string {
   const body = request.body ? ` <<< ${quote(request.body)}` : "";
   const headers = headersOf(request).map(([name, value]) => " " + quote(name + ":" + value));
-  return `http ${user ? `-a ${quote(user)} ` : ""}${request.method} ${quote(urlOf(request))}${headers.join("")}${body}`;
+  return `http ${user ? `-a ${quote(user)} ` : ""}${methodWord(request.method)} ${quote(urlOf(request))}${headers.join("")}${body}`;
 }
 
 export const languages: Language[] = [

@@ -1,5 +1,5 @@
 // What is true of every screen: strips above the contents.
-import { enterSession, session } from "./api.ts";
+import { enterSession, isSessionNew, session } from "./api.ts";
 import { status } from "./catalog.ts";
 import { Icon } from "./icons.tsx";
 import { bundle } from "./later.tsx";
@@ -32,10 +32,13 @@ export function Strips() {
       )}
       {bundle.value && <bundle.value.SimulationStrip />}
       {session.value && (
-        <div class="strip session" role="status">
-          <Icon name="layers" />
+        <div class={isSessionNew.value ? "strip warn" : "strip session"} role="status">
+          <Icon name={isSessionNew.value ? "alert" : "layers"} />
           <span>
-            This is the session <b>{session}</b>. Nothing here reaches the file.
+            This is the session <b>{session}</b>.{" "}
+            {isSessionNew.value
+              ? "It is a new one: that of before has ended, with its changes."
+              : "Nothing here reaches the file."}
           </span>
           <Button onClick={() => enterSession("")}>Leave it</Button>
         </div>

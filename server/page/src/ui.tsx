@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { otherFaults, messageOf, Refused } from "./api.ts";
 import { Icon, type IconName } from "./icons.tsx";
 import { pointerNames } from "./json.ts";
-import { announce } from "./messages.tsx";
+import { announce, toastError } from "./messages.tsx";
 
 type ButtonProps = Omit<JSX.IntrinsicElements["button"], "class" | "label"> & {
   icon?: IconName;
@@ -36,7 +36,12 @@ export function Copy({
 }) {
   const [done, setDone] = useState(false);
   const run = async () => {
-    await copyText(text());
+    try {
+      await copyText(text());
+    } catch (error) {
+      toastError("Not copied.", error);
+      return;
+    }
     setDone(true);
     announce("Copied");
     setTimeout(() => setDone(false), 1500);
@@ -58,14 +63,17 @@ export async function copyText(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    // There is no clipboard outside of https and localhost.
-    const area = document.createElement("textarea");
+    // There is no clipboard outside of https and localhost. Outside of a modal dialog nothing can be selected.
+    const before = document.activeElement as HTMLElement | null,
+      area = document.createElement("textarea");
     area.value = text;
     area.className = "offscreen";
-    document.body.append(area);
+    (document.querySelector("dialog[open]") ?? document.body).append(area);
     area.select();
-    document.execCommand("copy");
+    const isCopied = document.execCommand("copy");
     area.remove();
+    before?.focus({ preventScroll: true });
+    if (!isCopied) throw new Error("The browser does not allow it.");
   }
 }
 

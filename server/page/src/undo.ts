@@ -1,11 +1,9 @@
 // Undo of changes that this tab has made.
-import { ask, read, Refused } from "./api.ts";
-import { authorOf, type Revision } from "./live.ts";
+import { ask, Refused } from "./api.ts";
 import { announce, dismiss, toast, toastError } from "./messages.tsx";
 
 const made = new Map<string, number>(); // the latest revisions with their messages, the newest last
 const kept = 100; // revisions
-const known = new Set<string>(); // revisions that this tab has made
 
 /**
  * Reverts a revision, and withdraws the message about it. A revision that can never be
@@ -15,7 +13,7 @@ export async function undo(revision: string): Promise<void> {
   const message = made.get(revision);
   made.delete(revision);
   try {
-    known.add((await ask("POST", "/_/undo", { body: JSON.stringify({ rev: revision }) })).revision);
+    await ask("POST", "/_/undo", { body: JSON.stringify({ rev: revision }) });
   } catch (error) {
     const isFinal = error instanceof Refused && [409, 410].includes(error.status);
     if (message && !isFinal) made.set(revision, message);
@@ -24,22 +22,15 @@ export async function undo(revision: string): Promise<void> {
   if (message) dismiss(message);
 }
 
-/** Reverts a revision that this tab was answered with: if its write changed nothing, it is somebody else's. */
-async function undoOwn(revision: string): Promise<void> {
-  const latest = await read<Revision[]>("/_/changes?_fields=id&_limit=1000"),
-    found = latest.find((r) => r.rev === revision);
-  if (!found || authorOf(found) === "tab") return undo(revision);
-  made.delete(revision);
-  throw new Error("There was nothing to change.");
-}
-
-/** Reports a change that this tab has made, with a button that undoes it. */
+/** Reports a change that this tab has made, with a button that undoes it. revision is "" if nothing has changed. */
 export function toastUndo(text: string, revision: string, onDone?: () => void): void {
-  if (known.has(revision)) return void toast(text); // an earlier one: nothing has changed since
-  known.add(revision);
+  if (!revision) {
+    toast(text);
+    return;
+  }
   const run = async () => {
     try {
-      await undoOwn(revision);
+      await undo(revision);
       announce("Undone");
       onDone?.();
     } catch (error) {
@@ -58,7 +49,7 @@ export async function undoLast(): Promise<void> {
     return;
   }
   try {
-    await undoOwn(revision);
+    await undo(revision);
     toast("Undone");
   } catch (error) {
     toastError("Not undone.", error);
