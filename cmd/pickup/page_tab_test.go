@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -181,7 +182,7 @@ func (p *tab) until(expression string) {
 	}
 	if got != "" || err != nil {
 		p.picture("failure")
-		p.Fatalf("it never became true: %s (%v)\nconsole: %v\n%s", expression, err, p.console(), got)
+		p.Fatalf("it never became true: %s (%v)\nconsole: %v\n%s", expression, err, p.arrived(), got)
 	}
 }
 
@@ -332,8 +333,25 @@ func (p *tab) fill(selector, text string) {
 	}
 }
 
-// console returns the errors and warnings so far, and forgets them.
+// console returns the errors and warnings so far, and forgets them. It writes one
+// itself: when that arrives, so have those before it.
 func (p *tab) console() []string {
+	p.Helper()
+	const mark = "a message of the test"
+	var list []string
+	p.run(`console.error("` + mark + `")`)
+	isMark := func(message string) bool { return strings.Contains(message, mark) }
+	if !eventually(func() bool {
+		list = append(list, p.arrived()...)
+		return slices.ContainsFunc(list, isMark)
+	}) {
+		p.Fatalf("the console has only %q", list)
+	}
+	return slices.DeleteFunc(list, isMark)
+}
+
+// arrived returns the errors and warnings that have arrived, and forgets them.
+func (p *tab) arrived() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	list := p.messages
