@@ -1,6 +1,7 @@
 package etcdstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -13,8 +14,10 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/status"
 )
 
 // A cluster is what a Store needs of etcd.
@@ -36,8 +39,17 @@ type nodes struct {
 	at      atomic.Int64             // the node in use
 	why     []atomic.Pointer[string] // of each node, why the latest connection failed; nil if none did
 
-	mu      sync.Mutex
-	clients []*clientv3.Client // guarded by mu; nil: not yet connected
+	mu     sync.Mutex
+	links  []link        // guarded by mu
+	more   chan struct{} // guarded by mu; closed when a link has changed
+	closed bool          // guarded by mu
+}
+
+// A link leads to a node.
+type link struct {
+	client     *clientv3.Client // nil: there is none yet
+	connecting bool
+	err        error // why there is no client
 }
 
 // How long a node may take. gRPC allows no shorter time between pings.
@@ -49,7 +61,7 @@ const (
 )
 
 func newNodes(a Address, o Options) *nodes {
-	n := &nodes{clients: make([]*clientv3.Client, len(a.Hosts)), why: make([]atomic.Pointer[string], len(a.Hosts))}
+	n := &nodes{links: make([]link, len(a.Hosts)), more: make(chan struct{}), why: make([]atomic.Pointer[string], len(a.Hosts))}
 	scheme := "http://"
 	if a.Secure {
 		scheme = "https://"
@@ -84,12 +96,16 @@ func newNodes(a Address, o Options) *nodes {
 }
 
 // note returns an interceptor that notes why there is no connection to a node. The
-// client of etcd reports only that a call has taken too long.
+// client of etcd reports only that a call has taken too long, and sends a call again that
+// a node or a proxy has given up: it may have been performed.
 func (n *nodes) note(at int) grpc.UnaryClientInterceptor {
 	return func(ctx context.Context, method string, req, reply any, c *grpc.ClientConn, invoke grpc.UnaryInvoker, o ...grpc.CallOption) error {
 		err := invoke(ctx, method, req, reply, c, o...)
 		if why, ok := connectionCause(err); ok {
 			n.why[at].Store(&why)
+		}
+		if code := status.Code(err); (code == codes.Canceled || code == codes.DeadlineExceeded) && ctx.Err() == nil {
+			return status.Error(codes.Unavailable, "given up: "+err.Error())
 		}
 		return err
 	}
@@ -121,36 +137,83 @@ func (h tlsHandshake) ClientHandshake(ctx context.Context, authority string, con
 func (h tlsHandshake) Clone() credentials.TransportCredentials { return h }
 
 // client returns a client that is connected, if there is one, and its number. It
-// begins with the node in use.
-func (n *nodes) client() (c *clientv3.Client, number int64, err error) {
+// begins with the node in use. It waits for a client if there is none.
+func (n *nodes) client(ctx context.Context) (c *clientv3.Client, number int64, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	first := n.at.Load()
-	for i := range int64(len(n.clients)) {
-		at := (first + i) % int64(len(n.clients))
-		if n.clients[at] == nil {
-			if n.clients[at], err = clientv3.New(n.configs[at]); err != nil {
-				n.clients[at], err = nil, n.explain(at, err)
-				continue // its user cannot be authenticated, or it is down
-			}
-			n.clients[at].ActiveConnection().Connect()
+	for at := range n.links {
+		n.connectLocked(at)
+	}
+	for {
+		if c, number, err = n.pickLocked(); c != nil || err != nil {
+			return c, number, err
+		}
+		more := n.more
+		n.mu.Unlock()
+		select {
+		case <-more:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		n.mu.Lock()
+		if err != nil {
+			return nil, 0, err
+		}
+	}
+}
+
+// pickLocked returns a client. It returns none and no error if there may be one soon.
+func (n *nodes) pickLocked() (c *clientv3.Client, number int64, err error) {
+	first, waiting := n.at.Load(), false
+	for i := range int64(len(n.links)) {
+		at := (first + i) % int64(len(n.links))
+		l := &n.links[at]
+		if l.client == nil {
+			waiting = waiting || l.connecting
+			err = cmp.Or(err, l.err)
+			continue
 		}
 		if c == nil {
-			c, number = n.clients[at], at
+			c, number = l.client, at
 		}
-		switch n.clients[at].ActiveConnection().GetState() {
+		switch l.client.ActiveConnection().GetState() {
 		case connectivity.Ready:
 			n.at.CompareAndSwap(first, at)
 			n.why[at].Store(nil)
-			return n.clients[at], at, nil
+			return l.client, at, nil
 		case connectivity.Idle:
-			n.clients[at].ActiveConnection().Connect()
+			l.client.ActiveConnection().Connect()
 		}
 	}
-	if c != nil {
+	if c != nil || waiting {
 		err = nil
 	}
 	return c, number, err
+}
+
+// connectLocked makes the client of a node, unless there is one. With a user this asks
+// the node.
+func (n *nodes) connectLocked(at int) {
+	l := &n.links[at]
+	if l.client != nil || l.connecting {
+		return
+	}
+	l.connecting = true
+	go func() { // ends soon after dialTime
+		c, err := clientv3.New(n.configs[at])
+		if err == nil {
+			c.ActiveConnection().Connect()
+		}
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if l.connecting, l.err = false, n.explain(int64(at), err); err == nil && n.closed {
+			c.Close()
+		} else if err == nil {
+			l.client = c
+		}
+		close(n.more)
+		n.more = make(chan struct{})
+	}()
 }
 
 // leave makes later calls use the next node, unless another call did so already.
@@ -159,7 +222,7 @@ func (n *nodes) leave(number int64) {
 }
 
 func (n *nodes) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
-	c, number, err := n.client()
+	c, number, err := n.client(ctx)
 	if err != nil {
 		return clientv3.OpResponse{}, unsentError{err}
 	}
@@ -172,7 +235,7 @@ func (n *nodes) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, er
 
 // Watch uses one node until it is lost. Its client would wait for the node to return.
 func (n *nodes) Watch(ctx context.Context, key string, o ...clientv3.OpOption) clientv3.WatchChan {
-	c, number, err := n.client()
+	c, number, err := n.client(ctx)
 	if err != nil {
 		ended := make(chan clientv3.WatchResponse)
 		close(ended)
@@ -200,11 +263,12 @@ func (n *nodes) Watch(ctx context.Context, key string, o ...clientv3.OpOption) c
 func (n *nodes) Close() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.closed = true
 	var all []error
-	for i, c := range n.clients {
-		if c != nil {
+	for i := range n.links {
+		if c := n.links[i].client; c != nil {
 			all = append(all, c.Close())
-			n.clients[i] = nil
+			n.links[i].client = nil
 		}
 	}
 	return errors.Join(all...)

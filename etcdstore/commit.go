@@ -24,7 +24,16 @@ import (
 //   - storage.ErrFull, storage.ErrTooLarge, storage.ErrReadOnly: etcd has refused it
 //   - storage.ErrBroken: the value of a key is not JSON
 func (s *Store) Commit(ctx context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
-	return s.commit(ctx, int64(base), slices.Concat(updates...), nil)
+	all := slices.Concat(updates...)
+	if size := 0; len(updates) > 1 {
+		for _, ch := range all {
+			size += len(ch.Value)
+		}
+		if size > maxGroup { // each has a commit of its own instead
+			return 0, fmt.Errorf("%w: %d updates have %d MiB together", storage.ErrTooLarge, len(updates), size>>20)
+		}
+	}
+	return s.commit(ctx, int64(base), all, nil)
 }
 
 // CommitRules implements storage.SharedStore.
@@ -42,6 +51,7 @@ type newRules struct {
 func (s *Store) commit(ctx context.Context, base int64, changes []storage.Change, rules *newRules) (storage.Rev, error) {
 	s.committing.Lock()
 	defer s.committing.Unlock()
+	s.pass(0)
 	if err := s.reachable(ctx); err != nil {
 		return 0, err
 	}
@@ -166,15 +176,14 @@ type commit struct {
 	ops     []op
 	parts   map[string]string // the names of the parts of large values, by key
 	laid    []op              // delete these and other parts of the commit
-	ifs     []clientv3.Cmp
-	lastRev int64 // of the last head that run wrote, which is then last
+	lastRev int64             // of the last head that run wrote, which is then last
 }
 
 // run writes the operations as one step, and returns the revision that has them.
 func (c *commit) run(ctx context.Context) (int64, error) {
 	rev, err := c.write(ctx)
 	// The error of an unknown outcome may wrap a refusal too: that of the question.
-	if errors.Is(err, errMoved) || isRefused(err) && !errors.Is(err, storage.ErrUnsure) {
+	if errors.Is(err, errMoved) || errors.Is(err, storage.ErrTooLarge) || isRefused(err) && !errors.Is(err, storage.ErrUnsure) {
 		c.withdraw(ctx)
 	}
 	return rev, err
@@ -221,8 +230,8 @@ func fit(ops []op, prefix int) int {
 // out.
 func (c *commit) try(ctx context.Context, ops []op) (int64, error) {
 	c.head.Keys = counted(ops)
-	then := append([]clientv3.Op{clientv3.OpPut(c.prefix+headKey, string(c.head.encode()))}, c.nested(ops)...)
-	r, err := c.transact(ctx, writeTime, append(c.ifs, c.unmoved(c.base)), then, headKey)
+	then := append([]clientv3.Op{clientv3.OpPut(c.prefix+headKey, c.head.encode())}, c.nested(ops)...)
+	r, err := c.transact(ctx, writeTime, c.unmoved(c.base, c.last), then, headKey)
 	switch {
 	case err == nil && r.Succeeded:
 		return r.Header.Revision, nil
@@ -246,7 +255,15 @@ func (c *commit) won(kvs []*mvccpb.KeyValue) (int64, error) {
 	if h.Prev == c.base && h.Commit == c.head.Commit {
 		return kvs[0].ModRevision, nil // it was sent twice
 	}
+	c.pass(kvs[0].ModRevision)
 	return 0, errMoved
+}
+
+// pass notes the revision of a head that was faster than a commit; 0: there is none.
+func (s *Store) pass(rev int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.passed = rev
 }
 
 // transact performs a transaction that reads the key otherwise if its conditions do
@@ -269,14 +286,18 @@ func found(r *clientv3.TxnResponse) []*mvccpb.KeyValue {
 	return r.Responses[0].GetResponseRange().Kvs
 }
 
-// unmoved is the condition that the head is the one written at rev, or that there is no head if rev is 0.
-func (s *Store) unmoved(rev int64) clientv3.Cmp {
-	return clientv3.Compare(clientv3.ModRevision(s.prefix+headKey), "=", rev)
+// unmoved returns the conditions that the head is h, written at rev. In another cluster,
+// or in this one after a restore, another head may have that revision.
+func (s *Store) unmoved(rev int64, h head) []clientv3.Cmp {
+	return []clientv3.Cmp{
+		clientv3.Compare(clientv3.ModRevision(s.prefix+headKey), "=", rev),
+		clientv3.Compare(clientv3.Value(s.prefix+headKey), "=", h.text),
+	}
 }
 
-// created is the condition that a key was created at rev; 0: it does not exist.
-func (s *Store) created(key string, rev int64) clientv3.Cmp {
-	return clientv3.Compare(clientv3.CreateRevision(s.prefix+key), "=", rev)
+// headless is the condition that there is no head.
+func (s *Store) headless() clientv3.Cmp {
+	return clientv3.Compare(clientv3.CreateRevision(s.prefix+headKey), "=", 0)
 }
 
 // nested returns operations as etcd takes them: no more than 63 next to the head, and

@@ -52,6 +52,9 @@ func (s *Store) decode(ctx context.Context, events []*clientv3.Event, open bool)
 			return d, s.absent()
 		default:
 			h, err := decodeHead(e.Kv.Value)
+			if err == nil {
+				err = s.belongs(h, d.rev, 0)
+			}
 			if err != nil {
 				return d, err
 			}
@@ -135,17 +138,15 @@ func (d *step) add(key string, value []byte, deleted bool) error {
 func (s *Store) resolve(ctx context.Context, d *step) error {
 	value := func(v *jsontext.Value, parts *string, key string) error {
 		if name, count, ok := parsePointer(*v); ok {
-			call, cancel := context.WithTimeout(ctx, writeTime)
-			defer cancel()
-			r, err := s.getParts(call, partKeys, name, d.rev)
+			kvs, err := s.getParts(ctx, partKeys, name, d.rev)
 			if err != nil {
 				return err
 			}
-			if len(r.Kvs) != count {
+			if len(kvs) != count {
 				return notJSON(s.prefix + key)
 			}
 			*v, *parts = nil, name
-			for _, kv := range r.Kvs {
+			for _, kv := range kvs {
 				*v = append(*v, kv.Value...)
 			}
 		}

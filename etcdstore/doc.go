@@ -61,9 +61,10 @@
 // # Invariants
 //
 //   - I1: What changes the contents, or makes keys under p/ or t/ count, is a
-//     transaction that compares the revision of the head with that of its base, and
+//     transaction that compares the head and its revision with those of its base, and
 //     writes the head. A fold compares and does not write: it changes nothing that
-//     counts.
+//     counts. No two heads are equal, so nothing is written on another database or on
+//     one that was restored, whose head happens to have the same revision.
 //   - I2: head.Prev is the revision of the previous head. Followers check each link of
 //     this chain, and read everything if one is missing.
 //   - I3: The contents at a revision are a function of the keys at that revision: the

@@ -209,13 +209,13 @@ func TestSweep(t *testing.T) {
 	c := oneNode(t)
 	a := open(t, c, `{"items":[],"big":{}}`)
 	b := load(t, a)
-	rev, err := a.Commit(t.Context(), b.Rev, append(many(1, 2<<20), storage.Change{Collection: "big", Value: many(1, 1<<20)[0].Value}))
+	_, err := a.Commit(t.Context(), b.Rev, append(many(1, 2<<20), storage.Change{Collection: "big", Value: many(1, 1<<20)[0].Value}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, keys := range []string{partKeys, stagedKeys} {
 		left := &commit{Store: a}
-		if _, err := left.lay(t.Context(), keys, "dead.1", [][]byte{[]byte("x"), []byte("y")}); err != nil {
+		if err := left.lay(t.Context(), keys, "deadwood.1", [][]byte{[]byte("x"), []byte("y")}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -227,17 +227,20 @@ func TestSweep(t *testing.T) {
 	if got := load(t, another(t, c, a)); len(got.Contents[0].Elements[0].Value) < 2<<20 || len(got.Contents[1].Value) < 1<<20 {
 		t.Error("a value is gone")
 	}
-	// Before the flip, which is the call after those for the parts.
-	w := another(t, c, a)
-	load(t, w)
-	w.etcd = &sweeping{cluster: w.etcd, sweep: func() { a.Sweep(t.Context()) }}
-	if _, err := w.Commit(t.Context(), rev, many(30, 60<<10)); !errors.Is(err, storage.ErrConflict) {
-		t.Errorf("a commit without its parts: %v, want ErrConflict", err)
+	// Before the transaction that makes the parts count.
+	for name, changes := range map[string][]storage.Change{"a large batch": many(30, 60<<10), "a large value": many(1, 2<<20)} {
+		w := another(t, c, a)
+		before := load(t, w)
+		swept := 0
+		w.etcd = &sweeping{cluster: w.etcd, sweep: func() { swept, err = a.Sweep(t.Context()) }}
+		if _, failed := w.Commit(t.Context(), before.Rev, changes); !errors.Is(failed, storage.ErrConflict) || swept != 1 || err != nil {
+			t.Errorf("%s without its parts: %v, want ErrConflict (%d swept, %v)", name, failed, swept, err)
+		}
+		if got := load(t, a); got.Rev == before.Rev || text(got.Contents) != text(before.Contents) {
+			t.Errorf("%s has changed the contents from %d to %d", name, before.Rev, got.Rev)
+		}
+		again(t, w, "n", "1")
 	}
-	if got := load(t, a); got.Rev != rev {
-		t.Errorf("the revision is %d, want %d", got.Rev, rev)
-	}
-	again(t, w, "n", "1")
 }
 
 // TestTidy has a store that follows delete what is of no use, and nothing else, without
@@ -254,11 +257,16 @@ func TestTidy(t *testing.T) {
 	if err != nil || len(counted) != 2 {
 		t.Fatalf("%d values in parts (%v), want 2", len(counted), err)
 	}
-	write(t, s, s.prefix+partKey(partKeys, "dead.1", 0), "x")
-	write(t, s, s.prefix+partKey(stagedKeys, "dead.2", 1), "y") // a sweep had deleted the first part
+	write(t, s, s.prefix+partKey(partKeys, "deadwood.1", 0), "x")
+	write(t, s, s.prefix+partKey(stagedKeys, "deadwood.2", 1), "y") // a sweep had deleted the first part
+	others := s.prefix + partKeys + "jobs/1"
+	write(t, s, others, "of another program")
 	s.tidyEach = 50 * time.Millisecond
 	following(t, s, load(t, s))
 	eventually(t, func() bool { found, err := s.laid(t.Context()); return err == nil && maps.Equal(found, counted) })
+	if r, err := s.get(t.Context(), strings.TrimPrefix(others, s.prefix)); err != nil || len(r.Kvs) != 1 {
+		t.Errorf("%s: %v, %v", others, r, err)
+	}
 }
 
 // TestWithdraw leaves no parts of commits that did not hold: another store was faster,
@@ -279,7 +287,7 @@ func TestWithdraw(t *testing.T) {
 	}
 }
 
-// A filling cluster loses the answer to the first transaction with two conditions, which
+// A filling cluster loses the answer to the first transaction with a large batch, which
 // it performs, and has no space for more.
 type filling struct {
 	cluster
@@ -288,11 +296,11 @@ type filling struct {
 
 func (f *filling) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
 	if op.IsTxn() {
-		ifs, then, _ := op.Txn()
+		_, then, _ := op.Txn()
 		if f.full.Load() && len(then) > 0 && then[0].IsPut() {
 			return clientv3.OpResponse{}, rpctypes.ErrNoSpace
 		}
-		if len(ifs) > 1 {
+		if strings.Contains(string(then[0].ValueBytes()), `"open":{`) {
 			f.full.Store(true)
 			f.cluster.Do(ctx, op)
 			return clientv3.OpResponse{}, context.DeadlineExceeded
@@ -315,7 +323,7 @@ func TestUnsureBatch(t *testing.T) {
 	}
 }
 
-// A sweeping cluster calls sweep before each transaction with two conditions.
+// A sweeping cluster calls sweep before each transaction that compares the head.
 type sweeping struct {
 	cluster
 	sweep func()
@@ -323,7 +331,7 @@ type sweeping struct {
 
 func (s *sweeping) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
 	if op.IsTxn() {
-		if ifs, _, _ := op.Txn(); len(ifs) > 1 {
+		if ifs, _, _ := op.Txn(); len(ifs) > 0 {
 			s.sweep()
 		}
 	}

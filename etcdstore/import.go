@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"pickup/internal/rawjson"
@@ -36,6 +37,7 @@ const claimKey = stagedKeys + "import/000000"
 type importer struct {
 	commit
 	ctx context.Context
+	ifs []clientv3.Cmp // of each transaction
 }
 
 func (i *importer) run(contents []storage.Collection, rules []byte) (int64, error) {
@@ -70,7 +72,7 @@ func (i *importer) run(contents []storage.Collection, rules []byte) (int64, erro
 	if err := i.flush(); err != nil {
 		return 0, err
 	}
-	last := []clientv3.Op{clientv3.OpPut(i.prefix+headKey, string(i.head.encode())), clientv3.OpDelete(i.prefix + claimKey)}
+	last := []clientv3.Op{clientv3.OpPut(i.prefix+headKey, i.head.encode()), clientv3.OpDelete(i.prefix + claimKey)}
 	if len(rules) > 0 {
 		last = append(last, clientv3.OpPut(i.prefix+rulesKey, string(rules)))
 	}
@@ -119,31 +121,26 @@ func (i *importer) checkPrefix() (claimed int64, err error) {
 			return 0, fmt.Errorf("%s is within the database at %s: choose another prefix", path.Clean(i.prefix), above)
 		}
 	}
-	r, err := i.get(ctx, "", clientv3.WithRange(prefixEnd(i.prefix)), clientv3.WithKeysOnly())
-	if err != nil {
-		return 0, err
-	}
-	left := contents{records: make(map[string][]recordPair)}
-	for _, kv := range r.Kvs {
-		key := strings.TrimPrefix(string(kv.Key), i.prefix)
+	at := &scan{Store: i.Store}
+	err = at.read(i.ctx, "", "", largePage, func(key string, kv *mvccpb.KeyValue) error {
 		if key == claimKey {
 			claimed = kv.ModRevision
 		}
-		if !isOutside(key) && key != rulesKey && left.add(key, nil, 0) != nil {
-			return 0, fmt.Errorf("%s has keys of others, such as %s: choose another prefix", path.Clean(i.prefix), kv.Key)
+		left := contents{records: make(map[string][]recordPair)}
+		if !isPart(key) && key != rulesKey && key != headKey && left.add(key, nil, 0) != nil {
+			return fmt.Errorf("%s has keys of others, such as %s: choose another prefix", path.Clean(i.prefix), kv.Key)
 		}
-	}
-	return claimed, nil
+		return nil
+	}, clientv3.WithKeysOnly())
+	return claimed, err
 }
 
 // flush writes the operations that are waiting.
 func (i *importer) flush() error {
 	i.head.Commit = i.name() // of which the parts have their names
-	claim := i.ifs
 	if err := i.divide(i.ctx); err != nil {
 		return err
 	}
-	i.ifs = claim // no sweep runs without a head
 	for len(i.ops) > 0 {
 		n := fit(i.ops, len(i.prefix))
 		if _, err := i.write(i.nested(i.ops[:n])...); err != nil {
@@ -157,7 +154,7 @@ func (i *importer) flush() error {
 // write performs operations if there is no head. They may be repeated.
 func (i *importer) write(then ...clientv3.Op) (int64, error) {
 	for again := 0; ; again++ {
-		r, err := i.transact(i.ctx, 10*writeTime, append(i.ifs, i.unmoved(0)), then, headKey)
+		r, err := i.transact(i.ctx, 10*writeTime, append(i.ifs, i.headless()), then, headKey)
 		switch {
 		case err == nil && r.Succeeded:
 			return r.Header.Revision, nil

@@ -3,6 +3,7 @@ package etcdstore
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -38,12 +39,15 @@ type head struct {
 	Layout   int      `json:"pickup"`
 	Database string   `json:"database"`         // generated once, so that no revision means two things
 	Prev     int64    `json:"prev"`             // the revision of the previous head
+	After    string   `json:"after,omitempty"`  // its commit
 	Commit   string   `json:"commit"`           // a name that is never used twice
 	Keys     int      `json:"keys,omitempty"`   // see I9
 	Whole    []string `json:"whole,omitempty"`  // the collections that this commit replaced
 	Open     *batch   `json:"open,omitempty"`   // the batch that is not yet in the records
 	Reload   bool     `json:"reload,omitempty"` // what changed is not known: read everything
 	Reset    int64    `json:"reset,omitempty"`  // the revision of the last head with Reload, unless it is this one
+
+	text string // its value in etcd, as it was read or written
 }
 
 // A batch names the parts of a staged batch.
@@ -52,9 +56,11 @@ type batch struct {
 	Parts int    `json:"chunks"`
 }
 
-func (h head) encode() []byte {
+// encode sets the text of a new head, and returns it.
+func (h *head) encode() string {
 	b, _ := json.Marshal(h) // cannot fail: strings and numbers
-	return b
+	h.text = string(b)
+	return h.text
 }
 
 func decodeHead(v []byte) (h head, err error) {
@@ -64,6 +70,7 @@ func decodeHead(v []byte) (h head, err error) {
 	if h.Layout != layout {
 		return h, &brokenError{headKey, fmt.Sprintf("has the layout %d and this version knows %d: use a newer version", h.Layout, layout)}
 	}
+	h.text = string(v)
 	return h, nil
 }
 
@@ -126,6 +133,15 @@ func partsOf(keys, name string) string { return keys + name + "/" }
 
 func partKey(keys, name string, i int) string {
 	return partsOf(keys, name) + padded(uint64(i), partDigits)
+}
+
+// partPattern is that of keys under p/ and t/ after these: the name of a commit, which
+// has a number for each value, or of an import, and a number.
+var partPattern = regexp.MustCompile(`^(?:[a-z2-7]{8}(?:\.\d+){1,2}|import)/\d{6}$`)
+
+// isPart reports whether a key is one of a part.
+func isPart(key string) bool {
+	return (strings.HasPrefix(key, partKeys) || strings.HasPrefix(key, stagedKeys)) && partPattern.MatchString(key[len(partKeys):])
 }
 
 // parseMember parses a key after "c/".

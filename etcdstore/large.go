@@ -9,34 +9,47 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
-	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"pickup/internal/storage"
 )
 
 // divide writes the parts of values that are too large for one key, and replaces these
-// values by pointers.
+// values by pointers. The values of members have to fit one transaction together.
 func (c *commit) divide(ctx context.Context) error {
+	limit := maxValue
+	for limit > 1<<10 && c.membersAbove(limit) > maxBytes {
+		limit /= 2
+	}
 	for i := range c.ops {
 		o := &c.ops[i]
-		if len(o.value) <= maxValue {
+		if len(o.value) <= limit || o.key == rulesKey || len(o.value) <= maxValue && !strings.HasPrefix(o.key, memberKeys) {
 			continue
 		}
-		if len(c.ifs) == maxConditions {
-			return fmt.Errorf("%w: more than %d values of more than %d KiB in one change", storage.ErrTooLarge, maxConditions, maxValue>>10)
-		}
 		name := fmt.Sprintf("%s.%d", c.head.Commit, i)
-		count, err := c.lay(ctx, partKeys, name, chunks(o.value, maxValue))
-		if err != nil {
+		parts := chunks(o.value, maxValue)
+		if err := c.lay(ctx, partKeys, name, parts); err != nil {
 			return err
 		}
-		o.value = pointerTo(name, count)
+		o.value = pointerTo(name, len(parts))
 		if c.parts == nil {
 			c.parts = make(map[string]string)
 		}
 		c.parts[o.key] = name
 	}
 	return nil
+}
+
+// membersAbove returns about what the operations of members add to a transaction if the
+// values that are larger than limit are in parts.
+func (c *commit) membersAbove(limit int) (size int) {
+	for _, o := range c.ops {
+		if strings.HasPrefix(o.key, memberKeys) {
+			if size += o.size() + len(c.prefix); len(o.value) > limit {
+				size -= len(o.value)
+			}
+		}
+	}
+	return size
 }
 
 func chunks(value []byte, size int) (parts [][]byte) {
@@ -47,34 +60,25 @@ func chunks(value []byte, size int) (parts [][]byte) {
 	return append(parts, value)
 }
 
-// lay writes parts that do not count yet, and adds the condition that the first of
-// them still exists, so that no sweep has deleted them. It returns their number.
-func (c *commit) lay(ctx context.Context, keys, name string, parts [][]byte) (int, error) {
+// lay writes parts that do not count yet. If a sweep deletes them, it moves the head.
+func (c *commit) lay(ctx context.Context, keys, name string, parts [][]byte) error {
 	c.laid = append(c.laid, deleteParts(keys, name))
 	for i, part := range parts {
-		key := partKey(keys, name, i)
-		rev, err := c.create(ctx, key, part)
-		if err != nil {
-			return 0, err
-		}
-		if i == 0 {
-			c.ifs = append(c.ifs, c.created(key, rev))
+		if err := c.store(ctx, put(partKey(keys, name, i), part)); err != nil {
+			return err
 		}
 	}
-	return len(parts), nil
+	return nil
 }
 
-// create creates a key, and returns the revision at which that happened.
-func (s *Store) create(ctx context.Context, key string, value []byte) (int64, error) {
-	for again := 0; ; again++ {
-		r, err := s.transact(ctx, writeTime, []clientv3.Cmp{s.created(key, 0)}, s.plain([]op{put(key, value)}), key)
-		switch {
-		case err == nil && r.Succeeded:
-			return r.Header.Revision, nil
-		case err == nil:
-			return found(r)[0].CreateRevision, nil // by an earlier try
-		case isRefused(err) || again == 3 || ctx.Err() != nil:
-			return 0, err
+// store puts a key that nobody else writes. It may be sent several times.
+func (s *Store) store(ctx context.Context, o op) error {
+	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	for {
+		_, err := s.transact(ctx, writeTime, nil, s.plain([]op{o}), headKey)
+		if err == nil || isRefused(err) || ctx.Err() != nil {
+			return err
 		}
 		time.Sleep(repeatAfter)
 	}
@@ -161,11 +165,11 @@ func (c *commit) stage(ctx context.Context) (int64, error) {
 	if fit(flip, len(c.prefix)) < len(flip) {
 		return 0, fmt.Errorf("%w: the top-level members that change have more than %d KiB together", storage.ErrTooLarge, maxBytes>>10)
 	}
-	count, err := c.lay(ctx, stagedKeys, c.head.Commit, splitOps(rest))
-	if err != nil {
+	parts := splitOps(rest)
+	if err := c.lay(ctx, stagedKeys, c.head.Commit, parts); err != nil {
 		return 0, err
 	}
-	c.head.Open = &batch{c.head.Commit, count}
+	c.head.Open = &batch{c.head.Commit, len(parts)}
 	rev, err := c.try(ctx, flip)
 	if err != nil {
 		return 0, err
@@ -197,7 +201,7 @@ func (c *commit) withdraw(ctx context.Context) {
 func (s *Store) fold(ctx context.Context, rev int64, h head, ops []op) (int64, head, error) {
 	for len(ops) > 0 {
 		n := fit(ops, len(s.prefix))
-		r, err := s.transact(ctx, writeTime, []clientv3.Cmp{s.unmoved(rev)}, s.nested(ops[:n]), headKey)
+		r, err := s.transact(ctx, writeTime, s.unmoved(rev, h), s.nested(ops[:n]), headKey)
 		switch {
 		case err != nil:
 			return 0, h, err
@@ -235,11 +239,9 @@ func (s *Store) finish(ctx context.Context, rev int64, h head) error {
 
 // staged reads the open batch as it was at rev.
 func (s *Store) staged(ctx context.Context, rev int64, open *batch) ([]op, error) {
-	ctx, cancel := context.WithTimeout(ctx, writeTime)
-	defer cancel()
-	r, err := s.getParts(ctx, stagedKeys, open.Name, rev)
+	kvs, err := s.getParts(ctx, stagedKeys, open.Name, rev)
 	if err != nil {
 		return nil, err
 	}
-	return joinOps(open, s.prefix, r.Kvs)
+	return joinOps(open, s.prefix, kvs)
 }

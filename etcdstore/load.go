@@ -16,10 +16,12 @@ import (
 	"pickup/internal/storage"
 )
 
-// A page of a load has this many keys at first and at most, and about so many bytes.
+// A page of a load has this many keys at first, at most, and at most of parts, and
+// about so many bytes.
 const (
-	firstPage = 500
-	largePage = 5000
+	firstPage = 50
+	largePage = 1000
+	partPage  = 8
 	pageBytes = 4 << 20
 )
 
@@ -63,6 +65,10 @@ func (s *Store) Load(ctx context.Context) (storage.Batch, error) {
 func (s *Store) load(ctx context.Context) (storage.Batch, error) {
 	s.mu.Lock()
 	s.loading++
+	known := int64(0)
+	if s.state != nil {
+		known = s.state.rev
+	}
 	s.mu.Unlock()
 	began := time.Now()
 	c, err := s.read(ctx)
@@ -76,7 +82,7 @@ func (s *Store) load(ctx context.Context) (storage.Batch, error) {
 		b, st, err = c.batch()
 	}
 	if err == nil {
-		err = s.lost()
+		err = s.belongs(c.head, c.rev, known)
 	}
 	err = s.failure(err)
 	s.mu.Lock()
@@ -103,42 +109,39 @@ func (s *Store) read(ctx context.Context) (*contents, error) {
 	c := &contents{prefix: s.prefix, records: make(map[string][]recordPair), parts: make(map[string][]byte)}
 	var staged []*mvccpb.KeyValue
 	found := false
-	key, limit := "", int64(firstPage)
-	for more := true; more; {
-		page, err := s.page(ctx, key, limit, c.asOf)
-		if err != nil {
+	each := func(key string, kv *mvccpb.KeyValue) (err error) {
+		switch {
+		case key == headKey:
+			found, c.rev = true, kv.ModRevision
+			c.head, err = decodeHead(kv.Value)
+		case key == rulesKey:
+			c.rules = kv.Value
+		case strings.HasPrefix(key, partKeys):
+			name, _, _ := strings.Cut(key[len(partKeys):], "/")
+			c.parts[name] = append(c.parts[name], kv.Value...)
+		case strings.HasPrefix(key, stagedKeys):
+			staged = append(staged, kv)
+		default:
+			err = c.add(key, kv.Value, kv.ModRevision)
+		}
+		return err
+	}
+	at := &scan{Store: s}
+	for _, keys := range []struct {
+		from, to string
+		most     int64
+	}{
+		{"", partKeys, largePage},
+		{partKeys, prefixEnd(partKeys), partPage},
+		{prefixEnd(partKeys), stagedKeys, largePage},
+		{stagedKeys, prefixEnd(stagedKeys), partPage},
+		{prefixEnd(stagedKeys), "", largePage},
+	} {
+		if err := at.read(ctx, keys.from, keys.to, keys.most, each); err != nil {
 			return nil, err
 		}
-		if c.asOf == 0 {
-			c.asOf = page.Header.Revision
-		}
-		size := 0
-		for _, kv := range page.Kvs {
-			size += len(kv.Value)
-			key = strings.TrimPrefix(string(kv.Key), s.prefix)
-			switch {
-			case key == headKey:
-				found, c.rev = true, kv.ModRevision
-				if c.head, err = decodeHead(kv.Value); err != nil {
-					return nil, err
-				}
-			case key == rulesKey:
-				c.rules = kv.Value
-			case strings.HasPrefix(key, partKeys):
-				name, _, _ := strings.Cut(key[len(partKeys):], "/")
-				c.parts[name] = append(c.parts[name], kv.Value...)
-			case strings.HasPrefix(key, stagedKeys):
-				staged = append(staged, kv)
-			default:
-				if err := c.add(key, kv.Value, kv.ModRevision); err != nil {
-					return nil, err
-				}
-			}
-		}
-		more = page.More
-		key += "\x00"
-		limit = min(largePage, max(1, limit*pageBytes/int64(max(size, 1))))
 	}
+	c.asOf = at.rev
 	if !found {
 		return nil, s.absent()
 	}
@@ -154,15 +157,61 @@ func (s *Store) read(ctx context.Context) (*contents, error) {
 	return c, c.resolve()
 }
 
-// page reads keys from one on, at a revision or, if that is 0, at the latest.
-func (s *Store) page(ctx context.Context, key string, limit, rev int64) (page *clientv3.GetResponse, err error) {
+// A scan reads keys in pages, which show one revision.
+type scan struct {
+	*Store
+	rev     int64  // of the cluster; 0: the latest
+	cluster uint64 // the id of the cluster, 0: not known yet
+}
+
+// read calls each for the keys from one to another, which is not included ("" is the
+// last one). A page has at most so many keys.
+func (s *scan) read(ctx context.Context, from, to string, most int64, each func(key string, kv *mvccpb.KeyValue) error, o ...clientv3.OpOption) error {
+	end := s.prefix + to
+	if to == "" {
+		end = prefixEnd(s.prefix)
+	}
+	limit := int64(min(firstPage, most))
+	for more := true; more; {
+		page, err := s.page(ctx, from, append(o, clientv3.WithRange(end)), &limit)
+		if err != nil {
+			return err
+		}
+		if s.rev == 0 {
+			s.rev = page.Header.Revision
+		}
+		if s.cluster == 0 {
+			s.cluster = page.Header.ClusterId
+		}
+		if page.Header.ClusterId != s.cluster {
+			return errOther
+		}
+		size := 0
+		for _, kv := range page.Kvs {
+			size += len(kv.Value)
+			from = strings.TrimPrefix(string(kv.Key), s.prefix)
+			if err := each(from, kv); err != nil {
+				return err
+			}
+		}
+		more = page.More
+		from += "\x00"
+		limit = min(most, 2*limit, max(1, limit*pageBytes/int64(max(size, 1))))
+	}
+	return nil
+}
+
+// page reads keys from one on, no more than limit. If that takes too long, it lowers the
+// limit.
+func (s *scan) page(ctx context.Context, from string, o []clientv3.OpOption, limit *int64) (page *clientv3.GetResponse, err error) {
 	for try := 0; ; try++ {
 		call, cancel := context.WithTimeout(ctx, writeTime)
-		page, err = s.get(call, key, clientv3.WithRange(prefixEnd(s.prefix)), clientv3.WithLimit(limit), clientv3.WithRev(rev))
+		page, err = s.get(call, from, append(o, clientv3.WithLimit(*limit), clientv3.WithRev(s.rev))...)
 		cancel()
-		if !isAway(err) || try == 1 || ctx.Err() != nil {
+		if !isAway(err) || try == 2 || ctx.Err() != nil {
 			return page, err
 		}
+		*limit = max(1, *limit/16)
 		time.Sleep(repeatAfter)
 	}
 }

@@ -113,7 +113,7 @@ func testFollowers(t *testing.T, c *etcdtest.Cluster, steps int, leave bool) {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	a := open(t, c, randomSample)
 	t.Cleanup(func() { // the long test would fill the disk
-		client, _, err := a.etcd.(*nodes).client()
+		client, _, err := a.etcd.(*nodes).client(context.Background())
 		if err == nil {
 			var r *clientv3.DeleteResponse
 			if r, err = client.Delete(context.Background(), a.prefix, clientv3.WithPrefix()); err == nil {
@@ -239,7 +239,7 @@ func TestPlan(t *testing.T) {
 		h := s.next(s.state.head, s.state.rev)
 		h.Whole, h.Keys = whole, counted(ops)
 		rev := s.state.rev + 1
-		events := []*clientv3.Event{{Kv: &mvccpb.KeyValue{Key: []byte(s.prefix + headKey), Value: h.encode(), ModRevision: rev}}}
+		events := []*clientv3.Event{{Kv: &mvccpb.KeyValue{Key: []byte(s.prefix + headKey), Value: []byte(h.encode()), ModRevision: rev}}}
 		seen := make(map[string]bool)
 		event := func(key string, value []byte) {
 			if seen[key] {

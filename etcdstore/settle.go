@@ -21,7 +21,7 @@ func (c *commit) settle(ctx context.Context, cause error) (int64, error) {
 	defer cancel()
 	then := c.fence(c.last, c.base)
 	for wait := repeatAfter; ; wait = min(2*wait, time.Second) {
-		r, err := c.transact(ctx, readTime, []clientv3.Cmp{c.unmoved(c.base)}, then, headKey)
+		r, err := c.transact(ctx, readTime, c.unmoved(c.base, c.last), then, headKey)
 		switch {
 		case err == nil && r.Succeeded:
 			c.stats.settled.Add(1)
@@ -48,7 +48,7 @@ func (c *commit) settle(ctx context.Context, cause error) (int64, error) {
 func (s *Store) fence(last head, rev int64) []clientv3.Op {
 	h := s.next(last, rev)
 	h.Open = last.Open
-	return []clientv3.Op{clientv3.OpPut(s.prefix+headKey, string(h.encode()))}
+	return []clientv3.Op{clientv3.OpPut(s.prefix+headKey, h.encode())}
 }
 
 func (c *commit) unsure(cause, err error) error {
@@ -69,6 +69,8 @@ func (c *commit) trace(ctx context.Context, kvs []*mvccpb.KeyValue) (int64, erro
 		switch {
 		case err != nil:
 			return 0, err
+		case h.Database != c.head.Database:
+			return 0, errOther
 		case h.Commit == c.head.Commit:
 			return kvs[0].ModRevision, nil
 		case h.Prev <= c.base:

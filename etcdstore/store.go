@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"pickup/internal/storage"
@@ -33,7 +34,7 @@ const (
 	maxValue      = 768 << 10 // of a key
 	maxKey        = 32 << 10  // bytes of a key
 	maxBatch      = 64 << 20  // bytes of a commit
-	maxConditions = 60        // of a transaction: one for each value in parts
+	maxGroup      = 4 << 20   // bytes of a commit of several updates
 )
 
 // How long the store waits.
@@ -72,7 +73,8 @@ type Store struct {
 	fresh    time.Time                      // guarded by mu; when shown was known to be the latest
 	seen     sighting                       // guarded by mu; sets fresh when it is shown
 	broken   error                          // guarded by mu; of a key that is not JSON
-	gone     error                          // guarded by mu; of a cluster that has lost revisions, which now mean other states
+	gone     error                          // guarded by mu; see belongs: revisions now mean other states
+	passed   int64                          // guarded by mu; the head that was faster than the last commit, until Since or Latest; or 0
 	full     error                          // guarded by mu; of the last commit if the cluster had no space for it
 	away     error                          // guarded by mu; of the last call if the cluster did not answer
 	idMember func(collection string) string // guarded by mu
@@ -253,6 +255,7 @@ func (s *Store) showLocked(rev int64) {
 
 // Latest returns the revision that was the latest at some moment of the call.
 func (s *Store) Latest(ctx context.Context) (storage.Rev, error) {
+	s.pass(0)
 	var rev int64
 	err := s.repeat(ctx, func(ctx context.Context) (err error) {
 		rev, _, _, err = s.latest(ctx)
@@ -261,7 +264,8 @@ func (s *Store) Latest(ctx context.Context) (storage.Rev, error) {
 	return storage.Rev(rev), err
 }
 
-// lost returns the error of a cluster that has lost revisions, nil if it has not.
+// lost returns the error of a cluster that has lost revisions, or has another database,
+// nil if it has not.
 func (s *Store) lost() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -288,14 +292,11 @@ func (s *Store) latest(ctx context.Context) (rev int64, h head, asOf int64, err 
 		return 0, h, 0, err
 	}
 	rev, asOf = r.Kvs[0].ModRevision, r.Header.Revision
+	if err = s.belongs(h, rev, known); err != nil {
+		return 0, h, 0, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if rev < known && s.gone == nil {
-		s.gone = lostError{rev, known}
-	}
-	if s.gone != nil {
-		return 0, h, 0, s.gone
-	}
 	s.away = nil
 	if s.state != nil && s.state.rev == rev {
 		s.state.asOf = max(s.state.asOf, asOf)
@@ -304,13 +305,40 @@ func (s *Store) latest(ctx context.Context) (rev int64, h head, asOf int64, err 
 	return rev, h, asOf, nil
 }
 
+// belongs returns an error unless a head that was read, written at rev, is one of the
+// database that is known, and not older than known. The error stays until a restart.
+func (s *Store) belongs(h head, rev, known int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch st := s.state; {
+	case s.gone != nil || st == nil:
+	case h.Database != st.head.Database:
+		s.gone = errOther
+	case rev < known, rev == st.rev && h.Commit != st.head.Commit, h.Prev == st.rev && h.After != st.head.Commit:
+		s.gone = lostError{rev, st.rev}
+	}
+	return s.gone
+}
+
+// errOther is the error of a cluster that has another database than before.
+var errOther error = otherError("another database is in the place of this one: restart this server to serve it; " +
+	"if the URL names nodes of two clusters, correct it")
+
+type otherError string
+
+func (e otherError) Error() string { return string(e) }
+
+func (e otherError) Unwrap() error {
+	return &storage.AdviceError{Err: storage.ErrBroken, Advice: string(e)}
+}
+
 // A lostError is about a cluster that has lost revisions.
 type lostError struct{ rev, known int64 }
 
 const lostAdvice = "the cluster has lost changes, as after a restore from a backup: restart this server to go on with its state"
 
 func (e lostError) Error() string {
-	return fmt.Sprintf("revision %d of the cluster follows %d: %s", e.rev, e.known, lostAdvice)
+	return fmt.Sprintf("the head of revision %d follows that of %d: %s", e.rev, e.known, lostAdvice)
 }
 
 func (lostError) Unwrap() error {
@@ -331,7 +359,10 @@ func (s *Store) repeat(ctx context.Context, do func(context.Context) error) (err
 		call, cancel := context.WithTimeout(ctx, readTime)
 		err = do(call)
 		cancel()
-		if err == nil || ctx.Err() != nil || !isAway(err) {
+		if ctx.Err() != nil { // this says nothing about the cluster
+			return ctx.Err()
+		}
+		if err == nil || !isAway(err) {
 			break
 		}
 		time.Sleep(repeatAfter)
@@ -346,14 +377,19 @@ func (s *Store) get(ctx context.Context, key string, o ...clientv3.OpOption) (*c
 }
 
 // getParts reads the parts of a value or of a staged batch as they were at a revision.
-func (s *Store) getParts(ctx context.Context, keys, name string, rev int64) (*clientv3.GetResponse, error) {
+func (s *Store) getParts(ctx context.Context, keys, name string, rev int64) (kvs []*mvccpb.KeyValue, err error) {
 	from := partsOf(keys, name)
-	return s.get(ctx, from, clientv3.WithRange(prefixEnd(s.prefix+from)), clientv3.WithRev(rev))
+	at := &scan{Store: s, rev: rev}
+	err = at.read(ctx, from, prefixEnd(from), partPage, func(_ string, kv *mvccpb.KeyValue) error {
+		kvs = append(kvs, kv)
+		return nil
+	})
+	return kvs, err
 }
 
 // next returns a head that follows one written at a revision.
 func (s *Store) next(last head, rev int64) head {
-	h := head{Layout: layout, Database: last.Database, Prev: rev, Commit: s.name(), Reset: last.Reset}
+	h := head{Layout: layout, Database: last.Database, Prev: rev, After: last.Commit, Commit: s.name(), Reset: last.Reset}
 	if last.Reload {
 		h.Reset = rev
 	}

@@ -2,76 +2,73 @@ package etcdstore
 
 import (
 	"context"
-	"maps"
+	"errors"
 	"strings"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // Sweep deletes the parts of values and of batches that do not count: those of a
 // commit whose process was killed. It returns the number of values and batches. A
-// commit under way whose parts it deletes notices that, and is run again.
-func (s *Store) Sweep(ctx context.Context) (int, error) {
-	found, err := s.laid(ctx)
-	if err != nil {
-		return 0, s.failure(err)
+// commit under way whose parts it deletes finds another head, and is run again.
+func (s *Store) Sweep(ctx context.Context) (n int, err error) {
+	for range 10 { // others may commit meanwhile
+		var found map[string]bool
+		if found, err = s.laid(ctx); err == nil {
+			n, err = s.sweep(ctx, found)
+		}
+		if !errors.Is(err, errMoved) {
+			break
+		}
 	}
-	n, err := s.sweep(ctx, found)
 	return n, s.failure(err)
 }
 
-// laid returns the values and batches in parts, by the prefix of their keys, with the
-// revision at which the first part was created, 0 if it does not exist.
-func (s *Store) laid(ctx context.Context) (map[string]int64, error) {
-	all := make(map[string]int64)
+// laid returns the values and batches in parts, by the prefix of their keys.
+func (s *Store) laid(ctx context.Context) (map[string]bool, error) {
+	all := make(map[string]bool)
 	for _, keys := range []string{partKeys, stagedKeys} {
-		r, err := s.get(ctx, keys, clientv3.WithRange(prefixEnd(s.prefix+keys)), clientv3.WithKeysOnly())
+		at := &scan{Store: s}
+		err := at.read(ctx, keys, prefixEnd(keys), largePage, func(key string, _ *mvccpb.KeyValue) error {
+			if isPart(key) { // others may be those of another program
+				all[key[:strings.LastIndexByte(key, '/')+1]] = true
+			}
+			return nil
+		}, clientv3.WithKeysOnly())
 		if err != nil {
 			return nil, err
-		}
-		for _, kv := range r.Kvs {
-			name, part, ok := strings.Cut(strings.TrimPrefix(string(kv.Key), s.prefix+keys), "/")
-			prefix := partsOf(keys, name)
-			if _, known := all[prefix]; !ok || known {
-				continue
-			}
-			all[prefix] = 0
-			if part == padded(0, partDigits) {
-				all[prefix] = kv.CreateRevision
-			}
 		}
 	}
 	return all, nil
 }
 
 // sweep deletes those of the values and batches that do not count, and returns their
-// number.
-func (s *Store) sweep(ctx context.Context, found map[string]int64) (n int, err error) {
-	c, err := s.read(ctx)
+// number. It writes a head: a commit that has begun to write one of them does not hold.
+func (s *Store) sweep(ctx context.Context, found map[string]bool) (int, error) {
+	r, err := s.read(ctx)
 	if err != nil {
 		return 0, err
 	}
-	_, st, err := c.batch()
+	_, st, err := r.batch()
 	if err != nil {
 		return 0, err
 	}
+	var ops []op
 	used := st.used()
-	for prefix, created := range found {
-		if used[prefix] {
-			continue
-		}
-		// All parts at once, if nothing has made them count meanwhile; see I9.
-		ifs := []clientv3.Cmp{s.unmoved(st.rev), s.created(prefix+padded(0, partDigits), created)}
-		r, err := s.transact(ctx, writeTime, ifs, s.plain([]op{{key: prefix, end: prefixEnd(prefix)}}), headKey)
-		if err != nil {
-			return n, err
-		}
-		if r.Succeeded {
-			n++
+	for prefix := range found {
+		if !used[prefix] && len(ops) < maxOperations {
+			ops = append(ops, op{key: prefix, end: prefixEnd(prefix)})
 		}
 	}
-	return n, nil
+	if len(ops) == 0 {
+		return 0, nil
+	}
+	c := &commit{Store: s, base: st.rev, last: st.head, head: s.next(st.head, st.rev)}
+	c.head.Open = st.head.Open
+	_, err = c.try(ctx, ops)
+	return len(ops), err
 }
 
 // used returns the values and batches in parts that count, by the prefix of their keys.
@@ -94,14 +91,14 @@ func (st *state) used() map[string]bool {
 func (f *follower) tidy(ctx context.Context) {
 	tick := time.NewTicker(f.tidyEach)
 	defer tick.Stop()
-	for before := map[string]int64{}; ; {
+	for before := map[string]bool{}; ; {
 		call, cancel := context.WithTimeout(ctx, writeTime)
 		found, err := f.laid(call)
 		cancel()
 		if err == nil {
 			old := f.unused(found, before)
 			if before = found; len(old) > 0 {
-				if n, _ := f.sweep(ctx, old); n > 0 {
+				if n, err := f.sweep(ctx, old); err == nil && n > 0 {
 					f.log.Info("deleted what writes have left whose servers were killed", "parts", n)
 				}
 			}
@@ -116,21 +113,18 @@ func (f *follower) tidy(ctx context.Context) {
 
 // unused returns those of the values and batches found that were found before too, and
 // do not count as far as is known here.
-func (s *Store) unused(found, before map[string]int64) map[string]int64 {
-	old := maps.Clone(found)
-	maps.DeleteFunc(old, func(prefix string, created int64) bool {
-		was, ok := before[prefix]
-		return !ok || was != created
-	})
-	if len(old) == 0 {
-		return nil
-	}
+func (s *Store) unused(found, before map[string]bool) map[string]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	old := make(map[string]bool)
 	if s.state == nil {
-		return nil
+		return old
 	}
 	used := s.state.used()
-	maps.DeleteFunc(old, func(prefix string, _ int64) bool { return used[prefix] })
+	for prefix := range found {
+		if before[prefix] && !used[prefix] {
+			old[prefix] = true
+		}
+	}
 	return old
 }

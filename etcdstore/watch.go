@@ -63,17 +63,20 @@ func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 // batches.
 func (s *Store) Since(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
 	return func(yield func(storage.Batch, error) bool) {
-		latest, err := s.Latest(ctx)
-		if err != nil {
-			yield(storage.Batch{}, err)
-			return
+		s.mu.Lock()
+		f, latest := s.follower, storage.Rev(s.passed)
+		s.passed = 0
+		s.mu.Unlock()
+		if latest <= after { // no commit has found a later one
+			var err error
+			if latest, err = s.Latest(ctx); err != nil {
+				yield(storage.Batch{}, err)
+				return
+			}
 		}
 		if latest <= after {
 			return
 		}
-		s.mu.Lock()
-		f := s.follower
-		s.mu.Unlock()
 		batches := f.until(ctx, after, latest)
 		if batches == nil {
 			batches = s.receive(ctx, after, latest)
@@ -302,8 +305,9 @@ func (f *follower) reset(rev int64, h *head) {
 	f.arrive(storage.Batch{Rev: storage.Rev(rev), Reset: true}, h)
 }
 
-// skip goes on from the latest revision after a compaction. Usually others have
-// written, and nobody to this database.
+// skip goes on from the latest revision after a compaction. If the head is the same,
+// others have written, or somebody has written past pickup: all replicas load the
+// contents.
 func (f *follower) skip(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
@@ -316,6 +320,8 @@ func (f *follower) skip(ctx context.Context) error {
 	f.mu.Unlock()
 	if !same {
 		f.reset(rev, &h)
+	} else if err := f.adopt(ctx, f.from-1); err != nil && !isRefused(err) {
+		return err
 	}
 	f.from = asOf + 1
 	return nil
@@ -339,7 +345,7 @@ func (f *follower) adopt(ctx context.Context, foreign int64) error {
 	c := &commit{Store: f.Store, base: rev, last: h, head: f.next(h, rev)}
 	c.head.Reload = true
 	if _, err = c.try(ctx, nil); err == nil {
-		f.log.Warn("a key was written past pickup; it counts from now on", "revision", foreign)
+		f.log.Warn("keys may have been written past pickup; they count from now on", "after", foreign)
 	}
 	return err
 }
@@ -358,7 +364,7 @@ func (f *follower) probe(ctx context.Context) {
 		call, cancel := context.WithTimeout(ctx, 2*readTime)
 		rev, h, _, err := f.latest(call)
 		if err == nil && f.Writable() != nil { // is there space again?
-			if _, err := f.transact(call, readTime, []clientv3.Cmp{f.unmoved(rev)}, f.fence(h, rev), headKey); err == nil {
+			if _, err := f.transact(call, readTime, f.unmoved(rev, h), f.fence(h, rev), headKey); err == nil {
 				f.setFull(nil)
 			}
 		}

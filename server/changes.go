@@ -30,6 +30,12 @@ func (req *request) listChanges() error {
 			return badParameter(p.Name, "it is the number of revisions")
 		case p.Name == "_limit":
 			limit = n
+		case p.Name == "_streams" && !wantsStream(req.Request):
+			return badParameter(p.Name, "only a stream has it")
+		case p.Name == "_streams" && p.Value != "1":
+			return badParameter(p.Name, "it can only be 1, which reports streams that open or close")
+		case p.Name == "_streams":
+			t.streams = true
 		case p.Name == "_requests":
 			if err := req.followRequests(p.Value); err != nil {
 				return err
@@ -97,9 +103,10 @@ func (req *request) followRequests(id string) error {
 
 // changesTopic is the revisions of a database.
 type changesTopic struct {
-	run    string
-	values bool // with before and after
-	most   int  // changes of a revision that are listed; -1: all
+	run     string
+	values  bool // with before and after
+	most    int  // changes of a revision that are listed; -1: all
+	streams bool // with the event status when streams open or close
 }
 
 func (t changesTopic) appendState(b []byte, snap *database.Snapshot) ([]byte, error) {

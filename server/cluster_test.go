@@ -82,11 +82,23 @@ const clustered = `{"posts":[{"id":"1","title":"One"}],"comments":[],"profile":{
 // TestReadYourWrites reads at one server what another has written.
 func TestReadYourWrites(t *testing.T) {
 	inCluster(t, server.Options{}, clustered, func(t *testing.T, a, b *peer) {
-		b.store.Hold(true)
-		written := a.want(t, 200, "Uno", "PATCH", "/posts/1", `{"title":"Uno"}`).Header().Get("Pickup-Revision")
+		written, writes := "", 0
+		fallBehind := func() { // by one write
+			b.store.Hold(false)
+			synctest.Wait()
+			b.store.Hold(true)
+			writes++
+			written = a.want(t, 200, "Uno", "PATCH", "/posts/1", fmt.Sprintf(`{"title":"Uno","n":%d}`, writes)).Header().Get("Pickup-Revision")
+		}
+		fallBehind()
 		b.want(t, 200, "One", "GET", "/posts/1", "") // a local read
 		b.want(t, 503, "does not have the state", "PATCH", "/posts/1", `{"title":"Due"}`, "Prefer", "tx=rollback")
-		for _, revision := range []string{written, "latest"} {
+		for _, latest := range []bool{false, true} {
+			fallBehind()
+			revision := written
+			if latest {
+				revision = "latest"
+			}
 			begin := time.Now()
 			w := b.want(t, 503, "does not have the state", "GET", "/posts/1", "", "Pickup-Revision", revision)
 			if waited := time.Since(begin); waited != 2*time.Second || w.Header().Get("Retry-After") != "1" {

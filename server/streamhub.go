@@ -27,7 +27,6 @@ type hub struct {
 	streams int            // guarded by streams.mu
 	paths   map[string]int // guarded by streams.mu; the number of streams by the path of their URL
 	moved   chan struct{}  // has a value when a stream has joined others or left them
-	moves   uint64         // see situation; only run uses it
 	left    chan struct{}  // closed when the last stream has left
 	look    func() situation
 
@@ -41,11 +40,10 @@ type hub struct {
 
 // A situation is what else may change without a revision. When it does, clients that
 // follow all changes get the event status, and read GET /_/status, /_/simulate or
-// /_/holds again.
+// /_/holds again. Those that have asked for it get the event for other streams, too.
 type situation struct {
 	rules      string // whether the schema can be used
 	simulation uint64 // how often its rules, or the requests that are held, have changed
-	moves      uint64 // how often streams have opened or closed; many at a time count once
 }
 
 func (s *server) situation() situation {
@@ -293,7 +291,9 @@ func (h *hub) run(stop, ended <-chan struct{}) {
 			}
 		case <-report:
 			report = nil
-			h.moves++
+			h.mu.Lock()
+			h.addStatus(true)
+			h.mu.Unlock()
 		case <-beat.C:
 			h.beat()
 		case <-stop:
@@ -350,17 +350,22 @@ func (h *hub) advance() (more <-chan struct{}) {
 			g.add(frame{data: fileEvent(broken)})
 		}
 	}
-	now := h.look()
-	now.moves = h.moves
-	if now != h.last {
+	if now := h.look(); now != h.last {
 		h.last = now
-		for _, g := range h.groups {
-			if _, ok := g.topic.(changesTopic); ok {
-				g.add(frame{data: event{"status", []byte("{}")}.append(nil, "")})
-			}
-		}
+		h.addStatus(false)
 	}
 	return more
+}
+
+// addStatus adds the event status to the groups that follow all changes; with moved,
+// which is for streams that have opened or closed, only to those that have asked for it.
+// The caller has h.mu.
+func (h *hub) addStatus(moved bool) {
+	for _, g := range h.groups {
+		if t, ok := g.topic.(changesTopic); ok && (t.streams || !moved) {
+			g.add(frame{data: event{"status", []byte("{}")}.append(nil, "")})
+		}
+	}
 }
 
 // publish adds what encode returns for a topic to each group. A group for which

@@ -367,11 +367,14 @@ func runCluster(t *testing.T, binary string, operations int) *clusterHistory {
 	return h
 }
 
-// clusterFaults are what happens, one after another.
-var clusterFaults = []struct {
+// A clusterFault happens to a cluster.
+type clusterFault struct {
 	name string
 	run  func(t *testing.T, c *etcdtest.Cluster, replicas []*replica)
-}{
+}
+
+// clusterFaults are what happens, one after another.
+var clusterFaults = []clusterFault{
 	{"kill the leader", func(t *testing.T, c *etcdtest.Cluster, _ []*replica) {
 		n := c.Nodes[leader(c)]
 		n.Kill()

@@ -323,6 +323,10 @@ func cellFlow(p *pageTest) {
 	p.until(rows + ` === 6 && document.querySelector(".cellerror")?.textContent.includes("deleted") && document.activeElement.value === "Not lost"`)
 	p.press("Escape")
 	p.until(`document.activeElement.dataset.cell === "3:2" && document.activeElement.textContent === "Dentist"`)
+	p.press("Ctrl+End")
+	p.until(`document.activeElement.dataset.cell === "5:8"`)
+	p.api("DELETE", "/schedules/7", "", 200)
+	p.until(`document.activeElement.dataset.cell === "4:8"`)
 }
 
 // refusedFlow stores a value that breaks the rules, and one whose record somebody
@@ -554,15 +558,21 @@ func recordFlow(p *pageTest) {
 	p.press("ArrowLeft")
 	p.enter(`, "b"`)
 	p.want(`document.activeElement.id + document.activeElement.value`, `member-tags["a", "b"]`)
-	p.run(`window.confirm = () => { window.asked = true; return true }`)
+	p.run(`window.asked = 0; window.confirm = () => { asked++; return window.leave }`)
 	p.click("#filter")
 	p.enter("id=5")
 	p.press("Enter")
 	p.until(rows + ` === 1 && document.querySelector("#member-title").value.startsWith("Dentist D")`)
-	p.want(`window.asked`, "undefined")             // nothing would be lost
-	p.click(".panel-foot button:nth-last-child(2)") // Discard
+	p.want(`window.asked`, "0") // nothing would be lost
 	p.run(`history.back()`)
 	p.until(rows + ` === 7`)
+	p.run(`history.back()`) // to another record
+	p.until(`asked === 1 && location.hash === "#/schedules/5"`)
+	p.want(`dispatchEvent(new Event("beforeunload", {cancelable: true}))`, "false")
+	p.clickText("drivers")
+	p.until(`asked === 2 && location.hash === "#/schedules/5" && document.querySelector("#member-title").value.startsWith("Dentist D")`)
+	p.click(".panel-foot button:nth-last-child(2)") // Discard
+	p.want(`dispatchEvent(new Event("beforeunload", {cancelable: true}))`, "true")
 	p.run(`document.querySelector(".edge").focus()`)
 	p.press("ArrowLeft")
 	p.until(`document.querySelector(".panel").offsetWidth === 500`)
@@ -653,6 +663,10 @@ func jsonFlow(p *pageTest) {
 	p.press("Ctrl+End", "ArrowLeft")
 	p.enter("x")
 	p.until(`document.querySelector(".panel .primary").disabled && document.querySelector(".panel [role=status]")`)
+	p.press("Backspace")
+	p.until(`!document.querySelector(".panel .error")`)
+	p.enter(`, "title": "twice"`)
+	p.sees("“title” is there twice.")
 	p.click(".panel-foot button:nth-last-child(2)") // Discard
 	p.until(`!document.querySelector(".panel .error") && !/}x?}x?$/.test(` + content + `.textContent) && !document.querySelector(".dirty")`)
 	p.clickText("Form")
@@ -792,6 +806,19 @@ func severalFlow(p *pageTest) {
 	p.run(`const {x, y} = document.querySelector('[data-cell="4:0"]').getBoundingClientRect();
 		document.querySelector('[data-cell="4:0"]').dispatchEvent(new MouseEvent("click", {bubbles: true, shiftKey: true, clientX: x + 12, clientY: y + 9}))`)
 	p.until(`document.querySelector(".selection")?.textContent.includes("4 records selected")`)
+	p.click("[aria-label='Clear the selection']")
+	p.until(`!document.querySelector(".selection")`)
+	p.clickAt(`[data-cell="1:0"]`, 12)
+	p.run(`const send = fetch; window.fetch = async (...a) => { if (a[0].endsWith("/db")) await new Promise(done => { window.release = done }); return send(...a) };
+		window.back = () => { window.fetch = send }`)
+	p.click(".selection button:nth-last-child(2)")
+	p.until(`window.release`)
+	p.api("DELETE", "/schedules/1", "", 200) // the places are those of others now
+	p.run(`release(); back()`)
+	p.until(`document.querySelector(".toast.bad")?.textContent.includes("Nothing was deleted")`)
+	p.console() // the browser logs the 409
+	p.save(p.sample)
+	p.until(rows + ` === 7`)
 	p.click("[aria-label='Clear the selection']")
 	p.until(`!document.querySelector(".selection")`)
 	for _, row := range []string{"1", "2"} { // the box is at the left edge

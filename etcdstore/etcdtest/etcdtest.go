@@ -207,6 +207,9 @@ func (n *Node) Kill() {
 	}
 }
 
+// Pid returns the number of the process, which must have been started.
+func (n *Node) Pid() int { return n.cmd.Process.Pid }
+
 // Signal sends a signal to a node.
 func (n *Node) Signal(s os.Signal) {
 	if n.cmd != nil && n.cmd.Process != nil {

@@ -199,10 +199,20 @@ func (db *DB) commitQueue(ctx context.Context) {
 func (db *DB) commit(ctx context.Context, group []*update) {
 	db.write.Lock()
 	defer db.write.Unlock()
+	db.commitLocked(ctx, group)
+}
+
+// commitLocked is commit for a caller that holds db.write.
+func (db *DB) commitLocked(ctx context.Context, group []*update) {
 	for start, lost := time.Now(), 0; ; lost++ {
 		base := db.now.Load()
 		steps := db.stage(base, group)
 		rev, err := db.storeSteps(ctx, base, steps, lost > 0)
+		if errors.Is(err, storage.ErrTooLarge) && len(group) > 1 { // each may fit alone
+			db.commitLocked(ctx, group[:len(group)/2])
+			db.commitLocked(ctx, group[len(group)/2:])
+			return
+		}
 		if errors.Is(err, storage.ErrConflict) {
 			if time.Since(start) > maxRetry {
 				err = fmt.Errorf("others keep changing the database: %w", storage.ErrBusy)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -150,6 +151,51 @@ func TestRefusedWhileOthersWrite(t *testing.T) {
 		b.update(t, func(tx *database.Tx) error { seen = tx.Snapshot().Len("b"); return nil })
 		if seen != asked {
 			t.Errorf("an update that changes nothing has seen %d records, want %d", seen, asked)
+		}
+	})
+}
+
+// A limited is a store that commits a few changes at once, and none until held is
+// closed.
+type limited struct {
+	*storetest.Replica
+	held chan struct{}
+}
+
+func (s *limited) Commit(ctx context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
+	<-s.held
+	if len(slices.Concat(updates...)) > 3 {
+		return 0, storage.ErrTooLarge
+	}
+	return s.Replica.Commit(ctx, base, updates...)
+}
+
+// TestGroupTooLarge commits together what is too large only together.
+func TestGroupTooLarge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &limited{storetest.NewCluster(jsontext.Value(twoRecords)).Replica(), make(chan struct{})}
+		db := open(t, store)
+		var running sync.WaitGroup
+		for i := range 12 {
+			running.Go(func() {
+				_, err := db.Update(t.Context(), func(tx *database.Tx) error {
+					for j := range 1 + 3*(i%3) { // 1, 4 or 7 changes
+						if err := creating("b", fmt.Sprintf(`{"id":"%d-%d"}`, i, j))(tx); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+				if tooLarge := i%3 > 0; tooLarge != errors.Is(err, storage.ErrTooLarge) || !tooLarge && err != nil {
+					t.Errorf("update %d: %v", i, err)
+				}
+			})
+			synctest.Wait()
+		}
+		close(store.held)
+		running.Wait()
+		if n := strings.Count(whole(db.Snapshot()), `-0"`); n != 4 {
+			t.Errorf("%d updates are stored, want 4: %s", n, whole(db.Snapshot()))
 		}
 	})
 }

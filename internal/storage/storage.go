@@ -77,10 +77,10 @@ type SharedStore interface {
 	// the call, however long others have not been heard of (it is linearizable).
 	Latest(ctx context.Context) (Rev, error)
 
-	// Since yields the batches that lead from the state at after to one that was
-	// the latest at some moment of the call, and ends. It yields the whole contents
-	// if it does not have the batches, and nothing if after is the latest. An error
-	// ends the sequence.
+	// Since yields the batches that lead from the state at after to one that was the
+	// latest at some moment of the call, or of the commit before it that returned
+	// ErrConflict, and ends. It yields the whole contents if it does not have the
+	// batches, and nothing if after is the latest. An error ends the sequence.
 	Since(ctx context.Context, after Rev) iter.Seq2[Batch, error]
 
 	// CommitRules is Commit with other rules from that revision on; empty: none.

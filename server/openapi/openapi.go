@@ -143,7 +143,7 @@ func (d *apiDocument) service() {
 				"The answer is the database after the change.", d.parametersOf(ofWrites), requestBody(media(PatchType, ref("JSONPatch"), nil)),
 				d.withErrors(writeErrors, entry{"200", answer("The database after the change.", restHeaders, whole)}, noContent))})
 	}
-	ofChanges := "changes._since changes._limit changes._fields Pickup-Revision"
+	ofChanges := "changes._since changes._limit changes._fields changes._streams Pickup-Revision"
 	if d.Requests {
 		ofChanges += " changes._requests"
 	}

@@ -188,8 +188,9 @@ func (r *Replica) Fresh() time.Time {
 
 func (r *Replica) yields(rev storage.Rev) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.yielded = max(r.yielded, rev)
+	r.mu.Unlock()
+	r.Fresh() // notes that it is the latest now, if so
 }
 
 // Load implements storage.Store.

@@ -73,6 +73,7 @@ func options(root string) api.BuildOptions {
 		MinifyWhitespace:  true,
 		MinifyIdentifiers: true,
 		MinifySyntax:      true,
+		Charset:           api.CharsetUTF8,
 		LegalComments:     api.LegalCommentsNone, // LICENSES.txt has them
 		JSX:               api.JSXAutomatic,
 		JSXImportSource:   "preact",

@@ -34,7 +34,7 @@ export function Form({ draft, shape, isNew, isLocked }: FormProps) {
   const fields = fieldsOf(draft, shape, isNew, added.current);
   const add = (name: string) => {
     added.current.push(name);
-    draft.set(name, memberOf(draft.value, name) ?? "");
+    if (memberOf(draft.value, name) === undefined) draft.set(name, "");
   };
   const hidden = fields.length - maxMembers;
   return (

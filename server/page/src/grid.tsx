@@ -64,13 +64,15 @@ export function Grid(props: GridProps) {
   const isNarrow = useNarrow();
   const columns = useMemo(() => (isNarrow ? props.columns.slice(0, 1) : props.columns), [isNarrow, props.columns]);
   const height = isNarrow ? cardHeight : rowHeight;
-  const [active, setActive] = useState<Place>({ row: 0, column: 0 });
+  const [stop, setActive] = useState<Place>({ row: 0, column: 0 });
   const focusOn = useRef<Place | null>(null),
     hasFocus = useRef(false);
   const view = useView(scroller);
   const total = props.isReady ? rows.total.value : null,
     fresh = rows.fresh.value;
   void rows.version.value;
+  const lastRow = total === null ? stop.row : total - 1;
+  const active = { ...stop, row: Math.min(stop.row, lastRow), column: clamp(stop.column, 0, columns.length - 1) };
   rows.pinned = Math.max(0, active.row);
 
   const count = total ?? 0,

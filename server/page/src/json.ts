@@ -30,6 +30,21 @@ export function parse(text: string): Json {
   }) as Json;
 }
 
+/** Returns a name that an object in valid JSON has twice. */
+export function repeatedName(text: string): string | undefined {
+  const open: Set<string>[] = [];
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?|[{}[\]]/g)) {
+    if (/^[{[]/.test(token)) open.push(new Set());
+    else if (/^[}\]]/.test(token)) open.pop();
+    else if (token.endsWith(":")) {
+      const name = JSON.parse(token.slice(0, -1)) as string;
+      if (open.at(-1)?.has(name)) return name;
+      open.at(-1)?.add(name);
+    }
+  }
+  return undefined;
+}
+
 export function stringify(value: Json | undefined, indent?: number): string {
   return value === undefined ? "" : JSON.stringify(value, null, indent);
 }

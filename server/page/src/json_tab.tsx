@@ -4,7 +4,7 @@ import { messageOf } from "./api.ts";
 import type { Draft } from "./draft.ts";
 import type * as EditorModule from "./editor.ts";
 import { Icon } from "./icons.tsx";
-import { isEqual, isObject, parse, pointerNames, stringify } from "./json.ts";
+import { isEqual, isObject, parse, pointerNames, repeatedName, stringify } from "./json.ts";
 import { Bones, ErrorBox } from "./ui.tsx";
 
 interface JSONTabProps {
@@ -36,7 +36,9 @@ export function JSONTab({ draft, label, isReadOnly }: JSONTabProps) {
     const onChange = (text: string) => {
       try {
         const value = parse(text);
-        if (isObject(value)) change.current(value, "");
+        const twice = repeatedName(text);
+        if (twice !== undefined) change.current(null, `“${twice}” is there twice.`);
+        else if (isObject(value)) change.current(value, "");
         else change.current(null, "A record is an object: { … }");
       } catch (e) {
         change.current(null, messageOf(e));

@@ -142,7 +142,7 @@ async function listen(): Promise<void> {
   };
   try {
     expect();
-    const query = `?_fields=id&_since=${encodeURIComponent(lastID)}` + (hasRequests ? "&_requests=" + lastRequest : "");
+    const query = `?_fields=id&_streams=1&_since=${encodeURIComponent(lastID)}` + (hasRequests ? "&_requests=" + lastRequest : "");
     const headers = { Accept: "text/event-stream", "Last-Event-ID": lastID };
     const response = await send("GET", "/_/changes" + query, { signal: own.signal }, headers);
     if (response.status === 400) hasRequests = false; // the server was restarted and records none

@@ -10,14 +10,18 @@ import { connection } from "./live.ts";
 import { Messages } from "./messages.tsx";
 import { closeMenu, isMenuOpen, Nav } from "./nav.tsx";
 import { Overview } from "./overview.tsx";
-import { go, hasPanel, route, screen } from "./route.ts";
+import { go, hasPanel, isUnsaved, route, screen } from "./route.ts";
 import { Strips } from "./strips.tsx";
 import { Table } from "./table.tsx";
 import { Bones, Button, Dialog, ErrorBox } from "./ui.tsx";
 
+let lastObject = "";
+
 function Screen() {
   const { path, query } = route.value,
     [name = "", id] = path;
+  if (hasObject(name)) lastObject = name;
+  const isObject = hasObject(name) || (name === lastObject && isUnsaved()); // what was typed stays
   if (!status.value) return failure.value === null ? <Loading /> : <Failed />;
   switch (screen.value) {
     case "overview":
@@ -25,7 +29,7 @@ function Screen() {
     case "new":
       return <Table key={path[2]} name={path[2] ?? ""} id={undefined} query={query} isNew />;
     case "data":
-      if (!hasObject(name)) return <Table key={name} name={name} id={id} query={query} isNew={false} />;
+      if (!isObject) return <Table key={name} name={name} id={id} query={query} isNew={false} />;
       return (
         <main class="screen" aria-label={name}>
           <Later

@@ -46,7 +46,8 @@ export function RecordPanel({
   const path = id === null ? pathOf(collection) : pathOf(collection, id);
   const draft = useDraft(path, { collection, id, isNew });
   const [tab, setTab] = useState<Tab>("form"),
-    [isRemoving, setRemoving] = useState(false);
+    [isRemoving, setRemoving] = useState(false),
+    [isDuplicating, setDuplicating] = useState(false);
   const box = useRef<HTMLElement>(null);
   const isLoaded = draft.loaded !== null;
 
@@ -96,8 +97,9 @@ export function RecordPanel({
     event.stopPropagation();
   };
   const duplicate = () => {
-    const copy = Object.fromEntries(Object.entries(draft.value).filter(([name]) => name !== shape.key));
-    void create(collection, copy, query);
+    setDuplicating(true);
+    const copy = Object.fromEntries(Object.entries(draft.base).filter(([name]) => name !== shape.key));
+    void create(collection, copy, query).finally(() => setDuplicating(false));
   };
 
   const title = isNew ? `New ${shape.title.toLowerCase()}` : isObject ? collection : `${shape.title} ${id}`;
@@ -142,6 +144,7 @@ export function RecordPanel({
           <>
             {draft.conflict && (
               <Merge
+                key={draft.conflict.tag}
                 base={draft.base}
                 mine={draft.value}
                 theirs={draft.conflict.record}
@@ -170,7 +173,7 @@ export function RecordPanel({
           {id !== null && !isLocked && (
             <>
               <WriteButton kind="quiet" icon="trash" label="Delete" class="delete" onClick={() => setRemoving(true)} />
-              <WriteButton kind="quiet" icon="copy" label="Duplicate" onClick={duplicate} />
+              <WriteButton kind="quiet" icon="copy" label="Duplicate" disabled={draft.isDirty || isDuplicating} onClick={duplicate} />
             </>
           )}
           {!isNew && (

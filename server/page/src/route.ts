@@ -43,7 +43,8 @@ export const hasPanel = computed(() => {
 /** Whether there is something that is lost if the page goes elsewhere. */
 const unsaved = new Set<() => boolean>();
 
-const isUnsaved = (): boolean => [...unsaved].some((has) => has());
+/** Whether something is not saved. */
+export const isUnsaved = (): boolean => [...unsaved].some((has) => has());
 
 /** Asks before the page goes elsewhere, if something would be lost; false stays. */
 export const mayLeave = (): boolean => !isUnsaved() || confirm("Leave without saving your changes?");

@@ -52,6 +52,7 @@ export function SelectionBar({ rows, shape, selected, onDone }: SelectionProps) 
       <Button kind="quiet" icon="close" label="Clear the selection" onClick={onDone} />
       {isSetting && (
         <SetMember
+          rows={rows}
           shape={shape}
           selected={selected}
           onClose={(isDone) => {
@@ -65,20 +66,23 @@ export function SelectionBar({ rows, shape, selected, onDone }: SelectionProps) 
 }
 
 interface SetMemberProps {
+  rows: Rows;
   shape: Shape;
   selected: ReadonlySet<string>;
   onClose: (isDone: boolean) => void;
 }
 
-function SetMember({ shape, selected, onClose }: SetMemberProps) {
+function SetMember({ rows, shape, selected, onClose }: SetMemberProps) {
   const fields = shape.fields.filter((field) => !field.readOnly && field.name !== shape.key);
   const [name, setName] = useState(fields[0]?.name ?? ""),
     [typed, setTyped] = useState<Omit<Typed, "field"> | null>(null); // null: nothing yet
   const [error, setError] = useState<unknown>(null);
   const field = fieldOf(shape, name);
+  const [first = ""] = selected,
+    before = memberOf(rows.at(rows.indexOf(first)), name); // whose type is kept
   const save = async () => {
     try {
-      const value = await settle({ field, ...typed! }, typed!.text === "" ? "" : undefined);
+      const value = await settle({ field, ...typed! }, before ?? (typed!.text === "" ? "" : undefined));
       const text = `${name} of ${count(selected.size, "record")} is ${typedOf(value) || "empty"}`;
       const change = (path: string): Operation[] => {
         const member = path + pointer(name);

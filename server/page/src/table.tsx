@@ -12,7 +12,7 @@ import { authorOf, concerns, onChange, onReset, type Revision } from "./live.ts"
 import { toast, toastError } from "./messages.tsx";
 import { QueryBar } from "./query_bar.tsx";
 import { readQuery, readSort, withTerm, writeQuery, writeSort, type Query, type Sort } from "./query.ts";
-import { go, href, route } from "./route.ts";
+import { go, href, isUnsaved, route } from "./route.ts";
 import { Rows } from "./rows.ts";
 import { typedOf, type Field } from "./schema.ts";
 import { languages } from "./snippets.ts";
@@ -28,7 +28,9 @@ interface TableProps {
 
 export function Table(props: TableProps) {
   const { name } = props;
-  if (hasCollection(name)) return <CollectionTable {...props} />;
+  const wasThere = useRef(false); // what was typed stays if the collection is gone for a moment
+  wasThere.current ||= hasCollection(name);
+  if (hasCollection(name) || (wasThere.current && isUnsaved())) return <CollectionTable {...props} />;
   return <Later show={({ NoCollection }) => <NoCollection key={name} name={name} />} wait={<main class="screen" aria-busy="true" />} />;
 }
 
