@@ -124,6 +124,7 @@ type follower struct {
 
 	mu      sync.Mutex
 	last    int64              // guarded by mu; the revision of the last head received
+	heard   time.Time          // guarded by mu; when that was known to be the latest; at first, when the follower began
 	behind  time.Time          // guarded by mu; since when a later head is known, zero if none is
 	busy    bool               // guarded by mu; events are being handled
 	trouble error              // guarded by mu; why the state may be old, nil if it is not
@@ -132,7 +133,7 @@ type follower struct {
 
 // newFollower returns a follower of what comes after a revision.
 func (s *Store) newFollower(after int64) *follower {
-	f := &follower{Store: s, feed: storage.NewFeed(storage.Rev(after), keepBatches), from: after + 1, open: true, last: after}
+	f := &follower{Store: s, feed: storage.NewFeed(storage.Rev(after), keepBatches), from: after + 1, open: true, last: after, heard: time.Now()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if st := s.state; st != nil && st.rev == after {
@@ -388,7 +389,7 @@ func (f *follower) look(rev int64, began time.Time, err error) bool {
 		f.trouble = gone
 		return changed
 	case err == nil && rev <= f.last:
-		f.behind = time.Time{}
+		f.behind, f.heard = time.Time{}, began
 		changed := f.trouble != nil
 		f.trouble = nil
 		return changed
@@ -398,11 +399,11 @@ func (f *follower) look(rev int64, began time.Time, err error) bool {
 		f.behind = time.Time{}
 		f.restart() // the watch hangs
 	}
-	if since := f.Fresh(); time.Since(since) > staleAfter && f.trouble == nil {
+	if time.Since(f.heard) > staleAfter && f.trouble == nil {
 		if err == nil {
 			err = errors.New("the watch lags behind")
 		}
-		f.trouble = &storage.AwayError{Since: since, Err: err}
+		f.trouble = &storage.AwayError{Since: f.Fresh(), Err: err}
 		return true
 	}
 	return false

@@ -327,3 +327,18 @@ func TestSlowLoad(t *testing.T) {
 		t.Errorf("the state is at %d with %d batches waiting, want %d", at, pending, rev)
 	}
 }
+
+// TestLook looks at a head that a follower has not received yet. It reports that it lags
+// behind only after a while, however old the state is that it began with.
+func TestLook(t *testing.T) {
+	s := newStore(nil, "/x/", nil)
+	s.opened = time.Now().Add(-time.Minute)
+	f := s.newFollower(5)
+	if f.look(6, time.Now(), nil) || f.trouble != nil {
+		t.Errorf("a follower that has just begun reports %v", f.trouble)
+	}
+	f.heard = s.opened
+	if !f.look(6, time.Now(), nil) || !errors.Is(f.trouble, storage.ErrAway) {
+		t.Errorf("a follower that has not heard of the head for a minute reports %v", f.trouble)
+	}
+}
