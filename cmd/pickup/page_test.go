@@ -1081,6 +1081,7 @@ func logFlow(p *pageTest) {
 	p.until(lines + ` === 3`)
 
 	p.api("PATCH", "/schedules/5", `{"title": "Dentist"}`, 200)
+	p.until(lines + ` === 4`)
 	p.clickText("/schedules/5")
 	p.clickText("Send again")
 	p.isSample()
