@@ -28,11 +28,10 @@ func TestCompacted(t *testing.T) {
 				b := another(t, c, a)
 				first := load(t, b)
 				b.state.asOf = b.state.rev // as if it was loaded long ago
-				rev := first.Rev
 				load(t, a)
 				switch changed {
 				case "by a commit":
-					rev = set(t, a, rev, "2", `{"id":"2"}`)
+					set(t, a, first.Rev, "2", `{"id":"2"}`)
 				case "by hand":
 					write(t, a, a.prefix+recordKey("items", 0, "1"), `{"id":"1","by":"hand"}`)
 				}
