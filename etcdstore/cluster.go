@@ -47,7 +47,7 @@ type nodes struct {
 
 // A link leads to a node.
 type link struct {
-	client     *clientv3.Client // nil: there is none yet
+	client     *clientv3.Client // nil until it is connected
 	connecting bool
 	err        error // why there is no client
 }
@@ -137,7 +137,7 @@ func (h tlsHandshake) ClientHandshake(ctx context.Context, authority string, con
 func (h tlsHandshake) Clone() credentials.TransportCredentials { return h }
 
 // client returns a client that is connected, if there is one, and its number. It
-// begins with the node in use. It waits for a client if there is none.
+// begins with the node in use. Without any client, it waits for the first.
 func (n *nodes) client(ctx context.Context) (c *clientv3.Client, number int64, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -259,7 +259,8 @@ func (c *commit) won(kvs []*mvccpb.KeyValue) (int64, error) {
 	return 0, errMoved
 }
 
-// pass notes the revision of a head that was faster than a commit; 0: there is none.
+// pass notes the revision of the head that was written before a commit could be. 0
+// forgets it.
 func (s *Store) pass(rev int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

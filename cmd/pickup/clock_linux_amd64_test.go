@@ -161,25 +161,7 @@ func TestClusterClocks(t *testing.T) {
 	a, b := servers[0], servers[1]
 	ask := func(p *process, method, path, body string, header ...string) (*http.Response, string) {
 		t.Helper()
-		req, err := http.NewRequest(method, p.url+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Content-Type", "application/json")
-		for i := 0; i < len(header); i += 2 {
-			req.Header.Set(header[i], header[i+1])
-		}
-		req.SetBasicAuth("pickup", "secret")
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		text, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return resp, string(text)
+		return sendWith(t, method, p.url+path, body, header...)
 	}
 	const year = 365 * 24 * time.Hour
 	clock := func(p *process) time.Duration { // as others see it

@@ -143,6 +143,14 @@ func (p *process) stop(s syscall.Signal) error {
 // send sends a request with credentials.
 func send(t *testing.T, method, url, body string) (status int, text string) {
 	t.Helper()
+	resp, text := sendWith(t, method, url, body)
+	return resp.StatusCode, text
+}
+
+// sendWith sends a request with credentials and a header, which is pairs of names and
+// values. The body of resp is text.
+func sendWith(t *testing.T, method, url, body string, header ...string) (resp *http.Response, text string) {
+	t.Helper()
 	req, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
@@ -150,8 +158,11 @@ func send(t *testing.T, method, url, body string) (status int, text string) {
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
+	for pair := range slices.Chunk(header, 2) {
+		req.Header.Set(pair[0], pair[1])
+	}
 	req.SetBasicAuth("pickup", "secret")
-	resp, err := http.DefaultClient.Do(req)
+	resp, err = http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +171,7 @@ func send(t *testing.T, method, url, body string) (status int, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return resp.StatusCode, string(b)
+	return resp, string(b)
 }
 
 // freePort returns a port that no program uses at the moment.

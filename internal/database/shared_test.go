@@ -518,7 +518,7 @@ func TestSharedBaseline(t *testing.T) {
 		}
 		b.store.Hold(false)
 		if got := reset(b); got != edited {
-			t.Errorf("after a reset of a replica that lagged behind the edit: %s, want %s", got, edited)
+			t.Errorf("after the replica that received the edit late is reset: %s, want %s", got, edited)
 		}
 		b.store.Hold(true)
 		for i := range 200 {
