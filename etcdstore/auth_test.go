@@ -3,6 +3,7 @@ package etcdstore
 import (
 	"errors"
 	"io/fs"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,14 +45,18 @@ func TestAuth(t *testing.T) {
 	do(admin.UserGrantRole(ctx, "reader", "reader"))
 	do(admin.AuthEnable(ctx))
 
-	as := func(user, password, prefix string) *Store {
+	open := func(user, prefix string, o Options) *Store {
 		t.Helper()
-		s, err := Open(Address{Hosts: []string{c.Nodes[0].Host}, Prefix: prefix, User: user}, Options{Password: password})
+		s, err := Open(Address{Hosts: []string{c.Nodes[0].Host}, Prefix: prefix, User: user}, o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { s.Close() })
 		return s
+	}
+	as := func(user, password, prefix string) *Store {
+		t.Helper()
+		return open(user, prefix, Options{Password: password})
 	}
 	s := as("pickup", "secret", "/family/")
 	if _, err := s.Import(ctx, contentsOf(`{"items":[]}`), nil); err != nil {
@@ -68,6 +73,10 @@ func TestAuth(t *testing.T) {
 	if _, err := reader.Commit(ctx, load(t, reader).Rev, many(1, 10)); !errors.Is(err, storage.ErrReadOnly) {
 		t.Errorf("a commit of a user who may only read: %v, want ErrReadOnly", err)
 	}
+	refused := func(err error) bool { return errors.Is(err, storage.ErrReadOnly) && errors.Is(err, fs.ErrPermission) }
+	if err := reader.Writable(); !refused(err) {
+		t.Errorf("after a commit that was refused, Writable: %v", err)
+	}
 	for name, s := range map[string]*Store{
 		"another prefix":   as("pickup", "secret", "/other/"),
 		"a wrong password": as("pickup", "wrong", "/family/"),
@@ -79,5 +88,39 @@ func TestAuth(t *testing.T) {
 	}
 	if _, err := Open(Address{Hosts: []string{c.Nodes[0].Host}, Prefix: "/family/", User: "pickup"}, Options{}); err == nil {
 		t.Error("a user without a password is accepted")
+	}
+
+	// A user who may only read follows. Whether commits are refused is found out without
+	// a write.
+	reader = as("reader", "secret", "/family/")
+	followReader := following(t, reader, load(t, reader))
+	silent := open("reader", "/family/", Options{Password: "secret", ReadOnly: true, Log: complaining(t)})
+	silent.etcd = sealed{silent.etcd, t}
+	followSilent := following(t, silent, load(t, silent))
+	asOf := func() int64 {
+		_, _, asOf, err := s.latest(ctx)
+		do(nil, err)
+		return asOf
+	}
+	before := asOf()
+	eventually(t, func() bool { return refused(reader.Writable()) })
+	if now := asOf(); now != before {
+		t.Errorf("the cluster has gone from revision %d to %d", before, now)
+	}
+	rev = set(t, s, rev, "3", `{"id":"3"}`)
+	for _, f := range []func() ([]storage.Collection, storage.Rev, int, error){followReader, followSilent} {
+		eventually(t, func() bool { _, at, _, err := f(); return at == rev && err == nil })
+	}
+	write(t, s, s.prefix+recordKey("items", 2, "3"), `{"id":"3","by":"hand"}`)
+	for _, f := range []func() ([]storage.Collection, storage.Rev, int, error){followReader, followSilent} {
+		eventually(t, func() bool { got, _, _, err := f(); return err == nil && strings.Contains(text(got), "hand") })
+	}
+	root, err := clientv3.New(clientv3.Config{Endpoints: []string{c.Nodes[0].Host}, Username: "root", Password: "root", Logger: zap.NewNop()})
+	do(nil, err)
+	t.Cleanup(func() { root.Close() })
+	do(root.RoleGrantPermission(ctx, "reader", "/family/", clientv3.GetPrefixRangeEnd("/family/"), clientv3.PermissionType(clientv3.PermReadWrite)))
+	eventually(t, func() bool { return reader.Writable() == nil })
+	if err := silent.Writable(); err != nil {
+		t.Errorf("a store that writes nothing: %v", err)
 	}
 }

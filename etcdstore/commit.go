@@ -49,6 +49,9 @@ type newRules struct {
 
 // commit makes changes durable; rules may be nil.
 func (s *Store) commit(ctx context.Context, base int64, changes []storage.Change, rules *newRules) (storage.Rev, error) {
+	if s.readOnly {
+		return 0, fmt.Errorf("%w: the cluster is served without writing", storage.ErrReadOnly)
+	}
 	s.committing.Lock()
 	defer s.committing.Unlock()
 	s.pass(0)
@@ -91,7 +94,7 @@ func (s *Store) commit(ctx context.Context, base int64, changes []storage.Change
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.idMember, s.full = ids, nil
+	s.idMember, s.refused = ids, nil
 	switch {
 	case s.state == nil || s.state.rev != base: // a watch was faster
 	case s.state != st: // it was loaded again, and does not have the changes

@@ -85,7 +85,7 @@ func (s *Store) decode(ctx context.Context, events []*clientv3.Event, open bool)
 		}
 	}
 	if o := d.head.Open; o != nil && o.Name == d.head.Commit { // the flip has written the members
-		ops, err := s.staged(ctx, d.rev, o)
+		ops, err := s.scanAt(d.rev).staged(ctx, o)
 		if err != nil {
 			return d, err
 		}
@@ -136,28 +136,10 @@ func (d *step) add(key string, value []byte, deleted bool) error {
 
 // resolve replaces pointers by the values that they lead to, and checks the values.
 func (s *Store) resolve(ctx context.Context, d *step) error {
-	value := func(v *jsontext.Value, parts *string, key string) error {
-		if name, count, ok := parsePointer(*v); ok {
-			kvs, err := s.getParts(ctx, partKeys, name, d.rev)
-			if err != nil {
-				return err
-			}
-			if len(kvs) != count {
-				return notJSON(s.prefix + key)
-			}
-			*v, *parts = nil, name
-			for _, kv := range kvs {
-				*v = append(*v, kv.Value...)
-			}
-		}
-		if !v.IsValid() {
-			return notJSON(s.prefix + key)
-		}
-		return nil
-	}
+	at := s.scanAt(d.rev)
 	for i := range d.set {
 		m := &d.set[i]
-		if err := value(&m.value, &m.parts, memberKey(m.rank, m.name)); err != nil {
+		if err := at.resolve(ctx, memberKey(m.rank, m.name), &m.value, &m.parts); err != nil {
 			return err
 		}
 	}
@@ -166,7 +148,7 @@ func (s *Store) resolve(ctx context.Context, d *step) error {
 		if r.deleted {
 			continue
 		}
-		if err := value(&r.value, &r.parts, recordKey(r.name, r.at, r.key)); err != nil {
+		if err := at.resolve(ctx, recordKey(r.name, r.at, r.key), &r.value, &r.parts); err != nil {
 			return err
 		}
 	}

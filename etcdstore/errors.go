@@ -120,14 +120,14 @@ func (s *Store) failure(err error) error {
 	case !ok, errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, rpctypes.ErrNoSpace):
-		return s.setFull(&storage.AdviceError{
+		return s.setRefused(&storage.AdviceError{
 			Err:    fmt.Errorf("%w: the cluster is full: %w", storage.ErrFull, err),
 			Advice: "compact and defragment it, and disarm its alarm",
 		})
 	case errors.Is(err, rpctypes.ErrRequestTooLarge):
 		return fmt.Errorf("%w: %w", storage.ErrTooLarge, err)
 	case errors.Is(err, rpctypes.ErrPermissionDenied):
-		return refusal(err, "grant a role of the user of etcd the permission readwrite for the prefix")
+		return s.setRefused(refusal(err, "grant a role of the user of etcd the permission readwrite for the prefix"))
 	case errors.Is(err, rpctypes.ErrAuthFailed):
 		return refusal(err, "the user of etcd or its password is wrong")
 	case errors.Is(err, rpctypes.ErrUserEmpty), code == codes.Unauthenticated:

@@ -120,15 +120,9 @@ func splitOps(ops []op) (parts [][]byte) {
 	return append(parts, b.Bytes())
 }
 
-// joinOps returns the operations of a staged batch. Other batches may be among the
-// keys.
+// joinOps returns the operations of a staged batch.
 func joinOps(open *batch, prefix string, kvs []*mvccpb.KeyValue) (ops []op, err error) {
-	parts := 0
 	for _, kv := range kvs {
-		if !strings.HasPrefix(string(kv.Key), prefix+partsOf(stagedKeys, open.Name)) {
-			continue
-		}
-		parts++
 		for text := range bytes.Lines(kv.Value) {
 			var line stagedOp
 			if err := json.Unmarshal(text, &line); err != nil {
@@ -144,8 +138,8 @@ func joinOps(open *batch, prefix string, kvs []*mvccpb.KeyValue) (ops []op, err 
 			}
 		}
 	}
-	if parts != open.Parts {
-		return nil, &brokenError{prefix + partsOf(stagedKeys, open.Name), fmt.Sprintf("has %d parts of %d", parts, open.Parts)}
+	if len(kvs) != open.Parts {
+		return nil, &brokenError{prefix + partsOf(stagedKeys, open.Name), fmt.Sprintf("has %d parts of %d", len(kvs), open.Parts)}
 	}
 	return ops, nil
 }
@@ -229,19 +223,10 @@ func (s *Store) finish(ctx context.Context, rev int64, h head) error {
 			return errMoved
 		}
 	}
-	ops, err := s.staged(ctx, rev, h.Open)
+	ops, err := s.scanAt(rev).staged(ctx, h.Open)
 	if err != nil {
 		return err
 	}
 	_, _, err = s.fold(ctx, rev, h, ops)
 	return err
-}
-
-// staged reads the open batch as it was at rev.
-func (s *Store) staged(ctx context.Context, rev int64, open *batch) ([]op, error) {
-	kvs, err := s.getParts(ctx, stagedKeys, open.Name, rev)
-	if err != nil {
-		return nil, err
-	}
-	return joinOps(open, s.prefix, kvs)
 }

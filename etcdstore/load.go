@@ -33,7 +33,6 @@ type contents struct {
 	rules     []byte // nil: none
 	members   []memberPair
 	records   map[string][]recordPair // by collection, in their order
-	parts     map[string][]byte       // values by the names of their parts
 }
 
 type memberPair struct {
@@ -106,8 +105,7 @@ func (s *Store) load(ctx context.Context) (storage.Batch, error) {
 
 // read reads all keys, in pages at one revision.
 func (s *Store) read(ctx context.Context) (*contents, error) {
-	c := &contents{prefix: s.prefix, records: make(map[string][]recordPair), parts: make(map[string][]byte)}
-	var staged []*mvccpb.KeyValue
+	c := &contents{prefix: s.prefix, records: make(map[string][]recordPair)}
 	found := false
 	each := func(key string, kv *mvccpb.KeyValue) (err error) {
 		switch {
@@ -116,28 +114,15 @@ func (s *Store) read(ctx context.Context) (*contents, error) {
 			c.head, err = decodeHead(kv.Value)
 		case key == rulesKey:
 			c.rules = kv.Value
-		case strings.HasPrefix(key, partKeys):
-			name, _, _ := strings.Cut(key[len(partKeys):], "/")
-			c.parts[name] = append(c.parts[name], kv.Value...)
-		case strings.HasPrefix(key, stagedKeys):
-			staged = append(staged, kv)
 		default:
 			err = c.add(key, kv.Value, kv.ModRevision)
 		}
 		return err
 	}
 	at := &scan{Store: s}
-	for _, keys := range []struct {
-		from, to string
-		most     int64
-	}{
-		{"", partKeys, largePage},
-		{partKeys, prefixEnd(partKeys), partPage},
-		{prefixEnd(partKeys), stagedKeys, largePage},
-		{stagedKeys, prefixEnd(stagedKeys), partPage},
-		{prefixEnd(stagedKeys), "", largePage},
-	} {
-		if err := at.read(ctx, keys.from, keys.to, keys.most, each); err != nil {
+	// Of what is under p/ and t/, only what something points to counts.
+	for _, keys := range [][2]string{{"", partKeys}, {prefixEnd(partKeys), stagedKeys}, {prefixEnd(stagedKeys), ""}} {
+		if err := at.read(ctx, keys[0], keys[1], largePage, each); err != nil {
 			return nil, err
 		}
 	}
@@ -146,7 +131,7 @@ func (s *Store) read(ctx context.Context) (*contents, error) {
 		return nil, s.absent()
 	}
 	if c.head.Open != nil {
-		ops, err := joinOps(c.head.Open, s.prefix, staged)
+		ops, err := at.staged(ctx, c.head.Open)
 		if err != nil {
 			return nil, err
 		}
@@ -154,7 +139,7 @@ func (s *Store) read(ctx context.Context) (*contents, error) {
 			return nil, err
 		}
 	}
-	return c, c.resolve()
+	return c, c.resolve(ctx, at)
 }
 
 // A scan reads keys in pages, which show one revision.
@@ -163,6 +148,9 @@ type scan struct {
 	rev     int64  // of the cluster; 0: the latest
 	cluster uint64 // the id of the cluster, 0: not known yet
 }
+
+// scanAt returns a scan of the keys as they were at a revision.
+func (s *Store) scanAt(rev int64) *scan { return &scan{Store: s, rev: rev} }
 
 // read calls each for the keys from one to another, which is not included ("" is the
 // last one). A page has at most so many keys.
@@ -214,6 +202,47 @@ func (s *scan) page(ctx context.Context, from string, o []clientv3.OpOption, lim
 		*limit = max(1, *limit/16)
 		time.Sleep(repeatAfter)
 	}
+}
+
+// parts reads the parts of a value or of a staged batch.
+func (s *scan) parts(ctx context.Context, keys, name string) (kvs []*mvccpb.KeyValue, err error) {
+	from := partsOf(keys, name)
+	err = s.read(ctx, from, prefixEnd(from), partPage, func(_ string, kv *mvccpb.KeyValue) error {
+		kvs = append(kvs, kv)
+		return nil
+	})
+	return kvs, err
+}
+
+// staged reads an open batch.
+func (s *scan) staged(ctx context.Context, open *batch) ([]op, error) {
+	kvs, err := s.parts(ctx, stagedKeys, open.Name)
+	if err != nil {
+		return nil, err
+	}
+	return joinOps(open, s.prefix, kvs)
+}
+
+// resolve checks a value, which a key has. It first replaces a pointer by what it leads
+// to, and sets the name of the parts.
+func (s *scan) resolve(ctx context.Context, key string, v *jsontext.Value, name *string) error {
+	if parts, count, ok := parsePointer(*v); ok {
+		kvs, err := s.parts(ctx, partKeys, parts)
+		if err != nil {
+			return err
+		}
+		if len(kvs) != count {
+			return notJSON(s.prefix + key)
+		}
+		*v, *name = nil, parts
+		for _, kv := range kvs {
+			*v = append(*v, kv.Value...)
+		}
+	}
+	if !v.IsValid() {
+		return notJSON(s.prefix + key)
+	}
+	return nil
 }
 
 // add adds a member or a record.
@@ -270,22 +299,18 @@ func (c *contents) overlay(ops []op) error {
 }
 
 // resolve replaces pointers by the values that they lead to, and checks the values.
-func (c *contents) resolve() error {
-	value := func(v *jsontext.Value, parts *string) bool {
-		if name, _, ok := parsePointer(*v); ok {
-			*v, *parts = c.parts[name], name
-		}
-		return v.IsValid()
-	}
+func (c *contents) resolve(ctx context.Context, at *scan) error {
 	for i := range c.members {
-		if m := &c.members[i]; !value(&m.value, &m.parts) {
-			return notJSON(c.prefix + memberKey(m.rank, m.name))
+		m := &c.members[i]
+		if err := at.resolve(ctx, memberKey(m.rank, m.name), &m.value, &m.parts); err != nil {
+			return err
 		}
 	}
 	for name, records := range c.records {
 		for i := range records {
-			if r := &records[i]; !value(&r.value, &r.parts) {
-				return notJSON(c.prefix + recordKey(name, r.at, r.key))
+			r := &records[i]
+			if err := at.resolve(ctx, recordKey(name, r.at, r.key), &r.value, &r.parts); err != nil {
+				return err
 			}
 		}
 	}
@@ -318,6 +343,8 @@ func (c *contents) batch() (storage.Batch, *state, error) {
 		replaced = c.rev
 	}
 	b.Edited = storage.Rev(replaced)
+	// Ranks with more digits than others are not in the order of the keys.
+	slices.SortFunc(c.members, func(a, b memberPair) int { return cmp.Compare(a.rank, b.rank) })
 	for _, m := range c.members {
 		in := storage.Collection{Name: m.name, Kind: kindOf(m.name, m.value), Rev: storage.Rev(max(m.rev, replaced))}
 		known := &member{rank: m.rank, kind: in.Kind, parts: m.parts}

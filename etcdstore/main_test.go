@@ -176,6 +176,31 @@ func eventually(t testing.TB, ok func() bool) {
 	}
 }
 
+// A sealed cluster is that of a store which writes nothing.
+type sealed struct {
+	cluster
+	t testing.TB
+}
+
+func (s sealed) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
+	if !op.IsGet() {
+		s.t.Error("a store that writes nothing sends a write")
+	}
+	return s.cluster.Do(ctx, op)
+}
+
+// complaining returns a log in which a warning or an error fails the test.
+func complaining(t testing.TB) *slog.Logger {
+	return slog.New(slog.NewTextHandler(complaint{t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
+type complaint struct{ testing.TB }
+
+func (c complaint) Write(line []byte) (int, error) {
+	c.Errorf("the log has %s", line)
+	return len(line), nil
+}
+
 // following runs Watch after a revision until the test ends, and returns a function
 // with what it has yielded so far: the contents, their revision, how often everything
 // was loaded, and the last error.

@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"pickup/internal/storage"
@@ -24,6 +23,7 @@ import (
 type Options struct {
 	TLS      func() (*tls.Config, error) // of a connection to a URL with etcds; nil: the authorities of the system
 	Password string                      // of the user in the URL
+	ReadOnly bool                        // write nothing; Commit fails with storage.ErrReadOnly
 	Log      *slog.Logger                // nil: discarded
 }
 
@@ -54,13 +54,14 @@ const (
 // A Store is a database under a prefix. Several goroutines may call its methods at
 // once.
 type Store struct {
-	etcd   cluster
-	prefix string // ends in a slash
-	log    *slog.Logger
-	me     string        // begins the names of the commits of this process
-	count  atomic.Uint64 // of them
-	stats  stats
-	opened time.Time
+	etcd     cluster
+	prefix   string // ends in a slash
+	readOnly bool
+	log      *slog.Logger
+	me       string        // begins the names of the commits of this process
+	count    atomic.Uint64 // of them
+	stats    stats
+	opened   time.Time
 
 	committing sync.Mutex // held by the commit under way
 
@@ -75,7 +76,7 @@ type Store struct {
 	broken   error                          // guarded by mu; of a key that is not JSON
 	gone     error                          // guarded by mu; see belongs: revisions now mean other states
 	passed   int64                          // guarded by mu; the head that was faster than the last commit, until Since or Latest; or 0
-	full     error                          // guarded by mu; of the last commit if the cluster had no space for it
+	refused  error                          // guarded by mu; why etcd refuses commits, nil if it does not
 	away     error                          // guarded by mu; of the last call if the cluster did not answer
 	idMember func(collection string) string // guarded by mu
 
@@ -93,7 +94,7 @@ type stats struct {
 type state struct {
 	rev     int64
 	same    int64 // an earlier revision with the same contents: only a batch was closed since; or 0
-	asOf    int64 // the head was not written from rev to here
+	asOf    int64 // the contents were the same from rev to here
 	head    head
 	rules   bool // whether there are any
 	members map[string]*member
@@ -127,7 +128,9 @@ func Open(a Address, o Options) (*Store, error) {
 	if a.User != "" && o.Password == "" {
 		return nil, errNoPassword
 	}
-	return newStore(newNodes(a, o), a.Prefix, o.Log), nil
+	s := newStore(newNodes(a, o), a.Prefix, o.Log)
+	s.readOnly = o.ReadOnly
+	return s, nil
 }
 
 func newStore(c cluster, prefix string, log *slog.Logger) *Store {
@@ -198,14 +201,17 @@ func (s *Store) IDMember(collection string) string {
 func (s *Store) Writable() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.full
+	return s.refused
 }
 
-// setFull sets the error of Writable, and returns it.
-func (s *Store) setFull(err error) error {
+// setRefused sets the error of Writable, and returns it. A store that writes nothing has
+// none.
+func (s *Store) setRefused(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.full = err
+	if !s.readOnly {
+		s.refused = err
+	}
 	return err
 }
 
@@ -298,9 +304,6 @@ func (s *Store) latest(ctx context.Context) (rev int64, h head, asOf int64, err 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.away = nil
-	if s.state != nil && s.state.rev == rev {
-		s.state.asOf = max(s.state.asOf, asOf)
-	}
 	s.sawLocked(rev, began)
 	return rev, h, asOf, nil
 }
@@ -374,17 +377,6 @@ func (s *Store) repeat(ctx context.Context, do func(context.Context) error) (err
 func (s *Store) get(ctx context.Context, key string, o ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	r, err := s.etcd.Do(ctx, clientv3.OpGet(s.prefix+key, o...))
 	return r.Get(), err
-}
-
-// getParts reads the parts of a value or of a staged batch as they were at a revision.
-func (s *Store) getParts(ctx context.Context, keys, name string, rev int64) (kvs []*mvccpb.KeyValue, err error) {
-	from := partsOf(keys, name)
-	at := &scan{Store: s, rev: rev}
-	err = at.read(ctx, from, prefixEnd(from), partPage, func(_ string, kv *mvccpb.KeyValue) error {
-		kvs = append(kvs, kv)
-		return nil
-	})
-	return kvs, err
 }
 
 // next returns a head that follows one written at a revision.

@@ -17,6 +17,16 @@ import (
 // the whole contents instead.
 const keepBatches = 256
 
+// maxBehind is the number of revisions that a store receives one by one after it was cut
+// off. Etcd sends up to 1,000 at once, of which each may have a megabyte.
+const maxBehind = 64
+
+// isFar reports whether a store that has yielded the state at a revision better loads the
+// contents than that it receives what has happened since then, up to latest.
+func (s *Store) isFar(after, latest int64) bool {
+	return latest-after > maxBehind && time.Since(s.Fresh()) > staleAfter
+}
+
 // Watch implements storage.SharedStore. One goroutine receives the events of etcd,
 // another reads the head each second, and a third one sweeps; all end with the call.
 func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
@@ -30,7 +40,9 @@ func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 		defer cancel()
 		running.Go(func() { f.run(ctx) })
 		running.Go(func() { f.probe(ctx) })
-		running.Go(func() { f.tidy(ctx) })
+		if !s.readOnly {
+			running.Go(func() { f.tidy(ctx) })
+		}
 
 		var reported error
 		for ctx.Err() == nil {
@@ -78,7 +90,7 @@ func (s *Store) Since(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 			return
 		}
 		batches := f.until(ctx, after, latest)
-		if batches == nil {
+		if batches == nil && !s.isFar(int64(after), int64(latest)) {
 			batches = s.receive(ctx, after, latest)
 		}
 		if batches == nil {
@@ -119,6 +131,7 @@ type follower struct {
 
 	// The goroutine that receives has the following for itself.
 	from int64 // the next revision to watch
+	asOf int64 // what was written up to here was loaded
 	open bool  // whether a batch may be open at the last revision
 	goal int64 // the revision of a head at which to end, 0 if there is none
 
@@ -133,12 +146,14 @@ type follower struct {
 
 // newFollower returns a follower of what comes after a revision.
 func (s *Store) newFollower(after int64) *follower {
-	f := &follower{Store: s, feed: storage.NewFeed(storage.Rev(after), keepBatches), from: after + 1, open: true, last: after, heard: time.Now()}
+	f := &follower{
+		Store: s, feed: storage.NewFeed(storage.Rev(after), keepBatches),
+		from: after + 1, open: true, last: after, heard: time.Now(), restart: func() {},
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if st := s.state; st != nil && st.rev == after {
-		// Others may have written and compacted much since then.
-		f.from, f.open = st.asOf+1, st.head.Open != nil
+		f.asOf, f.open = st.asOf, st.head.Open != nil
 	}
 	return f
 }
@@ -203,7 +218,10 @@ func (f *follower) run(ctx context.Context) {
 		f.mu.Lock()
 		f.restart = cancel
 		f.mu.Unlock()
-		err := f.events(call)
+		err := f.approach(call)
+		if err == nil {
+			err = f.events(call)
+		}
 		cancel()
 		if ctx.Err() != nil {
 			return
@@ -219,6 +237,25 @@ func (f *follower) run(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// approach makes Watch load the contents if it was cut off and has missed much: to
+// receive all of that needs more memory.
+func (f *follower) approach(ctx context.Context) error {
+	if time.Since(f.Fresh()) <= staleAfter {
+		return nil
+	}
+	call, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	rev, h, _, err := f.latest(call)
+	f.mu.Lock()
+	last := f.last
+	f.mu.Unlock()
+	if err == nil && f.isFar(last, rev) {
+		f.reset(rev, &h)
+		f.from = rev + 1
+	}
+	return err
 }
 
 // events receives events until the watch of etcd ends.
@@ -306,10 +343,14 @@ func (f *follower) reset(rev int64, h *head) {
 	f.arrive(storage.Batch{Rev: storage.Rev(rev), Reset: true}, h)
 }
 
-// skip goes on from the latest revision after a compaction. If the head is the same,
-// others have written, or somebody has written past pickup: all replicas load the
-// contents.
+// skip goes on after a compaction: after what was loaded, or from the latest revision.
+// If the head is the same, others have written, or somebody has written past pickup: all
+// replicas load the contents.
 func (f *follower) skip(ctx context.Context) error {
+	if f.from <= f.asOf {
+		f.from = f.asOf + 1
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
 	rev, h, asOf, err := f.latest(ctx)
@@ -329,9 +370,12 @@ func (f *follower) skip(ctx context.Context) error {
 }
 
 // adopt commits what somebody has written without a head at a revision, so that every
-// replica reads it. If it fails the edit has to be looked at again.
+// replica reads it. If it fails the edit has to be looked at again. A store that writes
+// nothing leaves that to others.
 func (f *follower) adopt(ctx context.Context, foreign int64) error {
-	f.stats.foreign.Add(1)
+	if f.stats.foreign.Add(1); f.readOnly {
+		return nil
+	}
 	call, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
 	rev, h, _, err := f.latest(call)
@@ -351,11 +395,12 @@ func (f *follower) adopt(ctx context.Context, foreign int64) error {
 	return err
 }
 
-// probe reads the head each second, until ctx is done.
+// probe reads the head each second, until ctx is done. At first, and while etcd refuses
+// commits, it also finds out whether it does.
 func (f *follower) probe(ctx context.Context) {
 	tick := time.NewTicker(probeEach)
 	defer tick.Stop()
-	for {
+	for asked, before := f.readOnly, error(nil); ; {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -363,13 +408,19 @@ func (f *follower) probe(ctx context.Context) {
 		}
 		began := time.Now()
 		call, cancel := context.WithTimeout(ctx, 2*readTime)
-		rev, h, _, err := f.latest(call)
-		if err == nil && f.Writable() != nil { // is there space again?
-			if _, err := f.transact(call, readTime, f.unmoved(rev, h), f.fence(h, rev), headKey); err == nil {
-				f.setFull(nil)
-			}
+		rev, _, _, err := f.latest(call)
+		if err == nil && (!asked || f.Writable() != nil) {
+			asked = f.ask(call)
 		}
 		cancel()
+		refused := f.Writable()
+		switch {
+		case refused != nil && before == nil:
+			f.log.Warn("etcd refuses writes", "error", refused)
+		case refused == nil && before != nil:
+			f.log.Info("etcd accepts writes again")
+		}
+		before = refused
 		if ctx.Err() != nil {
 			return
 		}
@@ -377,6 +428,22 @@ func (f *follower) probe(ctx context.Context) {
 			f.wake()
 		}
 	}
+}
+
+// ask finds out whether etcd refuses commits, by a transaction that would write a head
+// on a condition that never holds. It reports whether etcd has answered.
+func (s *Store) ask(ctx context.Context) bool {
+	never := clientv3.Compare(clientv3.Version(s.prefix+headKey), "<", 0)
+	_, err := s.transact(ctx, readTime, []clientv3.Cmp{never}, []clientv3.Op{clientv3.OpPut(s.prefix+headKey, "")}, headKey)
+	switch {
+	case err == nil:
+		s.setRefused(nil)
+	case isRefused(err):
+		s.failure(err)
+	default:
+		return false
+	}
+	return true
 }
 
 // look notes what a probe has found, and reports whether Watch has to know.
@@ -404,6 +471,9 @@ func (f *follower) look(rev int64, began time.Time, err error) bool {
 			err = errors.New("the watch lags behind")
 		}
 		f.trouble = &storage.AwayError{Since: f.Fresh(), Err: err}
+		if !f.busy {
+			f.restart() // it may have missed much, see approach
+		}
 		return true
 	}
 	return false

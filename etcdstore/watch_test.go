@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -120,6 +121,131 @@ func TestForeign(t *testing.T) {
 		return err == nil && strings.Contains(text(got), "corrected")
 	})
 	again(t, b, "items", `[]`)
+}
+
+// TestReadOnly follows with a store that writes nothing, where others would: after a
+// compaction, when keys are of no use, and after a hand edit, which it shows when another
+// store has begun to follow.
+func TestReadOnly(t *testing.T) {
+	c := oneNode(t)
+	a := open(t, c, `{"items":[{"id":"1","v":"old"}]}`)
+	load(t, a)
+	write(t, a, a.prefix+partKey(partKeys, "deadwood.1", 0), "x")
+	s := another(t, c, a)
+	s.readOnly, s.tidyEach, s.log = true, time.Millisecond, complaining(t)
+	s.etcd = sealed{s.etcd, t}
+	first := load(t, s)
+	s.state.asOf = s.state.rev // as if it was loaded long ago
+	compact(t, a, write(t, a, "/other", "1"))
+	follower := following(t, s, first)
+	rev := set(t, a, first.Rev, "2", `{"id":"2"}`)
+	eventually(t, func() bool { _, at, _, err := follower(); return at == rev && err == nil })
+	if s.stats.restarts.Load() == 0 {
+		t.Error("the compaction went unnoticed")
+	}
+	write(t, a, a.prefix+recordKey("items", 0, "1"), `{"id":"1","v":"by hand"}`)
+	if _, err := s.Commit(t.Context(), rev, many(1, 10)); !errors.Is(err, storage.ErrReadOnly) {
+		t.Errorf("Commit: %v, want ErrReadOnly", err)
+	}
+	eventually(t, func() bool { return s.stats.foreign.Load() > 0 })
+	b := another(t, c, a)
+	following(t, b, load(t, b))
+	eventually(t, func() bool { got, _, _, err := follower(); return err == nil && strings.Contains(text(got), "by hand") })
+	if err := s.Writable(); err != nil {
+		t.Errorf("Writable: %v", err)
+	}
+}
+
+// A gate is a cluster that does not answer while it is shut.
+type gate struct {
+	cluster
+	mu   sync.Mutex
+	open context.Context // guarded by mu; done when it is shut
+	shut func()
+}
+
+func newGate(c cluster) *gate {
+	g := &gate{cluster: c}
+	g.open, g.shut = context.WithCancel(context.Background())
+	return g
+}
+
+func (g *gate) isOpen() context.Context {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.open
+}
+
+func (g *gate) reopen() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open = context.Background()
+}
+
+func (g *gate) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
+	if g.isOpen().Err() != nil {
+		return clientv3.OpResponse{}, errLost
+	}
+	return g.cluster.Do(ctx, op)
+}
+
+func (g *gate) Watch(ctx context.Context, key string, o ...clientv3.OpOption) clientv3.WatchChan {
+	ctx, cancel := context.WithCancel(ctx)
+	context.AfterFunc(g.isOpen(), cancel)
+	return g.cluster.Watch(ctx, key, o...)
+}
+
+// TestFarBehind cuts a store off while another one writes 100 MiB into a database of half a
+// megabyte. Afterwards it does not receive all of that: neither to follow nor in Since,
+// which may be earlier.
+func TestFarBehind(t *testing.T) {
+	c := oneNode(t)
+	a := open(t, c, `{"v":{}}`)
+	b := another(t, c, a)
+	first := load(t, b)
+	g := newGate(b.etcd)
+	b.etcd = g
+	follower := following(t, b, first)
+	again(t, a, "n", "1")
+	eventually(t, func() bool { _, at, _, _ := follower(); return at > first.Rev })
+	g.shut()
+	rev := load(t, a).Rev
+	for i := range 200 {
+		var err error
+		v := jsontext.Value(fmt.Sprintf(`{"v":"%d%s"}`, i, strings.Repeat("x", 512<<10)))
+		if rev, err = a.Commit(t.Context(), rev, []storage.Change{{Collection: "v", Value: v}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, func() bool { _, _, _, err := follower(); return errors.Is(err, storage.ErrAway) })
+	runtime.GC()
+	before := heap()
+	peak := before
+	g.reopen()
+	for b, err := range b.Since(t.Context(), first.Rev) {
+		if err != nil || b.Rev != rev {
+			t.Errorf("Since yields %d (%v), want %d", b.Rev, err, rev)
+		}
+		peak = max(peak, heap())
+	}
+	eventually(t, func() bool {
+		_, at, _, err := follower()
+		peak = max(peak, heap())
+		return at == rev && err == nil
+	})
+	if grown := int64(peak-before) >> 20; grown > 40 {
+		t.Errorf("it needed %d MiB", grown)
+	}
+	if got, _, _, _ := follower(); text(got) != text(load(t, a).Contents) {
+		t.Error("it shows other contents than those of the other store")
+	}
+}
+
+// heap returns the bytes of the heap in use.
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }
 
 // A racing cluster calls first before its first transaction that adopts a hand edit.

@@ -100,5 +100,6 @@
 //	.db.json.aside-SUM-N     the old file during a write in the mode move aside
 //	.db.json.lock            the lock file
 //	db.json.conflict-TIME    a conflict copy: an edit that could be neither loaded
-//	                         nor merged; it is the user's
+//	                         nor merged, or what was served when the file had lost
+//	                         its content; it is the user's
 package filestore

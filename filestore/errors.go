@@ -109,8 +109,10 @@ func (f *file) unusable(err error) error {
 		return f.busy(fmt.Errorf("%w: %w", storage.ErrBusy, fs.ErrNotExist), "is missing; the next write creates it again")
 	case errors.Is(err, fs.ErrNotExist):
 		return f.busy(storage.ErrBusy, "is missing; its last content is served")
+	case errors.Is(err, errEmpty) && f.o.touches():
+		return f.busy(storage.ErrBusy, "is empty. Restore its content; a stop keeps what is served as "+filepath.Base(f.path)+conflict+"TIME")
 	case errors.Is(err, errEmpty):
-		return f.busy(storage.ErrBusy, "is empty. Restore its content, or restart the server to start over")
+		return f.busy(storage.ErrBusy, "is empty; its last content is served")
 	case errors.Is(err, disk.ErrChanging):
 		return fmt.Errorf("%w: %s: %w: it may be in the middle of being saved", storage.ErrBusy, f.path, err)
 	}

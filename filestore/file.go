@@ -156,6 +156,10 @@ func (f *file) create(path string, write func(w *disk.Writer)) error {
 	return err
 }
 
+// conflict is what follows the name of the file in those of its conflict copies,
+// before the time.
+const conflict = ".conflict-"
+
 // saveConflictCopy writes data to a conflict copy, durably.
 func (f *file) saveConflictCopy(data []byte, what string) bool {
 	temp := f.dotFile(".copy")
@@ -170,7 +174,7 @@ func (f *file) saveConflictCopy(data []byte, what string) bool {
 // renameToConflict makes a file of ours a conflict copy and reports it. what
 // describes the file, with a %s for the path of the database.
 func (f *file) renameToConflict(path, what string) bool {
-	name := f.real + ".conflict-" + f.o.now().UTC().Format("20060102T150405.000Z")
+	name := f.real + conflict + f.o.now().UTC().Format("20060102T150405.000Z")
 	to := name
 	err := f.o.sys.RenameNew(path, to)
 	for n := 2; n <= 1000 && errors.Is(err, fs.ErrExist); n++ {
@@ -188,14 +192,27 @@ func (f *file) renameToConflict(path, what string) bool {
 
 // leftAside returns the base name that a crash left the file under, "" if there
 // is none.
-func (f *file) leftAside() string {
+func (f *file) leftAside() string { return f.last(filepath.Base(f.dotFile(".aside-"))) }
+
+// copyNote names the newest conflict copy after a semicolon, "" if there is none.
+func (f *file) copyNote() string {
+	name := f.last(filepath.Base(f.real) + conflict)
+	if name == "" {
+		return ""
+	}
+	return "; an earlier content is kept as " + name
+}
+
+// last returns the last base name with a prefix in the directory of the file, "" if
+// there is none.
+func (f *file) last(prefix string) (name string) {
 	entries, _ := f.o.sys.List(f.dir())
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), filepath.Base(f.dotFile(".aside-"))) {
-			return e.Name()
+		if strings.HasPrefix(e.Name(), prefix) {
+			name = max(name, e.Name())
 		}
 	}
-	return ""
+	return name
 }
 
 // WriteFile makes text the content of the file at path, which is not the file of

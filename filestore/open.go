@@ -206,9 +206,10 @@ func (s *Store) createLocked() error {
 	s.known.Sum, s.like = disk.SumOf(), s.known.Info
 	s.reading = readState{}
 	absent := s.known.Info == nil
+	former := s.copyNote()
 	if s.o.touches() {
 		if err := s.write(doc); err != nil {
-			s.warn("%s does not exist and cannot be created: %v", s.path, err)
+			s.warn("%s does not exist and cannot be created: %v%s", s.path, err, former)
 			return nil
 		}
 	}
@@ -218,13 +219,13 @@ func (s *Store) createLocked() error {
 		if s.o.InContainer && filepath.IsAbs(s.path) {
 			where = "; it stays in the container unless a folder is mounted on " + filepath.Dir(s.path)
 		}
-		s.warn("created %s, which did not exist%s", s.path, where)
+		s.warn("created %s, which did not exist%s%s", s.path, where, former)
 	case absent:
-		s.warn("%s does not exist, and is not created", s.path)
+		s.warn("%s does not exist, and is not created%s", s.path, former)
 	case s.o.touches():
-		s.warn("%s was empty, and starts over", s.path)
+		s.warn("%s was empty, and starts over%s", s.path, former)
 	default:
-		s.warn("%s is empty, and stays so", s.path)
+		s.warn("%s is empty, and stays so%s", s.path, former)
 	}
 	return nil
 }

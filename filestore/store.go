@@ -1,6 +1,7 @@
 package filestore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/filestore/document"
+	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
 
@@ -187,21 +189,40 @@ func (s *Store) Places(pointers []string) []document.Place {
 
 // Close releases the locks and removes the dot files of the store. It waits up to
 // 2 s for an editor that still writes to one of them; after that the next Open
-// collects the edit.
+// collects the edit. If the file has lost its content, Close keeps the contents of
+// the store as a conflict copy; an error says that it could not.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil
 	}
+	lost := false
 	for begin := s.o.now(); s.o.touches(); s.o.nap(retryAfter) {
 		s.collectLateEdits()
 		s.displaced.removeOld(true)
-		if len(s.displaced.list) == 0 || s.o.now().Sub(begin) > graceWrite {
+		lost = s.isLostLocked()
+		now := s.o.now()
+		saving := lost && s.reading.isSaving(now)
+		if len(s.displaced.list) == 0 && !saving || now.Sub(begin) > graceWrite {
 			break
 		}
 	}
+	var err error
+	if lost && !s.saveConflictCopy(s.doc.Bytes(), "%s has lost its content; rename the copy to restore it: what was served") {
+		err = fmt.Errorf("%s has lost its content, and what was served cannot be kept as a copy (see the log)", s.path)
+	}
 	s.closed = true
 	s.feed.Publish(storage.Batch{}) // wakes the watchers, which end
-	return s.lock.release()
+	return errors.Join(err, s.lock.release())
+}
+
+// isLostLocked reports whether only memory has the contents of the store: the file
+// is missing, or has no text.
+func (s *Store) isLostLocked() bool {
+	if err := s.lookLocked(); err == nil || isAny(err, disk.ErrChanging, fs.ErrPermission) {
+		return false
+	}
+	data, _, _ := s.read(s.path) // without data after any error
+	return len(bytes.TrimSpace(data)) == 0
 }

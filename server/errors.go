@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"path/filepath"
 	"strconv"
@@ -101,6 +102,8 @@ func unwritable(err error, keeper string) string {
 		return "Another server holds the file now."
 	case ok:
 		return "The " + keeper + " cannot be written: " + cause.Error() + "." + adviceOf(err)
+	case errors.Is(err, fs.ErrPermission): // of etcd
+		return "The " + keeper + " cannot be written: permission denied." + adviceOf(err)
 	}
 	return "The " + keeper + " cannot be written." + adviceOf(err)
 }

@@ -38,13 +38,13 @@ type clusterReads struct {
 // connectTime is how long a start waits for a cluster that does not answer.
 const connectTime = 30 * time.Second
 
-// open returns the store of the database with that URL.
-func (c clusterAccess) open(e *environment, url string, log *slog.Logger) (*etcdstore.Store, error) {
+// open returns the store of the database with that URL. It adds to the options how to
+// reach it.
+func (c clusterAccess) open(e *environment, url string, o etcdstore.Options) (*etcdstore.Store, error) {
 	address, err := etcdstore.Parse(url)
 	if err != nil {
 		return nil, usageError{err}
 	}
-	o := etcdstore.Options{Log: log}
 	if o.Password, err = readPassword(e.getenv, "PICKUP_ETCD_PASSWORD"); err != nil {
 		return nil, err
 	}
@@ -60,12 +60,12 @@ func (c clusterAccess) open(e *environment, url string, log *slog.Logger) (*etcd
 }
 
 // connect is open of a database that must exist, in a cluster that answers.
-func (c clusterAccess) connect(ctx context.Context, e *environment, url string, log *slog.Logger) (*etcdstore.Store, error) {
-	store, err := c.open(e, url, log)
+func (c clusterAccess) connect(ctx context.Context, e *environment, url string, o etcdstore.Options) (*etcdstore.Store, error) {
+	store, err := c.open(e, url, o)
 	if err != nil {
 		return nil, err
 	}
-	if err := await(ctx, store, url, log); err != nil {
+	if err := await(ctx, store, url, o.Log); err != nil {
 		store.Close()
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (s *settings) checkCluster() error {
 
 // openCluster opens the store of a database in a cluster, which has to answer.
 func (s *service) openCluster(ctx context.Context) (err error) {
-	s.cluster, err = s.clusterAccess.connect(ctx, s.env, s.file, s.log)
+	s.cluster, err = s.clusterAccess.connect(ctx, s.env, s.file, etcdstore.Options{ReadOnly: s.ReadOnly, Log: s.log})
 	return err
 }
 
@@ -207,7 +207,7 @@ func (c *checkCommand) checkCluster(ctx context.Context, e *environment, url str
 
 // database opens a database in a cluster for a command that does not serve it.
 func (c clusterAccess) database(ctx context.Context, e *environment, url string, ids idConvention) (*database.DB, *etcdstore.Store, error) {
-	store, err := c.connect(ctx, e, url, e.log())
+	store, err := c.connect(ctx, e, url, etcdstore.Options{Log: e.log()})
 	if err != nil {
 		return nil, nil, err
 	}

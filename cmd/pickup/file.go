@@ -63,12 +63,16 @@ func nearFile(path string) string {
 	folder, base := filepath.Split(path)
 	entries, _ := os.ReadDir(filepath.Dir(path)) // without it there is no hint
 	var names []string
+	lost := "" // the newest copy of a file that was lost while it was served
 	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), base+".conflict-") {
+			lost = e.Name()
+		}
 		if e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".") {
 			names = append(names, e.Name())
 		}
 	}
-	near := spell.Nearest(base, names)
+	near := cmp.Or(lost, spell.Nearest(base, names))
 	if name := strings.TrimSuffix(base, filepath.Ext(base)) + ".json"; near == "" && slices.Contains(names, name) {
 		near = name
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"pickup/etcdstore"
 	"pickup/filestore"
 	"pickup/internal/database"
 	"pickup/internal/schema"
@@ -32,7 +33,7 @@ type importCommand struct {
 }
 
 func (c *importCommand) run(ctx context.Context, e *environment) error {
-	store, err := c.clusterAccess.open(e, c.Cluster, nil)
+	store, err := c.clusterAccess.open(e, c.Cluster, etcdstore.Options{})
 	if err != nil {
 		return err
 	}
@@ -139,7 +140,7 @@ type exportCommand struct {
 }
 
 func (c *exportCommand) run(ctx context.Context, e *environment) error {
-	store, err := c.clusterAccess.connect(ctx, e, c.Cluster, e.log())
+	store, err := c.clusterAccess.connect(ctx, e, c.Cluster, etcdstore.Options{Log: e.log()})
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ type Options struct {
 	SessionPath string
 
 	// All describes every form of a request and an answer: pages, parts of
-	// records, tables, arrays of bodies, aliases, ids in the query, and OPTIONS.
+	// records, tables, arrays of bodies, aliases, ids in the query, QUERY and OPTIONS.
 	// Without it a list is an array, and a write sends and gets one record.
 	All bool
 }
@@ -103,10 +103,10 @@ const apiIntroduction = `Every collection of the file is a resource: list, read,
 
 - A body is an object, or an array with one object (POST: any number). The answer has the form of the body.
 - A trailing slash is ignored. HEAD is GET without a body; OPTIONS lists the methods.
-- QUERY (RFC 10008) is a GET with a condition in its body. This version of OpenAPI cannot describe it; see x-query.
+- QUERY (RFC 10008) is a GET with a condition in its body. This version of OpenAPI cannot describe it; with ?all see x-query.
 - Errors are problem documents (RFC 9457). Each fault in a body is listed with its JSON Pointer (RFC 6901).
 - The document is live: it describes the current data and rules.
-- With ?all it also describes pages, parts of records, tables, arrays of bodies, aliases, ids in the query and OPTIONS.`
+- With ?all it also describes pages, parts of records, tables, arrays of bodies, aliases, ids in the query, QUERY and OPTIONS.`
 
 func (d *apiDocument) tag(name, description string) {
 	d.tags = append(d.tags, object{{"name", name}, {"description", description}})

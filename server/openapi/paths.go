@@ -100,8 +100,8 @@ func (d *apiDocument) operation(r describe.Resource, id, summary, description st
 // query; 3.1 has no place for it.
 const queryKey = "x-query"
 
-// list returns GET and QUERY of a list. The suffix of makes their operationIds
-// unique.
+// list returns GET of a list, and QUERY with Options.All. The suffix of makes their
+// operationIds unique.
 func (d *apiDocument) list(r describe.Resource, of, description string, example jsontext.Value) object {
 	name, records := plural(r)+of, arrayOf(d.part(r))
 	if d.All {
@@ -112,13 +112,14 @@ func (d *apiDocument) list(r describe.Resource, of, description string, example 
 		example = slices.Concat(jsontext.Value("["), example, jsontext.Value("]"))
 	}
 	asJSON := media(JSONType, records, example)
-	return object{
-		{"get", d.operation(r, "list"+name, "List "+r.Name+".", description, d.listParameters(r), nil, d.withErrors(dataErrors,
-			entry{"200", answer("The records, in the order of the file or of _sort.", listHeaders, d.forms(asJSON, table, events)...)}, notModified))},
-		{queryKey, d.operation(r, "query"+name, "List "+r.Name+" by a condition.", "As GET; the body is a condition, in the form of the parameter _where.",
+	item := object{{"get", d.operation(r, "list"+name, "List "+r.Name+".", description, d.listParameters(r), nil, d.withErrors(dataErrors,
+		entry{"200", answer("The records, in the order of the file or of _sort.", listHeaders, d.forms(asJSON, table, events)...)}, notModified))}}
+	if d.All {
+		item = append(item, entry{queryKey, d.operation(r, "query"+name, "List "+r.Name+" by a condition.", "As GET; the body is a condition, in the form of the parameter _where.",
 			d.listParameters(r), requestBody(media(JSONType, condition, nil)), d.withErrors(queryErrors,
-				entry{"200", answer("The records, as of a GET.", listHeaders, d.forms(asJSON, table)...)}, notModified))},
+				entry{"200", answer("The records, as of a GET.", listHeaders, asJSON, table)}, notModified))})
 	}
+	return item
 }
 
 // condition is not a component: tools ignore x-query, and would report it as unused.
