@@ -480,7 +480,7 @@ func pickersFlow(p *pageTest) {
 	p.leave()
 	p.edit("{", `{"owners": [{"id": 1, "name": "Ann"}, {"id": 2, "name": "Bea"}],
 		"toys": [{"id": 1, "name": "Ball", "ownerId": null}, {"id": 2, "name": "Bone", "ownerId": null}],
-		"pets": [{"id": 1, "name": "Rex", "ownerId": 1}, {"id": 2, "name": "Tom"}],`)
+		"pets": [{"id": 1, "name": "Rex", "ownerId": 1}, {"id": 2, "name": "Tom"}, {"name": "Stray"}],`)
 	p.open("#/pets/2")
 	p.fill("#member-ownerId", "bea")
 	p.until(names + ` === "Bea"`)
@@ -497,6 +497,11 @@ func pickersFlow(p *pageTest) {
 			p.Errorf("the record is %s", text)
 		}
 	}
+
+	p.onPhone() // the number of the second line is not the id
+	p.open("#/pets")
+	const lines = `[...document.querySelectorAll(".card-row")].map(e => [...e.querySelectorAll(".card-name > *, .card-more")].map(e => e.textContent).join("/")).join()`
+	p.want(lines, "Rex/1/Ann1,Tom/2/Bea2,Stray/no id/")
 }
 
 // keysFlow presses keys that are the page's, and those that are the browser's.
@@ -652,6 +657,7 @@ func conflictFlow(p *pageTest) {
 	text := strings.Replace(string(read(p.T, p.file)), "Piano lesson", "Piano recital", 1)
 	p.save(strings.Replace(text, "2026-09-17T16:20:00Z", "2026-09-17T16:10:00Z", 1))
 	p.until(`document.querySelector(".merge")`)
+	p.want(`document.querySelector(".panel-foot").textContent.includes("Merge first")`, "true")
 	p.want(`document.querySelector(".merge tbody").textContent.includes("Piano recital")`, "true")
 	p.want(`document.querySelector(".merge .primary").disabled`, "true")
 	p.click(`.merge tbody td input`) // mine
@@ -1428,12 +1434,17 @@ func phoneFlow(p *pageTest) {
 	p.clickText("drivers")
 	p.until(`location.hash === "#/drivers" && !document.querySelector(".nav.shown") && document.activeElement.id === "title"`)
 	p.api("PATCH", "/schedules/5", `{"status": "Scheduld"}`, 422)
+	p.api("PUT", "/_/snapshots/before-the-demo-of-monday", "", 201)
 	for _, hash := range []string{"#/", "#/_/requests", "#/_/simulate", "#/_/changes", "#/_/problems", "#/_/relations", "#/_/sessions", "#/_/new/schedules"} {
 		p.show(hash)
 		fits()
 		if hash == "#/_/requests" {
 			p.until(`document.querySelector(".log .right")`)
 			p.want(`parseFloat(getComputedStyle(document.querySelector(".log .right")).paddingRight) > 0`, "true")
+		}
+		if hash == "#/_/changes" {
+			p.until(`document.querySelector(".snapshots .feed .clip")`)
+			p.want(`(e => e.scrollWidth <= e.clientWidth)(document.querySelector(".snapshots .feed .clip"))`, "true")
 		}
 	}
 	p.show("#/")
