@@ -503,7 +503,8 @@ func keysFlow(p *pageTest) {
 			["PageUp", control], ["PageDown", control], ["ArrowLeft", alt], ["ArrowRight", alt], ["ArrowDown", alt], ["d", alt], ["F6", {}], ["F12", {}]];
 		const taken = list.filter(([key, held]) => !press(key, held)).map(([key]) => key);
 		const wheel = held => document.activeElement.dispatchEvent(new WheelEvent("wheel", {deltaY: 9, bubbles: true, cancelable: true, ...held}));
-		return taken.join() + [wheel({shiftKey: true}), wheel(control), document.activeElement.dispatchEvent(new MouseEvent("auxclick", {button: 1, bubbles: true, cancelable: true}))];
+		const middle = document.activeElement.dispatchEvent(new MouseEvent("auxclick", {button: 1, bubbles: true, cancelable: true}));
+		return taken.join() + [wheel({shiftKey: true}), wheel(control), middle];
 	})()`, "true,true,true")
 	p.press("f")
 	p.until(`location.hash.startsWith("#/schedules?title=")`)
