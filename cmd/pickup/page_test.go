@@ -479,12 +479,24 @@ func pickersFlow(p *pageTest) {
 	// The ids of a collection may be numbers.
 	p.leave()
 	p.edit("{", `{"owners": [{"id": 1, "name": "Ann"}, {"id": 2, "name": "Bea"}],
+		"toys": [{"id": 1, "name": "Ball", "ownerId": null}, {"id": 2, "name": "Bone", "ownerId": null}],
 		"pets": [{"id": 1, "name": "Rex", "ownerId": 1}, {"id": 2, "name": "Tom"}],`)
 	p.open("#/pets/2")
 	p.fill("#member-ownerId", "bea")
 	p.until(names + ` === "Bea"`)
 	p.press("Ctrl+s")
 	p.holds(`"ownerId": 2`)
+
+	// Where no value says what they are, they are stored as the record has them.
+	for id, name := range map[string]string{"1": "ann", "2": "bea"} {
+		p.show("#/toys/" + id)
+		p.fill("#member-ownerId", name)
+		p.press("Ctrl+s")
+		p.until(`!document.querySelector(".dirty")`)
+		if text := p.api("GET", "/toys/"+id, "", 200); !strings.Contains(text, `"ownerId":`+id) {
+			p.Errorf("the record is %s", text)
+		}
+	}
 }
 
 // keysFlow presses keys that are the page's, and those that are the browser's.
@@ -905,6 +917,7 @@ func columnsFlow(p *pageTest) {
 }
 
 func brokenFlow(p *pageTest) {
+	p.api("PATCH", "/schedules/5", `{"title": "Optometrist"}`, 200)
 	p.open("#/schedules")
 	p.until(`document.querySelector(".foot .live")?.textContent === "Live"`)
 	p.save(strings.Replace(p.sample, `"drivers": [`, `"drivers": [,`, 1))
@@ -912,6 +925,14 @@ func brokenFlow(p *pageTest) {
 	p.want(`document.querySelector(".strip.bad").textContent.split("does not parse").length`, "2") // it says so once
 	p.click("main .primary[aria-disabled=true]")                                                   // nothing can be made
 	p.until(`location.hash === "#/schedules" && document.querySelector(".toast.bad")?.textContent.includes("does not parse")`)
+	p.press("Ctrl+k")
+	p.until(`document.activeElement.matches(".palette input")`)
+	p.enter("new record in schedules")
+	p.until(`document.querySelector("#found [aria-disabled=true][aria-selected=true]")?.textContent.includes("does not parse")`)
+	p.press("Enter")
+	p.until(`location.hash === "#/schedules" && document.querySelectorAll(".toast.bad").length === 2`)
+	p.show("#/_/changes")
+	p.until(`document.querySelector(".changes li button[aria-disabled=true]")?.textContent === "Undo"`)
 	p.show("#/schedules/4")
 	p.fill("#member-title", "Typed")
 	p.until(`document.querySelector(".panel-foot")?.textContent.includes("does not parse")`)
@@ -973,6 +994,8 @@ func changesFlow(p *pageTest) {
 	p.isSample()
 	p.until(`!document.querySelector("dialog")`)
 	p.click("[aria-label='Forget before']")
+	p.until(`document.querySelector("dialog")?.textContent.includes("This cannot be undone")`)
+	p.click("dialog .danger")
 	p.until(`document.querySelector(".snapshots .feed").children.length === 0`)
 	p.until(`document.activeElement.id === "title"`) // the button that had the focus is gone
 }
@@ -1172,7 +1195,7 @@ func logFlow(p *pageTest) {
 	p.press("Escape")
 	p.until(`document.activeElement.textContent === "/_/s/alice/schedules/5"`)
 	p.clickText("/schedules/5")
-	p.sees("what may be secret in it is not kept")
+	p.sees("possible secrets in it were removed")
 	p.want(`[...document.querySelectorAll(".panel button")].some(e => e.textContent.startsWith("Send again"))`, "false")
 	if strings.Contains(string(read(p.T, p.file)), "In a session") {
 		p.Error("what was sent to a session is in the file")
@@ -1249,6 +1272,33 @@ func sessionsFlow(p *pageTest) {
 	p.until(`document.querySelector(".changes b")?.textContent === "checkout"`)
 	p.click(".changes button[aria-expanded]")
 	p.until(`document.querySelector(".changes .feed")?.textContent.includes("schedules 4")`)
+	p.api("PATCH", "/_/s/checkout/schedules/6", `{"title": "In the session"}`, 200)
+	p.run(`window.realFetch = fetch; window.fetch = () => Promise.reject(new TypeError())`)
+	p.clickText("Refresh")
+	p.until(`document.querySelector("main > .wrong")`)
+	p.run(`window.fetch = realFetch`)
+	p.clickText("Refresh")
+	p.until(`document.querySelector(".changes .feed")?.textContent.includes("schedules 6") && !document.querySelector("main > .wrong")`)
+	p.clickText("Commit to the file")
+	p.holds("In the session")
+	p.clickText("Undo")
+	p.isSample()
+	p.api("PATCH", "/_/s/checkout/schedules/4", `{"title": "Once more"}`, 200)
+	p.clickText("Commit to the file")
+	p.until(`document.querySelector(".toast.bad")?.textContent.includes("In conflict: schedules 4.")`)
+	p.console() // the browser logs the 409
+	inSession := func(title string) {
+		p.Helper()
+		if !eventually(func() bool { return strings.Contains(p.api("GET", "/_/s/checkout/schedules/4", "", 200), title) }) {
+			p.Errorf("the session does not have %q", title)
+		}
+	}
+	p.clickText("Reset")
+	inSession("In the session")
+	p.clickText("Undo")
+	inSession("Once more")
+	p.clickText("Reset")
+	inSession("In the session")
 	p.clickText("Look into it")
 	p.until(`document.querySelector(".strip.session")?.textContent.includes("checkout")`)
 	p.show("#/schedules")
@@ -1269,6 +1319,8 @@ func sessionsFlow(p *pageTest) {
 	p.show("#/_/sessions")
 	p.until(`document.querySelector(".changes b")?.textContent === "checkout"`)
 	p.clickText("End")
+	p.until(`document.querySelector("dialog")?.textContent.includes("It has changed nothing.")`)
+	p.click("dialog .danger")
 	p.until(`!document.querySelector(".strip") && document.querySelector("h1")`)
 	p.show("#/schedules")
 	p.until(cell("4", "title") + `?.textContent === "Piano lesson"`)
