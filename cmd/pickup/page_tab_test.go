@@ -255,6 +255,23 @@ func (p *tab) enter(text string) {
 	p.keys(text)
 }
 
+// holdNext has the next request of the page whose method and URL match a regular
+// expression wait until release() is called, or its answer. held has its options then.
+func (p *tab) holdNext(what, pattern string) {
+	p.Helper()
+	p.run(`const send = fetch, released = new Promise(done => { window.release = done });
+		window.held = null;
+		window.fetch = async (url, options) => {
+			if (!RegExp(` + quoted(pattern) + `).test(options.method + " " + url)) return send(url, options);
+			window.fetch = send;
+			held = options;
+			if ("` + what + `" === "request") await released;
+			const answer = await send(url, options);
+			await released;
+			return answer;
+		}`)
+}
+
 // click waits for an element, scrolls to it and clicks its middle.
 func (p *tab) click(selector string) {
 	p.Helper()

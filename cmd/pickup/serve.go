@@ -272,8 +272,12 @@ func (s *service) openStore(ctx context.Context) (err error) {
 	if etcdstore.IsURL(s.file) {
 		return s.openCluster(ctx)
 	}
+	var text []byte
+	if isNew(s.file) { // otherwise its schema would be compiled for nothing
+		text = initial(s.file)
+	}
 	s.store, err = filestore.Open(ctx, s.file, filestore.Options{
-		Initial:     initial(s.file),
+		Initial:     text,
 		MustExist:   s.File != "", // or a typing error would be a new database
 		ReadOnly:    s.ReadOnly,
 		Ephemeral:   s.Ephemeral,

@@ -44,7 +44,7 @@ func BenchmarkUpdate(b *testing.B) {
 				i++
 				id := fmt.Sprint(1 + i*7919%n)
 				if _, err := db.Update(b.Context(), func(tx *database.Tx) error {
-					_, err := tx.Merge("c", id, jsontext.Value(`{"n":1}`))
+					_, err := tx.Merge("c", id, fmt.Appendf(nil, `{"n":%d}`, i))
 					return err
 				}); err != nil {
 					b.Fatal(err)
@@ -123,10 +123,10 @@ func BenchmarkFollowers(b *testing.B) {
 					}
 				})
 			}
-			for b.Loop() {
+			for i := 1; b.Loop(); i++ {
 				told.Store(0)
 				if _, err := db.Update(b.Context(), func(tx *database.Tx) error {
-					_, err := tx.Merge("c", "7", jsontext.Value(`{"n":1}`))
+					_, err := tx.Merge("c", "7", fmt.Appendf(nil, `{"n":%d}`, -i))
 					return err
 				}); err != nil {
 					b.Fatal(err)

@@ -207,6 +207,43 @@ func TestWrites(t *testing.T) {
 	}
 }
 
+// TestUnchanged writes what is stored. That makes no revision and changes no store, but
+// another text does.
+func TestUnchanged(t *testing.T) {
+	for _, test := range []struct {
+		name, id, body string
+		write          func(*database.Tx, string, string, jsontext.Value) (*database.Record, error)
+		changes        bool
+	}{
+		{name: "c", id: "1", body: `{ "a": 1.10, "id": 1 }`, write: (*database.Tx).Replace, changes: true}, // another order
+		{name: "c", id: "1", body: `{ "id": "1", "a": 1.10 }`, write: (*database.Tx).Replace},
+		{name: "c", id: "1", body: `{"a": 1.1}`, write: (*database.Tx).Merge, changes: true}, // another spelling
+		{name: "c", id: "1", body: `{"a": 1.10}`, write: (*database.Tx).Merge},
+		{name: "c", id: "1", body: `{"b": null}`, write: (*database.Tx).Merge, changes: true},
+		{name: "c", id: "1", body: `{"b": null}`, write: (*database.Tx).MergePatch},
+		{name: "c", id: "1", body: `[{"op": "replace", "path": "/a", "value": 1.10}]`, write: (*database.Tx).Patch},
+		{name: "one", body: `{"x": 1}`, write: (*database.Tx).Replace},
+		{name: "one", body: `{"x": 1}`, write: (*database.Tx).Merge},
+		{name: "one", body: `{"x": 2}`, write: (*database.Tx).Merge, changes: true},
+	} {
+		commits := 0
+		s := &hookStore{Store: storetest.NewMemStore(jsontext.Value(`{"c":[{"id":1,"a":1.10}],"one":{"x":1}}`))}
+		s.commit = func(_ storage.Rev, changes []storage.Change) error { commits += len(changes); return nil }
+		db := open(t, s)
+		before := db.Snapshot()
+		after, err := db.Update(t.Context(), func(tx *database.Tx) error {
+			_, err := test.write(tx, test.name, test.id, jsontext.Value(test.body))
+			return err
+		})
+		if err != nil || after != db.Snapshot() {
+			t.Fatalf("%s: %v", test.body, err)
+		}
+		if changed := after != before; changed != test.changes || (commits > 0) != changed || (len(db.History()) > 0) != changed {
+			t.Errorf("%s: changed %v, want %v; %d commits, %d revisions", test.body, changed, test.changes, commits, len(db.History()))
+		}
+	}
+}
+
 // TestShadowedID deletes the first of two records with the same id. A new record
 // cannot get that id: after a restart it would belong to the second.
 func TestShadowedID(t *testing.T) {

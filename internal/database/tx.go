@@ -1,6 +1,7 @@
 package database
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -207,7 +208,7 @@ func (tx *Tx) target(name, id string) (*Record, error) {
 }
 
 // validateAndSet replaces old by value if the members called names keep the rules,
-// or all members if names is nil.
+// or all members if names is nil. The text that is stored is no change.
 func (tx *Tx) validateAndSet(name string, old *Record, value jsontext.Value, names []string, sent map[string]string, faults []schema.Fault) (*Record, error) {
 	rules := tx.snap.schema.Member(name)
 	value = tx.stamp(name, old.Value, value)
@@ -216,10 +217,12 @@ func (tx *Tx) validateAndSet(name string, old *Record, value jsontext.Value, nam
 		if err := faultError(faults, nil, sent); err != nil {
 			return nil, err
 		}
-		tx.put(&collection{name: name, kind: storage.Object, value: value}, value)
+		if !bytes.Equal(old.Value, value) {
+			tx.put(&collection{name: name, kind: storage.Object, value: value}, value)
+		}
 		return &Record{Value: value}, nil
 	}
-	c, err := tx.array(name)
+	c, err := tx.snap.array(name)
 	if err != nil {
 		return nil, err
 	}
@@ -229,6 +232,12 @@ func (tx *Tx) validateAndSet(name string, old *Record, value jsontext.Value, nam
 		faults = append(faults, rules.CheckMerge(old.Value, value, names)...)
 	}
 	if err := faultError(faults, tx.taken(c, value, old.ID, names, sent), sent); err != nil {
+		return nil, err
+	}
+	if bytes.Equal(old.Value, value) {
+		return old, nil
+	}
+	if c, err = tx.array(name); err != nil {
 		return nil, err
 	}
 	return tx.set(c, old.ID, value), nil

@@ -168,10 +168,13 @@ export const pathOf = (collection: string, id?: string): string =>
 export const otherFaults = ({ detail = "", errors = [] }: Problem): NonNullable<Problem["errors"]> =>
   errors.filter((fault) => !detail.toLowerCase().includes(fault.detail.toLowerCase()));
 
-/** Returns what went wrong, with all faults, as one text. */
+/** Returns what went wrong, with all faults and conflicts, as one text. */
 export function reasonOf(error: unknown): string {
-  const faults = error instanceof Refused ? otherFaults(error.problem) : [];
-  return [messageOf(error), ...faults.map((fault) => fault.detail)].join(" ");
+  if (!(error instanceof Refused)) return messageOf(error);
+  const { conflicts = [] } = error.problem;
+  const names = conflicts.map(({ collection, id }) => (id === undefined ? collection : `${collection} ${id}`));
+  const reasons = [error.message, ...otherFaults(error.problem).map((fault) => fault.detail)];
+  return (names.length > 0 ? [...reasons, `In conflict: ${names.join(", ")}.`] : reasons).join(" ");
 }
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -7,6 +7,7 @@ import { isEqual, memberOf, stringify, type Json, type Obj } from "./json.ts";
 import { bundle } from "./later.tsx";
 import { onChange } from "./live.ts";
 import { announce, toast, toastError } from "./messages.tsx";
+import type { Picked } from "./reference_input.tsx";
 import { useUnsaved } from "./route.ts";
 import type { Rows } from "./rows.ts";
 import { fieldOf, isStructured, nothingOf, typedOf, type Field, type Shape } from "./schema.ts";
@@ -17,7 +18,7 @@ export interface CellEdit {
   member: string;
   record: Obj;
   draft: string;
-  isName: boolean | undefined; // of a record whose id is not known yet
+  picked: Picked | undefined; // of a reference
   was: Json | undefined;
   tag: string;
   error: string;
@@ -81,7 +82,7 @@ export function useCellEdit(
     }
     if (whyOff.value) return void toast(whyOff.value, { bad: true });
     if (!(await save())) return document.querySelector<HTMLElement>(".edits :is(input, select, textarea)")?.focus();
-    const edit: CellEdit = { id, member: field.name, record, draft: typedOf(was), isName: false, was, tag: "", error: "" };
+    const edit: CellEdit = { id, member: field.name, record, draft: typedOf(was), picked: undefined, was, tag: "", error: "" };
     lastRow.current = row;
     setCell(edit);
     // The tag has to be that of the value that the person sees.
@@ -122,7 +123,7 @@ export function useCellEdit(
       return true;
     }
     try {
-      const value = await bundle.value!.settle({ field: fieldOf(shape, member), text: draft, isName: edit.isName }, was);
+      const value = await bundle.value!.settle({ field: fieldOf(shape, member), text: draft, picked: edit.picked }, was);
       let { tag } = edit;
       if (!tag) {
         const now = await get(pathOf(shape.name, id));
@@ -157,7 +158,7 @@ export function useCellEdit(
     row: cell ? lastRow.current : -1,
     begin,
     save,
-    type: (draft: string, isName?: boolean) => setCell((c) => c && { ...c, draft, isName, error: "" }),
+    type: (draft: string, picked?: Picked) => setCell((c) => c && { ...c, draft, picked, error: "" }),
 
     /** Handles a key in the input and reports whether it has a meaning there. */
     onKey: (event: KeyboardEvent): boolean => {

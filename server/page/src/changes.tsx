@@ -1,6 +1,6 @@
 // The changes since the start, with what was there before, and their undo.
 import { useMemo, useState } from "preact/hooks";
-import { collections, hasCollection, hasObject, keyOf, objects, whyLocked } from "./catalog.ts";
+import { collections, hasCollection, hasObject, keyOf, objects } from "./catalog.ts";
 import { history, historyError, kept, useHistory } from "./history.ts";
 import { Icon } from "./icons.tsx";
 import { differing, isObject, memberOf, stringify, type Json, type Obj } from "./json.ts";
@@ -9,8 +9,9 @@ import { announce, toastError } from "./messages.tsx";
 import { go, href, route } from "./route.ts";
 import { labelOf, typedOf } from "./schema.ts";
 import { Snapshots } from "./snapshots.tsx";
-import { Ago, Bones, Button, count, Empty, ErrorBox, formatCount } from "./ui.tsx";
+import { Ago, Bones, count, Empty, ErrorBox, formatCount } from "./ui.tsx";
 import { undo } from "./undo.ts";
+import { WriteButton } from "./write_button.tsx";
 
 const maxChanges = 20; // of a revision that are listed
 const maxText = 200; // characters of a value
@@ -116,10 +117,10 @@ function RevisionItem({ revision, isUndone }: { revision: Revision; isUndone: bo
         {isUndone && <span class="pill">undone</span>}
         <Author revision={revision} />
         <Ago at={revision.at} />
-        {revision.by === "api" && !isUndone && !whyLocked.value && (
-          <Button kind="quiet" icon="undo" onClick={() => void revert()}>
+        {revision.by === "api" && !isUndone && (
+          <WriteButton kind="quiet" icon="undo" onClick={() => void revert()}>
             Undo
-          </Button>
+          </WriteButton>
         )}
       </header>
       {changes.length === 1

@@ -17,7 +17,7 @@ import {
 } from "./json.ts";
 import { onChange, onReset, type Change } from "./live.ts";
 import { announce } from "./messages.tsx";
-import { settle, type Typed } from "./reference_input.tsx";
+import { isName, settle, type Picked, type Typed } from "./reference_input.tsx";
 import { useUnsaved } from "./route.ts";
 import { typedOf, valueOf, type Field } from "./schema.ts";
 
@@ -184,7 +184,7 @@ export function useDraft(path: string, source: Source) {
     conflict === null &&
     !isDeleted &&
     jsonError === "" &&
-    [...typed.values()].every((t) => t.isName);
+    [...typed.values()].every((t) => isName(t.picked));
 
   return {
     loaded,
@@ -206,15 +206,15 @@ export function useDraft(path: string, source: Source) {
     forget,
 
     /** Takes what a person has typed into a field. */
-    type: (field: Field, text: string, isName?: boolean) => {
+    type: (field: Field, text: string, picked?: Picked) => {
       const own = pointer(field.name),
         before = memberOf(base, field.name);
       const others = faults.filter((f) => f.pointer !== own && !f.pointer.startsWith(own + "/"));
       const rest = new Map(typed);
       rest.delete(field.name);
       try {
-        if (isName && text !== typedOf(before)) rest.set(field.name, { field, text, isName });
-        else setValue(withMember(value, field.name, valueOf(field, text, before)));
+        if (isName(picked) && text !== typedOf(before)) rest.set(field.name, { field, text, picked });
+        else setValue(withMember(value, field.name, valueOf(field, text, before, picked?.id)));
         setFaults(others);
       } catch (e) {
         rest.set(field.name, { field, text });

@@ -114,7 +114,7 @@ function Member({ draft, field, isKey, isNew, isLocked }: MemberProps) {
           isInvalid={fault !== ""}
           describedBy={[fault && faultID, field.description && helpID].filter(Boolean).join(" ")}
           placeholder={placeholderFor(field, now, isNew)}
-          onInput={(text, isName) => draft.type(field, text, isName)}
+          onInput={(text, picked) => draft.type(field, text, picked)}
         />
       )}
       {!isFixed && !typed && <ReferredRecord field={field} value={now} />}

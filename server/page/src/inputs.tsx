@@ -1,12 +1,12 @@
 // How a value is edited: the input that its field asks for.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Json } from "./json.ts";
-import { ReferenceInput } from "./reference_input.tsx";
+import { ReferenceInput, type Picked } from "./reference_input.tsx";
 import { isStructured, typedOf, type Field } from "./schema.ts";
 import { TimeInput } from "./time_input.tsx";
 
-/** Takes what was typed: the text of a value, or a name for which the id has to be found. */
-export type OnInput = (text: string, isName?: boolean) => void;
+/** Takes what was typed: the text of a value, or the id or the name of a record. */
+export type OnInput = (text: string, picked?: Picked) => void;
 
 export interface InputProps {
   field: Field;

@@ -2,13 +2,14 @@
 // happened to it.
 import { useEffect, useState } from "preact/hooks";
 import { ask, pathOf, prefix, readText } from "./api.ts";
-import { collections, objects, status, whyLocked } from "./catalog.ts";
+import { collections, isReadOnly, objects, status, whyLocked } from "./catalog.ts";
 import { Icon } from "./icons.tsx";
 import { Latest } from "./latest.tsx";
 import { broken } from "./live.ts";
 import { toastError } from "./messages.tsx";
 import { languages } from "./snippets.ts";
 import { Bones, Button, Copy, count, Dialog, Empty, ErrorBox, formatCount, Segments } from "./ui.tsx";
+import { WriteButton } from "./write_button.tsx";
 
 export function OverviewCards() {
   return (
@@ -38,7 +39,7 @@ export function EmptyFile() {
         Add a member to the file, <span class="code">"posts": []</span>, and save it. It is a collection, and
         appears here at once.
       </p>
-      {!whyLocked.value && (
+      {!isReadOnly.value && (
         <form
           class="row-of"
           onSubmit={(event) => {
@@ -51,9 +52,9 @@ export function EmptyFile() {
             value={name}
             onInput={(event) => setName(event.currentTarget.value)}
           />
-          <Button kind="primary" onClick={() => void create()}>
+          <WriteButton kind="primary" onClick={() => void create()}>
             Make a collection
-          </Button>
+          </WriteButton>
         </form>
       )}
     </Empty>

@@ -1,11 +1,11 @@
 // Finds anything by typing: collections, screens, commands, and records.
 import { useEffect, useState } from "preact/hooks";
 import { get, pathOf } from "./api.ts";
-import { collections, idOf, isReadOnly, nameOf, objects, status, whyLocked } from "./catalog.ts";
+import { collections, idOf, isReadOnly, nameOf, objects, status, whyOff } from "./catalog.ts";
 import { Icon, type IconName } from "./icons.tsx";
 import type { Obj } from "./json.ts";
 import { isHelpOpen, isPaletteOpen } from "./later.tsx";
-import { toastError } from "./messages.tsx";
+import { toast, toastError } from "./messages.tsx";
 import { switchTheme, tools } from "./nav.tsx";
 import { held, hold } from "./request_log.ts";
 import { go, href } from "./route.ts";
@@ -18,6 +18,7 @@ interface Entry {
   note: string;
   icon: IconName;
   run: () => void;
+  isOff?: boolean; // its note says why
 }
 
 const maxFixed = 8,
@@ -53,13 +54,21 @@ function fixedEntries(): Entry[] {
   if (rules.value.length > 0 && !isReadOnly.value) {
     list.push(command("Simulate nothing", "flask", () => void removeAllRules().catch(notDone)));
   }
-  if (whyLocked.value) return list;
-  return [
-    ...list,
+  if (isReadOnly.value) return list;
+  const writes = [
     command("Undo the last change", "undo", () => void undoLast(), "made here"),
     ...collections.value.map((c) => link("New record in " + c.name, "", "plus", href(["_", "new", c.name]))),
   ];
+  return [...list, ...(whyOff.value ? writes.map(turnOff) : writes)];
 }
+
+/** Returns an entry of what cannot be done at the moment, which says why. */
+const turnOff = (entry: Entry): Entry => ({
+  ...entry,
+  note: whyOff.value,
+  run: () => void toast(whyOff.value, { bad: true }),
+  isOff: true,
+});
 
 const notDone = (error: unknown) => toastError("Not changed.", error);
 
@@ -136,6 +145,7 @@ export function Palette() {
               id={"found-" + i}
               role="option"
               aria-selected={i === at}
+              aria-disabled={entry.isOff}
               onMouseEnter={() => setAt(i)}
               onClick={() => run(entry)}
             >

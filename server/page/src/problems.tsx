@@ -2,7 +2,7 @@
 // records that break them.
 import { useEffect } from "preact/hooks";
 import { ask, get, pathOf, type Schemas } from "./api.ts";
-import { shapeFor, status, whyLocked } from "./catalog.ts";
+import { isReadOnly, shapeFor, status } from "./catalog.ts";
 import { findingCount, findings, findingsError, loadFindings, memberNames, type Finding } from "./findings.ts";
 import { Icon } from "./icons.tsx";
 import { pointer, pointerNames, stringify, type Operation } from "./json.ts";
@@ -11,8 +11,9 @@ import { toastError } from "./messages.tsx";
 import { href } from "./route.ts";
 import { fieldOf } from "./schema.ts";
 import { changeRecords } from "./transaction.ts";
-import { Bones, Button, count, Empty, ErrorBox, formatCount } from "./ui.tsx";
+import { Bones, count, Empty, ErrorBox, formatCount } from "./ui.tsx";
 import { toastUndo } from "./undo.ts";
+import { WriteButton } from "./write_button.tsx";
 
 type SourceFile = Schemas["SourceFile"];
 
@@ -188,7 +189,7 @@ function FindingLine({ finding }: { finding: Finding }) {
           )}
         </p>
       </div>
-      {mend && !whyLocked.value && <Button onClick={() => void run()}>Make it “{mend.value}”</Button>}
+      {mend && <WriteButton onClick={() => void run()}>Make it “{mend.value}”</WriteButton>}
       {collection && id && (
         <a class="button" href={href([collection, id])}>
           Open
@@ -202,7 +203,7 @@ function FindingLine({ finding }: { finding: Finding }) {
 function MendAll({ alike }: { alike: Finding[] }) {
   const mends = alike.map(mendOf).filter((mend) => mend !== null),
     [first] = mends;
-  if (!first || mends.length < 2 || whyLocked.value) return null;
+  if (!first || mends.length < 2 || isReadOnly.value) return null;
   const { collection, member, value } = first;
   const run = async () => {
     const ids = new Set(mends.map((mend) => mend.id));
@@ -215,9 +216,9 @@ function MendAll({ alike }: { alike: Finding[] }) {
   };
   return (
     <li>
-      <Button onClick={() => void run()}>
+      <WriteButton onClick={() => void run()}>
         Make all {formatCount(mends.length)} “{value}”
-      </Button>
+      </WriteButton>
     </li>
   );
 }

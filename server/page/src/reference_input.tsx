@@ -4,14 +4,22 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hook
 import { get, pathOf } from "./api.ts";
 import { idOf, keyOf, nameOf } from "./catalog.ts";
 import type { OnInput, SharedProps } from "./inputs.tsx";
-import type { Json, Obj } from "./json.ts";
+import { memberOf, type Json, type Obj } from "./json.ts";
 import { valueOf, type Field } from "./schema.ts";
 import { hasModifier, useSearch } from "./ui.tsx";
 
 interface Choice {
   id: string;
   name: string;
+  picked: Picked;
 }
+
+/** A record that somebody picks. */
+export interface Picked {
+  id?: Json | undefined; // as the record has it; not known yet if only a name was typed
+}
+
+const byName: Picked = {};
 
 const offered = 50; // records
 const askAfter = 120; // ms
@@ -36,29 +44,35 @@ async function readChoices(collection: string, text: string, signal: AbortSignal
   const found = new Map<string, Choice>();
   for (const record of answers.flatMap((answer) => answer.data as Obj[])) {
     const id = idOf(collection, record);
-    found.set(id, { id, name: nameOf(collection, record) });
+    const picked = { id: memberOf(record, keyOf(collection)) };
+    if (id !== "") found.set(id, { id, name: nameOf(collection, record), picked });
   }
   return [[...found.values()], !text && (answers[0]?.total ?? 0) <= offered];
 }
 
-/** Returns the id of the record that a text names: the first that its list would offer. */
-async function findID(collection: string, text: string): Promise<string> {
+/** Returns the record that a text names: the first that its list would offer. */
+async function find(collection: string, text: string): Promise<Choice> {
   const [choices] = await readChoices(collection, text, new AbortController().signal);
   const [first] = matching(choices, text);
   if (!first) throw new Error(`${collection} has no record “${text}”.`);
-  return first.id;
+  return first;
 }
 
 /** What a person has typed into a field. */
 export interface Typed {
   field: Field;
   text: string;
-  isName?: boolean | undefined; // of a record whose id is not known yet
+  picked?: Picked | undefined; // of a reference
 }
 
+/** Whether a text is the name of a record whose id is not known yet. */
+export const isName = (picked: Picked | undefined): boolean => picked !== undefined && picked.id === undefined;
+
 /** Returns the value of what was typed. It throws if that is none. */
-export async function settle({ field, text, isName }: Typed, before: Json | undefined): Promise<Json | undefined> {
-  return valueOf(field, isName ? await findID(field.collection, text) : text, before);
+export async function settle({ field, text, picked }: Typed, before: Json | undefined): Promise<Json | undefined> {
+  if (!isName(picked)) return valueOf(field, text, before, picked?.id);
+  const found = await find(field.collection, text);
+  return valueOf(field, found.id, before, found.picked.id);
 }
 
 /** Whether a key moves in the list, or saves what is selected in it. */
@@ -108,7 +122,7 @@ export function ReferenceInput({ field, value, isInCell, onInput, shared }: Refe
     setTyped(text);
     const [first] = isAll && text.trim() ? matching(known, text) : [];
     held.current = [];
-    onInput(first?.id ?? text, !first && text.trim() !== "");
+    onInput(first?.id ?? text, first?.picked ?? (text.trim() ? byName : undefined));
   };
   const current = useRef({ typed, onInput });
   current.current = { typed, onInput };
@@ -124,7 +138,7 @@ export function ReferenceInput({ field, value, isInCell, onInput, shared }: Refe
       setAll(areAll);
       setAnswered(text);
       const [first] = now?.trim() ? matching(ordered, now) : [];
-      if (first) current.current.onInput(first.id);
+      if (first) current.current.onInput(first.id, first.picked);
       const keys = held.current;
       if (document.activeElement !== shared.ref.current) close();
       held.current = [];
@@ -137,7 +151,7 @@ export function ReferenceInput({ field, value, isInCell, onInput, shared }: Refe
     if (!isOpen) return open();
     const n = found.length;
     const next = found[at < 0 && step < 0 ? n - 1 : (at + step + n) % n];
-    if (next) onInput(next.id);
+    if (next) onInput(next.id, next.picked);
   };
   const onKey = (event: KeyboardEvent) => {
     if (isAsking && needsChoice(event, isInCell)) {
@@ -159,7 +173,7 @@ export function ReferenceInput({ field, value, isInCell, onInput, shared }: Refe
         return;
       case "Escape":
         if (!isOpen || isInCell) return;
-        onInput(before.current, before.current !== "");
+        onInput(before.current, before.current ? byName : undefined);
         close();
         event.stopPropagation();
         break;
@@ -193,8 +207,8 @@ export function ReferenceInput({ field, value, isInCell, onInput, shared }: Refe
         choices={isShown ? found : []}
         at={at}
         input={shared.ref}
-        onChoose={(id) => {
-          onInput(id);
+        onChoose={({ id, picked }) => {
+          onInput(id, picked);
           close();
         }}
       />
@@ -208,7 +222,7 @@ interface ChoicesProps {
   choices: Choice[];
   at: number;
   input: { current: HTMLElement | null };
-  onChoose: (id: string) => void;
+  onChoose: (choice: Choice) => void;
 }
 
 /** The list of a combobox. It is over everything, so that no table or dialog cuts it off. */
@@ -249,7 +263,7 @@ function Choices({ id, label, choices, at, input, onChoose }: ChoicesProps) {
           aria-selected={i === at}
           onMouseDown={(event) => {
             event.preventDefault(); // the input keeps the focus
-            onChoose(choice.id);
+            onChoose(choice);
           }}
         >
           <span class="clip">{choice.name}</span>

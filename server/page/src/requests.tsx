@@ -354,11 +354,11 @@ function placeIn(request: Bodies): { address: string; what: string } | null {
 /** Returns why a request cannot be sent once more, "" if it can. */
 function whyNotAgain(request: Bodies): string {
   if (isReadOnly.value && !safeMethods.includes(request.method)) return "The server is read-only.";
-  if (request.type && !request.body) return "It cannot be sent again: its body is not kept.";
+  if (request.type && !request.body) return "It cannot be sent again: its body was not recorded.";
   if ((fullPath(request) + (request.body ?? "")).includes("…")) {
-    return "It cannot be sent again: what may be secret in it is not kept.";
+    return "It cannot be sent again: possible secrets in it were removed.";
   }
-  return !request.body || isJSON(request.body) ? "" : "It cannot be sent again: not all of its body is kept.";
+  return !request.body || isJSON(request.body) ? "" : "It cannot be sent again: its body was not recorded as a whole.";
 }
 
 function Actions({ request, text }: { request: Bodies; text: RequestText }) {

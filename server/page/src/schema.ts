@@ -26,6 +26,7 @@ export interface Field {
   choices: Json[];
   historic: Json[]; // choices that no new record may have
   collection: string; // that a reference leads to
+  isTyped: boolean; // its values are of one type, apart from null
   isNumeric: boolean; // its values are numbers, those of a reference, too
   isTextual: boolean; // its values may be strings
   isNullable: boolean; // the rules name null as a value
@@ -101,6 +102,7 @@ function makeField(name: string, rule: Obj, root: Obj, to: string, isKey = false
   const types = stringsOf(rule["type"]).filter((type) => type !== "null");
   const field: Field = {
     name,
+    isTyped: types.length === 1,
     isNumeric: types.length > 0 && types.every((type) => type === "number" || type === "integer"),
     isTextual: types.length === 0 || types.includes("string"),
     isNullable: stringsOf(rule["type"]).includes("null") || (Array.isArray(choices) && choices.includes(null)),
@@ -147,10 +149,11 @@ export const isStructured = (field: Field, value: Json | undefined): boolean =>
 
 /**
  * Returns the value that a person has typed into a field, undefined for none. A field
- * that may hold several types keeps the type that it has. It throws if the text has
- * to be a value of another type and is not.
+ * that may hold several types keeps the type that it has, and a reference without one
+ * gets that of the id which was picked. It throws if the text has to be a value of
+ * another type and is not.
  */
-export function valueOf(field: Field, typed: string, before: Json | undefined): Json | undefined {
+export function valueOf(field: Field, typed: string, before: Json | undefined, id?: Json): Json | undefined {
   if (typed === "" && !holdsEmptyText(field, before)) return nothingOf(field, before);
   if (isStructured(field, before)) return parse(typed);
   switch (field.kind) {
@@ -162,7 +165,8 @@ export function valueOf(field: Field, typed: string, before: Json | undefined): 
     case "choice":
       return field.choices.find((choice) => typedOf(choice) === typed) ?? typed;
     case "reference":
-      return (field.isNumeric || isNumber(before)) && /^-?(0|[1-9]\d*)$/.test(typed) ? parse(typed) : typed;
+      if ((field.isNumeric || isNumber(before)) && /^-?(0|[1-9]\d*)$/.test(typed)) return parse(typed);
+      return id === undefined || field.isTyped || typeof before === "string" ? typed : id;
     case "any":
       return typeof before === "string" ? typed : parseLoosely(typed);
   }

@@ -116,7 +116,7 @@ function SetMember({ rows, shape, selected, onClose }: SetMemberProps) {
         </div>
         <div class="field">
           <label for="set-value">Value</label>
-          <Input key={name} id="set-value" field={field} value={typed?.text ?? ""} was={undefined} onInput={(text, isName) => setTyped({ text, isName })} />
+          <Input key={name} id="set-value" field={field} value={typed?.text ?? ""} was={undefined} onInput={(text, picked) => setTyped({ text, picked })} />
         </div>
       </div>
       {error !== null && <ErrorBox error={error} title="Nothing was changed" />}

@@ -1,11 +1,14 @@
 // The sessions: databases of tests, which never reach the file.
 import { useEffect, useState } from "preact/hooks";
-import { ask, enterSession, read, session, type Schemas } from "./api.ts";
+import { ask, enterSession, read, session, type Answer, type Schemas } from "./api.ts";
 import { isReadOnly, status } from "./catalog.ts";
 import { ChangeTitle } from "./changes.tsx";
 import type { Change } from "./live.ts";
 import { toast, toastError } from "./messages.tsx";
+import { Question } from "./question.tsx";
 import { Ago, Bones, Button, count, Empty, ErrorBox, formatCount } from "./ui.tsx";
+import { forgetSession, toastUndo } from "./undo.ts";
+import { WriteButton } from "./write_button.tsx";
 
 type Session = Schemas["Session"];
 
@@ -14,23 +17,37 @@ const pathOf = (name: string): string => "/_/sessions/" + encodeURIComponent(nam
 export function Sessions() {
   const [list, setList] = useState<Session[] | null>(null),
     [error, setError] = useState<unknown>(null);
-  const [opened, setOpened] = useState("");
+  const [opened, setOpened] = useState(""),
+    [loads, setLoads] = useState(0);
+  const [unwanted, setUnwanted] = useState(""); // to be ended
   const load = () => {
-    read<Session[]>("/_/sessions").then(setList, setError);
+    setLoads((n) => n + 1);
+    read<Session[]>("/_/sessions").then((now) => {
+      setList(now);
+      setError(null);
+    }, setError);
   };
   useEffect(load, []);
   const end = async (name: string) => {
     const isOwn = name === session.value;
     if (isOwn) session.value = ""; // a request in it would begin it again
-    const isEnded = await run("The session has ended", "DELETE", pathOf(name));
+    const isEnded = await run("DELETE", pathOf(name), () => {
+      forgetSession(name);
+      toast("The session has ended");
+    });
     if (!isOwn) return;
     if (isEnded) enterSession("");
     else session.value = name;
   };
-  const run = async (done: string, method: string, path: string): Promise<boolean> => {
+  const reset = (name: string) =>
+    run("POST", pathOf(name) + "/reset", ({ revision }) => toastUndo("The session is reset", revision, undefined, name));
+  const commit = (name: string) =>
+    run("POST", pathOf(name) + "/commit", ({ revision }) =>
+      toastUndo("Its changes are in the file", revision, undefined, ""),
+    );
+  const run = async (method: string, path: string, tell: (answer: Answer) => void): Promise<boolean> => {
     try {
-      await ask(method, path, method === "POST" ? { body: "{}" } : {});
-      toast(done);
+      tell(await ask(method, path));
       setOpened("");
       load();
       return true;
@@ -82,28 +99,33 @@ export function Sessions() {
               <Button onClick={() => enterSession(item.name)}>Look into it</Button>
               {!isReadOnly.value && (
                 <>
-                  <Button onClick={() => void run("The session is reset", "POST", pathOf(item.name) + "/reset")}>
-                    Reset
-                  </Button>
-                  <Button
-                    onClick={() => void run("Its changes are in the file", "POST", pathOf(item.name) + "/commit")}
-                  >
-                    Commit to the file
-                  </Button>
+                  <Button onClick={() => void reset(item.name)}>Reset</Button>
+                  <WriteButton onClick={() => void commit(item.name)}>Commit to the file</WriteButton>
                 </>
               )}
               <Button
                 kind="quiet"
                 icon="trash"
-                onClick={() => void end(item.name)}
+                onClick={() => setUnwanted(item.name)}
               >
                 End
               </Button>
             </div>
-            {opened === item.name && <SessionChanges name={item.name} />}
+            {opened === item.name && <SessionChanges key={loads} name={item.name} />}
           </li>
         ))}
       </ul>
+      {unwanted && (
+        <Question
+          title={`End ${unwanted}?`}
+          verb="End it"
+          onYes={() => void end(unwanted)}
+          onClose={() => setUnwanted("")}
+        >
+          <p>What it has changed is lost. This cannot be undone.</p>
+          <SessionChanges name={unwanted} />
+        </Question>
+      )}
     </main>
   );
 }

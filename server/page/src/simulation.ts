@@ -64,7 +64,7 @@ export const switches = computed<Switches>(() => {
   };
 });
 
-export async function loadRules(): Promise<void> {
+async function loadRules(): Promise<void> {
   if (!status.value?.mode.simulate) return;
   rules.value = await read<Rule[]>("/_/simulate");
 }

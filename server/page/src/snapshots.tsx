@@ -1,11 +1,13 @@
 // Named snapshots of the database, and the way back to them.
 import { useEffect, useState } from "preact/hooks";
 import { ask, read, type Schemas } from "./api.ts";
-import { whyLocked } from "./catalog.ts";
+import { isReadOnly } from "./catalog.ts";
 import { onChange, onReset } from "./live.ts";
 import { toastError } from "./messages.tsx";
-import { Ago, Button, count, Dialog } from "./ui.tsx";
+import { Question } from "./question.tsx";
+import { Ago, Button, count } from "./ui.tsx";
 import { toastUndo } from "./undo.ts";
+import { WriteButton } from "./write_button.tsx";
 
 type NamedSnapshot = Schemas["NamedSnapshot"];
 
@@ -16,7 +18,8 @@ const pathOf = (name: string): string => "/_/snapshots/" + encodeURIComponent(na
 export function Snapshots() {
   const [list, setList] = useState<NamedSnapshot[]>([]),
     [name, setName] = useState("");
-  const [target, setTarget] = useState<string | null>(null); // to go back to
+  const [target, setTarget] = useState<string | null>(null), // to go back to
+    [unwanted, setUnwanted] = useState<NamedSnapshot | null>(null); // to be forgotten
   const load = () => {
     read<NamedSnapshot[]>("/_/snapshots").then(setList, () => setList([]));
   };
@@ -40,7 +43,7 @@ export function Snapshots() {
     setName("");
     void run("Not kept.", () => ask("PUT", pathOf(chosen), { isNew: true }));
   };
-  if (whyLocked.value && list.length === 0) return null;
+  if (isReadOnly.value) return null;
   return (
     <section class="card snapshots" aria-labelledby="snapshots">
       <h2 id="snapshots">Snapshots</h2>
@@ -57,37 +60,50 @@ export function Snapshots() {
             </span>
             <span class="grow" />
             <Ago at={snapshot.at} />
-            {!whyLocked.value && <Button onClick={() => setTarget(snapshot.name)}>Go back</Button>}
+            <WriteButton onClick={() => setTarget(snapshot.name)}>Go back</WriteButton>
             <Button
               kind="quiet"
               icon="trash"
               label={"Forget " + snapshot.name}
-              onClick={() => void run("Not forgotten.", () => ask("DELETE", pathOf(snapshot.name)))}
+              onClick={() => setUnwanted(snapshot)}
             />
           </li>
         ))}
       </ul>
-      {!whyLocked.value && (
-        <form
-          class="row-of wrap"
-          onSubmit={(event) => {
-            event.preventDefault();
-            keep();
-          }}
+      <form
+        class="row-of wrap"
+        onSubmit={(event) => {
+          event.preventDefault();
+          keep();
+        }}
+      >
+        <input
+          class="name"
+          aria-label="Name of the snapshot"
+          placeholder="name"
+          pattern="[A-Za-z0-9._\-]+"
+          value={name}
+          onInput={(event) => setName(event.currentTarget.value)}
+        />
+        <Button icon="camera" onClick={keep}>
+          Take a snapshot
+        </Button>
+        <WriteButton onClick={() => setTarget("baseline")}>Reset</WriteButton>
+      </form>
+      {unwanted && (
+        <Question
+          title={`Forget ${unwanted.name}?`}
+          verb="Forget"
+          onYes={() => void run("Not forgotten.", () => ask("DELETE", pathOf(unwanted.name)))}
+          onClose={() => setUnwanted(null)}
         >
-          <input
-            class="name"
-            aria-label="Name of the snapshot"
-            placeholder="name"
-            pattern="[A-Za-z0-9._\-]+"
-            value={name}
-            onInput={(event) => setName(event.currentTarget.value)}
-          />
-          <Button icon="camera" onClick={keep}>
-            Take a snapshot
-          </Button>
-          <Button onClick={() => setTarget("baseline")}>Reset</Button>
-        </form>
+          <p>
+            {unwanted.differing === 0
+              ? "The database is as it was then."
+              : `${describeDiffering(unwanted.differing)}: what was in them then is lost.`}{" "}
+            This cannot be undone.
+          </p>
+        </Question>
       )}
       {target !== null && <GoBack target={target} onClose={() => setTarget(null)} />}
     </section>
@@ -104,23 +120,21 @@ function GoBack({ target, onClose }: { target: string; onClose: () => void }) {
     } catch (error) {
       toastError("Not changed.", error);
     }
-    onClose();
   };
   return (
-    <Dialog title="Go back" onClose={onClose}>
-      <h2>{target === "baseline" ? "Take back what came through the API?" : `Go back to ${target}?`}</h2>
+    <Question
+      title={target === "baseline" ? "Take back what came through the API?" : `Go back to ${target}?`}
+      verb="Go back"
+      kind="primary"
+      onYes={() => void run()}
+      onClose={onClose}
+    >
       <p>
         {target === "baseline"
           ? "The records become what they were at the start, or at the last edit of the file."
           : "All records become what they were then. Edits of the file are taken back, too."}{" "}
         This can be undone.
       </p>
-      <div class="row-of end">
-        <Button onClick={onClose}>Cancel</Button>
-        <Button kind="primary" onClick={() => void run()}>
-          Go back
-        </Button>
-      </div>
-    </Dialog>
+    </Question>
   );
 }

@@ -2,7 +2,12 @@
 import { ask, Refused } from "./api.ts";
 import { announce, dismiss, toast, toastError } from "./messages.tsx";
 
-const made = new Map<string, number>(); // the latest revisions with their messages, the newest last
+interface Made {
+  message: number;
+  session: string | undefined; // instead of that of the page, "" for the file
+}
+
+const made = new Map<string, Made>(); // the latest revisions, the newest last
 const kept = 100; // revisions
 
 /**
@@ -10,20 +15,20 @@ const kept = 100; // revisions
  * reverted, because its records have changed since, is not in the way of those before it.
  */
 export async function undo(revision: string): Promise<void> {
-  const message = made.get(revision);
+  const own = made.get(revision);
   made.delete(revision);
   try {
-    await ask("POST", "/_/undo", { body: JSON.stringify({ rev: revision }) });
+    await ask("POST", "/_/undo", { body: JSON.stringify({ rev: revision }), session: own?.session });
   } catch (error) {
     const isFinal = error instanceof Refused && [409, 410].includes(error.status);
-    if (message && !isFinal) made.set(revision, message);
+    if (own && !isFinal) made.set(revision, own);
     throw error;
   }
-  if (message) dismiss(message);
+  if (own) dismiss(own.message);
 }
 
 /** Reports a change that this tab has made, with a button that undoes it. revision is "" if nothing has changed. */
-export function toastUndo(text: string, revision: string, onDone?: () => void): void {
+export function toastUndo(text: string, revision: string, onDone?: () => void, session?: string): void {
   if (!revision) {
     toast(text);
     return;
@@ -37,8 +42,13 @@ export function toastUndo(text: string, revision: string, onDone?: () => void): 
       toastError("Not undone.", error);
     }
   };
-  made.set(revision, toast(text, { action: { name: "Undo", run } }));
+  made.set(revision, { message: toast(text, { action: { name: "Undo", run } }), session });
   for (const old of made.keys()) if (made.size > kept) made.delete(old);
+}
+
+/** Forgets the changes of a session that has ended. */
+export function forgetSession(name: string): void {
+  for (const [revision, { session }] of made) if (session === name) made.delete(revision);
 }
 
 /** Undoes the last change that this tab has made. */
