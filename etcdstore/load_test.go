@@ -2,12 +2,15 @@ package etcdstore
 
 import (
 	"context"
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"pickup/internal/database"
 	"pickup/internal/storage"
 )
 
@@ -83,5 +86,31 @@ func TestRanks(t *testing.T) {
 	}
 	if r, err := s.get(t.Context(), "c/1000002/b"); err != nil || len(r.Kvs) != 1 {
 		t.Errorf("the last one has another key: %v, %v", r, err)
+	}
+}
+
+// BenchmarkOpen opens a database of 100,000 records of 200 bytes, and reports what a record
+// needs in memory.
+func BenchmarkOpen(b *testing.B) {
+	const records = 100_000
+	var text strings.Builder
+	for i := range records {
+		fmt.Fprintf(&text, `,{"id":"%06d","t":%q}`, i, strings.Repeat("x", 200-len(`{"id":"123456","t":""}`)))
+	}
+	c := oneNode(b)
+	s := open(b, c, `{"items":[`+text.String()[1:]+`]}`)
+	for b.Loop() {
+		runtime.GC()
+		before := heap()
+		other := another(b, c, s)
+		db, err := database.Open(b.Context(), other, database.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		runtime.GC()
+		b.ReportMetric(float64(heap()-before)/records, "B/record")
+		runtime.KeepAlive(db)
+		b.StartTimer()
 	}
 }

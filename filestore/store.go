@@ -143,6 +143,9 @@ func (s *Store) commitLocked(ctx context.Context, base storage.Rev, changes []st
 		if again && s.o.now().Sub(begin) > graceWrite {
 			return nil, fmt.Errorf("%w: %s is being written all the time", storage.ErrBusy, s.path)
 		}
+		if len(changes) == 0 && s.known.Info != nil {
+			return s.doc, nil // the file has these contents
+		}
 		if next == nil {
 			var err error
 			if next, err = s.doc.Apply(changes); err != nil || s.o.Ephemeral {

@@ -190,6 +190,7 @@ var plainWords = []struct {
 	{regexp.MustCompile(`expected a valid \d+ bit int but got (".*")`), `$1 is not a whole number`},
 	{regexp.MustCompile(`expected duration but got (".*?").*`), `$1 is not a time such as 30s or 5m`},
 	{regexp.MustCompile(`^unexpected argument \S+\.json$`), `$0: there can be only one file`},
+	{regexp.MustCompile(`^(unknown flag -\w), did you mean .*`), `$1`}, // any letter is as near as another
 	{regexp.MustCompile(`unexpected argument public$`), `unexpected argument public, did you mean --no-auth=public?`},
 }
 

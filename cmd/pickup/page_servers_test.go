@@ -706,9 +706,11 @@ func hundredThousand(t *testing.T, ctx context.Context) {
 	}
 	p.clickAt(`[data-cell="-1:0"]`, 12) // all, as many as one transaction deletes
 	p.sees("Only 5,000 records can be selected.")
-	p.clickText("Delete")
-	p.sees("5,000 records deleted")
-	p.until(`document.querySelector(".count").textContent === "95,000 records"`)
+	if long() {
+		p.clickText("Delete")
+		p.sees("5,000 records deleted")
+		p.until(`document.querySelector(".count").textContent === "95,000 records"`)
+	}
 	p.quiet()
 }
 

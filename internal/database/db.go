@@ -80,6 +80,9 @@ type update struct {
 	changes bool // whether fn has changed something, in the latest run
 }
 
+// isNeedless reports whether the update succeeds although it changes nothing.
+func (u *update) isNeedless() bool { return u.err == nil && !u.changes }
+
 // Open loads a database. Contents that break a rule of the schema are not an error.
 func Open(ctx context.Context, s storage.Store, o Options) (*DB, error) {
 	db := &DB{store: s, log: o.Log, run: rand.Text()[:6], source: newSource(o), lead: make(chan struct{}, 1)}
@@ -207,7 +210,7 @@ func (db *DB) commitLocked(ctx context.Context, group []*update) {
 	for start, lost := time.Now(), 0; ; lost++ {
 		base := db.now.Load()
 		steps := db.stage(base, group)
-		rev, err := db.storeSteps(ctx, base, steps, lost > 0)
+		rev, err := db.storeSteps(ctx, base, steps, lost > 0, slices.ContainsFunc(group, (*update).isNeedless))
 		if errors.Is(err, storage.ErrTooLarge) && len(group) > 1 { // each may fit alone
 			db.commitLocked(ctx, group[:len(group)/2])
 			db.commitLocked(ctx, group[len(group)/2:])
@@ -232,15 +235,15 @@ func (db *DB) commitLocked(ctx context.Context, group []*update) {
 	}
 }
 
-// storeSteps commits the changes of steps that begin at base. If there are none,
-// it confirms that base is the latest state of a shared store: what refuses a change,
-// or makes it needless, must hold at some moment since the group was formed. A state to
-// which the group has caught up does. The caller holds db.write.
-func (db *DB) storeSteps(ctx context.Context, base *Snapshot, steps []step, caughtUp bool) (rev storage.Rev, err error) {
+// storeSteps commits the changes of steps that begin at base. If there are none, it
+// confirms that base is the latest state: what refuses a change in a shared store, or
+// makes one needless in any, must hold at some moment since the group was formed. A state
+// to which the group has caught up does. The caller holds db.write.
+func (db *DB) storeSteps(ctx context.Context, base *Snapshot, steps []step, caughtUp, needless bool) (rev storage.Rev, err error) {
 	switch {
 	case base.stored != nil && base.stored.err != nil:
 		return 0, base.stored.err
-	case len(steps) == 0 && (db.shared == nil || caughtUp):
+	case len(steps) == 0 && (db.shared == nil && !needless || db.shared != nil && caughtUp):
 		return 0, nil
 	}
 	updates := make([][]storage.Change, len(steps))
@@ -248,7 +251,7 @@ func (db *DB) storeSteps(ctx context.Context, base *Snapshot, steps []step, caug
 		updates[i] = steps[i].tx.storageChanges()
 	}
 	db.unlocked(func() {
-		if len(steps) > 0 {
+		if len(steps) > 0 || db.shared == nil {
 			rev, err = db.store.Commit(ctx, base.rev, updates...)
 		} else {
 			err = db.confirm(ctx, base.rev)

@@ -207,7 +207,7 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// TestUnchanged writes what is stored. That makes no revision and reaches no store, but
+// TestUnchanged writes what is stored. That makes no revision and changes no store, but
 // another text does.
 func TestUnchanged(t *testing.T) {
 	for _, test := range []struct {
@@ -228,7 +228,7 @@ func TestUnchanged(t *testing.T) {
 	} {
 		commits := 0
 		s := &hookStore{Store: storetest.NewMemStore(jsontext.Value(`{"c":[{"id":1,"a":1.10}],"one":{"x":1}}`))}
-		s.commit = func(storage.Rev, []storage.Change) error { commits++; return nil }
+		s.commit = func(_ storage.Rev, changes []storage.Change) error { commits += len(changes); return nil }
 		db := open(t, s)
 		before := db.Snapshot()
 		after, err := db.Update(t.Context(), func(tx *database.Tx) error {

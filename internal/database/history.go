@@ -220,13 +220,6 @@ func (h *history) setErr(err error) (before error) {
 	return before
 }
 
-// failure returns why the store cannot be read, nil if it can.
-func (h *history) failure() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.err
-}
-
 // Wake wakes the followers although there is no new revision: something else that they
 // report has changed.
 func (db *DB) Wake() { db.history.wake() }
@@ -304,11 +297,12 @@ func (db *DB) Run() string { return db.run }
 // it succeeded. After an error, Snapshot returns the last valid state. Rules of a
 // shared store that cannot be used are an error too.
 func (db *DB) Err() error {
-	err := db.history.failure()
-	if stored := db.Snapshot().stored; err == nil && stored != nil {
+	db.history.mu.Lock()
+	defer db.history.mu.Unlock()
+	if stored := db.Snapshot().stored; db.history.err == nil && stored != nil {
 		return stored.err
 	}
-	return err
+	return db.history.err
 }
 
 type requestKey struct{}

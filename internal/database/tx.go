@@ -217,7 +217,7 @@ func (tx *Tx) validateAndSet(name string, old *Record, value jsontext.Value, nam
 		if err := faultError(faults, nil, sent); err != nil {
 			return nil, err
 		}
-		if !tx.isStored(old, value) {
+		if !bytes.Equal(old.Value, value) {
 			tx.put(&collection{name: name, kind: storage.Object, value: value}, value)
 		}
 		return &Record{Value: value}, nil
@@ -234,20 +234,13 @@ func (tx *Tx) validateAndSet(name string, old *Record, value jsontext.Value, nam
 	if err := faultError(faults, tx.taken(c, value, old.ID, names, sent), sent); err != nil {
 		return nil, err
 	}
-	if tx.isStored(old, value) {
+	if bytes.Equal(old.Value, value) {
 		return old, nil
 	}
 	if c, err = tx.array(name); err != nil {
 		return nil, err
 	}
 	return tx.set(c, old.ID, value), nil
-}
-
-// isStored reports whether value is the text of old, and the store is known to have it.
-// While the store cannot be read, such as a file that is missing, a write has to restore
-// it or fail.
-func (tx *Tx) isStored(old *Record, value jsontext.Value) bool {
-	return bytes.Equal(old.Value, value) && tx.history.failure() == nil
 }
 
 // put sets a top-level member, whose value is given too, or appends it.

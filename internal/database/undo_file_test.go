@@ -58,3 +58,49 @@ func TestUndoFile(t *testing.T) {
 		})
 	}
 }
+
+// TestUnchangedFile writes what the server shows. The file is left alone, but an edit
+// that nobody has loaded yet came before the write.
+func TestUnchangedFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "db.json")
+	edit := func(text string) os.FileInfo {
+		t.Helper()
+		if text != "" {
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+	before := edit(`{"c": [{"id": 1, "n": "shown"}]}`)
+	store, err := filestore.Open(t.Context(), path, filestore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	db, err := database.Open(t.Context(), store, database.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func() {
+		t.Helper()
+		if _, err := db.Update(t.Context(), func(tx *database.Tx) error {
+			_, err := tx.Merge("c", "1", jsontext.Value(`{"n": "shown"}`))
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if write(); !os.SameFile(before, edit("")) {
+		t.Error("a write that changes nothing replaced the file")
+	}
+	edit(`{"c": [{"id": 1, "n": "by hand"}]}`)
+	write()
+	if text, err := os.ReadFile(path); err != nil || string(text) != `{"c": [{"id": 1, "n": "shown"}]}` {
+		t.Errorf("after an edit and then a write the file is %s, %v", text, err)
+	}
+}

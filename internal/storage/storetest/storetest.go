@@ -134,7 +134,15 @@ func (test commitTest) run(t *testing.T, s storage.Store) {
 		t.Errorf("Load returned revision %d, then Commit %d, then Load %d", before.Rev, rev, after.Rev)
 	}
 	equal(t, s, test.want)
-	commit(t, s, after.Rev, set("drivers", "1", `{"id":"1"}`)) // it still works
+	now := commit(t, s, after.Rev, set("drivers", "1", `{"id":"1"}`)) // it still works
+	if _, shared := s.(storage.SharedStore); !shared {
+		if rev, err := s.Commit(t.Context(), now); err != nil || rev != now {
+			t.Errorf("Commit without updates at revision %d: %d, %v", now, rev, err)
+		}
+		if _, err := s.Commit(t.Context(), after.Rev); !errors.Is(err, storage.ErrConflict) {
+			t.Errorf("Commit without updates on an old base: %v, want ErrConflict", err)
+		}
+	}
 	if _, err := s.Commit(t.Context(), after.Rev, test.changes); !errors.Is(err, storage.ErrConflict) {
 		t.Errorf("Commit on an old base: %v, want ErrConflict", err)
 	}
