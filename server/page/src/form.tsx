@@ -178,13 +178,18 @@ function ReferredRecord({ field, value }: { field: Field; value: Json | undefine
 function AddMember({ onAdd }: { onAdd: (name: string) => void }) {
   const [isOpen, setOpen] = useState(false),
     [name, setName] = useState("");
+  const next = useRef(""); // the id of what gets the focus, before another key is pressed
   useLayoutEffect(() => {
-    if (isOpen) document.getElementById("new-member")?.focus();
+    if (next.current) (document.getElementById(next.current) ?? document.querySelector<HTMLElement>(".add"))?.focus();
   }, [isOpen]);
   if (!isOpen) {
+    const open = () => {
+      next.current = "new-member";
+      setOpen(true);
+    };
     return (
       <div>
-        <Button kind="quiet" icon="plus" class="add" onClick={() => setOpen(true)}>
+        <Button kind="quiet" icon="plus" class="add" onClick={open}>
           Add a member
         </Button>
       </div>
@@ -194,8 +199,7 @@ function AddMember({ onAdd }: { onAdd: (name: string) => void }) {
     if (added) onAdd(added);
     setOpen(false);
     setName("");
-    const next = () => document.getElementById("member-" + added) ?? document.querySelector<HTMLElement>(".add");
-    requestAnimationFrame(() => next()?.focus());
+    next.current = "member-" + added;
   };
   return (
     <div class="field">
