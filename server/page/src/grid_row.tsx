@@ -156,14 +156,14 @@ function CellInput({ field, edit, onEdit }: { field: Field; edit: CellEdit; onEd
 function Card({ record, shape }: { record: Obj; shape: Shape }) {
   const first = (...kinds: Kind[]) =>
     shape.fields.find(
-      (f) => kinds.includes(f.kind) && memberOf(record, f.name) !== undefined && memberOf(record, f.name) !== null,
+      (f) => f.name !== shape.key && kinds.includes(f.kind) && (memberOf(record, f.name) ?? null) !== null,
     );
   const shown = [first("choice", "boolean"), first("reference"), first("time", "date") ?? first("number")];
   return (
     <span class="card-row">
       <span class="card-name">
         <b>{nameOf(shape.name, record)}</b>
-        <span class="refid">{idOf(shape.name, record)}</span>
+        <span class="refid">{idOf(shape.name, record) || "no id"}</span>
       </span>
       <span class="card-more">
         {shown.map(

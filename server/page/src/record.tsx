@@ -312,6 +312,8 @@ function requestOf(draft: Draft, path: string, isNew: boolean): RequestText {
 function footText(draft: Draft, isNew: boolean): string {
   if (isReadOnly.value) return "The server is read-only.";
   if (whyOff.value) return whyOff.value;
+  if (draft.conflict) return "Merge first";
+  if (draft.refusal) return "Not saved";
   if (isNew) return "";
   const names = new Set([...differing(draft.base, draft.value), ...draft.typed.keys()]);
   return draft.isDirty ? count(names.size, "member") + " changed" : "Saved";

@@ -113,7 +113,7 @@ export function SimulationBar() {
           {otherRules.value.map((rule) => (
             <li key={rule.id} class="row-of">
               <Icon name="flask" size={14} />
-              <span class="clip">{describeRule(rule)}</span>
+              <span>{describeRule(rule)}</span>
               <span class="dim phone-no">applied {count(rule.hits ?? 0, "time")}</span>
               <Button
                 kind="quiet"

@@ -100,7 +100,7 @@ export function Snapshots() {
           <p>
             {unwanted.differing === 0
               ? "The database is as it was then."
-              : `${describeDiffering(unwanted.differing)}: what was in them then is lost.`}{" "}
+              : `${describeDiffering(unwanted.differing)}, and the values of then are lost.`}{" "}
             This cannot be undone.
           </p>
         </Question>
