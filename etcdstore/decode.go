@@ -157,7 +157,7 @@ func (s *Store) resolve(ctx context.Context, d *step) error {
 
 // changes sets the changes of the batch: first of members, then of elements.
 func (d *step) changes() {
-	slices.SortFunc(d.set, func(a, b memberPair) int { return cmp.Compare(a.rank, b.rank) })
+	slices.SortFunc(d.set, memberPair.compare)
 	slices.SortStableFunc(d.records, func(a, b recordStep) int {
 		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(a.at, b.at))
 	})

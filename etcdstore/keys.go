@@ -41,6 +41,7 @@ type head struct {
 	Prev     int64    `json:"prev"`             // the revision of the previous head
 	After    string   `json:"after,omitempty"`  // its commit
 	Commit   string   `json:"commit"`           // a name that is never used twice
+	Count    int64    `json:"count"`            // the number of heads before this one
 	Keys     int      `json:"keys,omitempty"`   // see I9
 	Whole    []string `json:"whole,omitempty"`  // the collections that this commit replaced
 	Open     *batch   `json:"open,omitempty"`   // the batch that is not yet in the records

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -19,9 +20,9 @@ import (
 // A page of a load has this many keys at first, at most, and at most of parts, and
 // about so many bytes.
 const (
-	firstPage = 50
+	firstPage = 8
 	largePage = 1000
-	partPage  = 8
+	partPage  = 64
 	pageBytes = 4 << 20
 )
 
@@ -31,6 +32,7 @@ type contents struct {
 	rev, asOf int64 // of the head, and of the cluster
 	head      head
 	rules     []byte // nil: none
+	edited    int64 // the latest revision of a key that was written after the head
 	members   []memberPair
 	records   map[string][]recordPair // by collection, in their order
 }
@@ -41,6 +43,12 @@ type memberPair struct {
 	value jsontext.Value
 	parts string
 	rev   int64
+}
+
+// compare orders members by their ranks. Two have the same only if they were written by
+// hand.
+func (m memberPair) compare(other memberPair) int {
+	return cmp.Or(cmp.Compare(m.rank, other.rank), strings.Compare(m.name, other.name))
 }
 
 type recordPair struct {
@@ -106,15 +114,16 @@ func (s *Store) load(ctx context.Context) (storage.Batch, error) {
 // read reads all keys, in pages at one revision.
 func (s *Store) read(ctx context.Context) (*contents, error) {
 	c := &contents{prefix: s.prefix, records: make(map[string][]recordPair)}
-	found := false
+	found, newest := false, int64(0)
 	each := func(key string, kv *mvccpb.KeyValue) (err error) {
 		switch {
 		case key == headKey:
 			found, c.rev = true, kv.ModRevision
 			c.head, err = decodeHead(kv.Value)
 		case key == rulesKey:
-			c.rules = kv.Value
+			c.rules, newest = kv.Value, max(newest, kv.ModRevision)
 		default:
+			newest = max(newest, kv.ModRevision)
 			err = c.add(key, kv.Value, kv.ModRevision)
 		}
 		return err
@@ -130,7 +139,10 @@ func (s *Store) read(ctx context.Context) (*contents, error) {
 	if !found {
 		return nil, s.absent()
 	}
-	if c.head.Open != nil {
+	switch {
+	case c.head.Open == nil && newest > c.rev:
+		c.edited = newest
+	case c.head.Open != nil:
 		ops, err := at.staged(ctx, c.head.Open)
 		if err != nil {
 			return nil, err
@@ -147,6 +159,8 @@ type scan struct {
 	*Store
 	rev     int64  // of the cluster; 0: the latest
 	cluster uint64 // the id of the cluster, 0: not known yet
+
+	ahead map[string][]*mvccpb.KeyValue // parts of values that were read at once, by name
 }
 
 // scanAt returns a scan of the keys as they were at a revision.
@@ -206,6 +220,10 @@ func (s *scan) page(ctx context.Context, from string, o []clientv3.OpOption, lim
 
 // parts reads the parts of a value or of a staged batch.
 func (s *scan) parts(ctx context.Context, keys, name string) (kvs []*mvccpb.KeyValue, err error) {
+	if kvs, ok := s.ahead[name]; ok && keys == partKeys {
+		delete(s.ahead, name)
+		return kvs, nil
+	}
 	from := partsOf(keys, name)
 	err = s.read(ctx, from, prefixEnd(from), partPage, func(_ string, kv *mvccpb.KeyValue) error {
 		kvs = append(kvs, kv)
@@ -300,6 +318,32 @@ func (c *contents) overlay(ops []op) error {
 
 // resolve replaces pointers by the values that they lead to, and checks the values.
 func (c *contents) resolve(ctx context.Context, at *scan) error {
+	at.ahead = make(map[string][]*mvccpb.KeyValue)
+	expect := func(v jsontext.Value) {
+		if name, _, ok := parsePointer(v); ok {
+			at.ahead[name] = nil
+		}
+	}
+	for _, m := range c.members {
+		expect(m.value)
+	}
+	for _, records := range c.records {
+		for _, r := range records {
+			expect(r.value)
+		}
+	}
+	if len(at.ahead) > 0 {
+		err := at.read(ctx, partKeys, prefixEnd(partKeys), partPage, func(key string, kv *mvccpb.KeyValue) error {
+			name := path.Dir(key[len(partKeys):])
+			if kvs, ok := at.ahead[name]; ok { // other parts count for nothing
+				at.ahead[name] = append(kvs, kv)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
 	for i := range c.members {
 		m := &c.members[i]
 		if err := at.resolve(ctx, memberKey(m.rank, m.name), &m.value, &m.parts); err != nil {
@@ -336,7 +380,7 @@ func strange(key string) error {
 
 // batch returns the contents as Load does, and what a commit must know of them.
 func (c *contents) batch() (storage.Batch, *state, error) {
-	st := &state{rev: c.rev, asOf: c.asOf, head: c.head, rules: c.rules != nil, members: make(map[string]*member), rank: 1}
+	st := &state{rev: c.rev, asOf: c.asOf, edited: c.edited, head: c.head, rules: c.rules != nil, members: make(map[string]*member), rank: 1}
 	b := storage.Batch{Rev: storage.Rev(c.rev), Reset: true, Rules: append([]byte{}, c.rules...), Origin: c.head.Database}
 	replaced := c.head.Reset // by hand
 	if c.head.Reload {
@@ -344,7 +388,7 @@ func (c *contents) batch() (storage.Batch, *state, error) {
 	}
 	b.Edited = storage.Rev(replaced)
 	// Ranks with more digits than others are not in the order of the keys.
-	slices.SortFunc(c.members, func(a, b memberPair) int { return cmp.Compare(a.rank, b.rank) })
+	slices.SortFunc(c.members, memberPair.compare)
 	for _, m := range c.members {
 		in := storage.Collection{Name: m.name, Kind: kindOf(m.name, m.value), Rev: storage.Rev(max(m.rev, replaced))}
 		known := &member{rank: m.rank, kind: in.Kind, parts: m.parts}

@@ -75,6 +75,7 @@ type Store struct {
 	seen     sighting                       // guarded by mu; sets fresh when it is shown
 	broken   error                          // guarded by mu; of a key that is not JSON
 	gone     error                          // guarded by mu; see belongs: revisions now mean other states
+	newest   int64                          // guarded by mu; the count of the latest head that was read
 	passed   int64                          // guarded by mu; the head that was faster than the last commit, until Since or Latest; or 0
 	refused  error                          // guarded by mu; why etcd refuses commits, nil if it does not
 	away     error                          // guarded by mu; of the last call if the cluster did not answer
@@ -94,7 +95,8 @@ type stats struct {
 type state struct {
 	rev     int64
 	same    int64 // an earlier revision with the same contents: only a batch was closed since; or 0
-	asOf    int64 // the contents were the same from rev to here
+	asOf    int64 // no head was written from rev to here, and the contents are those of here
+	edited  int64 // the latest revision of a key that was written after the head by hand; or 0
 	head    head
 	rules   bool // whether there are any
 	members map[string]*member
@@ -313,6 +315,7 @@ func (s *Store) latest(ctx context.Context) (rev int64, h head, asOf int64, err 
 func (s *Store) belongs(h head, rev, known int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.newest = max(s.newest, h.Count)
 	switch st := s.state; {
 	case s.gone != nil || st == nil:
 	case h.Database != st.head.Database:
@@ -381,7 +384,7 @@ func (s *Store) get(ctx context.Context, key string, o ...clientv3.OpOption) (*c
 
 // next returns a head that follows one written at a revision.
 func (s *Store) next(last head, rev int64) head {
-	h := head{Layout: layout, Database: last.Database, Prev: rev, After: last.Commit, Commit: s.name(), Reset: last.Reset}
+	h := head{Layout: layout, Database: last.Database, Prev: rev, After: last.Commit, Commit: s.name(), Count: last.Count + 1, Reset: last.Reset}
 	if last.Reload {
 		h.Reset = rev
 	}

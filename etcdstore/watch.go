@@ -17,14 +17,16 @@ import (
 // the whole contents instead.
 const keepBatches = 256
 
-// maxBehind is the number of revisions that a store receives one by one after it was cut
-// off. Etcd sends up to 1,000 at once, of which each may have a megabyte.
+// maxBehind is the number of commits that a store receives one by one after it was cut
+// off. Etcd sends up to 1,000 revisions at once, of which each may have a megabyte.
 const maxBehind = 64
 
-// isFar reports whether a store that has yielded the state at a revision better loads the
-// contents than that it receives what has happened since then, up to latest.
-func (s *Store) isFar(after, latest int64) bool {
-	return latest-after > maxBehind && time.Since(s.Fresh()) > staleAfter
+// isFar reports whether the store should load the contents rather than receive every
+// commit that it has missed.
+func (s *Store) isFar() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state != nil && s.newest-s.state.head.Count > maxBehind && time.Since(s.freshLocked()) > staleAfter
 }
 
 // Watch implements storage.SharedStore. One goroutine receives the events of etcd,
@@ -90,7 +92,7 @@ func (s *Store) Since(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 			return
 		}
 		batches := f.until(ctx, after, latest)
-		if batches == nil && !s.isFar(int64(after), int64(latest)) {
+		if batches == nil && !s.isFar() {
 			batches = s.receive(ctx, after, latest)
 		}
 		if batches == nil {
@@ -130,10 +132,12 @@ type follower struct {
 	feed *storage.Feed
 
 	// The goroutine that receives has the following for itself.
-	from int64 // the next revision to watch
-	asOf int64 // what was written up to here was loaded
-	open bool  // whether a batch may be open at the last revision
-	goal int64 // the revision of a head at which to end, 0 if there is none
+	from   int64 // the next revision to watch
+	asOf   int64 // what was written up to here was loaded,
+	edited int64 // with an edit by hand at this revision, if there is one
+	missed bool  // an edit by hand is not shown: the next head is a reason to load
+	open   bool  // whether a batch may be open at the last revision
+	goal   int64 // the revision of a head at which to end, 0 if there is none
 
 	mu      sync.Mutex
 	last    int64              // guarded by mu; the revision of the last head received
@@ -153,7 +157,7 @@ func (s *Store) newFollower(after int64) *follower {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if st := s.state; st != nil && st.rev == after {
-		f.asOf, f.open = st.asOf, st.head.Open != nil
+		f.asOf, f.edited, f.open = st.asOf, st.edited, st.head.Open != nil
 	}
 	return f
 }
@@ -218,29 +222,32 @@ func (f *follower) run(ctx context.Context) {
 		f.mu.Lock()
 		f.restart = cancel
 		f.mu.Unlock()
+		pause := repeatAfter
 		err := f.approach(call)
-		if err == nil {
+		if isAway(err) {
+			pause = probeEach
+		} else {
 			err = f.events(call)
+			f.stats.restarts.Add(1)
 		}
 		cancel()
 		if ctx.Err() != nil {
 			return
 		}
-		f.stats.restarts.Add(1)
 		if isCompacted(err) {
 			if err = f.skip(ctx); err == nil {
 				continue
 			}
 		}
 		select {
-		case <-time.After(repeatAfter):
+		case <-time.After(pause):
 		case <-ctx.Done():
 		}
 	}
 }
 
-// approach makes Watch load the contents if it was cut off and has missed much: to
-// receive all of that needs more memory.
+// approach makes Watch load the contents if it was cut off and has missed much:
+// receiving all of it would need more memory.
 func (f *follower) approach(ctx context.Context) error {
 	if time.Since(f.Fresh()) <= staleAfter {
 		return nil
@@ -248,10 +255,7 @@ func (f *follower) approach(ctx context.Context) error {
 	call, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
 	rev, h, _, err := f.latest(call)
-	f.mu.Lock()
-	last := f.last
-	f.mu.Unlock()
-	if err == nil && f.isFar(last, rev) {
+	if err == nil && f.isFar() {
 		f.reset(rev, &h)
 		f.from = rev + 1
 	}
@@ -298,7 +302,7 @@ func (f *follower) handle(ctx context.Context, events []*clientv3.Event) error {
 	case f.lost() != nil:
 		return f.lost()
 	case d.rev <= last: // a load has it
-	case err != nil || d.reload:
+	case err != nil || d.reload || f.missed && d.head != nil:
 		f.reset(d.rev, d.head)
 	case d.foreign:
 		if err := f.adopt(ctx, d.rev); errors.Is(err, errMoved) || errors.Is(err, storage.ErrUnsure) || isAway(err) {
@@ -340,6 +344,7 @@ func (f *follower) arrive(b storage.Batch, h *head) {
 // reset makes Watch load the contents, which are at rev or later.
 func (f *follower) reset(rev int64, h *head) {
 	f.stats.reloads.Add(1)
+	f.missed = false
 	f.arrive(storage.Batch{Rev: storage.Rev(rev), Reset: true}, h)
 }
 
@@ -347,10 +352,6 @@ func (f *follower) reset(rev int64, h *head) {
 // If the head is the same, others have written, or somebody has written past pickup: all
 // replicas load the contents.
 func (f *follower) skip(ctx context.Context) error {
-	if f.from <= f.asOf {
-		f.from = f.asOf + 1
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
 	rev, h, asOf, err := f.latest(ctx)
@@ -360,10 +361,16 @@ func (f *follower) skip(ctx context.Context) error {
 	f.mu.Lock()
 	same := rev == f.last
 	f.mu.Unlock()
-	if !same {
+	edited := f.from - 1
+	if f.from <= f.asOf { // a load has seen everything
+		asOf, same, edited = f.asOf, f.edited > 0, f.edited
+	} else if !same {
 		f.reset(rev, &h)
-	} else if err := f.adopt(ctx, f.from-1); err != nil && !isRefused(err) {
-		return err
+	}
+	if same {
+		if err := f.adopt(ctx, edited); err != nil && !isRefused(err) {
+			return err
+		}
 	}
 	f.from = asOf + 1
 	return nil
@@ -371,9 +378,11 @@ func (f *follower) skip(ctx context.Context) error {
 
 // adopt commits what somebody has written without a head at a revision, so that every
 // replica reads it. If it fails the edit has to be looked at again. A store that writes
-// nothing leaves that to others.
+// nothing, or may not, loads the contents with the next head of another one.
 func (f *follower) adopt(ctx context.Context, foreign int64) error {
-	if f.stats.foreign.Add(1); f.readOnly {
+	f.stats.foreign.Add(1)
+	f.missed = true
+	if f.readOnly {
 		return nil
 	}
 	call, cancel := context.WithTimeout(ctx, writeTime)
@@ -395,8 +404,8 @@ func (f *follower) adopt(ctx context.Context, foreign int64) error {
 	return err
 }
 
-// probe reads the head each second, until ctx is done. At first, and while etcd refuses
-// commits, it also finds out whether it does.
+// probe reads the head each second, until ctx is done. At the start, and while etcd
+// refuses commits, it also asks whether it does.
 func (f *follower) probe(ctx context.Context) {
 	tick := time.NewTicker(probeEach)
 	defer tick.Stop()

@@ -156,6 +156,68 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
+// TestMissedEdit edits a record by hand where no server that may write can receive it. A
+// server that may not has to show it nevertheless.
+func TestMissedEdit(t *testing.T) {
+	shows := func(t *testing.T, follower func() ([]storage.Collection, storage.Rev, int, error)) {
+		t.Helper()
+		eventually(t, func() bool { got, _, _, err := follower(); return err == nil && strings.Contains(text(got), "by hand") })
+	}
+	setup := func(t *testing.T) (c *etcdtest.Cluster, a, reader *Store, follower func() ([]storage.Collection, storage.Rev, int, error)) {
+		c = oneNode(t)
+		a = open(t, c, `{"items":[{"id":"1","v":"old"}]}`)
+		reader = another(t, c, a)
+		reader.readOnly = true
+		return c, a, reader, following(t, reader, load(t, reader))
+	}
+	edit := func(t *testing.T, a, reader *Store) {
+		write(t, a, a.prefix+recordKey("items", 0, "1"), `{"id":"1","v":"by hand"}`)
+		eventually(t, func() bool { return reader.stats.foreign.Load() > 0 })
+	}
+	t.Run("compacted before a server starts", func(t *testing.T) {
+		c, a, reader, follower := setup(t)
+		edit(t, a, reader)
+		compact(t, a, write(t, a, "/other", "1"))
+		b := another(t, c, a)
+		following(t, b, load(t, b))
+		shows(t, follower)
+	})
+	t.Run("far", func(t *testing.T) {
+		c, a, reader, follower := setup(t)
+		writer := another(t, c, a)
+		g := newGate(writer.etcd)
+		writer.etcd = g
+		late := following(t, writer, load(t, writer))
+		g.shut()
+		edit(t, a, reader)
+		rev := load(t, a).Rev
+		for i := range maxBehind + 1 {
+			rev = set(t, a, rev, "2", fmt.Sprintf(`{"id":"2","n":%d}`, i))
+		}
+		shows(t, follower)
+		eventually(t, func() bool { _, _, _, err := late(); return err != nil })
+		g.reopen()
+		shows(t, late)
+		if n := writer.stats.foreign.Load(); n > 0 {
+			t.Errorf("the writer received %d edits, although it was far", n)
+		}
+	})
+}
+
+// TestUnusableHead looks that a watch goes on if the head is one of a later version.
+func TestUnusableHead(t *testing.T) {
+	c := oneNode(t)
+	s := open(t, c, `{"items":[]}`)
+	follower := following(t, s, load(t, s))
+	write(t, s, s.prefix+headKey, `{"pickup":2}`)
+	eventually(t, func() bool { _, _, _, err := follower(); return err != nil })
+	begin, asked := s.stats.restarts.Load(), time.Now()
+	eventually(t, func() bool { return time.Since(asked) > staleAfter+probeEach })
+	if n := s.stats.restarts.Load() - begin; n > 2 {
+		t.Errorf("the watch was begun %d times", n)
+	}
+}
+
 // A gate is a cluster that does not answer while it is shut.
 type gate struct {
 	cluster

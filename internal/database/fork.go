@@ -57,6 +57,9 @@ type element struct{ collection, id string }
 
 // Commit implements storage.Store.
 func (s *forkStore) Commit(_ context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
+	if len(updates) == 0 {
+		return base, nil
+	}
 	sizes := make(map[element]int)
 	for _, ch := range slices.Concat(updates...) {
 		at := element{ch.Collection, ch.ID}
