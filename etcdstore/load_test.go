@@ -65,11 +65,11 @@ func TestRanks(t *testing.T) {
 	first := load(t, s)
 	s.state.rank = 999_998
 	follower := following(t, s, first)
-	var rev storage.Rev
+	rev := first.Rev
 	for _, name := range []string{"b", "c", "d", "e", "b"} {
 		changes := []storage.Change{{Collection: name}, {Collection: name, Value: jsontext.Value(`{"id":1}`)}}
 		var err error
-		if rev, err = s.Commit(t.Context(), load(t, s).Rev, changes); err != nil {
+		if rev, err = s.Commit(t.Context(), rev, changes); err != nil {
 			t.Fatal(err)
 		}
 	}
