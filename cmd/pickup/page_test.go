@@ -939,6 +939,9 @@ func brokenFlow(p *pageTest) {
 	p.until(`document.activeElement.matches(".palette input")`)
 	p.enter("new record in schedules")
 	p.until(`document.querySelector("#found [aria-disabled=true][aria-selected=true]")?.textContent.includes("does not parse")`)
+	p.onPhone() // where the reason has a line of its own
+	p.want(`document.querySelector("#found [aria-selected=true] .clip").offsetWidth > 150`, "true")
+	p.do(desktop)
 	p.press("Enter")
 	p.until(`location.hash === "#/schedules" && document.querySelector(".toast.bad")?.textContent.includes("does not parse")`)
 	p.show("#/_/changes")
@@ -1045,6 +1048,7 @@ func problemsFlow(p *pageTest) {
 	p.save(strings.Replace(p.sample, `"drivers": [`, `"drivers": [,`, 1))
 	p.until(`document.querySelector("main [role=alert] pre")?.textContent.endsWith('"drivers": [,\n' + " ".repeat(19) + "^")`)
 	p.want(`document.querySelector("main [role=alert] mark").textContent`, ",")
+	p.want(`document.querySelector("main .count").textContent.split(" ")[0] === document.querySelector(".nav [href='#/_/problems'] .n").textContent`, "true")
 	p.save(p.sample)
 	p.until(`!document.querySelector("main [role=alert]") && !document.querySelector(".nav [href='#/_/problems'] .n")`)
 }

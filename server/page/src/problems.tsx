@@ -23,6 +23,7 @@ export function Problems() {
   useEffect(() => void loadFindings(), []);
   const list = findings.value,
     total = findingCount.value,
+    all = total + (broken.value ? 1 : 0),
     error = findingsError.value;
   const rules = status.value?.rules,
     shownAbove = rules?.state === "broken" ? rules.name : "";
@@ -33,7 +34,7 @@ export function Problems() {
       <header class="top">
         <h1 id="title">Problems</h1>
         <span class="count" aria-live="polite">
-          {total > 0 && count(total, "problem")}
+          {all > 0 && count(all, "problem")}
         </span>
       </header>
       {broken.value && (
