@@ -89,9 +89,9 @@
 //
 // # Other writers
 //
-// A hand edit with etcdctl changes a key and not the head. Each replica that sees it
-// tries to commit a head that makes every replica read everything (head.Reload). One that
-// may write nothing (Options.ReadOnly) waits until another has done so. A
-// value that is not JSON stops writes until it is corrected; reads continue with the
+// A hand edit with etcdctl changes a key and not the head. Each replica that sees it, or
+// loads it, tries to commit a head that makes every replica read everything
+// (head.Reload). One that may not write reads everything with the next head of another.
+// A value that is not JSON stops writes until it is corrected; reads continue with the
 // last good state.
 package etcdstore
