@@ -32,7 +32,7 @@ type contents struct {
 	rev, asOf int64 // of the head, and of the cluster
 	head      head
 	rules     []byte // nil: none
-	edited    int64 // the latest revision of a key that was written after the head
+	edited    int64  // the latest revision of a key that was written after the head
 	members   []memberPair
 	records   map[string][]recordPair // by collection, in their order
 }
@@ -160,7 +160,7 @@ type scan struct {
 	rev     int64  // of the cluster; 0: the latest
 	cluster uint64 // the id of the cluster, 0: not known yet
 
-	ahead map[string][]*mvccpb.KeyValue // parts of values that were read at once, by name
+	ahead map[string][]*mvccpb.KeyValue // the parts that were read last, by name
 }
 
 // scanAt returns a scan of the keys as they were at a revision.
@@ -218,17 +218,23 @@ func (s *scan) page(ctx context.Context, from string, o []clientv3.OpOption, lim
 	}
 }
 
-// parts reads the parts of a value or of a staged batch.
+// parts reads the parts of a value or of a staged batch. It reads those of all values of
+// a commit at once.
 func (s *scan) parts(ctx context.Context, keys, name string) (kvs []*mvccpb.KeyValue, err error) {
-	if kvs, ok := s.ahead[name]; ok && keys == partKeys {
-		delete(s.ahead, name)
-		return kvs, nil
-	}
 	from := partsOf(keys, name)
-	err = s.read(ctx, from, prefixEnd(from), partPage, func(_ string, kv *mvccpb.KeyValue) error {
-		kvs = append(kvs, kv)
-		return nil
-	})
+	if keys == partKeys {
+		from = keys + name[:strings.LastIndexByte(name, '.')+1]
+	}
+	if s.ahead[name] == nil {
+		s.ahead = make(map[string][]*mvccpb.KeyValue)
+		err = s.read(ctx, from, prefixEnd(from), partPage, func(key string, kv *mvccpb.KeyValue) error {
+			of := path.Dir(key[len(keys):])
+			s.ahead[of] = append(s.ahead[of], kv)
+			return nil
+		})
+	}
+	kvs = s.ahead[name]
+	delete(s.ahead, name)
 	return kvs, err
 }
 
@@ -318,32 +324,6 @@ func (c *contents) overlay(ops []op) error {
 
 // resolve replaces pointers by the values that they lead to, and checks the values.
 func (c *contents) resolve(ctx context.Context, at *scan) error {
-	at.ahead = make(map[string][]*mvccpb.KeyValue)
-	expect := func(v jsontext.Value) {
-		if name, _, ok := parsePointer(v); ok {
-			at.ahead[name] = nil
-		}
-	}
-	for _, m := range c.members {
-		expect(m.value)
-	}
-	for _, records := range c.records {
-		for _, r := range records {
-			expect(r.value)
-		}
-	}
-	if len(at.ahead) > 0 {
-		err := at.read(ctx, partKeys, prefixEnd(partKeys), partPage, func(key string, kv *mvccpb.KeyValue) error {
-			name := path.Dir(key[len(partKeys):])
-			if kvs, ok := at.ahead[name]; ok { // other parts count for nothing
-				at.ahead[name] = append(kvs, kv)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
 	for i := range c.members {
 		m := &c.members[i]
 		if err := at.resolve(ctx, memberKey(m.rank, m.name), &m.value, &m.parts); err != nil {

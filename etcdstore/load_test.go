@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,13 +15,16 @@ import (
 	"pickup/internal/storage"
 )
 
-// A thrifty cluster fails the test if it is asked for a value that does not count.
+// A thrifty cluster fails the test if it is asked for a value that does not count. It
+// counts the calls.
 type thrifty struct {
 	cluster
-	t *testing.T
+	t     *testing.T
+	calls atomic.Int64
 }
 
-func (c thrifty) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
+func (c *thrifty) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
+	c.calls.Add(1)
 	r, err := c.cluster.Do(ctx, op)
 	if op.IsGet() && err == nil {
 		for _, kv := range r.Get().Kvs {
@@ -51,9 +55,28 @@ func TestLoadRubbish(t *testing.T) {
 		write(t, s, s.prefix+keys+"deadwood", "x")
 	}
 	other := another(t, c, s)
-	other.etcd = thrifty{other.etcd, t}
+	other.etcd = &thrifty{cluster: other.etcd, t: t}
 	if got := load(t, other); text(got.Contents) != want || len(got.Contents[0].Elements) != 30 {
 		t.Errorf("there are %d records, want 30", len(got.Contents[0].Elements))
+	}
+}
+
+// TestLoadParts loads a commit of so many members that their values are in parts. It does
+// not ask for each of them.
+func TestLoadParts(t *testing.T) {
+	c := oneNode(t)
+	s := open(t, c, `{"items":[]}`)
+	var changes []storage.Change
+	for i := range 1000 {
+		changes = append(changes, storage.Change{Collection: fmt.Sprint("m", i), Value: many(1, 1100)[0].Value})
+	}
+	if _, err := s.Commit(t.Context(), load(t, s).Rev, changes); err != nil {
+		t.Fatal(err)
+	}
+	other, thrift := another(t, c, s), &thrifty{t: t}
+	thrift.cluster, other.etcd = other.etcd, thrift
+	if got := load(t, other); len(got.Contents) != 1001 || thrift.calls.Load() > 50 {
+		t.Errorf("it has read %d members in %d calls", len(got.Contents), thrift.calls.Load())
 	}
 }
 

@@ -21,14 +21,6 @@ const keepBatches = 256
 // off. Etcd sends up to 1,000 revisions at once, of which each may have a megabyte.
 const maxBehind = 64
 
-// isFar reports whether the store should load the contents rather than receive every
-// commit that it has missed.
-func (s *Store) isFar() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.state != nil && s.newest-s.state.head.Count > maxBehind && time.Since(s.freshLocked()) > staleAfter
-}
-
 // Watch implements storage.SharedStore. One goroutine receives the events of etcd,
 // another reads the head each second, and a third one sweeps; all end with the call.
 func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
@@ -92,7 +84,7 @@ func (s *Store) Since(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 			return
 		}
 		batches := f.until(ctx, after, latest)
-		if batches == nil && !s.isFar() {
+		if batches == nil {
 			batches = s.receive(ctx, after, latest)
 		}
 		if batches == nil {
@@ -118,6 +110,9 @@ func (s *Store) receive(ctx context.Context, after, latest storage.Rev) []storag
 	defer cancel()
 	f := s.newFollower(int64(after))
 	f.goal, f.restart = int64(latest), cancel
+	if f.isFar() {
+		return nil
+	}
 	f.events(ctx)
 	batches, _, _ := f.feed.Since(after)
 	if len(batches) == 0 || batches[len(batches)-1].Rev < latest {
@@ -136,6 +131,7 @@ type follower struct {
 	asOf   int64 // what was written up to here was loaded,
 	edited int64 // with an edit by hand at this revision, if there is one
 	missed bool  // an edit by hand is not shown: the next head is a reason to load
+	count  int64 // of the last head, or less
 	open   bool  // whether a batch may be open at the last revision
 	goal   int64 // the revision of a head at which to end, 0 if there is none
 
@@ -156,6 +152,9 @@ func (s *Store) newFollower(after int64) *follower {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.state != nil {
+		f.count = s.state.head.Count - max(s.state.rev-after, 0) // not every revision is a head
+	}
 	if st := s.state; st != nil && st.rev == after {
 		f.asOf, f.edited, f.open = st.asOf, st.edited, st.head.Open != nil
 	}
@@ -246,10 +245,18 @@ func (f *follower) run(ctx context.Context) {
 	}
 }
 
+// isFar reports whether the follower should load the contents rather than receive every
+// commit that it has missed.
+func (f *follower) isFar() bool {
+	f.Store.mu.Lock()
+	defer f.Store.mu.Unlock()
+	return f.newest-f.count > maxBehind
+}
+
 // approach makes Watch load the contents if it was cut off and has missed much:
 // receiving all of it would need more memory.
 func (f *follower) approach(ctx context.Context) error {
-	if time.Since(f.Fresh()) <= staleAfter {
+	if time.Since(f.Fresh()) <= staleAfter && !f.isFar() {
 		return nil
 	}
 	call, cancel := context.WithTimeout(ctx, readTime)
@@ -332,6 +339,9 @@ func (f *follower) setBusy(busy bool) {
 // arrive publishes a batch.
 func (f *follower) arrive(b storage.Batch, h *head) {
 	f.open = h == nil || h.Open != nil
+	if h != nil {
+		f.count = h.Count
+	}
 	f.mu.Lock()
 	f.last, f.behind = int64(b.Rev), time.Time{}
 	f.mu.Unlock()
