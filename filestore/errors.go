@@ -16,7 +16,7 @@ import (
 // errDetached means that the file that a mount shows has no name any more.
 var errDetached error = &storage.AdviceError{
 	Err:    storage.ErrReadOnly,
-	Advice: "the mounted file was replaced on the host, and the new one cannot be seen from here: mount its directory instead of the file, or restart",
+	Advice: "the mounted file was deleted or replaced on the host, and what is there now cannot be seen from here: mount its directory instead of the file, or restart",
 }
 
 // isPassing reports whether err is a state that a save goes through. Some editors

@@ -203,6 +203,22 @@ func (f *file) copyNote() string {
 	return "; an earlier content is kept as " + name
 }
 
+// ConflictCopy returns the path of the newest conflict copy of the file at path, and
+// the path of that file without symlinks. It returns "" if there is no copy.
+func ConflictCopy(path string) (copied, of string) {
+	sys := disk.Real()
+	real, err := sys.Resolve(path)
+	if err != nil {
+		return "", ""
+	}
+	f := &file{o: Options{sys: sys}, path: path, real: real}
+	name := f.last(filepath.Base(real) + conflict)
+	if name == "" {
+		return "", ""
+	}
+	return filepath.Join(f.dir(), name), real
+}
+
 // last returns the last base name with a prefix in the directory of the file, "" if
 // there is none.
 func (f *file) last(prefix string) (name string) {

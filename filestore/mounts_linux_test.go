@@ -46,6 +46,7 @@ func TestMounts(t *testing.T) {
 	t.Run("single file", testSingleFile)
 	t.Run("single file, found out late", testBusy)
 	t.Run("replaced on the host", testReplacedOnHost)
+	t.Run("lost on the host", testLostOnHost)
 	t.Run("two mounts of one file", testTwoMounts)
 	t.Run("read-only mount", testReadOnlyMount)
 	t.Run("writable", testWritable)
@@ -199,6 +200,36 @@ func testReplacedOnHost(t *testing.T) {
 	}
 	if got := titles(load(t, s)); got != "Vet visit, School run" {
 		t.Error("reads go on:", got)
+	}
+}
+
+// testLostOnHost closes stores whose mounted file has no name on the host any more. Its
+// inode ends with the mount, so what was served is kept.
+func testLostOnHost(t *testing.T) {
+	for _, damage := range []func(host string){
+		func(host string) { os.Remove(host) },
+		func(host string) { swapIn(t, host, edited("Dentist")) },
+	} {
+		host, path := bound(t, sample)
+		s, err := Open(t.Context(), path, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		log := logOf(s)
+		if err := commit(s, set("2", "Ballet")); err != nil {
+			t.Fatal(err)
+		}
+		damage(host)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		copies, _ := filepath.Glob(path + ".conflict-*")
+		if len(copies) != 1 || text(t, copies[0]) != strings.Replace(sample, "School run", "Ballet", 1) {
+			t.Error("the copies:", copies)
+		}
+		if !strings.Contains(log.String(), "db.json was deleted or replaced on the host: what was served is kept as db.json.conflict-") {
+			t.Error("the log:", log)
+		}
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/filestore/document"
-	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
 
@@ -211,8 +210,19 @@ func (s *Store) Close() error {
 			break
 		}
 	}
+	if lost {
+		s.moveLocked()
+		// Another server that holds the file keeps its own contents, and the initial
+		// content needs no copy.
+		isInitial := bytes.Equal(bytes.TrimSpace(s.doc.Bytes()), bytes.TrimSpace(s.o.Initial))
+		lost = s.lock.refused == nil && !isInitial
+	}
+	what := "%s has lost its content: rename the copy to restore it. What was served"
+	if errors.Is(s.reading.err, errDetached) {
+		what = "the mounted file %s was deleted or replaced on the host: what was served"
+	}
 	var err error
-	if lost && !s.saveConflictCopy(s.doc.Bytes(), "%s has lost its content; rename the copy to restore it: what was served") {
+	if lost && !s.saveConflictCopy(s.doc.Bytes(), what) {
 		err = fmt.Errorf("%s has lost its content, and what was served cannot be kept as a copy (see the log)", s.path)
 	}
 	s.closed = true
@@ -221,11 +231,18 @@ func (s *Store) Close() error {
 }
 
 // isLostLocked reports whether only memory has the contents of the store: the file
-// is missing, or has no text.
+// is missing, or has no text, or is one without a name. A file that cannot be read
+// for another reason may have them.
 func (s *Store) isLostLocked() bool {
-	if err := s.lookLocked(); err == nil || isAny(err, disk.ErrChanging, fs.ErrPermission) {
-		return false
+	switch err := s.lookLocked(); {
+	case isAny(err, fs.ErrNotExist, errEmpty, errDetached):
+		return true
+	case errors.Is(err, storage.ErrShape): // a directory, or a file that is too large
+		info, err := s.o.sys.Stat(s.path)
+		return err == nil && !info.Mode().IsRegular()
+	case errors.Is(err, storage.ErrBroken):
+		data, _, err := s.read(s.path)
+		return err == nil && len(bytes.TrimSpace(data)) == 0
 	}
-	data, _, _ := s.read(s.path) // without data after any error
-	return len(bytes.TrimSpace(data)) == 0
+	return false
 }

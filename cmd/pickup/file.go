@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"pickup/filestore"
 	"pickup/internal/spell"
 	"pickup/internal/storage"
 )
@@ -52,8 +53,11 @@ func checkExists(e *environment, path string) error {
 		return nil
 	}
 	hint := ""
+	if copied, of := filestore.ConflictCopy(path); copied != "" {
+		hint = fmt.Sprintf("; an earlier content is in %s: rename it to %s", copied, of)
+	}
 	if near := nearFile(path); near != "" {
-		hint = "; did you mean " + near + "?"
+		hint += "; did you mean " + near + "?"
 	}
 	return usagef("%s does not exist%s (to create it: %s init %s)", path, hint, e.program(), shellFile(path))
 }
@@ -63,16 +67,12 @@ func nearFile(path string) string {
 	folder, base := filepath.Split(path)
 	entries, _ := os.ReadDir(filepath.Dir(path)) // without it there is no hint
 	var names []string
-	lost := "" // the newest copy of a file that was lost while it was served
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), base+".conflict-") {
-			lost = e.Name()
-		}
 		if e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".") {
 			names = append(names, e.Name())
 		}
 	}
-	near := cmp.Or(lost, spell.Nearest(base, names))
+	near := spell.Nearest(base, names)
 	if name := strings.TrimSuffix(base, filepath.Ext(base)) + ".json"; near == "" && slices.Contains(names, name) {
 		near = name
 	}
