@@ -223,9 +223,9 @@ func TestUnusableHead(t *testing.T) {
 type gate struct {
 	cluster
 	received atomic.Int64
-	mu   sync.Mutex
-	open context.Context // guarded by mu; done when it is shut
-	shut func()
+	mu       sync.Mutex
+	open     context.Context // guarded by mu; done when it is shut
+	shut     func()
 }
 
 func newGate(c cluster) *gate {
