@@ -110,7 +110,7 @@ func (f *file) unusable(err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return f.busy(storage.ErrBusy, "is missing; its last content is served")
 	case errors.Is(err, errEmpty) && f.o.touches():
-		return f.busy(storage.ErrBusy, "is empty. Restore its content; a stop keeps what is served as "+filepath.Base(f.path)+conflict+"TIME")
+		return f.busy(storage.ErrBusy, "is empty. Restore its content, or stop the server, which then saves what it serves as "+filepath.Base(f.path)+conflict+"TIME")
 	case errors.Is(err, errEmpty):
 		return f.busy(storage.ErrBusy, "is empty; its last content is served")
 	case errors.Is(err, disk.ErrChanging):

@@ -25,7 +25,7 @@ type file struct {
 	warned   string   // the last message since then
 }
 
-// errEmpty means that a file has no bytes, as in the middle of a save.
+// errEmpty means that a file has no text, as in the middle of a save.
 var errEmpty = errors.New("the file is empty")
 
 // warn adds a message to Warnings while the file is being opened, in place of those
@@ -156,19 +156,30 @@ func (f *file) create(path string, write func(w *disk.Writer)) error {
 	return err
 }
 
-// conflict is what follows the name of the file in those of its conflict copies,
-// before the time.
+// conflict separates the name of the file from the time in the name of a conflict
+// copy.
 const conflict = ".conflict-"
 
-// saveConflictCopy writes data to a conflict copy, durably.
-func (f *file) saveConflictCopy(data []byte, what string) bool {
-	temp := f.dotFile(".copy")
-	err := f.create(temp, func(w *disk.Writer) { w.Write(data) })
+// saveConflictCopy writes data to a conflict copy, durably. The copy has the owner and
+// the permissions of the file, as far as permitted, because it may replace it.
+func (t *target) saveConflictCopy(data []byte, what string) bool {
+	temp, sys := t.dotFile(".copy"), &t.o.sys
+	err := t.create(temp, func(w *disk.Writer) {
+		like, from := t.like, ""
+		if info, err := sys.Stat(t.real); err == nil && info.Mode().IsRegular() {
+			like, from = info, t.real
+		}
+		if like != nil {
+			sys.CopyOwner(w.File, like, from)
+			sys.Chmod(w.File, like.Mode()) // a copy that few can read is better than none
+		}
+		w.Write(data)
+	})
 	if err != nil {
-		f.o.Log.Error("cannot write a conflict copy of "+f.path, "cause", disk.Cause(err))
+		t.o.Log.Error("cannot write a conflict copy of "+t.path, "cause", disk.Cause(err))
 		return false
 	}
-	return f.renameToConflict(temp, what)
+	return t.renameToConflict(temp, what)
 }
 
 // renameToConflict makes a file of ours a conflict copy and reports it. what
@@ -194,13 +205,15 @@ func (f *file) renameToConflict(path, what string) bool {
 // is none.
 func (f *file) leftAside() string { return f.last(filepath.Base(f.dotFile(".aside-"))) }
 
+// conflictCopy returns the base name of the newest conflict copy, "" if there is none.
+func (f *file) conflictCopy() string { return f.last(filepath.Base(f.real) + conflict) }
+
 // copyNote names the newest conflict copy after a semicolon, "" if there is none.
 func (f *file) copyNote() string {
-	name := f.last(filepath.Base(f.real) + conflict)
-	if name == "" {
-		return ""
+	if name := f.conflictCopy(); name != "" {
+		return "; an earlier version is kept as " + name
 	}
-	return "; an earlier content is kept as " + name
+	return ""
 }
 
 // ConflictCopy returns the path of the newest conflict copy of the file at path, and
@@ -212,11 +225,10 @@ func ConflictCopy(path string) (copied, of string) {
 		return "", ""
 	}
 	f := &file{o: Options{sys: sys}, path: path, real: real}
-	name := f.last(filepath.Base(real) + conflict)
-	if name == "" {
-		return "", ""
+	if name := f.conflictCopy(); name != "" {
+		return filepath.Join(f.dir(), name), real
 	}
-	return filepath.Join(f.dir(), name), real
+	return "", ""
 }
 
 // last returns the last base name with a prefix in the directory of the file, "" if
@@ -253,7 +265,7 @@ func writeFile(sys disk.Calls, path string, text []byte, replace bool) error {
 		w.Write(text)
 		mode := os.FileMode(0o644)
 		if old, err := sys.Stat(real); err == nil {
-			sys.CopyOwner(w.File, real)
+			sys.CopyOwner(w.File, old, real)
 			mode = old.Mode()
 		}
 		w.Chmod(mode)

@@ -1,6 +1,7 @@
 package filestore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -83,6 +84,9 @@ func (s *Store) lookLocked() error {
 		s.touchedLocked(c) // as at the start
 		return nil
 	}
+	if err == nil && s.doc != nil && isBlank(data) {
+		err = errEmpty
+	}
 	if err != nil {
 		return s.unreadableLocked(c, err)
 	}
@@ -106,6 +110,9 @@ func (s *Store) lookLocked() error {
 	s.takeOverLocked(doc, c)
 	return nil
 }
+
+// isBlank reports whether data is white space.
+func isBlank(data []byte) bool { return len(bytes.TrimSpace(data)) == 0 }
 
 // touchedLocked records a new state of a file whose content is known: it may have
 // other permissions, be another file with the same content, or be in another place

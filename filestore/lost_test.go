@@ -71,13 +71,60 @@ func TestLost(t *testing.T) {
 				if text(t, copies[0]) != changed || !strings.Contains(log.String(), name) {
 					t.Errorf("%s holds %q; the log: %s", name, text(t, copies[0]), log)
 				}
-				if c.name == "emptied" || c.name == "removed" {
-					notes := strings.Join(start(t, path, w.options(t.TempDir())).Warnings(), "\n")
-					if !strings.Contains(notes, "an earlier content is kept as "+name) {
-						t.Errorf("the next start says %q", notes)
-					}
+				notes := ""
+				if s, err = Open(t.Context(), path, w.options(t.TempDir())); err == nil {
+					notes = strings.Join(s.Warnings(), "\n")
+					err = s.Close()
+				}
+				if refused := c.name == "white space" || c.name == "a directory"; (err != nil) != refused {
+					t.Errorf("the next start: %v", err)
+				} else if refused {
+					notes = err.Error()
+				}
+				if !strings.Contains(notes, "; an earlier version is kept as "+name) {
+					t.Errorf("the next start says %q", notes)
 				}
 			})
+		}
+	}
+}
+
+// TestLostOwner closes stores that have lost their content. The copy has the owner and
+// the permissions of the file.
+func TestLostOwner(t *testing.T) {
+	for _, damage := range []func(path string) error{
+		func(path string) error { return os.Truncate(path, 0) },
+		os.Remove,
+		func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) },
+	} {
+		path := home(t, sample)
+		if err := os.Chmod(path, 0o640); err != nil {
+			t.Fatal(err)
+		}
+		if os.Geteuid() == 0 {
+			if err := os.Chown(path, 65534, 65533); err != nil {
+				t.Fatal(err)
+			}
+		}
+		was, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(t.Context(), path, patient(Options{}))
+		if err := errors.Join(err, damage(path), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		copies, _ := filepath.Glob(path + ".conflict-*")
+		if len(copies) != 1 {
+			t.Fatal("the copies:", copies)
+		}
+		is, err := os.Stat(copies[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		uid, gid, _ := disk.Owner(was)
+		if u, g, _ := disk.Owner(is); is.Mode() != was.Mode() || u != uid || g != gid {
+			t.Errorf("the file was %v of %d:%d, the copy is %v of %d:%d", was.Mode(), uid, gid, is.Mode(), u, g)
 		}
 	}
 }
@@ -88,13 +135,12 @@ func TestLostNotRead(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		fault error
-		again bool // it cannot be read after it was found to be broken
 		size  int64
 	}{
 		{name: "disk error", fault: syscall.EIO},
 		{name: "stale handle", fault: syscall.ESTALE},
 		{name: "no descriptors", fault: syscall.EMFILE},
-		{name: "broken, then written to", fault: disk.ErrChanging, again: true},
+		{name: "written to", fault: disk.ErrChanging},
 		{name: "too large", size: largest + 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -105,9 +151,7 @@ func TestLostNotRead(t *testing.T) {
 				if reads < 0 || op != "open" || name != "db.json" {
 					return nil
 				}
-				if reads++; c.again && reads == 1 {
-					return nil
-				}
+				reads++
 				return c.fault
 			}).Calls
 			s, err := Open(t.Context(), path, o)

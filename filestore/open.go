@@ -124,7 +124,7 @@ func (s *Store) startLocked(ctx context.Context) error {
 	}
 	if info, err := s.o.sys.Stat(s.path); err == nil {
 		if err := s.checkKind(info); err != nil {
-			return err
+			return fmt.Errorf("%w%s", err, s.copyNote())
 		}
 	}
 	if s.o.touches() {
@@ -189,6 +189,9 @@ func (s *Store) firstLoadLocked(ctx context.Context) error {
 			return fmt.Errorf("cannot read %s: %w", s.path, err)
 		}
 		if !isPassing(err) || quiet || now.Sub(start) > graceStart || ctx.Err() != nil {
+			if data, _, readErr := s.read(s.path); readErr == nil && isBlank(data) {
+				err = fmt.Errorf("%w%s", err, s.copyNote())
+			}
 			return err
 		}
 		s.o.nap(retryAfter)
@@ -209,7 +212,11 @@ func (s *Store) createLocked() error {
 	former := s.copyNote()
 	if s.o.touches() {
 		if err := s.write(doc); err != nil {
-			s.warn("%s does not exist and cannot be created: %v%s", s.path, err, former)
+			what := "%s is empty and cannot be written: %v%s"
+			if absent {
+				what = "%s does not exist and cannot be created: %v%s"
+			}
+			s.warn(what, s.path, err, former)
 			return nil
 		}
 	}
@@ -217,15 +224,15 @@ func (s *Store) createLocked() error {
 	case absent && s.o.touches():
 		where := ""
 		if s.o.InContainer && filepath.IsAbs(s.path) {
-			where = "; it stays in the container unless a folder is mounted on " + filepath.Dir(s.path)
+			where = "; it stays in the container unless a directory is mounted on " + filepath.Dir(s.path)
 		}
 		s.warn("created %s, which did not exist%s%s", s.path, where, former)
 	case absent:
 		s.warn("%s does not exist, and is not created%s", s.path, former)
 	case s.o.touches():
-		s.warn("%s was empty, and starts over%s", s.path, former)
+		s.warn("%s was empty; wrote empty collections to it%s", s.path, former)
 	default:
-		s.warn("%s is empty, and stays so%s", s.path, former)
+		s.warn("%s is empty; it is left as it is%s", s.path, former)
 	}
 	return nil
 }

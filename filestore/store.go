@@ -192,14 +192,14 @@ func (s *Store) Places(pointers []string) []document.Place {
 // Close releases the locks and removes the dot files of the store. It waits up to
 // 2 s for an editor that still writes to one of them; after that the next Open
 // collects the edit. If the file has lost its content, Close keeps the contents of
-// the store as a conflict copy; an error says that it could not.
+// the store as a conflict copy, and returns an error if it cannot.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil
 	}
-	lost := false
+	var lost bool
 	for begin := s.o.now(); s.o.touches(); s.o.nap(retryAfter) {
 		s.collectLateEdits()
 		s.displaced.removeOld(true)
@@ -210,29 +210,36 @@ func (s *Store) Close() error {
 			break
 		}
 	}
-	if lost {
-		s.moveLocked()
-		// Another server that holds the file keeps its own contents, and the initial
-		// content needs no copy.
-		isInitial := bytes.Equal(bytes.TrimSpace(s.doc.Bytes()), bytes.TrimSpace(s.o.Initial))
-		lost = s.lock.refused == nil && !isInitial
-	}
-	what := "%s has lost its content: rename the copy to restore it. What was served"
-	if errors.Is(s.reading.err, errDetached) {
-		what = "the mounted file %s was deleted or replaced on the host: what was served"
-	}
 	var err error
-	if lost && !s.saveConflictCopy(s.doc.Bytes(), what) {
-		err = fmt.Errorf("%s has lost its content, and what was served cannot be kept as a copy (see the log)", s.path)
+	if lost {
+		err = s.keepLostLocked()
 	}
 	s.closed = true
 	s.feed.Publish(storage.Batch{}) // wakes the watchers, which end
 	return errors.Join(err, s.lock.release())
 }
 
+// keepLostLocked saves the contents of the store as a conflict copy, unless another
+// server that holds the file keeps its own, or the next start writes the same.
+func (s *Store) keepLostLocked() error {
+	s.moveLocked()
+	text := s.doc.Bytes()
+	if s.lock.refused != nil || bytes.Equal(bytes.TrimSpace(text), bytes.TrimSpace(s.o.Initial)) {
+		return nil
+	}
+	what := "%s has lost its content. What was served (rename it to restore the content)"
+	if errors.Is(s.reading.err, errDetached) {
+		what = "the mounted file %s was deleted or replaced on the host: what was served"
+	}
+	if !s.saveConflictCopy(text, what) {
+		return fmt.Errorf("%s has lost its content, and the copy of what was served could not be written (see the log)", s.path)
+	}
+	return nil
+}
+
 // isLostLocked reports whether only memory has the contents of the store: the file
-// is missing, or has no text, or is one without a name. A file that cannot be read
-// for another reason may have them.
+// is missing, or has no text, or has been unlinked under its mount. A file that cannot
+// be read for another reason may have them.
 func (s *Store) isLostLocked() bool {
 	switch err := s.lookLocked(); {
 	case isAny(err, fs.ErrNotExist, errEmpty, errDetached):
@@ -240,9 +247,6 @@ func (s *Store) isLostLocked() bool {
 	case errors.Is(err, storage.ErrShape): // a directory, or a file that is too large
 		info, err := s.o.sys.Stat(s.path)
 		return err == nil && !info.Mode().IsRegular()
-	case errors.Is(err, storage.ErrBroken):
-		data, _, err := s.read(s.path)
-		return err == nil && len(bytes.TrimSpace(data)) == 0
 	}
 	return false
 }

@@ -127,9 +127,9 @@ func newTap(sys disk.Calls, before func(op, file string) error) *tap {
 			}
 			return sys.Chmod(f, mode)
 		},
-		CopyOwner: func(f *os.File, like string) {
+		CopyOwner: func(f *os.File, like os.FileInfo, from string) {
 			if file("copy owner", f) == nil {
-				sys.CopyOwner(f, like)
+				sys.CopyOwner(f, like, from)
 			}
 		},
 		SetModTime: func(p string, at time.Time) error {

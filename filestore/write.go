@@ -206,11 +206,14 @@ func (t *target) fill(f *os.File, text document.Runs) error {
 // could not open it.
 func (t *target) copyOwner(f *os.File) error {
 	sys := &t.o.sys
-	sys.CopyOwner(f, t.real)
-	old, err1 := sys.Stat(t.real)
-	now, err2 := sys.Fstat(f)
-	if err1 != nil || err2 != nil {
+	old, err := sys.Stat(t.real)
+	if err != nil {
 		return nil // an editor has moved the file aside: the swap detects it
+	}
+	sys.CopyOwner(f, old, t.real)
+	now, err := sys.Fstat(f)
+	if err != nil {
+		return nil
 	}
 	uid, gid, _ := disk.Owner(old)
 	if u, g, _ := disk.Owner(now); u != uid || g != gid {

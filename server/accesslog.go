@@ -58,12 +58,13 @@ func (s *server) logAccess(c *gin.Context) {
 // isRoutine reports whether a request is not worth a line unless it fails: a health
 // check, and for people also a preflight and what the service's own pages request.
 func (s *server) isRoutine(c *gin.Context) bool {
-	switch strings.TrimSuffix(c.FullPath(), "/") {
-	case openapi.LivezPath, openapi.ReadyzPath:
-		return true
-	}
-	return s.AccessDetails && (isPreflight(c.Request) || rewrite.IsService(s.pathOf(c.Request)) ||
+	return isHealthCheck(c) || s.AccessDetails && (isPreflight(c.Request) || rewrite.IsService(s.pathOf(c.Request)) ||
 		isOwnPage(c.Request) && isSafe(c.Request.Method))
+}
+
+func isHealthCheck(c *gin.Context) bool {
+	path := strings.TrimSuffix(c.FullPath(), "/")
+	return path == openapi.LivezPath || path == openapi.ReadyzPath
 }
 
 // reason returns why a page cannot read an answer or, with AccessDetails, what is wrong

@@ -7,7 +7,13 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/database"
+	"pickup/internal/storage"
+	"pickup/internal/storage/storetest"
 	"pickup/server"
 )
 
@@ -104,6 +110,40 @@ func TestAccessDetails(t *testing.T) {
 			if strings.Contains(strings.ReplaceAll(got, "token:hushhush", ""), "hushhush") {
 				t.Errorf("%s: the log holds a secret: %s", test.request, got)
 			}
+		}
+	}
+}
+
+// TestLogProbes breaks a store. Probes report it and log nothing; a request that fails
+// logs the cause.
+func TestLogProbes(t *testing.T) {
+	store := storetest.NewMemStore(jsontext.Value(`{"posts":[{"id":1}]}`))
+	db, err := database.Open(t.Context(), store, database.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	h := server.Handler(db, server.Options{Log: slog.New(slog.NewJSONHandler(&log, nil))})
+	go db.Follow(t.Context())
+	store.Break(fmt.Errorf("open /home/ruth/db.json: %w", storage.ErrBusy))
+	for start := time.Now(); db.Err() == nil; time.Sleep(time.Millisecond) {
+		if time.Since(start) > 10*time.Second {
+			t.Fatal("the database did not notice that the store is broken")
+		}
+	}
+	for _, c := range []struct {
+		method, target, body string
+		lines                int
+	}{
+		{method: "GET", target: "/_/readyz"},
+		{method: "GET", target: "/_/readyz?verbose"},
+		{method: "PATCH", target: "/posts/1", body: `{"a":1}`, lines: 1},
+	} {
+		log.Reset()
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(c.method, c.target, strings.NewReader(c.body)))
+		if got := lines(t, &log); w.Code != 503 || len(got) != c.lines {
+			t.Errorf("%s %s: %d, and the log has %v", c.method, c.target, w.Code, got)
 		}
 	}
 }

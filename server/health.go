@@ -72,7 +72,7 @@ func (req *request) readyzVerbose(broken error) error {
 	if broken != nil {
 		p, cause := problemOf(broken, keeper(req.db))
 		if file = p.Detail; cause != nil {
-			req.server.Log.Warn("not ready", "id", requestIDOf(req.Context), "error", cause)
+			req.server.Log.Debug("not ready", "id", requestIDOf(req.Context), "error", cause)
 		}
 	}
 	body.details = &details{Checks: req.checks(file, broken)}

@@ -84,7 +84,11 @@ const problemKey = "problem"
 func (s *server) fail(c *gin.Context, err error) {
 	p, cause := problemOf(err, keeper(s.db))
 	if cause != nil {
-		s.Log.LogAttrs(c.Request.Context(), slog.LevelError, "request failed", append([]slog.Attr{
+		level := slog.LevelError
+		if isHealthCheck(c) { // a probe only reports a state, which is in the log already
+			level = slog.LevelDebug
+		}
+		s.Log.LogAttrs(c.Request.Context(), level, "request failed", append([]slog.Attr{
 			slog.String("id", requestIDOf(c)), slog.String("method", clip(c.Request.Method)),
 			slog.String("path", clip(sentURL(c.Request).Path)), slog.Any("error", cause)}, traceAttrs(c.Request)...)...)
 	}

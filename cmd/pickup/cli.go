@@ -191,7 +191,9 @@ var plainWords = []struct {
 	{regexp.MustCompile(`expected duration but got (".*?").*`), `$1 is not a time such as 30s or 5m`},
 	{regexp.MustCompile(`^unexpected argument \S+\.json$`), `$0: there can be only one file`},
 	{regexp.MustCompile(`^(unknown flag -\w), did you mean .*`), `$1`}, // any letter is as near as another
-	{regexp.MustCompile(`unexpected argument public$`), `unexpected argument public, did you mean --no-auth=public?`},
+	{regexp.MustCompile(`^(unknown flag \S+), did you mean `), `$1; did you mean `},
+	{regexp.MustCompile(`"(--[\w-]+)"`), `$1`},
+	{regexp.MustCompile(`unexpected argument public$`), `unexpected argument public; did you mean --no-auth=public?`},
 }
 
 // checkFileName returns an error if word, an argument without a command, looks like
@@ -258,7 +260,7 @@ Flags (pickup serve --help lists all of them by topic):
       --read-only         refuse writes
       --ephemeral         keep writes in memory and leave the file alone
   -d, --delay=MS          answer slowly, as in 500 or 200-800
-  -s, --static=DIR        also serve the files of a folder
+  -s, --static=DIR        also serve the files of a directory
       --prefix=PATH       serve the API below a path such as /api
   -c, --config=FILE       read settings from this file (pickup.toml)
   -q, --quiet             print warnings and errors only

@@ -38,8 +38,8 @@ type clusterReads struct {
 // connectTime is how long a start waits for a cluster that does not answer.
 const connectTime = 30 * time.Second
 
-// open returns the store of the database with that URL. It adds to the options how to
-// reach it.
+// open returns the store of the database with that URL. It adds the
+// connection settings to o.
 func (c clusterAccess) open(e *environment, url string, o etcdstore.Options) (*etcdstore.Store, error) {
 	address, err := etcdstore.Parse(url)
 	if err != nil {
@@ -59,7 +59,7 @@ func (c clusterAccess) open(e *environment, url string, o etcdstore.Options) (*e
 	return store, nil
 }
 
-// connect is open of a database that must exist, in a cluster that answers.
+// connect opens a database that must exist, in a cluster that answers.
 func (c clusterAccess) connect(ctx context.Context, e *environment, url string, o etcdstore.Options) (*etcdstore.Store, error) {
 	store, err := c.open(e, url, o)
 	if err != nil {

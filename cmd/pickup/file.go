@@ -54,7 +54,7 @@ func checkExists(e *environment, path string) error {
 	}
 	hint := ""
 	if copied, of := filestore.ConflictCopy(path); copied != "" {
-		hint = fmt.Sprintf("; an earlier content is in %s: rename it to %s", copied, of)
+		hint = fmt.Sprintf("; an earlier version is in %s: rename it to %s", copied, of)
 	}
 	if near := nearFile(path); near != "" {
 		hint += "; did you mean " + near + "?"

@@ -37,10 +37,15 @@ func (c *initCommand) run(ctx context.Context, e *environment) error {
 	if err != nil {
 		return err
 	}
-	if isNew(path) {
+	made := isNew(path)
+	if made {
 		if err := createDatabase(ctx, e, path, rules); err != nil {
 			return err
 		}
+	}
+	if !made && rules != nil {
+		file, _ := schemaPath(path, "")
+		fmt.Fprintf(e.stdout, "%s and %s exist already\n", path, file)
 	}
 	s := schemaCommand{fileArgument: fileArgument{path}, idConvention: c.idConvention, Link: true, keep: true}
 	err = s.run(ctx, e)

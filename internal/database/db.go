@@ -210,7 +210,7 @@ func (db *DB) commitLocked(ctx context.Context, group []*update) {
 	for start, lost := time.Now(), 0; ; lost++ {
 		base := db.now.Load()
 		steps := db.stage(base, group)
-		rev, err := db.storeSteps(ctx, base, steps, lost > 0, slices.ContainsFunc(group, (*update).isNeedless))
+		rev, err := db.storeSteps(ctx, base, steps, db.mustConfirm(group, lost > 0))
 		if errors.Is(err, storage.ErrTooLarge) && len(group) > 1 { // each may fit alone
 			db.commitLocked(ctx, group[:len(group)/2])
 			db.commitLocked(ctx, group[len(group)/2:])
@@ -235,15 +235,25 @@ func (db *DB) commitLocked(ctx context.Context, group []*update) {
 	}
 }
 
+// mustConfirm reports whether a group without changes must confirm that its base is the
+// latest state: what refuses a change in a shared store, or makes one needless in any,
+// must hold at some moment since the group was formed. It need not confirm a state to
+// which the group has already caught up. A file store is asked only if an update
+// succeeds without changes.
+func (db *DB) mustConfirm(group []*update, caughtUp bool) bool {
+	if db.shared != nil {
+		return !caughtUp
+	}
+	return slices.ContainsFunc(group, (*update).isNeedless)
+}
+
 // storeSteps commits the changes of steps that begin at base. If there are none, it
-// confirms that base is the latest state: what refuses a change in a shared store, or
-// makes one needless in any, must hold at some moment since the group was formed. A state
-// to which the group has caught up does. The caller holds db.write.
-func (db *DB) storeSteps(ctx context.Context, base *Snapshot, steps []step, caughtUp, needless bool) (rev storage.Rev, err error) {
+// confirms that base is the latest state if it must. The caller holds db.write.
+func (db *DB) storeSteps(ctx context.Context, base *Snapshot, steps []step, mustConfirm bool) (rev storage.Rev, err error) {
 	switch {
 	case base.stored != nil && base.stored.err != nil:
 		return 0, base.stored.err
-	case len(steps) == 0 && (db.shared == nil && !needless || db.shared != nil && caughtUp):
+	case len(steps) == 0 && !mustConfirm:
 		return 0, nil
 	}
 	updates := make([][]storage.Change, len(steps))

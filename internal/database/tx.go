@@ -208,7 +208,8 @@ func (tx *Tx) target(name, id string) (*Record, error) {
 }
 
 // validateAndSet replaces old by value if the members called names keep the rules,
-// or all members if names is nil. The text that is stored is no change.
+// or all members if names is nil. Setting the text that is stored already is not a
+// change.
 func (tx *Tx) validateAndSet(name string, old *Record, value jsontext.Value, names []string, sent map[string]string, faults []schema.Fault) (*Record, error) {
 	rules := tx.snap.schema.Member(name)
 	value = tx.stamp(name, old.Value, value)

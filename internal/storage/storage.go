@@ -29,7 +29,7 @@ type Store interface {
 	// last update. A store that numbers its own states counts each update; the
 	// states between two of them are never visible on their own. Without updates,
 	// which a SharedStore never gets, Commit confirms that the store is at base, and
-	// restores what holds it if that is missing.
+	// recreates the file of the store if it is missing.
 	//
 	// If the store is no longer at base, Commit changes nothing and returns an
 	// error wrapping ErrConflict; Load then returns the newer contents.

@@ -25,7 +25,7 @@ type Calls struct {
 	StartWrite func(f *os.File, off, n int64)     // starts writing these bytes to the disk; only Sync reports the outcome
 	Sync       func(f *os.File) error
 	Chmod      func(f *os.File, mode os.FileMode) error
-	CopyOwner  func(f *os.File, from string) // and the extended attributes, as far as permitted
+	CopyOwner  func(f *os.File, like os.FileInfo, from string) // of like, and the extended attributes of the file at from, as far as permitted
 	SetModTime func(path string, t time.Time) error
 
 	Rename    func(from, to string) error // replaces to

@@ -40,14 +40,12 @@ func Owner(info os.FileInfo) (uid, gid int, ok bool) {
 	return int(st.Uid), int(st.Gid), true
 }
 
-// copyOwner gives f the owner and the extended attributes of the file at from,
-// as far as permitted. Attributes that only f has are removed: a new file has an
+// copyOwner gives f the owner of like and the extended attributes of the file at
+// from, as far as permitted. Attributes that only f has are removed: a new file has an
 // ACL of its own if its directory has one for new files.
-func copyOwner(f *os.File, from string) {
-	if info, err := os.Stat(from); err == nil {
-		if uid, gid, ok := Owner(info); ok && f.Chown(uid, gid) != nil {
-			f.Chown(-1, gid) // the owner is not ours to give, a group of ours is
-		}
+func copyOwner(f *os.File, like os.FileInfo, from string) {
+	if uid, gid, ok := Owner(like); ok && f.Chown(uid, gid) != nil {
+		f.Chown(-1, gid) // the owner is not ours to give, a group of ours is
 	}
 	names, _ := xattr.List(from)
 	extra, _ := xattr.FList(f)

@@ -1,4 +1,4 @@
-// A question before what has no Undo, or changes many records.
+// Asks for confirmation before an action that cannot be undone or that changes many records.
 import type { ComponentChildren } from "preact";
 import { Button, Dialog } from "./ui.tsx";
 
