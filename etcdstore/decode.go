@@ -139,7 +139,7 @@ func (s *Store) resolve(ctx context.Context, d *step) error {
 	at := s.scanAt(d.rev)
 	for i := range d.set {
 		m := &d.set[i]
-		if err := at.resolve(ctx, memberKey(m.rank, m.name), &m.value, &m.parts); err != nil {
+		if err := at.value(ctx, memberKey(m.rank, m.name), &m.value, &m.parts); err != nil {
 			return err
 		}
 	}
@@ -148,7 +148,7 @@ func (s *Store) resolve(ctx context.Context, d *step) error {
 		if r.deleted {
 			continue
 		}
-		if err := at.resolve(ctx, recordKey(r.name, r.at, r.key), &r.value, &r.parts); err != nil {
+		if err := at.value(ctx, recordKey(r.name, r.at, r.key), &r.value, &r.parts); err != nil {
 			return err
 		}
 	}

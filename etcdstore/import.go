@@ -122,7 +122,7 @@ func (i *importer) checkPrefix() (claimed int64, err error) {
 		}
 	}
 	at := &scan{Store: i.Store}
-	err = at.read(i.ctx, "", "", largePage, func(key string, kv *mvccpb.KeyValue) error {
+	err = at.keys(i.ctx, "", "", largePage, func(key string, kv *mvccpb.KeyValue) error {
 		if key == claimKey {
 			claimed = kv.ModRevision
 		}

@@ -1,6 +1,7 @@
 package etcdstore
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -17,11 +18,11 @@ import (
 	"pickup/internal/storage"
 )
 
-// A page of a load has this many keys at first, at most, and at most of parts, and
-// about so many bytes.
+// Limits of a page of a load: the keys of the first page, of any page, and of a page of
+// parts, and about how many bytes. For each page etcd counts all keys that follow.
 const (
 	firstPage = 8
-	largePage = 1000
+	largePage = 5000
 	partPage  = 64
 	pageBytes = 4 << 20
 )
@@ -128,10 +129,10 @@ func (s *Store) read(ctx context.Context) (*contents, error) {
 		}
 		return err
 	}
-	at := &scan{Store: s}
-	// Of what is under p/ and t/, only what something points to counts.
+	at := s.scanAt(0)
+	// Under p/ and t/, only keys that something points to count.
 	for _, keys := range [][2]string{{"", partKeys}, {prefixEnd(partKeys), stagedKeys}, {prefixEnd(stagedKeys), ""}} {
-		if err := at.read(ctx, keys[0], keys[1], largePage, each); err != nil {
+		if err := at.keys(ctx, keys[0], keys[1], largePage, each); err != nil {
 			return nil, err
 		}
 	}
@@ -154,21 +155,21 @@ func (s *Store) read(ctx context.Context) (*contents, error) {
 	return c, c.resolve(ctx, at)
 }
 
-// A scan reads keys in pages, which show one revision.
+// A scan reads keys in pages, all at one revision.
 type scan struct {
 	*Store
 	rev     int64  // of the cluster; 0: the latest
 	cluster uint64 // the id of the cluster, 0: not known yet
 
-	ahead map[string][]*mvccpb.KeyValue // the parts that were read last, by name
+	ahead map[string][]*mvccpb.KeyValue // the parts of the last commit that was read, by name
 }
 
 // scanAt returns a scan of the keys as they were at a revision.
 func (s *Store) scanAt(rev int64) *scan { return &scan{Store: s, rev: rev} }
 
-// read calls each for the keys from one to another, which is not included ("" is the
-// last one). A page has at most so many keys.
-func (s *scan) read(ctx context.Context, from, to string, most int64, each func(key string, kv *mvccpb.KeyValue) error, o ...clientv3.OpOption) error {
+// keys calls each for the keys in [from, to), where an empty to is the end of the prefix.
+// A page has at most so many keys.
+func (s *scan) keys(ctx context.Context, from, to string, most int64, each func(key string, kv *mvccpb.KeyValue) error, o ...clientv3.OpOption) error {
 	end := s.prefix + to
 	if to == "" {
 		end = prefixEnd(s.prefix)
@@ -203,8 +204,8 @@ func (s *scan) read(ctx context.Context, from, to string, most int64, each func(
 	return nil
 }
 
-// page reads keys from one on, no more than limit. If that takes too long, it lowers the
-// limit.
+// page reads up to limit keys, beginning at from. If that times out, it lowers the limit
+// and tries again.
 func (s *scan) page(ctx context.Context, from string, o []clientv3.OpOption, limit *int64) (page *clientv3.GetResponse, err error) {
 	for try := 0; ; try++ {
 		call, cancel := context.WithTimeout(ctx, writeTime)
@@ -227,7 +228,7 @@ func (s *scan) parts(ctx context.Context, keys, name string) (kvs []*mvccpb.KeyV
 	}
 	if s.ahead[name] == nil {
 		s.ahead = make(map[string][]*mvccpb.KeyValue)
-		err = s.read(ctx, from, prefixEnd(from), partPage, func(key string, kv *mvccpb.KeyValue) error {
+		err = s.keys(ctx, from, prefixEnd(from), partPage, func(key string, kv *mvccpb.KeyValue) error {
 			of := path.Dir(key[len(keys):])
 			s.ahead[of] = append(s.ahead[of], kv)
 			return nil
@@ -247,9 +248,9 @@ func (s *scan) staged(ctx context.Context, open *batch) ([]op, error) {
 	return joinOps(open, s.prefix, kvs)
 }
 
-// resolve checks a value, which a key has. It first replaces a pointer by what it leads
-// to, and sets the name of the parts.
-func (s *scan) resolve(ctx context.Context, key string, v *jsontext.Value, name *string) error {
+// value replaces *v, the value of key, by what it points to and sets *name to the name of
+// its parts, if it is a pointer. It fails if the result is not JSON.
+func (s *scan) value(ctx context.Context, key string, v *jsontext.Value, name *string) error {
 	if parts, count, ok := parsePointer(*v); ok {
 		kvs, err := s.parts(ctx, partKeys, parts)
 		if err != nil {
@@ -322,20 +323,40 @@ func (c *contents) overlay(ops []op) error {
 	return nil
 }
 
-// resolve replaces pointers by the values that they lead to, and checks the values.
+// resolve replaces pointers by the values that they lead to, and checks the values. It
+// goes by the names of the parts, so that those of a commit are read once.
 func (c *contents) resolve(ctx context.Context, at *scan) error {
+	type value struct {
+		key   string
+		v     *jsontext.Value
+		parts *string
+	}
+	var pointers []value
+	check := func(v value) error {
+		if _, _, ok := parsePointer(*v.v); ok {
+			pointers = append(pointers, v)
+			return nil
+		}
+		return at.value(ctx, v.key, v.v, v.parts)
+	}
 	for i := range c.members {
 		m := &c.members[i]
-		if err := at.resolve(ctx, memberKey(m.rank, m.name), &m.value, &m.parts); err != nil {
+		if err := check(value{memberKey(m.rank, m.name), &m.value, &m.parts}); err != nil {
 			return err
 		}
 	}
 	for name, records := range c.records {
 		for i := range records {
 			r := &records[i]
-			if err := at.resolve(ctx, recordKey(name, r.at, r.key), &r.value, &r.parts); err != nil {
+			if err := check(value{recordKey(name, r.at, r.key), &r.value, &r.parts}); err != nil {
 				return err
 			}
+		}
+	}
+	slices.SortFunc(pointers, func(a, b value) int { return bytes.Compare(*a.v, *b.v) })
+	for _, p := range pointers {
+		if err := at.value(ctx, p.key, p.v, p.parts); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -61,14 +61,24 @@ func TestLoadRubbish(t *testing.T) {
 	}
 }
 
-// TestLoadParts loads a commit of so many members that their values are in parts. It does
-// not ask for each of them.
+// TestLoadParts loads so many members that their values are in parts, of two commits. It
+// does not ask for each of them.
 func TestLoadParts(t *testing.T) {
 	c := oneNode(t)
 	s := open(t, c, `{"items":[]}`)
 	var changes []storage.Change
 	for i := range 1000 {
 		changes = append(changes, storage.Change{Collection: fmt.Sprint("m", i), Value: many(1, 1100)[0].Value})
+	}
+	if _, err := s.Commit(t.Context(), load(t, s).Rev, changes); err != nil {
+		t.Fatal(err)
+	}
+	for i := range changes { // the values of two commits alternate
+		if i%2 == 0 {
+			changes[i].Value = many(1, 2500)[0].Value
+		} else {
+			changes[i] = storage.Change{Collection: "items", ID: "none"}
+		}
 	}
 	if _, err := s.Commit(t.Context(), load(t, s).Rev, changes); err != nil {
 		t.Fatal(err)

@@ -96,7 +96,7 @@ type state struct {
 	rev     int64
 	same    int64 // an earlier revision with the same contents: only a batch was closed since; or 0
 	asOf    int64 // no head was written from rev to here, and the contents are those of here
-	edited  int64 // the latest revision of a key that was written after the head by hand; or 0
+	edited  int64 // the latest revision of a key that a hand edit has written after the head; or 0
 	head    head
 	rules   bool // whether there are any
 	members map[string]*member

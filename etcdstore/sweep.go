@@ -31,7 +31,7 @@ func (s *Store) laid(ctx context.Context) (map[string]bool, error) {
 	all := make(map[string]bool)
 	for _, keys := range []string{partKeys, stagedKeys} {
 		at := &scan{Store: s}
-		err := at.read(ctx, keys, prefixEnd(keys), largePage, func(key string, _ *mvccpb.KeyValue) error {
+		err := at.keys(ctx, keys, prefixEnd(keys), largePage, func(key string, _ *mvccpb.KeyValue) error {
 			if isPart(key) { // others may be those of another program
 				all[key[:strings.LastIndexByte(key, '/')+1]] = true
 			}

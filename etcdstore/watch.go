@@ -17,8 +17,8 @@ import (
 // the whole contents instead.
 const keepBatches = 256
 
-// maxBehind is the number of commits that a store receives one by one after it was cut
-// off. Etcd sends up to 1,000 revisions at once, of which each may have a megabyte.
+// maxBehind is the number of missed commits above which a store loads the contents
+// instead. Etcd sends up to 1,000 revisions in one response, each of up to a megabyte.
 const maxBehind = 64
 
 // Watch implements storage.SharedStore. One goroutine receives the events of etcd,
@@ -104,7 +104,7 @@ func (s *Store) Since(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 }
 
 // receive returns the batches after a revision up to another by a watch of its own,
-// nil if they cannot be had.
+// or nil if it does not get all of them.
 func (s *Store) receive(ctx context.Context, after, latest storage.Rev) []storage.Batch {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
@@ -126,12 +126,12 @@ type follower struct {
 	*Store
 	feed *storage.Feed
 
-	// The goroutine that receives has the following for itself.
+	// Only the goroutine that receives uses the following.
 	from   int64 // the next revision to watch
-	asOf   int64 // what was written up to here was loaded,
-	edited int64 // with an edit by hand at this revision, if there is one
-	missed bool  // an edit by hand is not shown: the next head is a reason to load
-	count  int64 // of the last head, or less
+	asOf   int64 // everything up to this revision was loaded
+	edited int64 // the revision of a hand edit that the load has seen without a head, or 0
+	missed bool  // a hand edit is not shown yet: load with the next head
+	count  int64 // head.Count of the last head received, or less
 	open   bool  // whether a batch may be open at the last revision
 	goal   int64 // the revision of a head at which to end, 0 if there is none
 
@@ -229,6 +229,9 @@ func (f *follower) run(ctx context.Context) {
 			err = f.events(call)
 			f.stats.restarts.Add(1)
 		}
+		if f.lost() != nil { // until a restart
+			pause = probeEach
+		}
 		cancel()
 		if ctx.Err() != nil {
 			return
@@ -253,8 +256,8 @@ func (f *follower) isFar() bool {
 	return f.newest-f.count > maxBehind
 }
 
-// approach makes Watch load the contents if it was cut off and has missed much:
-// receiving all of it would need more memory.
+// approach makes Watch load the contents if the follower was cut off and has missed many
+// commits, because receiving them would need more memory than a load.
 func (f *follower) approach(ctx context.Context) error {
 	if time.Since(f.Fresh()) <= staleAfter && !f.isFar() {
 		return nil
@@ -358,7 +361,7 @@ func (f *follower) reset(rev int64, h *head) {
 	f.arrive(storage.Batch{Rev: storage.Rev(rev), Reset: true}, h)
 }
 
-// skip goes on after a compaction: after what was loaded, or from the latest revision.
+// skip continues after a compaction, from the revision that was loaded or from the latest.
 // If the head is the same, others have written, or somebody has written past pickup: all
 // replicas load the contents.
 func (f *follower) skip(ctx context.Context) error {
@@ -386,9 +389,9 @@ func (f *follower) skip(ctx context.Context) error {
 	return nil
 }
 
-// adopt commits what somebody has written without a head at a revision, so that every
-// replica reads it. If it fails the edit has to be looked at again. A store that writes
-// nothing, or may not, loads the contents with the next head of another one.
+// adopt commits a head for a hand edit at a revision, so that every replica reads it. If
+// it fails, the edit has to be handled again. A store that may not write loads the
+// contents with the next head instead.
 func (f *follower) adopt(ctx context.Context, foreign int64) error {
 	f.stats.foreign.Add(1)
 	f.missed = true
@@ -409,7 +412,7 @@ func (f *follower) adopt(ctx context.Context, foreign int64) error {
 	c := &commit{Store: f.Store, base: rev, last: h, head: f.next(h, rev)}
 	c.head.Reload = true
 	if _, err = c.try(ctx, nil); err == nil {
-		f.log.Warn("keys may have been written past pickup; they count from now on", "after", foreign)
+		f.log.Warn("a hand edit was found; every server loads it now", "after", foreign)
 	}
 	return err
 }
