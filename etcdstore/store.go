@@ -217,6 +217,22 @@ func (s *Store) setRefused(err error) error {
 	return err
 }
 
+// ask finds out whether etcd refuses commits, by a transaction that would write a head
+// on a condition that never holds. It reports whether etcd has answered.
+func (s *Store) ask(ctx context.Context) bool {
+	never := clientv3.Compare(clientv3.Version(s.prefix+headKey), "<", 0)
+	_, err := s.transact(ctx, readTime, []clientv3.Cmp{never}, []clientv3.Op{clientv3.OpPut(s.prefix+headKey, "")}, headKey)
+	switch {
+	case err == nil:
+		s.setRefused(nil)
+	case isRefused(err):
+		s.failure(err)
+	default:
+		return false
+	}
+	return true
+}
+
 // Fresh returns the last time at which what Load, Since or Watch has yielded is known to
 // have been the latest.
 func (s *Store) Fresh() time.Time {

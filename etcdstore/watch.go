@@ -133,7 +133,7 @@ type follower struct {
 	missed bool  // a hand edit is not shown yet: load with the next head
 	count  int64 // head.Count of the last head received, or less
 	open   bool  // whether a batch may be open at the last revision
-	goal   int64 // the revision of a head at which to end, 0 if there is none
+	goal   int64 // the revision of a head at which to end, or 0
 
 	mu      sync.Mutex
 	last    int64              // guarded by mu; the revision of the last head received
@@ -450,22 +450,6 @@ func (f *follower) probe(ctx context.Context) {
 			f.wake()
 		}
 	}
-}
-
-// ask finds out whether etcd refuses commits, by a transaction that would write a head
-// on a condition that never holds. It reports whether etcd has answered.
-func (s *Store) ask(ctx context.Context) bool {
-	never := clientv3.Compare(clientv3.Version(s.prefix+headKey), "<", 0)
-	_, err := s.transact(ctx, readTime, []clientv3.Cmp{never}, []clientv3.Op{clientv3.OpPut(s.prefix+headKey, "")}, headKey)
-	switch {
-	case err == nil:
-		s.setRefused(nil)
-	case isRefused(err):
-		s.failure(err)
-	default:
-		return false
-	}
-	return true
 }
 
 // look notes what a probe has found, and reports whether Watch has to know.

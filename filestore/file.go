@@ -205,10 +205,10 @@ func (f *file) renameToConflict(path, what string) bool {
 // is none.
 func (f *file) leftAside() string { return f.last(filepath.Base(f.dotFile(".aside-"))) }
 
-// conflictCopy returns the base name of the newest conflict copy, "" if there is none.
+// conflictCopy returns the base name of the newest conflict copy, or "".
 func (f *file) conflictCopy() string { return f.last(filepath.Base(f.real) + conflict) }
 
-// copyNote names the newest conflict copy after a semicolon, "" if there is none.
+// copyNote names the newest conflict copy after a semicolon, or returns "".
 func (f *file) copyNote() string {
 	if name := f.conflictCopy(); name != "" {
 		return "; an earlier version is kept as " + name
@@ -231,8 +231,7 @@ func ConflictCopy(path string) (copied, of string) {
 	return "", ""
 }
 
-// last returns the last base name with a prefix in the directory of the file, "" if
-// there is none.
+// last returns the last base name with a prefix in the directory of the file, or "".
 func (f *file) last(prefix string) (name string) {
 	entries, _ := f.o.sys.List(f.dir())
 	for _, e := range entries {

@@ -272,7 +272,7 @@ func TestLostDuringSave(t *testing.T) {
 }
 
 // TestLostAndFaults fails each call of a Close whose file was emptied. Either the
-// copy is complete, or Close or the log says why there is none; the locks are
+// copy is complete, or Close or the log says why there is no copy; the locks are
 // released.
 func TestLostAndFaults(t *testing.T) {
 	for _, fault := range []error{syscall.EROFS, syscall.EIO, errShort{syscall.ENOSPC}} {

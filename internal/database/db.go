@@ -247,8 +247,8 @@ func (db *DB) mustConfirm(group []*update, caughtUp bool) bool {
 	return slices.ContainsFunc(group, (*update).isNeedless)
 }
 
-// storeSteps commits the changes of steps that begin at base. If there are none, it
-// confirms that base is the latest state if it must. The caller holds db.write.
+// storeSteps commits the changes of steps that begin at base. Without steps it confirms
+// that base is the latest state, if it must. The caller holds db.write.
 func (db *DB) storeSteps(ctx context.Context, base *Snapshot, steps []step, mustConfirm bool) (rev storage.Rev, err error) {
 	switch {
 	case base.stored != nil && base.stored.err != nil:

@@ -11,6 +11,17 @@ import (
 	"pickup/internal/database"
 )
 
+// openFile opens a database that filestore keeps in the file at path.
+func openFile(t *testing.T, path string) *database.DB {
+	t.Helper()
+	store, err := filestore.Open(t.Context(), path, filestore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	return open(t, store)
+}
+
 // TestUndoFile looks at the bytes of a file after changes and their undos.
 func TestUndoFile(t *testing.T) {
 	const text = `{
@@ -28,15 +39,7 @@ func TestUndoFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	store, err := filestore.Open(t.Context(), path, filestore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	db, err := database.Open(t.Context(), store, database.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := openFile(t, path)
 	for name, patch := range map[string]string{
 		"update": `[{"op":"replace","path":"/drivers/1/since","value":4}]`,
 		"create": `[{"op":"add","path":"/drivers/-","value":{"name":"Dan"}}]`,
@@ -77,15 +80,7 @@ func TestUnchangedFile(t *testing.T) {
 		return info
 	}
 	before := edit(`{"c": [{"id": 1, "n": "shown"}]}`)
-	store, err := filestore.Open(t.Context(), path, filestore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	db, err := database.Open(t.Context(), store, database.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := openFile(t, path)
 	write := func() {
 		t.Helper()
 		if _, err := db.Update(t.Context(), func(tx *database.Tx) error {
