@@ -47,10 +47,11 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 		return err
 	}
 	found = append(found, inRoutes...)
-	if fault := e.config.checkSettings(ctx); fault != nil {
+	maxDelay, fault := e.config.checkSettings(e.getenv)
+	if fault != nil {
 		found = append(found, *fault)
 	}
-	found = append(found, e.config.checkRules()...)
+	found = append(found, e.config.checkRules(maxDelay)...)
 	for _, f := range found {
 		fmt.Fprintln(e.stdout, f)
 	}

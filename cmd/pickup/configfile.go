@@ -2,12 +2,12 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -193,23 +193,23 @@ func (c *configFile) check(app *kong.Application) error {
 	return usagef("%s:%d:%d: unknown setting %q: %s", c.name, line, column, unknown[0], hint)
 }
 
-// checkSettings returns why serve would refuse the settings in the file, nil if it would
-// not.
-func (c *configFile) checkSettings(ctx context.Context) *lint.Finding {
+// checkSettings returns the longest delay that serve would allow with the file and these
+// variables, and why it would refuse the settings, nil if it would not.
+func (c *configFile) checkSettings(getenv func(string) string) (maxDelay time.Duration, fault *lint.Finding) {
 	if c.name == "" {
-		return nil
+		return 0, nil
 	}
-	e := &environment{getenv: func(string) string { return "" }, sources: make(map[string]string), stdout: io.Discard, stderr: io.Discard}
+	e := &environment{getenv: getenv, sources: make(map[string]string), stdout: io.Discard, stderr: io.Discard}
 	command, err := parse([]string{"config", "--config", c.name}, e)
-	if err == nil {
-		e.config.values[simulateKey] = nil // its rules are judged one by one
-		err = command.run(ctx, e)
+	maxDelay = math.MaxInt64 // unknown: no rule is refused for it
+	if config, ok := command.(*configCommand); ok {
+		maxDelay, err = config.MaxDelay, config.settings.check()
 	}
 	if err == nil {
-		return nil
+		return maxDelay, nil
 	}
 	detail := strings.TrimSuffix(strings.TrimPrefix(err.Error(), c.name+": "), " (see pickup config --help)")
-	return &lint.Finding{File: c.name, Detail: detail}
+	return maxDelay, &lint.Finding{File: c.name, Detail: detail}
 }
 
 // place returns the line and column to which a pointer leads.

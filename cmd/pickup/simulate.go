@@ -118,13 +118,7 @@ func (c *configFile) rules(maxDelay time.Duration) ([]*simulate.Rule, []lint.Fin
 
 // checkRules returns what is wrong with the rules in the file, and which of them can never
 // match.
-func (c *configFile) checkRules() []lint.Finding {
-	maxDelay := time.Minute
-	if text, ok := c.values["max-delay"].(string); ok {
-		if d, err := time.ParseDuration(text); err == nil {
-			maxDelay = d
-		}
-	}
+func (c *configFile) checkRules(maxDelay time.Duration) []lint.Finding {
 	rules, found := c.rules(maxDelay)
 	if len(found) == 0 {
 		for _, f := range simulate.Unreachable(rules) {
