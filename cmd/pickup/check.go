@@ -86,7 +86,7 @@ func (c *checkCommand) check(ctx context.Context, e *environment, path string) (
 	}
 	rules, err := loadSchema(path, declaredIn(store))
 	switch f, inText := lint.Broken(err); {
-	case errors.Is(err, errNotFile):
+	case errors.Is(err, errNotFile), errors.Is(err, errMissing):
 		unchecked = err.Error()
 	case inText:
 		found, unchecked = append(found, f), "the schema has a fault"

@@ -111,7 +111,7 @@ func (r *reloadable) look(ctx context.Context, log *slog.Logger) {
 	}
 	r.failure.Store(nil)
 	if err != nil { // apply accepts that
-		log.Info("the " + r.name + " is gone; " + r.kept())
+		log.Warn("the "+r.name+" is gone; "+r.kept(), "files", paths)
 		return
 	}
 	log.Info("reloaded the "+r.name, "files", paths)

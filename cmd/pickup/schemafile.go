@@ -23,6 +23,7 @@ type schemaFile struct {
 	database string // its path
 	store    *filestore.Store
 	rules    *schema.Schema // those to open db with
+	missing  error          // wraps errMissing, if rules is nil because of it
 	db       *database.DB   // nil until it is open
 }
 
@@ -32,12 +33,15 @@ func (s *schemaFile) paths() []string {
 	return []string{path}
 }
 
-// apply puts the rules of the schema into force. Its errors about the schema are
-// *schema.Error.
+// apply puts the rules of the schema into force; without a schema there are none. Its
+// errors about the schema are *schema.Error.
 func (s *schemaFile) apply(ctx context.Context, texts [][]byte, err error) error {
 	declared := declaredIn(s.store)
 	path, unusable := schemaPath(s.database, declared)
-	rules, err := compile(path, declared, texts, cmp.Or(unusable, err))
+	rules, err := compile(s.database, path, declared, texts, cmp.Or(unusable, err))
+	if errors.Is(err, errMissing) {
+		s.missing, err = err, nil
+	}
 	switch _, inText := lint.Broken(err); {
 	case inText:
 		return err
@@ -66,28 +70,50 @@ func (s *schemaFile) kept() string {
 // loadSchema returns the schema of the database at path: the file that its
 // "$schema" member declares or, if that is empty, <name>.schema.json. It returns
 // nil if there is none. An error about the text is a *schema.Error; one that wraps
-// errNotFile says that a URL is declared, which is never fetched.
+// errNotFile says that a URL is declared, which is never fetched, and one that wraps
+// errMissing that the declared file does not exist.
 func loadSchema(path, declared string) (*schema.Schema, error) {
 	file, err := schemaPath(path, declared)
 	if err != nil {
 		return nil, err
 	}
 	texts, err := readFiles([]string{file})
-	return compile(file, declared, texts, err)
+	return compile(path, file, declared, texts, err)
 }
 
 // compile compiles the text of the schema in file. err says why it cannot be
-// read; a schema that is not declared may be missing.
-func compile(file, declared string, texts [][]byte, err error) (*schema.Schema, error) {
+// read; a schema that is not declared may be missing. Clients see the errors, so they
+// name no folder.
+func compile(database, file, declared string, texts [][]byte, err error) (*schema.Schema, error) {
 	switch e, atFile := errors.AsType[*fs.PathError](err); {
 	case err == nil:
 		return schema.Compile(file, texts[0])
 	case errors.Is(err, fs.ErrNotExist) && declared == "":
 		return nil, nil
-	case atFile: // clients see the error, so it names no folder
+	case errors.Is(err, fs.ErrNotExist):
+		if near := nearSchema(database, file); near != "" {
+			return nil, fmt.Errorf(`"$schema" names %s, which does not exist; did you mean %s?`, filepath.Base(file), filepath.Base(near))
+		}
+		return nil, fmt.Errorf(`"$schema" names %s, %w`, filepath.Base(file), errMissing)
+	case atFile:
 		return nil, fmt.Errorf("cannot read the schema %s: %w", filepath.Base(file), e.Err)
 	}
 	return nil, err
+}
+
+// errMissing is the error of a "$schema" that names no existing file, nor one with nearly
+// that name.
+var errMissing = errors.New("which does not exist")
+
+// nearSchema returns the file that was probably meant by a schema that does not exist,
+// or "". The schema of another database was not.
+func nearSchema(database, file string) string {
+	near := nearFile(file)
+	owner := strings.TrimSuffix(near, ".schema.json") + ".json"
+	if _, err := os.Stat(owner); err == nil && filepath.Base(owner) != filepath.Base(database) {
+		return ""
+	}
+	return near
 }
 
 // errNotFile is the error of a "$schema" that is not the path of a file.

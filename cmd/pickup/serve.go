@@ -330,6 +330,8 @@ func (s *service) openFile(ctx context.Context) (err error) {
 		s.notices = append(s.notices, warning("the schema is not used and writes are not checked: %v.", err))
 	} else if file.rules != nil {
 		s.notices = append(s.notices, note("writes are checked against %s.", file.paths()[0]))
+	} else if file.missing != nil {
+		s.notices = append(s.notices, warning("writes are not checked: %v.", file.missing))
 	}
 	o := s.idConvention.options(file.rules)
 	o.Log, o.Seed, o.Start = s.log, s.seed(), s.Now.Time
