@@ -26,6 +26,33 @@ type lock struct {
 	refused     error    // wraps storage.ErrInUse while another server holds the file in place
 }
 
+// A lock file has a process and its host and, for a server with an address, its URL.
+const (
+	holderFormat = "process %d on %s"
+	atURL        = " at "
+)
+
+// ServerURL returns the URL of the server that holds the file at path, "" if that
+// server runs on another machine or is not found. A server that was killed is still
+// named, so it is up to callers to find out whether it responds.
+func ServerURL(path string) string {
+	real, err := disk.Real().Resolve(path)
+	if err != nil {
+		return ""
+	}
+	f := &file{real: real}
+	text, _ := os.ReadFile(f.dotFile(".lock")) // without it there is no server
+	var pid int
+	var on, url string
+	if _, err := fmt.Sscanf(string(text), holderFormat+atURL+"%s", &pid, &on, &url); err != nil {
+		return ""
+	}
+	if host, err := os.Hostname(); err != nil || on != host {
+		return ""
+	}
+	return url
+}
+
 // acquire acquires all locks, or fails with storage.ErrInUse.
 func (l *lock) acquire() (err error) {
 	l.dirLock, err = l.openLockFile(l.dotFile(".lock"))
@@ -81,7 +108,11 @@ func (l *lock) openLockFile(path string) (*os.File, error) {
 		}
 		host, _ := os.Hostname()
 		sys.Truncate(f, 0)
-		sys.WriteAt(f, fmt.Appendf(nil, "process %d on %s\n", os.Getpid(), host), 0)
+		holder := fmt.Sprintf(holderFormat, os.Getpid(), host)
+		if l.o.URL != "" {
+			holder += atURL + l.o.URL
+		}
+		sys.WriteAt(f, []byte(holder+"\n"), 0)
 		return f, nil
 	}
 	return nil, fmt.Errorf("%w: other servers keep locking and releasing %s", storage.ErrInUse, l.path)

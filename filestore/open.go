@@ -39,6 +39,10 @@ type Options struct {
 	// file itself during the write.
 	JournalDir string
 
+	// URL is the address of the server, if it has one. The lock file names it, for
+	// ServerURL.
+	URL string
+
 	// InContainer lets advice name docker run.
 	InContainer bool
 

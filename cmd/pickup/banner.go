@@ -178,11 +178,15 @@ var unreachable = map[string]string{
 	"_": ", without a URL: /_/ is reserved",
 }
 
-// url returns the base URL of the service as this machine reaches it.
+// url returns the base URL of the service as this machine reaches it, "" until it
+// listens.
 func (s *service) url() string { return s.urlAt(reachable(s.Host)) }
 
 // urlAt returns the base URL of the service at a host.
 func (s *service) urlAt(host string) string {
+	if s.listener == nil {
+		return ""
+	}
 	port := s.listener.Addr().(*net.TCPAddr).Port
 	return s.scheme() + "://" + net.JoinHostPort(host, strconv.Itoa(port))
 }

@@ -21,9 +21,9 @@ type image struct {
 	size    int64  // bytes
 	tag     string // with Docker
 	notices string
-	// start runs the image as user, with a folder or file mounted, a read-only root
-	// and no privileges. health runs its health check.
-	start func(t *testing.T, user, mount, at string, env []string) (stop func() (log string, code int), health func() error)
+	// start runs the image with args as user, with a folder or file mounted unless
+	// mount is "", a read-only root and no privileges. health runs its health check.
+	start func(t *testing.T, user, mount, at string, env []string, args ...string) (stop func() (log string, code int), health func() error)
 }
 
 // TestContainer builds the Dockerfile and runs the image: with Docker if it is
@@ -114,6 +114,52 @@ func testImage(t *testing.T, i *image) {
 		})
 	}
 	t.Run("file of another user", func(t *testing.T) { testUnwritableFile(t, i) })
+	t.Run("health", func(t *testing.T) { testImageHealth(t, i) })
+}
+
+// testImageHealth runs an image whose flags say where the server is. Its health check
+// has the variables only.
+func testImageHealth(t *testing.T, i *image) {
+	for _, c := range []struct {
+		name      string
+		unmounted bool
+		args      string
+	}{
+		{name: "port", args: "--port PORT"},
+		{name: "port without a mount", args: "--port PORT", unmounted: true},
+		{name: "free port", args: "--port 0"},
+		{name: "free port and file", args: "serve /data/other.json -p0"},
+		{name: "TLS and prefix", args: "--port PORT --tls-self-signed --prefix /api"},
+		{name: "read-only", args: "--port=PORT --read-only"},
+		{name: "ephemeral", args: "-p PORT --ephemeral /data/db.json"},
+		{name: "configuration", args: "--config /data/settings.toml"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir, port := sampleDir(t), freePort(t)
+			for name, text := range map[string]string{"other.json": "{}", "settings.toml": "port = " + port} {
+				if err := os.WriteFile(dir+"/"+name, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			mount := dir
+			if c.unmounted {
+				mount = ""
+			}
+			stop, health := i.start(t, fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid()), mount, "/data",
+				[]string{"PICKUP_PORT=" + freePort(t), "PICKUP_PASSWORD=geheim"}, strings.Fields(strings.Replace(c.args, "PORT", port, 1))...)
+			if !eventually(func() bool { return health() == nil }) {
+				log, _ := stop()
+				t.Fatalf("the container is not healthy: %v\n%s", health(), log)
+			}
+			if left, _ := exec.Command("grep", "-rl", "geheim", dir).Output(); len(left) > 0 {
+				t.Errorf("the password is in %s", left)
+			}
+			stop()
+			if health() == nil {
+				t.Error("the stopped container is healthy")
+			}
+		})
+	}
 }
 
 // testUnwritableFile runs an image as a user who can read the file but not write it.
@@ -155,7 +201,7 @@ func testUnwritableFile(t *testing.T, i *image) {
 func testReadmeImage(t *testing.T, i *image) {
 	line := regexp.MustCompile(`(?m)^docker run .* pickup$`).FindString(string(read(t, "../../README.md")))
 	port := freePort(t)
-	command := strings.Replace(line, " -p 3000:3000 ", " -d --network=host -e PICKUP_PORT="+port+" ", 1)
+	command := strings.Replace(line, " -p 127.0.0.1:3000:3000 ", " -d --network=host -e PICKUP_PORT="+port+" ", 1)
 	if command == line || !strings.Contains(line, "PICKUP_PASSWORD=secret") {
 		t.Fatalf("README.md runs the image with %q", line)
 	}
@@ -206,13 +252,16 @@ func buildImage(t *testing.T) *image {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &image{size: size, tag: tag, notices: notices, start: func(t *testing.T, user, mount, at string, env []string) (func() (string, int), func() error) {
-		args := []string{"run", "-d", "--network=host", "--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges",
-			"--health-interval=1s", "--user", user, "-v", mount + ":" + at}
-		for _, v := range env {
-			args = append(args, "-e", v)
+	return &image{size: size, tag: tag, notices: notices, start: func(t *testing.T, user, mount, at string, env []string, args ...string) (func() (string, int), func() error) {
+		run := []string{"run", "-d", "--network=host", "--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges",
+			"--health-interval=1s", "--user", user}
+		if mount != "" {
+			run = append(run, "-v", mount+":"+at)
 		}
-		id := output(t, "docker", append(args, tag)...)
+		for _, v := range env {
+			run = append(run, "-e", v)
+		}
+		id := output(t, "docker", append(append(run, tag), args...)...)
 		t.Cleanup(func() { exec.Command("docker", "rm", "-f", id).Run() })
 		stop := func() (string, int) {
 			output(t, "docker", "stop", id)
@@ -301,21 +350,29 @@ func buildSteps(t *testing.T) *image {
 	if err := os.WriteFile(root+"/data/db.json", nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Mkdir(root+"/proc", 0o755); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Chmod(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return &image{size: size, notices: string(read(t, root+"/THIRD_PARTY_NOTICES")), start: func(t *testing.T, user, mount, at string, extra []string) (func() (string, int), func() error) {
+	return &image{size: size, notices: string(read(t, root+"/THIRD_PARTY_NOTICES")), start: func(t *testing.T, user, mount, at string, extra []string, args ...string) (func() (string, int), func() error) {
+		if mount == "" {
+			mount, at = t.TempDir(), "/data" // its volume
+		}
 		script := `set -e
 mount --bind "$1" "$1"; cd "$1"
 mount --bind "$2" ".$3"
+mount --rbind /proc proc
 mount -o remount,ro,bind "$1" "$1"
-exec env -i $5 "$(command -v chroot)" --userspec="$4" . ` + entry[0]
-		flags := []string{"--mount"}
+exec env -i $5 "$(command -v chroot)" --userspec="$4" . ` + entry[0] + ` $6`
+		flags, enter := []string{"--mount"}, []string{"--mount"}
 		if os.Getuid() != 0 {
-			flags, user = []string{"--mount", "--map-root-user"}, "0:0"
+			flags, user = append(flags, "--map-root-user"), "0:0"
+			enter = append(enter, "--user", "--preserve-credentials")
 		}
 		all := append(append([]string{"container=steps"}, env...), extra...)
-		cmd := exec.Command("unshare", append(flags, "sh", "-c", script, "sh", root, mount, at, user, strings.Join(all, " "))...)
+		cmd := exec.Command("unshare", append(flags, "sh", "-c", script, "sh", root, mount, at, user, strings.Join(all, " "), strings.Join(args, " "))...)
 		var log strings.Builder
 		cmd.Stdout, cmd.Stderr = &log, &log
 		if err := cmd.Start(); err != nil {
@@ -335,7 +392,7 @@ exec env -i $5 "$(command -v chroot)" --userspec="$4" . ` + entry[0]
 			return log.String(), cmd.ProcessState.ExitCode()
 		}
 		return stop, func() error {
-			health := exec.Command(root+entry[0], "health")
+			health := exec.Command("nsenter", append(enter, "--root", "--wd", "--target", strconv.Itoa(cmd.Process.Pid), entry[0], "health")...)
 			health.Env = all
 			out, err := health.CombinedOutput()
 			if err != nil {

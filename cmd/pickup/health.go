@@ -10,13 +10,20 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/alecthomas/kong"
+
+	"pickup/filestore"
 )
 
 // A healthCommand requests /_/readyz of a running server. It is the health check of
-// the container image, with the same variables as the server.
+// the container image.
 type healthCommand struct {
 	address
 	transport
@@ -26,7 +33,7 @@ type healthCommand struct {
 const healthTimeout = 3 * time.Second
 
 func (c *healthCommand) run(ctx context.Context, e *environment) error {
-	server, err := serverURL(c.address, c.transport)
+	server, err := c.server(e)
 	if err != nil {
 		return err
 	}
@@ -53,12 +60,82 @@ func (c *healthCommand) run(ctx context.Context, e *environment) error {
 	}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 	// This is the response of net/http to a request without TLS.
-	if !c.secure() && resp.StatusCode == http.StatusBadRequest && strings.Contains(string(body), "HTTP request to an HTTPS server") {
+	if strings.HasPrefix(server, "http:") && resp.StatusCode == http.StatusBadRequest && strings.Contains(string(body), "HTTP request to an HTTPS server") {
 		return fmt.Errorf("the server at %s uses HTTPS: give health the same TLS flags or variables, such as --tls-self-signed", server)
 	}
 	var problem struct{ Detail string } // RFC 9457
 	json.Unmarshal(body, &problem)      // without a detail, the status says it
 	return fmt.Errorf("the server at %s is not ready: %s", server, cmp.Or(problem.Detail, resp.Status))
+}
+
+// server returns the URL of the server to ask: the one that flags name, or else the one
+// in the same container, or else the one that has the database.
+func (c *healthCommand) server(e *environment) (string, error) {
+	if slices.ContainsFunc(e.parsed.Path, func(p *kong.Path) bool { return p.Flag != nil && !p.Resolved }) {
+		return serverURL(c.address, c.transport)
+	}
+	a, t, db := c.address, c.transport, fileArgument{}.path(e)
+	unknown := e.sources["port"] == ""
+	if s, of := serverInContainer(e); s != nil {
+		a, t, db, unknown = s.address, s.transport, s.path(of), false
+	}
+	if unknown || a.Port == 0 {
+		if url := filestore.ServerURL(db); url != "" {
+			return url, nil
+		}
+	}
+	return serverURL(a, t)
+}
+
+// serverInContainer returns the server that runs in the same container, with its
+// environment. It parses the arguments and variables of each process that runs this
+// program. It returns nil outside of a container.
+func serverInContainer(e *environment) (*serveCommand, *environment) {
+	if !e.container {
+		return nil, nil
+	}
+	own, err := os.Stat("/proc/self/exe")
+	if err != nil {
+		return nil, nil
+	}
+	processes, _ := filepath.Glob("/proc/[0-9]*") // the pattern is valid
+	for _, p := range processes {
+		exe, err := os.Stat(p + "/exe")
+		if err != nil || !os.SameFile(own, exe) {
+			continue // another program, or one of another user
+		}
+		args, vars := procStrings(p+"/cmdline"), procStrings(p+"/environ")
+		if len(args) == 0 {
+			continue // it has ended
+		}
+		of := &environment{container: true, sources: make(map[string]string), stdout: io.Discard, stderr: io.Discard}
+		of.getenv = func(name string) string {
+			for _, v := range vars {
+				if value, ok := strings.CutPrefix(v, name+"="); ok {
+					return value
+				}
+			}
+			return ""
+		}
+		if command, err := parse(args[1:], of); err == nil {
+			if s, ok := command.(*serveCommand); ok {
+				return s, of
+			}
+		}
+	}
+	return nil, nil
+}
+
+// procStrings returns the strings of a file in /proc, none if it cannot be read. Each
+// ends with a zero.
+func procStrings(name string) (all []string) {
+	text, _ := os.ReadFile(name)
+	for s := range strings.SplitAfterSeq(string(text), "\x00") {
+		if s != "" {
+			all = append(all, strings.TrimSuffix(s, "\x00"))
+		}
+	}
+	return all
 }
 
 // serverURL returns the URL of the server that has these settings.

@@ -282,6 +282,7 @@ func (s *service) openStore(ctx context.Context) (err error) {
 		ReadOnly:    s.ReadOnly,
 		Ephemeral:   s.Ephemeral,
 		JournalDir:  s.JournalDir,
+		URL:         s.url(),
 		InContainer: s.env.container,
 		Synced:      s.metrics.Synced,
 		Log:         s.log,
