@@ -78,7 +78,7 @@ func TestAccessDetails(t *testing.T) {
 		{request: "GET /posts", headers: []string{"Pickup-Page", "1", "Sec-Fetch-Site", "same-origin"}, programs: "GET /posts 200"},
 		{request: "GET /_/readyz"},
 		{request: "GET /_/livez/"},
-		{request: "GET /_/readyz?_limit=", people: "", programs: ""},
+		{request: "GET /_/readyz?_=1", people: "", programs: ""},
 		{request: "DELETE /_/livez", people: "DELETE /_/livez 405 DELETE is not allowed here. Allowed methods: GET, HEAD, OPTIONS.", programs: "DELETE /_/livez 405"},
 	} {
 		for _, details := range []bool{false, true} {

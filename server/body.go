@@ -84,9 +84,6 @@ func (req *request) readSingle() (*body, error) {
 // readMember reads a body that is empty, or an object that may have one member
 // of that name, a string, which it returns.
 func (req *request) readMember(name string) (string, error) {
-	if err := req.rejectParameters(); err != nil {
-		return "", err
-	}
 	text, err := req.readText()
 	if err != nil || len(text) == 0 {
 		return "", err

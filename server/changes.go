@@ -31,7 +31,7 @@ func (req *request) listChanges() error {
 		case p.Name == "_limit":
 			limit = n
 		case p.Name == "_streams" && !wantsStream(req.Request):
-			return badParameter(p.Name, "only a stream has it")
+			return onlyStream(p.Name)
 		case p.Name == "_streams" && p.Value != "1":
 			return badParameter(p.Name, "it can only be 1, which reports streams that open or close")
 		case p.Name == "_streams":
@@ -84,6 +84,9 @@ func (req *request) listChanges() error {
 	})
 }
 
+// onlyStream returns the error for a parameter that only a stream takes.
+func onlyStream(name string) *problem { return badParameter(name, "only a stream has it") }
+
 // followRequests lets the stream report the requests after one, too.
 func (req *request) followRequests(id string) error {
 	number, err := strconv.ParseUint(id, 10, 64)
@@ -91,7 +94,7 @@ func (req *request) followRequests(id string) error {
 	case !req.Requests:
 		return badParameter("_requests", "the settings of the server turn it off")
 	case !wantsStream(req.Request):
-		return badParameter("_requests", "only a stream has it")
+		return onlyStream("_requests")
 	case err != nil:
 		return badParameter("_requests", "it is the id of a request, or 0")
 	case isElsewhere(req.Request):

@@ -27,8 +27,6 @@ func (req *request) listFindings() error {
 	for _, p := range req.parameters {
 		n, err := strconv.Atoi(p.Value)
 		switch {
-		case p.Name != "_start" && p.Name != "_end":
-			return badParameter(p.Name, "the parameters are _start and _end")
 		case err != nil || n < 0:
 			return badParameter(p.Name, "it is a whole number from 0 on")
 		case p.Name == "_start":

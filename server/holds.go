@@ -118,11 +118,8 @@ func (req *request) releaseHold() error {
 	var most time.Duration
 	for _, p := range req.parameters {
 		var err error
-		if p.Name != "wait" {
-			return badParameter(p.Name, "the only parameter is wait, as in wait=5s")
-		}
 		if most, err = time.ParseDuration(p.Value); err != nil || most < 0 || most > req.Simulate.MaxDelay {
-			return badParameter(p.Name, fmt.Sprintf("it is a time up to %v (--max-delay), as in 5s", req.Simulate.MaxDelay))
+			return badParameter(p.Name, fmt.Sprintf("it must be a time up to %v (--max-delay), as in 5s", req.Simulate.MaxDelay))
 		}
 	}
 	text, err := req.readText()

@@ -88,6 +88,7 @@ func TestPageRedirect(t *testing.T) {
 	}{
 		{path: "/", accept: browser, status: 303},
 		{path: "/", accept: "text/html", status: 303},
+		{path: "/?utm_source=x", accept: browser, status: 303},
 		{path: "/", accept: "*/*", status: 200},
 		{path: "/", accept: "", status: 200},
 		{path: "/", accept: "application/json", status: 200},

@@ -2,35 +2,70 @@ package server
 
 import (
 	"fmt"
+	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
 	"pickup/internal/database"
 	"pickup/internal/query"
+	"pickup/internal/spell"
 	"pickup/internal/storage"
 )
 
+// checkParameters returns an error for the first parameter that the route does not
+// take.
+func (req *request) checkParameters(r *route) error {
+	if len(req.parameters) == 0 {
+		return nil
+	}
+	method := req.Request.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	known := strings.Fields(r.takes[method])
+	if slices.Equal(known, []string{anyParameter}) {
+		return nil
+	}
+	if i := slices.Index(known, ownID); i >= 0 {
+		known[i] = req.snap.KeyOf(database.Singular(req.name))
+	}
+	return req.takeOnly(known...)
+}
+
+// takeOnly returns an error for the first parameter that is not one of those known.
+func (req *request) takeOnly(known ...string) error {
+	for _, p := range req.parameters {
+		name := p.Name
+		if name == "_embed[]" || name == "_expand[]" {
+			name = strings.TrimSuffix(name, "[]")
+		}
+		switch {
+		case slices.Contains(known, name):
+		case len(known) == 0:
+			return badParameter(p.Name, req.Request.Method+" has no parameters here")
+		case len(known) == 1 && spell.Nearest(name, known) == "":
+			return badParameter(p.Name, "the only parameter here is "+known[0])
+		default:
+			return badParameter(p.Name, "there is no such parameter here"+spell.DidYouMean(name, "the parameters", known))
+		}
+	}
+	return nil
+}
+
 // resolveID sets the id of a record from the query if the path has none: from Id, id, or the
-// name by which other records refer to this collection. A write has no other
-// parameters: a filter that is ignored would change a record that it should have
-// excluded.
+// name by which other records refer to this collection.
 func (req *request) resolveID() error {
 	if memberOf(req.snap, req.name) == object {
-		return req.rejectParameters()
+		return nil
 	}
-	own := req.snap.KeyOf(database.Singular(req.name))
 	inPath := req.id != ""
 	for _, p := range req.parameters {
-		if p.Name == "_dependent" && req.Request.Method == "DELETE" {
+		switch {
+		case p.Name == "_dependent":
 			if err := req.settle(func() error { return req.readDependents(p.Value) }); err != nil {
 				return err
 			}
-			continue
-		}
-		if p.Name != "Id" && p.Name != "id" && p.Name != own {
-			return badParameter(p.Name, req.Request.Method+" changes one record and has no such parameter: the id is Id, id or "+own)
-		}
-		switch {
 		case p.Value == "":
 			return badParameter(p.Name, "the id is empty")
 		case req.id == "":
@@ -57,18 +92,6 @@ func (req *request) readDependents(names string) error {
 		req.dependent = append(req.dependent, name)
 	}
 	return nil
-}
-
-// rejectParameters returns an error if a write has parameters.
-func (req *request) rejectParameters() error {
-	if len(req.parameters) == 0 {
-		return nil
-	}
-	detail := req.Request.Method + " has no parameters here"
-	if req.Request.Method == "POST" && req.name != "" {
-		detail = "POST creates a record and has no parameters; PUT and PATCH change one"
-	}
-	return badParameter(req.parameters[0].Name, detail)
 }
 
 // readParameters decodes the parameters of the URL. It limits the number of

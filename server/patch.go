@@ -48,9 +48,6 @@ func (req *request) applyPatch() error {
 // patchDatabase serves PATCH /db: a transaction over any number of records and
 // collections. The answer is the database after it.
 func (req *request) patchDatabase() error {
-	if err := req.rejectParameters(); err != nil {
-		return err
-	}
 	patch, err := req.readPatch()
 	if err != nil {
 		return err

@@ -102,6 +102,9 @@ func (req *request) serve(choices []*route) error {
 	case req.ReadOnly && !isSafe(method):
 		return newProblem(http.StatusMethodNotAllowed, "The server is read-only (--read-only).").with("Allow", route.allow(true))
 	}
+	if err := req.checkParameters(route); err != nil {
+		return err
+	}
 	return route.handler(method)(req)
 }
 

@@ -303,12 +303,7 @@ func newestFirst(list []*recorded) []*recorded {
 func (req *request) requestsSince() (number uint64, now bool, err error) {
 	id := req.Request.Header.Get("Last-Event-ID")
 	for _, p := range req.parameters {
-		switch {
-		case p.Name != "_since":
-			return 0, false, badParameter(p.Name, "the only parameter is _since")
-		case id == "":
-			id = p.Value
-		}
+		id = cmp.Or(id, p.Value)
 	}
 	if id == "" || id == "now" {
 		return 0, id == "now", nil

@@ -37,6 +37,9 @@ func (req *request) readIndex() error {
 	if req.toPage() {
 		return nil
 	}
+	if err := req.takeOnly(); err != nil { // a page may have any
+		return err
+	}
 	return req.sendValue(req.index())
 }
 
@@ -67,6 +70,9 @@ func (req *request) index() index {
 func (req *request) readDatabase() error {
 	if wantsStream(req.Request) {
 		return req.streamDatabase()
+	}
+	if len(req.parameters) > 0 {
+		return onlyStream(req.parameters[0].Name)
 	}
 	tag := req.tagOf(req.snap, "", "", openapi.JSONType, nil)
 	return req.sendTagged(openapi.JSONType, tag, func(b []byte) ([]byte, error) { return req.snap.AppendJSON(b), nil })

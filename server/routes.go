@@ -20,42 +20,49 @@ import (
 //
 // The data decides what a first name means: a line with of serves the path only if
 // the database has such a member.
+//
+// A parameter that a line does not name is 400 everywhere, except that "_" is ignored,
+// and that the parameters for simulations are taken out before.
 var routes = []route{
 	// The collections and objects, with their URLs.
-	{path: "/", get: (*request).readIndex},
+	{path: "/", get: (*request).readIndex, takes: takes{"GET": anyParameter}},
 	// The whole database, unless it has a member called db. A PATCH is a transaction.
-	{path: "/db", of: nothing, get: (*request).readDatabase, patch: (*request).patchDatabase, acceptPatch: acceptDatabasePatch},
+	{path: "/db", of: nothing, get: (*request).readDatabase, patch: (*request).patchDatabase, acceptPatch: acceptDatabasePatch,
+		takes: takes{"GET": "_since"}},
 	// A collection. PUT, PATCH and DELETE change the record whose id is in the query.
 	{path: "/:collection", of: array, get: (*request).list, query: (*request).list, post: (*request).create,
-		put: (*request).replace, patch: (*request).patch, delete: (*request).remove, acceptPatch: acceptPatch},
+		put: (*request).replace, patch: (*request).patch, delete: (*request).remove, acceptPatch: acceptPatch,
+		takes: takes{"GET": anyParameter, "QUERY": anyParameter, "PUT": anID, "PATCH": anID, "DELETE": anID + " _dependent"}},
 	// A singular object.
 	{path: "/:collection", of: object, get: (*request).read,
-		put: (*request).replace, patch: (*request).patch, acceptPatch: acceptPatch},
+		put: (*request).replace, patch: (*request).patch, acceptPatch: acceptPatch, takes: takes{"GET": ofRecord}},
 	// A record.
 	{path: "/:collection/:id", of: array, get: (*request).read,
-		put: (*request).replace, patch: (*request).patch, delete: (*request).remove, acceptPatch: acceptPatch},
+		put: (*request).replace, patch: (*request).patch, delete: (*request).remove, acceptPatch: acceptPatch,
+		takes: takes{"GET": ofRecord, "PUT": anID, "PATCH": anID, "DELETE": anID + " _dependent"}},
 	// The records of another collection that refer to a record.
-	{path: "/:collection/:id/:child", of: array, get: (*request).list, query: (*request).list, post: (*request).create},
+	{path: "/:collection/:id/:child", of: array, get: (*request).list, query: (*request).list, post: (*request).create,
+		takes: takes{"GET": anyParameter, "QUERY": anyParameter}},
 
 	// The state of the service. The first two need no credentials.
 	{path: openapi.LivezPath, get: (*request).livez, outside: true},
-	{path: openapi.ReadyzPath, get: (*request).readyz, outside: true},
+	{path: openapi.ReadyzPath, get: (*request).readyz, takes: takes{"GET": "verbose"}, outside: true},
 	{path: openapi.MetricsPath, get: (*request).metrics, outside: true}, // if Options.Metrics is set
 	// What the page has to know before it can show anything.
 	{path: openapi.StatusPath, get: (*request).readStatus},
 	// What is wrong with the database.
-	{path: openapi.FindingsPath, get: (*request).listFindings, outside: true}, // if Options.Findings is set
+	{path: openapi.FindingsPath, get: (*request).listFindings, takes: takes{"GET": "_start _end"}, outside: true}, // if Options.Findings is set
 	// The values of a member, for suggestions.
-	{path: openapi.ValuesPath + "/:collection/:member", get: (*request).listValues},
+	{path: openapi.ValuesPath + "/:collection/:member", get: (*request).listValues, takes: takes{"GET": "q _limit"}},
 	// The latest revisions, and those to come.
-	{path: openapi.ChangesPath, get: (*request).listChanges},
+	{path: openapi.ChangesPath, get: (*request).listChanges, takes: takes{"GET": "_since _limit _fields _streams _requests"}},
 	// Back to an earlier state.
 	{path: openapi.UndoPath, post: (*request).undo},
 	{path: openapi.ResetPath, post: (*request).reset},
 	{path: openapi.SnapshotsPath, get: (*request).listSnapshots},
 	{path: openapi.SnapshotsPath + "/:name", get: (*request).readSnapshot, put: (*request).keepSnapshot, delete: (*request).forgetSnapshot},
 	// The latest requests, if Options.Requests is set.
-	{path: openapi.RequestsPath, get: (*request).listRequests, delete: (*request).clearRequests, outside: true},
+	{path: openapi.RequestsPath, get: (*request).listRequests, delete: (*request).clearRequests, takes: takes{"GET": "_since"}, outside: true},
 	{path: openapi.RequestsPath + "/:name", get: (*request).readRequest, outside: true},
 	// The sessions.
 	{path: openapi.SessionsPath, get: (*request).listSessions, outside: true},
@@ -69,10 +76,10 @@ var routes = []route{
 	{path: openapi.SimulatePath, get: (*request).listRules, put: (*request).setRules, post: (*request).addRule, delete: (*request).removeRules},
 	{path: openapi.SimulatePath + "/:name", delete: (*request).removeRule},
 	{path: openapi.HoldsPath, get: (*request).listHolds},
-	{path: openapi.ReleasePath + "/:name", post: (*request).releaseHold},
+	{path: openapi.ReleasePath + "/:name", post: (*request).releaseHold, takes: takes{"POST": "wait"}},
 	// Descriptions of the API, made from the data and the rules.
-	{path: openapi.OpenAPIPath, get: (*request).openAPI},
-	{path: openapi.TypesPath, get: (*request).types, outside: true},
+	{path: openapi.OpenAPIPath, get: (*request).openAPI, takes: takes{"GET": "all"}},
+	{path: openapi.TypesPath, get: (*request).types, takes: takes{"GET": "all"}, outside: true},
 	{path: openapi.SchemaPath, get: (*request).inferSchema},
 	{path: openapi.SchemasPath + ":collection", get: (*request).schema},
 	// The page that shows the data, and the files that it loads, unless Options.NoPage
@@ -98,11 +105,22 @@ type route struct {
 	of                            member
 	get, post, put, patch, delete handler
 	query                         handler // like get, with a condition in the body
-	outside                       bool    // it is not a resource of sessions
-	acceptPatch                   string  // the media types of a patch
+	takes                         takes
+	outside                       bool   // it is not a resource of sessions
+	acceptPatch                   string // the media types of a patch
 }
 
 type handler = func(*request) error
+
+// takes are the names of the parameters of a route, separated by spaces, by method.
+type takes map[string]string
+
+const (
+	anyParameter = "*"                             // the handler checks them: a filter may have any name
+	ofRecord     = "_embed _expand _fields _since" // of one record or object
+	ownID        = "*Id"                           // the name by which other records refer to one of the collection
+	anID         = "Id id " + ownID
+)
 
 // A member is what the database has under the first name of a path.
 type member uint8

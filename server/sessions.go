@@ -150,9 +150,6 @@ func (req *request) sessionChanges(x *session) error {
 // commitSession serves POST /_/sessions/NAME/commit: it makes the changes of the
 // session to the database. The session goes on from there.
 func (req *request) commitSession(x *session) error {
-	if err := req.rejectParameters(); err != nil {
-		return err
-	}
 	if text, err := req.readText(); err != nil {
 		return err
 	} else if len(text) > 0 {

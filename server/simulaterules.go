@@ -57,9 +57,6 @@ func (req *request) addRule() error {
 
 // removeRule serves DELETE /_/simulate/ID.
 func (req *request) removeRule() error {
-	if err := req.rejectParameters(); err != nil {
-		return err
-	}
 	if id := req.Param("name"); !req.ownRules().Remove(id) {
 		return newProblem(http.StatusNotFound, fmt.Sprintf("There is no rule %s.", strconv.Quote(clip(id))))
 	}
@@ -70,9 +67,6 @@ func (req *request) removeRule() error {
 
 // removeRules serves DELETE /_/simulate.
 func (req *request) removeRules() error {
-	if err := req.rejectParameters(); err != nil {
-		return err
-	}
 	req.ownRules().Set(nil)
 	req.simulation.changed(req.db)
 	req.Status(http.StatusNoContent)
@@ -102,9 +96,6 @@ func (req *request) simulated() string {
 
 // readRules reads a body with rules.
 func (req *request) readRules() (jsontext.Value, error) {
-	if err := req.rejectParameters(); err != nil {
-		return nil, err
-	}
 	text, err := req.readText()
 	if err != nil {
 		return nil, err

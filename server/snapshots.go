@@ -61,9 +61,6 @@ func (req *request) keepSnapshot() error {
 	if !simulate.IsName(name) || name == baselineName || name == "now" {
 		return wrongShape("the name of a snapshot has 1 to 64 of A-Z a-z 0-9 . _ - and is not baseline, now, . or ..")
 	}
-	if err := req.rejectParameters(); err != nil {
-		return err
-	}
 	if req.Request.ContentLength != 0 {
 		return wrongShape("PUT keeps the present database: it has no body")
 	}
@@ -85,9 +82,6 @@ func (req *request) keepSnapshot() error {
 // forgetSnapshot serves DELETE /_/snapshots/NAME.
 func (req *request) forgetSnapshot() error {
 	name := req.Param("name")
-	if err := req.rejectParameters(); err != nil {
-		return err
-	}
 	err := req.db.ForgetSnapshot(name, func(old *database.NamedSnapshot) error {
 		if old == nil {
 			return noSnapshot(name)

@@ -62,7 +62,7 @@ func (req *request) streamRecord() error {
 
 // streamDatabase streams all top-level members.
 func (req *request) streamDatabase() error {
-	since, err := req.readSince(orderParameters)
+	since, err := req.readSince(nil)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"pickup/internal/query"
-	"pickup/internal/spell"
 	"pickup/server/openapi"
 )
 
@@ -29,18 +28,15 @@ func (req *request) listValues() error {
 	}
 	search, limit := "", fewValues
 	for _, p := range req.parameters {
-		switch p.Name {
-		case "q":
+		if p.Name == "q" {
 			search = p.Value
-		case "_limit":
-			n, err := strconv.Atoi(p.Value)
-			if err != nil || n < 1 || n > manyValues {
-				return badParameter(p.Name, fmt.Sprintf("it is a whole number from 1 to %d", manyValues))
-			}
-			limit = n
-		default:
-			return badParameter(p.Name, "there is no such parameter"+spell.DidYouMean(p.Name, "the parameters", []string{"q", "_limit"}))
+			continue
 		}
+		n, err := strconv.Atoi(p.Value)
+		if err != nil || n < 1 || n > manyValues {
+			return badParameter(p.Name, fmt.Sprintf("it must be a whole number from 1 to %d", manyValues))
+		}
+		limit = n
 	}
 	req.keepBody = true
 	tag := req.tagOf(req.snap, collection, strings.Join([]string{openapi.ValuesPath, collection, member, search, strconv.Itoa(limit)}, "\xff"), openapi.JSONType, nil)

@@ -19,9 +19,6 @@ import (
 // all are stored or none. POST /drivers/2/schedules fills in driverId. The answer
 // has the faults of all objects together.
 func (req *request) create() error {
-	if err := req.rejectParameters(); err != nil {
-		return err
-	}
 	if err := req.settle(req.checkParent); err != nil {
 		return err
 	}
