@@ -244,6 +244,9 @@ func TestPlaywrightExample(t *testing.T) {
 	run := exec.CommandContext(t.Context(), "npm", "test", "--", "--workers=2", "--output="+t.TempDir())
 	run.Dir = "../../examples/playwright"
 	run.Env = append(os.Environ(), "PICKUP_URL="+p.url, "APP_URL="+pages.URL, "CHROMIUM="+chromium)
+	if fixture := string(read(t, "../../examples/playwright/session.js")); docBlock(manual(t, "docs/testing.md"), "js") != fixture {
+		t.Error("docs/testing.md shows another session.js")
+	}
 	out, err := run.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "using 2 workers") || !strings.Contains(string(out), "8 passed") {
 		t.Errorf("%v (make setup installs Playwright)\n%s", err, out)
