@@ -52,14 +52,11 @@ func (req *request) patchDatabase() error {
 	if err != nil {
 		return err
 	}
-	var after *database.Snapshot
-	err = req.update(func(tx *database.Tx) error {
+	after, err := req.update(func(tx *database.Tx) error {
 		if err := req.checkListPrecondition(tx, ""); err != nil {
 			return err
 		}
-		err := tx.PatchDatabase(patch)
-		after = tx.Snapshot()
-		return err
+		return tx.PatchDatabase(patch)
 	})
 	switch {
 	case err != nil:

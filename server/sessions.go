@@ -159,7 +159,7 @@ func (req *request) commitSession(x *session) error {
 	defer x.commit.Unlock()
 	base, now := x.db.Baseline(), x.db.Snapshot()
 	var changes []database.Change
-	err := req.update(func(tx *database.Tx) (err error) {
+	_, err := req.update(func(tx *database.Tx) (err error) {
 		if err = req.checkListPrecondition(tx, ""); err == nil {
 			changes, err = tx.Adopt(base, now)
 		}

@@ -29,7 +29,7 @@ func (req *request) undo() error {
 	}
 	var undone *database.Revision
 	var changes []database.Change
-	err = req.update(func(tx *database.Tx) (err error) {
+	_, err = req.update(func(tx *database.Tx) (err error) {
 		if err = req.checkListPrecondition(tx, ""); err == nil {
 			undone, changes, err = tx.Undo(at.rev)
 		}
@@ -59,7 +59,7 @@ func (req *request) reset() error {
 		to = named.Snapshot
 	}
 	var changes []database.Change
-	err = req.update(func(tx *database.Tx) error {
+	_, err = req.update(func(tx *database.Tx) error {
 		if err := req.checkListPrecondition(tx, ""); err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ func (req *request) create() error {
 		create = (*database.Tx).CreateWithDefaults
 	}
 	created := make([]*database.Record, len(sent))
-	err = req.update(func(tx *database.Tx) error {
+	after, err := req.update(func(tx *database.Tx) error {
 		if err := req.checkListPrecondition(tx, collection); err != nil {
 			return err
 		}
@@ -64,6 +64,9 @@ func (req *request) create() error {
 	}
 	values := make([]jsontext.Value, len(created))
 	for i, r := range created {
+		if r, err = after.Get(collection, r.ID); err != nil {
+			return req.missing(after)
+		}
 		values[i] = r.Value
 	}
 	return req.sendWritten(http.StatusCreated, collection, b, values...)
@@ -145,33 +148,49 @@ func (req *request) remove() error {
 	if err := req.resolveID(); err != nil {
 		return err
 	}
-	return req.write(http.StatusOK, new(body), func(tx *database.Tx) (*database.Record, error) {
-		return tx.Delete(req.name, req.id, req.dependent...)
-	})
-}
-
-// write runs change as a transaction on the record or object of the path, after
-// its preconditions, and answers with what change returns, in the form of sent.
-func (req *request) write(status int, sent *body, change func(*database.Tx) (*database.Record, error)) error {
-	var changed *database.Record
-	err := req.update(func(tx *database.Tx) (err error) {
-		if err = req.checkTarget(tx); err != nil {
-			return err
-		}
-		if changed, err = change(tx); err != nil {
-			return err
-		}
-		return req.reserveAnswer(len(changed.Value))
+	var deleted *database.Record
+	_, err := req.updateTarget(func(tx *database.Tx) (_ *database.Record, err error) {
+		deleted, err = tx.Delete(req.name, req.id, req.dependent...)
+		return deleted, err
 	})
 	if err != nil {
 		return err
 	}
-	return req.sendWritten(status, req.name, sent, changed.Value)
+	return req.sendWritten(http.StatusOK, req.name, new(body), deleted.Value)
 }
 
-// update runs fn as one transaction and returns when it is durable. If the client
-// prefers, it stores nothing.
-func (req *request) update(fn func(*database.Tx) error) error {
+// write runs change as a transaction on the record or object of the path, after
+// its preconditions, and answers with the record or object after it, in the form of sent.
+func (req *request) write(status int, sent *body, change func(*database.Tx) (*database.Record, error)) error {
+	after, err := req.updateTarget(change)
+	if err != nil {
+		return err
+	}
+	value, err := after.Target(req.name, req.id)
+	if err != nil { // it changed nothing, and others have deleted it in the same revision
+		return req.missing(after)
+	}
+	return req.sendWritten(status, req.name, sent, value)
+}
+
+// updateTarget runs change as a transaction on the record or object of the path, after
+// its preconditions, and returns the state after it.
+func (req *request) updateTarget(change func(*database.Tx) (*database.Record, error)) (*database.Snapshot, error) {
+	return req.update(func(tx *database.Tx) error {
+		if err := req.checkTarget(tx); err != nil {
+			return err
+		}
+		changed, err := change(tx)
+		if err != nil {
+			return err
+		}
+		return req.reserveAnswer(len(changed.Value))
+	})
+}
+
+// update runs fn as one transaction and returns when it is durable, with the state after
+// it. If the client prefers, it stores nothing.
+func (req *request) update(fn func(*database.Tx) error) (*database.Snapshot, error) {
 	var snap *database.Snapshot
 	var err error
 	changed := false
@@ -194,16 +213,16 @@ func (req *request) update(fn func(*database.Tx) error) error {
 	}
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
-		return req.missing(snap)
+		return nil, req.missing(snap)
 	case err != nil:
-		return err
+		return nil, err
 	case rollback:
 		req.Writer.Header().Add("Preference-Applied", preferRollback)
 	case !changed:
 		req.Header(unchangedHeader, "1") // the revision is that of another request
 	}
 	req.setRevision(snap)
-	return nil
+	return snap, nil
 }
 
 // missing returns the problem for the part of the path that snap does not have.

@@ -3,10 +3,13 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -109,6 +112,72 @@ func TestClusterRestored(t *testing.T) {
 	}
 	if status, text := send(t, "PATCH", p.url+"/drivers/1", `{"driverName":"New"}`); status != http.StatusOK {
 		t.Errorf("PATCH: %d %s", status, text)
+	}
+}
+
+// TestClusterAnswers has clients change the database, and one record of it, at the same
+// time through one server. The body of each answer is the state of its revision, and some
+// answers share one.
+func TestClusterAnswers(t *testing.T) {
+	t.Parallel()
+	c, err := etcdtest.Start(etcdtest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Stop)
+	dir, url := t.TempDir(), "etcd://"+c.Hosts()+"/answers"
+	file := filepath.Join(dir, "db.json")
+	if err := os.WriteFile(file, []byte(`{"a":[{"id":"0"},{"id":"1"}]}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(built(t), "import", file, url).CombinedOutput(); err != nil {
+		t.Fatalf("import: %v\n%s", err, out)
+	}
+	p, err := launch("pickup", dir, nil, "--no-auth", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	const clients, rounds = 8, 15
+	for path, patch := range map[string]string{"/db": "/a/1/m%d", "/a/0": "/m%d"} {
+		var mu sync.Mutex
+		var running sync.WaitGroup
+		states := make(map[string]string) // by revision
+		for client := range clients {
+			running.Go(func() {
+				for round := range rounds {
+					body := fmt.Sprintf(`[{"op":"add","path":%q,"value":%d}]`, fmt.Sprintf(patch, client), round)
+					req, err := http.NewRequest("PATCH", p.url+path, strings.NewReader(body))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					req.Header.Set("Content-Type", "application/json-patch+json")
+					resp, err := http.DefaultClient.Do(req)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					text, err := io.ReadAll(resp.Body)
+					resp.Body.Close()
+					if err != nil || resp.StatusCode != http.StatusOK {
+						t.Errorf("PATCH %s: %s %v\n%s", path, resp.Status, err, text)
+						return
+					}
+					rev := resp.Header.Get("Pickup-Revision")
+					mu.Lock()
+					if other := states[rev]; other != "" && other != string(text) {
+						t.Errorf("two answers to PATCH %s with the revision %s:\n%s%s", path, rev, other, text)
+					}
+					states[rev] = string(text)
+					mu.Unlock()
+				}
+			})
+		}
+		running.Wait()
+		if len(states) == clients*rounds {
+			t.Errorf("%s: no two of %d changes were committed together", path, len(states))
+		}
 	}
 }
 

@@ -126,7 +126,8 @@ func (db *DB) Schema() *schema.Schema { return db.Snapshot().Schema() }
 
 // Update changes the database. It returns when the change is durable, visible
 // and in the history, with the first snapshot that has it. The snapshot's Rev
-// is the revision of the change.
+// is the revision of the change. In a shared store it also has the other changes of
+// that revision.
 //
 // Calls that arrive during a commit wait and are then committed together. Each fn
 // sees the changes of those before it. If fn returns an error, it changes nothing,
@@ -145,20 +146,35 @@ func (db *DB) Update(ctx context.Context, fn func(*Tx) error) (*Snapshot, error)
 	if full {
 		return nil, fmt.Errorf("%d changes are waiting already: %w", maxQueue, storage.ErrBusy)
 	}
-	select {
-	case db.lead <- struct{}{}: // nobody else does
-		db.commitQueue(context.WithoutCancel(ctx))
-	case <-u.done:
-	case <-ctx.Done():
-		if db.leave(u) {
-			return nil, ctx.Err()
-		}
+	if err := db.await(ctx, u); err != nil {
+		return nil, err
 	}
-	<-u.done
 	if u.crash != nil {
 		panic(u.crash)
 	}
 	return u.result, u.err
+}
+
+// await returns when u is done, and commits the queue while nobody else does. If ctx ends
+// first and u has not begun, await removes it from the queue and returns an error.
+func (db *DB) await(ctx context.Context, u *update) error {
+	for canceled := ctx.Done(); ; {
+		select {
+		case <-u.done: // rather than the queue of others
+			return nil
+		default:
+		}
+		select {
+		case <-u.done:
+		case db.lead <- struct{}{}:
+			db.commitQueue(context.WithoutCancel(ctx))
+		case <-canceled:
+			if db.leave(u) {
+				return ctx.Err()
+			}
+			canceled = nil
+		}
+	}
 }
 
 // leave removes u from the queue. It reports false if u is no longer waiting.
@@ -172,15 +188,15 @@ func (db *DB) leave(u *update) bool {
 	return i >= 0
 }
 
-// commitQueue commits all waiting updates as one group, wakes their callers, and then
-// lets another caller lead.
+// commitQueue commits the waiting updates as one group and wakes their callers. Updates
+// that have to wait for the next commit return to the queue. Then another caller may lead.
 func (db *DB) commitQueue(ctx context.Context) {
 	db.mu.Lock()
 	group := db.queue
 	db.queue = nil
 	db.mu.Unlock()
 
-	ran := false
+	n, ran := len(group), false
 	defer func() {
 		if p := recover(); p != nil {
 			db.log.Error("a commit panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
@@ -188,106 +204,96 @@ func (db *DB) commitQueue(ctx context.Context) {
 		if !ran { // a panic or runtime.Goexit: nobody may wait for ever
 			fail(group, fmt.Errorf("the commit was not finished: %w", storage.ErrUnsure))
 		}
-		for _, u := range group {
+		db.mu.Lock()
+		db.queue = slices.Concat(group[n:], db.queue)
+		db.mu.Unlock()
+		for _, u := range group[:n] {
 			close(u.done)
 		}
 		<-db.lead
 	}()
-	db.commit(ctx, group)
+	if len(group) > 0 {
+		n = db.commit(ctx, group)
+	}
 	ran = true
 }
 
 // commit makes the changes of a group durable, then visible, and then reports them
-// to followers. Its caller wakes the updates last.
-func (db *DB) commit(ctx context.Context, group []*update) {
+// to followers. It returns how many updates it has finished; the others wait for the next
+// commit. Its caller wakes the updates last.
+func (db *DB) commit(ctx context.Context, group []*update) (n int) {
+	var err error
+	if db.shared != nil {
+		n, err = db.commitShared(ctx, group)
+	} else {
+		n, err = len(group), db.commitOwn(ctx, group)
+	}
+	switch {
+	case errors.Is(err, storage.ErrTooLarge) && n > 1: // each may fit alone
+		half := n / 2
+		if n = db.commit(ctx, group[:half]); n == half {
+			n += db.commit(ctx, group[half:])
+		}
+	case err != nil && db.shared != nil:
+		db.failAll(group[:n], err) // the refusals may be those of an old state
+	case err != nil:
+		fail(group, err)
+	}
+	return n
+}
+
+// commitOwn commits a group to a store that is not shared. The store is asked also if an
+// update succeeds without changes: what makes them needless must hold at some moment
+// since the group was formed.
+func (db *DB) commitOwn(ctx context.Context, group []*update) error {
 	db.write.Lock()
 	defer db.write.Unlock()
-	db.commitLocked(ctx, group)
-}
-
-// commitLocked is commit for a caller that holds db.write.
-func (db *DB) commitLocked(ctx context.Context, group []*update) {
-	for start, lost := time.Now(), 0; ; lost++ {
+	for start := time.Now(); ; {
 		base := db.now.Load()
 		steps := db.stage(base, group)
-		rev, err := db.storeSteps(ctx, base, steps, db.mustConfirm(group, lost > 0))
-		if errors.Is(err, storage.ErrTooLarge) && len(group) > 1 { // each may fit alone
-			db.commitLocked(ctx, group[:len(group)/2])
-			db.commitLocked(ctx, group[len(group)/2:])
-			return
+		if len(steps) == 0 && !slices.ContainsFunc(group, (*update).isNeedless) {
+			return nil
 		}
-		if errors.Is(err, storage.ErrConflict) {
-			if time.Since(start) > maxRetry {
-				err = fmt.Errorf("others keep changing the database: %w", storage.ErrBusy)
-			} else if err = db.catchUp(ctx, lost); err == nil {
-				continue
-			}
+		if err := base.unusable(); err != nil {
+			return err
 		}
+		rev, err := db.store.Commit(ctx, base.rev, storageChanges(steps)...)
 		switch {
-		case err != nil && db.shared != nil:
-			db.failAll(group, err) // the refusals may be those of an old state
-		case err != nil:
-			fail(group, err)
-		case len(steps) > 0:
-			db.publish(steps, base.rev, rev)
+		case err == nil:
+			for i := range steps { // each has a revision of its own if the store counted them
+				steps[i].rev = rev - min(storage.Rev(len(steps)-1-i), rev-base.rev-1)
+			}
+			db.publish(steps)
+			return nil
+		case !errors.Is(err, storage.ErrConflict):
+			return err
+		case time.Since(start) > maxRetry:
+			return errOvertaken
 		}
+		if err := db.reload(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// errOvertaken is the error of a group that others have been faster than all the time.
+var errOvertaken = fmt.Errorf("others keep changing the database: %w", storage.ErrBusy)
+
+// publish makes steps, which are durable, visible, and reports them to followers. The
+// caller holds db.write.
+func (db *DB) publish(steps []step) {
+	if len(steps) == 0 {
 		return
 	}
-}
-
-// mustConfirm reports whether a group without changes must confirm that its base is the
-// latest state: what refuses a change in a shared store, or makes one needless in any,
-// must hold at some moment since the group was formed. It need not confirm a state to
-// which the group has already caught up. A file store is asked only if an update
-// succeeds without changes.
-func (db *DB) mustConfirm(group []*update, caughtUp bool) bool {
-	if db.shared != nil {
-		return !caughtUp
-	}
-	return slices.ContainsFunc(group, (*update).isNeedless)
-}
-
-// storeSteps commits the changes of steps that begin at base. Without steps it confirms
-// that base is the latest state, if it must. The caller holds db.write.
-func (db *DB) storeSteps(ctx context.Context, base *Snapshot, steps []step, mustConfirm bool) (rev storage.Rev, err error) {
-	switch {
-	case base.stored != nil && base.stored.err != nil:
-		return 0, base.stored.err
-	case len(steps) == 0 && !mustConfirm:
-		return 0, nil
-	}
-	updates := make([][]storage.Change, len(steps))
-	for i := range steps {
-		updates[i] = steps[i].tx.storageChanges()
-	}
-	db.unlocked(func() {
-		if len(steps) > 0 || db.shared == nil {
-			rev, err = db.store.Commit(ctx, base.rev, updates...)
-		} else {
-			err = db.confirm(ctx, base.rev)
-		}
-	})
-	return rev, err
-}
-
-// publish makes steps, which are durable as rev, visible, and reports them to
-// followers. The caller holds db.write.
-func (db *DB) publish(steps []step, base, rev storage.Rev) {
 	now, revisions := db.source.now(), make([]*Revision, len(steps))
 	for i, s := range steps {
-		// Each update has a revision of its own if the store counted them.
-		later := min(storage.Rev(len(steps)-1-i), rev-base-1)
-		if db.shared != nil {
-			later = 0
-			s.tx.dropClones(s.base)
-		}
-		s.tx.snap.arrive(rev - later)
+		s.tx.snap.arrive(s.rev)
 		r := s.tx.difference(s.base).revision(s.base, s.tx.snap)
 		r.Time, r.Source, r.Request, r.Undoes = now, FromAPI, s.request, s.tx.undoes
 		revisions[i] = r
 	}
-	if db.now.Load().rev < rev { // otherwise Follow was faster
-		db.now.Store(steps[len(steps)-1].tx.snap)
+	if last := steps[len(steps)-1].tx.snap; db.now.Load().rev < last.rev { // otherwise Follow was faster
+		db.now.Store(last)
 		db.history.publish(revisions...)
 	}
 }
@@ -297,6 +303,16 @@ type step struct {
 	base    *Snapshot
 	tx      *Tx
 	request string
+	rev     storage.Rev // set when it is durable
+}
+
+// storageChanges returns the changes of each step for Store.Commit.
+func storageChanges(steps []step) [][]storage.Change {
+	updates := make([][]storage.Change, len(steps))
+	for i := range steps {
+		updates[i] = steps[i].tx.storageChanges()
+	}
+	return updates
 }
 
 // stage runs each function of a group on the result of those before it, and
@@ -304,18 +320,25 @@ type step struct {
 func (db *DB) stage(base *Snapshot, group []*update) (steps []step) {
 	next := base
 	for _, u := range group {
-		tx := db.newTx(next)
-		u.err, u.crash, u.result, u.changes = nil, nil, nil, false
-		if db.try(u, tx); u.err != nil {
-			continue
-		}
-		if u.changes = tx.IsChanged(); u.changes {
-			steps = append(steps, step{next, tx, u.request})
+		tx := db.prepare(u, next)
+		if u.changes {
+			steps = append(steps, step{base: next, tx: tx, request: u.request})
 			next = tx.snap
 		}
-		u.result = next
+		if u.err == nil {
+			u.result = next
+		}
 	}
 	return steps
+}
+
+// prepare runs the function of an update on base.
+func (db *DB) prepare(u *update, base *Snapshot) *Tx {
+	tx := db.newTx(base)
+	u.err, u.crash, u.result = nil, nil, nil
+	db.try(u, tx)
+	u.changes = u.err == nil && tx.IsChanged()
+	return tx
 }
 
 func (db *DB) newTx(base *Snapshot) *Tx {

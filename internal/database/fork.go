@@ -158,6 +158,7 @@ func withoutMoves(changes []Change) (kept []Change) {
 // something was changed on both sides, or a *FaultError whose pointers begin with
 // the paths of records.
 func (tx *Tx) Adopt(base, fork *Snapshot) ([]Change, error) {
+	tx.last = true
 	changes := base.Changes(fork)
 	whole := make(map[string]bool)   // a position key says little on the other side
 	rekeyed := make(map[string]bool) // new rules: neither does any other key

@@ -80,6 +80,112 @@ func (s *Snapshot) follow(b storage.Batch) (*Snapshot, *difference, error) {
 	return s.next(b)
 }
 
+// commitShared commits updates from the beginning of a group to a shared store, and returns
+// how many. What refuses a change or makes one needless must hold at some moment since
+// the group was formed. The state to which the group has caught up did.
+func (db *DB) commitShared(ctx context.Context, group []*update) (int, error) {
+	db.write.Lock()
+	defer db.write.Unlock()
+	for start, lost := time.Now(), 0; ; lost++ {
+		base := db.now.Load()
+		rev, err := base.rev, base.unusable()
+		if err != nil {
+			return len(group), err
+		}
+		steps, n := db.stageShared(base, group)
+		db.unlocked(func() {
+			switch {
+			case len(steps) > 0:
+				rev, err = db.store.Commit(ctx, base.rev, storageChanges(steps)...)
+			case lost == 0:
+				err = db.confirm(ctx, base.rev)
+			}
+		})
+		switch {
+		case err == nil:
+			for i := range steps {
+				steps[i].rev = rev
+				steps[i].tx.dropClones(steps[i].base)
+			}
+			db.publish(steps)
+			return n, nil
+		case !errors.Is(err, storage.ErrConflict):
+			return n, err
+		case time.Since(start) > maxRetry:
+			return n, errOvertaken
+		}
+		if err = db.catchUp(ctx, lost); err != nil {
+			return n, err
+		}
+	}
+}
+
+// stageShared is stage for updates from the beginning of a group that can have one
+// revision, and returns how many these are. The result of each is the state after all of
+// them, so that an answer shows the state of its revision: an update that deletes what
+// an earlier one has set, or sets what one has deleted, waits.
+func (db *DB) stageShared(base *Snapshot, group []*update) (steps []step, n int) {
+	next, left := base, make(map[element]bool)
+	for last := false; n < len(group) && !last; n++ {
+		u := group[n]
+		tx := db.prepare(u, next)
+		if u.changes {
+			if tx.contradicts(left) {
+				break
+			}
+			for _, ch := range tx.changes {
+				at := element{ch.Collection, ch.ID}
+				left[at] = tx.snap.exists(at)
+			}
+			steps = append(steps, step{base: next, tx: tx, request: u.request})
+			next = tx.snap
+		}
+		last = u.err == nil && tx.last
+	}
+	for _, u := range group[:n] {
+		if u.err == nil {
+			u.result = next
+		}
+	}
+	return steps, n
+}
+
+// contradicts reports whether tx has deleted an element that was left by the updates
+// before it, or has set one that they have deleted.
+func (tx *Tx) contradicts(left map[element]bool) bool {
+	for _, ch := range tx.changes {
+		if at := (element{ch.Collection, ch.ID}); at.id != "" {
+			if was, ok := left[at]; ok && was != tx.snap.exists(at) {
+				return true
+			}
+			continue
+		}
+		for at, was := range left {
+			if at.collection == ch.Collection && was != tx.snap.exists(at) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// exists reports whether there is a record or, with an empty id, a singular resource.
+func (s *Snapshot) exists(at element) bool {
+	c := s.byName[at.collection]
+	if at.id == "" {
+		return c != nil && c.kind == storage.Object
+	}
+	return c.isArray() && c.valueAt(at.id) != nil
+}
+
+// unusable returns why the rules of s cannot be used, or nil.
+func (s *Snapshot) unusable() error {
+	if s.stored == nil {
+		return nil
+	}
+	return s.stored.err
+}
+
 // dropClones gives the collections that tx has copied and not changed the revisions
 // that they have in base: those in the store stay as they are.
 func (tx *Tx) dropClones(base *Snapshot) {
@@ -127,9 +233,6 @@ const (
 // catchUp applies what others have written, when a group has lost that many races
 // before. The caller holds db.write.
 func (db *DB) catchUp(ctx context.Context, lost int) (err error) {
-	if db.shared == nil {
-		return db.reload(ctx)
-	}
 	db.unlocked(func() {
 		if lost >= patience {
 			time.Sleep(rand.N(time.Duration(lost) * raceDelay))

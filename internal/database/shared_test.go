@@ -227,6 +227,144 @@ func TestSharedGroupFails(t *testing.T) {
 	})
 }
 
+// TestSharedAnswers makes updates that wait together, and compares the result of each with
+// the state that another replica has at its revision. Updates share a revision unless
+// one deletes what another has set, makes again what another has deleted, or restores a
+// state.
+func TestSharedAnswers(t *testing.T) {
+	patch := func(text string) func(*database.Tx) error {
+		return func(tx *database.Tx) error { return tx.PatchDatabase(jsontext.Value(text)) }
+	}
+	reset := func(to *database.Snapshot) func(*database.Tx) error {
+		return func(tx *database.Tx) error { tx.Reset(to); return nil }
+	}
+	adopt := func(from, to *database.Snapshot) func(*database.Tx) error {
+		return func(tx *database.Tx) error { _, err := tx.Adopt(from, to); return err }
+	}
+	for _, test := range []struct {
+		name    string
+		updates func(base, fork *database.Snapshot) []func(*database.Tx) error
+		commits int
+	}{
+		{"other records", func(_, _ *database.Snapshot) []func(*database.Tx) error {
+			return []func(*database.Tx) error{merging("a", "1", `{"n":5}`), merging("a", "2", `{"n":6}`), deleting("a", "none"), creating("b", `{"id":"x"}`)}
+		}, 1},
+		{"one record", func(_, _ *database.Snapshot) []func(*database.Tx) error {
+			return []func(*database.Tx) error{merging("a", "1", `{"x":1}`), merging("a", "1", `{"y":1}`), merging("a", "1", `{"y":1}`), patch(`[{"op":"add","path":"/a/0/z","value":1}]`)}
+		}, 1},
+		{"several deletions", func(_, _ *database.Snapshot) []func(*database.Tx) error {
+			return []func(*database.Tx) error{deleting("a", "1"), deleting("a", "2"), creating("b", `{"id":"1"}`)}
+		}, 1},
+		{"a deletion of what was set", func(_, _ *database.Snapshot) []func(*database.Tx) error {
+			return []func(*database.Tx) error{merging("a", "1", `{"n":5}`), creating("b", `{"id":"x"}`), deleting("b", "x"), merging("a", "2", `{"n":6}`)}
+		}, 2},
+		{"a record that is made again", func(_, _ *database.Snapshot) []func(*database.Tx) error {
+			return []func(*database.Tx) error{deleting("a", "1"), creating("a", `{"id":"1"}`)}
+		}, 2},
+		{"a collection that is removed", func(_, _ *database.Snapshot) []func(*database.Tx) error {
+			return []func(*database.Tx) error{creating("b", `{"id":"x"}`), patch(`[{"op":"remove","path":"/b"}]`)}
+		}, 2},
+		{"an object that is replaced", func(_, _ *database.Snapshot) []func(*database.Tx) error {
+			return []func(*database.Tx) error{merging("c", "", `{"x":2}`), merging("c", "", `{"x":3}`), patch(`[{"op":"replace","path":"/c","value":[]}]`)}
+		}, 2},
+		{"a reset", func(base, _ *database.Snapshot) []func(*database.Tx) error {
+			return []func(*database.Tx) error{merging("a", "1", `{"n":5}`), reset(base), merging("a", "1", `{"n":6}`)}
+		}, 2},
+		{"a fork", func(base, fork *database.Snapshot) []func(*database.Tx) error {
+			return []func(*database.Tx) error{merging("a", "1", `{"n":5}`), adopt(base, fork), merging("a", "1", `{"n":6}`)}
+		}, 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			two(t, func(t *testing.T, a, b replica) {
+				fork := a.Fork(a.Snapshot(), func(int) error { return nil })
+				if _, err := fork.Update(t.Context(), creating("b", `{}`)); err != nil {
+					t.Fatal(err)
+				}
+				commits, held := 0, make(chan struct{})
+				a.store.SetFault(func(call string) error {
+					if call == "Commit" {
+						commits++
+						<-held
+						time.Sleep(time.Second) // the other replica sees each state
+					}
+					return nil
+				})
+				updates := test.updates(fork.Baseline(), fork.Snapshot())
+				results := make([]*database.Snapshot, len(updates))
+				var running sync.WaitGroup
+				running.Go(func() { a.update(t, merging("a", "2", `{"first":true}`)) })
+				synctest.Wait()
+				for i, fn := range updates {
+					running.Go(func() { results[i], _ = a.Update(t.Context(), fn) })
+					synctest.Wait()
+				}
+				at := make(chan *database.Snapshot, 10) // the states of the other replica
+				watch, stop := context.WithCancel(t.Context())
+				running.Go(func() {
+					for rev := b.Snapshot().Rev() + 1; ; {
+						s, err := b.Reach(watch, rev)
+						if err != nil {
+							close(at)
+							return
+						}
+						at <- s
+						rev = s.Rev() + 1
+					}
+				})
+				close(held)
+				time.Sleep(time.Minute)
+				stop()
+				running.Wait()
+				states := make(map[storage.Rev]string)
+				for s := range at {
+					states[s.Rev()] = whole(s)
+				}
+				for i, s := range results {
+					if s != nil && whole(s) != states[s.Rev()] {
+						t.Errorf("update %d leads to\n%s at %d, where another replica has\n%s", i, whole(s), s.Rev(), states[s.Rev()])
+					}
+				}
+				if commits--; commits != test.commits {
+					t.Errorf("%d commits, want %d", commits, test.commits)
+				}
+				if x, y := whole(a.Snapshot()), whole(b.Snapshot()); x != y {
+					t.Errorf("the replicas have\n%s and\n%s", x, y)
+				}
+			})
+		})
+	}
+}
+
+// TestCanceledUpdateWaits cancels an update that has to wait for the second commit.
+func TestCanceledUpdateWaits(t *testing.T) {
+	two(t, func(t *testing.T, a, b replica) {
+		held := make(chan struct{})
+		a.store.SetFault(func(call string) error {
+			if call == "Commit" {
+				<-held
+			}
+			return nil
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		for _, fn := range []func(*database.Tx) error{merging("a", "2", `{"n":5}`), creating("b", `{"id":"x"}`), deleting("b", "x")} {
+			running.Go(func() {
+				if _, err := a.Update(ctx, fn); err != nil && !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		cancel()
+		close(held)
+		running.Wait()
+		synctest.Wait()
+		if x, y := whole(a.Snapshot()), whole(b.Snapshot()); x != y {
+			t.Errorf("the replicas have\n%s and\n%s", x, y)
+		}
+	})
+}
+
 // TestSharedCommitWaits reads what others write while a commit waits for the network,
 // and then loses the race.
 func TestSharedCommitWaits(t *testing.T) {

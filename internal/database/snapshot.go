@@ -78,6 +78,19 @@ func (s *Snapshot) Get(collection, id string) (*Record, error) {
 	return c.get(id)
 }
 
+// Target returns the value of a record or, if id is empty, of a singular resource. The
+// error wraps ErrNotFound.
+func (s *Snapshot) Target(name, id string) (jsontext.Value, error) {
+	if id == "" {
+		return s.Value(name)
+	}
+	r, err := s.Get(name, id)
+	if err != nil {
+		return nil, err
+	}
+	return r.Value, nil
+}
+
 // Value returns a top-level member that is not a collection. The error wraps
 // ErrNotFound.
 func (s *Snapshot) Value(name string) (jsontext.Value, error) {

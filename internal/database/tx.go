@@ -30,6 +30,7 @@ type Tx struct {
 	time    time.Time   // that it writes, zero if it has not yet
 	history *history    // see Undo
 	undoes  storage.Rev // what it reverts, 0 if nothing
+	last    bool        // whether no other update may follow in its commit, whose state it promises
 
 	// claim, if not nil, is called by taken, which then returns nothing.
 	claim func(collection, id string, names []string, sent map[string]string)

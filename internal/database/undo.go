@@ -46,7 +46,7 @@ func (tx *Tx) Undo(rev storage.Rev) (*Revision, []Change, error) {
 	if conflict.Changed != nil {
 		return nil, nil, conflict
 	}
-	tx.undoes = r.Rev
+	tx.undoes, tx.last = r.Rev, true
 	tx.restore(r.Before, changes)
 	for _, ch := range changes {
 		for _, at := range tx.related(ch) {
@@ -153,6 +153,7 @@ func (tx *Tx) related(ch Change) (related []element) {
 // Reset restores the contents of a snapshot of the same DB, except "$schema", and
 // returns the changes. The values are not validated.
 func (tx *Tx) Reset(to *Snapshot) []Change {
+	tx.last = true
 	changes := slices.DeleteFunc(tx.snap.difference(to).changes, func(ch Change) bool { return ch.Collection == "$schema" })
 	tx.restore(to, changes)
 	for _, c := range to.list {
@@ -248,12 +249,14 @@ func (tx *Tx) replace(in storage.Collection) {
 	tx.put(c, c.appendJSON(nil))
 }
 
-// Preview runs fn as Update would, on the latest snapshot, which it returns. It
-// stores nothing.
+// Preview runs fn as Update would, on the latest snapshot, and returns the state to which
+// it leads, with the revision of that snapshot. It stores nothing.
 func (db *DB) Preview(ctx context.Context, fn func(*Tx) error) (*Snapshot, error) {
 	base, err := db.Fresh(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return base, fn(db.newTx(base))
+	tx := db.newTx(base)
+	err = fn(tx)
+	return tx.snap, err
 }
