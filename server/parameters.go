@@ -9,7 +9,6 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/query"
-	"pickup/internal/spell"
 	"pickup/internal/storage"
 )
 
@@ -40,14 +39,8 @@ func (req *request) takeOnly(known ...string) error {
 		if name == "_embed[]" || name == "_expand[]" {
 			name = strings.TrimSuffix(name, "[]")
 		}
-		switch {
-		case slices.Contains(known, name):
-		case len(known) == 0:
-			return badParameter(p.Name, req.Request.Method+" has no parameters here")
-		case len(known) == 1 && spell.Nearest(name, known) == "":
-			return badParameter(p.Name, "the only parameter here is "+known[0])
-		default:
-			return badParameter(p.Name, "there is no such parameter here"+spell.DidYouMean(name, "the parameters", known))
+		if !slices.Contains(known, name) {
+			return badParameter(p.Name, "there is no such parameter here"+query.DidYouMean(name, known))
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -42,8 +43,8 @@ func (s *Snapshot) Strict(q *query.Query) error {
 }
 
 // CheckFilters returns a *query.Error for the first filter of q on an unknown member
-// whose name is almost that of a known one. unknown has the other unknown members: the
-// filters on them select nothing. A member is known if the rules have it, or if a record
+// whose name is almost that of a known one, or that of a parameter without its
+// underscore. unknown has the other unknown members: the filters on them select nothing. A member is known if the rules have it, or if a record
 // of the collection has had it since db was opened.
 func (db *DB) CheckFilters(s *Snapshot, q *query.Query) (unknown []string, err error) {
 	for _, n := range q.Named {
@@ -68,7 +69,11 @@ func (db *DB) checkUnknown(s *Snapshot, q *query.Query) (unknown []string, err e
 			known = append(known, c.indexes.memberNames()...)
 		}
 		known = append(known, rules.Known()...)
-		if near := spell.NearName(name, known); near != "" {
+		near := spell.NearName(name, known)
+		if parameter == name && s.Len(q.Collection) > 0 {
+			near = cmp.Or(query.WithUnderscore(name), near)
+		}
+		if near != "" {
 			return nil, &query.Error{Parameter: parameter, Detail: fmt.Sprintf("no record of %s has %s; did you mean %s?",
 				q.Collection, rawjson.Shorten(name), rawjson.Shorten(near))}
 		}
@@ -81,8 +86,11 @@ func (db *DB) checkUnknown(s *Snapshot, q *query.Query) (unknown []string, err e
 
 // noMember returns the error that no record of a collection has what is named.
 func (s *Snapshot) noMember(collection string, n query.Named) *query.Error {
-	return &query.Error{Parameter: n.Parameter, Detail: fmt.Sprintf("no record of %s has %s%s",
-		collection, rawjson.Shorten(n.Name), s.didYouMeanMember(collection, n.Path.Names()[0]))}
+	meant := s.didYouMeanMember(collection, n.Path.Names()[0])
+	if name := query.WithUnderscore(n.Name); name != "" && n.Parameter == n.Name {
+		meant = "; did you mean " + name + "?"
+	}
+	return &query.Error{Parameter: n.Parameter, Detail: fmt.Sprintf("no record of %s has %s%s", collection, rawjson.Shorten(n.Name), meant)}
 }
 
 // has reports whether a record has a value at a path, or may have one by the

@@ -1,6 +1,10 @@
 package query
 
-import "slices"
+import (
+	"slices"
+
+	"pickup/internal/spell"
+)
 
 // An operator tests the value at the path of a term. An array satisfies it if one
 // of its elements does. The order is that of the costs, the cheapest first.
@@ -41,4 +45,26 @@ func operatorCalled(name string) (operator, bool) {
 var functions = []string{
 	"q", "_where", "_sort", "_order", "_page", "_per_page", "_limit", "_start", "_end", "_embed", "_expand", "_fields",
 	"_delay", "_code", "_fault", "_hold", // which the server takes out
+}
+
+// DidYouMean returns the end of an error about a parameter that is not one of those
+// known: the nearest one, or all of them.
+func DidYouMean(name string, known []string) string {
+	switch {
+	case name == "_t" || name == "_ts":
+		return "; did you mean _=, which is ignored?"
+	case len(known) == 0:
+		return ""
+	case len(known) == 1 && spell.Nearest(name, known) == "":
+		return "; the only one is " + known[0]
+	}
+	return spell.DidYouMean(name, "the parameters", known)
+}
+
+// WithUnderscore returns the parameter that is called name after an underscore, or "".
+func WithUnderscore(name string) string {
+	if name = "_" + name; slices.Contains(functions, name) {
+		return name
+	}
+	return ""
 }
