@@ -160,7 +160,8 @@ type server struct {
 	sessions                sessions
 	simulation              simulation
 	requests                requestLog
-	service                 []link // the service's own resources, for the index
+	drainings               chan struct{} // has a value for each request that drain reads on
+	service                 []link        // the service's own resources, for the index
 	described, describedAll atomic.Pointer[described]
 	revision                atomic.Pointer[revisionValue]
 	unknown                 sync.Map     // what logUnknown has logged, by [2]string
@@ -191,7 +192,7 @@ func Handler(db *database.DB, o Options) http.Handler {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &server{Options: o, db: db, budget: newBudget(o.MaxBody), requests: requestLog{log: o.Log}}
+	s := &server{Options: o, db: db, budget: newBudget(o.MaxBody), requests: requestLog{log: o.Log}, drainings: make(chan struct{}, maxDrainings)}
 	r := gin.New()
 	r.RedirectTrailingSlash = false
 	// The route knows the methods of what is there. Gin's own look at the other
@@ -203,7 +204,7 @@ func Handler(db *database.DB, o Options) http.Handler {
 	if err := r.SetTrustedProxies(nil); err != nil {
 		panic(err) // only a malformed address is an error
 	}
-	r.Use(requestID)
+	r.Use(s.drain, requestID)
 	if o.Metrics != nil {
 		o.Metrics.register(s)
 		r.Use(o.Metrics.measure)
