@@ -79,14 +79,17 @@ const (
 func (o Options) touches() bool { return !o.ReadOnly && !o.Ephemeral }
 
 // Open opens the file at path. A file that is missing or empty gets the content
-// o.Initial, at the first Commit if the directory is not writable. Open completes
-// or undoes writes that a crash interrupted. Errors wrap:
+// o.Initial, at the first Commit if the directory is not writable; with a conflict copy
+// next to it, it has lost its content, and Open fails. Open completes or undoes writes
+// that a crash interrupted. Errors wrap:
 //
-//   - storage.ErrBroken (a *storage.BrokenError): the file does not parse
+//   - storage.ErrBroken (a *storage.BrokenError): the file does not parse, or it is empty
+//     and has a conflict copy
 //   - storage.ErrInUse: another server holds the file
 //   - storage.ErrShape: path is not a regular file
 //   - fs.ErrPermission: the file is not readable
-//   - fs.ErrNotExist: its directory does not exist, or the file with MustExist
+//   - fs.ErrNotExist: its directory does not exist, or the file with MustExist or with a
+//     conflict copy
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Initial == nil {
@@ -213,14 +216,20 @@ func (s *Store) createLocked() error {
 	s.known.Sum, s.like = disk.SumOf(), s.known.Info
 	s.reading = readState{}
 	absent := s.known.Info == nil
-	former := s.copyNote()
+	if name := s.conflictCopy(); name != "" {
+		instead := fmt.Sprintf("an earlier version is kept as %s: rename it to %s, or move it away to begin anew", name, filepath.Base(s.real))
+		if absent {
+			return fmt.Errorf("%s does not exist; %s: %w", s.path, instead, fs.ErrNotExist)
+		}
+		return &storage.BrokenError{File: s.path, Line: 1, Column: 1, Reason: "the file is empty; " + instead}
+	}
 	if s.o.touches() {
 		if err := s.write(doc); err != nil {
-			what := "%s is empty and cannot be written: %v%s"
+			what := "%s is empty and cannot be written: %v"
 			if absent {
-				what = "%s does not exist and cannot be created: %v%s"
+				what = "%s does not exist and cannot be created: %v"
 			}
-			s.warn(what, s.path, err, former)
+			s.warn(what, s.path, err)
 			return nil
 		}
 	}
@@ -230,13 +239,13 @@ func (s *Store) createLocked() error {
 		if s.o.InContainer && filepath.IsAbs(s.path) {
 			where = "; it stays in the container unless a directory is mounted on " + filepath.Dir(s.path)
 		}
-		s.warn("created %s, which did not exist%s%s", s.path, where, former)
+		s.warn("created %s, which did not exist%s", s.path, where)
 	case absent:
-		s.warn("%s does not exist, and is not created%s", s.path, former)
+		s.warn("%s does not exist, and is not created", s.path)
 	case s.o.touches():
-		s.warn("%s was empty; wrote empty collections to it%s", s.path, former)
+		s.warn("%s was empty; wrote a new database to it", s.path)
 	default:
-		s.warn("%s is empty; it is left as it is%s", s.path, former)
+		s.warn("%s is empty; it is left as it is", s.path)
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ func (req *request) schema() error {
 	if text, ok := openapi.RecordSchema(req.snap, name); ok {
 		return req.sendDescription(openapi.SchemaType, append(text, '\n'))
 	}
-	return noCollection(req.snap, name)
+	return req.noCollection(req.snap, name)
 }
 
 // docs serves GET /_/docs: the page and the files that it loads.

@@ -186,7 +186,9 @@ func noCredentials(detail string) *problem {
 	return newProblem(http.StatusUnauthorized, detail).with("WWW-Authenticate", `Basic realm="pickup", charset="UTF-8"`)
 }
 
-func noCollection(s *database.Snapshot, name string) *problem {
+// noCollection returns the problem for a collection that s, a state of the request's
+// database, does not have.
+func (req *request) noCollection(s *database.Snapshot, name string) *problem {
 	names := servable(s)
 	kind, there := s.Kind(name)
 	db, taken := s.Kind("db")
@@ -194,7 +196,7 @@ func noCollection(s *database.Snapshot, name string) *problem {
 	case there && kind == storage.Other && (!taken || db == storage.Other):
 		return notFound(s, fmt.Sprintf("%q is neither a collection nor an object, so it has no URL of its own. It is part of /db.", clip(name)))
 	case len(names) == 0:
-		return notFound(s, fmt.Sprintf("There is no collection %q. The database has none yet.", clip(name)))
+		return notFound(s, fmt.Sprintf("There is no collection %q. The database has none yet%s.", clip(name), req.howToAdd(clip(name))))
 	}
 	near, meant := spell.Nearest(name, names), ""
 	if near != "" {
@@ -203,6 +205,21 @@ func noCollection(s *database.Snapshot, name string) *problem {
 	p := notFound(s, fmt.Sprintf("There is no collection %q.%s There are: %s.", clip(name), meant, strings.Join(names, ", ")))
 	p.Suggestion = near
 	return p
+}
+
+// howToAdd says how a collection is added, after a colon, or returns "".
+func (req *request) howToAdd(name string) string {
+	var ways []string
+	if req.Source != nil && req.session == nil {
+		ways = append(ways, fmt.Sprintf("add %s: [] to %s", rawjson.AppendQuote(nil, name), req.Source().Name))
+	}
+	if !req.ReadOnly {
+		ways = append(ways, fmt.Sprintf(`send PATCH /db with [{"op":"add","path":%s,"value":[]}] as application/json-patch+json`, rawjson.AppendQuote(nil, rawjson.Pointer(name))))
+	}
+	if ways == nil {
+		return ""
+	}
+	return ": " + strings.Join(ways, ", or ")
 }
 
 func noRecord(s *database.Snapshot, collection, id string) *problem {

@@ -206,13 +206,13 @@ func (req *request) choose(choices []*route) (*route, error) {
 	case what == nothing && i >= 0 && name == "db":
 		return choices[i], nil
 	case what == nothing && served:
-		return nil, noCollection(req.snap, name)
+		return nil, req.noCollection(req.snap, name)
 	case !served || i < 0:
 		return nil, req.noResource()
 	}
 	req.name, req.id, req.child = name, req.Param("id"), req.Param("child")
 	if req.child != "" && memberOf(req.snap, req.child) != array {
-		return nil, noCollection(req.snap, req.child)
+		return nil, req.noCollection(req.snap, req.child)
 	}
 	return choices[i], nil
 }

@@ -22,7 +22,7 @@ func (req *request) listValues() error {
 	collection, member := req.Param("collection"), req.Param("member")
 	switch memberOf(req.snap, collection) {
 	case nothing:
-		return noCollection(req.snap, collection)
+		return req.noCollection(req.snap, collection)
 	case object:
 		return notFound(req.snap, collection+" is not a collection.")
 	}

@@ -229,7 +229,7 @@ func (req *request) update(fn func(*database.Tx) error) (*database.Snapshot, err
 func (req *request) missing(snap *database.Snapshot) error {
 	for _, name := range []string{req.name, req.child} {
 		if _, ok := snap.Kind(name); !ok && name != "" {
-			return noCollection(snap, name)
+			return req.noCollection(snap, name)
 		}
 	}
 	if req.id == "" {

@@ -53,11 +53,11 @@ func checkExists(e *environment, path string) error {
 		return nil
 	}
 	hint := ""
-	if copied, of := filestore.ConflictCopy(path); copied != "" {
-		hint = fmt.Sprintf("; an earlier version is in %s: rename it to %s", copied, of)
-	}
 	if near := nearFile(path); near != "" {
-		hint += "; did you mean " + near + "?"
+		hint = "; did you mean " + near + "?"
+	}
+	if copied, of := filestore.ConflictCopy(path); copied != "" {
+		return usagef("%s does not exist; an earlier version is in %s: rename it to %s, or move it away to begin anew%s", path, copied, of, hint)
 	}
 	return usagef("%s does not exist%s (to create it: %s init %s)", path, hint, e.program(), shellFile(path))
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -80,6 +81,9 @@ func createDatabase(ctx context.Context, e *environment, path string, rules *sch
 		text = bytes.Replace(text, []byte(`"./db.schema.json"`), []byte(quote(reference(file))), 1)
 	}
 	store, err := filestore.Open(ctx, path, filestore.Options{Initial: text})
+	if errors.Is(err, fs.ErrNotExist) {
+		return cmp.Or(checkExists(e, path), openError(err))
+	}
 	if err != nil {
 		return openError(err)
 	}
@@ -107,22 +111,17 @@ func createDatabase(ctx context.Context, e *environment, path string, rules *sch
 	return nil
 }
 
-// initial returns the text of a new database: empty collections, those of the
-// schema next to it or else schedules and drivers.
+// initial returns the text of a new database: the empty collections of the schema next to
+// it or, without one, {}.
 func initial(path string) []byte {
-	names := []string{"schedules", "drivers"}
-	var lines []string
-	// The service warns about a schema that cannot be used.
-	if rules, err := loadSchema(path, ""); err == nil && rules != nil {
-		file, _ := schemaPath(path, "")
-		names = rules.Collections()
-		lines = append(lines, `  "$schema": `+quote(reference(file)))
-	}
-	for _, name := range names {
-		lines = append(lines, "  "+quote(name)+": []")
-	}
-	if len(lines) == 0 {
+	rules, err := loadSchema(path, "")
+	if err != nil || rules == nil { // the service warns about a schema that cannot be used
 		return []byte("{}\n")
+	}
+	file, _ := schemaPath(path, "")
+	lines := []string{`  "$schema": ` + quote(reference(file))}
+	for _, name := range rules.Collections() {
+		lines = append(lines, "  "+quote(name)+": []")
 	}
 	return []byte("{\n" + strings.Join(lines, ",\n") + "\n}\n")
 }
