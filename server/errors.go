@@ -55,7 +55,7 @@ func problemOf(err error, keeper string) (p *problem, cause error) {
 		return wrongShape(reasonOf(err, storage.ErrShape)), nil
 	case errors.As(err, &broken):
 		return retry(http.StatusServiceUnavailable, fmt.Sprintf(
-			"The file does not parse: %s:%d:%d: %s. Reads return its last valid state. Writes fail until it is repaired.",
+			"The file does not parse: %s:%d:%d: %s. Reads return its last valid state. Writes fail until it is fixed.",
 			filepath.Base(broken.File), broken.Line, broken.Column, broken.Reason)), nil
 	case errors.Is(err, storage.ErrUnsure) && keeper == "cluster":
 		return newProblem(http.StatusInternalServerError, "The cluster has not confirmed the change, which it may have stored or may store later. Before you repeat it, read it with Pickup-Revision: latest, after another write has succeeded."), err
@@ -65,7 +65,7 @@ func problemOf(err error, keeper string) (p *problem, cause error) {
 	case errors.Is(err, storage.ErrAway):
 		return retry(http.StatusServiceUnavailable, "The cluster does not answer. Nothing was changed."), nil
 	case errors.Is(err, storage.ErrBroken):
-		return retry(http.StatusServiceUnavailable, "The "+keeper+" cannot be read. Reads return its last valid state. Writes fail until it is repaired."+adviceOf(err)), err
+		return retry(http.StatusServiceUnavailable, "The "+keeper+" cannot be read. Reads return its last valid state. Writes fail until it is fixed."+adviceOf(err)), err
 	case errors.Is(err, storage.ErrNotFound): // gone since the path was looked up
 		return newProblem(http.StatusNotFound, "The resource no longer exists."), nil
 	case errors.Is(err, storage.ErrTooLarge):

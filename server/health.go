@@ -125,7 +125,7 @@ func (req *request) checks(file string, broken error) []checked {
 	case errors.Is(broken, storage.ErrAway):
 		writes = "refused until the cluster answers"
 	case broken != nil && !errors.Is(broken, fs.ErrNotExist):
-		writes = "refused until the " + keeper(req.db) + " is repaired"
+		writes = "refused until the " + keeper(req.db) + " is fixed"
 	case req.writeError() != nil:
 		writes = unwritable(req.writeError(), keeper(req.db))
 	}

@@ -38,7 +38,7 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 	found, unchecked, err := check(ctx, e, path)
 	f, inText := lint.Broken(err)
 	if inText {
-		found, unchecked = []lint.Finding{f}, "the rest of the file is read when this is mended"
+		found = []lint.Finding{f}
 	} else if err != nil {
 		return err
 	}
@@ -55,11 +55,18 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 	for _, f := range found {
 		fmt.Fprintln(e.stdout, f)
 	}
-	if unchecked != "" {
+	switch {
+	case inText:
+		fmt.Fprintf(e.stdout, "%s: fix this first; the rest was not checked\n", path)
+	case unchecked != "":
 		fmt.Fprintf(e.stdout, "%s: rules were not checked: %s\n", path, unchecked)
 	}
 	if len(found) > 0 {
-		fmt.Fprintf(e.stdout, "%s: %s\n", path, spell.Count(len(found), "fault"))
+		in := found[0].File + ": "
+		if slices.ContainsFunc(found, func(f lint.Finding) bool { return f.File != found[0].File }) {
+			in = "" // each line has its file
+		}
+		fmt.Fprintf(e.stdout, "%s%s\n", in, spell.Count(len(found), "fault"))
 		return errReported
 	}
 	fmt.Fprintf(e.stdout, "%s: no faults\n", path)

@@ -69,12 +69,15 @@ func parse(args []string, e *environment) (command, error) {
 		return nil, fmt.Errorf("grammar of the command line: %w", err)
 	}
 	args = joinNegative(respell(args))
+	if i := slices.Index(args, "--no-auth"); i >= 0 && i+1 < len(args) && args[i+1] == string(noAuthPublic) {
+		return nil, usagef("--no-auth public: did you mean --no-auth=public?")
+	}
 	if err := checkUnsupported(args); err != nil {
 		return nil, err
 	}
 	commands := k.Model.Leaves(true)
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") && !slices.ContainsFunc(commands, func(c *kong.Node) bool { return c.Name == args[0] }) {
-		if err := checkFileName(e, args[0], authNeeded, commands); err != nil {
+		if err := checkFileName(e, args[0], commands); err != nil {
 			return nil, err
 		}
 	}
@@ -98,7 +101,7 @@ func parse(args []string, e *environment) (command, error) {
 		}
 	}
 	if selected.Name == "serve" && !slices.Contains(args, "serve") {
-		if err := checkFileName(e, g.Serve.File, g.Serve.NoAuth, commands); err != nil {
+		if err := checkFileName(e, g.Serve.File, commands); err != nil {
 			return nil, err
 		}
 	}
@@ -193,20 +196,16 @@ var plainWords = []struct {
 	{regexp.MustCompile(`^(unknown flag -\w), did you mean .*`), `$1`}, // any letter is as near as another
 	{regexp.MustCompile(`^(unknown flag \S+), did you mean `), `$1; did you mean `},
 	{regexp.MustCompile(`"(--[\w-]+)"`), `$1`},
-	{regexp.MustCompile(`unexpected argument public$`), `unexpected argument public; did you mean --no-auth=public?`},
 }
 
 // checkFileName returns an error if word, an argument without a command, looks like
 // a mistyped command: one word that names no file.
-func checkFileName(e *environment, word string, n noAuth, commands []*kong.Node) error {
+func checkFileName(e *environment, word string, commands []*kong.Node) error {
 	if word == "" || strings.ContainsAny(word, `./\`) {
 		return nil
 	}
 	if _, err := os.Stat(word); !errors.Is(err, fs.ErrNotExist) {
 		return nil
-	}
-	if noAuth(word) == noAuthPublic && n != authNeeded {
-		return usagef("unknown command %q; did you mean --no-auth=public?", word)
 	}
 	var names []string
 	for _, c := range commands {

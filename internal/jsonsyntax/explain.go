@@ -99,14 +99,14 @@ func (r *reader) document() bool {
 	word := r.word()
 	switch c := r.peek(); {
 	case r.ended() && r.Root != "":
-		return r.fail(r.i, "the %s is empty: expected %s", r.Noun, r.Root)
+		return r.fail(r.i, `the %s is empty: expected %s, such as {"items": []}`, r.Noun, r.Root)
 	case r.ended():
 		return r.fail(r.i, "the %s is empty", r.Noun)
 	case r.Root == "" || c == '{':
 	case c == '[':
-		return r.fail(r.i, "expected %s, found an array", r.Root)
+		return r.fail(r.i, `expected %s, found an array: wrap it, as in {"items": [ … ]}`, r.Root)
 	case c == '"' || startsNumber(c) || isLiteral(word):
-		return r.fail(r.i, "expected %s, found a single value", r.Root)
+		return r.fail(r.i, `expected %s, such as {"items": []}, found a single value`, r.Root)
 	default:
 		return r.unexpected("'{'")
 	}

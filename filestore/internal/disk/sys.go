@@ -6,16 +6,24 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 )
+
+var errCircle = errors.New("its symbolic links lead in a circle")
 
 // resolve returns path without its symlinks. The last one may point to a file
 // that does not exist yet.
 func resolve(path string) (string, error) {
 	for range 40 { // the number of links that Linux follows
 		real, err := filepath.EvalSymlinks(path)
-		if !errors.Is(err, fs.ErrNotExist) {
-			return real, err
+		switch {
+		case err == nil:
+			return real, nil
+		case err != nil && strings.HasSuffix(err.Error(), ": too many links"): // of EvalSymlinks
+			return "", errCircle
+		case !errors.Is(err, fs.ErrNotExist):
+			return "", err
 		}
 		to, err := os.Readlink(path)
 		if err != nil { // not a link: the name of the new file
@@ -27,7 +35,7 @@ func resolve(path string) (string, error) {
 		}
 		path = to
 	}
-	return "", errors.New("too many symlinks")
+	return "", errCircle
 }
 
 func exchange(a, b string) error { return rename("exchange", a, b, swapNames) }
