@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -220,6 +221,22 @@ func (req *request) howToAdd(name string) string {
 		return ""
 	}
 	return ": " + strings.Join(ways, ", or ")
+}
+
+// noChildren returns the problem for a path below a record that does not lead to a
+// collection.
+func (req *request) noChildren() *problem {
+	children := slices.DeleteFunc(servable(req.snap), func(name string) bool {
+		key := req.snap.ForeignKey(name, req.name)
+		return memberOf(req.snap, name) != array || !req.snap.Occurs(name, key) && !req.snap.Schema().Member(name).Knows([]string{key})
+	})
+	detail := fmt.Sprintf("%q is not a collection whose records refer to %s.", clip(req.child), req.name)
+	if len(children) > 0 {
+		detail += " There are: " + strings.Join(children, ", ") + "."
+	}
+	p := notFound(req.snap, detail)
+	p.Suggestion = spell.Nearest(req.child, children)
+	return p
 }
 
 func noRecord(s *database.Snapshot, collection, id string) *problem {

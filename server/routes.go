@@ -212,7 +212,7 @@ func (req *request) choose(choices []*route) (*route, error) {
 	}
 	req.name, req.id, req.child = name, req.Param("id"), req.Param("child")
 	if req.child != "" && memberOf(req.snap, req.child) != array {
-		return nil, req.noCollection(req.snap, req.child)
+		return nil, req.noChildren()
 	}
 	return choices[i], nil
 }

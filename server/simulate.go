@@ -186,7 +186,7 @@ func (s *server) sendSimulated(c *gin.Context, o simulate.Outcome) {
 	}
 	contentType, body := openapi.JSONType, o.Body
 	if o.Body == nil {
-		detail := "Simulated: the request preferred it."
+		detail := "Simulated, because the request asked for it (Prefer)."
 		if o.Rule {
 			detail = "Simulated: a rule says so."
 		}

@@ -21,7 +21,7 @@ func (req *request) undo() error {
 	if id != "" {
 		var ok bool
 		if at, ok = parseEventID(id); !ok {
-			return wrongShapeAt("/rev", "it is the id of a revision, as in 7KQ2AB-42")
+			return wrongShapeAt("/rev", "the value of rev must be the id of a revision, as in 7KQ2AB-42")
 		}
 		if at.run != req.db.Run() || at.rev == 0 {
 			return gone(id)

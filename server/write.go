@@ -91,7 +91,7 @@ func (req *request) fillReferences(tx *database.Tx, b *body, sent []jsontext.Val
 			name := rawjson.Unquote(quoted)
 			if canonical, isAlias := tx.Snapshot().Schema().Member(req.child).Alias(name); name == key || isAlias && canonical == key {
 				if text, _ := storage.ID(object, name); text != parent.ID && value.Kind() != 'n' && string(value) != `""` {
-					return nil, wrongShapeAt(b.pointer(i, "/"+name), "it differs from the id in the path, "+strconv.Quote(clip(req.id)))
+					return nil, wrongShapeAt(b.pointer(i, "/"+name), "the "+name+" differs from the id in the path, "+strconv.Quote(clip(req.id)))
 				}
 				value, found = id, true
 			}

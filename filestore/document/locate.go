@@ -128,6 +128,7 @@ func (m *member) unaddressed() bool { return m.array != nil && m.array.odd > 0 }
 // why returns why no URL reaches the element v of a collection whose ids are in
 // the member called name.
 func why(collection, name string, v []byte, lines map[string]int) string {
+	collection = cmp.Or(collection, `""`)
 	if v[0] != '{' {
 		return fmt.Sprintf("this element of %s is not an object; it is listed, but no URL reaches it", collection)
 	}

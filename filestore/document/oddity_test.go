@@ -16,7 +16,8 @@ func TestOddities(t *testing.T) {
     {"id": "1"}
   ],
   "a/b": [[]],
-  "日程": {"id": null}, "drivers": [{"key": "a"}, {"key": "a"}, {"id": "a"}]
+  "日程": {"id": null}, "drivers": [{"key": "a"}, {"key": "a"}, {"id": "a"}],
+  "": [7]
 }
 `
 	id := func(collection string) string {
@@ -47,6 +48,7 @@ func TestOddities(t *testing.T) {
 		`/a~1b/0 9:11: this element of a/b is not an object; it is listed, but no URL reaches it`,
 		`/drivers/1 10:49: the key a is already used on line 10; this element is listed, but no URL reaches it`,
 		`/drivers/2 10:63: this element of drivers has no key that is a number or a string; it is listed, but no URL reaches it`,
+		`//0 11:8: this element of "" is not an object; it is listed, but no URL reaches it`,
 	}
 	if !slices.Equal(got, want) {
 		for i := range max(len(got), len(want)) {

@@ -72,7 +72,7 @@ func (tx *Tx) amend(name string, old *Record, value jsontext.Value, names []stri
 }
 
 func idChanged(idMember string) error {
-	return &FaultError{Kind: storage.ErrShape, Faults: []schema.Fault{{Pointer: rawjson.Pointer(idMember), Detail: "an id does not change"}}}
+	return &FaultError{Kind: storage.ErrShape, Faults: []schema.Fault{{Pointer: rawjson.Pointer(idMember), Detail: "the id cannot be changed"}}}
 }
 
 // amended is read for the result of a patch.

@@ -272,7 +272,7 @@ func keepID(old *Record, value jsontext.Value, idMember string) (jsontext.Value,
 	stored, _ := rawjson.Member(old.Value, idMember)
 	if v, has := rawjson.Member(value, idMember); has {
 		if id, _ := storage.ID(value, idMember); id != old.ID {
-			return nil, fmt.Errorf("the body's %s is %s, but the request is for %q: an id does not change: %w", idMember, rawjson.Show(v), rawjson.Shorten(old.ID), storage.ErrShape)
+			return nil, fmt.Errorf("the body's %s is %s, but the request is for %q: the id cannot be changed: %w", idMember, rawjson.Show(v), rawjson.Shorten(old.ID), storage.ErrShape)
 		}
 	}
 	return rawjson.SetMember(value, idMember, string(stored)), nil

@@ -242,9 +242,9 @@ func (p *parser) page() error {
 		case !ok:
 			return &Error{Parameter: name, Detail: fmt.Sprintf("%q is not a number", rawjson.Shorten(value))}
 		case name == "_per_page" && i < 1, name == "_limit" && i < 1 && p.paging["_page"] != "":
-			return &Error{Parameter: name, Detail: "a page has at least 1 record"}
+			return &Error{Parameter: name, Detail: "it must be at least 1"}
 		case name == "_limit" && i < 0:
-			return &Error{Parameter: name, Detail: "a number of records is not negative"}
+			return &Error{Parameter: name, Detail: "it must not be negative"}
 		}
 		n[name] = i
 	}

@@ -49,7 +49,7 @@ func (r *Rules) readStamp(name string, parts []*jsonschema.Schema) *schemaMistak
 	x := extrasOf(parts[i])
 	s := Stamp{Member: name, Updates: x.now == onUpdate, ReadOnly: slices.Contains(r.readOnly, name)}
 	if r.Array && name == r.idMember() {
-		return &schemaMistake{x.pointer + "/x-now", "an id does not change, so it cannot be a time"}
+		return &schemaMistake{x.pointer + "/x-now", "the id cannot be changed, so it cannot be a time"}
 	}
 	example := time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)
 	for _, s.layout = range layouts {
