@@ -166,6 +166,7 @@ type server struct {
 	revision                atomic.Pointer[revisionValue]
 	unknown                 sync.Map     // what logUnknown has logged, by [2]string
 	unknownCount            atomic.Int32 // of these
+	pageAlone               sync.Once    // log how a page of version 1 is requested
 }
 
 func init() { gin.SetMode(gin.ReleaseMode) }
