@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -287,6 +288,83 @@ func nginx(t *testing.T, target string) string {
 	port := freePort(t)
 	startNginx(t, "http://127.0.0.1:"+port, fmt.Sprintf(`server { listen 127.0.0.1:%s; location / { proxy_pass %s; proxy_read_timeout 20s; } }`, port, target))
 	return "http://127.0.0.1:" + port
+}
+
+// TestNginxOfDocs starts nginx with the server block of docs/running.md: links, redirects,
+// writes of pages of the same origin, and streams work through it.
+func TestNginxOfDocs(t *testing.T) {
+	t.Parallel()
+	text := manual(t, "docs/running.md")
+	flags := regexp.MustCompile("`pickup (--prefix .*?)`").FindStringSubmatch(text)[1]
+	p, err := launch("pickup", sampleDir(t), []string{"PICKUP_NO_AUTH=1"}, strings.Fields(flags)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	port := freePort(t)
+	url := "http://127.0.0.1:" + port
+	block := docBlock(text, "nginx")
+	for old, with := range map[string]string{"listen 80;": "listen 127.0.0.1:" + port + ";", "http://127.0.0.1:3000;": p.url + ";"} {
+		if strings.Count(block, old) != 1 {
+			t.Fatalf("docs/running.md has no %q", old)
+		}
+		block = strings.Replace(block, old, with, 1)
+	}
+	startNginx(t, url, block)
+	do := func(method, path, body string, header ...string) *http.Response {
+		t.Helper()
+		req, err := http.NewRequest(method, url+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = "app.example"
+		for pair := range slices.Chunk(header, 2) {
+			req.Header.Set(pair[0], pair[1])
+		}
+		resp, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { resp.Body.Close() })
+		return resp
+	}
+	if resp := do("GET", "/api/schedules?_page=2&_limit=2", ""); resp.StatusCode != 200 || !strings.Contains(resp.Header.Get("Link"), "<http://app.example/api/schedules?") {
+		t.Errorf("%s, Link %q", resp.Status, resp.Header.Get("Link"))
+	}
+	if resp := do("GET", "/api/", "", "Accept", "text/html"); resp.Header.Get("Location") != "/_/" {
+		t.Errorf("a browser is sent to %q", resp.Header.Get("Location"))
+	}
+	if resp := do("GET", "/_/", "", "Accept", "text/html"); resp.StatusCode != 200 {
+		t.Errorf("the page: %s", resp.Status)
+	}
+	if resp := do("GET", "/schedules", ""); resp.StatusCode != 404 {
+		t.Errorf("outside of the API: %s", resp.Status)
+	}
+	stream := do("GET", "/api/drivers/1?_since=now", "", "Accept", "text/event-stream")
+	resp := do("PATCH", "/api/drivers/1", `{"driverName": "Through nginx"}`, "Content-Type", "application/json",
+		"Origin", "http://app.example", "Sec-Fetch-Site", "same-origin")
+	if resp.StatusCode != 200 {
+		t.Fatalf("a write of a page of the same origin: %s", resp.Status)
+	}
+	arrived := make(chan bool, 1)
+	go func() {
+		lines := bufio.NewScanner(stream.Body)
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), "Through nginx") {
+				arrived <- true
+				return
+			}
+		}
+		arrived <- false
+	}()
+	select {
+	case ok := <-arrived:
+		if !ok {
+			t.Error("the stream ended without the change")
+		}
+	case <-time.After(10 * time.Second): // before the place that follows after 15
+		t.Error("the event did not arrive")
+	}
 }
 
 // startNginx starts nginx with servers, and waits until pickup answers at a URL.
