@@ -74,9 +74,9 @@ func TestUsers(t *testing.T) {
 		{user: "fritz", password: "a b"},
 		{user: "", password: ""},
 	} {
-		revoked, pause := a.Check(here, c.user, c.password)
-		if revoked != nil != c.ok || pause != 0 {
-			t.Errorf("%q %q: %v, %v", c.user, c.password, revoked, pause)
+		account, pause := a.Check(here, c.user, c.password)
+		if account != nil != c.ok || pause != 0 {
+			t.Errorf("%q %q: %v, %v", c.user, c.password, account, pause)
 		}
 	}
 }
@@ -87,8 +87,8 @@ func TestBcryptLength(t *testing.T) {
 	long := strings.Repeat("7", 72)
 	a := auth.New(usersOf(t, line(t, "anna", long)))
 	for password, want := range map[string]bool{long: true, long + "8": false, long[:71]: false} {
-		if revoked, _ := a.Check(here, "anna", password); revoked != nil != want {
-			t.Errorf("%d bytes: %v", len(password), revoked)
+		if account, _ := a.Check(here, "anna", password); account != nil != want {
+			t.Errorf("%d bytes: %v", len(password), account)
 		}
 	}
 	if _, err := auth.HashBcrypt("anna", long+"8"); err == nil {
@@ -100,10 +100,15 @@ func TestBadUsers(t *testing.T) {
 	good := line(t, "anna", "x")
 	salt, key := "c29tZXNhbHQ", "CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"
 	for text, want := range map[string]string{
-		"":                           "no users",
-		"# nobody\n":                 "no users",
-		good + "bert":                "line 2: expected name:hash",
-		good + "bert:secret":         "line 2: a password in plain text",
+		"":                                     "no users",
+		"# nobody\n":                           "no users",
+		good + "bert":                          "line 2: expected name:hash",
+		good + "bert:secret":                   "line 2: a password in plain text",
+		good + "bert:sec:read-only":            "line 2: a password in plain text",
+		strings.TrimSpace(good) + ":admin":     "line 1: after the hash there can only be :read-only",
+		strings.TrimSpace(good) + ":":          "line 1: after the hash there can only be :read-only",
+		strings.TrimSpace(good) + ":Read-Only": "line 1: after the hash there can only be :read-only",
+		strings.TrimSpace(good) + ":read-only:read-only": "line 1: after the hash there can only be :read-only",
 		"b:$apr1$x$y":                "line 1: Apache's MD5",
 		"b:{SHA}x":                   "line 1: SHA-1",
 		"b:$6$x$y":                   "line 1: SHA-512 crypt",
@@ -150,8 +155,8 @@ func TestThrottle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := auth.New(usersOf(t, line(t, "anna", "x")+line(t, "bert", "y")))
 		check := func(remote, user, password string) (bool, time.Duration) {
-			revoked, pause := a.Check(remote, user, password)
-			return revoked != nil, pause
+			account, pause := a.Check(remote, user, password)
+			return account != nil, pause
 		}
 		want := func(remote, user, password string, ok bool, pause time.Duration) {
 			t.Helper()
@@ -191,35 +196,51 @@ func TestThrottle(t *testing.T) {
 }
 
 // TestRemember checks that verified credentials are remembered for five minutes,
-// unless the users change.
+// or until the line of their user changes.
 func TestRemember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := auth.New(usersOf(t, line(t, "anna", "x")))
+		anna := line(t, "anna", "x")
+		a := auth.New(usersOf(t, anna))
 		throttled := func() {
 			for range 20 {
 				a.Check(here, "anna", "wrong")
 			}
 		}
-		if revoked, _ := a.Check(here, "anna", "x"); revoked == nil {
+		if account, _ := a.Check(here, "anna", "x"); account == nil {
 			t.Fatal("the right password is refused")
 		}
 		time.Sleep(5*time.Minute - time.Second)
+		a.SetUsers(usersOf(t, line(t, "bert", "y")+anna))
 		throttled() // what passes now is remembered
-		if revoked, _ := a.Check(here, "anna", "x"); revoked == nil {
+		if account, _ := a.Check(here, "anna", "x"); account == nil {
 			t.Error("forgotten too early")
 		}
 		time.Sleep(time.Second + 1)
 		throttled()
-		if revoked, pause := a.Check(here, "anna", "x"); revoked != nil || pause == 0 {
+		if account, pause := a.Check(here, "anna", "x"); account != nil || pause == 0 {
 			t.Error("remembered for too long")
 		}
+		time.Sleep(time.Hour)
+		if account, _ := a.Check(here, "anna", "x"); account == nil || account.ReadOnly {
+			t.Fatalf("the right password: %v", account)
+		}
+		a.SetUsers(usersOf(t, strings.TrimSpace(anna)+":read-only\n"))
+		throttled()
+		if account, _ := a.Check(here, "anna", "x"); account != nil {
+			t.Error("remembered although the line has changed")
+		}
+		time.Sleep(time.Minute)
+		if account, _ := a.Check(here, "anna", "x"); account == nil || !account.ReadOnly {
+			t.Errorf("a user who may only read: %v", account)
+		}
+		throttled()
 		a.SetUsers(usersOf(t, line(t, "anna", "new")))
 		time.Sleep(time.Minute)
-		if revoked, _ := a.Check(here, "anna", "x"); revoked != nil {
+		if account, _ := a.Check(here, "anna", "x"); account != nil {
 			t.Error("the former password passes")
 		}
 		time.Sleep(time.Minute)
-		if revoked, _ := a.Check(here, "anna", "new"); revoked == nil {
+		if account, _ := a.Check(here, "anna", "new"); account == nil {
 			t.Error("the new password is refused")
 		}
 	})
@@ -275,7 +296,8 @@ func TestRevoke(t *testing.T) {
 	a := auth.New(usersOf(t, anna+bert+carl))
 	open := make(map[string]<-chan struct{})
 	for user, password := range map[string]string{"anna": "x", "bert": "y", "carl": "z"} {
-		open[user], _ = a.Check(here, user, password)
+		account, _ := a.Check(here, user, password)
+		open[user] = account.Revoked()
 	}
 	for i, step := range []struct {
 		users   string
@@ -307,11 +329,11 @@ func atOnce(t *testing.T, a *auth.Verifier, n int, from, password func(i int) st
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
-			revoked, pause := a.Check(from(i), "anna", password(i))
+			account, pause := a.Check(from(i), "anna", password(i))
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
-			case revoked != nil:
+			case account != nil:
 				right++
 			case pause > 0:
 				paused++

@@ -55,17 +55,20 @@ func (s *server) authenticate(c *gin.Context) {
 		s.fail(c, noCredentials("The Authorization header must be Basic and the Base64 of user:password."))
 		return
 	}
-	switch revoked, pause := s.Auth.Check(c.Request.RemoteAddr, user, password); {
+	switch account, pause := s.Auth.Check(c.Request.RemoteAddr, user, password); {
 	case pause > 0:
 		// The answer does not depend on whether the credentials are right.
 		seconds := strconv.Itoa(int((pause + time.Second - 1) / time.Second))
 		s.fail(c, newProblem(http.StatusTooManyRequests, "Too many attempts to log in. Try again in "+seconds+" s.").with("Retry-After", seconds))
-	case revoked == nil:
+	case account == nil:
 		s.fail(c, noCredentials("The user or the password is wrong."))
 	default:
 		delete(c.Writer.Header(), "Connection")
+		if account.ReadOnly {
+			c.Set(readOnlyKey, user)
+		}
 		if wantsStream(c.Request) {
-			c.Set(revokedKey, revoked)
+			c.Set(revokedKey, account.Revoked())
 		}
 	}
 }
@@ -78,4 +81,19 @@ const revokedKey = "revoked"
 func (req *request) revoked() <-chan struct{} {
 	c, _ := req.Value(revokedKey).(<-chan struct{})
 	return c
+}
+
+// readOnlyKey is the key of the name of a user who may only read.
+const readOnlyKey = "read-only"
+
+// refuseWrites returns why the request may not write, nil if it may: the server is
+// read-only, or the user.
+func (req *request) refuseWrites() *problem {
+	if req.ReadOnly {
+		return newProblem(http.StatusMethodNotAllowed, "The server is read-only (--read-only).")
+	}
+	if user := req.GetString(readOnlyKey); user != "" {
+		return newProblem(http.StatusForbidden, fmt.Sprintf("The user %q may only read.", clip(user)))
+	}
+	return nil
 }

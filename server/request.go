@@ -96,11 +96,11 @@ func (req *request) serve(choices []*route) error {
 	if err := req.readParameters(); err != nil {
 		return err
 	}
-	switch {
-	case method == http.MethodOptions:
+	if method == http.MethodOptions {
 		return req.sendOptions(route)
-	case req.ReadOnly && !isSafe(method):
-		return newProblem(http.StatusMethodNotAllowed, "The server is read-only (--read-only).").with("Allow", route.allow(true))
+	}
+	if p := req.refuseWrites(); p != nil && !isSafe(method) {
+		return p.with("Allow", route.allow(true))
 	}
 	if err := req.checkParameters(route); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (req *request) serve(choices []*route) error {
 
 // notAllowed returns the problem for a method that a route does not have.
 func (req *request) notAllowed(r *route) *problem {
-	allow := r.allow(req.ReadOnly)
+	allow := r.allow(req.refuseWrites() != nil)
 	return newProblem(http.StatusMethodNotAllowed, fmt.Sprintf("%s is not allowed here. Allowed methods: %s.", clip(req.Request.Method), allow)).with("Allow", allow)
 }
 
@@ -139,8 +139,9 @@ func (req *request) setRevision(snap *database.Snapshot) {
 
 // sendOptions sends the methods of the route, and what their bodies may be.
 func (req *request) sendOptions(r *route) error {
-	req.Header("Allow", r.allow(req.ReadOnly))
-	if r.patch != nil && !req.ReadOnly {
+	readOnly := req.refuseWrites() != nil
+	req.Header("Allow", r.allow(readOnly))
+	if r.patch != nil && !readOnly {
 		req.Header("Accept-Patch", r.acceptPatch)
 	}
 	if r.query != nil {

@@ -195,8 +195,8 @@ func TestOneUser(t *testing.T) {
 		{user: "", password: ""},
 		{user: "ruth:söme", password: "thing"},
 	} {
-		revoked, pause := single("ruth", "söme:thing").Check("192.0.2.1:1", c.user, c.password)
-		if revoked != nil != c.good || pause != 0 {
+		account, pause := single("ruth", "söme:thing").Check("192.0.2.1:1", c.user, c.password)
+		if account != nil != c.good || pause != 0 {
 			t.Errorf("%q with %q is not %v", c.user, c.password, c.good)
 		}
 	}

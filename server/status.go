@@ -102,7 +102,7 @@ func (req *request) readStatus() error {
 	index, snap := req.index(), req.snap
 	x := status{
 		Version: req.Version, Rev: eventID(req.db.Run(), snap.Rev()), Prefix: req.base(),
-		Mode:        mode{req.ReadOnly, req.Ephemeral, req.Simulate != nil, req.Requests, req.MaxSessions >= 0},
+		Mode:        mode{req.refuseWrites() != nil, req.Ephemeral, req.Simulate != nil, req.Requests, req.MaxSessions >= 0},
 		Collections: []collectionState{}, Objects: []objectState{}, Relations: []relation{},
 		Limits: limits{req.MaxBody, cmp.Or(max(req.MaxTerms, 0), maxTerms), max(req.MaxPage, 0)},
 	}

@@ -19,6 +19,8 @@ import (
 type passwdCommand struct {
 	Name string `arg:"" help:"Name of the user."`
 	Hash string `enum:"bcrypt,argon2id" default:"bcrypt" placeholder:"bcrypt|argon2id" help:"Hash with bcrypt, for passwords up to 72 bytes, or argon2id (${default})."`
+
+	ReadOnly bool `help:"The user may only read."`
 }
 
 func (c *passwdCommand) run(_ context.Context, e *environment) error {
@@ -35,6 +37,9 @@ func (c *passwdCommand) run(_ context.Context, e *environment) error {
 	line, err := make(c.Name, password)
 	if err != nil {
 		return usageError{err}
+	}
+	if c.ReadOnly {
+		line = auth.ReadOnly(line)
 	}
 	_, err = fmt.Fprintln(e.stdout, line)
 	return err

@@ -16,6 +16,7 @@ import (
 type Users struct {
 	hashes map[string]hash   // by name
 	lines  map[string]string // of the file, by name; nil without one
+	reads  map[string]bool   // the users who may only read, by name
 	names  []string          // the keys of hashes, in the order of the file
 	key    [32]byte          // picks the hash that an unknown user is compared with
 	cheap  bool              // a comparison takes microseconds
@@ -35,10 +36,11 @@ func SingleUser(name, password string) (*Users, error) {
 }
 
 // ParseHtpasswd parses an htpasswd file: a line "name:hash" for each user, with a
-// bcrypt or argon2id hash. It skips empty lines and those that begin with #. An
-// error gives the number of the line but none of its text.
+// bcrypt or argon2id hash, or "name:hash:read-only" for one who may only read. It
+// skips empty lines and those that begin with #. An error gives the number of the
+// line but none of its text.
 func ParseHtpasswd(text []byte) (*Users, error) {
-	hashes, lines := make(map[string]hash), make(map[string]string)
+	hashes, lines, reads := make(map[string]hash), make(map[string]string), make(map[string]bool)
 	var names []string
 	n := 0
 	for line := range bytes.Lines(bytes.TrimPrefix(text, []byte("\uFEFF"))) {
@@ -47,7 +49,7 @@ func ParseHtpasswd(text []byte) (*Users, error) {
 		if s == "" || s[0] == '#' {
 			continue
 		}
-		name, h, err := parseLine(s)
+		name, h, readOnly, err := parseLine(s)
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("line %d: %w", n, err)
@@ -56,24 +58,38 @@ func ParseHtpasswd(text []byte) (*Users, error) {
 		case len(names) == maxUsers:
 			return nil, fmt.Errorf("line %d: there are more than %d users", n, maxUsers)
 		}
-		hashes[name], lines[name], names = h, s, append(names, name)
+		hashes[name], lines[name], reads[name], names = h, s, readOnly, append(names, name)
 	}
 	if len(names) == 0 {
 		return nil, errors.New("no users: add a line that pickup passwd NAME prints")
 	}
-	return newUsers(names, hashes, lines, false), nil
+	u := newUsers(names, hashes, lines, false)
+	u.reads = reads
+	return u, nil
 }
 
-func parseLine(line string) (name string, h hash, err error) {
+// readOnlySuffix is what a line ends with whose user may only read.
+const readOnlySuffix = ":read-only"
+
+func parseLine(line string) (name string, h hash, readOnly bool, err error) {
 	name, stored, ok := strings.Cut(line, ":")
 	if !ok {
-		return "", nil, errors.New("expected name:hash")
+		return "", nil, false, errors.New("expected name:hash")
 	}
+	stored, readOnly = strings.CutSuffix(stored, readOnlySuffix)
 	if name, _, err = normalize(name, "-"); err == nil {
 		h, err = parseHash(stored)
 	}
-	return name, h, err
+	if prefix, _, more := strings.Cut(stored, ":"); err != nil && more {
+		if _, wrong := parseHash(prefix); wrong == nil {
+			err = errors.New("after the hash there can only be " + readOnlySuffix)
+		}
+	}
+	return name, h, readOnly, err
 }
+
+// ReadOnly returns an htpasswd line with a mark that its user may only read.
+func ReadOnly(line string) string { return line + readOnlySuffix }
 
 func newUsers(names []string, hashes map[string]hash, lines map[string]string, cheap bool) *Users {
 	u := &Users{hashes: hashes, lines: lines, names: names, cheap: cheap}

@@ -35,19 +35,29 @@ type Verifier struct {
 	current  atomic.Pointer[generation] // set by one SetUsers at a time
 	setting  sync.Mutex
 	throttle *throttle
-	checks   singleflight.Group // by mark: equal credentials share one check
-	queue    chan struct{}      // one for each check that waits or runs
-	slots    chan struct{}      // one for each check that runs
+	queue    chan struct{} // one for each check that waits or runs
+	slots    chan struct{} // one for each check that runs
 }
 
 // A generation is a set of users, and the marks of the credentials that were right,
 // so that a password is not hashed for each request. Wrong ones are not kept.
 type generation struct {
-	users   *Users
-	revoked map[string]chan struct{} // by name; those of users that stay are the same in the next generation
-	key     [32]byte
-	marks   *ttlcache.Cache[mark, struct{}]
+	users    *Users
+	accounts map[string]*Account           // by name; those of users that stay are the same in the next generation
+	key      [32]byte                      // the same in all generations
+	marks    *ttlcache.Cache[mark, string] // names; those of users that stay are in the next generation
+	checks   singleflight.Group            // by mark: equal credentials share one check
 }
+
+// An Account is what a user may do.
+type Account struct {
+	ReadOnly bool          // change nothing
+	revoked  chan struct{} // closed by SetUsers
+}
+
+// Revoked returns a channel that is closed when the credentials are no longer
+// accepted, or the user may do something else.
+func (a *Account) Revoked() <-chan struct{} { return a.revoked }
 
 // A mark is a hash of credentials, keyed with random bytes of this process:
 // neither a password nor a hash that could be attacked offline is kept. (Marks
@@ -71,47 +81,52 @@ func New(users *Users) *Verifier {
 	return v
 }
 
-// SetUsers replaces the users and forgets the credentials of the previous ones. Those
-// of users that are gone, or have another line, are revoked.
+// SetUsers replaces the users. The credentials of those that are gone, or have another
+// line, are forgotten and revoked.
 func (v *Verifier) SetUsers(users *Users) {
 	v.setting.Lock()
 	defer v.setting.Unlock()
-	g := &generation{users: users, revoked: make(map[string]chan struct{}), marks: ttlcache.New(
-		ttlcache.WithTTL[mark, struct{}](verifiedFor), ttlcache.WithCapacity[mark, struct{}](maxVerified))}
-	rand.Read(g.key[:]) // never fails
+	g := &generation{users: users, accounts: make(map[string]*Account), marks: ttlcache.New(
+		ttlcache.WithTTL[mark, string](verifiedFor), ttlcache.WithCapacity[mark, string](maxVerified))}
 	last := v.current.Load()
 	for name := range users.hashes {
 		if last != nil && last.users.keep(name, users) {
-			g.revoked[name] = last.revoked[name]
+			g.accounts[name] = last.accounts[name]
 		} else {
-			g.revoked[name] = make(chan struct{})
+			g.accounts[name] = &Account{ReadOnly: users.reads[name], revoked: make(chan struct{})}
+		}
+	}
+	if last == nil {
+		rand.Read(g.key[:]) // never fails
+		v.current.Store(g)
+		return
+	}
+	g.key = last.key
+	for key, item := range last.marks.Items() {
+		if name := item.Value(); last.users.keep(name, users) {
+			g.marks.Set(key, name, time.Until(item.ExpiresAt()))
 		}
 	}
 	v.current.Store(g)
-	if last == nil {
-		return
-	}
-	for name, revoked := range last.revoked {
-		if g.revoked[name] != revoked {
-			close(revoked)
+	for name, account := range last.accounts {
+		if g.accounts[name] != account {
+			close(account.revoked)
 		}
 	}
 }
 
-// Check reports whether the credentials are right, by a channel that is closed when
-// they are no longer accepted; it is nil if they are wrong. remote is the address of
-// the client, as in http.Request.RemoteAddr. A positive pause means that the
-// credentials were not checked, and how long the client should wait.
-func (v *Verifier) Check(remote, user, password string) (revoked <-chan struct{}, pause time.Duration) {
+// Check returns the account of the user, nil if the credentials are wrong. remote is
+// the address of the client, as in http.Request.RemoteAddr. A positive pause means that
+// the credentials were not checked, and how long the client should wait.
+func (v *Verifier) Check(remote, user, password string) (account *Account, pause time.Duration) {
 	user, password = norm.NFC.String(user), norm.NFC.String(password)
 	now := v.current.Load()
 	key := now.mark(user, password)
 	if now.marks.Has(key) {
-		return now.revoked[user], 0
+		return now.accounts[user], 0
 	}
-	// The mark depends on a key of this generation, so no check is shared with
-	// the previous users.
-	shared, _, _ := v.checks.Do(string(key[:]), func() (any, error) {
+	// No check is shared with the previous users.
+	shared, _, _ := now.checks.Do(string(key[:]), func() (any, error) {
 		ok, pause := v.verify(now, key, sourceOf(remote), user, password)
 		return outcome{ok, pause}, nil
 	})
@@ -119,7 +134,7 @@ func (v *Verifier) Check(remote, user, password string) (revoked <-chan struct{}
 	if !result.ok {
 		return nil, result.pause
 	}
-	return now.revoked[user], 0
+	return now.accounts[user], 0
 }
 
 // An outcome is what Check returns, shared by all who sent the credentials at
@@ -148,7 +163,7 @@ func (v *Verifier) verify(now *generation, key mark, from netip.Prefix, user, pa
 		return false, 0
 	}
 	v.throttle.succeeded(from)
-	now.marks.Set(key, struct{}{}, ttlcache.DefaultTTL)
+	now.marks.Set(key, user, ttlcache.DefaultTTL)
 	return true, 0
 }
 

@@ -18,7 +18,7 @@ type apiError struct {
 var apiErrors = []apiError{
 	{400, "BadRequest", "A parameter is invalid, or the body is JSON of the wrong type. As plain text: the head of the request is invalid.", []string{"Accept-Query", "Preference-Applied"}, false},
 	{401, "Unauthorized", "Credentials are missing or wrong.", []string{"WWW-Authenticate"}, false},
-	{403, "CrossOrigin", "The origin of the page that sends the request is not allowed.", nil, true},
+	{403, "CrossOrigin", "The origin of the page that sends the request is not allowed, or the user may only read.", nil, true},
 	{404, "NotFound", "No such record or collection. The existing collections are listed.", nil, false},
 	{405, "MethodNotAllowed", "The resource has no such method, or PUT would create a record in a collection whose ids the service makes.", []string{"Allow"}, false},
 	{408, "TooSlow", "The body took too long to arrive.", nil, false},
