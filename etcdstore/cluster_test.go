@@ -2,6 +2,7 @@ package etcdstore
 
 import (
 	"context"
+	"errors"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -37,7 +38,7 @@ func TestSentOnce(t *testing.T) {
 		}))
 	b := load(t, s)
 	rev, err := s.Commit(t.Context(), b.Rev, many(1, 10))
-	if err != nil || sent != 2 { // it is found out by a fence
+	if err != nil || sent != 2 { // it is found out by another one
 		t.Errorf("Commit: %v, %d transactions, want 2", err, sent)
 	}
 	if got := load(t, other); got.Rev <= rev || len(got.Contents[0].Elements) != 1 {
@@ -83,29 +84,46 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestLargeMembers commits members that are too large for one transaction together, and
-// each of them small enough for one key.
-func TestLargeMembers(t *testing.T) {
+// TestTooLarge commits as much as one transaction takes, and then more. What is refused
+// changes nothing.
+func TestTooLarge(t *testing.T) {
 	c := oneNode(t)
-	for name, member := range map[string]struct{ n, size int }{"two": {2, 600 << 10}, "many": {100, 200 << 10}} {
-		s := open(t, c, `{"items":[]}`)
-		first := load(t, s)
-		follower := following(t, s, first)
-		var changes []storage.Change
-		for i := range member.n {
-			value := jsontext.Value(`{"t":"` + strings.Repeat("x", member.size) + `"}`)
-			changes = append(changes, storage.Change{Collection: string(rune('A' + i)), Value: value})
+	s := open(t, c, `{"items":[]}`)
+	first := load(t, s)
+	follower := following(t, s, first)
+	contents, rev := first.Contents, first.Rev
+	value := func(size int) []storage.Change { // of one record
+		return many(1, size-len(`{"id":"new0","t":""}`))
+	}
+	for _, test := range []struct {
+		name    string
+		changes []storage.Change
+		refused string
+	}{
+		{name: "4,032 keys", changes: many(maxOperations-1, 1)}, // and that of the collection
+		{"4,033 keys", many(maxOperations, 1), "the change has 4,033 keys; etcd takes 4,032 at once: send it in parts"},
+		{name: "a mebibyte", changes: value(maxValue)},
+		{"more than a mebibyte", value(maxValue + 1), "the value of r/items/000000000000/new0 has 1,048,577 bytes; etcd takes 1,048,576"},
+		{"a mebibyte together", many(20, 60<<10), "KiB; etcd takes 1,088 at once: send it in parts"},
+		{"top-level members", []storage.Change{{Collection: "a", Value: value(600 << 10)[0].Value}, {Collection: "b", Value: value(600 << 10)[0].Value}}, "send it in parts"},
+		{name: "a collection of 4,031 records is removed", changes: []storage.Change{{Collection: "items", Value: jsontext.Value("[]")}}},
+	} {
+		next, err := s.Commit(t.Context(), rev, test.changes)
+		switch {
+		case test.refused == "" && err != nil:
+			t.Errorf("%s: %v", test.name, err)
+		case test.refused != "" && (!errors.Is(err, storage.ErrTooLarge) || !strings.Contains(err.Error(), test.refused)):
+			t.Errorf("%s: %v, want %s", test.name, err, test.refused)
+		case err == nil:
+			contents, rev = apply(contents, test.changes), next
 		}
-		rev, err := s.Commit(t.Context(), first.Rev, changes)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
+		if got := load(t, another(t, c, s)); text(got.Contents) != text(contents) || got.Rev != rev {
+			t.Errorf("%s: the contents are others", test.name)
 		}
-		want := text(apply(first.Contents, changes))
-		eventually(t, func() bool { _, at, _, _ := follower(); return at >= rev })
-		if got, _, _, _ := follower(); text(got) != want || text(load(t, another(t, c, s)).Contents) != want {
-			t.Errorf("%s: the contents are others", name)
-		}
+	}
+	eventually(t, func() bool { _, at, _, err := follower(); return at == rev && err == nil })
+	if got, _, resets, _ := follower(); text(got) != text(contents) || resets > 0 {
+		t.Errorf("a follower has other contents, after %d resets", resets)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,19 +22,11 @@ import (
 //   - storage.ErrConflict: another replica was faster; Since has its changes
 //   - storage.ErrAway: the cluster does not answer; nothing changed
 //   - storage.ErrUnsure: it did not answer either when asked for the outcome
-//   - storage.ErrFull, storage.ErrTooLarge, storage.ErrReadOnly: etcd has refused it
+//   - storage.ErrFull, storage.ErrReadOnly: etcd has refused it
+//   - storage.ErrTooLarge: it does not fit one transaction; nothing changed
 //   - storage.ErrBroken: the value of a key is not JSON
 func (s *Store) Commit(ctx context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
-	all := slices.Concat(updates...)
-	if size := 0; len(updates) > 1 {
-		for _, ch := range all {
-			size += len(ch.Value)
-		}
-		if size > maxGroup { // each has a commit of its own instead
-			return 0, fmt.Errorf("%w: %d updates have %d MiB together", storage.ErrTooLarge, len(updates), size>>20)
-		}
-	}
-	return s.commit(ctx, int64(base), all, nil)
+	return s.commit(ctx, int64(base), slices.Concat(updates...), nil)
 }
 
 // CommitRules implements storage.SharedStore.
@@ -54,11 +47,11 @@ func (s *Store) commit(ctx context.Context, base int64, changes []storage.Change
 	}
 	s.committing.Lock()
 	defer s.committing.Unlock()
-	s.pass(0)
+	s.setOvertaker(0)
 	if err := s.reachable(ctx); err != nil {
 		return 0, err
 	}
-	st, base, err := s.at(ctx, base)
+	st, err := s.at(ctx, base)
 	if err != nil {
 		return 0, s.outcome(err)
 	}
@@ -100,12 +93,9 @@ func (s *Store) commit(ctx context.Context, base int64, changes []storage.Change
 	case s.state != st: // it was loaded again, and does not have the changes
 		s.state = nil
 	default:
-		p.apply(c.parts)
+		p.apply()
 		st.rules = st.rules && rules == nil || rules != nil && len(rules.text) > 0
-		st.rev, st.asOf, st.head, st.same = c.lastRev, c.lastRev, c.last, 0
-		if rev != c.lastRev {
-			st.same = rev
-		}
+		st.rev, st.asOf, st.head = rev, rev, c.head
 	}
 	return storage.Rev(rev), nil
 }
@@ -139,85 +129,80 @@ func (s *Store) reachable(ctx context.Context) error {
 	return s.failure(err)
 }
 
-// at returns what is known of the database at base, and the revision that represents
-// base: a later one if only a batch was closed since. It completes an open batch.
-func (s *Store) at(ctx context.Context, base int64) (*state, int64, error) {
+// at returns what is known of the database at base, if that is the latest known revision.
+func (s *Store) at(ctx context.Context, base int64) (*state, error) {
 	s.mu.Lock()
 	st := s.state
 	stale := st == nil || st.rev < base
 	s.mu.Unlock()
 	if stale {
 		if _, err := s.load(ctx); err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 	}
 	s.mu.Lock()
-	st = s.state
-	if st.same == base {
-		base = st.rev
+	defer s.mu.Unlock()
+	if s.state.rev != base {
+		return nil, errMoved
 	}
-	rev, h := st.rev, st.head
-	s.mu.Unlock()
-	switch {
-	case rev != base:
-		return nil, 0, errMoved
-	case h.Open != nil:
-		if err := s.finish(ctx, rev, h); err != nil {
-			return nil, 0, err
-		}
-		return nil, 0, errMoved // the head is another in either case
-	}
-	return st, base, nil
+	return s.state, nil
 }
 
 // A commit is one step of the database from the head last, written at base.
 type commit struct {
 	*Store
-	base    int64
-	last    head
-	head    head // the new one
-	ops     []op
-	parts   map[string]string // the names of the parts of large values, by key
-	laid    []op              // delete these and other parts of the commit
-	lastRev int64             // of the last head that run wrote, which is then last
+	base int64
+	last head
+	head head // the new one
+	ops  []op
 }
 
 // run writes the operations as one step, and returns the revision that has them.
 func (c *commit) run(ctx context.Context) (int64, error) {
-	rev, err := c.write(ctx)
-	// The error of an unknown outcome may wrap a refusal too: that of the question.
-	if errors.Is(err, errMoved) || errors.Is(err, storage.ErrTooLarge) || isRefused(err) && !errors.Is(err, storage.ErrUnsure) {
-		c.withdraw(ctx)
+	size := 0
+	for _, o := range c.ops {
+		if err := c.check(o); err != nil {
+			return 0, err
+		}
+		size += o.size() + len(c.prefix)
 	}
-	return rev, err
+	switch {
+	case len(c.ops) > maxOperations:
+		return 0, tooLarge(fmt.Sprintf("the change has %s keys; etcd takes %s at once: send it in parts", thousands(len(c.ops)), thousands(maxOperations)))
+	case size > maxBytes:
+		return 0, tooLarge(fmt.Sprintf("the change has %s KiB; etcd takes %s at once: send it in parts", thousands(size>>10), thousands(maxBytes>>10)))
+	}
+	return c.try(ctx, c.ops)
 }
 
-// write is run, but leaves the parts where they are if it fails.
-func (c *commit) write(ctx context.Context) (int64, error) {
-	total := 0
-	for _, o := range c.ops {
-		if total += o.size(); len(o.key) > maxKey-len(c.prefix) {
-			return 0, fmt.Errorf("%w: a name or an id has more than %d bytes", storage.ErrTooLarge, maxKey-len(c.prefix)-64)
-		}
+// check returns an error if etcd does not take the operation even alone.
+func (s *Store) check(o op) error {
+	switch {
+	case len(o.key) > maxKey-len(s.prefix):
+		return tooLarge(fmt.Sprintf("a name or an id has more than %s bytes", thousands(maxKey-len(s.prefix)-64)))
+	case len(o.value) > maxValue:
+		return tooLarge(fmt.Sprintf("the value of %s has %s bytes; etcd takes %s", o.key, thousands(len(o.value)), thousands(maxValue)))
 	}
-	if total > maxBatch {
-		return 0, fmt.Errorf("%w: the changes have %d MiB together, more than %d", storage.ErrTooLarge, total>>20, maxBatch>>20)
+	return nil
+}
+
+func tooLarge(advice string) error {
+	return &storage.AdviceError{Err: storage.ErrTooLarge, Advice: advice}
+}
+
+// thousands returns a number with commas, as in 4,032.
+func thousands(n int) string {
+	if n < 1000 {
+		return strconv.Itoa(n)
 	}
-	if err := c.divide(ctx); err != nil {
-		return 0, err
-	}
-	if fit(c.ops, len(c.prefix)) < len(c.ops) {
-		return c.stage(ctx)
-	}
-	rev, err := c.try(ctx, c.ops)
-	c.last, c.lastRev = c.head, rev
-	return rev, err
+	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
 }
 
 // size is about what an operation adds to a request.
 func (o op) size() int { return len(o.key) + len(o.end) + len(o.value) + 32 }
 
-// fit returns how many of the operations one transaction carries, at least one.
+// fit returns how many of the operations of an import one transaction carries, at least
+// one.
 func fit(ops []op, prefix int) int {
 	size := 0
 	for i, o := range ops {
@@ -234,20 +219,20 @@ func fit(ops []op, prefix int) int {
 func (c *commit) try(ctx context.Context, ops []op) (int64, error) {
 	c.head.Keys = counted(ops)
 	then := append([]clientv3.Op{clientv3.OpPut(c.prefix+headKey, c.head.encode())}, c.nested(ops)...)
-	r, err := c.transact(ctx, writeTime, c.unmoved(c.base, c.last), then, headKey)
+	r, err := c.transact(ctx, writeTime, c.unmoved(c.base, c.last), then)
 	switch {
 	case err == nil && r.Succeeded:
 		return r.Header.Revision, nil
 	case err == nil:
-		return c.won(found(r))
+		return c.confirm(found(r))
 	case isRefused(err), isUnsent(err):
 		return 0, err
 	}
-	return c.settle(ctx, err)
+	return c.resolve(ctx, err)
 }
 
-// won returns the revision of the commit if it wrote the head that was found.
-func (c *commit) won(kvs []*mvccpb.KeyValue) (int64, error) {
+// confirm returns the revision of the commit if it wrote the head that was found.
+func (c *commit) confirm(kvs []*mvccpb.KeyValue) (int64, error) {
 	if len(kvs) == 0 {
 		return 0, c.absent()
 	}
@@ -258,22 +243,21 @@ func (c *commit) won(kvs []*mvccpb.KeyValue) (int64, error) {
 	if h.Prev == c.base && h.Commit == c.head.Commit {
 		return kvs[0].ModRevision, nil // it was sent twice
 	}
-	c.pass(kvs[0].ModRevision)
+	c.setOvertaker(kvs[0].ModRevision)
 	return 0, errMoved
 }
 
-// pass notes the revision of the head that was written before a commit could be. 0
-// forgets it.
-func (s *Store) pass(rev int64) {
+// setOvertaker notes the revision of the head that was written before a commit could be.
+// 0 forgets it.
+func (s *Store) setOvertaker(rev int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.passed = rev
+	s.overtaker = rev
 }
 
-// transact performs a transaction that reads the key otherwise if its conditions do
-// not hold. It asks other nodes as long as none has received it.
-func (s *Store) transact(ctx context.Context, limit time.Duration, ifs []clientv3.Cmp, then []clientv3.Op, otherwise string) (*clientv3.TxnResponse, error) {
-	op := clientv3.OpTxn(ifs, then, []clientv3.Op{clientv3.OpGet(s.prefix + otherwise)})
+// transact performs a transaction that reads the head if its conditions do not hold. It asks other nodes as long as none has received it.
+func (s *Store) transact(ctx context.Context, limit time.Duration, ifs []clientv3.Cmp, then []clientv3.Op) (*clientv3.TxnResponse, error) {
+	op := clientv3.OpTxn(ifs, then, []clientv3.Op{clientv3.OpGet(s.prefix + headKey)})
 	for again := 0; ; again++ {
 		call, cancel := context.WithTimeout(ctx, limit)
 		r, err := s.etcd.Do(call, op)

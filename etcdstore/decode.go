@@ -2,7 +2,6 @@ package etcdstore
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"strings"
 
@@ -33,27 +32,27 @@ type recordStep struct {
 	deleted bool
 }
 
-// isOutside reports whether a key is neither contents nor rules.
-func isOutside(key string) bool {
-	return key == headKey || strings.HasPrefix(key, partKeys) || strings.HasPrefix(key, stagedKeys)
+// isEarlier reports whether only earlier versions write a key, for what was too large for
+// one value or transaction.
+func isEarlier(key string) bool {
+	return strings.HasPrefix(key, partKeys) || strings.HasPrefix(key, stagedKeys)
 }
 
-// decode returns what the events of one revision say. open reports whether a batch was
-// open before: its fold writes no head.
-func (s *Store) decode(ctx context.Context, events []*clientv3.Event, open bool) (*step, error) {
+// decode returns what the events of one revision say.
+func (s *Store) decode(events []*clientv3.Event) (*step, error) {
 	d := &step{rev: events[0].Kv.ModRevision, gone: make(map[string]bool)}
 	keys := 0
 	for _, e := range events {
 		switch key := strings.TrimPrefix(string(e.Kv.Key), s.prefix); {
-		case !isOutside(key):
-			keys++
+		case isEarlier(key):
 		case key != headKey:
+			keys++
 		case e.Type == clientv3.EventTypeDelete:
 			return d, s.absent()
 		default:
 			h, err := decodeHead(e.Kv.Value)
 			if err == nil {
-				err = s.belongs(h, d.rev, 0)
+				err = s.checkHead(h, d.rev, 0)
 			}
 			if err != nil {
 				return d, err
@@ -63,7 +62,7 @@ func (s *Store) decode(ctx context.Context, events []*clientv3.Event, open bool)
 	}
 	switch {
 	case d.head == nil:
-		d.foreign = keys > 0 && !open
+		d.foreign = keys > 0
 		return d, nil
 	case d.head.Reload:
 		d.reload = true
@@ -84,23 +83,6 @@ func (s *Store) decode(ctx context.Context, events []*clientv3.Event, open bool)
 			return d, err
 		}
 	}
-	if o := d.head.Open; o != nil && o.Name == d.head.Commit { // the flip has written the members
-		ops, err := s.scanAt(d.rev).staged(ctx, o)
-		if err != nil {
-			return d, err
-		}
-		for _, o := range ops {
-			if o.end != "" {
-				continue // of a member that is replaced or deleted as a whole
-			}
-			if err := d.add(o.key, o.value, o.value == nil); err != nil {
-				return d, err
-			}
-		}
-	}
-	if err := s.resolve(ctx, d); err != nil {
-		return d, err
-	}
 	d.changes()
 	return d, nil
 }
@@ -108,7 +90,9 @@ func (s *Store) decode(ctx context.Context, events []*clientv3.Event, open bool)
 // add adds the event of one key.
 func (d *step) add(key string, value []byte, deleted bool) error {
 	switch {
-	case isOutside(key):
+	case key == headKey, isEarlier(key):
+	case !deleted && !jsontext.Value(value).IsValid():
+		return notJSON(key)
 	case key == rulesKey:
 		d.batch.Rules = value
 		if deleted {
@@ -130,27 +114,6 @@ func (d *step) add(key string, value []byte, deleted bool) error {
 			return strange(key)
 		}
 		d.records = append(d.records, recordStep{recordPair{at: at, key: id, value: value}, name, deleted})
-	}
-	return nil
-}
-
-// resolve replaces pointers by the values that they lead to, and checks the values.
-func (s *Store) resolve(ctx context.Context, d *step) error {
-	at := s.scanAt(d.rev)
-	for i := range d.set {
-		m := &d.set[i]
-		if err := at.value(ctx, memberKey(m.rank, m.name), &m.value, &m.parts); err != nil {
-			return err
-		}
-	}
-	for i := range d.records {
-		r := &d.records[i]
-		if r.deleted {
-			continue
-		}
-		if err := at.value(ctx, recordKey(r.name, r.at, r.key), &r.value, &r.parts); err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -217,10 +180,6 @@ func (s *Store) noteLocked(d *step) {
 	if st == nil || d.head.Prev != st.rev {
 		return
 	}
-	st.same = 0
-	if st.head.Open != nil && d.head.Open == nil && len(d.batch.Changes) == 0 && d.batch.Rules == nil {
-		st.same = st.rev
-	}
 	st.rev, st.asOf, st.head = d.rev, d.rev, *d.head
 	if d.batch.Rules != nil {
 		st.rules = len(d.batch.Rules) > 0
@@ -235,20 +194,20 @@ func (s *Store) noteLocked(d *step) {
 		if known == nil || slices.Contains(d.head.Whole, m.name) || known.kind != kind {
 			known = &member{}
 			if kind == storage.Array {
-				known.places = make(map[string]place)
+				known.places = make(map[string]uint64)
 			}
 			st.members[m.name] = known
 		}
-		known.rank, known.kind, known.parts, known.ids = m.rank, kind, m.parts, idMemberOf(m.value)
+		known.rank, known.kind, known.ids = m.rank, kind, idMemberOf(m.value)
 	}
 	for _, r := range d.records {
 		m := st.members[r.name]
 		switch {
 		case m == nil || m.places == nil:
 		case !r.deleted:
-			m.places[r.key] = place{r.at, r.parts}
+			m.places[r.key] = r.at
 			m.next = max(m.next, r.at+1)
-		case m.places[r.key].at == r.at:
+		case m.places[r.key] == r.at:
 			delete(m.places, r.key)
 		}
 	}

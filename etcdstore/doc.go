@@ -5,7 +5,7 @@
 // one key, the head, is written by every commit. The revision at which etcd wrote the
 // head last is the revision of the database: it is the same for every replica and
 // after every restart. There is no leader, lease or lock. Any replica may commit at
-// any time, and completes what another one left incomplete.
+// any time.
 //
 // # Map
 //
@@ -15,8 +15,7 @@
 //	the keys and their values                  keys.go
 //	read everything at one revision            load.go
 //	from changes to keys                       plan.go
-//	one transaction, and its outcome           commit.go, settle.go
-//	values and batches beyond etcd's limits    large.go, sweep.go
+//	one transaction, and its outcome           commit.go, resolve.go
 //	from events of keys to changes             decode.go
 //	follow other replicas                      watch.go
 //	a new database                             import.go
@@ -32,8 +31,11 @@
 //	                           or a scalar; of a collection [], or ["slug"] if its ids
 //	                           are in the member slug
 //	r/drivers/000000000007/42  a record by its place and its key
-//	p/NAME/000000              a part of a value that is too large for one key
-//	t/NAME/000000              a part of a batch that is too large for one transaction
+//
+// This is layout 2. In layout 1 large values could be in parts under p/, and the parts of
+// large batches under t/, named by head.Open until they were in the records. A database
+// that has any is refused. Without, layout 1 is read, and the next commit makes it layout 2,
+// to which earlier versions do not write. Keys under t/ that no head names do not count.
 //
 // The places are in the keys, so the order of keys is the order of the file. A place
 // never changes: a record that is replaced keeps it, a new one gets the next, and a
@@ -44,36 +46,29 @@
 // # A commit
 //
 // A commit is one transaction: if the head is still that of the base, it writes the
-// head and the keys of what changed. Nested transactions carry 4,032 operations. A
-// batch that is larger than that, or than a mebibyte, is staged:
-//
-//	put the batch under t/, where it has no effect
-//	flip: one transaction writes the head, which names the batch; it counts now
-//	fold: put the batch into the records
-//	close: write a head that names no batch, and delete it under t/
+// head and the keys of what changed. Nested transactions carry 4,032 operations. What is
+// larger than that, or than about a mebibyte, is refused. Only an import, which makes a
+// database, needs several transactions: the last one writes the head.
 //
 // If etcd does not report the outcome of a transaction, the store finds it out (see
-// settle.go): it writes a head with nothing else, after which the transaction cannot
+// resolve.go): it writes a head with nothing else, after which the transaction cannot
 // succeed any more, or it reads from the chain of heads which one was first. The
 // client of etcd repeats a write only if it was not sent, or if a server canceled it.
 // Repeated writes do no harm, because each is conditional on the head.
 //
 // # Invariants
 //
-//   - I1: What changes the contents, or makes keys under p/ or t/ count, is a
-//     transaction that compares the head and its revision with those of its base, and
-//     writes the head. A fold compares and does not write: it changes nothing that
-//     counts. No two heads are equal, so nothing is written on another database or on
-//     one that was restored, whose head happens to have the same revision.
+//   - I1: What changes the contents is a transaction that compares the head and its
+//     revision with those of its base, and writes the head. No two heads are equal, so
+//     nothing is written on another database or on one that was restored, whose head
+//     happens to have the same revision.
 //   - I2: head.Prev is the revision of the previous head. Followers check each link of
 //     this chain, and read everything if one is missing.
-//   - I3: The contents at a revision are a function of the keys at that revision: the
-//     records, overlaid with the open batch. It puts and deletes by key, so a fold
-//     that is half done makes no difference.
+//   - I3: The contents at a revision are a function of the keys at that revision.
 //   - I4: No two operations of a transaction are for the same key. Range deletes end
 //     before the places that the transaction puts.
 //   - I5: The revision of a collection is the one at which its key under c/ was
-//     written last. In a staged batch the flip itself writes these keys and the rules.
+//     written last.
 //   - I6: A commit is acknowledged after etcd answered, when a majority of its nodes has
 //     it on disk.
 //   - I7: Latest is a linearizable read of the head.
@@ -83,9 +78,6 @@
 //     transaction of the head wrote or deleted. A follower that receives another
 //     number reads everything: before 3.5.16, etcd loses the deletes of a revision to
 //     which it was compacted.
-//
-// Nothing under p/ or t/ is trusted to exist: the transaction that makes it count
-// compares when its first part was created, and a sweep deletes all parts at once.
 //
 // # Other writers
 //

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -74,8 +73,7 @@ func (f *faulty) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, e
 var kinds = map[string][]storage.Change{
 	"small":  {{Collection: "items", ID: "a", Value: jsontext.Value(`{"id":"a"}`)}, {Collection: "items", ID: "1"}},
 	"nested": many(200, 10),
-	"parts":  many(1, 2<<20),
-	"staged": append(many(30, 60<<10),
+	"large": append(many(10, 90<<10),
 		storage.Change{Collection: "items", ID: "1"}, storage.Change{Collection: "n", Value: jsontext.Value("6")}),
 }
 
@@ -105,7 +103,7 @@ func TestFaults(t *testing.T) {
 					s := open(t, c, `{"items":[{"id":"1"}],"n":5}`)
 					f := &faulty{cluster: s.etcd, kind: kind, at: at}
 					before := load(t, s)
-					s.etcd, s.grace = f, 10*time.Millisecond
+					s.etcd = f
 					ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // of a dead process
 					if kind != deadBefore && kind != deadAfter {
 						ctx = t.Context()
@@ -114,7 +112,6 @@ func TestFaults(t *testing.T) {
 					cancel()
 					f.late.Wait()
 					b := another(t, c, s)
-					b.grace = 10 * time.Millisecond
 					after := load(t, b)
 					without, with := text(before.Contents), text(apply(before.Contents, changes))
 					got := text(after.Contents)
@@ -203,92 +200,8 @@ func TestUnsure(t *testing.T) {
 	}
 }
 
-// TestSweep deletes what commits have left whose processes died, and nothing else. A
-// commit whose parts are deleted under its hands is refused and changes nothing.
-func TestSweep(t *testing.T) {
-	c := oneNode(t)
-	a := open(t, c, `{"items":[],"big":{}}`)
-	b := load(t, a)
-	_, err := a.Commit(t.Context(), b.Rev, append(many(1, 2<<20), storage.Change{Collection: "big", Value: many(1, 1<<20)[0].Value}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, keys := range []string{partKeys, stagedKeys} {
-		left := &commit{Store: a}
-		if err := left.lay(t.Context(), keys, "deadwood.1", [][]byte{[]byte("x"), []byte("y")}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, want := range []int{2, 0} {
-		if n, err := a.Sweep(t.Context()); n != want || err != nil {
-			t.Errorf("Sweep deletes %d (%v), want %d", n, err, want)
-		}
-	}
-	if got := load(t, another(t, c, a)); len(got.Contents[0].Elements[0].Value) < 2<<20 || len(got.Contents[1].Value) < 1<<20 {
-		t.Error("a value is gone")
-	}
-	// Before the transaction that makes the parts count.
-	for name, changes := range map[string][]storage.Change{"a large batch": many(30, 60<<10), "a large value": many(1, 2<<20)} {
-		w := another(t, c, a)
-		before := load(t, w)
-		swept := 0
-		w.etcd = &sweeping{cluster: w.etcd, sweep: func() { swept, err = a.Sweep(t.Context()) }}
-		if _, failed := w.Commit(t.Context(), before.Rev, changes); !errors.Is(failed, storage.ErrConflict) || swept != 1 || err != nil {
-			t.Errorf("%s without its parts: %v, want ErrConflict (%d swept, %v)", name, failed, swept, err)
-		}
-		if got := load(t, a); got.Rev == before.Rev || text(got.Contents) != text(before.Contents) {
-			t.Errorf("%s has changed the contents from %d to %d", name, before.Rev, got.Rev)
-		}
-		again(t, w, "n", "1")
-	}
-}
-
-// TestTidy has a store that follows delete what is of no use, and nothing else, without
-// being asked.
-func TestTidy(t *testing.T) {
-	c := oneNode(t)
-	s := open(t, c, `{"items":[],"big":{}}`)
-	b := load(t, s)
-	changes := append(many(1, 1<<20), storage.Change{Collection: "big", Value: many(1, 1<<20)[0].Value})
-	if _, err := s.Commit(t.Context(), b.Rev, changes); err != nil {
-		t.Fatal(err)
-	}
-	counted, err := s.laid(t.Context())
-	if err != nil || len(counted) != 2 {
-		t.Fatalf("%d values in parts (%v), want 2", len(counted), err)
-	}
-	write(t, s, s.prefix+partKey(partKeys, "deadwood.1", 0), "x")
-	write(t, s, s.prefix+partKey(stagedKeys, "deadwood.2", 1), "y") // a sweep had deleted the first part
-	others := s.prefix + partKeys + "jobs/1"
-	write(t, s, others, "of another program")
-	s.tidyEach = 50 * time.Millisecond
-	following(t, s, load(t, s))
-	eventually(t, func() bool { found, err := s.laid(t.Context()); return err == nil && maps.Equal(found, counted) })
-	if r, err := s.get(t.Context(), strings.TrimPrefix(others, s.prefix)); err != nil || len(r.Kvs) != 1 {
-		t.Errorf("%s: %v, %v", others, r, err)
-	}
-}
-
-// TestWithdraw leaves no parts of commits that did not hold: another store was faster,
-// or etcd refuses them.
-func TestWithdraw(t *testing.T) {
-	c := oneNode(t)
-	a := open(t, c, `{"items":[]}`)
-	b := another(t, c, a)
-	for name, n := range map[string]int{"a large value": 1, "a large batch": 30} {
-		first := load(t, b)
-		again(t, a, "n", `"`+name+`"`)
-		if _, err := b.Commit(t.Context(), first.Rev, many(n, 2<<20/n)); !errors.Is(err, storage.ErrConflict) {
-			t.Errorf("%s: %v, want ErrConflict", name, err)
-		}
-		if found, err := b.laid(t.Context()); len(found) > 0 || err != nil {
-			t.Errorf("%s: %v is left (%v)", name, found, err)
-		}
-	}
-}
-
-// A filling cluster loses the answer to the first transaction with a large batch, which
-// it performs, and has no space for more.
+// A filling cluster loses the answer to the first transaction with changes, which it
+// performs, and has no space for more.
 type filling struct {
 	cluster
 	full atomic.Bool
@@ -296,44 +209,26 @@ type filling struct {
 
 func (f *filling) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
 	if op.IsTxn() {
-		_, then, _ := op.Txn()
-		if f.full.Load() && len(then) > 0 && then[0].IsPut() {
+		if f.full.Load() {
 			return clientv3.OpResponse{}, rpctypes.ErrNoSpace
 		}
-		if strings.Contains(string(then[0].ValueBytes()), `"open":{`) {
-			f.full.Store(true)
-			f.cluster.Do(ctx, op)
-			return clientv3.OpResponse{}, context.DeadlineExceeded
-		}
+		f.full.Store(true)
+		f.cluster.Do(ctx, op)
+		return clientv3.OpResponse{}, context.DeadlineExceeded
 	}
 	return f.cluster.Do(ctx, op)
 }
 
-// TestUnsureBatch keeps the parts of a batch that may count.
-func TestUnsureBatch(t *testing.T) {
+// TestUnsureRefused loses the outcome of a commit, and the question for it is refused.
+func TestUnsureRefused(t *testing.T) {
 	c := oneNode(t)
 	s := open(t, c, `{"items":[]}`)
 	b := load(t, s)
 	s.etcd = &filling{cluster: s.etcd}
-	if _, err := s.Commit(t.Context(), b.Rev, many(30, 60<<10)); !errors.Is(err, storage.ErrUnsure) {
+	if _, err := s.Commit(t.Context(), b.Rev, many(30, 1<<10)); !errors.Is(err, storage.ErrUnsure) {
 		t.Errorf("Commit: %v, want ErrUnsure", err)
 	}
 	if got := load(t, another(t, c, s)); len(got.Contents[0].Elements) != 30 {
-		t.Errorf("the batch has %d records", len(got.Contents[0].Elements))
+		t.Errorf("the commit has %d records", len(got.Contents[0].Elements))
 	}
-}
-
-// A sweeping cluster calls sweep before each transaction that compares the head.
-type sweeping struct {
-	cluster
-	sweep func()
-}
-
-func (s *sweeping) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
-	if op.IsTxn() {
-		if ifs, _, _ := op.Txn(); len(ifs) > 0 {
-			s.sweep()
-		}
-	}
-	return s.cluster.Do(ctx, op)
 }

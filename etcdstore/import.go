@@ -31,7 +31,7 @@ func (s *Store) Import(ctx context.Context, contents []storage.Collection, rules
 }
 
 // claimKey has the name of the import under way.
-const claimKey = stagedKeys + "import/000000"
+const claimKey = "import"
 
 // An importer writes keys where there is no head.
 type importer struct {
@@ -122,12 +122,12 @@ func (i *importer) checkPrefix() (claimed int64, err error) {
 		}
 	}
 	at := &scan{Store: i.Store}
-	err = at.keys(i.ctx, "", "", largePage, func(key string, kv *mvccpb.KeyValue) error {
+	err = at.keys(i.ctx, func(key string, kv *mvccpb.KeyValue) error {
 		if key == claimKey {
 			claimed = kv.ModRevision
 		}
 		left := contents{records: make(map[string][]recordPair)}
-		if !isPart(key) && key != rulesKey && key != headKey && left.add(key, nil, 0) != nil {
+		if key != claimKey && key != rulesKey && key != headKey && left.add(key, nil, 0) != nil {
 			return fmt.Errorf("%s has keys of others, such as %s: choose another prefix", path.Clean(i.prefix), kv.Key)
 		}
 		return nil
@@ -137,9 +137,10 @@ func (i *importer) checkPrefix() (claimed int64, err error) {
 
 // flush writes the operations that are waiting.
 func (i *importer) flush() error {
-	i.head.Commit = i.name() // of which the parts have their names
-	if err := i.divide(i.ctx); err != nil {
-		return err
+	for _, o := range i.ops {
+		if err := i.check(o); err != nil {
+			return err
+		}
 	}
 	for len(i.ops) > 0 {
 		n := fit(i.ops, len(i.prefix))
@@ -154,14 +155,14 @@ func (i *importer) flush() error {
 // write performs operations if there is no head. They may be repeated.
 func (i *importer) write(then ...clientv3.Op) (int64, error) {
 	for again := 0; ; again++ {
-		r, err := i.transact(i.ctx, 10*writeTime, append(i.ifs, i.headless()), then, headKey)
+		r, err := i.transact(i.ctx, 10*writeTime, append(i.ifs, i.headless()), then)
 		switch {
 		case err == nil && r.Succeeded:
 			return r.Header.Revision, nil
 		case err == nil && len(found(r)) == 0:
 			return 0, rivalError(path.Clean(i.prefix))
 		case err == nil:
-			if rev, err := i.won(found(r)); err == nil { // the answer to an earlier try was lost
+			if rev, err := i.confirm(found(r)); err == nil { // the answer to an earlier try was lost
 				return rev, nil
 			}
 			return 0, presentError(path.Clean(i.prefix))

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"pickup/internal/storage"
 )
 
 // TestImportPrefix imports into prefixes that have keys already. Nobody's keys are
@@ -21,13 +24,14 @@ func TestImportPrefix(t *testing.T) {
 	interrupted := connect(t, c, top+"-again/")
 	write(t, interrupted, interrupted.prefix+"c/000001/items", "[]")
 	write(t, interrupted, interrupted.prefix+"r/items/000000000000/1", `{"id":"1"}`)
-	write(t, interrupted, interrupted.prefix+"p/deadwood.1/000000", "[1,")
 	nested := connect(t, c, top+"-nested/")
 	for _, keys := range []string{partKeys, stagedKeys} {
 		if _, err := connect(t, c, nested.prefix+keys+"within/").Import(t.Context(), contentsOf(`{"items":[{"id":"1"}]}`), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
+	earlier := connect(t, c, top+"-earlier/")
+	write(t, earlier, earlier.prefix+"p/abcdefgh.1.0/000000", "[1,")
 	parts := connect(t, c, top+"-parts/")
 	write(t, parts, parts.prefix+"t/jobs/000001", "of another program")
 
@@ -37,6 +41,7 @@ func TestImportPrefix(t *testing.T) {
 		{name: "keys of another program", prefix: other.prefix, refused: "such as " + other.prefix + "configmaps/a: choose"},
 		{name: "above a database where parts are", prefix: nested.prefix, refused: "such as " + nested.prefix + "p/within/"},
 		{name: "keys of another program where parts are", prefix: parts.prefix, refused: "such as " + parts.prefix + "t/jobs/000001: choose"},
+		{name: "parts of an earlier version", prefix: earlier.prefix, refused: "such as " + earlier.prefix + "p/abcdefgh.1.0/000000: choose"},
 		{name: "after an interruption", prefix: interrupted.prefix},
 	} {
 		s := connect(t, c, tt.prefix)
@@ -57,6 +62,43 @@ func TestImportPrefix(t *testing.T) {
 	r, err := other.get(t.Context(), "configmaps/a")
 	if err != nil || len(r.Kvs) != 1 {
 		t.Errorf("the key of another program: %v, %v", r, err)
+	}
+}
+
+// TestImportPortions imports more than one transaction takes, with values of up to a
+// mebibyte.
+func TestImportPortions(t *testing.T) {
+	c := oneNode(t)
+	object := func(id string, size int) string {
+		v := fmt.Sprintf(`{"id":%q,"t":""}`, id)
+		return v[:len(v)-2] + strings.Repeat("x", size-len(v)) + v[len(v)-2:]
+	}
+	var items strings.Builder
+	items.WriteString(object("large", maxValue))
+	for i := range 2*maxOperations + 10 {
+		fmt.Fprintf(&items, `,{"id":"%d"}`, i)
+	}
+	for i := range 3 {
+		items.WriteString("," + object(fmt.Sprint("large", i), maxValue))
+	}
+	contents := contentsOf(`{"items":[` + items.String() + `],"obj":` + object("o", maxValue) + `}`)
+	s := connect(t, c, "/test/portions/")
+	if _, err := s.Import(t.Context(), contents, nil); err != nil {
+		t.Fatal(err)
+	}
+	b := load(t, another(t, c, s))
+	if text(b.Contents) != text(contents) {
+		t.Error("the contents are others")
+	}
+	set(t, s, b.Rev, "large", object("large", maxValue)) // it can be written, too
+
+	s = connect(t, c, "/test/larger/")
+	_, err := s.Import(t.Context(), contentsOf(`{"items":[`+object("larger", maxValue+1)+`]}`), nil)
+	if !errors.Is(err, storage.ErrTooLarge) || !strings.Contains(err.Error(), "the value of r/items/000000000000/larger has 1,048,577 bytes; etcd takes 1,048,576") {
+		t.Errorf("a record of more than a mebibyte: %v, want ErrTooLarge", err)
+	}
+	if _, err := s.Latest(t.Context()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("after an import that was refused: %v, want ErrNotExist", err)
 	}
 }
 

@@ -3,7 +3,6 @@ package etcdstore
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -19,20 +18,20 @@ const (
 	rulesKey   = "rules"
 	memberKeys = "c/"
 	recordKeys = "r/"
-	partKeys   = "p/"
-	stagedKeys = "t/"
+	partKeys   = "p/" // of layout 1: parts of large values
+	stagedKeys = "t/" // of layout 1: parts of large batches
 
 	rankDigits  = 6
 	placeDigits = 12
-	partDigits  = 6
 )
 
 // defaultIDMember is the member with the ids of a collection unless KeyBy says
 // otherwise.
 const defaultIDMember = "id"
 
-// layout is the version of the keys and their values.
-const layout = 1
+// layout is the version of the keys and their values that this version writes. It also
+// reads 1, in which large values and batches could be in parts, if none is.
+const layout = 2
 
 // A head is the value of the head.
 type head struct {
@@ -44,17 +43,12 @@ type head struct {
 	Count    int64    `json:"count"`            // the number of heads before this one
 	Keys     int      `json:"keys,omitempty"`   // see I9
 	Whole    []string `json:"whole,omitempty"`  // the collections that this commit replaced
-	Open     *batch   `json:"open,omitempty"`   // the batch that is not yet in the records
 	Reload   bool     `json:"reload,omitempty"` // what changed is not known: read everything
 	Reset    int64    `json:"reset,omitempty"`  // the revision of the last head with Reload, unless it is this one
 
-	text string // its value in etcd, as it was read or written
-}
+	Open json.RawMessage `json:"open,omitempty"` // of layout 1: a batch that is not yet in the records
 
-// A batch names the parts of a staged batch.
-type batch struct {
-	Name  string `json:"id"`
-	Parts int    `json:"chunks"`
+	text string // its value in etcd, as it was read or written
 }
 
 // encode sets the text of a new head, and returns it.
@@ -68,8 +62,11 @@ func decodeHead(v []byte) (h head, err error) {
 	if err = json.Unmarshal(v, &h); err != nil {
 		return h, &brokenError{headKey, fmt.Sprintf("is not a head: %v", err)}
 	}
-	if h.Layout != layout {
+	if h.Layout < 1 || h.Layout > layout {
 		return h, &brokenError{headKey, fmt.Sprintf("has the layout %d and this version knows %d: use a newer version", h.Layout, layout)}
+	}
+	if h.Open != nil {
+		return h, earlier(headKey)
 	}
 	h.text = string(v)
 	return h, nil
@@ -129,22 +126,6 @@ func recordKey(name string, at uint64, key string) string {
 
 func recordsOf(name string) string { return recordKeys + escape(name) + "/" }
 
-// partsOf returns the prefix of the parts of a value or of a staged batch.
-func partsOf(keys, name string) string { return keys + name + "/" }
-
-func partKey(keys, name string, i int) string {
-	return partsOf(keys, name) + padded(uint64(i), partDigits)
-}
-
-// partPattern is that of keys under p/ and t/ after these: the name of a commit, which
-// has a number for each value, or of an import, and a number.
-var partPattern = regexp.MustCompile(`^(?:[a-z2-7]{8}(?:\.\d+){1,2}|import)/\d{6}$`)
-
-// isPart reports whether a key is one of a part.
-func isPart(key string) bool {
-	return (strings.HasPrefix(key, partKeys) || strings.HasPrefix(key, stagedKeys)) && partPattern.MatchString(key[len(partKeys):])
-}
-
 // parseMember parses a key after "c/".
 func parseMember(s string) (rank uint64, name string, ok bool) {
 	number, rest, found := strings.Cut(s, "/")
@@ -161,19 +142,6 @@ func parseRecord(s string) (name string, at uint64, key string, ok bool) {
 	name, okName := unescape(first)
 	key, okKey := unescape(last)
 	return name, at, key, found && also && okName && okKey && err == nil && key != ""
-}
-
-// A pointer is the value of a key whose value is in parts: @NAME/COUNT, which is not
-// JSON.
-func pointerTo(name string, count int) []byte { return fmt.Appendf(nil, "@%s/%d", name, count) }
-
-func parsePointer(v []byte) (name string, count int, ok bool) {
-	if len(v) == 0 || v[0] != '@' {
-		return "", 0, false
-	}
-	name, n, _ := strings.Cut(string(v[1:]), "/")
-	count, err := strconv.Atoi(n)
-	return name, count, err == nil
 }
 
 // collectionValue returns the value of a collection under c/.

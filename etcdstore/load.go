@@ -1,11 +1,9 @@
 package etcdstore
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -18,12 +16,11 @@ import (
 	"pickup/internal/storage"
 )
 
-// Limits of a page of a load: the keys of the first page, of any page, and of a page of
-// parts, and about how many bytes. For each page etcd counts all keys that follow.
+// Limits of a page of a load: the keys of the first page and of any page, and about how
+// many bytes. For each page etcd counts all keys that follow.
 const (
 	firstPage = 8
 	largePage = 5000
-	partPage  = 64
 	pageBytes = 4 << 20
 )
 
@@ -42,7 +39,6 @@ type memberPair struct {
 	rank  uint64
 	name  string
 	value jsontext.Value
-	parts string
 	rev   int64
 }
 
@@ -56,7 +52,6 @@ type recordPair struct {
 	at    uint64
 	key   string
 	value jsontext.Value
-	parts string
 }
 
 // Load returns the contents at the latest revision. Errors wrap storage.ErrAway,
@@ -90,7 +85,7 @@ func (s *Store) load(ctx context.Context) (storage.Batch, error) {
 		b, st, err = c.batch()
 	}
 	if err == nil {
-		err = s.belongs(c.head, c.rev, known)
+		err = s.checkHead(c.head, c.rev, known)
 	}
 	err = s.failure(err)
 	s.mu.Lock()
@@ -121,6 +116,7 @@ func (s *Store) read(ctx context.Context) (*contents, error) {
 		case key == headKey:
 			found, c.rev = true, kv.ModRevision
 			c.head, err = decodeHead(kv.Value)
+		case strings.HasPrefix(key, stagedKeys): // of a batch that never counted
 		case key == rulesKey:
 			c.rules, newest = kv.Value, max(newest, kv.ModRevision)
 		default:
@@ -129,30 +125,18 @@ func (s *Store) read(ctx context.Context) (*contents, error) {
 		}
 		return err
 	}
-	at := s.scanAt(0)
-	// Under p/ and t/, only keys that something points to count.
-	for _, keys := range [][2]string{{"", partKeys}, {prefixEnd(partKeys), stagedKeys}, {prefixEnd(stagedKeys), ""}} {
-		if err := at.keys(ctx, keys[0], keys[1], largePage, each); err != nil {
-			return nil, err
-		}
+	at := &scan{Store: s}
+	if err := at.keys(ctx, each); err != nil {
+		return nil, err
 	}
 	c.asOf = at.rev
 	if !found {
 		return nil, s.absent()
 	}
-	switch {
-	case c.head.Open == nil && newest > c.rev:
+	if newest > c.rev {
 		c.edited = newest
-	case c.head.Open != nil:
-		ops, err := at.staged(ctx, c.head.Open)
-		if err != nil {
-			return nil, err
-		}
-		if err := c.overlay(ops); err != nil {
-			return nil, err
-		}
 	}
-	return c, c.resolve(ctx, at)
+	return c, nil
 }
 
 // A scan reads keys in pages, all at one revision.
@@ -160,23 +144,13 @@ type scan struct {
 	*Store
 	rev     int64  // of the cluster; 0: the latest
 	cluster uint64 // the id of the cluster, 0: not known yet
-
-	ahead map[string][]*mvccpb.KeyValue // the parts of the last commit that was read, by name
 }
 
-// scanAt returns a scan of the keys as they were at a revision.
-func (s *Store) scanAt(rev int64) *scan { return &scan{Store: s, rev: rev} }
-
-// keys calls each for the keys in [from, to), where an empty to is the end of the prefix.
-// A page has at most so many keys.
-func (s *scan) keys(ctx context.Context, from, to string, most int64, each func(key string, kv *mvccpb.KeyValue) error, o ...clientv3.OpOption) error {
-	end := s.prefix + to
-	if to == "" {
-		end = prefixEnd(s.prefix)
-	}
-	limit := int64(min(firstPage, most))
+// keys calls each for the keys under the prefix.
+func (s *scan) keys(ctx context.Context, each func(key string, kv *mvccpb.KeyValue) error, o ...clientv3.OpOption) error {
+	from, limit := "", int64(firstPage)
 	for more := true; more; {
-		page, err := s.page(ctx, from, append(o, clientv3.WithRange(end)), &limit)
+		page, err := s.page(ctx, from, append(o, clientv3.WithRange(prefixEnd(s.prefix))), &limit)
 		if err != nil {
 			return err
 		}
@@ -199,7 +173,7 @@ func (s *scan) keys(ctx context.Context, from, to string, most int64, each func(
 		}
 		more = page.More
 		from += "\x00"
-		limit = min(most, 2*limit, max(1, limit*pageBytes/int64(max(size, 1))))
+		limit = min(largePage, 2*limit, max(1, limit*pageBytes/int64(max(size, 1))))
 	}
 	return nil
 }
@@ -219,59 +193,14 @@ func (s *scan) page(ctx context.Context, from string, o []clientv3.OpOption, lim
 	}
 }
 
-// parts reads the parts of a value or of a staged batch. It reads those of all values of
-// a commit at once.
-func (s *scan) parts(ctx context.Context, keys, name string) (kvs []*mvccpb.KeyValue, err error) {
-	from := partsOf(keys, name)
-	if keys == partKeys {
-		from = keys + name[:strings.LastIndexByte(name, '.')+1]
-	}
-	if s.ahead[name] == nil {
-		s.ahead = make(map[string][]*mvccpb.KeyValue)
-		err = s.keys(ctx, from, prefixEnd(from), partPage, func(key string, kv *mvccpb.KeyValue) error {
-			of := path.Dir(key[len(keys):])
-			s.ahead[of] = append(s.ahead[of], kv)
-			return nil
-		})
-	}
-	kvs = s.ahead[name]
-	delete(s.ahead, name)
-	return kvs, err
-}
-
-// staged reads an open batch.
-func (s *scan) staged(ctx context.Context, open *batch) ([]op, error) {
-	kvs, err := s.parts(ctx, stagedKeys, open.Name)
-	if err != nil {
-		return nil, err
-	}
-	return joinOps(open, s.prefix, kvs)
-}
-
-// value replaces *v, the value of key, by what it points to and sets *name to the name of
-// its parts, if it is a pointer. It fails if the result is not JSON.
-func (s *scan) value(ctx context.Context, key string, v *jsontext.Value, name *string) error {
-	if parts, count, ok := parsePointer(*v); ok {
-		kvs, err := s.parts(ctx, partKeys, parts)
-		if err != nil {
-			return err
-		}
-		if len(kvs) != count {
-			return notJSON(s.prefix + key)
-		}
-		*v, *name = nil, parts
-		for _, kv := range kvs {
-			*v = append(*v, kv.Value...)
-		}
-	}
-	if !v.IsValid() {
-		return notJSON(s.prefix + key)
-	}
-	return nil
-}
-
 // add adds a member or a record.
 func (c *contents) add(key string, value []byte, rev int64) error {
+	switch {
+	case strings.HasPrefix(key, partKeys): // values are in parts
+		return earlier(c.prefix + key)
+	case value != nil && !jsontext.Value(value).IsValid():
+		return notJSON(c.prefix + key)
+	}
 	if rest, ok := strings.CutPrefix(key, recordKeys); ok {
 		name, at, id, ok := parseRecord(rest)
 		if !ok {
@@ -289,79 +218,6 @@ func (c *contents) add(key string, value []byte, rev int64) error {
 	return nil
 }
 
-// overlay applies the open batch, a part of which may be in the records already.
-func (c *contents) overlay(ops []op) error {
-	all := make(map[string][]byte)
-	for name, records := range c.records {
-		for _, r := range records {
-			all[recordKey(name, r.at, r.key)] = r.value
-		}
-	}
-	for _, o := range ops {
-		switch {
-		case o.value != nil:
-			all[o.key] = o.value
-		case o.end == "":
-			delete(all, o.key)
-		case strings.HasPrefix(o.key, recordKeys):
-			for key := range all {
-				if key >= o.key && key < o.end {
-					delete(all, key)
-				}
-			}
-		}
-	}
-	c.records = make(map[string][]recordPair)
-	for key, value := range all {
-		if err := c.add(key, value, 0); err != nil {
-			return err
-		}
-	}
-	for _, records := range c.records {
-		slices.SortFunc(records, func(a, b recordPair) int { return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.key, b.key)) })
-	}
-	return nil
-}
-
-// resolve replaces pointers by the values that they lead to, and checks the values. It
-// goes by the names of the parts, so that those of a commit are read once.
-func (c *contents) resolve(ctx context.Context, at *scan) error {
-	type value struct {
-		key   string
-		v     *jsontext.Value
-		parts *string
-	}
-	var pointers []value
-	check := func(v value) error {
-		if _, _, ok := parsePointer(*v.v); ok {
-			pointers = append(pointers, v)
-			return nil
-		}
-		return at.value(ctx, v.key, v.v, v.parts)
-	}
-	for i := range c.members {
-		m := &c.members[i]
-		if err := check(value{memberKey(m.rank, m.name), &m.value, &m.parts}); err != nil {
-			return err
-		}
-	}
-	for name, records := range c.records {
-		for i := range records {
-			r := &records[i]
-			if err := check(value{recordKey(name, r.at, r.key), &r.value, &r.parts}); err != nil {
-				return err
-			}
-		}
-	}
-	slices.SortFunc(pointers, func(a, b value) int { return bytes.Compare(*a.v, *b.v) })
-	for _, p := range pointers {
-		if err := at.value(ctx, p.key, p.v, p.parts); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // A brokenError is about a key that somebody has written past pickup.
 type brokenError struct{ key, reason string }
 
@@ -373,6 +229,11 @@ func (e *brokenError) Unwrap() error {
 
 func notJSON(key string) error {
 	return &brokenError{key, "is not JSON: correct it with etcdctl put"}
+}
+
+// earlier returns the error of a database that an earlier version has to export.
+func earlier(key string) error {
+	return &brokenError{key, "has a form that this version cannot read: the database is of an earlier version; export it with the earlier version and import it again"}
 }
 
 func strange(key string) error {
@@ -392,19 +253,19 @@ func (c *contents) batch() (storage.Batch, *state, error) {
 	slices.SortFunc(c.members, memberPair.compare)
 	for _, m := range c.members {
 		in := storage.Collection{Name: m.name, Kind: kindOf(m.name, m.value), Rev: storage.Rev(max(m.rev, replaced))}
-		known := &member{rank: m.rank, kind: in.Kind, parts: m.parts}
+		known := &member{rank: m.rank, kind: in.Kind}
 		st.rank = max(st.rank, m.rank+1)
 		if in.Kind == storage.Array {
 			known.ids = idMemberOf(m.value)
 			records := c.records[m.name]
-			known.places = make(map[string]place, len(records))
+			known.places = make(map[string]uint64, len(records))
 			in.Elements = make([]storage.Element, len(records))
 			for i, r := range records {
 				if _, twice := known.places[r.key]; twice {
 					return b, nil, &brokenError{c.prefix + recordKey(m.name, r.at, r.key), "has the id of another record: delete one of them with etcdctl del"}
 				}
 				in.Elements[i] = storage.Element{Key: r.key, Value: r.value, Compact: rawjson.IsCompact(r.value)}
-				known.places[r.key] = place{r.at, r.parts}
+				known.places[r.key] = r.at
 				known.next = r.at + 1
 			}
 		} else {

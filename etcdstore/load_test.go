@@ -1,11 +1,10 @@
 package etcdstore
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,78 +14,98 @@ import (
 	"pickup/internal/storage"
 )
 
-// A thrifty cluster fails the test if it is asked for a value that does not count. It
-// counts the calls.
-type thrifty struct {
-	cluster
-	t     *testing.T
-	calls atomic.Int64
-}
-
-func (c *thrifty) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
-	c.calls.Add(1)
-	r, err := c.cluster.Do(ctx, op)
-	if op.IsGet() && err == nil {
-		for _, kv := range r.Get().Kvs {
-			if len(kv.Value) > 0 && strings.Contains(string(kv.Key), "deadwood") {
-				c.t.Errorf("it reads %s", kv.Key)
+// TestEarlierLayout loads databases of layout 1. One with large values or batches in parts
+// is refused and stays as it is. The first commit makes any other one of layout 2.
+func TestEarlierLayout(t *testing.T) {
+	c := oneNode(t)
+	earlier := func(more string) (s *Store) {
+		s = open(t, c, `{"items":[{"id":"1"}]}`)
+		write(t, s, s.prefix+headKey, fmt.Sprintf(`{"pickup":1,"database":"abc","prev":3,"commit":"x.1","count":1,"keys":1%s}`, more))
+		return s
+	}
+	for name, test := range map[string]struct {
+		head string   // more of it
+		keys []string // of parts
+		ok   bool
+	}{
+		"a large value":          {keys: []string{"p/abcdefgh.1.0/000000"}},
+		"an open batch":          {head: `,"open":{"id":"abcdefgh.1","chunks":1}`, keys: []string{"t/abcdefgh.1/000000"}},
+		"nothing large":          {ok: true},
+		"the rest of a batch":    {keys: []string{"t/abcdefgh.1/000000"}, ok: true},
+		"a value that is closed": {head: `,"whole":["items"]`, ok: true},
+	} {
+		s := earlier(test.head)
+		for _, key := range test.keys {
+			write(t, s, s.prefix+key, "x")
+		}
+		s = another(t, c, s)
+		keys := func() string {
+			r, err := s.get(t.Context(), "", clientv3.WithPrefix())
+			if err != nil {
+				t.Fatal(err)
 			}
+			return fmt.Sprint(r.Kvs)
+		}
+		before := keys()
+		b, err := s.Load(t.Context())
+		if !test.ok {
+			if !errors.Is(err, storage.ErrBroken) || !strings.Contains(err.Error(), "export it with the earlier version and import it again") {
+				t.Errorf("%s: Load: %v, want ErrBroken", name, err)
+			}
+			if _, err := s.Commit(t.Context(), 1, many(1, 10)); !errors.Is(err, storage.ErrBroken) {
+				t.Errorf("%s: Commit: %v, want ErrBroken", name, err)
+			}
+			if after := keys(); after != before {
+				t.Errorf("%s: the keys have changed:\n%s\n%s", name, before, after)
+			}
+			continue
+		}
+		if err != nil || len(b.Contents) != 1 || len(b.Contents[0].Elements) != 1 {
+			t.Errorf("%s: Load: %v, %s", name, err, text(b.Contents))
+			continue
+		}
+		follower := following(t, s, b)
+		rev, err := s.Commit(t.Context(), b.Rev, many(1, 10))
+		if err != nil {
+			t.Errorf("%s: Commit: %v", name, err)
+			continue
+		}
+		if r, err := s.get(t.Context(), headKey); err != nil || !strings.HasPrefix(string(r.Kvs[0].Value), `{"pickup":2,`) {
+			t.Errorf("%s: after a commit the head is %v, want one of layout 2", name, r)
+		}
+		eventually(t, func() bool { _, at, _, err := follower(); return at == rev && err == nil })
+		if got, _, resets, _ := follower(); len(got[0].Elements) != 2 || resets > 0 {
+			t.Errorf("%s: a follower has %s, %d resets", name, text(got), resets)
 		}
 	}
-	return r, err
 }
 
-// TestLoadRubbish loads a database next to the parts that killed processes have left, and
-// reads none of them.
-func TestLoadRubbish(t *testing.T) {
+// TestEarlierServer has a server of an earlier version write a large value while one of
+// this version follows. It shows the error and the last state, and commits nothing.
+func TestEarlierServer(t *testing.T) {
 	c := oneNode(t)
-	s := open(t, c, `{"items":[],"big":{}}`)
-	changes := append(many(1, 2<<20), storage.Change{Collection: "big", Value: many(1, 1<<20)[0].Value})
-	if _, err := s.Commit(t.Context(), load(t, s).Rev, changes); err != nil {
+	s := open(t, c, `{"items":[{"id":"1"}]}`)
+	first := load(t, s)
+	follower := following(t, s, first)
+	write(t, s, s.prefix+"p/abcdefgh.1.0/000000", `{"id":"1"}`) // the parts come first
+	rev := set(t, s, first.Rev, "2", `{"id":"2"}`)
+	eventually(t, func() bool { _, at, _, err := follower(); return at == rev && err == nil })
+	if n := s.stats.foreign.Load(); n > 0 {
+		t.Errorf("%d keys were taken for hand edits", n)
+	}
+	head := fmt.Sprintf(`{"pickup":1,"database":%q,"prev":%d,"after":%q,"commit":"abcdefgh.1","keys":2}`, first.Origin, rev, s.me+".2")
+	if _, err := s.etcd.Do(t.Context(), clientv3.OpTxn(nil, []clientv3.Op{
+		clientv3.OpPut(s.prefix+headKey, head), clientv3.OpPut(s.prefix+"c/000001/items", "[]"),
+		clientv3.OpPut(s.prefix+recordKey("items", 0, "1"), "@abcdefgh.1.0/1"),
+	}, nil)); err != nil {
 		t.Fatal(err)
 	}
-	s.leaveOpen = func() bool { return true }
-	if _, err := s.Commit(t.Context(), load(t, s).Rev, many(30, 60<<10)[1:]); err != nil {
-		t.Fatal(err)
+	eventually(t, func() bool { _, _, _, err := follower(); return errors.Is(err, storage.ErrBroken) })
+	if got, _, _, err := follower(); len(got[0].Elements) != 2 || !strings.Contains(err.Error(), "export it with the earlier version") {
+		t.Errorf("the follower has %s and says %v", text(got), err)
 	}
-	want := text(load(t, s).Contents)
-	for _, keys := range []string{partKeys, stagedKeys} {
-		write(t, s, s.prefix+partKey(keys, "deadwood.1", 0), "x")
-		write(t, s, s.prefix+keys+"deadwood", "x")
-	}
-	other := another(t, c, s)
-	other.etcd = &thrifty{cluster: other.etcd, t: t}
-	if got := load(t, other); text(got.Contents) != want || len(got.Contents[0].Elements) != 30 {
-		t.Errorf("there are %d records, want 30", len(got.Contents[0].Elements))
-	}
-}
-
-// TestLoadParts loads so many members that their values are in parts, of two commits. It
-// does not ask for each of them.
-func TestLoadParts(t *testing.T) {
-	c := oneNode(t)
-	s := open(t, c, `{"items":[]}`)
-	var changes []storage.Change
-	for i := range 1000 {
-		changes = append(changes, storage.Change{Collection: fmt.Sprint("m", i), Value: many(1, 1100)[0].Value})
-	}
-	if _, err := s.Commit(t.Context(), load(t, s).Rev, changes); err != nil {
-		t.Fatal(err)
-	}
-	for i := range changes { // the values of two commits alternate
-		if i%2 == 0 {
-			changes[i].Value = many(1, 2500)[0].Value
-		} else {
-			changes[i] = storage.Change{Collection: "items", ID: "none"}
-		}
-	}
-	if _, err := s.Commit(t.Context(), load(t, s).Rev, changes); err != nil {
-		t.Fatal(err)
-	}
-	other, thrift := another(t, c, s), &thrifty{t: t}
-	thrift.cluster, other.etcd = other.etcd, thrift
-	if got := load(t, other); len(got.Contents) != 1001 || thrift.calls.Load() > 50 {
-		t.Errorf("it has read %d members in %d calls", len(got.Contents), thrift.calls.Load())
+	if _, err := s.Commit(t.Context(), rev, many(1, 10)); !errors.Is(err, storage.ErrBroken) {
+		t.Errorf("Commit: %v, want ErrBroken", err)
 	}
 }
 

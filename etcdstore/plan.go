@@ -22,12 +22,6 @@ type op struct {
 func put(key string, value []byte) op { return op{key: key, value: value} }
 func del(key string) op               { return op{key: key} }
 
-// deleteParts deletes the parts of a value or of a staged batch.
-func deleteParts(keys, name string) op {
-	from := partsOf(keys, name)
-	return op{key: from, end: prefixEnd(from)}
-}
-
 // A plan is the outcome of a list of changes: the last word on each key.
 type plan struct {
 	state   *state
@@ -133,7 +127,7 @@ func (m *planned) place(key string) (uint64, bool) {
 		return 0, false
 	}
 	old, ok := m.old.places[key]
-	return old.at, ok
+	return old, ok
 }
 
 func (m *planned) set(key string, value jsontext.Value) {
@@ -146,12 +140,12 @@ func (m *planned) set(key string, value jsontext.Value) {
 }
 
 // ops returns the operations, and the names of the collections that they replace as a
-// whole. Values may still be too large for a key.
+// whole.
 func (p *plan) ops() (ops []op, whole []string) {
 	for _, name := range p.order {
 		m := p.members[name]
-		if m.old != nil && m.whole {
-			ops = append(ops, m.old.deleted(name)...)
+		if m.old != nil && m.whole && len(m.old.places) > 0 {
+			ops = append(ops, m.old.deleteRecords(name))
 		}
 		if m.old != nil && (m.gone || m.again && m.rank != m.old.rank) {
 			ops = append(ops, del(memberKey(m.old.rank, name)))
@@ -172,22 +166,10 @@ func (p *plan) ops() (ops []op, whole []string) {
 	return ops, whole
 }
 
-// deleted returns the operations that delete all that belongs to the value of a member.
-func (m *member) deleted(name string) (ops []op) {
-	if m.parts != "" {
-		ops = append(ops, deleteParts(partKeys, m.parts))
-	}
-	if len(m.places) == 0 {
-		return ops
-	}
+// deleteRecords returns the operation that deletes all records of a collection.
+func (m *member) deleteRecords(name string) op {
 	from := recordsOf(name)
-	ops = append(ops, op{key: from, end: from + padded(m.next, placeDigits), keys: len(m.places)})
-	for _, at := range m.places {
-		if at.parts != "" {
-			ops = append(ops, deleteParts(partKeys, at.parts))
-		}
-	}
-	return ops
+	return op{key: from, end: from + padded(m.next, placeDigits), keys: len(m.places)}
 }
 
 // records returns the operations for the elements of a collection, in their order.
@@ -197,16 +179,13 @@ func (m *planned) records(name string) (ops []op) {
 	})
 	for _, key := range keys {
 		e := m.elems[key]
-		var old place
+		var old uint64
 		was := false
 		if !m.whole && m.old != nil {
 			old, was = m.old.places[key]
 		}
-		if was && old.parts != "" {
-			ops = append(ops, deleteParts(partKeys, old.parts))
-		}
-		if was && (e.value == nil || old.at != e.at) {
-			ops = append(ops, del(recordKey(name, old.at, key)))
+		if was && (e.value == nil || old != e.at) {
+			ops = append(ops, del(recordKey(name, old, key)))
 		}
 		if e.value != nil {
 			ops = append(ops, put(recordKey(name, e.at, key), e.value))
@@ -215,9 +194,8 @@ func (m *planned) records(name string) (ops []op) {
 	return ops
 }
 
-// apply makes the outcome the state of the store. parts are the names of the parts of
-// large values by key.
-func (p *plan) apply(parts map[string]string) {
+// apply makes the outcome the state of the store.
+func (p *plan) apply() {
 	p.state.rank = p.rank
 	for name, m := range p.members {
 		if m.gone {
@@ -226,10 +204,10 @@ func (p *plan) apply(parts map[string]string) {
 		}
 		n := m.old
 		if n == nil || m.whole {
-			n = &member{parts: parts[memberKey(m.rank, name)]}
+			n = new(member)
 			p.state.members[name] = n
 			if m.kind == storage.Array {
-				n.places = make(map[string]place, len(m.elems))
+				n.places = make(map[string]uint64, len(m.elems))
 			}
 		}
 		n.rank, n.kind, n.ids, n.next = m.rank, m.kind, m.ids, m.next
@@ -237,7 +215,7 @@ func (p *plan) apply(parts map[string]string) {
 			if e.value == nil {
 				delete(n.places, key)
 			} else {
-				n.places[key] = place{e.at, parts[recordKey(name, e.at, key)]}
+				n.places[key] = e.at
 			}
 		}
 	}
@@ -246,12 +224,8 @@ func (p *plan) apply(parts map[string]string) {
 // counted returns how many keys ops write that followers see.
 func counted(ops []op) (n int) {
 	for _, o := range ops {
-		switch {
-		case isOutside(o.key):
-		case o.end != "":
-			n += o.keys
-		default:
-			n++
+		if n++; o.end != "" {
+			n += o.keys - 1
 		}
 	}
 	return n

@@ -2,7 +2,6 @@ package etcdstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"pickup/etcdstore/etcdtest"
-	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
@@ -50,14 +48,14 @@ func randomChanges(rnd *rand.Rand, contents []storage.Collection, i int) (change
 		add(name, some(), fmt.Sprintf(`{"n":%d,"m":"<&%s\u2028"}`, i, strings.Repeat("é", rnd.IntN(100))))
 	case k < 26 && len(keys) > 0:
 		add(name, some(), "")
-	case k < 28: // a value in parts
-		add(name, fmt.Sprint("big", rnd.IntN(3)), `{"big":"`+strings.Repeat("x", 1<<20)+`"}`)
+	case k < 28: // a value that fills a transaction
+		add(name, fmt.Sprint("big", rnd.IntN(3)), `{"big":"`+strings.Repeat("x", maxValue-10)+`"}`)
 	case k < 30: // more operations than one level has
 		for j := range 300 {
 			add(name, fmt.Sprint(i, "-", j), fmt.Sprintf(`{"n":%d}`, j))
 		}
-	case k < 32: // a staged batch
-		for j := range 30 {
+	case k < 32:
+		for j := range 15 {
 			add(name, fmt.Sprint(i, "-", j), fmt.Sprintf(`{"n":%d,"t":"<%s"}`, j, strings.Repeat("y", 60<<10)))
 		}
 		for _, key := range keys {
@@ -73,8 +71,8 @@ func randomChanges(rnd *rand.Rand, contents []storage.Collection, i int) (change
 		add(name, "", `[{"id":"new"}]`)
 	case k < 36:
 		add(name, "", "")
-	case k < 37: // an object in parts
-		add("obj", "", `{"big":"`+strings.Repeat("x", rnd.IntN(2)<<20)+`"}`)
+	case k < 37:
+		add("obj", "", `{"big":"`+strings.Repeat("x", rnd.IntN(2)*(maxValue-10))+`"}`)
 	case k < 38:
 		add("$schema", "", `"./a.json"`)
 		if rnd.IntN(2) == 0 {
@@ -99,15 +97,13 @@ func TestFollowers(t *testing.T) {
 		runs, steps = 20, 400
 	}
 	each(t, func(t *testing.T, c *etcdtest.Cluster) {
-		for _, leave := range []bool{false, true} {
-			for range runs {
-				t.Run(fmt.Sprint("leave batches open: ", leave), func(t *testing.T) { testFollowers(t, c, steps, leave) })
-			}
+		for range runs {
+			testFollowers(t, c, steps)
 		}
 	})
 }
 
-func testFollowers(t *testing.T, c *etcdtest.Cluster, steps int, leave bool) {
+func testFollowers(t *testing.T, c *etcdtest.Cluster, steps int) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 1))
@@ -124,9 +120,6 @@ func testFollowers(t *testing.T, c *etcdtest.Cluster, steps int, leave bool) {
 			t.Error(err)
 		}
 	})
-	if leave {
-		a.leaveOpen = func() bool { return rnd.IntN(2) == 0 }
-	}
 	first := load(t, a)
 	follower := following(t, another(t, c, a), first)
 	lazy := another(t, c, a)
@@ -135,10 +128,6 @@ func testFollowers(t *testing.T, c *etcdtest.Cluster, steps int, leave bool) {
 	for i := range steps {
 		changes := randomChanges(rnd, contents, i)
 		next, err := a.Commit(t.Context(), rev, changes)
-		if errors.Is(err, storage.ErrConflict) && leave { // it has closed a batch
-			rev = load(t, a).Rev
-			next, err = a.Commit(t.Context(), rev, changes)
-		}
 		if err != nil {
 			t.Fatalf("step %d: %v", i, err)
 		}
@@ -273,7 +262,7 @@ func TestPlan(t *testing.T) {
 				}
 			}
 		}
-		d, err := s.decode(t.Context(), events, false)
+		d, err := s.decode(events)
 		if err != nil || d.reload {
 			t.Fatalf("step %d: %v (reload %v)", i, err, d.reload)
 		}
@@ -291,43 +280,4 @@ func describe(changes []storage.Change) string {
 		fmt.Fprintf(&b, "%q %q %.80s\n", ch.Collection, ch.ID, ch.Value)
 	}
 	return b.String()
-}
-
-// TestStagedBatch splits operations into the parts of a staged batch and joins them.
-func TestStagedBatch(t *testing.T) {
-	var ops []op
-	for i := range 100 {
-		key := fmt.Sprintf("r/%d<\u2028", i)
-		switch i % 5 {
-		case 0:
-			ops = append(ops, del(key))
-		case 1:
-			ops = append(ops, deleteParts(partKeys, key))
-		case 2:
-			ops = append(ops, put(key, pointerTo("x", i)))
-		default:
-			v := fmt.Sprintf(`{"n":1.10,"t":"<&>\u2028 ,\"value\":%s"}`, strings.Repeat("é", i<<9))
-			ops = append(ops, put(key, rawjson.Compact(jsontext.Value(v))))
-		}
-	}
-	parts := splitOps(ops)
-	var kvs []*mvccpb.KeyValue
-	for i, part := range parts {
-		if len(part) > maxBytes {
-			t.Errorf("a part has %d bytes", len(part))
-		}
-		kvs = append(kvs, &mvccpb.KeyValue{Key: []byte("/p/" + partKey(stagedKeys, "b", i)), Value: part})
-	}
-	got, err := joinOps(&batch{"b", len(parts)}, "/p/", kvs)
-	if err != nil || len(got) != len(ops) || len(parts) < 2 {
-		t.Fatalf("%d operations in %d parts lead to %d (%v)", len(ops), len(parts), len(got), err)
-	}
-	for i := range ops {
-		if got[i].key != ops[i].key || got[i].end != ops[i].end || string(got[i].value) != string(ops[i].value) {
-			t.Errorf("%.200v became %.200v", ops[i], got[i])
-		}
-	}
-	if _, err := joinOps(&batch{"b", len(parts)}, "/p/", kvs[1:]); !errors.Is(err, storage.ErrBroken) {
-		t.Errorf("a batch without its first part: %v, want ErrBroken", err)
-	}
 }

@@ -29,26 +29,22 @@ type Options struct {
 
 // The limits of etcd and of this package.
 const (
-	maxOperations = 63 * 64   // of a transaction, without the head; see nested
-	maxBytes      = 1 << 20   // of a transaction; etcd's default limit is 1.5 MiB
-	maxValue      = 768 << 10 // of a key
-	maxKey        = 32 << 10  // bytes of a key
-	maxBatch      = 64 << 20  // bytes of a commit
-	maxGroup      = 4 << 20   // bytes of a commit of several updates
+	maxOperations = 63 * 64           // of a transaction, without the head; see nested
+	maxValue      = 1 << 20           // bytes of a value
+	maxBytes      = maxValue + 64<<10 // of a transaction; etcd's default limit is 1.5 MiB
+	maxKey        = 32 << 10          // bytes of a key
 )
 
 // How long the store waits.
 const (
 	readTime    = time.Second           // for the answer to a read of a key
 	writeTime   = 3 * time.Second       // for the outcome of a transaction
-	settleTime  = 5 * time.Second       // to find out an outcome that was not reported
+	resolveTime = 5 * time.Second       // to find out an outcome that was not reported
 	probeEach   = time.Second           // between two looks at the head
 	staleAfter  = 3 * time.Second       // since the cluster answered, until Watch reports it
-	graceFold   = 2 * time.Second       // for another replica to fold its batch
 	watchWait   = 50 * time.Millisecond // for a batch that Watch is about to receive
 	repeatAfter = 50 * time.Millisecond // of a failed call
 	reloadAfter = 2 * time.Second       // of a load that failed
-	tidyEach    = 10 * time.Minute      // between two looks for what writes have left
 )
 
 // A Store is a database under a prefix. Several goroutines may call its methods at
@@ -65,36 +61,31 @@ type Store struct {
 
 	committing sync.Mutex // held by the commit under way
 
-	mu       sync.Mutex
-	state    *state                         // guarded by mu; nil: nothing is known
-	loading  int                            // guarded by mu; loads under way
-	pending  []*step                        // guarded by mu; what arrived during them
-	follower *follower                      // guarded by mu; of the running Watch, nil if there is none
-	shown    int64                          // guarded by mu; the newest revision that Load, Since or Watch has yielded
-	fresh    time.Time                      // guarded by mu; when shown was known to be the latest
-	seen     sighting                       // guarded by mu; sets fresh when it is shown
-	broken   error                          // guarded by mu; of a key that is not JSON
-	gone     error                          // guarded by mu; see belongs: revisions now mean other states
-	newest   int64                          // guarded by mu; the count of the latest head that was read
-	passed   int64                          // guarded by mu; the head that was faster than the last commit, until Since or Latest; or 0
-	refused  error                          // guarded by mu; why etcd refuses commits, nil if it does not
-	away     error                          // guarded by mu; of the last call if the cluster did not answer
-	idMember func(collection string) string // guarded by mu
-
-	grace     time.Duration // graceFold, but of tests
-	tidyEach  time.Duration // tidyEach, but of tests
-	leaveOpen func() bool   // of tests: whether to stop after the flip
+	mu        sync.Mutex
+	state     *state                         // guarded by mu; nil: nothing is known
+	loading   int                            // guarded by mu; loads under way
+	pending   []*step                        // guarded by mu; what arrived during them
+	follower  *follower                      // guarded by mu; of the running Watch, nil if there is none
+	shown     int64                          // guarded by mu; the newest revision that Load, Since or Watch has yielded
+	fresh     time.Time                      // guarded by mu; when shown was known to be the latest
+	seen      sighting                       // guarded by mu; sets fresh when it is shown
+	broken    error                          // guarded by mu; of a key that is not JSON
+	gone      error                          // guarded by mu; see checkHead: revisions now mean other states
+	newest    int64                          // guarded by mu; the count of the latest head that was read
+	overtaker int64                          // guarded by mu; the head that was faster than the last commit, until Since or Latest; or 0
+	refused   error                          // guarded by mu; why etcd refuses commits, nil if it does not
+	away      error                          // guarded by mu; of the last call if the cluster did not answer
+	idMember  func(collection string) string // guarded by mu
 }
 
 // stats count events, for Counters and tests.
 type stats struct {
-	conflicts, staged, settled, unsure, reloads, foreign, restarts, gaps atomic.Int64
+	conflicts, settled, unsure, reloads, foreign, restarts, gaps atomic.Int64
 }
 
 // A state is what a commit must know of the database as it is at rev.
 type state struct {
 	rev     int64
-	same    int64 // an earlier revision with the same contents: only a batch was closed since; or 0
 	asOf    int64 // no head was written from rev to here, and the contents are those of here
 	edited  int64 // the latest revision of a key that a hand edit has written after the head; or 0
 	head    head
@@ -113,15 +104,9 @@ type sighting struct {
 type member struct {
 	rank   uint64
 	kind   storage.Kind
-	ids    string           // of an Array: the member with the ids
-	parts  string           // the name of the parts that have its value, or ""
-	places map[string]place // of an Array, by key
-	next   uint64           // the next place
-}
-
-type place struct {
-	at    uint64
-	parts string // the name of the parts that have the value, or ""
+	ids    string            // of an Array: the member with the ids
+	places map[string]uint64 // of an Array, by key
+	next   uint64            // the next place
 }
 
 // Open returns the database at an address. It does not call the cluster: the first
@@ -141,8 +126,6 @@ func newStore(c cluster, prefix string, log *slog.Logger) *Store {
 		prefix:   prefix,
 		log:      cmp.Or(log, slog.New(slog.DiscardHandler)),
 		opened:   time.Now(),
-		grace:    graceFold,
-		tidyEach: tidyEach,
 		me:       strings.ToLower(rand.Text()[:8]),
 		idMember: func(string) string { return defaultIDMember },
 	}
@@ -159,7 +142,6 @@ type Counter struct {
 func (s *Store) Counters() []Counter {
 	return []Counter{
 		{"conflicts", "Commits that another server was faster than.", s.stats.conflicts.Load},
-		{"staged", "Commits that were too large for one transaction.", s.stats.staged.Load},
 		{"settled", "Commits whose outcome was not reported and then found out.", s.stats.settled.Load},
 		{"unsure", "Commits whose outcome could not be found out.", s.stats.unsure.Load},
 		{"reloads", "Times that what changed was not known and everything was read again.", s.stats.reloads.Load},
@@ -221,7 +203,7 @@ func (s *Store) setRefused(err error) error {
 // on a condition that never holds. It reports whether etcd has answered.
 func (s *Store) ask(ctx context.Context) bool {
 	never := clientv3.Compare(clientv3.Version(s.prefix+headKey), "<", 0)
-	_, err := s.transact(ctx, readTime, []clientv3.Cmp{never}, []clientv3.Op{clientv3.OpPut(s.prefix+headKey, "")}, headKey)
+	_, err := s.transact(ctx, readTime, []clientv3.Cmp{never}, []clientv3.Op{clientv3.OpPut(s.prefix+headKey, "")})
 	switch {
 	case err == nil:
 		s.setRefused(nil)
@@ -279,7 +261,7 @@ func (s *Store) showLocked(rev int64) {
 
 // Latest returns the revision that was the latest at some moment of the call.
 func (s *Store) Latest(ctx context.Context) (storage.Rev, error) {
-	s.pass(0)
+	s.setOvertaker(0)
 	var rev int64
 	err := s.repeat(ctx, func(ctx context.Context) (err error) {
 		rev, _, _, err = s.latest(ctx)
@@ -316,7 +298,7 @@ func (s *Store) latest(ctx context.Context) (rev int64, h head, asOf int64, err 
 		return 0, h, 0, err
 	}
 	rev, asOf = r.Kvs[0].ModRevision, r.Header.Revision
-	if err = s.belongs(h, rev, known); err != nil {
+	if err = s.checkHead(h, rev, known); err != nil {
 		return 0, h, 0, err
 	}
 	s.mu.Lock()
@@ -326,9 +308,9 @@ func (s *Store) latest(ctx context.Context) (rev int64, h head, asOf int64, err 
 	return rev, h, asOf, nil
 }
 
-// belongs returns an error unless a head that was read, written at rev, is one of the
+// checkHead returns an error unless a head that was read, written at rev, is one of the
 // database that is known, and not older than known. The error stays until a restart.
-func (s *Store) belongs(h head, rev, known int64) error {
+func (s *Store) checkHead(h head, rev, known int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.newest = max(s.newest, h.Count)

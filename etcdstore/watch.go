@@ -22,7 +22,7 @@ const keepBatches = 256
 const maxBehind = 64
 
 // Watch implements storage.SharedStore. One goroutine receives the events of etcd,
-// another reads the head each second, and a third one sweeps; all end with the call.
+// another reads the head each second; both end with the call.
 func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
 	return func(yield func(storage.Batch, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -34,9 +34,6 @@ func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 		defer cancel()
 		running.Go(func() { f.run(ctx) })
 		running.Go(func() { f.probe(ctx) })
-		if !s.readOnly {
-			running.Go(func() { f.tidy(ctx) })
-		}
 
 		var reported error
 		for ctx.Err() == nil {
@@ -70,8 +67,8 @@ func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 func (s *Store) Since(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
 	return func(yield func(storage.Batch, error) bool) {
 		s.mu.Lock()
-		f, latest := s.follower, storage.Rev(s.passed)
-		s.passed = 0
+		f, latest := s.follower, storage.Rev(s.overtaker)
+		s.overtaker = 0
 		s.mu.Unlock()
 		if latest <= after { // no commit has found a later one
 			var err error
@@ -132,7 +129,6 @@ type follower struct {
 	edited int64 // the revision of a hand edit that the load has seen without a head, or 0
 	missed bool  // a hand edit is not shown yet: load with the next head
 	count  int64 // head.Count of the last head received, or less
-	open   bool  // whether a batch may be open at the last revision
 	goal   int64 // the revision of a head at which to end, or 0
 
 	mu      sync.Mutex
@@ -148,7 +144,7 @@ type follower struct {
 func (s *Store) newFollower(after int64) *follower {
 	f := &follower{
 		Store: s, feed: storage.NewFeed(storage.Rev(after), keepBatches),
-		from: after + 1, open: true, last: after, heard: time.Now(), restart: func() {},
+		from: after + 1, last: after, heard: time.Now(), restart: func() {},
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,7 +152,7 @@ func (s *Store) newFollower(after int64) *follower {
 		f.count = s.state.head.Count - max(s.state.rev-after, 0) // not every revision is a head
 	}
 	if st := s.state; st != nil && st.rev == after {
-		f.asOf, f.edited, f.open = st.asOf, st.edited, st.head.Open != nil
+		f.asOf, f.edited = st.asOf, st.edited
 	}
 	return f
 }
@@ -302,7 +298,7 @@ func (f *follower) events(ctx context.Context) error {
 func (f *follower) handle(ctx context.Context, events []*clientv3.Event) error {
 	f.setBusy(true)
 	defer f.setBusy(false)
-	d, err := f.decode(ctx, events, f.open)
+	d, err := f.decode(events)
 	f.mu.Lock()
 	last := f.last
 	f.mu.Unlock()
@@ -318,7 +314,7 @@ func (f *follower) handle(ctx context.Context, events []*clientv3.Event) error {
 		if err := f.adopt(ctx, d.rev); errors.Is(err, errMoved) || errors.Is(err, storage.ErrUnsure) || isAway(err) {
 			return err
 		}
-	case d.head == nil: // parts, or a fold
+	case d.head == nil: // keys of an earlier version
 	case d.head.Prev != last: // see I2
 		f.stats.gaps.Add(1)
 		f.log.Error("etcd has not reported a commit; loading everything", "after", last, "revision", d.rev, "follows", d.head.Prev)
@@ -341,7 +337,6 @@ func (f *follower) setBusy(busy bool) {
 
 // arrive publishes a batch.
 func (f *follower) arrive(b storage.Batch, h *head) {
-	f.open = h == nil || h.Open != nil
 	if h != nil {
 		f.count = h.Count
 	}
@@ -406,8 +401,6 @@ func (f *follower) adopt(ctx context.Context, foreign int64) error {
 		return err
 	case h.Reload && rev > foreign, h.Reset > foreign: // another replica did so
 		return nil
-	case h.Open != nil: // it is closed first
-		return errMoved
 	}
 	c := &commit{Store: f.Store, base: rev, last: h, head: f.next(h, rev)}
 	c.head.Reload = true

@@ -69,6 +69,8 @@ func problemOf(err error, keeper string) (p *problem, cause error) {
 		return retry(http.StatusServiceUnavailable, "The "+keeper+" cannot be read. Reads return its last valid state. Writes fail until it is fixed."+adviceOf(err)), err
 	case errors.Is(err, storage.ErrNotFound): // gone since the path was looked up
 		return newProblem(http.StatusNotFound, "The resource no longer exists."), nil
+	case errors.Is(err, storage.ErrTooLarge) && errors.As(err, &advice): // for one transaction of etcd
+		return newProblem(http.StatusRequestEntityTooLarge, sentence(advice.Advice)+" Nothing was changed."), nil
 	case errors.Is(err, storage.ErrTooLarge):
 		return newProblem(http.StatusRequestEntityTooLarge, "The database would exceed its size limit. Nothing was changed."), err
 	case errors.Is(err, storage.ErrFull):

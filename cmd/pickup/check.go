@@ -24,7 +24,6 @@ type checkCommand struct {
 	idConvention
 	routeFile
 	clusterAccess
-	Sweep bool `help:"Also delete what interrupted writes have left in a database in etcd."`
 }
 
 func (c *checkCommand) run(ctx context.Context, e *environment) error {
@@ -32,8 +31,6 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 	check := c.check
 	if etcdstore.IsURL(path) {
 		check = c.checkCluster
-	} else if c.Sweep {
-		return usagef("--sweep is for a database in etcd")
 	}
 	found, unchecked, err := check(ctx, e, path)
 	f, inText := lint.Broken(err)

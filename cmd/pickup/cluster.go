@@ -18,7 +18,6 @@ import (
 	"pickup/internal/describe"
 	"pickup/internal/lint"
 	"pickup/internal/schema"
-	"pickup/internal/spell"
 	"pickup/internal/storage"
 )
 
@@ -195,13 +194,6 @@ func (c *checkCommand) checkCluster(ctx context.Context, e *environment, url str
 		unchecked = err.Error()
 	}
 	found, _ = lint.New(url, nil, db).List(0, math.MaxInt)
-	if c.Sweep {
-		n, err := store.Sweep(ctx)
-		if err != nil {
-			return nil, "", clusterError(err, url)
-		}
-		fmt.Fprintf(e.stdout, "%s: deleted %s of writes that were killed\n", url, spell.Count(n, "part"))
-	}
 	return found, unchecked, nil
 }
 

@@ -181,6 +181,120 @@ func TestClusterAnswers(t *testing.T) {
 	}
 }
 
+// TestClusterTooLarge makes changes that do not fit one transaction of etcd: they are
+// refused and change nothing. Several clients together may send more.
+func TestClusterTooLarge(t *testing.T) {
+	t.Parallel()
+	c, err := etcdtest.Start(etcdtest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Stop)
+	dir, url := t.TempDir(), "etcd://"+c.Hosts()+"/large"
+	records := func(n, size int) string { // as an array
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `,{"t":"%d%s"}`, i, strings.Repeat("x", size))
+		}
+		return "[" + b.String()[1:] + "]"
+	}
+	imported := func(text string, args ...string) (string, error) {
+		t.Helper()
+		file := filepath.Join(dir, "db.json")
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command(built(t), append([]string{"import", file, url}, args...)...).CombinedOutput()
+		return string(out), err
+	}
+	if out, err := imported(`{"a":` + records(5000, 1) + `,"b":[]}`); err != nil { // in portions
+		t.Fatalf("import: %v\n%s", err, out)
+	}
+	p, err := launch("pickup", dir, nil, "--no-auth", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	call := func(method, path, header, body string) (int, string) {
+		t.Helper()
+		req, err := http.NewRequest(method, p.url+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name, value, ok := strings.Cut(header, ": "); ok {
+			req.Header.Set(name, value)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(text)
+	}
+	done := func(method, path, header, body string) {
+		t.Helper()
+		if status, text := call(method, path, header, body); status/100 != 2 {
+			t.Fatalf("%s %s: %d %.300s", method, path, status, text)
+		}
+	}
+	refused := func(method, path, header, body, keys string) {
+		t.Helper()
+		_, before := call("GET", "/db", "", "")
+		status, text := call(method, path, header, body)
+		if want := "The change has " + keys + " keys; etcd takes 4,032 at once: send it in parts. Nothing was changed."; status != http.StatusRequestEntityTooLarge || !strings.Contains(text, want) {
+			t.Errorf("%s %s: %d %.300s, want 413 %s", method, path, status, text, want)
+		}
+		if _, after := call("GET", "/db", "", ""); after != before {
+			t.Errorf("%s %s has changed the database", method, path)
+		}
+	}
+	const patch = "Content-Type: application/json-patch+json"
+	refused("POST", "/b", "", records(4032, 1), "4,033")
+	done("POST", "/b", "", records(4031, 1))
+	refused("PATCH", "/db", patch, `[{"op":"add","path":"/c","value":`+records(5000, 1)+`}]`, "5,001")
+	done("PATCH", "/db", patch, `[{"op":"remove","path":"/a"}]`)
+	refused("POST", "/_/undo", "", "", "5,001")
+	refused("POST", "/_/reset", "", "", "9,033")
+	for range 2 {
+		done("POST", "/b", "Pickup-Session: s", records(2500, 1))
+	}
+	refused("POST", "/_/sessions/s/commit", "", "", "5,001")
+	status, text := call("POST", "/b", "", records(20, 100<<10))
+	if status != http.StatusRequestEntityTooLarge || !strings.Contains(text, "KiB; etcd takes 1,088 at once: send it in parts. Nothing was changed.") {
+		t.Errorf("a POST of two megabytes: %d %.300s", status, text)
+	}
+	status, text = call("POST", "/b", "", records(1, 1<<20))
+	if status != http.StatusRequestEntityTooLarge || !strings.Contains(text, "bytes; etcd takes 1,048,576. Nothing was changed.") {
+		t.Errorf("a POST of a record that is larger than a mebibyte: %d %.300s", status, text)
+	}
+	_, before := call("GET", "/db", "", "")
+	if out, err := imported(`{"a":`+records(5000, 1)+`}`, "--replace"); err == nil || !strings.Contains(out, "keys; etcd takes 4,032 at once: send it in parts") {
+		t.Errorf("import --replace: %v\n%s", err, out)
+	}
+	if _, after := call("GET", "/db", "", ""); after != before {
+		t.Error("import --replace has changed the database")
+	}
+	var running sync.WaitGroup
+	for range 16 {
+		running.Go(func() {
+			resp, err := http.Post(p.url+"/b", "application/json", strings.NewReader(records(1, 300<<10)))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer resp.Body.Close()
+			if resp.StatusCode != http.StatusCreated {
+				t.Errorf("one of several large requests at once: %s", resp.Status)
+			}
+		})
+	}
+	running.Wait()
+}
+
 // TestReplaceWhileOthersWrite replaces a database into which another server writes.
 func TestReplaceWhileOthersWrite(t *testing.T) {
 	for _, test := range []struct {

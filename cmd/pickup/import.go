@@ -107,14 +107,14 @@ func (c *importCommand) replace(ctx context.Context, store storage.SharedStore, 
 			return 0, err
 		}
 		changes := difference(now.Contents, from.Contents)
-		if string(now.Rules) == string(rules) {
-			if len(changes) == 0 {
-				return now.Rev, nil
-			}
-			if err := store.KeyBy(idMember); err != nil { // its servers would not find the records
+		same := string(now.Rules) == string(rules)
+		if same && len(changes) == 0 {
+			return now.Rev, nil
+		}
+		if err := store.KeyBy(idMember); err != nil { // the ids are in other members
+			if same { // its servers would not find the records
 				return 0, usagef("%w; see --id-field", err)
 			}
-		} else { // the ids may be in other members
 			changes = difference(nil, from.Contents)
 			for _, old := range now.Contents {
 				if !named(from.Contents, old.Name) {

@@ -292,17 +292,17 @@ func testKeyBy(t *testing.T, a, b storage.SharedStore) {
 	}
 }
 
-// testLarge commits a batch that needs more than one request to most stores. Another
-// store sees all of it or nothing.
+// testLarge commits a batch of nearly a mebibyte. Another store sees all of it or
+// nothing.
 func testLarge(t *testing.T, a, b storage.SharedStore) {
-	const records = 10_000
+	const records = 2000
 	first := load(t, a)
 	changes := make([]storage.Change, records)
 	for i := range changes {
 		id := strconv.Itoa(i)
 		changes[i] = set("empty", id, `{"id":"`+id+`","text":"`+strings.Repeat("x", 200)+`"}`)
 	}
-	changes = append(changes, set("version", "", "4"), set("drivers", "big", `{"id":"big","text":"`+strings.Repeat("y", 2<<20)+`"}`))
+	changes = append(changes, set("version", "", "4"), set("drivers", "big", `{"id":"big","text":"`+strings.Repeat("y", 256<<10)+`"}`))
 	done := make(chan error, 1)
 	go func() {
 		_, err := a.Commit(t.Context(), first.Rev, changes)

@@ -12,16 +12,16 @@ import (
 	"pickup/internal/storage"
 )
 
-// settle finds out what became of a transaction that cause has left open, and returns
-// as try does. It writes a head with nothing else, a fence. If that succeeds, the
+// resolve finds out what became of a transaction whose outcome cause has left unknown, and
+// returns as try does. It makes a commit without changes. If that succeeds, the
 // transaction has not succeeded and cannot any more. Otherwise the chain of heads tells
 // which one followed the base.
-func (c *commit) settle(ctx context.Context, cause error) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, settleTime)
+func (c *commit) resolve(ctx context.Context, cause error) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, resolveTime)
 	defer cancel()
-	then := c.fence(c.last, c.base)
+	then := c.emptyCommit(c.last, c.base)
 	for wait := repeatAfter; ; wait = min(2*wait, time.Second) {
-		r, err := c.transact(ctx, readTime, c.unmoved(c.base, c.last), then, headKey)
+		r, err := c.transact(ctx, readTime, c.unmoved(c.base, c.last), then)
 		switch {
 		case err == nil && r.Succeeded:
 			c.stats.settled.Add(1)
@@ -44,10 +44,9 @@ func (c *commit) settle(ctx context.Context, cause error) (int64, error) {
 	}
 }
 
-// fence returns the operations of a commit without changes after one at rev.
-func (s *Store) fence(last head, rev int64) []clientv3.Op {
+// emptyCommit returns the operations of a commit without changes after one at rev.
+func (s *Store) emptyCommit(last head, rev int64) []clientv3.Op {
 	h := s.next(last, rev)
-	h.Open = last.Open
 	return []clientv3.Op{clientv3.OpPut(s.prefix+headKey, h.encode())}
 }
 
