@@ -107,7 +107,7 @@ func TestLoadInParts(t *testing.T) {
 	}
 	one, four := at(1, in, nil), at(4, in, nil)
 	same(one, four)
-	want := idStats{member: "id", numbers: 20 + 9, strings: n - 20 - 9 - 2*20, number: true, high: fmt.Sprint(n)}
+	want := idStats{member: "id", numbers: 20 + 9, strings: n - 20 - 9 - 2*20, high: fmt.Sprint(n)}
 	if four.ids != want || four.shadowed["7"] != 20 {
 		t.Errorf("%+v, not %+v; %v", four.ids, want, four.shadowed)
 	}

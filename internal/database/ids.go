@@ -2,7 +2,6 @@ package database
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"pickup/internal/rawjson"
@@ -40,88 +39,94 @@ func (o conventions) IDKind(collection string) schema.IDKind {
 	return cmp.Or(o.schema.Member(collection).IDKind, o.ids)
 }
 
-// newIDs returns the kind of a collection's new ids. For AutoIDs the type in the
-// schema comes before the example of other records, which may break it.
-func (o conventions) newIDs(collection string) schema.IDKind {
-	kind := o.IDKind(collection)
+// newIDs returns the kind of a collection's new ids, which is not AutoIDs. like has the
+// counts that decide it unless a kind is configured, or the schema has a type: of the
+// collection's ids, or else of references to them. An empty collection follows the
+// records of all others together.
+func (s *Snapshot) newIDs(collection string, like idStats) schema.IDKind {
+	kind := s.IDKind(collection)
 	if kind == schema.AutoIDs || kind == "" {
-		return o.schema.Member(collection).TypedIDs(o.IDMember(collection))
+		kind = s.schema.TypedIDs(collection, s.IDMember(collection))
 	}
-	return kind
+	if kind != schema.AutoIDs && kind != schema.TextIDs {
+		return kind
+	}
+	if like.integers()+like.others == 0 {
+		for _, c := range s.list {
+			like.add(c.ids)
+		}
+	}
+	switch {
+	case like.integers() < like.others:
+		return schema.UUIDs
+	case like.numbers > like.strings && kind != schema.TextIDs:
+		return schema.NumberIDs
+	}
+	return schema.TextIDs
 }
 
 // idStats counts the kinds of ids in a collection and keeps the greatest number
 // that was ever one.
 type idStats struct {
 	member  string // that carries the id
-	numbers int    // integers
-	strings int    // strings that spell an integer
+	numbers int
+	strings int // that spell an integer
 	others  int
-	number  bool   // whether the latest id is a number
 	high    string // the greatest integer, in decimal digits; "": none yet
 }
 
+// integers returns the number of ids that new integers would be like.
+func (c *idStats) integers() int { return c.numbers + c.strings }
+
 // count adds by, 1 or -1, to the counter for r's id.
 func (c *idStats) count(r *Record, by int) {
-	n := c.kind(r)
-	*n += by
-	if by < 0 {
-		return
-	}
-	c.number = n == &c.numbers
-	if rawjson.IsIndex(r.ID) {
+	*c.kind(r) += by
+	if by > 0 && rawjson.IsIndex(r.ID) {
 		c.high = later(c.high, r.ID)
 	}
 }
 
-// join adds what o has counted of later records.
-func (c *idStats) join(o idStats) {
+// add adds the counts of o.
+func (c *idStats) add(o idStats) {
 	c.numbers += o.numbers
 	c.strings += o.strings
 	c.others += o.others
-	c.number = o.number
-	c.high = later(c.high, o.high)
 }
 
-// inherit adds what is known of earlier ids: the greatest number, and the kind if
-// there are no others.
-func (c *idStats) inherit(old idStats) {
-	c.high = later(c.high, old.high)
-	if c.numbers+c.strings+c.others == 0 {
-		c.number = old.number
-	}
+// join adds what o has counted of other records of the same collection.
+func (c *idStats) join(o idStats) {
+	c.add(o)
+	c.inherit(o)
 }
+
+// inherit adds the greatest number of earlier ids.
+func (c *idStats) inherit(old idStats) { c.high = later(c.high, old.high) }
 
 // kind returns the counter for r's id, a new one if r has no usable id.
 func (c *idStats) kind(r *Record) *int {
-	switch {
-	case storage.IsPositionKey(r.ID):
+	if storage.IsPositionKey(r.ID) {
 		return new(int)
-	case !integer(r.ID):
-		return &c.others
 	}
-	if v, _ := rawjson.Member(r.Value, c.member); v.Kind() == '"' {
+	switch v, _ := rawjson.Member(r.Value, c.member); {
+	case v.Kind() != '"':
+		return &c.numbers
+	case integer(r.ID):
 		return &c.strings
 	}
-	return &c.numbers
+	return &c.others
 }
 
-// next returns a new id as JSON text. With AutoIDs, if all ids are integers, or all
-// are strings that spell one, it is the next of these; in a collection that never
-// had ids it is the string "1", or 1, see guess; otherwise it is a UUID. taken reports whether a
-// record has an id; random ones come from the source.
+// next returns a new id of a kind as JSON text. taken reports whether a record has an
+// id; random ones come from the source.
 func (c *idStats) next(kind schema.IDKind, taken func(id string) bool, from *source) string {
 	random := from.uuid
-	switch {
-	case kind == schema.NumberIDs:
+	switch kind {
+	case schema.NumberIDs:
 		return increment(c.high)
-	case kind == schema.ShortIDs:
-		random = from.shortID
-	case kind == schema.UUIDs:
-	case c.counted(kind):
-		return increment(c.high)
-	case c.others == 0 && (c.numbers == 0 || kind == schema.TextIDs):
+	case schema.TextIDs:
 		return `"` + increment(c.high) + `"`
+	case schema.ShortIDs:
+		random = from.shortID
 	}
 	id := random()
 	for taken(id) {
@@ -130,29 +135,10 @@ func (c *idStats) next(kind schema.IDKind, taken func(id string) bool, from *sou
 	return `"` + id + `"`
 }
 
-// counted reports whether new ids are numbers because all others are.
-func (c *idStats) counted(kind schema.IDKind) bool {
-	return kind != schema.TextIDs && c.others == 0 && c.strings == 0 && (c.numbers > 0 || c.number)
-}
-
-// guess makes the first id of a collection that never had one a number, if those of all
-// other collections are.
-func (c *idStats) guess(s *Snapshot) {
-	if c.numbers+c.strings+c.others > 0 || c.high != "" || c.number {
-		return
-	}
-	for _, other := range s.list {
-		if ids := &other.ids; ids.strings+ids.others > 0 {
-			return
-		}
-	}
-	c.number = slices.ContainsFunc(s.list, func(other *collection) bool { return other.ids.numbers > 0 })
-}
-
-// spell returns an id that a client has chosen as JSON text: as a number if next
-// returns numbers.
-func (c *idStats) spell(kind schema.IDKind, id string) string {
-	if integer(id) && (kind == schema.NumberIDs || c.counted(kind)) {
+// spelled returns an id that a client has chosen as JSON text: as a number if new ids of
+// that kind are numbers.
+func spelled(kind schema.IDKind, id string) string {
+	if integer(id) && kind == schema.NumberIDs {
 		return id
 	}
 	return string(rawjson.AppendQuote(nil, id))

@@ -3,6 +3,7 @@ package database_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -57,7 +58,13 @@ func TestIDKinds(t *testing.T) {
 		{kind: schema.AutoIDs, contents: `[{"id":7}]`, want: `8`},
 		{kind: schema.AutoIDs, contents: `[{"id":"7"}]`, want: `"8"`},
 		{kind: schema.AutoIDs, contents: `[{"id":"a"}]`, want: uuid},
-		{kind: schema.AutoIDs, contents: `[{"id":"7"},{"id":3}]`, want: uuid},
+		{kind: schema.AutoIDs, contents: `[{"id":"7"},{"id":3}]`, want: `"8"`},
+		{kind: schema.AutoIDs, contents: `[{"id":"7"},{"id":3},{"id":4}]`, want: `8`},
+		{kind: schema.AutoIDs, contents: `[{"id":7},{"id":"a"}]`, want: `8`},
+		{kind: schema.AutoIDs, contents: `[{"id":"7"},{"id":"a"}]`, want: `"8"`},
+		{kind: schema.AutoIDs, contents: `[{"id":"7"},{"id":8},{"id":"a"},{"id":"b"}]`, want: `"9"`},
+		{kind: schema.AutoIDs, contents: `[{"id":7},{"id":"a"},{"id":"b"}]`, want: uuid},
+		{kind: schema.AutoIDs, contents: `[{"id":1.5}]`, want: `1`},
 		{kind: schema.NumberIDs, contents: `[]`, want: `1`},
 		{kind: schema.NumberIDs, contents: `[{"id":"7"}]`, want: `8`},
 		{kind: schema.NumberIDs, contents: `[{"id":"a"},{"id":99999999999999999999}]`, want: `100000000000000000000`},
@@ -93,21 +100,65 @@ func cmpOr(a, b schema.IDKind) schema.IDKind {
 	return a
 }
 
-// TestFirstID creates the first id of a collection next to others.
+// TestFirstID creates the first ids of a collection next to others, which it follows
+// together.
 func TestFirstID(t *testing.T) {
-	for _, test := range []struct{ others, want string }{
-		{others: ``, want: `"1"`},
-		{others: `,"a":[{"id":7}]`, want: `1`},
-		{others: `,"a":[{"id":7}],"b":[],"c":{"id":"x"},"d":[{"id":2},{"name":"no id"}]`, want: `1`},
-		{others: `,"a":[{"id":"7"}]`, want: `"1"`},
-		{others: `,"a":[{"id":7}],"b":[{"id":"x"}]`, want: `"1"`},
-		{others: `,"a":[]`, want: `"1"`},
+	const uuid = `"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"`
+	for _, test := range []struct{ others, want, then string }{
+		{others: ``, want: `"1"`, then: `"2"`},
+		{others: `,"a":[{"id":7}]`, want: `1`, then: `2`},
+		{others: `,"a":[{"id":7}],"b":[],"c":{"id":"x"},"d":[{"id":2},{"name":"no id"}]`, want: `1`, then: `2`},
+		{others: `,"a":[{"id":"7"}]`, want: `"1"`, then: `"2"`},
+		{others: `,"a":[{"id":7}],"b":[{"id":"x"}]`, want: `1`, then: `2`},
+		{others: `,"a":[{"id":7}],"b":[{"id":"x"}],"c":[{"id":"y"}]`, want: uuid, then: uuid},
+		{others: `,"a":[]`, want: `"1"`, then: `"2"`},
 	} {
 		db := openMem(t, `{"new":[]`+test.others+`}`)
-		first := createID(t, db, "new", `{}`)
-		second := createID(t, db, "new", `{}`)
-		if first != test.want || second != strings.Replace(test.want, "1", "2", 1) {
-			t.Errorf("next to %s: %s and %s", test.others, first, second)
+		for _, want := range []string{test.want, test.then} {
+			if got := createID(t, db, "new", `{}`); !regexp.MustCompile("^" + want + "$").MatchString(got) {
+				t.Errorf("next to %s: %s, want %s", test.others, got, want)
+			}
+		}
+	}
+}
+
+// TestIDsDependOnCounts compares the id that a database gives after random changes with
+// that of one that has just been opened with the same contents. The kind is the same, and
+// so is a number that no deleted record had.
+func TestIDsDependOnCounts(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 7))
+	kind := regexp.MustCompile(`^"?[0-9]{1,3}"?$`)
+	for range 300 {
+		db := openMem(t, `{"a":[],"b":[]}`)
+		for range random.IntN(12) {
+			collection := []string{"a", "b"}[random.IntN(2)]
+			db.Update(t.Context(), func(tx *database.Tx) error {
+				n := random.IntN(20)
+				switch random.IntN(6) {
+				case 0:
+					tx.Create(collection, jsontext.Value(`{}`))
+				case 1:
+					tx.Create(collection, jsontext.Value(fmt.Sprintf(`{"id":%d}`, n)))
+				case 2:
+					tx.Create(collection, jsontext.Value(fmt.Sprintf(`{"id":"%d"}`, n)))
+				case 3:
+					tx.Create(collection, jsontext.Value(fmt.Sprintf(`{"id":"x%d"}`, n)))
+				case 4:
+					tx.PatchDatabase(jsontext.Value(`[{"op":"add","path":"/` + collection + `/0","value":{}}]`))
+				case 5:
+					for r := range tx.Snapshot().All(collection) {
+						tx.Delete(collection, r.ID)
+						break
+					}
+				}
+				return nil
+			})
+		}
+		contents := string(db.Snapshot().AppendJSON(nil))
+		fresh := openMem(t, contents)
+		got, want := createID(t, db, "a", `{}`), createID(t, fresh, "a", `{}`)
+		if got[0] == '"' != (want[0] == '"') || kind.MatchString(got) != kind.MatchString(want) {
+			t.Errorf("%s: the id is %s, after a restart %s", contents, got, want)
 		}
 	}
 }
@@ -123,6 +174,7 @@ func TestTypedIDs(t *testing.T) {
 		{rules: `"allOf":[{"$ref":"#/$defs/record"}]`, contents: `[]`, want: `1`, chosen: `77`},
 		{rules: `"properties":{"id":{"type":"string"}}`, contents: `[{"id":7}]`, want: `"8"`, chosen: `"77"`},
 		{rules: `"properties":{"id":{"type":"string"}}`, contents: `[{"id":"a"}]`, want: uuid, chosen: `"77"`},
+		{rules: `"properties":{"id":{"type":"string"}}`, contents: `[{"id":"a"},{"id":7}]`, want: `"8"`, chosen: `"77"`},
 		{rules: `"properties":{"id":{"type":"string","format":"uuid"}}`, contents: `[]`, want: uuid, chosen: ``},
 		{rules: `"properties":{"id":{"type":["string","number"]}}`, contents: `[]`, want: `"1"`, chosen: `"77"`},
 		{rules: `"properties":{"id":{"type":["string","number"]}}`, contents: `[{"id":7}]`, want: `8`, chosen: `77`},
@@ -149,6 +201,26 @@ func TestTypedIDs(t *testing.T) {
 			}
 			return nil
 		})
+	}
+}
+
+// TestReferredIDs creates ids in a collection whose schema has no type for them. Numbers as
+// the type of a reference count, a type of the ids themselves comes first.
+func TestReferredIDs(t *testing.T) {
+	for _, tt := range []struct{ id, reference, want string }{
+		{reference: `{"type":"integer","x-ref":"a"}`, want: `1`},
+		{reference: `{"type":["number","null"],"x-ref":"a"}`, want: `1`},
+		{reference: `{"type":"array","items":{"type":"integer","x-ref":"a"}}`, want: `1`},
+		{reference: `{"type":["integer","string"],"x-ref":"a"}`, want: `"1"`},
+		{reference: `{"type":"integer"}`, want: `"1"`},
+		{reference: `{"type":"string","x-ref":"a"}`, want: `"1"`},
+		{id: `"id":{"type":"string"}`, reference: `{"type":"integer","x-ref":"a"}`, want: `"1"`},
+		{id: `"id":{"type":["string","integer"]}`, reference: `{"type":"integer","x-ref":"a"}`, want: `"1"`},
+	} {
+		db := openSchema(t, `{"a":[],"b":[]}`, `{"properties":{"a":{"items":{"properties":{`+tt.id+`}}},"b":{"items":{"properties":{"aId":`+tt.reference+`}}}}}`)
+		if got := createID(t, db, "a", `{}`); got != tt.want {
+			t.Errorf("%s, %s: %s, want %s", tt.id, tt.reference, got, tt.want)
+		}
 	}
 }
 

@@ -310,7 +310,8 @@ func (d *databasePatch) setWhole(name string, value jsontext.Value, t *touches) 
 func (d *databasePatch) rebuild(name string, kids []*jsonpatch.Node, whole *touches) error {
 	snap := d.tx.snap
 	idMember, stats := snap.IDMember(name), snap.idsOf(name)
-	c := newArray(name, 0, idStats{member: idMember, high: stats.high, number: stats.number})
+	c := newArray(name, 0, idStats{member: idMember, high: stats.high})
+	like := idStats{member: idMember} // the ids that the elements have
 	keys := storage.NewKeys(idMember)
 	kept := func(kid *jsonpatch.Node) bool {
 		r := recordOf(kid)
@@ -319,8 +320,8 @@ func (d *databasePatch) rebuild(name string, kids []*jsonpatch.Node, whole *touc
 	reserved := make(map[string]bool) // ids of records that the patch has left
 	for _, kid := range kids {
 		id, ok := storage.ID(kid.Value(), idMember)
-		if ok && rawjson.IsIndex(id) {
-			c.ids.high = later(c.ids.high, id)
+		if ok {
+			like.count(&Record{ID: id, Value: kid.Value()}, 1)
 		}
 		if r := recordOf(kid); r != nil && !storage.IsPositionKey(r.ID) {
 			reserved[r.ID] = true
@@ -328,6 +329,7 @@ func (d *databasePatch) rebuild(name string, kids []*jsonpatch.Node, whole *touc
 			reserved[id] = true
 		}
 	}
+	c.ids.inherit(like)
 	for i, kid := range kids {
 		v := kid.Value()
 		if !kept(kid) {
@@ -342,7 +344,7 @@ func (d *databasePatch) rebuild(name string, kids []*jsonpatch.Node, whole *touc
 				return whole.rebase(err)
 			}
 			var err error
-			if v, err = d.element(c, kid, reserved, whole != nil); err != nil {
+			if v, err = d.element(c, like, kid, reserved, whole != nil); err != nil {
 				return d.rebase(err)
 			}
 		}
@@ -354,9 +356,9 @@ func (d *databasePatch) rebuild(name string, kids []*jsonpatch.Node, whole *touc
 
 // element returns the value of an element that a patch has changed or added, for
 // the collection c, and checks it. A record keeps its id. An added element gets one
-// if it has none, or if the schema makes ids read-only; those of a whole array keep
-// theirs, and one that equals the record with its id is not checked.
-func (d *databasePatch) element(c *collection, kid *jsonpatch.Node, reserved map[string]bool, whole bool) (jsontext.Value, error) {
+// like those of like if it has none, or if the schema makes ids read-only; those of a
+// whole array keep theirs, and one that equals the record with its id is not checked.
+func (d *databasePatch) element(c *collection, like idStats, kid *jsonpatch.Node, reserved map[string]bool, whole bool) (jsontext.Value, error) {
 	tx, rules := d.tx, d.tx.snap.schema.Member(c.name)
 	v, sent, faults, err := tx.amended(c.name, kid.Value())
 	if err != nil {
@@ -372,7 +374,7 @@ func (d *databasePatch) element(c *collection, kid *jsonpatch.Node, reserved map
 		id = old.ID
 	} else {
 		var invalid []schema.Fault
-		v, id, invalid, taken = tx.withID(c, v, old == nil && !whole && rules.ReadOnlyID(), func(id string) bool { return c.has(id) || reserved[id] })
+		v, id, invalid, taken = tx.withID(c, like, v, old == nil && !whole && rules.ReadOnlyID(), func(id string) bool { return c.has(id) || reserved[id] })
 		faults = append(faults, invalid...)
 	}
 	var names []string

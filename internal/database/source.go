@@ -3,11 +3,12 @@ package database
 import (
 	"crypto/rand"
 	"encoding/binary"
-	"encoding/hex"
 	"io"
 	mathrand "math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/google/uuid"
 
 	"pickup/internal/rawjson"
 )
@@ -19,7 +20,7 @@ type source struct {
 
 	mu     sync.Mutex
 	random io.Reader // guarded by mu
-	last   int64     // guarded by mu; the time in the latest UUID, in 4,096ths of a millisecond
+	last   int64     // guarded by mu; the time in the latest UUID of a given clock, in 4,096ths of a millisecond
 }
 
 func newSource(o Options) *source {
@@ -50,23 +51,23 @@ func (s *source) now() time.Time {
 	return s.start.Add(time.Since(s.began))
 }
 
-// uuid returns a UUID of version 7 (RFC 9562, section 5.7). The bits after the
-// milliseconds are a fraction (section 6.2, method 3), so that the ids of a source
-// ascend.
+// uuid returns a UUID of version 7 (RFC 9562, section 5.7). With a given clock, its time is
+// that of the clock, with a fraction of the millisecond (section 6.2, method 3) so that
+// the ids of a source ascend.
 func (s *source) uuid() string {
-	at := s.now()
-	if s.seed != nil && !s.start.IsZero() {
-		at = s.start // the time that has passed differs
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	id := uuid.Must(uuid.NewV7FromReader(s.random)) // neither source fails
+	if s.start.IsZero() {
+		return id.String()
+	}
+	at := s.now()
+	if s.seed != nil {
+		at = s.start // the time that has passed differs
+	}
 	s.last = max(s.last+1, at.UnixMilli()<<12|int64(at.Nanosecond())%1e6*4096/1e6)
-	var b [16]byte
-	s.read(b[8:])
-	binary.BigEndian.PutUint64(b[:], uint64(s.last>>12<<16|0x7000|s.last&0xfff))
-	b[8] = b[8]&0x3f | 0x80
-	text := hex.EncodeToString(b[:])
-	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
+	binary.BigEndian.PutUint64(id[:], uint64(s.last>>12<<16|0x7000|s.last&0xfff))
+	return id.String()
 }
 
 // shortID returns a random id without letters that look like digits. It begins with

@@ -110,7 +110,7 @@ func (tx *Tx) create(collection string, body jsontext.Value, defaults bool) (*Re
 			return nil, fmt.Errorf("with the defaults of the schema it would be nested deeper than %d levels: %w", rawjson.MaxDepth, storage.ErrShape)
 		}
 	}
-	value, id, invalid, taken := tx.withID(c, value, rules.ReadOnlyID(), c.has)
+	value, id, invalid, taken := tx.withID(c, c.ids, value, rules.ReadOnlyID(), c.has)
 	value = tx.stamp(collection, nil, value)
 	faults = append(append(faults, invalid...), rules.CheckCreate(value)...)
 	taken = append(taken, tx.taken(c, value, id, nil, sent)...)
@@ -121,14 +121,13 @@ func (tx *Tx) create(collection string, body jsontext.Value, defaults bool) (*Re
 }
 
 // withID returns the value of a new record with its id, and what is wrong with that. It
-// makes an id if the value has none, or if renew is set. used reports whether a record
-// has an id.
-func (tx *Tx) withID(c *collection, value jsontext.Value, renew bool, used func(id string) bool) (_ jsontext.Value, id string, invalid, taken []schema.Fault) {
+// makes an id like those of like if the value has none, or if renew is set. used reports
+// whether a record has an id.
+func (tx *Tx) withID(c *collection, like idStats, value jsontext.Value, renew bool, used func(id string) bool) (_ jsontext.Value, id string, invalid, taken []schema.Fault) {
 	member := c.ids.member
 	given, ok := rawjson.Member(value, member)
 	if !ok || renew || given.Kind() == 'n' || string(given) == `""` {
-		c.ids.guess(tx.snap)
-		value = rawjson.SetMember(value, member, c.ids.next(tx.snap.newIDs(c.name), used, tx.source))
+		value = rawjson.SetMember(value, member, c.ids.next(tx.snap.newIDs(c.name, like), used, tx.source))
 	}
 	switch id, ok = storage.ID(value, member); {
 	case !ok:
@@ -150,7 +149,7 @@ func (tx *Tx) CreateAs(collection, id string, body jsontext.Value) (*Record, err
 	idMember := c.ids.member
 	if body.Kind() == '{' {
 		if v, has := rawjson.Member(body, idMember); !has {
-			body = rawjson.SetMember(rawjson.Compact(body), idMember, c.ids.spell(tx.snap.newIDs(collection), id))
+			body = rawjson.SetMember(rawjson.Compact(body), idMember, spelled(tx.snap.newIDs(collection, c.ids), id))
 		} else if sent, _ := storage.ID(body, idMember); sent != id {
 			return nil, fmt.Errorf("the body's %s is %s, but the request is for %q: %w", idMember, rawjson.Show(v), rawjson.Shorten(id), storage.ErrShape)
 		}

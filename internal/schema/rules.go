@@ -176,21 +176,54 @@ func (r *Rules) addReference(member string, x *extras) {
 	}
 }
 
-// describing returns the schemas that every value of the member has to match.
-func (r *Rules) describing(member string) (all []*jsonschema.Schema) {
+// describing returns the schemas that every value of the member has to match, or every
+// element of it if it is a list.
+func (r *Rules) describing(member string) (all, elements []*jsonschema.Schema) {
 	for _, part := range gather(r.record, false) {
 		if sch := part.Properties[member]; sch != nil {
 			all = append(all, sch)
 		}
 	}
-	return all
+	for _, part := range gather(all, false) {
+		elements = append(elements, itemsOf(part)...)
+	}
+	return all, elements
 }
 
-// TypedIDs returns the kind of ids that the type of the member with the id
-// implies, or AutoIDs.
-func (r *Rules) TypedIDs(member string) IDKind {
+// TypedIDs returns the kind of ids that the type of a collection's ids implies: that of the
+// member with the id or, without one, that of references to it, if they are numbers
+// alone. Otherwise it returns AutoIDs.
+func (s *Schema) TypedIDs(collection, member string) IDKind {
+	own, _ := s.Member(collection).describing(member)
+	if kind := typedIDs(own); kind != AutoIDs || s == nil {
+		return kind
+	}
+	if isTyped(own) { // as a number or a string
+		return AutoIDs
+	}
+	for _, name := range s.names {
+		for _, ref := range s.rules[name].References {
+			if ref.Collection != collection {
+				continue
+			}
+			id, element := s.rules[name].describing(ref.Member)
+			if typedIDs(id) == NumberIDs || typedIDs(element) == NumberIDs {
+				return NumberIDs
+			}
+		}
+	}
+	return AutoIDs
+}
+
+// isTyped reports whether one of the schemas has a type.
+func isTyped(all []*jsonschema.Schema) bool {
+	return slices.ContainsFunc(gather(all, false), func(part *jsonschema.Schema) bool { return part.Types != nil })
+}
+
+// typedIDs returns the kind of ids that the schemas imply, which all describe them.
+func typedIDs(all []*jsonschema.Schema) IDKind {
 	texts, numbers := true, true
-	for _, part := range gather(r.describing(member), false) {
+	for _, part := range gather(all, false) {
 		if part.Format != nil && part.Format.Name == "uuid" {
 			return UUIDs
 		}

@@ -64,5 +64,6 @@ func (r *Rules) readStamp(name string, parts []*jsonschema.Schema) *schemaMistak
 
 // allows reports whether the rules of a member allow the value.
 func (r *Rules) allows(member string, value jsontext.Value) bool {
-	return !slices.ContainsFunc(r.describing(member), func(sch *jsonschema.Schema) bool { return sch.Validate(plain(value)) != nil })
+	describing, _ := r.describing(member)
+	return !slices.ContainsFunc(describing, func(sch *jsonschema.Schema) bool { return sch.Validate(plain(value)) != nil })
 }
