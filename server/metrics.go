@@ -104,7 +104,11 @@ func (m *Metrics) measure(c *gin.Context) {
 		if isCut(c) {
 			return // it was not answered
 		}
-		s := m.series(route, method, c.Writer.Status())
+		status := c.Writer.Status()
+		if p, ok := c.Get(problemKey); ok && p.(*problem).Line > 0 {
+			status = http.StatusBadRequest // the 500 for invalid JSON is no fault of the server
+		}
+		s := m.series(route, method, status)
 		s.requests.Inc()
 		if !isSimulated(c) {
 			s.durations.Observe(time.Since(start).Seconds())

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"pickup/internal/database"
@@ -20,7 +21,10 @@ type session struct {
 	ended  chan struct{} // closed when it ends
 	commit sync.Mutex    // held while its changes are committed
 	rules  simulate.Rules
-	idle   *time.Timer // runs while no request has it
+	idle   *time.Timer  // runs while no request has it
+	held   atomic.Int64 // bytes of changes when the latest request ended
+
+	measuring sync.Mutex // so that held is never set to an earlier value
 
 	requests int       // guarded by sessions.mu; those in progress, streams among them
 	used     time.Time // guarded by sessions.mu; when the latest of them began or ended
@@ -121,7 +125,8 @@ func (s *server) makeSessionLocked(name string, from *database.Snapshot) (*sessi
 	if len(s.sessions.byName) >= s.MaxSessions {
 		return nil, retry(http.StatusServiceUnavailable, "There are as many sessions as the server allows (--max-sessions). End one, or try again.")
 	}
-	x := &session{name: name, db: s.db.Fork(from, s.admit), made: time.Now(), used: time.Now(), ended: make(chan struct{})}
+	x := &session{name: name, made: time.Now(), used: time.Now(), ended: make(chan struct{})}
+	x.db = s.db.Fork(from, func(more int) error { return s.admit(x, more) })
 	x.idle = time.AfterFunc(s.SessionIdle, func() {
 		s.sessions.mu.Lock()
 		defer s.sessions.mu.Unlock()
@@ -181,6 +186,7 @@ func (x *session) holdLocked() {
 
 // leave ends what holdLocked has begun.
 func (s *server) leave(x *session) {
+	x.measure()
 	s.sessions.mu.Lock()
 	defer s.sessions.mu.Unlock()
 	x.used = time.Now()
@@ -189,16 +195,27 @@ func (s *server) leave(x *session) {
 	}
 }
 
-// admit refuses a write by which the sessions would hold too much.
-func (s *server) admit(more int) error {
+// admit refuses a write of a session by which the sessions would hold too much. The
+// others were measured when their latest requests ended.
+func (s *server) admit(writing *session, more int) error {
+	held := int64(writing.db.Held() + more)
 	s.sessions.mu.Lock()
-	defer s.sessions.mu.Unlock()
-	held := more
 	for _, x := range s.sessions.byName {
-		held += x.db.Held()
+		if x != writing {
+			held += x.held.Load()
+		}
 	}
-	if more >= 0 && int64(held) > s.SessionMemory {
+	s.sessions.mu.Unlock()
+	if more >= 0 && held > s.SessionMemory {
 		return fmt.Errorf("the sessions hold as many changes as the server allows (--session-memory); end one: %w", database.ErrMemory)
 	}
 	return nil
+}
+
+// measure notes what the session holds. With snapshots that compares whole states, so
+// the caller does not have sessions.mu.
+func (x *session) measure() {
+	x.measuring.Lock()
+	defer x.measuring.Unlock()
+	x.held.Store(int64(x.db.Held()))
 }

@@ -24,7 +24,7 @@ type sessionState struct {
 
 // stateLocked returns the state of a session. The caller has sessions.mu.
 func (x *session) stateLocked() sessionState {
-	return sessionState{x.name, eventID(x.db.Run(), x.db.Snapshot().Rev()), x.made.UTC(), x.used.UTC(), x.db.Held()}
+	return sessionState{x.name, eventID(x.db.Run(), x.db.Snapshot().Rev()), x.made.UTC(), x.used.UTC(), int(x.held.Load())}
 }
 
 // listSessions serves GET /_/sessions.

@@ -95,7 +95,7 @@ func (req *request) sendFile(dir, name string) bool {
 		h.Set("Content-Type", mediaType)
 	}
 	h["Vary"] = vary
-	tag := fmt.Sprintf(`"%x-%x"`, info.ModTime().UnixNano(), info.Size())
+	text, tag := req.readFile(file, info)
 	if sent := match(req.Request.Header["If-None-Match"], tag, true); sent != "" {
 		req.setTag(sent)
 		req.Status(http.StatusNotModified)
@@ -103,34 +103,46 @@ func (req *request) sendFile(dir, name string) bool {
 	}
 	h.Set("ETag", tag) // in the spelling that ServeContent reads
 	content := io.ReadSeeker(file)
-	if known && mediaType != "font/woff2" && req.Request.Header["Range"] == nil {
-		content = req.compressedFile(file, info.Size())
+	if text != nil {
+		if known && mediaType != "font/woff2" && req.Request.Header["Range"] == nil {
+			text = req.compress(text)
+		}
+		content = bytes.NewReader(text)
 	}
 	http.ServeContent(fileWriter{req.Writer, req.control(), writeTimeout(req.Request)}, req.Request, info.Name(), info.ModTime(), content)
 	return true
 }
 
-// maxCompressedFile is the size in bytes up to which a file is compressed.
-const maxCompressedFile = 8 << 20
+// maxHeldFile is the size in bytes up to which a file is read into memory.
+const maxHeldFile = 8 << 20
 
-// compressedFile returns the content of a file in the coding that the client accepts,
-// or the file itself.
-func (req *request) compressedFile(file *os.File, size int64) io.ReadSeeker {
-	coding := req.codingFor(req.Request, int(min(size, maxCompressedFile)))
-	if coding == nil || size > maxCompressedFile || !req.reserve(size) {
-		return file
+// readFile returns the content of a file, nil if it is large, and its tag. A file may be
+// replaced by one of the same size and time, as builds do that set a fixed time, so the
+// tag is a hash of the content. That of a large file is weak: it has the time and the
+// size.
+func (req *request) readFile(file *os.File, info os.FileInfo) (text []byte, tag string) {
+	if size := info.Size(); size <= maxHeldFile && req.reserve(size) {
+		text := make([]byte, size)
+		if _, err := io.ReadFull(file, text); err == nil {
+			return text, tagOf(text)
+		}
+		_, _ = file.Seek(0, io.SeekStart) // it is being replaced; ServeContent reports the error
 	}
-	text, err := io.ReadAll(io.LimitReader(file, size))
-	if err != nil || int64(len(text)) < size { // it is being replaced
-		_, _ = file.Seek(0, io.SeekStart) // ServeContent reports the error
-		return file
+	return nil, fmt.Sprintf(`W/"%x-%x"`, info.ModTime().UnixNano(), info.Size())
+}
+
+// compress returns text in the coding that the client accepts, if any.
+func (req *request) compress(text []byte) []byte {
+	coding := req.codingFor(req.Request, len(text))
+	if coding == nil {
+		return text
 	}
 	var out []byte
 	req.withBuildSlot(func() { out = coding.append(nil, text) })
 	h := req.Writer.Header()
 	h.Set("Content-Encoding", coding.name)
 	h.Set("ETag", coding.tag(h.Get("ETag")))
-	return bytes.NewReader(out)
+	return out
 }
 
 // A fileWriter gives the client the whole time of a write for each part of a file, so

@@ -419,3 +419,46 @@ func TestSlowDownload(t *testing.T) {
 		})
 	}
 }
+
+// TestStaticTags replaces files by others of the same size and time. Their tags are
+// others, except those of large files, which are weak.
+func TestStaticTags(t *testing.T) {
+	dir := t.TempDir()
+	_, web := open(t, `{"posts":[]}`, server.Options{Static: []string{dir}})
+	put := func(name, content string) {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, time.Unix(0, 0), time.Unix(1e9, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	get := func(name, tag, coding string) *httptest.ResponseRecorder {
+		r, w := httptest.NewRequest("GET", "/"+name, nil), httptest.NewRecorder()
+		r.Header.Set("If-None-Match", tag)
+		r.Header.Set("Accept-Encoding", coding)
+		web.ServeHTTP(w, r)
+		return w
+	}
+	for _, coding := range []string{"", "gzip"} {
+		put("app.js", strings.Repeat("a", 2000))
+		tag := get("app.js", "", coding).Header().Get("ETag")
+		if w := get("app.js", tag, coding); w.Code != http.StatusNotModified || strings.HasPrefix(tag, "W/") {
+			t.Errorf("%q: the same file with %s: %d", coding, tag, w.Code)
+		}
+		put("app.js", strings.Repeat("b", 2000))
+		if w := get("app.js", tag, coding); w.Code != http.StatusOK || w.Header().Get("ETag") == tag {
+			t.Errorf("%q: another file with %s: %d", coding, tag, w.Code)
+		}
+	}
+	put("film.mp4", strings.Repeat("a", 9<<20))
+	w := get("film.mp4", "", "")
+	tag := w.Header().Get("ETag")
+	if !strings.HasPrefix(tag, `W/"`) || w.Body.Len() != 9<<20 {
+		t.Errorf("a large file has the tag %s and %d bytes", tag, w.Body.Len())
+	}
+	if w := get("film.mp4", tag, ""); w.Code != http.StatusNotModified {
+		t.Errorf("a large file with its tag: %d", w.Code)
+	}
+}

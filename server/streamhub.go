@@ -291,9 +291,7 @@ func (h *hub) run(stop, ended <-chan struct{}) {
 			}
 		case <-report:
 			report = nil
-			h.mu.Lock()
-			h.addStatus(true)
-			h.mu.Unlock()
+			h.reportMoves()
 		case <-beat.C:
 			h.beat()
 		case <-stop:
@@ -355,6 +353,13 @@ func (h *hub) advance() (more <-chan struct{}) {
 		h.addStatus(false)
 	}
 	return more
+}
+
+// reportMoves hands out the event status, because streams have opened or closed.
+func (h *hub) reportMoves() {
+	h.mu.Lock()
+	defer h.mu.Unlock() // a panic ends the streams, which needs the lock
+	h.addStatus(true)
 }
 
 // addStatus adds the event status to the groups that follow all changes; with moved,

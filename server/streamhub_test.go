@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"log/slog"
 	"net/http/httptest"
 	"regexp"
 	"runtime"
@@ -114,5 +115,49 @@ func TestDescribedSession(t *testing.T) {
 		if time.Since(begin) > 10*time.Second {
 			t.Fatal("the snapshot of an ended session is kept")
 		}
+	}
+}
+
+// TestHubReportPanic checks that a panic in a report of streams that opened or closed leaves
+// the hub unlocked, so that its streams can be ended.
+func TestHubReportPanic(t *testing.T) {
+	h := &hub{groups: map[string]*group{"": nil}}
+	contain(slog.New(slog.DiscardHandler), "", h.reportMoves)
+	if !h.mu.TryLock() {
+		t.Error("the hub is still locked")
+	}
+}
+
+// TestSessionsMeasuredAlone writes in one session while another one is measured, which
+// may take long. The write does not wait for that.
+func TestSessionsMeasuredAlone(t *testing.T) {
+	_, f := newFront(t, `{"posts":[]}`)
+	post := func(session string) int {
+		r, w := httptest.NewRequest("POST", "/posts", strings.NewReader("{}")), httptest.NewRecorder()
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set(sessionHeader, session)
+		f.ServeHTTP(w, r)
+		return w.Code
+	}
+	post("a")
+	a := f.sessions.byName["a"]
+	a.measuring.Lock()
+	busy, done := make(chan int, 1), make(chan int, 1)
+	go func() { busy <- post("a") }()
+	go func() { done <- post("b") }()
+	select {
+	case code := <-done:
+		if code != 201 {
+			t.Errorf("answered with %d", code)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the write waits for the other session")
+	}
+	a.measuring.Unlock()
+	if code := <-busy; code != 201 {
+		t.Errorf("the other session: %d", code)
+	}
+	if held := f.sessions.byName["b"].held.Load(); held == 0 {
+		t.Error("the session was not measured")
 	}
 }

@@ -245,21 +245,15 @@ func (s *service) readCertificate(ctx context.Context) error {
 	return err
 }
 
-// listen opens the address of the service. If it is taken because a server has
-// the file already, the error says so.
-func (s *service) listen(ctx context.Context) (err error) {
+// listen opens the address of the service, before anything is done to the file.
+func (s *service) listen(context.Context) (err error) {
 	address := net.JoinHostPort(s.Host, strconv.Itoa(s.Port))
 	if s.listener, err = net.Listen("tcp", address); err == nil {
 		return nil
 	}
-	if !etcdstore.IsURL(s.file) && !isNew(s.file) {
-		if inUse := s.openStore(ctx); inUse != nil {
-			return inUse
-		}
-	}
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("%s is in use by another program; -p 0 picks a free port", address)
+		return fmt.Errorf("%s is in use by another program, perhaps by another pickup; -p 0 picks a free port", address)
 	case errors.Is(err, syscall.EACCES):
 		return fmt.Errorf("cannot listen on port %d: %w; choose one from 1024 on, such as -p 3000", s.Port, syscall.EACCES)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
