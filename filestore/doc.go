@@ -35,7 +35,6 @@
 //	                inPlace or readOnly                      swap.go, moveaside.go, inplace.go
 //	displacedFiles  old files that an editor may have open   displaced.go
 //	readState       why the file cannot be read              look.go
-//	ownWrites       what an edit may undo                    look.go
 //	watcher         when to look at the file                 watch.go
 //
 // The package document edits the text, and internal/disk has the system calls.

@@ -6,15 +6,10 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"slices"
-	"strings"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/filestore/document"
 	"pickup/filestore/internal/disk"
-	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
@@ -163,11 +158,6 @@ func (s *Store) takeOverLocked(doc *document.Document, c disk.State) {
 	}
 	s.feed.Publish(storage.Batch{Rev: s.rev, Reset: true})
 	s.o.Log.Debug("loaded an edit of " + s.path)
-	if undone := s.own.undone(before, doc); len(undone) > 0 {
-		s.o.Log.Warn("the edit of "+s.path+" undoes changes that were made through the server since the file was last loaded",
-			"records", len(undone), "ids", undone[:min(len(undone), 20)])
-	}
-	clear(s.own)
 }
 
 // readableLocked records that the file can be read, and reports it if watchers got
@@ -237,37 +227,4 @@ func (s *Store) syncAgainLocked() error {
 	}
 	s.takeOverLocked(doc, s.known)
 	return nil
-}
-
-// ownWrites are the records that were written through the store since its last
-// edit. They show whether an edit undoes such a write, as an editor does that
-// saves an older text: the edit is valid, but people want to know.
-type ownWrites map[[2]string]jsontext.Value // by collection and id: the value before, nil: none
-
-// mostOwnWrites is the maximum number of records: enough to notice an undo, and to
-// name some of them.
-const mostOwnWrites = 1000
-
-// add records the values that changes replace in d.
-func (w ownWrites) add(d *document.Document, changes []storage.Change) {
-	for _, c := range changes {
-		key := [2]string{c.Collection, c.ID}
-		if _, known := w[key]; !known && len(w) < mostOwnWrites {
-			w[key] = rawjson.Compact(d.Value(c.Collection, c.ID))
-		}
-	}
-}
-
-// undone lists the records, as collection/id, that the edit from before to after
-// set back to their values before the writes, or removed.
-func (w ownWrites) undone(before, after *document.Document) []string {
-	var undone []string
-	for key, old := range w {
-		was, is := before.Value(key[0], key[1]), after.Value(key[0], key[1])
-		if !document.EqualValues(is, was) && (is == nil || old != nil && document.EqualValues(is, old)) {
-			undone = append(undone, strings.TrimSuffix(key[0]+"/"+key[1], "/"))
-		}
-	}
-	slices.Sort(undone)
-	return undone
 }

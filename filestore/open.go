@@ -105,7 +105,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		o.sys = disk.Real()
 	}
 	o.sys = o.sys.Timed(o.Synced)
-	s := &Store{rev: 1, feed: storage.NewFeed(1, keepBatches), own: make(ownWrites)}
+	s := &Store{rev: 1, feed: storage.NewFeed(1, keepBatches)}
 	s.file = &file{o: o, path: path}
 	s.lock.file, s.displaced.file, s.inPlace.target = s.file, s.file, &s.target
 	s.mu.Lock()

@@ -277,34 +277,6 @@ func TestUnconfirmedAndBroken(t *testing.T) {
 	}
 }
 
-// TestUndoIsReported saves an old text over changes that were made through the
-// store.
-func TestUndoIsReported(t *testing.T) {
-	path := home(t, sample)
-	s := start(t, path, Options{})
-	log := logOf(s)
-	if err := commit(s, set("2", "Ballet"), set("3", "Piano")); err != nil {
-		t.Fatal(err)
-	}
-	if err := commit(s, set("1", "Dentist")); err != nil {
-		t.Fatal(err)
-	}
-	swapIn(t, path, strings.Replace(sample, "Vet visit", "Grandma", 1))
-	if got := titles(load(t, s)); got != "Grandma, School run" {
-		t.Fatal("the save wins:", got)
-	}
-	if got := log.String(); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "records=2") ||
-		!strings.Contains(got, "schedules/2 schedules/3") {
-		t.Error(got)
-	}
-	log.Reset()
-	swapIn(t, path, sample)
-	load(t, s)
-	if strings.Contains(log.String(), "WARN") {
-		t.Error("an edit of an edit:", log)
-	}
-}
-
 // TestTornRecord removes sectors of a record after a whole document, old or new,
 // that ends anywhere in a sector. The result is one of the two, and the new one if
 // the file has it. If neither the first nor the last line of the record is

@@ -29,7 +29,6 @@ type Store struct {
 	rev     storage.Rev        // of doc
 	doc     *document.Document // the contents; target.doc is what the file has
 	reading readState
-	own     ownWrites // since the last edit
 }
 
 // Load returns the contents. It looks at the file first, so that they include an
@@ -68,19 +67,16 @@ func (s *Store) KeyBy(idMember func(collection string) string) error {
 	if s.closed {
 		return nil
 	}
-	doc, changed := s.doc.KeyedBy(idMember)
-	if changed {
-		clear(s.own) // it has keys that are no longer used
-	}
+	doc := s.doc.KeyedBy(idMember)
 	if s.target.doc == s.doc {
 		s.target.doc = doc
 	} else {
-		s.target.doc, _ = s.target.doc.KeyedBy(idMember)
+		s.target.doc = s.target.doc.KeyedBy(idMember)
 	}
 	s.doc = doc
 	for _, d := range s.displaced.list {
 		if d.doc != nil { // an edit of it is compared by the new ids
-			d.doc, _ = d.doc.KeyedBy(idMember)
+			d.doc = d.doc.KeyedBy(idMember)
 		}
 	}
 	s.rev++
@@ -117,7 +113,6 @@ func (s *Store) Commit(ctx context.Context, base storage.Rev, updates ...[]stora
 		return 0, err
 	}
 	// The document is durable and may be seen.
-	s.own.add(s.doc, changes)
 	s.doc = next
 	s.rev += storage.Rev(len(updates))
 	s.feed.Publish(storage.Batch{Rev: s.rev, Changes: changes})

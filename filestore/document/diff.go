@@ -27,7 +27,7 @@ func Diff(a, b *Document) []storage.Change {
 				continue
 			}
 		}
-		if v := b.Value(c.Name, ""); !ok || old.Kind != c.Kind || !EqualValues(a.Value(c.Name, ""), v) {
+		if v := b.Value(c.Name, ""); !ok || old.Kind != c.Kind || !equalValues(a.Value(c.Name, ""), v) {
 			changes = append(changes, storage.Change{Collection: c.Name, Value: v})
 		}
 	}
@@ -47,7 +47,7 @@ func elementwise(a, b storage.Collection) (changes []storage.Change, ok bool) {
 	for _, e := range b.Elements {
 		old, known := before[e.Key]
 		delete(before, e.Key)
-		if !known || !EqualValues(old, e.Value) {
+		if !known || !equalValues(old, e.Value) {
 			changes = append(changes, storage.Change{Collection: b.Name, ID: e.Key, Value: e.Value})
 		}
 	}
@@ -70,7 +70,7 @@ func Overlap(a, b []storage.Change) bool {
 		whole[c.Collection] = c.ID == ""
 	}
 	for _, c := range b {
-		if v, ok := values[key{c.Collection, c.ID}]; ok && !EqualValues(v, c.Value) {
+		if v, ok := values[key{c.Collection, c.ID}]; ok && !equalValues(v, c.Value) {
 			return true
 		}
 		if w, ok := whole[c.Collection]; ok && w != (c.ID == "") {
@@ -80,9 +80,9 @@ func Overlap(a, b []storage.Change) bool {
 	return false
 }
 
-// EqualValues reports whether a and b are the same text apart from white space.
+// equalValues reports whether a and b are the same text apart from white space.
 // A nil value equals only nil.
-func EqualValues(a, b jsontext.Value) bool {
+func equalValues(a, b jsontext.Value) bool {
 	if (a == nil) != (b == nil) {
 		return false
 	}

@@ -149,20 +149,20 @@ func (d *Document) Size() int64 { return d.length }
 func (d *Document) Bytes() []byte { return slices.Concat(d.Runs()...) }
 
 // KeyedBy returns the document with the ids of its elements read from other
-// members, and reports whether keys may have changed.
-func (d *Document) KeyedBy(idMember func(collection string) string) (next *Document, changed bool) {
+// members.
+func (d *Document) KeyedBy(idMember func(collection string) string) *Document {
 	for _, m := range d.members {
 		if m.array != nil && d.idMember(m.name) != idMember(m.name) {
 			again, err := Parse("", d.Bytes(), idMember)
 			if err != nil {
-				return d, false // never: the document is one that has been parsed
+				return d // never: the document is one that has been parsed
 			}
-			return again, true
+			return again
 		}
 	}
 	n := *d
 	n.idMember = idMember
-	return &n, false
+	return &n
 }
 
 // Runs are the parts of a text that are contiguous in memory. A document that was

@@ -115,6 +115,7 @@ func Open(ctx context.Context, s storage.Store, o Options) (*DB, error) {
 	db.now.Store(snap)
 	db.baseline.Store(snap)
 	db.history = newHistory(snap.rev)
+	db.history.log = db.log
 	return db, nil
 }
 
@@ -288,7 +289,11 @@ func (db *DB) publish(steps []step) {
 	now, revisions := db.source.now(), make([]*Revision, len(steps))
 	for i, s := range steps {
 		s.tx.snap.arrive(s.rev)
-		r := s.tx.difference(s.base).revision(s.base, s.tx.snap)
+		d := s.tx.difference(s.base)
+		if db.shared == nil && db.history.outer == nil { // otherwise there is no file to edit
+			db.history.remember(d.changes)
+		}
+		r := d.revision(s.base, s.tx.snap)
 		r.Time, r.Source, r.Request, r.Undoes = now, FromAPI, s.request, s.tx.undoes
 		revisions[i] = r
 	}
@@ -431,7 +436,11 @@ func (db *DB) show(base, next *Snapshot, d *difference, b storage.Batch) {
 	if db.shared == nil || next.stored != base.stored || b.Edited > db.Baseline().rev { // not a write of another replica
 		db.baseline.Store(next)
 	}
-	db.history.publish(r)
+	if db.shared != nil {
+		db.history.publish(r)
+	} else {
+		db.history.publishEdit(r, base, d.values)
+	}
 }
 
 // Follow applies external edits of the store until ctx is done. One goroutine of

@@ -1,6 +1,10 @@
 package database
 
-import "pickup/internal/query"
+import (
+	"testing"
+
+	"pickup/internal/query"
+)
 
 // ParseQuery parses the query part of a URL.
 func (s *Snapshot) ParseQuery(collection, rawQuery string) (*query.Query, error) {
@@ -9,4 +13,11 @@ func (s *Snapshot) ParseQuery(collection, rawQuery string) (*query.Query, error)
 		return nil, err
 	}
 	return s.NewQuery(collection, parameters)
+}
+
+// LimitEdits lowers the limit of the edits that are kept.
+func LimitEdits(t *testing.T, size int) {
+	was := maxEditsSize
+	t.Cleanup(func() { maxEditsSize = was })
+	maxEditsSize = size
 }

@@ -3,6 +3,7 @@ package database
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -103,6 +104,10 @@ type history struct {
 	err       error         // guarded by mu; why the store cannot be read
 	more      chan struct{} // guarded by mu; closed when any of the above changes
 
+	edits   []*keptEdit  // guarded by mu; oldest first
+	written pastValues   // guarded by mu; empty in forks and shared databases
+	log     *slog.Logger // of edits that are no longer kept
+
 	past  map[string]map[string]bool // guarded by mu; see pastNames
 	outer *history                   // of the database that a fork began with; otherwise nil
 }
@@ -121,6 +126,7 @@ func (h *history) publish(revisions ...*Revision) {
 		h.replaced += r.size
 		h.last = r.Rev
 		h.addPastLocked(r)
+		h.settleLocked(r)
 	}
 	for len(h.revisions) > maxRevisions || h.size > maxHistory {
 		if first := h.revisions[0]; first.Counts != nil && first.size > 0 {

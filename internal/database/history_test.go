@@ -362,7 +362,7 @@ func TestHistoryIsBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 		}},
-		{name: "edits of 20 MB", steps: 5, change: func(_ context.Context, store *storetest.MemStore, _ *DB, i int) {
+		{name: "edits of 20 MB", steps: 8, change: func(_ context.Context, store *storetest.MemStore, _ *DB, i int) {
 			h := handMember{name: "c"}
 			for id := range 20 {
 				h.elements = append(h.elements, fmt.Sprintf(`{"id":"%d","text":"%s%d"}`, id, text, i))
@@ -396,7 +396,7 @@ func TestHistoryIsBounded(t *testing.T) {
 					test.change(ctx, store, db, i+1)
 					synctest.Wait()
 				}
-				if held := heap() - before; held > maxHistory+44<<20 { // two states of 20 MB, of the store and of the database
+				if held := heap() - before; held > int64(maxEditsSize)+44<<20 { // two states of 20 MB, of the store and of the database
 					t.Errorf("the history holds %d MB", held>>20)
 				}
 				if n := len(db.History()); n == 0 || n > maxRevisions {

@@ -11,8 +11,9 @@ import (
 	"pickup/internal/storage"
 )
 
-// Undo reverts the revision rev: what it changed gets the values from before.
-// An undo can be undone too, which is a redo. If rev is 0, Undo reverts the
+// Undo reverts the revision rev: what it changed gets the values from before. Of an
+// external edit, it reverts only the elements that only names, if that is not empty, and
+// not what has its value from before already. An undo can be undone too, which is a redo. If rev is 0, Undo reverts the
 // newest update that is neither an undo nor undone. It returns the revision that
 // it reverts and the changes that it makes. The updates of one commit to a shared
 // store are one revision.
@@ -27,9 +28,17 @@ import (
 //
 // A restored record returns to its place. In a collection of more than
 // maxEditSize bytes it becomes the last.
-func (tx *Tx) Undo(rev storage.Rev) (*Revision, []Change, error) {
-	r, err := tx.history.undoable(rev)
-	if err != nil {
+func (tx *Tx) Undo(rev storage.Rev, only ...Change) (*Revision, []Change, error) {
+	r := tx.history.edit(rev)
+	if r == nil {
+		var err error
+		if r, err = tx.history.undoable(rev); err != nil {
+			return nil, nil, err
+		}
+		if len(only) > 0 {
+			return nil, nil, refusePatch("", "only edits by hand are undone in part, and this revision is not one")
+		}
+	} else if err := tx.selectChanges(r, only); err != nil {
 		return nil, nil, err
 	}
 	opposite := map[Op]Op{Created: Deleted, Updated: Updated, Deleted: Created}
@@ -61,6 +70,37 @@ func (tx *Tx) Undo(rev storage.Rev) (*Revision, []Change, error) {
 	return r, changes, nil
 }
 
+// selectChanges leaves r, an edit, with the changes that only names, or with all if it is
+// empty, without those that are reverted already.
+func (tx *Tx) selectChanges(r *Revision, only []Change) error {
+	name := func(ch Change) element {
+		if storage.IsPositionKey(ch.ID) {
+			return element{collection: ch.Collection}
+		}
+		return element{ch.Collection, ch.ID}
+	}
+	found := make(map[element]bool, len(only))
+	for _, ch := range only {
+		found[name(ch)] = false
+	}
+	r.Changes = slices.DeleteFunc(slices.Clone(r.Changes), func(ch Change) bool {
+		if _, named := found[name(ch)]; len(only) > 0 && !named {
+			return true
+		}
+		found[name(ch)] = true
+		return sameElement(r.Before.byName[ch.Collection], tx.snap.byName[ch.Collection], ch.ID)
+	})
+	for i, ch := range only {
+		if !found[name(ch)] {
+			return refusePatch(fmt.Sprintf("/%d", i), "the edit has not changed "+ch.Name())
+		}
+	}
+	if len(r.Changes) == 0 {
+		return &ConflictError{Detail: "It has been put back already. There is nothing to undo."}
+	}
+	return nil
+}
+
 // undoable returns the revision that Undo reverts.
 func (h *history) undoable(rev storage.Rev) (*Revision, error) {
 	h.mu.Lock()
@@ -83,8 +123,10 @@ func (h *history) undoable(rev storage.Rev) (*Revision, error) {
 		switch {
 		case rev != 0 && r.Rev != rev, rev == 0 && (r.Source != FromAPI || undo || undone[r.Rev] || !changed):
 			continue
+		case r.Source == FromFile && !changed:
+			return nil, &ConflictError{Detail: "This edit has changed no value, so there is nothing to undo."}
 		case r.Source == FromFile:
-			return nil, &ConflictError{Detail: "This revision is an edit of the file. Undo it in the editor."}
+			return nil, fmt.Errorf("the edit is not kept: %w", ErrGone)
 		case large:
 			return nil, fmt.Errorf("the revision was too large: %w", ErrGone)
 		}

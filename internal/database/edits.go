@@ -1,0 +1,378 @@
+package database
+
+import (
+	"cmp"
+	"hash/maphash"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/storage"
+)
+
+// An Edit is an edit of the file by hand that has undone acknowledged writes, as an
+// editor does that saves an older version of the file.
+type Edit struct {
+	Rev  storage.Rev
+	Time time.Time
+
+	// Undone are the elements that had what clients have written, and have not been put
+	// back since, in their order; only their names are set. It is never empty.
+	Undone []Change
+}
+
+// maxEdits is the number of edits that can be undone.
+const maxEdits = 16
+
+// maxEditsSize is how many bytes of values may be held by these edits alone. Tests lower
+// it.
+var maxEditsSize = 64 << 20
+
+// A keptEdit is an edit by hand that can be undone by its revision.
+type keptEdit struct {
+	*Revision // Before is set, also with Counts
+	undone    map[element]bool
+	replaced  int // history.replaced before the edit
+	size      int // bytes of the values in Before and, as far as the edit set them, in After
+}
+
+// Edits returns the edits by hand that have undone acknowledged writes and are kept,
+// oldest first, unless that was put back or dismissed.
+func (db *DB) Edits() (open []Edit) {
+	db.history.mu.Lock()
+	defer db.history.mu.Unlock()
+	for _, e := range db.history.edits {
+		if len(e.undone) > 0 {
+			open = append(open, Edit{Rev: e.Rev, Time: e.Time, Undone: e.names()})
+		}
+	}
+	return open
+}
+
+// DismissEdit removes an edit from Edits, and reports whether it was there. It can
+// still be undone while it is kept.
+func (db *DB) DismissEdit(rev storage.Rev) bool {
+	db.history.mu.Lock()
+	defer db.history.mu.Unlock()
+	e := db.history.editLocked(rev)
+	if e == nil || len(e.undone) == 0 {
+		return false
+	}
+	e.undone = nil
+	db.history.wakeLocked()
+	return true
+}
+
+// names returns the elements that the edit has undone, in their order.
+func (e *keptEdit) names() []Change {
+	names := make([]Change, 0, len(e.undone))
+	for at := range e.undone {
+		names = append(names, Change{Collection: at.collection, ID: at.id})
+	}
+	slices.SortFunc(names, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(a.Collection, b.Collection), compareIDs(a.ID, b.ID))
+	})
+	return names
+}
+
+// compareIDs orders ids that are numbers by their size.
+func compareIDs(a, b string) int {
+	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+}
+
+// Name returns collection/id, or the collection for an element without an id of its own.
+func (ch Change) Name() string {
+	if ch.ID == "" || storage.IsPositionKey(ch.ID) {
+		return ch.Collection
+	}
+	return ch.Collection + "/" + ch.ID
+}
+
+// editLocked returns the edit that led to rev, or nil.
+func (h *history) editLocked(rev storage.Rev) *keptEdit {
+	i := slices.IndexFunc(h.edits, func(e *keptEdit) bool { return e.Rev == rev })
+	if i < 0 {
+		return nil
+	}
+	return h.edits[i]
+}
+
+// publishEdit is publish of an edit that has led from before to r.After. It keeps the
+// edit, so that it can be undone. changed is the number of bytes of values that the
+// edit has set or removed.
+func (h *history) publishEdit(r *Revision, before *Snapshot, changed int) {
+	if len(r.Changes) > 0 || r.Counts != nil {
+		e := &keptEdit{Revision: new(*r), size: changed}
+		e.Before = before
+		for _, c := range before.list {
+			e.size += len(c.value)
+			for _, r := range c.inOrder() {
+				e.size += len(r.Value)
+			}
+		}
+		h.mu.Lock()
+		e.undone = h.written.undone(e.changes(), before, r.After)
+		e.replaced = h.replaced
+		h.edits = append(h.edits, e)
+		h.mu.Unlock()
+	}
+	h.publish(r)
+}
+
+// edit returns the edit that led to rev as a revision with all its changes, nil if it is
+// not kept.
+func (h *history) edit(rev storage.Rev) *Revision {
+	h.mu.Lock()
+	e := h.editLocked(rev)
+	h.mu.Unlock()
+	if e == nil {
+		return nil
+	}
+	r := *e.Revision
+	r.Changes, r.Counts = e.changes(), nil
+	return &r
+}
+
+// remember adds the changes of an update to the values that clients have written.
+func (h *history) remember(changes []Change) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.written.add(changes)
+}
+
+// changes returns the changes of the edit, however many they are.
+func (e *keptEdit) changes() []Change {
+	if e.Counts == nil {
+		return e.Changes
+	}
+	return e.Before.difference(e.After).changes
+}
+
+// settleLocked removes from the edits what r puts back, and then the edits beyond the
+// limits: at first those that have nothing open, then the oldest.
+func (h *history) settleLocked(r *Revision) {
+	for _, e := range h.edits {
+		e.settle(r)
+	}
+	for len(h.edits) > maxEdits || h.heldByEditsLocked() > maxEditsSize {
+		i := max(0, slices.IndexFunc(h.edits, func(e *keptEdit) bool { return len(e.undone) == 0 }))
+		if e := h.edits[i]; len(e.undone) > 0 {
+			LogNames(h.log, "the state before an edit of the file is no longer kept: what the edit undid is lost", e.Time, e.names())
+		}
+		h.edits = slices.Delete(h.edits, i, i+1)
+	}
+}
+
+// settle removes from e.undone what has the value from before the edit again.
+func (e *keptEdit) settle(r *Revision) {
+	if e.Rev == r.Rev || len(e.undone) == 0 {
+		return
+	}
+	isBack := func(at element) bool {
+		return string(r.After.valueAt(at)) == string(e.Before.valueAt(at))
+	}
+	if r.Counts == nil {
+		for _, ch := range r.Changes {
+			if at := (element{ch.Collection, ch.ID}); e.undone[at] && isBack(at) {
+				delete(e.undone, at)
+			}
+		}
+		return
+	}
+	for at := range e.undone {
+		if isBack(at) {
+			delete(e.undone, at)
+		}
+	}
+}
+
+// heldByEditsLocked returns an upper bound of the bytes of values that only the edits
+// keep in memory: from one edit to the next at most all values were replaced, each
+// counted once.
+func (h *history) heldByEditsLocked() (held int) {
+	for i, e := range h.edits {
+		next := h.replaced
+		if i+1 < len(h.edits) {
+			next = h.edits[i+1].replaced
+		}
+		held += min(next-e.replaced, e.size)
+	}
+	return held
+}
+
+// LogNames logs that an edit has undone writes to the named elements, in several lines
+// if they are many.
+func LogNames(log *slog.Logger, message string, edited time.Time, names []Change) {
+	for part := range slices.Chunk(names, 100) {
+		list := make([]string, len(part))
+		for i, ch := range part {
+			list[i] = ch.Name()
+		}
+		log.Warn(message, "edited", edited.Format(time.DateTime), "records", list)
+	}
+}
+
+// pastValues are the values that fields have had because clients wrote them, as hashes.
+// They show whether an edit sets a field back. The zero value is ready for use.
+type pastValues struct {
+	seed   maphash.Seed
+	values map[uint64][]uint64 // by field: the value before the first write, and that after each
+	order  []uint64            // the field of each value, in the order of the writes
+}
+
+// maxPastValues is the number of values that are remembered; later ones displace the
+// oldest.
+const maxPastValues = 1 << 18
+
+// The hashes that stand for the presence of an element and for no value.
+const absent, present uint64 = 0, 1
+
+// add remembers an acknowledged write.
+func (p *pastValues) add(changes []Change) {
+	if p.values == nil {
+		p.seed, p.values = maphash.MakeSeed(), make(map[uint64][]uint64)
+	}
+	for _, ch := range changes {
+		whole := p.field(ch, "")
+		known := p.values[whole] != nil
+		if from, to := ch.presence(); from != to {
+			p.note(whole, from, to)
+			if from == absent && !known {
+				continue // nobody has an older version
+			}
+		}
+		for field, was := range p.fields(ch) {
+			if from, is := was[0], was[1]; from != is {
+				p.note(field, from, is)
+			}
+		}
+	}
+}
+
+// note adds the values of a field before and after a write.
+func (p *pastValues) note(field, from, to uint64) {
+	values := p.values[field]
+	add := []uint64{from, to}
+	if n := len(values); n > 0 && values[n-1] == from { // else an edit came in between
+		add = add[1:]
+	}
+	p.values[field] = append(values, add...)
+	for range add {
+		p.order = append(p.order, field)
+	}
+	for len(p.order) > maxPastValues {
+		first := p.order[0]
+		p.order = p.order[1:]
+		if rest := p.values[first]; len(rest) > 2 {
+			p.values[first] = rest[1:]
+		} else {
+			delete(p.values, first)
+		}
+	}
+}
+
+// field returns the key of a field. The one with an empty name is the element itself.
+func (p *pastValues) field(ch Change, name string) uint64 {
+	var h maphash.Hash
+	h.SetSeed(p.seed)
+	for _, s := range []string{ch.Collection, ch.ID, name} {
+		h.WriteString(s)
+		h.WriteByte(0xff) // in no text
+	}
+	return h.Sum64()
+}
+
+// fields returns the hashes of the values before and after a change, by field.
+func (p *pastValues) fields(ch Change) map[uint64][2]uint64 {
+	all := make(map[uint64][2]uint64)
+	for i, v := range []jsontext.Value{ch.Before, ch.After} {
+		set := func(name string, v jsontext.Value) {
+			field := p.field(ch, name)
+			values := all[field]
+			values[i] = maphash.Bytes(p.seed, v)
+			all[field] = values
+		}
+		if v != nil && v.Kind() != '{' {
+			set("=", v)
+		}
+		for quoted, v := range rawjson.Members(v) {
+			set("."+rawjson.Unquote(quoted), v)
+		}
+	}
+	return all
+}
+
+// presence returns absent or present for before and after the change.
+func (ch Change) presence() (before, after uint64) {
+	before, after = present, present
+	switch ch.Op {
+	case Created:
+		before = absent
+	case Deleted:
+		after = absent
+	}
+	return before, after
+}
+
+// undone returns the elements of which an edit, with these changes, undoes acknowledged
+// writes.
+func (p *pastValues) undone(changes []Change, before, after *Snapshot) map[element]bool {
+	undone := make(map[element]bool)
+	if p.values == nil {
+		return undone
+	}
+	for _, ch := range changes {
+		was, is := before.byName[ch.Collection], after.byName[ch.Collection]
+		if was.isArray() && is.isArray() && was.ids.member != is.ids.member {
+			continue // the rules have given all records other keys
+		}
+		at := element{ch.Collection, ch.ID}
+		if p.undoes(ch) {
+			undone[at] = true
+		} else if ch.ID == "" {
+			for _, r := range was.inOrder() { // went with the collection
+				if p.undoes(Change{Collection: ch.Collection, ID: r.ID, Op: Deleted, Before: r.Value}) {
+					undone[at] = true
+					break
+				}
+			}
+		}
+	}
+	return undone
+}
+
+// undoes reports whether the change of an edit undoes an acknowledged write: it sets
+// something back to what it was before the write, or deletes an element that had it.
+func (p *pastValues) undoes(ch Change) bool {
+	whole := p.values[p.field(ch, "")]
+	if from, to := ch.presence(); from != to && isBack(whole, from, to) {
+		return true
+	} else if from == absent {
+		return false
+	}
+	for field, was := range p.fields(ch) {
+		values := p.values[field]
+		if isBack(values, was[0], was[1]) || ch.Op == Deleted && lastIndex(values, was[0]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// isBack reports whether to is older than from among values.
+func isBack(values []uint64, from, to uint64) bool {
+	i := lastIndex(values, to)
+	return i >= 0 && i < lastIndex(values, from)
+}
+
+func lastIndex(values []uint64, v uint64) int {
+	for i := len(values) - 1; i >= 0; i-- {
+		if values[i] == v {
+			return i
+		}
+	}
+	return -1
+}
