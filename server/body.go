@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -83,30 +85,38 @@ func (req *request) readSingle() (*body, error) {
 
 // readMember reads a body that is empty, or an object that may have one member
 // of that name, a string, which it returns.
-func (req *request) readMember(name string) (string, error) {
+func (req *request) readMember(name string) (value string, err error) {
+	v, err := req.readMembers(name)
+	value, _ = rawjson.Text(v[name])
+	return value, err
+}
+
+// readMembers reads a body that is empty, or an object that may have members of these
+// names, which it returns. The first is a string; the caller checks the others.
+func (req *request) readMembers(names ...string) (map[string]jsontext.Value, error) {
 	text, err := req.readText()
 	if err != nil || len(text) == 0 {
-		return "", err
+		return nil, err
 	}
 	b, err := decodeBody(text, req.MaxDepth)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if b.array || len(b.objects) != 1 {
-		return "", wrongShape(`the body is empty or an object, as in {"` + name + `": "…"}`)
+		return nil, wrongShape(`the body is empty or an object, as in {"` + names[0] + `": "…"}`)
 	}
-	value := ""
+	values := make(map[string]jsontext.Value)
 	for quoted, v := range rawjson.Members(b.objects[0]) {
-		switch pointer := rawjson.Pointer(rawjson.Unquote(quoted)); {
-		case pointer != "/"+name:
-			return "", wrongShapeAt(pointer, "the body can only have the member "+name)
-		case v.Kind() != '"' || string(v) == `""`:
-			return "", wrongShapeAt(pointer, "it is a string of at least one character")
+		switch name := rawjson.Unquote(quoted); {
+		case !slices.Contains(names, name):
+			return nil, wrongShapeAt(rawjson.Pointer(name), "the body can only have the member "+strings.Join(names, " or "))
+		case name == names[0] && (v.Kind() != '"' || string(v) == `""`):
+			return nil, wrongShapeAt(rawjson.Pointer(name), "it is a string of at least one character")
 		default:
-			value = rawjson.Unquote(v)
+			values[name] = v
 		}
 	}
-	return value, nil
+	return values, nil
 }
 
 // parseBody parses a body that is one object, or an array of objects.

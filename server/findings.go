@@ -2,6 +2,7 @@ package server
 
 import (
 	"math"
+	"net/http"
 	"strconv"
 
 	"pickup/internal/lint"
@@ -43,4 +44,15 @@ func (req *request) listFindings() error {
 	}
 	req.Header("X-Total-Count", total)
 	return req.sendBody(openapi.JSONType, tag, text)
+}
+
+// dismissFinding serves DELETE /_/findings/REV: the edit of that revision is no longer
+// a finding.
+func (req *request) dismissFinding() error {
+	id := req.Param("name")
+	if at, ok := parseEventID(id); !ok || at.run != req.db.Run() || !req.db.DismissEdit(at.rev) {
+		return newProblem(http.StatusNotFound, "No finding is about an edit with the revision "+clip(id)+".")
+	}
+	req.Status(http.StatusNoContent)
+	return nil
 }

@@ -52,6 +52,7 @@ var routes = []route{
 	{path: openapi.StatusPath, get: (*request).readStatus},
 	// What is wrong with the database.
 	{path: openapi.FindingsPath, get: (*request).listFindings, takes: takes{"GET": "_start _end"}, outside: true}, // if Options.Findings is set
+	{path: openapi.FindingsPath + "/:name", delete: (*request).dismissFinding, outside: true},
 	// The values of a member, for suggestions.
 	{path: openapi.ValuesPath + "/:collection/:member", get: (*request).listValues, takes: takes{"GET": "q _limit"}},
 	// The latest revisions, and those to come.
@@ -166,7 +167,7 @@ func (s *server) offers(path string) bool {
 	switch name, _, _ = strings.Cut(name, "/"); {
 	case path == openapi.MetricsPath:
 		return s.Metrics != nil
-	case path == openapi.FindingsPath:
+	case below && name == "findings":
 		return s.Findings != nil
 	case below && name == "requests":
 		return s.Requests

@@ -1,21 +1,32 @@
 package server
 
 import (
+	"errors"
 	"net/http"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
 	"pickup/internal/rawjson"
+	"pickup/internal/storage"
 	"pickup/server/openapi"
 )
 
 // undo serves POST /_/undo: it reverts the newest change, or the revision that
-// the body names.
+// the body names, an edit by hand also in part.
 func (req *request) undo() error {
-	id, err := req.readMember("rev")
+	body, err := req.readMembers("rev", "only")
 	if err != nil {
 		return err
+	}
+	id, _ := rawjson.Text(body["rev"])
+	only, err := readElements(body["only"])
+	if err != nil {
+		return err
+	}
+	if id == "" && only != nil {
+		return wrongShapeAt("/only", "a part can only be undone of a revision that rev names")
 	}
 	var at since
 	if id != "" {
@@ -31,14 +42,49 @@ func (req *request) undo() error {
 	var changes []database.Change
 	_, err = req.update(func(tx *database.Tx) (err error) {
 		if err = req.checkListPrecondition(tx, ""); err == nil {
-			undone, changes, err = tx.Undo(at.rev)
+			undone, changes, err = tx.Undo(at.rev, only...)
 		}
 		return err
 	})
+	if fault, ok := errors.AsType[*database.FaultError](err); ok && errors.Is(fault, storage.ErrShape) {
+		return wrongShapeAt("/only"+fault.Faults[0].Pointer, fault.Faults[0].Detail)
+	}
 	if err != nil {
 		return err
 	}
 	return req.sendChanges("undone", eventID(req.db.Run(), undone.Rev), changes)
+}
+
+// readElements reads the member "only" of a body; nil if v is.
+func readElements(v jsontext.Value) (all []database.Change, err error) {
+	const example = `, as in [{"collection": "people", "id": "3"}, {"collection": "settings"}]`
+	if v == nil {
+		return nil, nil
+	}
+	i := 0
+	for e := range rawjson.Elements(v) {
+		at := database.Change{}
+		for quoted, v := range rawjson.Members(e) {
+			name := rawjson.Unquote(quoted)
+			switch text, ok := rawjson.Text(v); {
+			case ok && text != "" && name == "collection" && v.Kind() == '"':
+				at.Collection = text
+			case ok && text != "" && name == "id":
+				at.ID = text
+			default:
+				return nil, wrongShapeAt(rawjson.Pointer("only", strconv.Itoa(i), name), "an element has a collection, and an id if it is a record"+example)
+			}
+		}
+		if at.Collection == "" {
+			return nil, wrongShapeAt(rawjson.Pointer("only", strconv.Itoa(i)), "it names no collection"+example)
+		}
+		all = append(all, at)
+		i++
+	}
+	if all == nil {
+		return nil, wrongShapeAt("/only", "it is an array of at least one element"+example)
+	}
+	return all, nil
 }
 
 // reset serves POST /_/reset: it restores the baseline, or the named snapshot

@@ -119,6 +119,9 @@ func (l *linter) report() {
 	now, n := make(map[string]bool, len(found)), 0
 	for _, f := range found {
 		key := f.Pointer + "\x00" + f.Detail
+		if f.Rev != "" {
+			key = f.Rev // also if a part of it was put back
+		}
 		now[key] = true
 		if l.logged[key] {
 			continue
@@ -142,7 +145,9 @@ func (l *linter) List(start, end int) (found []lint.Finding, count int) {
 		found = append([]lint.Finding{broken}, found...)
 	}
 	for i := range found {
-		found[i].File = filepath.Base(found[i].File)
+		if found[i].File != "" {
+			found[i].File = filepath.Base(found[i].File)
+		}
 	}
 	return found, count + n
 }
@@ -166,6 +171,14 @@ func (l *linter) inSchema() (f lint.Finding, n int) {
 	}
 	f.Detail += "; " + l.schema.kept()
 	return f, 1
+}
+
+// logLost logs what edits have undone and nobody has put back, which the end of the
+// server loses.
+func (l *linter) logLost() {
+	for _, e := range l.db.Edits() {
+		database.LogNames(l.log, "stopping: what an edit of "+l.path+" undid was not put back, and is lost", e.Time, e.Undone)
+	}
 }
 
 // file returns the state of the database's file as far as the system knows it.

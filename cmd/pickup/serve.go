@@ -154,6 +154,7 @@ func (s *service) serve(ctx context.Context) error {
 	}
 	stop()
 	running.Wait()
+	s.linter.logLost()
 	return err
 }
 

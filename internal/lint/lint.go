@@ -1,6 +1,6 @@
 // Package lint finds what is wrong with a database file that people edit:
-// broken JSON, elements that no URL reaches, and records that break a rule of
-// the schema.
+// edits that undid what clients had written, broken JSON, elements that no URL reaches,
+// and records that break a rule of the schema.
 //
 // A [Finding] is one of these, with its place in the file. A [Linter] lists the
 // findings of a database, and Broken turns the error of a file that does not parse
@@ -10,13 +10,16 @@ package lint
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/filestore/document"
+	"pickup/internal/database"
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
@@ -25,7 +28,7 @@ import (
 // A Finding is one thing that is wrong with a file. Its JSON is an item of
 // readyz?verbose.
 type Finding struct {
-	File       string `json:"file"`
+	File       string `json:"file,omitempty"`       // "" for an edit
 	Line       int    `json:"line,omitempty"`       // from 1; 0 if it is not known
 	Column     int    `json:"column,omitempty"`     // from 1; 0 if it is not known
 	Pointer    string `json:"pointer,omitempty"`    // RFC 6901, into the file; "" if its text is at fault
@@ -34,15 +37,68 @@ type Finding struct {
 	Detail     string `json:"detail"`               // one sentence
 	Suggestion string `json:"suggestion,omitempty"` // see schema.Fault
 
+	// Of an edit that has undone what clients had written.
+	Kind    string    `json:"kind,omitempty"` // "edit"
+	Rev     string    `json:"rev,omitempty"`  // the id of the revision
+	At      time.Time `json:"at,omitzero"`
+	Records []Element `json:"records,omitempty"` // what has not been put back
+
 	// Excerpt is the place of a Broken text.
 	Excerpt rawjson.Excerpt `json:"-"`
 
 	value string // the pointer and the record as String has them, or ""
 }
 
+// An Element is a record or, without an id, a top-level member.
+type Element struct {
+	Collection string `json:"collection"`
+	ID         string `json:"id,omitempty"`
+}
+
+// edited returns the finding of an edit. run is that of its database.
+func edited(run string, e database.Edit) Finding {
+	f := Finding{Kind: "edit", Rev: fmt.Sprintf("%s-%d", run, e.Rev), At: e.Time.UTC()}
+	var names []string
+	for i, ch := range e.Undone {
+		at := Element{Collection: ch.Collection}
+		if !storage.IsPositionKey(ch.ID) {
+			at.ID = ch.ID
+		}
+		f.Records = append(f.Records, at)
+		if i < maxNamed {
+			names = append(names, ch.Name())
+		}
+	}
+	f.Detail = "an edit of the file undid what clients had written to " + strings.Join(names, ", ")
+	if more := len(f.Records) - len(names); more > 0 {
+		f.Detail += fmt.Sprintf(" and %d more", more)
+	}
+	return f
+}
+
+// maxNamed is the number of elements that the text of a finding names.
+const maxNamed = 10
+
+// howToPutBack returns how to have back what an edit undid.
+func (f Finding) howToPutBack() string {
+	only := "the records of GET /_/findings"
+	if len(f.Records) <= maxNamed {
+		list, err := json.Marshal(f.Records)
+		if err != nil {
+			panic(err) // it always encodes
+		}
+		only = string(list)
+	}
+	return fmt.Sprintf(`; to put it back, choose Put back in the page, or POST /_/undo with {"rev":%q,"only":%s}`, f.Rev, only)
+}
+
 // String returns the finding as FILE:LINE:COLUMN: DETAIL, without a place that
-// was not looked up. Before the detail it names the value that breaks a rule.
+// was not looked up. Before the detail it names the value that breaks a rule. The
+// finding of an edit says how to have back what it undid.
 func (f Finding) String() string {
+	if f.Kind != "" {
+		return f.Detail + f.howToPutBack()
+	}
 	if f.Line == 0 {
 		return f.File + ": " + f.value + f.Detail
 	}

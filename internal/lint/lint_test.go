@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -72,7 +73,7 @@ func findings(t *testing.T, text []byte, rules *schema.Schema) (lines []string) 
 	for start := range count + 2 {
 		for end := -1; end < count+2; end++ {
 			part, all := l.List(start, end)
-			if last := max(start, min(end, count)); all != count || !slices.Equal(part, found[min(start, count):min(last, count)]) {
+			if last := max(start, min(end, count)); all != count || !slices.EqualFunc(part, found[min(start, count):min(last, count)], func(a, b lint.Finding) bool { return reflect.DeepEqual(a, b) }) {
 				t.Errorf("from %d to %d of %d: %v", start, end, all, part)
 			}
 		}
@@ -106,7 +107,7 @@ func TestLocate(t *testing.T) {
 			t.Errorf("%q: got %s, want %s", c.pointer, got, c.want)
 		}
 	}
-	if f := (lint.Finding{Line: 7, Column: 1}); f.Locate(text) != f {
+	if f := (lint.Finding{Line: 7, Column: 1}); !reflect.DeepEqual(f.Locate(text), f) {
 		t.Error("a place that is known was looked up")
 	}
 }

@@ -16,8 +16,9 @@ type Text interface {
 	Places(pointers []string) []document.Place
 }
 
-// A Linter lists the findings of a database that is in use: first the elements that
-// no URL reaches, then the values that break a rule. After a change it looks again
+// A Linter lists the findings of a database that is in use: first the edits that undid
+// what clients had written, then the elements that no URL reaches, then the values that
+// break a rule. After a change it looks again
 // only at what the change concerns. Its methods may be called by several goroutines
 // at once.
 type Linter struct {
@@ -43,6 +44,11 @@ func New(file string, text Text, db *database.DB) *Linter {
 // there are in all.
 func (l *Linter) List(start, end int) (found []Finding, count int) {
 	start, end = max(start, 0), max(start, end, 0)
+	edits := l.db.Edits()
+	for _, e := range edits[min(start, len(edits)):min(end, len(edits))] {
+		found = append(found, edited(l.db.Run(), e))
+	}
+	start, end = max(start-len(edits), 0), max(end-len(edits), 0)
 	odd := 0
 	if l.text != nil {
 		odd = l.text.Unaddressed()
@@ -55,7 +61,7 @@ func (l *Linter) List(start, end int) (found []Finding, count int) {
 		}
 	}
 	violations, n := l.checker.List(start-odd, end-odd)
-	return append(found, l.findings(violations)...), odd + n
+	return append(found, l.findings(violations)...), len(edits) + odd + n
 }
 
 // Count returns how many findings there are. It does not look at the whole
@@ -63,6 +69,7 @@ func (l *Linter) List(start, end int) (found []Finding, count int) {
 // state until List has been called.
 func (l *Linter) Count() (n int, pending bool) {
 	n, pending = l.checker.Count()
+	n += len(l.db.Edits())
 	if l.text != nil {
 		n += l.text.Unaddressed()
 	}

@@ -53,7 +53,7 @@ const (
 const SessionsPath = "/_/sessions"
 
 // serverPaths are the other paths that a session does not have.
-var serverPaths = []string{LivezPath, ReadyzPath, MetricsPath, FindingsPath, RequestsPath, RequestsPath + "/{id}", TypesPath, DocsPath, PagePath}
+var serverPaths = []string{LivezPath, ReadyzPath, MetricsPath, FindingsPath, FindingsPath + "/{id}", RequestsPath, RequestsPath + "/{id}", TypesPath, DocsPath, PagePath}
 
 // The media types of bodies. That of a PATCH selects its meaning.
 const (

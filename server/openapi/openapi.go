@@ -157,9 +157,11 @@ func (d *apiDocument) service() {
 	d.path(describe.Resource{}, ValuesPath+"/{collection}/{member}", d.parametersOf("values.collection values.member values.q values._limit"),
 		object{d.reading("listValues", "List the values of a member.", "The most frequent comes first.", []string{"ETag"}, media(JSONType, arrayOf(ref("ValueCount")), nil))})
 	if d.Findings {
-		add(FindingsPath, "listFindings", "List what is wrong with the file.", "First the elements that no URL reaches, then the values that break a rule.",
+		add(FindingsPath, "listFindings", "List what is wrong with the file.", "First the edits that have undone what clients had written, then the elements that no URL reaches, then the values that break a rule.",
 			"findings._start findings._end If-None-Match", d.withErrors(readErrors,
 				good([]string{"ETag", "X-Total-Count"}, media(JSONType, arrayOf(ref("Finding")), nil)), notModified))
+		d.path(describe.Resource{}, FindingsPath+"/{id}", d.parametersOf("finding"), object{
+			d.writing("delete", "dismissFinding", "Dismiss an edit.", "It is no longer among the findings. It can still be undone.", "", nil, noContent)})
 	}
 	if d.Requests {
 		d.requests()
@@ -202,7 +204,7 @@ func (d *apiDocument) earlier() {
 				object{{"content", object{media(JSONType, ref(schema), nil)}}}, d.withErrors(append([]int{410}, writeErrors...), restored, noContent))}})
 		}
 	}
-	restore(UndoPath, "undo", "Undo a change.", "Restores what the newest change through the API has replaced that is not undone; if repeated, the change before it. Nothing is undone if other changes are in the way.", "UndoRequest")
+	restore(UndoPath, "undo", "Undo a change.", "Restores what the newest change through the API has replaced that is not undone; if repeated, the change before it. A revision that is named may be an edit of the file. Nothing is undone if other changes are in the way.", "UndoRequest")
 	restore(ResetPath, "reset", "Restore an earlier state.", "Restores a named snapshot, or the contents at the start or at the latest edit of the file.", "ResetRequest")
 
 	tagged, conditions := []string{"ETag"}, "If-Match If-None-Match"
