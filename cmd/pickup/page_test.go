@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	netURL "net/url"
 	"os"
@@ -26,6 +27,15 @@ func (p *pageTest) reset() {
 	if string(read(p.T, p.file)) != p.sample {
 		p.leave() // a page would ask for what is gone
 		p.save(p.sample)
+	}
+	var findings []struct{ Rev string }
+	if _, text := send(p.T, "GET", p.process.url+"/_/findings", ""); json.Unmarshal([]byte(text), &findings) != nil {
+		p.Fatalf("the findings are %s", text)
+	}
+	for _, f := range findings {
+		if f.Rev != "" { // the save has undone what the flow before wrote
+			p.api("DELETE", "/_/findings/"+f.Rev, "", 204)
+		}
 	}
 	p.console()
 }
@@ -125,6 +135,7 @@ func TestPage(t *testing.T) {
 		{"columns", columnsFlow},
 		{"broken", brokenFlow},
 		{"problems", problemsFlow},
+		{"edits", editsFlow},
 		{"relations", relationsFlow},
 		{"requests", requestsFlow},
 		{"log", logFlow},
@@ -1028,6 +1039,7 @@ func problemsFlow(p *pageTest) {
 	p.until(`document.querySelector(".toast.bad")?.textContent.includes("Not changed") && !document.querySelector(".findings li")`)
 	p.console() // the browser logs the 412
 	p.edit(`"Canceled"`, `"Resheduled"`)
+	p.clickText("Dismiss") // it has undone the PATCH, too
 	p.clickText("Make it “Rescheduled”")
 	p.isSample()
 	p.sees("Nothing is wrong")
@@ -1050,7 +1062,46 @@ func problemsFlow(p *pageTest) {
 	p.want(`document.querySelector("main [role=alert] mark").textContent`, ",")
 	p.want(`document.querySelector("main .count").textContent.split(" ")[0] === document.querySelector(".nav [href='#/_/problems'] .n").textContent`, "true")
 	p.save(p.sample)
+	p.clickText("Dismiss")
 	p.until(`!document.querySelector("main [role=alert]") && !document.querySelector(".nav [href='#/_/problems'] .n")`)
+}
+
+// editsFlow saves an older version of the file over what clients have written, and puts
+// that back.
+func editsFlow(p *pageTest) {
+	older := strings.Replace(p.sample, "Piano lesson", "Organ lesson", 1)
+	p.open("#/_/problems")
+	p.sees("Nothing is wrong")
+	p.api("PATCH", "/schedules/5", `{"title": "Optician"}`, 200)
+	p.api("POST", "/drivers", `{"driverName": "Zed", "cellPhone": "(603) 555-0142", "email": "zed@example.com"}`, 201)
+	p.save(older)
+	p.sees("an edit of the file undid what clients had written to drivers/5, schedules/5")
+	p.until(`document.querySelector(".nav [href='#/_/problems'] .n")?.textContent === "1"`)
+	p.clickText("Put back")
+	p.holds("Optician")
+	p.holds("Zed")
+	p.holds("Organ lesson")
+	p.sees("Nothing is wrong")
+	p.until(`document.querySelector(".toast")?.textContent.includes("Put back")`)
+
+	p.save(older)
+	p.show("#/_/changes")
+	p.until(`document.querySelector(".changes li:first-child")?.textContent.includes("undid what clients had written to drivers/5, schedules/5")`)
+	p.clickText("Put back")
+	p.until(`document.querySelectorAll(".changes li")[1]?.textContent.includes("put back") && !document.querySelector(".nav [href='#/_/problems'] .n")`)
+	p.holds("Optician")
+	p.clickText("Undo") // of the toast
+	p.until(`document.querySelector(".changes li:first-child")?.textContent.includes("undo of")`)
+
+	p.api("PATCH", "/schedules/5", `{"title": "Optician"}`, 200)
+	p.save(older)
+	p.show("#/_/problems")
+	p.clickText("Dismiss")
+	p.sees("Nothing is wrong")
+	p.until(`document.querySelector("h1") && !document.querySelector(".nav [href='#/_/problems'] .n")`)
+	if got := string(read(p.T, p.file)); got != older {
+		p.Errorf("the file is\n%s", got)
+	}
 }
 
 // relationsFlow shows which collections refer to which.

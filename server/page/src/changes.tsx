@@ -1,6 +1,7 @@
 // The changes since the start, with what was there before, and their undo.
 import { useMemo, useState } from "preact/hooks";
 import { collections, hasCollection, hasObject, keyOf, objects } from "./catalog.ts";
+import { edits, putBack } from "./findings.ts";
 import { history, historyError, kept, useHistory } from "./history.ts";
 import { Icon } from "./icons.tsx";
 import { differing, isObject, memberOf, stringify, type Json, type Obj } from "./json.ts";
@@ -99,7 +100,8 @@ function touches(revision: Revision, of: string): boolean {
 }
 
 function RevisionItem({ revision, isUndone }: { revision: Revision; isUndone: boolean }) {
-  const changes = revision.changes ?? [];
+  const changes = revision.changes ?? [],
+    edit = edits.value.find((edit) => edit.rev === revision.rev);
   const revert = async () => {
     try {
       await undo(revision.rev);
@@ -114,7 +116,7 @@ function RevisionItem({ revision, isUndone }: { revision: Revision; isUndone: bo
         <RevisionTitle revision={revision} />
         <span class="grow" />
         {revision.undoes && <span class="pill">undo of {revision.undoes.split("-").at(-1)}</span>}
-        {isUndone && <span class="pill">undone</span>}
+        {isUndone && <span class="pill">{revision.by === "file" ? "put back" : "undone"}</span>}
         <Author revision={revision} />
         <Ago at={revision.at} />
         {revision.by === "api" && !isUndone && (
@@ -122,7 +124,13 @@ function RevisionItem({ revision, isUndone }: { revision: Revision; isUndone: bo
             Undo
           </WriteButton>
         )}
+        {edit && (
+          <WriteButton icon="undo" onClick={() => void putBack(edit)}>
+            Put back
+          </WriteButton>
+        )}
       </header>
+      {edit && <p class="dim">{edit.detail}</p>}
       {changes.length === 1
         ? changes.map((change) => <Difference key="one" change={change} />)
         : changes.slice(0, maxChanges).map((change, i) => (

@@ -1,8 +1,10 @@
 // What is wrong with the records, as the server has found it.
 import { computed, effect, signal } from "@preact/signals";
-import { get, session, type Schemas } from "./api.ts";
-import { status } from "./catalog.ts";
+import { ask, get, session, type Schemas } from "./api.ts";
+import { load, status } from "./catalog.ts";
 import { pointerNames } from "./json.ts";
+import { toastError } from "./messages.tsx";
+import { toastUndo } from "./undo.ts";
 
 export type Finding = Schemas["Finding"];
 
@@ -30,6 +32,29 @@ effect(() => {
   const now = status.value?.findings; // it is read after each change
   if (now?.count || findings.peek() !== null) void loadFindings();
 });
+
+/** The edits of the file that have undone what clients had written. */
+export const edits = computed(() => (findings.value ?? []).filter((finding) => finding.kind === "edit"));
+
+/** Restores what an edit has undone, and nothing else that it has changed. */
+export async function putBack({ rev, records }: Finding): Promise<void> {
+  try {
+    const answer = await ask("POST", "/_/undo", { body: JSON.stringify({ rev, only: records }), session: "" });
+    toastUndo("Put back", answer.revision, undefined, "");
+  } catch (error) {
+    toastError("Not put back.", error);
+  }
+}
+
+/** Has an edit no longer listed. */
+export async function dismissEdit({ rev }: Finding): Promise<void> {
+  try {
+    await ask("DELETE", "/_/findings/" + encodeURIComponent(rev ?? ""));
+  } catch (error) {
+    toastError("Not dismissed.", error);
+  }
+  await load();
+}
 
 /** Returns the member that a finding is about, with its names from the record on. */
 export const memberNames = (finding: Finding): string[] => pointerNames(finding.pointer ?? "").slice(2);

@@ -1,9 +1,19 @@
-// What is wrong: a file that does not parse, rules that cannot be used, and
-// records that break them.
+// What is wrong: a file that does not parse, rules that cannot be used, edits that have
+// undone what clients had written, and records that break the rules.
 import { useEffect } from "preact/hooks";
 import { ask, get, pathOf, type Schemas } from "./api.ts";
 import { isReadOnly, shapeFor, status } from "./catalog.ts";
-import { findingCount, findings, findingsError, loadFindings, memberNames, type Finding } from "./findings.ts";
+import {
+  dismissEdit,
+  edits,
+  findingCount,
+  findings,
+  findingsError,
+  loadFindings,
+  memberNames,
+  putBack,
+  type Finding,
+} from "./findings.ts";
 import { Icon } from "./icons.tsx";
 import { pointer, pointerNames, stringify, type Operation } from "./json.ts";
 import { broken } from "./live.ts";
@@ -11,7 +21,7 @@ import { toastError } from "./messages.tsx";
 import { href } from "./route.ts";
 import { fieldOf } from "./schema.ts";
 import { changeRecords } from "./transaction.ts";
-import { Bones, count, Empty, ErrorBox, formatCount } from "./ui.tsx";
+import { Ago, Bones, count, Empty, ErrorBox, formatCount } from "./ui.tsx";
 import { toastUndo } from "./undo.ts";
 import { WriteButton } from "./write_button.tsx";
 
@@ -27,7 +37,9 @@ export function Problems() {
     error = findingsError.value;
   const rules = status.value?.rules,
     shownAbove = rules?.state === "broken" ? rules.name : "";
-  const listed = (list ?? []).filter((finding) => finding.pointer || finding.file !== shownAbove);
+  const listed = (list ?? []).filter(
+    (finding) => !finding.kind && (finding.pointer || finding.file !== shownAbove),
+  );
   const isFine = list?.length === 0 && !broken.value && rules?.state !== "broken";
   return (
     <main class="screen" aria-labelledby="title">
@@ -51,8 +63,18 @@ export function Problems() {
       {list === null && error === null && <Bones count={3} />}
       {isFine && (
         <Empty icon="check" title="Nothing is wrong">
-          <p>The file parses, and all records follow the rules.</p>
+          <p>The file parses, all records follow the rules, and no edit has undone what clients wrote.</p>
         </Empty>
+      )}
+      {edits.value.length > 0 && (
+        <section class="card">
+          <h2>Undone by edits of the file</h2>
+          <ul class="findings">
+            {edits.value.map((edit) => (
+              <EditLine key={edit.rev} edit={edit} />
+            ))}
+          </ul>
+        </section>
       )}
       {groupsOf(listed, collectionOf).map(([name, ofCollection]) => (
         <section key={name} class="card">
@@ -173,7 +195,7 @@ function FindingLine({ finding }: { finding: Finding }) {
       <div>
         <p>{finding.detail}</p>
         <p class="dim">
-          <span class="code">{file + (line ? `:${line}:${column}` : "")}</span>
+          <span class="code">{(file ?? "") + (line ? `:${line}:${column}` : "")}</span>
           {collection && id && (
             <>
               {" · "}
@@ -196,6 +218,25 @@ function FindingLine({ finding }: { finding: Finding }) {
           Open
         </a>
       )}
+    </li>
+  );
+}
+
+/** An edit that has undone what clients had written. */
+function EditLine({ edit }: { edit: Finding }) {
+  return (
+    <li>
+      <Icon name="alert" size={15} />
+      <div>
+        <p>{edit.detail}</p>
+        <p class="dim">
+          <Ago at={edit.at ?? ""} /> · <a href={href(["_", "changes"])}>Changes</a>
+        </p>
+      </div>
+      <WriteButton onClick={() => void putBack(edit)}>Put back</WriteButton>
+      <WriteButton kind="quiet" onClick={() => void dismissEdit(edit)}>
+        Dismiss
+      </WriteButton>
     </li>
   );
 }

@@ -71,7 +71,8 @@ export interface components {
         };
         /** @description Something in the file, or in its rules, that a person should look at. */
         Finding: {
-            file: string;
+            /** @description Not of an edit. */
+            file?: string;
             /** @description From 1. */
             line?: number;
             /** @description From 1, in characters. */
@@ -86,7 +87,26 @@ export interface components {
             detail: string;
             /** @description What was probably meant: the string in place of the value, or the name if the member is not known. */
             suggestion?: string;
+            /**
+             * @description An edit of the file that has undone what clients had written.
+             * @constant
+             */
+            kind?: "edit";
+            /** @description The revision of the edit. */
+            rev?: string;
+            /**
+             * Format: date-time
+             * @description When it became visible.
+             */
+            at?: string;
+            /** @description What the edit has undone and has not been put back. */
+            records?: components["schemas"]["Elements"];
         };
+        Elements: {
+            collection: string;
+            /** @description Of a record. */
+            id?: string;
+        }[];
         /** @description A value of a member and how many records have it. */
         ValueCount: {
             /** @description A text, a number, true, false or null. An array counts as its elements. */
@@ -328,8 +348,10 @@ export interface components {
             [key: string]: number;
         };
         UndoRequest: {
-            /** @description The revision to undo instead of the newest. That of an undo is redone. */
+            /** @description The revision to undo instead of the newest. That of an undo is redone. It may be an edit of the file. */
             rev?: string;
+            /** @description The part of an edit of the file that is undone. */
+            only?: components["schemas"]["Elements"];
         };
         ResetRequest: {
             /** @description The name of a snapshot. */
