@@ -6,6 +6,7 @@ GO      ?= go
 TAGS    := nomsgpack
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GORELEASER  := github.com/goreleaser/goreleaser/v2@v2.13.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 FUZZTIME ?= 30s
 # All, those that take longest first.
@@ -29,12 +30,10 @@ run:
 ## (PACKAGES="./server" RUN=TestScripts for some of them)
 test: setup
 	$(GO) test $(RACE) -tags $(TAGS) $(AT_ONCE) -timeout 30m -run '$(RUN)' $(PACKAGES)
-	$(GO) test -C internal/release -timeout 30m -run '$(RUN)' ./...
 
 ## test-long: run them with the full counts of kills, edits, faults and power cuts
 test-long: setup
 	PICKUP_LONG=1 $(GO) test $(RACE) -tags $(TAGS) -timeout 120m -v $(PACKAGES)
-	PICKUP_LONG=1 $(GO) test -C internal/release -timeout 60m -v ./...
 
 ## lint: check formatting, vet, staticcheck, modules and known vulnerabilities
 lint:
@@ -44,9 +43,8 @@ lint:
 	GOOS=darwin $(GO) vet -tags $(TAGS) ./etcdstore/... ./filestore/... ./server/... ./internal/... ./cmd/...
 	GOOS=windows $(GO) vet -tags $(TAGS) ./etcdstore/... ./filestore/... ./server/... ./internal/... ./cmd/...
 	$(GO) run $(STATICCHECK) -tags $(TAGS) ./...
-	$(GO) vet -C internal/release ./...
-	cd internal/release && $(GO) run $(STATICCHECK) ./...
-	for dir in . internal/release; do $(GO) mod tidy -C $$dir -diff && $(GO) mod verify -C $$dir || exit 1; done
+	$(GO) mod tidy -diff
+	$(GO) mod verify
 	GO=$(GO) GOVULNCHECK=$(GOVULNCHECK) TAGS=$(TAGS) .ci/vulnerabilities
 
 ## bench: compare pickup with its floors and both json-servers and write
@@ -76,11 +74,18 @@ build:
 	$(GO) build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/pickup ./cmd/pickup
 
 ## release: build archives, packages for Linux and npm, and the rest of a release
-## into dist/ (OWNER=name URL=address; ARGS="-only linux/amd64" for a part of it)
+## into dist/ (OWNER=name URL=address)
 OWNER ?= example
 URL   ?= https://example.com/pickup
+# A clone may have no remote, and GoReleaser wants to know its address.
+release: export GIT_CONFIG_COUNT = 1
+release: export GIT_CONFIG_KEY_0 = remote.origin.url
+release: export GIT_CONFIG_VALUE_0 = $(URL)
+release: export OWNER := $(OWNER)
+release: export URL := $(URL)
 release:
-	$(GO) run -C internal/release . -owner $(OWNER) -url $(URL) $(ARGS)
+	$(GO) run $(GORELEASER) release --snapshot --clean
+	$(GO) run ./internal/release npm
 
 ## page: bundle the page at /_/ after a change of server/page/src
 page:
@@ -120,4 +125,4 @@ packages:
 	$$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends $$missing
 
 clean:
-	rm -rf bin dist THIRD_PARTY_NOTICES
+	rm -rf bin build dist

@@ -1,119 +1,76 @@
 package main
 
 import (
-	"compress/gzip"
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 )
 
-// command runs the go command in the current directory and returns its output.
-func command(env []string, args ...string) (string, error) {
-	cmd := exec.Command("go", args...)
-	cmd.Env = append(os.Environ(), env...)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("go %s: %w", strings.Join(args, " "), err)
-	}
-	return string(out), nil
-}
+// viewerVersion is the version of swagger-ui-dist, which makes the page of the API.
+const viewerVersion = "5.35.0"
 
-// components returns what the program in the repository at root contains on any of
-// the platforms: itself, Go, modules, and npm packages.
-func components(root string, platforms []string) ([]component, error) {
-	all, err := modules(root, platforms)
+// components returns what the program contains on any of platforms: itself, Go,
+// modules, and npm packages.
+func components() ([]component, error) {
+	all, err := modules()
 	if err != nil {
 		return nil, err
 	}
-	library, err := standardLibrary()
-	if err != nil {
-		return nil, err
-	}
-	viewer, err := viewerPackage(filepath.Join(root, "server/docs"))
-	if err != nil {
-		return nil, err
-	}
+	root := all[slices.IndexFunc(all, func(c component) bool { return c.kind == "program" })].dir
 	packages, err := pagePackages(filepath.Join(root, "server/page"))
 	if err != nil {
 		return nil, err
 	}
-	all = append(append(all, library, viewer), packages...)
-	slices.SortFunc(all, component.compare)
+	viewer := component{kind: "npm", name: "swagger-ui-dist", version: viewerVersion, dir: filepath.Join(root, "server/docs")}
+	all = append(append(all, packages...), viewer)
+	for i := range all {
+		if err := all[i].read(); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", all[i].name, all[i].version, err)
+		}
+	}
+	slices.SortFunc(all, func(a, b component) int {
+		return cmp.Or(strings.Compare(a.kind, b.kind), strings.Compare(a.name, b.name))
+	})
 	return all, nil
 }
 
-// modules returns the modules with a package in the program, the main module included.
-func modules(root string, platforms []string) ([]component, error) {
-	versions := make(map[string][2]string) // by path: version and directory
+// modules returns the modules with a package in the program, the main module and the
+// standard library included.
+func modules() ([]component, error) {
+	format := "{{if .Module}}{{.Module.Path}}\t{{.Module.Version}}\t{{.Module.Dir}}{{else if eq .ImportPath `runtime`}}" +
+		"std\t" + strings.TrimPrefix(runtime.Version(), "go") + "\t{{.Root}}{{end}}"
+	var lines []string
 	for _, platform := range platforms {
 		system, arch, _ := strings.Cut(platform, "/")
-		out, err := command([]string{"CGO_ENABLED=0", "GOOS=" + system, "GOARCH=" + arch}, "list", "-C", root, "-deps", "-tags", "nomsgpack,grpcnotrace",
-			"-f", "{{with .Module}}{{.Path}}\t{{.Version}}\t{{.Dir}}{{end}}", "./cmd/pickup")
+		list := exec.Command("go", "list", "-deps", "-tags", "nomsgpack,grpcnotrace", "-f", format, "pickup/cmd/pickup")
+		list.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch)
+		list.Stderr = os.Stderr
+		out, err := list.Output()
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("go list: %w", err)
 		}
-		for line := range strings.Lines(out) {
-			if fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t"); len(fields) == 3 {
-				versions[fields[0]] = [2]string{fields[1], fields[2]}
-			}
-		}
+		lines = append(lines, strings.Split(string(out), "\n")...)
 	}
 	var all []component
-	for _, path := range slices.Sorted(maps.Keys(versions)) {
-		c := component{kind: "golang", name: path, version: versions[path][0]}
-		if c.version == "" {
-			c.kind = "program"
+	slices.Sort(lines)
+	for _, line := range slices.Compact(lines) {
+		fields := strings.Split(line, "\t")
+		switch {
+		case len(fields) < 3: // another package of the standard library
+		case fields[1] == "":
+			all = append(all, component{kind: "program", name: fields[0], dir: fields[2]})
+		default:
+			all = append(all, component{kind: "golang", name: fields[0], version: fields[1], dir: fields[2]})
 		}
-		if err := c.read(versions[path][1]); err != nil {
-			return nil, err
-		}
-		all = append(all, c)
 	}
 	return all, nil
-}
-
-// standardLibrary returns the part of Go that each program contains.
-func standardLibrary() (component, error) {
-	out, err := command(nil, "env", "GOVERSION", "GOROOT")
-	if err != nil {
-		return component{}, err
-	}
-	fields := strings.Split(out, "\n")
-	c := component{kind: "golang", name: "std", version: strings.TrimPrefix(fields[0], "go")}
-	return c, c.read(fields[1])
-}
-
-// viewerPackage returns the npm package whose files are in dir and make the page of
-// the API.
-func viewerPackage(dir string) (component, error) {
-	c := component{kind: "npm", name: "swagger-ui-dist"}
-	file, err := os.Open(filepath.Join(dir, "swagger-ui-bundle.js.gz"))
-	if err != nil {
-		return c, err
-	}
-	defer file.Close()
-	unpacked, err := gzip.NewReader(file)
-	if err != nil {
-		return c, err
-	}
-	text, err := io.ReadAll(unpacked)
-	if err != nil {
-		return c, err
-	}
-	version := regexp.MustCompile(`PACKAGE_VERSION:"([^"]+)"`).FindSubmatch(text)
-	if version == nil {
-		return c, fmt.Errorf("read %s: it has no PACKAGE_VERSION", file.Name())
-	}
-	c.version = string(version[1])
-	return c, c.read(dir)
 }
 
 // pagePackages returns the npm packages that the page in dir contains. Its build
@@ -136,17 +93,10 @@ func pagePackages(dir string) ([]component, error) {
 	var all []component
 	for line := range strings.Lines(string(text)) {
 		name := strings.TrimSpace(line)
-		if p, ok := locked.Packages["node_modules/"+name]; ok && name != "" {
+		if p, ok := locked.Packages["node_modules/"+name]; ok {
 			all = append(all, component{kind: "npm", name: name, version: p.Version, texts: []string{""}})
-		} else if len(all) == 0 {
-			return nil, fmt.Errorf("read dist/LICENSES.txt: it begins with %q, which is not a package of package-lock.json", name)
-		} else {
+		} else if len(all) > 0 {
 			all[len(all)-1].texts[0] += line
-		}
-	}
-	for i := range all {
-		if all[i].license, err = identify(all[i].texts[0]); err != nil {
-			return nil, fmt.Errorf("%s: %w", all[i].name, err)
 		}
 	}
 	return all, nil
@@ -157,28 +107,29 @@ var (
 	noticeFile  = regexp.MustCompile(`(?i)licen[cs]e|^copying|notice|^patents$`)
 )
 
-// read adds the licences and notices in the root of a module or package to c.
-func (c *component) read(dir string) error {
-	files, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil {
-		return err
-	}
-	licenses := ""
-	for _, path := range files {
-		if info, err := os.Stat(path); err != nil || info.IsDir() || !noticeFile.MatchString(filepath.Base(path)) {
-			continue
-		}
-		text, err := os.ReadFile(path)
+// read reads the licences and notices of c, unless they are known, and identifies its
+// licence.
+func (c *component) read() (err error) {
+	licenses := strings.Join(c.texts, "")
+	if c.dir != "" {
+		files, err := os.ReadDir(c.dir)
 		if err != nil {
 			return err
 		}
-		c.texts = append(c.texts, string(text))
-		if licenseFile.MatchString(filepath.Base(path)) {
-			licenses += string(text)
+		for _, file := range files {
+			if file.IsDir() || !noticeFile.MatchString(file.Name()) {
+				continue
+			}
+			text, err := os.ReadFile(filepath.Join(c.dir, file.Name()))
+			if err != nil {
+				return err
+			}
+			c.texts = append(c.texts, string(text))
+			if licenseFile.MatchString(file.Name()) {
+				licenses += string(text)
+			}
 		}
 	}
-	if c.license, err = identify(licenses); err != nil {
-		return fmt.Errorf("%s %s in %s: %w", c.name, c.version, dir, err)
-	}
-	return nil
+	c.license, err = identify(licenses)
+	return err
 }

@@ -2,15 +2,14 @@
 // of Go, and of the npm packages in the pages that it serves. With -spdx it writes a
 // bill of materials (SPDX 2.3) instead.
 //
-//	go run ./internal/notices [-o FILE] [-spdx VERSION] [GOOS/GOARCH ...]
+//	go run ./internal/notices [-o FILE] [-spdx VERSION]
 //
-// The list is the union of what the given platforms need, by default those of a
-// release. It runs anywhere in the repository.
+// The list is the union of what the platforms of a release need. It runs anywhere in
+// the repository.
 package main
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -25,23 +24,16 @@ var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/a
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("notices: ")
-	out := flag.String("o", "", "write to this file instead of standard output")
+	out := flag.String("o", "THIRD_PARTY_NOTICES", "file to write")
 	version := flag.String("spdx", "", "write the bill of materials of this version")
 	flag.Parse()
-	if flag.NArg() > 0 {
-		platforms = flag.Args()
-	}
 	if err := run(*out, *version); err != nil {
 		log.Fatal(err)
 	}
 }
 
 func run(out, version string) error {
-	root, err := command(nil, "list", "-m", "-f", "{{.Dir}}")
-	if err != nil {
-		return err
-	}
-	all, err := components(strings.TrimSpace(root), platforms)
+	all, err := components()
 	if err != nil {
 		return err
 	}
@@ -50,10 +42,6 @@ func run(out, version string) error {
 		if text, err = billOfMaterials(all, version); err != nil {
 			return err
 		}
-	}
-	if out == "" {
-		_, err = os.Stdout.Write(text)
-		return err
 	}
 	return os.WriteFile(out, text, 0o644)
 }
@@ -115,10 +103,7 @@ type component struct {
 	kind    string // program, golang or npm
 	name    string
 	version string // for kind golang as in go.mod
+	dir     string // where its licences are, unless texts has them
 	license string // SPDX expression
 	texts   []string
-}
-
-func (c component) compare(d component) int {
-	return cmp.Or(strings.Compare(c.kind, d.kind), strings.Compare(c.name, d.name))
 }

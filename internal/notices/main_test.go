@@ -2,9 +2,11 @@ package main
 
 import (
 	"debug/buildinfo"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -13,7 +15,9 @@ import (
 // TestComponents compares the modules with those that a binary says it contains, and
 // looks for the packages that pages contain.
 func TestComponents(t *testing.T) {
-	all, err := components("../..", []string{runtime.GOOS + "/" + runtime.GOARCH})
+	defer func(all []string) { platforms = all }(platforms)
+	platforms = []string{runtime.GOOS + "/" + runtime.GOARCH}
+	all, err := components()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,6 +50,10 @@ func TestComponents(t *testing.T) {
 	for name := range missing {
 		t.Errorf("the list lacks %s", name)
 	}
+	viewer, err := exec.Command("gzip", "-dc", "../../server/docs/swagger-ui-bundle.js.gz").Output()
+	if err != nil || !strings.Contains(string(viewer), `PACKAGE_VERSION:"`+viewerVersion+`"`) {
+		t.Errorf("viewerVersion is %s, not the version of the bundle (%v)", viewerVersion, err)
+	}
 	text := string(notices(all))
 	for _, want := range []string{
 		"github.com/gin-gonic/gin v1", "Copyright 2009 The Go Authors", "swagger-ui-dist 5", "Copyright 2020-2021 SmartBear",
@@ -53,6 +61,70 @@ func TestComponents(t *testing.T) {
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the notices lack %q", want)
+		}
+	}
+	testBillOfMaterials(t, all)
+}
+
+// testBillOfMaterials looks up the parts of the program, and the fields that SPDX
+// requires.
+func testBillOfMaterials(t *testing.T, all []component) {
+	t.Setenv("SOURCE_DATE_EPOCH", "1700000000")
+	text, err := billOfMaterials(all, "1.2.3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d struct {
+		SPDXVersion, SPDXID, DataLicense, Name, DocumentNamespace string
+		CreationInfo                                              struct {
+			Created  string
+			Creators []string
+		}
+		Packages []struct {
+			Name, SPDXID, VersionInfo, DownloadLocation, LicenseDeclared string
+			ExternalRefs                                                 []struct{ ReferenceLocator string }
+		}
+		Relationships []struct{ SPDXElementID, RelationshipType, RelatedSPDXElement string }
+	}
+	if err := json.Unmarshal(text, &d); err != nil {
+		t.Fatal(err)
+	}
+	if d.SPDXVersion != "SPDX-2.3" || d.SPDXID != "SPDXRef-DOCUMENT" || d.DataLicense != "CC0-1.0" || d.Name != "pickup-1.2.3" ||
+		d.DocumentNamespace == "" || d.CreationInfo.Created != "2023-11-14T22:13:20Z" || len(d.CreationInfo.Creators) == 0 {
+		t.Errorf("the document is %+v", d)
+	}
+	locators, ids := make(map[string]bool), map[string]bool{d.SPDXID: true}
+	for _, p := range d.Packages {
+		if ids[p.SPDXID] || !regexp.MustCompile(`^SPDXRef-[A-Za-z0-9.-]+$`).MatchString(p.SPDXID) {
+			t.Errorf("the identifier %q is invalid or not unique", p.SPDXID)
+		}
+		if p.VersionInfo == "" || p.DownloadLocation == "" || p.LicenseDeclared == "" {
+			t.Errorf("incomplete: %+v", p)
+		}
+		ids[p.SPDXID] = true
+		for _, ref := range p.ExternalRefs {
+			locators[ref.ReferenceLocator] = true
+		}
+	}
+	described := 0
+	for _, r := range d.Relationships {
+		if !ids[r.SPDXElementID] || !ids[r.RelatedSPDXElement] {
+			t.Errorf("a relationship names something else: %+v", r)
+		}
+		if r.RelationshipType == "DESCRIBES" {
+			described++
+		}
+	}
+	if described != 1 || len(d.Relationships) != len(d.Packages) {
+		t.Errorf("%d packages, %d relationships, %d described", len(d.Packages), len(d.Relationships), described)
+	}
+	for _, want := range []string{"pkg:golang/pickup@1.2.3", "pkg:golang/std@1.", "pkg:golang/github.com/gin-gonic/gin@v1.", "pkg:npm/preact@", "pkg:npm/%40codemirror/state@"} {
+		found := false
+		for locator := range locators {
+			found = found || strings.HasPrefix(locator, want)
+		}
+		if !found {
+			t.Errorf("the bill lacks %s", want)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -12,104 +11,41 @@ import (
 	"time"
 )
 
-// A document is a bill of materials as SPDX 2.3 writes it in JSON.
-type document struct {
-	Version           string         `json:"spdxVersion"`
-	DataLicense       string         `json:"dataLicense"`
-	ID                string         `json:"SPDXID"`
-	Name              string         `json:"name"`
-	DocumentNamespace string         `json:"documentNamespace"`
-	CreationInfo      creation       `json:"creationInfo"`
-	Packages          []spdxPackage  `json:"packages"`
-	Relationships     []relationship `json:"relationships"`
-}
-
-type creation struct {
-	Created  string   `json:"created"`
-	Creators []string `json:"creators"`
-}
-
-type spdxPackage struct {
-	Name             string        `json:"name"`
-	ID               string        `json:"SPDXID"`
-	VersionInfo      string        `json:"versionInfo"`
-	Purpose          string        `json:"primaryPackagePurpose"`
-	DownloadLocation string        `json:"downloadLocation"`
-	FilesAnalyzed    bool          `json:"filesAnalyzed"`
-	LicenseConcluded string        `json:"licenseConcluded"`
-	LicenseDeclared  string        `json:"licenseDeclared"`
-	CopyrightText    string        `json:"copyrightText"`
-	ExternalRefs     []externalRef `json:"externalRefs"`
-}
-
-type externalRef struct {
-	Category string `json:"referenceCategory"`
-	Type     string `json:"referenceType"`
-	Locator  string `json:"referenceLocator"`
-}
-
-type relationship struct {
-	Element string `json:"spdxElementId"`
-	Type    string `json:"relationshipType"`
-	Related string `json:"relatedSpdxElement"`
-}
-
-const documentID = "SPDXRef-DOCUMENT"
-
-// billOfMaterials describes a version of the program with its components. Its time
-// is SOURCE_DATE_EPOCH if that is set.
-func billOfMaterials(all []component, version string) ([]byte, error) {
-	created := time.Now()
-	if v := os.Getenv("SOURCE_DATE_EPOCH"); v != "" {
-		seconds, err := strconv.ParseInt(v, 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("SOURCE_DATE_EPOCH: %w", err)
-		}
-		created = time.Unix(seconds, 0)
-	}
-	d := document{
-		Version: "SPDX-2.3", DataLicense: "CC0-1.0", ID: documentID, Name: "pickup-" + version,
-		CreationInfo: creation{created.UTC().Format(time.RFC3339), []string{"Tool: pickup-notices"}},
-	}
-	program := ""
-	for _, c := range all {
-		p := c.spdx(version)
-		d.Packages = append(d.Packages, p)
-		if c.kind == "program" {
-			program = p.ID
-			d.Relationships = append(d.Relationships, relationship{documentID, "DESCRIBES", program})
-		}
-	}
-	for i, c := range all {
-		if c.kind != "program" {
-			d.Relationships = append(d.Relationships, relationship{program, "CONTAINS", d.Packages[i].ID})
-		}
-	}
-	packages, err := json.Marshal(d.Packages)
-	if err != nil {
-		return nil, err
-	}
-	// The namespace has to be unique to the contents.
-	d.DocumentNamespace = fmt.Sprintf("https://spdx.org/spdxdocs/%s-%x", d.Name, sha256.Sum256(packages))
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetIndent("", "  ")
-	err = e.Encode(d)
-	return b.Bytes(), err
-}
-
 var notInID = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
 
-// spdx describes a component. version is that of the program.
-func (c component) spdx(version string) spdxPackage {
-	kind, purpose := c.kind, "LIBRARY"
-	if kind == "program" {
-		kind, purpose, c.version = "golang", "APPLICATION", version
+// billOfMaterials describes a version of the program with its components, as SPDX 2.3
+// writes it in JSON. Its time is SOURCE_DATE_EPOCH.
+func billOfMaterials(all []component, version string) ([]byte, error) {
+	type object map[string]any
+	seconds, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("SOURCE_DATE_EPOCH: %w", err)
 	}
-	locator := fmt.Sprintf("pkg:%s/%s@%s", kind, strings.ReplaceAll(c.name, "@", "%40"), c.version)
-	return spdxPackage{
-		Name: c.name, ID: "SPDXRef-Package-" + kind + "-" + notInID.ReplaceAllString(c.name, "-"), VersionInfo: c.version, Purpose: purpose,
-		DownloadLocation: "NOASSERTION", LicenseConcluded: c.license, LicenseDeclared: c.license, CopyrightText: "NOASSERTION",
-		ExternalRefs: []externalRef{{"PACKAGE-MANAGER", "purl", locator}},
+	const programID = "SPDXRef-Program"
+	var packages, relationships []object
+	for _, c := range all {
+		id, purpose := "SPDXRef-Package-"+c.kind+"-"+notInID.ReplaceAllString(c.name, "-"), "LIBRARY"
+		relationship := object{"spdxElementId": programID, "relationshipType": "CONTAINS", "relatedSpdxElement": id}
+		if c.kind == "program" {
+			id, purpose, c.kind, c.version = programID, "APPLICATION", "golang", version
+			relationship = object{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": id}
+		}
+		relationships = append(relationships, relationship)
+		packages = append(packages, object{
+			"name": c.name, "SPDXID": id, "versionInfo": c.version, "primaryPackagePurpose": purpose,
+			"downloadLocation": "NOASSERTION", "filesAnalyzed": false, "copyrightText": "NOASSERTION",
+			"licenseConcluded": c.license, "licenseDeclared": c.license,
+			"externalRefs": []object{{
+				"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
+				"referenceLocator": fmt.Sprintf("pkg:%s/%s@%s", c.kind, strings.ReplaceAll(c.name, "@", "%40"), c.version),
+			}},
+		})
 	}
+	return json.MarshalIndent(object{
+		"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": "pickup-" + version,
+		// The namespace has to be unique to the contents.
+		"documentNamespace": fmt.Sprintf("https://spdx.org/spdxdocs/pickup-%s-%x", version, sha256.Sum256(fmt.Append(nil, packages))),
+		"creationInfo":      object{"created": time.Unix(seconds, 0).UTC().Format(time.RFC3339), "creators": []string{"Tool: pickup-notices"}},
+		"packages":          packages, "relationships": relationships,
+	}, "", "  ")
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"os"
 	"path"
 	"path/filepath"
@@ -18,19 +20,17 @@ var (
 // documents writes the documents as packages have them: with the owner and the version,
 // and with links to the repository where a package does not have the file.
 func (r *release) documents() error {
-	var names []string
-	for _, pattern := range []string{"README.md", "CHANGELOG.md", "docs/*.md"} {
-		paths, err := filepath.Glob(filepath.Join(r.root, pattern))
-		if err != nil {
-			return err
-		}
-		for _, p := range paths {
-			name, err := filepath.Rel(r.root, p)
-			if err != nil {
-				return err
-			}
-			names = append(names, filepath.ToSlash(name))
-		}
+	build := filepath.Join(r.root, "build")
+	if err := os.RemoveAll(build); err != nil {
+		return err
+	}
+	pages, err := filepath.Glob(filepath.Join(r.root, "docs/*.md"))
+	if err != nil {
+		return err
+	}
+	names := []string{"README.md", "CHANGELOG.md", "packaging/npm/README.md"}
+	for _, page := range pages {
+		names = append(names, "docs/"+filepath.Base(page))
 	}
 	for _, name := range names {
 		text, err := os.ReadFile(filepath.Join(r.root, name))
@@ -38,6 +38,7 @@ func (r *release) documents() error {
 			return err
 		}
 		text = ownerWord.ReplaceAll(text, []byte(r.owner))
+		text = bytes.ReplaceAll(text, []byte("<URL>"), []byte("<"+r.url+">"))
 		text = versionWord.ReplaceAll(text, []byte("${1}"+r.version))
 		text = linkTarget.ReplaceAllFunc(text, func(link []byte) []byte {
 			m := linkTarget.FindSubmatch(link)
@@ -51,21 +52,10 @@ func (r *release) documents() error {
 			}
 			return []byte(string(m[1]) + r.url + kind + r.version + "/" + target)
 		})
-		to := filepath.Join(r.work, "documents", name)
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(to, text, 0o644); err != nil {
+		to := filepath.Join(build, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, text, 0o644)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// source returns the path of a file for a package, or of a pattern.
-func (r *release) source(name string) string {
-	if dir, base := filepath.Split(name); filepath.Ext(base) == ".md" && !strings.HasPrefix(dir, "packaging") {
-		return filepath.Join(r.work, "documents", name)
-	}
-	return filepath.Join(r.root, name)
 }
