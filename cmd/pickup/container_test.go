@@ -29,10 +29,15 @@ type image struct {
 // TestContainer builds the Dockerfile and runs the image: with Docker if it is
 // available, and in any case by its steps in namespaces.
 func TestContainer(t *testing.T) {
-	t.Parallel() // it mostly waits for the build
+	var build *exec.Cmd
+	tag := fmt.Sprintf("pickup-test-%d", os.Getpid())
 	if exec.Command("docker", "info").Run() == nil {
+		build = startBuild(t, tag) // before tests that are not parallel, because it takes longer than any
+	}
+	t.Parallel()
+	if build != nil {
 		t.Run("engine", func(t *testing.T) {
-			i := buildImage(t)
+			i := builtImage(t, build, tag)
 			testImage(t, i)
 			t.Run("README", func(t *testing.T) { testReadmeImage(t, i) })
 		})
@@ -232,15 +237,26 @@ func output(t *testing.T, name string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// buildImage builds the Dockerfile with Docker.
-func buildImage(t *testing.T) *image {
+// startBuild starts to build the Dockerfile with Docker.
+func startBuild(t *testing.T, tag string) *exec.Cmd {
 	base := regexp.MustCompile(`(?m)^FROM (?:--platform=\S+ )?(\S+) AS`).FindStringSubmatch(string(read(t, "../../Dockerfile")))[1]
 	if exec.Command("docker", "image", "inspect", base).Run() != nil && exec.Command("docker", "pull", "-q", base).Run() != nil {
 		importBase(t, base)
 	}
-	tag := fmt.Sprintf("pickup-test-%d", os.Getpid())
 	// On the host's network, because the bridge may be disabled.
-	output(t, "docker", "build", "-q", "--network=host", "--build-arg", "VERSION=test", "-t", tag, "../..")
+	build := exec.Command("docker", "build", "-q", "--network=host", "--build-arg", "VERSION=test", "-t", tag, "../..")
+	build.Stderr = new(strings.Builder)
+	if err := build.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return build
+}
+
+// builtImage waits for an image.
+func builtImage(t *testing.T, build *exec.Cmd, tag string) *image {
+	if err := build.Wait(); err != nil {
+		t.Fatalf("docker build: %v\n%s", err, build.Stderr)
+	}
 	t.Cleanup(func() { exec.Command("docker", "image", "rm", "-f", tag).Run() })
 	created := output(t, "docker", "create", tag)
 	notices := output(t, "docker", "cp", created+":/THIRD_PARTY_NOTICES", "-")
