@@ -146,11 +146,11 @@ func testImageHealth(t *testing.T, i *image) {
 					t.Fatal(err)
 				}
 			}
-			mount := dir
+			user, mount := fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid()), dir
 			if c.unmounted {
-				mount = ""
+				user, mount = "65532:65532", "" // the owner of the volume
 			}
-			stop, health := i.start(t, fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid()), mount, "/data",
+			stop, health := i.start(t, user, mount, "/data",
 				[]string{"PICKUP_PORT=" + freePort(t), "PICKUP_PASSWORD=geheim"}, strings.Fields(strings.Replace(c.args, "PORT", port, 1))...)
 			if !eventually(func() bool { return health() == nil }) {
 				log, _ := stop()
@@ -375,6 +375,9 @@ func buildSteps(t *testing.T) *image {
 	return &image{size: size, notices: string(read(t, root+"/THIRD_PARTY_NOTICES")), start: func(t *testing.T, user, mount, at string, extra []string, args ...string) (func() (string, int), func() error) {
 		if mount == "" {
 			mount, at = t.TempDir(), "/data" // its volume
+			if out, err := exec.Command("chown", user, mount).CombinedOutput(); err != nil && os.Getuid() == 0 {
+				t.Fatalf("%v: %s", err, out)
+			}
 		}
 		script := `set -e
 mount --bind "$1" "$1"; cd "$1"
