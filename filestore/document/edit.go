@@ -155,6 +155,7 @@ func (e *edit) replaceElement(i, place int, v jsontext.Value) {
 	m := e.members[i]
 	old, _ := m.array.elems.At(place)
 	s := e.styleIn(m).at(old.before(), breaks(old.text) == 0)
+	v = rawjson.Merge(plain(old.value()), v, "")
 	value := s.merge(old.value(), v, m.array.near(place))
 	if !bytes.Equal(value, old.value()) {
 		e.set(e.ownMember(i).array, place, old, old.before(), value)
@@ -258,7 +259,12 @@ func (e *edit) removeMember(i int) {
 func (e *edit) replaceMember(i int, v jsontext.Value) error {
 	m := e.members[i]
 	old := m.text()
-	text := e.styleIn(m).merge(old, v, e.examplesOf(m, bytes.Trim(v, white)[0]))
+	s := e.styleIn(m)
+	if m.array != nil {
+		s.idMember = e.idMember(m.name)
+	}
+	v = rawjson.Merge(plain(old), v, s.idMember)
+	text := s.merge(old, v, e.examplesOf(m, bytes.Trim(v, white)[0]))
 	if bytes.Equal(text, old) && !m.unaddressed() {
 		return nil // otherwise its positions are counted anew, as the engine does
 	}

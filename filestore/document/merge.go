@@ -2,7 +2,12 @@ package document
 
 import (
 	"bytes"
+	"slices"
 	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
 )
 
 // merge returns the text old, changed as little as possible to have the value v:
@@ -77,34 +82,45 @@ func (s style) mergeMembers(o, n *list, ex examples) (changed bool) {
 	return changed
 }
 
-// mergeElements gives the array o the elements of n. The common beginning and end
-// stay. In between, elements are merged in order, and then removed or added. It
-// reports whether o changed.
+// mergeElements gives the array o the elements of n. They are merged into their
+// partners in o, new ones are added at the end of what differs, or elements are removed
+// there. It reports whether o changed.
 func (s style) mergeElements(o, n *list, ex examples) (changed bool) {
-	s = s.in(o)
-	both := min(len(o.items), len(n.items))
-	head, foot := 0, 0
-	for head < both && sameValue(o.items[head].value, n.items[head].value) {
-		head++
-	}
-	for foot < both-head && sameValue(o.items[len(o.items)-1-foot].value, n.items[len(n.items)-1-foot].value) {
-		foot++
-	}
-	if head == both && len(o.items) == len(n.items) {
+	partners, head, foot := rawjson.Partners(o.values(), n.values(), s.idMember)
+	if head == len(o.items) && head == len(n.items) {
 		return false
 	}
-	oldEnd, newEnd := len(o.items)-foot, len(n.items)-foot // of what differs
+	s = s.in(o)
+	old := slices.Clone(o.items)
+	merged := func(it *item, i int, ex examples) []byte {
+		at := s.at(it.gap, s.flat)
+		if partner := partners[i]; partner >= 0 {
+			return at.merge(old[partner].value, n.items[i].value, ex)
+		}
+		return at.lay(n.items[i].value, ex)
+	}
+	oldEnd, newEnd := len(old)-foot, len(n.items)-foot // of what differs
 	i := head
 	for ; i < min(oldEnd, newEnd); i++ {
-		it := &o.items[i]
-		it.value = s.at(it.gap, s.flat).merge(it.value, n.items[i].value, ex.elements(o, i, i+1))
+		o.items[i].value = merged(&o.items[i], i, ex.elements(o, i, i+1))
 	}
 	if i < oldEnd {
 		o.remove(func(j int) bool { return i <= j && j < oldEnd })
 		return true
 	}
-	o.insert(map[int][]item{i: n.items[i:newEnd]}, s, func(it *item) {
-		it.value = s.at(it.gap, s.flat).lay(it.value, ex.elements(o, i, i))
+	end := i
+	o.insert(map[int][]item{end: n.items[end:newEnd]}, s, func(it *item) {
+		it.value = merged(it, i, ex.elements(o, end, end))
+		i++
 	})
 	return true
+}
+
+// values returns the values of the items as plain JSON.
+func (l *list) values() []jsontext.Value {
+	values := make([]jsontext.Value, len(l.items))
+	for i, it := range l.items {
+		values[i] = plain(it.value)
+	}
+	return values
 }

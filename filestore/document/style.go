@@ -16,6 +16,8 @@ type style struct {
 	indent string // the indentation of the line where a list opens
 	flat   bool   // lists are on one line
 	level  int    // depth in the file
+
+	idMember string // with the ids, if the list is a collection
 }
 
 // deepLevel is the depth from which on values are written without layout and
@@ -57,7 +59,7 @@ func (s style) in(l *list) style {
 // at returns the style of a list that begins after gap, in a list that is on one
 // line if flat is set.
 func (s style) at(gap []byte, flat bool) style {
-	s.flat = flat
+	s.flat, s.idMember = flat, ""
 	s.level++
 	if breaks(gap) > 0 {
 		s.indent = indentation(gap)

@@ -83,6 +83,12 @@ func (s *Snapshot) difference(to *Snapshot) *difference {
 	return d
 }
 
+// isOrder reports whether only the order of members differs. A write keeps the order, so
+// it cannot make such a change.
+func (ch Change) isOrder() bool {
+	return ch.Before != nil && ch.After != nil && bytes.Equal(ch.Before, rawjson.Merge(ch.Before, ch.After, ""))
+}
+
 // add adds a change, unless both values are nil or equal.
 func (d *difference) add(collection, id string, before, after jsontext.Value) {
 	ch := Change{Collection: collection, ID: id, Op: Updated, Before: before, After: after}

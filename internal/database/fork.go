@@ -118,8 +118,11 @@ func (s *Snapshot) valueAt(at element) jsontext.Value {
 	return c.appendJSON(nil)
 }
 
-// Changes is Diff without the elements that have only moved.
-func (s *Snapshot) Changes(to *Snapshot) []Change { return withoutMoves(s.difference(to).changes) }
+// Changes returns the changes that lead from s to the contents of to, apart from the
+// order of elements and members.
+func (s *Snapshot) Changes(to *Snapshot) []Change {
+	return withoutMoves(slices.DeleteFunc(s.difference(to).changes, Change.isOrder))
+}
 
 // withoutMoves leaves out the elements without an id of their own that have only
 // moved: their position keys differ, their values do not.
@@ -175,7 +178,11 @@ func (tx *Tx) Adopt(base, fork *Snapshot) ([]Change, error) {
 			at.id = ""
 		}
 		if _, ok := seen[at]; !ok {
-			switch now, after := tx.snap.valueAt(at), fork.valueAt(at); {
+			now, idMember := tx.snap.valueAt(at), ""
+			if at.id == "" {
+				idMember = tx.snap.IDMember(at.collection)
+			}
+			switch after := rawjson.Merge(now, fork.valueAt(at), idMember); {
 			case bytes.Equal(now, after):
 				seen[at] = false
 			case rekeyed[ch.Collection]:

@@ -335,7 +335,7 @@ func TestIDMember(t *testing.T) {
 				t.Fatal(err)
 			}
 			r, err := db.Snapshot().Get("books", "b")
-			if err != nil || string(r.Value) != `{"isbn":"b","title":"C","id":3}` {
+			if err != nil || string(r.Value) != `{"isbn":"b","id":3,"title":"C"}` {
 				t.Errorf("%v, %s", err, r.Value)
 			}
 		})

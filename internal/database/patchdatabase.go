@@ -301,7 +301,7 @@ func (d *databasePatch) setWhole(name string, value jsontext.Value, t *touches) 
 		}
 		c.kind, c.value = storage.Object, value
 	}
-	d.tx.put(c, c.value)
+	d.tx.put(c)
 	return nil
 }
 
@@ -350,7 +350,7 @@ func (d *databasePatch) rebuild(name string, kids []*jsonpatch.Node, whole *touc
 		}
 		c.set(keys.Next(v), v)
 	}
-	d.tx.put(c, c.appendJSON(nil))
+	d.tx.put(c)
 	return nil
 }
 

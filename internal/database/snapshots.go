@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"pickup/internal/storage"
 )
 
@@ -71,13 +73,13 @@ func (c *collection) differing(to *collection) (n int) {
 		case a == b:
 			return
 		case a != nil && b != nil && a.ID == b.ID:
-			if !bytes.Equal(a.Value, b.Value) {
+			if differ(a.Value, b.Value) {
 				n++
 			}
 			return
 		}
 		// They may be at other places.
-		if a != nil && !bytes.Equal(a.Value, to.valueAt(a.ID)) {
+		if a != nil && differ(a.Value, to.valueAt(a.ID)) {
 			n++
 		}
 		if b != nil && c.valueAt(b.ID) == nil {
@@ -85,6 +87,12 @@ func (c *collection) differing(to *collection) (n int) {
 		}
 	})
 	return n
+}
+
+// differ reports whether two values of a record differ, the order of members aside. Either
+// may be nil.
+func differ(a, b jsontext.Value) bool {
+	return !bytes.Equal(a, b) && !Change{Before: b, After: a}.isOrder()
 }
 
 // maxSnapshots is the number of named snapshots.

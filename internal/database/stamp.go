@@ -1,8 +1,6 @@
 package database
 
 import (
-	"slices"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/rawjson"
@@ -27,7 +25,7 @@ func (tx *Tx) stamp(name string, old, value jsontext.Value) jsontext.Value {
 		case s.Member == idMember, chosen && !s.ReadOnly:
 			continue
 		case had:
-			value = setInPlace(value, old, s.Member, string(stored))
+			value = setMember(value, s.Member, string(stored))
 		case has:
 			value = rawjson.RemoveMember(value, s.Member)
 		}
@@ -42,35 +40,13 @@ func (tx *Tx) stamp(name string, old, value jsontext.Value) jsontext.Value {
 		tx.time = tx.source.now()
 	}
 	for _, s := range due {
-		value = setInPlace(value, old, s.Member, s.Text(tx.time))
+		value = setMember(value, s.Member, s.Text(tx.time))
 	}
 	return value
 }
 
-// setInPlace returns the compact object v with a member set: in its place if v has it,
-// where it is in old, or else as the last.
-func setInPlace(v, old jsontext.Value, name, value string) jsontext.Value {
-	present := make(map[string]bool) // a search for each name would take hours for a large record
-	for _, n := range rawjson.MemberNames(v) {
-		present[n] = true
-	}
-	names := rawjson.MemberNames(old)
-	i := slices.Index(names, name)
-	for i > 0 && !present[names[i-1]] {
-		i--
-	}
-	if i == 0 || present[name] {
-		return rawjson.SetMember(v, name, value)
-	}
-	out := []byte("{")
-	for quoted, e := range rawjson.Members(v) {
-		out = rawjson.AppendQuotedMember(out, quoted, e)
-		if i > 0 && rawjson.NameIs(quoted, names[i-1]) {
-			out = rawjson.AppendMember(out, name, []byte(value))
-		}
-	}
-	if i < 0 {
-		out = rawjson.AppendMember(out, name, []byte(value))
-	}
-	return append(out, '}')
+// setMember returns the compact object v with a member set: in its place if v has it, or
+// else as the last.
+func setMember(v jsontext.Value, name, value string) jsontext.Value {
+	return rawjson.MergeMembers(v, append(rawjson.AppendMember([]byte("{"), name, []byte(value)), '}'))
 }

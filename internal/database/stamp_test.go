@@ -123,7 +123,7 @@ func TestStamp(t *testing.T) {
 			do: func(tx *database.Tx) (*database.Record, error) {
 				return tx.MergePatch("c", "1", body(`{"made":null,"changed":null,"begun":null,"touched":null,"m":{"k":1}}`))
 			},
-			want: `{"id":1,"n":1,` + changed + `,"m":{"k":1}}`,
+			want: `{"id":1,"n":1,"m":{"k":1},` + changed + `}`,
 		},
 		{
 			name: "JSON Patch",
@@ -147,7 +147,7 @@ func TestStamp(t *testing.T) {
 		{
 			name: "PUT of a record with a broken time",
 			do:   func(tx *database.Tx) (*database.Record, error) { return tx.Replace("c", "2", body(`{"n":2}`)) },
-			want: `{"id":2,"made":7,"n":2,"changed":` + millis + `,"touched":` + now + `}`,
+			want: `{"id":2,"n":2,"made":7,"changed":` + millis + `,"touched":` + now + `}`,
 		},
 		{
 			name: "a deleted reference",

@@ -72,6 +72,8 @@ func (tx *Tx) array(name string) (*collection, error) {
 	return c, nil
 }
 
+// set sets a record to a value that is in the order of the one that it replaces, see
+// rawjson.Merge.
 func (tx *Tx) set(c *collection, id string, value jsontext.Value) *Record {
 	r, old := c.set(id, value)
 	ch := Change{Collection: c.name, ID: id, After: value}
@@ -212,14 +214,14 @@ func (tx *Tx) target(name, id string) (*Record, error) {
 // change.
 func (tx *Tx) validateAndSet(name string, old *Record, value jsontext.Value, names []string, sent map[string]string, faults []schema.Fault) (*Record, error) {
 	rules := tx.snap.schema.Member(name)
-	value = tx.stamp(name, old.Value, value)
+	value = rawjson.Merge(old.Value, tx.stamp(name, old.Value, value), "") // as stores keep it
 	if old.ID == "" {
 		faults = append(faults, rules.CheckObject(old.Value, value, names)...)
 		if err := faultError(faults, nil, sent); err != nil {
 			return nil, err
 		}
 		if !bytes.Equal(old.Value, value) {
-			tx.put(&collection{name: name, kind: storage.Object, value: value}, value)
+			tx.put(&collection{name: name, kind: storage.Object, value: value})
 		}
 		return &Record{Value: value}, nil
 	}
@@ -244,12 +246,33 @@ func (tx *Tx) validateAndSet(name string, old *Record, value jsontext.Value, nam
 	return tx.set(c, old.ID, value), nil
 }
 
-// put sets a top-level member, whose value is given too, or appends it.
-func (tx *Tx) put(c *collection, value jsontext.Value) {
+// put sets a top-level member, in the order of the one that it replaces, or appends it.
+func (tx *Tx) put(c *collection) {
+	switch old := tx.snap.byName[c.name]; {
+	case old.isArray() && c.isArray():
+		is := c.inOrder()
+		values := valuesOf(is)
+		rawjson.MergeElements(valuesOf(old.inOrder()), values, c.ids.member)
+		for i, r := range is {
+			if !bytes.Equal(r.Value, values[i]) {
+				c.set(r.ID, values[i])
+			}
+		}
+	case old != nil:
+		c.value = rawjson.Merge(old.value, c.value, "")
+	}
 	c.ids.inherit(tx.snap.idsOf(c.name))
 	tx.mine[c.name] = true
 	tx.snap.with(c)
-	tx.changes = append(tx.changes, Change{Collection: c.name, After: value})
+	tx.changes = append(tx.changes, Change{Collection: c.name, After: c.appendJSON(nil)})
+}
+
+func valuesOf(records []*Record) []jsontext.Value {
+	values := make([]jsontext.Value, len(records))
+	for i, r := range records {
+		values[i] = r.Value
+	}
+	return values
 }
 
 // read returns the body without white space, with the schema's names of members;

@@ -26,11 +26,13 @@ import (
 // external edit, or if nothing is left to undo. It wraps ErrGone if the history
 // does not have the values.
 //
-// A restored record returns to its place. In a collection of more than
-// maxEditSize bytes it becomes the last.
+// A restored record returns to its place; in a collection of more than maxEditSize bytes
+// it becomes the last. If an update has moved records, the collection gets its order back;
+// the error is a *ConflictError if they were moved again.
 func (tx *Tx) Undo(rev storage.Rev, only ...Change) (*Revision, []Change, error) {
 	r := tx.history.edit(rev)
-	if r == nil {
+	byHand := r != nil
+	if !byHand {
 		var err error
 		if r, err = tx.history.undoable(rev); err != nil {
 			return nil, nil, err
@@ -52,11 +54,20 @@ func (tx *Tx) Undo(rev storage.Rev, only ...Change) (*Revision, []Change, error)
 			conflict.Changed = append(conflict.Changed, Change{Collection: ch.Collection, ID: ch.ID})
 		}
 	}
+	moved := make(map[string]bool) // collections whose order r has changed
+	for _, c := range r.After.list {
+		if before := r.Before.byName[c.name]; !byHand && !sameOrder(before, c) {
+			moved[c.name] = true
+			if !sameOrder(c, tx.snap.byName[c.name]) {
+				conflict.Changed = append(conflict.Changed, Change{Collection: c.name})
+			}
+		}
+	}
 	if conflict.Changed != nil {
 		return nil, nil, conflict
 	}
 	tx.undoes, tx.last = r.Rev, true
-	tx.restore(r.Before, changes)
+	tx.restore(r.Before, changes, moved)
 	for _, ch := range changes {
 		for _, at := range tx.related(ch) {
 			if !bytes.Equal(r.Before.valueAt(at), tx.snap.valueAt(at)) {
@@ -156,6 +167,24 @@ func sameElement(a, b *collection, key string) bool {
 	return b.isArray() && a.ids.member == b.ids.member && bytes.Equal(a.valueAt(key), b.valueAt(key))
 }
 
+// sameOrder reports whether the records that two states of a top-level member have in
+// common are in the same order.
+func sameOrder(a, b *collection) bool {
+	if a == b || !a.isArray() || !b.isArray() {
+		return true
+	}
+	last := 0
+	for _, r := range b.records.All() {
+		if at, ok := a.records.Place(r.ID); ok {
+			if at < last {
+				return false
+			}
+			last = at
+		}
+	}
+	return true
+}
+
 // related returns the records that the rules relate to a changed one. Of a restored
 // record these are the holders of its unique values and the records that it refers
 // to, of a deleted record those that refer to it.
@@ -196,19 +225,20 @@ func (tx *Tx) related(ch Change) (related []element) {
 // returns the changes. The values are not validated.
 func (tx *Tx) Reset(to *Snapshot) []Change {
 	tx.last = true
-	changes := slices.DeleteFunc(tx.snap.difference(to).changes, func(ch Change) bool { return ch.Collection == "$schema" })
-	tx.restore(to, changes)
+	changes := slices.DeleteFunc(tx.snap.difference(to).changes, func(ch Change) bool { return ch.Collection == "$schema" || ch.isOrder() })
+	was := maps.Clone(tx.snap.byName)
+	tx.restore(to, changes, nil)
 	for _, c := range to.list {
-		if now := tx.snap.byName[c.name]; c.isArray() && now != c {
-			tx.reorder(now, now, c)
+		if now := tx.snap.byName[c.name]; c.isArray() && now != c && now.isSmall() {
+			tx.reorder(now, was[c.name], c)
 		}
 	}
 	return changes
 }
 
-// restore makes changes that lead to elements of from, in their places if that
-// costs little.
-func (tx *Tx) restore(from *Snapshot, changes []Change) {
+// restore makes changes that lead to elements of from, in their places if that costs
+// little. The collections in moved get the order of from whatever it costs.
+func (tx *Tx) restore(from *Snapshot, changes []Change, moved map[string]bool) {
 	was := maps.Clone(tx.snap.byName)
 	replaced := make(map[string]bool) // as a whole
 	back := make(map[string]bool)     // has restored records
@@ -230,6 +260,10 @@ func (tx *Tx) restore(from *Snapshot, changes []Change) {
 			}
 			if ch.After != nil {
 				value, _, _ := tx.snap.schema.Member(ch.Collection).Canonical(ch.After) // the rules may be new
+				old := c.valueAt(ch.ID)
+				if value = rawjson.Merge(old, value, ""); bytes.Equal(old, value) {
+					continue
+				}
 				tx.set(c, ch.ID, value)
 				back[ch.Collection] = back[ch.Collection] || ch.Before == nil
 				continue
@@ -239,22 +273,28 @@ func (tx *Tx) restore(from *Snapshot, changes []Change) {
 		}
 	}
 	for _, c := range from.list {
-		if back[c.name] {
-			tx.reorder(tx.snap.byName[c.name], was[c.name], c)
+		now := tx.snap.byName[c.name]
+		if back[c.name] && now.isSmall() || moved[c.name] && !replaced[c.name] {
+			tx.reorder(now, was[c.name], c)
 		}
 	}
 }
 
-// reorder puts the records of c that are also in from into the order of from. Each
-// other record stays in front of the record that it preceded in was. reorder does
-// nothing to a collection of more than maxEditSize bytes.
-func (tx *Tx) reorder(c, was, from *collection) {
+// isSmall reports whether a collection has at most maxEditSize bytes.
+func (c *collection) isSmall() bool {
 	size := 0
 	for _, r := range c.records.All() {
 		if size += len(r.Value); size > maxEditSize {
-			return
+			return false
 		}
 	}
+	return true
+}
+
+// reorder puts the records of c that are also in from into the order of from. Each
+// other record stays in front of the record that it preceded in was, the collection
+// before tx has changed it.
+func (tx *Tx) reorder(c, was, from *collection) {
 	ahead := make(map[string][]string) // keys, by that of the next record that is in from
 	var others []string
 	for _, r := range was.inOrder() {
@@ -276,6 +316,7 @@ func (tx *Tx) reorder(c, was, from *collection) {
 	}
 	if !slices.EqualFunc(in.Elements, c.inOrder(), func(e storage.Element, r *Record) bool { return e.Key == r.ID }) {
 		tx.changes = slices.DeleteFunc(tx.changes, func(ch Change) bool { return ch.Collection == c.name })
+		tx.snap.with(was)
 		tx.replace(in)
 	}
 }
@@ -288,7 +329,7 @@ func (tx *Tx) replace(in storage.Collection) {
 	}
 	was := tx.snap.byName[in.Name]
 	c, _ := newCollection(in, 0, tx.snap.conventions, was, was.inOrder(), true)
-	tx.put(c, c.appendJSON(nil))
+	tx.put(c)
 }
 
 // Preview runs fn as Update would, on the latest snapshot, and returns the state to which

@@ -5,6 +5,7 @@
 //   - scan.go finds the ends of values, members and elements;
 //   - pointer.go follows JSON Pointers and finds lines and columns;
 //   - edit.go compacts values and sets members;
+//   - merge.go keeps the order of members in a value that replaces another;
 //   - equal.go and number.go compare values, numbers exactly;
 //   - text.go has what error messages say about values.
 package rawjson
