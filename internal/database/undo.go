@@ -229,7 +229,7 @@ func (tx *Tx) Reset(to *Snapshot) []Change {
 	was := maps.Clone(tx.snap.byName)
 	tx.restore(to, changes, nil)
 	for _, c := range to.list {
-		if now := tx.snap.byName[c.name]; c.isArray() && now != c && now.isSmall() {
+		if now := tx.snap.byName[c.name]; c.isArray() && now != c && now.ids.member == c.ids.member && now.isSmall() {
 			tx.reorder(now, was[c.name], c)
 		}
 	}
