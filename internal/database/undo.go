@@ -58,7 +58,7 @@ func (tx *Tx) Undo(rev storage.Rev, only ...Change) (*Revision, []Change, error)
 	for _, c := range r.After.list {
 		if before := r.Before.byName[c.name]; !byHand && !sameOrder(before, c) {
 			moved[c.name] = true
-			if !sameOrder(c, tx.snap.byName[c.name]) {
+			if now := tx.snap.byName[c.name]; !now.isArray() || !sameOrder(c, now) {
 				conflict.Changed = append(conflict.Changed, Change{Collection: c.name})
 			}
 		}
