@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"pickup/internal/lint"
 	"pickup/server"
 	"pickup/server/auth"
 )
@@ -17,7 +18,7 @@ func TestReadOnlyUser(t *testing.T) {
 	const contents = `{"posts":[{"id":1}],"comments":[{"id":1,"postId":1}],"profile":{"a":1}}`
 	users := usersOf(t, strings.TrimSpace(line(t, "anna", "x"))+":read-only\n"+line(t, "bert", "y"))
 	options := func(o server.Options) server.Options {
-		o.Metrics, o.Requests, o.Simulate, o.Findings = server.NewMetrics(), true, new(server.Simulation), nil
+		o.Metrics, o.Requests, o.Simulate, o.Findings = server.NewMetrics(), true, new(server.Simulation), noFindings{}
 		return o
 	}
 	_, readOnly := open(t, contents, options(server.Options{ReadOnly: true}))
@@ -38,7 +39,7 @@ func TestReadOnlyUser(t *testing.T) {
 		"/", "/db", "/posts", "/posts/1", "/posts?id=1", "/profile", "/posts/1/comments", "/nothing",
 		"/_/s/a/posts", "/_/s/a/_/undo", "/_/s/a/_/reset", "/_/undo", "/_/reset", "/_/snapshots", "/_/snapshots/a",
 		"/_/requests", "/_/requests/1", "/_/sessions", "/_/sessions/a", "/_/sessions/a/changes", "/_/sessions/a/reset", "/_/sessions/a/commit",
-		"/_/simulate", "/_/simulate/a", "/_/holds", "/_/release/a", "/_/status", "/_/changes", "/_/openapi.json", "/_/docs", "/_/", "/_/livez",
+		"/_/findings", "/_/findings/a-1", "/_/simulate", "/_/simulate/a", "/_/holds", "/_/release/a", "/_/status", "/_/changes", "/_/openapi.json", "/_/docs", "/_/", "/_/livez",
 	} {
 		for _, method := range []string{"GET", "HEAD", "OPTIONS", "QUERY", "POST", "PUT", "PATCH", "DELETE"} {
 			want := send(readOnly, "", method, path, "{}")
@@ -71,3 +72,9 @@ func TestReadOnlyUser(t *testing.T) {
 		t.Errorf("another user: %d %s", w.Code, w.Body)
 	}
 }
+
+// noFindings are the findings of a file with which nothing is wrong.
+type noFindings struct{}
+
+func (noFindings) List(int, int) ([]lint.Finding, int) { return nil, 0 }
+func (noFindings) Count() (int, bool)                  { return 0, false }

@@ -27,7 +27,8 @@
 //     unknown names in a query; values.go counts the values of a member;
 //   - relate.go and embed.go have the relations between collections;
 //   - shared.go has what only databases need that several processes use;
-//   - undo.go and snapshots.go have the ways back; fork.go has copies in memory, and
+//   - undo.go and snapshots.go have the ways back; edits.go notices the writes that an
+//     edit by hand undoes, and keeps the states before the latest edits; fork.go has copies in memory, and
 //     snapshotpatch.go writes the changes between two snapshots as a JSON Patch;
 //   - setschema.go replaces the rules; check.go finds what breaks them, and checker.go
 //     keeps that up to date.

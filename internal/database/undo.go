@@ -11,20 +11,25 @@ import (
 	"pickup/internal/storage"
 )
 
-// Undo reverts the revision rev: what it changed gets the values from before. Of an
-// external edit, it reverts only the elements that only names, if that is not empty, and
-// not what has its value from before already. An undo can be undone too, which is a redo. If rev is 0, Undo reverts the
+// Undo reverts the revision rev: what it changed gets the values from before.
+// An undo can be undone too, which is a redo. If rev is 0, Undo reverts the
 // newest update that is neither an undo nor undone. It returns the revision that
 // it reverts and the changes that it makes. The updates of one commit to a shared
 // store are one revision.
+//
+// An external edit is reverted if it is kept, as one of the latest. Undo then leaves out
+// what has its value from before already. If only is not empty, Undo reverts only the
+// elements that it names, where those without an id of their own are named by their
+// collection.
 //
 // The values are not validated, because they were there before. The error is
 // a *ConflictError if another change since rev is in the way: it has changed one
 // of the same elements; it has taken a unique value of a restored record; it has
 // made a record refer to one that Undo would delete; or it has deleted a record
-// to which a restored one refers. The error is also a *ConflictError if rev is an
-// external edit, or if nothing is left to undo. It wraps ErrGone if the history
-// does not have the values.
+// to which a restored one refers. The error is also a *ConflictError if nothing is
+// left to undo. It wraps ErrGone if the values are not kept. It is a *FaultError that
+// wraps ErrShape, with a pointer into only, if that names something that the edit has not
+// changed, or if rev is not an edit.
 //
 // A restored record returns to its place; in a collection of more than maxEditSize bytes
 // it becomes the last. If an update has moved records, the collection gets its order back;
