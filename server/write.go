@@ -42,6 +42,7 @@ func (req *request) create() error {
 		var faults faultList
 		more := 0 // than the body has: defaults may be large
 		for i, object := range b.objects {
+			tx.Within(func(p string) string { return b.pointer(i, p) })
 			r, err := create(tx, collection, object)
 			if err := faults.add(b, i, err); err != nil {
 				return err
@@ -126,6 +127,7 @@ func (req *request) change(apply change) error {
 		return err
 	}
 	return req.write(status, b, func(tx *database.Tx) (*database.Record, error) {
+		tx.Within(func(p string) string { return b.pointer(0, p) })
 		changed, err := apply(tx, req.name, req.id, b.objects[0])
 		if err != nil {
 			return nil, b.rebaseFaults(err, req.snap.IDMember(req.name))

@@ -97,7 +97,7 @@ func (all *violations) checkMember(c *collection, known *violations) {
 		m.general, m.validated = all.locate(under(at, r.CheckMember(v))), true
 	}
 	if c.kind == storage.Object && !r.Array {
-		m.general = append(m.general, all.locate(under(at, append(r.CheckRecord(c.value, true), s.dangling(r, c.value)...)))...)
+		m.general = append(m.general, all.locate(under(at, append(r.CheckRecord(c.value, true), s.dangling(c.name, c.value)...)))...)
 	}
 	all.count += len(m.general)
 	if !array || !r.Array {
@@ -109,7 +109,7 @@ func (all *violations) checkMember(c *collection, known *violations) {
 		if !ok {
 			own = elementFaults(r.CheckRecord(record.Value, m.validated), false)
 		}
-		linked := elementFaults(s.dangling(r, record.Value), true)
+		linked := elementFaults(s.dangling(c.name, record.Value), true)
 		eachUnique(r, record.Value, func(name string, v jsontext.Value) {
 			key := name + "\x00" + rawjson.Identity(v)
 			if first[key] == nil {
@@ -215,25 +215,10 @@ func (c *collection) violation(place int, f elementFault) Violation {
 }
 
 // dangling returns a fault for each reference to a record that does not exist.
-func (s *Snapshot) dangling(r *schema.Rules, value jsontext.Value) []schema.Fault {
+func (s *Snapshot) dangling(collection string, value jsontext.Value) []schema.Fault {
 	var faults []schema.Fault
-	for _, ref := range r.References {
-		check := func(at string, v jsontext.Value) {
-			id, ok := rawjson.Text(v)
-			if !ok {
-				return
-			}
-			if _, err := s.Get(ref.Collection, id); err != nil {
-				faults = append(faults, schema.Fault{Pointer: at, Detail: fmt.Sprintf("%s is the id of no record in %s", rawjson.Show(v), ref.Collection)})
-			}
-		}
-		v, _ := rawjson.Member(value, ref.Member)
-		check(rawjson.Pointer(ref.Member), v)
-		i := 0
-		for e := range rawjson.Elements(v) {
-			check(fmt.Sprintf("%s/%d", rawjson.Pointer(ref.Member), i), e)
-			i++
-		}
+	for at, d := range s.unresolved(collection, value) {
+		faults = append(faults, schema.Fault{Pointer: at, Detail: d.detail()})
 	}
 	return faults
 }

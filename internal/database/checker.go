@@ -189,7 +189,7 @@ func (all *violations) checkElement(c *collection, place int) {
 		all.set(c, m, place, r, nil)
 		return
 	}
-	faults := append(elementFaults(rules.CheckRecord(r.Value, m.validated), false), elementFaults(s.dangling(rules, r.Value), true)...)
+	faults := append(elementFaults(rules.CheckRecord(r.Value, m.validated), false), elementFaults(s.dangling(c.name, r.Value), true)...)
 	eachUnique(rules, r.Value, func(name string, v jsontext.Value) {
 		if first := c.holders(name, v)[0]; first.seq != r.seq {
 			faults = append(faults, repeated(name, v, first))

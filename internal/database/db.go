@@ -346,6 +346,14 @@ func (db *DB) prepare(u *update, base *Snapshot) *Tx {
 	return tx
 }
 
+// run runs fn, and then checks what only the whole transaction can satisfy.
+func (tx *Tx) run(fn func(*Tx) error) error {
+	if err := fn(tx); err != nil {
+		return err
+	}
+	return tx.checkReferences()
+}
+
 func (db *DB) newTx(base *Snapshot) *Tx {
 	tx := newTx(base)
 	tx.history, tx.source = db.history, db.source
@@ -361,7 +369,7 @@ func (db *DB) try(u *update, tx *Tx) {
 			db.log.Error("a change panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 	}()
-	u.err = u.fn(tx)
+	u.err = tx.run(u.fn)
 }
 
 // fail sets err for the updates of a group that have no error of their own.

@@ -216,6 +216,14 @@ func (tx *Tx) judge(changes []Change, base *Snapshot) error {
 	for i := 0; i < len(changes); i++ {
 		ch := changes[i]
 		c, rules, at := tx.snap.byName[ch.Collection], tx.snap.schema.Member(ch.Collection), element{ch.Collection, ch.ID}.pointer()
+		if ch.After != nil {
+			tx.place = func(pointer string) string { return at + pointer }
+			before := ch.Before
+			if before == nil { // or the whole collection was replaced
+				before = base.byName[ch.Collection].valueAt(ch.ID)
+			}
+			tx.refer(element{ch.Collection, ch.ID}, before, nil)
+		}
 		switch {
 		case ch.ID == "": // its records are judged one by one
 			for _, r := range base.byName[ch.Collection].inOrder() {

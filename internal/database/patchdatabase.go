@@ -52,7 +52,7 @@ func (tx *Tx) PatchDatabase(patch jsontext.Value) error {
 		return patchFault(err)
 	}
 	tx.claim = d.claim
-	defer func() { tx.claim = nil }()
+	defer func() { tx.claim, tx.rebase = nil, nil }()
 	if err := d.finish(); err != nil {
 		return err
 	}
@@ -184,6 +184,7 @@ func (d *databasePatch) finish() error {
 		case c.kind == storage.Array:
 			dropped, err = d.records(c, n, dropped)
 		case c.kind == storage.Object:
+			tx.rebase = t.rebase
 			_, err = tx.amend(name, &Record{Value: c.value}, n.Value(), t.names())
 			err = t.rebase(err)
 		}
@@ -223,7 +224,7 @@ func (d *databasePatch) records(c *collection, n *jsonpatch.Node, dropped []elem
 		if t == nil {
 			continue
 		}
-		d.rebase = t.rebase
+		d.rebase, d.tx.rebase = t.rebase, t.rebase
 		var err error
 		if r := recordOf(kid); r != nil {
 			_, err = d.tx.amend(c.name, r, kid.Value(), t.within())
@@ -300,6 +301,8 @@ func (d *databasePatch) setWhole(name string, value jsontext.Value, t *touches) 
 			return t.rebase(err)
 		}
 		c.kind, c.value = storage.Object, value
+		d.tx.rebase = t.rebase
+		d.tx.refer(element{name, ""}, before, sent)
 	}
 	d.tx.put(c)
 	return nil
@@ -343,6 +346,7 @@ func (d *databasePatch) rebuild(name string, kids []*jsonpatch.Node, whole *touc
 				}
 				return whole.rebase(err)
 			}
+			d.tx.rebase = d.rebase
 			var err error
 			if v, err = d.element(c, like, kid, reserved, whole != nil); err != nil {
 				return d.rebase(err)
@@ -397,6 +401,7 @@ func (d *databasePatch) element(c *collection, like idStats, kid *jsonpatch.Node
 		faults = append(faults, rules.CheckReplace(before, v)...)
 	}
 	if !whole || !bytes.Equal(before, v) {
+		tx.refer(element{c.name, id}, before, sent)
 		taken = append(taken, tx.taken(c, v, id, names, sent)...)
 	}
 	return v, faultError(faults, taken, sent)

@@ -30,6 +30,8 @@ func (tx *Tx) Patch(name, id string, patch jsontext.Value) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
+	tx.rebase = t.rebase
+	defer func() { tx.rebase = nil }()
 	r, err := tx.amend(name, old, value, t.names())
 	return r, t.rebase(err)
 }

@@ -26,6 +26,10 @@ type Tx struct {
 	mine    map[string]bool
 	changes []Change // in their order, without Op
 
+	referrers []referrer                  // whose references the end of the Tx checks
+	rebase    func(error) error           // for their faults
+	place     func(pointer string) string // see Within
+
 	source  *source
 	time    time.Time   // that it writes, zero if it has not yet
 	history *history    // see Undo
@@ -119,6 +123,7 @@ func (tx *Tx) create(collection string, body jsontext.Value, defaults bool) (*Re
 	if err := faultError(faults, taken, sent); err != nil {
 		return nil, err
 	}
+	tx.refer(element{collection, id}, nil, sent)
 	return tx.set(c, id, value), nil
 }
 
@@ -221,6 +226,7 @@ func (tx *Tx) validateAndSet(name string, old *Record, value jsontext.Value, nam
 			return nil, err
 		}
 		if !bytes.Equal(old.Value, value) {
+			tx.refer(element{name, ""}, old.Value, sent)
 			tx.put(&collection{name: name, kind: storage.Object, value: value})
 		}
 		return &Record{Value: value}, nil
@@ -243,6 +249,7 @@ func (tx *Tx) validateAndSet(name string, old *Record, value jsontext.Value, nam
 	if c, err = tx.array(name); err != nil {
 		return nil, err
 	}
+	tx.refer(element{name, old.ID}, old.Value, sent)
 	return tx.set(c, old.ID, value), nil
 }
 

@@ -345,6 +345,6 @@ func (db *DB) Preview(ctx context.Context, fn func(*Tx) error) (*Snapshot, error
 		return nil, err
 	}
 	tx := db.newTx(base)
-	err = fn(tx)
+	err = tx.run(fn)
 	return tx.snap, err
 }

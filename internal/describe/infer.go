@@ -375,9 +375,38 @@ func (in *inference) memberSchema(name string, f inferring) []byte {
 		out = []byte(`{"type":["string","number"]}`) // new ids may be of another type
 	}
 	if parent != "" {
-		out = append(rawjson.AppendMember(out[:len(out)-1], "x-ref", rawjson.AppendQuote(nil, parent)), '}')
+		ref := rawjson.AppendQuote(nil, parent)
+		if record.rules && allExist(f.snap, record.collection, name, parent) {
+			ref = append(rawjson.AppendMember([]byte{'{'}, "collection", ref), `,"must-exist":true}`...)
+		}
+		out = append(rawjson.AppendMember(out[:len(out)-1], "x-ref", ref), '}')
 	}
 	return out
+}
+
+// allExist reports whether every id that a member of a collection's records holds is that
+// of a record of parent.
+func allExist(snap *database.Snapshot, collection, member, parent string) bool {
+	exists := func(v jsontext.Value) bool {
+		id, ok := rawjson.Text(v)
+		if !ok {
+			return true
+		}
+		_, err := snap.Get(parent, id)
+		return err == nil
+	}
+	for r := range snap.All(collection) {
+		v, _ := rawjson.Member(r.Value, member)
+		if !exists(v) {
+			return false
+		}
+		for e := range rawjson.Elements(v) {
+			if !exists(e) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // parentOf returns the collection whose ids a member of that name holds, or "":

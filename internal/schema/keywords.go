@@ -23,6 +23,7 @@ type extras struct {
 	onCreate []string
 	ref      string
 	onDelete OnDelete
+	must     bool            // exist
 	historic map[string]bool // identity keys
 	now      string
 	unique   bool
@@ -108,7 +109,7 @@ func readExtras(pointer string, obj map[string]any) (*extras, error) {
 			want = "true or false"
 		case "x-ref":
 			ok = x.reference(v)
-			want = `the name of a collection, such as "drivers", or {"collection":"drivers","on-delete":"restrict"}, where cascade and set-null are possible too`
+			want = `the name of a collection, such as "drivers", or {"collection":"drivers","must-exist":true,"on-delete":"restrict"}, where cascade and set-null are possible too`
 		case "x-alias":
 			x.alias, ok = stringList(v)
 			want = `a list of names, such as ["driverID"]`
@@ -164,6 +165,10 @@ func (x *extras) reference(v any) (ok bool) {
 			s, known := v.(string)
 			x.onDelete = OnDelete(s)
 			ok = ok && known && slices.Contains(onDeletes, x.onDelete)
+		case "must-exist":
+			var known bool
+			x.must, known = v.(bool)
+			ok = ok && known
 		default:
 			return false
 		}

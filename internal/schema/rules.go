@@ -170,7 +170,7 @@ func (r *Rules) readMember(name string, member *shape, roles role) *schemaMistak
 
 // addReference adds the reference in x, if it has one that is not known yet.
 func (r *Rules) addReference(member string, x *extras) {
-	ref := Reference{member, x.ref, x.onDelete}
+	ref := Reference{member, x.ref, x.onDelete, x.must}
 	if x.ref != "" && !slices.Contains(r.References, ref) {
 		r.References = append(r.References, ref)
 	}

@@ -62,6 +62,7 @@ type Rules struct {
 type Reference struct {
 	Member, Collection string
 	OnDelete           OnDelete // of the record when the other is deleted, or ""
+	MustExist          bool     // a write is refused if the other does not exist
 }
 
 // Collections returns the names of the collections that the schema describes,

@@ -86,6 +86,10 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
+// Distance returns the number of letters to insert, delete, replace or swap with their
+// neighbour on the way from a to b, at most 50.
+func Distance(a, b string) int { return distance([]rune(a), []rune(b)) }
+
 // distance returns the number of letters to insert, delete, replace or swap with
 // their neighbour on the way from a to b: the Damerau-Levenshtein distance of
 // optimal alignments. It does not compare words of more than 50 letters.

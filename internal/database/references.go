@@ -1,0 +1,165 @@
+package database
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/query"
+	"pickup/internal/rawjson"
+	"pickup/internal/schema"
+	"pickup/internal/spell"
+	"pickup/internal/storage"
+)
+
+// A referrer is a written record or singular resource whose references must exist at the
+// end of the transaction: the order of its writes does not matter.
+type referrer struct {
+	element
+	before jsontext.Value    // nil if there was none
+	sent   map[string]string // for faultError
+	rebase func(error) error // rewrites faults to point into a JSON Patch; nil: it was none
+	place  func(pointer string) string
+}
+
+// Within makes place return the pointer into the request that faults in references have
+// for a pointer into the body of the next writes.
+func (tx *Tx) Within(place func(pointer string) string) { tx.place = place }
+
+// refer notes that an element was written, if its references must exist.
+func (tx *Tx) refer(at element, before jsontext.Value, sent map[string]string) {
+	must := func(ref schema.Reference) bool { return ref.MustExist }
+	if slices.ContainsFunc(tx.snap.schema.Member(at.collection).References, must) {
+		tx.referrers = append(tx.referrers, referrer{at, before, sent, tx.rebase, tx.place})
+	}
+}
+
+// checkReferences returns a *FaultError for the references of written elements that must
+// exist and lead nowhere, or nil. One that an element had before is not judged.
+func (tx *Tx) checkReferences() error {
+	var all []schema.Fault
+	for _, w := range tx.referrers {
+		value := tx.snap.valueAt(w.element)
+		if value == nil { // deleted again
+			continue
+		}
+		var faults []schema.Fault
+		for pointer, v := range tx.snap.unresolved(w.collection, value) {
+			if v.ref.MustExist && !holdsReference(w.before, v.ref.Member, v.id) {
+				faults = append(faults, schema.Fault{Pointer: pointer, Detail: v.detail() + tx.snap.nearestIDs(v.ref.Collection, v.id)})
+			}
+		}
+		err := faultError(faults, nil, w.sent)
+		if err == nil {
+			continue
+		}
+		if w.rebase != nil {
+			err = w.rebase(err)
+		}
+		for _, f := range err.(*FaultError).Faults {
+			if w.place != nil {
+				f.Pointer = w.place(f.Pointer)
+			}
+			all = append(all, f)
+		}
+	}
+	return faultError(all, nil, nil)
+}
+
+// holdsReference reports whether the member of a record refers to an id. record may be
+// nil.
+func holdsReference(record jsontext.Value, member, id string) bool {
+	v, _ := rawjson.Member(record, member)
+	for e := range rawjson.Elements(v) {
+		if query.RefersTo(e, id) {
+			return true
+		}
+	}
+	return query.RefersTo(v, id)
+}
+
+// A dangling is a reference to a record that does not exist.
+type dangling struct {
+	ref   schema.Reference
+	id    string
+	value jsontext.Value
+}
+
+func (d dangling) detail() string {
+	return fmt.Sprintf("%s is the id of no record in %s", rawjson.Show(d.value), d.ref.Collection)
+}
+
+// unresolved yields the references of an element to records that do not exist, with
+// pointers into the element.
+func (s *Snapshot) unresolved(collection string, value jsontext.Value) iter.Seq2[string, dangling] {
+	return func(yield func(string, dangling) bool) {
+		for _, ref := range s.schema.Member(collection).References {
+			leadsNowhere := func(v jsontext.Value) (d dangling, ok bool) {
+				id, ok := rawjson.Text(v)
+				if !ok {
+					return d, false
+				}
+				_, err := s.Get(ref.Collection, id)
+				return dangling{ref, id, v}, err != nil
+			}
+			v, _ := rawjson.Member(value, ref.Member)
+			if d, ok := leadsNowhere(v); ok && !yield(rawjson.Pointer(ref.Member), d) {
+				return
+			}
+			i := 0
+			for e := range rawjson.Elements(v) {
+				if d, ok := leadsNowhere(e); ok && !yield(fmt.Sprintf("%s/%d", rawjson.Pointer(ref.Member), i), d) {
+					return
+				}
+				i++
+			}
+		}
+	}
+}
+
+// maxNear is the number of ids that nearestIDs suggests, and maxCompared of those that it
+// looks at.
+const (
+	maxNear     = 3
+	maxCompared = 10000
+)
+
+// nearestIDs returns the end of a sentence with the ids of a collection that are nearest
+// to one that it does not have.
+func (s *Snapshot) nearestIDs(collection, id string) string {
+	var ids []string
+	for r := range s.All(collection) {
+		if !storage.IsPositionKey(r.ID) && len(ids) < maxCompared {
+			ids = append(ids, r.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return ", which has none"
+	}
+	sought, err := strconv.ParseFloat(id, 64)
+	distance := func(other string) float64 {
+		if n, e := strconv.ParseFloat(other, 64); e == nil && err == nil {
+			return math.Abs(n - sought)
+		}
+		return 1e6 + float64(spell.Distance(id, other))
+	}
+	away := make(map[string]float64, len(ids))
+	for _, other := range ids {
+		away[other] = distance(other)
+	}
+	slices.SortStableFunc(ids, func(a, b string) int { return cmp.Compare(away[a], away[b]) })
+	if len(ids) == 1 {
+		return "; the only id is " + rawjson.Shorten(ids[0])
+	}
+	near := ids[:min(maxNear, len(ids))]
+	for i := range near {
+		near[i] = rawjson.Shorten(near[i])
+	}
+	return "; the nearest ids are " + strings.Join(near, ", ")
+}
