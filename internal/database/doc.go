@@ -22,7 +22,8 @@
 //     how they are computed;
 //   - tx.go, ondelete.go, patchrecord.go and patchdatabase.go have the writes; ids.go
 //     new ids, stamp.go the times of x-now, and source.go what both take from a clock
-//     and from chance; tx.go refuses taken values;
+//     and from chance; tx.go refuses taken
+//     values, and references.go references that lead nowhere;
 //   - find.go has the reads, with index.go and orderedindex.go, and strict.go refuses
 //     unknown names in a query; values.go counts the values of a member;
 //   - relate.go and embed.go have the relations between collections;
