@@ -38,22 +38,31 @@ func fleet(n int) string {
 }
 
 // many returns a database of n records of about 100 bytes, one per line. Every
-// hundredth has the same driver, and one in a thousand contains a word to search
-// for. The id of a driver is not a number, because json-server 1 would not find
-// a number that is stored as a string.
+// hundredth has the same driver, one in a thousand contains a word to search for, and
+// every second one a word of its own: the nth of them has ownWord(n). The id of a
+// driver is not a number, because json-server 1 would not find a number that is stored
+// as a string.
 func many(n int) string {
 	var s strings.Builder
 	s.WriteString("{\n  \"schedules\": [\n")
 	for i := 1; i <= n; i++ {
 		comma(&s, i == 1)
 		title := "School run"
-		if i%1000 == 500 {
+		switch {
+		case i%1000 == 500:
 			title = "Dentist's chair"
+		case i%2 == 1:
+			title = "Visit " + ownWord(i/2)
 		}
 		fmt.Fprintf(&s, `    {"id":"%d","driverId":"d%d","title":"%s","rank":%d,"status":"Scheduled"}`, i, i%100, title, i*7919%n)
 	}
 	s.WriteString("\n  ]\n}\n")
 	return s.String()
+}
+
+// ownWord returns a word of five letters, another one for each n below 456,976.
+func ownWord(n int) string {
+	return string([]byte{'x', byte('a' + n/17_576%26), byte('a' + n/676%26), byte('a' + n/26%26), byte('a' + n%26)})
 }
 
 // sized returns a database of about the given size, one record per line, and

@@ -82,8 +82,8 @@ func (b *bench) reads() error {
 				func() any { return falling[10*page : 10*page+10] },
 			}
 		}},
-		{name: "q, a different word each time", slow: true, another: func(n int) question {
-			word := fmt.Sprint(10_000 + n)
+		{name: "q, another word of letters each time", slow: true, targets: []target{{of: peer0, least: 6}}, another: func(n int) question {
+			word := ownWord(n % 50_000)
 			return question{target: "/schedules?q=" + word, want: func() any { return search(huge, word) }}
 		}},
 	})
