@@ -16,8 +16,8 @@ type Findings interface {
 	// there are in all.
 	List(start, end int) (found []lint.Finding, count int)
 
-	// Count returns how many there are. It may be the number of an earlier state
-	// until List is called; pending reports that.
+	// Count returns how many there are. While it is pending, it is the number of an
+	// earlier state.
 	Count() (n int, pending bool)
 }
 

@@ -36,13 +36,13 @@ const (
 )
 
 // run reports at once and after each external edit of the database or of its
-// schema, until ctx is done. After other changes it brings the findings up to date. If
-// that needs a check of the whole database, the next one waits ten times as long.
+// schema, until ctx is done. After other changes it only checks the database, but rests
+// ten times as long as the latest check took.
 func (l *linter) run(ctx context.Context) {
 	var (
 		rev, rules = l.db.Snapshot().Rev(), l.db.Schema()
-		check      <-chan time.Time // when the whole database is to be checked; nil if it is not
-		rest       time.Duration
+		next       time.Time        // when the rest ends
+		rested     <-chan time.Time // of the check that waits for it; nil if none does
 	)
 	l.report()
 	for {
@@ -62,27 +62,29 @@ func (l *linter) run(ctx context.Context) {
 			}
 			rules = r.After.Schema()
 		}
-		if !edited && len(revisions) == 0 {
-			select {
-			case <-more:
-			case begin := <-check:
-				l.Linter.List(0, 0)
-				check, rest = nil, 10*time.Since(begin)
-			case <-ctx.Done():
-				return
-			}
-			continue
+		var soon <-chan time.Time
+		if edited || len(revisions) > 0 {
+			more, soon = nil, time.After(reportAfter)
 		}
 		select {
-		case <-time.After(reportAfter):
+		case <-more:
+			continue
+		case <-soon:
+		case <-rested:
 		case <-ctx.Done():
 			return
 		}
-		if edited {
+		begin := time.Now()
+		switch {
+		case edited:
 			l.report()
-		} else if _, pending := l.Count(); pending && check == nil {
-			check = time.After(rest)
+		case begin.Before(next):
+			rested = time.After(next.Sub(begin))
+			continue
+		default:
+			l.Linter.List(0, 0)
 		}
+		rested, next = nil, time.Now().Add(10*time.Since(begin))
 	}
 }
 

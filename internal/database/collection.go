@@ -28,19 +28,13 @@ type collection struct {
 	ids      idStats
 	shadowed map[string]int // number of elements with a position key by the id they carry; copied on write
 	indexes  *indexes
-	places   *places
 }
-
-// places identifies how the records of a collection got their places: while it is the
-// same, no record has another place.
-type places struct{ _ byte }
 
 func newArray(name string, rev storage.Rev, ids idStats) *collection {
 	return &collection{
 		name: name, kind: storage.Array, rev: rev, ids: ids,
 		records: ordered.New(0, func(func(string, *Record) bool) {}),
 		indexes: new(indexes),
-		places:  new(places),
 	}
 }
 

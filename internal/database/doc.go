@@ -31,8 +31,7 @@
 //   - undo.go and snapshots.go have the ways back; edits.go notices the writes that an
 //     edit by hand undoes, and keeps the states before the latest edits; fork.go has copies in memory, and
 //     snapshotpatch.go writes the changes between two snapshots as a JSON Patch;
-//   - setschema.go replaces the rules; check.go finds what breaks them, and checker.go
-//     keeps that up to date.
+//   - setschema.go replaces the rules; check.go finds what breaks them.
 //
 // # Order of events
 //

@@ -18,9 +18,7 @@ type Text interface {
 
 // A Linter lists the findings of a database that is in use: first the edits that undid
 // what clients had written, then the elements that no URL reaches, then the values that
-// break a rule. After a change it looks again
-// only at what the change concerns. Its methods may be called by several goroutines
-// at once.
+// break a rule. Its methods may be called by several goroutines at once.
 type Linter struct {
 	file    string
 	text    Text
@@ -64,9 +62,8 @@ func (l *Linter) List(start, end int) (found []Finding, count int) {
 	return append(found, l.findings(violations)...), len(edits) + odd + n
 }
 
-// Count returns how many findings there are. It does not look at the whole
-// database: if that is necessary, the count is pending, and it is that of an earlier
-// state until List has been called.
+// Count returns how many findings there are. The values that break a rule are counted as
+// List has last found them: pending reports that the database has changed since.
 func (l *Linter) Count() (n int, pending bool) {
 	n, pending = l.checker.Count()
 	n += len(l.db.Edits())

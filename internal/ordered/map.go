@@ -127,9 +127,6 @@ func (m *Map[V]) At(place int) (V, bool) { return m.places.get(place) }
 // Nth returns the place of the value with the index n, which is less than Len.
 func (m *Map[V]) Nth(n int) int { return m.places.nth(n) }
 
-// Rank returns the number of values before a place.
-func (m *Map[V]) Rank(place int) int { return m.places.rank(place) }
-
 // Set sets the value of a key: in its place, or at the end for a new key.
 func (m *Map[V]) Set(key string, v V) {
 	place, ok := m.Place(key)

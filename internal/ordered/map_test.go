@@ -76,9 +76,6 @@ func (want model) check(t *testing.T, m *Map[int]) {
 	}
 	for place := -1; place <= m.Next()+1; place++ {
 		i, found := slices.BinarySearchFunc(want, place, func(p pair, place int) int { return p.place - place })
-		if rank := m.Rank(max(place, 0)); rank != i {
-			t.Fatalf("%d values before %d, not %d", rank, place, i)
-		}
 		if _, ok := m.At(place); ok != found {
 			t.Fatalf("a value at %d: %v", place, ok)
 		}

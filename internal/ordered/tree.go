@@ -110,27 +110,6 @@ func (t *tree[V]) nth(before int) (place int) {
 	return place + bits.TrailingZeros32(has)
 }
 
-// rank returns the number of values before a place.
-func (t *tree[V]) rank(place int) (before int) {
-	if place >= t.next {
-		return t.len()
-	}
-	n := t.root
-	for level := t.level; level > 0 && n != nil; level-- {
-		i := index(place, level)
-		for _, kid := range n.kids[:i] {
-			if kid != nil {
-				before += kid.count
-			}
-		}
-		n = n.kids[i]
-	}
-	if n != nil {
-		before += bits.OnesCount32(n.has & (1<<index(place, 0) - 1))
-	}
-	return before
-}
-
 func (t *tree[V]) set(place int, v V) {
 	for place>>(step*(t.level+1)) > 0 {
 		if t.root != nil {
