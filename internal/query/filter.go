@@ -23,6 +23,7 @@ type term struct {
 	values   []operand
 	keys     map[string]bool // the equality keys of more than manyValues values
 	folded   [][]byte        // the values of an op that ignores case
+	raw      rawText         // of opSearch
 	patterns []*pattern      // of opLike
 	present  bool            // opExists with true
 	absent   bool            // opExists with false
@@ -37,6 +38,9 @@ func (t *term) add(value string) error {
 	switch t.op {
 	case opContains, opStartsWith, opEndsWith, opSearch:
 		t.folded = append(t.folded, AppendFolded(nil, []byte(value)))
+		if raw := newRawText(t.folded[len(t.folded)-1]); len(raw.text) > len(t.raw.text) {
+			t.raw = raw
+		}
 	case opLike:
 		p, err := compilePattern(t.name, value)
 		if err != nil {

@@ -168,6 +168,10 @@ func (m *Matcher) like(t *term, v jsontext.Value) bool {
 // search reports whether each of the texts of t occurs in some value at any
 // depth of v. The names of members are not searched.
 func (m *Matcher) search(t *term, v jsontext.Value) bool {
+	if t.raw.missing(v) {
+		m.Spend(t.name, len(v))
+		return false
+	}
 	m.folded = appendValues(m.folded[:0], v)
 	for _, text := range t.folded {
 		if !m.Spend(t.name, len(v)) || !bytes.Contains(m.folded, text) {
