@@ -212,8 +212,7 @@ func (s *server) admit(writing *session, more int) error {
 	return nil
 }
 
-// measure notes what the session holds. With snapshots that compares whole states, so
-// the caller does not have sessions.mu.
+// measure notes what the session holds.
 func (x *session) measure() {
 	x.measuring.Lock()
 	defer x.measuring.Unlock()

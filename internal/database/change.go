@@ -159,9 +159,7 @@ func (d *difference) member(old, now *collection) (same bool) {
 	}
 	if old != nil {
 		ch.Collection, ch.Before = old.name, old.value
-		for _, r := range old.inOrder() {
-			d.lost += len(r.Value)
-		}
+		d.lost += old.size
 	}
 	if now != nil {
 		ch.Collection, ch.After = now.name, now.value

@@ -26,6 +26,7 @@ type collection struct {
 	// Of an Array. A clone is cheap; a change copies the few nodes above the record.
 	records  *ordered.Map[*Record] // by key, position keys among them
 	ids      idStats
+	size     int            // bytes of the values
 	shadowed map[string]int // number of elements with a position key by the id they carry; copied on write
 	indexes  *indexes
 }
@@ -87,6 +88,7 @@ func newCollection(in storage.Collection, rev storage.Rev, o conventions, old *c
 		}
 	})
 	for _, r := range records {
+		c.size += len(r.Value)
 		if id, ok := c.shadowedID(r); ok {
 			if c.shadowed == nil {
 				c.shadowed = make(map[string]int)
@@ -181,6 +183,7 @@ func (c *collection) shadowedID(r *Record) (id string, ok bool) {
 
 // count adds by, 1 or -1, to the statistics and indexes for r.
 func (c *collection) count(r *Record, by int) {
+	c.size += by * len(r.Value)
 	c.ids.count(r, by)
 	c.indexes.update(r, by)
 	if id, ok := c.shadowedID(r); ok {

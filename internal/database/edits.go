@@ -35,8 +35,7 @@ var maxEditsSize = 64 << 20
 type keptEdit struct {
 	*Revision // Before is set, also with Counts
 	undone    map[element]bool
-	replaced  int // history.replaced before the edit
-	size      int // bytes of the values in Before and, as far as the edit set them, in After
+	kept      keptState // before the edit; its size includes what the edit has set
 }
 
 // Edits returns the edits by hand that have undone acknowledged writes and are kept,
@@ -105,17 +104,11 @@ func (h *history) editLocked(rev storage.Rev) *keptEdit {
 // edit has set or removed.
 func (h *history) publishEdit(r *Revision, before *Snapshot, changed int) {
 	if len(r.Changes) > 0 || r.Counts != nil {
-		e := &keptEdit{Revision: new(*r), size: changed}
+		e := &keptEdit{Revision: new(*r)}
 		e.Before = before
-		for _, c := range before.list {
-			e.size += len(c.value)
-			for _, r := range c.inOrder() {
-				e.size += len(r.Value)
-			}
-		}
 		h.mu.Lock()
 		e.undone = h.written.undone(e.changes(), before, r.After)
-		e.replaced = h.replaced
+		e.kept = keptState{before.size() + changed, h.replaced}
 		h.edits = append(h.edits, e)
 		h.mu.Unlock()
 	}
@@ -157,7 +150,7 @@ func (h *history) settleLocked(r *Revision) {
 	for _, e := range h.edits {
 		e.settle(r)
 	}
-	for len(h.edits) > maxEdits || h.heldByEditsLocked() > maxEditsSize {
+	for len(h.edits) > maxEdits || held(h.edits, func(e *keptEdit) keptState { return e.kept }, h.replaced) > maxEditsSize {
 		i := max(0, slices.IndexFunc(h.edits, func(e *keptEdit) bool { return len(e.undone) == 0 }))
 		if e := h.edits[i]; len(e.undone) > 0 {
 			LogNames(h.log, "the state before an edit of the file is no longer kept: what the edit undid is lost", e.Time, e.names())
@@ -187,20 +180,6 @@ func (e *keptEdit) settle(r *Revision) {
 			delete(e.undone, at)
 		}
 	}
-}
-
-// heldByEditsLocked returns an upper bound of the bytes of values that only the edits
-// keep in memory: from one edit to the next at most all values were replaced, each
-// counted once.
-func (h *history) heldByEditsLocked() (held int) {
-	for i, e := range h.edits {
-		next := h.replaced
-		if i+1 < len(h.edits) {
-			next = h.edits[i+1].replaced
-		}
-		held += min(next-e.replaced, e.size)
-	}
-	return held
 }
 
 // LogNames logs that an edit has undone writes to the named elements, in several lines

@@ -91,16 +91,16 @@ func (s *forkStore) Commit(_ context.Context, base storage.Rev, updates ...[]sto
 	return base + storage.Rev(len(updates)), nil
 }
 
-// Held returns the bytes of the values that a fork holds in memory in addition to
-// those that it began with.
+// Held returns an upper bound of the bytes of the values that a fork holds in memory in
+// addition to the values that it began with.
 func (db *DB) Held() int {
-	held, since := db.heldBySnapshots()
+	db.history.mu.Lock()
+	held, replaced := db.history.size, db.history.replaced
+	db.history.mu.Unlock()
 	if s, ok := db.store.(*forkStore); ok {
 		held += int(s.held.Load())
 	}
-	db.history.mu.Lock()
-	defer db.history.mu.Unlock()
-	return held + max(db.history.size, since)
+	return held + heldBySnapshots(db.Snapshots(), replaced)
 }
 
 // SetBaseline makes s, a snapshot of db, its baseline.

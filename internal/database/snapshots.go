@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -22,23 +23,24 @@ type NamedSnapshot struct {
 	Name string
 	Time time.Time // when it was kept
 
-	replaced int // history.replaced when it was kept, or a little earlier
+	kept   keptState
+	latest atomic.Pointer[comparison] // the latest result of Differing; nil before the first call
+}
 
-	mu        sync.Mutex
-	compared  storage.Rev // guarded by mu; of the latest argument of Differing
-	differing int         // guarded by mu; its result
+// A comparison is the number of records that differ in the state at rev.
+type comparison struct {
+	rev       storage.Rev
+	differing int
 }
 
 // Differing returns how many records have been added, changed or removed from s to now,
 // a later or earlier state. Another member counts as one; the order does not count. What
-// both states share is not looked at. The latest number is kept, for which callers at
-// the same time wait.
-func (s *NamedSnapshot) Differing(now *Snapshot) (n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.compared == now.rev {
-		return s.differing
+// both states share is not looked at, and the latest result is kept.
+func (s *NamedSnapshot) Differing(now *Snapshot) int {
+	if c := s.latest.Load(); c != nil && c.rev == now.rev {
+		return c.differing
 	}
+	n := 0
 	for _, c := range s.list {
 		n += c.differing(now.byName[c.name])
 	}
@@ -47,7 +49,7 @@ func (s *NamedSnapshot) Differing(now *Snapshot) (n int) {
 			n += c.differing(nil)
 		}
 	}
-	s.compared, s.differing = now.rev, n
+	s.latest.Store(&comparison{now.rev, n})
 	return n
 }
 
@@ -106,8 +108,6 @@ var maxPinned = 256 << 20
 type snapshots struct {
 	mu   sync.Mutex
 	list []*NamedSnapshot // guarded by mu
-	held int              // guarded by mu; bytes of values that only list held when last compared
-	at   int              // guarded by mu; history.replaced at that time
 }
 
 // Snapshots returns the named snapshots, oldest first.
@@ -137,19 +137,20 @@ func splitName(list []*NamedSnapshot, name string) (s *NamedSnapshot, others []*
 // The error wraps ErrMemory if there are too many snapshots, or if they hold too
 // many values that have been replaced since.
 func (db *DB) KeepSnapshot(name string, check func(old *NamedSnapshot) error) (*NamedSnapshot, error) {
-	s := &NamedSnapshot{Name: name, Time: db.source.now(), replaced: db.history.replacedSize()}
+	s := &NamedSnapshot{Name: name, Time: db.source.now()}
 	db.snapshots.mu.Lock()
 	defer db.snapshots.mu.Unlock()
 	old, others := splitName(db.snapshots.list, name)
 	if err := check(old); err != nil {
 		return nil, err
 	}
+	replaced := db.history.replacedSize() // before the state, or a little less than there
 	s.Snapshot = db.Snapshot()
-	s.compared = s.rev
+	s.kept = keptState{s.size(), replaced}
 	switch {
 	case len(others) >= maxSnapshots:
 		return nil, fmt.Errorf("there are %d snapshots; delete one before you keep another: %w", maxSnapshots, ErrMemory)
-	case pinned(others, s) > maxPinned:
+	case heldBySnapshots(others, replaced) > maxPinned:
 		return nil, fmt.Errorf("the snapshots hold more than %d MiB of values that have been replaced; delete one before you keep another: %w",
 			maxPinned>>20, ErrMemory)
 	}
@@ -170,44 +171,34 @@ func (db *DB) ForgetSnapshot(name string, check func(old *NamedSnapshot) error) 
 	return nil
 }
 
-// pinned returns how many bytes of values are in the list and not in the present
-// state, or 0 if they cannot be too many. All of them have been replaced since the
-// oldest snapshot, so as a rule the values need not be compared.
-func pinned(list []*NamedSnapshot, now *NamedSnapshot) (size int) {
-	if len(list) == 0 || now.replaced-list[0].replaced <= maxPinned {
-		return 0
-	}
-	return lostSince(list, now.Snapshot)
+// A keptState is a state that is kept after others have followed.
+type keptState struct {
+	size     int // bytes of its values
+	replaced int // bytes of all values that had been replaced when it was the latest state
 }
 
-// lostSince returns how many bytes of values are in the list and not in now.
-func lostSince(list []*NamedSnapshot, now *Snapshot) (size int) {
-	for i, s := range list {
-		next := now
-		if i+1 < len(list) {
-			next = list[i+1].Snapshot
-		}
-		size += s.difference(next).lost
+// held returns an upper bound of the bytes of values that only the kept states, oldest
+// first, have in memory: from one to the next at most all its values were replaced, each
+// counted once. replaced is the present number of bytes that have been replaced.
+func held[S any](states []S, kept func(S) keptState, replaced int) (size int) {
+	for i := len(states) - 1; i >= 0; i-- {
+		k := kept(states[i])
+		size += min(replaced-k.replaced, k.size)
+		replaced = k.replaced
 	}
 	return size
 }
 
-// heldBySnapshots returns how many bytes of values only the named snapshots held
-// when they were last compared, and how many were replaced since: at most
-// maxHistory.
-func (db *DB) heldBySnapshots() (held, since int) {
-	s := &db.snapshots
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.list) == 0 {
-		s.held = 0
-		return 0, 0
+func heldBySnapshots(list []*NamedSnapshot, replaced int) int {
+	return held(list, func(s *NamedSnapshot) keptState { return s.kept }, replaced)
+}
+
+// size returns the bytes of all values.
+func (s *Snapshot) size() (size int) {
+	for _, c := range s.list {
+		size += c.size + len(c.value)
 	}
-	replaced := db.history.replacedSize()
-	if s.at = max(s.at, s.list[0].replaced); replaced-s.at > maxHistory {
-		s.held, s.at = lostSince(s.list, db.Snapshot()), replaced
-	}
-	return s.held, replaced - s.at
+	return size
 }
 
 // replacedSize returns how many bytes of values have been replaced since the

@@ -286,15 +286,7 @@ func (tx *Tx) restore(from *Snapshot, changes []Change, moved map[string]bool) {
 }
 
 // isSmall reports whether a collection has at most maxEditSize bytes.
-func (c *collection) isSmall() bool {
-	size := 0
-	for _, r := range c.records.All() {
-		if size += len(r.Value); size > maxEditSize {
-			return false
-		}
-	}
-	return true
-}
+func (c *collection) isSmall() bool { return c.size <= maxEditSize }
 
 // reorder puts the records of c that are also in from into the order of from. Each
 // other record stays in front of the record that it preceded in was, the collection

@@ -107,7 +107,7 @@ func (m *undoModel) step() {
 	for _, s := range m.db.Snapshots() {
 		want := differingRecords(s.Snapshot, m.db.Snapshot())
 		var callers sync.WaitGroup
-		for range 2 { // one waits for the number of the other
+		for range 2 {
 			callers.Go(func() {
 				if got := s.Differing(m.db.Snapshot()); got != want {
 					m.Errorf("%d records differ, not %d", got, want)
@@ -115,6 +115,33 @@ func (m *undoModel) step() {
 			})
 		}
 		callers.Wait()
+	}
+	m.checkHeld()
+}
+
+// checkHeld compares the bound of what the snapshots hold with the values that only they
+// have, and the size of each collection with its values.
+func (m *undoModel) checkHeld() {
+	now, lost := m.db.Snapshot(), 0
+	kept := m.db.Snapshots()
+	for i, s := range kept {
+		next := now
+		if i+1 < len(kept) {
+			next = kept[i+1].Snapshot
+		}
+		lost += s.difference(next).lost
+	}
+	if bound := heldBySnapshots(kept, m.db.history.replacedSize()); bound < lost {
+		m.Errorf("the snapshots hold %d bytes, more than %d", lost, bound)
+	}
+	for _, c := range now.list {
+		size := 0
+		for _, r := range c.inOrder() {
+			size += len(r.Value)
+		}
+		if c.size != size {
+			m.Errorf("%s has %d bytes, not %d", c.name, size, c.size)
+		}
 	}
 }
 
