@@ -43,6 +43,18 @@ func (s *source) fork() *source {
 	return f
 }
 
+// copy returns a source that gives the ids that s would give next.
+func (s *source) copy() *source {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := &source{start: s.start, began: s.began, seed: s.seed, random: s.random, last: s.last}
+	if seeded, ok := s.random.(*mathrand.ChaCha8); ok {
+		own := *seeded
+		c.random = &own
+	}
+	return c
+}
+
 // now returns the time.
 func (s *source) now() time.Time {
 	if s.start.IsZero() {

@@ -362,13 +362,31 @@ func TestSeed(t *testing.T) {
 		return db
 	}
 	db := openSeeded(7, contents)
+	// Previews give the ids that come next, and use up none.
+	for _, collection := range []string{"short", "uuid"} {
+		preview := func() (id string) {
+			if _, err := db.Preview(t.Context(), func(tx *database.Tx) error {
+				r, err := tx.Create(collection, jsontext.Value(`{}`))
+				if err == nil {
+					id = r.ID
+				}
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			return id
+		}
+		if first, again := preview(), preview(); first != again {
+			t.Errorf("two previews in %s have the ids %s and %s", collection, first, again)
+		}
+	}
 	fork := db.Fork(db.Snapshot(), func(int) error { return nil })
 	first := ids(db)
 	// The time of the ids is that of the start.
 	if ms := fmt.Sprintf(`"%012x`, start.UnixMilli()); strings.ReplaceAll(first[1], "-", "")[:13] != ms || first[1] >= first[2] {
 		t.Errorf("the UUIDs are %s and %s, with times from %s", first[1], first[2], ms)
 	}
-	for name, again := range map[string][]string{"a database": ids(openSeeded(7, contents)), "a fork": ids(fork)} {
+	for name, again := range map[string][]string{"a database without previews": ids(openSeeded(7, contents)), "a fork": ids(fork)} {
 		if strings.Join(again, " ") != strings.Join(first, " ") {
 			t.Errorf("%s has the ids %s, want %s", name, again, first)
 		}

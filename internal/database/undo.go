@@ -330,13 +330,15 @@ func (tx *Tx) replace(in storage.Collection) {
 }
 
 // Preview runs fn as Update would, on the latest snapshot, and returns the state to which
-// it leads, with the revision of that snapshot. It stores nothing.
+// it leads, with the revision of that snapshot. It stores nothing, and the ids that it
+// makes are not used up.
 func (db *DB) Preview(ctx context.Context, fn func(*Tx) error) (*Snapshot, error) {
 	base, err := db.Fresh(ctx)
 	if err != nil {
 		return nil, err
 	}
 	tx := db.newTx(base)
+	tx.source = db.source.copy()
 	err = tx.run(fn)
 	return tx.snap, err
 }
