@@ -43,10 +43,10 @@ func Example() {
 		log.Fatal(err)
 	}
 	if _, err := db.Update(ctx, func(tx *database.Tx) error {
-		if _, err := tx.Merge("drivers", "2", jsontext.Value(`{"km": 8}`)); err != nil {
+		if _, err := tx.Put(database.Merge, "drivers", "2", jsontext.Value(`{"km": 8}`)); err != nil {
 			return err
 		}
-		_, err := tx.Create("drivers", jsontext.Value(`{"km": 0}`))
+		_, err := tx.Put(database.Create, "drivers", "", jsontext.Value(`{"km": 0}`))
 		return err
 	}); err != nil {
 		log.Fatal(err)

@@ -23,11 +23,11 @@ func (req *request) patch() error {
 	media, _, _ := mime.ParseMediaType(req.Request.Header.Get("Content-Type"))
 	switch media {
 	case openapi.MergeType:
-		return req.change((*database.Tx).MergePatch)
+		return req.change(database.MergePatch)
 	case openapi.PatchType:
 		return req.applyPatch()
 	}
-	return req.change((*database.Tx).Merge)
+	return req.change(database.Merge)
 }
 
 // applyPatch changes a record or an object by a JSON Patch.

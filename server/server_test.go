@@ -222,10 +222,10 @@ func TestOneSnapshot(t *testing.T) {
 		for n := range 300 {
 			_, err := db.Update(t.Context(), func(tx *database.Tx) error {
 				body := jsontext.Value(`{"n":` + string(rune('0'+n%10)) + `}`)
-				if _, err := tx.Merge("pairs", "1", body); err != nil {
+				if _, err := tx.Put(database.Merge, "pairs", "1", body); err != nil {
 					return err
 				}
-				_, err := tx.Merge("pairs", "2", body)
+				_, err := tx.Put(database.Merge, "pairs", "2", body)
 				return err
 			})
 			if err != nil {

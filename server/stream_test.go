@@ -636,7 +636,7 @@ func TestStreamRevoked(t *testing.T) {
 func setNumber(t *testing.T, db *database.DB, n int, padding string) {
 	t.Helper()
 	if _, err := db.Update(t.Context(), func(tx *database.Tx) error {
-		_, err := tx.Replace("posts", "1", jsontext.Value(fmt.Sprintf(`{"id":1,"n":%d,"padding":%q}`, n, padding)))
+		_, err := tx.Put(database.Replace, "posts", "1", jsontext.Value(fmt.Sprintf(`{"id":1,"n":%d,"padding":%q}`, n, padding)))
 		return err
 	}); err != nil {
 		t.Fatal(err)

@@ -53,7 +53,7 @@ func TestHubPanic(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := db.Update(t.Context(), func(tx *database.Tx) error {
-			_, err := tx.Create("posts", jsontext.Value(`{}`))
+			_, err := tx.Put(database.Create, "posts", "", jsontext.Value(`{}`))
 			return err
 		}); err != nil {
 			t.Fatal(err)

@@ -27,9 +27,9 @@ func (req *request) create() error {
 		return err
 	}
 	collection, sent := req.collection(), b.objects
-	create := (*database.Tx).Create
+	mode := database.Create
 	if hasPreference(req.Context, preferDefaults) {
-		create = (*database.Tx).CreateWithDefaults
+		mode = database.CreateWithDefaults
 	}
 	created := make([]*database.Record, len(sent))
 	after, err := req.update(func(tx *database.Tx) error {
@@ -43,7 +43,7 @@ func (req *request) create() error {
 		more := 0 // than the body has: defaults may be large
 		for i, object := range b.objects {
 			tx.Within(func(p string) string { return b.pointer(i, p) })
-			r, err := create(tx, collection, object)
+			r, err := tx.Put(mode, collection, "", object)
 			if err := faults.add(b, i, err); err != nil {
 				return err
 			}
@@ -106,21 +106,17 @@ func (req *request) fillReferences(tx *database.Tx, b *body, sent []jsontext.Val
 	return objects, nil
 }
 
-// A change is a method of a Tx that changes a record or, without an id, a singular
-// object.
-type change func(tx *database.Tx, name, id string, body jsontext.Value) (*database.Record, error)
-
 // replace serves PUT of a record or an object.
-func (req *request) replace() error { return req.change((*database.Tx).Replace) }
+func (req *request) replace() error { return req.change(database.Replace) }
 
 // change changes a record or an object by a body that is an object.
-func (req *request) change(apply change) error {
+func (req *request) change(mode database.Mode) error {
 	if err := req.resolveID(); err != nil {
 		return err
 	}
 	status := http.StatusOK
 	if req.id != "" && req.isCreateOnly() {
-		apply, status = createAs, http.StatusCreated
+		mode, status = database.Create, http.StatusCreated
 	}
 	b, err := req.readSingle()
 	if err != nil {
@@ -128,21 +124,16 @@ func (req *request) change(apply change) error {
 	}
 	return req.write(status, b, func(tx *database.Tx) (*database.Record, error) {
 		tx.Within(func(p string) string { return b.pointer(0, p) })
-		changed, err := apply(tx, req.name, req.id, b.objects[0])
+		if mode == database.Create && tx.Snapshot().Schema().Member(req.name).ReadOnlyID() {
+			return nil, newProblem(http.StatusMethodNotAllowed, "The service assigns the ids of "+req.name+", so PUT cannot create a record. Use POST.").
+				with("Allow", "GET, HEAD, PATCH, DELETE, OPTIONS")
+		}
+		changed, err := tx.Put(mode, req.name, req.id, b.objects[0])
 		if err != nil {
 			return nil, b.rebaseFaults(err, req.snap.IDMember(req.name))
 		}
 		return changed, nil
 	})
-}
-
-// createAs is CreateAs, unless the rules of tx leave the ids to the service.
-func createAs(tx *database.Tx, name, id string, body jsontext.Value) (*database.Record, error) {
-	if tx.Snapshot().Schema().Member(name).ReadOnlyID() {
-		return nil, newProblem(http.StatusMethodNotAllowed, "The service assigns the ids of "+name+", so PUT cannot create a record. Use POST.").
-			with("Allow", "GET, HEAD, PATCH, DELETE, OPTIONS")
-	}
-	return tx.CreateAs(name, id, body)
 }
 
 // remove serves DELETE of a record. The answer is the deleted record.

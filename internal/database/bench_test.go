@@ -44,7 +44,7 @@ func BenchmarkUpdate(b *testing.B) {
 				i++
 				id := fmt.Sprint(1 + i*7919%n)
 				if _, err := db.Update(b.Context(), func(tx *database.Tx) error {
-					_, err := tx.Merge("c", id, fmt.Appendf(nil, `{"n":%d}`, i))
+					_, err := tx.Put(database.Merge, "c", id, fmt.Appendf(nil, `{"n":%d}`, i))
 					return err
 				}); err != nil {
 					b.Fatal(err)
@@ -126,7 +126,7 @@ func BenchmarkFollowers(b *testing.B) {
 			for i := 1; b.Loop(); i++ {
 				told.Store(0)
 				if _, err := db.Update(b.Context(), func(tx *database.Tx) error {
-					_, err := tx.Merge("c", "7", fmt.Appendf(nil, `{"n":%d}`, -i))
+					_, err := tx.Put(database.Merge, "c", "7", fmt.Appendf(nil, `{"n":%d}`, -i))
 					return err
 				}); err != nil {
 					b.Fatal(err)

@@ -110,17 +110,17 @@ func testChecker(t *testing.T, rules string, seed uint64) {
 					value := []string{driver(), number(), `{"driverId":` + number() + `}`}[random.IntN(3)]
 					err = tx.PatchDatabase(jsontext.Value(fmt.Sprintf(`[{"op":"%s","path":"/%s","value":%s}]`, op, path, value)))
 				case 0:
-					_, err = tx.Create("jobs", jsontext.Value(job()))
+					_, err = tx.Put(Create, "jobs", "", jsontext.Value(job()))
 				case 1:
-					_, err = tx.Create([]string{"drivers", "free"}[random.IntN(2)], jsontext.Value(driver()))
+					_, err = tx.Put(Create, []string{"drivers", "free"}[random.IntN(2)], "", jsontext.Value(driver()))
 				case 2:
 					_, err = tx.Delete("drivers", id)
 				case 3:
 					_, err = tx.Delete("jobs", id)
 				case 4:
-					_, err = tx.Merge("jobs", id, jsontext.Value(fmt.Sprintf(`{"n":%s,"driverId":%s}`, number(), number())))
+					_, err = tx.Put(Merge, "jobs", id, jsontext.Value(fmt.Sprintf(`{"n":%s,"driverId":%s}`, number(), number())))
 				default:
-					_, err = tx.Merge("settings", "", jsontext.Value(`{"driverId":`+number()+`}`))
+					_, err = tx.Put(Merge, "settings", "", jsontext.Value(`{"driverId":`+number()+`}`))
 				}
 				return err
 			})

@@ -36,7 +36,7 @@ func create(t *testing.T, db *database.DB, collection, body string) *database.Re
 	t.Helper()
 	var r *database.Record
 	_, err := db.Update(t.Context(), func(tx *database.Tx) (err error) {
-		r, err = tx.Create(collection, jsontext.Value(body))
+		r, err = tx.Put(database.Create, collection, "", jsontext.Value(body))
 		return err
 	})
 	if err != nil {
@@ -112,15 +112,17 @@ func TestWrites(t *testing.T) {
 		left string // the database; "": as before
 	}{
 		{name: "replace keeps the id's spelling and place", run: func(tx *database.Tx) (any, error) {
-			return record(tx.Replace("c", "1", jsontext.Value(`{ "n": 1, "id": "1" }`)))
+			return record(tx.Put(database.Replace, "c", "1", jsontext.Value(`{ "n": 1, "id": "1" }`)))
 		}, want: `{"n":1,"id":1}`, left: `{"c":[{"n":1,"id":1},{"id":"2","a":2}],"one":{"x":1,"y":{"z":2}},"s":5}`},
 		{
 			name: "replace adds the id",
-			run:  func(tx *database.Tx) (any, error) { return record(tx.Replace("c", "2", jsontext.Value(`{}`))) },
+			run: func(tx *database.Tx) (any, error) {
+				return record(tx.Put(database.Replace, "c", "2", jsontext.Value(`{}`)))
+			},
 			want: `{"id":"2"}`, left: `{"c":[{"id":1,"a":1.10,"b":[1]},{"id":"2"}],"one":{"x":1,"y":{"z":2}},"s":5}`,
 		},
 		{name: "merge", run: func(tx *database.Tx) (any, error) {
-			return record(tx.Merge("c", "1", jsontext.Value(`{"b":null,"new":{"a":1},"id":1}`)))
+			return record(tx.Put(database.Merge, "c", "1", jsontext.Value(`{"b":null,"new":{"a":1},"id":1}`)))
 		}, want: `{"id":1,"a":1.10,"b":null,"new":{"a":1}}`,
 			left: `{"c":[{"id":1,"a":1.10,"b":null,"new":{"a":1}},{"id":"2","a":2}],"one":{"x":1,"y":{"z":2}},"s":5}`},
 		{
@@ -129,54 +131,78 @@ func TestWrites(t *testing.T) {
 		},
 		{
 			name: "replace an object",
-			run:  func(tx *database.Tx) (any, error) { return record(tx.Replace("one", "", jsontext.Value(`{"q": 1}`))) },
+			run: func(tx *database.Tx) (any, error) {
+				return record(tx.Put(database.Replace, "one", "", jsontext.Value(`{"q": 1}`)))
+			},
 			want: `{"q":1}`, left: `{"c":[{"id":1,"a":1.10,"b":[1]},{"id":"2","a":2}],"one":{"q":1},"s":5}`,
 		},
 		{
 			name: "merge an object",
-			run:  func(tx *database.Tx) (any, error) { return record(tx.Merge("one", "", jsontext.Value(`{"x": 2}`))) },
+			run: func(tx *database.Tx) (any, error) {
+				return record(tx.Put(database.Merge, "one", "", jsontext.Value(`{"x": 2}`)))
+			},
 			want: `{"x":2,"y":{"z":2}}`, left: `{"c":[{"id":1,"a":1.10,"b":[1]},{"id":"2","a":2}],"one":{"x":2,"y":{"z":2}},"s":5}`,
 		},
 		{
-			name: "no record", run: func(tx *database.Tx) (any, error) { return record(tx.Replace("c", "9", jsontext.Value(`{}`))) },
+			name: "no record", run: func(tx *database.Tx) (any, error) {
+				return record(tx.Put(database.Replace, "c", "9", jsontext.Value(`{}`)))
+			},
 			want: `"9"`, kind: storage.ErrNotFound,
 		},
 		{
-			name: "no collection", run: func(tx *database.Tx) (any, error) { return record(tx.Create("d", jsontext.Value(`{}`))) },
+			name: "no collection", run: func(tx *database.Tx) (any, error) {
+				return record(tx.Put(database.Create, "d", "", jsontext.Value(`{}`)))
+			},
 			want: `"d"`, kind: storage.ErrNotFound,
 		},
 		{
-			name: "not a collection", run: func(tx *database.Tx) (any, error) { return record(tx.Create("one", jsontext.Value(`{}`))) },
+			name: "not a collection", run: func(tx *database.Tx) (any, error) {
+				return record(tx.Put(database.Create, "one", "", jsontext.Value(`{}`)))
+			},
 			want: `"one"`, kind: storage.ErrNotFound,
 		},
 		{
-			name: "not an object", run: func(tx *database.Tx) (any, error) { return record(tx.Merge("s", "", jsontext.Value(`{}`))) },
+			name: "not an object", run: func(tx *database.Tx) (any, error) {
+				return record(tx.Put(database.Merge, "s", "", jsontext.Value(`{}`)))
+			},
 			want: `"s"`, kind: storage.ErrNotFound,
 		},
 		{
-			name: "another id", run: func(tx *database.Tx) (any, error) { return record(tx.Merge("c", "1", jsontext.Value(`{"id":3}`))) },
+			name: "another id", run: func(tx *database.Tx) (any, error) {
+				return record(tx.Put(database.Merge, "c", "1", jsontext.Value(`{"id":3}`)))
+			},
 			want: `id is 3`, kind: storage.ErrShape,
 		},
 		{
 			name: "id null",
-			run:  func(tx *database.Tx) (any, error) { return record(tx.Replace("c", "1", jsontext.Value(`{"id":null}`))) },
+			run: func(tx *database.Tx) (any, error) {
+				return record(tx.Put(database.Replace, "c", "1", jsontext.Value(`{"id":null}`)))
+			},
 			want: `id is null`, kind: storage.ErrShape,
 		},
 		{
-			name: "an array", run: func(tx *database.Tx) (any, error) { return record(tx.Create("c", jsontext.Value(`[]`))) },
+			name: "an array", run: func(tx *database.Tx) (any, error) {
+				return record(tx.Put(database.Create, "c", "", jsontext.Value(`[]`)))
+			},
 			want: `an array`, kind: storage.ErrShape,
 		},
 		{
-			name: "a string", run: func(tx *database.Tx) (any, error) { return record(tx.Replace("one", "", jsontext.Value(`"x"`))) },
+			name: "a string", run: func(tx *database.Tx) (any, error) {
+				return record(tx.Put(database.Replace, "one", "", jsontext.Value(`"x"`)))
+			},
 			want: `a string`, kind: storage.ErrShape,
 		},
 		{
-			name: "a taken id", run: func(tx *database.Tx) (any, error) { return record(tx.Create("c", jsontext.Value(`{"id":2}`))) },
+			name: "a taken id", run: func(tx *database.Tx) (any, error) {
+				return record(tx.Put(database.Create, "c", "", jsontext.Value(`{"id":2}`)))
+			},
 			want: `/id: the id 2 is taken`, kind: database.ErrExists,
 		},
 		{
 			name: "an invalid id",
-			run:  func(tx *database.Tx) (any, error) { return record(tx.Create("c", jsontext.Value(`{"id":true}`))) },
+			run: func(tx *database.Tx) (any, error) {
+				return record(tx.Put(database.Create, "c", "", jsontext.Value(`{"id":true}`)))
+			},
 			want: `/id`, kind: storage.ErrInvalid,
 		},
 	} {
@@ -212,19 +238,19 @@ func TestWrites(t *testing.T) {
 func TestUnchanged(t *testing.T) {
 	for _, test := range []struct {
 		name, id, body string
-		write          func(*database.Tx, string, string, jsontext.Value) (*database.Record, error)
+		mode           database.Mode
 		changes        bool
 	}{
-		{name: "c", id: "1", body: `{ "a": 1.10, "id": 1 }`, write: (*database.Tx).Replace}, // another order
-		{name: "c", id: "1", body: `{ "id": "1", "a": 1.10 }`, write: (*database.Tx).Replace},
-		{name: "c", id: "1", body: `{"a": 1.1}`, write: (*database.Tx).Merge, changes: true}, // another spelling
-		{name: "c", id: "1", body: `{"a": 1.10}`, write: (*database.Tx).Merge},
-		{name: "c", id: "1", body: `{"b": null}`, write: (*database.Tx).Merge, changes: true},
-		{name: "c", id: "1", body: `{"b": null}`, write: (*database.Tx).MergePatch},
-		{name: "c", id: "1", body: `[{"op": "replace", "path": "/a", "value": 1.10}]`, write: (*database.Tx).Patch},
-		{name: "one", body: `{"x": 1}`, write: (*database.Tx).Replace},
-		{name: "one", body: `{"x": 1}`, write: (*database.Tx).Merge},
-		{name: "one", body: `{"x": 2}`, write: (*database.Tx).Merge, changes: true},
+		{name: "c", id: "1", body: `{ "a": 1.10, "id": 1 }`, mode: database.Replace}, // another order
+		{name: "c", id: "1", body: `{ "id": "1", "a": 1.10 }`, mode: database.Replace},
+		{name: "c", id: "1", body: `{"a": 1.1}`, mode: database.Merge, changes: true}, // another spelling
+		{name: "c", id: "1", body: `{"a": 1.10}`, mode: database.Merge},
+		{name: "c", id: "1", body: `{"b": null}`, mode: database.Merge, changes: true},
+		{name: "c", id: "1", body: `{"b": null}`, mode: database.MergePatch},
+		{name: "c", id: "1", body: `[{"op": "replace", "path": "/a", "value": 1.10}]`},
+		{name: "one", body: `{"x": 1}`, mode: database.Replace},
+		{name: "one", body: `{"x": 1}`, mode: database.Merge},
+		{name: "one", body: `{"x": 2}`, mode: database.Merge, changes: true},
 	} {
 		commits := 0
 		s := &hookStore{Store: storetest.NewMemStore(jsontext.Value(`{"c":[{"id":1,"a":1.10}],"one":{"x":1}}`))}
@@ -232,7 +258,12 @@ func TestUnchanged(t *testing.T) {
 		db := open(t, s)
 		before := db.Snapshot()
 		after, err := db.Update(t.Context(), func(tx *database.Tx) error {
-			_, err := test.write(tx, test.name, test.id, jsontext.Value(test.body))
+			body := jsontext.Value(test.body)
+			if body.Kind() == '[' {
+				_, err := tx.Patch(test.name, test.id, body)
+				return err
+			}
+			_, err := tx.Put(test.mode, test.name, test.id, body)
 			return err
 		})
 		if err != nil || after != db.Snapshot() {
@@ -250,7 +281,7 @@ func TestShadowedID(t *testing.T) {
 	db := openMem(t, `{"c":[{"id":"a"},{"id":"a"},{}]}`)
 	remove(t, db, "c", "a")
 	_, err := db.Update(t.Context(), func(tx *database.Tx) error {
-		_, err := tx.Create("c", jsontext.Value(`{"id":"a"}`))
+		_, err := tx.Put(database.Create, "c", "", jsontext.Value(`{"id":"a"}`))
 		return err
 	})
 	if !errors.Is(err, database.ErrExists) {
@@ -288,10 +319,10 @@ func TestGroupCommit(t *testing.T) {
 	write := func(n int) {
 		_, err := db.Update(context.Background(), func(tx *database.Tx) error {
 			if n%8 == 7 {
-				tx.Create("c", jsontext.Value(`{"trace":true}`))
+				tx.Put(database.Create, "c", "", jsontext.Value(`{"trace":true}`))
 				return fmt.Errorf("no %d", n)
 			}
-			_, err := tx.Create("c", jsontext.Value(fmt.Sprintf(`{"n":%d}`, n)))
+			_, err := tx.Put(database.Create, "c", "", jsontext.Value(fmt.Sprintf(`{"n":%d}`, n)))
 			return err
 		})
 		if (err != nil) != (n%8 == 7) || err != nil && err.Error() != fmt.Sprintf("no %d", n) {
@@ -308,7 +339,7 @@ func TestGroupCommit(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	wg.Go(func() {
 		if _, err := db.Update(cancelled, func(tx *database.Tx) error {
-			_, err := tx.Create("c", jsontext.Value(`{"cancelled":true}`))
+			_, err := tx.Put(database.Create, "c", "", jsontext.Value(`{"cancelled":true}`))
 			return err
 		}); !errors.Is(err, context.Canceled) {
 			t.Errorf("the one who went away got %v", err)
@@ -342,7 +373,7 @@ func TestCommitFails(t *testing.T) {
 	before := db.Snapshot()
 	add := func() error {
 		_, err := db.Update(t.Context(), func(tx *database.Tx) error {
-			_, err := tx.Create("c", jsontext.Value(`{}`))
+			_, err := tx.Put(database.Create, "c", "", jsontext.Value(`{}`))
 			return err
 		})
 		return err
@@ -378,7 +409,7 @@ func TestConflict(t *testing.T) {
 	var runs atomic.Int32
 	_, err := db.Update(t.Context(), func(tx *database.Tx) error {
 		runs.Add(1)
-		_, err := tx.Merge("c", "1", jsontext.Value(`{"b":3}`))
+		_, err := tx.Put(database.Merge, "c", "1", jsontext.Value(`{"b":3}`))
 		return err
 	})
 	if want := `{"c":[{"id":1,"a":2,"b":3}]}`; err != nil || whole(db.Snapshot()) != want || runs.Load() != 2 {
@@ -386,7 +417,7 @@ func TestConflict(t *testing.T) {
 	}
 	foreign = []storage.Change{{Collection: "c", ID: "1"}}
 	_, err = db.Update(t.Context(), func(tx *database.Tx) error {
-		_, err := tx.Replace("c", "1", jsontext.Value(`{}`))
+		_, err := tx.Put(database.Replace, "c", "1", jsontext.Value(`{}`))
 		return err
 	})
 	if !errors.Is(err, storage.ErrNotFound) {
@@ -404,7 +435,7 @@ func TestPanic(t *testing.T) {
 			}
 		}()
 		db.Update(t.Context(), func(tx *database.Tx) error {
-			tx.Create("c", jsontext.Value(`{}`))
+			tx.Put(database.Create, "c", "", jsontext.Value(`{}`))
 			panic("ouch")
 		})
 	}()
@@ -416,7 +447,7 @@ func TestPanic(t *testing.T) {
 	s.commit = func(storage.Rev, []storage.Change) error { panic("store") }
 	db = open(t, s)
 	if _, err := db.Update(t.Context(), func(tx *database.Tx) error {
-		_, err := tx.Create("c", jsontext.Value(`{}`))
+		_, err := tx.Put(database.Create, "c", "", jsontext.Value(`{}`))
 		return err
 	}); !errors.Is(err, storage.ErrUnsure) {
 		t.Errorf("a store that panics: %v, want ErrUnsure", err)

@@ -26,7 +26,7 @@ func Example() {
 	}
 	before := db.Snapshot()
 	after, err := db.Update(ctx, func(tx *database.Tx) error {
-		_, err := tx.Create("schedules", jsontext.Value(`{"driverId": "1", "title": "School run"}`))
+		_, err := tx.Put(database.Create, "schedules", "", jsontext.Value(`{"driverId": "1", "title": "School run"}`))
 		return err
 	})
 	if err != nil {
@@ -64,7 +64,7 @@ func ExampleDB_Since() {
 	}
 	seen := db.Snapshot().Rev()
 	if _, err := db.Update(ctx, func(tx *database.Tx) error {
-		if _, err := tx.Create("drivers", jsontext.Value(`{"driverName": "Ben"}`)); err != nil {
+		if _, err := tx.Put(database.Create, "drivers", "", jsontext.Value(`{"driverName": "Ben"}`)); err != nil {
 			return err
 		}
 		_, err := tx.Delete("drivers", "1")

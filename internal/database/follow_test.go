@@ -121,7 +121,7 @@ func TestFollowKeepsIDs(t *testing.T) {
 		}
 		var r *database.Record
 		if _, err := db.Update(ctx, func(tx *database.Tx) (err error) {
-			r, err = tx.Create("a", jsontext.Value(`{}`))
+			r, err = tx.Put(database.Create, "a", "", jsontext.Value(`{}`))
 			if err != nil || r.ID != "10" {
 				t.Errorf("%v, %v, want the id 10", r, err)
 			}

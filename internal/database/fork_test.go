@@ -126,16 +126,16 @@ func TestAdopt(t *testing.T) {
 	}}`
 	const data = `{"d":[{"id":1,"email":"a@x","n":1},{"id":2,"n":"old"}],"s":[],"o":{"n":1}}`
 	merge := func(collection, id, body string) func(*Tx) error {
-		return func(tx *Tx) error { _, err := tx.Merge(collection, id, jsontext.Value(body)); return err }
+		return func(tx *Tx) error { _, err := tx.Put(Merge, collection, id, jsontext.Value(body)); return err }
 	}
 	create := func(collection, body string) func(*Tx) error {
-		return func(tx *Tx) error { _, err := tx.Create(collection, jsontext.Value(body)); return err }
+		return func(tx *Tx) error { _, err := tx.Put(Create, collection, "", jsontext.Value(body)); return err }
 	}
 	remove := func(collection, id string) func(*Tx) error {
 		return func(tx *Tx) error { _, err := tx.Delete(collection, id); return err }
 	}
 	object := func(body string) func(*Tx) error {
-		return func(tx *Tx) error { _, err := tx.Merge("o", "", jsontext.Value(body)); return err }
+		return func(tx *Tx) error { _, err := tx.Put(Merge, "o", "", jsontext.Value(body)); return err }
 	}
 	tests := []struct {
 		name       string
@@ -250,7 +250,7 @@ func TestForkRules(t *testing.T) {
 	fork := db.Fork(db.Snapshot(), admitAll)
 	base := fork.Snapshot()
 	setRules(t, db, `{"properties":{"c":{"type":"array","items":{"properties":{"n":{"type":"integer"}}}}}}`)
-	mustUpdate(t, fork, func(tx *Tx) error { _, err := tx.Merge("c", "1", jsontext.Value(`{"n":"x"}`)); return err })
+	mustUpdate(t, fork, func(tx *Tx) error { _, err := tx.Put(Merge, "c", "1", jsontext.Value(`{"n":"x"}`)); return err })
 	_, err := db.Update(t.Context(), func(tx *Tx) error { _, err := tx.Adopt(base, fork.Snapshot()); return err })
 	if !errors.Is(err, storage.ErrInvalid) || !strings.HasPrefix(err.Error(), "/c/1/n: ") {
 		t.Errorf("%v", err)
@@ -266,7 +266,7 @@ func TestAdoptOtherKeys(t *testing.T) {
 	base := fork.Snapshot()
 	setRules(t, db, `{"properties":{"c":{"items":{"x-id-field":"key"}}}}`)
 	create := func(collection, body string) {
-		mustUpdate(t, fork, func(tx *Tx) error { _, err := tx.Create(collection, jsontext.Value(body)); return err })
+		mustUpdate(t, fork, func(tx *Tx) error { _, err := tx.Put(Create, collection, "", jsontext.Value(body)); return err })
 	}
 	adopt := func(tx *Tx) error { _, err := tx.Adopt(base, fork.Snapshot()); return err }
 	create("d", `{}`)
@@ -294,7 +294,7 @@ func TestForkTags(t *testing.T) {
 			fork = db.Fork(db.History()[0].Before, admitAll)
 		}
 		if i == 0 || i%2 == 1 {
-			mustUpdate(t, fork, func(tx *Tx) error { _, err := tx.Create("c", jsontext.Value(`{}`)); return err })
+			mustUpdate(t, fork, func(tx *Tx) error { _, err := tx.Put(Create, "c", "", jsontext.Value(`{}`)); return err })
 		}
 		if s := fork.Snapshot(); s.Rev() > rev || i == 0 && s.Rev() != rev {
 			t.Fatalf("fork %d is at revision %d and not %d", i, s.Rev(), rev)
@@ -321,7 +321,7 @@ func TestForksInParallel(t *testing.T) {
 	use := func(db *DB, group int) {
 		for i := range 20 {
 			_, err := db.Update(t.Context(), func(tx *Tx) error {
-				_, err := tx.Merge("c", fmt.Sprint(i+1), jsontext.Value(fmt.Sprintf(`{"group":%d}`, group)))
+				_, err := tx.Put(Merge, "c", fmt.Sprint(i+1), jsontext.Value(fmt.Sprintf(`{"group":%d}`, group)))
 				return err
 			})
 			if err != nil {
@@ -351,7 +351,7 @@ func TestForksInParallel(t *testing.T) {
 			case 1:
 				use(db.Fork(first, admitAll).Fork(first, admitAll), 1000+i)
 			case 2:
-				db.Update(t.Context(), func(tx *Tx) error { _, err := tx.Create("c", jsontext.Value(`{}`)); return err })
+				db.Update(t.Context(), func(tx *Tx) error { _, err := tx.Put(Create, "c", "", jsontext.Value(`{}`)); return err })
 			}
 		})
 	}
@@ -373,7 +373,7 @@ func TestForksBegin(t *testing.T) {
 		all.Go(func() {
 			<-begin
 			_, err := fork.Update(t.Context(), func(tx *Tx) error {
-				_, err := tx.Merge("c", "1", jsontext.Value(fmt.Sprintf(`{"n":%d}`, i)))
+				_, err := tx.Put(Merge, "c", "1", jsontext.Value(fmt.Sprintf(`{"n":%d}`, i)))
 				return err
 			})
 			if r, _ := fork.Snapshot().Get("c", "1"); err != nil || !strings.HasSuffix(string(r.Value), fmt.Sprintf(`"n":%d}`, i)) {
@@ -400,7 +400,7 @@ func TestForkHeld(t *testing.T) {
 	})
 	set := func(n int) error {
 		_, err := fork.Update(t.Context(), func(tx *Tx) error {
-			_, err := tx.Merge("c", "1", jsontext.Value(fmt.Sprintf(`{"n":%q}`, strings.Repeat("y", n))))
+			_, err := tx.Put(Merge, "c", "1", jsontext.Value(fmt.Sprintf(`{"n":%q}`, strings.Repeat("y", n))))
 			return err
 		})
 		return err
@@ -427,7 +427,7 @@ func TestForkHeldBySnapshot(t *testing.T) {
 	fork := db.Fork(db.Snapshot(), admitAll)
 	set := func(i int) {
 		text := fmt.Sprintf(`{"n":%d,"text":%q}`, i, strings.Repeat("x", 256<<10))
-		mustUpdate(t, fork, func(tx *Tx) error { _, err := tx.Merge("c", "1", jsontext.Value(text)); return err })
+		mustUpdate(t, fork, func(tx *Tx) error { _, err := tx.Put(Merge, "c", "1", jsontext.Value(text)); return err })
 	}
 	set(0)
 	if _, err := fork.KeepSnapshot("kept", func(*NamedSnapshot) error { return nil }); err != nil {
@@ -475,7 +475,7 @@ func TestForkCost(t *testing.T) {
 	db := openFor(t, largeDatabase(records), `{"properties":{"c":{"type":"array","items":{"properties":{"title":{"x-unique":true}}}}}}`)
 	write := func(fork *DB, i int) {
 		mustUpdate(t, fork, func(tx *Tx) error {
-			_, err := tx.Merge("c", fmt.Sprint(i+1), jsontext.Value(fmt.Sprintf(`{"group":%d}`, 1000+i)))
+			_, err := tx.Put(Merge, "c", fmt.Sprint(i+1), jsontext.Value(fmt.Sprintf(`{"group":%d}`, 1000+i)))
 			return err
 		})
 	}

@@ -193,13 +193,13 @@ func randomUpdate(tx *Tx, r *rand.Rand) (err error) {
 		name, id := fmt.Sprint("c", r.IntN(4)), fmt.Sprint(r.IntN(20))
 		switch r.IntN(8) {
 		case 0, 1, 2:
-			_, err = tx.Create(name, jsontext.Value(`{"n":1}`))
+			_, err = tx.Put(Create, name, "", jsontext.Value(`{"n":1}`))
 		case 3:
-			_, err = tx.Merge(name, id, jsontext.Value(fmt.Sprintf(`{"n":%d}`, r.IntN(3))))
+			_, err = tx.Put(Merge, name, id, jsontext.Value(fmt.Sprintf(`{"n":%d}`, r.IntN(3))))
 		case 4:
 			_, err = tx.Delete(name, id)
 		case 5:
-			_, err = tx.Merge("o", "", jsontext.Value(fmt.Sprintf(`{"n":%d}`, r.IntN(3))))
+			_, err = tx.Put(Merge, "o", "", jsontext.Value(fmt.Sprintf(`{"n":%d}`, r.IntN(3))))
 		case 6:
 			err = tx.PatchDatabase(jsontext.Value(fmt.Sprintf(`[{"op":"add","path":"/%s/0","value":{"first":true}}]`, name)))
 		case 7:
@@ -356,7 +356,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	}{
 		{name: "updates of a record of a megabyte", steps: 40, change: func(ctx context.Context, _ *storetest.MemStore, db *DB, i int) {
 			if _, err := db.Update(ctx, func(tx *Tx) error {
-				_, err := tx.Merge("c", "1", jsontext.Value(fmt.Sprintf(`{"text":"%s%d"}`, text, i)))
+				_, err := tx.Put(Merge, "c", "1", jsontext.Value(fmt.Sprintf(`{"text":"%s%d"}`, text, i)))
 				return err
 			}); err != nil {
 				t.Fatal(err)
@@ -372,7 +372,7 @@ func TestHistoryIsBounded(t *testing.T) {
 		{name: "updates of a small record", steps: 60, change: func(ctx context.Context, _ *storetest.MemStore, db *DB, i int) {
 			for j := range 50 {
 				if _, err := db.Update(ctx, func(tx *Tx) error {
-					_, err := tx.Merge("c", "1", jsontext.Value(fmt.Sprintf(`{"text":"%d"}`, i*50+j)))
+					_, err := tx.Put(Merge, "c", "1", jsontext.Value(fmt.Sprintf(`{"text":"%d"}`, i*50+j)))
 					return err
 				}); err != nil {
 					t.Fatal(err)
@@ -445,7 +445,7 @@ func TestHistoryHoldsNoIndexes(t *testing.T) {
 		for i := range maxRevisions {
 			time.Sleep(10 * time.Millisecond)
 			if _, err := db.Update(t.Context(), func(tx *Tx) error {
-				_, err := tx.Merge("c", fmt.Sprint(i*7919%20_000), jsontext.Value(`{"a":1,"b":"new"}`))
+				_, err := tx.Put(Merge, "c", fmt.Sprint(i*7919%20_000), jsontext.Value(`{"a":1,"b":"new"}`))
 				return err
 			}); err != nil {
 				t.Fatal(err)
@@ -474,7 +474,7 @@ func TestSlowFollower(t *testing.T) {
 	var seen storage.Rev
 	for i := range maxRevisions + 1 {
 		s, err := db.Update(t.Context(), func(tx *Tx) error {
-			_, err := tx.Merge("c", "1", jsontext.Value(fmt.Sprintf(`{"n":%d}`, i)))
+			_, err := tx.Put(Merge, "c", "1", jsontext.Value(fmt.Sprintf(`{"n":%d}`, i)))
 			return err
 		})
 		if err != nil {
@@ -511,7 +511,7 @@ func TestGroupRevisions(t *testing.T) {
 			all.Go(func() {
 				var id string
 				s, err := db.Update(WithRequest(t.Context(), fmt.Sprint("request ", i)), func(tx *Tx) error {
-					r, err := tx.Create("c", jsontext.Value(fmt.Sprintf(`{"request":"request %d"}`, i)))
+					r, err := tx.Put(Create, "c", "", jsontext.Value(fmt.Sprintf(`{"request":"request %d"}`, i)))
 					id = r.ID
 					return err
 				})
@@ -572,7 +572,7 @@ func TestSharedRevision(t *testing.T) {
 			var group []*update
 			for range test.want {
 				group = append(group, &update{fn: func(tx *Tx) error {
-					_, err := tx.Create("c", jsontext.Value(`{}`))
+					_, err := tx.Put(Create, "c", "", jsontext.Value(`{}`))
 					return err
 				}})
 			}

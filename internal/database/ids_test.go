@@ -22,7 +22,7 @@ import (
 func createID(t *testing.T, db *database.DB, collection, body string) (id string) {
 	t.Helper()
 	_, err := db.Update(t.Context(), func(tx *database.Tx) error {
-		r, err := tx.Create(collection, jsontext.Value(body))
+		r, err := tx.Put(database.Create, collection, "", jsontext.Value(body))
 		if err != nil {
 			return err
 		}
@@ -136,13 +136,13 @@ func TestIDsDependOnCounts(t *testing.T) {
 				n := random.IntN(20)
 				switch random.IntN(6) {
 				case 0:
-					tx.Create(collection, jsontext.Value(`{}`))
+					tx.Put(database.Create, collection, "", jsontext.Value(`{}`))
 				case 1:
-					tx.Create(collection, jsontext.Value(fmt.Sprintf(`{"id":%d}`, n)))
+					tx.Put(database.Create, collection, "", jsontext.Value(fmt.Sprintf(`{"id":%d}`, n)))
 				case 2:
-					tx.Create(collection, jsontext.Value(fmt.Sprintf(`{"id":"%d"}`, n)))
+					tx.Put(database.Create, collection, "", jsontext.Value(fmt.Sprintf(`{"id":"%d"}`, n)))
 				case 3:
-					tx.Create(collection, jsontext.Value(fmt.Sprintf(`{"id":"x%d"}`, n)))
+					tx.Put(database.Create, collection, "", jsontext.Value(fmt.Sprintf(`{"id":"x%d"}`, n)))
 				case 4:
 					tx.PatchDatabase(jsontext.Value(`[{"op":"add","path":"/` + collection + `/0","value":{}}]`))
 				case 5:
@@ -193,7 +193,7 @@ func TestTypedIDs(t *testing.T) {
 			continue
 		}
 		db.Update(t.Context(), func(tx *database.Tx) error {
-			r, err := tx.CreateAs("a", "77", jsontext.Value(`{}`))
+			r, err := tx.Put(database.Create, "a", "77", jsontext.Value(`{}`))
 			if err != nil {
 				t.Errorf("%s with %s: %v", tt.rules, tt.contents, err)
 			} else if got := memberText(r.Value, tx.Snapshot().IDMember("a")); got != tt.chosen {
@@ -260,7 +260,7 @@ func TestShortIDs(t *testing.T) {
 	seen := make(map[string]bool)
 	if _, err := db.Update(t.Context(), func(tx *database.Tx) error {
 		for range 5000 {
-			r, err := tx.Create("c", jsontext.Value(`{}`))
+			r, err := tx.Put(database.Create, "c", "", jsontext.Value(`{}`))
 			if err != nil {
 				return err
 			}
@@ -315,21 +315,21 @@ func TestIDMember(t *testing.T) {
 				t.Errorf("the new book is %s", id)
 			}
 			_, err = db.Update(t.Context(), func(tx *database.Tx) error {
-				_, err := tx.Create("books", jsontext.Value(`{"isbn":"a"}`))
+				_, err := tx.Put(database.Create, "books", "", jsontext.Value(`{"isbn":"a"}`))
 				return err
 			})
 			if !errors.Is(err, database.ErrExists) || !strings.HasPrefix(err.Error(), "/isbn: ") {
 				t.Errorf("a taken isbn: %v", err)
 			}
 			_, err = db.Update(t.Context(), func(tx *database.Tx) error {
-				_, err := tx.Merge("books", "b", jsontext.Value(`{"isbn":"x"}`))
+				_, err := tx.Put(database.Merge, "books", "b", jsontext.Value(`{"isbn":"x"}`))
 				return err
 			})
 			if !errors.Is(err, storage.ErrShape) || !strings.Contains(err.Error(), "isbn") {
 				t.Errorf("another isbn: %v", err)
 			}
 			if _, err = db.Update(t.Context(), func(tx *database.Tx) error {
-				_, err := tx.Replace("books", "b", jsontext.Value(`{"title":"C","id":3}`))
+				_, err := tx.Put(database.Replace, "books", "b", jsontext.Value(`{"title":"C","id":3}`))
 				return err
 			}); err != nil {
 				t.Fatal(err)
@@ -388,7 +388,7 @@ func TestSetSchema(t *testing.T) {
 				t.Error("another answer has the same tag")
 			}
 			_, err = db.Update(t.Context(), func(tx *database.Tx) error {
-				_, err := tx.Merge("books", "n", jsontext.Value(`{"title":7}`))
+				_, err := tx.Put(database.Merge, "books", "n", jsontext.Value(`{"title":7}`))
 				return err
 			})
 			if !errors.Is(err, storage.ErrInvalid) {

@@ -41,11 +41,11 @@ func TestQueryIndexes(t *testing.T) {
 				body := jsontext.Value(randomRecord(rnd, id))
 				var err error
 				if _, missing := tx.Snapshot().Get("c", id); missing != nil {
-					_, err = tx.Create("c", body)
+					_, err = tx.Put(database.Create, "c", "", body)
 				} else if rnd.IntN(3) == 0 {
 					_, err = tx.Delete("c", id)
 				} else {
-					_, err = tx.Replace("c", id, body)
+					_, err = tx.Put(database.Replace, "c", id, body)
 				}
 				if err != nil {
 					return err

@@ -80,14 +80,14 @@ func (r replica) do(ctx context.Context, in registerOp) (out registerResult, ok 
 	_, err := r.Update(ctx, func(tx *database.Tx) (err error) {
 		switch in.op {
 		case "create":
-			_, err = tx.Create("a", body)
+			_, err = tx.Put(database.Create, "a", "", body)
 		case "merge":
-			_, err = tx.Merge("a", in.key, body)
+			_, err = tx.Put(database.Merge, "a", in.key, body)
 		case "swap":
 			if valueOf(tx.Snapshot(), in.key) != in.old {
 				return errOther
 			}
-			_, err = tx.Merge("a", in.key, body)
+			_, err = tx.Put(database.Merge, "a", in.key, body)
 		case "delete":
 			_, err = tx.Delete("a", in.key)
 		}

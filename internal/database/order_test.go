@@ -139,7 +139,7 @@ func (o *orders) write(tx *database.Tx, name *string) error {
 	}
 	if len(ids) < 2 {
 		*name = "create"
-		_, err := tx.Create("posts", o.object(2))
+		_, err := tx.Put(database.Create, "posts", "", o.object(2))
 		return err
 	}
 	at := o.IntN(len(ids))
@@ -152,13 +152,13 @@ func (o *orders) write(tx *database.Tx, name *string) error {
 	switch o.IntN(8) {
 	case 0:
 		*name = fmt.Sprintf("PUT %s %s %s", collection, id, body)
-		_, err = tx.Replace(collection, id, body)
+		_, err = tx.Put(database.Replace, collection, id, body)
 	case 1:
 		*name = fmt.Sprintf("PATCH %s %s %s", collection, id, body)
-		_, err = tx.Merge(collection, id, body)
+		_, err = tx.Put(database.Merge, collection, id, body)
 	case 2:
 		*name = fmt.Sprintf("merge patch %s %s %s", collection, id, body)
-		_, err = tx.MergePatch(collection, id, body)
+		_, err = tx.Put(database.MergePatch, collection, id, body)
 	case 3:
 		patch := `[{"op":"add","path":"/a","value":1},{"op":"remove","path":"/a"},{"op":"add","path":"/a","value":` + string(o.value(2)) + `}]`
 		*name = fmt.Sprintf("JSON Patch %s %s %s", collection, id, patch)
@@ -181,7 +181,7 @@ func (o *orders) write(tx *database.Tx, name *string) error {
 		err = tx.PatchDatabase(jsontext.Value(patch))
 	case 7:
 		*name = "create " + string(body)
-		_, err = tx.Create("posts", body)
+		_, err = tx.Put(database.Create, "posts", "", body)
 	}
 	return err
 }

@@ -231,7 +231,7 @@ func (d *databasePatch) records(c *collection, n *jsonpatch.Node, dropped []elem
 		} else if v := kid.Value(); v.Kind() != '{' {
 			err = refusePatch("", "a record is a JSON object, not "+rawjson.KindName(v))
 		} else {
-			_, err = d.tx.Create(c.name, v)
+			_, err = d.tx.Put(Create, c.name, "", v)
 		}
 		if err != nil {
 			return dropped, t.rebase(err)

@@ -20,7 +20,7 @@ import (
 // checked. The error wraps ErrNotFound or is a *FaultError with pointers into the
 // patch. That wraps ErrShape if the patch is malformed, or would leave another id or
 // something that is not an object; ErrMismatch if a test fails or a path leads
-// nowhere; otherwise see Replace.
+// nowhere; otherwise see Put.
 func (tx *Tx) Patch(name, id string, patch jsontext.Value) (*Record, error) {
 	old, err := tx.target(name, id)
 	if err != nil {
@@ -148,11 +148,4 @@ func (t touches) pointer(at string) string {
 		}
 	}
 	return ""
-}
-
-// MergePatch applies a JSON Merge Patch (RFC 7396) to a record or, if id is empty, a
-// singular resource: objects are merged at every depth, and null removes a member.
-// Only the members that are sent are checked. Errors are those of Replace.
-func (tx *Tx) MergePatch(name, id string, patch jsontext.Value) (*Record, error) {
-	return tx.write(name, id, patch, jsonpatch.Merge)
 }

@@ -68,7 +68,7 @@ func TestRandom(t *testing.T) {
 			for range 1 + rnd.IntN(5) {
 				body := jsontext.Value(fmt.Sprintf(`{ "n": %d, "t": "x" }`, rnd.IntN(10)))
 				if len(newIDs) == 0 || rnd.IntN(3) == 0 {
-					r, err := tx.Create("c", body)
+					r, err := tx.Put(database.Create, "c", "", body)
 					if err != nil {
 						return err
 					}
@@ -84,13 +84,13 @@ func TestRandom(t *testing.T) {
 					}
 					newIDs = slices.Delete(newIDs, i, i+1)
 				case 1:
-					r, err := tx.Replace("c", id, body)
+					r, err := tx.Put(database.Replace, "c", id, body)
 					if err != nil {
 						return err
 					}
 					newValues[id] = string(r.Value)
 				case 2:
-					r, err := tx.Merge("c", id, jsontext.Value(fmt.Sprintf(`{"m":%d}`, rnd.IntN(9))))
+					r, err := tx.Put(database.Merge, "c", id, jsontext.Value(fmt.Sprintf(`{"m":%d}`, rnd.IntN(9))))
 					if err != nil {
 						return err
 					}

@@ -129,10 +129,10 @@ func TestEmbedFollowsWrites(t *testing.T) {
 		if _, err := tx.Delete("comments", "d"); err != nil {
 			return err
 		}
-		if _, err := tx.Merge("comments", "e", jsontext.Value(`{"postId":2}`)); err != nil {
+		if _, err := tx.Put(database.Merge, "comments", "e", jsontext.Value(`{"postId":2}`)); err != nil {
 			return err
 		}
-		_, err := tx.Create("comments", jsontext.Value(`{"id":"f","postId":"2"}`))
+		_, err := tx.Put(database.Create, "comments", "", jsontext.Value(`{"id":"f","postId":"2"}`))
 		return err
 	}); err != nil {
 		t.Fatal(err)

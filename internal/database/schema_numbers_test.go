@@ -55,7 +55,7 @@ func TestNumbersAreExact(t *testing.T) {
 	}
 	for _, tt := range tests {
 		_, err := db.Update(t.Context(), func(tx *database.Tx) error {
-			_, err := tx.Create("c", jsontext.Value(tt.body))
+			_, err := tx.Put(database.Create, "c", "", jsontext.Value(tt.body))
 			return err
 		})
 		if !errors.Is(err, tt.want) {

@@ -71,14 +71,14 @@ func (r replica) update(t *testing.T, fn func(*database.Tx) error) *database.Sna
 // creating, merging and deleting return functions for Update.
 func creating(collection, body string) func(*database.Tx) error {
 	return func(tx *database.Tx) error {
-		_, err := tx.Create(collection, jsontext.Value(body))
+		_, err := tx.Put(database.Create, collection, "", jsontext.Value(body))
 		return err
 	}
 }
 
 func merging(collection, id, body string) func(*database.Tx) error {
 	return func(tx *database.Tx) error {
-		_, err := tx.Merge(collection, id, jsontext.Value(body))
+		_, err := tx.Put(database.Merge, collection, id, jsontext.Value(body))
 		return err
 	}
 }
@@ -505,7 +505,7 @@ func TestSharedTags(t *testing.T) {
 			merging("a", "1", `{"n":2}`),
 			merging("a", "1", `{"n":2}`), // changes nothing
 			func(tx *database.Tx) error { // copies a, and changes b
-				if _, err := tx.Create("a", jsontext.Value(`{"id":"1"}`)); !errors.Is(err, database.ErrExists) {
+				if _, err := tx.Put(database.Create, "a", "", jsontext.Value(`{"id":"1"}`)); !errors.Is(err, database.ErrExists) {
 					return fmt.Errorf("create a record with an id that is taken: %v", err)
 				}
 				return creating("b", `{"id":"1"}`)(tx)

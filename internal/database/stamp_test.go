@@ -57,71 +57,83 @@ func TestStamp(t *testing.T) {
 	}{
 		{
 			name: "POST",
-			do:   func(tx *database.Tx) (*database.Record, error) { return tx.Create("c", body(`{"n":2}`)) },
+			do: func(tx *database.Tx) (*database.Record, error) {
+				return tx.Put(database.Create, "c", "", body(`{"n":2}`))
+			},
 			want: `{"id":3,"n":2,"begun":` + now + `,"changed":` + millis + `,"made":` + now + `,"touched":` + now + `}`,
 		},
 		{
 			name: "POST with times",
 			do: func(tx *database.Tx) (*database.Record, error) {
-				return tx.Create("c", body(`{"made":5,"changed":null,"start":"s","touched":"u"}`))
+				return tx.Put(database.Create, "c", "", body(`{"made":5,"changed":null,"start":"s","touched":"u"}`))
 			},
 			want: `{"id":3,"begun":"s","touched":"u","changed":` + millis + `,"made":` + now + `}`,
 		},
 		{
 			name: "POST with null",
-			do:   func(tx *database.Tx) (*database.Record, error) { return tx.Create("c", body(`{"begun":null,"n":2}`)) },
+			do: func(tx *database.Tx) (*database.Record, error) {
+				return tx.Put(database.Create, "c", "", body(`{"begun":null,"n":2}`))
+			},
 			want: `{"id":3,"n":2,"begun":` + now + `,"changed":` + millis + `,"made":` + now + `,"touched":` + now + `}`,
 		},
 		{
 			name: "PUT that creates",
-			do:   func(tx *database.Tx) (*database.Record, error) { return tx.CreateAs("c", "9", body(`{}`)) },
+			do:   func(tx *database.Tx) (*database.Record, error) { return tx.Put(database.Create, "c", "9", body(`{}`)) },
 			want: `{"id":9,"begun":` + now + `,"changed":` + millis + `,"made":` + now + `,"touched":` + now + `}`,
 		},
 		{
 			name: "PUT",
-			do:   func(tx *database.Tx) (*database.Record, error) { return tx.Replace("c", "1", body(`{"n":2}`)) },
+			do: func(tx *database.Tx) (*database.Record, error) {
+				return tx.Put(database.Replace, "c", "1", body(`{"n":2}`))
+			},
 			want: `{"id":1,"n":2,` + changed + `}`,
 		},
 		{
 			name: "PUT of what was read",
 			do: func(tx *database.Tx) (*database.Record, error) {
-				return tx.Replace("c", "1", body(strings.Replace(before, `"n":1`, `"n":2`, 1)))
+				return tx.Put(database.Replace, "c", "1", body(strings.Replace(before, `"n":1`, `"n":2`, 1)))
 			},
 			want: `{"id":1,"n":2,` + changed + `}`,
 		},
 		{
 			name: "PUT without a change",
-			do:   func(tx *database.Tx) (*database.Record, error) { return tx.Replace("c", "1", body(before)) },
+			do: func(tx *database.Tx) (*database.Record, error) {
+				return tx.Put(database.Replace, "c", "1", body(before))
+			},
 			want: before,
 		},
 		{
 			name: "PUT without a change and without times",
-			do:   func(tx *database.Tx) (*database.Record, error) { return tx.Replace("c", "1", body(`{"n":1.0}`)) },
+			do: func(tx *database.Tx) (*database.Record, error) {
+				return tx.Put(database.Replace, "c", "1", body(`{"n":1.0}`))
+			},
 			want: `{"id":1,"n":1.0,` + old + `}`,
 		},
 		{
 			name: "PUT of times",
 			do: func(tx *database.Tx) (*database.Record, error) {
-				return tx.Replace("c", "1", body(`{"n":1,"made":"x","changed":2,"begun":"y","touched":"z"}`))
+				return tx.Put(database.Replace, "c", "1", body(`{"n":1,"made":"x","changed":2,"begun":"y","touched":"z"}`))
 			},
 			want: `{"id":1,"n":1,"made":"m","changed":` + millis + `,"begun":"y","touched":"z"}`,
 		},
 		{
 			name: "PATCH",
-			do:   func(tx *database.Tx) (*database.Record, error) { return tx.Merge("c", "1", body(`{"n":2}`)) },
+			do: func(tx *database.Tx) (*database.Record, error) {
+				return tx.Put(database.Merge, "c", "1", body(`{"n":2}`))
+			},
 			want: `{"id":1,"n":2,` + changed + `}`,
 		},
 		{
 			name: "PATCH without a change",
 			do: func(tx *database.Tx) (*database.Record, error) {
-				return tx.Merge("c", "1", body(`{"n":1,"made":true}`))
+				return tx.Put(database.Merge, "c", "1", body(`{"n":1,"made":true}`))
 			},
 			want: before,
 		},
 		{
 			name: "PATCH that removes times",
 			do: func(tx *database.Tx) (*database.Record, error) {
-				return tx.MergePatch("c", "1", body(`{"made":null,"changed":null,"begun":null,"touched":null,"m":{"k":1}}`))
+				return tx.Put(database.MergePatch, "c", "1", body(`{"made":null,"changed":null,"begun":null,"touched":null,"m":{"k":1}}`))
 			},
 			want: `{"id":1,"n":1,"m":{"k":1},` + changed + `}`,
 		},
@@ -141,12 +153,16 @@ func TestStamp(t *testing.T) {
 		},
 		{
 			name: "PATCH of a record without times, which rules for them do not prevent",
-			do:   func(tx *database.Tx) (*database.Record, error) { return tx.Merge("c", "2", body(`{"n":2}`)) },
+			do: func(tx *database.Tx) (*database.Record, error) {
+				return tx.Put(database.Merge, "c", "2", body(`{"n":2}`))
+			},
 			want: `{"id":2,"made":7,"n":2,"changed":` + millis + `,"touched":` + now + `}`,
 		},
 		{
 			name: "PUT of a record with a broken time",
-			do:   func(tx *database.Tx) (*database.Record, error) { return tx.Replace("c", "2", body(`{"n":2}`)) },
+			do: func(tx *database.Tx) (*database.Record, error) {
+				return tx.Put(database.Replace, "c", "2", body(`{"n":2}`))
+			},
 			want: `{"id":2,"n":2,"made":7,"changed":` + millis + `,"touched":` + now + `}`,
 		},
 		{
@@ -233,7 +249,7 @@ func TestStampOfManyMembers(t *testing.T) {
 	db := openStamped(t, storetest.NewMemStore(jsontext.Value(`{"c":[{"id":1,`+members("a")+`"made":"m"}]}`)))
 	start := time.Now()
 	_, err := db.Update(t.Context(), func(tx *database.Tx) error {
-		r, err := tx.Replace("c", "1", jsontext.Value(`{`+members("b")+`"id":1}`))
+		r, err := tx.Put(database.Replace, "c", "1", jsontext.Value(`{`+members("b")+`"id":1}`))
 		if err == nil && memberOf(string(r.Value), "made") != `"m"` {
 			t.Errorf("the time is %s", memberOf(string(r.Value), "made"))
 		}
@@ -300,11 +316,11 @@ func TestStampsAndEdits(t *testing.T) {
 			_, err := db.Update(t.Context(), func(tx *database.Tx) (err error) {
 				switch _, known := before[id]; {
 				case !known:
-					_, err = tx.CreateAs("c", id, text)
+					_, err = tx.Put(database.Create, "c", id, text)
 				case rnd.IntN(2) == 0:
-					_, err = tx.Replace("c", id, text)
+					_, err = tx.Put(database.Replace, "c", id, text)
 				default:
-					_, err = tx.MergePatch("c", id, text)
+					_, err = tx.Put(database.MergePatch, "c", id, text)
 				}
 				return err
 			})

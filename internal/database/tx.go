@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"pickup/internal/jsonpatch"
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
@@ -88,20 +89,58 @@ func (tx *Tx) set(c *collection, id string, value jsontext.Value) *Record {
 	return r
 }
 
-// Create appends a record. It gets a new id, unless the body has one and the
-// collection's ids are not readOnly. The error wraps ErrNotFound if there is no such
-// collection, ErrShape if the body is not an object; otherwise it is a *FaultError.
-func (tx *Tx) Create(collection string, body jsontext.Value) (*Record, error) {
-	return tx.create(collection, body, false)
+// A Mode is how Put makes a record of a body.
+type Mode int
+
+// The modes of Put.
+const (
+	Create             Mode = iota // append a record
+	CreateWithDefaults             // with the schema's defaults for members that the body lacks
+	Replace                        // the body is the whole record
+	Merge                          // set the members of the body, null included, and keep the others
+	MergePatch                     // as JSON Merge Patch (RFC 7396): at every depth, and null removes a member
+)
+
+// Put writes a record or, if id is empty, a singular resource. The error wraps
+// ErrNotFound if there is none, or ErrShape if the body is not an object or has another
+// id; otherwise it is a *FaultError. The id of a record keeps its spelling. When members
+// are merged, only what is sent is checked.
+//
+// A new record has the id, which becomes a number if the ids of the collection are
+// numbers. If id is empty, the record has the id of the body or, if that lacks one or the
+// collection's ids are readOnly, a new one.
+func (tx *Tx) Put(mode Mode, name, id string, body jsontext.Value) (*Record, error) {
+	if mode <= CreateWithDefaults {
+		return tx.create(mode, name, id, body)
+	}
+	old, err := tx.target(name, id)
+	if err != nil {
+		return nil, err
+	}
+	value, sent, faults, err := tx.read(name, body)
+	if err != nil {
+		return nil, err
+	}
+	idMember := tx.snap.IDMember(name)
+	if _, has := rawjson.Member(value, idMember); has || mode == Replace {
+		if value, err = keepID(old, value, idMember); err != nil {
+			return nil, err
+		}
+	}
+	var names []string // that are sent; nil: all are checked
+	if mode != Replace {
+		names = rawjson.MemberNames(value)
+	}
+	switch mode {
+	case Merge:
+		value = rawjson.MergeMembers(old.Value, value)
+	case MergePatch:
+		value = jsonpatch.Merge(old.Value, value)
+	}
+	return tx.validateAndSet(name, old, value, names, sent, faults)
 }
 
-// CreateWithDefaults is Create of a record with the defaults of the schema for
-// members that the body lacks.
-func (tx *Tx) CreateWithDefaults(collection string, body jsontext.Value) (*Record, error) {
-	return tx.create(collection, body, true)
-}
-
-func (tx *Tx) create(collection string, body jsontext.Value, defaults bool) (*Record, error) {
+func (tx *Tx) create(mode Mode, collection, id string, body jsontext.Value) (*Record, error) {
 	c, err := tx.array(collection)
 	if err != nil {
 		return nil, err
@@ -110,8 +149,16 @@ func (tx *Tx) create(collection string, body jsontext.Value, defaults bool) (*Re
 	if err != nil {
 		return nil, err
 	}
+	if id != "" {
+		idMember := c.ids.member
+		if v, has := rawjson.Member(value, idMember); !has {
+			value = rawjson.SetMember(value, idMember, spelled(tx.snap.newIDs(collection, c.ids), id))
+		} else if sent, _ := storage.ID(value, idMember); sent != id {
+			return nil, fmt.Errorf("the body's %s is %s, but the request is for %q: %w", idMember, rawjson.Show(v), rawjson.Shorten(id), storage.ErrShape)
+		}
+	}
 	rules := tx.snap.schema.Member(collection)
-	if defaults {
+	if mode == CreateWithDefaults {
 		if value = rules.WithDefaults(value); rawjson.Depth(value) > rawjson.MaxDepth {
 			return nil, fmt.Errorf("with the defaults of the schema it would be nested deeper than %d levels: %w", rawjson.MaxDepth, storage.ErrShape)
 		}
@@ -143,62 +190,6 @@ func (tx *Tx) withID(c *collection, like idStats, value jsontext.Value, renew bo
 		taken = []schema.Fault{{Pointer: rawjson.Pointer(member), Detail: fmt.Sprintf("the id %s is taken", rawjson.Show(given))}}
 	}
 	return value, id, invalid, taken
-}
-
-// CreateAs is Create with an id that the client has chosen. A body without an id
-// gets it as a number if the ids of the collection are numbers, otherwise as a
-// string. The error wraps ErrShape if the body has another id.
-func (tx *Tx) CreateAs(collection, id string, body jsontext.Value) (*Record, error) {
-	c, err := tx.snap.array(collection)
-	if err != nil {
-		return nil, err
-	}
-	idMember := c.ids.member
-	if body.Kind() == '{' {
-		if v, has := rawjson.Member(body, idMember); !has {
-			body = rawjson.SetMember(rawjson.Compact(body), idMember, spelled(tx.snap.newIDs(collection, c.ids), id))
-		} else if sent, _ := storage.ID(body, idMember); sent != id {
-			return nil, fmt.Errorf("the body's %s is %s, but the request is for %q: %w", idMember, rawjson.Show(v), rawjson.Shorten(id), storage.ErrShape)
-		}
-	}
-	return tx.Create(collection, body)
-}
-
-// Replace replaces a record by the body or, if id is empty, a singular resource. The
-// id keeps its spelling. The error wraps ErrNotFound, or ErrShape if the body is not
-// an object or has another id; otherwise it is a *FaultError.
-func (tx *Tx) Replace(name, id string, body jsontext.Value) (*Record, error) {
-	return tx.write(name, id, body, nil)
-}
-
-// Merge sets the members of a record or singular resource that the body has, null
-// included, and keeps the others. Only what is sent is checked. Errors are those of
-// Replace.
-func (tx *Tx) Merge(name, id string, body jsontext.Value) (*Record, error) {
-	return tx.write(name, id, body, rawjson.MergeMembers)
-}
-
-// write replaces a record or singular resource by the body, or by the result of merge,
-// and then checks only the members of the body.
-func (tx *Tx) write(name, id string, body jsontext.Value, merge func(old, v jsontext.Value) jsontext.Value) (*Record, error) {
-	old, err := tx.target(name, id)
-	if err != nil {
-		return nil, err
-	}
-	value, sent, faults, err := tx.read(name, body)
-	if err != nil {
-		return nil, err
-	}
-	idMember := tx.snap.IDMember(name)
-	if _, has := rawjson.Member(value, idMember); has || merge == nil {
-		if value, err = keepID(old, value, idMember); err != nil {
-			return nil, err
-		}
-	}
-	if merge == nil {
-		return tx.validateAndSet(name, old, value, nil, sent, faults)
-	}
-	return tx.validateAndSet(name, old, merge(old.Value, value), rawjson.MemberNames(value), sent, faults)
 }
 
 // target returns a record or, if id is empty, a singular resource. The error wraps

@@ -84,7 +84,7 @@ func TestUnchangedFile(t *testing.T) {
 	write := func() {
 		t.Helper()
 		if _, err := db.Update(t.Context(), func(tx *database.Tx) error {
-			_, err := tx.Merge("c", "1", jsontext.Value(`{"n": "shown"}`))
+			_, err := tx.Put(database.Merge, "c", "1", jsontext.Value(`{"n": "shown"}`))
 			return err
 		}); err != nil {
 			t.Fatal(err)

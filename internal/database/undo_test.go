@@ -414,7 +414,7 @@ func TestUndoLargeCollection(t *testing.T) {
 func TestUndoGone(t *testing.T) {
 	db := openFor(t, `{"c":[{"id":1,"text":"`+strings.Repeat("x", maxHistory)+`"},{"id":2}]}`, "")
 	set := func(id, body string) func(*Tx) error {
-		return func(tx *Tx) error { _, err := tx.Replace("c", id, jsontext.Value(body)); return err }
+		return func(tx *Tx) error { _, err := tx.Put(Replace, "c", id, jsontext.Value(body)); return err }
 	}
 	rev := mustUpdate(t, db, set("2", `{"n":1}`)).Rev()
 	mustUpdate(t, db, set("1", `{}`)) // as a whole too large for the history
@@ -471,7 +471,7 @@ func TestPreview(t *testing.T) {
 	db := openFor(t, `{"c":[{"id":1}]}`, "")
 	before := db.Snapshot()
 	create := func(tx *Tx) error {
-		r, err := tx.Create("c", jsontext.Value(`{}`))
+		r, err := tx.Put(Create, "c", "", jsontext.Value(`{}`))
 		if err == nil && r.ID != "2" {
 			t.Errorf("the id is %s", r.ID)
 		}
@@ -496,7 +496,7 @@ func TestPreviewAtOnce(t *testing.T) {
 		group.Go(func() {
 			for j := range 50 {
 				create := func(tx *Tx) error {
-					_, err := tx.Create("c", jsontext.Value(fmt.Sprintf(`{"n":"%d-%d"}`, i, j)))
+					_, err := tx.Put(Create, "c", "", jsontext.Value(fmt.Sprintf(`{"n":"%d-%d"}`, i, j)))
 					return err
 				}
 				if _, err := db.Preview(t.Context(), create); err != nil {
@@ -545,7 +545,7 @@ func TestSnapshotLimits(t *testing.T) {
 	text := strings.Repeat("x", maxPinned/4)
 	set := func(n int) {
 		mustUpdate(t, db, func(tx *Tx) error {
-			_, err := tx.Replace("c", "1", jsontext.Value(fmt.Sprintf(`{"n":%d,"text":%q}`, n, text)))
+			_, err := tx.Put(Replace, "c", "1", jsontext.Value(fmt.Sprintf(`{"n":%d,"text":%q}`, n, text)))
 			return err
 		})
 	}

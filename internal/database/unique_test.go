@@ -62,7 +62,7 @@ func TestUniqueValues(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = db.Update(t.Context(), func(tx *database.Tx) error {
-			_, err := tx.Create("c", jsontext.Value(`{"u":`+test.b+`}`))
+			_, err := tx.Put(database.Create, "c", "", jsontext.Value(`{"u":`+test.b+`}`))
 			return err
 		})
 		if errors.Is(err, database.ErrExists) != test.same || err != nil && !test.same {

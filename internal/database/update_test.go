@@ -17,7 +17,7 @@ import (
 
 func add(ctx context.Context, db *database.DB) error {
 	_, err := db.Update(ctx, func(tx *database.Tx) error {
-		_, err := tx.Create("c", jsontext.Value(`{}`))
+		_, err := tx.Put(database.Create, "c", "", jsontext.Value(`{}`))
 		return err
 	})
 	return err

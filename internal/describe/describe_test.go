@@ -252,11 +252,11 @@ func TestKept(t *testing.T) {
 			_, err := db.Update(t.Context(), func(tx *database.Tx) error { // that some have no such record does not matter
 				switch random.IntN(3) {
 				case 0:
-					tx.Create("records", jsontext.Value(record(3000+random.IntN(1000))))
+					tx.Put(database.Create, "records", "", jsontext.Value(record(3000+random.IntN(1000))))
 				case 1:
 					tx.Delete("records", id)
 				default:
-					tx.Merge("records", id, jsontext.Value(record(0)))
+					tx.Put(database.Merge, "records", id, jsontext.Value(record(0)))
 				}
 				return nil
 			})
