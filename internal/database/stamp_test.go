@@ -382,7 +382,7 @@ func TestSeed(t *testing.T) {
 	for _, collection := range []string{"short", "uuid"} {
 		preview := func() (id string) {
 			if _, err := db.Preview(t.Context(), func(tx *database.Tx) error {
-				r, err := tx.Create(collection, jsontext.Value(`{}`))
+				r, err := tx.Put(database.Create, collection, "", jsontext.Value(`{}`))
 				if err == nil {
 					id = r.ID
 				}
