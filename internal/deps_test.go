@@ -10,12 +10,15 @@ import (
 // floors are the packages of the program from the bottom up. A package imports
 // packages of lower floors only, and nothing imports the top one.
 var floors = []string{
-	"internal/rawjson internal/spell internal/ordered",
+	"internal/rawjson internal/spell internal/ordered server/internal/httpx",
 	"internal/storage internal/jsonpatch internal/jsonsyntax internal/query",
 	"internal/schema internal/rewrite",
 	"internal/database filestore/document filestore/internal/disk",
 	"internal/describe filestore etcdstore",
 	"internal/lint server/auth server/openapi server/page server/simulate",
+	"server/internal/problem server/internal/static",
+	"server/internal/requestlog",
+	"server/internal/live",
 	"server",
 	"cmd/pickup",
 }

@@ -10,6 +10,9 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"pickup/internal/rewrite"
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/problem"
+	"pickup/server/internal/requestlog"
 	"pickup/server/openapi"
 )
 
@@ -23,7 +26,7 @@ func (s *server) logAccess(c *gin.Context) {
 	start := time.Now()
 	// Deferred, so that an aborted answer is logged as well.
 	defer func() {
-		attrs, status := traceAttrs(c.Request), c.Writer.Status()
+		attrs, status := httpx.TraceAttrs(c.Request), c.Writer.Status()
 		if isCut(c) {
 			status = 0
 		}
@@ -38,7 +41,7 @@ func (s *server) logAccess(c *gin.Context) {
 			attrs = append(attrs, slog.String("simulated", c.Writer.Header().Get(simulatedHeader)))
 		}
 		if s.AccessDetails {
-			attrs = append(attrs, slog.String("query", clip(redactQuery(sentURL(c.Request).RawQuery))))
+			attrs = append(attrs, slog.String("query", httpx.Clip(requestlog.RedactQuery(sentURL(c.Request).RawQuery))))
 		}
 		if reason := s.reason(c, status); reason != "" {
 			attrs = append(attrs, slog.String("reason", reason))
@@ -46,8 +49,8 @@ func (s *server) logAccess(c *gin.Context) {
 		s.AccessLog.LogAttrs(c.Request.Context(), slog.LevelInfo, "request", append([]slog.Attr{
 			slog.String("id", requestIDOf(c)),
 			slog.String("client", client),
-			slog.String("method", clip(c.Request.Method)),
-			slog.String("path", clip(sentURL(c.Request).EscapedPath())),
+			slog.String("method", httpx.Clip(c.Request.Method)),
+			slog.String("path", httpx.Clip(sentURL(c.Request).EscapedPath())),
 			slog.Int("status", status),
 			slog.Int("bytes", max(c.Writer.Size(), 0)),
 			slog.Float64("ms", float64(time.Since(start).Microseconds())/1000)}, attrs...)...)
@@ -80,13 +83,13 @@ func (s *server) reason(c *gin.Context, status int) string {
 	if !ok || !s.AccessDetails {
 		return ""
 	}
-	p := failed.(*problem).excerpt()
-	p.redact(isPatch(c.Request.Header.Get("Content-Type")))
+	p := failed.(*problem.Problem).Excerpt()
+	requestlog.RedactProblem(p, requestlog.IsPatch(c.Request.Header.Get("Content-Type")))
 	text := p.Detail
 	for _, f := range p.Errors[:min(1, len(p.Errors))] {
 		if f.Pointer != nil && !strings.Contains(strings.ToLower(text), strings.ToLower(f.Detail)) {
 			text += " " + *f.Pointer + f.Member + ": " + f.Detail
 		}
 	}
-	return clip(text)
+	return httpx.Clip(text)
 }

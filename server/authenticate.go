@@ -11,6 +11,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"pickup/server/auth"
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/problem"
 	"pickup/server/openapi"
 )
 
@@ -31,7 +33,7 @@ func (s *server) loginHint(r *http.Request) string {
 		return ""
 	}
 	target := strings.ReplaceAll(urlOf(r), "'", "%27")
-	return fmt.Sprintf(" In a shell, curl -u %s '%s' asks for the password. pickup --no-auth requires none on this machine.", cmp.Or(s.User, "USER"), clip(target))
+	return fmt.Sprintf(" In a shell, curl -u %s '%s' asks for the password. pickup --no-auth requires none on this machine.", cmp.Or(s.User, "USER"), httpx.Clip(target))
 }
 
 // authenticate checks the credentials (RFC 7617) before anything else is read.
@@ -47,21 +49,21 @@ func (s *server) authenticate(c *gin.Context) {
 	}
 	values := c.Request.Header["Authorization"]
 	if len(values) == 0 {
-		s.fail(c, noCredentials("The service requires a user and a password (HTTP Basic)."+s.loginHint(c.Request)))
+		s.fail(c, problem.NoCredentials("The service requires a user and a password (HTTP Basic)."+s.loginHint(c.Request)))
 		return
 	}
 	user, password, ok := auth.ParseBasic(values)
 	if !ok {
-		s.fail(c, noCredentials("The Authorization header must be Basic and the Base64 of user:password."))
+		s.fail(c, problem.NoCredentials("The Authorization header must be Basic and the Base64 of user:password."))
 		return
 	}
 	switch account, pause := s.Auth.Check(c.Request.RemoteAddr, user, password); {
 	case pause > 0:
 		// The answer does not depend on whether the credentials are right.
 		seconds := strconv.Itoa(int((pause + time.Second - 1) / time.Second))
-		s.fail(c, newProblem(http.StatusTooManyRequests, "Too many attempts to log in. Try again in "+seconds+" s.").with("Retry-After", seconds))
+		s.fail(c, problem.New(http.StatusTooManyRequests, "Too many attempts to log in. Try again in "+seconds+" s.").With("Retry-After", seconds))
 	case account == nil:
-		s.fail(c, noCredentials("The user or the password is wrong."))
+		s.fail(c, problem.NoCredentials("The user or the password is wrong."))
 	default:
 		delete(c.Writer.Header(), "Connection")
 		if account.ReadOnly {
@@ -88,12 +90,12 @@ const readOnlyKey = "read-only"
 
 // refuseWrites returns why the request may not write, nil if it may: the server is
 // read-only, or the user.
-func (req *request) refuseWrites() *problem {
+func (req *request) refuseWrites() *problem.Problem {
 	if req.ReadOnly {
-		return newProblem(http.StatusMethodNotAllowed, "The server is read-only (--read-only).")
+		return problem.New(http.StatusMethodNotAllowed, "The server is read-only (--read-only).")
 	}
 	if user := req.GetString(readOnlyKey); user != "" {
-		return newProblem(http.StatusForbidden, fmt.Sprintf("The user %q may only read.", clip(user)))
+		return problem.New(http.StatusForbidden, fmt.Sprintf("The user %q may only read.", httpx.Clip(user)))
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/rawjson"
+	"pickup/server/internal/problem"
 )
 
 // Limits of a body, in addition to its size.
@@ -39,7 +40,7 @@ func (req *request) readBody() (*body, error) {
 	parse := func() {
 		// A body of 3 MB can be a million records, which need a gigabyte.
 		if b, err = parseBody(text, req.MaxDepth); err == nil && !req.reserve(int64(len(b.objects))*recordCost) {
-			err = noMemory()
+			err = problem.NoMemory()
 		}
 	}
 	if len(text) > freeOfBudget {
@@ -56,20 +57,20 @@ func (req *request) readText() ([]byte, error) {
 		return nil, err
 	}
 	if req.Request.ContentLength > req.MaxBody {
-		return nil, tooLarge(req.MaxBody)
+		return nil, problem.TooLarge(req.MaxBody)
 	}
 	text, err := io.ReadAll(req.budgeted(http.MaxBytesReader(req.Writer, req.Request.Body, req.MaxBody)))
 	if err != nil {
 		var over *http.MaxBytesError
 		switch {
 		case errors.As(err, &over):
-			return nil, tooLarge(req.MaxBody)
+			return nil, problem.TooLarge(req.MaxBody)
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, newProblem(http.StatusRequestTimeout, "The body took too long to arrive.")
+			return nil, problem.New(http.StatusRequestTimeout, "The body took too long to arrive.")
 		case errors.Is(err, errNoMemory):
-			return nil, noMemory()
+			return nil, problem.NoMemory()
 		}
-		return nil, newProblem(http.StatusBadRequest, "The body ended before its announced length.")
+		return nil, problem.New(http.StatusBadRequest, "The body ended before its announced length.")
 	}
 	return text, nil
 }
@@ -78,7 +79,7 @@ func (req *request) readText() ([]byte, error) {
 func (req *request) readSingle() (*body, error) {
 	b, err := req.readBody()
 	if err == nil && len(b.objects) > 1 {
-		return nil, wrongShape("the request changes one record, but the array has several: send an object, or an array of one")
+		return nil, problem.WrongShape("the request changes one record, but the array has several: send an object, or an array of one")
 	}
 	return b, err
 }
@@ -103,15 +104,15 @@ func (req *request) readMembers(names ...string) (map[string]jsontext.Value, err
 		return nil, err
 	}
 	if b.array || len(b.objects) != 1 {
-		return nil, wrongShape(`the body is empty or an object, as in {"` + names[0] + `": "…"}`)
+		return nil, problem.WrongShape(`the body is empty or an object, as in {"` + names[0] + `": "…"}`)
 	}
 	values := make(map[string]jsontext.Value)
 	for quoted, v := range rawjson.Members(b.objects[0]) {
 		switch name := rawjson.Unquote(quoted); {
 		case !slices.Contains(names, name):
-			return nil, wrongShapeAt(rawjson.Pointer(name), "the body can only have the member "+strings.Join(names, " or "))
+			return nil, problem.WrongShapeAt(rawjson.Pointer(name), "the body can only have the member "+strings.Join(names, " or "))
 		case name == names[0] && (v.Kind() != '"' || string(v) == `""`):
-			return nil, wrongShapeAt(rawjson.Pointer(name), "it is a string of at least one character")
+			return nil, problem.WrongShapeAt(rawjson.Pointer(name), "it is a string of at least one character")
 		default:
 			values[name] = v
 		}
@@ -126,11 +127,11 @@ func parseBody(text []byte, maxDepth int) (*body, error) {
 	case err != nil:
 		return nil, err
 	case b.other != "":
-		return nil, wrongShapeAt(b.other, "a record is a JSON object, as in {\"title\": \"Vet\"}")
+		return nil, problem.WrongShapeAt(b.other, "a record is a JSON object, as in {\"title\": \"Vet\"}")
 	case !b.array && len(b.objects) == 0:
-		return nil, wrongShape("the body must be a JSON object, or an array of objects")
+		return nil, problem.WrongShape("the body must be a JSON object, or an array of objects")
 	case len(b.objects) == 0:
-		return nil, wrongShape("the array is empty: it must contain an object")
+		return nil, problem.WrongShape("the array is empty: it must contain an object")
 	}
 	return b, nil
 }
@@ -149,7 +150,7 @@ func decodeBody(text []byte, maxDepth int) (*body, error) {
 			break
 		}
 		if err != nil || done { // the decoder would read one value after the other
-			return nil, invalidJSON(text, maxDepth)
+			return nil, problem.InvalidJSON(text, maxDepth)
 		}
 		after, depth := dec.InputOffset(), dec.StackDepth()
 		container, n := dec.StackIndex(depth)
@@ -162,7 +163,7 @@ func decodeBody(text []byte, maxDepth int) (*body, error) {
 			}
 			continue
 		case depth > maxDepth:
-			return nil, invalidJSON(text, maxDepth)
+			return nil, problem.InvalidJSON(text, maxDepth)
 		case name && size > maxName && len(token.String()) > maxName:
 			limit = "a member's name is longer than 1024 bytes"
 		case name:
@@ -177,11 +178,11 @@ func decodeBody(text []byte, maxDepth int) (*body, error) {
 			b.other = string(dec.StackPointer())
 		}
 		if values++; values > maxValues {
-			return nil, newProblem(http.StatusRequestEntityTooLarge, fmt.Sprintf("The body has more than %d values.", maxValues))
+			return nil, problem.New(http.StatusRequestEntityTooLarge, fmt.Sprintf("The body has more than %d values.", maxValues))
 		}
 	}
 	if limit != "" {
-		return nil, wrongShape(limit)
+		return nil, problem.WrongShape(limit)
 	}
 	return b, nil
 }

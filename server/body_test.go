@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/rawjson"
+	"pickup/server/internal/problem"
 )
 
 // TestSyntax checks where and how a body that is not JSON is explained. The
@@ -28,7 +29,7 @@ func TestSyntax(t *testing.T) {
 		{body: deep, line: 1, column: len(deep), detail: "the body is nested deeper than 256 levels"},
 	} {
 		_, err := parseBody([]byte(c.body), rawjson.MaxDepth)
-		var p *problem
+		var p *problem.Problem
 		if !errors.As(err, &p) {
 			t.Errorf("%.40q is accepted: %v", c.body, err)
 			continue
@@ -73,7 +74,7 @@ func TestShape(t *testing.T) {
 		{body: `{"a": [` + strings.Repeat("0,", maxValues-2) + `0]}`, status: 413},
 	} {
 		b, err := parseBody([]byte(c.body), rawjson.MaxDepth)
-		var p *problem
+		var p *problem.Problem
 		switch {
 		case errors.As(err, &p):
 			if p.Status != c.status {
@@ -113,7 +114,7 @@ func FuzzBody(f *testing.F) {
 			}
 			return
 		}
-		var p *problem
+		var p *problem.Problem
 		if !errors.As(err, &p) {
 			t.Fatalf("%q: %v", text, err)
 		}

@@ -8,20 +8,17 @@ import (
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
+	"pickup/server/internal/problem"
 )
 
 // A faultList collects the faults of the objects of a body. If rules are violated
 // and unique values are taken, the status is that for the rules.
 type faultList struct{ database.FaultError }
 
-// maxFaults is roughly how many faults of a body are reported. More would not be
-// read, and all other writes wait while they are collected.
-const maxFaults = 100
-
 // full reports whether there are enough faults. If so, and the body has objects after
 // the i-th, it adds a fault that they were not checked.
 func (l *faultList) full(b *body, i int) bool {
-	if len(l.Faults) < maxFaults || i+1 == len(b.objects) {
+	if len(l.Faults) < problem.MaxFaults || i+1 == len(b.objects) {
 		return false
 	}
 	l.Faults = append(l.Faults, schema.Fault{Pointer: b.pointer(i+1, ""), Detail: "not checked from here on: there are too many errors before"})
@@ -56,7 +53,7 @@ func (l *faultList) err() error {
 // body is known to be an object, so ErrShape can only be about its id.
 func (b *body) rebaseFaults(err error, idMember string) error {
 	if errors.Is(err, storage.ErrShape) {
-		return wrongShapeAt(b.pointer(0, rawjson.Pointer(idMember)), reasonOf(err, storage.ErrShape))
+		return problem.WrongShapeAt(b.pointer(0, rawjson.Pointer(idMember)), problem.Reason(err, storage.ErrShape))
 	}
 	var l faultList
 	if err := l.add(b, 0, err); err != nil {

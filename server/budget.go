@@ -5,6 +5,8 @@ import (
 	"io"
 	"runtime"
 	"sync/atomic"
+
+	"pickup/server/internal/problem"
 )
 
 // A budget limits the memory for bodies and answers that wait for slow clients.
@@ -51,7 +53,7 @@ func (req *request) reserveAnswer(size int) error {
 		return nil
 	}
 	if !req.reserve(more) {
-		return noMemory()
+		return problem.NoMemory()
 	}
 	req.answerSize += more
 	return nil

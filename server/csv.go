@@ -1,6 +1,8 @@
 package server
 
 import (
+	"bytes"
+	"encoding/csv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -55,19 +57,17 @@ func appendCSV(dst []byte, records []jsontext.Value) []byte {
 	return dst
 }
 
-// appendRow appends a record of RFC 4180, whose cells are quoted if necessary. A
-// single empty cell is quoted, because an empty line is not a record.
+// appendRow appends a record of RFC 4180. A single empty cell is quoted, because an empty
+// line is not a record.
 func appendRow(dst []byte, cells []string) []byte {
-	for i, s := range cells {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		if strings.ContainsAny(s, ",\"\r\n") || strings.TrimSpace(s) != s || s == "" && len(cells) == 1 {
-			s = `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
-		}
-		dst = append(dst, s...)
+	if len(cells) == 1 && cells[0] == "" {
+		return append(dst, "\"\"\r\n"...)
 	}
-	return append(dst, '\r', '\n')
+	b := bytes.NewBuffer(dst)
+	w := csv.NewWriter(b) // with UseCRLF it would change the line breaks in cells
+	_ = w.Write(cells)    // a bytes.Buffer returns no error
+	w.Flush()
+	return append(bytes.TrimSuffix(b.Bytes(), []byte("\n")), "\r\n"...)
 }
 
 func cellText(v jsontext.Value) string {

@@ -9,6 +9,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/describe"
+	"pickup/server/internal/httpx"
 	"pickup/server/openapi"
 )
 
@@ -64,7 +65,7 @@ func (req *request) openAPI() error {
 
 // sendDescription sends a description of the current database.
 func (req *request) sendDescription(contentType string, text []byte) error {
-	tag := tagOf(text)
+	tag := httpx.Tag(text)
 	if req.sendNotModified(tag) {
 		return nil
 	}
@@ -104,13 +105,13 @@ func (req *request) docs() error {
 		if file, err = viewer.ReadFile("docs/" + name + ".gz"); err != nil {
 			return req.noResource()
 		}
-		if acceptsGzip(req.Request) {
+		if httpx.AcceptsGzip(req.Request) {
 			h.Set("Content-Encoding", "gzip")
 		} else if file, err = inflate(file); err != nil {
 			return err
 		}
 	}
-	req.sendAsset(name, docsPolicy, tagOf(file), file)
+	req.sendAsset(name, docsPolicy, httpx.Tag(file), file)
 	return nil
 }
 

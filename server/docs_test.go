@@ -79,7 +79,7 @@ func TestDocsFiles(t *testing.T) {
 			t.Errorf("%q: %d %v", test.accept, w.Code, w.Header())
 			continue
 		}
-		if text := server.Decoded(t, w.Header().Get("Content-Encoding"), w.Body.Bytes()); text != plain.Body.String() {
+		if text := decoded(t, w.Header().Get("Content-Encoding"), w.Body.Bytes()); text != plain.Body.String() {
 			t.Errorf("%q: %d bytes, not %d", test.accept, len(text), plain.Body.Len())
 		}
 		tag := w.Header().Get("ETag")

@@ -17,6 +17,8 @@ import (
 	"pickup/internal/query"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/problem"
 )
 
 // TestStatuses checks the status of each kind of error, and that clients do not get
@@ -58,19 +60,19 @@ func TestStatuses(t *testing.T) {
 		{err: context.Canceled, status: 503},
 		{err: context.DeadlineExceeded, status: 503},
 		{err: errors.New("open /home/ruth/db.json: odd"), status: 500, logged: true},
-		{err: noCredentials("no"), status: 401},
-		{err: newProblem(http.StatusRequestTimeout, "slow"), status: 408},
+		{err: problem.NoCredentials("no"), status: 401},
+		{err: problem.New(http.StatusRequestTimeout, "slow"), status: 408},
 	} {
 		for _, err := range []error{c.err, fmt.Errorf("/home/ruth: %w", c.err)} {
-			p, cause := problemOf(err, cmp.Or(c.keeper, "file"))
+			p, cause := problem.Of(err, cmp.Or(c.keeper, "file"))
 			if c.keeper != "" && strings.Contains(p.Detail, "file") {
 				t.Errorf("%v: there is no file in a cluster: %s", err, p.Detail)
 			}
 			if p.Status != c.status || (cause != nil) != c.logged {
 				t.Errorf("%v: %d, to be logged: %v", err, p.Status, cause)
 			}
-			if c.err != storage.ErrShape && strings.Contains(string(marshal(p)), "/home") {
-				t.Errorf("%v: the client learns %s", err, marshal(p))
+			if c.err != storage.ErrShape && strings.Contains(string(httpx.Marshal(p)), "/home") {
+				t.Errorf("%v: the client learns %s", err, httpx.Marshal(p))
 			}
 		}
 	}

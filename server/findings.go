@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"pickup/internal/lint"
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/problem"
 	"pickup/server/openapi"
 )
 
@@ -29,7 +31,7 @@ func (req *request) listFindings() error {
 		n, err := strconv.Atoi(p.Value)
 		switch {
 		case err != nil || n < 0:
-			return badParameter(p.Name, "it is a whole number from 0 on")
+			return problem.BadParameter(p.Name, "it is a whole number from 0 on")
 		case p.Name == "_start":
 			start = n
 		default:
@@ -37,8 +39,8 @@ func (req *request) listFindings() error {
 		}
 	}
 	found, count := req.Findings.List(start, end)
-	text, total := marshal(append([]lint.Finding{}, found...)), strconv.Itoa(count)
-	tag := tagOf(append(text, total...))
+	text, total := httpx.Marshal(append([]lint.Finding{}, found...)), strconv.Itoa(count)
+	tag := httpx.Tag(append(text, total...))
 	if req.sendNotModified(tag) {
 		return nil
 	}
@@ -51,7 +53,7 @@ func (req *request) listFindings() error {
 func (req *request) dismissFinding() error {
 	id := req.Param("name")
 	if at, ok := parseEventID(id); !ok || at.run != req.db.Run() || !req.db.DismissEdit(at.rev) {
-		return newProblem(http.StatusNotFound, "No finding is about an edit with the revision "+clip(id)+".")
+		return problem.New(http.StatusNotFound, "No finding is about an edit with the revision "+httpx.Clip(id)+".")
 	}
 	req.Status(http.StatusNoContent)
 	return nil

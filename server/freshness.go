@@ -11,6 +11,8 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/storage"
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/problem"
 )
 
 // Others may change a database in a cluster. A read shows the state that this server
@@ -27,13 +29,13 @@ const (
 
 // awaitRevision makes a read one of a state that is as new as it asks for.
 func (req *request) awaitRevision() error {
-	if !isRead(req.Request) && req.Request.Method != methodQuery {
+	if !httpx.IsRead(req.Request) && req.Request.Method != methodQuery {
 		return nil // a write is judged on the latest state in any case
 	}
 	want := ""
 	switch values := req.Request.Header[revisionHeader]; {
 	case len(values) > 1:
-		return newProblem(http.StatusBadRequest, "The request has "+revisionHeader+" more than once.")
+		return problem.New(http.StatusBadRequest, "The request has "+revisionHeader+" more than once.")
 	case len(values) == 1:
 		want = values[0]
 	case req.ReadLatest:
@@ -52,14 +54,14 @@ func (req *request) awaitRevision() error {
 		at, ok := parseEventID(want)
 		switch {
 		case !ok:
-			return nil, newProblem(http.StatusBadRequest, revisionHeader+" is the value of that header in an answer, as in 7KQ2AB-42, or latest.")
+			return nil, problem.New(http.StatusBadRequest, revisionHeader+" is the value of that header in an answer, as in 7KQ2AB-42, or latest.")
 		case at.run != req.db.Run():
-			return nil, newProblem(http.StatusPreconditionFailed,
+			return nil, problem.New(http.StatusPreconditionFailed,
 				revisionHeader+" is of another database, or of an earlier run of this server. Send the request without it.")
 		}
 		snap, err := req.db.Reach(ctx, at.rev)
 		if err != nil && req.isLost(at.rev) {
-			return nil, newProblem(http.StatusPreconditionFailed, revisionHeader+" is of a state that the database has lost. Send the request without it.")
+			return nil, problem.New(http.StatusPreconditionFailed, revisionHeader+" is of a state that the database has lost. Send the request without it.")
 		}
 		return snap, err
 	})
@@ -94,8 +96,8 @@ func (req *request) reach(find func(context.Context) (*database.Snapshot, error)
 	return nil
 }
 
-func tryAgainSoon(detail string) *problem {
-	return newProblem(http.StatusServiceUnavailable, detail).with("Retry-After", "1")
+func tryAgainSoon(detail string) *problem.Problem {
+	return problem.New(http.StatusServiceUnavailable, detail).With("Retry-After", "1")
 }
 
 // patience returns how long the request can wait for a state.

@@ -7,6 +7,8 @@ import (
 
 	"pickup/internal/lint"
 	"pickup/internal/storage"
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/problem"
 	"pickup/server/openapi"
 )
 
@@ -58,7 +60,7 @@ func (req *request) readyz() error {
 			// Clients without credentials need not know the users of this machine.
 			err, more = advice.Err, " The log says what to do, and so does readyz?verbose with credentials."
 		}
-		return retry(http.StatusServiceUnavailable, unwritable(err, keeper(req.db))+more+" Reads work.")
+		return problem.Retry(http.StatusServiceUnavailable, problem.Unwritable(err, keeper(req.db))+more+" Reads work.")
 	}
 	return req.sendHealth(http.StatusOK, health{Status: "ready"})
 }
@@ -67,10 +69,10 @@ func (req *request) readyzVerbose(broken error) error {
 	status, body, file := http.StatusOK, health{Status: "ready"}, "ok"
 	if broken != nil || req.writeError() != nil {
 		status, body.Status = http.StatusServiceUnavailable, "not ready"
-		req.Header("Retry-After", retryAfter)
+		req.Header("Retry-After", problem.RetryAfter)
 	}
 	if broken != nil {
-		p, cause := problemOf(broken, keeper(req.db))
+		p, cause := problem.Of(broken, keeper(req.db))
 		if file = p.Detail; cause != nil {
 			req.server.Log.Debug("not ready", "id", requestIDOf(req.Context), "error", cause)
 		}
@@ -85,7 +87,7 @@ func (req *request) readyzVerbose(broken error) error {
 
 func (req *request) sendHealth(status int, body health) error {
 	req.Header("Cache-Control", "no-store")
-	req.send(req.Context, status, openapi.JSONType, marshal(body))
+	req.send(req.Context, status, openapi.JSONType, httpx.Marshal(body))
 	return nil
 }
 
@@ -127,7 +129,7 @@ func (req *request) checks(file string, broken error) []checked {
 	case broken != nil && !errors.Is(broken, fs.ErrNotExist):
 		writes = "refused until the " + keeper(req.db) + " is fixed"
 	case req.writeError() != nil:
-		writes = unwritable(req.writeError(), keeper(req.db))
+		writes = problem.Unwritable(req.writeError(), keeper(req.db))
 	}
 	list := []checked{{keeper(req.db), file}, {"writes", writes}}
 	for _, c := range req.Checks {

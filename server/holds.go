@@ -9,6 +9,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/problem"
 	"pickup/server/openapi"
 	"pickup/server/simulate"
 )
@@ -35,7 +37,7 @@ type holds struct {
 
 // hold waits until the request is released, or for MaxDelay.
 func (s *server) hold(c *gin.Context, name string, h held) error {
-	h.Name, h.Path, h.Since, h.released = name, clip(h.Path), time.Now().UTC(), make(chan struct{})
+	h.Name, h.Path, h.Since, h.released = name, httpx.Clip(h.Path), time.Now().UTC(), make(chan struct{})
 	l := &s.simulation.holds
 	l.mu.Lock()
 	l.list = append(l.list, &h)
@@ -113,13 +115,13 @@ func (req *request) listHolds() error {
 func (req *request) releaseHold() error {
 	name := req.Param("name")
 	if !simulate.IsName(name) {
-		return wrongShape("the name of a hold has 1 to 64 of A-Z a-z 0-9 . _ -")
+		return problem.WrongShape("the name of a hold has 1 to 64 of A-Z a-z 0-9 . _ -")
 	}
 	var most time.Duration
 	for _, p := range req.parameters {
 		var err error
 		if most, err = time.ParseDuration(p.Value); err != nil || most < 0 || most > req.Simulate.MaxDelay {
-			return badParameter(p.Name, fmt.Sprintf("it must be a time up to %v (--max-delay), as in 5s", req.Simulate.MaxDelay))
+			return problem.BadParameter(p.Name, fmt.Sprintf("it must be a time up to %v (--max-delay), as in 5s", req.Simulate.MaxDelay))
 		}
 	}
 	text, err := req.readText()
@@ -127,7 +129,7 @@ func (req *request) releaseHold() error {
 		return err
 	}
 	if len(text) > 0 {
-		return wrongShape("the request only releases: it has no body")
+		return problem.WrongShape("the request only releases: it has no body")
 	}
 	session := ""
 	if req.session != nil {

@@ -9,6 +9,9 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
+
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/problem"
 )
 
 // checkHost refuses requests for other hosts (421) if the server is on loopback
@@ -16,8 +19,8 @@ import (
 // checks (DNS rebinding), but its requests have its name as Host.
 func (s *server) checkHost(c *gin.Context) {
 	if s.Loopback && !s.isOwnHost(c.Request.Host) {
-		s.fail(c, newProblem(http.StatusMisdirectedRequest, fmt.Sprintf(
-			"The host %q is not allowed: use localhost or an IP address. --allow-host adds a name.", clip(c.Request.Host))))
+		s.fail(c, problem.New(http.StatusMisdirectedRequest, fmt.Sprintf(
+			"The host %q is not allowed: use localhost or an IP address. --allow-host adds a name.", httpx.Clip(c.Request.Host))))
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/problem"
 	"pickup/server/openapi"
 )
 
@@ -21,9 +23,9 @@ func checkMedia(r *http.Request, whole bool) error {
 	case r.Method == methodQuery:
 		header, accept = "Accept-Query", acceptQuery
 	}
-	refuse := func(detail string) error { return unsupportedMedia(header, accept, detail) }
+	refuse := func(detail string) error { return problem.UnsupportedMedia(header, accept, detail) }
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return unsupportedMedia("Accept-Encoding", "identity", "Content-Encoding is not supported: send the body without it.")
+		return problem.UnsupportedMedia("Accept-Encoding", "identity", "Content-Encoding is not supported: send the body without it.")
 	}
 	value := r.Header.Get("Content-Type")
 	if value == "" && !whole {
@@ -54,5 +56,5 @@ func checkMedia(r *http.Request, whole bool) error {
 	case strings.HasSuffix(media, "+json"):
 		return nil
 	}
-	return refuse("The body must be application/json, not " + clip(media) + ".")
+	return refuse("The body must be application/json, not " + httpx.Clip(media) + ".")
 }

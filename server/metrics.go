@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"pickup/internal/storage"
+	"pickup/server/internal/problem"
 )
 
 // Metrics are the Prometheus metrics of one Handler. Their methods may be called by
@@ -105,7 +106,7 @@ func (m *Metrics) measure(c *gin.Context) {
 			return // it was not answered
 		}
 		status := c.Writer.Status()
-		if p, ok := c.Get(problemKey); ok && p.(*problem).Line > 0 {
+		if p, ok := c.Get(problemKey); ok && p.(*problem.Problem).Line > 0 {
 			status = http.StatusBadRequest // the 500 for invalid JSON is no fault of the server
 		}
 		s := m.series(route, method, status)

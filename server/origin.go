@@ -11,6 +11,8 @@ import (
 	"github.com/gin-gonic/gin"
 	"golang.org/x/net/http/httpguts"
 
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/problem"
 	"pickup/server/openapi"
 )
 
@@ -60,7 +62,7 @@ func (s *server) crossOrigin() gin.HandlerFunc {
 			return
 		}
 		if !allowed && protection.Check(c.Request) != nil {
-			s.fail(c, newProblem(http.StatusForbidden, "A page of another origin may not write here: "+refusedOrigin(origin)+"."))
+			s.fail(c, problem.New(http.StatusForbidden, "A page of another origin may not write here: "+refusedOrigin(origin)+"."))
 		}
 	}
 }
@@ -84,7 +86,7 @@ func (s *server) preflight(c *gin.Context, allowed bool) {
 	h := c.Writer.Header()
 	h.Set("Vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
 	if !allowed {
-		s.fail(c, newProblem(http.StatusForbidden, sentence(refusedOrigin(c.Request.Header.Get("Origin")))))
+		s.fail(c, problem.New(http.StatusForbidden, httpx.Sentence(refusedOrigin(c.Request.Header.Get("Origin")))))
 		return
 	}
 	h.Set("Access-Control-Allow-Methods", allowMethods)
@@ -115,7 +117,7 @@ func refusedOrigin(origin string) string {
 	if u, err := url.Parse(origin); err != nil || u.Scheme+"://"+u.Host != origin {
 		return "its origin is not one that --cors-origin can allow"
 	}
-	return fmt.Sprintf("the origin %s is not allowed; --cors-origin %[1]s allows it", clip(origin))
+	return fmt.Sprintf("the origin %s is not allowed; --cors-origin %[1]s allows it", httpx.Clip(origin))
 }
 
 func isPreflight(r *http.Request) bool {
@@ -180,8 +182,8 @@ func isElsewhere(r *http.Request) bool {
 	return isCrossOrigin(r) || strings.HasSuffix(r.Header.Get("Sec-Fetch-Site"), "-site") // same-site or cross-site
 }
 
-func requestsForbidden() *problem {
-	return newProblem(http.StatusForbidden, "Pages of other origins may not see the requests.")
+func requestsForbidden() *problem.Problem {
+	return problem.New(http.StatusForbidden, "Pages of other origins may not see the requests.")
 }
 
 // isOwnPage reports whether the service's own page sends a request. To pages of other

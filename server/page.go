@@ -7,6 +7,7 @@ import (
 	"path"
 	"time"
 
+	"pickup/server/internal/httpx"
 	"pickup/server/openapi"
 	"pickup/server/page"
 )
@@ -22,7 +23,7 @@ func (req *request) sendPageFile(name, policy string) error {
 		return req.noResource()
 	}
 	content := file.Plain
-	if acceptsGzip(req.Request) {
+	if httpx.AcceptsGzip(req.Request) {
 		content = file.Gzip()
 		req.Header("Content-Encoding", "gzip")
 	}
@@ -33,7 +34,7 @@ func (req *request) sendPageFile(name, policy string) error {
 // toPage redirects a browser that opens the index to the page. It reports whether
 // it does. Programs, and requests that name a session, get the index itself.
 func (req *request) toPage() bool {
-	if req.NoPage || req.session != nil || !prefers(req.Request, "text/html") {
+	if req.NoPage || req.session != nil || !httpx.Prefers(req.Request, "text/html") {
 		return false
 	}
 	h := req.Writer.Header()

@@ -67,7 +67,7 @@ func TestPageFiles(t *testing.T) {
 			t.Errorf("%s: %v and %v", path, plain.Header(), compressed.Header())
 			continue
 		}
-		if text := server.Decoded(t, "gzip", compressed.Body.Bytes()); text != plain.Body.String() {
+		if text := decoded(t, "gzip", compressed.Body.Bytes()); text != plain.Body.String() {
 			t.Errorf("%s: compressed, it has %d bytes, not %d", path, len(text), plain.Body.Len())
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/query"
 	"pickup/internal/storage"
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/problem"
 )
 
 // checkParameters returns an error for the first parameter that the route does not
@@ -40,7 +42,7 @@ func (req *request) takeOnly(known ...string) error {
 			name = strings.TrimSuffix(name, "[]")
 		}
 		if !slices.Contains(known, name) {
-			return badParameter(p.Name, "there is no such parameter here"+query.DidYouMean(name, known))
+			return problem.BadParameter(p.Name, "there is no such parameter here"+query.DidYouMean(name, known))
 		}
 	}
 	return nil
@@ -60,17 +62,17 @@ func (req *request) resolveID() error {
 				return err
 			}
 		case p.Value == "":
-			return badParameter(p.Name, "the id is empty")
+			return problem.BadParameter(p.Name, "the id is empty")
 		case req.id == "":
 			req.id = p.Value
 		case req.id != p.Value && inPath:
-			return badParameter(p.Name, "it differs from the id in the path, "+strconv.Quote(clip(req.id)))
+			return problem.BadParameter(p.Name, "it differs from the id in the path, "+strconv.Quote(httpx.Clip(req.id)))
 		case req.id != p.Value:
-			return badParameter(p.Name, "the request has two different ids")
+			return problem.BadParameter(p.Name, "the request has two different ids")
 		}
 	}
 	if req.id == "" {
-		return badParameter("Id", req.Request.Method+" needs the id of a record, as in /"+req.name+"/4 or /"+req.name+"?Id=4")
+		return problem.BadParameter("Id", req.Request.Method+" needs the id of a record, as in /"+req.name+"/4 or /"+req.name+"?Id=4")
 	}
 	return nil
 }
@@ -80,7 +82,7 @@ func (req *request) readDependents(names string) error {
 	req.dependent = nil
 	for name := range strings.SplitSeq(names, ",") {
 		if kind, ok := req.snap.Kind(name); !ok || kind != storage.Array {
-			return badParameter("_dependent", strconv.Quote(clip(name))+" is not a collection")
+			return problem.BadParameter("_dependent", strconv.Quote(httpx.Clip(name))+" is not a collection")
 		}
 		req.dependent = append(req.dependent, name)
 	}
@@ -97,7 +99,7 @@ func (req *request) readParameters() (err error) {
 	names := make(map[string]bool)
 	for _, p := range req.parameters {
 		if names[p.Name] = true; len(names) > req.MaxTerms {
-			return badParameter(p.Name, fmt.Sprintf("a query has at most %d different parameters", req.MaxTerms))
+			return problem.BadParameter(p.Name, fmt.Sprintf("a query has at most %d different parameters", req.MaxTerms))
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
+	"pickup/server/internal/problem"
 	"pickup/server/openapi"
 )
 
@@ -81,7 +82,7 @@ func (req *request) readPatch() (jsontext.Value, error) {
 		return nil, err
 	}
 	if !req.reserve(int64(len(b.objects)) * recordCost) { // each may create one
-		return nil, noMemory()
+		return nil, problem.NoMemory()
 	}
 	return text, nil
 }

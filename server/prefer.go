@@ -10,6 +10,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"pickup/internal/spell"
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/problem"
 )
 
 // The preferences of RFC 7240 that are honored, besides those of simulateprefer.go. Others
@@ -48,12 +50,12 @@ func (s *server) checkPreferences(c *gin.Context) {
 			switch {
 			case name == "":
 			case !known:
-				detail = fmt.Sprintf("there is no preference %q%s", clip(name), spell.DidYouMean(name, "the preferences", slices.Sorted(maps.Keys(preferences))))
+				detail = fmt.Sprintf("there is no preference %q%s", httpx.Clip(name), spell.DidYouMean(name, "the preferences", slices.Sorted(maps.Keys(preferences))))
 			case values != nil && !slices.Contains(values, strings.ToLower(value)):
-				detail = fmt.Sprintf("%s has no value %q%s", strings.ToLower(name), clip(value), spell.DidYouMean(value, "the values", values))
+				detail = fmt.Sprintf("%s has no value %q%s", strings.ToLower(name), httpx.Clip(value), spell.DidYouMean(value, "the values", values))
 			}
 			if detail != "" {
-				s.fail(c, newProblem(http.StatusBadRequest, sentence("Prefer: "+detail)))
+				s.fail(c, problem.New(http.StatusBadRequest, httpx.Sentence("Prefer: "+detail)))
 				return
 			}
 		}

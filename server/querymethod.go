@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"pickup/internal/query"
+	"pickup/server/internal/problem"
 )
 
 // methodQuery is a safe method, like GET with a body (RFC 10008).
@@ -17,10 +18,10 @@ const acceptQuery = "application/json"
 // that the interface prescribes for writes.
 func (req *request) readCondition() ([]byte, error) {
 	if req.Request.Header.Get("Content-Type") == "" {
-		return nil, newProblem(http.StatusBadRequest, "A QUERY needs a body with Content-Type: application/json.").with("Accept-Query", acceptQuery)
+		return nil, problem.New(http.StatusBadRequest, "A QUERY needs a body with Content-Type: application/json.").With("Accept-Query", acceptQuery)
 	}
 	b, err := req.readSingle()
-	var p *problem
+	var p *problem.Problem
 	if errors.As(err, &p) && p.Line > 0 {
 		p.Status, p.Title = http.StatusBadRequest, http.StatusText(http.StatusBadRequest)
 	}
@@ -28,7 +29,7 @@ func (req *request) readCondition() ([]byte, error) {
 		return nil, err
 	}
 	if b.array {
-		return nil, wrongShape("a condition is a JSON object, as in {\"views\": {\"gt\": 10}}")
+		return nil, problem.WrongShape("a condition is a JSON object, as in {\"views\": {\"gt\": 10}}")
 	}
 	return b.objects[0], nil
 }
@@ -39,5 +40,5 @@ func conditionError(err error) error {
 	if !errors.As(err, &query) || query.Parameter != "_where" {
 		return err
 	}
-	return wrongShapeAt(query.Pointer, query.Detail)
+	return problem.WrongShapeAt(query.Pointer, query.Detail)
 }

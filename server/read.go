@@ -8,6 +8,8 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/query"
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/problem"
 	"pickup/server/openapi"
 )
 
@@ -71,7 +73,7 @@ const maxUnknown = 1000
 
 // logUnknown logs, once, that clients filter by a member that no record has.
 func (s *server) logUnknown(collection, name string) {
-	name = clip(name)
+	name = httpx.Clip(name)
 	if s.unknownCount.Load() >= maxUnknown {
 		return
 	}
@@ -173,7 +175,7 @@ func (req *request) read() error {
 
 // responseMedia returns the media type of an answer with records.
 func (req *request) responseMedia() string {
-	if prefers(req.Request, "text/csv") {
+	if httpx.Prefers(req.Request, "text/csv") {
 		return csvType
 	}
 	return openapi.JSONType
@@ -184,7 +186,7 @@ func (req *request) responseMedia() string {
 func (req *request) checkPage(q *query.Query, r *database.Result) error {
 	size, parameter := q.PageSize()
 	if req.MaxPage > 0 && parameter != "" && max(size, len(r.Records)) > req.MaxPage {
-		return badParameter(parameter, fmt.Sprintf("a page has at most %d records", req.MaxPage))
+		return problem.BadParameter(parameter, fmt.Sprintf("a page has at most %d records", req.MaxPage))
 	}
 	return nil
 }

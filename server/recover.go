@@ -1,25 +1,12 @@
 package server
 
 import (
-	"fmt"
-	"log/slog"
 	"net/http"
-	"runtime/debug"
 
 	"github.com/gin-gonic/gin"
+
+	"pickup/server/internal/httpx"
 )
-
-// contain calls f and logs a panic, which would end the program outside of a request.
-func contain(log *slog.Logger, message string, f func()) {
-	defer func() {
-		if v := recover(); v != nil {
-			log.Error(message, "error", panicError(v))
-		}
-	}()
-	f()
-}
-
-func panicError(v any) error { return fmt.Errorf("panic: %v\n%s", v, debug.Stack()) }
 
 // recover turns a panic into a 500 and logs the stack. If a part of the answer has
 // been sent, it closes the connection, so that the client does not take the part
@@ -33,7 +20,7 @@ func (s *server) recover(c *gin.Context) {
 		if v == http.ErrAbortHandler {
 			panic(v)
 		}
-		err := panicError(v)
+		err := httpx.PanicError(v)
 		if c.Writer.Written() {
 			s.Log.Error("answer cut short", "id", requestIDOf(c), "error", err)
 			panic(http.ErrAbortHandler)

@@ -11,6 +11,9 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/query"
 	"pickup/internal/storage"
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/live"
+	"pickup/server/internal/problem"
 )
 
 // A request is one request to one route. All that it reads comes from snap.
@@ -29,11 +32,10 @@ type request struct {
 	sent        *url.URL // as the client has sent it
 	sessionPath string   // what its path begins with if it names the session, or ""
 
-	reserved   int64        // bytes of the server's budget
-	answerSize int64        // the part of reserved that is for the answer to a write
-	log        *requestFeed // of a stream that reports requests too
-	keepBody   bool         // the tag and the body are the whole answer, so it may be cached
-	dependent  []string     // the collections in which DELETE deletes records that refer to this one
+	reserved   int64    // bytes of the server's budget
+	answerSize int64    // the part of reserved that is for the answer to a write
+	keepBody   bool     // the tag and the body are the whole answer, so it may be cached
+	dependent  []string // the collections in which DELETE deletes records that refer to this one
 }
 
 // serve returns a handler that serves one of the routes that share a path.
@@ -66,7 +68,7 @@ func (req *request) use(db *database.DB) {
 
 func (req *request) serve(choices []*route) error {
 	if len(req.Request.RequestURI) > req.MaxURL {
-		return newProblem(http.StatusRequestURITooLong, fmt.Sprintf("The URL is longer than %d bytes.", req.MaxURL))
+		return problem.New(http.StatusRequestURITooLong, fmt.Sprintf("The URL is longer than %d bytes.", req.MaxURL))
 	}
 	if err := req.enterSession(!choices[0].outside); err != nil {
 		return err
@@ -100,7 +102,7 @@ func (req *request) serve(choices []*route) error {
 		return req.sendOptions(route)
 	}
 	if p := req.refuseWrites(); p != nil && !isSafe(method) {
-		return p.with("Allow", route.allow(true))
+		return p.With("Allow", route.allow(true))
 	}
 	if err := req.checkParameters(route); err != nil {
 		return err
@@ -109,9 +111,9 @@ func (req *request) serve(choices []*route) error {
 }
 
 // notAllowed returns the problem for a method that a route does not have.
-func (req *request) notAllowed(r *route) *problem {
+func (req *request) notAllowed(r *route) *problem.Problem {
 	allow := r.allow(req.refuseWrites() != nil)
-	return newProblem(http.StatusMethodNotAllowed, fmt.Sprintf("%s is not allowed here. Allowed methods: %s.", clip(req.Request.Method), allow)).with("Allow", allow)
+	return problem.New(http.StatusMethodNotAllowed, fmt.Sprintf("%s is not allowed here. Allowed methods: %s.", httpx.Clip(req.Request.Method), allow)).With("Allow", allow)
 }
 
 const (
@@ -131,7 +133,7 @@ type revisionValue struct {
 func (req *request) setRevision(snap *database.Snapshot) {
 	r := req.revision.Load()
 	if r == nil || r.run != req.db.Run() || r.rev != snap.Rev() {
-		r = &revisionValue{req.db.Run(), snap.Rev(), []string{eventID(req.db.Run(), snap.Rev())}}
+		r = &revisionValue{req.db.Run(), snap.Rev(), []string{live.EventID(req.db.Run(), snap.Rev())}}
 		req.revision.Store(r)
 	}
 	req.Writer.Header()[revisionHeader] = r.value
@@ -154,7 +156,7 @@ func (req *request) sendOptions(r *route) error {
 // notFound answers a path, or a method, that no route has.
 func (s *server) notFound(c *gin.Context) {
 	if method := c.Request.Method; !slices.Contains(methods, method) {
-		s.fail(c, newProblem(http.StatusNotImplemented, fmt.Sprintf("The service has no method %q.", clip(method))))
+		s.fail(c, problem.New(http.StatusNotImplemented, fmt.Sprintf("The service has no method %q.", httpx.Clip(method))))
 		return
 	}
 	req := s.newRequest(c)
@@ -165,8 +167,8 @@ func (s *server) notFound(c *gin.Context) {
 }
 
 // noResource returns the problem for a path at which there is nothing.
-func (req *request) noResource() *problem {
-	detail := fmt.Sprintf("There is nothing at %q.", clip(req.sent.EscapedPath()))
+func (req *request) noResource() *problem.Problem {
+	detail := fmt.Sprintf("There is nothing at %q.", httpx.Clip(req.sent.EscapedPath()))
 	switch path := req.Request.URL.Path; {
 	case req.Prefix != "" && path == nowhere:
 		detail += " The API is below " + req.Prefix + "."

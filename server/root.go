@@ -3,6 +3,7 @@ package server
 import (
 	"net/url"
 
+	"pickup/server/internal/httpx"
 	"pickup/server/openapi"
 )
 
@@ -31,7 +32,7 @@ type collectionLink struct {
 // and the resources of the service. A browser gets the index.html of Options.Static,
 // if there is one, or is sent to the page.
 func (req *request) readIndex() error {
-	if len(req.Static) > 0 && prefers(req.Request, "text/html") && req.sendStatic() {
+	if len(req.Static) > 0 && httpx.Prefers(req.Request, "text/html") && req.sendStatic() {
 		return nil
 	}
 	if req.toPage() {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/problem"
 	"pickup/server/openapi"
 )
 
@@ -23,6 +25,13 @@ var (
 	closing      = []string{"close"}
 )
 
+// setRequestID sets X-Request-Id.
+func setRequestID(c *gin.Context) {
+	c.Writer.Header()[httpx.RequestIDHeader] = []string{httpx.NewRequestID(c.Request)}
+}
+
+func requestIDOf(c *gin.Context) string { return c.Writer.Header().Get(httpx.RequestIDHeader) }
+
 // setHeaders sets the headers of every answer.
 func setHeaders(c *gin.Context) {
 	h := c.Writer.Header()
@@ -36,17 +45,43 @@ func (s *server) send(c *gin.Context, status int, contentType string, body []byt
 	s.sendAs(c, status, contentType, "", body)
 }
 
-// sendAs is send with the entity tag of exactly these bytes, or "".
+// sendAs is send with the entity tag of exactly these bytes, or "": then what it
+// compresses is cached.
 func (s *server) sendAs(c *gin.Context, status int, contentType, tag string, body []byte) {
 	h := c.Writer.Header()
 	if h["Content-Type"] = jsonTypes; contentType != openapi.JSONType {
 		h["Content-Type"] = []string{contentType}
 	}
-	if coding := s.codingFor(c.Request, len(body)); coding != nil && h["Content-Encoding"] == nil {
-		s.sendCoded(c, status, coding, tag, body)
+	if s.NoCompression || h["Content-Encoding"] != nil || !httpx.WantsGzip(c.Request, len(body)) {
+		write(c, status, body)
 		return
 	}
-	write(c, status, body)
+	h.Set("Content-Encoding", "gzip")
+	//lint:ignore SA1008 setTag spells it as RFC 9110 does
+	if sent := h["ETag"]; sent != nil {
+		h["ETag"] = []string{httpx.GzipTag(sent[0])}
+	}
+	if w, ok := c.Writer.(*recordingWriter); ok {
+		w.keep(body)
+	}
+	if tag != "" {
+		tag = httpx.GzipTag(tag)
+		if cached := s.responses.get(tag); cached != nil {
+			write(c, status, cached)
+			return
+		}
+	}
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	var out []byte
+	s.withBuildSlot(func() { out = httpx.AppendGzip((*buffer)[:0], body) })
+	if cap(out) <= maxPooled {
+		*buffer = out
+	}
+	if tag != "" {
+		s.responses.offer(tag, out)
+	}
+	write(c, status, out)
 }
 
 // write writes a whole answer. net/http omits the body for HEAD.
@@ -81,7 +116,9 @@ func (req *request) sendTagged(media, tag string, body func(b []byte) ([]byte, e
 
 // sendValue sends a value as JSON, or 304 if the client has it.
 func (req *request) sendValue(v any) error {
-	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) { return append(b, bytes.TrimSuffix(marshal(v), []byte("\n"))...), nil })
+	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {
+		return append(b, bytes.TrimSuffix(httpx.Marshal(v), []byte("\n"))...), nil
+	})
 }
 
 // sendKnown sends 304 or the cached body, if the client or the cache has what the
@@ -108,7 +145,7 @@ func (req *request) sendNew(media, tag string, body func(b []byte) ([]byte, erro
 		return err
 	}
 	if tag == "" {
-		tag = tagOf(b)
+		tag = httpx.Tag(b)
 		if req.sendNotModified(tag) {
 			return nil
 		}
@@ -129,7 +166,7 @@ func (req *request) sendNew(media, tag string, body func(b []byte) ([]byte, erro
 // it, even if the cache drops it.
 func (req *request) sendBody(media, tag string, b []byte) error {
 	if !req.reserve(int64(len(b))) {
-		return noMemory()
+		return problem.NoMemory()
 	}
 	req.setCacheHeaders(tag)
 	req.sendAs(req.Context, http.StatusOK, media, tag, b)
@@ -143,7 +180,7 @@ func (req *request) sendNotModified(tag string) bool {
 	if len(list) == 0 {
 		return false
 	}
-	known := match(list, tag, true)
+	known := httpx.MatchTag(list, tag, true)
 	if known == "" {
 		return false
 	}

@@ -14,6 +14,8 @@ import (
 	"pickup/internal/rawjson"
 	"pickup/internal/rewrite"
 	"pickup/server/auth"
+	"pickup/server/internal/live"
+	"pickup/server/internal/requestlog"
 	"pickup/server/simulate"
 )
 
@@ -156,10 +158,10 @@ type server struct {
 	db                      *database.DB
 	budget                  budget
 	responses               responseCache
-	streams                 streams
+	streams                 live.Hubs
 	sessions                sessions
 	simulation              simulation
-	requests                requestLog
+	requests                *requestlog.Log
 	drainings               chan struct{} // has a value for each request that drain reads on
 	service                 []link        // the service's own resources, for the index
 	described, describedAll atomic.Pointer[described]
@@ -193,7 +195,8 @@ func Handler(db *database.DB, o Options) http.Handler {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &server{Options: o, db: db, budget: newBudget(o.MaxBody), requests: requestLog{log: o.Log}, drainings: make(chan struct{}, maxDrainings)}
+	s := &server{Options: o, db: db, budget: newBudget(o.MaxBody), requests: requestlog.New(o.Log), drainings: make(chan struct{}, maxDrainings)}
+	s.streams.Max, s.streams.Stop, s.streams.Requests, s.streams.Log, s.streams.Status = o.MaxStreams, o.Stop, s.requests, o.Log, s.changingStatus
 	r := gin.New()
 	r.RedirectTrailingSlash = false
 	// The route knows the methods of what is there. Gin's own look at the other
@@ -205,7 +208,7 @@ func Handler(db *database.DB, o Options) http.Handler {
 	if err := r.SetTrustedProxies(nil); err != nil {
 		panic(err) // only a malformed address is an error
 	}
-	r.Use(s.drain, requestID)
+	r.Use(s.drain, setRequestID)
 	if o.Metrics != nil {
 		o.Metrics.register(s)
 		r.Use(o.Metrics.measure)

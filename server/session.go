@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"pickup/internal/database"
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/problem"
 	"pickup/server/simulate"
 )
 
@@ -68,7 +70,7 @@ func (req *request) enterSession(own bool) error {
 	case err != nil || !named:
 		return err
 	case !own:
-		return newProblem(http.StatusBadRequest, "This resource belongs to the server and not to a session. Send the request without "+sessionHeader+".")
+		return problem.New(http.StatusBadRequest, "This resource belongs to the server and not to a session. Send the request without "+sessionHeader+".")
 	}
 	s := &req.sessions
 	s.mu.Lock()
@@ -76,7 +78,7 @@ func (req *request) enterSession(own bool) error {
 	x := s.byName[name]
 	if x == nil {
 		if !req.mayWrite(req.Request) {
-			return newProblem(http.StatusForbidden, "A page of another origin may not begin a session here. --cors-origin allows one.")
+			return problem.New(http.StatusForbidden, "A page of another origin may not begin a session here. --cors-origin allows one.")
 		}
 		if x, err = req.makeSessionLocked(name, req.db.Snapshot()); err != nil {
 			return err
@@ -95,7 +97,7 @@ func (req *request) sessionName() (name string, named bool, err error) {
 	names := req.Request.Header[sessionHeader]
 	if inPath := strings.TrimPrefix(req.sessionPath, sessionPrefix); inPath != "" {
 		if len(names) == 1 && names[0] != inPath {
-			return "", false, newProblem(http.StatusBadRequest, fmt.Sprintf("The path names the session %q, and %s another one.", clip(inPath), sessionHeader))
+			return "", false, problem.New(http.StatusBadRequest, fmt.Sprintf("The path names the session %q, and %s another one.", httpx.Clip(inPath), sessionHeader))
 		} else if len(names) == 0 {
 			names = []string{inPath}
 		}
@@ -104,7 +106,7 @@ func (req *request) sessionName() (name string, named bool, err error) {
 	case len(names) == 0:
 		return "", false, nil
 	case len(names) > 1:
-		return "", false, newProblem(http.StatusBadRequest, "The request has "+sessionHeader+" more than once.")
+		return "", false, problem.New(http.StatusBadRequest, "The request has "+sessionHeader+" more than once.")
 	}
 	return names[0], true, req.checkSessionName(names[0])
 }
@@ -113,9 +115,9 @@ func (req *request) sessionName() (name string, named bool, err error) {
 func (req *request) checkSessionName(name string) error {
 	switch {
 	case req.MaxSessions < 0:
-		return newProblem(http.StatusBadRequest, "The server has no sessions (--max-sessions 0). Nothing was done.")
+		return problem.New(http.StatusBadRequest, "The server has no sessions (--max-sessions 0). Nothing was done.")
 	case !simulate.IsName(name):
-		return newProblem(http.StatusBadRequest, "The name of a session has 1 to 64 of A-Z a-z 0-9 . _ - and is not . or ..")
+		return problem.New(http.StatusBadRequest, "The name of a session has 1 to 64 of A-Z a-z 0-9 . _ - and is not . or ..")
 	}
 	return nil
 }
@@ -123,7 +125,7 @@ func (req *request) checkSessionName(name string) error {
 // makeSessionLocked begins a session. The caller has sessions.mu.
 func (s *server) makeSessionLocked(name string, from *database.Snapshot) (*session, error) {
 	if len(s.sessions.byName) >= s.MaxSessions {
-		return nil, retry(http.StatusServiceUnavailable, "There are as many sessions as the server allows (--max-sessions). End one, or try again.")
+		return nil, problem.Retry(http.StatusServiceUnavailable, "There are as many sessions as the server allows (--max-sessions). End one, or try again.")
 	}
 	x := &session{name: name, made: time.Now(), used: time.Now(), ended: make(chan struct{})}
 	x.db = s.db.Fork(from, func(more int) error { return s.admit(x, more) })
@@ -145,7 +147,7 @@ func (s *server) makeSessionLocked(name string, from *database.Snapshot) (*sessi
 }
 
 func sessionEnded() error {
-	return retry(http.StatusServiceUnavailable, "The session has ended. Nothing was changed.")
+	return problem.Retry(http.StatusServiceUnavailable, "The session has ended. Nothing was changed.")
 }
 
 // endSessionLocked ends a session, unless it has ended before. Its streams end,

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"pickup/internal/database"
-
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/live"
+	"pickup/server/internal/problem"
 	"pickup/server/openapi"
 )
 
@@ -24,7 +26,7 @@ type sessionState struct {
 
 // stateLocked returns the state of a session. The caller has sessions.mu.
 func (x *session) stateLocked() sessionState {
-	return sessionState{x.name, eventID(x.db.Run(), x.db.Snapshot().Rev()), x.made.UTC(), x.used.UTC(), int(x.held.Load())}
+	return sessionState{x.name, live.EventID(x.db.Run(), x.db.Snapshot().Rev()), x.made.UTC(), x.used.UTC(), int(x.held.Load())}
 }
 
 // listSessions serves GET /_/sessions.
@@ -53,7 +55,7 @@ func ofSession(handle func(*request, *session) error) handler {
 		}
 		req.sessions.mu.Unlock()
 		if x == nil {
-			return newProblem(http.StatusNotFound, fmt.Sprintf("There is no session %s.", strconv.Quote(name)))
+			return problem.New(http.StatusNotFound, fmt.Sprintf("There is no session %s.", strconv.Quote(name)))
 		}
 		return handle(req, x)
 	}
@@ -105,7 +107,7 @@ func (req *request) sendSession(status int, x *session) error {
 	state := x.stateLocked()
 	req.sessions.mu.Unlock()
 	req.Header("Cache-Control", "no-store")
-	req.send(req.Context, status, openapi.JSONType, marshal(state))
+	req.send(req.Context, status, openapi.JSONType, httpx.Marshal(state))
 	return nil
 }
 
@@ -131,17 +133,17 @@ func (req *request) resetSession(x *session) error {
 // began, or was committed, as records or as a JSON Patch.
 func (req *request) sessionChanges(x *session) error {
 	base, now := x.db.Baseline(), x.db.Snapshot()
-	if prefers(req.Request, openapi.PatchType) {
+	if httpx.Prefers(req.Request, openapi.PatchType) {
 		return req.sendTagged(openapi.PatchType, "", func(b []byte) ([]byte, error) { return base.AppendPatch(b, now), nil })
 	}
 	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {
-		t := changesTopic{values: true}
+		t := live.Changes{Values: true}
 		b = append(b, '[')
 		for i, ch := range base.Changes(now) {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = t.appendChange(b, ch)
+			b = t.AppendChange(b, ch)
 		}
 		return append(b, ']'), nil
 	})
@@ -153,7 +155,7 @@ func (req *request) commitSession(x *session) error {
 	if text, err := req.readText(); err != nil {
 		return err
 	} else if len(text) > 0 {
-		return wrongShape("the request commits what the session has changed: it has no body")
+		return problem.WrongShape("the request commits what the session has changed: it has no body")
 	}
 	x.commit.Lock()
 	defer x.commit.Unlock()

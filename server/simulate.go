@@ -12,6 +12,8 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/rewrite"
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/problem"
 	"pickup/server/openapi"
 	"pickup/server/simulate"
 )
@@ -190,10 +192,10 @@ func (s *server) sendSimulated(c *gin.Context, o simulate.Outcome) {
 		if o.Rule {
 			detail = "Simulated: a rule says so."
 		}
-		p := newProblem(o.Code, detail)
+		p := problem.New(o.Code, detail)
 		p.Title = cmp.Or(p.Title, "Simulated")
 		c.Set(problemKey, p)
-		contentType, body = openapi.ProblemType, marshal(p)
+		contentType, body = openapi.ProblemType, httpx.Marshal(p)
 	}
 	for name, value := range o.Headers {
 		header.Set(name, value)

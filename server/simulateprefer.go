@@ -11,6 +11,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/problem"
 	"pickup/server/simulate"
 )
 
@@ -70,9 +72,9 @@ func (s *server) preferredEffect(c *gin.Context, twins map[string]string) (e sim
 			c.Writer.Header().Add("Preference-Applied", name+"="+value)
 		case !strict && !errors.Is(wrong, errTooLong):
 		case parameter != "":
-			return e, badParameter(parameter, wrong.Error())
+			return e, problem.BadParameter(parameter, wrong.Error())
 		default:
-			return e, newProblem(http.StatusBadRequest, sentence("Prefer: "+name+": "+wrong.Error()))
+			return e, problem.New(http.StatusBadRequest, httpx.Sentence("Prefer: "+name+": "+wrong.Error()))
 		}
 	}
 	return e, nil
@@ -96,7 +98,7 @@ func (s *server) setPart(e *simulate.Effect, name, value string) error {
 	case "code":
 		code, err := strconv.Atoi(value)
 		if err != nil || code < 400 || code > 599 {
-			return fmt.Errorf("it is a status from 400 to 599, and not %q", clip(value))
+			return fmt.Errorf("it is a status from 400 to 599, and not %q", httpx.Clip(value))
 		}
 		e.Code = code
 	case "fault":

@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/problem"
 	"pickup/server/openapi"
 	"pickup/server/simulate"
 )
@@ -58,7 +60,7 @@ func (req *request) addRule() error {
 // removeRule serves DELETE /_/simulate/ID.
 func (req *request) removeRule() error {
 	if id := req.Param("name"); !req.ownRules().Remove(id) {
-		return newProblem(http.StatusNotFound, fmt.Sprintf("There is no rule %s.", strconv.Quote(clip(id))))
+		return problem.New(http.StatusNotFound, fmt.Sprintf("There is no rule %s.", strconv.Quote(httpx.Clip(id))))
 	}
 	req.simulation.changed(req.db)
 	req.Status(http.StatusNoContent)
@@ -89,7 +91,7 @@ func (req *request) simulated() string {
 	var b strings.Builder
 	b.WriteString("\n\nAnswers are simulated by these rules:\n")
 	for _, rule := range rules {
-		b.WriteString("\n    " + clip(rule))
+		b.WriteString("\n    " + httpx.Clip(rule))
 	}
 	return b.String()
 }
@@ -110,9 +112,9 @@ func (req *request) readRules() (jsontext.Value, error) {
 // rules that are set at run time share one limit.
 func (req *request) useRules(rules []*simulate.Rule, errs []simulate.Error, replace bool) error {
 	if len(errs) > 0 {
-		p := newProblem(http.StatusUnprocessableEntity, "The rules cannot be used. Nothing was changed.")
-		for _, f := range errs[:min(len(errs), maxFaults)] {
-			p.Errors = append(p.Errors, fault{Pointer: &f.Pointer, Detail: f.Detail})
+		p := problem.New(http.StatusUnprocessableEntity, "The rules cannot be used. Nothing was changed.")
+		for _, f := range errs[:min(len(errs), problem.MaxFaults)] {
+			p.Errors = append(p.Errors, problem.Fault{Pointer: &f.Pointer, Detail: f.Detail})
 		}
 		return p
 	}
@@ -132,7 +134,7 @@ func (req *request) useRules(rules []*simulate.Rule, errs []simulate.Error, repl
 		add(&x.rules)
 	}
 	if count > simulate.MaxRules || bytes > simulate.MaxBodies {
-		return retry(http.StatusServiceUnavailable, fmt.Sprintf("There can be %d rules with bodies of %d MiB, those of all sessions together. Remove some.",
+		return problem.Retry(http.StatusServiceUnavailable, fmt.Sprintf("There can be %d rules with bodies of %d MiB, those of all sessions together. Remove some.",
 			simulate.MaxRules, simulate.MaxBodies>>20))
 	}
 	if replace {

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"pickup/internal/database"
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/live"
+	"pickup/server/internal/problem"
 	"pickup/server/openapi"
 	"pickup/server/simulate"
 )
@@ -29,7 +32,7 @@ func (req *request) describeSnapshot(s *database.NamedSnapshot) namedSnapshot {
 	for _, name := range s.Names() {
 		records += s.Len(name)
 	}
-	return namedSnapshot{s.Name, eventID(req.db.Run(), s.Rev()), s.Time.UTC(), records, s.Differing(req.db.Snapshot())}
+	return namedSnapshot{s.Name, live.EventID(req.db.Run(), s.Rev()), s.Time.UTC(), records, s.Differing(req.db.Snapshot())}
 }
 
 // listSnapshots serves GET /_/snapshots.
@@ -59,10 +62,10 @@ func (req *request) snapshotTag(s *database.NamedSnapshot) string {
 func (req *request) keepSnapshot() error {
 	name := req.Param("name")
 	if !simulate.IsName(name) || name == baselineName || name == "now" {
-		return wrongShape("the name of a snapshot has 1 to 64 of A-Z a-z 0-9 . _ - and is not baseline, now, . or ..")
+		return problem.WrongShape("the name of a snapshot has 1 to 64 of A-Z a-z 0-9 . _ - and is not baseline, now, . or ..")
 	}
 	if req.Request.ContentLength != 0 {
-		return wrongShape("PUT keeps the present database: it has no body")
+		return problem.WrongShape("PUT keeps the present database: it has no body")
 	}
 	status := http.StatusCreated
 	s, err := req.db.KeepSnapshot(name, func(old *database.NamedSnapshot) error {
@@ -75,7 +78,7 @@ func (req *request) keepSnapshot() error {
 		return err
 	}
 	req.setRevision(s.Snapshot)
-	req.send(req.Context, status, openapi.JSONType, marshal(req.describeSnapshot(s)))
+	req.send(req.Context, status, openapi.JSONType, httpx.Marshal(req.describeSnapshot(s)))
 	return nil
 }
 
@@ -100,11 +103,11 @@ func (req *request) checkSnapshot(s *database.NamedSnapshot) error {
 		return req.checkPrecondition(req.snapshotTag(s))
 	}
 	if len(req.Request.Header.Values("If-Match")) > 0 {
-		return preconditionFailed("")
+		return problem.PreconditionFailed("")
 	}
 	return nil
 }
 
-func noSnapshot(name string) *problem {
-	return newProblem(http.StatusNotFound, fmt.Sprintf("There is no snapshot %s.", strconv.Quote(clip(name))))
+func noSnapshot(name string) *problem.Problem {
+	return problem.New(http.StatusNotFound, fmt.Sprintf("There is no snapshot %s.", strconv.Quote(httpx.Clip(name))))
 }

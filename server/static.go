@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"pickup/internal/rewrite"
+	"pickup/server/internal/httpx"
 	"pickup/server/openapi"
 )
 
@@ -26,7 +27,7 @@ import (
 // sendStatic sends the file that the path names, and reports whether there is one.
 // With Options.SPA, a page of a single-page application is its index.html.
 func (req *request) sendStatic() bool {
-	if len(req.Static) == 0 || !isRead(req.Request) {
+	if len(req.Static) == 0 || !httpx.IsRead(req.Request) {
 		return false
 	}
 	sent := req.sent.EscapedPath()
@@ -45,10 +46,8 @@ func (req *request) sendStatic() bool {
 
 // isPage reports whether a browser expects a page at a path, and not a file.
 func isPage(r *http.Request, sent string) bool {
-	return isRead(r) && !strings.Contains(path.Base(sent), ".") && prefers(r, "text/html")
+	return httpx.IsRead(r) && !strings.Contains(path.Base(sent), ".") && httpx.Prefers(r, "text/html")
 }
-
-func isRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
 // fileName returns the name of the file at an escaped path. A name with a final slash
 // is that of a folder. Names are refused that no file should have: those of dot files,
@@ -96,7 +95,7 @@ func (req *request) sendFile(dir, name string) bool {
 	}
 	h["Vary"] = vary
 	text, tag := req.readFile(file, info)
-	if sent := match(req.Request.Header["If-None-Match"], tag, true); sent != "" {
+	if sent := httpx.MatchTag(req.Request.Header["If-None-Match"], tag, true); sent != "" {
 		req.setTag(sent)
 		req.Status(http.StatusNotModified)
 		return true
@@ -104,12 +103,14 @@ func (req *request) sendFile(dir, name string) bool {
 	h.Set("ETag", tag) // in the spelling that ServeContent reads
 	content := io.ReadSeeker(file)
 	if text != nil {
-		if known && mediaType != "font/woff2" && req.Request.Header["Range"] == nil {
-			text = req.compress(text)
+		if known && mediaType != "font/woff2" && req.Request.Header["Range"] == nil && !req.NoCompression && httpx.WantsGzip(req.Request, len(text)) {
+			req.withBuildSlot(func() { text = httpx.AppendGzip(nil, text) })
+			h.Set("Content-Encoding", "gzip")
+			h.Set("ETag", httpx.GzipTag(tag))
 		}
 		content = bytes.NewReader(text)
 	}
-	http.ServeContent(fileWriter{req.Writer, req.control(), writeTimeout(req.Request)}, req.Request, info.Name(), info.ModTime(), content)
+	http.ServeContent(fileWriter{req.Writer, req.control(), httpx.WriteTimeout(req.Request)}, req.Request, info.Name(), info.ModTime(), content)
 	return true
 }
 
@@ -124,25 +125,11 @@ func (req *request) readFile(file *os.File, info os.FileInfo) (text []byte, tag 
 	if size := info.Size(); size <= maxHeldFile && req.reserve(size) {
 		text := make([]byte, size)
 		if _, err := io.ReadFull(file, text); err == nil {
-			return text, tagOf(text)
+			return text, httpx.Tag(text)
 		}
 		_, _ = file.Seek(0, io.SeekStart) // it is being replaced; ServeContent reports the error
 	}
 	return nil, fmt.Sprintf(`W/"%x-%x"`, info.ModTime().UnixNano(), info.Size())
-}
-
-// compress returns text in the coding that the client accepts, if any.
-func (req *request) compress(text []byte) []byte {
-	coding := req.codingFor(req.Request, len(text))
-	if coding == nil {
-		return text
-	}
-	var out []byte
-	req.withBuildSlot(func() { out = coding.append(nil, text) })
-	h := req.Writer.Header()
-	h.Set("Content-Encoding", coding.name)
-	h.Set("ETag", coding.tag(h.Get("ETag")))
-	return out
 }
 
 // A fileWriter gives the client the whole time of a write for each part of a file, so

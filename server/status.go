@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"errors"
+	"strconv"
 	"time"
 
 	"pickup/internal/database"
@@ -10,6 +11,8 @@ import (
 	"pickup/internal/schema"
 	"pickup/internal/storage"
 	"pickup/server/auth"
+	"pickup/server/internal/live"
+	"pickup/server/internal/problem"
 )
 
 // A SourceFile is a file that the service reads, as GET /_/status shows it.
@@ -39,7 +42,7 @@ type status struct {
 	Objects     []objectState     `json:"objects"`
 	Relations   []relation        `json:"relations"`
 	Findings    *findingsState    `json:"findings,omitempty"`
-	Streams     []streamState     `json:"streams,omitempty"`
+	Streams     []live.PathCount  `json:"streams,omitempty"`
 	Addresses   []string          `json:"addresses,omitempty"` // for other machines
 	Limits      limits            `json:"limits"`
 }
@@ -82,12 +85,6 @@ type findingsState struct {
 	Pending bool `json:"pending"` // the count is that of an earlier state
 }
 
-// streamState is how many streams are open at a path.
-type streamState struct {
-	Path  string `json:"path"`
-	Count int    `json:"count"`
-}
-
 type limits struct {
 	Body  int64 `json:"body"`  // bytes
 	Terms int   `json:"terms"` // of a query
@@ -101,7 +98,7 @@ const maxTerms = 32 // of a query, unless Options.MaxTerms is less
 func (req *request) readStatus() error {
 	index, snap := req.index(), req.snap
 	x := status{
-		Version: req.Version, Rev: eventID(req.db.Run(), snap.Rev()), Prefix: req.base(),
+		Version: req.Version, Rev: live.EventID(req.db.Run(), snap.Rev()), Prefix: req.base(),
 		Mode:        mode{req.refuseWrites() != nil, req.Ephemeral, req.Simulate != nil, req.Requests, req.MaxSessions >= 0},
 		Collections: []collectionState{}, Objects: []objectState{}, Relations: []relation{},
 		Limits: limits{req.MaxBody, cmp.Or(max(req.MaxTerms, 0), maxTerms), max(req.MaxPage, 0)},
@@ -118,7 +115,7 @@ func (req *request) readStatus() error {
 	for _, r := range snap.Relations() {
 		x.Relations = append(x.Relations, relation(r))
 	}
-	x.Streams = req.streams.paths(req.db)
+	x.Streams = req.streams.Paths(req.db)
 	if req.session != nil {
 		x.Session = req.session.name
 	} else {
@@ -127,13 +124,26 @@ func (req *request) readStatus() error {
 	return req.sendValue(x)
 }
 
+// changingStatus returns what of the status may change without a revision: whether the
+// schema can be used, and how often the rules for simulated answers, or the requests that
+// are held, have changed.
+func (s *server) changingStatus() string {
+	status := strconv.FormatUint(s.simulation.changes.Load(), 10)
+	if s.Rules != nil {
+		if file := s.Rules(); file != nil {
+			status += file.State + file.Detail
+		}
+	}
+	return status
+}
+
 // addFiles adds what the fork of a session has nothing to do with.
 func (req *request) addFiles(x *status) {
 	if req.Source != nil {
 		x.File = new(req.Source())
 		x.File.State = "ok"
 		if broken := req.db.Err(); broken != nil {
-			p, _ := problemOf(broken, keeper(req.db))
+			p, _ := problem.Of(broken, keeper(req.db))
 			x.File.State, x.File.Detail = "broken", p.Detail
 			if e, ok := errors.AsType[*storage.BrokenError](broken); ok {
 				x.File.Line, x.File.Column, x.File.Excerpt = e.Line, e.Column, e.Excerpt

@@ -10,11 +10,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"pickup/internal/database"
 	"pickup/internal/query"
 	"pickup/internal/storage"
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/live"
+	"pickup/server/internal/problem"
 )
 
 // A GET with Accept: text/event-stream is answered with a stream of server-sent
@@ -23,14 +25,12 @@ import (
 
 const (
 	streamType        = "text/event-stream"
-	beatEvery         = 15 * time.Second // how often a stream sends its place
 	defaultMaxStreams = 1024
-	defaultWriteTime  = time.Minute // for a write, if the server has no timeout
 )
 
 // wantsStream reports whether the request asks for a stream.
 func wantsStream(r *http.Request) bool {
-	return isRead(r) && prefers(r, streamType)
+	return httpx.IsRead(r) && httpx.Prefers(r, streamType)
 }
 
 // streamList streams the records that the query of the URL wants; under narrows
@@ -44,7 +44,7 @@ func (req *request) streamList(collection string) error {
 	if err != nil {
 		return err
 	}
-	return req.stream(listTopic{q}, since)
+	return req.stream(live.List{Query: q}, since)
 }
 
 // streamRecord streams a record or a singular resource.
@@ -57,7 +57,7 @@ func (req *request) streamRecord() error {
 	if err != nil {
 		return err
 	}
-	return req.stream(recordTopic{q, req.id}, since)
+	return req.stream(live.Record{Query: q, ID: req.id}, since)
 }
 
 // streamDatabase streams all top-level members.
@@ -66,7 +66,7 @@ func (req *request) streamDatabase() error {
 	if err != nil {
 		return err
 	}
-	return req.stream(databaseTopic{}, since)
+	return req.stream(live.Database{}, since)
 }
 
 // orderParameters are the parameters that a stream of records does not have.
@@ -77,6 +77,8 @@ type since struct {
 	now bool        // with the next change
 	run string      // after the state at rev of this run; "": with a reset
 	rev storage.Rev // of run
+
+	request uint64 // the latest that the client has; 0: none
 }
 
 // readSince returns where a stream begins, by Last-Event-ID, which browsers send
@@ -87,14 +89,14 @@ func (req *request) readSince(refused []string) (s since, err error) {
 	for _, p := range req.parameters {
 		switch {
 		case slices.Contains(refused, strings.TrimSuffix(p.Name, "[]")):
-			return since{}, badParameter(p.Name, "a stream has no order and no pages")
+			return since{}, problem.BadParameter(p.Name, "a stream has no order and no pages")
 		case p.Name != "_since":
 			continue
 		case p.Value == "now":
 			s.now = id == ""
 		case id == "":
 			if _, ok := parseEventID(p.Value); !ok {
-				return since{}, badParameter(p.Name, "it is the id of an event, as in 7KQ2AB-42, or now")
+				return since{}, problem.BadParameter(p.Name, "it is the id of an event, as in 7KQ2AB-42, or now")
 			}
 			id = p.Value
 		}
@@ -129,9 +131,9 @@ func (req *request) leaveOut(parameter string) {
 
 // stream answers with the events of a topic until the client goes, does not keep
 // up, or the server stops.
-func (req *request) stream(t topic, begin since) error {
+func (req *request) stream(t live.Topic, begin since) error {
 	if req.Request.Method == http.MethodHead {
-		if !isThere(t, req.snap) {
+		if !live.Exists(t, req.snap) {
 			return req.missing(req.snap)
 		}
 		req.setStreamHeaders()
@@ -146,17 +148,24 @@ func (req *request) stream(t topic, begin since) error {
 		}
 	}
 	key := strings.Join([]string{req.FullPath(), req.name, req.id, req.child, req.Request.URL.RawQuery}, "\xff")
-	place, ok := req.streams.join(req, key, t)
-	if !ok {
-		return tooManyStreams()
+	if changes, ok := t.(live.Changes); ok {
+		key = fmt.Sprint(changes) // they have the same topic, wherever they begin
+	}
+	var ended <-chan struct{}
+	if req.session != nil {
+		ended = req.session.ended
+	}
+	place := req.streams.Join(req.db, t, key, sentURL(req.Request).Path, ended)
+	if place == nil {
+		return problem.Retry(http.StatusServiceUnavailable, "There are as many streams as the server allows (--max-streams). Try again.")
 	}
 	begun := false
 	defer func() {
 		if !begun {
-			place.leave()
+			place.Leave()
 		}
 	}()
-	first, err := req.beginning(place, begin)
+	first, err := req.beginning(place, t, key, begin)
 	if errors.Is(err, errNoMemory) {
 		return req.endStream()
 	}
@@ -165,7 +174,7 @@ func (req *request) stream(t topic, begin since) error {
 	}
 	req.setStreamHeaders()
 	req.Status(http.StatusOK)
-	s := &stream{server: req.server, place: place, id: requestIDOf(req.Context), first: first, reserved: req.reserved, session: req.session, revoked: req.revoked(), log: req.log}
+	s := &stream{server: req.server, place: place, id: requestIDOf(req.Context), first: first, reserved: req.reserved, session: req.session, revoked: req.revoked()}
 	req.reserved, req.session = 0, nil // the stream gives them back
 	if s.Metrics != nil {
 		s.Metrics.streams.Inc()
@@ -190,13 +199,12 @@ func (req *request) endStream() error {
 // A stream is an answer of events that has begun.
 type stream struct {
 	*server
-	place    *subscription
+	place    *live.Subscription
 	id       string          // of the request
 	first    [][]byte        // what it begins with
 	reserved int64           // bytes of the server's budget, for first
 	session  *session        // which it uses, nil if none
 	revoked  <-chan struct{} // see request.revoked
-	log      *requestFeed    // nil: it reports no requests
 }
 
 // streamKey is the key of a **stream in the context of a request: the stream that is
@@ -206,22 +214,22 @@ type streamKey struct{}
 // run sends the events of a stream.
 func (s *stream) run(w http.ResponseWriter, r *http.Request) {
 	defer s.close()
-	out := newEventWriter(w, r)
-	defer out.close()
-	err := out.send(s.first...)
+	out := live.NewWriter(w, r)
+	defer out.Close()
+	err := out.Send(s.first...)
 	s.first = nil // a stream lasts for long
 	s.release()
 	if err == nil {
-		err = s.place.follow(r.Context(), s.revoked, s.log, out)
+		err = s.place.Follow(r.Context(), s.revoked, out)
 	}
 	// An answer that has begun cannot fail. A client that wants more connects again.
 	switch err {
-	case errLagging, errNotReading, errTooMuch:
+	case live.ErrLagging, live.ErrNotReading, live.ErrTooMuch:
 		if s.Metrics != nil {
 			s.Metrics.dropped.Inc()
 		}
 		fallthrough
-	case errRevoked:
+	case live.ErrRevoked:
 		s.Log.Info("stream closed", "id", s.id, "reason", err)
 	}
 }
@@ -229,7 +237,7 @@ func (s *stream) run(w http.ResponseWriter, r *http.Request) {
 // close gives back what the stream has.
 func (s *stream) close() {
 	s.release()
-	s.place.leave()
+	s.place.Leave()
 	if s.session != nil {
 		s.leave(s.session)
 	}
@@ -244,10 +252,6 @@ func (s *stream) release() {
 	s.reserved = 0
 }
 
-func tooManyStreams() error {
-	return retry(http.StatusServiceUnavailable, "There are as many streams as the server allows (--max-streams). Try again.")
-}
-
 func (req *request) setStreamHeaders() {
 	h := req.Writer.Header()
 	h["Vary"] = vary // first: it is there, and a map of eight grows even to replace one
@@ -259,40 +263,24 @@ func (req *request) setStreamHeaders() {
 // beginning returns what a stream sends first: what has changed since the state
 // that the client has or, if that is not known, the state. The subscription
 // continues from there.
-func (req *request) beginning(s *subscription, begin since) (parts [][]byte, err error) {
-	run := req.db.Run()
+func (req *request) beginning(s *live.Subscription, t live.Topic, key string, begin since) (parts [][]byte, err error) {
 	parts = [][]byte{[]byte("retry: 1000\n\n")}
 	snap := req.db.Snapshot() // not older than what the subscription gets next
 	switch revisions, ok, _ := req.db.Since(begin.rev); {
 	case begin.now:
-		s.rev = snap.Rev()
-		parts = append(parts, placeLine(run, s.rev))
-	case ok && begin.run == run && begin.rev <= snap.Rev() && req.db.Shown(begin.rev):
-		s.rev = begin.rev
-		if n := len(revisions); n > 0 {
-			s.rev = revisions[n-1].Rev
-		}
-		var frames []frame
-		req.withBuildSlot(func() { frames, err = encode(run, s.group.topic, revisions) })
-		for _, f := range frames {
-			parts = append(parts, f.data)
-		}
-		if len(frames) == 0 {
-			parts = append(parts, placeLine(run, s.rev))
-		}
+		parts = append(parts, s.Begin(snap.Rev()))
+	case ok && begin.run == req.db.Run() && begin.rev <= snap.Rev() && req.db.Shown(begin.rev):
+		var events [][]byte
+		req.withBuildSlot(func() { events, err = s.Resume(begin.rev, revisions) })
+		parts = append(parts, events...)
+	case !live.Exists(t, snap):
+		return nil, req.missing(snap)
 	default:
-		if !isThere(s.group.topic, snap) {
-			return nil, req.missing(snap)
-		}
-		s.rev = snap.Rev()
-		key := eventID(run, s.rev) + "\xff" + s.key // not a tag, which begins with a quote
+		s.Begin(snap.Rev())
+		key := live.EventID(req.db.Run(), snap.Rev()) + "\xff" + key // not a tag, which begins with a quote
 		reset := req.responses.get(key)
 		if reset == nil {
-			req.withBuildSlot(func() {
-				var f frame
-				f, err = resetFrame(run, s.group.topic, snap)
-				reset = f.data
-			})
+			req.withBuildSlot(func() { reset, err = s.Reset(snap) })
 			if err == nil {
 				req.responses.offer(key, reset) // many clients begin with the same state
 			}
@@ -302,8 +290,11 @@ func (req *request) beginning(s *subscription, begin since) (parts [][]byte, err
 	if err != nil {
 		return nil, err
 	}
-	if s.broken != "" {
-		parts = append(parts, fileEvent(s.broken))
+	if broken := s.Broken(); broken != nil {
+		parts = append(parts, broken)
+	}
+	if changes, ok := t.(live.Changes); ok && changes.Requests {
+		parts = append(parts, s.Requests(begin.request)...)
 	}
 	size := 0
 	for _, p := range parts {
@@ -315,110 +306,7 @@ func (req *request) beginning(s *subscription, begin since) (parts [][]byte, err
 	return parts, nil
 }
 
-// isThere reports whether a GET finds what a topic is about.
-func isThere(t topic, snap *database.Snapshot) bool {
-	r, ok := t.(recordTopic)
-	return !ok || r.value(snap) != nil
-}
-
-// placeLine returns the line by which a client knows its place without an event.
-func placeLine(run string, rev storage.Rev) []byte {
-	return []byte("id: " + eventID(run, rev) + "\n\n")
-}
-
-// errRevoked reports that the users have changed.
-var errRevoked = errors.New("the user is gone or has another password")
-
-// follow sends the events of a subscription, and those of log unless it is nil, until
-// the client goes, its credentials are revoked, or an error ends the stream.
-func (s *subscription) follow(ctx context.Context, revoked <-chan struct{}, log *requestFeed, w *eventWriter) error {
-	for {
-		events, more, err := s.take()
-		if err != nil {
-			return err
-		}
-		if err := w.send(events...); err != nil {
-			return err
-		}
-		clear(events) // they may be large
-		var logged <-chan struct{}
-		if log != nil {
-			events, logged = log.take()
-			if err := w.send(events...); err != nil {
-				return err
-			}
-		}
-		select {
-		case <-more:
-		case <-logged:
-		case <-ctx.Done():
-			return nil
-		case <-revoked:
-			return errRevoked
-		}
-	}
-}
-
-// An eventWriter sends to the client of a stream.
-type eventWriter struct {
-	w        http.ResponseWriter
-	control  *http.ResponseController
-	timeout  time.Duration // for one call of send
-	lasting  bool          // the deadline may pass between calls of send
-	deadline time.Time     // of writes; zero if none
-}
-
-// errNotReading reports that a client did not take what was sent to it in time.
-var errNotReading = errors.New("the client does not read")
-
-func newEventWriter(w http.ResponseWriter, r *http.Request) *eventWriter {
-	e := &eventWriter{w: w, control: http.NewResponseController(w), timeout: writeTimeout(r), lasting: r.ProtoMajor == 1}
-	_ = e.control.SetReadDeadline(time.Time{}) // net/http would take its end for that of the client
-	return e
-}
-
 // control returns the controller of the connection. Gin's own Flush loses the error.
 func (req *request) control() *http.ResponseController {
 	return http.NewResponseController(unwrapped(req.Writer))
 }
-
-// writeTimeout returns the time for one write to the client.
-func writeTimeout(r *http.Request) time.Duration {
-	if s, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && s.WriteTimeout > 0 {
-		return s.WriteTimeout
-	}
-	return defaultWriteTime
-}
-
-// send sends events together. On HTTP/2 the deadline is for this call only, because
-// it would end a stream that has nothing to send. On HTTP/1 it is moved only once
-// an eighth of the time has passed: a deadline takes as long as half of a small write.
-func (w *eventWriter) send(events ...[]byte) error {
-	if len(events) == 0 {
-		return nil
-	}
-	if now := time.Now(); w.deadline.Sub(now) < w.timeout-w.timeout/8 {
-		w.deadline = now.Add(w.timeout)
-		_ = w.control.SetWriteDeadline(w.deadline) // tests have writers without
-	}
-	var err error
-	for _, e := range events {
-		if _, err = w.w.Write(e); err != nil {
-			break
-		}
-	}
-	if err == nil {
-		err = w.control.Flush()
-	}
-	if err != nil && !time.Now().Before(w.deadline) {
-		return errNotReading
-	}
-	if !w.lasting {
-		w.deadline = time.Time{}
-		_ = w.control.SetWriteDeadline(w.deadline)
-	}
-	return err
-}
-
-// close gives net/http the time of one write to end the answer.
-func (w *eventWriter) close() { _ = w.control.SetWriteDeadline(time.Now().Add(w.timeout)) }

@@ -612,10 +612,10 @@ func TestStreamRevoked(t *testing.T) {
 		return r
 	}
 	var revoked []*eventReader
-	for _, path := range []string{"/posts", "/posts/1", "/db", "/_/changes?_since=x-1", "/_/requests", "/_/s/test/posts"} {
+	for _, path := range []string{"/posts", "/posts/1", "/db", "/_/changes?_since=x-1", "/_/changes?_since=x-1&_requests=0", "/_/s/test/posts"} {
 		revoked = append(revoked, as("anna:x", path), as("bert:y", path))
 	}
-	stays, requests := as("carl:z", "/posts"), as("carl:z", "/_/requests")
+	stays, requests := as("carl:z", "/posts"), as("carl:z", "/_/changes?_since=x-1&_requests=0")
 	verifier.SetUsers(usersOf(t, line(t, "anna", "new")+carl))
 	for i, r := range revoked {
 		ended := time.AfterFunc(10*time.Second, web.CloseClientConnections)
@@ -629,7 +629,9 @@ func TestStreamRevoked(t *testing.T) {
 	setNumber(t, db, 1, "")
 	nextEvent(t, stays, "updated")
 	as("anna:new", "/posts")
-	nextEvent(t, requests, "request")
+	for _, name := range []string{"requests", "change", "request"} {
+		nextEvent(t, requests, name)
+	}
 }
 
 // setNumber writes a record.

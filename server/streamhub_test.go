@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"log/slog"
 	"net/http/httptest"
 	"regexp"
 	"runtime"
@@ -10,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
@@ -27,50 +25,11 @@ func newFront(t *testing.T, contents string) (*database.DB, *front) {
 	return db, Handler(db, Options{}).(*front)
 }
 
-// panicking is a topic that cannot be encoded.
-type panicking struct{ databaseTopic }
-
-func (panicking) events(*database.Revision) ([]event, bool) { panic("cannot be encoded") }
-
-// TestHubPanic: a panic while events are encoded ends the streams of the database,
-// and no more. New ones begin again.
-func TestHubPanic(t *testing.T) {
-	db, f := newFront(t, `{"posts":[]}`)
-	req := &request{server: f.server, db: db, Context: &gin.Context{Request: httptest.NewRequest("GET", "/db", nil)}}
-	for _, test := range []struct {
-		topic topic
-		want  error
-	}{
-		{topic: panicking{}, want: errEnded},
-		{topic: databaseTopic{}},
-	} {
-		s, ok := f.streams.join(req, "key", test.topic)
-		if !ok {
-			t.Fatal("there are too many streams")
-		}
-		_, more, err := s.take()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := db.Update(t.Context(), func(tx *database.Tx) error {
-			_, err := tx.Put(database.Create, "posts", "", jsontext.Value(`{}`))
-			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
-		<-more
-		if events, _, err := s.take(); err != test.want || len(events) == 0 && err == nil {
-			t.Errorf("%T: %q, %v", test.topic, events, err)
-		}
-		s.leave()
-	}
-}
-
 // TestStreamWithoutMemory checks that a stream whose beginning does not fit into the
 // budget ends with the time after which to connect again. A browser gives up for good
 // after an error.
 func TestStreamWithoutMemory(t *testing.T) {
-	_, f := newFront(t, `{"posts":[{"id":1,"text":"`+strings.Repeat("x", freeOfBudget)+`"}]}`)
+	db, f := newFront(t, `{"posts":[{"id":1,"text":"`+strings.Repeat("x", freeOfBudget)+`"}]}`)
 	get := func() string {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -91,8 +50,8 @@ func TestStreamWithoutMemory(t *testing.T) {
 	if got := get(); !strings.HasPrefix(got, "retry: 1000\n\nevent: reset\n") {
 		t.Errorf("with memory: %.100s", got)
 	}
-	if n := f.budget.used.Load(); n != 0 || f.streams.open != 0 {
-		t.Errorf("afterwards %d bytes are in use, and %d streams", n, f.streams.open)
+	if n, streams := f.budget.used.Load(), f.streams.Paths(db); n != 0 || len(streams) != 0 {
+		t.Errorf("afterwards %d bytes are in use, and %d streams", n, len(streams))
 	}
 }
 
@@ -115,16 +74,6 @@ func TestDescribedSession(t *testing.T) {
 		if time.Since(begin) > 10*time.Second {
 			t.Fatal("the snapshot of an ended session is kept")
 		}
-	}
-}
-
-// TestHubReportPanic checks that a panic in a report of streams that opened or closed leaves
-// the hub unlocked, so that its streams can be ended.
-func TestHubReportPanic(t *testing.T) {
-	h := &hub{groups: map[string]*group{"": nil}}
-	contain(slog.New(slog.DiscardHandler), "", h.reportMoves)
-	if !h.mu.TryLock() {
-		t.Error("the hub is still locked")
 	}
 }
 

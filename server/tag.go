@@ -2,13 +2,14 @@ package server
 
 import (
 	"crypto/sha256"
-	"encoding/base64"
 	"net/http"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/problem"
 	"pickup/server/openapi"
 )
 
@@ -16,12 +17,6 @@ import (
 // tag of a record or object is a hash of its text. The tag of a list is derived
 // from the last change of its collection, so a list need not be built to find out
 // that it is unchanged.
-
-// tagOf returns the tag of an answer with the given bytes.
-func tagOf(answer []byte) string {
-	sum := sha256.Sum256(answer)
-	return quoteTag(sum)
-}
 
 // tagOf returns the tag of an answer that is made from a top-level member, or from
 // the whole database if name is "". The tag depends on what was asked for.
@@ -33,52 +28,17 @@ func (req *request) tagOf(snap *database.Snapshot, name, query, media string, bo
 		h.Write([]byte(part))
 		h.Write([]byte{0xff}) // not a byte of UTF-8
 	}
-	return quoteTag([sha256.Size]byte(h.Sum(nil)))
-}
-
-func quoteTag(sum [sha256.Size]byte) string {
-	var tag [22]byte
-	tag[0], tag[21] = '"', '"'
-	base64.RawURLEncoding.Encode(tag[1:21], sum[:15])
-	return string(tag[:])
-}
-
-// match returns the tag in the values of If-Match or If-None-Match that identifies
-// what has the given tag, or "". The suffix of a content coding makes no difference:
-// the client knows the same content. * matches any tag. If weak is set, tags that are
-// marked as weak count too.
-func match(list []string, tag string, weak bool) string {
-	for _, value := range list {
-		if strings.TrimSpace(value) == "*" {
-			return tag
-		}
-		for value != "" {
-			value = strings.TrimLeft(value, " \t,")
-			rest, isWeak := strings.CutPrefix(value, "W/")
-			if !strings.HasPrefix(rest, `"`) {
-				break
-			}
-			end := strings.IndexByte(rest[1:], '"')
-			if end < 0 {
-				break
-			}
-			if sent := rest[:end+2]; (sent == tag || plainTag(sent) == tag) && (weak || !isWeak) {
-				return sent
-			}
-			value = rest[end+2:]
-		}
-	}
-	return ""
+	return httpx.QuoteTag([sha256.Size]byte(h.Sum(nil)))
 }
 
 // checkPrecondition checks If-Match and If-None-Match against the current tag. It
 // is called within the transaction, so that no change comes in between.
 func (req *request) checkPrecondition(tag string) error {
-	if list := req.Request.Header.Values("If-Match"); len(list) > 0 && match(list, tag, false) == "" {
-		return preconditionFailed(tag)
+	if list := req.Request.Header.Values("If-Match"); len(list) > 0 && httpx.MatchTag(list, tag, false) == "" {
+		return problem.PreconditionFailed(tag)
 	}
-	if list := req.Request.Header.Values("If-None-Match"); len(list) > 0 && match(list, tag, true) != "" {
-		return newProblem(http.StatusPreconditionFailed, "The resource exists and matches If-None-Match.")
+	if list := req.Request.Header.Values("If-None-Match"); len(list) > 0 && httpx.MatchTag(list, tag, true) != "" {
+		return problem.New(http.StatusPreconditionFailed, "The resource exists and matches If-None-Match.")
 	}
 	return nil
 }
@@ -92,14 +52,14 @@ func (req *request) checkTarget(tx *database.Tx) error {
 		if err != nil {
 			return nil
 		}
-		return req.checkPrecondition(tagOf(v))
+		return req.checkPrecondition(httpx.Tag(v))
 	}
 	r, err := tx.Snapshot().Get(req.name, req.id)
 	switch {
 	case err == nil:
-		return req.checkPrecondition(tagOf(r.Value))
+		return req.checkPrecondition(httpx.Tag(r.Value))
 	case req.isCreateOnly() && len(req.Request.Header.Values("If-Match")) > 0:
-		return preconditionFailed("")
+		return problem.PreconditionFailed("")
 	}
 	return nil
 }
@@ -135,7 +95,7 @@ func (req *request) setWrittenTag(stored, sent jsontext.Value) {
 			return
 		}
 	}
-	req.setTag(tagOf(stored))
+	req.setTag(httpx.Tag(stored))
 }
 
 // setTag sets ETag, in the spelling of RFC 9110.

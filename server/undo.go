@@ -10,6 +10,9 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/live"
+	"pickup/server/internal/problem"
 	"pickup/server/openapi"
 )
 
@@ -26,13 +29,13 @@ func (req *request) undo() error {
 		return err
 	}
 	if id == "" && only != nil {
-		return wrongShapeAt("/only", "a part can only be undone of a revision that rev names")
+		return problem.WrongShapeAt("/only", "a part can only be undone of a revision that rev names")
 	}
 	var at since
 	if id != "" {
 		var ok bool
 		if at, ok = parseEventID(id); !ok {
-			return wrongShapeAt("/rev", "the value of rev must be the id of a revision, as in 7KQ2AB-42")
+			return problem.WrongShapeAt("/rev", "the value of rev must be the id of a revision, as in 7KQ2AB-42")
 		}
 		if at.run != req.db.Run() || at.rev == 0 {
 			return gone(id)
@@ -47,12 +50,12 @@ func (req *request) undo() error {
 		return err
 	})
 	if fault, ok := errors.AsType[*database.FaultError](err); ok && errors.Is(fault, storage.ErrShape) {
-		return wrongShapeAt("/only"+fault.Faults[0].Pointer, fault.Faults[0].Detail)
+		return problem.WrongShapeAt("/only"+fault.Faults[0].Pointer, fault.Faults[0].Detail)
 	}
 	if err != nil {
 		return err
 	}
-	return req.sendChanges("undone", eventID(req.db.Run(), undone.Rev), changes)
+	return req.sendChanges("undone", live.EventID(req.db.Run(), undone.Rev), changes)
 }
 
 // readElements reads the member "only" of a body; nil if v is.
@@ -72,17 +75,17 @@ func readElements(v jsontext.Value) (all []database.Change, err error) {
 			case ok && text != "" && name == "id":
 				at.ID = text
 			default:
-				return nil, wrongShapeAt(rawjson.Pointer("only", strconv.Itoa(i), name), "an element has a collection, and an id if it is a record"+example)
+				return nil, problem.WrongShapeAt(rawjson.Pointer("only", strconv.Itoa(i), name), "an element has a collection, and an id if it is a record"+example)
 			}
 		}
 		if at.Collection == "" {
-			return nil, wrongShapeAt(rawjson.Pointer("only", strconv.Itoa(i)), "it names no collection"+example)
+			return nil, problem.WrongShapeAt(rawjson.Pointer("only", strconv.Itoa(i)), "it names no collection"+example)
 		}
 		all = append(all, at)
 		i++
 	}
 	if all == nil {
-		return nil, wrongShapeAt("/only", "it is an array of at least one element"+example)
+		return nil, problem.WrongShapeAt("/only", "it is an array of at least one element"+example)
 	}
 	return all, nil
 }
@@ -127,20 +130,11 @@ func (req *request) sendChanges(name, value string, changes []database.Change) e
 	}
 	b := rawjson.AppendQuote([]byte(`{"rev":`), req.Writer.Header().Get(revisionHeader))
 	b = rawjson.AppendQuote(append(rawjson.AppendQuote(append(b, ','), name), ':'), value)
-	b = append(changesTopic{most: maxStreamedChanges}.appendChanges(b, changes, nil), "}\n"...)
+	b = append(live.Changes{Most: maxStreamedChanges}.AppendChanges(b, changes, nil), "}\n"...)
 	req.send(req.Context, http.StatusOK, openapi.JSONType, b)
 	return nil
 }
 
-// conflictProblem returns the problem for a change that others are in the way of.
-func conflictProblem(e *database.ConflictError) *problem {
-	p := newProblem(http.StatusConflict, e.Detail)
-	for _, ch := range e.Changed[:min(len(e.Changed), maxFaults)] {
-		p.Conflicts = append(p.Conflicts, jsontext.Value(changesTopic{}.appendChange(nil, ch)))
-	}
-	return p
-}
-
-func gone(id string) *problem {
-	return newProblem(http.StatusGone, "The history does not reach back to "+clip(id)+". Read the data again.")
+func gone(id string) *problem.Problem {
+	return problem.New(http.StatusGone, "The history does not reach back to "+httpx.Clip(id)+". Read the data again.")
 }

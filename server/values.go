@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"pickup/internal/query"
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/problem"
 	"pickup/server/openapi"
 )
 
@@ -34,7 +36,7 @@ func (req *request) listValues() error {
 		}
 		n, err := strconv.Atoi(p.Value)
 		if err != nil || n < 1 || n > manyValues {
-			return badParameter(p.Name, fmt.Sprintf("it must be a whole number from 1 to %d", manyValues))
+			return problem.BadParameter(p.Name, fmt.Sprintf("it must be a whole number from 1 to %d", manyValues))
 		}
 		limit = n
 	}
@@ -43,10 +45,10 @@ func (req *request) listValues() error {
 	var unknown *query.Error
 	err := req.sendTagged(openapi.JSONType, tag, func(b []byte) ([]byte, error) {
 		values, err := req.snap.Values(collection, member, search, limit)
-		return append(b, bytes.TrimSuffix(marshal(values), []byte("\n"))...), err
+		return append(b, bytes.TrimSuffix(httpx.Marshal(values), []byte("\n"))...), err
 	})
 	if errors.As(err, &unknown) {
-		return notFound(req.snap, sentence(unknown.Detail))
+		return notFound(req.snap, httpx.Sentence(unknown.Detail))
 	}
 	return err
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"pickup/server/internal/problem"
 )
 
 const maxWaiting = 1024 // requests that are delayed or held
@@ -18,7 +20,7 @@ const maxWaiting = 1024 // requests that are delayed or held
 func (s *server) wait(c *gin.Context, d time.Duration, done <-chan struct{}, x *session) error {
 	if s.simulation.waiting.Add(1) > maxWaiting {
 		s.simulation.waiting.Add(-1)
-		return retry(http.StatusServiceUnavailable, "Too many requests are delayed or held. Nothing was changed.")
+		return problem.Retry(http.StatusServiceUnavailable, "Too many requests are delayed or held. Nothing was changed.")
 	}
 	defer s.simulation.waiting.Add(-1)
 	var ended <-chan struct{}
@@ -43,7 +45,7 @@ func (s *server) wait(c *gin.Context, d time.Duration, done <-chan struct{}, x *
 	case <-ended:
 		return sessionEnded()
 	case <-s.Stop:
-		return retry(http.StatusServiceUnavailable, "The server is stopping. Nothing was changed.")
+		return problem.Retry(http.StatusServiceUnavailable, "The server is stopping. Nothing was changed.")
 	}
 	if server, ok := c.Request.Context().Value(http.ServerContextKey).(*http.Server); ok {
 		if server.ReadTimeout > 0 {

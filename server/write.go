@@ -13,6 +13,8 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/problem"
 )
 
 // create serves POST of a collection: one record, or an array of records of which
@@ -92,7 +94,7 @@ func (req *request) fillReferences(tx *database.Tx, b *body, sent []jsontext.Val
 			name := rawjson.Unquote(quoted)
 			if canonical, isAlias := tx.Snapshot().Schema().Member(req.child).Alias(name); name == key || isAlias && canonical == key {
 				if text, _ := storage.ID(object, name); text != parent.ID && value.Kind() != 'n' && string(value) != `""` {
-					return nil, wrongShapeAt(b.pointer(i, "/"+name), "the "+name+" differs from the id in the path, "+strconv.Quote(clip(req.id)))
+					return nil, problem.WrongShapeAt(b.pointer(i, "/"+name), "the "+name+" differs from the id in the path, "+strconv.Quote(httpx.Clip(req.id)))
 				}
 				value, found = id, true
 			}
@@ -125,8 +127,8 @@ func (req *request) change(mode database.Mode) error {
 	return req.write(status, b, func(tx *database.Tx) (*database.Record, error) {
 		tx.Within(func(p string) string { return b.pointer(0, p) })
 		if mode == database.Create && tx.Snapshot().Schema().Member(req.name).ReadOnlyID() {
-			return nil, newProblem(http.StatusMethodNotAllowed, "The service assigns the ids of "+req.name+", so PUT cannot create a record. Use POST.").
-				with("Allow", "GET, HEAD, PATCH, DELETE, OPTIONS")
+			return nil, problem.New(http.StatusMethodNotAllowed, "The service assigns the ids of "+req.name+", so PUT cannot create a record. Use POST.").
+				With("Allow", "GET, HEAD, PATCH, DELETE, OPTIONS")
 		}
 		changed, err := tx.Put(mode, req.name, req.id, b.objects[0])
 		if err != nil {

@@ -219,10 +219,10 @@ func (d *apiDocument) earlier() {
 
 // requests adds the latest requests.
 func (d *apiDocument) requests() {
-	list := d.withErrors([]int{400, 401, 414, 429, 503}, entry{"200", answer("The requests, the newest first.", nil, d.forms(media(JSONType, arrayOf(ref("Request")), nil), events)...)})
+	list := d.withErrors([]int{400, 401, 414, 429, 503}, entry{"200", answer("The requests, the newest first.", nil, media(JSONType, arrayOf(ref("Request")), nil))})
 	d.path(describe.Resource{}, RequestsPath, nil, object{
 		{"get", d.operation(describe.Resource{}, "listRequests", "List the latest requests.",
-			"Those of the service's own page and of its resources are left out. As a stream: request events, and reset with all that are known.", d.parametersOf("requests._since Last-Event-ID"), nil, list)},
+			"Requests of the service's own page and for its resources are left out. The stream of "+ChangesPath+" has those to come.", d.parametersOf("requests._since"), nil, list)},
 		d.writing("delete", "clearRequests", "Forget the requests.", "New ones are kept from then on.", "", nil, noContent)})
 	d.path(describe.Resource{}, RequestsPath+"/{id}", d.parametersOf("request"), object{
 		{"get", d.operation(describe.Resource{}, "getRequest", "Read a request.", "With its body and the body of its answer.", nil, nil,

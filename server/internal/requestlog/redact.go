@@ -1,4 +1,4 @@
-package server
+package requestlog
 
 import (
 	"bytes"
@@ -7,13 +7,15 @@ import (
 	"io"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
-)
 
-// This file hides what may be secret from the access log and the request log.
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/problem"
+)
 
 // hidden replaces a value that may be secret.
 const hidden = "…"
@@ -63,8 +65,8 @@ func isSecret(name string) bool {
 	return false
 }
 
-// isPatch reports whether a Content-Type is that of a JSON Patch, however it is spelled.
-func isPatch(mediaType string) bool {
+// IsPatch reports whether a Content-Type is that of a JSON Patch, however it is spelled.
+func IsPatch(mediaType string) bool {
 	return strings.Contains(strings.ToLower(mediaType), "json-patch")
 }
 
@@ -76,22 +78,25 @@ func mentions(text string) bool {
 // escapes removes the escapes of a JSON string, whose letters are no part of a word.
 var escapes = strings.NewReplacer(`\\`, " ", `\b`, " ", `\f`, " ", `\n`, " ", `\r`, " ", `\t`, " ")
 
-// redact hides what may be secret, and drops what is not JSON. A request does not
-// change afterwards. The caller has the lock of the log.
-func (e *recorded) redact() {
-	e.Query = redactQuery(e.Query)
-	patch := isPatch(e.Type)
-	text := string(e.body.text)
-	e.body.redact(patch)
-	e.answer.redact(false)
+// redact returns the request without what may be secret, and without bodies that are not
+// JSON.
+func (e *Request) redact() *Request {
+	n := *e
+	n.redacted, n.ID = true, strconv.FormatUint(e.number, 10)
+	n.Query = RedactQuery(e.Query)
+	patch := IsPatch(e.Type)
+	n.Body.redact(patch)
+	n.Answer.redact(false)
 	if e.Problem != nil {
-		e.Problem.redact(patch && (e.body.cut || mentions(text)))
+		n.Problem = e.Problem.Excerpt()
+		RedactProblem(n.Problem, patch && (e.Body.cut || mentions(string(e.Body.text))))
 	}
-	e.redacted = true
+	n.measure()
+	return &n
 }
 
-// redactQuery returns a query with the values hidden that may be secret.
-func redactQuery(query string) string {
+// RedactQuery returns a query with the values hidden that may be secret.
+func RedactQuery(query string) string {
 	if query == "" {
 		return ""
 	}
@@ -108,7 +113,7 @@ func redactQuery(query string) string {
 		case err != nil || isSecret(plain):
 			parts[i] = name + "=" + hidden
 		case plain == "_where":
-			condition := excerpt{text: []byte(text)}
+			condition := Excerpt{text: []byte(text)}
 			if condition.redact(false); string(condition.text) != text {
 				parts[i] = name + "=" + url.QueryEscape(string(condition.text))
 			}
@@ -121,7 +126,7 @@ func redactQuery(query string) string {
 
 // redact hides the values of members that may be secret. Of a JSON Patch it hides
 // all values if some word in it may be the name of a secret.
-func (e *excerpt) redact(patch bool) {
+func (e *Excerpt) redact(patch bool) {
 	if len(e.text) == 0 {
 		return
 	}
@@ -157,9 +162,9 @@ func (e *excerpt) redact(patch bool) {
 	e.text = append(out, e.text[copied:]...)
 }
 
-// redact hides the sentences about values that may be secret: all about those of
+// RedactProblem hides the sentences about values that may be secret: all about those of
 // the body if values is set.
-func (p *problem) redact(values bool) {
+func RedactProblem(p *problem.Problem, values bool) {
 	if quotesSecret(p.Detail) {
 		p.Detail = hidden
 	}
@@ -168,8 +173,8 @@ func (p *problem) redact(values bool) {
 		if about == nil || !isSecret(*about+f.Member) && !(values && f.Pointer != nil) && !quotesSecret(f.Detail) {
 			continue
 		}
-		p.Errors[i] = fault{Pointer: f.Pointer, Parameter: f.Parameter, Member: f.Member, Detail: hidden}
-		if f.Parameter != nil || p.Detail == sentence(f.Detail) {
+		p.Errors[i] = problem.Fault{Pointer: f.Pointer, Parameter: f.Parameter, Member: f.Member, Detail: hidden}
+		if f.Parameter != nil || p.Detail == httpx.Sentence(f.Detail) {
 			p.Detail = hidden
 		}
 	}

@@ -1,4 +1,4 @@
-package server
+package httpx
 
 import (
 	"mime"
@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// prefers reports whether the Accept header (RFC 9110 section 12.5.1) prefers
+// Prefers reports whether the Accept header (RFC 9110 section 12.5.1) prefers
 // a media type to JSON: it has the higher weight, or the same weight and JSON is
 // accepted only by a wildcard.
-func prefers(r *http.Request, media string) bool {
+func Prefers(r *http.Request, media string) bool {
 	accept := strings.Join(r.Header.Values("Accept"), ",")
 	if !strings.Contains(strings.ToLower(accept), media) {
 		return false
@@ -27,9 +27,9 @@ func prefers(r *http.Request, media string) bool {
 	return other > 0 && (other > json || other == json && !named)
 }
 
-// acceptsGzip reports whether the client accepts the content coding gzip (RFC 9110
+// AcceptsGzip reports whether the client accepts the content coding gzip (RFC 9110
 // section 12.5.3).
-func acceptsGzip(r *http.Request) bool {
+func AcceptsGzip(r *http.Request) bool {
 	return parseWeights(strings.Join(r.Header.Values("Accept-Encoding"), ",")).coding("gzip") > 0
 }
 

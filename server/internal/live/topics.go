@@ -1,4 +1,4 @@
-package server
+package live
 
 import (
 	"bytes"
@@ -17,23 +17,23 @@ import (
 	"pickup/internal/storage"
 )
 
-// A topic is what a stream is about. It never changes.
-type topic interface {
-	// appendState appends the data of a reset: the state in a snapshot.
-	appendState(b []byte, snap *database.Snapshot) ([]byte, error)
+// A Topic is what a stream is about. It never changes.
+type Topic interface {
+	// AppendState appends the data of a reset: the state in a snapshot.
+	AppendState(b []byte, snap *database.Snapshot) ([]byte, error)
 
-	// events returns the events that lead to the state after a revision. It
+	// Events returns the events that lead to the state after a revision. It
 	// reports false if only a reset does.
-	events(r *database.Revision) ([]event, bool)
+	Events(r *database.Revision) ([]Event, bool)
 }
 
-// An event is one server-sent event (HTML Standard section 9.2) without its id.
-type event struct {
+// An Event is one server-sent event (HTML Standard section 9.2) without its id.
+type Event struct {
 	name string
 	data []byte // without line breaks, as compact JSON is
 }
 
-func (e event) append(b []byte, id string) []byte {
+func (e Event) append(b []byte, id string) []byte {
 	b = append(append(b, "event: "...), e.name...)
 	if id != "" {
 		b = append(append(b, "\nid: "...), id...)
@@ -41,38 +41,38 @@ func (e event) append(b []byte, id string) []byte {
 	return append(append(append(b, "\ndata: "...), e.data...), "\n\n"...)
 }
 
-// eventID returns the id of the state at a revision.
-func eventID(run string, rev storage.Rev) string {
+// EventID returns the id of the state at a revision.
+func EventID(run string, rev storage.Rev) string {
 	return run + "-" + strconv.FormatUint(uint64(rev), 10)
 }
 
 // encode returns the events of revisions, one frame for each Rev that has any.
 // Only the last event of a Rev has its id, so a client that has lost the
 // connection in between gets all of them again.
-func encode(run string, t topic, revisions []*database.Revision) ([]frame, error) {
-	events := make([][]event, len(revisions))
+func encode(run string, t Topic, revisions []*database.Revision) ([]frame, error) {
+	events := make([][]Event, len(revisions))
 	for i := len(revisions) - 1; i >= 0; i-- {
 		var ok bool
-		if events[i], ok = t.events(revisions[i]); !ok {
-			data, err := t.appendState(nil, revisions[i].After)
+		if events[i], ok = t.Events(revisions[i]); !ok {
+			data, err := t.AppendState(nil, revisions[i].After)
 			if err != nil {
 				return nil, err
 			}
-			events[i] = []event{{"reset", data}}
+			events[i] = []Event{{"reset", data}}
 			break // nobody needs what comes before
 		}
 	}
 	var frames []frame
 	for i := 0; i < len(revisions); {
 		f := frame{rev: revisions[i].Rev}
-		var all []event
+		var all []Event
 		for ; i < len(revisions) && revisions[i].Rev == f.rev; i++ {
 			all = append(all, events[i]...)
 		}
 		for j, e := range all {
 			id := ""
 			if j == len(all)-1 {
-				id = eventID(run, f.rev)
+				id = EventID(run, f.rev)
 			}
 			f.data = e.append(f.data, id)
 		}
@@ -84,21 +84,21 @@ func encode(run string, t topic, revisions []*database.Revision) ([]frame, error
 }
 
 // resetFrame returns the event that replaces all that a client has.
-func resetFrame(run string, t topic, snap *database.Snapshot) (frame, error) {
-	data, err := t.appendState(nil, snap)
+func resetFrame(run string, t Topic, snap *database.Snapshot) (frame, error) {
+	data, err := t.AppendState(nil, snap)
 	if err != nil {
 		return frame{}, err
 	}
-	return frame{rev: snap.Rev(), data: event{"reset", data}.append(nil, eventID(run, snap.Rev()))}, nil
+	return frame{rev: snap.Rev(), data: Event{"reset", data}.append(nil, EventID(run, snap.Rev()))}, nil
 }
 
 // fileEvent returns the event that the file cannot be read, or with "" that it
 // can be read again. It has no id: only the present state counts.
 func fileEvent(broken string) []byte {
 	if broken == "" {
-		return event{"mended", []byte("{}")}.append(nil, "")
+		return Event{"mended", []byte("{}")}.append(nil, "")
 	}
-	return event{"broken", append(rawjson.AppendQuote([]byte(`{"detail":`), broken), '}')}.append(nil, "")
+	return Event{"broken", append(rawjson.AppendQuote([]byte(`{"detail":`), broken), '}')}.append(nil, "")
 }
 
 // brokenDetail returns what a client is told about an error of the file or cluster,
@@ -114,7 +114,11 @@ func brokenDetail(db *database.DB) string {
 	case errors.As(err, &away):
 		return "the cluster has not answered since " + away.Since.UTC().Format(time.RFC3339)
 	}
-	return "the " + keeper(db) + " cannot be read at present" // the log says why
+	keeper := "file"
+	if db.Shared() {
+		keeper = "cluster"
+	}
+	return "the " + keeper + " cannot be read at present" // the log says why
 }
 
 // appendChange appends the data of an event about one element, or with an empty
@@ -131,14 +135,15 @@ func appendChange(collection, id string, by database.Source, record func(b []byt
 	return append(b, '}')
 }
 
-// listTopic is the records of a collection that a query wants. One that is not
-// there has none.
-type listTopic struct{ query *query.Query }
+// List is the topic of the records of a collection that a query selects. A collection that is
+// not there has none.
+type List struct{ Query *query.Query }
 
-func (t listTopic) appendState(b []byte, snap *database.Snapshot) ([]byte, error) {
-	b = rawjson.AppendQuote(append(b, `{"collection":`...), t.query.Collection)
+// AppendState implements Topic.
+func (t List) AppendState(b []byte, snap *database.Snapshot) ([]byte, error) {
+	b = rawjson.AppendQuote(append(b, `{"collection":`...), t.Query.Collection)
 	b = append(b, `,"records":`...)
-	result, err := snap.Run(t.query)
+	result, err := snap.Run(t.Query)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 		b = append(b, "[]"...)
@@ -152,8 +157,9 @@ func (t listTopic) appendState(b []byte, snap *database.Snapshot) ([]byte, error
 	return append(b, '}'), nil
 }
 
-func (t listTopic) events(r *database.Revision) (events []event, ok bool) {
-	name := t.query.Collection
+// Events implements Topic.
+func (t List) Events(r *database.Revision) (events []Event, ok bool) {
+	name := t.Query.Collection
 	for _, ch := range r.Changes {
 		if ch.Collection != name {
 			continue
@@ -161,8 +167,8 @@ func (t listTopic) events(r *database.Revision) (events []event, ok bool) {
 		if ch.ID == "" {
 			return nil, false
 		}
-		was := ch.Before != nil && t.query.Match(ch.Before)
-		is := ch.After != nil && t.query.Match(ch.After)
+		was := ch.Before != nil && t.Query.Match(ch.Before)
+		is := ch.After != nil && t.Query.Match(ch.After)
 		op := database.Updated
 		switch {
 		case !was && !is:
@@ -176,9 +182,9 @@ func (t listTopic) events(r *database.Revision) (events []event, ok bool) {
 		}
 		var record func([]byte) []byte
 		if is {
-			record = func(b []byte) []byte { return appendProjected(b, t.query, ch.After) }
+			record = func(b []byte) []byte { return appendProjected(b, t.Query, ch.After) }
 		}
-		events = append(events, event{string(op), appendChange(name, ch.ID, r.Source, record)})
+		events = append(events, Event{string(op), appendChange(name, ch.ID, r.Source, record)})
 	}
 	return events, r.Counts[name] == 0
 }
@@ -191,41 +197,43 @@ func appendProjected(b []byte, q *query.Query, v jsontext.Value) []byte {
 	return append(b, v...)
 }
 
-// A recordTopic is one record or, with an empty id, a singular resource.
-type recordTopic struct {
-	query *query.Query // shows it
-	id    string
+// Record is the topic of one record or, with an empty id, a singular resource.
+type Record struct {
+	Query *query.Query // shows it
+	ID    string
 }
 
 // value returns what a GET answers, nil if there is nothing.
-func (t recordTopic) value(snap *database.Snapshot) jsontext.Value {
-	name := t.query.Collection
+func (t Record) value(snap *database.Snapshot) jsontext.Value {
+	name := t.Query.Collection
 	switch kind, _ := snap.Kind(name); {
-	case t.id == "" && kind == storage.Object:
+	case t.ID == "" && kind == storage.Object:
 		v, _ := snap.Value(name) // it is there
 		return v
-	case t.id != "" && kind == storage.Array:
-		if r, err := snap.Get(name, t.id); err == nil {
+	case t.ID != "" && kind == storage.Array:
+		if r, err := snap.Get(name, t.ID); err == nil {
 			return r.Value
 		}
 	}
 	return nil
 }
 
-func (t recordTopic) appendState(b []byte, snap *database.Snapshot) ([]byte, error) {
+// AppendState implements Topic.
+func (t Record) AppendState(b []byte, snap *database.Snapshot) ([]byte, error) {
 	b = append(b, `{"record":`...)
 	if v := t.value(snap); v != nil {
-		b = appendProjected(b, t.query, v)
+		b = appendProjected(b, t.Query, v)
 	} else {
 		b = append(b, "null"...)
 	}
 	return append(b, '}'), nil
 }
 
-func (t recordTopic) events(r *database.Revision) ([]event, bool) {
-	name := t.query.Collection
+// Events implements Topic.
+func (t Record) Events(r *database.Revision) ([]Event, bool) {
+	name := t.Query.Collection
 	if !slices.ContainsFunc(r.Changes, func(ch database.Change) bool {
-		return ch.Collection == name && (ch.ID == t.id || ch.ID == "")
+		return ch.Collection == name && (ch.ID == t.ID || ch.ID == "")
 	}) {
 		return nil, r.Counts[name] == 0
 	}
@@ -241,19 +249,21 @@ func (t recordTopic) events(r *database.Revision) ([]event, bool) {
 	}
 	var record func([]byte) []byte
 	if after != nil {
-		record = func(b []byte) []byte { return appendProjected(b, t.query, after) }
+		record = func(b []byte) []byte { return appendProjected(b, t.Query, after) }
 	}
-	return []event{{string(op), appendChange(name, t.id, r.Source, record)}}, true
+	return []Event{{string(op), appendChange(name, t.ID, r.Source, record)}}, true
 }
 
-// databaseTopic is the whole database.
-type databaseTopic struct{}
+// Database is the topic of the whole database.
+type Database struct{}
 
-func (databaseTopic) appendState(b []byte, snap *database.Snapshot) ([]byte, error) {
+// AppendState implements Topic.
+func (Database) AppendState(b []byte, snap *database.Snapshot) ([]byte, error) {
 	return append(snap.AppendJSON(append(b, `{"db":`...)), '}'), nil
 }
 
-func (databaseTopic) events(r *database.Revision) (events []event, ok bool) {
+// Events implements Topic.
+func (Database) Events(r *database.Revision) (events []Event, ok bool) {
 	for _, ch := range r.Changes {
 		if kind, there := r.After.Kind(ch.Collection); storage.IsPositionKey(ch.ID) || ch.ID == "" && there && kind == storage.Array {
 			return nil, false
@@ -262,7 +272,18 @@ func (databaseTopic) events(r *database.Revision) (events []event, ok bool) {
 		if ch.After != nil {
 			record = func(b []byte) []byte { return append(b, ch.After...) }
 		}
-		events = append(events, event{string(ch.Op), appendChange(ch.Collection, ch.ID, r.Source, record)})
+		events = append(events, Event{string(ch.Op), appendChange(ch.Collection, ch.ID, r.Source, record)})
 	}
 	return events, r.Counts == nil
+}
+
+// placeLine returns the line by which a client knows its place without an event.
+func placeLine(run string, rev storage.Rev) []byte {
+	return []byte("id: " + EventID(run, rev) + "\n\n")
+}
+
+// Exists reports whether a GET finds what a topic is about.
+func Exists(t Topic, snap *database.Snapshot) bool {
+	r, ok := t.(Record)
+	return !ok || r.value(snap) != nil
 }

@@ -1,0 +1,68 @@
+package httpx
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// MinCompressed is the size in bytes from which an answer is compressed.
+const MinCompressed = 1 << 10
+
+// gzipSuffix ends the entity tag of a compressed answer: compressed bytes are other
+// bytes.
+const gzipSuffix = `-gzip"`
+
+// GzipTag returns the entity tag of what has this tag uncompressed.
+func GzipTag(plain string) string { return strings.TrimSuffix(plain, `"`) + gzipSuffix }
+
+// plainTag returns an entity tag without the suffix of a compressed answer.
+func plainTag(tag string) string {
+	if plain, ok := strings.CutSuffix(tag, gzipSuffix); ok {
+		return plain + `"`
+	}
+	return tag
+}
+
+// WantsGzip reports whether an answer of that size is to be compressed with gzip. A small
+// answer is only compressed for a client that refuses any other.
+func WantsGzip(r *http.Request, size int) bool {
+	header := r.Header["Accept-Encoding"]
+	if len(header) == 0 || size < MinCompressed && !strings.Contains(header[0], "q=0") {
+		return false
+	}
+	accepted := parseWeights(strings.Join(header, ","))
+	identity, named := accepted["identity"]
+	if any, ok := accepted["*"]; ok && !named {
+		named, identity = any == 0, any
+	}
+	if size < MinCompressed && !(named && identity == 0) {
+		return false
+	}
+	weight := accepted.coding("gzip")
+	return weight > 0 && !(named && identity > weight)
+}
+
+var gzipWriters = sync.Pool{New: func() any {
+	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	if err != nil {
+		panic(err) // only an unknown level is an error
+	}
+	return w
+}}
+
+// AppendGzip appends body, compressed with gzip.
+func AppendGzip(dst, body []byte) []byte {
+	w := gzipWriters.Get().(*gzip.Writer)
+	defer gzipWriters.Put(w)
+	out := bytes.NewBuffer(dst)
+	w.Reset(out)
+	_, _ = w.Write(body) // a bytes.Buffer returns no error
+	_ = w.Close()
+	w.Reset(io.Discard) // the pool must not keep the buffer
+	return out.Bytes()
+}

@@ -1,0 +1,63 @@
+package httpx
+
+import (
+	"crypto/rand"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+)
+
+const (
+	RequestIDHeader = "X-Request-Id" // identifies a request in logs
+	requestIDChars  = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_.:/+="
+)
+
+// NewRequestID returns the X-Request-Id of a request if it is valid, else a random one.
+func NewRequestID(r *http.Request) string {
+	if id := r.Header.Get(RequestIDHeader); validRequestID(id) {
+		return id
+	}
+	return rand.Text()
+}
+
+// validRequestID reports whether id has 1 to 128 characters that are safe in logs.
+func validRequestID(id string) bool {
+	return 0 < len(id) && len(id) <= 128 && strings.Trim(id, requestIDChars) == ""
+}
+
+// IsRead reports whether a request is a GET or a HEAD.
+func IsRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
+
+// TraceAttrs returns the trace-id and the parent-id of the header traceparent (W3C
+// Trace Context, section 3.2), or nothing if it is missing or invalid.
+func TraceAttrs(r *http.Request) []slog.Attr {
+	values := r.Header["Traceparent"]
+	if len(values) != 1 {
+		return nil
+	}
+	parts := strings.Split(values[0], "-")
+	// Later versions may have more parts; version ff is forbidden.
+	if len(parts) < 4 || parts[0] == "00" && len(parts) > 4 || parts[0] == "ff" {
+		return nil
+	}
+	for i, n := range []int{2, 32, 16, 2} {
+		if len(parts[i]) != n || strings.Trim(parts[i], "0123456789abcdef") != "" {
+			return nil
+		}
+	}
+	if strings.Trim(parts[1], "0") == "" || strings.Trim(parts[2], "0") == "" {
+		return nil
+	}
+	return []slog.Attr{slog.String("trace", parts[1]), slog.String("parent", parts[2])}
+}
+
+const defaultWriteTime = time.Minute // for a write, if the server has no timeout
+
+// WriteTimeout returns the time for one write to the client.
+func WriteTimeout(r *http.Request) time.Duration {
+	if s, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && s.WriteTimeout > 0 {
+		return s.WriteTimeout
+	}
+	return defaultWriteTime
+}
