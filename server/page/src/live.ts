@@ -145,7 +145,7 @@ async function listen(): Promise<void> {
     const query = `?_fields=id&_streams=1&_since=${encodeURIComponent(lastID)}` + (hasRequests ? "&_requests=" + lastRequest : "");
     const headers = { Accept: "text/event-stream", "Last-Event-ID": lastID };
     const response = await send("GET", "/_/changes" + query, { signal: own.signal }, headers);
-    if (response.status === 400) hasRequests = false; // the server was restarted and records none
+    if (response.status === 403) hasRequests = false; // the server was restarted and records none
     if (!response.ok || !response.body) throw new Error(problemOf(response, await response.text()).detail ?? "");
     retries = 0;
     const wasLost = connection.value === "lost";
