@@ -40,10 +40,13 @@ func (req *request) applyPatch() error {
 	if err != nil {
 		return err
 	}
-	sent := &body{objects: []jsontext.Value{spelledIn(patch)}}
-	return req.write(http.StatusOK, sent, func(tx *database.Tx) (*database.Record, error) {
+	after, err := req.updateTarget(func(tx *database.Tx) (*database.Record, error) {
 		return tx.Patch(req.name, req.id, patch)
 	})
+	if err != nil {
+		return err
+	}
+	return req.sendTarget(http.StatusOK, after, &body{objects: []jsontext.Value{spelledIn(patch)}})
 }
 
 // patchDatabase serves PATCH /db: a transaction over any number of records and

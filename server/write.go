@@ -124,7 +124,7 @@ func (req *request) change(mode database.Mode) error {
 	if err != nil {
 		return err
 	}
-	return req.write(status, b, func(tx *database.Tx) (*database.Record, error) {
+	after, err := req.updateTarget(func(tx *database.Tx) (*database.Record, error) {
 		tx.Within(func(p string) string { return b.pointer(0, p) })
 		if mode == database.Create && tx.Snapshot().Schema().Member(req.name).ReadOnlyID() {
 			return nil, problem.New(http.StatusMethodNotAllowed, "The service assigns the ids of "+req.name+", so PUT cannot create a record. Use POST.").
@@ -136,6 +136,10 @@ func (req *request) change(mode database.Mode) error {
 		}
 		return changed, nil
 	})
+	if err != nil {
+		return err
+	}
+	return req.sendTarget(status, after, b)
 }
 
 // remove serves DELETE of a record. The answer is the deleted record.
@@ -154,13 +158,9 @@ func (req *request) remove() error {
 	return req.sendWritten(http.StatusOK, req.name, new(body), deleted.Value)
 }
 
-// write runs change as a transaction on the record or object of the path, after
-// its preconditions, and answers with the record or object after it, in the form of sent.
-func (req *request) write(status int, sent *body, change func(*database.Tx) (*database.Record, error)) error {
-	after, err := req.updateTarget(change)
-	if err != nil {
-		return err
-	}
+// sendTarget answers a change of the record or object of the path with the record or
+// object after it, in the form of sent.
+func (req *request) sendTarget(status int, after *database.Snapshot, sent *body) error {
 	value, err := after.Target(req.name, req.id)
 	if err != nil { // it changed nothing, and others have deleted it in the same revision
 		return req.missing(after)
