@@ -162,22 +162,22 @@ func (s *Store) Warnings() []string {
 	return s.warnings
 }
 
-// Unaddressable lists the parts of the file that no URL reaches.
-func (s *Store) Unaddressable() []document.Oddity {
+// Unreachable lists the elements of the file that no URL reaches.
+func (s *Store) Unreachable() []storage.UnreachableElement {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.doc.Oddities()
+	return s.doc.Unreachable()
 }
 
-// Unaddressed returns the number of these parts.
-func (s *Store) Unaddressed() int {
+// UnreachableCount returns the number of these elements.
+func (s *Store) UnreachableCount() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.doc.Unaddressed()
+	return s.doc.UnreachableCount()
 }
 
 // Places returns where JSON Pointers lead in the file.
-func (s *Store) Places(pointers []string) []document.Place {
+func (s *Store) Places(pointers []string) []storage.Place {
 	s.mu.Lock()
 	doc := s.doc
 	s.mu.Unlock()

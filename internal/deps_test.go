@@ -42,7 +42,7 @@ var owners = []struct{ path, packages string }{
 	{path: "golang.org/x/crypto/", packages: "server/auth"},
 	{path: "github.com/alecthomas/kong", packages: "cmd/pickup"},
 	{path: "github.com/pelletier/go-toml/", packages: "cmd/pickup"},
-	{path: "pickup/filestore", packages: "filestore internal/lint cmd/pickup"},
+	{path: "pickup/filestore", packages: "filestore cmd/pickup"},
 }
 
 // TestImports checks what each package imports outside its tests.

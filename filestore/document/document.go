@@ -40,12 +40,12 @@ type member struct {
 
 // An array is the value of a top-level member.
 type array struct {
-	head     []byte                // the opening bracket
-	elems    *ordered.Map[element] // by key, in the order of the file
-	odd      int                   // number of elements that have a position for a key
-	tail     []byte                // the gap after the last element
-	foot     []byte                // the closing bracket
-	lastText []byte                // of an emptied array: its text with the last element
+	head        []byte                // the opening bracket
+	elems       *ordered.Map[element] // by key, in the order of the file
+	unreachable int                   // number of elements that have a position for a key
+	tail        []byte                // the gap after the last element
+	foot        []byte                // the closing bracket
+	lastText    []byte                // of an emptied array: its text with the last element
 }
 
 // An element of an array, with the gap before it.
@@ -86,10 +86,10 @@ func (a *array) end(n int) *list {
 	return l
 }
 
-// count adds n to odd if key is a position.
+// count adds n to unreachable if key is a position.
 func (a *array) count(key string, n int) {
 	if storage.IsPositionKey(key) {
-		a.odd += n
+		a.unreachable += n
 	}
 }
 

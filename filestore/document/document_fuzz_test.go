@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tailscale/hujson"
 
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
@@ -66,8 +67,8 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("wrote %q", d.Bytes())
 		}
 		checkDocument(t, d)
-		for _, o := range d.Oddities() {
-			line, column, ok := Locate(data, o.Pointer)
+		for _, o := range d.Unreachable() {
+			line, column, ok := rawjson.Locate(data, o.Pointer)
 			if !ok || line != o.Line || column != o.Column {
 				t.Fatalf("%+v is at %d:%d %v", o, line, column, ok)
 			}

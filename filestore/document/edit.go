@@ -265,7 +265,7 @@ func (e *edit) replaceMember(i int, v jsontext.Value) error {
 	}
 	v = rawjson.Merge(plain(old), v, s.idMember)
 	text := s.merge(old, v, e.examplesOf(m, bytes.Trim(v, white)[0]))
-	if bytes.Equal(text, old) && !m.unaddressed() {
+	if bytes.Equal(text, old) && !m.hasUnreachable() {
 		return nil // otherwise its positions are counted anew, as the engine does
 	}
 	m = e.ownMember(i)

@@ -35,7 +35,7 @@ func cutList(v []byte) *list {
 	l.items = make([]item, 0, 12) // as most records have fewer
 	for i := 1; ; {
 		start := i
-		i = gapEnd(v, i)
+		i = rawjson.SkipGap(v, i)
 		gap := v[start:i]
 		if i >= len(v) || v[i] == rawjson.Closing(l.open) {
 			l.tail = gap
@@ -46,12 +46,12 @@ func cutList(v []byte) *list {
 			start = i
 			i = rawjson.SkipString(v, i)
 			it.name = rawjson.Unquote(v[start:i])
-			i = gapEnd(v, i)   // the colon
-			i = gapEnd(v, i+1) // the value
+			i = rawjson.SkipGap(v, i)   // the colon
+			i = rawjson.SkipGap(v, i+1) // the value
 			it.label = v[start:i]
 		}
 		start = i
-		i = valueEnd(v, i)
+		i = rawjson.SkipCommented(v, i)
 		it.value = v[start:i:i]
 		l.items = append(l.items, it)
 	}

@@ -9,82 +9,16 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
-// Locate returns the line and the column, both from 1 and the column in code
-// points, of the value that a JSON Pointer leads to; of a member, those of its
-// name. data may have comments, trailing commas and a byte order mark, and must
-// be valid up to that value. ok is false if there is no such value.
-func Locate(data []byte, pointer string) (line, column int, ok bool) {
-	start := 0
-	if bytes.HasPrefix(data, byteOrderMark) {
-		start = len(byteOrderMark)
-	}
-	i := gapEnd(data, start)
-	at := i
-	for token := range jsontext.Pointer(pointer).Tokens() {
-		if i >= len(data) {
-			return 0, 0, false
-		}
-		if at, i = into(data, i, token); at < 0 {
-			return 0, 0, false
-		}
-	}
-	if i >= len(data) || pointer != "" && pointer[0] != '/' {
-		return 0, 0, false
-	}
-	line, column = rawjson.LineColumn(data, at)
-	return line, column, true
-}
-
-// into returns the index of the item that token means in the list at i, name
-// included, and that of its value. The first is -1 if there is no such item.
-func into(data []byte, i int, token string) (at, value int) {
-	open := data[i]
-	if open != '{' && open != '[' {
-		return -1, i
-	}
-	for n := 0; ; n++ {
-		i = gapEnd(data, i+1)
-		if i >= len(data) || data[i] == rawjson.Closing(open) {
-			return -1, i
-		}
-		at = i
-		name := strconv.Itoa(n)
-		if open == '{' {
-			i = rawjson.SkipString(data, i)
-			if data[at] != '"' || i-at < 2 {
-				return -1, i
-			}
-			name = rawjson.Unquote(data[at:i])
-			i = gapEnd(data, i)   // the colon
-			i = gapEnd(data, i+1) // the value
-		}
-		if name == token {
-			return at, i
-		}
-		i = valueEnd(data, i) - 1
-	}
-}
-
-// An Oddity is an element of a file that is listed but that no URL reaches. It is
-// probably a mistake.
-type Oddity struct {
-	Line, Column int    // of the element, from 1; the column counts code points
-	Pointer      string // RFC 6901, from the top of the file
-	Detail       string // what is odd and what it means, one sentence
-}
-
-// Oddities returns the oddities in the order of the document.
-func (d *Document) Oddities() []Oddity {
-	if !slices.ContainsFunc(d.members, (*member).unaddressed) {
+// Unreachable lists the elements that no URL reaches, in the order of the document.
+func (d *Document) Unreachable() []storage.UnreachableElement {
+	if !slices.ContainsFunc(d.members, (*member).hasUnreachable) {
 		return nil
 	}
-	var found []Oddity
+	var found []storage.UnreachableElement
 	at := cursor{line: 1, column: 1}
 	at.skip(bytes.TrimPrefix(d.head, byteOrderMark))
 	for _, m := range d.members {
@@ -105,7 +39,7 @@ func (d *Document) Oddities() []Oddity {
 			key := keys.Next(v)
 			at.place()
 			if storage.IsPositionKey(key) {
-				found = append(found, Oddity{
+				found = append(found, storage.UnreachableElement{
 					Line: at.line, Column: at.column,
 					Pointer: rawjson.Pointer(m.name, strconv.Itoa(n)),
 					Detail:  why(m.name, id, v, lines),
@@ -122,8 +56,8 @@ func (d *Document) Oddities() []Oddity {
 	return found
 }
 
-// unaddressed reports whether the member has elements that no URL reaches.
-func (m *member) unaddressed() bool { return m.array != nil && m.array.odd > 0 }
+// hasUnreachable reports whether the member has elements that no URL reaches.
+func (m *member) hasUnreachable() bool { return m.array != nil && m.array.unreachable > 0 }
 
 // why returns why no URL reaches the element v of a collection whose ids are in
 // the member called name.
@@ -141,39 +75,21 @@ func why(collection, name string, v []byte, lines map[string]int) string {
 		collection, name)
 }
 
-// Unaddressed returns the number of oddities.
-func (d *Document) Unaddressed() (n int) {
+// UnreachableCount returns the number of elements that no URL reaches.
+func (d *Document) UnreachableCount() (n int) {
 	for _, m := range d.members {
 		if m.array != nil {
-			n += m.array.odd
+			n += m.array.unreachable
 		}
 	}
 	return n
 }
 
-// A Place is where a JSON Pointer leads in a document: to a top-level member, or to
-// an element of one that is an array. Inside is a pointer from there on, or from
-// the member's parent: into Text, which begins at the line and column.
-type Place struct {
-	Line, Column int
-	Text         []byte
-	Inside       string
-}
-
-// Locate returns the line and the column of what a pointer of Text leads to.
-func (p Place) Locate(pointer string) (line, column int, ok bool) {
-	line, column, ok = Locate(p.Text, pointer)
-	if line == 1 {
-		column += p.Column - 1
-	}
-	return line + p.Line - 1, column, ok
-}
-
 // Places returns the places of pointers. It reads the text once. A pointer to what
 // is not there leads to the member, or to the top.
-func (d *Document) Places(pointers []string) []Place {
+func (d *Document) Places(pointers []string) []storage.Place {
 	type target struct{ i, element int } // of places; the index, or -1
-	places, wanted := make([]Place, len(pointers)), make(map[string][]target)
+	places, wanted := make([]storage.Place, len(pointers)), make(map[string][]target)
 	at := cursor{line: 1, column: 1}
 	at.skip(bytes.TrimPrefix(d.head, byteOrderMark))
 	top := at.place()
@@ -259,7 +175,7 @@ func (c *cursor) skip(b []byte) {
 }
 
 // place returns the line and column after all that was skipped.
-func (c *cursor) place() Place {
+func (c *cursor) place() storage.Place {
 	b := c.run
 	if n := breaks(b); n > 0 {
 		c.line += n
@@ -268,5 +184,5 @@ func (c *cursor) place() Place {
 	}
 	c.column += utf8.RuneCount(b)
 	c.run = nil
-	return Place{Line: c.line, Column: c.column}
+	return storage.Place{Line: c.line, Column: c.column}
 }

@@ -31,7 +31,7 @@ func (d *Document) outline() (found []any) {
 	for _, m := range d.members {
 		found = append(found, string(m.gap), string(m.label), m.name, string(m.value))
 		if a := m.array; a != nil {
-			found = append(found, string(a.head), a.odd, string(a.tail), string(a.foot))
+			found = append(found, string(a.head), a.unreachable, string(a.tail), string(a.foot))
 			for place, e := range a.elems.All() {
 				by, _ := a.elems.Place(e.key)
 				found = append(found, place, by, e.key, string(e.text), e.gap, e.compact)

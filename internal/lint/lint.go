@@ -18,7 +18,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/filestore/document"
 	"pickup/internal/database"
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
@@ -116,12 +115,12 @@ func (f Finding) Locate(text []byte) Finding {
 	if f.Line > 0 {
 		return f
 	}
-	return f.at(document.Place{Line: 1, Column: 1, Text: text, Inside: f.Pointer}, nil)
+	return f.at(storage.Place{Line: 1, Column: 1, Text: text, Inside: f.Pointer}, nil)
 }
 
 // at returns f with the line and column of what its pointer leads to from a place.
 // In the text, members may have any name that rules accept; rules may be nil.
-func (f Finding) at(p document.Place, rules *schema.Schema) Finding {
+func (f Finding) at(p storage.Place, rules *schema.Schema) Finding {
 	f.Line, f.Column = p.Line, p.Column
 	pointers := append([]string{f.Pointer}, rules.Respelled(f.Pointer)...)
 	for parent := jsontext.Pointer(f.Pointer); parent != ""; parent = parent.Parent() {

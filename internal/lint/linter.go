@@ -3,7 +3,6 @@ package lint
 import (
 	"fmt"
 
-	"pickup/filestore/document"
 	"pickup/internal/database"
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
@@ -11,9 +10,9 @@ import (
 
 // A Text is the text of a database, as a filestore.Store has it.
 type Text interface {
-	Unaddressable() []document.Oddity
-	Unaddressed() int
-	Places(pointers []string) []document.Place
+	Unreachable() []storage.UnreachableElement
+	UnreachableCount() int
+	Places(pointers []string) []storage.Place
 }
 
 // A Linter lists the findings of a database that is in use: first the edits that undid
@@ -49,10 +48,10 @@ func (l *Linter) List(start, end int) (found []Finding, count int) {
 	start, end = max(start-len(edits), 0), max(end-len(edits), 0)
 	odd := 0
 	if l.text != nil {
-		odd = l.text.Unaddressed()
+		odd = l.text.UnreachableCount()
 	}
 	if start < odd {
-		list := l.text.Unaddressable()
+		list := l.text.Unreachable()
 		odd = len(list) // it may have changed just now
 		for _, o := range list[min(start, odd):min(end, odd)] {
 			found = append(found, Finding{File: l.file, Line: o.Line, Column: o.Column, Pointer: o.Pointer, Detail: o.Detail})
@@ -68,7 +67,7 @@ func (l *Linter) Count() (n int, pending bool) {
 	n, pending = l.checker.Count()
 	n += len(l.db.Edits())
 	if l.text != nil {
-		n += l.text.Unaddressed()
+		n += l.text.UnreachableCount()
 	}
 	return n, pending
 }

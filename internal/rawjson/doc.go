@@ -7,5 +7,6 @@
 //   - edit.go compacts values and sets members;
 //   - merge.go keeps the order of members in a value that replaces another;
 //   - equal.go and number.go compare values, numbers exactly;
+//   - commented.go reads text with comments and trailing commas;
 //   - text.go has what error messages say about values.
 package rawjson

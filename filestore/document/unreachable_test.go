@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"pickup/internal/rawjson"
 )
 
-func TestOddities(t *testing.T) {
+func TestUnreachable(t *testing.T) {
 	const text = `{
   "schedules": [
     {"id": "1"}, {"id": 1, "x": 2},
@@ -31,9 +33,9 @@ func TestOddities(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, o := range d.Oddities() {
+	for _, o := range d.Unreachable() {
 		got = append(got, fmt.Sprintf("%s %d:%d: %s", o.Pointer, o.Line, o.Column, o.Detail))
-		line, column, ok := Locate([]byte(text), o.Pointer)
+		line, column, ok := rawjson.Locate([]byte(text), o.Pointer)
 		if !ok || line != o.Line || column != o.Column {
 			t.Errorf("%v is at %d:%d", o, line, column)
 		}
@@ -66,12 +68,12 @@ func TestOddities(t *testing.T) {
 	}
 }
 
-func TestNoOddities(t *testing.T) {
+func TestNoUnreachable(t *testing.T) {
 	d, err := Parse("db.json", []byte(`{"a": [{"id": 1}], "b": {"id": null}, "c": 1}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if odd := d.Oddities(); len(odd) != 0 {
+	if odd := d.Unreachable(); len(odd) != 0 {
 		t.Error(odd)
 	}
 }
