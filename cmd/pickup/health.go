@@ -87,9 +87,9 @@ func (c *healthCommand) server(e *environment) (string, error) {
 	return serverURL(a, t)
 }
 
-// serverInContainer returns the server that runs in the same container, with its
-// environment. It parses the arguments and variables of each process that runs this
-// program. It returns nil outside of a container.
+// serverInContainer returns the server that this container is for, with its environment.
+// It parses the arguments and variables of each process that runs this program in this
+// working directory. It returns nil outside of a container.
 func serverInContainer(e *environment) (*serveCommand, *environment) {
 	if !e.container {
 		return nil, nil
@@ -98,11 +98,18 @@ func serverInContainer(e *environment) (*serveCommand, *environment) {
 	if err != nil {
 		return nil, nil
 	}
+	here, err := os.Stat(".")
+	if err != nil {
+		return nil, nil
+	}
 	processes, _ := filepath.Glob("/proc/[0-9]*") // the pattern is valid
 	for _, p := range processes {
 		exe, err := os.Stat(p + "/exe")
 		if err != nil || !os.SameFile(own, exe) {
 			continue // another program, or one of another user
+		}
+		if dir, err := os.Stat(p + "/cwd"); err != nil || !os.SameFile(here, dir) {
+			continue // another server, in a container with several
 		}
 		args, vars := procStrings(p+"/cmdline"), procStrings(p+"/environ")
 		if len(args) == 0 {

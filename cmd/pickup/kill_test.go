@@ -94,6 +94,9 @@ func (k killSetup) run(t *testing.T, binary string, writers int) {
 	rounds := k.rounds
 	dir := t.TempDir()
 	file := filepath.Join(dir, "db.json")
+	if err := os.WriteFile(file, []byte("{\n  \"drivers\": []\n}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	stop, reads := func() {}, new(atomic.Int64)
 	if !k.mounted {
 		stop, reads = watchFile(t, file, k.alwaysValid())

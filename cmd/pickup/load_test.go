@@ -25,10 +25,12 @@ func TestEditAfterLoad(t *testing.T) {
 	for round := range rounds {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "db.json")
-		if round%2 == 0 { // else the server makes the file
-			if err := os.WriteFile(file, []byte("{\n  \"drivers\": []\n}\n"), 0o644); err != nil {
-				t.Fatal(err)
-			}
+		made, begin := file, "{\n  \"drivers\": []\n}\n"
+		if round%2 != 0 { // the server makes the file
+			made, begin = filepath.Join(dir, "db.schema.json"), `{"properties":{"drivers":{"type":"array"}}}`
+		}
+		if err := os.WriteFile(made, []byte(begin), 0o644); err != nil {
+			t.Fatal(err)
 		}
 		p, err := launch("pickup", dir, []string{"PICKUP_NO_AUTH=1"}, "--access-log", "off")
 		if err != nil {

@@ -16,6 +16,16 @@ import (
 	"time"
 )
 
+// withDrivers returns a folder with a database that has the collection drivers.
+func withDrivers(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "db.json"), []byte("{\n  \"drivers\": []\n}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // beginPost sends the header of a POST to /drivers. The function that it returns
 // sends the body and reads the response.
 func beginPost(t *testing.T, p *process) (finish func() (*http.Response, error)) {
@@ -56,7 +66,7 @@ func waitForStopping(t *testing.T, p *process) {
 // is in the file.
 func TestDrain(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := withDrivers(t)
 	p, err := launch("pickup", dir, []string{"PICKUP_NO_AUTH=1"})
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +98,7 @@ func TestDrain(t *testing.T) {
 // A second signal does not wait for anybody.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
-	p, err := launch("pickup", t.TempDir(), []string{"PICKUP_NO_AUTH=1"})
+	p, err := launch("pickup", withDrivers(t), []string{"PICKUP_NO_AUTH=1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +129,7 @@ func TestSecondSignal(t *testing.T) {
 // that a stream reported.
 func TestStopEndsStreams(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := withDrivers(t)
 	p, err := launch("pickup", dir, []string{"PICKUP_NO_AUTH=1"}, "--access-log", "off")
 	if err != nil {
 		t.Fatal(err)
