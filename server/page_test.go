@@ -12,7 +12,7 @@ import (
 // TestPageTypes compares the types with which the page reads the service's own
 // resources with those that the OpenAPI document of an empty file gives.
 func TestPageTypes(t *testing.T) {
-	const types = "page/src/server.d.ts"
+	const types = "page/src/data/server.d.ts"
 	_, handler := open(t, `{}`, server.Options{Requests: true, Simulate: new(server.Simulation)})
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, httptest.NewRequest("GET", "/_/openapi.json", nil))

@@ -75,7 +75,7 @@ func axeOfRecords(p *pageTest) {
 			p.click(".delete")
 			p.until(`document.querySelector("dialog [type=checkbox]")`)
 		}},
-		{name: "changes", hash: "#/_/changes", act: func() { p.until(`document.querySelector(".snapshots") && !document.querySelector(".bones")`) }},
+		{name: "changes", hash: "#/_/changes", act: func() { p.until(`document.querySelector(".snapshots") && !document.querySelector(".skeleton")`) }},
 	})
 }
 
@@ -85,7 +85,7 @@ func axeOfScreens(p *pageTest) {
 		{name: "overview", hash: "#/"},
 		{name: "broken", hash: "#/schedules", act: func() {
 			p.save(p.sample[:len(p.sample)-3])
-			p.until(`document.querySelector(".strip.bad")`)
+			p.until(`document.querySelector(".banner.bad")`)
 		}},
 		{name: "broken-problems", hash: "#/_/problems", act: func() { p.until(`document.querySelector("main [role=alert]")`) }, after: p.reset},
 		{name: "findings", hash: "#/_/problems", act: func() {
@@ -137,7 +137,7 @@ func axeOfScreens(p *pageTest) {
 		{name: "simulated", hash: "#/schedules", act: func() {
 			p.api("POST", "/_/simulate", `{"path": "/drivers", "delay": 300}`, 201)
 			p.open("#/schedules")
-			p.until(`document.querySelector(".strip.simulated")`)
+			p.until(`document.querySelector(".banner.simulated")`)
 		}, after: func() { p.api("DELETE", "/_/simulate", "", 204) }},
 		{name: "problems", hash: "#/_/problems", act: func() { p.until(`document.querySelector(".findings li, .empty")`) }},
 		{name: "relations", hash: "#/_/relations", act: func() { p.until(`document.querySelector(".reflist li")`) }},

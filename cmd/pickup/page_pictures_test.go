@@ -79,7 +79,7 @@ func TestPagePictures(t *testing.T) {
 		p.look(screen.dark)
 		p.open(screen.hash)
 		screen.act()
-		p.until(`document.querySelector(".foot .live")?.textContent === "Live" && !document.querySelector(".bone, .wait, .changed, .row.new")`)
+		p.until(`document.querySelector(".foot .live")?.textContent === "Live" && !document.querySelector(".skeleton-bar, .wait, .changed, .row.new")`)
 		file := filepath.Join("..", "..", "docs", "page", screen.name+".png")
 		if *updatePictures {
 			p.updatePicture(file)
@@ -243,7 +243,7 @@ func screens(p *pageTest) []screen {
 		{name: "broken", hash: "#/schedules", act: func() {
 			names()
 			p.save(strings.Replace(p.sample, `"drivers": [`, `"drivers": [,`, 1))
-			seen(".strip.bad")()
+			seen(".banner.bad")()
 		}, after: p.reset},
 		{name: "problems", hash: "#/_/problems", act: func() {
 			p.save(strings.ReplaceAll(p.sample, `"Rescheduled"`, `"Resheduled"`))

@@ -263,7 +263,7 @@ func offlineServer(t *testing.T, ctx context.Context) {
 	p := servePage(t, ctx, openServerEnv)
 	line.lead(p.process)
 	p.url = "http://" + line.Addr().String()
-	const lost = `document.querySelector(".strip.warn")?.textContent.includes("does not answer")`
+	const lost = `document.querySelector(".banner.warn")?.textContent.includes("does not answer")`
 	const editor = `document.querySelector(".editor")?.shadowRoot?.querySelector(".cm-content")`
 	launchAgain := func() {
 		t.Helper()
@@ -509,13 +509,13 @@ func missedNews(t *testing.T, ctx context.Context) {
 	p.open("#/_/problems")
 	p.until(`document.querySelector(".foot .live")?.textContent === "Live" && window.streams === 1`)
 	p.save(p.sample[:len(p.sample)-3])
-	p.until(`document.querySelector(".strip.bad") && ` + badge + `?.textContent === "1"`)
+	p.until(`document.querySelector(".banner.bad") && ` + badge + `?.textContent === "1"`)
 	p.become("hidden")
 	p.run(`skip(31_000)`)
 	p.until(`window.streams === 0`)
 	p.save(p.sample)
 	p.become("visible")
-	p.until(`window.streams === 1 && !document.querySelector(".strip.bad") && !` + badge)
+	p.until(`window.streams === 1 && !document.querySelector(".banner.bad") && !` + badge)
 
 	p.run(`window.early = 1`)
 	p.api("PATCH", "/schedules/5", `{"title": "Optician"}`, 200)
@@ -524,7 +524,7 @@ func missedNews(t *testing.T, ctx context.Context) {
 	if err := os.WriteFile(p.file[:len(p.file)-len("db.json")]+"db.schema.json", []byte(`{"type": 7}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	p.until(`document.querySelector(".strip.warn")?.textContent.includes("The rules cannot be used")`)
+	p.until(`document.querySelector(".banner.warn")?.textContent.includes("The rules cannot be used")`)
 	p.until(`document.querySelector("main [role=alert]")?.textContent.includes("db.schema.json")`)
 
 	// A stream that is silent for 45 s has ended, although nothing says so.
@@ -542,17 +542,17 @@ func forgottenRules(t *testing.T, ctx context.Context) {
 		Date.now = () => now() + ahead;
 		window.setInterval = (run, ms) => repeat(run, ms / 100);
 		window.pass = minutes => { ahead += minutes * 60_000 }`)
-	const asked = `document.querySelector(".strip.simulated")?.textContent.includes("Keep simulating?")`
+	const asked = `document.querySelector(".banner.simulated")?.textContent.includes("Keep simulating?")`
 	p.api("POST", "/_/simulate", `{"path": "/drivers", "delay": 5}`, 201)
 	p.open("#/schedules")
-	p.until(`document.querySelector(".strip.simulated")`)
+	p.until(`document.querySelector(".banner.simulated")`)
 	p.run(`pass(29)`)
 	p.want(asked, "false")
 	p.run(`pass(2)`)
 	p.until(asked)
 	p.accessible("forgotten", true)
 	p.clickText("Keep")
-	p.until(`document.querySelector(".strip.simulated") && !` + asked)
+	p.until(`document.querySelector(".banner.simulated") && !` + asked)
 	p.run(`pass(31)`)
 	p.until(asked)
 	p.show("#/_/requests")

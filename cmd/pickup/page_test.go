@@ -231,7 +231,7 @@ func liveFlow(p *pageTest) {
 	// What could not be read without a network is read again with it.
 	p.run(`window.realFetch = fetch; window.fetch = () => Promise.reject(new TypeError());
 		dispatchEvent(new Event("pagehide")); dispatchEvent(new Event("online"))`)
-	p.until(`document.querySelector(".strip.warn")`)
+	p.until(`document.querySelector(".banner.warn")`)
 	p.run(`location.hash = "#/schedules/4?status=Scheduled"`)
 	p.until(`document.querySelector("main [role=alert]") && document.querySelector(".panel [role=alert]")`)
 	p.run(`window.fetch = realFetch; dispatchEvent(new Event("online"))`)
@@ -940,9 +940,9 @@ func brokenFlow(p *pageTest) {
 	p.open("#/schedules")
 	p.until(`document.querySelector(".foot .live")?.textContent === "Live"`)
 	p.save(strings.Replace(p.sample, `"drivers": [`, `"drivers": [,`, 1))
-	p.until(`document.querySelector(".strip.bad")?.textContent.includes("db.json:")`)
-	p.want(`document.querySelector(".strip.bad").textContent.split("does not parse").length`, "2") // it says so once
-	p.click("main .primary[aria-disabled=true]")                                                   // nothing can be made
+	p.until(`document.querySelector(".banner.bad")?.textContent.includes("db.json:")`)
+	p.want(`document.querySelector(".banner.bad").textContent.split("does not parse").length`, "2") // it says so once
+	p.click("main .primary[aria-disabled=true]")                                                    // nothing can be made
 	p.until(`location.hash === "#/schedules" && document.querySelector(".toast.bad")?.textContent.includes("does not parse")`)
 	p.click(".toast [aria-label=Dismiss]")
 	p.until(`!document.querySelector(".toast")`)
@@ -962,7 +962,7 @@ func brokenFlow(p *pageTest) {
 	p.until(`document.querySelector(".panel-foot")?.textContent.includes("does not parse")`)
 	p.press("Ctrl+s")
 	p.save(p.sample)
-	p.until(`!document.querySelector(".strip.bad") && document.querySelector("main .primary:not([aria-disabled])")`)
+	p.until(`!document.querySelector(".banner.bad") && document.querySelector("main .primary:not([aria-disabled])")`)
 	p.want(`document.querySelector("#member-title").value`, "Typed")
 	p.press("Ctrl+s")
 	p.holds(`"title": "Typed"`)
@@ -1167,7 +1167,7 @@ func requestsFlow(p *pageTest) {
 	}
 	p.until(`document.querySelector("table.log tbody tr .pill")?.textContent.includes("503")`)
 	p.show("#/schedules") // the page is not affected
-	p.until(`document.querySelectorAll(".spacer .row").length === 7 && document.querySelector(".strip.simulated")`)
+	p.until(`document.querySelectorAll(".spacer .row").length === 7 && document.querySelector(".banner.simulated")`)
 	p.show("#/_/requests")
 	p.until(`document.querySelector(".simulation select")`)
 	p.run(`const s = document.querySelector(".simulation select"); s.value = "hold"; s.dispatchEvent(new Event("change", {bubbles: true}))`)
@@ -1192,7 +1192,7 @@ func requestsFlow(p *pageTest) {
 
 	p.show("#/schedules") // what others simulate is shown at once
 	p.api("POST", "/_/simulate", `{"path": "/drivers", "code": 503, "times": 1}`, 201)
-	p.until(`document.querySelector(".strip.simulated")?.textContent.includes("all requests to /drivers get 503")`)
+	p.until(`document.querySelector(".banner.simulated")?.textContent.includes("all requests to /drivers get 503")`)
 	p.api("GET", "/drivers", "", 503)
 	p.show("#/_/requests")
 	p.until(`document.querySelector(".simulation select")`)
@@ -1208,7 +1208,7 @@ func requestsFlow(p *pageTest) {
 	p.until(`document.querySelector(".simulation.on")`)
 	p.api("GET", "/drivers", "", 200)
 	p.api("DELETE", "/_/simulate", "", 204)
-	p.until(`!document.querySelector(".strip.simulated")`)
+	p.until(`!document.querySelector(".banner.simulated")`)
 }
 
 // logFlow holds the list of requests, and sends some of them again.
@@ -1366,7 +1366,7 @@ func sessionsFlow(p *pageTest) {
 	p.clickText("Reset")
 	inSession("In the session")
 	p.clickText("Look into it")
-	p.until(`document.querySelector(".strip.session")?.textContent.includes("checkout")`)
+	p.until(`document.querySelector(".banner.session")?.textContent.includes("checkout")`)
 	p.show("#/schedules")
 	p.until(cell("4", "title") + `?.textContent === "In the session"`)
 	p.isSample()
@@ -1387,7 +1387,7 @@ func sessionsFlow(p *pageTest) {
 	p.clickText("End")
 	p.until(`document.querySelector("dialog")?.textContent.includes("It has changed nothing.")`)
 	p.click("dialog .danger")
-	p.until(`!document.querySelector(".strip") && document.querySelector("h1")`)
+	p.until(`!document.querySelector(".banner") && document.querySelector("h1")`)
 	p.show("#/schedules")
 	p.until(cell("4", "title") + `?.textContent === "Piano lesson"`)
 	if list := p.api("GET", "/_/sessions", "", 200); list != "[]\n" {
@@ -1451,7 +1451,7 @@ func phoneFlow(p *pageTest) {
 	fits := func() {
 		p.Helper()
 		p.want(`document.documentElement.scrollWidth <= innerWidth && document.documentElement.scrollHeight <= innerHeight`, "true")
-		p.until(`!document.querySelector(".bones")`)
+		p.until(`!document.querySelector(".skeleton")`)
 		if list := p.eval(smallTargets); list != "" {
 			p.Errorf("too small for a finger: %s", list)
 		}

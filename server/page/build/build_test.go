@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -85,6 +88,48 @@ func compress(t *testing.T, text []byte) []byte {
 	return b.Bytes()
 }
 
+var imported = regexp.MustCompile(`(?:from |import\()"(\.[^"]+)"`)
+
+// TestImports reads the imports of the page's modules, those of types, too: no module
+// may import itself by way of others.
+func TestImports(t *testing.T) {
+	imports := make(map[string][]string)
+	err := filepath.WalkDir("../src", func(path string, _ fs.DirEntry, err error) error {
+		if ext := filepath.Ext(path); err != nil || ext != ".ts" && ext != ".tsx" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		imports[path] = nil
+		for _, match := range imported.FindAllSubmatch(text, -1) {
+			imports[path] = append(imports[path], filepath.Join(filepath.Dir(path), string(match[1])))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := make(map[string]bool)
+	var visit func(module string, path []string)
+	visit = func(module string, path []string) {
+		if i := slices.Index(path, module); i >= 0 {
+			t.Errorf("imports in a circle: %s", strings.Join(append(path[i:], module), " → "))
+		}
+		if seen[module] {
+			return
+		}
+		seen[module] = true
+		for _, next := range imports[module] {
+			visit(next, append(path, module))
+		}
+	}
+	for module := range imports {
+		visit(module, nil)
+	}
+	if n := len(imports["../src/page.tsx"]); n < 5 {
+		t.Errorf("page.tsx has %d imports", n)
+	}
+}
+
 // TestTypes checks the types of the page.
 func TestTypes(t *testing.T) {
 	tsc := exec.Command("node_modules/.bin/tsc", "--project", ".")
@@ -103,10 +148,10 @@ func TestWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Mkdir(filepath.Join(dir, "src"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, "src", "record"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"page.tsx", "tools.tsx", "editor.ts", "theme.ts", "page.css", "docs.css", "index.html", "icon.svg"} {
+	for _, name := range []string{"page.tsx", "tools.tsx", "record/editor.ts", "theme.ts", "page.css", "docs.css", "index.html", "icon.svg"} {
 		save(name, "")
 	}
 	save("page.tsx", `console.log("before")`)

@@ -64,10 +64,11 @@ func options(root string) api.BuildOptions {
 		// The tools and the editor are loaded when they are shown for the first time. Names
 		// without hashes keep two branches from conflicting about them; there is only one
 		// chunk, because the editor shares nothing with the rest.
-		EntryPoints:       []string{"src/page.tsx", "src/tools.tsx", "src/editor.ts", "src/page.css", "src/docs.css", "src/theme.ts"},
+		EntryPoints:       []string{"src/page.tsx", "src/tools.tsx", "src/record/editor.ts", "src/page.css", "src/docs.css", "src/theme.ts"},
 		Splitting:         true,
 		ChunkNames:        "shared",
 		Outdir:            "dist",
+		EntryNames:        "[name]",
 		Bundle:            true,
 		Format:            api.FormatESModule,
 		MinifyWhitespace:  true,

@@ -31,7 +31,7 @@ func inBrowser(t *testing.T, function string, texts []string) []string {
 		t.Fatal(err)
 	}
 	bundled := api.Build(api.BuildOptions{
-		Stdin: &api.StdinOptions{ResolveDir: "../src", Contents: `
+		Stdin: &api.StdinOptions{ResolveDir: "../src/data", Contents: `
 			import * as json from "./json.ts";
 			import * as query from "./query.ts";
 			import * as schema from "./schema.ts";

@@ -1,12 +1,12 @@
 // The keys that work on every screen.
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { hasCollection, isReadOnly, whyOff } from "./catalog.ts";
-import { isHelpOpen, isPaletteOpen } from "./later.tsx";
+import { hasCollection, isReadOnly, whyOff } from "./data/catalog.ts";
+import { isHelpOpen, isPaletteOpen } from "./dialogs.ts";
 import { toast } from "./messages.tsx";
 import { go, href, route } from "./route.ts";
 import { hasModifier } from "./ui.tsx";
-import { undoLast } from "./undo.ts";
+import { undoLast } from "./data/undo.ts";
 
 // WCAG 2.1.4: somebody who speaks to the page can switch off keys of one letter.
 export const hasLetters = signal(localStorage.getItem("pickup.letters") !== "off");

@@ -1,7 +1,7 @@
 // Messages: what a screen reader hears, and what everyone sees for a moment.
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { reasonOf } from "./api.ts";
+import { reasonOf } from "./data/api.ts";
 import { Icon } from "./icons.tsx";
 
 const spoken = signal(""),

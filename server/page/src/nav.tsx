@@ -2,13 +2,16 @@
 import type { ComponentChildren } from "preact";
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { isSignedOut, session } from "./api.ts";
-import { collections, isReadOnly, objects, status } from "./catalog.ts";
+import { switchTheme, themeOf } from "./appearance.ts";
+import { isSignedOut, session } from "./data/api.ts";
+import { collections, isReadOnly, objects, status } from "./data/catalog.ts";
 import { focusScreen } from "./focus.ts";
 import { Icon, type IconName } from "./icons.tsx";
-import { bundle, isHelpOpen, isPaletteOpen } from "./later.tsx";
-import { broken, connection } from "./live.ts";
+import { isHelpOpen, isPaletteOpen } from "./dialogs.ts";
+import { bundle } from "./lazy.tsx";
+import { broken, connection } from "./data/live.ts";
 import { href, route } from "./route.ts";
+import { tools } from "./tool_list.ts";
 import { Button, formatCount, isMac } from "./ui.tsx";
 
 export const isMenuOpen = signal(false); // on a phone
@@ -45,20 +48,6 @@ function Item({ address, icon, name, isCurrent = false, children }: ItemProps) {
     </li>
   );
 }
-
-export interface Tool {
-  name: string;
-  screen: string;
-  icon: IconName;
-}
-
-export const tools: Tool[] = [
-  { name: "Requests", screen: "requests", icon: "pulse" },
-  { name: "Changes", screen: "changes", icon: "history" },
-  { name: "Problems", screen: "problems", icon: "alert" },
-  { name: "Relations", screen: "relations", icon: "share" },
-  { name: "Sessions", screen: "sessions", icon: "layers" },
-];
 
 export function Nav() {
   const nav = useRef<HTMLElement>(null);
@@ -191,22 +180,6 @@ function Foot() {
       </Button>
     </div>
   );
-}
-
-const themeOf = (): string =>
-  document.documentElement.dataset["theme"] ??
-  (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-
-/** Switches between light and dark. It forgets the choice that the system makes anyway. */
-export function switchTheme(): string {
-  const next = themeOf() === "dark" ? "light" : "dark";
-  delete document.documentElement.dataset["theme"];
-  localStorage.removeItem("pickup.theme");
-  if (themeOf() !== next) {
-    document.documentElement.dataset["theme"] = next;
-    localStorage.setItem("pickup.theme", next);
-  }
-  return next;
 }
 
 function ThemeButton() {

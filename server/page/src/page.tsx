@@ -1,19 +1,20 @@
 // The page: the frame around the screens.
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { get, isSignedOut, messageOf } from "./api.ts";
-import { failure, hasObject, load, status } from "./catalog.ts";
+import { get, isSignedOut, messageOf } from "./data/api.ts";
+import { failure, hasObject, load, status } from "./data/catalog.ts";
 import { keepFocusIn } from "./focus.ts";
 import { useKeys } from "./keys.tsx";
-import { bundle, isHelpOpen, isPaletteOpen, Later, loadTools } from "./later.tsx";
-import { connection } from "./live.ts";
+import { isHelpOpen, isPaletteOpen } from "./dialogs.ts";
+import { bundle, Lazy, loadTools } from "./lazy.tsx";
+import { connection } from "./data/live.ts";
 import { Messages } from "./messages.tsx";
 import { closeMenu, isMenuOpen, Nav } from "./nav.tsx";
-import { Overview } from "./overview.tsx";
+import { Overview } from "./screens/overview.tsx";
 import { go, hasPanel, isUnsaved, route, screen } from "./route.ts";
-import { Strips } from "./strips.tsx";
-import { Table } from "./table.tsx";
-import { Bones, Button, Dialog, ErrorBox } from "./ui.tsx";
+import { Banners } from "./banners.tsx";
+import { Table } from "./grid/table.tsx";
+import { Skeleton, Button, Dialog, ErrorBox } from "./ui.tsx";
 
 let lastObject = "";
 
@@ -32,7 +33,7 @@ function Screen() {
       if (!isObject) return <Table key={name} name={name} id={id} query={query} isNew={false} />;
       return (
         <main class="screen" aria-label={name}>
-          <Later
+          <Lazy
             show={({ RecordPanel }) => (
               <RecordPanel key={name} collection={name} id={null} query="" isObject onClose={() => go("#/")} />
             )}
@@ -40,12 +41,12 @@ function Screen() {
         </main>
       );
   }
-  return <Later show={(bundle) => <bundle.Tool key={screen.value} name={screen.value} />} wait={<Loading />} />;
+  return <Lazy show={(bundle) => <bundle.Tool key={screen.value} name={screen.value} />} wait={<Loading />} />;
 }
 
 const Loading = () => (
   <main class="screen" aria-busy="true">
-    <Bones count={3} />
+    <Skeleton count={3} />
   </main>
 );
 
@@ -128,18 +129,18 @@ function Page() {
       <div class="frame">
         <TopBar />
         {isMenuOpen.value && (
-          <div class="veil" onClick={closeMenu} />
+          <div class="backdrop" onClick={closeMenu} />
         )}
         <Nav />
         <div class="content" inert={isMenuOpen.value}>
-          <Strips />
+          <Banners />
           <div class={hasPanel.value ? "work beside" : "work"}>
             <Screen />
           </div>
         </div>
       </div>
-      {isPaletteOpen.value && <Later show={({ Palette }) => <Palette />} />}
-      {isHelpOpen.value && <Later show={({ KeyHelp }) => <KeyHelp />} />}
+      {isPaletteOpen.value && <Lazy show={({ Palette }) => <Palette />} />}
+      {isHelpOpen.value && <Lazy show={({ KeyHelp }) => <KeyHelp />} />}
       {isSignedOut.value && <SignedOut />}
       <Messages />
     </>

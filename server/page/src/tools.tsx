@@ -1,23 +1,23 @@
 // The second bundle: the screens of the tools, and the dialogs of the other screens.
-import { Changes } from "./changes.tsx";
-import { NoScreen } from "./nowhere.tsx";
-import { Problems } from "./problems.tsx";
-import { Relations } from "./relations.tsx";
-import { Requests } from "./requests.tsx";
-import { Sessions } from "./sessions.tsx";
-import { Simulation } from "./simulation_bar.tsx";
+import { Changes } from "./screens/changes.tsx";
+import { NoScreen } from "./screens/not_found.tsx";
+import { Problems } from "./screens/problems.tsx";
+import { Relations } from "./screens/relations.tsx";
+import { Requests } from "./screens/requests.tsx";
+import { Sessions } from "./screens/sessions.tsx";
+import { Simulation } from "./screens/simulation_bar.tsx";
 
-export { ColumnMenu } from "./column_menu.tsx";
-export { KeyHelp } from "./key_help.tsx";
-export { NoCollection } from "./nowhere.tsx";
-export { EmptyFile, OverviewCards } from "./overview_cards.tsx";
-export { Palette } from "./palette.tsx";
-export { Input } from "./inputs.tsx";
-export { RecordPanel } from "./record.tsx";
-export { settle } from "./reference_input.tsx";
-export { unseenFailures } from "./request_log.ts";
-export { SelectionBar } from "./selection.tsx";
-export { SimulationStrip } from "./simulation_strip.tsx";
+export { ColumnMenu } from "./grid/column_menu.tsx";
+export { KeyHelp } from "./screens/key_help.tsx";
+export { NoCollection } from "./screens/not_found.tsx";
+export { EmptyFile, OverviewCards } from "./screens/overview_cards.tsx";
+export { Palette } from "./screens/palette.tsx";
+export { Input } from "./record/inputs.tsx";
+export { RecordPanel } from "./record/record.tsx";
+export { resolveInput } from "./data/references.ts";
+export { unseenFailures } from "./data/request_log.ts";
+export { SelectionBar } from "./grid/selection.tsx";
+export { SimulationBanner } from "./screens/simulation_banner.tsx";
 
 const screens = new Map([
   ["changes", Changes],

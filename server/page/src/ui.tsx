@@ -2,9 +2,9 @@
 import type { ComponentChildren, JSX } from "preact";
 import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { otherFaults, messageOf, Refused } from "./api.ts";
+import { otherFaults, messageOf, Refused } from "./data/api.ts";
 import { Icon, type IconName } from "./icons.tsx";
-import { pointerNames } from "./json.ts";
+import { pointerNames } from "./data/json.ts";
 import { announce, toastError } from "./messages.tsx";
 
 type ButtonProps = Omit<JSX.IntrinsicElements["button"], "class" | "label"> & {
@@ -162,9 +162,9 @@ export function placeOf(fault: { pointer?: string } | { parameter?: string }): s
 }
 
 /** Grey bars where contents will be. */
-export function Bones({ count }: { count: number }) {
-  const bars = Array.from({ length: count }, (_, i) => <span key={i} class="bone" />);
-  return <div class="bones">{bars}</div>;
+export function Skeleton({ count }: { count: number }) {
+  const bars = Array.from({ length: count }, (_, i) => <span key={i} class="skeleton-bar" />);
+  return <div class="skeleton">{bars}</div>;
 }
 
 interface SegmentsProps<T extends string> {

@@ -1,9 +1,9 @@
 // How a value is shown. Values are text nodes, whatever they contain.
-import { labelFor } from "./catalog.ts";
+import { labelFor } from "./data/catalog.ts";
 import { Icon } from "./icons.tsx";
-import { isNumber, isObject, stringify, type Json } from "./json.ts";
+import { isNumber, isObject, stringify, type Json } from "./data/json.ts";
 import { href } from "./route.ts";
-import type { Field } from "./schema.ts";
+import type { Field } from "./data/schema.ts";
 
 const maxText = 300,
   maxJSON = 120; // characters that a cell has of a value

@@ -1,6 +1,6 @@
 // Buttons of what writes.
 import type { ComponentProps } from "preact";
-import { isReadOnly, whyOff } from "./catalog.ts";
+import { isReadOnly, whyOff } from "./data/catalog.ts";
 import { toast } from "./messages.tsx";
 import { Button } from "./ui.tsx";
 

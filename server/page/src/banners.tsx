@@ -1,0 +1,48 @@
+// What is true of every screen: banners above the contents.
+import { enterSession, isSessionNew, session } from "./data/api.ts";
+import { status } from "./data/catalog.ts";
+import { Icon } from "./icons.tsx";
+import { bundle } from "./lazy.tsx";
+import { broken, connection } from "./data/live.ts";
+import { Button } from "./ui.tsx";
+
+export function Banners() {
+  const rules = status.value?.rules;
+  return (
+    <>
+      {connection.value === "lost" && (
+        <div class="banner warn" role="status">
+          <Icon name="alert" />
+          The server does not answer. What you see may be old. The page continues as soon as the server is back.
+        </div>
+      )}
+      {broken.value && (
+        <div class="banner bad" role="alert">
+          <Icon name="alert" />
+          <span>{broken}</span>
+        </div>
+      )}
+      {rules?.state === "broken" && (
+        <div class="banner warn" role="status">
+          <Icon name="alert" />
+          <span>
+            <b>The rules cannot be used.</b> {rules.detail}
+          </span>
+        </div>
+      )}
+      {bundle.value && <bundle.value.SimulationBanner />}
+      {session.value && (
+        <div class={isSessionNew.value ? "banner warn" : "banner session"} role="status">
+          <Icon name={isSessionNew.value ? "alert" : "layers"} />
+          <span>
+            This is the session <b>{session}</b>.{" "}
+            {isSessionNew.value
+              ? "It is a new one: that of before has ended, with its changes."
+              : "Nothing here reaches the file."}
+          </span>
+          <Button onClick={() => enterSession("")}>Leave it</Button>
+        </div>
+      )}
+    </>
+  );
+}

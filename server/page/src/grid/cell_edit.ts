@@ -1,0 +1,219 @@
+// Editing a cell in its place: one member is written, on condition that its
+// record is unchanged. The edit is that of a record, wherever its row moves.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ask, get, messageOf, pathOf, Refused, type Answer } from "../data/api.ts";
+import { idOf, isReadOnly, whyOff } from "../data/catalog.ts";
+import { isEqual, memberOf, stringify, type Json, type Obj } from "../data/json.ts";
+import { bundle } from "../lazy.tsx";
+import { onChange } from "../data/live.ts";
+import { announce, toast, toastError } from "../messages.tsx";
+import type { PickedRecord } from "../data/references.ts";
+import { useUnsaved } from "../route.ts";
+import type { Rows } from "./rows.ts";
+import { fieldOf, isStructured, nothingOf, typedOf, type Field, type Shape } from "../data/schema.ts";
+import { toastUndo } from "../data/undo.ts";
+
+export interface CellEdit {
+  id: string;
+  member: string;
+  record: Obj;
+  draft: string;
+  picked: PickedRecord | undefined; // of a reference
+  was: Json | undefined;
+  tag: string;
+  error: string;
+}
+
+const describe = (value: Json | undefined): string => typedOf(value) || "empty";
+
+const hasChanged = (edit: CellEdit | null): boolean => edit !== null && edit.draft !== typedOf(edit.was);
+
+/** Returns the edit of the grid's cell, and what begins and ends one. */
+export function useCellEdit(
+  rows: Rows,
+  shape: Shape,
+  columns: Field[],
+  onOpen: (id: string) => void,
+  moveTo: (row: number, column: number) => void,
+) {
+  const [cell, setCell] = useState<CellEdit | null>(null);
+  const current = useRef(cell),
+    saving = useRef<Promise<boolean> | null>(null);
+  current.current = cell;
+
+  // While the list does not have the record, its row stays where it was.
+  const lastRow = useRef(-1);
+  const at = cell ? rows.indexOf(cell.id) : -1;
+  if (at >= 0 || !cell) lastRow.current = at;
+
+  const update = (edit: CellEdit, part: Partial<CellEdit>) =>
+    setCell((c) => (c?.id === edit.id && c.member === edit.member ? { ...c, ...part } : c));
+
+  useUnsaved(() => hasChanged(current.current));
+  useEffect(
+    () => () => {
+      const edit = current.current;
+      if (edit && hasChanged(edit) && !saving.current) toastLost(shape, edit);
+      current.current = null;
+      setCell(null);
+    },
+    [rows],
+  );
+  useEffect(
+    () =>
+      onChange((revisions) => {
+        const edit = current.current,
+          own = revisions.flatMap((r) => r.changes ?? []).findLast((c) => c.collection === shape.name && c.id === edit?.id);
+        if (edit && own?.op === "deleted") update(edit, { error: "This record has been deleted." });
+      }),
+    [shape.name],
+  );
+
+  const begin = async (row: number, column: number) => {
+    const record = rows.at(row),
+      field = columns[column];
+    if (!record || !field) return;
+    const id = idOf(shape.name, record),
+      was = memberOf(record, field.name);
+    if (id === "") return;
+    if (isReadOnly.value || field.readOnly || field.name === shape.key || isStructured(field, was)) {
+      onOpen(id);
+      return;
+    }
+    if (whyOff.value) return void toast(whyOff.value, { bad: true });
+    if (!(await save())) return document.querySelector<HTMLElement>(".edits :is(input, select, textarea)")?.focus();
+    const edit: CellEdit = { id, member: field.name, record, draft: typedOf(was), picked: undefined, was, tag: "", error: "" };
+    lastRow.current = row;
+    setCell(edit);
+    // The tag has to be that of the value that the person sees.
+    try {
+      const answer = await get(pathOf(shape.name, id)),
+        now = memberOf(answer.data as Obj, field.name);
+      setCell((c) => {
+        if (c?.id !== id || c.member !== field.name || (hasChanged(c) && !isEqual(now, was))) return c;
+        return { ...c, tag: answer.tag, was: now, draft: hasChanged(c) ? c.draft : typedOf(now) };
+      });
+    } catch (error) {
+      update(edit, { error: messageOf(error) });
+    }
+  };
+
+  const write = async (id: string, member: string, value: Json | undefined, tag: string): Promise<Answer> => {
+    const path = pathOf(shape.name, id);
+    const type = value === undefined ? "application/merge-patch+json" : undefined; // there null removes
+    const answer = await ask("PATCH", path, { body: stringify({ [member]: value ?? null }), type, tag });
+    rows.put(answer.data as Obj);
+    toastUndo(`${member} of ${shape.name} ${id} is ${describe(value)}`, answer.revision, () => {
+      void get(path).then((a) => rows.put(a.data as Obj));
+    });
+    return answer;
+  };
+
+  const run = async (edit: CellEdit, step?: [row: number, column: number]): Promise<boolean> => {
+    const { id, member, draft, was } = edit;
+    const isHere = () => current.current?.id === id && current.current.member === member;
+    const leave = () => {
+      if (!isHere()) return; // it was left while it was saved
+      const column = columns.findIndex((field) => field.name === member);
+      setCell(null);
+      if (step) moveTo(lastRow.current + step[0], column + step[1]);
+    };
+    if (!hasChanged(edit)) {
+      leave();
+      return true;
+    }
+    try {
+      const value = await bundle.value!.resolveInput({ field: fieldOf(shape, member), text: draft, picked: edit.picked }, was);
+      let { tag } = edit;
+      if (!tag) {
+        const now = await get(pathOf(shape.name, id));
+        ({ tag } = now);
+        if (!isEqual(memberOf(now.data as Obj, member), was)) throw new Changed(member, now);
+      }
+      const answer = await write(id, member, value, tag);
+      if (current.current?.draft === draft) leave();
+      else update(edit, { was: value, tag: answer.tag, error: "" }); // more has been typed
+      return true;
+    } catch (e) {
+      const error = await explain(e, pathOf(shape.name, id), member);
+      if (isHere()) {
+        announce(messageOf(error));
+        update(edit, { error: messageOf(error), ...(error instanceof Changed && { tag: error.now.tag }) });
+      } else toastLost(shape, edit, error);
+      return false;
+    }
+  };
+
+  /** Saves what was typed, and returns whether that is done. step moves to another cell then. */
+  const save = async (step?: [row: number, column: number]): Promise<boolean> => {
+    if (!current.current) return true;
+    saving.current ??= run(current.current, step).finally(() => {
+      saving.current = null;
+    });
+    return saving.current;
+  };
+
+  return {
+    cell,
+    row: cell ? lastRow.current : -1,
+    begin,
+    save,
+    type: (draft: string, picked?: PickedRecord) => setCell((c) => c && { ...c, draft, picked, error: "" }),
+
+    /** Handles a key in the input and reports whether it has a meaning there. */
+    onKey: (event: KeyboardEvent): boolean => {
+      const isText = event.target instanceof HTMLTextAreaElement;
+      if (event.key === "Escape") {
+        const edit = current.current;
+        setCell(null);
+        if (edit) moveTo(lastRow.current, columns.findIndex((field) => field.name === edit.member));
+      } else if (event.key === "Enter" && !(isText && event.shiftKey)) void save([1, 0]);
+      else if (event.key === "Tab") void save([0, event.shiftKey ? -1 : 1]);
+      else return false;
+      return true;
+    },
+
+    /** Makes the value of a cell null, or removes it if the rules do not allow null. */
+    clear: async (row: number, column: number) => {
+      const record = rows.at(row),
+        field = columns[column];
+      if (!record || !field || isReadOnly.value || field.readOnly || field.name === shape.key) return;
+      if (whyOff.value) return void toast(whyOff.value, { bad: true });
+      const id = idOf(shape.name, record),
+        was = memberOf(record, field.name);
+      if (was === null || was === undefined) return;
+      try {
+        const now = await get(pathOf(shape.name, id));
+        await write(id, field.name, field.required ? null : nothingOf(field, was), now.tag);
+      } catch (error) {
+        toastError("Not changed.", error);
+      }
+    },
+  };
+}
+
+/** Somebody else has changed a member. */
+class Changed extends Error {
+  constructor(
+    member: string,
+    readonly now: Answer,
+  ) {
+    const value = describe(memberOf(now.data as Obj, member));
+    super(`Somebody has changed this record. ${member} is now ${value}. Press Enter again to replace it.`);
+  }
+}
+
+/** Returns why a write was refused. */
+async function explain(error: unknown, path: string, member: string): Promise<unknown> {
+  if (!(error instanceof Refused)) return error;
+  if (error.status !== 412) return new Error(error.faultOf(member) ?? error.message);
+  return get(path).then(
+    (now) => new Changed(member, now),
+    () => error,
+  );
+}
+
+/** Reports what was typed into a cell that is not there any more. */
+function toastLost(shape: Shape, { id, member, draft }: CellEdit, error: unknown = ""): void {
+  toastError(`${member} of ${shape.name} ${id} was not saved. You have typed “${draft}”.`, error);
+}

@@ -1,0 +1,517 @@
+// The table of records: an ARIA grid that has elements only for the visible
+// rows. One cell has the tab stop. Its row stays in the page wherever the grid is
+// scrolled to, so that the keyboard does not lose its place.
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { isReadOnly, idOf } from "../data/catalog.ts";
+import { useCellEdit } from "./cell_edit.ts";
+import { faultsOf } from "../data/findings.ts";
+import { Row, Skeleton } from "./grid_row.tsx";
+import { isNumber, memberOf, stringify, type Json, type Obj } from "../data/json.ts";
+import type { Author } from "../data/live.ts";
+import { hasLetters } from "../keys.tsx";
+import { announce, toastError } from "../messages.tsx";
+import { href } from "../route.ts";
+import type { Rows } from "./rows.ts";
+import { typedOf, type Field, type Shape } from "../data/schema.ts";
+import type { Sort } from "../data/query.ts";
+import { Icon } from "../icons.tsx";
+import { copyText, drag, Empty, ErrorBox, hasModifier, useNarrow } from "../ui.tsx";
+import { WriteButton } from "../write_button.tsx";
+import { setWidth, useWidths } from "./columns.ts";
+
+export const mostSelected = 5_000; // records: a patch has at most 10,000 operations, two for each
+
+const rowHeight = 34,
+  cardHeight = 60; // px
+const rowsAround = 6; // in the page above and below the visible ones
+const rowsAbove = 40,
+  rowsBelow = 80; // requested before they are visible
+
+// Browsers draw nothing below some 17 million pixels. A taller table is scrolled by
+// a factor.
+const maxHeight = 15_000_000;
+
+export interface GridProps {
+  isReady: boolean; // to be shown
+  rows: Rows;
+  shape: Shape;
+  columns: Field[];
+  sort: Sort[];
+  opened: string | undefined; // the id of the record next to the table
+  isFiltered: boolean;
+  selected: ReadonlySet<string>;
+  onSelect: (id: string, isRange: boolean) => void; // isRange: with those since the last one
+  onSelectAll: () => void;
+  onSort: (member: string, more: boolean) => void;
+  onOpen: (id: string) => void;
+  onStep: (by: number) => void; // to the record below or above the opened one
+  onFilter: (member: string, value: Json | undefined, without: boolean) => void;
+  onNew: () => void;
+  onMenu: (member: string) => void;
+}
+
+/** The cell with the tab stop; row -1 is the header. */
+interface Place {
+  row: number;
+  column: number;
+  id?: string | undefined; // of its record
+}
+
+export function Grid(props: GridProps) {
+  const { rows, shape, sort, opened, isFiltered, selected, onSort, onOpen, onFilter } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  // On a phone a record is two lines and not a row of which only the id is visible.
+  const isNarrow = useNarrow();
+  const columns = useMemo(() => (isNarrow ? props.columns.slice(0, 1) : props.columns), [isNarrow, props.columns]);
+  const height = isNarrow ? cardHeight : rowHeight;
+  const [stop, setActive] = useState<Place>({ row: 0, column: 0 });
+  const focusOn = useRef<Place | null>(null),
+    hasFocus = useRef(false);
+  const view = useView(scroller);
+  const total = props.isReady ? rows.total.value : null,
+    fresh = rows.fresh.value;
+  void rows.version.value;
+  const lastRow = total === null ? stop.row : total - 1;
+  const active = { ...stop, row: Math.min(stop.row, lastRow), column: clamp(stop.column, 0, columns.length - 1) };
+  rows.pinned = Math.max(0, active.row);
+
+  const count = total ?? 0,
+    fullHeight = count * height,
+    shownHeight = Math.min(fullHeight, maxHeight);
+  const scale = fullHeight > maxHeight ? (fullHeight - view.height) / (maxHeight - view.height) : 1;
+  const top = view.top * scale;
+  const first = Math.max(0, Math.floor(top / height) - rowsAround);
+  const last = Math.min(count - 1, Math.ceil((top + view.height) / height) + rowsAround);
+
+  useEffect(() => {
+    scroller.current?.scrollTo(0, 0);
+    setActive({ row: 0, column: 0 });
+  }, [rows]);
+  useRequests(rows, total, first, last);
+  useEffect(() => {
+    const row = opened === undefined || !scroller.current ? -1 : rows.indexOf(opened);
+    if (row >= 0) scrollToRow(scroller.current!, row * height, height, top, scale);
+  }, [opened, rows, total === null]);
+  useEffect(() => {
+    // A cell that had the focus and was replaced, as when its record arrives, gives it to its successor.
+    const place = focusOn.current ?? (hasFocus.current && document.activeElement === document.body ? active : null);
+    const cell = place && cellAt(scroller.current, place);
+    if (!cell) return;
+    focusOn.current = null;
+    (cell.querySelector<HTMLElement>("input, select, textarea") ?? cell).focus({ preventScroll: true });
+  });
+
+  // The tab stop follows its record when others come or go above it.
+  const idAt = (row: number): string => idOf(shape.name, rows.at(row) ?? {});
+  const stopAt = ({ row, column }: Place) => setActive({ row, column, id: idAt(row) });
+  useLayoutEffect(() => {
+    const id = idAt(active.row);
+    if (id === "" || id === active.id) return;
+    const row = active.id ? rows.indexOf(active.id) : -1;
+    setActive(row < 0 ? { ...active, id } : { ...active, row });
+  }, [rows, rows.version.value]);
+
+  const moveTo = (row: number, column: number) => {
+    const place = { row: clamp(row, -1, count - 1), column: clamp(column, 0, columns.length - 1) };
+    const element = scroller.current!;
+    if (place.row >= 0) scrollToRow(element, place.row * height, height, top, scale);
+    scrollToColumn(element, place.column);
+    focusOn.current = place;
+    stopAt(place);
+  };
+  const edit = useCellEdit(rows, shape, columns, onOpen, moveTo);
+  useStill(scroller, edit.cell?.id, edit.row, height / scale);
+  const recordAt = (place: Place): Obj | undefined => (place.row < 0 ? undefined : rows.at(place.row));
+
+  const onKey = (event: KeyboardEvent) => {
+    if ((event.target as HTMLElement).closest(".edits")) {
+      if (edit.onKey(event)) event.preventDefault();
+      event.stopPropagation();
+      return;
+    }
+    const { row, column } = active,
+      control = hasModifier(event);
+    if (event.altKey) {
+      if (opened === undefined || !/^Arrow(Up|Down)$/.test(event.key)) return;
+      props.onStep(event.key === "ArrowDown" ? 1 : -1);
+      event.preventDefault();
+      return;
+    }
+    const letter = hasLetters.value && !control ? event.key.toLowerCase() : "";
+    const target = targetOf(
+      event.key,
+      control,
+      active,
+      count,
+      columns.length,
+      Math.floor(view.height / height) - 2,
+    );
+    const record = recordAt(active),
+      field = columns[column];
+    const value = record && field ? memberOf(record, field.name) : undefined;
+    const id = record && idOf(shape.name, record);
+    if (row < 0 && field && event.shiftKey && /Arrow(Left|Right)/.test(event.key)) {
+      const width = (cellAt(scroller.current, active)?.offsetWidth ?? 0) + (event.key === "ArrowLeft" ? -20 : 20);
+      setWidth(shape.name, field.name, width);
+      announce(width + " pixels");
+    } else if (target) moveTo(target.row, target.column);
+    else if (row < 0) {
+      if (!field) return;
+      if (event.key === "F10" && event.shiftKey) props.onMenu(field.name);
+      else if (event.key === " " && event.shiftKey) props.onSelectAll();
+      else if (event.key === "Enter" || event.key === " ") onSort(field.name, event.shiftKey);
+      else return;
+    } else if (!record || !field || !id) return;
+    else if (event.key === "Enter" && control) {
+      if (!field.collection || typeof value === "object" || value === undefined) return;
+      location.hash = href([field.collection, String(value)]);
+    } else if (event.key === "Enter" || event.key === "F2") void edit.begin(row, column);
+    else if (event.key === " " && event.shiftKey) props.onSelect(id, false);
+    else if (event.key === " " || letter === "o") onOpen(id);
+    else if (letter === "f") {
+      if (typeof value === "object" && value !== null && !isNumber(value)) announce("A filter has no list or object");
+      else onFilter(field.name, value, event.shiftKey);
+    } else if (event.key === "Delete") void edit.clear(row, column);
+    else if (event.key.toLowerCase() === "c" && control && !String(getSelection())) {
+      void copyText(event.shiftKey ? stringify(value) : typedOf(value)).then(
+        () => announce("Copied"),
+        (error: unknown) => toastError("Not copied.", error),
+      );
+    } else if (event.key === "Escape") document.getElementById("filter")?.focus();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+
+  // One listener serves all cells, so that rows that become visible bring none.
+  const onPointer = (event: MouseEvent, isDouble: boolean) => {
+    const target = event.target as HTMLElement,
+      place = placeOf(target);
+    if (!place) return;
+    const field = columns[place.column];
+    if (isDouble && field && target.matches(".grip")) setWidth(shape.name, field.name, undefined);
+    if (target.closest("a, input, select, textarea, .grip")) return;
+    const record = recordAt(place);
+    if (isDouble) {
+      if (place.row >= 0) void edit.begin(place.row, place.column);
+      return;
+    }
+    stopAt(place);
+    if (place.row < 0 && field) {
+      if (target.closest(".menu-of")) props.onMenu(field.name);
+      else if (place.column === 0 && isOnBox(event)) props.onSelectAll();
+      else onSort(field.name, event.shiftKey);
+    } else if (place.column === 0 && record) {
+      const id = idOf(shape.name, record);
+      if (event.shiftKey || hasModifier(event) || isOnBox(event)) props.onSelect(id, event.shiftKey);
+      else onOpen(id);
+    }
+  };
+
+  const onPress = (event: PointerEvent) => {
+    const target = event.target as HTMLElement,
+      field = columns[placeOf(target)?.column ?? -1];
+    if (!field || !target.matches(".grip")) return;
+    const width = target.parentElement!.offsetWidth;
+    drag(event, (x) => setWidth(shape.name, field.name, width + x));
+  };
+
+  const recordIn = (row: number): Obj | undefined =>
+    row === edit.row && idAt(row) !== edit.cell?.id ? edit.cell?.record : rows.at(row);
+  const indices = visibleRows(first, last, [active.row, edit.row], count);
+  const slots = useSlots(indices, (row) => idOf(shape.name, recordIn(row) ?? {}));
+  const widths = useWidths(columns, rows, shape);
+  if (rows.error.value && total === null) return <ErrorBox error={rows.error.value} />;
+  const template = widths.map((w, i) => (i === widths.length - 1 ? `minmax(${w}px, 1fr)` : w + "px")).join(" ");
+  const sum = widths.reduce((a, b) => a + b, 0);
+  const columnOf = (row: number) => (active.row === row ? active.column : -1);
+
+  return (
+    <div class="gridbox">
+      <div
+        ref={scroller}
+        class={isNarrow ? "grid narrow" : "grid"}
+        role="grid"
+        aria-label={shape.name}
+        aria-rowcount={total === null ? -1 : count + 1}
+        aria-colcount={columns.length}
+        aria-busy={total === null}
+        aria-multiselectable={true}
+        data-all={total !== null && total > 0 && selected.size >= Math.min(total, mostSelected) ? "" : undefined}
+        aria-readonly={isReadOnly.value || undefined}
+        style={{ "--columns": template, "--wide": sum + "px", "--row": height + "px" }}
+        onKeyDown={onKey}
+        onFocusIn={(event) => {
+          hasFocus.current = true;
+          const place = placeOf(event.target as HTMLElement);
+          if (place && (place.row !== active.row || place.column !== active.column)) stopAt(place);
+        }}
+        onFocusOut={(event) => {
+          const to = event.relatedTarget as Node | null,
+            edited = (event.target as HTMLElement).closest(".edits");
+          if (!to) return;
+          hasFocus.current = false;
+          if (edited && !edited.contains(to)) void edit.save();
+        }}
+        onPointerDown={onPress}
+        onClick={(event) => onPointer(event, false)}
+        onDblClick={(event) => onPointer(event, true)}
+      >
+        <div class="head row" role="row" aria-rowindex={1} hidden={isNarrow}>
+          {columns.map((field, i) => (
+            <ColumnHeader key={field.name} field={field} column={i} sort={sort} isActive={columnOf(-1) === i} />
+          ))}
+        </div>
+        <div class="spacer" role="rowgroup" style={{ height: shownHeight + "px" }}>
+          {total === null ? (
+            <Skeleton columns={columns.length} height={height} />
+          ) : (
+            indices.map((i) => {
+              const record = recordIn(i),
+                id = record ? idOf(shape.name, record) : "";
+              return (
+                <Row
+                  key={slots.get(i)}
+                  index={i}
+                  y={Math.round(i * height - view.top * (scale - 1))}
+                  id={id}
+                  record={record}
+                  columns={columns}
+                  active={columnOf(i)}
+                  isOpened={id !== "" && id === opened}
+                  isSelected={selected.has(id)}
+                  fresh={marksOf(fresh, id)}
+                  faults={faultsOf(shape.name, id)}
+                  edit={edit.row === i ? edit.cell : null}
+                  onEdit={edit.type}
+                  card={isNarrow ? shape : null}
+                />
+              );
+            })
+          )}
+        </div>
+      </div>
+      {total === 0 && <NoRows isFiltered={isFiltered} onNew={props.onNew} />}
+    </div>
+  );
+}
+
+function NoRows({ isFiltered, onNew }: { isFiltered: boolean; onNew: () => void }) {
+  if (isFiltered) {
+    return (
+      <Empty icon="filter" title="Nothing matches">
+        <p>No record meets all of these conditions. Remove one above.</p>
+      </Empty>
+    );
+  }
+  return (
+    <Empty icon="table" title="No records yet">
+      <p>
+        Send a <span class="code">POST</span>, or add one to the file. It appears here at once.
+      </p>
+      <WriteButton icon="plus" onClick={onNew}>
+        New record
+      </WriteButton>
+    </Empty>
+  );
+}
+
+interface ColumnHeaderProps {
+  field: Field;
+  column: number;
+  sort: Sort[];
+  isActive: boolean;
+}
+
+function ColumnHeader({ field, column, sort, isActive }: ColumnHeaderProps) {
+  const at = sort.findIndex((s) => s.member === field.name),
+    own = sort[at];
+  const direction = own ? (own.descending ? "descending" : "ascending") : "none";
+  return (
+    <div
+      role="columnheader"
+      aria-colindex={column + 1}
+      aria-sort={direction}
+      class={"cell" + (column > 0 && field.kind === "number" ? " right" : "")}
+      data-cell={"-1:" + column}
+      tabIndex={isActive ? 0 : -1}
+      title={field.description || field.name}
+    >
+      <span class="name">{field.name}</span>
+      {own && <Icon name={own.descending ? "sortdown" : "sortup"} size={13} />}
+      {own && sort.length > 1 && <sup>{at + 1}</sup>}
+      <span class="menu-of" aria-hidden="true">
+        <Icon name="dots" size={14} />
+      </span>
+      <span class="grip" />
+    </div>
+  );
+}
+
+const boxWidth = 26; // px
+
+/** Whether a click in the first column is on the box that selects the record. */
+const isOnBox = (event: MouseEvent): boolean =>
+  event.clientX < (event.currentTarget as HTMLElement).getBoundingClientRect().left + boxWidth &&
+  (event as PointerEvent).pointerType !== "touch";
+
+const clamp = (n: number, min: number, max: number): number => Math.max(min, Math.min(max, n));
+
+const cellAt = (grid: HTMLElement | null, place: Place): HTMLElement | null =>
+  grid?.querySelector<HTMLElement>(`[data-cell="${place.row}:${place.column}"]`) ?? null;
+
+function placeOf(element: HTMLElement): Place | null {
+  const text = element.closest<HTMLElement>("[data-cell]")?.dataset["cell"];
+  const [row, column] = (text ?? "").split(":").map(Number);
+  return row === undefined || column === undefined ? null : { row, column };
+}
+
+/** Returns where a key leads, or undefined. */
+function targetOf(
+  key: string,
+  control: boolean,
+  from: Place,
+  rows: number,
+  columns: number,
+  page: number,
+): Place | undefined {
+  const { row, column } = from,
+    far = Math.max(1, page);
+  switch (key) {
+    case "ArrowUp":
+      return { row: control ? 0 : row - 1, column };
+    case "ArrowDown":
+      return { row: control ? rows - 1 : row + 1, column };
+    case "ArrowLeft":
+      return { row, column: control ? 0 : column - 1 };
+    case "ArrowRight":
+      return { row, column: control ? columns - 1 : column + 1 };
+    case "Home":
+      return { row: control ? 0 : row, column: 0 };
+    case "End":
+      return { row: control ? rows - 1 : row, column: columns - 1 };
+    case "PageUp":
+      if (control) break; // the tab to the left
+      return { row: Math.max(0, row - far), column };
+    case "PageDown":
+      if (control) break;
+      return { row: row + far, column };
+  }
+  return undefined;
+}
+
+/** Returns the part of the grid that is visible. */
+function useView(scroller: { current: HTMLElement | null }): { top: number; height: number } {
+  const [view, setView] = useState({ top: 0, height: 600 });
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (!element) return;
+    let frame = 0;
+    const update = () => {
+      frame = 0;
+      const { scrollTop: top, clientHeight: height } = element;
+      setView((v) => (v.top === top && v.height === height ? v : { top, height }));
+    };
+    const schedule = () => {
+      frame ||= requestAnimationFrame(update);
+    };
+    element.addEventListener("scroll", schedule, { passive: true });
+    const observer = new ResizeObserver(schedule);
+    observer.observe(element);
+    update();
+    return () => {
+      element.removeEventListener("scroll", schedule);
+      observer.disconnect();
+      cancelAnimationFrame(frame);
+    };
+  }, [scroller.current]);
+  return view;
+}
+
+/**
+ * Requests the rows around the visible ones. While the scroll bar is dragged this
+ * happens every 60 ms, and requests for rows that were passed are given up.
+ */
+function useRequests(rows: Rows, total: number | null, first: number, last: number): void {
+  const range = useRef<[from: number, to: number]>([0, 0]),
+    timer = useRef(0);
+  range.current = total === null ? [0, 60] : [first - rowsAbove, Math.min(total - 1, last + rowsBelow)];
+  useEffect(() => {
+    const request = () => {
+      timer.current = 0;
+      rows.want(...range.current);
+    };
+    if (total === null || rows.at(first)) request();
+    else timer.current ||= window.setTimeout(request, 60);
+  }, [rows, first, last, total]);
+}
+
+function scrollToRow(grid: HTMLElement, y: number, height: number, top: number, scale: number): void {
+  const room = grid.clientHeight - height; // the header covers a row
+  if (y < top) grid.scrollTop = y / scale;
+  else if (y + height > top + room) grid.scrollTop = (y + height - room) / scale;
+}
+
+function scrollToColumn(grid: HTMLElement, column: number): void {
+  const cell = grid.querySelector<HTMLElement>(`.head [data-cell="-1:${column}"]`);
+  const fixed = grid.querySelector<HTMLElement>(`.head [data-cell="-1:0"]`)?.offsetWidth ?? 0;
+  if (!cell || column === 0) return;
+  const left = cell.offsetLeft,
+    right = left + cell.offsetWidth;
+  if (left - fixed < grid.scrollLeft) grid.scrollLeft = left - fixed;
+  else if (right > grid.scrollLeft + grid.clientWidth) grid.scrollLeft = right - grid.clientWidth;
+}
+
+/** Returns the rows that have elements: the visible ones, the one with the tab stop and the one that is edited. */
+function visibleRows(first: number, last: number, others: [active: number, edited: number], count: number): number[] {
+  const indices = new Set<number>();
+  for (let i = first; i <= last; i++) indices.add(i);
+  if (others[0] < count) indices.add(others[0]);
+  indices.add(others[1]);
+  indices.delete(-1);
+  return [...indices].sort((a, b) => a - b);
+}
+
+/** Keeps the row that is edited where it is on the screen when others come or go above it. */
+function useStill(scroller: { current: HTMLElement | null }, id: string | undefined, row: number, height: number): void {
+  const before = useRef({ id, row });
+  useLayoutEffect(() => {
+    const { id: lastID, row: last } = before.current;
+    if (id !== undefined && id === lastID) scroller.current?.scrollBy(0, (row - last) * height);
+    before.current = { id, row };
+  }, [id, row]);
+}
+
+/** Returns who changed a record, and its marks: the members that changed, or "*" for a new record. */
+function marksOf(fresh: ReadonlyMap<string, Author>, id: string): string {
+  if (fresh.size === 0 || id === "") return "";
+  const own = [...fresh].filter(([mark]) => mark === id || mark.startsWith(id + "/"));
+  return [...own.slice(-1).map(([, by]) => by), ...own.map(([mark]) => mark.slice(id.length + 1) || "*")].join("\n");
+}
+
+/**
+ * Returns which element shows which row. A record keeps its element when its row
+ * moves, with the focus in it; and the element of a row that is scrolled out of sight
+ * shows one that comes into it. That is half the work of making new ones.
+ */
+function useSlots(indices: number[], idAt: (row: number) => string): Map<number, number> {
+  const kept = useRef({ ids: new Map<string, number>(), rows: new Map<number, number>() });
+  const next = new Map<number, number>(),
+    ids = new Map<string, number>(),
+    taken = new Set<number>();
+  const take = (row: number, slot: number | undefined) => {
+    if (slot === undefined || next.has(row) || taken.has(slot)) return;
+    next.set(row, slot);
+    taken.add(slot);
+  };
+  for (const i of indices) take(i, kept.current.ids.get(idAt(i)));
+  for (const i of indices) take(i, kept.current.rows.get(i));
+  let free = 0;
+  for (const i of indices) {
+    while (taken.has(free) && !next.has(i)) free++;
+    take(i, free);
+    if (idAt(i)) ids.set(idAt(i), next.get(i)!);
+  }
+  kept.current = { ids, rows: next };
+  return next;
+}

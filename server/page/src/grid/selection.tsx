@@ -1,0 +1,142 @@
+// What can be done with several records at once. Each action is one transaction.
+import { useState } from "preact/hooks";
+import { readRecords } from "../data/catalog.ts";
+import { Input } from "../record/inputs.tsx";
+import { memberOf, pointer, stringify, type Json, type Obj, type Operation } from "../data/json.ts";
+import { announce, toastError } from "../messages.tsx";
+import type { Rows } from "./rows.ts";
+import { resolveInput, type FieldInput } from "../data/references.ts";
+import { fieldOf, typedOf, type Shape } from "../data/schema.ts";
+import { changeRecords } from "../data/transaction.ts";
+import { Button, copyText, count, Dialog, ErrorBox } from "../ui.tsx";
+import { WriteButton } from "../write_button.tsx";
+
+interface SelectionProps {
+  rows: Rows;
+  shape: Shape;
+  selected: ReadonlySet<string>;
+  onDone: () => void;
+}
+
+export function SelectionBar({ rows, shape, selected, onDone }: SelectionProps) {
+  const [isSetting, setSetting] = useState(false);
+  const n = count(selected.size, "record");
+  const copyAs = async (write: (records: Obj[]) => string) => {
+    try {
+      const loaded = [...selected].map((id) => rows.at(rows.indexOf(id))).filter((record) => record !== undefined);
+      const isWhole = loaded.length === selected.size; // those far away may have been forgotten
+      await copyText(write(isWhole ? loaded : await readRecords(shape.name, [...selected])));
+      announce("Copied");
+    } catch (error) {
+      toastError("Not copied.", error);
+    }
+  };
+  const remove = async () => {
+    try {
+      await changeRecords(shape.name, selected, (path) => [{ op: "remove", path }], `${n} deleted`);
+      onDone();
+    } catch (error) {
+      toastError("Nothing was deleted.", error);
+    }
+  };
+  return (
+    <div class="selection" role="group" aria-label="Selected records">
+      <strong>{n} selected</strong>
+      <span class="grow" />
+      <Button onClick={() => void copyAs((records) => stringify(records, 2))}>Copy as JSON</Button>
+      <Button onClick={() => void copyAs((records) => csvOf(records, shape))}>Copy as CSV</Button>
+      <WriteButton onClick={() => setSetting(true)}>Set a member</WriteButton>
+      <WriteButton icon="trash" onClick={() => void remove()}>
+        Delete
+      </WriteButton>
+      <Button kind="quiet" icon="close" label="Clear the selection" onClick={onDone} />
+      {isSetting && (
+        <SetMember
+          rows={rows}
+          shape={shape}
+          selected={selected}
+          onClose={(isDone) => {
+            setSetting(false);
+            if (isDone) onDone();
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+interface SetMemberProps {
+  rows: Rows;
+  shape: Shape;
+  selected: ReadonlySet<string>;
+  onClose: (isDone: boolean) => void;
+}
+
+function SetMember({ rows, shape, selected, onClose }: SetMemberProps) {
+  const fields = shape.fields.filter((field) => !field.readOnly && field.name !== shape.key);
+  const [name, setName] = useState(fields[0]?.name ?? ""),
+    [typed, setTyped] = useState<Omit<FieldInput, "field"> | null>(null); // null: nothing yet
+  const [error, setError] = useState<unknown>(null);
+  const field = fieldOf(shape, name);
+  const [first = ""] = selected,
+    before = memberOf(rows.at(rows.indexOf(first)), name); // whose type is kept
+  const save = async () => {
+    try {
+      const value = await resolveInput({ field, ...typed! }, before ?? (typed!.text === "" ? "" : undefined));
+      const text = `${name} of ${count(selected.size, "record")} is ${typedOf(value) || "empty"}`;
+      const change = (path: string): Operation[] => {
+        const member = path + pointer(name);
+        const set: Operation = { op: "add", path: member, value: value ?? null };
+        return value === undefined ? [set, { op: "remove", path: member }] : [set]; // what is missing cannot be removed
+      };
+      await changeRecords(shape.name, selected, change, text);
+      onClose(true);
+    } catch (e) {
+      setError(e);
+    }
+  };
+  return (
+    <Dialog title="Set a member" onClose={() => onClose(false)}>
+      <h2>Set a member of {count(selected.size, "record")}</h2>
+      <div class="form">
+        <div class="field">
+          <label for="set-member">Member</label>
+          <select
+            id="set-member"
+            value={name}
+            onChange={(event) => {
+              setName(event.currentTarget.value);
+              setTyped(null);
+            }}
+          >
+            {fields.map((f) => (
+              <option key={f.name}>{f.name}</option>
+            ))}
+          </select>
+        </div>
+        <div class="field">
+          <label for="set-value">Value</label>
+          <Input key={name} id="set-value" field={field} value={typed?.text ?? ""} was={undefined} onInput={(text, picked) => setTyped({ text, picked })} />
+        </div>
+      </div>
+      {error !== null && <ErrorBox error={error} title="Nothing was changed" />}
+      <div class="row-of end">
+        <Button onClick={() => onClose(false)}>Cancel</Button>
+        <Button kind="primary" disabled={typed === null} onClick={() => void save()}>
+          Save
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+/** Returns records as comma-separated values (RFC 4180). */
+function csvOf(records: Obj[], shape: Shape): string {
+  const names = [...new Set([...shape.fields.map((f) => f.name), ...records.flatMap((r) => Object.keys(r))])];
+  const cell = (value: Json | undefined) => {
+    const text = typeof value === "object" ? stringify(value) : typedOf(value);
+    return /[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
+  };
+  const lines = [names, ...records.map((record) => names.map((name) => memberOf(record, name)))];
+  return lines.map((line) => line.map(cell).join(",")).join("\r\n") + "\r\n";
+}

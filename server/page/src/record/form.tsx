@@ -1,0 +1,252 @@
+// A record as a form: an input for each member.
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Draft, Fault } from "./draft.ts";
+import { Icon } from "../icons.tsx";
+import { Input } from "./inputs.tsx";
+import { isEqual, memberOf, pointer, type Json } from "../data/json.ts";
+import { fieldOf, typedOf, type Field, type Shape } from "../data/schema.ts";
+import { Button, withoutName } from "../ui.tsx";
+import { localTime, ReferenceLink, Value } from "../values.tsx";
+
+interface FormProps {
+  draft: Draft;
+  shape: Shape;
+  isNew: boolean;
+  isLocked: boolean;
+}
+
+export const maxMembers = 300; // inputs; a record with more is edited as JSON
+
+/** Returns the fields of the members that a form has inputs for. added are names that a person has added. */
+export function fieldsOf(draft: Draft, shape: Shape, isNew: boolean, added: string[] = []): Field[] {
+  const names = new Set([
+    ...shape.fields.map((field) => field.name),
+    ...Object.keys(draft.value),
+    ...Object.keys(draft.base),
+    ...added,
+  ]);
+  const fields = [...names].map((name) => fieldOf(shape, name));
+  return fields.filter((field) => !isNew || !field.readOnly);
+}
+
+export function Form({ draft, shape, isNew, isLocked }: FormProps) {
+  const added = useRef<string[]>([]);
+  const fields = fieldsOf(draft, shape, isNew, added.current);
+  const add = (name: string) => {
+    added.current.push(name);
+    if (memberOf(draft.value, name) === undefined) draft.set(name, "");
+  };
+  const hidden = fields.length - maxMembers;
+  return (
+    <div class="form">
+      {fields.slice(0, maxMembers).map((field) => (
+        <Member
+          key={field.name}
+          draft={draft}
+          field={field}
+          isKey={field.name === shape.key}
+          isNew={isNew}
+          isLocked={isLocked}
+        />
+      ))}
+      {hidden > 0 && <p class="dim">{hidden} more members are in the JSON tab.</p>}
+      {!isLocked && <AddMember onAdd={add} />}
+    </div>
+  );
+}
+
+interface MemberProps {
+  draft: Draft;
+  field: Field;
+  isKey: boolean;
+  isNew: boolean;
+  isLocked: boolean;
+}
+
+function Member({ draft, field, isKey, isNew, isLocked }: MemberProps) {
+  const { name } = field,
+    id = "member-" + name,
+    helpID = id + "-help",
+    faultID = id + "-wrong";
+  const was = memberOf(draft.base, name),
+    now = memberOf(draft.value, name);
+  const isFixed = isLocked || (!isNew && (isKey || field.readOnly));
+  const fault = faultText(draft, name);
+  const typed = draft.typed.get(name);
+  const isChanged = typed !== undefined || !isEqual(was, now);
+  const classes = ["field"];
+  if (isChanged && !isNew) classes.push("differs");
+  if (draft.flash.includes(name)) classes.push("changed");
+  return (
+    <div class={classes.join(" ")}>
+      <div class="field-head">
+        <label for={isFixed ? undefined : id}>
+          {name}
+          {(field.required || (isNew && field.requiredOnCreate)) && !isFixed && (
+            <span class="need" title="required">
+              *
+            </span>
+          )}
+        </label>
+        {isChanged && !isNew && !isFixed && (
+          <button
+            type="button"
+            class="link"
+            onClick={() => draft.set(name, was)}
+            aria-label={"Discard the change of " + name}
+          >
+            Discard
+          </button>
+        )}
+        <span class="type">{(field.kind === "time" && localTime(now, "medium")) || kindText(field, isKey)}</span>
+      </div>
+      {isFixed ? (
+        <div class="fixed" id={id}>
+          <FixedValue value={now} field={field} />
+          {isKey && <Icon name="lock" size={12} />}
+        </div>
+      ) : (
+        <Input
+          id={id}
+          field={field}
+          value={typed?.text ?? typedOf(now)}
+          was={was ?? now}
+          isInvalid={fault !== ""}
+          describedBy={[fault && faultID, field.description && helpID].filter(Boolean).join(" ")}
+          placeholder={placeholderFor(field, now, isNew)}
+          onInput={(text, picked) => draft.type(field, text, picked)}
+        />
+      )}
+      {!isFixed && !typed && <ReferredRecord field={field} value={now} />}
+      {fault && (
+        <p class="error" id={faultID}>
+          <Icon name="alert" size={13} />
+          {fault}
+        </p>
+      )}
+      {field.description && (
+        <p class="help" id={helpID}>
+          {field.description}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Returns what tells an empty text, null and a missing member apart. */
+function placeholderFor(field: Field, value: Json | undefined, isNew: boolean): string {
+  if (value === null) return "null";
+  if (value !== undefined) return "empty text";
+  if (field.example !== undefined) return typedOf(field.example);
+  return isNew ? "" : "missing";
+}
+
+/** A value that cannot be edited. Objects and arrays are laid out. */
+function FixedValue({ value, field }: { value: Json | undefined; field: Field }) {
+  if (
+    typeof value === "object" &&
+    value !== null &&
+    typedOf(value).startsWith("{") !== typedOf(value).startsWith("[")
+  ) {
+    return (
+      <pre class="code" tabIndex={0}>
+        {typedOf(value)}
+      </pre>
+    );
+  }
+  if (typeof value === "string" && field.kind === "text") return <span class="whole">{value}</span>;
+  return <Value value={value} field={field} />;
+}
+
+/** The record that a reference leads to. */
+function ReferredRecord({ field, value }: { field: Field; value: Json | undefined }) {
+  if (
+    field.kind !== "reference" ||
+    value === undefined ||
+    value === null ||
+    value === "" ||
+    typeof value === "object"
+  )
+    return null;
+  return (
+    <div class="after">
+      <ReferenceLink collection={field.collection} id={String(value)} how="link" />
+    </div>
+  );
+}
+
+function AddMember({ onAdd }: { onAdd: (name: string) => void }) {
+  const [isOpen, setOpen] = useState(false),
+    [name, setName] = useState("");
+  const next = useRef(""); // the id of what gets the focus, before another key is pressed
+  useLayoutEffect(() => {
+    if (next.current) (document.getElementById(next.current) ?? document.querySelector<HTMLElement>(".add"))?.focus();
+  }, [isOpen]);
+  if (!isOpen) {
+    const open = () => {
+      next.current = "new-member";
+      setOpen(true);
+    };
+    return (
+      <div>
+        <Button kind="quiet" icon="plus" class="add" onClick={open}>
+          Add a member
+        </Button>
+      </div>
+    );
+  }
+  const close = (added: string) => {
+    if (added) onAdd(added);
+    setOpen(false);
+    setName("");
+    next.current = "member-" + added;
+  };
+  return (
+    <div class="field">
+      <div class="field-head">
+        <label for="new-member">Name of the member</label>
+      </div>
+      <div class="row-of">
+        <input
+          id="new-member"
+          autocomplete="off"
+          value={name}
+          onInput={(event) => setName(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            const isEnter = event.key === "Enter" && !event.ctrlKey && !event.metaKey;
+            if (!isEnter && event.key !== "Escape") return;
+            event.preventDefault();
+            event.stopPropagation();
+            close(isEnter ? name : "");
+          }}
+        />
+        <Button onClick={() => close(name)}>Add</Button>
+      </div>
+    </div>
+  );
+}
+
+/** Returns what is wrong with a member and its parts. The label has its name. */
+function faultText(draft: Draft, name: string): string {
+  const own = pointer(name);
+  const found = draft.faults.filter((fault) => fault.pointer === own || fault.pointer.startsWith(own + "/"));
+  const text = ({ pointer: place, detail }: Fault) =>
+    (place === own ? "" : place.slice(own.length) + ": ") + withoutName(detail, place);
+  return found.map((fault) => text(fault).replace(/^./u, (letter) => letter.toUpperCase())).join(" ");
+}
+
+function kindText(field: Field, isKey: boolean): string {
+  if (isKey) return "id";
+  switch (field.kind) {
+    case "reference":
+    case "references":
+      return "→ " + field.collection;
+    case "choice":
+      return "one of " + field.choices.length;
+    case "time":
+      return "date and time";
+    case "any":
+      return "";
+  }
+  return field.kind;
+}

@@ -1,0 +1,116 @@
+// How a value is edited: the input that its field asks for.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Json } from "../data/json.ts";
+import type { Control, OnInput } from "./input_props.ts";
+import { ReferenceInput } from "./reference_input.tsx";
+import { isStructured, typedOf, type Field } from "../data/schema.ts";
+import { TimeInput } from "./time_input.tsx";
+
+export interface InputProps {
+  field: Field;
+  value: string;
+  was: Json | undefined; // in the file
+  onInput: OnInput;
+  id?: string | undefined;
+  label?: string | undefined;
+  isInvalid?: boolean;
+  describedBy?: string | undefined;
+  placeholder?: string; // while it is empty
+  autoFocus?: boolean;
+}
+
+const longText = 70; // characters from which a text gets several lines
+
+export function Input(props: InputProps) {
+  const { field, was, onInput, autoFocus } = props;
+  const ref = useRef<Control>(null);
+  const [value, setOwn] = useOwnText(props.value);
+  const [lines] = useState(() => linesOf(field, value, was)); // the element stays the same while a person types in it
+  useEffect(() => {
+    if (!autoFocus) return;
+    ref.current?.focus();
+    if (ref.current?.tagName === "INPUT") ref.current.select();
+  }, []);
+  const shared = {
+    ref,
+    id: props.id,
+    value,
+    "aria-invalid": props.isInvalid ? true : undefined,
+    "aria-describedby": props.describedBy || undefined,
+    "aria-label": props.label,
+    autocomplete: "off",
+    spellcheck: false,
+    placeholder: props.placeholder,
+    onBlur: () => setOwn(null),
+  } as const;
+  const input = (event: { currentTarget: { value: string } }) => {
+    setOwn(event.currentTarget.value);
+    onInput(event.currentTarget.value);
+  };
+  if (field.kind === "choice" || field.kind === "boolean") {
+    return (
+      <select {...shared} onChange={input}>
+        <Choices field={field} value={value} was={was} none={props.placeholder || "–"} />
+      </select>
+    );
+  }
+  if (field.kind === "reference") {
+    return <ReferenceInput field={field} value={value} isInCell={autoFocus === true} onInput={onInput} shared={shared} />;
+  }
+  if (field.kind === "time" || field.kind === "date") {
+    return <TimeInput field={field} value={value} onInput={onInput} shared={shared} />;
+  }
+  if (lines > 0) {
+    return <textarea {...shared} class={isStructured(field, was) ? "code" : ""} rows={lines} onInput={input} />;
+  }
+  // The server judges values; the browser only offers a keyboard.
+  const keyboards = { number: "decimal", email: "email", link: "url" } as const;
+  const keyboard = keyboards[field.kind as keyof typeof keyboards];
+  return <input {...shared} type="text" inputMode={keyboard} onInput={input} />;
+}
+
+/** Returns how many lines a text gets, 0 for an input of one line. */
+function linesOf(field: Field, value: string, was: Json | undefined): number {
+  if (isStructured(field, was)) return Math.min(12, value.split("\n").length + 1);
+  const isLong = (field.kind === "text" || field.kind === "any") && (value.length > longText || value.includes("\n"));
+  return isLong ? Math.min(8, Math.ceil(value.length / 50) + 1) : 0;
+}
+
+/**
+ * Returns the text of an input: what a person types stays as it is typed, also where
+ * the value that it means would be spelled in another way, until the input is left or
+ * its value changes from elsewhere.
+ */
+function useOwnText(value: string): [text: string, set: (typed: string | null) => void] {
+  const [own, setOwn] = useState<{ text: string; means?: string } | null>(null);
+  if (own && own.means === undefined) own.means = value;
+  const isOwn = own !== null && own.means === value;
+  return [isOwn ? own.text : value, (text) => setOwn(text === null ? null : { text })];
+}
+
+interface ChoicesProps {
+  field: Field;
+  value: string;
+  was: Json | undefined;
+  none: string;
+}
+
+function Choices({ field, value, was, none }: ChoicesProps) {
+  const choices = field.kind === "boolean" ? ["true", "false"] : field.choices.map(typedOf);
+  const historic = field.historic.map(typedOf);
+  const canBeEmpty = value !== "" && !choices.includes("") && (field.isNullable || !field.required);
+  return (
+    <>
+      {canBeEmpty && <option value="">{field.isNullable ? "null" : "–"}</option>}
+      {!choices.includes(value) && <option value={value}>{value === "" ? none : value + " (not allowed)"}</option>}
+      {choices.map((choice) => {
+        const isHistoric = historic.includes(choice);
+        return (
+          <option key={choice} value={choice} disabled={isHistoric && choice !== typedOf(was)}>
+            {choice + (isHistoric ? " (old records only)" : "")}
+          </option>
+        );
+      })}
+    </>
+  );
+}

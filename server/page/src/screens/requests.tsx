@@ -1,0 +1,424 @@
+// The requests of front ends, live, and the switches for simulated answers.
+import { useEffect, useState } from "preact/hooks";
+import { ask, prefix, read, Refused, session, type Schemas } from "../data/api.ts";
+import { hasCollection, hasObject, isReadOnly, status } from "../data/catalog.ts";
+import { Icon } from "../icons.tsx";
+import { parse, stringify } from "../data/json.ts";
+import { requests, type LoggedRequest } from "../data/live.ts";
+import { toast, toastError } from "../messages.tsx";
+import { PanelEdge } from "../panel_edge.tsx";
+import { held, hold, holdWhileAway, isFailed, newer, setSeen } from "../data/request_log.ts";
+import { go, route } from "../route.ts";
+import { canSimulate } from "../data/simulation.ts";
+import { SimulationBar } from "./simulation_bar.tsx";
+import { languages, type RequestText } from "../data/snippets.ts";
+import { Skeleton, Button, Copy, count, Empty, ErrorBox, formatCount, placeOf, Segments, useNarrow } from "../ui.tsx";
+
+type Bodies = Schemas["RequestBodies"];
+
+const filters = ["all", "writes", "failed"] as const;
+type Filter = (typeof filters)[number];
+
+const shown = 200; // requests
+const safeMethods = ["GET", "HEAD", "OPTIONS", "QUERY"];
+
+function matches(request: LoggedRequest, filter: Filter, word: string): boolean {
+  if (filter === "writes" && safeMethods.includes(request.method)) return false;
+  if (filter === "failed" && !isFailed(request)) return false;
+  return decode(request.path + "?" + (request.query ?? ""))
+    .toLowerCase()
+    .includes(word.toLowerCase());
+}
+
+export function Requests() {
+  if (!status.value?.mode.requests) return <Off />;
+  return <Log />;
+}
+
+function Off() {
+  return (
+    <main class="screen" aria-labelledby="title">
+      <h1 id="title">Requests</h1>
+      <Switches />
+      <Empty icon="pulse" title="Requests are not recorded">
+        <p>
+          Start the server with <span class="code">--requests=on</span> to see the requests of your front end here.
+        </p>
+      </Empty>
+    </main>
+  );
+}
+
+function Log() {
+  const { value: now } = requests;
+  useEffect(setSeen, [now]);
+  const id = route.value.path[2];
+  const [filter, setFilter] = useState<Filter>("all"),
+    [word, setWord] = useState("");
+  const isHeld = held.value !== null,
+    all = held.value ?? now;
+  const list = (all ?? []).filter((request) => matches(request, filter, word)),
+    waiting = newer().filter((request) => matches(request, filter, word)).length;
+  const toggle = () => {
+    hold(!isHeld, true);
+    if (isHeld) document.querySelector(".log")?.scrollTo(0, 0);
+  };
+  const forget = () => {
+    hold(false, false);
+    ask("DELETE", "/_/requests").catch((error: unknown) => toastError("Not forgotten.", error));
+  };
+  return (
+    <>
+      <main class="screen list" aria-labelledby="title">
+        <header class="top">
+          <h1 id="title">Requests</h1>
+          <span class="count" aria-live="polite">
+            {all && count(all.length, "request")}
+          </span>
+          <span class="grow" />
+          <Segments label="Which requests" options={filters} value={filter} onChange={setFilter} />
+          <input
+            id="filter"
+            class="search"
+            type="search"
+            aria-label="Search in paths"
+            placeholder="path"
+            value={word}
+            onInput={(event) => setWord(event.currentTarget.value)}
+          />
+          <Button icon={isHeld ? "play" : "pause"} onClick={toggle}>
+            {isHeld ? "Continue" : "Hold"}
+            {waiting > 0 && <span class="n">{waiting} new</span>}
+          </Button>
+          <Button kind="quiet" icon="trash" label="Forget them" onClick={forget} />
+        </header>
+        <Switches />
+        {all === null && <Skeleton count={3} />}
+        {all?.length === 0 && <NoRequests />}
+        {all !== null && all.length > 0 && list.length === 0 && <Empty icon="pulse" title="None of these" />}
+        {list.length > 0 && <Table list={list} opened={id} />}
+      </main>
+      {id !== undefined && <RequestPanel key={id} id={id} />}
+    </>
+  );
+}
+
+/** The switches, on a phone a way to them. */
+function Switches() {
+  if (!useNarrow()) return <SimulationBar />;
+  if (!canSimulate.value) return null;
+  return (
+    <a class="button" href="#/_/simulate">
+      <Icon name="flask" />
+      Simulate
+    </a>
+  );
+}
+
+function NoRequests() {
+  const address = location.origin + prefix.value;
+  return (
+    <Empty icon="pulse" title="No requests yet">
+      <p>
+        Point your front end at <span class="code">{address}</span> <Copy text={() => address} />
+      </p>
+      <p>
+        Its requests appear here as they are answered; those of this page are left out. Pages on localhost may send
+        them, and <span class="code">--cors-origin</span> allows others.
+      </p>
+    </Empty>
+  );
+}
+
+interface TableProps {
+  list: LoggedRequest[];
+  opened: string | undefined;
+}
+
+function Table({ list, opened }: TableProps) {
+  useEffect(() => () => holdWhileAway(false), []);
+  return (
+    <div
+      class="log"
+      tabIndex={0}
+      role="region"
+      aria-label="Requests"
+      onScroll={(event) => holdWhileAway(event.currentTarget.scrollTop > 0)}
+    >
+      <table class="plain log">
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            <th scope="col">Status</th>
+            <th scope="col">Method</th>
+            <th scope="col">Request</th>
+            <th scope="col" class="right">
+              ms
+            </th>
+            <th scope="col" class="right phone-no">
+              Bytes
+            </th>
+            <th scope="col" class="phone-no">
+              From
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {list.slice(0, shown).map((request) => (
+            <Line key={request.id} request={request} isOpened={request.id === opened} />
+          ))}
+        </tbody>
+      </table>
+      {list.length > shown && <p class="dim more">{formatCount(list.length - shown)} older ones are not shown. Search to find them.</p>}
+    </div>
+  );
+}
+
+const addressOf = (id: string): string => "#/_/requests/" + encodeURIComponent(id);
+const timeOf = (request: LoggedRequest): string => new Date(request.at).toLocaleTimeString("en-GB");
+const fullPath = (request: LoggedRequest): string => request.path + (request.query ? "?" + request.query : "");
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    return text;
+  }
+}
+
+function Line({ request, isOpened }: { request: LoggedRequest; isOpened: boolean }) {
+  return (
+    <tr class={isOpened ? "opened" : ""}>
+      <td class="num dim">{timeOf(request)}</td>
+      <td>
+        <StatusCode status={request.status} />
+      </td>
+      <td>
+        <Method request={request} />
+      </td>
+      <td class="clip">
+        <RequestName request={request} />
+        {request.simulated && (
+          <span class="pill simulated">
+            <Icon name="flask" size={12} />
+            {request.simulated}
+          </span>
+        )}
+        {request.session && <span class="pill session">{request.session}</span>}
+      </td>
+      <td class="right num">{request.ms < 10 ? request.ms.toFixed(1) : Math.round(request.ms)}</td>
+      <td class="right num phone-no">{formatCount(request.bytes)}</td>
+      <td class="dim phone-no clip">{request.origin?.replace(/^https?:\/\//, "") || agentName(request.agent)}</td>
+    </tr>
+  );
+}
+
+export function Method({ request }: { request: LoggedRequest }) {
+  return <span class={"method " + request.method.toLowerCase()}>{request.method}</span>;
+}
+
+/** The path and the query, which lead to the details. */
+export function RequestName({ request }: { request: LoggedRequest }) {
+  return (
+    <a class="code" href={addressOf(request.id)}>
+      {decode(request.path)}
+      {request.query && <span class="dim">?{decode(request.query)}</span>}
+    </a>
+  );
+}
+
+export function StatusCode({ status: code }: { status: number }) {
+  return <span class={"status s" + String(code)[0]}>{code || "cut"}</span>;
+}
+
+function agentName(agent = ""): string {
+  const known = /curl|node|Go-http|python|HTTPie/i.exec(agent)?.[0];
+  return known ?? (agent.includes("Mozilla") ? "browser" : agent.slice(0, 20));
+}
+
+/** A request with what was sent and what came back. */
+function RequestPanel({ id }: { id: string }) {
+  const [request, setRequest] = useState<Bodies | null>(null),
+    [error, setError] = useState<unknown>(null);
+  const close = () => {
+    go("#/_/requests");
+    requestAnimationFrame(() => document.querySelector<HTMLElement>(`table.log [href="${addressOf(id)}"]`)?.focus());
+  };
+  useEffect(() => {
+    read<Bodies>("/_/requests/" + encodeURIComponent(id)).then(setRequest, setError);
+  }, [id]);
+  return (
+    <section
+      class="panel"
+      role="dialog"
+      aria-label="Request"
+      tabIndex={-1}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") close();
+      }}
+    >
+      <PanelEdge />
+      <div class="panel-head">
+        <div class="titles">
+          <h2 tabIndex={-1} ref={(heading) => heading?.focus()}>
+            {request ? `${request.method} ${decode(request.path)}` : "Request"}
+          </h2>
+          {request && (
+            <p class="dim">
+              <StatusCode status={request.status} /> in {request.ms.toFixed(1)} ms, {timeOf(request)}
+            </p>
+          )}
+        </div>
+        <Button kind="quiet" icon="close" label="Close (Esc)" onClick={close} />
+      </div>
+      <div class="panel-body" tabIndex={0} role="region" aria-label="Details">
+        {error !== null && <ErrorBox error={error} />}
+        {request ? <Details request={request} /> : error === null && <Skeleton count={4} />}
+      </div>
+    </section>
+  );
+}
+
+function Details({ request }: { request: Bodies }) {
+  const text: RequestText = {
+    method: request.method,
+    path: fullPath(request),
+    body: request.body,
+    type: request.type,
+    session: request.session,
+  };
+  const { problem } = request;
+  return (
+    <>
+      <Actions request={request} text={text} />
+      {request.simulated && (
+        <p class="note">
+          <Icon name="flask" size={14} />
+          Simulated: {request.simulated}
+        </p>
+      )}
+      {problem && (
+        <div class="wrong">
+          <Icon name="alert" size={18} />
+          <div>
+            <strong>{problem.title}</strong>
+            <p>{problem.detail}</p>
+            <ul>
+              {problem.errors?.map((fault, i) => (
+                <li key={i}>
+                  <span class="code">{placeOf(fault)}</span> {fault.detail}
+                </li>
+              ))}
+            </ul>
+          </div>
+        </div>
+      )}
+      {request.query && (
+        <>
+          <h3>Query</h3>
+          <dl class="pairs">
+            {[...new URLSearchParams(request.query)].map(([name, value], i) => (
+              <div key={i}>
+                <dt class="code">{name}</dt>
+                <dd class="code">{value}</dd>
+              </div>
+            ))}
+          </dl>
+        </>
+      )}
+      {request.body && <Body title="Sent" note={request.type ?? ""} text={request.body} />}
+      {request.answer && (
+        <Body title="Answered" note={request.truncated ? "the first 16 KiB" : ""} text={request.answer} />
+      )}
+      <h3>From</h3>
+      <p class="dim">
+        {request.origin || "no page"} · {request.agent} · <span class="code">{request.request}</span>
+      </p>
+    </>
+  );
+}
+
+/** Where the page shows what a request was for: null if it does not. */
+function placeIn(request: Bodies): { address: string; what: string } | null {
+  if ((request.session ?? "") !== session.value || request.status === 404) return null;
+  const path = request.path.replace(/^\/_\/s\/[^/]+/, "").slice(prefix.value.length),
+    [name = "", id, ...more] = path.split("/").slice(1).filter(Boolean).map(decode);
+  if (more.length > 0 || (id !== undefined && request.method === "DELETE")) return null;
+  if (hasObject(name) && id === undefined) return { address: "#" + path, what: "object" };
+  if (!hasCollection(name)) return null;
+  if (id !== undefined) return { address: "#" + path, what: "record" };
+  const isList = safeMethods.includes(request.method);
+  return isList ? { address: "#" + path + (request.query ? "?" + request.query : ""), what: "table" } : null;
+}
+
+/** Returns why a request cannot be sent once more, "" if it can. */
+function whyNotAgain(request: Bodies): string {
+  if (isReadOnly.value && !safeMethods.includes(request.method)) return "The server is read-only.";
+  if (request.type && !request.body) return "It cannot be sent again: its body was not recorded.";
+  if ((fullPath(request) + (request.body ?? "")).includes("…")) {
+    return "It cannot be sent again: possible secrets in it were removed.";
+  }
+  return !request.body || isJSON(request.body) ? "" : "It cannot be sent again: its body was not recorded as a whole.";
+}
+
+function Actions({ request, text }: { request: Bodies; text: RequestText }) {
+  const place = placeIn(request),
+    why = whyNotAgain(request);
+  const again = async () => {
+    const { method, path, body, type, session: name = "" } = text;
+    try {
+      const answer = await ask(method, path, { body, type, session: name });
+      toast(`${answer.status} in ${answer.milliseconds.toFixed(0)} ms`);
+    } catch (error) {
+      toastError(error instanceof Refused ? error.status + ":" : "", error);
+    }
+  };
+  return (
+    <>
+      <div class="row-of wrap">
+        {place && (
+          <a class="button" href={place.address}>
+            <Icon name="table" />
+            {place.what === "table" ? "Open as a table" : "Open the " + place.what}
+          </a>
+        )}
+        {why === "" && (
+          <Button icon="play" onClick={() => void again()}>
+            Send again
+          </Button>
+        )}
+        {languages.map((language) => (
+          <Copy key={language.name} text={() => language.write(text, status.value?.user)}>
+            {language.name}
+          </Copy>
+        ))}
+      </div>
+      {why !== "" && <p class="dim">{why}</p>}
+    </>
+  );
+}
+
+function Body({ title, note, text }: { title: string; note: string; text: string }) {
+  return (
+    <>
+      <h3>
+        {title} <span class="dim">{note}</span>
+      </h3>
+      <pre class="code" tabIndex={0}>
+        {layOut(text)}
+      </pre>
+    </>
+  );
+}
+
+function isJSON(text: string): boolean {
+  try {
+    parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Returns JSON with line breaks, and other text as it is. */
+const layOut = (text: string): string => (isJSON(text) ? stringify(parse(text), 2) : text);
