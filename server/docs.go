@@ -34,24 +34,17 @@ type described struct {
 	document    []byte
 }
 
-// describesAll reports whether the request asks for a description of every form
-// of a request and an answer (?all).
-func (req *request) describesAll() bool { return req.Request.URL.Query().Has("all") }
-
 // document returns the OpenAPI document of the request's snapshot. It is shared and
 // must not be modified.
 func (req *request) document() []byte {
-	all, simulated, cached := req.describesAll(), req.simulated(), &req.described
-	if all {
-		cached = &req.describedAll
-	}
+	simulated, cached := req.simulated(), &req.described
 	snap := weak.Make(req.snap)
 	if last := cached.Load(); last != nil && last.snap == snap && last.sessionPath == req.sessionPath && last.simulated == simulated {
 		return last.document
 	}
 	now := &described{snap, req.sessionPath, simulated, append(openapi.Document(req.snap, openapi.Options{
 		Version: req.Version, ReadOnly: req.ReadOnly, Auth: req.Auth != nil, Loopback: req.Loopback, Metrics: req.Metrics != nil,
-		All: all, Sessions: req.MaxSessions >= 0, SessionPath: req.sessionPath, Prefix: req.Prefix, Simulate: req.Simulate != nil, Simulated: simulated,
+		Sessions: req.MaxSessions >= 0, SessionPath: req.sessionPath, Prefix: req.Prefix, Simulate: req.Simulate != nil, Simulated: simulated,
 		Findings: req.Findings != nil, Requests: req.Requests, Page: !req.NoPage,
 	}), '\n')}
 	cached.Store(now)
@@ -126,5 +119,5 @@ func inflate(file []byte) ([]byte, error) {
 // types serves GET /_/types.d.ts: TypeScript types of what is stored, of what
 // requests take, and of the whole database.
 func (req *request) types() error {
-	return req.sendDescription(openapi.TypesType, openapi.TypeScript(req.snap, req.describesAll()))
+	return req.sendDescription(openapi.TypesType, openapi.TypeScript(req.snap))
 }

@@ -74,25 +74,22 @@ func TestOpenAPITools(t *testing.T) {
 	lint := []string{"lint", "--config", "redocly.yaml"}
 	writeFile(t, filepath.Join(dir, "spectral.yaml"), "extends: [spectral:oas]\n")
 	var uses strings.Builder
-	for database, s := range documents(t) {
-		for _, query := range []string{"", "?all"} {
-			name := database + strings.TrimPrefix(query, "?")
-			writeFile(t, filepath.Join(dir, name+".json"), s.roundTrip(t, "GET /_/openapi.json"+query+"\n\n").body)
-			writeFile(t, filepath.Join(dir, name+".types.d.ts"), s.roundTrip(t, "GET /_/types.d.ts"+query+"\n\n").body)
-			lint = append(lint, name+".json")
-			if name == "odd" || name == "composedall" { // each takes seconds; the sample's are made by TestGeneratedClient
-				node(t, dir, "openapi-typescript", name+".json", "-o", name+".api.d.ts")
-				uses.WriteString(`export type * as ` + name + ` from "./` + name + `.api.js";` + "\n")
-			}
-			uses.WriteString(`export type * as ` + name + `Own from "./` + name + `.types.js";` + "\n")
+	for name, s := range documents(t) {
+		writeFile(t, filepath.Join(dir, name+".json"), s.roundTrip(t, "GET /_/openapi.json\n\n").body)
+		writeFile(t, filepath.Join(dir, name+".types.d.ts"), s.roundTrip(t, "GET /_/types.d.ts\n\n").body)
+		lint = append(lint, name+".json")
+		if name == "odd" || name == "composed" { // each takes seconds; the sample's are made by TestGeneratedClient
+			node(t, dir, "openapi-typescript", name+".json", "-o", name+".api.d.ts")
+			uses.WriteString(`export type * as ` + name + ` from "./` + name + `.api.js";` + "\n")
 		}
+		uses.WriteString(`export type * as ` + name + `Own from "./` + name + `.types.js";` + "\n")
 	}
 	writeFile(t, filepath.Join(dir, "uses.ts"), uses.String())
 	node(t, dir, "tsc", "--project", ".", "--noEmit")
 	t.Log(node(t, dir, "redocly", lint...))
 	// spectral decodes the paths of odd names, and does not find them then.
 	writeFile(t, filepath.Join(dir, "plain.json"), openScript(t, freeDatabase, "").roundTrip(t, "GET /_/openapi.json\n\n").body)
-	t.Log(node(t, dir, "spectral", "lint", "--ruleset", "spectral.yaml", "--fail-severity", "hint", "sampleall.json", "plain.json"))
+	t.Log(node(t, dir, "spectral", "lint", "--ruleset", "spectral.yaml", "--fail-severity", "hint", "sample.json", "plain.json"))
 
 	// The tools do report mistakes.
 	s := documents(t)["nothing"].roundTrip(t, "GET /_/openapi.json\n\n").body
@@ -150,12 +147,9 @@ func TestGeneratedClient(t *testing.T) {
 
 	dir := workshop(t)
 	writeFile(t, filepath.Join(dir, "client.ts"), string(readFile(t, filepath.Join(tools, "client.ts"))))
-	for name, query := range map[string]string{"api": "", "all": "?all"} {
-		writeFile(t, filepath.Join(dir, name+".json"), get("/_/openapi.json"+query))
-		node(t, dir, "openapi-typescript", name+".json", "-o", name+".d.ts")
-	}
+	writeFile(t, filepath.Join(dir, "api.json"), get("/_/openapi.json"))
+	node(t, dir, "openapi-typescript", "api.json", "-o", "api.d.ts")
 	writeFile(t, filepath.Join(dir, "types.d.ts"), get("/_/types.d.ts"))
-	writeFile(t, filepath.Join(dir, "all-types.d.ts"), get("/_/types.d.ts?all"))
 	node(t, dir, "tsc", "--project", ".")
 	t.Setenv("PICKUP_URL", web.URL)
 	t.Setenv("PICKUP_CREDENTIALS", "u:p")

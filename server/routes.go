@@ -79,8 +79,8 @@ var routes = []route{
 	{path: openapi.HoldsPath, get: (*request).listHolds},
 	{path: openapi.ReleasePath + "/:name", post: (*request).releaseHold, takes: takes{"POST": "wait"}},
 	// Descriptions of the API, made from the data and the rules.
-	{path: openapi.OpenAPIPath, get: (*request).openAPI, takes: takes{"GET": "all"}},
-	{path: openapi.TypesPath, get: (*request).types, takes: takes{"GET": "all"}, outside: true},
+	{path: openapi.OpenAPIPath, get: (*request).openAPI},
+	{path: openapi.TypesPath, get: (*request).types, outside: true},
 	{path: openapi.SchemaPath, get: (*request).inferSchema},
 	{path: openapi.SchemasPath + ":collection", get: (*request).schema},
 	// The page that shows the data, and the files that it loads, unless Options.NoPage

@@ -155,20 +155,20 @@ const (
 // A server is the state that all requests share.
 type server struct {
 	Options
-	db                      *database.DB
-	budget                  budget
-	responses               responseCache
-	streams                 live.Hubs
-	sessions                sessions
-	simulation              simulation
-	requests                *requestlog.Log
-	drainings               chan struct{} // has a value for each request that drain reads on
-	service                 []link        // the service's own resources, for the index
-	described, describedAll atomic.Pointer[described]
-	revision                atomic.Pointer[revisionValue]
-	unknown                 sync.Map     // what logUnknown has logged, by [2]string
-	unknownCount            atomic.Int32 // of these
-	pageAlone               sync.Once    // log how a page of version 1 is requested
+	db           *database.DB
+	budget       budget
+	responses    responseCache
+	streams      live.Hubs
+	sessions     sessions
+	simulation   simulation
+	requests     *requestlog.Log
+	drainings    chan struct{} // has a value for each request that drain reads on
+	service      []link        // the service's own resources, for the index
+	described    atomic.Pointer[described]
+	revision     atomic.Pointer[revisionValue]
+	unknown      sync.Map     // what logUnknown has logged, by [2]string
+	unknownCount atomic.Int32 // of these
+	pageAlone    sync.Once    // log how a page of version 1 is requested
 }
 
 func init() { gin.SetMode(gin.ReleaseMode) }

@@ -495,32 +495,26 @@ func TestWaitingInSession(t *testing.T) {
 	})
 }
 
-// TestSimulationParameters looks for the parameters and Prefer in the description of
-// each path that can be simulated, and of no other.
-func TestSimulationParameters(t *testing.T) {
-	for _, on := range []bool{true, false} {
-		o := server.Options{}
-		if on {
-			o = simulated()
+// TestSimulationIsDescribed looks for Prefer in the description of each operation of
+// the API, and for the parameters of simulations in the introduction.
+func TestSimulationIsDescribed(t *testing.T) {
+	_, h := open(t, `{"notes":[{"id":1}],"profile":{}}`, simulated())
+	var doc struct {
+		Info  struct{ Description string }
+		Paths map[string]map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(answerOf(h, "GET", "/_/openapi.json").Body.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"delay", "code", "fault", "hold"} {
+		if !strings.Contains(doc.Info.Description, `\_`+name) {
+			t.Errorf("the introduction does not name _%s", name)
 		}
-		_, h := open(t, `{"notes":[{"id":1}],"profile":{}}`, o)
-		var doc struct {
-			Paths map[string]map[string]json.RawMessage
-		}
-		if err := json.Unmarshal(answerOf(h, "GET", "/_/openapi.json?all").Body.Bytes(), &doc); err != nil {
-			t.Fatal(err)
-		}
-		for path, operations := range doc.Paths {
-			isAPI := !strings.HasPrefix(path+"/", "/_/")
-			for _, name := range []string{"_delay", "_code", "_fault", "_hold"} {
-				if has := bytes.Contains(operations["parameters"], []byte("#/components/parameters/"+name+`"`)); has != (on && isAPI) {
-					t.Errorf("%s has %s: %v", path, name, has)
-				}
-			}
-			for method, operation := range operations {
-				if isAPI && method != "options" && method != "parameters" && !bytes.Contains(operation, []byte("#/components/parameters/Prefer")) {
-					t.Errorf("%s %s has no Prefer", method, path)
-				}
+	}
+	for path, operations := range doc.Paths {
+		for method, operation := range operations {
+			if !strings.HasPrefix(path+"/", "/_/") && method != "parameters" && !bytes.Contains(operation, []byte("#/components/parameters/Prefer")) {
+				t.Errorf("%s %s has no Prefer", method, path)
 			}
 		}
 	}

@@ -165,13 +165,16 @@ func (d *describer) parents(r *record) {
 	}
 }
 
-// inferred describes a resource without rules by its data. No member is
-// required, and a body is any object.
+// inferred describes a resource without rules by its data. Only the id is
+// required, if all records have one, and a body is any object.
 func (d *describer) inferred(r *record) {
 	found := inferenceOf(d.snap, r.Name, false).schema(inferring{})
-	d.define(r.Record, found)
 	properties, _ := rawjson.Member(found, "properties")
 	r.Members = rawjson.MemberNames(properties)
+	if slices.Contains(r.Members, r.IDMember) && d.allHaveIDs(r.Name) {
+		found = append(rawjson.AppendMember(found[:len(found)-1:len(found)-1], "required", array(quote([]string{r.IDMember})...)), '}')
+	}
+	d.define(r.Record, found)
 
 	body := []byte(`{"description":"Any object: there are no rules. The members are those of the data.","type":"object"`)
 	var members []byte
@@ -189,6 +192,16 @@ func (d *describer) inferred(r *record) {
 		r.Create = r.Replace
 	}
 	d.define(r.Replace, append(body, '}'))
+}
+
+// allHaveIDs reports whether all elements of a collection have an id.
+func (d *describer) allHaveIDs(collection string) bool {
+	for r := range d.snap.All(collection) {
+		if storage.IsPositionKey(r.ID) {
+			return false
+		}
+	}
+	return true
 }
 
 // ruled describes a resource by its rules.

@@ -148,11 +148,11 @@ func TestStampsAreDescribed(t *testing.T) {
 	}
 }
 
-// TestInferredIsDescribed checks that schemas without rules require nothing.
+// TestInferredIsDescribed checks that schemas without rules require only an id.
 func TestInferredIsDescribed(t *testing.T) {
 	d := Database(snapshotFor(t, nil, `{"posts":[{"id":1,"title":"a","by":{"name":"x"}}],"site":{"name":"x"}}`), Options{Prefix: "#/$defs/"})
 	for _, r := range d.Resources {
-		if err := described(t, d, r.Record).Validate(value(`{}`)); err != nil {
+		if err := described(t, d, r.Record).Validate(value(`{"id":2}`)); err != nil {
 			t.Errorf("%s: %v", r.Record, err)
 		}
 		if err := described(t, d, r.Replace).Validate(value(`{"title":1,"name":1,"new":1}`)); err != nil {
@@ -160,7 +160,7 @@ func TestInferredIsDescribed(t *testing.T) {
 		}
 	}
 	post := described(t, d, d.Resources[0].Record)
-	for _, v := range []string{`{"title":1}`, `{"by":{"name":1}}`, `[]`} {
+	for _, v := range []string{`{"id":1,"title":1}`, `{"id":1,"by":{"name":1}}`, `[]`, `{"title":"a"}`} {
 		if post.Validate(value(v)) == nil {
 			t.Errorf("a post may be %s", v)
 		}

@@ -40,9 +40,9 @@ func operatorCalled(name string) (operator, bool) {
 	return operator(i), i >= 0
 }
 
-// functions are the parameters that are not filters. There is also "_", which
+// Functions are the parameters of the query language that are not filters. There is also "_", which
 // does nothing: clients add it to bypass caches.
-var functions = []string{
+var Functions = []string{
 	"q", "_where", "_sort", "_order", "_page", "_per_page", "_limit", "_start", "_end", "_embed", "_expand", "_fields",
 	"_delay", "_code", "_fault", "_hold", // which the server takes out
 }
@@ -63,7 +63,7 @@ func DidYouMean(name string, known []string) string {
 
 // WithUnderscore returns the parameter that is called name after an underscore, or "".
 func WithUnderscore(name string) string {
-	if name = "_" + name; slices.Contains(functions, name) {
+	if name = "_" + name; slices.Contains(Functions, name) {
 		return name
 	}
 	return ""

@@ -154,7 +154,7 @@ func (p *parser) test(name string) (operator, Path, error) {
 		}
 		if name[0] == '_' {
 			return 0, nil, &Error{Parameter: name, Detail: "there is no such parameter, and no record has a member of this name" +
-				DidYouMean(name, functions)}
+				DidYouMean(name, Functions)}
 		}
 	}
 	return opEq, p.path(name, name), nil

@@ -1,7 +1,7 @@
 // Shows this server's own OpenAPI document. Nothing is loaded from elsewhere:
 // the validator, which is a service on the web, stays off. The origin leaves
 // out a password that the page's own address may have: fetch takes none.
-const address = location.origin + "/_/openapi.json?all";
+const address = location.origin + "/_/openapi.json";
 const root = document.getElementById("page");
 SwaggerUIBundle({
   url: address,

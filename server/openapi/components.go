@@ -23,29 +23,25 @@ func ref(name string) object { return object{{"$ref", schemaPrefix + name}} }
 // response returns a reference to a response.
 func response(name string) object { return object{{"$ref", "#/components/responses/" + name}} }
 
-// headersOf returns references to everyAnswer and other headers.
+// headersOf returns references to headers.
 func headersOf(names ...string) object {
 	headers := object{}
-	for _, name := range slices.Concat(everyAnswer, names) {
+	for _, name := range names {
 		headers = append(headers, entry{name, object{{"$ref", "#/components/headers/" + name}}})
 	}
 	return headers
 }
 
-// The headers of answers. All but everyAnswer are in addition to it.
+// The headers of answers. The introduction has those that are not of one operation.
 var (
-	everyAnswer    = []string{"X-Request-Id", "Pickup-Revision", "Pickup-Session", "Pickup-Session-New", "Pickup-Simulated"}
-	recordHeaders  = []string{"Age", "ETag", "Preference-Applied"}
-	listHeaders    = []string{"Age", "ETag", "Preference-Applied", "X-Total-Count", "Content-Range", "Link"}
-	writtenHeaders = append(recordHeaders, "Pickup-Unchanged")
-	createdHeaders = []string{"ETag", "Preference-Applied", "Location", "Pickup-Unchanged"}
-	restHeaders    = []string{"Preference-Applied", "Pickup-Unchanged"}
+	listHeaders    = []string{"X-Total-Count", "Content-Range", "Link"}
+	createdHeaders = []string{"Location"}
 )
 
 // components returns the components that the paths refer to. Linters report
 // unused ones.
 func (d *apiDocument) components() object {
-	own := map[string]object{"schemas": d.databaseSchemas(), "responses": d.errorResponses()}
+	own := map[string]object{"schemas": d.databaseSchemas(), "responses": append(d.errorResponses(), d.shared["responses"]...), "requestBodies": d.shared["requestBodies"]}
 	components, texts := object{}, make(map[string][]byte)
 	for quoted, fixed := range rawjson.Members(fixedComponents) {
 		kind := rawjson.Unquote(quoted)

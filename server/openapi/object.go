@@ -28,7 +28,7 @@ func (o object) with(name string, value any) object {
 			return o
 		}
 	case object:
-		if v == nil {
+		if len(v) == 0 {
 			return o
 		}
 	case list:

@@ -5,16 +5,16 @@ import "pickup/internal/describe"
 // simulation adds the rules for simulated answers and the requests that are held.
 func (d *apiDocument) simulation() {
 	none := describe.Resource{}
-	rule, rules, tagged := ref("SimulationRule"), arrayOf(ref("SimulationRule")), []string{"ETag"}
+	rule, rules := ref("SimulationRule"), arrayOf(ref("SimulationRule"))
 	d.path(none, SimulatePath, nil, object{
-		d.reading("listSimulationRules", "List the rules for simulated answers.", "Those that were set at run time.", tagged, media(JSONType, rules, nil)),
+		d.reading("listSimulationRules", "List the rules for simulated answers.", "Those that were set at run time.", nil, media(JSONType, rules, nil)),
 		d.writing("put", "setSimulationRules", "Replace the rules for simulated answers.", "Those that were set at run time.", "", requestBody(media(JSONType, rules, nil)),
 			entry{"200", answer("The rules.", nil, media(JSONType, rules, nil))}),
 		d.writing("post", "addSimulationRule", "Add a rule for simulated answers.", "It comes after all others.", "", requestBody(media(JSONType, rule, nil)),
 			entry{"201", answer("The rule.", []string{"Location"}, media(JSONType, rule, nil))}),
 		d.writing("delete", "removeSimulationRules", "Remove the rules for simulated answers.", "Those that were set at run time.", "", nil, noContent),
 	})
-	d.path(none, HoldsPath, nil, object{d.reading("listHolds", "List the requests that are held.", "The oldest comes first.", tagged, media(JSONType, arrayOf(ref("Hold")), nil))})
+	d.path(none, HoldsPath, nil, object{d.reading("listHolds", "List the requests that are held.", "The oldest comes first.", nil, media(JSONType, arrayOf(ref("Hold")), nil))})
 	if d.ReadOnly {
 		return
 	}

@@ -18,10 +18,9 @@ const typesHead = `// Types of the records and bodies of pickup, from its curren
 
 `
 
-// TypeScript returns the TypeScript declarations for a snapshot; all is as in
-// Options.
-func TypeScript(snap *database.Snapshot, all bool) []byte {
-	about := describe.Database(snap, describe.Options{Prefix: typeReference, Reserved: []string{"Database", "Problem", "Page"}, Aliases: all})
+// TypeScript returns the TypeScript declarations for a snapshot.
+func TypeScript(snap *database.Snapshot) []byte {
+	about := describe.Database(snap, describe.Options{Prefix: typeReference, Reserved: []string{"Database", "Problem", "Page"}})
 	w := new(typeWriter)
 	w.WriteString(typesHead)
 	for _, d := range about.Definitions {
@@ -36,9 +35,7 @@ func TypeScript(snap *database.Snapshot, all bool) []byte {
 		w.WriteString("  " + string(rawjson.AppendQuote(nil, r.Name)) + ": " + t + ";\n")
 	}
 	w.WriteString("  [name: string]: unknown;\n};\n\n")
-	if all {
-		w.WriteString(pageType)
-	}
+	w.WriteString(pageType)
 	w.declare("Problem", member(member(fixedComponents, "schemas"), "Problem"))
 	return bytes.TrimSuffix(w.Bytes(), []byte("\n"))
 }
