@@ -30,6 +30,7 @@ type revision struct {
 	Changes []struct {
 		Collection, ID, Op string
 		Before, After      json.RawMessage
+		Records            int // of a large collection that was made or removed
 	}
 	Collections map[string]int // the numbers of changes, if there are too many to list
 }
@@ -83,6 +84,9 @@ func (p *changePrinter) revision(b *strings.Builder, r *revision) {
 		what := ch.Op + " " + ch.Collection
 		if ch.ID != "" {
 			what += "/" + ch.ID
+		}
+		if ch.Records > 0 {
+			what += ": " + spell.Count(ch.Records, "record")
 		}
 		p.line(b, plain, what)
 		p.diff(b, ch.Before, ch.After)

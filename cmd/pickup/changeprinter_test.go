@@ -22,10 +22,12 @@ func TestPrintChanges(t *testing.T) {
 			name: "change", data: `{"rev":"A-2","at":"2026-09-14T07:40:00.5Z","by":"file","changes":[
 				{"collection":"notes","id":"1","op":"updated","before":{"id":"1","n":1.0,"same":[1]},"after":{"id":"1","same":[1],"n":1,"new":null}},
 				{"collection":"notes","op":"created","after":7},
+				{"collection":"logs","op":"deleted","records":2000},
 				{"collection":"settings","op":"updated","before":{"a":1},"after":{"b":1}}]}`,
 			want: "<y>A-2  2026-09-14 07:40:00  file<>\n" +
 				"updated notes/1\n<r>-   \"n\": 1.0<>\n<g>+   \"n\": 1<>\n<g>+   \"new\": null<>\n" +
 				"created notes\n<g>+   7<>\n" +
+				"deleted logs: 2000 records\n" +
 				"updated settings\n<r>-   \"a\": 1<>\n<g>+   \"b\": 1<>\n",
 		},
 		{

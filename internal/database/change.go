@@ -158,11 +158,11 @@ func (d *difference) member(old, now *collection) (same bool) {
 		ch.Op = Deleted
 	}
 	if old != nil {
-		ch.Collection, ch.Before = old.name, old.value
+		ch.Collection, ch.Before, ch.was = old.name, old.value, old
 		d.lost += old.size
 	}
 	if now != nil {
-		ch.Collection, ch.After = now.name, now.value
+		ch.Collection, ch.After, ch.is = now.name, now.value, now
 	}
 	d.append(ch)
 	return false

@@ -59,14 +59,34 @@ const (
 // kind of value.
 //
 // Before and After share memory with the snapshots. Before is nil if the element
-// was created, After if it was deleted. Both are nil for whole arrays, which
-// the revision's snapshots have.
+// was created, After if it was deleted. A whole array is nil in both; see Values.
 type Change struct {
 	Collection string
 	ID         string // as Record.ID, so possibly a position key
 	Op         Op
 	Before     jsontext.Value
 	After      jsontext.Value
+
+	was, is *collection // the arrays that a change of a whole member removes and makes, else nil
+}
+
+// maxValues is the size of the arrays that Values returns.
+const maxValues = 64 << 10
+
+// Values returns Before and After, with the records of a whole array if they have at
+// most 64 KiB. Else records is their number.
+func (ch Change) Values() (before, after jsontext.Value, records int) {
+	before, after = ch.Before, ch.After
+	for c, v := range map[*collection]*jsontext.Value{ch.was: &before, ch.is: &after} {
+		switch {
+		case !c.isArray():
+		case c.size > maxValues:
+			records = c.records.Len()
+		default:
+			*v = c.appendJSON(nil)
+		}
+	}
+	return before, after, records
 }
 
 // An Op is the kind of a change.

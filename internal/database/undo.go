@@ -51,7 +51,7 @@ func (tx *Tx) Undo(rev storage.Rev, only ...Change) (*Revision, []Change, error)
 	opposite := map[Op]Op{Created: Deleted, Updated: Updated, Deleted: Created}
 	changes := make([]Change, len(r.Changes))
 	for i, ch := range r.Changes {
-		changes[i] = Change{Collection: ch.Collection, ID: ch.ID, Op: opposite[ch.Op], Before: ch.After, After: ch.Before}
+		changes[i] = Change{Collection: ch.Collection, ID: ch.ID, Op: opposite[ch.Op], Before: ch.After, After: ch.Before, was: ch.is, is: ch.was}
 	}
 	conflict := &ConflictError{Detail: "Other changes were made since. Nothing was undone."}
 	for _, ch := range changes {

@@ -78,11 +78,18 @@ func (t Changes) AppendChange(b []byte, ch database.Change) []byte {
 	if ch.Op != "" {
 		b = rawjson.AppendQuote(append(b, `,"op":`...), string(ch.Op))
 	}
-	if t.Values && ch.Before != nil {
-		b = append(append(b, `,"before":`...), ch.Before...)
+	if !t.Values {
+		return append(b, '}')
 	}
-	if t.Values && ch.After != nil {
-		b = append(append(b, `,"after":`...), ch.After...)
+	before, after, records := ch.Values()
+	if before != nil {
+		b = append(append(b, `,"before":`...), before...)
+	}
+	if after != nil {
+		b = append(append(b, `,"after":`...), after...)
+	}
+	if records > 0 {
+		b = strconv.AppendInt(append(b, `,"records":`...), int64(records), 10)
 	}
 	return append(b, '}')
 }
