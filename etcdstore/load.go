@@ -16,13 +16,12 @@ import (
 	"pickup/internal/storage"
 )
 
-// Limits of a page of a load: the keys of the first page, how much larger the next may
-// be, and about how many bytes. There are few pages, because for each etcd counts all
-// keys that follow.
+// Limits of a page of a load: the keys of the first page and of any page, and about how
+// many bytes. For each page etcd counts all keys that follow.
 const (
-	firstPage  = 8
-	pageGrowth = 8
-	pageBytes  = 8 << 20
+	firstPage = 8
+	largePage = 5000
+	pageBytes = 4 << 20
 )
 
 // contents are the keys of a database at one revision.
@@ -149,12 +148,12 @@ type scan struct {
 
 // keys calls each for the keys under the prefix.
 func (s *scan) keys(ctx context.Context, each func(key string, kv *mvccpb.KeyValue) error, o ...clientv3.OpOption) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	o = append(o, clientv3.WithRange(prefixEnd(s.prefix)))
-	limit := int64(firstPage)
-	page, err := s.page(ctx, "", o, &limit)
-	for err == nil {
+	from, limit := "", int64(firstPage)
+	for more := true; more; {
+		page, err := s.page(ctx, from, append(o, clientv3.WithRange(prefixEnd(s.prefix))), &limit)
+		if err != nil {
+			return err
+		}
 		if s.rev == 0 {
 			s.rev = page.Header.Revision
 		}
@@ -164,36 +163,19 @@ func (s *scan) keys(ctx context.Context, each func(key string, kv *mvccpb.KeyVal
 		if page.Header.ClusterId != s.cluster {
 			return errOther
 		}
-		var next chan struct{} // closed when the next page is there
-		this, size := page, 0
-		if this.More {
-			for _, kv := range this.Kvs {
-				size += len(kv.Value)
-			}
-			limit = min(pageGrowth*limit, max(1, limit*pageBytes/int64(max(size, 1))))
-			from := s.nameOf(this.Kvs[len(this.Kvs)-1]) + "\x00"
-			next = make(chan struct{})
-			go func() { // while this page is decoded
-				defer close(next)
-				page, err = s.page(ctx, from, o, &limit)
-			}()
-		}
-		for _, kv := range this.Kvs {
-			if err := each(s.nameOf(kv), kv); err != nil {
+		size := 0
+		for _, kv := range page.Kvs {
+			size += len(kv.Value)
+			from = strings.TrimPrefix(string(kv.Key), s.prefix)
+			if err := each(from, kv); err != nil {
 				return err
 			}
 		}
-		if next == nil {
-			return nil
-		}
-		<-next
+		more = page.More
+		from += "\x00"
+		limit = min(largePage, 2*limit, max(1, limit*pageBytes/int64(max(size, 1))))
 	}
-	return err
-}
-
-// nameOf returns a key without the prefix.
-func (s *Store) nameOf(kv *mvccpb.KeyValue) string {
-	return strings.TrimPrefix(string(kv.Key), s.prefix)
+	return nil
 }
 
 // page reads up to limit keys, beginning at from. If that times out, it lowers the limit

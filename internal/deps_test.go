@@ -10,7 +10,7 @@ import (
 // floors are the packages of the program from the bottom up. A package imports
 // packages of lower floors only, and nothing imports the top one.
 var floors = []string{
-	"internal/rawjson internal/spell internal/ordered server/internal/httpx",
+	"internal/rawjson internal/spell internal/ordered internal/reload server/internal/httpx",
 	"internal/storage internal/jsonpatch internal/jsonsyntax internal/query",
 	"internal/schema internal/rewrite",
 	"internal/database filestore/document filestore/internal/disk",
@@ -19,7 +19,7 @@ var floors = []string{
 	"server/internal/problem server/internal/static",
 	"server/internal/requestlog",
 	"server/internal/live",
-	"server",
+	"internal/config server",
 	"cmd/pickup",
 }
 
@@ -40,8 +40,8 @@ var owners = []struct{ path, packages string }{
 	{path: "google.golang.org/grpc", packages: "etcdstore"},
 	{path: "github.com/tidwall/btree", packages: "internal/ordered internal/database"},
 	{path: "golang.org/x/crypto/", packages: "server/auth"},
-	{path: "github.com/alecthomas/kong", packages: "cmd/pickup"},
-	{path: "github.com/pelletier/go-toml/", packages: "cmd/pickup"},
+	{path: "github.com/alecthomas/kong", packages: "internal/config cmd/pickup"},
+	{path: "github.com/pelletier/go-toml/", packages: "internal/config"},
 	{path: "pickup/filestore", packages: "filestore cmd/pickup"},
 }
 

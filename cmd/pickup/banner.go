@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"pickup/internal/config"
 	"pickup/internal/spell"
 	"pickup/internal/storage"
 )
@@ -63,9 +65,9 @@ func (s *service) printBanner(ctx context.Context) error {
 	if !s.Quiet {
 		log(slog.LevelInfo, "serving", "version", versionText(), "file", s.file, "url", s.url(), slog.Group("records", counts...))
 	}
-	if s.users.generated {
+	if s.users.Generated {
 		log(slog.LevelWarn, "generated a password for this run; set PICKUP_PASSWORD (and PICKUP_USER) to use your own"+s.insteadOfPassword(),
-			"user", s.users.user, "password", s.users.password)
+			"user", s.users.User, "password", s.users.Password)
 	}
 	for _, n := range s.notices {
 		log(n.level, n.text)
@@ -109,13 +111,13 @@ func (s *service) banner() string {
 	for _, n := range s.notices {
 		fmt.Fprintf(&b, "%s: %s\n", n.label, n.text)
 	}
-	if s.users.generated {
+	if s.users.Generated {
 		insecure := ""
-		if s.secure() { // the certificate is not for this address
+		if s.Secure() { // the certificate is not for this address
 			insecure = " --insecure"
 		}
 		fmt.Fprintf(&b, "No password is set, so one was generated for this run. Try:\n  curl -u %s:%s%s %s%s\n",
-			shellWord(s.users.user), s.users.password, insecure, api, first)
+			shellWord(s.users.User), s.users.Password, insecure, api, first)
 		fmt.Fprintf(&b, "To use your own, set PICKUP_PASSWORD (and PICKUP_USER)%s.\n", s.insteadOfPassword())
 	}
 	return b.String()
@@ -138,8 +140,11 @@ func (s *service) addNotices() {
 	if s.Prefix != "" {
 		add(note("the API is below %s (--prefix).", s.Prefix))
 	}
-	for _, n := range append(s.staticNotices(), s.unneeded.notices()...) {
+	for _, n := range s.staticNotices() {
 		add(n)
+	}
+	for _, text := range s.Unneeded.Notes() {
+		add(note("%s", text))
 	}
 	for _, u := range s.networkURLs() {
 		add(note("other machines may reach the service at %s; pages from there need --cors-origin.", u))
@@ -151,23 +156,23 @@ func (s *service) addNotices() {
 		add(note("writes stay in memory (--ephemeral)."))
 	}
 	switch {
-	case s.NoAuth == noAuthPublic:
+	case s.NoAuth == config.NoAuthPublic:
 		danger("anyone who can reach this address can read and change the file (--no-auth=public).")
-	case s.NoAuth == noAuthLocal:
+	case s.NoAuth == config.NoAuthLocal:
 		add(note("no credentials are required (--no-auth), but only this machine can reach the address."))
-	case s.users.generated: // printed with the password
+	case s.users.Generated: // printed with the password
 	case s.Htpasswd != "":
 		add(note("clients need the password of a user in %s.", s.Htpasswd))
 		if info, err := os.Stat(s.Htpasswd); err == nil && info.Mode().Perm()&0o004 != 0 && os.PathSeparator == '/' {
 			add(warning("every user of this machine can read the hashes in %s; chmod o-r prevents that.", s.Htpasswd))
 		}
 	default:
-		add(note("clients need the password of the user %s.", printed(s.users.user)))
+		add(note("clients need the password of the user %s.", spell.Printable(s.users.User)))
 	}
-	if s.NoAuth != authNeeded && slices.Contains(s.CORSOrigin, "*") {
+	if s.NoAuth != config.AuthNeeded && slices.Contains(s.CORSOrigin, "*") {
 		danger("every page that a browser on this machine opens can read and change the file (--cors-origin=* without credentials).")
 	}
-	if s.NoAuth == authNeeded && !s.loopback && !s.secure() {
+	if s.NoAuth == config.AuthNeeded && !s.loopback && !s.Secure() {
 		add(warning("passwords cross the network unencrypted, unless a proxy in front adds TLS."))
 	}
 }
@@ -180,7 +185,7 @@ var unreachable = map[string]string{
 
 // url returns the base URL of the service as this machine reaches it, "" until it
 // listens.
-func (s *service) url() string { return s.urlAt(reachable(s.Host)) }
+func (s *service) url() string { return s.urlAt(config.Reachable(s.Host)) }
 
 // urlAt returns the base URL of the service at a host.
 func (s *service) urlAt(host string) string {
@@ -188,7 +193,7 @@ func (s *service) urlAt(host string) string {
 		return ""
 	}
 	port := s.listener.Addr().(*net.TCPAddr).Port
-	return s.scheme() + "://" + net.JoinHostPort(host, strconv.Itoa(port))
+	return s.Scheme() + "://" + net.JoinHostPort(host, strconv.Itoa(port))
 }
 
 // networkURLs returns the URLs at which other machines may reach a service that
@@ -206,43 +211,29 @@ func (s *service) networkURLs() (all []string) {
 	return all
 }
 
-// inContainer reports whether the program runs in a container.
-func inContainer(getenv func(string) string) bool {
-	for _, name := range []string{"/.dockerenv", "/run/.containerenv"} { // of Docker and of Podman
-		if _, err := os.Stat(name); err == nil {
-			return true
-		}
-	}
-	return getenv("container") != "" || getenv("KUBERNETES_SERVICE_HOST") != ""
-}
-
 // plainName matches names that need no escape in a URL or on a command line.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// plainWord matches words that a shell leaves as they are.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+-]+$`)
-
-// shellWord returns s as one word of a POSIX shell.
-func shellWord(s string) string {
-	if plainWord.MatchString(s) {
-		return s
+// private returns the files and folders of the service that it does not serve.
+func (s *service) private() []string {
+	all := []string{s.file, s.env.File.Name, s.env.Getenv("PICKUP_PASSWORD_FILE"), s.JournalDir}
+	for _, r := range s.reloadables {
+		all = append(all, r.Paths()...)
 	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return slices.DeleteFunc(all, func(name string) bool { return name == "" })
 }
 
-// shellFile returns the path of a file as an argument that is not a flag.
-func shellFile(path string) string {
-	if strings.HasPrefix(path, "-") {
-		path = "./" + path
+// staticNotices returns a notice for each folder of --static, and a warning if it has
+// a file of the service.
+func (s *service) staticNotices() (all []notice) {
+	for _, dir := range s.Static {
+		all = append(all, note("the files of %s are served (--static).", dir))
+		for _, name := range s.private() {
+			rel, err := filepath.Rel(realPath(dir), realPath(name))
+			if _, missing := os.Stat(name); missing == nil && err == nil && filepath.IsLocal(rel) {
+				all = append(all, warning("%s has %s, which is not served.", dir, name))
+			}
+		}
 	}
-	return shellWord(path)
-}
-
-// printed returns a name for a terminal. It quotes control characters, so that a
-// name in a file cannot move the cursor.
-func printed(name string) string {
-	if name == "" || !printable(name) {
-		return fmt.Sprintf("%q", name)
-	}
-	return name
+	return all
 }

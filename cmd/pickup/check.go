@@ -11,23 +11,25 @@ import (
 	"pickup/etcdstore"
 	"pickup/filestore"
 	"pickup/filestore/document"
+	"pickup/internal/config"
 	"pickup/internal/database"
 	"pickup/internal/lint"
 	"pickup/internal/spell"
+	"pickup/internal/storage"
 )
 
 // A checkCommand prints everything that is wrong with a file: JSON that does not
 // parse, elements that no URL reaches, and broken rules of its schema. It changes
 // nothing and may run while a server has the file.
 type checkCommand struct {
-	fileArgument
-	idConvention
-	routeFile
-	clusterAccess
+	config.FileArgument
+	config.IDConvention
+	config.RouteFile
+	config.ClusterAccess
 }
 
 func (c *checkCommand) run(ctx context.Context, e *environment) error {
-	path := c.path(e)
+	path := c.Path(e.Sources)
 	check := c.check
 	if etcdstore.IsURL(path) {
 		check = c.checkCluster
@@ -39,16 +41,16 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 	} else if err != nil {
 		return err
 	}
-	inRoutes, err := c.routeFile.check(e)
+	inRoutes, err := c.RouteFile.Check(e.Sources)
 	if err != nil {
 		return err
 	}
 	found = append(found, inRoutes...)
-	maxDelay, fault := e.config.checkSettings(e.getenv)
+	maxDelay, fault := e.File.CheckSettings(e.Getenv)
 	if fault != nil {
 		found = append(found, *fault)
 	}
-	found = append(found, e.config.checkRules(maxDelay)...)
+	found = append(found, e.File.CheckRules(maxDelay)...)
 	for _, f := range found {
 		fmt.Fprintln(e.stdout, f)
 	}
@@ -88,9 +90,9 @@ func (c *checkCommand) check(ctx context.Context, e *environment, path string) (
 	if _, err := document.Parse(path, text, nil); err != nil { // the store accepts an empty file
 		return nil, "", err
 	}
-	rules, err := loadSchema(path, declaredIn(store))
+	rules, err := lint.LoadSchema(path, lint.Declared(store))
 	switch f, inText := lint.Broken(err); {
-	case errors.Is(err, errNotFile), errors.Is(err, errMissing):
+	case errors.Is(err, lint.ErrNotFile), errors.Is(err, lint.ErrMissing):
 		unchecked = err.Error()
 	case inText:
 		found, unchecked = append(found, f), "the schema has a fault"
@@ -98,12 +100,29 @@ func (c *checkCommand) check(ctx context.Context, e *environment, path string) (
 		f = lint.Finding{File: path, Pointer: "/$schema", Detail: err.Error()}
 		found, unchecked = append(found, f.Locate(text)), "there is no schema"
 	}
-	db, err := database.Open(ctx, store, c.options(rules))
+	db, err := database.Open(ctx, store, c.Options(rules))
 	if err != nil {
 		return nil, "", err
 	}
 	inFile, _ := lint.New(path, store, db).List(0, math.MaxInt)
 	found = append(found, inFile...)
 	slices.SortStableFunc(found, lint.Finding.Compare)
+	return found, unchecked, nil
+}
+
+// checkCluster is check for a database in a cluster.
+func (c *checkCommand) checkCluster(ctx context.Context, e *environment, url string) (found []lint.Finding, unchecked string, err error) {
+	db, store, err := openDatabase(ctx, e, url, c.ClusterAccess, c.IDConvention)
+	if err != nil {
+		if errors.Is(err, storage.ErrBroken) {
+			return []lint.Finding{{File: url, Detail: err.Error()}}, "", nil
+		}
+		return nil, "", err
+	}
+	defer store.Close()
+	if err := db.Err(); err != nil {
+		unchecked = err.Error()
+	}
+	found, _ = lint.New(url, nil, db).List(0, math.MaxInt)
 	return found, unchecked, nil
 }

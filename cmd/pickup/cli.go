@@ -2,18 +2,17 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
+	"pickup/internal/config"
 	"pickup/internal/spell"
 )
 
@@ -36,26 +35,12 @@ type grammar struct {
 	ConfigFile string `name:"config" short:"c" placeholder:"FILE" help:"Read settings from a TOML or JSON file ($PICKUP_CONFIG; pickup.toml or pickup.json)."`
 }
 
-// An address is where serve listens, and where health and tail ask.
-type address struct {
-	Host string `short:"H" default:"127.0.0.1" variable:"PICKUP_HOST" placeholder:"ADDRESS" help:"Address of the server ($PICKUP_HOST; ${default})."`
-	Port int    `short:"p" default:"3000" range:"0 65535" variable:"PICKUP_PORT" placeholder:"PORT" help:"Port of the server; 0 picks a free one ($PICKUP_PORT; ${default})."`
-}
-
-// A command is what a node of the grammar runs.
-type command interface {
-	run(context.Context, *environment) error
-}
-
 // parse returns the command that args name, or nil after it has printed help.
 func parse(args []string, e *environment) (command, error) {
 	var g grammar
 	helped := false
-	config, configErr := readConfig(args, e.getenv)
-	if configErr != nil {
-		config = &configFile{}
-	}
-	e.config = config
+	var configErr error
+	e.Sources, configErr = config.NewSources(args, e.Getenv)
 	k, err := kong.New(&g,
 		kong.Name("pickup"),
 		kong.Description("pickup serves a JSON file as a REST API. The file stays yours to edit."),
@@ -63,16 +48,16 @@ func parse(args []string, e *environment) (command, error) {
 		kong.Exit(func(int) { helped = true }),
 		kong.Help(help),
 		kong.ExplicitGroups(topics),
-		kong.Resolvers(kong.ResolverFunc(e.resolve)),
+		kong.Resolvers(kong.ResolverFunc(e.Resolve)),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("grammar of the command line: %w", err)
 	}
 	args = joinNegative(respell(args))
-	if i := slices.Index(args, "--no-auth"); i >= 0 && i+1 < len(args) && args[i+1] == string(noAuthPublic) {
-		return nil, usagef("--no-auth public: did you mean --no-auth=public?")
+	if i := slices.Index(args, "--no-auth"); i >= 0 && i+1 < len(args) && args[i+1] == string(config.NoAuthPublic) {
+		return nil, config.Usagef("--no-auth public: did you mean --no-auth=public?")
 	}
-	if err := checkUnsupported(args); err != nil {
+	if err := config.CheckUnsupported(args); err != nil {
 		return nil, err
 	}
 	commands := k.Model.Leaves(true)
@@ -89,14 +74,12 @@ func parse(args []string, e *environment) (command, error) {
 		return nil, plainUsage(err)
 	}
 	e.parsed = parsed
-	for _, flag := range parsed.Flags() {
-		if err := checkRange(flag, e.sources[flag.Name]); err != nil {
-			return nil, err
-		}
+	if err := e.CheckRanges(parsed.Flags()); err != nil {
+		return nil, err
 	}
 	selected := parsed.Selected()
 	if !slices.Contains([]string{"passwd", "completion", "version"}, selected.Name) { // they use no configuration file
-		if err := cmp.Or(configErr, config.check(k.Model)); err != nil {
+		if err := cmp.Or(configErr, e.File.CheckNames()); err != nil {
 			return nil, err
 		}
 	}
@@ -106,39 +89,6 @@ func parse(args []string, e *environment) (command, error) {
 		}
 	}
 	return selected.Target.Addr().Interface().(command), nil
-}
-
-// resolve returns the value of a flag that is not given: that of its variable, or
-// else that of the configuration file.
-func (e *environment) resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-	source := flag.Tag.Get("variable")
-	if source == "" {
-		return nil, nil
-	}
-	var value any = e.getenv(source)
-	switch {
-	case value != "" && flag.IsSlice():
-		value = words(e.getenv(source))
-	case value == "":
-		v, err := e.config.value(flag)
-		if v == nil || err != nil {
-			return nil, err
-		}
-		value, source = v, e.config.name
-	}
-	// Parse once to check, so that an error names the variable or the file and
-	// not a flag that was not typed.
-	scratch := reflect.New(flag.Target.Type()).Elem()
-	scan := kong.ScanFromTokens(kong.Token{Type: kong.FlagValueToken, Value: value})
-	if err := flag.Parse(scan, scratch); err != nil {
-		return nil, fmt.Errorf("%s: %w", source, cmp.Or(errors.Unwrap(err), err))
-	}
-	flag.Set = false // Parse has set it
-	e.sources[flag.Name] = source
-	if flag.IsBool() && scratch.IsZero() {
-		return nil, nil // false is the default, and must not count as given
-	}
-	return value, nil
 }
 
 // respell returns args with "help" and "--version", as in other programs, replaced
@@ -170,32 +120,14 @@ func joinNegative(args []string) []string {
 
 var negative = regexp.MustCompile(`^-[0-9]`)
 
-// plainUsage returns an error of the parser in our words, and the command whose help to
-// read.
+// plainUsage returns an error of the parser in our words, with the command whose help
+// to read.
 func plainUsage(err error) error {
-	text := err.Error()
-	for _, w := range plainWords {
-		text = w.parser.ReplaceAllString(text, w.ours)
-	}
 	command := "serve"
 	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context.Selected() != nil {
 		command = parse.Context.Selected().Name
 	}
-	return usagef("%s (see pickup %s --help)", text, command)
-}
-
-var plainWords = []struct {
-	parser *regexp.Regexp
-	ours   string
-}{
-	{regexp.MustCompile(`^expected "(<.*>)"`), `missing $1`},
-	{regexp.MustCompile(`: expected \S+ value but got .*`), ` needs a value`},
-	{regexp.MustCompile(`expected a valid \d+ bit int but got (".*")`), `$1 is not a whole number`},
-	{regexp.MustCompile(`expected duration but got (".*?").*`), `$1 is not a time such as 30s or 5m`},
-	{regexp.MustCompile(`^unexpected argument \S+\.json$`), `$0: there can be only one file`},
-	{regexp.MustCompile(`^(unknown flag -\w), did you mean .*`), `$1`}, // any letter is as near as another
-	{regexp.MustCompile(`^(unknown flag \S+), did you mean `), `$1; did you mean `},
-	{regexp.MustCompile(`"(--[\w-]+)"`), `$1`},
+	return config.Usagef("%s (see pickup %s --help)", config.Plain(err), command)
 }
 
 // checkFileName returns an error if word, an argument without a command, looks like
@@ -211,11 +143,11 @@ func checkFileName(e *environment, word string, commands []*kong.Node) error {
 	for _, c := range commands {
 		names = append(names, c.Name)
 	}
-	if near := nearFile(word); near != "" && spell.Nearest(word, names) == "" {
-		return usagef("unknown command %q; did you mean the file %s?", word, near)
+	if near := spell.NearFile(word); near != "" && spell.Nearest(word, names) == "" {
+		return config.Usagef("unknown command %q; did you mean the file %s?", word, near)
 	}
 	hint := spell.DidYouMean(word, "the commands", names)
-	return usagef("unknown command %q%s (to create a file of that name: %s init %s)", word, hint, e.program(), shellWord(word))
+	return config.Usagef("unknown command %q%s (to create a file of that name: %s init %s)", word, hint, e.program(), shellWord(word))
 }
 
 // help prints the help of a command or, without one, the first screen.

@@ -10,24 +10,23 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/etcdstore"
+	"pickup/internal/config"
 )
 
 // A configCommand prints the settings in force as a pickup.toml, with the source of
 // each. It prints no secrets.
 type configCommand struct {
-	fileArgument
-	settings
-	idConvention
+	config.Server
 }
 
 func (c *configCommand) run(_ context.Context, e *environment) error {
-	if err := c.settings.check(); err != nil {
+	if err := c.Settings.Check(); err != nil {
 		return err
 	}
-	if _, found := e.config.rules(c.MaxDelay); len(found) > 0 {
-		return usagef("%s", found[0])
+	if _, found := e.File.Rules(c.MaxDelay); len(found) > 0 {
+		return config.Usagef("%s", found[0])
 	}
-	rules := e.config.rulesText()
+	rules := e.File.RulesText()
 	var b strings.Builder
 	print := func(name string, value any, source string) {
 		if s, ok := value.(fmt.Stringer); ok {
@@ -46,19 +45,19 @@ func (c *configCommand) run(_ context.Context, e *environment) error {
 	switch {
 	case c.File != "":
 		source = "argument"
-	case e.getenv("PICKUP_DB") != "":
+	case e.Getenv("PICKUP_DB") != "":
 		source = "PICKUP_DB"
-	case e.config.db() != "":
-		source = e.config.name
+	case e.File.DB() != "":
+		source = e.File.Name
 	}
-	db := c.path(e)
+	db := c.Path(e.Sources)
 	if etcdstore.IsURL(db) {
 		db = etcdstore.Redacted(db)
 	}
 	print("db", db, source)
 	for _, p := range e.parsed.Path {
 		if p.Flag != nil && !p.Resolved {
-			e.sources[p.Flag.Name] = "flag"
+			e.Used[p.Flag.Name] = "flag"
 		}
 	}
 	for _, flag := range e.parsed.Flags() {
@@ -66,20 +65,20 @@ func (c *configCommand) run(_ context.Context, e *environment) error {
 			continue
 		}
 		value := flag.Target.Interface()
-		if value == authNeeded {
+		if value == config.AuthNeeded {
 			value = false
 		}
-		if flag.Name == simulateKey && rules != "" {
+		if flag.Name == config.SimulateKey && rules != "" {
 			b.WriteString("# ") // TOML has one of that name
 		}
-		print(flag.Name, value, e.sources[flag.Name])
+		print(flag.Name, value, e.Used[flag.Name])
 	}
-	if err := c.printRoutes(&b, e); err != nil {
+	if err := c.RouteFile.Print(&b, e.Sources); err != nil {
 		return err
 	}
 	for _, name := range []string{"PICKUP_USER", "PICKUP_PASSWORD", "PICKUP_PASSWORD_FILE", "PICKUP_ETCD_PASSWORD", "PICKUP_ETCD_PASSWORD_FILE"} {
 		state := "not set"
-		if e.getenv(name) != "" {
+		if e.Getenv(name) != "" {
 			state = "set"
 		}
 		fmt.Fprintf(&b, "# %s is %s\n", name, state)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -18,6 +19,8 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"pickup/internal/config"
 )
 
 // TestCrowd opens 500 idle and 100 slow connections, or 10,000 and 1,000 with
@@ -30,7 +33,7 @@ func TestCrowd(t *testing.T) {
 	if os.Getenv("PICKUP_LONG") != "" {
 		idle, slow, during, most = 10_000, 1_000, time.Minute, 4<<20
 	}
-	if files := connectionsWithin(1 << 20); files < idle+slow+100 {
+	if files, _ := config.ConnectionsWithin(1 << 20); files < idle+slow+100 {
 		t.Logf("the system allows %d open files", files)
 		idle, slow = files*8/10, files/10
 	}
@@ -164,28 +167,53 @@ func openFiles(t *testing.T, p *process) int {
 	return len(files)
 }
 
-// TestConnectionLimit opens four times as many connections as the limit. The server
-// must close those that are idle longest, and serve each new one.
+// TestConnectionLimit opens more connections than the limit. One more has to wait until
+// another is closed, and is served then.
 func TestConnectionLimit(t *testing.T) {
 	t.Parallel()
-	p, err := launch("pickup", sampleDir(t), []string{"PICKUP_NO_AUTH=1"}, "--max-connections", "50", "--tls-self-signed")
+	const limit = 50
+	p, err := launch("pickup", sampleDir(t), []string{"PICKUP_NO_AUTH=1"}, "--max-connections", fmt.Sprint(limit), "--tls-self-signed")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.kill)
 	insecure := &tls.Config{InsecureSkipVerify: true}
-	for i := range 200 {
-		conn, err := tls.Dial("tcp", strings.TrimPrefix(p.url, "https://"), insecure)
+	connect := func() net.Conn {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "https://"))
 		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		return tls.Client(conn, insecure)
+	}
+	get := func(conn net.Conn) error {
+		fmt.Fprint(conn, "GET /_/livez HTTP/1.1\r\nHost: localhost\r\n\r\n") // reading fails if this does
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err == nil && resp.StatusCode != http.StatusOK {
+			err = errors.New(resp.Status)
+		}
+		return err
+	}
+	var conns []net.Conn
+	for i := range limit {
+		conns = append(conns, connect())
+		if err := get(conns[i]); err != nil {
 			t.Fatalf("connection %d: %v", i, err)
 		}
-		defer conn.Close()
-		fmt.Fprint(conn, "GET /_/livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
-		if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || resp.StatusCode != 200 {
-			t.Fatalf("connection %d: %v, %v", i, resp, err)
-		}
 	}
-	if n := openFiles(t, p); n > 50+30 {
+	served := make(chan error, 1)
+	more := connect()
+	go func() { served <- get(more) }()
+	select {
+	case err := <-served:
+		t.Fatalf("one more connection is served: %v", err)
+	case <-time.After(500 * time.Millisecond):
+	}
+	conns[0].Close()
+	if err := <-served; err != nil {
+		t.Errorf("one more connection is not served after another was closed: %v", err)
+	}
+	if n := openFiles(t, p); n > limit+30 {
 		t.Errorf("%d files are open", n)
 	}
 }

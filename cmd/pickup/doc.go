@@ -19,9 +19,8 @@
 //
 // Begin with main.go, which runs a command and turns its error into an exit code,
 // and serve.go, which lists the steps of a start and every goroutine of the program.
-// cli.go has the commands, and settings.go, limits.go, tls.go and credentials.go
-// have the flags. A command is in the file of its name; file.go has what they do with
-// FILE, and cluster.go what they do with a database in etcd. A [reloadable] is a file
-// in use that is read again when it changes, a [notice] is a sentence of the banner,
-// and the [linter] reports what is wrong with the database while it is served.
+// cli.go parses the command line. A command is in the file of its name: it uses the
+// settings, which are in internal/config, and no other command. file.go and cluster.go
+// have what several commands do with a file and with a database in etcd. A [notice] is
+// a sentence of the banner.
 package main

@@ -1,37 +1,29 @@
 package main
 
 import (
-	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 
+	"pickup/etcdstore"
 	"pickup/filestore"
+	"pickup/internal/config"
+	"pickup/internal/lint"
+	"pickup/internal/rawjson"
 	"pickup/internal/spell"
 	"pickup/internal/storage"
 )
 
 // This file has what the commands share that use the FILE of their arguments.
-
-// A fileArgument is the FILE of serve, check, schema and config.
-type fileArgument struct {
-	File string `arg:"" optional:"" help:"The JSON file to use, or a database in etcd, as in etcd://10.0.0.1:2379,10.0.0.2:2379/family ($PICKUP_DB; db.json)."`
-}
-
-// path returns the file to use.
-func (f fileArgument) path(e *environment) string {
-	if f.File != "" {
-		return f.File
-	}
-	if v := cmp.Or(e.getenv("PICKUP_DB"), e.config.db()); v != "" {
-		return v
-	}
-	return "db.json"
-}
 
 // isNew reports whether serving path would create a database.
 func isNew(path string) bool {
@@ -44,7 +36,7 @@ func isNew(path string) bool {
 func checkExists(e *environment, path string) error {
 	inside := filepath.Join(path, "db.json")
 	if info, err := os.Stat(inside); err == nil && info.Mode().IsRegular() {
-		return usagef("%s is a directory; did you mean %s?", path, inside)
+		return config.Usagef("%s is a directory; did you mean %s?", path, inside)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -53,52 +45,20 @@ func checkExists(e *environment, path string) error {
 		return nil
 	}
 	hint := ""
-	if near := nearFile(path); near != "" {
+	if near := spell.NearFile(path); near != "" {
 		hint = "; did you mean " + near + "?"
 	}
 	if copied, of := filestore.ConflictCopy(path); copied != "" {
-		return usagef("%s does not exist; an earlier version is in %s: rename it to %s, or move it away to begin anew%s", path, copied, of, hint)
+		return config.Usagef("%s does not exist; an earlier version is in %s: rename it to %s, or move it away to begin anew%s", path, copied, of, hint)
 	}
-	return usagef("%s does not exist%s (to create it: %s init %s)", path, hint, e.program(), shellFile(path))
-}
-
-// nearFile returns the file in the folder of path that was probably meant, or "".
-func nearFile(path string) string {
-	folder, base := filepath.Split(path)
-	entries, _ := os.ReadDir(filepath.Dir(path)) // without it there is no hint
-	var names []string
-	for _, e := range entries {
-		if e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".") {
-			names = append(names, e.Name())
-		}
-	}
-	near := spell.Nearest(base, names)
-	if name := strings.TrimSuffix(base, filepath.Ext(base)) + ".json"; near == "" && slices.Contains(names, name) {
-		near = name
-	}
-	if near == "" {
-		return ""
-	}
-	return folder + near
-}
-
-// fileError returns an error about a file that a flag names.
-func fileError(flag string, err error) error {
-	var failed *fs.PathError
-	switch {
-	case !errors.As(err, &failed):
-		return usagef("%s: %w", flag, err)
-	case errors.Is(err, fs.ErrNotExist):
-		return usagef("%s: %s does not exist", flag, failed.Path)
-	}
-	return usagef("%s: cannot read %s: %w", flag, failed.Path, failed.Err)
+	return config.Usagef("%s does not exist%s (to create it: %s init %s)", path, hint, e.program(), shellFile(path))
 }
 
 // openError returns the error of a file that cannot be opened as wrong usage if
 // what was named is not a file.
 func openError(err error) error {
 	if errors.Is(err, storage.ErrShape) || errors.Is(err, fs.ErrNotExist) {
-		return usageError{err}
+		return config.UsageError{Err: err}
 	}
 	if broken, ok := errors.AsType[*storage.BrokenError](err); ok && filepath.Ext(broken.File) == ".json5" {
 		return fmt.Errorf("%w (of JSON5, only comments and trailing commas are accepted: npx json5 %s > db.json)", err, shellFile(broken.File))
@@ -116,4 +76,111 @@ func realPath(path string) string {
 		path = abs
 	}
 	return path
+}
+
+// checkSource returns an error if what is named is not a file: json-server can read more.
+func checkSource(file string) error {
+	switch {
+	case etcdstore.IsURL(file):
+		file = etcdstore.Redacted(file)
+		return config.Usagef("%s is not a file (to make a database in etcd: pickup import db.json %s)", file, shellWord(file))
+	case strings.HasPrefix(file, "http://"), strings.HasPrefix(file, "https://"):
+		return config.Usagef("%s is not a file: download it first, with curl -o db.json %s", file, shellWord(file))
+	case slices.Contains([]string{".js", ".cjs", ".mjs", ".ts"}, filepath.Ext(file)):
+		module := file
+		if !filepath.IsAbs(file) {
+			module = "./" + file
+		}
+		return config.Usagef("%s is a program: let it write a JSON file, and serve that, as in node -p %s > db.json",
+			file, shellWord(`JSON.stringify(require("`+module+`")())`))
+	}
+	return nil
+}
+
+// initial returns the text of a new database: the empty collections of the schema next to
+// it or, without one, {}.
+func initial(path string) []byte {
+	rules, err := lint.LoadSchema(path, "")
+	if err != nil || rules == nil { // the service warns about a schema that cannot be used
+		return []byte("{}\n")
+	}
+	file, _ := lint.SchemaPath(path, "")
+	lines := []string{`  "$schema": ` + quote(reference(file))}
+	for _, name := range rules.Collections() {
+		lines = append(lines, "  "+quote(name)+": []")
+	}
+	return []byte("{\n" + strings.Join(lines, ",\n") + "\n}\n")
+}
+
+// quote returns s as a JSON string, with invalid UTF-8 replaced.
+func quote(s string) string {
+	return string(rawjson.AppendQuote(nil, s))
+}
+
+// reference returns the URI reference of a file in the folder of the database.
+func reference(file string) string {
+	return "./" + (&url.URL{Path: filepath.Base(file)}).EscapedPath()
+}
+
+// ignorePattern returns the pattern of the files that pickup keeps next to a database.
+func ignorePattern(path string) string { return "." + filepath.Base(realPath(path)) + ".*" }
+
+// unignored returns the root of the git repository that has the database at path and
+// does not ignore the files next to it. It returns "" otherwise, and if git is not
+// installed.
+func unignored(ctx context.Context, path string) string {
+	folder := filepath.Dir(realPath(path))
+	root := repository(folder)
+	if root == "" {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	// No hook of the repository may run.
+	check := exec.CommandContext(ctx, "git", "-c", "core.fsmonitor=false", "check-ignore", "--quiet", ignorePattern(path))
+	check.Dir = folder
+	exit, ok := errors.AsType[*exec.ExitError](check.Run())
+	if !ok || exit.ExitCode() != 1 {
+		return ""
+	}
+	if here, err := os.Getwd(); err == nil {
+		if shorter, err := filepath.Rel(here, root); err == nil {
+			return shorter
+		}
+	}
+	return root
+}
+
+// repository returns the folder at or above the given one that has a git repository,
+// "" if there is none.
+func repository(folder string) string {
+	for {
+		if _, err := os.Stat(filepath.Join(folder, ".git")); err == nil {
+			return folder
+		}
+		above := filepath.Dir(folder)
+		if above == folder {
+			return ""
+		}
+		folder = above
+	}
+}
+
+// plainWord matches words that a shell leaves as they are.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+-]+$`)
+
+// shellWord returns s as one word of a POSIX shell.
+func shellWord(s string) string {
+	if plainWord.MatchString(s) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// shellFile returns the path of a file as an argument that is not a flag.
+func shellFile(path string) string {
+	if strings.HasPrefix(path, "-") {
+		path = "./" + path
+	}
+	return shellWord(path)
 }

@@ -8,25 +8,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
 
 	"pickup/filestore"
+	"pickup/internal/config"
 )
 
 // A healthCommand requests /_/readyz of a running server. It is the health check of
 // the container image.
 type healthCommand struct {
-	address
-	transport
+	config.Address
+	config.Transport
 }
 
 // healthTimeout is the time for the response. Supervisors wait longer.
@@ -41,7 +40,7 @@ func (c *healthCommand) run(ctx context.Context, e *environment) error {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, server+"/_/readyz", nil)
 	if err != nil {
-		return usagef("%q is not an address: %w", c.Host, err)
+		return config.Usagef("%q is not an address: %w", c.Host, err)
 	}
 	// There is no proxy, because it might answer for the server. The certificate
 	// is not verified: it is for the names that clients use, and the request
@@ -72,19 +71,19 @@ func (c *healthCommand) run(ctx context.Context, e *environment) error {
 // in the same container, or else the one that has the database.
 func (c *healthCommand) server(e *environment) (string, error) {
 	if slices.ContainsFunc(e.parsed.Path, func(p *kong.Path) bool { return p.Flag != nil && !p.Resolved }) {
-		return serverURL(c.address, c.transport)
+		return c.Address.URL(c.Transport)
 	}
-	a, t, db := c.address, c.transport, fileArgument{}.path(e)
-	unknown := e.sources["port"] == ""
+	a, t, db := c.Address, c.Transport, config.FileArgument{}.Path(e.Sources)
+	unknown := e.Used["port"] == ""
 	if s, of := serverInContainer(e); s != nil {
-		a, t, db, unknown = s.address, s.transport, s.path(of), false
+		a, t, db, unknown = s.Address, s.Transport, s.Path(of.Sources), false
 	}
 	if unknown || a.Port == 0 {
 		if url := filestore.ServerURL(db); url != "" {
 			return url, nil
 		}
 	}
-	return serverURL(a, t)
+	return a.URL(t)
 }
 
 // serverInContainer returns the server that this container is for, with its environment.
@@ -115,8 +114,8 @@ func serverInContainer(e *environment) (*serveCommand, *environment) {
 		if len(args) == 0 {
 			continue // it has ended
 		}
-		of := &environment{container: true, sources: make(map[string]string), stdout: io.Discard, stderr: io.Discard}
-		of.getenv = func(name string) string {
+		of := &environment{Sources: new(config.Sources), container: true, stdout: io.Discard, stderr: io.Discard}
+		of.Getenv = func(name string) string {
 			for _, v := range vars {
 				if value, ok := strings.CutPrefix(v, name+"="); ok {
 					return value
@@ -143,24 +142,4 @@ func procStrings(name string) (all []string) {
 		}
 	}
 	return all
-}
-
-// serverURL returns the URL of the server that has these settings.
-func serverURL(a address, t transport) (string, error) {
-	if a.Port == 0 {
-		return "", usagef("the port of the server is not known: set --port or PICKUP_PORT")
-	}
-	return t.scheme() + "://" + net.JoinHostPort(reachable(a.Host), strconv.Itoa(a.Port)), nil
-}
-
-// reachable returns the address at which this machine reaches a server that listens
-// on host.
-func reachable(host string) string {
-	switch ip := net.ParseIP(host); {
-	case host == "", ip.Equal(net.IPv4zero):
-		return "127.0.0.1"
-	case ip.Equal(net.IPv6unspecified):
-		return "::1"
-	}
-	return host
 }

@@ -16,7 +16,9 @@ import (
 
 	"pickup/etcdstore"
 	"pickup/filestore"
+	"pickup/internal/config"
 	"pickup/internal/database"
+	"pickup/internal/lint"
 	"pickup/internal/schema"
 	"pickup/internal/spell"
 	"pickup/internal/storage"
@@ -28,12 +30,12 @@ type importCommand struct {
 	Cluster string `arg:"" help:"Where to put the database, as in etcd://10.0.0.1:2379,10.0.0.2:2379/family."`
 	Replace bool   `help:"Change an existing database into that of the file, in one step."`
 	Rules   string `placeholder:"FILE" help:"The schema to import instead of the one that belongs to the file."`
-	clusterAccess
-	idConvention
+	config.ClusterAccess
+	config.IDConvention
 }
 
 func (c *importCommand) run(ctx context.Context, e *environment) error {
-	store, err := c.clusterAccess.open(e, c.Cluster, etcdstore.Options{})
+	store, err := openCluster(e, c.Cluster, c.ClusterAccess, etcdstore.Options{})
 	if err != nil {
 		return err
 	}
@@ -52,9 +54,9 @@ func (c *importCommand) run(ctx context.Context, e *environment) error {
 	}
 	rules, text, err := c.rules(file)
 	if err != nil {
-		return usageError{err}
+		return config.UsageError{Err: err}
 	}
-	o := c.idConvention.options(rules)
+	o := c.IDConvention.Options(rules)
 	idMember := database.IDMembers(o)
 	if err := errors.Join(file.KeyBy(idMember), store.KeyBy(idMember)); err != nil {
 		return err
@@ -66,7 +68,7 @@ func (c *importCommand) run(ctx context.Context, e *environment) error {
 	rev, err := store.Import(ctx, from.Contents, text)
 	if errors.Is(err, fs.ErrExist) {
 		if !c.Replace {
-			return usagef("%w; --replace changes it", err)
+			return config.Usagef("%w; --replace changes it", err)
 		}
 		rev, err = c.replace(ctx, store, from, text, idMember)
 	}
@@ -81,12 +83,12 @@ func (c *importCommand) run(ctx context.Context, e *environment) error {
 func (c *importCommand) rules(file *filestore.Store) (*schema.Schema, []byte, error) {
 	path, err := c.Rules, error(nil)
 	if path == "" {
-		if path, err = schemaPath(c.File, declaredIn(file)); err != nil {
+		if path, err = lint.SchemaPath(c.File, lint.Declared(file)); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w; --rules names a schema to use instead", c.File, err)
 		}
 	}
 	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) && c.Rules == "" && declaredIn(file) == "" {
+	if errors.Is(err, fs.ErrNotExist) && c.Rules == "" && lint.Declared(file) == "" {
 		return nil, nil, nil
 	}
 	if err != nil {
@@ -113,7 +115,7 @@ func (c *importCommand) replace(ctx context.Context, store storage.SharedStore, 
 		}
 		if err := store.KeyBy(idMember); err != nil { // the ids are in other members
 			if same { // its servers would not find the records
-				return 0, usagef("%w; see --id-field", err)
+				return 0, config.Usagef("%w; see --id-field", err)
 			}
 			changes = difference(nil, from.Contents)
 			for _, old := range now.Contents {
@@ -136,11 +138,11 @@ func (c *importCommand) replace(ctx context.Context, store storage.SharedStore, 
 type exportCommand struct {
 	Cluster string `arg:"" help:"The database to export, as in etcd://10.0.0.1:2379,10.0.0.2:2379/family."`
 	File    string `arg:"" optional:"" help:"The JSON file to write; what differs is changed in an existing one. Without it: standard output."`
-	clusterAccess
+	config.ClusterAccess
 }
 
 func (c *exportCommand) run(ctx context.Context, e *environment) error {
-	store, err := c.clusterAccess.connect(ctx, e, c.Cluster, etcdstore.Options{Log: e.log()})
+	store, err := connectCluster(ctx, e, c.Cluster, c.ClusterAccess, etcdstore.Options{Log: e.log()})
 	if err != nil {
 		return err
 	}
@@ -159,7 +161,7 @@ func (c *exportCommand) run(ctx context.Context, e *environment) error {
 // write changes what differs in the file, and writes the rules next to it, or where it
 // says that they are. idMember returns the members with the ids in the cluster.
 func (c *exportCommand) write(ctx context.Context, e *environment, b storage.Batch, idMember func(string) string) error {
-	rules, err := schemaPath(c.File, "")
+	rules, err := lint.SchemaPath(c.File, "")
 	if err != nil {
 		return err
 	}
@@ -185,7 +187,7 @@ func (c *exportCommand) write(ctx context.Context, e *environment, b storage.Bat
 		return err
 	}
 	changes := difference(now.Contents, contents)
-	if path, err := schemaPath(c.File, declaredIn(file)); err == nil && path != rules && len(b.Rules) > 0 {
+	if path, err := lint.SchemaPath(c.File, lint.Declared(file)); err == nil && path != rules && len(b.Rules) > 0 {
 		rules = path
 		changes = slices.DeleteFunc(changes, func(ch storage.Change) bool { return ch.Collection == "$schema" })
 	}

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"pickup/filestore"
+	"pickup/internal/config"
+	"pickup/internal/lint"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
 )
@@ -21,7 +23,7 @@ import (
 // .gitignore. It overwrites nothing.
 type initCommand struct {
 	File string `arg:"" optional:"" help:"The JSON file to create, or to infer a schema from ($PICKUP_DB; db.json)."`
-	idConvention
+	config.IDConvention
 }
 
 // starter has the database and the schema that init makes from nothing.
@@ -30,11 +32,11 @@ type initCommand struct {
 var starter embed.FS
 
 func (c *initCommand) run(ctx context.Context, e *environment) error {
-	path := fileArgument{c.File}.path(e)
+	path := config.FileArgument{File: c.File}.Path(e.Sources)
 	if err := checkSource(path); err != nil {
 		return err
 	}
-	rules, err := loadSchema(path, "")
+	rules, err := lint.LoadSchema(path, "")
 	if err != nil {
 		return err
 	}
@@ -45,10 +47,10 @@ func (c *initCommand) run(ctx context.Context, e *environment) error {
 		}
 	}
 	if !made && rules != nil {
-		file, _ := schemaPath(path, "")
+		file, _ := lint.SchemaPath(path, "")
 		fmt.Fprintf(e.stdout, "%s and %s exist already\n", path, file)
 	}
-	s := schemaCommand{fileArgument: fileArgument{path}, idConvention: c.idConvention, Link: true, keep: true}
+	s := schemaCommand{FileArgument: config.FileArgument{File: path}, IDConvention: c.IDConvention, Link: true, keep: true}
 	err = s.run(ctx, e)
 	if errors.Is(err, storage.ErrInUse) { // by a server, which may go on
 		s.Link = false
@@ -73,7 +75,7 @@ func (c *initCommand) run(ctx context.Context, e *environment) error {
 func createDatabase(ctx context.Context, e *environment, path string, rules *schema.Schema) error {
 	text, file := initial(path), ""
 	if rules == nil {
-		file, _ = schemaPath(path, "")
+		file, _ = lint.SchemaPath(path, "")
 		var err error
 		if text, err = starter.ReadFile("starter/db.json"); err != nil {
 			return err
@@ -109,21 +111,6 @@ func createDatabase(ctx context.Context, e *environment, path string, rules *sch
 	}
 	fmt.Fprintf(e.stdout, "%s: created, with rules to begin with\n", file)
 	return nil
-}
-
-// initial returns the text of a new database: the empty collections of the schema next to
-// it or, without one, {}.
-func initial(path string) []byte {
-	rules, err := loadSchema(path, "")
-	if err != nil || rules == nil { // the service warns about a schema that cannot be used
-		return []byte("{}\n")
-	}
-	file, _ := schemaPath(path, "")
-	lines := []string{`  "$schema": ` + quote(reference(file))}
-	for _, name := range rules.Collections() {
-		lines = append(lines, "  "+quote(name)+": []")
-	}
-	return []byte("{\n" + strings.Join(lines, ",\n") + "\n}\n")
 }
 
 // appendLine appends a line to a text file, which may not exist.

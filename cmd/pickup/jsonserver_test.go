@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"pickup/internal/config"
 )
 
 // TestPublicCommands has commands of json-server in the package.json of public
@@ -76,12 +78,12 @@ func TestPublicCommands(t *testing.T) {
 		{command: "json-server --cr db.json", refused: "--cr: use --cors-origin"},
 	} {
 		t.Run(test.command, func(t *testing.T) {
-			e := &environment{getenv: func(string) string { return "" }, sources: make(map[string]string)}
+			e := &environment{Sources: &config.Sources{Getenv: func(string) string { return "" }}}
 			t.Chdir(t.TempDir())
 			parsed, err := parse(strings.Fields(test.command)[1:], e)
 			c, _ := parsed.(*serveCommand)
 			if err == nil {
-				err = checkSource(c.path(e))
+				err = checkSource(c.Path(e.Sources))
 			}
 			if test.refused != "" {
 				if err == nil || !strings.Contains(err.Error(), test.refused) || exitCode(err) != exitUsage || strings.Contains(err.Error(), "\n") {
@@ -99,14 +101,14 @@ func TestPublicCommands(t *testing.T) {
 			if want.port == 0 {
 				want.port = 3000
 			}
-			got := meaning{file: c.path(e), host: c.Host, port: c.Port, routes: c.Routes, static: strings.Join(c.Static, " "), delay: c.Delay.String()}
+			got := meaning{file: c.Path(e.Sources), host: c.Host, port: c.Port, routes: c.Routes, static: strings.Join(c.Static, " "), delay: c.Delay.String()}
 			if c.Delay.Max == 0 {
 				got.delay = ""
 			}
 			if got != want {
 				t.Errorf("it means %+v", got)
 			}
-			if strings.Contains(test.command, "_id") && (c.IDField != "_id" || c.FKS != "_id" || !c.ReadOnly || !c.NoCompression || len(c.unneeded.notices()) != 2) {
+			if strings.Contains(test.command, "_id") && (c.IDField != "_id" || c.FKS != "_id" || !c.ReadOnly || !c.NoCompression || len(c.Unneeded.Notes()) != 2) {
 				t.Errorf("it means %+v", c)
 			}
 		})

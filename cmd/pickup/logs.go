@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"golang.org/x/term"
+
+	"pickup/internal/config"
 )
 
 // logs are the logs of a service. Both write to one place and stay in order.
@@ -20,7 +22,7 @@ type logs struct {
 
 // newLogs returns the logs that write to w: for people on a terminal and as JSON
 // elsewhere, unless the settings say which.
-func newLogs(w io.Writer, terminal, color bool, s *settings) logs {
+func newLogs(w io.Writer, terminal, color bool, s *config.Settings) logs {
 	var level slog.Level
 	if level.UnmarshalText([]byte(s.LogLevel)) != nil {
 		level = slog.LevelInfo // only in tests: the parser checks it

@@ -7,13 +7,15 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"pickup/internal/config"
 )
 
 // TestLogsDoNotMix fills the buffer of the access log while the other log writes to
 // the same place: every line stays one record, and all stay in order.
 func TestLogsDoNotMix(t *testing.T) {
 	var out bytes.Buffer
-	l := newLogs(&out, false, false, new(settings))
+	l := newLogs(&out, false, false, new(config.Settings))
 	n := 0
 	line := func(log interface{ Info(string, ...any) }, args ...any) {
 		log.Info("line", append([]any{"n", n}, args...)...)
@@ -49,7 +51,7 @@ func TestLogsDoNotMix(t *testing.T) {
 func TestLogsWait(t *testing.T) {
 	for _, terminal := range []bool{true, false} {
 		var out bytes.Buffer
-		l := newLogs(&out, terminal, false, &settings{LogFormat: "auto"})
+		l := newLogs(&out, terminal, false, &config.Settings{LogFormat: "auto"})
 		l.access.Info("a request")
 		if got := out.Len() > 0; got != terminal {
 			t.Errorf("terminal: %v; the request is written at once: %v", terminal, got)
@@ -65,7 +67,7 @@ func TestLogsWait(t *testing.T) {
 func TestLogsGoOn(t *testing.T) {
 	var out bytes.Buffer
 	full := &failingWriter{w: &out, times: 1}
-	l := newLogs(full, false, false, new(settings))
+	l := newLogs(full, false, false, new(config.Settings))
 	l.log.Info("lost")
 	l.access.Info("a request")
 	l.log.Info("loaded")

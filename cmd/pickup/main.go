@@ -1,21 +1,17 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"runtime"
-	"runtime/debug"
 	"syscall"
 	"time"
 
-	"github.com/alecthomas/kong"
-
+	"pickup/internal/config"
 	"pickup/internal/storage"
 )
 
@@ -37,29 +33,10 @@ const (
 	exitBroken  = 4 // the file does not parse and is not served; check finds a fault in it
 )
 
-// An environment holds the inputs and outputs of a command.
-type environment struct {
-	getenv    func(string) string // "" if the variable is unset
-	container bool                // it is in a container
-	config    *configFile         // not nil while a command runs
-	parsed    *kong.Context       // the command line
-	sources   map[string]string   // of the values of flags that parsed does not have
-	stdin     io.Reader
-	stdout    io.Writer // results
-	stderr    io.Writer // banner, logs and errors
-}
-
-// program returns the words that run the program in a shell. The command of the npm
-// package sets them where it is not in the PATH.
-func (e *environment) program() string { return cmp.Or(e.getenv("PICKUP_COMMAND"), "pickup") }
-
-// log returns the log of a command that does not serve.
-func (e *environment) log() *slog.Logger { return slog.New(slog.NewTextHandler(e.stderr, nil)) }
-
 // run is the program: it runs the command in args until that is done or ctx is
 // done, and returns the exit code.
 func run(ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
-	e := &environment{getenv: getenv, container: inContainer(getenv), sources: make(map[string]string), stdin: stdin, stdout: stdout, stderr: stderr}
+	e := &environment{Sources: &config.Sources{Getenv: getenv}, container: inContainer(getenv), stdin: stdin, stdout: stdout, stderr: stderr}
 	command, err := parse(args, e)
 	if err == nil && command != nil {
 		err = command.run(ctx, e)
@@ -70,22 +47,9 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdin i
 	return exitCode(err)
 }
 
-// errReported is the error of a command that has printed what is wrong.
-var errReported = errors.New("faults were found")
-
-// A usageError is about the flags, the variables or the file that they name.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-// usagef formats a usageError.
-func usagef(format string, args ...any) error {
-	return usageError{fmt.Errorf(format, args...)}
-}
-
 // exitCode returns the exit code for the error of a command.
 func exitCode(err error) int {
-	var usage usageError
+	var usage config.UsageError
 	switch {
 	case err == nil:
 		return exitStopped
@@ -97,21 +61,6 @@ func exitCode(err error) int {
 		return exitBroken
 	}
 	return exitFaults
-}
-
-// version is set by the linker in a release.
-var version string
-
-// versionText returns the version of the program: that of the linker, that of the
-// Go command, or "devel".
-func versionText() string {
-	if version != "" {
-		return version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "(devel)" {
-		return cmp.Or(info.Main.Version, "devel")
-	}
-	return "devel"
 }
 
 type versionCommand struct{}

@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/term"
 
+	"pickup/internal/config"
+	"pickup/internal/spell"
 	"pickup/server/auth"
 )
 
@@ -32,11 +34,11 @@ func (c *passwdCommand) run(_ context.Context, e *environment) error {
 	if c.Hash == "argon2id" {
 		make = auth.HashArgon2id
 	} else if len(password) > 72 {
-		return usagef("the password has %d bytes, and bcrypt uses only the first 72: use --hash=argon2id or a shorter password", len(password))
+		return config.Usagef("the password has %d bytes, and bcrypt uses only the first 72: use --hash=argon2id or a shorter password", len(password))
 	}
 	line, err := make(c.Name, password)
 	if err != nil {
-		return usageError{err}
+		return config.UsageError{Err: err}
 	}
 	if c.ReadOnly {
 		line = auth.ReadOnly(line)
@@ -57,7 +59,7 @@ func (c *passwdCommand) ask(e *environment) (string, error) {
 		return strings.TrimRight(line, "\r\n"), nil
 	}
 	var typed [2]string
-	for i, prompt := range []string{"Password for " + printed(c.Name), "Repeat password"} {
+	for i, prompt := range []string{"Password for " + spell.Printable(c.Name), "Repeat password"} {
 		fmt.Fprint(e.stderr, prompt+": ")
 		password, err := term.ReadPassword(int(f.Fd()))
 		fmt.Fprintln(e.stderr)

@@ -9,18 +9,6 @@ import (
 	"time"
 )
 
-// checkProfiles returns an error if profiles cannot be served at an address.
-func checkProfiles(address string) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return usagef("--pprof: %q is not ADDRESS:PORT, such as 127.0.0.1:6060", address)
-	}
-	if loopback, err := onlyLoopback(host); err != nil || !loopback || host == "" {
-		return usagef("--pprof requires a loopback address, and %q is not one", host)
-	}
-	return nil
-}
-
 // profiles returns the server of --pprof and its listener. Profiles reveal what is
 // in memory, so the server listens on loopback only and checks the Host header
 // against DNS rebinding.

@@ -1,159 +1,146 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
-	"log/slog"
-	"os"
-	"slices"
+	"path/filepath"
 	"sync/atomic"
-	"time"
+
+	"pickup/filestore"
+	"pickup/internal/config"
+	"pickup/internal/reload"
+	"pickup/internal/rewrite"
+	"pickup/internal/spell"
+	"pickup/server"
+	"pickup/server/simulate"
 )
 
-// A reloadable is a set of files in use that are read again when they change:
-// the schema, the users, or the certificate with its key. While the files cannot
-// be used, their last good content stays in force.
-//
-// One goroutine calls load and look; err may be called by others.
-type reloadable struct {
-	name  string          // "users", for the log and readyz?verbose
-	paths func() []string // may change; "" is a missing file
+// This file has the files that are read again when they change while the service runs,
+// except the schema, which belongs to the database.
 
-	// apply puts the contents of the files into force, or returns why it cannot.
-	// If the files cannot be read, texts is nil and err says why.
-	apply func(ctx context.Context, texts [][]byte, err error) error
-	// kept says what is in force while the files cannot be used.
-	kept func() string
-
-	seen    [sha256.Size]byte // digest of the files at the last look
-	since   time.Time         // when seen last changed
-	applied [sha256.Size]byte // digest of what apply accepted or refused last
-	failure atomic.Pointer[error]
-}
-
-// saveTime is how long a file may be missing or empty before that counts as a
-// change: an editor that saves it removes or truncates it for a moment.
-const saveTime = 2 * time.Second
-
-// newReloadable returns a reloadable of files that must be readable. kept says what is
-// in force while they cannot be used.
-func newReloadable(name, kept string, apply func(texts [][]byte) error, paths ...string) *reloadable {
-	return &reloadable{
-		name:  name,
-		paths: func() []string { return paths },
-		kept:  func() string { return kept },
-		apply: func(_ context.Context, texts [][]byte, err error) error {
-			if err != nil {
-				return err
+// reload reads the files of the schema, users, certificate, routes and rules
+// again whenever they may have changed, until ctx is done.
+func (s *service) reload(ctx context.Context) {
+	paths := func() (all []string) {
+		for _, r := range s.reloadables {
+			all = append(all, r.Paths()...)
+		}
+		return all
+	}
+	for range filestore.PollFiles(ctx, paths) {
+		for _, r := range s.reloadables {
+			if r.Refresh(ctx, s.log) {
+				s.db.Wake() // so that clients learn whether the schema can be used
 			}
-			return apply(texts)
-		},
+		}
 	}
 }
 
-// err returns why the files cannot be used, nil if they are in force.
-func (r *reloadable) err() error {
-	if err := r.failure.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
-
-// load reads the files and applies them for the first time.
-func (r *reloadable) load(ctx context.Context) error {
-	paths := r.paths()
-	texts, err := readFiles(paths)
-	r.applied = digest(paths, texts, err)
-	if err := r.apply(ctx, texts, err); err != nil && !errors.Is(err, errUnchanged) {
-		r.failure.Store(&err)
+// readUsers finds out who may use the service, and who can reach it.
+func (s *service) readUsers(context.Context) (err error) {
+	if s.loopback, err = config.OnlyLoopback(s.Host); err != nil {
 		return err
 	}
+	switch {
+	case s.NoAuth == config.NoAuthLocal && !s.loopback:
+		name := "--no-auth"
+		if variable := "PICKUP_NO_AUTH"; s.env.Used["no-auth"] == variable {
+			name = variable
+		}
+		return config.Usagef("%s requires a loopback address, and %s is not one: set PICKUP_PASSWORD, or use %s=public to let everyone in", name, s.Host, name)
+	case s.NoAuth == config.AuthNeeded:
+		s.users, err = config.ReadCredentials(s.env.Getenv, s.Htpasswd)
+	}
+	if s.users.Htpasswd != nil {
+		s.reloadables = append(s.reloadables, s.users.Htpasswd)
+	}
+	return err
+}
+
+func (s *service) readCertificate(ctx context.Context) error {
+	tls, files, err := s.Transport.Config(ctx)
+	s.tls = tls
+	if files != nil {
+		s.reloadables = append(s.reloadables, files)
+	}
+	return err
+}
+
+// readRoutes reads the routes and watches their file.
+func (s *service) readRoutes(ctx context.Context) error {
+	file := s.Routing.Name(s.env.Sources)
+	if file == "" {
+		return nil
+	}
+	var now atomic.Pointer[rewrite.Table]
+	r := reload.New("routes", "the previous routes stay in force", func(texts [][]byte) error {
+		table, err := s.Routing.Table(s.env.Sources, texts[0])
+		if err != nil {
+			return err
+		}
+		if now.Swap(table).Equal(table) {
+			return reload.ErrUnchanged
+		}
+		return nil
+	}, file)
+	if err := r.Load(ctx); err != nil {
+		return config.UsageError{Err: err}
+	}
+	if table := now.Load(); table != nil {
+		s.notices = append(s.notices, note("paths are rewritten by %s in %s.", spell.Count(len(table.Lines()), "route"), file))
+	}
+	s.routes = now.Load
+	s.reloadables = append(s.reloadables, r)
 	return nil
 }
 
-// errNotYet is wrapped by errors of apply that are not about the files: the same
-// content may be used later.
-var errNotYet = errors.New("not possible yet")
-
-// errUnchanged is returned by apply when what it takes from the files is in force
-// already: another part of a file has changed.
-var errUnchanged = errors.New("unchanged")
-
-// look applies the files again if they have changed, and logs what became of it.
-func (r *reloadable) look(ctx context.Context, log *slog.Logger) {
-	paths := r.paths()
-	texts, err := readFiles(paths)
-	now, last := digest(paths, texts, err), r.err()
-	if now != r.seen {
-		r.seen, r.since = now, time.Now()
-	}
-	switch {
-	case now == r.applied && !errors.Is(last, errNotYet):
-		return
-	case incomplete(texts, err) && time.Since(r.since) < saveTime:
-		return
-	}
-	r.applied = now
-	switch err := r.apply(ctx, texts, err); {
-	case errors.Is(err, errUnchanged) && last == nil:
-		return
-	case err != nil && !errors.Is(err, errUnchanged):
-		if last == nil || last.Error() != err.Error() {
-			log.Warn("cannot reload the "+r.name+"; "+r.kept(), "error", err)
+// readRules reads the rules for simulated answers in the configuration file, and
+// watches them.
+func (s *service) readRules(ctx context.Context) error {
+	file := s.env.File
+	if s.NoAuth == config.NoAuthPublic && s.Simulate == "auto" {
+		if s.Delay.Max > 0 || file.RulesText() != "" {
+			s.notices = append(s.notices, warning("answers are not simulated, because everyone can reach the server; --simulate=on allows it."))
 		}
-		r.failure.Store(&err)
-		return
+		return nil
 	}
-	r.failure.Store(nil)
-	if err != nil { // apply accepts that
-		log.Warn("the "+r.name+" is gone; "+r.kept(), "files", paths)
-		return
+	if s.Simulate == "off" {
+		return nil
 	}
-	log.Info("reloaded the "+r.name, "files", paths)
-}
-
-// incomplete reports whether a file is missing or empty.
-func incomplete(texts [][]byte, err error) bool {
-	blank := func(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
-	return errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(texts, blank)
-}
-
-// maxReloadable is the size of a file up to which it is read.
-const maxReloadable size = 64 << 20
-
-// readFiles returns the contents of files, or the error of the first that cannot be
-// read or is too large.
-func readFiles(paths []string) (texts [][]byte, err error) {
-	for _, path := range paths {
-		f, err := os.Open(path)
+	s.simulated = &server.Simulation{Rules: new(simulate.Rules), Delay: s.Delay, MaxDelay: s.MaxDelay}
+	if seed := s.RandomSeed(); seed != nil {
+		s.simulated.Dice = simulate.Seeded(*seed)
+	}
+	if s.Delay.Max > 0 {
+		s.notices = append(s.notices, note("every answer is delayed by %s ms (--delay).", s.Delay))
+	}
+	if file.Name == "" {
+		return nil
+	}
+	last := ""
+	rules := reload.New("rules of "+filepath.Base(file.Name), "the previous rules stay in force", func(texts [][]byte) error {
+		now, err := config.Parse(file.Name, texts[0])
 		if err != nil {
-			return nil, err
+			return err
 		}
-		defer f.Close()
-		text, err := io.ReadAll(io.LimitReader(f, int64(maxReloadable)+1))
-		if err != nil {
-			return nil, err
+		list, found := now.Rules(s.MaxDelay)
+		if len(found) > 0 {
+			return config.Usagef("%s", found[0])
 		}
-		if size(len(text)) > maxReloadable {
-			return nil, fmt.Errorf("%s is larger than %s", path, maxReloadable)
+		// Other settings may have changed. The counts of the rules go on then.
+		text := now.RulesText()
+		if text == last {
+			return reload.ErrUnchanged
 		}
-		texts = append(texts, text)
+		s.simulated.Rules.Set(list)
+		last = text
+		return nil
+	}, file.Name)
+	if err := rules.Load(ctx); err != nil {
+		return err
 	}
-	return texts, nil
-}
-
-// digest identifies what was read of some files.
-func digest(paths []string, texts [][]byte, err error) [sha256.Size]byte {
-	h := sha256.New()
-	fmt.Fprintf(h, "%q %v\n", paths, err)
-	for _, text := range texts {
-		fmt.Fprintln(h, len(text))
-		h.Write(text)
+	if n, _ := s.simulated.Rules.Size(); n > 0 {
+		s.notices = append(s.notices, note("%s of %s may simulate answers.", spell.Count(n, "rule"), file.Name))
 	}
-	return [sha256.Size]byte(h.Sum(nil))
+	s.reloadables = append(s.reloadables, rules)
+	return nil
 }

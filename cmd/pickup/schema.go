@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -13,32 +13,34 @@ import (
 
 	"pickup/etcdstore"
 	"pickup/filestore"
+	"pickup/internal/config"
 	"pickup/internal/database"
 	"pickup/internal/describe"
-	"pickup/internal/rawjson"
+	"pickup/internal/lint"
+	"pickup/internal/schema"
 	"pickup/internal/storage"
 )
 
 // A schemaCommand infers a schema from a file and writes it next to the file.
 type schemaCommand struct {
-	fileArgument
-	idConvention
+	config.FileArgument
+	config.IDConvention
 	Force bool   `help:"Replace an existing schema."`
 	Rules string `placeholder:"FILE" help:"Put the rules of this file into force for a database in etcd, instead of inferred ones."`
 	Link  bool   `help:"Also name the schema in the file, as \"$schema\", so that editors find it. An existing schema is kept."`
 
-	clusterAccess
+	config.ClusterAccess
 
 	keep bool // an existing schema is no error
 }
 
 func (c *schemaCommand) run(ctx context.Context, e *environment) error {
-	path := c.path(e)
+	path := c.Path(e.Sources)
 	if etcdstore.IsURL(path) {
 		return c.runCluster(ctx, e, path)
 	}
 	if c.Rules != "" {
-		return usagef("--rules is for a database in etcd: the rules of a file are in %s", strings.TrimSuffix(path, filepath.Ext(path))+".schema.json")
+		return config.Usagef("--rules is for a database in etcd: the rules of a file are in %s", strings.TrimSuffix(path, filepath.Ext(path))+".schema.json")
 	}
 	if err := checkExists(e, path); err != nil {
 		return err
@@ -48,7 +50,7 @@ func (c *schemaCommand) run(ctx context.Context, e *environment) error {
 	if err != nil {
 		return openError(err)
 	}
-	db, err := database.Open(ctx, store, c.options(nil))
+	db, err := database.Open(ctx, store, c.Options(nil))
 	if err == nil {
 		err = c.write(ctx, e, path, store, db.Snapshot())
 	}
@@ -56,9 +58,9 @@ func (c *schemaCommand) run(ctx context.Context, e *environment) error {
 }
 
 func (c *schemaCommand) write(ctx context.Context, e *environment, path string, store *filestore.Store, snap *database.Snapshot) error {
-	file, err := schemaPath(path, declaredIn(store))
+	file, err := lint.SchemaPath(path, lint.Declared(store))
 	if err != nil {
-		return usagef("%s: %w", path, err)
+		return config.Usagef("%s: %w", path, err)
 	}
 	switch err := filestore.WriteFile(file, describe.InferSchema(snap), c.Force); {
 	case err == nil:
@@ -66,7 +68,7 @@ func (c *schemaCommand) write(ctx context.Context, e *environment, path string, 
 	case !errors.Is(err, fs.ErrExist):
 		return err
 	case !c.Link && !c.keep:
-		return usagef("%s exists; --force replaces it, --link keeps it and names it in %s", file, path)
+		return config.Usagef("%s exists; --force replaces it, --link keeps it and names it in %s", file, path)
 	}
 	if _, linked := snap.Kind("$schema"); linked {
 		return nil
@@ -87,12 +89,42 @@ func (c *schemaCommand) write(ctx context.Context, e *environment, path string, 
 	return nil
 }
 
-// quote returns s as a JSON string, with invalid UTF-8 replaced.
-func quote(s string) string {
-	return string(rawjson.AppendQuote(nil, s))
-}
-
-// reference returns the URI reference of a file in the folder of the database.
-func reference(file string) string {
-	return "./" + (&url.URL{Path: filepath.Base(file)}).EscapedPath()
+// runCluster puts rules into force for a database in a cluster: those of a file, or
+// those inferred from its contents.
+func (c *schemaCommand) runCluster(ctx context.Context, e *environment, url string) error {
+	if c.Link {
+		return config.Usagef("--link is for a file, not for a database in etcd")
+	}
+	db, store, err := openDatabase(ctx, e, url, c.ClusterAccess, c.IDConvention)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	text, from := []byte(nil), "inferred from its records"
+	switch {
+	case c.Rules != "":
+		if text, err = os.ReadFile(c.Rules); err != nil {
+			return config.Usagef("--rules: %w", err)
+		}
+		if _, err := schema.Compile(c.Rules, text); err != nil {
+			return config.UsageError{Err: err}
+		}
+		from = "of " + c.Rules
+	case db.Schema() != nil && !c.Force:
+		return config.Usagef("%s has rules; --force replaces them", url)
+	default:
+		text = describe.InferSchema(db.Snapshot())
+	}
+	if err := db.SetRules(ctx, text); err != nil {
+		return clusterError(err, url)
+	}
+	fmt.Fprintf(e.stdout, "%s: the rules %s are in force (revision %d)\n", url, from, db.Snapshot().Rev())
+	found, n := lint.New(url, nil, db).List(0, 20)
+	for _, f := range found {
+		fmt.Fprintln(e.stdout, f)
+	}
+	if n > len(found) {
+		fmt.Fprintf(e.stdout, "%s: %d more findings; pickup check lists them all\n", url, n-len(found))
+	}
+	return nil
 }

@@ -10,18 +10,23 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
+	"golang.org/x/net/netutil"
 
 	"pickup/etcdstore"
 	"pickup/filestore"
+	"pickup/internal/config"
 	"pickup/internal/database"
 	"pickup/internal/lint"
+	"pickup/internal/reload"
 	"pickup/internal/rewrite"
 	"pickup/internal/storage"
 	"pickup/server"
@@ -29,15 +34,15 @@ import (
 
 // A serveCommand serves a file until SIGINT or SIGTERM.
 type serveCommand struct {
-	fileArgument
-	settings
-	idConvention
+	config.Server
 }
 
 const (
 	// drainTime is what requests under way get when the service stops. It is
 	// shorter than the ten seconds after which Docker kills.
 	drainTime = 8 * time.Second
+
+	maxConcurrent = 100 // requests on one HTTP/2 connection
 
 	flushAfter = time.Second // a line was buffered, the access log is written out
 )
@@ -53,7 +58,7 @@ type service struct {
 	shown   bool // the notices are in the banner
 
 	loopback      bool
-	users         credentials
+	users         config.Credentials
 	tls           *tls.Config
 	routes        func() *rewrite.Table // nil without a file that may have routes
 	listener      net.Listener
@@ -61,10 +66,11 @@ type service struct {
 	store         *filestore.Store // nil for a database in a cluster
 	cluster       *etcdstore.Store // nil for a file
 	db            *database.DB
-	reloadables   []*reloadable      // certificate, users, routes and rules if there are any, the schema
+	reloadables   []*reload.Files    // certificate, users, routes and rules if there are any, the schema
 	simulated     *server.Simulation // nil if answers are not simulated
 	checks        []server.Check
-	linter        *linter
+	watcher       *lint.Watcher
+	schema        *lint.Schema // nil for a database in a cluster
 	http          *http.Server
 	pprof         *http.Server // nil without --pprof
 	pprofListener net.Listener
@@ -77,8 +83,8 @@ func (c *serveCommand) run(ctx context.Context, e *environment) error {
 			c.LogLevel = "warn"
 		}
 	}
-	logs := newLogs(e.stderr, isTerminal(e.stderr), e.getenv("NO_COLOR") == "", &c.settings)
-	s := &service{serveCommand: c, env: e, logs: logs, log: logs.log, file: c.path(e), metrics: server.NewMetrics()}
+	logs := newLogs(e.stderr, isTerminal(e.stderr), e.Getenv("NO_COLOR") == "", &c.Settings)
+	s := &service{serveCommand: c, env: e, logs: logs, log: logs.log, file: c.Path(e.Sources), metrics: server.NewMetrics()}
 	// Its default would be to end the program. Files that have changed are reloaded
 	// within a second without it.
 	signal.Ignore(syscall.SIGHUP)
@@ -98,7 +104,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) error {
 func (s *service) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
 		s.checkFile,
-		func(context.Context) error { return s.settings.check() },
+		func(context.Context) error { return s.Settings.Check() },
 		s.readUsers,
 		s.readCertificate,
 		s.readRoutes,
@@ -129,8 +135,9 @@ func (s *service) serve(ctx context.Context) error {
 	running.Go(func() { failed <- s.accept() })        // serves each connection in its own goroutine
 	running.Go(func() { failed <- s.db.Follow(work) }) // applies external edits of the file
 	running.Go(func() { s.reload(work) })              // re-reads schema, users, certificate, routes, rules
-	running.Go(func() { s.linter.run(work) })          // logs what external edits broke
+	running.Go(func() { s.watcher.Run(work) })         // logs what external edits broke
 	running.Go(func() { s.flush(work) })               // writes out the access log
+	running.Go(func() { collectGarbage(work) })        // collects it less often if the database is small
 	if s.pprof != nil {
 		running.Go(func() { failed <- s.pprof.Serve(s.pprofListener) })
 	}
@@ -154,7 +161,7 @@ func (s *service) serve(ctx context.Context) error {
 	}
 	stop()
 	running.Wait()
-	s.linter.logLost()
+	s.watcher.LogLost()
 	return err
 }
 
@@ -164,25 +171,6 @@ func (s *service) accept() error {
 		return s.http.ServeTLS(s.listener, "", "")
 	}
 	return s.http.Serve(s.listener)
-}
-
-// reload looks at the files of the schema, users, certificate, routes and rules
-// whenever they may have changed, until ctx is done.
-func (s *service) reload(ctx context.Context) {
-	paths := func() (all []string) {
-		for _, r := range s.reloadables {
-			all = append(all, r.paths()...)
-		}
-		return all
-	}
-	for range filestore.PollFiles(ctx, paths) {
-		for _, r := range s.reloadables {
-			before := r.failure.Load()
-			if r.look(ctx, s.log); r.failure.Load() != before {
-				s.db.Wake() // so that clients learn whether the schema can be used
-			}
-		}
-	}
 }
 
 // flush writes out the access log soon after a line was buffered, and when ctx is done.
@@ -216,36 +204,6 @@ func (s *service) checkFile(context.Context) error {
 	return checkSource(s.file)
 }
 
-// readUsers finds out who may use the service, and who can reach it.
-func (s *service) readUsers(context.Context) (err error) {
-	if s.loopback, err = onlyLoopback(s.Host); err != nil {
-		return err
-	}
-	switch {
-	case s.NoAuth == noAuthLocal && !s.loopback:
-		name := "--no-auth"
-		if variable := "PICKUP_NO_AUTH"; s.env.sources["no-auth"] == variable {
-			name = variable
-		}
-		return usagef("%s requires a loopback address, and %s is not one: set PICKUP_PASSWORD, or use %s=public to let everyone in", name, s.Host, name)
-	case s.NoAuth == authNeeded:
-		s.users, err = readCredentials(s.env.getenv, s.Htpasswd)
-	}
-	if s.users.htpasswd != nil {
-		s.reloadables = append(s.reloadables, s.users.htpasswd)
-	}
-	return err
-}
-
-func (s *service) readCertificate(ctx context.Context) error {
-	config, files, err := s.transport.config(ctx)
-	s.tls = config
-	if files != nil {
-		s.reloadables = append(s.reloadables, files)
-	}
-	return err
-}
-
 // listen opens the address of the service, before anything is done to the file.
 func (s *service) listen(context.Context) (err error) {
 	address := net.JoinHostPort(s.Host, strconv.Itoa(s.Port))
@@ -258,7 +216,7 @@ func (s *service) listen(context.Context) (err error) {
 	case errors.Is(err, syscall.EACCES):
 		return fmt.Errorf("cannot listen on port %d: %w; choose one from 1024 on, such as -p 3000", s.Port, syscall.EACCES)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return usagef("--host: %s is not an address of this machine; use 127.0.0.1, or 0.0.0.0 for all of them", s.Host)
+		return config.Usagef("--host: %s is not an address of this machine; use 127.0.0.1, or 0.0.0.0 for all of them", s.Host)
 	}
 	return fmt.Errorf("cannot listen: %w", err)
 }
@@ -303,7 +261,7 @@ func (s *service) openStore(ctx context.Context) (err error) {
 // openDatabase opens the database with its rules.
 func (s *service) openDatabase(ctx context.Context) (err error) {
 	for _, r := range s.reloadables {
-		s.checks = append(s.checks, server.Check{Name: r.name, OK: func() bool { return r.err() == nil }})
+		s.checks = append(s.checks, server.Check{Name: r.Name, OK: func() bool { return r.Err() == nil }})
 	}
 	if s.cluster != nil {
 		err = s.openShared(ctx)
@@ -320,21 +278,21 @@ func (s *service) openDatabase(ctx context.Context) (err error) {
 // cannot be used is not an error: a notice warns about it, and writes are not
 // checked.
 func (s *service) openFile(ctx context.Context) (err error) {
-	file := &schemaFile{database: s.file, store: s.store}
-	schema := &reloadable{name: "schema", paths: file.paths, apply: file.apply, kept: file.kept}
-	if err := schema.load(ctx); err != nil {
+	schema := lint.NewSchema(s.file, s.store)
+	if err := schema.Load(ctx); err != nil {
 		s.notices = append(s.notices, warning("the schema is not used and writes are not checked: %v.", err))
-	} else if file.rules != nil {
-		s.notices = append(s.notices, note("writes are checked against %s.", file.paths()[0]))
-	} else if file.missing != nil {
-		s.notices = append(s.notices, warning("writes are not checked: %v.", file.missing))
+	} else if schema.Rules != nil {
+		s.notices = append(s.notices, note("writes are checked against %s.", schema.Paths()[0]))
+	} else if schema.Missing != nil {
+		s.notices = append(s.notices, warning("writes are not checked: %v.", schema.Missing))
 	}
-	o := s.idConvention.options(file.rules)
-	o.Log, o.Seed, o.Start = s.log, s.seed(), s.Now.Time
+	o := s.IDConvention.Options(schema.Rules)
+	o.Log, o.Seed, o.Start = s.log, s.RandomSeed(), s.Now.Time
 	s.db, err = database.Open(ctx, s.metrics.Store(s.store), o)
-	file.db = s.db
-	s.linter = &linter{Linter: lint.New(s.file, s.store, s.db), path: s.file, db: s.db, schema: schema, log: s.log}
-	s.reloadables = append(s.reloadables, schema) // its failure is a finding
+	schema.Use(s.db)
+	s.watcher = lint.Watch(s.file, s.store, s.db, schema, s.log)
+	s.schema = schema
+	s.reloadables = append(s.reloadables, &schema.Files) // its failure is a finding
 	return err
 }
 
@@ -352,8 +310,8 @@ func (s *service) listenPprof(context.Context) (err error) {
 // makeServer makes the HTTP server of the database.
 func (s *service) makeServer(context.Context) error {
 	o := server.Options{
-		Auth:          s.users.auth,
-		User:          s.users.shown(),
+		Auth:          s.users.Auth,
+		User:          s.users.Shown(),
 		CORSOrigins:   s.CORSOrigin,
 		AllowedHosts:  append([]string{s.Host}, s.AllowHost...),
 		Loopback:      s.loopback,
@@ -369,39 +327,55 @@ func (s *service) makeServer(context.Context) error {
 		NoPage:        s.NoPage,
 		Metrics:       s.metrics,
 		Checks:        s.checks,
-		Findings:      s.linter,
+		Findings:      s.watcher,
 		Addresses:     s.networkURLs,
 		Ephemeral:     s.Ephemeral,
 		Simulate:      s.simulated,
+		MaxBody:       int64(s.MaxBody),
+		MaxURL:        int(s.MaxURL),
+		MaxDepth:      s.MaxDepth,
+		MaxTerms:      s.MaxTerms,
+		MaxPage:       s.MaxPage,
+		MaxStreams:    s.MaxStreams,
+		MaxSessions:   cmp.Or(s.MaxSessions, -1),
+		SessionIdle:   s.SessionIdle,
+		SessionMemory: int64(s.SessionMemory),
 		Log:           s.log,
 		Version:       versionText(),
 	}
 	if s.store != nil {
-		o.Source, o.Rules, o.Writable = s.linter.file, s.linter.rules, s.store.Writable
+		o.Source, o.Rules, o.Writable = s.sourceFile, s.schemaFile, s.store.Writable
 	} else {
 		o.Writable = s.cluster.Writable
 	}
-	if s.Requests == "on" || s.Requests == "auto" && s.loopback && s.NoAuth != noAuthPublic {
+	if s.Requests == "on" || s.Requests == "auto" && s.loopback && s.NoAuth != config.NoAuthPublic {
 		o.Requests = true
 	}
 	if s.AccessLog == "on" {
 		o.AccessLog, o.AccessDetails = s.logs.access, s.logs.people
 	}
-	s.limits.options(&o)
-	most := connectionsWithin(s.MaxConnections)
+	most, files := config.ConnectionsWithin(s.MaxConnections)
 	if most < s.MaxConnections {
-		s.notices = append(s.notices, warning("at most %d connections stay open, because the system allows no more files (ulimit -n).", most))
+		s.notices = append(s.notices, warning("at most %d connections: the limit on open files is %d (ulimit -n).", most, files))
 	}
+	s.listener = netutil.LimitListener(s.listener, most)
 	stop := make(chan struct{})
 	o.Stop = stop
 	s.http = &http.Server{
 		Handler:   server.Handler(s.db, o),
 		ErrorLog:  slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 		TLSConfig: s.tls,
-		ConnState: newConnections(most).state,
+
+		ReadHeaderTimeout: s.ReadHeaderTimeout,
+		ReadTimeout:       s.ReadTimeout,
+		WriteTimeout:      s.WriteTimeout,
+		IdleTimeout:       s.IdleTimeout,
+		MaxHeaderBytes:    int(s.MaxHeader), // net/http adds 4 KiB
+		// A client that does not read would keep its requests and their responses in
+		// memory for good: on HTTP/2, WriteTimeout only queues a reset.
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxConcurrent, WriteByteTimeout: s.WriteTimeout},
 	}
 	s.http.RegisterOnShutdown(sync.OnceFunc(func() { close(stop) }))
-	s.limits.server(s.http)
 	return nil
 }
 
@@ -424,5 +398,63 @@ func (s *service) close(ctx context.Context) error {
 	case s.store != nil:
 		return s.store.Close()
 	}
+	return nil
+}
+
+// checkCluster returns an error if settings do not fit a database in a cluster.
+func (s *service) checkCluster() error {
+	switch {
+	case s.JournalDir != "":
+		return config.Usagef("--journal-dir is for a file, not for a database in etcd")
+	case s.Ephemeral:
+		return config.Usagef("--ephemeral is for a file, not for a database in etcd")
+	}
+	return nil
+}
+
+// sourceFile returns the state of the database's file as far as the system knows it.
+func (s *service) sourceFile() server.SourceFile {
+	f := server.SourceFile{Name: filepath.Base(s.file)}
+	if info, err := os.Stat(s.file); err == nil {
+		f.Size, f.Modified = info.Size(), info.ModTime().UTC()
+	}
+	return f
+}
+
+// schemaFile returns the state of the file of the schema, nil if there is none.
+func (s *service) schemaFile() *server.SourceFile {
+	if fault, n := s.watcher.InSchema(); n > 0 {
+		return &server.SourceFile{Name: filepath.Base(fault.File), State: "broken", Line: fault.Line, Column: fault.Column, Detail: fault.Detail, Excerpt: fault.Excerpt}
+	}
+	f := &server.SourceFile{Name: filepath.Base(s.schema.Paths()[0]), State: "ok"}
+	switch {
+	case s.schema.Err() != nil:
+		f.State, f.Detail = "broken", "the rules cannot be put into force at present; the log has the reason; "+s.schema.Kept()
+	case s.db.Schema() == nil:
+		return nil
+	}
+	return f
+}
+
+// openCluster opens the store of a database in a cluster, which has to answer.
+func (s *service) openCluster(ctx context.Context) (err error) {
+	s.cluster, err = connectCluster(ctx, s.env, s.file, s.ClusterAccess, etcdstore.Options{ReadOnly: s.ReadOnly, Log: s.log})
+	return err
+}
+
+// openShared opens the database in a cluster, which has its rules.
+func (s *service) openShared(ctx context.Context) (err error) {
+	for _, c := range s.cluster.Counters() {
+		s.metrics.AddCounter("pickup_cluster_"+c.Name+"_total", c.Help, c.Value)
+	}
+	o := s.IDConvention.Options(nil)
+	o.Log, o.Seed, o.Start = s.log, s.RandomSeed(), s.Now.Time
+	if s.db, err = database.Open(ctx, s.metrics.Store(s.cluster), o); err != nil {
+		return clusterError(err, s.file)
+	}
+	if s.db.Schema() != nil {
+		s.notices = append(s.notices, note("writes are checked against the rules in the cluster."))
+	}
+	s.watcher = lint.Watch(s.file, nil, s.db, nil, s.log)
 	return nil
 }

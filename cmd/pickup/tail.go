@@ -13,13 +13,16 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"pickup/internal/config"
+	"pickup/internal/spell"
 )
 
 // A tailCommand prints the changes of a running server as they happen.
 type tailCommand struct {
 	URL string `arg:"" optional:"" help:"The server, such as http://localhost:3000 or https://USER@HOST; by default that of --host and --port."`
-	address
-	transport
+	config.Address
+	config.Transport
 	Since string `placeholder:"ID" help:"Begin after the revision with this id, such as 7KQ2AB-42."`
 	JSON  *bool  `name:"json" negatable:"" help:"Print each event as a JSON object on a line; the default unless standard output is a terminal."`
 }
@@ -43,7 +46,7 @@ func (c *tailCommand) run(ctx context.Context, e *environment) error {
 	transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: c.TLSSelfSigned}
 	t.client.Transport = transport
 	terminal := isTerminal(e.stdout)
-	p := &changePrinter{w: e.stdout, color: terminal && e.getenv("NO_COLOR") == "", following: c.Since != ""}
+	p := &changePrinter{w: e.stdout, color: terminal && e.Getenv("NO_COLOR") == "", following: c.Since != ""}
 	t.print = p.print
 	if asJSON := c.JSON; asJSON != nil && *asJSON || asJSON == nil && !terminal {
 		t.print = p.printJSON
@@ -57,7 +60,7 @@ func (c *tailCommand) target(e *environment) (*url.URL, *url.Userinfo, error) {
 	text := c.URL
 	if text == "" {
 		var err error
-		if text, err = serverURL(c.address, c.transport); err != nil {
+		if text, err = c.Address.URL(c.Transport); err != nil {
 			return nil, nil, err
 		}
 	} else if !strings.Contains(text, "://") {
@@ -65,14 +68,14 @@ func (c *tailCommand) target(e *environment) (*url.URL, *url.Userinfo, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, nil, usagef("URL is not that of a server, such as http://localhost:3000")
+		return nil, nil, config.Usagef("URL is not that of a server, such as http://localhost:3000")
 	}
 	user := u.User
 	u.User = nil
 	if _, ok := user.Password(); ok {
 		return u, user, nil
 	}
-	name, password, err := readUser(e.getenv)
+	name, password, err := config.ReadUser(e.Getenv)
 	if err != nil || password == "" {
 		return u, nil, err
 	}
@@ -206,10 +209,10 @@ func (t *tail) check(resp *http.Response) error {
 		if t.user == nil {
 			err = fmt.Errorf("%s needs a password: set PICKUP_PASSWORD, or use http://USER:PASSWORD@HOST", t.server)
 		} else {
-			err = fmt.Errorf("%s rejects the user %s or the password", t.server, printed(t.user.Username()))
+			err = fmt.Errorf("%s rejects the user %s or the password", t.server, spell.Printable(t.user.Username()))
 		}
 	case http.StatusBadRequest:
-		err = usagef("--since: %w", err)
+		err = config.Usagef("--since: %w", err)
 	case http.StatusOK, http.StatusNotFound:
 		err = fmt.Errorf("%s has no stream of changes: it is not pickup, or an older version", t.server)
 	default:

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"pickup/internal/spell"
 )
 
 // A terminalHandler writes a log for people: the time of day, the message and the
@@ -48,9 +50,9 @@ func (h *terminalHandler) Handle(_ context.Context, r slog.Record) error {
 		case r.Level >= slog.LevelWarn:
 			b.WriteString(h.paint(yellow, "WARN") + " ")
 		}
-		b.WriteString(printed(r.Message))
+		b.WriteString(spell.Printable(r.Message))
 		for _, a := range attrs {
-			b.WriteString("  " + a.Key + "=" + printed(a.Value.String()))
+			b.WriteString("  " + a.Key + "=" + spell.Printable(a.Value.String()))
 		}
 	}
 	b.WriteByte('\n')
@@ -66,7 +68,7 @@ func (h *terminalHandler) writeRequest(b *strings.Builder, attrs []slog.Attr) {
 	}
 	text := func(name string) string {
 		if v, ok := value[name]; ok && v.String() != "" {
-			return printed(v.String())
+			return spell.Printable(v.String())
 		}
 		return ""
 	}

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"regexp"
 	"testing"
+
+	"pickup/internal/config"
 )
 
 // TestTerminalLog writes lines for people.
@@ -39,7 +41,7 @@ func TestTerminalLog(t *testing.T) {
 		{name: "level", log: func(l *slog.Logger) { l.Debug("no") }},
 	} {
 		var out bytes.Buffer
-		test.log(newLogs(&out, true, test.color, &settings{LogFormat: "auto"}).access)
+		test.log(newLogs(&out, true, test.color, &config.Settings{LogFormat: "auto"}).access)
 		got := out.String()
 		if match := regexp.MustCompile(`^\d\d:\d\d:\d\d  (.*)\n$`).FindStringSubmatch(got); match != nil {
 			got = match[1]

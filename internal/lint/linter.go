@@ -3,6 +3,8 @@ package lint
 import (
 	"fmt"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"pickup/internal/database"
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
@@ -13,6 +15,7 @@ type Text interface {
 	Unreachable() []storage.UnreachableElement
 	UnreachableCount() int
 	Places(pointers []string) []storage.Place
+	Value(name string) jsontext.Value // of a top-level member
 }
 
 // A Linter lists the findings of a database that is in use: first the edits that undid

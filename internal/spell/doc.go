@@ -1,3 +1,4 @@
 // Package spell words messages: it suggests the known word that a misspelled
-// one was probably meant to be, and counts things.
+// one, or a misspelled file, was probably meant to be, counts things, and quotes names
+// for a terminal.
 package spell

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"context"
@@ -12,42 +12,44 @@ import (
 	"net"
 	"sync/atomic"
 	"time"
+
+	"pickup/internal/reload"
 )
 
-// A transport says whether the service uses HTTPS. health and tail need it to find
+// A Transport says whether the service uses HTTPS. health and tail need it to find
 // the server.
-type transport struct {
+type Transport struct {
 	TLSCert       string `name:"tls-cert" variable:"PICKUP_TLS_CERT" placeholder:"FILE" help:"Serve HTTPS with this certificate chain (PEM); reloaded when it changes ($PICKUP_TLS_CERT)."`
 	TLSKey        string `name:"tls-key" variable:"PICKUP_TLS_KEY" placeholder:"FILE" help:"Private key of the certificate (PEM) ($PICKUP_TLS_KEY)."`
 	TLSSelfSigned bool   `name:"tls-self-signed" variable:"PICKUP_TLS_SELF_SIGNED" help:"Serve HTTPS with a certificate for localhost, generated at each start ($PICKUP_TLS_SELF_SIGNED)."`
 }
 
-// secure reports whether the service uses HTTPS.
-func (t transport) secure() bool { return t.TLSCert != "" || t.TLSSelfSigned }
+// Secure reports whether the service uses HTTPS.
+func (t Transport) Secure() bool { return t.TLSCert != "" || t.TLSSelfSigned }
 
-// scheme returns the scheme of the URLs of the service.
-func (t transport) scheme() string {
-	if t.secure() {
+// Scheme returns the scheme of the URLs of the service.
+func (t Transport) Scheme() string {
+	if t.Secure() {
 		return "https"
 	}
 	return "http"
 }
 
-// check returns an error if the flags contradict each other.
-func (t transport) check() error {
+// Check returns an error if the flags contradict each other.
+func (t Transport) Check() error {
 	switch {
 	case (t.TLSCert == "") != (t.TLSKey == ""):
-		return usagef("--tls-cert and --tls-key require each other")
+		return Usagef("--tls-cert and --tls-key require each other")
 	case t.TLSCert != "" && t.TLSSelfSigned:
-		return usagef("--tls-self-signed and --tls-cert are both set: keep one")
+		return Usagef("--tls-self-signed and --tls-cert are both set: keep one")
 	}
 	return nil
 }
 
-// config returns the TLS configuration and the files of its certificate. Both
+// Config returns the TLS configuration and the files of its certificate. Both
 // are nil without TLS, and a self-signed certificate has no files.
-func (t transport) config(ctx context.Context) (*tls.Config, *reloadable, error) {
-	if !t.secure() {
+func (t Transport) Config(ctx context.Context) (*tls.Config, *reload.Files, error) {
+	if !t.Secure() {
 		return nil, nil, nil
 	}
 	var current atomic.Pointer[tls.Certificate]
@@ -65,15 +67,15 @@ func (t transport) config(ctx context.Context) (*tls.Config, *reloadable, error)
 		current.Store(cert)
 		return config, nil, nil
 	}
-	files := newReloadable("certificate", "the previous certificate stays in force", func(texts [][]byte) error {
+	files := reload.New("certificate", "the previous certificate stays in force", func(texts [][]byte) error {
 		cert, err := tls.X509KeyPair(texts[0], texts[1])
 		if err == nil {
 			current.Store(&cert)
 		}
 		return err
 	}, t.TLSCert, t.TLSKey)
-	if err := files.load(ctx); err != nil {
-		return nil, nil, usagef("--tls-cert, --tls-key: %w", err)
+	if err := files.Load(ctx); err != nil {
+		return nil, nil, Usagef("--tls-cert, --tls-key: %w", err)
 	}
 	return config, files, nil
 }

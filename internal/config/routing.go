@@ -1,16 +1,13 @@
-package main
+package config
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/pelletier/go-toml/v2/unstable"
 
@@ -20,9 +17,9 @@ import (
 	"pickup/internal/spell"
 )
 
-// routing is what the service has at which path.
-type routing struct {
-	routeFile
+// Routing is what the service has at which path.
+type Routing struct {
+	RouteFile
 	Static []string `short:"s" sep:"none" variable:"PICKUP_STATIC" placeholder:"DIR" help:"Also serve the files of this directory, where the API has nothing. Repeatable."`
 	SPA    bool     `name:"spa" variable:"PICKUP_SPA" help:"Answer unknown paths with the index.html of --static where a browser expects a page."`
 	Prefix string   `variable:"PICKUP_PREFIX" placeholder:"PATH" help:"Serve the API below this path, such as /api, and nowhere else."`
@@ -32,54 +29,54 @@ type routing struct {
 var plainPath = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$`)
 
 // check returns an error if a setting cannot be used. A prefix may end with a slash.
-func (r *routing) check() error {
+func (r *Routing) check() error {
 	switch r.Prefix = strings.TrimSuffix(r.Prefix, "/"); {
 	case r.Prefix == "":
 	case !plainPath.MatchString(r.Prefix):
-		return usagef("--prefix: %q is not a path such as /api or /api/v1", r.Prefix)
+		return Usagef("--prefix: %q is not a path such as /api or /api/v1", r.Prefix)
 	case rewrite.IsService(r.Prefix):
-		return usagef("--prefix: %q: the paths under /_/ belong to the service", r.Prefix)
+		return Usagef("--prefix: %q: the paths under /_/ belong to the service", r.Prefix)
 	}
 	if r.Routes != "" {
 		if _, err := os.Stat(r.Routes); err != nil {
-			return fileError("--routes", err)
+			return FileError("--routes", err)
 		}
 	}
 	for _, dir := range r.Static {
 		if info, err := os.Stat(dir); err != nil {
-			return fileError("--static", err)
+			return FileError("--static", err)
 		} else if !info.IsDir() {
-			return usagef("--static: %s is not a directory", dir)
+			return Usagef("--static: %s is not a directory", dir)
 		}
 	}
 	if r.SPA && r.Static == nil {
-		return usagef("--spa needs --static DIR, which has the index.html")
+		return Usagef("--spa needs --static DIR, which has the index.html")
 	}
 	return nil
 }
 
-// A routeFile names a file of routes. Without one, they are the table routes of the
+// A RouteFile names a file of routes. Without one, they are the table routes of the
 // configuration file.
-type routeFile struct {
+type RouteFile struct {
 	Routes string `short:"r" variable:"PICKUP_ROUTES" placeholder:"FILE" help:"Rewrite paths by the routes in this file, as in json-server; re-read when it changes."`
 }
 
-// name returns the file that may have routes, "" if there is none.
-func (f routeFile) name(e *environment) string {
+// Name returns the file that may have routes, "" if there is none.
+func (f RouteFile) Name(s *Sources) string {
 	if f.Routes != "" {
 		return f.Routes
 	}
-	return e.config.name
+	return s.File.Name
 }
 
-// read returns the routes in the text of the file, nil if it has none.
-func (f routeFile) read(e *environment, text []byte) (*rewrite.Table, error) {
-	file, base := f.name(e), 0
+// Table returns the routes in the text of the file, nil if it has none.
+func (f RouteFile) Table(s *Sources, text []byte) (*rewrite.Table, error) {
+	file, base := f.Name(s), 0
 	var lines []rewrite.Line
 	var fault *rewrite.Fault
 	if f.Routes != "" {
 		lines, fault = rewrite.Parse(text)
-	} else if _, err := parseConfig(file, text); err != nil {
+	} else if _, err := Parse(file, text); err != nil {
 		return nil, err
 	} else if filepath.Ext(file) != ".json" {
 		lines, fault = tomlRoutes(text)
@@ -129,16 +126,16 @@ func (f routeFaults) Error() string {
 	return fmt.Sprintf("%s (and %s more; pickup check lists them all)", f[0], spell.Count(len(f)-1, "fault"))
 }
 
-// check returns what is wrong with the routes.
-func (f routeFile) check(e *environment) ([]lint.Finding, error) {
-	if f.name(e) == "" {
+// Check returns what is wrong with the routes.
+func (f RouteFile) Check(s *Sources) ([]lint.Finding, error) {
+	if f.Name(s) == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(f.name(e))
+	text, err := os.ReadFile(f.Name(s))
 	if err != nil {
-		return nil, fileError("--routes", err)
+		return nil, FileError("--routes", err)
 	}
-	_, err = f.read(e, text)
+	_, err = f.Table(s, text)
 	var faults routeFaults
 	if errors.As(err, &faults) {
 		return faults, nil
@@ -146,44 +143,17 @@ func (f routeFile) check(e *environment) ([]lint.Finding, error) {
 	return nil, err
 }
 
-// readRoutes reads the routes and watches their file.
-func (s *service) readRoutes(ctx context.Context) error {
-	if s.routing.name(s.env) == "" {
-		return nil
-	}
-	var now atomic.Pointer[rewrite.Table]
-	r := newReloadable("routes", "the previous routes stay in force", func(texts [][]byte) error {
-		table, err := s.routing.read(s.env, texts[0])
-		if err != nil {
-			return err
-		}
-		if now.Swap(table).Equal(table) {
-			return errUnchanged
-		}
-		return nil
-	}, s.routing.name(s.env))
-	if err := r.load(ctx); err != nil {
-		return usageError{err}
-	}
-	if table := now.Load(); table != nil {
-		s.notices = append(s.notices, note("paths are rewritten by %s in %s.", spell.Count(len(table.Lines()), "route"), s.routing.name(s.env)))
-	}
-	s.routes = now.Load
-	s.reloadables = append(s.reloadables, r)
-	return nil
-}
-
-// printRoutes prints the routes in force: as a table of the configuration file, or as
+// Print prints the routes in force: as a table of the configuration file, or as
 // comments if they are in a file of their own.
-func (f routeFile) printRoutes(w io.Writer, e *environment) error {
-	if f.name(e) == "" {
+func (f RouteFile) Print(w io.Writer, s *Sources) error {
+	if f.Name(s) == "" {
 		return nil
 	}
-	text, err := os.ReadFile(f.name(e))
+	text, err := os.ReadFile(f.Name(s))
 	if err != nil {
-		return usageError{err}
+		return UsageError{Err: err}
 	}
-	table, err := f.read(e, text)
+	table, err := f.Table(s, text)
 	if err != nil || table == nil {
 		return err
 	}
@@ -191,33 +161,9 @@ func (f routeFile) printRoutes(w io.Writer, e *environment) error {
 	if f.Routes != "" {
 		comment = "# "
 	}
-	fmt.Fprintf(w, "%s[routes] # %s\n", comment, f.name(e))
+	fmt.Fprintf(w, "%s[routes] # %s\n", comment, f.Name(s))
 	for _, l := range table.Lines() {
 		fmt.Fprintf(w, "%s%s = %s\n", comment, rawjson.AppendQuote(nil, l.Pattern), rawjson.AppendQuote(nil, l.Target))
 	}
 	return nil
-}
-
-// private returns the files and folders of the service that it does not serve.
-func (s *service) private() []string {
-	all := []string{s.file, s.env.config.name, s.env.getenv("PICKUP_PASSWORD_FILE"), s.JournalDir}
-	for _, r := range s.reloadables {
-		all = append(all, r.paths()...)
-	}
-	return slices.DeleteFunc(all, func(name string) bool { return name == "" })
-}
-
-// staticNotices returns a notice for each folder of --static, and a warning if it has
-// a file of the service.
-func (s *service) staticNotices() (all []notice) {
-	for _, dir := range s.Static {
-		all = append(all, note("the files of %s are served (--static).", dir))
-		for _, name := range s.private() {
-			rel, err := filepath.Rel(realPath(dir), realPath(name))
-			if _, missing := os.Stat(name); missing == nil && err == nil && filepath.IsLocal(rel) {
-				all = append(all, warning("%s has %s, which is not served.", dir, name))
-			}
-		}
-	}
-	return all
 }

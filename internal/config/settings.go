@@ -1,23 +1,27 @@
-package main
+package config
 
 import (
 	"cmp"
+	"fmt"
+	"net"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
+	"time"
 
 	"pickup/internal/database"
 	"pickup/internal/schema"
 )
 
-// settings are the settings of a service. A flag overrides its variable, and that
+// Settings are the settings of a service. A flag overrides its variable, and that
 // overrides the configuration file.
-type settings struct {
-	address       `group:"address"`
-	transport     `group:"address"`
-	routing       `group:"paths"`
+type Settings struct {
+	Address       `group:"address"`
+	Transport     `group:"address"`
+	Routing       `group:"paths"`
 	Htpasswd      string   `group:"access" variable:"PICKUP_HTPASSWD" placeholder:"FILE" help:"Read users from this file, with a line name:hash for each, as pickup passwd prints it; reloaded when it changes ($PICKUP_HTPASSWD)."`
-	NoAuth        noAuth   `group:"access" variable:"PICKUP_NO_AUTH" help:"Require no credentials; only on a loopback address, unless it is --no-auth=public ($PICKUP_NO_AUTH)."`
+	NoAuth        NoAuth   `group:"access" variable:"PICKUP_NO_AUTH" help:"Require no credentials; only on a loopback address, unless it is --no-auth=public ($PICKUP_NO_AUTH)."`
 	ReadOnly      bool     `group:"file" aliases:"ro,readOnly" xor:"writes" variable:"PICKUP_READ_ONLY" help:"Refuse writes."`
 	Ephemeral     bool     `group:"file" xor:"writes" variable:"PICKUP_EPHEMERAL" help:"Keep writes in memory and do not change the file."`
 	CORSOrigin    []string `group:"access" name:"cors-origin" sep:"none" variable:"PICKUP_CORS_ORIGIN" placeholder:"ORIGIN" help:"Allow pages of this origin, besides loopback origins, to use the service; * allows any. Repeatable."`
@@ -31,25 +35,25 @@ type settings struct {
 	NoPage        bool     `group:"paths" variable:"PICKUP_NO_PAGE" help:"Serve no page at /_/, only the API."`
 	Pprof         string   `group:"logs" variable:"PICKUP_PPROF" placeholder:"ADDRESS:PORT" help:"Serve profiles at /debug/pprof/ on a separate loopback address."`
 	Quiet         bool     `group:"logs" short:"q" variable:"PICKUP_QUIET" help:"Print warnings and errors only."`
-	clusterAccess
-	clusterReads
-	simulation `group:"simulation"`
-	repetition `group:"repetition"`
-	limits     `group:"limits"`
-	unneeded   `group:"json-server"`
+	ClusterAccess
+	ClusterReads
+	Simulation `group:"simulation"`
+	Repetition `group:"repetition"`
+	Limits     `group:"limits"`
+	Unneeded   `group:"json-server"`
 }
 
-// check returns an error if settings contradict each other, and for mistakes that
+// Check returns an error if settings contradict each other, and for mistakes that
 // would show late and far from their cause.
-func (s *settings) check() error {
+func (s *Settings) Check() error {
 	for _, o := range s.CORSOrigin {
 		if !isOrigin(o) {
-			return usagef("--cors-origin: %q is not an origin as browsers send it: scheme://host, with :port unless it is the default, such as https://app.example, or * for any", o)
+			return Usagef("--cors-origin: %q is not an origin as browsers send it: scheme://host, with :port unless it is the default, such as https://app.example, or * for any", o)
 		}
 	}
 	for _, name := range s.AllowHost {
 		if strings.Contains(name, "/") {
-			return usagef("--allow-host: %q is not a host name: leave out the scheme and the path, as in app.example", name)
+			return Usagef("--allow-host: %q is not a host name: leave out the scheme and the path, as in app.example", name)
 		}
 	}
 	if s.Pprof != "" {
@@ -59,15 +63,27 @@ func (s *settings) check() error {
 	}
 	if s.JournalDir != "" {
 		if info, err := os.Stat(s.JournalDir); err != nil {
-			return usagef("--journal-dir: %w", err)
+			return Usagef("--journal-dir: %w", err)
 		} else if !info.IsDir() {
-			return usagef("--journal-dir: %s is not a directory", s.JournalDir)
+			return Usagef("--journal-dir: %s is not a directory", s.JournalDir)
 		}
 	}
-	if s.Requests == "on" && s.NoAuth == noAuthPublic {
-		return usagef("--requests=on cannot be used with --no-auth=public: everyone could see the requests of others")
+	if s.Requests == "on" && s.NoAuth == NoAuthPublic {
+		return Usagef("--requests=on cannot be used with --no-auth=public: everyone could see the requests of others")
 	}
-	return cmp.Or(s.simulation.check(), s.repetition.check(s.NoAuth == noAuthPublic), s.routing.check(), s.transport.check())
+	return cmp.Or(s.Simulation.check(), s.Repetition.check(s.NoAuth == NoAuthPublic), s.Routing.check(), s.Transport.Check())
+}
+
+// checkProfiles returns an error if profiles cannot be served at an address.
+func checkProfiles(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return Usagef("--pprof: %q is not ADDRESS:PORT, such as 127.0.0.1:6060", address)
+	}
+	if loopback, err := OnlyLoopback(host); err != nil || !loopback || host == "" {
+		return Usagef("--pprof requires a loopback address, and %q is not one", host)
+	}
+	return nil
 }
 
 // isOrigin reports whether s is "*" or a serialized origin (RFC 6454, section 6.2),
@@ -88,23 +104,71 @@ func isOrigin(s string) bool {
 	return u.Scheme != "" && bare.String() == s
 }
 
-// words returns the space-separated values of a variable.
-func words(text string) []any {
-	var all []any
-	for _, w := range strings.Fields(text) {
-		all = append(all, w)
-	}
-	return all
-}
-
-// An idConvention says how records are identified if the schema does not say so.
-type idConvention struct {
+// An IDConvention says how records are identified if the schema does not say so.
+type IDConvention struct {
 	IDs     string `group:"ids" name:"ids" enum:"auto,number,uuid,short" default:"auto" variable:"PICKUP_IDS" placeholder:"KIND" help:"Generate ids of this kind unless the schema has x-id: auto, number, uuid or short ($PICKUP_IDS; ${default})."`
 	FKS     string `group:"ids" name:"fks" aliases:"foreign-key-suffix,foreignKeySuffix" default:"Id" variable:"PICKUP_FKS" placeholder:"SUFFIX" help:"Members that refer to records are called by the singular of the collection and this suffix, unless the schema has x-ref ($PICKUP_FKS; ${default})."`
 	IDField string `group:"ids" name:"id-field" short:"i" aliases:"id" default:"id" variable:"PICKUP_ID_FIELD" placeholder:"NAME" help:"Use this member as the id unless the schema has x-id-field ($PICKUP_ID_FIELD; ${default})."`
 }
 
-// options returns the options of a database with rules.
-func (c idConvention) options(rules *schema.Schema) database.Options {
+// Options returns the options of a database with rules.
+func (c IDConvention) Options(rules *schema.Schema) database.Options {
 	return database.Options{Schema: rules, IDs: schema.IDKind(c.IDs), IDMember: c.IDField, KeySuffix: c.FKS}
+}
+
+// Repetition is the settings by which a server does the same at each start, for
+// screenshots and recorded tests.
+type Repetition struct {
+	Seed string  `variable:"PICKUP_SEED" placeholder:"N" help:"Repeat new ids, and what is random about simulated answers, at each start."`
+	Now  Instant `variable:"PICKUP_NOW" placeholder:"TIME" help:"Begin each start at this time, such as 2026-01-31T12:00:00Z: for x-now, UUIDs and the history."`
+}
+
+// check returns an error if a setting has no meaning.
+func (r *Repetition) check(public bool) error {
+	if _, err := strconv.ParseUint(r.Seed, 10, 64); err != nil && r.Seed != "" {
+		return Usagef("--seed: %q is not a whole number from 0 on", r.Seed)
+	}
+	switch {
+	case public && r.Seed != "":
+		return Usagef("--seed cannot be used with --no-auth=public: others could foresee what is random")
+	case public && !r.Now.IsZero():
+		return Usagef("--now cannot be used with --no-auth=public: others would take its times for real ones")
+	}
+	return nil
+}
+
+// RandomSeed returns the seed, nil if there is none.
+func (r *Repetition) RandomSeed() *uint64 {
+	n, err := strconv.ParseUint(r.Seed, 10, 64)
+	if err != nil {
+		return nil
+	}
+	return &n
+}
+
+// An Instant is a time that is typed as in RFC 3339, or as a date. The zero value is
+// none.
+type Instant struct{ time.Time }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (i *Instant) UnmarshalText(text []byte) (err error) {
+	if len(text) == 0 {
+		return nil // as config prints it
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if i.Time, err = time.Parse(layout, string(text)); err == nil {
+			break
+		}
+	}
+	if year := i.UTC().Year(); err != nil || year < 1970 || year > 9998 { // the clock runs on, and JSON has no year 10000
+		return fmt.Errorf("%q is not a time such as 2026-01-31T12:00:00Z or a date, from 1970 to 9998", text)
+	}
+	return nil
+}
+
+func (i Instant) String() string {
+	if i.IsZero() {
+		return ""
+	}
+	return i.Format(time.RFC3339Nano)
 }

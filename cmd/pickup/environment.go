@@ -1,0 +1,65 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"runtime/debug"
+
+	"github.com/alecthomas/kong"
+
+	"pickup/internal/config"
+)
+
+// A command is what a node of the grammar runs.
+type command interface {
+	run(context.Context, *environment) error
+}
+
+// An environment holds the inputs and outputs of a command.
+type environment struct {
+	*config.Sources
+	container bool          // it is in a container
+	parsed    *kong.Context // the command line
+	stdin     io.Reader
+	stdout    io.Writer // results
+	stderr    io.Writer // banner, logs and errors
+}
+
+// program returns the words that run the program in a shell. The command of the npm
+// package sets them where it is not in the PATH.
+func (e *environment) program() string { return cmp.Or(e.Getenv("PICKUP_COMMAND"), "pickup") }
+
+// log returns the log of a command that does not serve.
+func (e *environment) log() *slog.Logger { return slog.New(slog.NewTextHandler(e.stderr, nil)) }
+
+// inContainer reports whether the program runs in a container.
+func inContainer(getenv func(string) string) bool {
+	for _, name := range []string{"/.dockerenv", "/run/.containerenv"} { // of Docker and of Podman
+		if _, err := os.Stat(name); err == nil {
+			return true
+		}
+	}
+	return getenv("container") != "" || getenv("KUBERNETES_SERVICE_HOST") != ""
+}
+
+// errReported is the error of a command that has printed what is wrong.
+var errReported = errors.New("faults were found")
+
+// version is set by the linker in a release.
+var version string
+
+// versionText returns the version of the program: the linker's, the Go command's, or
+// "devel".
+func versionText() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "(devel)" {
+		return cmp.Or(info.Main.Version, "devel")
+	}
+	return "devel"
+}

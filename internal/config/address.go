@@ -1,0 +1,42 @@
+package config
+
+import (
+	"net"
+	"strconv"
+)
+
+// An Address is where serve listens, and where health and tail ask.
+type Address struct {
+	Host string `short:"H" default:"127.0.0.1" variable:"PICKUP_HOST" placeholder:"ADDRESS" help:"Address of the server ($PICKUP_HOST; ${default})."`
+	Port int    `short:"p" default:"3000" range:"0 65535" variable:"PICKUP_PORT" placeholder:"PORT" help:"Port of the server; 0 picks a free one ($PICKUP_PORT; ${default})."`
+}
+
+// URL returns the URL at which this machine reaches the server.
+func (a Address) URL(t Transport) (string, error) {
+	if a.Port == 0 {
+		return "", Usagef("the port of the server is not known: set --port or PICKUP_PORT")
+	}
+	return t.Scheme() + "://" + net.JoinHostPort(Reachable(a.Host), strconv.Itoa(a.Port)), nil
+}
+
+// Reachable returns the address at which this machine reaches a server that listens
+// on host.
+func Reachable(host string) string {
+	switch ip := net.ParseIP(host); {
+	case host == "", ip.Equal(net.IPv4zero):
+		return "127.0.0.1"
+	case ip.Equal(net.IPv6unspecified):
+		return "::1"
+	}
+	return host
+}
+
+// OnlyLoopback reports whether a server that listens on host is reachable from this
+// machine only.
+func OnlyLoopback(host string) (bool, error) {
+	addr, err := net.ResolveIPAddr("ip", host)
+	if err != nil {
+		return false, Usagef("--host: %w; use an address of this machine, such as 127.0.0.1", err)
+	}
+	return addr.IP.IsLoopback(), nil
+}

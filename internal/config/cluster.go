@@ -1,0 +1,59 @@
+package config
+
+import (
+	"cmp"
+	"crypto/tls"
+	"crypto/x509"
+	"os"
+	"time"
+)
+
+// A ClusterAccess says how to reach the etcd of a URL with etcds.
+type ClusterAccess struct {
+	EtcdCACert string `name:"etcd-cacert" group:"cluster" variable:"PICKUP_ETCD_CACERT" placeholder:"FILE" help:"Trust these authorities (PEM) for the certificates of etcd, instead of those of the system; read again for each connection."`
+	EtcdCert   string `name:"etcd-cert" group:"cluster" variable:"PICKUP_ETCD_CERT" placeholder:"FILE" help:"Show this certificate (PEM) to etcd; read again for each connection."`
+	EtcdKey    string `name:"etcd-key" group:"cluster" variable:"PICKUP_ETCD_KEY" placeholder:"FILE" help:"Private key of the certificate (PEM)."`
+}
+
+// ClusterReads says what reads of a database in etcd show.
+type ClusterReads struct {
+	Reads    string        `group:"cluster" enum:"local,latest" default:"local" variable:"PICKUP_READS" placeholder:"local|latest" help:"What a read without Pickup-Revision shows: the state that this server has, or the latest of the cluster (${default})."`
+	MaxStale time.Duration `group:"cluster" variable:"PICKUP_MAX_STALE" placeholder:"TIME" help:"Refuse reads if etcd has not answered for so long, as in 30s."`
+}
+
+// Check returns an error if the files cannot be used.
+func (c ClusterAccess) Check(secure bool) error {
+	switch {
+	case !secure && cmp.Or(c.EtcdCACert, c.EtcdCert, c.EtcdKey) != "":
+		return Usagef("--etcd-cacert, --etcd-cert and --etcd-key are for URLs that begin with etcds://")
+	case !secure:
+		return nil
+	case (c.EtcdCert == "") != (c.EtcdKey == ""):
+		return Usagef("--etcd-cert and --etcd-key require each other")
+	}
+	_, err := c.Config()
+	return err
+}
+
+// Config reads the files for a TLS configuration.
+func (c ClusterAccess) Config() (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if c.EtcdCACert != "" {
+		text, err := os.ReadFile(c.EtcdCACert)
+		if err != nil {
+			return nil, Usagef("--etcd-cacert: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(text) {
+			return nil, Usagef("--etcd-cacert: %s has no certificate in PEM", c.EtcdCACert)
+		}
+	}
+	if c.EtcdCert != "" {
+		cert, err := tls.LoadX509KeyPair(c.EtcdCert, c.EtcdKey)
+		if err != nil {
+			return nil, Usagef("--etcd-cert, --etcd-key: %w", err)
+		}
+		config.Certificates = []tls.Certificate{cert}
+	}
+	return config, nil
+}

@@ -1,0 +1,59 @@
+package config
+
+import (
+	"net"
+	"strings"
+)
+
+// This file has what differs from the command line of json-server 0.17, which runs as
+// it is otherwise.
+
+// Unneeded are flags of json-server that have no effect here.
+type Unneeded struct {
+	Watch     bool   `short:"w" help:"Accepted for compatibility with json-server; the file is always watched."`
+	NoCORS    bool   `name:"no-cors" aliases:"nc,noCors" hidden:""`
+	Snapshots string `short:"S" hidden:""`
+}
+
+// Notes returns a sentence about each flag that is given.
+func (u Unneeded) Notes() (all []string) {
+	for _, flag := range []struct {
+		given     bool
+		name, why string
+	}{
+		{u.Watch, "--watch", "the file is always watched"},
+		{u.NoCORS, "--no-cors", "pages of other hosts are refused unless --cors-origin allows them"},
+		{u.Snapshots != "", "--snapshots", "PUT /_/snapshots/NAME keeps a state in memory"},
+	} {
+		if flag.given {
+			all = append(all, flag.name+" is not needed: "+flag.why+".")
+		}
+	}
+	return all
+}
+
+// unsupported are the flags of json-server that cannot work, with what to use instead.
+var unsupported = map[string]string{
+	"middlewares": "pickup runs no JavaScript: use rules in pickup.toml ([[simulate]])",
+	"cr":          "use --cors-origin for pages of other hosts",
+}
+
+// CheckUnsupported returns an error if args have a flag that cannot work, before one that
+// depends on the words after it.
+func CheckUnsupported(args []string) error {
+	for i, arg := range args {
+		name, _, _ := strings.Cut(arg, "=")
+		switch {
+		case arg == "-h" && i+1 < len(args) && (args[i+1] == "localhost" || net.ParseIP(args[i+1]) != nil):
+			return Usagef("-h shows the help; to listen on %s: -H %s", args[i+1], args[i+1])
+		case arg == "--":
+			return nil
+		case name == "-m", name == "--middleware":
+			name = "--middlewares"
+		}
+		if instead := unsupported[strings.TrimPrefix(name, "--")]; instead != "" && strings.HasPrefix(name, "--") {
+			return Usagef("%s: %s (see docs/json-server.md)", arg, instead)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package config
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"pickup/internal/lint"
+	"pickup/internal/rawjson"
+	"pickup/server/simulate"
+)
+
+// Simulation is the settings of simulated answers.
+type Simulation struct {
+	Simulate string         `enum:"auto,on,off" default:"auto" variable:"PICKUP_SIMULATE" placeholder:"on|off" help:"Let requests and rules ask for slow, failing and fixed answers (on, but off with --no-auth=public)."`
+	Delay    simulate.Range `short:"d" variable:"PICKUP_DELAY" placeholder:"MS" help:"Answer after so many milliseconds, as in 500, or after a time in a range, as in 200-800."`
+	MaxDelay time.Duration  `default:"60s" variable:"PICKUP_MAX_DELAY" placeholder:"TIME" help:"Longest delay or hold (${default}); 400 above."`
+}
+
+// SimulateKey is the name of the rules in a configuration file.
+const SimulateKey = "simulate"
+
+// check returns an error if the settings contradict each other.
+func (s *Simulation) check() error {
+	if s.Delay.Max > s.MaxDelay {
+		return Usagef("--delay: %s is longer than --max-delay, which is %v", s.Delay, s.MaxDelay)
+	}
+	return nil
+}
+
+// Rules returns the rules for simulated answers in the file, and what is wrong with
+// them.
+func (c *File) Rules(maxDelay time.Duration) ([]*simulate.Rule, []lint.Finding) {
+	switch c.values[SimulateKey].(type) {
+	case []any:
+	case map[string]any:
+		return nil, []lint.Finding{c.finding("", "rules are an array: in TOML each begins with [[simulate]]")}
+	default:
+		return nil, nil
+	}
+	text, err := json.Marshal(c.values[SimulateKey])
+	if err != nil {
+		return nil, []lint.Finding{c.finding("", "rules hold JSON values only: "+err.Error())}
+	}
+	rules, errs := simulate.Parse(text, maxDelay)
+	if len(errs) == 0 {
+		if n, size := simulate.Size(rules); n > simulate.MaxRules || size > simulate.MaxBodies {
+			errs = []simulate.Error{{Detail: fmt.Sprintf("there can be %d rules with bodies of %d MiB together", simulate.MaxRules, simulate.MaxBodies>>20)}}
+		}
+	}
+	var found []lint.Finding
+	for _, f := range errs {
+		found = append(found, c.finding(f.Pointer, f.Detail))
+	}
+	slices.SortStableFunc(found, lint.Finding.Compare)
+	return rules, found
+}
+
+// CheckRules returns what is wrong with the rules in the file, and which of them can never
+// match.
+func (c *File) CheckRules(maxDelay time.Duration) []lint.Finding {
+	rules, found := c.Rules(maxDelay)
+	if len(found) == 0 {
+		for _, f := range simulate.Unreachable(rules) {
+			found = append(found, c.finding(f.Pointer, f.Detail))
+		}
+	}
+	return found
+}
+
+// finding returns what is wrong with the rules of the file, with its place.
+func (c *File) finding(pointer, detail string) lint.Finding {
+	f := lint.Finding{File: c.Name, Pointer: rawjson.Pointer(SimulateKey) + pointer, Detail: detail}
+	if tokens := rawjson.SplitPointer(pointer); len(tokens) > 1 {
+		f.Detail = tokens[1] + ": " + detail
+	}
+	f.Line, f.Column = c.place(f.Pointer)
+	return f
+}
+
+// RulesText returns the rules in the file as TOML, "" if there are none.
+func (c *File) RulesText() string {
+	value, ok := c.values[SimulateKey].([]any)
+	if !ok {
+		return ""
+	}
+	text, err := toml.Marshal(map[string]any{SimulateKey: value})
+	if err != nil {
+		return "" // it has been parsed from the same types
+	}
+	return fmt.Sprintf("\n# %s\n%s", cmp.Or(c.Name, "default"), text)
+}

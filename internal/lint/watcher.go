@@ -1,0 +1,183 @@
+package lint
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"pickup/internal/database"
+	"pickup/internal/spell"
+)
+
+// A Watcher reports what is wrong with the database while it is served: each new
+// finding once in the log, all of them to clients.
+type Watcher struct {
+	*Linter
+	path   string
+	db     *database.DB
+	schema *Schema // nil for a database in a cluster, which has its rules
+	log    *slog.Logger
+	logged map[string]bool // keys of the findings of the last report
+}
+
+// Watch returns a Watcher of the database at path. text and schema are nil for a
+// database in a cluster.
+func Watch(path string, text Text, db *database.DB, schema *Schema, log *slog.Logger) *Watcher {
+	return &Watcher{Linter: New(path, text, db), path: path, db: db, schema: schema, log: log}
+}
+
+const (
+	maxLogged   = 20          // findings that one report logs
+	reportAfter = time.Second // from a change to its report; people save several times
+)
+
+// Run reports at once and after each external edit of the database or of its
+// schema, until ctx is done. After other changes it only checks the database, but rests
+// ten times as long as the latest check took.
+func (w *Watcher) Run(ctx context.Context) {
+	var (
+		rev, rules = w.db.Snapshot().Rev(), w.db.Schema()
+		next       time.Time        // when the rest ends
+		rested     <-chan time.Time // of the check that waits for it; nil if none does
+	)
+	w.report()
+	for {
+		revisions, ok, more := w.db.Since(rev)
+		edited := !ok // possibly
+		if !ok {
+			rev = w.db.Snapshot().Rev()
+		}
+		for _, r := range revisions {
+			rev = r.Rev
+			if r.Source != database.FromFile { // updates keep the rules
+				continue
+			}
+			edited = true
+			if r.After.Schema() == rules {
+				w.log.Info("loaded an edit of " + w.path + ": " + summary(r))
+			}
+			rules = r.After.Schema()
+		}
+		var soon <-chan time.Time
+		if edited || len(revisions) > 0 {
+			more, soon = nil, time.After(reportAfter)
+		}
+		select {
+		case <-more:
+			continue
+		case <-soon:
+		case <-rested:
+		case <-ctx.Done():
+			return
+		}
+		begin := time.Now()
+		switch {
+		case edited:
+			w.report()
+		case begin.Before(next):
+			rested = time.After(next.Sub(begin))
+			continue
+		default:
+			w.Linter.List(0, 0)
+		}
+		rested, next = nil, time.Now().Add(10*time.Since(begin))
+	}
+}
+
+// summary returns how many records an edit adds (+), changes (~) and removes (-) in
+// each collection.
+func summary(r *database.Revision) string {
+	counts := make(map[string]map[database.Op]int)
+	for _, ch := range r.Changes {
+		if counts[ch.Collection] == nil {
+			counts[ch.Collection] = make(map[database.Op]int)
+		}
+		counts[ch.Collection][ch.Op]++
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		n := counts[name]
+		parts = append(parts, fmt.Sprintf("%s +%d ~%d -%d", spell.Printable(name), n[database.Created], n[database.Updated], n[database.Deleted]))
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Counts)) {
+		parts = append(parts, spell.Printable(name)+" "+spell.Count(r.Counts[name], "change"))
+	}
+	if parts == nil {
+		return "no value has changed"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// report logs the findings that the last report did not have.
+func (w *Watcher) report() {
+	found, _ := w.Linter.List(0, math.MaxInt)
+	now, n := make(map[string]bool, len(found)), 0
+	for _, f := range found {
+		key := f.Pointer + "\x00" + f.Detail
+		if f.Rev != "" {
+			key = f.Rev // also if a part of it was put back
+		}
+		now[key] = true
+		if w.logged[key] {
+			continue
+		}
+		if n++; n <= maxLogged {
+			w.log.Warn(f.String())
+		}
+	}
+	if n > maxLogged {
+		w.log.Warn(fmt.Sprintf("%s: %d more findings; pickup check lists them all", w.path, n-maxLogged))
+	}
+	w.logged = now
+}
+
+// List returns the findings in the schema and the database. It names the files
+// without their folders, because clients see it.
+func (w *Watcher) List(start, end int) (found []Finding, count int) {
+	broken, n := w.InSchema()
+	found, count = w.Linter.List(max(0, start-n), end-n)
+	if n > 0 && start <= 0 && end > 0 {
+		found = append([]Finding{broken}, found...)
+	}
+	for i := range found {
+		if found[i].File != "" {
+			found[i].File = filepath.Base(found[i].File)
+		}
+	}
+	return found, count + n
+}
+
+// Count returns how many findings List has, see Linter.
+func (w *Watcher) Count() (n int, pending bool) {
+	_, n = w.InSchema()
+	count, pending := w.Linter.Count()
+	return n + count, pending
+}
+
+// InSchema returns what is wrong with the schema, and how many findings that is: 1,
+// or 0.
+func (w *Watcher) InSchema() (f Finding, n int) {
+	if w.schema == nil {
+		return f, 0
+	}
+	f, ok := Broken(w.schema.Err())
+	if !ok {
+		return f, 0
+	}
+	f.Detail += "; " + w.schema.Kept()
+	return f, 1
+}
+
+// LogLost logs what edits have undone and nobody has put back, which the end of the
+// server loses.
+func (w *Watcher) LogLost() {
+	for _, e := range w.db.Edits() {
+		database.LogNames(w.log, "stopping: what an edit of "+w.path+" undid was not put back, and is lost", e.Time, e.Undone)
+	}
+}

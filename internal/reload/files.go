@@ -1,0 +1,167 @@
+// Package reload reads files again when they change, while a server uses them.
+package reload
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// Files is a set of files in use that are read again when they change: the schema,
+// the users, or the certificate with its key. While the files cannot be used, their
+// last good content stays in force.
+//
+// One goroutine calls Load and Refresh; Err may be called by others.
+type Files struct {
+	Name  string          // "users", for the log and readyz?verbose
+	Paths func() []string // may change; "" is a missing file
+
+	// Apply puts the contents of the files into force, or returns why it cannot.
+	// If the files cannot be read, texts is nil and err says why.
+	Apply func(ctx context.Context, texts [][]byte, err error) error
+	// Kept says what is in force while the files cannot be used.
+	Kept func() string
+
+	seen    [sha256.Size]byte // digest of the files when they were last read
+	since   time.Time         // when seen last changed
+	applied [sha256.Size]byte // digest of what Apply accepted or refused last
+	failure atomic.Pointer[error]
+}
+
+// saveTime is how long a file may be missing or empty before that counts as a
+// change: an editor that saves it removes or truncates it for a moment.
+const saveTime = 2 * time.Second
+
+// New returns files that must be readable. kept says what is in force while they
+// cannot be used.
+func New(name, kept string, apply func(texts [][]byte) error, paths ...string) *Files {
+	return &Files{
+		Name:  name,
+		Paths: func() []string { return paths },
+		Kept:  func() string { return kept },
+		Apply: func(_ context.Context, texts [][]byte, err error) error {
+			if err != nil {
+				return err
+			}
+			return apply(texts)
+		},
+	}
+}
+
+// Err returns why the files cannot be used, nil if they are in force.
+func (f *Files) Err() error {
+	if err := f.failure.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Load reads the files and applies them for the first time.
+func (f *Files) Load(ctx context.Context) error {
+	paths := f.Paths()
+	texts, err := Read(paths...)
+	f.applied = digest(paths, texts, err)
+	if err := f.Apply(ctx, texts, err); err != nil && !errors.Is(err, ErrUnchanged) {
+		f.failure.Store(&err)
+		return err
+	}
+	return nil
+}
+
+// ErrNotYet is wrapped by errors of Apply that are not about the files: the same
+// content may be used later.
+var ErrNotYet = errors.New("not possible yet")
+
+// ErrUnchanged is returned by Apply when what it uses of the files is in force
+// already: another part of a file has changed.
+var ErrUnchanged = errors.New("unchanged")
+
+// Refresh applies the files again if they have changed, and logs the result. It
+// reports whether Err has changed.
+func (f *Files) Refresh(ctx context.Context, log *slog.Logger) (changed bool) {
+	before := f.failure.Load()
+	f.refresh(ctx, log)
+	return f.failure.Load() != before
+}
+
+func (f *Files) refresh(ctx context.Context, log *slog.Logger) {
+	paths := f.Paths()
+	texts, err := Read(paths...)
+	now, last := digest(paths, texts, err), f.Err()
+	if now != f.seen {
+		f.seen, f.since = now, time.Now()
+	}
+	switch {
+	case now == f.applied && !errors.Is(last, ErrNotYet):
+		return
+	case incomplete(texts, err) && time.Since(f.since) < saveTime:
+		return
+	}
+	f.applied = now
+	switch err := f.Apply(ctx, texts, err); {
+	case errors.Is(err, ErrUnchanged) && last == nil:
+		return
+	case err != nil && !errors.Is(err, ErrUnchanged):
+		if last == nil || last.Error() != err.Error() {
+			log.Warn("cannot reload the "+f.Name+"; "+f.Kept(), "error", err)
+		}
+		f.failure.Store(&err)
+		return
+	}
+	f.failure.Store(nil)
+	if err != nil { // Apply accepts that
+		log.Warn("the "+f.Name+" is gone; "+f.Kept(), "files", paths)
+		return
+	}
+	log.Info("reloaded the "+f.Name, "files", paths)
+}
+
+// incomplete reports whether a file is missing or empty.
+func incomplete(texts [][]byte, err error) bool {
+	blank := func(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
+	return errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(texts, blank)
+}
+
+// maxMiB is the size of a file up to which it is read.
+const maxMiB = 64
+
+// Read returns the contents of files, or the error of the first that cannot be
+// read or is too large.
+func Read(paths ...string) (texts [][]byte, err error) {
+	for _, path := range paths {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		text, err := io.ReadAll(io.LimitReader(f, maxMiB<<20+1))
+		if err != nil {
+			return nil, err
+		}
+		if len(text) > maxMiB<<20 {
+			return nil, fmt.Errorf("%s is larger than %dMiB", path, maxMiB)
+		}
+		texts = append(texts, text)
+	}
+	return texts, nil
+}
+
+// digest identifies the contents of files, or the error of reading them.
+func digest(paths []string, texts [][]byte, err error) [sha256.Size]byte {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %v\n", paths, err)
+	for _, text := range texts {
+		fmt.Fprintln(h, len(text))
+		h.Write(text)
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
