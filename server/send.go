@@ -84,9 +84,16 @@ func (s *server) sendAs(c *gin.Context, status int, contentType, tag string, bod
 	write(c, status, out)
 }
 
+// countedBody is the size up to which net/http buffers a body and counts it itself.
+const countedBody = 2 << 10
+
 // write writes a whole answer. net/http omits the body for HEAD.
 func write(c *gin.Context, status int, body []byte) {
-	c.Writer.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
+	// Without Content-Length most answers have eight headers, for which the map need not
+	// grow.
+	if status != http.StatusOK || len(body) > countedBody || c.Request.Method != http.MethodGet {
+		c.Writer.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
+	}
 	c.Status(status)
 	// An error means that the client is gone.
 	_, _ = c.Writer.Write(body)

@@ -78,15 +78,34 @@ func mentions(text string) bool {
 // escapes removes the escapes of a JSON string, whose letters are no part of a word.
 var escapes = strings.NewReplacer(`\\`, " ", `\b`, " ", `\f`, " ", `\n`, " ", `\r`, " ", `\t`, " ")
 
+// answers are redacted answers by their text: many requests get the same one.
+type answers map[answerKey]Excerpt
+
+type answerKey struct {
+	text string
+	cut  bool
+}
+
+// redact returns an answer without what may be secret.
+func (a answers) redact(e Excerpt) Excerpt {
+	redacted, ok := a[answerKey{string(e.text), e.cut}]
+	if !ok {
+		redacted = e
+		redacted.redact(false)
+		a[answerKey{string(e.text), e.cut}] = redacted
+	}
+	return redacted
+}
+
 // redact returns the request without what may be secret, and without bodies that are not
 // JSON.
-func (e *Request) redact() *Request {
+func (e *Request) redact(known answers) *Request {
 	n := *e
 	n.redacted, n.ID = true, strconv.FormatUint(e.number, 10)
 	n.Query = RedactQuery(e.Query)
 	patch := IsPatch(e.Type)
 	n.Body.redact(patch)
-	n.Answer.redact(false)
+	n.Answer = known.redact(e.Answer)
 	if e.Problem != nil {
 		n.Problem = e.Problem.Excerpt()
 		RedactProblem(n.Problem, patch && (e.Body.cut || mentions(string(e.Body.text))))

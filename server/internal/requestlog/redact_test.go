@@ -132,7 +132,7 @@ func FuzzRedact(f *testing.F) {
 		e := (&Request{
 			Query: query, Type: mediaType, Body: Excerpt{text: []byte(body), cut: cut}, Answer: Excerpt{text: []byte(body), cut: cut},
 			Problem: &problem.Problem{Detail: detail, Line: len(pointer), Errors: []problem.Fault{{Pointer: &pointer, Detail: detail}, {Parameter: &pointer}, {Detail: detail}}},
-		}).redact()
+		}).redact(make(answers))
 		for _, text := range [][]byte{e.Body.text, e.Answer.text} {
 			checkHidden(t, text, cut)
 		}
@@ -143,7 +143,7 @@ func FuzzRedact(f *testing.F) {
 			}
 		}
 		once := fmt.Sprint(e.Query, string(e.Body.text), string(e.Answer.text), e.Problem)
-		if e = e.redact(); fmt.Sprint(e.Query, string(e.Body.text), string(e.Answer.text), e.Problem) != once {
+		if e = e.redact(make(answers)); fmt.Sprint(e.Query, string(e.Body.text), string(e.Answer.text), e.Problem) != once {
 			t.Errorf("%q, and the second time %q %s %s", once, e.Query, e.Body.text, e.Answer.text)
 		}
 	})
@@ -169,5 +169,18 @@ func checkHidden(t *testing.T, text []byte, cut bool) {
 		if value, err := dec.ReadValue(); string(value) != `"`+hidden+`"` && !(cut && err != nil && len(value) == 0) {
 			t.Fatalf("%s has the value %s (%v)", token, value, err)
 		}
+	}
+}
+
+// Equal answers are redacted once; one that is cut off is another than a whole one.
+func TestEqualAnswersAreRedactedOnce(t *testing.T) {
+	known := make(answers)
+	redact := func(text string, cut bool) Excerpt { return known.redact(Excerpt{text: []byte(text), cut: cut}) }
+	first, second := redact(`{"password":"x"}`, false), redact(`{"password":"x"}`, false)
+	if string(first.text) != `{"password":"…"}` || &first.text[0] != &second.text[0] {
+		t.Errorf("%s, then %s", first.text, second.text)
+	}
+	if whole, cut := redact(`{"a":1,`, false), redact(`{"a":1,`, true); whole.text != nil || string(cut.text) != `{"a":1,` {
+		t.Errorf("whole %q, cut off %q", whole.text, cut.text)
 	}
 }

@@ -189,7 +189,7 @@ func (l *Log) Last() uint64 { return l.last.Load() }
 func (l *Log) Since(number uint64) (list []*Request, last uint64, whole bool) {
 	l.redactAll()
 	last = l.last.Load()
-	first := l.first(last)
+	first, known := l.first(last), make(answers)
 	whole = number > last || number+1 < first
 	if !whole {
 		first = number + 1
@@ -204,7 +204,7 @@ func (l *Log) Since(number uint64) (list []*Request, last uint64, whole bool) {
 			break
 		}
 		if e.number == n { // else it was dropped just now
-			list = append(list, l.redacted(e))
+			list = append(list, l.redacted(e, known))
 		}
 	}
 	return list, last, whole
@@ -232,20 +232,21 @@ func (l *Log) redact() {
 
 // redactAll hides what may be secret in all requests, which may make them larger.
 func (l *Log) redactAll() {
+	known := make(answers)
 	for i := range l.ring {
 		if e := l.ring[i].Load(); e != nil {
-			l.redacted(e)
+			l.redacted(e, known)
 		}
 	}
 	l.drop()
 }
 
 // redacted returns a request without what may be secret, and keeps it in its place.
-func (l *Log) redacted(e *Request) *Request {
+func (l *Log) redacted(e *Request, known answers) *Request {
 	if e.redacted {
 		return e
 	}
-	n := e.redact()
+	n := e.redact(known)
 	l.replace(e, n)
 	return n
 }
