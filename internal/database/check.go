@@ -125,14 +125,6 @@ func (s *Snapshot) dangling(collection string, value jsontext.Value) []schema.Fa
 	return faults
 }
 
-// under prefixes the pointers of faults in a value with the pointer to the value.
-func under(at string, faults []schema.Fault) []schema.Fault {
-	for i := range faults {
-		faults[i].Pointer = at + faults[i].Pointer
-	}
-	return faults
-}
-
 // A Checker keeps what Check returns for the latest snapshot that it has checked. Its
 // methods may be called by several goroutines at once.
 type Checker struct {

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/ordered"
+	"pickup/internal/query"
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
@@ -97,11 +98,6 @@ func newCollection(in storage.Collection, rev storage.Rev, o conventions, old *c
 		}
 	}
 	return c, records
-}
-
-// sameMemory reports whether a and b are the same bytes, not only equal ones.
-func sameMemory(a, b []byte) bool {
-	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
 }
 
 // inOrder returns the records of an array in their order, or nil.
@@ -272,4 +268,56 @@ func (p *compactor) compact(v, before jsontext.Value, compact bool) jsontext.Val
 	start := len(p.buf)
 	p.buf = rawjson.AppendCompact(p.buf, v)
 	return slices.Clip(p.buf[start:])
+}
+
+// valueAt returns the value of the element with that key, nil if there is none.
+func (c *collection) valueAt(key string) jsontext.Value {
+	if c.isArray() {
+		if r, ok := c.records.Get(key); ok {
+			return r.Value
+		}
+	}
+	return nil
+}
+
+// lookup returns the records whose member called name may equal one of the values
+// with these keys, each once and in their order: those that do, and some that begin
+// with the same long text. It reports false if there are more than most, or no room
+// for an index.
+func (c *collection) lookup(name string, keys []string, most int) ([]*Record, bool) {
+	if !c.indexes.occurs(name, c.records) {
+		return nil, true
+	}
+	if !c.indexes.room(name) {
+		return nil, false
+	}
+	return find(c.indexes.get(name, c.records), keys, most)
+}
+
+// uniqueHolder returns the record other than the one with the key except whose
+// member called name has the same value, or nil. Nulls may repeat.
+func (c *collection) uniqueHolder(name string, value jsontext.Value, except string) *Record {
+	if value.Kind() == 'n' {
+		return nil
+	}
+	for _, r := range c.holders(name, value) {
+		if r.ID != except {
+			return r
+		}
+	}
+	return nil
+}
+
+// holders returns the records whose member called name has that value, in their
+// order.
+func (c *collection) holders(name string, value jsontext.Value) []*Record {
+	keys := []string{rawjson.Identity(value)}
+	if kind := value.Kind(); kind != '[' && kind != '{' {
+		keys = query.EqualityKeys(value)
+	}
+	found, _ := find(c.indexes.get(name, c.records), keys, c.records.Len())
+	return slices.DeleteFunc(found, func(r *Record) bool {
+		v, _ := rawjson.Member(r.Value, name)
+		return rawjson.Identity(v) != rawjson.Identity(value)
+	})
 }

@@ -58,8 +58,8 @@ type DB struct {
 	history *history
 	source  *source
 
-	baseline  atomic.Pointer[Snapshot] // see Baseline
-	snapshots snapshots
+	baseline atomic.Pointer[Snapshot] // see Baseline
+	namedSnapshots
 
 	mu    sync.Mutex
 	queue []*update // guarded by mu; those that wait
@@ -85,7 +85,7 @@ func (u *update) isNeedless() bool { return u.err == nil && !u.changes }
 
 // Open loads a database. Contents that break a rule of the schema are not an error.
 func Open(ctx context.Context, s storage.Store, o Options) (*DB, error) {
-	db := &DB{store: s, log: o.Log, run: rand.Text()[:6], source: newSource(o), lead: make(chan struct{}, 1)}
+	db := &DB{store: s, log: o.Log, run: rand.Text()[:6], source: newSource(o.Start, o.Seed), lead: make(chan struct{}, 1)}
 	if db.log == nil {
 		db.log = slog.New(slog.DiscardHandler)
 	}
@@ -115,12 +115,28 @@ func Open(ctx context.Context, s storage.Store, o Options) (*DB, error) {
 	db.now.Store(snap)
 	db.baseline.Store(snap)
 	db.history = newHistory(snap.rev)
-	db.history.log = db.log
+	db.history.edits.log = db.log
 	return db, nil
 }
 
 // Snapshot returns the current state of the database, which is durable.
 func (db *DB) Snapshot() *Snapshot { return db.now.Load() }
+
+// Baseline returns the contents at the start or at the latest external edit,
+// whichever is later.
+func (db *DB) Baseline() *Snapshot { return db.baseline.Load() }
+
+// KeepSnapshot keeps the present state under a name, in place of the snapshot
+// that has the name. check is called with that one, or with nil, and may refuse.
+// The error wraps ErrMemory if there are too many snapshots, or if they hold too
+// many values that have been replaced since.
+func (db *DB) KeepSnapshot(name string, check func(old *NamedSnapshot) error) (*NamedSnapshot, error) {
+	present := func() (*Snapshot, int) {
+		replaced := db.history.replacedSize() // before the state, or a little less than there
+		return db.Snapshot(), replaced
+	}
+	return db.keep(name, db.source.now(), present, check)
+}
 
 // Schema returns the rules, or nil if there are none.
 func (db *DB) Schema() *schema.Schema { return db.Snapshot().Schema() }
@@ -392,109 +408,24 @@ func (db *DB) failAll(group []*update, err error) {
 	}
 }
 
-// reload loads the contents of the store. The caller holds db.write.
-func (db *DB) reload(ctx context.Context) error {
-	var b storage.Batch
-	var err error
-	db.unlocked(func() { b, err = db.store.Load(ctx) })
-	if err != nil {
-		return err
-	}
-	return db.apply(b)
+// IDMembers returns a function that returns the member with the ids of a collection in
+// a database with these options, as a Store needs it before the database is open.
+func IDMembers(o Options) func(collection string) string {
+	return conventions{schema: o.Schema.WithIDMember(o.IDMember), member: o.IDMember}.IDMember
 }
 
-// apply shows a batch of the store, unless it is older than what is shown. The
-// caller holds db.write.
-func (db *DB) apply(b storage.Batch) (err error) {
-	base := db.now.Load()
-	if b.Rev <= base.rev {
-		return nil
-	}
-	next, d := (*Snapshot)(nil), (*difference)(nil)
-	switch {
-	case db.shared != nil && !b.Reset:
-		if next, d, err = base.follow(b); err == nil && len(b.Changes) == 0 {
-			db.now.Store(next)
-			db.history.wake() // the revision of the current state is another one
-			return nil
-		}
-	case db.shared != nil:
-		var conv conventions
-		if conv, err = db.conventions(base.conventions, b); err == nil {
-			next, d = load(b, base, conv)
-		}
-	default:
-		next, d, err = base.next(b)
-	}
-	if err == nil {
-		db.show(base, next, d, b)
-	}
-	return err
+type requestKey struct{}
+
+// WithRequest returns a context with the id of the request for which Update is
+// called.
+func WithRequest(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, requestKey{}, id)
 }
 
-// show makes next visible, to which an external edit has led, and wakes the followers.
-// b is the batch that the store yielded. The caller holds db.write.
-func (db *DB) show(base, next *Snapshot, d *difference, b storage.Batch) {
-	r := d.revision(base, next)
-	r.Time, r.Source, r.reset = db.source.now(), FromFile, b.Reset || db.shared == nil
-	if db.shared != nil {
-		r.Source = FromElsewhere
-	}
-	db.now.Store(next)
-	if db.shared == nil || next.stored != base.stored || b.Edited > db.Baseline().rev { // not a write of another replica
-		db.baseline.Store(next)
-	}
-	if db.shared != nil {
-		db.history.publish(r)
-	} else {
-		db.history.publishEdit(r, base, d.values)
-	}
+func requestOf(ctx context.Context) string {
+	id, _ := ctx.Value(requestKey{}).(string)
+	return id
 }
 
-// Follow applies external edits of the store until ctx is done. One goroutine of
-// the program calls it; without it the database sees such edits only when it
-// writes. It returns ctx's error, or another one if the store ends first.
-func (db *DB) Follow(ctx context.Context) error {
-	for b, err := range db.store.Watch(ctx, db.Snapshot().rev) {
-		if err == nil {
-			err = db.follow(ctx, b)
-		}
-		if err != nil {
-			db.setErr(err)
-		}
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return errors.New("the store reports no more changes")
-}
-
-// follow applies one batch of Watch.
-func (db *DB) follow(ctx context.Context, b storage.Batch) error {
-	if b.Own {
-		release, err := db.awaitCommit(ctx, b.Rev)
-		if err != nil {
-			return err
-		}
-		defer release()
-	}
-	db.write.Lock()
-	defer db.write.Unlock()
-	current := b.Rev >= db.now.Load().rev // otherwise Err is newer
-	if err := db.applyOrReload(ctx, b); err != nil {
-		return err
-	}
-	if current {
-		db.setErr(nil)
-	}
-	return nil
-}
-
-// applyOrReload applies a batch. If it does not fit the current state, as after a
-// missed batch, it loads the whole contents. The caller holds db.write.
-func (db *DB) applyOrReload(ctx context.Context, b storage.Batch) error {
-	if err := db.apply(b); err == nil {
-		return nil
-	}
-	return db.reload(ctx)
-}
+// SetBaseline makes s, a snapshot of db, its baseline.
+func (db *DB) SetBaseline(s *Snapshot) { db.baseline.Store(s) }

@@ -18,20 +18,23 @@
 //
 // # Where to begin
 //
-//   - db.go has Open, Update and Follow; history.go the revisions, and change.go
-//     how they are computed;
-//   - tx.go, ondelete.go, patchrecord.go and patchdatabase.go have the writes; ids.go
-//     new ids, stamp.go the times of x-now, and source.go what both take from a clock
-//     and from chance; tx.go refuses taken
-//     values, and references.go references that lead nowhere;
-//   - find.go has the reads, with index.go and orderedindex.go, and strict.go refuses
-//     unknown names in a query; values.go counts the values of a member;
-//   - relate.go and embed.go have the relations between collections;
-//   - shared.go has what only databases need that several processes use;
-//   - undo.go and snapshots.go have the ways back; edits.go notices the writes that an
-//     edit by hand undoes, and keeps the states before the latest edits; fork.go has copies in memory, and
-//     snapshotpatch.go writes the changes between two snapshots as a JSON Patch;
-//   - setschema.go replaces the rules; check.go finds what breaks them.
+//   - record.go, index.go, collection.go and snapshot.go have the state, which knows
+//     nothing of how it came about; schema.go the settings that a state carries, ids.go
+//     new ids, clock and chance;
+//   - change.go and revision.go compare two states, and batch.go leads from one to the next by what a
+//     store yields;
+//   - tx.go, ondelete.go, references.go, patchrecord.go and patchdatabase.go have the
+//     writes, and stamp.go the times of x-now;
+//   - find.go has the reads, and result.go their answers; strict.go refuses unknown names
+//     in a query; relate.go and embed.go have the relations between collections;
+//   - history.go keeps the latest revisions; edits.go notices the writes that an edit by
+//     hand undoes, and keeps the states before the latest edits; snapshots.go keeps
+//     others under names;
+//   - db.go has Open and Update, follow.go what comes from the store and what followers
+//     see, and shared.go and latest.go what only databases need that several processes use;
+//   - undo.go has the ways back, fork.go copies in memory, and snapshotpatch.go writes the
+//     changes between two snapshots as a JSON Patch;
+//   - check.go finds what breaks the rules.
 //
 // # Order of events
 //

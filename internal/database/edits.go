@@ -38,33 +38,6 @@ type keptEdit struct {
 	kept      keptState // before the edit; its size includes what the edit has set
 }
 
-// Edits returns the edits by hand that have undone acknowledged writes and are kept,
-// oldest first, unless that was put back or dismissed.
-func (db *DB) Edits() (open []Edit) {
-	db.history.mu.Lock()
-	defer db.history.mu.Unlock()
-	for _, e := range db.history.edits {
-		if len(e.undone) > 0 {
-			open = append(open, Edit{Rev: e.Rev, Time: e.Time, Undone: e.names()})
-		}
-	}
-	return open
-}
-
-// DismissEdit removes an edit from Edits, and reports whether it was there. It can
-// still be undone while it is kept.
-func (db *DB) DismissEdit(rev storage.Rev) bool {
-	db.history.mu.Lock()
-	defer db.history.mu.Unlock()
-	e := db.history.editLocked(rev)
-	if e == nil || len(e.undone) == 0 {
-		return false
-	}
-	e.undone = nil
-	db.history.wakeLocked()
-	return true
-}
-
 // names returns the elements that the edit has undone, in their order.
 func (e *keptEdit) names() []Change {
 	names := make([]Change, 0, len(e.undone))
@@ -82,58 +55,42 @@ func compareIDs(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
-// Name returns collection/id, or the collection for an element without an id of its own.
-func (ch Change) Name() string {
-	if ch.ID == "" || storage.IsPositionKey(ch.ID) {
-		return ch.Collection
-	}
-	return ch.Collection + "/" + ch.ID
+// edits are the latest edits by hand, and what tells whether they undo acknowledged
+// writes. The zero value is ready for use.
+type edits struct {
+	kept    []*keptEdit // oldest first
+	written pastValues
+	log     *slog.Logger // of edits that are no longer kept
 }
 
-// editLocked returns the edit that led to rev, or nil.
-func (h *history) editLocked(rev storage.Rev) *keptEdit {
-	i := slices.IndexFunc(h.edits, func(e *keptEdit) bool { return e.Rev == rev })
+// add keeps an edit that has led from before to r.After, if it has changed a value.
+func (es *edits) add(r *Revision, before *Snapshot, kept keptState) {
+	if len(r.Changes) == 0 && r.Counts == nil {
+		return
+	}
+	e := &keptEdit{Revision: new(*r), kept: kept}
+	e.Before = before
+	e.undone = es.written.undone(e.changes(), before, r.After)
+	es.kept = append(es.kept, e)
+}
+
+// find returns the edit that led to rev, or nil.
+func (es *edits) find(rev storage.Rev) *keptEdit {
+	i := slices.IndexFunc(es.kept, func(e *keptEdit) bool { return e.Rev == rev })
 	if i < 0 {
 		return nil
 	}
-	return h.edits[i]
+	return es.kept[i]
 }
 
-// publishEdit is publish of an edit that has led from before to r.After. It keeps the
-// edit, so that it can be undone. changed is the number of bytes of values that the
-// edit has set or removed.
-func (h *history) publishEdit(r *Revision, before *Snapshot, changed int) {
-	if len(r.Changes) > 0 || r.Counts != nil {
-		e := &keptEdit{Revision: new(*r)}
-		e.Before = before
-		h.mu.Lock()
-		e.undone = h.written.undone(e.changes(), before, r.After)
-		e.kept = keptState{before.size() + changed, h.replaced}
-		h.edits = append(h.edits, e)
-		h.mu.Unlock()
+// open returns the edits of which something has not been put back, oldest first.
+func (es *edits) open() (open []Edit) {
+	for _, e := range es.kept {
+		if len(e.undone) > 0 {
+			open = append(open, Edit{Rev: e.Rev, Time: e.Time, Undone: e.names()})
+		}
 	}
-	h.publish(r)
-}
-
-// edit returns the edit that led to rev as a revision with all its changes, nil if it is
-// not kept.
-func (h *history) edit(rev storage.Rev) *Revision {
-	h.mu.Lock()
-	e := h.editLocked(rev)
-	h.mu.Unlock()
-	if e == nil {
-		return nil
-	}
-	r := *e.Revision
-	r.Changes, r.Counts = e.changes(), nil
-	return &r
-}
-
-// remember adds the changes of an update to the values that clients have written.
-func (h *history) remember(changes []Change) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.written.add(changes)
+	return open
 }
 
 // changes returns the changes of the edit, however many they are.
@@ -144,18 +101,19 @@ func (e *keptEdit) changes() []Change {
 	return e.Before.difference(e.After).changes
 }
 
-// settleLocked removes from the edits what r puts back, and then the edits beyond the
-// limits: at first those that have nothing open, then the oldest.
-func (h *history) settleLocked(r *Revision) {
-	for _, e := range h.edits {
+// settle removes from the edits what r puts back, and then the edits beyond the limits:
+// at first those that have nothing open, then the oldest. replaced is the number of bytes
+// of values that have been replaced.
+func (es *edits) settle(r *Revision, replaced int) {
+	for _, e := range es.kept {
 		e.settle(r)
 	}
-	for len(h.edits) > maxEdits || held(h.edits, func(e *keptEdit) keptState { return e.kept }, h.replaced) > maxEditsSize {
-		i := max(0, slices.IndexFunc(h.edits, func(e *keptEdit) bool { return len(e.undone) == 0 }))
-		if e := h.edits[i]; len(e.undone) > 0 {
-			LogNames(h.log, "the state before an edit of the file is no longer kept: what the edit undid is lost", e.Time, e.names())
+	for len(es.kept) > maxEdits || held(es.kept, func(e *keptEdit) keptState { return e.kept }, replaced) > maxEditsSize {
+		i := max(0, slices.IndexFunc(es.kept, func(e *keptEdit) bool { return len(e.undone) == 0 }))
+		if e := es.kept[i]; len(e.undone) > 0 {
+			LogNames(es.log, "the state before an edit of the file is no longer kept: what the edit undid is lost", e.Time, e.names())
 		}
-		h.edits = slices.Delete(h.edits, i, i+1)
+		es.kept = slices.Delete(es.kept, i, i+1)
 	}
 }
 

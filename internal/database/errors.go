@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"pickup/internal/jsonpatch"
+	"pickup/internal/rawjson"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
 )
@@ -63,4 +64,34 @@ func patchFault(err error) error {
 		kind = storage.ErrShape
 	}
 	return &FaultError{Kind: kind, Faults: []schema.Fault{{Pointer: e.Pointer, Detail: e.Detail}}}
+}
+
+// faultError returns the error for faults and taken values, in this order, or nil.
+// It rewrites pointers to the names that were sent.
+func faultError(faults, taken []schema.Fault, sent map[string]string) error {
+	kind := storage.ErrInvalid
+	if len(faults) == 0 {
+		kind, faults = ErrExists, taken
+	} else {
+		faults = append(faults, taken...)
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	for i, f := range faults {
+		for canonical, spelled := range sent {
+			if p := rawjson.Pointer(canonical); f.Pointer == p || strings.HasPrefix(f.Pointer, p+"/") {
+				faults[i].Pointer = rawjson.Pointer(spelled) + f.Pointer[len(p):]
+			}
+		}
+	}
+	return &FaultError{Kind: kind, Faults: faults}
+}
+
+// under prefixes the pointers of faults in a value with the pointer to the value.
+func under(at string, faults []schema.Fault) []schema.Fault {
+	for i := range faults {
+		faults[i].Pointer = at + faults[i].Pointer
+	}
+	return faults
 }

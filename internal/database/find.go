@@ -1,11 +1,14 @@
 package database
 
 import (
+	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/query"
+	"pickup/internal/rawjson"
 )
 
 // Run returns the answer to q. The error wraps ErrNotFound if there is no such
@@ -77,7 +80,7 @@ func (c *collection) candidates(q *query.Query) (best []*Record, found bool) {
 		if found {
 			most = min(most, len(best))
 		}
-		if tree := c.ordered(name); tree != nil {
+		if tree := c.indexes.ordered(name, c.records); tree != nil {
 			if list, ok := between(tree, span, most); ok {
 				best, found = list, true
 			}
@@ -140,4 +143,140 @@ func (s *Snapshot) matcher(q *query.Query) *query.Matcher {
 // sorted returns the first n records in q's order.
 func (s *Snapshot) sorted(q *query.Query, records []*Record, n int) ([]*Record, error) {
 	return query.Sort(s.matcher(q), records, func(r *Record) jsontext.Value { return r.Value }, n)
+}
+
+// page returns the records of a whole collection in q's order, from index from
+// to before index to, if an ordered index gives them.
+func (s *Snapshot) page(c *collection, q *query.Query, from, to int) ([]*Record, bool, error) {
+	member, descending, ok := q.SortMember()
+	if !ok {
+		return nil, false, nil
+	}
+	tree := c.indexes.ordered(member, c.records)
+	if tree == nil {
+		return nil, false, nil
+	}
+	var page, group []*Record // group: with the same order key, in their own order or in reverse
+	var err error
+	at, key := 0, ""
+	flush := func() bool { // reports whether there is more to read
+		if descending {
+			slices.Reverse(group)
+		}
+		if at+len(group) > from {
+			if len(group) > 1 && (q.SortKeys() > 1 || len(key) == query.OrderKeyLen) {
+				group, err = s.sorted(q, group, to-at)
+			}
+			page = append(page, group[min(len(group), max(0, from-at)):min(len(group), to-at)]...)
+		}
+		at += len(group)
+		group = group[:0]
+		return at < to && err == nil
+	}
+	scan := tree.Scan
+	if descending {
+		scan = tree.Reverse
+	}
+	more := true
+	scan(func(place string, r *Record) bool {
+		if next := place[:len(place)-8]; next != key {
+			if more = flush(); !more {
+				return false
+			}
+			key = next
+		}
+		group = append(group, r)
+		return true
+	})
+	if more {
+		flush()
+	}
+	return page, true, err
+}
+
+// A ValueCount is a value and the number of records that have it.
+type ValueCount struct {
+	Value jsontext.Value `json:"value"`
+	Count int            `json:"count"`
+}
+
+// Limits of Values.
+const (
+	maxDifferent = 100_000 // values that are counted; others that follow are left out
+	longestValue = 256     // bytes of a value that is counted
+)
+
+// Values returns the most frequent values of a member, up to limit: the first ones of
+// the file if they are equally frequent. name is that of the member as in a filter, or
+// a JSON Pointer. An array has the values of its elements, and an object none; values
+// that a filter cannot tell apart are the same. With a search, only values that contain
+// it are counted, without regard to case.
+//
+// The error wraps storage.ErrNotFound if there is no such collection, or is a
+// *query.Error if no record has the member and the schema does not name it.
+func (s *Snapshot) Values(collection, name, search string, limit int) ([]ValueCount, error) {
+	c, err := s.array(collection)
+	if err != nil {
+		return nil, err
+	}
+	type entry struct {
+		ValueCount
+		last *Record // that has it
+	}
+	var (
+		path    = query.PathOf(names{s, collection}, name)
+		entries []entry
+		byKey   = make(map[string]int)
+		wanted  = query.AppendFolded(nil, []byte(search))
+		folded  []byte
+		found   bool
+	)
+	count := func(r *Record, v jsontext.Value) {
+		if k := v.Kind(); k == '{' || k == '[' || len(v) > longestValue {
+			return
+		}
+		if len(wanted) > 0 {
+			text := []byte(v)
+			if v.Kind() == '"' {
+				text = rawjson.UnquoteBytes(v)
+			}
+			if folded = query.AppendFolded(folded[:0], text); !bytes.Contains(folded, wanted) {
+				return
+			}
+		}
+		key := query.EqualityKeys(v)[0]
+		i, ok := byKey[key]
+		if !ok {
+			if i = len(entries); i == maxDifferent {
+				return
+			}
+			byKey[key], entries = i, append(entries, entry{ValueCount: ValueCount{Value: v}})
+		}
+		if e := &entries[i]; e.last != r {
+			e.Count, e.last = e.Count+1, r
+		}
+	}
+	for _, r := range c.records.All() {
+		v, ok := path.Find(r.Value)
+		if !ok {
+			continue
+		}
+		found = true
+		if v.Kind() != '[' {
+			count(r, v)
+			continue
+		}
+		for e := range rawjson.Elements(v) {
+			count(r, e)
+		}
+	}
+	if !found && !s.schema.Member(collection).Knows(path.Names()) {
+		return nil, s.noMember(collection, query.Named{Parameter: name, Name: name, Path: path})
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(b.Count, a.Count) })
+	values := make([]ValueCount, min(limit, len(entries)))
+	for i := range values {
+		values[i] = entries[i].ValueCount
+	}
+	return values, nil
 }

@@ -30,7 +30,7 @@ func (db *DB) Fork(from *Snapshot, admit func(more int) error) *DB {
 	for i, c := range snap.list {
 		if c.isArray() {
 			own := *c
-			own.indexes = &indexes{base: c}
+			own.indexes = &indexes{base: c.indexes, baseRecords: c.records}
 			snap.list[i], snap.byName[c.name] = &own, &own
 		}
 	}
@@ -51,10 +51,6 @@ type forkStore struct {
 	sizes map[element]int // of the values that differ from base; for one Commit at a time
 	held  atomic.Int64    // their sum
 }
-
-// An element is the place of a value: that of a record or, with an empty id, of
-// a top-level member.
-type element struct{ collection, id string }
 
 // Commit implements storage.Store.
 func (s *forkStore) Commit(_ context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
@@ -115,21 +111,6 @@ func (db *DB) Held() int {
 		held += int(s.held.Load())
 	}
 	return held + heldBySnapshots(db.Snapshots(), replaced)
-}
-
-// SetBaseline makes s, a snapshot of db, its baseline.
-func (db *DB) SetBaseline(s *Snapshot) { db.baseline.Store(s) }
-
-// valueAt returns the value of an element, nil if there is none.
-func (s *Snapshot) valueAt(at element) jsontext.Value {
-	c := s.byName[at.collection]
-	switch {
-	case c == nil:
-		return nil
-	case at.id != "":
-		return c.valueAt(at.id)
-	}
-	return c.appendJSON(nil)
 }
 
 // Changes returns the changes that lead from s to the contents of to, apart from the
@@ -284,11 +265,4 @@ func changedMembers(ch Change) []string {
 		}
 	}
 	return names
-}
-
-func (e element) pointer() string {
-	if e.id == "" || storage.IsPositionKey(e.id) {
-		return rawjson.Pointer(e.collection)
-	}
-	return rawjson.Pointer(e.collection, e.id)
 }

@@ -1,69 +1,20 @@
 package database
 
 import (
-	"cmp"
+	"crypto/rand"
+	"encoding/binary"
+	"io"
+	mathrand "math/rand/v2"
 	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
 
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
 )
-
-// conventions are the rules of a database and the settings for its ids.
-type conventions struct {
-	schema *schema.Schema
-	member string        // Options.IDMember
-	suffix string        // Options.KeySuffix
-	ids    schema.IDKind // Options.IDs
-	stored *storedRules  // of a shared store; nil: the store keeps none
-}
-
-// KeyOf returns the member by which records refer to one whose collection has this
-// singular, without a schema.
-func (o conventions) KeyOf(singular string) string { return singular + cmp.Or(o.suffix, "Id") }
-
-// IDMember returns the name of the member that carries the ids of a collection's
-// records.
-func (o conventions) IDMember(collection string) string {
-	return cmp.Or(o.schema.Member(collection).IDMember, o.member, schema.DefaultIDMember)
-}
-
-// IDMembers returns a function that returns the member with the ids of a collection in
-// a database with these options, as a Store needs it before the database is open.
-func IDMembers(o Options) func(collection string) string {
-	return conventions{schema: o.Schema.WithIDMember(o.IDMember), member: o.IDMember}.IDMember
-}
-
-// IDKind returns the kind of a collection's new ids that is configured.
-func (o conventions) IDKind(collection string) schema.IDKind {
-	return cmp.Or(o.schema.Member(collection).IDKind, o.ids)
-}
-
-// newIDs returns the kind of a collection's new ids, which is not AutoIDs. like has the
-// counts that decide it unless a kind is configured, or the schema has a type: of the
-// collection's ids, or else of references to them. An empty collection follows the
-// records of all others together.
-func (s *Snapshot) newIDs(collection string, like idStats) schema.IDKind {
-	kind := s.IDKind(collection)
-	if kind == schema.AutoIDs || kind == "" {
-		kind = s.schema.TypedIDs(collection, s.IDMember(collection))
-	}
-	if kind != schema.AutoIDs && kind != schema.TextIDs {
-		return kind
-	}
-	if like.integers()+like.others == 0 {
-		for _, c := range s.list {
-			like.add(c.ids)
-		}
-	}
-	switch {
-	case like.integers() < like.others:
-		return schema.UUIDs
-	case like.numbers > like.strings && kind != schema.TextIDs:
-		return schema.NumberIDs
-	}
-	return schema.TextIDs
-}
 
 // idStats counts the kinds of ids in a collection and keeps the greatest number
 // that was ever one.
@@ -167,4 +118,98 @@ func increment(s string) string {
 		b[i] = '0'
 	}
 	return "1" + string(b)
+}
+
+// A source gives the times and the random ids of a database.
+type source struct {
+	start, began time.Time // of the clock; zero: it is that of the system
+	seed         *uint64   // nil: ids are random
+
+	mu     sync.Mutex
+	random io.Reader // guarded by mu
+	last   int64     // guarded by mu; the time in the latest UUID of a given clock, in 4,096ths of a millisecond
+}
+
+// newSource returns a source whose clock begins at start, see Options.
+func newSource(start time.Time, seed *uint64) *source {
+	s := &source{start: start, seed: seed, random: rand.Reader}
+	if !s.start.IsZero() {
+		s.began = time.Now()
+	}
+	if s.seed != nil {
+		var seed [32]byte
+		binary.BigEndian.PutUint64(seed[:], *s.seed)
+		s.random = mathrand.NewChaCha8(seed)
+	}
+	return s
+}
+
+// fork returns a source with the same clock. Ids of a seed begin anew.
+func (s *source) fork() *source {
+	f := newSource(time.Time{}, s.seed)
+	f.start, f.began = s.start, s.began
+	return f
+}
+
+// copy returns a source that gives the ids that s would give next.
+func (s *source) copy() *source {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := &source{start: s.start, began: s.began, seed: s.seed, random: s.random, last: s.last}
+	if seeded, ok := s.random.(*mathrand.ChaCha8); ok {
+		own := *seeded
+		c.random = &own
+	}
+	return c
+}
+
+// now returns the time.
+func (s *source) now() time.Time {
+	if s.start.IsZero() {
+		return time.Now()
+	}
+	return s.start.Add(time.Since(s.began))
+}
+
+// uuid returns a UUID of version 7 (RFC 9562, section 5.7). With a given clock, its time is
+// that of the clock, with a fraction of the millisecond (section 6.2, method 3) so that
+// the ids of a source ascend.
+func (s *source) uuid() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := uuid.Must(uuid.NewV7FromReader(s.random)) // neither source fails
+	if s.start.IsZero() {
+		return id.String()
+	}
+	at := s.now()
+	if s.seed != nil {
+		at = s.start // the time that has passed differs
+	}
+	s.last = max(s.last+1, at.UnixMilli()<<12|int64(at.Nanosecond())%1e6*4096/1e6)
+	binary.BigEndian.PutUint64(id[:], uint64(s.last>>12<<16|0x7000|s.last&0xfff))
+	return id.String()
+}
+
+// shortID returns a random id without letters that look like digits. It begins with
+// a letter, so it cannot be mistaken for a number.
+func (s *source) shortID() string {
+	const letters, all = "abcdefghjkmnpqrstvwxyz", "abcdefghjkmnpqrstvwxyz0123456789"
+	b := make([]byte, 6)
+	s.mu.Lock()
+	s.read(b)
+	s.mu.Unlock()
+	for i := range b {
+		b[i] = all[b[i]%32]
+	}
+	if rawjson.IsIndex(string(b[:1])) {
+		b[0] = letters[b[0]-'0'] // not quite uniform, but fast
+	}
+	return string(b)
+}
+
+// read fills b.
+func (s *source) read(b []byte) {
+	if _, err := io.ReadFull(s.random, b); err != nil {
+		panic(err) // neither source fails
+	}
 }

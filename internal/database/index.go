@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tidwall/btree"
 
 	"pickup/internal/ordered"
@@ -19,7 +18,8 @@ import (
 // The indexes of a collection. Each is built when a query first needs it and then
 // carried from snapshot to snapshot.
 type indexes struct {
-	base *collection // of a fork: what it began with, whose indexes all forks share; otherwise nil
+	base        *indexes // of a fork: the indexes of what it began with, which all forks share; otherwise nil
+	baseRecords *ordered.Map[*Record]
 
 	mu    sync.Mutex
 	trees map[indexOn]*index      // guarded by mu
@@ -29,7 +29,11 @@ type indexes struct {
 
 // An index finds records by a key. An equality index has records under their
 // equality keys (see query.EqualityKeys), shortened if long, followed by a NUL and
-// the record's place. For an ordered index see orderedindex.go.
+// the record's place.
+//
+// An ordered index has every record once, in the order of one member and, for equal
+// values, in the order of the collection. It serves a page of a sorted list and the
+// records in a range of values. Its keys are an order key followed by the record's place.
 type index = btree.Map[string, *Record]
 
 // indexOn identifies an index of a collection.
@@ -63,7 +67,7 @@ func indexKey(key string, seq uint64) string {
 func (x *indexes) clone() *indexes {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	n := &indexes{base: x.base, trees: maps.Clone(x.trees), asked: maps.Clone(x.asked)}
+	n := &indexes{base: x.base, baseRecords: x.baseRecords, trees: maps.Clone(x.trees), asked: maps.Clone(x.asked)}
 	for on, tree := range n.trees {
 		n.trees[on] = tree.Copy()
 	}
@@ -90,7 +94,7 @@ func (x *indexes) room(name string) bool {
 	if x.trees[indexOn{member: name}] != nil {
 		return true
 	}
-	return len(x.trees) < maxIndexes && (x.base == nil || x.base.indexes.room(name))
+	return len(x.trees) < maxIndexes && (x.base == nil || x.base.room(name))
 }
 
 // get returns the equality index over the member called name of records.
@@ -110,10 +114,9 @@ func (x *indexes) getLocked(on indexOn, records *ordered.Map[*Record]) *index {
 	case x.base == nil:
 		tree = on.build(records)
 	default:
-		b := x.base.indexes
-		b.mu.Lock()
-		tree = b.getLocked(on, x.base.records).Copy()
-		b.mu.Unlock()
+		x.base.mu.Lock()
+		tree = x.base.getLocked(on, x.baseRecords).Copy()
+		x.base.mu.Unlock()
 		x.eachDiffering(records, func(r *Record, by int) { on.update(tree, r, by) })
 	}
 	if x.trees == nil {
@@ -126,16 +129,16 @@ func (x *indexes) getLocked(on indexOn, records *ordered.Map[*Record]) *index {
 // eachDiffering calls do with -1 for the records that only the base has, and
 // then with 1 for those that only records has.
 func (x *indexes) eachDiffering(records *ordered.Map[*Record], do func(r *Record, by int)) {
-	if records == x.base.records {
+	if records == x.baseRecords {
 		return
 	}
-	for place, r := range x.base.records.All() {
+	for place, r := range x.baseRecords.All() {
 		if now, _ := records.At(place); now != r {
 			do(r, -1)
 		}
 	}
 	for place, r := range records.All() {
-		if old, _ := x.base.records.At(place); old != r {
+		if old, _ := x.baseRecords.At(place); old != r {
 			do(r, 1)
 		}
 	}
@@ -200,9 +203,9 @@ func (x *indexes) namesLocked(records *ordered.Map[*Record]) *btree.Map[string, 
 	switch {
 	case x.names != nil:
 	case x.base != nil:
-		b := x.base.indexes
+		b := x.base
 		b.mu.Lock()
-		x.names = b.namesLocked(x.base.records).Copy()
+		x.names = b.namesLocked(x.baseRecords).Copy()
 		b.mu.Unlock()
 		x.eachDiffering(records, x.count)
 	default:
@@ -249,20 +252,6 @@ func (x *indexes) update(r *Record, by int) {
 	}
 }
 
-// lookup returns the records whose member called name may equal one of the values
-// with these keys, each once and in their order: those that do, and some that begin
-// with the same long text. It reports false if there are more than most, or no room
-// for an index.
-func (c *collection) lookup(name string, keys []string, most int) ([]*Record, bool) {
-	if !c.indexes.occurs(name, c.records) {
-		return nil, true
-	}
-	if !c.indexes.room(name) {
-		return nil, false
-	}
-	return find(c.indexes.get(name, c.records), keys, most)
-}
-
 // find is lookup in an index.
 func find(tree *index, keys []string, most int) ([]*Record, bool) {
 	var found []*Record
@@ -288,30 +277,52 @@ func find(tree *index, keys []string, most int) ([]*Record, bool) {
 	return found, true
 }
 
-// uniqueHolder returns the record other than the one with the key except whose
-// member called name has the same value, or nil. Nulls may repeat.
-func (c *collection) uniqueHolder(name string, value jsontext.Value, except string) *Record {
-	if value.Kind() == 'n' {
+// fewRecords is the size up to which a collection is scanned as fast as an index.
+const fewRecords = 1000
+
+// ordered returns the ordered index over the member called name of records, or nil if
+// there is none. The first query gets none, so that a single one does not pay for an index.
+func (x *indexes) ordered(name string, records *ordered.Map[*Record]) *index {
+	on := indexOn{member: name, ordered: true}
+	if records.Len() <= fewRecords || !x.occurs(name, records) {
 		return nil
 	}
-	for _, r := range c.holders(name, value) {
-		if r.ID != except {
-			return r
-		}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if tree := x.trees[on]; tree != nil {
+		return tree
 	}
-	return nil
+	if len(x.trees) >= maxIndexes {
+		return nil
+	}
+	if x.base != nil {
+		if x.base.ordered(name, x.baseRecords) == nil {
+			return nil
+		}
+	} else if !x.asked[name] {
+		if x.asked == nil || len(x.asked) >= maxIndexes {
+			x.asked = make(map[string]bool)
+		}
+		x.asked[name] = true
+		return nil
+	}
+	return x.getLocked(on, records)
 }
 
-// holders returns the records whose member called name has that value, in their
-// order.
-func (c *collection) holders(name string, value jsontext.Value) []*Record {
-	keys := []string{rawjson.Identity(value)}
-	if kind := value.Kind(); kind != '[' && kind != '{' {
-		keys = query.EqualityKeys(value)
+// between returns the records that an ordered index has in a span, and those
+// whose member is an array, in the collection's order. It reports false if there
+// are more than most.
+func between(tree *index, s *query.Span, most int) ([]*Record, bool) {
+	var found []*Record
+	for _, ends := range s.Ranges() {
+		tree.Ascend(string(ends[0]), func(key string, r *Record) bool {
+			if upto := key[:min(len(key), len(ends[1]))]; upto > string(ends[1]) {
+				return false
+			}
+			found = append(found, r)
+			return len(found) <= most
+		})
 	}
-	found, _ := find(c.indexes.get(name, c.records), keys, c.records.Len())
-	return slices.DeleteFunc(found, func(r *Record) bool {
-		v, _ := rawjson.Member(r.Value, name)
-		return rawjson.Identity(v) != rawjson.Identity(value)
-	})
+	slices.SortFunc(found, func(a, b *Record) int { return cmp.Compare(a.seq, b.seq) })
+	return found, len(found) <= most
 }

@@ -18,28 +18,6 @@ import (
 	"pickup/internal/storage"
 )
 
-// A referrer is a written record or singular resource whose references must exist at the
-// end of the transaction: the order of its writes does not matter.
-type referrer struct {
-	element
-	before jsontext.Value    // nil if there was none
-	sent   map[string]string // for faultError
-	rebase func(error) error // rewrites faults to point into a JSON Patch; nil: it was none
-	place  func(pointer string) string
-}
-
-// Within makes place return the pointer into the request that faults in references have
-// for a pointer into the body of the next writes.
-func (tx *Tx) Within(place func(pointer string) string) { tx.place = place }
-
-// refer notes that an element was written, if its references must exist.
-func (tx *Tx) refer(at element, before jsontext.Value, sent map[string]string) {
-	must := func(ref schema.Reference) bool { return ref.MustExist }
-	if slices.ContainsFunc(tx.snap.schema.Member(at.collection).References, must) {
-		tx.referrers = append(tx.referrers, referrer{at, before, sent, tx.rebase, tx.place})
-	}
-}
-
 // checkReferences returns a *FaultError for the references of written elements that must
 // exist and lead nowhere, or nil. One that an element had before is not judged.
 func (tx *Tx) checkReferences() error {

@@ -3,12 +3,9 @@ package database
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"sync"
+	mathrand "math/rand/v2"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -19,43 +16,6 @@ import (
 
 // This file has what only databases in a storage.SharedStore need: others change
 // them too, and their rules come with the contents.
-
-// storedRules are the rules of a database whose store keeps them.
-type storedRules struct {
-	text   []byte
-	name   string // of the database
-	origin uint64 // see Snapshot.Tag: the same wherever name and text are the same
-	err    error  // why the rules cannot be used; writes are refused then
-}
-
-// under returns the conventions from b on, a batch with Reset set.
-func (o conventions) under(b storage.Batch) conventions {
-	if o.stored != nil && bytes.Equal(b.Rules, o.stored.text) {
-		return o
-	}
-	sum := sha256.Sum256(append(append([]byte(b.Origin), 0), b.Rules...))
-	o.schema, o.stored = nil, &storedRules{text: b.Rules, name: b.Origin, origin: binary.BigEndian.Uint64(sum[:])}
-	if len(b.Rules) == 0 {
-		return o
-	}
-	rules, err := schema.Compile("rules", b.Rules)
-	if err != nil {
-		return o.refuse(err)
-	}
-	o.schema = rules.WithIDMember(o.member)
-	return o
-}
-
-// refuse returns the conventions of a database whose rules cannot be used.
-func (o conventions) refuse(cause error) conventions {
-	stored := *o.stored
-	stored.err = &storage.AdviceError{
-		Err:    fmt.Errorf("%w: the rules cannot be used: %v", storage.ErrReadOnly, cause),
-		Advice: fmt.Sprintf("this version cannot use the rules of the database: %v", cause),
-	}
-	o.schema, o.stored = nil, &stored
-	return o
-}
 
 // conventions returns the conventions from b on, a batch with Reset set.
 func (db *DB) conventions(o conventions, b storage.Batch) (conventions, error) {
@@ -178,14 +138,6 @@ func (s *Snapshot) exists(at element) bool {
 	return c.isArray() && c.valueAt(at.id) != nil
 }
 
-// unusable returns why the rules of s cannot be used, or nil.
-func (s *Snapshot) unusable() error {
-	if s.stored == nil {
-		return nil
-	}
-	return s.stored.err
-}
-
 // dropClones gives the collections that tx has copied and not changed the revisions
 // that they have in base: those in the store stay as they are.
 func (tx *Tx) dropClones(base *Snapshot) {
@@ -235,7 +187,7 @@ const (
 func (db *DB) catchUp(ctx context.Context, lost int) (err error) {
 	db.unlocked(func() {
 		if lost >= patience {
-			time.Sleep(rand.N(time.Duration(lost) * raceDelay))
+			time.Sleep(mathrand.N(time.Duration(lost) * raceDelay))
 		}
 		for b, failed := range db.shared.Since(ctx, db.Snapshot().rev) {
 			if err = failed; err == nil {
@@ -265,18 +217,6 @@ func (db *DB) awaitCommit(ctx context.Context, rev storage.Rev) (release func(),
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-	}
-}
-
-// setErr sets Err. If the store is shared, it also logs when the error begins and ends:
-// others log what they find out about their files.
-func (db *DB) setErr(err error) {
-	switch before := db.history.setErr(err); {
-	case db.shared == nil || (err == nil) == (before == nil):
-	case err != nil:
-		db.log.Error("the cluster cannot be followed", "error", err)
-	default:
-		db.log.Info("the cluster can be followed again", "revision", db.Snapshot().rev)
 	}
 }
 
@@ -331,54 +271,6 @@ func (db *DB) Age() time.Duration {
 		return 0
 	}
 	return max(0, time.Since(db.shared.Fresh()))
-}
-
-// A latest asks a store for its latest revision, once for all who wait. The zero
-// value is ready for use.
-type latest struct {
-	asking sync.Mutex // held during a call of Latest
-
-	mu   sync.Mutex
-	next *answer // guarded by mu; of the call that has not begun, nil if nobody waits for one
-}
-
-// An answer is the result of one call of Latest.
-type answer struct {
-	done chan struct{} // closed after the fields below are set
-	rev  storage.Rev
-	err  error
-}
-
-// ask returns the result of a call of Latest that begins after ask does. The call does
-// not end with ctx, because others wait for it too.
-func (l *latest) ask(ctx context.Context, store storage.SharedStore) (storage.Rev, error) {
-	l.mu.Lock()
-	a, first := l.next, l.next == nil
-	if first {
-		a = &answer{done: make(chan struct{})}
-		l.next = a
-	}
-	l.mu.Unlock()
-	if first {
-		go l.answer(context.WithoutCancel(ctx), store, a)
-	}
-	select {
-	case <-a.done:
-		return a.rev, a.err
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	}
-}
-
-// answer calls Latest for a.
-func (l *latest) answer(ctx context.Context, store storage.SharedStore, a *answer) {
-	l.asking.Lock()
-	defer l.asking.Unlock()
-	l.mu.Lock()
-	l.next = nil
-	l.mu.Unlock()
-	a.rev, a.err = store.Latest(ctx)
-	close(a.done)
 }
 
 // SetRules replaces the rules of a shared store, for all who use it; an empty text

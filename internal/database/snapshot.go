@@ -1,12 +1,10 @@
 package database
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
 	"iter"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 
@@ -27,13 +25,6 @@ type Snapshot struct {
 	byName map[string]*collection
 	gone   map[string]idStats // of deleted collections
 	staged bool               // has changes that are not yet durable
-}
-
-// A Record is one element of a collection. It never changes.
-type Record struct {
-	ID    string         // as text, or a position key
-	Value jsontext.Value // compact
-	seq   uint64         // its place: records are ordered by it
 }
 
 // Rev returns the revision of s.
@@ -214,51 +205,6 @@ func (s *Snapshot) arrive(rev storage.Rev) {
 	}
 }
 
-// load returns the snapshot of a batch with Reset set, and its difference from prev,
-// which may be nil. Collections that have not changed keep revision and indexes.
-func load(b storage.Batch, prev *Snapshot, conv conventions) (*Snapshot, *difference) {
-	s := &Snapshot{rev: b.Rev, conventions: conv, byName: make(map[string]*collection, len(b.Contents))}
-	if prev == nil {
-		s.origin = rand.Uint64()
-		prev = new(Snapshot)
-	} else {
-		s.origin, s.gone = prev.origin, maps.Clone(prev.gone)
-	}
-	if conv.stored != nil {
-		s.origin = conv.stored.origin
-	}
-	first, d := prev.byName == nil, newEdit()
-	for _, in := range b.Contents {
-		old := prev.byName[in.Name]
-		was := old.inOrder()
-		// Later texts are not shared: unchanged collections would keep those of
-		// several edits in memory.
-		c, records := newCollection(in, cmp.Or(in.Rev, b.Rev), conv, old, was, first)
-		var same bool
-		switch {
-		case first:
-		case old.isArray() && c.isArray():
-			same = d.records(old, c, was, records) && old.ids.member == c.ids.member
-		default:
-			same = d.member(old, c)
-		}
-		if same && (in.Rev == 0 || in.Rev == old.rev) {
-			c = old
-		} else {
-			c.ids.inherit(prev.idsOf(in.Name))
-		}
-		s.list = append(s.list, c)
-		s.byName[c.name] = c
-	}
-	for _, c := range prev.list {
-		if s.byName[c.name] == nil {
-			d.member(c, nil)
-			s.retire(c)
-		}
-	}
-	return s, d
-}
-
 // Tag returns bytes for an entity tag (RFC 9110, section 8.8.3): the revision of the
 // last change of a top-level member, or of the whole database for "", and the origin
 // of s, so that a tag never means two states. In a Tx, it matches no other tag if an
@@ -278,4 +224,50 @@ func (s *Snapshot) Tag(name string) [16]byte {
 	binary.BigEndian.PutUint64(tag[:8], s.origin)
 	binary.BigEndian.PutUint64(tag[8:], uint64(rev))
 	return tag
+}
+
+// newIDs returns the kind of a collection's new ids, which is not AutoIDs. like has the
+// counts that decide it unless a kind is configured, or the schema has a type: of the
+// collection's ids, or else of references to them. An empty collection follows the
+// records of all others together.
+func (s *Snapshot) newIDs(collection string, like idStats) schema.IDKind {
+	kind := s.IDKind(collection)
+	if kind == schema.AutoIDs || kind == "" {
+		kind = s.schema.TypedIDs(collection, s.IDMember(collection))
+	}
+	if kind != schema.AutoIDs && kind != schema.TextIDs {
+		return kind
+	}
+	if like.integers()+like.others == 0 {
+		for _, c := range s.list {
+			like.add(c.ids)
+		}
+	}
+	switch {
+	case like.integers() < like.others:
+		return schema.UUIDs
+	case like.numbers > like.strings && kind != schema.TextIDs:
+		return schema.NumberIDs
+	}
+	return schema.TextIDs
+}
+
+// valueAt returns the value of an element, nil if there is none.
+func (s *Snapshot) valueAt(at element) jsontext.Value {
+	c := s.byName[at.collection]
+	switch {
+	case c == nil:
+		return nil
+	case at.id != "":
+		return c.valueAt(at.id)
+	}
+	return c.appendJSON(nil)
+}
+
+// size returns the bytes of all values.
+func (s *Snapshot) size() (size int) {
+	for _, c := range s.list {
+		size += c.size + len(c.value)
+	}
+	return size
 }

@@ -13,10 +13,6 @@ import (
 	"pickup/internal/storage"
 )
 
-// Baseline returns the contents at the start or at the latest external edit,
-// whichever is later.
-func (db *DB) Baseline() *Snapshot { return db.baseline.Load() }
-
 // A NamedSnapshot is a state of the database that is kept under a name.
 type NamedSnapshot struct {
 	*Snapshot
@@ -104,22 +100,22 @@ const maxSnapshots = 64
 // lower it.
 var maxPinned = 256 << 20
 
-// snapshots are the named snapshots of a database, oldest first.
-type snapshots struct {
+// namedSnapshots are the named snapshots of a database, oldest first.
+type namedSnapshots struct {
 	mu   sync.Mutex
 	list []*NamedSnapshot // guarded by mu
 }
 
 // Snapshots returns the named snapshots, oldest first.
-func (db *DB) Snapshots() []*NamedSnapshot {
-	db.snapshots.mu.Lock()
-	defer db.snapshots.mu.Unlock()
-	return slices.Clone(db.snapshots.list)
+func (n *namedSnapshots) Snapshots() []*NamedSnapshot {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.list)
 }
 
 // NamedSnapshot returns the snapshot with that name, or nil.
-func (db *DB) NamedSnapshot(name string) *NamedSnapshot {
-	s, _ := splitName(db.Snapshots(), name)
+func (n *namedSnapshots) NamedSnapshot(name string) *NamedSnapshot {
+	s, _ := splitName(n.Snapshots(), name)
 	return s
 }
 
@@ -132,21 +128,16 @@ func splitName(list []*NamedSnapshot, name string) (s *NamedSnapshot, others []*
 	return nil, others
 }
 
-// KeepSnapshot keeps the present state under a name, in place of the snapshot
-// that has the name. check is called with that one, or with nil, and may refuse.
-// The error wraps ErrMemory if there are too many snapshots, or if they hold too
-// many values that have been replaced since.
-func (db *DB) KeepSnapshot(name string, check func(old *NamedSnapshot) error) (*NamedSnapshot, error) {
-	s := &NamedSnapshot{Name: name, Time: db.source.now()}
-	db.snapshots.mu.Lock()
-	defer db.snapshots.mu.Unlock()
-	old, others := splitName(db.snapshots.list, name)
+// keep keeps the present state under a name, see DB.KeepSnapshot. present returns that
+// state, and how many bytes of values had been replaced before.
+func (n *namedSnapshots) keep(name string, at time.Time, present func() (*Snapshot, int), check func(old *NamedSnapshot) error) (*NamedSnapshot, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	old, others := splitName(n.list, name)
 	if err := check(old); err != nil {
 		return nil, err
 	}
-	replaced := db.history.replacedSize() // before the state, or a little less than there
-	s.Snapshot = db.Snapshot()
-	s.kept = keptState{s.size(), replaced}
+	now, replaced := present()
 	switch {
 	case len(others) >= maxSnapshots:
 		return nil, fmt.Errorf("there are %d snapshots; delete one before you keep another: %w", maxSnapshots, ErrMemory)
@@ -154,20 +145,21 @@ func (db *DB) KeepSnapshot(name string, check func(old *NamedSnapshot) error) (*
 		return nil, fmt.Errorf("the snapshots hold more than %d MiB of values that have been replaced; delete one before you keep another: %w",
 			maxPinned>>20, ErrMemory)
 	}
-	db.snapshots.list = append(others, s)
+	s := &NamedSnapshot{Snapshot: now, Name: name, Time: at, kept: keptState{now.size(), replaced}}
+	n.list = append(others, s)
 	return s, nil
 }
 
 // ForgetSnapshot drops the snapshot with that name. check is called with it, or
 // with nil, and may refuse.
-func (db *DB) ForgetSnapshot(name string, check func(old *NamedSnapshot) error) error {
-	db.snapshots.mu.Lock()
-	defer db.snapshots.mu.Unlock()
-	old, others := splitName(db.snapshots.list, name)
+func (n *namedSnapshots) ForgetSnapshot(name string, check func(old *NamedSnapshot) error) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	old, others := splitName(n.list, name)
 	if err := check(old); err != nil {
 		return err
 	}
-	db.snapshots.list = others
+	n.list = others
 	return nil
 }
 
@@ -191,20 +183,4 @@ func held[S any](states []S, kept func(S) keptState, replaced int) (size int) {
 
 func heldBySnapshots(list []*NamedSnapshot, replaced int) int {
 	return held(list, func(s *NamedSnapshot) keptState { return s.kept }, replaced)
-}
-
-// size returns the bytes of all values.
-func (s *Snapshot) size() (size int) {
-	for _, c := range s.list {
-		size += c.size + len(c.value)
-	}
-	return size
-}
-
-// replacedSize returns how many bytes of values have been replaced since the
-// start.
-func (h *history) replacedSize() int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.replaced
 }

@@ -1,21 +1,22 @@
 package database
 
 import (
+	"time"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
 )
 
-// stamp returns value, which replaces old, with the times that the service writes
-// (x-now). old is nil if there was none. A time that the client has set stays, unless
-// the member is readOnly. If nothing else changes, the times are those of old.
-func (tx *Tx) stamp(name string, old, value jsontext.Value) jsontext.Value {
-	stamps := tx.snap.schema.Member(name).Stamps
+// stamp returns value, which replaces old, with the times that the service writes (x-now)
+// into other members than the id. old is nil if there was none. A time that the client has
+// set stays, unless the member is readOnly. If nothing else changes, the times do not
+// either.
+func stamp(stamps []schema.Stamp, idMember string, now func() time.Time, old, value jsontext.Value) jsontext.Value {
 	if len(stamps) == 0 {
 		return value
 	}
-	idMember := tx.snap.IDMember(name)
 	var due []schema.Stamp
 	for _, s := range stamps {
 		stored, had := rawjson.Member(old, s.Member)
@@ -36,11 +37,8 @@ func (tx *Tx) stamp(name string, old, value jsontext.Value) jsontext.Value {
 	if old != nil && rawjson.Equal(old, value) {
 		return value
 	}
-	if tx.time.IsZero() {
-		tx.time = tx.source.now()
-	}
 	for _, s := range due {
-		value = setMember(value, s.Member, s.Text(tx.time))
+		value = setMember(value, s.Member, s.Text(now()))
 	}
 	return value
 }

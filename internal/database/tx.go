@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -244,6 +243,18 @@ func (tx *Tx) validateAndSet(name string, old *Record, value jsontext.Value, nam
 	return tx.set(c, old.ID, value), nil
 }
 
+// stamp returns value, which replaces old, with the times that the service writes. In one
+// Tx they are the same.
+func (tx *Tx) stamp(name string, old, value jsontext.Value) jsontext.Value {
+	now := func() time.Time {
+		if tx.time.IsZero() {
+			tx.time = tx.source.now()
+		}
+		return tx.time
+	}
+	return stamp(tx.snap.schema.Member(name).Stamps, tx.snap.IDMember(name), now, old, value)
+}
+
 // put sets a top-level member, in the order of the one that it replaces, or appends it.
 func (tx *Tx) put(c *collection) {
 	switch old := tx.snap.byName[c.name]; {
@@ -330,24 +341,24 @@ func describe(collection string, r *Record) string {
 	return "/" + collection + "/" + r.ID
 }
 
-// faultError returns the error for faults and taken values, in this order, or nil.
-// It rewrites pointers to the names that were sent.
-func faultError(faults, taken []schema.Fault, sent map[string]string) error {
-	kind := storage.ErrInvalid
-	if len(faults) == 0 {
-		kind, faults = ErrExists, taken
-	} else {
-		faults = append(faults, taken...)
+// A referrer is a written record or singular resource whose references must exist at the
+// end of the transaction: the order of its writes does not matter.
+type referrer struct {
+	element
+	before jsontext.Value    // nil if there was none
+	sent   map[string]string // for faultError
+	rebase func(error) error // rewrites faults to point into a JSON Patch; nil: it was none
+	place  func(pointer string) string
+}
+
+// Within makes place return the pointer into the request that faults in references have
+// for a pointer into the body of the next writes.
+func (tx *Tx) Within(place func(pointer string) string) { tx.place = place }
+
+// refer notes that an element was written, if its references must exist.
+func (tx *Tx) refer(at element, before jsontext.Value, sent map[string]string) {
+	must := func(ref schema.Reference) bool { return ref.MustExist }
+	if slices.ContainsFunc(tx.snap.schema.Member(at.collection).References, must) {
+		tx.referrers = append(tx.referrers, referrer{at, before, sent, tx.rebase, tx.place})
 	}
-	if len(faults) == 0 {
-		return nil
-	}
-	for i, f := range faults {
-		for canonical, spelled := range sent {
-			if p := rawjson.Pointer(canonical); f.Pointer == p || strings.HasPrefix(f.Pointer, p+"/") {
-				faults[i].Pointer = rawjson.Pointer(spelled) + f.Pointer[len(p):]
-			}
-		}
-	}
-	return &FaultError{Kind: kind, Faults: faults}
 }

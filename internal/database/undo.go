@@ -285,9 +285,6 @@ func (tx *Tx) restore(from *Snapshot, changes []Change, moved map[string]bool) {
 	}
 }
 
-// isSmall reports whether a collection has at most maxEditSize bytes.
-func (c *collection) isSmall() bool { return c.size <= maxEditSize }
-
 // reorder puts the records of c that are also in from into the order of from. Each
 // other record stays in front of the record that it preceded in was, the collection
 // before tx has changed it.
@@ -342,3 +339,6 @@ func (db *DB) Preview(ctx context.Context, fn func(*Tx) error) (*Snapshot, error
 	err = tx.run(fn)
 	return tx.snap, err
 }
+
+// isSmall reports whether a collection has at most maxEditSize bytes.
+func (c *collection) isSmall() bool { return c.size <= maxEditSize }

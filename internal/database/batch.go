@@ -1,0 +1,134 @@
+package database
+
+import (
+	"cmp"
+	"maps"
+	mathrand "math/rand/v2"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/storage"
+)
+
+// load returns the snapshot of a batch with Reset set, and its difference from prev,
+// which may be nil. Collections that have not changed keep revision and indexes.
+func load(b storage.Batch, prev *Snapshot, conv conventions) (*Snapshot, *difference) {
+	s := &Snapshot{rev: b.Rev, conventions: conv, byName: make(map[string]*collection, len(b.Contents))}
+	if prev == nil {
+		s.origin = mathrand.Uint64()
+		prev = new(Snapshot)
+	} else {
+		s.origin, s.gone = prev.origin, maps.Clone(prev.gone)
+	}
+	if conv.stored != nil {
+		s.origin = conv.stored.origin
+	}
+	first, d := prev.byName == nil, newEdit()
+	for _, in := range b.Contents {
+		old := prev.byName[in.Name]
+		was := old.inOrder()
+		// Later texts are not shared: unchanged collections would keep those of
+		// several edits in memory.
+		c, records := newCollection(in, cmp.Or(in.Rev, b.Rev), conv, old, was, first)
+		var same bool
+		switch {
+		case first:
+		case old.isArray() && c.isArray():
+			same = d.records(old, c, was, records) && old.ids.member == c.ids.member
+		default:
+			same = d.member(old, c)
+		}
+		if same && (in.Rev == 0 || in.Rev == old.rev) {
+			c = old
+		} else {
+			c.ids.inherit(prev.idsOf(in.Name))
+		}
+		s.list = append(s.list, c)
+		s.byName[c.name] = c
+	}
+	for _, c := range prev.list {
+		if s.byName[c.name] == nil {
+			d.member(c, nil)
+			s.retire(c)
+		}
+	}
+	return s, d
+}
+
+// next returns the snapshot after a batch, and its difference from s.
+func (s *Snapshot) next(b storage.Batch) (*Snapshot, *difference, error) {
+	if b.Reset {
+		next, d := load(b, s, s.conventions)
+		return next, d, nil
+	}
+	tx := newTx(s)
+	for _, ch := range b.Changes {
+		if err := tx.apply(ch); err != nil {
+			return nil, nil, err
+		}
+		tx.changes = append(tx.changes, Change{Collection: ch.Collection, ID: ch.ID})
+	}
+	tx.snap.arrive(b.Rev)
+	return tx.snap, tx.difference(s), nil
+}
+
+// apply makes a change without any check. The error wraps ErrNotFound if it is for
+// an element of something that is not a collection.
+func (tx *Tx) apply(ch storage.Change) error {
+	switch {
+	case ch.ID == "" && ch.Value == nil:
+		tx.snap.without(ch.Collection)
+		delete(tx.mine, ch.Collection)
+		return nil
+	case ch.ID == "":
+		c := whole(ch.Collection, ch.Value, tx.snap.conventions)
+		c.ids.inherit(tx.snap.idsOf(ch.Collection))
+		tx.mine[ch.Collection] = true
+		tx.snap.with(c)
+		return nil
+	}
+	c, err := tx.array(ch.Collection)
+	if err != nil {
+		return err
+	}
+	if ch.Value == nil {
+		c.remove(ch.ID)
+		return nil
+	}
+	value, _, _ := tx.snap.schema.Member(ch.Collection).Canonical(rawjson.Compact(ch.Value))
+	c.set(ch.ID, value)
+	return nil
+}
+
+// difference returns the net effect of a Tx that began at base: each element
+// once, however often it was written.
+func (tx *Tx) difference(base *Snapshot) *difference {
+	d := new(difference)
+	if len(tx.changes) == 1 {
+		if ch := tx.changes[0]; ch.ID != "" && (ch.Before != nil || ch.After != nil) {
+			d.changes = tx.changes[:0] // the Tx is done with it
+			d.add(ch.Collection, ch.ID, ch.Before, ch.After)
+			return d
+		}
+	}
+	whole := make(map[string]bool)
+	for _, ch := range tx.changes {
+		whole[ch.Collection] = whole[ch.Collection] || ch.ID == ""
+	}
+	seen := make(map[element]bool, len(tx.changes))
+	for _, ch := range tx.changes {
+		at := element{ch.Collection, ch.ID}
+		if whole[ch.Collection] {
+			at.id = ""
+		}
+		old, now := base.byName[ch.Collection], tx.snap.byName[ch.Collection]
+		switch {
+		case seen[at]:
+		case at.id == "":
+			d.member(old, now)
+		default:
+			d.add(ch.Collection, ch.ID, old.valueAt(ch.ID), now.valueAt(ch.ID))
+		}
+		seen[at] = true
+	}
+	return d
+}

@@ -1,0 +1,230 @@
+package database
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	mathrand "math/rand/v2"
+	"slices"
+
+	"pickup/internal/schema"
+	"pickup/internal/storage"
+)
+
+// Follow applies external edits of the store until ctx is done. One goroutine of
+// the program calls it; without it the database sees such edits only when it
+// writes. It returns ctx's error, or another one if the store ends first.
+func (db *DB) Follow(ctx context.Context) error {
+	for b, err := range db.store.Watch(ctx, db.Snapshot().rev) {
+		if err == nil {
+			err = db.follow(ctx, b)
+		}
+		if err != nil {
+			db.setErr(err)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return errors.New("the store reports no more changes")
+}
+
+// follow applies one batch of Watch.
+func (db *DB) follow(ctx context.Context, b storage.Batch) error {
+	if b.Own {
+		release, err := db.awaitCommit(ctx, b.Rev)
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
+	db.write.Lock()
+	defer db.write.Unlock()
+	current := b.Rev >= db.now.Load().rev // otherwise Err is newer
+	if err := db.applyOrReload(ctx, b); err != nil {
+		return err
+	}
+	if current {
+		db.setErr(nil)
+	}
+	return nil
+}
+
+// applyOrReload applies a batch. If it does not fit the current state, as after a
+// missed batch, it loads the whole contents. The caller holds db.write.
+func (db *DB) applyOrReload(ctx context.Context, b storage.Batch) error {
+	if err := db.apply(b); err == nil {
+		return nil
+	}
+	return db.reload(ctx)
+}
+
+// reload loads the contents of the store. The caller holds db.write.
+func (db *DB) reload(ctx context.Context) error {
+	var b storage.Batch
+	var err error
+	db.unlocked(func() { b, err = db.store.Load(ctx) })
+	if err != nil {
+		return err
+	}
+	return db.apply(b)
+}
+
+// apply shows a batch of the store, unless it is older than what is shown. The
+// caller holds db.write.
+func (db *DB) apply(b storage.Batch) (err error) {
+	base := db.now.Load()
+	if b.Rev <= base.rev {
+		return nil
+	}
+	next, d := (*Snapshot)(nil), (*difference)(nil)
+	switch {
+	case db.shared != nil && !b.Reset:
+		if next, d, err = base.follow(b); err == nil && len(b.Changes) == 0 {
+			db.now.Store(next)
+			db.history.wake() // the revision of the current state is another one
+			return nil
+		}
+	case db.shared != nil:
+		var conv conventions
+		if conv, err = db.conventions(base.conventions, b); err == nil {
+			next, d = load(b, base, conv)
+		}
+	default:
+		next, d, err = base.next(b)
+	}
+	if err == nil {
+		db.show(base, next, d, b)
+	}
+	return err
+}
+
+// show makes next visible, to which an external edit has led, and wakes the followers.
+// b is the batch that the store yielded. The caller holds db.write.
+func (db *DB) show(base, next *Snapshot, d *difference, b storage.Batch) {
+	r := d.revision(base, next)
+	r.Time, r.Source, r.reset = db.source.now(), FromFile, b.Reset || db.shared == nil
+	if db.shared != nil {
+		r.Source = FromElsewhere
+	}
+	db.now.Store(next)
+	if db.shared == nil || next.stored != base.stored || b.Edited > db.Baseline().rev { // not a write of another replica
+		db.baseline.Store(next)
+	}
+	if db.shared != nil {
+		db.history.publish(r)
+	} else {
+		db.history.publishEdit(r, base, d.values)
+	}
+}
+
+// SetSchema replaces the rules of a store that is not shared; nil removes them. It loads the database again with
+// the names and ids of the new rules, and reports the changes to followers. A commit
+// that has begun keeps the old rules, later ones the new rules.
+//
+// An error means that the store could not be read and nothing has changed.
+func (db *DB) SetSchema(ctx context.Context, schema *schema.Schema) error {
+	db.write.Lock()
+	defer db.write.Unlock()
+	base := db.now.Load()
+	conv := base.conventions
+	conv.schema = schema.WithIDMember(conv.member)
+	if err := db.store.KeyBy(conv.IDMember); err != nil {
+		return err
+	}
+	b, err := db.store.Load(ctx)
+	if err != nil {
+		db.store.KeyBy(base.IDMember) // it has succeeded before
+		return err
+	}
+	next, d := load(b, base, conv)
+	next.origin = mathrand.Uint64() // the same contents may look different
+	db.show(base, next, d, b)
+	return nil
+}
+
+// Since returns the revisions after rev, oldest first, and a channel that is
+// closed at the next revision, whenever Err changes, and by Wake. Updates that were
+// committed together are never split between two calls.
+//
+// ok is false if the history does not go back to rev. The caller then starts
+// again from Snapshot and its Rev. A slow follower therefore never blocks a
+// writer:
+//
+//	for rev := db.Snapshot().Rev(); ; {
+//		revisions, ok, more := db.Since(rev)
+//		…
+//		<-more
+//	}
+func (db *DB) Since(rev storage.Rev) (revisions []*Revision, ok bool, more <-chan struct{}) {
+	h := db.history
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if rev < h.from {
+		return nil, false, h.more
+	}
+	i := len(h.revisions)
+	for i > 0 && h.revisions[i-1].Rev > rev {
+		i--
+	}
+	return slices.Clone(h.revisions[i:]), true, h.more
+}
+
+// Shown reports whether rev is the revision of a state that this DB has shown, as far
+// as the history goes back. One of another replica may have been passed over, and one
+// that the store has lost is the state of nobody.
+func (db *DB) Shown(rev storage.Rev) bool {
+	h := db.history
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, found := slices.BinarySearchFunc(h.revisions, rev, func(r *Revision, rev storage.Rev) int { return cmp.Compare(r.Rev, rev) })
+	return found || rev == h.from || rev == db.Snapshot().rev
+}
+
+// History returns all revisions that are kept, oldest first.
+func (db *DB) History() []*Revision {
+	db.history.mu.Lock()
+	defer db.history.mu.Unlock()
+	return slices.Clone(db.history.revisions)
+}
+
+// Run returns a random identifier of this DB. Revisions are unique only within it:
+// after a restart the same number is another state. If the store is shared, Run is
+// the name of the database in it, the same for all who use it.
+func (db *DB) Run() string { return db.run }
+
+// Err returns the error of the latest attempt of Follow to read the store, nil if
+// it succeeded. After an error, Snapshot returns the last valid state. Rules of a
+// shared store that cannot be used are an error too.
+func (db *DB) Err() error {
+	db.history.mu.Lock()
+	defer db.history.mu.Unlock()
+	if stored := db.Snapshot().stored; db.history.err == nil && stored != nil {
+		return stored.err
+	}
+	return db.history.err
+}
+
+// setErr sets Err. If the store is shared, it also logs when the error begins and ends:
+// others log what they find out about their files.
+func (db *DB) setErr(err error) {
+	switch before := db.history.setErr(err); {
+	case db.shared == nil || (err == nil) == (before == nil):
+	case err != nil:
+		db.log.Error("the cluster cannot be followed", "error", err)
+	default:
+		db.log.Info("the cluster can be followed again", "revision", db.Snapshot().rev)
+	}
+}
+
+// Wake wakes the followers although there is no new revision: something else that they
+// report has changed.
+func (db *DB) Wake() { db.history.wake() }
+
+// Edits returns the edits by hand that have undone acknowledged writes and are kept,
+// oldest first, unless that was put back or dismissed.
+func (db *DB) Edits() []Edit { return db.history.openEdits() }
+
+// DismissEdit removes an edit from Edits, and reports whether it was there. It can
+// still be undone while it is kept.
+func (db *DB) DismissEdit(rev storage.Rev) bool { return db.history.dismissEdit(rev) }

@@ -1,0 +1,191 @@
+package database
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/storage"
+)
+
+// A Revision is the effect of one Update or one external edit. It is immutable.
+//
+// It does not include the order of records: an edit that only moves them has no
+// changes.
+type Revision struct {
+	Rev     storage.Rev // of After; the updates of one commit share it if the store counts commits only, as shared ones do
+	Time    time.Time   // when it became visible
+	Source  Source
+	Request string // the id of the request, see WithRequest
+
+	// Undoes is the revision that this one reverts, or 0.
+	Undoes storage.Rev
+
+	// Before and After are the states of the database before and after the
+	// revision. Before is nil if Counts is set.
+	Before, After *Snapshot
+
+	// Changes has one entry for each element that differs.
+	Changes []Change
+
+	// Counts replaces Changes if these are too large to be kept: it has the
+	// number of changes in each collection that has any.
+	Counts map[string]int
+
+	size  int  // bytes of values that only Before has
+	reset bool // the store yielded the whole contents, not the changes
+}
+
+// A Source is the origin of a revision.
+type Source string
+
+// The sources of revisions.
+const (
+	FromAPI       Source = "api"       // Update
+	FromFile      Source = "file"      // the store: an edit of the file or of its rules
+	FromElsewhere Source = "elsewhere" // a shared store: others who use it, or new rules
+)
+
+// The limits of a history, and of an edit whose changes are kept.
+const (
+	maxRevisions   = 1024
+	maxHistory     = 16 << 20 // bytes of values that only the history has
+	maxEditChanges = 1000     // in one collection
+	maxEditSize    = 1 << 20  // bytes of values
+)
+
+// A difference collects the changes between two snapshots. Equal values are usually
+// the same memory, which makes bytes.Equal fast.
+type difference struct {
+	changes []Change
+	counts  map[string]int // of changes; nil: not counted, and not limited
+	values  int            // bytes of the values in changes
+	lost    int            // bytes of values that only the older snapshot has
+}
+
+// newEdit returns the difference that an external edit makes. Beyond the
+// limits of an edit it has counts and no changes.
+func newEdit() *difference { return &difference{counts: make(map[string]int)} }
+
+// difference returns the difference that leads from s to the state to.
+func (s *Snapshot) difference(to *Snapshot) *difference {
+	d := new(difference)
+	for _, c := range s.list {
+		if next := to.byName[c.name]; next != c {
+			d.member(c, next)
+		}
+	}
+	for _, c := range to.list {
+		if s.byName[c.name] == nil {
+			d.member(nil, c)
+		}
+	}
+	return d
+}
+
+// add adds a change, unless both values are nil or equal.
+func (d *difference) add(collection, id string, before, after jsontext.Value) {
+	ch := Change{Collection: collection, ID: id, Op: Updated, Before: before, After: after}
+	switch {
+	case before == nil && after == nil:
+		return
+	case before == nil:
+		ch.Op = Created
+	case after == nil:
+		ch.Op = Deleted
+	case bytes.Equal(before, after):
+		return
+	}
+	d.append(ch)
+}
+
+func (d *difference) append(ch Change) {
+	d.lost += len(ch.Before)
+	d.values += max(len(ch.Before), len(ch.After))
+	if d.counts != nil {
+		d.counts[ch.Collection]++
+		if d.tooLarge(ch.Collection) {
+			d.changes = nil
+			return
+		}
+	}
+	d.changes = append(d.changes, ch)
+}
+
+func (d *difference) tooLarge(collection string) bool {
+	return d.counts[collection] > maxEditChanges || d.values > maxEditSize
+}
+
+// revision returns the revision that leads from before to after.
+func (d *difference) revision(before, after *Snapshot) *Revision {
+	r := &Revision{Rev: after.rev, Before: before, After: after, Changes: d.changes, size: d.lost}
+	n := 0
+	for _, count := range d.counts {
+		n += count
+	}
+	if n > len(d.changes) {
+		r.Changes, r.Counts = nil, d.counts
+	} else if d.lost > maxHistory {
+		r.Changes, r.Counts = nil, make(map[string]int)
+		for _, ch := range d.changes {
+			r.Counts[ch.Collection]++
+		}
+	}
+	if r.Counts != nil {
+		r.Before = nil
+	}
+	return r
+}
+
+// member adds the changes between two states of a top-level member, of which one
+// may be nil, and reports whether there are none.
+func (d *difference) member(old, now *collection) (same bool) {
+	ch := Change{Op: Updated}
+	switch {
+	case old.isArray() && now.isArray():
+		return d.records(old, now, old.inOrder(), now.inOrder())
+	case old == nil && now == nil, old != nil && now != nil && old.kind == now.kind && bytes.Equal(old.value, now.value):
+		return true
+	case old == nil:
+		ch.Op = Created
+	case now == nil:
+		ch.Op = Deleted
+	}
+	if old != nil {
+		ch.Collection, ch.Before, ch.was = old.name, old.value, old
+		d.lost += old.size
+	}
+	if now != nil {
+		ch.Collection, ch.After, ch.is = now.name, now.value, now
+	}
+	d.append(ch)
+	return false
+}
+
+// records adds the changes between two states of a collection, whose records are
+// was and is in their order. It reports whether nothing differs, order included.
+func (d *difference) records(old, now *collection, was, is []*Record) (same bool) {
+	same = len(was) == len(is)
+	alike := 0 // records at the beginning with the same keys: usually all
+	for ; alike < min(len(was), len(is)) && was[alike].ID == is[alike].ID; alike++ {
+		if a, b := was[alike], is[alike]; !bytes.Equal(a.Value, b.Value) {
+			same = false
+			d.add(now.name, b.ID, a.Value, b.Value)
+		}
+	}
+	for _, r := range was[alike:] {
+		same = false
+		if _, ok := now.records.Place(r.ID); !ok {
+			d.add(now.name, r.ID, r.Value, nil)
+		}
+	}
+	for _, r := range is[alike:] {
+		var before jsontext.Value
+		if a, ok := old.records.Get(r.ID); ok {
+			before = a.Value
+		}
+		d.add(now.name, r.ID, before, r.Value)
+	}
+	return same
+}
