@@ -23,6 +23,7 @@ type grammar struct {
 	Init       initCommand       `cmd:"" help:"Create a file and its schema, or a schema for an existing file. Overwrites nothing."`
 	Check      checkCommand      `cmd:"" help:"List everything that is wrong with a file, as FILE:LINE:COLUMN: message."`
 	Schema     schemaCommand     `cmd:"" help:"Infer a schema from a file and write it next to the file."`
+	Types      typesCommand      `cmd:"" help:"Print TypeScript types of the records and bodies of a file, as a server has them at /_/types.d.ts."`
 	Import     importCommand     `cmd:"" help:"Copy a file and its schema into a database in an etcd cluster."`
 	Export     exportCommand     `cmd:"" help:"Write a database in an etcd cluster, and its rules, to a file."`
 	Tail       tailCommand       `cmd:"" help:"Print the changes of a running server as they happen, as a colored diff or as JSON."`
@@ -174,6 +175,7 @@ Commands:
   serve [FILE]            serve FILE; the default
   check [FILE]            list everything that is wrong with FILE
   schema [FILE]           infer a schema from FILE
+  types [FILE]            print TypeScript types of the data in FILE
   import FILE CLUSTER     copy FILE and its schema into a database in etcd
   export CLUSTER [FILE]   write a database in etcd to FILE
   tail [URL]              print the changes of a running server as they happen
